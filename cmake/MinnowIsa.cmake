@@ -1,0 +1,28 @@
+# The kernels in tensor/cpu/isa, compiled once for each instruction set. MINNOW_ISA names the namespace of the variant;
+# tensor/cpu/isa.cpp chooses between them at run time (MINNOW_ISA_X86 tells it whether there is a choice).
+
+set(minnow_isa_variants baseline)
+set(minnow_isa_x86 0)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND CMAKE_SIZEOF_VOID_P EQUAL 8)
+  list(APPEND minnow_isa_variants avx2 avx512)
+  set(minnow_isa_x86 1)
+endif()
+set(minnow_isa_flags_baseline)
+set(minnow_isa_flags_avx2 -mavx2 -mfma -mf16c)
+set(minnow_isa_flags_avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mprefer-vector-width=512)
+
+target_compile_definitions(minnow PRIVATE MINNOW_ISA_X86=${minnow_isa_x86})
+file(GLOB minnow_isa_sources CONFIGURE_DEPENDS "${minnow_SOURCE_DIR}/tensor/cpu/isa/*.cpp")
+if(minnow_isa_sources)
+  foreach(variant IN LISTS minnow_isa_variants)
+    add_library(minnow_isa_${variant} OBJECT ${minnow_isa_sources})
+    minnow_set_up(minnow_isa_${variant})
+    target_include_directories(minnow_isa_${variant} PRIVATE "${minnow_BINARY_DIR}/include")
+    target_compile_definitions(minnow_isa_${variant} PRIVATE MINNOW_ISA=${variant} MINNOW_ISA_X86=${minnow_isa_x86})
+    # Never -ffast-math: NaN, infinities and the order of sums keep their meaning.
+    target_compile_options(minnow_isa_${variant} PRIVATE "$<$<NOT:$<CONFIG:Debug>>:-O3>" -fno-trapping-math
+                                                         -fno-math-errno ${minnow_isa_flags_${variant}})
+    target_link_libraries(minnow_isa_${variant} PRIVATE OpenMP::OpenMP_CXX)
+    target_sources(minnow PRIVATE $<TARGET_OBJECTS:minnow_isa_${variant}>)
+  endforeach()
+endif()

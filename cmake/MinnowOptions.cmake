@@ -1,0 +1,34 @@
+# Options, and what every target of ours gets. Nothing here touches a variable of a project that adds this folder.
+
+set(MINNOW_CUDA AUTO CACHE STRING "Build the CUDA backend: AUTO (where nvcc is found), ON or OFF")
+set_property(CACHE MINNOW_CUDA PROPERTY STRINGS AUTO ON OFF)
+set(MINNOW_CUDA_ARCHITECTURES "80-real;90-real;90-virtual"
+    CACHE STRING "Architectures of the CUDA backend; the virtual one is PTX for newer GPUs")
+set(MINNOW_SANITIZE "" CACHE STRING "Sanitizers of our targets, as for -fsanitize=, e.g. address,undefined")
+option(MINNOW_WERROR "Warnings are errors" OFF)
+option(MINNOW_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
+option(MINNOW_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
+option(MINNOW_BUILD_BENCHMARKS "Build the benchmarks" ${PROJECT_IS_TOP_LEVEL})
+
+if(PROJECT_IS_TOP_LEVEL)
+  get_property(minnow_multi_config GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)
+  if(NOT CMAKE_BUILD_TYPE AND NOT minnow_multi_config)
+    set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+  endif()
+  set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+endif()
+
+# Language level, warnings and sanitizers of one of our own targets.
+function(minnow_set_up target)
+  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
+  target_compile_features(${target} PRIVATE cxx_std_20)
+  target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wconversion;-Wshadow>")
+  if(MINNOW_WERROR)
+    target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:-Werror>")
+  endif()
+  if(MINNOW_SANITIZE)
+    target_compile_options(${target} PRIVATE -fsanitize=${MINNOW_SANITIZE} -fno-sanitize-recover=all
+                                             -fno-omit-frame-pointer)
+    target_link_options(${target} PUBLIC -fsanitize=${MINNOW_SANITIZE})
+  endif()
+endfunction()
