@@ -1,0 +1,125 @@
+#include <minnow/tensor/allocator.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <minnow/tensor/error.h>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+namespace minnow {
+namespace {
+
+constexpr std::size_t kAlignment = 64;
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+constexpr int kSteps = 8;  // size classes between two powers of two
+
+class HostMemory final : public MemorySource {
+ public:
+  void* obtain(std::size_t bytes) noexcept override {
+    const std::size_t alignment = bytes >= kHugePage ? kHugePage : kAlignment;
+    void* block = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+#if defined(__linux__)
+    if (block && bytes >= kHugePage) madvise(block, bytes, MADV_HUGEPAGE);
+#endif
+    return block;
+  }
+  void release(void* block, std::size_t) noexcept override { std::free(block); }
+  std::string name() const override { return "cpu"; }
+};
+
+}  // namespace
+
+std::size_t CachingAllocator::rounded(std::size_t bytes) {
+  bytes = std::max(bytes, std::size_t{512});
+  const std::size_t step = std::bit_floor(bytes) / kSteps;
+  return (bytes + step - 1) / step * step;
+}
+
+int CachingAllocator::class_of(std::size_t rounded_bytes) {
+  const int power = std::bit_width(rounded_bytes) - 1;
+  const auto step = (rounded_bytes >> (power - 3)) & (kSteps - 1);
+  return (power - 9) * kSteps + static_cast<int>(step);
+}
+
+void* CachingAllocator::allocate(std::size_t bytes) {
+  if (bytes > (std::size_t{1} << 62)) out_of_memory(bytes);
+  const std::size_t size = rounded(bytes);
+  const auto slot = static_cast<std::size_t>(class_of(size));
+  const std::lock_guard lock(mutex_);
+  if (free_.size() <= slot) free_.resize(slot + 1);
+  void* block = nullptr;
+  if (!free_[slot].empty()) {
+    block = free_[slot].back();
+    free_[slot].pop_back();
+  } else {
+    block = source_->obtain(size);
+    if (!block) {
+      release_cache();
+      block = source_->obtain(size);
+    }
+    if (!block) out_of_memory(bytes);
+    stats_.reserved += static_cast<std::int64_t>(size);
+    ++stats_.system_calls;
+  }
+  stats_.allocated += static_cast<std::int64_t>(size);
+  stats_.peak = std::max(stats_.peak, stats_.allocated);
+  ++stats_.blocks;
+  return block;
+}
+
+void CachingAllocator::deallocate(void* block, std::size_t bytes) noexcept {
+  const std::size_t size = rounded(bytes);
+  const std::lock_guard lock(mutex_);
+  stats_.allocated -= static_cast<std::int64_t>(size);
+  --stats_.blocks;
+  try {
+    free_[static_cast<std::size_t>(class_of(size))].push_back(block);
+  } catch (...) {  // no memory for the list itself
+    stats_.reserved -= static_cast<std::int64_t>(size);
+    source_->release(block, size);
+  }
+}
+
+MemoryStats CachingAllocator::stats() const {
+  const std::lock_guard lock(mutex_);
+  return stats_;
+}
+
+void CachingAllocator::empty_cache() {
+  const std::lock_guard lock(mutex_);
+  release_cache();
+}
+
+void CachingAllocator::reset_peak() {
+  const std::lock_guard lock(mutex_);
+  stats_.peak = stats_.allocated;
+}
+
+void CachingAllocator::release_cache() {
+  for (std::size_t slot = 0; slot < free_.size(); ++slot) {
+    const std::size_t power = slot / kSteps + 9, step = slot % kSteps;
+    const std::size_t size = (std::size_t{1} << power) + step * ((std::size_t{1} << power) / kSteps);
+    for (void* block : free_[slot]) {
+      source_->release(block, size);
+      stats_.reserved -= static_cast<std::int64_t>(size);
+    }
+    free_[slot].clear();
+  }
+}
+
+void CachingAllocator::out_of_memory(std::size_t bytes) const {
+  throw OutOfMemoryError("out of memory on " + source_->name() + ": requested " + std::to_string(bytes) +
+                         " bytes\n  in tensors " + std::to_string(stats_.allocated) + " bytes, held " +
+                         std::to_string(stats_.reserved) + ", peak " + std::to_string(stats_.peak) +
+                         "\nuse smaller batches, or free tensors that are no longer needed");
+}
+
+Allocator& cpu_allocator() {
+  static auto* allocator = new CachingAllocator(std::make_unique<HostMemory>());  // never destroyed
+  return *allocator;
+}
+
+}  // namespace minnow

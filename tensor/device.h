@@ -1,0 +1,59 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <minnow/tensor/source_location.h>
+
+namespace minnow {
+
+enum class DeviceType : std::uint8_t { cpu, cuda, sim };
+inline constexpr int kDeviceTypes = 3;
+
+std::string_view name_of(DeviceType type);
+
+/// Where a tensor's memory is: "cpu", "cuda:1", "sim:0".
+class Device {
+ public:
+  constexpr Device() = default;
+  constexpr Device(DeviceType type, int index = 0) : type_(type), index_(static_cast<std::int16_t>(index)) {}
+
+  /// Parses `cpu | cuda | cuda:N | sim | sim:N` (N without leading zeros).  DeviceError for anything else; whether
+  /// the device exists is asked when it is first used.
+  Device(std::string_view text, SourceLocation where = SourceLocation::current());
+  Device(const char* text, SourceLocation where = SourceLocation::current())
+      : Device(std::string_view(text), where) {}
+  Device(const std::string& text, SourceLocation where = SourceLocation::current())
+      : Device(std::string_view(text), where) {}
+
+  constexpr DeviceType type() const { return type_; }
+  constexpr int index() const { return index_; }
+  constexpr bool is_cpu() const { return type_ == DeviceType::cpu; }
+  constexpr bool is_cuda() const { return type_ == DeviceType::cuda; }
+  constexpr bool is_sim() const { return type_ == DeviceType::sim; }
+  /// "cpu", "cuda:0", "sim:1".
+  std::string str() const;
+
+  friend constexpr auto operator<=>(const Device&, const Device&) = default;
+
+ private:
+  DeviceType type_ = DeviceType::cpu;
+  std::int16_t index_ = 0;
+};
+
+/// How many devices of a type this program can use now (0 for cuda without a driver).
+int device_count(DeviceType type);
+/// "cpu, sim:0, sim:1": the devices of this machine, for messages.
+std::string available_devices();
+/// The first CUDA device where there is one, else the CPU.
+Device best_device();
+
+namespace cuda {
+/// Whether CUDA tensors can be made in this process.
+bool is_available();
+/// Why not: built without CUDA, no driver, no GPU, ...; empty when available.
+std::string why_not();
+}  // namespace cuda
+
+}  // namespace minnow

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+#include <minnow/tensor/half.h>
+
+namespace minnow {
+
+/// Element types.  The half types are for storage: kernels compute in float and convert at load and store.
+enum class DType : std::uint8_t { float32, float64, float16, bfloat16, int64, int32, uint8, bool_ };
+
+inline constexpr DType float32 = DType::float32;
+inline constexpr DType float64 = DType::float64;
+inline constexpr DType int64 = DType::int64;
+inline constexpr DType int32 = DType::int32;
+inline constexpr DType uint8 = DType::uint8;
+
+inline constexpr int kDTypeCount = 8;
+
+/// Bytes of one element.
+constexpr std::size_t size_of(DType d) {
+  constexpr std::size_t kSizes[kDTypeCount] = {4, 8, 2, 2, 8, 4, 1, 1};
+  return kSizes[static_cast<int>(d)];
+}
+
+/// "float32", ..., "bool".
+constexpr std::string_view name_of(DType d) {
+  constexpr std::string_view kNames[kDTypeCount] = {"float32", "float64", "float16", "bfloat16",
+                                                    "int64",   "int32",   "uint8",   "bool"};
+  return kNames[static_cast<int>(d)];
+}
+
+constexpr bool is_floating(DType d) { return d <= DType::bfloat16; }
+constexpr bool is_half(DType d) { return d == DType::float16 || d == DType::bfloat16; }
+constexpr bool is_integral(DType d) { return d >= DType::int64; }  // bool included, as in PyTorch
+
+/// The dtype whose elements are T's.
+template <class T>
+constexpr DType dtype_of() {
+  using U = std::remove_cv_t<T>;
+  if constexpr (std::is_same_v<U, float>) return DType::float32;
+  else if constexpr (std::is_same_v<U, double>) return DType::float64;
+  else if constexpr (std::is_same_v<U, minnow::float16>) return DType::float16;
+  else if constexpr (std::is_same_v<U, minnow::bfloat16>) return DType::bfloat16;
+  else if constexpr (std::is_same_v<U, bool>) return DType::bool_;
+  else if constexpr (std::is_same_v<U, std::uint8_t>) return DType::uint8;
+  else if constexpr (std::is_integral_v<U> && sizeof(U) == 8) return DType::int64;
+  else if constexpr (std::is_integral_v<U> && sizeof(U) == 4) return DType::int32;
+  else static_assert(!sizeof(U), "no minnow dtype has elements of this type");
+}
+
+/// The result of an operation on two dtypes of equal standing: PyTorch's promotion table.
+constexpr DType promote_types(DType a, DType b) {
+  if (a == b) return a;
+  if (is_floating(a) && is_floating(b)) {
+    if (a == DType::float64 || b == DType::float64) return DType::float64;
+    return DType::float32;  // float32 with a half, or the two halves with each other
+  }
+  if (is_floating(a)) return a;
+  if (is_floating(b)) return b;
+  return a < b ? a : b;  // int64, int32, uint8, bool: the wider one holds all of the other
+}
+
+}  // namespace minnow

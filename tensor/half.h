@@ -1,0 +1,67 @@
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+namespace minnow {
+
+/// IEEE binary16.  A storage type: arithmetic is done in float.  Conversion from float rounds to nearest even.
+struct float16 {
+  std::uint16_t bits = 0;
+
+  constexpr float16() = default;
+  constexpr explicit float16(float value) : bits(from_float(value)) {}
+  static constexpr float16 from_bits(std::uint16_t b) {
+    float16 h;
+    h.bits = b;
+    return h;
+  }
+
+  constexpr operator float() const {
+    const std::uint32_t sign = std::uint32_t{bits & 0x8000u} << 16;
+    const std::uint32_t magnitude = bits & 0x7fffu;
+    if (magnitude >= 0x7c00u) return std::bit_cast<float>(sign | 0x7f800000u | ((magnitude & 0x3ffu) << 13));
+    // Scaling by 2^112 moves the exponent's bias from 15 to 127 and normalises subnormals.
+    const float scaled = std::bit_cast<float>(magnitude << 13) * std::bit_cast<float>(0x77800000u);
+    return std::bit_cast<float>(std::bit_cast<std::uint32_t>(scaled) | sign);
+  }
+
+ private:
+  static constexpr std::uint16_t from_float(float value) {
+    const std::uint32_t f = std::bit_cast<std::uint32_t>(value);
+    const std::uint32_t sign = (f >> 16) & 0x8000u;
+    const std::uint32_t magnitude = f & 0x7fffffffu;
+    if (magnitude > 0x7f800000u) return static_cast<std::uint16_t>(sign | 0x7e00u);
+    if (magnitude >= 0x47800000u) return static_cast<std::uint16_t>(sign | 0x7c00u);
+    if (magnitude < 0x38800000u) {  // subnormal or zero: let the float addition round
+      const float shifted = std::bit_cast<float>(magnitude) + 0.5f;
+      return static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(shifted) - 0x3f000000u));
+    }
+    const std::uint32_t rounded = magnitude - 0x38000000u + 0xfffu + ((magnitude >> 13) & 1u);
+    return static_cast<std::uint16_t>(sign | (rounded >> 13));
+  }
+};
+
+/// The upper half of a binary32.  A storage type: arithmetic is done in float.  Conversion rounds to nearest even.
+struct bfloat16 {
+  std::uint16_t bits = 0;
+
+  constexpr bfloat16() = default;
+  constexpr explicit bfloat16(float value) : bits(from_float(value)) {}
+  static constexpr bfloat16 from_bits(std::uint16_t b) {
+    bfloat16 h;
+    h.bits = b;
+    return h;
+  }
+
+  constexpr operator float() const { return std::bit_cast<float>(std::uint32_t{bits} << 16); }
+
+ private:
+  static constexpr std::uint16_t from_float(float value) {
+    const std::uint32_t f = std::bit_cast<std::uint32_t>(value);
+    if ((f & 0x7fffffffu) > 0x7f800000u) return static_cast<std::uint16_t>((f >> 16) | 0x40u);
+    return static_cast<std::uint16_t>((f + 0x7fffu + ((f >> 16) & 1u)) >> 16);
+  }
+};
+
+}  // namespace minnow

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <minnow/tensor/tensor.h>
+
+namespace minnow {
+
+/// How operations take a tensor: a reference, and the user's line, which the conversion evaluates at the caller, so
+/// that even `a + b` can name it.  Valid within the full expression only: never store one; copy the tensor.
+struct In {
+  In(const Tensor& t, SourceLocation l = SourceLocation::current()) : tensor(t), where(l) {}
+
+  const Tensor* operator->() const { return &tensor; }
+  const Tensor& operator*() const { return tensor; }
+
+  const Tensor& tensor;
+  SourceLocation where;
+
+  // An array or member of In would outlive the expression.
+  In(const In&) = default;
+  In& operator=(const In&) = delete;
+  In* operator&() = delete;
+  const In* operator&() const = delete;
+  static void* operator new(std::size_t) = delete;
+};
+
+}  // namespace minnow

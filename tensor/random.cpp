@@ -1,0 +1,31 @@
+#include <minnow/tensor/random.h>
+
+namespace minnow {
+
+PhiloxState Generator::reserve(std::int64_t numbers) {
+  const std::lock_guard lock(mutex_);
+  const PhiloxState taken = state_;
+  state_.offset += (static_cast<std::uint64_t>(numbers) + 3) / 4;
+  return taken;
+}
+
+void Generator::manual_seed(std::uint64_t seed) { set_state({seed, 0}); }
+
+PhiloxState Generator::state() const {
+  const std::lock_guard lock(mutex_);
+  return state_;
+}
+
+void Generator::set_state(PhiloxState state) {
+  const std::lock_guard lock(mutex_);
+  state_ = state;
+}
+
+Generator& default_generator() {
+  static auto* generator = new Generator();  // never destroyed: global tensors may draw at exit
+  return *generator;
+}
+
+void manual_seed(std::uint64_t seed) { default_generator().manual_seed(seed); }
+
+}  // namespace minnow

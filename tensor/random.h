@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+
+namespace minnow {
+
+/// Where in a Philox stream an operation draws: element i uses counter offset + i / 4, lane i % 4, so that the
+/// numbers do not depend on device or threads.
+struct PhiloxState {
+  std::uint64_t seed = 0;
+  std::uint64_t offset = 0;
+};
+
+/// A source of random numbers: a seed, and how much of its stream was used.  Thread-safe.  Not copyable: hand over
+/// state() and set_state() instead.
+class Generator {
+ public:
+  explicit Generator(std::uint64_t seed = 0) : state_{seed, 0} {}
+  Generator(const Generator&) = delete;
+  Generator& operator=(const Generator&) = delete;
+
+  /// Takes `numbers` 32-bit numbers of the stream.
+  PhiloxState reserve(std::int64_t numbers);
+  void manual_seed(std::uint64_t seed);
+  PhiloxState state() const;
+  void set_state(PhiloxState state);
+
+ private:
+  mutable std::mutex mutex_;
+  PhiloxState state_;
+};
+
+/// The generator of all random operations that are given no other: one for all devices.  Its seed is 0 until
+/// manual_seed.
+Generator& default_generator();
+/// Restarts the default generator.
+void manual_seed(std::uint64_t seed);
+
+}  // namespace minnow

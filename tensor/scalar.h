@@ -1,0 +1,33 @@
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <minnow/tensor/dtype.h>
+
+namespace minnow {
+
+/// A number that remembers whether it was written as a bool, an integer or a floating value, for type promotion.
+class Scalar {
+ public:
+  constexpr Scalar(bool v) : int_(v), float_(v), dtype_(DType::bool_) {}
+  template <std::integral T>
+    requires(!std::same_as<T, bool>)
+  constexpr Scalar(T v) : int_(static_cast<std::int64_t>(v)), float_(static_cast<double>(v)), dtype_(DType::int64) {}
+  template <std::floating_point T>
+  constexpr Scalar(T v)
+      : int_(v >= -0x1p63 && v < 0x1p63 ? static_cast<std::int64_t>(v) : 0),
+        float_(static_cast<double>(v)),
+        dtype_(DType::float32) {}
+
+  constexpr double as_double() const { return float_; }
+  constexpr std::int64_t as_int() const { return int_; }
+  /// bool, int64, or float32 for any floating value.
+  constexpr DType dtype() const { return dtype_; }
+
+ private:
+  std::int64_t int_;
+  double float_;
+  DType dtype_;
+};
+
+}  // namespace minnow

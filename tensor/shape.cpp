@@ -1,0 +1,118 @@
+#include <minnow/tensor/shape.h>
+
+#include <numeric>
+#include <minnow/tensor/error.h>
+
+namespace minnow {
+namespace {
+
+[[noreturn]] void too_many(std::size_t rank) {
+  throw ShapeError("Shape: " + std::to_string(rank) + " dimensions are more than the maximum of " +
+                   std::to_string(kMaxRank));
+}
+
+}  // namespace
+
+Shape::Shape(std::span<const std::int64_t> sizes) : rank_(static_cast<int>(sizes.size())) {
+  if (sizes.size() > kMaxRank) too_many(sizes.size());
+  std::copy(sizes.begin(), sizes.end(), sizes_);
+}
+
+Shape Shape::filled(int rank, std::int64_t value) {
+  if (rank > kMaxRank) too_many(static_cast<std::size_t>(rank));
+  Shape s;
+  s.rank_ = rank;
+  std::fill(s.begin(), s.end(), value);
+  return s;
+}
+
+void Shape::push_back(std::int64_t value) { insert(rank_, value); }
+
+void Shape::insert(int at, std::int64_t value) {
+  if (rank_ == kMaxRank) too_many(kMaxRank + 1);
+  std::copy_backward(sizes_ + at, sizes_ + rank_, sizes_ + rank_ + 1);
+  sizes_[at] = value;
+  ++rank_;
+}
+
+void Shape::erase(int at) {
+  std::copy(sizes_ + at + 1, sizes_ + rank_, sizes_ + at);
+  --rank_;
+}
+
+std::int64_t Shape::numel() const {
+  return std::accumulate(begin(), end(), std::int64_t{1}, std::multiplies<>());
+}
+
+std::string Shape::str() const {
+  std::string text = "[";
+  for (int i = 0; i < rank_; ++i) text.append(i ? ", " : "").append(std::to_string(sizes_[i]));
+  return text + "]";
+}
+
+Strides contiguous_strides(const Shape& shape) {
+  Strides strides = shape;
+  std::int64_t step = 1;
+  for (int d = shape.rank() - 1; d >= 0; --d) {
+    strides[d] = step;
+    step *= std::max<std::int64_t>(shape[d], 1);
+  }
+  return strides;
+}
+
+Strides channels_last_strides(const Shape& shape) {
+  const std::int64_t c = shape[1], h = shape[2], w = shape[3];
+  return {h * w * c, 1, w * c, c};
+}
+
+bool is_contiguous(const Shape& shape, const Strides& strides) {
+  std::int64_t step = 1;
+  for (int d = shape.rank() - 1; d >= 0; --d) {
+    if (shape[d] == 0) return true;
+    if (shape[d] == 1) continue;
+    if (strides[d] != step) return shape.numel() == 0;
+    step *= shape[d];
+  }
+  return true;
+}
+
+bool is_dense(const Shape& shape, const Strides& strides) {
+  if (is_contiguous(shape, strides)) return true;
+  int order[kMaxRank];
+  std::iota(order, order + shape.rank(), 0);
+  std::stable_sort(order, order + shape.rank(), [&](int a, int b) { return strides[a] < strides[b]; });
+  std::int64_t step = 1;
+  for (int i = 0; i < shape.rank(); ++i) {
+    const int d = order[i];
+    if (shape[d] == 0) return true;
+    if (shape[d] == 1) continue;
+    if (strides[d] != step) return false;
+    step *= shape[d];
+  }
+  return true;
+}
+
+Strides strides_like(const Shape& shape, const Strides& like) {
+  const int rank = shape.rank();
+  if (like.rank() != rank) return contiguous_strides(shape);
+  int order[kMaxRank];
+  std::iota(order, order + rank, 0);
+  for (int i = 1; i < rank; ++i) {
+    // Insertion sort, outermost first; a pair that carries no information (stride 0 or size 1) keeps its order.
+    for (int j = i; j > 0; --j) {
+      const int a = order[j - 1], b = order[j];
+      const bool informative = shape[a] != 1 && shape[b] != 1 && like[a] != 0 && like[b] != 0;
+      if (!informative || like[a] >= like[b]) break;
+      std::swap(order[j - 1], order[j]);
+    }
+  }
+  Strides strides = shape;
+  std::int64_t step = 1;
+  for (int i = rank - 1; i >= 0; --i) {
+    strides[order[i]] = step;
+    step *= std::max<std::int64_t>(shape[order[i]], 1);
+  }
+  return strides;
+}
+
+}  // namespace minnow

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace minnow {
+
+/// The most dimensions that a tensor may have.
+inline constexpr int kMaxRank = 8;
+
+/// Up to kMaxRank signed 64-bit sizes, strides or dimension numbers, held in place (no allocation).
+/// Making one of more throws ShapeError.
+class Shape {
+ public:
+  using value_type = std::int64_t;
+
+  constexpr Shape() = default;
+  Shape(std::initializer_list<std::int64_t> sizes) : Shape(std::span(sizes.begin(), sizes.size())) {}
+  Shape(std::span<const std::int64_t> sizes);
+  Shape(const std::vector<std::int64_t>& sizes) : Shape(std::span(sizes)) {}
+  static Shape filled(int rank, std::int64_t value);
+
+  int rank() const { return rank_; }
+  bool empty() const { return rank_ == 0; }
+  /// Negative i counts from the end; not checked.
+  std::int64_t operator[](int i) const { return sizes_[i < 0 ? i + rank_ : i]; }
+  std::int64_t& operator[](int i) { return sizes_[i < 0 ? i + rank_ : i]; }
+  std::int64_t back() const { return sizes_[rank_ - 1]; }
+
+  const std::int64_t* begin() const { return sizes_; }
+  const std::int64_t* end() const { return sizes_ + rank_; }
+  std::int64_t* begin() { return sizes_; }
+  std::int64_t* end() { return sizes_ + rank_; }
+  std::span<const std::int64_t> span() const { return {sizes_, static_cast<std::size_t>(rank_)}; }
+
+  void push_back(std::int64_t value);
+  void insert(int at, std::int64_t value);
+  void erase(int at);
+
+  /// Product of the sizes; 1 for rank 0.
+  std::int64_t numel() const;
+  /// "[64, 784]".
+  std::string str() const;
+
+  friend bool operator==(const Shape& a, const Shape& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+  }
+
+ private:
+  std::int64_t sizes_[kMaxRank] = {};
+  int rank_ = 0;
+};
+
+/// Strides are counted in elements.
+using Strides = Shape;
+
+/// Row-major strides of a shape: the last dimension is dense.
+Strides contiguous_strides(const Shape& shape);
+/// Strides of an NCHW shape whose memory order is NHWC.
+Strides channels_last_strides(const Shape& shape);
+/// Whether the strides are row-major (dimensions of size 1 do not count; true when there are no elements).
+bool is_contiguous(const Shape& shape, const Strides& strides);
+/// Whether the elements fill a block of memory without gaps or overlap, in any order of dimensions.
+bool is_dense(const Shape& shape, const Strides& strides);
+/// Dense strides in the same order of dimensions as `like` (ties and broadcast dimensions row-major).
+Strides strides_like(const Shape& shape, const Strides& like);
+
+}  // namespace minnow

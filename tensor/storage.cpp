@@ -1,0 +1,55 @@
+#include <minnow/tensor/storage.h>
+
+namespace minnow {
+namespace {
+
+std::atomic<std::int64_t> live{0};
+
+}  // namespace
+
+std::int64_t live_storages() { return live.load(); }
+
+Storage::Storage(Allocator& allocator, Device device, std::size_t bytes, bool pinned)
+    : data_(bytes ? allocator.allocate(bytes) : nullptr),
+      bytes_(bytes),
+      device_(device),
+      pinned_(pinned),
+      allocator_(&allocator) {
+  live.fetch_add(1, std::memory_order_relaxed);
+}
+
+Storage::Storage(void* data, std::size_t bytes, Device device, std::function<void(void*)> deleter)
+    : data_(data), bytes_(bytes), device_(device), deleter_(std::move(deleter)) {
+  live.fetch_add(1, std::memory_order_relaxed);
+}
+
+Storage::~Storage() {
+  live.fetch_sub(1, std::memory_order_relaxed);
+  try {
+    wait_ready();
+    if (deleter_) deleter_(data_);
+  } catch (...) {  // a deleter of the user's or a failed device must not end the program from a destructor
+  }
+  if (allocator_ && data_) allocator_->deallocate(data_, bytes_);
+}
+
+void Storage::set_pending(Event event) {
+  const std::lock_guard lock(mutex_);
+  pending_ = std::move(event);
+  has_pending_.store(true, std::memory_order_release);
+}
+
+bool Storage::is_ready() const {
+  if (!has_pending_.load(std::memory_order_acquire)) return true;
+  const std::lock_guard lock(mutex_);
+  return pending_.is_ready();
+}
+
+void Storage::wait_pending() const {
+  const std::lock_guard lock(mutex_);
+  pending_.synchronize();
+  pending_ = Event();
+  has_pending_.store(false, std::memory_order_release);
+}
+
+}  // namespace minnow

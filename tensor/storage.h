@@ -1,0 +1,62 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <minnow/tensor/allocator.h>
+#include <minnow/tensor/device.h>
+#include <minnow/tensor/stream.h>
+
+namespace minnow {
+
+/// A block of memory on one device, shared by the tensors that view it.
+class Storage {
+ public:
+  /// Takes `bytes` from the allocator.
+  Storage(Allocator& allocator, Device device, std::size_t bytes, bool pinned = false);
+  /// Adopts the caller's memory; `deleter` (may be empty) is called once, when the last tensor is gone.
+  Storage(void* data, std::size_t bytes, Device device, std::function<void(void*)> deleter);
+  ~Storage();
+  Storage(const Storage&) = delete;
+  Storage& operator=(const Storage&) = delete;
+
+  void* data() const { return data_; }
+  std::size_t bytes() const { return bytes_; }
+  Device device() const { return device_; }
+  /// Host memory that a device can copy from and to by itself.
+  bool is_pinned() const { return pinned_; }
+
+  /// Raised by each write through any view; a saved value whose version moved on is refused in backward.
+  std::uint32_t version() const { return version_.load(std::memory_order_relaxed); }
+  void bump_version() { version_.fetch_add(1, std::memory_order_relaxed); }
+
+  /// A copy into this host memory is under way until `event`; host reads wait for it.
+  void set_pending(Event event);
+  bool is_ready() const;
+  /// Waits for a pending copy into this memory, if there is one.
+  void wait_ready() const {
+    if (has_pending_.load(std::memory_order_acquire)) wait_pending();
+  }
+
+ private:
+  void wait_pending() const;
+
+  void* data_ = nullptr;
+  std::size_t bytes_ = 0;
+  Device device_;
+  bool pinned_ = false;
+  std::atomic<std::uint32_t> version_ = 0;
+  mutable std::atomic<bool> has_pending_ = false;
+  mutable std::mutex mutex_;
+  mutable Event pending_;
+  Allocator* allocator_ = nullptr;
+  std::function<void(void*)> deleter_;
+};
+
+/// Storages alive in this process (all devices): flat over the steps of a training loop.
+std::int64_t live_storages();
+
+}  // namespace minnow

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <memory>
+#include <minnow/tensor/device.h>
+
+namespace minnow {
+
+/// A point in the work of a stream.  A handle; a default-made one is complete.  Thread-safe.
+class Event {
+ public:
+  /// What a backend implements.
+  struct State {
+    virtual ~State() = default;
+    virtual bool is_ready() = 0;
+    virtual void synchronize() = 0;
+    /// Seconds on the device's clock at which the event completed; waits for it.
+    virtual double seconds() = 0;
+  };
+
+  Event() = default;
+  explicit Event(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
+  bool is_ready() const { return !state_ || state_->is_ready(); }
+  /// Blocks the calling thread until the event has completed.
+  void synchronize() const {
+    if (state_) state_->synchronize();
+  }
+  /// Seconds of device time from `start` to this event; waits for both.
+  double seconds_since(const Event& start) const {
+    return state_ && start.state_ ? state_->seconds() - start.state_->seconds() : 0.0;
+  }
+  const std::shared_ptr<State>& state() const { return state_; }
+
+ private:
+  std::shared_ptr<State> state_;
+};
+
+/// An ordered queue of work on one device.  A handle.  On the CPU all work is done when the call returns.
+class Stream {
+ public:
+  /// What a backend implements.
+  struct State {
+    virtual ~State() = default;
+    virtual Event record() = 0;
+    virtual void wait(const Event& event) = 0;
+    virtual void synchronize() = 0;
+  };
+
+  /// A new stream of the device.
+  explicit Stream(Device device, SourceLocation where = SourceLocation::current());
+  Stream(Device device, std::shared_ptr<State> state) : device_(device), state_(std::move(state)) {}
+
+  Device device() const { return device_; }
+  /// An event that completes when all work given to this stream so far has.
+  Event record() const { return state_->record(); }
+  /// Later work of this stream starts after the event.
+  void wait(const Event& event) const { state_->wait(event); }
+  void synchronize() const { state_->synchronize(); }
+  const std::shared_ptr<State>& state() const { return state_; }
+
+ private:
+  Device device_;
+  std::shared_ptr<State> state_;
+};
+
+/// The stream that this thread's operations on the device go to.
+Stream current_stream(Device device, SourceLocation where = SourceLocation::current());
+
+/// Makes a stream the current one of this thread for a scope.
+class StreamGuard {
+ public:
+  explicit StreamGuard(const Stream& stream);
+  ~StreamGuard();
+  StreamGuard(const StreamGuard&) = delete;
+  StreamGuard& operator=(const StreamGuard&) = delete;
+
+ private:
+  Stream previous_;
+};
+
+/// Blocks until all work on the device is done.
+void synchronize(Device device, SourceLocation where = SourceLocation::current());
+
+}  // namespace minnow

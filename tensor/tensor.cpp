@@ -1,0 +1,101 @@
+#include <minnow/tensor/tensor.h>
+
+#include <minnow/tensor/error.h>
+
+namespace minnow {
+
+Tensor::Tensor(std::shared_ptr<Storage> storage, DType dtype, const Shape& shape, const Strides& strides,
+               std::int64_t offset)
+    : impl_(std::make_shared<detail::TensorImpl>()) {
+  impl_->storage = std::move(storage);
+  impl_->shape = shape;
+  impl_->strides = strides;
+  impl_->offset = offset;
+  impl_->numel = shape.numel();
+  impl_->dtype = dtype;
+  impl_->contiguous = minnow::is_contiguous(shape, strides);
+}
+
+void Tensor::throw_undefined() {
+  throw ValueError("Tensor: this tensor is undefined (default-made, or a gradient that was never computed)");
+}
+
+namespace {
+
+int checked_dim(const Tensor& t, const char* op, int dim, SourceLocation where) {
+  const int rank = t.dim();
+  if (dim < -rank || dim >= rank)
+    throw IndexError(std::string(op) + ": dimension " + std::to_string(dim) + " is out of range\n  self  " +
+                         describe(t) + "\ndimensions go from " + std::to_string(-rank) + " to " +
+                         std::to_string(rank - 1),
+                     where);
+  return dim < 0 ? dim + rank : dim;
+}
+
+}  // namespace
+
+std::int64_t Tensor::size(int dim, SourceLocation where) const {
+  return shape()[checked_dim(*this, "size", dim, where)];
+}
+
+std::int64_t Tensor::stride(int dim, SourceLocation where) const {
+  return strides()[checked_dim(*this, "stride", dim, where)];
+}
+
+bool Tensor::is_contiguous(MemoryFormat format) const {
+  if (format == MemoryFormat::contiguous) return is_contiguous();
+  if (dim() != 4) return false;
+  const Strides want = channels_last_strides(shape());
+  for (int d = 0; d < 4; ++d)
+    if (shape()[d] != 1 && strides()[d] != want[d]) return numel() == 0;
+  return true;
+}
+
+const std::string& Tensor::name() const {
+  static const auto* none = new std::string();  // outlives global tensors
+  return impl()->name ? *impl()->name : *none;
+}
+
+void Tensor::set_name(std::string name) { impl()->name = std::make_shared<const std::string>(std::move(name)); }
+
+void* Tensor::host_data(DType expected, SourceLocation where) const {
+  if (!device().is_cpu())
+    throw DeviceError("data: the host cannot read memory of " + device().str() + "\n  self  " + describe(*this) +
+                          "\ncopy it first: .cpu()",
+                      where);
+  if (expected != dtype())
+    throw DTypeError("data: elements are not " + std::string(name_of(expected)) + "\n  self  " + describe(*this) +
+                         "\nask for the dtype's own type, or convert first: .to(DType::...)",
+                     where);
+  storage()->wait_ready();
+  return raw_data();
+}
+
+void Tensor::require_contiguous(const char* op, SourceLocation where) const {
+  if (!is_contiguous())
+    throw ShapeError(std::string(op) + ": the elements are not contiguous\n  self  " + describe(*this) +
+                         " with strides " + strides().str() + "\ncall .contiguous() first",
+                     where);
+}
+
+void Tensor::set_data(const Tensor& other) const {
+  detail::TensorImpl& mine = *impl();
+  const detail::TensorImpl& theirs = *other.impl();
+  mine.storage = theirs.storage;
+  mine.shape = theirs.shape;
+  mine.strides = theirs.strides;
+  mine.offset = theirs.offset;
+  mine.numel = theirs.numel;
+  mine.dtype = theirs.dtype;
+  mine.contiguous = theirs.contiguous;
+}
+
+std::string describe(const Tensor& tensor) {
+  if (!tensor.defined()) return "undefined tensor";
+  std::string text{name_of(tensor.dtype())};
+  text += tensor.shape().str() + " on " + tensor.device().str();
+  if (!tensor.name().empty()) text += "   parameter '" + tensor.name() + "'";
+  return text;
+}
+
+}  // namespace minnow
