@@ -39,7 +39,7 @@ std::size_t CachingAllocator::rounded(std::size_t bytes) {
 }
 
 int CachingAllocator::class_of(std::size_t rounded_bytes) {
-  const int power = std::bit_width(rounded_bytes) - 1;
+  const int power = static_cast<int>(std::bit_width(rounded_bytes)) - 1;
   const auto step = (rounded_bytes >> (power - 3)) & (kSteps - 1);
   return (power - 9) * kSteps + static_cast<int>(step);
 }

@@ -31,14 +31,14 @@ inline constexpr Ellipsis ellipsis{};
 
 /// One argument of t(...): an integer, a slice, newaxis or ellipsis; remembers the user's line.
 struct Index {
-  enum class Kind : std::uint8_t { integer, slice, newaxis, ellipsis };
+  enum class Kind : std::uint8_t { kInteger, kSlice, kNewAxis, kEllipsis };
 
   constexpr Index(std::int64_t i, SourceLocation l = SourceLocation::current())
-      : kind(Kind::integer), range{i, i, 1}, where(l) {}
+      : kind(Kind::kInteger), range{i, i, 1}, where(l) {}
   constexpr Index(int i, SourceLocation l = SourceLocation::current()) : Index(std::int64_t{i}, l) {}
-  constexpr Index(Slice s, SourceLocation l = SourceLocation::current()) : kind(Kind::slice), range(s), where(l) {}
-  constexpr Index(NewAxis, SourceLocation l = SourceLocation::current()) : kind(Kind::newaxis), where(l) {}
-  constexpr Index(Ellipsis, SourceLocation l = SourceLocation::current()) : kind(Kind::ellipsis), where(l) {}
+  constexpr Index(Slice s, SourceLocation l = SourceLocation::current()) : kind(Kind::kSlice), range(s), where(l) {}
+  constexpr Index(NewAxis, SourceLocation l = SourceLocation::current()) : kind(Kind::kNewAxis), where(l) {}
+  constexpr Index(Ellipsis, SourceLocation l = SourceLocation::current()) : kind(Kind::kEllipsis), where(l) {}
 
   Kind kind;
   Slice range{};
