@@ -1,20 +1,16 @@
 # Finds oneDNN 2.6 or newer: OneDNN::OneDNN, OneDNN_VERSION. Hints: OneDNN_ROOT, CMAKE_PREFIX_PATH.
 # Our own, because the package file that Debian ships asks for OpenCL, which we do not use.
 
-find_path(OneDNN_INCLUDE_DIR dnnl.hpp PATH_SUFFIXES oneapi/dnnl)
+find_path(OneDNN_INCLUDE_DIR oneapi/dnnl/dnnl.hpp)
 find_library(OneDNN_LIBRARY NAMES dnnl)
 mark_as_advanced(OneDNN_INCLUDE_DIR OneDNN_LIBRARY)
 
-foreach(file IN ITEMS oneapi/dnnl/dnnl_version.h dnnl_version.h)
-  if(OneDNN_INCLUDE_DIR AND EXISTS "${OneDNN_INCLUDE_DIR}/${file}")
-    file(STRINGS "${OneDNN_INCLUDE_DIR}/${file}" onednn_lines REGEX "define DNNL_VERSION_(MAJOR|MINOR|PATCH) +[0-9]+")
-    if(onednn_lines)
-      string(REGEX REPLACE "[^0-9;]*([0-9]+)" "\\1" onednn_numbers "${onednn_lines}")
-      string(REPLACE ";" "." OneDNN_VERSION "${onednn_numbers}")
-      break()
-    endif()
-  endif()
-endforeach()
+if(OneDNN_INCLUDE_DIR AND EXISTS "${OneDNN_INCLUDE_DIR}/oneapi/dnnl/dnnl_version.h")
+  file(STRINGS "${OneDNN_INCLUDE_DIR}/oneapi/dnnl/dnnl_version.h" onednn_lines
+       REGEX "define DNNL_VERSION_(MAJOR|MINOR|PATCH) +[0-9]+")
+  string(REGEX REPLACE "[^0-9;]*([0-9]+)" "\\1" onednn_numbers "${onednn_lines}")
+  string(REPLACE ";" "." OneDNN_VERSION "${onednn_numbers}")
+endif()
 
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(

@@ -9,6 +9,7 @@ option(MINNOW_WERROR "Warnings are errors" OFF)
 option(MINNOW_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(MINNOW_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 option(MINNOW_BUILD_BENCHMARKS "Build the benchmarks" ${PROJECT_IS_TOP_LEVEL})
+option(MINNOW_INSTALL "Install the library, its headers and its CMake package" ${PROJECT_IS_TOP_LEVEL})
 
 if(PROJECT_IS_TOP_LEVEL)
   get_property(minnow_multi_config GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)

@@ -1,0 +1,19 @@
+# cmake --install: the library, the headers (but for those of one device's code) and a package for find_package(minnow).
+
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+set(minnow_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/minnow")
+
+install(TARGETS minnow EXPORT minnowTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+foreach(folder IN LISTS minnow_folders)
+  install(DIRECTORY "${minnow_SOURCE_DIR}/${folder}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/minnow"
+          FILES_MATCHING PATTERN "*.h" PATTERN "cpu" EXCLUDE PATTERN "cuda" EXCLUDE PATTERN "sim" EXCLUDE)
+endforeach()
+install(FILES "${minnow_BINARY_DIR}/include/minnow/minnow.h" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/minnow")
+
+configure_package_config_file("${minnow_SOURCE_DIR}/cmake/minnowConfig.cmake.in" "${minnow_BINARY_DIR}/minnowConfig.cmake"
+                              INSTALL_DESTINATION "${minnow_package_dir}")
+write_basic_package_version_file("${minnow_BINARY_DIR}/minnowConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+install(FILES "${minnow_BINARY_DIR}/minnowConfig.cmake" "${minnow_BINARY_DIR}/minnowConfigVersion.cmake"
+              "${minnow_SOURCE_DIR}/cmake/FindOneDNN.cmake" DESTINATION "${minnow_package_dir}")
+install(EXPORT minnowTargets NAMESPACE minnow:: DESTINATION "${minnow_package_dir}")

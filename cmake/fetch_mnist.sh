@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# fetch_mnist.sh DIR [SUMS]: brings the four files of MNIST to DIR, each checked by the SHA-256 of its uncompressed content
+# (SUMS lists other files; by default mnist.sha256 beside this script).
+# A file gets its own name only when it is whole and right; a broken download is resumed by the next try or the next call.
+# MINNOW_MNIST_URL: where to fetch from. Exit status: 0 all there, 1 not (one line on stderr says why), 2 wrong use.
+set -uo pipefail
+
+url=${MINNOW_MNIST_URL:-https://ossci-datasets.s3.amazonaws.com/mnist}
+tries=4
+wait_seconds=${MINNOW_FETCH_WAIT:-1}
+fail() {
+  echo "MNIST: $*" >&2
+  exit 1
+}
+
+# right FILE SUM: is it a whole gzip file with this content?
+right() {
+  local sum
+  sum=$(gzip -dc "$1" 2>/dev/null | sha256sum) && [[ ${sum%% *} == "$2" ]]
+}
+
+# whole FILE: does it unpack without an error? Then a wrong content is no matter of a broken connection.
+whole() { gzip -tq "$1" 2>/dev/null; }
+
+# fetch NAME SUM: one file, resumed where the last try stopped, started again where that is impossible or gave a wrong file.
+fetch() {
+  local name=$1 sum=$2 part=$dir/.$1.part status try
+  for ((try = 1; try <= tries; ++try)); do
+    curl --fail --silent --location --connect-timeout 10 --speed-limit 1000 --speed-time 30 \
+      --continue-at - --output "$part" "$url/$name" 2>/dev/null
+    status=$?
+    if [[ -s $part ]] && right "$part" "$sum"; then
+      mv -f "$part" "$dir/$name" && return 0
+      fail "cannot write to $dir"
+    fi
+    case $status in
+      5 | 6 | 7 | 35 | 60 | 77) fail "cannot reach $url (no network?)" ;;
+      23) fail "cannot write to $dir (disk full?)" ;;
+      0) # Complete, and wrong: the part was another file's, or the server gives something else.
+        if whole "$part" && ((try > 1)); then
+          rm -f "$part"
+          fail "$url/$name is not the file it should be (SHA-256 differs)"
+        fi
+        rm -f "$part" ;;
+      22 | 33 | 36) # An HTTP error, or the server cannot resume: without a part the answer is final.
+        [[ -s $part ]] || fail "$url/$name: the server refuses it (HTTP error)"
+        rm -f "$part" ;;
+      28) [[ -s $part ]] || fail "cannot reach $url (no answer)" ;;
+      *) ;; # Broken off: the part stays, the next try resumes.
+    esac
+    ((try < tries)) && sleep "$wait_seconds"
+  done
+  fail "$url/$name did not arrive whole and right in $tries tries"
+}
+
+[[ $# -eq 1 || $# -eq 2 ]] || {
+  echo "usage: fetch_mnist.sh DIR [SUMS]" >&2
+  exit 2
+}
+dir=$1
+sums=${2:-$(dirname "${BASH_SOURCE[0]}")/mnist.sha256}
+for tool in curl gzip sha256sum; do
+  command -v "$tool" >/dev/null || fail "$tool is not installed"
+done
+mkdir -p "$dir" 2>/dev/null || fail "cannot make the folder $dir"
+# Two runs at once take turns, where flock is there to say whose it is.
+if command -v flock >/dev/null; then
+  { exec 9>"$dir/.lock"; } 2>/dev/null || fail "cannot write to $dir"
+  flock 9
+fi
+while read -r sum name; do
+  [[ -n $name ]] || continue
+  if [[ -e $dir/$name ]] && right "$dir/$name" "$sum"; then continue; fi
+  fetch "$name" "$sum"
+done <"$sums"

@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+"""Checks the floors of the house: who includes whom, and what a file may hold.
+
+check_floors.py [TREE]        checks a source tree; prints each fault, exit status 1 if there is one
+check_floors.py --self-test   builds trees with one violation each and sees that every one is found
+"""
+
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+FOLDERS = ("tensor", "autograd", "nn", "optim", "data", "examples", "tests", "benchmarks")
+SUFFIXES = {".h", ".cpp", ".cu", ".cuh"}
+MAX_LINES = 600
+GROUND = {"error", "device", "dtype", "shape", "allocator", "source_location", "half", "config"}
+FLOORS = {
+    "tensor/backend": 2, "tensor/kernels": 2,
+    "tensor/ops": 3, "tensor/io": 3, "tensor/cpu": 3, "tensor/cuda": 3, "tensor/sim": 3,
+    "autograd": 4,
+    "nn": 5, "optim": 5, "data": 5,
+    "examples": 6, "tests": 6, "benchmarks": 6,
+}
+DEVICE_ROOMS = {"tensor/cpu", "tensor/cuda", "tensor/sim"}
+PUBLIC_ROOMS = {"tensor", "tensor/ops", "tensor/io", "autograd", "autograd/ops", "nn", "optim", "data"}
+LIBRARIES = re.compile(r"^(oneapi/|dnnl|fmt/|nlohmann/|zlib\.h|omp\.h|cuda|cudnn|cublas)")
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
+CUDA_CONDITION = re.compile(r"^\s*#\s*(?:if|ifdef|ifndef|elif)\b.*(?:CUDA|__NVCC__)", re.M)
+
+
+def room(path):
+    """The longest known folder of a path such as tensor/cpu/isa/unary.cpp, and its floor."""
+    parts = path.split("/")
+    for count in (2, 1):
+        name = "/".join(parts[:count])
+        if len(parts) > count and name in FLOORS:
+            return name, FLOORS[name]
+    if parts[0] == "tensor" and len(parts) == 2:
+        return "tensor", 0 if Path(path).stem in GROUND else 1
+    return None, None
+
+
+def is_public(path):
+    return path.endswith(".h") and path.rsplit("/", 1)[0] in PUBLIC_ROOMS
+
+
+def include_fault(source, target):
+    """Why `source` may not include `target`, both relative to the tree; None if it may."""
+    here, floor = room(source)
+    there, target_floor = room(target)
+    if there is None:
+        return "is in no room of the house"
+    if there in DEVICE_ROOMS and here not in (there, "tests"):
+        return f"belongs to {there}, which nobody includes"
+    if here == there or (here == "tensor" and there == "tensor"):
+        return "is on a higher floor" if target_floor > floor else None
+    if here == "tensor/kernels" and target_floor != 0:
+        return "is unknown to kernels: only floor 0 (error, device, dtype, shape) is"
+    if here == "data" and there == "autograd":
+        return "is unknown to data: it knows only tensor"
+    if target_floor > floor:
+        return f"is on floor {target_floor}, above floor {floor}"
+    if target_floor == floor:
+        return f"is a sibling of {here} on floor {floor}"
+    return None
+
+
+def includes(text):
+    return [(match.group(1), match.group(2)) for match in INCLUDE.finditer(text)]
+
+
+def check(tree):
+    """All faults of a tree, one line each."""
+    faults, texts = [], {}
+    for folder in FOLDERS:
+        for file in sorted((tree / folder).rglob("*")):
+            if file.suffix in SUFFIXES | {".py", ".sh", ".cmake"} and file.is_file():
+                texts[file.relative_to(tree).as_posix()] = file.read_text(encoding="utf-8")
+    for path, text in texts.items():
+        lines = text.count("\n")
+        if lines > MAX_LINES:
+            faults.append(f"{path}: {lines} lines; the hard stop is {MAX_LINES}")
+        if Path(path).suffix not in SUFFIXES:
+            continue
+        here, _ = room(path)
+        if here is None:
+            faults.append(f"{path}: stands in no room of the house")
+            continue
+        if here != "tensor/kernels" and CUDA_CONDITION.search(text):
+            faults.append(f"{path}: a CUDA conditional outside tensor/kernels")
+        for quote, name in includes(text):
+            if name.startswith("minnow/"):
+                target = name.removeprefix("minnow/")
+                if target == "minnow.h":
+                    if here not in ("examples", "tests", "benchmarks"):
+                        faults.append(f"{path}: includes the umbrella")
+                elif target not in texts:
+                    faults.append(f"{path}: includes {name}, which does not exist")
+                elif fault := include_fault(path, target):
+                    faults.append(f"{path}: includes {name}, which {fault}")
+            elif quote == '"' and here not in ("examples", "tests", "benchmarks"):
+                faults.append(f'{path}: includes "{name}"; write <minnow/...>')
+    return faults + library_faults(texts)
+
+
+def library_faults(texts):
+    """Includes of libraries that reach a user of the public headers, directly or through other headers."""
+    faults, waiting = [], sorted(filter(is_public, texts))
+    seen = set(waiting)
+    while waiting:
+        current = waiting.pop()
+        for _, name in includes(texts[current]):
+            target = name.removeprefix("minnow/")
+            if LIBRARIES.match(name) and not current.startswith("tensor/kernels/"):
+                faults.append(f"{current}: includes <{name}>, which reaches every user of the public headers")
+            if name != target and target in texts and target not in seen:
+                seen.add(target)
+                waiting.append(target)
+    return faults
+
+
+GOOD = {
+    "tensor/error.h": "#include <string>\n",
+    "tensor/tensor.h": "#include <minnow/tensor/error.h>\n",
+    "tensor/kernels/unary.h": "#ifdef __CUDACC__\n#endif\n#include <minnow/tensor/error.h>\n",
+    "tensor/backend/backend.h": "#include <minnow/tensor/tensor.h>\n",
+    "tensor/cpu/matmul.cpp": "#include <dnnl.hpp>\n#include <minnow/tensor/cpu/reference.h>\n",
+    "tensor/cpu/reference.h": "#include <minnow/tensor/backend/backend.h>\n",
+    "tensor/ops/unary.h": "#include <minnow/tensor/backend/backend.h>\n",
+    "autograd/node.h": "#include <minnow/tensor/ops/unary.h>\n",
+    "nn/module.h": "#include <minnow/autograd/node.h>\n",
+    "tests/tensor/unary_test.cpp": '#include "support/cases.h"\n#include <minnow/tensor/cpu/reference.h>\n',
+    "examples/mnist.cpp": "#include <minnow/minnow.h>\n",
+}
+BAD = [
+    ("tensor/error.h", "#include <minnow/tensor/tensor.h>\n", "higher floor"),
+    ("tensor/tensor.h", "#include <minnow/tensor/ops/unary.h>\n", "above floor 1"),
+    ("tensor/kernels/bad.h", "#include <minnow/tensor/tensor.h>\n", "unknown to kernels"),
+    ("tensor/ops/bad.cpp", "#include <minnow/tensor/cpu/reference.h>\n", "nobody includes"),
+    ("tensor/sim/bad.cpp", "#include <minnow/tensor/cpu/reference.h>\n", "nobody includes"),
+    ("tensor/io/bad.cpp", "#include <minnow/tensor/ops/unary.h>\n", "sibling"),
+    ("optim/bad.h", "#include <minnow/nn/module.h>\n", "sibling"),
+    ("data/bad.h", "#include <minnow/autograd/node.h>\n", "knows only tensor"),
+    ("autograd/bad.h", "#include <minnow/nn/module.h>\n", "above floor 4"),
+    ("nn/bad.h", "#include <minnow/minnow.h>\n", "umbrella"),
+    ("nn/bad.h", '#include "module.h"\n', "write <minnow/...>"),
+    ("nn/bad.h", "#include <minnow/nn/gone.h>\n", "does not exist"),
+    ("nn/bad.h", "#include <fmt/format.h>\n", "reaches every user"),
+    ("tensor/backend/backend.h", "#include <dnnl.hpp>\n", "reaches every user"),
+    ("autograd/bad.cpp", "#if defined(MINNOW_CUDA)\n#endif\n", "CUDA conditional"),
+    ("tensor/strange/bad.h", "", "no room"),
+    ("tests/long.cpp", "\n" * 601, "601 lines"),
+]
+
+
+def self_test():
+    with tempfile.TemporaryDirectory() as name:
+        for number, (path, text, expected) in enumerate([("nn/good.h", "", None), *BAD]):
+            tree = Path(name) / str(number)
+            for good_path, good_text in {**GOOD, path: text}.items():
+                (tree / good_path).parent.mkdir(parents=True, exist_ok=True)
+                (tree / good_path).write_text(good_text)
+            faults = check(tree)
+            if expected is None and faults:
+                sys.exit(f"a good tree is refused: {faults}")
+            if expected is not None and not (len(faults) == 1 and path in faults[0] and expected in faults[0]):
+                sys.exit(f"{path} with {text!r}: expected one fault with '{expected}', found {faults}")
+    print(f"found each of {len(BAD)} violations")
+
+
+def main():
+    if sys.argv[1:] == ["--self-test"]:
+        self_test()
+        return
+    faults = check(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parent.parent)
+    print("\n".join(faults) if faults else "every file is on its floor")
+    sys.exit(1 if faults else 0)
+
+
+if __name__ == "__main__":
+    main()
