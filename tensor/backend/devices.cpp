@@ -1,0 +1,63 @@
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/device.h>
+#include <minnow/tensor/error.h>
+
+namespace minnow {
+namespace {
+
+Backend* backend_of(DeviceType type) {
+  switch (type) {
+    case DeviceType::cpu:
+      return cpu_backend();
+    case DeviceType::cuda:
+      return cuda_backend();
+    case DeviceType::sim:
+      return sim_backend();
+  }
+  return nullptr;
+}
+
+[[noreturn]] void no_such_device(Device device, int count, SourceLocation where) {
+  std::string text = "Device: " + device.str() + " cannot be used\n  ";
+  if (count > 0)
+    text += "this machine has " + std::to_string(count) + " " + std::string(name_of(device.type())) +
+            (count == 1 ? " device" : " devices");
+  else if (device.is_cuda())
+    text += cuda::why_not();
+  else
+    text += "there is no " + std::string(name_of(device.type())) + " device";
+  if (device.is_sim()) text += " (MINNOW_SIM_DEVICES sets how many there are)";
+  throw DeviceError(text + "\nthis machine has: " + available_devices(), where);
+}
+
+}  // namespace
+
+int device_count(DeviceType type) {
+  const Backend* backend = backend_of(type);
+  return backend ? backend->device_count() : 0;
+}
+
+std::string available_devices() {
+  std::string list = "cpu";
+  for (const auto type : {DeviceType::cuda, DeviceType::sim}) {
+    int count = 0;
+    try {
+      count = device_count(type);
+    } catch (
+        const Error&) {  // a bad setting is reported where the device is used, not inside of another message
+    }
+    for (int i = 0; i < count; ++i) list += ", " + Device(type, i).str();
+  }
+  return list;
+}
+
+Device best_device() { return device_count(DeviceType::cuda) > 0 ? Device(DeviceType::cuda) : Device(); }
+
+Backend& backend_of(Device device, SourceLocation where) {
+  Backend* backend = backend_of(device.type());
+  const int count = backend ? backend->device_count() : 0;
+  if (device.index() < 0 || device.index() >= count) no_such_device(device, count, where);
+  return *backend;
+}
+
+}  // namespace minnow

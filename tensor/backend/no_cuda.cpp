@@ -1,0 +1,18 @@
+#include <minnow/tensor/backend/dispatch.h>
+
+// Built in place of the folder cuda/ where there is no CUDA compiler.
+
+namespace minnow {
+
+Backend* cuda_backend() { return nullptr; }
+
+namespace cuda {
+
+bool is_available() { return false; }
+
+std::string why_not() {
+  return "minnow was built without CUDA (configure with -DMINNOW_CUDA=ON where nvcc is installed)";
+}
+
+}  // namespace cuda
+}  // namespace minnow

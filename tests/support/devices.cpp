@@ -1,0 +1,28 @@
+#include "support/devices.h"
+
+#include <cstdio>
+
+namespace minnow::testing {
+
+const std::vector<Device>& test_devices() {
+  static const std::vector<Device> devices = [] {
+    std::vector<Device> list{Device()};
+    if (device_count(DeviceType::sim) > 0) list.push_back(Device(DeviceType::sim));
+    if (cuda::is_available()) list.push_back(Device(DeviceType::cuda));
+    std::string names;
+    for (const Device& device : list) names += " " + device.str();
+    std::printf("device-generic tests cover:%s%s\n", names.c_str(),
+                cuda::is_available() ? "" : (" (no cuda: " + cuda::why_not() + ")").c_str());
+    return list;
+  }();
+  return devices;
+}
+
+std::string device_test_name(const ::testing::TestParamInfo<Device>& info) {
+  std::string name = info.param.str();
+  for (char& c : name)
+    if (c == ':') c = '_';
+  return name;
+}
+
+}  // namespace minnow::testing

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <gtest/gtest.h>
+#include <minnow/tensor/device.h>
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace minnow {
+
+inline void PrintTo(const Device& device, std::ostream* out) { *out << device.str(); }
+
+namespace testing {
+
+/// The devices that device-generic tests run on: cpu, sim:0 and, where there is one, cuda:0.  The first call
+/// prints which they are.
+const std::vector<Device>& test_devices();
+
+/// "cpu", "sim_0": the suffix of a test's name.
+std::string device_test_name(const ::testing::TestParamInfo<Device>& info);
+
+/// A test that runs once on each device:
+///
+///     class AddTest : public minnow::testing::DeviceTest {};
+///     INSTANTIATE_TEST_SUITE_P(Devices, AddTest, minnow::testing::all_devices(),
+///     minnow::testing::device_test_name); TEST_P(AddTest, AddsOnEveryDevice) { Tensor x = raw::ones({2},
+///     DType::float32, device()); … }
+class DeviceTest : public ::testing::TestWithParam<Device> {
+ protected:
+  static Device device() { return GetParam(); }
+};
+
+inline auto all_devices() { return ::testing::ValuesIn(test_devices()); }
+
+}  // namespace testing
+}  // namespace minnow
