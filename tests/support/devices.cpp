@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-namespace minnow::testing {
+namespace minnow::test {
 
 const std::vector<Device>& test_devices() {
   static const std::vector<Device> devices = [] {
@@ -25,4 +25,4 @@ std::string device_test_name(const ::testing::TestParamInfo<Device>& info) {
   return name;
 }
 
-}  // namespace minnow::testing
+}  // namespace minnow::test

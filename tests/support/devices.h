@@ -10,7 +10,7 @@ namespace minnow {
 
 inline void PrintTo(const Device& device, std::ostream* out) { *out << device.str(); }
 
-namespace testing {
+namespace test {
 
 /// The devices that device-generic tests run on: cpu, sim:0 and, where there is one, cuda:0.  The first call
 /// prints which they are.
@@ -21,9 +21,9 @@ std::string device_test_name(const ::testing::TestParamInfo<Device>& info);
 
 /// A test that runs once on each device:
 ///
-///     class AddTest : public minnow::testing::DeviceTest {};
-///     INSTANTIATE_TEST_SUITE_P(Devices, AddTest, minnow::testing::all_devices(),
-///     minnow::testing::device_test_name); TEST_P(AddTest, AddsOnEveryDevice) { Tensor x = raw::ones({2},
+///     class AddTest : public minnow::test::DeviceTest {};
+///     INSTANTIATE_TEST_SUITE_P(Devices, AddTest, minnow::test::all_devices(),
+///     minnow::test::device_test_name); TEST_P(AddTest, AddsOnEveryDevice) { Tensor x = raw::ones({2},
 ///     DType::float32, device()); … }
 class DeviceTest : public ::testing::TestWithParam<Device> {
  protected:
@@ -32,5 +32,5 @@ class DeviceTest : public ::testing::TestWithParam<Device> {
 
 inline auto all_devices() { return ::testing::ValuesIn(test_devices()); }
 
-}  // namespace testing
+}  // namespace test
 }  // namespace minnow
