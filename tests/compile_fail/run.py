@@ -4,8 +4,8 @@
 run.py COMPILER FLAG... -- CASE...   each case is a C++ file with
   // expect: REGEX       in a comment: what the compiler must say
   ... // must not compile   on each line that is the misuse
-Without the marked lines the file must compile, so that a case cannot fail for another reason; with them it must not, and the
-message must match. run.py --self-test COMPILER FLAG... checks the runner itself.
+Without the marked lines the file must compile, so that a case cannot fail for another reason; with them it must not, the
+compiler must complain of each of them, and the message must match. run.py --self-test COMPILER FLAG... checks the runner itself.
 """
 
 import os
@@ -35,13 +35,16 @@ def fault(command, path):
     compiles, output = compile_text(command, "\n".join(line for line in lines if not MARK.search(line)) + "\n")
     if not compiles:
         return f"does not compile even without the misuse:\n{output}"
-    for number in (index for index, line in enumerate(lines) if MARK.search(line)):
-        kept = [line for index, line in enumerate(lines) if index == number or not MARK.search(line)]
-        compiles, output = compile_text(command, "\n".join(kept) + "\n")
-        if compiles:
-            return f"compiles with line {number + 1}: {lines[number].strip()}"
-        if not re.search(expected.group(1), output):
-            return f"line {number + 1} fails for another reason than /{expected.group(1)}/:\n{output}"
+    compiles, output = compile_text(command, text)
+    if compiles:
+        return "compiles with the misuse"
+    for number, line in enumerate(lines, start=1):
+        # An error there, or one in a template that was instantiated from there.
+        place = rf"<stdin>:{number}:\d+:\s+(error|required from|note: in instantiation)"
+        if MARK.search(line) and not re.search(place, output):
+            return f"says nothing of line {number}: {line.strip()}\n{output}"
+    if not re.search(expected.group(1), output):
+        return f"fails for another reason than /{expected.group(1)}/:\n{output}"
     return None
 
 
@@ -49,6 +52,8 @@ def self_test(command):
     cases = {
         "good": ("// expect: invalid conversion|cannot initialize\nint main() {\n  int* p = 1;  // must not compile\n}\n", None),
         "compiles": ("// expect: x\nint main() {\n  int p = 1; (void)p;  // must not compile\n}\n", "compiles with"),
+        "half": ("// expect: .\nint main() {\n  int p = 1; (void)p;  // must not compile\n  int* q = 1;  // must not compile\n}\n",
+                 "nothing of line 3"),
         "broken": ("// expect: x\nint main() { return y; }\nint z = y;  // must not compile\n", "even without"),
         "other": ("// expect: overflow\nint main() {}\nint z = y;  // must not compile\n", "another reason"),
         "unmarked": ("// expect: x\nint main() {}\n", "needs an"),
