@@ -1,0 +1,126 @@
+#include <minnow/tensor/io/safetensors.h>
+
+#include <minnow/tensor/allocator.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/io/detail/header.h>
+#include <minnow/tensor/io/detail/json_reader.h>
+#include <minnow/tensor/io/file.h>
+#include <bit>
+
+namespace minnow {
+namespace {
+
+using io::detail::Entry;
+using io::detail::Header;
+using io::detail::Refusal;
+
+static_assert(std::endian::native == std::endian::little,
+              "files hold little-endian numbers: swap bytes here");
+
+constexpr std::uint64_t kLengthBytes = 8;
+
+/// The header, checked against the file's size, and where the data begins.
+struct Opened {
+  Header header;
+  std::uint64_t data = 0;
+};
+
+Opened read_header(const io::InputFile& file) {
+  if (file.size() < kLengthBytes)
+    throw Refusal{"a file of " + std::to_string(file.size()) + " bytes",
+                  "at least the 8 of the header's length"};
+  std::uint64_t length = 0;
+  file.read(0, std::as_writable_bytes(std::span(&length, 1)));
+  const std::uint64_t rest = file.size() - kLengthBytes;
+  if (length > io::detail::kMaxHeaderBytes || length > rest)
+    throw Refusal{"a header length of " + std::to_string(length) + " bytes",
+                  "at most " + std::to_string(std::min(io::detail::kMaxHeaderBytes, rest)) +
+                      (rest < io::detail::kMaxHeaderBytes ? ", which follow it in the file" : "")};
+  std::string text(length, '\0');
+  file.read(kLengthBytes, std::as_writable_bytes(std::span(text)));
+  return {io::detail::parse_header(text, rest - length), kLengthBytes + length};
+}
+
+Opened open_header(const io::InputFile& file, const char* op, SourceLocation where) {
+  try {
+    return read_header(file);
+  } catch (const Refusal& refusal) {
+    throw FormatError(std::string(op) + ": '" + file.path() +
+                          "' is not a safetensors file that minnow can read" + "\n  found     " +
+                          refusal.found + "\n  expected  " + refusal.expected,
+                      where);
+  }
+}
+
+Tensor read_tensor(const io::InputFile& file, const Entry& entry, std::uint64_t data) {
+  const std::size_t bytes = entry.end - entry.begin;
+  auto storage = std::make_shared<Storage>(cpu_allocator(), Device(), bytes);
+  const std::span<std::byte> out(static_cast<std::byte*>(storage->data()), bytes);
+  file.read(data + entry.begin, out);
+  if (entry.dtype == DType::bool_)  // a bool that is neither 0 nor 1 is undefined behaviour
+    for (std::byte& byte : out) byte = byte == std::byte{0} ? byte : std::byte{1};
+  return Tensor(std::move(storage), entry.dtype, entry.shape, contiguous_strides(entry.shape));
+}
+
+/// The elements in row-major order in host memory.
+Tensor at_home(const Tensor& tensor, SourceLocation where) {
+  if (!tensor.device().is_cpu() || !tensor.is_contiguous())
+    throw ValueError("save: only contiguous tensors on cpu, for now\n  self  " + describe(tensor), where);
+  tensor.storage()->wait_ready();
+  return tensor;
+}
+
+Header describe_all(const StateDict& tensors, const Metadata& metadata, SourceLocation where) {
+  Header header;
+  header.metadata = metadata;
+  for (const auto& [name, tensor] : tensors) {
+    if (!tensor.defined()) throw ValueError("save: the tensor '" + name + "' is undefined", where);
+    if (name == "__metadata__")
+      throw ValueError("save: the name '__metadata__' is reserved by the format", where);
+    if (!io::detail::is_utf8(name)) throw ValueError("save: the name '" + name + "' is not UTF-8", where);
+    header.entries.push_back({name, tensor.dtype(), tensor.shape()});
+  }
+  for (const auto& [key, value] : metadata)
+    if (!io::detail::is_utf8(key) || !io::detail::is_utf8(value))
+      throw ValueError("save: the metadata '" + key + "' is not UTF-8", where);
+  return header;
+}
+
+}  // namespace
+
+void save(const StateDict& tensors, const std::string& path, const Metadata& metadata, SourceLocation where) {
+  Header header = describe_all(tensors, metadata, where);
+  const std::string text = io::detail::write_header(header);
+  const std::uint64_t length = text.size();
+  if (length > io::detail::kMaxHeaderBytes)
+    throw ValueError("save: names and metadata take " + std::to_string(length) +
+                         " bytes\n  the format allows " + std::to_string(io::detail::kMaxHeaderBytes),
+                     where);
+  io::AtomicFile file("save", path, where);
+  file.write(std::as_bytes(std::span(&length, 1)));
+  file.write(std::as_bytes(std::span(text)));
+  for (const Entry& entry :
+       header.entries) {  // one at a time at home: a model may be larger than the host's memory
+    const Tensor home = at_home(*tensors.find(entry.name), where);
+    file.write({static_cast<const std::byte*>(home.raw_data()), static_cast<std::size_t>(home.nbytes())});
+  }
+  file.commit();
+}
+
+StateDict load(const std::string& path, Device device, SourceLocation where) {
+  const io::InputFile file("load", path, where);
+  const Opened opened = open_header(file, "load", where);
+  StateDict tensors;
+  for (const Entry& entry : opened.header.entries) {
+    if (!device.is_cpu()) throw DeviceError("load: only to cpu, for now, not " + device.str(), where);
+    const Tensor tensor = read_tensor(file, entry, opened.data);
+    tensors.set(entry.name, tensor);
+  }
+  return tensors;
+}
+
+Metadata load_metadata(const std::string& path, SourceLocation where) {
+  return open_header(io::InputFile("load_metadata", path, where), "load_metadata", where).header.metadata;
+}
+
+}  // namespace minnow

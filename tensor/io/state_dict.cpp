@@ -1,0 +1,43 @@
+#include <minnow/tensor/io/state_dict.h>
+
+#include <minnow/tensor/error.h>
+#include <algorithm>
+
+namespace minnow {
+
+const Tensor* StateDict::find(std::string_view name) const {
+  const auto place = places_.find(name);
+  return place == places_.end() ? nullptr : &items_[place->second].second;
+}
+
+const Tensor& StateDict::at(std::string_view name, SourceLocation where) const {
+  if (const Tensor* tensor = find(name)) return *tensor;
+  constexpr std::size_t kShown = 10;
+  std::string text = "StateDict: no tensor is named '" + std::string(name) + "'\n  there are";
+  for (std::size_t i = 0; i < std::min(size(), kShown); ++i)
+    text += (i ? ", '" : "  '") + items_[i].first + "'";
+  if (empty()) text += "  none";
+  if (size() > kShown) text += " and " + std::to_string(size() - kShown) + " more";
+  throw IndexError(text, where);
+}
+
+Tensor& StateDict::operator[](std::string_view name) {
+  const auto place = places_.find(name);
+  if (place != places_.end()) return items_[place->second].second;
+  items_.emplace_back(std::string(name), Tensor());
+  places_.emplace(std::string(name), items_.size() - 1);
+  return items_.back().second;
+}
+
+bool StateDict::erase(std::string_view name) {
+  const auto place = places_.find(name);
+  if (place == places_.end()) return false;
+  const std::size_t gone = place->second;
+  places_.erase(place);
+  items_.erase(items_.begin() + static_cast<std::ptrdiff_t>(gone));
+  for (auto& [key, index] : places_)
+    if (index > gone) --index;
+  return true;
+}
+
+}  // namespace minnow
