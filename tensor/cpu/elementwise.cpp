@@ -1,0 +1,176 @@
+#include <minnow/tensor/cpu/cpu_backend.h>
+#include <minnow/tensor/cpu/isa.h>
+#include <minnow/tensor/cpu/parallel.h>
+#include <minnow/tensor/cpu/traverse.h>
+#include <minnow/tensor/error.h>
+#include <array>
+#include <atomic>
+#include <string>
+
+namespace minnow::cpu {
+namespace {
+
+constexpr std::int64_t kBlock = 8192;
+
+/// Traits of the functors by number.
+struct UnaryTraits {
+  kernels::Kind kind[kernels::UnaryOps::kSize];
+  constexpr UnaryTraits() : kind{} {
+    kernels::for_each(kernels::UnaryOps{}, [this]<class Op, int I>() { kind[I] = Op::kKind; });
+  }
+};
+constexpr UnaryTraits kUnary;
+
+struct BinaryTraits {
+  bool predicate[kernels::BinaryOps::kSize];
+  constexpr BinaryTraits() : predicate{} {
+    kernels::for_each(kernels::BinaryOps{},
+                      [this]<class Op, int I>() { predicate[I] = Op::kKind == kernels::Kind::kPredicate; });
+  }
+};
+constexpr BinaryTraits kBinary;
+
+[[noreturn]] void throw_missing(const char* family, int op, DType dtype) {
+  throw BackendError(std::string(family) + ": operation " + std::to_string(op) + " has no loop for " +
+                     std::string(name_of(dtype)) +
+                     "\nthis is an error in minnow: the front end should have refused");
+}
+
+std::int64_t bytes_of(const Tensor& t, std::int64_t numel) {
+  return numel * static_cast<std::int64_t>(t.itemsize());
+}
+
+char* at(const Tensor& t, std::int64_t i) {
+  return static_cast<char*>(t.raw_data()) + i * static_cast<std::int64_t>(t.itemsize());
+}
+
+struct UnaryJob {
+  UnaryLoop loop;
+  double p0, p1;
+};
+struct SlopeJob {
+  SlopeLoop loop;
+  double p0, p1;
+};
+struct BinaryJob {
+  BinaryLoop loop;
+  mutable std::atomic<bool> whole{true};
+};
+struct TernaryJob {
+  TernaryLoop loop;
+  double p;
+};
+
+void derivative(const SlopeJob& job, DType compute, const Tensor& grad, const Tensor& saved,
+                const Tensor& out) {
+  const std::int64_t n = out.numel();
+  if (grad.dtype() == compute && saved.dtype() == compute && out.dtype() == compute &&
+      same_dense_layout(grad, out) && same_dense_layout(saved, out)) {
+    parallel_blocks(n, kBlock, 3 * bytes_of(out, n), [&](std::int64_t b, std::int64_t e) {
+      job.loop(at(grad, b), at(saved, b), at(out, b), e - b, job.p0, job.p1);
+    });
+    return;
+  }
+  std::array operands{Operand::output(out, compute), Operand::input(grad, compute),
+                      Operand::input(saved, compute)};
+  traverse(
+      out.shape(), operands,
+      [](const void* context, void* const* c, std::int64_t m) {
+        const auto* j = static_cast<const SlopeJob*>(context);
+        j->loop(c[1], c[2], c[0], m, j->p0, j->p1);
+      },
+      &job);
+}
+
+}  // namespace
+
+void CpuBackend::unary(const UnaryParams& params, const Tensor& x, const Tensor& out) {
+  int op = params.op;
+  const kernels::Kind kind = kUnary.kind[op];
+  const bool predicate = kind == kernels::Kind::kPredicate;
+  if (op == kernels::kIndexOf<kernels::UnaryOps, kernels::BitwiseNot> && out.dtype() == DType::bool_)
+    op = kernels::kIndexOf<kernels::UnaryOps, kernels::LogicalNot>;
+  const Compute compute = compute_of(predicate || !is_floating(out.dtype()) ? x.dtype() : out.dtype());
+  const DType chunk = dtype_of(compute);
+  const DType result = kUnary.kind[op] == kernels::Kind::kPredicate ? DType::bool_ : chunk;
+  const UnaryJob job{loops().unary[static_cast<int>(compute)][op], params.p0, params.p1};
+  if (job.loop == nullptr) throw_missing("unary", op, chunk);
+  const std::int64_t n = out.numel();
+  if (x.dtype() == chunk && out.dtype() == result && same_dense_layout(x, out)) {
+    parallel_blocks(n, kBlock, bytes_of(x, n) + bytes_of(out, n), [&](std::int64_t b, std::int64_t e) {
+      job.loop(at(x, b), at(out, b), e - b, job.p0, job.p1);
+    });
+    return;
+  }
+  std::array operands{Operand::output(out, result), Operand::input(x, chunk)};
+  traverse(
+      out.shape(), operands,
+      [](const void* context, void* const* c, std::int64_t m) {
+        const auto* j = static_cast<const UnaryJob*>(context);
+        j->loop(c[1], c[0], m, j->p0, j->p1);
+      },
+      &job);
+}
+
+void CpuBackend::unary_slope(const UnaryParams& params, const Tensor& grad, const Tensor& saved,
+                             const Tensor& out) {
+  const Compute compute = compute_of(out.dtype());
+  if (compute == Compute::kInt64) throw_missing("unary_slope", params.op, out.dtype());
+  const SlopeJob job{loops().slope[static_cast<int>(compute)][params.op], params.p0, params.p1};
+  if (job.loop == nullptr) throw_missing("unary_slope", params.op, out.dtype());
+  derivative(job, dtype_of(compute), grad, saved, out);
+}
+
+void CpuBackend::unary_curve(const UnaryParams& params, const Tensor& grad, const Tensor& saved,
+                             const Tensor& out) {
+  const Compute compute = compute_of(out.dtype());
+  if (compute == Compute::kInt64) throw_missing("unary_curve", params.op, out.dtype());
+  const SlopeJob job{loops().curve[static_cast<int>(compute)][params.op], params.p0, params.p1};
+  if (job.loop == nullptr) throw_missing("unary_curve", params.op, out.dtype());
+  derivative(job, dtype_of(compute), grad, saved, out);
+}
+
+bool CpuBackend::binary(int op, DType compute, const Tensor& a, const Tensor& b, const Tensor& out) {
+  const DType result = kBinary.predicate[op] ? DType::bool_ : compute;
+  const BinaryLoop loop = loops().binary[static_cast<int>(compute_of(compute))][op];
+  if (loop == nullptr) throw_missing("binary", op, compute);
+  const std::int64_t n = out.numel();
+  const bool dense = a.dtype() == compute && b.dtype() == compute && out.dtype() == result &&
+                     same_dense_layout(a, out) && same_dense_layout(b, out);
+  if (dense && n <= kBlock) return loop(a.raw_data(), b.raw_data(), out.raw_data(), n);
+  const BinaryJob job{loop};
+  if (dense) {
+    parallel_blocks(n, kBlock, bytes_of(a, n) + bytes_of(b, n) + bytes_of(out, n),
+                    [&](std::int64_t i, std::int64_t e) {
+                      if (!job.loop(at(a, i), at(b, i), at(out, i), e - i))
+                        job.whole.store(false, std::memory_order_relaxed);
+                    });
+    return job.whole;
+  }
+  std::array operands{Operand::output(out, result), Operand::input(a, compute), Operand::input(b, compute)};
+  traverse(
+      out.shape(), operands,
+      [](const void* context, void* const* c, std::int64_t m) {
+        const auto* j = static_cast<const BinaryJob*>(context);
+        if (!j->loop(c[1], c[2], c[0], m)) j->whole.store(false, std::memory_order_relaxed);
+      },
+      &job);
+  return job.whole;
+}
+
+void CpuBackend::ternary(int op, DType compute, const Tensor& a, const Tensor& b, const Tensor& c, double p,
+                         const Tensor& out) {
+  const TernaryJob job{loops().ternary[static_cast<int>(compute_of(compute))][op], p};
+  if (job.loop == nullptr) throw_missing("ternary", op, compute);
+  std::array operands{Operand::output(out, compute), Operand::input(a, compute), Operand::input(b, compute),
+                      Operand::input(c, compute)};
+  traverse(
+      out.shape(), operands,
+      [](const void* context, void* const* chunks, std::int64_t m) {
+        const auto* j = static_cast<const TernaryJob*>(context);
+        j->loop(chunks[1], chunks[2], chunks[3], chunks[0], m, j->p);
+      },
+      &job);
+}
+
+}  // namespace minnow::cpu

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <minnow/tensor/kernels/binary.h>
+#include <minnow/tensor/kernels/reduce.h>
+#include <minnow/tensor/kernels/ternary.h>
+#include <minnow/tensor/kernels/unary.h>
+#include <minnow/tensor/kernels/update.h>
+#include <cstdint>
+
+namespace minnow::cpu {
+
+/// The types that functors compute in.  Elements of all others are converted chunk by chunk.
+enum class Compute : std::uint8_t { kFloat, kDouble, kInt64 };
+inline constexpr int kComputes = 3;
+
+// Loops over dense arrays.  An output may be the very array of an input, but not overlap it otherwise.
+
+using UnaryLoop = void (*)(const void* x, void* y, std::int64_t n, double p0, double p1);
+using SlopeLoop = void (*)(const void* grad, const void* saved, void* out, std::int64_t n, double p0,
+                           double p1);
+/// False when an integer was divided by zero.
+using BinaryLoop = bool (*)(const void* a, const void* b, void* out, std::int64_t n);
+using TernaryLoop = void (*)(const void* a, const void* b, const void* c, void* out, std::int64_t n,
+                             double p);
+using ConvertLoop = void (*)(const void* from, void* to, std::int64_t n);
+
+/// A reduction's loops.  The accumulator is a double, or an int64 for int64.
+struct ReduceLoops {
+  void (*init)(void* acc, std::int64_t n);
+  /// Joins n elements, at most 4096 of them, to one accumulator.
+  void (*row)(const void* x, std::int64_t n, double p, void* acc);
+  /// Joins `rows` rows of `cols` elements (at most 256), `stride` elements apart, to `cols` accumulators.
+  void (*columns)(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t cols, double p,
+                  void* acc);
+  /// Joins n accumulators to n others.
+  void (*merge)(const void* from, void* acc, std::int64_t n);
+  void (*finish)(void* acc, std::int64_t n, std::int64_t count, double p);
+};
+inline constexpr std::int64_t kReduceBlock = 4096;
+inline constexpr std::int64_t kReduceColumns = 256;
+
+/// Softmax and its kin over one row, or over `cols` (at most 64) neighbouring columns of n rows `stride`
+/// elements apart.
+struct SoftmaxLoops {
+  void (*row)(const void* x, void* y, std::int64_t n, bool log);
+  void (*row_backward)(const void* grad, const void* y, void* grad_x, std::int64_t n, bool log);
+  void (*columns)(const void* x, void* y, std::int64_t n, std::int64_t stride, std::int64_t cols, bool log);
+  void (*columns_backward)(const void* grad, const void* y, void* grad_x, std::int64_t n, std::int64_t stride,
+                           std::int64_t cols, bool log);
+  double (*log_sum_exp)(const void* x, std::int64_t n);
+  /// out = scale * exp(x - log_sum_exp).
+  void (*scaled_exp)(const void* x, void* out, std::int64_t n, double log_sum_exp, double scale);
+};
+inline constexpr std::int64_t kSoftmaxColumns = 64;
+
+/// One rule over n elements: param, grad, states (nullptr where the rule runs without).
+using UpdateLoop = void (*)(void* param, const void* grad, void* const* state, std::int64_t n,
+                            const double* hyper);
+
+/// All loops of one instruction set.  A loop is nullptr where the functor has no such form.
+struct Kernels {
+  UnaryLoop unary[kComputes][kernels::UnaryOps::kSize];
+  SlopeLoop slope[2][kernels::UnaryOps::kSize];
+  SlopeLoop curve[2][kernels::UnaryOps::kSize];
+  BinaryLoop binary[kComputes][kernels::BinaryOps::kSize];
+  TernaryLoop ternary[kComputes][kernels::TernaryOps::kSize];
+  ReduceLoops reduce[kComputes][kernels::ReduceOps::kSize];
+  SoftmaxLoops softmax[2];
+  UpdateLoop update[2][kernels::UpdateRules::kSize];
+  ConvertLoop load[8][kComputes];   ///< [DType][Compute]
+  ConvertLoop store[kComputes][8];  ///< [Compute][DType]
+  /// out[4 k + lane] of Philox counter + k.
+  void (*philox)(std::uint64_t seed, std::uint64_t counter, std::uint32_t* out, std::int64_t counters);
+};
+
+}  // namespace minnow::cpu

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <minnow/tensor/threads.h>
+#include <omp.h>
+#include <algorithm>
+#include <cstdint>
+
+namespace minnow::cpu {
+
+/// Below this many bytes touched, waking a second thread costs more than it gives.
+inline constexpr std::int64_t kParallelBytes = 128 * 1024;
+
+/// Calls f(i) for i in [0, n), on num_threads() threads where `bytes` of memory touched make it worth while.
+/// f must not throw.  Results must not depend on which thread ran what: split by sizes, never by the number
+/// of threads.
+template <class F>
+void parallel_for(std::int64_t n, std::int64_t bytes, const F& f) {
+  const int threads = num_threads();
+  if (threads == 1 || n <= 1 || bytes < kParallelBytes || omp_in_parallel() != 0) {
+    for (std::int64_t i = 0; i < n; ++i) f(i);
+    return;
+  }
+#pragma omp parallel for schedule(static) num_threads(threads)
+  for (std::int64_t i = 0; i < n; ++i) f(i);
+}
+
+/// The same over ranges [begin, end) of at most `block` numbers.
+template <class F>
+void parallel_blocks(std::int64_t n, std::int64_t block, std::int64_t bytes, const F& f) {
+  parallel_for((n + block - 1) / block, bytes,
+               [&](std::int64_t i) { f(i * block, std::min(n, (i + 1) * block)); });
+}
+
+}  // namespace minnow::cpu
