@@ -114,6 +114,7 @@ void CachingAllocator::out_of_memory(std::size_t bytes) const {
   throw OutOfMemoryError("out of memory on " + source_->name() + ": requested " + std::to_string(bytes) +
                          " bytes\n  in tensors " + std::to_string(stats_.allocated) + " bytes, held " +
                          std::to_string(stats_.reserved) + ", peak " + std::to_string(stats_.peak) +
+                         (source_->limit() ? ", limit " + std::to_string(source_->limit()) : "") +
                          "\nuse smaller batches, or free tensors that are no longer needed");
 }
 

@@ -42,6 +42,8 @@ class MemorySource {
   virtual void release(void* block, std::size_t bytes) noexcept = 0;
   /// "cpu", "sim:0": for messages.
   virtual std::string name() const = 0;
+  /// The most that there is, for messages; 0 where nobody knows.
+  virtual std::size_t limit() const { return 0; }
 };
 
 /// Keeps freed blocks in lists by size class (eight classes between powers of two, so at most 1/8 is wasted) and

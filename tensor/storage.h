@@ -42,6 +42,7 @@ class Storage {
   }
 
  private:
+  Event pending() const;
   void wait_pending() const;
 
   void* data_ = nullptr;

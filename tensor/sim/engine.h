@@ -1,0 +1,81 @@
+#pragma once
+
+#include <minnow/tensor/storage.h>
+#include <minnow/tensor/stream.h>
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace minnow::sim {
+
+/// One piece of work of a copy engine, and its outcome.  Without bytes it is a barrier.
+struct Copy {
+  const void* from = nullptr;
+  void* to = nullptr;
+  std::size_t bytes = 0;
+  std::shared_ptr<Storage> keep_from, keep_to;  ///< alive until the copy is done
+  std::vector<Event> after;  ///< it starts when these are complete, and fails if one failed
+
+  // Set by the engine; to be read when done.
+  std::atomic<bool> done = false;
+  std::exception_ptr error;
+  double end = 0;  ///< seconds on the clock of now()
+  std::thread::id runner;
+};
+
+/// Seconds since the first call: the clock of all simulated devices.
+double now();
+
+/// Copies bytes one after the other, in the order given, on its own thread (started with the first copy;
+/// where no thread can be started, copies are done by the caller).  Thread-safe.  A copy that fails stores
+/// its error. The destructor waits for outstanding copies; the engines of devices are never destroyed.
+class Engine {
+ public:
+  using ThreadStart = std::thread (*)(std::function<void()>);
+  static std::thread start_thread(std::function<void()> body) { return std::thread(std::move(body)); }
+
+  explicit Engine(ThreadStart start = start_thread) : start_(start) {}
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  void submit(std::shared_ptr<Copy> copy);
+  /// Does the copy on the calling thread.  For a copy that need not queue: see is_instant.
+  void execute(Copy& copy) noexcept;
+  /// Blocks until the copy is done; rethrows its error.  Returns at once within the copy itself, which frees
+  /// storages that may wait for it.
+  void wait(const Copy& copy);
+  /// Blocks until all copies given so far are done; rethrows an error that nobody was told.
+  void synchronize();
+
+  /// Bytes a second, 0 for no limit.
+  void set_bandwidth(double bandwidth) { bandwidth_.store(bandwidth, std::memory_order_relaxed); }
+  bool is_instant() const { return bandwidth_.load(std::memory_order_relaxed) == 0; }
+  /// Makes the next copy fail, for tests.
+  void fail_next() { fail_next_.store(true, std::memory_order_relaxed); }
+
+ private:
+  void run();
+  void copy_bytes(const Copy& copy);
+
+  const ThreadStart start_;
+  std::atomic<double> bandwidth_ = 0;
+  std::atomic<bool> fail_next_ = false;
+  std::mutex mutex_;
+  std::condition_variable work_, finished_;
+  std::deque<std::shared_ptr<Copy>> queue_;
+  std::shared_ptr<Copy> last_;
+  std::exception_ptr untold_;
+  std::thread thread_;
+  bool inline_ = false;  // no thread could be started
+  bool stop_ = false;
+};
+
+}  // namespace minnow::sim

@@ -1,0 +1,145 @@
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/sim/options.h>
+#include <minnow/tensor/sim/sim_backend.h>
+#include <minnow/tensor/sim/sim_device.h>
+#include <unistd.h>
+#include <array>
+#include <cstdlib>
+#include <limits>
+#include <mutex>
+
+namespace minnow::sim {
+namespace {
+
+constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
+
+std::size_t machine_memory() {
+  const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGE_SIZE);
+  return pages > 0 && size > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(size)
+                               : std::size_t{16} << 30;
+}
+
+/// The options in force.  Never destroyed, as the devices.
+struct Settings {
+  Settings() {
+    apply(parse_options(std::getenv("MINNOW_SIM_DEVICES"), std::getenv("MINNOW_SIM_MEMORY"),
+                        std::getenv("MINNOW_SIM_BANDWIDTH")));
+  }
+
+  void apply(const Options& options) {
+    if (options.devices < 0 || options.devices > kMaxDevices || !(options.bandwidth >= 0))
+      throw ValueError("sim: there may be 0 to " + std::to_string(kMaxDevices) +
+                       " devices, and a bandwidth is not negative");
+    const std::lock_guard lock(mutex);
+    current = options;
+    devices.store(options.devices, std::memory_order_relaxed);
+    pinned_limit.store(options.pinned_memory ? options.pinned_memory : kNoLimit, std::memory_order_relaxed);
+    for (int i = 0; i < kMaxDevices; ++i) {
+      device(i).limit.store(options.memory ? options.memory : machine_memory(), std::memory_order_relaxed);
+      device(i).engine.set_bandwidth(options.bandwidth);
+    }
+  }
+
+  std::mutex mutex;
+  Options current;
+  std::atomic<int> devices = 0;
+  std::atomic<std::size_t> pinned_limit = kNoLimit;
+};
+
+/// ValueError when the environment says nonsense.
+Settings& settings() {
+  static auto* instance = new Settings();
+  return *instance;
+}
+
+/// The streams of a thread's StreamGuards; an empty place means the device's default stream.
+struct CurrentStreams {
+  ~CurrentStreams() { gone = true; }
+  std::array<std::shared_ptr<Stream::State>, kMaxDevices> streams;
+  static thread_local bool gone;  // destructors of globals may still compute when the thread's own are done
+};
+thread_local bool CurrentStreams::gone = false;
+thread_local CurrentStreams current;
+
+SimStream& stream_of(int index) {
+  if (!CurrentStreams::gone)
+    if (const auto& mine = current.streams[static_cast<std::size_t>(index)])
+      return static_cast<SimStream&>(*mine);
+  return *device(index).default_stream;
+}
+
+}  // namespace
+
+Options options() {
+  const std::lock_guard lock(settings().mutex);
+  return settings().current;
+}
+
+void set_options(const Options& changed) { settings().apply(changed); }
+
+int SimBackend::device_count() const { return settings().devices.load(std::memory_order_relaxed); }
+
+Allocator& SimBackend::allocator(int index) { return device(index).allocator; }
+
+Allocator* SimBackend::pinned_allocator() {
+  static auto* allocator =
+      new CachingAllocator(std::make_unique<LimitedMemory>("pinned host memory", settings().pinned_limit));
+  return allocator;
+}
+
+Stream SimBackend::current_stream(int index) {
+  if (!CurrentStreams::gone)
+    if (const auto& mine = current.streams[static_cast<std::size_t>(index)])
+      return Stream(Device(DeviceType::sim, index), mine);
+  return Stream(Device(DeviceType::sim, index), device(index).default_stream);
+}
+
+void SimBackend::set_current_stream(int index, const Stream& stream) {
+  if (!CurrentStreams::gone) current.streams[static_cast<std::size_t>(index)] = stream.state();
+}
+
+Stream SimBackend::new_stream(int index) {
+  return Stream(Device(DeviceType::sim, index), std::make_shared<SimStream>(device(index).engine));
+}
+
+void SimBackend::synchronize(int index) { device(index).engine.synchronize(); }
+
+void SimBackend::transfer(const Tensor& from, const Tensor& to, bool non_blocking) {
+  if (from.numel() == 0) return;
+  const bool to_host = to.device().is_cpu(), from_host = from.device().is_cpu();
+  const int index = (to_host || !from_host ? from : to).device().index();
+  if (from_host) from.storage()->wait_ready();
+  if (!from_host && !to_host) stream_of(to.device().index()).synchronize();
+
+  auto copy = std::make_shared<Copy>();
+  copy->from = from.raw_data();
+  copy->to = to.raw_data();
+  copy->bytes = static_cast<std::size_t>(from.nbytes());
+  copy->keep_from = from.storage();
+  copy->keep_to = to.storage();
+  Engine& engine = device(index).engine;
+  SimStream& stream = stream_of(index);
+  if (non_blocking && (to_host || (from_host && from.is_pinned()))) {
+    const Event done = stream.submit(std::move(copy));
+    if (to_host) to.storage()->set_pending(done);
+  } else if (engine.is_instant()) {  // spares two changes of threads
+    stream.synchronize();
+    engine.execute(*copy);
+    engine.wait(*copy);
+  } else {
+    stream.submit(std::move(copy));
+    stream.synchronize();
+  }
+}
+
+}  // namespace minnow::sim
+
+namespace minnow {
+
+Backend* sim_backend() {
+  static auto* backend = new sim::SimBackend();  // never destroyed
+  return backend;
+}
+
+}  // namespace minnow

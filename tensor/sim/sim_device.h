@@ -1,0 +1,44 @@
+#pragma once
+
+#include <minnow/tensor/allocator.h>
+#include <minnow/tensor/sim/engine.h>
+#include <minnow/tensor/sim/sim_stream.h>
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <string>
+
+namespace minnow::sim {
+
+/// Host memory that plays the memory of a device: no more than a limit, which may change at any time.
+class LimitedMemory final : public MemorySource {
+ public:
+  LimitedMemory(std::string name, const std::atomic<std::size_t>& limit)
+      : name_(std::move(name)), limit_(limit) {}
+
+  void* obtain(std::size_t bytes) noexcept override;
+  void release(void* block, std::size_t bytes) noexcept override;
+  std::string name() const override { return name_; }
+  std::size_t limit() const override { return limit_.load(std::memory_order_relaxed); }
+
+ private:
+  const std::string name_;
+  const std::atomic<std::size_t>& limit_;
+  std::atomic<std::size_t> used_ = 0;
+};
+
+/// One simulated accelerator: its memory, its copy engine, its default stream.
+struct SimDevice {
+  explicit SimDevice(int index);
+
+  std::atomic<std::size_t> limit = 0;
+  CachingAllocator allocator;
+  Engine engine;
+  const std::shared_ptr<SimStream> default_stream;
+};
+
+/// Never destroyed, all kMaxDevices of them: a copy may be under way, and a global tensor alive, when the
+/// program ends.
+SimDevice& device(int index);
+
+}  // namespace minnow::sim
