@@ -1,3 +1,4 @@
+#include <minnow/tensor/error.h>
 #include <minnow/tensor/storage.h>
 
 namespace minnow {
@@ -44,15 +45,28 @@ Event Storage::pending() const {
   return pending_;
 }
 
-bool Storage::is_ready() const { return !has_pending_.load(std::memory_order_acquire) || pending().is_ready(); }
+bool Storage::is_ready() const {
+  return !has_pending_.load(std::memory_order_acquire) || pending().is_ready();
+}
 
 void Storage::wait_pending() const {
   const Event event = pending();
   event.synchronize();  // without the lock: others may ask is_ready() meanwhile
   const std::lock_guard lock(mutex_);
-  if (pending_.state() != event.state()) return;  // a newer copy is under way, which this one did not wait for
+  if (pending_.state() != event.state())
+    return;  // a newer copy is under way, which this one did not wait for
   pending_ = Event();
   has_pending_.store(false, std::memory_order_release);
+}
+
+std::shared_ptr<Storage> make_storage(Allocator& allocator, Device device, std::size_t bytes, bool pinned,
+                                      SourceLocation where) {
+  try {
+    return std::make_shared<Storage>(allocator, device, bytes, pinned);
+  } catch (const OutOfMemoryError& error) {  // an allocator does not know who asks
+    const std::string_view what = error.what(), kind = "OutOfMemoryError: ";
+    throw OutOfMemoryError(what.substr(kind.size()), where);
+  }
 }
 
 }  // namespace minnow

@@ -1,14 +1,14 @@
 #pragma once
 
+#include <minnow/tensor/allocator.h>
+#include <minnow/tensor/device.h>
+#include <minnow/tensor/stream.h>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <minnow/tensor/allocator.h>
-#include <minnow/tensor/device.h>
-#include <minnow/tensor/stream.h>
 
 namespace minnow {
 
@@ -56,6 +56,10 @@ class Storage {
   Allocator* allocator_ = nullptr;
   std::function<void(void*)> deleter_;
 };
+
+/// Takes `bytes` from the allocator.  OutOfMemoryError with the user's line.
+std::shared_ptr<Storage> make_storage(Allocator& allocator, Device device, std::size_t bytes, bool pinned,
+                                      SourceLocation where);
 
 /// Storages alive in this process (all devices): flat over the steps of a training loop.
 std::int64_t live_storages();

@@ -26,6 +26,9 @@ Backend& backend_of(Device device, SourceLocation where = {});
 /// Lines "  name  float32[2, 3] on cpu" for messages.
 std::string list_operands(std::span<const Operand> operands);
 
+/// Where pinned host memory comes from: the CUDA backend, else sim; nullptr when no device would copy from it.
+Allocator* pinned_allocator();
+
 /// The backends that exist in this build; nullptr where there is none.
 Backend* cpu_backend();
 Backend* sim_backend();

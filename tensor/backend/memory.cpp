@@ -1,0 +1,30 @@
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/memory.h>
+
+namespace minnow {
+namespace {
+
+Allocator& allocator_of(Device device, SourceLocation where) {
+  return backend_of(device, where).allocator(device.index());
+}
+
+}  // namespace
+
+Allocator* pinned_allocator() {
+  for (const auto type : {DeviceType::cuda, DeviceType::sim})
+    if (device_count(type) > 0) return backend_of(Device(type)).pinned_allocator();
+  return nullptr;
+}
+
+MemoryStats memory_stats(Device device, SourceLocation where) { return allocator_of(device, where).stats(); }
+
+MemoryStats pinned_memory_stats() {
+  const Allocator* allocator = pinned_allocator();
+  return allocator ? allocator->stats() : MemoryStats{};
+}
+
+void empty_cache(Device device, SourceLocation where) { allocator_of(device, where).empty_cache(); }
+
+void reset_peak_memory(Device device, SourceLocation where) { allocator_of(device, where).reset_peak(); }
+
+}  // namespace minnow

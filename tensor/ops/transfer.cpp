@@ -1,0 +1,114 @@
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/ops/transfer.h>
+#include <minnow/tensor/transfer_report.h>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+
+namespace minnow::raw {
+namespace {
+
+TransferDirection direction_of(Device from, Device to) {
+  if (from.is_cpu()) return TransferDirection::to_device;
+  return to.is_cpu() ? TransferDirection::to_host : TransferDirection::between_devices;
+}
+
+void require_defined(const char* op, In x) {
+  if (x->defined()) return;
+  throw ValueError(std::string(op) + ": the tensor is undefined\n  self  undefined tensor\n" +
+                       "it was default-made, moved from, or is a gradient that was never computed",
+                   x.where);
+}
+
+/// x, if it is dense.
+Tensor dense(In x) {
+  if (is_dense(x->shape(), x->strides())) return *x;
+  throw ShapeError(
+      "to: only dense tensors can be moved\n  self  " + describe(*x) + "\ncall .contiguous() first", x.where);
+}
+
+Tensor empty_as(const Tensor& x, Device device, Allocator& allocator, bool pinned, SourceLocation where) {
+  const auto bytes = static_cast<std::size_t>(x.nbytes());
+  return Tensor(make_storage(allocator, device, bytes, pinned, where), x.dtype(), x.shape(), x.strides());
+}
+
+/// Host memory for a copy from a device: pinned, so that the copy need not block; if there is none, any.
+Tensor empty_landing(const Tensor& x, Backend& source, SourceLocation where) {
+  if (Allocator* allocator = source.pinned_allocator()) {
+    try {
+      return empty_as(x, Device(), *allocator, true, where);
+    } catch (const OutOfMemoryError&) {
+    }
+  }
+  return empty_as(x, Device(), cpu_allocator(), false, where);
+}
+
+/// The transfer itself, and its line in the report.
+void move(const Tensor& from, const Tensor& to, bool non_blocking, SourceLocation where) {
+  const Device device = from.device().is_cpu() ? to.device() : from.device();
+  Backend& backend = backend_of(device, where);
+  const TransferDirection direction = direction_of(from.device(), to.device());
+  if (non_blocking) {
+    const Stream stream = backend.current_stream(device.index());
+    const Event start = stream.record();
+    backend.transfer(from, to, true);
+    detail::note_transfer(direction, from.nbytes(), start, stream.record(), where);
+    return;
+  }
+  const auto start = std::chrono::steady_clock::now();
+  backend.transfer(from, to, false);
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  detail::note_transfer(direction, from.nbytes(), seconds.count(), where);
+}
+
+void warn_once(const char* why) {
+  static std::atomic<bool> warned = false;
+  if (!warned.exchange(true))
+    std::fprintf(stderr, "minnow: pin_memory: using pageable memory, copies will block: %s\n", why);
+}
+
+}  // namespace
+
+Tensor to_device(In x, Device device, bool non_blocking) {
+  require_defined("to", x);
+  if (x->device() == device) return *x;
+  Backend& target = backend_of(device, x.where);
+  const Tensor from = dense(x);
+  if (from.device().type() != device.type() && !from.device().is_cpu() && !device.is_cpu())
+    return to_device({to_device({from, x.where}, Device()), x.where}, device, non_blocking);
+  const bool lands = device.is_cpu() && non_blocking;
+  const Tensor out = lands ? empty_landing(from, backend_of(from.device(), x.where), x.where)
+                           : empty_as(from, device, target.allocator(device.index()), false, x.where);
+  if (from.numel()) move(from, out, non_blocking, x.where);
+  return out;
+}
+
+Tensor pin_memory(In x) {
+  require_defined("pin_memory", x);
+  if (!x->device().is_cpu())
+    throw DeviceError("pin_memory: cannot pin a tensor of " + x->device().str() +
+                          ", only CPU tensors can be pinned\n  self  " + describe(*x) +
+                          "\nbring it home first: .cpu()",
+                      x.where);
+  if (x->is_pinned()) return *x;
+  Allocator* allocator = pinned_allocator();
+  if (!allocator)
+    throw DeviceError(
+        "pin_memory: there is nothing to pin for\n  self  " + describe(*x) +
+            "\nno device of this machine copies from pinned memory; it has: " + available_devices(),
+        x.where);
+  const Tensor from = dense(x);
+  from.storage()->wait_ready();
+  try {
+    const Tensor out = empty_as(from, Device(), *allocator, true, x.where);
+    if (from.numel()) std::memcpy(out.raw_data(), from.raw_data(), static_cast<std::size_t>(from.nbytes()));
+    return out;
+  } catch (const OutOfMemoryError& error) {
+    warn_once(error.what());
+    return *x;
+  }
+}
+
+}  // namespace minnow::raw

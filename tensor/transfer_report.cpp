@@ -1,0 +1,152 @@
+#include <minnow/tensor/transfer_report.h>
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <mutex>
+#include <ostream>
+#include <tuple>
+
+namespace minnow {
+namespace {
+
+/// File names are compared by address: they are the compiler's literals.
+using Key = std::tuple<const char*, unsigned, TransferDirection>;
+
+/// A copy whose duration is not yet known.
+struct Pending {
+  Key key;
+  Event start, end;
+};
+
+class Ledger {
+ public:
+  void add(const Key& key, std::int64_t bytes, double seconds) {
+    const std::lock_guard lock(mutex_);
+    book(key, bytes, seconds);
+  }
+
+  void add(const Key& key, std::int64_t bytes, const Event& start, const Event& end) {
+    const std::lock_guard lock(mutex_);
+    book(key, bytes, 0);
+    pending_.push_back({key, start, end});
+    if (pending_.size() >= limit_) {
+      settle();
+      limit_ = 2 * pending_.size() + kFewPending;
+    }
+  }
+
+  TransferReport report() {
+    const std::lock_guard lock(mutex_);
+    settle();
+    TransferReport result;
+    for (const auto& [key, totals] : entries_) {
+      const auto& [file, line, direction] = key;
+      TransferTotals& sum = result.totals[static_cast<int>(direction)];
+      sum.bytes += totals.bytes;
+      sum.count += totals.count;
+      sum.seconds += totals.seconds;
+      result.lines.push_back({file, line, direction, totals});
+    }
+    std::stable_sort(
+        result.lines.begin(), result.lines.end(),
+        [](const TransferLine& a, const TransferLine& b) { return a.totals.bytes > b.totals.bytes; });
+    return result;
+  }
+
+  void reset() {
+    const std::lock_guard lock(mutex_);
+    entries_.clear();
+    pending_.clear();
+  }
+
+ private:
+  static constexpr std::size_t kFewPending = 64;
+
+  void book(const Key& key, std::int64_t bytes, double seconds) {
+    TransferTotals& totals = entries_[key];
+    totals.bytes += bytes;
+    totals.seconds += seconds;
+    ++totals.count;
+  }
+
+  /// Books the durations of the copies that are done.
+  void settle() {
+    std::erase_if(pending_, [this](const Pending& copy) {
+      try {
+        if (!copy.end.is_ready()) return false;
+        entries_[copy.key].seconds += copy.end.seconds_since(copy.start);
+      } catch (...) {  // a copy that failed is its owner's to report
+      }
+      return true;
+    });
+  }
+
+  std::mutex mutex_;
+  std::map<Key, TransferTotals> entries_;
+  std::vector<Pending> pending_;
+  std::size_t limit_ = kFewPending;
+};
+
+Ledger& ledger() {
+  static auto* instance = new Ledger();  // never destroyed: globals may still be copied when the program ends
+  return *instance;
+}
+
+std::string format_bytes(std::int64_t bytes) {
+  static constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB"};
+  double value = static_cast<double>(bytes);
+  int unit = 0;
+  for (; value >= 1000 && unit < 4; ++unit) value /= 1000;
+  char text[32];
+  std::snprintf(text, sizeof text, unit ? "%.1f %s" : "%.0f %s", value, kUnits[unit]);
+  return text;
+}
+
+}  // namespace
+
+std::string_view name_of(TransferDirection direction) {
+  static constexpr std::string_view kNames[kTransferDirections] = {"to device", "to host", "between devices"};
+  return kNames[static_cast<int>(direction)];
+}
+
+TransferReport transfer_report() { return ledger().report(); }
+
+void reset_transfer_report() { ledger().reset(); }
+
+std::string to_string(const TransferReport& report) {
+  char row[160];
+  std::snprintf(row, sizeof row, "%-16s %10s %8s %10s\n", "transfers", "bytes", "count", "seconds");
+  std::string text = row;
+  for (int i = 0; i < kTransferDirections; ++i) {
+    const TransferTotals& t = report.totals[i];
+    if (t.count == 0) continue;
+    std::snprintf(row, sizeof row, "%-16s %10s %8lld %10.4f\n", name_of(TransferDirection(i)).data(),
+                  format_bytes(t.bytes).c_str(), static_cast<long long>(t.count), t.seconds);
+    text += row;
+  }
+  for (const TransferLine& line : report.lines) {
+    std::snprintf(row, sizeof row, "  %10s %7lldx  %-15s  ", format_bytes(line.totals.bytes).c_str(),
+                  static_cast<long long>(line.totals.count), name_of(line.direction).data());
+    const auto slash = line.file.find_last_of('/');
+    const std::string file = slash == std::string::npos ? line.file : line.file.substr(slash + 1);
+    text +=
+        row + (file.empty() ? std::string("(unknown line)") : file + ":" + std::to_string(line.line)) + "\n";
+  }
+  return text;
+}
+
+std::ostream& operator<<(std::ostream& out, const TransferReport& report) { return out << to_string(report); }
+
+namespace detail {
+
+void note_transfer(TransferDirection direction, std::int64_t bytes, double seconds, SourceLocation where) {
+  ledger().add({where.file, where.line, direction}, bytes, seconds);
+}
+
+void note_transfer(TransferDirection direction, std::int64_t bytes, const Event& start, const Event& end,
+                   SourceLocation where) {
+  ledger().add({where.file, where.line, direction}, bytes, start, end);
+}
+
+}  // namespace detail
+}  // namespace minnow

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <minnow/tensor/stream.h>
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace minnow {
+
+enum class TransferDirection { to_device, to_host, between_devices };
+inline constexpr int kTransferDirections = 3;
+
+/// "to device", "to host", "between devices".
+std::string_view name_of(TransferDirection direction);
+
+struct TransferTotals {
+  std::int64_t bytes = 0;
+  std::int64_t count = 0;
+  double seconds = 0;  ///< that the copies took; those which did not block are counted once they are done
+};
+
+/// What one line of the user's program moved in one direction.
+struct TransferLine {
+  std::string file;
+  unsigned line = 0;
+  TransferDirection direction = TransferDirection::to_device;
+  TransferTotals totals;
+};
+
+/// The copies between devices since the start of the process or reset_transfer_report().
+///
+///     transfers        bytes    count   seconds
+///     to device     187.5 MB      938    0.0213
+///     to host         3.7 kB      938    0.0011
+///       187.5 MB  938x  to device  train.cpp:42
+///         3.7 kB  938x  to host    train.cpp:47
+struct TransferReport {
+  TransferTotals totals[kTransferDirections];
+  std::vector<TransferLine> lines;  ///< most bytes first
+
+  const TransferTotals& operator[](TransferDirection direction) const {
+    return totals[static_cast<int>(direction)];
+  }
+};
+
+/// Thread-safe.
+TransferReport transfer_report();
+/// Thread-safe.
+void reset_transfer_report();
+std::ostream& operator<<(std::ostream& out, const TransferReport& report);
+std::string to_string(const TransferReport& report);
+
+namespace detail {
+
+/// A copy that `where` caused, for the report.  One that may still be under way says where it starts and
+/// ends.
+void note_transfer(TransferDirection direction, std::int64_t bytes, double seconds, SourceLocation where);
+void note_transfer(TransferDirection direction, std::int64_t bytes, const Event& start, const Event& end,
+                   SourceLocation where);
+
+}  // namespace detail
+}  // namespace minnow
