@@ -22,6 +22,8 @@ if(minnow_isa_sources)
     # Never -ffast-math: NaN, infinities and the order of sums keep their meaning.
     target_compile_options(minnow_isa_${variant} PRIVATE "$<$<NOT:$<CONFIG:Debug>>:-O3>" -fno-trapping-math
                                                          -fno-math-errno ${minnow_isa_flags_${variant}})
+    # clang does not know `GCC ivdep`, and checks at run time for what it promises.
+    target_compile_options(minnow_isa_${variant} PRIVATE "$<$<CXX_COMPILER_ID:Clang>:-Wno-unknown-pragmas>")
     target_link_libraries(minnow_isa_${variant} PRIVATE OpenMP::OpenMP_CXX)
     target_sources(minnow PRIVATE $<TARGET_OBJECTS:minnow_isa_${variant}>)
   endforeach()
