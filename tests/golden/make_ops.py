@@ -1,0 +1,185 @@
+"""Golden values of reductions, products, convolution, pooling, softmax, losses and indexing (PyTorch 2.15)."""
+import torch
+import torch.nn.functional as F
+from book import Book, randn, rng
+
+NAN, INF = float("nan"), float("inf")
+
+
+def reduce():
+    book = Book("reduce")
+    x = randn("reduce", 2, 3, 4)
+    ops = {"sum": torch.sum, "mean": torch.mean, "prod": None, "amax": torch.amax, "amin": torch.amin,
+           "var": torch.var, "std": torch.std, "norm": torch.linalg.vector_norm, "logsumexp": torch.logsumexp}
+    for name, op in ops.items():
+        if op is None:
+            continue
+        book.case(f"{name}/all", lambda t: op(t, dim=(0, 1, 2)), x)
+        book.case(f"{name}/1", lambda t: op(t, dim=1), x)
+        book.case(f"{name}/-1,keep", lambda t: op(t, dim=-1, keepdim=True), x)
+        book.case(f"{name}/0,2", lambda t: op(t, dim=(0, 2)), x)
+        book.case(f"{name}/0,2,keep", lambda t: op(t, dim=(0, 2), keepdim=True), x)
+        book.case(f"{name}/permuted", lambda t: op(t.permute(2, 0, 1), dim=1), x)
+    book.case("var/0,population", lambda t: torch.var(t, dim=0, correction=0), x)
+    book.case("std/0,population", lambda t: torch.std(t, dim=0, correction=0), x)
+    for p in (0, 1, 3, 0.5, INF, -INF):
+        book.case(f"norm/p={p}", lambda t: torch.linalg.vector_norm(t, p, dim=1), x)
+    book.case("prod/all", torch.prod, x)
+    book.case("prod/1", lambda t: torch.prod(t, 1), x)
+    book.case("prod/one zero", lambda t: torch.prod(t, 0), torch.tensor([[2.0, 3], [0, 5], [7, 4]]))
+    book.case("prod/two zeros", lambda t: torch.prod(t, 0), torch.tensor([[0.0, 3], [0, 5], [7, 4]]))
+    for name, op in {"max": torch.max, "min": torch.min}.items():
+        book.case(f"{name}/all", op, x)
+        book.case(f"{name}/1", lambda t: op(t, 1), x)
+        book.case(f"{name}/-1,keep", lambda t: op(t, -1, keepdim=True), x)
+        book.case(f"{name}/ties", lambda t: op(t, 1), torch.tensor([[1.0, 2, 2, 1], [3, 3, 3, 3]]))
+        book.case(f"{name}/all,ties", op, torch.tensor([[1.0, 2, 2, 1], [1, 1, 1, 2]]))
+        book.case(f"{name}/nan", lambda t: op(t, 1), torch.tensor([[1.0, NAN, 2], [INF, -INF, 0]]), grad=False)
+        book.case(f"a{name}/ties", lambda t: getattr(torch, "a" + name)(t, 1), torch.tensor([[1.0, 2, 2, 1]]))
+        book.case(f"arg{name}/all", getattr(torch, "arg" + name), x, grad=False)
+        book.case(f"arg{name}/1", lambda t: getattr(torch, "arg" + name)(t, 1), x, grad=False)
+        book.case(f"arg{name}/-1,keep", lambda t: getattr(torch, "arg" + name)(t, -1, True), x, grad=False)
+    flags = torch.tensor([[True, False, False], [True, True, True]])
+    for name, op in {"any": torch.any, "all": torch.all}.items():
+        book.case(f"{name}/all", op, flags)
+        book.case(f"{name}/1", lambda t: op(t, 1), flags)
+        book.case(f"{name}/0,keep", lambda t: op(t, 0, True), torch.tensor([[0.0, 2], [0, NAN]]), grad=False)
+    book.case("sum/int32", torch.sum, torch.tensor([2**31 - 1, 5], dtype=torch.int32))
+    book.case("sum/uint8", lambda t: torch.sum(t, 0), torch.tensor([[200, 1], [100, 2]], dtype=torch.uint8))
+    book.case("sum/bool", torch.sum, flags)
+    book.case("prod/int64", torch.prod, torch.tensor([3, -4, 5]))
+    book.case("sum/none", lambda t: torch.sum(t, 0), torch.zeros(0, 3))
+    book.case("prod/none", lambda t: torch.prod(t, 0), torch.zeros(0, 3))
+    book.case("mean/none", lambda t: torch.mean(t, 0), torch.zeros(0, 2))
+    book.case("logsumexp/inf", lambda t: torch.logsumexp(t, 1),
+              torch.tensor([[-INF, -INF], [1, INF], [0, -INF], [1000, 1000]]), grad=False)
+    book.close()
+
+
+def matmul():
+    book = Book("matmul")
+    shapes = [((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 4)), ((2, 3), (3, 4)), ((2, 2, 3), (3, 4)),
+              ((2, 2, 3), (2, 3, 4)), ((2, 1, 2, 3), (3, 3, 2)), ((3,), (2, 3, 2)), ((2, 2, 3), (3,)),
+              ((2, 0), (0, 3)), ((0, 3), (3, 2)), ((1, 2, 3), (2, 3, 2))]
+    for a, b in shapes:
+        name = f"{list(a)},{list(b)}".replace(" ", "")
+        book.case(name, torch.matmul, randn(name + "a", *a), randn(name + "b", *b))
+    book.case("transposed", lambda a, b: a.t() @ b.t(), randn("ta", 3, 2), randn("tb", 4, 3))
+    book.case("float64", torch.matmul, randn("da", 2, 3, dtype=torch.float64), randn("db", 3, 2, dtype=torch.float64))
+    w, b = randn("linear w", 4, 3), randn("linear b", 4)
+    book.case("linear", F.linear, randn("linear x", 2, 3), w, b)
+    book.case("linear/no bias", F.linear, randn("linear x", 2, 3), w)
+    book.case("linear/vector", F.linear, randn("linear x", 3), w, b)
+    book.case("linear/batches", F.linear, randn("linear x", 2, 2, 3), w, b)
+    book.close()
+
+
+def conv():
+    book = Book("conv")
+    x, w, b = randn("conv x", 2, 4, 5, 6), randn("conv w", 6, 4, 3, 3), randn("conv b", 6)
+    book.case("plain", F.conv2d, x, w, b)
+    book.case("no bias", F.conv2d, x, w)
+    book.case("stride 2,1", lambda *t: F.conv2d(*t, stride=(2, 1)), x, w, b)
+    book.case("padding 1,2", lambda *t: F.conv2d(*t, padding=(1, 2)), x, w, b)
+    book.case("dilation 2,1", lambda *t: F.conv2d(*t, dilation=(2, 1)), x, w, b)
+    book.case("groups 2", lambda *t: F.conv2d(*t, groups=2), x, w[:, :2], b)
+    book.case("depthwise", lambda *t: F.conv2d(*t, groups=4, padding=1), x, randn("depthwise", 4, 1, 3, 3))
+    book.case("all", lambda *t: F.conv2d(*t, stride=2, padding=2, dilation=(1, 2), groups=2), x, w[:, :2], b)
+    book.case("1x1", F.conv2d, x, w[:, :, :1, :1], b)
+    book.case("kernel 5x1", lambda *t: F.conv2d(*t, padding=(2, 0)), x, randn("5x1", 2, 4, 5, 1), b[:2])
+    book.case("whole image", F.conv2d, x[:, :1], randn("whole", 2, 1, 5, 6), b[:2])
+    book.case("float64", F.conv2d, x[:, :2, :4, :4].double(), w[:2, :2].double(), b[:2].double())
+    book.close()
+
+
+def pool():
+    book = Book("pool")
+    x = randn("pool", 1, 2, 7, 6)
+    for name, options in {"2": dict(kernel_size=2), "3,stride 2,padding 1": dict(kernel_size=3, stride=2, padding=1),
+                          "3x2,stride 1x2": dict(kernel_size=(3, 2), stride=(1, 2))}.items():
+        book.case(f"max/{name}", lambda t: F.max_pool2d(t, **options), x)
+        book.case(f"avg/{name}", lambda t: F.avg_pool2d(t, **options), x)
+    book.case("max/2,dilation 2", lambda t: F.max_pool2d(t, 2, dilation=2), x)
+    book.case("max/ties", lambda t: F.max_pool2d(t, 2), F.relu(randn("ties", 1, 1, 4, 4)).sign())
+    book.case("max/nan", lambda t: F.max_pool2d(t, 2), torch.tensor([[[[1.0, NAN], [2, 3]]]]), grad=False)
+    book.case("avg/3,stride 2,padding 1,without pad",
+              lambda t: F.avg_pool2d(t, 3, 2, 1, count_include_pad=False), x)
+    book.close()
+
+
+def softmax():
+    book = Book("softmax")
+    x = randn("softmax", 2, 3, 4) * 3
+    odd = torch.tensor([[1e4, 1e4, 0], [-INF, 0, 1], [88.0, 89, -200]])
+    for name, op in {"softmax": torch.softmax, "log_softmax": torch.log_softmax}.items():
+        for dim in (0, 1, -1):
+            book.case(f"{name}/{dim}", lambda t: op(t, dim), x)
+        book.case(f"{name}/odd", lambda t: op(t, 1), odd, grad=False)
+        book.case(f"{name}/float64", lambda t: op(t, 0), x[0].double())
+        book.case(f"{name}/0-dim", lambda t: op(t, 0), torch.tensor(2.0))
+    book.close()
+
+
+def losses():
+    book = Book("losses")
+    x, target = randn("loss x", 5, 4) * 2, torch.tensor([1, 0, 3, 3, 2])
+    weight = torch.tensor([0.5, 1, 2, 0.1])
+    ignoring = torch.tensor([1, -100, 3, -100, 2])
+    probabilities = torch.softmax(randn("loss p", 5, 4), 1)
+    for r in ("mean", "sum", "none"):
+        book.case(f"cross_entropy/{r}", lambda t, y: F.cross_entropy(t, y, reduction=r), x, target)
+        book.case(f"cross_entropy/weight,{r}", lambda t, y: F.cross_entropy(t, y, weight, reduction=r), x, target)
+        book.case(f"cross_entropy/ignore,{r}", lambda t, y: F.cross_entropy(t, y, reduction=r), x, ignoring)
+        book.case(f"cross_entropy/smooth,{r}",
+                  lambda t, y: F.cross_entropy(t, y, label_smoothing=0.1, reduction=r), x, target)
+        book.case(f"cross_entropy/all,{r}", lambda t, y: F.cross_entropy(
+            t, y, weight, ignore_index=3, label_smoothing=0.2, reduction=r), x, target)
+        book.case(f"cross_entropy/probabilities,{r}", lambda t, y: F.cross_entropy(t, y, reduction=r), x, probabilities)
+        book.case(f"cross_entropy/probabilities,all,{r}", lambda t, y: F.cross_entropy(
+            t, y, weight, label_smoothing=0.2, reduction=r), x, probabilities)
+        book.case(f"nll_loss/{r}", lambda t, y: F.nll_loss(t, y, reduction=r), x, target)
+        book.case(f"nll_loss/weight,ignore,{r}",
+                  lambda t, y: F.nll_loss(t, y, weight, ignore_index=3, reduction=r), x, target)
+        book.case(f"mse_loss/{r}", lambda t, y: F.mse_loss(t, y, reduction=r), x, randn("loss y", 5, 4))
+    book.put("weight", weight)
+    images, map_target = randn("loss images", 2, 3, 2, 2), torch.tensor([[[0, 1], [2, 0]], [[1, 1], [-100, 2]]])
+    book.case("cross_entropy/images", F.cross_entropy, images, map_target)
+    book.case("cross_entropy/one", F.cross_entropy, x[0], target[0])
+    book.case("cross_entropy/all ignored", F.cross_entropy, x[:2], torch.tensor([-100, -100]))
+    book.case("cross_entropy/large", F.cross_entropy, torch.tensor([[1e4, 0], [-1e4, 1e4]]), torch.tensor([1, 0]))
+    book.close()
+
+
+def index():
+    book = Book("index")
+    x, y = randn("index x", 2, 3, 4), randn("index y", 2, 2, 4)
+    book.case("cat", lambda *t: torch.cat(t, 1), x, y)
+    book.case("cat/-1", lambda *t: torch.cat(t, -1), x, x[:, :, :1])
+    book.case("cat/promoted", lambda *t: torch.cat(t), torch.tensor([1, 2]), torch.tensor([0.5]))
+    book.case("stack", lambda *t: torch.stack(t, 1), x[0], x[1])
+    book.case("stack/-1", lambda *t: torch.stack(t, -1), x[0], x[1])
+    i = torch.tensor([[[0, 2, 1, 1]], [[2, 2, 0, 1]]])
+    book.case("gather", lambda t, k: torch.gather(t, 1, k), x, i)
+    book.case("gather/small", lambda t, k: torch.gather(t, 0, k), x, torch.tensor([[[1, 0]], [[0, 0]], [[1, 1]]]))
+    book.case("index_select", lambda t, k: torch.index_select(t, 2, k), x, torch.tensor([3, 0, 0, 2]))
+    book.case("one_hot", F.one_hot, torch.tensor([[0, 2], [3, 1]]))
+    book.case("one_hot/6", lambda t: F.one_hot(t, 6), torch.tensor([0, 2, 3]))
+    book.case("slices", lambda t: t[0, :, 1:4:2], x)
+    book.case("newaxis", lambda t: t[..., None, -1], x)
+    book.case("permute", lambda t: t.permute(2, 0, 1) * 2, x)
+    book.case("transpose,reshape", lambda t: t.transpose(0, 2).reshape(6, 4), x)
+    book.case("expand", lambda t: t.expand(3, 2, 4) * 2, x[:1, :1].reshape(1, 1, 4))
+    book.case("flatten", lambda t: t.flatten(1) * 2, x)
+    book.case("narrow,select", lambda t: t.narrow(1, 1, 2).select(2, 3), x)
+    book.case("unsqueeze,squeeze", lambda t: t.unsqueeze(1).squeeze(2) * 2, x[:, :1])
+    book.close()
+
+
+def main():
+    reduce()
+    matmul()
+    conv()
+    pool()
+    softmax()
+    losses()
+    index()

@@ -1,0 +1,159 @@
+"""Golden values of initialisation, modules, optimizers, schedules and clipping (PyTorch 2.15)."""
+import torch
+from book import Book, randn
+from torch import nn
+
+STEPS = 10
+
+
+def trajectory(book, name, make, **options):
+    """NAME/p0, p1: the start; /g0, g1: [steps, ...] gradients; /after0, /after1: [steps, ...] parameters."""
+    params = [nn.Parameter(randn(name + "p0", 2, 3)), nn.Parameter(randn(name + "p1", 4))]
+    optimizer = make(params, **options)
+    grads = [torch.stack([randn(f"{name}g{i}{s}", *p.shape) for s in range(STEPS)]) for i, p in enumerate(params)]
+    after = [[], []]
+    for i, p in enumerate(params):
+        book.put(f"{name}/p{i}", p)
+        book.put(f"{name}/g{i}", grads[i])
+    for step in range(STEPS):
+        for i, p in enumerate(params):
+            p.grad = grads[i][step].clone()
+        optimizer.step()
+        for i, p in enumerate(params):
+            after[i].append(p.detach().clone())
+    for i in range(2):
+        book.put(f"{name}/after{i}", torch.stack(after[i]))
+
+
+def optimizers():
+    book = Book("optimizers")
+    sgd, adam, adamw = torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW
+    trajectory(book, "sgd", sgd, lr=0.1)
+    trajectory(book, "sgd/momentum", sgd, lr=0.1, momentum=0.9)
+    trajectory(book, "sgd/dampening", sgd, lr=0.1, momentum=0.9, dampening=0.5)
+    trajectory(book, "sgd/nesterov", sgd, lr=0.1, momentum=0.9, nesterov=True)
+    trajectory(book, "sgd/decay", sgd, lr=0.1, weight_decay=0.01)
+    trajectory(book, "sgd/all", sgd, lr=0.1, momentum=0.8, nesterov=True, weight_decay=0.01)
+    trajectory(book, "sgd/maximize", sgd, lr=0.1, momentum=0.8, weight_decay=0.01, maximize=True)
+    trajectory(book, "adam", adam, lr=0.01)
+    trajectory(book, "adam/betas", adam, lr=0.01, betas=(0.8, 0.9), eps=1e-3)
+    trajectory(book, "adam/decay", adam, lr=0.01, weight_decay=0.1)
+    trajectory(book, "adam/amsgrad", adam, lr=0.01, amsgrad=True)
+    trajectory(book, "adamw", adamw, lr=0.01)
+    trajectory(book, "adamw/decay", adamw, lr=0.01, weight_decay=0.3)
+    trajectory(book, "groups", lambda p: sgd([{"params": p[:1], "lr": 0.5}, {"params": p[1:], "weight_decay": 0.1}],
+                                             lr=0.1, momentum=0.5))
+    book.close()
+
+
+def schedules():
+    """Learning rates before each of 12 steps, and clipped gradients."""
+    book = Book("schedules")
+    s = torch.optim.lr_scheduler
+
+    def rates(name, make):
+        optimizer = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=0.5)
+        schedule = make(optimizer)
+        values = []
+        for _ in range(12):
+            values.append(optimizer.param_groups[0]["lr"])
+            optimizer.step()
+            schedule.step()
+        book.put(name, torch.tensor(values, dtype=torch.float64))
+
+    rates("step/3,0.1", lambda o: s.StepLR(o, 3))
+    rates("step/4,0.5", lambda o: s.StepLR(o, 4, 0.5))
+    rates("cosine/10", lambda o: s.CosineAnnealingLR(o, 10))
+    rates("cosine/6,0.1", lambda o: s.CosineAnnealingLR(o, 6, 0.1))
+    rates("linear/0.1,5", lambda o: s.LinearLR(o, 0.1, total_iters=5))
+    rates("warmup 4, cosine 8", lambda o: s.SequentialLR(
+        o, [s.LinearLR(o, 0.25, total_iters=4), s.CosineAnnealingLR(o, 8)], [4]))
+
+    for name, limit, order in (("2,small", 0.5, 2.0), ("2,large", 100.0, 2.0), ("inf", 0.5, float("inf")),
+                               ("1", 1.0, 1.0)):
+        params = [nn.Parameter(torch.zeros(2, 3)), nn.Parameter(torch.zeros(4))]
+        for i, p in enumerate(params):
+            p.grad = randn(f"clip{i}", *p.shape)
+            book.put(f"clip/{name}/before{i}", p.grad)
+        book.put(f"clip/{name}/norm", torch.nn.utils.clip_grad_norm_(params, limit, order))
+        for i, p in enumerate(params):
+            book.put(f"clip/{name}/after{i}", p.grad)
+    book.close()
+
+
+def statistics():
+    """[mean, deviation, lowest, highest] of what initialisers give, and gains."""
+    book = Book("init")
+    torch.manual_seed(0)
+
+    def put(name, tensor):
+        t = tensor.detach().double()
+        book.put(name, torch.stack([t.mean(), t.std(), t.min(), t.max()]))
+
+    init = nn.init
+    functions = {"uniform": lambda w: init.uniform_(w, -2, 3), "normal": lambda w: init.normal_(w, 1, 2),
+                 "xavier_uniform": init.xavier_uniform_, "xavier_normal": lambda w: init.xavier_normal_(w, 2.0),
+                 "kaiming_uniform": init.kaiming_uniform_,
+                 "kaiming_uniform/a": lambda w: init.kaiming_uniform_(w, 5**0.5),
+                 "kaiming_normal": init.kaiming_normal_,
+                 "kaiming_normal/fan_out,relu": lambda w: init.kaiming_normal_(w, mode="fan_out", nonlinearity="relu"),
+                 "trunc_normal": lambda w: init.trunc_normal_(w, 0.5, 1.0, -1.0, 1.0)}
+    for name, function in functions.items():
+        put(f"{name}/matrix", function(torch.empty(400, 300)))
+        put(f"{name}/filters", function(torch.empty(64, 32, 5, 3)))
+    put("Linear/weight", nn.Linear(300, 400).weight)
+    put("Linear/bias", nn.Linear(3, 40000).bias)
+    put("Conv2d/weight", nn.Conv2d(32, 64, (5, 3)).weight)
+    put("Conv2d/bias", nn.Conv2d(2, 40000, 3).bias)
+    put("Conv2d/groups", nn.Conv2d(64, 128, 5, groups=2).weight)
+    for name in ("linear", "conv2d", "sigmoid", "tanh", "relu", "selu", "leaky_relu"):
+        book.put(f"gain/{name}", torch.tensor(init.calculate_gain(name), dtype=torch.float64))
+    book.put("gain/leaky_relu,0.2", torch.tensor(init.calculate_gain("leaky_relu", 0.2), dtype=torch.float64))
+    book.close()
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv1, self.conv2 = nn.Conv2d(1, 3, 3), nn.Conv2d(3, 4, 3, padding=1)
+        self.fc = nn.Linear(36, 5)
+
+    def forward(self, x):
+        x = torch.max_pool2d(torch.relu(self.conv2(torch.relu(self.conv1(x)))), 2)
+        return self.fc(x.flatten(1))
+
+
+def module():
+    """A network's state dict under net., a batch, its results, and the losses of ten steps of Adam."""
+    book = Book("module")
+    torch.manual_seed(1)
+    net = Net()
+    images, labels = randn("images", 4, 1, 8, 8), torch.tensor([0, 4, 2, 1])
+    for name, value in net.state_dict().items():
+        book.put(f"net.{name}", value)
+    book.put("images", images)
+    book.put("labels", labels)
+    logits = net(images)
+    book.put("logits", logits)
+    nn.functional.cross_entropy(logits, labels).backward()
+    for name, p in net.named_parameters():
+        book.put(f"grad.{name}", p.grad)
+    optimizer = torch.optim.Adam(net.parameters(), lr=1e-2)
+    losses = []
+    for _ in range(STEPS):
+        optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(net(images), labels)
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.detach())
+    book.put("losses", torch.stack(losses))
+    for name, p in net.named_parameters():
+        book.put(f"after.{name}", p)
+    book.close()
+
+
+def main():
+    optimizers()
+    schedules()
+    statistics()
+    module()
