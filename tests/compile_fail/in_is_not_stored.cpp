@@ -3,8 +3,8 @@
 #include <minnow/tensor/in.h>
 
 void op(minnow::In a, minnow::In b) {
-  a = b;            // must not compile
-  auto p = &a;      // must not compile
+  a = b;                     // must not compile
+  auto p = &a;               // must not compile
   new minnow::In(a.tensor);  // must not compile
   (void)b;
 }
