@@ -33,7 +33,8 @@ constexpr void for_each(List<Ops...>, F&& f) {
   static_cast<void>(unused);
 }
 
-/// Calls f.template operator()<Op>() for the functor at a place known at run time only; nothing when it is outside.
+/// Calls f.template operator()<Op>() for the functor at a place known at run time only; nothing when it is
+/// outside.
 template <class... Ops, class F>
 constexpr void visit(List<Ops...>, int index, F&& f) {
   int at = 0;

@@ -1,12 +1,12 @@
 #pragma once
 
+#include <minnow/tensor/kernels/math_host.h>
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <minnow/tensor/kernels/math_host.h>
 
-/// Mathematics for functors, for float and double, on host and device: the one place where the two differ.  On a device
-/// these are CUDA's functions; on the host double is libm and float is math_host.h.
+/// Mathematics for functors, for float and double, on host and device: the one place where the two differ. On
+/// a device these are CUDA's functions; on the host double is libm and float is math_host.h.
 namespace minnow::kernels::math {
 
 template <class T>

@@ -1,11 +1,12 @@
 #pragma once
 
+#include <minnow/tensor/kernels/hd.h>
 #include <cstdint>
 #include <limits>
-#include <minnow/tensor/kernels/hd.h>
 
-/// float32 functions without branches, which the compiler turns into vector code.  Polynomials of the Cephes library
-/// unless said otherwise; the rarer functions go through double, where a short series is accurate enough.
+/// float32 functions without branches, which the compiler turns into vector code.  Polynomials of the Cephes
+/// library unless said otherwise; the rarer functions go through double, where a short series is accurate
+/// enough.
 namespace minnow::kernels::math::host {
 
 inline constexpr float kInf = std::numeric_limits<float>::infinity();
@@ -28,7 +29,8 @@ MINNOW_HD ExpParts split_exp(float x) {
   constexpr float kMagic = 12582912.0f;
   const float shifted = x * 1.44269504088896341f + kMagic;
   const float n = shifted - kMagic;
-  return {static_cast<std::int32_t>(bits(shifted) - bits(kMagic)), (x - n * 0.693359375f) - n * -2.12194440e-4f};
+  return {static_cast<std::int32_t>(bits(shifted) - bits(kMagic)),
+          (x - n * 0.693359375f) - n * -2.12194440e-4f};
 }
 /// (e^r - 1 - r) / r^2 for |r| <= ln 2 / 2.
 MINNOW_HD float exp_tail(float r) {

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <cstdint>
 #include <minnow/tensor/kernels/math.h>
+#include <cstdint>
 
 namespace minnow::kernels {
 

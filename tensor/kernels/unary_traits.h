@@ -1,17 +1,17 @@
 #pragma once
 
+#include <minnow/tensor/kernels/list.h>
+#include <minnow/tensor/kernels/math.h>
 #include <cstdint>
 #include <string_view>
 #include <type_traits>
-#include <minnow/tensor/kernels/list.h>
-#include <minnow/tensor/kernels/math.h>
 
 namespace minnow::kernels {
 
 /// What a functor's derivative is a function of.
 enum class Saves : std::uint8_t { kNothing, kInput, kOutput };
-/// The element types that a functor takes.  Floating: float and double (integers are promoted by the front end);
-/// numeric: int64 too; integral: int64 only; predicate: all, and the result is bool.
+/// The element types that a functor takes.  Floating: float and double (integers are promoted by the front
+/// end); numeric: int64 too; integral: int64 only; predicate: all, and the result is bool.
 enum class Kind : std::uint8_t { kFloating, kNumeric, kIntegral, kPredicate };
 
 /// Traits of a unary functor.
@@ -30,8 +30,14 @@ struct Unary {
 /// Functions that are constant between jumps: their derivative is zero.
 template <Kind K = Kind::kNumeric>
 struct Step : Unary<Saves::kNothing, 0, K> {
-  template <class T> MINNOW_HD static T slope(T) { return T(0); }
-  template <class T> MINNOW_HD static T curve(T) { return T(0); }
+  template <class T>
+  MINNOW_HD static T slope(T) {
+    return T(0);
+  }
+  template <class T>
+  MINNOW_HD static T curve(T) {
+    return T(0);
+  }
 };
 
 }  // namespace minnow::kernels

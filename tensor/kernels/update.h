@@ -1,14 +1,14 @@
 #pragma once
 
-#include <string_view>
 #include <minnow/tensor/kernels/list.h>
 #include <minnow/tensor/kernels/math.h>
+#include <string_view>
 
 namespace minnow::kernels {
 
-// Rules of optimizers, element by element.  A rule's Hyper is a plain struct of doubles, handed to a backend as an
-// array; flags are 0 or 1.  kStates tensors shaped like the parameter belong to each parameter; a rule may leave the
-// later ones out (momentum 0, no amsgrad).  The gradient is never written.
+// Rules of optimizers, element by element.  A rule's Hyper is a plain struct of doubles, handed to a backend
+// as an array; flags are 0 or 1.  kStates tensors shaped like the parameter belong to each parameter; a rule
+// may leave the later ones out (momentum 0, no amsgrad).  The gradient is never written.
 
 /// Stochastic gradient descent.
 ///   g' = g + weight_decay p       (g negated first where maximize)

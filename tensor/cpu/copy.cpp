@@ -1,0 +1,189 @@
+#include <minnow/tensor/cpu/cpu_backend.h>
+#include <minnow/tensor/cpu/isa.h>
+#include <minnow/tensor/cpu/parallel.h>
+#include <minnow/tensor/cpu/traverse.h>
+#include <array>
+#include <cstring>
+
+namespace minnow::cpu {
+namespace {
+
+constexpr std::int64_t kBlock = 1 << 16;
+
+char* bytes_at(const Tensor& t, std::int64_t element) {
+  return static_cast<char*>(t.raw_data()) + element * static_cast<std::int64_t>(t.itemsize());
+}
+
+/// A batch of matrices whose rows are dense in one tensor and whose columns are dense in the other.
+struct Transpose {
+  std::int64_t rows = 0, cols = 0;  // to[r, c] = from[c, r]
+  std::int64_t to_stride = 0;       // between rows of `to`, in elements
+  std::int64_t from_stride = 0;     // between columns of `from`
+  int batch_rank = 0;
+  std::int64_t batch[kMaxRank] = {};
+  std::int64_t batch_from[kMaxRank] = {}, batch_to[kMaxRank] = {};
+  std::int64_t batches = 1;
+};
+
+/// Whether a copy is a transpose: the dense dimensions differ.  Neighbouring dimensions that both walk as one
+/// are merged.
+bool find_transpose(const Tensor& from, const Tensor& to, Transpose& t) {
+  std::int64_t size[kMaxRank], sf[kMaxRank], st[kMaxRank];
+  int rank = 0;
+  for (int d = 0; d < to.dim(); ++d) {
+    const std::int64_t n = to.shape()[d], f = from.strides()[d], o = to.strides()[d];
+    if (n == 1) continue;
+    if (rank > 0 && sf[rank - 1] == f * n && st[rank - 1] == o * n) {
+      size[rank - 1] *= n, sf[rank - 1] = f, st[rank - 1] = o;
+    } else {
+      size[rank] = n, sf[rank] = f, st[rank] = o, ++rank;
+    }
+  }
+  int dense_from = -1, dense_to = -1;
+  for (int d = 0; d < rank; ++d) {
+    if (sf[d] == 1) dense_from = d;
+    if (st[d] == 1) dense_to = d;
+  }
+  if (dense_from < 0 || dense_to < 0 || dense_from == dense_to) return false;
+  if (size[dense_from] < 4 || size[dense_to] < 4) return false;
+  t.rows = size[dense_from], t.cols = size[dense_to];
+  t.to_stride = st[dense_from], t.from_stride = sf[dense_to];
+  for (int d = 0; d < rank; ++d) {
+    if (d == dense_from || d == dense_to) continue;
+    t.batch[t.batch_rank] = size[d];
+    t.batch_from[t.batch_rank] = sf[d];
+    t.batch_to[t.batch_rank++] = st[d];
+    t.batches *= size[d];
+  }
+  return true;
+}
+
+/// Tiles of 16 x 16 stay in the first cache on both sides.
+template <class T>
+void transpose_rows(const Transpose& t, const T* from, T* to, std::int64_t begin, std::int64_t end) {
+  constexpr std::int64_t kTile = 16;
+  for (std::int64_t c0 = 0; c0 < t.cols; c0 += kTile) {
+    const std::int64_t width = std::min(kTile, t.cols - c0);
+    T tile[kTile][kTile];
+    for (std::int64_t c = 0; c < width; ++c) {
+      const T* column = from + (c0 + c) * t.from_stride;
+      for (std::int64_t r = begin; r < end; ++r) tile[r - begin][c] = column[r];
+    }
+    for (std::int64_t r = begin; r < end; ++r)
+      std::memcpy(to + r * t.to_stride + c0, tile[r - begin], static_cast<std::size_t>(width) * sizeof(T));
+  }
+}
+
+template <class T>
+void run_transpose(const Transpose& t, const Tensor& from, const Tensor& to) {
+  constexpr std::int64_t kRows = 16;
+  const T* source = static_cast<const T*>(from.raw_data());
+  T* target = static_cast<T*>(to.raw_data());
+  const std::int64_t strips = (t.rows + kRows - 1) / kRows;
+  parallel_for(t.batches * strips, 2 * to.nbytes(), [&](std::int64_t i) {
+    const std::int64_t begin = i % strips * kRows;
+    std::int64_t at = i / strips, f = 0, o = 0;
+    for (int d = t.batch_rank - 1; d >= 0; --d) {
+      f += at % t.batch[d] * t.batch_from[d];
+      o += at % t.batch[d] * t.batch_to[d];
+      at /= t.batch[d];
+    }
+    transpose_rows(t, source + f, target + o, begin, std::min(t.rows, begin + kRows));
+  });
+}
+
+void copy_chunk(const void* context, void* const* c, std::int64_t n) {
+  std::memcpy(c[0], c[1], static_cast<std::size_t>(n) * *static_cast<const std::size_t*>(context));
+}
+
+void copy_same_dtype(const Tensor& from, const Tensor& to) {
+  const std::int64_t n = to.numel();
+  if (same_dense_layout(from, to)) {
+    parallel_blocks(n, kBlock, 2 * to.nbytes(), [&](std::int64_t begin, std::int64_t end) {
+      std::memmove(bytes_at(to, begin), bytes_at(from, begin),
+                   static_cast<std::size_t>(end - begin) * to.itemsize());
+    });
+    return;
+  }
+  Transpose t;
+  if (find_transpose(from, to, t)) {
+    switch (to.itemsize()) {
+      case 1:
+        return run_transpose<std::uint8_t>(t, from, to);
+      case 2:
+        return run_transpose<std::uint16_t>(t, from, to);
+      case 4:
+        return run_transpose<std::uint32_t>(t, from, to);
+      default:
+        return run_transpose<std::uint64_t>(t, from, to);
+    }
+  }
+  const std::size_t size = to.itemsize();
+  std::array operands{Operand::output(to, to.dtype()), Operand::input(from, from.dtype())};
+  traverse(to.shape(), operands, copy_chunk, &size);
+}
+
+}  // namespace
+
+void CpuBackend::copy(const Tensor& from, const Tensor& to) {
+  if (to.numel() == 0) return;
+  if (from.dtype() == to.dtype()) return copy_same_dtype(from, to);
+  // The source is widened to its compute type, which loses nothing, and converts from there.
+  const Compute compute = compute_of(from.dtype());
+  const ConvertLoop convert = loops().store[static_cast<int>(compute)][static_cast<int>(to.dtype())];
+  std::array operands{Operand::output(to, to.dtype()), Operand::input(from, dtype_of(compute))};
+  traverse(
+      to.shape(), operands,
+      [](const void* context, void* const* c, std::int64_t n) {
+        (*static_cast<const ConvertLoop*>(context))(c[1], c[0], n);
+      },
+      &convert);
+}
+
+void CpuBackend::fill(const Tensor& out, Scalar value) {
+  struct Value {
+    alignas(8) char bytes[kChunk * 8];
+    std::size_t size;
+  } pattern;
+  pattern.size = out.itemsize();
+  const Compute compute = is_floating(value.dtype()) ? Compute::kDouble : Compute::kInt64;
+  const double floating = value.as_double();
+  const std::int64_t whole = value.as_int();
+  const void* source = compute == Compute::kDouble ? static_cast<const void*>(&floating) : &whole;
+  loops().store[static_cast<int>(compute)][static_cast<int>(out.dtype())](source, pattern.bytes, 1);
+  const std::size_t filled = static_cast<std::size_t>(std::min(out.numel(), kChunk)) * pattern.size;
+  for (std::size_t at = pattern.size; at < filled; at *= 2)
+    std::memcpy(pattern.bytes + at, pattern.bytes, std::min(at, filled - at));
+  std::array operands{Operand::output(out, out.dtype())};
+  traverse(
+      out.shape(), operands,
+      [](const void* context, void* const* c, std::int64_t n) {
+        const auto* p = static_cast<const Value*>(context);
+        for (std::int64_t i = 0; i < n; i += kChunk) {
+          std::memcpy(static_cast<char*>(c[0]) + static_cast<std::size_t>(i) * p->size, p->bytes,
+                      static_cast<std::size_t>(std::min(kChunk, n - i)) * p->size);
+        }
+      },
+      &pattern);
+}
+
+void CpuBackend::arange(const Tensor& out, double start, double step) {
+  const bool integral = is_integral(out.dtype());
+  const auto& store = loops().store[static_cast<int>(integral ? Compute::kInt64 : Compute::kDouble)];
+  const ConvertLoop convert = store[static_cast<int>(out.dtype())];
+  parallel_blocks(out.numel(), kChunk, out.nbytes(), [&](std::int64_t begin, std::int64_t end) {
+    if (integral) {
+      std::int64_t values[kChunk];
+      const std::int64_t first = static_cast<std::int64_t>(start);
+      const std::int64_t by = static_cast<std::int64_t>(step);
+      for (std::int64_t i = begin; i < end; ++i) values[i - begin] = first + i * by;
+      convert(values, bytes_at(out, begin), end - begin);
+    } else {
+      double values[kChunk];
+      for (std::int64_t i = begin; i < end; ++i) values[i - begin] = start + static_cast<double>(i) * step;
+      convert(values, bytes_at(out, begin), end - begin);
+    }
+  });
+}
+
+}  // namespace minnow::cpu

@@ -1,0 +1,57 @@
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/cpu/cpu_backend.h>
+#include <minnow/tensor/cpu/parallel.h>
+#include <cstring>
+
+namespace minnow {
+namespace cpu {
+namespace {
+
+/// All work of the CPU is done when the call returns, so its streams have nothing to wait for but others'
+/// events.
+struct CpuStream : Stream::State {
+  Event record() override { return {}; }
+  void wait(const Event& event) override { event.synchronize(); }
+  void synchronize() override {}
+};
+
+Stream make_stream() { return Stream(Device(), std::make_shared<CpuStream>()); }
+
+constexpr std::int64_t kCopyBlock = 1 << 18;
+
+}  // namespace
+
+int CpuBackend::device_count() const { return 1; }
+
+Allocator& CpuBackend::allocator(int) { return cpu_allocator(); }
+
+Allocator* CpuBackend::pinned_allocator() { return nullptr; }
+
+Stream CpuBackend::current_stream(int) {
+  static const auto* stream = new Stream(make_stream());  // one serves all: it has no state
+  return *stream;
+}
+
+void CpuBackend::set_current_stream(int, const Stream&) {}
+
+Stream CpuBackend::new_stream(int) { return make_stream(); }
+
+void CpuBackend::synchronize(int) {}
+
+void CpuBackend::transfer(const Tensor& from, const Tensor& to, bool) {
+  const char* source = static_cast<const char*>(from.raw_data());
+  char* target = static_cast<char*>(to.raw_data());
+  const std::int64_t bytes = to.nbytes();
+  parallel_blocks(bytes, kCopyBlock, bytes, [&](std::int64_t begin, std::int64_t end) {
+    std::memcpy(target + begin, source + begin, static_cast<std::size_t>(end - begin));
+  });
+}
+
+}  // namespace cpu
+
+Backend* cpu_backend() {
+  static auto* backend = new cpu::CpuBackend();  // never destroyed: a global tensor may die last
+  return backend;
+}
+
+}  // namespace minnow

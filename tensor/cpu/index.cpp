@@ -1,0 +1,239 @@
+#include <minnow/tensor/cpu/cpu_backend.h>
+#include <minnow/tensor/cpu/isa.h>
+#include <minnow/tensor/cpu/parallel.h>
+#include <algorithm>
+#include <cstring>
+
+namespace minnow::cpu {
+namespace {
+
+/// The dimensions of a tensor but one, for walking several tensors in step.
+struct Lines {
+  int rank = 0;
+  std::int64_t sizes[kMaxRank] = {};
+  std::int64_t count = 1;
+
+  Lines(const Shape& shape, int dim) {
+    for (int d = 0; d < shape.rank(); ++d) {
+      if (d == dim) continue;
+      sizes[rank++] = shape[d];
+      count *= shape[d];
+    }
+  }
+  /// The offset of line i in elements, by the strides of a tensor.
+  std::int64_t offset(const Strides& strides, int dim, std::int64_t i) const {
+    std::int64_t sum = 0;
+    for (int k = rank - 1; k >= 0; --k) {
+      sum += i % sizes[k] * strides[k < dim ? k : k + 1];
+      i /= sizes[k];
+    }
+    return sum;
+  }
+};
+
+std::int64_t stride_of(const Tensor& t, int dim) { return t.dim() == 0 ? 0 : t.strides()[dim]; }
+std::int64_t size_at(const Tensor& t, int dim) { return t.dim() == 0 ? 1 : t.shape()[dim]; }
+
+const std::int64_t* indices_of(const Tensor& index) {
+  return static_cast<const std::int64_t*>(index.raw_data());
+}
+
+/// Whether every index is in [0, limit).
+bool all_within(const Tensor& index, int dim, std::int64_t limit) {
+  const Lines lines(index.shape(), dim);
+  const std::int64_t n = size_at(index, dim);
+  const std::int64_t stride = stride_of(index, dim);
+  if (index.numel() == 0) return true;
+  for (std::int64_t l = 0; l < lines.count; ++l) {
+    const std::int64_t* at = indices_of(index) + lines.offset(index.strides(), dim, l);
+    for (std::int64_t i = 0; i < n; ++i) {
+      if (at[i * stride] < 0 || at[i * stride] >= limit) return false;
+    }
+  }
+  return true;
+}
+
+/// An element of any size, moved as it is.
+template <class F>
+void by_size(std::size_t size, const F& f) {
+  switch (size) {
+    case 1:
+      return f.template operator()<std::uint8_t>();
+    case 2:
+      return f.template operator()<std::uint16_t>();
+    case 4:
+      return f.template operator()<std::uint32_t>();
+    default:
+      return f.template operator()<std::uint64_t>();
+  }
+}
+
+/// to += from, for n elements of one dtype at any strides: halves add in float, bool is or.
+void add_strided(DType dtype, const char* from, std::int64_t from_stride, char* to, std::int64_t to_stride,
+                 std::int64_t n) {
+  const auto add = [&]<class T>(T) {
+    const T* x = reinterpret_cast<const T*>(from);
+    T* y = reinterpret_cast<T*>(to);
+    for (std::int64_t i = 0; i < n; ++i) {
+      if constexpr (std::is_same_v<T, bool>) {
+        y[i * to_stride] = y[i * to_stride] || x[i * from_stride];
+      } else if constexpr (std::is_integral_v<T>) {
+        y[i * to_stride] = static_cast<T>(static_cast<std::uint64_t>(y[i * to_stride]) +
+                                          static_cast<std::uint64_t>(x[i * from_stride]));
+      } else if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>) {
+        y[i * to_stride] = T(static_cast<float>(y[i * to_stride]) + static_cast<float>(x[i * from_stride]));
+      } else {
+        y[i * to_stride] += x[i * from_stride];
+      }
+    }
+  };
+  switch (dtype) {
+    case DType::float32:
+      return add(float{});
+    case DType::float64:
+      return add(double{});
+    case DType::float16:
+      return add(float16{});
+    case DType::bfloat16:
+      return add(bfloat16{});
+    case DType::int64:
+      return add(std::int64_t{});
+    case DType::int32:
+      return add(std::int32_t{});
+    case DType::uint8:
+      return add(std::uint8_t{});
+    case DType::bool_:
+      return add(bool{});
+  }
+}
+
+char* element(const Tensor& t, std::int64_t offset) {
+  return static_cast<char*>(t.raw_data()) + offset * static_cast<std::int64_t>(t.itemsize());
+}
+
+/// The part of a slice along dim that is dense in both tensors: the last dimensions, up to `dim`.
+struct SliceRun {
+  std::int64_t run = 1;     // elements in one piece
+  std::int64_t pieces = 1;  // pieces of a slice
+  int outer = 0;            // dimensions that are not in the run (dim not counted)
+};
+SliceRun slice_run(const Tensor& x, const Tensor& out, int dim) {
+  SliceRun s;
+  int d = out.dim() - 1;
+  for (; d > dim && x.strides()[d] == s.run && out.strides()[d] == s.run && x.shape()[d] == out.shape()[d];
+       --d)
+    s.run *= out.shape()[d];
+  for (int k = 0; k <= d; ++k) {
+    if (k != dim) s.pieces *= out.shape()[k];
+  }
+  s.outer = d + 1;
+  return s;
+}
+
+/// Offset of piece i of a slice: the dimensions before the run, dim left out.
+std::int64_t piece_offset(const Tensor& t, const Shape& shape, int dim, int outer, std::int64_t i) {
+  std::int64_t sum = 0;
+  for (int d = outer - 1; d >= 0; --d) {
+    if (d == dim) continue;
+    sum += i % shape[d] * t.strides()[d];
+    i /= shape[d];
+  }
+  return sum;
+}
+
+}  // namespace
+
+bool CpuBackend::gather(const Tensor& x, int dim, const Tensor& index, const Tensor& out) {
+  if (out.numel() == 0) return true;
+  if (!all_within(index, dim, size_at(x, dim))) return false;
+  const Lines lines(out.shape(), dim);
+  const std::int64_t n = size_at(out, dim);
+  const std::int64_t sx = stride_of(x, dim), si = stride_of(index, dim), so = stride_of(out, dim);
+  by_size(out.itemsize(), [&]<class T>() {
+    parallel_blocks(lines.count, std::max<std::int64_t>(1, 4096 / n), 2 * out.nbytes(),
+                    [&](std::int64_t begin, std::int64_t end) {
+                      for (std::int64_t l = begin; l < end; ++l) {
+                        const T* from =
+                            static_cast<const T*>(x.raw_data()) + lines.offset(x.strides(), dim, l);
+                        const std::int64_t* at = indices_of(index) + lines.offset(index.strides(), dim, l);
+                        T* to = static_cast<T*>(out.raw_data()) + lines.offset(out.strides(), dim, l);
+                        for (std::int64_t i = 0; i < n; ++i) to[i * so] = from[at[i * si] * sx];
+                      }
+                    });
+  });
+  return true;
+}
+
+bool CpuBackend::scatter_add(const Tensor& x, int dim, const Tensor& index, const Tensor& out) {
+  if (index.numel() == 0) return true;
+  if (!all_within(index, dim, size_at(out, dim))) return false;
+  const Lines lines(index.shape(), dim);
+  const std::int64_t n = size_at(index, dim);
+  const std::int64_t sx = stride_of(x, dim), si = stride_of(index, dim), so = stride_of(out, dim);
+  // Lines do not share elements of out; within one, additions keep their order.
+  parallel_blocks(lines.count, std::max<std::int64_t>(1, 4096 / n), 2 * x.nbytes(),
+                  [&](std::int64_t begin, std::int64_t end) {
+                    for (std::int64_t l = begin; l < end; ++l) {
+                      const std::int64_t from = lines.offset(x.strides(), dim, l);
+                      const std::int64_t to = lines.offset(out.strides(), dim, l);
+                      const std::int64_t* at = indices_of(index) + lines.offset(index.strides(), dim, l);
+                      for (std::int64_t i = 0; i < n; ++i)
+                        add_strided(out.dtype(), element(x, from + i * sx), 1,
+                                    element(out, to + at[i * si] * so), 1, 1);
+                    }
+                  });
+  return true;
+}
+
+bool CpuBackend::index_select(const Tensor& x, int dim, const Tensor& index, const Tensor& out) {
+  if (!all_within(index, 0, size_at(x, dim))) return false;
+  if (out.numel() == 0) return true;
+  if (out.dim() == 0) {
+    std::memcpy(out.raw_data(), x.raw_data(), out.itemsize());
+    return true;
+  }
+  const SliceRun s = slice_run(x, out, dim);
+  const std::int64_t n = index.numel();
+  const std::int64_t si = stride_of(index, 0);
+  const std::size_t bytes = static_cast<std::size_t>(s.run) * out.itemsize();
+  const std::int64_t group = std::max<std::int64_t>(1, 4096 / s.run);
+  parallel_blocks(n * s.pieces, group, 2 * out.nbytes(), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t k = begin; k < end; ++k) {
+      const std::int64_t i = k / s.pieces;
+      const std::int64_t from = indices_of(index)[i * si] * x.strides()[dim] +
+                                piece_offset(x, out.shape(), dim, s.outer, k % s.pieces);
+      const std::int64_t to =
+          i * out.strides()[dim] + piece_offset(out, out.shape(), dim, s.outer, k % s.pieces);
+      std::memcpy(element(out, to), element(x, from), bytes);
+    }
+  });
+  return true;
+}
+
+bool CpuBackend::index_add(const Tensor& x, int dim, const Tensor& index, const Tensor& out) {
+  if (!all_within(index, 0, size_at(out, dim))) return false;
+  if (x.numel() == 0) return true;
+  if (x.dim() == 0) {
+    add_strided(out.dtype(), element(x, 0), 1, element(out, 0), 1, 1);
+    return true;
+  }
+  const SliceRun s = slice_run(out, x, dim);
+  const std::int64_t n = index.numel();
+  const std::int64_t si = stride_of(index, 0);
+  // Pieces and parts of a run do not share elements of out; each takes all indices in their order.
+  constexpr std::int64_t kPart = 1024;
+  const std::int64_t parts = (s.run + kPart - 1) / kPart;
+  parallel_for(s.pieces * parts, 3 * x.nbytes(), [&](std::int64_t k) {
+    const std::int64_t left = k % parts * kPart;
+    const std::int64_t m = std::min(kPart, s.run - left);
+    const std::int64_t from = piece_offset(x, x.shape(), dim, s.outer, k / parts) + left;
+    const std::int64_t to = piece_offset(out, x.shape(), dim, s.outer, k / parts) + left;
+    for (std::int64_t i = 0; i < n; ++i) {
+      add_strided(out.dtype(), element(x, from + i * x.strides()[dim]), 1,
+                  element(out, to + indices_of(index)[i * si] * out.strides()[dim]), 1, m);
+    }
+  });
+  return true;
+}
+
+}  // namespace minnow::cpu

@@ -1,0 +1,221 @@
+#include <minnow/tensor/cpu/cpu_backend.h>
+#include <minnow/tensor/cpu/isa.h>
+#include <minnow/tensor/cpu/parallel.h>
+#include <minnow/tensor/cpu/scratch.h>
+#include <algorithm>
+#include <atomic>
+
+namespace minnow::cpu {
+namespace {
+
+/// Rows that one item of work takes: enough that its call is worth while.
+std::int64_t rows_per_item(std::int64_t n) {
+  return std::max<std::int64_t>(1, 4096 / std::max<std::int64_t>(1, n));
+}
+
+/// [outer, n, inner] around a dimension.
+struct Extents {
+  std::int64_t outer = 1, n = 1, inner = 1;
+};
+Extents extents(const Tensor& x, int dim) {
+  Extents e;
+  for (int d = 0; d < x.dim(); ++d) (d < dim ? e.outer : d == dim ? e.n : e.inner) *= x.shape()[d];
+  return e;
+}
+
+/// Contiguous elements of any floating dtype as float or double: converted where they are halves.
+class Rows {
+ public:
+  Rows(const Tensor& tensor)
+      : dtype_(tensor.dtype()), compute_(compute_of(dtype_)), data_(static_cast<char*>(tensor.raw_data())) {}
+
+  bool converts() const { return is_half(dtype_); }
+  Compute compute() const { return compute_; }
+  char* at(std::int64_t element) const {
+    return data_ + element * static_cast<std::int64_t>(size_of(dtype_));
+  }
+  const void* load(std::int64_t element, std::int64_t n, float* buffer) const {
+    if (!converts()) return at(element);
+    loops().load[static_cast<int>(dtype_)][static_cast<int>(Compute::kFloat)](at(element), buffer, n);
+    return buffer;
+  }
+  void* open(std::int64_t element, float* buffer) const {
+    return converts() ? static_cast<void*>(buffer) : at(element);
+  }
+  void close(std::int64_t element, std::int64_t n, const float* buffer) const {
+    if (converts())
+      loops().store[static_cast<int>(Compute::kFloat)][static_cast<int>(dtype_)](buffer, at(element), n);
+  }
+  double value(std::int64_t element) const {
+    double v = 0;
+    loops().load[static_cast<int>(dtype_)][static_cast<int>(Compute::kDouble)](at(element), &v, 1);
+    return v;
+  }
+  void set(std::int64_t element, double v) const {
+    loops().store[static_cast<int>(Compute::kDouble)][static_cast<int>(dtype_)](&v, at(element), 1);
+  }
+
+ private:
+  DType dtype_;
+  Compute compute_;
+  char* data_;
+};
+
+/// This thread's buffer for `rows` converted rows; nullptr where nothing converts.
+float* row_buffer(const Rows& x, std::int64_t rows, std::int64_t n) {
+  return x.converts() ? static_cast<float*>(scratch(static_cast<std::size_t>(rows * n) * sizeof(float)))
+                      : nullptr;
+}
+
+float* part(float* buffer, std::int64_t i, std::int64_t n) {
+  return buffer == nullptr ? nullptr : buffer + i * n;
+}
+
+}  // namespace
+
+void CpuBackend::softmax(const SoftmaxParams& params, const Tensor& x, const Tensor& y) {
+  if (x.numel() == 0) return;
+  const Extents e = extents(x, params.dim);
+  const Rows from(x);
+  const Rows to(y);
+  const SoftmaxLoops& l = loops().softmax[static_cast<int>(from.compute())];
+  const std::int64_t bytes = x.nbytes() + y.nbytes();
+  if (e.inner == 1) {
+    parallel_blocks(e.outer, rows_per_item(e.n), bytes, [&](std::int64_t first, std::int64_t last) {
+      float* buffer = row_buffer(from, 2, e.n);
+      for (std::int64_t r = first; r < last; ++r) {
+        float* result = part(buffer, 1, e.n);
+        l.row(from.load(r * e.n, e.n, buffer), to.open(r * e.n, result), e.n, params.log);
+        to.close(r * e.n, e.n, result);
+      }
+    });
+    return;
+  }
+  const std::int64_t slice = e.n * e.inner;
+  const std::int64_t strips = (e.inner + kSoftmaxColumns - 1) / kSoftmaxColumns;
+  if (from.converts()) {
+    parallel_for(e.outer, bytes, [&](std::int64_t o) {
+      float* buffer = row_buffer(from, 2, slice);
+      float* result = part(buffer, 1, slice);
+      from.load(o * slice, slice, buffer);
+      for (std::int64_t left = 0; left < e.inner; left += kSoftmaxColumns)
+        l.columns(buffer + left, result + left, e.n, e.inner, std::min(kSoftmaxColumns, e.inner - left),
+                  params.log);
+      to.close(o * slice, slice, result);
+    });
+    return;
+  }
+  parallel_for(e.outer * strips, bytes, [&](std::int64_t k) {
+    const std::int64_t left = k % strips * kSoftmaxColumns;
+    const std::int64_t at = k / strips * slice + left;
+    l.columns(from.at(at), to.at(at), e.n, e.inner, std::min(kSoftmaxColumns, e.inner - left), params.log);
+  });
+}
+
+void CpuBackend::softmax_backward(const SoftmaxParams& params, const Tensor& grad, const Tensor& y,
+                                  const Tensor& grad_x) {
+  if (y.numel() == 0) return;
+  const Extents e = extents(y, params.dim);
+  const Rows g(grad);
+  const Rows value(y);
+  const Rows to(grad_x);
+  const SoftmaxLoops& l = loops().softmax[static_cast<int>(value.compute())];
+  const std::int64_t bytes = 3 * y.nbytes();
+  const std::int64_t slice = e.n * e.inner;
+  if (e.inner == 1) {
+    parallel_blocks(e.outer, rows_per_item(e.n), bytes, [&](std::int64_t first, std::int64_t last) {
+      float* buffer = row_buffer(value, 3, e.n);
+      float* result = part(buffer, 2, e.n);
+      for (std::int64_t r = first; r < last; ++r) {
+        l.row_backward(g.load(r * e.n, e.n, buffer), value.load(r * e.n, e.n, part(buffer, 1, e.n)),
+                       to.open(r * e.n, result), e.n, params.log);
+        to.close(r * e.n, e.n, result);
+      }
+    });
+    return;
+  }
+  if (value.converts()) {
+    parallel_for(e.outer, bytes, [&](std::int64_t o) {
+      float* buffer = row_buffer(value, 3, slice);
+      float* result = part(buffer, 2, slice);
+      g.load(o * slice, slice, buffer);
+      value.load(o * slice, slice, buffer + slice);
+      for (std::int64_t left = 0; left < e.inner; left += kSoftmaxColumns)
+        l.columns_backward(buffer + left, buffer + slice + left, result + left, e.n, e.inner,
+                           std::min(kSoftmaxColumns, e.inner - left), params.log);
+      to.close(o * slice, slice, result);
+    });
+    return;
+  }
+  const std::int64_t strips = (e.inner + kSoftmaxColumns - 1) / kSoftmaxColumns;
+  parallel_for(e.outer * strips, bytes, [&](std::int64_t k) {
+    const std::int64_t left = k % strips * kSoftmaxColumns;
+    const std::int64_t at = k / strips * slice + left;
+    l.columns_backward(g.at(at), value.at(at), to.at(at), e.n, e.inner,
+                       std::min(kSoftmaxColumns, e.inner - left), params.log);
+  });
+}
+
+bool CpuBackend::cross_entropy(const CrossEntropyParams& params, const Tensor& logits, const Tensor& target,
+                               const Tensor& losses, const Tensor& log_sum_exp) {
+  const std::int64_t rows = logits.shape()[0];
+  const std::int64_t n = logits.shape()[1];
+  const Rows x(logits);
+  const Rows loss(losses);
+  const Rows sums(log_sum_exp);
+  const std::int64_t* wanted = static_cast<const std::int64_t*>(target.raw_data());
+  const std::int64_t stride = target.strides()[0];
+  const SoftmaxLoops& l = loops().softmax[static_cast<int>(x.compute())];
+  std::atomic<bool> in_range{true};
+  parallel_blocks(rows, rows_per_item(n), logits.nbytes(), [&](std::int64_t first, std::int64_t last) {
+    float* buffer = row_buffer(x, 1, n);
+    for (std::int64_t r = first; r < last; ++r) {
+      const std::int64_t t = wanted[r * stride];
+      const bool ignored = t == params.ignore_index;
+      if (!ignored && (t < 0 || t >= n)) {
+        in_range.store(false, std::memory_order_relaxed);
+        continue;
+      }
+      const double sum = l.log_sum_exp(x.load(r * n, n, buffer), n);
+      sums.set(r, sum);
+      loss.set(r, ignored ? 0.0 : sum - x.value(r * n + t));
+    }
+  });
+  return in_range;
+}
+
+void CpuBackend::cross_entropy_backward(const CrossEntropyParams& params, const Tensor& grad,
+                                        const Tensor& logits, const Tensor& target, const Tensor& log_sum_exp,
+                                        const Tensor& grad_logits) {
+  const std::int64_t rows = logits.shape()[0];
+  const std::int64_t n = logits.shape()[1];
+  const Rows x(logits);
+  const Rows g(grad);
+  const Rows sums(log_sum_exp);
+  const Rows to(grad_logits);
+  const std::int64_t grad_stride = grad.strides()[0];
+  const std::int64_t* wanted = static_cast<const std::int64_t*>(target.raw_data());
+  const std::int64_t stride = target.strides()[0];
+  const SoftmaxLoops& l = loops().softmax[static_cast<int>(x.compute())];
+  parallel_blocks(rows, rows_per_item(n), 2 * logits.nbytes(), [&](std::int64_t first, std::int64_t last) {
+    float* buffer = row_buffer(x, 2, n);
+    float* result = part(buffer, 1, n);
+    for (std::int64_t r = first; r < last; ++r) {
+      const std::int64_t t = wanted[r * stride];
+      void* out = to.open(r * n, result);
+      if (t == params.ignore_index || t < 0 || t >= n) {
+        std::fill_n(to.at(r * n), static_cast<std::size_t>(n) * size_of(grad_logits.dtype()), char{0});
+        continue;
+      }
+      const double scale = g.value(r * grad_stride);
+      l.scaled_exp(x.load(r * n, n, buffer), out, n, sums.value(r), scale);
+      if (x.compute() == Compute::kDouble)
+        static_cast<double*>(out)[t] -= scale;
+      else
+        static_cast<float*>(out)[t] -= static_cast<float>(scale);
+      to.close(r * n, n, result);
+    }
+  });
+}
+
+}  // namespace minnow::cpu
