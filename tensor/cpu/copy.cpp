@@ -1,9 +1,9 @@
+#include <array>
+#include <cstring>
 #include <minnow/tensor/cpu/cpu_backend.h>
 #include <minnow/tensor/cpu/isa.h>
 #include <minnow/tensor/cpu/parallel.h>
 #include <minnow/tensor/cpu/traverse.h>
-#include <array>
-#include <cstring>
 
 namespace minnow::cpu {
 namespace {
@@ -59,8 +59,7 @@ bool find_transpose(const Tensor& from, const Tensor& to, Transpose& t) {
 }
 
 /// Tiles of 16 x 16 stay in the first cache on both sides.
-template <class T>
-void transpose_rows(const Transpose& t, const T* from, T* to, std::int64_t begin, std::int64_t end) {
+template <class T> void transpose_rows(const Transpose& t, const T* from, T* to, std::int64_t begin, std::int64_t end) {
   constexpr std::int64_t kTile = 16;
   for (std::int64_t c0 = 0; c0 < t.cols; c0 += kTile) {
     const std::int64_t width = std::min(kTile, t.cols - c0);
@@ -74,8 +73,7 @@ void transpose_rows(const Transpose& t, const T* from, T* to, std::int64_t begin
   }
 }
 
-template <class T>
-void run_transpose(const Transpose& t, const Tensor& from, const Tensor& to) {
+template <class T> void run_transpose(const Transpose& t, const Tensor& from, const Tensor& to) {
   constexpr std::int64_t kRows = 16;
   const T* source = static_cast<const T*>(from.raw_data());
   T* target = static_cast<T*>(to.raw_data());
@@ -100,22 +98,17 @@ void copy_same_dtype(const Tensor& from, const Tensor& to) {
   const std::int64_t n = to.numel();
   if (same_dense_layout(from, to)) {
     parallel_blocks(n, kBlock, 2 * to.nbytes(), [&](std::int64_t begin, std::int64_t end) {
-      std::memmove(bytes_at(to, begin), bytes_at(from, begin),
-                   static_cast<std::size_t>(end - begin) * to.itemsize());
+      std::memmove(bytes_at(to, begin), bytes_at(from, begin), static_cast<std::size_t>(end - begin) * to.itemsize());
     });
     return;
   }
   Transpose t;
   if (find_transpose(from, to, t)) {
     switch (to.itemsize()) {
-      case 1:
-        return run_transpose<std::uint8_t>(t, from, to);
-      case 2:
-        return run_transpose<std::uint16_t>(t, from, to);
-      case 4:
-        return run_transpose<std::uint32_t>(t, from, to);
-      default:
-        return run_transpose<std::uint64_t>(t, from, to);
+      case 1: return run_transpose<std::uint8_t>(t, from, to);
+      case 2: return run_transpose<std::uint16_t>(t, from, to);
+      case 4: return run_transpose<std::uint32_t>(t, from, to);
+      default: return run_transpose<std::uint64_t>(t, from, to);
     }
   }
   const std::size_t size = to.itemsize();

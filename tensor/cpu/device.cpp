@@ -1,7 +1,7 @@
+#include <cstring>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/cpu/cpu_backend.h>
 #include <minnow/tensor/cpu/parallel.h>
-#include <cstring>
 
 namespace minnow {
 namespace cpu {

@@ -1,11 +1,11 @@
+#include <array>
+#include <atomic>
+#include <string>
 #include <minnow/tensor/cpu/cpu_backend.h>
 #include <minnow/tensor/cpu/isa.h>
 #include <minnow/tensor/cpu/parallel.h>
 #include <minnow/tensor/cpu/traverse.h>
 #include <minnow/tensor/error.h>
-#include <array>
-#include <atomic>
-#include <string>
 
 namespace minnow::cpu {
 namespace {
@@ -32,13 +32,10 @@ constexpr BinaryTraits kBinary;
 
 [[noreturn]] void throw_missing(const char* family, int op, DType dtype) {
   throw BackendError(std::string(family) + ": operation " + std::to_string(op) + " has no loop for " +
-                     std::string(name_of(dtype)) +
-                     "\nthis is an error in minnow: the front end should have refused");
+                     std::string(name_of(dtype)) + "\nthis is an error in minnow: the front end should have refused");
 }
 
-std::int64_t bytes_of(const Tensor& t, std::int64_t numel) {
-  return numel * static_cast<std::int64_t>(t.itemsize());
-}
+std::int64_t bytes_of(const Tensor& t, std::int64_t numel) { return numel * static_cast<std::int64_t>(t.itemsize()); }
 
 char* at(const Tensor& t, std::int64_t i) {
   return static_cast<char*>(t.raw_data()) + i * static_cast<std::int64_t>(t.itemsize());
@@ -61,18 +58,16 @@ struct TernaryJob {
   double p;
 };
 
-void derivative(const SlopeJob& job, DType compute, const Tensor& grad, const Tensor& saved,
-                const Tensor& out) {
+void derivative(const SlopeJob& job, DType compute, const Tensor& grad, const Tensor& saved, const Tensor& out) {
   const std::int64_t n = out.numel();
-  if (grad.dtype() == compute && saved.dtype() == compute && out.dtype() == compute &&
-      same_dense_layout(grad, out) && same_dense_layout(saved, out)) {
+  if (grad.dtype() == compute && saved.dtype() == compute && out.dtype() == compute && same_dense_layout(grad, out) &&
+      same_dense_layout(saved, out)) {
     parallel_blocks(n, kBlock, 3 * bytes_of(out, n), [&](std::int64_t b, std::int64_t e) {
       job.loop(at(grad, b), at(saved, b), at(out, b), e - b, job.p0, job.p1);
     });
     return;
   }
-  std::array operands{Operand::output(out, compute), Operand::input(grad, compute),
-                      Operand::input(saved, compute)};
+  std::array operands{Operand::output(out, compute), Operand::input(grad, compute), Operand::input(saved, compute)};
   traverse(
       out.shape(), operands,
       [](const void* context, void* const* c, std::int64_t m) {
@@ -97,9 +92,8 @@ void CpuBackend::unary(const UnaryParams& params, const Tensor& x, const Tensor&
   if (job.loop == nullptr) throw_missing("unary", op, chunk);
   const std::int64_t n = out.numel();
   if (x.dtype() == chunk && out.dtype() == result && same_dense_layout(x, out)) {
-    parallel_blocks(n, kBlock, bytes_of(x, n) + bytes_of(out, n), [&](std::int64_t b, std::int64_t e) {
-      job.loop(at(x, b), at(out, b), e - b, job.p0, job.p1);
-    });
+    parallel_blocks(n, kBlock, bytes_of(x, n) + bytes_of(out, n),
+                    [&](std::int64_t b, std::int64_t e) { job.loop(at(x, b), at(out, b), e - b, job.p0, job.p1); });
     return;
   }
   std::array operands{Operand::output(out, result), Operand::input(x, chunk)};
@@ -112,8 +106,7 @@ void CpuBackend::unary(const UnaryParams& params, const Tensor& x, const Tensor&
       &job);
 }
 
-void CpuBackend::unary_slope(const UnaryParams& params, const Tensor& grad, const Tensor& saved,
-                             const Tensor& out) {
+void CpuBackend::unary_slope(const UnaryParams& params, const Tensor& grad, const Tensor& saved, const Tensor& out) {
   const Compute compute = compute_of(out.dtype());
   if (compute == Compute::kInt64) throw_missing("unary_slope", params.op, out.dtype());
   const SlopeJob job{loops().slope[static_cast<int>(compute)][params.op], params.p0, params.p1};
@@ -121,8 +114,7 @@ void CpuBackend::unary_slope(const UnaryParams& params, const Tensor& grad, cons
   derivative(job, dtype_of(compute), grad, saved, out);
 }
 
-void CpuBackend::unary_curve(const UnaryParams& params, const Tensor& grad, const Tensor& saved,
-                             const Tensor& out) {
+void CpuBackend::unary_curve(const UnaryParams& params, const Tensor& grad, const Tensor& saved, const Tensor& out) {
   const Compute compute = compute_of(out.dtype());
   if (compute == Compute::kInt64) throw_missing("unary_curve", params.op, out.dtype());
   const SlopeJob job{loops().curve[static_cast<int>(compute)][params.op], params.p0, params.p1};
@@ -140,11 +132,9 @@ bool CpuBackend::binary(int op, DType compute, const Tensor& a, const Tensor& b,
   if (dense && n <= kBlock) return loop(a.raw_data(), b.raw_data(), out.raw_data(), n);
   const BinaryJob job{loop};
   if (dense) {
-    parallel_blocks(n, kBlock, bytes_of(a, n) + bytes_of(b, n) + bytes_of(out, n),
-                    [&](std::int64_t i, std::int64_t e) {
-                      if (!job.loop(at(a, i), at(b, i), at(out, i), e - i))
-                        job.whole.store(false, std::memory_order_relaxed);
-                    });
+    parallel_blocks(n, kBlock, bytes_of(a, n) + bytes_of(b, n) + bytes_of(out, n), [&](std::int64_t i, std::int64_t e) {
+      if (!job.loop(at(a, i), at(b, i), at(out, i), e - i)) job.whole.store(false, std::memory_order_relaxed);
+    });
     return job.whole;
   }
   std::array operands{Operand::output(out, result), Operand::input(a, compute), Operand::input(b, compute)};

@@ -1,8 +1,8 @@
+#include <algorithm>
+#include <cstring>
 #include <minnow/tensor/cpu/cpu_backend.h>
 #include <minnow/tensor/cpu/isa.h>
 #include <minnow/tensor/cpu/parallel.h>
-#include <algorithm>
-#include <cstring>
 
 namespace minnow::cpu {
 namespace {
@@ -34,9 +34,7 @@ struct Lines {
 std::int64_t stride_of(const Tensor& t, int dim) { return t.dim() == 0 ? 0 : t.strides()[dim]; }
 std::int64_t size_at(const Tensor& t, int dim) { return t.dim() == 0 ? 1 : t.shape()[dim]; }
 
-const std::int64_t* indices_of(const Tensor& index) {
-  return static_cast<const std::int64_t*>(index.raw_data());
-}
+const std::int64_t* indices_of(const Tensor& index) { return static_cast<const std::int64_t*>(index.raw_data()); }
 
 /// Whether every index is in [0, limit).
 bool all_within(const Tensor& index, int dim, std::int64_t limit) {
@@ -54,17 +52,12 @@ bool all_within(const Tensor& index, int dim, std::int64_t limit) {
 }
 
 /// An element of any size, moved as it is.
-template <class F>
-void by_size(std::size_t size, const F& f) {
+template <class F> void by_size(std::size_t size, const F& f) {
   switch (size) {
-    case 1:
-      return f.template operator()<std::uint8_t>();
-    case 2:
-      return f.template operator()<std::uint16_t>();
-    case 4:
-      return f.template operator()<std::uint32_t>();
-    default:
-      return f.template operator()<std::uint64_t>();
+    case 1: return f.template operator()<std::uint8_t>();
+    case 2: return f.template operator()<std::uint16_t>();
+    case 4: return f.template operator()<std::uint32_t>();
+    default: return f.template operator()<std::uint64_t>();
   }
 }
 
@@ -88,22 +81,14 @@ void add_strided(DType dtype, const char* from, std::int64_t from_stride, char* 
     }
   };
   switch (dtype) {
-    case DType::float32:
-      return add(float{});
-    case DType::float64:
-      return add(double{});
-    case DType::float16:
-      return add(float16{});
-    case DType::bfloat16:
-      return add(bfloat16{});
-    case DType::int64:
-      return add(std::int64_t{});
-    case DType::int32:
-      return add(std::int32_t{});
-    case DType::uint8:
-      return add(std::uint8_t{});
-    case DType::bool_:
-      return add(bool{});
+    case DType::float32: return add(float{});
+    case DType::float64: return add(double{});
+    case DType::float16: return add(float16{});
+    case DType::bfloat16: return add(bfloat16{});
+    case DType::int64: return add(std::int64_t{});
+    case DType::int32: return add(std::int32_t{});
+    case DType::uint8: return add(std::uint8_t{});
+    case DType::bool_: return add(bool{});
   }
 }
 
@@ -120,8 +105,7 @@ struct SliceRun {
 SliceRun slice_run(const Tensor& x, const Tensor& out, int dim) {
   SliceRun s;
   int d = out.dim() - 1;
-  for (; d > dim && x.strides()[d] == s.run && out.strides()[d] == s.run && x.shape()[d] == out.shape()[d];
-       --d)
+  for (; d > dim && x.strides()[d] == s.run && out.strides()[d] == s.run && x.shape()[d] == out.shape()[d]; --d)
     s.run *= out.shape()[d];
   for (int k = 0; k <= d; ++k) {
     if (k != dim) s.pieces *= out.shape()[k];
@@ -153,8 +137,7 @@ bool CpuBackend::gather(const Tensor& x, int dim, const Tensor& index, const Ten
     parallel_blocks(lines.count, std::max<std::int64_t>(1, 4096 / n), 2 * out.nbytes(),
                     [&](std::int64_t begin, std::int64_t end) {
                       for (std::int64_t l = begin; l < end; ++l) {
-                        const T* from =
-                            static_cast<const T*>(x.raw_data()) + lines.offset(x.strides(), dim, l);
+                        const T* from = static_cast<const T*>(x.raw_data()) + lines.offset(x.strides(), dim, l);
                         const std::int64_t* at = indices_of(index) + lines.offset(index.strides(), dim, l);
                         T* to = static_cast<T*>(out.raw_data()) + lines.offset(out.strides(), dim, l);
                         for (std::int64_t i = 0; i < n; ++i) to[i * so] = from[at[i * si] * sx];
@@ -171,17 +154,16 @@ bool CpuBackend::scatter_add(const Tensor& x, int dim, const Tensor& index, cons
   const std::int64_t n = size_at(index, dim);
   const std::int64_t sx = stride_of(x, dim), si = stride_of(index, dim), so = stride_of(out, dim);
   // Lines do not share elements of out; within one, additions keep their order.
-  parallel_blocks(lines.count, std::max<std::int64_t>(1, 4096 / n), 2 * x.nbytes(),
-                  [&](std::int64_t begin, std::int64_t end) {
-                    for (std::int64_t l = begin; l < end; ++l) {
-                      const std::int64_t from = lines.offset(x.strides(), dim, l);
-                      const std::int64_t to = lines.offset(out.strides(), dim, l);
-                      const std::int64_t* at = indices_of(index) + lines.offset(index.strides(), dim, l);
-                      for (std::int64_t i = 0; i < n; ++i)
-                        add_strided(out.dtype(), element(x, from + i * sx), 1,
-                                    element(out, to + at[i * si] * so), 1, 1);
-                    }
-                  });
+  parallel_blocks(
+      lines.count, std::max<std::int64_t>(1, 4096 / n), 2 * x.nbytes(), [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t l = begin; l < end; ++l) {
+          const std::int64_t from = lines.offset(x.strides(), dim, l);
+          const std::int64_t to = lines.offset(out.strides(), dim, l);
+          const std::int64_t* at = indices_of(index) + lines.offset(index.strides(), dim, l);
+          for (std::int64_t i = 0; i < n; ++i)
+            add_strided(out.dtype(), element(x, from + i * sx), 1, element(out, to + at[i * si] * so), 1, 1);
+        }
+      });
   return true;
 }
 
@@ -200,10 +182,9 @@ bool CpuBackend::index_select(const Tensor& x, int dim, const Tensor& index, con
   parallel_blocks(n * s.pieces, group, 2 * out.nbytes(), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t k = begin; k < end; ++k) {
       const std::int64_t i = k / s.pieces;
-      const std::int64_t from = indices_of(index)[i * si] * x.strides()[dim] +
-                                piece_offset(x, out.shape(), dim, s.outer, k % s.pieces);
-      const std::int64_t to =
-          i * out.strides()[dim] + piece_offset(out, out.shape(), dim, s.outer, k % s.pieces);
+      const std::int64_t from =
+          indices_of(index)[i * si] * x.strides()[dim] + piece_offset(x, out.shape(), dim, s.outer, k % s.pieces);
+      const std::int64_t to = i * out.strides()[dim] + piece_offset(out, out.shape(), dim, s.outer, k % s.pieces);
       std::memcpy(element(out, to), element(x, from), bytes);
     }
   });

@@ -51,8 +51,7 @@ void install_baseline(Kernels& k) {
 
 /// Over the baseline.  Discarded where the processor is no x86-64, so that nothing refers to what is not
 /// there.
-template <bool X86>
-void install_avx2(Kernels& k) {
+template <bool X86> void install_avx2(Kernels& k) {
   if constexpr (X86) {
     avx2::install_unary(k);
     avx2::install_slope(k);
@@ -64,8 +63,7 @@ void install_avx2(Kernels& k) {
     avx2::install_random(k);
   }
 }
-template <bool X86>
-void install_avx512(Kernels& k) {
+template <bool X86> void install_avx512(Kernels& k) {
   if constexpr (X86) {
     avx512::install_unary(k);
     avx512::install_slope(k);
@@ -78,8 +76,7 @@ void install_avx512(Kernels& k) {
   }
 }
 
-template <bool X86>
-bool supported(Isa isa) {
+template <bool X86> bool supported(Isa isa) {
   if constexpr (X86) {
     // These ask the operating system too: a register that it does not save counts as missing.
     const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <minnow/tensor/threads.h>
-#include <omp.h>
 #include <algorithm>
 #include <cstdint>
+#include <omp.h>
+#include <minnow/tensor/threads.h>
 
 namespace minnow::cpu {
 
@@ -13,8 +13,7 @@ inline constexpr std::int64_t kParallelBytes = 128 * 1024;
 /// Calls f(i) for i in [0, n), on num_threads() threads where `bytes` of memory touched make it worth while.
 /// f must not throw.  Results must not depend on which thread ran what: split by sizes, never by the number
 /// of threads.
-template <class F>
-void parallel_for(std::int64_t n, std::int64_t bytes, const F& f) {
+template <class F> void parallel_for(std::int64_t n, std::int64_t bytes, const F& f) {
   const int threads = num_threads();
   if (threads == 1 || n <= 1 || bytes < kParallelBytes || omp_in_parallel() != 0) {
     for (std::int64_t i = 0; i < n; ++i) f(i);
@@ -25,10 +24,8 @@ void parallel_for(std::int64_t n, std::int64_t bytes, const F& f) {
 }
 
 /// The same over ranges [begin, end) of at most `block` numbers.
-template <class F>
-void parallel_blocks(std::int64_t n, std::int64_t block, std::int64_t bytes, const F& f) {
-  parallel_for((n + block - 1) / block, bytes,
-               [&](std::int64_t i) { f(i * block, std::min(n, (i + 1) * block)); });
+template <class F> void parallel_blocks(std::int64_t n, std::int64_t block, std::int64_t bytes, const F& f) {
+  parallel_for((n + block - 1) / block, bytes, [&](std::int64_t i) { f(i * block, std::min(n, (i + 1) * block)); });
 }
 
 }  // namespace minnow::cpu

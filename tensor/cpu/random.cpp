@@ -1,9 +1,9 @@
+#include <algorithm>
+#include <cmath>
 #include <minnow/tensor/cpu/cpu_backend.h>
 #include <minnow/tensor/cpu/isa.h>
 #include <minnow/tensor/cpu/parallel.h>
 #include <minnow/tensor/kernels/philox.h>
-#include <algorithm>
-#include <cmath>
 
 namespace minnow::cpu {
 namespace {
@@ -13,8 +13,7 @@ constexpr std::int64_t kBlock = 1024;  // elements at a time, a multiple of 4
 /// Calls f(numbers, begin, n) for blocks of elements, with `per_element` numbers for each: element i of an
 /// operation takes numbers [i * per_element, (i + 1) * per_element) of the stream that begins at the state's
 /// counter.
-template <int kPerElement, class F>
-void draw(PhiloxState state, const Tensor& out, const F& f) {
+template <int kPerElement, class F> void draw(PhiloxState state, const Tensor& out, const F& f) {
   const auto philox = loops().philox;
   // Drawing costs more than touching memory does: worth a second thread from fewer bytes on.
   parallel_blocks(out.numel(), kBlock, out.numel() * 16, [&](std::int64_t begin, std::int64_t end) {
@@ -27,8 +26,7 @@ void draw(PhiloxState state, const Tensor& out, const F& f) {
 }
 
 /// Stores n doubles or floats at element `begin`.
-template <class T>
-void store(const T* values, const Tensor& out, std::int64_t begin, std::int64_t n) {
+template <class T> void store(const T* values, const Tensor& out, std::int64_t begin, std::int64_t n) {
   const int compute = std::is_same_v<T, float>    ? static_cast<int>(Compute::kFloat)
                       : std::is_same_v<T, double> ? static_cast<int>(Compute::kDouble)
                                                   : static_cast<int>(Compute::kInt64);
@@ -42,8 +40,7 @@ void CpuBackend::uniform(PhiloxState state, double low, double high, const Tenso
   if (out.dtype() == DType::float64) {
     draw<2>(state, out, [&](const std::uint32_t* r, std::int64_t begin, std::int64_t n) {
       double* y = static_cast<double*>(out.raw_data()) + begin;
-      for (std::int64_t i = 0; i < n; ++i)
-        y[i] = low + (high - low) * kernels::uniform_double(r[2 * i], r[2 * i + 1]);
+      for (std::int64_t i = 0; i < n; ++i) y[i] = low + (high - low) * kernels::uniform_double(r[2 * i], r[2 * i + 1]);
     });
     return;
   }

@@ -1,12 +1,12 @@
+#include <algorithm>
+#include <cstring>
+#include <string>
 #include <minnow/tensor/cpu/cpu_backend.h>
 #include <minnow/tensor/cpu/isa.h>
 #include <minnow/tensor/cpu/parallel.h>
 #include <minnow/tensor/cpu/rows.h>
 #include <minnow/tensor/cpu/scratch.h>
 #include <minnow/tensor/error.h>
-#include <algorithm>
-#include <cstring>
-#include <string>
 
 namespace minnow::cpu {
 namespace {
@@ -30,8 +30,7 @@ struct Job {
 };
 
 /// Joins elements [begin, end) of the row of output (o, i) to one accumulator.
-void join_row(const Job& job, std::int64_t o, std::int64_t i, std::int64_t begin, std::int64_t end,
-              void* acc) {
+void join_row(const Job& job, std::int64_t o, std::int64_t i, std::int64_t begin, std::int64_t end, void* acc) {
   const char* from = job.data + (o * job.so + i * job.si + begin * job.sn) * job.item();
   alignas(64) char buffer[kReduceBlock * 8];
   const void* row = dense_row(from, job.sn, job.dtype, job.compute, buffer, end - begin);
@@ -81,8 +80,8 @@ void reduce_rows(Job& job, std::int64_t bytes) {
   if (blocks == 1) return;
   job.loops->init(job.acc, outputs);
   for (std::int64_t k = 0; k < outputs * blocks; ++k) {
-    job.loops->merge(parts + static_cast<std::size_t>(k) * kAcc,
-                     job.acc + static_cast<std::size_t>(k / blocks) * kAcc, 1);
+    job.loops->merge(parts + static_cast<std::size_t>(k) * kAcc, job.acc + static_cast<std::size_t>(k / blocks) * kAcc,
+                     1);
   }
 }
 
@@ -145,21 +144,17 @@ void CpuBackend::reduce(const ReduceParams& params, const Tensor& x, const Tenso
   const std::size_t needed = static_cast<std::size_t>(outputs * (blocks > 1 ? blocks + 1 : 1)) * kAcc;
   job.acc = outputs <= kFew ? few : static_cast<char*>(scratch(needed));
   const std::int64_t bytes = x.numel() * job.item();
-  if (by_columns)
-    reduce_columns(job, bytes);
-  else
-    reduce_rows(job, bytes);
+  if (by_columns) reduce_columns(job, bytes);
+  else reduce_rows(job, bytes);
   l.finish(job.acc, outputs, job.n, params.p);
   const Compute accumulated = compute == Compute::kInt64 ? Compute::kInt64 : Compute::kDouble;
-  loops().store[static_cast<int>(accumulated)][static_cast<int>(out.dtype())](job.acc, out.raw_data(),
-                                                                              outputs);
+  loops().store[static_cast<int>(accumulated)][static_cast<int>(out.dtype())](job.acc, out.raw_data(), outputs);
 }
 
 namespace {
 
 /// The place of the first largest (or smallest) element of a row; NaN wins.
-template <class T>
-struct Best {
+template <class T> struct Best {
   T value{};
   std::int64_t index = -1;
 
@@ -174,8 +169,7 @@ struct Best {
   }
 };
 
-template <class T>
-void arg_rows(const Job& job, bool largest, const Tensor& values, std::int64_t* indices) {
+template <class T> void arg_rows(const Job& job, bool largest, const Tensor& values, std::int64_t* indices) {
   const ConvertLoop store =
       loops().store[static_cast<int>(job.compute)][values.defined() ? static_cast<int>(values.dtype()) : 0];
   const std::int64_t group = std::max<std::int64_t>(1, kReduceBlock / std::max<std::int64_t>(1, job.n));
@@ -187,15 +181,13 @@ void arg_rows(const Job& job, bool largest, const Tensor& values, std::int64_t* 
           for (std::int64_t at = 0; at < job.n; at += kReduceBlock) {
             alignas(64) char buffer[kReduceBlock * 8];
             const std::int64_t m = std::min(kReduceBlock, job.n - at);
-            const char* from =
-                job.data + (k / job.inner * job.so + k % job.inner * job.si + at * job.sn) * job.item();
-            best.join(static_cast<const T*>(dense_row(from, job.sn, job.dtype, job.compute, buffer, m)), m,
-                      at, largest);
+            const char* from = job.data + (k / job.inner * job.so + k % job.inner * job.si + at * job.sn) * job.item();
+            best.join(static_cast<const T*>(dense_row(from, job.sn, job.dtype, job.compute, buffer, m)), m, at,
+                      largest);
           }
           indices[k] = best.index;
           if (values.defined())
-            store(&best.value,
-                  static_cast<char*>(values.raw_data()) + k * static_cast<std::int64_t>(values.itemsize()),
+            store(&best.value, static_cast<char*>(values.raw_data()) + k * static_cast<std::int64_t>(values.itemsize()),
                   1);
         }
       });
@@ -220,12 +212,9 @@ void CpuBackend::arg_reduce(bool largest, const Tensor& x, const Tensor& values,
                 nullptr};
   std::int64_t* out = static_cast<std::int64_t*>(indices.raw_data());
   switch (job.compute) {
-    case Compute::kFloat:
-      return arg_rows<float>(job, largest, values, out);
-    case Compute::kDouble:
-      return arg_rows<double>(job, largest, values, out);
-    case Compute::kInt64:
-      return arg_rows<std::int64_t>(job, largest, values, out);
+    case Compute::kFloat: return arg_rows<float>(job, largest, values, out);
+    case Compute::kDouble: return arg_rows<double>(job, largest, values, out);
+    case Compute::kInt64: return arg_rows<std::int64_t>(job, largest, values, out);
   }
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <minnow/tensor/cpu/isa.h>
 #include <cstdint>
+#include <minnow/tensor/cpu/isa.h>
 
 namespace minnow::cpu {
 

@@ -1,17 +1,15 @@
+#include <algorithm>
+#include <atomic>
 #include <minnow/tensor/cpu/cpu_backend.h>
 #include <minnow/tensor/cpu/isa.h>
 #include <minnow/tensor/cpu/parallel.h>
 #include <minnow/tensor/cpu/scratch.h>
-#include <algorithm>
-#include <atomic>
 
 namespace minnow::cpu {
 namespace {
 
 /// Rows that one item of work takes: enough that its call is worth while.
-std::int64_t rows_per_item(std::int64_t n) {
-  return std::max<std::int64_t>(1, 4096 / std::max<std::int64_t>(1, n));
-}
+std::int64_t rows_per_item(std::int64_t n) { return std::max<std::int64_t>(1, 4096 / std::max<std::int64_t>(1, n)); }
 
 /// [outer, n, inner] around a dimension.
 struct Extents {
@@ -31,9 +29,7 @@ class Rows {
 
   bool converts() const { return is_half(dtype_); }
   Compute compute() const { return compute_; }
-  char* at(std::int64_t element) const {
-    return data_ + element * static_cast<std::int64_t>(size_of(dtype_));
-  }
+  char* at(std::int64_t element) const { return data_ + element * static_cast<std::int64_t>(size_of(dtype_)); }
   const void* load(std::int64_t element, std::int64_t n, float* buffer) const {
     if (!converts()) return at(element);
     loops().load[static_cast<int>(dtype_)][static_cast<int>(Compute::kFloat)](at(element), buffer, n);
@@ -43,8 +39,7 @@ class Rows {
     return converts() ? static_cast<void*>(buffer) : at(element);
   }
   void close(std::int64_t element, std::int64_t n, const float* buffer) const {
-    if (converts())
-      loops().store[static_cast<int>(Compute::kFloat)][static_cast<int>(dtype_)](buffer, at(element), n);
+    if (converts()) loops().store[static_cast<int>(Compute::kFloat)][static_cast<int>(dtype_)](buffer, at(element), n);
   }
   double value(std::int64_t element) const {
     double v = 0;
@@ -63,13 +58,10 @@ class Rows {
 
 /// This thread's buffer for `rows` converted rows; nullptr where nothing converts.
 float* row_buffer(const Rows& x, std::int64_t rows, std::int64_t n) {
-  return x.converts() ? static_cast<float*>(scratch(static_cast<std::size_t>(rows * n) * sizeof(float)))
-                      : nullptr;
+  return x.converts() ? static_cast<float*>(scratch(static_cast<std::size_t>(rows * n) * sizeof(float))) : nullptr;
 }
 
-float* part(float* buffer, std::int64_t i, std::int64_t n) {
-  return buffer == nullptr ? nullptr : buffer + i * n;
-}
+float* part(float* buffer, std::int64_t i, std::int64_t n) { return buffer == nullptr ? nullptr : buffer + i * n; }
 
 }  // namespace
 
@@ -99,8 +91,7 @@ void CpuBackend::softmax(const SoftmaxParams& params, const Tensor& x, const Ten
       float* result = part(buffer, 1, slice);
       from.load(o * slice, slice, buffer);
       for (std::int64_t left = 0; left < e.inner; left += kSoftmaxColumns)
-        l.columns(buffer + left, result + left, e.n, e.inner, std::min(kSoftmaxColumns, e.inner - left),
-                  params.log);
+        l.columns(buffer + left, result + left, e.n, e.inner, std::min(kSoftmaxColumns, e.inner - left), params.log);
       to.close(o * slice, slice, result);
     });
     return;
@@ -151,8 +142,8 @@ void CpuBackend::softmax_backward(const SoftmaxParams& params, const Tensor& gra
   parallel_for(e.outer * strips, bytes, [&](std::int64_t k) {
     const std::int64_t left = k % strips * kSoftmaxColumns;
     const std::int64_t at = k / strips * slice + left;
-    l.columns_backward(g.at(at), value.at(at), to.at(at), e.n, e.inner,
-                       std::min(kSoftmaxColumns, e.inner - left), params.log);
+    l.columns_backward(g.at(at), value.at(at), to.at(at), e.n, e.inner, std::min(kSoftmaxColumns, e.inner - left),
+                       params.log);
   });
 }
 
@@ -184,9 +175,8 @@ bool CpuBackend::cross_entropy(const CrossEntropyParams& params, const Tensor& l
   return in_range;
 }
 
-void CpuBackend::cross_entropy_backward(const CrossEntropyParams& params, const Tensor& grad,
-                                        const Tensor& logits, const Tensor& target, const Tensor& log_sum_exp,
-                                        const Tensor& grad_logits) {
+void CpuBackend::cross_entropy_backward(const CrossEntropyParams& params, const Tensor& grad, const Tensor& logits,
+                                        const Tensor& target, const Tensor& log_sum_exp, const Tensor& grad_logits) {
   const std::int64_t rows = logits.shape()[0];
   const std::int64_t n = logits.shape()[1];
   const Rows x(logits);
@@ -209,10 +199,8 @@ void CpuBackend::cross_entropy_backward(const CrossEntropyParams& params, const 
       }
       const double scale = g.value(r * grad_stride);
       l.scaled_exp(x.load(r * n, n, buffer), out, n, sums.value(r), scale);
-      if (x.compute() == Compute::kDouble)
-        static_cast<double*>(out)[t] -= scale;
-      else
-        static_cast<float*>(out)[t] -= static_cast<float>(scale);
+      if (x.compute() == Compute::kDouble) static_cast<double*>(out)[t] -= scale;
+      else static_cast<float*>(out)[t] -= static_cast<float>(scale);
       to.close(r * n, n, result);
     }
   });

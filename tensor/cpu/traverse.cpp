@@ -1,9 +1,9 @@
 #include <minnow/tensor/cpu/traverse.h>
 
-#include <minnow/tensor/cpu/isa.h>
-#include <minnow/tensor/cpu/parallel.h>
 #include <algorithm>
 #include <cstring>
+#include <minnow/tensor/cpu/isa.h>
+#include <minnow/tensor/cpu/parallel.h>
 
 namespace minnow::cpu {
 namespace {
@@ -13,8 +13,7 @@ constexpr std::int64_t kLongRow = 64;  // rows from here on are worth a call eac
 constexpr std::size_t kBufferBytes = kChunk * 8;
 
 /// Rows of a strided operand, from and to a dense buffer.
-template <class T>
-void gather_row(const char* from, std::int64_t stride, char* to, std::int64_t n) {
+template <class T> void gather_row(const char* from, std::int64_t stride, char* to, std::int64_t n) {
   T* out = reinterpret_cast<T*>(to);
   if (stride == 0) {
     const T value = *reinterpret_cast<const T*>(from);
@@ -23,8 +22,7 @@ void gather_row(const char* from, std::int64_t stride, char* to, std::int64_t n)
     for (std::int64_t i = 0; i < n; ++i) out[i] = *reinterpret_cast<const T*>(from + i * stride);
   }
 }
-template <class T>
-void scatter_row(const char* from, char* to, std::int64_t stride, std::int64_t n) {
+template <class T> void scatter_row(const char* from, char* to, std::int64_t stride, std::int64_t n) {
   const T* in = reinterpret_cast<const T*>(from);
   for (std::int64_t i = 0; i < n; ++i) *reinterpret_cast<T*>(to + i * stride) = in[i];
 }
@@ -66,8 +64,7 @@ void merge_dimensions(const Shape& shape, std::span<Operand> operands, Plan& pla
     plan.numel *= shape[d];
     if (shape[d] == 1) continue;
     int at = rank++;
-    for (; at > 0 && operands[0].strides[order[at - 1]] < operands[0].strides[d]; --at)
-      order[at] = order[at - 1];
+    for (; at > 0 && operands[0].strides[order[at - 1]] < operands[0].strides[d]; --at) order[at] = order[at - 1];
     order[at] = d;
   }
   for (Operand& o : operands) {
@@ -131,8 +128,7 @@ struct Place {
 };
 
 /// Moves n elements from a place on between a strided operand and a dense buffer, across rows.
-void move_strided(bool gather, const Plan& plan, const Operand& o, Place place, char* buffer,
-                  std::int64_t n) {
+void move_strided(bool gather, const Plan& plan, const Operand& o, Place place, char* buffer, std::int64_t n) {
   const int last = plan.rank - 1;
   const std::size_t size = size_of(o.dtype);
   char* at = o.data + place.offset(plan, o);
@@ -193,8 +189,7 @@ class Walker {
   bool all_direct() const {
     for (std::size_t k = 0; k < operands_.size(); ++k) {
       const Layout l = plan_.layout[k];
-      if (operands_[k].dtype != operands_[k].chunk || (l != Layout::kFlat && l != Layout::kRows))
-        return false;
+      if (operands_[k].dtype != operands_[k].chunk || (l != Layout::kFlat && l != Layout::kRows)) return false;
     }
     return true;
   }
@@ -271,8 +266,7 @@ void traverse(const Shape& shape, std::span<Operand> operands, Body body, const 
   if (plan.numel == 0) return;
   std::int64_t bytes = 0;
   for (std::size_t k = 0; k < operands.size(); ++k) {
-    if (plan.layout[k] != Layout::kUniform)
-      bytes += plan.numel * static_cast<std::int64_t>(size_of(operands[k].dtype));
+    if (plan.layout[k] != Layout::kUniform) bytes += plan.numel * static_cast<std::int64_t>(size_of(operands[k].dtype));
   }
   parallel_blocks(plan.numel, kBlock, bytes, [&](std::int64_t begin, std::int64_t end) {
     Walker(plan, operands).walk(begin, end, body, context);

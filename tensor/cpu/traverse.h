@@ -1,10 +1,10 @@
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <minnow/tensor/dtype.h>
 #include <minnow/tensor/shape.h>
 #include <minnow/tensor/tensor.h>
-#include <cstdint>
-#include <span>
 
 namespace minnow::cpu {
 

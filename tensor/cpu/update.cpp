@@ -1,10 +1,10 @@
+#include <algorithm>
+#include <array>
+#include <vector>
 #include <minnow/tensor/cpu/cpu_backend.h>
 #include <minnow/tensor/cpu/isa.h>
 #include <minnow/tensor/cpu/parallel.h>
 #include <minnow/tensor/cpu/traverse.h>
-#include <algorithm>
-#include <array>
-#include <vector>
 
 namespace minnow::cpu {
 namespace {
@@ -12,9 +12,7 @@ namespace {
 constexpr std::int64_t kBlock = 4096;  // elements of a parameter that one thread takes at a time
 constexpr std::size_t kStates = 3;
 
-bool has_state(const UpdateItem& item, std::size_t k) {
-  return item.state[k] != nullptr && item.state[k]->defined();
-}
+bool has_state(const UpdateItem& item, std::size_t k) { return item.state[k] != nullptr && item.state[k]->defined(); }
 
 /// Whether all tensors of an item are of the parameter's dtype, a compute type, and share its dense layout.
 bool is_flat(const UpdateItem& item) {
@@ -35,14 +33,13 @@ struct Job {
 };
 
 /// Elements [begin, end) of a flat item.
-void run_flat(const UpdateItem& item, UpdateLoop loop, const double* hyper, std::int64_t begin,
-              std::int64_t end) {
+void run_flat(const UpdateItem& item, UpdateLoop loop, const double* hyper, std::int64_t begin, std::int64_t end) {
   const std::int64_t offset = begin * static_cast<std::int64_t>(item.param->itemsize());
   void* state[kStates];
   for (std::size_t k = 0; k < kStates; ++k)
     state[k] = has_state(item, k) ? static_cast<char*>(item.state[k]->raw_data()) + offset : nullptr;
-  loop(static_cast<char*>(item.param->raw_data()) + offset,
-       static_cast<const char*>(item.grad->raw_data()) + offset, state, end - begin, hyper);
+  loop(static_cast<char*>(item.param->raw_data()) + offset, static_cast<const char*>(item.grad->raw_data()) + offset,
+       state, end - begin, hyper);
 }
 
 /// An item of mixed dtypes or layouts: through buffers.
@@ -50,8 +47,7 @@ void run_strided(const UpdateItem& item, const UpdateParams& params) {
   const Compute compute = compute_of(item.param->dtype());
   const DType chunk = dtype_of(compute);
   Job job{loops().update[static_cast<int>(compute)][params.rule], params.hyper.data(), {}};
-  std::array<Operand, kMaxOperands> operands{Operand::in_out(*item.param, chunk),
-                                             Operand::input(*item.grad, chunk)};
+  std::array<Operand, kMaxOperands> operands{Operand::in_out(*item.param, chunk), Operand::input(*item.grad, chunk)};
   std::size_t count = 2;
   for (std::size_t k = 0; k < kStates; ++k) {
     job.state[k] = has_state(item, k);
@@ -94,8 +90,8 @@ void CpuBackend::update(const UpdateParams& params, std::span<const UpdateItem> 
   }
   const std::vector<Piece>& all = pieces;  // this thread's, for the others to read
   parallel_for(blocks, bytes, [&params, &all](std::int64_t k) {
-    const auto after = std::upper_bound(all.begin(), all.end(), k,
-                                        [](std::int64_t b, const Piece& p) { return b < p.first; });
+    const auto after =
+        std::upper_bound(all.begin(), all.end(), k, [](std::int64_t b, const Piece& p) { return b < p.first; });
     const Piece& piece = *(after - 1);
     const std::int64_t begin = (k - piece.first) * kBlock;
     const Compute compute = compute_of(piece.item->param->dtype());

@@ -1,18 +1,17 @@
 #pragma once
 
-#include <minnow/tensor/kernels/list.h>
-#include <minnow/tensor/kernels/math.h>
-#include <minnow/tensor/kernels/unary_traits.h>
 #include <cstdint>
 #include <string_view>
 #include <type_traits>
+#include <minnow/tensor/kernels/list.h>
+#include <minnow/tensor/kernels/math.h>
+#include <minnow/tensor/kernels/unary_traits.h>
 
 namespace minnow::kernels {
 
 /// Traits of a binary functor: value(a, b).  kDivides: an integer b of zero is the caller's error to report;
 /// the functor gives 0 there.  Gradients are composed in autograd.
-template <Kind K = Kind::kNumeric, bool Divides = false>
-struct Binary {
+template <Kind K = Kind::kNumeric, bool Divides = false> struct Binary {
   static constexpr Kind kKind = K;
   static constexpr bool kDivides = Divides;
 };
@@ -35,49 +34,36 @@ MINNOW_HD std::int64_t rest(std::int64_t a, std::int64_t b) { return b == 0 || b
 /// a + b.
 struct Add : Binary<> {
   static constexpr std::string_view kName = "add";
-  template <class T>
-  MINNOW_HD static T value(T a, T b) {
-    if constexpr (std::is_integral_v<T>)
-      return detail::unwrap(detail::wrap(a) + detail::wrap(b));
-    else
-      return a + b;
+  template <class T> MINNOW_HD static T value(T a, T b) {
+    if constexpr (std::is_integral_v<T>) return detail::unwrap(detail::wrap(a) + detail::wrap(b));
+    else return a + b;
   }
 };
 /// a - b.
 struct Sub : Binary<> {
   static constexpr std::string_view kName = "sub";
-  template <class T>
-  MINNOW_HD static T value(T a, T b) {
-    if constexpr (std::is_integral_v<T>)
-      return detail::unwrap(detail::wrap(a) - detail::wrap(b));
-    else
-      return a - b;
+  template <class T> MINNOW_HD static T value(T a, T b) {
+    if constexpr (std::is_integral_v<T>) return detail::unwrap(detail::wrap(a) - detail::wrap(b));
+    else return a - b;
   }
 };
 /// a b.
 struct Mul : Binary<> {
   static constexpr std::string_view kName = "mul";
-  template <class T>
-  MINNOW_HD static T value(T a, T b) {
-    if constexpr (std::is_integral_v<T>)
-      return detail::unwrap(detail::wrap(a) * detail::wrap(b));
-    else
-      return a * b;
+  template <class T> MINNOW_HD static T value(T a, T b) {
+    if constexpr (std::is_integral_v<T>) return detail::unwrap(detail::wrap(a) * detail::wrap(b));
+    else return a * b;
   }
 };
 /// a / b.
 struct Div : Binary<Kind::kFloating> {
   static constexpr std::string_view kName = "div";
-  template <class T>
-  MINNOW_HD static T value(T a, T b) {
-    return a / b;
-  }
+  template <class T> MINNOW_HD static T value(T a, T b) { return a / b; }
 };
 /// a / b rounded towards -inf.
 struct FloorDivide : Binary<Kind::kNumeric, true> {
   static constexpr std::string_view kName = "floor_divide";
-  template <class T>
-  MINNOW_HD static T value(T a, T b) {
+  template <class T> MINNOW_HD static T value(T a, T b) {
     if constexpr (std::is_integral_v<T>) {
       const T q = detail::quotient(a, b);
       return detail::rest(a, b) != 0 && (a < 0) != (b < 0) ? q - 1 : q;
@@ -95,32 +81,25 @@ struct FloorDivide : Binary<Kind::kNumeric, true> {
 /// The rest of a / b, with the sign of a.
 struct Fmod : Binary<Kind::kNumeric, true> {
   static constexpr std::string_view kName = "fmod";
-  template <class T>
-  MINNOW_HD static T value(T a, T b) {
-    if constexpr (std::is_integral_v<T>)
-      return detail::rest(a, b);
-    else
-      return math::fmod(a, b);
+  template <class T> MINNOW_HD static T value(T a, T b) {
+    if constexpr (std::is_integral_v<T>) return detail::rest(a, b);
+    else return math::fmod(a, b);
   }
 };
 /// The rest of a / b, with the sign of b.
 struct Remainder : Binary<Kind::kNumeric, true> {
   static constexpr std::string_view kName = "remainder";
-  template <class T>
-  MINNOW_HD static T value(T a, T b) {
+  template <class T> MINNOW_HD static T value(T a, T b) {
     T r;
-    if constexpr (std::is_integral_v<T>)
-      r = detail::rest(a, b);
-    else
-      r = math::fmod(a, b);
+    if constexpr (std::is_integral_v<T>) r = detail::rest(a, b);
+    else r = math::fmod(a, b);
     return r != T(0) && (b < T(0)) != (r < T(0)) ? r + b : r;
   }
 };
 /// a^b; for integers modulo 2^64.
 struct Pow : Binary<> {
   static constexpr std::string_view kName = "pow";
-  template <class T>
-  MINNOW_HD static T value(T a, T b) {
+  template <class T> MINNOW_HD static T value(T a, T b) {
     if constexpr (std::is_integral_v<T>) {
       if (b < 0) return a == 1 ? T(1) : (a == -1 ? ((b & 1) != 0 ? T(-1) : T(1)) : T(0));
       std::uint64_t result = 1;
@@ -138,8 +117,7 @@ struct Pow : Binary<> {
 /// The larger; NaN where one is NaN.
 struct Maximum : Binary<> {
   static constexpr std::string_view kName = "maximum";
-  template <class T>
-  MINNOW_HD static T value(T a, T b) {
+  template <class T> MINNOW_HD static T value(T a, T b) {
     const T larger = a > b ? a : b;
     return a != a ? a : larger;
   }
@@ -147,8 +125,7 @@ struct Maximum : Binary<> {
 /// The smaller; NaN where one is NaN.
 struct Minimum : Binary<> {
   static constexpr std::string_view kName = "minimum";
-  template <class T>
-  MINNOW_HD static T value(T a, T b) {
+  template <class T> MINNOW_HD static T value(T a, T b) {
     const T smaller = a < b ? a : b;
     return a != a ? a : smaller;
   }
@@ -156,8 +133,7 @@ struct Minimum : Binary<> {
 /// The larger; the other where one is NaN.
 struct Fmax : Binary<> {
   static constexpr std::string_view kName = "fmax";
-  template <class T>
-  MINNOW_HD static T value(T a, T b) {
+  template <class T> MINNOW_HD static T value(T a, T b) {
     const T larger = a > b ? a : b;
     return b != b ? a : larger;
   }
@@ -165,8 +141,7 @@ struct Fmax : Binary<> {
 /// The smaller; the other where one is NaN.
 struct Fmin : Binary<> {
   static constexpr std::string_view kName = "fmin";
-  template <class T>
-  MINNOW_HD static T value(T a, T b) {
+  template <class T> MINNOW_HD static T value(T a, T b) {
     const T smaller = a < b ? a : b;
     return b != b ? a : smaller;
   }
@@ -174,32 +149,22 @@ struct Fmin : Binary<> {
 /// The angle of the point (b, a).
 struct Atan2 : Binary<Kind::kFloating> {
   static constexpr std::string_view kName = "atan2";
-  template <class T>
-  MINNOW_HD static T value(T a, T b) {
-    return math::atan2(a, b);
-  }
+  template <class T> MINNOW_HD static T value(T a, T b) { return math::atan2(a, b); }
 };
 /// sqrt(a^2 + b^2) without overflow.
 struct Hypot : Binary<Kind::kFloating> {
   static constexpr std::string_view kName = "hypot";
-  template <class T>
-  MINNOW_HD static T value(T a, T b) {
-    return math::hypot(a, b);
-  }
+  template <class T> MINNOW_HD static T value(T a, T b) { return math::hypot(a, b); }
 };
 /// |a| with the sign of b.
 struct Copysign : Binary<Kind::kFloating> {
   static constexpr std::string_view kName = "copysign";
-  template <class T>
-  MINNOW_HD static T value(T a, T b) {
-    return math::copysign(a, b);
-  }
+  template <class T> MINNOW_HD static T value(T a, T b) { return math::copysign(a, b); }
 };
 /// ln(e^a + e^b).
 struct Logaddexp : Binary<Kind::kFloating> {
   static constexpr std::string_view kName = "logaddexp";
-  template <class T>
-  MINNOW_HD static T value(T a, T b) {
+  template <class T> MINNOW_HD static T value(T a, T b) {
     const T far = Maximum::value(a, b) + math::log1p(math::exp(-math::abs(a - b)));
     return a == b ? a + T(0.693147180559945309) : far;
   }
@@ -208,120 +173,80 @@ struct Logaddexp : Binary<Kind::kFloating> {
 /// a == b, as bool.
 struct Eq : Binary<Kind::kPredicate> {
   static constexpr std::string_view kName = "eq";
-  template <class T>
-  MINNOW_HD static bool value(T a, T b) {
-    return a == b;
-  }
+  template <class T> MINNOW_HD static bool value(T a, T b) { return a == b; }
 };
 /// a != b.
 struct Ne : Binary<Kind::kPredicate> {
   static constexpr std::string_view kName = "ne";
-  template <class T>
-  MINNOW_HD static bool value(T a, T b) {
-    return a != b;
-  }
+  template <class T> MINNOW_HD static bool value(T a, T b) { return a != b; }
 };
 /// a < b.
 struct Lt : Binary<Kind::kPredicate> {
   static constexpr std::string_view kName = "lt";
-  template <class T>
-  MINNOW_HD static bool value(T a, T b) {
-    return a < b;
-  }
+  template <class T> MINNOW_HD static bool value(T a, T b) { return a < b; }
 };
 /// a <= b.
 struct Le : Binary<Kind::kPredicate> {
   static constexpr std::string_view kName = "le";
-  template <class T>
-  MINNOW_HD static bool value(T a, T b) {
-    return a <= b;
-  }
+  template <class T> MINNOW_HD static bool value(T a, T b) { return a <= b; }
 };
 /// a > b.
 struct Gt : Binary<Kind::kPredicate> {
   static constexpr std::string_view kName = "gt";
-  template <class T>
-  MINNOW_HD static bool value(T a, T b) {
-    return a > b;
-  }
+  template <class T> MINNOW_HD static bool value(T a, T b) { return a > b; }
 };
 /// a >= b.
 struct Ge : Binary<Kind::kPredicate> {
   static constexpr std::string_view kName = "ge";
-  template <class T>
-  MINNOW_HD static bool value(T a, T b) {
-    return a >= b;
-  }
+  template <class T> MINNOW_HD static bool value(T a, T b) { return a >= b; }
 };
 /// a != 0 and b != 0.
 struct LogicalAnd : Binary<Kind::kPredicate> {
   static constexpr std::string_view kName = "logical_and";
-  template <class T>
-  MINNOW_HD static bool value(T a, T b) {
-    return (a != T(0)) & (b != T(0));
-  }
+  template <class T> MINNOW_HD static bool value(T a, T b) { return (a != T(0)) & (b != T(0)); }
 };
 /// a != 0 or b != 0.
 struct LogicalOr : Binary<Kind::kPredicate> {
   static constexpr std::string_view kName = "logical_or";
-  template <class T>
-  MINNOW_HD static bool value(T a, T b) {
-    return (a != T(0)) | (b != T(0));
-  }
+  template <class T> MINNOW_HD static bool value(T a, T b) { return (a != T(0)) | (b != T(0)); }
 };
 /// One of a and b is not 0.
 struct LogicalXor : Binary<Kind::kPredicate> {
   static constexpr std::string_view kName = "logical_xor";
-  template <class T>
-  MINNOW_HD static bool value(T a, T b) {
-    return (a != T(0)) != (b != T(0));
-  }
+  template <class T> MINNOW_HD static bool value(T a, T b) { return (a != T(0)) != (b != T(0)); }
 };
 
 /// a & b, bit by bit.
 struct BitwiseAnd : Binary<Kind::kIntegral> {
   static constexpr std::string_view kName = "bitwise_and";
-  template <class T>
-  MINNOW_HD static T value(T a, T b) {
-    return a & b;
-  }
+  template <class T> MINNOW_HD static T value(T a, T b) { return a & b; }
 };
 /// a | b, bit by bit.
 struct BitwiseOr : Binary<Kind::kIntegral> {
   static constexpr std::string_view kName = "bitwise_or";
-  template <class T>
-  MINNOW_HD static T value(T a, T b) {
-    return a | b;
-  }
+  template <class T> MINNOW_HD static T value(T a, T b) { return a | b; }
 };
 /// a ^ b, bit by bit.
 struct BitwiseXor : Binary<Kind::kIntegral> {
   static constexpr std::string_view kName = "bitwise_xor";
-  template <class T>
-  MINNOW_HD static T value(T a, T b) {
-    return a ^ b;
-  }
+  template <class T> MINNOW_HD static T value(T a, T b) { return a ^ b; }
 };
 /// a 2^b; 0 for shifts outside of [0, 64).
 struct LeftShift : Binary<Kind::kIntegral> {
   static constexpr std::string_view kName = "left_shift";
-  template <class T>
-  MINNOW_HD static T value(T a, T b) {
+  template <class T> MINNOW_HD static T value(T a, T b) {
     return b < 0 || b > 63 ? T(0) : detail::unwrap(detail::wrap(a) << (b & 63));
   }
 };
 /// a / 2^b rounded down; shifts outside of [0, 64) count as 63.
 struct RightShift : Binary<Kind::kIntegral> {
   static constexpr std::string_view kName = "right_shift";
-  template <class T>
-  MINNOW_HD static T value(T a, T b) {
-    return a >> (b < 0 || b > 63 ? 63 : b);
-  }
+  template <class T> MINNOW_HD static T value(T a, T b) { return a >> (b < 0 || b > 63 ? 63 : b); }
 };
 
 /// Every binary operation; the place in this list is its number.
-using BinaryOps = List<Add, Sub, Mul, Div, FloorDivide, Fmod, Remainder, Pow, Maximum, Minimum, Fmax, Fmin,
-                       Atan2, Hypot, Copysign, Logaddexp, Eq, Ne, Lt, Le, Gt, Ge, LogicalAnd, LogicalOr,
-                       LogicalXor, BitwiseAnd, BitwiseOr, BitwiseXor, LeftShift, RightShift>;
+using BinaryOps = List<Add, Sub, Mul, Div, FloorDivide, Fmod, Remainder, Pow, Maximum, Minimum, Fmax, Fmin, Atan2,
+                       Hypot, Copysign, Logaddexp, Eq, Ne, Lt, Le, Gt, Ge, LogicalAnd, LogicalOr, LogicalXor,
+                       BitwiseAnd, BitwiseOr, BitwiseXor, LeftShift, RightShift>;
 
 }  // namespace minnow::kernels

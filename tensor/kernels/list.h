@@ -6,15 +6,11 @@
 namespace minnow::kernels {
 
 /// A list of functor types.  The place of a functor in its list is the operation's number in every backend.
-template <class... Ops>
-struct List {
-  static constexpr int kSize = static_cast<int>(sizeof...(Ops));
-};
+template <class... Ops> struct List { static constexpr int kSize = static_cast<int>(sizeof...(Ops)); };
 
 namespace detail {
 
-template <class Op, class... Ops>
-constexpr int index_in(List<Ops...>) {
+template <class Op, class... Ops> constexpr int index_in(List<Ops...>) {
   int index = 0;
   const bool found = ((std::is_same_v<Op, Ops> || (++index, false)) || ...);
   return found ? index : -1;
@@ -23,20 +19,17 @@ constexpr int index_in(List<Ops...>) {
 }  // namespace detail
 
 /// The place of Op in a list; -1 when it is not there.
-template <class L, class Op>
-inline constexpr int kIndexOf = detail::index_in<Op>(L{});
+template <class L, class Op> inline constexpr int kIndexOf = detail::index_in<Op>(L{});
 
 /// Calls f.template operator()<Op, index>() for every functor of the list, in order.
-template <class... Ops, class F>
-constexpr void for_each(List<Ops...>, F&& f) {
+template <class... Ops, class F> constexpr void for_each(List<Ops...>, F&& f) {
   int unused[] = {0, (f.template operator()<Ops, kIndexOf<List<Ops...>, Ops>>(), 0)...};
   static_cast<void>(unused);
 }
 
 /// Calls f.template operator()<Op>() for the functor at a place known at run time only; nothing when it is
 /// outside.
-template <class... Ops, class F>
-constexpr void visit(List<Ops...>, int index, F&& f) {
+template <class... Ops, class F> constexpr void visit(List<Ops...>, int index, F&& f) {
   int at = 0;
   ((at++ == index ? (f.template operator()<Ops>(), 0) : 0), ...);
 }

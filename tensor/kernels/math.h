@@ -1,18 +1,16 @@
 #pragma once
 
-#include <minnow/tensor/kernels/math_host.h>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <minnow/tensor/kernels/math_host.h>
 
 /// Mathematics for functors, for float and double, on host and device: the one place where the two differ. On
 /// a device these are CUDA's functions; on the host double is libm and float is math_host.h.
 namespace minnow::kernels::math {
 
-template <class T>
-inline constexpr T kInfinity = std::numeric_limits<T>::infinity();
-template <class T>
-inline constexpr T kNan = std::numeric_limits<T>::quiet_NaN();
+template <class T> inline constexpr T kInfinity = std::numeric_limits<T>::infinity();
+template <class T> inline constexpr T kNan = std::numeric_limits<T>::quiet_NaN();
 
 MINNOW_HD double exp(double x) { return ::exp(x); }
 MINNOW_HD double exp2(double x) { return ::exp2(x); }
@@ -134,30 +132,15 @@ MINNOW_HD float hypot(float x, float y) {
   return infinite ? kInfinity<float> : r;
 }
 
-template <class T>
-MINNOW_HD bool isnan(T x) {
-  return x != x;
-}
-template <class T>
-MINNOW_HD bool isinf(T x) {
-  return abs(x) == kInfinity<T>;
-}
-template <class T>
-MINNOW_HD bool isfinite(T x) {
-  return abs(x) < kInfinity<T>;
-}
+template <class T> MINNOW_HD bool isnan(T x) { return x != x; }
+template <class T> MINNOW_HD bool isinf(T x) { return abs(x) == kInfinity<T>; }
+template <class T> MINNOW_HD bool isfinite(T x) { return abs(x) < kInfinity<T>; }
 
 /// 1 / (1 + e^-x).
-template <class T>
-MINNOW_HD T sigmoid(T x) {
-  return T(1) / (T(1) + exp(-x));
-}
+template <class T> MINNOW_HD T sigmoid(T x) { return T(1) / (T(1) + exp(-x)); }
 
 /// log(1 + e^x) without overflow.
-template <class T>
-MINNOW_HD T softplus(T x) {
-  return (x > T(0) ? x : T(0)) + log1p(exp(-abs(x))) + (x - x);
-}
+template <class T> MINNOW_HD T softplus(T x) { return (x > T(0) ? x : T(0)) + log1p(exp(-abs(x))) + (x - x); }
 
 /// The logarithmic derivative of the gamma function; -inf at 0, NaN at the negative integers.
 MINNOW_HD double digamma(double x) {

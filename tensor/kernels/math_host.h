@@ -1,8 +1,8 @@
 #pragma once
 
-#include <minnow/tensor/kernels/hd.h>
 #include <cstdint>
 #include <limits>
+#include <minnow/tensor/kernels/hd.h>
 
 /// float32 functions without branches, which the compiler turns into vector code.  Polynomials of the Cephes
 /// library unless said otherwise; the rarer functions go through double, where a short series is accurate
@@ -29,8 +29,7 @@ MINNOW_HD ExpParts split_exp(float x) {
   constexpr float kMagic = 12582912.0f;
   const float shifted = x * 1.44269504088896341f + kMagic;
   const float n = shifted - kMagic;
-  return {static_cast<std::int32_t>(bits(shifted) - bits(kMagic)),
-          (x - n * 0.693359375f) - n * -2.12194440e-4f};
+  return {static_cast<std::int32_t>(bits(shifted) - bits(kMagic)), (x - n * 0.693359375f) - n * -2.12194440e-4f};
 }
 /// (e^r - 1 - r) / r^2 for |r| <= ln 2 / 2.
 MINNOW_HD float exp_tail(float r) {
@@ -225,8 +224,7 @@ MINNOW_HD float erfc(float x) {
 }
 
 /// M. Giles' approximation, relative error 4e-7.
-template <class T>
-MINNOW_HD T erfinv_central(T x, T w) {
+template <class T> MINNOW_HD T erfinv_central(T x, T w) {
   const T c = w - T(2.5);
   T p = T(2.81022636e-08);
   p = p * c + T(3.43273939e-07);
@@ -238,8 +236,7 @@ MINNOW_HD T erfinv_central(T x, T w) {
   p = p * c + T(0.246640727);
   return (p * c + T(1.50140941)) * x;
 }
-template <class T>
-MINNOW_HD T erfinv_tail(T x, T root) {
+template <class T> MINNOW_HD T erfinv_tail(T x, T root) {
   const T c = root - T(3);
   T p = T(-0.000200214257);
   p = p * c + T(0.000100950558);

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <minnow/tensor/kernels/math.h>
 #include <cstdint>
+#include <minnow/tensor/kernels/math.h>
 
 namespace minnow::kernels {
 
@@ -20,8 +20,7 @@ MINNOW_HD void philox_next(PhiloxKey& key) {
   key.k0 += 0x9E3779B9u;
   key.k1 += 0xBB67AE85u;
 }
-MINNOW_HD void philox_round(std::uint32_t& c0, std::uint32_t& c1, std::uint32_t& c2, std::uint32_t& c3,
-                            PhiloxKey key) {
+MINNOW_HD void philox_round(std::uint32_t& c0, std::uint32_t& c1, std::uint32_t& c2, std::uint32_t& c3, PhiloxKey key) {
   const std::uint64_t p0 = std::uint64_t{0xD2511F53u} * c0;
   const std::uint64_t p1 = std::uint64_t{0xCD9E8D57u} * c2;
   c0 = static_cast<std::uint32_t>(p1 >> 32) ^ c1 ^ key.k0;
@@ -53,12 +52,8 @@ MINNOW_HD double uniform_double(std::uint32_t low, std::uint32_t high) {
 }
 
 /// Two independent normal numbers (Box and Muller 1958) from two uniform ones of [0, 1).
-template <class T>
-struct NormalPair {
-  T first, second;
-};
-template <class T>
-MINNOW_HD NormalPair<T> box_muller(T u, T v) {
+template <class T> struct NormalPair { T first, second; };
+template <class T> MINNOW_HD NormalPair<T> box_muller(T u, T v) {
   const T radius = math::sqrt(T(-2) * math::log(T(1) - u));
   const T angle = T(6.28318530717958648) * v;
   return {radius * math::cos(angle), radius * math::sin(angle)};

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <minnow/tensor/kernels/list.h>
-#include <minnow/tensor/kernels/math.h>
 #include <cstdint>
 #include <limits>
 #include <string_view>
 #include <type_traits>
+#include <minnow/tensor/kernels/list.h>
+#include <minnow/tensor/kernels/math.h>
 
 namespace minnow::kernels {
 
@@ -18,57 +18,32 @@ enum class ReduceKind : std::uint8_t { kNumeric, kFloating, kPredicate };
 ///   map(x, p)        what an element contributes
 ///   combine(a, b)    joins two contributions; associative, so that it may be split into blocks
 ///   finish(a, n, p)  the result from the joined contributions of n elements
-template <ReduceKind K = ReduceKind::kNumeric>
-struct Reduction {
+template <ReduceKind K = ReduceKind::kNumeric> struct Reduction {
   static constexpr ReduceKind kKind = K;
-  template <class T>
-  MINNOW_HD static T map(T x, T) {
-    return x;
-  }
-  template <class T>
-  MINNOW_HD static T finish(T a, std::int64_t, T) {
-    return a;
-  }
+  template <class T> MINNOW_HD static T map(T x, T) { return x; }
+  template <class T> MINNOW_HD static T finish(T a, std::int64_t, T) { return a; }
 };
 
 namespace detail {
 
 /// Joins by addition; integers wrap around.
-template <ReduceKind K = ReduceKind::kNumeric>
-struct Additive : Reduction<K> {
-  template <class T>
-  MINNOW_HD static T init() {
-    return T(0);
-  }
-  template <class T>
-  MINNOW_HD static T combine(T a, T b) {
+template <ReduceKind K = ReduceKind::kNumeric> struct Additive : Reduction<K> {
+  template <class T> MINNOW_HD static T init() { return T(0); }
+  template <class T> MINNOW_HD static T combine(T a, T b) {
     if constexpr (std::is_integral_v<T>)
       return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-    else
-      return a + b;
+    else return a + b;
   }
 };
-template <class T>
-MINNOW_HD T larger(T a, T b) {
-  return b > a || b != b ? b : a;
+template <class T> MINNOW_HD T larger(T a, T b) { return b > a || b != b ? b : a; }
+template <class T> MINNOW_HD T smaller(T a, T b) { return b < a || b != b ? b : a; }
+template <class T> MINNOW_HD T lowest() {
+  if constexpr (std::is_integral_v<T>) return std::numeric_limits<T>::lowest();
+  else return -math::kInfinity<T>;
 }
-template <class T>
-MINNOW_HD T smaller(T a, T b) {
-  return b < a || b != b ? b : a;
-}
-template <class T>
-MINNOW_HD T lowest() {
-  if constexpr (std::is_integral_v<T>)
-    return std::numeric_limits<T>::lowest();
-  else
-    return -math::kInfinity<T>;
-}
-template <class T>
-MINNOW_HD T highest() {
-  if constexpr (std::is_integral_v<T>)
-    return std::numeric_limits<T>::max();
-  else
-    return math::kInfinity<T>;
+template <class T> MINNOW_HD T highest() {
+  if constexpr (std::is_integral_v<T>) return std::numeric_limits<T>::max();
+  else return math::kInfinity<T>;
 }
 
 }  // namespace detail
@@ -80,173 +55,93 @@ struct Sum : detail::Additive<> {
 /// The sum over the number of elements; NaN for none.
 struct Mean : detail::Additive<ReduceKind::kFloating> {
   static constexpr std::string_view kName = "mean";
-  template <class T>
-  MINNOW_HD static T finish(T a, std::int64_t n, T) {
-    return a / static_cast<T>(n);
-  }
+  template <class T> MINNOW_HD static T finish(T a, std::int64_t n, T) { return a / static_cast<T>(n); }
 };
 /// The product; 1 for none.
 struct Prod : Reduction<> {
   static constexpr std::string_view kName = "prod";
-  template <class T>
-  MINNOW_HD static T init() {
-    return T(1);
-  }
-  template <class T>
-  MINNOW_HD static T combine(T a, T b) {
+  template <class T> MINNOW_HD static T init() { return T(1); }
+  template <class T> MINNOW_HD static T combine(T a, T b) {
     if constexpr (std::is_integral_v<T>)
       return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
-    else
-      return a * b;
+    else return a * b;
   }
 };
 /// The largest element; NaN where one is NaN.  Of nothing: refused by the front end.
 struct Max : Reduction<> {
   static constexpr std::string_view kName = "max";
-  template <class T>
-  MINNOW_HD static T init() {
-    return detail::lowest<T>();
-  }
-  template <class T>
-  MINNOW_HD static T combine(T a, T b) {
-    return detail::larger(a, b);
-  }
+  template <class T> MINNOW_HD static T init() { return detail::lowest<T>(); }
+  template <class T> MINNOW_HD static T combine(T a, T b) { return detail::larger(a, b); }
 };
 /// The smallest element; NaN where one is NaN.
 struct Min : Reduction<> {
   static constexpr std::string_view kName = "min";
-  template <class T>
-  MINNOW_HD static T init() {
-    return detail::highest<T>();
-  }
-  template <class T>
-  MINNOW_HD static T combine(T a, T b) {
-    return detail::smaller(a, b);
-  }
+  template <class T> MINNOW_HD static T init() { return detail::highest<T>(); }
+  template <class T> MINNOW_HD static T combine(T a, T b) { return detail::smaller(a, b); }
 };
 /// Whether an element is not zero (NaN is not).
 struct Any : Reduction<ReduceKind::kPredicate> {
   static constexpr std::string_view kName = "any";
-  template <class T>
-  MINNOW_HD static T init() {
-    return T(0);
-  }
-  template <class T>
-  MINNOW_HD static T map(T x, T) {
-    return x != T(0) ? T(1) : T(0);
-  }
-  template <class T>
-  MINNOW_HD static T combine(T a, T b) {
-    return detail::larger(a, b);
-  }
+  template <class T> MINNOW_HD static T init() { return T(0); }
+  template <class T> MINNOW_HD static T map(T x, T) { return x != T(0) ? T(1) : T(0); }
+  template <class T> MINNOW_HD static T combine(T a, T b) { return detail::larger(a, b); }
 };
 /// Whether no element is zero.
 struct All : Reduction<ReduceKind::kPredicate> {
   static constexpr std::string_view kName = "all";
-  template <class T>
-  MINNOW_HD static T init() {
-    return T(1);
-  }
-  template <class T>
-  MINNOW_HD static T map(T x, T) {
-    return x != T(0) ? T(1) : T(0);
-  }
-  template <class T>
-  MINNOW_HD static T combine(T a, T b) {
-    return detail::smaller(a, b);
-  }
+  template <class T> MINNOW_HD static T init() { return T(1); }
+  template <class T> MINNOW_HD static T map(T x, T) { return x != T(0) ? T(1) : T(0); }
+  template <class T> MINNOW_HD static T combine(T a, T b) { return detail::smaller(a, b); }
 };
 /// The sum of squares.
 struct SumSquares : detail::Additive<> {
   static constexpr std::string_view kName = "sum_squares";
-  template <class T>
-  MINNOW_HD static T map(T x, T) {
-    return x * x;
-  }
+  template <class T> MINNOW_HD static T map(T x, T) { return x * x; }
 };
 /// The sum of |x|.
 struct Norm1 : detail::Additive<ReduceKind::kFloating> {
   static constexpr std::string_view kName = "norm_1";
-  template <class T>
-  MINNOW_HD static T map(T x, T) {
-    return math::abs(x);
-  }
+  template <class T> MINNOW_HD static T map(T x, T) { return math::abs(x); }
 };
 /// The root of the sum of squares.
 struct Norm2 : detail::Additive<ReduceKind::kFloating> {
   static constexpr std::string_view kName = "norm_2";
-  template <class T>
-  MINNOW_HD static T map(T x, T) {
-    return x * x;
-  }
-  template <class T>
-  MINNOW_HD static T finish(T a, std::int64_t, T) {
-    return math::sqrt(a);
-  }
+  template <class T> MINNOW_HD static T map(T x, T) { return x * x; }
+  template <class T> MINNOW_HD static T finish(T a, std::int64_t, T) { return math::sqrt(a); }
 };
 /// (sum |x|^p)^(1/p).
 struct NormP : detail::Additive<ReduceKind::kFloating> {
   static constexpr std::string_view kName = "norm_p";
-  template <class T>
-  MINNOW_HD static T map(T x, T p) {
-    return math::pow(math::abs(x), p);
-  }
-  template <class T>
-  MINNOW_HD static T finish(T a, std::int64_t, T p) {
-    return math::pow(a, T(1) / p);
-  }
+  template <class T> MINNOW_HD static T map(T x, T p) { return math::pow(math::abs(x), p); }
+  template <class T> MINNOW_HD static T finish(T a, std::int64_t, T p) { return math::pow(a, T(1) / p); }
 };
 /// The number of elements that are not zero.
 struct Norm0 : detail::Additive<ReduceKind::kFloating> {
   static constexpr std::string_view kName = "norm_0";
-  template <class T>
-  MINNOW_HD static T map(T x, T) {
-    return x != T(0) ? T(1) : T(0);
-  }
+  template <class T> MINNOW_HD static T map(T x, T) { return x != T(0) ? T(1) : T(0); }
 };
 /// The largest |x|; 0 for none.
 struct NormInf : Reduction<ReduceKind::kFloating> {
   static constexpr std::string_view kName = "norm_inf";
-  template <class T>
-  MINNOW_HD static T init() {
-    return T(0);
-  }
-  template <class T>
-  MINNOW_HD static T map(T x, T) {
-    return math::abs(x);
-  }
-  template <class T>
-  MINNOW_HD static T combine(T a, T b) {
-    return detail::larger(a, b);
-  }
+  template <class T> MINNOW_HD static T init() { return T(0); }
+  template <class T> MINNOW_HD static T map(T x, T) { return math::abs(x); }
+  template <class T> MINNOW_HD static T combine(T a, T b) { return detail::larger(a, b); }
 };
 /// The smallest |x|.
 struct NormNegInf : Reduction<ReduceKind::kFloating> {
   static constexpr std::string_view kName = "norm_neg_inf";
-  template <class T>
-  MINNOW_HD static T init() {
-    return math::kInfinity<T>;
-  }
-  template <class T>
-  MINNOW_HD static T map(T x, T) {
-    return math::abs(x);
-  }
-  template <class T>
-  MINNOW_HD static T combine(T a, T b) {
-    return detail::smaller(a, b);
-  }
+  template <class T> MINNOW_HD static T init() { return math::kInfinity<T>; }
+  template <class T> MINNOW_HD static T map(T x, T) { return math::abs(x); }
+  template <class T> MINNOW_HD static T combine(T a, T b) { return detail::smaller(a, b); }
 };
 /// The sum of (x - p)^2, p given by the caller: the second pass of a variance over everything.
 struct SumSquaredError : detail::Additive<ReduceKind::kFloating> {
   static constexpr std::string_view kName = "sum_squared_error";
-  template <class T>
-  MINNOW_HD static T map(T x, T p) {
-    return (x - p) * (x - p);
-  }
+  template <class T> MINNOW_HD static T map(T x, T p) { return (x - p) * (x - p); }
 };
 
 /// Every reduction; the place in this list is its number.
-using ReduceOps = List<Sum, Mean, Prod, Max, Min, Any, All, SumSquares, Norm1, Norm2, NormP, Norm0, NormInf,
-                       NormNegInf, SumSquaredError>;
+using ReduceOps = List<Sum, Mean, Prod, Max, Min, Any, All, SumSquares, Norm1, Norm2, NormP, Norm0, NormInf, NormNegInf,
+                       SumSquaredError>;
 
 }  // namespace minnow::kernels

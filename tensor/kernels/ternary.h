@@ -1,49 +1,36 @@
 #pragma once
 
+#include <string_view>
 #include <minnow/tensor/kernels/list.h>
 #include <minnow/tensor/kernels/math.h>
 #include <minnow/tensor/kernels/unary_traits.h>
-#include <string_view>
 
 namespace minnow::kernels {
 
 /// Traits of a ternary functor: value(a, b, c, p), p a parameter that some do not use.
-template <Kind K = Kind::kNumeric>
-struct Ternary {
-  static constexpr Kind kKind = K;
-};
+template <Kind K = Kind::kNumeric> struct Ternary { static constexpr Kind kKind = K; };
 
 /// b where a is not zero, else c.
 struct Where : Ternary<> {
   static constexpr std::string_view kName = "where";
-  template <class T>
-  MINNOW_HD static T value(T a, T b, T c, T) {
-    return a != T(0) ? b : c;
-  }
+  template <class T> MINNOW_HD static T value(T a, T b, T c, T) { return a != T(0) ? b : c; }
 };
 /// a + c (b - a), exact at both ends.
 struct Lerp : Ternary<Kind::kFloating> {
   static constexpr std::string_view kName = "lerp";
-  template <class T>
-  MINNOW_HD static T value(T a, T b, T c, T) {
+  template <class T> MINNOW_HD static T value(T a, T b, T c, T) {
     return math::abs(c) < T(0.5) ? a + c * (b - a) : b - (b - a) * (T(1) - c);
   }
 };
 /// a + p b c.
 struct Addcmul : Ternary<> {
   static constexpr std::string_view kName = "addcmul";
-  template <class T>
-  MINNOW_HD static T value(T a, T b, T c, T p) {
-    return a + p * b * c;
-  }
+  template <class T> MINNOW_HD static T value(T a, T b, T c, T p) { return a + p * b * c; }
 };
 /// a + p b / c.
 struct Addcdiv : Ternary<Kind::kFloating> {
   static constexpr std::string_view kName = "addcdiv";
-  template <class T>
-  MINNOW_HD static T value(T a, T b, T c, T p) {
-    return a + p * (b / c);
-  }
+  template <class T> MINNOW_HD static T value(T a, T b, T c, T p) { return a + p * (b / c); }
 };
 
 /// Every ternary operation; the place in this list is its number.

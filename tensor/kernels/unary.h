@@ -6,11 +6,11 @@
 namespace minnow::kernels {
 
 /// Every unary operation; the place in this list is its number.
-using UnaryOps = List<Neg, Abs, Sign, Exp, Exp2, Expm1, Log, Log2, Log10, Log1p, Sqrt, Rsqrt, Square,
-                      Reciprocal, Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Tanh, Asinh, Acosh, Atanh, Erf,
-                      Erfc, Erfinv, Lgamma, Digamma, Logit, Floor, Ceil, Round, Trunc, Frac, Clamp, PowScalar,
-                      NanToNum, IsNan, IsInf, IsFinite, LogicalNot, BitwiseNot, Sigmoid, LogSigmoid, Softplus,
-                      Relu, Relu6, LeakyRelu, Elu, Selu, Celu, Gelu, GeluTanh, Silu, Mish, Hardtanh,
-                      Hardswish, Hardsigmoid, Softsign, Softshrink, Hardshrink, Tanhshrink, Threshold>;
+using UnaryOps =
+    List<Neg, Abs, Sign, Exp, Exp2, Expm1, Log, Log2, Log10, Log1p, Sqrt, Rsqrt, Square, Reciprocal, Sin, Cos, Tan,
+         Asin, Acos, Atan, Sinh, Cosh, Tanh, Asinh, Acosh, Atanh, Erf, Erfc, Erfinv, Lgamma, Digamma, Logit, Floor,
+         Ceil, Round, Trunc, Frac, Clamp, PowScalar, NanToNum, IsNan, IsInf, IsFinite, LogicalNot, BitwiseNot, Sigmoid,
+         LogSigmoid, Softplus, Relu, Relu6, LeakyRelu, Elu, Selu, Celu, Gelu, GeluTanh, Silu, Mish, Hardtanh, Hardswish,
+         Hardsigmoid, Softsign, Softshrink, Hardshrink, Tanhshrink, Threshold>;
 
 }  // namespace minnow::kernels

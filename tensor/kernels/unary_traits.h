@@ -1,10 +1,10 @@
 #pragma once
 
-#include <minnow/tensor/kernels/list.h>
-#include <minnow/tensor/kernels/math.h>
 #include <cstdint>
 #include <string_view>
 #include <type_traits>
+#include <minnow/tensor/kernels/list.h>
+#include <minnow/tensor/kernels/math.h>
 
 namespace minnow::kernels {
 
@@ -19,8 +19,7 @@ enum class Kind : std::uint8_t { kFloating, kNumeric, kIntegral, kPredicate };
 ///   slope(s[, ...])       its derivative as a function of what kSaves names (kOrder >= 1)
 ///   curve(s[, ...])       the derivative of slope with respect to s (kOrder == 2)
 /// At a kink the derivative is PyTorch's choice.
-template <Saves S, int Params = 0, Kind K = Kind::kFloating, int Order = 2>
-struct Unary {
+template <Saves S, int Params = 0, Kind K = Kind::kFloating, int Order = 2> struct Unary {
   static constexpr Saves kSaves = S;
   static constexpr int kParams = Params;
   static constexpr Kind kKind = K;
@@ -28,16 +27,9 @@ struct Unary {
 };
 
 /// Functions that are constant between jumps: their derivative is zero.
-template <Kind K = Kind::kNumeric>
-struct Step : Unary<Saves::kNothing, 0, K> {
-  template <class T>
-  MINNOW_HD static T slope(T) {
-    return T(0);
-  }
-  template <class T>
-  MINNOW_HD static T curve(T) {
-    return T(0);
-  }
+template <Kind K = Kind::kNumeric> struct Step : Unary<Saves::kNothing, 0, K> {
+  template <class T> MINNOW_HD static T slope(T) { return T(0); }
+  template <class T> MINNOW_HD static T curve(T) { return T(0); }
 };
 
 }  // namespace minnow::kernels

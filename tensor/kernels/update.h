@@ -1,8 +1,8 @@
 #pragma once
 
+#include <string_view>
 #include <minnow/tensor/kernels/list.h>
 #include <minnow/tensor/kernels/math.h>
-#include <string_view>
 
 namespace minnow::kernels {
 
@@ -29,12 +29,8 @@ struct Sgd {
   };
 
   /// The hyper-parameters as the element type's own numbers.
-  template <class T>
-  struct Constants {
-    T lr, momentum, keep, take, weight_decay, sign, now, later;
-  };
-  template <class T>
-  MINNOW_HD static Constants<T> constants(const Hyper& h) {
+  template <class T> struct Constants { T lr, momentum, keep, take, weight_decay, sign, now, later; };
+  template <class T> MINNOW_HD static Constants<T> constants(const Hyper& h) {
     const bool first = h.first_step != 0;
     const bool nesterov = h.nesterov != 0;
     return {T(h.lr),
@@ -47,15 +43,13 @@ struct Sgd {
             T(nesterov ? h.momentum : 1)};
   }
   /// With momentum.
-  template <class T>
-  MINNOW_HD static void step(const Constants<T>& c, T& p, T g, T& velocity) {
+  template <class T> MINNOW_HD static void step(const Constants<T>& c, T& p, T g, T& velocity) {
     const T d = c.sign * g + c.weight_decay * p;
     velocity = (c.keep == T(0) ? T(0) : c.keep * velocity) + c.take * d;
     p -= c.lr * (c.now * d + c.later * velocity);
   }
   /// Without.
-  template <class T>
-  MINNOW_HD static void step(const Constants<T>& c, T& p, T g) {
+  template <class T> MINNOW_HD static void step(const Constants<T>& c, T& p, T g) {
     p -= c.lr * (c.sign * g + c.weight_decay * p);
   }
 };
@@ -65,8 +59,7 @@ struct Sgd {
 ///   m  = beta1 m + (1 - beta1) g'      v = beta2 v + (1 - beta2) g'^2
 ///   p -= lr / (1 - beta1^t) m / (sqrt(v) / sqrt(1 - beta2^t) + eps)
 /// With amsgrad the largest v so far takes v's place.
-template <bool Decoupled>
-struct AdamRule {
+template <bool Decoupled> struct AdamRule {
   static constexpr std::string_view kName = Decoupled ? "adamw" : "adam";
   static constexpr int kStates = 3;
   struct Hyper {
@@ -80,12 +73,10 @@ struct AdamRule {
     double step = 1;  ///< t, counted from 1
   };
 
-  template <class T>
-  struct Constants {
+  template <class T> struct Constants {
     T step_size, beta1, take1, beta2, take2, eps, correction, decay, shrink, sign;
   };
-  template <class T>
-  MINNOW_HD static Constants<T> constants(const Hyper& h) {
+  template <class T> MINNOW_HD static Constants<T> constants(const Hyper& h) {
     const double bias1 = 1 - math::pow(h.beta1, h.step);
     const double bias2 = 1 - math::pow(h.beta2, h.step);
     return {T(h.lr / bias1),
@@ -99,13 +90,11 @@ struct AdamRule {
             T(Decoupled ? 1 - h.lr * h.weight_decay : 1),
             T(h.maximize != 0 ? -1 : 1)};
   }
-  template <class T>
-  MINNOW_HD static void step(const Constants<T>& c, T& p, T g, T& m, T& v) {
+  template <class T> MINNOW_HD static void step(const Constants<T>& c, T& p, T g, T& m, T& v) {
     T unused = T(0);
     amsgrad_step(c, p, g, m, v, unused);
   }
-  template <class T>
-  MINNOW_HD static void amsgrad_step(const Constants<T>& c, T& p, T g, T& m, T& v, T& largest) {
+  template <class T> MINNOW_HD static void amsgrad_step(const Constants<T>& c, T& p, T g, T& m, T& v, T& largest) {
     const T d = c.sign * g + c.decay * p;
     m = m + c.take1 * (d - m);
     v = c.beta2 * v + c.take2 * (d * d);

@@ -3,8 +3,7 @@
 namespace minnow::cpu::MINNOW_ISA {
 namespace {
 
-template <class Op, class T>
-bool binary(const void* a, const void* b, void* out, std::int64_t n) {
+template <class Op, class T> bool binary(const void* a, const void* b, void* out, std::int64_t n) {
   using Out = decltype(Op::value(T(), T()));
   const T* x = static_cast<const T*>(a);
   const T* y = static_cast<const T*>(b);
@@ -34,19 +33,14 @@ void ternary(const void* a, const void* b, const void* c, void* out, std::int64_
   for (std::int64_t i = 0; i < n; ++i) r[i] = Op::value(x[i], y[i], z[i], q);
 }
 
-template <class T>
-void install(BinaryLoop* two, TernaryLoop* three) {
+template <class T> void install(BinaryLoop* two, TernaryLoop* three) {
   kernels::for_each(kernels::BinaryOps{}, [&]<class Op, int I>() {
-    if constexpr (takes<T>(Op::kKind))
-      two[I] = binary<Op, T>;
-    else
-      two[I] = nullptr;
+    if constexpr (takes<T>(Op::kKind)) two[I] = binary<Op, T>;
+    else two[I] = nullptr;
   });
   kernels::for_each(kernels::TernaryOps{}, [&]<class Op, int I>() {
-    if constexpr (takes<T>(Op::kKind))
-      three[I] = ternary<Op, T>;
-    else
-      three[I] = nullptr;
+    if constexpr (takes<T>(Op::kKind)) three[I] = ternary<Op, T>;
+    else three[I] = nullptr;
   });
 }
 
@@ -55,10 +49,8 @@ void install(BinaryLoop* two, TernaryLoop* three) {
 void install_binary(Kernels& k) {
   install<float>(k.binary[static_cast<int>(Compute::kFloat)], k.ternary[static_cast<int>(Compute::kFloat)]);
   if constexpr (kWhole) {
-    install<double>(k.binary[static_cast<int>(Compute::kDouble)],
-                    k.ternary[static_cast<int>(Compute::kDouble)]);
-    install<std::int64_t>(k.binary[static_cast<int>(Compute::kInt64)],
-                          k.ternary[static_cast<int>(Compute::kInt64)]);
+    install<double>(k.binary[static_cast<int>(Compute::kDouble)], k.ternary[static_cast<int>(Compute::kDouble)]);
+    install<std::int64_t>(k.binary[static_cast<int>(Compute::kInt64)], k.ternary[static_cast<int>(Compute::kInt64)]);
   }
 }
 

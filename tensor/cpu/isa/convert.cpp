@@ -46,8 +46,7 @@ MINNOW_HD std::uint16_t to_brain(float x) {
   return static_cast<std::uint16_t>((f & 0x7fffffffu) > 0x7f800000u ? nan : rounded);
 }
 
-template <class To, class From>
-MINNOW_HD To convert(From x) {
+template <class To, class From> MINNOW_HD To convert(From x) {
   if constexpr (std::is_same_v<From, Half> || std::is_same_v<From, Brain>) {
     return convert<To>(widen(x));
   } else if constexpr (std::is_same_v<From, Truth>) {
@@ -68,15 +67,13 @@ MINNOW_HD To convert(From x) {
   }
 }
 
-template <class From, class To>
-void loop(const void* from, void* to, std::int64_t n) {
+template <class From, class To> void loop(const void* from, void* to, std::int64_t n) {
   const From* __restrict x = static_cast<const From*>(from);
   To* __restrict y = static_cast<To*>(to);
   for (std::int64_t i = 0; i < n; ++i) y[i] = convert<To>(x[i]);
 }
 
-template <class T>
-void install(Kernels& k, DType dtype) {
+template <class T> void install(Kernels& k, DType dtype) {
   const int d = static_cast<int>(dtype);
   k.load[d][static_cast<int>(Compute::kFloat)] = loop<T, float>;
   k.store[static_cast<int>(Compute::kFloat)][d] = loop<float, T>;

@@ -1,11 +1,11 @@
 #pragma once
 
+#include <cstdint>
 #include <minnow/tensor/kernels/binary.h>
 #include <minnow/tensor/kernels/reduce.h>
 #include <minnow/tensor/kernels/ternary.h>
 #include <minnow/tensor/kernels/unary.h>
 #include <minnow/tensor/kernels/update.h>
-#include <cstdint>
 
 namespace minnow::cpu {
 
@@ -16,12 +16,10 @@ inline constexpr int kComputes = 3;
 // Loops over dense arrays.  An output may be the very array of an input, but not overlap it otherwise.
 
 using UnaryLoop = void (*)(const void* x, void* y, std::int64_t n, double p0, double p1);
-using SlopeLoop = void (*)(const void* grad, const void* saved, void* out, std::int64_t n, double p0,
-                           double p1);
+using SlopeLoop = void (*)(const void* grad, const void* saved, void* out, std::int64_t n, double p0, double p1);
 /// False when an integer was divided by zero.
 using BinaryLoop = bool (*)(const void* a, const void* b, void* out, std::int64_t n);
-using TernaryLoop = void (*)(const void* a, const void* b, const void* c, void* out, std::int64_t n,
-                             double p);
+using TernaryLoop = void (*)(const void* a, const void* b, const void* c, void* out, std::int64_t n, double p);
 using ConvertLoop = void (*)(const void* from, void* to, std::int64_t n);
 
 /// A reduction's loops.  The accumulator is a double, or an int64 for int64.
@@ -30,8 +28,7 @@ struct ReduceLoops {
   /// Joins n elements, at most 4096 of them, to one accumulator.
   void (*row)(const void* x, std::int64_t n, double p, void* acc);
   /// Joins `rows` rows of `cols` elements (at most 256), `stride` elements apart, to `cols` accumulators.
-  void (*columns)(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t cols, double p,
-                  void* acc);
+  void (*columns)(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t cols, double p, void* acc);
   /// Joins n accumulators to n others.
   void (*merge)(const void* from, void* acc, std::int64_t n);
   void (*finish)(void* acc, std::int64_t n, std::int64_t count, double p);
@@ -54,8 +51,7 @@ struct SoftmaxLoops {
 inline constexpr std::int64_t kSoftmaxColumns = 64;
 
 /// One rule over n elements: param, grad, states (nullptr where the rule runs without).
-using UpdateLoop = void (*)(void* param, const void* grad, void* const* state, std::int64_t n,
-                            const double* hyper);
+using UpdateLoop = void (*)(void* param, const void* grad, void* const* state, std::int64_t n, const double* hyper);
 
 /// All loops of one instruction set.  A loop is nullptr where the functor has no such form.
 struct Kernels {

@@ -7,11 +7,9 @@ namespace {
 /// the rounding errors of a long sum stay small.
 constexpr int kLanes = 64;
 
-template <class T>
-using Acc = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
+template <class T> using Acc = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
 
-template <class Op, class T>
-void row(const void* data, std::int64_t n, double p, void* acc) {
+template <class Op, class T> void row(const void* data, std::int64_t n, double p, void* acc) {
   const T* x = static_cast<const T*>(data);
   const T q = parameter<T>(p);
   T lane[kLanes];
@@ -30,8 +28,7 @@ void row(const void* data, std::int64_t n, double p, void* acc) {
 }
 
 template <class Op, class T>
-void columns(const void* data, std::int64_t stride, std::int64_t rows, std::int64_t cols, double p,
-             void* acc) {
+void columns(const void* data, std::int64_t stride, std::int64_t rows, std::int64_t cols, double p, void* acc) {
   constexpr std::int64_t kRun = 64;  // rows that are joined in T before they go to the accumulators
   const T* x = static_cast<const T*>(data);
   const T q = parameter<T>(p);
@@ -48,24 +45,20 @@ void columns(const void* data, std::int64_t stride, std::int64_t rows, std::int6
   }
 }
 
-template <class Op, class A>
-void init(void* acc, std::int64_t n) {
+template <class Op, class A> void init(void* acc, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) static_cast<A*>(acc)[i] = Op::template init<A>();
 }
-template <class Op, class A>
-void merge(const void* from, void* acc, std::int64_t n) {
+template <class Op, class A> void merge(const void* from, void* acc, std::int64_t n) {
   const A* f = static_cast<const A*>(from);
   A* a = static_cast<A*>(acc);
   for (std::int64_t i = 0; i < n; ++i) a[i] = Op::combine(a[i], f[i]);
 }
-template <class Op, class A>
-void finish(void* acc, std::int64_t n, std::int64_t count, double p) {
+template <class Op, class A> void finish(void* acc, std::int64_t n, std::int64_t count, double p) {
   A* a = static_cast<A*>(acc);
   for (std::int64_t i = 0; i < n; ++i) a[i] = Op::finish(a[i], count, parameter<A>(p));
 }
 
-template <class T>
-void install(ReduceLoops* table) {
+template <class T> void install(ReduceLoops* table) {
   kernels::for_each(kernels::ReduceOps{}, [&]<class Op, int I>() {
     if constexpr (std::is_integral_v<T> && Op::kKind == kernels::ReduceKind::kFloating) {
       table[I] = {};

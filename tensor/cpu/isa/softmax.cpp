@@ -8,8 +8,7 @@ namespace math = kernels::math;
 constexpr int kLanes = 64;
 constexpr std::int64_t kChunk = 1024;
 
-template <class T>
-T row_max(const T* x, std::int64_t n) {
+template <class T> T row_max(const T* x, std::int64_t n) {
   T lane[kLanes];
   for (int l = 0; l < kLanes; ++l) lane[l] = -math::kInfinity<T>;
   std::int64_t i = 0;
@@ -23,8 +22,7 @@ T row_max(const T* x, std::int64_t n) {
 }
 
 /// The sum of f(0), f(1), ... with independent lanes.
-template <class T, class F>
-MINNOW_HD T lane_sum(std::int64_t n, F f) {
+template <class T, class F> MINNOW_HD T lane_sum(std::int64_t n, F f) {
   T lane[kLanes] = {};
   std::int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
@@ -39,8 +37,7 @@ MINNOW_HD T lane_sum(std::int64_t n, F f) {
 }
 
 /// The sum of exp(x - most); the terms pass through a small buffer.
-template <class T>
-double exp_sum(const T* x, std::int64_t n, T most) {
+template <class T> double exp_sum(const T* x, std::int64_t n, T most) {
   double sum = 0;
   T buffer[kChunk];
   for (std::int64_t at = 0; at < n; at += kChunk) {
@@ -51,8 +48,7 @@ double exp_sum(const T* x, std::int64_t n, T most) {
   return sum;
 }
 
-template <class T>
-double log_sum_exp(const void* data, std::int64_t n) {
+template <class T> double log_sum_exp(const void* data, std::int64_t n) {
   const T* x = static_cast<const T*>(data);
   const T most = row_max(x, n);
   // All -inf: the sum is 0.  An infinity or NaN among them comes through.
@@ -60,8 +56,7 @@ double log_sum_exp(const void* data, std::int64_t n) {
   return static_cast<double>(shift) + math::log(exp_sum(x, n, shift));
 }
 
-template <class T>
-void scaled_exp(const void* data, void* result, std::int64_t n, double log_sum, double scale) {
+template <class T> void scaled_exp(const void* data, void* result, std::int64_t n, double log_sum, double scale) {
   const T* x = static_cast<const T*>(data);
   T* out = static_cast<T*>(result);
   const T shift = static_cast<T>(log_sum);
@@ -70,8 +65,7 @@ void scaled_exp(const void* data, void* result, std::int64_t n, double log_sum, 
   for (std::int64_t i = 0; i < n; ++i) out[i] = factor * math::exp(x[i] - shift);
 }
 
-template <class T>
-void row(const void* data, void* result, std::int64_t n, bool log) {
+template <class T> void row(const void* data, void* result, std::int64_t n, bool log) {
   const T* x = static_cast<const T*>(data);
   T* y = static_cast<T*>(result);
   const T most = row_max(x, n);
@@ -93,8 +87,7 @@ void row(const void* data, void* result, std::int64_t n, bool log) {
 }
 
 /// softmax: y (g - sum(g y));  log_softmax: g - e^y sum(g).
-template <class T>
-void row_backward(const void* grad, const void* result, void* out, std::int64_t n, bool log) {
+template <class T> void row_backward(const void* grad, const void* result, void* out, std::int64_t n, bool log) {
   const T* g = static_cast<const T*>(grad);
   const T* y = static_cast<const T*>(result);
   T* dx = static_cast<T*>(out);
@@ -116,8 +109,7 @@ void row_backward(const void* grad, const void* result, void* out, std::int64_t 
 }
 
 template <class T>
-void columns(const void* data, void* result, std::int64_t n, std::int64_t stride, std::int64_t cols,
-             bool log) {
+void columns(const void* data, void* result, std::int64_t n, std::int64_t stride, std::int64_t cols, bool log) {
   const T* x = static_cast<const T*>(data);
   T* y = static_cast<T*>(result);
   T most[kSoftmaxColumns];
@@ -170,8 +162,7 @@ void columns_backward(const void* grad, const void* result, void* out, std::int6
   }
 }
 
-template <class T>
-SoftmaxLoops loops() {
+template <class T> SoftmaxLoops loops() {
   return {row<T>, row_backward<T>, columns<T>, columns_backward<T>, log_sum_exp<T>, scaled_exp<T>};
 }
 

@@ -3,27 +3,21 @@
 namespace minnow::cpu::MINNOW_ISA {
 namespace {
 
-template <class Op, class T>
-MINNOW_HD auto apply(T x, T p0, T p1) {
+template <class Op, class T> MINNOW_HD auto apply(T x, T p0, T p1) {
   static_cast<void>(p0), static_cast<void>(p1);
-  if constexpr (Op::kParams == 0)
-    return Op::value(x);
-  else if constexpr (Op::kParams == 1)
-    return Op::value(x, p0);
-  else
-    return Op::value(x, p0, p1);
+  if constexpr (Op::kParams == 0) return Op::value(x);
+  else if constexpr (Op::kParams == 1) return Op::value(x, p0);
+  else return Op::value(x, p0, p1);
 }
 
 /// Whether some element is beyond the reach of the float32 formula.
-template <class Op>
-bool beyond_reach(const float* x, std::int64_t n) {
+template <class Op> bool beyond_reach(const float* x, std::int64_t n) {
   int beyond = 0;
   for (std::int64_t i = 0; i < n; ++i) beyond |= kernels::math::abs(x[i]) <= Op::kReach ? 0 : 1;
   return beyond != 0;
 }
 
-template <class Op, class T>
-void unary(const void* x, void* y, std::int64_t n, double p0, double p1) {
+template <class Op, class T> void unary(const void* x, void* y, std::int64_t n, double p0, double p1) {
   using Out = decltype(apply<Op>(T(), T(), T()));
   const T* a = static_cast<const T*>(x);
   Out* out = static_cast<Out*>(y);
@@ -39,13 +33,10 @@ void unary(const void* x, void* y, std::int64_t n, double p0, double p1) {
   for (std::int64_t i = 0; i < n; ++i) out[i] = apply<Op>(a[i], q0, q1);
 }
 
-template <class T>
-void install(UnaryLoop* table) {
+template <class T> void install(UnaryLoop* table) {
   kernels::for_each(kernels::UnaryOps{}, [&]<class Op, int I>() {
-    if constexpr (takes<T>(Op::kKind))
-      table[I] = unary<Op, T>;
-    else
-      table[I] = nullptr;
+    if constexpr (takes<T>(Op::kKind)) table[I] = unary<Op, T>;
+    else table[I] = nullptr;
   });
 }
 

@@ -6,8 +6,7 @@ namespace {
 using kernels::AdamRule;
 using kernels::Sgd;
 
-template <class T>
-void sgd(void* param, const void* grad, void* const* state, std::int64_t n, const double* hyper) {
+template <class T> void sgd(void* param, const void* grad, void* const* state, std::int64_t n, const double* hyper) {
   const auto c = Sgd::constants<T>(*reinterpret_cast<const Sgd::Hyper*>(hyper));
   T* __restrict p = static_cast<T*>(param);
   const T* __restrict g = static_cast<const T*>(grad);
@@ -34,13 +33,10 @@ void adam(void* param, const void* grad, void* const* state, std::int64_t n, con
   }
 }
 
-template <class T>
-void install(UpdateLoop* table) {
+template <class T> void install(UpdateLoop* table) {
   kernels::for_each(kernels::UpdateRules{}, [&]<class Rule, int I>() {
-    if constexpr (std::is_same_v<Rule, Sgd>)
-      table[I] = sgd<T>;
-    else
-      table[I] = adam<Rule, T>;
+    if constexpr (std::is_same_v<Rule, Sgd>) table[I] = sgd<T>;
+    else table[I] = adam<Rule, T>;
   });
 }
 

@@ -34,8 +34,7 @@ void install_random(Kernels& k);
 namespace {
 
 /// A parameter as the compute type; integers saturate.
-template <class T>
-MINNOW_HD T parameter(double p) {
+template <class T> MINNOW_HD T parameter(double p) {
   if constexpr (std::is_integral_v<T>) {
     if (!(p > -0x1p63)) return std::numeric_limits<T>::min();
     return p < 0x1p63 ? static_cast<T>(p) : std::numeric_limits<T>::max();
@@ -45,8 +44,7 @@ MINNOW_HD T parameter(double p) {
 }
 
 /// Whether an operation of this kind has a form for T.
-template <class T>
-constexpr bool takes(kernels::Kind kind) {
+template <class T> constexpr bool takes(kernels::Kind kind) {
   if (std::is_integral_v<T>) return kind != kernels::Kind::kFloating;
   return kind != kernels::Kind::kIntegral;
 }
