@@ -90,6 +90,9 @@ class Tensor {
   /// Whether both handles are the same tensor (not: equal values).
   bool is_same(const Tensor& other) const { return impl_ == other.impl_; }
 
+  /// Whether this handle alone holds the tensor and its memory, so that it may be written without anyone seeing it.
+  bool is_unique() const { return impl_.use_count() == 1 && impl_->storage.use_count() == 1; }
+
   /// Shown in error messages; parameters of modules carry their path, "fc1.weight".
   const std::string& name() const;
   void set_name(std::string name);

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <initializer_list>
-#include <span>
+#include <string>
 #include <string_view>
 #include <minnow/tensor/backend/backend.h>
 #include <minnow/tensor/in.h>
@@ -13,18 +13,21 @@ struct Operand {
   const char* name;
   const Tensor& tensor;
 };
+using Operands = std::initializer_list<Operand>;
 
-/// The backend for an operation on these operands: the one place where devices are compared.  0-dim CPU tensors may
-/// accompany operands of another device when `scalars` allows it (elementwise families).
+/// Whether 0-dim CPU tensors may accompany operands of another device (elementwise families).
+enum class HostScalars : bool { refused, allowed };
+
+/// The backend for an operation on these operands: the one place where devices are compared.
 /// DeviceError, listing every operand, when they are on different devices; ValueError for an undefined operand.
-Backend& dispatch(std::string_view op, std::initializer_list<Operand> operands, SourceLocation where,
-                  bool scalars = false);
+Backend& dispatch(std::string_view op, Operands operands, SourceLocation where,
+                  HostScalars scalars = HostScalars::refused);
 
 /// The backend of a device.  DeviceError when this machine has no such device, saying what is missing.
 Backend& backend_of(Device device, SourceLocation where = {});
 
-/// Lines "  name  float32[2, 3] on cpu" for messages.
-std::string list_operands(std::span<const Operand> operands);
+/// "op: text", one line for each operand, the mend: the body of every error about operands.
+std::string message(std::string_view op, std::string_view text, Operands operands, std::string_view mend = "");
 
 /// Where pinned host memory comes from: the CUDA backend, else sim; nullptr when no device would copy from it.
 Allocator* pinned_allocator();

@@ -1,0 +1,268 @@
+#include <minnow/autograd/engine.h>
+
+#include <algorithm>
+#include <unordered_set>
+#include <minnow/autograd/grad_mode.h>
+#include <minnow/autograd/ops/arithmetic.h>
+#include <minnow/autograd/ops/reduce.h>
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/kernels/binary.h>
+#include <minnow/tensor/ops/create.h>
+#include <minnow/tensor/ops/elementwise.h>
+
+namespace minnow {
+namespace {
+
+using autograd::Edge;
+using autograd::Node;
+using autograd::Slot;
+
+/// A gradient on its way to a node or leaf.
+struct Pending {
+  std::uint64_t order;
+  std::shared_ptr<Node> node;
+  std::shared_ptr<Slot> leaf;
+  Tensor grad;
+};
+
+bool later(const Pending& a, const Pending& b) { return a.order < b.order; }
+
+/// What grad() asked for.
+struct Capture {
+  const Node* node;
+  const Slot* leaf;
+  Tensor grad;
+};
+
+/// One walk from outputs to leaves.  Nodes are numbered in the order in which they were recorded, so taking the
+/// highest number first visits every node after all that use its output: no counting of dependencies.
+class Run {
+ public:
+  Run(bool retain, bool create) : retain_(retain || create), create_(create) {}
+
+  void seed(const Tensor& output, const Tensor& grad, SourceLocation where) {
+    push(autograd::edge_to("backward", {output, where}), grad);
+  }
+  void capture(std::vector<Capture>* captures) { captures_ = captures; }
+  void execute() {
+    const GradMode mode(create_);
+    if (captures_) mark_needed();
+    while (!heap_.empty()) {
+      Pending next = pop();
+      while (!heap_.empty() && heap_.front().order == next.order) accumulate(next, pop());
+      if (next.leaf) finish_leaf(next);
+      else run_node(next);
+    }
+  }
+
+ private:
+  void push(const Edge& edge, Tensor grad) {
+    heap_.push_back({edge.node ? edge.node->order() : edge.leaf->order, edge.node, edge.leaf, std::move(grad)});
+    std::push_heap(heap_.begin(), heap_.end(), later);
+  }
+
+  Pending pop() {
+    std::pop_heap(heap_.begin(), heap_.end(), later);
+    Pending last = std::move(heap_.back());
+    heap_.pop_back();
+    return last;
+  }
+
+  /// Nobody else sees the memory, and no two elements share it.
+  static bool writable(const Tensor& grad) { return grad.is_unique() && is_dense(grad.shape(), grad.strides()); }
+
+  /// Adopts the first gradient, adds later ones in place where nobody else holds it.
+  void accumulate(Pending& sum, Pending other) const {
+    if (create_) {
+      sum.grad = sum.grad + other.grad;
+      return;
+    }
+    if (writable(sum.grad)) raw::binary_(raw::kBinary<kernels::Add>, sum.grad, other.grad);
+    else sum.grad = raw::binary(raw::kBinary<kernels::Add>, sum.grad, other.grad);
+  }
+
+  void finish_leaf(Pending& p) {
+    Slot& slot = *p.leaf;
+    std::vector<std::pair<std::int64_t, autograd::Hook>> hooks;
+    {
+      const std::lock_guard lock(slot.mutex);
+      if (!slot.hooks.empty()) hooks = slot.hooks;
+    }
+    for (const auto& [id, hook] : hooks)
+      if (Tensor changed = hook(p.grad); changed.defined()) p.grad = changed;
+    if (captures_) {
+      store(p, nullptr, p.leaf.get());
+      return;
+    }
+    const std::lock_guard lock(slot.mutex);
+    if (!slot.grad.defined()) {
+      slot.grad = create_ || writable(p.grad) ? p.grad : p.grad.clone();
+    } else if (create_) {
+      slot.grad = slot.grad + p.grad;
+    } else {
+      raw::binary_(raw::kBinary<kernels::Add>, slot.grad, p.grad);
+    }
+  }
+
+  void store(const Pending& p, const Node* node, const Slot* leaf) const {
+    for (Capture& c : *captures_)
+      if ((node && c.node == node) || (leaf && c.leaf == leaf)) c.grad = p.grad;
+  }
+
+  void run_node(Pending& p) {
+    p.grad = p.node->run_hooks(std::move(p.grad));
+    if (captures_) {
+      store(p, p.node.get(), nullptr);
+      if (!needed_.contains(p.node.get())) return;
+    }
+    const auto& edges = p.node->edges();
+    std::uint64_t bits = 0;
+    for (std::size_t i = 0; i < std::min<std::size_t>(edges.size(), 64); ++i)
+      if (wanted(edges[i])) bits |= std::uint64_t{1} << i;
+    autograd::Gradients gradients = p.node->run(p.grad, Needs(bits), retain_);
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+      if (!gradients[i].defined() || !wanted(edges[i])) continue;
+      push(edges[i], fit(*p.node, edges[i], std::move(gradients[i])));
+    }
+  }
+
+  /// Sums over broadcast dimensions, and converts to the input's dtype.
+  Tensor fit(const Node& node, const Edge& edge, Tensor grad) const {
+    const bool host_scalar = edge.shape.empty() && edge.device.is_cpu();  // allowed beside device operands
+    if (grad.device() != edge.device && !host_scalar)
+      throw DeviceError(std::string(node.name()) + ": its gradient is on " + grad.device().str() +
+                            ", the input was on " + edge.device.str() + "\n  gradient  " + describe(grad) +
+                            "\nan input was moved in place after the operation was recorded",
+                        node.where());
+    if (grad.shape() != edge.shape) grad = sum_to({grad, node.where()}, edge.shape, node.name());
+    return grad.to(edge.device, edge.dtype, {}, node.where());
+  }
+
+  bool wanted(const Edge& e) const {
+    if (!e) return false;
+    if (!captures_) return true;
+    return e.node ? needed_.contains(e.node.get()) || captured(e.node.get(), nullptr) : captured(nullptr, e.leaf.get());
+  }
+
+  bool captured(const Node* node, const Slot* leaf) const {
+    return std::any_of(captures_->begin(), captures_->end(), [&](const Capture& c) {
+      return (node && c.node == node) || (leaf && c.leaf == leaf);
+    });
+  }
+
+  /// The nodes from which a captured tensor can be reached: others need not run.  By rising number, so that all
+  /// that a node depends on is decided before it.
+  void mark_needed() {
+    std::vector<Node*> all;
+    std::unordered_set<Node*> seen;
+    std::vector<Node*> stack;
+    for (const Pending& p : heap_)
+      if (p.node && seen.insert(p.node.get()).second) stack.push_back(p.node.get());
+    while (!stack.empty()) {
+      Node* node = stack.back();
+      stack.pop_back();
+      all.push_back(node);
+      for (const Edge& e : node->edges())
+        if (e.node && seen.insert(e.node.get()).second) stack.push_back(e.node.get());
+    }
+    std::sort(all.begin(), all.end(), [](const Node* a, const Node* b) { return a->order() < b->order(); });
+    for (Node* node : all)
+      for (const Edge& e : node->edges())
+        if (wanted(e)) needed_.insert(node);
+  }
+
+  bool retain_, create_;
+  std::vector<Pending> heap_;
+  std::vector<Capture>* captures_ = nullptr;
+  std::unordered_set<const Node*> needed_;
+};
+
+/// The gradient that arrives at an output: the given one, checked, or 1.
+Tensor seed_gradient(const Tensor& output, const Tensor& given, SourceLocation where) {
+  if (!output.defined() || !output.requires_grad())
+    throw AutogradError(message("backward", "the output depends on no tensor that requires a gradient",
+                                {{"output", output}},
+                                "call requires_grad_() on an input, and compute outside of NoGradGuard"),
+                        where);
+  if (!given.defined()) {
+    if (output.numel() != 1)
+      throw AutogradError(message("backward", "only a one-element output has a gradient of its own",
+                                  {{"output", output}}, "reduce it, e.g. sum(output), or pass a gradient of its shape"),
+                          where);
+    return ones_like({output, where});
+  }
+  dispatch("backward", {{"output", output}, {"gradient", given}}, where);
+  if (given.shape() != output.shape())
+    throw ShapeError(message("backward", "the gradient does not have the output's shape",
+                             {{"output", output}, {"gradient", given}}, "pass a gradient of the same shape"),
+                     where);
+  return given.dtype() == output.dtype() ? given : given.to(output.dtype(), {}, where);
+}
+
+}  // namespace
+
+void backward(const std::vector<Tensor>& outputs, const std::vector<Tensor>& gradients, BackwardOptions options,
+              SourceLocation where) {
+  Run run(options.retain_graph, options.create_graph);
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    run.seed(outputs[i], seed_gradient(outputs[i], i < gradients.size() ? gradients[i] : Tensor(), where), where);
+  run.execute();
+}
+
+std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
+                         const GradOptions& options, SourceLocation where) {
+  std::vector<Capture> captures;
+  for (const Tensor& input : inputs) {
+    if (!input.defined() || !input.requires_grad())
+      throw AutogradError(message("grad", "an input does not require a gradient", {{"input", input}},
+                                  "call requires_grad_() on it before it is used"),
+                          where);
+    const auto& slot = input.slot();
+    captures.push_back({slot->producer.get(), slot->producer ? nullptr : slot.get(), {}});
+  }
+  Run run(options.retain_graph, options.create_graph);
+  run.capture(&captures);
+  const auto& given = options.grad_outputs;
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    run.seed(outputs[i], seed_gradient(outputs[i], i < given.size() ? given[i] : Tensor(), where), where);
+  run.execute();
+  std::vector<Tensor> gradients;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!captures[i].grad.defined() && !options.allow_unused)
+      throw AutogradError(message("grad", "the outputs do not depend on an input", {{"input", inputs[i]}},
+                                  "pass {.allow_unused = true} to get an undefined gradient for it"),
+                          where);
+    gradients.push_back(captures[i].grad);
+  }
+  return gradients;
+}
+
+Tensor grad(const Tensor& output, const Tensor& input, const GradOptions& options, SourceLocation where) {
+  return grad(std::vector{output}, std::vector{input}, options, where)[0];
+}
+
+HookHandle register_hook(const Tensor& x, autograd::Hook hook, SourceLocation where) {
+  if (!x.requires_grad())
+    throw AutogradError(message("register_hook", "the tensor gets no gradient", {{"self", x}},
+                                "call requires_grad_() first"),
+                        where);
+  const std::shared_ptr<Slot> slot = x.slot();
+  if (slot->producer) {
+    const std::int64_t id = slot->producer->add_hook(std::move(hook));
+    return {[node = std::weak_ptr<Node>(slot->producer), id] {
+      if (const auto alive = node.lock()) alive->remove_hook(id);
+    }};
+  }
+  const std::lock_guard lock(slot->mutex);
+  const std::int64_t id = autograd::next_hook_id();
+  slot->hooks.emplace_back(id, std::move(hook));
+  return {[weak = std::weak_ptr<Slot>(slot), id] {
+    if (const auto alive = weak.lock()) {
+      const std::lock_guard guard(alive->mutex);
+      std::erase_if(alive->hooks, [id](const auto& h) { return h.first == id; });
+    }
+  }};
+}
+
+}  // namespace minnow

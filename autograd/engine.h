@@ -1,0 +1,43 @@
+#pragma once
+
+#include <functional>
+#include <utility>
+#include <vector>
+#include <minnow/autograd/node.h>
+
+namespace minnow {
+
+struct GradOptions {
+  bool retain_graph = false;
+  bool create_graph = false;
+  /// Give an undefined tensor for an input that the outputs do not depend on, instead of an AutogradError.
+  bool allow_unused = false;
+  /// The gradients that arrive at the outputs; empty: ones, for one-element outputs.
+  std::vector<Tensor> grad_outputs{};
+};
+
+/// d outputs / d inputs, without touching any grad().  Inputs may be leaves or not.
+std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
+                         const GradOptions& options = {}, SourceLocation where = SourceLocation::current());
+Tensor grad(const Tensor& output, const Tensor& input, const GradOptions& options = {},
+            SourceLocation where = SourceLocation::current());
+
+/// backward for several outputs at once.  Thread-safe: graphs that share leaves may run at the same time.
+void backward(const std::vector<Tensor>& outputs, const std::vector<Tensor>& gradients = {},
+              BackwardOptions options = {}, SourceLocation where = SourceLocation::current());
+
+/// A hook on the gradient of x, called once for each backward with the whole gradient; what it returns, if defined,
+/// replaces it.  Removed when told so.
+class HookHandle {
+ public:
+  HookHandle(std::function<void()> remove) : remove_(std::move(remove)) {}
+  void remove() {
+    if (remove_) std::exchange(remove_, nullptr)();
+  }
+
+ private:
+  std::function<void()> remove_;
+};
+HookHandle register_hook(const Tensor& x, autograd::Hook hook, SourceLocation where = SourceLocation::current());
+
+}  // namespace minnow

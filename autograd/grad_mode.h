@@ -1,0 +1,26 @@
+#pragma once
+
+namespace minnow {
+
+/// Whether operations of this thread record for backward (thread-local; true at the start of a thread).
+bool is_grad_enabled();
+
+/// Sets the grad mode of this thread for a scope.
+class GradMode {
+ public:
+  explicit GradMode(bool enabled);
+  ~GradMode();
+  GradMode(const GradMode&) = delete;
+  GradMode& operator=(const GradMode&) = delete;
+
+ private:
+  bool previous_;
+};
+
+/// Operations in this scope do not record.
+class NoGradGuard : GradMode {
+ public:
+  NoGradGuard() : GradMode(false) {}
+};
+
+}  // namespace minnow

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+#include <minnow/tensor/in.h>
+
+namespace minnow::autograd {
+
+class Node;
+
+/// Sees a gradient; what it returns, if defined, replaces it.
+using Hook = std::function<Tensor(const Tensor& grad)>;
+
+/// What autograd keeps with a tensor that takes part in a graph.
+struct Slot {
+  bool requires_grad = false;         ///< of a leaf
+  std::shared_ptr<Node> producer;     ///< of a non-leaf
+  std::uint32_t produced_version = 0; ///< of the storage, when the producer's value was written
+  std::uint64_t order = 0;            ///< of a leaf: its place among nodes
+  std::mutex mutex;                   ///< guards grad and hooks
+  Tensor grad;
+  std::vector<std::pair<std::int64_t, Hook>> hooks;  ///< of a leaf
+};
+
+/// Where a gradient goes: to the node that produced the operand, or to a leaf.  With the operand's geometry, to
+/// which the engine sums and converts what arrives.
+struct Edge {
+  std::shared_ptr<Node> node;
+  std::shared_ptr<Slot> leaf;
+  Shape shape;
+  DType dtype = DType::float32;
+  Device device;
+
+  explicit operator bool() const { return node || leaf; }
+};
+
+/// The gradients of an operation's inputs, in their order; undefined where not needed or zero.
+using Gradients = std::vector<Tensor>;
+/// Which inputs need a gradient.
+class Needs {
+ public:
+  explicit Needs(std::uint64_t bits) : bits_(bits) {}
+  bool operator[](std::size_t input) const { return input >= 64 || (bits_ >> input & 1u) != 0; }
+
+ private:
+  std::uint64_t bits_;
+};
+
+/// One recorded operation: edges to the producers of its inputs, and a function from the output's gradient to
+/// theirs.  Nodes are numbered as they are made, so an operation's number is above those of all it depends on.
+class Node : public std::enable_shared_from_this<Node> {
+ public:
+  Node(const char* name, SourceLocation where);
+  virtual ~Node();
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  const char* name() const { return name_; }
+  SourceLocation where() const { return where_; }
+  std::uint64_t order() const { return order_; }
+
+  /// The inputs' gradients.  The saved values go afterwards, unless `retain`; AutogradError when they are gone.
+  Gradients run(const Tensor& grad, Needs needs, bool retain);
+  std::vector<Edge>& edges() { return edges_; }
+
+  // Hooks on the gradient of the output.
+  std::int64_t add_hook(Hook hook);
+  void remove_hook(std::int64_t id);
+  Tensor run_hooks(Tensor grad);
+
+ protected:
+  virtual Gradients backward(const Tensor& grad, Needs needs) = 0;
+  /// Drops the saved values.
+  virtual void release() = 0;
+
+ private:
+  const char* name_;
+  SourceLocation where_;
+  std::uint64_t order_;
+  std::mutex mutex_;  // one backward at a time runs or releases a node
+  bool released_ = false;
+  std::vector<Edge> edges_;
+  std::vector<std::pair<std::int64_t, Hook>> hooks_;
+};
+
+/// The next number of a node or leaf.
+std::uint64_t next_order();
+/// A hook's handle.
+std::int64_t next_hook_id();
+
+/// The edge to a tensor: to its producer, to the leaf, or nowhere.  AutogradError when another alias of its memory
+/// was written since its producer recorded it: the gradient would not belong to the value.
+Edge edge_to(const char* op, In x);
+
+/// Nodes alive in this process: flat over the steps of a training loop.
+std::int64_t live_nodes();
+
+}  // namespace minnow::autograd

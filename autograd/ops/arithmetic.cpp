@@ -1,0 +1,249 @@
+#include <minnow/autograd/ops/arithmetic.h>
+
+#include <minnow/autograd/ops/in_place.h>
+#include <minnow/autograd/ops/unary.h>
+#include <minnow/autograd/record.h>
+#include <minnow/tensor/ops/copy.h>
+#include <minnow/tensor/ops/create.h>
+#include <minnow/tensor/ops/elementwise.h>
+
+namespace minnow {
+namespace {
+
+template <class Op>
+Tensor compute(In a, In b) {
+  return raw::binary(raw::kBinary<Op>, a, b);
+}
+
+/// Records an operation whose gradients are g * da(a, b) and g * db(a, b).
+template <class Op, class Da, class Db>
+Tensor function(In a, In b, Da da, Db db) {
+  Tensor y = compute<Op>(a, b);
+  if (!records(*a, *b)) return y;
+  return record(Op::kName.data(), std::move(y), {a, b},
+                [a = Saved(*a), b = Saved(*b), da, db](const Tensor& g, Needs needs) -> Gradients {
+                  const Tensor x = a(), w = b();
+                  return {needs[0] ? mul(g, da(x, w)) : Tensor(), needs[1] ? mul(g, db(x, w)) : Tensor()};
+                });
+}
+
+/// 1 where the first operand was chosen, 1/2 where both are equal, 0 elsewhere.
+Tensor share(const Tensor& chosen, const Tensor& equal, const Tensor& like) {
+  const NoGradGuard no_grad;
+  return where(equal, 0.5, chosen.to(like.dtype()));
+}
+
+Tensor number(Scalar value, const Tensor& beside) {
+  return raw::scalar_tensor(value, raw::scalar_type(beside, value));
+}
+
+}  // namespace
+
+Tensor add(In a, In b) {
+  Tensor y = compute<kernels::Add>(a, b);
+  if (!records(*a, *b)) return y;
+  return record("add", std::move(y), {a, b}, [](const Tensor& g) -> Gradients { return {g, g}; });
+}
+
+Tensor sub(In a, In b) {
+  Tensor y = compute<kernels::Sub>(a, b);
+  if (!records(*a, *b)) return y;
+  return record("sub", std::move(y), {a, b}, [](const Tensor& g, Needs needs) -> Gradients {
+    return {g, needs[1] ? neg(g) : Tensor()};
+  });
+}
+
+Tensor mul(In a, In b) {
+  Tensor y = compute<kernels::Mul>(a, b);
+  if (!records(*a, *b)) return y;
+  const bool need_a = needs_grad(*a), need_b = needs_grad(*b);
+  return record("mul", std::move(y), {a, b},
+                [x = need_b ? Saved(*a) : Saved(), w = need_a ? Saved(*b) : Saved()](const Tensor& g, Needs needs)
+                    -> Gradients { return {needs[0] ? mul(g, w()) : Tensor(), needs[1] ? mul(g, x()) : Tensor()}; });
+}
+
+Tensor div(In a, In b) {
+  Tensor y = compute<kernels::Div>(a, b);
+  if (!records(*a, *b)) return y;
+  const bool need_b = needs_grad(*b);
+  const Saved quotient = need_b ? Saved::output(y) : Saved();
+  return record("div", std::move(y), {a, b},
+                [b = Saved(*b), quotient](const Tensor& g, Needs needs) -> Gradients {
+                  const Tensor share_of_a = div(g, b());
+                  return {needs[0] ? share_of_a : Tensor(), needs[1] ? neg(mul(share_of_a, quotient())) : Tensor()};
+                });
+}
+
+Tensor floor_divide(In a, In b) { return compute<kernels::FloorDivide>(a, b); }
+
+Tensor fmod(In a, In b) {
+  return function<kernels::Fmod>(
+      a, b, [](const Tensor& x, const Tensor&) { return ones_like(x); },
+      [](const Tensor& x, const Tensor& w) { return neg(trunc(div(x, w))); });
+}
+
+Tensor remainder(In a, In b) {
+  return function<kernels::Remainder>(
+      a, b, [](const Tensor& x, const Tensor&) { return ones_like(x); },
+      [](const Tensor& x, const Tensor& w) { return neg(floor(div(x, w))); });
+}
+
+Tensor pow(In a, In b) {
+  // 0^0 = 1 has slope 0 in both operands, as in PyTorch; elsewhere log(0) = -inf is right.
+  return function<kernels::Pow>(
+      a, b,
+      [](const Tensor& x, const Tensor& w) { return where(eq(w, 0), 0.0, mul(w, pow(x, sub(w, 1)))); },
+      [](const Tensor& x, const Tensor& w) {
+        return where(logical_and(eq(x, 0), ge(w, 0)), 0.0, mul(pow(x, w), log(x)));
+      });
+}
+
+Tensor maximum(In a, In b) {
+  return function<kernels::Maximum>(
+      a, b, [](const Tensor& x, const Tensor& w) { return share(gt(x, w), eq(x, w), x); },
+      [](const Tensor& x, const Tensor& w) { return share(lt(x, w), eq(x, w), w); });
+}
+
+Tensor minimum(In a, In b) {
+  return function<kernels::Minimum>(
+      a, b, [](const Tensor& x, const Tensor& w) { return share(lt(x, w), eq(x, w), x); },
+      [](const Tensor& x, const Tensor& w) { return share(gt(x, w), eq(x, w), w); });
+}
+
+Tensor fmax(In a, In b) {
+  return function<kernels::Fmax>(
+      a, b, [](const Tensor& x, const Tensor& w) { return logical_or(ge(x, w), isnan(w)).to(x.dtype()); },
+      [](const Tensor& x, const Tensor& w) { return logical_not(logical_or(ge(x, w), isnan(w))).to(w.dtype()); });
+}
+
+Tensor fmin(In a, In b) {
+  return function<kernels::Fmin>(
+      a, b, [](const Tensor& x, const Tensor& w) { return logical_or(le(x, w), isnan(w)).to(x.dtype()); },
+      [](const Tensor& x, const Tensor& w) { return logical_not(logical_or(le(x, w), isnan(w))).to(w.dtype()); });
+}
+
+Tensor atan2(In a, In b) {
+  return function<kernels::Atan2>(
+      a, b, [](const Tensor& x, const Tensor& w) { return div(w, add(square(x), square(w))); },
+      [](const Tensor& x, const Tensor& w) { return neg(div(x, add(square(x), square(w)))); });
+}
+
+Tensor hypot(In a, In b) {
+  return function<kernels::Hypot>(
+      a, b, [](const Tensor& x, const Tensor& w) { return div(x, hypot(x, w)); },
+      [](const Tensor& x, const Tensor& w) { return div(w, hypot(x, w)); });
+}
+
+Tensor copysign(In a, In b) {
+  return function<kernels::Copysign>(
+      a, b, [](const Tensor& x, const Tensor& w) { return mul(sign(x), copysign(ones_like(x), w)); },
+      [](const Tensor&, const Tensor& w) { return zeros_like(w); });
+}
+
+Tensor logaddexp(In a, In b) {
+  return function<kernels::Logaddexp>(
+      a, b, [](const Tensor& x, const Tensor& w) { return sigmoid(sub(x, w)); },
+      [](const Tensor& x, const Tensor& w) { return sigmoid(sub(w, x)); });
+}
+
+Tensor add(In a, Scalar b) { return add(a, {number(b, *a), a.where}); }
+Tensor add(Scalar a, In b, SourceLocation where) { return add({number(a, *b), where}, b); }
+Tensor sub(In a, Scalar b) { return sub(a, {number(b, *a), a.where}); }
+Tensor sub(Scalar a, In b, SourceLocation where) { return sub({number(a, *b), where}, b); }
+Tensor mul(In a, Scalar b) { return mul(a, {number(b, *a), a.where}); }
+Tensor mul(Scalar a, In b, SourceLocation where) { return mul({number(a, *b), where}, b); }
+Tensor div(In a, Scalar b) { return div(a, {number(b, *a), a.where}); }
+Tensor div(Scalar a, In b, SourceLocation where) { return div({number(a, *b), where}, b); }
+Tensor floor_divide(In a, Scalar b) { return floor_divide(a, {number(b, *a), a.where}); }
+Tensor floor_divide(Scalar a, In b, SourceLocation where) { return floor_divide({number(a, *b), where}, b); }
+Tensor fmod(In a, Scalar b) { return fmod(a, {number(b, *a), a.where}); }
+Tensor fmod(Scalar a, In b, SourceLocation where) { return fmod({number(a, *b), where}, b); }
+Tensor remainder(In a, Scalar b) { return remainder(a, {number(b, *a), a.where}); }
+Tensor remainder(Scalar a, In b, SourceLocation where) { return remainder({number(a, *b), where}, b); }
+Tensor pow(In a, Scalar b) {
+  return a->is_floating_point() ? pow_scalar(a, b.as_double()) : pow(a, {number(b, *a), a.where});
+}
+Tensor pow(Scalar a, In b, SourceLocation where) { return pow({number(a, *b), where}, b); }
+Tensor maximum(In a, Scalar b) { return maximum(a, {number(b, *a), a.where}); }
+Tensor maximum(Scalar a, In b, SourceLocation where) { return maximum({number(a, *b), where}, b); }
+Tensor minimum(In a, Scalar b) { return minimum(a, {number(b, *a), a.where}); }
+Tensor minimum(Scalar a, In b, SourceLocation where) { return minimum({number(a, *b), where}, b); }
+Tensor fmax(In a, Scalar b) { return fmax(a, {number(b, *a), a.where}); }
+Tensor fmax(Scalar a, In b, SourceLocation where) { return fmax({number(a, *b), where}, b); }
+Tensor fmin(In a, Scalar b) { return fmin(a, {number(b, *a), a.where}); }
+Tensor fmin(Scalar a, In b, SourceLocation where) { return fmin({number(a, *b), where}, b); }
+Tensor atan2(In a, Scalar b) { return atan2(a, {number(b, *a), a.where}); }
+Tensor atan2(Scalar a, In b, SourceLocation where) { return atan2({number(a, *b), where}, b); }
+Tensor hypot(In a, Scalar b) { return hypot(a, {number(b, *a), a.where}); }
+Tensor hypot(Scalar a, In b, SourceLocation where) { return hypot({number(a, *b), where}, b); }
+Tensor copysign(In a, Scalar b) { return copysign(a, {number(b, *a), a.where}); }
+Tensor copysign(Scalar a, In b, SourceLocation where) { return copysign({number(a, *b), where}, b); }
+Tensor logaddexp(In a, Scalar b) { return logaddexp(a, {number(b, *a), a.where}); }
+Tensor logaddexp(Scalar a, In b, SourceLocation where) { return logaddexp({number(a, *b), where}, b); }
+
+Tensor eq(In a, In b) { return compute<kernels::Eq>(a, b); }
+Tensor eq(In a, Scalar b) { return eq(a, {number(b, *a), a.where}); }
+Tensor ne(In a, In b) { return compute<kernels::Ne>(a, b); }
+Tensor ne(In a, Scalar b) { return ne(a, {number(b, *a), a.where}); }
+Tensor lt(In a, In b) { return compute<kernels::Lt>(a, b); }
+Tensor lt(In a, Scalar b) { return lt(a, {number(b, *a), a.where}); }
+Tensor le(In a, In b) { return compute<kernels::Le>(a, b); }
+Tensor le(In a, Scalar b) { return le(a, {number(b, *a), a.where}); }
+Tensor gt(In a, In b) { return compute<kernels::Gt>(a, b); }
+Tensor gt(In a, Scalar b) { return gt(a, {number(b, *a), a.where}); }
+Tensor ge(In a, In b) { return compute<kernels::Ge>(a, b); }
+Tensor ge(In a, Scalar b) { return ge(a, {number(b, *a), a.where}); }
+Tensor logical_and(In a, In b) { return compute<kernels::LogicalAnd>(a, b); }
+Tensor logical_or(In a, In b) { return compute<kernels::LogicalOr>(a, b); }
+Tensor logical_xor(In a, In b) { return compute<kernels::LogicalXor>(a, b); }
+Tensor bitwise_and(In a, In b) { return compute<kernels::BitwiseAnd>(a, b); }
+Tensor bitwise_and(In a, Scalar b) { return bitwise_and(a, {number(b, *a), a.where}); }
+Tensor bitwise_or(In a, In b) { return compute<kernels::BitwiseOr>(a, b); }
+Tensor bitwise_or(In a, Scalar b) { return bitwise_or(a, {number(b, *a), a.where}); }
+Tensor bitwise_xor(In a, In b) { return compute<kernels::BitwiseXor>(a, b); }
+Tensor bitwise_xor(In a, Scalar b) { return bitwise_xor(a, {number(b, *a), a.where}); }
+Tensor left_shift(In a, In b) { return compute<kernels::LeftShift>(a, b); }
+Tensor left_shift(In a, Scalar b) { return left_shift(a, {number(b, *a), a.where}); }
+Tensor right_shift(In a, In b) { return compute<kernels::RightShift>(a, b); }
+Tensor right_shift(In a, Scalar b) { return right_shift(a, {number(b, *a), a.where}); }
+
+Tensor where(In condition, In a, In b) {
+  Tensor y = raw::where(condition, a, b);
+  if (!records(*a, *b)) return y;
+  return record("where", std::move(y), {a, b}, [c = Saved(*condition)](const Tensor& g, Needs needs) -> Gradients {
+    return {needs[0] ? where(c(), g, 0.0) : Tensor(), needs[1] ? where(c(), 0.0, g) : Tensor()};
+  });
+}
+
+Tensor where(In condition, In a, Scalar b) { return where(condition, a, {number(b, *a), a.where}); }
+Tensor where(In condition, Scalar a, In b) { return where(condition, {number(a, *b), b.where}, b); }
+
+Tensor lerp(In a, In b, In weight) {
+  Tensor y = raw::ternary(raw::kTernary<kernels::Lerp>, a, b, weight);
+  return record("lerp", std::move(y), {a, b, weight},
+                [a = Saved(*a), b = Saved(*b), w = Saved(*weight)](const Tensor& g, Needs needs) -> Gradients {
+                  return {needs[0] ? mul(g, sub(1, w())) : Tensor(), needs[1] ? mul(g, w()) : Tensor(),
+                          needs[2] ? mul(g, sub(b(), a())) : Tensor()};
+                });
+}
+
+Tensor addcmul(In a, In b, In c, double value) {
+  Tensor y = raw::ternary(raw::kTernary<kernels::Addcmul>, a, b, c, value);
+  return record("addcmul", std::move(y), {a, b, c},
+                [b = Saved(*b), c = Saved(*c), value](const Tensor& g, Needs needs) -> Gradients {
+                  return {g, needs[1] ? mul(mul(g, c()), value) : Tensor(),
+                          needs[2] ? mul(mul(g, b()), value) : Tensor()};
+                });
+}
+
+Tensor addcdiv(In a, In b, In c, double value) {
+  Tensor y = raw::ternary(raw::kTernary<kernels::Addcdiv>, a, b, c, value);
+  return record("addcdiv", std::move(y), {a, b, c},
+                [b = Saved(*b), c = Saved(*c), value](const Tensor& g, Needs needs) -> Gradients {
+                  const Tensor over_c = mul(div(g, c()), value);
+                  return {g, needs[1] ? over_c : Tensor(),
+                          needs[2] ? neg(mul(over_c, div(b(), c()))) : Tensor()};
+                });
+}
+
+}  // namespace minnow

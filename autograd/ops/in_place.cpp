@@ -1,0 +1,101 @@
+#include <minnow/autograd/ops/in_place.h>
+
+#include <minnow/autograd/ops/arithmetic.h>
+#include <minnow/autograd/record.h>
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/ops/copy.h>
+#include <minnow/tensor/ops/create.h>
+#include <minnow/tensor/ops/elementwise.h>
+#include <minnow/tensor/ops/view.h>
+
+namespace minnow {
+namespace autograd {
+
+void require_recordable(const char* op, In self) {
+  if (self->is_leaf() && self->requires_grad())
+    throw AutogradError(message(op, "a leaf that requires a gradient is written in place", {{"self", *self}},
+                                "update it under NoGradGuard, or use the form that returns a new tensor"),
+                        self.where);
+  if (self->storage().use_count() > 1)
+    throw AutogradError(message(op, "memory that other tensors share is written in place while recording",
+                                {{"self", *self}},
+                                "views and saved values would keep a wrong history; use the form that returns a new "
+                                "tensor (cat, stack or where to write a part)"),
+                        self.where);
+}
+
+void replace_value(const char* op, In self, const Tensor& value) {
+  if (value.shape() != self->shape())
+    throw ShapeError(message(op, "the result " + value.shape().str() + " does not fit in place", {{"self", *self}},
+                             "an in-place operation keeps the shape of self"),
+                     self.where);
+  if (is_floating(value.dtype()) && !is_floating(self->dtype()))
+    throw DTypeError(message(op, "the result is " + std::string(name_of(value.dtype())) + ", which self cannot hold",
+                             {{"self", *self}}, "use the form that returns a new tensor, or convert self first"),
+                     self.where);
+  const Tensor fitted = value.to(self->dtype(), {}, self.where);
+  self->set_data(fitted);
+  self->set_slot(fitted.slot());
+}
+
+void written(In self) {
+  if (self->slot() && self->slot()->producer) self->slot()->produced_version = self->storage()->version();
+}
+
+}  // namespace autograd
+
+namespace {
+
+Tensor number(Scalar value, const Tensor& beside) {
+  return raw::scalar_tensor(value, raw::scalar_type(beside, value));
+}
+
+template <class Op>
+Tensor in_place(Tensor (*function)(In, In), In self, In other) {
+  return autograd::in_place(
+      Op::kName.data(), self, records(*self, *other), [&] { return function(self, other); },
+      [&] { raw::binary_(raw::kBinary<Op>, self, other); });
+}
+
+}  // namespace
+
+Tensor add_(In self, In other) { return in_place<kernels::Add>(add, self, other); }
+Tensor add_(In self, Scalar other) { return add_(self, {number(other, *self), self.where}); }
+Tensor sub_(In self, In other) { return in_place<kernels::Sub>(sub, self, other); }
+Tensor sub_(In self, Scalar other) { return sub_(self, {number(other, *self), self.where}); }
+Tensor mul_(In self, In other) { return in_place<kernels::Mul>(mul, self, other); }
+Tensor mul_(In self, Scalar other) { return mul_(self, {number(other, *self), self.where}); }
+Tensor div_(In self, In other) { return in_place<kernels::Div>(div, self, other); }
+Tensor div_(In self, Scalar other) { return div_(self, {number(other, *self), self.where}); }
+Tensor floor_divide_(In self, In other) { return in_place<kernels::FloorDivide>(floor_divide, self, other); }
+Tensor floor_divide_(In self, Scalar other) { return floor_divide_(self, {number(other, *self), self.where}); }
+Tensor fmod_(In self, In other) { return in_place<kernels::Fmod>(fmod, self, other); }
+Tensor fmod_(In self, Scalar other) { return fmod_(self, {number(other, *self), self.where}); }
+Tensor remainder_(In self, In other) { return in_place<kernels::Remainder>(remainder, self, other); }
+Tensor remainder_(In self, Scalar other) { return remainder_(self, {number(other, *self), self.where}); }
+Tensor pow_(In self, In other) { return in_place<kernels::Pow>(pow, self, other); }
+Tensor pow_(In self, Scalar other) { return pow_(self, {number(other, *self), self.where}); }
+Tensor maximum_(In self, In other) { return in_place<kernels::Maximum>(maximum, self, other); }
+Tensor maximum_(In self, Scalar other) { return maximum_(self, {number(other, *self), self.where}); }
+Tensor minimum_(In self, In other) { return in_place<kernels::Minimum>(minimum, self, other); }
+Tensor minimum_(In self, Scalar other) { return minimum_(self, {number(other, *self), self.where}); }
+
+Tensor copy_(In self, In source) {
+  return autograd::in_place(
+      "copy_", self, records(*self, *source),
+      [&] {
+        const Tensor moved = source->to(self->device(), self->dtype(), {.copy = true}, source.where);
+        return moved.expand(self->shape(), source.where).contiguous(MemoryFormat::contiguous, source.where);
+      },
+      [&] { raw::copy_to(*source, *self, self.where); });
+}
+
+Tensor fill_(In self, Scalar value) {
+  return autograd::in_place(
+      "fill_", self, records(*self), [&] { return full_like(self, value); }, [&] { raw::fill_(self, value); });
+}
+
+Tensor zero_(In self) { return fill_(self, 0); }
+
+}  // namespace minnow

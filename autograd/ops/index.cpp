@@ -1,0 +1,73 @@
+#include <minnow/autograd/ops/index.h>
+
+#include <minnow/autograd/record.h>
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/ops/create.h>
+#include <minnow/tensor/ops/index.h>
+#include <minnow/tensor/ops/view.h>
+
+namespace minnow {
+
+Tensor gather(In x, int dim, In index) {
+  Tensor y = raw::gather(x, dim, index);
+  return record("gather", std::move(y), {x}, [dim, index = Saved(*index), shape = x->shape()](const Tensor& g) {
+    return scatter_add(zeros(shape, {g.dtype(), g.device()}), dim, index(), g);
+  });
+}
+
+Tensor scatter_add(In x, int dim, In index, In source) {
+  Tensor y = raw::scatter_add(x, dim, index, source);
+  return record("scatter_add", std::move(y), {x, source},
+                [dim, index = Saved(*index)](const Tensor& g, Needs needs) -> Gradients {
+                  return {g, needs[1] ? gather(g, dim, index()) : Tensor()};
+                });
+}
+
+Tensor index_select(In x, int dim, In index) {
+  Tensor y = raw::index_select(x, dim, index);
+  return record("index_select", std::move(y), {x}, [dim, index = Saved(*index), shape = x->shape()](const Tensor& g) {
+    return index_add(zeros(shape, {g.dtype(), g.device()}), dim, index(), g);
+  });
+}
+
+Tensor index_add(In x, int dim, In index, In source) {
+  Tensor y = raw::index_add(x, dim, index, source);
+  return record("index_add", std::move(y), {x, source},
+                [dim, index = Saved(*index)](const Tensor& g, Needs needs) -> Gradients {
+                  return {g, needs[1] ? index_select(g, dim, index()) : Tensor()};
+                });
+}
+
+Tensor one_hot(In index, std::int64_t classes) { return raw::one_hot(index, classes); }
+
+Tensor cat(const std::vector<Tensor>& tensors, int dim, SourceLocation where) {
+  Tensor y = raw::cat(tensors, dim, where);
+  if (!records(tensors)) return y;
+  dim = raw::wrap_dim("cat", {y, where}, dim);
+  std::vector<std::int64_t> sizes;
+  for (const Tensor& t : tensors) sizes.push_back(t.shape()[dim]);
+  return record("cat", std::move(y), tensors, where, [dim, sizes](const Tensor& g, Needs needs) {
+    Gradients gradients(sizes.size());
+    std::int64_t start = 0;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      if (needs[i]) gradients[i] = g.narrow(dim, start, sizes[i]);
+      start += sizes[i];
+    }
+    return gradients;
+  });
+}
+
+Tensor stack(const std::vector<Tensor>& tensors, int dim, SourceLocation where) {
+  std::vector<Tensor> rows;
+  for (const Tensor& t : tensors) {
+    if (t.defined() && t.shape() != tensors[0].shape())
+      throw ShapeError(message("stack", "the shapes differ", {{"first", tensors[0]}, {"other", t}},
+                               "all tensors must have one shape; cat joins along an existing dimension"),
+                       where);
+    rows.push_back(t.unsqueeze(dim, where));
+  }
+  return cat(rows, dim, where);
+}
+
+}  // namespace minnow

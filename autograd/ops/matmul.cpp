@@ -1,0 +1,53 @@
+#include <minnow/autograd/ops/matmul.h>
+
+#include <minnow/autograd/ops/reduce.h>
+#include <minnow/autograd/record.h>
+#include <minnow/tensor/ops/matmul.h>
+
+namespace minnow {
+namespace {
+
+/// A vector as the matrix that it stands for, so that gradients are products of matrices only.
+Gradients matmul_gradients(const Tensor& grad, const Tensor& a, const Tensor& b, Needs needs) {
+  const bool row = a.dim() == 1, column = b.dim() == 1;
+  const Tensor x = row ? a.unsqueeze(0) : a, w = column ? b.unsqueeze(1) : b;
+  Tensor g = column ? grad.unsqueeze(-1) : grad;
+  if (row) g = g.unsqueeze(-2);
+  Gradients out(2);
+  if (needs[0]) {
+    out[0] = matmul(g, w.t());
+    if (row) out[0] = out[0].squeeze(-2);
+  }
+  if (needs[1]) {
+    // With a plain matrix b all batches of a are rows of one product, which sums over them at once.
+    const bool rows = w.dim() == 2 && x.dim() > 2;
+    out[1] = rows ? matmul(x.flatten(0, -2).t(), g.flatten(0, -2)) : matmul(x.t(), g);
+    if (column) out[1] = out[1].squeeze(-1);
+  }
+  return out;
+}
+
+}  // namespace
+
+Tensor matmul(In a, In b) {
+  Tensor y = raw::matmul(a, b);
+  if (!records(*a, *b)) return y;
+  return record("matmul", std::move(y), {a, b}, [a = Saved(*a), b = Saved(*b)](const Tensor& g, Needs needs) {
+    return matmul_gradients(g, a(), b(), needs);
+  });
+}
+
+Tensor linear(In x, In w, const Tensor& b) {
+  Tensor y = raw::linear(x, w, b);
+  return record("linear", std::move(y), {x, w, {b, x.where}},
+                [x = Saved(*x), w = Saved(*w)](const Tensor& g, Needs needs) -> Gradients {
+                  const Tensor rows = g.dim() == 2 ? g : g.reshape({-1, g.size(-1)});
+                  Gradients out(3);
+                  if (needs[0]) out[0] = matmul(g, w());
+                  if (needs[1]) out[1] = matmul(rows.t(), x().reshape({rows.size(0), w().size(1)}));
+                  if (needs[2]) out[2] = sum(rows, {0});
+                  return out;
+                });
+}
+
+}  // namespace minnow

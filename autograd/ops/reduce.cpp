@@ -1,0 +1,176 @@
+#include <minnow/autograd/ops/reduce.h>
+
+#include <cmath>
+#include <minnow/autograd/ops/arithmetic.h>
+#include <minnow/autograd/ops/index.h>
+#include <minnow/autograd/ops/unary.h>
+#include <minnow/autograd/record.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/ops/create.h>
+#include <minnow/tensor/ops/reduce.h>
+
+namespace minnow {
+namespace {
+
+/// How a result lines up with the input again: reshaped to the keepdim shape, then repeated.
+struct Geometry {
+  Shape input, kept;
+
+  Geometry(const char* op, In x, const Shape& dims)
+      : input(x->shape()), kept(raw::reduced_shape(op, x, dims, true)) {}
+  Tensor aligned(const Tensor& t) const { return t.reshape(kept); }
+  Tensor repeated(const Tensor& t) const { return t.reshape(kept).expand(input); }
+};
+
+template <class Op>
+Tensor compute(In x, const Shape& dims, bool keepdim, double p = 0) {
+  return raw::reduce(raw::kReduce<Op>, x, dims, keepdim, p);
+}
+
+/// The gradient goes to the elements that equal the result, in equal parts.
+template <class Op>
+Tensor extreme(const char* name, In x, const Shape& dims, bool keepdim) {
+  Tensor y = compute<Op>(x, dims, keepdim);
+  if (!records(*x)) return y;
+  Saved output = Saved::output(y);
+  return record(name, std::move(y), {x},
+                [x = Saved(*x), y = std::move(output), geometry = Geometry(name, x, dims), dims](const Tensor& g) {
+                  Tensor part;
+                  {
+                    const NoGradGuard constant;
+                    const Tensor hit = eq(x(), geometry.aligned(y())).to(g.dtype());
+                    part = div(hit, sum(hit, dims, true));
+                  }
+                  return mul(geometry.aligned(g), part);
+                });
+}
+
+MinMax pick(bool largest, In x, int dim, bool keepdim) {
+  auto [values, indices] = raw::arg_reduce(largest, x, dim, keepdim);
+  if (!records(*x)) return {values, indices};
+  Tensor at = keepdim || x->dim() == 0 ? indices : indices.unsqueeze(dim < 0 ? dim + x->dim() : dim);
+  values = record(largest ? "max" : "min", values, {x}, [at, dim, shape = x->shape()](const Tensor& g) {
+    return scatter_add(zeros(shape, {g.dtype(), g.device()}), dim, at, g.reshape(at.shape()));
+  });
+  return {values, indices};
+}
+
+/// x |x|^(p-2) g / y^(p-1), 0 where y is 0.
+Tensor norm_gradient(const Tensor& g, const Tensor& x, const Tensor& y, double p) {
+  if (p == 1) return mul(g, sign(x));
+  if (p == 2) return where(eq(y, 0), 0.0, mul(x, div(g, y)));
+  const Tensor power = mul(sign(x), pow(abs(x), p - 1));
+  return where(eq(y, 0), 0.0, mul(power, div(g, pow(y, p - 1))));
+}
+
+}  // namespace
+
+Tensor sum(In x, const Shape& dims, bool keepdim) {
+  Tensor y = compute<kernels::Sum>(x, dims, keepdim);
+  if (!records(*x)) return y;
+  return record("sum", std::move(y), {x},
+                [geometry = Geometry("sum", x, dims)](const Tensor& g) { return geometry.repeated(g); });
+}
+
+Tensor mean(In x, const Shape& dims, bool keepdim) {
+  Tensor y = compute<kernels::Mean>(x, dims, keepdim);
+  if (!records(*x)) return y;
+  const auto n = static_cast<double>(raw::reduced_count("mean", x, dims));
+  return record("mean", std::move(y), {x}, [geometry = Geometry("mean", x, dims), n](const Tensor& g) {
+    return geometry.repeated(div(g, n));
+  });
+}
+
+Tensor var(In x, const Shape& dims, double correction, bool keepdim) {
+  const auto n = static_cast<double>(raw::reduced_count("var", x, dims));
+  const Tensor distance = sub(x, mean(x, dims, true));
+  return div(sum(square(distance), dims, keepdim), std::max(n - correction, 0.0));
+}
+
+Tensor std(In x, const Shape& dims, double correction, bool keepdim) {
+  return sqrt(var(x, dims, correction, keepdim));
+}
+
+Tensor prod(In x, const Shape& dims, bool keepdim) {
+  Tensor y = compute<kernels::Prod>(x, dims, keepdim);
+  if (!records(*x)) return y;
+  return record("prod", std::move(y), {x},
+                [x = Saved(*x), geometry = Geometry("prod", x, dims), dims](const Tensor& g) {
+                  // The product of the others: by division, and where one factor is 0 by leaving it out.
+                  const Tensor v = x(), zero = eq(v, 0), count = sum(zero, dims, true);
+                  const Tensor factors = where(zero, 1.0, v), rest = prod(factors, dims, true);
+                  const Tensor others = where(zero, where(eq(count, 1), rest, 0.0),
+                                              where(eq(count, 0), div(rest, factors), 0.0));
+                  return mul(geometry.aligned(g), others);
+                });
+}
+
+Tensor amax(In x, const Shape& dims, bool keepdim) { return extreme<kernels::Max>("max", x, dims, keepdim); }
+Tensor amin(In x, const Shape& dims, bool keepdim) { return extreme<kernels::Min>("min", x, dims, keepdim); }
+Tensor any(In x, const Shape& dims, bool keepdim) { return compute<kernels::Any>(x, dims, keepdim); }
+Tensor all_of(In x, const Shape& dims, bool keepdim) { return compute<kernels::All>(x, dims, keepdim); }
+
+Tensor norm(In x, double p, const Shape& dims, bool keepdim) {
+  if (p == 0) return compute<kernels::Norm0>(x, dims, keepdim);
+  if (p == kInfinity) return amax(abs(x), dims, keepdim);
+  if (p == -kInfinity) return amin(abs(x), dims, keepdim);
+  Tensor y = p == 1   ? compute<kernels::Norm1>(x, dims, keepdim)
+             : p == 2 ? compute<kernels::Norm2>(x, dims, keepdim)
+                      : compute<kernels::NormP>(x, dims, keepdim, p);
+  if (!records(*x)) return y;
+  Saved output = Saved::output(y);
+  return record("norm", std::move(y), {x},
+                [x = Saved(*x), y = std::move(output), geometry = Geometry("norm", x, dims), p](const Tensor& g) {
+                  return norm_gradient(geometry.aligned(g), x(), geometry.aligned(y()), p);
+                });
+}
+
+Tensor logsumexp(In x, const Shape& dims, bool keepdim) {
+  Tensor y;
+  {
+    const NoGradGuard no_grad;
+    const Tensor largest = amax(x, dims, true), finite = where(isfinite(largest), largest, 0.0);
+    y = add(log(sum(exp(sub(x, finite)), dims, true)), finite);
+    y = y.reshape(raw::reduced_shape("logsumexp", x, dims, keepdim));
+  }
+  if (!records(*x)) return y;
+  Saved output = Saved::output(y);
+  return record("logsumexp", std::move(y), {x},
+                [x = Saved(*x), y = std::move(output), geometry = Geometry("logsumexp", x, dims)](const Tensor& g) {
+                  return mul(geometry.aligned(g), exp(sub(x(), geometry.aligned(y()))));
+                });
+}
+
+MinMax max(In x, int dim, bool keepdim) { return pick(true, x, dim, keepdim); }
+MinMax min(In x, int dim, bool keepdim) { return pick(false, x, dim, keepdim); }
+Tensor argmax(In x, int dim, bool keepdim) { return raw::arg_reduce(true, x, dim, keepdim).indices; }
+Tensor argmin(In x, int dim, bool keepdim) { return raw::arg_reduce(false, x, dim, keepdim).indices; }
+
+Tensor argmax(In x) {
+  const Tensor flat = x->detach().flatten(0, -1, x.where);
+  return argmax({flat, x.where}, 0);
+}
+
+Tensor argmin(In x) {
+  const Tensor flat = x->detach().flatten(0, -1, x.where);
+  return argmin({flat, x.where}, 0);
+}
+
+Tensor sum_to(In x, const Shape& shape, const char* op) {
+  if (x->shape() == shape) return *x;
+  Shape dims;
+  const int lead = x->dim() - shape.rank();
+  bool fits = lead >= 0;
+  for (int d = 0; fits && d < x->dim(); ++d) {
+    const std::int64_t own = d < lead ? 1 : shape[d - lead];
+    if (d < lead || (own == 1 && x->shape()[d] != 1)) dims.push_back(d);
+    else fits = own == x->shape()[d];
+  }
+  if (!fits)
+    throw ShapeError(std::string(op) + ": " + x->shape().str() + " is no broadcast of " + shape.str() +
+                         "\na gradient must have its input's shape, or that of the broadcast output",
+                     x.where);
+  return sum(x, dims, true).reshape(shape, x.where);
+}
+
+}  // namespace minnow

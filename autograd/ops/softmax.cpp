@@ -1,0 +1,77 @@
+#include <minnow/autograd/ops/softmax.h>
+
+#include <minnow/autograd/ops/arithmetic.h>
+#include <minnow/autograd/ops/index.h>
+#include <minnow/autograd/ops/reduce.h>
+#include <minnow/autograd/ops/unary.h>
+#include <minnow/autograd/record.h>
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/ops/create.h>
+#include <minnow/tensor/ops/elementwise.h>
+#include <minnow/tensor/ops/softmax.h>
+
+namespace minnow {
+
+Tensor softmax(In x, int dim) {
+  Tensor y = raw::softmax(x, dim, false);
+  if (!records(*x)) return y;
+  Saved output = Saved::output(y);
+  return record("softmax", std::move(y), {x}, [y = std::move(output), dim](const Tensor& g) {
+    if (!is_grad_enabled()) return raw::softmax_backward(g, y(), dim, false);
+    const Tensor p = y();
+    return mul(p, sub(g, sum(mul(g, p), {dim}, true)));
+  });
+}
+
+Tensor log_softmax(In x, int dim) {
+  Tensor y = raw::softmax(x, dim, true);
+  if (!records(*x)) return y;
+  Saved output = Saved::output(y);
+  return record("log_softmax", std::move(y), {x}, [y = std::move(output), dim](const Tensor& g) {
+    if (!is_grad_enabled()) return raw::softmax_backward(g, y(), dim, true);
+    return sub(g, mul(exp(y()), sum(g, {dim}, true)));
+  });
+}
+
+Tensor cross_entropy_rows(In logits, In target, std::int64_t ignore_index) {
+  const CrossEntropyParams params{ignore_index};
+  auto [losses, log_sum_exp] = raw::cross_entropy(logits, target, params);
+  if (!records(*logits)) return losses;
+  return record("cross_entropy", std::move(losses), {logits},
+                [x = Saved(*logits), t = Saved(*target), lse = log_sum_exp, params](const Tensor& g) {
+                  if (!is_grad_enabled()) return raw::cross_entropy_backward(g, x(), t(), lse, params);
+                  const Tensor ignored = eq(t(), params.ignore_index);
+                  const Tensor hit = one_hot(where(ignored, 0, t()), x().size(1)).to(g.dtype());
+                  const Tensor rows = where(ignored, 0.0, g).unsqueeze(1);
+                  return mul(rows, sub(softmax(x(), 1), hit));
+                });
+}
+
+Tensor dropout(In x, const DropoutOptions& options) {
+  if (!(options.p >= 0 && options.p <= 1))
+    throw ValueError(message("dropout", "p = " + std::to_string(options.p) + " is no probability", {{"x", *x}},
+                             "p goes from 0 to 1"),
+                     x.where);
+  if (!options.training || options.p == 0) return *x;
+  if (!x->is_floating_point())
+    throw DTypeError(message("dropout", "x must be floating", {{"x", *x}}, "convert first: .to(float32)"), x.where);
+  const Tensor mask = empty(x->shape(), {DType::bool_, x->device()}, x.where);
+  if (mask.numel())
+    dispatch("dropout", {{"x", *x}}, x.where)
+        .bernoulli(default_generator().reserve(mask.numel()), 1 - options.p, mask);
+  // 0 + scale * x * mask: one pass.
+  const double scale = options.p < 1 ? 1 / (1 - options.p) : 0;
+  const Tensor zero = raw::scalar_tensor(0.0, x->dtype());
+  const auto apply = [zero, mask, scale](const Tensor& t) {
+    return raw::ternary(raw::kTernary<kernels::Addcmul>, zero, t, mask, scale);
+  };
+  Tensor y = apply(*x);
+  if (!records(*x)) return y;
+  return record("dropout", std::move(y), {x}, [apply, mask, scale](const Tensor& g) {
+    if (!is_grad_enabled()) return apply(g);
+    return mul(mul(g, mask), scale);
+  });
+}
+
+}  // namespace minnow

@@ -1,0 +1,160 @@
+#include <minnow/autograd/ops/unary.h>
+
+#include <minnow/autograd/ops/arithmetic.h>
+#include <minnow/autograd/ops/in_place.h>
+#include <minnow/autograd/record.h>
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/ops/create.h>
+#include <minnow/tensor/ops/elementwise.h>
+
+namespace minnow {
+namespace {
+
+using kernels::Saves;
+
+/// What a gradient asks about a function.
+struct Function {
+  const char* name;
+  int op;
+  int order;
+  double p0, p1;
+};
+
+/// grad * curve(saved): the second derivative has none of its own.
+Tensor second(const Function& f, const Tensor& grad, const Tensor& saved) {
+  if (f.order < 2)
+    throw AutogradError(message(f.name, "its second derivative is not there", {{"grad", grad}, {"x", saved}},
+                                "call backward without create_graph"));
+  Tensor out = raw::unary_slope(f.op, grad, saved, f.p0, f.p1, true);
+  return record(f.name, std::move(out), {grad, saved}, [name = f.name](const Tensor&) -> Gradients {
+    throw AutogradError(std::string(name) + ": its third derivative is not there
+call backward without create_graph");
+  });
+}
+
+/// grad * slope(saved), as an operation that has a gradient again.
+Tensor first(const Function& f, const Tensor& grad, const Tensor& saved) {
+  Tensor out = raw::unary_slope(f.op, grad, saved, f.p0, f.p1);
+  if (!records(grad, saved)) return out;
+  return record(f.name, std::move(out), {grad, saved},
+                [f, g = Saved(grad), s = Saved(saved)](const Tensor& gg, Needs needs) -> Gradients {
+                  return {needs[0] ? first(f, gg, s()) : Tensor(), needs[1] ? second(f, mul(gg, g()), s()) : Tensor()};
+                });
+}
+
+template <class Op>
+Tensor function(In x, double p0 = 0, double p1 = 0) {
+  constexpr int op = raw::kUnary<Op>;
+  Tensor y = raw::unary(op, x, p0, p1);
+  if constexpr (Op::kOrder > 0) {
+    if (!records(*x)) return y;
+    Saved saved = Op::kSaves == Saves::kOutput ? Saved::output(y) : Saved(*x);
+    const Function f{Op::kName.data(), op, Op::kOrder, p0, p1};
+    return record(Op::kName.data(), std::move(y), {x}, [f, s = std::move(saved)](const Tensor& g) {
+      return first(f, g, s());
+    });
+  } else {
+    return y;
+  }
+}
+
+template <class Op>
+Tensor in_place(In x, double p0 = 0, double p1 = 0) {
+  return autograd::in_place(
+      Op::kName.data(), x, records(*x), [&] { return function<Op>(x, p0, p1); },
+      [&] { raw::unary_(raw::kUnary<Op>, x, p0, p1); });
+}
+
+}  // namespace
+
+Tensor neg(In x) { return function<kernels::Neg>(x); }
+Tensor abs(In x) { return function<kernels::Abs>(x); }
+Tensor sign(In x) { return function<kernels::Sign>(x); }
+Tensor exp(In x) { return function<kernels::Exp>(x); }
+Tensor exp2(In x) { return function<kernels::Exp2>(x); }
+Tensor expm1(In x) { return function<kernels::Expm1>(x); }
+Tensor log(In x) { return function<kernels::Log>(x); }
+Tensor log2(In x) { return function<kernels::Log2>(x); }
+Tensor log10(In x) { return function<kernels::Log10>(x); }
+Tensor log1p(In x) { return function<kernels::Log1p>(x); }
+Tensor sqrt(In x) { return function<kernels::Sqrt>(x); }
+Tensor rsqrt(In x) { return function<kernels::Rsqrt>(x); }
+Tensor square(In x) { return function<kernels::Square>(x); }
+Tensor reciprocal(In x) { return function<kernels::Reciprocal>(x); }
+Tensor sin(In x) { return function<kernels::Sin>(x); }
+Tensor cos(In x) { return function<kernels::Cos>(x); }
+Tensor tan(In x) { return function<kernels::Tan>(x); }
+Tensor asin(In x) { return function<kernels::Asin>(x); }
+Tensor acos(In x) { return function<kernels::Acos>(x); }
+Tensor atan(In x) { return function<kernels::Atan>(x); }
+Tensor sinh(In x) { return function<kernels::Sinh>(x); }
+Tensor cosh(In x) { return function<kernels::Cosh>(x); }
+Tensor tanh(In x) { return function<kernels::Tanh>(x); }
+Tensor asinh(In x) { return function<kernels::Asinh>(x); }
+Tensor acosh(In x) { return function<kernels::Acosh>(x); }
+Tensor atanh(In x) { return function<kernels::Atanh>(x); }
+Tensor erf(In x) { return function<kernels::Erf>(x); }
+Tensor erfc(In x) { return function<kernels::Erfc>(x); }
+Tensor erfinv(In x) { return function<kernels::Erfinv>(x); }
+Tensor lgamma(In x) { return function<kernels::Lgamma>(x); }
+Tensor digamma(In x) { return function<kernels::Digamma>(x); }
+Tensor logit(In x) { return function<kernels::Logit>(x); }
+Tensor floor(In x) { return function<kernels::Floor>(x); }
+Tensor ceil(In x) { return function<kernels::Ceil>(x); }
+Tensor round(In x) { return function<kernels::Round>(x); }
+Tensor trunc(In x) { return function<kernels::Trunc>(x); }
+Tensor frac(In x) { return function<kernels::Frac>(x); }
+Tensor isnan(In x) { return function<kernels::IsNan>(x); }
+Tensor isinf(In x) { return function<kernels::IsInf>(x); }
+Tensor isfinite(In x) { return function<kernels::IsFinite>(x); }
+Tensor logical_not(In x) { return function<kernels::LogicalNot>(x); }
+Tensor bitwise_not(In x) { return function<kernels::BitwiseNot>(x); }
+Tensor sigmoid(In x) { return function<kernels::Sigmoid>(x); }
+Tensor log_sigmoid(In x) { return function<kernels::LogSigmoid>(x); }
+Tensor relu(In x) { return function<kernels::Relu>(x); }
+Tensor relu6(In x) { return function<kernels::Relu6>(x); }
+Tensor selu(In x) { return function<kernels::Selu>(x); }
+Tensor gelu(In x) { return function<kernels::Gelu>(x); }
+Tensor gelu_tanh(In x) { return function<kernels::GeluTanh>(x); }
+Tensor silu(In x) { return function<kernels::Silu>(x); }
+Tensor mish(In x) { return function<kernels::Mish>(x); }
+Tensor hardswish(In x) { return function<kernels::Hardswish>(x); }
+Tensor hardsigmoid(In x) { return function<kernels::Hardsigmoid>(x); }
+Tensor softsign(In x) { return function<kernels::Softsign>(x); }
+Tensor tanhshrink(In x) { return function<kernels::Tanhshrink>(x); }
+Tensor softplus(In x, double beta, double threshold) { return function<kernels::Softplus>(x, beta, threshold); }
+Tensor leaky_relu(In x, double slope) { return function<kernels::LeakyRelu>(x, slope); }
+Tensor elu(In x, double alpha) { return function<kernels::Elu>(x, alpha); }
+Tensor celu(In x, double alpha) { return function<kernels::Celu>(x, alpha); }
+Tensor hardtanh(In x, double low, double high) { return function<kernels::Hardtanh>(x, low, high); }
+Tensor softshrink(In x, double lambda) { return function<kernels::Softshrink>(x, lambda); }
+Tensor hardshrink(In x, double lambda) { return function<kernels::Hardshrink>(x, lambda); }
+Tensor threshold(In x, double limit, double value) { return function<kernels::Threshold>(x, limit, value); }
+Tensor clamp(In x, double low, double high) { return function<kernels::Clamp>(x, low, high); }
+Tensor pow_scalar(In x, double exponent) { return function<kernels::PowScalar>(x, exponent); }
+Tensor nan_to_num(In x, double nan) { return function<kernels::NanToNum>(x, nan); }
+
+Tensor neg_(In x) { return in_place<kernels::Neg>(x); }
+Tensor abs_(In x) { return in_place<kernels::Abs>(x); }
+Tensor exp_(In x) { return in_place<kernels::Exp>(x); }
+Tensor log_(In x) { return in_place<kernels::Log>(x); }
+Tensor sqrt_(In x) { return in_place<kernels::Sqrt>(x); }
+Tensor rsqrt_(In x) { return in_place<kernels::Rsqrt>(x); }
+Tensor square_(In x) { return in_place<kernels::Square>(x); }
+Tensor reciprocal_(In x) { return in_place<kernels::Reciprocal>(x); }
+Tensor sin_(In x) { return in_place<kernels::Sin>(x); }
+Tensor cos_(In x) { return in_place<kernels::Cos>(x); }
+Tensor tanh_(In x) { return in_place<kernels::Tanh>(x); }
+Tensor erfinv_(In x) { return in_place<kernels::Erfinv>(x); }
+Tensor floor_(In x) { return in_place<kernels::Floor>(x); }
+Tensor ceil_(In x) { return in_place<kernels::Ceil>(x); }
+Tensor round_(In x) { return in_place<kernels::Round>(x); }
+Tensor trunc_(In x) { return in_place<kernels::Trunc>(x); }
+Tensor sigmoid_(In x) { return in_place<kernels::Sigmoid>(x); }
+Tensor relu_(In x) { return in_place<kernels::Relu>(x); }
+Tensor gelu_(In x) { return in_place<kernels::Gelu>(x); }
+Tensor silu_(In x) { return in_place<kernels::Silu>(x); }
+Tensor clamp_(In x, double low, double high) { return in_place<kernels::Clamp>(x, low, high); }
+
+}  // namespace minnow

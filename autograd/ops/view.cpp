@@ -1,0 +1,112 @@
+#include <minnow/autograd/record.h>
+#include <minnow/tensor/ops/copy.h>
+#include <minnow/tensor/ops/create.h>
+#include <minnow/tensor/ops/view.h>
+
+/// The members of Tensor that give views: raw views, recorded.
+namespace minnow {
+namespace {
+
+/// A view with the same elements in the same row-major order: its gradient is reshaped back.
+Tensor reshaped(const char* name, In x, Tensor y) {
+  if (!records(*x)) return y;
+  return record(name, std::move(y), {x}, [shape = x->shape()](const Tensor& g) { return g.reshape(shape); });
+}
+
+Tensor sliced(In x, const raw::Slices& slices);
+
+/// Zeros with g at the places of the slices; the gradient of sliced().
+Tensor placed(In g, const Shape& shape, const raw::Slices& slices) {
+  Tensor y = zeros(shape, {g->dtype(), g->device()}, g.where);
+  {
+    const Tensor part = raw::slice({y, g.where}, slices);
+    raw::copy_to(*g, part, g.where);
+  }
+  return record("slice_backward", std::move(y), {g}, [slices](const Tensor& gg) { return sliced(gg, slices); });
+}
+
+Tensor sliced(In x, const raw::Slices& slices) {
+  Tensor y = raw::slice(x, slices);
+  if (!records(*x)) return y;
+  return record("slice", std::move(y), {x},
+                [slices, shape = x->shape()](const Tensor& g) { return placed(g, shape, slices); });
+}
+
+}  // namespace
+
+Tensor Tensor::reshape(const Shape& shape, SourceLocation where) const {
+  return reshaped("reshape", {*this, where}, raw::reshape({*this, where}, shape));
+}
+
+Tensor Tensor::view(const Shape& shape, SourceLocation where) const {
+  return reshaped("view", {*this, where}, raw::view({*this, where}, shape));
+}
+
+Tensor Tensor::squeeze(SourceLocation where) const {
+  const In self(*this, where);
+  return reshaped("squeeze", self, raw::view(self, raw::squeezed_shape(self)));
+}
+
+Tensor Tensor::squeeze(int dim, SourceLocation where) const {
+  return reshaped("squeeze", {*this, where}, raw::squeeze({*this, where}, dim));
+}
+
+Tensor Tensor::unsqueeze(int dim, SourceLocation where) const {
+  return reshaped("unsqueeze", {*this, where}, raw::unsqueeze({*this, where}, dim));
+}
+
+Tensor Tensor::flatten(int start, int end, SourceLocation where) const {
+  const In self(*this, where);
+  return reshaped("flatten", self, raw::reshape(self, raw::flattened_shape(self, start, end)));
+}
+
+Tensor Tensor::permute(const Shape& dims, SourceLocation where) const {
+  Tensor y = raw::permute({*this, where}, dims);
+  if (!records(*this)) return y;
+  Shape back = dims;
+  for (int d = 0; d < dims.rank(); ++d) back[static_cast<int>(dims[d] < 0 ? dims[d] + dim() : dims[d])] = d;
+  return record("permute", std::move(y), {{*this, where}}, [back](const Tensor& g) { return g.permute(back); });
+}
+
+Tensor Tensor::transpose(int dim0, int dim1, SourceLocation where) const {
+  Tensor y = raw::transpose({*this, where}, dim0, dim1);
+  if (!records(*this)) return y;
+  return record("transpose", std::move(y), {{*this, where}},
+                [dim0, dim1](const Tensor& g) { return g.transpose(dim0, dim1); });
+}
+
+Tensor Tensor::t(SourceLocation where) const { return dim() < 2 ? *this : transpose(-2, -1, where); }
+
+Tensor Tensor::expand(const Shape& shape, SourceLocation where) const {
+  Tensor y = raw::expand({*this, where}, shape);
+  if (y.is_same(*this) || !records(*this)) return y;
+  return record("expand", std::move(y), {{*this, where}}, [](const Tensor& g) { return g; });
+}
+
+Tensor Tensor::narrow(int dim, std::int64_t start, std::int64_t length, SourceLocation where) const {
+  const In self(*this, where);
+  dim = raw::wrap_dim("narrow", self, dim);
+  const std::int64_t size = this->dim() ? shape()[dim] : 0, from = start < 0 ? start + size : start;
+  if (from < 0 || length < 0 || length > size - from)
+    throw IndexError(raw::range_message("narrow", self, dim, start, length), where);
+  raw::Slices slices{Shape::filled(this->dim(), 0), shape(), Shape::filled(this->dim(), 1)};
+  slices.start[dim] = from;
+  slices.size[dim] = length;
+  return sliced(self, slices);
+}
+
+Tensor Tensor::select(int dim, std::int64_t index, SourceLocation where) const {
+  dim = raw::wrap_dim("select", {*this, where}, dim);
+  std::vector<Index> indices(static_cast<std::size_t>(dim), Index(all, where));
+  indices.emplace_back(index, where);
+  return this->index(indices);
+}
+
+Tensor Tensor::index(std::span<const Index> indices) const {
+  const In self(*this, indices.empty() ? SourceLocation{} : indices.front().where);
+  const raw::Indexed indexed = raw::resolve(self, indices);
+  const Tensor part = sliced(self, indexed.slices);
+  return part.shape() == indexed.shape ? part : part.view(indexed.shape, self.where);
+}
+
+}  // namespace minnow

@@ -1,0 +1,24 @@
+#include <minnow/autograd/record.h>
+
+#include <algorithm>
+
+namespace minnow {
+
+bool records(std::span<const Tensor> inputs) {
+  return is_grad_enabled() && std::any_of(inputs.begin(), inputs.end(), needs_grad);
+}
+
+void autograd::attach(const std::shared_ptr<Node>& node, const Tensor& out, std::span<const In> inputs) {
+  if (node->edges().empty()) {
+    node->edges().reserve(inputs.size());
+    for (const In& in : inputs)
+      node->edges().push_back(in.tensor.defined() ? edge_to(node->name(), in) : Edge{});
+  }
+  // A fresh slot: an in-place operation must not change the history of handles that share the old one.
+  auto slot = std::make_shared<Slot>();
+  slot->producer = node;
+  slot->produced_version = out.storage()->version();
+  out.set_slot(std::move(slot));
+}
+
+}  // namespace minnow

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <concepts>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <utility>
+#include <minnow/autograd/grad_mode.h>
+#include <minnow/autograd/node.h>
+#include <minnow/autograd/saved.h>
+
+namespace minnow {
+
+using autograd::Gradients;
+using autograd::Needs;
+
+/// Whether an operation on these inputs is to be recorded.
+inline bool needs_grad(const Tensor& x) {
+  return x.defined() && x.slot() && (x.slot()->producer || x.slot()->requires_grad);
+}
+inline bool records(const Tensor& a) { return needs_grad(a) && is_grad_enabled(); }
+inline bool records(const Tensor& a, const Tensor& b) {
+  return (needs_grad(a) || needs_grad(b)) && is_grad_enabled();
+}
+bool records(std::span<const Tensor> inputs);
+
+namespace autograd {
+
+template <class F>
+class FunctionNode final : public Node {
+ public:
+  FunctionNode(const char* name, SourceLocation where, F&& f) : Node(name, where), f_(std::move(f)) {}
+
+ protected:
+  Gradients backward(const Tensor& grad, Needs needs) override {
+    const RunningNode scope(this);
+    if constexpr (std::invocable<F&, const Tensor&, Needs>) return gradients((*f_)(grad, needs));
+    else return gradients((*f_)(grad));
+  }
+  void release() override { f_.reset(); }
+
+ private:
+  static Gradients gradients(Gradients g) { return g; }
+  static Gradients gradients(Tensor g) { return {std::move(g)}; }
+
+  std::optional<F> f_;
+};
+
+/// Makes `out` the node's output.
+void attach(const std::shared_ptr<Node>& node, const Tensor& out, std::span<const In> inputs);
+
+}  // namespace autograd
+
+/// Records that `out` was computed from `inputs`; `f` gives the gradients.  This is how every differentiable
+/// operation is made, yours too:
+///
+///     Tensor cube(In x) {
+///       const Tensor y = raw_cube(x);
+///       return record("cube", y, {x}, [x = Saved(*x)](const Tensor& grad) { return grad * 3 * x() * x(); });
+///     }
+///
+/// f: (grad) or (grad, needs) -> one Tensor for a single input, or Gradients {g0, g1, ...}, undefined where
+/// needs[i] is false.  Gradients may have the broadcast output's shape: the engine sums them to the input's.  f
+/// keeps inputs and outputs as Saved, and calls recording functions where second derivatives shall work.
+/// Nothing is recorded when no input needs a gradient or under NoGradGuard; then f is dropped.  Returns `out`.
+/// `name` must outlive the graph (a literal).
+template <class F>
+Tensor record(const char* name, Tensor out, std::initializer_list<In> inputs, F f) {
+  if (!is_grad_enabled()) return out;
+  bool needed = false;
+  SourceLocation where;
+  for (const In& in : inputs) {
+    if (!in.tensor.defined()) continue;
+    needed = needed || needs_grad(in.tensor);
+    if (!where.line) where = in.where;
+  }
+  if (!needed) return out;
+  const auto node = std::make_shared<autograd::FunctionNode<F>>(name, where, std::move(f));
+  autograd::attach(node, out, std::span(inputs.begin(), inputs.size()));
+  return out;
+}
+
+/// The same for a number of inputs that is known at run time only (cat).
+template <class F>
+Tensor record(const char* name, Tensor out, std::span<const Tensor> inputs, SourceLocation where, F f) {
+  if (!records(inputs)) return out;
+  const auto node = std::make_shared<autograd::FunctionNode<F>>(name, where, std::move(f));
+  for (const Tensor& t : inputs) node->edges().push_back(autograd::edge_to(name, {t, where}));
+  autograd::attach(node, out, {});
+  return out;
+}
+
+}  // namespace minnow

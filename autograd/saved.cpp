@@ -1,0 +1,60 @@
+#include <minnow/autograd/saved.h>
+
+#include <minnow/autograd/grad_mode.h>
+#include <minnow/tensor/error.h>
+
+namespace minnow {
+namespace autograd {
+namespace {
+
+thread_local Node* running = nullptr;
+
+}  // namespace
+
+RunningNode::RunningNode(Node* node) : previous_(running) { running = node; }
+RunningNode::~RunningNode() { running = previous_; }
+Node* RunningNode::current() { return running; }
+
+}  // namespace autograd
+
+Saved::Saved(const Tensor& input) : value_(input) {
+  if (!input.defined()) return;
+  version_ = input.storage()->version();
+  slot_ = input.slot();
+  if (slot_) {
+    value_ = input.detach();
+    if (input.impl()->name) value_.impl()->name = input.impl()->name;
+  }
+}
+
+Saved Saved::output(const Tensor& out) {
+  Saved saved;
+  saved.value_ = out.detach();
+  saved.version_ = out.storage()->version();
+  saved.is_output_ = true;
+  return saved;
+}
+
+Tensor Saved::operator()() const {
+  if (!value_.defined()) return {};
+  const autograd::Node* node = autograd::RunningNode::current();
+  if (value_.storage()->version() != version_)
+    throw AutogradError(std::string(node ? node->name() : "backward") +
+                            ": a value that its gradient needs was overwritten after it was recorded\n  saved  " +
+                            describe(value_) +
+                            "\nuse the form that returns a new tensor, or clone() the value before writing to it",
+                        node ? node->where() : SourceLocation{});
+  if (!is_grad_enabled()) return value_;
+  Tensor value = value_.detach();
+  if (slot_) {
+    value.set_slot(slot_);
+  } else if (is_output_ && node) {
+    auto slot = std::make_shared<autograd::Slot>();
+    slot->producer = const_cast<autograd::Node*>(node)->shared_from_this();
+    slot->produced_version = version_;
+    value.set_slot(std::move(slot));
+  }
+  return value;
+}
+
+}  // namespace minnow

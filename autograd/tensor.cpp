@@ -1,0 +1,92 @@
+#include <minnow/autograd/engine.h>
+#include <minnow/autograd/node.h>
+#include <minnow/autograd/ops/arithmetic.h>
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/error.h>
+
+/// The members of Tensor about gradients.
+namespace minnow {
+namespace {
+
+std::shared_ptr<autograd::Slot> slot_of(const Tensor& t) {
+  if (!t.slot()) {
+    auto slot = std::make_shared<autograd::Slot>();
+    slot->order = autograd::next_order();
+    t.set_slot(std::move(slot));
+  }
+  return t.slot();
+}
+
+}  // namespace
+
+Tensor Tensor::detach() const { return Tensor(storage(), dtype(), shape(), strides(), storage_offset()); }
+
+bool Tensor::requires_grad() const {
+  const auto& slot = impl()->slot;
+  return slot && (slot->requires_grad || slot->producer);
+}
+
+bool Tensor::is_leaf() const { return !impl()->slot || !impl()->slot->producer; }
+
+Tensor& Tensor::requires_grad_(bool on, SourceLocation where) {
+  if (!is_leaf()) {
+    if (on) return *this;
+    throw AutogradError(message("requires_grad_", "the result of '" + std::string(slot()->producer->name()) +
+                                                      "' cannot stop requiring a gradient",
+                                {{"self", *this}}, "use .detach()"),
+                        where);
+  }
+  if (on && !is_floating_point())
+    throw DTypeError(message("requires_grad_", "only floating tensors have gradients", {{"self", *this}},
+                             "convert first: .to(float32)"),
+                     where);
+  if (on || slot()) slot_of(*this)->requires_grad = on;
+  return *this;
+}
+
+Tensor Tensor::grad() const {
+  const auto& slot = impl()->slot;
+  if (!slot) return {};
+  const std::lock_guard lock(slot->mutex);
+  return slot->grad;
+}
+
+void Tensor::set_grad(const Tensor& grad, SourceLocation where) const {
+  if (!grad.defined()) {
+    if (!slot()) return;
+  } else {
+    dispatch("set_grad", {{"self", *this}, {"grad", grad}}, where);
+    if (grad.shape() != shape() || grad.dtype() != dtype())
+      throw ShapeError(message("set_grad", "the gradient does not fit", {{"self", *this}, {"grad", grad}},
+                               "it needs the tensor's shape and dtype"),
+                       where);
+  }
+  const auto slot = slot_of(*this);
+  const std::lock_guard lock(slot->mutex);
+  slot->grad = grad;
+}
+
+void Tensor::retain_grad(SourceLocation where) const {
+  if (!requires_grad())
+    throw AutogradError(message("retain_grad", "the tensor gets no gradient", {{"self", *this}},
+                                "call requires_grad_() on what it is computed from"),
+                        where);
+  if (is_leaf()) return;
+  slot()->producer->add_hook([weak = std::weak_ptr<autograd::Slot>(slot())](const Tensor& g) {
+    if (const auto alive = weak.lock()) {
+      const std::lock_guard lock(alive->mutex);
+      alive->grad = alive->grad.defined() ? alive->grad + g : g;
+    }
+    return Tensor();
+  });
+}
+
+void Tensor::backward(BackwardOptions options, SourceLocation where) const {
+  minnow::backward({*this}, {}, options, where);
+}
+
+void Tensor::backward(const Tensor& gradient, BackwardOptions options, SourceLocation where) const {
+  minnow::backward({*this}, {gradient}, options, where);
+}
+
+}  // namespace minnow

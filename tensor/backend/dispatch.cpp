@@ -1,0 +1,55 @@
+#include <minnow/tensor/backend/dispatch.h>
+
+#include <algorithm>
+#include <minnow/tensor/error.h>
+
+namespace minnow {
+namespace {
+
+[[noreturn]] void refuse(std::string_view op, Operands operands, const Tensor& first, const Tensor& other,
+                         SourceLocation where) {
+  for (const Operand& o : operands)
+    if (!o.tensor.defined())
+      throw ValueError(message(op, "operand '" + std::string(o.name) + "' is undefined", operands,
+                               "it was default-made, moved from, or is a gradient that was never computed"),
+                       where);
+  // The message proposes to move the operand that is on the host: data follows the model more often than not.
+  const bool first_on_host = first.device().is_cpu();
+  const Tensor& moved = first_on_host ? first : other;
+  const Tensor& target = first_on_host ? other : first;
+  std::string name = "x";
+  for (const Operand& o : operands)
+    if (o.tensor.is_same(moved)) name = o.name;
+  throw DeviceError(message(op, "operands are on different devices", operands,
+                            "move one of them first, e.g. " + name + ".to(\"" + target.device().str() + "\")"),
+                    where);
+}
+
+}  // namespace
+
+std::string message(std::string_view op, std::string_view text, Operands operands, std::string_view mend) {
+  std::string out{op};
+  out.append(": ").append(text);
+  std::size_t width = 0;
+  for (const Operand& o : operands) width = std::max(width, std::string_view(o.name).size());
+  for (const Operand& o : operands) {
+    std::string name = o.name;
+    name.resize(width, ' ');
+    out.append("\n  ").append(name).append("  ").append(describe(o.tensor));
+  }
+  if (!mend.empty()) out.append("\n").append(mend);
+  return out;
+}
+
+Backend& dispatch(std::string_view op, Operands operands, SourceLocation where, HostScalars scalars) {
+  const Tensor* first = nullptr;
+  for (const Operand& o : operands) {
+    if (!o.tensor.defined()) refuse(op, operands, o.tensor, o.tensor, where);
+    if (scalars == HostScalars::allowed && o.tensor.dim() == 0 && o.tensor.device().is_cpu()) continue;
+    if (!first) first = &o.tensor;
+    else if (first->device() != o.tensor.device()) refuse(op, operands, *first, o.tensor, where);
+  }
+  return backend_of(first ? first->device() : operands.begin()->tensor.device(), where);
+}
+
+}  // namespace minnow

@@ -1,0 +1,90 @@
+#include <minnow/tensor/ops/conv.h>
+
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/ops/copy.h>
+#include <minnow/tensor/ops/create.h>
+
+namespace minnow::raw {
+namespace {
+
+/// Size of the output along spatial dimension d (0 or 1); below 1 when the kernel does not fit.
+std::int64_t output_size(const Conv2dParams& p, const Shape& x, const Shape& w, int d) {
+  const std::int64_t reach = x[2 + d] + 2 * p.padding[d] - p.dilation[d] * (w[2 + d] - 1) - 1;
+  return reach < 0 ? 0 : reach / p.stride[d] + 1;
+}
+
+void check(In x, In w, const Tensor& b, const Conv2dParams& p) {
+  const Tensor& third = b.defined() ? b : *w;
+  const Operands operands{{"x", *x}, {"weight", *w}, {b.defined() ? "bias" : "weight", third}};
+  for (int d = 0; d < 2; ++d)
+    if (p.stride[d] < 1 || p.dilation[d] < 1 || p.padding[d] < 0 || p.groups < 1)
+      throw ValueError(message("conv2d", "stride, dilation and groups are 1 or more, padding 0 or more", operands),
+                       x.where);
+  if (x->dim() != 4 || w->dim() != 4)
+    throw ShapeError(message("conv2d", "x and weight need four dimensions", operands,
+                             "x: [N, C, H, W]  weight: [O, C / groups, KH, KW]; a single image: .unsqueeze(0)"),
+                     x.where);
+  const Shape &xs = x->shape(), &ws = w->shape();
+  if (xs[1] % p.groups || ws[0] % p.groups || xs[1] / p.groups != ws[1] || (b.defined() && b.shape() != Shape{ws[0]}))
+    throw ShapeError(message("conv2d", "the channels do not match", operands,
+                             "with groups = " + std::to_string(p.groups) + " weight must be [O, " +
+                                 std::to_string(xs[1] / p.groups) + ", KH, KW] and bias [O], O divisible by groups"),
+                     x.where);
+  if (output_size(p, xs, ws, 0) < 1 || output_size(p, xs, ws, 1) < 1 || ws[2] < 1 || ws[3] < 1)
+    throw ShapeError(message("conv2d", "the kernel does not fit into the padded image", operands,
+                             "use a smaller kernel or dilation, or more padding"),
+                     x.where);
+  if (x->dtype() != w->dtype() || x->dtype() != third.dtype() || !x->is_floating_point())
+    throw DTypeError(message("conv2d", "operands must share one floating dtype", operands, "convert with .to(dtype)"),
+                     x.where);
+}
+
+Tensor allocate(const Shape& shape, MemoryFormat format, In like) {
+  const Strides strides =
+      format == MemoryFormat::channels_last ? channels_last_strides(shape) : contiguous_strides(shape);
+  return empty_strided_like(shape, strides, like->dtype(), like->device(), like.where);
+}
+
+}  // namespace
+
+Tensor conv2d(In x, In w, const Tensor& b, const Conv2dParams& params) {
+  Backend& backend = b.defined() ? dispatch("conv2d", {{"x", *x}, {"weight", *w}, {"bias", b}}, x.where)
+                                 : dispatch("conv2d", {{"x", *x}, {"weight", *w}}, x.where);
+  check(x, w, b, params);
+  const Shape shape{x->shape()[0], w->shape()[0], output_size(params, x->shape(), w->shape(), 0),
+                    output_size(params, x->shape(), w->shape(), 1)};
+  const Tensor y = allocate(shape, backend.conv2d_format(params, *x, *w), x);
+  if (!y.numel()) return y;
+  if (!x->numel()) {  // no input channels: the bias alone
+    fill_({y, x.where}, 0);
+    return y;
+  }
+  backend.conv2d(params, *x, *w, b, y);
+  return y;
+}
+
+Tensor conv2d_backward_input(In grad, In w, const Shape& x_shape, const Conv2dParams& params) {
+  Backend& backend = dispatch("conv2d_backward", {{"grad", *grad}, {"weight", *w}}, grad.where);
+  const Tensor like(grad->storage(), grad->dtype(), x_shape, contiguous_strides(x_shape));  // shape only, never read
+  const Tensor out = allocate(x_shape, backend.conv2d_format(params, like, *w), grad);
+  if (!out.numel()) return out;
+  if (grad->numel()) backend.conv2d_backward_input(params, *grad, *w, out);
+  else fill_({out, grad.where}, 0);
+  return out;
+}
+
+WeightGradients conv2d_backward_weight(In grad, In x, const Shape& w_shape, bool bias, const Conv2dParams& params) {
+  Backend& backend = dispatch("conv2d_backward", {{"grad", *grad}, {"x", *x}}, grad.where);
+  WeightGradients out{empty(w_shape, {grad->dtype(), grad->device()}, grad.where), {}};
+  if (bias) out.bias = empty({w_shape[0]}, {grad->dtype(), grad->device()}, grad.where);
+  if (grad->numel() && x->numel()) {
+    backend.conv2d_backward_weight(params, *grad, *x, out.weight, out.bias);
+    return out;
+  }
+  fill_({out.weight, grad.where}, 0);
+  if (bias) fill_({out.bias, grad.where}, 0);
+  return out;
+}
+
+}  // namespace minnow::raw

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <minnow/tensor/backend/backend.h>
+#include <minnow/tensor/in.h>
+
+namespace minnow::raw {
+
+/// x: [N, C, H, W]  w: [O, C / groups, KH, KW]  b: [O] or undefined  ->  [N, O, OH, OW],
+/// OH = (H + 2 padding - dilation (KH - 1) - 1) / stride + 1.
+Tensor conv2d(In x, In w, const Tensor& b, const Conv2dParams& params);
+Tensor conv2d_backward_input(In grad, In w, const Shape& x_shape, const Conv2dParams& params);
+struct WeightGradients {
+  Tensor weight, bias;
+};
+WeightGradients conv2d_backward_weight(In grad, In x, const Shape& w_shape, bool bias, const Conv2dParams& params);
+
+}  // namespace minnow::raw

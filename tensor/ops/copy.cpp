@@ -1,0 +1,80 @@
+#include <minnow/tensor/ops/copy.h>
+
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/ops/create.h>
+#include <minnow/tensor/ops/transfer.h>
+#include <minnow/tensor/ops/view.h>
+
+namespace minnow::raw {
+namespace {
+
+void copy_within(const Tensor& from, const Tensor& to) {
+  if (!to.numel()) return;
+  to.storage()->wait_ready();
+  from.storage()->wait_ready();
+  backend_of(to.device()).copy(from, to);
+}
+
+}  // namespace
+
+Tensor contiguous(In x, MemoryFormat format) {
+  if (format == MemoryFormat::contiguous) {
+    if (x->is_contiguous()) return *x;
+  } else {
+    if (x->dim() != 4)
+      throw ShapeError(message("contiguous", "channels_last needs four dimensions", {{"self", *x}},
+                               "shape an image batch as [N, C, H, W]"),
+                       x.where);
+    if (x->is_contiguous(MemoryFormat::channels_last)) return *x;
+  }
+  const Strides strides =
+      format == MemoryFormat::contiguous ? contiguous_strides(x->shape()) : channels_last_strides(x->shape());
+  const Tensor out = empty_strided_like(x->shape(), strides, x->dtype(), x->device(), x.where);
+  copy_within(*x, out);
+  return out;
+}
+
+Tensor clone(In x) {
+  const Tensor out = empty_like(x);
+  copy_within(*x, out);
+  return out;
+}
+
+Tensor cast(In x, DType dtype) {
+  if (x->dtype() == dtype) return *x;
+  const Tensor out = empty_like(x, dtype);
+  copy_within(*x, out);
+  return out;
+}
+
+Tensor copy_to(const Tensor& from, const Tensor& to, SourceLocation where) {
+  const In target(to, where);
+  require_writable("copy_", target);
+  if (from.device() == to.device()) {
+    copy_within(expand({from, where}, to.shape()), to);
+  } else {
+    // Moved in its own size, then broadcast and converted on the target.
+    const Tensor moved = to_device({from, where}, to.device(), false);
+    copy_within(expand({moved, where}, to.shape()), to);
+  }
+  to.storage()->bump_version();
+  return to;
+}
+
+void fill_(In x, Scalar value) {
+  require_writable("fill_", x);
+  x->storage()->wait_ready();
+  if (x->numel()) backend_of(x->device(), x.where).fill(*x, value);
+  x->storage()->bump_version();
+}
+
+void require_writable(const char* op, In x) {
+  for (int d = 0; d < x->dim(); ++d)
+    if (x->strides()[d] == 0 && x->shape()[d] > 1)
+      throw ShapeError(message(op, "several elements share one place in memory", {{"self", *x}},
+                               "an expanded tensor cannot be written to; call .contiguous() first"),
+                       x.where);
+}
+
+}  // namespace minnow::raw

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <minnow/tensor/in.h>
+
+namespace minnow::raw {
+
+/// x itself if its memory is in that order already, else a copy.  channels_last: ShapeError unless x is 4-d.
+Tensor contiguous(In x, MemoryFormat format = MemoryFormat::contiguous);
+/// A copy with its own storage: dense, in x's order of dimensions.
+Tensor clone(In x);
+/// x itself if it is of that dtype already, else a converted copy (floating to integer truncates).
+Tensor cast(In x, DType dtype);
+/// Writes `from`, broadcast and converted, into `to`, on any device.  ShapeError when it does not fit.  Returns `to`.
+Tensor copy_to(const Tensor& from, const Tensor& to, SourceLocation where);
+/// Every element of x becomes value.
+void fill_(In x, Scalar value);
+
+/// Refuses to write through a tensor whose elements share memory (an expanded one).
+void require_writable(const char* op, In x);
+
+}  // namespace minnow::raw

@@ -1,0 +1,263 @@
+#include <minnow/tensor/ops/create.h>
+
+#include <cmath>
+#include <cstring>
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/dtype_switch.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/ops/copy.h>
+
+namespace minnow {
+namespace {
+
+/// Product of the sizes times the element size, checked.
+std::size_t checked_bytes(const char* op, const Shape& shape, DType dtype, SourceLocation where) {
+  std::int64_t bytes = static_cast<std::int64_t>(size_of(dtype));
+  bool overflow = false;
+  for (const std::int64_t size : shape) {
+    if (size < 0)
+      throw ShapeError(std::string(op) + ": a size is negative\n  shape  " + shape.str() +
+                           "\nsizes are 0 or more",
+                       where);
+    overflow |= __builtin_mul_overflow(bytes, size, &bytes);
+  }
+  if (overflow && shape.numel() != 0)
+    throw OutOfMemoryError(std::string(op) + ": " + shape.str() + " is more than any memory holds", where);
+  return static_cast<std::size_t>(bytes);
+}
+
+Tensor allocate(const char* op, const Shape& shape, const Strides& strides, DType dtype, Device device, bool pinned,
+                SourceLocation where) {
+  const std::size_t bytes = checked_bytes(op, shape, dtype, where);
+  Allocator* allocator = device.is_cpu() ? &cpu_allocator() : &backend_of(device, where).allocator(device.index());
+  if (pinned) {
+    Backend* user = cuda_backend() && cuda::is_available() ? cuda_backend() : sim_backend();
+    Allocator* locked = user ? user->pinned_allocator() : nullptr;
+    pinned = device.is_cpu() && locked != nullptr;
+    if (pinned) allocator = locked;
+  }
+  return Tensor(std::make_shared<Storage>(*allocator, device, bytes, pinned), dtype, shape, strides);
+}
+
+Generator& generator_of(const RandomOptions& options) {
+  return options.generator ? *options.generator : default_generator();
+}
+
+/// float64 takes two 32-bit numbers an element.
+std::int64_t draws(const Tensor& t) { return t.dtype() == DType::float64 ? 2 * t.numel() : t.numel(); }
+
+void require_floating(const char* op, DType dtype, SourceLocation where) {
+  if (!is_floating(dtype))
+    throw DTypeError(std::string(op) + ": cannot fill " + std::string(name_of(dtype)) +
+                         "\nchoose a floating dtype, or randint for integers",
+                     where);
+}
+
+}  // namespace
+
+Tensor empty(const Shape& shape, const TensorOptions& options, SourceLocation where) {
+  return allocate("empty", shape, contiguous_strides(shape), options.dtype.value_or(DType::float32), options.device,
+                  options.pinned, where);
+}
+
+Tensor empty_strided_like(const Shape& shape, const Strides& like, DType dtype, Device device, SourceLocation where) {
+  return allocate("empty", shape, strides_like(shape, like), dtype, device, false, where);
+}
+
+Tensor full(const Shape& shape, Scalar value, const TensorOptions& options, SourceLocation where) {
+  const Tensor out = allocate("full", shape, contiguous_strides(shape), options.dtype.value_or(value.dtype()),
+                              options.device, options.pinned, where);
+  if (out.numel()) backend_of(out.device()).fill(out, value);
+  return out;
+}
+
+Tensor zeros(const Shape& shape, const TensorOptions& options, SourceLocation where) {
+  return full(shape, 0.0, options, where);
+}
+
+Tensor ones(const Shape& shape, const TensorOptions& options, SourceLocation where) {
+  return full(shape, 1.0, options, where);
+}
+
+Tensor arange(Scalar start, Scalar stop, Scalar step, const TensorOptions& options, SourceLocation where) {
+  const bool floating =
+      is_floating(start.dtype()) || is_floating(stop.dtype()) || is_floating(step.dtype());
+  const double count = std::ceil((stop.as_double() - start.as_double()) / step.as_double());
+  if (step.as_double() == 0 || !std::isfinite(count) || count < 0)
+    throw ValueError("arange: no numbers lead from " + std::to_string(start.as_double()) + " to " +
+                         std::to_string(stop.as_double()) + " in steps of " + std::to_string(step.as_double()) +
+                         "\nthe step must lead towards stop",
+                     where);
+  const DType dtype = options.dtype.value_or(floating ? DType::float32 : DType::int64);
+  const Tensor out = empty({static_cast<std::int64_t>(count)}, {dtype, options.device, options.pinned}, where);
+  if (out.numel()) backend_of(out.device()).arange(out, start.as_double(), step.as_double());
+  return out;
+}
+
+Tensor arange(Scalar stop, const TensorOptions& options, SourceLocation where) {
+  return arange(0, stop, 1, options, where);
+}
+
+Tensor linspace(double start, double stop, std::int64_t steps, const TensorOptions& options, SourceLocation where) {
+  const Tensor out = empty({steps}, options, where);
+  if (!steps) return out;
+  Tensor host = empty({steps}, {DType::float64}, where);
+  double* values = host.data<double>();
+  const double step = steps > 1 ? (stop - start) / static_cast<double>(steps - 1) : 0;
+  for (std::int64_t i = 0; i < steps; ++i)  // counted from both ends, so that the last one is exact
+    values[i] = i < steps / 2 || steps == 1 ? start + step * static_cast<double>(i)
+                                            : stop - step * static_cast<double>(steps - 1 - i);
+  return raw::copy_to(host, out, where);
+}
+
+Tensor eye(std::int64_t rows, std::int64_t columns, const TensorOptions& options, SourceLocation where) {
+  if (columns < 0) columns = rows;
+  const Tensor out = zeros({rows, columns}, options, where);
+  const std::int64_t n = std::min(rows, columns);
+  if (n) backend_of(out.device()).fill(Tensor(out.storage(), out.dtype(), {n}, {columns + 1}), 1);
+  return out;
+}
+
+Tensor rand(const Shape& shape, const RandomOptions& options, SourceLocation where) {
+  require_floating("rand", options.dtype, where);
+  const Tensor out = empty(shape, {options.dtype, options.device}, where);
+  if (out.numel()) backend_of(out.device()).uniform(generator_of(options).reserve(draws(out)), 0, 1, out);
+  return out;
+}
+
+Tensor randn(const Shape& shape, const RandomOptions& options, SourceLocation where) {
+  require_floating("randn", options.dtype, where);
+  const Tensor out = empty(shape, {options.dtype, options.device}, where);
+  if (out.numel()) backend_of(out.device()).normal(generator_of(options).reserve(draws(out)), 0, 1, out);
+  return out;
+}
+
+Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, const RandomOptions& options,
+               SourceLocation where) {
+  if (low >= high)
+    throw ValueError("randint: no integers in [" + std::to_string(low) + ", " + std::to_string(high) +
+                         ")\nhigh must be greater than low",
+                     where);
+  const Tensor out = empty(shape, {DType::int64, options.device}, where);
+  if (out.numel()) backend_of(out.device()).randint(generator_of(options).reserve(2 * out.numel()), low, high, out);
+  return out;
+}
+
+Tensor randperm(std::int64_t n, const RandomOptions& options, SourceLocation where) {
+  // Drawn and shuffled on the host: the order must not depend on the device.
+  RandomOptions on_host = options;
+  on_host.device = Device();
+  const Tensor host = arange(n, {DType::int64}, where);
+  const Tensor draw = randint(0, kToEnd, {n}, on_host, where);
+  auto* order = host.data<std::int64_t>();
+  const auto* random = draw.data<std::int64_t>();
+  for (std::int64_t i = n - 1; i > 0; --i) std::swap(order[i], order[random[i] % (i + 1)]);
+  if (options.device.is_cpu()) return host;
+  return raw::copy_to(host, empty({n}, {DType::int64, options.device}, where), where);
+}
+
+Tensor empty_like(In x, std::optional<DType> dtype) {
+  return empty_strided_like(x->shape(), x->strides(), dtype.value_or(x->dtype()), x->device(), x.where);
+}
+
+Tensor full_like(In x, Scalar value, std::optional<DType> dtype) {
+  const Tensor out = empty_like(x, dtype);
+  if (out.numel()) backend_of(out.device()).fill(out, value);
+  return out;
+}
+
+Tensor zeros_like(In x, std::optional<DType> dtype) { return full_like(x, 0, dtype); }
+Tensor ones_like(In x, std::optional<DType> dtype) { return full_like(x, 1, dtype); }
+Tensor rand_like(In x) { return rand(x->shape(), {x->dtype(), x->device()}, x.where); }
+Tensor randn_like(In x) { return randn(x->shape(), {x->dtype(), x->device()}, x.where); }
+
+namespace {
+
+void measure(const Nested& n, Shape& shape, DType& dtype) {
+  if (!n.is_list()) {
+    dtype = promote_types(dtype, n.value().dtype());
+    return;
+  }
+  shape.push_back(static_cast<std::int64_t>(n.list().size()));
+  if (!n.list().empty()) measure(n.list().front(), shape, dtype);
+}
+
+void collect(const Nested& n, const Shape& shape, int depth, std::vector<Scalar>& values, DType& dtype,
+             SourceLocation where) {
+  const bool fits = n.is_list() ? depth < shape.rank() && static_cast<std::int64_t>(n.list().size()) == shape[depth]
+                                : depth == shape.rank();
+  if (!fits)
+    throw ShapeError("tensor: the nested lists are ragged\n  the first elements say " + shape.str() +
+                         "\ngive all lists of one level the same length",
+                     where);
+  if (!n.is_list()) {
+    dtype = promote_types(dtype, n.value().dtype());
+    values.push_back(n.value());
+  }
+  for (const Nested& inner : n.list()) collect(inner, shape, depth + 1, values, dtype, where);
+}
+
+}  // namespace
+
+Tensor tensor(const Nested& nested, const TensorOptions& options, SourceLocation where) {
+  Shape shape;
+  DType dtype = DType::bool_;
+  measure(nested, shape, dtype);
+  std::vector<Scalar> values;
+  collect(nested, shape, 0, values, dtype, where);
+  if (values.empty()) dtype = DType::float32;
+  const Tensor host = empty(shape, {options.dtype.value_or(dtype), {}, options.pinned}, where);
+  dtype_switch(host.dtype(), [&]<class T>() {
+    T* out = static_cast<T*>(host.raw_data());
+    for (const Scalar v : values) {
+      if constexpr (std::is_integral_v<T>) *out++ = static_cast<T>(is_floating(v.dtype()) && std::is_same_v<T, bool>
+                                                                       ? v.as_double() != 0
+                                                                       : v.as_int());
+      else *out++ = T(static_cast<std::conditional_t<sizeof(T) == 8, double, float>>(v.as_double()));
+    }
+  });
+  if (options.device.is_cpu()) return host;
+  return raw::copy_to(host, empty(shape, {host.dtype(), options.device}, where), where);
+}
+
+template <class T>
+Tensor tensor(std::span<const T> values, const TensorOptions& options, SourceLocation where) {
+  const Shape shape{static_cast<std::int64_t>(values.size())};
+  const Tensor host = empty(shape, {dtype_of<T>(), {}, options.pinned}, where);
+  if (!values.empty()) std::memcpy(host.raw_data(), values.data(), values.size_bytes());
+  const DType dtype = options.dtype.value_or(host.dtype());
+  if (options.device.is_cpu() && dtype == host.dtype()) return host;
+  return raw::copy_to(host, empty(shape, {dtype, options.device}, where), where);
+}
+
+template Tensor tensor(std::span<const float>, const TensorOptions&, SourceLocation);
+template Tensor tensor(std::span<const double>, const TensorOptions&, SourceLocation);
+template Tensor tensor(std::span<const minnow::float16>, const TensorOptions&, SourceLocation);
+template Tensor tensor(std::span<const bfloat16>, const TensorOptions&, SourceLocation);
+template Tensor tensor(std::span<const std::int64_t>, const TensorOptions&, SourceLocation);
+template Tensor tensor(std::span<const std::int32_t>, const TensorOptions&, SourceLocation);
+template Tensor tensor(std::span<const std::uint8_t>, const TensorOptions&, SourceLocation);
+
+Tensor from_blob(void* data, const Shape& shape, DType dtype, std::function<void(void*)> deleter,
+                 SourceLocation where) {
+  const std::size_t bytes = checked_bytes("from_blob", shape, dtype, where);
+  if (!data && bytes)
+    throw ValueError("from_blob: the pointer is null\n  shape  " + shape.str() + "\npass memory of " +
+                         std::to_string(bytes) + " bytes",
+                     where);
+  auto storage = std::make_shared<Storage>(data, bytes, Device(), std::move(deleter));
+  return Tensor(std::move(storage), dtype, shape, contiguous_strides(shape));
+}
+
+Tensor raw::scalar_tensor(Scalar value, DType dtype) {
+  const Tensor out(std::make_shared<Storage>(cpu_allocator(), Device(), size_of(dtype)), dtype, {}, {});
+  dtype_switch(dtype, [&]<class T>() {
+    T& element = *static_cast<T*>(out.raw_data());
+    if constexpr (std::is_same_v<T, bool>) element = value.as_double() != 0;
+    else if constexpr (std::is_integral_v<T>) element = static_cast<T>(value.as_int());
+    else element = T(static_cast<std::conditional_t<sizeof(T) == 8, double, float>>(value.as_double()));
+  });
+  return out;
+}
+
+}  // namespace minnow

@@ -1,0 +1,252 @@
+#include <minnow/tensor/ops/elementwise.h>
+
+#include <array>
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/ops/copy.h>
+#include <minnow/tensor/ops/create.h>
+#include <minnow/tensor/ops/view.h>
+
+namespace minnow::raw {
+namespace {
+
+using kernels::Kind;
+
+/// What a front end asks about an operation whose number is known at run time only.
+struct OpInfo {
+  std::string_view name;
+  Kind kind;
+};
+
+template <class... Ops>
+constexpr auto infos(kernels::List<Ops...>) {
+  return std::array<OpInfo, sizeof...(Ops)>{OpInfo{Ops::kName, Ops::kKind}...};
+}
+
+constexpr auto kUnaryInfo = infos(kernels::UnaryOps{});
+constexpr auto kBinaryInfo = infos(kernels::BinaryOps{});
+constexpr auto kTernaryInfo = infos(kernels::TernaryOps{});
+
+const OpInfo& unary_info(int op) { return kUnaryInfo[static_cast<std::size_t>(op)]; }
+const OpInfo& binary_info(int op) { return kBinaryInfo[static_cast<std::size_t>(op)]; }
+
+/// The dtype that a family computes in.
+DType compute_type(DType promoted) {
+  if (is_integral(promoted)) return DType::int64;
+  return promoted == DType::float64 ? DType::float64 : DType::float32;
+}
+
+DType unary_result(const OpInfo& info, In x) {
+  const DType dtype = x->dtype();
+  if (info.kind == Kind::kPredicate) return DType::bool_;
+  if (info.kind == Kind::kIntegral && !is_integral(dtype))
+    throw DTypeError(message(info.name, "needs integers or bool", {{"self", *x}}, "convert first: .to(DType::int64)"),
+                     x.where);
+  if (info.kind == Kind::kFloating && is_integral(dtype)) return DType::float32;
+  return dtype;
+}
+
+/// Rank of a dtype's category for promotion.
+int category(DType d) { return d == DType::bool_ ? 0 : is_integral(d) ? 1 : 2; }
+
+/// x itself, or its view repeated to `shape`.
+Tensor broadcast(const Tensor& x, const Shape& shape, SourceLocation where) {
+  return x.shape() == shape ? x : expand({x, where}, shape);
+}
+
+/// Dense in the order of dimensions of the first operand that has the whole shape.
+Tensor allocate_like(const Shape& shape, DType dtype, Device device, std::initializer_list<const Tensor*> operands,
+                     SourceLocation where) {
+  for (const Tensor* t : operands) {
+    if (t->shape() != shape) continue;
+    if (t->is_contiguous()) break;
+    return empty_strided_like(shape, t->strides(), dtype, device, where);
+  }
+  return empty(shape, {dtype, device}, where);
+}
+
+Device device_of(const Tensor& a, const Tensor& b) { return a.device().is_cpu() ? b.device() : a.device(); }
+
+void require_same_shape_target(std::string_view op, In out, const Shape& shape) {
+  if (out->shape() != shape)
+    throw ShapeError(std::string(op) + "_: the result " + shape.str() + " does not fit in place\n  self  " +
+                         describe(*out) + "\nan in-place operation keeps the shape of self",
+                     out.where);
+}
+
+void require_castable(std::string_view op, In out, DType result) {
+  if (category(result) > category(out->dtype()))
+    throw DTypeError(std::string(op) + "_: the result is " + std::string(name_of(result)) +
+                         ", which self cannot hold\n  self  " + describe(*out) +
+                         "\nuse the form that returns a new tensor, or convert self first",
+                     out.where);
+}
+
+/// Whether writing to `out` while reading `x` would read elements already written.
+bool overlaps(const Tensor& out, const Tensor& x) {
+  if (out.storage() != x.storage()) return false;
+  return !(out.storage_offset() == x.storage_offset() && out.shape() == x.shape() && out.strides() == x.strides() &&
+           out.dtype() == x.dtype());
+}
+
+[[noreturn]] void divided_by_zero(std::string_view op, In a, In b) {
+  throw ValueError(message(op, "an integer was divided by zero", {{"a", *a}, {"b", *b}},
+                           "check the divisor, or divide floating tensors"),
+                   a.where);
+}
+
+DType binary_compute(const OpInfo& info, In a, In b, DType& result) {
+  const DType promoted = result_type(*a, *b);
+  result = info.kind == Kind::kPredicate                              ? DType::bool_
+           : info.kind == Kind::kFloating && is_integral(promoted) ? DType::float32
+                                                                      : promoted;
+  if (info.kind == Kind::kIntegral && !is_integral(promoted))
+    throw DTypeError(message(info.name, "needs integers or bool", {{"a", *a}, {"b", *b}},
+                             "convert first: .to(DType::int64)"),
+                     a.where);
+  return compute_type(info.kind == Kind::kPredicate ? promoted : result);
+}
+
+void wait_for_host(const Tensor& t) {
+  if (t.device().is_cpu()) t.storage()->wait_ready();
+}
+
+}  // namespace
+
+DType result_type(const Tensor& a, const Tensor& b) {
+  if (a.dtype() == b.dtype()) return a.dtype();
+  const bool a_zero = a.dim() == 0, b_zero = b.dim() == 0;
+  if (a_zero == b_zero) return promote_types(a.dtype(), b.dtype());
+  const DType dimensioned = a_zero ? b.dtype() : a.dtype(), zero_dim = a_zero ? a.dtype() : b.dtype();
+  return category(zero_dim) > category(dimensioned) ? zero_dim : dimensioned;
+}
+
+DType scalar_type(const Tensor& x, Scalar value) {
+  return category(value.dtype()) > category(x.dtype()) ? value.dtype() : x.dtype();
+}
+
+Shape broadcast_shape(std::string_view op, In a, In b) {
+  if (a->shape() == b->shape()) return a->shape();
+  const int rank = std::max(a->dim(), b->dim());
+  Shape shape = Shape::filled(rank, 1);
+  for (int d = 1; d <= rank; ++d) {
+    const std::int64_t m = d <= a->dim() ? a->shape()[-d] : 1, n = d <= b->dim() ? b->shape()[-d] : 1;
+    if (m != n && m != 1 && n != 1)
+      throw ShapeError(message(op, "shapes cannot be broadcast together", {{"a", *a}, {"b", *b}},
+                               "sizes must be equal or 1, counted from the last dimension; they differ in dimension " +
+                                   std::to_string(rank - d)),
+                       a.where);
+    shape[-d] = m == 1 ? n : m;
+  }
+  return shape;
+}
+
+Tensor unary(int op, In x, double p0, double p1) {
+  const OpInfo& info = unary_info(op);
+  Backend& backend = dispatch(info.name, {{"self", *x}}, x.where);
+  const DType result = unary_result(info, x);
+  const Tensor out = allocate_like(x->shape(), result, x->device(), {&*x}, x.where);
+  wait_for_host(*x);
+  if (out.numel()) backend.unary({op, p0, p1}, *x, out);
+  return out;
+}
+
+void unary_(int op, In x, double p0, double p1) {
+  const OpInfo& info = unary_info(op);
+  Backend& backend = dispatch(info.name, {{"self", *x}}, x.where);
+  require_castable(info.name, x, unary_result(info, x));
+  require_writable(info.name.data(), x);
+  wait_for_host(*x);
+  if (x->numel()) backend.unary({op, p0, p1}, *x, *x);
+  x->storage()->bump_version();
+}
+
+Tensor unary_slope(int op, In grad, In saved, double p0, double p1, bool curve) {
+  const OpInfo& info = unary_info(op);
+  Backend& backend = dispatch(info.name, {{"grad", *grad}, {"saved", *saved}}, grad.where);
+  const Tensor g = broadcast(*grad, saved->shape(), grad.where);
+  const Tensor out = allocate_like(saved->shape(), g.dtype(), g.device(), {&*saved}, grad.where);
+  if (!out.numel()) return out;
+  const UnaryParams params{op, p0, p1};
+  if (curve) backend.unary_curve(params, g, *saved, out);
+  else backend.unary_slope(params, g, *saved, out);
+  return out;
+}
+
+Tensor binary(int op, In a, In b) {
+  const OpInfo& info = binary_info(op);
+  Backend& backend = dispatch(info.name, {{"a", *a}, {"b", *b}}, a.where, HostScalars::allowed);
+  DType result;
+  const DType compute = binary_compute(info, a, b, result);
+  wait_for_host(*a);
+  wait_for_host(*b);
+  bool ok = true;
+  if (a->shape() == b->shape() && a->is_contiguous() && b->is_contiguous()) {
+    const Tensor out = empty(a->shape(), {result, device_of(*a, *b)}, a.where);
+    if (out.numel()) ok = backend.binary(op, compute, *a, *b, out);
+    if (!ok) divided_by_zero(info.name, a, b);
+    return out;
+  }
+  const Shape shape = broadcast_shape(info.name, a, b);
+  const Tensor out = allocate_like(shape, result, device_of(*a, *b), {&*a, &*b}, a.where);
+  if (out.numel())
+    ok = backend.binary(op, compute, broadcast(*a, shape, a.where), broadcast(*b, shape, b.where), out);
+  if (!ok) divided_by_zero(info.name, a, b);
+  return out;
+}
+
+void binary_(int op, In a, In b) {
+  const OpInfo& info = binary_info(op);
+  Backend& backend = dispatch(info.name, {{"self", *a}, {"other", *b}}, a.where, HostScalars::allowed);
+  DType result;
+  const DType compute = binary_compute(info, a, b, result);
+  require_same_shape_target(info.name, a, broadcast_shape(info.name, a, b));
+  require_castable(info.name, a, result);
+  require_writable(info.name.data(), a);
+  if (a->device() != b->device() && a->device().is_cpu())
+    throw DeviceError(message(info.name, "self is on the CPU, other is not", {{"self", *a}, {"other", *b}},
+                              "move one of them first, e.g. other.cpu()"),
+                      a.where);
+  wait_for_host(*a);
+  wait_for_host(*b);
+  const Tensor other = overlaps(*a, *b) ? clone(b) : *b;
+  if (a->numel() && !backend.binary(op, compute, *a, broadcast(other, a->shape(), b.where), *a))
+    divided_by_zero(info.name, a, b);
+  a->storage()->bump_version();
+}
+
+Tensor ternary(int op, In a, In b, In c, double p) {
+  const OpInfo& info = kTernaryInfo[static_cast<std::size_t>(op)];
+  Backend& backend =
+      dispatch(info.name, {{"a", *a}, {"b", *b}, {"c", *c}}, a.where, HostScalars::allowed);
+  const DType promoted = promote_types(result_type(*a, *b), c->dtype());
+  const DType result = info.kind == Kind::kFloating && is_integral(promoted) ? DType::float32 : promoted;
+  const Shape ab = broadcast_shape(info.name, a, b);
+  const Shape shape = ab == c->shape() ? ab : broadcast_shape(info.name, {expand(a, ab), a.where}, c);
+  const Device device = a->device().is_cpu() ? device_of(*b, *c) : a->device();
+  const Tensor out = allocate_like(shape, result, device, {&*a, &*b, &*c}, a.where);
+  if (out.numel())
+    backend.ternary(op, compute_type(result), broadcast(*a, shape, a.where), broadcast(*b, shape, b.where),
+                    broadcast(*c, shape, c.where), p, out);
+  return out;
+}
+
+Tensor where(In condition, In a, In b) {
+  Backend& backend = dispatch("where", {{"condition", *condition}, {"a", *a}, {"b", *b}}, condition.where,
+                              HostScalars::allowed);
+  if (condition->dtype() != DType::bool_)
+    throw DTypeError(message("where", "the condition is not bool", {{"condition", *condition}, {"a", *a}, {"b", *b}},
+                             "compare first, e.g. x > 0"),
+                     condition.where);
+  const DType result = result_type(*a, *b);
+  const Shape ab = broadcast_shape("where", a, b);
+  const Shape shape = broadcast_shape("where", condition, {expand(a, ab), a.where});
+  const Device device = condition->device().is_cpu() ? device_of(*a, *b) : condition->device();
+  const Tensor out = allocate_like(shape, result, device, {&*a, &*b, &*condition}, condition.where);
+  if (out.numel())
+    backend.ternary(kTernary<kernels::Where>, compute_type(result), broadcast(*condition, shape, condition.where),
+                    broadcast(*a, shape, a.where), broadcast(*b, shape, b.where), 0, out);
+  return out;
+}
+
+}  // namespace minnow::raw

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <string_view>
+#include <minnow/tensor/in.h>
+#include <minnow/tensor/kernels/binary.h>
+#include <minnow/tensor/kernels/ternary.h>
+#include <minnow/tensor/kernels/unary.h>
+
+/// The elementwise families, by the number of an operation in its list; named functions are in autograd/ops.
+namespace minnow::raw {
+
+template <class Op>
+inline constexpr int kUnary = kernels::kIndexOf<kernels::UnaryOps, Op>;
+template <class Op>
+inline constexpr int kBinary = kernels::kIndexOf<kernels::BinaryOps, Op>;
+template <class Op>
+inline constexpr int kTernary = kernels::kIndexOf<kernels::TernaryOps, Op>;
+
+/// PyTorch's promotion: dimensioned operands first, then 0-dim ones where their category (bool, integer, floating)
+/// is higher.
+DType result_type(const Tensor& a, const Tensor& b);
+/// The dtype that a number takes beside x: x's, unless the number's category is higher.
+DType scalar_type(const Tensor& x, Scalar value);
+/// Common shape of the operands.  ShapeError naming the op and both.
+Shape broadcast_shape(std::string_view op, In a, In b);
+
+/// Floating-only functions promote integers to float32; predicates give bool.
+Tensor unary(int op, In x, double p0 = 0, double p1 = 0);
+/// Writes the result over x.  DTypeError where the result's dtype does not fit into x's.
+void unary_(int op, In x, double p0 = 0, double p1 = 0);
+/// grad * slope(saved), or with `curve` grad * curve(saved).
+Tensor unary_slope(int op, In grad, In saved, double p0, double p1, bool curve = false);
+
+Tensor binary(int op, In a, In b);
+/// Writes the result over a; b is broadcast to a.
+void binary_(int op, In a, In b);
+
+Tensor ternary(int op, In a, In b, In c, double p = 0);
+/// condition (bool) ? a : b, broadcast.
+Tensor where(In condition, In a, In b);
+
+}  // namespace minnow::raw

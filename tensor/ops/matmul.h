@@ -1,0 +1,12 @@
+#pragma once
+
+#include <minnow/tensor/in.h>
+
+namespace minnow::raw {
+
+/// PyTorch's rules: vectors become rows or columns for the product, leading dimensions are broadcast.
+Tensor matmul(In a, In b);
+/// y = x Wᵀ + b.   x: [..., in]  w: [out, in]  b: [out] or undefined  ->  [..., out].
+Tensor linear(In x, In w, const Tensor& b);
+
+}  // namespace minnow::raw

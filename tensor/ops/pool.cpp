@@ -1,0 +1,72 @@
+#include <minnow/tensor/ops/pool.h>
+
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/ops/copy.h>
+#include <minnow/tensor/ops/create.h>
+
+namespace minnow::raw {
+namespace {
+
+/// The pooled shape, after all checks.
+Shape pooled_shape(const char* op, In x, const Pool2dParams& p) {
+  if (x->dim() != 4)
+    throw ShapeError(message(op, "x needs four dimensions", {{"x", *x}},
+                             "x: [N, C, H, W]; a single image: .unsqueeze(0)"),
+                     x.where);
+  if (!x->is_floating_point())
+    throw DTypeError(message(op, "x must be floating", {{"x", *x}}, "convert first: .to(float32)"), x.where);
+  Shape shape = x->shape();
+  for (int d = 0; d < 2; ++d) {
+    if (p.kernel[d] < 1 || p.stride[d] < 1 || p.dilation[d] < 1 || p.padding[d] < 0 || 2 * p.padding[d] > p.kernel[d])
+      throw ValueError(message(op, "kernel, stride and dilation are 1 or more, padding at most half the kernel",
+                               {{"x", *x}}),
+                       x.where);
+    const std::int64_t reach = shape[2 + d] + 2 * p.padding[d] - p.dilation[d] * (p.kernel[d] - 1) - 1;
+    if (reach < 0)
+      throw ShapeError(message(op, "the window does not fit into the padded image", {{"x", *x}},
+                               "use a smaller kernel or more padding"),
+                       x.where);
+    shape[2 + d] = reach / p.stride[d] + 1;
+  }
+  return shape;
+}
+
+}  // namespace
+
+MaxPooled max_pool2d(In x, const Pool2dParams& params) {
+  Backend& backend = dispatch("max_pool2d", {{"x", *x}}, x.where);
+  const Shape shape = pooled_shape("max_pool2d", x, params);
+  const MaxPooled out{empty_strided_like(shape, x->strides(), x->dtype(), x->device(), x.where),
+                      empty_strided_like(shape, x->strides(), DType::int32, x->device(), x.where)};
+  if (out.values.numel()) backend.max_pool2d(params, *x, out.values, out.indices);
+  return out;
+}
+
+Tensor max_pool2d_backward(In grad, In indices, const Tensor& x_like, const Pool2dParams& params) {
+  Backend& backend = dispatch("max_pool2d_backward", {{"grad", *grad}, {"indices", *indices}}, grad.where);
+  const Tensor out = empty_like({x_like, grad.where});
+  if (!out.numel()) return out;
+  if (grad->numel()) backend.max_pool2d_backward(params, *grad, *indices, out);
+  else fill_({out, grad.where}, 0);
+  return out;
+}
+
+Tensor avg_pool2d(In x, const Pool2dParams& params) {
+  Backend& backend = dispatch("avg_pool2d", {{"x", *x}}, x.where);
+  const Shape shape = pooled_shape("avg_pool2d", x, params);
+  const Tensor out = empty_strided_like(shape, x->strides(), x->dtype(), x->device(), x.where);
+  if (out.numel()) backend.avg_pool2d(params, *x, out);
+  return out;
+}
+
+Tensor avg_pool2d_backward(In grad, const Tensor& x_like, const Pool2dParams& params) {
+  Backend& backend = dispatch("avg_pool2d_backward", {{"grad", *grad}}, grad.where);
+  const Tensor out = empty_like({x_like, grad.where});
+  if (!out.numel()) return out;
+  if (grad->numel()) backend.avg_pool2d_backward(params, *grad, out);
+  else fill_({out, grad.where}, 0);
+  return out;
+}
+
+}  // namespace minnow::raw

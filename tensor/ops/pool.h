@@ -1,0 +1,19 @@
+#pragma once
+
+#include <minnow/tensor/backend/backend.h>
+#include <minnow/tensor/in.h>
+
+namespace minnow::raw {
+
+struct MaxPooled {
+  Tensor values;
+  Tensor indices;  ///< int32, h * W + w of each window's largest element
+};
+
+/// x: [N, C, H, W] -> [N, C, OH, OW].
+MaxPooled max_pool2d(In x, const Pool2dParams& params);
+Tensor max_pool2d_backward(In grad, In indices, const Tensor& x_like, const Pool2dParams& params);
+Tensor avg_pool2d(In x, const Pool2dParams& params);
+Tensor avg_pool2d_backward(In grad, const Tensor& x_like, const Pool2dParams& params);
+
+}  // namespace minnow::raw

@@ -1,0 +1,185 @@
+#include <minnow/tensor/ops/reduce.h>
+
+#include <algorithm>
+#include <array>
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/ops/copy.h>
+#include <minnow/tensor/ops/create.h>
+#include <minnow/tensor/ops/view.h>
+
+namespace minnow::raw {
+namespace {
+
+/// One bit a reduced dimension.
+unsigned mask_of(const char* op, In x, const Dims& dims) {
+  unsigned mask = 0;
+  for (const std::int64_t d : dims) {
+    const unsigned bit = 1u << wrap_dim(op, x, static_cast<int>(d));
+    if (mask & bit)
+      throw ValueError(message(op, "dimension " + std::to_string(d) + " is named twice", {{"self", *x}},
+                               "name every dimension once"),
+                       x.where);
+    mask |= bit;
+  }
+  return dims.empty() ? (1u << x->dim()) - 1 : mask;
+}
+
+/// x as [outer, n, inner]: kept dimensions in front and behind, reduced ones between; nothing if no strides do.
+struct Grouping {
+  const Tensor& x;
+  Shape shape{1, 1, 1};
+  Strides strides{0, 0, 0};
+
+  /// Joins dimension d, outer to inner, to a group; false when its stride does not continue the group's.
+  bool join(int group, int d) {
+    const std::int64_t size = x.shape()[d], stride = x.strides()[d];
+    if (size == 1) return true;
+    if (shape[group] != 1 && strides[group] != size * stride) return false;
+    shape[group] *= size;
+    strides[group] = stride;
+    return true;
+  }
+  /// All dimensions in the given order; false when reduced and kept ones alternate too often.
+  bool group(const int* order, unsigned mask) {
+    int at = 0;
+    for (int i = 0; i < x.dim(); ++i) {
+      const bool reduced = mask >> order[i] & 1u;
+      if (x.shape()[order[i]] == 1) continue;
+      if (reduced && at == 0) at = 1;
+      if (!reduced && at == 1) at = 2;
+      if (reduced && at == 2) return false;
+      if (!join(at, order[i])) return false;
+    }
+    return true;
+  }
+};
+
+/// Dimensions by falling stride, which joins the most for operations that may take elements in any order; only if
+/// the kept ones stay in their own order (the result's).
+bool memory_order(const Tensor& x, unsigned mask, int* order) {
+  for (int d = 0; d < x.dim(); ++d) order[d] = d;
+  std::stable_sort(order, order + x.dim(), [&](int a, int b) { return x.strides()[a] > x.strides()[b]; });
+  int last = -1;
+  for (int i = 0; i < x.dim(); ++i) {
+    if (mask >> order[i] & 1u || x.shape()[order[i]] == 1) continue;
+    if (order[i] < last) return false;
+    last = order[i];
+  }
+  return true;
+}
+
+/// x as [outer, n, inner], copied into that form where strides do not allow it.
+Tensor grouped(In x, unsigned mask, bool any_order) {
+  int order[kMaxRank];
+  for (int d = 0; d < x->dim(); ++d) order[d] = d;
+  Grouping g{*x};
+  if (g.group(order, mask)) return alias(x, g.shape, g.strides, x->storage_offset());
+  if (any_order && memory_order(*x, mask, order)) {
+    Grouping by_memory{*x};
+    if (by_memory.group(order, mask)) return alias(x, by_memory.shape, by_memory.strides, x->storage_offset());
+  }
+  Shape kept_first;
+  std::int64_t outer = 1, n = 1;
+  for (int d = 0; d < x->dim(); ++d)
+    if (!(mask >> d & 1u)) {
+      kept_first.push_back(d);
+      outer *= x->shape()[d];
+    }
+  for (int d = 0; d < x->dim(); ++d)
+    if (mask >> d & 1u) {
+      kept_first.push_back(d);
+      n *= x->shape()[d];
+    }
+  const Tensor moved = contiguous({permute(x, kept_first), x.where});
+  return alias({moved, x.where}, {outer, n, 1}, {n, 1, 1}, moved.storage_offset());
+}
+
+Shape shape_after(const Shape& shape, unsigned mask, bool keepdim) {
+  Shape out;
+  for (int d = 0; d < shape.rank(); ++d) {
+    if (!(mask >> d & 1u)) out.push_back(shape[d]);
+    else if (keepdim) out.push_back(1);
+  }
+  return out;
+}
+
+struct OpInfo {
+  std::string_view name;
+  kernels::ReduceKind kind;
+};
+
+template <class... Ops>
+constexpr auto infos(kernels::List<Ops...>) {
+  return std::array<OpInfo, sizeof...(Ops)>{OpInfo{Ops::kName, Ops::kKind}...};
+}
+constexpr auto kInfo = infos(kernels::ReduceOps{});
+
+/// Gives one of its elements, so there must be one.
+bool selects(int op) { return op == kReduce<kernels::Max> || op == kReduce<kernels::Min>; }
+
+DType result_dtype(int op, const OpInfo& info, In x) {
+  const DType dtype = x->dtype();
+  if (info.kind == kernels::ReduceKind::kPredicate) return DType::bool_;
+  if (info.kind == kernels::ReduceKind::kNumeric) return is_integral(dtype) && !selects(op) ? DType::int64 : dtype;
+  if (is_integral(dtype))
+    throw DTypeError(message(info.name, "needs a floating tensor", {{"self", *x}}, "convert first: .to(float32)"),
+                     x.where);
+  return dtype;
+}
+
+void require_elements(std::string_view op, In x, std::int64_t n) {
+  if (n == 0)
+    throw ShapeError(message(op, "there is no largest or smallest of no elements", {{"self", *x}},
+                             "reduce over a dimension that has elements"),
+                     x.where);
+}
+
+}  // namespace
+
+Shape reduced_shape(const char* op, In x, const Dims& dims, bool keepdim) {
+  return shape_after(x->shape(), mask_of(op, x, dims), keepdim);
+}
+
+std::int64_t reduced_count(const char* op, In x, const Dims& dims) {
+  const unsigned mask = mask_of(op, x, dims);
+  std::int64_t n = 1;
+  for (int d = 0; d < x->dim(); ++d)
+    if (mask >> d & 1u) n *= x->shape()[d];
+  return n;
+}
+
+Tensor reduce(int op, In x, const Dims& dims, bool keepdim, double p) {
+  const OpInfo& info = kInfo[static_cast<std::size_t>(op)];
+  Backend& backend = dispatch(info.name, {{"self", *x}}, x.where);
+  const DType dtype = result_dtype(op, info, x);
+  const unsigned mask = mask_of(info.name.data(), x, dims);
+  const Tensor out = empty(shape_after(x->shape(), mask, keepdim), {dtype, x->device()}, x.where);
+  if (!out.numel()) return out;
+  if (selects(op))
+    require_elements(info.name, x, reduced_count(info.name.data(), x, dims));
+  if (x->device().is_cpu()) x->storage()->wait_ready();
+  const Tensor in = grouped(x, mask, true);
+  backend.reduce({op, p}, in, alias({out, x.where}, {in.size(0), in.size(2)}, {in.size(2), 1}, 0));
+  return out;
+}
+
+ValuesIndices arg_reduce(bool largest, In x, int dim, bool keepdim) {
+  const char* op = largest ? "max" : "min";
+  Backend& backend = dispatch(op, {{"self", *x}}, x.where);
+  const unsigned mask = x->dim() ? 1u << wrap_dim(op, x, dim) : (wrap_dim(op, x, dim), 0u);
+  const Shape shape = shape_after(x->shape(), mask, keepdim);
+  const ValuesIndices out{empty(shape, {x->dtype(), x->device()}, x.where),
+                          empty(shape, {DType::int64, x->device()}, x.where)};
+  if (!out.values.numel()) return out;
+  require_elements(op, x, x->dim() ? x->shape()[wrap_dim(op, x, dim)] : 1);
+  if (x->device().is_cpu()) x->storage()->wait_ready();
+  const Tensor in = grouped(x, mask, false);
+  const Shape flat{in.size(0), in.size(2)};
+  const Strides strides{in.size(2), 1};
+  backend.arg_reduce(largest, in, alias({out.values, x.where}, flat, strides, 0),
+                     alias({out.indices, x.where}, flat, strides, 0));
+  return out;
+}
+
+}  // namespace minnow::raw
