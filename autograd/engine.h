@@ -1,9 +1,9 @@
 #pragma once
 
+#include <minnow/autograd/node.h>
 #include <functional>
 #include <utility>
 #include <vector>
-#include <minnow/autograd/node.h>
 
 namespace minnow {
 
@@ -26,8 +26,8 @@ Tensor grad(const Tensor& output, const Tensor& input, const GradOptions& option
 void backward(const std::vector<Tensor>& outputs, const std::vector<Tensor>& gradients = {},
               BackwardOptions options = {}, SourceLocation where = SourceLocation::current());
 
-/// A hook on the gradient of x, called once for each backward with the whole gradient; what it returns, if defined,
-/// replaces it.  Removed when told so.
+/// A hook on the gradient of x, called once for each backward with the whole gradient; what it returns, if
+/// defined, replaces it.  Removed when told so.
 class HookHandle {
  public:
   HookHandle(std::function<void()> remove) : remove_(std::move(remove)) {}
@@ -38,6 +38,7 @@ class HookHandle {
  private:
   std::function<void()> remove_;
 };
-HookHandle register_hook(const Tensor& x, autograd::Hook hook, SourceLocation where = SourceLocation::current());
+HookHandle register_hook(const Tensor& x, autograd::Hook hook,
+                         SourceLocation where = SourceLocation::current());
 
 }  // namespace minnow

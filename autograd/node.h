@@ -1,12 +1,12 @@
 #pragma once
 
+#include <minnow/tensor/in.h>
 #include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
-#include <minnow/tensor/in.h>
 
 namespace minnow::autograd {
 
@@ -17,17 +17,17 @@ using Hook = std::function<Tensor(const Tensor& grad)>;
 
 /// What autograd keeps with a tensor that takes part in a graph.
 struct Slot {
-  bool requires_grad = false;         ///< of a leaf
-  std::shared_ptr<Node> producer;     ///< of a non-leaf
-  std::uint32_t produced_version = 0; ///< of the storage, when the producer's value was written
-  std::uint64_t order = 0;            ///< of a leaf: its place among nodes
-  std::mutex mutex;                   ///< guards grad and hooks
+  bool requires_grad = false;          ///< of a leaf
+  std::shared_ptr<Node> producer;      ///< of a non-leaf
+  std::uint32_t produced_version = 0;  ///< of the storage, when the producer's value was written
+  std::uint64_t order = 0;             ///< of a leaf: its place among nodes
+  std::mutex mutex;                    ///< guards grad and hooks
   Tensor grad;
   std::vector<std::pair<std::int64_t, Hook>> hooks;  ///< of a leaf
 };
 
-/// Where a gradient goes: to the node that produced the operand, or to a leaf.  With the operand's geometry, to
-/// which the engine sums and converts what arrives.
+/// Where a gradient goes: to the node that produced the operand, or to a leaf.  With the operand's geometry,
+/// to which the engine sums and converts what arrives.
 struct Edge {
   std::shared_ptr<Node> node;
   std::shared_ptr<Slot> leaf;
@@ -51,7 +51,8 @@ class Needs {
 };
 
 /// One recorded operation: edges to the producers of its inputs, and a function from the output's gradient to
-/// theirs.  Nodes are numbered as they are made, so an operation's number is above those of all it depends on.
+/// theirs.  Nodes are numbered as they are made, so an operation's number is above those of all it depends
+/// on.
 class Node : public std::enable_shared_from_this<Node> {
  public:
   Node(const char* name, SourceLocation where);
@@ -63,7 +64,8 @@ class Node : public std::enable_shared_from_this<Node> {
   SourceLocation where() const { return where_; }
   std::uint64_t order() const { return order_; }
 
-  /// The inputs' gradients.  The saved values go afterwards, unless `retain`; AutogradError when they are gone.
+  /// The inputs' gradients.  The saved values go afterwards, unless `retain`; AutogradError when they are
+  /// gone.
   Gradients run(const Tensor& grad, Needs needs, bool retain);
   std::vector<Edge>& edges() { return edges_; }
 
@@ -92,8 +94,8 @@ std::uint64_t next_order();
 /// A hook's handle.
 std::int64_t next_hook_id();
 
-/// The edge to a tensor: to its producer, to the leaf, or nowhere.  AutogradError when another alias of its memory
-/// was written since its producer recorded it: the gradient would not belong to the value.
+/// The edge to a tensor: to its producer, to the leaf, or nowhere.  AutogradError when another alias of its
+/// memory was written since its producer recorded it: the gradient would not belong to the value.
 Edge edge_to(const char* op, In x);
 
 /// Nodes alive in this process: flat over the steps of a training loop.

@@ -1,13 +1,13 @@
 #pragma once
 
+#include <minnow/autograd/grad_mode.h>
+#include <minnow/autograd/node.h>
+#include <minnow/autograd/saved.h>
 #include <concepts>
 #include <initializer_list>
 #include <optional>
 #include <span>
 #include <utility>
-#include <minnow/autograd/grad_mode.h>
-#include <minnow/autograd/node.h>
-#include <minnow/autograd/saved.h>
 
 namespace minnow {
 
@@ -34,8 +34,10 @@ class FunctionNode final : public Node {
  protected:
   Gradients backward(const Tensor& grad, Needs needs) override {
     const RunningNode scope(this);
-    if constexpr (std::invocable<F&, const Tensor&, Needs>) return gradients((*f_)(grad, needs));
-    else return gradients((*f_)(grad));
+    if constexpr (std::invocable<F&, const Tensor&, Needs>)
+      return gradients((*f_)(grad, needs));
+    else
+      return gradients((*f_)(grad));
   }
   void release() override { f_.reset(); }
 
@@ -60,10 +62,10 @@ void attach(const std::shared_ptr<Node>& node, const Tensor& out, std::span<cons
 ///     }
 ///
 /// f: (grad) or (grad, needs) -> one Tensor for a single input, or Gradients {g0, g1, ...}, undefined where
-/// needs[i] is false.  Gradients may have the broadcast output's shape: the engine sums them to the input's.  f
-/// keeps inputs and outputs as Saved, and calls recording functions where second derivatives shall work.
-/// Nothing is recorded when no input needs a gradient or under NoGradGuard; then f is dropped.  Returns `out`.
-/// `name` must outlive the graph (a literal).
+/// needs[i] is false.  Gradients may have the broadcast output's shape: the engine sums them to the input's.
+/// f keeps inputs and outputs as Saved, and calls recording functions where second derivatives shall work.
+/// Nothing is recorded when no input needs a gradient or under NoGradGuard; then f is dropped.  Returns
+/// `out`. `name` must outlive the graph (a literal).
 template <class F>
 Tensor record(const char* name, Tensor out, std::initializer_list<In> inputs, F f) {
   if (!is_grad_enabled()) return out;

@@ -4,8 +4,9 @@
 
 namespace minnow {
 
-/// A value that a gradient needs, kept with the version of its memory: reading it after the memory was written is an
-/// AutogradError, not a wrong gradient.  Keeps the value's place in the graph, for second derivatives.
+/// A value that a gradient needs, kept with the version of its memory: reading it after the memory was
+/// written is an AutogradError, not a wrong gradient.  Keeps the value's place in the graph, for second
+/// derivatives.
 class Saved {
  public:
   Saved() = default;

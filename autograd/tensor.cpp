@@ -31,8 +31,9 @@ bool Tensor::is_leaf() const { return !impl()->slot || !impl()->slot->producer; 
 Tensor& Tensor::requires_grad_(bool on, SourceLocation where) {
   if (!is_leaf()) {
     if (on) return *this;
-    throw AutogradError(message("requires_grad_", "the result of '" + std::string(slot()->producer->name()) +
-                                                      "' cannot stop requiring a gradient",
+    throw AutogradError(message("requires_grad_",
+                                "the result of '" + std::string(slot()->producer->name()) +
+                                    "' cannot stop requiring a gradient",
                                 {{"self", *this}}, "use .detach()"),
                         where);
   }

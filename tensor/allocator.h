@@ -12,18 +12,20 @@ namespace minnow {
 
 /// Bytes, as `memory_stats(device)` reports them.
 struct MemoryStats {
-  std::int64_t allocated = 0;    ///< in tensors that are alive
-  std::int64_t reserved = 0;     ///< taken from the system: live blocks and the cache
-  std::int64_t peak = 0;         ///< the most that was ever allocated (since reset_peak_memory)
-  std::int64_t blocks = 0;       ///< live blocks
-  std::int64_t system_calls = 0; ///< blocks ever obtained from the system: constant in a steady state
+  std::int64_t allocated = 0;     ///< in tensors that are alive
+  std::int64_t reserved = 0;      ///< taken from the system: live blocks and the cache
+  std::int64_t peak = 0;          ///< the most that was ever allocated (since reset_peak_memory)
+  std::int64_t blocks = 0;        ///< live blocks
+  std::int64_t system_calls = 0;  ///< blocks ever obtained from the system: constant in a steady state
 };
 
-/// The memory of one device.  Thread-safe.  Lives until the process ends, so that a global tensor may die last.
+/// The memory of one device.  Thread-safe.  Lives until the process ends, so that a global tensor may die
+/// last.
 class Allocator {
  public:
   virtual ~Allocator() = default;
-  /// At least `bytes` bytes, 64-byte aligned.  OutOfMemoryError when there are none, even with the cache freed.
+  /// At least `bytes` bytes, 64-byte aligned.  OutOfMemoryError when there are none, even with the cache
+  /// freed.
   virtual void* allocate(std::size_t bytes) = 0;
   /// Gives a block back; `bytes` as it was asked for.
   virtual void deallocate(void* block, std::size_t bytes) noexcept = 0;
@@ -46,8 +48,8 @@ class MemorySource {
   virtual std::size_t limit() const { return 0; }
 };
 
-/// Keeps freed blocks in lists by size class (eight classes between powers of two, so at most 1/8 is wasted) and
-/// hands them out again: a steady state calls the system never.
+/// Keeps freed blocks in lists by size class (eight classes between powers of two, so at most 1/8 is wasted)
+/// and hands them out again: a steady state calls the system never.
 class CachingAllocator final : public Allocator {
  public:
   explicit CachingAllocator(std::unique_ptr<MemorySource> source) : source_(std::move(source)) {}

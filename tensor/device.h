@@ -1,10 +1,10 @@
 #pragma once
 
+#include <minnow/tensor/source_location.h>
 #include <compare>
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <minnow/tensor/source_location.h>
 
 namespace minnow {
 
@@ -19,8 +19,8 @@ class Device {
   constexpr Device() = default;
   constexpr Device(DeviceType type, int index = 0) : type_(type), index_(static_cast<std::int16_t>(index)) {}
 
-  /// Parses `cpu | cuda | cuda:N | sim | sim:N` (N without leading zeros).  DeviceError for anything else; whether
-  /// the device exists is asked when it is first used.
+  /// Parses `cpu | cuda | cuda:N | sim | sim:N` (N without leading zeros).  DeviceError for anything else;
+  /// whether the device exists is asked when it is first used.
   Device(std::string_view text, SourceLocation where = SourceLocation::current());
   Device(const char* text, SourceLocation where = SourceLocation::current())
       : Device(std::string_view(text), where) {}

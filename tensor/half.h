@@ -5,7 +5,8 @@
 
 namespace minnow {
 
-/// IEEE binary16.  A storage type: arithmetic is done in float.  Conversion from float rounds to nearest even.
+/// IEEE binary16.  A storage type: arithmetic is done in float.  Conversion from float rounds to nearest
+/// even.
 struct float16 {
   std::uint16_t bits = 0;
 
@@ -42,7 +43,8 @@ struct float16 {
   }
 };
 
-/// The upper half of a binary32.  A storage type: arithmetic is done in float.  Conversion rounds to nearest even.
+/// The upper half of a binary32.  A storage type: arithmetic is done in float.  Conversion rounds to nearest
+/// even.
 struct bfloat16 {
   std::uint16_t bits = 0;
 

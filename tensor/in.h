@@ -4,8 +4,9 @@
 
 namespace minnow {
 
-/// How operations take a tensor: a reference, and the user's line, which the conversion evaluates at the caller, so
-/// that even `a + b` can name it.  Valid within the full expression only: never store one; copy the tensor.
+/// How operations take a tensor: a reference, and the user's line, which the conversion evaluates at the
+/// caller, so that even `a + b` can name it.  Valid within the full expression only: never store one; copy
+/// the tensor.
 struct In {
   In(const Tensor& t, SourceLocation l = SourceLocation::current()) : tensor(t), where(l) {}
 

@@ -1,14 +1,15 @@
 #pragma once
 
+#include <minnow/tensor/source_location.h>
 #include <cstdint>
 #include <limits>
-#include <minnow/tensor/source_location.h>
 
 namespace minnow {
 
 inline constexpr std::int64_t kToEnd = std::numeric_limits<std::int64_t>::max();
 
-/// Elements start, start + step, ... before stop, of one dimension.  Negative start and stop count from its end.
+/// Elements start, start + step, ... before stop, of one dimension.  Negative start and stop count from its
+/// end.
 struct Slice {
   std::int64_t start = 0;
   std::int64_t stop = kToEnd;
@@ -36,7 +37,8 @@ struct Index {
   constexpr Index(std::int64_t i, SourceLocation l = SourceLocation::current())
       : kind(Kind::kInteger), range{i, i, 1}, where(l) {}
   constexpr Index(int i, SourceLocation l = SourceLocation::current()) : Index(std::int64_t{i}, l) {}
-  constexpr Index(Slice s, SourceLocation l = SourceLocation::current()) : kind(Kind::kSlice), range(s), where(l) {}
+  constexpr Index(Slice s, SourceLocation l = SourceLocation::current())
+      : kind(Kind::kSlice), range(s), where(l) {}
   constexpr Index(NewAxis, SourceLocation l = SourceLocation::current()) : kind(Kind::kNewAxis), where(l) {}
   constexpr Index(Ellipsis, SourceLocation l = SourceLocation::current()) : kind(Kind::kEllipsis), where(l) {}
 

@@ -5,15 +5,15 @@
 
 namespace minnow {
 
-/// Where in a Philox stream an operation draws: element i uses counter offset + i / 4, lane i % 4, so that the
-/// numbers do not depend on device or threads.
+/// Where in a Philox stream an operation draws: element i uses counter offset + i / 4, lane i % 4, so that
+/// the numbers do not depend on device or threads.
 struct PhiloxState {
   std::uint64_t seed = 0;
   std::uint64_t offset = 0;
 };
 
-/// A source of random numbers: a seed, and how much of its stream was used.  Thread-safe.  Not copyable: hand over
-/// state() and set_state() instead.
+/// A source of random numbers: a seed, and how much of its stream was used.  Thread-safe.  Not copyable: hand
+/// over state() and set_state() instead.
 class Generator {
  public:
   explicit Generator(std::uint64_t seed = 0) : state_{seed, 0} {}

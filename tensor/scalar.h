@@ -1,18 +1,19 @@
 #pragma once
 
+#include <minnow/tensor/dtype.h>
 #include <concepts>
 #include <cstdint>
-#include <minnow/tensor/dtype.h>
 
 namespace minnow {
 
-/// A number that remembers whether it was written as a bool, an integer or a floating value, for type promotion.
+/// A number that remembers whether it was written as a bool, an integer or a floating value, for type
+/// promotion.
 class Scalar {
  public:
   constexpr Scalar(bool v) : int_(v), float_(v), dtype_(DType::bool_) {}
   template <std::integral T>
-    requires(!std::same_as<T, bool>)
-  constexpr Scalar(T v) : int_(static_cast<std::int64_t>(v)), float_(static_cast<double>(v)), dtype_(DType::int64) {}
+  requires(!std::same_as<T, bool>) constexpr Scalar(T v)
+      : int_(static_cast<std::int64_t>(v)), float_(static_cast<double>(v)), dtype_(DType::int64) {}
   template <std::floating_point T>
   constexpr Scalar(T v)
       : int_(v >= -0x1p63 && v < 0x1p63 ? static_cast<std::int64_t>(v) : 0),

@@ -1,7 +1,7 @@
 #include <minnow/tensor/shape.h>
 
-#include <numeric>
 #include <minnow/tensor/error.h>
+#include <numeric>
 
 namespace minnow {
 namespace {
@@ -98,7 +98,8 @@ Strides strides_like(const Shape& shape, const Strides& like) {
   int order[kMaxRank];
   std::iota(order, order + rank, 0);
   for (int i = 1; i < rank; ++i) {
-    // Insertion sort, outermost first; a pair that carries no information (stride 0 or size 1) keeps its order.
+    // Insertion sort, outermost first; a pair that carries no information (stride 0 or size 1) keeps its
+    // order.
     for (int j = i; j > 0; --j) {
       const int a = order[j - 1], b = order[j];
       const bool informative = shape[a] != 1 && shape[b] != 1 && like[a] != 0 && like[b] != 0;

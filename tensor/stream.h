@@ -1,7 +1,7 @@
 #pragma once
 
-#include <memory>
 #include <minnow/tensor/device.h>
+#include <memory>
 
 namespace minnow {
 

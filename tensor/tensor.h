@@ -1,12 +1,5 @@
 #pragma once
 
-#include <array>
-#include <cstdint>
-#include <iosfwd>
-#include <memory>
-#include <span>
-#include <string>
-#include <vector>
 #include <minnow/tensor/device.h>
 #include <minnow/tensor/dtype.h>
 #include <minnow/tensor/index.h>
@@ -14,6 +7,13 @@
 #include <minnow/tensor/shape.h>
 #include <minnow/tensor/source_location.h>
 #include <minnow/tensor/storage.h>
+#include <array>
+#include <cstdint>
+#include <iosfwd>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
 
 namespace minnow {
 
@@ -27,8 +27,8 @@ class Tensor;
 enum class MemoryFormat { contiguous, channels_last };
 
 struct ToOptions {
-  /// Copy without waiting: from pinned memory to a device, or from a device to the host (the result's first host
-  /// read waits for the copy).
+  /// Copy without waiting: from pinned memory to a device, or from a device to the host (the result's first
+  /// host read waits for the copy).
   bool non_blocking = false;
   /// Copy even when nothing changes.
   bool copy = false;
@@ -56,8 +56,9 @@ struct TensorImpl {
 
 }  // namespace detail
 
-/// An n-dimensional array on one device: a cheap handle to storage, shape, strides, dtype and device.  Copying shares;
-/// clone() copies.  Reading one tensor from several threads is safe; writing needs the caller's order.
+/// An n-dimensional array on one device: a cheap handle to storage, shape, strides, dtype and device. Copying
+/// shares; clone() copies.  Reading one tensor from several threads is safe; writing needs the caller's
+/// order.
 class Tensor {
  public:
   /// An undefined tensor: no storage; defined() is false and most operations refuse it.
@@ -90,15 +91,16 @@ class Tensor {
   /// Whether both handles are the same tensor (not: equal values).
   bool is_same(const Tensor& other) const { return impl_ == other.impl_; }
 
-  /// Whether this handle alone holds the tensor and its memory, so that it may be written without anyone seeing it.
+  /// Whether this handle alone holds the tensor and its memory, so that it may be written without anyone
+  /// seeing it.
   bool is_unique() const { return impl_.use_count() == 1 && impl_->storage.use_count() == 1; }
 
   /// Shown in error messages; parameters of modules carry their path, "fc1.weight".
   const std::string& name() const;
   void set_name(std::string name);
 
-  // Host access.  DeviceError for a device tensor, naming .cpu(); DTypeError unless T is the dtype's own type.
-  // Waits for a non-blocking copy that is under way.
+  // Host access.  DeviceError for a device tensor, naming .cpu(); DTypeError unless T is the dtype's own
+  // type. Waits for a non-blocking copy that is under way.
 
   /// The first element; elements follow by strides().
   template <class T>
@@ -148,12 +150,14 @@ class Tensor {
   Tensor operator()(Index a, Index b) const { return index(std::array{a, b}); }
   Tensor operator()(Index a, Index b, Index c) const { return index(std::array{a, b, c}); }
   Tensor operator()(Index a, Index b, Index c, Index d) const { return index(std::array{a, b, c, d}); }
-  Tensor operator()(Index a, Index b, Index c, Index d, Index e) const { return index(std::array{a, b, c, d, e}); }
+  Tensor operator()(Index a, Index b, Index c, Index d, Index e) const {
+    return index(std::array{a, b, c, d, e});
+  }
   /// The same for any number of indices.
   Tensor index(std::span<const Index> indices) const;
 
-  // Copies and moves.  `to` returns this very tensor when nothing changes (unless .copy); it never changes the
-  // tensor in place.  They record: the gradient returns to the source's device and dtype.
+  // Copies and moves.  `to` returns this very tensor when nothing changes (unless .copy); it never changes
+  // the tensor in place.  They record: the gradient returns to the source's device and dtype.
 
   [[nodiscard]] Tensor to(Device device, ToOptions options = {},
                           SourceLocation where = SourceLocation::current()) const;
@@ -196,8 +200,8 @@ class Tensor {
 
   // For the layers above.
 
-  /// Takes over other's value (storage, shape, strides, dtype, device); every handle of this tensor sees it, the
-  /// autograd slot and the name stay.
+  /// Takes over other's value (storage, shape, strides, dtype, device); every handle of this tensor sees it,
+  /// the autograd slot and the name stay.
   void set_data(const Tensor& other) const;
   const std::shared_ptr<autograd::Slot>& slot() const { return impl_->slot; }
   void set_slot(std::shared_ptr<autograd::Slot> slot) const { impl_->slot = std::move(slot); }

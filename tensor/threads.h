@@ -4,15 +4,15 @@
 
 namespace minnow {
 
-/// Threads that one CPU operation may use: 1 inside a SerialRegion, else what set_num_threads gave (at first, the
-/// hardware's threads).  Results do not depend on it.
+/// Threads that one CPU operation may use: 1 inside a SerialRegion, else what set_num_threads gave (at first,
+/// the hardware's threads).  Results do not depend on it.
 int num_threads();
 
 /// Sets the threads of later CPU operations, for all threads of the process.  ValueError below 1.
 void set_num_threads(int threads, SourceLocation where = SourceLocation::current());
 
-/// While one is alive, CPU operations of this thread run on this thread alone: for worker threads, which would
-/// otherwise each bring a pool of their own.  May be nested.
+/// While one is alive, CPU operations of this thread run on this thread alone: for worker threads, which
+/// would otherwise each bring a pool of their own.  May be nested.
 class SerialRegion {
  public:
   SerialRegion();

@@ -2,8 +2,8 @@
 
 #include <minnow/tensor/in.h>
 
-/// Elementwise functions of two operands, broadcast and promoted by PyTorch's rules.  0-dim CPU tensors may accompany
-/// operands of another device.  ShapeError, DTypeError, DeviceError naming both operands.
+/// Elementwise functions of two operands, broadcast and promoted by PyTorch's rules.  0-dim CPU tensors may
+/// accompany operands of another device.  ShapeError, DTypeError, DeviceError naming both operands.
 namespace minnow {
 
 /// a + b.
@@ -150,8 +150,8 @@ inline Tensor operator&(In a, In b) { return bitwise_and(a, b); }
 inline Tensor operator|(In a, In b) { return bitwise_or(a, b); }
 inline Tensor operator^(In a, In b) { return bitwise_xor(a, b); }
 
-// In place: the result is written over self, whose shape and dtype stay.  A leaf that requires a gradient is refused
-// while recording (update it under NoGradGuard), and so is a tensor whose memory others share.
+// In place: the result is written over self, whose shape and dtype stay.  A leaf that requires a gradient is
+// refused while recording (update it under NoGradGuard), and so is a tensor whose memory others share.
 
 Tensor add_(In self, In other);
 Tensor add_(In self, Scalar other);

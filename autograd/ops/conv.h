@@ -1,7 +1,7 @@
 #pragma once
 
-#include <cstdint>
 #include <minnow/tensor/in.h>
+#include <cstdint>
 
 namespace minnow {
 
@@ -21,8 +21,8 @@ struct Conv2dOptions {
 };
 
 /// Cross-correlation.   x: [N, C, H, W]  w: [O, C / groups, KH, KW]  b: [O] or undefined  ->  [N, O, OH, OW],
-/// OH = ⌊(H + 2 padding - dilation (KH - 1) - 1) / stride⌋ + 1.  One floating dtype; ShapeError, DTypeError, ValueError.
-/// Any order of gradient.
+/// OH = ⌊(H + 2 padding - dilation (KH - 1) - 1) / stride⌋ + 1.  One floating dtype; ShapeError, DTypeError,
+/// ValueError. Any order of gradient.
 Tensor conv2d(In x, In w, const Tensor& b = {}, const Conv2dOptions& options = {});
 
 struct MaxPool2dOptions {
@@ -31,8 +31,8 @@ struct MaxPool2dOptions {
   Pair dilation = 1;
 };
 
-/// The largest element of each window.   x: [N, C, H, W]  ->  [N, C, OH, OW].  The gradient goes to the first of equal
-/// elements.
+/// The largest element of each window.   x: [N, C, H, W]  ->  [N, C, OH, OW].  The gradient goes to the first
+/// of equal elements.
 Tensor max_pool2d(In x, Pair kernel, const MaxPool2dOptions& options = {});
 
 struct AvgPool2dOptions {

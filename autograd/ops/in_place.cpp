@@ -18,22 +18,23 @@ void require_recordable(const char* op, In self) {
                                 "update it under NoGradGuard, or use the form that returns a new tensor"),
                         self.where);
   if (self->storage().use_count() > 1)
-    throw AutogradError(message(op, "memory that other tensors share is written in place while recording",
-                                {{"self", *self}},
-                                "views and saved values would keep a wrong history; use the form that returns a new "
-                                "tensor (cat, stack or where to write a part)"),
-                        self.where);
+    throw AutogradError(
+        message(op, "memory that other tensors share is written in place while recording", {{"self", *self}},
+                "views and saved values would keep a wrong history; use the form that returns a new "
+                "tensor (cat, stack or where to write a part)"),
+        self.where);
 }
 
 void replace_value(const char* op, In self, const Tensor& value) {
   if (value.shape() != self->shape())
-    throw ShapeError(message(op, "the result " + value.shape().str() + " does not fit in place", {{"self", *self}},
-                             "an in-place operation keeps the shape of self"),
+    throw ShapeError(message(op, "the result " + value.shape().str() + " does not fit in place",
+                             {{"self", *self}}, "an in-place operation keeps the shape of self"),
                      self.where);
   if (is_floating(value.dtype()) && !is_floating(self->dtype()))
-    throw DTypeError(message(op, "the result is " + std::string(name_of(value.dtype())) + ", which self cannot hold",
-                             {{"self", *self}}, "use the form that returns a new tensor, or convert self first"),
-                     self.where);
+    throw DTypeError(
+        message(op, "the result is " + std::string(name_of(value.dtype())) + ", which self cannot hold",
+                {{"self", *self}}, "use the form that returns a new tensor, or convert self first"),
+        self.where);
   const Tensor fitted = value.to(self->dtype(), {}, self.where);
   self->set_data(fitted);
   self->set_slot(fitted.slot());
@@ -69,7 +70,9 @@ Tensor mul_(In self, Scalar other) { return mul_(self, {number(other, *self), se
 Tensor div_(In self, In other) { return in_place<kernels::Div>(div, self, other); }
 Tensor div_(In self, Scalar other) { return div_(self, {number(other, *self), self.where}); }
 Tensor floor_divide_(In self, In other) { return in_place<kernels::FloorDivide>(floor_divide, self, other); }
-Tensor floor_divide_(In self, Scalar other) { return floor_divide_(self, {number(other, *self), self.where}); }
+Tensor floor_divide_(In self, Scalar other) {
+  return floor_divide_(self, {number(other, *self), self.where});
+}
 Tensor fmod_(In self, In other) { return in_place<kernels::Fmod>(fmod, self, other); }
 Tensor fmod_(In self, Scalar other) { return fmod_(self, {number(other, *self), self.where}); }
 Tensor remainder_(In self, In other) { return in_place<kernels::Remainder>(remainder, self, other); }
@@ -93,7 +96,8 @@ Tensor copy_(In self, In source) {
 
 Tensor fill_(In self, Scalar value) {
   return autograd::in_place(
-      "fill_", self, records(*self), [&] { return full_like(self, value); }, [&] { raw::fill_(self, value); });
+      "fill_", self, records(*self), [&] { return full_like(self, value); },
+      [&] { raw::fill_(self, value); });
 }
 
 Tensor zero_(In self) { return fill_(self, 0); }

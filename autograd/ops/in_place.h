@@ -4,16 +4,17 @@
 
 namespace minnow::autograd {
 
-/// Refuses to overwrite self while recording: a leaf that requires a gradient, or memory that other tensors share,
-/// whose history would then not belong to their value.
+/// Refuses to overwrite self while recording: a leaf that requires a gradient, or memory that other tensors
+/// share, whose history would then not belong to their value.
 void require_recordable(const char* op, In self);
 /// Gives self, which alone holds its memory, another value and that value's history.
 void replace_value(const char* op, In self, const Tensor& value);
 /// After a write that is not recorded: self's own history stays valid.
 void written(In self);
 
-/// An in-place operation: while recording, `compute` gives the new value by the recording function of the same name
-/// (self shares its memory with nobody, so taking over that value is the same as writing); otherwise `write` writes.
+/// An in-place operation: while recording, `compute` gives the new value by the recording function of the
+/// same name (self shares its memory with nobody, so taking over that value is the same as writing);
+/// otherwise `write` writes.
 template <class Compute, class Write>
 Tensor in_place(const char* op, In self, bool recording, Compute compute, Write write) {
   if (recording) {

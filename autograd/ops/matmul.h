@@ -4,9 +4,9 @@
 
 namespace minnow {
 
-/// Matrix product by PyTorch's rules.   a: [..., M, K]  b: [..., K, N]  ->  [..., M, N]; leading dimensions are
-/// broadcast; a vector is a row (a) or column (b) that disappears again.  ShapeError when the inner sizes differ,
-/// DTypeError when the dtypes do.   da = g bᵀ   db = aᵀ g.
+/// Matrix product by PyTorch's rules.   a: [..., M, K]  b: [..., K, N]  ->  [..., M, N]; leading dimensions
+/// are broadcast; a vector is a row (a) or column (b) that disappears again.  ShapeError when the inner sizes
+/// differ, DTypeError when the dtypes do.   da = g bᵀ   db = aᵀ g.
 Tensor matmul(In a, In b);
 /// y = x Wᵀ + b.   x: [..., in]  w: [out, in]  b: [out] or undefined  ->  [..., out].
 Tensor linear(In x, In w, const Tensor& b = {});

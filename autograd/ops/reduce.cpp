@@ -1,6 +1,5 @@
 #include <minnow/autograd/ops/reduce.h>
 
-#include <cmath>
 #include <minnow/autograd/ops/arithmetic.h>
 #include <minnow/autograd/ops/index.h>
 #include <minnow/autograd/ops/unary.h>
@@ -8,6 +7,7 @@
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/ops/create.h>
 #include <minnow/tensor/ops/reduce.h>
+#include <cmath>
 
 namespace minnow {
 namespace {
@@ -33,16 +33,17 @@ Tensor extreme(const char* name, In x, const Shape& dims, bool keepdim) {
   Tensor y = compute<Op>(x, dims, keepdim);
   if (!records(*x)) return y;
   Saved output = Saved::output(y);
-  return record(name, std::move(y), {x},
-                [x = Saved(*x), y = std::move(output), geometry = Geometry(name, x, dims), dims](const Tensor& g) {
-                  Tensor part;
-                  {
-                    const NoGradGuard constant;
-                    const Tensor hit = eq(x(), geometry.aligned(y())).to(g.dtype());
-                    part = div(hit, sum(hit, dims, true));
-                  }
-                  return mul(geometry.aligned(g), part);
-                });
+  return record(
+      name, std::move(y), {x},
+      [x = Saved(*x), y = std::move(output), geometry = Geometry(name, x, dims), dims](const Tensor& g) {
+        Tensor part;
+        {
+          const NoGradGuard constant;
+          const Tensor hit = eq(x(), geometry.aligned(y())).to(g.dtype());
+          part = div(hit, sum(hit, dims, true));
+        }
+        return mul(geometry.aligned(g), part);
+      });
 }
 
 MinMax pick(bool largest, In x, int dim, bool keepdim) {
@@ -119,10 +120,11 @@ Tensor norm(In x, double p, const Shape& dims, bool keepdim) {
                       : compute<kernels::NormP>(x, dims, keepdim, p);
   if (!records(*x)) return y;
   Saved output = Saved::output(y);
-  return record("norm", std::move(y), {x},
-                [x = Saved(*x), y = std::move(output), geometry = Geometry("norm", x, dims), p](const Tensor& g) {
-                  return norm_gradient(geometry.aligned(g), x(), geometry.aligned(y()), p);
-                });
+  return record(
+      "norm", std::move(y), {x},
+      [x = Saved(*x), y = std::move(output), geometry = Geometry("norm", x, dims), p](const Tensor& g) {
+        return norm_gradient(geometry.aligned(g), x(), geometry.aligned(y()), p);
+      });
 }
 
 Tensor logsumexp(In x, const Shape& dims, bool keepdim) {
@@ -135,10 +137,11 @@ Tensor logsumexp(In x, const Shape& dims, bool keepdim) {
   }
   if (!records(*x)) return y;
   Saved output = Saved::output(y);
-  return record("logsumexp", std::move(y), {x},
-                [x = Saved(*x), y = std::move(output), geometry = Geometry("logsumexp", x, dims)](const Tensor& g) {
-                  return mul(geometry.aligned(g), exp(sub(x(), geometry.aligned(y()))));
-                });
+  return record(
+      "logsumexp", std::move(y), {x},
+      [x = Saved(*x), y = std::move(output), geometry = Geometry("logsumexp", x, dims)](const Tensor& g) {
+        return mul(geometry.aligned(g), exp(sub(x(), geometry.aligned(y()))));
+      });
 }
 
 MinMax max(In x, int dim, bool keepdim) { return pick(true, x, dim, keepdim); }
@@ -163,8 +166,10 @@ Tensor sum_to(In x, const Shape& shape, const char* op) {
   bool fits = lead >= 0;
   for (int d = 0; fits && d < x->dim(); ++d) {
     const std::int64_t own = d < lead ? 1 : shape[d - lead];
-    if (d < lead || (own == 1 && x->shape()[d] != 1)) dims.push_back(d);
-    else fits = own == x->shape()[d];
+    if (d < lead || (own == 1 && x->shape()[d] != 1))
+      dims.push_back(d);
+    else
+      fits = own == x->shape()[d];
   }
   if (!fits)
     throw ShapeError(std::string(op) + ": " + x->shape().str() + " is no broadcast of " + shape.str() +

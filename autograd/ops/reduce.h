@@ -2,8 +2,8 @@
 
 #include <minnow/tensor/in.h>
 
-/// Reductions.  `dims` may be negative and in any order; empty: all dimensions.  keepdim leaves sizes of 1.  IndexError
-/// for a dimension out of range, ValueError for one named twice.
+/// Reductions.  `dims` may be negative and in any order; empty: all dimensions.  keepdim leaves sizes of 1.
+/// IndexError for a dimension out of range, ValueError for one named twice.
 namespace minnow {
 
 /// Integers and bool sum to int64.

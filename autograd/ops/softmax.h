@@ -9,17 +9,18 @@ Tensor softmax(In x, int dim);
 /// x - log Σ e^x along dim.   dx = g - e^y Σ g.
 Tensor log_softmax(In x, int dim);
 
-/// Softmax cross-entropy by rows, in one pass.   logits: [N, C]  target: int64 [N]  ->  losses [N]; 0 for a row of
-/// ignore_index.  IndexError for a target that is no class.   dlogits = g (softmax(logits) - one_hot(target)).
+/// Softmax cross-entropy by rows, in one pass.   logits: [N, C]  target: int64 [N]  ->  losses [N]; 0 for a
+/// row of ignore_index.  IndexError for a target that is no class.   dlogits = g (softmax(logits) -
+/// one_hot(target)).
 Tensor cross_entropy_rows(In logits, In target, std::int64_t ignore_index = -100);
 
 struct DropoutOptions {
-  double p = 0.5;       ///< probability that an element becomes 0
-  bool training = true; ///< otherwise x itself
+  double p = 0.5;        ///< probability that an element becomes 0
+  bool training = true;  ///< otherwise x itself
 };
 
-/// Zeroes elements with probability p and scales the others by 1 / (1 - p) (Srivastava et al. 2014).  The mask is a
-/// function of the default generator alone: the same on every device.
+/// Zeroes elements with probability p and scales the others by 1 / (1 - p) (Srivastava et al. 2014).  The
+/// mask is a function of the default generator alone: the same on every device.
 Tensor dropout(In x, const DropoutOptions& options = {});
 
 }  // namespace minnow

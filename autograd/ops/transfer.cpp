@@ -4,7 +4,8 @@
 #include <minnow/tensor/ops/copy.h>
 #include <minnow/tensor/ops/transfer.h>
 
-/// The members of Tensor that copy and move: recorded, so that the gradient returns to the source's device and dtype.
+/// The members of Tensor that copy and move: recorded, so that the gradient returns to the source's device
+/// and dtype.
 namespace minnow {
 namespace {
 
@@ -21,8 +22,7 @@ Tensor recorded(const char* name, In x, Tensor y) {
 
 Tensor Tensor::to(Device device, DType dtype, ToOptions options, SourceLocation where) const {
   const In self(*this, where);
-  if (device == this->device() && dtype == this->dtype())
-    return options.copy ? clone(where) : *this;
+  if (device == this->device() && dtype == this->dtype()) return options.copy ? clone(where) : *this;
   if (device == this->device()) return recorded("to", self, raw::cast(self, dtype));
   backend_of(device, where);
   // Converted where the data is smaller on the way, so that fewer bytes move.

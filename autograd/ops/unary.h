@@ -1,10 +1,11 @@
 #pragma once
 
-#include <limits>
 #include <minnow/tensor/in.h>
+#include <limits>
 
-/// Elementwise functions of one operand.  Integers are promoted to float32 where the function needs it.  Gradients are
-/// in tensor/kernels/unary_math.h and unary_activation.h beside the functions; second order as well.
+/// Elementwise functions of one operand.  Integers are promoted to float32 where the function needs it.
+/// Gradients are in tensor/kernels/unary_math.h and unary_activation.h beside the functions; second order as
+/// well.
 namespace minnow {
 
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();

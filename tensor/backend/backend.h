@@ -1,10 +1,10 @@
 #pragma once
 
-#include <cstdint>
-#include <span>
 #include <minnow/tensor/random.h>
 #include <minnow/tensor/scalar.h>
 #include <minnow/tensor/tensor.h>
+#include <cstdint>
+#include <span>
 
 namespace minnow {
 
@@ -22,7 +22,8 @@ struct ReduceParams {
   double p = 0;  ///< the norm's order
 };
 
-/// out = alpha * a b + beta * out (+ bias), for a batch of matrices; each operand may be transposed by its strides.
+/// out = alpha * a b + beta * out (+ bias), for a batch of matrices; each operand may be transposed by its
+/// strides.
 struct MatmulParams {
   double alpha = 1;
   double beta = 0;
@@ -60,14 +61,15 @@ struct UpdateItem {
 };
 
 struct UpdateParams {
-  int rule = 0;                  ///< index in kernels::UpdateRules
-  std::span<const double> hyper; ///< the rule's own struct of hyper-parameters, as an array of doubles
+  int rule = 0;                   ///< index in kernels::UpdateRules
+  std::span<const double> hyper;  ///< the rule's own struct of hyper-parameters, as an array of doubles
 };
 
-/// Everything a device can do, by families.  Front ends (tensor/ops) own every check and allocate outputs: a backend
-/// gets checked, pre-allocated tensors that are all on one of its devices (an operand of an elementwise family
-/// may be a 0-dim CPU tensor), and is free of shape logic.  Inputs may have any strides (0 where broadcast: they
-/// are expanded to the output's shape) unless a method says otherwise.  All work goes to the current stream.
+/// Everything a device can do, by families.  Front ends (tensor/ops) own every check and allocate outputs: a
+/// backend gets checked, pre-allocated tensors that are all on one of its devices (an operand of an
+/// elementwise family may be a 0-dim CPU tensor), and is free of shape logic.  Inputs may have any strides (0
+/// where broadcast: they are expanded to the output's shape) unless a method says otherwise.  All work goes
+/// to the current stream.
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -75,7 +77,8 @@ class Backend {
   // Devices, memory, streams.
   virtual int device_count() const = 0;
   virtual Allocator& allocator(int index) = 0;
-  /// Page-locked host memory for copies to and from this backend's devices; nullptr when it has no use for any.
+  /// Page-locked host memory for copies to and from this backend's devices; nullptr when it has no use for
+  /// any.
   virtual Allocator* pinned_allocator() = 0;
   virtual Stream current_stream(int index) = 0;
   virtual void set_current_stream(int index, const Stream& stream) = 0;
@@ -85,8 +88,9 @@ class Backend {
   // Copies.
   /// Any strides and dtypes, within one device.
   virtual void copy(const Tensor& from, const Tensor& to) = 0;
-  /// Bytes between the host and this device, or between two of its devices; both sides dense in the same order and
-  /// of one dtype.  With non_blocking the call may return first; the storages stay alive until the copy is done.
+  /// Bytes between the host and this device, or between two of its devices; both sides dense in the same
+  /// order and of one dtype.  With non_blocking the call may return first; the storages stay alive until the
+  /// copy is done.
   virtual void transfer(const Tensor& from, const Tensor& to, bool non_blocking) = 0;
   virtual void fill(const Tensor& out, Scalar value) = 0;
   /// out[i] = start + i * step, contiguous.
@@ -100,8 +104,8 @@ class Backend {
   /// out = grad * curve(saved), curve being the derivative of slope.
   virtual void unary_curve(const UnaryParams& params, const Tensor& grad, const Tensor& saved,
                            const Tensor& out) = 0;
-  /// Computes in `compute` (float32, float64 or int64); operands and output convert at load and store.  Returns
-  /// false when an integer was divided by zero.
+  /// Computes in `compute` (float32, float64 or int64); operands and output convert at load and store.
+  /// Returns false when an integer was divided by zero.
   virtual bool binary(int op, DType compute, const Tensor& a, const Tensor& b, const Tensor& out) = 0;
   virtual void ternary(int op, DType compute, const Tensor& a, const Tensor& b, const Tensor& c, double p,
                        const Tensor& out) = 0;
@@ -115,13 +119,14 @@ class Backend {
   virtual void softmax(const SoftmaxParams& params, const Tensor& x, const Tensor& y) = 0;
   virtual void softmax_backward(const SoftmaxParams& params, const Tensor& grad, const Tensor& y,
                                 const Tensor& grad_x) = 0;
-  /// logits: [N, C] contiguous, target: int64 [N] -> losses: [N], log_sum_exp: [N].  A row of ignore_index gives 0.
-  /// False when a target is neither in [0, C) nor ignore_index (a device may report it at its next synchronization).
+  /// logits: [N, C] contiguous, target: int64 [N] -> losses: [N], log_sum_exp: [N].  A row of ignore_index
+  /// gives 0. False when a target is neither in [0, C) nor ignore_index (a device may report it at its next
+  /// synchronization).
   virtual bool cross_entropy(const CrossEntropyParams& params, const Tensor& logits, const Tensor& target,
                              const Tensor& losses, const Tensor& log_sum_exp) = 0;
   /// grad: [N], of each row's loss -> grad_logits: [N, C].
-  virtual void cross_entropy_backward(const CrossEntropyParams& params, const Tensor& grad, const Tensor& logits,
-                                      const Tensor& target, const Tensor& log_sum_exp,
+  virtual void cross_entropy_backward(const CrossEntropyParams& params, const Tensor& grad,
+                                      const Tensor& logits, const Tensor& target, const Tensor& log_sum_exp,
                                       const Tensor& grad_logits) = 0;
 
   // Linear algebra.  a: [B, M, K]  b: [B, K, N]  out: [B, M, N]; B may be broadcast by stride 0; bias (may be
@@ -129,8 +134,8 @@ class Backend {
   virtual void matmul(const MatmulParams& params, const Tensor& a, const Tensor& b, const Tensor& bias,
                       const Tensor& out) = 0;
 
-  // Convolution and pooling.  x: [N, C, H, W]  w: [O, C / groups, KH, KW]  bias: [O] or undefined.  The memory
-  // format that the backend wants for its outputs is asked first.
+  // Convolution and pooling.  x: [N, C, H, W]  w: [O, C / groups, KH, KW]  bias: [O] or undefined.  The
+  // memory format that the backend wants for its outputs is asked first.
   virtual MemoryFormat conv2d_format(const Conv2dParams& params, const Tensor& x, const Tensor& w) = 0;
   virtual void conv2d(const Conv2dParams& params, const Tensor& x, const Tensor& w, const Tensor& bias,
                       const Tensor& y) = 0;
@@ -139,15 +144,17 @@ class Backend {
   /// grad_bias may be undefined.
   virtual void conv2d_backward_weight(const Conv2dParams& params, const Tensor& grad, const Tensor& x,
                                       const Tensor& grad_w, const Tensor& grad_bias) = 0;
-  /// indices: int32 [N, C, OH, OW], h * W + w of the largest element of each window; y and indices have one layout.
-  virtual void max_pool2d(const Pool2dParams& params, const Tensor& x, const Tensor& y, const Tensor& indices) = 0;
+  /// indices: int32 [N, C, OH, OW], h * W + w of the largest element of each window; y and indices have one
+  /// layout.
+  virtual void max_pool2d(const Pool2dParams& params, const Tensor& x, const Tensor& y,
+                          const Tensor& indices) = 0;
   virtual void max_pool2d_backward(const Pool2dParams& params, const Tensor& grad, const Tensor& indices,
                                    const Tensor& grad_x) = 0;
   virtual void avg_pool2d(const Pool2dParams& params, const Tensor& x, const Tensor& y) = 0;
   virtual void avg_pool2d_backward(const Pool2dParams& params, const Tensor& grad, const Tensor& grad_x) = 0;
 
-  // Indexing.  Methods return false when an index is out of range (nothing is read or written out of bounds); a
-  // device may report it at its next synchronization instead.
+  // Indexing.  Methods return false when an index is out of range (nothing is read or written out of bounds);
+  // a device may report it at its next synchronization instead.
   /// out[..., i, ...] = x[..., index[..., i, ...], ...] along dim; index (int64) has out's shape.
   virtual bool gather(const Tensor& x, int dim, const Tensor& index, const Tensor& out) = 0;
   /// out[..., index[..., i, ...], ...] += x[..., i, ...].

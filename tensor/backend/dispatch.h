@@ -1,10 +1,10 @@
 #pragma once
 
+#include <minnow/tensor/backend/backend.h>
+#include <minnow/tensor/in.h>
 #include <initializer_list>
 #include <string>
 #include <string_view>
-#include <minnow/tensor/backend/backend.h>
-#include <minnow/tensor/in.h>
 
 namespace minnow {
 
@@ -19,7 +19,8 @@ using Operands = std::initializer_list<Operand>;
 enum class HostScalars : bool { refused, allowed };
 
 /// The backend for an operation on these operands: the one place where devices are compared.
-/// DeviceError, listing every operand, when they are on different devices; ValueError for an undefined operand.
+/// DeviceError, listing every operand, when they are on different devices; ValueError for an undefined
+/// operand.
 Backend& dispatch(std::string_view op, Operands operands, SourceLocation where,
                   HostScalars scalars = HostScalars::refused);
 
@@ -27,9 +28,11 @@ Backend& dispatch(std::string_view op, Operands operands, SourceLocation where,
 Backend& backend_of(Device device, SourceLocation where = {});
 
 /// "op: text", one line for each operand, the mend: the body of every error about operands.
-std::string message(std::string_view op, std::string_view text, Operands operands, std::string_view mend = "");
+std::string message(std::string_view op, std::string_view text, Operands operands,
+                    std::string_view mend = "");
 
-/// Where pinned host memory comes from: the CUDA backend, else sim; nullptr when no device would copy from it.
+/// Where pinned host memory comes from: the CUDA backend, else sim; nullptr when no device would copy from
+/// it.
 Allocator* pinned_allocator();
 
 /// The backends that exist in this build; nullptr where there is none.

@@ -10,7 +10,8 @@ Tensor contiguous(In x, MemoryFormat format = MemoryFormat::contiguous);
 Tensor clone(In x);
 /// x itself if it is of that dtype already, else a converted copy (floating to integer truncates).
 Tensor cast(In x, DType dtype);
-/// Writes `from`, broadcast and converted, into `to`, on any device.  ShapeError when it does not fit.  Returns `to`.
+/// Writes `from`, broadcast and converted, into `to`, on any device.  ShapeError when it does not fit.
+/// Returns `to`.
 Tensor copy_to(const Tensor& from, const Tensor& to, SourceLocation where);
 /// Every element of x becomes value.
 void fill_(In x, Scalar value);

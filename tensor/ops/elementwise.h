@@ -1,10 +1,10 @@
 #pragma once
 
-#include <string_view>
 #include <minnow/tensor/in.h>
 #include <minnow/tensor/kernels/binary.h>
 #include <minnow/tensor/kernels/ternary.h>
 #include <minnow/tensor/kernels/unary.h>
+#include <string_view>
 
 /// The elementwise families, by the number of an operation in its list; named functions are in autograd/ops.
 namespace minnow::raw {
@@ -16,8 +16,8 @@ inline constexpr int kBinary = kernels::kIndexOf<kernels::BinaryOps, Op>;
 template <class Op>
 inline constexpr int kTernary = kernels::kIndexOf<kernels::TernaryOps, Op>;
 
-/// PyTorch's promotion: dimensioned operands first, then 0-dim ones where their category (bool, integer, floating)
-/// is higher.
+/// PyTorch's promotion: dimensioned operands first, then 0-dim ones where their category (bool, integer,
+/// floating) is higher.
 DType result_type(const Tensor& a, const Tensor& b);
 /// The dtype that a number takes beside x: x's, unless the number's category is higher.
 DType scalar_type(const Tensor& x, Scalar value);

@@ -1,11 +1,12 @@
 #pragma once
 
-#include <span>
 #include <minnow/tensor/in.h>
+#include <span>
 
 namespace minnow::raw {
 
-/// out[i][j] = x[index[i][j]][j] for dim 0, and so on.  index: int64, x's rank, no larger than x in other dimensions.
+/// out[i][j] = x[index[i][j]][j] for dim 0, and so on.  index: int64, x's rank, no larger than x in other
+/// dimensions.
 Tensor gather(In x, int dim, In index);
 /// A copy of x with source added where index says (the inverse direction of gather).
 Tensor scatter_add(In x, int dim, In index, In source);

@@ -24,7 +24,8 @@ Tensor as_batch(const Tensor& x, const Shape& lead, SourceLocation where) {
   const std::int64_t m = x.shape()[-2], n = x.shape()[-1];
   if (x.dim() == 2) {
     const std::int64_t batch = lead.numel();
-    return Tensor(x.storage(), x.dtype(), {batch, m, n}, {0, x.strides()[-2], x.strides()[-1]}, x.storage_offset());
+    return Tensor(x.storage(), x.dtype(), {batch, m, n}, {0, x.strides()[-2], x.strides()[-1]},
+                  x.storage_offset());
   }
   Shape full = lead;
   full.push_back(m);
@@ -34,7 +35,9 @@ Tensor as_batch(const Tensor& x, const Shape& lead, SourceLocation where) {
   return reshape({wide, where}, {lead.numel(), m, n});
 }
 
-Shape lead_of(const Tensor& x) { return Shape(x.shape().span().first(static_cast<std::size_t>(x.dim() - 2))); }
+Shape lead_of(const Tensor& x) {
+  return Shape(x.shape().span().first(static_cast<std::size_t>(x.dim() - 2)));
+}
 
 }  // namespace
 
@@ -43,9 +46,10 @@ Tensor matmul(In a, In b) {
   require_same_dtype("matmul", {{"a", *a}, {"b", *b}}, a.where);
   const bool a_vector = a->dim() == 1, b_vector = b->dim() == 1;
   if (a->dim() == 0 || b->dim() == 0 || a->shape()[-1] != b->shape()[b_vector ? 0 : -2])
-    throw ShapeError(message("matmul", "the inner sizes do not match", {{"a", *a}, {"b", *b}},
-                             "the last dimension of a must equal the last but one of b; is one to be transposed, .t()?"),
-                     a.where);
+    throw ShapeError(
+        message("matmul", "the inner sizes do not match", {{"a", *a}, {"b", *b}},
+                "the last dimension of a must equal the last but one of b; is one to be transposed, .t()?"),
+        a.where);
   const Tensor left = a_vector ? unsqueeze(a, 0) : *a, right = b_vector ? unsqueeze(b, 1) : *b;
   const std::int64_t m = left.shape()[-2], n = right.shape()[-1], k = left.shape()[-1];
   Shape lead;
@@ -77,17 +81,19 @@ Tensor linear(In x, In w, const Tensor& bias) {
   require_same_dtype("linear", {{"x", *x}, {"weight", *w}, {has_bias ? "bias" : "weight", b}}, x.where);
   if (x->dim() == 0 || w->dim() != 2 || x->shape()[-1] != w->shape()[1] ||
       (has_bias && bias.shape() != Shape{w->shape()[0]}))
-    throw ShapeError(message("linear", "the sizes do not match",
-                             {{"x", *x}, {"weight", *w}, {has_bias ? "bias" : "weight", b}},
-                             "x: [..., in]  weight: [out, in]  bias: [out]; is x to be flattened, .flatten(1)?"),
-                     x.where);
+    throw ShapeError(
+        message("linear", "the sizes do not match",
+                {{"x", *x}, {"weight", *w}, {has_bias ? "bias" : "weight", b}},
+                "x: [..., in]  weight: [out, in]  bias: [out]; is x to be flattened, .flatten(1)?"),
+        x.where);
   Shape shape = x->shape();
   const std::int64_t in = w->shape()[1], outs = w->shape()[0];
   shape[-1] = outs;
   const Tensor out = empty(shape, {x->dtype(), x->device()}, x.where);
   if (!out.numel()) return out;
   const std::int64_t rows = out.numel() / outs;
-  const Tensor wt(w->storage(), w->dtype(), {1, in, outs}, {0, w->strides()[1], w->strides()[0]}, w->storage_offset());
+  const Tensor wt(w->storage(), w->dtype(), {1, in, outs}, {0, w->strides()[1], w->strides()[0]},
+                  w->storage_offset());
   backend.matmul({}, reshape(x, {1, rows, in}), wt, bias, view({out, x.where}, {1, rows, outs}));
   return out;
 }

@@ -1,12 +1,12 @@
 #include <minnow/tensor/ops/reduce.h>
 
-#include <algorithm>
-#include <array>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/ops/copy.h>
 #include <minnow/tensor/ops/create.h>
 #include <minnow/tensor/ops/view.h>
+#include <algorithm>
+#include <array>
 
 namespace minnow::raw {
 namespace {
@@ -25,7 +25,8 @@ unsigned mask_of(const char* op, In x, const Dims& dims) {
   return dims.empty() ? (1u << x->dim()) - 1 : mask;
 }
 
-/// x as [outer, n, inner]: kept dimensions in front and behind, reduced ones between; nothing if no strides do.
+/// x as [outer, n, inner]: kept dimensions in front and behind, reduced ones between; nothing if no strides
+/// do.
 struct Grouping {
   const Tensor& x;
   Shape shape{1, 1, 1};
@@ -55,8 +56,8 @@ struct Grouping {
   }
 };
 
-/// Dimensions by falling stride, which joins the most for operations that may take elements in any order; only if
-/// the kept ones stay in their own order (the result's).
+/// Dimensions by falling stride, which joins the most for operations that may take elements in any order;
+/// only if the kept ones stay in their own order (the result's).
 bool memory_order(const Tensor& x, unsigned mask, int* order) {
   for (int d = 0; d < x.dim(); ++d) order[d] = d;
   std::stable_sort(order, order + x.dim(), [&](int a, int b) { return x.strides()[a] > x.strides()[b]; });
@@ -77,7 +78,8 @@ Tensor grouped(In x, unsigned mask, bool any_order) {
   if (g.group(order, mask)) return alias(x, g.shape, g.strides, x->storage_offset());
   if (any_order && memory_order(*x, mask, order)) {
     Grouping by_memory{*x};
-    if (by_memory.group(order, mask)) return alias(x, by_memory.shape, by_memory.strides, x->storage_offset());
+    if (by_memory.group(order, mask))
+      return alias(x, by_memory.shape, by_memory.strides, x->storage_offset());
   }
   Shape kept_first;
   std::int64_t outer = 1, n = 1;
@@ -98,8 +100,10 @@ Tensor grouped(In x, unsigned mask, bool any_order) {
 Shape shape_after(const Shape& shape, unsigned mask, bool keepdim) {
   Shape out;
   for (int d = 0; d < shape.rank(); ++d) {
-    if (!(mask >> d & 1u)) out.push_back(shape[d]);
-    else if (keepdim) out.push_back(1);
+    if (!(mask >> d & 1u))
+      out.push_back(shape[d]);
+    else if (keepdim)
+      out.push_back(1);
   }
   return out;
 }
@@ -121,10 +125,12 @@ bool selects(int op) { return op == kReduce<kernels::Max> || op == kReduce<kerne
 DType result_dtype(int op, const OpInfo& info, In x) {
   const DType dtype = x->dtype();
   if (info.kind == kernels::ReduceKind::kPredicate) return DType::bool_;
-  if (info.kind == kernels::ReduceKind::kNumeric) return is_integral(dtype) && !selects(op) ? DType::int64 : dtype;
+  if (info.kind == kernels::ReduceKind::kNumeric)
+    return is_integral(dtype) && !selects(op) ? DType::int64 : dtype;
   if (is_integral(dtype))
-    throw DTypeError(message(info.name, "needs a floating tensor", {{"self", *x}}, "convert first: .to(float32)"),
-                     x.where);
+    throw DTypeError(
+        message(info.name, "needs a floating tensor", {{"self", *x}}, "convert first: .to(float32)"),
+        x.where);
   return dtype;
 }
 
@@ -156,8 +162,7 @@ Tensor reduce(int op, In x, const Dims& dims, bool keepdim, double p) {
   const unsigned mask = mask_of(info.name.data(), x, dims);
   const Tensor out = empty(shape_after(x->shape(), mask, keepdim), {dtype, x->device()}, x.where);
   if (!out.numel()) return out;
-  if (selects(op))
-    require_elements(info.name, x, reduced_count(info.name.data(), x, dims));
+  if (selects(op)) require_elements(info.name, x, reduced_count(info.name.data(), x, dims));
   if (x->device().is_cpu()) x->storage()->wait_ready();
   const Tensor in = grouped(x, mask, true);
   backend.reduce({op, p}, in, alias({out, x.where}, {in.size(0), in.size(2)}, {in.size(2), 1}, 0));

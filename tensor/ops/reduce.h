@@ -1,8 +1,8 @@
 #pragma once
 
-#include <span>
 #include <minnow/tensor/in.h>
 #include <minnow/tensor/kernels/reduce.h>
+#include <span>
 
 /// Reductions over any dimensions; named functions are in autograd/ops.
 namespace minnow::raw {

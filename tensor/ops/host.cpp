@@ -1,0 +1,67 @@
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/dtype_switch.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/ops/copy.h>
+#include <minnow/tensor/ops/transfer.h>
+
+/// The members of Tensor that bring values to the host.
+namespace minnow {
+namespace {
+
+/// Row-major on the host, its copy finished.
+Tensor at_home(In x) {
+  const Tensor dense = raw::contiguous(x);
+  Tensor home = raw::to_device({dense, x.where}, Device(), false);
+  home.storage()->wait_ready();
+  return home;
+}
+
+/// Floating values that become integers are truncated; anything not zero becomes true.
+template <class To, class From>
+To convert(From value) {
+  if constexpr (std::is_same_v<To, bool>)
+    return static_cast<float>(value) != 0.0f;
+  else if constexpr (std::is_same_v<From, minnow::float16> || std::is_same_v<From, bfloat16>)
+    return static_cast<To>(static_cast<float>(value));
+  else
+    return static_cast<To>(value);
+}
+
+}  // namespace
+
+template <class T>
+std::vector<T> Tensor::to_vector(SourceLocation where) const {
+  const Tensor home = at_home({*this, where});
+  std::vector<T> values(static_cast<std::size_t>(numel()));
+  dtype_switch(dtype(), [&]<class U>() {
+    const U* from = static_cast<const U*>(home.raw_data());
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = convert<T>(from[i]);
+  });
+  return values;
+}
+
+template <class T>
+T Tensor::item(SourceLocation where) const {
+  if (numel() != 1)
+    throw ShapeError(message("item", "the tensor does not have exactly one element", {{"self", *this}},
+                             "index it, or reduce it first"),
+                     where);
+  const Tensor home = at_home({*this, where});
+  return dtype_switch(dtype(),
+                      [&]<class U>() { return convert<T>(*static_cast<const U*>(home.raw_data())); });
+}
+
+template std::vector<float> Tensor::to_vector(SourceLocation) const;
+template std::vector<double> Tensor::to_vector(SourceLocation) const;
+template std::vector<std::int64_t> Tensor::to_vector(SourceLocation) const;
+template std::vector<std::int32_t> Tensor::to_vector(SourceLocation) const;
+template std::vector<std::uint8_t> Tensor::to_vector(SourceLocation) const;
+template std::vector<bool> Tensor::to_vector(SourceLocation) const;
+template float Tensor::item(SourceLocation) const;
+template double Tensor::item(SourceLocation) const;
+template std::int64_t Tensor::item(SourceLocation) const;
+template std::int32_t Tensor::item(SourceLocation) const;
+template std::uint8_t Tensor::item(SourceLocation) const;
+template bool Tensor::item(SourceLocation) const;
+
+}  // namespace minnow

@@ -1,0 +1,147 @@
+#include <minnow/tensor/ops/copy.h>
+#include <minnow/tensor/ops/create.h>
+#include <minnow/tensor/tensor.h>
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <ostream>
+#include <sstream>
+
+/// Printing as PyTorch does: four decimals, scientific where magnitudes need it, long tensors shortened.
+namespace minnow {
+namespace {
+
+constexpr std::int64_t kLongest = 1000;  // elements that are all shown
+constexpr std::int64_t kEdge = 3;        // elements at each end of a shortened dimension
+
+/// How all numbers of one tensor are written.
+struct Format {
+  bool integers = false, as_bool = false, whole = true, scientific = false;
+  int width = 0;
+
+  std::string number(double v) const {
+    char text[64];
+    if (as_bool) return v != 0 ? "true" : "false";
+    if (integers)
+      std::snprintf(text, sizeof text, "%lld", static_cast<long long>(v));
+    else if (!std::isfinite(v))
+      return std::isnan(v) ? "nan" : v < 0 ? "-inf" : "inf";
+    else if (scientific)
+      std::snprintf(text, sizeof text, "%.4e", v);
+    else if (whole)
+      std::snprintf(text, sizeof text, "%.0f.", v);
+    else
+      std::snprintf(text, sizeof text, "%.4f", v);
+    return text;
+  }
+  std::string padded(double v) const {
+    const std::string text = number(v);
+    const auto missing =
+        static_cast<std::size_t>(width) - std::min(static_cast<std::size_t>(width), text.size());
+    return std::string(missing, ' ') + text;
+  }
+};
+
+Format format_of(const Tensor& t, const std::vector<double>& shown) {
+  Format f;
+  f.as_bool = t.dtype() == DType::bool_;
+  f.integers = is_integral(t.dtype());
+  double largest = 0, smallest = std::numeric_limits<double>::max();
+  for (const double v : shown) {
+    if (!std::isfinite(v)) continue;
+    if (v != 0) {
+      largest = std::max(largest, std::abs(v));
+      smallest = std::min(smallest, std::abs(v));
+    }
+    f.whole = f.whole && v == std::round(v);
+  }
+  const bool wide = largest > 0 && largest / smallest > 1000;
+  f.scientific = f.whole ? largest > 1e8 : wide || largest > 1e8 || (largest > 0 && smallest < 1e-4);
+  for (const double v : shown) f.width = std::max(f.width, static_cast<int>(f.number(v).size()));
+  return f;
+}
+
+/// The places of a dimension that are shown; -1 stands for "...".
+std::vector<std::int64_t> places(std::int64_t size, bool shorten) {
+  std::vector<std::int64_t> out;
+  for (std::int64_t i = 0; i < size; ++i) {
+    if (shorten && size > 2 * kEdge && i == kEdge) {
+      out.push_back(-1);
+      i = size - kEdge;
+    }
+    out.push_back(i);
+  }
+  return out;
+}
+
+class Printer {
+ public:
+  Printer(const Tensor& t, std::int64_t total) : t_(t), shorten_(total > kLongest) {
+    collect(t_);
+    format_ = format_of(t_, shown_);
+  }
+
+  void print(std::ostream& out, const Tensor& t, int indent) const {
+    if (t.dim() == 0) {
+      out << format_.padded(t.item());
+      return;
+    }
+    out << '[';
+    bool first = true;
+    for (const std::int64_t i : places(t.shape()[0], shorten_)) {
+      if (!first) out << (t.dim() == 1 ? ", " : separator(t.dim(), indent));
+      first = false;
+      if (i < 0)
+        out << "...";
+      else
+        print(out, t.select(0, i), indent + 1);
+    }
+    out << ']';
+  }
+
+ private:
+  static std::string separator(int rank, int indent) {
+    return "," + std::string(static_cast<std::size_t>(rank - 1), '\n') +
+           std::string(static_cast<std::size_t>(indent + 1), ' ');
+  }
+  void collect(const Tensor& t) {
+    if (t.dim() == 0) {
+      shown_.push_back(t.item());
+      return;
+    }
+    for (const std::int64_t i : places(t.shape()[0], shorten_))
+      if (i >= 0) collect(t.select(0, i));
+  }
+
+  Tensor t_;
+  bool shorten_;
+  std::vector<double> shown_;
+  Format format_;
+};
+
+}  // namespace
+
+std::ostream& operator<<(std::ostream& out, const Tensor& tensor) {
+  if (!tensor.defined()) return out << "tensor(undefined)";
+  constexpr int kIndent = 7;  // the width of "tensor("
+  out << "tensor(";
+  const Tensor home = tensor.detach().cpu();
+  if (tensor.numel() == 0)
+    out << "[], size=" << tensor.shape().str();
+  else
+    Printer(home, home.numel()).print(out, home, kIndent);
+  if (!tensor.device().is_cpu()) out << ", device='" << tensor.device().str() << '\'';
+  const DType d = tensor.dtype();
+  if (d != DType::float32 && d != DType::int64 && d != DType::bool_) out << ", dtype=" << name_of(d);
+  if (tensor.requires_grad()) out << ", requires_grad=true";
+  return out << ')';
+}
+
+std::string to_string(const Tensor& tensor) {
+  std::ostringstream out;
+  out << tensor;
+  return out.str();
+}
+
+}  // namespace minnow
