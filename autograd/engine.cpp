@@ -1,5 +1,7 @@
 #include <minnow/autograd/engine.h>
 
+#include <algorithm>
+#include <unordered_set>
 #include <minnow/autograd/grad_mode.h>
 #include <minnow/autograd/ops/arithmetic.h>
 #include <minnow/autograd/ops/reduce.h>
@@ -8,8 +10,6 @@
 #include <minnow/tensor/kernels/binary.h>
 #include <minnow/tensor/ops/create.h>
 #include <minnow/tensor/ops/elementwise.h>
-#include <algorithm>
-#include <unordered_set>
 
 namespace minnow {
 namespace {
@@ -51,17 +51,14 @@ class Run {
     while (!heap_.empty()) {
       Pending next = pop();
       while (!heap_.empty() && heap_.front().order == next.order) accumulate(next, pop());
-      if (next.leaf)
-        finish_leaf(next);
-      else
-        run_node(next);
+      if (next.leaf) finish_leaf(next);
+      else run_node(next);
     }
   }
 
  private:
   void push(const Edge& edge, Tensor grad) {
-    heap_.push_back(
-        {edge.node ? edge.node->order() : edge.leaf->order, edge.node, edge.leaf, std::move(grad)});
+    heap_.push_back({edge.node ? edge.node->order() : edge.leaf->order, edge.node, edge.leaf, std::move(grad)});
     std::push_heap(heap_.begin(), heap_.end(), later);
   }
 
@@ -73,9 +70,7 @@ class Run {
   }
 
   /// Nobody else sees the memory, and no two elements share it.
-  static bool writable(const Tensor& grad) {
-    return grad.is_unique() && is_dense(grad.shape(), grad.strides());
-  }
+  static bool writable(const Tensor& grad) { return grad.is_unique() && is_dense(grad.shape(), grad.strides()); }
 
   /// Adopts the first gradient, adds later ones in place where nobody else holds it.
   void accumulate(Pending& sum, Pending other) const {
@@ -83,10 +78,8 @@ class Run {
       sum.grad = sum.grad + other.grad;
       return;
     }
-    if (writable(sum.grad))
-      raw::binary_(raw::kBinary<kernels::Add>, sum.grad, other.grad);
-    else
-      sum.grad = raw::binary(raw::kBinary<kernels::Add>, sum.grad, other.grad);
+    if (writable(sum.grad)) raw::binary_(raw::kBinary<kernels::Add>, sum.grad, other.grad);
+    else sum.grad = raw::binary(raw::kBinary<kernels::Add>, sum.grad, other.grad);
   }
 
   void finish_leaf(Pending& p) {
@@ -149,14 +142,12 @@ class Run {
   bool wanted(const Edge& e) const {
     if (!e) return false;
     if (!captures_) return true;
-    return e.node ? needed_.contains(e.node.get()) || captured(e.node.get(), nullptr)
-                  : captured(nullptr, e.leaf.get());
+    return e.node ? needed_.contains(e.node.get()) || captured(e.node.get(), nullptr) : captured(nullptr, e.leaf.get());
   }
 
   bool captured(const Node* node, const Slot* leaf) const {
-    return std::any_of(captures_->begin(), captures_->end(), [&](const Capture& c) {
-      return (node && c.node == node) || (leaf && c.leaf == leaf);
-    });
+    return std::any_of(captures_->begin(), captures_->end(),
+                       [&](const Capture& c) { return (node && c.node == node) || (leaf && c.leaf == leaf); });
   }
 
   /// The nodes from which a captured tensor can be reached: others need not run.  By rising number, so that
@@ -195,10 +186,9 @@ Tensor seed_gradient(const Tensor& output, const Tensor& given, SourceLocation w
         where);
   if (!given.defined()) {
     if (output.numel() != 1)
-      throw AutogradError(
-          message("backward", "only a one-element output has a gradient of its own", {{"output", output}},
-                  "reduce it, e.g. sum(output), or pass a gradient of its shape"),
-          where);
+      throw AutogradError(message("backward", "only a one-element output has a gradient of its own",
+                                  {{"output", output}}, "reduce it, e.g. sum(output), or pass a gradient of its shape"),
+                          where);
     return ones_like({output, where});
   }
   dispatch("backward", {{"output", output}, {"gradient", given}}, where);
@@ -211,12 +201,11 @@ Tensor seed_gradient(const Tensor& output, const Tensor& given, SourceLocation w
 
 }  // namespace
 
-void backward(const std::vector<Tensor>& outputs, const std::vector<Tensor>& gradients,
-              BackwardOptions options, SourceLocation where) {
+void backward(const std::vector<Tensor>& outputs, const std::vector<Tensor>& gradients, BackwardOptions options,
+              SourceLocation where) {
   Run run(options.retain_graph, options.create_graph);
   for (std::size_t i = 0; i < outputs.size(); ++i)
-    run.seed(outputs[i], seed_gradient(outputs[i], i < gradients.size() ? gradients[i] : Tensor(), where),
-             where);
+    run.seed(outputs[i], seed_gradient(outputs[i], i < gradients.size() ? gradients[i] : Tensor(), where), where);
   run.execute();
 }
 
@@ -255,8 +244,7 @@ Tensor grad(const Tensor& output, const Tensor& input, const GradOptions& option
 HookHandle register_hook(const Tensor& x, autograd::Hook hook, SourceLocation where) {
   if (!x.requires_grad())
     throw AutogradError(
-        message("register_hook", "the tensor gets no gradient", {{"self", x}}, "call requires_grad_() first"),
-        where);
+        message("register_hook", "the tensor gets no gradient", {{"self", x}}, "call requires_grad_() first"), where);
   const std::shared_ptr<Slot> slot = x.slot();
   if (slot->producer) {
     const std::int64_t id = slot->producer->add_hook(std::move(hook));

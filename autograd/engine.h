@@ -1,9 +1,9 @@
 #pragma once
 
-#include <minnow/autograd/node.h>
 #include <functional>
 #include <utility>
 #include <vector>
+#include <minnow/autograd/node.h>
 
 namespace minnow {
 
@@ -38,7 +38,6 @@ class HookHandle {
  private:
   std::function<void()> remove_;
 };
-HookHandle register_hook(const Tensor& x, autograd::Hook hook,
-                         SourceLocation where = SourceLocation::current());
+HookHandle register_hook(const Tensor& x, autograd::Hook hook, SourceLocation where = SourceLocation::current());
 
 }  // namespace minnow

@@ -39,16 +39,14 @@ Node::~Node() {
 Gradients Node::run(const Tensor& grad, Needs needs, bool retain) {
   const std::lock_guard lock(mutex_);
   if (released_)
-    throw AutogradError(
-        std::string(name_) +
-            ": the graph was freed by an earlier backward\n"
-            "pass {.retain_graph = true} to all but the last backward, or compute the loss again",
-        where_);
+    throw AutogradError(std::string(name_) +
+                            ": the graph was freed by an earlier backward\n"
+                            "pass {.retain_graph = true} to all but the last backward, or compute the loss again",
+                        where_);
   Gradients gradients = backward(grad, needs);
   if (gradients.size() > edges_.size())
-    throw AutogradError(std::string(name_) + ": its gradient function returned " +
-                            std::to_string(gradients.size()) + " gradients for " +
-                            std::to_string(edges_.size()) +
+    throw AutogradError(std::string(name_) + ": its gradient function returned " + std::to_string(gradients.size()) +
+                            " gradients for " + std::to_string(edges_.size()) +
                             " inputs\nreturn one for each input, undefined where it is not needed",
                         where_);
   if (!retain) {
@@ -85,13 +83,12 @@ Edge edge_to(const char* op, In x) {
   const auto& slot = x->slot();
   if (!slot || (!slot->producer && !slot->requires_grad)) return {};
   if (slot->producer && slot->produced_version != x->storage()->version())
-    throw AutogradError(
-        message(op,
-                std::string("an operand was overwritten through another tensor that shares its memory, "
-                            "after '") +
-                    slot->producer->name() + "' recorded it",
-                {{"operand", *x}}, "write to a .clone(), or use the form that returns a new tensor"),
-        x.where);
+    throw AutogradError(message(op,
+                                std::string("an operand was overwritten through another tensor that shares its memory, "
+                                            "after '") +
+                                    slot->producer->name() + "' recorded it",
+                                {{"operand", *x}}, "write to a .clone(), or use the form that returns a new tensor"),
+                        x.where);
   return {slot->producer, slot->producer ? nullptr : slot, x->shape(), x->dtype(), x->device()};
 }
 

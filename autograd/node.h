@@ -1,12 +1,12 @@
 #pragma once
 
-#include <minnow/tensor/in.h>
 #include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
+#include <minnow/tensor/in.h>
 
 namespace minnow::autograd {
 

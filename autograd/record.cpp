@@ -11,8 +11,7 @@ bool records(std::span<const Tensor> inputs) {
 void autograd::attach(const std::shared_ptr<Node>& node, const Tensor& out, std::span<const In> inputs) {
   if (node->edges().empty()) {
     node->edges().reserve(inputs.size());
-    for (const In& in : inputs)
-      node->edges().push_back(in.tensor.defined() ? edge_to(node->name(), in) : Edge{});
+    for (const In& in : inputs) node->edges().push_back(in.tensor.defined() ? edge_to(node->name(), in) : Edge{});
   }
   // A fresh slot: an in-place operation must not change the history of handles that share the old one.
   auto slot = std::make_shared<Slot>();

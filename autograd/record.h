@@ -1,13 +1,13 @@
 #pragma once
 
-#include <minnow/autograd/grad_mode.h>
-#include <minnow/autograd/node.h>
-#include <minnow/autograd/saved.h>
 #include <concepts>
 #include <initializer_list>
 #include <optional>
 #include <span>
 #include <utility>
+#include <minnow/autograd/grad_mode.h>
+#include <minnow/autograd/node.h>
+#include <minnow/autograd/saved.h>
 
 namespace minnow {
 
@@ -19,25 +19,20 @@ inline bool needs_grad(const Tensor& x) {
   return x.defined() && x.slot() && (x.slot()->producer || x.slot()->requires_grad);
 }
 inline bool records(const Tensor& a) { return needs_grad(a) && is_grad_enabled(); }
-inline bool records(const Tensor& a, const Tensor& b) {
-  return (needs_grad(a) || needs_grad(b)) && is_grad_enabled();
-}
+inline bool records(const Tensor& a, const Tensor& b) { return (needs_grad(a) || needs_grad(b)) && is_grad_enabled(); }
 bool records(std::span<const Tensor> inputs);
 
 namespace autograd {
 
-template <class F>
-class FunctionNode final : public Node {
+template <class F> class FunctionNode final : public Node {
  public:
   FunctionNode(const char* name, SourceLocation where, F&& f) : Node(name, where), f_(std::move(f)) {}
 
  protected:
   Gradients backward(const Tensor& grad, Needs needs) override {
     const RunningNode scope(this);
-    if constexpr (std::invocable<F&, const Tensor&, Needs>)
-      return gradients((*f_)(grad, needs));
-    else
-      return gradients((*f_)(grad));
+    if constexpr (std::invocable<F&, const Tensor&, Needs>) return gradients((*f_)(grad, needs));
+    else return gradients((*f_)(grad));
   }
   void release() override { f_.reset(); }
 
@@ -66,8 +61,7 @@ void attach(const std::shared_ptr<Node>& node, const Tensor& out, std::span<cons
 /// f keeps inputs and outputs as Saved, and calls recording functions where second derivatives shall work.
 /// Nothing is recorded when no input needs a gradient or under NoGradGuard; then f is dropped.  Returns
 /// `out`. `name` must outlive the graph (a literal).
-template <class F>
-Tensor record(const char* name, Tensor out, std::initializer_list<In> inputs, F f) {
+template <class F> Tensor record(const char* name, Tensor out, std::initializer_list<In> inputs, F f) {
   if (!is_grad_enabled()) return out;
   bool needed = false;
   SourceLocation where;

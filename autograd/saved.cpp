@@ -39,12 +39,11 @@ Tensor Saved::operator()() const {
   if (!value_.defined()) return {};
   const autograd::Node* node = autograd::RunningNode::current();
   if (value_.storage()->version() != version_)
-    throw AutogradError(
-        std::string(node ? node->name() : "backward") +
-            ": a value that its gradient needs was overwritten after it was recorded\n  saved  " +
-            describe(value_) +
-            "\nuse the form that returns a new tensor, or clone() the value before writing to it",
-        node ? node->where() : SourceLocation{});
+    throw AutogradError(std::string(node ? node->name() : "backward") +
+                            ": a value that its gradient needs was overwritten after it was recorded\n  saved  " +
+                            describe(value_) +
+                            "\nuse the form that returns a new tensor, or clone() the value before writing to it",
+                        node ? node->where() : SourceLocation{});
   if (!is_grad_enabled()) return value_;
   Tensor value = value_.detach();
   if (slot_) {

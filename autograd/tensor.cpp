@@ -31,11 +31,11 @@ bool Tensor::is_leaf() const { return !impl()->slot || !impl()->slot->producer; 
 Tensor& Tensor::requires_grad_(bool on, SourceLocation where) {
   if (!is_leaf()) {
     if (on) return *this;
-    throw AutogradError(message("requires_grad_",
-                                "the result of '" + std::string(slot()->producer->name()) +
-                                    "' cannot stop requiring a gradient",
-                                {{"self", *this}}, "use .detach()"),
-                        where);
+    throw AutogradError(
+        message("requires_grad_",
+                "the result of '" + std::string(slot()->producer->name()) + "' cannot stop requiring a gradient",
+                {{"self", *this}}, "use .detach()"),
+        where);
   }
   if (on && !is_floating_point())
     throw DTypeError(message("requires_grad_", "only floating tensors have gradients", {{"self", *this}},

@@ -1,9 +1,9 @@
 #include <minnow/tensor/allocator.h>
 
-#include <minnow/tensor/error.h>
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <minnow/tensor/error.h>
 
 #if defined(__linux__)
 #include <sys/mman.h>

@@ -1,7 +1,7 @@
 #include <minnow/tensor/device.h>
 
-#include <minnow/tensor/error.h>
 #include <charconv>
+#include <minnow/tensor/error.h>
 
 namespace minnow {
 
@@ -23,14 +23,12 @@ Device::Device(std::string_view text, SourceLocation where) {
     const std::string_view digits = text.substr(colon + 1);
     const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), index_);
     ok = code == std::errc{} && end == digits.data() + digits.size() && index_ >= 0 &&
-         (digits.size() == 1 || digits[0] != '0') && digits[0] != '-' &&
-         (type_ != DeviceType::cpu || index_ == 0);
+         (digits.size() == 1 || digits[0] != '0') && digits[0] != '-' && (type_ != DeviceType::cpu || index_ == 0);
   }
   if (ok) return;
-  throw DeviceError(
-      "Device: invalid device string '" + std::string(text) +
-          "'\n  expected cpu, cuda, cuda:N, sim or sim:N\nthis machine has: " + available_devices(),
-      where);
+  throw DeviceError("Device: invalid device string '" + std::string(text) +
+                        "'\n  expected cpu, cuda, cuda:N, sim or sim:N\nthis machine has: " + available_devices(),
+                    where);
 }
 
 std::string Device::str() const {

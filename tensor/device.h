@@ -1,10 +1,10 @@
 #pragma once
 
-#include <minnow/tensor/source_location.h>
 #include <compare>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <minnow/tensor/source_location.h>
 
 namespace minnow {
 
@@ -22,8 +22,7 @@ class Device {
   /// Parses `cpu | cuda | cuda:N | sim | sim:N` (N without leading zeros).  DeviceError for anything else;
   /// whether the device exists is asked when it is first used.
   Device(std::string_view text, SourceLocation where = SourceLocation::current());
-  Device(const char* text, SourceLocation where = SourceLocation::current())
-      : Device(std::string_view(text), where) {}
+  Device(const char* text, SourceLocation where = SourceLocation::current()) : Device(std::string_view(text), where) {}
   Device(const std::string& text, SourceLocation where = SourceLocation::current())
       : Device(std::string_view(text), where) {}
 

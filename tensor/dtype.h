@@ -1,10 +1,10 @@
 #pragma once
 
-#include <minnow/tensor/half.h>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <type_traits>
+#include <minnow/tensor/half.h>
 
 namespace minnow {
 
@@ -37,27 +37,17 @@ constexpr bool is_half(DType d) { return d == DType::float16 || d == DType::bflo
 constexpr bool is_integral(DType d) { return d >= DType::int64; }  // bool included, as in PyTorch
 
 /// The dtype whose elements are T's.
-template <class T>
-constexpr DType dtype_of() {
+template <class T> constexpr DType dtype_of() {
   using U = std::remove_cv_t<T>;
-  if constexpr (std::is_same_v<U, float>)
-    return DType::float32;
-  else if constexpr (std::is_same_v<U, double>)
-    return DType::float64;
-  else if constexpr (std::is_same_v<U, minnow::float16>)
-    return DType::float16;
-  else if constexpr (std::is_same_v<U, minnow::bfloat16>)
-    return DType::bfloat16;
-  else if constexpr (std::is_same_v<U, bool>)
-    return DType::bool_;
-  else if constexpr (std::is_same_v<U, std::uint8_t>)
-    return DType::uint8;
-  else if constexpr (std::is_integral_v<U> && sizeof(U) == 8)
-    return DType::int64;
-  else if constexpr (std::is_integral_v<U> && sizeof(U) == 4)
-    return DType::int32;
-  else
-    static_assert(!sizeof(U), "no minnow dtype has elements of this type");
+  if constexpr (std::is_same_v<U, float>) return DType::float32;
+  else if constexpr (std::is_same_v<U, double>) return DType::float64;
+  else if constexpr (std::is_same_v<U, minnow::float16>) return DType::float16;
+  else if constexpr (std::is_same_v<U, minnow::bfloat16>) return DType::bfloat16;
+  else if constexpr (std::is_same_v<U, bool>) return DType::bool_;
+  else if constexpr (std::is_same_v<U, std::uint8_t>) return DType::uint8;
+  else if constexpr (std::is_integral_v<U> && sizeof(U) == 8) return DType::int64;
+  else if constexpr (std::is_integral_v<U> && sizeof(U) == 4) return DType::int32;
+  else static_assert(!sizeof(U), "no minnow dtype has elements of this type");
 }
 
 /// The result of an operation on two dtypes of equal standing: PyTorch's promotion table.

@@ -5,25 +5,16 @@
 namespace minnow {
 
 /// Calls f.template operator()<T>() with the element type of a dtype that is known at run time only.
-template <class F>
-decltype(auto) dtype_switch(DType dtype, F&& f) {
+template <class F> decltype(auto) dtype_switch(DType dtype, F&& f) {
   switch (dtype) {
-    case DType::float32:
-      return f.template operator()<float>();
-    case DType::float64:
-      return f.template operator()<double>();
-    case DType::float16:
-      return f.template operator()<minnow::float16>();
-    case DType::bfloat16:
-      return f.template operator()<bfloat16>();
-    case DType::int64:
-      return f.template operator()<std::int64_t>();
-    case DType::int32:
-      return f.template operator()<std::int32_t>();
-    case DType::uint8:
-      return f.template operator()<std::uint8_t>();
-    case DType::bool_:
-      break;
+    case DType::float32: return f.template operator()<float>();
+    case DType::float64: return f.template operator()<double>();
+    case DType::float16: return f.template operator()<minnow::float16>();
+    case DType::bfloat16: return f.template operator()<bfloat16>();
+    case DType::int64: return f.template operator()<std::int64_t>();
+    case DType::int32: return f.template operator()<std::int32_t>();
+    case DType::uint8: return f.template operator()<std::uint8_t>();
+    case DType::bool_: break;
   }
   return f.template operator()<bool>();
 }

@@ -10,8 +10,7 @@ std::string compose(std::string_view kind, std::string_view text, SourceLocation
   const auto eol = std::min(text.find('\n'), text.size());
   std::string what{kind};
   what.append(": ").append(text.substr(0, eol));
-  if (!file.empty())
-    what.append("  (").append(file).append(":").append(std::to_string(where.line)).append(")");
+  if (!file.empty()) what.append("  (").append(file).append(":").append(std::to_string(where.line)).append(")");
   return what.append(text.substr(eol));
 }
 

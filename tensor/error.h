@@ -1,9 +1,9 @@
 #pragma once
 
-#include <minnow/tensor/source_location.h>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <minnow/tensor/source_location.h>
 
 namespace minnow {
 
@@ -39,8 +39,7 @@ class DTypeError : public Error {
 /// Operands on different devices, a device that is not there, or host access to device memory.
 class DeviceError : public Error {
  public:
-  explicit DeviceError(std::string_view text, SourceLocation where = {})
-      : Error("DeviceError", text, where) {}
+  explicit DeviceError(std::string_view text, SourceLocation where = {}) : Error("DeviceError", text, where) {}
 };
 
 /// An index or dimension out of range.
@@ -58,15 +57,13 @@ class ValueError : public Error {
 /// A gradient that cannot be computed: no graph, a graph already freed, a saved value overwritten.
 class AutogradError : public Error {
  public:
-  explicit AutogradError(std::string_view text, SourceLocation where = {})
-      : Error("AutogradError", text, where) {}
+  explicit AutogradError(std::string_view text, SourceLocation where = {}) : Error("AutogradError", text, where) {}
 };
 
 /// A file whose content is not what its format demands.
 class FormatError : public Error {
  public:
-  explicit FormatError(std::string_view text, SourceLocation where = {})
-      : Error("FormatError", text, where) {}
+  explicit FormatError(std::string_view text, SourceLocation where = {}) : Error("FormatError", text, where) {}
 };
 
 /// The operating system refused to open, read or write.
@@ -85,8 +82,7 @@ class OutOfMemoryError : public Error {
 /// A library or driver failed, or cannot do what was asked.
 class BackendError : public Error {
  public:
-  explicit BackendError(std::string_view text, SourceLocation where = {})
-      : Error("BackendError", text, where) {}
+  explicit BackendError(std::string_view text, SourceLocation where = {}) : Error("BackendError", text, where) {}
 };
 
 }  // namespace minnow

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <minnow/tensor/source_location.h>
 #include <cstdint>
 #include <limits>
+#include <minnow/tensor/source_location.h>
 
 namespace minnow {
 
@@ -37,8 +37,7 @@ struct Index {
   constexpr Index(std::int64_t i, SourceLocation l = SourceLocation::current())
       : kind(Kind::kInteger), range{i, i, 1}, where(l) {}
   constexpr Index(int i, SourceLocation l = SourceLocation::current()) : Index(std::int64_t{i}, l) {}
-  constexpr Index(Slice s, SourceLocation l = SourceLocation::current())
-      : kind(Kind::kSlice), range(s), where(l) {}
+  constexpr Index(Slice s, SourceLocation l = SourceLocation::current()) : kind(Kind::kSlice), range(s), where(l) {}
   constexpr Index(NewAxis, SourceLocation l = SourceLocation::current()) : kind(Kind::kNewAxis), where(l) {}
   constexpr Index(Ellipsis, SourceLocation l = SourceLocation::current()) : kind(Kind::kEllipsis), where(l) {}
 

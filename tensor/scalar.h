@@ -1,8 +1,8 @@
 #pragma once
 
-#include <minnow/tensor/dtype.h>
 #include <concepts>
 #include <cstdint>
+#include <minnow/tensor/dtype.h>
 
 namespace minnow {
 

@@ -1,7 +1,7 @@
 #include <minnow/tensor/shape.h>
 
-#include <minnow/tensor/error.h>
 #include <numeric>
+#include <minnow/tensor/error.h>
 
 namespace minnow {
 namespace {
@@ -40,9 +40,7 @@ void Shape::erase(int at) {
   --rank_;
 }
 
-std::int64_t Shape::numel() const {
-  return std::accumulate(begin(), end(), std::int64_t{1}, std::multiplies<>());
-}
+std::int64_t Shape::numel() const { return std::accumulate(begin(), end(), std::int64_t{1}, std::multiplies<>()); }
 
 std::string Shape::str() const {
   std::string text = "[";

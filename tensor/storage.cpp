@@ -45,16 +45,13 @@ Event Storage::pending() const {
   return pending_;
 }
 
-bool Storage::is_ready() const {
-  return !has_pending_.load(std::memory_order_acquire) || pending().is_ready();
-}
+bool Storage::is_ready() const { return !has_pending_.load(std::memory_order_acquire) || pending().is_ready(); }
 
 void Storage::wait_pending() const {
   const Event event = pending();
   event.synchronize();  // without the lock: others may ask is_ready() meanwhile
   const std::lock_guard lock(mutex_);
-  if (pending_.state() != event.state())
-    return;  // a newer copy is under way, which this one did not wait for
+  if (pending_.state() != event.state()) return;  // a newer copy is under way, which this one did not wait for
   pending_ = Event();
   has_pending_.store(false, std::memory_order_release);
 }

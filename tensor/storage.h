@@ -1,14 +1,14 @@
 #pragma once
 
-#include <minnow/tensor/allocator.h>
-#include <minnow/tensor/device.h>
-#include <minnow/tensor/stream.h>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <minnow/tensor/allocator.h>
+#include <minnow/tensor/device.h>
+#include <minnow/tensor/stream.h>
 
 namespace minnow {
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <minnow/tensor/device.h>
 #include <memory>
+#include <minnow/tensor/device.h>
 
 namespace minnow {
 

@@ -56,18 +56,15 @@ const std::string& Tensor::name() const {
   return impl()->name ? *impl()->name : *none;
 }
 
-void Tensor::set_name(std::string name) {
-  impl()->name = std::make_shared<const std::string>(std::move(name));
-}
+void Tensor::set_name(std::string name) { impl()->name = std::make_shared<const std::string>(std::move(name)); }
 
 void* Tensor::host_data(DType expected, SourceLocation where) const {
   if (!device().is_cpu())
-    throw DeviceError("data: the host cannot read memory of " + device().str() + "\n  self  " +
-                          describe(*this) + "\ncopy it first: .cpu()",
+    throw DeviceError("data: the host cannot read memory of " + device().str() + "\n  self  " + describe(*this) +
+                          "\ncopy it first: .cpu()",
                       where);
   if (expected != dtype())
-    throw DTypeError("data: elements are not " + std::string(name_of(expected)) + "\n  self  " +
-                         describe(*this) +
+    throw DTypeError("data: elements are not " + std::string(name_of(expected)) + "\n  self  " + describe(*this) +
                          "\nask for the dtype's own type, or convert first: .to(DType::...)",
                      where);
   storage()->wait_ready();

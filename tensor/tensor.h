@@ -1,12 +1,5 @@
 #pragma once
 
-#include <minnow/tensor/device.h>
-#include <minnow/tensor/dtype.h>
-#include <minnow/tensor/index.h>
-#include <minnow/tensor/scalar.h>
-#include <minnow/tensor/shape.h>
-#include <minnow/tensor/source_location.h>
-#include <minnow/tensor/storage.h>
 #include <array>
 #include <cstdint>
 #include <iosfwd>
@@ -14,6 +7,13 @@
 #include <span>
 #include <string>
 #include <vector>
+#include <minnow/tensor/device.h>
+#include <minnow/tensor/dtype.h>
+#include <minnow/tensor/index.h>
+#include <minnow/tensor/scalar.h>
+#include <minnow/tensor/shape.h>
+#include <minnow/tensor/source_location.h>
+#include <minnow/tensor/storage.h>
 
 namespace minnow {
 
@@ -103,22 +103,18 @@ class Tensor {
   // type. Waits for a non-blocking copy that is under way.
 
   /// The first element; elements follow by strides().
-  template <class T>
-  T* data(SourceLocation where = SourceLocation::current()) const {
+  template <class T> T* data(SourceLocation where = SourceLocation::current()) const {
     return static_cast<T*>(host_data(dtype_of<T>(), where));
   }
   /// All elements of a contiguous tensor.  ShapeError for others.
-  template <class T>
-  std::span<T> span(SourceLocation where = SourceLocation::current()) const {
+  template <class T> std::span<T> span(SourceLocation where = SourceLocation::current()) const {
     require_contiguous("span", where);
     return {data<T>(where), static_cast<std::size_t>(numel())};
   }
   /// The elements in row-major order, copied to the host from any device and strides, converted to T.
-  template <class T>
-  std::vector<T> to_vector(SourceLocation where = SourceLocation::current()) const;
+  template <class T> std::vector<T> to_vector(SourceLocation where = SourceLocation::current()) const;
   /// The value of a one-element tensor, converted to T.  Waits for the device.
-  template <class T = double>
-  T item(SourceLocation where = SourceLocation::current()) const;
+  template <class T = double> T item(SourceLocation where = SourceLocation::current()) const;
   /// Memory of any device, unchecked and not waited for: for backends.
   void* raw_data() const {
     return static_cast<char*>(impl_->storage->data()) + impl_->offset * static_cast<std::int64_t>(itemsize());
@@ -150,9 +146,7 @@ class Tensor {
   Tensor operator()(Index a, Index b) const { return index(std::array{a, b}); }
   Tensor operator()(Index a, Index b, Index c) const { return index(std::array{a, b, c}); }
   Tensor operator()(Index a, Index b, Index c, Index d) const { return index(std::array{a, b, c, d}); }
-  Tensor operator()(Index a, Index b, Index c, Index d, Index e) const {
-    return index(std::array{a, b, c, d, e});
-  }
+  Tensor operator()(Index a, Index b, Index c, Index d, Index e) const { return index(std::array{a, b, c, d, e}); }
   /// The same for any number of indices.
   Tensor index(std::span<const Index> indices) const;
 
@@ -161,8 +155,7 @@ class Tensor {
 
   [[nodiscard]] Tensor to(Device device, ToOptions options = {},
                           SourceLocation where = SourceLocation::current()) const;
-  [[nodiscard]] Tensor to(DType dtype, ToOptions options = {},
-                          SourceLocation where = SourceLocation::current()) const;
+  [[nodiscard]] Tensor to(DType dtype, ToOptions options = {}, SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Tensor to(Device device, DType dtype, ToOptions options = {},
                           SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Tensor to(const Tensor& other, ToOptions options = {},

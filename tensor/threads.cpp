@@ -1,10 +1,10 @@
 #include <minnow/tensor/threads.h>
 
-#include <minnow/tensor/error.h>
 #include <algorithm>
 #include <atomic>
 #include <string>
 #include <thread>
+#include <minnow/tensor/error.h>
 
 namespace minnow {
 namespace {
@@ -23,9 +23,8 @@ int num_threads() { return serial_depth > 0 ? 1 : setting().load(std::memory_ord
 
 void set_num_threads(int threads, SourceLocation where) {
   if (threads < 1)
-    throw ValueError(
-        "set_num_threads: " + std::to_string(threads) + " threads cannot compute anything\ngive 1 or more",
-        where);
+    throw ValueError("set_num_threads: " + std::to_string(threads) + " threads cannot compute anything\ngive 1 or more",
+                     where);
   setting().store(threads, std::memory_order_relaxed);
 }
 

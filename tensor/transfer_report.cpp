@@ -1,10 +1,10 @@
-#include <minnow/tensor/transfer_report.h>
 #include <algorithm>
 #include <cstdio>
 #include <map>
 #include <mutex>
 #include <ostream>
 #include <tuple>
+#include <minnow/tensor/transfer_report.h>
 
 namespace minnow {
 namespace {
@@ -47,9 +47,8 @@ class Ledger {
       sum.seconds += totals.seconds;
       result.lines.push_back({file, line, direction, totals});
     }
-    std::stable_sort(
-        result.lines.begin(), result.lines.end(),
-        [](const TransferLine& a, const TransferLine& b) { return a.totals.bytes > b.totals.bytes; });
+    std::stable_sort(result.lines.begin(), result.lines.end(),
+                     [](const TransferLine& a, const TransferLine& b) { return a.totals.bytes > b.totals.bytes; });
     return result;
   }
 
@@ -129,8 +128,7 @@ std::string to_string(const TransferReport& report) {
                   static_cast<long long>(line.totals.count), name_of(line.direction).data());
     const auto slash = line.file.find_last_of('/');
     const std::string file = slash == std::string::npos ? line.file : line.file.substr(slash + 1);
-    text +=
-        row + (file.empty() ? std::string("(unknown line)") : file + ":" + std::to_string(line.line)) + "\n";
+    text += row + (file.empty() ? std::string("(unknown line)") : file + ":" + std::to_string(line.line)) + "\n";
   }
   return text;
 }

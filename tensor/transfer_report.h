@@ -1,11 +1,11 @@
 #pragma once
 
-#include <minnow/tensor/stream.h>
 #include <cstdint>
 #include <iosfwd>
 #include <string>
 #include <string_view>
 #include <vector>
+#include <minnow/tensor/stream.h>
 
 namespace minnow {
 
@@ -40,9 +40,7 @@ struct TransferReport {
   TransferTotals totals[kTransferDirections];
   std::vector<TransferLine> lines;  ///< most bytes first
 
-  const TransferTotals& operator[](TransferDirection direction) const {
-    return totals[static_cast<int>(direction)];
-  }
+  const TransferTotals& operator[](TransferDirection direction) const { return totals[static_cast<int>(direction)]; }
 };
 
 /// Thread-safe.

@@ -10,14 +10,10 @@
 namespace minnow {
 namespace {
 
-template <class Op>
-Tensor compute(In a, In b) {
-  return raw::binary(raw::kBinary<Op>, a, b);
-}
+template <class Op> Tensor compute(In a, In b) { return raw::binary(raw::kBinary<Op>, a, b); }
 
 /// Records an operation whose gradients are g * da(a, b) and g * db(a, b).
-template <class Op, class Da, class Db>
-Tensor function(In a, In b, Da da, Db db) {
+template <class Op, class Da, class Db> Tensor function(In a, In b, Da da, Db db) {
   Tensor y = compute<Op>(a, b);
   if (!records(*a, *b)) return y;
   return record(Op::kName.data(), std::move(y), {a, b},
@@ -33,9 +29,7 @@ Tensor share(const Tensor& chosen, const Tensor& equal, const Tensor& like) {
   return where(equal, 0.5, chosen.to(like.dtype()));
 }
 
-Tensor number(Scalar value, const Tensor& beside) {
-  return raw::scalar_tensor(value, raw::scalar_type(beside, value));
-}
+Tensor number(Scalar value, const Tensor& beside) { return raw::scalar_tensor(value, raw::scalar_type(beside, value)); }
 
 }  // namespace
 
@@ -57,11 +51,11 @@ Tensor mul(In a, In b) {
   Tensor y = compute<kernels::Mul>(a, b);
   if (!records(*a, *b)) return y;
   const bool need_a = needs_grad(*a), need_b = needs_grad(*b);
-  return record("mul", std::move(y), {a, b},
-                [x = need_b ? Saved(*a) : Saved(), w = need_a ? Saved(*b) : Saved()](
-                    const Tensor& g, Needs needs) -> Gradients {
-                  return {needs[0] ? mul(g, w()) : Tensor(), needs[1] ? mul(g, x()) : Tensor()};
-                });
+  return record(
+      "mul", std::move(y), {a, b},
+      [x = need_b ? Saved(*a) : Saved(), w = need_a ? Saved(*b) : Saved()](const Tensor& g, Needs needs) -> Gradients {
+        return {needs[0] ? mul(g, w()) : Tensor(), needs[1] ? mul(g, x()) : Tensor()};
+      });
 }
 
 Tensor div(In a, In b) {
@@ -69,11 +63,10 @@ Tensor div(In a, In b) {
   if (!records(*a, *b)) return y;
   const bool need_b = needs_grad(*b);
   const Saved quotient = need_b ? Saved::output(y) : Saved();
-  return record(
-      "div", std::move(y), {a, b}, [b = Saved(*b), quotient](const Tensor& g, Needs needs) -> Gradients {
-        const Tensor share_of_a = div(g, b());
-        return {needs[0] ? share_of_a : Tensor(), needs[1] ? neg(mul(share_of_a, quotient())) : Tensor()};
-      });
+  return record("div", std::move(y), {a, b}, [b = Saved(*b), quotient](const Tensor& g, Needs needs) -> Gradients {
+    const Tensor share_of_a = div(g, b());
+    return {needs[0] ? share_of_a : Tensor(), needs[1] ? neg(mul(share_of_a, quotient())) : Tensor()};
+  });
 }
 
 Tensor floor_divide(In a, In b) { return compute<kernels::FloorDivide>(a, b); }
@@ -114,17 +107,13 @@ Tensor minimum(In a, In b) {
 Tensor fmax(In a, In b) {
   return function<kernels::Fmax>(
       a, b, [](const Tensor& x, const Tensor& w) { return logical_or(ge(x, w), isnan(w)).to(x.dtype()); },
-      [](const Tensor& x, const Tensor& w) {
-        return logical_not(logical_or(ge(x, w), isnan(w))).to(w.dtype());
-      });
+      [](const Tensor& x, const Tensor& w) { return logical_not(logical_or(ge(x, w), isnan(w))).to(w.dtype()); });
 }
 
 Tensor fmin(In a, In b) {
   return function<kernels::Fmin>(
       a, b, [](const Tensor& x, const Tensor& w) { return logical_or(le(x, w), isnan(w)).to(x.dtype()); },
-      [](const Tensor& x, const Tensor& w) {
-        return logical_not(logical_or(le(x, w), isnan(w))).to(w.dtype());
-      });
+      [](const Tensor& x, const Tensor& w) { return logical_not(logical_or(le(x, w), isnan(w))).to(w.dtype()); });
 }
 
 Tensor atan2(In a, In b) {
@@ -215,10 +204,9 @@ Tensor right_shift(In a, Scalar b) { return right_shift(a, {number(b, *a), a.whe
 Tensor where(In condition, In a, In b) {
   Tensor y = raw::where(condition, a, b);
   if (!records(*a, *b)) return y;
-  return record("where", std::move(y), {a, b},
-                [c = Saved(*condition)](const Tensor& g, Needs needs) -> Gradients {
-                  return {needs[0] ? where(c(), g, 0.0) : Tensor(), needs[1] ? where(c(), 0.0, g) : Tensor()};
-                });
+  return record("where", std::move(y), {a, b}, [c = Saved(*condition)](const Tensor& g, Needs needs) -> Gradients {
+    return {needs[0] ? where(c(), g, 0.0) : Tensor(), needs[1] ? where(c(), 0.0, g) : Tensor()};
+  });
 }
 
 Tensor where(In condition, In a, Scalar b) { return where(condition, a, {number(b, *a), a.where}); }
@@ -226,31 +214,29 @@ Tensor where(In condition, Scalar a, In b) { return where(condition, {number(a, 
 
 Tensor lerp(In a, In b, In weight) {
   Tensor y = raw::ternary(raw::kTernary<kernels::Lerp>, a, b, weight);
-  return record(
-      "lerp", std::move(y), {a, b, weight},
-      [a = Saved(*a), b = Saved(*b), w = Saved(*weight)](const Tensor& g, Needs needs) -> Gradients {
-        return {needs[0] ? mul(g, sub(1, w())) : Tensor(), needs[1] ? mul(g, w()) : Tensor(),
-                needs[2] ? mul(g, sub(b(), a())) : Tensor()};
-      });
+  return record("lerp", std::move(y), {a, b, weight},
+                [a = Saved(*a), b = Saved(*b), w = Saved(*weight)](const Tensor& g, Needs needs) -> Gradients {
+                  return {needs[0] ? mul(g, sub(1, w())) : Tensor(), needs[1] ? mul(g, w()) : Tensor(),
+                          needs[2] ? mul(g, sub(b(), a())) : Tensor()};
+                });
 }
 
 Tensor addcmul(In a, In b, In c, double value) {
   Tensor y = raw::ternary(raw::kTernary<kernels::Addcmul>, a, b, c, value);
-  return record("addcmul", std::move(y), {a, b, c},
-                [b = Saved(*b), c = Saved(*c), value](const Tensor& g, Needs needs) -> Gradients {
-                  return {g, needs[1] ? mul(mul(g, c()), value) : Tensor(),
-                          needs[2] ? mul(mul(g, b()), value) : Tensor()};
-                });
+  return record(
+      "addcmul", std::move(y), {a, b, c},
+      [b = Saved(*b), c = Saved(*c), value](const Tensor& g, Needs needs) -> Gradients {
+        return {g, needs[1] ? mul(mul(g, c()), value) : Tensor(), needs[2] ? mul(mul(g, b()), value) : Tensor()};
+      });
 }
 
 Tensor addcdiv(In a, In b, In c, double value) {
   Tensor y = raw::ternary(raw::kTernary<kernels::Addcdiv>, a, b, c, value);
-  return record(
-      "addcdiv", std::move(y), {a, b, c},
-      [b = Saved(*b), c = Saved(*c), value](const Tensor& g, Needs needs) -> Gradients {
-        const Tensor over_c = mul(div(g, c()), value);
-        return {g, needs[1] ? over_c : Tensor(), needs[2] ? neg(mul(over_c, div(b(), c()))) : Tensor()};
-      });
+  return record("addcdiv", std::move(y), {a, b, c},
+                [b = Saved(*b), c = Saved(*c), value](const Tensor& g, Needs needs) -> Gradients {
+                  const Tensor over_c = mul(div(g, c()), value);
+                  return {g, needs[1] ? over_c : Tensor(), needs[2] ? neg(mul(over_c, div(b(), c()))) : Tensor()};
+                });
 }
 
 }  // namespace minnow

@@ -32,8 +32,7 @@ Tensor weight_gradient(In g, In x, const Shape& w_shape, const Conv2dParams& p) 
                 });
 }
 
-Gradients conv_gradients(const Tensor& g, const Tensor& x, const Tensor& w, const Conv2dParams& p,
-                         Needs needs) {
+Gradients conv_gradients(const Tensor& g, const Tensor& x, const Tensor& w, const Conv2dParams& p, Needs needs) {
   Gradients out(3);
   if (needs[0]) out[0] = input_gradient(g, w, x.shape(), p);
   if (is_grad_enabled()) {

@@ -27,14 +27,13 @@ void require_recordable(const char* op, In self) {
 
 void replace_value(const char* op, In self, const Tensor& value) {
   if (value.shape() != self->shape())
-    throw ShapeError(message(op, "the result " + value.shape().str() + " does not fit in place",
-                             {{"self", *self}}, "an in-place operation keeps the shape of self"),
+    throw ShapeError(message(op, "the result " + value.shape().str() + " does not fit in place", {{"self", *self}},
+                             "an in-place operation keeps the shape of self"),
                      self.where);
   if (is_floating(value.dtype()) && !is_floating(self->dtype()))
-    throw DTypeError(
-        message(op, "the result is " + std::string(name_of(value.dtype())) + ", which self cannot hold",
-                {{"self", *self}}, "use the form that returns a new tensor, or convert self first"),
-        self.where);
+    throw DTypeError(message(op, "the result is " + std::string(name_of(value.dtype())) + ", which self cannot hold",
+                             {{"self", *self}}, "use the form that returns a new tensor, or convert self first"),
+                     self.where);
   const Tensor fitted = value.to(self->dtype(), {}, self.where);
   self->set_data(fitted);
   self->set_slot(fitted.slot());
@@ -48,12 +47,9 @@ void written(In self) {
 
 namespace {
 
-Tensor number(Scalar value, const Tensor& beside) {
-  return raw::scalar_tensor(value, raw::scalar_type(beside, value));
-}
+Tensor number(Scalar value, const Tensor& beside) { return raw::scalar_tensor(value, raw::scalar_type(beside, value)); }
 
-template <class Op>
-Tensor in_place(Tensor (*function)(In, In), In self, In other) {
+template <class Op> Tensor in_place(Tensor (*function)(In, In), In self, In other) {
   return autograd::in_place(
       Op::kName.data(), self, records(*self, *other), [&] { return function(self, other); },
       [&] { raw::binary_(raw::kBinary<Op>, self, other); });
@@ -70,9 +66,7 @@ Tensor mul_(In self, Scalar other) { return mul_(self, {number(other, *self), se
 Tensor div_(In self, In other) { return in_place<kernels::Div>(div, self, other); }
 Tensor div_(In self, Scalar other) { return div_(self, {number(other, *self), self.where}); }
 Tensor floor_divide_(In self, In other) { return in_place<kernels::FloorDivide>(floor_divide, self, other); }
-Tensor floor_divide_(In self, Scalar other) {
-  return floor_divide_(self, {number(other, *self), self.where});
-}
+Tensor floor_divide_(In self, Scalar other) { return floor_divide_(self, {number(other, *self), self.where}); }
 Tensor fmod_(In self, In other) { return in_place<kernels::Fmod>(fmod, self, other); }
 Tensor fmod_(In self, Scalar other) { return fmod_(self, {number(other, *self), self.where}); }
 Tensor remainder_(In self, In other) { return in_place<kernels::Remainder>(remainder, self, other); }
@@ -96,8 +90,7 @@ Tensor copy_(In self, In source) {
 
 Tensor fill_(In self, Scalar value) {
   return autograd::in_place(
-      "fill_", self, records(*self), [&] { return full_like(self, value); },
-      [&] { raw::fill_(self, value); });
+      "fill_", self, records(*self), [&] { return full_like(self, value); }, [&] { raw::fill_(self, value); });
 }
 
 Tensor zero_(In self) { return fill_(self, 0); }

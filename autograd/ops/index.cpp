@@ -11,10 +11,9 @@ namespace minnow {
 
 Tensor gather(In x, int dim, In index) {
   Tensor y = raw::gather(x, dim, index);
-  return record("gather", std::move(y), {x},
-                [dim, index = Saved(*index), shape = x->shape()](const Tensor& g) {
-                  return scatter_add(zeros(shape, {g.dtype(), g.device()}), dim, index(), g);
-                });
+  return record("gather", std::move(y), {x}, [dim, index = Saved(*index), shape = x->shape()](const Tensor& g) {
+    return scatter_add(zeros(shape, {g.dtype(), g.device()}), dim, index(), g);
+  });
 }
 
 Tensor scatter_add(In x, int dim, In index, In source) {
@@ -27,10 +26,9 @@ Tensor scatter_add(In x, int dim, In index, In source) {
 
 Tensor index_select(In x, int dim, In index) {
   Tensor y = raw::index_select(x, dim, index);
-  return record("index_select", std::move(y), {x},
-                [dim, index = Saved(*index), shape = x->shape()](const Tensor& g) {
-                  return index_add(zeros(shape, {g.dtype(), g.device()}), dim, index(), g);
-                });
+  return record("index_select", std::move(y), {x}, [dim, index = Saved(*index), shape = x->shape()](const Tensor& g) {
+    return index_add(zeros(shape, {g.dtype(), g.device()}), dim, index(), g);
+  });
 }
 
 Tensor index_add(In x, int dim, In index, In source) {

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <minnow/tensor/in.h>
 #include <span>
 #include <vector>
+#include <minnow/tensor/in.h>
 
 /// Selecting and joining.  Indices are int64; out of range: IndexError.
 namespace minnow {
@@ -21,7 +21,6 @@ Tensor one_hot(In index, std::int64_t classes = -1);
 /// Joins along an existing dimension; other sizes must be equal.
 Tensor cat(const std::vector<Tensor>& tensors, int dim = 0, SourceLocation where = SourceLocation::current());
 /// Joins along a new dimension; all sizes must be equal.
-Tensor stack(const std::vector<Tensor>& tensors, int dim = 0,
-             SourceLocation where = SourceLocation::current());
+Tensor stack(const std::vector<Tensor>& tensors, int dim = 0, SourceLocation where = SourceLocation::current());
 
 }  // namespace minnow

@@ -22,8 +22,7 @@ Tensor avg_pool(In x, const Pool2dParams& p);
 
 Tensor avg_gradient(In g, const Tensor& x_like, const Pool2dParams& p) {
   Tensor out = raw::avg_pool2d_backward(g, x_like, p);
-  return record("avg_pool2d_backward", std::move(out), {g},
-                [p](const Tensor& gg) { return avg_pool(gg, p); });
+  return record("avg_pool2d_backward", std::move(out), {g}, [p](const Tensor& gg) { return avg_pool(gg, p); });
 }
 
 Tensor avg_pool(In x, const Pool2dParams& p) {

@@ -1,5 +1,6 @@
 #include <minnow/autograd/ops/reduce.h>
 
+#include <cmath>
 #include <minnow/autograd/ops/arithmetic.h>
 #include <minnow/autograd/ops/index.h>
 #include <minnow/autograd/ops/unary.h>
@@ -7,7 +8,6 @@
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/ops/create.h>
 #include <minnow/tensor/ops/reduce.h>
-#include <cmath>
 
 namespace minnow {
 namespace {
@@ -16,34 +16,30 @@ namespace {
 struct Geometry {
   Shape input, kept;
 
-  Geometry(const char* op, In x, const Shape& dims)
-      : input(x->shape()), kept(raw::reduced_shape(op, x, dims, true)) {}
+  Geometry(const char* op, In x, const Shape& dims) : input(x->shape()), kept(raw::reduced_shape(op, x, dims, true)) {}
   Tensor aligned(const Tensor& t) const { return t.reshape(kept); }
   Tensor repeated(const Tensor& t) const { return t.reshape(kept).expand(input); }
 };
 
-template <class Op>
-Tensor compute(In x, const Shape& dims, bool keepdim, double p = 0) {
+template <class Op> Tensor compute(In x, const Shape& dims, bool keepdim, double p = 0) {
   return raw::reduce(raw::kReduce<Op>, x, dims, keepdim, p);
 }
 
 /// The gradient goes to the elements that equal the result, in equal parts.
-template <class Op>
-Tensor extreme(const char* name, In x, const Shape& dims, bool keepdim) {
+template <class Op> Tensor extreme(const char* name, In x, const Shape& dims, bool keepdim) {
   Tensor y = compute<Op>(x, dims, keepdim);
   if (!records(*x)) return y;
   Saved output = Saved::output(y);
-  return record(
-      name, std::move(y), {x},
-      [x = Saved(*x), y = std::move(output), geometry = Geometry(name, x, dims), dims](const Tensor& g) {
-        Tensor part;
-        {
-          const NoGradGuard constant;
-          const Tensor hit = eq(x(), geometry.aligned(y())).to(g.dtype());
-          part = div(hit, sum(hit, dims, true));
-        }
-        return mul(geometry.aligned(g), part);
-      });
+  return record(name, std::move(y), {x},
+                [x = Saved(*x), y = std::move(output), geometry = Geometry(name, x, dims), dims](const Tensor& g) {
+                  Tensor part;
+                  {
+                    const NoGradGuard constant;
+                    const Tensor hit = eq(x(), geometry.aligned(y())).to(g.dtype());
+                    part = div(hit, sum(hit, dims, true));
+                  }
+                  return mul(geometry.aligned(g), part);
+                });
 }
 
 MinMax pick(bool largest, In x, int dim, bool keepdim) {
@@ -77,9 +73,8 @@ Tensor mean(In x, const Shape& dims, bool keepdim) {
   Tensor y = compute<kernels::Mean>(x, dims, keepdim);
   if (!records(*x)) return y;
   const auto n = static_cast<double>(raw::reduced_count("mean", x, dims));
-  return record("mean", std::move(y), {x}, [geometry = Geometry("mean", x, dims), n](const Tensor& g) {
-    return geometry.repeated(div(g, n));
-  });
+  return record("mean", std::move(y), {x},
+                [geometry = Geometry("mean", x, dims), n](const Tensor& g) { return geometry.repeated(div(g, n)); });
 }
 
 Tensor var(In x, const Shape& dims, double correction, bool keepdim) {
@@ -88,22 +83,19 @@ Tensor var(In x, const Shape& dims, double correction, bool keepdim) {
   return div(sum(square(distance), dims, keepdim), std::max(n - correction, 0.0));
 }
 
-Tensor std(In x, const Shape& dims, double correction, bool keepdim) {
-  return sqrt(var(x, dims, correction, keepdim));
-}
+Tensor std(In x, const Shape& dims, double correction, bool keepdim) { return sqrt(var(x, dims, correction, keepdim)); }
 
 Tensor prod(In x, const Shape& dims, bool keepdim) {
   Tensor y = compute<kernels::Prod>(x, dims, keepdim);
   if (!records(*x)) return y;
-  return record("prod", std::move(y), {x},
-                [x = Saved(*x), geometry = Geometry("prod", x, dims), dims](const Tensor& g) {
-                  // The product of the others: by division, and where one factor is 0 by leaving it out.
-                  const Tensor v = x(), zero = eq(v, 0), count = sum(zero, dims, true);
-                  const Tensor factors = where(zero, 1.0, v), rest = prod(factors, dims, true);
-                  const Tensor others = where(zero, where(eq(count, 1), rest, 0.0),
-                                              where(eq(count, 0), div(rest, factors), 0.0));
-                  return mul(geometry.aligned(g), others);
-                });
+  return record(
+      "prod", std::move(y), {x}, [x = Saved(*x), geometry = Geometry("prod", x, dims), dims](const Tensor& g) {
+        // The product of the others: by division, and where one factor is 0 by leaving it out.
+        const Tensor v = x(), zero = eq(v, 0), count = sum(zero, dims, true);
+        const Tensor factors = where(zero, 1.0, v), rest = prod(factors, dims, true);
+        const Tensor others = where(zero, where(eq(count, 1), rest, 0.0), where(eq(count, 0), div(rest, factors), 0.0));
+        return mul(geometry.aligned(g), others);
+      });
 }
 
 Tensor amax(In x, const Shape& dims, bool keepdim) { return extreme<kernels::Max>("max", x, dims, keepdim); }
@@ -120,11 +112,10 @@ Tensor norm(In x, double p, const Shape& dims, bool keepdim) {
                       : compute<kernels::NormP>(x, dims, keepdim, p);
   if (!records(*x)) return y;
   Saved output = Saved::output(y);
-  return record(
-      "norm", std::move(y), {x},
-      [x = Saved(*x), y = std::move(output), geometry = Geometry("norm", x, dims), p](const Tensor& g) {
-        return norm_gradient(geometry.aligned(g), x(), geometry.aligned(y()), p);
-      });
+  return record("norm", std::move(y), {x},
+                [x = Saved(*x), y = std::move(output), geometry = Geometry("norm", x, dims), p](const Tensor& g) {
+                  return norm_gradient(geometry.aligned(g), x(), geometry.aligned(y()), p);
+                });
 }
 
 Tensor logsumexp(In x, const Shape& dims, bool keepdim) {
@@ -137,11 +128,10 @@ Tensor logsumexp(In x, const Shape& dims, bool keepdim) {
   }
   if (!records(*x)) return y;
   Saved output = Saved::output(y);
-  return record(
-      "logsumexp", std::move(y), {x},
-      [x = Saved(*x), y = std::move(output), geometry = Geometry("logsumexp", x, dims)](const Tensor& g) {
-        return mul(geometry.aligned(g), exp(sub(x(), geometry.aligned(y()))));
-      });
+  return record("logsumexp", std::move(y), {x},
+                [x = Saved(*x), y = std::move(output), geometry = Geometry("logsumexp", x, dims)](const Tensor& g) {
+                  return mul(geometry.aligned(g), exp(sub(x(), geometry.aligned(y()))));
+                });
 }
 
 MinMax max(In x, int dim, bool keepdim) { return pick(true, x, dim, keepdim); }
@@ -166,10 +156,8 @@ Tensor sum_to(In x, const Shape& shape, const char* op) {
   bool fits = lead >= 0;
   for (int d = 0; fits && d < x->dim(); ++d) {
     const std::int64_t own = d < lead ? 1 : shape[d - lead];
-    if (d < lead || (own == 1 && x->shape()[d] != 1))
-      dims.push_back(d);
-    else
-      fits = own == x->shape()[d];
+    if (d < lead || (own == 1 && x->shape()[d] != 1)) dims.push_back(d);
+    else fits = own == x->shape()[d];
   }
   if (!fits)
     throw ShapeError(std::string(op) + ": " + x->shape().str() + " is no broadcast of " + shape.str() +

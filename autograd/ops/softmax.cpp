@@ -50,17 +50,15 @@ Tensor cross_entropy_rows(In logits, In target, std::int64_t ignore_index) {
 
 Tensor dropout(In x, const DropoutOptions& options) {
   if (!(options.p >= 0 && options.p <= 1))
-    throw ValueError(message("dropout", "p = " + std::to_string(options.p) + " is no probability",
-                             {{"x", *x}}, "p goes from 0 to 1"),
+    throw ValueError(message("dropout", "p = " + std::to_string(options.p) + " is no probability", {{"x", *x}},
+                             "p goes from 0 to 1"),
                      x.where);
   if (!options.training || options.p == 0) return *x;
   if (!x->is_floating_point())
-    throw DTypeError(message("dropout", "x must be floating", {{"x", *x}}, "convert first: .to(float32)"),
-                     x.where);
+    throw DTypeError(message("dropout", "x must be floating", {{"x", *x}}, "convert first: .to(float32)"), x.where);
   const Tensor mask = empty(x->shape(), {DType::bool_, x->device()}, x.where);
   if (mask.numel())
-    dispatch("dropout", {{"x", *x}}, x.where)
-        .bernoulli(default_generator().reserve(mask.numel()), 1 - options.p, mask);
+    dispatch("dropout", {{"x", *x}}, x.where).bernoulli(default_generator().reserve(mask.numel()), 1 - options.p, mask);
   // 0 + scale * x * mask: one pass.
   const double scale = options.p < 1 ? 1 / (1 - options.p) : 0;
   const Tensor zero = raw::scalar_tensor(0.0, x->dtype());

@@ -13,9 +13,8 @@ namespace {
 Tensor recorded(const char* name, In x, Tensor y) {
   if (y.is_same(*x)) return y;
   if (!is_floating(y.dtype())) return y;
-  return record(name, std::move(y), {x}, [device = x->device(), where = x.where](const Tensor& g) {
-    return g.to(device, ToOptions{}, where);
-  });
+  return record(name, std::move(y), {x},
+                [device = x->device(), where = x.where](const Tensor& g) { return g.to(device, ToOptions{}, where); });
 }
 
 }  // namespace

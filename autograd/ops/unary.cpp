@@ -28,8 +28,7 @@ Tensor second(const Function& f, const Tensor& grad, const Tensor& saved) {
                                 "call backward without create_graph"));
   Tensor out = raw::unary_slope(f.op, grad, saved, f.p0, f.p1, true);
   return record(f.name, std::move(out), {grad, saved}, [name = f.name](const Tensor&) -> Gradients {
-    throw AutogradError(std::string(name) +
-                        ": its third derivative is not there\ncall backward without create_graph");
+    throw AutogradError(std::string(name) + ": its third derivative is not there\ncall backward without create_graph");
   });
 }
 
@@ -37,15 +36,13 @@ Tensor second(const Function& f, const Tensor& grad, const Tensor& saved) {
 Tensor first(const Function& f, const Tensor& grad, const Tensor& saved) {
   Tensor out = raw::unary_slope(f.op, grad, saved, f.p0, f.p1);
   if (!records(grad, saved)) return out;
-  return record(
-      f.name, std::move(out), {grad, saved},
-      [f, g = Saved(grad), s = Saved(saved)](const Tensor& gg, Needs needs) -> Gradients {
-        return {needs[0] ? first(f, gg, s()) : Tensor(), needs[1] ? second(f, mul(gg, g()), s()) : Tensor()};
-      });
+  return record(f.name, std::move(out), {grad, saved},
+                [f, g = Saved(grad), s = Saved(saved)](const Tensor& gg, Needs needs) -> Gradients {
+                  return {needs[0] ? first(f, gg, s()) : Tensor(), needs[1] ? second(f, mul(gg, g()), s()) : Tensor()};
+                });
 }
 
-template <class Op>
-Tensor function(In x, double p0 = 0, double p1 = 0) {
+template <class Op> Tensor function(In x, double p0 = 0, double p1 = 0) {
   constexpr int op = raw::kUnary<Op>;
   Tensor y = raw::unary(op, x, p0, p1);
   if constexpr (Op::kOrder > 0) {
@@ -59,8 +56,7 @@ Tensor function(In x, double p0 = 0, double p1 = 0) {
   }
 }
 
-template <class Op>
-Tensor in_place(In x, double p0 = 0, double p1 = 0) {
+template <class Op> Tensor in_place(In x, double p0 = 0, double p1 = 0) {
   return autograd::in_place(
       Op::kName.data(), x, records(*x), [&] { return function<Op>(x, p0, p1); },
       [&] { raw::unary_(raw::kUnary<Op>, x, p0, p1); });
@@ -123,9 +119,7 @@ Tensor hardswish(In x) { return function<kernels::Hardswish>(x); }
 Tensor hardsigmoid(In x) { return function<kernels::Hardsigmoid>(x); }
 Tensor softsign(In x) { return function<kernels::Softsign>(x); }
 Tensor tanhshrink(In x) { return function<kernels::Tanhshrink>(x); }
-Tensor softplus(In x, double beta, double threshold) {
-  return function<kernels::Softplus>(x, beta, threshold);
-}
+Tensor softplus(In x, double beta, double threshold) { return function<kernels::Softplus>(x, beta, threshold); }
 Tensor leaky_relu(In x, double slope) { return function<kernels::LeakyRelu>(x, slope); }
 Tensor elu(In x, double alpha) { return function<kernels::Elu>(x, alpha); }
 Tensor celu(In x, double alpha) { return function<kernels::Celu>(x, alpha); }

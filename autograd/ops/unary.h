@@ -1,7 +1,7 @@
 #pragma once
 
-#include <minnow/tensor/in.h>
 #include <limits>
+#include <minnow/tensor/in.h>
 
 /// Elementwise functions of one operand.  Integers are promoted to float32 where the function needs it.
 /// Gradients are in tensor/kernels/unary_math.h and unary_activation.h beside the functions; second order as

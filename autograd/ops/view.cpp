@@ -23,8 +23,7 @@ Tensor placed(In g, const Shape& shape, const raw::Slices& slices) {
     const Tensor part = raw::slice({y, g.where}, slices);
     raw::copy_to(*g, part, g.where);
   }
-  return record("slice_backward", std::move(y), {g},
-                [slices](const Tensor& gg) { return sliced(gg, slices); });
+  return record("slice_backward", std::move(y), {g}, [slices](const Tensor& gg) { return sliced(gg, slices); });
 }
 
 Tensor sliced(In x, const raw::Slices& slices) {
@@ -67,8 +66,7 @@ Tensor Tensor::permute(const Shape& dims, SourceLocation where) const {
   if (!records(*this)) return y;
   Shape back = dims;
   for (int d = 0; d < dims.rank(); ++d) back[static_cast<int>(dims[d] < 0 ? dims[d] + dim() : dims[d])] = d;
-  return record("permute", std::move(y), {{*this, where}},
-                [back](const Tensor& g) { return g.permute(back); });
+  return record("permute", std::move(y), {{*this, where}}, [back](const Tensor& g) { return g.permute(back); });
 }
 
 Tensor Tensor::transpose(int dim0, int dim1, SourceLocation where) const {

@@ -1,10 +1,10 @@
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <minnow/tensor/random.h>
 #include <minnow/tensor/scalar.h>
 #include <minnow/tensor/tensor.h>
-#include <cstdint>
-#include <span>
 
 namespace minnow {
 
@@ -99,11 +99,9 @@ class Backend {
   // Elementwise.  Outputs have the inputs' common shape.
   virtual void unary(const UnaryParams& params, const Tensor& x, const Tensor& out) = 0;
   /// out = grad * slope(saved): see kernels/unary.h for what an op saves.
-  virtual void unary_slope(const UnaryParams& params, const Tensor& grad, const Tensor& saved,
-                           const Tensor& out) = 0;
+  virtual void unary_slope(const UnaryParams& params, const Tensor& grad, const Tensor& saved, const Tensor& out) = 0;
   /// out = grad * curve(saved), curve being the derivative of slope.
-  virtual void unary_curve(const UnaryParams& params, const Tensor& grad, const Tensor& saved,
-                           const Tensor& out) = 0;
+  virtual void unary_curve(const UnaryParams& params, const Tensor& grad, const Tensor& saved, const Tensor& out) = 0;
   /// Computes in `compute` (float32, float64 or int64); operands and output convert at load and store.
   /// Returns false when an integer was divided by zero.
   virtual bool binary(int op, DType compute, const Tensor& a, const Tensor& b, const Tensor& out) = 0;
@@ -125,9 +123,8 @@ class Backend {
   virtual bool cross_entropy(const CrossEntropyParams& params, const Tensor& logits, const Tensor& target,
                              const Tensor& losses, const Tensor& log_sum_exp) = 0;
   /// grad: [N], of each row's loss -> grad_logits: [N, C].
-  virtual void cross_entropy_backward(const CrossEntropyParams& params, const Tensor& grad,
-                                      const Tensor& logits, const Tensor& target, const Tensor& log_sum_exp,
-                                      const Tensor& grad_logits) = 0;
+  virtual void cross_entropy_backward(const CrossEntropyParams& params, const Tensor& grad, const Tensor& logits,
+                                      const Tensor& target, const Tensor& log_sum_exp, const Tensor& grad_logits) = 0;
 
   // Linear algebra.  a: [B, M, K]  b: [B, K, N]  out: [B, M, N]; B may be broadcast by stride 0; bias (may be
   // undefined): [N].
@@ -146,8 +143,7 @@ class Backend {
                                       const Tensor& grad_w, const Tensor& grad_bias) = 0;
   /// indices: int32 [N, C, OH, OW], h * W + w of the largest element of each window; y and indices have one
   /// layout.
-  virtual void max_pool2d(const Pool2dParams& params, const Tensor& x, const Tensor& y,
-                          const Tensor& indices) = 0;
+  virtual void max_pool2d(const Pool2dParams& params, const Tensor& x, const Tensor& y, const Tensor& indices) = 0;
   virtual void max_pool2d_backward(const Pool2dParams& params, const Tensor& grad, const Tensor& indices,
                                    const Tensor& grad_x) = 0;
   virtual void avg_pool2d(const Pool2dParams& params, const Tensor& x, const Tensor& y) = 0;

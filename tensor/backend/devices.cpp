@@ -7,12 +7,9 @@ namespace {
 
 Backend* backend_of(DeviceType type) {
   switch (type) {
-    case DeviceType::cpu:
-      return cpu_backend();
-    case DeviceType::cuda:
-      return cuda_backend();
-    case DeviceType::sim:
-      return sim_backend();
+    case DeviceType::cpu: return cpu_backend();
+    case DeviceType::cuda: return cuda_backend();
+    case DeviceType::sim: return sim_backend();
   }
   return nullptr;
 }
@@ -22,10 +19,8 @@ Backend* backend_of(DeviceType type) {
   if (count > 0)
     text += "this machine has " + std::to_string(count) + " " + std::string(name_of(device.type())) +
             (count == 1 ? " device" : " devices");
-  else if (device.is_cuda())
-    text += cuda::why_not();
-  else
-    text += "there is no " + std::string(name_of(device.type())) + " device";
+  else if (device.is_cuda()) text += cuda::why_not();
+  else text += "there is no " + std::string(name_of(device.type())) + " device";
   if (device.is_sim()) text += " (MINNOW_SIM_DEVICES sets how many there are)";
   throw DeviceError(text + "\nthis machine has: " + available_devices(), where);
 }
@@ -43,8 +38,7 @@ std::string available_devices() {
     int count = 0;
     try {
       count = device_count(type);
-    } catch (
-        const Error&) {  // a bad setting is reported where the device is used, not inside of another message
+    } catch (const Error&) {  // a bad setting is reported where the device is used, not inside of another message
     }
     for (int i = 0; i < count; ++i) list += ", " + Device(type, i).str();
   }

@@ -1,7 +1,7 @@
 #include <minnow/tensor/backend/dispatch.h>
 
-#include <minnow/tensor/error.h>
 #include <algorithm>
+#include <minnow/tensor/error.h>
 
 namespace minnow {
 namespace {
@@ -20,10 +20,9 @@ namespace {
   std::string name = "x";
   for (const Operand& o : operands)
     if (o.tensor.is_same(moved)) name = o.name;
-  throw DeviceError(
-      message(op, "operands are on different devices", operands,
-              "move one of them first, e.g. " + name + ".to(\"" + target.device().str() + "\")"),
-      where);
+  throw DeviceError(message(op, "operands are on different devices", operands,
+                            "move one of them first, e.g. " + name + ".to(\"" + target.device().str() + "\")"),
+                    where);
 }
 
 }  // namespace
@@ -47,10 +46,8 @@ Backend& dispatch(std::string_view op, Operands operands, SourceLocation where, 
   for (const Operand& o : operands) {
     if (!o.tensor.defined()) refuse(op, operands, o.tensor, o.tensor, where);
     if (scalars == HostScalars::allowed && o.tensor.dim() == 0 && o.tensor.device().is_cpu()) continue;
-    if (!first)
-      first = &o.tensor;
-    else if (first->device() != o.tensor.device())
-      refuse(op, operands, *first, o.tensor, where);
+    if (!first) first = &o.tensor;
+    else if (first->device() != o.tensor.device()) refuse(op, operands, *first, o.tensor, where);
   }
   return backend_of(first ? first->device() : operands.begin()->tensor.device(), where);
 }

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <minnow/tensor/backend/backend.h>
-#include <minnow/tensor/in.h>
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <minnow/tensor/backend/backend.h>
+#include <minnow/tensor/in.h>
 
 namespace minnow {
 
@@ -28,8 +28,7 @@ Backend& dispatch(std::string_view op, Operands operands, SourceLocation where,
 Backend& backend_of(Device device, SourceLocation where = {});
 
 /// "op: text", one line for each operand, the mend: the body of every error about operands.
-std::string message(std::string_view op, std::string_view text, Operands operands,
-                    std::string_view mend = "");
+std::string message(std::string_view op, std::string_view text, Operands operands, std::string_view mend = "");
 
 /// Where pinned host memory comes from: the CUDA backend, else sim; nullptr when no device would copy from
 /// it.

@@ -3,8 +3,7 @@
 
 namespace minnow {
 
-Stream::Stream(Device device, SourceLocation where)
-    : Stream(backend_of(device, where).new_stream(device.index())) {}
+Stream::Stream(Device device, SourceLocation where) : Stream(backend_of(device, where).new_stream(device.index())) {}
 
 Stream current_stream(Device device, SourceLocation where) {
   return backend_of(device, where).current_stream(device.index());
@@ -22,8 +21,6 @@ StreamGuard::~StreamGuard() {
   }
 }
 
-void synchronize(Device device, SourceLocation where) {
-  backend_of(device, where).synchronize(device.index());
-}
+void synchronize(Device device, SourceLocation where) { backend_of(device, where).synchronize(device.index()); }
 
 }  // namespace minnow

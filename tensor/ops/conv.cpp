@@ -19,30 +19,25 @@ void check(In x, In w, const Tensor& b, const Conv2dParams& p) {
   const Operands operands{{"x", *x}, {"weight", *w}, {b.defined() ? "bias" : "weight", third}};
   for (int d = 0; d < 2; ++d)
     if (p.stride[d] < 1 || p.dilation[d] < 1 || p.padding[d] < 0 || p.groups < 1)
-      throw ValueError(
-          message("conv2d", "stride, dilation and groups are 1 or more, padding 0 or more", operands),
-          x.where);
+      throw ValueError(message("conv2d", "stride, dilation and groups are 1 or more, padding 0 or more", operands),
+                       x.where);
   if (x->dim() != 4 || w->dim() != 4)
-    throw ShapeError(
-        message("conv2d", "x and weight need four dimensions", operands,
-                "x: [N, C, H, W]  weight: [O, C / groups, KH, KW]; a single image: .unsqueeze(0)"),
-        x.where);
+    throw ShapeError(message("conv2d", "x and weight need four dimensions", operands,
+                             "x: [N, C, H, W]  weight: [O, C / groups, KH, KW]; a single image: .unsqueeze(0)"),
+                     x.where);
   const Shape &xs = x->shape(), &ws = w->shape();
-  if (xs[1] % p.groups || ws[0] % p.groups || xs[1] / p.groups != ws[1] ||
-      (b.defined() && b.shape() != Shape{ws[0]}))
-    throw ShapeError(
-        message("conv2d", "the channels do not match", operands,
-                "with groups = " + std::to_string(p.groups) + " weight must be [O, " +
-                    std::to_string(xs[1] / p.groups) + ", KH, KW] and bias [O], O divisible by groups"),
-        x.where);
+  if (xs[1] % p.groups || ws[0] % p.groups || xs[1] / p.groups != ws[1] || (b.defined() && b.shape() != Shape{ws[0]}))
+    throw ShapeError(message("conv2d", "the channels do not match", operands,
+                             "with groups = " + std::to_string(p.groups) + " weight must be [O, " +
+                                 std::to_string(xs[1] / p.groups) + ", KH, KW] and bias [O], O divisible by groups"),
+                     x.where);
   if (output_size(p, xs, ws, 0) < 1 || output_size(p, xs, ws, 1) < 1 || ws[2] < 1 || ws[3] < 1)
     throw ShapeError(message("conv2d", "the kernel does not fit into the padded image", operands,
                              "use a smaller kernel or dilation, or more padding"),
                      x.where);
   if (x->dtype() != w->dtype() || x->dtype() != third.dtype() || !x->is_floating_point())
-    throw DTypeError(
-        message("conv2d", "operands must share one floating dtype", operands, "convert with .to(dtype)"),
-        x.where);
+    throw DTypeError(message("conv2d", "operands must share one floating dtype", operands, "convert with .to(dtype)"),
+                     x.where);
 }
 
 Tensor allocate(const Shape& shape, MemoryFormat format, In like) {
@@ -75,15 +70,12 @@ Tensor conv2d_backward_input(In grad, In w, const Shape& x_shape, const Conv2dPa
                     contiguous_strides(x_shape));  // shape only, never read
   const Tensor out = allocate(x_shape, backend.conv2d_format(params, like, *w), grad);
   if (!out.numel()) return out;
-  if (grad->numel())
-    backend.conv2d_backward_input(params, *grad, *w, out);
-  else
-    fill_({out, grad.where}, 0);
+  if (grad->numel()) backend.conv2d_backward_input(params, *grad, *w, out);
+  else fill_({out, grad.where}, 0);
   return out;
 }
 
-WeightGradients conv2d_backward_weight(In grad, In x, const Shape& w_shape, bool bias,
-                                       const Conv2dParams& params) {
+WeightGradients conv2d_backward_weight(In grad, In x, const Shape& w_shape, bool bias, const Conv2dParams& params) {
   Backend& backend = dispatch("conv2d_backward", {{"grad", *grad}, {"x", *x}}, grad.where);
   WeightGradients out{empty(w_shape, {grad->dtype(), grad->device()}, grad.where), {}};
   if (bias) out.bias = empty({w_shape[0]}, {grad->dtype(), grad->device()}, grad.where);

@@ -12,7 +12,6 @@ Tensor conv2d_backward_input(In grad, In w, const Shape& x_shape, const Conv2dPa
 struct WeightGradients {
   Tensor weight, bias;
 };
-WeightGradients conv2d_backward_weight(In grad, In x, const Shape& w_shape, bool bias,
-                                       const Conv2dParams& params);
+WeightGradients conv2d_backward_weight(In grad, In x, const Shape& w_shape, bool bias, const Conv2dParams& params);
 
 }  // namespace minnow::raw

@@ -1,11 +1,11 @@
 #include <minnow/tensor/ops/create.h>
 
+#include <cmath>
+#include <cstring>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/dtype_switch.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/ops/copy.h>
-#include <cmath>
-#include <cstring>
 
 namespace minnow {
 namespace {
@@ -16,8 +16,8 @@ std::size_t checked_bytes(const char* op, const Shape& shape, DType dtype, Sourc
   bool overflow = false;
   for (const std::int64_t size : shape) {
     if (size < 0)
-      throw ShapeError(
-          std::string(op) + ": a size is negative\n  shape  " + shape.str() + "\nsizes are 0 or more", where);
+      throw ShapeError(std::string(op) + ": a size is negative\n  shape  " + shape.str() + "\nsizes are 0 or more",
+                       where);
     overflow |= __builtin_mul_overflow(bytes, size, &bytes);
   }
   if (overflow && shape.numel() != 0)
@@ -25,11 +25,10 @@ std::size_t checked_bytes(const char* op, const Shape& shape, DType dtype, Sourc
   return static_cast<std::size_t>(bytes);
 }
 
-Tensor allocate(const char* op, const Shape& shape, const Strides& strides, DType dtype, Device device,
-                bool pinned, SourceLocation where) {
+Tensor allocate(const char* op, const Shape& shape, const Strides& strides, DType dtype, Device device, bool pinned,
+                SourceLocation where) {
   const std::size_t bytes = checked_bytes(op, shape, dtype, where);
-  Allocator* allocator =
-      device.is_cpu() ? &cpu_allocator() : &backend_of(device, where).allocator(device.index());
+  Allocator* allocator = device.is_cpu() ? &cpu_allocator() : &backend_of(device, where).allocator(device.index());
   if (pinned) {
     Backend* user = cuda_backend() && cuda::is_available() ? cuda_backend() : sim_backend();
     Allocator* locked = user ? user->pinned_allocator() : nullptr;
@@ -56,12 +55,11 @@ void require_floating(const char* op, DType dtype, SourceLocation where) {
 }  // namespace
 
 Tensor empty(const Shape& shape, const TensorOptions& options, SourceLocation where) {
-  return allocate("empty", shape, contiguous_strides(shape), options.dtype.value_or(DType::float32),
-                  options.device, options.pinned, where);
+  return allocate("empty", shape, contiguous_strides(shape), options.dtype.value_or(DType::float32), options.device,
+                  options.pinned, where);
 }
 
-Tensor empty_strided_like(const Shape& shape, const Strides& like, DType dtype, Device device,
-                          SourceLocation where) {
+Tensor empty_strided_like(const Shape& shape, const Strides& like, DType dtype, Device device, SourceLocation where) {
   return allocate("empty", shape, strides_like(shape, like), dtype, device, false, where);
 }
 
@@ -85,12 +83,11 @@ Tensor arange(Scalar start, Scalar stop, Scalar step, const TensorOptions& optio
   const double count = std::ceil((stop.as_double() - start.as_double()) / step.as_double());
   if (step.as_double() == 0 || !std::isfinite(count) || count < 0)
     throw ValueError("arange: no numbers lead from " + std::to_string(start.as_double()) + " to " +
-                         std::to_string(stop.as_double()) + " in steps of " +
-                         std::to_string(step.as_double()) + "\nthe step must lead towards stop",
+                         std::to_string(stop.as_double()) + " in steps of " + std::to_string(step.as_double()) +
+                         "\nthe step must lead towards stop",
                      where);
   const DType dtype = options.dtype.value_or(floating ? DType::float32 : DType::int64);
-  const Tensor out =
-      empty({static_cast<std::int64_t>(count)}, {dtype, options.device, options.pinned}, where);
+  const Tensor out = empty({static_cast<std::int64_t>(count)}, {dtype, options.device, options.pinned}, where);
   if (out.numel()) backend_of(out.device()).arange(out, start.as_double(), step.as_double());
   return out;
 }
@@ -99,8 +96,7 @@ Tensor arange(Scalar stop, const TensorOptions& options, SourceLocation where) {
   return arange(0, stop, 1, options, where);
 }
 
-Tensor linspace(double start, double stop, std::int64_t steps, const TensorOptions& options,
-                SourceLocation where) {
+Tensor linspace(double start, double stop, std::int64_t steps, const TensorOptions& options, SourceLocation where) {
   const Tensor out = empty({steps}, options, where);
   if (!steps) return out;
   Tensor host = empty({steps}, {DType::float64}, where);
@@ -141,8 +137,7 @@ Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, const Ra
                          ")\nhigh must be greater than low",
                      where);
   const Tensor out = empty(shape, {DType::int64, options.device}, where);
-  if (out.numel())
-    backend_of(out.device()).randint(generator_of(options).reserve(2 * out.numel()), low, high, out);
+  if (out.numel()) backend_of(out.device()).randint(generator_of(options).reserve(2 * out.numel()), low, high, out);
   return out;
 }
 
@@ -187,9 +182,8 @@ void measure(const Nested& n, Shape& shape, DType& dtype) {
 
 void collect(const Nested& n, const Shape& shape, int depth, std::vector<Scalar>& values, DType& dtype,
              SourceLocation where) {
-  const bool fits = n.is_list()
-                        ? depth < shape.rank() && static_cast<std::int64_t>(n.list().size()) == shape[depth]
-                        : depth == shape.rank();
+  const bool fits = n.is_list() ? depth < shape.rank() && static_cast<std::int64_t>(n.list().size()) == shape[depth]
+                                : depth == shape.rank();
   if (!fits)
     throw ShapeError("tensor: the nested lists are ragged\n  the first elements say " + shape.str() +
                          "\ngive all lists of one level the same length",
@@ -215,18 +209,15 @@ Tensor tensor(const Nested& nested, const TensorOptions& options, SourceLocation
     T* out = static_cast<T*>(host.raw_data());
     for (const Scalar v : values) {
       if constexpr (std::is_integral_v<T>)
-        *out++ = static_cast<T>(is_floating(v.dtype()) && std::is_same_v<T, bool> ? v.as_double() != 0
-                                                                                  : v.as_int());
-      else
-        *out++ = T(static_cast<std::conditional_t<sizeof(T) == 8, double, float>>(v.as_double()));
+        *out++ = static_cast<T>(is_floating(v.dtype()) && std::is_same_v<T, bool> ? v.as_double() != 0 : v.as_int());
+      else *out++ = T(static_cast<std::conditional_t<sizeof(T) == 8, double, float>>(v.as_double()));
     }
   });
   if (options.device.is_cpu()) return host;
   return raw::copy_to(host, empty(shape, {host.dtype(), options.device}, where), where);
 }
 
-template <class T>
-Tensor tensor(std::span<const T> values, const TensorOptions& options, SourceLocation where) {
+template <class T> Tensor tensor(std::span<const T> values, const TensorOptions& options, SourceLocation where) {
   const Shape shape{static_cast<std::int64_t>(values.size())};
   const Tensor host = empty(shape, {dtype_of<T>(), {}, options.pinned}, where);
   if (!values.empty()) std::memcpy(host.raw_data(), values.data(), values.size_bytes());
@@ -258,12 +249,9 @@ Tensor raw::scalar_tensor(Scalar value, DType dtype) {
   const Tensor out(std::make_shared<Storage>(cpu_allocator(), Device(), size_of(dtype)), dtype, {}, {});
   dtype_switch(dtype, [&]<class T>() {
     T& element = *static_cast<T*>(out.raw_data());
-    if constexpr (std::is_same_v<T, bool>)
-      element = value.as_double() != 0;
-    else if constexpr (std::is_integral_v<T>)
-      element = static_cast<T>(value.as_int());
-    else
-      element = T(static_cast<std::conditional_t<sizeof(T) == 8, double, float>>(value.as_double()));
+    if constexpr (std::is_same_v<T, bool>) element = value.as_double() != 0;
+    else if constexpr (std::is_integral_v<T>) element = static_cast<T>(value.as_int());
+    else element = T(static_cast<std::conditional_t<sizeof(T) == 8, double, float>>(value.as_double()));
   });
   return out;
 }

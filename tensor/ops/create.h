@@ -1,12 +1,12 @@
 #pragma once
 
-#include <minnow/tensor/in.h>
-#include <minnow/tensor/random.h>
 #include <functional>
 #include <initializer_list>
 #include <optional>
 #include <span>
 #include <vector>
+#include <minnow/tensor/in.h>
+#include <minnow/tensor/random.h>
 
 namespace minnow {
 
@@ -27,23 +27,19 @@ struct RandomOptions {
 // not there: DeviceError.  No memory: OutOfMemoryError.
 
 /// Uninitialised memory.
-Tensor empty(const Shape& shape, const TensorOptions& options = {},
-             SourceLocation where = SourceLocation::current());
+Tensor empty(const Shape& shape, const TensorOptions& options = {}, SourceLocation where = SourceLocation::current());
 /// Uninitialised, dense, in the order of dimensions of `like` (strides of a shape of the same rank).
 Tensor empty_strided_like(const Shape& shape, const Strides& like, DType dtype, Device device,
                           SourceLocation where = SourceLocation::current());
-Tensor zeros(const Shape& shape, const TensorOptions& options = {},
-             SourceLocation where = SourceLocation::current());
-Tensor ones(const Shape& shape, const TensorOptions& options = {},
-            SourceLocation where = SourceLocation::current());
+Tensor zeros(const Shape& shape, const TensorOptions& options = {}, SourceLocation where = SourceLocation::current());
+Tensor ones(const Shape& shape, const TensorOptions& options = {}, SourceLocation where = SourceLocation::current());
 /// dtype by default that of the value: bool, int64 or float32.
 Tensor full(const Shape& shape, Scalar value, const TensorOptions& options = {},
             SourceLocation where = SourceLocation::current());
 /// start, start + step, ... before stop.  dtype by default int64 if all are integers, else float32.
 Tensor arange(Scalar start, Scalar stop, Scalar step = 1, const TensorOptions& options = {},
               SourceLocation where = SourceLocation::current());
-Tensor arange(Scalar stop, const TensorOptions& options = {},
-              SourceLocation where = SourceLocation::current());
+Tensor arange(Scalar stop, const TensorOptions& options = {}, SourceLocation where = SourceLocation::current());
 /// `steps` numbers from start to stop, both included.
 Tensor linspace(double start, double stop, std::int64_t steps, const TensorOptions& options = {},
                 SourceLocation where = SourceLocation::current());
@@ -55,17 +51,14 @@ Tensor eye(std::int64_t rows, std::int64_t columns = -1, const TensorOptions& op
 // device.
 
 /// Uniform in [0, 1).
-Tensor rand(const Shape& shape, const RandomOptions& options = {},
-            SourceLocation where = SourceLocation::current());
+Tensor rand(const Shape& shape, const RandomOptions& options = {}, SourceLocation where = SourceLocation::current());
 /// Normal, mean 0, deviation 1 (Box and Muller 1958).
-Tensor randn(const Shape& shape, const RandomOptions& options = {},
-             SourceLocation where = SourceLocation::current());
+Tensor randn(const Shape& shape, const RandomOptions& options = {}, SourceLocation where = SourceLocation::current());
 /// Integers of [low, high), as int64.  ValueError unless low < high.
 Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, const RandomOptions& options = {},
                SourceLocation where = SourceLocation::current());
 /// A random order of 0 .. n - 1, as int64 (Fisher and Yates).
-Tensor randperm(std::int64_t n, const RandomOptions& options = {},
-                SourceLocation where = SourceLocation::current());
+Tensor randperm(std::int64_t n, const RandomOptions& options = {}, SourceLocation where = SourceLocation::current());
 
 // Like-variants: shape, order of dimensions, dtype and device of x.
 Tensor empty_like(In x, std::optional<DType> dtype = {});
@@ -108,8 +101,8 @@ Tensor tensor(const std::vector<T>& values, const TensorOptions& options = {},
 
 /// A view of the caller's host memory.  `deleter` is called once, when the last tensor that shares it is
 /// gone; empty: the caller keeps the memory alive.
-Tensor from_blob(void* data, const Shape& shape, DType dtype = DType::float32,
-                 std::function<void(void*)> deleter = {}, SourceLocation where = SourceLocation::current());
+Tensor from_blob(void* data, const Shape& shape, DType dtype = DType::float32, std::function<void(void*)> deleter = {},
+                 SourceLocation where = SourceLocation::current());
 
 namespace raw {
 

@@ -1,11 +1,11 @@
 #include <minnow/tensor/ops/elementwise.h>
 
+#include <array>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/ops/copy.h>
 #include <minnow/tensor/ops/create.h>
 #include <minnow/tensor/ops/view.h>
-#include <array>
 
 namespace minnow::raw {
 namespace {
@@ -18,8 +18,7 @@ struct OpInfo {
   Kind kind;
 };
 
-template <class... Ops>
-constexpr auto infos(kernels::List<Ops...>) {
+template <class... Ops> constexpr auto infos(kernels::List<Ops...>) {
   return std::array<OpInfo, sizeof...(Ops)>{OpInfo{Ops::kName, Ops::kKind}...};
 }
 
@@ -40,9 +39,8 @@ DType unary_result(const OpInfo& info, In x) {
   const DType dtype = x->dtype();
   if (info.kind == Kind::kPredicate) return DType::bool_;
   if (info.kind == Kind::kIntegral && !is_integral(dtype))
-    throw DTypeError(
-        message(info.name, "needs integers or bool", {{"self", *x}}, "convert first: .to(DType::int64)"),
-        x.where);
+    throw DTypeError(message(info.name, "needs integers or bool", {{"self", *x}}, "convert first: .to(DType::int64)"),
+                     x.where);
   if (info.kind == Kind::kFloating && is_integral(dtype)) return DType::float32;
   return dtype;
 }
@@ -56,8 +54,8 @@ Tensor broadcast(const Tensor& x, const Shape& shape, SourceLocation where) {
 }
 
 /// Dense in the order of dimensions of the first operand that has the whole shape.
-Tensor allocate_like(const Shape& shape, DType dtype, Device device,
-                     std::initializer_list<const Tensor*> operands, SourceLocation where) {
+Tensor allocate_like(const Shape& shape, DType dtype, Device device, std::initializer_list<const Tensor*> operands,
+                     SourceLocation where) {
   for (const Tensor* t : operands) {
     if (t->shape() != shape) continue;
     if (t->is_contiguous()) break;
@@ -86,8 +84,8 @@ void require_castable(std::string_view op, In out, DType result) {
 /// Whether writing to `out` while reading `x` would read elements already written.
 bool overlaps(const Tensor& out, const Tensor& x) {
   if (out.storage() != x.storage()) return false;
-  return !(out.storage_offset() == x.storage_offset() && out.shape() == x.shape() &&
-           out.strides() == x.strides() && out.dtype() == x.dtype());
+  return !(out.storage_offset() == x.storage_offset() && out.shape() == x.shape() && out.strides() == x.strides() &&
+           out.dtype() == x.dtype());
 }
 
 [[noreturn]] void divided_by_zero(std::string_view op, In a, In b) {
@@ -102,9 +100,9 @@ DType binary_compute(const OpInfo& info, In a, In b, DType& result) {
            : info.kind == Kind::kFloating && is_integral(promoted) ? DType::float32
                                                                    : promoted;
   if (info.kind == Kind::kIntegral && !is_integral(promoted))
-    throw DTypeError(message(info.name, "needs integers or bool", {{"a", *a}, {"b", *b}},
-                             "convert first: .to(DType::int64)"),
-                     a.where);
+    throw DTypeError(
+        message(info.name, "needs integers or bool", {{"a", *a}, {"b", *b}}, "convert first: .to(DType::int64)"),
+        a.where);
   return compute_type(info.kind == Kind::kPredicate ? promoted : result);
 }
 
@@ -133,11 +131,10 @@ Shape broadcast_shape(std::string_view op, In a, In b) {
   for (int d = 1; d <= rank; ++d) {
     const std::int64_t m = d <= a->dim() ? a->shape()[-d] : 1, n = d <= b->dim() ? b->shape()[-d] : 1;
     if (m != n && m != 1 && n != 1)
-      throw ShapeError(
-          message(op, "shapes cannot be broadcast together", {{"a", *a}, {"b", *b}},
-                  "sizes must be equal or 1, counted from the last dimension; they differ in dimension " +
-                      std::to_string(rank - d)),
-          a.where);
+      throw ShapeError(message(op, "shapes cannot be broadcast together", {{"a", *a}, {"b", *b}},
+                               "sizes must be equal or 1, counted from the last dimension; they differ in dimension " +
+                                   std::to_string(rank - d)),
+                       a.where);
     shape[-d] = m == 1 ? n : m;
   }
   return shape;
@@ -170,10 +167,8 @@ Tensor unary_slope(int op, In grad, In saved, double p0, double p1, bool curve) 
   const Tensor out = allocate_like(saved->shape(), g.dtype(), g.device(), {&*saved}, grad.where);
   if (!out.numel()) return out;
   const UnaryParams params{op, p0, p1};
-  if (curve)
-    backend.unary_curve(params, g, *saved, out);
-  else
-    backend.unary_slope(params, g, *saved, out);
+  if (curve) backend.unary_curve(params, g, *saved, out);
+  else backend.unary_slope(params, g, *saved, out);
   return out;
 }
 
@@ -193,8 +188,7 @@ Tensor binary(int op, In a, In b) {
   }
   const Shape shape = broadcast_shape(info.name, a, b);
   const Tensor out = allocate_like(shape, result, device_of(*a, *b), {&*a, &*b}, a.where);
-  if (out.numel())
-    ok = backend.binary(op, compute, broadcast(*a, shape, a.where), broadcast(*b, shape, b.where), out);
+  if (out.numel()) ok = backend.binary(op, compute, broadcast(*a, shape, a.where), broadcast(*b, shape, b.where), out);
   if (!ok) divided_by_zero(info.name, a, b);
   return out;
 }
@@ -235,11 +229,11 @@ Tensor ternary(int op, In a, In b, In c, double p) {
 }
 
 Tensor where(In condition, In a, In b) {
-  Backend& backend = dispatch("where", {{"condition", *condition}, {"a", *a}, {"b", *b}}, condition.where,
-                              HostScalars::allowed);
+  Backend& backend =
+      dispatch("where", {{"condition", *condition}, {"a", *a}, {"b", *b}}, condition.where, HostScalars::allowed);
   if (condition->dtype() != DType::bool_)
-    throw DTypeError(message("where", "the condition is not bool",
-                             {{"condition", *condition}, {"a", *a}, {"b", *b}}, "compare first, e.g. x > 0"),
+    throw DTypeError(message("where", "the condition is not bool", {{"condition", *condition}, {"a", *a}, {"b", *b}},
+                             "compare first, e.g. x > 0"),
                      condition.where);
   const DType result = result_type(*a, *b);
   const Shape ab = broadcast_shape("where", a, b);
@@ -247,9 +241,8 @@ Tensor where(In condition, In a, In b) {
   const Device device = condition->device().is_cpu() ? device_of(*a, *b) : condition->device();
   const Tensor out = allocate_like(shape, result, device, {&*a, &*b, &*condition}, condition.where);
   if (out.numel())
-    backend.ternary(kTernary<kernels::Where>, compute_type(result),
-                    broadcast(*condition, shape, condition.where), broadcast(*a, shape, a.where),
-                    broadcast(*b, shape, b.where), 0, out);
+    backend.ternary(kTernary<kernels::Where>, compute_type(result), broadcast(*condition, shape, condition.where),
+                    broadcast(*a, shape, a.where), broadcast(*b, shape, b.where), 0, out);
   return out;
 }
 

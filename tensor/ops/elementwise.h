@@ -1,20 +1,17 @@
 #pragma once
 
+#include <string_view>
 #include <minnow/tensor/in.h>
 #include <minnow/tensor/kernels/binary.h>
 #include <minnow/tensor/kernels/ternary.h>
 #include <minnow/tensor/kernels/unary.h>
-#include <string_view>
 
 /// The elementwise families, by the number of an operation in its list; named functions are in autograd/ops.
 namespace minnow::raw {
 
-template <class Op>
-inline constexpr int kUnary = kernels::kIndexOf<kernels::UnaryOps, Op>;
-template <class Op>
-inline constexpr int kBinary = kernels::kIndexOf<kernels::BinaryOps, Op>;
-template <class Op>
-inline constexpr int kTernary = kernels::kIndexOf<kernels::TernaryOps, Op>;
+template <class Op> inline constexpr int kUnary = kernels::kIndexOf<kernels::UnaryOps, Op>;
+template <class Op> inline constexpr int kBinary = kernels::kIndexOf<kernels::BinaryOps, Op>;
+template <class Op> inline constexpr int kTernary = kernels::kIndexOf<kernels::TernaryOps, Op>;
 
 /// PyTorch's promotion: dimensioned operands first, then 0-dim ones where their category (bool, integer,
 /// floating) is higher.

@@ -17,20 +17,16 @@ Tensor at_home(In x) {
 }
 
 /// Floating values that become integers are truncated; anything not zero becomes true.
-template <class To, class From>
-To convert(From value) {
-  if constexpr (std::is_same_v<To, bool>)
-    return static_cast<float>(value) != 0.0f;
+template <class To, class From> To convert(From value) {
+  if constexpr (std::is_same_v<To, bool>) return static_cast<float>(value) != 0.0f;
   else if constexpr (std::is_same_v<From, minnow::float16> || std::is_same_v<From, bfloat16>)
     return static_cast<To>(static_cast<float>(value));
-  else
-    return static_cast<To>(value);
+  else return static_cast<To>(value);
 }
 
 }  // namespace
 
-template <class T>
-std::vector<T> Tensor::to_vector(SourceLocation where) const {
+template <class T> std::vector<T> Tensor::to_vector(SourceLocation where) const {
   const Tensor home = at_home({*this, where});
   std::vector<T> values(static_cast<std::size_t>(numel()));
   dtype_switch(dtype(), [&]<class U>() {
@@ -40,15 +36,13 @@ std::vector<T> Tensor::to_vector(SourceLocation where) const {
   return values;
 }
 
-template <class T>
-T Tensor::item(SourceLocation where) const {
+template <class T> T Tensor::item(SourceLocation where) const {
   if (numel() != 1)
     throw ShapeError(message("item", "the tensor does not have exactly one element", {{"self", *this}},
                              "index it, or reduce it first"),
                      where);
   const Tensor home = at_home({*this, where});
-  return dtype_switch(dtype(),
-                      [&]<class U>() { return convert<T>(*static_cast<const U*>(home.raw_data())); });
+  return dtype_switch(dtype(), [&]<class U>() { return convert<T>(*static_cast<const U*>(home.raw_data())); });
 }
 
 template std::vector<float> Tensor::to_vector(SourceLocation) const;

@@ -1,5 +1,6 @@
 #include <minnow/tensor/ops/index.h>
 
+#include <algorithm>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/ops/copy.h>
@@ -7,23 +8,22 @@
 #include <minnow/tensor/ops/elementwise.h>
 #include <minnow/tensor/ops/reduce.h>
 #include <minnow/tensor/ops/view.h>
-#include <algorithm>
 
 namespace minnow::raw {
 namespace {
 
 [[noreturn]] void out_of_range(const char* op, In x, int dim, In index) {
-  throw IndexError(message(op, "an index is out of range", {{"x", *x}, {"index", *index}},
-                           "indices of dimension " + std::to_string(dim) + " go from 0 to " +
-                               std::to_string(x->shape()[dim] - 1)),
-                   index.where);
+  throw IndexError(
+      message(op, "an index is out of range", {{"x", *x}, {"index", *index}},
+              "indices of dimension " + std::to_string(dim) + " go from 0 to " + std::to_string(x->shape()[dim] - 1)),
+      index.where);
 }
 
 void require_int64(const char* op, In x, In index) {
   if (index->dtype() != DType::int64)
-    throw DTypeError(message(op, "the index is not int64", {{"x", *x}, {"index", *index}},
-                             "convert it: .to(DType::int64)"),
-                     index.where);
+    throw DTypeError(
+        message(op, "the index is not int64", {{"x", *x}, {"index", *index}}, "convert it: .to(DType::int64)"),
+        index.where);
 }
 
 void check_gather(const char* op, In x, int dim, In index) {
@@ -31,20 +31,18 @@ void check_gather(const char* op, In x, int dim, In index) {
   bool fits = index->dim() == x->dim();
   for (int d = 0; fits && d < x->dim(); ++d) fits = d == dim || index->shape()[d] <= x->shape()[d];
   if (!fits)
-    throw ShapeError(
-        message(op, "index does not fit x", {{"x", *x}, {"index", *index}},
-                "index needs x's number of dimensions, and no more than its sizes except in dimension " +
-                    std::to_string(dim)),
-        index.where);
+    throw ShapeError(message(op, "index does not fit x", {{"x", *x}, {"index", *index}},
+                             "index needs x's number of dimensions, and no more than its sizes except in dimension " +
+                                 std::to_string(dim)),
+                     index.where);
 }
 
 void check_select(const char* op, In x, int dim, In index) {
   require_int64(op, x, index);
   if (index->dim() != 1 || x->dim() == 0)
-    throw ShapeError(
-        message(op, "index must have one dimension, x at least one", {{"x", *x}, {"index", *index}},
-                "flatten it: .flatten(), or .unsqueeze(0) for a single one"),
-        index.where);
+    throw ShapeError(message(op, "index must have one dimension, x at least one", {{"x", *x}, {"index", *index}},
+                             "flatten it: .flatten(), or .unsqueeze(0) for a single one"),
+                     index.where);
   wrap_dim(op, x, dim);
 }
 
@@ -73,10 +71,10 @@ Tensor scatter_add(In x, int dim, In index, In source) {
   dim = wrap_dim("scatter_add", x, dim);
   check_gather("scatter_add", x, dim, index);
   if (source->shape() != index->shape() || source->dtype() != x->dtype())
-    throw ShapeError(message("scatter_add", "source does not fit index",
-                             {{"x", *x}, {"index", *index}, {"source", *source}},
-                             "source needs the shape of index and the dtype of x"),
-                     x.where);
+    throw ShapeError(
+        message("scatter_add", "source does not fit index", {{"x", *x}, {"index", *index}, {"source", *source}},
+                "source needs the shape of index and the dtype of x"),
+        x.where);
   const Tensor out = contiguous({clone(x), x.where});
   if (index->numel() && !backend.scatter_add(*source, dim, *index, cropped({out, x.where}, dim, index)))
     out_of_range("scatter_add", x, dim, index);
@@ -101,13 +99,11 @@ Tensor index_add(In x, int dim, In index, In source) {
   Shape shape = x->shape();
   shape[dim] = index->numel();
   if (source->shape() != shape || source->dtype() != x->dtype())
-    throw ShapeError(
-        message("index_add", "source does not fit", {{"x", *x}, {"index", *index}, {"source", *source}},
-                "source needs shape " + shape.str() + " and the dtype of x"),
-        x.where);
+    throw ShapeError(message("index_add", "source does not fit", {{"x", *x}, {"index", *index}, {"source", *source}},
+                             "source needs shape " + shape.str() + " and the dtype of x"),
+                     x.where);
   const Tensor out = contiguous({clone(x), x.where});
-  if (source->numel() && !backend.index_add(*source, dim, *index, out))
-    out_of_range("index_add", x, dim, index);
+  if (source->numel() && !backend.index_add(*source, dim, *index, out)) out_of_range("index_add", x, dim, index);
   return out;
 }
 
@@ -117,8 +113,7 @@ Tensor one_hot(In index, std::int64_t classes) {
   if (classes == -1 && index->numel())
     classes = reduce(kReduce<kernels::Max>, index, {}, false).cpu().item<std::int64_t>() + 1;
   if (classes < 1)
-    throw ValueError(message("one_hot", "there are no classes", {{"index", *index}}, "pass their number"),
-                     index.where);
+    throw ValueError(message("one_hot", "there are no classes", {{"index", *index}}, "pass their number"), index.where);
   Shape shape = index->shape();
   shape.push_back(classes);
   const Tensor zero = zeros(shape, {DType::int64, index->device()}, index.where);
@@ -140,8 +135,7 @@ Tensor cat(std::span<const Tensor> tensors, int dim, SourceLocation where) {
     for (int d = 0; fits && d < t.dim(); ++d) fits = d == dim || t.shape()[d] == shape[d];
     if (!fits)
       throw ShapeError(
-          message("cat", "sizes differ outside dimension " + std::to_string(dim),
-                  {{"first", first}, {"other", t}},
+          message("cat", "sizes differ outside dimension " + std::to_string(dim), {{"first", first}, {"other", t}},
                   "tensors are joined along one dimension and equal in all others; stack makes a new one"),
           where);
     shape[dim] += t.shape()[dim];

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <minnow/tensor/in.h>
 #include <span>
+#include <minnow/tensor/in.h>
 
 namespace minnow::raw {
 

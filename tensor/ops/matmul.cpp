@@ -24,8 +24,7 @@ Tensor as_batch(const Tensor& x, const Shape& lead, SourceLocation where) {
   const std::int64_t m = x.shape()[-2], n = x.shape()[-1];
   if (x.dim() == 2) {
     const std::int64_t batch = lead.numel();
-    return Tensor(x.storage(), x.dtype(), {batch, m, n}, {0, x.strides()[-2], x.strides()[-1]},
-                  x.storage_offset());
+    return Tensor(x.storage(), x.dtype(), {batch, m, n}, {0, x.strides()[-2], x.strides()[-1]}, x.storage_offset());
   }
   Shape full = lead;
   full.push_back(m);
@@ -35,9 +34,7 @@ Tensor as_batch(const Tensor& x, const Shape& lead, SourceLocation where) {
   return reshape({wide, where}, {lead.numel(), m, n});
 }
 
-Shape lead_of(const Tensor& x) {
-  return Shape(x.shape().span().first(static_cast<std::size_t>(x.dim() - 2)));
-}
+Shape lead_of(const Tensor& x) { return Shape(x.shape().span().first(static_cast<std::size_t>(x.dim() - 2))); }
 
 }  // namespace
 
@@ -82,8 +79,7 @@ Tensor linear(In x, In w, const Tensor& bias) {
   if (x->dim() == 0 || w->dim() != 2 || x->shape()[-1] != w->shape()[1] ||
       (has_bias && bias.shape() != Shape{w->shape()[0]}))
     throw ShapeError(
-        message("linear", "the sizes do not match",
-                {{"x", *x}, {"weight", *w}, {has_bias ? "bias" : "weight", b}},
+        message("linear", "the sizes do not match", {{"x", *x}, {"weight", *w}, {has_bias ? "bias" : "weight", b}},
                 "x: [..., in]  weight: [out, in]  bias: [out]; is x to be flattened, .flatten(1)?"),
         x.where);
   Shape shape = x->shape();
@@ -92,8 +88,7 @@ Tensor linear(In x, In w, const Tensor& bias) {
   const Tensor out = empty(shape, {x->dtype(), x->device()}, x.where);
   if (!out.numel()) return out;
   const std::int64_t rows = out.numel() / outs;
-  const Tensor wt(w->storage(), w->dtype(), {1, in, outs}, {0, w->strides()[1], w->strides()[0]},
-                  w->storage_offset());
+  const Tensor wt(w->storage(), w->dtype(), {1, in, outs}, {0, w->strides()[1], w->strides()[0]}, w->storage_offset());
   backend.matmul({}, reshape(x, {1, rows, in}), wt, bias, view({out, x.where}, {1, rows, outs}));
   return out;
 }

@@ -12,17 +12,14 @@ namespace {
 Shape pooled_shape(const char* op, In x, const Pool2dParams& p) {
   if (x->dim() != 4)
     throw ShapeError(
-        message(op, "x needs four dimensions", {{"x", *x}}, "x: [N, C, H, W]; a single image: .unsqueeze(0)"),
-        x.where);
+        message(op, "x needs four dimensions", {{"x", *x}}, "x: [N, C, H, W]; a single image: .unsqueeze(0)"), x.where);
   if (!x->is_floating_point())
     throw DTypeError(message(op, "x must be floating", {{"x", *x}}, "convert first: .to(float32)"), x.where);
   Shape shape = x->shape();
   for (int d = 0; d < 2; ++d) {
-    if (p.kernel[d] < 1 || p.stride[d] < 1 || p.dilation[d] < 1 || p.padding[d] < 0 ||
-        2 * p.padding[d] > p.kernel[d])
+    if (p.kernel[d] < 1 || p.stride[d] < 1 || p.dilation[d] < 1 || p.padding[d] < 0 || 2 * p.padding[d] > p.kernel[d])
       throw ValueError(
-          message(op, "kernel, stride and dilation are 1 or more, padding at most half the kernel",
-                  {{"x", *x}}),
+          message(op, "kernel, stride and dilation are 1 or more, padding at most half the kernel", {{"x", *x}}),
           x.where);
     const std::int64_t reach = shape[2 + d] + 2 * p.padding[d] - p.dilation[d] * (p.kernel[d] - 1) - 1;
     if (reach < 0)
@@ -49,10 +46,8 @@ Tensor max_pool2d_backward(In grad, In indices, const Tensor& x_like, const Pool
   Backend& backend = dispatch("max_pool2d_backward", {{"grad", *grad}, {"indices", *indices}}, grad.where);
   const Tensor out = empty_like({x_like, grad.where});
   if (!out.numel()) return out;
-  if (grad->numel())
-    backend.max_pool2d_backward(params, *grad, *indices, out);
-  else
-    fill_({out, grad.where}, 0);
+  if (grad->numel()) backend.max_pool2d_backward(params, *grad, *indices, out);
+  else fill_({out, grad.where}, 0);
   return out;
 }
 
@@ -68,10 +63,8 @@ Tensor avg_pool2d_backward(In grad, const Tensor& x_like, const Pool2dParams& pa
   Backend& backend = dispatch("avg_pool2d_backward", {{"grad", *grad}}, grad.where);
   const Tensor out = empty_like({x_like, grad.where});
   if (!out.numel()) return out;
-  if (grad->numel())
-    backend.avg_pool2d_backward(params, *grad, out);
-  else
-    fill_({out, grad.where}, 0);
+  if (grad->numel()) backend.avg_pool2d_backward(params, *grad, out);
+  else fill_({out, grad.where}, 0);
   return out;
 }
 

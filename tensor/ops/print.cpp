@@ -1,12 +1,12 @@
-#include <minnow/tensor/ops/copy.h>
-#include <minnow/tensor/ops/create.h>
-#include <minnow/tensor/tensor.h>
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <limits>
 #include <ostream>
 #include <sstream>
+#include <minnow/tensor/ops/copy.h>
+#include <minnow/tensor/ops/create.h>
+#include <minnow/tensor/tensor.h>
 
 /// Printing as PyTorch does: four decimals, scientific where magnitudes need it, long tensors shortened.
 namespace minnow {
@@ -23,22 +23,16 @@ struct Format {
   std::string number(double v) const {
     char text[64];
     if (as_bool) return v != 0 ? "true" : "false";
-    if (integers)
-      std::snprintf(text, sizeof text, "%lld", static_cast<long long>(v));
-    else if (!std::isfinite(v))
-      return std::isnan(v) ? "nan" : v < 0 ? "-inf" : "inf";
-    else if (scientific)
-      std::snprintf(text, sizeof text, "%.4e", v);
-    else if (whole)
-      std::snprintf(text, sizeof text, "%.0f.", v);
-    else
-      std::snprintf(text, sizeof text, "%.4f", v);
+    if (integers) std::snprintf(text, sizeof text, "%lld", static_cast<long long>(v));
+    else if (!std::isfinite(v)) return std::isnan(v) ? "nan" : v < 0 ? "-inf" : "inf";
+    else if (scientific) std::snprintf(text, sizeof text, "%.4e", v);
+    else if (whole) std::snprintf(text, sizeof text, "%.0f.", v);
+    else std::snprintf(text, sizeof text, "%.4f", v);
     return text;
   }
   std::string padded(double v) const {
     const std::string text = number(v);
-    const auto missing =
-        static_cast<std::size_t>(width) - std::min(static_cast<std::size_t>(width), text.size());
+    const auto missing = static_cast<std::size_t>(width) - std::min(static_cast<std::size_t>(width), text.size());
     return std::string(missing, ' ') + text;
   }
 };
@@ -92,10 +86,8 @@ class Printer {
     for (const std::int64_t i : places(t.shape()[0], shorten_)) {
       if (!first) out << (t.dim() == 1 ? ", " : separator(t.dim(), indent));
       first = false;
-      if (i < 0)
-        out << "...";
-      else
-        print(out, t.select(0, i), indent + 1);
+      if (i < 0) out << "...";
+      else print(out, t.select(0, i), indent + 1);
     }
     out << ']';
   }
@@ -127,10 +119,8 @@ std::ostream& operator<<(std::ostream& out, const Tensor& tensor) {
   constexpr int kIndent = 7;  // the width of "tensor("
   out << "tensor(";
   const Tensor home = tensor.detach().cpu();
-  if (tensor.numel() == 0)
-    out << "[], size=" << tensor.shape().str();
-  else
-    Printer(home, home.numel()).print(out, home, kIndent);
+  if (tensor.numel() == 0) out << "[], size=" << tensor.shape().str();
+  else Printer(home, home.numel()).print(out, home, kIndent);
   if (!tensor.device().is_cpu()) out << ", device='" << tensor.device().str() << '\'';
   const DType d = tensor.dtype();
   if (d != DType::float32 && d != DType::int64 && d != DType::bool_) out << ", dtype=" << name_of(d);

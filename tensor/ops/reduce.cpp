@@ -1,12 +1,12 @@
 #include <minnow/tensor/ops/reduce.h>
 
+#include <algorithm>
+#include <array>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/ops/copy.h>
 #include <minnow/tensor/ops/create.h>
 #include <minnow/tensor/ops/view.h>
-#include <algorithm>
-#include <array>
 
 namespace minnow::raw {
 namespace {
@@ -78,8 +78,7 @@ Tensor grouped(In x, unsigned mask, bool any_order) {
   if (g.group(order, mask)) return alias(x, g.shape, g.strides, x->storage_offset());
   if (any_order && memory_order(*x, mask, order)) {
     Grouping by_memory{*x};
-    if (by_memory.group(order, mask))
-      return alias(x, by_memory.shape, by_memory.strides, x->storage_offset());
+    if (by_memory.group(order, mask)) return alias(x, by_memory.shape, by_memory.strides, x->storage_offset());
   }
   Shape kept_first;
   std::int64_t outer = 1, n = 1;
@@ -100,10 +99,8 @@ Tensor grouped(In x, unsigned mask, bool any_order) {
 Shape shape_after(const Shape& shape, unsigned mask, bool keepdim) {
   Shape out;
   for (int d = 0; d < shape.rank(); ++d) {
-    if (!(mask >> d & 1u))
-      out.push_back(shape[d]);
-    else if (keepdim)
-      out.push_back(1);
+    if (!(mask >> d & 1u)) out.push_back(shape[d]);
+    else if (keepdim) out.push_back(1);
   }
   return out;
 }
@@ -113,8 +110,7 @@ struct OpInfo {
   kernels::ReduceKind kind;
 };
 
-template <class... Ops>
-constexpr auto infos(kernels::List<Ops...>) {
+template <class... Ops> constexpr auto infos(kernels::List<Ops...>) {
   return std::array<OpInfo, sizeof...(Ops)>{OpInfo{Ops::kName, Ops::kKind}...};
 }
 constexpr auto kInfo = infos(kernels::ReduceOps{});
@@ -125,12 +121,10 @@ bool selects(int op) { return op == kReduce<kernels::Max> || op == kReduce<kerne
 DType result_dtype(int op, const OpInfo& info, In x) {
   const DType dtype = x->dtype();
   if (info.kind == kernels::ReduceKind::kPredicate) return DType::bool_;
-  if (info.kind == kernels::ReduceKind::kNumeric)
-    return is_integral(dtype) && !selects(op) ? DType::int64 : dtype;
+  if (info.kind == kernels::ReduceKind::kNumeric) return is_integral(dtype) && !selects(op) ? DType::int64 : dtype;
   if (is_integral(dtype))
-    throw DTypeError(
-        message(info.name, "needs a floating tensor", {{"self", *x}}, "convert first: .to(float32)"),
-        x.where);
+    throw DTypeError(message(info.name, "needs a floating tensor", {{"self", *x}}, "convert first: .to(float32)"),
+                     x.where);
   return dtype;
 }
 

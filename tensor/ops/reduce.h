@@ -1,14 +1,13 @@
 #pragma once
 
+#include <span>
 #include <minnow/tensor/in.h>
 #include <minnow/tensor/kernels/reduce.h>
-#include <span>
 
 /// Reductions over any dimensions; named functions are in autograd/ops.
 namespace minnow::raw {
 
-template <class Op>
-inline constexpr int kReduce = kernels::kIndexOf<kernels::ReduceOps, Op>;
+template <class Op> inline constexpr int kReduce = kernels::kIndexOf<kernels::ReduceOps, Op>;
 
 /// Which dimensions; empty: all.
 using Dims = Shape;

@@ -17,10 +17,8 @@ Tensor softmax(In x, int dim, bool log) {
   const Tensor dense = contiguous(x);
   const Tensor y = empty(x->shape(), {x->dtype(), x->device()}, x.where);
   if (!y.numel()) return y;
-  if (x->dim() == 0)
-    fill_({y, x.where}, log ? 0.0 : 1.0);
-  else
-    backend.softmax({dim, log}, dense, y);
+  if (x->dim() == 0) fill_({y, x.where}, log ? 0.0 : 1.0);
+  else backend.softmax({dim, log}, dense, y);
   return y;
 }
 
@@ -29,10 +27,8 @@ Tensor softmax_backward(In grad, In y, int dim, bool log) {
   const Tensor g = contiguous(grad), dense = contiguous(y);
   const Tensor out = empty(y->shape(), {y->dtype(), y->device()}, grad.where);
   if (!out.numel()) return out;
-  if (y->dim() == 0)
-    fill_({out, grad.where}, 0);
-  else
-    backend.softmax_backward({wrap_dim("softmax_backward", y, dim), log}, g, dense, out);
+  if (y->dim() == 0) fill_({out, grad.where}, 0);
+  else backend.softmax_backward({wrap_dim("softmax_backward", y, dim), log}, g, dense, out);
   return out;
 }
 
@@ -40,9 +36,8 @@ CrossEntropy cross_entropy(In logits, In target, const CrossEntropyParams& param
   const Operands operands{{"logits", *logits}, {"target", *target}};
   Backend& backend = dispatch("cross_entropy", {{"logits", *logits}, {"target", *target}}, logits.where);
   if (logits->dim() != 2 || target->shape() != Shape{logits->shape()[0]})
-    throw ShapeError(
-        message("cross_entropy", "the sizes do not match", operands, "logits: [N, C]  target: [N]"),
-        logits.where);
+    throw ShapeError(message("cross_entropy", "the sizes do not match", operands, "logits: [N, C]  target: [N]"),
+                     logits.where);
   if (!logits->is_floating_point() || target->dtype() != DType::int64)
     throw DTypeError(message("cross_entropy", "logits must be floating and target int64", operands,
                              "convert the target: .to(DType::int64)"),
@@ -59,14 +54,13 @@ CrossEntropy cross_entropy(In logits, In target, const CrossEntropyParams& param
   return out;
 }
 
-Tensor cross_entropy_backward(In grad, In logits, In target, In log_sum_exp,
-                              const CrossEntropyParams& params) {
-  Backend& backend = dispatch("cross_entropy_backward",
-                              {{"grad", *grad}, {"logits", *logits}, {"target", *target}}, grad.where);
+Tensor cross_entropy_backward(In grad, In logits, In target, In log_sum_exp, const CrossEntropyParams& params) {
+  Backend& backend =
+      dispatch("cross_entropy_backward", {{"grad", *grad}, {"logits", *logits}, {"target", *target}}, grad.where);
   const Tensor out = empty(logits->shape(), {logits->dtype(), logits->device()}, grad.where);
   if (out.numel())
-    backend.cross_entropy_backward(params, expand(grad, {logits->shape()[0]}), contiguous(logits),
-                                   contiguous(target), *log_sum_exp, out);
+    backend.cross_entropy_backward(params, expand(grad, {logits->shape()[0]}), contiguous(logits), contiguous(target),
+                                   *log_sum_exp, out);
   return out;
 }
 

@@ -17,7 +17,6 @@ struct CrossEntropy {
 /// logits: [N, C]  target: int64 [N].  Row n: log(sum(e^logits)) - logits[target]; 0 for ignore_index.
 CrossEntropy cross_entropy(In logits, In target, const CrossEntropyParams& params);
 /// grad: [N] or broadcast to it, of the losses.
-Tensor cross_entropy_backward(In grad, In logits, In target, In log_sum_exp,
-                              const CrossEntropyParams& params);
+Tensor cross_entropy_backward(In grad, In logits, In target, In log_sum_exp, const CrossEntropyParams& params);
 
 }  // namespace minnow::raw

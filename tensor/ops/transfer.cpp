@@ -1,11 +1,11 @@
-#include <minnow/tensor/backend/dispatch.h>
-#include <minnow/tensor/error.h>
-#include <minnow/tensor/ops/transfer.h>
-#include <minnow/tensor/transfer_report.h>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/ops/transfer.h>
+#include <minnow/tensor/transfer_report.h>
 
 namespace minnow::raw {
 namespace {
@@ -25,8 +25,8 @@ void require_defined(const char* op, In x) {
 /// x, if it is dense.
 Tensor dense(In x) {
   if (is_dense(x->shape(), x->strides())) return *x;
-  throw ShapeError(
-      "to: only dense tensors can be moved\n  self  " + describe(*x) + "\ncall .contiguous() first", x.where);
+  throw ShapeError("to: only dense tensors can be moved\n  self  " + describe(*x) + "\ncall .contiguous() first",
+                   x.where);
 }
 
 Tensor empty_as(const Tensor& x, Device device, Allocator& allocator, bool pinned, SourceLocation where) {
@@ -39,8 +39,7 @@ Tensor empty_landing(const Tensor& x, Backend& source, SourceLocation where) {
   if (Allocator* allocator = source.pinned_allocator()) {
     try {
       return empty_as(x, Device(), *allocator, true, where);
-    } catch (const OutOfMemoryError&) {
-    }
+    } catch (const OutOfMemoryError&) {}
   }
   return empty_as(x, Device(), cpu_allocator(), false, where);
 }
@@ -89,16 +88,14 @@ Tensor pin_memory(In x) {
   require_defined("pin_memory", x);
   if (!x->device().is_cpu())
     throw DeviceError("pin_memory: cannot pin a tensor of " + x->device().str() +
-                          ", only CPU tensors can be pinned\n  self  " + describe(*x) +
-                          "\nbring it home first: .cpu()",
+                          ", only CPU tensors can be pinned\n  self  " + describe(*x) + "\nbring it home first: .cpu()",
                       x.where);
   if (x->is_pinned()) return *x;
   Allocator* allocator = pinned_allocator();
   if (!allocator)
-    throw DeviceError(
-        "pin_memory: there is nothing to pin for\n  self  " + describe(*x) +
-            "\nno device of this machine copies from pinned memory; it has: " + available_devices(),
-        x.where);
+    throw DeviceError("pin_memory: there is nothing to pin for\n  self  " + describe(*x) +
+                          "\nno device of this machine copies from pinned memory; it has: " + available_devices(),
+                      x.where);
   const Tensor from = dense(x);
   from.storage()->wait_ready();
   try {

@@ -1,10 +1,10 @@
 #include <minnow/tensor/ops/view.h>
 
+#include <algorithm>
+#include <optional>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/ops/copy.h>
-#include <algorithm>
-#include <optional>
 
 namespace minnow::raw {
 namespace {
@@ -17,8 +17,8 @@ std::optional<Strides> view_strides(const Tensor& x, const Shape& to) {
   std::int64_t run = 1, base = x.dim() ? x.strides().back() : 1;
   for (int s = x.dim() - 1; s >= 0; --s) {
     run *= x.shape()[s];
-    const bool joined = s > 0 && (x.shape()[s - 1] == 1 ||
-                                  x.strides()[s - 1] == run * base);  // the next dimension continues the run
+    const bool joined =
+        s > 0 && (x.shape()[s - 1] == 1 || x.strides()[s - 1] == run * base);  // the next dimension continues the run
     if (joined) continue;
     std::int64_t filled = 1;
     while (d >= 0 && (filled < run || to[d] == 1)) {
@@ -54,12 +54,9 @@ Shape resolve_shape(const char* op, In x, Shape shape) {
   int open = -1;
   bool valid = true;
   for (int d = 0; d < shape.rank(); ++d) {
-    if (shape[d] >= 0)
-      valid &= !__builtin_mul_overflow(known, shape[d], &known);
-    else if (shape[d] == -1 && open < 0)
-      open = d;
-    else
-      valid = false;
+    if (shape[d] >= 0) valid &= !__builtin_mul_overflow(known, shape[d], &known);
+    else if (shape[d] == -1 && open < 0) open = d;
+    else valid = false;
   }
   if (valid && open >= 0) {
     valid = known != 0 && x->numel() % known == 0;
@@ -68,10 +65,9 @@ Shape resolve_shape(const char* op, In x, Shape shape) {
     valid &= known == x->numel();
   }
   if (!valid)
-    throw ShapeError(
-        message(op, "shape " + shape.str() + " does not hold " + number(x->numel()) + " elements",
-                {{"self", *x}}, "sizes must multiply to that number; one of them may be -1"),
-        x.where);
+    throw ShapeError(message(op, "shape " + shape.str() + " does not hold " + number(x->numel()) + " elements",
+                             {{"self", *x}}, "sizes must multiply to that number; one of them may be -1"),
+                     x.where);
   return shape;
 }
 
@@ -102,8 +98,8 @@ Tensor permute(In x, const Shape& dims) {
     strides[d] = x->strides()[from];
   }
   if (dims.rank() != rank || seen != (1u << rank) - 1)
-    throw ShapeError(message("permute", dims.str() + " is no order of " + number(rank) + " dimensions",
-                             {{"self", *x}}, "name every dimension once"),
+    throw ShapeError(message("permute", dims.str() + " is no order of " + number(rank) + " dimensions", {{"self", *x}},
+                             "name every dimension once"),
                      x.where);
   return alias(x, shape, strides, x->storage_offset());
 }
@@ -181,8 +177,8 @@ Indexed resolve(In x, std::span<const Index> indices) {
     ellipses += i.kind == Index::Kind::kEllipsis;
   }
   if (used > rank || ellipses > 1)
-    throw IndexError(message("index", number(used) + " indices for " + number(rank) + " dimensions",
-                             {{"self", *x}}, "give at most one index a dimension, and one ellipsis"),
+    throw IndexError(message("index", number(used) + " indices for " + number(rank) + " dimensions", {{"self", *x}},
+                             "give at most one index a dimension, and one ellipsis"),
                      x.where);
   Indexed out{{Shape::filled(rank, 0), x->shape(), Shape::filled(rank, 1)}, {}};
   int d = 0;
@@ -194,23 +190,20 @@ Indexed resolve(In x, std::span<const Index> indices) {
     } else if (i.kind == Index::Kind::kInteger) {
       const std::int64_t size = x->shape()[d], at = i.range.start < 0 ? i.range.start + size : i.range.start;
       if (at < 0 || at >= size)
-        throw IndexError(
-            message("index",
-                    "index " + number(i.range.start) + " is out of range in dimension " + number(d) +
-                        " of size " + number(size),
-                    {{"self", *x}}, "indices go from " + number(-size) + " to " + number(size - 1)),
-            x.where);
+        throw IndexError(message("index",
+                                 "index " + number(i.range.start) + " is out of range in dimension " + number(d) +
+                                     " of size " + number(size),
+                                 {{"self", *x}}, "indices go from " + number(-size) + " to " + number(size - 1)),
+                         x.where);
       out.slices.start[d] = at;
       out.slices.size[d++] = 1;
     } else {
       const std::int64_t size = x->shape()[d], step = i.range.step;
       if (step < 1)
-        throw ValueError(message("slice", "step " + number(step) + " is not positive", {{"self", *x}},
-                                 "steps are 1 or more"),
-                         x.where);
-      const auto bound = [size](std::int64_t at) {
-        return std::clamp(at < 0 ? at + size : at, std::int64_t{0}, size);
-      };
+        throw ValueError(
+            message("slice", "step " + number(step) + " is not positive", {{"self", *x}}, "steps are 1 or more"),
+            x.where);
+      const auto bound = [size](std::int64_t at) { return std::clamp(at < 0 ? at + size : at, std::int64_t{0}, size); };
       const std::int64_t start = bound(i.range.start), stop = std::max(start, bound(i.range.stop));
       out.slices.start[d] = start;
       out.slices.step[d] = step;
@@ -227,16 +220,14 @@ Shape flattened_shape(In x, int start, int end) {
   start = wrap_dim("flatten", x, start);
   end = wrap_dim("flatten", x, end);
   if (start > end)
-    throw ValueError(message("flatten", "start " + number(start) + " comes after end " + number(end),
-                             {{"self", *x}}, "flatten joins the dimensions from start to end"),
+    throw ValueError(message("flatten", "start " + number(start) + " comes after end " + number(end), {{"self", *x}},
+                             "flatten joins the dimensions from start to end"),
                      x.where);
   Shape shape;
   std::int64_t joined = 1;
   for (int d = 0; d < x->dim(); ++d) {
-    if (d < start || d > end)
-      shape.push_back(x->shape()[d]);
-    else
-      joined *= x->shape()[d];
+    if (d < start || d > end) shape.push_back(x->shape()[d]);
+    else joined *= x->shape()[d];
     if (d == end) shape.push_back(joined);
   }
   return shape;

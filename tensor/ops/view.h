@@ -1,7 +1,7 @@
 #pragma once
 
-#include <minnow/tensor/in.h>
 #include <span>
+#include <minnow/tensor/in.h>
 
 /// Views that do not record.  Dimensions may be negative: IndexError out of range.
 namespace minnow::raw {
