@@ -1,0 +1,56 @@
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <minnow/data/batch.h>
+#include <minnow/data/random.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/tensor.h>
+
+namespace minnow::data {
+
+/// What the loader can read: `size()` samples, and `get(i)`, or `get(i, random)` for a dataset that augments.
+/// A sample is a Tensor, a tuple, pair, array or plain struct of tensors and numbers.  The workers of a
+/// loader call get() at the same time, so it must not change the dataset.  `random` is a function of (seed,
+/// epoch, sample).
+template <class D>
+concept Dataset = requires(const D& dataset, std::int64_t i, Random& random) {
+  { dataset.size() } -> std::convertible_to<std::int64_t>;
+  requires requires { dataset.get(i); } || requires {
+    dataset.get(i, random);
+  };
+};
+
+/// A dataset that can also write many samples straight into a batch, field by field, with `buffer.make()`.
+template <class D>
+concept BatchDataset = Dataset<D> &&
+    requires(const D& dataset, std::span<const std::int64_t> indices, BatchBuffer& buffer) {
+  dataset.get_batch(indices, buffer);
+};
+
+/// Sample i of any dataset.
+template <Dataset D> auto sample_of(const D& dataset, std::int64_t i, Random& random) {
+  if constexpr (requires { dataset.get(i, random); }) return dataset.get(i, random);
+  else return dataset.get(i);
+}
+
+/// The type of a dataset's samples.
+template <Dataset D>
+using SampleOf = decltype(sample_of(std::declval<const D&>(), std::int64_t{}, std::declval<Random&>()));
+
+namespace detail {
+
+/// IndexError unless 0 <= i < size.
+inline void check_index(const char* op, std::int64_t i, std::int64_t size, SourceLocation where = {}) {
+  if (i >= 0 && i < size) return;
+  throw IndexError(std::string(op) + ": index " + std::to_string(i) + " is out of range\n  size  " +
+                       std::to_string(size) +
+                       (size > 0 ? "\nindices go from 0 to " + std::to_string(size - 1) : "\nthe dataset is empty"),
+                   where);
+}
+
+}  // namespace detail
+}  // namespace minnow::data

@@ -1,0 +1,162 @@
+#include <minnow/data/detail/epoch.h>
+
+#include <algorithm>
+#include <chrono>
+#include <system_error>
+#include <minnow/tensor/threads.h>
+
+namespace minnow::data::detail {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::int64_t kSmallBatch = std::int64_t{1} << 20;  // bytes
+constexpr std::int64_t kSmallBatchWindow = 16;
+// About half of what it costs to sleep and be woken.
+constexpr auto kSpin = std::chrono::microseconds(30);
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+std::int64_t batches_of(std::int64_t samples, const LoaderOptions& options) {
+  return (samples + (options.drop_last ? 0 : options.batch_size - 1)) / options.batch_size;
+}
+
+}  // namespace
+
+Epoch::Epoch(std::shared_ptr<LoaderCore> core, std::vector<std::int64_t> order, LoaderPosition start_at, int workers)
+    : core_(std::move(core)),
+      order_(std::move(order)),
+      epoch_(start_at.epoch),
+      total_(batches_of(static_cast<std::int64_t>(order_.size()), core_->options())),
+      current_(std::min(start_at.batch, total_)) {
+  const LoaderOptions& options = core_->options();
+  // One batch is made ahead even without workers, where its copy to the device can then overlap a step.
+  ahead_ = options.prefetch != kAuto ? options.prefetch : options.device.is_cpu() ? 0 : 1;
+  claimed_ = taken_ = current_;
+  const auto left = total_ - current_;
+  if (workers > 0 && left > 0) start(static_cast<int>(std::min<std::int64_t>(workers, left)));
+}
+
+Epoch::~Epoch() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  room_.notify_all();
+  workers_.clear();  // joins
+  core_->release(std::move(in_use_));
+  for (auto& place : ring_) core_->release(std::move(place.made.slot));
+  for (auto& made : made_) core_->release(std::move(made.slot));
+}
+
+void Epoch::start(int workers) {
+  const LoaderOptions& options = core_->options();
+  window_chosen_ = options.prefetch != kAuto;
+  window_ = window_chosen_ ? std::max(1, options.prefetch) : 2 * workers;
+  ring_ = std::vector<Place>(static_cast<std::size_t>(std::max(window_, kSmallBatchWindow)));
+  try {
+    for (int i = 0; i < workers; ++i) workers_.emplace_back([this] { work(); });
+  } catch (const std::system_error&) {  // no more threads: those that run, or the caller, do it
+  }
+}
+
+std::span<const std::int64_t> Epoch::indices_of(std::int64_t batch) const {
+  const std::int64_t size = core_->options().batch_size;
+  const std::int64_t first = batch * size;
+  const std::int64_t count = std::min(size, static_cast<std::int64_t>(order_.size()) - first);
+  return std::span(order_).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
+}
+
+void Epoch::work() noexcept {
+  const SerialRegion serial;
+  for (;;) {
+    const std::int64_t batch = claim();
+    if (batch < 0) return;
+    put(batch, core_->make(indices_of(batch), epoch_));
+  }
+}
+
+/// The next batch for a worker, once there is room for it; -1 when there is nothing left to do.
+std::int64_t Epoch::claim() {
+  std::unique_lock lock(mutex_);
+  while (!stop_ && claimed_ < total_ && claimed_ >= taken_ + window_) {
+    ++asleep_;
+    room_.wait(lock);
+    --asleep_;
+  }
+  return stop_ || claimed_ >= total_ ? -1 : claimed_++;
+}
+
+void Epoch::put(std::int64_t batch, Made made) {
+  std::int64_t bytes = 0;
+  if (made.slot)
+    for (const auto& tensor : made.slot->tensors) bytes += tensor.nbytes();
+  Place& place = ring_[static_cast<std::size_t>(batch) % ring_.size()];
+  place.made = std::move(made);
+  bool wake_consumer = false, wake_workers = false;
+  {
+    const std::lock_guard lock(mutex_);
+    place.full.store(true, std::memory_order_release);
+    if (!window_chosen_) {
+      window_chosen_ = true;
+      // Small batches are made many at a time, so that a worker seldom sleeps and the consumer seldom wakes
+      // it.
+      if (bytes <= kSmallBatch) window_ = std::max(window_, kSmallBatchWindow);
+      wake_workers = asleep_ > 0;
+    }
+    wake_consumer = consumer_waits_;
+  }
+  if (wake_consumer) ready_.notify_one();
+  if (wake_workers) room_.notify_all();
+}
+
+Made Epoch::take_from_ring() {
+  Place& place = ring_[static_cast<std::size_t>(current_) % ring_.size()];
+  const auto start = Clock::now();
+  while (!place.full.load(std::memory_order_acquire) && Clock::now() - start < kSpin) std::this_thread::yield();
+  Made made;
+  bool wake_workers = false;
+  {
+    std::unique_lock lock(mutex_);
+    if (!place.full.load(std::memory_order_relaxed) && asleep_ > 0) room_.notify_all();
+    consumer_waits_ = true;
+    ready_.wait(lock, [&] { return place.full.load(std::memory_order_relaxed); });
+    consumer_waits_ = false;
+    made = std::move(place.made);
+    place.made = Made();
+    place.full.store(false, std::memory_order_relaxed);
+    ++taken_;
+    // Waking costs more than a small batch: let half of the ring run empty first.
+    const std::int64_t room = taken_ + window_ - claimed_;
+    wake_workers = asleep_ > 0 && claimed_ < total_ && room >= std::max<std::int64_t>(1, window_ / 2);
+  }
+  if (wake_workers) room_.notify_all();
+  return made;
+}
+
+Made Epoch::take_own() {
+  while (claimed_ < total_ && claimed_ <= current_ + ahead_) {
+    made_.push_back(core_->make(indices_of(claimed_), epoch_));
+    ++claimed_;
+  }
+  Made made = std::move(made_.front());
+  made_.pop_front();
+  return made;
+}
+
+const std::vector<Tensor>* Epoch::next() {
+  core_->release(std::move(in_use_));
+  if (current_ >= total_) return nullptr;
+  const auto start = Clock::now();
+  Made made = workers_.empty() ? take_own() : take_from_ring();
+  const auto samples = static_cast<std::int64_t>(indices_of(current_).size());
+  ++current_;
+  in_use_ = std::move(made.slot);
+  core_->note_batch(made.error ? 0 : samples, seconds_since(start),
+                    current_ < total_ ? LoaderPosition{epoch_, current_} : LoaderPosition{epoch_ + 1, 0});
+  if (made.error) std::rethrow_exception(made.error);
+  core_->deliver(*in_use_);
+  return &in_use_->tensors;
+}
+
+}  // namespace minnow::data::detail

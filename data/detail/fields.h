@@ -1,0 +1,83 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <minnow/tensor/tensor.h>
+
+// The fields of a sample, whatever its type: tuple, pair, array, one tensor, a number, or a plain struct of
+// up to six.
+namespace minnow::data::detail {
+
+struct AnyField {
+  template <class T> operator T() const;
+};
+
+template <class T, std::size_t... I> constexpr bool constructible_from(std::index_sequence<I...>) {
+  return requires { T{((void)I, AnyField{})...}; };
+}
+
+template <class T, std::size_t N = 6> constexpr std::size_t count_fields() {
+  if constexpr (N == 0 || constructible_from<T>(std::make_index_sequence<N>())) return N;
+  else return count_fields<T, N - 1>();
+}
+
+template <class T>
+concept TupleLike = requires {
+  std::tuple_size<T>::value;
+};
+template <class T>
+concept Number = std::is_arithmetic_v<T>;
+
+/// References to the fields, as a tuple.
+template <class T> auto tie_fields(T& value) {
+  using Plain = std::remove_cv_t<T>;
+  if constexpr (std::is_same_v<Plain, Tensor> || Number<Plain>) {
+    return std::tie(value);
+  } else if constexpr (TupleLike<Plain>) {
+    return std::apply([](auto&... field) { return std::tie(field...); }, value);
+  } else {
+    static_assert(std::is_aggregate_v<Plain>,
+                  "a sample must be a Tensor, a tuple, pair or array, or a plain struct without constructors");
+    constexpr std::size_t kCount = count_fields<Plain>();
+    static_assert(kCount > 0, "a sample needs at least one field");
+    if constexpr (kCount == 1) {
+      auto& [a] = value;
+      return std::tie(a);
+    } else if constexpr (kCount == 2) {
+      auto& [a, b] = value;
+      return std::tie(a, b);
+    } else if constexpr (kCount == 3) {
+      auto& [a, b, c] = value;
+      return std::tie(a, b, c);
+    } else if constexpr (kCount == 4) {
+      auto& [a, b, c, d] = value;
+      return std::tie(a, b, c, d);
+    } else if constexpr (kCount == 5) {
+      auto& [a, b, c, d, e] = value;
+      return std::tie(a, b, c, d, e);
+    } else {
+      auto& [a, b, c, d, e, f] = value;
+      return std::tie(a, b, c, d, e, f);
+    }
+  }
+}
+
+template <class T> using Fields = decltype(tie_fields(std::declval<T&>()));
+template <class T> inline constexpr std::size_t kFieldCount = std::tuple_size_v<Fields<T>>;
+
+template <class Tuple, std::size_t... I> constexpr bool all_tensors(std::index_sequence<I...>) {
+  return (std::is_same_v<std::remove_cvref_t<std::tuple_element_t<I, Tuple>>, Tensor> && ...);
+}
+
+template <std::size_t> using TensorAt = Tensor;
+template <std::size_t... I> std::tuple<TensorAt<I>...> tensor_tuple(std::index_sequence<I...>);
+
+/// The batch of a sample type: the same type where all of its fields are tensors, else a tuple of tensors.
+template <class Sample>
+using BatchOf = std::conditional_t<all_tensors<Fields<Sample>>(std::make_index_sequence<kFieldCount<Sample>>()), Sample,
+                                   decltype(tensor_tuple(std::make_index_sequence<kFieldCount<Sample>>()))>;
+
+}  // namespace minnow::data::detail

@@ -1,0 +1,74 @@
+#include <minnow/data/detail/gzip.h>
+
+#include <algorithm>
+#include <limits>
+#include <new>
+#include <zlib.h>
+#include <minnow/tensor/error.h>
+
+namespace minnow::data::detail {
+
+struct GzipReader::Inflate {
+  Inflate() {
+    constexpr int kGzipOnly = 15 + 16;  // largest window; the header and the trailer of gzip, nothing else
+    if (inflateInit2(&stream, kGzipOnly) != Z_OK) throw std::bad_alloc();
+  }
+  ~Inflate() { inflateEnd(&stream); }
+  Inflate(const Inflate&) = delete;
+  Inflate& operator=(const Inflate&) = delete;
+
+  z_stream stream{};
+};
+
+GzipReader::GzipReader(std::unique_ptr<InputFile> file)
+    : file_(std::move(file)), inflate_(std::make_unique<Inflate>()), input_(std::size_t{1} << 16) {}
+
+GzipReader::~GzipReader() = default;
+
+void GzipReader::fail(const std::string& what) const {
+  throw FormatError("'" + file_->path().string() + "': " + what +
+                    "\nthe file is damaged: delete it and fetch it again");
+}
+
+void GzipReader::refill() {
+  z_stream& z = inflate_->stream;
+  if (z.avail_in > 0) return;
+  z.next_in = input_.data();
+  z.avail_in = static_cast<uInt>(file_->read(input_));
+}
+
+std::size_t GzipReader::read(std::span<std::uint8_t> out) {
+  z_stream& z = inflate_->stream;
+  std::size_t done = 0;
+  while (done < out.size() && !ended_) {
+    refill();
+    const bool no_more = z.avail_in == 0;
+    const auto room = std::min<std::size_t>(out.size() - done, std::numeric_limits<uInt>::max());
+    z.next_out = out.data() + done;
+    z.avail_out = static_cast<uInt>(room);
+    const int code = inflate(&z, Z_NO_FLUSH);
+    done += room - z.avail_out;
+    if (code == Z_STREAM_END) ended_ = true;
+    else if (code == Z_MEM_ERROR) throw std::bad_alloc();
+    else if (code == Z_NEED_DICT) fail("gzip data that asks for a dictionary");
+    else if (code != Z_OK && code != Z_BUF_ERROR) fail(std::string("gzip: ") + (z.msg ? z.msg : "invalid data"));
+    else if (no_more && z.avail_out > 0) fail("gzip data ends before its end mark: the file is truncated");
+  }
+  return done;
+}
+
+void GzipReader::finish() {
+  std::uint8_t extra = 0;
+  if (!ended_ && read({&extra, 1}) > 0) fail("it unpacks to more bytes than its header says");
+  if (!ended_) fail("gzip data ends before its end mark: the file is truncated");
+  refill();
+  if (inflate_->stream.avail_in > 0) fail("bytes follow the end of the gzip data");
+}
+
+std::uint64_t GzipReader::most() const {
+  constexpr std::uint64_t kBestRatio = 1032;  // of deflate: 258 bytes from 2 bits
+  const std::uint64_t size = file_->size();
+  return size > std::numeric_limits<std::uint64_t>::max() / kBestRatio ? size : size * kBestRatio;
+}
+
+}  // namespace minnow::data::detail

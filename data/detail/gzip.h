@@ -1,0 +1,32 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+#include <minnow/data/detail/byte_reader.h>
+#include <minnow/data/detail/input_file.h>
+
+namespace minnow::data::detail {
+
+/// Unpacks a gzip file of one member.  The caller may use what read() gave only after finish(): the checksum
+/// comes last.  FormatError for damaged, truncated or trailing bytes.
+class GzipReader final : public ByteReader {
+ public:
+  explicit GzipReader(std::unique_ptr<InputFile> file);
+  ~GzipReader() override;
+
+  std::size_t read(std::span<std::uint8_t> out) override;
+  void finish() override;
+  std::uint64_t most() const override;
+
+ private:
+  struct Inflate;
+  void refill();
+  [[noreturn]] void fail(const std::string& what) const;
+
+  std::unique_ptr<InputFile> file_;
+  std::unique_ptr<Inflate> inflate_;
+  std::vector<std::uint8_t> input_;
+  bool ended_ = false;
+};
+
+}  // namespace minnow::data::detail

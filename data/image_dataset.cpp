@@ -1,0 +1,99 @@
+#include <minnow/data/image_dataset.h>
+
+#include <cmath>
+#include <minnow/data/detail/host.h>
+
+namespace minnow::data {
+namespace {
+
+/// A function of plain pointers, so that the compiler vectorises it.
+void normalise(const std::uint8_t* __restrict in, float* __restrict out, std::int64_t n, float scale, float shift) {
+  for (std::int64_t i = 0; i < n; ++i) out[i] = static_cast<float>(in[i]) * scale + shift;
+}
+
+Tensor check_images(const Tensor& images, SourceLocation where) {
+  const std::string operand = "\n  images  " + describe(images);
+  if (!images.defined()) throw ValueError("ImageDataset: images are undefined", where);
+  if (!images.device().is_cpu()) throw DeviceError("ImageDataset: images must be on the cpu" + operand, where);
+  if (images.dtype() != DType::uint8) throw DTypeError("ImageDataset: images must be uint8" + operand, where);
+  if (images.dim() != 3 && images.dim() != 4)
+    throw ShapeError("ImageDataset: images must be [N, H, W] or [N, C, H, W]" + operand, where);
+  Tensor dense = images;
+  if (!dense.is_contiguous()) {
+    dense = detail::host_tensor(DType::uint8, images.shape());
+    detail::copy_host(images, dense);
+  }
+  Shape shape = images.shape();
+  if (shape.rank() == 3) shape.insert(1, 1);
+  return Tensor(dense.storage(), DType::uint8, shape, contiguous_strides(shape), dense.storage_offset());
+}
+
+/// The labels as int64, each below `classes`.
+Tensor check_labels(const Tensor& labels, std::int64_t count, std::int64_t classes, SourceLocation where) {
+  const std::string operand = "\n  labels  " + describe(labels);
+  if (!labels.defined()) throw ValueError("ImageDataset: labels are undefined", where);
+  if (!labels.device().is_cpu()) throw DeviceError("ImageDataset: labels must be on the cpu" + operand, where);
+  if (labels.dtype() != DType::uint8 && labels.dtype() != DType::int64)
+    throw DTypeError("ImageDataset: labels must be uint8 or int64" + operand, where);
+  if (labels.dim() != 1 || labels.shape()[0] != count)
+    throw ShapeError("ImageDataset: one label is needed for each of " + std::to_string(count) + " images" + operand,
+                     where);
+  const Tensor dense = detail::host_tensor(labels.dtype(), labels.shape());
+  detail::copy_host(labels, dense);
+  const Tensor out = detail::host_tensor(DType::int64, labels.shape());
+  auto* value = out.data<std::int64_t>();
+  for (std::int64_t i = 0; i < count; ++i) {
+    value[i] = labels.dtype() == DType::uint8 ? dense.data<std::uint8_t>()[i] : dense.data<std::int64_t>()[i];
+    if (value[i] < 0 || value[i] >= classes)
+      throw IndexError("ImageDataset: label " + std::to_string(value[i]) + " of image " + std::to_string(i) +
+                           " is not a class; there are " + std::to_string(classes) + operand,
+                       where);
+  }
+  return out;
+}
+
+}  // namespace
+
+ImageDataset::ImageDataset(const Tensor& images, const Tensor& labels, std::int64_t classes,
+                           Normalization normalization, SourceLocation where)
+    : images_(check_images(images, where)),
+      labels_(check_labels(labels, images_.shape()[0], classes, where)),
+      classes_(classes) {
+  const auto [mean, deviation] = normalization;
+  if (!std::isfinite(mean) || !std::isfinite(deviation) || deviation <= 0)
+    throw ValueError("ImageDataset: cannot normalise with mean " + std::to_string(mean) + " and deviation " +
+                         std::to_string(deviation) + "\nthe deviation must be positive, both finite",
+                     where);
+  scale_ = static_cast<float>(1 / (255 * deviation));
+  shift_ = static_cast<float>(-mean / deviation);
+}
+
+LabeledImages ImageDataset::get(std::int64_t i) const {
+  detail::check_index("ImageDataset::get", i, size());
+  const Shape shape = detail::row_shape(images_.shape());
+  const std::int64_t pixels = shape.numel();
+  const Tensor image = detail::host_tensor(DType::float32, shape);
+  const Tensor label(labels_.storage(), DType::int64, Shape(), Strides(), i);
+  normalise(images_.data<std::uint8_t>() + i * pixels, image.data<float>(), pixels, scale_, shift_);
+  return {image, label};
+}
+
+void ImageDataset::get_batch(std::span<const std::int64_t> indices, BatchBuffer& buffer) const {
+  for (const auto i : indices) detail::check_index("ImageDataset::get_batch", i, size());
+  Shape shape = images_.shape();
+  shape[0] = static_cast<std::int64_t>(indices.size());
+  const Tensor images = buffer.make(0, DType::float32, shape);
+  const Tensor labels = buffer.make(1, DType::int64, {shape[0]});
+  const std::int64_t pixels = detail::row_shape(shape).numel();
+  const auto* bytes = images_.data<std::uint8_t>();
+  const auto* classes = labels_.data<std::int64_t>();
+  auto* out = images.data<float>();
+  auto* label = labels.data<std::int64_t>();
+  for (const auto i : indices) {
+    normalise(bytes + i * pixels, out, pixels, scale_, shift_);
+    *label++ = classes[i];
+    out += pixels;
+  }
+}
+
+}  // namespace minnow::data

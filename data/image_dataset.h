@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <minnow/data/dataset.h>
+
+namespace minnow::data {
+
+/// An image and its class, or a batch of both: images float32 [N, C, H, W], labels int64 [N].
+struct LabeledImages {
+  Tensor images;
+  Tensor labels;
+};
+
+/// How bytes become floats: (byte / 255 - mean) / deviation.
+struct Normalization {
+  double mean = 0;
+  double deviation = 1;
+};
+
+/// Images kept as bytes and normalised while a batch is gathered, and their classes.  A sample is
+/// {float32 [C, H, W], int64 []}.
+class ImageDataset {
+ public:
+  /// images: uint8 [N, H, W] or [N, C, H, W]   labels: uint8 or int64 [N], each in [0, classes).  On the cpu.
+  /// DTypeError, ShapeError, DeviceError, IndexError for a label, ValueError for a deviation that is not
+  /// positive.
+  ImageDataset(const Tensor& images, const Tensor& labels, std::int64_t classes, Normalization normalization = {},
+               SourceLocation where = SourceLocation::current());
+
+  std::int64_t size() const { return images_.shape()[0]; }
+  std::int64_t classes() const { return classes_; }
+  /// IndexError.
+  LabeledImages get(std::int64_t i) const;
+  void get_batch(std::span<const std::int64_t> indices, BatchBuffer& buffer) const;
+
+  /// The bytes, uint8 [N, C, H, W].
+  const Tensor& images() const { return images_; }
+  /// int64 [N].
+  const Tensor& labels() const { return labels_; }
+
+ private:
+  Tensor images_, labels_;
+  std::int64_t classes_;
+  float scale_ = 1, shift_ = 0;
+};
+
+}  // namespace minnow::data

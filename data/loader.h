@@ -1,0 +1,203 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <thread>
+#include <vector>
+#include <minnow/data/dataset.h>
+#include <minnow/data/detail/collate.h>
+#include <minnow/data/detail/epoch.h>
+#include <minnow/data/detail/fields.h>
+#include <minnow/data/loader_options.h>
+#include <minnow/data/sampler.h>
+
+namespace minnow::data {
+
+/// Batches of a dataset: `for (auto& [images, labels] : loader)`, one epoch for each such loop.  A batch has
+/// the sample's own type where all fields are tensors, else a tuple of tensors; each field is [batch, ...].
+///
+/// Order and augmentation are a function of (seed, epoch, sample): batches are equal, bit by bit, for any
+/// number of workers.  With a device, batches are copied there from pinned memory while the step before
+/// computes.  A batch may be kept: its memory is used again only when no tensor holds it.  An exception of
+/// the dataset's arrives in the loop as a SampleError that names the sample.  One loader may be iterated
+/// several times at once, each in a thread of its own.
+template <Dataset D> class DataLoader {
+ public:
+  using Sample = SampleOf<D>;
+  using Batch = detail::BatchOf<Sample>;
+  class Iterator;
+
+  /// ValueError for options that make no sense, DeviceError for a device that is not there.
+  explicit DataLoader(D dataset, const LoaderOptions& options = {}, SourceLocation where = SourceLocation::current())
+      : DataLoader(std::move(dataset), options, nullptr, where) {}
+  /// Takes the order from a sampler; ValueError when `shuffle` is set as well.  An index of the sampler's
+  /// that the dataset does not have is an IndexError when the epoch begins.
+  template <Sampler S>
+  DataLoader(D dataset, S sampler, LoaderOptions options = {}, SourceLocation where = SourceLocation::current())
+      : DataLoader(
+            std::move(dataset), options,
+            [sampler](std::uint64_t seed, std::int64_t epoch) { return sampler.indices(seed, epoch); }, where) {
+    if (options.shuffle) throw ValueError("DataLoader: shuffle is set, but a sampler decides the order", where);
+    samples_ = sampler.size();
+  }
+  DataLoader(DataLoader&&) = default;
+  DataLoader& operator=(DataLoader&&) = default;
+
+  /// Batches in an epoch.
+  std::int64_t size() const {
+    const LoaderOptions& o = options();
+    return (samples_ + (o.drop_last ? 0 : o.batch_size - 1)) / o.batch_size;
+  }
+  /// Samples in an epoch (with a smaller last batch, whether or not it is dropped).
+  std::int64_t samples() const { return samples_; }
+  const D& dataset() const { return *dataset_; }
+  const LoaderOptions& options() const { return core_->options(); }
+  /// The worker threads of an epoch.
+  int workers() const { return workers_; }
+
+  /// Starts the next epoch: 0 first, then 1, ...
+  Iterator begin() {
+    const LoaderPosition start = core_->begin_epoch();
+    std::vector<std::int64_t> order = order_(core_->seed(), start.epoch);
+    for (const auto i : order) detail::check_index("DataLoader: sampler", i, dataset_->size(), core_->where());
+    return Iterator(std::make_shared<Pass>(core_, std::move(order), start, workers_));
+  }
+  std::default_sentinel_t end() const { return {}; }
+
+  /// The next begin() starts this epoch.  ValueError below 0.
+  void set_epoch(std::int64_t epoch, SourceLocation where = SourceLocation::current()) {
+    set_position({epoch, 0}, where);
+  }
+  /// What has been handed out; with it, set_position() goes on exactly there.
+  LoaderPosition position() const { return core_->position(); }
+  void set_position(LoaderPosition position, SourceLocation where = SourceLocation::current()) {
+    if (position.epoch < 0 || position.batch < 0)
+      throw ValueError("DataLoader: position {epoch " + std::to_string(position.epoch) + ", batch " +
+                           std::to_string(position.batch) + "} is negative",
+                       where);
+    core_->set_position(position);
+  }
+  /// Waits for copies under way.
+  LoaderStats stats() const { return core_->stats(); }
+
+ private:
+  using Order = std::function<std::vector<std::int64_t>(std::uint64_t seed, std::int64_t epoch)>;
+
+  /// One epoch under way, and the batch that the loop looks at.
+  struct Pass {
+    Pass(std::shared_ptr<detail::LoaderCore> core, std::vector<std::int64_t> order, LoaderPosition start, int workers)
+        : epoch(std::move(core), std::move(order), start, workers) {}
+
+    void advance() {
+      batch = Batch();
+      const std::vector<Tensor>* tensors = epoch.next();
+      done = tensors == nullptr;
+      if (done) return;
+      if (tensors->size() != detail::kFieldCount<Batch>)
+        throw ValueError("DataLoader: get_batch made " + std::to_string(tensors->size()) + " fields, a sample has " +
+                         std::to_string(detail::kFieldCount<Batch>));
+      auto field = tensors->begin();
+      std::apply([&](auto&... target) { ((target = *field++), ...); }, detail::tie_fields(batch));
+    }
+
+    detail::Epoch epoch;
+    Batch batch;  // before the epoch's memory goes
+    bool done = false;
+  };
+
+  DataLoader(D dataset, const LoaderOptions& options, Order order, SourceLocation where)
+      : dataset_(std::make_shared<const D>(std::move(dataset))),
+        samples_(dataset_->size()),
+        core_(std::make_shared<detail::LoaderCore>(
+            options,
+            [data = dataset_, where](auto indices, std::uint64_t seed, std::int64_t epoch, BatchBuffer& buffer) {
+              fill(*data, indices, Draw{seed, epoch}, buffer, where);
+            },
+            where)),
+        order_(std::move(order)),
+        workers_(options.workers) {
+    if (workers_ == kAuto)
+      workers_ =
+          BatchDataset<D> ? 0 : static_cast<int>(std::min(2U, std::max(1U, std::thread::hardware_concurrency())));
+    if (order_) return;
+    if (options.shuffle)
+      order_ = [s = RandomSampler(samples_)](auto seed, auto epoch) { return s.indices(seed, epoch); };
+    else order_ = [s = SequentialSampler(samples_)](auto seed, auto epoch) { return s.indices(seed, epoch); };
+  }
+
+  struct Draw {
+    std::uint64_t seed;
+    std::int64_t epoch;
+    Random operator()(std::int64_t sample) const {
+      return Random(seed, static_cast<std::uint64_t>(epoch), static_cast<std::uint64_t>(sample));
+    }
+  };
+
+  /// Writes a batch, whole or sample by sample; a failure is thrown with the name of the sample that caused
+  /// it.
+  static void fill(const D& data, std::span<const std::int64_t> indices, Draw draw, BatchBuffer& buffer,
+                   SourceLocation where) {
+    if constexpr (BatchDataset<D>) {
+      try {
+        data.get_batch(indices, buffer);
+      } catch (...) {
+        for (const auto i : indices) {
+          guarded(i, where, [&] {
+            Random random = draw(i);
+            (void)sample_of(data, i, random);
+          });
+        }
+        throw;
+      }
+    } else {
+      const auto rows = static_cast<std::int64_t>(indices.size());
+      for (std::int64_t row = 0; row < rows; ++row) {
+        const std::int64_t i = indices[static_cast<std::size_t>(row)];
+        guarded(i, where, [&] {
+          Random random = draw(i);
+          detail::collate(buffer, row, rows, sample_of(data, i, random));
+        });
+      }
+    }
+  }
+
+  template <class F> static void guarded(std::int64_t sample, SourceLocation where, F read) {
+    try {
+      read();
+    } catch (...) { detail::throw_sample_error(sample, where); }
+  }
+
+  std::shared_ptr<const D> dataset_;
+  std::int64_t samples_;
+  std::shared_ptr<detail::LoaderCore> core_;
+  Order order_;
+  int workers_;
+};
+
+/// Where a loop over a loader stands.  An input iterator: one pass, copies share the place.
+template <Dataset D> class DataLoader<D>::Iterator {
+ public:
+  using iterator_concept = std::input_iterator_tag;
+  using value_type = Batch;
+  using difference_type = std::ptrdiff_t;
+
+  Batch& operator*() const { return pass_->batch; }
+  Batch* operator->() const { return &pass_->batch; }
+  Iterator& operator++() {
+    pass_->advance();
+    return *this;
+  }
+  void operator++(int) { ++*this; }
+  friend bool operator==(const Iterator& it, std::default_sentinel_t) { return it.pass_->done; }
+
+ private:
+  friend DataLoader;
+  explicit Iterator(std::shared_ptr<Pass> pass) : pass_(std::move(pass)) { pass_->advance(); }
+
+  std::shared_ptr<Pass> pass_;
+};
+
+}  // namespace minnow::data

@@ -1,0 +1,131 @@
+#include <minnow/data/mnist.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <string>
+#include <minnow/data/idx.h>
+#include <minnow/tensor/error.h>
+
+namespace minnow::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kClasses = 10;
+
+struct Collection {
+  std::string name;                  // "mnist", as the function that reads it
+  std::vector<std::string> folders;  // below a root
+  bool own_files_only = false;       // a root may be MNIST's own folder, with the same file names
+  std::string advice;
+};
+
+const Collection& digits() {
+  static const auto* set = new Collection{"mnist",
+                                          {"mnist", "MNIST/raw"},
+                                          false,
+                                          "`./run mnist` downloads the files; or set MINNOW_DATA to their "
+                                          "folder; data::SyntheticDigits needs no files"};
+  return *set;
+}
+
+const Collection& clothes() {
+  static const auto* set =
+      new Collection{"fashion_mnist",
+                     {"fashion-mnist", "fashion_mnist", "FashionMNIST/raw"},
+                     true,
+                     "put the four files of FashionMNIST into one of these folders, or name their folder by .root"};
+  return *set;
+}
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+bool names_fashion(const fs::path& path) {
+  std::string text = path.string();
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text.find("fashion") != std::string::npos;
+}
+
+std::vector<fs::path> folders_of(const Collection& set, const fs::path& root) {
+  std::vector<fs::path> folders;
+  const auto add = [&](const fs::path& base, bool itself) {
+    if (itself) folders.push_back(base);
+    for (const auto& folder : set.folders) folders.push_back(base / folder);
+  };
+  if (!root.empty()) {
+    add(root, true);
+  } else if (const fs::path shared = variable("MINNOW_DATA"); !shared.empty()) {
+    add(shared, !set.own_files_only || names_fashion(shared));
+  } else {
+    fs::path cache = variable("XDG_CACHE_HOME");
+    if (cache.empty()) cache = fs::path(variable("HOME")) / ".cache";
+    folders.push_back(cache / "minnow" / set.folders.front());
+  }
+  return folders;
+}
+
+/// The first file of both spellings, packed or not, in the first folder that has one.  Every path looked at
+/// is noted.
+fs::path find(const std::vector<fs::path>& folders, const std::string& part, const std::string& rank,
+              std::vector<fs::path>& tried) {
+  for (const auto& folder : folders)
+    for (const char* dot : {"-", "."})
+      for (const char* end : {"", ".gz"}) {
+        tried.push_back(folder / (part + dot + rank + "-ubyte" + end));
+        std::error_code code;
+        if (fs::exists(tried.back(), code)) return tried.back();
+      }
+  return {};
+}
+
+ImageDataset load(const Collection& set, std::string_view split, const fs::path& root, Normalization normalization,
+                  SourceLocation where) {
+  if (split != "train" && split != "test")
+    throw ValueError(set.name + ": unknown split '" + std::string(split) + "'\nexpected \"train\" or \"test\"", where);
+  const std::string part = split == "train" ? "train" : "t10k";
+  const std::vector<fs::path> folders = folders_of(set, root);
+  std::vector<fs::path> tried;
+  const fs::path image_file = find(folders, part + "-images", "idx3", tried);
+  const fs::path label_file = image_file.empty() ? image_file : find(folders, part + "-labels", "idx1", tried);
+  if (label_file.empty()) {
+    std::string text = set.name + ": the " + (image_file.empty() ? "images" : "labels") + " of the " +
+                       std::string(split) + " split were not found; tried";
+    for (const auto& path : tried)
+      if (path != image_file) text += "\n  " + path.string();
+    throw IoError(text + "\n" + set.advice, where);
+  }
+  const Tensor images = read_idx(image_file, {.rank = 3, .dtype = DType::uint8, .content = "images"});
+  const Tensor labels = read_idx(label_file, {.rank = 1, .dtype = DType::uint8, .content = "labels"});
+  const auto refuse = [&](const std::string& what) {
+    throw FormatError(set.name + ": " + what + "\n  images  " + image_file.string() + "  " + images.shape().str() +
+                          "\n  labels  " + label_file.string() + "  " + labels.shape().str(),
+                      where);
+  };
+  if (images.shape()[0] != labels.shape()[0]) refuse("the files have different numbers of samples");
+  const auto bytes = labels.span<std::uint8_t>();
+  const auto wrong = std::find_if(bytes.begin(), bytes.end(), [](std::uint8_t c) { return c >= kClasses; });
+  if (wrong != bytes.end())
+    refuse("label " + std::to_string(*wrong) + " of sample " + std::to_string(wrong - bytes.begin()) +
+           " is not below " + std::to_string(kClasses));
+  return ImageDataset(images, labels, kClasses, normalization, where);
+}
+
+}  // namespace
+
+ImageDataset mnist(std::string_view split, MnistOptions options, SourceLocation where) {
+  return load(digits(), split, options.root, {options.mean, options.deviation}, where);
+}
+
+ImageDataset fashion_mnist(std::string_view split, FashionMnistOptions options, SourceLocation where) {
+  return load(clothes(), split, options.root, {options.mean, options.deviation}, where);
+}
+
+std::vector<std::filesystem::path> mnist_folders(const std::filesystem::path& root) {
+  return folders_of(digits(), root);
+}
+
+}  // namespace minnow::data

@@ -1,0 +1,123 @@
+#include <minnow/data/sampler.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <minnow/data/random.h>
+#include <minnow/data/subset.h>
+#include <minnow/tensor/error.h>
+
+namespace minnow::data {
+namespace {
+
+constexpr std::uint64_t kOrder = 0x6f72646572;  // keeps the numbers of the order apart from those of the samples
+
+void check_size(const char* op, std::int64_t size, SourceLocation where) {
+  if (size < 0) throw ValueError(std::string(op) + ": size " + std::to_string(size) + " is negative", where);
+}
+
+std::vector<std::int64_t> count_up(std::int64_t size) {
+  std::vector<std::int64_t> order(static_cast<std::size_t>(size));
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  return order;
+}
+
+std::vector<std::int64_t> shuffled(std::int64_t size, Random random) {
+  std::vector<std::int64_t> order = count_up(size);
+  for (std::int64_t i = size - 1; i > 0; --i)
+    std::swap(order[static_cast<std::size_t>(i)], order[static_cast<std::size_t>(random.below(i + 1))]);
+  return order;
+}
+
+Random order_of(std::uint64_t seed, std::int64_t epoch) {
+  return Random(seed ^ kOrder, static_cast<std::uint64_t>(epoch));
+}
+
+}  // namespace
+
+SequentialSampler::SequentialSampler(std::int64_t size, SourceLocation where) : size_(size) {
+  check_size("SequentialSampler", size, where);
+}
+
+std::vector<std::int64_t> SequentialSampler::indices(std::uint64_t, std::int64_t) const { return count_up(size_); }
+
+RandomSampler::RandomSampler(std::int64_t size, SourceLocation where) : size_(size) {
+  check_size("RandomSampler", size, where);
+}
+
+std::vector<std::int64_t> RandomSampler::indices(std::uint64_t seed, std::int64_t epoch) const {
+  return shuffled(size_, order_of(seed, epoch));
+}
+
+WeightedSampler::WeightedSampler(std::vector<double> weights, std::int64_t draws, bool replacement,
+                                 SourceLocation where)
+    : weights_(std::move(weights)), draws_(draws), replacement_(replacement) {
+  check_size("WeightedSampler", draws, where);
+  std::int64_t positive = 0;
+  double sum = 0;
+  for (std::size_t i = 0; i < weights_.size(); ++i) {
+    if (!std::isfinite(weights_[i]) || weights_[i] < 0)
+      throw ValueError("WeightedSampler: weight " + std::to_string(i) + " is " + std::to_string(weights_[i]) +
+                           "\nweights must be finite and not negative",
+                       where);
+    positive += weights_[i] > 0 ? 1 : 0;
+    sums_.push_back(sum += weights_[i]);
+  }
+  if (!std::isfinite(sum)) throw ValueError("WeightedSampler: the weights' sum is not finite", where);
+  if (draws > 0 && positive == 0) throw ValueError("WeightedSampler: no weight is positive", where);
+  if (!replacement && draws > positive)
+    throw ValueError("WeightedSampler: " + std::to_string(draws) + " draws without replacement, but only " +
+                         std::to_string(positive) + " weights are positive",
+                     where);
+}
+
+std::vector<std::int64_t> WeightedSampler::indices(std::uint64_t seed, std::int64_t epoch) const {
+  Random random = order_of(seed, epoch);
+  std::vector<std::int64_t> drawn;
+  drawn.reserve(static_cast<std::size_t>(draws_));
+  if (replacement_) {
+    for (std::int64_t k = 0; k < draws_; ++k) {
+      // upper_bound steps over zero weights; the clamp serves a product that was rounded up to the whole sum.
+      const auto at = std::upper_bound(sums_.begin(), sums_.end(), random.uniform() * sums_.back());
+      auto i = std::min(at - sums_.begin(), static_cast<std::ptrdiff_t>(sums_.size()) - 1);
+      while (weights_[static_cast<std::size_t>(i)] == 0) --i;
+      drawn.push_back(i);
+    }
+    return drawn;
+  }
+  // The smallest of exponential times with rate w_i, in order, is a weighted draw without replacement.
+  std::vector<std::pair<double, std::int64_t>> times;
+  for (std::size_t i = 0; i < weights_.size(); ++i)
+    if (weights_[i] > 0)
+      times.emplace_back(-std::log(1.0 - random.uniform()) / weights_[i], static_cast<std::int64_t>(i));
+  std::sort(times.begin(), times.end());
+  for (std::int64_t k = 0; k < draws_; ++k) drawn.push_back(times[static_cast<std::size_t>(k)].second);
+  return drawn;
+}
+
+std::vector<std::vector<std::int64_t>> detail::random_parts(std::int64_t total, std::span<const std::int64_t> sizes,
+                                                            std::uint64_t seed, SourceLocation where) {
+  std::int64_t sum = 0;
+  for (const auto size : sizes) {
+    check_size("random_split", size, where);
+    if (size > total - sum) sum = total + 1;  // too many; without overflow
+    else sum += size;
+    if (sum > total) break;
+  }
+  if (sum != total)
+    throw ValueError("random_split: the sizes add up to " +
+                         (sum > total ? "more than " + std::to_string(total) : std::to_string(sum)) +
+                         ", the dataset has " + std::to_string(total) + " samples",
+                     where);
+  const std::vector<std::int64_t> order = shuffled(total, Random(seed));
+  std::vector<std::vector<std::int64_t>> parts;
+  auto at = order.begin();
+  for (const auto size : sizes) {
+    parts.emplace_back(at, at + size);
+    at += size;
+  }
+  return parts;
+}
+
+}  // namespace minnow::data

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <span>
+#include <vector>
+#include <minnow/tensor/source_location.h>
+
+namespace minnow::data {
+
+/// Decides which samples an epoch shows and in which order: a function of (seed, epoch) alone.
+template <class S>
+concept Sampler = requires(const S& sampler, std::uint64_t seed, std::int64_t epoch) {
+  { sampler.size() } -> std::convertible_to<std::int64_t>;
+  { sampler.indices(seed, epoch) } -> std::convertible_to<std::vector<std::int64_t>>;
+};
+
+/// 0, 1, ..., size - 1 in every epoch.  ValueError for a negative size.
+class SequentialSampler {
+ public:
+  explicit SequentialSampler(std::int64_t size, SourceLocation where = SourceLocation::current());
+  std::int64_t size() const { return size_; }
+  std::vector<std::int64_t> indices(std::uint64_t seed, std::int64_t epoch) const;
+
+ private:
+  std::int64_t size_;
+};
+
+/// Every index below `size` once, in a random order that changes from epoch to epoch.  ValueError for a
+/// negative size.
+class RandomSampler {
+ public:
+  explicit RandomSampler(std::int64_t size, SourceLocation where = SourceLocation::current());
+  std::int64_t size() const { return size_; }
+  std::vector<std::int64_t> indices(std::uint64_t seed, std::int64_t epoch) const;
+
+ private:
+  std::int64_t size_;
+};
+
+/// `draws` indices, i with a probability proportional to weights[i]; with replacement an index may come
+/// again. ValueError when a weight is negative or not finite, all are zero, or more draws are wanted than
+/// there are positive weights without replacement.
+class WeightedSampler {
+ public:
+  WeightedSampler(std::vector<double> weights, std::int64_t draws, bool replacement = true,
+                  SourceLocation where = SourceLocation::current());
+  std::int64_t size() const { return draws_; }
+  std::vector<std::int64_t> indices(std::uint64_t seed, std::int64_t epoch) const;
+
+ private:
+  std::vector<double> weights_;
+  std::vector<double> sums_;  // running sums of the weights
+  std::int64_t draws_;
+  bool replacement_;
+};
+
+}  // namespace minnow::data

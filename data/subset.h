@@ -1,0 +1,98 @@
+#pragma once
+
+#include <memory>
+#include <numeric>
+#include <vector>
+#include <minnow/data/dataset.h>
+
+namespace minnow::data {
+
+/// Some samples of a dataset, in the order given; shares the dataset with its other subsets.
+/// IndexError for an index that the dataset does not have.
+template <Dataset D> class Subset {
+ public:
+  Subset(D dataset, std::vector<std::int64_t> indices, SourceLocation where = SourceLocation::current())
+      : Subset(std::make_shared<const D>(std::move(dataset)), std::move(indices), where) {}
+  Subset(std::shared_ptr<const D> dataset, std::vector<std::int64_t> indices,
+         SourceLocation where = SourceLocation::current())
+      : dataset_(std::move(dataset)), indices_(std::move(indices)) {
+    for (const auto i : indices_) detail::check_index("Subset", i, dataset_->size(), where);
+  }
+
+  std::int64_t size() const { return static_cast<std::int64_t>(indices_.size()); }
+  SampleOf<D> get(std::int64_t i, Random& random) const {
+    detail::check_index("Subset::get", i, size());
+    return sample_of(*dataset_, indices_[static_cast<std::size_t>(i)], random);
+  }
+  /// For a dataset that takes no random numbers.
+  SampleOf<D> get(std::int64_t i) const requires requires(const D& d) { d.get(i); }
+  {
+    Random unused(0);
+    return get(i, unused);
+  }
+  void get_batch(std::span<const std::int64_t> indices, BatchBuffer& buffer) const requires BatchDataset<D> {
+    std::vector<std::int64_t> mapped;
+    mapped.reserve(indices.size());
+    for (const auto i : indices) {
+      detail::check_index("Subset::get_batch", i, size());
+      mapped.push_back(indices_[static_cast<std::size_t>(i)]);
+    }
+    dataset_->get_batch(mapped, buffer);
+  }
+  const std::vector<std::int64_t>& indices() const { return indices_; }
+  const D& dataset() const { return *dataset_; }
+
+ private:
+  std::shared_ptr<const D> dataset_;
+  std::vector<std::int64_t> indices_;
+};
+
+namespace detail {
+
+/// 0 ... total - 1 in random order, cut into parts.  ValueError unless the sizes are not negative and add up
+/// to total.
+std::vector<std::vector<std::int64_t>> random_parts(std::int64_t total, std::span<const std::int64_t> sizes,
+                                                    std::uint64_t seed, SourceLocation where);
+
+}  // namespace detail
+
+/// Cuts a dataset into random parts of these sizes, a function of the seed: `auto parts = random_split(d,
+/// {50000, 10000}, 1)`. ValueError when a size is negative or the sizes do not add up to the dataset's.
+template <Dataset D>
+std::vector<Subset<D>> random_split(D dataset, const std::vector<std::int64_t>& sizes, std::uint64_t seed = 0,
+                                    SourceLocation where = SourceLocation::current()) {
+  const auto shared = std::make_shared<const D>(std::move(dataset));
+  std::vector<Subset<D>> parts;
+  for (auto& indices : detail::random_parts(shared->size(), sizes, seed, where))
+    parts.emplace_back(shared, std::move(indices), where);
+  return parts;
+}
+
+/// One dataset after the other; they have one type.  `ConcatDataset(a, b)`.
+template <Dataset D> class ConcatDataset {
+ public:
+  explicit ConcatDataset(std::vector<D> parts) : parts_(std::move(parts)) {
+    for (const auto& part : parts_) ends_.push_back(size() + static_cast<std::int64_t>(part.size()));
+  }
+  ConcatDataset(D a, D b) : ConcatDataset(std::vector<D>{std::move(a), std::move(b)}) {}
+
+  std::int64_t size() const { return ends_.empty() ? 0 : ends_.back(); }
+  SampleOf<D> get(std::int64_t i, Random& random) const {
+    detail::check_index("ConcatDataset::get", i, size());
+    std::size_t k = 0;
+    while (i >= ends_[k]) ++k;
+    return sample_of(parts_[k], i - (k > 0 ? ends_[k - 1] : 0), random);
+  }
+  /// For datasets that take no random numbers.
+  SampleOf<D> get(std::int64_t i) const requires requires(const D& d) { d.get(i); }
+  {
+    Random unused(0);
+    return get(i, unused);
+  }
+
+ private:
+  std::vector<D> parts_;
+  std::vector<std::int64_t> ends_;
+};
+
+}  // namespace minnow::data

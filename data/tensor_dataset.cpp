@@ -1,0 +1,49 @@
+#include <minnow/data/tensor_dataset.h>
+
+#include <cstring>
+#include <minnow/data/detail/host.h>
+
+namespace minnow::data::detail {
+
+std::int64_t prepare_rows(std::span<Tensor> tensors, SourceLocation where) {
+  std::string operands;
+  for (std::size_t k = 0; k < tensors.size(); ++k) operands += "\n  " + std::to_string(k) + "  " + describe(tensors[k]);
+  for (auto& tensor : tensors) {
+    if (!tensor.defined()) throw ValueError("TensorDataset: a tensor is undefined" + operands, where);
+    if (!tensor.device().is_cpu())
+      throw DeviceError("TensorDataset: tensors must be on the cpu" + operands +
+                            "\ncall .cpu(), and let the loader move batches: {.device = ...}",
+                        where);
+    if (tensor.dim() == 0) throw ShapeError("TensorDataset: a tensor has no dimension of samples" + operands, where);
+    if (tensor.shape()[0] != tensors[0].shape()[0])
+      throw ShapeError("TensorDataset: tensors differ in their number of samples" + operands, where);
+    tensor.storage()->wait_ready();
+    if (tensor.is_contiguous()) continue;
+    const Tensor copy = host_tensor(tensor.dtype(), tensor.shape());
+    copy_host(tensor, copy);
+    tensor = copy;
+  }
+  return tensors.empty() ? 0 : tensors[0].shape()[0];
+}
+
+Tensor row_of(const Tensor& tensor, std::int64_t i) {
+  const Shape shape = row_shape(tensor.shape());
+  return Tensor(tensor.storage(), tensor.dtype(), shape, contiguous_strides(shape),
+                tensor.storage_offset() + i * shape.numel());
+}
+
+void gather_rows(const Tensor& tensor, std::span<const std::int64_t> indices, BatchBuffer& buffer, int field) {
+  Shape shape = tensor.shape();
+  shape[0] = static_cast<std::int64_t>(indices.size());
+  const Tensor batch = buffer.make(field, tensor.dtype(), shape);
+  if (batch.numel() == 0) return;
+  const auto bytes = static_cast<std::size_t>(batch.nbytes()) / indices.size();
+  auto* out = static_cast<char*>(batch.raw_data());
+  const auto* rows = static_cast<const char*>(tensor.raw_data());
+  for (const auto i : indices) {
+    std::memcpy(out, rows + static_cast<std::size_t>(i) * bytes, bytes);
+    out += bytes;
+  }
+}
+
+}  // namespace minnow::data::detail

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <span>
+#include <vector>
+#include <minnow/data/dataset.h>
+
+namespace minnow::data {
+
+namespace detail {
+
+/// Checks that the tensors are on the host and equally long, makes them contiguous; returns their length.
+std::int64_t prepare_rows(std::span<Tensor> tensors, SourceLocation where);
+/// Row i, a view.
+Tensor row_of(const Tensor& tensor, std::int64_t i);
+/// Copies rows of a contiguous tensor into the batch.
+void gather_rows(const Tensor& tensor, std::span<const std::int64_t> indices, BatchBuffer& buffer, int field);
+
+}  // namespace detail
+
+/// Samples are the rows of N tensors of equal length: an array of N views.  `TensorDataset(images, labels)`.
+/// ValueError for an undefined tensor, ShapeError for 0-dim tensors or different lengths, DeviceError for
+/// tensors that are not on the cpu (the loader moves batches).
+template <std::size_t N> class TensorDataset {
+ public:
+  explicit TensorDataset(std::array<Tensor, N> tensors, SourceLocation where = SourceLocation::current())
+      : tensors_(std::move(tensors)), size_(detail::prepare_rows(tensors_, where)) {}
+  explicit TensorDataset(const Tensor& a, SourceLocation where = SourceLocation::current()) requires(N == 1)
+      : TensorDataset(std::array{a}, where) {}
+  TensorDataset(const Tensor& a, const Tensor& b, SourceLocation where = SourceLocation::current()) requires(N == 2)
+      : TensorDataset(std::array{a, b}, where) {}
+  TensorDataset(const Tensor& a, const Tensor& b, const Tensor& c,
+                SourceLocation where = SourceLocation::current()) requires(N == 3)
+      : TensorDataset(std::array{a, b, c}, where) {}
+
+  std::int64_t size() const { return size_; }
+  /// IndexError.
+  std::array<Tensor, N> get(std::int64_t i) const {
+    detail::check_index("TensorDataset::get", i, size_);
+    std::array<Tensor, N> rows;
+    for (std::size_t k = 0; k < N; ++k) rows[k] = detail::row_of(tensors_[k], i);
+    return rows;
+  }
+  void get_batch(std::span<const std::int64_t> indices, BatchBuffer& buffer) const {
+    for (const auto i : indices) detail::check_index("TensorDataset::get_batch", i, size_);
+    for (std::size_t k = 0; k < N; ++k) detail::gather_rows(tensors_[k], indices, buffer, static_cast<int>(k));
+  }
+  /// The tensors themselves, contiguous.
+  const std::array<Tensor, N>& tensors() const { return tensors_; }
+
+ private:
+  std::array<Tensor, N> tensors_;
+  std::int64_t size_ = 0;
+};
+
+TensorDataset(Tensor)->TensorDataset<1>;
+TensorDataset(Tensor, Tensor)->TensorDataset<2>;
+TensorDataset(Tensor, Tensor, Tensor)->TensorDataset<3>;
+
+}  // namespace minnow::data

@@ -1,0 +1,96 @@
+#pragma once
+
+#include <cstdint>
+#include <tuple>
+#include <utility>
+#include <minnow/data/dataset.h>
+#include <minnow/data/detail/fields.h>
+
+namespace minnow::data {
+
+// Functions of one image on the host, [H, W] or [C, H, W]; each returns a new tensor.  ValueError for bad
+// settings, DTypeError, ShapeError and DeviceError for an image that they cannot work with, when they are
+// applied.
+
+/// uint8 to float32: y = x / 255.  A float32 image passes unchanged.
+struct ToFloat {
+  Tensor operator()(const Tensor& image) const;
+};
+
+/// float32: y = (x - mean) / deviation.
+struct Normalize {
+  double mean = 0;
+  double deviation = 1;
+  Tensor operator()(const Tensor& image) const;
+};
+
+/// Pads each side by `padding` zeros (of the image's dtype) and cuts a window of the image's own size at a
+/// random place. uint8 or float32.
+struct RandomCrop {
+  std::int64_t padding = 4;
+  Tensor operator()(const Tensor& image, Random& random) const;
+};
+
+/// Moves the image by up to `pixels` in each direction; what comes in is 0, or `fill`.  uint8 or float32.
+struct RandomShift {
+  std::int64_t pixels = 2;
+  double fill = 0;
+  Tensor operator()(const Tensor& image, Random& random) const;
+};
+
+/// Mirrors left and right with a probability.  uint8 or float32.
+struct RandomFlip {
+  double probability = 0.5;
+  Tensor operator()(const Tensor& image, Random& random) const;
+};
+
+namespace detail {
+
+/// Applies f to a sample, or to the first field of one, with random numbers or without, whichever it can
+/// take.
+template <class Sample, class F> auto apply_transform(Sample sample, const F& f, Random& random) {
+  if constexpr (std::invocable<const F&, Sample, Random&>) {
+    return f(std::move(sample), random);
+  } else if constexpr (std::invocable<const F&, Sample>) {
+    return f(std::move(sample));
+  } else {
+    auto& first = std::get<0>(tie_fields(sample));
+    using First = std::remove_reference_t<decltype(first)>;
+    if constexpr (std::invocable<const F&, const First&, Random&>) first = f(std::as_const(first), random);
+    else first = f(std::as_const(first));
+    return sample;
+  }
+}
+
+}  // namespace detail
+
+/// A dataset whose samples pass through functions, one after the other.  Each takes the sample or its first
+/// field (the image), and optionally a Random&: a function of the loader's seed, the epoch and the sample's
+/// index.
+template <Dataset D, class... F> class Transformed {
+ public:
+  Transformed(D dataset, F... functions) : dataset_(std::move(dataset)), functions_(std::move(functions)...) {}
+
+  std::int64_t size() const { return dataset_.size(); }
+  auto get(std::int64_t i, Random& random) const { return step<0>(sample_of(dataset_, i, random), random); }
+  const D& dataset() const { return dataset_; }
+
+ private:
+  template <std::size_t K, class Sample> auto step(Sample sample, Random& random) const {
+    if constexpr (K == sizeof...(F)) {
+      return sample;
+    } else {
+      return step<K + 1>(detail::apply_transform(std::move(sample), std::get<K>(functions_), random), random);
+    }
+  }
+
+  D dataset_;
+  std::tuple<F...> functions_;
+};
+
+/// `transform(mnist("train"), RandomShift{.pixels = 2}, [](Tensor image) { ... })`.
+template <Dataset D, class... F> Transformed<D, F...> transform(D dataset, F... functions) {
+  return Transformed<D, F...>(std::move(dataset), std::move(functions)...);
+}
+
+}  // namespace minnow::data
