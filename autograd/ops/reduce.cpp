@@ -83,7 +83,7 @@ Tensor var(In x, const Shape& dims, double correction, bool keepdim) {
   return div(sum(square(distance), dims, keepdim), std::max(n - correction, 0.0));
 }
 
-Tensor std(In x, const Shape& dims, double correction, bool keepdim) { return sqrt(var(x, dims, correction, keepdim)); }
+Tensor stddev(In x, const Shape& dims, double correction, bool keepdim) { return sqrt(var(x, dims, correction, keepdim)); }
 
 Tensor prod(In x, const Shape& dims, bool keepdim) {
   Tensor y = compute<kernels::Prod>(x, dims, keepdim);

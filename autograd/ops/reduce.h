@@ -12,8 +12,8 @@ Tensor sum(In x, const Shape& dims = {}, bool keepdim = false);
 Tensor mean(In x, const Shape& dims = {}, bool keepdim = false);
 /// The mean squared distance from the mean, over n - correction (1: the unbiased estimate).
 Tensor var(In x, const Shape& dims = {}, double correction = 1, bool keepdim = false);
-/// √var.
-Tensor std(In x, const Shape& dims = {}, double correction = 1, bool keepdim = false);
+/// √var; PyTorch's std, a name that C++ has taken.
+Tensor stddev(In x, const Shape& dims = {}, double correction = 1, bool keepdim = false);
 Tensor prod(In x, const Shape& dims = {}, bool keepdim = false);
 /// Largest and smallest; NaN wins; equal ones share the gradient.  ShapeError for no elements.
 Tensor amax(In x, const Shape& dims = {}, bool keepdim = false);

@@ -1,5 +1,6 @@
 #include <minnow/autograd/ops/unary.h>
 
+#include <array>
 #include <minnow/autograd/ops/arithmetic.h>
 #include <minnow/autograd/ops/in_place.h>
 #include <minnow/autograd/record.h>
@@ -63,6 +64,18 @@ template <class Op> Tensor in_place(In x, double p0 = 0, double p1 = 0) {
 }
 
 }  // namespace
+
+namespace {
+
+template <class... Ops>
+constexpr auto table(kernels::List<Ops...>) {
+  return std::array<UnaryFunction, sizeof...(Ops)>{function<Ops>...};
+}
+constexpr auto kFunctions = table(kernels::UnaryOps{});
+
+}  // namespace
+
+std::span<const UnaryFunction> unary_functions() { return kFunctions; }
 
 Tensor neg(In x) { return function<kernels::Neg>(x); }
 Tensor abs(In x) { return function<kernels::Abs>(x); }

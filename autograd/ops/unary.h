@@ -1,6 +1,7 @@
 #pragma once
 
 #include <limits>
+#include <span>
 #include <minnow/tensor/in.h>
 
 /// Elementwise functions of one operand.  Integers are promoted to float32 where the function needs it.
@@ -165,5 +166,9 @@ Tensor relu_(In x);
 Tensor gelu_(In x);
 Tensor silu_(In x);
 Tensor clamp_(In x, double low = -kInfinity, double high = kInfinity);
+
+/// A unary function by its number in kernels::UnaryOps; parameters that it does not have are ignored.
+using UnaryFunction = Tensor (*)(In x, double p0, double p1);
+std::span<const UnaryFunction> unary_functions();
 
 }  // namespace minnow

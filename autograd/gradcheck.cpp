@@ -1,0 +1,146 @@
+#include <minnow/autograd/gradcheck.h>
+
+#include <cmath>
+#include <sstream>
+#include <minnow/autograd/engine.h>
+#include <minnow/autograd/grad_mode.h>
+#include <minnow/autograd/ops/arithmetic.h>
+#include <minnow/autograd/ops/reduce.h>
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/ops/create.h>
+#include <minnow/tensor/ops/transfer.h>
+#include <minnow/tensor/ops/view.h>
+
+namespace minnow {
+namespace {
+
+/// Fixed weights, so that a sum of the output depends on every element in its own way.
+Tensor weights_like(const Tensor& out, std::uint64_t seed) {
+  Generator generator(seed);
+  const Tensor host = rand(out.shape(), {DType::float64, {}, &generator});
+  return (host + 0.5).to(out.device(), out.dtype());
+}
+
+void require_double(const std::vector<Tensor>& inputs, SourceLocation where) {
+  bool any = false;
+  for (const Tensor& t : inputs) {
+    if (!t.defined() || !t.requires_grad()) continue;
+    any = true;
+    if (t.dtype() != DType::float64)
+      throw DTypeError(message("gradcheck", "an input is not float64", {{"input", t}},
+                               "central differences need float64: .to(DType::float64)"),
+                       where);
+  }
+  if (!any)
+    throw AutogradError("gradcheck: no input requires a gradient\ncall requires_grad_() on those to be checked", where);
+}
+
+/// One element of an input, as a writable place of its own.
+class Element {
+ public:
+  Element(const Tensor& x, std::int64_t flat) : x_(x) {
+    std::int64_t offset = x.storage_offset();
+    for (int d = x.dim() - 1; d >= 0; --d) {
+      offset += flat % x.shape()[d] * x.strides()[d];
+      flat /= x.shape()[d];
+    }
+    place_ = Tensor(x.storage(), x.dtype(), {}, {}, offset);
+    value_ = place_.item();
+  }
+  ~Element() { write(value_); }
+  Element(const Element&) = delete;
+  Element& operator=(const Element&) = delete;
+
+  void shift(double by) { write(value_ + by); }
+
+ private:
+  void write(double v) { backend_of(x_.device()).fill(place_, v); }
+
+  Tensor x_, place_;
+  double value_ = 0;
+};
+
+class Check {
+ public:
+  Check(const char* op, const GradcheckFunction& f, const std::vector<Tensor>& inputs, const GradcheckOptions& o,
+        SourceLocation where)
+      : op_(op), f_(f), inputs_(inputs), options_(o), where_(where) {}
+
+  void run() const {
+    const Tensor out = f_(inputs_);
+    const Tensor weights = weights_like(out, 17);
+    std::vector<Tensor> checked;
+    for (const Tensor& t : inputs_)
+      if (t.requires_grad()) checked.push_back(t);
+    const auto gradients = grad({sum(out * weights)}, checked, {.allow_unused = true}, where_);
+    for (std::size_t i = 0; i < checked.size(); ++i) compare(i, checked[i], gradients[i], weights);
+  }
+
+ private:
+  double value(const Tensor& weights) const {
+    const Tensor out = f_(inputs_);
+    return sum(out * weights).item();
+  }
+
+  void compare(std::size_t input, const Tensor& x, const Tensor& gradient, const Tensor& weights) const {
+    const auto analytic =
+        gradient.defined() ? gradient.to_vector<double>() : std::vector<double>(static_cast<std::size_t>(x.numel()));
+    for (std::int64_t i = 0; i < x.numel(); ++i) {
+      double up = 0, down = 0;
+      {
+        Element element(x, i);
+        element.shift(options_.eps);
+        up = value(weights);
+        element.shift(-options_.eps);
+        down = value(weights);
+      }
+      const double numeric = (up - down) / (2 * options_.eps), given = analytic[static_cast<std::size_t>(i)];
+      if (std::abs(numeric - given) <= options_.atol + options_.rtol * std::abs(numeric)) continue;
+      std::ostringstream text;
+      text.precision(10);
+      text << op_ << ": the gradient of input " << input << " is wrong at element " << i << "\n  input     "
+           << describe(x) << "\n  gradient  " << given << "\n  numeric   " << numeric;
+      throw AutogradError(text.str(), where_);
+    }
+  }
+
+  const char* op_;
+  const GradcheckFunction& f_;
+  const std::vector<Tensor>& inputs_;
+  GradcheckOptions options_;
+  SourceLocation where_;
+};
+
+}  // namespace
+
+bool gradcheck(const GradcheckFunction& function, const std::vector<Tensor>& inputs, const GradcheckOptions& options,
+               SourceLocation where) {
+  require_double(inputs, where);
+  Check("gradcheck", function, inputs, options, where).run();
+  return true;
+}
+
+bool gradgradcheck(const GradcheckFunction& function, const std::vector<Tensor>& inputs,
+                   const GradcheckOptions& options, SourceLocation where) {
+  require_double(inputs, where);
+  const GradcheckFunction gradients = [&](const std::vector<Tensor>& in) {
+    const Tensor out = function(in);
+    std::vector<Tensor> checked;
+    for (const Tensor& t : in)
+      if (t.requires_grad()) checked.push_back(t);
+    const auto parts = grad({sum(out * weights_like(out, 5))}, checked,
+                            {.create_graph = true, .allow_unused = true}, where);
+    Tensor total;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      if (!parts[i].defined()) continue;
+      const Tensor part = sum(parts[i] * weights_like(parts[i], 7 + i));
+      total = total.defined() ? total + part : part;
+    }
+    return total;
+  };
+  Check("gradgradcheck", gradients, inputs, options, where).run();
+  return true;
+}
+
+}  // namespace minnow

@@ -1,0 +1,240 @@
+#include <gtest/gtest.h>
+#include <minnow/autograd/engine.h>
+#include <minnow/autograd/gradcheck.h>
+#include <minnow/autograd/ops/arithmetic.h>
+#include <minnow/autograd/ops/matmul.h>
+#include <minnow/autograd/ops/reduce.h>
+#include <minnow/autograd/ops/unary.h>
+#include <minnow/autograd/record.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/ops/create.h>
+#include <thread>
+#include "devices.h"
+
+namespace minnow {
+namespace {
+
+class Engine : public test::DeviceTest {
+ protected:
+  static Tensor leaf(const Nested& values) { return tensor(values, {DType::float64, device()}).requires_grad_(); }
+  static std::vector<double> values(const Tensor& t) { return t.to_vector<double>(); }
+  using Doubles = std::vector<double>;
+};
+INSTANTIATE_TEST_SUITE_P(Devices, Engine, test::all_devices(), test::device_test_name);
+
+TEST_P(Engine, GradientsAccumulateOverUsesAndCalls) {
+  Tensor x = leaf({1, 2});
+  sum(x * x + x).backward();
+  EXPECT_EQ(values(x.grad()), (Doubles{3, 5}));
+  sum(x).backward();
+  EXPECT_EQ(values(x.grad()), (Doubles{4, 6}));
+}
+
+TEST_P(Engine, OneGradientForSeveralLeavesIsNotShared) {
+  Tensor a = leaf({1}), b = leaf({2});
+  (a + b).backward();
+  add_(a.grad(), 10);
+  EXPECT_EQ(values(b.grad()), (Doubles{1}));
+}
+
+TEST_P(Engine, TheCallersGradientIsNotAdopted) {
+  Tensor x = leaf({1, 2});
+  const Tensor y = x + 0, g = ones_like(y);
+  y.backward(g, {.retain_graph = true});
+  y.backward(g);
+  EXPECT_EQ(values(g), (Doubles{1, 1}));
+  EXPECT_EQ(values(x.grad()), (Doubles{2, 2}));
+}
+
+TEST_P(Engine, AFreedGraphSaysSo) {
+  Tensor x = leaf({2});
+  const Tensor y = x * x;
+  y.backward();
+  try {
+    y.backward();
+    FAIL() << "the freed graph ran again";
+  } catch (const AutogradError& e) {
+    EXPECT_NE(std::string(e.what()).find("retain_graph"), std::string::npos) << e.what();
+  }
+  const Tensor z = x * x;
+  z.backward({.retain_graph = true});
+  EXPECT_NO_THROW(z.backward());
+}
+
+TEST_P(Engine, AnOverwrittenSavedValueIsAnErrorThatNamesTheForwardLine) {
+  Tensor x = leaf({1, 2});
+  const Tensor h = x * 2;
+  const unsigned line = __LINE__ + 1;
+  const Tensor y = h * h;
+  {
+    const NoGradGuard no_grad;
+    add_(h, 1);
+  }
+  try {
+    sum(y).backward();
+    FAIL() << "a wrong gradient was given";
+  } catch (const AutogradError& e) {
+    EXPECT_EQ(e.where().line, line) << e.what();
+    EXPECT_NE(std::string(e.what()).find("mul"), std::string::npos) << e.what();
+  }
+}
+
+TEST_P(Engine, AnAliasWrittenBehindTheGraphIsRefused) {
+  Tensor x = leaf({1, 2});
+  const Tensor h = x * 2;
+  Tensor alias = h.detach();
+  alias += 1;
+  EXPECT_THROW(h + 1, AutogradError);
+}
+
+TEST_P(Engine, SharedMemoryIsNotWrittenWhileRecording) {
+  Tensor x = leaf({1, 2});
+  const Tensor h = x * 2, part = h(0);
+  EXPECT_THROW(mul_(part, 3), AutogradError);
+  EXPECT_THROW(add_(x, 1), AutogradError);
+  const NoGradGuard no_grad;
+  EXPECT_NO_THROW(add_(x, 1));
+  EXPECT_EQ(values(x), (Doubles{2, 3}));
+}
+
+TEST_P(Engine, NoGradGuardStopsRecordingInItsScope) {
+  Tensor x = leaf({1});
+  {
+    const NoGradGuard no_grad;
+    EXPECT_FALSE((x * 2).requires_grad());
+  }
+  EXPECT_TRUE((x * 2).requires_grad());
+  EXPECT_FALSE(x.detach().requires_grad());
+}
+
+TEST_P(Engine, GradReturnsGradientsAndLeavesLeavesAlone) {
+  Tensor x = leaf({3}), w = leaf({2}), unused = leaf({1});
+  const Tensor h = x * w, y = h * h;
+  const auto g = grad({y}, {x, h}, {.retain_graph = true});
+  EXPECT_EQ(values(g[0]), (Doubles{24}));
+  EXPECT_EQ(values(g[1]), (Doubles{12}));
+  EXPECT_FALSE(x.grad().defined());
+  EXPECT_THROW(grad({y}, {unused}, {.retain_graph = true}), AutogradError);
+  EXPECT_FALSE(grad({y}, {unused}, {.allow_unused = true})[0].defined());
+}
+
+TEST_P(Engine, CreateGraphGivesSecondDerivatives) {
+  Tensor x = leaf({2});
+  const Tensor first = grad(pow(x, 3), x, {.create_graph = true});
+  EXPECT_EQ(values(first), (Doubles{12}));
+  EXPECT_EQ(values(grad(first, x)), (Doubles{12}));
+}
+
+TEST_P(Engine, HooksSeeTheWholeGradientAndMayReplaceIt) {
+  Tensor x = leaf({1, 2});
+  int calls = 0;
+  HookHandle hook = register_hook(x, [&](const Tensor& g) {
+    ++calls;
+    return g * 10;
+  });
+  sum(x * x + x).backward();
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(values(x.grad()), (Doubles{30, 50}));
+  hook.remove();
+  sum(x).backward();
+  EXPECT_EQ(calls, 1);
+  const Tensor h = x * 2;
+  register_hook(h, [&](const Tensor&) { return ++calls, Tensor(); });
+  h.retain_grad();
+  sum(h).backward();
+  EXPECT_EQ(calls, 2);
+  EXPECT_EQ(values(h.grad()), (Doubles{1, 1}));
+}
+
+TEST_P(Engine, MovingALeafGivesANonLeafWhoseGradientComesHome) {
+  Tensor x = tensor({1.0f, 2.0f}).requires_grad_();
+  const Tensor moved = x.to(device(), DType::float64);
+  EXPECT_FALSE(moved.is_leaf());
+  sum(moved * 3).backward();
+  EXPECT_TRUE(x.grad().device().is_cpu());
+  EXPECT_EQ(x.grad().dtype(), DType::float32);
+  EXPECT_EQ(values(x.grad()), (Doubles{3, 3}));
+  EXPECT_FALSE(x.to(DType::int64).requires_grad());
+}
+
+TEST_P(Engine, RecordIsForUsersToo) {
+  const auto cube = [](In x) {
+    Tensor y;
+    {
+      const NoGradGuard no_grad;
+      y = *x * *x * *x;
+    }
+    return record("cube", y, {x}, [x = Saved(*x)](const Tensor& g) { return g * 3 * x() * x(); });
+  };
+  EXPECT_TRUE(gradgradcheck([&](const std::vector<Tensor>& in) { return cube(in[0]); }, {leaf({0.5, 2})}));
+}
+
+TEST_P(Engine, GradcheckFindsAWrongGradient) {
+  const auto wrong = [](const std::vector<Tensor>& in) {
+    return record("wrong", in[0].detach() * 2, {in[0]}, [](const Tensor& g) { return g * 2.001; });
+  };
+  EXPECT_THROW(gradcheck(wrong, {leaf({0.5, 2})}), AutogradError);
+  EXPECT_THROW(gradcheck(wrong, {tensor({1.0f}, {{}, device()}).requires_grad_()}), DTypeError);
+  EXPECT_THROW(gradcheck(wrong, {tensor({1.0f}, {{}, device()})}), AutogradError);
+}
+
+TEST_P(Engine, AGradientFunctionWithTooManyResultsIsAnError) {
+  Tensor x = leaf({1});
+  const Tensor y = record("odd", x.detach() * 2, {x}, [](const Tensor& g) { return Gradients{g, g}; });
+  EXPECT_THROW(y.backward(), AutogradError);
+  const Tensor z = record("odd", x.detach() * 2, {x}, [](const Tensor&) { return ones({5}, {DType::float64, device()}); });
+  EXPECT_THROW(z.backward(), ShapeError);
+}
+
+TEST_P(Engine, BadCallsAreTypedErrors) {
+  Tensor x = leaf({1, 2});
+  EXPECT_THROW((x * 2).backward(), AutogradError);
+  EXPECT_THROW((x * 2).backward(ones({3}, {DType::float64, device()})), ShapeError);
+  EXPECT_THROW(ones({1}).backward(), AutogradError);
+  EXPECT_THROW(grad(sum(x), ones({1})), AutogradError);
+  EXPECT_THROW(ones({1}).retain_grad(), AutogradError);
+  EXPECT_THROW(tensor({1, 2}).requires_grad_(), DTypeError);
+  EXPECT_THROW((x * 2).requires_grad_(false), AutogradError);
+  EXPECT_THROW(x.set_grad(ones({7}, {DType::float64, device()})), ShapeError);
+}
+
+TEST(EngineLifetime, GraphsAreFreed) {
+  const std::int64_t nodes = autograd::live_nodes(), storages = live_storages();
+  {
+    Tensor x = ones({4}).requires_grad_();
+    for (int i = 0; i < 10; ++i) sum(tanh(exp(x) * x)).backward();
+    const Tensor never_run = sigmoid(x) * 2;
+  }
+  EXPECT_EQ(autograd::live_nodes(), nodes);
+  EXPECT_EQ(live_storages(), storages);
+}
+
+TEST(EngineLifetime, ALongChainNeedsNoStack) {
+  Tensor x = ones({1}).requires_grad_();
+  Tensor y = x;
+  for (int i = 0; i < 200000; ++i) y = y + 0.5;
+  y.backward({.retain_graph = true});
+  EXPECT_EQ(x.grad().item<float>(), 1);
+}
+
+TEST(EngineThreads, BackwardsOfSeveralThreadsShareALeaf) {
+  Tensor x = ones({64}, {DType::float64}).requires_grad_();
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([x] {
+      for (int i = 0; i < 50; ++i) sum(x * 2).backward();
+    });
+  threads.clear();
+  for (const double g : x.grad().to_vector<double>()) ASSERT_EQ(g, 400);
+}
+
+TEST(EngineThreads, GradModeIsOfTheThread) {
+  const NoGradGuard no_grad;
+  bool enabled = false;
+  std::jthread([&] { enabled = is_grad_enabled(); }).join();
+  EXPECT_TRUE(enabled);
+  EXPECT_FALSE(is_grad_enabled());
+}
+
+}  // namespace
+}  // namespace minnow

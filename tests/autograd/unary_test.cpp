@@ -1,0 +1,109 @@
+#include <gtest/gtest.h>
+#include <minnow/autograd/gradcheck.h>
+#include <minnow/autograd/ops/arithmetic.h>
+#include <minnow/autograd/ops/reduce.h>
+#include <minnow/autograd/ops/unary.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/kernels/unary.h>
+#include <minnow/tensor/ops/create.h>
+#include "devices.h"
+
+namespace minnow {
+namespace {
+
+/// What the tests ask of each function in the list.
+struct OpInfo {
+  std::string_view name;
+  int order;
+  kernels::Kind kind;
+};
+
+template <class... Ops>
+std::vector<OpInfo> infos(kernels::List<Ops...>) {
+  return {OpInfo{Ops::kName, Ops::kOrder, Ops::kKind}...};
+}
+
+// Parameters that put no kink into the intervals below.
+constexpr double kP0 = 0.4, kP1 = 1.7;
+constexpr std::pair<double, double> kIntervals[] = {{-0.9, -0.2}, {0.05, 0.35}, {0.45, 0.95}, {1.1, 1.6}};
+
+Tensor points(std::pair<double, double> interval, Device device) {
+  Generator generator(11);
+  const Tensor x = rand({3, 4}, {DType::float64, {}, &generator}) * (interval.second - interval.first) + interval.first;
+  return x.to(device);
+}
+
+class UnaryGradient : public test::DeviceTest {};
+INSTANTIATE_TEST_SUITE_P(Devices, UnaryGradient, test::all_devices(), test::device_test_name);
+
+TEST_P(UnaryGradient, EveryFunctionOfTheListMatchesCentralDifferences) {
+  const auto list = infos(kernels::UnaryOps{});
+  ASSERT_EQ(list.size(), unary_functions().size());
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (list[i].order == 0) continue;
+    const UnaryFunction f = unary_functions()[i];
+    const GradcheckFunction call = [f](const std::vector<Tensor>& in) { return f(in[0], kP0, kP1); };
+    int checked = 0;
+    for (const auto& interval : kIntervals) {
+      Tensor x = points(interval, device());
+      if (!all_of(isfinite(f(x, kP0, kP1))).item<bool>()) continue;  // outside of the domain
+      ++checked;
+      SCOPED_TRACE(std::string(list[i].name) + " from " + std::to_string(interval.first));
+      for (Tensor input : {x, x.t(), x(slice(0, 3, 2), slice(1, 4))}) {
+        input = input.detach().requires_grad_();
+        EXPECT_TRUE(gradcheck(call, {input}));
+      }
+      Tensor row = points(interval, device())(0).detach().requires_grad_();
+      EXPECT_TRUE(gradcheck(
+          [f](const std::vector<Tensor>& in) { return f(in[0].expand({2, 4}), kP0, kP1); }, {row}));
+      if (list[i].order == 2) {
+        EXPECT_TRUE(gradgradcheck(call, {x.requires_grad_()}));
+      }
+    }
+    EXPECT_GT(checked, 0) << list[i].name << " is finite in no interval";
+  }
+}
+
+TEST_P(UnaryGradient, FunctionsWithoutDerivativeDoNotRecord) {
+  const auto list = infos(kernels::UnaryOps{});
+  Tensor x = ones({2}, {DType::float32, device()}).requires_grad_();
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (list[i].order > 0 || list[i].kind == kernels::Kind::kIntegral) continue;
+    EXPECT_FALSE(unary_functions()[i](x, kP0, kP1).requires_grad()) << list[i].name;
+  }
+}
+
+TEST_P(UnaryGradient, InPlaceFormsKeepTheGraph) {
+  Tensor x = tensor({0.3, -0.7, 1.2}, {DType::float64, device()}).requires_grad_();
+  EXPECT_TRUE(gradcheck(
+      [](const std::vector<Tensor>& in) {
+        const Tensor y = in[0] * 2;
+        tanh_(y);
+        sigmoid_(y);
+        clamp_(y, 0.3, 0.6);
+        return y;
+      },
+      {x}));
+}
+
+TEST_P(UnaryGradient, IntegersArePromoted) {
+  const Tensor x = tensor({1, 4, 9}, {DType::int64, device()});
+  EXPECT_EQ(sqrt(x).dtype(), DType::float32);
+  EXPECT_EQ(sqrt(x).to_vector<float>(), (std::vector<float>{1, 2, 3}));
+  EXPECT_EQ(neg(x).dtype(), DType::int64);
+  EXPECT_EQ(isnan(x).dtype(), DType::bool_);
+}
+
+TEST_P(UnaryGradient, BadInputsAreTypedErrors) {
+  const Tensor x = ones({2}, {DType::float32, device()});
+  EXPECT_THROW(bitwise_not(x), DTypeError);
+  EXPECT_THROW(exp(Tensor()), ValueError);
+  Tensor whole = ones({2}, {DType::int64, device()});
+  EXPECT_THROW(exp_(whole), DTypeError);
+  EXPECT_THROW(exp_(x(0).expand({3})), ShapeError);
+  Tensor leaf = ones({2}, {DType::float32, device()}).requires_grad_();
+  EXPECT_THROW(exp_(leaf), AutogradError);
+}
+
+}  // namespace
+}  // namespace minnow
