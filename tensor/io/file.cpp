@@ -1,18 +1,18 @@
 #include <minnow/tensor/io/file.h>
 
-#include <fcntl.h>
-#include <minnow/tensor/error.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <memory>
+#include <sys/stat.h>
 #include <system_error>
+#include <unistd.h>
 #include <utility>
+#include <minnow/tensor/error.h>
 
 namespace minnow::io {
 namespace {
@@ -34,8 +34,7 @@ const char* kind_of(mode_t mode) {
   return "a device";
 }
 
-[[noreturn]] void refuse_kind(const std::string& op, const std::string& path, mode_t mode,
-                              SourceLocation where) {
+[[noreturn]] void refuse_kind(const std::string& op, const std::string& path, mode_t mode, SourceLocation where) {
   throw IoError(op + ": '" + path + "' is " + kind_of(mode) + "\n  expected  a regular file", where);
 }
 
@@ -67,8 +66,7 @@ InputFile::~InputFile() { ::close(fd_); }
 
 void InputFile::read(std::uint64_t offset, std::span<std::byte> bytes) const {
   while (!bytes.empty()) {
-    const ssize_t got =
-        ::pread(fd_, bytes.data(), std::min(bytes.size(), kMaxTransfer), static_cast<off_t>(offset));
+    const ssize_t got = ::pread(fd_, bytes.data(), std::min(bytes.size(), kMaxTransfer), static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) refuse(op_, path_, "cannot read", errno, where_);
     if (got == 0)
@@ -108,8 +106,7 @@ void AtomicFile::create_temporary(unsigned mode, bool keep_mode) {
   static std::atomic<unsigned> count{0};
   constexpr int kTries = 1000;
   for (int i = 0; i < kTries; ++i) {  // names left behind by a process that was killed are passed over
-    temporary_ =
-        directory_ + "/.minnow-" + std::to_string(::getpid()) + "-" + std::to_string(count++) + ".tmp";
+    temporary_ = directory_ + "/.minnow-" + std::to_string(::getpid()) + "-" + std::to_string(count++) + ".tmp";
     fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (fd_ >= 0 || errno != EEXIST) break;
   }
@@ -118,8 +115,7 @@ void AtomicFile::create_temporary(unsigned mode, bool keep_mode) {
     temporary_.clear();
     fail("cannot write", error);
   }
-  if (keep_mode)
-    static_cast<void>(::fchmod(fd_, mode));  // the umask took bits; a file system without modes keeps none
+  if (keep_mode) static_cast<void>(::fchmod(fd_, mode));  // the umask took bits; a file system without modes keeps none
 }
 
 AtomicFile::~AtomicFile() {

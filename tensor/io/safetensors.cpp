@@ -1,11 +1,11 @@
 #include <minnow/tensor/io/safetensors.h>
 
+#include <bit>
 #include <minnow/tensor/allocator.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/io/detail/header.h>
 #include <minnow/tensor/io/detail/json_reader.h>
 #include <minnow/tensor/io/file.h>
-#include <bit>
 
 namespace minnow {
 namespace {
@@ -14,8 +14,7 @@ using io::detail::Entry;
 using io::detail::Header;
 using io::detail::Refusal;
 
-static_assert(std::endian::native == std::endian::little,
-              "files hold little-endian numbers: swap bytes here");
+static_assert(std::endian::native == std::endian::little, "files hold little-endian numbers: swap bytes here");
 
 constexpr std::uint64_t kLengthBytes = 8;
 
@@ -27,8 +26,7 @@ struct Opened {
 
 Opened read_header(const io::InputFile& file) {
   if (file.size() < kLengthBytes)
-    throw Refusal{"a file of " + std::to_string(file.size()) + " bytes",
-                  "at least the 8 of the header's length"};
+    throw Refusal{"a file of " + std::to_string(file.size()) + " bytes", "at least the 8 of the header's length"};
   std::uint64_t length = 0;
   file.read(0, std::as_writable_bytes(std::span(&length, 1)));
   const std::uint64_t rest = file.size() - kLengthBytes;
@@ -45,9 +43,8 @@ Opened open_header(const io::InputFile& file, const char* op, SourceLocation whe
   try {
     return read_header(file);
   } catch (const Refusal& refusal) {
-    throw FormatError(std::string(op) + ": '" + file.path() +
-                          "' is not a safetensors file that minnow can read" + "\n  found     " +
-                          refusal.found + "\n  expected  " + refusal.expected,
+    throw FormatError(std::string(op) + ": '" + file.path() + "' is not a safetensors file that minnow can read" +
+                          "\n  found     " + refusal.found + "\n  expected  " + refusal.expected,
                       where);
   }
 }
@@ -64,10 +61,9 @@ Tensor read_tensor(const io::InputFile& file, const Entry& entry, std::uint64_t 
 
 /// The elements in row-major order in host memory.
 Tensor at_home(const Tensor& tensor, SourceLocation where) {
-  if (!tensor.device().is_cpu() || !tensor.is_contiguous())
-    throw ValueError("save: only contiguous tensors on cpu, for now\n  self  " + describe(tensor), where);
-  tensor.storage()->wait_ready();
-  return tensor;
+  const Tensor home = tensor.detach().cpu(where).contiguous(MemoryFormat::contiguous, where);
+  home.storage()->wait_ready();
+  return home;
 }
 
 Header describe_all(const StateDict& tensors, const Metadata& metadata, SourceLocation where) {
@@ -75,8 +71,7 @@ Header describe_all(const StateDict& tensors, const Metadata& metadata, SourceLo
   header.metadata = metadata;
   for (const auto& [name, tensor] : tensors) {
     if (!tensor.defined()) throw ValueError("save: the tensor '" + name + "' is undefined", where);
-    if (name == "__metadata__")
-      throw ValueError("save: the name '__metadata__' is reserved by the format", where);
+    if (name == "__metadata__") throw ValueError("save: the name '__metadata__' is reserved by the format", where);
     if (!io::detail::is_utf8(name)) throw ValueError("save: the name '" + name + "' is not UTF-8", where);
     header.entries.push_back({name, tensor.dtype(), tensor.shape()});
   }
@@ -93,14 +88,14 @@ void save(const StateDict& tensors, const std::string& path, const Metadata& met
   const std::string text = io::detail::write_header(header);
   const std::uint64_t length = text.size();
   if (length > io::detail::kMaxHeaderBytes)
-    throw ValueError("save: names and metadata take " + std::to_string(length) +
-                         " bytes\n  the format allows " + std::to_string(io::detail::kMaxHeaderBytes),
+    throw ValueError("save: names and metadata take " + std::to_string(length) + " bytes\n  the format allows " +
+                         std::to_string(io::detail::kMaxHeaderBytes),
                      where);
   io::AtomicFile file("save", path, where);
   file.write(std::as_bytes(std::span(&length, 1)));
   file.write(std::as_bytes(std::span(text)));
-  for (const Entry& entry :
-       header.entries) {  // one at a time at home: a model may be larger than the host's memory
+  // One at a time: all of them need not fit into the host's memory at once.
+  for (const Entry& entry : header.entries) {
     const Tensor home = at_home(*tensors.find(entry.name), where);
     file.write({static_cast<const std::byte*>(home.raw_data()), static_cast<std::size_t>(home.nbytes())});
   }
@@ -112,9 +107,7 @@ StateDict load(const std::string& path, Device device, SourceLocation where) {
   const Opened opened = open_header(file, "load", where);
   StateDict tensors;
   for (const Entry& entry : opened.header.entries) {
-    if (!device.is_cpu()) throw DeviceError("load: only to cpu, for now, not " + device.str(), where);
-    const Tensor tensor = read_tensor(file, entry, opened.data);
-    tensors.set(entry.name, tensor);
+    tensors.set(entry.name, read_tensor(file, entry, opened.data).to(device, {}, where));
   }
   return tensors;
 }

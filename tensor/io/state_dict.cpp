@@ -1,7 +1,7 @@
 #include <minnow/tensor/io/state_dict.h>
 
-#include <minnow/tensor/error.h>
 #include <algorithm>
+#include <minnow/tensor/error.h>
 
 namespace minnow {
 
@@ -14,8 +14,7 @@ const Tensor& StateDict::at(std::string_view name, SourceLocation where) const {
   if (const Tensor* tensor = find(name)) return *tensor;
   constexpr std::size_t kShown = 10;
   std::string text = "StateDict: no tensor is named '" + std::string(name) + "'\n  there are";
-  for (std::size_t i = 0; i < std::min(size(), kShown); ++i)
-    text += (i ? ", '" : "  '") + items_[i].first + "'";
+  for (std::size_t i = 0; i < std::min(size(), kShown); ++i) text += (i ? ", '" : "  '") + items_[i].first + "'";
   if (empty()) text += "  none";
   if (size() > kShown) text += " and " + std::to_string(size() - kShown) + " more";
   throw IndexError(text, where);

@@ -1,10 +1,10 @@
+#include <csignal>
 #include <gtest/gtest.h>
-#include <minnow/tensor/error.h>
-#include <minnow/tensor/io/safetensors.h>
+#include <stdexcept>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <csignal>
-#include <stdexcept>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/io/safetensors.h>
 
 #include "io_support.h"
 
@@ -17,13 +17,10 @@ using test::TemporaryFolder;
 using test::write_bytes;
 
 /// The message of the IoError that the call ends in.
-template <class Call>
-std::string io_error(Call call) {
+template <class Call> std::string io_error(Call call) {
   try {
     call();
-  } catch (const IoError& error) {
-    return error.what();
-  }
+  } catch (const IoError& error) { return error.what(); }
   return "no error";
 }
 
@@ -56,8 +53,7 @@ TEST(Files, MissingPlaces) {
   EXPECT_NE(io_error([&] { save({}, folder / "new/"); }).find("Is a directory"), std::string::npos);
   EXPECT_NE(io_error([&] { save({}, ""); }).find("the path is empty"), std::string::npos);
   EXPECT_NE(io_error([&] { static_cast<void>(load("")); }).find("the path is empty"), std::string::npos);
-  EXPECT_NE(io_error([&] { static_cast<void>(load(std::string("a\0b", 3))); }).find("zero byte"),
-            std::string::npos);
+  EXPECT_NE(io_error([&] { static_cast<void>(load(std::string("a\0b", 3))); }).find("zero byte"), std::string::npos);
 }
 
 /// Root may do everything, so it becomes somebody else for a while.

@@ -2,9 +2,9 @@
 // odd but are valid.
 
 #include <gtest/gtest.h>
+#include <random>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/io/safetensors.h>
-#include <random>
 
 #include "io_support.h"
 
@@ -24,8 +24,7 @@ std::string file_of(const std::string& header, std::size_t data = 0) {
   return bytes;
 }
 
-std::string entry(const std::string& shape, const std::string& offsets,
-                  const std::string& dtype = "\"F32\"") {
+std::string entry(const std::string& shape, const std::string& offsets, const std::string& dtype = "\"F32\"") {
   return "{\"dtype\":" + dtype + ",\"shape\":" + shape + ",\"data_offsets\":" + offsets + "}";
 }
 
@@ -48,11 +47,8 @@ void expect_refused(const std::vector<Bad>& corpus) {
       ADD_FAILURE() << "accepted: " << bytes.substr(0, 200);
     } catch (const FormatError& error) {
       const std::string what = error.what();
-      for (const std::string& part :
-           {message, path, std::string("io_malformed_test.cpp:"), std::string("expected")})
-        EXPECT_NE(what.find(part), what.npos) << part << " is not in\n"
-                                              << what << "\n"
-                                              << bytes.substr(0, 200);
+      for (const std::string& part : {message, path, std::string("io_malformed_test.cpp:"), std::string("expected")})
+        EXPECT_NE(what.find(part), what.npos) << part << " is not in\n" << what << "\n" << bytes.substr(0, 200);
     }
     EXPECT_THROW(static_cast<void>(load_metadata(path)), FormatError);
   }
@@ -143,9 +139,8 @@ TEST(MalformedSafetensors, Fields) {
 
 TEST(MalformedSafetensors, Integers) {
   std::vector<Bad> corpus;
-  for (const char* number :
-       {"1.0", "1e0", "1E2", "-0", "-1", "01", "00", "+1", "true", "\"1\"", "null", "1.", ".5", "0x1",
-        "9223372036854775808", "18446744073709551617", "[1]", "NaN", "1_0"}) {
+  for (const char* number : {"1.0", "1e0", "1E2", "-0", "-1", "01", "00", "+1", "true", "\"1\"", "null", "1.", ".5",
+                             "0x1", "9223372036854775808", "18446744073709551617", "[1]", "NaN", "1_0"}) {
     corpus.push_back({file_of("{\"a\":" + entry(std::string("[") + number + "]", "[0,4]") + "}", 4), "byte"});
     corpus.push_back({file_of("{\"a\":" + entry("[1]", std::string("[0,") + number + "]") + "}", 4), "byte"});
   }
@@ -173,8 +168,7 @@ TEST(MalformedSafetensors, Layout) {
        {file_of("{\"a\":" + entry("[4611686018427387905]", "[0,4]") + "}", 4), "fewer than 2^63 bytes"},
        {file_of("{\"a\":" + entry("[9223372036854775807,9223372036854775807,0]", "[0,0]") + "}"),
         "fewer than 2^63 bytes"},
-       {file_of("{\"a\":" + entry("[1]", "[0,9223372036854775807]") + "}", 4),
-        "at bytes 0 to 9223372036854775807"}});
+       {file_of("{\"a\":" + entry("[1]", "[0,9223372036854775807]") + "}", 4), "at bytes 0 to 9223372036854775807"}});
 }
 
 TEST(MalformedSafetensors, Metadata) {
@@ -205,10 +199,9 @@ TEST(OddSafetensors, AreAccepted) {
       nested(16) + ",\"shape\":[1],\"data_offsets\":[0,4],\"v\":0}";
   EXPECT_EQ(loaded(file_of("{\"a\":" + extras + "}", 4)).at("a").numel(), 1);
   // In the buffer's order, whatever the header's is; empty tensors may lie anywhere.
-  const StateDict several =
-      loaded(file_of("{\"c\":" + entry("[1]", "[1,5]") + ",\"z\":" + entry("[0,7]", "[1,1]") +
-                         ",\"b\":" + entry("[1]", "[0,1]", "\"BOOL\"") + "}",
-                     5));
+  const StateDict several = loaded(file_of("{\"c\":" + entry("[1]", "[1,5]") + ",\"z\":" + entry("[0,7]", "[1,1]") +
+                                               ",\"b\":" + entry("[1]", "[0,1]", "\"BOOL\"") + "}",
+                                           5));
   std::string order;
   for (const auto& [name, tensor] : several) order += name;
   EXPECT_EQ(order, "bzc");
@@ -232,8 +225,8 @@ TEST(MalformedSafetensors, RandomMutationsNeverCrash) {
   const TemporaryFolder folder;
   const std::string path = folder / "x";
   const std::string valid =
-      file_of("{\"__metadata__\":{\"k\":\"v\\u00e9\"},\"a\":" + entry("[2,1]", "[0,8]") + ",\"b\":" +
-                  entry("[]", "[8,10]", "\"BF16\"") + ",\"c\":" + entry("[3]", "[10,13]", "\"BOOL\"") + "}",
+      file_of("{\"__metadata__\":{\"k\":\"v\\u00e9\"},\"a\":" + entry("[2,1]", "[0,8]") +
+                  ",\"b\":" + entry("[]", "[8,10]", "\"BF16\"") + ",\"c\":" + entry("[3]", "[10,13]", "\"BOOL\"") + "}",
               13);
   std::mt19937 random(7);
   const auto below = [&random](std::size_t n) { return static_cast<std::size_t>(random() % n); };
@@ -244,17 +237,10 @@ TEST(MalformedSafetensors, RandomMutationsNeverCrash) {
     for (std::size_t k = 0, n = 1 + below(3); k < n; ++k) {
       const std::size_t at = below(bytes.size());
       switch (below(4)) {
-        case 0:
-          bytes[at] = kLikely[below(kLikely.size())];
-          break;
-        case 1:
-          bytes[at] = static_cast<char>(random());
-          break;
-        case 2:
-          bytes.erase(at, 1 + below(4));
-          break;
-        default:
-          bytes.insert(at, bytes.substr(below(bytes.size()), 1 + below(20)));
+        case 0: bytes[at] = kLikely[below(kLikely.size())]; break;
+        case 1: bytes[at] = static_cast<char>(random()); break;
+        case 2: bytes.erase(at, 1 + below(4)); break;
+        default: bytes.insert(at, bytes.substr(below(bytes.size()), 1 + below(20)));
       }
       const std::uint64_t length = bytes.size() < 21 ? 0 : bytes.size() - 21;
       if (below(2) != 0 && bytes.size() >= 8) std::memcpy(bytes.data(), &length, 8);
@@ -263,9 +249,7 @@ TEST(MalformedSafetensors, RandomMutationsNeverCrash) {
     try {
       for (const auto& [name, tensor] : load(path)) ASSERT_LE(tensor.nbytes(), 64);
       ++accepted;
-    } catch (const FormatError&) {
-      ++refused;
-    }
+    } catch (const FormatError&) { ++refused; }
   }
   EXPECT_GT(accepted, 20);
   EXPECT_GT(refused, 2000);

@@ -2,6 +2,7 @@
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/io/safetensors.h>
 
+#include "devices.h"
 #include "io_support.h"
 
 namespace minnow {
@@ -50,8 +51,7 @@ void expect_same(const StateDict& got, const StateDict& want) {
 
 TEST(Safetensors, LoadsWhatThePythonPackageWrote) {
   expect_same(load(golden("reference.safetensors")), reference());
-  EXPECT_EQ(load_metadata(golden("reference.safetensors")),
-            (Metadata{{"format", "pt \"\\\b\f\n\r\t\x1f \u00e9"}}));
+  EXPECT_EQ(load_metadata(golden("reference.safetensors")), (Metadata{{"format", "pt \"\\\b\f\n\r\t\x1f \u00e9"}}));
 }
 
 TEST(Safetensors, WritesTheBytesOfThePythonPackage) {
@@ -92,6 +92,38 @@ TEST(Safetensors, RefusesWhatCannotBeSavedAndKeepsTheOldFile) {
   EXPECT_THROW(save({}, folder / "x", {{"a", "\xed\xa0\x80"}}), ValueError);
   EXPECT_EQ(read_bytes(folder / "x"), before);
   EXPECT_EQ(folder.files(), 1u);
+}
+
+class SafetensorsOnDevices : public test::DeviceTest {};
+INSTANTIATE_TEST_SUITE_P(Devices, SafetensorsOnDevices, test::all_devices(), test::device_test_name);
+
+TEST_P(SafetensorsOnDevices, TensorsComeHomeToBeSavedAndGoWhereTheyAreWanted) {
+  const TemporaryFolder folder;
+  StateDict there;
+  for (const auto& [name, tensor] : reference()) there.set(name, tensor.to(device()));
+  save(there, folder / "x", {{"format", "pt \"\\\b\f\n\r\t\x1f \u00e9"}});
+  EXPECT_EQ(read_bytes(folder / "x"), read_bytes(golden("reference.safetensors"))) << "files hold no device";
+  StateDict home;
+  for (const auto& [name, tensor] : load(folder / "x", device())) {
+    EXPECT_EQ(tensor.device(), device()) << name;
+    home.set(name, tensor.cpu());
+  }
+  expect_same(home, reference());
+}
+
+TEST_P(SafetensorsOnDevices, StridedTensorsAreSavedInRowMajorOrder) {
+  const TemporaryFolder folder;
+  Tensor x = ramp<float>({2, 3}).to(device());
+  x.requires_grad_();
+  save({{"x", x.t()}, {"row", x.select(0, 1)}}, folder / "x");
+  const StateDict loaded = load(folder / "x");
+  EXPECT_EQ(loaded.at("x").to_vector<float>(), (std::vector<float>{0, 3, 1, 4, 2, 5}));
+  EXPECT_EQ(loaded.at("row").to_vector<float>(), (std::vector<float>{3, 4, 5}));
+  EXPECT_FALSE(loaded.at("x").requires_grad());
+}
+
+TEST(Safetensors, ADeviceThatIsNotThere) {
+  EXPECT_THROW(static_cast<void>(load(golden("reference.safetensors"), "sim:99")), DeviceError);
 }
 
 TEST(StateDict, KeepsTheOrderAndFindsByName) {
