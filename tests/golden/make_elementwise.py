@@ -148,8 +148,7 @@ def promotion():
            "floor": torch.floor, "round": torch.round, "square": torch.square, "sum": torch.sum, "prod": torch.prod,
            "mean": torch.mean, "max": torch.max, "any": torch.any, "argmax": torch.argmax, "isnan": torch.isnan,
            "softmax": lambda x: torch.softmax(x, 0), "logsumexp": lambda x: torch.logsumexp(x, 0),
-           "bitwise_not": torch.bitwise_not, "reciprocal": torch.reciprocal, "clamp": lambda x: torch.clamp(x, 0, 1),
-           "clamp_float": lambda x: torch.clamp(x, 0.0, 1.0)}
+           "bitwise_not": torch.bitwise_not, "reciprocal": torch.reciprocal, "clamp": lambda x: torch.clamp(x, 0, 1)}
     for name, op in one.items():
         book.put(f"unary/{name}", torch.tensor([place(lambda: op(torch.ones(2, dtype=d))) for d in DTYPES], dtype=torch.uint8))
     book.close()
