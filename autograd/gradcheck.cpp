@@ -73,7 +73,10 @@ class Check {
     std::vector<Tensor> checked;
     for (const Tensor& t : inputs_)
       if (t.requires_grad()) checked.push_back(t);
-    const auto gradients = grad({sum(out * weights)}, checked, {.allow_unused = true}, where_);
+    const Tensor total = sum(out * weights);
+    // An output without history claims that all gradients are zero; the comparison tells.
+    const auto gradients = total.requires_grad() ? grad({total}, checked, {.allow_unused = true}, where_)
+                                                 : std::vector<Tensor>(checked.size());
     for (std::size_t i = 0; i < checked.size(); ++i) compare(i, checked[i], gradients[i], weights);
   }
 
@@ -129,13 +132,13 @@ bool gradgradcheck(const GradcheckFunction& function, const std::vector<Tensor>&
     std::vector<Tensor> checked;
     for (const Tensor& t : in)
       if (t.requires_grad()) checked.push_back(t);
-    const auto parts = grad({sum(out * weights_like(out, 5))}, checked,
-                            {.create_graph = true, .allow_unused = true}, where);
-    Tensor total;
+    const auto parts =
+        grad({sum(out * weights_like(out, 5))}, checked, {.create_graph = true, .allow_unused = true}, where);
+    Tensor total = zeros({}, {DType::float64, out.device()});
     for (std::size_t i = 0; i < parts.size(); ++i) {
       if (!parts[i].defined()) continue;
       const Tensor part = sum(parts[i] * weights_like(parts[i], 7 + i));
-      total = total.defined() ? total + part : part;
+      total = total + part;
     }
     return total;
   };

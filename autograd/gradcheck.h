@@ -7,7 +7,7 @@
 namespace minnow {
 
 struct GradcheckOptions {
-  double eps = 1e-5;   ///< the step of the central differences
+  double eps = 1e-5;  ///< the step of the central differences
   double rtol = 1e-5;
   double atol = 1e-7;
 };

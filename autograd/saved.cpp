@@ -17,19 +17,29 @@ Node* RunningNode::current() { return running; }
 
 }  // namespace autograd
 
-Saved::Saved(const Tensor& input) : value_(input) {
+namespace {
+
+/// A handle of the graph's own: a later change of the user's handle does not reach it.
+Tensor held(const Tensor& t) {
+  Tensor value = t.detach();
+  value.impl()->held_by_graph = true;
+  value.impl()->name = t.impl()->name;
+  value.storage()->add_graph_reference(1);
+  return value;
+}
+
+}  // namespace
+
+Saved::Saved(const Tensor& input) {
   if (!input.defined()) return;
+  value_ = held(input);
   version_ = input.storage()->version();
   slot_ = input.slot();
-  if (slot_) {
-    value_ = input.detach();
-    if (input.impl()->name) value_.impl()->name = input.impl()->name;
-  }
 }
 
 Saved Saved::output(const Tensor& out) {
   Saved saved;
-  saved.value_ = out.detach();
+  saved.value_ = held(out);
   saved.version_ = out.storage()->version();
   saved.is_output_ = true;
   return saved;

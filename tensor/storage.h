@@ -33,6 +33,10 @@ class Storage {
   std::uint32_t version() const { return version_.load(std::memory_order_relaxed); }
   void bump_version() { version_.fetch_add(1, std::memory_order_relaxed); }
 
+  /// Saved values of graphs that share this memory: the other references are tensors that somebody can read.
+  int graph_references() const { return graph_references_.load(std::memory_order_relaxed); }
+  void add_graph_reference(int n) { graph_references_.fetch_add(n, std::memory_order_relaxed); }
+
   /// A copy into this host memory is under way until `event`; host reads wait for it.
   void set_pending(Event event);
   bool is_ready() const;
@@ -50,6 +54,7 @@ class Storage {
   Device device_;
   bool pinned_ = false;
   std::atomic<std::uint32_t> version_ = 0;
+  std::atomic<int> graph_references_ = 0;
   mutable std::atomic<bool> has_pending_ = false;
   mutable std::mutex mutex_;
   mutable Event pending_;

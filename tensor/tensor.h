@@ -52,6 +52,14 @@ struct TensorImpl {
   bool contiguous = true;
   std::shared_ptr<autograd::Slot> slot;
   std::shared_ptr<const std::string> name;
+  bool held_by_graph = false;  // a saved value: counted by the storage
+
+  TensorImpl() = default;
+  TensorImpl(const TensorImpl&) = delete;
+  TensorImpl& operator=(const TensorImpl&) = delete;
+  ~TensorImpl() {
+    if (held_by_graph) storage->add_graph_reference(-1);
+  }
 };
 
 }  // namespace detail

@@ -17,10 +17,10 @@ void require_recordable(const char* op, In self) {
     throw AutogradError(message(op, "a leaf that requires a gradient is written in place", {{"self", *self}},
                                 "update it under NoGradGuard, or use the form that returns a new tensor"),
                         self.where);
-  if (self->storage().use_count() > 1)
+  if (self->storage().use_count() - self->storage()->graph_references() > 1)
     throw AutogradError(
         message(op, "memory that other tensors share is written in place while recording", {{"self", *self}},
-                "views and saved values would keep a wrong history; use the form that returns a new "
+                "other views would keep the old value; use the form that returns a new "
                 "tensor (cat, stack or where to write a part)"),
         self.where);
 }

@@ -2,6 +2,7 @@
 #include <minnow/autograd/gradcheck.h>
 #include <minnow/autograd/ops/arithmetic.h>
 #include <minnow/autograd/ops/reduce.h>
+#include <minnow/autograd/ops/unary.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/kernels/binary.h>
 #include <minnow/tensor/ops/create.h>
@@ -19,10 +20,11 @@ struct Case {
 };
 
 const Case kCases[] = {
-    {"add", add},         {"sub", sub},         {"mul", mul},         {"div", div},     {"fmod", fmod},
-    {"remainder", remainder}, {"pow", pow},     {"maximum", maximum}, {"minimum", minimum}, {"fmax", fmax},
-    {"fmin", fmin},       {"atan2", atan2},     {"hypot", hypot},     {"copysign", copysign},
-    {"logaddexp", logaddexp},
+    {"add", add},     {"sub", sub},           {"mul", mul},
+    {"div", div},     {"fmod", fmod},         {"remainder", remainder},
+    {"pow", pow},     {"maximum", maximum},   {"minimum", minimum},
+    {"fmax", fmax},   {"fmin", fmin},         {"atan2", atan2},
+    {"hypot", hypot}, {"copysign", copysign}, {"logaddexp", logaddexp},
 };
 
 Tensor positive(const Shape& shape, std::uint64_t seed, Device device) {
@@ -39,9 +41,7 @@ TEST_P(Arithmetic, GradientsMatchCentralDifferences) {
     const GradcheckFunction call = [&c](const std::vector<Tensor>& in) { return c.function(in[0], in[1]); };
     const auto check = [&](const Tensor& a, const Tensor& b) {
       EXPECT_TRUE(gradcheck(call, {a, b}));
-      if (c.second_order) {
-        EXPECT_TRUE(gradgradcheck(call, {a, b}));
-      }
+      if (c.second_order) { EXPECT_TRUE(gradgradcheck(call, {a, b})); }
     };
     check(positive({2, 3}, 1, device()), positive({2, 3}, 2, device()));
     check(positive({2, 3}, 3, device()), positive({3}, 4, device()));
@@ -91,8 +91,10 @@ TEST_P(Arithmetic, InPlaceFormsMatchCentralDifferences) {
 TEST_P(Arithmetic, TernaryFunctions) {
   const Tensor a = positive({2, 3}, 17, device()), b = positive({3}, 18, device()), c = positive({2, 1}, 19, device());
   EXPECT_TRUE(gradgradcheck([](const std::vector<Tensor>& in) { return lerp(in[0], in[1], in[2]); }, {a, b, c}));
-  EXPECT_TRUE(gradgradcheck([](const std::vector<Tensor>& in) { return addcmul(in[0], in[1], in[2], 0.3); }, {a, b, c}));
-  EXPECT_TRUE(gradgradcheck([](const std::vector<Tensor>& in) { return addcdiv(in[0], in[1], in[2], 0.3); }, {a, b, c}));
+  EXPECT_TRUE(
+      gradgradcheck([](const std::vector<Tensor>& in) { return addcmul(in[0], in[1], in[2], 0.3); }, {a, b, c}));
+  EXPECT_TRUE(
+      gradgradcheck([](const std::vector<Tensor>& in) { return addcdiv(in[0], in[1], in[2], 0.3); }, {a, b, c}));
   EXPECT_TRUE(gradcheck([](const std::vector<Tensor>& in) { return where(in[0] > 1, in[1] * 2, in[2]); }, {a, b, c}));
 }
 

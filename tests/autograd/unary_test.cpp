@@ -18,8 +18,7 @@ struct OpInfo {
   kernels::Kind kind;
 };
 
-template <class... Ops>
-std::vector<OpInfo> infos(kernels::List<Ops...>) {
+template <class... Ops> std::vector<OpInfo> infos(kernels::List<Ops...>) {
   return {OpInfo{Ops::kName, Ops::kOrder, Ops::kKind}...};
 }
 
@@ -54,11 +53,8 @@ TEST_P(UnaryGradient, EveryFunctionOfTheListMatchesCentralDifferences) {
         EXPECT_TRUE(gradcheck(call, {input}));
       }
       Tensor row = points(interval, device())(0).detach().requires_grad_();
-      EXPECT_TRUE(gradcheck(
-          [f](const std::vector<Tensor>& in) { return f(in[0].expand({2, 4}), kP0, kP1); }, {row}));
-      if (list[i].order == 2) {
-        EXPECT_TRUE(gradgradcheck(call, {x.requires_grad_()}));
-      }
+      EXPECT_TRUE(gradcheck([f](const std::vector<Tensor>& in) { return f(in[0].expand({2, 4}), kP0, kP1); }, {row}));
+      if (list[i].order == 2) { EXPECT_TRUE(gradgradcheck(call, {x.requires_grad_()})); }
     }
     EXPECT_GT(checked, 0) << list[i].name << " is finite in no interval";
   }
