@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
-"""library_size.py LIMIT_MB LIBRARY PROGRAM: the library without debug sections, and the shared libraries that a program linked
-with it needs besides oneDNN and the system's own; fails above the limit."""
+"""library_size.py LIMIT_MB LIBRARY COMPILER LINK_FLAG...: fails if the library, with what it needs, is above the limit.
+
+Counted are all of its objects linked into one stripped file (an archive repeats the names and inline functions of every
+object), and the shared libraries which that file needs besides oneDNN and the system's own.
+"""
 
 import os
 import re
@@ -8,25 +11,27 @@ import subprocess
 import sys
 import tempfile
 
-SYSTEM = re.compile(r"^(linux-vdso|/lib|ld-linux|lib(c|m|dl|rt|pthread|stdc\+\+|gcc_s|asan|ubsan)\.so)")
+SYSTEM = re.compile(r"^(linux-vdso|/lib|ld-linux|lib(c|m|dl|rt|pthread|stdc\+\+|gcc_s)\.so)")
 
 
 def main():
-    limit, library, program = float(sys.argv[1]), sys.argv[2], sys.argv[3]
+    limit, library, compiler, flags = float(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4:]
     with tempfile.TemporaryDirectory() as folder:
-        stripped = os.path.join(folder, "library.a")
-        subprocess.run(["strip", "--strip-debug", "-o", stripped, library], check=True)
-        sizes = {os.path.basename(library): os.path.getsize(stripped)}
-    dynamic = subprocess.run(["readelf", "-d", program], check=True, capture_output=True, text=True).stdout
+        linked = os.path.join(folder, "minnow.so")
+        subprocess.run([compiler, "-shared", "-s", "-o", linked, "-Wl,--whole-archive", library, "-Wl,--no-whole-archive",
+                        *flags], check=True)
+        sizes = {os.path.basename(library) + ", linked whole": os.path.getsize(linked)}
+        dynamic = subprocess.run(["readelf", "-d", linked], check=True, capture_output=True, text=True).stdout
+        places = subprocess.run(["ldd", linked], check=True, capture_output=True, text=True).stdout
     needed = set(re.findall(r"\(NEEDED\).*\[(.+?)\]", dynamic))
-    for line in subprocess.run(["ldd", program], check=True, capture_output=True, text=True).stdout.splitlines():
+    for line in places.splitlines():
         name, _, path = line.strip().partition(" => ")
         if name in needed and not SYSTEM.match(name) and not name.startswith("libdnnl"):
             sizes[name] = os.path.getsize(path.split(" (")[0])
     total = sum(sizes.values()) / 1e6
     for name, size in sizes.items():
         print(f"{size / 1e6:6.2f} MB  {name}")
-    print(f"{total:6.2f} MB  in all (limit {limit:g} MB)")
+    print(f"{total:6.2f} MB  in all (limit {limit:g} MB); the archive has {os.path.getsize(library) / 1e6:.2f} MB")
     sys.exit(1 if total > limit else 0)
 
 
