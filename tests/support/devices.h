@@ -21,10 +21,10 @@ std::string device_test_name(const ::testing::TestParamInfo<Device>& info);
 
 /// A test that runs once on each device:
 ///
-///     class AddTest : public minnow::test::DeviceTest {};
-///     INSTANTIATE_TEST_SUITE_P(Devices, AddTest, minnow::test::all_devices(),
-///     minnow::test::device_test_name); TEST_P(AddTest, AddsOnEveryDevice) { Tensor x = raw::ones({2},
-///     DType::float32, device()); … }
+///     class AddTest : public test::DeviceTest {};
+///     INSTANTIATE_TEST_SUITE_P(Devices, AddTest, test::all_devices(), test::device_test_name);
+///
+///     TEST_P(AddTest, WorksOnEveryDevice) { Tensor x = ones({2}, {.device = device()}); ... }
 class DeviceTest : public ::testing::TestWithParam<Device> {
  protected:
   static Device device() { return GetParam(); }
