@@ -45,6 +45,7 @@ Backend& dispatch(std::string_view op, Operands operands, SourceLocation where, 
   const Tensor* first = nullptr;
   for (const Operand& o : operands) {
     if (!o.tensor.defined()) refuse(op, operands, o.tensor, o.tensor, where);
+    o.tensor.storage()->wait_ready();  // a copy into host memory that did not block
     if (scalars == HostScalars::allowed && o.tensor.dim() == 0 && o.tensor.device().is_cpu()) continue;
     if (!first) first = &o.tensor;
     else if (first->device() != o.tensor.device()) refuse(op, operands, *first, o.tensor, where);

@@ -30,12 +30,11 @@ Tensor allocate(const char* op, const Shape& shape, const Strides& strides, DTyp
   const std::size_t bytes = checked_bytes(op, shape, dtype, where);
   Allocator* allocator = device.is_cpu() ? &cpu_allocator() : &backend_of(device, where).allocator(device.index());
   if (pinned) {
-    Backend* user = cuda_backend() && cuda::is_available() ? cuda_backend() : sim_backend();
-    Allocator* locked = user ? user->pinned_allocator() : nullptr;
+    Allocator* locked = pinned_allocator();
     pinned = device.is_cpu() && locked != nullptr;
     if (pinned) allocator = locked;
   }
-  return Tensor(std::make_shared<Storage>(*allocator, device, bytes, pinned), dtype, shape, strides);
+  return Tensor(make_storage(*allocator, device, bytes, pinned, where), dtype, shape, strides);
 }
 
 Generator& generator_of(const RandomOptions& options) {

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/ops/copy.h>
 #include <minnow/tensor/ops/transfer.h>
 #include <minnow/tensor/transfer_report.h>
 
@@ -22,12 +23,8 @@ void require_defined(const char* op, In x) {
                    x.where);
 }
 
-/// x, if it is dense.
-Tensor dense(In x) {
-  if (is_dense(x->shape(), x->strides())) return *x;
-  throw ShapeError("to: only dense tensors can be moved\n  self  " + describe(*x) + "\ncall .contiguous() first",
-                   x.where);
-}
+/// x, or a copy of it that is dense.
+Tensor dense(In x) { return is_dense(x->shape(), x->strides()) ? *x : contiguous(x); }
 
 Tensor empty_as(const Tensor& x, Device device, Allocator& allocator, bool pinned, SourceLocation where) {
   const auto bytes = static_cast<std::size_t>(x.nbytes());
