@@ -1,11 +1,11 @@
-#include <gtest/gtest.h>
-#include <minnow/tensor/allocator.h>
-#include <minnow/tensor/error.h>
-#include <minnow/tensor/memory.h>
 #include <cstdlib>
+#include <gtest/gtest.h>
 #include <map>
 #include <random>
 #include <thread>
+#include <minnow/tensor/allocator.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/memory.h>
 
 #include "support/host_tensor.h"
 
@@ -55,9 +55,7 @@ TEST(CachingAllocator, SizeClassesWasteAtMostAnEighth) {
     ASSERT_GE(size, bytes);
     ASSERT_GE(size, 512U);
     ASSERT_EQ(size % 64, 0U) << bytes;
-    if (bytes >= 512) {
-      ASSERT_LE(size - bytes, bytes / 8) << bytes;
-    }
+    if (bytes >= 512) { ASSERT_LE(size - bytes, bytes / 8) << bytes; }
     ASSERT_EQ(CachingAllocator::rounded(size), size) << bytes;
   }
 }
@@ -124,8 +122,8 @@ TEST(CachingAllocator, FreesItsCacheAndRetriesOnce) {
   EXPECT_EQ(ledger.blocks.size(), 2U);
 
   const std::string message = test::error_of<OutOfMemoryError>([&] { allocator.allocate(3000); });
-  for (const char* part : {"fake:0", "requested 3000 bytes", "in tensors 10240 bytes", "held 10240",
-                           "peak 10240", "limit 10240", "smaller batches"})
+  for (const char* part : {"fake:0", "requested 3000 bytes", "in tensors 10240 bytes", "held 10240", "peak 10240",
+                           "limit 10240", "smaller batches"})
     EXPECT_NE(message.find(part), std::string::npos) << message;
   EXPECT_EQ(allocator.stats().blocks, 2);  // the failure changed nothing
 

@@ -14,9 +14,7 @@ namespace {
 
 using test::error_of;
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 TEST(DeviceString, IsReadAndWritten) {
   const std::pair<const char*, Device> good[] = {{"cpu", Device()},
@@ -82,21 +80,20 @@ TEST(Device, CudaParsesEverywhereAndSaysWhyItCannotBeUsed) {
   EXPECT_EQ(device_count(DeviceType::cuda), 0);
   EXPECT_EQ(best_device(), Device());
   EXPECT_NE(cuda::why_not(), "");
-  for (const std::string& message : {error_of<DeviceError>([&] { synchronize(device); }),
-                                     error_of<DeviceError>([&] { current_stream(device); }),
-                                     error_of<DeviceError>([&] { Stream stream(device); }),
-                                     error_of<DeviceError>([&] { memory_stats(device); }),
-                                     error_of<DeviceError>([&] { empty_cache(device); }),
-                                     error_of<DeviceError>([&] { reset_peak_memory(device); })}) {
-    for (const std::string& part : {std::string("cuda:0 cannot be used"), cuda::why_not(),
-                                    available_devices(), std::string("(device_test.cpp:")})
+  for (const std::string& message :
+       {error_of<DeviceError>([&] { synchronize(device); }), error_of<DeviceError>([&] { current_stream(device); }),
+        error_of<DeviceError>([&] { Stream stream(device); }), error_of<DeviceError>([&] { memory_stats(device); }),
+        error_of<DeviceError>([&] { empty_cache(device); }),
+        error_of<DeviceError>([&] { reset_peak_memory(device); })}) {
+    for (const std::string& part :
+         {std::string("cuda:0 cannot be used"), cuda::why_not(), available_devices(), std::string("(device_test.cpp:")})
       EXPECT_TRUE(contains(message, part)) << message;
   }
 }
 
 TEST(Device, HostAccessToDeviceMemoryNamesTheMend) {
-  const Tensor x(std::make_shared<Storage>(backend_of("sim").allocator(0), "sim", std::size_t{8}),
-                 DType::float32, {2}, {1});
+  const Tensor x(std::make_shared<Storage>(backend_of("sim").allocator(0), "sim", std::size_t{8}), DType::float32, {2},
+                 {1});
   const std::string message = error_of<DeviceError>([&] { x.data<float>(); });
   for (const char* part : {"sim:0", "float32[2] on sim:0", ".cpu()", "device_test.cpp:"})
     EXPECT_TRUE(contains(message, part)) << message;

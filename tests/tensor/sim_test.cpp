@@ -1,4 +1,8 @@
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
 #include <gtest/gtest.h>
+#include <system_error>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/memory.h>
@@ -6,10 +10,6 @@
 #include <minnow/tensor/sim/engine.h>
 #include <minnow/tensor/sim/options.h>
 #include <minnow/tensor/sim/sim_device.h>
-#include <algorithm>
-#include <cstdlib>
-#include <cstring>
-#include <system_error>
 
 #include "support/host_tensor.h"
 
@@ -38,20 +38,15 @@ TEST(SimOptions, AreReadFromTheEnvironment) {
 TEST(SimOptions, ThatAreNonsenseAreNamed) {
   for (const char* text : {"", "two", "-1", "17", "1.5", "2 ", " 2", "0x2"}) {
     const std::string message = error_of<ValueError>([&] { sim::parse_options(text, nullptr, nullptr); });
-    EXPECT_NE(message.find("MINNOW_SIM_DEVICES is '" + std::string(text) + "'"), std::string::npos)
-        << message;
+    EXPECT_NE(message.find("MINNOW_SIM_DEVICES is '" + std::string(text) + "'"), std::string::npos) << message;
   }
-  for (const char* text :
-       {"", "M", "64MB", "64m", "-1", "-1M", "0", "1e3", "64 M", "64Q", "nan", "inf", "99999999T"}) {
-    EXPECT_NE(
-        error_of<ValueError>([&] {
-          sim::parse_options(nullptr, text, nullptr);
-        }).find("MINNOW_SIM_MEMORY is '" + std::string(text) + "'\nexpected a number of bytes such as 64M"),
-        std::string::npos)
-        << text;
+  for (const char* text : {"", "M", "64MB", "64m", "-1", "-1M", "0", "1e3", "64 M", "64Q", "nan", "inf", "99999999T"}) {
     EXPECT_NE(error_of<ValueError>([&] {
-                sim::parse_options(nullptr, nullptr, text);
-              }).find("MINNOW_SIM_BANDWIDTH"),
+                sim::parse_options(nullptr, text, nullptr);
+              }).find("MINNOW_SIM_MEMORY is '" + std::string(text) + "'\nexpected a number of bytes such as 64M"),
+              std::string::npos)
+        << text;
+    EXPECT_NE(error_of<ValueError>([&] { sim::parse_options(nullptr, nullptr, text); }).find("MINNOW_SIM_BANDWIDTH"),
               std::string::npos)
         << text;
   }
@@ -70,10 +65,9 @@ TEST(Sim, OutOfMemoryTellsTheNumbersAndTheProgramGoesOn) {
   Tensor a = raw::to_device(quarter, "sim:0");
   Tensor b = raw::to_device(half, "sim:0");
   const std::string message = error_of<OutOfMemoryError>([&] { raw::to_device(half, "sim:0"); });
-  for (const std::string& part :
-       {std::string("out of memory on sim:0"), std::string("requested 524288 bytes"),
-        "in tensors " + std::to_string(used + (768 << 10)), "limit " + std::to_string(used + (1 << 20)),
-        std::string("  (sim_test.cpp:")})
+  for (const std::string& part : {std::string("out of memory on sim:0"), std::string("requested 524288 bytes"),
+                                  "in tensors " + std::to_string(used + (768 << 10)),
+                                  "limit " + std::to_string(used + (1 << 20)), std::string("  (sim_test.cpp:")})
     EXPECT_NE(message.find(part), std::string::npos) << message;
 
   // What is freed is found again, also when the cached blocks are of other sizes.

@@ -1,9 +1,9 @@
+#include <atomic>
 #include <gtest/gtest.h>
+#include <thread>
 #include <minnow/tensor/ops/transfer.h>
 #include <minnow/tensor/sim/options.h>
 #include <minnow/tensor/stream.h>
-#include <atomic>
-#include <thread>
 
 #include "support/devices.h"
 #include "support/host_tensor.h"
