@@ -35,7 +35,7 @@ class TransferTest : public test::DeviceTest {
 INSTANTIATE_TEST_SUITE_P(Devices, TransferTest, test::all_devices(), test::device_test_name);
 
 TEST_P(TransferTest, CarriesEveryDTypeBitForBit) {
-  for (const DType dtype : {float32, float64, float16, bfloat16, int64, int32, uint8, bool_}) {
+  for (const DType dtype : {float32, float64, DType::float16, DType::bfloat16, int64, int32, uint8, DType::bool_}) {
     const Tensor x = test::host_tensor(dtype, {13, 7}, {7, 1});
     auto* bytes = static_cast<unsigned char*>(x.raw_data());
     for (std::int64_t b = 0; b < x.nbytes(); ++b) bytes[b] = static_cast<unsigned char>(b * 37 % 251);
@@ -86,7 +86,7 @@ TEST_P(TransferTest, CarriesOnlyTheViewedPart) {
   const Tensor base = counting(1000);
   const Tensor x(base.storage(), DType::float32, {10}, {1}, 500);
   const Tensor home = round_trip(x, false);
-  if (!device().is_cpu()) EXPECT_EQ(home.storage()->bytes(), 40U);
+  if (!device().is_cpu()) { EXPECT_EQ(home.storage()->bytes(), 40U); }
   EXPECT_EQ(values(home), (std::vector<float>{500, 501, 502, 503, 504, 505, 506, 507, 508, 509}));
 }
 
