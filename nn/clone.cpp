@@ -1,0 +1,134 @@
+#include <minnow/nn/clone.h>
+
+#include <minnow/nn/detail/access.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/ops/copy.h>
+
+namespace minnow::nn::detail {
+namespace {
+
+Cloning*& active() {
+  thread_local Cloning* cloning = nullptr;
+  return cloning;
+}
+
+Tensor copy_of(const Tensor& tensor) {
+  Tensor copy = raw::clone(tensor);
+  copy.set_name(tensor.name());
+  if (tensor.requires_grad()) copy.requires_grad_(true);
+  return copy;
+}
+
+}  // namespace
+
+Cloning::Cloning(const Module& root, const std::type_info& type, SourceLocation where) : root_(root), where_(where) {
+  if (typeid(root) != type)
+    throw Error("Error",
+                "clone: the module is a " + class_name(typeid(root)) + ", the reference to it says " +
+                    class_name(type) + "\ncall clone() with the type that the module was made as",
+                where);
+  add_twins(Access::shared(root));
+  outer_ = std::exchange(active(), this);
+  active_ = true;
+  try {
+    const auto originals = states_;  // copying a child registers nothing new, but iterate over a list of our own
+    for (const auto& [state, twin] : originals) copy_children(*state);
+  } catch (...) {
+    deactivate();
+    throw;
+  }
+  seen_.clear();
+}
+
+void Cloning::deactivate() {
+  if (!active_) return;
+  active_ = false;
+  active() = outer_;
+}
+
+void Cloning::finish() {
+  deactivate();
+  check_seen(Access::state(root_), class_name(typeid(root_)));
+}
+
+void Cloning::add_twins(const std::shared_ptr<State>& state) {
+  if (states_.contains(state.get())) return;
+  auto twin = std::make_shared<State>();
+  twin->training = state->training;
+  twin->container = state->container;
+  twin->path = state->path;
+  states_[state.get()] = twin;
+  twins_.insert(twin.get());
+  for (auto list : {&State::parameters, &State::buffers})
+    for (const Entry& entry : (*state).*list) {
+      auto [place, is_new] = tensors_.try_emplace(entry.tensor.id());
+      if (is_new) {
+        place->second = copy_of(entry.tensor);
+        twins_.insert(place->second.id());
+      }
+      ((*twin).*list).push_back({entry.name, place->second, entry.persistent});
+    }
+  for (const Child& child : state->children) add_twins(Access::shared(*child.module));
+}
+
+void Cloning::copy_children(const State& state) {
+  State& twin = *states_.at(&state);
+  for (const Child& child : state.children) {
+    seen_.clear();
+    twin.children.push_back({child.name, child.copy(*child.module), child.copy});
+    check_seen(Access::state(*child.module), class_name(typeid(*child.module)));
+  }
+}
+
+void Cloning::check_seen(const State& state, const std::string& owner) const {
+  const std::string path = state.path.empty() ? "" : "'" + state.path + "' ";
+  if (!seen_.contains(&state))
+    throw Error("Error",
+                "clone: child " + path + "is not held by value in " + owner +
+                    ", so that its copy would share it\ndeclare the member with the module's own type",
+                where_);
+  const auto check = [&](const std::vector<Entry>& list, const char* what, const char* type) {
+    for (const Entry& entry : list)
+      if (!seen_.contains(entry.tensor.id()))
+        throw Error("Error",
+                    std::string("clone: ") + what + " '" + entry.tensor.name() + "' of " + owner +
+                        " is held as a plain Tensor, so that its copy would share it\ndeclare the member as " + type,
+                    where_);
+  };
+  check(state.parameters, "parameter", "nn::Parameter");
+  check(state.buffers, "buffer", "nn::Buffer");
+  if (state.container) return;  // the children were checked when they were copied
+  for (const Child& child : state.children) check_seen(Access::state(*child.module), owner);
+}
+
+Tensor Cloning::twin_of(const Tensor& tensor) {
+  if (twins_.contains(tensor.id())) return tensor;
+  const auto found = tensors_.find(tensor.id());
+  if (found == tensors_.end())
+    throw Error("Error",
+                "clone: the module holds a parameter or buffer of another module\n  it  " +
+                    minnow::describe(tensor) + "\nregister the tensor in this module, or the module as a child",
+                where_);
+  seen_.insert(tensor.id());
+  return found->second;
+}
+
+Tensor Held::twin_of(const Tensor& tensor) {
+  Cloning* cloning = active();
+  return cloning && tensor.defined() ? cloning->twin_of(tensor) : tensor;
+}
+
+std::shared_ptr<State> twin_of(const std::shared_ptr<State>& state) {
+  Cloning* cloning = active();
+  if (!cloning || cloning->twins_.contains(state.get())) return state;
+  const auto found = cloning->states_.find(state.get());
+  if (found == cloning->states_.end())
+    throw Error("Error",
+                "clone: the module holds another module that is not registered\nmake the member by "
+                "child(\"name\", ...)",
+                cloning->where_);
+  cloning->seen_.insert(state.get());
+  return found->second;
+}
+
+}  // namespace minnow::nn::detail

@@ -1,0 +1,42 @@
+#include <minnow/nn/containers.h>
+
+#include <minnow/nn/detail/access.h>
+#include <minnow/tensor/error.h>
+
+namespace minnow::nn {
+
+ModuleList::ModuleList(std::initializer_list<Named> modules, SourceLocation where) : ModuleList() {
+  for (const Named& named : modules) push_back(named, where);
+}
+
+void ModuleList::push_back(const AnyModule& module, SourceLocation where) {
+  push_back(Named{std::to_string(size()), module}, where);
+}
+
+void ModuleList::push_back(Named module, SourceLocation where) {
+  detail::Child child = module.module.child_;
+  child.name = std::move(module.name);
+  register_child(std::move(child), where);
+}
+
+Module& ModuleList::at(std::int64_t i, SourceLocation where) const {
+  const std::int64_t n = size();
+  if (i < -n || i >= n)
+    throw IndexError(describe() + ": there is no module " + std::to_string(i) + ", it holds " + std::to_string(n),
+                     where);
+  return *children()[static_cast<std::size_t>(i < 0 ? i + n : i)].module;
+}
+
+void ModuleList::refuse_type(std::int64_t i, const Module& module, const std::type_info& type, SourceLocation where) {
+  throw ValueError("get: module " + std::to_string(i) + " is a " + detail::class_name(typeid(module)) + ", not a " +
+                       detail::class_name(type),
+                   where);
+}
+
+Tensor Sequential::forward(const Tensor& x) {
+  Tensor y = x;
+  for (Module& module : *this) y = module(In(y, where()));
+  return y;
+}
+
+}  // namespace minnow::nn

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <initializer_list>
+#include <minnow/nn/module.h>
+
+namespace minnow::nn {
+
+/// A module of any type, by a handle on the heap.
+class AnyModule {
+ public:
+  template <std::derived_from<Module> M>
+  AnyModule(const M& module) : child_{"", std::make_shared<M>(module), &detail::copy_as<M>} {}
+
+ private:
+  friend class ModuleList;
+  detail::Child child_;
+};
+
+/// {"conv1", nn::Conv2d(1, 32, 3)}
+struct Named {
+  std::string name;
+  AnyModule module;
+};
+
+/// Children in order, called "0", "1", ... unless they were given names.  Has no forward of its own.
+class ModuleList : public Module {
+ public:
+  ModuleList() { hold_children(); }
+  template <std::derived_from<Module>... M>
+    requires(sizeof...(M) > 0)
+  explicit ModuleList(const M&... modules) : ModuleList() {
+    (push_back(modules), ...);
+  }
+  ModuleList(std::initializer_list<Named> modules, SourceLocation where = SourceLocation::current());
+
+  /// Adds a module under its number.
+  void push_back(const AnyModule& module, SourceLocation where = SourceLocation::current());
+  /// Adds a module under a name.
+  void push_back(Named module, SourceLocation where = SourceLocation::current());
+
+  std::int64_t size() const { return static_cast<std::int64_t>(children().size()); }
+  bool empty() const { return children().empty(); }
+  /// The module of a place; negative counts from the end.  IndexError.
+  Module& operator[](std::int64_t i) const { return at(i); }
+  Module& at(std::int64_t i, SourceLocation where = SourceLocation::current()) const;
+  /// The same by its own type.  ValueError when it is of another.
+  template <std::derived_from<Module> M>
+  M& get(std::int64_t i, SourceLocation where = SourceLocation::current()) const {
+    Module& module = at(i, where);
+    if (auto* typed = dynamic_cast<M*>(&module)) return *typed;
+    refuse_type(i, module, typeid(M), where);
+  }
+
+  class Iterator {
+   public:
+    explicit Iterator(std::vector<detail::Child>::const_iterator it) : it_(it) {}
+    Module& operator*() const { return *it_->module; }
+    Iterator& operator++() { return ++it_, *this; }
+    bool operator==(const Iterator&) const = default;
+
+   private:
+    std::vector<detail::Child>::const_iterator it_;
+  };
+  Iterator begin() const { return Iterator(children().begin()); }
+  Iterator end() const { return Iterator(children().end()); }
+
+  std::string describe() const override { return "ModuleList"; }
+
+ private:
+  [[noreturn]] static void refuse_type(std::int64_t i, const Module& module, const std::type_info& type,
+                                       SourceLocation where);
+};
+
+/// Modules one after the other: y = m_n(... m_1(x)).  Each is called with one tensor.
+///
+///     nn::Sequential net(nn::Flatten(), nn::Linear(784, 128), nn::ReLU(), nn::Linear(128, 10));
+///     nn::Sequential net{{"hidden", nn::Linear(784, 128)}, {"act", nn::ReLU()}, {"out", nn::Linear(128, 10)}};
+class Sequential : public ModuleList {
+ public:
+  Sequential() = default;
+  template <std::derived_from<Module>... M>
+    requires(sizeof...(M) > 0)
+  explicit Sequential(const M&... modules) : ModuleList() {
+    (push_back(modules), ...);
+  }
+  Sequential(std::initializer_list<Named> modules, SourceLocation where = SourceLocation::current())
+      : ModuleList(modules, where) {}
+
+  Tensor forward(const Tensor& x) override;
+  std::string describe() const override { return "Sequential"; }
+};
+
+}  // namespace minnow::nn

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <typeinfo>
+#include <minnow/nn/module.h>
+
+namespace minnow::nn::detail {
+
+/// The state behind a handle, for nn's own sources.
+struct Access {
+  static State& state(const Module& module) { return *module.state_; }
+  static const std::shared_ptr<State>& shared(const Module& module) { return module.state_; }
+};
+
+/// "encoder" and "fc1": "encoder.fc1".
+inline std::string join(const std::string& path, const std::string& name) {
+  return path.empty() ? name : path + "." + name;
+}
+
+/// "Conv2d", without namespaces.
+std::string class_name(const std::type_info& type);
+
+}  // namespace minnow::nn::detail

@@ -1,0 +1,200 @@
+#include <minnow/nn/module.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cxxabi.h>
+#include <ostream>
+#include <typeinfo>
+#include <unordered_set>
+#include <minnow/nn/detail/access.h>
+#include <minnow/nn/detail/cloning.h>
+#include <minnow/tensor/error.h>
+
+namespace minnow::nn {
+
+using detail::Access;
+using detail::Child;
+using detail::Entry;
+using detail::join;
+using detail::State;
+
+namespace {
+
+/// The line that called the module whose forward() runs.
+SourceLocation& call_site() {
+  thread_local SourceLocation where;
+  return where;
+}
+
+/// Sets the call site for one call.
+class Call {
+ public:
+  explicit Call(SourceLocation where) : outer_(std::exchange(call_site(), where)) {}
+  ~Call() { call_site() = outer_; }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+ private:
+  SourceLocation outer_;
+};
+
+/// Gives a state and all below it their paths; what is met twice keeps the first.
+void name_tree(State& state, std::string path, std::unordered_set<const void*>& met) {
+  if (!met.insert(&state).second) return;
+  state.path = std::move(path);
+  for (auto* entries : {&state.parameters, &state.buffers})
+    for (Entry& entry : *entries)
+      if (met.insert(entry.tensor.id()).second) entry.tensor.set_name(join(state.path, entry.name));
+  for (const Child& child : state.children) name_tree(Access::state(*child.module), join(state.path, child.name), met);
+}
+
+bool reaches(const State& from, const State& target) {
+  if (&from == &target) return true;
+  return std::any_of(from.children.begin(), from.children.end(),
+                     [&](const Child& child) { return reaches(Access::state(*child.module), target); });
+}
+
+}  // namespace
+
+Module::Module() : state_(std::make_shared<State>()) {}
+Module::Module(const Module& other) : state_(detail::twin_of(other.state_)) {}
+
+SourceLocation Module::where() const { return call_site(); }
+
+Tensor Module::operator()(In x) {
+  const Call call(x.where);
+  if (state_->hooks.empty()) return forward(*x);
+  const Tensor input = *x;
+  Tensor output = forward(input);
+  const auto hooks = state_->hooks;  // a hook may remove itself
+  for (const auto& hook : hooks) (*hook)(*this, input, output);
+  return output;
+}
+
+Tensor Module::forward(const Tensor&) {
+  throw Error("Error",
+              "forward: " + describe() + " has no forward(const Tensor&)\noverride it, or call the module with the "
+              "arguments that it takes",
+              where());
+}
+
+std::string Module::describe() const { return detail::class_name(typeid(*this)); }
+
+void Module::check_name(const char* what, const std::string& name, SourceLocation where) const {
+  const auto fail = [&](const std::string& why) {
+    throw ValueError(std::string(what) + ": " + why + "\n  in  " + describe(), where);
+  };
+  if (name.empty()) fail("the name is empty");
+  if (name.find('.') != std::string::npos)
+    fail("the name '" + name + "' contains a dot, which separates modules in the state dict");
+  const auto same = [&](const auto& item) { return item.name == name; };
+  if (std::any_of(state_->parameters.begin(), state_->parameters.end(), same))
+    fail("there is a parameter '" + name + "' already");
+  if (std::any_of(state_->buffers.begin(), state_->buffers.end(), same))
+    fail("there is a buffer '" + name + "' already");
+  if (std::any_of(state_->children.begin(), state_->children.end(), same))
+    fail("there is a child '" + name + "' already");
+}
+
+Parameter Module::parameter(std::string name, const Tensor& value, SourceLocation where) {
+  check_name("parameter", name, where);
+  if (!value.defined())
+    throw ValueError("parameter: the value of '" + name + "' is undefined\nfor an optional parameter keep a "
+                     "default-made nn::Parameter",
+                     where);
+  if (!value.is_floating_point())
+    throw DTypeError("parameter: '" + name + "' is not floating\n  value  " + minnow::describe(value) +
+                         "\nregister it by buffer(), or convert it: .to(DType::float32)",
+                     where);
+  if (!value.is_leaf())
+    throw AutogradError("parameter: the value of '" + name + "' is the result of a recorded operation\n  value  " +
+                            minnow::describe(value) + "\ncall .detach() on it",
+                        where);
+  Tensor tensor = value;
+  tensor.requires_grad_(true, where);
+  if (tensor.name().empty()) tensor.set_name(join(state_->path, name));
+  state_->parameters.push_back({std::move(name), tensor});
+  return Parameter(tensor);
+}
+
+Buffer Module::buffer(std::string name, const Tensor& value, bool persistent, SourceLocation where) {
+  check_name("buffer", name, where);
+  if (!value.defined()) throw ValueError("buffer: the value of '" + name + "' is undefined", where);
+  Tensor tensor = value.detach();
+  tensor.set_name(join(state_->path, name));
+  state_->buffers.push_back({std::move(name), tensor, persistent});
+  return Buffer(tensor);
+}
+
+void Module::register_child(Child child, SourceLocation where) {
+  check_name("child", child.name, where);
+  if (reaches(Access::state(*child.module), *state_))
+    throw ValueError("child: '" + child.name + "' contains the module that it would belong to\n  in  " + describe(),
+                     where);
+  state_->children.push_back(std::move(child));
+  std::unordered_set<const void*> met;
+  name_tree(*state_, state_->path, met);
+}
+
+HookHandle Module::register_forward_hook(ForwardHook hook) {
+  if (!hook) throw ValueError("register_forward_hook: the hook is empty");
+  auto shared = std::make_shared<const ForwardHook>(std::move(hook));
+  state_->hooks.push_back(shared);
+  return {state_, std::move(shared)};
+}
+
+void HookHandle::remove() noexcept {
+  if (const auto state = state_.lock()) std::erase(state->hooks, hook_);
+  hook_.reset();
+  state_.reset();
+}
+
+HookHandle& HookHandle::operator=(HookHandle&& other) noexcept {
+  remove();
+  state_ = std::move(other.state_);
+  hook_ = std::move(other.hook_);
+  return *this;
+}
+
+namespace {
+
+void print(std::ostream& out, const Module& module, const std::string& indent) {
+  out << module.describe();
+  const auto children = module.named_children();
+  if (children.empty()) return;
+  out << "(\n";
+  for (const auto& [name, child] : children) {
+    out << indent << "  (" << name << "): ";
+    print(out, child, indent + "  ");
+    out << "\n";
+  }
+  out << indent << ")";
+}
+
+}  // namespace
+
+std::ostream& operator<<(std::ostream& out, const Module& module) {
+  print(out, module, "");
+  return out;
+}
+
+namespace detail {
+
+std::string class_name(const std::type_info& type) {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(type.name(), nullptr, nullptr, &status),
+                                                         &std::free);
+  std::string name = text ? text.get() : type.name();
+  // What follows the last :: that is outside of brackets.
+  int depth = 0;
+  for (std::size_t i = name.size(); i-- > 0;) {
+    if (name[i] == '>' || name[i] == ')') ++depth;
+    if (name[i] == '<' || name[i] == '(') --depth;
+    if (depth == 0 && name[i] == ':') return name.substr(i + 1);
+  }
+  return name;
+}
+
+}  // namespace detail
+
+}  // namespace minnow::nn

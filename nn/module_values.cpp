@@ -1,0 +1,131 @@
+// Values of modules: moving, modes, listing.
+#include <unordered_set>
+#include <minnow/nn/detail/access.h>
+#include <minnow/tensor/error.h>
+
+namespace minnow::nn {
+
+using detail::Access;
+using detail::Child;
+using detail::Entry;
+using detail::join;
+using detail::State;
+
+namespace {
+
+/// Calls f(name, entry) for the entries that `list` picks of every state below, each tensor once.
+template <class F>
+void each_tensor(const State& state, const std::string& path, std::vector<Entry> State::*list,
+                 std::unordered_set<const void*>& met, const F& f) {
+  if (!met.insert(&state).second) return;
+  for (const Entry& entry : state.*list)
+    if (met.insert(entry.tensor.id()).second) f(join(path, entry.name), entry.tensor);
+  for (const Child& child : state.children)
+    each_tensor(Access::state(*child.module), join(path, child.name), list, met, f);
+}
+
+template <class F>
+void each_tensor(const State& state, std::vector<Entry> State::*list, const F& f) {
+  std::unordered_set<const void*> met;
+  each_tensor(state, "", list, met, f);
+}
+
+void collect_modules(Module& module, const std::string& path, std::unordered_set<const void*>& met,
+                     std::vector<NamedModule>& out) {
+  if (!met.insert(&Access::state(module)).second) return;
+  out.push_back({path, module});
+  for (const Child& child : Access::state(module).children)
+    collect_modules(*child.module, join(path, child.name), met, out);
+}
+
+}  // namespace
+
+std::vector<Tensor> Module::parameters() const {
+  std::vector<Tensor> list;
+  each_tensor(*state_, &State::parameters, [&](const std::string&, const Tensor& t) { list.push_back(t); });
+  return list;
+}
+
+std::vector<NamedTensor> Module::named_parameters() const {
+  std::vector<NamedTensor> list;
+  each_tensor(*state_, &State::parameters, [&](const std::string& name, const Tensor& t) { list.push_back({name, t}); });
+  return list;
+}
+
+std::vector<NamedTensor> Module::named_buffers() const {
+  std::vector<NamedTensor> list;
+  each_tensor(*state_, &State::buffers, [&](const std::string& name, const Tensor& t) { list.push_back({name, t}); });
+  return list;
+}
+
+std::vector<NamedModule> Module::named_modules() {
+  std::vector<NamedModule> list;
+  std::unordered_set<const void*> met;
+  collect_modules(*this, "", met, list);
+  return list;
+}
+
+std::vector<NamedModule> Module::named_children() const {
+  std::vector<NamedModule> list;
+  for (const Child& child : state_->children) list.push_back({child.name, *child.module});
+  return list;
+}
+
+std::int64_t Module::num_parameters() const {
+  std::int64_t count = 0;
+  for (const Tensor& p : parameters()) count += p.numel();
+  return count;
+}
+
+Module& Module::apply(const std::function<void(Module&)>& f) {
+  if (!f) throw ValueError("apply: the function is empty");
+  const auto list = named_modules();
+  // Owners come before what they own, so that the reverse visits children first.
+  for (auto it = list.rbegin(); it != list.rend(); ++it) f(it->module);
+  return *this;
+}
+
+Module& Module::train(bool on) {
+  for (const auto& [name, module] : named_modules()) module.state_->training = on;
+  return *this;
+}
+
+Module& Module::requires_grad_(bool on) {
+  for (Tensor& p : parameters()) p.requires_grad_(on);
+  return *this;
+}
+
+void Module::zero_grad() {
+  for (const Tensor& p : parameters()) p.set_grad(Tensor());
+}
+
+Module& Module::to(Device device, SourceLocation where) { return move_to(&device, nullptr, where); }
+Module& Module::to(DType dtype, SourceLocation where) { return move_to(nullptr, &dtype, where); }
+Module& Module::to(Device device, DType dtype, SourceLocation where) { return move_to(&device, &dtype, where); }
+
+Module& Module::move_to(const Device* device, const DType* dtype, SourceLocation where) {
+  if (dtype && !is_floating(*dtype))
+    throw DTypeError("to: parameters of " + describe() + " can only be floating\n  dtype  " +
+                         std::string(name_of(*dtype)),
+                     where);
+  struct Move {
+    Tensor tensor, value, grad;
+  };
+  const auto moved = [&](const Tensor& t) {
+    return t.detach().to(device ? *device : t.device(), dtype && t.is_floating_point() ? *dtype : t.dtype(), {}, where);
+  };
+  std::vector<Move> moves;
+  const auto plan = [&](const std::string&, const Tensor& t) {
+    const Tensor grad = t.grad();
+    moves.push_back({t, moved(t), grad.defined() ? moved(grad) : Tensor()});
+  };
+  each_tensor(*state_, &State::parameters, plan);
+  each_tensor(*state_, &State::buffers, plan);
+  for (const Move& move : moves) {
+    move.tensor.set_data(move.value);
+    if (move.grad.defined()) move.tensor.set_grad(move.grad, where);
+  }
+  return *this;
+}
+
+}  // namespace minnow::nn
