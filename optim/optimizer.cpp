@@ -1,0 +1,204 @@
+#include <minnow/optim/optimizer.h>
+
+#include <cmath>
+#include <unordered_set>
+#include <fmt/format.h>
+#include <minnow/autograd/node.h>
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/ops/copy.h>
+#include <minnow/tensor/ops/create.h>
+
+namespace minnow::optim {
+namespace {
+
+/// Same memory order, device and dtype, so that a pass may walk both by one index.
+bool alike(const Tensor& a, const Tensor& param) {
+  if (a.dtype() != param.dtype() || a.device() != param.device() || !(a.shape() == param.shape())) return false;
+  if (a.is_contiguous() && param.is_contiguous()) return true;
+  for (int d = 0; d < a.dim(); ++d)
+    if (a.shape()[d] != 1 && a.strides()[d] != param.strides()[d]) return false;
+  return true;
+}
+
+Tensor empty_as(const Tensor& param) {
+  return empty_strided_like(param.shape(), param.strides(), param.dtype(), param.device());
+}
+
+}  // namespace
+
+std::size_t Optimizer::checked_group(int group, SourceLocation where) const {
+  if (group < 0 || group >= num_groups())
+    throw IndexError(std::string(name_) + ": there is no parameter group " + std::to_string(group) + ", it has " +
+                         std::to_string(num_groups()),
+                     where);
+  return static_cast<std::size_t>(group);
+}
+
+void Optimizer::check_parameters(const std::vector<Tensor>& params, SourceLocation where) const {
+  const std::string op = name_;
+  if (params.empty())
+    throw ValueError(op + ": the list of parameters is empty\ngive it what net.parameters() returns", where);
+  std::unordered_set<const void*> met;
+  for (const auto& group : groups_)
+    for (const Slot& slot : group) met.insert(slot.param.id());
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    const Tensor& p = params[i];
+    const std::string shown = "\n  parameter " + std::to_string(i) + "  " + describe(p);
+    if (!p.defined()) throw ValueError(op + ": parameter " + std::to_string(i) + " is undefined", where);
+    if (!p.is_floating_point()) throw DTypeError(op + ": a parameter is not floating" + shown, where);
+    if (!p.is_leaf()) {
+      const auto& node = *p.slot()->producer;
+      std::string_view file = node.where().file;
+      file.remove_prefix(file.find_last_of('/') + 1);
+      throw AutogradError(op + ": can't optimize a non-leaf Tensor" + shown + "\n  made by '" + node.name() + "' at " +
+                              std::string(file) + ":" + std::to_string(node.where().line) +
+                              "\ngive it the leaf that this was made from, or .detach() this and mark it by "
+                              "requires_grad_(); Module::to() moves parameters in place",
+                          where);
+    }
+    if (!is_dense(p.shape(), p.strides()))
+      throw ShapeError(op + ": a parameter's elements are not dense in memory" + shown + " with strides " +
+                           p.strides().str() + "\ncall .contiguous() before requires_grad_()",
+                       where);
+    if (!met.insert(p.id()).second)
+      throw ValueError(op + ": a parameter is listed twice" + shown + "\neach may be in one group, once", where);
+  }
+}
+
+void Optimizer::add_parameters(const std::vector<Tensor>& params) {
+  std::vector<Slot> slots;
+  slots.reserve(params.size());
+  for (const Tensor& p : params) slots.push_back({p});
+  groups_.push_back(std::move(slots));
+}
+
+std::vector<Tensor> Optimizer::parameters() const {
+  std::vector<Tensor> list;
+  for (const auto& group : groups_)
+    for (const Slot& slot : group) list.push_back(slot.param);
+  return list;
+}
+
+std::vector<Tensor> Optimizer::parameters(int group, SourceLocation where) const {
+  std::vector<Tensor> list;
+  for (const Slot& slot : groups_[checked_group(group, where)]) list.push_back(slot.param);
+  return list;
+}
+
+double Optimizer::lr(int group, SourceLocation where) const {
+  return lr_of(checked_group(group, where));
+}
+
+void Optimizer::set_lr(int group, double lr, SourceLocation where) {
+  const std::size_t g = checked_group(group, where);
+  if (!(lr >= 0) || !std::isfinite(lr))
+    throw ValueError(fmt::format("{}: the learning rate {} is not a finite number of at least 0", name_, lr),
+                     where);
+  set_lr_of(g, lr);
+}
+
+void Optimizer::set_lr(double lr, SourceLocation where) {
+  for (int group = 0; group < num_groups(); ++group) set_lr(group, lr, where);
+}
+
+void Optimizer::zero_grad() {
+  for (const auto& group : groups_)
+    for (const Slot& slot : group) slot.param.set_grad(Tensor());
+}
+
+void Optimizer::step(SourceLocation where) {
+  pending_.clear();
+  try {
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      check_options(g, where);
+      for (Slot& slot : groups_[g]) prepare(slot, g, where);
+    }
+    for (std::size_t i = 0; i < pending_.size(); ++i)
+      if (!pending_[i].done) run(i);
+  } catch (...) {
+    finish_step();
+    throw;
+  }
+  finish_step();
+}
+
+void Optimizer::finish_step() noexcept {
+  for (const Pending& p : pending_) p.slot->grad = Tensor();
+  pending_.clear();
+}
+
+void Optimizer::prepare(Slot& slot, std::size_t group, SourceLocation where) {
+  slot.grad = slot.param.grad();
+  if (!slot.grad.defined() || !slot.param.numel()) {
+    slot.grad = Tensor();
+    return;
+  }
+  const int states = num_states(group);
+  pending_.push_back({&slot, group, 0, states, false});
+  slot.param.storage()->wait_ready();
+  slot.grad.storage()->wait_ready();
+  prepare_gradient(slot, where);
+  for (int i = 0; i < states; ++i) prepare_state(slot.state[i], slot);
+  pending_.back().phase = phase(slot.steps + 1, slot.fresh);
+}
+
+void Optimizer::prepare_gradient(Slot& slot, SourceLocation where) const {
+  const Tensor& p = slot.param;
+  const auto shown = [&] { return "\n  parameter  " + describe(p) + "\n  gradient   " + describe(slot.grad); };
+  const std::string op = std::string(name_) + "::step: ";
+  if (slot.grad.device() != p.device())
+    throw DeviceError(op + "a gradient is on another device than its parameter" + shown() +
+                          "\nmove modules by Module::to(), which takes gradients along, or call zero_grad()",
+                      where);
+  if (slot.grad.dtype() != p.dtype())
+    throw DTypeError(op + "a gradient has another dtype than its parameter" + shown() + "\ncall zero_grad()", where);
+  if (!(slot.grad.shape() == p.shape()))
+    throw ShapeError(op + "a gradient has another shape than its parameter" + shown() + "\ncall zero_grad()", where);
+  if (alike(slot.grad, p)) return;
+  if (!is_dense(p.shape(), p.strides()))
+    throw ShapeError(op + "the parameter's elements are not dense in memory" + shown(), where);
+  if (!slot.relaid.defined() || !alike(slot.relaid, p)) slot.relaid = empty_as(p);
+  raw::copy_to(slot.grad, slot.relaid, where);
+  slot.grad = slot.relaid;
+}
+
+void Optimizer::prepare_state(Tensor& state, Slot& slot) const {
+  if (state.defined() && alike(state, slot.param)) return;
+  const bool fits = state.defined() && state.shape() == slot.param.shape();
+  const Tensor made = empty_as(slot.param);
+  if (fits)
+    raw::copy_to(state, made, {});
+  else
+    raw::fill_(made, 0.0);
+  if (!state.defined()) slot.fresh = true;
+  state = made;
+}
+
+void Optimizer::run(std::size_t first) {
+  const Pending key = pending_[first];
+  const Tensor& like = key.slot->param;
+  items_.clear();
+  for (std::size_t i = first; i < pending_.size(); ++i) {
+    Pending& p = pending_[i];
+    const Tensor& param = p.slot->param;
+    if (p.done || p.group != key.group || p.phase != key.phase || param.dtype() != like.dtype() ||
+        param.device() != like.device())
+      continue;
+    UpdateItem item{&param, &p.slot->grad, {nullptr, nullptr, nullptr}};
+    for (int s = 0; s < p.num_states; ++s) item.state[s] = &p.slot->state[s];
+    items_.push_back(item);
+    p.done = true;
+  }
+  backend_of(like.device()).update({rule(), hyper(key.group, key.phase)}, items_);
+  for (std::size_t i = first; i < pending_.size(); ++i) {
+    Slot& slot = *pending_[i].slot;
+    if (!pending_[i].done || !slot.grad.defined()) continue;
+    slot.param.storage()->bump_version();
+    ++slot.steps;
+    slot.fresh = false;
+    slot.grad = Tensor();
+  }
+}
+
+}  // namespace minnow::optim

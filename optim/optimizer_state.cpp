@@ -1,0 +1,129 @@
+// Optimizer::state_dict and load_state_dict.
+#include <minnow/optim/optimizer.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/ops/copy.h>
+#include <minnow/tensor/ops/create.h>
+
+namespace minnow::optim {
+namespace {
+
+Tensor number(double value) { return full({}, value, {.dtype = DType::float64}); }
+
+std::string state_key(std::size_t index, const char* name) { return "state." + std::to_string(index) + "." + name; }
+std::string group_key(std::size_t group, const char* name) {
+  return "param_groups." + std::to_string(group) + "." + name;
+}
+
+/// Sets options back unless kept.
+template <class F>
+class Rollback {
+ public:
+  explicit Rollback(F undo) : undo_(std::move(undo)) {}
+  ~Rollback() {
+    if (!kept_) undo_();
+  }
+  Rollback(const Rollback&) = delete;
+  Rollback& operator=(const Rollback&) = delete;
+  void keep() { kept_ = true; }
+
+ private:
+  F undo_;
+  bool kept_ = false;
+};
+
+/// The number of a name; a line of `problems` where there is none.
+double read_number(const StateDict& values, const std::string& key, std::size_t& used, std::string& problems) {
+  const Tensor* value = values.find(key);
+  if (!value) {
+    problems += "\n  '" + key + "' is missing";
+    return 0;
+  }
+  ++used;
+  if (value->defined() && value->numel() == 1) return value->item<double>();
+  problems += "\n  '" + key + "' is not one number";
+  return 0;
+}
+
+}  // namespace
+
+StateDict Optimizer::state_dict() const {
+  StateDict dict;
+  std::size_t index = 0;
+  const auto names = state_names();
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    for (const Slot& slot : groups_[g]) {
+      dict.set(state_key(index, "step"), number(static_cast<double>(slot.steps)));
+      for (std::size_t i = 0; i < names.size(); ++i)
+        if (!slot.fresh && slot.state[i].defined()) dict.set(state_key(index, names[i]), slot.state[i].detach());
+      ++index;
+    }
+    for (const Field& field : fields(g)) dict.set(group_key(g, field.name), number(field.value));
+  }
+  return dict;
+}
+
+void Optimizer::load_slot(Slot& slot, std::size_t group, std::size_t index, const StateDict& values,
+                          std::size_t& used, std::string& problems) const {
+  const auto names = state_names();
+  const double steps = read_number(values, state_key(index, "step"), used, problems);
+  if (!(steps >= 0 && steps < 0x1p53)) problems += "\n  '" + state_key(index, "step") + "' is not a count";
+  else slot.steps = static_cast<std::int64_t>(steps);
+  slot.fresh = true;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    slot.state[i] = Tensor();
+    const std::string key = state_key(index, names[i]);
+    const Tensor* value = values.find(key);
+    if (!value) continue;
+    ++used;
+    if (value->defined() && value->shape() == slot.param.shape() && value->dtype() == slot.param.dtype()) {
+      slot.state[i] = *value;
+      slot.fresh = false;
+    } else {
+      problems += "\n  '" + key + "' is " + describe(*value) + ", the parameter is " + describe(slot.param);
+    }
+  }
+  for (int i = 0; i < num_states(group) && !slot.fresh; ++i)
+    if (const auto at = static_cast<std::size_t>(i); !slot.state[at].defined())
+      problems += "\n  '" + state_key(index, names[at]) + "' is missing";
+}
+
+void Optimizer::load_state_dict(const StateDict& values, SourceLocation where) {
+  const auto refuse = [&](const std::string& problems) {
+    throw ValueError(std::string(name_) + "::load_state_dict: the values do not fit" + problems +
+                         "\nload into an optimizer of the same kind over the same parameters",
+                     where);
+  };
+  std::string problems;
+  std::size_t used = 0;
+  std::vector<std::vector<Field>> before, after;
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    before.push_back(fields(g));
+    after.push_back(fields(g));
+    for (Field& field : after.back()) field.value = read_number(values, group_key(g, field.name), used, problems);
+  }
+  if (!problems.empty()) refuse(problems);
+  for (std::size_t g = 0; g < groups_.size(); ++g) check_fields(g, after[g], where);
+
+  // The options say which state there must be.
+  const auto set_all = [&](const std::vector<std::vector<Field>>& list) {
+    for (std::size_t g = 0; g < groups_.size(); ++g) set_fields(g, list[g]);
+  };
+  Rollback rollback([&] { set_all(before); });
+  set_all(after);
+  std::vector<std::vector<Slot>> loaded = groups_;
+  std::size_t index = 0;
+  for (std::size_t g = 0; g < loaded.size(); ++g)
+    for (Slot& slot : loaded[g]) load_slot(slot, g, index++, values, used, problems);
+  if (used < values.size())
+    problems += "\n  it has " + std::to_string(values.size()) + " names, of which " + std::to_string(used) +
+                " belong to these groups, parameters and options";
+  if (!problems.empty()) refuse(problems);
+  for (auto& group : loaded)
+    for (Slot& slot : group)
+      for (Tensor& state : slot.state)
+        if (state.defined()) state = state.detach().to(slot.param.device(), {.copy = true}, where);
+  groups_ = std::move(loaded);
+  rollback.keep();
+}
+
+}  // namespace minnow::optim
