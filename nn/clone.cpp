@@ -106,8 +106,8 @@ Tensor Cloning::twin_of(const Tensor& tensor) {
   const auto found = tensors_.find(tensor.id());
   if (found == tensors_.end())
     throw Error("Error",
-                "clone: the module holds a parameter or buffer of another module\n  it  " +
-                    minnow::describe(tensor) + "\nregister the tensor in this module, or the module as a child",
+                "clone: the module holds a parameter or buffer of another module\n  it  " + minnow::describe(tensor) +
+                    "\nregister the tensor in this module, or the module as a child",
                 where_);
   seen_.insert(tensor.id());
   return found->second;

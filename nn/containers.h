@@ -27,10 +27,7 @@ class ModuleList : public Module {
  public:
   ModuleList() { hold_children(); }
   template <std::derived_from<Module>... M>
-    requires(sizeof...(M) > 0)
-  explicit ModuleList(const M&... modules) : ModuleList() {
-    (push_back(modules), ...);
-  }
+  requires(sizeof...(M) > 0) explicit ModuleList(const M&... modules) : ModuleList() { (push_back(modules), ...); }
   ModuleList(std::initializer_list<Named> modules, SourceLocation where = SourceLocation::current());
 
   /// Adds a module under its number.
@@ -79,10 +76,7 @@ class Sequential : public ModuleList {
  public:
   Sequential() = default;
   template <std::derived_from<Module>... M>
-    requires(sizeof...(M) > 0)
-  explicit Sequential(const M&... modules) : ModuleList() {
-    (push_back(modules), ...);
-  }
+  requires(sizeof...(M) > 0) explicit Sequential(const M&... modules) : ModuleList() { (push_back(modules), ...); }
   Sequential(std::initializer_list<Named> modules, SourceLocation where = SourceLocation::current())
       : ModuleList(modules, where) {}
 

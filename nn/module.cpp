@@ -73,8 +73,9 @@ Tensor Module::operator()(In x) {
 
 Tensor Module::forward(const Tensor&) {
   throw Error("Error",
-              "forward: " + describe() + " has no forward(const Tensor&)\noverride it, or call the module with the "
-              "arguments that it takes",
+              "forward: " + describe() +
+                  " has no forward(const Tensor&)\noverride it, or call the module with the "
+                  "arguments that it takes",
               where());
 }
 
@@ -99,8 +100,9 @@ void Module::check_name(const char* what, const std::string& name, SourceLocatio
 Parameter Module::parameter(std::string name, const Tensor& value, SourceLocation where) {
   check_name("parameter", name, where);
   if (!value.defined())
-    throw ValueError("parameter: the value of '" + name + "' is undefined\nfor an optional parameter keep a "
-                     "default-made nn::Parameter",
+    throw ValueError("parameter: the value of '" + name +
+                         "' is undefined\nfor an optional parameter keep a "
+                         "default-made nn::Parameter",
                      where);
   if (!value.is_floating_point())
     throw DTypeError("parameter: '" + name + "' is not floating\n  value  " + minnow::describe(value) +

@@ -56,8 +56,7 @@ namespace detail {
 class Cloning;
 struct Access;
 
-template <class M>
-std::shared_ptr<Module> copy_as(const Module& module) {
+template <class M> std::shared_ptr<Module> copy_as(const Module& module) {
   return std::make_shared<M>(static_cast<const M&>(module));
 }
 

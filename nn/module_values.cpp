@@ -24,8 +24,7 @@ void each_tensor(const State& state, const std::string& path, std::vector<Entry>
     each_tensor(Access::state(*child.module), join(path, child.name), list, met, f);
 }
 
-template <class F>
-void each_tensor(const State& state, std::vector<Entry> State::*list, const F& f) {
+template <class F> void each_tensor(const State& state, std::vector<Entry> State::*list, const F& f) {
   std::unordered_set<const void*> met;
   each_tensor(state, "", list, met, f);
 }
@@ -48,7 +47,9 @@ std::vector<Tensor> Module::parameters() const {
 
 std::vector<NamedTensor> Module::named_parameters() const {
   std::vector<NamedTensor> list;
-  each_tensor(*state_, &State::parameters, [&](const std::string& name, const Tensor& t) { list.push_back({name, t}); });
+  each_tensor(*state_, &State::parameters, [&](const std::string& name, const Tensor& t) {
+    list.push_back({name, t});
+  });
   return list;
 }
 
@@ -105,9 +106,8 @@ Module& Module::to(Device device, DType dtype, SourceLocation where) { return mo
 
 Module& Module::move_to(const Device* device, const DType* dtype, SourceLocation where) {
   if (dtype && !is_floating(*dtype))
-    throw DTypeError("to: parameters of " + describe() + " can only be floating\n  dtype  " +
-                         std::string(name_of(*dtype)),
-                     where);
+    throw DTypeError(
+        "to: parameters of " + describe() + " can only be floating\n  dtype  " + std::string(name_of(*dtype)), where);
   struct Move {
     Tensor tensor, value, grad;
   };

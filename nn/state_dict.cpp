@@ -46,8 +46,7 @@ class Problems {
 
 bool fits(const Tensor& value, const Tensor& into, LoadOptions options) {
   if (!value.defined() || !(value.shape() == into.shape())) return false;
-  return value.dtype() == into.dtype() ||
-         (options.convert && value.is_floating_point() && into.is_floating_point());
+  return value.dtype() == into.dtype() || (options.convert && value.is_floating_point() && into.is_floating_point());
 }
 
 }  // namespace

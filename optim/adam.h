@@ -6,26 +6,25 @@
 namespace minnow::optim {
 
 struct AdamOptions {
-  double lr = 1e-3;                              ///< at least 0
-  std::pair<double, double> betas{0.9, 0.999};   ///< decay of the running means, each in [0, 1)
-  double eps = 1e-8;                             ///< at least 0
-  double weight_decay = 0;                       ///< L2 penalty, added to the gradient; at least 0
-  bool amsgrad = false;                          ///< divide by the largest running mean so far
-  bool maximize = false;                         ///< go up instead of down
+  double lr = 1e-3;                             ///< at least 0
+  std::pair<double, double> betas{0.9, 0.999};  ///< decay of the running means, each in [0, 1)
+  double eps = 1e-8;                            ///< at least 0
+  double weight_decay = 0;                      ///< L2 penalty, added to the gradient; at least 0
+  bool amsgrad = false;                         ///< divide by the largest running mean so far
+  bool maximize = false;                        ///< go up instead of down
 };
 
 struct AdamWOptions {
-  double lr = 1e-3;                              ///< at least 0
-  std::pair<double, double> betas{0.9, 0.999};   ///< decay of the running means, each in [0, 1)
-  double eps = 1e-8;                             ///< at least 0
-  double weight_decay = 1e-2;                    ///< parameters shrink by lr weight_decay; at least 0
-  bool amsgrad = false;                          ///< divide by the largest running mean so far
-  bool maximize = false;                         ///< go up instead of down
+  double lr = 1e-3;                             ///< at least 0
+  std::pair<double, double> betas{0.9, 0.999};  ///< decay of the running means, each in [0, 1)
+  double eps = 1e-8;                            ///< at least 0
+  double weight_decay = 1e-2;                   ///< parameters shrink by lr weight_decay; at least 0
+  bool amsgrad = false;                         ///< divide by the largest running mean so far
+  bool maximize = false;                        ///< go up instead of down
 };
 
 /// What Adam and AdamW are made of.
-template <bool Decoupled>
-struct AdamRule {
+template <bool Decoupled> struct AdamRule {
   using Options = std::conditional_t<Decoupled, AdamWOptions, AdamOptions>;
   static constexpr const char* kName = Decoupled ? "AdamW" : "Adam";
   static constexpr const char* kStateNames[] = {"exp_avg", "exp_avg_sq", "max_exp_avg_sq"};
@@ -35,8 +34,7 @@ struct AdamRule {
   static double phase(std::int64_t step, bool) { return static_cast<double>(step); }
   static std::size_t hyper(const Options& options, double phase, Hyper& out);
   static int number();
-  template <class O, class F>
-  static void each(O& o, F f) {
+  template <class O, class F> static void each(O& o, F f) {
     f("lr", o.lr);
     f("beta1", o.betas.first);
     f("beta2", o.betas.second);

@@ -1,8 +1,8 @@
 #include <minnow/optim/optimizer.h>
 
 #include <cmath>
-#include <unordered_set>
 #include <fmt/format.h>
+#include <unordered_set>
 #include <minnow/autograd/node.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
@@ -86,15 +86,12 @@ std::vector<Tensor> Optimizer::parameters(int group, SourceLocation where) const
   return list;
 }
 
-double Optimizer::lr(int group, SourceLocation where) const {
-  return lr_of(checked_group(group, where));
-}
+double Optimizer::lr(int group, SourceLocation where) const { return lr_of(checked_group(group, where)); }
 
 void Optimizer::set_lr(int group, double lr, SourceLocation where) {
   const std::size_t g = checked_group(group, where);
   if (!(lr >= 0) || !std::isfinite(lr))
-    throw ValueError(fmt::format("{}: the learning rate {} is not a finite number of at least 0", name_, lr),
-                     where);
+    throw ValueError(fmt::format("{}: the learning rate {} is not a finite number of at least 0", name_, lr), where);
   set_lr_of(g, lr);
 }
 
@@ -167,10 +164,8 @@ void Optimizer::prepare_state(Tensor& state, Slot& slot) const {
   if (state.defined() && alike(state, slot.param)) return;
   const bool fits = state.defined() && state.shape() == slot.param.shape();
   const Tensor made = empty_as(slot.param);
-  if (fits)
-    raw::copy_to(state, made, {});
-  else
-    raw::fill_(made, 0.0);
+  if (fits) raw::copy_to(state, made, {});
+  else raw::fill_(made, 0.0);
   if (!state.defined()) slot.fresh = true;
   state = made;
 }

@@ -25,8 +25,7 @@ class Optimizer {
   /// fit its parameter, ValueError for options out of range; nothing has changed then.
   void step(SourceLocation where = SourceLocation::current());
   /// Computes the loss and its gradients by closure (which calls backward), then steps.  Returns the loss.
-  template <std::invocable F>
-  Tensor step(F&& closure, SourceLocation where = SourceLocation::current()) {
+  template <std::invocable F> Tensor step(F&& closure, SourceLocation where = SourceLocation::current()) {
     const GradMode recording(true);
     Tensor loss = closure();
     step(where);

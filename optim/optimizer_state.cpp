@@ -15,8 +15,7 @@ std::string group_key(std::size_t group, const char* name) {
 }
 
 /// Sets options back unless kept.
-template <class F>
-class Rollback {
+template <class F> class Rollback {
  public:
   explicit Rollback(F undo) : undo_(std::move(undo)) {}
   ~Rollback() {
@@ -62,8 +61,8 @@ StateDict Optimizer::state_dict() const {
   return dict;
 }
 
-void Optimizer::load_slot(Slot& slot, std::size_t group, std::size_t index, const StateDict& values,
-                          std::size_t& used, std::string& problems) const {
+void Optimizer::load_slot(Slot& slot, std::size_t group, std::size_t index, const StateDict& values, std::size_t& used,
+                          std::string& problems) const {
   const auto names = state_names();
   const double steps = read_number(values, state_key(index, "step"), used, problems);
   if (!(steps >= 0 && steps < 0x1p53)) problems += "\n  '" + state_key(index, "step") + "' is not a count";

@@ -11,8 +11,7 @@ using Hyper = std::array<double, 16>;
 
 /// An optimizer of one rule.  `Rule` has the options' struct and names what its kernel takes:
 /// see SgdRule (optim/sgd.h).
-template <class Rule>
-class RuleOptimizer : public Optimizer {
+template <class Rule> class RuleOptimizer : public Optimizer {
  public:
   using Options = typename Rule::Options;
 
@@ -50,7 +49,9 @@ class RuleOptimizer : public Optimizer {
   }
   std::vector<Field> fields(std::size_t group) const override {
     std::vector<Field> list;
-    Rule::each(options_[group], [&](const char* name, auto value) { list.push_back({name, static_cast<double>(value)}); });
+    Rule::each(options_[group], [&](const char* name, auto value) {
+      list.push_back({name, static_cast<double>(value)});
+    });
     return list;
   }
   void check_options(std::size_t group, SourceLocation where) const override { Rule::check(options_[group], where); }

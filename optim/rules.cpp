@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <tuple>
 #include <fmt/format.h>
+#include <tuple>
 #include <minnow/optim/adam.h>
 #include <minnow/optim/sgd.h>
 #include <minnow/tensor/error.h>
@@ -17,8 +17,7 @@ std::string shown(double value) { return fmt::format("{}", value); }
 double flag(bool on) { return on ? 1 : 0; }
 
 /// A kernel's own struct, as the array that a backend takes.
-template <class T>
-std::size_t put(const T& hyper, Hyper& out) {
+template <class T> std::size_t put(const T& hyper, Hyper& out) {
   constexpr std::size_t kCount = sizeof(T) / sizeof(double);
   static_assert(sizeof(T) % sizeof(double) == 0 && kCount <= std::tuple_size_v<Hyper>);
   const auto values = std::bit_cast<std::array<double, kCount>>(hyper);
@@ -47,15 +46,14 @@ void SgdRule::check(const Options& o, SourceLocation where) {
 }
 
 std::size_t SgdRule::hyper(const Options& o, double phase, Hyper& out) {
-  return put(kernels::Sgd::Hyper{o.lr, o.momentum, o.dampening, o.weight_decay, flag(o.nesterov), flag(o.maximize),
-                                 phase},
-             out);
+  return put(
+      kernels::Sgd::Hyper{o.lr, o.momentum, o.dampening, o.weight_decay, flag(o.nesterov), flag(o.maximize), phase},
+      out);
 }
 
 int SgdRule::number() { return kernels::kIndexOf<kernels::UpdateRules, kernels::Sgd>; }
 
-template <bool Decoupled>
-void AdamRule<Decoupled>::check(const Options& o, SourceLocation where) {
+template <bool Decoupled> void AdamRule<Decoupled>::check(const Options& o, SourceLocation where) {
   require_at_least_0(kName, "lr", o.lr, where);
   require_at_least_0(kName, "eps", o.eps, where);
   require_at_least_0(kName, "weight_decay", o.weight_decay, where);
@@ -64,15 +62,13 @@ void AdamRule<Decoupled>::check(const Options& o, SourceLocation where) {
       throw ValueError(std::string(kName) + ": a beta of " + shown(beta) + " is not in [0, 1)", where);
 }
 
-template <bool Decoupled>
-std::size_t AdamRule<Decoupled>::hyper(const Options& o, double phase, Hyper& out) {
+template <bool Decoupled> std::size_t AdamRule<Decoupled>::hyper(const Options& o, double phase, Hyper& out) {
   return put(typename kernels::AdamRule<Decoupled>::Hyper{o.lr, o.betas.first, o.betas.second, o.eps, o.weight_decay,
                                                           flag(o.amsgrad), flag(o.maximize), phase},
              out);
 }
 
-template <bool Decoupled>
-int AdamRule<Decoupled>::number() {
+template <bool Decoupled> int AdamRule<Decoupled>::number() {
   return kernels::kIndexOf<kernels::UpdateRules, kernels::AdamRule<Decoupled>>;
 }
 

@@ -25,8 +25,7 @@ struct SgdRule {
   static double phase(std::int64_t, bool fresh) { return fresh ? 1 : 0; }
   static std::size_t hyper(const Options& options, double phase, Hyper& out);
   static int number();
-  template <class O, class F>
-  static void each(O& o, F f) {
+  template <class O, class F> static void each(O& o, F f) {
     f("lr", o.lr);
     f("momentum", o.momentum);
     f("dampening", o.dampening);

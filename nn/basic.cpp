@@ -1,0 +1,20 @@
+#include <minnow/nn/basic.h>
+
+#include <fmt/format.h>
+#include <minnow/autograd/ops/softmax.h>
+#include <minnow/tensor/error.h>
+
+namespace minnow::nn {
+
+std::string Flatten::describe() const {
+  return start_ == 1 && end_ == -1 ? "Flatten" : fmt::format("Flatten({}, {})", start_, end_);
+}
+
+Dropout::Dropout(double p, SourceLocation where) : p_(p) {
+  if (!(p >= 0 && p <= 1))
+    throw ValueError(fmt::format("Dropout: p = {} is no probability\np goes from 0 to 1", p), where);
+}
+Tensor Dropout::forward(const Tensor& x) { return dropout({x, where()}, {p_, is_training()}); }
+std::string Dropout::describe() const { return fmt::format("Dropout({})", p_); }
+
+}  // namespace minnow::nn

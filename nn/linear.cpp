@@ -1,0 +1,32 @@
+#include <minnow/nn/linear.h>
+
+#include <cmath>
+#include <fmt/format.h>
+#include <minnow/autograd/ops/matmul.h>
+#include <minnow/nn/init.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/ops/create.h>
+
+namespace minnow::nn {
+namespace {
+
+Tensor start(const Shape& shape, std::int64_t in, std::int64_t out, SourceLocation where) {
+  if (in <= 0 || out <= 0)
+    throw ValueError(fmt::format("Linear: the sizes are not positive\n  in   {}\n  out  {}", in, out), where);
+  const double bound = 1 / std::sqrt(static_cast<double>(in));
+  return init::uniform_(empty(shape), -bound, bound);
+}
+
+}  // namespace
+
+Linear::Linear(std::int64_t in, std::int64_t out, LinearOptions options, SourceLocation where)
+    : weight(parameter("weight", start({out, in}, in, out, where))),
+      bias(options.bias ? parameter("bias", start({out}, in, out, where)) : Parameter()) {}
+
+Tensor Linear::forward(const Tensor& x) { return linear({x, where()}, weight, bias); }
+
+std::string Linear::describe() const {
+  return fmt::format("Linear({}, {}{})", weight.size(1), weight.size(0), bias.defined() ? "" : ", no bias");
+}
+
+}  // namespace minnow::nn

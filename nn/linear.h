@@ -1,0 +1,25 @@
+#pragma once
+
+#include <minnow/nn/module.h>
+
+namespace minnow::nn {
+
+struct LinearOptions {
+  bool bias = true;
+};
+
+/// y = x Wᵀ + b.   x: [..., in]  ->  [..., out].  weight: [out, in]  bias: [out]; both start uniform in
+/// ±1 / sqrt(in), as in PyTorch.
+class Linear : public Module {
+ public:
+  /// ValueError unless both sizes are positive.
+  Linear(std::int64_t in, std::int64_t out, LinearOptions options = {},
+         SourceLocation where = SourceLocation::current());
+
+  Parameter weight, bias;
+
+  Tensor forward(const Tensor& x) override;
+  std::string describe() const override;
+};
+
+}  // namespace minnow::nn

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <minnow/autograd/ops/conv.h>
+#include <minnow/nn/module.h>
+
+namespace minnow::nn {
+
+/// The largest element of each window: minnow::max_pool2d.   x: [N, C, H, W]  ->  [N, C, OH, OW].
+class MaxPool2d : public Module {
+ public:
+  /// ValueError unless the kernel is positive.
+  explicit MaxPool2d(Pair kernel, MaxPool2dOptions options = {}, SourceLocation where = SourceLocation::current());
+  Tensor forward(const Tensor& x) override;
+  std::string describe() const override;
+
+ private:
+  Pair kernel_;
+  MaxPool2dOptions options_;
+};
+
+/// The mean of each window: minnow::avg_pool2d.   x: [N, C, H, W]  ->  [N, C, OH, OW].
+class AvgPool2d : public Module {
+ public:
+  /// ValueError unless the kernel is positive.
+  explicit AvgPool2d(Pair kernel, AvgPool2dOptions options = {}, SourceLocation where = SourceLocation::current());
+  Tensor forward(const Tensor& x) override;
+  std::string describe() const override;
+
+ private:
+  Pair kernel_;
+  AvgPool2dOptions options_;
+};
+
+}  // namespace minnow::nn

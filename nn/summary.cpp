@@ -1,0 +1,98 @@
+#include <minnow/nn/summary.h>
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <unordered_map>
+#include <minnow/autograd/grad_mode.h>
+#include <minnow/nn/detail/access.h>
+#include <minnow/tensor/ops/create.h>
+
+namespace minnow::nn {
+namespace {
+
+/// Evaluation mode for a scope; each module gets its own mode back.
+class EvalScope {
+ public:
+  explicit EvalScope(const std::vector<NamedModule>& modules) {
+    for (const auto& [name, module] : modules) {
+      modes_.emplace_back(detail::Access::shared(module), module.is_training());
+      detail::Access::state(module).training = false;
+    }
+  }
+  ~EvalScope() {
+    for (const auto& [state, training] : modes_) state->training = training;
+  }
+  EvalScope(const EvalScope&) = delete;
+  EvalScope& operator=(const EvalScope&) = delete;
+
+ private:
+  std::vector<std::pair<std::shared_ptr<detail::State>, bool>> modes_;
+};
+
+struct Row {
+  std::string layer, shape, count;
+};
+
+std::string grouped(std::int64_t n) {
+  std::string text = std::to_string(n);
+  for (auto i = static_cast<std::ptrdiff_t>(text.size()) - 3; i > 0; i -= 3)
+    text.insert(static_cast<std::size_t>(i), ",");
+  return text;
+}
+
+std::string table(const std::vector<Row>& rows, std::int64_t total, std::int64_t trainable) {
+  std::size_t layer = 0, shape = 0, count = 0;
+  for (const Row& row : rows) {
+    layer = std::max(layer, row.layer.size());
+    shape = std::max(shape, row.shape.size());
+    count = std::max(count, row.count.size());
+  }
+  std::string text;
+  for (const Row& row : rows) {
+    text += fmt::format("{:<{}}  {:<{}}  {:>{}}\n", row.layer, layer, row.shape, shape, row.count, count);
+    if (&row == &rows.front()) text += std::string(layer + shape + count + 4, '-') + "\n";
+  }
+  text += std::string(layer + shape + count + 4, '-') + "\n";
+  return text + fmt::format("parameters: {}, trainable: {}\n", grouped(total), grouped(trainable));
+}
+
+}  // namespace
+
+std::string summary(Module& model, const Shape& input, SourceLocation where) {
+  const auto modules = model.named_modules();
+  const auto parameters = model.parameters();
+  const TensorOptions options =
+      parameters.empty() ? TensorOptions{} : TensorOptions{parameters[0].dtype(), parameters[0].device()};
+  std::unordered_map<const detail::State*, std::string> shapes;
+  std::vector<HookHandle> hooks;
+  for (const auto& [name, module] : modules)
+    hooks.push_back(module.register_forward_hook([&](Module& m, const Tensor&, const Tensor& out) {
+      shapes.emplace(&detail::Access::state(m), out.defined() ? out.shape().str() : "-");
+    }));
+  {
+    const EvalScope eval(modules);
+    const NoGradGuard guard;
+    const Tensor zero = zeros(input, options, where);
+    model({zero, where});
+  }
+
+  std::vector<Row> rows{{"layer", "output", "parameters"}};
+  for (const auto& [name, module] : modules) {
+    const auto& state = detail::Access::state(module);
+    std::int64_t own = 0;
+    for (const auto& entry : state.parameters) own += entry.tensor.numel();
+    const auto depth = static_cast<std::size_t>(name.empty() ? 0 : 1 + std::count(name.begin(), name.end(), '.'));
+    const std::string last = name.substr(name.find_last_of('.') + 1);
+    const auto found = shapes.find(&state);
+    rows.push_back({std::string(2 * depth, ' ') + (last.empty() ? "" : last + ": ") + module.describe(),
+                    found == shapes.end() ? "-" : found->second, own ? grouped(own) : "-"});
+  }
+  std::int64_t total = 0, trainable = 0;
+  for (const Tensor& p : parameters) {
+    total += p.numel();
+    if (p.requires_grad()) trainable += p.numel();
+  }
+  return table(rows, total, trainable);
+}
+
+}  // namespace minnow::nn
