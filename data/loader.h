@@ -67,6 +67,8 @@ template <Dataset D> class DataLoader {
   }
   std::default_sentinel_t end() const { return {}; }
 
+  /// The epoch that the last begin() started.
+  std::int64_t epoch() const { return core_->epoch(); }
   /// The next begin() starts this epoch.  ValueError below 0.
   void set_epoch(std::int64_t epoch, SourceLocation where = SourceLocation::current()) {
     set_position({epoch, 0}, where);

@@ -178,8 +178,14 @@ void LoaderCore::set_position(LoaderPosition position) {
 LoaderPosition LoaderCore::begin_epoch() {
   const std::lock_guard lock(mutex_);
   position_ = next_;
+  epoch_ = next_.epoch;
   next_ = {position_.epoch + 1, 0};
   return position_;
+}
+
+std::int64_t LoaderCore::epoch() const {
+  const std::lock_guard lock(mutex_);
+  return epoch_;
 }
 
 void throw_sample_error(std::int64_t sample, SourceLocation where) {

@@ -61,6 +61,7 @@ class LoaderCore {
   LoaderStats stats();
   LoaderPosition position() const;
   void set_position(LoaderPosition position);
+  std::int64_t epoch() const;
   /// The position to start from; the next call starts the epoch after.
   LoaderPosition begin_epoch();
 
@@ -87,6 +88,7 @@ class LoaderCore {
   std::vector<Copy> copies_;                        // not yet in stats_
   LoaderStats stats_;
   LoaderPosition position_, next_;
+  std::int64_t epoch_ = 0;
 };
 
 /// Rethrows the exception in flight as a SampleError.

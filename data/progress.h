@@ -1,0 +1,146 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <iosfwd>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+#include <minnow/data/detail/fields.h>
+#include <minnow/tensor/tensor.h>
+
+namespace minnow::data {
+
+struct ProgressOptions {
+  /// Stands before the bar; by default "epoch N".
+  std::string label = {};
+  /// Where it is shown; nullptr: std::cout.
+  std::ostream* out = nullptr;
+  /// Whether that is a terminal, where one line is drawn again and again; by default found out.  Elsewhere a plain line
+  /// is written now and then, and one at the end.
+  std::optional<bool> terminal = std::nullopt;
+  /// Seconds between two drawings; by default 0.1 on a terminal, 10 elsewhere.
+  std::optional<double> interval = std::nullopt;
+};
+
+/// One line about a loop: label, bar, batch i of n, values, images per second, time left.  Used by one thread.
+class ProgressBar {
+ public:
+  /// ValueError for a negative number of batches or a negative interval.
+  ProgressBar(std::int64_t batches, ProgressOptions options, SourceLocation where = SourceLocation::current());
+  /// Ends the line if a loop was left early.
+  ~ProgressBar();
+  ProgressBar(ProgressBar&& other) noexcept;
+  ProgressBar& operator=(ProgressBar&&) = delete;
+
+  /// Begins at batch 0.
+  void start(std::string_view default_label);
+  /// One more batch is done.
+  void step(std::int64_t samples);
+  /// The last state, and the end of the line.
+  void finish();
+
+  /// Shows a value from the next drawing on, e.g. `show("loss", loss)`.  A tensor of one element is kept and read only
+  /// when the line is drawn, so that a step never waits for the device.  ValueError for an undefined tensor, ShapeError
+  /// for one of more elements.
+  ProgressBar& show(std::string_view name, double value);
+  ProgressBar& show(std::string_view name, const Tensor& value, SourceLocation where = SourceLocation::current());
+
+  /// The line as it would be drawn now, without bar where there is no terminal.
+  std::string line() const;
+  double images_per_second() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Value {
+    std::string name;
+    double number = 0;
+    Tensor tensor;
+  };
+
+  Value& value_of(std::string_view name);
+  void draw(bool last);
+  double elapsed() const;
+
+  ProgressOptions options_;
+  std::string label_;
+  std::ostream* out_;
+  bool terminal_;
+  double interval_;
+  std::int64_t total_;
+  std::int64_t done_ = 0, samples_ = 0;
+  bool active_ = false;
+  std::size_t drawn_ = 0;  // characters of the line on the terminal
+  Clock::time_point start_, last_drawn_;
+  std::vector<Value> values_;
+};
+
+/// A loader whose loops show how far they are: see progress().
+template <class Loader> class Progress {
+ public:
+  Progress(Loader& loader, ProgressOptions options, SourceLocation where)
+      : loader_(&loader), bar_(loader.size(), std::move(options), where) {}
+
+  class Iterator {
+   public:
+    using iterator_concept = std::input_iterator_tag;
+    using value_type = typename Loader::Batch;
+    using difference_type = std::ptrdiff_t;
+
+    decltype(auto) operator*() const { return *at_; }
+    Iterator& operator++() {
+      bar_->step(std::get<0>(detail::tie_fields(*at_)).shape()[0]);
+      ++at_;
+      if (at_ == std::default_sentinel) bar_->finish();
+      return *this;
+    }
+    void operator++(int) { ++*this; }
+    friend bool operator==(const Iterator& it, std::default_sentinel_t end) { return it.at_ == end; }
+
+   private:
+    friend Progress;
+    Iterator(typename Loader::Iterator at, ProgressBar* bar) : at_(std::move(at)), bar_(bar) {}
+
+    typename Loader::Iterator at_;
+    ProgressBar* bar_;
+  };
+
+  /// Starts the loader's next epoch.
+  Iterator begin() {
+    auto at = loader_->begin();
+    bar_.start("epoch " + std::to_string(loader_->epoch() + 1));
+    if (at == std::default_sentinel) bar_.finish();
+    return Iterator(std::move(at), &bar_);
+  }
+  std::default_sentinel_t end() const { return {}; }
+
+  /// `bar.show("loss", loss)` within the loop.
+  template <class Value>
+  Progress& show(std::string_view name, const Value& value, SourceLocation where = SourceLocation::current()) {
+    if constexpr (std::is_same_v<Value, Tensor>) bar_.show(name, value, where);
+    else bar_.show(name, static_cast<double>(value));
+    return *this;
+  }
+  double images_per_second() const { return bar_.images_per_second(); }
+
+ private:
+  Loader* loader_;
+  ProgressBar bar_;
+};
+
+/// Shows the progress of loops over a loader, which must outlive it: `for (auto& [images, labels] : progress(train))`, or
+/// with values `auto bar = progress(train); for (auto& [images, labels] : bar) { ...; bar.show("loss", loss); }`.
+template <class Loader>
+Progress<Loader> progress(Loader& loader, ProgressOptions options = {},
+                          SourceLocation where = SourceLocation::current()) {
+  return Progress<Loader>(loader, std::move(options), where);
+}
+
+}  // namespace minnow::data
+
+namespace minnow {
+using data::progress;
+}  // namespace minnow
