@@ -106,20 +106,25 @@ Tensor minimum(In a, In b) {
 
 Tensor fmax(In a, In b) {
   return function<kernels::Fmax>(
-      a, b, [](const Tensor& x, const Tensor& w) { return logical_or(ge(x, w), isnan(w)).to(x.dtype()); },
-      [](const Tensor& x, const Tensor& w) { return logical_not(logical_or(ge(x, w), isnan(w))).to(w.dtype()); });
+      a, b, [](const Tensor& x, const Tensor& w) { return share(logical_or(gt(x, w), isnan(w)), eq(x, w), x); },
+      [](const Tensor& x, const Tensor& w) { return share(logical_not(logical_or(gt(x, w), isnan(w))), eq(x, w), w); });
 }
 
 Tensor fmin(In a, In b) {
   return function<kernels::Fmin>(
-      a, b, [](const Tensor& x, const Tensor& w) { return logical_or(le(x, w), isnan(w)).to(x.dtype()); },
-      [](const Tensor& x, const Tensor& w) { return logical_not(logical_or(le(x, w), isnan(w))).to(w.dtype()); });
+      a, b, [](const Tensor& x, const Tensor& w) { return share(logical_or(lt(x, w), isnan(w)), eq(x, w), x); },
+      [](const Tensor& x, const Tensor& w) { return share(logical_not(logical_or(lt(x, w), isnan(w))), eq(x, w), w); });
 }
 
 Tensor atan2(In a, In b) {
+  // At the origin the slope is 0, as in PyTorch.
+  const auto over_square = [](const Tensor& t, const Tensor& x, const Tensor& w) {
+    const Tensor square_sum = add(square(x), square(w));
+    return where(eq(square_sum, 0), 0.0, div(t, square_sum));
+  };
   return function<kernels::Atan2>(
-      a, b, [](const Tensor& x, const Tensor& w) { return div(w, add(square(x), square(w))); },
-      [](const Tensor& x, const Tensor& w) { return neg(div(x, add(square(x), square(w)))); });
+      a, b, [over_square](const Tensor& x, const Tensor& w) { return over_square(w, x, w); },
+      [over_square](const Tensor& x, const Tensor& w) { return neg(over_square(x, x, w)); });
 }
 
 Tensor hypot(In a, In b) {

@@ -46,11 +46,11 @@ Tensor maximum(Scalar a, In b, SourceLocation where = SourceLocation::current())
 Tensor minimum(In a, In b);
 Tensor minimum(In a, Scalar b);
 Tensor minimum(Scalar a, In b, SourceLocation where = SourceLocation::current());
-/// The larger; a number wins over NaN.
+/// The larger; a number wins over NaN.  Equal elements share the gradient.
 Tensor fmax(In a, In b);
 Tensor fmax(In a, Scalar b);
 Tensor fmax(Scalar a, In b, SourceLocation where = SourceLocation::current());
-/// The smaller; a number wins over NaN.
+/// The smaller; a number wins over NaN.  Equal elements share the gradient.
 Tensor fmin(In a, In b);
 Tensor fmin(In a, Scalar b);
 Tensor fmin(Scalar a, In b, SourceLocation where = SourceLocation::current());

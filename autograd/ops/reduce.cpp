@@ -83,7 +83,9 @@ Tensor var(In x, const Shape& dims, double correction, bool keepdim) {
   return div(sum(square(distance), dims, keepdim), std::max(n - correction, 0.0));
 }
 
-Tensor stddev(In x, const Shape& dims, double correction, bool keepdim) { return sqrt(var(x, dims, correction, keepdim)); }
+Tensor stddev(In x, const Shape& dims, double correction, bool keepdim) {
+  return sqrt(var(x, dims, correction, keepdim));
+}
 
 Tensor prod(In x, const Shape& dims, bool keepdim) {
   Tensor y = compute<kernels::Prod>(x, dims, keepdim);
@@ -104,7 +106,9 @@ Tensor any(In x, const Shape& dims, bool keepdim) { return compute<kernels::Any>
 Tensor all_of(In x, const Shape& dims, bool keepdim) { return compute<kernels::All>(x, dims, keepdim); }
 
 Tensor norm(In x, double p, const Shape& dims, bool keepdim) {
-  if (p == 0) return compute<kernels::Norm0>(x, dims, keepdim);
+  if (p == 0)
+    return record("norm", compute<kernels::Norm0>(x, dims, keepdim), {x},
+                  [x = Saved(*x)](const Tensor&) { return zeros_like(x()); });
   if (p == kInfinity) return amax(abs(x), dims, keepdim);
   if (p == -kInfinity) return amin(abs(x), dims, keepdim);
   Tensor y = p == 1   ? compute<kernels::Norm1>(x, dims, keepdim)

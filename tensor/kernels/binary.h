@@ -14,6 +14,7 @@ namespace minnow::kernels {
 template <Kind K = Kind::kNumeric, bool Divides = false> struct Binary {
   static constexpr Kind kKind = K;
   static constexpr bool kDivides = Divides;
+  static constexpr bool kTakesBool = true;  // false: the front end refuses two bools, as PyTorch does
 };
 
 namespace detail {
@@ -42,6 +43,7 @@ struct Add : Binary<> {
 /// a - b.
 struct Sub : Binary<> {
   static constexpr std::string_view kName = "sub";
+  static constexpr bool kTakesBool = false;
   template <class T> MINNOW_HD static T value(T a, T b) {
     if constexpr (std::is_integral_v<T>) return detail::unwrap(detail::wrap(a) - detail::wrap(b));
     else return a - b;
@@ -63,6 +65,7 @@ struct Div : Binary<Kind::kFloating> {
 /// a / b rounded towards -inf.
 struct FloorDivide : Binary<Kind::kNumeric, true> {
   static constexpr std::string_view kName = "floor_divide";
+  static constexpr bool kTakesBool = false;
   template <class T> MINNOW_HD static T value(T a, T b) {
     if constexpr (std::is_integral_v<T>) {
       const T q = detail::quotient(a, b);
@@ -81,6 +84,7 @@ struct FloorDivide : Binary<Kind::kNumeric, true> {
 /// The rest of a / b, with the sign of a.
 struct Fmod : Binary<Kind::kNumeric, true> {
   static constexpr std::string_view kName = "fmod";
+  static constexpr bool kTakesBool = false;
   template <class T> MINNOW_HD static T value(T a, T b) {
     if constexpr (std::is_integral_v<T>) return detail::rest(a, b);
     else return math::fmod(a, b);
@@ -89,6 +93,7 @@ struct Fmod : Binary<Kind::kNumeric, true> {
 /// The rest of a / b, with the sign of b.
 struct Remainder : Binary<Kind::kNumeric, true> {
   static constexpr std::string_view kName = "remainder";
+  static constexpr bool kTakesBool = false;
   template <class T> MINNOW_HD static T value(T a, T b) {
     T r;
     if constexpr (std::is_integral_v<T>) r = detail::rest(a, b);
@@ -99,6 +104,7 @@ struct Remainder : Binary<Kind::kNumeric, true> {
 /// a^b; for integers modulo 2^64.
 struct Pow : Binary<> {
   static constexpr std::string_view kName = "pow";
+  static constexpr bool kTakesBool = false;
   template <class T> MINNOW_HD static T value(T a, T b) {
     if constexpr (std::is_integral_v<T>) {
       if (b < 0) return a == 1 ? T(1) : (a == -1 ? ((b & 1) != 0 ? T(-1) : T(1)) : T(0));
@@ -234,6 +240,7 @@ struct BitwiseXor : Binary<Kind::kIntegral> {
 /// a 2^b; 0 for shifts outside of [0, 64).
 struct LeftShift : Binary<Kind::kIntegral> {
   static constexpr std::string_view kName = "left_shift";
+  static constexpr bool kTakesBool = false;
   template <class T> MINNOW_HD static T value(T a, T b) {
     return b < 0 || b > 63 ? T(0) : detail::unwrap(detail::wrap(a) << (b & 63));
   }
@@ -241,6 +248,7 @@ struct LeftShift : Binary<Kind::kIntegral> {
 /// a / 2^b rounded down; shifts outside of [0, 64) count as 63.
 struct RightShift : Binary<Kind::kIntegral> {
   static constexpr std::string_view kName = "right_shift";
+  static constexpr bool kTakesBool = false;
   template <class T> MINNOW_HD static T value(T a, T b) { return a >> (b < 0 || b > 63 ? 63 : b); }
 };
 

@@ -140,7 +140,7 @@ template <class T> MINNOW_HD bool isfinite(T x) { return abs(x) < kInfinity<T>; 
 template <class T> MINNOW_HD T sigmoid(T x) { return T(1) / (T(1) + exp(-x)); }
 
 /// log(1 + e^x) without overflow.
-template <class T> MINNOW_HD T softplus(T x) { return (x > T(0) ? x : T(0)) + log1p(exp(-abs(x))) + (x - x); }
+template <class T> MINNOW_HD T softplus(T x) { return (x < T(0) ? T(0) : x) + log1p(exp(-abs(x))); }
 
 /// The logarithmic derivative of the gamma function; -inf at 0, NaN at the negative integers.
 MINNOW_HD double digamma(double x) {

@@ -8,7 +8,10 @@
 namespace minnow::kernels {
 
 /// Traits of a ternary functor: value(a, b, c, p), p a parameter that some do not use.
-template <Kind K = Kind::kNumeric> struct Ternary { static constexpr Kind kKind = K; };
+template <Kind K = Kind::kNumeric> struct Ternary {
+  static constexpr Kind kKind = K;
+  static constexpr bool kTakesBool = true;
+};
 
 /// b where a is not zero, else c.
 struct Where : Ternary<> {

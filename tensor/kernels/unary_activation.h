@@ -37,6 +37,7 @@ struct Softplus : Unary<Saves::kInput, 2> {
 /// y = max(x, 0), NaN where x is NaN;  dy/dx = 1 where y > 0, else 0.
 struct Relu : Unary<Saves::kOutput, 0, Kind::kNumeric> {
   static constexpr std::string_view kName = "relu";
+  static constexpr bool kTakesBool = false;
   template <class T> MINNOW_HD static T value(T x) { return x < T(0) ? T(0) : x; }
   template <class T> MINNOW_HD static T slope(T y) { return y > T(0) ? T(1) : T(0); }
   template <class T> MINNOW_HD static T curve(T) { return T(0); }
@@ -44,6 +45,7 @@ struct Relu : Unary<Saves::kOutput, 0, Kind::kNumeric> {
 /// y = min(max(x, lo), hi);  dy/dx = 0 where x <= lo or x >= hi, else 1.
 struct Hardtanh : Unary<Saves::kInput, 2, Kind::kNumeric> {
   static constexpr std::string_view kName = "hardtanh";
+  static constexpr bool kTakesBool = false;
   template <class T> MINNOW_HD static T value(T x, T lo, T hi) {
     const T raised = x < lo ? lo : x;
     return raised > hi ? hi : raised;
@@ -54,6 +56,7 @@ struct Hardtanh : Unary<Saves::kInput, 2, Kind::kNumeric> {
 /// y = min(max(x, 0), 6).
 struct Relu6 : Unary<Saves::kInput, 0, Kind::kNumeric> {
   static constexpr std::string_view kName = "relu6";
+  static constexpr bool kTakesBool = false;
   template <class T> MINNOW_HD static T value(T x) { return Hardtanh::value(x, T(0), T(6)); }
   template <class T> MINNOW_HD static T slope(T x) { return Hardtanh::slope(x, T(0), T(6)); }
   template <class T> MINNOW_HD static T curve(T) { return T(0); }

@@ -8,6 +8,7 @@ namespace minnow::kernels {
 /// y = -x.
 struct Neg : Unary<Saves::kNothing, 0, Kind::kNumeric> {
   static constexpr std::string_view kName = "neg";
+  static constexpr bool kTakesBool = false;
   template <class T> MINNOW_HD static T value(T x) {
     if constexpr (std::is_integral_v<T>) return static_cast<T>(std::uint64_t{0} - static_cast<std::uint64_t>(x));
     else return -x;
@@ -18,6 +19,7 @@ struct Neg : Unary<Saves::kNothing, 0, Kind::kNumeric> {
 /// y = |x|;  dy/dx = sign(x).
 struct Abs : Unary<Saves::kInput, 0, Kind::kNumeric> {
   static constexpr std::string_view kName = "abs";
+  static constexpr bool kTakesBool = false;
   template <class T> MINNOW_HD static T value(T x) {
     if constexpr (std::is_integral_v<T>) return x < 0 ? Neg::value(x) : x;
     else return math::abs(x);
@@ -96,6 +98,7 @@ struct Rsqrt : Unary<Saves::kOutput> {
 /// y = x^2;  dy/dx = 2 x.
 struct Square : Unary<Saves::kInput, 0, Kind::kNumeric> {
   static constexpr std::string_view kName = "square";
+  static constexpr bool kTakesBool = false;
   template <class T> MINNOW_HD static T value(T x) {
     if constexpr (std::is_integral_v<T>)
       return static_cast<T>(static_cast<std::uint64_t>(x) * static_cast<std::uint64_t>(x));
@@ -251,6 +254,7 @@ struct Logit : Unary<Saves::kInput> {
 /// The largest integer <= x.
 struct Floor : Step<> {
   static constexpr std::string_view kName = "floor";
+  static constexpr bool kTakesBool = false;
   template <class T> MINNOW_HD static T value(T x) {
     if constexpr (std::is_integral_v<T>) return x;
     else return math::floor(x);
@@ -259,6 +263,7 @@ struct Floor : Step<> {
 /// The smallest integer >= x.
 struct Ceil : Step<> {
   static constexpr std::string_view kName = "ceil";
+  static constexpr bool kTakesBool = false;
   template <class T> MINNOW_HD static T value(T x) {
     if constexpr (std::is_integral_v<T>) return x;
     else return math::ceil(x);
@@ -267,6 +272,7 @@ struct Ceil : Step<> {
 /// The nearest integer, halves to even.
 struct Round : Step<> {
   static constexpr std::string_view kName = "round";
+  static constexpr bool kTakesBool = false;
   template <class T> MINNOW_HD static T value(T x) {
     if constexpr (std::is_integral_v<T>) return x;
     else return math::round(x);
@@ -275,6 +281,7 @@ struct Round : Step<> {
 /// x without its fraction.
 struct Trunc : Step<> {
   static constexpr std::string_view kName = "trunc";
+  static constexpr bool kTakesBool = false;
   template <class T> MINNOW_HD static T value(T x) {
     if constexpr (std::is_integral_v<T>) return x;
     else return math::trunc(x);
@@ -290,6 +297,7 @@ struct Frac : Unary<Saves::kNothing> {
 /// y = min(max(x, lo), hi), NaN where x is NaN;  dy/dx = 1 strictly inside, else 0.
 struct Clamp : Unary<Saves::kInput, 2, Kind::kNumeric> {
   static constexpr std::string_view kName = "clamp";
+  static constexpr bool kTakesBool = false;
   template <class T> MINNOW_HD static T value(T x, T lo, T hi) {
     const T raised = x < lo ? lo : x;
     return raised > hi ? hi : raised;
@@ -300,6 +308,7 @@ struct Clamp : Unary<Saves::kInput, 2, Kind::kNumeric> {
 /// y = x^p;  dy/dx = p x^(p-1), 0 where p = 0.  Integers take p >= 0.
 struct PowScalar : Unary<Saves::kInput, 1, Kind::kNumeric> {
   static constexpr std::string_view kName = "pow_scalar";
+  static constexpr bool kTakesBool = false;
   template <class T> MINNOW_HD static T value(T x, T p) {
     if constexpr (std::is_integral_v<T>) return Pow::value(x, p);
     else return math::pow(x, p);

@@ -24,6 +24,7 @@ template <Saves S, int Params = 0, Kind K = Kind::kFloating, int Order = 2> stru
   static constexpr int kParams = Params;
   static constexpr Kind kKind = K;
   static constexpr int kOrder = Order;
+  static constexpr bool kTakesBool = true;  // false: the front end refuses bool, as PyTorch does
 };
 
 /// Functions that are constant between jumps: their derivative is zero.

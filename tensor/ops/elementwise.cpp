@@ -16,10 +16,11 @@ using kernels::Kind;
 struct OpInfo {
   std::string_view name;
   Kind kind;
+  bool takes_bool;
 };
 
 template <class... Ops> constexpr auto infos(kernels::List<Ops...>) {
-  return std::array<OpInfo, sizeof...(Ops)>{OpInfo{Ops::kName, Ops::kKind}...};
+  return std::array<OpInfo, sizeof...(Ops)>{OpInfo{Ops::kName, Ops::kKind, Ops::kTakesBool}...};
 }
 
 constexpr auto kUnaryInfo = infos(kernels::UnaryOps{});
@@ -35,6 +36,8 @@ DType compute_type(DType promoted) {
   return promoted == DType::float64 ? DType::float64 : DType::float32;
 }
 
+constexpr const char* kConvertBool = "convert first: .to(DType::int64), or use the functions of logic";
+
 DType unary_result(const OpInfo& info, In x) {
   const DType dtype = x->dtype();
   if (info.kind == Kind::kPredicate) return DType::bool_;
@@ -42,6 +45,8 @@ DType unary_result(const OpInfo& info, In x) {
     throw DTypeError(message(info.name, "needs integers or bool", {{"self", *x}}, "convert first: .to(DType::int64)"),
                      x.where);
   if (info.kind == Kind::kFloating && is_integral(dtype)) return DType::float32;
+  if (dtype == DType::bool_ && !info.takes_bool)
+    throw DTypeError(message(info.name, "bool has no arithmetic", {{"self", *x}}, kConvertBool), x.where);
   return dtype;
 }
 
@@ -103,6 +108,8 @@ DType binary_compute(const OpInfo& info, In a, In b, DType& result) {
     throw DTypeError(
         message(info.name, "needs integers or bool", {{"a", *a}, {"b", *b}}, "convert first: .to(DType::int64)"),
         a.where);
+  if (result == DType::bool_ && !info.takes_bool)
+    throw DTypeError(message(info.name, "bool has no arithmetic", {{"a", *a}, {"b", *b}}, kConvertBool), a.where);
   return compute_type(info.kind == Kind::kPredicate ? promoted : result);
 }
 

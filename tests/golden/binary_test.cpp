@@ -1,0 +1,186 @@
+#include <minnow/autograd/ops/arithmetic.h>
+#include <minnow/autograd/ops/reduce.h>
+#include <minnow/autograd/ops/softmax.h>
+#include <minnow/autograd/ops/unary.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/ops/create.h>
+
+#include "devices.h"
+#include "golden.h"
+
+namespace minnow::test {
+namespace {
+
+class GoldenBinary : public DeviceTest {};
+INSTANTIATE_TEST_SUITE_P(Devices, GoldenBinary, all_devices(), device_test_name);
+
+using Tensors = std::vector<Tensor>;
+
+const std::map<std::string, Tensor (*)(In, In)>& functions() {
+  static const auto* all = new std::map<std::string, Tensor (*)(In, In)>{{"add", add},
+                                                                         {"sub", sub},
+                                                                         {"mul", mul},
+                                                                         {"div", div},
+                                                                         {"fmod", fmod},
+                                                                         {"remainder", remainder},
+                                                                         {"floor_divide", floor_divide},
+                                                                         {"pow", pow},
+                                                                         {"maximum", maximum},
+                                                                         {"minimum", minimum},
+                                                                         {"fmax", fmax},
+                                                                         {"fmin", fmin},
+                                                                         {"atan2", atan2},
+                                                                         {"hypot", hypot},
+                                                                         {"copysign", copysign},
+                                                                         {"logaddexp", logaddexp},
+                                                                         {"eq", eq},
+                                                                         {"ne", ne},
+                                                                         {"lt", lt},
+                                                                         {"le", le},
+                                                                         {"gt", gt},
+                                                                         {"ge", ge},
+                                                                         {"logical_and", logical_and},
+                                                                         {"logical_or", logical_or},
+                                                                         {"logical_xor", logical_xor},
+                                                                         {"bitwise_and", bitwise_and},
+                                                                         {"bitwise_or", bitwise_or},
+                                                                         {"bitwise_xor", bitwise_xor},
+                                                                         {"left_shift", left_shift},
+                                                                         {"right_shift", right_shift}};
+  return *all;
+}
+
+template <class F> Function number(F function) {
+  return [function](const Tensors& x) { return Tensors{function(x.at(0))}; };
+}
+
+TEST_P(GoldenBinary, AgreesWithPyTorch) {
+  const Book book("binary", device());
+  std::map<std::string, Case> cases;
+  for (const auto& [name, function] : functions()) cases[name] = {of(function)};
+  for (const std::string& name : book.cases())  // equal operands, special values, other dtypes
+    if (const auto colon = name.find(':'); colon != name.npos && functions().contains(name.substr(0, colon)))
+      cases[name] = {of(functions().at(name.substr(0, colon)))};
+  cases["where"] = {[](const Tensors& x) { return Tensors{where(x[0], x[1], x[2])}; }};
+  cases["lerp"] = {[](const Tensors& x) { return Tensors{lerp(x[0], x[1], x[2])}; }};
+  cases["addcmul"] = {[](const Tensors& x) { return Tensors{addcmul(x[0], x[1], x[2], -1.5)}; }};
+  cases["addcdiv"] = {[](const Tensors& x) { return Tensors{addcdiv(x[0], x[1], x[2], -1.5)}; }};
+  cases["scalar/add"] = {number([](In x) { return x + 2.5; })};
+  cases["scalar/radd"] = {number([](In x) { return 2.5 + x; })};
+  cases["scalar/sub"] = {number([](In x) { return x - 2.5; })};
+  cases["scalar/rsub"] = {number([](In x) { return 2.5 - x; })};
+  cases["scalar/mul"] = {number([](In x) { return x * 2.5; })};
+  cases["scalar/rmul"] = {number([](In x) { return 2.5 * x; })};
+  cases["scalar/div"] = {number([](In x) { return x / 2.5; })};
+  cases["scalar/rdiv"] = {number([](In x) { return 2.5 / x; })};
+  cases["scalar/pow"] = {number([](In x) { return pow(x, 2.5); })};
+  cases["scalar/rpow"] = {number([](In x) { return pow(2.5, x); })};
+  cases["scalar/remainder"] = {number([](In x) { return x % 2.5; })};
+  check(book, cases);
+}
+
+constexpr DType kDTypes[] = {DType::float32, DType::float64, DType::float16, DType::bfloat16,
+                             DType::int64,   DType::int32,   DType::uint8,   DType::bool_};
+constexpr int kRefused = 255;
+
+/// The place of the result's dtype, or kRefused.
+template <class F> int place(F function) {
+  try {
+    return static_cast<int>(function().dtype());
+  } catch (const DTypeError&) { return kRefused; }
+}
+
+std::string said(int place) { return place == kRefused ? "refused" : std::string(name_of(kDTypes[place])); }
+
+class GoldenPromotion : public DeviceTest {
+ protected:
+  Book book_{"promotion", Device()};
+
+  template <class Second, class F>
+  void expect_table(const std::string& table, const std::vector<Second>& columns, F function) {
+    ASSERT_TRUE(book_.contains(table)) << table;
+    const std::vector<int> want = book_[table].to_vector<int>();
+    ASSERT_EQ(want.size(), 8 * columns.size());
+    for (std::size_t i = 0; i < want.size(); ++i) {
+      const DType row = kDTypes[i / columns.size()];
+      const int got = place([&] { return function(row, columns[i % columns.size()]); });
+      const std::string cell =
+          table + " of " + std::string(name_of(row)) + ", column " + std::to_string(i % columns.size());
+      if (want[i] == kRefused ? is_wider(table, got) : differs().contains(cell)) continue;
+      EXPECT_EQ(said(got), said(want[i])) << cell;
+    }
+  }
+
+  /// PyTorch refuses x - mask; ours takes a mask as numbers, unless the result would be bool itself.
+  static bool is_wider(const std::string& table, int got) {
+    if (table == "unary/argmax") return got == static_cast<int>(DType::int64);
+    return table.starts_with("sub/") && got != kRefused && kDTypes[got] != DType::bool_;
+  }
+  /// any(uint8) is bool, as of every other dtype; numbers of bool are asked for by .to(int64).
+  static const std::set<std::string>& differs() {
+    static const auto* cells =
+        new std::set<std::string>{"unary/any of uint8, column 0", "unary/square of bool, column 0",
+                                  "unary/clamp of bool, column 0", "pow/tensor,number of bool, column 0"};
+    return *cells;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Devices, GoldenPromotion, all_devices(), device_test_name);
+
+TEST_P(GoldenPromotion, OfTwoTensors) {
+  const std::vector<DType> all(std::begin(kDTypes), std::end(kDTypes));
+  const auto make = [](const Shape& shape, DType dtype) { return ones(shape, {.dtype = dtype, .device = device()}); };
+  for (const auto& [name, function] : functions()) {
+    if (!book_.contains(name + "/tensor,tensor")) continue;
+    const auto op = function;
+    expect_table(name + "/tensor,tensor", all, [&](DType a, DType b) { return op(make({2}, a), make({2}, b)); });
+    expect_table(name + "/tensor,0-dim", all, [&](DType a, DType b) { return op(make({2}, a), make({}, b)); });
+    expect_table(name + "/0-dim,0-dim", all, [&](DType a, DType b) { return op(make({}, a), make({}, b)); });
+  }
+}
+
+TEST_P(GoldenPromotion, OfATensorAndANumber) {
+  const std::map<std::string, Tensor (*)(In, Scalar)> by_number{{"add", add},
+                                                                {"sub", sub},
+                                                                {"mul", mul},
+                                                                {"div", div},
+                                                                {"pow", pow},
+                                                                {"eq", eq},
+                                                                {"fmod", fmod},
+                                                                {"remainder", remainder},
+                                                                {"floor_divide", floor_divide}};
+  for (const auto& [name, function] : by_number) {
+    const auto op = function;
+    expect_table(name + "/tensor,number", std::vector<Scalar>{true, 2, 2.5},
+                 [&](DType a, Scalar b) { return op(ones({2}, {.dtype = a, .device = device()}), b); });
+  }
+}
+
+TEST_P(GoldenPromotion, OfFunctionsOfOneTensor) {
+  const std::map<std::string, std::function<Tensor(const Tensor&)>> all{
+      {"exp", [](const Tensor& x) { return exp(x); }},
+      {"abs", [](const Tensor& x) { return abs(x); }},
+      {"neg", [](const Tensor& x) { return neg(x); }},
+      {"relu", [](const Tensor& x) { return relu(x); }},
+      {"sign", [](const Tensor& x) { return sign(x); }},
+      {"floor", [](const Tensor& x) { return floor(x); }},
+      {"round", [](const Tensor& x) { return round(x); }},
+      {"square", [](const Tensor& x) { return square(x); }},
+      {"sum", [](const Tensor& x) { return sum(x); }},
+      {"prod", [](const Tensor& x) { return prod(x); }},
+      {"mean", [](const Tensor& x) { return mean(x); }},
+      {"max", [](const Tensor& x) { return max(x); }},
+      {"any", [](const Tensor& x) { return any(x); }},
+      {"argmax", [](const Tensor& x) { return argmax(x); }},
+      {"isnan", [](const Tensor& x) { return isnan(x); }},
+      {"softmax", [](const Tensor& x) { return softmax(x, 0); }},
+      {"logsumexp", [](const Tensor& x) { return logsumexp(x, {0}); }},
+      {"bitwise_not", [](const Tensor& x) { return bitwise_not(x); }},
+      {"clamp", [](const Tensor& x) { return clamp(x, 0, 1); }},
+      {"reciprocal", [](const Tensor& x) { return reciprocal(x); }}};
+  for (const auto& [name, function] : all)
+    expect_table("unary/" + name, std::vector<int>{0},
+                 [&](DType a, int) { return function(ones({2}, {.dtype = a, .device = device()})); });
+}
+
+}  // namespace
+}  // namespace minnow::test
