@@ -1,0 +1,176 @@
+#include "cpu_support.h"
+
+namespace minnow {
+namespace {
+
+using namespace kernels;
+using test::backend;
+using test::blank;
+using test::get;
+using test::Lay;
+using test::numbers;
+
+constexpr int kAdd = kIndexOf<BinaryOps, Add>;
+constexpr int kSub = kIndexOf<BinaryOps, Sub>;
+constexpr int kLt = kIndexOf<BinaryOps, Lt>;
+constexpr Lay kLays[] = {Lay::kContiguous, Lay::kReversed, Lay::kGaps, Lay::kBroadcast};
+
+class Elementwise : public test::EveryIsa {};
+INSTANTIATE_TEST_SUITE_P(Isa, Elementwise, test::every_isa(), test::isa_name);
+
+/// Shapes with every kind of inner dimension: none, short, long, odd, larger than a chunk.
+const Shape kShapes[] = {{},       {1}, {7}, {0}, {3, 0, 2}, {2, 3, 4}, {5, 1, 130}, {3, 2500}, {2, 1, 3, 1, 65, 2},
+                         {1100, 3}};
+
+void check_sub(const Tensor& a, const Tensor& b, const Tensor& out, DType compute) {
+  ASSERT_TRUE(backend().binary(kSub, compute, a, b, out));
+  for (std::int64_t i = 0; i < out.numel(); ++i)
+    ASSERT_EQ(get(out, i), get(a, i) - get(b, i)) << out.shape().str() << " element " << i;
+}
+
+TEST_P(Elementwise, EveryLayoutOfEveryOperand) {
+  for (const Shape& shape : kShapes) {
+    for (const Lay la : kLays) {
+      for (const Lay lb : kLays) {
+        for (const Lay lo : {Lay::kContiguous, Lay::kReversed, Lay::kGaps})
+          check_sub(numbers(shape, float32, la, -3), numbers(shape, float32, lb, -2, 5), blank(shape, float32, lo),
+                    float32);
+      }
+    }
+  }
+}
+
+TEST_P(Elementwise, EveryDtypeOfEveryOperand) {
+  const Shape shape{3, 401};
+  for (const DType da : test::kAllDtypes) {
+    for (const DType db : test::kAllDtypes) {
+      for (const DType dout :
+           {DType::float32, DType::float64, DType::float16, DType::bfloat16, DType::int64, DType::int32}) {
+        for (const Lay lay : {Lay::kContiguous, Lay::kReversed}) {
+          const int span = da == DType::bool_ ? 2 : 7;
+          const DType compute = cpu::dtype_of(cpu::compute_of(dout));
+          check_sub(numbers(shape, da, lay, 0, span),
+                    numbers(shape, db, Lay::kContiguous, 0, db == DType::bool_ ? 2 : 5), blank(shape, dout, lay),
+                    compute);
+        }
+      }
+    }
+  }
+}
+
+TEST_P(Elementwise, PredicatesGiveBoolOrWhatIsAsked) {
+  const Shape shape{9, 130};
+  const Tensor a = numbers(shape, float32, Lay::kReversed, -3);
+  const Tensor b = numbers(shape, DType::int32, Lay::kContiguous, -2, 5);
+  for (const DType dout : {DType::bool_, DType::uint8, DType::float32, DType::float16, DType::int64}) {
+    for (const Lay lay : {Lay::kContiguous, Lay::kGaps}) {
+      const Tensor out = blank(shape, dout, lay);
+      ASSERT_TRUE(backend().binary(kLt, float32, a, b, out));
+      for (std::int64_t i = 0; i < out.numel(); ++i) ASSERT_EQ(get(out, i), get(a, i) < get(b, i) ? 1 : 0);
+    }
+  }
+}
+
+TEST_P(Elementwise, UnaryAndDerivativesOfEveryLayoutAndDtype) {
+  constexpr int kSquare = kIndexOf<UnaryOps, Square>;
+  for (const Shape& shape : kShapes) {
+    for (const DType dtype : {DType::float32, DType::float64, DType::float16, DType::bfloat16}) {
+      for (const Lay lay : kLays) {
+        const Tensor x = numbers(shape, dtype, lay, -3);
+        const Tensor g = numbers(shape, dtype, Lay::kContiguous, -1, 3);
+        const Tensor y = blank(shape, dtype, Lay::kReversed);
+        backend().unary({kSquare}, x, y);
+        for (std::int64_t i = 0; i < y.numel(); ++i) ASSERT_EQ(get(y, i), get(x, i) * get(x, i));
+        backend().unary_slope({kSquare}, g, x, y);
+        for (std::int64_t i = 0; i < y.numel(); ++i) ASSERT_EQ(get(y, i), get(g, i) * 2 * get(x, i));
+        backend().unary_curve({kSquare}, g, x, y);
+        for (std::int64_t i = 0; i < y.numel(); ++i) ASSERT_EQ(get(y, i), get(g, i) * 2);
+      }
+    }
+  }
+}
+
+TEST(ElementwiseCpu, PredicatesNumbersAndBoolsInUnary) {
+  const Shape shape{5, 70};
+  const Tensor bools = numbers(shape, DType::bool_, Lay::kContiguous, 0, 2);
+  const Tensor out = blank(shape, DType::bool_);
+  backend().unary({kIndexOf<UnaryOps, BitwiseNot>}, bools, out);
+  for (std::int64_t i = 0; i < out.numel(); ++i) ASSERT_EQ(get(out, i), 1 - get(bools, i));
+  const Tensor small = numbers(shape, DType::uint8);
+  const Tensor negated = blank(shape, DType::uint8);
+  backend().unary({kIndexOf<UnaryOps, Neg>}, small, negated);
+  for (std::int64_t i = 0; i < out.numel(); ++i) ASSERT_EQ(get(negated, i), std::fmod(256 - get(small, i), 256));
+  const Tensor roots = blank(shape);
+  backend().unary({kIndexOf<UnaryOps, Sqrt>}, small, roots);
+  for (std::int64_t i = 0; i < out.numel(); ++i) ASSERT_TRUE(test::close(get(roots, i), std::sqrt(get(small, i))));
+}
+
+TEST(ElementwiseCpu, InPlaceWhateverTheLayout) {
+  for (const Lay lay : {Lay::kContiguous, Lay::kReversed, Lay::kGaps}) {
+    for (const DType dtype : {DType::float32, DType::float16, DType::int32}) {
+      const Tensor a = numbers({4, 999}, dtype, lay);
+      const Tensor before = numbers({4, 999}, dtype, lay);
+      const Tensor b = numbers({4, 999}, dtype, Lay::kContiguous, 1, 4);
+      ASSERT_TRUE(backend().binary(kAdd, cpu::dtype_of(cpu::compute_of(dtype)), a, b, a));
+      for (std::int64_t i = 0; i < a.numel(); ++i) ASSERT_EQ(get(a, i), get(before, i) + get(b, i));
+    }
+  }
+}
+
+TEST(ElementwiseCpu, WhereTakesABoolCondition) {
+  const Shape shape{6, 123};
+  const Tensor c = numbers(shape, DType::bool_, Lay::kReversed, 0, 2);
+  const Tensor a = numbers(shape);
+  const Tensor b = numbers(shape, DType::int64, Lay::kBroadcast, 100);
+  const Tensor out = blank(shape);
+  backend().ternary(kIndexOf<TernaryOps, Where>, float32, c, a, b, 0, out);
+  for (std::int64_t i = 0; i < out.numel(); ++i) ASSERT_EQ(get(out, i), get(c, i) != 0 ? get(a, i) : get(b, i));
+}
+
+TEST(ElementwiseCpu, DivisionByZeroIsReportedFromEveryPath) {
+  constexpr int kOp = kIndexOf<BinaryOps, FloorDivide>;
+  for (const std::int64_t n : {4, 300000}) {
+    for (const DType dtype : {DType::int64, DType::int32}) {
+      const Tensor a = numbers({n}, dtype);
+      const Tensor b = numbers({n}, dtype, Lay::kContiguous, 1, 5);
+      const Tensor out = blank({n}, dtype);
+      EXPECT_TRUE(backend().binary(kOp, DType::int64, a, b, out));
+      test::set(b, n - 1, 0);
+      EXPECT_FALSE(backend().binary(kOp, DType::int64, a, b, out));
+    }
+  }
+}
+
+TEST(ElementwiseCpu, MissingLoopIsAnError) {
+  const Tensor a = numbers({3}, DType::int64);
+  EXPECT_THROW(backend().binary(kIndexOf<BinaryOps, Div>, DType::int64, a, a, a), BackendError);
+}
+
+TEST(ElementwiseCpu, ThreadsChangeNothing) {
+  const Tensor a = test::reals({700, 333});
+  const Tensor b = test::reals({700, 333}, float32, Lay::kReversed);
+  test::expect_thread_invariant([&] {
+    const Tensor out = blank({700, 333});
+    backend().binary(kAdd, float32, a, b, out);
+    backend().unary({kIndexOf<UnaryOps, Exp>}, out, out);
+    return out;
+  });
+}
+
+TEST(ElementwiseCpu, StridesBeyond32Bits) {
+  // Two elements 3 GiB apart in address space that is reserved, not filled.
+  const std::int64_t far = std::int64_t{3} << 30;
+  auto storage = std::make_shared<Storage>(cpu_allocator(), Device(), static_cast<std::size_t>(far) + 1);
+  const Tensor x(storage, DType::uint8, {2}, {far});
+  const Tensor out = blank({2}, DType::uint8);
+  test::set(x, 0, 5);
+  test::set(x, 1, 9);
+  backend().copy(x, out);
+  EXPECT_EQ(get(out, 0), 5);
+  EXPECT_EQ(get(out, 1), 9);
+  backend().binary(kAdd, DType::int64, x, x, out);
+  EXPECT_EQ(get(out, 1), 18);
+}
+
+}  // namespace
+}  // namespace minnow

@@ -1,0 +1,165 @@
+#include "cpu_support.h"
+
+namespace minnow {
+namespace {
+
+using namespace kernels;
+using test::backend;
+using test::blank;
+using test::get;
+using test::Lay;
+
+/// x[o, k, i] of a [outer, n, inner] tensor.
+double at(const Tensor& x, std::int64_t o, std::int64_t k, std::int64_t i) {
+  return get(x, (o * x.shape()[1] + k) * x.shape()[2] + i);
+}
+
+template <class Op> double reference(const Tensor& x, std::int64_t o, std::int64_t i, double p) {
+  double acc = Op::template init<double>();
+  for (std::int64_t k = 0; k < x.shape()[1]; ++k) acc = Op::combine(acc, Op::map(at(x, o, k, i), p));
+  return Op::finish(acc, x.shape()[1], p);
+}
+
+class Reduce : public test::EveryIsa {};
+INSTANTIATE_TEST_SUITE_P(Isa, Reduce, test::every_isa(), test::isa_name);
+
+const Shape kShapes[] = {{1, 1, 1},    {1, 10000, 1}, {3, 65, 1}, {200, 3, 1},
+                         {1, 70, 300}, {2, 2500, 5},  {4, 33, 7}, {2, 1, 3}};
+
+template <class Op, int I> void check(const Tensor& x, DType dout, double rtol) {
+  const Tensor out = blank({x.shape()[0], x.shape()[2]}, dout);
+  constexpr double kP = 3;
+  backend().reduce({I, kP}, x, out);
+  for (std::int64_t o = 0; o < x.shape()[0]; ++o) {
+    for (std::int64_t i = 0; i < x.shape()[2]; ++i) {
+      const double got = get(out, o * x.shape()[2] + i);
+      const double expected = reference<Op>(x, o, i, kP);
+      ASSERT_TRUE(test::close(got, expected, rtol, 1e-5))
+          << Op::kName << " of " << x.shape().str() << " " << name_of(x.dtype()) << " at " << o << ", " << i << ": "
+          << got << ", expected " << expected;
+    }
+  }
+}
+
+TEST_P(Reduce, EveryOperationShapeAndLayout) {
+  for_each(ReduceOps{}, []<class Op, int I>() {
+    const DType dout = Op::kKind == ReduceKind::kPredicate ? DType::bool_ : DType::float32;
+    for (const Shape& shape : kShapes) {
+      for (const Lay lay : {Lay::kContiguous, Lay::kReversed, Lay::kGaps, Lay::kBroadcast})
+        check<Op, I>(test::reals(shape, float32, lay, std::is_same_v<Op, Prod> ? 1.1 : 2), dout, 1.3e-6);
+    }
+  });
+}
+
+TEST_P(Reduce, EveryDtype) {
+  for_each(ReduceOps{}, []<class Op, int I>() {
+    for (const DType dtype : test::kAllDtypes) {
+      const bool whole = !is_floating(dtype);
+      if (whole && (Op::kKind == ReduceKind::kFloating || std::is_same_v<Op, Prod>)) continue;
+      if (std::is_same_v<Op, Prod>) continue;
+      const DType dout = Op::kKind == ReduceKind::kPredicate ? DType::bool_ : whole ? DType::int64 : dtype;
+      const double rtol = dtype == DType::float16 ? 1e-3 : dtype == DType::bfloat16 ? 8e-3 : 1.3e-6;
+      for (const Shape& shape : {Shape{3, 70, 1}, Shape{2, 40, 300}, Shape{1, 9000, 1}}) {
+        for (const Lay lay : {Lay::kContiguous, Lay::kReversed}) {
+          // float16 ends at 65504: few and small numbers for the sums of powers.
+          if (dtype == DType::float16 && shape[1] > 100) continue;
+          check<Op, I>(test::numbers(shape, dtype, lay, 0, dtype == DType::bool_ ? 2 : 7), dout, rtol);
+        }
+      }
+    }
+  });
+}
+
+TEST_P(Reduce, NanInfinityAndNothing) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  for (const std::int64_t where : {0, 5, 63, 64, 200, 4999}) {
+    const Tensor x = test::reals({1, 5000, 1});
+    test::set(x, where, kNan);
+    const Tensor out = blank({1, 1});
+    for (const int op :
+         {kIndexOf<ReduceOps, Max>, kIndexOf<ReduceOps, Min>, kIndexOf<ReduceOps, Sum>, kIndexOf<ReduceOps, NormInf>}) {
+      backend().reduce({op}, x, out);
+      EXPECT_TRUE(std::isnan(get(out, 0))) << op << " " << where;
+    }
+    const Tensor truth = blank({1, 1}, DType::bool_);
+    backend().reduce({kIndexOf<ReduceOps, Any>}, x, truth);
+    EXPECT_EQ(get(truth, 0), 1);
+  }
+  const Tensor none = blank({2, 0, 3});
+  const Tensor out = blank({2, 3});
+  backend().reduce({kIndexOf<ReduceOps, Sum>}, none, out);
+  EXPECT_EQ(get(out, 4), 0);
+  backend().reduce({kIndexOf<ReduceOps, Prod>}, none, out);
+  EXPECT_EQ(get(out, 4), 1);
+  backend().reduce({kIndexOf<ReduceOps, Mean>}, none, out);
+  EXPECT_TRUE(std::isnan(get(out, 5)));
+  backend().reduce({kIndexOf<ReduceOps, Sum>}, blank({0, 4, 3}), blank({0, 3}));
+}
+
+/// 16 million floats, whose exact sum is known by the double reference.
+TEST_P(Reduce, LongSumsKeepTheirDigits) {
+  const std::int64_t n = std::int64_t{1} << 24;
+  const Tensor x = blank({1, n, 1});
+  float* data = static_cast<float*>(x.raw_data());
+  double expected = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    data[i] = 0.1f + static_cast<float>(i % 1000) * 1e-3f;
+    expected += static_cast<double>(data[i]);
+  }
+  const Tensor out = blank({1, 1});
+  backend().reduce({kIndexOf<ReduceOps, Sum>}, x, out);
+  EXPECT_TRUE(test::close(get(out, 0), expected, 1.3e-6, 0)) << get(out, 0) << ", expected " << expected;
+  const Tensor columns = Tensor(x.storage(), float32, {1, n / 8, 8}, {n, 8, 1});
+  const Tensor sums = blank({1, 8});
+  backend().reduce({kIndexOf<ReduceOps, Sum>}, columns, sums);
+  double total = 0;
+  for (int i = 0; i < 8; ++i) total += get(sums, i);
+  EXPECT_TRUE(test::close(total, expected, 1.3e-6, 0));
+}
+
+TEST(ReduceCpu, ThreadsChangeNothing) {
+  for (const Shape& shape : {Shape{1, 1000003, 1}, Shape{700, 501, 1}, Shape{1, 5000, 77}, Shape{9, 300, 500}}) {
+    const Tensor x = test::reals(shape);
+    test::expect_thread_invariant([&] {
+      const Tensor out = blank({shape[0], shape[2]});
+      backend().reduce({kIndexOf<ReduceOps, Sum>}, x, out);
+      return out;
+    });
+  }
+}
+
+TEST(ReduceCpu, ArgTakesTheFirstAndNanWins) {
+  for (const DType dtype : {DType::float32, DType::float64, DType::int64, DType::uint8, DType::bfloat16}) {
+    for (const Lay lay : {Lay::kContiguous, Lay::kReversed, Lay::kGaps}) {
+      for (const Shape& shape : {Shape{3, 50, 4}, Shape{1, 9000, 1}, Shape{300, 5, 1}}) {
+        const Tensor x = test::numbers(shape, dtype, lay, 0, 6);
+        const Tensor values = blank({shape[0], shape[2]}, dtype);
+        const Tensor indices = blank({shape[0], shape[2]}, DType::int64);
+        for (const bool largest : {true, false}) {
+          backend().arg_reduce(largest, x, values, indices);
+          for (std::int64_t o = 0; o < shape[0]; ++o) {
+            for (std::int64_t i = 0; i < shape[2]; ++i) {
+              std::int64_t best = 0;
+              for (std::int64_t k = 1; k < shape[1]; ++k) {
+                if (largest ? at(x, o, k, i) > at(x, o, best, i) : at(x, o, k, i) < at(x, o, best, i)) best = k;
+              }
+              ASSERT_EQ(get(indices, o * shape[2] + i), static_cast<double>(best));
+              ASSERT_EQ(get(values, o * shape[2] + i), at(x, o, best, i));
+            }
+          }
+        }
+      }
+    }
+  }
+  const Tensor x = test::reals({1, 6000, 1});
+  test::set(x, 4500, std::numeric_limits<double>::quiet_NaN());
+  test::set(x, 5500, std::numeric_limits<double>::quiet_NaN());
+  const Tensor index = blank({1, 1}, DType::int64);
+  backend().arg_reduce(true, x, {}, index);
+  EXPECT_EQ(get(index, 0), 4500);
+  backend().arg_reduce(false, x, {}, index);
+  EXPECT_EQ(get(index, 0), 4500);
+}
+
+}  // namespace
+}  // namespace minnow

@@ -1,0 +1,256 @@
+#include <minnow/tensor/kernels/unary.h>
+#include "isa_support.h"
+
+namespace minnow {
+namespace {
+
+using kernels::UnaryOps;
+using test::close;
+
+template <class Op, class T> auto value(T x, double p0, double p1) {
+  if constexpr (Op::kParams == 0) return Op::value(x);
+  else if constexpr (Op::kParams == 1) return Op::value(x, static_cast<T>(p0));
+  else return Op::value(x, static_cast<T>(p0), static_cast<T>(p1));
+}
+template <class Op> double slope(double s, double p0, double p1) {
+  if constexpr (Op::kOrder < 1) return 0;
+  else if constexpr (Op::kParams == 0) return Op::slope(s);
+  else if constexpr (Op::kParams == 1) return Op::slope(s, p0);
+  else return Op::slope(s, p0, p1);
+}
+template <class Op> double curve(double s, double p0, double p1) {
+  if constexpr (Op::kOrder < 2) return 0;
+  else if constexpr (Op::kParams == 0) return Op::curve(s);
+  else if constexpr (Op::kParams == 1) return Op::curve(s, p0);
+  else return Op::curve(s, p0, p1);
+}
+
+// Parameters that mean something to every functor that has any: exact in float, so that rounding is not at issue.
+constexpr double kP0 = 0.5;
+constexpr double kP1 = 2.0;
+
+/// Where float32 loses digits by the formula itself, near a zero or beyond its range: allowed there.
+template <class Op> bool is_exempt(float x) {
+  if (std::is_same_v<Op, kernels::NanToNum>) return std::isinf(x);          // float's largest, not double's
+  if (std::is_same_v<Op, kernels::Hardswish>) return std::fabs(x) > 5e37f;  // overflows before the division
+  if (std::is_same_v<Op, kernels::Lgamma> || std::is_same_v<Op, kernels::Digamma>) return std::fabs(x) > 1e30f;
+  return false;
+}
+
+class Unary : public test::EveryIsa {};
+INSTANTIATE_TEST_SUITE_P(Isa, Unary, test::every_isa(), test::isa_name);
+
+TEST_P(Unary, FloatAgreesWithDouble) {
+  const std::vector<float> x = test::hard_floats();
+  const std::int64_t n = static_cast<std::int64_t>(x.size());
+  kernels::for_each(UnaryOps{}, [&]<class Op, int I>() {
+    if constexpr (Op::kKind != kernels::Kind::kIntegral) {
+      using Out = decltype(value<Op>(0.0f, 0, 0));
+      std::vector<float> storage(x.size());
+      Out* y = reinterpret_cast<Out*>(storage.data());
+      cpu::loops().unary[0][I](x.data(), y, n, kP0, kP1);
+      int faults = 0;
+      for (std::size_t i = 0; i < x.size() && faults < 3; ++i) {
+        const double expected = value<Op>(static_cast<double>(x[i]), kP0, kP1);
+        if (is_exempt<Op>(x[i]) || close(y[i], static_cast<float>(expected))) continue;
+        ++faults;
+        ADD_FAILURE() << Op::kName << "(" << x[i] << ") = " << y[i] << ", expected " << expected;
+      }
+    }
+  });
+}
+
+TEST_P(Unary, InPlaceAndShortArraysGiveTheSameBits) {
+  const std::vector<float> x = test::hard_floats();
+  kernels::for_each(UnaryOps{}, [&]<class Op, int I>() {
+    if constexpr (Op::kKind != kernels::Kind::kIntegral && Op::kKind != kernels::Kind::kPredicate) {
+      const auto loop = cpu::loops().unary[0][I];
+      std::vector<float> whole(x.size());
+      std::vector<float> in_place = x;
+      loop(x.data(), whole.data(), static_cast<std::int64_t>(x.size()), kP0, kP1);
+      loop(in_place.data(), in_place.data(), static_cast<std::int64_t>(x.size()), kP0, kP1);
+      for (std::size_t i = 0; i < x.size(); ++i)
+        EXPECT_TRUE(close(in_place[i], whole[i], 0, 0)) << Op::kName << " " << x[i];
+      float sentinel[6] = {-7, -7, -7, -7, -7, -7};
+      loop(x.data() + 12, sentinel + 1, 3, kP0, kP1);
+      EXPECT_EQ(sentinel[0], -7) << Op::kName;
+      EXPECT_EQ(sentinel[4], -7) << Op::kName;
+    }
+  });
+}
+
+TEST_P(Unary, FloatSlopeAgreesWithDouble) {
+  std::vector<float> s;
+  for (int i = -400; i <= 400; ++i) s.push_back(static_cast<float>(i) * 0.0213f + 0.0037f);
+  std::vector<float> g(s.size(), 3.0f);
+  std::vector<float> out(s.size());
+  const std::int64_t n = static_cast<std::int64_t>(s.size());
+  kernels::for_each(UnaryOps{}, [&]<class Op, int I>() {
+    if constexpr (Op::kOrder >= 1) {
+      cpu::loops().slope[0][I](g.data(), s.data(), out.data(), n, kP0, kP1);
+      for (std::size_t i = 0; i < s.size(); ++i) {
+        const double expected = 3 * slope<Op>(s[i], kP0, kP1);
+        EXPECT_TRUE(close(out[i], expected, 1e-5))
+            << Op::kName << "' at " << s[i] << ": " << out[i] << ", expected " << expected;
+      }
+    }
+    if constexpr (Op::kOrder >= 2) {
+      cpu::loops().curve[0][I](g.data(), s.data(), out.data(), n, kP0, kP1);
+      for (std::size_t i = 0; i < s.size(); ++i) {
+        const double expected = 3 * curve<Op>(s[i], kP0, kP1);
+        EXPECT_TRUE(close(out[i], expected, 3e-5))
+            << Op::kName << "'' at " << s[i] << ": " << out[i] << ", expected " << expected;
+      }
+    }
+  });
+}
+
+/// Every slope and curve against central differences in float64, away from kinks.
+TEST(UnaryDerivative, SlopeAndCurveAreTheDerivatives) {
+  kernels::for_each(UnaryOps{}, []<class Op, int I>() {
+    if constexpr (Op::kOrder >= 1) {
+      int checked = 0;
+      for (int i = -60; i <= 60; ++i) {
+        const double x = i * 0.0731 + 0.0117;
+        constexpr double kStep = 1e-5;
+        const double up = value<Op>(x + kStep, kP0, kP1);
+        const double down = value<Op>(x - kStep, kP0, kP1);
+        const double here = value<Op>(x, kP0, kP1);
+        if (!std::isfinite(up) || !std::isfinite(down)) continue;
+        const bool by_output = Op::kSaves == kernels::Saves::kOutput;
+        const double s = by_output ? here : x;
+        const double got = slope<Op>(s, kP0, kP1);
+        // A kink between the two points shows as one-sided differences that disagree.
+        if (std::fabs((up - here) - (here - down)) > 1e-7) continue;
+        ++checked;
+        EXPECT_TRUE(close(got, (up - down) / (2 * kStep), 1e-5, 1e-7)) << Op::kName << "' at " << x << ": " << got;
+        if (Op::kOrder < 2 || Op::kSaves == kernels::Saves::kNothing) continue;
+        const double bend = (slope<Op>(s + kStep, kP0, kP1) - slope<Op>(s - kStep, kP0, kP1)) / (2 * kStep);
+        if (std::fabs(slope<Op>(s + kStep, kP0, kP1) - slope<Op>(s - kStep, kP0, kP1)) > 1e-2) continue;
+        EXPECT_TRUE(close(curve<Op>(s, kP0, kP1), bend, 2e-5, 1e-6))
+            << Op::kName << "'' at " << x << ": expected " << bend;
+      }
+      EXPECT_GT(checked, 5) << Op::kName;
+    }
+  });
+}
+
+/// What the polynomials promise: a few units in the last place wherever the result is a normal number.
+TEST_P(Unary, PolynomialsAreAccurateToAFewUlp) {
+  using namespace kernels;
+  const auto check = [&]<class Op>(Op, double bound, float low, float high) {
+    std::vector<float> x;
+    for (int i = 0; i <= 20000; ++i) x.push_back(low + (high - low) * static_cast<float>(i) / 20000.0f);
+    std::vector<float> y(x.size());
+    cpu::loops().unary[0][kIndexOf<UnaryOps, Op>](x.data(), y.data(), static_cast<std::int64_t>(x.size()), 0, 0);
+    double worst = 0;
+    float where = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const double r = Op::value(static_cast<double>(x[i]));
+      if (std::fabs(r) < 1e-37 || !std::isfinite(r)) continue;
+      const double ulp = std::ldexp(1.0, std::ilogb(r) - 23);
+      const double error = std::fabs(y[i] - r) / ulp;
+      if (error > worst) worst = error, where = x[i];
+    }
+    EXPECT_LE(worst, bound) << Op::kName << " at " << where;
+  };
+  check(Exp{}, 2, -87, 88);
+  check(Exp2{}, 2, -125, 127);
+  check(Expm1{}, 2.5, -20, 80);
+  check(Log{}, 2, 1e-6f, 3);
+  check(Log{}, 2, 0.001f, 1e6f);
+  check(Log1p{}, 1, -0.99f, 10);
+  check(Tanh{}, 3, -9, 9);
+  check(Erf{}, 2, -4, 4);
+  check(Sin{}, 3, -30, 30);
+  check(Cos{}, 3, -30, 30);
+  check(Sigmoid{}, 3, -80, 20);
+  check(Atan{}, 4, -10, 10);
+  check(Asin{}, 5, -1, 1);
+  check(Sinh{}, 1, -80, 80);
+  check(Asinh{}, 1, -1e4f, 1e4f);
+}
+
+TEST_P(Unary, HugeAnglesAndSignedZeros) {
+  using namespace kernels;
+  const float x[] = {1e8f, -3e20f, 12345678.0f, 0.0f, -0.0f};
+  float y[5];
+  cpu::loops().unary[0][kIndexOf<UnaryOps, Sin>](x, y, 5, 0, 0);
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(close(y[i], std::sin(static_cast<double>(x[i])))) << x[i];
+  for (const int op : {kIndexOf<UnaryOps, Sin>, kIndexOf<UnaryOps, Tanh>, kIndexOf<UnaryOps, Expm1>,
+                       kIndexOf<UnaryOps, Asinh>, kIndexOf<UnaryOps, Erf>, kIndexOf<UnaryOps, Log1p>}) {
+    cpu::loops().unary[0][op](x + 3, y, 2, 0, 0);
+    EXPECT_FALSE(std::signbit(y[0])) << op;
+    EXPECT_TRUE(std::signbit(y[1])) << op;
+  }
+}
+
+/// Kinks and NaN: PyTorch's choices.
+TEST(UnarySemantics, KinksAndNan) {
+  using namespace kernels;
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(Round::value(0.5), 0);
+  EXPECT_EQ(Round::value(1.5), 2);
+  EXPECT_EQ(Round::value(2.5), 2);
+  EXPECT_EQ(Sign::value(nan), 0);
+  EXPECT_EQ(Abs::slope(0.0), 0);
+  EXPECT_TRUE(std::isnan(Relu::value(nan)));
+  EXPECT_EQ(Relu::slope(0.0), 0);
+  EXPECT_TRUE(std::isnan(Clamp::value(nan, -1.0, 1.0)));
+  EXPECT_EQ(Clamp::value(5.0, 3.0, 1.0), 1);
+  EXPECT_EQ(Clamp::slope(1.0, -1.0, 1.0), 0);
+  EXPECT_EQ(Hardtanh::slope(1.0, -1.0, 1.0), 0);
+  EXPECT_EQ(Hardtanh::slope(nan, -1.0, 1.0), 1);
+  EXPECT_EQ(LeakyRelu::slope(0.0, 0.25), 0.25);
+  EXPECT_EQ(Elu::slope(0.0, 1.5), 1.5);
+  EXPECT_EQ(Celu::slope(0.0, 0.5), 1);
+  EXPECT_EQ(Softshrink::slope(0.5, 0.5), 0);
+  EXPECT_EQ(Softshrink::slope(nan, 0.5), 1);
+  EXPECT_EQ(Hardshrink::value(0.5, 0.5), 0);
+  EXPECT_EQ(Hardswish::slope(-3.0), 0);
+  EXPECT_EQ(Hardswish::slope(3.0), 1);
+  EXPECT_EQ(Hardsigmoid::slope(3.0), 0);
+  EXPECT_TRUE(std::isnan(Threshold::value(nan, 0.5, 2.0)));
+  EXPECT_EQ(Threshold::value(0.5, 0.5, 2.0), 2);
+  EXPECT_EQ(Digamma::value(0.0), -std::numeric_limits<double>::infinity());
+  EXPECT_TRUE(std::isnan(Digamma::value(-1.0)));
+  EXPECT_NEAR(Digamma::value(1.0), -0.57721566490153286, 1e-14);
+  EXPECT_NEAR(Digamma::slope(1.0), 1.6449340668482264, 1e-13);
+  EXPECT_NEAR(Erfinv::value(0.9), 1.1630871536766743, 1e-14);
+  EXPECT_EQ(PowScalar::slope(0.0, 0.0), 0);
+  EXPECT_EQ(NanToNum::value(nan, 0.25), 0.25);
+}
+
+TEST(UnarySemantics, Integers) {
+  using namespace kernels;
+  const std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
+  EXPECT_EQ(Neg::value(lowest), lowest);
+  EXPECT_EQ(Abs::value(std::int64_t{-5}), 5);
+  EXPECT_EQ(PowScalar::value(std::int64_t{-3}, std::int64_t{3}), -27);
+  EXPECT_EQ(BitwiseNot::value(std::int64_t{6}), -7);
+  EXPECT_EQ(Round::value(std::int64_t{7}), 7);
+  std::int64_t x[] = {-4, 0, 9};
+  std::int64_t y[3];
+  const double inf = std::numeric_limits<double>::infinity();
+  cpu::loops().unary[2][kIndexOf<UnaryOps, Clamp>](x, y, 3, -2, inf);
+  EXPECT_EQ(y[0], -2);
+  EXPECT_EQ(y[2], 9);
+}
+
+TEST(Lists, IndexAndVisitAgree) {
+  using namespace kernels;
+  static_assert(kIndexOf<UnaryOps, Neg> == 0);
+  static_assert(kIndexOf<UnaryOps, Threshold> == UnaryOps::kSize - 1);
+  static_assert(kIndexOf<List<Neg, Abs>, Exp> == -1);
+  int seen = 0;
+  for_each(UnaryOps{}, [&]<class Op, int I>() {
+    std::string_view name;
+    visit(UnaryOps{}, I, [&]<class Visited>() { name = Visited::kName; });
+    EXPECT_EQ(name, Op::kName);
+    EXPECT_EQ(I, seen++);
+  });
+  EXPECT_EQ(seen, UnaryOps::kSize);
+}
+
+}  // namespace
+}  // namespace minnow
