@@ -29,7 +29,7 @@ template <class Op, class T> void row(const void* data, std::int64_t n, double p
 
 template <class Op, class T>
 void columns(const void* data, std::int64_t stride, std::int64_t rows, std::int64_t cols, double p, void* acc) {
-  constexpr std::int64_t kRun = 64;  // rows that are joined in T before they go to the accumulators
+  constexpr std::int64_t kRun = 16;  // rows that are joined in T before they go to the accumulators
   const T* x = static_cast<const T*>(data);
   const T q = parameter<T>(p);
   Acc<T>* a = static_cast<Acc<T>*>(acc);
