@@ -1,0 +1,239 @@
+#include <gtest/gtest.h>
+#include <memory>
+#include <sstream>
+#include <support/devices.h>
+#include <minnow/minnow.h>
+
+namespace minnow {
+namespace {
+
+struct Body : nn::Module {
+  nn::Linear fc = child("fc", nn::Linear(3, 4));
+  nn::Buffer count = buffer("count", tensor({1, 2}));
+  Tensor forward(const Tensor& x) override { return relu(fc(x)); }
+};
+
+struct Net : nn::Module {
+  Body body = child("body", Body());
+  nn::Sequential head = child("head", nn::Sequential(nn::Linear(4, 2), nn::Dropout(0.5)));
+  nn::Parameter scale = parameter("scale", ones({2}));
+  Tensor forward(const Tensor& x) override { return head(body(x)) * scale; }
+};
+
+/// The message of the E that f throws.
+template <class E, class F> std::string error_of(F f) {
+  try {
+    f();
+  } catch (const E& e) { return e.what(); } catch (const std::exception& e) {
+    return std::string("another error: ") + e.what();
+  }
+  return "no error";
+}
+
+void expect_contains(const std::string& text, const std::string& part) {
+  EXPECT_NE(text.find(part), std::string::npos) << text;
+}
+
+TEST(Module, NamesArePathsAndKeys) {
+  Net net;
+  std::vector<std::string> names;
+  for (const auto& [name, tensor] : net.named_parameters()) {
+    names.push_back(name);
+    EXPECT_EQ(tensor.name(), name);
+    EXPECT_TRUE(tensor.requires_grad());
+  }
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"scale", "body.fc.weight", "body.fc.bias", "head.0.weight", "head.0.bias"}));
+  EXPECT_TRUE(net.state_dict().contains("body.count"));
+  EXPECT_EQ(net.state_dict().size(), 6u);
+  EXPECT_EQ(net.num_parameters(), 2 + 16 + 10);
+  EXPECT_EQ(net.named_modules().size(), 6u);
+}
+
+TEST(Module, CopiesAndMovesShare) {
+  Net net;
+  Net copy = net;
+  Net moved = std::move(copy);
+  EXPECT_TRUE(moved.body.fc.weight.is_same(net.body.fc.weight));
+  nn::init::constant_(moved.scale, 7);
+  EXPECT_EQ(net.scale.to_vector<float>(), (std::vector<float>{7, 7}));
+  moved.eval();
+  EXPECT_FALSE(net.head[1].is_training());
+  static_assert(!std::is_copy_assignable_v<Net> && !std::is_move_assignable_v<Net>);
+  static_assert(!std::is_assignable_v<nn::Parameter&, Tensor>);
+}
+
+TEST(Module, CloneIsIndependent) {
+  Net net;
+  net.eval();
+  const Tensor x = randn({5, 3});
+  Net twin = nn::clone(net);
+  EXPECT_EQ(twin(x).to_vector<float>(), net(x).to_vector<float>());
+  EXPECT_FALSE(twin.is_training());
+  const auto before = net(x).to_vector<float>();
+  for (const Tensor& p : twin.parameters()) nn::init::zeros_(p);
+  EXPECT_EQ(net(x).to_vector<float>(), before);
+  EXPECT_EQ(twin(x).to_vector<float>(), std::vector<float>(10, 0.f));
+  // The members and the registered tensors of the twin are the same.
+  EXPECT_TRUE(twin.body.fc.weight.is_same(twin.named_parameters()[1].tensor));
+  EXPECT_FALSE(twin.body.fc.weight.is_same(net.body.fc.weight));
+  EXPECT_EQ(twin.body.fc.weight.name(), "body.fc.weight");
+}
+
+TEST(Module, CloneNamesWhatItCannotReach) {
+  struct Plain : nn::Module {
+    Tensor w = parameter("w", ones({2}));
+  };
+  expect_contains(error_of<Error>([] { (void)nn::clone(Plain()); }),
+                  "parameter 'w' of Plain is held as a plain Tensor");
+  struct Outer : nn::Module {
+    Plain inner = child("inner", Plain());
+  };
+  expect_contains(error_of<Error>([] { (void)nn::clone(Outer()); }), "'inner.w'");
+  struct Pointer : nn::Module {
+    std::shared_ptr<nn::Linear> fc = std::make_shared<nn::Linear>(child("fc", nn::Linear(2, 2)));
+  };
+  expect_contains(error_of<Error>([] { (void)nn::clone(Pointer()); }), "child 'fc' is not held by value");
+  struct Forgotten : nn::Module {
+    nn::Linear fc{2, 2};
+  };
+  expect_contains(error_of<Error>([] { (void)nn::clone(Forgotten()); }), "not registered");
+  // Nothing stays behind.
+  EXPECT_NO_THROW((void)nn::clone(Net()));
+}
+
+TEST(Module, RefusesBadRegistrations) {
+  struct Bad : nn::Module {
+    using Module::buffer;
+    using Module::child;
+    using Module::parameter;
+  };
+  Bad bad;
+  bad.parameter("w", ones({1}));
+  expect_contains(error_of<ValueError>([&] { bad.parameter("w", ones({1})); }), "there is a parameter 'w' already");
+  expect_contains(error_of<ValueError>([&] { bad.buffer("w", ones({1})); }), "already");
+  expect_contains(error_of<ValueError>([&] { bad.child("w", nn::ReLU()); }), "already");
+  expect_contains(error_of<ValueError>([&] { bad.child("a.b", nn::ReLU()); }), "dot");
+  expect_contains(error_of<ValueError>([&] { bad.child("", nn::ReLU()); }), "empty");
+  expect_contains(error_of<ValueError>([&] { bad.child("self", bad); }), "contains");
+  expect_contains(error_of<ValueError>([&] { bad.parameter("u", Tensor()); }), "undefined");
+  expect_contains(error_of<DTypeError>([&] { bad.parameter("i", tensor({1, 2})); }), "buffer()");
+  const Tensor leaf = ones({1}).requires_grad_();
+  expect_contains(error_of<AutogradError>([&] { bad.parameter("n", leaf * 2); }), "detach");
+  expect_contains(error_of<Error>([&] { bad(ones({1})); }), "has no forward");
+}
+
+TEST(Module, SharedChildComesOnceAndUnderBothKeys) {
+  struct Tied : nn::Module {
+    nn::Linear a = child("a", nn::Linear(2, 2));
+    nn::Linear b = child("b", a);
+  };
+  Tied tied;
+  EXPECT_EQ(tied.parameters().size(), 2u);
+  EXPECT_EQ(tied.state_dict().size(), 4u);
+  EXPECT_EQ(tied.a.weight.name(), "a.weight");
+  Tied twin = nn::clone(tied);
+  EXPECT_TRUE(twin.a.weight.is_same(twin.b.weight));
+  EXPECT_FALSE(twin.a.weight.is_same(tied.a.weight));
+}
+
+TEST(LoadStateDict, ListsEveryProblemAndChangesNothing) {
+  Net net;
+  StateDict dict = nn::clone(net).state_dict();
+  for (const auto& [name, t] : dict)
+    if (t.is_floating_point()) nn::init::constant_(t, 3);
+  dict.erase("scale");
+  dict.set("extra", ones({1}));
+  dict.set("body.fc.weight", ones({4, 4}));
+  dict.set("body.fc.bias", ones({4}, {.dtype = DType::float64}));
+  const auto before = net.head.get<nn::Linear>(0).weight.to_vector<float>();
+  const std::string text = error_of<ValueError>([&] { net.load_state_dict(dict); });
+  expect_contains(text, "missing     'scale'");
+  expect_contains(text, "unexpected  'extra'");
+  expect_contains(text, "'body.fc.weight' is float32[4, 4], the module has float32[4, 3]");
+  expect_contains(text, "'body.fc.bias' is float64[4]");
+  expect_contains(text, "module_test.cpp");
+  EXPECT_EQ(net.head.get<nn::Linear>(0).weight.to_vector<float>(), before);
+  // Shapes are refused even so.
+  expect_contains(error_of<ValueError>([&] { net.load_state_dict(dict, {.strict = false}); }), "[4, 4]");
+  dict.set("body.fc.weight", ones({4, 3}));
+  const auto report = net.load_state_dict(dict, {.strict = false, .convert = true});
+  EXPECT_EQ(report.missing, std::vector<std::string>{"scale"});
+  EXPECT_EQ(report.unexpected, std::vector<std::string>{"extra"});
+  EXPECT_EQ(report.loaded.size(), 5u);
+  EXPECT_EQ(net.body.fc.bias.to_vector<float>(), (std::vector<float>(4, 1.f)));
+}
+
+TEST(Containers, NamesOrderAndErrors) {
+  nn::Sequential named{{"hidden", nn::Linear(2, 3)}, {"act", nn::ReLU()}};
+  EXPECT_EQ(named.named_parameters()[0].name, "hidden.weight");
+  nn::ModuleList list(nn::Linear(2, 3), nn::ReLU());
+  list.push_back(nn::Dropout(0.1));
+  EXPECT_EQ(list.size(), 3);
+  EXPECT_EQ(list[-1].describe(), "Dropout(0.1)");
+  expect_contains(error_of<IndexError>([&] { list[3]; }), "no module 3");
+  expect_contains(error_of<ValueError>([&] { list.get<nn::Linear>(1); }), "not a Linear");
+  expect_contains(error_of<Error>([&] { list(ones({1, 2})); }), "has no forward");
+  nn::Sequential copy(named);
+  EXPECT_EQ(copy.size(), 2);
+  EXPECT_TRUE(copy.get<nn::Linear>(0).weight.is_same(named.get<nn::Linear>(0).weight));
+}
+
+TEST(Hooks, RunWhileTheHandleLives) {
+  nn::Linear fc(2, 3);
+  int calls = 0;
+  {
+    const auto handle = fc.register_forward_hook([&](nn::Module&, const Tensor& in, const Tensor& out) {
+      EXPECT_EQ(in.size(1), 2);
+      EXPECT_EQ(out.size(1), 3);
+      ++calls;
+    });
+    fc(ones({1, 2}));
+  }
+  fc(ones({1, 2}));
+  EXPECT_EQ(calls, 1);
+}
+
+TEST(Summary, ShowsShapesAndRestoresModes) {
+  Net net;
+  net.body.eval();
+  const std::string text = nn::summary(net, {5, 3});
+  expect_contains(text, "fc: Linear(3, 4)");
+  expect_contains(text, "[5, 2]");
+  expect_contains(text, "parameters: 28, trainable: 28");
+  EXPECT_TRUE(net.is_training());
+  EXPECT_FALSE(net.body.is_training());
+}
+
+class ModuleOn : public test::DeviceTest {};
+INSTANTIATE_TEST_SUITE_P(Devices, ModuleOn, test::all_devices(), test::device_test_name);
+
+TEST_P(ModuleOn, ToKeepsHandlesAndMovesGradients) {
+  Net net;
+  const Tensor weight = net.body.fc.weight;
+  sum(net(randn({4, 3}))).backward();
+  const auto values = weight.to_vector<float>(), grads = weight.grad().to_vector<float>();
+  EXPECT_EQ(&net.to(device()), static_cast<nn::Module*>(&net));
+  EXPECT_EQ(weight.device(), device());
+  EXPECT_EQ(weight.grad().device(), device());
+  EXPECT_EQ(net.body.count.device(), device());
+  EXPECT_EQ(weight.to_vector<float>(), values);
+  EXPECT_EQ(weight.grad().to_vector<float>(), grads);
+  EXPECT_TRUE(weight.is_leaf() && weight.requires_grad());
+  net.to(DType::float64);
+  EXPECT_EQ(weight.grad().dtype(), DType::float64);
+  EXPECT_EQ(net.body.count.dtype(), DType::int64);
+  EXPECT_EQ(net(randn({4, 3}, {.dtype = DType::float64, .device = device()})).dtype(), DType::float64);
+  expect_contains(error_of<DTypeError>([&] { net.to(DType::int32); }), "floating");
+}
+
+TEST_P(ModuleOn, LoadsToTheParametersDevice) {
+  Net source, target;
+  target.to(device());
+  EXPECT_EQ(target.load_state_dict(source.state_dict()).loaded.size(), 6u);
+  EXPECT_EQ(target.scale.device(), device());
+  EXPECT_EQ(target.body.fc.weight.to_vector<float>(), source.body.fc.weight.to_vector<float>());
+}
+
+}  // namespace
+}  // namespace minnow

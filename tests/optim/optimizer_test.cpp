@@ -1,0 +1,204 @@
+#include <cmath>
+#include <gtest/gtest.h>
+#include <support/devices.h>
+#include <minnow/minnow.h>
+
+namespace minnow {
+namespace {
+
+struct Xor : nn::Module {
+  nn::Linear hidden = child("hidden", nn::Linear(2, 16));
+  nn::Linear out = child("out", nn::Linear(16, 2));
+  Tensor forward(const Tensor& x) override { return out(tanh(hidden(x))); }
+};
+
+template <class E, class F> std::string error_of(F f) {
+  try {
+    f();
+  } catch (const E& e) { return e.what(); } catch (const std::exception& e) {
+    return std::string("another error: ") + e.what();
+  }
+  return "no error";
+}
+
+void expect_contains(const std::string& text, const std::string& part) {
+  EXPECT_NE(text.find(part), std::string::npos) << text;
+}
+
+Tensor leaf(const Tensor& t) { return t.clone().requires_grad_(); }
+
+class OptimOn : public test::DeviceTest {};
+INSTANTIATE_TEST_SUITE_P(Devices, OptimOn, test::all_devices(), test::device_test_name);
+
+template <class Optimizer> double train(Xor& net, Optimizer& optimizer, Device device, int steps) {
+  const Tensor x = tensor({{0., 0.}, {0., 1.}, {1., 0.}, {1., 1.}}).to(device), y = tensor({0, 1, 1, 0}).to(device);
+  double last = 0;
+  for (int i = 0; i < steps; ++i) {
+    const Tensor loss = optimizer.step([&] {
+      optimizer.zero_grad();
+      Tensor l = nn::cross_entropy(net(x), y);
+      l.backward();
+      return l;
+    });
+    last = loss.item();
+  }
+  return last;
+}
+
+TEST_P(OptimOn, LearnsXor) {
+  manual_seed(1);
+  Xor a, b, c;
+  for (Xor* net : {&a, &b, &c}) net->to(device());
+  optim::SGD sgd(a.parameters(), {.lr = 0.5, .momentum = 0.9});
+  optim::Adam adam(b.parameters(), {.lr = 0.05});
+  optim::AdamW adamw(c.parameters(), {.lr = 0.05});
+  EXPECT_LT(train(a, sgd, device(), 150), 0.05);
+  EXPECT_LT(train(b, adam, device(), 150), 0.05);
+  EXPECT_LT(train(c, adamw, device(), 150), 0.05);
+}
+
+TEST_P(OptimOn, StateFollowsAMovedModule) {
+  manual_seed(2);
+  Xor stay;
+  Xor move = nn::clone(stay);
+  optim::Adam a(stay.parameters(), {.lr = 0.05}), b(move.parameters(), {.lr = 0.05});
+  train(stay, a, Device(), 5);
+  train(move, b, Device(), 5);
+  move.to(device());
+  EXPECT_EQ(train(stay, a, Device(), 5), train(move, b, device(), 5));
+  EXPECT_EQ(b.state_dict().at("state.0.exp_avg").device(), device());
+}
+
+TEST_P(OptimOn, ResumesWithTheSameBits) {
+  manual_seed(3);
+  Xor net;
+  net.to(device());
+  optim::Adam adam(net.parameters(), {.lr = 0.05, .amsgrad = true});
+  train(net, adam, device(), 5);
+  Xor other = nn::clone(net);
+  optim::Adam resumed(other.parameters());
+  resumed.load_state_dict(adam.state_dict());
+  EXPECT_EQ(resumed.lr(), 0.05);
+  EXPECT_EQ(train(net, adam, device(), 5), train(other, resumed, device(), 5));
+  EXPECT_EQ(net.hidden.weight.to_vector<float>(), other.hidden.weight.to_vector<float>());
+}
+
+TEST(Optimizer, KeepsGradientsAndSkipsParametersWithoutThem) {
+  const Tensor p = leaf(ones({2})), q = leaf(ones({2}));
+  p.set_grad(tensor({1., 2.}));
+  optim::SGD sgd({p, q}, {.lr = 0.5, .weight_decay = 1});
+  sgd.step();
+  EXPECT_EQ(p.to_vector<float>(), (std::vector<float>{0, -0.5}));
+  EXPECT_EQ(p.grad().to_vector<float>(), (std::vector<float>{1, 2}));
+  EXPECT_EQ(q.to_vector<float>(), (std::vector<float>{1, 1}));
+  sgd.zero_grad();
+  EXPECT_FALSE(p.grad().defined());
+}
+
+TEST(Optimizer, GroupsHaveTheirOwnOptions) {
+  const Tensor p = leaf(ones({1})), q = leaf(ones({1}));
+  optim::SGD sgd({p}, {.lr = 0.5});
+  sgd.add_group({q}, {.lr = 0.25});
+  p.set_grad(ones({1}));
+  q.set_grad(ones({1}));
+  sgd.step();
+  EXPECT_EQ(p.item(), 0.5);
+  EXPECT_EQ(q.item(), 0.75);
+  sgd.set_lr(1, 0.0);
+  EXPECT_EQ(sgd.lr(1), 0.0);
+  expect_contains(error_of<IndexError>([&] { (void)sgd.lr(2); }), "no parameter group 2");
+  expect_contains(error_of<ValueError>([&] { sgd.set_lr(-1.0); }), "-1");
+}
+
+TEST(Optimizer, StepsAreCountedForEachParameter) {
+  // Adam's first step is lr for every parameter, whenever its first gradient comes.
+  const Tensor p = leaf(zeros({1})), q = leaf(zeros({1}));
+  optim::Adam adam({p, q}, {.lr = 0.5});
+  p.set_grad(ones({1}));
+  adam.step();
+  q.set_grad(ones({1}));
+  adam.step();
+  EXPECT_NEAR(q.item(), -0.5, 1e-6);
+  EXPECT_NEAR(p.item(), -1.0, 1e-6);
+}
+
+TEST(Optimizer, TakesGradientsInAnotherOrderOfDimensions) {
+  const Tensor p = leaf(zeros({2, 3}));
+  const Tensor g = tensor({{1., 2.}, {3., 4.}, {5., 6.}}).t();
+  p.set_grad(g);
+  optim::SGD({p}, {.lr = 1}).step();
+  EXPECT_EQ(p.to_vector<float>(), (std::vector<float>{-1, -3, -5, -2, -4, -6}));
+}
+
+TEST(Optimizer, RefusesBadParameters) {
+  const Tensor p = leaf(ones({2}));
+  expect_contains(error_of<ValueError>([] { optim::SGD(std::vector<Tensor>{}); }), "empty");
+  expect_contains(error_of<ValueError>([&] { optim::SGD({p, p}); }), "twice");
+  expect_contains(error_of<ValueError>([&] { optim::SGD({p, Tensor()}); }), "undefined");
+  expect_contains(error_of<DTypeError>([] { optim::SGD({tensor({1, 2})}); }), "not floating");
+  Tensor w = p;
+  w.set_name("w");
+  const std::string text = error_of<AutogradError>([&] { optim::Adam({w * 2}); });
+  expect_contains(text, "can't optimize a non-leaf Tensor");
+  expect_contains(text, "optimizer_test.cpp");
+}
+
+TEST(Optimizer, RefusesBadOptions) {
+  const Tensor p = leaf(ones({2}));
+  expect_contains(error_of<ValueError>([&] { optim::SGD({p}, {.lr = -1}); }), "lr = -1");
+  expect_contains(error_of<ValueError>([&] { optim::SGD({p}, {.lr = NAN}); }), "lr");
+  expect_contains(error_of<ValueError>([&] { optim::SGD({p}, {.nesterov = true}); }), "nesterov");
+  expect_contains(error_of<ValueError>([&] { optim::Adam({p}, {.betas = {1, 0.9}}); }), "beta");
+  expect_contains(error_of<ValueError>([&] { optim::AdamW({p}, {.weight_decay = -1}); }), "weight_decay");
+  optim::SGD sgd({p});
+  sgd.options().momentum = -1;
+  p.set_grad(ones({2}));
+  expect_contains(error_of<ValueError>([&] { sgd.step(); }), "momentum");
+  EXPECT_EQ(p.to_vector<float>(), (std::vector<float>{1, 1}));
+}
+
+TEST(Optimizer, RefusesStateThatDoesNotFit) {
+  const Tensor p = leaf(ones({2})), q = leaf(ones({3}));
+  optim::Adam a({p}), b({q});
+  p.set_grad(ones({2}));
+  a.step();
+  expect_contains(error_of<ValueError>([&] { b.load_state_dict(a.state_dict()); }), "state.0.exp_avg");
+  expect_contains(error_of<ValueError>([&] { b.load_state_dict({}); }), "missing");
+  expect_contains(error_of<ValueError>([&] { optim::SGD({p}).load_state_dict(a.state_dict()); }), "do not fit");
+}
+
+TEST(Schedule, MatchesTheFormulas) {
+  const Tensor p = leaf(ones({1}));
+  optim::SGD sgd({p}, {.lr = 1});
+  optim::StepLR step(sgd, {.step_size = 2, .gamma = 0.5});
+  std::vector<double> rates;
+  for (int i = 0; i < 5; ++i, step.step()) rates.push_back(sgd.lr());
+  EXPECT_EQ(rates, (std::vector<double>{1, 1, 0.5, 0.5, 0.25}));
+  sgd.set_lr(1);
+  optim::SequentialLR both(
+      sgd, {optim::linear_rate({.start_factor = 0.25, .total_iters = 3}), optim::cosine_rate({.t_max = 2})}, {3});
+  rates.clear();
+  for (int i = 0; i < 6; ++i, both.step()) rates.push_back(sgd.lr());
+  const std::vector<double> want{0.25, 0.5, 0.75, 1, 0.5, 0};
+  for (std::size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(rates[i], want[i], 1e-12) << i;
+  expect_contains(error_of<ValueError>([&] { optim::StepLR(sgd, {.step_size = 0}); }), "step_size");
+  expect_contains(error_of<ValueError>([&] { optim::CosineAnnealingLR(sgd, {.t_max = 0}); }), "t_max");
+  expect_contains(error_of<ValueError>([&] { optim::SequentialLR(sgd, {optim::linear_rate()}, {1}); }), "milestone");
+}
+
+TEST_P(OptimOn, ClipsByNormAndValue) {
+  const Tensor p = leaf(zeros({2}).to(device())), q = leaf(zeros({1}).to(device()));
+  p.set_grad(tensor({0., 3.}).to(device()));
+  q.set_grad(tensor({4.}).to(device()));
+  EXPECT_NEAR(optim::clip_grad_norm_({p, q}, 1).item(), 5, 1e-6);
+  EXPECT_NEAR(p.grad().to_vector<float>()[1], 0.6, 1e-6);
+  EXPECT_NEAR(q.grad().item(), 0.8, 1e-6);
+  optim::clip_grad_value_({p, q}, 0.7);
+  EXPECT_NEAR(q.grad().item(), 0.7, 1e-6);
+  expect_contains(error_of<ValueError>([&] { optim::clip_grad_norm_({p}, -1); }), "max_norm");
+  expect_contains(error_of<ValueError>([&] { optim::clip_grad_norm_({p}, 1, {.norm_type = 0}); }), "norm_type");
+  expect_contains(error_of<ValueError>([&] { optim::clip_grad_value_({p}, -1); }), "limit");
+}
+
+}  // namespace
+}  // namespace minnow
