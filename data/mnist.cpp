@@ -45,7 +45,8 @@ std::string variable(const char* name) {
 }
 
 bool names_fashion(const fs::path& path) {
-  std::string text = path.string();
+  const fs::path folder = path.has_filename() ? path : path.parent_path();
+  std::string text = folder.filename().string();
   std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
   return text.find("fashion") != std::string::npos;
 }

@@ -1,0 +1,224 @@
+#include <minnow/data/loader.h>
+#include <minnow/data/subset.h>
+#include <minnow/data/synthetic_digits.h>
+#include <minnow/data/tensor_dataset.h>
+#include <minnow/data/transform.h>
+
+#include <cstring>
+#include <set>
+#include <unistd.h>
+
+#include "data/files.h"
+#include "support/devices.h"
+
+namespace minnow {
+namespace {
+
+using data::DataLoader;
+using data::LoaderOptions;
+using test::error_of;
+using test::has;
+
+Tensor counting(std::int64_t n, std::int64_t width = 1) {
+  const Shape shape{n, width};
+  Tensor t(std::make_shared<Storage>(cpu_allocator(), Device(), static_cast<std::size_t>(n * width * 8)), DType::int64,
+           shape, contiguous_strides(shape));
+  for (std::int64_t i = 0; i < n * width; ++i) t.data<std::int64_t>()[i] = i / width;
+  return t;
+}
+
+/// Sample by sample, of a number and a tensor; one sample may fail.
+struct Slow {
+  struct Sample {
+    Tensor x;
+    std::int64_t i;
+  };
+  std::int64_t n = 10, bad = -1;
+  std::int64_t size() const { return n; }
+  Sample get(std::int64_t i) const {
+    if (i == bad) throw ShapeError("no such thing");
+    return {counting(1, 3), i};
+  }
+};
+
+/// The bytes of all batches of some epochs.
+template <class D> std::vector<std::string> bytes_of(const D& dataset, LoaderOptions options, int epochs = 2) {
+  DataLoader<D> loader(dataset, options);
+  std::vector<std::string> all;
+  for (int e = 0; e < epochs; ++e)
+    for (auto& [images, labels] : loader)
+      for (const Tensor& t : {images.cpu(), labels.cpu()}) {
+        t.storage()->wait_ready();
+        all.emplace_back(static_cast<const char*>(t.raw_data()), static_cast<std::size_t>(t.nbytes()));
+      }
+  return all;
+}
+
+TEST(Loader, EqualBatchesForAnyNumberOfWorkersAndDevice) {
+  const data::SyntheticDigits digits(500);
+  const auto augmented = data::transform(digits, data::RandomShift{.pixels = 3}, data::RandomFlip{});
+  const auto plain = bytes_of(digits, {.batch_size = 32, .shuffle = true, .workers = 0, .seed = 3});
+  const auto shifted = bytes_of(augmented, {.batch_size = 32, .shuffle = true, .workers = 0, .seed = 3});
+  ASSERT_EQ(plain.size(), 64U);
+  EXPECT_NE(plain, shifted);
+  EXPECT_NE(plain[0], plain[32]);  // another order in the second epoch
+  EXPECT_NE(plain, bytes_of(digits, {.batch_size = 32, .shuffle = true, .workers = 0, .seed = 4}));
+  for (const Device device : test::test_devices())
+    for (const int workers : {0, 1, 2, 4})
+      for (const int prefetch : {data::kAuto, 0, 1, 3}) {
+        const LoaderOptions options{
+            .batch_size = 32, .shuffle = true, .workers = workers, .prefetch = prefetch, .device = device, .seed = 3};
+        EXPECT_EQ(plain, bytes_of(digits, options)) << workers << " " << device.str();
+        EXPECT_EQ(shifted, bytes_of(augmented, options)) << workers << " " << device.str();
+      }
+}
+
+TEST(Loader, BatchesOfEveryKindOfSample) {
+  int rows = 0;
+  for (auto& [x, i] : DataLoader(Slow{}, {.batch_size = 4})) {
+    EXPECT_EQ(x.dim(), 3);
+    EXPECT_EQ(i.dtype(), DType::int64);
+    EXPECT_EQ(i.span<std::int64_t>()[0], rows);
+    rows += static_cast<int>(x.shape()[0]);
+  }
+  EXPECT_EQ(rows, 10);
+  DataLoader one(data::TensorDataset(counting(5, 2)), {.batch_size = 8});
+  EXPECT_EQ(one.size(), 1);
+  for (auto& [x] : one) EXPECT_EQ(x.shape(), Shape({5, 2}));
+}
+
+TEST(Loader, SizesAndDropLast) {
+  for (const int workers : {0, 2}) {
+    const data::TensorDataset ten(counting(10));
+    const auto batches = [&](std::int64_t size, bool drop) {
+      DataLoader loader(ten, {.batch_size = size, .workers = workers, .drop_last = drop});
+      int n = 0;
+      for (auto& [x] : loader) n += x.defined() ? 1 : 0;
+      EXPECT_EQ(n, loader.size());
+      return n;
+    };
+    EXPECT_EQ(batches(4, false), 3);
+    EXPECT_EQ(batches(4, true), 2);
+    EXPECT_EQ(batches(20, false), 1);
+    EXPECT_EQ(batches(20, true), 0);
+    for (auto& [x] : DataLoader(data::TensorDataset(counting(0)), {.workers = workers})) FAIL() << x.numel();
+  }
+}
+
+TEST(Loader, KeptBatchesStayAsTheyWere) {
+  for (const Device device : test::test_devices())
+    for (const int workers : {0, 2}) {
+      DataLoader loader(data::TensorDataset(counting(200)), {.batch_size = 2, .workers = workers, .device = device});
+      std::vector<Tensor> kept;
+      for (int e = 0; e < 2; ++e)
+        for (auto& [x] : loader) kept.push_back(x);
+      for (std::size_t i = 0; i < kept.size(); ++i)
+        ASSERT_EQ(kept[i].cpu().span<std::int64_t>()[1], static_cast<std::int64_t>(2 * (i % 100) + 1));
+    }
+}
+
+TEST(Loader, MemoryIsUsedAgain) {
+  DataLoader loader(data::TensorDataset(counting(2000)), {.batch_size = 2, .workers = 0});
+  const std::int64_t before = live_storages();
+  for (int e = 0; e < 3; ++e)
+    for (auto& [x] : loader) ASSERT_EQ(x.numel(), 2);
+  EXPECT_LE(live_storages(), before + 2);
+  EXPECT_LE(loader.stats().buffers, 2);
+  EXPECT_EQ(loader.stats().batches, 3000);
+  EXPECT_EQ(loader.stats().samples, 6000);
+}
+
+TEST(Loader, LeavingEarlyAndNestingEndCleanly) {
+  const std::int64_t before = live_storages();
+  for (const Device device : test::test_devices())
+    for (const int workers : {0, 1, 3}) {
+      DataLoader outer(Slow{.n = 100}, {.batch_size = 2, .workers = workers, .device = device});
+      DataLoader inner(Slow{.n = 7}, {.batch_size = 2, .workers = workers, .device = device});
+      int n = 0;
+      for (auto& [x, i] : outer) {
+        for (auto& [y, j] : inner) n += y.defined() && j.defined() && x.defined() && i.defined() ? 1 : 0;
+        if (n >= 20) break;
+      }
+      EXPECT_EQ(n, 20);
+      EXPECT_EQ(outer.epoch(), 0);
+      for (auto& [x, i] : outer) EXPECT_EQ((x.shape()[0] + i.numel()), 4);
+      EXPECT_EQ(outer.epoch(), 1);
+      synchronize(device);
+    }
+  EXPECT_EQ(live_storages(), before);
+}
+
+TEST(Loader, AFailingSampleIsNamedAndTheLoaderStaysUsable) {
+  for (const int workers : {0, 1, 2}) {
+    DataLoader loader(Slow{.n = 20, .bad = 13}, {.batch_size = 4, .workers = workers});
+    for (int e = 0; e < 2; ++e) {
+      int seen = 0;
+      try {
+        for (auto& [x, i] : loader) seen += static_cast<int>(x.shape()[0] * i.numel());
+        FAIL() << "no error";
+      } catch (const data::SampleError& error) {
+        EXPECT_EQ(error.sample(), 13);
+        EXPECT_TRUE(has(error.what(), "no such thing") && has(error.what(), "loader_test.cpp")) << error.what();
+        EXPECT_THROW(std::rethrow_if_nested(error), ShapeError);
+      }
+      EXPECT_EQ(seen, 48);  // three batches before it
+    }
+  }
+}
+
+TEST(Loader, GoesOnFromAPosition) {
+  const data::SyntheticDigits digits(100);
+  const LoaderOptions options{.batch_size = 10, .shuffle = true, .workers = 2, .seed = 5};
+  const auto all = bytes_of(digits, options, 2);
+  DataLoader first(digits, options);
+  int n = 0;
+  for (auto& [x, y] : first)
+    if (x.defined() && y.defined() && ++n == 4) break;
+  EXPECT_EQ(first.position(), (data::LoaderPosition{0, 4}));
+  DataLoader second(digits, options);
+  second.set_position(first.position());
+  std::size_t at = 8;
+  for (int e = 0; e < 2; ++e)
+    for (auto& [x, y] : second) {
+      ASSERT_EQ(0, std::memcmp(all[at].data(), x.raw_data(), all[at].size()));
+      at += static_cast<std::size_t>(2 * y.dim());
+    }
+  EXPECT_EQ(at, all.size());
+  EXPECT_EQ(second.position(), (data::LoaderPosition{2, 0}));
+  second.set_epoch(1);
+  for (auto& [x, y] : second) {
+    EXPECT_EQ(0, std::memcmp(all[20].data(), x.raw_data(), all[20].size()));
+    EXPECT_EQ(y.dim(), 1);
+    break;
+  }
+}
+
+TEST(Loader, CopiesOverlapAndAreReported) {
+  DataLoader loader(data::SyntheticDigits(640), {.device = Device("sim:0")});
+  for (auto& [x, y] : loader) {
+    EXPECT_EQ(x.device(), Device("sim:0"));
+    EXPECT_EQ(y.device(), Device("sim:0"));
+    ::usleep(2000);  // a step
+  }
+  const auto stats = loader.stats();
+  EXPECT_GT(stats.copy_seconds, 0);
+  EXPECT_GT(stats.hidden_share(), 0.5);
+  EXPECT_LE(stats.hidden_share(), 1);
+}
+
+TEST(Loader, RefusesBadOptions) {
+  const data::TensorDataset ten(counting(10));
+  EXPECT_THROW(DataLoader(ten, {.batch_size = 0}), ValueError);
+  EXPECT_THROW(DataLoader(ten, {.workers = -2}), ValueError);
+  EXPECT_THROW(DataLoader(ten, {.prefetch = -2}), ValueError);
+  EXPECT_THROW(DataLoader(ten, {.device = Device("sim:63")}), DeviceError);
+  EXPECT_THROW(DataLoader(ten, data::RandomSampler(10), {.shuffle = true}), ValueError);
+  DataLoader beyond(ten, data::SequentialSampler(11));
+  EXPECT_TRUE(has(error_of<IndexError>([&] { beyond.begin(); }), "loader_test.cpp"));
+  DataLoader fine(ten);
+  EXPECT_THROW(fine.set_epoch(-1), ValueError);
+  EXPECT_THROW(fine.set_position({0, -1}), ValueError);
+}
+
+}  // namespace
+}  // namespace minnow

@@ -1,0 +1,95 @@
+#include <unistd.h>
+#include <minnow/data/mnist.h>
+#include <minnow/tensor/error.h>
+
+#include <cstdlib>
+
+#include "data/files.h"
+
+namespace minnow {
+namespace {
+
+using test::Bytes;
+using test::error_of;
+using test::gzip;
+using test::has;
+using test::idx;
+
+class Mnist : public test::TempFolder {
+ protected:
+  std::string refused() {
+    return error_of<FormatError>([&] { data::mnist("train", {.root = folder_}); });
+  }
+};
+
+TEST_F(Mnist, FindsBothSpellingsPackedOrNot) {
+  const Bytes images = idx(8, {2, 1, 2}, {0, 255, 51, 0}), labels = idx(8, {2}, {3, 9});
+  for (const std::string dot : {"-", "."})
+    for (const bool packed : {false, true}) {
+      const std::string end = std::string("-ubyte") + (packed ? ".gz" : ""), at = "raw" + dot + end + "/";
+      write(at + "train-images" + dot + "idx3" + end, packed ? gzip(images) : images);
+      write(at + "train-labels" + dot + "idx1" + end, packed ? gzip(labels) : labels);
+      const auto set = data::mnist("train", {.root = folder_ / at, .mean = 0.5, .deviation = 0.5});
+      ASSERT_EQ(set.size(), 2);
+      EXPECT_EQ(set.get(1).labels.item<std::int64_t>(), 9);
+      EXPECT_EQ(set.get(0).images.shape(), Shape({1, 1, 2}));
+      EXPECT_FLOAT_EQ(set.get(0).images.span<float>()[0], -1);
+      EXPECT_FLOAT_EQ(set.get(0).images.span<float>()[1], 1);
+      EXPECT_NEAR(set.get(1).images.span<float>()[0], -0.6, 1e-6);
+    }
+}
+
+TEST_F(Mnist, NamesWhatIsWrong) {
+  const std::string missing = error_of<IoError>([&] { data::mnist("test", {.root = folder_}); });
+  EXPECT_TRUE(has(missing, "t10k-images-idx3-ubyte.gz") && has(missing, "t10k-images.idx3-ubyte")) << missing;
+  EXPECT_TRUE(has(missing, "./run mnist") && has(missing, "mnist_test.cpp")) << missing;
+  EXPECT_TRUE(has(error_of<ValueError>([&] { data::mnist("valid", {.root = folder_}); }), "\"test\""));
+  const Bytes images = idx(8, {2, 1, 2}, {0, 255, 51, 0}), labels = idx(8, {2}, {3, 9});
+  write("train-images-idx3-ubyte", images);
+  EXPECT_TRUE(has(error_of<IoError>([&] { data::mnist("train", {.root = folder_}); }), "labels of the train"));
+  write("train-labels-idx1-ubyte", images);
+  EXPECT_TRUE(has(refused(), "does not hold labels"));
+  write("train-labels-idx1-ubyte", idx(8, {3}, {1, 2, 3}));
+  EXPECT_TRUE(has(refused(), "different numbers"));
+  write("train-labels-idx1-ubyte", idx(8, {2}, {1, 10}));
+  EXPECT_TRUE(has(refused(), "label 10 of sample 1"));
+  write("train-labels-idx1-ubyte", labels);
+  write("train-images-idx3-ubyte", labels);
+  EXPECT_TRUE(has(refused(), "does not hold images"));
+  write("train-images-idx3-ubyte", images);
+  EXPECT_THROW(data::mnist("train", {.root = folder_, .mean = 0, .deviation = 0}), ValueError);
+  EXPECT_EQ(data::mnist("train", {.root = folder_}).size(), 2);
+}
+
+TEST_F(Mnist, ClothesAreNotTakenFromTheDigitsFolder) {
+  write("train-images-idx3-ubyte", idx(8, {1, 1, 1}, {0}));
+  write("train-labels-idx1-ubyte", idx(8, {1}, {0}));
+  const char* before = std::getenv("MINNOW_DATA");
+  const std::string kept = before ? before : "";
+  ::setenv("MINNOW_DATA", folder_.c_str(), 1);
+  EXPECT_EQ(data::mnist("train").size(), 1);
+  EXPECT_THROW(data::fashion_mnist("train"), IoError);
+  write("fashion-mnist/train-images-idx3-ubyte", idx(8, {2, 1, 1}, {0, 1}));
+  write("fashion-mnist/train-labels-idx1-ubyte", idx(8, {2}, {0, 1}));
+  EXPECT_EQ(data::fashion_mnist("train").size(), 2);
+  if (before) ::setenv("MINNOW_DATA", kept.c_str(), 1);
+  else ::unsetenv("MINNOW_DATA");
+}
+
+TEST(RealMnist, HasItsKnownContent) {
+  if (!std::getenv("MINNOW_DATA")) GTEST_SKIP() << "MINNOW_DATA does not name a folder with MNIST";
+  const auto train = data::mnist("train"), test = data::mnist("test");
+  EXPECT_EQ(train.size(), 60000);
+  EXPECT_EQ(test.size(), 10000);
+  EXPECT_EQ(train.images().shape(), Shape({60000, 1, 28, 28}));
+  std::int64_t sum = 0;
+  for (const auto byte : train.images().span<std::uint8_t>()) sum += byte;
+  EXPECT_NEAR(static_cast<double>(sum) / 255 / 60000 / 784, 0.1307, 5e-5);
+  const auto labels = train.labels().span<std::int64_t>();
+  EXPECT_EQ(labels[0], 5);
+  EXPECT_EQ(labels[1], 0);
+  EXPECT_EQ(test.labels().span<std::int64_t>()[0], 7);
+}
+
+}  // namespace
+}  // namespace minnow
