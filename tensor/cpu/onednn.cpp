@@ -1,0 +1,175 @@
+#include <minnow/tensor/cpu/onednn.h>
+
+#include <omp.h>
+#include <string>
+#include <unordered_map>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/threads.h>
+
+namespace minnow::cpu::onednn {
+namespace {
+
+dnnl::stream& stream() {
+  thread_local dnnl::stream own(engine());
+  return own;
+}
+
+template <class F> auto guarded(std::string_view op, const F& f) {
+  try {
+    return f();
+  } catch (const dnnl::error& error) { fail(op, error); }
+}
+
+memory::dims dims_of(const Shape& shape) { return {shape.begin(), shape.end()}; }
+
+memory::dims pair(const std::int64_t (&values)[2]) { return {values[0], values[1]}; }
+
+/// oneDNN counts dilation from 0.
+memory::dims dilation_of(const Conv2dParams& params) { return {params.dilation[0] - 1, params.dilation[1] - 1}; }
+
+dnnl::primitive_attr attributes(const Epilogue& epilogue) {
+  dnnl::primitive_attr attr;
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  dnnl::post_ops post;
+  const auto alpha = static_cast<float>(epilogue.alpha), beta = static_cast<float>(epilogue.beta);
+  if (alpha != 1.0f) {
+#if DNNL_VERSION_MAJOR >= 3
+    post.append_eltwise(dnnl::algorithm::eltwise_linear, alpha, 0.0f);
+#else
+    post.append_eltwise(1.0f, dnnl::algorithm::eltwise_linear, alpha, 0.0f);
+#endif
+  }
+  if (beta != 0.0f) post.append_sum(beta);
+  if (post.len() > 0) attr.set_post_ops(post);
+  return attr;
+}
+
+constexpr auto kDirect = dnnl::algorithm::convolution_direct;
+constexpr auto kTraining = dnnl::prop_kind::forward_training;
+
+/// Makes a plan of an operation: 3.x takes the operation's arguments, 2.x an object made of them.
+template <class Operation, class... Hint, class... Args>
+auto make_plan(const dnnl::primitive_attr& attr, const std::tuple<Hint...>& hint, const Args&... args) {
+  constexpr bool kAllowEmpty = true;
+#if DNNL_VERSION_MAJOR >= 3
+  return std::apply(
+      [&](const auto&... h) { return typename Operation::primitive_desc(engine(), args..., h..., attr, kAllowEmpty); },
+      hint);
+#else
+  return std::apply(
+      [&](const auto&... h) {
+        return typename Operation::primitive_desc(typename Operation::desc(args...), attr, engine(), h..., kAllowEmpty);
+      },
+      hint);
+#endif
+}
+
+}  // namespace
+
+void fail(std::string_view op, const dnnl::error& error) {
+  throw BackendError(std::string(op) + ": oneDNN failed with status " + std::to_string(error.status) + ": " +
+                     error.what());
+}
+
+const dnnl::engine& engine() {
+  static const auto* cpu = new dnnl::engine(dnnl::engine::kind::cpu, 0);  // never destroyed
+  return *cpu;
+}
+
+ThreadCount::ThreadCount(int threads) : before_(omp_get_max_threads()) {
+  if (threads != before_) omp_set_num_threads(threads);
+}
+
+ThreadCount::~ThreadCount() {
+  if (omp_get_max_threads() != before_) omp_set_num_threads(before_);
+}
+
+bool has_type(DType dtype) { return dtype == DType::float32 || is_half(dtype); }
+
+memory::data_type type_of(DType dtype) {
+  if (dtype == DType::bfloat16) return memory::data_type::bf16;
+  return dtype == DType::float16 ? memory::data_type::f16 : memory::data_type::f32;
+}
+
+memory::desc desc_of(const Shape& shape, const Strides& strides, DType dtype) {
+  return memory::desc(dims_of(shape), type_of(dtype), dims_of(strides));
+}
+
+memory::desc desc_of(const Tensor& tensor) { return desc_of(tensor.shape(), tensor.strides(), tensor.dtype()); }
+
+memory::desc any_layout(const Shape& shape, DType dtype) {
+  return memory::desc(dims_of(shape), type_of(dtype), memory::format_tag::any);
+}
+
+memory::desc nothing() { return {}; }
+
+dnnl::matmul::primitive_desc matmul_plan(std::string_view op, const memory::desc& a, const memory::desc& b,
+                                         const memory::desc& bias, const memory::desc& out, Epilogue epilogue) {
+  return guarded(op, [&] { return make_plan<dnnl::matmul>(attributes(epilogue), std::tuple<>(), a, b, bias, out); });
+}
+
+dnnl::convolution_forward::primitive_desc conv_plan(std::string_view op, const Conv2dParams& params, const ConvDescs& d,
+                                                    Epilogue epilogue) {
+  const memory::dims padding = pair(params.padding);
+  return guarded(op, [&] {
+    return make_plan<dnnl::convolution_forward>(attributes(epilogue), std::tuple<>(), kTraining, kDirect, d.x, d.w,
+                                                d.bias, d.y, pair(params.stride), dilation_of(params), padding,
+                                                padding);
+  });
+}
+
+dnnl::convolution_backward_data::primitive_desc conv_input_plan(std::string_view op, const Conv2dParams& params,
+                                                                const ConvDescs& d) {
+  const memory::dims padding = pair(params.padding);
+  return guarded(op, [&] {
+    const auto forward = conv_plan(op, params, d);
+    if (!forward) return dnnl::convolution_backward_data::primitive_desc();
+    return make_plan<dnnl::convolution_backward_data>(attributes({}), std::tie(forward), kDirect, d.x, d.w, d.y,
+                                                      pair(params.stride), dilation_of(params), padding, padding);
+  });
+}
+
+dnnl::convolution_backward_weights::primitive_desc conv_weight_plan(std::string_view op, const Conv2dParams& params,
+                                                                    const ConvDescs& d) {
+  const memory::dims padding = pair(params.padding);
+  return guarded(op, [&] {
+    const auto forward = conv_plan(op, params, d);
+    if (!forward) return dnnl::convolution_backward_weights::primitive_desc();
+    return make_plan<dnnl::convolution_backward_weights>(attributes({}), std::tie(forward), kDirect, d.x, d.w, d.bias,
+                                                         d.y, pair(params.stride), dilation_of(params), padding,
+                                                         padding);
+  });
+}
+
+void execute(std::string_view op, const dnnl::primitive& primitive, const memory::desc& scratchpad,
+             const std::vector<Argument>& arguments) {
+  const Buffer scratch(scratchpad.get_size());
+  guarded(op, [&] {
+    std::unordered_map<int, memory> memories;
+    for (const Argument& a : arguments) memories.emplace(a.kind, memory(a.desc, engine(), a.data));
+    if (scratch.data()) memories.emplace(DNNL_ARG_SCRATCHPAD, memory(scratchpad, engine(), scratch.data()));
+    primitive.execute(stream(), memories);
+  });
+}
+
+void reorder(std::string_view op, const memory::desc& from_desc, const void* from, const memory::desc& to_desc,
+             void* to) {
+  guarded(op, [&] {
+    const dnnl::reorder::primitive_desc plan(engine(), from_desc, engine(), to_desc, attributes({}));
+    const Buffer scratch(plan.scratchpad_desc().get_size());
+    std::unordered_map<int, memory> memories;
+    memories.emplace(DNNL_ARG_FROM, memory(from_desc, engine(), const_cast<void*>(from)));
+    memories.emplace(DNNL_ARG_TO, memory(to_desc, engine(), to));
+    if (scratch.data()) memories.emplace(DNNL_ARG_SCRATCHPAD, memory(plan.scratchpad_desc(), engine(), scratch.data()));
+    dnnl::reorder(plan).execute(stream(), memories);
+  });
+}
+
+void sgemm(std::string_view op, const Gemm& g) {
+  const dnnl_status_t status =
+      dnnl_sgemm(g.transpose_a ? 'T' : 'N', g.transpose_b ? 'T' : 'N', g.m, g.n, g.k, static_cast<float>(g.alpha), g.a,
+                 g.lda, g.b, g.ldb, static_cast<float>(g.beta), g.c, g.ldc);
+  if (status != dnnl_success) fail(op, dnnl::error(status, "could not multiply matrices"));
+}
+
+}  // namespace minnow::cpu::onednn

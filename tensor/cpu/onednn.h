@@ -1,0 +1,125 @@
+#pragma once
+
+#include <cstddef>
+#include <dnnl.hpp>
+#include <string_view>
+#include <utility>
+#include <vector>
+#include <minnow/tensor/allocator.h>
+#include <minnow/tensor/backend/backend.h>
+
+// The only files that know oneDNN's version (2.6 to 3.x): engine, streams, memory, plans and their execution.
+// Errors of oneDNN become BackendError, which names the operation.
+
+namespace minnow::cpu::onednn {
+
+using dnnl::memory;
+
+const dnnl::engine& engine();
+
+/// While one is alive, oneDNN called from this thread uses `threads` threads (it takes OpenMP's current
+/// setting).
+class ThreadCount {
+ public:
+  explicit ThreadCount(int threads);
+  ~ThreadCount();
+  ThreadCount(const ThreadCount&) = delete;
+  ThreadCount& operator=(const ThreadCount&) = delete;
+
+ private:
+  int before_;
+};
+
+/// Host memory for the length of a scope, from the allocator of tensors.
+class Buffer {
+ public:
+  explicit Buffer(std::size_t bytes) : bytes_(bytes), data_(bytes ? cpu_allocator().allocate(bytes) : nullptr) {}
+  ~Buffer() {
+    if (data_) cpu_allocator().deallocate(data_, bytes_);
+  }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  void* data() const { return data_; }
+
+ private:
+  std::size_t bytes_;
+  void* data_;
+};
+
+/// Whether oneDNN has a data type for ours that plans may be asked for: float32, bfloat16, float16.
+bool has_type(DType dtype);
+memory::data_type type_of(DType dtype);
+/// A tensor's own sizes and strides.
+memory::desc desc_of(const Tensor& tensor);
+memory::desc desc_of(const Shape& shape, const Strides& strides, DType dtype);
+/// A layout of the primitive's choice.
+memory::desc any_layout(const Shape& shape, DType dtype);
+/// An operand that is not there.
+memory::desc nothing();
+
+/// What follows a product or convolution and its bias in the same pass: out = alpha * (...) + beta * out.
+/// Activations join here.
+struct Epilogue {
+  double alpha = 1;
+  double beta = 0;
+};
+
+// Plans: primitive descriptors, or ones that are empty (`!plan`) where this machine or version cannot. oneDNN
+// keeps the primitives behind them in a cache of its own.
+
+dnnl::matmul::primitive_desc matmul_plan(std::string_view op, const memory::desc& a, const memory::desc& b,
+                                         const memory::desc& bias, const memory::desc& out, Epilogue epilogue);
+
+struct ConvDescs {
+  memory::desc x, w, bias, y;
+};
+dnnl::convolution_forward::primitive_desc conv_plan(std::string_view op, const Conv2dParams& params,
+                                                    const ConvDescs& descs, Epilogue epilogue = {});
+dnnl::convolution_backward_data::primitive_desc conv_input_plan(std::string_view op, const Conv2dParams& params,
+                                                                const ConvDescs& descs);
+dnnl::convolution_backward_weights::primitive_desc conv_weight_plan(std::string_view op, const Conv2dParams& params,
+                                                                    const ConvDescs& descs);
+
+/// A memory argument: DNNL_ARG_*, its layout, its bytes.
+struct Argument {
+  int kind;
+  memory::desc desc;
+  void* data;
+};
+
+void execute(std::string_view op, const dnnl::primitive& primitive, const memory::desc& scratchpad,
+             const std::vector<Argument>& arguments);
+
+/// Executes a plan, with its scratchpad from our allocator.
+template <class Primitive, class Plan>
+void run(std::string_view op, const Plan& plan, const std::vector<Argument>& arguments);
+
+/// Copies between two layouts of the same sizes.
+void reorder(std::string_view op, const memory::desc& from_desc, const void* from, const memory::desc& to_desc,
+             void* to);
+
+/// C = alpha op(A) op(B) + beta C in float32, row-major, op(X) = X or its transpose.
+struct Gemm {
+  bool transpose_a, transpose_b;
+  std::int64_t m, n, k;
+  double alpha;
+  const float* a;
+  std::int64_t lda;
+  const float* b;
+  std::int64_t ldb;
+  double beta;
+  float* c;
+  std::int64_t ldc;
+};
+void sgemm(std::string_view op, const Gemm& gemm);
+
+[[noreturn]] void fail(std::string_view op, const dnnl::error& error);
+
+template <class Primitive, class Plan>
+void run(std::string_view op, const Plan& plan, const std::vector<Argument>& arguments) {
+  try {
+    execute(op, Primitive(plan), plan.scratchpad_desc(), arguments);
+  } catch (const dnnl::error& error) { fail(op, error); }
+}
+
+}  // namespace minnow::cpu::onednn

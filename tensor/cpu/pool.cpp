@@ -1,0 +1,344 @@
+#include <minnow/tensor/cpu/pool.h>
+
+#include <algorithm>
+#include <limits>
+#include <minnow/tensor/cpu/cpu_backend.h>
+#include <minnow/tensor/cpu/pack.h>
+#include <minnow/tensor/threads.h>
+
+namespace minnow::cpu {
+namespace {
+
+constexpr std::int64_t kParallelBytes = 128 << 10;
+
+// The inner loops: over the channels of one pixel (steps 1 and position_step 0) or along a row.
+
+template <class T>
+void take_largest(std::int64_t n, const T* __restrict x, std::int64_t step, T* __restrict y,
+                  std::int32_t* __restrict index, std::int64_t out_step, std::int32_t position,
+                  std::int32_t position_step) {
+  if (step == 1 && out_step == 1 && position_step == 0) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      const T value = x[i], best = y[i];
+      const bool take = (value > best) | (value != value);
+      y[i] = take ? value : best;
+      index[i] = take ? position : index[i];
+    }
+    return;
+  }
+  for (std::int64_t i = 0; i < n; ++i) {
+    const T value = x[i * step];
+    if (value > y[i * out_step] || value != value) {
+      y[i * out_step] = value;
+      index[i * out_step] = position + static_cast<std::int32_t>(i) * position_step;
+    }
+  }
+}
+
+template <class T>
+void give_chosen(std::int64_t n, const T* __restrict grad, const std::int32_t* __restrict index, std::int64_t step,
+                 T* __restrict grad_x, std::int64_t out_step, std::int32_t position, std::int32_t position_step) {
+  if (step == 1 && out_step == 1 && position_step == 0) {
+    for (std::int64_t i = 0; i < n; ++i) grad_x[i] += index[i] == position ? grad[i] : T(0);
+    return;
+  }
+  for (std::int64_t i = 0; i < n; ++i)
+    if (index[i * step] == position + static_cast<std::int32_t>(i) * position_step)
+      grad_x[i * out_step] += grad[i * step];
+}
+
+template <class T>
+void add(std::int64_t n, const T* __restrict x, std::int64_t step, T* __restrict y, std::int64_t out_step) {
+  if (step == 1 && out_step == 1)
+    for (std::int64_t i = 0; i < n; ++i) y[i] += x[i];
+  else
+    for (std::int64_t i = 0; i < n; ++i) y[i * out_step] += x[i * step];
+}
+
+/// Windows along one dimension.
+struct Windows {
+  std::int64_t kernel, stride, padding, dilation, in, out;
+
+  std::int64_t input(std::int64_t o, std::int64_t k) const { return o * stride - padding + k * dilation; }
+  /// The outputs whose tap k is inside: a range [first, last).
+  std::int64_t first(std::int64_t k) const {
+    const std::int64_t shift = padding - k * dilation;
+    return shift <= 0 ? 0 : (shift + stride - 1) / stride;
+  }
+  std::int64_t last(std::int64_t k) const {
+    const std::int64_t room = in - 1 + padding - k * dilation;
+    return room < 0 ? 0 : std::min(out, room / stride + 1);
+  }
+  bool inside(std::int64_t i) const { return i >= 0 && i < in; }
+  /// The output whose tap k reads input i, or -1.
+  std::int64_t output(std::int64_t i, std::int64_t k) const {
+    const std::int64_t shifted = i + padding - k * dilation;
+    if (shifted < 0 || shifted % stride != 0 || shifted / stride >= out) return -1;
+    return shifted / stride;
+  }
+  /// The first tap that is not in the padding.
+  std::int64_t first_inside(std::int64_t o) const {
+    for (std::int64_t k = 0; k < kernel; ++k)
+      if (inside(input(o, k))) return input(o, k);
+    return 0;
+  }
+  /// What an average divides by.
+  std::int64_t count(std::int64_t o, bool include_pad) const {
+    const std::int64_t start = o * stride - padding, end = std::min(start + kernel, in + padding);
+    return include_pad ? end - start : std::min(end, in) - std::max<std::int64_t>(start, 0);
+  }
+};
+
+/// One image batch and its pooled one.
+struct Plan {
+  Windows h, w;
+  std::int64_t batch, channels;
+  Strides big, small;  // strides of x (or its gradient) and of y (or its gradient and the indices)
+  bool by_channel;     // inner loops run over channels
+
+  int threads(std::int64_t itemsize) const {
+    const std::int64_t bytes = batch * channels * (h.in * w.in + h.out * w.out) * itemsize;
+    return bytes < kParallelBytes ? 1 : num_threads();
+  }
+  std::int64_t lanes() const { return by_channel ? 1 : channels; }
+};
+
+Plan plan_of(const Pool2dParams& p, const Tensor& big, const Tensor& small) {
+  const Shape &x = big.shape(), &y = small.shape();
+  return {{p.kernel[0], p.stride[0], p.padding[0], p.dilation[0], x[2], y[2]},
+          {p.kernel[1], p.stride[1], p.padding[1], p.dilation[1], x[3], y[3]},
+          x[0],
+          x[1],
+          big.strides(),
+          small.strides(),
+          big.strides()[1] == 1 && small.strides()[1] == 1 && (x[1] > 1 || x[3] == 1)};
+}
+
+/// f(n, c, row) for each row of the output (c is 0 where loops run over channels), in parallel.
+template <class F> void for_rows(const Plan& p, std::int64_t rows, std::int64_t itemsize, const F& f) {
+  const std::int64_t lanes = p.lanes(), total = p.batch * lanes * rows;
+  const int threads = p.threads(itemsize);
+#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
+  for (std::int64_t i = 0; i < total; ++i) f(i / rows / lanes, i / rows % lanes, i % rows);
+}
+
+template <class T> constexpr T lowest() {
+  if constexpr (std::numeric_limits<T>::has_infinity) return -std::numeric_limits<T>::infinity();
+  else return std::numeric_limits<T>::lowest();
+}
+
+template <class T> void max_row(const Plan& p, const T* x, T* y, std::int32_t* index, std::int64_t oh) {
+  const auto channels = p.by_channel ? p.channels : 1;
+  const std::int64_t step = p.by_channel ? 1 : 0;
+  for (std::int64_t ow = 0; ow < p.w.out; ++ow) {
+    const auto start = static_cast<std::int32_t>(p.h.first_inside(oh) * p.w.in + p.w.first_inside(ow));
+    for (std::int64_t c = 0; c < channels; ++c) {
+      y[ow * p.small[3] + c * step] = lowest<T>();
+      index[ow * p.small[3] + c * step] = start;
+    }
+    if (!p.by_channel) continue;
+    for (std::int64_t kh = 0; kh < p.h.kernel; ++kh)
+      for (std::int64_t kw = 0; kw < p.w.kernel; ++kw) {
+        const std::int64_t ih = p.h.input(oh, kh), iw = p.w.input(ow, kw);
+        if (p.h.inside(ih) && p.w.inside(iw))
+          take_largest(channels, x + ih * p.big[2] + iw * p.big[3], 1, y + ow * p.small[3], index + ow * p.small[3], 1,
+                       static_cast<std::int32_t>(ih * p.w.in + iw), 0);
+      }
+  }
+  if (p.by_channel) return;
+  for (std::int64_t kh = 0; kh < p.h.kernel; ++kh)
+    for (std::int64_t kw = 0; kw < p.w.kernel; ++kw) {
+      const std::int64_t ih = p.h.input(oh, kh), first = p.w.first(kw), n = p.w.last(kw) - first;
+      if (!p.h.inside(ih) || n <= 0) continue;
+      const std::int64_t iw = p.w.input(first, kw);
+      take_largest(n, x + ih * p.big[2] + iw * p.big[3], p.w.stride * p.big[3], y + first * p.small[3],
+                   index + first * p.small[3], p.small[3], static_cast<std::int32_t>(ih * p.w.in + iw),
+                   static_cast<std::int32_t>(p.w.stride));
+    }
+}
+
+template <class T> void max_forward(const Plan& p, const Tensor& x, const Tensor& y, const Tensor& indices) {
+  const auto* in = static_cast<const T*>(x.raw_data());
+  auto* out = static_cast<T*>(y.raw_data());
+  auto* index = static_cast<std::int32_t*>(indices.raw_data());
+  for_rows(p, p.h.out, sizeof(T), [&](std::int64_t n, std::int64_t c, std::int64_t oh) {
+    const std::int64_t at = n * p.small[0] + c * p.small[1] + oh * p.small[2];
+    max_row(p, in + n * p.big[0] + c * p.big[1], out + at, index + at, oh);
+  });
+}
+
+/// Calls f for each pair of an input run and the outputs that read it, of one input row, in a fixed order:
+/// f(n, offset in the output's plane, its step, offset in the input's row, its step, input column, column step, ow).
+template <class F> void for_covering(const Plan& p, std::int64_t ih, const F& f) {
+  for (std::int64_t kh = 0; kh < p.h.kernel; ++kh) {
+    const std::int64_t oh = p.h.output(ih, kh);
+    if (oh < 0) continue;
+    for (std::int64_t kw = 0; kw < p.w.kernel; ++kw) {
+      const std::int64_t first = p.w.first(kw), last = p.w.last(kw);
+      if (!p.by_channel) {
+        if (last > first) f(oh, first, last - first, p.w.input(first, kw));
+        continue;
+      }
+      for (std::int64_t ow = first; ow < last; ++ow) f(oh, ow, 1, p.w.input(ow, kw));
+    }
+  }
+}
+
+template <class T> void clear_row(const Plan& p, T* row) {
+  const std::int64_t channels = p.by_channel ? p.channels : 1;
+  for (std::int64_t iw = 0; iw < p.w.in; ++iw) std::fill_n(row + iw * p.big[3], channels, T(0));
+}
+
+template <class T> void max_backward(const Plan& p, const Tensor& grad, const Tensor& indices, const Tensor& grad_x) {
+  const auto* from = static_cast<const T*>(grad.raw_data());
+  const auto* index = static_cast<const std::int32_t*>(indices.raw_data());
+  auto* to = static_cast<T*>(grad_x.raw_data());
+  for_rows(p, p.h.in, sizeof(T), [&](std::int64_t n, std::int64_t c, std::int64_t ih) {
+    T* row = to + n * p.big[0] + c * p.big[1] + ih * p.big[2];
+    const std::int64_t plane = n * p.small[0] + c * p.small[1];
+    clear_row(p, row);
+    for_covering(p, ih, [&](std::int64_t oh, std::int64_t ow, std::int64_t count, std::int64_t iw) {
+      const std::int64_t at = plane + oh * p.small[2] + ow * p.small[3];
+      const auto position = static_cast<std::int32_t>(ih * p.w.in + iw);
+      if (p.by_channel) give_chosen(p.channels, from + at, index + at, 1, row + iw * p.big[3], 1, position, 0);
+      else
+        give_chosen(count, from + at, index + at, p.small[3], row + iw * p.big[3], p.w.stride * p.big[3], position,
+                    static_cast<std::int32_t>(p.w.stride));
+    });
+  });
+}
+
+template <class T> void avg_forward(const Plan& p, bool include_pad, const Tensor& x, const Tensor& y) {
+  const auto* from = static_cast<const T*>(x.raw_data());
+  auto* to = static_cast<T*>(y.raw_data());
+  const std::int64_t channels = p.by_channel ? p.channels : 1;
+  for_rows(p, p.h.out, sizeof(T), [&](std::int64_t n, std::int64_t c, std::int64_t oh) {
+    const T* plane = from + n * p.big[0] + c * p.big[1];
+    T* row = to + n * p.small[0] + c * p.small[1] + oh * p.small[2];
+    for (std::int64_t ow = 0; ow < p.w.out; ++ow) std::fill_n(row + ow * p.small[3], channels, T(0));
+    for (std::int64_t kh = 0; kh < p.h.kernel; ++kh) {
+      const std::int64_t ih = p.h.input(oh, kh);
+      if (!p.h.inside(ih)) continue;
+      for (std::int64_t kw = 0; kw < p.w.kernel; ++kw) {
+        const std::int64_t first = p.w.first(kw), last = p.w.last(kw);
+        const T* line = plane + ih * p.big[2];
+        if (!p.by_channel && last > first)
+          add(last - first, line + p.w.input(first, kw) * p.big[3], p.w.stride * p.big[3], row + first * p.small[3],
+              p.small[3]);
+        for (std::int64_t ow = first; p.by_channel && ow < last; ++ow)
+          add(channels, line + p.w.input(ow, kw) * p.big[3], 1, row + ow * p.small[3], 1);
+      }
+    }
+    for (std::int64_t ow = 0; ow < p.w.out; ++ow) {
+      const T count = static_cast<T>(p.h.count(oh, include_pad) * p.w.count(ow, include_pad));
+      for (std::int64_t k = 0; k < channels; ++k) row[ow * p.small[3] + k] /= count;
+    }
+  });
+}
+
+template <class T> void avg_backward(const Plan& p, bool include_pad, const Tensor& grad, const Tensor& grad_x) {
+  const auto* from = static_cast<const T*>(grad.raw_data());
+  auto* to = static_cast<T*>(grad_x.raw_data());
+  for_rows(p, p.h.in, sizeof(T), [&](std::int64_t n, std::int64_t c, std::int64_t ih) {
+    T* row = to + n * p.big[0] + c * p.big[1] + ih * p.big[2];
+    const std::int64_t plane = n * p.small[0] + c * p.small[1];
+    const std::int64_t channels = p.by_channel ? p.channels : 1;
+    clear_row(p, row);
+    for_covering(p, ih, [&](std::int64_t oh, std::int64_t ow0, std::int64_t outputs, std::int64_t iw) {
+      for (std::int64_t i = 0; i < outputs; ++i) {
+        const T scale = T(1) / static_cast<T>(p.h.count(oh, include_pad) * p.w.count(ow0 + i, include_pad));
+        const T* __restrict g = from + plane + oh * p.small[2] + (ow0 + i) * p.small[3];
+        T* __restrict sum = row + (iw + i * p.w.stride) * p.big[3];
+        for (std::int64_t k = 0; k < channels; ++k) sum[k] += g[k] * scale;
+      }
+    });
+  });
+}
+
+MemoryFormat format_of(const Tensor& t) {
+  return t.is_contiguous(MemoryFormat::channels_last) ? MemoryFormat::channels_last : MemoryFormat::contiguous;
+}
+
+/// The dtype that elements are pooled in.
+DType compute_of(DType dtype) {
+  if (dtype == DType::float64 || dtype == DType::int64) return dtype;
+  return is_floating(dtype) ? DType::float32 : DType::int64;
+}
+
+template <class F> void visit(DType dtype, const F& f) {
+  if (dtype == DType::float32) f(float());
+  else if (dtype == DType::float64) f(double());
+  else f(std::int64_t());
+}
+
+/// `t` itself, or new memory of another dtype whose values are converted back by the caller.
+Tensor output_as(const Tensor& t, DType dtype) {
+  return t.dtype() == dtype ? t : scratch(t.shape(), dtype, format_of(t));
+}
+
+Tensor input_as(const Tensor& t, DType dtype) { return t.dtype() == dtype ? t : packed(t, dtype, format_of(t)); }
+
+}  // namespace
+
+void max_pool2d(const Pool2dParams& params, const Tensor& x, const Tensor& y, const Tensor& indices) {
+  if (y.numel() == 0) return;
+  const DType dtype = compute_of(x.dtype());
+  const Tensor from = input_as(x, dtype), to = scratch(y.shape(), dtype, format_of(y));
+  const bool direct = y.dtype() == dtype && y.strides() == indices.strides();
+  const Tensor out = direct ? y : to, index = direct ? indices : scratch(y.shape(), DType::int32, format_of(y));
+  const Plan plan = plan_of(params, from, out);
+  visit(dtype, [&](auto t) { max_forward<decltype(t)>(plan, from, out, index); });
+  if (direct) return;
+  convert(out, y);
+  convert(index, indices);
+}
+
+void max_pool2d_backward(const Pool2dParams& params, const Tensor& grad, const Tensor& indices, const Tensor& grad_x) {
+  if (grad_x.numel() == 0) return;
+  const DType dtype = compute_of(grad_x.dtype());
+  // Gradient and indices are walked with one set of strides.
+  const bool together = grad.dtype() == dtype && grad.strides() == indices.strides();
+  const Tensor from = together ? grad : packed(grad, dtype, format_of(indices));
+  const Tensor index = together ? indices : packed(indices, DType::int32, format_of(indices));
+  const Tensor to = output_as(grad_x, dtype);
+  const Plan plan = plan_of(params, to, from);
+  visit(dtype, [&](auto t) { max_backward<decltype(t)>(plan, from, index, to); });
+  if (!to.is_same(grad_x)) convert(to, grad_x);
+}
+
+void avg_pool2d(const Pool2dParams& params, const Tensor& x, const Tensor& y) {
+  if (y.numel() == 0) return;
+  const DType dtype = compute_of(x.dtype());
+  const Tensor from = input_as(x, dtype), to = output_as(y, dtype);
+  const Plan plan = plan_of(params, from, to);
+  visit(dtype, [&](auto t) { avg_forward<decltype(t)>(plan, params.count_include_pad, from, to); });
+  if (!to.is_same(y)) convert(to, y);
+}
+
+void avg_pool2d_backward(const Pool2dParams& params, const Tensor& grad, const Tensor& grad_x) {
+  if (grad_x.numel() == 0) return;
+  const DType dtype = compute_of(grad_x.dtype());
+  const Tensor from = input_as(grad, dtype), to = output_as(grad_x, dtype);
+  const Plan plan = plan_of(params, to, from);
+  visit(dtype, [&](auto t) { avg_backward<decltype(t)>(plan, params.count_include_pad, from, to); });
+  if (!to.is_same(grad_x)) convert(to, grad_x);
+}
+
+void CpuBackend::max_pool2d(const Pool2dParams& params, const Tensor& x, const Tensor& y, const Tensor& indices) {
+  cpu::max_pool2d(params, x, y, indices);
+}
+
+void CpuBackend::max_pool2d_backward(const Pool2dParams& params, const Tensor& grad, const Tensor& indices,
+                                     const Tensor& grad_x) {
+  cpu::max_pool2d_backward(params, grad, indices, grad_x);
+}
+
+void CpuBackend::avg_pool2d(const Pool2dParams& params, const Tensor& x, const Tensor& y) {
+  cpu::avg_pool2d(params, x, y);
+}
+
+void CpuBackend::avg_pool2d_backward(const Pool2dParams& params, const Tensor& grad, const Tensor& grad_x) {
+  cpu::avg_pool2d_backward(params, grad, grad_x);
+}
+
+}  // namespace minnow::cpu
