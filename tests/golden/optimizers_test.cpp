@@ -1,0 +1,62 @@
+#include <memory>
+#include <minnow/optim/adam.h>
+#include <minnow/optim/sgd.h>
+
+#include "devices.h"
+#include "golden.h"
+
+namespace minnow::test {
+namespace {
+
+using namespace minnow::optim;
+
+class GoldenOptimizers : public DeviceTest {};
+INSTANTIATE_TEST_SUITE_P(Devices, GoldenOptimizers, all_devices(), device_test_name);
+
+using Make = std::function<std::unique_ptr<Optimizer>(const std::vector<Tensor>&)>;
+
+template <class O> Make with(const typename O::Options& options) {
+  return [options](const std::vector<Tensor>& params) { return std::make_unique<O>(params, options); };
+}
+
+std::map<std::string, Make> optimizers() {
+  return {{"sgd", with<SGD>({.lr = 0.1})},
+          {"sgd/momentum", with<SGD>({.lr = 0.1, .momentum = 0.9})},
+          {"sgd/dampening", with<SGD>({.lr = 0.1, .momentum = 0.9, .dampening = 0.5})},
+          {"sgd/nesterov", with<SGD>({.lr = 0.1, .momentum = 0.9, .nesterov = true})},
+          {"sgd/decay", with<SGD>({.lr = 0.1, .weight_decay = 0.01})},
+          {"sgd/all", with<SGD>({.lr = 0.1, .momentum = 0.8, .weight_decay = 0.01, .nesterov = true})},
+          {"sgd/maximize", with<SGD>({.lr = 0.1, .momentum = 0.8, .weight_decay = 0.01, .maximize = true})},
+          {"adam", with<Adam>({.lr = 0.01})},
+          {"adam/betas", with<Adam>({.lr = 0.01, .betas = {0.8, 0.9}, .eps = 1e-3})},
+          {"adam/decay", with<Adam>({.lr = 0.01, .weight_decay = 0.1})},
+          {"adam/amsgrad", with<Adam>({.lr = 0.01, .amsgrad = true})},
+          {"adamw", with<AdamW>({.lr = 0.01})},
+          {"adamw/decay", with<AdamW>({.lr = 0.01, .weight_decay = 0.3})},
+          {"groups", [](const std::vector<Tensor>& params) {
+             auto sgd = std::make_unique<SGD>(std::vector{params[0]}, SGDOptions{.lr = 0.5, .momentum = 0.5});
+             sgd->add_group({params[1]}, {.lr = 0.1, .momentum = 0.5, .weight_decay = 0.1});
+             return sgd;
+           }}};
+}
+
+TEST_P(GoldenOptimizers, TenStepsAgreeWithPyTorch) {
+  const Book book("optimizers", device());
+  for (const auto& [name, make] : optimizers()) {
+    SCOPED_TRACE(name);
+    std::vector<Tensor> params{book[name + "/p0"], book[name + "/p1"]};
+    for (Tensor& p : params) p.requires_grad_();
+    const auto optimizer = make(params);
+    for (int step = 0; step < 10; ++step) {
+      for (std::size_t i = 0; i < 2; ++i)
+        params[i].set_grad(book[name + "/g" + std::to_string(i)].select(0, step).clone());
+      optimizer->step();
+      for (std::size_t i = 0; i < 2; ++i)
+        expect_close(params[i].detach(), book[name + "/after" + std::to_string(i)].select(0, step),
+                     "parameter " + std::to_string(i) + " after step " + std::to_string(step + 1));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace minnow::test
