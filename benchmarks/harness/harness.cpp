@@ -1,0 +1,176 @@
+#include "harness/harness.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+#include <sstream>
+
+namespace bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+double median(std::vector<double> times) {
+  std::sort(times.begin(), times.end());
+  const std::size_t half = times.size() / 2;
+  return times.size() % 2 ? times[half] : (times[half - 1] + times[half]) / 2;
+}
+
+double time_of(const std::function<void()>& step, int count) {
+  const auto start = Clock::now();
+  for (int i = 0; i < count; ++i) step();
+  return seconds_since(start) / count;
+}
+
+/// Seconds of a step: the median of `repeat` samples, each of so many steps that it takes 20 ms or more.
+double measure(const std::function<void()>& step, int repeat) {
+  constexpr double kSample = 0.02;
+  double once = time_of(step, 1);
+  if (once < kSample) once = time_of(step, std::clamp(static_cast<int>(kSample / 4 / once), 1, 1000));
+  const int count = std::max(1, static_cast<int>(std::ceil(kSample / once)));
+  std::vector<double> times;
+  for (int i = 0; i < repeat; ++i) times.push_back(time_of(step, count));
+  return median(std::move(times));
+}
+
+std::string escaped(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c == '\n' ? ' ' : c;
+  }
+  return out;
+}
+
+void report(const Workload& workload, const Settings& settings, int repeat) {
+  try {
+    const Ready ready = workload.prepare(settings);
+    double best = 0;
+    std::string name;
+    for (const Variant& v : ready.variants) {
+      const double seconds = measure(v.step, repeat);
+      if (!name.empty() && seconds >= best) continue;
+      best = seconds;
+      name = v.name;
+    }
+    std::printf(R"({"name": "%s", "variant": "%s", "seconds": %.9g, "values": [)", workload.name.c_str(), name.c_str(),
+                best);
+    for (std::size_t i = 0; i < ready.values.size(); ++i) std::printf("%s%.9g", i ? ", " : "", ready.values[i]);
+    std::printf("]}\n");
+  } catch (const std::exception& error) {
+    std::printf(R"({"name": "%s", "error": "%s"})"
+                "\n",
+                workload.name.c_str(), escaped(error.what()).c_str());
+  }
+  std::fflush(stdout);
+}
+
+struct Arguments {
+  Settings settings;
+  std::string only;
+  int repeat = 5;
+  bool serve = false, list = false;
+};
+
+Arguments parse(int argc, char** argv) {
+  Arguments a;
+  const char* data = std::getenv("MINNOW_DATA");
+  if (data) a.settings.data = data;
+  for (int i = 1; i < argc; ++i) {
+    const std::string option = argv[i];
+    if (option == "--serve") a.serve = true;
+    else if (option == "--list") a.list = true;
+    else if (i + 1 < argc && option == "--only") a.only = argv[++i];
+    else if (i + 1 < argc && option == "--data") a.settings.data = argv[++i];
+    else if (i + 1 < argc && option == "--threads") a.settings.threads = std::atoi(argv[++i]);
+    else if (i + 1 < argc && option == "--repeat") a.repeat = std::atoi(argv[++i]);
+    else throw std::runtime_error("usage: [--threads N] [--data DIR] [--repeat N] [--only NAME | --serve | --list]");
+  }
+  return a;
+}
+
+void serve(const std::vector<Workload>& workloads, const Settings& settings, const std::function<void()>& clean_up) {
+  std::string line;
+  while (std::getline(std::cin, line)) {
+    std::istringstream words(line);
+    std::string name;
+    int repeat = 5;
+    words >> name >> repeat;
+    const auto found =
+        std::find_if(workloads.begin(), workloads.end(), [&](const Workload& w) { return w.name == name; });
+    if (found == workloads.end()) {
+      std::printf("{\"name\": \"%s\", \"error\": \"there is no such workload\"}\n", escaped(name).c_str());
+      std::fflush(stdout);
+    } else {
+      report(*found, settings, repeat);
+    }
+    clean_up();
+  }
+}
+
+}  // namespace
+
+int run(int argc, char** argv, const std::vector<Workload>& workloads,
+        const std::function<void(const Settings&)>& start, const std::function<void()>& clean_up) {
+  try {
+    const Arguments arguments = parse(argc, argv);
+    if (arguments.list) {
+      for (const Workload& w : workloads) std::printf("%s\n", w.name.c_str());
+      return 0;
+    }
+    start(arguments.settings);
+    if (arguments.serve) {
+      serve(workloads, arguments.settings, clean_up);
+      return 0;
+    }
+    for (const Workload& w : workloads) {
+      if (!arguments.only.empty() && w.name != arguments.only) continue;
+      report(w, arguments.settings, arguments.repeat);
+      clean_up();
+    }
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 2;
+  }
+  return 0;
+}
+
+float number(std::uint32_t seed, std::uint32_t i) {
+  std::uint32_t x = (i + seed * 1000003u) * 2654435761u;
+  x ^= x >> 15;
+  x *= 2246822519u;
+  x ^= x >> 13;
+  return static_cast<float>(static_cast<double>(x) / 2147483648.0 - 1.0);
+}
+
+std::vector<float> numbers(std::uint32_t seed, std::int64_t n, double scale) {
+  std::vector<float> out(static_cast<std::size_t>(n));
+  for (std::size_t i = 0; i < out.size(); ++i)
+    out[i] = number(seed, static_cast<std::uint32_t>(i)) * static_cast<float>(scale);
+  return out;
+}
+
+std::vector<double> digest(const float* data, std::span<const std::int64_t> shape,
+                           std::span<const std::int64_t> strides) {
+  std::int64_t numel = 1;
+  for (const std::int64_t size : shape) numel *= size;
+  const std::int64_t count = std::min<std::int64_t>(997, numel);
+  std::vector<double> out(2);
+  for (std::int64_t k = 0; k < count; ++k) {
+    std::int64_t flat = k * numel / count, offset = 0;
+    for (std::size_t d = shape.size(); d-- > 0; flat /= shape[d]) offset += flat % shape[d] * strides[d];
+    const double value = data[offset];
+    out[0] += value / static_cast<double>(count);
+    out[1] += std::abs(value) / static_cast<double>(count);
+    if (k % 143 == 71) out.push_back(value);
+  }
+  return out;
+}
+
+}  // namespace bench

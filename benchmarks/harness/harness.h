@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+/// What minnow's workloads and their LibTorch twins share: inputs by formula, timing, and the line of JSON that
+/// compare.py reads.  Knows neither library.
+namespace bench {
+
+/// One way to do a workload: `step` is what is timed.
+struct Variant {
+  std::string name;
+  std::function<void()> step;
+};
+
+/// A workload that is set up.  When it has several variants, the fastest counts.
+struct Ready {
+  std::vector<Variant> variants;
+  /// Numbers that every implementation must agree on.
+  std::vector<double> values;
+};
+
+struct Settings {
+  int threads = 2;
+  std::string data;  ///< folder of the MNIST files
+};
+
+struct Workload {
+  std::string name;
+  std::function<Ready(const Settings&)> prepare;
+};
+
+/// Reads the arguments, calls start(settings), then runs the workloads: all, those of `--only NAME`, or those whose
+/// names arrive on standard input (`--serve`).  Prints a line of JSON for each.
+int run(int argc, char** argv, const std::vector<Workload>& workloads,
+        const std::function<void(const Settings&)>& start, const std::function<void()>& clean_up);
+
+/// Input number i of tensor `seed`: a hash, uniform in [-1, 1), the same bits in every implementation.
+float number(std::uint32_t seed, std::uint32_t i);
+/// n such numbers times `scale`.
+std::vector<float> numbers(std::uint32_t seed, std::int64_t n, double scale = 1);
+
+/// Mean and mean magnitude of up to 997 elements spread over a strided tensor, and seven of them.
+std::vector<double> digest(const float* data, std::span<const std::int64_t> shape, std::span<const std::int64_t> strides);
+
+}  // namespace bench
