@@ -64,6 +64,18 @@ Ready training_step(nn::Sequential (*make)(), MakeOptimizer make_optimizer,
   return ready;
 }
 
+/// Images and labels in memory.  (LibTorch's own TensorDataset has no labels.)
+struct Labelled : torch::data::datasets::Dataset<Labelled> {
+  Labelled(Tensor x, Tensor y) : images(std::move(x)), labels(std::move(y)) {}
+  torch::data::Example<> get(std::size_t i) override {
+    const auto k = static_cast<std::int64_t>(i);
+    return {images[k], labels[k]};
+  }
+  std::optional<std::size_t> size() const override { return static_cast<std::size_t>(images.size(0)); }
+
+  Tensor images, labels;
+};
+
 template <class Loader>
 double train(Loader& loader) {
   nn::Sequential model = mlp();
@@ -90,19 +102,8 @@ Ready epoch(const Settings& settings) {
     if (std::filesystem::exists(settings.data + below + "/train-images-idx3-ubyte")) root = settings.data + below;
   const auto source = MNIST(root);
   // Normalised once, as the Python twin does.
-  const auto dataset = torch::data::datasets::TensorDataset((source.images() - 0.1307) / 0.3081);
-  const Tensor labels = source.targets();
-  struct Labelled : torch::data::datasets::Dataset<Labelled> {
-    Labelled(Tensor x, Tensor y) : images(std::move(x)), labels(std::move(y)) {}
-    torch::data::Example<> get(std::size_t i) override {
-      const auto k = static_cast<std::int64_t>(i);
-      return {images[k], labels[k]};
-    }
-    c10::optional<std::size_t> size() const override { return static_cast<std::size_t>(images.size(0)); }
-    Tensor images, labels;
-  };
-  const Labelled data(dataset.tensor, labels);
-  const auto stacked = [data] { return data.map(torch::data::transforms::Stack<>()); };
+  const Labelled data((source.images() - 0.1307) / 0.3081, source.targets());
+  const auto stacked = [data] { return Labelled(data).map(torch::data::transforms::Stack<>()); };
   auto in_order = torch::data::make_data_loader<torch::data::samplers::SequentialSampler>(stacked(), 64);
   const double mean = train(*in_order);
   Ready ready{{}, {mean, mean}};

@@ -1,0 +1,236 @@
+"""Times minnow beside PyTorch (Python, and LibTorch C++): both sides in turn, medians, and the same numbers checked.
+
+    benchmarks/compare.py --build build/release [--torch-python PYTHON] [--libtorch build/libtorch/libtorch_workloads]
+
+PyTorch is looked for in --torch-python, $MINNOW_TORCH_PYTHON and python3; without it minnow runs alone.  LibTorch's twin
+is built from benchmarks/libtorch into BUILD/libtorch where PyTorch is there (--no-libtorch leaves it out).
+Ratio: minnow's time over the faster of the two, the median over the rounds.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import platform
+import re
+import statistics
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+# Relative to the larger of the value and the mean magnitude of its tensor: sums in other orders, in float32.
+TOLERANCE = 2e-4
+TOLERANCES = {"mlp_step_sgd": 1e-4, "mlp_step_adam": 1e-3, "cnn_step_adam": 2e-3, "mlp_epoch": 2e-2}
+
+
+class Side:
+    """A program that answers "NAME REPEAT" with a line of JSON."""
+
+    def __init__(self, label, command, environment):
+        self.label = label
+        self.process = subprocess.Popen(
+            [*map(str, command), "--serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+
+    def measure(self, name, repeat):
+        try:
+            self.process.stdin.write(f"{name} {repeat}\n")
+            self.process.stdin.flush()
+            line = self.process.stdout.readline()
+        except BrokenPipeError:
+            line = ""
+        return json.loads(line) if line else {"name": name, "error": f"{self.label} has ended"}
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def has_torch(python):
+    try:
+        done = subprocess.run([python, "-c", "import torch; print(torch.__version__, torch.utils.cmake_prefix_path)"],
+                              capture_output=True, text=True, timeout=120)
+    except OSError:
+        return None
+    return done.stdout.split() if done.returncode == 0 else None
+
+
+def find_torch(arguments):
+    """The interpreter that has PyTorch, its version and the place of its CMake files."""
+    for python in (arguments.torch_python, os.environ.get("MINNOW_TORCH_PYTHON"), "python3"):
+        if python and (found := has_torch(python)):
+            return python, *found
+    return None
+
+
+def build_libtorch(build, prefix):
+    """The LibTorch twin; None, with a line of why, where it cannot be built."""
+    folder = build / "libtorch"
+    for step in (["cmake", "-S", HERE / "libtorch", "-B", folder, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={prefix}"],
+                 ["cmake", "--build", folder]):
+        done = subprocess.run(step, capture_output=True, text=True)
+        if done.returncode:
+            log = build / "libtorch.log"
+            log.write_text(done.stdout + done.stderr)
+            print(f"LibTorch's twin does not build and is left out; see {log}", file=sys.stderr)
+            return None
+    return folder / "libtorch_workloads"
+
+
+def plain_data(data, build):
+    """A folder with unpacked IDX files beside the packed ones, which LibTorch cannot read."""
+    if not data:
+        return data
+    import gzip
+    source = next((p for p in (pathlib.Path(data), pathlib.Path(data) / "mnist") if list(p.glob("*ubyte*"))), None)
+    if source is None or not list(source.glob("*.gz")):
+        return data
+    target = build / "benchmark-data"
+    target.mkdir(exist_ok=True)
+    for packed in source.glob("*.gz"):
+        unpacked = target / packed.stem.replace(".idx", "-idx")
+        if not unpacked.exists():
+            unpacked.write_bytes(gzip.decompress(packed.read_bytes()))
+    return str(target)
+
+
+def same(name, a, b):
+    """Whether two lists of values agree, and by how much they differ at most."""
+    if len(a) != len(b) or not a:
+        return False, float("inf")
+    worst = 0.0
+    for part in range(0, len(a), 9) if len(a) % 9 == 0 else [0]:  # digests of several tensors have nine values each
+        x, y = (a[part:part + 9], b[part:part + 9]) if len(a) % 9 == 0 else (a, b)
+        size = abs(y[1]) if len(y) > 1 else abs(y[0])
+        worst = max([worst, *(abs(i - j) / max(abs(j), size, 1e-30) for i, j in zip(x, y))])
+    return worst <= TOLERANCES.get(name, TOLERANCE), worst
+
+
+def time_text(seconds):
+    for limit, factor, unit in ((1e-6, 1e9, "ns"), (1e-3, 1e6, "us"), (1.0, 1e3, "ms")):
+        if seconds < limit:
+            return f"{seconds * factor:.3g} {unit}"
+    return f"{seconds:.3g} s"
+
+
+def processor():
+    try:
+        return re.search(r"model name\s*: (.*)", pathlib.Path("/proc/cpuinfo").read_text()).group(1)
+    except (OSError, AttributeError):
+        return platform.processor() or platform.machine()
+
+
+def compare(name, sides, rounds, repeat):
+    """One row: times by side, minnow's ratio, and what went wrong."""
+    times = {s.label: [] for s in sides}
+    values, variants, problems = {}, {}, []
+    for _ in range(rounds):
+        for side in sides:
+            answer = side.measure(name, repeat)
+            if "error" in answer:
+                problems.append(f"{side.label}: {answer['error']}")
+                times[side.label].append(None)
+                continue
+            times[side.label].append(answer["seconds"])
+            values[side.label], variants[side.label] = answer["values"], answer["variant"]
+        if problems:
+            break
+    row = {"name": name, "seconds": {}, "variants": variants, "problems": problems, "ratio": None}
+    for label, samples in times.items():
+        if samples and None not in samples:
+            row["seconds"][label] = statistics.median(samples)
+    peers = [label for label in row["seconds"] if label != "minnow"]
+    if "minnow" in row["seconds"] and peers:
+        faster = min(peers, key=row["seconds"].get)
+        row["ratio"] = statistics.median(m / p for m, p in zip(times["minnow"], times[faster]))
+    for label in peers:
+        if "minnow" in values:
+            ok, worst = same(name, values["minnow"], values[label])
+            if not ok:
+                problems.append(f"minnow and {label} computed different numbers (by {worst:.2g})")
+    return row
+
+
+def cells(row, labels):
+    times = [time_text(row["seconds"][s]) if s in row["seconds"] else "-" for s in labels]
+    return [row["name"], *times, f"{row['ratio']:.2f}" if row["ratio"] is not None else "-", *row["problems"]]
+
+
+def write_report(rows, labels, about):
+    folder = HERE / "results"
+    folder.mkdir(exist_ok=True)
+    cpu = re.sub(r"[^a-z0-9]+", "-", processor().lower()).strip("-")
+    path = folder / f"{datetime.date.today()}-{cpu}.md"
+    lines = [f"# {datetime.date.today()}, {processor()}", "", about, "",
+             "| " + " | ".join(["workload", *labels, "ratio"]) + " |", "|---" * (len(labels) + 2) + "|"]
+    lines += ["| " + " | ".join(cells(row, labels)) + " |" for row in rows]
+    path.write_text("\n".join(lines) + "\n")
+    print(f"written to {path}")
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=pathlib.Path, default=HERE.parent / "build/release", help="minnow's build folder")
+    parser.add_argument("--only", action="append", help="a workload; may be repeated")
+    parser.add_argument("--rounds", type=int, default=3, help="how often the sides take turns")
+    parser.add_argument("--repeat", type=int, default=5, help="samples of a side in its turn")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--data", default=os.environ.get("MINNOW_DATA", ""), help="folder of the MNIST files")
+    parser.add_argument("--torch-python", help="an interpreter that has PyTorch")
+    parser.add_argument("--libtorch", type=pathlib.Path, help="the built LibTorch twin")
+    parser.add_argument("--no-libtorch", action="store_true")
+    parser.add_argument("--json", action="store_true", help="print the rows as JSON")
+    parser.add_argument("--write", action="store_true", help="write benchmarks/results/<date>-<cpu>.md")
+    return parser.parse_args()
+
+
+def start_sides(arguments):
+    """The programs to compare, and a line about them."""
+    build = arguments.build.resolve()
+    environment = {**os.environ, "OMP_NUM_THREADS": str(arguments.threads), "MKL_NUM_THREADS": str(arguments.threads)}
+    options = ["--threads", arguments.threads, "--data", plain_data(arguments.data, build)]
+    sides = [Side("minnow", [build / "benchmarks/workloads", *options], environment)]
+    torch = find_torch(arguments)
+    if torch is None:
+        print("PyTorch is not installed here (python3 -m pip install torch): minnow runs alone", file=sys.stderr)
+        return sides, f"{arguments.threads} threads."
+    python, version, prefix = torch
+    sides.append(Side("PyTorch", [python, HERE / "pytorch/workloads.py", *options], environment))
+    twin = None if arguments.no_libtorch else arguments.libtorch or build_libtorch(build, prefix)
+    if twin:
+        sides.append(Side("LibTorch", [twin, *options], environment))
+    return sides, f"{arguments.threads} threads, PyTorch {version}; medians of {arguments.rounds} rounds in turn."
+
+
+def main():
+    arguments = parse()
+    sides, about = start_sides(arguments)
+    labels = [s.label for s in sides]
+    listed = subprocess.run([arguments.build / "benchmarks/workloads", "--list"], capture_output=True, text=True, check=True)
+    names = listed.stdout.split()
+    for name in arguments.only or []:
+        if name not in names:
+            sys.exit(f"there is no workload '{name}'; there are: {' '.join(names)}")
+    rows = []
+    if not arguments.json:
+        print(about)
+        print(f"{'':26}" + "".join(f"{label:>12}" for label in labels) + f"{'ratio':>8}")
+    for name in arguments.only or names:
+        row = compare(name, sides, arguments.rounds, arguments.repeat)
+        rows.append(row)
+        if not arguments.json:
+            name, *columns = cells(row, labels)
+            times, (ratio, *problems) = columns[:len(labels)], columns[len(labels):]
+            print(f"{name:26}" + "".join(f"{t:>12}" for t in times) + f"{ratio:>8}  " + "; ".join(problems), flush=True)
+    for side in sides:
+        side.close()
+    if arguments.json:
+        print(json.dumps({"about": about, "cpu": processor(), "rows": rows}, indent=1))
+    if arguments.write:
+        write_report(rows, labels, about)
+    return 1 if any(row["problems"] for row in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
