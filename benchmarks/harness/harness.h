@@ -44,6 +44,7 @@ float number(std::uint32_t seed, std::uint32_t i);
 std::vector<float> numbers(std::uint32_t seed, std::int64_t n, double scale = 1);
 
 /// Mean and mean magnitude of up to 997 elements spread over a strided tensor, and seven of them.
-std::vector<double> digest(const float* data, std::span<const std::int64_t> shape, std::span<const std::int64_t> strides);
+std::vector<double> digest(const float* data, std::span<const std::int64_t> shape,
+                           std::span<const std::int64_t> strides);
 
 }  // namespace bench

@@ -19,11 +19,12 @@ void fill_parameters(const nn::Sequential& model) {
   }
 }
 
-nn::Sequential mlp() { return {nn::Flatten(), nn::Linear(784, 128), nn::ReLU(), nn::Linear(128, 10)}; }
+nn::Sequential mlp() { return nn::Sequential(nn::Flatten(), nn::Linear(784, 128), nn::ReLU(), nn::Linear(128, 10)); }
 
 nn::Sequential cnn() {
-  return {nn::Conv2d(1, 32, 3), nn::ReLU(), nn::Conv2d(32, 64, 3), nn::ReLU(), nn::MaxPool2d(2), nn::Dropout(0.25),
-          nn::Flatten(), nn::Linear(9216, 128), nn::ReLU(), nn::Dropout(0.5), nn::Linear(128, 10)};
+  return nn::Sequential(nn::Conv2d(1, 32, 3), nn::ReLU(), nn::Conv2d(32, 64, 3), nn::ReLU(), nn::MaxPool2d(2),
+                        nn::Dropout(0.25), nn::Flatten(), nn::Linear(9216, 128), nn::ReLU(), nn::Dropout(0.5),
+                        nn::Linear(128, 10));
 }
 
 using MakeOptimizer = std::shared_ptr<torch::optim::Optimizer> (*)(const std::vector<Tensor>&);
@@ -47,7 +48,7 @@ Ready training_step(nn::Sequential (*make)(), MakeOptimizer make_optimizer,
     for (Tensor& p : model->parameters())
       if (p.dim() == 4) p.set_data(p.contiguous(format));
     const auto optimizer = make_optimizer(model->parameters());
-    const auto step = [model, images, labels, optimizer]() mutable {
+    auto step = [model, images, labels, optimizer]() mutable {
       const Tensor loss = torch::nn::functional::cross_entropy(model->forward(images), labels);
       optimizer->zero_grad();
       loss.backward();
@@ -76,8 +77,7 @@ struct Labelled : torch::data::datasets::Dataset<Labelled> {
   Tensor images, labels;
 };
 
-template <class Loader>
-double train(Loader& loader) {
+template <class Loader> double train(Loader& loader) {
   nn::Sequential model = mlp();
   fill_parameters(model);
   const auto optimizer = adam(model->parameters());

@@ -12,10 +12,10 @@ using bench::Workload;
 using torch::MemoryFormat;
 using torch::Tensor;
 
-template <class F>
-Ready forward_only(F f) {
+template <class F> Ready forward_only(F f) {
   const torch::NoGradGuard no_grad;
-  return {{{"", [f] {
+  return {{{"",
+            [f] {
               const torch::NoGradGuard inside;
               (void)f();
             }}},
@@ -23,9 +23,8 @@ Ready forward_only(F f) {
 }
 
 Workload add_elements(const char* name, std::int64_t n) {
-  return {name, [n](const Settings&) {
-            return forward_only([a = formula(1, {n}), b = formula(2, {n})] { return a + b; });
-          }};
+  return {name,
+          [n](const Settings&) { return forward_only([a = formula(1, {n}), b = formula(2, {n})] { return a + b; }); }};
 }
 
 Workload add_recorded() {

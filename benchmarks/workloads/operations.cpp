@@ -14,7 +14,8 @@ using namespace minnow;
 /// Times f() without gradients; what it returns is checked.
 template <class F> Ready forward_only(F f) {
   const NoGradGuard no_grad;
-  return {{{"", [f] {
+  return {{{"",
+            [f] {
               const NoGradGuard inside;
               (void)f();
             }}},
@@ -22,9 +23,8 @@ template <class F> Ready forward_only(F f) {
 }
 
 Workload add_elements(const char* name, std::int64_t n) {
-  return {name, [n](const Settings&) {
-            return forward_only([a = formula(1, {n}), b = formula(2, {n})] { return a + b; });
-          }};
+  return {name,
+          [n](const Settings&) { return forward_only([a = formula(1, {n}), b = formula(2, {n})] { return a + b; }); }};
 }
 
 Workload add_recorded() {
@@ -87,9 +87,8 @@ Ready convolve_and_back(const Convolution& c) {
 std::vector<Workload> operation_workloads() {
   std::vector<Workload> list{add_elements("add_1", 1), add_recorded(), add_elements("add_1M", 1 << 20),
                              add_elements("add_16M", 1 << 24)};
-  list.push_back({"exp_1M", [](const Settings&) {
-                    return forward_only([x = formula(1, {1 << 20}, 4)] { return exp(x); });
-                  }});
+  list.push_back(
+      {"exp_1M", [](const Settings&) { return forward_only([x = formula(1, {1 << 20}, 4)] { return exp(x); }); }});
   list.push_back({"softmax_1M", [](const Settings&) {
                     return forward_only([x = formula(1, {1024, 1024}, 4)] { return softmax(x, 1); });
                   }});

@@ -4,9 +4,9 @@
 #include <minnow/autograd/ops/arithmetic.h>
 #include <minnow/data/loader.h>
 #include <minnow/data/mnist.h>
+#include <minnow/nn/activation.h>
 #include <minnow/nn/basic.h>
 #include <minnow/nn/containers.h>
-#include <minnow/nn/activation.h>
 #include <minnow/nn/conv.h>
 #include <minnow/nn/linear.h>
 #include <minnow/nn/loss.h>
@@ -31,9 +31,7 @@ void fill_parameters(const nn::Module& model) {
   }
 }
 
-nn::Sequential mlp() {
-  return nn::Sequential(nn::Flatten(), nn::Linear(784, 128), nn::ReLU(), nn::Linear(128, 10));
-}
+nn::Sequential mlp() { return nn::Sequential(nn::Flatten(), nn::Linear(784, 128), nn::ReLU(), nn::Linear(128, 10)); }
 
 nn::Sequential cnn() {
   return nn::Sequential(nn::Conv2d(1, 32, 3), nn::ReLU(), nn::Conv2d(32, 64, 3), nn::ReLU(), nn::MaxPool2d(2),
