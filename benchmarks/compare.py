@@ -169,6 +169,12 @@ def write_report(rows, labels, about):
     print(f"written to {path}")
 
 
+def default_data():
+    """$MINNOW_DATA, or where ./run mnist puts the files."""
+    cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "minnow/mnist"
+    return os.environ.get("MINNOW_DATA") or (str(cache) if cache.exists() else "")
+
+
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=HERE.parent / "build/release", help="minnow's build folder")
@@ -176,7 +182,7 @@ def parse():
     parser.add_argument("--rounds", type=int, default=3, help="how often the sides take turns")
     parser.add_argument("--repeat", type=int, default=5, help="samples of a side in its turn")
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--data", default=os.environ.get("MINNOW_DATA", ""), help="folder of the MNIST files")
+    parser.add_argument("--data", default=default_data(), help="folder of the MNIST files")
     parser.add_argument("--torch-python", help="an interpreter that has PyTorch")
     parser.add_argument("--libtorch", type=pathlib.Path, help="the built LibTorch twin")
     parser.add_argument("--no-libtorch", action="store_true")
