@@ -1,0 +1,156 @@
+#include <cmath>
+#include <gtest/gtest.h>
+#include <support/devices.h>
+#include <minnow/minnow.h>
+
+namespace minnow {
+namespace {
+
+template <class E, class F> std::string error_of(F f) {
+  try {
+    f();
+  } catch (const E& e) { return e.what(); } catch (const std::exception& e) {
+    return std::string("another error: ") + e.what();
+  }
+  return "no error";
+}
+
+void expect_contains(const std::string& text, const std::string& part) {
+  EXPECT_NE(text.find(part), std::string::npos) << text;
+}
+
+using nn::Reduction;
+
+class LossOn : public test::DeviceTest {
+ protected:
+  /// -log softmax(x)[n][c] for x = {{0, log 3}, {log 4, 0}}.
+  Tensor logits() { return tensor({{0., std::log(3.)}, {std::log(4.), 0.}}).to(device()); }
+  Tensor classes(std::int64_t a, std::int64_t b) { return tensor(std::vector<std::int64_t>{a, b}).to(device()); }
+  const double l00 = std::log(4.), l01 = std::log(4. / 3), l10 = std::log(5. / 4), l11 = std::log(5.);
+};
+INSTANTIATE_TEST_SUITE_P(Devices, LossOn, test::all_devices(), test::device_test_name);
+
+TEST_P(LossOn, CrossEntropyOfClasses) {
+  EXPECT_NEAR(nn::cross_entropy(logits(), classes(0, 1)).item(), (l00 + l11) / 2, 1e-6);
+  EXPECT_NEAR(nn::cross_entropy(logits(), classes(0, 1), {.reduction = Reduction::sum}).item(), l00 + l11, 1e-6);
+  const auto each = nn::cross_entropy(logits(), classes(1, 0), {.reduction = Reduction::none}).to_vector<float>();
+  EXPECT_NEAR(each[0], l01, 1e-6);
+  EXPECT_NEAR(each[1], l10, 1e-6);
+  EXPECT_NEAR(nn::cross_entropy(logits(), classes(-100, 1)).item(), l11, 1e-6);
+  EXPECT_TRUE(std::isnan(nn::cross_entropy(logits(), classes(-100, -100)).item()));
+}
+
+TEST_P(LossOn, WeightSmoothingAndIgnoring) {
+  const Tensor w = tensor({2., 3.}).to(device());
+  EXPECT_NEAR(nn::cross_entropy(logits(), classes(0, 1), {.weight = w}).item(), (2 * l00 + 3 * l11) / 5, 1e-6);
+  EXPECT_NEAR(nn::cross_entropy(logits(), classes(0, 7), {.weight = w, .ignore_index = 7}).item(), l00, 1e-6);
+  const double smooth = 0.8 * l00 + 0.1 * (l00 + l01);
+  EXPECT_NEAR(nn::cross_entropy(logits(), classes(0, 7), {.ignore_index = 7, .label_smoothing = 0.2}).item(), smooth,
+              1e-6);
+  EXPECT_NEAR(nn::nll_loss(log_softmax(logits(), 1), classes(0, 1), {.weight = w}).item(), (2 * l00 + 3 * l11) / 5,
+              1e-6);
+}
+
+TEST_P(LossOn, Probabilities) {
+  const Tensor p = tensor({{0.25, 0.75}, {1., 0.}}).to(device());
+  EXPECT_NEAR(nn::cross_entropy(logits(), p).item(), (0.25 * l00 + 0.75 * l01 + l10) / 2, 1e-6);
+}
+
+TEST_P(LossOn, ImagesAreRows) {
+  // [N, C, W] against the same rows as [N W, C].
+  const Tensor x = randn({2, 3, 4}, {.device = device()}).requires_grad_();
+  const Tensor t = randint(0, 3, {2, 4}, {.device = device()});
+  const Tensor rows = x.detach().permute({0, 2, 1}).reshape({8, 3});
+  EXPECT_NEAR(nn::cross_entropy(x, t).item(), nn::cross_entropy(rows, t.reshape({8})).item(), 1e-6);
+  EXPECT_EQ(nn::cross_entropy(x, t, {.reduction = Reduction::none}).shape(), (Shape{2, 4}));
+  nn::cross_entropy(x, t).backward();
+  EXPECT_EQ(x.grad().shape(), x.shape());
+}
+
+TEST_P(LossOn, Regression) {
+  const Tensor x = tensor({0., 2.}).to(device()), y = tensor({0.5, 0.}).to(device());
+  EXPECT_NEAR(nn::mse_loss(x, y).item(), (0.25 + 4) / 2, 1e-6);
+  EXPECT_NEAR(nn::l1_loss(x, y, {Reduction::sum}).item(), 2.5, 1e-6);
+  EXPECT_NEAR(nn::smooth_l1_loss(x, y, {.reduction = Reduction::sum}).item(), 0.125 + 1.5, 1e-6);
+  EXPECT_NEAR(nn::bce_with_logits(x, y, {.reduction = Reduction::sum}).item(),
+              std::log(2.) + 2 + std::log(1 + std::exp(-2.)), 1e-6);
+  EXPECT_EQ(nn::bce_with_logits(tensor({1e4}), tensor({1.})).item(), 0);
+}
+
+TEST(Loss, GradientsAreRight) {
+  const RandomOptions f64{.dtype = DType::float64};
+  const Tensor x = randn({4, 3}, f64).requires_grad_(), t = tensor({0, 2, 1, -100});
+  const Tensor w = rand({3}, f64);
+  EXPECT_TRUE(gradcheck([&](const std::vector<Tensor>& in) { return nn::cross_entropy(in[0], t); }, {x}));
+  EXPECT_TRUE(gradcheck(
+      [&](const std::vector<Tensor>& in) { return nn::cross_entropy(in[0], t, {.weight = w, .label_smoothing = 0.1}); },
+      {x}));
+  const Tensor y = rand({4, 3}, f64).requires_grad_();
+  EXPECT_TRUE(gradcheck([&](const std::vector<Tensor>& in) { return nn::cross_entropy(in[0], in[1]); }, {x, y}));
+  EXPECT_TRUE(gradcheck([&](const std::vector<Tensor>& in) { return nn::mse_loss(in[0], in[1]); }, {x, y}));
+  EXPECT_TRUE(gradcheck([&](const std::vector<Tensor>& in) { return nn::bce_with_logits(in[0], in[1]); }, {x, y}));
+}
+
+TEST(Loss, RefusesBadInputs) {
+  const Tensor x = ones({2, 3}), t = tensor({0, 1});
+  expect_contains(error_of<ShapeError>([&] { nn::cross_entropy(x, tensor({0, 1, 2})); }), "int64[2]");
+  expect_contains(error_of<DTypeError>([&] { nn::cross_entropy(x, t.to(DType::int32)); }), "DType::int64");
+  expect_contains(error_of<IndexError>([&] { nn::cross_entropy(x, tensor({0, 3})); }), "loss_test.cpp");
+  expect_contains(error_of<ValueError>([&] { nn::cross_entropy(x, t, {.label_smoothing = 2}); }), "label_smoothing");
+  expect_contains(error_of<ShapeError>([&] { nn::cross_entropy(x, t, {.weight = ones({2})}); }), "weight");
+  expect_contains(error_of<ShapeError>([&] { nn::cross_entropy(x, ones({2, 2})); }), "logits");
+  expect_contains(error_of<DeviceError>([&] { nn::cross_entropy(x, t.to(Device("sim:0"))); }), "target");
+  expect_contains(error_of<DTypeError>([&] { nn::nll_loss(x, x); }), "int64");
+  expect_contains(error_of<ShapeError>([&] { nn::mse_loss(x, ones({2, 1})); }), "shapes differ");
+  expect_contains(error_of<ValueError>([&] { nn::mse_loss(x, Tensor()); }), "undefined");
+  expect_contains(error_of<ValueError>([&] { nn::smooth_l1_loss(x, x, {.beta = 0}); }), "beta");
+}
+
+TEST(Init, DistributionsAndErrors) {
+  manual_seed(0);
+  const Tensor w = empty({400, 300});
+  nn::init::uniform_(w, -2, 3);
+  EXPECT_NEAR(mean(w).item(), 0.5, 0.02);
+  EXPECT_GE(amin(w).item(), -2);
+  EXPECT_LE(amax(w).item(), 3);
+  nn::init::kaiming_normal_(w, {.nonlinearity = "relu"});
+  EXPECT_NEAR(sqrt(var(w)).item(), std::sqrt(2. / 300), 1e-3);
+  nn::init::xavier_uniform_(w);
+  EXPECT_NEAR(amax(w).item(), std::sqrt(6. / 700), 1e-3);
+  nn::init::trunc_normal_(w, {.mean = 0.5, .low = -1, .high = 1});
+  EXPECT_GE(amin(w).item(), -1);
+  EXPECT_LE(amax(w).item(), 1);
+  const nn::Linear fc(300, 400);
+  EXPECT_NEAR(amax(fc.weight).item(), 1 / std::sqrt(300.), 1e-3);
+  EXPECT_NEAR(sqrt(var(fc.weight)).item(), 1 / std::sqrt(900.), 1e-3);
+  const Tensor q = empty({5, 8});
+  nn::init::orthogonal_(q, 2);
+  const auto gram = matmul(q, q.t()).to_vector<float>();
+  for (std::size_t i = 0; i < 25; ++i) EXPECT_NEAR(gram[i], i % 6 ? 0 : 4, 1e-5);
+  const Tensor s = empty({10, 4});
+  nn::init::sparse_(s, 0.3);
+  EXPECT_EQ(sum(eq(s, 0)).item(), 12);
+  const Tensor d = empty({2, 2, 3});
+  nn::init::dirac_(d);
+  EXPECT_EQ(d.to_vector<float>(), (std::vector<float>{0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0}));
+  expect_contains(error_of<ValueError>([&] { nn::init::uniform_(w, 1, 0); }), "uniform_");
+  expect_contains(error_of<ShapeError>([&] { nn::init::xavier_normal_(ones({3})); }), "two dimensions");
+  expect_contains(error_of<DTypeError>([&] { nn::init::normal_(tensor({1, 2})); }), "not floating");
+  expect_contains(error_of<ValueError>([&] { nn::init::calculate_gain("relo"); }), "relo");
+}
+
+TEST(Layers, RefuseBadSizesAndDescribeThemselves) {
+  expect_contains(error_of<ValueError>([] { nn::Linear(0, 3); }), "Linear");
+  expect_contains(error_of<ValueError>([] { nn::Conv2d(3, 4, 3, {.groups = 2}); }), "groups");
+  expect_contains(error_of<ValueError>([] { nn::Conv2d(3, 4, 0); }), "kernel");
+  expect_contains(error_of<ValueError>([] { nn::Conv2d(3, 4, 3, {.padding = -1}); }), "padding");
+  expect_contains(error_of<ValueError>([] { nn::MaxPool2d(2, {.padding = 2}); }), "padding");
+  expect_contains(error_of<ValueError>([] { nn::Dropout(1.5); }), "1.5");
+  EXPECT_EQ(nn::Conv2d(2, 4, {3, 5}, {.stride = 2, .groups = 2, .bias = false}).describe(),
+            "Conv2d(2, 4, kernel 3x5, stride 2, groups 2, no bias)");
+  EXPECT_EQ(nn::LeakyReLU().describe(), "LeakyReLU(0.01)");
+  EXPECT_EQ(nn::Hardtanh()(tensor({-3., 0.5, 4.})).to_vector<float>(), (std::vector<float>{-1, 0.5, 1}));
+}
+
+}  // namespace
+}  // namespace minnow
