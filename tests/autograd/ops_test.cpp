@@ -1,0 +1,286 @@
+#include <gtest/gtest.h>
+#include <minnow/autograd/gradcheck.h>
+#include <minnow/autograd/ops/arithmetic.h>
+#include <minnow/autograd/ops/conv.h>
+#include <minnow/autograd/ops/index.h>
+#include <minnow/autograd/ops/matmul.h>
+#include <minnow/autograd/ops/reduce.h>
+#include <minnow/autograd/ops/softmax.h>
+#include <minnow/autograd/ops/unary.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/ops/create.h>
+#include "devices.h"
+
+namespace minnow {
+namespace {
+
+using Inputs = std::vector<Tensor>;
+
+struct Case {
+  const char* name;
+  std::vector<Shape> shapes;
+  GradcheckFunction function;
+  bool second_order = true;
+};
+
+/// The same shape by strides that are not row-major: the middle of a larger, transposed tensor.
+Tensor permuted(const Tensor& x) {
+  if (x.dim() < 2) return x;
+  Shape order;
+  for (int d = x.dim() - 1; d >= 0; --d) order.push_back(d);
+  return x.permute(order).contiguous().permute(order).detach();
+}
+
+Tensor random_input(const Shape& shape, std::uint64_t seed, Device device) {
+  Generator generator(seed);
+  return (rand(shape, {DType::float64, {}, &generator}) + 0.3).to(device);
+}
+
+Tensor indices(const Nested& values, const Tensor& beside) { return tensor(values, {DType::int64, beside.device()}); }
+
+const Case kReductions[] = {
+    {"sum", {{2, 3}}, [](const Inputs& in) { return sum(in[0]); }},
+    {"sum of a dimension", {{2, 3, 2}}, [](const Inputs& in) { return sum(in[0], {1}); }},
+    {"mean",
+     {{2, 3, 2}},
+     [](const Inputs& in) {
+       return mean(in[0], {0, -1}, true);
+     }},
+    {"var", {{3, 4}}, [](const Inputs& in) { return var(in[0], {1}); }},
+    {"stddev", {{3, 4}}, [](const Inputs& in) { return stddev(in[0], {0}, 0, true); }},
+    {"prod", {{2, 3}}, [](const Inputs& in) { return prod(in[0], {1}); }},
+    {"amax", {{3, 4}}, [](const Inputs& in) { return amax(in[0], {1}); }},
+    {"amin", {{3, 4}}, [](const Inputs& in) { return amin(in[0]); }},
+    {"max", {{3, 4}}, [](const Inputs& in) { return max(in[0], 0).values; }},
+    {"min", {{3, 4}}, [](const Inputs& in) { return min(in[0], -1, true).values; }},
+    {"norm 1", {{3, 4}}, [](const Inputs& in) { return norm(in[0], 1, {0}); }},
+    {"norm 2", {{3, 4}}, [](const Inputs& in) { return norm(in[0], 2, {1}); }},
+    {"norm 3", {{3, 4}}, [](const Inputs& in) { return norm(in[0], 3, {1}, true); }},
+    {"norm inf", {{3, 4}}, [](const Inputs& in) { return norm(in[0], kInfinity); }},
+    {"logsumexp", {{3, 4}}, [](const Inputs& in) { return logsumexp(in[0], {0}); }},
+    {"softmax", {{3, 4}}, [](const Inputs& in) { return softmax(in[0], 0); }},
+    {"log_softmax", {{2, 3, 2}}, [](const Inputs& in) { return log_softmax(in[0], 1); }},
+    {"cross_entropy_rows",
+     {{4, 3}},
+     [](const Inputs& in) {
+       return cross_entropy_rows(in[0], indices({0, 2, -100, 1}, in[0]));
+     }},
+};
+
+const Case kShapes[] = {
+    {"reshape",
+     {{2, 6}},
+     [](const Inputs& in) {
+       return square(in[0]).reshape({3, -1});
+     }},
+    {"permute",
+     {{2, 3, 4}},
+     [](const Inputs& in) {
+       return square(in[0]).permute({2, 0, -2});
+     }},
+    {"transpose", {{2, 3}}, [](const Inputs& in) { return square(in[0]).transpose(0, 1); }},
+    {"squeeze", {{2, 1, 3}}, [](const Inputs& in) { return square(in[0]).squeeze().unsqueeze(0).squeeze(0); }},
+    {"expand",
+     {{2, 1}},
+     [](const Inputs& in) {
+       return square(in[0].expand({3, 2, 4}));
+     }},
+    {"flatten", {{2, 3, 2}}, [](const Inputs& in) { return square(in[0]).flatten(1); }},
+    {"narrow", {{2, 5}}, [](const Inputs& in) { return square(in[0].narrow(1, 1, 3)); }},
+    {"index",
+     {{4, 5, 2}},
+     [](const Inputs& in) { return square(in[0](slice(1, 4, 2), newaxis, 2, all)) + in[0](0, 0, 1); }},
+    {"contiguous", {{2, 3}}, [](const Inputs& in) { return square(in[0].t()).contiguous(); }},
+    {"clone", {{2, 3}}, [](const Inputs& in) { return square(in[0].clone()); }},
+    {"cat",
+     {{2, 3}, {1, 3}},
+     [](const Inputs& in) {
+       return square(cat({in[0], in[1], in[0]}, 0));
+     }},
+    {"stack",
+     {{2, 3}, {2, 3}},
+     [](const Inputs& in) {
+       return square(stack({in[0], in[1]}, 1));
+     }},
+    {"gather",
+     {{3, 4}},
+     [](const Inputs& in) {
+       return square(gather(in[0], 1, indices({{0, 0}, {3, 1}}, in[0])));
+     }},
+    {"scatter_add",
+     {{3, 2}, {2, 2}},
+     [](const Inputs& in) {
+       return square(scatter_add(in[0], 0, indices({{0, 2}, {0, 1}}, in[0]), in[1]));
+     }},
+    {"index_select",
+     {{3, 4}},
+     [](const Inputs& in) {
+       return square(index_select(in[0], 1, indices({3, 0, 3}, in[0])));
+     }},
+    {"index_add",
+     {{3, 2}, {2, 2}},
+     [](const Inputs& in) {
+       return square(index_add(in[0], 0, indices({2, 2}, in[0]), in[1]));
+     }},
+};
+
+const Case kLinear[] = {
+    {"matmul", {{2, 3}, {3, 4}}, [](const Inputs& in) { return matmul(in[0], in[1]); }},
+    {"matmul of vectors", {{3}, {3}}, [](const Inputs& in) { return matmul(in[0], in[1]); }},
+    {"matrix and vector", {{2, 3}, {3}}, [](const Inputs& in) { return matmul(in[0], in[1]); }},
+    {"vector and matrices", {{3}, {2, 3, 2}}, [](const Inputs& in) { return matmul(in[0], in[1]); }},
+    {"batched matmul", {{2, 2, 3}, {2, 3, 2}}, [](const Inputs& in) { return matmul(in[0], in[1]); }},
+    {"broadcast matmul", {{2, 1, 2, 3}, {3, 3, 2}}, [](const Inputs& in) { return matmul(in[0], in[1]); }},
+    {"batch times matrix", {{2, 2, 3}, {3, 2}}, [](const Inputs& in) { return matmul(in[0], in[1]); }},
+    {"linear", {{2, 3}, {4, 3}, {4}}, [](const Inputs& in) { return linear(in[0], in[1], in[2]); }},
+    {"linear of a batch", {{2, 2, 3}, {4, 3}}, [](const Inputs& in) { return linear(in[0], in[1]); }},
+};
+
+const Case kImages[] = {
+    {"conv2d", {{2, 2, 4, 5}, {3, 2, 3, 2}, {3}}, [](const Inputs& in) { return conv2d(in[0], in[1], in[2]); }},
+    {"conv2d with stride, padding, dilation",
+     {{1, 2, 6, 5}, {2, 2, 2, 3}, {2}},
+     [](const Inputs& in) {
+       return conv2d(in[0], in[1], in[2], {.stride = {2, 1}, .padding = {1, 2}, .dilation = {2, 1}});
+     }},
+    {"conv2d in groups",
+     {{1, 4, 4, 4}, {4, 2, 3, 3}},
+     [](const Inputs& in) { return conv2d(in[0], in[1], {}, {.padding = 1, .groups = 2}); }},
+    {"depthwise conv2d",
+     {{1, 3, 4, 4}, {3, 1, 3, 3}},
+     [](const Inputs& in) { return conv2d(in[0], in[1], {}, {.padding = 1, .groups = 3}); }},
+    {"max_pool2d", {{2, 2, 4, 6}}, [](const Inputs& in) { return square(max_pool2d(in[0], 2)); }},
+    {"overlapping max_pool2d",
+     {{1, 2, 5, 5}},
+     [](const Inputs& in) { return square(max_pool2d(in[0], 3, {.stride = 1, .padding = 1})); }},
+    {"avg_pool2d",
+     {{2, 2, 4, 6}},
+     [](const Inputs& in) {
+       return square(avg_pool2d(in[0], {2, 3}));
+     }},
+    {"avg_pool2d with padding",
+     {{1, 2, 5, 5}},
+     [](const Inputs& in) {
+       return square(avg_pool2d(in[0], 3, {.stride = 2, .padding = 1, .count_include_pad = false}));
+     }},
+};
+
+class OpGradient : public test::DeviceTest {
+ protected:
+  static void check(std::span<const Case> cases) {
+    for (const Case& c : cases) {
+      SCOPED_TRACE(c.name);
+      Inputs plain, strided;
+      for (const Shape& shape : c.shapes) {
+        const Tensor x = random_input(shape, 3 + plain.size(), device());
+        plain.push_back(x.clone().requires_grad_());
+        strided.push_back(permuted(x).requires_grad_());
+      }
+      EXPECT_TRUE(gradcheck(c.function, plain));
+      EXPECT_TRUE(gradcheck(c.function, strided));
+      if (c.second_order) { EXPECT_TRUE(gradgradcheck(c.function, plain)); }
+    }
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Devices, OpGradient, test::all_devices(), test::device_test_name);
+
+TEST_P(OpGradient, Reductions) { check(kReductions); }
+TEST_P(OpGradient, ShapesAndIndices) { check(kShapes); }
+TEST_P(OpGradient, LinearAlgebra) { check(kLinear); }
+TEST_P(OpGradient, Images) { check(kImages); }
+
+TEST_P(OpGradient, ChannelsLastImages) {
+  const Tensor x = random_input({2, 3, 4, 4}, 1, device()).contiguous(MemoryFormat::channels_last);
+  const Tensor w = random_input({4, 3, 3, 3}, 2, device()).contiguous(MemoryFormat::channels_last);
+  const GradcheckFunction f = [](const Inputs& in) {
+    return avg_pool2d(max_pool2d(tanh(conv2d(in[0], in[1], {}, {.padding = 1})), 2), 2);
+  };
+  EXPECT_TRUE(gradcheck(f, {x.detach().requires_grad_(), w.detach().requires_grad_()}));
+}
+
+TEST_P(OpGradient, ProductsWithZeros) {
+  for (const Nested& values : {Nested{{0.0, 2.0, 3.0}}, Nested{{0.0, 0.0, 3.0}}}) {
+    Tensor x = tensor(values, {DType::float64, device()}).requires_grad_();
+    EXPECT_TRUE(gradcheck([](const Inputs& in) { return prod(in[0], {1}); }, {x}));
+  }
+}
+
+TEST_P(OpGradient, DropoutUsesOneMaskBothWays) {
+  manual_seed(5);
+  Tensor x = ones({40, 50}, {DType::float64, device()}).requires_grad_();
+  const Tensor y = dropout(x, {.p = 0.25});
+  sum(y).backward();
+  EXPECT_EQ(x.grad().to_vector<double>(), y.to_vector<double>());
+  EXPECT_NEAR(mean(y).item(), 1, 0.05);
+  EXPECT_NEAR(mean((y == 0).to(DType::float64)).item(), 0.25, 0.04);
+  manual_seed(5);
+  EXPECT_EQ(dropout(ones({40, 50}), {.p = 0.25}).to_vector<double>(), y.to(float32).to_vector<double>());
+  EXPECT_TRUE(dropout(x, {.training = false}).is_same(x));
+}
+
+TEST_P(OpGradient, DropoutOfAnyStridesHasTheSameMask) {
+  manual_seed(6);
+  const Tensor plain = dropout(ones({2, 3, 4, 5}, {{}, device()}));
+  manual_seed(6);
+  const Tensor last = dropout(ones({2, 3, 4, 5}, {{}, device()}).contiguous(MemoryFormat::channels_last));
+  EXPECT_EQ(plain.to_vector<float>(), last.to_vector<float>());
+}
+
+TEST_P(OpGradient, ZeroSizesAndScalars) {
+  const Tensor none = zeros({0, 3}, {{}, device()});
+  EXPECT_EQ(sum(none).item(), 0);
+  EXPECT_EQ(matmul(zeros({2, 0}, {{}, device()}), none).to_vector<double>(), std::vector<double>(6));
+  EXPECT_EQ(softmax(none, 1).shape(), (Shape{0, 3}));
+  EXPECT_EQ(cat({none, ones({1, 3}, {{}, device()})}).shape(), (Shape{1, 3}));
+  EXPECT_EQ(conv2d(zeros({0, 1, 4, 4}, {{}, device()}), ones({2, 1, 3, 3}, {{}, device()})).shape(),
+            (Shape{0, 2, 2, 2}));
+  EXPECT_EQ(max_pool2d(zeros({0, 1, 4, 4}, {{}, device()}), 2).shape(), (Shape{0, 1, 2, 2}));
+  const Tensor scalar = tensor(3.0, {{}, device()});
+  EXPECT_EQ(softmax(scalar, 0).item(), 1);
+  EXPECT_EQ(max(scalar, 0).indices.item<std::int64_t>(), 0);
+  EXPECT_EQ(sum(scalar, {0}).item(), 3);
+}
+
+TEST_P(OpGradient, BadInputsAreTypedErrors) {
+  const Tensor x = ones({2, 3}, {{}, device()}), image = ones({1, 2, 4, 4}, {{}, device()});
+  EXPECT_THROW(sum(x, {2}), IndexError);
+  EXPECT_THROW(sum(x, {0, 0}), ValueError);
+  EXPECT_THROW(mean(x.to(DType::int64)), DTypeError);
+  EXPECT_THROW(amax(zeros({0}, {{}, device()})), ShapeError);
+  EXPECT_THROW(matmul(x, x), ShapeError);
+  EXPECT_THROW(matmul(x, x.t().to(DType::float64)), DTypeError);
+  EXPECT_THROW(matmul(x, tensor(1.0, {{}, device()})), ShapeError);
+  EXPECT_THROW(linear(x, ones({4, 5}, {{}, device()})), ShapeError);
+  EXPECT_THROW(linear(x, ones({4, 3}, {{}, device()}), ones({3}, {{}, device()})), ShapeError);
+  EXPECT_THROW(conv2d(x, image), ShapeError);
+  EXPECT_THROW(conv2d(image, ones({1, 3, 3, 3}, {{}, device()})), ShapeError);
+  EXPECT_THROW(conv2d(image, ones({1, 2, 9, 9}, {{}, device()})), ShapeError);
+  EXPECT_THROW(conv2d(image, ones({1, 2, 3, 3}, {{}, device()}), {}, {.stride = 0}), ValueError);
+  EXPECT_THROW(conv2d(image, ones({1, 2, 3, 3}, {DType::float64, device()})), DTypeError);
+  EXPECT_THROW(max_pool2d(x, 2), ShapeError);
+  EXPECT_THROW(max_pool2d(image, 0), ValueError);
+  EXPECT_THROW(max_pool2d(image, 2, {.padding = 2}), ValueError);
+  EXPECT_THROW(avg_pool2d(image, 7), ShapeError);
+  EXPECT_THROW(gather(x, 0, x), DTypeError);
+  EXPECT_THROW(gather(x, 0, indices({{9}}, x)), IndexError);
+  EXPECT_THROW(gather(x, 0, indices({0}, x)), ShapeError);
+  EXPECT_THROW(index_select(x, 0, indices({-1}, x)), IndexError);
+  EXPECT_THROW(index_select(x, 0, indices({{0}}, x)), ShapeError);
+  EXPECT_THROW(index_select(x, 5, indices({0}, x)), IndexError);
+  EXPECT_THROW(one_hot(x), DTypeError);
+  EXPECT_THROW(one_hot(indices({3}, x), 2), IndexError);
+  EXPECT_THROW(one_hot(indices({3}, x), 0), ValueError);
+  EXPECT_THROW(cat({}), ValueError);
+  EXPECT_THROW(cat({x, ones({2}, {{}, device()})}), ShapeError);
+  EXPECT_THROW(stack({x, x.t()}), ShapeError);
+  EXPECT_THROW(softmax(x, 2), IndexError);
+  EXPECT_THROW(softmax(x.to(DType::int64), 0), DTypeError);
+  EXPECT_THROW(cross_entropy_rows(x, indices({0, 3}, x)), IndexError);
+  EXPECT_THROW(cross_entropy_rows(x, indices({0}, x)), ShapeError);
+  EXPECT_THROW(cross_entropy_rows(x, x(all, 0)), DTypeError);
+  EXPECT_THROW(dropout(x, {.p = 1.5}), ValueError);
+  EXPECT_THROW(dropout(x.to(DType::int64)), DTypeError);
+}
+
+}  // namespace
+}  // namespace minnow
