@@ -1,9 +1,9 @@
 #pragma once
 
-#include <minnow/tensor/source_location.h>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <minnow/tensor/source_location.h>
 
 namespace minnow::io {
 

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <minnow/tensor/device.h>
-#include <minnow/tensor/io/state_dict.h>
 #include <map>
 #include <string>
+#include <minnow/tensor/device.h>
+#include <minnow/tensor/io/state_dict.h>
 
 namespace minnow {
 

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <minnow/tensor/tensor.h>
 #include <initializer_list>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
+#include <minnow/tensor/tensor.h>
 
 namespace minnow {
 

@@ -177,9 +177,11 @@ TEST_P(GoldenPromotion, OfFunctionsOfOneTensor) {
       {"bitwise_not", [](const Tensor& x) { return bitwise_not(x); }},
       {"clamp", [](const Tensor& x) { return clamp(x, 0, 1); }},
       {"reciprocal", [](const Tensor& x) { return reciprocal(x); }}};
-  for (const auto& [name, function] : all)
+  for (const auto& [name, function] : all) {
+    const auto op = function;
     expect_table("unary/" + name, std::vector<int>{0},
-                 [&](DType a, int) { return function(ones({2}, {.dtype = a, .device = device()})); });
+                 [&](DType a, int) { return op(ones({2}, {.dtype = a, .device = device()})); });
+  }
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ std::string entry(const std::string& shape, const std::string& offsets, const st
 
 const std::string kOne = entry("[1]", "[0,4]");
 
-std::string nested(int depth) { return std::string(depth, '[') + std::string(depth, ']'); }
+std::string nested(std::size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); }
 
 struct Bad {
   std::string file;

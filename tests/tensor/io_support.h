@@ -1,8 +1,5 @@
 #pragma once
 
-#include <minnow/tensor/allocator.h>
-#include <minnow/tensor/tensor.h>
-#include <unistd.h>
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
@@ -10,7 +7,10 @@
 #include <iterator>
 #include <memory>
 #include <string>
+#include <unistd.h>
 #include <vector>
+#include <minnow/tensor/allocator.h>
+#include <minnow/tensor/tensor.h>
 
 namespace minnow::test {
 
@@ -55,15 +55,12 @@ inline Tensor from_bytes(DType dtype, const Shape& shape, const void* bytes, std
 }
 
 /// Row-major elements 0, 1, 2, ... (bool: false, true, ...).
-template <class T>
-Tensor ramp(const Shape& shape) {
+template <class T> Tensor ramp(const Shape& shape) {
   const auto n = static_cast<std::size_t>(shape.numel());
   const auto values = std::make_unique<T[]>(n + 1);
   for (std::size_t i = 0; i < n; ++i) {
-    if constexpr (std::is_same_v<T, bool>)
-      values[i] = i % 2 == 1;
-    else
-      values[i] = static_cast<T>(static_cast<float>(i));
+    if constexpr (std::is_same_v<T, bool>) values[i] = i % 2 == 1;
+    else values[i] = static_cast<T>(static_cast<float>(i));
   }
   return from_bytes(dtype_of<T>(), shape, values.get(), n * sizeof(T));
 }

@@ -1,11 +1,11 @@
 #include <minnow/tensor/io/detail/header.h>
 
-#include <minnow/tensor/io/detail/json_reader.h>
 #include <algorithm>
 #include <limits>
 #include <optional>
 #include <unordered_set>
 #include <utility>
+#include <minnow/tensor/io/detail/json_reader.h>
 
 namespace minnow::io::detail {
 namespace {
@@ -35,11 +35,9 @@ DType parse_dtype(const std::string& name, const std::string& text) {
     if (code.text == text) return code.dtype;
   std::string ours;
   for (const Code& code : kCodes) ours.append(ours.empty() ? "" : ", ").append(code.text);
-  const bool known =
-      std::find(std::begin(kForeignCodes), std::end(kForeignCodes), text) != std::end(kForeignCodes);
-  throw Refusal{
-      "tensor " + shown(name) + " of dtype " + shown(text) + (known ? ", which minnow does not have" : ""),
-      "one of " + ours};
+  const bool known = std::find(std::begin(kForeignCodes), std::end(kForeignCodes), text) != std::end(kForeignCodes);
+  throw Refusal{"tensor " + shown(name) + " of dtype " + shown(text) + (known ? ", which minnow does not have" : ""),
+                "one of " + ours};
 }
 
 Shape parse_shape(JsonReader& json, const std::string& name) {
@@ -60,8 +58,7 @@ std::uint64_t checked_bytes(const Entry& entry) {
   auto bytes = static_cast<std::int64_t>(size_of(entry.dtype));
   for (const std::int64_t size : entry.shape) {
     if (size > 1 && bytes > kMax / size)
-      throw Refusal{"tensor " + shown(entry.name) + " of shape " + entry.shape.str(),
-                    "fewer than 2^63 bytes"};
+      throw Refusal{"tensor " + shown(entry.name) + " of shape " + entry.shape.str(), "fewer than 2^63 bytes"};
     bytes *= std::max<std::int64_t>(size, 1);
   }
   const bool none = std::find(entry.shape.begin(), entry.shape.end(), 0) != entry.shape.end();
@@ -88,8 +85,7 @@ Entry parse_entry(JsonReader& json, std::string name) {
       refuse_second(has_offsets, name, "data_offsets");
       has_offsets = true;
       json.array("offsets, [begin, end]", [&] {
-        if (offsets.size() == 2)
-          throw Refusal{"tensor " + shown(name) + " with more than two offsets", "two"};
+        if (offsets.size() == 2) throw Refusal{"tensor " + shown(name) + " with more than two offsets", "two"};
         offsets.push_back(json.integer("an offset, an integer from 0"));
       });
     } else {
@@ -124,16 +120,15 @@ void check_layout(std::vector<Entry>& entries, std::uint64_t available) {
   });
   std::uint64_t at = 0;
   for (const Entry& entry : entries) {
-    const std::string offsets = "tensor " + shown(entry.name) + " at bytes " + std::to_string(entry.begin) +
-                                " to " + std::to_string(entry.end);
+    const std::string offsets =
+        "tensor " + shown(entry.name) + " at bytes " + std::to_string(entry.begin) + " to " + std::to_string(entry.end);
     if (entry.begin != at)
       throw Refusal{offsets, "it to begin at " + std::to_string(at) + ", where the one before ends"};
     if (entry.end < entry.begin || entry.end > available)
-      throw Refusal{offsets,
-                    "an end between its begin and the " + std::to_string(available) + " bytes of data"};
+      throw Refusal{offsets, "an end between its begin and the " + std::to_string(available) + " bytes of data"};
     if (const std::uint64_t bytes = checked_bytes(entry); bytes != entry.end - entry.begin)
-      throw Refusal{offsets, std::to_string(bytes) + " bytes for " + std::string(name_of(entry.dtype)) +
-                                 entry.shape.str()};
+      throw Refusal{offsets,
+                    std::to_string(bytes) + " bytes for " + std::string(name_of(entry.dtype)) + entry.shape.str()};
     at = entry.end;
   }
   if (at != available)
@@ -178,10 +173,7 @@ std::string write_header(Header& header) {
   if (!header.metadata.empty()) {
     text += "\"__metadata__\":{";
     for (const auto& [key, value] : header.metadata)
-      text.append(text.back() == '{' ? "" : ",")
-          .append(json_quoted(key))
-          .append(":")
-          .append(json_quoted(value));
+      text.append(text.back() == '{' ? "" : ",").append(json_quoted(key)).append(":").append(json_quoted(value));
     text += '}';
   }
   std::uint64_t at = 0;
@@ -190,8 +182,7 @@ std::string write_header(Header& header) {
     entry.end = at += checked_bytes(entry);
     text.append(text.size() > 1 ? "," : "").append(json_quoted(entry.name)).append(":{\"dtype\":\"");
     text.append(kCodes[writer_rank(entry.dtype)].text).append("\",\"shape\":[");
-    for (int d = 0; d < entry.shape.rank(); ++d)
-      text.append(d ? "," : "").append(std::to_string(entry.shape[d]));
+    for (int d = 0; d < entry.shape.rank(); ++d) text.append(d ? "," : "").append(std::to_string(entry.shape[d]));
     text += "],\"data_offsets\":[" + std::to_string(entry.begin) + ',' + std::to_string(entry.end) + "]}";
   }
   text += '}';

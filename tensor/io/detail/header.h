@@ -1,12 +1,12 @@
 #pragma once
 
-#include <minnow/tensor/dtype.h>
-#include <minnow/tensor/shape.h>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
+#include <minnow/tensor/dtype.h>
+#include <minnow/tensor/shape.h>
 
 namespace minnow::io::detail {
 

@@ -32,17 +32,14 @@ void JsonReader::fail(const char* expected) const {
   std::string found = "the end of the text";
   if (at_ < text_.size()) {
     const auto byte = static_cast<unsigned char>(text_[at_]);
-    if (byte > 0x20 && byte < 0x7f)
-      found = std::string("'") + text_[at_] + "'";
-    else
-      found = std::string("byte 0x") + kHex[byte >> 4] + kHex[byte & 15];
+    if (byte > 0x20 && byte < 0x7f) found = std::string("'") + text_[at_] + "'";
+    else found = std::string("byte 0x") + kHex[byte >> 4] + kHex[byte & 15];
   }
   throw Refusal{found + " at byte " + std::to_string(at_) + " of the header", expected};
 }
 
 void JsonReader::skip_space() {
-  while (at_ < text_.size() &&
-         (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n' || text_[at_] == '\r'))
+  while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n' || text_[at_] == '\r'))
     ++at_;
 }
 
@@ -78,10 +75,8 @@ std::string JsonReader::string(const char* what) {
     if (static_cast<unsigned char>(c) < 0x20) fail("control characters in strings to be escaped");
     ++at_;
     if (c == '"') return out;
-    if (c == '\\')
-      escape(out);
-    else
-      out.push_back(c);
+    if (c == '\\') escape(out);
+    else out.push_back(c);
   }
 }
 
@@ -139,10 +134,8 @@ void JsonReader::skip_digits() {
 
 void JsonReader::skip_number() {
   if (next() == '-') ++at_;
-  if (next() == '0')
-    ++at_;
-  else
-    skip_digits();
+  if (next() == '0') ++at_;
+  else skip_digits();
   if (next() == '.') {
     ++at_;
     skip_digits();
@@ -156,12 +149,9 @@ void JsonReader::skip_number() {
 
 void JsonReader::skip_scalar() {
   skip_space();
-  if (next() == '"')
-    string("a string");
-  else if (next() == '-' || digit())
-    skip_number();
-  else if (!accept_word("true") && !accept_word("false") && !accept_word("null"))
-    fail("a value");
+  if (next() == '"') string("a string");
+  else if (next() == '-' || digit()) skip_number();
+  else if (!accept_word("true") && !accept_word("false") && !accept_word("null")) fail("a value");
 }
 
 void JsonReader::skip_value() {

@@ -34,8 +34,7 @@ class JsonReader {
   void end();
 
   /// Calls on_member(name) for each member of an object; it reads the value.
-  template <class OnMember>
-  void object(const char* what, OnMember on_member) {
+  template <class OnMember> void object(const char* what, OnMember on_member) {
     expect('{', what);
     if (accept('}')) return;
     do {
@@ -47,8 +46,7 @@ class JsonReader {
   }
 
   /// Calls on_element() for each element of an array; it reads the value.
-  template <class OnElement>
-  void array(const char* what, OnElement on_element) {
+  template <class OnElement> void array(const char* what, OnElement on_element) {
     expect('[', what);
     if (accept(']')) return;
     do on_element();
