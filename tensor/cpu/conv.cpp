@@ -1,35 +1,284 @@
 #include <minnow/tensor/cpu/conv.h>
 
+#include <algorithm>
+#include <exception>
+#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/cpu/cpu_backend.h>
+#include <minnow/tensor/cpu/onednn.h>
 #include <minnow/tensor/cpu/pack.h>
 #include <minnow/tensor/cpu/reference.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/threads.h>
 
 namespace minnow::cpu {
 namespace {
-Tensor wide(const Tensor& t) { return t.defined() ? packed(t, DType::float64) : t; }
+
+using onednn::Argument;
+using onednn::memory;
+
+constexpr const char* kForward = "conv2d";
+constexpr const char* kBackward = "conv2d_backward";
+
+bool by_library(const Tensor& t) { return onednn::has_type(t.dtype()); }
+
+Tensor in_float64(const Tensor& t) { return t.defined() ? packed(t, DType::float64) : t; }
+
+/// With one channel the layouts NCHW and NHWC are the same strides, and oneDNN takes the slow one: such a side gets a
+/// second channel of zeros.
+std::int64_t padded(std::int64_t channels) { return channels == 1 ? 2 : channels; }
+
+Tensor head(const Tensor& t, int dim, std::int64_t n) {
+  Shape shape = t.shape();
+  shape[dim] = n;
+  return Tensor(t.storage(), t.dtype(), shape, t.strides(), t.storage_offset());
+}
+
+/// Activations as the library takes them: channels-last, in `dtype`, at least two channels.
+Tensor activations(const Tensor& t, DType dtype, bool pad) {
+  if (!pad || t.shape()[1] != 1) return packed(t, dtype, MemoryFormat::channels_last);
+  Shape shape = t.shape();
+  shape[1] = 2;
+  const Tensor wide = scratch(shape, dtype, MemoryFormat::channels_last);
+  cpu_backend()->fill(wide, 0);
+  convert(t, head(wide, 1, 1));
+  return wide;
+}
+
+/// Weights row-major, in `dtype`, with zeros for the channels that activations() added.
+Tensor weights(const Tensor& w, DType dtype, bool pad) {
+  if (!pad || w.shape()[1] != 1) return packed(w, dtype);
+  Shape shape = w.shape();
+  shape[1] = 2;
+  const Tensor wide = scratch(shape, dtype);
+  cpu_backend()->fill(wide, 0);
+  convert(w, head(wide, 1, 1));
+  return wide;
+}
+
+/// The library wants a dimension of groups in front of grouped weights.
+Shape grouped(const Shape& w, std::int64_t groups) {
+  return groups == 1 ? w : Shape{groups, w[0] / groups, w[1], w[2], w[3]};
+}
+
+memory::desc rows(const Shape& shape, DType dtype) { return onednn::desc_of(shape, contiguous_strides(shape), dtype); }
+
+/// Copies weights into the layout that a plan chose, if it is another.
+class Reordered {
+ public:
+  Reordered(const memory::desc& have, const void* data, const memory::desc& want)
+      : buffer_(have == want ? 0 : want.get_size()), data_(have == want ? const_cast<void*>(data) : buffer_.data()) {
+    if (data_ != data) onednn::reorder(kForward, have, data, want, data_);
+  }
+  void* data() const { return data_; }
+
+ private:
+  onednn::Buffer buffer_;
+  void* data_;
+};
+
+/// One convolution by the library: its operands' layouts.
+struct Descs {
+  memory::desc x, w, w_rows, bias, y;
+};
+
+Descs descs(const Conv2dParams& params, const Shape& x, const Shape& w, const Shape& y, DType dtype, bool bias) {
+  const Shape gw = grouped(w, params.groups);
+  return {onednn::desc_of(x, channels_last_strides(x), dtype), onednn::any_layout(gw, dtype), rows(gw, dtype),
+          bias ? rows({w[0]}, dtype) : onednn::nothing(), onednn::desc_of(y, channels_last_strides(y), dtype)};
+}
+
+/// False when this machine has no such convolution in this dtype (half types).
+bool library_forward(const Conv2dParams& params, const Tensor& x, const Tensor& w, const Tensor& bias,
+                     const Tensor& y) {
+  const DType dtype = x.dtype();
+  const bool pad = params.groups == 1 && x.shape()[1] == 1;
+  const Tensor in = activations(x, dtype, pad), kernel = weights(w, dtype, pad);
+  const Descs d = descs(params, in.shape(), kernel.shape(), y.shape(), dtype, bias.defined());
+  const onednn::ThreadCount threads(num_threads());
+  const auto plan = onednn::conv_plan(kForward, params, {d.x, d.w, d.bias, d.y});
+  if (!plan) return false;
+  const Tensor b = bias.defined() ? packed(bias, dtype) : bias;
+  const Tensor out =
+      y.is_contiguous(MemoryFormat::channels_last) ? y : scratch(y.shape(), dtype, MemoryFormat::channels_last);
+  const Reordered w_data(d.w_rows, kernel.raw_data(), plan.weights_desc());
+  std::vector<Argument> arguments{{DNNL_ARG_SRC, d.x, in.raw_data()},
+                                  {DNNL_ARG_WEIGHTS, plan.weights_desc(), w_data.data()},
+                                  {DNNL_ARG_DST, d.y, out.raw_data()}};
+  if (b.defined()) arguments.push_back({DNNL_ARG_BIAS, d.bias, b.raw_data()});
+  onednn::run<dnnl::convolution_forward>(kForward, plan, arguments);
+  if (!out.is_same(y)) convert(out, y);
+  return true;
+}
+
+bool library_backward_input(const Conv2dParams& params, const Tensor& grad, const Tensor& w, const Tensor& grad_x) {
+  const DType dtype = grad.dtype();
+  const bool pad = params.groups == 1 && grad_x.shape()[1] == 1;
+  const Tensor g = activations(grad, dtype, false), kernel = weights(w, dtype, pad);
+  Shape shape = grad_x.shape();
+  if (pad) shape[1] = padded(shape[1]);
+  const Descs d = descs(params, shape, kernel.shape(), g.shape(), dtype, false);
+  const onednn::ThreadCount threads(num_threads());
+  const auto plan = onednn::conv_input_plan(kBackward, params, {d.x, d.w, d.bias, d.y});
+  if (!plan) return false;
+  const bool direct = !pad && grad_x.is_contiguous(MemoryFormat::channels_last);
+  const Tensor out = direct ? grad_x : scratch(shape, dtype, MemoryFormat::channels_last);
+  const Reordered w_data(d.w_rows, kernel.raw_data(), plan.weights_desc());
+  onednn::run<dnnl::convolution_backward_data>(kBackward, plan,
+                                               {{DNNL_ARG_DIFF_DST, d.y, g.raw_data()},
+                                                {DNNL_ARG_WEIGHTS, plan.weights_desc(), w_data.data()},
+                                                {DNNL_ARG_DIFF_SRC, d.x, out.raw_data()}});
+  if (!direct) convert(head(out, 1, grad_x.shape()[1]), grad_x);
+  return true;
+}
+
+/// Images of one group of the batch, and its own sums.
+struct Part {
+  std::int64_t first, size;
+};
+
+/// How a batch is cut for the weight gradient: by its size and that of the weights alone, never by the number of
+/// threads, so that the sums have the same bits for any number of them.
+std::vector<Part> cut(std::int64_t batch, std::int64_t weight_elements) {
+  const std::int64_t most = weight_elements <= (1 << 16) ? 16 : weight_elements <= (1 << 20) ? 8 : 4;
+  const std::int64_t parts = std::min(batch, most);
+  std::vector<Part> out;
+  for (std::int64_t i = 0; i < parts; ++i)
+    out.push_back({batch * i / parts, batch * (i + 1) / parts - batch * i / parts});
+  return out;
+}
+
+/// One part's weight and bias gradient, on one thread.
+class WeightGradient {
+ public:
+  WeightGradient(const Conv2dParams& params, const Tensor& grad, const Tensor& x, const Shape& w, bool bias)
+      : params_(params), grad_(grad), x_(x), w_(w), bias_(bias) {}
+
+  bool available() const { return static_cast<bool>(plan(1)); }
+
+  void run(const Part& part, float* weight, float* bias) const {
+    const auto p = plan(part.size);
+    const Descs d = layout(part.size);
+    const std::size_t row_x = stride(x_), row_g = stride(grad_);
+    const bool plain = p.diff_weights_desc() == d.w_rows;
+    const onednn::Buffer blocked(plain ? 0 : p.diff_weights_desc().get_size());
+    void* sums = plain ? weight : blocked.data();
+    std::vector<Argument> arguments{
+        {DNNL_ARG_SRC, d.x, static_cast<char*>(x_.raw_data()) + static_cast<std::size_t>(part.first) * row_x},
+        {DNNL_ARG_DIFF_DST, d.y, static_cast<char*>(grad_.raw_data()) + static_cast<std::size_t>(part.first) * row_g},
+        {DNNL_ARG_DIFF_WEIGHTS, p.diff_weights_desc(), sums}};
+    if (bias_) arguments.push_back({DNNL_ARG_DIFF_BIAS, d.bias, bias});
+    onednn::run<dnnl::convolution_backward_weights>(kBackward, p, arguments);
+    if (!plain) onednn::reorder(kBackward, p.diff_weights_desc(), sums, d.w_rows, weight);
+  }
+
+ private:
+  static std::size_t stride(const Tensor& t) {
+    return static_cast<std::size_t>(t.shape()[1] * t.shape()[2] * t.shape()[3]) * size_of(t.dtype());
+  }
+  Descs layout(std::int64_t images) const {
+    Shape x = x_.shape(), y = grad_.shape();
+    x[0] = y[0] = images;
+    return descs(params_, x, w_, y, DType::float32, bias_);
+  }
+  dnnl::convolution_backward_weights::primitive_desc plan(std::int64_t images) const {
+    const Descs d = layout(images);
+    return onednn::conv_weight_plan(kBackward, params_, {d.x, d.w, d.bias, d.y});
+  }
+
+  Conv2dParams params_;
+  Tensor grad_, x_;
+  Shape w_;
+  bool bias_;
+};
+
+/// out = the parts' sums, added in their order.
+void add_parts(const Tensor& parts, const Tensor& out) {
+  const std::int64_t n = parts.shape()[0], size = parts.shape()[1];
+  float* sum = static_cast<float*>(parts.raw_data());
+  for (std::int64_t p = 1; p < n; ++p) {
+    const float* part = sum + p * size;
+    for (std::int64_t i = 0; i < size; ++i) sum[i] += part[i];
+  }
+  convert(Tensor(parts.storage(), parts.dtype(), out.shape(), contiguous_strides(out.shape())), out);
+}
+
+bool library_backward_weight(const Conv2dParams& params, const Tensor& grad, const Tensor& x, const Tensor& grad_w,
+                             const Tensor& grad_bias) {
+  const bool pad = params.groups == 1 && x.shape()[1] == 1;
+  const Tensor g = activations(grad, DType::float32, false), in = activations(x, DType::float32, pad);
+  Shape shape = grad_w.shape();
+  if (pad) shape[1] = 2;
+  const WeightGradient one(params, g, in, shape, grad_bias.defined());
+  const onednn::ThreadCount serial(1);
+  if (!one.available()) return false;
+  const std::vector<Part> parts = cut(x.shape()[0], shape.numel());
+  const auto n = static_cast<std::int64_t>(parts.size());
+  const std::int64_t size = shape.numel(), outputs = shape[0];
+  const Tensor weight = scratch({n, size}, DType::float32), bias = scratch({n, outputs}, DType::float32);
+  std::exception_ptr failure;
+  const int threads = static_cast<int>(std::min<std::int64_t>(num_threads(), n));
+#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(dynamic)
+  for (std::int64_t i = 0; i < n; ++i) {
+    try {
+      const onednn::ThreadCount alone(1);
+      one.run(parts[static_cast<std::size_t>(i)], static_cast<float*>(weight.raw_data()) + i * size,
+              static_cast<float*>(bias.raw_data()) + i * outputs);
+    } catch (...) {
+#pragma omp critical(minnow_conv_failure)
+      failure = std::current_exception();
+    }
+  }
+  if (failure) std::rethrow_exception(failure);
+  if (pad) {
+    const Tensor wide = scratch(shape, DType::float32);
+    add_parts(weight, wide);
+    convert(head(wide, 1, 1), grad_w);
+  } else {
+    add_parts(weight, grad_w);
+  }
+  if (grad_bias.defined()) add_parts(bias, grad_bias);
+  return true;
+}
+
 }  // namespace
 
 MemoryFormat conv2d_format(const Conv2dParams&, const Tensor& x, const Tensor&) {
-  return x.dtype() == DType::float64 ? MemoryFormat::contiguous : MemoryFormat::channels_last;
+  return by_library(x) ? MemoryFormat::channels_last : MemoryFormat::contiguous;
 }
 
 void conv2d(const Conv2dParams& params, const Tensor& x, const Tensor& w, const Tensor& bias, const Tensor& y) {
+  if (by_library(x)) {
+    if (library_forward(params, x, w, bias, y)) return;
+    const Tensor out = scratch(y.shape(), DType::float32, MemoryFormat::channels_last);
+    const Tensor b = bias.defined() ? packed(bias, DType::float32) : bias;
+    if (library_forward(params, packed(x, DType::float32, MemoryFormat::channels_last), packed(w, DType::float32), b,
+                        out))
+      return convert(out, y);
+  }
   const Tensor out = scratch(y.shape(), DType::float64);
-  reference::conv2d<double>(params, wide(x), wide(w), wide(bias), out);
+  reference::conv2d<double>(params, in_float64(x), in_float64(w), in_float64(bias), out);
   convert(out, y);
 }
 
 void conv2d_backward_input(const Conv2dParams& params, const Tensor& grad, const Tensor& w, const Tensor& grad_x) {
+  if (by_library(grad)) {
+    if (library_backward_input(params, grad, w, grad_x)) return;
+    const Tensor out = scratch(grad_x.shape(), DType::float32, MemoryFormat::channels_last);
+    if (library_backward_input(params, packed(grad, DType::float32, MemoryFormat::channels_last),
+                               packed(w, DType::float32), out))
+      return convert(out, grad_x);
+  }
   const Tensor out = scratch(grad_x.shape(), DType::float64);
-  reference::conv2d_backward_input<double>(params, wide(grad), wide(w), out);
+  reference::conv2d_backward_input<double>(params, in_float64(grad), in_float64(w), out);
   convert(out, grad_x);
 }
 
 void conv2d_backward_weight(const Conv2dParams& params, const Tensor& grad, const Tensor& x, const Tensor& grad_w,
                             const Tensor& grad_bias) {
+  if (by_library(x) && library_backward_weight(params, grad, x, grad_w, grad_bias)) return;
   const Tensor out = scratch(grad_w.shape(), DType::float64);
   const Tensor bias = grad_bias.defined() ? scratch(grad_bias.shape(), DType::float64) : grad_bias;
-  reference::conv2d_backward_weight<double>(params, wide(grad), wide(x), out, bias);
+  reference::conv2d_backward_weight<double>(params, in_float64(grad), in_float64(x), out, bias);
   convert(out, grad_w);
   if (bias.defined()) convert(bias, grad_bias);
 }
