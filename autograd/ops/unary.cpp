@@ -67,8 +67,7 @@ template <class Op> Tensor in_place(In x, double p0 = 0, double p1 = 0) {
 
 namespace {
 
-template <class... Ops>
-constexpr auto table(kernels::List<Ops...>) {
+template <class... Ops> constexpr auto table(kernels::List<Ops...>) {
   return std::array<UnaryFunction, sizeof...(Ops)>{function<Ops>...};
 }
 constexpr auto kFunctions = table(kernels::UnaryOps{});

@@ -1,10 +1,10 @@
 #include <minnow/tensor/sim/engine.h>
 
-#include <minnow/tensor/error.h>
 #include <chrono>
 #include <cstring>
 #include <system_error>
 #include <utility>
+#include <minnow/tensor/error.h>
 
 namespace minnow::sim {
 
@@ -63,9 +63,7 @@ void Engine::execute(Copy& copy) noexcept {
   try {
     for (const Event& event : copy.after) event.synchronize();
     copy_bytes(copy);
-  } catch (...) {
-    error = std::current_exception();
-  }
+  } catch (...) { error = std::current_exception(); }
   copy.after.clear();
   {
     const std::lock_guard lock(mutex_);

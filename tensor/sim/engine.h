@@ -1,7 +1,5 @@
 #pragma once
 
-#include <minnow/tensor/storage.h>
-#include <minnow/tensor/stream.h>
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
@@ -12,6 +10,8 @@
 #include <mutex>
 #include <thread>
 #include <vector>
+#include <minnow/tensor/storage.h>
+#include <minnow/tensor/stream.h>
 
 namespace minnow::sim {
 
@@ -21,7 +21,7 @@ struct Copy {
   void* to = nullptr;
   std::size_t bytes = 0;
   std::shared_ptr<Storage> keep_from, keep_to;  ///< alive until the copy is done
-  std::vector<Event> after;  ///< it starts when these are complete, and fails if one failed
+  std::vector<Event> after;                     ///< it starts when these are complete, and fails if one failed
 
   // Set by the engine; to be read when done.
   std::atomic<bool> done = false;

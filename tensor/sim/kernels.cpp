@@ -1,7 +1,7 @@
+#include <initializer_list>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/sim/sim_backend.h>
 #include <minnow/tensor/sim/sim_stream.h>
-#include <initializer_list>
 
 namespace minnow::sim {
 namespace {
@@ -25,21 +25,17 @@ void SimBackend::copy(const Tensor& from, const Tensor& to) { kernels(to).copy(f
 
 void SimBackend::fill(const Tensor& out, Scalar value) { kernels(out).fill(out, value); }
 
-void SimBackend::arange(const Tensor& out, double start, double step) {
-  kernels(out).arange(out, start, step);
-}
+void SimBackend::arange(const Tensor& out, double start, double step) { kernels(out).arange(out, start, step); }
 
 void SimBackend::unary(const UnaryParams& params, const Tensor& x, const Tensor& out) {
   kernels(out, {&x}).unary(params, x, out);
 }
 
-void SimBackend::unary_slope(const UnaryParams& params, const Tensor& grad, const Tensor& saved,
-                             const Tensor& out) {
+void SimBackend::unary_slope(const UnaryParams& params, const Tensor& grad, const Tensor& saved, const Tensor& out) {
   kernels(out, {&grad, &saved}).unary_slope(params, grad, saved, out);
 }
 
-void SimBackend::unary_curve(const UnaryParams& params, const Tensor& grad, const Tensor& saved,
-                             const Tensor& out) {
+void SimBackend::unary_curve(const UnaryParams& params, const Tensor& grad, const Tensor& saved, const Tensor& out) {
   kernels(out, {&grad, &saved}).unary_curve(params, grad, saved, out);
 }
 
@@ -74,9 +70,8 @@ bool SimBackend::cross_entropy(const CrossEntropyParams& params, const Tensor& l
   return kernels(log_sum_exp).cross_entropy(params, logits, target, losses, log_sum_exp);
 }
 
-void SimBackend::cross_entropy_backward(const CrossEntropyParams& params, const Tensor& grad,
-                                        const Tensor& logits, const Tensor& target, const Tensor& log_sum_exp,
-                                        const Tensor& grad_logits) {
+void SimBackend::cross_entropy_backward(const CrossEntropyParams& params, const Tensor& grad, const Tensor& logits,
+                                        const Tensor& target, const Tensor& log_sum_exp, const Tensor& grad_logits) {
   kernels(grad_logits).cross_entropy_backward(params, grad, logits, target, log_sum_exp, grad_logits);
 }
 
@@ -104,8 +99,7 @@ void SimBackend::conv2d_backward_weight(const Conv2dParams& params, const Tensor
   kernels(grad_w).conv2d_backward_weight(params, grad, x, grad_w, grad_bias);
 }
 
-void SimBackend::max_pool2d(const Pool2dParams& params, const Tensor& x, const Tensor& y,
-                            const Tensor& indices) {
+void SimBackend::max_pool2d(const Pool2dParams& params, const Tensor& x, const Tensor& y, const Tensor& indices) {
   kernels(indices).max_pool2d(params, x, y, indices);
 }
 
@@ -150,9 +144,7 @@ void SimBackend::randint(PhiloxState state, std::int64_t low, std::int64_t high,
   kernels(out).randint(state, low, high, out);
 }
 
-void SimBackend::bernoulli(PhiloxState state, double p, const Tensor& out) {
-  kernels(out).bernoulli(state, p, out);
-}
+void SimBackend::bernoulli(PhiloxState state, double p, const Tensor& out) { kernels(out).bernoulli(state, p, out); }
 
 void SimBackend::update(const UpdateParams& params, std::span<const UpdateItem> items) {
   if (items.empty()) return;

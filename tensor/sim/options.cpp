@@ -1,9 +1,9 @@
 #include <minnow/tensor/sim/options.h>
 
-#include <minnow/tensor/error.h>
 #include <charconv>
 #include <cstring>
 #include <string>
+#include <minnow/tensor/error.h>
 
 namespace minnow::sim {
 namespace {
@@ -24,8 +24,7 @@ double parse_bytes(const char* variable, const char* text) {
     ok = unit != nullptr;
     for (auto i = unit; ok && i >= units; --i) value *= 1024;
   }
-  if (!ok || value < 1 || value > 0x1p60)
-    refuse(variable, text, "a number of bytes such as 64M, 1.5G or 4096");
+  if (!ok || value < 1 || value > 0x1p60) refuse(variable, text, "a number of bytes such as 64M, 1.5G or 4096");
   return value;
 }
 

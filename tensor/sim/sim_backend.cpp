@@ -1,13 +1,13 @@
+#include <array>
+#include <cstdlib>
+#include <limits>
+#include <mutex>
+#include <unistd.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/sim/options.h>
 #include <minnow/tensor/sim/sim_backend.h>
 #include <minnow/tensor/sim/sim_device.h>
-#include <unistd.h>
-#include <array>
-#include <cstdlib>
-#include <limits>
-#include <mutex>
 
 namespace minnow::sim {
 namespace {
@@ -64,8 +64,7 @@ thread_local CurrentStreams current;
 
 SimStream& stream_of(int index) {
   if (!CurrentStreams::gone)
-    if (const auto& mine = current.streams[static_cast<std::size_t>(index)])
-      return static_cast<SimStream&>(*mine);
+    if (const auto& mine = current.streams[static_cast<std::size_t>(index)]) return static_cast<SimStream&>(*mine);
   return *device(index).default_stream;
 }
 

@@ -22,10 +22,8 @@ class SimBackend final : public Backend {
   void arange(const Tensor& out, double start, double step) override;
 
   void unary(const UnaryParams& params, const Tensor& x, const Tensor& out) override;
-  void unary_slope(const UnaryParams& params, const Tensor& grad, const Tensor& saved,
-                   const Tensor& out) override;
-  void unary_curve(const UnaryParams& params, const Tensor& grad, const Tensor& saved,
-                   const Tensor& out) override;
+  void unary_slope(const UnaryParams& params, const Tensor& grad, const Tensor& saved, const Tensor& out) override;
+  void unary_curve(const UnaryParams& params, const Tensor& grad, const Tensor& saved, const Tensor& out) override;
   bool binary(int op, DType compute, const Tensor& a, const Tensor& b, const Tensor& out) override;
   void ternary(int op, DType compute, const Tensor& a, const Tensor& b, const Tensor& c, double p,
                const Tensor& out) override;
@@ -34,11 +32,10 @@ class SimBackend final : public Backend {
   void softmax(const SoftmaxParams& params, const Tensor& x, const Tensor& y) override;
   void softmax_backward(const SoftmaxParams& params, const Tensor& grad, const Tensor& y,
                         const Tensor& grad_x) override;
-  bool cross_entropy(const CrossEntropyParams& params, const Tensor& logits, const Tensor& target,
-                     const Tensor& losses, const Tensor& log_sum_exp) override;
+  bool cross_entropy(const CrossEntropyParams& params, const Tensor& logits, const Tensor& target, const Tensor& losses,
+                     const Tensor& log_sum_exp) override;
   void cross_entropy_backward(const CrossEntropyParams& params, const Tensor& grad, const Tensor& logits,
-                              const Tensor& target, const Tensor& log_sum_exp,
-                              const Tensor& grad_logits) override;
+                              const Tensor& target, const Tensor& log_sum_exp, const Tensor& grad_logits) override;
   void matmul(const MatmulParams& params, const Tensor& a, const Tensor& b, const Tensor& bias,
               const Tensor& out) override;
   MemoryFormat conv2d_format(const Conv2dParams& params, const Tensor& x, const Tensor& w) override;
@@ -46,10 +43,9 @@ class SimBackend final : public Backend {
               const Tensor& y) override;
   void conv2d_backward_input(const Conv2dParams& params, const Tensor& grad, const Tensor& w,
                              const Tensor& grad_x) override;
-  void conv2d_backward_weight(const Conv2dParams& params, const Tensor& grad, const Tensor& x,
-                              const Tensor& grad_w, const Tensor& grad_bias) override;
-  void max_pool2d(const Pool2dParams& params, const Tensor& x, const Tensor& y,
-                  const Tensor& indices) override;
+  void conv2d_backward_weight(const Conv2dParams& params, const Tensor& grad, const Tensor& x, const Tensor& grad_w,
+                              const Tensor& grad_bias) override;
+  void max_pool2d(const Pool2dParams& params, const Tensor& x, const Tensor& y, const Tensor& indices) override;
   void max_pool2d_backward(const Pool2dParams& params, const Tensor& grad, const Tensor& indices,
                            const Tensor& grad_x) override;
   void avg_pool2d(const Pool2dParams& params, const Tensor& x, const Tensor& y) override;

@@ -1,20 +1,19 @@
 #pragma once
 
-#include <minnow/tensor/allocator.h>
-#include <minnow/tensor/sim/engine.h>
-#include <minnow/tensor/sim/sim_stream.h>
 #include <atomic>
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <minnow/tensor/allocator.h>
+#include <minnow/tensor/sim/engine.h>
+#include <minnow/tensor/sim/sim_stream.h>
 
 namespace minnow::sim {
 
 /// Host memory that plays the memory of a device: no more than a limit, which may change at any time.
 class LimitedMemory final : public MemorySource {
  public:
-  LimitedMemory(std::string name, const std::atomic<std::size_t>& limit)
-      : name_(std::move(name)), limit_(limit) {}
+  LimitedMemory(std::string name, const std::atomic<std::size_t>& limit) : name_(std::move(name)), limit_(limit) {}
 
   void* obtain(std::size_t bytes) noexcept override;
   void release(void* block, std::size_t bytes) noexcept override;

@@ -1,5 +1,5 @@
-#include <minnow/tensor/sim/sim_stream.h>
 #include <algorithm>
+#include <minnow/tensor/sim/sim_stream.h>
 
 namespace minnow::sim {
 namespace {

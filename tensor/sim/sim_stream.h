@@ -1,9 +1,9 @@
 #pragma once
 
-#include <minnow/tensor/sim/engine.h>
-#include <minnow/tensor/stream.h>
 #include <memory>
 #include <mutex>
+#include <minnow/tensor/sim/engine.h>
+#include <minnow/tensor/stream.h>
 
 namespace minnow::sim {
 

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <minnow/tensor/device.h>
 #include <ostream>
 #include <string>
 #include <vector>
+#include <minnow/tensor/device.h>
 
 namespace minnow {
 

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <minnow/tensor/tensor.h>
 #include <algorithm>
 #include <initializer_list>
 #include <memory>
 #include <string>
 #include <vector>
+#include <minnow/tensor/tensor.h>
 
 namespace minnow::test {
 
@@ -35,13 +35,10 @@ inline std::vector<float> values(const Tensor& t) {
 }
 
 /// What an expression throws: the message of an Error of that class, or what it did instead.
-template <class E, class F>
-std::string error_of(F&& expression) {
+template <class E, class F> std::string error_of(F&& expression) {
   try {
     expression();
-  } catch (const E& error) {
-    return error.what();
-  } catch (const std::exception& other) {
+  } catch (const E& error) { return error.what(); } catch (const std::exception& other) {
     return std::string("another exception: ") + other.what();
   }
   return "no exception";

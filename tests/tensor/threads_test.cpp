@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <thread>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/threads.h>
-#include <thread>
 
 namespace minnow {
 namespace {
