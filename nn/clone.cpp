@@ -76,7 +76,8 @@ void Cloning::copy_children(const State& state) {
   for (const Child& child : state.children) {
     seen_.clear();
     twin.children.push_back({child.name, child.copy(*child.module), child.copy});
-    check_seen(Access::state(*child.module), class_name(typeid(*child.module)));
+    const Module& module = *child.module;
+    check_seen(Access::state(module), class_name(typeid(module)));
   }
 }
 
