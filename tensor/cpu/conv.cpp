@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <omp.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/cpu/cpu_backend.h>
 #include <minnow/tensor/cpu/onednn.h>
@@ -140,103 +141,110 @@ struct Part {
 /// threads, so that the sums have the same bits for any number of them.
 std::vector<Part> cut(std::int64_t batch, std::int64_t weight_elements) {
   const std::int64_t most = weight_elements <= (1 << 16) ? 16 : weight_elements <= (1 << 20) ? 8 : 4;
-  const std::int64_t parts = std::min(batch, most);
+  const std::int64_t parts = std::clamp<std::int64_t>(batch / 4, 1, most);  // fewer images each are not worth a plan
   std::vector<Part> out;
   for (std::int64_t i = 0; i < parts; ++i)
     out.push_back({batch * i / parts, batch * (i + 1) / parts - batch * i / parts});
   return out;
 }
 
-/// One part's weight and bias gradient, on one thread.
-class WeightGradient {
- public:
-  WeightGradient(const Conv2dParams& params, const Tensor& grad, const Tensor& x, const Shape& w, bool bias)
-      : params_(params), grad_(grad), x_(x), w_(w), bias_(bias) {}
+/// Bytes from one image to the next of dense activations.
+std::int64_t image_bytes(const Tensor& t) {
+  return t.shape()[1] * t.shape()[2] * t.shape()[3] * static_cast<std::int64_t>(t.itemsize());
+}
 
-  bool available() const { return static_cast<bool>(plan(1)); }
+/// Weight and bias gradient of a number of images, on one thread.
+struct PartPlan {
+  std::int64_t images = 0;
+  Descs d;
+  dnnl::convolution_backward_weights::primitive_desc plan;
+  dnnl::convolution_backward_weights primitive;
 
-  void run(const Part& part, float* weight, float* bias) const {
-    const auto p = plan(part.size);
-    const Descs d = layout(part.size);
-    const std::size_t row_x = stride(x_), row_g = stride(grad_);
-    const bool plain = p.diff_weights_desc() == d.w_rows;
-    const onednn::Buffer blocked(plain ? 0 : p.diff_weights_desc().get_size());
-    void* sums = plain ? weight : blocked.data();
+  /// `weights`: the layout of the sums, or any.  False where the library has no such plan.
+  bool make(const Conv2dParams& params, const Tensor& grad, const Tensor& x, const Shape& w, bool bias, std::int64_t n,
+            const memory::desc* weights) {
+    Shape xs = x.shape(), ys = grad.shape();
+    xs[0] = ys[0] = images = n;
+    d = descs(params, xs, w, ys, DType::float32, bias);
+    plan = onednn::conv_weight_plan(kBackward, params, {d.x, weights ? *weights : d.w, d.bias, d.y});
+    if (plan) primitive = dnnl::convolution_backward_weights(plan);
+    return static_cast<bool>(plan);
+  }
+  void run(const Tensor& grad, const Tensor& x, std::int64_t first, float* weight, float* bias, void* scratch) const {
     std::vector<Argument> arguments{
-        {DNNL_ARG_SRC, d.x, static_cast<char*>(x_.raw_data()) + static_cast<std::size_t>(part.first) * row_x},
-        {DNNL_ARG_DIFF_DST, d.y, static_cast<char*>(grad_.raw_data()) + static_cast<std::size_t>(part.first) * row_g},
-        {DNNL_ARG_DIFF_WEIGHTS, p.diff_weights_desc(), sums}};
-    if (bias_) arguments.push_back({DNNL_ARG_DIFF_BIAS, d.bias, bias});
-    onednn::run<dnnl::convolution_backward_weights>(kBackward, p, arguments);
-    if (!plain) onednn::reorder(kBackward, p.diff_weights_desc(), sums, d.w_rows, weight);
+        {DNNL_ARG_SRC, d.x, static_cast<char*>(x.raw_data()) + first * image_bytes(x)},
+        {DNNL_ARG_DIFF_DST, d.y, static_cast<char*>(grad.raw_data()) + first * image_bytes(grad)},
+        {DNNL_ARG_DIFF_WEIGHTS, plan.diff_weights_desc(), weight}};
+    if (bias) arguments.push_back({DNNL_ARG_DIFF_BIAS, d.bias, bias});
+    onednn::execute(kBackward, primitive, plan.scratchpad_desc(), scratch, arguments);
   }
-
- private:
-  static std::size_t stride(const Tensor& t) {
-    return static_cast<std::size_t>(t.shape()[1] * t.shape()[2] * t.shape()[3]) * size_of(t.dtype());
-  }
-  Descs layout(std::int64_t images) const {
-    Shape x = x_.shape(), y = grad_.shape();
-    x[0] = y[0] = images;
-    return descs(params_, x, w_, y, DType::float32, bias_);
-  }
-  dnnl::convolution_backward_weights::primitive_desc plan(std::int64_t images) const {
-    const Descs d = layout(images);
-    return onednn::conv_weight_plan(kBackward, params_, {d.x, d.w, d.bias, d.y});
-  }
-
-  Conv2dParams params_;
-  Tensor grad_, x_;
-  Shape w_;
-  bool bias_;
 };
 
-/// out = the parts' sums, added in their order.
-void add_parts(const Tensor& parts, const Tensor& out) {
+/// The parts' sums, added in their order into the first.
+const float* add_parts(const Tensor& parts) {
   const std::int64_t n = parts.shape()[0], size = parts.shape()[1];
   float* sum = static_cast<float*>(parts.raw_data());
   for (std::int64_t p = 1; p < n; ++p) {
     const float* part = sum + p * size;
     for (std::int64_t i = 0; i < size; ++i) sum[i] += part[i];
   }
-  convert(Tensor(parts.storage(), parts.dtype(), out.shape(), contiguous_strides(out.shape())), out);
+  return sum;
+}
+
+/// The sums in the library's layout become a row-major weight gradient, without the channels of padding.
+void give_weights(const PartPlan& p, const float* sums, const Shape& shape, const Tensor& grad_w) {
+  const bool direct = grad_w.is_contiguous() && grad_w.shape() == shape && grad_w.dtype() == DType::float32;
+  const Tensor rows = direct ? grad_w : scratch(shape, DType::float32);
+  onednn::reorder(kBackward, p.plan.diff_weights_desc(), sums, p.d.w_rows, rows.raw_data());
+  if (!direct) convert(head(rows, 1, grad_w.shape()[1]), grad_w);
 }
 
 bool library_backward_weight(const Conv2dParams& params, const Tensor& grad, const Tensor& x, const Tensor& grad_w,
                              const Tensor& grad_bias) {
-  const bool pad = params.groups == 1 && x.shape()[1] == 1;
+  const bool pad = params.groups == 1 && x.shape()[1] == 1, with_bias = grad_bias.defined();
   const Tensor g = activations(grad, DType::float32, false), in = activations(x, DType::float32, pad);
   Shape shape = grad_w.shape();
-  if (pad) shape[1] = 2;
-  const WeightGradient one(params, g, in, shape, grad_bias.defined());
-  const onednn::ThreadCount serial(1);
-  if (!one.available()) return false;
+  if (pad) shape[1] = padded(shape[1]);
   const std::vector<Part> parts = cut(x.shape()[0], shape.numel());
   const auto n = static_cast<std::int64_t>(parts.size());
-  const std::int64_t size = shape.numel(), outputs = shape[0];
-  const Tensor weight = scratch({n, size}, DType::float32), bias = scratch({n, outputs}, DType::float32);
-  std::exception_ptr failure;
+
+  // Parts are of at most two sizes; their sums have one layout.  The plans are for one thread each.
+  const onednn::ThreadCount alone(1);
+  PartPlan small, large;
+  if (!small.make(params, g, in, shape, with_bias, parts.front().size, nullptr)) return false;
+  const memory::desc layout = small.plan.diff_weights_desc();
+  const auto other = std::find_if(parts.begin(), parts.end(), [&](const Part& p) { return p.size != small.images; });
+  if (other != parts.end() && !large.make(params, g, in, shape, with_bias, other->size, &layout)) return false;
+
+  const auto floats = static_cast<std::int64_t>(layout.get_size() / sizeof(float));
+  const Tensor weight = scratch({n, floats}, DType::float32), bias = scratch({n, shape[0]}, DType::float32);
   const int threads = static_cast<int>(std::min<std::int64_t>(num_threads(), n));
+  std::size_t bytes = small.plan.scratchpad_desc().get_size();
+  if (large.plan) bytes = std::max(bytes, large.plan.scratchpad_desc().get_size());
+  bytes = (bytes + 63) / 64 * 64;
+  const onednn::Buffer scratches(bytes * static_cast<std::size_t>(threads));
+  std::exception_ptr failure;
 #pragma omp parallel for num_threads(threads) if (threads > 1) schedule(dynamic)
   for (std::int64_t i = 0; i < n; ++i) {
     try {
-      const onednn::ThreadCount alone(1);
-      one.run(parts[static_cast<std::size_t>(i)], static_cast<float*>(weight.raw_data()) + i * size,
-              static_cast<float*>(bias.raw_data()) + i * outputs);
+      const onednn::ThreadCount serial(1);
+      const Part& part = parts[static_cast<std::size_t>(i)];
+      char* own = static_cast<char*>(scratches.data());
+      if (own) own += bytes * static_cast<std::size_t>(threads > 1 ? omp_get_thread_num() : 0);
+      (part.size == small.images ? small : large)
+          .run(g, in, part.first, static_cast<float*>(weight.raw_data()) + i * floats,
+               with_bias ? static_cast<float*>(bias.raw_data()) + i * shape[0] : nullptr, own);
     } catch (...) {
 #pragma omp critical(minnow_conv_failure)
       failure = std::current_exception();
     }
   }
   if (failure) std::rethrow_exception(failure);
-  if (pad) {
-    const Tensor wide = scratch(shape, DType::float32);
-    add_parts(weight, wide);
-    convert(head(wide, 1, 1), grad_w);
-  } else {
-    add_parts(weight, grad_w);
+  give_weights(small, add_parts(weight), shape, grad_w);
+  if (with_bias) {
+    add_parts(bias);
+    convert(Tensor(bias.storage(), bias.dtype(), {shape[0]}, {1}), grad_bias);
   }
-  if (grad_bias.defined()) add_parts(bias, grad_bias);
   return true;
 }
 

@@ -12,6 +12,7 @@ void install_binary(Kernels& k);
 void install_reduce(Kernels& k);
 void install_softmax(Kernels& k);
 void install_convert(Kernels& k);
+void install_pool(Kernels& k);
 void install_update(Kernels& k);
 void install_random(Kernels& k);
 }  // namespace baseline
@@ -22,6 +23,7 @@ void install_binary(Kernels& k);
 void install_reduce(Kernels& k);
 void install_softmax(Kernels& k);
 void install_convert(Kernels& k);
+void install_pool(Kernels& k);
 void install_update(Kernels& k);
 void install_random(Kernels& k);
 }  // namespace avx2
@@ -32,6 +34,7 @@ void install_binary(Kernels& k);
 void install_reduce(Kernels& k);
 void install_softmax(Kernels& k);
 void install_convert(Kernels& k);
+void install_pool(Kernels& k);
 void install_update(Kernels& k);
 void install_random(Kernels& k);
 }  // namespace avx512
@@ -45,6 +48,7 @@ void install_baseline(Kernels& k) {
   baseline::install_reduce(k);
   baseline::install_softmax(k);
   baseline::install_convert(k);
+  baseline::install_pool(k);
   baseline::install_update(k);
   baseline::install_random(k);
 }
@@ -59,6 +63,7 @@ template <bool X86> void install_avx2(Kernels& k) {
     avx2::install_reduce(k);
     avx2::install_softmax(k);
     avx2::install_convert(k);
+    avx2::install_pool(k);
     avx2::install_update(k);
     avx2::install_random(k);
   }
@@ -71,6 +76,7 @@ template <bool X86> void install_avx512(Kernels& k) {
     avx512::install_reduce(k);
     avx512::install_softmax(k);
     avx512::install_convert(k);
+    avx512::install_pool(k);
     avx512::install_update(k);
     avx512::install_random(k);
   }

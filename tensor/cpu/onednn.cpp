@@ -141,15 +141,20 @@ dnnl::convolution_backward_weights::primitive_desc conv_weight_plan(std::string_
   });
 }
 
-void execute(std::string_view op, const dnnl::primitive& primitive, const memory::desc& scratchpad,
+void execute(std::string_view op, const dnnl::primitive& primitive, const memory::desc& scratchpad, void* scratch,
              const std::vector<Argument>& arguments) {
-  const Buffer scratch(scratchpad.get_size());
   guarded(op, [&] {
     std::unordered_map<int, memory> memories;
     for (const Argument& a : arguments) memories.emplace(a.kind, memory(a.desc, engine(), a.data));
-    if (scratch.data()) memories.emplace(DNNL_ARG_SCRATCHPAD, memory(scratchpad, engine(), scratch.data()));
+    if (scratch) memories.emplace(DNNL_ARG_SCRATCHPAD, memory(scratchpad, engine(), scratch));
     primitive.execute(stream(), memories);
   });
+}
+
+void execute(std::string_view op, const dnnl::primitive& primitive, const memory::desc& scratchpad,
+             const std::vector<Argument>& arguments) {
+  const Buffer scratch(scratchpad.get_size());
+  execute(op, primitive, scratchpad, scratch.data(), arguments);
 }
 
 void reorder(std::string_view op, const memory::desc& from_desc, const void* from, const memory::desc& to_desc,

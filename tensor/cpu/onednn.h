@@ -87,6 +87,9 @@ struct Argument {
   void* data;
 };
 
+/// With working memory from the caller, `scratchpad.get_size()` bytes.
+void execute(std::string_view op, const dnnl::primitive& primitive, const memory::desc& scratchpad, void* scratch,
+             const std::vector<Argument>& arguments);
 void execute(std::string_view op, const dnnl::primitive& primitive, const memory::desc& scratchpad,
              const std::vector<Argument>& arguments);
 

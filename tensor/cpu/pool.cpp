@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <minnow/tensor/cpu/cpu_backend.h>
+#include <minnow/tensor/cpu/isa.h>
 #include <minnow/tensor/cpu/pack.h>
 #include <minnow/tensor/threads.h>
 
@@ -18,6 +19,7 @@ void take_largest(std::int64_t n, const T* __restrict x, std::int64_t step, T* _
                   std::int32_t* __restrict index, std::int64_t out_step, std::int32_t position,
                   std::int32_t position_step) {
   if (step == 1 && out_step == 1 && position_step == 0) {
+    if constexpr (std::is_same_v<T, float>) return loops().pool.take_largest(x, y, index, n, position);
     for (std::int64_t i = 0; i < n; ++i) {
       const T value = x[i], best = y[i];
       const bool take = (value > best) | (value != value);
@@ -39,6 +41,7 @@ template <class T>
 void give_chosen(std::int64_t n, const T* __restrict grad, const std::int32_t* __restrict index, std::int64_t step,
                  T* __restrict grad_x, std::int64_t out_step, std::int32_t position, std::int32_t position_step) {
   if (step == 1 && out_step == 1 && position_step == 0) {
+    if constexpr (std::is_same_v<T, float>) return loops().pool.give_chosen(grad, index, grad_x, n, position);
     for (std::int64_t i = 0; i < n; ++i) grad_x[i] += index[i] == position ? grad[i] : T(0);
     return;
   }
@@ -186,6 +189,10 @@ template <class F> void for_covering(const Plan& p, std::int64_t ih, const F& f)
 
 template <class T> void clear_row(const Plan& p, T* row) {
   const std::int64_t channels = p.by_channel ? p.channels : 1;
+  if (p.big[3] == channels) {
+    std::fill_n(row, p.w.in * channels, T(0));
+    return;
+  }
   for (std::int64_t iw = 0; iw < p.w.in; ++iw) std::fill_n(row + iw * p.big[3], channels, T(0));
 }
 
@@ -260,7 +267,7 @@ MemoryFormat format_of(const Tensor& t) {
 }
 
 /// The dtype that elements are pooled in.
-DType compute_of(DType dtype) {
+DType pool_dtype(DType dtype) {
   if (dtype == DType::float64 || dtype == DType::int64) return dtype;
   return is_floating(dtype) ? DType::float32 : DType::int64;
 }
@@ -282,7 +289,7 @@ Tensor input_as(const Tensor& t, DType dtype) { return t.dtype() == dtype ? t : 
 
 void max_pool2d(const Pool2dParams& params, const Tensor& x, const Tensor& y, const Tensor& indices) {
   if (y.numel() == 0) return;
-  const DType dtype = compute_of(x.dtype());
+  const DType dtype = pool_dtype(x.dtype());
   const Tensor from = input_as(x, dtype), to = scratch(y.shape(), dtype, format_of(y));
   const bool direct = y.dtype() == dtype && y.strides() == indices.strides();
   const Tensor out = direct ? y : to, index = direct ? indices : scratch(y.shape(), DType::int32, format_of(y));
@@ -295,7 +302,7 @@ void max_pool2d(const Pool2dParams& params, const Tensor& x, const Tensor& y, co
 
 void max_pool2d_backward(const Pool2dParams& params, const Tensor& grad, const Tensor& indices, const Tensor& grad_x) {
   if (grad_x.numel() == 0) return;
-  const DType dtype = compute_of(grad_x.dtype());
+  const DType dtype = pool_dtype(grad_x.dtype());
   // Gradient and indices are walked with one set of strides.
   const bool together = grad.dtype() == dtype && grad.strides() == indices.strides();
   const Tensor from = together ? grad : packed(grad, dtype, format_of(indices));
@@ -308,7 +315,7 @@ void max_pool2d_backward(const Pool2dParams& params, const Tensor& grad, const T
 
 void avg_pool2d(const Pool2dParams& params, const Tensor& x, const Tensor& y) {
   if (y.numel() == 0) return;
-  const DType dtype = compute_of(x.dtype());
+  const DType dtype = pool_dtype(x.dtype());
   const Tensor from = input_as(x, dtype), to = output_as(y, dtype);
   const Plan plan = plan_of(params, from, to);
   visit(dtype, [&](auto t) { avg_forward<decltype(t)>(plan, params.count_include_pad, from, to); });
@@ -317,7 +324,7 @@ void avg_pool2d(const Pool2dParams& params, const Tensor& x, const Tensor& y) {
 
 void avg_pool2d_backward(const Pool2dParams& params, const Tensor& grad, const Tensor& grad_x) {
   if (grad_x.numel() == 0) return;
-  const DType dtype = compute_of(grad_x.dtype());
+  const DType dtype = pool_dtype(grad_x.dtype());
   const Tensor from = input_as(grad, dtype), to = output_as(grad_x, dtype);
   const Plan plan = plan_of(params, to, from);
   visit(dtype, [&](auto t) { avg_backward<decltype(t)>(plan, params.count_include_pad, from, to); });

@@ -50,6 +50,15 @@ struct SoftmaxLoops {
 };
 inline constexpr std::int64_t kSoftmaxColumns = 64;
 
+/// Max pooling over n channels of one pixel, in float32.
+struct PoolLoops {
+  /// y = the larger of x and y, NaN wins; index = position where x was taken.
+  void (*take_largest)(const float* x, float* y, std::int32_t* index, std::int64_t n, std::int32_t position);
+  /// grad_x += grad where index is position.
+  void (*give_chosen)(const float* grad, const std::int32_t* index, float* grad_x, std::int64_t n,
+                      std::int32_t position);
+};
+
 /// One rule over n elements: param, grad, states (nullptr where the rule runs without).
 using UpdateLoop = void (*)(void* param, const void* grad, void* const* state, std::int64_t n, const double* hyper);
 
@@ -62,6 +71,7 @@ struct Kernels {
   TernaryLoop ternary[kComputes][kernels::TernaryOps::kSize];
   ReduceLoops reduce[kComputes][kernels::ReduceOps::kSize];
   SoftmaxLoops softmax[2];
+  PoolLoops pool;
   UpdateLoop update[2][kernels::UpdateRules::kSize];
   ConvertLoop load[8][kComputes];   ///< [DType][Compute]
   ConvertLoop store[kComputes][8];  ///< [Compute][DType]

@@ -4,30 +4,40 @@
 namespace minnow::cpu::MINNOW_ISA {
 namespace {
 
-/// Sixteen counters at a time, side by side, for the sake of vectors.
+constexpr int kWide = 64;
+
+/// Counters side by side, too many to be unrolled, so that every round is one loop of vectors.
+struct Lanes {
+  std::uint32_t c0[kWide], c1[kWide], c2[kWide], c3[kWide];
+};
+
+void round_all(Lanes& s, kernels::PhiloxKey key) {
+  for (int l = 0; l < kWide; ++l) kernels::philox_round(s.c0[l], s.c1[l], s.c2[l], s.c3[l], key);
+}
+
 void philox(std::uint64_t seed, std::uint64_t counter, std::uint32_t* out, std::int64_t counters) {
-  constexpr int kWide = 16;
   std::int64_t at = 0;
   for (; at + kWide <= counters; at += kWide) {
-    kernels::Philox4 r[kWide];
-    std::uint32_t c0[kWide];
-    std::uint32_t c1[kWide];
-    std::uint32_t c2[kWide];
-    std::uint32_t c3[kWide];
+    Lanes s;
     for (int l = 0; l < kWide; ++l) {
       const std::uint64_t c = counter + static_cast<std::uint64_t>(at + l);
-      c0[l] = static_cast<std::uint32_t>(c);
-      c1[l] = static_cast<std::uint32_t>(c >> 32);
-      c2[l] = 0;
-      c3[l] = 0;
+      s.c0[l] = static_cast<std::uint32_t>(c);
+      s.c1[l] = static_cast<std::uint32_t>(c >> 32);
+      s.c2[l] = 0;
+      s.c3[l] = 0;
     }
     kernels::PhiloxKey key = kernels::philox_key(seed);
     for (int round = 0; round < 10; ++round) {
-      for (int l = 0; l < kWide; ++l) kernels::philox_round(c0[l], c1[l], c2[l], c3[l], key);
+      round_all(s, key);
       kernels::philox_next(key);
     }
-    for (int l = 0; l < kWide; ++l) r[l] = {{c0[l], c1[l], c2[l], c3[l]}};
-    __builtin_memcpy(out + 4 * at, r, sizeof(r));
+    std::uint32_t* to = out + 4 * at;
+    for (int l = 0; l < kWide; ++l) {
+      to[4 * l] = s.c0[l];
+      to[4 * l + 1] = s.c1[l];
+      to[4 * l + 2] = s.c2[l];
+      to[4 * l + 3] = s.c3[l];
+    }
   }
   for (; at < counters; ++at) {
     const kernels::Philox4 r = kernels::philox(counter + static_cast<std::uint64_t>(at), 0, seed);

@@ -28,6 +28,7 @@ void install_binary(Kernels& k);
 void install_reduce(Kernels& k);
 void install_softmax(Kernels& k);
 void install_convert(Kernels& k);
+void install_pool(Kernels& k);
 void install_update(Kernels& k);
 void install_random(Kernels& k);
 

@@ -1,0 +1,25 @@
+#include <minnow/tensor/cpu/isa/variant.h>
+
+namespace minnow::cpu::MINNOW_ISA {
+namespace {
+
+void take_largest(const float* __restrict x, float* __restrict y, std::int32_t* __restrict index, std::int64_t n,
+                  std::int32_t position) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    const float value = x[i], best = y[i];
+    const bool take = (value > best) | (value != value);
+    y[i] = take ? value : best;
+    index[i] = take ? position : index[i];
+  }
+}
+
+void give_chosen(const float* __restrict grad, const std::int32_t* __restrict index, float* __restrict grad_x,
+                 std::int64_t n, std::int32_t position) {
+  for (std::int64_t i = 0; i < n; ++i) grad_x[i] += index[i] == position ? grad[i] : 0.0f;
+}
+
+}  // namespace
+
+void install_pool(Kernels& k) { k.pool = {take_largest, give_chosen}; }
+
+}  // namespace minnow::cpu::MINNOW_ISA
