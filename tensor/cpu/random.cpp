@@ -44,11 +44,13 @@ void CpuBackend::uniform(PhiloxState state, double low, double high, const Tenso
     });
     return;
   }
+  // Halves take no more bits than they hold, or the largest numbers would round up to `high`.
+  const int dropped = out.dtype() == DType::float16 ? 21 : out.dtype() == DType::bfloat16 ? 24 : 8;
   draw<1>(state, out, [&](const std::uint32_t* r, std::int64_t begin, std::int64_t n) {
     float y[kBlock];
     const float from = static_cast<float>(low);
     const float width = static_cast<float>(high - low);
-    for (std::int64_t i = 0; i < n; ++i) y[i] = from + width * kernels::uniform_float(r[i]);
+    for (std::int64_t i = 0; i < n; ++i) y[i] = from + width * kernels::uniform_float(r[i] >> dropped << dropped);
     store(y, out, begin, n);
   });
 }

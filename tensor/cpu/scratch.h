@@ -2,7 +2,8 @@
 
 #include <cstddef>
 #include <memory>
-#include <utility>
+#include <omp.h>
+#include <minnow/tensor/threads.h>
 
 namespace minnow::cpu {
 
@@ -18,5 +19,28 @@ inline void* scratch(std::size_t bytes) {
   }
   return block.get();
 }
+
+/// A part of scratch() for each thread of a parallel loop, taken before the loop begins: running out of memory
+/// within one could not be reported.
+class ThreadScratch {
+ public:
+  explicit ThreadScratch(std::size_t bytes)
+      : bytes_((bytes + 63) / 64 * 64),
+        nested_(omp_in_parallel() != 0),
+        data_(bytes == 0 ? nullptr : static_cast<std::byte*>(scratch(bytes_ * static_cast<std::size_t>(parts())))) {}
+
+  /// This thread's part; nullptr where no bytes were asked for.
+  void* mine() const {
+    if (data_ == nullptr) return nullptr;
+    return data_ + bytes_ * static_cast<std::size_t>(nested_ ? 0 : omp_get_thread_num());
+  }
+
+ private:
+  int parts() const { return nested_ ? 1 : num_threads(); }
+
+  std::size_t bytes_;
+  bool nested_;  // the loop then runs on this thread alone
+  std::byte* data_;
+};
 
 }  // namespace minnow::cpu

@@ -56,9 +56,9 @@ class Rows {
   char* data_;
 };
 
-/// This thread's buffer for `rows` converted rows; nullptr where nothing converts.
-float* row_buffer(const Rows& x, std::int64_t rows, std::int64_t n) {
-  return x.converts() ? static_cast<float*>(scratch(static_cast<std::size_t>(rows * n) * sizeof(float))) : nullptr;
+/// Each thread's buffer for `rows` converted rows; nothing where nothing converts.
+ThreadScratch row_buffers(const Rows& x, std::int64_t rows, std::int64_t n) {
+  return ThreadScratch(x.converts() ? static_cast<std::size_t>(rows * n) * sizeof(float) : 0);
 }
 
 float* part(float* buffer, std::int64_t i, std::int64_t n) { return buffer == nullptr ? nullptr : buffer + i * n; }
@@ -73,8 +73,9 @@ void CpuBackend::softmax(const SoftmaxParams& params, const Tensor& x, const Ten
   const SoftmaxLoops& l = loops().softmax[static_cast<int>(from.compute())];
   const std::int64_t bytes = x.nbytes() + y.nbytes();
   if (e.inner == 1) {
+    const ThreadScratch buffers = row_buffers(from, 2, e.n);
     parallel_blocks(e.outer, rows_per_item(e.n), bytes, [&](std::int64_t first, std::int64_t last) {
-      float* buffer = row_buffer(from, 2, e.n);
+      float* buffer = static_cast<float*>(buffers.mine());
       for (std::int64_t r = first; r < last; ++r) {
         float* result = part(buffer, 1, e.n);
         l.row(from.load(r * e.n, e.n, buffer), to.open(r * e.n, result), e.n, params.log);
@@ -86,8 +87,9 @@ void CpuBackend::softmax(const SoftmaxParams& params, const Tensor& x, const Ten
   const std::int64_t slice = e.n * e.inner;
   const std::int64_t strips = (e.inner + kSoftmaxColumns - 1) / kSoftmaxColumns;
   if (from.converts()) {
+    const ThreadScratch buffers = row_buffers(from, 2, slice);
     parallel_for(e.outer, bytes, [&](std::int64_t o) {
-      float* buffer = row_buffer(from, 2, slice);
+      float* buffer = static_cast<float*>(buffers.mine());
       float* result = part(buffer, 1, slice);
       from.load(o * slice, slice, buffer);
       for (std::int64_t left = 0; left < e.inner; left += kSoftmaxColumns)
@@ -114,8 +116,9 @@ void CpuBackend::softmax_backward(const SoftmaxParams& params, const Tensor& gra
   const std::int64_t bytes = 3 * y.nbytes();
   const std::int64_t slice = e.n * e.inner;
   if (e.inner == 1) {
+    const ThreadScratch buffers = row_buffers(value, 3, e.n);
     parallel_blocks(e.outer, rows_per_item(e.n), bytes, [&](std::int64_t first, std::int64_t last) {
-      float* buffer = row_buffer(value, 3, e.n);
+      float* buffer = static_cast<float*>(buffers.mine());
       float* result = part(buffer, 2, e.n);
       for (std::int64_t r = first; r < last; ++r) {
         l.row_backward(g.load(r * e.n, e.n, buffer), value.load(r * e.n, e.n, part(buffer, 1, e.n)),
@@ -126,8 +129,9 @@ void CpuBackend::softmax_backward(const SoftmaxParams& params, const Tensor& gra
     return;
   }
   if (value.converts()) {
+    const ThreadScratch buffers = row_buffers(value, 3, slice);
     parallel_for(e.outer, bytes, [&](std::int64_t o) {
-      float* buffer = row_buffer(value, 3, slice);
+      float* buffer = static_cast<float*>(buffers.mine());
       float* result = part(buffer, 2, slice);
       g.load(o * slice, slice, buffer);
       value.load(o * slice, slice, buffer + slice);
@@ -158,8 +162,9 @@ bool CpuBackend::cross_entropy(const CrossEntropyParams& params, const Tensor& l
   const std::int64_t stride = target.strides()[0];
   const SoftmaxLoops& l = loops().softmax[static_cast<int>(x.compute())];
   std::atomic<bool> in_range{true};
+  const ThreadScratch buffers = row_buffers(x, 1, n);
   parallel_blocks(rows, rows_per_item(n), logits.nbytes(), [&](std::int64_t first, std::int64_t last) {
-    float* buffer = row_buffer(x, 1, n);
+    float* buffer = static_cast<float*>(buffers.mine());
     for (std::int64_t r = first; r < last; ++r) {
       const std::int64_t t = wanted[r * stride];
       const bool ignored = t == params.ignore_index;
@@ -187,8 +192,9 @@ void CpuBackend::cross_entropy_backward(const CrossEntropyParams& params, const 
   const std::int64_t* wanted = static_cast<const std::int64_t*>(target.raw_data());
   const std::int64_t stride = target.strides()[0];
   const SoftmaxLoops& l = loops().softmax[static_cast<int>(x.compute())];
+  const ThreadScratch buffers = row_buffers(x, 2, n);
   parallel_blocks(rows, rows_per_item(n), 2 * logits.nbytes(), [&](std::int64_t first, std::int64_t last) {
-    float* buffer = row_buffer(x, 2, n);
+    float* buffer = static_cast<float*>(buffers.mine());
     float* result = part(buffer, 1, n);
     for (std::int64_t r = first; r < last; ++r) {
       const std::int64_t t = wanted[r * stride];

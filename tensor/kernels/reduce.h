@@ -20,6 +20,7 @@ enum class ReduceKind : std::uint8_t { kNumeric, kFloating, kPredicate };
 ///   finish(a, n, p)  the result from the joined contributions of n elements
 template <ReduceKind K = ReduceKind::kNumeric> struct Reduction {
   static constexpr ReduceKind kKind = K;
+  static constexpr bool kAdds = false;  // whether combine is an addition, which a wider type makes exact
   template <class T> MINNOW_HD static T map(T x, T) { return x; }
   template <class T> MINNOW_HD static T finish(T a, std::int64_t, T) { return a; }
 };
@@ -28,6 +29,7 @@ namespace detail {
 
 /// Joins by addition; integers wrap around.
 template <ReduceKind K = ReduceKind::kNumeric> struct Additive : Reduction<K> {
+  static constexpr bool kAdds = true;
   template <class T> MINNOW_HD static T init() { return T(0); }
   template <class T> MINNOW_HD static T combine(T a, T b) {
     if constexpr (std::is_integral_v<T>)

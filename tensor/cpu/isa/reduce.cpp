@@ -9,9 +9,29 @@ constexpr int kLanes = 64;
 
 template <class T> using Acc = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
 
+/// A float sum of pairs: each is rounded once, and joined to the others as a double.
+template <class Op> double pair_sum(const float* x, std::int64_t n, float q) {
+  double lane[kLanes] = {};
+  std::int64_t i = 0;
+  for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
+    for (int l = 0; l < kLanes; ++l)
+      lane[l] += static_cast<double>(Op::map(x[i + l], q) + Op::map(x[i + kLanes + l], q));
+  }
+  for (int l = 0; i < n; ++i, l = (l + 1) % kLanes) lane[l] += static_cast<double>(Op::map(x[i], q));
+  for (int width = kLanes / 2; width > 0; width /= 2) {
+    for (int l = 0; l < width; ++l) lane[l] += lane[l + width];
+  }
+  return lane[0];
+}
+
 template <class Op, class T> void row(const void* data, std::int64_t n, double p, void* acc) {
   const T* x = static_cast<const T*>(data);
   const T q = parameter<T>(p);
+  Acc<T>* a = static_cast<Acc<T>*>(acc);
+  if constexpr (Op::kAdds && std::is_same_v<T, float>) {
+    *a += pair_sum<Op>(x, n, q);
+    return;
+  }
   T lane[kLanes];
   for (int l = 0; l < kLanes; ++l) lane[l] = Op::template init<T>();
   std::int64_t i = 0;
@@ -23,8 +43,26 @@ template <class Op, class T> void row(const void* data, std::int64_t n, double p
   for (int width = kLanes / 2; width > 0; width /= 2) {
     for (int l = 0; l < width; ++l) lane[l] = Op::combine(lane[l], lane[l + width]);
   }
-  Acc<T>* a = static_cast<Acc<T>*>(acc);
   *a = Op::combine(*a, static_cast<Acc<T>>(lane[0]));
+}
+
+/// The same over columns, two rows at a time.
+template <class Op>
+void pair_columns(const float* x, std::int64_t stride, std::int64_t rows, std::int64_t cols, float q,
+                  double* __restrict a) {
+  std::int64_t r = 0;
+  for (; r + 4 <= rows; r += 4) {
+    const float* x0 = x + r * stride;
+    const float* x1 = x0 + stride;
+    const float* x2 = x1 + stride;
+    const float* x3 = x2 + stride;
+    for (std::int64_t j = 0; j < cols; ++j)
+      a[j] += static_cast<double>(Op::map(x0[j], q) + Op::map(x1[j], q)) +
+              static_cast<double>(Op::map(x2[j], q) + Op::map(x3[j], q));
+  }
+  for (; r < rows; ++r) {
+    for (std::int64_t j = 0; j < cols; ++j) a[j] += static_cast<double>(Op::map(x[r * stride + j], q));
+  }
 }
 
 template <class Op, class T>
@@ -33,6 +71,10 @@ void columns(const void* data, std::int64_t stride, std::int64_t rows, std::int6
   const T* x = static_cast<const T*>(data);
   const T q = parameter<T>(p);
   Acc<T>* a = static_cast<Acc<T>*>(acc);
+  if constexpr (Op::kAdds && std::is_same_v<T, float>) {
+    pair_columns<Op>(x, stride, rows, cols, q, a);
+    return;
+  }
   T run[kReduceColumns];
   for (std::int64_t r = 0; r < rows;) {
     const std::int64_t end = r + kRun < rows ? r + kRun : rows;

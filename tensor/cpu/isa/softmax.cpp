@@ -113,9 +113,8 @@ void columns(const void* data, void* result, std::int64_t n, std::int64_t stride
   const T* x = static_cast<const T*>(data);
   T* y = static_cast<T*>(result);
   T most[kSoftmaxColumns];
-  T sum[kSoftmaxColumns];
+  double total[kSoftmaxColumns] = {};
   for (std::int64_t j = 0; j < cols; ++j) most[j] = -math::kInfinity<T>;
-  for (std::int64_t j = 0; j < cols; ++j) sum[j] = T(0);
   for (std::int64_t r = 0; r < n; ++r) {
     const T* from = x + r * stride;
     for (std::int64_t j = 0; j < cols; ++j) most[j] = from[j] > most[j] ? from[j] : most[j];
@@ -125,10 +124,11 @@ void columns(const void* data, void* result, std::int64_t n, std::int64_t stride
     T* to = y + r * stride;
     T e[kSoftmaxColumns];
     for (std::int64_t j = 0; j < cols; ++j) e[j] = math::exp(from[j] - most[j]);
-    for (std::int64_t j = 0; j < cols; ++j) sum[j] += e[j];
+    for (std::int64_t j = 0; j < cols; ++j) total[j] += static_cast<double>(e[j]);
     for (std::int64_t j = 0; j < cols; ++j) to[j] = log ? from[j] - most[j] : e[j];
   }
-  for (std::int64_t j = 0; j < cols; ++j) sum[j] = log ? math::log(sum[j]) : T(1) / sum[j];
+  T sum[kSoftmaxColumns];
+  for (std::int64_t j = 0; j < cols; ++j) sum[j] = static_cast<T>(log ? math::log(total[j]) : 1.0 / total[j]);
   for (std::int64_t r = 0; r < n; ++r) {
     T* to = y + r * stride;
     for (std::int64_t j = 0; j < cols; ++j) to[j] = log ? to[j] - sum[j] : to[j] * sum[j];
@@ -141,13 +141,14 @@ void columns_backward(const void* grad, const void* result, void* out, std::int6
   const T* g = static_cast<const T*>(grad);
   const T* y = static_cast<const T*>(result);
   T* dx = static_cast<T*>(out);
-  T sum[kSoftmaxColumns];
-  for (std::int64_t j = 0; j < cols; ++j) sum[j] = T(0);
+  double total[kSoftmaxColumns] = {};
   for (std::int64_t r = 0; r < n; ++r) {
     const T* gr = g + r * stride;
     const T* yr = y + r * stride;
-    for (std::int64_t j = 0; j < cols; ++j) sum[j] += log ? gr[j] : gr[j] * yr[j];
+    for (std::int64_t j = 0; j < cols; ++j) total[j] += static_cast<double>(log ? gr[j] : gr[j] * yr[j]);
   }
+  T sum[kSoftmaxColumns];
+  for (std::int64_t j = 0; j < cols; ++j) sum[j] = static_cast<T>(total[j]);
   for (std::int64_t r = 0; r < n; ++r) {
     const T* gr = g + r * stride;
     const T* yr = y + r * stride;

@@ -1,0 +1,120 @@
+#include "cpu_support.h"
+
+namespace minnow {
+namespace {
+
+using test::backend;
+using test::blank;
+using test::get;
+using test::Lay;
+using test::numbers;
+using test::set;
+
+constexpr Lay kLays[] = {Lay::kContiguous, Lay::kReversed, Lay::kGaps};
+
+double joined(double a, double b, DType dtype) { return dtype == DType::bool_ ? (a + b != 0 ? 1 : 0) : a + b; }
+int span_of(DType dtype) { return dtype == DType::bool_ ? 2 : 3; }
+
+/// Row-major place i of `shape`, its index along dim replaced by k, as a place of `other`.
+std::int64_t moved(const Shape& shape, std::int64_t i, int dim, std::int64_t k, const Shape& other) {
+  std::int64_t at = 0, step = 1;
+  for (int d = shape.rank() - 1; d >= 0; --d) {
+    at += (d == dim ? k : i % shape[d]) * step;
+    step *= other[d];
+    i /= shape[d];
+  }
+  return at;
+}
+
+std::int64_t coordinate(const Shape& shape, std::int64_t i, int dim) {
+  for (int d = shape.rank() - 1; d > dim; --d) i /= shape[d];
+  return i % shape[dim];
+}
+
+TEST(IndexCpu, GatherAndScatterAdd) {
+  const Shape shape{5, 40, 6};
+  for (int dim = 0; dim < 3; ++dim) {
+    Shape small = shape;
+    small[dim] = 3;
+    for (const DType dtype : test::kAllDtypes) {
+      for (const Lay lay : kLays) {
+        const Tensor index = numbers(small, DType::int64, lay, 0, static_cast<int>(shape[dim]));
+        const Tensor x = numbers(shape, dtype, lay, 0, span_of(dtype)), out = blank(small, dtype, lay);
+        ASSERT_TRUE(backend().gather(x, dim, index, out));
+        for (std::int64_t i = 0; i < out.numel(); ++i)
+          ASSERT_EQ(get(out, i), get(x, moved(small, i, dim, static_cast<std::int64_t>(get(index, i)), shape)));
+        const Tensor sum = numbers(shape, dtype, lay, 0, span_of(dtype));
+        std::vector<double> expected;
+        for (std::int64_t i = 0; i < sum.numel(); ++i) expected.push_back(get(sum, i));
+        for (std::int64_t i = 0; i < out.numel(); ++i) {
+          double& e =
+              expected[static_cast<std::size_t>(moved(small, i, dim, static_cast<std::int64_t>(get(index, i)), shape))];
+          e = joined(e, get(out, i), dtype);
+        }
+        ASSERT_TRUE(backend().scatter_add(out, dim, index, sum));
+        for (std::int64_t i = 0; i < sum.numel(); ++i) ASSERT_EQ(get(sum, i), expected[static_cast<std::size_t>(i)]);
+      }
+    }
+  }
+}
+
+TEST(IndexCpu, SelectAndAdd) {
+  const Shape shape{5, 40, 6};
+  for (int dim = 0; dim < 3; ++dim) {
+    Shape chosen = shape;
+    chosen[dim] = 9;
+    const Tensor index = numbers({9}, DType::int64, Lay::kGaps, 0, static_cast<int>(shape[dim]));
+    for (const DType dtype : test::kAllDtypes) {
+      for (const Lay lay : kLays) {
+        const Tensor x = numbers(shape, dtype, lay, 0, span_of(dtype)), out = blank(chosen, dtype, lay);
+        ASSERT_TRUE(backend().index_select(x, dim, index, out));
+        const Tensor sum = numbers(shape, dtype, lay, 0, span_of(dtype));
+        std::vector<double> expected;
+        for (std::int64_t i = 0; i < sum.numel(); ++i) expected.push_back(get(sum, i));
+        for (std::int64_t i = 0; i < out.numel(); ++i) {
+          const auto k = static_cast<std::int64_t>(get(index, coordinate(chosen, i, dim)));
+          ASSERT_EQ(get(out, i), get(x, moved(chosen, i, dim, k, shape))) << dim << " " << i;
+          double& e = expected[static_cast<std::size_t>(moved(chosen, i, dim, k, shape))];
+          e = joined(e, get(out, i), dtype);
+        }
+        ASSERT_TRUE(backend().index_add(out, dim, index, sum));
+        for (std::int64_t i = 0; i < sum.numel(); ++i) ASSERT_EQ(get(sum, i), expected[static_cast<std::size_t>(i)]);
+      }
+    }
+  }
+}
+
+TEST(IndexCpu, OutOfRangeTouchesNothing) {
+  for (const double wrong : {-1.0, 4.0, 1e15}) {
+    const Tensor x = numbers({4, 4}, float32, Lay::kContiguous, 1), out = blank({4, 4});
+    const Tensor each = numbers({4, 4}, DType::int64, Lay::kContiguous, 0, 4), few = blank({4}, DType::int64);
+    set(each, 15, wrong);
+    set(few, 3, wrong);
+    for (const int dim : {0, 1}) {
+      EXPECT_FALSE(backend().gather(x, dim, each, out));
+      EXPECT_FALSE(backend().scatter_add(x, dim, each, out));
+      EXPECT_FALSE(backend().index_select(x, dim, few, out));
+      EXPECT_FALSE(backend().index_add(x, dim, few, out));
+    }
+    for (std::int64_t i = 0; i < 16; ++i) EXPECT_EQ(get(out, i), 0);
+  }
+}
+
+TEST(IndexCpu, ThreadsDoNotMatter) {
+  const Tensor x = test::reals({3000, 64});
+  const Tensor index = numbers({3000}, DType::int64, Lay::kContiguous, 0, 7);
+  test::expect_thread_invariant([&] {
+    const Tensor out = blank({10, 64});
+    EXPECT_TRUE(backend().index_add(x, 0, index, out));
+    return out;
+  });
+  const Tensor each = numbers({3000, 64}, DType::int64, Lay::kContiguous, 0, 10);
+  test::expect_thread_invariant([&] {
+    const Tensor out = blank({10, 64});
+    EXPECT_TRUE(backend().scatter_add(x, 0, each, out));
+    return out;
+  });
+}
+
+}  // namespace
+}  // namespace minnow

@@ -1,0 +1,157 @@
+#include <minnow/tensor/ops/create.h>
+#include "cpu_support.h"
+
+namespace minnow {
+namespace {
+
+using test::backend;
+using test::blank;
+using test::get;
+
+constexpr std::int64_t kMany = 200003;
+constexpr DType kFloats[] = {DType::float32, DType::float64, DType::float16, DType::bfloat16};
+
+struct Moments {
+  double mean = 0, deviation = 0, low = INFINITY, high = -INFINITY;
+};
+Moments moments(const Tensor& t) {
+  Moments m;
+  double squares = 0;
+  for (std::int64_t i = 0; i < t.numel(); ++i) {
+    const double v = get(t, i);
+    m.mean += v, squares += v * v;
+    m.low = std::fmin(m.low, v), m.high = std::fmax(m.high, v);
+  }
+  m.mean /= static_cast<double>(t.numel());
+  m.deviation = std::sqrt(squares / static_cast<double>(t.numel()) - m.mean * m.mean);
+  return m;
+}
+
+TEST(RandomCpu, UniformStaysInItsRange) {
+  for (const DType dtype : kFloats) {
+    const Tensor t = blank({kMany}, dtype);
+    backend().uniform({7, 11}, 0, 1, t);
+    const Moments m = moments(t);
+    EXPECT_NEAR(m.mean, 0.5, 5e-3) << name_of(dtype);
+    EXPECT_NEAR(m.deviation, std::sqrt(1.0 / 12), 3e-3);
+    EXPECT_GE(m.low, 0);
+    EXPECT_LT(m.high, 1) << name_of(dtype);
+    EXPECT_GT(m.high, 0.99);
+    backend().uniform({7, 11}, -3, 5, t);
+    EXPECT_NEAR(moments(t).mean, 1, 4e-2);
+    EXPECT_NEAR(moments(t).deviation, 8 * std::sqrt(1.0 / 12), 2e-2);
+  }
+}
+
+TEST(RandomCpu, Normal) {
+  for (const DType dtype : kFloats) {
+    const Tensor t = blank({kMany}, dtype);
+    backend().normal({3, 5}, 2, 0.5, t);
+    const Moments m = moments(t);
+    EXPECT_NEAR(m.mean, 2, 5e-3) << name_of(dtype);
+    EXPECT_NEAR(m.deviation, 0.5, 4e-3);
+    EXPECT_GT(m.high, 3.9);
+    EXPECT_LT(m.low, 0.1);
+    double within = 0;
+    for (std::int64_t i = 0; i < kMany; ++i) within += std::fabs(get(t, i) - 2) < 0.5 ? 1 : 0;
+    EXPECT_NEAR(within / static_cast<double>(kMany), 0.6827, dtype == DType::bfloat16 ? 1e-2 : 5e-3);
+  }
+}
+
+TEST(RandomCpu, RandintIsEvenAndReachesItsEnds) {
+  const Tensor t = blank({kMany}, DType::int64);
+  backend().randint({1, 0}, -3, 4, t);
+  double counts[7] = {};
+  for (std::int64_t i = 0; i < kMany; ++i) {
+    ASSERT_GE(get(t, i), -3);
+    ASSERT_LT(get(t, i), 4);
+    counts[static_cast<std::size_t>(get(t, i) + 3)] += 7.0 / static_cast<double>(kMany);
+  }
+  for (const double c : counts) EXPECT_NEAR(c, 1, 0.03);
+  backend().randint({1, 0}, std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max(), t);
+  EXPECT_NEAR(moments(t).mean / 0x1p63, 0, 6e-3);
+  EXPECT_NEAR(moments(t).deviation / 0x1p63, std::sqrt(1.0 / 3), 6e-3);
+}
+
+TEST(RandomCpu, Bernoulli) {
+  for (const double p : {0.0, 1e-3, 0.3, 0.999, 1.0}) {
+    const Tensor t = blank({kMany}, DType::bool_);
+    backend().bernoulli({9, 2}, p, t);
+    if (p == 0 || p == 1) { EXPECT_EQ(moments(t).mean, p); }
+    EXPECT_NEAR(moments(t).mean, p, 4e-3);
+  }
+}
+
+TEST(RandomCpu, ThreadsDoNotMatter) {
+  for (const DType dtype : kFloats) {
+    test::expect_thread_invariant([&] {
+      const Tensor t = blank({kMany}, dtype);
+      backend().uniform({7, 11}, -1, 1, t);
+      return t;
+    });
+    test::expect_thread_invariant([&] {
+      const Tensor t = blank({kMany}, dtype);
+      backend().normal({7, 11}, -1, 1, t);
+      return t;
+    });
+  }
+  test::expect_thread_invariant([&] {
+    const Tensor t = blank({kMany}, DType::int32);
+    backend().randint({7, 11}, 0, 1000, t);
+    return t;
+  });
+  test::expect_thread_invariant([&] {
+    const Tensor t = blank({kMany}, DType::bool_);
+    backend().bernoulli({7, 11}, 0.5, t);
+    return t;
+  });
+}
+
+/// A draw of n numbers and the next, against one stream: the second begins after the last counter that the first read.
+void expect_no_overlap(DType dtype, bool normal, std::int64_t n) {
+  Generator generator(42);
+  const std::int64_t numbers = dtype == DType::float64 ? 2 * n : n;
+  const PhiloxState first = generator.reserve(numbers), second = generator.reserve(numbers);
+  const std::int64_t per_counter = dtype == DType::float64 ? 2 : 4;
+  const Tensor a = blank({n}, dtype), b = blank({n}, dtype), whole = blank({2 * n + 8}, dtype);
+  const auto draw = [&](PhiloxState s, const Tensor& t) {
+    normal ? backend().normal(s, 0, 1, t) : backend().uniform(s, 0, 1, t);
+  };
+  draw(first, a);
+  draw(second, b);
+  draw(first, whole);
+  const std::int64_t start = (n + per_counter - 1) / per_counter * per_counter;
+  for (std::int64_t i = 0; i < n; ++i) {
+    EXPECT_EQ(get(a, i), get(whole, i));
+    EXPECT_EQ(get(b, i), get(whole, start + i)) << name_of(dtype) << " " << n << " " << i;
+  }
+}
+
+TEST(RandomCpu, ConsecutiveDrawsNeverOverlap) {
+  for (const DType dtype : {DType::float32, DType::float64}) {
+    for (const std::int64_t n : {1, 2, 3, 4, 5, 1023, 1025, 2049}) {
+      expect_no_overlap(dtype, false, n);
+      expect_no_overlap(dtype, true, n);
+    }
+  }
+}
+
+TEST(RandomCpu, FrontEndsReserveWhatTheyRead) {
+  const auto taken = [](auto draw) {
+    Generator generator(1);
+    draw(generator);
+    return generator.state().offset;
+  };
+  for (const std::int64_t n : {1, 5, 1001}) {
+    const auto one = static_cast<std::uint64_t>((n + 3) / 4), two = static_cast<std::uint64_t>((2 * n + 3) / 4);
+    for (const DType dtype : {DType::float32, DType::float64}) {
+      const std::uint64_t expected = dtype == DType::float64 ? two : one;
+      EXPECT_EQ(taken([&](Generator& g) { rand({n}, {.dtype = dtype, .generator = &g}); }), expected);
+      EXPECT_EQ(taken([&](Generator& g) { randn({n}, {.dtype = dtype, .generator = &g}); }), expected);
+    }
+    EXPECT_EQ(taken([&](Generator& g) { randint(0, 9, {n}, {.dtype = DType::int64, .generator = &g}); }), two);
+  }
+}
+
+}  // namespace
+}  // namespace minnow

@@ -1,0 +1,167 @@
+#include "cpu_support.h"
+
+namespace minnow {
+namespace {
+
+using test::backend;
+using test::blank;
+using test::get;
+using test::set;
+
+class SoftmaxCpu : public test::EveryIsa {};
+INSTANTIATE_TEST_SUITE_P(Isa, SoftmaxCpu, test::every_isa(), test::isa_name);
+
+/// The places of one line of [outer, n, inner].
+struct Line {
+  std::int64_t first, step, n;
+};
+std::vector<Line> lines(const Shape& shape, int dim) {
+  std::int64_t outer = 1, inner = 1;
+  for (int d = 0; d < shape.rank(); ++d) (d < dim ? outer : inner) *= d == dim ? 1 : shape[d];
+  std::vector<Line> all;
+  for (std::int64_t o = 0; o < outer; ++o) {
+    for (std::int64_t i = 0; i < inner; ++i) all.push_back({o * shape[dim] * inner + i, inner, shape[dim]});
+  }
+  return all;
+}
+
+double log_sum_exp(const Tensor& x, const Line& l) {
+  double most = -INFINITY, sum = 0;
+  for (std::int64_t k = 0; k < l.n; ++k) most = std::fmax(most, get(x, l.first + k * l.step));
+  if (!std::isfinite(most)) most = 0;
+  for (std::int64_t k = 0; k < l.n; ++k) sum += std::exp(get(x, l.first + k * l.step) - most);
+  return most + std::log(sum);
+}
+
+double tolerance(DType dtype) { return dtype == DType::float16 ? 2e-3 : dtype == DType::bfloat16 ? 1.6e-2 : 1.3e-6; }
+
+void check_forward(const Tensor& x, int dim, bool log) {
+  const Tensor y = blank(x.shape(), x.dtype());
+  backend().softmax({dim, log}, x, y);
+  for (const Line& l : lines(x.shape(), dim)) {
+    const double whole = log_sum_exp(x, l);
+    for (std::int64_t k = 0; k < l.n; ++k) {
+      const std::int64_t i = l.first + k * l.step;
+      const double expected = log ? get(x, i) - whole : std::exp(get(x, i) - whole);
+      ASSERT_TRUE(test::close(get(y, i), expected, tolerance(x.dtype()), log ? 1e-5 : 1e-7))
+          << x.shape().str() << " dim " << dim << (log ? " log " : " ") << i << ": " << get(y, i) << ", expected "
+          << expected;
+    }
+  }
+}
+
+void check_backward(const Tensor& g, const Tensor& y, int dim, bool log) {
+  const Tensor dx = blank(y.shape(), y.dtype());
+  backend().softmax_backward({dim, log}, g, y, dx);
+  for (const Line& l : lines(y.shape(), dim)) {
+    double sum = 0;
+    for (std::int64_t k = 0; k < l.n; ++k) {
+      const std::int64_t i = l.first + k * l.step;
+      sum += log ? get(g, i) : get(g, i) * get(y, i);
+    }
+    for (std::int64_t k = 0; k < l.n; ++k) {
+      const std::int64_t i = l.first + k * l.step;
+      const double expected = log ? get(g, i) - std::exp(get(y, i)) * sum : get(y, i) * (get(g, i) - sum);
+      ASSERT_TRUE(test::close(get(dx, i), expected, tolerance(y.dtype())))
+          << y.shape().str() << " dim " << dim << (log ? " log " : " ") << i << ": " << get(dx, i) << ", expected "
+          << expected;
+    }
+  }
+}
+
+TEST_P(SoftmaxCpu, RowsAndColumnsOfEveryLengthAndDtype) {
+  const Shape shapes[] = {{7, 1},       {5, 10},     {3, 1000},  {2, 100000},
+                          {1000, 3, 2}, {100000, 2}, {4, 9, 70}, {2, 65, 3, 5}};
+  for (const Shape& shape : shapes) {
+    for (int dim = 0; dim < shape.rank(); ++dim) {
+      for (const DType dtype : {DType::float32, DType::float64, DType::float16, DType::bfloat16}) {
+        if (is_half(dtype) && shape.numel() > 10000) continue;
+        for (const bool log : {false, true}) {
+          const Tensor x = test::reals(shape, dtype, test::Lay::kContiguous, 6);
+          check_forward(x, dim, log);
+          const Tensor y = blank(shape, dtype);
+          backend().softmax({dim, log}, x, y);
+          check_backward(test::reals(shape, dtype), y, dim, log);
+        }
+      }
+    }
+  }
+}
+
+TEST_P(SoftmaxCpu, LargeLogitsInfinitiesAndNan) {
+  for (const int dim : {0, 1}) {
+    for (const bool log : {false, true}) {
+      const Tensor x = test::reals({130, 130}, float32, test::Lay::kContiguous, 3e4);
+      set(x, 5 * 130 + 5, -INFINITY);
+      check_forward(x, dim, log);
+      const Tensor y = blank(x.shape());
+      for (std::int64_t k = 0; k < 130; ++k) set(x, dim == 1 ? 130 + k : k * 130 + 1, -INFINITY);
+      set(x, 3 * 130 + 3, NAN);
+      backend().softmax({dim, log}, x, y);
+      for (std::int64_t i = 0; i < y.numel(); ++i) {
+        const std::int64_t line = dim == 1 ? i / 130 : i % 130;
+        ASSERT_EQ(std::isnan(get(y, i)), line == 1 || line == 3) << dim << " " << i;
+      }
+    }
+  }
+}
+
+void check_cross_entropy(const Shape& shape, DType dtype) {
+  const std::int64_t rows = shape[0], n = shape[1];
+  const Tensor x = test::reals(shape, dtype, test::Lay::kContiguous, 20);
+  const Tensor target = blank({rows}, DType::int64);
+  for (std::int64_t r = 0; r < rows; ++r) set(target, r, r % 4 == 1 ? -7.0 : static_cast<double>(r * 31 % n));
+  const Tensor loss = blank({rows}, dtype), sums = blank({rows}, dtype), grad = test::reals({rows}, dtype);
+  const Tensor dx = test::reals(shape, dtype);
+  ASSERT_TRUE(backend().cross_entropy({-7}, x, target, loss, sums));
+  backend().cross_entropy_backward({-7}, grad, x, target, sums, dx);
+  const double atol = is_half(dtype) ? 0.1 : 1e-5;  // a half's log_sum_exp near 20 is 0.06 apart
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const std::int64_t t = static_cast<std::int64_t>(get(target, r));
+    const double whole = log_sum_exp(x, {r * n, 1, n});
+    ASSERT_TRUE(test::close(get(sums, r), whole, tolerance(dtype)));
+    ASSERT_TRUE(test::close(get(loss, r), t == -7 ? 0 : whole - get(x, r * n + t), tolerance(dtype))) << r;
+    for (std::int64_t k = 0; k < n; ++k) {
+      const double p = std::exp(get(x, r * n + k) - whole) - (k == t ? 1 : 0);
+      ASSERT_TRUE(test::close(get(dx, r * n + k), t == -7 ? 0 : get(grad, r) * p, tolerance(dtype), atol)) << r;
+    }
+  }
+}
+
+TEST_P(SoftmaxCpu, CrossEntropy) {
+  for (const DType dtype : {DType::float32, DType::float64, DType::float16, DType::bfloat16}) {
+    for (const Shape& shape : {Shape{9, 1}, Shape{64, 10}, Shape{5, 1000}, Shape{2, 20000}})
+      check_cross_entropy(shape, dtype);
+  }
+}
+
+TEST(SoftmaxRefuses, TargetsOutOfRange) {
+  const Tensor x = test::reals({4, 3});
+  const Tensor loss = blank({4}), sums = blank({4}), target = blank({4}, DType::int64);
+  EXPECT_TRUE(backend().cross_entropy({-100}, x, target, loss, sums));
+  for (const double wrong : {3.0, -1.0, 1e15}) {
+    set(target, 2, wrong);
+    EXPECT_FALSE(backend().cross_entropy({-100}, x, target, loss, sums)) << wrong;
+  }
+}
+
+TEST(SoftmaxThreads, AnyNumberGivesTheSameBits) {
+  for (const DType dtype : {DType::float32, DType::float16}) {
+    for (const int dim : {0, 1, 2}) {
+      const Tensor x = test::reals({70, 90, 30}, dtype);
+      test::expect_thread_invariant([&] {
+        const Tensor y = blank(x.shape(), dtype);
+        backend().softmax({dim, false}, x, y);
+        return y;
+      });
+      test::expect_thread_invariant([&] {
+        const Tensor y = blank(x.shape(), dtype);
+        backend().softmax_backward({dim, true}, x, x, y);
+        return y;
+      });
+    }
+  }
+}
+
+}  // namespace
+}  // namespace minnow
