@@ -89,10 +89,11 @@ void ImageDataset::get_batch(std::span<const std::int64_t> indices, BatchBuffer&
   const auto* classes = labels_.data<std::int64_t>();
   auto* out = images.data<float>();
   auto* label = labels.data<std::int64_t>();
-  for (const auto i : indices) {
-    normalise(bytes + i * pixels, out, pixels, scale_, shift_);
-    *label++ = classes[i];
-    out += pixels;
+  for (std::size_t k = 0; k < indices.size(); ++k, out += pixels) {
+    if (const std::size_t next = k + detail::kRowsAhead; next < indices.size())
+      detail::prefetch_row(bytes + indices[next] * pixels, static_cast<std::size_t>(pixels));
+    normalise(bytes + indices[k] * pixels, out, pixels, scale_, shift_);
+    label[k] = classes[indices[k]];
   }
 }
 

@@ -40,9 +40,10 @@ void gather_rows(const Tensor& tensor, std::span<const std::int64_t> indices, Ba
   const auto bytes = static_cast<std::size_t>(batch.nbytes()) / indices.size();
   auto* out = static_cast<char*>(batch.raw_data());
   const auto* rows = static_cast<const char*>(tensor.raw_data());
-  for (const auto i : indices) {
-    std::memcpy(out, rows + static_cast<std::size_t>(i) * bytes, bytes);
-    out += bytes;
+  const auto row = [&](std::size_t k) { return rows + static_cast<std::size_t>(indices[k]) * bytes; };
+  for (std::size_t k = 0; k < indices.size(); ++k, out += bytes) {
+    if (k + kRowsAhead < indices.size()) prefetch_row(row(k + kRowsAhead), bytes);
+    std::memcpy(out, row(k), bytes);
   }
 }
 
