@@ -13,8 +13,10 @@ endfunction()
 file(REMOVE_RECURSE "${WORK}")
 file(MAKE_DIRECTORY "${WORK}")
 set(configure "${CMAKE_COMMAND}" -S "${CMAKE_CURRENT_LIST_DIR}/${MODE}" -B "${WORK}/build" -G "${GENERATOR}"
-              "-DCMAKE_CXX_COMPILER=${COMPILER}" "-DOneDNN_INCLUDE_DIR=${ONEDNN_INCLUDE}"
-              "-DOneDNN_LIBRARY=${ONEDNN_LIBRARY}" -DCMAKE_BUILD_TYPE=Release)
+              "-DCMAKE_CXX_COMPILER=${COMPILER}" -DCMAKE_BUILD_TYPE=Release)
+if(ONEDNN_LIBRARY)
+  list(APPEND configure "-DOneDNN_INCLUDE_DIR=${ONEDNN_INCLUDE}" "-DOneDNN_LIBRARY=${ONEDNN_LIBRARY}")
+endif()
 if(MODE STREQUAL "installed")
   step("install" "${CMAKE_COMMAND}" --install "${MINNOW_BUILD}" --prefix "${WORK}/prefix")
   file(GLOB_RECURSE private "${WORK}/prefix/include/minnow/tensor/cpu/*" "${WORK}/prefix/include/minnow/tensor/cuda/*")
