@@ -52,7 +52,8 @@ Format format_of(const Tensor& t, const std::vector<double>& shown) {
   }
   const bool wide = largest > 0 && largest / smallest > 1000;
   f.scientific = f.whole ? largest > 1e8 : wide || largest > 1e8 || (largest > 0 && smallest < 1e-4);
-  for (const double v : shown) f.width = std::max(f.width, static_cast<int>(f.number(v).size()));
+  for (const double v : shown)
+    if (std::isfinite(v)) f.width = std::max(f.width, static_cast<int>(f.number(v).size()));
   return f;
 }
 
@@ -86,7 +87,7 @@ class Printer {
     for (const std::int64_t i : places(t.shape()[0], shorten_)) {
       if (!first) out << (t.dim() == 1 ? ", " : separator(t.dim(), indent));
       first = false;
-      if (i < 0) out << "...";
+      if (i < 0) out << (t.dim() == 1 ? " ..." : "...");
       else print(out, t.select(0, i), indent + 1);
     }
     out << ']';

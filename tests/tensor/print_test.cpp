@@ -1,0 +1,40 @@
+#include <gtest/gtest.h>
+#include <limits>
+#include <minnow/autograd/ops/arithmetic.h>
+#include <minnow/tensor/ops/create.h>
+
+namespace minnow {
+namespace {
+
+// The expected texts are PyTorch's, but for the spelling of bool values and dtypes.
+
+TEST(Print, Values) {
+  EXPECT_EQ(to_string(tensor({1.0, 2.5, -3.0})), "tensor([ 1.0000,  2.5000, -3.0000])");
+  EXPECT_EQ(to_string(tensor({1.0, 2.0})), "tensor([1., 2.])");
+  EXPECT_EQ(to_string(tensor({{1, 20}, {300, 4}})), "tensor([[  1,  20],\n        [300,   4]])");
+  EXPECT_EQ(to_string(tensor({true, false})), "tensor([ true, false])");
+  EXPECT_EQ(to_string(tensor(3.5)), "tensor(3.5000)");
+  EXPECT_EQ(to_string(tensor({1e-5, 1.0})), "tensor([1.0000e-05, 1.0000e+00])");
+  EXPECT_EQ(to_string(tensor({1e10, 1.0})), "tensor([1.0000e+10, 1.0000e+00])");
+  EXPECT_EQ(to_string(zeros({2, 1, 2})), "tensor([[[0., 0.]],\n\n        [[0., 0.]]])");
+}
+
+TEST(Print, NotFinite) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN(), kInf = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(to_string(tensor({kNan, kInf, -kInf, 1.0})), "tensor([nan, inf, -inf, 1.])");
+}
+
+TEST(Print, WhatIsUnusual) {
+  EXPECT_EQ(to_string(tensor({1.0}, {DType::float64})), "tensor([1.], dtype=float64)");
+  EXPECT_EQ(to_string(ones({1}, {{}, "sim:0"})), "tensor([1.], device='sim:0')");
+  EXPECT_EQ(to_string(ones({1}).requires_grad_()), "tensor([1.], requires_grad=true)");
+  EXPECT_EQ(to_string(zeros({0, 3})), "tensor([], size=[0, 3])");
+  EXPECT_EQ(to_string(Tensor()), "tensor(undefined)");
+}
+
+TEST(Print, LongTensorsAreShortened) {
+  EXPECT_EQ(to_string(arange(2000)), "tensor([   0,    1,    2,  ..., 1997, 1998, 1999])");
+}
+
+}  // namespace
+}  // namespace minnow
