@@ -1,0 +1,76 @@
+#include <gtest/gtest.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/ops/create.h>
+#include "devices.h"
+
+namespace minnow {
+namespace {
+
+using Doubles = std::vector<double>;
+
+class CreateOn : public test::DeviceTest {};
+INSTANTIATE_TEST_SUITE_P(Devices, CreateOn, test::all_devices(), test::device_test_name);
+
+TEST_P(CreateOn, ValuesAndDtypes) {
+  EXPECT_EQ(arange(3, {{}, device()}).to_vector<double>(), (Doubles{0, 1, 2}));
+  EXPECT_EQ(arange(3, {{}, device()}).dtype(), DType::int64);
+  EXPECT_EQ(arange(1.0, 0.0, -0.5, {{}, device()}).to_vector<double>(), (Doubles{1, 0.5}));
+  EXPECT_EQ(arange(2, 2).numel(), 0);
+  EXPECT_EQ(linspace(0, 1, 3, {{}, device()}).to_vector<double>(), (Doubles{0, 0.5, 1}));
+  EXPECT_EQ(linspace(4, 9, 1).to_vector<double>(), (Doubles{4}));
+  EXPECT_EQ(eye(2, 3, {{}, device()}).to_vector<double>(), (Doubles{1, 0, 0, 0, 1, 0}));
+  EXPECT_EQ(full({2}, true, {{}, device()}).dtype(), DType::bool_);
+  EXPECT_EQ(full({2}, 7, {{}, device()}).to_vector<double>(), (Doubles{7, 7}));
+  const Tensor nested = tensor({{1, 2}, {3, 4}}, {{}, device()});
+  EXPECT_EQ(nested.shape(), (Shape{2, 2}));
+  EXPECT_EQ(nested.dtype(), DType::int64);
+  EXPECT_EQ(nested.to_vector<double>(), (Doubles{1, 2, 3, 4}));
+}
+
+TEST_P(CreateOn, LikeVariantsKeepTheOrderOfDimensions) {
+  const Tensor x = zeros({2, 3, 4, 5}, {{}, device()}).contiguous(MemoryFormat::channels_last);
+  EXPECT_EQ(ones_like(x).strides(), x.strides());
+  EXPECT_EQ(full_like(x, 2, DType::float64).strides(), x.strides());
+  EXPECT_EQ(full_like(x, 2, DType::float64).dtype(), DType::float64);
+}
+
+TEST_P(CreateOn, RandomNumbersAreThoseOfTheCpu) {
+  Generator a(3), b(3);
+  EXPECT_EQ(randn({999}, {DType::float32, device(), &a}).to_vector<float>(),
+            randn({999}, {DType::float32, {}, &b}).to_vector<float>());
+  EXPECT_EQ(randperm(99, {DType::int64, device(), &a}).to_vector<std::int64_t>(),
+            randperm(99, {DType::int64, {}, &b}).to_vector<std::int64_t>());
+}
+
+TEST_P(CreateOn, ViewsShareStorage) {
+  const Tensor x = arange(24, {{}, device()}).view({2, 3, 4});
+  EXPECT_EQ(x(1, all, slice(1, 3)).to_vector<double>(), (Doubles{13, 14, 17, 18, 21, 22}));
+  EXPECT_EQ(x(ellipsis, 0, newaxis).shape(), (Shape{2, 3, 1}));
+  EXPECT_EQ(x.transpose(0, 2).storage(), x.storage());
+  EXPECT_EQ(x(0).t().to_vector<double>(), (Doubles{0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11}));
+  EXPECT_THROW(x(slice(0, 2, -1)), ValueError);
+  EXPECT_THROW(x(9), IndexError);
+  EXPECT_THROW((void)x.transpose(0, 2).view({24}), ShapeError);
+}
+
+TEST(Create, RefusesBadSizes) {
+  EXPECT_THROW(zeros({-1}), ShapeError);
+  EXPECT_THROW(tensor({{1, 2}, {3}}), ShapeError);
+  EXPECT_THROW(randint(3, 3, {2}), ValueError);
+  EXPECT_THROW(arange(0, 3, 0), ValueError);
+}
+
+TEST(Create, FromBlobCallsItsDeleterOnce) {
+  float values[2] = {1, 2};
+  int calls = 0;
+  {
+    const Tensor x = from_blob(values, {2}, DType::float32, [&](void*) { ++calls; });
+    const Tensor view = x(slice(1));
+    EXPECT_EQ(view.item(), 2);
+    EXPECT_EQ(calls, 0);
+  }
+  EXPECT_EQ(calls, 1);
+}
+
+}  // namespace
+}  // namespace minnow
