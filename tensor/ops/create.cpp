@@ -1,5 +1,6 @@
 #include <minnow/tensor/ops/create.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <minnow/tensor/backend/dispatch.h>
@@ -20,7 +21,7 @@ std::size_t checked_bytes(const char* op, const Shape& shape, DType dtype, Sourc
                        where);
     overflow |= __builtin_mul_overflow(bytes, size, &bytes);
   }
-  if (overflow && shape.numel() != 0)
+  if (overflow && std::find(shape.begin(), shape.end(), 0) == shape.end())
     throw OutOfMemoryError(std::string(op) + ": " + shape.str() + " is more than any memory holds", where);
   return static_cast<std::size_t>(bytes);
 }
