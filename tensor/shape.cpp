@@ -40,7 +40,15 @@ void Shape::erase(int at) {
   --rank_;
 }
 
-std::int64_t Shape::numel() const { return std::accumulate(begin(), end(), std::int64_t{1}, std::multiplies<>()); }
+std::int64_t Shape::numel() const {
+  // Of any size 0, whatever the others are; creation has refused products that do not fit.
+  std::uint64_t product = 1;
+  for (const std::int64_t size : *this) {
+    if (size == 0) return 0;
+    product *= static_cast<std::uint64_t>(size);
+  }
+  return static_cast<std::int64_t>(product);
+}
 
 std::string Shape::str() const {
   std::string text = "[";

@@ -1,6 +1,5 @@
 #include <minnow/tensor/ops/create.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <minnow/tensor/backend/dispatch.h>
@@ -14,15 +13,16 @@ namespace {
 /// Product of the sizes times the element size, checked.
 std::size_t checked_bytes(const char* op, const Shape& shape, DType dtype, SourceLocation where) {
   std::int64_t bytes = static_cast<std::int64_t>(size_of(dtype));
-  bool overflow = false;
+  bool overflow = false, none = false;
   for (const std::int64_t size : shape) {
     if (size < 0)
       throw ShapeError(std::string(op) + ": a size is negative\n  shape  " + shape.str() + "\nsizes are 0 or more",
                        where);
+    none |= size == 0;
     overflow |= __builtin_mul_overflow(bytes, size, &bytes);
   }
-  if (overflow && std::find(shape.begin(), shape.end(), 0) == shape.end())
-    throw OutOfMemoryError(std::string(op) + ": " + shape.str() + " is more than any memory holds", where);
+  if (none) return 0;
+  if (overflow) throw OutOfMemoryError(std::string(op) + ": " + shape.str() + " is more than any memory holds", where);
   return static_cast<std::size_t>(bytes);
 }
 

@@ -54,6 +54,8 @@ TEST_P(CreateOn, ViewsShareStorage) {
 }
 
 TEST(Create, RefusesBadSizes) {
+  EXPECT_THROW(empty({std::int64_t{1} << 40, std::int64_t{1} << 40}), OutOfMemoryError);
+  EXPECT_EQ(empty({std::int64_t{1} << 62, 4, 0}).numel(), 0);
   EXPECT_THROW(zeros({-1}), ShapeError);
   EXPECT_THROW(tensor({{1, 2}, {3}}), ShapeError);
   EXPECT_THROW(randint(3, 3, {2}), ValueError);
