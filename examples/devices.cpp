@@ -40,7 +40,10 @@ void train_with_one_wrong_batch(Device device) {
                          {.batch_size = 64, .shuffle = true, .workers = 1, .device = device});
   int step = 0;
   for (auto& [images, labels] : train) {
-    if (++step == 10) show_error([&] { net(images.cpu()); });  // left at home: the error, and training goes on
+    if (++step == 10) {  // left at home: the error, and training goes on
+      const Tensor& batch = images;
+      show_error([&] { net(batch.cpu()); });
+    }
     const Tensor loss = nn::cross_entropy(net(images), labels);
     adam.zero_grad();
     loss.backward();
