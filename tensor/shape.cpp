@@ -57,11 +57,12 @@ std::string Shape::str() const {
 }
 
 Strides contiguous_strides(const Shape& shape) {
+  // Unsigned, since the strides of a shape too large to exist are asked for before creation refuses it.
   Strides strides = shape;
-  std::int64_t step = 1;
+  std::uint64_t step = 1;
   for (int d = shape.rank() - 1; d >= 0; --d) {
-    strides[d] = step;
-    step *= std::max<std::int64_t>(shape[d], 1);
+    strides[d] = static_cast<std::int64_t>(step);
+    step *= static_cast<std::uint64_t>(std::max<std::int64_t>(shape[d], 1));
   }
   return strides;
 }
