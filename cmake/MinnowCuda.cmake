@@ -35,7 +35,13 @@ function(minnow_add_cuda target)
   endif()
   target_sources(${target} PRIVATE ${minnow_cuda_sources})
   # Said as an option, because CMake 3.25 does not know what newer versions of nvcc can do.
-  target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;--expt-relaxed-constexpr>")
+  target_compile_options(
+    ${target} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;--expt-relaxed-constexpr;-Wno-deprecated-gpu-targets>"
+                      "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wconversion,-Wshadow,-Wno-restrict>")
+  if(MINNOW_WERROR)
+    target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:--Werror=all-warnings;-Xcompiler=-Werror>")
+  endif()
   set_target_properties(${target} PROPERTIES CUDA_ARCHITECTURES "${MINNOW_CUDA_ARCHITECTURES}")
-  target_link_libraries(${target} PRIVATE CUDA::cudart_static CUDA::cublasLt)
+  # cuBLASLt and cuDNN are loaded when the first operation needs them.
+  target_link_libraries(${target} PRIVATE CUDA::cudart_static ${CMAKE_DL_LIBS})
 endfunction()

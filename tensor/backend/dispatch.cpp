@@ -25,7 +25,16 @@ namespace {
                     where);
 }
 
+thread_local DispatchedOp dispatched;
+
+void note(std::string_view op, SourceLocation where) {
+  dispatched.name[op.copy(dispatched.name, sizeof dispatched.name - 1)] = '\0';
+  dispatched.where = where;
+}
+
 }  // namespace
+
+const DispatchedOp& last_dispatched() { return dispatched; }
 
 std::string message(std::string_view op, std::string_view text, Operands operands, std::string_view mend) {
   std::string out{op};
@@ -50,6 +59,7 @@ Backend& dispatch(std::string_view op, Operands operands, SourceLocation where, 
     if (!first) first = &o.tensor;
     else if (first->device() != o.tensor.device()) refuse(op, operands, *first, o.tensor, where);
   }
+  note(op, where);
   return backend_of(first ? first->device() : operands.begin()->tensor.device(), where);
 }
 

@@ -24,6 +24,13 @@ enum class HostScalars : bool { refused, allowed };
 Backend& dispatch(std::string_view op, Operands operands, SourceLocation where,
                   HostScalars scalars = HostScalars::refused);
 
+/// The operation that this thread dispatched last: names work that fails after its call returned.
+struct DispatchedOp {
+  char name[48] = "";
+  SourceLocation where;
+};
+const DispatchedOp& last_dispatched();
+
 /// The backend of a device.  DeviceError when this machine has no such device, saying what is missing.
 Backend& backend_of(Device device, SourceLocation where = {});
 
