@@ -1,5 +1,6 @@
 #include <minnow/tensor/ops/copy.h>
 
+#include <utility>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/ops/create.h>
@@ -16,7 +17,23 @@ void copy_within(const Tensor& from, const Tensor& to) {
   backend_of(to.device()).copy(from, to);
 }
 
+/// Bytes of the storage from a tensor's first to behind its last element (it has some; strides are not negative).
+std::pair<std::int64_t, std::int64_t> extent(const Tensor& x) {
+  std::int64_t last = x.storage_offset();
+  for (int d = 0; d < x.dim(); ++d) last += (x.shape()[d] - 1) * x.strides()[d];
+  const auto size = static_cast<std::int64_t>(x.itemsize());
+  return {x.storage_offset() * size, (last + 1) * size};
+}
+
 }  // namespace
+
+bool overlaps(const Tensor& out, const Tensor& x) {
+  if (out.storage() != x.storage() || !out.numel() || !x.numel()) return false;
+  const auto [out_begin, out_end] = extent(out);
+  const auto [begin, end] = extent(x);
+  if (out_end <= begin || end <= out_begin) return false;
+  return out_begin != begin || out.shape() != x.shape() || out.strides() != x.strides() || out.dtype() != x.dtype();
+}
 
 Tensor contiguous(In x, MemoryFormat format) {
   if (format == MemoryFormat::contiguous) {
@@ -52,7 +69,8 @@ Tensor copy_to(const Tensor& from, const Tensor& to, SourceLocation where) {
   const In target(to, where);
   require_writable("copy_", target);
   if (from.device() == to.device()) {
-    copy_within(expand({from, where}, to.shape()), to);
+    const Tensor source = overlaps(to, from) ? clone({from, where}) : from;
+    copy_within(expand({source, where}, to.shape()), to);
   } else {
     // Moved in its own size, then broadcast and converted on the target.
     const Tensor moved = to_device({from, where}, to.device(), false);

@@ -16,6 +16,9 @@ Tensor copy_to(const Tensor& from, const Tensor& to, SourceLocation where);
 /// Every element of x becomes value.
 void fill_(In x, Scalar value);
 
+/// Whether writing to `out` while reading `x` would read elements already written: they share memory, and do not lie
+/// there in the same way.
+bool overlaps(const Tensor& out, const Tensor& x);
 /// Refuses to write through a tensor whose elements share memory (an expanded one).
 void require_writable(const char* op, In x);
 

@@ -86,13 +86,6 @@ void require_castable(std::string_view op, In out, DType result) {
                      out.where);
 }
 
-/// Whether writing to `out` while reading `x` would read elements already written.
-bool overlaps(const Tensor& out, const Tensor& x) {
-  if (out.storage() != x.storage()) return false;
-  return !(out.storage_offset() == x.storage_offset() && out.shape() == x.shape() && out.strides() == x.strides() &&
-           out.dtype() == x.dtype());
-}
-
 [[noreturn]] void divided_by_zero(std::string_view op, In a, In b) {
   throw ValueError(message(op, "an integer was divided by zero", {{"a", *a}, {"b", *b}},
                            "check the divisor, or divide floating tensors"),
