@@ -10,6 +10,9 @@ namespace minnow {
 struct PhiloxState {
   std::uint64_t seed = 0;
   std::uint64_t offset = 0;
+  /// Device memory {seed, what to add to the offset} that takes the seed's place when set: in a step that is recorded
+  /// once and replayed, the numbers change from replay to replay.
+  const std::uint64_t* replayed = nullptr;
 };
 
 /// A source of random numbers: a seed, and how much of its stream was used.  Thread-safe.  Not copyable: hand

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <minnow/tensor/random.h>
 #include <minnow/tensor/scalar.h>
@@ -63,6 +64,20 @@ struct UpdateItem {
 struct UpdateParams {
   int rule = 0;                   ///< index in kernels::UpdateRules
   std::span<const double> hyper;  ///< the rule's own struct of hyper-parameters, as an array of doubles
+  /// Device memory that holds the same doubles and takes their place when set: in a step that is recorded once and
+  /// replayed, they change from replay to replay.
+  const double* replayed = nullptr;
+};
+
+/// Work that is recorded instead of done, to be done again and again: see CapturedStep.
+class Recording {
+ public:
+  /// Gives up a recording that was not finished; its thread computes as before.
+  virtual ~Recording() = default;
+  /// Ends the recording.  BackendError when something in it cannot be recorded.
+  virtual void finish() = 0;
+  /// Does the recorded work, on the current stream.
+  virtual void replay() = 0;
 };
 
 /// Everything a device can do, by families.  Front ends (tensor/ops) own every check and allocate outputs: a
@@ -84,6 +99,8 @@ class Backend {
   virtual void set_current_stream(int index, const Stream& stream) = 0;
   virtual Stream new_stream(int index) = 0;
   virtual void synchronize(int index) = 0;
+  /// From now on this thread's work on the device is recorded and not done; nullptr where a device computes at once.
+  virtual std::unique_ptr<Recording> begin_recording(int index) = 0;
 
   // Copies.
   /// Any strides and dtypes, within one device.

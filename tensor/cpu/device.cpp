@@ -38,6 +38,8 @@ Stream CpuBackend::new_stream(int) { return make_stream(); }
 
 void CpuBackend::synchronize(int) {}
 
+std::unique_ptr<Recording> CpuBackend::begin_recording(int) { return nullptr; }
+
 void CpuBackend::transfer(const Tensor& from, const Tensor& to, bool) {
   const char* source = static_cast<const char*>(from.raw_data());
   char* target = static_cast<char*>(to.raw_data());

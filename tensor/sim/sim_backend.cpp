@@ -104,6 +104,8 @@ Stream SimBackend::new_stream(int index) {
 
 void SimBackend::synchronize(int index) { device(index).engine.synchronize(); }
 
+std::unique_ptr<Recording> SimBackend::begin_recording(int) { return nullptr; }
+
 void SimBackend::transfer(const Tensor& from, const Tensor& to, bool non_blocking) {
   if (from.numel() == 0) return;
   const bool to_host = to.device().is_cpu(), from_host = from.device().is_cpu();

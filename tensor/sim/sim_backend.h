@@ -15,6 +15,7 @@ class SimBackend final : public Backend {
   void set_current_stream(int index, const Stream& stream) override;
   Stream new_stream(int index) override;
   void synchronize(int index) override;
+  std::unique_ptr<Recording> begin_recording(int index) override;
 
   void copy(const Tensor& from, const Tensor& to) override;
   void transfer(const Tensor& from, const Tensor& to, bool non_blocking) override;
