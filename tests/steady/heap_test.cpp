@@ -9,11 +9,12 @@
 #include <memory>
 
 #if defined(__has_feature)
-#if __has_feature(address_sanitizer)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define MINNOW_TEST_SANITIZED
 #endif
 #endif
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(MINNOW_TEST_SANITIZED)
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && \
+    !defined(MINNOW_TEST_SANITIZED)
 #define MINNOW_TEST_COUNTS_HEAP
 #endif
 
