@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -17,7 +18,7 @@ struct Arguments {
   double lr = 1e-3;
   std::uint64_t seed = 3;
   int workers = data::kAuto, threads = 0;
-  bool synthetic = false, dry_run = false;
+  bool captured = false, synthetic = false, dry_run = false;
 };
 
 volatile std::sig_atomic_t interrupted = 0;
@@ -75,19 +76,31 @@ struct EpochResult {
   double loss = 0, seconds = 0, images_per_second = 0;
 };
 
-EpochResult train_epoch(nn::Module& model, optim::Adam& adam, data::DataLoader<data::ImageDataset>& loader,
-                        const Arguments& a) {
+using Step = std::function<Tensor(const Tensor& images, const Tensor& labels)>;
+
+/// One step of training, which gives the loss; with --captured recorded once and replayed on a GPU.
+Step make_step(nn::Module& model, optim::Adam& adam, Device device, const Arguments& a) {
+  const auto step = [&](const Tensor& images, const Tensor& labels) {
+    const Tensor loss = nn::cross_entropy(model(images), labels);
+    adam.zero_grad();
+    loss.backward();
+    adam.step();
+    return loss.detach();
+  };
+  if (!a.captured) return step;
+  const auto captured = std::make_shared<CapturedStep>(step, CapturedStepOptions{.device = device});
+  return [captured](const Tensor& images, const Tensor& labels) { return (*captured)(images, labels); };
+}
+
+EpochResult train_epoch(const Step& step, data::DataLoader<data::ImageDataset>& loader, const Arguments& a) {
   const auto start = std::chrono::steady_clock::now();
   Tensor total = zeros({}, {DType::float32, loader.options().device});
   std::int64_t steps = 0, seen = 0;
   auto bar = progress(loader);
   for (auto& [images, labels] : bar) {
-    const Tensor loss = nn::cross_entropy(model(images), labels);
-    adam.zero_grad();
-    loss.backward();
-    adam.step();
-    total += loss.detach();
-    bar.show("loss", loss.detach());
+    const Tensor loss = step(images, labels);
+    total += loss;
+    bar.show("loss", loss);
     seen += images.size(0);
     if (++steps == 20 && a.dry_run) break;
     if (interrupted) break;
@@ -120,8 +133,9 @@ void run(const Arguments& a) {
   data::DataLoader train(
       digits.train,
       {.batch_size = a.batch_size, .shuffle = true, .workers = a.workers, .device = device, .seed = a.seed});
+  const Step step = make_step(*model, adam, device, a);
   for (std::int64_t epoch = 1; epoch <= a.epochs && !interrupted; ++epoch) {
-    const EpochResult r = train_epoch(*model, adam, train, a);
+    const EpochResult r = train_epoch(step, train, a);
     const double share = accuracy(*model, digits.test, device);
     std::printf("epoch %lld/%lld  loss %.4f  test accuracy %.2f %%  %.1f s  %.0f images/s\n",
                 static_cast<long long>(epoch), static_cast<long long>(a.epochs), r.loss, 100 * share, r.seconds,
@@ -161,6 +175,7 @@ int main(int argc, char** argv) {
   app.add_option("--save", a.save, "where the weights go, a safetensors file; empty: nowhere")->capture_default_str();
   app.add_option("--load", a.load, "weights to start from");
   app.add_option("--log", a.log, "append one JSON object a line for each epoch to this file");
+  app.add_flag("--captured", a.captured, "record the step once and replay it (a CUDA graph on a GPU)");
   app.add_flag("--synthetic", a.synthetic, "drawn digits, which need no files");
   app.add_flag("--dry-run", a.dry_run, "20 batches and one test, nothing is saved");
   CLI11_PARSE(app, argc, argv);

@@ -8,6 +8,7 @@
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/ops/copy.h>
 #include <minnow/tensor/ops/create.h>
+#include <minnow/tensor/step_recording.h>
 
 namespace minnow::optim {
 namespace {
@@ -162,6 +163,11 @@ void Optimizer::prepare_gradient(Slot& slot, SourceLocation where) const {
 
 void Optimizer::prepare_state(Tensor& state, Slot& slot) const {
   if (state.defined() && alike(state, slot.param)) return;
+  if (StepRecording::current())
+    throw BackendError(std::string(name_) +
+                       "::step: the state of a parameter cannot be made in a step that is recorded"
+                       "\n  parameter  " +
+                       describe(slot.param) + "\nlet the step run directly first: .warm_up = 1");
   const bool fits = state.defined() && state.shape() == slot.param.shape();
   const Tensor made = empty_as(slot.param);
   if (fits) raw::copy_to(state, made, {});
@@ -185,15 +191,37 @@ void Optimizer::run(std::size_t first) {
     items_.push_back(item);
     p.done = true;
   }
-  backend_of(like.device()).update({rule(), hyper(key.group, key.phase)}, items_);
+  const auto numbers = hyper(key.group, key.phase);
+  StepRecording* recording = StepRecording::current();
+  const double* replayed = recording ? record(*recording, key, numbers.size()) : nullptr;
+  backend_of(like.device()).update({rule(), numbers, replayed}, items_);
   for (std::size_t i = first; i < pending_.size(); ++i) {
     Slot& slot = *pending_[i].slot;
     if (!pending_[i].done || !slot.grad.defined()) continue;
-    slot.param.storage()->bump_version();
-    ++slot.steps;
-    slot.fresh = false;
+    count_step(slot);
     slot.grad = Tensor();
   }
+}
+
+void Optimizer::count_step(Slot& slot) {
+  slot.param.storage()->bump_version();
+  ++slot.steps;
+  slot.fresh = false;
+}
+
+const double* Optimizer::record(StepRecording& recording, const Pending& key, std::size_t count) {
+  std::vector<Slot*> slots;
+  for (const Pending& p : pending_)
+    if (p.done && p.slot->grad.defined()) slots.push_back(p.slot);
+  recording.on_abandon([slots] {
+    for (Slot* slot : slots) --slot->steps;
+  });
+  return recording.dynamic(count, [this, key, slots](std::span<double> numbers, bool again) {
+    if (again)
+      for (Slot* slot : slots) count_step(*slot);
+    const auto values = hyper(key.group, again ? phase(slots.front()->steps, false) : key.phase);
+    std::copy(values.begin(), values.end(), numbers.begin());
+  });
 }
 
 }  // namespace minnow::optim

@@ -9,6 +9,10 @@
 #include <minnow/tensor/backend/backend.h>
 #include <minnow/tensor/io/state_dict.h>
 
+namespace minnow {
+class StepRecording;
+}
+
 namespace minnow::optim {
 
 /// Base of the optimizers: groups of parameters, each with its own options, and the state that a rule keeps for each
@@ -108,6 +112,9 @@ class Optimizer {
   void prepare_state(Tensor& state, Slot& slot) const;
   void run(std::size_t first);
   void finish_step() noexcept;
+  static void count_step(Slot& slot);
+  /// Lets a step that is being recorded read the hyper-parameters of the pass at hand anew in each replay.
+  const double* record(StepRecording& recording, const Pending& key, std::size_t count);
 
   const char* name_;
   std::vector<std::vector<Slot>> groups_;

@@ -1,11 +1,14 @@
 #include <minnow/tensor/random.h>
 
+#include <minnow/tensor/step_recording.h>
+
 namespace minnow {
 
 PhiloxState Generator::reserve(std::int64_t numbers) {
   const std::lock_guard lock(mutex_);
-  const PhiloxState taken = state_;
+  PhiloxState taken = state_;
   state_.offset += (static_cast<std::uint64_t>(numbers) + 3) / 4;
+  if (StepRecording* recording = StepRecording::current()) taken.replayed = recording->random(*this, taken);
   return taken;
 }
 

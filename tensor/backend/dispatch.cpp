@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/step_recording.h>
 
 namespace minnow {
 namespace {
@@ -60,7 +61,14 @@ Backend& dispatch(std::string_view op, Operands operands, SourceLocation where, 
     else if (first->device() != o.tensor.device()) refuse(op, operands, *first, o.tensor, where);
   }
   note(op, where);
-  return backend_of(first ? first->device() : operands.begin()->tensor.device(), where);
+  const Device device = first ? first->device() : operands.begin()->tensor.device();
+  if (const StepRecording* recording = StepRecording::current(); recording && recording->device() != device)
+    throw DeviceError(
+        message(
+            op, "computes outside of the step that is being recorded for " + recording->device().str(), operands,
+            "a replay would not do it again; move it out of the step, or the tensors to " + recording->device().str()),
+        where);
+  return backend_of(device, where);
 }
 
 }  // namespace minnow

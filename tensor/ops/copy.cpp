@@ -71,6 +71,9 @@ Tensor copy_to(const Tensor& from, const Tensor& to, SourceLocation where) {
   if (from.device() == to.device()) {
     const Tensor source = overlaps(to, from) ? clone({from, where}) : from;
     copy_within(expand({source, where}, to.shape()), to);
+  } else if (from.dtype() == to.dtype() && from.shape() == to.shape() && from.strides() == to.strides() &&
+             is_dense(to.shape(), to.strides())) {
+    transfer_to({from, where}, to);
   } else {
     // Moved in its own size, then broadcast and converted on the target.
     const Tensor moved = to_device({from, where}, to.device(), false);

@@ -81,6 +81,15 @@ Tensor to_device(In x, Device device, bool non_blocking) {
   return out;
 }
 
+void transfer_to(In x, const Tensor& to) {
+  x->storage()->wait_ready();
+  if (x->device().is_cpu() || to.device().is_cpu() || x->device().type() == to.device().type()) {
+    if (x->numel()) move(*x, to, x->is_pinned() && !to.device().is_cpu(), x.where);
+  } else {
+    transfer_to({to_device(x, Device()), x.where}, to);
+  }
+}
+
 Tensor pin_memory(In x) {
   require_defined("pin_memory", x);
   if (!x->device().is_cpu())

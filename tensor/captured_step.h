@@ -1,0 +1,105 @@
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <minnow/tensor/in.h>
+
+namespace minnow {
+
+struct CapturedStepOptions {
+  /// Where the step computes; by default best_device().
+  std::optional<Device> device = std::nullopt;
+  /// Runs for each new shape of inputs before the one that is recorded: they choose algorithms, make the optimizer's
+  /// state and fill the caches of memory.
+  int warm_up = 3;
+  /// Recordings kept, one for each combination of shapes; more are run and not recorded.
+  int max_recordings = 8;
+};
+
+/// A training step that is recorded once and then replayed as one unit: a CUDA graph on a GPU, where a small network is
+/// bound by the launches of its kernels.
+///
+///     CapturedStep step([&](const Tensor& images, const Tensor& labels) {
+///       const Tensor loss = nn::cross_entropy(net(images), labels);
+///       adam.zero_grad();
+///       loss.backward();
+///       adam.step();
+///       return loss;
+///     }, {.device = device});
+///     for (auto& [images, labels] : loader) Tensor loss = step(images, labels);
+///
+/// Each call runs the step once: the first `warm_up` directly, then recorded, then replayed; the numbers are those of the
+/// same calls without recording.  The inputs (up to four, on any device) are copied to memory of the step's own; a
+/// combination of shapes and dtypes that is new is recorded for itself.  The result is the tensor that the function
+/// returned (undefined for void): each run writes it anew.
+///
+/// In a replay no line of the function runs: what it does on the host (branches, printing, counters) is done in the first
+/// runs only, and every tensor that it reads must be an input or stay the same tensor.  Learning rates, step counts of
+/// optimizers and random numbers do go on; optimizers and generators must outlive the step.  A call that waits for the
+/// device (item, cpu, printing), computes on another device or reads memory of the host cannot be recorded: its error
+/// names the line, nothing was recorded, and the program can go on.  On a CPU and on sim each call runs the function.
+/// Not thread-safe.
+class CapturedStep {
+ public:
+  using Function = std::function<Tensor(std::span<const Tensor>)>;
+
+  /// From a function of up to four tensors that returns a tensor or nothing.  DeviceError for a device that is not there,
+  /// ValueError for negative options.
+  template <class F>
+  requires(!std::same_as<std::remove_cvref_t<F>, CapturedStep>) explicit CapturedStep(
+      F step, CapturedStepOptions options = {}, SourceLocation where = SourceLocation::current())
+      : CapturedStep(Function(over_span(std::move(step))), arity<F>(), options, where) {}
+  ~CapturedStep();
+  CapturedStep(CapturedStep&&) noexcept;
+  CapturedStep& operator=(CapturedStep&&) noexcept;
+
+  /// Runs the step once.  ValueError for another number of inputs or undefined ones; else what the function throws.
+  Tensor operator()(SourceLocation where = SourceLocation::current()) { return run({}, where); }
+  Tensor operator()(In a) { return run(std::array{*a}, a.where); }
+  Tensor operator()(In a, In b) { return run(std::array{*a, *b}, a.where); }
+  Tensor operator()(In a, In b, In c) { return run(std::array{*a, *b, *c}, a.where); }
+  Tensor operator()(In a, In b, In c, In d) { return run(std::array{*a, *b, *c, *d}, a.where); }
+  Tensor run(std::span<const Tensor> inputs, SourceLocation where = SourceLocation::current());
+
+  /// How many combinations of shapes are recorded.
+  int recordings() const;
+  /// Runs that were replays.
+  std::int64_t replays() const;
+
+ private:
+  struct State;
+
+  CapturedStep(Function step, int inputs, const CapturedStepOptions& options, SourceLocation where);
+
+  template <class F, std::size_t... I> static constexpr bool takes(std::index_sequence<I...>) {
+    return std::is_invocable_v<F&, decltype((void(I), std::declval<const Tensor&>()))...>;
+  }
+  template <class F, int N = 0> static constexpr int arity() {
+    static_assert(N <= 4, "a step is a function of up to four tensors");
+    if constexpr (N > 4 || takes<F>(std::make_index_sequence<static_cast<std::size_t>(N)>())) return N;
+    else return arity<F, N + 1>();
+  }
+  template <class F> static auto over_span(F step) {
+    return [step = std::move(step)](std::span<const Tensor> inputs) mutable {
+      return [&]<std::size_t... I>(std::index_sequence<I...>) {
+        if constexpr (std::is_void_v<decltype(step(inputs[I]...))>) {
+          step(inputs[I]...);
+          return Tensor();
+        } else {
+          return Tensor(step(inputs[I]...));
+        }
+      }
+      (std::make_index_sequence<static_cast<std::size_t>(arity<F>())>());
+    };
+  }
+
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace minnow

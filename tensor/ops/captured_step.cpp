@@ -1,0 +1,144 @@
+#include <minnow/tensor/captured_step.h>
+
+#include <algorithm>
+#include <vector>
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/ops/copy.h>
+#include <minnow/tensor/ops/create.h>
+#include <minnow/tensor/step_recording.h>
+
+namespace minnow {
+namespace {
+
+bool fits(const Tensor& held, const Tensor& given) {
+  return held.dtype() == given.dtype() && held.shape() == given.shape();
+}
+
+/// The step for one combination of shapes.
+struct Recorded {
+  std::vector<Tensor> inputs;  // read by the recording
+  Tensor output;
+  int runs = 0;
+  std::unique_ptr<StepRecording> numbers;
+  std::unique_ptr<Recording> work;
+
+  bool serves(std::span<const Tensor> given) const {
+    return std::equal(inputs.begin(), inputs.end(), given.begin(), given.end(), fits);
+  }
+};
+
+}  // namespace
+
+struct CapturedStep::State {
+  Function step;
+  std::size_t arity;
+  CapturedStepOptions options;
+  Device device;
+  bool direct = false;  // the device computes at once
+  std::vector<Recorded> recorded = {};
+  std::int64_t replays = 0;
+
+  Tensor run_step(std::span<const Tensor> inputs);
+  Tensor run_directly(std::span<const Tensor> inputs, SourceLocation where);
+  Recorded* find(std::span<const Tensor> inputs, SourceLocation where);
+  void record(Recorded& one, SourceLocation where);
+  void replay(Recorded& one, SourceLocation where);
+};
+
+CapturedStep::CapturedStep(Function step, int inputs, const CapturedStepOptions& options, SourceLocation where)
+    : state_(new State{std::move(step), static_cast<std::size_t>(inputs), options,
+                       options.device ? *options.device : best_device()}) {
+  if (options.warm_up < 0 || options.max_recordings < 0)
+    throw ValueError("CapturedStep: warm_up and max_recordings are not negative", where);
+  backend_of(state_->device, where);
+}
+
+CapturedStep::~CapturedStep() = default;
+CapturedStep::CapturedStep(CapturedStep&&) noexcept = default;
+CapturedStep& CapturedStep::operator=(CapturedStep&&) noexcept = default;
+
+int CapturedStep::recordings() const {
+  return static_cast<int>(std::count_if(state_->recorded.begin(), state_->recorded.end(),
+                                        [](const Recorded& one) { return one.work != nullptr; }));
+}
+
+std::int64_t CapturedStep::replays() const { return state_->replays; }
+
+Tensor CapturedStep::run(std::span<const Tensor> inputs, SourceLocation where) {
+  State& s = *state_;
+  if (inputs.size() != s.arity)
+    throw ValueError("CapturedStep: the step takes " + std::to_string(s.arity) + " tensors, it was given " +
+                         std::to_string(inputs.size()),
+                     where);
+  for (const Tensor& t : inputs)
+    if (!t.defined()) throw ValueError("CapturedStep: an input is undefined", where);
+  if (StepRecording::current())
+    throw BackendError("CapturedStep: a step that is being recorded cannot run another one", where);
+  Recorded* one = s.direct ? nullptr : s.find(inputs, where);
+  if (!one) return s.run_directly(inputs, where);
+  for (std::size_t i = 0; i < inputs.size(); ++i) raw::copy_to(inputs[i], one->inputs[i], where);
+  if (!one->work && one->runs < s.options.warm_up) {
+    ++one->runs;
+    return s.run_step(one->inputs);
+  }
+  if (!one->work) s.record(*one, where);
+  if (s.direct) return s.run_directly(inputs, where);
+  s.replay(*one, where);
+  return one->output;
+}
+
+/// The result without its history, which would keep the saved values of the step alive.
+Tensor CapturedStep::State::run_step(std::span<const Tensor> inputs) {
+  const Tensor output = step(inputs);
+  return output.defined() ? output.detach() : output;
+}
+
+Tensor CapturedStep::State::run_directly(std::span<const Tensor> inputs, SourceLocation where) {
+  std::vector<Tensor> moved;
+  for (const Tensor& t : inputs) moved.push_back(t.detach().to(device, {}, where));
+  return run_step(moved);
+}
+
+/// The recording for these shapes; a new one without work, or nullptr when there are too many.
+Recorded* CapturedStep::State::find(std::span<const Tensor> inputs, SourceLocation where) {
+  for (Recorded& one : recorded)
+    if (one.serves(inputs)) return &one;
+  if (static_cast<int>(recorded.size()) >= options.max_recordings) return nullptr;
+  Recorded one;
+  for (const Tensor& t : inputs)
+    one.inputs.push_back(empty_strided_like(t.shape(), t.strides(), t.dtype(), device, where));
+  return &recorded.emplace_back(std::move(one));
+}
+
+void CapturedStep::State::record(Recorded& one, SourceLocation where) {
+  auto numbers = std::make_unique<StepRecording>(device);
+  auto work = backend_of(device, where).begin_recording(device.index());
+  if (!work) {
+    direct = true;
+    recorded.clear();
+    return;
+  }
+  Tensor output;
+  numbers->begin();
+  try {
+    output = run_step(one.inputs);
+    numbers->end();
+    work->finish();
+  } catch (...) {
+    work.reset();
+    numbers->abandon();
+    throw;
+  }
+  one.output = output;
+  one.numbers = std::move(numbers);
+  one.work = std::move(work);
+}
+
+void CapturedStep::State::replay(Recorded& one, SourceLocation where) {
+  one.numbers->upload(where);
+  one.work->replay();
+  ++replays;
+}
+
+}  // namespace minnow

@@ -1,0 +1,82 @@
+#include <minnow/tensor/step_recording.h>
+
+#include <cstring>
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/ops/create.h>
+
+namespace minnow {
+namespace {
+
+thread_local StepRecording* under_way = nullptr;
+
+}  // namespace
+
+StepRecording::StepRecording(Device device)
+    : numbers_(empty({static_cast<std::int64_t>(kNumbers)}, {.dtype = DType::float64, .device = device})) {}
+
+StepRecording::~StepRecording() { end(); }
+
+StepRecording* StepRecording::current() { return under_way; }
+
+void StepRecording::begin() {
+  outer_ = under_way;
+  under_way = this;
+}
+
+void StepRecording::end() {
+  if (under_way != this) return;
+  under_way = outer_;
+  for (const auto& draws : draws_) draws->taken = draws->generator->state().offset - draws->base;
+}
+
+const double* StepRecording::dynamic(std::size_t count, Fill fill) {
+  if (used_ + count > kNumbers)
+    throw BackendError("CapturedStep: the step has more than " + std::to_string(kNumbers) +
+                       " numbers that change from run to run\nuse fewer parameter groups or optimizers in one step");
+  blocks_.push_back({used_, count, std::move(fill)});
+  used_ += count;
+  return static_cast<const double*>(numbers_.raw_data()) + blocks_.back().begin;
+}
+
+const std::uint64_t* StepRecording::random(Generator& generator, const PhiloxState& state) {
+  for (const auto& draws : draws_)
+    if (draws->generator == &generator) return draws->place;
+  draws_.push_back(std::make_unique<Draws>(Draws{&generator, state.offset, 0, nullptr}));
+  on_abandon([&generator, state] { generator.set_state(state); });
+  Draws& draws = *draws_.back();
+  const double* place =
+      dynamic(2, [this, &draws](std::span<double> numbers, bool again) { place_generator(draws, numbers, again); });
+  return draws.place = reinterpret_cast<const std::uint64_t*>(place);
+}
+
+void StepRecording::place_generator(const Draws& draws, std::span<double> numbers, bool again) const {
+  PhiloxState state = draws.generator->state();
+  std::uint64_t words[2] = {state.seed, 0};
+  if (again) {
+    words[1] = state.offset - draws.base;
+    state.offset += draws.taken;
+    draws.generator->set_state(state);
+  }
+  std::memcpy(numbers.data(), words, sizeof words);
+}
+
+void StepRecording::abandon() noexcept {
+  end();
+  for (const auto& undo : undo_) undo();
+  undo_.clear();
+}
+
+void StepRecording::upload(SourceLocation where) {
+  undo_.clear();
+  if (used_ == 0) return;
+  const auto count = static_cast<std::int64_t>(used_);
+  const Tensor host = empty({count}, {.dtype = DType::float64, .pinned = true}, where);
+  const std::span<double> numbers(static_cast<double*>(host.raw_data()), used_);
+  for (const Block& block : blocks_) block.fill(numbers.subspan(block.begin, block.count), again_);
+  again_ = true;
+  const Tensor target(numbers_.storage(), DType::float64, {count}, {1});
+  backend_of(device(), where).transfer(host, target, true);
+}
+
+}  // namespace minnow

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+#include <minnow/tensor/random.h>
+#include <minnow/tensor/tensor.h>
+
+namespace minnow {
+
+/// What changes from replay to replay of a recorded step (CapturedStep): numbers that its kernels read from device
+/// memory, written anew before each replay.  Optimizers keep their learning rate and step count there, generators their
+/// place.  Used by the thread that records.
+class StepRecording {
+ public:
+  /// Writes the numbers of the next replay.  `again` is false in the first, which does the work that was recorded and
+  /// not done: what the host counts has been counted then.
+  using Fill = std::function<void(std::span<double> numbers, bool again)>;
+
+  /// ValueError for a device without recordings.
+  explicit StepRecording(Device device);
+  ~StepRecording();
+  StepRecording(const StepRecording&) = delete;
+  StepRecording& operator=(const StepRecording&) = delete;
+
+  /// The recording under way on this thread; nullptr when there is none.
+  static StepRecording* current();
+  /// Makes this the recording under way until end().
+  void begin();
+  void end();
+
+  Device device() const { return numbers_.device(); }
+  /// Device memory for `count` numbers.  BackendError when a step needs more than there are.
+  const double* dynamic(std::size_t count, Fill fill);
+  /// Device memory {seed, what to add to the offset}, by which the numbers taken from `state` on differ in each replay.
+  /// Called with the generator locked.
+  const std::uint64_t* random(Generator& generator, const PhiloxState& state);
+  /// Called when the recording is given up, so that what was counted for work that was never done can be undone.
+  void on_abandon(std::function<void()> undo) { undo_.push_back(std::move(undo)); }
+
+  /// Gives up: undoes what was counted.
+  void abandon() noexcept;
+  /// Writes the numbers of the next replay to the device, in the order of the current stream.
+  void upload(SourceLocation where);
+
+ private:
+  struct Block {
+    std::size_t begin, count;
+    Fill fill;
+  };
+  /// A generator's numbers: the offset that the recorded kernels carry, and what one run of the step takes.
+  struct Draws {
+    Generator* generator;
+    std::uint64_t base, taken;
+    const std::uint64_t* place;
+  };
+
+  void place_generator(const Draws& draws, std::span<double> numbers, bool again) const;
+
+  static constexpr std::size_t kNumbers = 4096;
+  Tensor numbers_;  // float64 [kNumbers] on the device
+  std::vector<Block> blocks_;
+  std::vector<std::unique_ptr<Draws>> draws_;
+  std::vector<std::function<void()>> undo_;
+  std::size_t used_ = 0;
+  bool again_ = false;
+  StepRecording* outer_ = nullptr;
+};
+
+}  // namespace minnow
