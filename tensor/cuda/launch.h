@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <minnow/tensor/cuda/call.h>
+#include <minnow/tensor/cuda/start.h>
 #include <minnow/tensor/cuda/status.h>
 
 namespace minnow::cuda {
@@ -18,7 +19,7 @@ inline unsigned blocks_for(std::int64_t n, unsigned threads = kThreads, std::int
 /// parameter's type.
 template <class... Parameters, class... Arguments>
 void launch(const Call& call, void (*kernel)(Parameters...), dim3 blocks, dim3 threads, Arguments... arguments) {
-  kernel<<<blocks, threads, 0, call.stream()>>>(static_cast<Parameters>(arguments)...);
+  start<Parameters...>(call.stream(), kernel, blocks, threads, static_cast<Parameters>(arguments)...);
   call.launched();
 }
 

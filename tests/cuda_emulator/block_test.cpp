@@ -1,0 +1,230 @@
+#include <cub/block/block_reduce.cuh>
+#include <cub/warp/warp_reduce.cuh>
+#include <emulator/launch.h>
+#include <gtest/gtest.h>
+#include <numeric>
+#include <vector>
+#include <minnow/tensor/cuda/start.h>
+
+// Kernels written as in a .cu file, where __shared__ variables are what is `static` here.
+namespace {
+
+/// Device memory with the values of a vector.
+template <class T> class Buffer {
+ public:
+  explicit Buffer(std::vector<T> values) : size_(values.size()) {
+    cudaMalloc(reinterpret_cast<void**>(&data_), size_ * sizeof(T));
+    cudaMemcpy(data_, values.data(), size_ * sizeof(T), cudaMemcpyHostToDevice);
+  }
+  explicit Buffer(std::size_t size) : Buffer(std::vector<T>(size)) {}
+  ~Buffer() { cudaFree(data_); }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  T* data() const { return data_; }
+  std::vector<T> read() const {
+    std::vector<T> values(size_);
+    EXPECT_EQ(cudaMemcpy(values.data(), data_, size_ * sizeof(T), cudaMemcpyDeviceToHost), cudaSuccess);
+    return values;
+  }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t size_;
+};
+
+std::vector<int> counting(std::size_t count) {
+  std::vector<int> values(count);
+  std::iota(values.begin(), values.end(), 0);
+  return values;
+}
+
+class Kernels : public ::testing::Test {
+ protected:
+  void TearDown() override { emulator::recover(); }
+};
+
+void number(int* out, int n) {
+  const auto step = static_cast<int>(blockDim.x * gridDim.x);
+  for (auto i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); i < n; i += step) out[i] = 3 * i;
+}
+
+TEST_F(Kernels, VisitEveryElementOnce) {
+  for (const unsigned blocks : {1u, 3u, 100u}) {
+    const Buffer<int> out(1000);
+    minnow::cuda::start(nullptr, &number, dim3(blocks), dim3(64), out.data(), 1000);
+    const std::vector<int> values = out.read();
+    for (int i = 0; i < 1000; ++i) ASSERT_EQ(values[static_cast<std::size_t>(i)], 3 * i);
+  }
+}
+
+void reverse(int* data) {
+  static int shared[256];
+  const unsigned i = threadIdx.x + blockDim.x * threadIdx.y;
+  for (int round = 0; round < 3; ++round) {
+    shared[i] = data[i];
+    __syncthreads();
+    data[i] = shared[255 - i];
+    __syncthreads();
+  }
+}
+
+TEST_F(Kernels, ThreadsOfABlockMeet) {
+  const Buffer<int> data(counting(256));
+  minnow::cuda::start(nullptr, &reverse, dim3(1), dim3(64, 4), data.data());
+  const std::vector<int> values = data.read();
+  for (int i = 0; i < 256; ++i) ASSERT_EQ(values[static_cast<std::size_t>(i)], 255 - i);
+}
+
+void votes(int* out) {
+  const int i = static_cast<int>(threadIdx.x);
+  out[i] = __syncthreads_count(i % 3 == 0);
+  out[i] += 100 * __syncthreads_or(i == 17) + 1000 * __syncthreads_and(i != 17);
+}
+
+TEST_F(Kernels, ABlockVotes) {
+  const Buffer<int> out(40);
+  minnow::cuda::start(nullptr, &votes, dim3(1), dim3(40), out.data());
+  EXPECT_EQ(out.read(), std::vector<int>(40, 14 + 100));
+}
+
+void shuffles(int* out, double* sums) {
+  const int i = static_cast<int>(threadIdx.x), lane = i % 32;
+  const unsigned all = 0xffffffffu;
+  out[i] = __shfl_sync(all, i, 5) == i / 32 * 32 + 5 && __shfl_up_sync(all, i, 1u) == (lane ? i - 1 : i) &&
+           __shfl_down_sync(all, i, 4u, 8) == (lane % 8 < 4 ? i + 4 : i) && __shfl_xor_sync(all, i, 3) == (i ^ 3) &&
+           __ballot_sync(all, lane < 4) == 15u && __any_sync(all, lane == 7) && !__all_sync(all, lane == 7);
+  __syncwarp();
+  double sum = i;
+  for (unsigned step = 16; step; step /= 2) sum += __shfl_down_sync(all, sum, step);
+  sums[i] = sum;
+}
+
+TEST_F(Kernels, LanesOfAWarpShuffle) {
+  const Buffer<int> out(64);
+  const Buffer<double> sums(64);
+  minnow::cuda::start(nullptr, &shuffles, dim3(1), dim3(64), out.data(), sums.data());
+  EXPECT_EQ(out.read(), std::vector<int>(64, 1));
+  EXPECT_EQ(sums.read()[0], 31 * 16);
+  EXPECT_EQ(sums.read()[32], 31 * 16 + 32 * 32);
+}
+
+void atomics(int* out, float* total) {
+  atomicAdd(&out[0], 1);
+  atomicMax(&out[1], static_cast<int>(threadIdx.x));
+  atomicMin(&out[2], -static_cast<int>(threadIdx.x));
+  atomicCAS(&out[3], 0, 5);
+  atomicAdd(total, 0.5f);
+}
+
+TEST_F(Kernels, AtomicsGiveWhatWasThere) {
+  const Buffer<int> out(4);
+  const Buffer<float> total(1);
+  minnow::cuda::start(nullptr, &atomics, dim3(2), dim3(100), out.data(), total.data());
+  EXPECT_EQ(out.read(), (std::vector<int>{200, 99, -99, 5}));
+  EXPECT_EQ(total.read()[0], 100.0f);
+}
+
+void block_sums(const float* in, float* out, int n) {
+  using Reduce = cub::BlockReduce<float, 128>;
+  static Reduce::TempStorage storage;
+  const float sum = Reduce(storage).Sum(in[threadIdx.x]);
+  __syncthreads();
+  const float largest = Reduce(storage).Reduce(
+      in[threadIdx.x], [](float a, float b) { return a > b ? a : b; }, n);
+  if (threadIdx.x == 0) {
+    out[0] = sum;
+    out[1] = largest;
+  } else if (threadIdx.x == 1) {
+    out[2] = sum;
+  }
+}
+
+TEST_F(Kernels, CubReducesABlock) {
+  std::vector<float> in(128);
+  std::iota(in.begin(), in.end(), 0.0f);
+  const Buffer<float> input(in), out(3);
+  minnow::cuda::start(nullptr, &block_sums, dim3(1), dim3(128), static_cast<const float*>(input.data()), out.data(),
+                      50);
+  const std::vector<float> values = out.read();
+  EXPECT_EQ(values[0], 127 * 64);
+  EXPECT_EQ(values[1], 49);
+  EXPECT_NE(values[2], values[2]) << "only the first thread gets the sum";
+}
+
+void warp_sums(int* out) {
+  using Reduce = cub::WarpReduce<int, 16>;
+  static Reduce::TempStorage storage[4];
+  const int sum = Reduce(storage[threadIdx.x / 16]).Sum(static_cast<int>(threadIdx.x));
+  if (threadIdx.x % 16 == 0) out[threadIdx.x / 16] = sum;
+}
+
+TEST_F(Kernels, CubReducesWarps) {
+  const Buffer<int> out(4);
+  minnow::cuda::start(nullptr, &warp_sums, dim3(1), dim3(64), out.data());
+  EXPECT_EQ(out.read(), (std::vector<int>{120, 376, 632, 888}));
+}
+
+/// The kernel fails with a text that says so, and the device with it.
+void expect_fault(void (*kernel)(int*), unsigned threads, const std::string& text) {
+  int* out = nullptr;
+  ASSERT_EQ(cudaMalloc(reinterpret_cast<void**>(&out), 4096), cudaSuccess);
+  minnow::cuda::start(nullptr, kernel, dim3(1), dim3(threads), out);
+  EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess) << "the launch itself is right";
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorLaunchFailure);
+  EXPECT_NE(emulator::last_fault().find(text), std::string::npos) << emulator::last_fault();
+  EXPECT_EQ(cudaFree(out), cudaErrorLaunchFailure) << "the device stays unusable";
+  emulator::recover();
+  EXPECT_EQ(cudaFree(out), cudaSuccess);
+}
+
+TEST_F(Kernels, ABarrierThatSomeLeaveOutIsAnError) {
+  expect_fault(
+      [](int*) {
+        if (threadIdx.x < 20) __syncthreads();
+      },
+      64, "44 have returned");
+}
+
+TEST_F(Kernels, BarriersAtTwoPlacesAreAnError) {
+  expect_fault(
+      [](int*) {
+        if (threadIdx.x < 20) __syncthreads();
+        else __syncthreads();
+      },
+      64, "is at this barrier while thread");
+}
+
+TEST_F(Kernels, AShuffleThatLanesLeaveOutIsAnError) {
+  expect_fault(
+      [](int* out) {
+        if (threadIdx.x < 20) out[0] = __shfl_down_sync(0xffffffffu, 1, 1u);
+      },
+      32, "waits for its warp");
+}
+
+TEST_F(Kernels, AShuffleFromALaneThatIsNotThereIsAnError) {
+  expect_fault([](int* out) { out[threadIdx.x] = __shfl_sync(0xffffffffu, 1, 30); }, 16, "takes no part");
+}
+
+TEST_F(Kernels, CubStorageUsedTwiceWithoutABarrierIsAnError) {
+  expect_fault(
+      [](int* out) {
+        using Reduce = cub::BlockReduce<int, 64>;
+        static Reduce::TempStorage storage;
+        out[0] = Reduce(storage).Sum(1);
+        out[0] = Reduce(storage).Sum(1);
+      },
+      64, "without a __syncthreads()");
+}
+
+TEST_F(Kernels, AnImpossibleLaunchIsRefused) {
+  for (const auto& [blocks, threads] :
+       {std::pair(dim3(0), dim3(1)), std::pair(dim3(1), dim3(2048)), std::pair(dim3(1, 70000), dim3(1))}) {
+    minnow::cuda::start(nullptr, &number, blocks, threads, static_cast<int*>(nullptr), 0);
+    EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidConfiguration);
+    EXPECT_EQ(cudaGetLastError(), cudaSuccess) << "told once";
+  }
+}
+
+}  // namespace

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+#include <emulator/launch.h>
+
+namespace minnow::cuda {
+
+/// Stands in for the backend's header of this name: the kernel is an ordinary function.
+template <class... Parameters>
+void start(cudaStream_t stream, void (*kernel)(Parameters...), dim3 blocks, dim3 threads, Parameters... arguments) {
+  emulator::launch(stream, blocks, threads, [=] { kernel(arguments...); });
+}
+
+}  // namespace minnow::cuda

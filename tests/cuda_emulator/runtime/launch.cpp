@@ -1,0 +1,66 @@
+#include <emulator/block.h>
+#include <emulator/launch.h>
+
+#include "runtime.h"
+
+namespace emulator {
+
+void launch(cudaStream_t stream, dim3 blocks, dim3 threads, std::function<void()> thread) {
+  api("cudaLaunchKernel", [&] {
+    const std::uint64_t size = std::uint64_t{threads.x} * threads.y * threads.z;
+    require(size > 0 && size <= 1024 && threads.z <= 64, cudaErrorInvalidConfiguration);
+    require(blocks.x > 0 && blocks.y > 0 && blocks.z > 0, cudaErrorInvalidConfiguration);
+    require(blocks.x <= 0x7fffffffu && blocks.y <= 65535 && blocks.z <= 65535, cudaErrorInvalidConfiguration);
+    push(stream_of(stream), [=, thread = std::move(thread)] { return run_grid(blocks, threads, thread); });
+  });
+}
+
+std::string last_fault() {
+  const std::lock_guard guard(runtime().lock);
+  return runtime().fault;
+}
+
+void recover() {
+  const std::lock_guard guard(runtime().lock);
+  runtime().sticky = last_error = cudaSuccess;
+  runtime().fault.clear();
+  runtime().refusals.clear();
+  for (const CapturePtr& capture : runtime().captures)
+    for (const StreamPtr& stream : capture->streams) stream->capture = nullptr;
+  runtime().captures.clear();
+}
+
+void fail_next(const std::string& function, cudaError_t status, int count) {
+  const std::lock_guard guard(runtime().lock);
+  runtime().refusals[function] = {status, count};
+}
+
+std::size_t calls_of(const std::string& function) {
+  const std::lock_guard guard(runtime().lock);
+  const auto found = runtime().calls.find(function);
+  return found == runtime().calls.end() ? 0 : found->second;
+}
+
+}  // namespace emulator
+
+using namespace emulator;
+
+extern "C" {
+
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
+  return api("cudaFuncGetAttributes", [&] {
+    *attributes = {};
+    attributes->maxThreadsPerBlock = 1024;
+    attributes->numRegs = 32;
+    attributes->binaryVersion = attributes->ptxVersion = 90;
+  });
+}
+
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void*, int threads, size_t) {
+  return api("cudaOccupancyMaxActiveBlocksPerMultiprocessor", [&] {
+    require(threads > 0 && threads <= 1024);
+    *blocks = 2048 / threads;
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,155 @@
+#pragma once
+
+#include <cstdint>
+#include <cuda_runtime_api.h>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+/// The state of the emulated runtime: everything is used under the one lock that `api` holds.
+namespace emulator {
+
+/// Returns what went wrong, or nothing.
+using Work = std::function<std::string()>;
+
+struct Stream;
+using StreamPtr = std::shared_ptr<Stream>;
+
+/// Complete when the stream has done `count` pieces of its work.
+struct Point {
+  StreamPtr stream;
+  std::uint64_t count = 0;
+};
+
+/// A piece of work that waits in a stream, and what of other streams it follows.
+struct Piece {
+  Work work;
+  std::vector<Point> after;
+};
+
+/// Work that is recorded instead of done.
+struct Capture {
+  struct Node {
+    Work work;
+    std::vector<std::size_t> after;
+  };
+  std::vector<Node> nodes;
+  std::vector<StreamPtr> streams;  // the first is where it began
+  cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
+  std::thread::id thread;
+  unsigned long long id = 0;
+  bool invalid = false;
+};
+using CapturePtr = std::shared_ptr<Capture>;
+
+/// Its work is done when something waits for it, not before: a missing synchronization shows every time.
+struct Stream {
+  int device = 0;
+  bool blocking = true;  // takes turns with the legacy stream
+  int priority = 0;
+  std::deque<Piece> waiting;
+  std::uint64_t given = 0, done = 0;
+  CapturePtr capture;
+  std::vector<std::size_t> leaves;  // of the capture: what this stream's next piece follows
+};
+
+struct Event {
+  int device = 0;
+  bool timed = true;
+  bool recorded = false;
+  Point point;
+  std::shared_ptr<double> time;
+  CapturePtr capture;
+  std::vector<std::size_t> leaves;
+};
+
+struct Device {
+  StreamPtr legacy;
+  std::vector<StreamPtr> streams;  // all with work, and those that have a handle
+  char* arena = nullptr;
+  std::map<std::size_t, std::size_t> blocks;  // offset -> bytes
+  std::size_t used = 0;
+  bool open = true;  // host code can touch the arena
+};
+
+struct Graph {
+  std::vector<Work> work;
+};
+
+struct Runtime {
+  std::mutex lock;
+  std::vector<Device> devices;
+  std::map<const void*, StreamPtr> streams;
+  std::map<const void*, std::shared_ptr<Event>> events;
+  std::map<const void*, std::shared_ptr<Graph>> graphs;  // and executable ones
+  std::map<const char*, std::size_t> pinned;             // first byte -> bytes
+  std::vector<CapturePtr> captures;
+  std::size_t device_bytes = 0;
+  cudaError_t sticky = cudaSuccess;
+  std::string fault;
+  struct Refusal {
+    cudaError_t status;
+    int count;
+  };
+  std::map<std::string, Refusal> refusals;
+  std::map<std::string, std::size_t> calls;
+};
+Runtime& runtime();
+
+/// Ends a call of the API with a status.
+struct Status {
+  cudaError_t code;
+};
+inline void require(bool condition, cudaError_t otherwise = cudaErrorInvalidValue) {
+  if (!condition) throw Status{otherwise};
+}
+
+/// What this thread's last failed call left for cudaGetLastError, and the device it chose.
+extern thread_local cudaError_t last_error;
+extern thread_local int current_device;
+
+/// Begins a call: counts it, and throws what it was told to fail with, and the error that made the device unusable.
+void enter(const char* function);
+
+/// The body of a function of the API.
+template <class F> cudaError_t api(const char* function, F body) noexcept {
+  const std::lock_guard guard(runtime().lock);
+  try {
+    enter(function);
+    body();
+    if (runtime().sticky != cudaSuccess) throw Status{runtime().sticky};
+    return cudaSuccess;
+  } catch (const Status& status) { return last_error = status.code; } catch (const std::exception&) {
+    return last_error = cudaErrorUnknown;
+  }
+}
+
+// Streams.  A handle of 0 (or cudaStreamLegacy) is the current device's legacy stream.
+StreamPtr stream_of(cudaStream_t handle);
+Device& device_of(const Stream& stream);
+/// Gives work to a stream, or to the capture that it is in.
+void push(const StreamPtr& stream, Work work, std::vector<Point> after = {});
+void run_until(const Point& point);
+void run_all(int device);
+/// Work of `device` may touch its memory from here to the end of what runs now.
+void open_memory(int device);
+
+// Captures.
+/// The calling thread does what is not allowed while a capture is under way.
+void refuse_in_capture();
+void refuse_in_capture(const StreamPtr& stream);
+void invalidate(const CapturePtr& capture);
+/// The stream goes on after an event of a capture: it joins it.
+void follow(const StreamPtr& stream, const Event& event);
+
+// Memory.
+/// The device whose memory holds all of the bytes in one block; -1 if none does.
+int device_holding(const void* data, std::size_t bytes);
+bool is_pinned(const void* data, std::size_t bytes);
+
+}  // namespace emulator
