@@ -3,9 +3,6 @@
 
 namespace minnow::cuda {
 
-void CudaBackend::matmul(const MatmulParams&, const Tensor&, const Tensor&, const Tensor&, const Tensor&) {
-  throw BackendError("matmul: pending");
-}
 MemoryFormat CudaBackend::conv2d_format(const Conv2dParams&, const Tensor&, const Tensor&) {
   throw BackendError("conv2d_format: pending");
 }

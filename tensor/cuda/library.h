@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdlib>
+#include <dlfcn.h>
+#include <string>
+#include <vector>
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/error.h>
+
+// Needs no header of CUDA, so that every build tests it.
+
+namespace minnow::cuda {
+
+/// How a library is found, and what to tell a user who has none.
+struct LibraryName {
+  const char* title;               ///< "cuDNN"
+  const char* variable;            ///< an environment variable that names the file, and ends the search
+  std::vector<std::string> files;  ///< by preference
+  const char* mend;                ///< how to install it
+};
+
+/// BackendError that names the operation under way, the user's line, the library, the function and its own words.
+[[noreturn]] inline void library_failed(const char* library, const char* function, const std::string& text) {
+  const DispatchedOp& op = last_dispatched();
+  const std::string prefix = op.name[0] != '\0' ? std::string(op.name) + ": " : std::string();
+  throw BackendError(prefix + function + " of " + library + " failed: " + text, op.where);
+}
+
+/// The files to try, in order: the one that `named` (the variable's value) gives, or else each name as the loader finds
+/// it, below `cuda_path` and in the toolkit's usual place.  Either may be null.
+inline std::vector<std::string> library_files(const LibraryName& name, const char* named, const char* cuda_path) {
+  if (named && *named) return {named};
+  std::vector<std::string> folders{""};
+  if (cuda_path && *cuda_path) folders.push_back(std::string(cuda_path) + "/lib64/");
+  folders.push_back("/usr/local/cuda/lib64/");
+  std::vector<std::string> out;
+  for (const std::string& folder : folders)
+    for (const std::string& file : name.files) out.push_back(folder + file);
+  return out;
+}
+
+/// A shared library that is loaded when it is made and never unloaded.
+class Library {
+ public:
+  /// BackendError, listing the files that were tried and why each failed.
+  explicit Library(const LibraryName& name) : name_(name) {
+    std::string tried;
+    for (const std::string& file : library_files(name, std::getenv(name.variable), std::getenv("CUDA_PATH"))) {
+      library_ = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+      if (library_) {
+        file_ = file;
+        return;
+      }
+      const char* reason = dlerror();
+      tried += "\n  " + (reason ? std::string(reason) : file);
+    }
+    const DispatchedOp& op = last_dispatched();
+    const std::string prefix = op.name[0] != '\0' ? std::string(op.name) + " needs " : std::string("there is no ");
+    throw BackendError(prefix + name.title + ", which could not be loaded; tried" + tried + "\n" + name.mend +
+                           ", or name the file in " + name.variable,
+                       op.where);
+  }
+
+  /// Sets a function pointer to the library's function of this name.
+  template <class Function> void bind(Function*& function, const char* symbol) const {
+    void* address = dlsym(library_, symbol);
+    if (!address)
+      throw BackendError(file_ + " has no function " + symbol + ": this version of " + name_.title + " is too old. " +
+                         name_.mend);
+    function = reinterpret_cast<Function*>(address);
+  }
+  const std::string& file() const { return file_; }
+
+ private:
+  LibraryName name_;
+  std::string file_;
+  void* library_ = nullptr;
+};
+
+}  // namespace minnow::cuda

@@ -1,0 +1,99 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <minnow/tensor/cuda/plan_cache.h>
+#include <minnow/tensor/dtype.h>
+
+// How a row-major batched product is said in cuBLASLt's column-major terms.  Needs no header of CUDA, so that every
+// build tests it.
+
+namespace minnow::cuda {
+
+/// A batch of matrices in memory; strides in elements, 0 repeats.
+struct Matrices {
+  std::int64_t batch, rows, cols, batch_stride, row_stride, col_stride;
+
+  /// Rows are contiguous.
+  bool plain() const { return col_stride == 1 && row_stride >= cols; }
+  /// Columns are contiguous.
+  bool flipped() const { return row_stride == 1 && col_stride >= rows; }
+};
+
+/// Gives dimensions of size 1 the strides that fit; false when neither rows nor columns are contiguous, so that no
+/// library takes the memory as it is.
+inline bool normalise(Matrices& m) {
+  if (m.cols == 1) m.col_stride = 1;
+  if (m.rows == 1) m.row_stride = m.col_stride == 1 ? m.cols : 1;
+  if (m.batch == 1) m.batch_stride = 0;
+  return (m.plain() || m.flipped()) && m.batch_stride >= 0;
+}
+
+/// Whether a product can be written there: rows contiguous, matrices apart.  `m` is normalised.
+inline bool writable(const Matrices& m) {
+  return m.plain() && (m.batch == 1 || m.batch_stride >= m.rows * m.row_stride);
+}
+
+/// One side of a product as cuBLASLt describes it: column j begins at j * leading.
+struct ColumnMajor {
+  std::int64_t rows = 0, cols = 0, leading = 0, batch_stride = 0;
+  bool transpose = false;
+  friend bool operator==(const ColumnMajor&, const ColumnMajor&) = default;
+};
+
+/// d = op(a) op(b), `batch` times, column-major; op transposes where the side says so.
+struct Product {
+  ColumnMajor a, b, d;
+  std::int64_t batch = 1;
+  friend bool operator==(const Product&, const Product&) = default;
+};
+
+/// Batches whose right side is shared, and whose left side and result are one tall matrix each, become one product.
+inline void join_batch(Matrices& a, Matrices& b, Matrices& out) {
+  if (out.batch == 1 || b.batch_stride != 0 || !a.plain() || a.batch_stride != a.rows * a.row_stride ||
+      out.batch_stride != out.rows * out.row_stride)
+    return;
+  a.rows *= a.batch;
+  out.rows *= out.batch;
+  a.batch = b.batch = out.batch = 1;
+  a.batch_stride = out.batch_stride = 0;
+}
+
+/// A row-major matrix is, read column by column, its own transpose: out = a b is computed as outᵀ = bᵀ aᵀ.  So the
+/// library's left side is b and its right side is a; each is taken as it lies when its rows are contiguous (memory read
+/// by columns is the transpose that is wanted) and transposed by the library when its columns are.  out's column index
+/// n runs along the rows of the library's result, which is where it adds a bias.  All normalised, out writable.
+inline Product column_major(Matrices a, Matrices b, Matrices out) {
+  join_batch(a, b, out);
+  const auto side = [](const Matrices& m) -> ColumnMajor {
+    if (m.plain()) return {m.cols, m.rows, m.row_stride, m.batch_stride, false};
+    return {m.rows, m.cols, m.col_stride, m.batch_stride, true};
+  };
+  return {side(b), side(a), {out.cols, out.rows, out.row_stride, out.batch_stride, false}, out.batch};
+}
+
+/// The largest power of two up to 256 that divides an address: libraries choose their loads by it.
+inline int alignment_of(const void* address) {
+  const auto bits = reinterpret_cast<std::uintptr_t>(address) | 256u;
+  return static_cast<int>(bits & (~bits + 1));
+}
+
+/// All that the choice of an algorithm depends on.
+struct MatmulKey {
+  Product product;
+  DType dtype = DType::float32;
+  bool tf32 = false, bias = false;
+  int align_a = 256, align_b = 256, align_d = 256, align_bias = 256;
+
+  friend bool operator==(const MatmulKey&, const MatmulKey&) = default;
+  std::size_t hash() const {
+    Hash h;
+    for (const ColumnMajor* m : {&product.a, &product.b, &product.d})
+      h.add(m->rows, m->cols, m->leading, m->batch_stride, m->transpose);
+    h.add(product.batch, dtype, tf32, bias, align_a, align_b, align_d, align_bias);
+    return h.value();
+  }
+};
+
+}  // namespace minnow::cuda

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+
+// Needs no header of CUDA, so that every build tests it.
+
+namespace minnow::cuda {
+
+/// Mixes the fields of a key.
+class Hash {
+ public:
+  template <class... Values> Hash& add(Values... values) {
+    (mix(static_cast<std::uint64_t>(values)), ...);
+    return *this;
+  }
+  std::size_t value() const { return static_cast<std::size_t>(state_ ^ (state_ >> 32)); }
+
+ private:
+  void mix(std::uint64_t value) {
+    state_ = (state_ ^ value) * 0x9e3779b97f4a7c15u;
+    state_ ^= state_ >> 29;
+  }
+  std::uint64_t state_ = 0xcbf29ce484222325u;
+};
+
+/// What a library prepared for a shape, by a key with == and hash(); the plan used longest ago goes when there are too
+/// many.  A plan that is in use outlives its place.  Thread-safe.
+template <class Key, class Plan> class PlanCache {
+ public:
+  explicit PlanCache(std::size_t capacity) : capacity_(capacity) {}
+
+  /// The key's plan; make() gives a std::shared_ptr<Plan> where there is none.  Nothing is kept when it throws.
+  template <class Make> std::shared_ptr<Plan> get(const Key& key, Make&& make) {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = places_.find(key); found != places_.end()) {
+      order_.splice(order_.begin(), order_, found->second);
+      return found->second->second;
+    }
+    std::shared_ptr<Plan> plan = make();
+    order_.emplace_front(key, plan);
+    places_.emplace(key, order_.begin());
+    if (order_.size() > capacity_) {
+      places_.erase(order_.back().first);
+      order_.pop_back();
+    }
+    return plan;
+  }
+  std::size_t size() const {
+    const std::lock_guard lock(mutex_);
+    return order_.size();
+  }
+
+ private:
+  struct HashOf {
+    std::size_t operator()(const Key& key) const { return key.hash(); }
+  };
+  using Entries = std::list<std::pair<Key, std::shared_ptr<Plan>>>;
+
+  std::size_t capacity_;
+  mutable std::mutex mutex_;
+  Entries order_;  // the last used first
+  std::unordered_map<Key, typename Entries::iterator, HashOf> places_;
+};
+
+}  // namespace minnow::cuda
