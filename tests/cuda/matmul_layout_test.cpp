@@ -52,7 +52,7 @@ void expect_product(Matrices a, Matrices b, Matrices out) {
     for (std::int64_t i = 0; i < product.d.rows; ++i)
       for (std::int64_t j = 0; j < product.d.cols; ++j) {
         double sum = 0;
-        for (std::int64_t k = 0; k < depth; ++k) sum += at(a_data, product.a, p, i, k) * at(b_data, product.b, p, k, j);
+        for (std::int64_t k = 0; k < depth; ++k) sum += at(b_data, product.a, p, i, k) * at(a_data, product.b, p, k, j);
         actual.at(static_cast<std::size_t>(p * product.d.batch_stride + j * product.d.leading + i)) = sum;
       }
   EXPECT_EQ(actual, expected);
