@@ -3,10 +3,6 @@
 
 namespace minnow::cuda {
 
-void CudaBackend::reduce(const ReduceParams&, const Tensor&, const Tensor&) { throw BackendError("reduce: pending"); }
-void CudaBackend::arg_reduce(bool, const Tensor&, const Tensor&, const Tensor&) {
-  throw BackendError("arg_reduce: pending");
-}
 void CudaBackend::softmax(const SoftmaxParams&, const Tensor&, const Tensor&) {
   throw BackendError("softmax: pending");
 }

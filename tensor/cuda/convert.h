@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cstdint>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <limits>
+#include <type_traits>
+#include <minnow/tensor/dtype.h>
+
+namespace minnow::cuda {
+
+/// A stored element in T, the type that is computed in.
+template <class T, class S> __device__ __forceinline__ T widen(S x) {
+  if constexpr (std::is_same_v<S, float16>) return static_cast<T>(__half2float(__ushort_as_half(x.bits)));
+  else if constexpr (std::is_same_v<S, bool>) return static_cast<T>(x ? 1 : 0);
+  else return static_cast<T>(x);
+}
+
+/// A result in S, the type that is stored.  What no int64 can hold becomes the lowest one, as on a CPU.
+template <class S, class T> __device__ __forceinline__ S narrow(T x) {
+  if constexpr (std::is_same_v<S, float16>) {
+    return float16::from_bits(__half_as_ushort(__float2half_rn(static_cast<float>(x))));
+  } else if constexpr (std::is_same_v<S, bfloat16>) {
+    return bfloat16::from_bits(__bfloat16_as_ushort(__float2bfloat16_rn(static_cast<float>(x))));
+  } else if constexpr (std::is_same_v<S, bool>) {
+    return x != T(0);
+  } else if constexpr (std::is_integral_v<S> && std::is_floating_point_v<T>) {
+    constexpr T kLimit = T(0x1p63);
+    const bool fits = x >= -kLimit && x < kLimit;
+    return static_cast<S>(fits ? static_cast<std::int64_t>(x) : std::numeric_limits<std::int64_t>::min());
+  } else {
+    return static_cast<S>(x);
+  }
+}
+
+/// f(S()) for the type S of a dtype that is computed in T: the switch is the same for all threads of a launch, so it
+/// goes around loops.
+template <class T, class F> __device__ __forceinline__ auto visit_stored(DType dtype, F&& f) {
+  if constexpr (std::is_same_v<T, double>) {
+    return f(double());
+  } else if constexpr (std::is_same_v<T, float>) {
+    switch (dtype) {
+      case DType::float16: return f(float16());
+      case DType::bfloat16: return f(bfloat16());
+      default: return f(float());
+    }
+  } else {
+    switch (dtype) {
+      case DType::int32: return f(std::int32_t());
+      case DType::uint8: return f(std::uint8_t());
+      case DType::bool_: return f(bool());
+      default: return f(std::int64_t());
+    }
+  }
+}
+
+/// out[i] = x, in any dtype.
+template <class T> __device__ __forceinline__ void store_as(void* out, DType dtype, std::int64_t i, T x) {
+  switch (dtype) {
+    case DType::float32: static_cast<float*>(out)[i] = narrow<float>(x); break;
+    case DType::float64: static_cast<double*>(out)[i] = narrow<double>(x); break;
+    case DType::float16: static_cast<float16*>(out)[i] = narrow<float16>(x); break;
+    case DType::bfloat16: static_cast<bfloat16*>(out)[i] = narrow<bfloat16>(x); break;
+    case DType::int64: static_cast<std::int64_t*>(out)[i] = narrow<std::int64_t>(x); break;
+    case DType::int32: static_cast<std::int32_t*>(out)[i] = narrow<std::int32_t>(x); break;
+    case DType::uint8: static_cast<std::uint8_t*>(out)[i] = narrow<std::uint8_t>(x); break;
+    case DType::bool_: static_cast<bool*>(out)[i] = narrow<bool>(x); break;
+  }
+}
+
+/// x[i] of any floating dtype.
+template <class T> __device__ __forceinline__ T load_floating(const void* x, DType dtype, std::int64_t i) {
+  switch (dtype) {
+    case DType::float64: return static_cast<T>(static_cast<const double*>(x)[i]);
+    case DType::float16: return widen<T>(static_cast<const float16*>(x)[i]);
+    case DType::bfloat16: return widen<T>(static_cast<const bfloat16*>(x)[i]);
+    default: return static_cast<T>(static_cast<const float*>(x)[i]);
+  }
+}
+
+/// Host: f.template operator()<S, T>() for the stored and the computed type of a floating dtype.
+template <class F> void visit_floating(DType dtype, const F& f) {
+  switch (dtype) {
+    case DType::float64: return f.template operator()<double, double>();
+    case DType::float16: return f.template operator()<float16, float>();
+    case DType::bfloat16: return f.template operator()<bfloat16, float>();
+    default: return f.template operator()<float, float>();
+  }
+}
+
+}  // namespace minnow::cuda
