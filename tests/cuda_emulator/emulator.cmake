@@ -13,6 +13,6 @@ function(minnow_emulate_cuda target)
   list(FILTER kernels INCLUDE REGEX "\\.cu$")
   set_source_files_properties(
     ${kernels} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS
-    "-x;c++;-D__shared__=static;-D__launch_bounds__(...)=;-include;${here}/include/emulator/device.h")
+    "-x;c++;-Wno-unknown-pragmas;-D__shared__=static;-D__launch_bounds__(...)=;-include;${here}/include/emulator/device.h")
   target_link_libraries(${target} PRIVATE minnow_cuda_emulator ${CMAKE_DL_LIBS})
 endfunction()
