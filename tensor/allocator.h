@@ -33,6 +33,9 @@ class Allocator {
   /// Returns every cached block to the system.
   virtual void empty_cache() = 0;
   virtual void reset_peak() = 0;
+  /// The stream in whose order a block that this thread allocates now is used and reused; nullptr where memory knows
+  /// no streams.
+  virtual const void* stream() const { return nullptr; }
 };
 
 /// Where a CachingAllocator gets its blocks: the operating system, a driver, or a test's fake.
@@ -63,9 +66,10 @@ class CachingAllocator final : public Allocator {
 
   /// The size of the block that serves a request.
   static std::size_t rounded(std::size_t bytes);
+  /// The number of such a size, counted from the smallest.
+  static int class_of(std::size_t rounded_bytes);
 
  private:
-  static int class_of(std::size_t rounded_bytes);
   void release_cache();
   [[noreturn]] void out_of_memory(std::size_t bytes) const;
 

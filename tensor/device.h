@@ -53,6 +53,10 @@ namespace cuda {
 bool is_available();
 /// Why not: built without CUDA, no driver, no GPU, ...; empty when available.
 std::string why_not();
+/// The debug mode, which the environment variable MINNOW_CUDA_DEBUG=1 turns on too: every launch is waited for, so that
+/// an error names its operation; freed memory is poisoned; each block stands between canaries.  Slow.  Thread-safe.
+void set_debug(bool on);
+bool debug();
 }  // namespace cuda
 
 }  // namespace minnow

@@ -15,6 +15,7 @@ Storage::Storage(Allocator& allocator, Device device, std::size_t bytes, bool pi
       bytes_(bytes),
       device_(device),
       pinned_(pinned),
+      stream_(allocator.stream()),
       allocator_(&allocator) {
   live.fetch_add(1, std::memory_order_relaxed);
 }
@@ -26,8 +27,8 @@ Storage::Storage(void* data, std::size_t bytes, Device device, std::function<voi
 
 Storage::~Storage() {
   live.fetch_sub(1, std::memory_order_relaxed);
+  if (has_pending_.load(std::memory_order_acquire)) pending_.settle();
   try {
-    wait_ready();
     if (deleter_) deleter_(data_);
   } catch (...) {  // a deleter of the user's or a failed device must not end the program from a destructor
   }

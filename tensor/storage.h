@@ -28,6 +28,8 @@ class Storage {
   Device device() const { return device_; }
   /// Host memory that a device can copy from and to by itself.
   bool is_pinned() const { return pinned_; }
+  /// The stream that the memory was allocated for (see Allocator::stream); others must be made known to its allocator.
+  const void* stream() const { return stream_; }
 
   /// Raised by each write through any view; a saved value whose version moved on is refused in backward.
   std::uint32_t version() const { return version_.load(std::memory_order_relaxed); }
@@ -53,6 +55,7 @@ class Storage {
   std::size_t bytes_ = 0;
   Device device_;
   bool pinned_ = false;
+  const void* stream_ = nullptr;
   std::atomic<std::uint32_t> version_ = 0;
   std::atomic<int> graph_references_ = 0;
   mutable std::atomic<bool> has_pending_ = false;

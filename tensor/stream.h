@@ -15,6 +15,10 @@ class Event {
     virtual void synchronize() = 0;
     /// Seconds on the device's clock at which the event completed; waits for it.
     virtual double seconds() = 0;
+    /// Seconds of device time from another event to this one.
+    virtual double seconds_since(State& start) { return seconds() - start.seconds(); }
+    /// Waits as synchronize() does, but reports nothing: for destructors.
+    virtual void settle() noexcept;
   };
 
   Event() = default;
@@ -27,7 +31,11 @@ class Event {
   }
   /// Seconds of device time from `start` to this event; waits for both.
   double seconds_since(const Event& start) const {
-    return state_ && start.state_ ? state_->seconds() - start.state_->seconds() : 0.0;
+    return state_ && start.state_ ? state_->seconds_since(*start.state_) : 0.0;
+  }
+  /// Waits as synchronize() does; what failed is left to the next synchronization: for destructors.
+  void settle() const noexcept {
+    if (state_) state_->settle();
   }
   const std::shared_ptr<State>& state() const { return state_; }
 

@@ -14,5 +14,9 @@ std::string why_not() {
   return "minnow was built without CUDA (configure with -DMINNOW_CUDA=ON where nvcc is installed)";
 }
 
+void set_debug(bool) {}
+
+bool debug() { return false; }
+
 }  // namespace cuda
 }  // namespace minnow

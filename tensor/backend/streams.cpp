@@ -3,6 +3,13 @@
 
 namespace minnow {
 
+void Event::State::settle() noexcept {
+  try {
+    synchronize();
+  } catch (...) {  // nobody can be told in a destructor
+  }
+}
+
 Stream::Stream(Device device, SourceLocation where) : Stream(backend_of(device, where).new_stream(device.index())) {}
 
 Stream current_stream(Device device, SourceLocation where) {

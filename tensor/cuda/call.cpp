@@ -1,25 +1,62 @@
 #include <minnow/tensor/cuda/call.h>
 
 #include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/cuda/context.h>
 #include <minnow/tensor/cuda/status.h>
+#include <minnow/tensor/error.h>
 
 namespace minnow::cuda {
 
-Call::Call(const char* method, const Tensor& first, std::initializer_list<const Tensor*>)
-    : method_(method), device_(first.device().index()), stream_(nullptr) {
-  check(cudaSetDevice(device_), "cudaSetDevice");
+Call::Call(const char* method, const Tensor& first, std::initializer_list<const Tensor*> others)
+    : context_(cuda::context(first.device().index())),
+      operation_(last_dispatched().name[0] ? last_dispatched().name : method),
+      device_(context_.index),
+      stream_(static_cast<cudaStream_t>(context_.current())) {
+  select(device_);
+  uses(first);
+  for (const Tensor* operand : others) uses(*operand);
 }
 
 Call::~Call() = default;
 
-void Call::launched() const { check(cudaPeekAtLastError(), method_); }
+void Call::uses(const Tensor& operand) {
+  if (!operand.defined() || !operand.device().is_cuda()) return;
+  const Storage& storage = *operand.storage();
+  if (storage.stream() != stream_) [[unlikely]]
+    context_.memory.used_on(storage.data(), stream_);
+  if (MemoryPool* pool = current_pool()) [[unlikely]]
+    pool->keep(operand.storage());
+  if (debug()) [[unlikely]]
+    operands_.push_back(storage.data());
+}
 
-std::uint32_t* Call::fault_flag(Fault) const { return nullptr; }
+void Call::launched() const {
+  check(cudaPeekAtLastError(), operation_);
+  if (!debug() || capturing()) return;
+  check(cudaStreamSynchronize(stream_), operation_);
+  context_.faults.check();
+  check_guards();
+}
+
+void Call::check_guards() const {
+  for (const void* data : operands_) {
+    const std::string damage = context_.memory.check(data, operation_);
+    if (!damage.empty())
+      throw BackendError(std::string(operation_) + ": it or an operation before it wrote out of bounds\n  " + damage,
+                         last_dispatched().where);
+  }
+}
+
+std::uint32_t* Call::fault_flag(Fault fault) const {
+  MemoryPool* pool = current_pool();
+  Faults& faults = context_.faults;
+  std::uint32_t* flag = faults.flag(fault, operation_, last_dispatched().where, pool != nullptr);
+  if (pool) pool->at_release([&faults, flag] { faults.give_back(flag); });
+  return flag;
+}
 
 Scratch::Scratch(const Call& call, std::size_t bytes)
-    : allocator_(backend_of(Device(DeviceType::cuda, call.device())).allocator(call.device())),
-      data_(bytes ? allocator_.allocate(bytes) : nullptr),
-      bytes_(bytes) {}
+    : allocator_(call.context().memory), data_(bytes ? allocator_.allocate(bytes) : nullptr), bytes_(bytes) {}
 
 Scratch::~Scratch() {
   if (data_) allocator_.deallocate(data_, bytes_);

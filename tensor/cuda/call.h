@@ -4,13 +4,14 @@
 #include <cstdint>
 #include <cuda_runtime_api.h>
 #include <initializer_list>
+#include <vector>
+#include <minnow/tensor/cuda/memory/faults.h>
 #include <minnow/tensor/device.h>
 #include <minnow/tensor/tensor.h>
 
 namespace minnow::cuda {
 
-/// What a kernel may find wrong while it runs; reported at the next synchronization.
-enum class Fault : std::uint8_t { index_out_of_range, target_out_of_range, division_by_zero };
+class Context;
 
 /// One method of the backend under way: made first in each, it selects the device, names the work for messages and
 /// profiles, and keeps operands that another stream allocated from being reused too early.
@@ -23,18 +24,30 @@ class Call {
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
+  /// One more operand, for methods that have lists of them.
+  void uses(const Tensor& operand);
+
   cudaStream_t stream() const { return stream_; }
   int device() const { return device_; }
-  /// Checks the launch; in the debug mode waits for it.
+  Context& context() const { return context_; }
+  /// The operation, for messages.
+  const char* operation() const { return operation_; }
+  /// Checks the launch; in the debug mode waits for it, and checks the canaries of the operands.  To be called after a
+  /// library's call too.
   void launched() const;
   /// A word on the device in which a kernel stores 1 when it finds the fault (atomics are not needed); the next
   /// synchronization throws the error, naming the operation and the user's line.
   std::uint32_t* fault_flag(Fault fault) const;
 
  private:
-  const char* method_;
+  void check_guards() const;
+
+  Context& context_;
+  const char* operation_;
   int device_;
+  bool in_range_ = false;  // of a profile
   cudaStream_t stream_;
+  std::vector<const void*> operands_;  // in the debug mode
 };
 
 /// Device memory for the length of a call, from the device's allocator (nullptr for 0 bytes).

@@ -1,13 +1,130 @@
 #include <minnow/tensor/cuda/status.h>
 
+#include <array>
+#include <atomic>
+#include <mutex>
+#include <pthread.h>
 #include <string>
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/cuda/context.h>
+#include <minnow/tensor/cuda/memory/memory_pool.h>
 #include <minnow/tensor/error.h>
 
 namespace minnow::cuda {
+namespace {
 
-void check(cudaError_t status, const char* called) {
+std::atomic<bool> forked = false;
+thread_local int selected = -1;
+
+/// What ended the use of each device.
+struct Failures {
+  std::array<std::atomic<bool>, kMaxDevices> failed = {};
+  std::mutex mutex;
+  std::array<std::string, kMaxDevices> cause;
+};
+
+Failures& failures() {
+  static auto* instance = new Failures();  // never destroyed: globals may die later
+  return *instance;
+}
+
+std::string cause_of(int device) {
+  const std::lock_guard lock(failures().mutex);
+  return failures().cause[static_cast<std::size_t>(device)];
+}
+
+/// After these, every further call of the process fails in the same way.
+bool is_sticky(cudaError_t status) {
+  switch (status) {
+    case cudaErrorIllegalAddress:
+    case cudaErrorLaunchFailure:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorAssert:
+    case cudaErrorHardwareStackError:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorECCUncorrectable:
+    case cudaErrorNvlinkUncorrectable:
+    case cudaErrorContextIsDestroyed:
+    case cudaErrorExternalDevice:
+    case cudaErrorUnknown: return true;
+    default: return false;
+  }
+}
+
+/// The operation of the user's under way, or what stands in for it.
+std::string operation_or(const char* method) { return last_dispatched().name[0] ? last_dispatched().name : method; }
+
+std::string quoted(const std::string& cause) {
+  std::string text = "\n  ";
+  for (const char c : cause) text += c == '\n' ? "\n  " : std::string(1, c);
+  return text;
+}
+
+}  // namespace
+
+void failed(cudaError_t status, const char* called) {
+  cudaGetLastError();  // so that the next launch does not find it again
+  std::string text =
+      operation_or(called) + ": " + called + ": " + cudaGetErrorName(status) + ": " + cudaGetErrorString(status);
+  const SourceLocation where = last_dispatched().where;
+  if (status == cudaErrorMemoryAllocation) throw OutOfMemoryError(text, where);
+  const int device = selected;
+  if (device < 0) throw BackendError(text, where);
+  text += "\n  on " + Device(DeviceType::cuda, device).str();
+  auto& all = failures();
+  if (all.failed[static_cast<std::size_t>(device)].load()) {
+    text += ", which failed before:" + quoted(cause_of(device));
+  } else if (is_sticky(status)) {
+    text += debug() ? "" : "; an operation before this one may have caused it: MINNOW_CUDA_DEBUG=1 finds which";
+    const std::lock_guard lock(all.mutex);
+    all.cause[static_cast<std::size_t>(device)] = BackendError(text, where).what();
+    all.failed[static_cast<std::size_t>(device)].store(true);
+  }
+  throw BackendError(text, where);
+}
+
+void select(int device) {
+  if (selected == device) return;
+  const int before = std::exchange(selected, device);
+  const cudaError_t status = cudaSetDevice(device);
   if (status == cudaSuccess) return;
-  throw BackendError(std::string(called) + ": " + cudaGetErrorName(status) + ": " + cudaGetErrorString(status));
+  selected = before;
+  failed(status, "cudaSetDevice");
+}
+
+bool is_usable(int device) noexcept {
+  return !forked.load(std::memory_order_relaxed) &&
+         !failures().failed[static_cast<std::size_t>(device)].load(std::memory_order_relaxed);
+}
+
+void require_usable(int device, const char* operation) {
+  if (is_usable(device)) return;
+  const std::string name = operation_or(operation);
+  const SourceLocation where = last_dispatched().where;
+  if (forked.load())
+    throw BackendError(name +
+                           ": this process was forked from one that used CUDA, which cannot be used here\n"
+                           "fork before the first use of CUDA, or start the process anew (exec)",
+                       where);
+  throw BackendError(name + ": " + Device(DeviceType::cuda, device).str() +
+                         " cannot be used any more, because it failed:" + quoted(cause_of(device)) +
+                         "\nstart the program again",
+                     where);
+}
+
+void refuse_in_capture(const char* operation) {
+  if (!capturing()) return;
+  throw BackendError(std::string(operation) +
+                         ": this waits for the device, which cannot be captured\nmove it out of the captured step",
+                     last_dispatched().where);
+}
+
+void note_use() {
+  static std::once_flag once;
+  std::call_once(once, [] { pthread_atfork(nullptr, nullptr, [] { forked.store(true); }); });
 }
 
 }  // namespace minnow::cuda

@@ -4,8 +4,26 @@
 
 namespace minnow::cuda {
 
-/// BackendError, naming what was called, CUDA's text and the operation under way, unless the status is success.  A
-/// sticky failure (an illegal address, say) marks the device: later errors quote the first cause.
-void check(cudaError_t status, const char* called);
+/// BackendError, naming what was called, CUDA's text and the operation under way.  A sticky failure (an illegal
+/// address, say) marks the device: later errors quote the first cause.
+[[noreturn]] void failed(cudaError_t status, const char* called);
+
+/// Throws as failed() does, unless the status is success.
+inline void check(cudaError_t status, const char* called) {
+  if (status != cudaSuccess) [[unlikely]]
+    failed(status, called);
+}
+
+/// Makes the device current for this thread.  The last one is remembered: selecting it again costs nothing.
+void select(int device);
+
+/// False once the device has failed, and in a process that was forked from one that used CUDA.
+bool is_usable(int device) noexcept;
+/// BackendError, naming `operation` and its line and quoting the first cause, when the device is not usable.
+void require_usable(int device, const char* operation);
+/// BackendError for an operation that waits for the device, while this thread's work is being captured.
+void refuse_in_capture(const char* operation);
+/// The process uses CUDA from now on: its forks may not.
+void note_use();
 
 }  // namespace minnow::cuda

@@ -1,0 +1,226 @@
+#include <minnow/tensor/cuda/memory/device_memory.h>
+
+#include <algorithm>
+#include <minnow/tensor/error.h>
+
+namespace minnow::cuda {
+namespace {
+
+constexpr std::size_t kMost = std::size_t{1} << 62;
+
+template <class T> bool contains(const std::vector<T>& values, const T& value) {
+  return std::find(values.begin(), values.end(), value) != values.end();
+}
+
+}  // namespace
+
+std::size_t DeviceMemory::rounded(std::size_t bytes) {
+  return CachingAllocator::rounded(std::max(kUnit, (bytes + kUnit - 1) / kUnit * kUnit));
+}
+
+void* DeviceMemory::allocate(std::size_t bytes) {
+  const StreamHandle stream = current_();
+  MemoryPool* pool = current_pool();
+  if (pool && &pool->memory() != this) pool = nullptr;
+  const std::lock_guard lock(mutex_);
+  if (bytes > kMost) out_of_memory(bytes);
+  const bool guarded = debug_ && !pool;
+  const std::size_t size = rounded(bytes + (guarded ? 2 * kUnit : 0));
+  Block* block = obtain(pool ? *pool->arena_ : cache_, stream, size);
+  if (!block) out_of_memory(bytes);
+  block->live = true;
+  block->guarded = guarded;
+  block->requested = bytes;
+  ++block->slab->busy;
+  stats_.allocated += static_cast<std::int64_t>(size);
+  stats_.peak = std::max(stats_.peak, stats_.allocated);
+  ++stats_.blocks;
+  if (!guarded) return block->base;
+  guard(*block);
+  return block->base + kUnit;
+}
+
+Block* DeviceMemory::obtain(Arena& arena, StreamHandle stream, std::size_t size) {
+  Block* block = arena.take(stream, size);
+  if (block) return block;
+  if (!pending_.empty()) {
+    process_pending(false);
+    if ((block = arena.take(stream, size))) return block;
+  }
+  if ((block = carve(arena, stream, size))) return block;
+  if (captures_ > 0) return nullptr;  // the device must not be waited for
+  process_pending(true);
+  if ((block = arena.take(stream, size))) return block;
+  release_cache();
+  return carve(arena, stream, size);
+}
+
+Block* DeviceMemory::carve(Arena& arena, StreamHandle stream, std::size_t size) {
+  const bool small = size <= kLargestSmall;
+  Arena::Lists& lists = arena.of(stream);
+  Slab* slab = small ? lists.open : nullptr;
+  if (!slab || slab->bytes - slab->used < size) {
+    auto made = std::make_unique<Slab>();
+    made->bytes = small ? kSlab : size;
+    made->arena = &arena;
+    made->base = static_cast<char*>(driver_.allocate(made->bytes));
+    if (!made->base) return nullptr;
+    slab = made.get();
+    slabs_.push_back(std::move(made));
+    stats_.reserved += static_cast<std::int64_t>(slab->bytes);
+    ++stats_.system_calls;
+    if (small) lists.open = slab;
+  }
+  auto block = std::make_unique<Block>();
+  block->base = slab->base + slab->used;
+  block->size = size;
+  block->slab = slab;
+  block->arena = &arena;
+  block->stream = stream;
+  slab->used += size;
+  Block* carved = block.get();
+  blocks_.emplace(carved->base, std::move(block));
+  return carved;
+}
+
+Block* DeviceMemory::find(const void* data) const {
+  auto found = blocks_.find(data);
+  if (found != blocks_.end()) return found->second.get();
+  found = blocks_.find(static_cast<const char*>(data) - kUnit);
+  return found != blocks_.end() && found->second->guarded ? found->second.get() : nullptr;
+}
+
+void DeviceMemory::deallocate(void* data, std::size_t) noexcept {
+  if (!driver_.is_usable()) return;
+  const std::lock_guard lock(mutex_);
+  Block* block = find(data);
+  if (!block || !block->live) return;
+  block->live = false;
+  stats_.allocated -= static_cast<std::int64_t>(block->size);
+  --stats_.blocks;
+  try {
+    if (block->guarded && captures_ == 0) {
+      const std::string damage = damage_of(*block);
+      if (damage_.empty()) damage_ = damage;
+    }
+    if (block->users.empty()) make_free(block);
+    else if (captures_ > 0) deferred_.push_back(block);
+    else wait_for_users(block);
+  } catch (...) {  // the device failed, or there is no memory for the lists: the block is never reused
+  }
+}
+
+void DeviceMemory::wait_for_users(Block* block) {
+  Pending pending{block, {}};
+  for (const StreamHandle user : block->users) pending.events.push_back(events_.record(user));
+  pending_.push_back(std::move(pending));
+}
+
+void DeviceMemory::make_free(Block* block) {
+  block->users.clear();
+  if (block->guarded && captures_ == 0) driver_.fill(block->base, kPoison, block->size, block->stream);
+  block->arena->put(block);
+  --block->slab->busy;
+}
+
+void DeviceMemory::process_pending(bool wait) {
+  std::erase_if(pending_, [&](Pending& pending) {
+    for (const PooledEvent& event : pending.events) {
+      if (wait) event.synchronize();
+      else if (!event.is_complete()) return false;
+    }
+    make_free(pending.block);
+    return true;
+  });
+}
+
+void DeviceMemory::used_on(const void* data, StreamHandle stream) {
+  const std::lock_guard lock(mutex_);
+  Block* block = find(data);
+  if (!block || block->stream == stream || contains(block->users, stream)) return;
+  block->users.push_back(stream);
+}
+
+bool DeviceMemory::is_of(const void* data, const MemoryPool& pool) const {
+  const std::lock_guard lock(mutex_);
+  const Block* block = find(data);
+  return block && block->arena == pool.arena_.get();
+}
+
+MemoryStats DeviceMemory::stats() const {
+  const std::lock_guard lock(mutex_);
+  return stats_;
+}
+
+void DeviceMemory::reset_peak() {
+  const std::lock_guard lock(mutex_);
+  stats_.peak = stats_.allocated;
+}
+
+void DeviceMemory::empty_cache() {
+  const std::lock_guard lock(mutex_);
+  if (captures_ > 0) return;
+  process_pending(true);
+  release_cache();
+}
+
+void DeviceMemory::release_cache() {
+  driver_.synchronize_device();  // work on freed blocks may still be under way
+  const auto goes = [this](const Slab* slab) { return slab->busy == 0 && slab->arena == &cache_; };
+  for (const auto& lists : cache_.lists) {
+    if (lists->open && goes(lists->open)) lists->open = nullptr;
+    for (auto& free : lists->free) std::erase_if(free, [&](const Block* block) { return goes(block->slab); });
+  }
+  std::erase_if(blocks_, [&](const auto& entry) { return goes(entry.second->slab); });
+  std::erase_if(slabs_, [&](const std::unique_ptr<Slab>& slab) {
+    if (!goes(slab.get())) return false;
+    driver_.release(slab->base);
+    stats_.reserved -= static_cast<std::int64_t>(slab->bytes);
+    return true;
+  });
+}
+
+void DeviceMemory::out_of_memory(std::size_t bytes) const {
+  throw OutOfMemoryError("out of memory on " + name_ + ": requested " + std::to_string(bytes) +
+                         " bytes\n  in tensors " + std::to_string(stats_.allocated) + " bytes, held " +
+                         std::to_string(stats_.reserved) + ", peak " + std::to_string(stats_.peak) +
+                         ", free on the device " + std::to_string(driver_.free_bytes()) +
+                         "\nuse smaller batches, or free tensors that are no longer needed");
+}
+
+std::unique_ptr<Arena> DeviceMemory::open_pool() { return std::make_unique<Arena>(); }
+
+void DeviceMemory::close_pool(Arena& arena) noexcept {
+  if (!driver_.is_usable()) return;
+  const std::lock_guard lock(mutex_);
+  try {
+    driver_.synchronize_device();
+    for (const auto& [base, block] : blocks_)
+      if (block->arena == &arena) block->arena = &cache_;
+    for (const auto& slab : slabs_)
+      if (slab->arena == &arena) slab->arena = &cache_;
+    for (const auto& lists : arena.lists)
+      for (const auto& free : lists->free)
+        for (Block* block : free) cache_.put(block);
+  } catch (...) {  // the device failed: nothing is reused
+  }
+}
+
+void DeviceMemory::begin_capture() {
+  const std::lock_guard lock(mutex_);
+  ++captures_;
+}
+
+void DeviceMemory::end_capture() noexcept {
+  const std::lock_guard lock(mutex_);
+  if (--captures_ > 0) return;
+  for (Block* block : deferred_) {
+    try {
+      wait_for_users(block);
+    } catch (...) {  // the device failed: the block is never reused
+    }
+  }
+  deferred_.clear();
+}
+
+}  // namespace minnow::cuda

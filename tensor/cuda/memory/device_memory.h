@@ -1,0 +1,97 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+#include <minnow/tensor/allocator.h>
+#include <minnow/tensor/cuda/memory/arena.h>
+#include <minnow/tensor/cuda/memory/event_pool.h>
+#include <minnow/tensor/cuda/memory/memory_pool.h>
+
+namespace minnow::cuda {
+
+/// The memory of one device, in the order of streams: a freed block is at once reused by the stream that it was
+/// allocated for, whose earlier work on it runs first.  Where other streams used it, it waits for events of theirs.
+/// Small blocks are cut from slabs of 2 MiB; large ones come from the driver by size class (see CachingAllocator).
+/// In the debug mode freed blocks are poisoned and every block stands between canaries.
+class DeviceMemory final : public Allocator {
+ public:
+  static constexpr std::size_t kSlab = std::size_t{2} << 20;
+  static constexpr std::size_t kLargestSmall = kSlab / 8;
+
+  /// `current` is asked for the calling thread's stream.
+  DeviceMemory(Driver& driver, EventPool& events, std::string name, std::function<StreamHandle()> current)
+      : driver_(driver), events_(events), name_(std::move(name)), current_(std::move(current)) {}
+
+  void* allocate(std::size_t bytes) override;
+  void deallocate(void* data, std::size_t bytes) noexcept override;
+  MemoryStats stats() const override;
+  void empty_cache() override;
+  void reset_peak() override;
+  const void* stream() const override { return current_(); }
+
+  /// Work of `stream` uses the block from which `data` was allocated: it is not reused before that is done.
+  void used_on(const void* data, StreamHandle stream);
+  /// Whether the block belongs to the pool.
+  bool is_of(const void* data, const MemoryPool& pool) const;
+
+  /// The bytes that a block for such a request has.
+  static std::size_t rounded(std::size_t bytes);
+
+  // The debug mode.
+  void set_debug(bool on);
+  /// What was written outside of a block that was freed since the last call; empty if nothing was.
+  std::string take_damage();
+  /// Notes that an operation used the block, and says what was written outside of it; empty if nothing was.
+  std::string check(const void* data, const char* operation);
+
+ private:
+  friend class MemoryPool;
+  friend class PoolGuard;
+  struct Pending {
+    Block* block;
+    std::vector<PooledEvent> events;
+  };
+
+  std::unique_ptr<Arena> open_pool();
+  void close_pool(Arena& arena) noexcept;
+  void begin_capture();
+  void end_capture() noexcept;
+
+  // The caller holds mutex_.
+  Block* obtain(Arena& arena, StreamHandle stream, std::size_t size);
+  Block* carve(Arena& arena, StreamHandle stream, std::size_t size);
+  Block* find(const void* data) const;
+  void make_free(Block* block);
+  void wait_for_users(Block* block);
+  void process_pending(bool wait);
+  void release_cache();
+  [[noreturn]] void out_of_memory(std::size_t bytes) const;
+
+  void guard(Block& block);
+  std::string damage_of(const Block& block) const;
+
+  static constexpr std::size_t kUnit = 512;  // every size is a multiple of it; a canary's bytes
+  static constexpr int kPoison = 0xFF;       // NaN in every floating dtype
+
+  Driver& driver_;
+  EventPool& events_;
+  const std::string name_;
+  const std::function<StreamHandle()> current_;
+
+  mutable std::mutex mutex_;
+  Arena cache_;
+  std::unordered_map<const void*, std::unique_ptr<Block>> blocks_;  // by base, live or not
+  std::vector<std::unique_ptr<Slab>> slabs_;
+  std::vector<Pending> pending_;
+  std::vector<Block*> deferred_;  // freed during a capture, when no event may be recorded
+  int captures_ = 0;
+  bool debug_ = false;
+  std::string damage_;
+  MemoryStats stats_;
+};
+
+}  // namespace minnow::cuda

@@ -1,0 +1,97 @@
+#include <minnow/tensor/cuda/memory/faults.h>
+
+#include <algorithm>
+#include <atomic>
+#include <optional>
+#include <minnow/tensor/error.h>
+
+namespace minnow::cuda {
+namespace {
+
+/// The device writes at any time.
+bool take(std::uint32_t* flag) {
+  const std::atomic_ref<std::uint32_t> word(*flag);
+  if (word.load(std::memory_order_relaxed) == 0) return false;
+  word.store(0, std::memory_order_relaxed);
+  return true;
+}
+
+}  // namespace
+
+std::uint32_t* Faults::obtain(std::size_t words) {
+  auto* first = static_cast<std::uint32_t*>(driver_.allocate_pinned(words * sizeof(std::uint32_t)));
+  if (!first) throw OutOfMemoryError("out of pinned host memory: requested " + std::to_string(words * 4) + " bytes");
+  std::fill_n(first, words, 0U);
+  return first;
+}
+
+std::uint32_t* Faults::flag(Fault fault, const char* operation, SourceLocation where, bool held) {
+  const std::lock_guard lock(mutex_);
+  Word* word = nullptr;
+  if (held) {
+    const auto unused = std::find_if(held_.begin(), held_.end(), [](const Word& w) { return w.operation[0] == '\0'; });
+    if (unused == held_.end()) {
+      constexpr std::size_t kMore = 256;
+      std::uint32_t* first = obtain(kMore);
+      const std::size_t before = held_.size();
+      held_.resize(before + kMore);
+      for (std::size_t i = 0; i < kMore; ++i) held_[before + i].flag = first + i;
+      word = &held_[before];
+    } else word = &*unused;
+  } else {
+    if (ring_.empty()) {
+      std::uint32_t* first = obtain(kWords);
+      ring_.resize(kWords);
+      for (std::size_t i = 0; i < kWords; ++i) ring_[i].flag = first + i;
+    }
+    word = &ring_[next_ % kWords];
+    if (take(word->flag)) report(*word);  // a whole round without a synchronization
+    ++next_;
+  }
+  word->fault = fault;
+  word->where = where;
+  word->operation = {'?'};
+  const std::string_view name(operation);
+  word->operation[name.copy(word->operation.data(), word->operation.size() - 1)] = '\0';
+  return word->flag;
+}
+
+void Faults::give_back(std::uint32_t* held) noexcept {
+  const std::lock_guard lock(mutex_);
+  for (Word& word : held_)
+    if (word.flag == held) word.operation[0] = '\0';
+}
+
+void Faults::check() {
+  const std::lock_guard lock(mutex_);
+  std::optional<Word> oldest;
+  for (std::size_t i = 0; i < std::min(next_, kWords); ++i) {
+    const Word& word = ring_[(std::max(next_, kWords) + i) % kWords];
+    if (take(word.flag) && !oldest) oldest = word;
+  }
+  for (const Word& word : held_)
+    if (take(word.flag) && !oldest) oldest = word;
+  if (oldest) report(*oldest);
+}
+
+void Faults::report(const Word& word) const {
+  const std::string operation = word.operation.data();
+  const std::string found = "\n  found on " + device_ + " while it ran, after the call had returned\n";
+  switch (word.fault) {
+    case Fault::index_out_of_range:
+      throw IndexError(
+          operation + ": an index is out of range" + found + "indices go from 0 to the dimension's size - 1",
+          word.where);
+    case Fault::target_out_of_range:
+      throw IndexError(operation + ": a target is no class" + found +
+                           "targets go from 0 to the number of classes - 1, or are ignore_index",
+                       word.where);
+    case Fault::division_by_zero:
+      throw ValueError(
+          operation + ": an integer was divided by zero" + found + "check the divisor, or divide floating tensors",
+          word.where);
+  }
+  throw BackendError(operation + ": an unknown fault" + found, word.where);
+}
+
+}  // namespace minnow::cuda

@@ -1,0 +1,132 @@
+#include <minnow/tensor/cuda/runtime_driver.h>
+
+#include <cuda_runtime_api.h>
+#include <minnow/tensor/cuda/status.h>
+
+namespace minnow::cuda {
+namespace {
+
+/// While this thread captures, calls that have nothing to do with the captured stream are allowed in a scope.
+class Uncaptured {
+ public:
+  Uncaptured() { cudaThreadExchangeStreamCaptureMode(&mode_); }
+  ~Uncaptured() { cudaThreadExchangeStreamCaptureMode(&mode_); }
+  Uncaptured(const Uncaptured&) = delete;
+  Uncaptured& operator=(const Uncaptured&) = delete;
+
+ private:
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+};
+
+cudaStream_t native(StreamHandle stream) { return static_cast<cudaStream_t>(stream); }
+cudaEvent_t event_of(EventHandle event) { return static_cast<cudaEvent_t>(event); }
+
+/// A failure that the caller handles must not be found again by the next check of a launch.
+bool succeeded(cudaError_t status) noexcept {
+  if (status == cudaSuccess) return true;
+  cudaGetLastError();
+  return false;
+}
+
+bool try_select(int device) noexcept {
+  try {
+    select(device);
+    return true;
+  } catch (...) { return false; }
+}
+
+}  // namespace
+
+bool RuntimeDriver::is_usable() const noexcept { return cuda::is_usable(device_); }
+
+void* RuntimeDriver::allocate(std::size_t bytes) noexcept {
+  if (!try_select(device_)) return nullptr;
+  const Uncaptured scope;
+  void* block = nullptr;
+  return succeeded(cudaMalloc(&block, bytes)) ? block : nullptr;
+}
+
+void RuntimeDriver::release(void* block) noexcept {
+  if (!is_usable() || !try_select(device_)) return;
+  const Uncaptured scope;
+  succeeded(cudaFree(block));
+}
+
+void* RuntimeDriver::allocate_pinned(std::size_t bytes) noexcept {
+  if (!try_select(device_)) return nullptr;
+  const Uncaptured scope;
+  void* block = nullptr;
+  return succeeded(cudaHostAlloc(&block, bytes, cudaHostAllocPortable | cudaHostAllocMapped)) ? block : nullptr;
+}
+
+void RuntimeDriver::release_pinned(void* block) noexcept {
+  if (!is_usable() || !try_select(device_)) return;
+  const Uncaptured scope;
+  succeeded(cudaFreeHost(block));
+}
+
+std::size_t RuntimeDriver::free_bytes() noexcept {
+  std::size_t free = 0, total = 0;
+  return try_select(device_) && succeeded(cudaMemGetInfo(&free, &total)) ? free : 0;
+}
+
+StreamHandle RuntimeDriver::create_stream() {
+  select(device_);
+  const Uncaptured scope;
+  cudaStream_t stream = nullptr;
+  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+  return stream;
+}
+
+void RuntimeDriver::synchronize_device() {
+  select(device_);
+  check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+}
+
+EventHandle RuntimeDriver::create_event(bool timed) {
+  select(device_);
+  const Uncaptured scope;
+  cudaEvent_t event = nullptr;
+  check(cudaEventCreateWithFlags(&event, timed ? cudaEventDefault : cudaEventDisableTiming),
+        "cudaEventCreateWithFlags");
+  return event;
+}
+
+void RuntimeDriver::record(EventHandle event, StreamHandle stream) {
+  select(device_);
+  check(cudaEventRecord(event_of(event), native(stream)), "cudaEventRecord");
+}
+
+bool RuntimeDriver::is_complete(EventHandle event) {
+  select(device_);
+  const Uncaptured scope;
+  const cudaError_t status = cudaEventQuery(event_of(event));
+  if (status == cudaErrorNotReady) return succeeded(status);
+  check(status, "cudaEventQuery");
+  return true;
+}
+
+void RuntimeDriver::synchronize(EventHandle event) {
+  select(device_);
+  const Uncaptured scope;
+  check(cudaEventSynchronize(event_of(event)), "cudaEventSynchronize");
+}
+
+void RuntimeDriver::wait(StreamHandle stream, EventHandle event) {
+  select(device_);
+  check(cudaStreamWaitEvent(native(stream), event_of(event), 0), "cudaStreamWaitEvent");
+}
+
+void RuntimeDriver::fill(void* block, int value, std::size_t bytes, StreamHandle stream) {
+  if (bytes == 0) return;
+  select(device_);
+  check(cudaMemsetAsync(block, value, bytes, native(stream)), "cudaMemsetAsync");
+}
+
+void RuntimeDriver::read(void* host, const void* block, std::size_t bytes, StreamHandle stream) {
+  select(device_);
+  check(cudaMemcpyAsync(host, block, bytes, cudaMemcpyDeviceToHost, native(stream)), "cudaMemcpyAsync");
+  check(cudaStreamSynchronize(native(stream)), "cudaStreamSynchronize");
+}
+
+}  // namespace minnow::cuda
