@@ -15,7 +15,7 @@
 
 namespace minnow::sim {
 
-/// One piece of work of a copy engine, and its outcome.  Without bytes it is a barrier.
+/// One piece of work of a copy engine, and its outcome.
 struct Copy {
   const void* from = nullptr;
   void* to = nullptr;

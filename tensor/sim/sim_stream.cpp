@@ -4,24 +4,33 @@
 namespace minnow::sim {
 namespace {
 
-/// Complete when a copy is; seconds() is when the stream passed it: not before it was recorded.
+/// Complete when a copy is, and what its stream waited for then; seconds() is when the stream passed it: not before it
+/// was recorded.
 class SimEvent final : public Event::State {
  public:
-  SimEvent(Engine& engine, std::shared_ptr<Copy> copy, double recorded)
-      : engine_(engine), copy_(std::move(copy)), recorded_(recorded) {}
+  SimEvent(Engine& engine, std::shared_ptr<Copy> copy, std::vector<Event> awaited, double recorded)
+      : engine_(engine), copy_(std::move(copy)), awaited_(std::move(awaited)), recorded_(recorded) {}
 
-  bool is_ready() override { return !copy_ || copy_->done.load(std::memory_order_acquire); }
+  bool is_ready() override {
+    return (!copy_ || copy_->done.load(std::memory_order_acquire)) &&
+           std::all_of(awaited_.begin(), awaited_.end(), [](const Event& e) { return e.is_ready(); });
+  }
   void synchronize() override {
     if (copy_) engine_.wait(*copy_);
+    for (const Event& event : awaited_) event.synchronize();
   }
   double seconds() override {
     synchronize();
-    return copy_ ? std::max(recorded_, copy_->end) : recorded_;
+    double end = copy_ ? std::max(recorded_, copy_->end) : recorded_;
+    for (const Event& event : awaited_)
+      if (event.state()) end = std::max(end, event.state()->seconds());
+    return end;
   }
 
  private:
   Engine& engine_;
   const std::shared_ptr<Copy> copy_;
+  const std::vector<Event> awaited_;
   const double recorded_;
 };
 
@@ -29,7 +38,7 @@ class SimEvent final : public Event::State {
 
 Event SimStream::record() {
   const std::lock_guard lock(mutex_);
-  return Event(std::make_shared<SimEvent>(engine_, last_, now()));
+  return Event(std::make_shared<SimEvent>(engine_, last_, awaited_, now()));
 }
 
 void SimStream::wait(const Event& event) {
@@ -37,33 +46,46 @@ void SimStream::wait(const Event& event) {
     event.synchronize();  // tells of a failure
     return;
   }
-  auto barrier = std::make_shared<Copy>();
-  barrier->after.push_back(event);
-  submit(std::move(barrier));
+  const std::lock_guard lock(mutex_);
+  std::erase_if(awaited_, [](const Event& e) {
+    if (!e.is_ready()) return false;
+    e.synchronize();
+    return true;
+  });
+  awaited_.push_back(event);
 }
 
 Event SimStream::submit(std::shared_ptr<Copy> copy) {
   const std::lock_guard lock(mutex_);
-  if (last_) copy->after.emplace_back(std::make_shared<SimEvent>(engine_, last_, 0.0));
-  Event done(std::make_shared<SimEvent>(engine_, copy, 0.0));
+  std::vector<Event> before = awaited_;
+  if (last_) before.emplace_back(std::make_shared<SimEvent>(engine_, last_, std::vector<Event>(), 0.0));
+  copy->after.insert(copy->after.end(), before.begin(), before.end());
+  Event done(std::make_shared<SimEvent>(engine_, copy, std::vector<Event>(), 0.0));
   engine_.submit(copy);
   last_ = std::move(copy);
+  awaited_.clear();
   return done;
 }
 
 void SimStream::synchronize() {
   std::shared_ptr<Copy> last;
+  std::vector<Event> awaited;
   {
     const std::lock_guard lock(mutex_);
-    if (!last_) return;
+    if (!last_ && awaited_.empty()) return;
     last = last_;
+    awaited = awaited_;
   }
   const auto forget = [&] {
     const std::lock_guard lock(mutex_);
     if (last_ == last) last_.reset();
+    std::erase_if(awaited_, [&](const Event& e) {
+      return std::any_of(awaited.begin(), awaited.end(), [&](const Event& done) { return done.state() == e.state(); });
+    });
   };
   try {
-    engine_.wait(*last);
+    if (last) engine_.wait(*last);
+    for (const Event& event : awaited) event.synchronize();
   } catch (...) {
     forget();
     throw;
