@@ -73,12 +73,6 @@ inline Product column_major(Matrices a, Matrices b, Matrices out) {
   return {side(b), side(a), {out.cols, out.rows, out.row_stride, out.batch_stride, false}, out.batch};
 }
 
-/// The largest power of two up to 256 that divides an address: libraries choose their loads by it.
-inline int alignment_of(const void* address) {
-  const auto bits = reinterpret_cast<std::uintptr_t>(address) | 256u;
-  return static_cast<int>(bits & (~bits + 1));
-}
-
 /// All that the choice of an algorithm depends on.
 struct MatmulKey {
   Product product;

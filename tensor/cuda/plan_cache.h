@@ -29,6 +29,12 @@ class Hash {
   std::uint64_t state_ = 0xcbf29ce484222325u;
 };
 
+/// The largest power of two up to 256 that divides an address: libraries choose their loads by it.
+inline int alignment_of(const void* address) {
+  const auto bits = reinterpret_cast<std::uintptr_t>(address) | 256u;
+  return static_cast<int>(bits & (~bits + 1));
+}
+
 /// What a library prepared for a shape, by a key with == and hash(); the plan used longest ago goes when there are too
 /// many.  A plan that is in use outlives its place.  Thread-safe.
 template <class Key, class Plan> class PlanCache {

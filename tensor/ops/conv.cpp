@@ -66,8 +66,10 @@ Tensor conv2d(In x, In w, const Tensor& b, const Conv2dParams& params) {
 
 Tensor conv2d_backward_input(In grad, In w, const Shape& x_shape, const Conv2dParams& params) {
   Backend& backend = dispatch("conv2d_backward", {{"grad", *grad}, {"weight", *w}}, grad.where);
+  // Shape and order only, never read: the gradient of channels-last images is channels-last.
+  const bool last = grad->is_contiguous(MemoryFormat::channels_last) && !grad->is_contiguous();
   const Tensor like(grad->storage(), grad->dtype(), x_shape,
-                    contiguous_strides(x_shape));  // shape only, never read
+                    last ? channels_last_strides(x_shape) : contiguous_strides(x_shape));
   const Tensor out = allocate(x_shape, backend.conv2d_format(params, like, *w), grad);
   if (!out.numel()) return out;
   if (grad->numel()) backend.conv2d_backward_input(params, *grad, *w, out);
