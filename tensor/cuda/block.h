@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <minnow/tensor/kernels/math.h>
+#include <minnow/tensor/cuda/launch.h>
 
 namespace minnow::cuda {
 
@@ -35,6 +35,40 @@ template <class T, class Join> __device__ __forceinline__ T block_join(T value, 
 /// The values of `width` neighbouring threads: of a warp, or of the whole block.
 template <class T, class Join> __device__ __forceinline__ T group_join(unsigned width, T value, T nothing, Join join) {
   return width == kWarp ? warp_join(value, join) : block_join(value, nothing, join);
+}
+
+/// The values of `width` threads (a power of two) that are blockDim.x / width apart; a block has kThreads at most.
+template <class T, class Join> __device__ __forceinline__ T columns_join(unsigned width, T value, Join join) {
+  if (width == 1) return value;
+  __shared__ T parts[kThreads];
+  const unsigned columns = blockDim.x / width, row = threadIdx.x / columns;
+  parts[threadIdx.x] = value;
+  for (unsigned half = width / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (row < half) parts[threadIdx.x] = join(parts[threadIdx.x], parts[threadIdx.x + half * columns]);
+  }
+  __syncthreads();
+  value = parts[threadIdx.x % columns];
+  __syncthreads();
+  return value;
+}
+
+/// A block's threads where neighbouring ones take neighbouring outputs, `width` of them each.
+struct ColumnLayout {
+  unsigned columns, width;
+
+  unsigned threads() const { return columns * width; }
+};
+
+/// Chosen by the shape alone, so that the order of combination is too: as many threads along the outputs as there are,
+/// down to a warp where that would leave the GPU idle.
+inline ColumnLayout column_layout(std::int64_t outputs, std::int64_t n, bool shared) {
+  std::int64_t columns = kThreads;
+  while (shared && columns > kWarp && outputs < columns * 1024) columns /= 2;
+  while (columns > 1 && columns / 2 >= outputs) columns /= 2;
+  std::int64_t width = shared ? kThreads / columns : 1;
+  while (width > 1 && width > n) width /= 2;
+  return {static_cast<unsigned>(columns), static_cast<unsigned>(width)};
 }
 
 struct Add {

@@ -1,9 +1,8 @@
 #include <minnow/tensor/cuda/reduce.h>
 
 #include <algorithm>
-#include <bit>
+#include <minnow/tensor/cuda/block.h>
 #include <minnow/tensor/cuda/cuda_backend.h>
-#include <minnow/tensor/cuda/launch.h>
 
 namespace minnow::cuda {
 namespace {
@@ -48,17 +47,11 @@ ReduceLayout reduce_layout(const Tensor& x, bool shared_columns) {
     split(layout, outputs, n, 8 * 1024);
     return layout;
   }
-  // Columns: as many threads along the outputs as there are, down to a warp where that leaves the GPU idle.
-  std::int64_t columns = kThreads;
-  while (shared_columns && columns > 32 && outputs < columns * 1024) columns /= 2;
-  columns =
-      std::min<std::int64_t>(columns, static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(outputs))));
-  std::int64_t width = shared_columns ? kThreads / columns : 1;
-  while (width > 1 && width > n) width /= 2;
-  layout.width = static_cast<unsigned>(width);
-  layout.threads = static_cast<unsigned>(columns * width);
-  layout.per_block = columns;
-  split(layout, outputs, n, width * 32);
+  const ColumnLayout columns = column_layout(outputs, n, shared_columns);
+  layout.width = columns.width;
+  layout.threads = columns.threads();
+  layout.per_block = columns.columns;
+  split(layout, outputs, n, columns.width * 32);
   return layout;
 }
 

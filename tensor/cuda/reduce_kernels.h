@@ -4,7 +4,6 @@
 #include <type_traits>
 #include <minnow/tensor/cuda/block.h>
 #include <minnow/tensor/cuda/convert.h>
-#include <minnow/tensor/cuda/launch.h>
 #include <minnow/tensor/cuda/reduce.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/kernels/reduce.h>
@@ -110,7 +109,6 @@ template <class Op, class T> __global__ void reduce_rows(ReduceJob job, unsigned
 
 /// Neighbouring threads take neighbouring outputs; `width` threads (a power of two), far apart, share a row.
 template <class Op, class T> __global__ void reduce_columns(ReduceJob job, unsigned width) {
-  __shared__ Acc<T> parts[kThreads];
   const T q = parameter<T>(job.p);
   const unsigned columns = blockDim.x / width, column = threadIdx.x % columns, row = threadIdx.x / columns;
   const std::int64_t begin = blockIdx.y * job.chunk;
@@ -126,15 +124,7 @@ template <class Op, class T> __global__ void reduce_columns(ReduceJob job, unsig
         join_strided<Op, T>(static_cast<const S*>(job.x) + at, job.sn, begin + row, end, width, q, own);
       });
     }
-    Acc<T> acc = static_cast<Acc<T>>(own);
-    if (width > 1) {
-      parts[threadIdx.x] = acc;
-      for (unsigned half = width / 2; half > 0; half /= 2) {
-        __syncthreads();
-        if (row < half) parts[threadIdx.x] = acc = Op::combine(acc, parts[threadIdx.x + half * columns]);
-      }
-      __syncthreads();
-    }
+    const Acc<T> acc = columns_join(width, static_cast<Acc<T>>(own), Combine<Op, Acc<T>>());
     if (row == 0 && output < job.outputs) deliver<Op, T>(job, output, acc);
   }
 }

@@ -1,0 +1,106 @@
+#include <algorithm>
+#include <minnow/tensor/cuda/cuda_backend.h>
+#include <minnow/tensor/cuda/softmax.h>
+
+namespace minnow::cuda {
+namespace {
+
+/// A vector of any floating dtype.
+struct Vector {
+  void* data;
+  DType dtype;
+  std::int64_t stride;
+
+  explicit Vector(const Tensor& t) : data(t.raw_data()), dtype(t.dtype()), stride(t.strides()[0]) {}
+  __device__ __forceinline__ double get(std::int64_t i) const { return load_floating<double>(data, dtype, i * stride); }
+  __device__ __forceinline__ void set(std::int64_t i, double x) const { store_as(data, dtype, i * stride, x); }
+};
+
+struct Targets {
+  const std::int64_t* data;
+  std::int64_t stride, ignored;
+
+  Targets(const Tensor& t, const CrossEntropyParams& params)
+      : data(static_cast<const std::int64_t*>(t.raw_data())), stride(t.strides()[0]), ignored(params.ignore_index) {}
+  __device__ __forceinline__ std::int64_t operator[](std::int64_t row) const { return data[row * stride]; }
+};
+
+/// `width` threads (a warp or the block) read a row once.
+template <class S, class T>
+__global__ void forward(const S* __restrict__ x, std::int64_t rows, std::int64_t n, Targets targets, Vector losses,
+                        Vector sums, unsigned width, std::uint32_t* fault) {
+  const unsigned thread = threadIdx.x % width;
+  const std::int64_t row = threadIdx.x / width, per_block = blockDim.x / width;
+  for (std::int64_t r = blockIdx.x * per_block + row; r < rows; r += gridDim.x * per_block) {
+    const std::int64_t target = targets[r];
+    const bool ignored = target == targets.ignored;
+    if (!ignored && (target < 0 || target >= n)) {
+      if (thread == 0) *fault = 1;
+      continue;
+    }
+    ExpSum<T> sum = ExpSum<T>::nothing();
+    sum.add(x + r * n, 1, thread, n, width);
+    sum = group_join(width, sum, ExpSum<T>::nothing(), JoinExpSums());
+    if (thread != 0) continue;
+    const double log_sum = sum.log_sum_exp();
+    sums.set(r, log_sum);
+    losses.set(r, ignored ? 0.0 : log_sum - widen<double>(x[r * n + target]));
+  }
+}
+
+/// grad (softmax(x) - [i == target]), row by row; blocks share long rows.
+template <class S, class T>
+__global__ void backward(const S* __restrict__ x, S* __restrict__ grad_x, std::int64_t rows, std::int64_t n,
+                         std::int64_t chunk, Targets targets, Vector grad, Vector sums, unsigned width) {
+  const unsigned thread = threadIdx.x % width;
+  const std::int64_t row = threadIdx.x / width, per_block = blockDim.x / width;
+  const std::int64_t begin = blockIdx.y * chunk, end = begin + chunk < n ? begin + chunk : n;
+  for (std::int64_t r = blockIdx.x * per_block + row; r < rows; r += gridDim.x * per_block) {
+    const std::int64_t target = targets[r];
+    const bool none = target == targets.ignored || target < 0 || target >= n;
+    const T factor = none ? T(0) : static_cast<T>(grad.get(r));
+    const T shift = none ? T(0) : static_cast<T>(sums.get(r));
+#pragma unroll 4
+    for (std::int64_t i = begin + thread; i < end; i += width) {
+      T value = none ? T(0) : factor * kernels::math::exp(widen<T>(x[r * n + i]) - shift);
+      if (i == target) value -= factor;
+      grad_x[r * n + i] = narrow<S>(value);
+    }
+  }
+}
+
+unsigned row_width(std::int64_t n) { return n <= 1024 ? kWarp : kThreads; }
+
+}  // namespace
+
+bool CudaBackend::cross_entropy(const CrossEntropyParams& params, const Tensor& logits, const Tensor& target,
+                                const Tensor& losses, const Tensor& log_sum_exp) {
+  const std::int64_t rows = logits.shape()[0], n = logits.shape()[1];
+  if (rows == 0) return true;
+  const Call call("cross_entropy", logits, {&target, &losses, &log_sum_exp});
+  const unsigned width = row_width(n);
+  visit_floating(logits.dtype(), [&]<class S, class T>() {
+    launch(call, forward<S, T>, blocks_for(rows, kThreads / width), kThreads, static_cast<const S*>(logits.raw_data()),
+           rows, n, Targets(target, params), Vector(losses), Vector(log_sum_exp), width,
+           call.fault_flag(Fault::target_out_of_range));
+  });
+  return true;
+}
+
+void CudaBackend::cross_entropy_backward(const CrossEntropyParams& params, const Tensor& grad, const Tensor& logits,
+                                         const Tensor& target, const Tensor& log_sum_exp, const Tensor& grad_logits) {
+  if (logits.numel() == 0) return;
+  const std::int64_t rows = logits.shape()[0], n = logits.shape()[1];
+  const Call call("cross_entropy_backward", logits, {&grad, &target, &log_sum_exp, &grad_logits});
+  constexpr std::int64_t kChunk = 8192, kMostChunks = 1024;
+  const std::int64_t chunks = std::clamp<std::int64_t>((n + kChunk - 1) / kChunk, 1, kMostChunks);
+  const unsigned width = row_width(n);
+  const dim3 blocks(blocks_for(rows, kThreads / width), static_cast<unsigned>(chunks));
+  visit_floating(logits.dtype(), [&]<class S, class T>() {
+    launch(call, backward<S, T>, blocks, kThreads, static_cast<const S*>(logits.raw_data()),
+           static_cast<S*>(grad_logits.raw_data()), rows, n, (n + chunks - 1) / chunks, Targets(target, params),
+           Vector(grad), Vector(log_sum_exp), width);
+  });
+}
+
+}  // namespace minnow::cuda

@@ -1,0 +1,270 @@
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <minnow/tensor/cuda/convert.h>
+#include <minnow/tensor/cuda/cuda_backend.h>
+#include <minnow/tensor/cuda/launch.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/kernels/math.h>
+
+// Our own kernels and not cuDNN's: its max pooling gives no indices, its backward reads x and y again, and it knows no
+// dilation.  Backward is in gather form, an input element looks at the windows that contain it, so that it needs no
+// atomics and sums in a fixed order.
+
+namespace minnow::cuda {
+namespace {
+
+/// Windows along one dimension.
+template <class I> struct Windows {
+  I kernel, stride, padding, dilation, in, out;
+
+  /// What tap k of output o reads; it may be in the padding.
+  __device__ __forceinline__ I input(I o, I k) const { return o * stride - padding + k * dilation; }
+  __device__ __forceinline__ bool inside(I i) const { return i >= 0 && i < in; }
+  /// The first and the last output whose window may contain input i.
+  __device__ __forceinline__ I first_output(I i) const {
+    const I start = i + padding - (kernel - 1) * dilation;
+    return start <= 0 ? 0 : (start + stride - 1) / stride;
+  }
+  __device__ __forceinline__ I last_output(I i) const {
+    const I last = (i + padding) / stride;
+    return last < out ? last : out - 1;
+  }
+  /// Whether a tap of output o, one of those, reads input i.
+  __device__ __forceinline__ bool reads(I o, I i) const { return (i + padding - o * stride) % dilation == 0; }
+  /// The first tap of output o that is not in the padding.
+  __device__ __forceinline__ I first_inside(I o) const {
+    for (I k = 0; k < kernel; ++k)
+      if (inside(input(o, k))) return input(o, k);
+    return 0;
+  }
+  /// The taps of output o that an average divides by.
+  __device__ __forceinline__ std::int64_t count(I o, bool include_pad) const {
+    const I start = o * stride - padding;
+    const I end = start + kernel < in + padding ? start + kernel : in + padding;
+    return include_pad ? end - start : (end < in ? end : in) - (start > 0 ? start : 0);
+  }
+};
+
+/// An element's place.
+template <class I> struct Place { I n, c, h, w; };
+
+template <class I> struct Layout {
+  I stride[4];
+
+  __device__ __forceinline__ I plane(const Place<I>& p) const { return p.n * stride[0] + p.c * stride[1]; }
+  __device__ __forceinline__ I at(I plane, I h, I w) const { return plane + h * stride[2] + w * stride[3]; }
+  __device__ __forceinline__ I at(const Place<I>& p) const { return at(plane(p), p.h, p.w); }
+};
+
+/// A pooling.  `big` is the layout of x or its gradient, `small` that of y or its gradient; threads go along the
+/// channels first where these are dense.
+template <class I> struct Plan {
+  Windows<I> h, w;
+  I channels, outputs, inputs;
+  Layout<I> big, small, indices;
+  bool by_channel, include_pad;
+
+  __device__ __forceinline__ Place<I> place(I i, I height, I width) const {
+    Place<I> p;
+    if (by_channel) p.c = i % channels, i /= channels;
+    p.w = i % width, i /= width;
+    p.h = i % height, i /= height;
+    if (!by_channel) p.c = i % channels, i /= channels;
+    p.n = i;
+    return p;
+  }
+  __device__ __forceinline__ Place<I> output(I i) const { return place(i, h.out, w.out); }
+  __device__ __forceinline__ Place<I> input(I i) const { return place(i, h.in, w.in); }
+};
+
+/// f(i) for each i below n, each by one thread.
+template <class I, class F> __device__ __forceinline__ void for_each_element(I n, const F& f) {
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += step)
+    f(static_cast<I>(i));
+}
+
+template <class S, class T, class I>
+__global__ void max_forward(Plan<I> plan, const S* __restrict__ x, S* __restrict__ y,
+                            std::int32_t* __restrict__ index) {
+  for_each_element(plan.outputs, [&](I i) {
+    const Place<I> p = plan.output(i);
+    const I plane = plan.big.plane(p);
+    T best = -kernels::math::kInfinity<T>;
+    I place = plan.h.first_inside(p.h) * plan.w.in + plan.w.first_inside(p.w);
+    for (I kh = 0; kh < plan.h.kernel; ++kh) {
+      const I ih = plan.h.input(p.h, kh);
+      if (!plan.h.inside(ih)) continue;
+      for (I kw = 0; kw < plan.w.kernel; ++kw) {
+        const I iw = plan.w.input(p.w, kw);
+        if (!plan.w.inside(iw)) continue;
+        const T value = widen<T>(x[plan.big.at(plane, ih, iw)]);
+        if (value > best || value != value) {
+          best = value;
+          place = ih * plan.w.in + iw;
+        }
+      }
+    }
+    y[plan.small.at(p)] = narrow<S>(best);
+    index[plan.indices.at(p)] = static_cast<std::int32_t>(place);
+  });
+}
+
+/// f(oh, ow) for each window that contains input (h, w), in the order of the taps that read it.
+template <class I, class F>
+__device__ __forceinline__ void for_windows(const Plan<I>& plan, const Place<I>& p, const F& f) {
+  const I h = plan.h.first_output(p.h), w = plan.w.first_output(p.w), last = plan.w.last_output(p.w);
+  for (I oh = plan.h.last_output(p.h); oh >= h; --oh) {
+    if (!plan.h.reads(oh, p.h)) continue;
+    for (I ow = last; ow >= w; --ow)
+      if (plan.w.reads(ow, p.w)) f(oh, ow);
+  }
+}
+
+template <class S, class T, class I>
+__global__ void max_backward(Plan<I> plan, const S* __restrict__ grad, const std::int32_t* __restrict__ index,
+                             S* __restrict__ grad_x) {
+  for_each_element(plan.inputs, [&](I i) {
+    const Place<I> p = plan.input(i);
+    const I plane = plan.small.plane(p), index_plane = plan.indices.plane(p), mine = p.h * plan.w.in + p.w;
+    T sum = 0;
+    for_windows(plan, p, [&](I oh, I ow) {
+      if (index[plan.indices.at(index_plane, oh, ow)] == mine) sum += widen<T>(grad[plan.small.at(plane, oh, ow)]);
+    });
+    grad_x[plan.big.at(p)] = narrow<S>(sum);
+  });
+}
+
+template <class S, class T, class I>
+__global__ void avg_forward(Plan<I> plan, const S* __restrict__ x, S* __restrict__ y) {
+  for_each_element(plan.outputs, [&](I i) {
+    const Place<I> p = plan.output(i);
+    const I plane = plan.big.plane(p);
+    T sum = 0;
+    for (I kh = 0; kh < plan.h.kernel; ++kh) {
+      const I ih = plan.h.input(p.h, kh);
+      if (!plan.h.inside(ih)) continue;
+      for (I kw = 0; kw < plan.w.kernel; ++kw) {
+        const I iw = plan.w.input(p.w, kw);
+        if (plan.w.inside(iw)) sum += widen<T>(x[plan.big.at(plane, ih, iw)]);
+      }
+    }
+    const std::int64_t count = plan.h.count(p.h, plan.include_pad) * plan.w.count(p.w, plan.include_pad);
+    y[plan.small.at(p)] = narrow<S>(sum / static_cast<T>(count));
+  });
+}
+
+template <class S, class T, class I>
+__global__ void avg_backward(Plan<I> plan, const S* __restrict__ grad, S* __restrict__ grad_x) {
+  for_each_element(plan.inputs, [&](I i) {
+    const Place<I> p = plan.input(i);
+    const I plane = plan.small.plane(p);
+    T sum = 0;
+    for_windows(plan, p, [&](I oh, I ow) {
+      const std::int64_t count = plan.h.count(oh, plan.include_pad) * plan.w.count(ow, plan.include_pad);
+      sum += widen<T>(grad[plan.small.at(plane, oh, ow)]) * (T(1) / static_cast<T>(count));
+    });
+    grad_x[plan.big.at(p)] = narrow<S>(sum);
+  });
+}
+
+/// Elements from the first to the last in memory.
+std::int64_t reach(const Tensor& t) {
+  std::int64_t last = 0;
+  for (int d = 0; d < 4; ++d) last += (t.shape()[d] - 1) * t.strides()[d];
+  return last + 1;
+}
+
+/// Whether 32-bit arithmetic is enough: for offsets, and for places in a padded image.
+bool fits_in_32_bits(const Pool2dParams& p, const Tensor& big, const Tensor& small, const Tensor& indices) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max() / 2;
+  std::int64_t most = std::max({reach(big), reach(small), reach(indices), big.numel(), small.numel()});
+  for (int d = 0; d < 2; ++d) {
+    if (p.kernel[d] > kMost || p.dilation[d] > kMost || p.stride[d] > kMost || p.padding[d] > kMost) return false;
+    most = std::max(most, big.shape()[2 + d] + 2 * p.padding[d] + p.kernel[d] * p.dilation[d] + p.stride[d]);
+  }
+  return most <= kMost;
+}
+
+template <class I> Layout<I> layout_of(const Tensor& t) {
+  Layout<I> layout;
+  for (int d = 0; d < 4; ++d) layout.stride[d] = static_cast<I>(t.strides()[d]);
+  return layout;
+}
+
+template <class I>
+Plan<I> plan_of(const Pool2dParams& p, const Tensor& big, const Tensor& small, const Tensor& indices) {
+  const auto windows = [&](int d) {
+    return Windows<I>{static_cast<I>(p.kernel[d]),        static_cast<I>(p.stride[d]),
+                      static_cast<I>(p.padding[d]),       static_cast<I>(p.dilation[d]),
+                      static_cast<I>(big.shape()[2 + d]), static_cast<I>(small.shape()[2 + d])};
+  };
+  return {windows(0),
+          windows(1),
+          static_cast<I>(big.shape()[1]),
+          static_cast<I>(small.numel()),
+          static_cast<I>(big.numel()),
+          layout_of<I>(big),
+          layout_of<I>(small),
+          layout_of<I>(indices),
+          big.strides()[1] == 1 && big.shape()[1] > 1,
+          p.count_include_pad};
+}
+
+/// f.template operator()<S, T>(plan) with the element types and a plan of the integer type that is wide enough.
+template <class F>
+void with_plan(const Pool2dParams& params, const Tensor& big, const Tensor& small, const Tensor& indices, const F& f) {
+  const bool narrow_enough = fits_in_32_bits(params, big, small, indices);
+  visit_floating(big.dtype(), [&]<class S, class T>() {
+    if (narrow_enough) f.template operator()<S, T>(plan_of<std::int32_t>(params, big, small, indices));
+    else f.template operator()<S, T>(plan_of<std::int64_t>(params, big, small, indices));
+  });
+}
+
+void require_one_dtype(const char* op, const Tensor& a, const Tensor& b) {
+  if (a.dtype() != b.dtype()) throw DTypeError(std::string(op) + ": gradient and image have different dtypes");
+}
+
+}  // namespace
+
+void CudaBackend::max_pool2d(const Pool2dParams& params, const Tensor& x, const Tensor& y, const Tensor& indices) {
+  if (y.numel() == 0) return;
+  const Call call("max_pool2d", x, {&y, &indices});
+  with_plan(params, x, y, indices, [&]<class S, class T, class I>(const Plan<I>& plan) {
+    launch(call, max_forward<S, T, I>, blocks_for(plan.outputs), kThreads, plan, static_cast<const S*>(x.raw_data()),
+           static_cast<S*>(y.raw_data()), static_cast<std::int32_t*>(indices.raw_data()));
+  });
+}
+
+void CudaBackend::max_pool2d_backward(const Pool2dParams& params, const Tensor& grad, const Tensor& indices,
+                                      const Tensor& grad_x) {
+  if (grad_x.numel() == 0) return;
+  require_one_dtype("max_pool2d_backward", grad, grad_x);
+  const Call call("max_pool2d_backward", grad, {&indices, &grad_x});
+  with_plan(params, grad_x, grad, indices, [&]<class S, class T, class I>(const Plan<I>& plan) {
+    launch(call, max_backward<S, T, I>, blocks_for(plan.inputs), kThreads, plan, static_cast<const S*>(grad.raw_data()),
+           static_cast<const std::int32_t*>(indices.raw_data()), static_cast<S*>(grad_x.raw_data()));
+  });
+}
+
+void CudaBackend::avg_pool2d(const Pool2dParams& params, const Tensor& x, const Tensor& y) {
+  if (y.numel() == 0) return;
+  const Call call("avg_pool2d", x, {&y});
+  with_plan(params, x, y, y, [&]<class S, class T, class I>(const Plan<I>& plan) {
+    launch(call, avg_forward<S, T, I>, blocks_for(plan.outputs), kThreads, plan, static_cast<const S*>(x.raw_data()),
+           static_cast<S*>(y.raw_data()));
+  });
+}
+
+void CudaBackend::avg_pool2d_backward(const Pool2dParams& params, const Tensor& grad, const Tensor& grad_x) {
+  if (grad_x.numel() == 0) return;
+  require_one_dtype("avg_pool2d_backward", grad, grad_x);
+  const Call call("avg_pool2d_backward", grad, {&grad_x});
+  with_plan(params, grad_x, grad, grad, [&]<class S, class T, class I>(const Plan<I>& plan) {
+    launch(call, avg_backward<S, T, I>, blocks_for(plan.inputs), kThreads, plan, static_cast<const S*>(grad.raw_data()),
+           static_cast<S*>(grad_x.raw_data()));
+  });
+}
+
+}  // namespace minnow::cuda
