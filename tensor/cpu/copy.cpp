@@ -45,7 +45,7 @@ bool find_transpose(const Tensor& from, const Tensor& to, Transpose& t) {
     if (st[d] == 1) dense_to = d;
   }
   if (dense_from < 0 || dense_to < 0 || dense_from == dense_to) return false;
-  if (size[dense_from] < 4 || size[dense_to] < 4) return false;
+  if (size[dense_from] < 4) return false;
   t.rows = size[dense_from], t.cols = size[dense_to];
   t.to_stride = st[dense_from], t.from_stride = sf[dense_to];
   for (int d = 0; d < rank; ++d) {
@@ -60,6 +60,8 @@ bool find_transpose(const Tensor& from, const Tensor& to, Transpose& t) {
 
 /// Tiles of 16 x 16 stay in the first cache on both sides.
 template <class T> void transpose_rows(const Transpose& t, const T* from, T* to, std::int64_t begin, std::int64_t end) {
+  if constexpr (sizeof(T) == 4)
+    return loops().transpose(from + begin, t.from_stride, to + begin * t.to_stride, t.to_stride, end - begin, t.cols);
   constexpr std::int64_t kTile = 16;
   for (std::int64_t c0 = 0; c0 < t.cols; c0 += kTile) {
     const std::int64_t width = std::min(kTile, t.cols - c0);

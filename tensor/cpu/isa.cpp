@@ -15,6 +15,8 @@ void install_convert(Kernels& k);
 void install_pool(Kernels& k);
 void install_update(Kernels& k);
 void install_random(Kernels& k);
+void install_gemm(Kernels& k);
+void install_transpose(Kernels& k);
 }  // namespace baseline
 namespace avx2 {
 void install_unary(Kernels& k);
@@ -26,6 +28,8 @@ void install_convert(Kernels& k);
 void install_pool(Kernels& k);
 void install_update(Kernels& k);
 void install_random(Kernels& k);
+void install_gemm(Kernels& k);
+void install_transpose(Kernels& k);
 }  // namespace avx2
 namespace avx512 {
 void install_unary(Kernels& k);
@@ -37,6 +41,8 @@ void install_convert(Kernels& k);
 void install_pool(Kernels& k);
 void install_update(Kernels& k);
 void install_random(Kernels& k);
+void install_gemm(Kernels& k);
+void install_transpose(Kernels& k);
 }  // namespace avx512
 
 namespace {
@@ -51,6 +57,8 @@ void install_baseline(Kernels& k) {
   baseline::install_pool(k);
   baseline::install_update(k);
   baseline::install_random(k);
+  baseline::install_gemm(k);
+  baseline::install_transpose(k);
 }
 
 /// Over the baseline.  Discarded where the processor is no x86-64, so that nothing refers to what is not
@@ -66,6 +74,8 @@ template <bool X86> void install_avx2(Kernels& k) {
     avx2::install_pool(k);
     avx2::install_update(k);
     avx2::install_random(k);
+    avx2::install_gemm(k);
+    avx2::install_transpose(k);
   }
 }
 template <bool X86> void install_avx512(Kernels& k) {
@@ -79,6 +89,8 @@ template <bool X86> void install_avx512(Kernels& k) {
     avx512::install_pool(k);
     avx512::install_update(k);
     avx512::install_random(k);
+    avx512::install_gemm(k);
+    avx512::install_transpose(k);
   }
 }
 

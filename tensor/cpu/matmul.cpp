@@ -1,6 +1,7 @@
 #include <minnow/tensor/cpu/matmul.h>
 
 #include <minnow/tensor/cpu/cpu_backend.h>
+#include <minnow/tensor/cpu/gemm.h>
 #include <minnow/tensor/cpu/onednn.h>
 #include <minnow/tensor/cpu/pack.h>
 #include <minnow/tensor/cpu/reference.h>
@@ -126,6 +127,27 @@ bool run_primitive(const MatmulParams& params, const Matrices& a, const Matrices
 /// its bits depend on them; a plain one is not.
 bool splits_depth(const Matrices& a) { return a.transposed() && a.cols >= 512; }
 
+/// By our own kernel; false where the library's is to be taken.
+bool run_small(const MatmulParams& params, const Matrices& a, const Matrices& b, const Tensor& bias,
+               const Matrices& out) {
+  if (out.batch != 1 || out.transposed() || params.alpha != 1 || params.beta != 0) return false;
+  const Product product{out.rows,
+                        out.cols,
+                        a.cols,
+                        reinterpret_cast<const float*>(a.data),
+                        a.row_stride,
+                        a.col_stride,
+                        reinterpret_cast<const float*>(b.data),
+                        b.row_stride,
+                        b.col_stride,
+                        bias.defined() ? static_cast<const float*>(bias.raw_data()) : nullptr,
+                        reinterpret_cast<float*>(out.data),
+                        out.row_stride};
+  if (!is_small(product)) return false;
+  multiply(product);
+  return true;
+}
+
 /// By oneDNN in float32 or a half type; out's rows are contiguous.  False where the library cannot.
 bool run_library(const MatmulParams& params, const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& out) {
   Tensor a_holder, b_holder;
@@ -138,6 +160,7 @@ bool run_library(const MatmulParams& params, const Tensor& a, const Tensor& b, c
   }
   normalise(ov);
   join_batch(av, bv, ov);
+  if (out.dtype() == DType::float32 && run_small(params, av, bv, bias, ov)) return true;
   const onednn::ThreadCount threads(num_threads());
   if (out.dtype() == DType::float32 && !ov.transposed() && prefers_sgemm(params, av, bv, ov)) {
     run_sgemm(params, av, bv, bias, ov);

@@ -28,4 +28,18 @@ template <class F> void parallel_blocks(std::int64_t n, std::int64_t block, std:
   parallel_for((n + block - 1) / block, bytes, [&](std::int64_t i) { f(i * block, std::min(n, (i + 1) * block)); });
 }
 
+struct Range {
+  std::int64_t begin, end;
+  std::int64_t size() const { return end - begin; }
+};
+
+/// Part i of `parts` of n rows.  Products and updates divide a matrix the same way, so that a core finds the rows that
+/// it had before in its cache: fetching a line that another core wrote, or writing one that another has read, costs
+/// more than the arithmetic on it.
+inline Range share(std::int64_t n, std::int64_t parts, std::int64_t i) {
+  constexpr std::int64_t kRows = 16;
+  const std::int64_t steps = (n + kRows - 1) / kRows;
+  return {std::min(n, steps * i / parts * kRows), std::min(n, steps * (i + 1) / parts * kRows)};
+}
+
 }  // namespace minnow::cpu

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <array>
 #include <vector>
 #include <minnow/tensor/cpu/cpu_backend.h>
@@ -9,7 +8,6 @@
 namespace minnow::cpu {
 namespace {
 
-constexpr std::int64_t kBlock = 4096;  // elements of a parameter that one thread takes at a time
 constexpr std::size_t kStates = 3;
 
 bool has_state(const UpdateItem& item, std::size_t k) { return item.state[k] != nullptr && item.state[k]->defined(); }
@@ -65,38 +63,40 @@ void run_strided(const UpdateItem& item, const UpdateParams& params) {
       &job);
 }
 
+/// Elements of a flat item that thread i of `threads` takes: whole rows where there are enough of them.
+Range share_of(const UpdateItem& item, std::int64_t threads, std::int64_t i) {
+  constexpr std::int64_t kManyRows = 32;  // a thread's
+  const Tensor& p = *item.param;
+  const std::int64_t rows = p.dim() > 1 && p.shape()[0] >= kManyRows * threads ? p.shape()[0] : p.numel();
+  const Range range = share(rows, threads, i);
+  return {range.begin * (p.numel() / rows), range.end * (p.numel() / rows)};
+}
+
 }  // namespace
 
 void CpuBackend::update(const UpdateParams& params, std::span<const UpdateItem> items) {
-  // Blocks of all flat items are numbered through, so that one parallel pass serves them all.
-  struct Piece {
-    const UpdateItem* item;
-    std::int64_t first;  // number of the item's first block
-  };
-  thread_local std::vector<Piece> pieces;
-  pieces.clear();
-  std::int64_t blocks = 0;
+  // One parallel pass serves all flat items.
+  thread_local std::vector<const UpdateItem*> own;
+  std::vector<const UpdateItem*>& flat = own;  // this thread's, for the others to read
+  flat.clear();
   std::int64_t bytes = 0;
   for (const UpdateItem& item : items) {
-    const std::int64_t n = item.param->numel();
-    if (n == 0) continue;
+    if (item.param->numel() == 0) continue;
     if (!is_flat(item)) {
       run_strided(item, params);
       continue;
     }
-    pieces.push_back({&item, blocks});
-    blocks += (n + kBlock - 1) / kBlock;
+    flat.push_back(&item);
     bytes += 4 * item.param->nbytes();
   }
-  const std::vector<Piece>& all = pieces;  // this thread's, for the others to read
-  parallel_for(blocks, bytes, [&params, &all](std::int64_t k) {
-    const auto after =
-        std::upper_bound(all.begin(), all.end(), k, [](std::int64_t b, const Piece& p) { return b < p.first; });
-    const Piece& piece = *(after - 1);
-    const std::int64_t begin = (k - piece.first) * kBlock;
-    const Compute compute = compute_of(piece.item->param->dtype());
-    run_flat(*piece.item, loops().update[static_cast<int>(compute)][params.rule], params.hyper.data(), begin,
-             std::min(piece.item->param->numel(), begin + kBlock));
+  const std::int64_t threads = bytes < kParallelBytes ? 1 : num_threads();
+  parallel_for(threads, bytes, [&](std::int64_t i) {
+    for (const UpdateItem* item : flat) {
+      const Range range = share_of(*item, threads, i);
+      const Compute compute = compute_of(item->param->dtype());
+      run_flat(*item, loops().update[static_cast<int>(compute)][params.rule], params.hyper.data(), range.begin,
+               range.end);
+    }
   });
 }
 

@@ -59,6 +59,31 @@ struct PoolLoops {
                       std::int32_t position);
 };
 
+/// One tile of a float32 product c = a b.  Strides in elements.
+struct GemmTile {
+  const float* a;
+  std::int64_t a_row, a_col;
+  const float* b;  ///< a panel, or b itself; its columns are dense
+  std::int64_t b_row, depth;
+  float* c;
+  std::int64_t c_row;
+  const float* start;  ///< [width], what the sum is added to; nullptr: nothing
+  bool more;           ///< it is added to c
+};
+
+/// A block of b is packed into panels of `cols` columns; a tile is of at most `rows` rows and one panel.
+struct GemmLoops {
+  int rows, cols;
+  /// panel[k][cols] = b[k][j], zeros from `width` columns on; one of the strides is 1.
+  void (*pack)(const float* b, std::int64_t b_row, std::int64_t b_col, std::int64_t depth, int width, float* panel);
+  void (*tile)(const GemmTile& tile, int height, int width);
+};
+inline constexpr std::int64_t kGemmDepth = 128;  ///< the most of a panel
+
+/// to[r * to_stride + c] = from[c * from_stride + r], of 4-byte elements.
+using TransposeLoop = void (*)(const void* from, std::int64_t from_stride, void* to, std::int64_t to_stride,
+                               std::int64_t rows, std::int64_t cols);
+
 /// One rule over n elements: param, grad, states (nullptr where the rule runs without).
 using UpdateLoop = void (*)(void* param, const void* grad, void* const* state, std::int64_t n, const double* hyper);
 
@@ -75,6 +100,8 @@ struct Kernels {
   UpdateLoop update[2][kernels::UpdateRules::kSize];
   ConvertLoop load[8][kComputes];   ///< [DType][Compute]
   ConvertLoop store[kComputes][8];  ///< [Compute][DType]
+  GemmLoops gemm;
+  TransposeLoop transpose;
   /// out[4 k + lane] of Philox counter + k.
   void (*philox)(std::uint64_t seed, std::uint64_t counter, std::uint32_t* out, std::int64_t counters);
 };

@@ -12,13 +12,16 @@ namespace minnow::cpu {
 
 namespace baseline {
 inline constexpr bool kWhole = true;
-}
+inline constexpr int kVectorBytes = 16;
+}  // namespace baseline
 namespace avx2 {
 inline constexpr bool kWhole = false;
-}
+inline constexpr int kVectorBytes = 32;
+}  // namespace avx2
 namespace avx512 {
 inline constexpr bool kWhole = false;
-}
+inline constexpr int kVectorBytes = 64;
+}  // namespace avx512
 
 namespace MINNOW_ISA {
 
@@ -31,6 +34,8 @@ void install_convert(Kernels& k);
 void install_pool(Kernels& k);
 void install_update(Kernels& k);
 void install_random(Kernels& k);
+void install_gemm(Kernels& k);
+void install_transpose(Kernels& k);
 
 namespace {
 

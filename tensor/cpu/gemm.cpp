@@ -1,0 +1,115 @@
+#include <minnow/tensor/cpu/gemm.h>
+
+#include <algorithm>
+#include <minnow/tensor/cpu/isa.h>
+#include <minnow/tensor/cpu/parallel.h>
+#include <minnow/tensor/cpu/scratch.h>
+
+namespace minnow::cpu {
+namespace {
+
+constexpr std::int64_t kStrip = 512;    // columns of b that are packed at a time
+constexpr std::int64_t kColumns = 16;   // as share() divides them
+constexpr std::int64_t kFewRows = 128;  // up to which packing b costs more than it gives
+constexpr std::int64_t kApart = 4096;   // floats between threads' memory, more than a processor reads ahead
+
+std::int64_t rounded(std::int64_t n, std::int64_t step) { return (n + step - 1) / step * step; }
+
+/// The depth of packed panels: as few blocks as there may be, all of one depth.
+std::int64_t block_depth(std::int64_t k) {
+  const std::int64_t blocks = (k + kGemmDepth - 1) / kGemmDepth;
+  return (k + blocks - 1) / blocks;
+}
+
+/// Memory of the parts: each one's panels, and its own columns of c where c is divided by columns.  Written into c
+/// itself, the rows' pieces would lie side by side, and each core would read ahead into the next one's.
+class Workspace {
+ public:
+  Workspace(const Product& p, std::int64_t parts, bool own_c)
+      : c_row_(own_c ? (rounded(p.n, kColumns) / kColumns + parts - 1) / parts * kColumns : 0) {
+    const std::int64_t packed = rounded(std::min(kStrip, p.n), loops().gemm.cols);
+    panel_floats_ = block_depth(p.k) * packed + kApart;
+    part_floats_ = panel_floats_ + (own_c ? p.m * c_row_ + kApart : 0);
+    void* memory = scratch(static_cast<std::size_t>(parts * part_floats_) * sizeof(float) + kLine);
+    first_ = reinterpret_cast<float*>((reinterpret_cast<std::uintptr_t>(memory) + kLine - 1) / kLine * kLine);
+  }
+  float* panels(std::int64_t i) const { return first_ + i * part_floats_; }
+  /// nullptr where parts write to c itself.
+  float* c(std::int64_t i) const { return c_row_ == 0 ? nullptr : panels(i) + panel_floats_; }
+  std::int64_t c_row() const { return c_row_; }
+
+ private:
+  static constexpr std::uintptr_t kLine = 64;
+  std::int64_t c_row_, panel_floats_, part_floats_;
+  float* first_;
+};
+
+/// A part of the product by one thread, to c.  Rows of c are written from left to right, not a panel's columns from top
+/// to bottom: the processor would read ahead into the next thread's rows.
+void run_part(const Product& p, Range rows, Range cols, float* c, std::int64_t c_row, float* panels) {
+  const GemmLoops& l = loops().gemm;
+  const std::int64_t depth = block_depth(p.k);
+  const bool direct = p.b_col == 1 && rows.size() <= kFewRows;
+  for (std::int64_t left = 0; left < cols.size(); left += kStrip) {
+    const std::int64_t strip = std::min(kStrip, cols.size() - left);
+    for (std::int64_t k = 0; k < p.k; k += depth) {
+      const std::int64_t deep = std::min(depth, p.k - k);
+      const float* b = p.b + k * p.b_row + (cols.begin + left) * p.b_col;
+      for (std::int64_t j = direct ? strip - strip % l.cols : 0; j < strip; j += l.cols)
+        l.pack(b + j * p.b_col, p.b_row, p.b_col, deep, static_cast<int>(std::min<std::int64_t>(l.cols, strip - j)),
+               panels + j * deep);
+      for (std::int64_t i = rows.begin; i < rows.end; i += l.rows) {
+        const int height = static_cast<int>(std::min<std::int64_t>(l.rows, rows.end - i));
+        for (std::int64_t j = 0; j < strip; j += l.cols) {
+          const std::int64_t width = std::min<std::int64_t>(l.cols, strip - j);
+          const bool in_place = direct && width == l.cols;
+          const GemmTile tile{p.a + i * p.a_row + k * p.a_col,
+                              p.a_row,
+                              p.a_col,
+                              in_place ? b + j : panels + j * deep,
+                              in_place ? p.b_row : l.cols,
+                              deep,
+                              c + (i - rows.begin) * c_row + left + j,
+                              c_row,
+                              k > 0 || p.bias == nullptr ? nullptr : p.bias + cols.begin + left + j,
+                              k > 0};
+          l.tile(tile, height, static_cast<int>(width));
+        }
+      }
+    }
+  }
+}
+
+/// Puts the parts' columns side by side.
+void join(const Product& p, const Workspace& space, std::int64_t parts) {
+  parallel_for(p.m, 2 * p.m * p.n * static_cast<std::int64_t>(sizeof(float)), [&](std::int64_t row) {
+    for (std::int64_t i = 0; i < parts; ++i) {
+      const Range cols = share(p.n, parts, i);
+      std::copy_n(space.c(i) + row * space.c_row(), cols.size(), p.c + row * p.c_row + cols.begin);
+    }
+  });
+}
+
+}  // namespace
+
+bool is_small(const Product& p) {
+  constexpr std::int64_t kMost = 1 << 23, kRowsToPack = 16;
+  return p.m * p.n * p.k <= kMost && (p.b_col == 1 || p.m >= kRowsToPack);
+}
+
+void multiply(const Product& p) {
+  constexpr std::int64_t kLeast = 32, kWork = 1 << 16;  // rows or columns, and multiplications, that are worth a thread
+  const bool by_rows = p.m * p.k > p.k * p.n || p.m * p.n > p.k * p.n;
+  const std::int64_t most = std::min((by_rows ? p.m : p.n) / kLeast, p.m * p.n * p.k / kWork);
+  const std::int64_t parts = std::clamp<std::int64_t>(num_threads(), 1, std::max<std::int64_t>(1, most));
+  const Workspace space(p, parts, !by_rows && parts > 1);
+  parallel_for(parts, parts > 1 ? kParallelBytes : 0, [&](std::int64_t i) {
+    const Range rows = by_rows ? share(p.m, parts, i) : Range{0, p.m};
+    const Range cols = by_rows ? Range{0, p.n} : share(p.n, parts, i);
+    if (space.c(i)) run_part(p, rows, cols, space.c(i), space.c_row(), space.panels(i));
+    else run_part(p, rows, cols, p.c + rows.begin * p.c_row, p.c_row, space.panels(i));
+  });
+  if (space.c(0)) join(p, space, parts);
+}
+
+}  // namespace minnow::cpu

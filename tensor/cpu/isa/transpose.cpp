@@ -1,0 +1,38 @@
+#include <minnow/tensor/cpu/isa/vector.h>
+
+namespace minnow::cpu::MINNOW_ISA {
+namespace {
+
+void square(const float* from, std::int64_t from_stride, float* to, std::int64_t to_stride) {
+  Vector v[kLanes32];
+#pragma GCC unroll 16
+  for (int i = 0; i < kLanes32; ++i) v[i] = load(from + i * from_stride);
+  transpose_square(v);
+#pragma GCC unroll 16
+  for (int i = 0; i < kLanes32; ++i) store(v[i], to + i * to_stride);
+}
+
+/// Whole squares by shuffles, what remains element by element.
+void transpose(const void* source, std::int64_t from_stride, void* target, std::int64_t to_stride, std::int64_t rows,
+               std::int64_t cols) {
+  const auto* from = static_cast<const float*>(source);
+  auto* to = static_cast<float*>(target);
+  const std::int64_t whole_rows = rows - rows % kLanes32, whole_cols = cols - cols % kLanes32;
+  const auto rest = [&](std::int64_t r0, std::int64_t r1, std::int64_t c0, std::int64_t c1) {
+    for (std::int64_t r = r0; r < r1; ++r)
+      for (std::int64_t c = c0; c < c1; ++c)
+        std::memcpy(to + r * to_stride + c, from + c * from_stride + r, sizeof(float));
+  };
+  for (std::int64_t r = 0; r < whole_rows; r += kLanes32) {
+    for (std::int64_t c = 0; c < whole_cols; c += kLanes32)
+      square(from + c * from_stride + r, from_stride, to + r * to_stride + c, to_stride);
+  }
+  rest(0, whole_rows, whole_cols, cols);
+  rest(whole_rows, rows, 0, cols);
+}
+
+}  // namespace
+
+void install_transpose(Kernels& k) { k.transpose = transpose; }
+
+}  // namespace minnow::cpu::MINNOW_ISA

@@ -1,0 +1,96 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <vector>
+#include <minnow/tensor/cpu/gemm.h>
+#include <minnow/tensor/threads.h>
+#include "../kernels/isa_support.h"
+
+namespace minnow {
+namespace {
+
+using test::EveryIsa;
+
+struct Case {
+  std::int64_t m, n, k;
+  bool a_transposed, b_transposed, bias;
+};
+
+std::vector<float> numbers(std::int64_t n, std::uint32_t seed) {
+  std::vector<float> out(static_cast<std::size_t>(n));
+  for (float& v : out) {
+    seed = seed * 1664525u + 1013904223u;
+    v = static_cast<float>(seed >> 8) * 0x1p-23f - 1.0f;
+  }
+  return out;
+}
+
+/// A product's operands; rows of c have room behind them.
+struct Operands {
+  static constexpr std::int64_t kGap = 5;
+  Case shape;
+  std::vector<float> a, b, bias;
+
+  explicit Operands(const Case& c)
+      : shape(c), a(numbers(c.m * c.k, 1)), b(numbers(c.k * c.n, 2)), bias(numbers(c.n, 3)) {}
+
+  std::vector<float> multiply(int threads) const {
+    const Case& s = shape;
+    std::vector<float> c(static_cast<std::size_t>(s.m * (s.n + kGap)), -77.0f);
+    const int before = num_threads();
+    set_num_threads(threads);
+    cpu::multiply({s.m, s.n, s.k, a.data(), s.a_transposed ? 1 : s.k, s.a_transposed ? s.m : 1, b.data(),
+                   s.b_transposed ? 1 : s.n, s.b_transposed ? s.k : 1, s.bias ? bias.data() : nullptr, c.data(),
+                   s.n + kGap});
+    set_num_threads(before);
+    return c;
+  }
+  double exact(std::int64_t i, std::int64_t j) const {
+    const Case& s = shape;
+    double sum = s.bias ? static_cast<double>(bias[static_cast<std::size_t>(j)]) : 0.0;
+    for (std::int64_t k = 0; k < s.k; ++k)
+      sum += static_cast<double>(a[static_cast<std::size_t>(s.a_transposed ? k * s.m + i : i * s.k + k)]) *
+             static_cast<double>(b[static_cast<std::size_t>(s.b_transposed ? j * s.k + k : k * s.n + j)]);
+    return sum;
+  }
+};
+
+class Gemm : public EveryIsa {};
+
+TEST_P(Gemm, MatchesTheSumsAtEveryEdgeOfATile) {
+  for (const std::int64_t m : {1, 5, 6, 7, 13, 130})
+    for (const std::int64_t n : {1, 10, 16, 17, 63, 64, 65, 530})
+      for (const std::int64_t k : {1, 15, 17, 128, 129, 300})
+        for (int form = 0; form < 8; ++form) {
+          const Operands x({m, n, k, (form & 1) != 0, (form & 2) != 0, (form & 4) != 0});
+          const std::vector<float> c = x.multiply(1);
+          const double bound = 6 * 0x1p-23 * (1 + std::sqrt(static_cast<double>(k)));
+          double worst = 0;
+          bool behind = true;
+          for (std::int64_t i = 0; i < m; ++i) {
+            const float* row = c.data() + i * (n + Operands::kGap);
+            for (const std::int64_t j : {std::int64_t{0}, n / 3, n / 2, n - 1})
+              worst = std::max(worst, std::fabs(static_cast<double>(row[j]) - x.exact(i, j)));
+            for (std::int64_t j = n; j < n + Operands::kGap; ++j) behind = behind && row[j] == -77.0f;
+          }
+          EXPECT_LE(worst, bound) << m << "x" << n << "x" << k << " form " << form;
+          EXPECT_TRUE(behind) << m << "x" << n << "x" << k << " form " << form;
+        }
+}
+
+TEST_P(Gemm, SameBitsForAnyNumberOfThreads) {
+  for (const Case& c : {Case{64, 128, 784, false, true, true}, Case{128, 784, 64, true, false, false},
+                        Case{65, 100, 300, false, false, true}, Case{300, 33, 70, true, true, false}}) {
+    const Operands x(c);
+    const std::vector<float> alone = x.multiply(1);
+    for (const int threads : {2, 3, 5, 8})
+      EXPECT_EQ(0, std::memcmp(alone.data(), x.multiply(threads).data(), alone.size() * sizeof(float)))
+          << c.m << "x" << c.n << "x" << c.k << " on " << threads << " threads";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Isa, Gemm, test::every_isa(), test::isa_name);
+
+}  // namespace
+}  // namespace minnow
