@@ -2,42 +2,16 @@
 #include <cub/warp/warp_reduce.cuh>
 #include <emulator/launch.h>
 #include <gtest/gtest.h>
-#include <numeric>
 #include <vector>
 #include <minnow/tensor/cuda/start.h>
+
+#include "memory.h"
 
 // Kernels written as in a .cu file, where __shared__ variables are what is `static` here.
 namespace {
 
-/// Device memory with the values of a vector.
-template <class T> class Buffer {
- public:
-  explicit Buffer(std::vector<T> values) : size_(values.size()) {
-    cudaMalloc(reinterpret_cast<void**>(&data_), size_ * sizeof(T));
-    cudaMemcpy(data_, values.data(), size_ * sizeof(T), cudaMemcpyHostToDevice);
-  }
-  explicit Buffer(std::size_t size) : Buffer(std::vector<T>(size)) {}
-  ~Buffer() { cudaFree(data_); }
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
-
-  T* data() const { return data_; }
-  std::vector<T> read() const {
-    std::vector<T> values(size_);
-    EXPECT_EQ(cudaMemcpy(values.data(), data_, size_ * sizeof(T), cudaMemcpyDeviceToHost), cudaSuccess);
-    return values;
-  }
-
- private:
-  T* data_ = nullptr;
-  std::size_t size_;
-};
-
-std::vector<int> counting(std::size_t count) {
-  std::vector<int> values(count);
-  std::iota(values.begin(), values.end(), 0);
-  return values;
-}
+using emulator::test::Buffer;
+using emulator::test::counting;
 
 class Kernels : public ::testing::Test {
  protected:
@@ -70,7 +44,7 @@ void reverse(int* data) {
 }
 
 TEST_F(Kernels, ThreadsOfABlockMeet) {
-  const Buffer<int> data(counting(256));
+  const Buffer<int> data(counting<int>(256));
   minnow::cuda::start(nullptr, &reverse, dim3(1), dim3(64, 4), data.data());
   const std::vector<int> values = data.read();
   for (int i = 0; i < 256; ++i) ASSERT_EQ(values[static_cast<std::size_t>(i)], 255 - i);
@@ -141,9 +115,7 @@ void block_sums(const float* in, float* out, int n) {
 }
 
 TEST_F(Kernels, CubReducesABlock) {
-  std::vector<float> in(128);
-  std::iota(in.begin(), in.end(), 0.0f);
-  const Buffer<float> input(in), out(3);
+  const Buffer<float> input(counting<float>(128)), out(3);
   minnow::cuda::start(nullptr, &block_sums, dim3(1), dim3(128), static_cast<const float*>(input.data()), out.data(),
                       50);
   const std::vector<float> values = out.read();

@@ -21,6 +21,7 @@ void make_arena(Device& device) {
   void* place = mmap(nullptr, kArena, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   require(place != MAP_FAILED, cudaErrorMemoryAllocation);
   device.arena = static_cast<char*>(place);
+  device.open = true;
 }
 
 /// The first gap that is wide enough.
@@ -126,7 +127,21 @@ void run_everything() {
 
 }  // namespace
 
-void open_memory(int) {}
+void open_memory(int index) {
+  Device& device = device_at(index);
+  if (device.open || !device.arena) return;
+  mprotect(device.arena, kArena, PROT_READ | PROT_WRITE);
+  device.open = true;
+}
+
+void close_memory() {
+  static const bool never = std::getenv("MINNOW_EMULATOR_OPEN_MEMORY") != nullptr;
+  for (Device& device : runtime().devices) {
+    if (!device.open || !device.arena || never) continue;
+    mprotect(device.arena, kArena, PROT_NONE);
+    device.open = false;
+  }
+}
 
 int device_holding(const void* data, std::size_t bytes) {
   for (std::size_t i = 0; i < runtime().devices.size(); ++i) {

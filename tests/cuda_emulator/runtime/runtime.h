@@ -74,7 +74,7 @@ struct Device {
   char* arena = nullptr;
   std::map<std::size_t, std::size_t> blocks;  // offset -> bytes
   std::size_t used = 0;
-  bool open = true;  // host code can touch the arena
+  bool open = true;  // host code could touch the arena now
 };
 
 struct Graph {
@@ -116,17 +116,23 @@ extern thread_local int current_device;
 /// Begins a call: counts it, and throws what it was told to fail with, and the error that made the device unusable.
 void enter(const char* function);
 
+/// Host code that touches the memory of a device faults from here on.
+void close_memory();
+
 /// The body of a function of the API.
 template <class F> cudaError_t api(const char* function, F body) noexcept {
   const std::lock_guard guard(runtime().lock);
+  cudaError_t result = cudaSuccess;
   try {
     enter(function);
     body();
-    if (runtime().sticky != cudaSuccess) throw Status{runtime().sticky};
-    return cudaSuccess;
-  } catch (const Status& status) { return last_error = status.code; } catch (const std::exception&) {
-    return last_error = cudaErrorUnknown;
+    result = runtime().sticky;
+  } catch (const Status& status) { result = status.code; } catch (const std::exception&) {
+    result = cudaErrorUnknown;
   }
+  close_memory();
+  if (result != cudaSuccess) last_error = result;
+  return result;
 }
 
 // Streams.  A handle of 0 (or cudaStreamLegacy) is the current device's legacy stream.
