@@ -185,7 +185,7 @@ int main(int argc, char** argv) {
   try {
     run(a);
     return 0;
-  } catch (const Error& e) {
+  } catch (const std::exception& e) {
     std::cerr << e.what() << '\n';
     return 1;
   }

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <omp.h>
 #include <string>
-#include <thread>
 #include <minnow/tensor/error.h>
 
 namespace minnow {
@@ -11,7 +11,7 @@ namespace {
 
 std::atomic<int>& setting() {
   static auto* threads =  // never destroyed: a global tensor's operation may come last
-      new std::atomic<int>(std::max(1, static_cast<int>(std::thread::hardware_concurrency())));
+      new std::atomic<int>(std::max(1, omp_get_max_threads()));
   return *threads;
 }
 

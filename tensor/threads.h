@@ -4,8 +4,8 @@
 
 namespace minnow {
 
-/// Threads that one CPU operation may use: 1 inside a SerialRegion, else what set_num_threads gave (at first,
-/// the hardware's threads).  Results do not depend on it.
+/// Threads that one CPU operation may use: 1 inside a SerialRegion, else what set_num_threads gave (at first
+/// OpenMP's own number: OMP_NUM_THREADS, or the hardware's threads).  Results do not depend on it.
 int num_threads();
 
 /// Sets the threads of later CPU operations, for all threads of the process.  ValueError below 1.

@@ -73,6 +73,27 @@ TEST(Loader, EqualBatchesForAnyNumberOfWorkersAndDevice) {
       }
 }
 
+/// A dataset without its whole batches: read sample by sample.
+template <class D> struct OneByOne {
+  D dataset;
+  std::int64_t size() const { return dataset.size(); }
+  auto get(std::int64_t i) const { return dataset.get(i); }
+};
+
+TEST(Loader, WholeBatchesAreThoseOfTheSamples) {
+  const data::SyntheticDigits digits(150);
+  const auto subset = data::random_split(digits, {100, 50}, 1)[0];
+  const data::TensorDataset rows(counting(100, 3), counting(100));
+  static_assert(data::BatchDataset<decltype(digits)> && data::BatchDataset<decltype(subset)>);
+  static_assert(!data::BatchDataset<OneByOne<data::SyntheticDigits>>);
+  for (const int workers : {0, 1, 3}) {
+    const LoaderOptions options{.batch_size = 16, .shuffle = true, .workers = workers, .seed = 3};
+    EXPECT_EQ(bytes_of(digits, options), bytes_of(OneByOne<data::SyntheticDigits>{digits}, options));
+    EXPECT_EQ(bytes_of(subset, options), bytes_of(OneByOne<data::Subset<data::SyntheticDigits>>{subset}, options));
+    EXPECT_EQ(bytes_of(rows, options), bytes_of(OneByOne<data::TensorDataset<2>>{rows}, options));
+  }
+}
+
 TEST(Loader, BatchesOfEveryKindOfSample) {
   int rows = 0;
   for (auto& [x, i] : DataLoader(Slow{}, {.batch_size = 4})) {

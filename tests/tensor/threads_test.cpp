@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <string>
 #include <thread>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/threads.h>
@@ -25,6 +27,15 @@ TEST(Threads, SettingIsSeenByAllThreadsAndSerialRegionsByOne) {
   }
   EXPECT_EQ(num_threads(), 3);
   set_num_threads(before);
+}
+
+TEST(ThreadsDeathTest, BeginWithTheNumberOfOpenMp) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a new process, which has used no thread yet
+  const char* before = std::getenv("OMP_NUM_THREADS");
+  const std::string kept = before ? before : "";
+  ::setenv("OMP_NUM_THREADS", "5", 1);
+  EXPECT_EXIT(std::exit(num_threads()), ::testing::ExitedWithCode(5), "");
+  before ? ::setenv("OMP_NUM_THREADS", kept.c_str(), 1) : ::unsetenv("OMP_NUM_THREADS");
 }
 
 TEST(Threads, RefusesLessThanOne) {
