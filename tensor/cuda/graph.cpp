@@ -1,8 +1,76 @@
+#include <optional>
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/cuda/context.h>
 #include <minnow/tensor/cuda/cuda_backend.h>
+#include <minnow/tensor/cuda/memory/memory_pool.h>
+#include <minnow/tensor/cuda/status.h>
+#include <minnow/tensor/cuda/stream.h>
 #include <minnow/tensor/error.h>
 
 namespace minnow::cuda {
+namespace {
 
-std::unique_ptr<Recording> CudaBackend::begin_recording(int) { throw BackendError("begin_recording: pending"); }
+cudaStream_t handle_of(const Stream& stream) {
+  return static_cast<cudaStream_t>(static_cast<const CudaStream&>(*stream.state()).handle());
+}
+
+/// A CUDA graph, captured on a stream and in memory of its own.  Capture is thread-local: loaders may go on.
+class Graph final : public Recording {
+ public:
+  Graph(CudaBackend& backend, int index)
+      : backend_(backend), index_(index), stream_(backend.new_stream(index)), pool_(context(index).memory) {
+    check(cudaSetDevice(index), "cudaSetDevice");
+    check(cudaStreamBeginCapture(handle_of(stream_), cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+    capturing_.emplace(*this);
+  }
+
+  ~Graph() override {
+    if (capturing_) {
+      capturing_.reset();
+      cudaGraph_t captured = nullptr;
+      if (cudaStreamEndCapture(handle_of(stream_), &captured) == cudaSuccess && captured) cudaGraphDestroy(captured);
+      cudaGetLastError();  // an invalidated capture leaves its error behind
+    }
+    if (graph_) cudaGraphExecDestroy(graph_);
+  }
+
+  void finish() override {
+    capturing_.reset();
+    cudaGraph_t captured = nullptr;
+    check(cudaStreamEndCapture(handle_of(stream_), &captured), "cudaStreamEndCapture");
+    const cudaError_t status = cudaGraphInstantiate(&graph_, captured, 0);
+    cudaGraphDestroy(captured);
+    check(status, "cudaGraphInstantiate");
+  }
+
+  void replay() override {
+    const Stream stream = backend_.current_stream(index_);
+    // Two replays use one memory: on another stream, after the last one.
+    if (last_ && last_->state() != stream.state()) stream.wait(last_->record());
+    check(cudaSetDevice(index_), "cudaSetDevice");
+    check(cudaGraphLaunch(graph_, handle_of(stream)), "cudaGraphLaunch");
+    last_ = stream;
+  }
+
+ private:
+  /// The time of the capture: this thread computes on the graph's stream and allocates from its pool.
+  struct Capturing {
+    explicit Capturing(Graph& graph) : pool(graph.pool_), stream(graph.stream_) {}
+    PoolGuard pool;
+    StreamGuard stream;
+  };
+
+  CudaBackend& backend_;
+  const int index_;
+  const Stream stream_;
+  MemoryPool pool_;
+  std::optional<Capturing> capturing_;
+  std::optional<Stream> last_;
+  cudaGraphExec_t graph_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<Recording> CudaBackend::begin_recording(int index) { return std::make_unique<Graph>(*this, index); }
 
 }  // namespace minnow::cuda
