@@ -1,0 +1,78 @@
+#pragma once
+
+#include <limits>
+#include <type_traits>
+#include <minnow/tensor/kernels/unary_traits.h>
+
+namespace minnow::kernels {
+
+/// Whether an operation of this kind has a form for T.
+template <class T> constexpr bool takes(Kind kind) {
+  if (std::is_integral_v<T>) return kind != Kind::kFloating;
+  return kind != Kind::kIntegral;
+}
+
+/// A parameter as the compute type; integers saturate.
+template <class T> MINNOW_HD T parameter(double p) {
+  if constexpr (std::is_integral_v<T>) {
+    if (!(p > -0x1p63)) return std::numeric_limits<T>::min();
+    return p < 0x1p63 ? static_cast<T>(p) : std::numeric_limits<T>::max();
+  } else {
+    return static_cast<T>(p);
+  }
+}
+
+/// A unary functor's value, whatever parameters it takes.
+struct Value {
+  template <class Op, class T> MINNOW_HD static auto of(T x, T p0, T p1) {
+    static_cast<void>(p0), static_cast<void>(p1);
+    if constexpr (Op::kParams == 0) return Op::value(x);
+    else if constexpr (Op::kParams == 1) return Op::value(x, p0);
+    else return Op::value(x, p0, p1);
+  }
+};
+/// Its slope.
+struct Slope {
+  template <class Op, class T> MINNOW_HD static T of(T s, T p0, T p1) {
+    static_cast<void>(p0), static_cast<void>(p1);
+    if constexpr (Op::kParams == 0) return Op::slope(s);
+    else if constexpr (Op::kParams == 1) return Op::slope(s, p0);
+    else return Op::slope(s, p0, p1);
+  }
+};
+/// Its curve.
+struct Curve {
+  template <class Op, class T> MINNOW_HD static T of(T s, T p0, T p1) {
+    static_cast<void>(p0), static_cast<void>(p1);
+    if constexpr (Op::kParams == 0) return Op::curve(s);
+    else if constexpr (Op::kParams == 1) return Op::curve(s, p0);
+    else return Op::curve(s, p0, p1);
+  }
+};
+
+namespace detail {
+
+/// Whether x is where the host's float32 formula hands over to float64; a device's own functions reach everywhere.
+template <class Op, class T> MINNOW_HD bool beyond_reach(T x) {
+#ifndef __CUDA_ARCH__
+  if constexpr (std::is_same_v<T, float> && requires { Op::kReach; }) return !(math::abs(x) <= Op::kReach);
+#endif
+  static_cast<void>(x);
+  return false;
+}
+
+}  // namespace detail
+
+/// Value, Slope or Curve of a functor at x.
+template <class Form, class Op, class T> MINNOW_HD auto apply(T x, T p0, T p1) {
+  using Out = decltype(Form::template of<Op>(x, p0, p1));
+  constexpr bool kOfInput = std::is_same_v<Form, Value> || Op::kSaves == Saves::kInput;
+  if constexpr (kOfInput && requires { Op::kReach; }) {
+    if (detail::beyond_reach<Op>(x))
+      return static_cast<Out>(
+          Form::template of<Op>(static_cast<double>(x), static_cast<double>(p0), static_cast<double>(p1)));
+  }
+  return Form::template of<Op>(x, p0, p1);
+}
+
+}  // namespace minnow::kernels

@@ -1,0 +1,174 @@
+#pragma once
+
+#include <cstdint>
+#include <minnow/tensor/kernels/hd.h>
+#include <minnow/tensor/shape.h>
+
+namespace minnow::kernels {
+
+/// Division of numbers below 2^31 by one divisor, without dividing (Granlund and Montgomery 1994).
+struct Divisor {
+  std::uint32_t size = 1, magic = 1, shift = 0;
+
+  Divisor() = default;
+  /// d in [1, 2^31).
+  explicit Divisor(std::int64_t d) : size(static_cast<std::uint32_t>(d)) {
+    while ((std::uint64_t{1} << shift) < size) ++shift;
+    const std::uint64_t power = std::uint64_t{1} << shift;
+    magic = static_cast<std::uint32_t>((power - size) * (std::uint64_t{1} << 32) / size + 1);
+  }
+
+  MINNOW_HD std::uint32_t quotient(std::uint32_t n) const {
+    const std::uint32_t high = static_cast<std::uint32_t>((std::uint64_t{n} * magic) >> 32);
+    return (high + n) >> shift;
+  }
+};
+
+/// How N operands of one shape lie in memory, in bytes.
+template <int N> struct Layout {
+  std::int64_t numel = 1;
+  int rank = 0;
+  std::int64_t sizes[kMaxRank] = {};
+  std::int64_t strides[N][kMaxRank] = {};
+
+  /// Whether operand k walks its memory without gaps, in steps of `bytes`.
+  bool is_flat(int k, std::int64_t bytes) const { return rank == 1 && (strides[k][0] == bytes || sizes[0] == 1); }
+};
+
+/// Byte offsets of one element of every operand.
+template <int N> struct Offsets { std::int32_t at[N]; };
+
+/// A layout whose numbers of elements and byte offsets fit 31 bits: what a kernel takes.
+template <int N> struct Narrow {
+  std::uint32_t numel;
+  int rank;
+  Divisor sizes[kMaxRank];
+  std::int32_t strides[kMaxRank][N];
+
+  /// Of element i.
+  MINNOW_HD Offsets<N> offsets(std::uint32_t i) const {
+    Offsets<N> sum{};
+    // Kept rolled: a kernel's code would be mostly this loop.
+#ifdef __CUDA_ARCH__
+#pragma unroll 1
+#endif
+    for (int d = rank - 1; d > 0; --d) {
+      const std::uint32_t q = sizes[d].quotient(i);
+      const std::int32_t rest = static_cast<std::int32_t>(i - q * sizes[d].size);
+      for (int k = 0; k < N; ++k) sum.at[k] += rest * strides[d][k];
+      i = q;
+    }
+    for (int k = 0; k < N; ++k) sum.at[k] += static_cast<std::int32_t>(i) * strides[0][k];
+    return sum;
+  }
+};
+
+/// Whether all numbers of elements and all byte offsets fit 31 bits.
+template <int N> bool is_narrow(const Layout<N>& layout) {
+  constexpr std::int64_t kLimit = std::int64_t{1} << 31;
+  if (layout.numel >= kLimit) return false;
+  for (int k = 0; k < N; ++k) {
+    std::int64_t span = 0;
+    for (int d = 0; d < layout.rank; ++d) span += (layout.sizes[d] - 1) * layout.strides[k][d];
+    if (span >= kLimit) return false;
+  }
+  return true;
+}
+
+template <int N> Narrow<N> narrow(const Layout<N>& layout) {
+  Narrow<N> to{};
+  to.numel = static_cast<std::uint32_t>(layout.numel);
+  to.rank = layout.rank;
+  for (int d = 0; d < layout.rank; ++d) {
+    to.sizes[d] = Divisor(layout.sizes[d]);
+    for (int k = 0; k < N; ++k) to.strides[d][k] = static_cast<std::int32_t>(layout.strides[k][d]);
+  }
+  return to;
+}
+
+/// Where a part of a layout begins, in bytes.
+template <int N> struct Base {
+  std::int64_t at[N] = {};
+};
+
+/// Calls f(narrow layout, base) for parts that together are the whole layout: one part, as a rule.
+template <int N, class F> void for_narrow_parts(const Layout<N>& layout, const F& f, const Base<N>& base = {}) {
+  if (is_narrow(layout)) return f(narrow(layout), base);
+  int outer = 0;
+  while (layout.sizes[outer] == 1) ++outer;
+  const std::int64_t size = layout.sizes[outer], half = size / 2;
+  Layout<N> part = layout;
+  part.sizes[outer] = half;
+  part.numel = layout.numel / size * half;
+  for_narrow_parts(part, f, base);
+  Base<N> rest = base;
+  for (int k = 0; k < N; ++k) rest.at[k] += half * layout.strides[k][outer];
+  part.sizes[outer] = size - half;
+  part.numel = layout.numel - part.numel;
+  for_narrow_parts(part, f, rest);
+}
+
+/// One operand of a layout: its strides, in elements, and the bytes of an element.
+struct Walk {
+  const Strides& strides;
+  std::int64_t itemsize;
+};
+
+/// The layout of operands of one shape, none of whose sizes is 0.  Dimensions are in the order of the first operand's
+/// memory (the output's: neighbours in it are numbered next to each other), and merged as far as all operands allow.
+template <int N> Layout<N> collapse(const Shape& shape, const Walk (&operands)[N]) {
+  Layout<N> layout;
+  int order[kMaxRank];
+  int rank = 0;
+  const Strides& first = operands[0].strides;
+  for (int d = 0; d < shape.rank(); ++d) {
+    if (shape[d] == 1) continue;
+    int at = rank++;
+    for (; at > 0 && first[order[at - 1]] < first[d]; --at) order[at] = order[at - 1];
+    order[at] = d;
+  }
+  for (int i = 0; i < rank; ++i) {
+    const std::int64_t size = shape[order[i]];
+    layout.numel *= size;
+    std::int64_t steps[N];
+    bool merges = layout.rank > 0;
+    for (int k = 0; k < N; ++k) {
+      steps[k] = operands[k].strides[order[i]] * operands[k].itemsize;
+      merges = merges && layout.strides[k][layout.rank - 1] == steps[k] * size;
+    }
+    const int to = merges ? layout.rank - 1 : layout.rank++;
+    layout.sizes[to] = merges ? layout.sizes[to] * size : size;
+    for (int k = 0; k < N; ++k) layout.strides[k][to] = steps[k];
+  }
+  if (layout.rank == 0) {
+    layout.rank = 1;
+    layout.sizes[0] = 1;
+    for (int k = 0; k < N; ++k) layout.strides[k][0] = operands[k].itemsize;
+  }
+  return layout;
+}
+
+/// Sees runs of neighbouring elements as wider ones, of up to 16 bytes.  For operands that are moved as they are: the
+/// first M, at `addresses`, with elements of `itemsize` bytes; the others (indices) must stand still along such a run.
+/// Returns the bytes of an element from now on.
+template <int N, int M>
+std::int64_t widen(Layout<N>& layout, std::int64_t itemsize, const void* const (&addresses)[M]) {
+  const int last = layout.rank - 1;
+  std::int64_t unit = 16;
+  for (int k = 0; k < M; ++k) {
+    if (layout.strides[k][last] != itemsize) return itemsize;
+    std::int64_t bits = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(addresses[k]));
+    for (int d = 0; d < last; ++d) bits |= layout.strides[k][d];
+    while (bits % unit != 0) unit /= 2;
+  }
+  for (int k = M; k < N; ++k)
+    if (layout.strides[k][last] != 0) return itemsize;
+  while (unit > itemsize && layout.sizes[last] * itemsize % unit != 0) unit /= 2;
+  if (unit <= itemsize) return itemsize;
+  layout.sizes[last] /= unit / itemsize;
+  layout.numel /= unit / itemsize;
+  for (int k = 0; k < M; ++k) layout.strides[k][last] = unit;
+  return unit;
+}
+
+}  // namespace minnow::kernels
