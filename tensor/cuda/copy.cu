@@ -107,10 +107,15 @@ void copy_same_dtype(const Call& call, const Tensor& from, const Tensor& to) {
   });
 }
 
+template <class T> __device__ T element(std::int64_t i, T start, T by) {
+  if constexpr (std::is_integral_v<T>) return start + i * by;
+  else return kernels::math::mul_add(static_cast<T>(i), by, start);
+}
+
 template <class T> __global__ void arange_kernel(void* out, DType dtype, std::int64_t n, T start, T by) {
   const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += step)
-    store_one<Stored::kAll>(out, dtype, i, start + static_cast<T>(i) * by);
+    store_one<Stored::kAll>(out, dtype, i, element<T>(i, start, by));
 }
 
 }  // namespace

@@ -1,12 +1,9 @@
 #pragma once
 
 #include <cstdint>
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-#include <limits>
 #include <type_traits>
+#include <minnow/tensor/cuda/convert.h>
 #include <minnow/tensor/dtype.h>
-#include <minnow/tensor/kernels/hd.h>
 
 namespace minnow::cuda {
 
@@ -18,37 +15,6 @@ inline constexpr int kComputes = 3;
 constexpr Compute compute_of(DType dtype) {
   if (dtype == DType::float64) return Compute::kDouble;
   return is_floating(dtype) ? Compute::kFloat : Compute::kInt64;
-}
-
-/// Storage of bool: any byte but 0 is true.
-struct Truth {
-  std::uint8_t bits;
-};
-
-/// An element as it is stored, converted to or from a compute type.  What no int64 can hold becomes the lowest one, as
-/// on a CPU.
-template <class To, class From> MINNOW_HD To convert(From x) {
-  if constexpr (std::is_same_v<To, From>) {
-    return x;
-  } else if constexpr (std::is_same_v<From, float16>) {
-    return static_cast<To>(__half2float(__ushort_as_half(x.bits)));
-  } else if constexpr (std::is_same_v<From, bfloat16>) {
-    return static_cast<To>(__bfloat162float(__ushort_as_bfloat16(x.bits)));
-  } else if constexpr (std::is_same_v<From, Truth>) {
-    return static_cast<To>(x.bits != 0 ? 1 : 0);
-  } else if constexpr (std::is_same_v<To, float16>) {
-    return float16::from_bits(__half_as_ushort(__float2half_rn(static_cast<float>(x))));
-  } else if constexpr (std::is_same_v<To, bfloat16>) {
-    return bfloat16::from_bits(__bfloat16_as_ushort(__float2bfloat16_rn(static_cast<float>(x))));
-  } else if constexpr (std::is_same_v<To, Truth>) {
-    return {static_cast<std::uint8_t>(x != From(0) ? 1 : 0)};
-  } else if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {
-    constexpr From kLimit = From(0x1p63);
-    const bool fits = x >= -kLimit && x < kLimit;
-    return static_cast<To>(fits ? static_cast<std::int64_t>(x) : std::numeric_limits<std::int64_t>::min());
-  } else {
-    return static_cast<To>(x);
-  }
 }
 
 /// Which dtypes a kernel reads and writes by itself.  kNear: those that are computed in T; others are converted before
@@ -65,7 +31,7 @@ constexpr bool covers(Stored stored, Compute compute, DType dtype) {
 
 /// f(S()) for the type S that elements of a dtype are stored in, one that is covered.  The dtype is the same for all
 /// threads of a launch, so the switch costs next to nothing; it goes around loops.
-template <class T, Stored Set, class F> MINNOW_HD void visit_stored(DType dtype, const F& f) {
+template <class T, Stored Set, class F> __device__ __forceinline__ void visit_covered(DType dtype, const F& f) {
   if constexpr (Set == Stored::kAll) {
     switch (dtype) {
       case DType::float32: return f(float());
@@ -75,12 +41,12 @@ template <class T, Stored Set, class F> MINNOW_HD void visit_stored(DType dtype,
       case DType::int64: return f(std::int64_t());
       case DType::int32: return f(std::int32_t());
       case DType::uint8: return f(std::uint8_t());
-      case DType::bool_: return f(Truth());
+      case DType::bool_: return f(bool());
     }
   } else if constexpr (Set == Stored::kNearAndBool || std::is_same_v<T, std::int64_t>) {
-    if (dtype == DType::bool_) return f(Truth());
+    if (dtype == DType::bool_) return f(bool());
     if constexpr (std::is_same_v<T, std::int64_t>) return f(T());
-    else return visit_stored<T, Stored::kNear>(dtype, f);
+    else return visit_covered<T, Stored::kNear>(dtype, f);
   } else if constexpr (std::is_same_v<T, float>) {
     switch (dtype) {
       case DType::float16: return f(float16());
@@ -101,46 +67,54 @@ template <class S> struct alignas(sizeof(S) * kPack < 16 ? sizeof(S) * kPack : 1
 inline constexpr std::size_t kPackAlignment = 16;
 
 /// Elements [i, i + kPack) of a dense array that is aligned for packs.
-template <Stored Set, class T> MINNOW_HD void load_pack(const void* data, DType dtype, std::int64_t i, T (&to)[kPack]) {
-  visit_stored<T, Set>(dtype, [&]<class S>(S) {
+template <Stored Set, class T>
+__device__ __forceinline__ void load_pack(const void* data, DType dtype, std::int64_t i, T (&to)[kPack]) {
+  visit_covered<T, Set>(dtype, [&]<class S>(S) {
     const Pack<S> pack = *reinterpret_cast<const Pack<S>*>(static_cast<const S*>(data) + i);
-    for (int u = 0; u < kPack; ++u) to[u] = convert<T>(pack.at[u]);
+    for (int u = 0; u < kPack; ++u) to[u] = widen<T>(pack.at[u]);
   });
 }
 
 template <Stored Set, class T>
-MINNOW_HD void store_pack(void* data, DType dtype, std::int64_t i, const T (&from)[kPack]) {
-  visit_stored<T, Set>(dtype, [&]<class S>(S) {
+__device__ __forceinline__ void store_pack(void* data, DType dtype, std::int64_t i, const T (&from)[kPack]) {
+  visit_covered<T, Set>(dtype, [&]<class S>(S) {
     Pack<S> pack;
-    for (int u = 0; u < kPack; ++u) pack.at[u] = convert<S>(from[u]);
+    for (int u = 0; u < kPack; ++u) pack.at[u] = narrow<S>(from[u]);
     *reinterpret_cast<Pack<S>*>(static_cast<S*>(data) + i) = pack;
   });
 }
 
 /// Elements at byte offsets, of which the first `count` are wanted; zeros for the others.
 template <Stored Set, class T, int Count>
-MINNOW_HD void load_at(const void* data, DType dtype, const std::int32_t (&offsets)[Count], int count, T (&to)[Count]) {
-  visit_stored<T, Set>(dtype, [&]<class S>(S) {
+__device__ __forceinline__ void load_at(const void* data, DType dtype, const std::int32_t (&offsets)[Count], int count,
+                                        T (&to)[Count]) {
+  visit_covered<T, Set>(dtype, [&]<class S>(S) {
     for (int u = 0; u < Count; ++u) {
       const char* from = static_cast<const char*>(data) + offsets[u];
-      to[u] = u < count ? convert<T>(*reinterpret_cast<const S*>(from)) : T(0);
+      to[u] = u < count ? widen<T>(*reinterpret_cast<const S*>(from)) : T(0);
     }
   });
 }
 
 template <Stored Set, class T, int Count>
-MINNOW_HD void store_at(void* data, DType dtype, const std::int32_t (&offsets)[Count], int count,
-                        const T (&from)[Count]) {
-  visit_stored<T, Set>(dtype, [&]<class S>(S) {
+__device__ __forceinline__ void store_at(void* data, DType dtype, const std::int32_t (&offsets)[Count], int count,
+                                         const T (&from)[Count]) {
+  visit_covered<T, Set>(dtype, [&]<class S>(S) {
     for (int u = 0; u < Count; ++u) {
-      if (u < count) *reinterpret_cast<S*>(static_cast<char*>(data) + offsets[u]) = convert<S>(from[u]);
+      if (u < count) *reinterpret_cast<S*>(static_cast<char*>(data) + offsets[u]) = narrow<S>(from[u]);
     }
   });
 }
 
 /// Element i of a dense array.
-template <Stored Set, class T> MINNOW_HD void store_one(void* data, DType dtype, std::int64_t i, T value) {
-  visit_stored<T, Set>(dtype, [&]<class S>(S) { static_cast<S*>(data)[i] = convert<S>(value); });
+template <Stored Set, class T> __device__ __forceinline__ T load_one(const void* data, DType dtype, std::int64_t i) {
+  T value{};
+  visit_covered<T, Set>(dtype, [&]<class S>(S) { value = widen<T>(static_cast<const S*>(data)[i]); });
+  return value;
+}
+template <Stored Set, class T>
+__device__ __forceinline__ void store_one(void* data, DType dtype, std::int64_t i, T value) {
+  visit_covered<T, Set>(dtype, [&]<class S>(S) { static_cast<S*>(data)[i] = narrow<S>(value); });
 }
 
 }  // namespace minnow::cuda

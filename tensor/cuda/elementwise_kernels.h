@@ -15,14 +15,14 @@ template <int N, Stored In = Stored::kNear, Stored Out = Stored::kNear, bool Div
   static constexpr bool kDivides = Divides;  ///< integers: a zero in the last input is a fault
 };
 
-template <class T> MINNOW_HD T constant(const Input& in) {
+template <class T> __device__ __forceinline__ T constant(const Input& in) {
   if constexpr (std::is_integral_v<T>) return in.whole;
   else return static_cast<T>(in.floating);
 }
 
 /// Inputs that are the same for all elements.
 template <class F, class T, int Count, int N>
-MINNOW_HD void load_uniform(const Operands<N>& operands, T (&in)[N][Count]) {
+__device__ __forceinline__ void load_uniform(const Operands<N>& operands, T (&in)[N][Count]) {
   constexpr std::int32_t kHere[1] = {};
   for (int k = 0; k < N; ++k) {
     if (!operands.in[k].uniform) continue;
@@ -34,7 +34,8 @@ MINNOW_HD void load_uniform(const Operands<N>& operands, T (&in)[N][Count]) {
 
 /// Applies F; of the results the first `count` are wanted.
 template <class F, class T, int Count, int N>
-MINNOW_HD void compute(const Operands<N>& operands, const T (&in)[N][Count], int count, T p0, T p1, T (&out)[Count]) {
+__device__ __forceinline__ void compute(const Operands<N>& operands, const T (&in)[N][Count], int count, T p0, T p1,
+                                        T (&out)[Count]) {
   for (int u = 0; u < Count; ++u) {
     if constexpr (N == 1) out[u] = static_cast<T>(F::value(in[0][u], p0, p1));
     else if constexpr (N == 2) out[u] = static_cast<T>(F::value(in[0][u], in[1][u], p0, p1));

@@ -126,7 +126,7 @@ View::View(const Tensor& tensor) : dtype(tensor.dtype()), strides(tensor.strides
   dtype_switch(tensor.dtype(), [&]<class S>() {
     const S value = *static_cast<const S*>(tensor.raw_data());
     floating = static_cast<double>(value);
-    whole = convert<std::int64_t>(value);
+    if constexpr (std::is_integral_v<S>) whole = value;
   });
 }
 
