@@ -14,6 +14,6 @@ function(minnow_emulate_cuda target)
   set_source_files_properties(
     ${kernels} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS
     "-x;c++;-Wno-unknown-pragmas;-D__shared__=static;-D__launch_bounds__(...)=;-include;${here}/include/emulator/device.h")
-  add_dependencies(${target} minnow_emulated_cublasLt)
+  add_dependencies(${target} minnow_emulated_cublasLt minnow_emulated_cudnn)
   target_link_libraries(${target} PRIVATE minnow_cuda_emulator ${CMAKE_DL_LIBS})
 endfunction()

@@ -1,0 +1,140 @@
+#include "convolution.h"
+
+#include <algorithm>
+
+#include "numbers.h"
+
+namespace emulator {
+namespace {
+
+/// The part of one row of y that one element of the filter reaches, and where it begins in x.
+struct Row {
+  std::int64_t y_first, x_first, count, x_step;
+};
+
+/// For a filter column: the columns of y for which it lies within x.
+void reach(std::int64_t offset, std::int64_t step, std::int64_t x_width, std::int64_t y_width, std::int64_t& low,
+           std::int64_t& high) {
+  low = 0;
+  while (low < y_width && low * step + offset < 0) ++low;
+  high = y_width;
+  while (high > low && (high - 1) * step + offset >= x_width) --high;
+}
+
+/// Calls use(row) for each row of y[n, k] that the filter element (r, s) reaches in x[n, c].
+template <class Use>
+void rows_of(const Movement& m, const Block4& x, const Block4& w, const Block4& y, std::int64_t x_plane,
+             std::int64_t y_plane, std::int64_t r, std::int64_t s, Use use) {
+  const bool flipped = m.mode == CUDNN_CONVOLUTION;
+  const std::int64_t row_offset = (flipped ? w.dim[2] - 1 - r : r) * m.dilation[0] - m.padding[0];
+  const std::int64_t col_offset = (flipped ? w.dim[3] - 1 - s : s) * m.dilation[1] - m.padding[1];
+  std::int64_t low = 0, high = 0;
+  reach(col_offset, m.step[1], x.dim[3], y.dim[3], low, high);
+  for (std::int64_t i = 0; i < y.dim[2]; ++i) {
+    const std::int64_t from = i * m.step[0] + row_offset;
+    if (from < 0 || from >= x.dim[2] || low >= high) continue;
+    use(Row{(y_plane * y.dim[2] + i) * y.dim[3] + low,
+            (x_plane * x.dim[2] + from) * x.dim[3] + low * m.step[1] + col_offset, high - low, m.step[1]});
+  }
+}
+
+/// One element of the filter over one plane.
+void apply(Direction direction, const Row& row, double* x, double& w, double* y) {
+  x += row.x_first;
+  y += row.y_first;
+  if (direction == Direction::forward && row.x_step == 1) {
+    for (std::int64_t i = 0; i < row.count; ++i) y[i] += w * x[i];
+  } else if (direction == Direction::forward) {
+    for (std::int64_t i = 0; i < row.count; ++i) y[i] += w * x[i * row.x_step];
+  } else if (direction == Direction::data) {
+    for (std::int64_t i = 0; i < row.count; ++i) x[i * row.x_step] += w * y[i];
+  } else {
+    double sum = 0;
+    for (std::int64_t i = 0; i < row.count; ++i) sum += x[i * row.x_step] * y[i];
+    w += sum;
+  }
+}
+
+}  // namespace
+
+std::int64_t Block4::extent() const {
+  std::int64_t last = 1;
+  for (int i = 0; i < 4; ++i) last += (dim[i] - 1) * stride[i];
+  return last;
+}
+
+std::size_t Block4::bytes() const { return static_cast<std::size_t>(extent()) * size_of(number_type(type)); }
+
+void Block4::pack() {
+  const bool last = format == CUDNN_TENSOR_NHWC;
+  stride[3] = last ? dim[1] : 1;
+  stride[2] = stride[3] * dim[3];
+  stride[1] = last ? 1 : stride[2] * dim[2];
+  stride[0] = dim[1] * dim[2] * dim[3];
+}
+
+bool Block4::is_packed(cudnnTensorFormat_t as) const {
+  Block4 packed = *this;
+  packed.format = as;
+  packed.pack();
+  for (int i = 0; i < 4; ++i)
+    if (dim[i] != 1 && stride[i] != packed.stride[i]) return false;
+  return true;
+}
+
+void convolve(Direction direction, const Movement& m, const Block4& x_shape, const Block4& w_shape,
+              const Block4& y_shape, std::vector<double>& x, std::vector<double>& w, std::vector<double>& y) {
+  const std::int64_t per_group_in = w_shape.dim[1], per_group_out = w_shape.dim[0] / m.groups;
+  for (std::int64_t n = 0; n < x_shape.dim[0]; ++n)
+    for (std::int64_t k = 0; k < w_shape.dim[0]; ++k)
+      for (std::int64_t c = 0; c < per_group_in; ++c) {
+        const std::int64_t x_plane = n * x_shape.dim[1] + k / per_group_out * per_group_in + c;
+        const std::int64_t y_plane = n * y_shape.dim[1] + k;
+        for (std::int64_t r = 0; r < w_shape.dim[2]; ++r)
+          for (std::int64_t s = 0; s < w_shape.dim[3]; ++s) {
+            double& weight =
+                w[static_cast<std::size_t>(((k * per_group_in + c) * w_shape.dim[2] + r) * w_shape.dim[3] + s)];
+            rows_of(m, x_shape, w_shape, y_shape, x_plane, y_plane, r, s,
+                    [&](const Row& row) { apply(direction, row, x.data(), weight, y.data()); });
+          }
+      }
+}
+
+std::vector<double> dense(const Block4& shape, const void* data, bool tf32) {
+  std::vector<double> out;
+  out.reserve(static_cast<std::size_t>(shape.count()));
+  const cudaDataType_t type = number_type(shape.type);
+  for (std::int64_t a = 0; a < shape.dim[0]; ++a)
+    for (std::int64_t b = 0; b < shape.dim[1]; ++b)
+      for (std::int64_t c = 0; c < shape.dim[2]; ++c)
+        for (std::int64_t d = 0; d < shape.dim[3]; ++d) {
+          const double value =
+              load(data, type, a * shape.stride[0] + b * shape.stride[1] + c * shape.stride[2] + d * shape.stride[3]);
+          out.push_back(tf32 ? to_tf32(value) : value);
+        }
+  return out;
+}
+
+void blend(const Block4& shape, void* data, const std::vector<double>& values, double alpha, double beta) {
+  const cudaDataType_t type = number_type(shape.type);
+  auto value = values.begin();
+  for (std::int64_t a = 0; a < shape.dim[0]; ++a)
+    for (std::int64_t b = 0; b < shape.dim[1]; ++b)
+      for (std::int64_t c = 0; c < shape.dim[2]; ++c)
+        for (std::int64_t d = 0; d < shape.dim[3]; ++d) {
+          const std::int64_t at = a * shape.stride[0] + b * shape.stride[1] + c * shape.stride[2] + d * shape.stride[3];
+          const double old = beta == 0 ? 0 : beta * load(data, type, at);
+          store(data, type, at, alpha * *value++ + old);
+        }
+}
+
+cudaDataType_t number_type(cudnnDataType_t type) {
+  switch (type) {
+    case CUDNN_DATA_DOUBLE: return CUDA_R_64F;
+    case CUDNN_DATA_HALF: return CUDA_R_16F;
+    case CUDNN_DATA_BFLOAT16: return CUDA_R_16BF;
+    default: return CUDA_R_32F;
+  }
+}
+
+}  // namespace emulator

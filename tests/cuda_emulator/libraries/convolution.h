@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <cudnn.h>
+#include <library_types.h>
+#include <vector>
+
+namespace emulator {
+
+/// Four dimensions in memory: an image [n, c, h, w] or filters [k, c, r, s].
+struct Block4 {
+  cudnnDataType_t type = CUDNN_DATA_FLOAT;
+  cudnnTensorFormat_t format = CUDNN_TENSOR_NCHW;
+  std::int64_t dim[4] = {0, 0, 0, 0};
+  std::int64_t stride[4] = {0, 0, 0, 0};
+
+  std::int64_t count() const { return dim[0] * dim[1] * dim[2] * dim[3]; }
+  /// Elements from the first to behind the last.
+  std::int64_t extent() const;
+  std::size_t bytes() const;
+  /// Gives it the strides of its format, without gaps.
+  void pack();
+  /// Whether its strides are those of NHWC, or of NCHW.
+  bool is_packed(cudnnTensorFormat_t as) const;
+};
+
+/// How filters are moved over images.
+struct Movement {
+  std::int64_t padding[2] = {0, 0}, step[2] = {1, 1}, dilation[2] = {1, 1};
+  std::int64_t groups = 1;
+  cudnnConvolutionMode_t mode = CUDNN_CROSS_CORRELATION;
+  cudnnDataType_t compute = CUDNN_DATA_FLOAT;
+  cudnnMathType_t math = CUDNN_DEFAULT_MATH;
+};
+
+enum class Direction { forward, data, filter };
+
+/// x, y and w are dense arrays of doubles in the order of their dimensions; that of the direction's output grows.
+void convolve(Direction direction, const Movement& movement, const Block4& x_shape, const Block4& w_shape,
+              const Block4& y_shape, std::vector<double>& x, std::vector<double>& w, std::vector<double>& y);
+
+/// The elements in the order of dimensions; `tf32`: as the tensor cores read them.
+std::vector<double> dense(const Block4& shape, const void* data, bool tf32 = false);
+/// data = alpha values + beta data, and data is not read where beta is 0.
+void blend(const Block4& shape, void* data, const std::vector<double>& values, double alpha, double beta);
+
+cudaDataType_t number_type(cudnnDataType_t type);
+
+}  // namespace emulator
