@@ -5,9 +5,6 @@ file(GLOB minnow_cuda_sources CONFIGURE_DEPENDS "${minnow_SOURCE_DIR}/tensor/cud
 set(minnow_with_cuda OFF)
 if(NOT MINNOW_CUDA MATCHES "^(AUTO|ON|OFF)$")
   message(FATAL_ERROR "MINNOW_CUDA is '${MINNOW_CUDA}'; it may be AUTO, ON or OFF")
-elseif(MINNOW_CUDA_EMULATOR)
-  include("${minnow_SOURCE_DIR}/tests/cuda_emulator/emulator.cmake")
-  set(minnow_with_cuda ON)
 elseif(MINNOW_CUDA STREQUAL "ON" AND NOT minnow_cuda_sources)
   message(FATAL_ERROR "MINNOW_CUDA=ON, but this version of minnow has no CUDA backend (tensor/cuda has no sources); "
                       "configure with MINNOW_CUDA=AUTO or OFF")
@@ -33,12 +30,6 @@ endif()
 
 # Adds the CUDA sources to the library; they stand in for backend/no_cuda.cpp.
 function(minnow_add_cuda target)
-  if(NOT minnow_with_cuda)
-    return()
-  elseif(MINNOW_CUDA_EMULATOR)
-    minnow_emulate_cuda(${target})
-    return()
-  endif()
   target_sources(${target} PRIVATE ${minnow_cuda_sources})
   # Said as an option, because CMake 3.25 does not know what newer versions of nvcc can do.
   target_compile_options(

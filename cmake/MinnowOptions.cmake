@@ -5,7 +5,7 @@ set_property(CACHE MINNOW_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(MINNOW_CUDA_ARCHITECTURES "80-real;90-real;90-virtual"
     CACHE STRING "Architectures of the CUDA backend; the virtual one is PTX for newer GPUs")
 set(MINNOW_SANITIZE "" CACHE STRING "Sanitizers of our targets, as for -fsanitize=, e.g. address,undefined")
-option(MINNOW_CUDA_EMULATOR "For the tests: run the CUDA backend on an emulated GPU" OFF)
+option(MINNOW_CUDA_EMULATOR "Run the tests also with the CUDA backend on an emulated GPU; needs CUDA's headers" OFF)
 mark_as_advanced(MINNOW_CUDA_EMULATOR)
 option(MINNOW_WERROR "Warnings are errors" OFF)
 option(MINNOW_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
