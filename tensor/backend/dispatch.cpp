@@ -28,14 +28,14 @@ namespace {
 
 thread_local DispatchedOp dispatched;
 
-void note(std::string_view op, SourceLocation where) {
-  dispatched.name[op.copy(dispatched.name, sizeof dispatched.name - 1)] = '\0';
-  dispatched.where = where;
-}
-
 }  // namespace
 
 const DispatchedOp& last_dispatched() { return dispatched; }
+
+void note_operation(std::string_view op, SourceLocation where) {
+  dispatched.name[op.copy(dispatched.name, sizeof dispatched.name - 1)] = '\0';
+  dispatched.where = where;
+}
 
 std::string message(std::string_view op, std::string_view text, Operands operands, std::string_view mend) {
   std::string out{op};
@@ -60,7 +60,7 @@ Backend& dispatch(std::string_view op, Operands operands, SourceLocation where, 
     if (!first) first = &o.tensor;
     else if (first->device() != o.tensor.device()) refuse(op, operands, *first, o.tensor, where);
   }
-  note(op, where);
+  note_operation(op, where);
   const Device device = first ? first->device() : operands.begin()->tensor.device();
   if (const StepRecording* recording = StepRecording::current(); recording && recording->device() != device)
     throw DeviceError(

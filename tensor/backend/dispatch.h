@@ -30,6 +30,8 @@ struct DispatchedOp {
   SourceLocation where;
 };
 const DispatchedOp& last_dispatched();
+/// The same for work that reaches a backend by another way.
+void note_operation(std::string_view op, SourceLocation where);
 
 /// The backend of a device.  DeviceError when this machine has no such device, saying what is missing.
 Backend& backend_of(Device device, SourceLocation where = {});

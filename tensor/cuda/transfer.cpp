@@ -120,7 +120,7 @@ void between(const Tensor& from, const Tensor& to, bool non_blocking) {
 
 void CudaBackend::transfer(const Tensor& from, const Tensor& to, bool non_blocking) {
   if (from.numel() == 0) return;
-  refuse_in_capture("to");
+  refuse_in_capture(last_dispatched().name);
   if (from.device().is_cpu()) {
     from.storage()->wait_ready();
     to_device(from, to, non_blocking);

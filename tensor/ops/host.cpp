@@ -9,9 +9,9 @@ namespace minnow {
 namespace {
 
 /// Row-major on the host, its copy finished.
-Tensor at_home(In x) {
+Tensor at_home(const char* op, In x) {
   const Tensor dense = raw::contiguous(x);
-  Tensor home = raw::to_device({dense, x.where}, Device(), false);
+  Tensor home = raw::to_device({dense, x.where}, Device(), false, op);
   home.storage()->wait_ready();
   return home;
 }
@@ -27,7 +27,7 @@ template <class To, class From> To convert(From value) {
 }  // namespace
 
 template <class T> std::vector<T> Tensor::to_vector(SourceLocation where) const {
-  const Tensor home = at_home({*this, where});
+  const Tensor home = at_home("to_vector", {*this, where});
   std::vector<T> values(static_cast<std::size_t>(numel()));
   dtype_switch(dtype(), [&]<class U>() {
     const U* from = static_cast<const U*>(home.raw_data());
@@ -41,7 +41,7 @@ template <class T> T Tensor::item(SourceLocation where) const {
     throw ShapeError(message("item", "the tensor does not have exactly one element", {{"self", *this}},
                              "index it, or reduce it first"),
                      where);
-  const Tensor home = at_home({*this, where});
+  const Tensor home = at_home("item", {*this, where});
   return dtype_switch(dtype(), [&]<class U>() { return convert<T>(*static_cast<const U*>(home.raw_data())); });
 }
 

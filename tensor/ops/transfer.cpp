@@ -67,8 +67,8 @@ void warn_once(const char* why) {
 
 }  // namespace
 
-Tensor to_device(In x, Device device, bool non_blocking) {
-  require_defined("to", x);
+Tensor to_device(In x, Device device, bool non_blocking, const char* op) {
+  require_defined(op, x);
   if (x->device() == device) return *x;
   Backend& target = backend_of(device, x.where);
   const Tensor from = dense(x);
@@ -77,6 +77,7 @@ Tensor to_device(In x, Device device, bool non_blocking) {
   const bool lands = device.is_cpu() && non_blocking;
   const Tensor out = lands ? empty_landing(from, backend_of(from.device(), x.where), x.where)
                            : empty_as(from, device, target.allocator(device.index()), false, x.where);
+  note_operation(op, x.where);
   if (from.numel()) move(from, out, non_blocking, x.where);
   return out;
 }
@@ -84,6 +85,7 @@ Tensor to_device(In x, Device device, bool non_blocking) {
 void transfer_to(In x, const Tensor& to) {
   x->storage()->wait_ready();
   if (x->device().is_cpu() || to.device().is_cpu() || x->device().type() == to.device().type()) {
+    note_operation("copy_", x.where);
     if (x->numel()) move(*x, to, x->is_pinned() && !to.device().is_cpu(), x.where);
   } else {
     transfer_to({to_device(x, Device()), x.where}, to);
