@@ -1,6 +1,7 @@
 #include "support/devices.h"
 
 #include <cstdio>
+#include <minnow/tensor/cuda_math.h>
 
 namespace minnow::test {
 
@@ -9,6 +10,10 @@ const std::vector<Device>& test_devices() {
     std::vector<Device> list{Device()};
     if (device_count(DeviceType::sim) > 0) list.push_back(Device(DeviceType::sim));
     if (cuda::is_available()) list.push_back(Device(DeviceType::cuda));
+    // Results are compared with the CPU's: float32 is computed as such.
+    cuda::MathOptions math = cuda::math_options();
+    math.conv_tf32 = false;
+    cuda::set_math_options(math);
     std::string names;
     for (const Device& device : list) names += " " + device.str();
     std::printf("device-generic tests cover:%s%s\n", names.c_str(),

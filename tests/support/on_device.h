@@ -1,0 +1,21 @@
+#pragma once
+
+#include <minnow/tensor/ops/transfer.h>
+#include <minnow/tensor/tensor.h>
+
+namespace minnow::test {
+
+/// The same view, of a copy of its whole storage on another device: strides and offset stay as they are.
+inline Tensor on_device(const Tensor& t, Device device) {
+  if (!t.defined()) return t;
+  const auto elements = static_cast<std::int64_t>(t.storage()->bytes() / t.itemsize());
+  const Tensor room(t.storage(), t.dtype(), {elements}, {1});
+  ToOptions options;
+  options.copy = true;
+  return Tensor(room.to(device, options).storage(), t.dtype(), t.shape(), t.strides(), t.storage_offset());
+}
+
+/// Brings such a view back.
+inline Tensor on_host(const Tensor& t) { return on_device(t, Device()); }
+
+}  // namespace minnow::test

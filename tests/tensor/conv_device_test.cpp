@@ -1,0 +1,104 @@
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/cpu/reference.h>
+#include <minnow/tensor/ops/conv.h>
+#include "cpu_support.h"
+#include "devices.h"
+#include "support/on_device.h"
+
+namespace minnow {
+namespace {
+
+using test::random;
+
+struct Case {
+  Conv2dParams params;
+  Shape x, w;
+};
+
+const Case kCases[] = {
+    {{}, {2, 3, 9, 8}, {4, 3, 3, 3}},
+    {{}, {2, 1, 9, 8}, {8, 1, 3, 3}},
+    {{.stride = {2, 1}, .padding = {1, 2}}, {2, 4, 9, 8}, {6, 4, 3, 2}},
+    {{.padding = {2, 2}, .dilation = {2, 1}}, {1, 4, 9, 8}, {5, 4, 3, 3}},
+    {{.padding = {1, 1}, .groups = 2}, {2, 4, 7, 6}, {6, 2, 3, 3}},
+    {{.stride = {2, 2}, .padding = {1, 1}, .groups = 4}, {2, 4, 7, 6}, {4, 1, 3, 3}},
+    {{}, {3, 5, 4, 4}, {2, 5, 1, 1}},
+    {{}, {2, 3, 4, 4}, {7, 3, 4, 4}},
+    {{.stride = {3, 3}}, {2, 3, 8, 8}, {4, 3, 2, 2}},  // pixels that no window covers
+};
+
+class ConvOnDevice : public test::DeviceTest {
+ protected:
+  /// An operand in either order, or as a view with gaps (order 2).
+  static Tensor operand(const Shape& shape, DType dtype, std::uint64_t seed, int order) {
+    if (order < 2)
+      return random(shape, dtype, seed, order == 0 ? MemoryFormat::contiguous : MemoryFormat::channels_last);
+    const Tensor out = test::strided_scratch(shape, dtype, {1, 0, 2, 3}, 1);
+    test::randomise(out, seed);
+    return out;
+  }
+
+  static void expect_near(const Tensor& on_device, const Tensor& want, std::int64_t terms, const char* what) {
+    const DType dtype = on_device.dtype();
+    double bound = test::sum_bound(terms, is_half(dtype) ? DType::float32 : dtype);
+    if (is_half(dtype)) bound += test::epsilon(dtype) * (2 + std::sqrt(static_cast<double>(terms)) * 2);
+    EXPECT_LE(test::largest_difference(test::on_host(on_device), want), bound) << what << " in " << name_of(dtype);
+  }
+
+  static void check(const Case& c, DType dtype, int order) {
+    const Tensor x = operand(c.x, dtype, 1, order), w = operand(c.w, dtype, 2, order);
+    const Tensor bias = random({c.w[0]}, dtype, 3);
+    const Tensor dx = test::on_device(x, device()), dw = test::on_device(w, device()),
+                 db = test::on_device(bias, device());
+    const Tensor y = raw::conv2d(dx, dw, db, c.params);
+    const Tensor want_y = cpu::scratch(y.shape(), DType::float64);
+    const Tensor x64 = cpu::packed(x, DType::float64), w64 = cpu::packed(w, DType::float64);
+    cpu::reference::conv2d<double>(c.params, x64, w64, cpu::packed(bias, DType::float64), want_y);
+    expect_near(y, want_y, c.w[1] * c.w[2] * c.w[3], "y");
+
+    const Tensor grad = operand(y.shape(), dtype, 4, order);
+    const Tensor g64 = cpu::packed(grad, DType::float64), dgrad = test::on_device(grad, device());
+    const Tensor want_x = cpu::scratch(c.x, DType::float64), want_w = cpu::scratch(c.w, DType::float64),
+                 want_b = cpu::scratch({c.w[0]}, DType::float64);
+    cpu::reference::conv2d_backward_input<double>(c.params, g64, w64, want_x);
+    expect_near(raw::conv2d_backward_input(dgrad, dw, c.x, c.params), want_x,
+                c.w[0] / c.params.groups * c.w[2] * c.w[3], "grad_x");
+    cpu::reference::conv2d_backward_weight<double>(c.params, g64, x64, want_w, want_b);
+    const auto both = raw::conv2d_backward_weight(dgrad, dx, c.w, true, c.params);
+    const std::int64_t pixels = y.shape()[0] * y.shape()[2] * y.shape()[3];
+    expect_near(both.weight, want_w, pixels, "grad_w");
+    expect_near(both.bias, want_b, pixels, "grad_bias");
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Devices, ConvOnDevice, test::all_devices(), test::device_test_name);
+
+TEST_P(ConvOnDevice, AllDirectionsDTypesAndOrders) {
+  for (const DType dtype : {DType::float32, DType::float64, DType::float16, DType::bfloat16})
+    for (int order = 0; order < 3; ++order)
+      for (const Case& c : kCases) {
+        SCOPED_TRACE(::testing::Message() << "x " << c.x.str() << ", w " << c.w.str() << ", order " << order);
+        check(c, dtype, order);
+      }
+}
+
+TEST_P(ConvOnDevice, EmptyBatches) {
+  const Tensor x = test::on_device(cpu::scratch({0, 3, 5, 5}, DType::float32), device());
+  const Tensor w = test::on_device(random({4, 3, 3, 3}, DType::float32, 1), device());
+  EXPECT_EQ(raw::conv2d(x, w, {}, {}).shape(), (Shape{0, 4, 3, 3}));
+  const Tensor grad = test::on_device(cpu::scratch({0, 4, 3, 3}, DType::float32), device());
+  EXPECT_EQ(raw::conv2d_backward_input(grad, w, x.shape(), {}).numel(), 0);
+  const auto both = raw::conv2d_backward_weight(grad, x, w.shape(), true, {});
+  for (const double v : test::values_of(test::on_host(both.weight))) EXPECT_EQ(v, 0);
+  for (const double v : test::values_of(test::on_host(both.bias))) EXPECT_EQ(v, 0);
+}
+
+TEST_P(ConvOnDevice, ChannelsLastStaysInBothDirections) {
+  const Tensor x = test::on_device(random({2, 4, 6, 6}, DType::float32, 1, MemoryFormat::channels_last), device());
+  const Tensor w = test::on_device(random({8, 4, 3, 3}, DType::float32, 2), device());
+  const Tensor y = raw::conv2d(x, w, {}, {});
+  EXPECT_TRUE(y.is_contiguous(MemoryFormat::channels_last));
+  EXPECT_TRUE(raw::conv2d_backward_input(y, w, x.shape(), {}).is_contiguous(MemoryFormat::channels_last));
+}
+
+}  // namespace
+}  // namespace minnow

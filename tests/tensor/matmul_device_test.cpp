@@ -1,0 +1,127 @@
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/cpu/matmul.h>
+#include "cpu_support.h"
+#include "devices.h"
+#include "support/on_device.h"
+
+namespace minnow {
+namespace {
+
+using test::random;
+using test::randomise;
+using test::strided_scratch;
+
+class MatmulOnDevice : public test::DeviceTest {
+ protected:
+  /// Runs the product on the device and compares it with float64 (integers: int64) on the host.
+  static void check(const MatmulParams& p, const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& out) {
+    randomise(out, 9);
+    const DType wide = is_floating(out.dtype()) ? DType::float64 : DType::int64;
+    const auto widened = [&](const Tensor& t) { return t.defined() ? cpu::packed(t, wide) : t; };
+    const Tensor want = cpu::scratch(out.shape(), wide);
+    cpu::convert(out, want);
+    cpu::matmul(p, widened(a), widened(b), widened(bias), want);
+    const Tensor target = test::on_device(out, device());
+    backend_of(device()).matmul(p, test::on_device(a, device()), test::on_device(b, device()),
+                                test::on_device(bias, device()), target);
+    const Tensor got = test::on_host(target);
+    double bound = 0;
+    if (is_floating(out.dtype())) {
+      const std::int64_t k = a.shape()[2];
+      bound = test::sum_bound(k, is_half(out.dtype()) ? DType::float32 : out.dtype());
+      if (is_half(out.dtype())) bound += test::epsilon(out.dtype()) * (2 + std::sqrt(static_cast<double>(k)) * 2);
+      bound *= std::max({1.0, std::fabs(p.alpha), std::fabs(p.beta)});
+    }
+    EXPECT_LE(test::largest_difference(got, want), bound)
+        << name_of(out.dtype()) << " a " << a.shape().str() << a.strides().str() << " b " << b.shape().str()
+        << b.strides().str() << " out " << out.strides().str() << (bias.defined() ? " bias" : "");
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Devices, MatmulOnDevice, test::all_devices(), test::device_test_name);
+
+const DType kFloats[] = {DType::float32, DType::float64, DType::float16, DType::bfloat16};
+
+TEST_P(MatmulOnDevice, ShapesOrdersAndBias) {
+  const std::int64_t cases[][4] = {{1, 1, 1, 1}, {1, 5, 7, 3},  {1, 64, 128, 10}, {1, 33, 70, 17}, {3, 17, 9, 21},
+                                   {2, 1, 9, 4}, {1, 20, 1, 9}, {1, 9, 20, 1},    {0, 4, 4, 4},    {1, 0, 4, 4},
+                                   {1, 4, 4, 0}, {2, 4, 0, 5},  {4, 1, 1, 6}};
+  for (const DType dtype : {DType::float32, DType::float64, DType::float16, DType::bfloat16, DType::int64})
+    for (const auto& [batch, m, k, n] : cases)
+      for (int form = 0; form < 8; ++form) {
+        const std::vector<int> plain = {0, 1, 2}, flipped = {0, 2, 1};
+        const Tensor a = strided_scratch({batch, m, k}, dtype, form & 1 ? flipped : plain, form & 4 ? 1 : 0);
+        const Tensor b = strided_scratch({batch, k, n}, dtype, form & 2 ? flipped : plain, form & 4 ? 3 : 0);
+        randomise(a, 1);
+        randomise(b, 2);
+        check({}, a, b, form & 4 ? random({n}, dtype, 3) : Tensor(), cpu::scratch({batch, m, n}, dtype));
+      }
+}
+
+TEST_P(MatmulOnDevice, SmallIntegersAndBool) {
+  for (const DType dtype : {DType::int32, DType::uint8}) {
+    const Tensor a = random({2, 5, 20}, DType::int64, 1), b = random({2, 20, 7}, DType::int64, 2);
+    for (const Tensor& t : {a, b})
+      for (std::int64_t i = 0; i < t.numel(); ++i) t.data<std::int64_t>()[i] &= 3;
+    check({}, cpu::packed(a, dtype), cpu::packed(b, dtype), {}, cpu::scratch({2, 5, 7}, dtype));
+  }
+}
+
+TEST_P(MatmulOnDevice, AlphaAndBeta) {
+  for (const DType dtype : {DType::float32, DType::float64, DType::bfloat16, DType::int64})
+    for (const MatmulParams p : {MatmulParams{2, 0}, MatmulParams{1, 1}, MatmulParams{-1, 3}})
+      for (const bool with_bias : {false, true})
+        for (const std::int64_t k : {0, 5})
+          check(p, random({2, 6, k}, dtype, 1), random({2, k, 7}, dtype, 2),
+                with_bias ? random({7}, dtype, 3) : Tensor(), cpu::scratch({2, 6, 7}, dtype));
+}
+
+TEST_P(MatmulOnDevice, AnyStridesOfOperandsBiasAndOutput) {
+  for (const DType dtype : kFloats)
+    for (const std::vector<int>& order : {std::vector{1, 0, 2}, {2, 1, 0}, {1, 2, 0}, {2, 0, 1}, {0, 2, 1}}) {
+      const Tensor a = strided_scratch({3, 6, 5}, dtype, order, 2), b = strided_scratch({3, 5, 7}, dtype, order, 1);
+      const Tensor room = strided_scratch({7, 3}, dtype, {0, 1}, 0);
+      randomise(a, 1);
+      randomise(b, 2);
+      randomise(room, 3);
+      check({}, a, b, Tensor(room.storage(), dtype, {7}, {3}, 1), strided_scratch({3, 6, 7}, dtype, order, 2));
+    }
+}
+
+TEST_P(MatmulOnDevice, BatchesRepeatByStrideZero) {
+  for (const DType dtype : kFloats) {
+    const Tensor one_a = random({1, 6, 5}, dtype, 1), one_b = random({1, 5, 7}, dtype, 2);
+    const Tensor a = random({4, 6, 5}, dtype, 3), b = random({4, 5, 7}, dtype, 4);
+    const Tensor same_a(one_a.storage(), dtype, {4, 6, 5}, {0, 5, 1});
+    const Tensor same_b(one_b.storage(), dtype, {4, 5, 7}, {0, 7, 1});
+    const Tensor row(one_b.storage(), dtype, {4, 5, 7}, {0, 0, 1});  // one row, repeated
+    check({}, same_a, b, {}, cpu::scratch({4, 6, 7}, dtype));
+    check({}, a, same_b, random({7}, dtype, 5), cpu::scratch({4, 6, 7}, dtype));
+    check({}, same_a, same_b, {}, cpu::scratch({4, 6, 7}, dtype));
+    check({}, a, row, {}, cpu::scratch({4, 6, 7}, dtype));
+  }
+}
+
+TEST_P(MatmulOnDevice, ViewsThatBeginAnywhere) {
+  for (const DType dtype : kFloats)
+    for (const std::int64_t offset : {1, 3, 8}) {
+      const Tensor room = random({400}, dtype, 1);
+      const Tensor a(room.storage(), dtype, {1, 8, 16}, {128, 16, 1}, offset);
+      const Tensor b(room.storage(), dtype, {1, 16, 8}, {128, 8, 1}, offset + 7);
+      check({}, a, b, Tensor(room.storage(), dtype, {8}, {1}, offset), cpu::scratch({1, 8, 8}, dtype));
+    }
+}
+
+TEST_P(MatmulOnDevice, NanAndInfinityPass) {
+  const Tensor a = random({1, 2, 2}, DType::float32, 1), b = random({1, 2, 2}, DType::float32, 2);
+  a.data<float>()[0] = NAN;
+  a.data<float>()[2] = INFINITY;
+  b.data<float>()[0] = 1;
+  const Tensor out = test::on_device(cpu::scratch({1, 2, 2}, DType::float32), device());
+  backend_of(device()).matmul({}, test::on_device(a, device()), test::on_device(b, device()), {}, out);
+  const Tensor got = test::on_host(out);
+  EXPECT_TRUE(std::isnan(got.data<float>()[0]));
+  EXPECT_TRUE(std::isinf(got.data<float>()[2]));
+}
+
+}  // namespace
+}  // namespace minnow
