@@ -76,7 +76,7 @@ template <int N> struct Run {
   double p0 = 0, p1 = 0;
   std::uint32_t* fault = nullptr;
 
-  /// All views are of the shape, which has elements.
+  /// All views are of the shape.
   void operator()(const Call& call, const Shape& shape, const View& out, const View (&in)[N]) const;
 };
 

@@ -50,7 +50,7 @@ __device__ __forceinline__ void compute(const Operands<N>& operands, const T (&i
 template <class F, class T, int N> __global__ void dense_kernel(DenseArgs<N> args) {
   const Operands<N>& operands = args.operands;
   const T p0 = kernels::parameter<T>(operands.p0), p1 = kernels::parameter<T>(operands.p1);
-  T in[N][kPack], out[kPack];
+  T in[N][kPack] = {}, out[kPack];
   load_uniform<F>(operands, in);
   const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < args.packs; i += step) {
@@ -65,7 +65,7 @@ template <class F, class T, int N> __global__ void dense_kernel(DenseArgs<N> arg
 template <class F, class T, int N> __global__ void strided_kernel(StridedArgs<N> args) {
   const Operands<N>& operands = args.operands;
   const T p0 = kernels::parameter<T>(operands.p0), p1 = kernels::parameter<T>(operands.p1);
-  T in[N][kApart], out[kApart];
+  T in[N][kApart] = {}, out[kApart];
   load_uniform<F>(operands, in);
   // n < 2^31, and a step is at most 2^25 elements: no sum overflows.
   const std::uint32_t n = args.layout.numel, width = blockDim.x, step = gridDim.x * width * kApart;

@@ -152,6 +152,7 @@ bool same_dense_layout(const Shape& shape, const Strides& a, const Strides& b) {
 
 template <int N>
 void Run<N>::operator()(const Call& call, const Shape& shape, const View& out, const View (&in)[N]) const {
+  if (shape.numel() == 0) return;
   std::optional<Converted> converted[N];
   const View* views[N];
   for (int k = 0; k < N; ++k) {

@@ -214,7 +214,10 @@ void run(const Call& call, const UpdateParams& params, std::span<const UpdateIte
 
 void CudaBackend::update(const UpdateParams& params, std::span<const UpdateItem> items) {
   if (items.empty()) return;
-  const Call call("update", *items.front().param);
+  Call call("update", *items.front().param);
+  for (const UpdateItem& item : items)
+    for (const Tensor* tensor : Roles(item).tensor)
+      if (tensor != nullptr) call.uses(*tensor);
   kernels::visit(kernels::UpdateRules{}, params.rule, [&]<class Rule>() {
     run<Rule, float>(call, params, items);
     run<Rule, double>(call, params, items);
