@@ -15,34 +15,46 @@ namespace {
 constexpr std::int64_t kLongest = 1000;  // elements that are all shown
 constexpr std::int64_t kEdge = 3;        // elements at each end of a shortened dimension
 
+/// An element; the integer is exact where a double is not.
+struct Element {
+  double real = 0;
+  std::int64_t whole = 0;
+};
+Element element(const Tensor& t) {
+  if (!is_integral(t.dtype())) return {t.item(), 0};
+  const auto whole = t.item<std::int64_t>();
+  return {static_cast<double>(whole), whole};
+}
+
 /// How all numbers of one tensor are written.
 struct Format {
   bool integers = false, as_bool = false, whole = true, scientific = false;
   int width = 0;
 
-  std::string number(double v) const {
-    char text[64];
+  std::string number(const Element& e) const {
+    const double v = e.real;
     if (as_bool) return v != 0 ? "true" : "false";
-    if (integers) std::snprintf(text, sizeof text, "%lld", static_cast<long long>(v));
-    else if (!std::isfinite(v)) return std::isnan(v) ? "nan" : v < 0 ? "-inf" : "inf";
-    else if (scientific) std::snprintf(text, sizeof text, "%.4e", v);
+    if (integers) return std::to_string(e.whole);
+    char text[64];
+    if (!std::isfinite(v)) return std::isnan(v) ? "nan" : v < 0 ? "-inf" : "inf";
+    if (scientific) std::snprintf(text, sizeof text, "%.4e", v);
     else if (whole) std::snprintf(text, sizeof text, "%.0f.", v);
     else std::snprintf(text, sizeof text, "%.4f", v);
     return text;
   }
-  std::string padded(double v) const {
-    const std::string text = number(v);
+  std::string padded(const Element& e) const {
+    const std::string text = number(e);
     const auto missing = static_cast<std::size_t>(width) - std::min(static_cast<std::size_t>(width), text.size());
     return std::string(missing, ' ') + text;
   }
 };
 
-Format format_of(const Tensor& t, const std::vector<double>& shown) {
+Format format_of(const Tensor& t, const std::vector<Element>& shown) {
   Format f;
   f.as_bool = t.dtype() == DType::bool_;
   f.integers = is_integral(t.dtype());
   double largest = 0, smallest = std::numeric_limits<double>::max();
-  for (const double v : shown) {
+  for (const auto& [v, whole] : shown) {
     if (!std::isfinite(v)) continue;
     if (v != 0) {
       largest = std::max(largest, std::abs(v));
@@ -52,8 +64,8 @@ Format format_of(const Tensor& t, const std::vector<double>& shown) {
   }
   const bool wide = largest > 0 && largest / smallest > 1000;
   f.scientific = f.whole ? largest > 1e8 : wide || largest > 1e8 || (largest > 0 && smallest < 1e-4);
-  for (const double v : shown)
-    if (std::isfinite(v)) f.width = std::max(f.width, static_cast<int>(f.number(v).size()));
+  for (const Element& e : shown)
+    if (std::isfinite(e.real)) f.width = std::max(f.width, static_cast<int>(f.number(e).size()));
   return f;
 }
 
@@ -79,7 +91,7 @@ class Printer {
 
   void print(std::ostream& out, const Tensor& t, int indent) const {
     if (t.dim() == 0) {
-      out << format_.padded(t.item());
+      out << format_.padded(element(t));
       return;
     }
     out << '[';
@@ -100,7 +112,7 @@ class Printer {
   }
   void collect(const Tensor& t) {
     if (t.dim() == 0) {
-      shown_.push_back(t.item());
+      shown_.push_back(element(t));
       return;
     }
     for (const std::int64_t i : places(t.shape()[0], shorten_))
@@ -109,7 +121,7 @@ class Printer {
 
   Tensor t_;
   bool shorten_;
-  std::vector<double> shown_;
+  std::vector<Element> shown_;
   Format format_;
 };
 
@@ -120,11 +132,14 @@ std::ostream& operator<<(std::ostream& out, const Tensor& tensor) {
   constexpr int kIndent = 7;  // the width of "tensor("
   out << "tensor(";
   const Tensor home = tensor.detach().cpu();
-  if (tensor.numel() == 0) out << "[], size=" << tensor.shape().str();
+  if (tensor.numel() == 0) out << "[]";
   else Printer(home, home.numel()).print(out, home, kIndent);
+  if (tensor.numel() == 0 && tensor.dim() > 1) out << ", size=" << tensor.shape().str();
   if (!tensor.device().is_cpu()) out << ", device='" << tensor.device().str() << '\'';
   const DType d = tensor.dtype();
-  if (d != DType::float32 && d != DType::int64 && d != DType::bool_) out << ", dtype=" << name_of(d);
+  // What the numbers show by themselves is left out.
+  const bool shown = d == DType::float32 || (tensor.numel() > 0 && (d == DType::int64 || d == DType::bool_));
+  if (!shown) out << ", dtype=" << name_of(d);
   if (tensor.requires_grad()) out << ", requires_grad=true";
   return out << ')';
 }

@@ -32,6 +32,38 @@ TEST(Print, WhatIsUnusual) {
   EXPECT_EQ(to_string(Tensor()), "tensor(undefined)");
 }
 
+TEST(Print, EveryDtype) {
+  const auto text = [](DType d) { return to_string(tensor({0, 1, 2}).to(d)); };
+  EXPECT_EQ(text(float32), "tensor([0., 1., 2.])");
+  EXPECT_EQ(text(float64), "tensor([0., 1., 2.], dtype=float64)");
+  EXPECT_EQ(text(DType::float16), "tensor([0., 1., 2.], dtype=float16)");
+  EXPECT_EQ(text(DType::bfloat16), "tensor([0., 1., 2.], dtype=bfloat16)");
+  EXPECT_EQ(text(int64), "tensor([0, 1, 2])");
+  EXPECT_EQ(text(int32), "tensor([0, 1, 2], dtype=int32)");
+  EXPECT_EQ(text(uint8), "tensor([0, 1, 2], dtype=uint8)");
+  EXPECT_EQ(text(DType::bool_), "tensor([false,  true,  true])");
+  EXPECT_EQ(to_string(tensor({0.1}).to(DType::bfloat16)), "tensor([0.1001], dtype=bfloat16)");
+}
+
+TEST(Print, StridedZeroDimensionalAndEmpty) {
+  const Tensor x = arange(6).reshape({2, 3});
+  EXPECT_EQ(to_string(x.t()), "tensor([[0, 3],\n        [1, 4],\n        [2, 5]])");
+  EXPECT_EQ(to_string(x(all, slice(0, 3, 2))), "tensor([[0, 2],\n        [3, 5]])");
+  EXPECT_EQ(to_string(x(1).expand({2, 3})), "tensor([[3, 4, 5],\n        [3, 4, 5]])");
+  EXPECT_EQ(to_string(x(1, 2)), "tensor(5)");
+  EXPECT_EQ(to_string(tensor(true)), "tensor(true)");
+  EXPECT_EQ(to_string(tensor(-0.5).to("sim:0")), "tensor(-0.5000, device='sim:0')");
+  EXPECT_EQ(to_string(x(slice(0, 0))), "tensor([], size=[0, 3], dtype=int64)");
+  EXPECT_EQ(to_string(zeros({0})), "tensor([])");
+  EXPECT_EQ(to_string(zeros({2, 0}, {DType::bool_})), "tensor([], size=[2, 0], dtype=bool)");
+}
+
+TEST(Print, WholeNumbersOfAnySizeAreExact) {
+  constexpr std::int64_t kBig = (std::int64_t{1} << 53) + 1;  // no double holds it
+  EXPECT_EQ(to_string(full({1}, kBig)), "tensor([9007199254740993])");
+  EXPECT_EQ(to_string(full({}, std::numeric_limits<std::int64_t>::min())), "tensor(-9223372036854775808)");
+}
+
 TEST(Print, LongTensorsAreShortened) {
   EXPECT_EQ(to_string(arange(2000)), "tensor([   0,    1,    2,  ..., 1997, 1998, 1999])");
 }

@@ -1,0 +1,55 @@
+#include <fstream>
+#include <gtest/gtest.h>
+#include <string>
+#include <minnow/autograd/ops/arithmetic.h>
+#include <minnow/autograd/ops/reduce.h>
+#include <minnow/tensor/memory.h>
+#include <minnow/tensor/ops/create.h>
+
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define MINNOW_TEST_SHADOWED
+#endif
+#endif
+
+namespace minnow {
+namespace {
+
+/// Bytes that the system could give us now; 0 where it does not say.
+std::int64_t available_memory() {
+  std::ifstream info("/proc/meminfo");
+  std::string key, unit;
+  for (std::int64_t size; info >> key >> size; std::getline(info, unit))
+    if (key == "MemAvailable:") return size * 1024;
+  return 0;
+}
+
+TEST(Large, MoreElementsThan32BitsCount) {
+#if defined(MINNOW_TEST_SHADOWED) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the sanitizer would need four times the memory";
+#endif
+  constexpr std::int64_t kCount = (std::int64_t{1} << 31) + 1000;
+  if (available_memory() < kCount + (std::int64_t{1} << 30)) GTEST_SKIP() << "less than 3 GB of memory are free";
+  {
+    const Tensor x = full({kCount}, 1, {uint8});
+    EXPECT_EQ(x.nbytes(), kCount);
+    EXPECT_EQ(sum(x).item<std::int64_t>(), kCount);
+    EXPECT_EQ(x(-1).item<int>(), 1);
+    fill_(x(slice(kCount - 10)), 7);
+    EXPECT_EQ(x(kCount - 11).item<int>(), 1);
+    EXPECT_EQ(x(kCount - 10).item<int>(), 7);
+    EXPECT_EQ(sum(x).item<std::int64_t>(), kCount + 60);
+    // A view that begins behind 2^31, and rows of which the last does.
+    const Tensor tail = x(slice((std::int64_t{1} << 31) - 500));
+    EXPECT_EQ(sum(tail == 7).item<int>(), 10);
+    EXPECT_EQ(sum(tail.clone()).item<std::int64_t>(), 1500 + 60);
+    const Tensor rows = x.view({kCount / 8, 8});
+    EXPECT_EQ(rows(-1).to_vector<int>(), (std::vector<int>{7, 7, 7, 7, 7, 7, 7, 7}));
+    EXPECT_EQ(sum(rows(slice(0, kCount / 8, kCount / 16), all)).item<int>(), 16 + 8 * 7);  // the last row, too
+    EXPECT_EQ(rows.t()(0, slice(kCount / 8 - 3)).to_vector<int>(), (std::vector<int>{1, 1, 7}));
+  }
+  empty_cache(Device());
+}
+
+}  // namespace
+}  // namespace minnow
