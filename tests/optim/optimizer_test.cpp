@@ -65,7 +65,7 @@ TEST_P(OptimOn, StateFollowsAMovedModule) {
   train(stay, a, Device(), 5);
   train(move, b, Device(), 5);
   move.to(device());
-  EXPECT_EQ(train(stay, a, Device(), 5), train(move, b, device(), 5));
+  EXPECT_NEAR(train(stay, a, Device(), 5), train(move, b, device(), 5), 1e-5);  // another order of summation
   EXPECT_EQ(b.state_dict().at("state.0.exp_avg").device(), device());
 }
 

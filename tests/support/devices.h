@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 #include <minnow/tensor/device.h>
+#include <minnow/tensor/stream.h>
 
 namespace minnow {
 
@@ -28,6 +29,11 @@ std::string device_test_name(const ::testing::TestParamInfo<Device>& info);
 class DeviceTest : public ::testing::TestWithParam<Device> {
  protected:
   static Device device() { return GetParam(); }
+  /// Does f and waits: what a device finds while it computes is an error no later than here.
+  template <class F> static void finish(const F& f) {
+    f();
+    synchronize(device());
+  }
 };
 
 inline auto all_devices() { return ::testing::ValuesIn(test_devices()); }
