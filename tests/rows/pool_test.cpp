@@ -1,0 +1,82 @@
+#include <minnow/tensor/ops/pool.h>
+#include <minnow/tensor/ops/view.h>
+
+#include "rows_support.h"
+
+namespace minnow::test {
+namespace {
+
+class RowsPool : public DeviceTest {};
+INSTANTIATE_TEST_SUITE_P(Devices, RowsPool, all_devices(), device_test_name);
+
+struct PoolCase {
+  Shape image;
+  Pool2dParams params;
+};
+
+std::vector<PoolCase> cases(bool average) {
+  std::vector<PoolCase> all{{{2, 3, 8, 10}, {{2, 2}, {2, 2}}},          {{2, 3, 9, 7}, {{3, 2}, {1, 1}, {1, 1}}},
+                            {{1, 5, 11, 13}, {{3, 3}, {2, 3}, {1, 0}}}, {{3, 1, 6, 6}, {{6, 6}, {6, 6}}},
+                            {{2, 4, 5, 5}, {{1, 1}, {3, 3}}},           {{2, 4, 1, 1}, {{1, 1}, {1, 1}}}};
+  if (!average) all.push_back({{2, 3, 12, 12}, {{3, 2}, {2, 1}, {1, 1}, {2, 3}}});
+  for (PoolCase c : std::vector<PoolCase>(all)) {
+    c.params.count_include_pad = false;
+    if (average) all.push_back(c);
+  }
+  return all;
+}
+
+/// The image in either order of memory.
+Tensor image(const Shape& shape, DType dtype, bool channels_last, double (*from)(std::int64_t)) {
+  if (!channels_last) return made(shape, dtype, from);
+  return raw::permute(made({shape[0], shape[2], shape[3], shape[1]}, dtype, from), {0, 3, 1, 2});
+}
+
+/// Many equal elements, some of them NaN.
+double coarse(std::int64_t i) { return i % 37 == 11 ? std::nan("") : std::floor(3 * mixed(i)); }
+double low(std::int64_t) { return -HUGE_VAL; }
+
+TEST_P(RowsPool, Max) {
+  for (const DType dtype : {DType::float32, DType::float64, DType::float16, DType::bfloat16})
+    for (const PoolCase& c : cases(false))
+      for (const bool last : {false, true})
+        for (double (*from)(std::int64_t) : {mixed, coarse, low}) {
+          const std::string name = "max_pool2d " + std::string(name_of(dtype)) + c.image.str() + (last ? " last" : "");
+          const Tensor x = image(c.image, dtype, last, from);
+          const auto want = raw::max_pool2d(x, c.params);
+          const auto got = raw::max_pool2d(on(x, device()), c.params);
+          expect_close(home(got.values), want.values, name, {0, 0});
+          expect_close(home(got.indices), want.indices, name, {0, 0});
+          EXPECT_EQ(got.values.strides(), want.values.strides()) << name;
+          const Tensor g = image(want.values.shape(), dtype, last, mixed);
+          expect_close(home(raw::max_pool2d_backward(on(g, device()), got.indices, on(x, device()), c.params)),
+                       raw::max_pool2d_backward(g, want.indices, x, c.params), name + " backward", {0, 0});
+        }
+}
+
+TEST_P(RowsPool, Average) {
+  for (const DType dtype : {DType::float32, DType::float64, DType::float16, DType::bfloat16})
+    for (const PoolCase& c : cases(true))
+      for (const bool last : {false, true}) {
+        const std::string name = "avg_pool2d " + std::string(name_of(dtype)) + c.image.str() + (last ? " last" : "");
+        const Tensor x = image(c.image, dtype, last, mixed);
+        const Tensor want = raw::avg_pool2d(x, c.params);
+        expect_close(home(raw::avg_pool2d(on(x, device()), c.params)), want, name);
+        const Tensor g = image(want.shape(), dtype, last, mixed);
+        expect_close(home(raw::avg_pool2d_backward(on(g, device()), on(x, device()), c.params)),
+                     raw::avg_pool2d_backward(g, x, c.params), name + " backward");
+      }
+}
+
+TEST_P(RowsPool, GradientAndImageInDifferentOrders) {
+  const Pool2dParams params{{3, 3}, {2, 2}, {1, 1}};
+  const Tensor x = image({2, 3, 7, 9}, DType::float32, true, mixed);
+  const auto pooled = raw::max_pool2d(x, params);
+  const Tensor g = image(pooled.values.shape(), DType::float32, false, mixed);
+  const Tensor want = raw::max_pool2d_backward(g, pooled.indices, x, params);
+  const Tensor got = raw::max_pool2d_backward(on(g, device()), on(pooled.indices, device()), on(x, device()), params);
+  expect_close(home(got), want, "max_pool2d_backward");
+}
+
+}  // namespace
+}  // namespace minnow::test

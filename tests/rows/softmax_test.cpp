@@ -1,0 +1,112 @@
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/ops/softmax.h>
+#include <minnow/tensor/stream.h>
+
+#include "rows_support.h"
+
+// Every length of row for which a device has a form of its own, and dimensions before the last, against the CPU in
+// float64.
+
+namespace minnow::test {
+namespace {
+
+class RowsSoftmax : public DeviceTest {};
+INSTANTIATE_TEST_SUITE_P(Devices, RowsSoftmax, all_devices(), device_test_name);
+
+struct Layout {
+  Shape shape;
+  int dim;
+};
+const std::vector<Layout>& layouts() {
+  static const std::vector<Layout> all{{{11, 5}, 1},     {{3, 33}, 1},   {{3, 200}, 1},  {{3, 1000}, 1},
+                                       {{2, 1025}, 1},   {{2, 5000}, 1}, {{2, 9001}, 1}, {{4, 33, 5}, 1},
+                                       {{2, 700, 3}, 1}, {{6, 400}, 0},  {{5, 1}, 1},    {{2, 3, 4, 5}, 1}};
+  return all;
+}
+
+std::string name_of_case(const char* op, const Layout& l, DType dtype, bool log) {
+  return std::string(log ? "log_" : "") + op + " " + std::string(name_of(dtype)) + l.shape.str() + " over " +
+         std::to_string(l.dim);
+}
+
+TEST_P(RowsSoftmax, ForwardAndBackward) {
+  for (const DType dtype : {DType::float32, DType::float64, DType::float16, DType::bfloat16})
+    for (const Layout& l : layouts())
+      for (const bool log : {false, true}) {
+        const Tensor x = made(l.shape, dtype, [](std::int64_t i) { return 4 * mixed(i); });
+        const Tensor g = made(l.shape, dtype, [](std::int64_t i) { return mixed(i + 1000000); });
+        const Tensor y = raw::softmax(on(x, device()), l.dim, log);
+        expect_agrees(y, raw::softmax(exact(x), l.dim, log), name_of_case("softmax", l, dtype, log));
+        const Tensor saved = raw::cast(home(y), dtype);
+        const Tensor got = raw::softmax_backward(on(g, device()), y, l.dim, log);
+        expect_agrees(got, raw::softmax_backward(exact(g), exact(saved), l.dim, log),
+                      name_of_case("softmax_backward", l, dtype, log), is_half(dtype) ? 100 : 1);
+      }
+}
+
+TEST_P(RowsSoftmax, InfinitiesAndNan) {
+  const double infinity = HUGE_VAL;
+  for (const Layout& l : {Layout{{4, 40}, 1}, Layout{{4, 9001}, 1}, Layout{{4, 40, 3}, 1}})
+    for (const bool log : {false, true}) {
+      const std::int64_t row = l.shape.numel() / 4;
+      const Tensor x = made(l.shape, DType::float32, [&](std::int64_t i) {
+        if (i / row == 0) return -infinity;
+        if (i / row == 1) return i % row < row / 2 ? -infinity : mixed(i);
+        if (i / row == 2) return i % row == row - 1 ? infinity : mixed(i);
+        return i % row == 7 ? std::nan("") : mixed(i);
+      });
+      expect_agrees(raw::softmax(on(x, device()), l.dim, log), raw::softmax(exact(x), l.dim, log),
+                    name_of_case("softmax", l, DType::float32, log));
+    }
+}
+
+Tensor targets(std::int64_t n, std::int64_t classes) {
+  return made({n}, DType::int64, [&](std::int64_t i) { return i % 5 == 3 ? -100.0 : double(i * 7919 % classes); });
+}
+
+TEST_P(RowsSoftmax, CrossEntropy) {
+  for (const DType dtype : {DType::float32, DType::float64, DType::float16, DType::bfloat16})
+    for (const std::int64_t classes : {1, 10, 1000, 1500, 20000}) {
+      const std::int64_t n = classes > 2000 ? 4 : 20;
+      const std::string name = "cross_entropy " + std::string(name_of(dtype)) + " of " + std::to_string(classes);
+      const Tensor x = made({n, classes}, dtype, [](std::int64_t i) { return 4 * mixed(i); });
+      const Tensor target = targets(n, classes), there = on(target, device());
+      const auto want = raw::cross_entropy(exact(x), target, {});
+      const auto got = raw::cross_entropy(on(x, device()), there, {});
+      expect_agrees(got.losses, want.losses, name);
+      expect_agrees(got.log_sum_exp, want.log_sum_exp, name);
+      const Tensor g = made({n}, got.losses.dtype(), [](std::int64_t i) { return mixed(i + 99); });
+      const Tensor sums = home(got.log_sum_exp);
+      expect_agrees(raw::cross_entropy_backward(on(g, device()), on(x, device()), there, got.log_sum_exp, {}),
+                    raw::cross_entropy_backward(exact(g), exact(x), target, exact(sums), {}), name + " backward",
+                    is_half(dtype) ? 100 : 1);
+    }
+}
+
+TEST_P(RowsSoftmax, CrossEntropyOfExtremeLogits) {
+  const Tensor x = made({3, 300}, DType::float32, [](std::int64_t i) {
+    if (i / 300 == 0) return 1000 * mixed(i);
+    if (i / 300 == 1) return i % 300 == 5 ? 3.0 : -HUGE_VAL;
+    return i % 300 == 7 ? std::nan("") : mixed(i);
+  });
+  const Tensor target = made({3}, DType::int64, [](std::int64_t) { return 5.0; });
+  const auto got = raw::cross_entropy(on(x, device()), on(target, device()), {});
+  expect_agrees(got.losses, raw::cross_entropy(exact(x), target, {}).losses, "losses");
+}
+
+TEST_P(RowsSoftmax, ATargetThatIsNoClassIsAnError) {
+  const Tensor x = on(made({4, 10}, DType::float32, mixed), device());
+  for (const double bad : {10.0, -1.0}) {
+    const Tensor target = on(made({4}, DType::int64, [&](std::int64_t i) { return i == 2 ? bad : 3.0; }), device());
+    EXPECT_THROW(
+        {
+          (void)raw::cross_entropy(x, target, {});
+          synchronize(device());
+        },
+        IndexError);
+  }
+  synchronize(device());
+}
+
+}  // namespace
+}  // namespace minnow::test
