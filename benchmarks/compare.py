@@ -1,6 +1,7 @@
 """Times minnow beside PyTorch (Python, and LibTorch C++): both sides in turn, medians, and the same numbers checked.
 
     benchmarks/compare.py --build build/release [--torch-python PYTHON] [--libtorch build/libtorch/libtorch_workloads]
+    benchmarks/compare.py --build build/release --device cuda
 
 PyTorch is looked for in --torch-python, $MINNOW_TORCH_PYTHON and python3; without it minnow runs alone.  LibTorch's twin
 is built from benchmarks/libtorch into BUILD/libtorch where PyTorch is there (--no-libtorch leaves it out).
@@ -22,7 +23,28 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 # Relative to the larger of the value and the mean magnitude of its tensor: sums in other orders, in float32.
 TOLERANCE = 2e-4
-TOLERANCES = {"mlp_step_sgd": 1e-4, "mlp_step_adam": 1e-3, "cnn_step_adam": 2e-3, "mlp_epoch": 2e-2}
+TOLERANCES = {"mlp_step_sgd": 1e-4, "mlp_step_adam": 1e-3, "cnn_step_adam": 2e-3, "mlp_epoch": 2e-2,
+              "softmax_4096x32000_bf16": 1.6e-2, "cross_entropy_4096x32000_bf16": 1.6e-2, "matmul_8192_bf16": 3e-2,
+              "conv_256x56x56_bf16": 3e-2, "cnn_epoch": 2e-2, "cnn_epoch_captured": 2e-2}
+# On a GPU convolutions round their operands to TF32.
+GPU_TOLERANCES = {"conv_28_forward": 1e-2, "conv_28_forward_backward": 1e-2, "cnn_step_adam": 2e-2}
+
+# What a GPU of the H200's class must show: a text, the number, how it is written, whether it is good enough.
+# A number is computed from minnow's and PyTorch's seconds, by workload; at most 5 % slower passes as equal.
+GOALS = [
+    ("CNN epoch, eager", "<= 0.7 s", lambda ours, _: ours("cnn_epoch"), "{:.3f} s", lambda x: x <= 0.7),
+    ("CNN epoch, captured", "<= 0.15 s", lambda ours, _: ours("cnn_epoch_captured"), "{:.3f} s", lambda x: x <= 0.15),
+    ("CNN epoch, captured, beside PyTorch eager", ">= 6 times as fast",
+     lambda ours, theirs: theirs("cnn_epoch") / ours("cnn_epoch_captured"), "{:.1f} times", lambda x: x >= 6),
+    ("matmul 8192 bf16, beside PyTorch's cuBLAS", ">= 95 %",
+     lambda ours, theirs: 100 * theirs("matmul_8192_bf16") / ours("matmul_8192_bf16"), "{:.0f} %", lambda x: x >= 95),
+    ("add of 256M floats, of copy's bandwidth", ">= 90 %",
+     lambda ours, _: 150 * ours("copy_256M") / ours("add_256M"), "{:.0f} %", lambda x: x >= 90),
+]
+FUSED = ["conv_28_forward_backward", "conv_256x56x56_bf16", "softmax_16384x1024", "softmax_4096x32000_bf16",
+         "cross_entropy_8192x1000", "cross_entropy_4096x32000_bf16"]
+GOALS.append(("the worst of conv, softmax, cross_entropy beside PyTorch", "as fast",
+              lambda ours, theirs: min(theirs(n) / ours(n) for n in FUSED), "{:.2f} times", lambda x: x >= 0.95))
 
 
 class Side:
@@ -95,7 +117,7 @@ def plain_data(data, build):
     return str(target)
 
 
-def same(name, a, b):
+def same(name, device, a, b):
     """Whether two lists of values agree, and by how much they differ at most."""
     if len(a) != len(b) or not a:
         return False, float("inf")
@@ -104,7 +126,8 @@ def same(name, a, b):
         x, y = (a[part:part + 9], b[part:part + 9]) if len(a) % 9 == 0 else (a, b)
         size = abs(y[1]) if len(y) > 1 else abs(y[0])
         worst = max([worst, *(abs(i - j) / max(abs(j), size, 1e-30) for i, j in zip(x, y))])
-    return worst <= TOLERANCES.get(name, TOLERANCE), worst
+    tolerances = TOLERANCES if device == "cpu" else {**TOLERANCES, **GPU_TOLERANCES}
+    return worst <= tolerances.get(name, TOLERANCE), worst
 
 
 def time_text(seconds):
@@ -121,13 +144,23 @@ def processor():
         return platform.processor() or platform.machine()
 
 
-def compare(name, sides, rounds, repeat):
+def gpu():
+    """The first GPU's name and driver."""
+    try:
+        done = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"],
+                              capture_output=True, text=True, timeout=60)
+        return done.stdout.splitlines()[0]
+    except (OSError, IndexError):
+        return "unknown GPU"
+
+
+def compare(name, sides, arguments):
     """One row: times by side, minnow's ratio, and what went wrong."""
     times = {s.label: [] for s in sides}
     values, variants, problems = {}, {}, []
-    for _ in range(rounds):
+    for _ in range(arguments.rounds):
         for side in sides:
-            answer = side.measure(name, repeat)
+            answer = side.measure(name, arguments.repeat)
             if "error" in answer:
                 problems.append(f"{side.label}: {answer['error']}")
                 times[side.label].append(None)
@@ -146,7 +179,7 @@ def compare(name, sides, rounds, repeat):
         row["ratio"] = statistics.median(m / p for m, p in zip(times["minnow"], times[faster]))
     for label in peers:
         if "minnow" in values:
-            ok, worst = same(name, values["minnow"], values[label])
+            ok, worst = same(name, arguments.device, values["minnow"], values[label])
             if not ok:
                 problems.append(f"minnow and {label} computed different numbers (by {worst:.2g})")
     return row
@@ -157,14 +190,36 @@ def cells(row, labels):
     return [row["name"], *times, f"{row['ratio']:.2f}" if row["ratio"] is not None else "-", *row["problems"]]
 
 
-def write_report(rows, labels, about):
+def goals(rows):
+    """A row for each goal: its text, the number, what is wanted, whether it is met."""
+    seconds = {row["name"]: row["seconds"] for row in rows}
+    lines = []
+    for text, wanted, number, form, enough in GOALS:
+        try:
+            value = number(lambda n: seconds[n]["minnow"], lambda n: seconds[n]["PyTorch"])
+        except KeyError:
+            lines.append([text, "-", wanted, "not measured"])
+            continue
+        lines.append([text, form.format(value), wanted, "yes" if enough(value) else "NO"])
+    return lines
+
+
+def table_line(columns, width=0):
+    first, *others = columns
+    return "| " + " | ".join([f"{first:{width}}", *(f"{c:>9}" if width else c for c in others)]) + " |"
+
+
+def write_report(rows, labels, about, where):
     folder = HERE / "results"
     folder.mkdir(exist_ok=True)
-    cpu = re.sub(r"[^a-z0-9]+", "-", processor().lower()).strip("-")
-    path = folder / f"{datetime.date.today()}-{cpu}.md"
-    lines = [f"# {datetime.date.today()}, {processor()}", "", about, "",
-             "| " + " | ".join(["workload", *labels, "ratio"]) + " |", "|---" * (len(labels) + 2) + "|"]
-    lines += ["| " + " | ".join(cells(row, labels)) + " |" for row in rows]
+    machine = re.sub(r"[^a-z0-9]+", "-", where.lower()).strip("-")
+    path = folder / f"{datetime.date.today()}-{machine}.md"
+    lines = [f"# {datetime.date.today()}, {where}", "", about, "",
+             table_line(["workload", *labels, "ratio"]), "|---" * (len(labels) + 2) + "|"]
+    lines += [table_line(cells(row, labels)) for row in rows]
+    if about.startswith("cuda"):
+        lines += ["", table_line(["goal", "measured", "wanted", "met"]), "|---" * 4 + "|"]
+        lines += [table_line(line) for line in goals(rows)]
     path.write_text("\n".join(lines) + "\n")
     print(f"written to {path}")
 
@@ -181,6 +236,9 @@ def parse():
     parser.add_argument("--only", action="append", help="a workload; may be repeated")
     parser.add_argument("--rounds", type=int, default=3, help="how often the sides take turns")
     parser.add_argument("--repeat", type=int, default=5, help="samples of a side in its turn")
+    parser.add_argument("--device", default="cpu", help="cpu or cuda")
+    parser.add_argument("--quick", action="store_true", help="small sizes, one sample: whether all of it works")
+    parser.add_argument("--log", type=pathlib.Path, help="append each row to this file as a line of JSON")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--data", default=default_data(), help="folder of the MNIST files")
     parser.add_argument("--torch-python", help="an interpreter that has PyTorch")
@@ -195,46 +253,55 @@ def start_sides(arguments):
     """The programs to compare, and a line about them."""
     build = arguments.build.resolve()
     environment = {**os.environ, "OMP_NUM_THREADS": str(arguments.threads), "MKL_NUM_THREADS": str(arguments.threads)}
-    options = ["--threads", arguments.threads, "--data", plain_data(arguments.data, build)]
+    options = ["--threads", arguments.threads, "--data", plain_data(arguments.data, build), "--device", arguments.device]
+    if arguments.quick:
+        options.append("--quick")
+        arguments.rounds = 1
     sides = [Side("minnow", [build / "benchmarks/workloads", *options], environment)]
     torch = find_torch(arguments)
     if torch is None:
         print("PyTorch is not installed here (python3 -m pip install torch): minnow runs alone", file=sys.stderr)
-        return sides, f"{arguments.threads} threads."
+        return sides, f"{arguments.device}, {arguments.threads} threads."
     python, version, prefix = torch
     sides.append(Side("PyTorch", [python, HERE / "pytorch/workloads.py", *options], environment))
-    twin = None if arguments.no_libtorch else arguments.libtorch or build_libtorch(build, prefix)
+    twin = None if arguments.no_libtorch or arguments.device != "cpu" else arguments.libtorch or build_libtorch(build, prefix)
     if twin:
         sides.append(Side("LibTorch", [twin, *options], environment))
-    return sides, f"{arguments.threads} threads, PyTorch {version}; medians of {arguments.rounds} rounds in turn."
+    return sides, f"{arguments.device}, {arguments.threads} threads, PyTorch {version}; medians of {arguments.rounds} rounds in turn."
 
 
 def main():
     arguments = parse()
     sides, about = start_sides(arguments)
     labels = [s.label for s in sides]
-    listed = subprocess.run([arguments.build / "benchmarks/workloads", "--list"], capture_output=True, text=True, check=True)
-    names = listed.stdout.split()
+    where = processor() if arguments.device == "cpu" else gpu()
+    known = [arguments.build / "benchmarks/workloads", "--device", arguments.device, "--list"]
+    names = subprocess.run(known, capture_output=True, text=True, check=True).stdout.split()
     for name in arguments.only or []:
         if name not in names:
             sys.exit(f"there is no workload '{name}'; there are: {' '.join(names)}")
     rows = []
     if not arguments.json:
-        print(about)
-        print(f"{'':26}" + "".join(f"{label:>12}" for label in labels) + f"{'ratio':>8}")
+        print(f"{where}: {about}")
+        print(table_line(["workload", *labels, "ratio"], 30))
     for name in arguments.only or names:
-        row = compare(name, sides, arguments.rounds, arguments.repeat)
+        row = compare(name, sides, arguments)
         rows.append(row)
+        if arguments.log:
+            with arguments.log.open("a") as log:
+                print(json.dumps({"device": arguments.device, "machine": where, **row}), file=log)
         if not arguments.json:
-            name, *columns = cells(row, labels)
-            times, (ratio, *problems) = columns[:len(labels)], columns[len(labels):]
-            print(f"{name:26}" + "".join(f"{t:>12}" for t in times) + f"{ratio:>8}  " + "; ".join(problems), flush=True)
+            columns = cells(row, labels)
+            print(table_line(columns[:len(labels) + 2], 30), "; ".join(columns[len(labels) + 2:]), flush=True)
     for side in sides:
         side.close()
     if arguments.json:
-        print(json.dumps({"about": about, "cpu": processor(), "rows": rows}, indent=1))
+        print(json.dumps({"about": about, "machine": where, "rows": rows}, indent=1))
+    elif arguments.device != "cpu" and not arguments.only:
+        for line in goals(rows):
+            print(table_line(line, 56))
     if arguments.write:
-        write_report(rows, labels, about)
+        write_report(rows, labels, about, where)
     return 1 if any(row["problems"] for row in rows) else 0
 
 

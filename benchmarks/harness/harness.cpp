@@ -22,20 +22,25 @@ double median(std::vector<double> times) {
   return times.size() % 2 ? times[half] : (times[half - 1] + times[half]) / 2;
 }
 
-double time_of(const std::function<void()>& step, int count) {
+double time_of(const std::function<void()>& step, int count, const Settings& settings) {
+  settings.synchronize();
   const auto start = Clock::now();
   for (int i = 0; i < count; ++i) step();
+  settings.synchronize();
   return seconds_since(start) / count;
 }
 
 /// Seconds of a step: the median of `repeat` samples, each of so many steps that it takes 20 ms or more.
-double measure(const std::function<void()>& step, int repeat) {
+double measure(const std::function<void()>& step, int repeat, const Settings& settings) {
   constexpr double kSample = 0.02;
-  double once = time_of(step, 1);
-  if (once < kSample) once = time_of(step, std::clamp(static_cast<int>(kSample / 4 / once), 1, 1000));
+  double once = time_of(step, 1, settings);
+  if (settings.quick) return once;
+  // The first run warms up; a GPU's may have chosen algorithms for seconds.
+  once = time_of(step, 1, settings);
+  if (once < kSample) once = time_of(step, std::clamp(static_cast<int>(kSample / 4 / once), 1, 1000), settings);
   const int count = std::max(1, static_cast<int>(std::ceil(kSample / once)));
   std::vector<double> times;
-  for (int i = 0; i < repeat; ++i) times.push_back(time_of(step, count));
+  for (int i = 0; i < repeat; ++i) times.push_back(time_of(step, count, settings));
   return median(std::move(times));
 }
 
@@ -48,13 +53,15 @@ std::string escaped(const std::string& text) {
   return out;
 }
 
-void report(const Workload& workload, const Settings& settings, int repeat) {
+/// False when it failed.
+bool report(const Workload& workload, const Settings& settings, int repeat) {
+  bool done = false;
   try {
     const Ready ready = workload.prepare(settings);
     double best = 0;
     std::string name;
     for (const Variant& v : ready.variants) {
-      const double seconds = measure(v.step, repeat);
+      const double seconds = measure(v.step, repeat, settings);
       if (!name.empty() && seconds >= best) continue;
       best = seconds;
       name = v.name;
@@ -63,12 +70,14 @@ void report(const Workload& workload, const Settings& settings, int repeat) {
                 best);
     for (std::size_t i = 0; i < ready.values.size(); ++i) std::printf("%s%.9g", i ? ", " : "", ready.values[i]);
     std::printf("]}\n");
+    done = true;
   } catch (const std::exception& error) {
     std::printf(R"({"name": "%s", "error": "%s"})"
                 "\n",
                 workload.name.c_str(), escaped(error.what()).c_str());
   }
   std::fflush(stdout);
+  return done;
 }
 
 struct Arguments {
@@ -86,16 +95,27 @@ Arguments parse(int argc, char** argv) {
     const std::string option = argv[i];
     if (option == "--serve") a.serve = true;
     else if (option == "--list") a.list = true;
+    else if (option == "--quick") a.settings.quick = true;
+    else if (i + 1 < argc && option == "--device") a.settings.device = argv[++i];
     else if (i + 1 < argc && option == "--only") a.only = argv[++i];
     else if (i + 1 < argc && option == "--data") a.settings.data = argv[++i];
     else if (i + 1 < argc && option == "--threads") a.settings.threads = std::atoi(argv[++i]);
     else if (i + 1 < argc && option == "--repeat") a.repeat = std::atoi(argv[++i]);
-    else throw std::runtime_error("usage: [--threads N] [--data DIR] [--repeat N] [--only NAME | --serve | --list]");
+    else
+      throw std::runtime_error(
+          "usage: [--device D] [--threads N] [--data DIR] [--repeat N] [--quick] "
+          "[--only NAME | --serve | --list]");
   }
   return a;
 }
 
-void serve(const std::vector<Workload>& workloads, const Settings& settings, const std::function<void()>& clean_up) {
+/// Whether a workload is one of the device's own.
+bool listed(const Workload& w, const Settings& s) {
+  return w.devices == For::kAll || (w.devices == For::kCpu) == (s.device == "cpu");
+}
+
+void serve(const std::vector<Workload>& workloads, const Settings& settings,
+           const std::function<void(const Settings&)>& clean_up) {
   std::string line;
   while (std::getline(std::cin, line)) {
     std::istringstream words(line);
@@ -110,18 +130,20 @@ void serve(const std::vector<Workload>& workloads, const Settings& settings, con
     } else {
       report(*found, settings, repeat);
     }
-    clean_up();
+    clean_up(settings);
   }
 }
 
 }  // namespace
 
-int run(int argc, char** argv, const std::vector<Workload>& workloads,
-        const std::function<void(const Settings&)>& start, const std::function<void()>& clean_up) {
+int run(int argc, char** argv, const std::vector<Workload>& workloads, const std::function<void(Settings&)>& start,
+        const std::function<void(const Settings&)>& clean_up) {
+  int status = 0;
   try {
-    const Arguments arguments = parse(argc, argv);
+    Arguments arguments = parse(argc, argv);
     if (arguments.list) {
-      for (const Workload& w : workloads) std::printf("%s\n", w.name.c_str());
+      for (const Workload& w : workloads)
+        if (listed(w, arguments.settings)) std::printf("%s\n", w.name.c_str());
       return 0;
     }
     start(arguments.settings);
@@ -130,15 +152,15 @@ int run(int argc, char** argv, const std::vector<Workload>& workloads,
       return 0;
     }
     for (const Workload& w : workloads) {
-      if (!arguments.only.empty() && w.name != arguments.only) continue;
-      report(w, arguments.settings, arguments.repeat);
-      clean_up();
+      if (arguments.only.empty() ? !listed(w, arguments.settings) : w.name != arguments.only) continue;
+      if (!report(w, arguments.settings, arguments.repeat)) status = 1;
+      clean_up(arguments.settings);
     }
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 2;
   }
-  return 0;
+  return status;
 }
 
 float number(std::uint32_t seed, std::uint32_t i) {

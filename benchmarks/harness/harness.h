@@ -26,17 +26,25 @@ struct Ready {
 struct Settings {
   int threads = 2;
   std::string data;  ///< folder of the MNIST files
+  std::string device = "cpu";
+  bool quick = false;  ///< small sizes and one sample: whether it works, not how fast
+  /// Waits until the device has done all its work; called around each sample.
+  std::function<void()> synchronize = [] {};
 };
+
+/// Which devices `--list` names a workload for; any device runs any of them.
+enum class For : std::uint8_t { kAll, kCpu, kGpu };
 
 struct Workload {
   std::string name;
   std::function<Ready(const Settings&)> prepare;
+  For devices = For::kAll;
 };
 
-/// Reads the arguments, calls start(settings), then runs the workloads: all, those of `--only NAME`, or those whose
+/// Reads the arguments, calls start(settings), which sets `synchronize`, then runs the workloads: all, those of `--only NAME`, or those whose
 /// names arrive on standard input (`--serve`).  Prints a line of JSON for each.
-int run(int argc, char** argv, const std::vector<Workload>& workloads,
-        const std::function<void(const Settings&)>& start, const std::function<void()>& clean_up);
+int run(int argc, char** argv, const std::vector<Workload>& workloads, const std::function<void(Settings&)>& start,
+        const std::function<void(const Settings&)>& clean_up);
 
 /// Input number i of tensor `seed`: a hash, uniform in [-1, 1), the same bits in every implementation.
 float number(std::uint32_t seed, std::uint32_t i);

@@ -116,5 +116,5 @@ int main(int argc, char** argv) {
   std::vector<Workload> all = operation_workloads();
   for (const Workload& w : bench::training_workloads()) all.push_back(w);
   return bench::run(
-      argc, argv, all, [](const Settings& s) { at::set_num_threads(s.threads); }, [] {});
+      argc, argv, all, [](const Settings& s) { at::set_num_threads(s.threads); }, [](const Settings&) {});
 }

@@ -1,13 +1,29 @@
 // The workloads of compare.py on minnow: a line of JSON for each.
 
+#include <minnow/tensor/cuda_math.h>
 #include <minnow/tensor/memory.h>
+#include <minnow/tensor/stream.h>
 #include <minnow/tensor/threads.h>
 #include "workloads/workloads.h"
 
+namespace {
+
+void start(bench::Settings& s) {
+  minnow::set_num_threads(s.threads);
+  const minnow::Device device(s.device);
+  if (device.is_cpu()) return;
+  auto options = minnow::cuda::math_options();
+  options.cudnn_benchmark = true;  // as the twin does
+  minnow::cuda::set_math_options(options);
+  s.synchronize = [device] { minnow::synchronize(device); };
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   std::vector<bench::Workload> all = bench::operation_workloads();
-  for (const bench::Workload& w : bench::training_workloads()) all.push_back(w);
-  return bench::run(
-      argc, argv, all, [](const bench::Settings& s) { minnow::set_num_threads(s.threads); },
-      [] { minnow::empty_cache(minnow::Device("cpu")); });
+  for (const auto& family : {bench::large_workloads(), bench::training_workloads(), bench::epoch_workloads()})
+    all.insert(all.end(), family.begin(), family.end());
+  return bench::run(argc, argv, all, start,
+                    [](const bench::Settings& s) { minnow::empty_cache(minnow::Device(s.device)); });
 }

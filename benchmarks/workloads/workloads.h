@@ -1,26 +1,44 @@
 #pragma once
 
 #include <vector>
+#include <minnow/autograd/grad_mode.h>
 #include <minnow/tensor/ops/create.h>
 #include <minnow/tensor/tensor.h>
 #include "harness/harness.h"
 
 namespace bench {
 
+/// Single operations, of the sizes that a CPU and a GPU share.
 std::vector<Workload> operation_workloads();
+/// Single operations of a GPU's sizes.
+std::vector<Workload> large_workloads();
 std::vector<Workload> training_workloads();
+/// A whole epoch of the CNN, eager and captured.
+std::vector<Workload> epoch_workloads();
 
 /// Numbers by formula as a tensor.
-inline minnow::Tensor formula(std::uint32_t seed, const minnow::Shape& shape, double scale = 1) {
+inline minnow::Tensor formula(const Settings& s, std::uint32_t seed, const minnow::Shape& shape, double scale = 1) {
   minnow::Tensor t = minnow::empty(shape);
   const auto out = t.span<float>();
   for (std::size_t i = 0; i < out.size(); ++i)
     out[i] = number(seed, static_cast<std::uint32_t>(i)) * static_cast<float>(scale);
-  return t;
+  return t.to(minnow::Device(s.device));
 }
 
 inline std::vector<double> digest(const minnow::Tensor& t) {
-  return digest(t.data<float>(), t.shape().span(), t.strides().span());
+  const minnow::Tensor here = t.detach().to(minnow::Device("cpu")).to(minnow::float32);
+  return digest(here.data<float>(), here.shape().span(), here.strides().span());
+}
+
+/// Times f() without gradients; what it returns is checked.
+template <class F> Ready forward_only(F f) {
+  const minnow::NoGradGuard no_grad;
+  return {{{"",
+            [f] {
+              const minnow::NoGradGuard inside;
+              (void)f();
+            }}},
+          digest(f())};
 }
 
 }  // namespace bench
