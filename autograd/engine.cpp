@@ -177,6 +177,73 @@ class Run {
   std::unordered_set<const Node*> needed_;
 };
 
+/// Set while a gradient hook of the user's runs on this thread.
+thread_local bool in_hook = false;
+
+class HookScope {
+ public:
+  HookScope() : outer_(std::exchange(in_hook, true)) {}
+  ~HookScope() { in_hook = outer_; }
+  HookScope(const HookScope&) = delete;
+  HookScope& operator=(const HookScope&) = delete;
+
+ private:
+  bool outer_;
+};
+
+void refuse_in_hook(const char* op, SourceLocation where) {
+  if (in_hook)
+    throw AutogradError(std::string(op) +
+                            ": it was called inside of a gradient hook, whose backward is still under way\n"
+                            "return the new gradient from the hook, or call it after that backward",
+                        where);
+}
+
+/// A hook that is told where its tensor comes from when it returns a gradient that does not fit.
+class CheckedHook {
+ public:
+  CheckedHook(autograd::Hook hook, const Tensor& x, SourceLocation registered)
+      : hook_(std::move(hook)), tensor_(describe(x)), where_(registered) {
+    if (const auto& producer = x.slot()->producer) {
+      where_ = producer->where();
+      tensor_ += "   result of '" + std::string(producer->name()) + "'";
+    }
+  }
+
+  Tensor operator()(const Tensor& grad) const {
+    Tensor changed;
+    {
+      const HookScope scope;
+      changed = hook_(grad);
+    }
+    if (!changed.defined()) return changed;
+    if (changed.shape() != grad.shape()) throw ShapeError(text("shape", grad, changed), where_);
+    if (changed.dtype() != grad.dtype()) throw DTypeError(text("dtype", grad, changed), where_);
+    if (changed.device() != grad.device()) throw DeviceError(text("device", grad, changed), where_);
+    return changed;
+  }
+
+ private:
+  std::string text(const char* what, const Tensor& grad, const Tensor& changed) const {
+    return std::string("register_hook: a hook returned a gradient of another ") + what + "\n  tensor    " + tensor_ +
+           "\n  gradient  " + describe(grad) + "\n  returned  " + describe(changed) +
+           "\nreturn a gradient like the one that came, or Tensor() to keep that";
+  }
+
+  autograd::Hook hook_;
+  std::string tensor_;
+  SourceLocation where_;  // the forward line, or for a leaf that of register_hook
+};
+
+void require_seeds(const char* op, const std::vector<Tensor>& outputs, const std::vector<Tensor>& gradients,
+                   SourceLocation where) {
+  if (gradients.size() > outputs.size())
+    throw ValueError(std::string(op) + ": there are more gradients than outputs\n  outputs    " +
+                         std::to_string(outputs.size()) + "\n  gradients  " + std::to_string(gradients.size()) +
+                         "\ngive one for each output, or none for outputs of one element",
+                     where);
+}
+
 /// The gradient that arrives at an output: the given one, checked, or 1.
 Tensor seed_gradient(const Tensor& output, const Tensor& given, SourceLocation where) {
   if (!output.defined() || !output.requires_grad())
@@ -203,6 +270,8 @@ Tensor seed_gradient(const Tensor& output, const Tensor& given, SourceLocation w
 
 void backward(const std::vector<Tensor>& outputs, const std::vector<Tensor>& gradients, BackwardOptions options,
               SourceLocation where) {
+  refuse_in_hook("backward", where);
+  require_seeds("backward", outputs, gradients, where);
   Run run(options.retain_graph, options.create_graph);
   for (std::size_t i = 0; i < outputs.size(); ++i)
     run.seed(outputs[i], seed_gradient(outputs[i], i < gradients.size() ? gradients[i] : Tensor(), where), where);
@@ -211,6 +280,8 @@ void backward(const std::vector<Tensor>& outputs, const std::vector<Tensor>& gra
 
 std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
                          const GradOptions& options, SourceLocation where) {
+  refuse_in_hook("grad", where);
+  require_seeds("grad", outputs, options.grad_outputs, where);
   std::vector<Capture> captures;
   for (const Tensor& input : inputs) {
     if (!input.defined() || !input.requires_grad())
@@ -223,8 +294,10 @@ std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<T
   Run run(options.retain_graph, options.create_graph);
   run.capture(&captures);
   const auto& given = options.grad_outputs;
-  for (std::size_t i = 0; i < outputs.size(); ++i)
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const Composed scope("grad");
     run.seed(outputs[i], seed_gradient(outputs[i], i < given.size() ? given[i] : Tensor(), where), where);
+  }
   run.execute();
   std::vector<Tensor> gradients;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -242,10 +315,13 @@ Tensor grad(const Tensor& output, const Tensor& input, const GradOptions& option
 }
 
 HookHandle register_hook(const Tensor& x, autograd::Hook hook, SourceLocation where) {
+  x.require_defined("register_hook", where);
+  if (!hook) throw ValueError(message("register_hook", "the hook is empty", {{"self", x}}, "pass a function"), where);
   if (!x.requires_grad())
     throw AutogradError(
         message("register_hook", "the tensor gets no gradient", {{"self", x}}, "call requires_grad_() first"), where);
   const std::shared_ptr<Slot> slot = x.slot();
+  hook = CheckedHook(std::move(hook), x, where);
   if (slot->producer) {
     const std::int64_t id = slot->producer->add_hook(std::move(hook));
     return {[node = std::weak_ptr<Node>(slot->producer), id] {

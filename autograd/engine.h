@@ -27,7 +27,8 @@ void backward(const std::vector<Tensor>& outputs, const std::vector<Tensor>& gra
               BackwardOptions options = {}, SourceLocation where = SourceLocation::current());
 
 /// A hook on the gradient of x, called once for each backward with the whole gradient; what it returns, if
-/// defined, replaces it.  Removed when told so.
+/// defined, replaces it: it must have the same shape, dtype and device (ShapeError, DTypeError, DeviceError naming x and
+/// its forward line).  A hook may not call backward or grad (AutogradError).  Removed when told so.
 class HookHandle {
  public:
   HookHandle(std::function<void()> remove) : remove_(std::move(remove)) {}

@@ -1,5 +1,6 @@
 #include <minnow/autograd/node.h>
 
+#include <unordered_set>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
 
@@ -79,7 +80,7 @@ Tensor Node::run_hooks(Tensor grad) {
   return grad;
 }
 
-Edge edge_to(const char* op, In x) {
+Edge edge_to(const char* op, const In& x) {
   const auto& slot = x->slot();
   if (!slot || (!slot->producer && !slot->requires_grad)) return {};
   if (slot->producer && slot->produced_version != x->storage()->version())
@@ -90,6 +91,23 @@ Edge edge_to(const char* op, In x) {
                                 {{"operand", *x}}, "write to a .clone(), or use the form that returns a new tensor"),
                         x.where);
   return {slot->producer, slot->producer ? nullptr : slot, x->shape(), x->dtype(), x->device()};
+}
+
+std::vector<Tensor> leaves_of(const Tensor& x, std::size_t most) {
+  std::vector<Tensor> leaves;
+  if (!x.slot() || !x.slot()->producer) return leaves;
+  std::unordered_set<const void*> met;
+  std::vector<Node*> stack{x.slot()->producer.get()};
+  while (!stack.empty() && leaves.size() < most) {
+    Node* node = stack.back();
+    stack.pop_back();
+    for (const Edge& edge : node->edges()) {
+      if (edge.node && met.insert(edge.node.get()).second) stack.push_back(edge.node.get());
+      if (!edge.leaf || leaves.size() == most || !met.insert(edge.leaf.get()).second) continue;
+      if (auto owner = edge.leaf->owner.lock()) leaves.emplace_back(std::move(owner));
+    }
+  }
+  return leaves;
 }
 
 }  // namespace minnow::autograd

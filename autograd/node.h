@@ -17,11 +17,12 @@ using Hook = std::function<Tensor(const Tensor& grad)>;
 
 /// What autograd keeps with a tensor that takes part in a graph.
 struct Slot {
-  bool requires_grad = false;          ///< of a leaf
-  std::shared_ptr<Node> producer;      ///< of a non-leaf
-  std::uint32_t produced_version = 0;  ///< of the storage, when the producer's value was written
-  std::uint64_t order = 0;             ///< of a leaf: its place among nodes
-  std::mutex mutex;                    ///< guards grad and hooks
+  bool requires_grad = false;               ///< of a leaf
+  std::weak_ptr<detail::TensorImpl> owner;  ///< of a leaf: for messages
+  std::shared_ptr<Node> producer;           ///< of a non-leaf
+  std::uint32_t produced_version = 0;       ///< of the storage, when the producer's value was written
+  std::uint64_t order = 0;                  ///< of a leaf: its place among nodes
+  std::mutex mutex;                         ///< guards grad and hooks
   Tensor grad;
   std::vector<std::pair<std::int64_t, Hook>> hooks;  ///< of a leaf
 };
@@ -96,7 +97,10 @@ std::int64_t next_hook_id();
 
 /// The edge to a tensor: to its producer, to the leaf, or nowhere.  AutogradError when another alias of its
 /// memory was written since its producer recorded it: the gradient would not belong to the value.
-Edge edge_to(const char* op, In x);
+Edge edge_to(const char* op, const In& x);
+
+/// The leaves that a tensor was computed from, no more than `most`.  Those that are gone are left out.
+std::vector<Tensor> leaves_of(const Tensor& x, std::size_t most);
 
 /// Nodes alive in this process: flat over the steps of a training loop.
 std::int64_t live_nodes();

@@ -8,10 +8,11 @@ bool records(std::span<const Tensor> inputs) {
   return is_grad_enabled() && std::any_of(inputs.begin(), inputs.end(), needs_grad);
 }
 
-void autograd::attach(const std::shared_ptr<Node>& node, const Tensor& out, std::span<const In> inputs) {
+void autograd::attach(const std::shared_ptr<Node>& node, const Tensor& out, std::span<const Input> inputs) {
   if (node->edges().empty()) {
     node->edges().reserve(inputs.size());
-    for (const In& in : inputs) node->edges().push_back(in.tensor.defined() ? edge_to(node->name(), in) : Edge{});
+    for (const Input& in : inputs)
+      node->edges().push_back(in.tensor.defined() ? edge_to(node->name(), {in.tensor, in.where}) : Edge{});
   }
   // A fresh slot: an in-place operation must not change the history of handles that share the old one.
   auto slot = std::make_shared<Slot>();

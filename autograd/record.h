@@ -43,15 +43,24 @@ template <class F> class FunctionNode final : public Node {
   std::optional<F> f_;
 };
 
+/// An operand that record() is given: a tensor, or an In.
+struct Input {
+  Input(const In& in) : tensor(in.tensor), where(in.where) {}
+  Input(const Tensor& t, SourceLocation l = SourceLocation::current()) : tensor(t), where(l) {}
+
+  const Tensor& tensor;
+  SourceLocation where;
+};
+
 /// Makes `out` the node's output.
-void attach(const std::shared_ptr<Node>& node, const Tensor& out, std::span<const In> inputs);
+void attach(const std::shared_ptr<Node>& node, const Tensor& out, std::span<const Input> inputs);
 
 }  // namespace autograd
 
 /// Records that `out` was computed from `inputs`; `f` gives the gradients.  This is how every differentiable
 /// operation is made, yours too:
 ///
-///     Tensor cube(In x) {
+///     Tensor cube(const In& x) {
 ///       const Tensor y = raw_cube(x);
 ///       return record("cube", y, {x}, [x = Saved(*x)](const Tensor& grad) { return grad * 3 * x() * x(); });
 ///     }
@@ -61,11 +70,11 @@ void attach(const std::shared_ptr<Node>& node, const Tensor& out, std::span<cons
 /// f keeps inputs and outputs as Saved, and calls recording functions where second derivatives shall work.
 /// Nothing is recorded when no input needs a gradient or under NoGradGuard; then f is dropped.  Returns
 /// `out`. `name` must outlive the graph (a literal).
-template <class F> Tensor record(const char* name, Tensor out, std::initializer_list<In> inputs, F f) {
+template <class F> Tensor record(const char* name, Tensor out, std::initializer_list<autograd::Input> inputs, F f) {
   if (!is_grad_enabled()) return out;
   bool needed = false;
   SourceLocation where;
-  for (const In& in : inputs) {
+  for (const autograd::Input& in : inputs) {
     if (!in.tensor.defined()) continue;
     needed = needed || needs_grad(in.tensor);
     if (!where.line) where = in.where;

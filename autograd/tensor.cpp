@@ -12,6 +12,7 @@ std::shared_ptr<autograd::Slot> slot_of(const Tensor& t) {
   if (!t.slot()) {
     auto slot = std::make_shared<autograd::Slot>();
     slot->order = autograd::next_order();
+    slot->owner = t.weak();
     t.set_slot(std::move(slot));
   }
   return t.slot();
@@ -19,16 +20,24 @@ std::shared_ptr<autograd::Slot> slot_of(const Tensor& t) {
 
 }  // namespace
 
-Tensor Tensor::detach() const { return Tensor(storage(), dtype(), shape(), strides(), storage_offset()); }
+Tensor Tensor::detach(SourceLocation where) const {
+  require_defined("detach", where);
+  return Tensor(storage(), dtype(), shape(), strides(), storage_offset());
+}
 
-bool Tensor::requires_grad() const {
-  const auto& slot = impl()->slot;
+bool Tensor::requires_grad(SourceLocation where) const {
+  require_defined("requires_grad", where);
+  const auto& slot = impl_->slot;
   return slot && (slot->requires_grad || slot->producer);
 }
 
-bool Tensor::is_leaf() const { return !impl()->slot || !impl()->slot->producer; }
+bool Tensor::is_leaf(SourceLocation where) const {
+  require_defined("is_leaf", where);
+  return !impl_->slot || !impl_->slot->producer;
+}
 
 Tensor& Tensor::requires_grad_(bool on, SourceLocation where) {
+  require_defined("requires_grad_", where);
   if (!is_leaf()) {
     if (on) return *this;
     throw AutogradError(
@@ -45,21 +54,27 @@ Tensor& Tensor::requires_grad_(bool on, SourceLocation where) {
   return *this;
 }
 
-Tensor Tensor::grad() const {
-  const auto& slot = impl()->slot;
+Tensor Tensor::grad(SourceLocation where) const {
+  require_defined("grad", where);
+  const auto& slot = impl_->slot;
   if (!slot) return {};
   const std::lock_guard lock(slot->mutex);
   return slot->grad;
 }
 
 void Tensor::set_grad(const Tensor& grad, SourceLocation where) const {
+  require_defined("set_grad", where);
   if (!grad.defined()) {
     if (!slot()) return;
   } else {
     dispatch("set_grad", {{"self", *this}, {"grad", grad}}, where);
-    if (grad.shape() != shape() || grad.dtype() != dtype())
-      throw ShapeError(message("set_grad", "the gradient does not fit", {{"self", *this}, {"grad", grad}},
-                               "it needs the tensor's shape and dtype"),
+    if (grad.shape() != shape())
+      throw ShapeError(message("set_grad", "the gradient has another shape", {{"self", *this}, {"grad", grad}},
+                               "it needs the tensor's own shape"),
+                       where);
+    if (grad.dtype() != dtype())
+      throw DTypeError(message("set_grad", "the gradient has another dtype", {{"self", *this}, {"grad", grad}},
+                               "convert it: .to(DType::" + std::string(name_of(dtype())) + ")"),
                        where);
   }
   const auto slot = slot_of(*this);
@@ -68,6 +83,7 @@ void Tensor::set_grad(const Tensor& grad, SourceLocation where) const {
 }
 
 void Tensor::retain_grad(SourceLocation where) const {
+  require_defined("retain_grad", where);
   if (!requires_grad())
     throw AutogradError(message("retain_grad", "the tensor gets no gradient", {{"self", *this}},
                                 "call requires_grad_() on what it is computed from"),

@@ -24,14 +24,15 @@ std::string call_text(std::string_view name, std::initializer_list<double> numbe
 }  // namespace detail
 
 /// A function of one tensor as a module.
-template <detail::Text Name, Tensor (*Function)(In)> class Activation : public Module {
+template <detail::Text Name, Tensor (*Function)(const In&)> class Activation : public Module {
  public:
   Tensor forward(const Tensor& x) override { return Function({x, where()}); }
   std::string describe() const override { return std::string(Name.view()); }
 };
 
 /// The same with one number.
-template <detail::Text Name, Tensor (*Function)(In, double), double (*Default)()> class Activation1 : public Module {
+template <detail::Text Name, Tensor (*Function)(const In&, double), double (*Default)()>
+class Activation1 : public Module {
  public:
   explicit Activation1(double value = Default()) : value_(value) {}
   Tensor forward(const Tensor& x) override { return Function({x, where()}, value_); }
@@ -42,7 +43,7 @@ template <detail::Text Name, Tensor (*Function)(In, double), double (*Default)()
 };
 
 /// The same with two.
-template <detail::Text Name, Tensor (*Function)(In, double, double), std::array<double, 2> (*Default)()>
+template <detail::Text Name, Tensor (*Function)(const In&, double, double), std::array<double, 2> (*Default)()>
 class Activation2 : public Module {
  public:
   explicit Activation2(double first = Default()[0], double second = Default()[1]) : first_(first), second_(second) {}
@@ -102,7 +103,7 @@ class Threshold : public Module {
 };
 
 /// Softmax(dim): e^x over its sum along dim.
-template <detail::Text Name, Tensor (*Function)(In, int)> class Normalizing : public Module {
+template <detail::Text Name, Tensor (*Function)(const In&, int)> class Normalizing : public Module {
  public:
   explicit Normalizing(int dim) : dim_(dim) {}
   Tensor forward(const Tensor& x) override { return Function({x, where()}, dim_); }

@@ -28,20 +28,21 @@ Shape weight_shape(std::int64_t in, std::int64_t out, Pair kernel, const Conv2dO
   return {out, in / o.groups, kernel.height, kernel.width};
 }
 
-Tensor start(const Shape& shape, const Shape& weight) {
+Tensor start(const Shape& shape, const Shape& weight, SourceLocation where) {
   const auto fan_in = static_cast<double>(weight[1] * weight[2] * weight[3]);
   const double bound = 1 / std::sqrt(fan_in);
-  return init::uniform_(empty(shape), -bound, bound);
+  const Composed scope("Conv2d");
+  return init::uniform_(empty(shape, {}, where), -bound, bound, nullptr, where);
 }
 
 }  // namespace
 
 Conv2d::Conv2d(std::int64_t in, std::int64_t out, Pair kernel, Conv2dOptions options, SourceLocation where)
-    : Conv2d(weight_shape(in, out, kernel, options, where), options) {}
+    : Conv2d(weight_shape(in, out, kernel, options, where), options, where) {}
 
-Conv2d::Conv2d(const Shape& shape, const Conv2dOptions& options)
-    : weight(parameter("weight", start(shape, shape))),
-      bias(options.bias ? parameter("bias", start({shape[0]}, shape)) : Parameter()),
+Conv2d::Conv2d(const Shape& shape, const Conv2dOptions& options, SourceLocation where)
+    : weight(parameter("weight", start(shape, shape, where))),
+      bias(options.bias ? parameter("bias", start({shape[0]}, shape, where)) : Parameter()),
       options_(options) {}
 
 Tensor Conv2d::forward(const Tensor& x) {

@@ -27,7 +27,7 @@ class Conv2d : public Module {
   std::string describe() const override;
 
  private:
-  Conv2d(const Shape& weight, const Conv2dOptions& options);
+  Conv2d(const Shape& weight, const Conv2dOptions& options, SourceLocation where);
 
   Conv2dOptions options_;
 };

@@ -12,9 +12,12 @@ namespace {
 
 Tensor start(const Shape& shape, std::int64_t in, std::int64_t out, SourceLocation where) {
   if (in <= 0 || out <= 0)
-    throw ValueError(fmt::format("Linear: the sizes are not positive\n  in   {}\n  out  {}", in, out), where);
+    throw ValueError(
+        fmt::format("Linear: the sizes are not positive\n  in   {}\n  out  {}\ngive two numbers above 0", in, out),
+        where);
   const double bound = 1 / std::sqrt(static_cast<double>(in));
-  return init::uniform_(empty(shape), -bound, bound);
+  const Composed scope("Linear");
+  return init::uniform_(empty(shape, {}, where), -bound, bound, nullptr, where);
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ Tensor reduced(const Tensor& losses, Reduction reduction, const Tensor& total, A
   return div(at(sum(at(losses))), at(total));
 }
 
-void require_classes(const char* op, In x, In target) {
+void require_classes(const char* op, const In& x, const In& target) {
   const auto refuse = [&](const std::string& why, const std::string& mend) {
     return ShapeError(message(op, why, {{"input", *x}, {"target", *target}}, mend), x.where);
   };
@@ -53,7 +53,7 @@ void require_classes(const char* op, In x, In target) {
     throw refuse("the target does not fit the input", "the target of this input is int64" + want.str());
 }
 
-void require_weight(const char* op, const Tensor& weight, In x, std::int64_t classes) {
+void require_weight(const char* op, const Tensor& weight, const In& x, std::int64_t classes) {
   if (!weight.defined()) return;
   if (!(weight.shape() == Shape{classes}))
     throw ShapeError(message(op, "weight is not one number for each class", {{"input", *x}, {"weight", weight}},
@@ -65,7 +65,7 @@ void require_weight(const char* op, const Tensor& weight, In x, std::int64_t cla
 }
 
 /// [N, C, ...] -> [N ..., C], [C] -> [1, C].
-Tensor by_rows(In x) {
+Tensor by_rows(const In& x) {
   if (x->dim() == 1) return x->unsqueeze(0);
   if (x->dim() == 2) return *x;
   Shape order;
@@ -75,7 +75,7 @@ Tensor by_rows(In x) {
   return x->permute(order, x.where).reshape({-1, x->size(1)}, x.where);
 }
 
-Tensor flat(In t) { return t->dim() == 1 ? *t : t->reshape({-1}, t.where); }
+Tensor flat(const In& t) { return t->dim() == 1 ? *t : t->reshape({-1}, t.where); }
 
 struct Picked {
   Tensor losses;  ///< [M], 0 where ignored
@@ -93,7 +93,7 @@ Picked pick(const Tensor& rows, const Tensor& target, const Tensor& weight, cons
   return {losses, sum(at(factors))};
 }
 
-Tensor of_classes(In logits, In target, const CrossEntropyOptions& o) {
+Tensor of_classes(const In& logits, const In& target, const CrossEntropyOptions& o) {
   const At at{logits.where};
   const Tensor x = by_rows(logits), t = flat(target);
   const auto shaped = [&](const Tensor& losses) {
@@ -116,7 +116,7 @@ Tensor of_classes(In logits, In target, const CrossEntropyOptions& o) {
   return shaped(reduced(both, o.reduction, total, at));
 }
 
-Tensor of_probabilities(In logits, In target, const CrossEntropyOptions& o) {
+Tensor of_probabilities(const In& logits, const In& target, const CrossEntropyOptions& o) {
   const At at{logits.where};
   if (!(logits->shape() == target->shape()))
     throw ShapeError(message("cross_entropy", "probabilities do not have the logits' shape",
@@ -137,17 +137,21 @@ Tensor of_probabilities(In logits, In target, const CrossEntropyOptions& o) {
 
 }  // namespace
 
-Tensor cross_entropy(In logits, In target, const CrossEntropyOptions& options) {
+Tensor cross_entropy(const In& logits, const In& target, const CrossEntropyOptions& options) {
+  const Composed scope("cross_entropy");
   dispatch("cross_entropy", {{"logits", *logits}, {"target", *target}}, logits.where);
   require_classes("cross_entropy", logits, target);
   require_weight("cross_entropy", options.weight, logits, logits->size(logits->dim() == 1 ? 0 : 1));
   if (!(options.label_smoothing >= 0 && options.label_smoothing <= 1))
-    throw ValueError(fmt::format("cross_entropy: label_smoothing = {} is not in [0, 1]", options.label_smoothing),
-                     logits.where);
+    throw ValueError(
+        fmt::format("cross_entropy: label_smoothing = {} is not in [0, 1]\n0 is none, 1 a target of equal shares",
+                    options.label_smoothing),
+        logits.where);
   return target->is_floating_point() ? of_probabilities(logits, target, options) : of_classes(logits, target, options);
 }
 
-Tensor nll_loss(In x, In target, const NllOptions& options) {
+Tensor nll_loss(const In& x, const In& target, const NllOptions& options) {
+  const Composed scope("nll_loss");
   const At at{x.where};
   dispatch("nll_loss", {{"log_probabilities", *x}, {"target", *target}}, x.where);
   require_classes("nll_loss", x, target);
@@ -164,28 +168,35 @@ Tensor nll_loss(In x, In target, const NllOptions& options) {
 
 namespace {
 
-void require_same_shape(const char* op, In x, In y) {
+void require_same_shape(const char* op, const In& x, const In& y) {
   dispatch(op, {{"x", *x}, {"y", *y}}, x.where);
   if (!(x->shape() == y->shape()))
     throw ShapeError(message(op, "the shapes differ", {{"x", *x}, {"y", *y}}, "reshape or expand one of them first"),
                      x.where);
+  if (!x->is_floating_point() && !y->is_floating_point())
+    throw DTypeError(
+        message(op, "neither operand is floating", {{"x", *x}, {"y", *y}}, "convert one of them: .to(DType::float32)"),
+        x.where);
 }
 
 }  // namespace
 
-Tensor mse_loss(In x, In y, LossOptions options) {
+Tensor mse_loss(const In& x, const In& y, LossOptions options) {
+  const Composed scope("mse_loss");
   const At at{x.where};
   require_same_shape("mse_loss", x, y);
   return reduced(square(at(sub(x, y))), options.reduction, at);
 }
 
-Tensor l1_loss(In x, In y, LossOptions options) {
+Tensor l1_loss(const In& x, const In& y, LossOptions options) {
+  const Composed scope("l1_loss");
   const At at{x.where};
   require_same_shape("l1_loss", x, y);
   return reduced(abs(at(sub(x, y))), options.reduction, at);
 }
 
-Tensor smooth_l1_loss(In x, In y, SmoothL1Options options) {
+Tensor smooth_l1_loss(const In& x, const In& y, SmoothL1Options options) {
+  const Composed scope("smooth_l1_loss");
   const At at{x.where};
   require_same_shape("smooth_l1_loss", x, y);
   if (!(options.beta > 0))
@@ -197,7 +208,8 @@ Tensor smooth_l1_loss(In x, In y, SmoothL1Options options) {
   return reduced(where(at(lt(at(size), options.beta)), at(near), at(far)), options.reduction, at);
 }
 
-Tensor bce_with_logits(In x, In y, const BceOptions& options) {
+Tensor bce_with_logits(const In& x, const In& y, const BceOptions& options) {
+  const Composed scope("bce_with_logits");
   const At at{x.where};
   require_same_shape("bce_with_logits", x, y);
   // -log s(x) = softplus(-x), -log(1 - s(x)) = softplus(x) = x + softplus(-x).

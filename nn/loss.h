@@ -21,7 +21,7 @@ struct CrossEntropyOptions {
 ///   probabilities:  l = -Σ_c w[c] t[c] log softmax(x)[c];  mean: over the number of rows
 /// none: losses in the target's shape without C.  The mean of nothing is NaN.  ShapeError, DTypeError, ValueError;
 /// IndexError for a target that is no class.
-Tensor cross_entropy(In logits, In target, const CrossEntropyOptions& options = {});
+Tensor cross_entropy(const In& logits, const In& target, const CrossEntropyOptions& options = {});
 
 struct NllOptions {
   Tensor weight{};
@@ -29,22 +29,22 @@ struct NllOptions {
   Reduction reduction = Reduction::mean;
 };
 /// Negative log-likelihood: l = -w[t] x[t].   x: log-probabilities [N, C, ...] or [C]   target: int64 [N, ...] or [].
-Tensor nll_loss(In log_probabilities, In target, const NllOptions& options = {});
+Tensor nll_loss(const In& log_probabilities, const In& target, const NllOptions& options = {});
 
 struct LossOptions {
   Reduction reduction = Reduction::mean;
 };
 /// (x - y)².  The shapes must be equal (ShapeError): broadcasting one would be a mistake most of the time.
-Tensor mse_loss(In x, In y, LossOptions options = {});
+Tensor mse_loss(const In& x, const In& y, LossOptions options = {});
 /// |x - y|.
-Tensor l1_loss(In x, In y, LossOptions options = {});
+Tensor l1_loss(const In& x, const In& y, LossOptions options = {});
 
 struct SmoothL1Options {
   double beta = 1;  ///< positive: where the parabola ends
   Reduction reduction = Reduction::mean;
 };
 /// (x - y)² / (2 beta) where |x - y| < beta, else |x - y| - beta / 2.
-Tensor smooth_l1_loss(In x, In y, SmoothL1Options options = {});
+Tensor smooth_l1_loss(const In& x, const In& y, SmoothL1Options options = {});
 
 struct BceOptions {
   Tensor weight{};      ///< of each element, broadcast
@@ -52,6 +52,6 @@ struct BceOptions {
   Reduction reduction = Reduction::mean;
 };
 /// Binary cross-entropy of sigmoid(x) and y in [0, 1]: -(p y log s(x) + (1 - y) log(1 - s(x))), without overflow.
-Tensor bce_with_logits(In x, In y, const BceOptions& options = {});
+Tensor bce_with_logits(const In& x, const In& y, const BceOptions& options = {});
 
 }  // namespace minnow::nn

@@ -61,7 +61,7 @@ Module::Module(const Module& other) : state_(detail::twin_of(other.state_)) {}
 
 SourceLocation Module::where() const { return call_site(); }
 
-Tensor Module::operator()(In x) {
+Tensor Module::operator()(const In& x) {
   const Call call(x.where);
   if (state_->hooks.empty()) return forward(*x);
   const Tensor input = *x;

@@ -80,7 +80,7 @@ class Module {
   Module& operator=(const Module&) = delete;
 
   /// forward(x), and the hooks.
-  Tensor operator()(In x);
+  Tensor operator()(const In& x);
   /// What the module computes.  A module with other arguments declares its own operator() instead.
   virtual Tensor forward(const Tensor& x);
 

@@ -46,14 +46,21 @@ void Optimizer::check_parameters(const std::vector<Tensor>& params, SourceLocati
   for (std::size_t i = 0; i < params.size(); ++i) {
     const Tensor& p = params[i];
     const std::string shown = "\n  parameter " + std::to_string(i) + "  " + describe(p);
-    if (!p.defined()) throw ValueError(op + ": parameter " + std::to_string(i) + " is undefined", where);
-    if (!p.is_floating_point()) throw DTypeError(op + ": a parameter is not floating" + shown, where);
+    if (!p.defined())
+      throw ValueError(
+          op + ": a parameter is undefined" + shown +
+              "\nleave it out; a layer without bias has an undefined one, which parameters() does not list",
+          where);
+    if (!p.is_floating_point())
+      throw DTypeError(op + ": a parameter is not floating" + shown + "\nconvert it: .to(float32)", where);
     if (!p.is_leaf()) {
       const auto& node = *p.slot()->producer;
       std::string_view file = node.where().file;
       file.remove_prefix(file.find_last_of('/') + 1);
+      std::string leaves;
+      for (const Tensor& leaf : autograd::leaves_of(p, 3)) leaves += "\n  from the leaf  " + describe(leaf);
       throw AutogradError(op + ": can't optimize a non-leaf Tensor" + shown + "\n  made by '" + node.name() + "' at " +
-                              std::string(file) + ":" + std::to_string(node.where().line) +
+                              std::string(file) + ":" + std::to_string(node.where().line) + leaves +
                               "\ngive it the leaf that this was made from, or .detach() this and mark it by "
                               "requires_grad_(); Module::to() moves parameters in place",
                           where);
@@ -92,7 +99,10 @@ double Optimizer::lr(int group, SourceLocation where) const { return lr_of(check
 void Optimizer::set_lr(int group, double lr, SourceLocation where) {
   const std::size_t g = checked_group(group, where);
   if (!(lr >= 0) || !std::isfinite(lr))
-    throw ValueError(fmt::format("{}: the learning rate {} is not a finite number of at least 0", name_, lr), where);
+    throw ValueError(
+        fmt::format("{}: the learning rate {} is not a finite number of at least 0\nset a rate such as 1e-3", name_,
+                    lr),
+        where);
   set_lr_of(g, lr);
 }
 

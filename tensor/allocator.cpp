@@ -47,22 +47,14 @@ int CachingAllocator::class_of(std::size_t rounded_bytes) {
 void* CachingAllocator::allocate(std::size_t bytes) {
   if (bytes > (std::size_t{1} << 62)) out_of_memory(bytes);
   const std::size_t size = rounded(bytes);
-  const auto slot = static_cast<std::size_t>(class_of(size));
-  const std::lock_guard lock(mutex_);
-  if (free_.size() <= slot) free_.resize(slot + 1);
-  void* block = nullptr;
-  if (!free_[slot].empty()) {
-    block = free_[slot].back();
-    free_[slot].pop_back();
-  } else {
-    block = source_->obtain(size);
-    if (!block) {
-      release_cache();
-      block = source_->obtain(size);
-    }
+  std::unique_lock lock(mutex_);
+  void* block = take(size);
+  if (!block) {
+    lock.unlock();
+    source_->wait_for_work();
+    lock.lock();
+    block = take(size);
     if (!block) out_of_memory(bytes);
-    stats_.reserved += static_cast<std::int64_t>(size);
-    ++stats_.system_calls;
   }
   stats_.allocated += static_cast<std::int64_t>(size);
   stats_.peak = std::max(stats_.peak, stats_.allocated);
@@ -81,6 +73,26 @@ void CachingAllocator::deallocate(void* block, std::size_t bytes) noexcept {
     stats_.reserved -= static_cast<std::int64_t>(size);
     source_->release(block, size);
   }
+}
+
+/// A cached block, or one of the source, if need be after giving it the cache back; nullptr when it has none.
+void* CachingAllocator::take(std::size_t size) {
+  const auto slot = static_cast<std::size_t>(class_of(size));
+  if (free_.size() <= slot) free_.resize(slot + 1);
+  if (!free_[slot].empty()) {
+    void* block = free_[slot].back();
+    free_[slot].pop_back();
+    return block;
+  }
+  void* block = source_->obtain(size);
+  if (!block) {
+    release_cache();
+    block = source_->obtain(size);
+  }
+  if (!block) return nullptr;
+  stats_.reserved += static_cast<std::int64_t>(size);
+  ++stats_.system_calls;
+  return block;
 }
 
 MemoryStats CachingAllocator::stats() const {

@@ -45,6 +45,9 @@ class MemorySource {
   /// nullptr when there is no memory.
   virtual void* obtain(std::size_t bytes) noexcept = 0;
   virtual void release(void* block, std::size_t bytes) noexcept = 0;
+  /// Waits for work under way, which may hold blocks.  Called without any lock: what finishes gives its blocks back
+  /// meanwhile.
+  virtual void wait_for_work() noexcept {}
   /// "cpu", "sim:0": for messages.
   virtual std::string name() const = 0;
   /// The most that there is, for messages; 0 where nobody knows.
@@ -70,6 +73,7 @@ class CachingAllocator final : public Allocator {
   static int class_of(std::size_t rounded_bytes);
 
  private:
+  void* take(std::size_t size);
   void release_cache();
   [[noreturn]] void out_of_memory(std::size_t bytes) const;
 

@@ -7,6 +7,23 @@
 
 namespace minnow {
 
+/// Within its scope, errors of this thread name this operation: for one that is composed of others.  The outermost
+/// scope counts.
+class Composed {
+ public:
+  /// `op` is a literal, or outlives the scope.
+  explicit Composed(const char* op) noexcept;
+  ~Composed();
+  Composed(const Composed&) = delete;
+  Composed& operator=(const Composed&) = delete;
+
+  /// What an error calls `op`: the operation that the user called.
+  static std::string_view name(std::string_view op) noexcept;
+
+ private:
+  bool outermost_;
+};
+
 /// Base of all that minnow throws.  what() reads
 ///
 ///     DeviceError: matmul: operands are on different devices  (train.cpp:42)

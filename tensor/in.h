@@ -4,9 +4,9 @@
 
 namespace minnow {
 
-/// How operations take a tensor: a reference, and the user's line, which the conversion evaluates at the
-/// caller, so that even `a + b` can name it.  Valid within the full expression only: never store one; copy
-/// the tensor.
+/// How operations take a tensor, as `const In&`: a reference, and the user's line, which the conversion evaluates at
+/// the caller, so that even `a + b` can name it.  Valid within the full expression only: never store one; copy the
+/// tensor.
 struct In {
   In(const Tensor& t, SourceLocation l = SourceLocation::current()) : tensor(t), where(l) {}
 
@@ -16,8 +16,8 @@ struct In {
   const Tensor& tensor;
   SourceLocation where;
 
-  // An array or member of In would outlive the expression.
-  In(const In&) = default;
+  // A copy, in a member or a lambda's capture, would outlive the expression.
+  In(const In&) = delete;
   In& operator=(const In&) = delete;
   In* operator&() = delete;
   const In* operator&() const = delete;

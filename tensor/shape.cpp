@@ -1,20 +1,22 @@
 #include <minnow/tensor/shape.h>
 
 #include <numeric>
+#include <ostream>
 #include <minnow/tensor/error.h>
 
 namespace minnow {
 namespace {
 
-[[noreturn]] void too_many(std::size_t rank) {
+[[noreturn]] void too_many(std::size_t rank, SourceLocation where = {}) {
   throw ShapeError("Shape: " + std::to_string(rank) + " dimensions are more than the maximum of " +
-                   std::to_string(kMaxRank));
+                       std::to_string(kMaxRank) + "\njoin some of them, e.g. by reshape or flatten",
+                   where);
 }
 
 }  // namespace
 
-Shape::Shape(std::span<const std::int64_t> sizes) : rank_(static_cast<int>(sizes.size())) {
-  if (sizes.size() > kMaxRank) too_many(sizes.size());
+Shape::Shape(std::span<const std::int64_t> sizes, SourceLocation where) : rank_(static_cast<int>(sizes.size())) {
+  if (sizes.size() > kMaxRank) too_many(sizes.size(), where);
   std::copy(sizes.begin(), sizes.end(), sizes_);
 }
 
@@ -55,6 +57,8 @@ std::string Shape::str() const {
   for (int i = 0; i < rank_; ++i) text.append(i ? ", " : "").append(std::to_string(sizes_[i]));
   return text + "]";
 }
+
+std::ostream& operator<<(std::ostream& out, const Shape& shape) { return out << shape.str(); }
 
 Strides contiguous_strides(const Shape& shape) {
   // Unsigned, since the strides of a shape too large to exist are asked for before creation refuses it.

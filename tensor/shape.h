@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <initializer_list>
+#include <iosfwd>
 #include <span>
 #include <string>
 #include <vector>
+#include <minnow/tensor/source_location.h>
 
 namespace minnow {
 
@@ -19,9 +21,11 @@ class Shape {
   using value_type = std::int64_t;
 
   constexpr Shape() = default;
-  Shape(std::initializer_list<std::int64_t> sizes) : Shape(std::span(sizes.begin(), sizes.size())) {}
-  Shape(std::span<const std::int64_t> sizes);
-  Shape(const std::vector<std::int64_t>& sizes) : Shape(std::span(sizes)) {}
+  Shape(std::initializer_list<std::int64_t> sizes, SourceLocation where = SourceLocation::current())
+      : Shape(std::span(sizes.begin(), sizes.size()), where) {}
+  Shape(std::span<const std::int64_t> sizes, SourceLocation where = SourceLocation::current());
+  Shape(const std::vector<std::int64_t>& sizes, SourceLocation where = SourceLocation::current())
+      : Shape(std::span(sizes), where) {}
   static Shape filled(int rank, std::int64_t value);
 
   int rank() const { return rank_; }
@@ -52,6 +56,9 @@ class Shape {
   std::int64_t sizes_[kMaxRank] = {};
   int rank_ = 0;
 };
+
+/// Prints str().
+std::ostream& operator<<(std::ostream& out, const Shape& shape);
 
 /// Strides are counted in elements.
 using Strides = Shape;

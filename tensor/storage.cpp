@@ -63,7 +63,8 @@ std::shared_ptr<Storage> make_storage(Allocator& allocator, Device device, std::
     return std::make_shared<Storage>(allocator, device, bytes, pinned);
   } catch (const OutOfMemoryError& error) {  // an allocator does not know who asks
     const std::string_view what = error.what(), kind = "OutOfMemoryError: ";
-    throw OutOfMemoryError(what.substr(kind.size()), where);
+    const std::string_view op = Composed::name("");
+    throw OutOfMemoryError(std::string(op) + (op.empty() ? "" : ": ") + std::string(what.substr(kind.size())), where);
   }
 }
 

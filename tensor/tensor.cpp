@@ -16,18 +16,22 @@ Tensor::Tensor(std::shared_ptr<Storage> storage, DType dtype, const Shape& shape
   impl_->contiguous = minnow::is_contiguous(shape, strides);
 }
 
-void Tensor::throw_undefined() {
-  throw ValueError("Tensor: this tensor is undefined (default-made, or a gradient that was never computed)");
+void Tensor::throw_undefined(const char* op, SourceLocation where) {
+  throw ValueError(std::string(Composed::name(op)) +
+                       ": the tensor is undefined\n  self  undefined tensor\n"
+                       "it was default-made, moved from, or is a gradient that was never computed",
+                   where);
 }
 
 namespace {
 
 int checked_dim(const Tensor& t, const char* op, int dim, SourceLocation where) {
+  t.require_defined(op, where);
   const int rank = t.dim();
   if (dim < -rank || dim >= rank)
-    throw IndexError(std::string(op) + ": dimension " + std::to_string(dim) + " is out of range\n  self  " +
-                         describe(t) + "\ndimensions go from " + std::to_string(-rank) + " to " +
-                         std::to_string(rank - 1),
+    throw IndexError(std::string(Composed::name(op)) + ": dimension " + std::to_string(dim) +
+                         " is out of range\n  self  " + describe(t) + "\ndimensions go from " + std::to_string(-rank) +
+                         " to " + std::to_string(rank - 1),
                      where);
   return dim < 0 ? dim + rank : dim;
 }
@@ -42,7 +46,8 @@ std::int64_t Tensor::stride(int dim, SourceLocation where) const {
   return strides()[checked_dim(*this, "stride", dim, where)];
 }
 
-bool Tensor::is_contiguous(MemoryFormat format) const {
+bool Tensor::is_contiguous(MemoryFormat format, SourceLocation where) const {
+  require_defined("is_contiguous", where);
   if (format == MemoryFormat::contiguous) return is_contiguous();
   if (dim() != 4) return false;
   const Strides want = channels_last_strides(shape());
@@ -51,14 +56,19 @@ bool Tensor::is_contiguous(MemoryFormat format) const {
   return true;
 }
 
-const std::string& Tensor::name() const {
+const std::string& Tensor::name(SourceLocation where) const {
+  require_defined("name", where);
   static const auto* none = new std::string();  // outlives global tensors
   return impl()->name ? *impl()->name : *none;
 }
 
-void Tensor::set_name(std::string name) { impl()->name = std::make_shared<const std::string>(std::move(name)); }
+void Tensor::set_name(std::string name, SourceLocation where) {
+  require_defined("set_name", where);
+  impl_->name = std::make_shared<const std::string>(std::move(name));
+}
 
 void* Tensor::host_data(DType expected, SourceLocation where) const {
+  require_defined("data", where);
   if (!device().is_cpu())
     throw DeviceError("data: the host cannot read memory of " + device().str() + "\n  self  " + describe(*this) +
                           "\ncopy it first: .cpu()",
@@ -72,13 +82,16 @@ void* Tensor::host_data(DType expected, SourceLocation where) const {
 }
 
 void Tensor::require_contiguous(const char* op, SourceLocation where) const {
+  require_defined(op, where);
   if (!is_contiguous())
     throw ShapeError(std::string(op) + ": the elements are not contiguous\n  self  " + describe(*this) +
                          " with strides " + strides().str() + "\ncall .contiguous() first",
                      where);
 }
 
-void Tensor::set_data(const Tensor& other) const {
+void Tensor::set_data(const Tensor& other, SourceLocation where) const {
+  require_defined("set_data", where);
+  other.require_defined("set_data", where);
   detail::TensorImpl& mine = *impl();
   const detail::TensorImpl& theirs = *other.impl();
   mine.storage = theirs.storage;

@@ -91,7 +91,7 @@ class Tensor {
   std::int64_t storage_offset() const { return impl()->offset; }
   const std::shared_ptr<Storage>& storage() const { return impl()->storage; }
   bool is_contiguous() const { return impl()->contiguous; }
-  bool is_contiguous(MemoryFormat format) const;
+  bool is_contiguous(MemoryFormat format, SourceLocation where = SourceLocation::current()) const;
   bool is_floating_point() const { return is_floating(dtype()); }
   bool is_pinned() const { return impl()->storage->is_pinned(); }
   /// Whether a non-blocking copy into this tensor's host memory has finished.
@@ -104,8 +104,8 @@ class Tensor {
   bool is_unique() const { return impl_.use_count() == 1 && impl_->storage.use_count() == 1; }
 
   /// Shown in error messages; parameters of modules carry their path, "fc1.weight".
-  const std::string& name() const;
-  void set_name(std::string name);
+  const std::string& name(SourceLocation where = SourceLocation::current()) const;
+  void set_name(std::string name, SourceLocation where = SourceLocation::current());
 
   // Host access.  DeviceError for a device tensor, naming .cpu(); DTypeError unless T is the dtype's own
   // type. Waits for a non-blocking copy that is under way.
@@ -156,7 +156,7 @@ class Tensor {
   Tensor operator()(Index a, Index b, Index c, Index d) const { return index(std::array{a, b, c, d}); }
   Tensor operator()(Index a, Index b, Index c, Index d, Index e) const { return index(std::array{a, b, c, d, e}); }
   /// The same for any number of indices.
-  Tensor index(std::span<const Index> indices) const;
+  Tensor index(std::span<const Index> indices, SourceLocation where = {}) const;
 
   // Copies and moves.  `to` returns this very tensor when nothing changes (unless .copy); it never changes
   // the tensor in place.  They record: the gradient returns to the source's device and dtype.
@@ -182,14 +182,14 @@ class Tensor {
   // Autograd.
 
   /// The same storage, outside the graph.
-  [[nodiscard]] Tensor detach() const;
-  bool requires_grad() const;
+  [[nodiscard]] Tensor detach(SourceLocation where = SourceLocation::current()) const;
+  bool requires_grad(SourceLocation where = SourceLocation::current()) const;
   /// Marks a leaf as one that gets a gradient.  AutogradError for a non-leaf, DTypeError unless floating.
   Tensor& requires_grad_(bool on = true, SourceLocation where = SourceLocation::current());
   /// Not the result of a recorded operation.
-  bool is_leaf() const;
+  bool is_leaf(SourceLocation where = SourceLocation::current()) const;
   /// The accumulated gradient; undefined before the first backward.
-  Tensor grad() const;
+  Tensor grad(SourceLocation where = SourceLocation::current()) const;
   void set_grad(const Tensor& grad, SourceLocation where = SourceLocation::current()) const;
   /// Keeps the gradient of a non-leaf in grad() at the next backward.
   void retain_grad(SourceLocation where = SourceLocation::current()) const;
@@ -203,19 +203,25 @@ class Tensor {
 
   /// Takes over other's value (storage, shape, strides, dtype, device); every handle of this tensor sees it,
   /// the autograd slot and the name stay.
-  void set_data(const Tensor& other) const;
+  void set_data(const Tensor& other, SourceLocation where = SourceLocation::current()) const;
   const std::shared_ptr<autograd::Slot>& slot() const { return impl_->slot; }
   void set_slot(std::shared_ptr<autograd::Slot> slot) const { impl_->slot = std::move(slot); }
+  /// ValueError naming the operation and the user's line for an undefined tensor.
+  void require_defined(const char* op, SourceLocation where) const {
+    if (!impl_) throw_undefined(op, where);
+  }
+  /// The tensor, as long as somebody else holds it.
+  std::weak_ptr<detail::TensorImpl> weak() const { return impl_; }
   /// Identity of the tensor, for maps.
   const void* id() const { return impl_.get(); }
   /// The handle's own implementation; throws for an undefined tensor.
   detail::TensorImpl* impl() const {
-    if (!impl_) throw_undefined();
+    if (!impl_) throw_undefined("Tensor", {});
     return impl_.get();
   }
 
  private:
-  [[noreturn]] static void throw_undefined();
+  [[noreturn]] static void throw_undefined(const char* op, SourceLocation where);
   void* host_data(DType expected, SourceLocation where) const;
   void require_contiguous(const char* op, SourceLocation where) const;
 

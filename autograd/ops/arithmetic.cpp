@@ -3,6 +3,7 @@
 #include <minnow/autograd/ops/in_place.h>
 #include <minnow/autograd/ops/unary.h>
 #include <minnow/autograd/record.h>
+#include <minnow/tensor/error.h>
 #include <minnow/tensor/ops/copy.h>
 #include <minnow/tensor/ops/create.h>
 #include <minnow/tensor/ops/elementwise.h>
@@ -10,10 +11,10 @@
 namespace minnow {
 namespace {
 
-template <class Op> Tensor compute(In a, In b) { return raw::binary(raw::kBinary<Op>, a, b); }
+template <class Op> Tensor compute(const In& a, const In& b) { return raw::binary(raw::kBinary<Op>, a, b); }
 
 /// Records an operation whose gradients are g * da(a, b) and g * db(a, b).
-template <class Op, class Da, class Db> Tensor function(In a, In b, Da da, Db db) {
+template <class Op, class Da, class Db> Tensor function(const In& a, const In& b, Da da, Db db) {
   Tensor y = compute<Op>(a, b);
   if (!records(*a, *b)) return y;
   return record(Op::kName.data(), std::move(y), {a, b},
@@ -29,17 +30,20 @@ Tensor share(const Tensor& chosen, const Tensor& equal, const Tensor& like) {
   return where(equal, 0.5, chosen.to(like.dtype()));
 }
 
-Tensor number(Scalar value, const Tensor& beside) { return raw::scalar_tensor(value, raw::scalar_type(beside, value)); }
+/// A number as a tensor; beside an undefined one, which the operation then refuses, of its own dtype.
+Tensor number(Scalar value, const Tensor& beside) {
+  return raw::scalar_tensor(value, beside.defined() ? raw::scalar_type(beside, value) : value.dtype());
+}
 
 }  // namespace
 
-Tensor add(In a, In b) {
+Tensor add(const In& a, const In& b) {
   Tensor y = compute<kernels::Add>(a, b);
   if (!records(*a, *b)) return y;
   return record("add", std::move(y), {a, b}, [](const Tensor& g) -> Gradients { return {g, g}; });
 }
 
-Tensor sub(In a, In b) {
+Tensor sub(const In& a, const In& b) {
   Tensor y = compute<kernels::Sub>(a, b);
   if (!records(*a, *b)) return y;
   return record("sub", std::move(y), {a, b}, [](const Tensor& g, Needs needs) -> Gradients {
@@ -47,7 +51,7 @@ Tensor sub(In a, In b) {
   });
 }
 
-Tensor mul(In a, In b) {
+Tensor mul(const In& a, const In& b) {
   Tensor y = compute<kernels::Mul>(a, b);
   if (!records(*a, *b)) return y;
   const bool need_a = needs_grad(*a), need_b = needs_grad(*b);
@@ -58,7 +62,7 @@ Tensor mul(In a, In b) {
       });
 }
 
-Tensor div(In a, In b) {
+Tensor div(const In& a, const In& b) {
   Tensor y = compute<kernels::Div>(a, b);
   if (!records(*a, *b)) return y;
   const bool need_b = needs_grad(*b);
@@ -69,21 +73,21 @@ Tensor div(In a, In b) {
   });
 }
 
-Tensor floor_divide(In a, In b) { return compute<kernels::FloorDivide>(a, b); }
+Tensor floor_divide(const In& a, const In& b) { return compute<kernels::FloorDivide>(a, b); }
 
-Tensor fmod(In a, In b) {
+Tensor fmod(const In& a, const In& b) {
   return function<kernels::Fmod>(
       a, b, [](const Tensor& x, const Tensor&) { return ones_like(x); },
       [](const Tensor& x, const Tensor& w) { return neg(trunc(div(x, w))); });
 }
 
-Tensor remainder(In a, In b) {
+Tensor remainder(const In& a, const In& b) {
   return function<kernels::Remainder>(
       a, b, [](const Tensor& x, const Tensor&) { return ones_like(x); },
       [](const Tensor& x, const Tensor& w) { return neg(floor(div(x, w))); });
 }
 
-Tensor pow(In a, In b) {
+Tensor pow(const In& a, const In& b) {
   // 0^0 = 1 has slope 0 in both operands, as in PyTorch; elsewhere log(0) = -inf is right.
   return function<kernels::Pow>(
       a, b, [](const Tensor& x, const Tensor& w) { return where(eq(w, 0), 0.0, mul(w, pow(x, sub(w, 1)))); },
@@ -92,31 +96,31 @@ Tensor pow(In a, In b) {
       });
 }
 
-Tensor maximum(In a, In b) {
+Tensor maximum(const In& a, const In& b) {
   return function<kernels::Maximum>(
       a, b, [](const Tensor& x, const Tensor& w) { return share(gt(x, w), eq(x, w), x); },
       [](const Tensor& x, const Tensor& w) { return share(lt(x, w), eq(x, w), w); });
 }
 
-Tensor minimum(In a, In b) {
+Tensor minimum(const In& a, const In& b) {
   return function<kernels::Minimum>(
       a, b, [](const Tensor& x, const Tensor& w) { return share(lt(x, w), eq(x, w), x); },
       [](const Tensor& x, const Tensor& w) { return share(gt(x, w), eq(x, w), w); });
 }
 
-Tensor fmax(In a, In b) {
+Tensor fmax(const In& a, const In& b) {
   return function<kernels::Fmax>(
       a, b, [](const Tensor& x, const Tensor& w) { return share(logical_or(gt(x, w), isnan(w)), eq(x, w), x); },
       [](const Tensor& x, const Tensor& w) { return share(logical_not(logical_or(gt(x, w), isnan(w))), eq(x, w), w); });
 }
 
-Tensor fmin(In a, In b) {
+Tensor fmin(const In& a, const In& b) {
   return function<kernels::Fmin>(
       a, b, [](const Tensor& x, const Tensor& w) { return share(logical_or(lt(x, w), isnan(w)), eq(x, w), x); },
       [](const Tensor& x, const Tensor& w) { return share(logical_not(logical_or(lt(x, w), isnan(w))), eq(x, w), w); });
 }
 
-Tensor atan2(In a, In b) {
+Tensor atan2(const In& a, const In& b) {
   // At the origin the slope is 0, as in PyTorch.
   const auto over_square = [](const Tensor& t, const Tensor& x, const Tensor& w) {
     const Tensor square_sum = add(square(x), square(w));
@@ -127,86 +131,88 @@ Tensor atan2(In a, In b) {
       [over_square](const Tensor& x, const Tensor& w) { return neg(over_square(x, x, w)); });
 }
 
-Tensor hypot(In a, In b) {
+Tensor hypot(const In& a, const In& b) {
   return function<kernels::Hypot>(
       a, b, [](const Tensor& x, const Tensor& w) { return div(x, hypot(x, w)); },
       [](const Tensor& x, const Tensor& w) { return div(w, hypot(x, w)); });
 }
 
-Tensor copysign(In a, In b) {
+Tensor copysign(const In& a, const In& b) {
   return function<kernels::Copysign>(
       a, b, [](const Tensor& x, const Tensor& w) { return mul(sign(x), copysign(ones_like(x), w)); },
       [](const Tensor&, const Tensor& w) { return zeros_like(w); });
 }
 
-Tensor logaddexp(In a, In b) {
+Tensor logaddexp(const In& a, const In& b) {
   return function<kernels::Logaddexp>(
       a, b, [](const Tensor& x, const Tensor& w) { return sigmoid(sub(x, w)); },
       [](const Tensor& x, const Tensor& w) { return sigmoid(sub(w, x)); });
 }
 
-Tensor add(In a, Scalar b) { return add(a, {number(b, *a), a.where}); }
-Tensor add(Scalar a, In b, SourceLocation where) { return add({number(a, *b), where}, b); }
-Tensor sub(In a, Scalar b) { return sub(a, {number(b, *a), a.where}); }
-Tensor sub(Scalar a, In b, SourceLocation where) { return sub({number(a, *b), where}, b); }
-Tensor mul(In a, Scalar b) { return mul(a, {number(b, *a), a.where}); }
-Tensor mul(Scalar a, In b, SourceLocation where) { return mul({number(a, *b), where}, b); }
-Tensor div(In a, Scalar b) { return div(a, {number(b, *a), a.where}); }
-Tensor div(Scalar a, In b, SourceLocation where) { return div({number(a, *b), where}, b); }
-Tensor floor_divide(In a, Scalar b) { return floor_divide(a, {number(b, *a), a.where}); }
-Tensor floor_divide(Scalar a, In b, SourceLocation where) { return floor_divide({number(a, *b), where}, b); }
-Tensor fmod(In a, Scalar b) { return fmod(a, {number(b, *a), a.where}); }
-Tensor fmod(Scalar a, In b, SourceLocation where) { return fmod({number(a, *b), where}, b); }
-Tensor remainder(In a, Scalar b) { return remainder(a, {number(b, *a), a.where}); }
-Tensor remainder(Scalar a, In b, SourceLocation where) { return remainder({number(a, *b), where}, b); }
-Tensor pow(In a, Scalar b) {
+Tensor add(const In& a, Scalar b) { return add(a, {number(b, *a), a.where}); }
+Tensor add(Scalar a, const In& b, SourceLocation where) { return add({number(a, *b), where}, b); }
+Tensor sub(const In& a, Scalar b) { return sub(a, {number(b, *a), a.where}); }
+Tensor sub(Scalar a, const In& b, SourceLocation where) { return sub({number(a, *b), where}, b); }
+Tensor mul(const In& a, Scalar b) { return mul(a, {number(b, *a), a.where}); }
+Tensor mul(Scalar a, const In& b, SourceLocation where) { return mul({number(a, *b), where}, b); }
+Tensor div(const In& a, Scalar b) { return div(a, {number(b, *a), a.where}); }
+Tensor div(Scalar a, const In& b, SourceLocation where) { return div({number(a, *b), where}, b); }
+Tensor floor_divide(const In& a, Scalar b) { return floor_divide(a, {number(b, *a), a.where}); }
+Tensor floor_divide(Scalar a, const In& b, SourceLocation where) { return floor_divide({number(a, *b), where}, b); }
+Tensor fmod(const In& a, Scalar b) { return fmod(a, {number(b, *a), a.where}); }
+Tensor fmod(Scalar a, const In& b, SourceLocation where) { return fmod({number(a, *b), where}, b); }
+Tensor remainder(const In& a, Scalar b) { return remainder(a, {number(b, *a), a.where}); }
+Tensor remainder(Scalar a, const In& b, SourceLocation where) { return remainder({number(a, *b), where}, b); }
+Tensor pow(const In& a, Scalar b) {
+  const Composed scope("pow");
+  a->require_defined("pow", a.where);
   return a->is_floating_point() ? pow_scalar(a, b.as_double()) : pow(a, {number(b, *a), a.where});
 }
-Tensor pow(Scalar a, In b, SourceLocation where) { return pow({number(a, *b), where}, b); }
-Tensor maximum(In a, Scalar b) { return maximum(a, {number(b, *a), a.where}); }
-Tensor maximum(Scalar a, In b, SourceLocation where) { return maximum({number(a, *b), where}, b); }
-Tensor minimum(In a, Scalar b) { return minimum(a, {number(b, *a), a.where}); }
-Tensor minimum(Scalar a, In b, SourceLocation where) { return minimum({number(a, *b), where}, b); }
-Tensor fmax(In a, Scalar b) { return fmax(a, {number(b, *a), a.where}); }
-Tensor fmax(Scalar a, In b, SourceLocation where) { return fmax({number(a, *b), where}, b); }
-Tensor fmin(In a, Scalar b) { return fmin(a, {number(b, *a), a.where}); }
-Tensor fmin(Scalar a, In b, SourceLocation where) { return fmin({number(a, *b), where}, b); }
-Tensor atan2(In a, Scalar b) { return atan2(a, {number(b, *a), a.where}); }
-Tensor atan2(Scalar a, In b, SourceLocation where) { return atan2({number(a, *b), where}, b); }
-Tensor hypot(In a, Scalar b) { return hypot(a, {number(b, *a), a.where}); }
-Tensor hypot(Scalar a, In b, SourceLocation where) { return hypot({number(a, *b), where}, b); }
-Tensor copysign(In a, Scalar b) { return copysign(a, {number(b, *a), a.where}); }
-Tensor copysign(Scalar a, In b, SourceLocation where) { return copysign({number(a, *b), where}, b); }
-Tensor logaddexp(In a, Scalar b) { return logaddexp(a, {number(b, *a), a.where}); }
-Tensor logaddexp(Scalar a, In b, SourceLocation where) { return logaddexp({number(a, *b), where}, b); }
+Tensor pow(Scalar a, const In& b, SourceLocation where) { return pow({number(a, *b), where}, b); }
+Tensor maximum(const In& a, Scalar b) { return maximum(a, {number(b, *a), a.where}); }
+Tensor maximum(Scalar a, const In& b, SourceLocation where) { return maximum({number(a, *b), where}, b); }
+Tensor minimum(const In& a, Scalar b) { return minimum(a, {number(b, *a), a.where}); }
+Tensor minimum(Scalar a, const In& b, SourceLocation where) { return minimum({number(a, *b), where}, b); }
+Tensor fmax(const In& a, Scalar b) { return fmax(a, {number(b, *a), a.where}); }
+Tensor fmax(Scalar a, const In& b, SourceLocation where) { return fmax({number(a, *b), where}, b); }
+Tensor fmin(const In& a, Scalar b) { return fmin(a, {number(b, *a), a.where}); }
+Tensor fmin(Scalar a, const In& b, SourceLocation where) { return fmin({number(a, *b), where}, b); }
+Tensor atan2(const In& a, Scalar b) { return atan2(a, {number(b, *a), a.where}); }
+Tensor atan2(Scalar a, const In& b, SourceLocation where) { return atan2({number(a, *b), where}, b); }
+Tensor hypot(const In& a, Scalar b) { return hypot(a, {number(b, *a), a.where}); }
+Tensor hypot(Scalar a, const In& b, SourceLocation where) { return hypot({number(a, *b), where}, b); }
+Tensor copysign(const In& a, Scalar b) { return copysign(a, {number(b, *a), a.where}); }
+Tensor copysign(Scalar a, const In& b, SourceLocation where) { return copysign({number(a, *b), where}, b); }
+Tensor logaddexp(const In& a, Scalar b) { return logaddexp(a, {number(b, *a), a.where}); }
+Tensor logaddexp(Scalar a, const In& b, SourceLocation where) { return logaddexp({number(a, *b), where}, b); }
 
-Tensor eq(In a, In b) { return compute<kernels::Eq>(a, b); }
-Tensor eq(In a, Scalar b) { return eq(a, {number(b, *a), a.where}); }
-Tensor ne(In a, In b) { return compute<kernels::Ne>(a, b); }
-Tensor ne(In a, Scalar b) { return ne(a, {number(b, *a), a.where}); }
-Tensor lt(In a, In b) { return compute<kernels::Lt>(a, b); }
-Tensor lt(In a, Scalar b) { return lt(a, {number(b, *a), a.where}); }
-Tensor le(In a, In b) { return compute<kernels::Le>(a, b); }
-Tensor le(In a, Scalar b) { return le(a, {number(b, *a), a.where}); }
-Tensor gt(In a, In b) { return compute<kernels::Gt>(a, b); }
-Tensor gt(In a, Scalar b) { return gt(a, {number(b, *a), a.where}); }
-Tensor ge(In a, In b) { return compute<kernels::Ge>(a, b); }
-Tensor ge(In a, Scalar b) { return ge(a, {number(b, *a), a.where}); }
-Tensor logical_and(In a, In b) { return compute<kernels::LogicalAnd>(a, b); }
-Tensor logical_or(In a, In b) { return compute<kernels::LogicalOr>(a, b); }
-Tensor logical_xor(In a, In b) { return compute<kernels::LogicalXor>(a, b); }
-Tensor bitwise_and(In a, In b) { return compute<kernels::BitwiseAnd>(a, b); }
-Tensor bitwise_and(In a, Scalar b) { return bitwise_and(a, {number(b, *a), a.where}); }
-Tensor bitwise_or(In a, In b) { return compute<kernels::BitwiseOr>(a, b); }
-Tensor bitwise_or(In a, Scalar b) { return bitwise_or(a, {number(b, *a), a.where}); }
-Tensor bitwise_xor(In a, In b) { return compute<kernels::BitwiseXor>(a, b); }
-Tensor bitwise_xor(In a, Scalar b) { return bitwise_xor(a, {number(b, *a), a.where}); }
-Tensor left_shift(In a, In b) { return compute<kernels::LeftShift>(a, b); }
-Tensor left_shift(In a, Scalar b) { return left_shift(a, {number(b, *a), a.where}); }
-Tensor right_shift(In a, In b) { return compute<kernels::RightShift>(a, b); }
-Tensor right_shift(In a, Scalar b) { return right_shift(a, {number(b, *a), a.where}); }
+Tensor eq(const In& a, const In& b) { return compute<kernels::Eq>(a, b); }
+Tensor eq(const In& a, Scalar b) { return eq(a, {number(b, *a), a.where}); }
+Tensor ne(const In& a, const In& b) { return compute<kernels::Ne>(a, b); }
+Tensor ne(const In& a, Scalar b) { return ne(a, {number(b, *a), a.where}); }
+Tensor lt(const In& a, const In& b) { return compute<kernels::Lt>(a, b); }
+Tensor lt(const In& a, Scalar b) { return lt(a, {number(b, *a), a.where}); }
+Tensor le(const In& a, const In& b) { return compute<kernels::Le>(a, b); }
+Tensor le(const In& a, Scalar b) { return le(a, {number(b, *a), a.where}); }
+Tensor gt(const In& a, const In& b) { return compute<kernels::Gt>(a, b); }
+Tensor gt(const In& a, Scalar b) { return gt(a, {number(b, *a), a.where}); }
+Tensor ge(const In& a, const In& b) { return compute<kernels::Ge>(a, b); }
+Tensor ge(const In& a, Scalar b) { return ge(a, {number(b, *a), a.where}); }
+Tensor logical_and(const In& a, const In& b) { return compute<kernels::LogicalAnd>(a, b); }
+Tensor logical_or(const In& a, const In& b) { return compute<kernels::LogicalOr>(a, b); }
+Tensor logical_xor(const In& a, const In& b) { return compute<kernels::LogicalXor>(a, b); }
+Tensor bitwise_and(const In& a, const In& b) { return compute<kernels::BitwiseAnd>(a, b); }
+Tensor bitwise_and(const In& a, Scalar b) { return bitwise_and(a, {number(b, *a), a.where}); }
+Tensor bitwise_or(const In& a, const In& b) { return compute<kernels::BitwiseOr>(a, b); }
+Tensor bitwise_or(const In& a, Scalar b) { return bitwise_or(a, {number(b, *a), a.where}); }
+Tensor bitwise_xor(const In& a, const In& b) { return compute<kernels::BitwiseXor>(a, b); }
+Tensor bitwise_xor(const In& a, Scalar b) { return bitwise_xor(a, {number(b, *a), a.where}); }
+Tensor left_shift(const In& a, const In& b) { return compute<kernels::LeftShift>(a, b); }
+Tensor left_shift(const In& a, Scalar b) { return left_shift(a, {number(b, *a), a.where}); }
+Tensor right_shift(const In& a, const In& b) { return compute<kernels::RightShift>(a, b); }
+Tensor right_shift(const In& a, Scalar b) { return right_shift(a, {number(b, *a), a.where}); }
 
-Tensor where(In condition, In a, In b) {
+Tensor where(const In& condition, const In& a, const In& b) {
   Tensor y = raw::where(condition, a, b);
   if (!records(*a, *b)) return y;
   return record("where", std::move(y), {a, b}, [c = Saved(*condition)](const Tensor& g, Needs needs) -> Gradients {
@@ -214,10 +220,10 @@ Tensor where(In condition, In a, In b) {
   });
 }
 
-Tensor where(In condition, In a, Scalar b) { return where(condition, a, {number(b, *a), a.where}); }
-Tensor where(In condition, Scalar a, In b) { return where(condition, {number(a, *b), b.where}, b); }
+Tensor where(const In& condition, const In& a, Scalar b) { return where(condition, a, {number(b, *a), a.where}); }
+Tensor where(const In& condition, Scalar a, const In& b) { return where(condition, {number(a, *b), b.where}, b); }
 
-Tensor lerp(In a, In b, In weight) {
+Tensor lerp(const In& a, const In& b, const In& weight) {
   Tensor y = raw::ternary(raw::kTernary<kernels::Lerp>, a, b, weight);
   return record("lerp", std::move(y), {a, b, weight},
                 [a = Saved(*a), b = Saved(*b), w = Saved(*weight)](const Tensor& g, Needs needs) -> Gradients {
@@ -226,7 +232,7 @@ Tensor lerp(In a, In b, In weight) {
                 });
 }
 
-Tensor addcmul(In a, In b, In c, double value) {
+Tensor addcmul(const In& a, const In& b, const In& c, double value) {
   Tensor y = raw::ternary(raw::kTernary<kernels::Addcmul>, a, b, c, value);
   return record(
       "addcmul", std::move(y), {a, b, c},
@@ -235,7 +241,7 @@ Tensor addcmul(In a, In b, In c, double value) {
       });
 }
 
-Tensor addcdiv(In a, In b, In c, double value) {
+Tensor addcdiv(const In& a, const In& b, const In& c, double value) {
   Tensor y = raw::ternary(raw::kTernary<kernels::Addcdiv>, a, b, c, value);
   return record("addcdiv", std::move(y), {a, b, c},
                 [b = Saved(*b), c = Saved(*c), value](const Tensor& g, Needs needs) -> Gradients {

@@ -7,12 +7,12 @@
 namespace minnow {
 namespace {
 
-Tensor convolve(In x, In w, const Tensor& b, const Conv2dParams& p);
+Tensor convolve(const In& x, const In& w, const Tensor& b, const Conv2dParams& p);
 
 // The three directions are each other's gradients.
-Tensor weight_gradient(In g, In x, const Shape& w_shape, const Conv2dParams& p);
+Tensor weight_gradient(const In& g, const In& x, const Shape& w_shape, const Conv2dParams& p);
 
-Tensor input_gradient(In g, In w, const Shape& x_shape, const Conv2dParams& p) {
+Tensor input_gradient(const In& g, const In& w, const Shape& x_shape, const Conv2dParams& p) {
   Tensor out = raw::conv2d_backward_input(g, w, x_shape, p);
   if (!records(*g, *w)) return out;
   return record("conv2d_backward_input", std::move(out), {g, w},
@@ -22,7 +22,7 @@ Tensor input_gradient(In g, In w, const Shape& x_shape, const Conv2dParams& p) {
                 });
 }
 
-Tensor weight_gradient(In g, In x, const Shape& w_shape, const Conv2dParams& p) {
+Tensor weight_gradient(const In& g, const In& x, const Shape& w_shape, const Conv2dParams& p) {
   Tensor out = raw::conv2d_backward_weight(g, x, w_shape, false, p).weight;
   if (!records(*g, *x)) return out;
   return record("conv2d_backward_weight", std::move(out), {g, x},
@@ -48,7 +48,7 @@ Gradients conv_gradients(const Tensor& g, const Tensor& x, const Tensor& w, cons
   return out;
 }
 
-Tensor convolve(In x, In w, const Tensor& b, const Conv2dParams& p) {
+Tensor convolve(const In& x, const In& w, const Tensor& b, const Conv2dParams& p) {
   Tensor y = raw::conv2d(x, w, b, p);
   return record("conv2d", std::move(y), {x, w, {b, x.where}},
                 [x = Saved(*x), w = Saved(*w), p](const Tensor& g, Needs needs) {
@@ -58,7 +58,7 @@ Tensor convolve(In x, In w, const Tensor& b, const Conv2dParams& p) {
 
 }  // namespace
 
-Tensor conv2d(In x, In w, const Tensor& b, const Conv2dOptions& o) {
+Tensor conv2d(const In& x, const In& w, const Tensor& b, const Conv2dOptions& o) {
   const Conv2dParams params{{o.stride.height, o.stride.width},
                             {o.padding.height, o.padding.width},
                             {o.dilation.height, o.dilation.width},

@@ -12,7 +12,7 @@
 namespace minnow {
 namespace autograd {
 
-void require_recordable(const char* op, In self) {
+void require_recordable(const char* op, const In& self) {
   if (self->is_leaf() && self->requires_grad())
     throw AutogradError(message(op, "a leaf that requires a gradient is written in place", {{"self", *self}},
                                 "update it under NoGradGuard, or use the form that returns a new tensor"),
@@ -25,7 +25,7 @@ void require_recordable(const char* op, In self) {
         self.where);
 }
 
-void replace_value(const char* op, In self, const Tensor& value) {
+void replace_value(const char* op, const In& self, const Tensor& value) {
   if (value.shape() != self->shape())
     throw ShapeError(message(op, "the result " + value.shape().str() + " does not fit in place", {{"self", *self}},
                              "an in-place operation keeps the shape of self"),
@@ -39,7 +39,7 @@ void replace_value(const char* op, In self, const Tensor& value) {
   self->set_slot(fitted.slot());
 }
 
-void written(In self) {
+void written(const In& self) {
   if (self->slot() && self->slot()->producer) self->slot()->produced_version = self->storage()->version();
 }
 
@@ -47,38 +47,43 @@ void written(In self) {
 
 namespace {
 
-Tensor number(Scalar value, const Tensor& beside) { return raw::scalar_tensor(value, raw::scalar_type(beside, value)); }
+/// A number as a tensor; beside an undefined one, which the operation then refuses, of its own dtype.
+Tensor number(Scalar value, const Tensor& beside) {
+  return raw::scalar_tensor(value, beside.defined() ? raw::scalar_type(beside, value) : value.dtype());
+}
 
-template <class Op> Tensor in_place(Tensor (*function)(In, In), In self, In other) {
+template <class Op> Tensor in_place(Tensor (*function)(const In&, const In&), const In& self, const In& other) {
   return autograd::in_place(
-      Op::kName.data(), self, records(*self, *other), [&] { return function(self, other); },
+      autograd::kInPlaceName<Op>.data(), self, records(*self, *other), [&] { return function(self, other); },
       [&] { raw::binary_(raw::kBinary<Op>, self, other); });
 }
 
 }  // namespace
 
-Tensor add_(In self, In other) { return in_place<kernels::Add>(add, self, other); }
-Tensor add_(In self, Scalar other) { return add_(self, {number(other, *self), self.where}); }
-Tensor sub_(In self, In other) { return in_place<kernels::Sub>(sub, self, other); }
-Tensor sub_(In self, Scalar other) { return sub_(self, {number(other, *self), self.where}); }
-Tensor mul_(In self, In other) { return in_place<kernels::Mul>(mul, self, other); }
-Tensor mul_(In self, Scalar other) { return mul_(self, {number(other, *self), self.where}); }
-Tensor div_(In self, In other) { return in_place<kernels::Div>(div, self, other); }
-Tensor div_(In self, Scalar other) { return div_(self, {number(other, *self), self.where}); }
-Tensor floor_divide_(In self, In other) { return in_place<kernels::FloorDivide>(floor_divide, self, other); }
-Tensor floor_divide_(In self, Scalar other) { return floor_divide_(self, {number(other, *self), self.where}); }
-Tensor fmod_(In self, In other) { return in_place<kernels::Fmod>(fmod, self, other); }
-Tensor fmod_(In self, Scalar other) { return fmod_(self, {number(other, *self), self.where}); }
-Tensor remainder_(In self, In other) { return in_place<kernels::Remainder>(remainder, self, other); }
-Tensor remainder_(In self, Scalar other) { return remainder_(self, {number(other, *self), self.where}); }
-Tensor pow_(In self, In other) { return in_place<kernels::Pow>(pow, self, other); }
-Tensor pow_(In self, Scalar other) { return pow_(self, {number(other, *self), self.where}); }
-Tensor maximum_(In self, In other) { return in_place<kernels::Maximum>(maximum, self, other); }
-Tensor maximum_(In self, Scalar other) { return maximum_(self, {number(other, *self), self.where}); }
-Tensor minimum_(In self, In other) { return in_place<kernels::Minimum>(minimum, self, other); }
-Tensor minimum_(In self, Scalar other) { return minimum_(self, {number(other, *self), self.where}); }
+Tensor add_(const In& self, const In& other) { return in_place<kernels::Add>(add, self, other); }
+Tensor add_(const In& self, Scalar other) { return add_(self, {number(other, *self), self.where}); }
+Tensor sub_(const In& self, const In& other) { return in_place<kernels::Sub>(sub, self, other); }
+Tensor sub_(const In& self, Scalar other) { return sub_(self, {number(other, *self), self.where}); }
+Tensor mul_(const In& self, const In& other) { return in_place<kernels::Mul>(mul, self, other); }
+Tensor mul_(const In& self, Scalar other) { return mul_(self, {number(other, *self), self.where}); }
+Tensor div_(const In& self, const In& other) { return in_place<kernels::Div>(div, self, other); }
+Tensor div_(const In& self, Scalar other) { return div_(self, {number(other, *self), self.where}); }
+Tensor floor_divide_(const In& self, const In& other) {
+  return in_place<kernels::FloorDivide>(floor_divide, self, other);
+}
+Tensor floor_divide_(const In& self, Scalar other) { return floor_divide_(self, {number(other, *self), self.where}); }
+Tensor fmod_(const In& self, const In& other) { return in_place<kernels::Fmod>(fmod, self, other); }
+Tensor fmod_(const In& self, Scalar other) { return fmod_(self, {number(other, *self), self.where}); }
+Tensor remainder_(const In& self, const In& other) { return in_place<kernels::Remainder>(remainder, self, other); }
+Tensor remainder_(const In& self, Scalar other) { return remainder_(self, {number(other, *self), self.where}); }
+Tensor pow_(const In& self, const In& other) { return in_place<kernels::Pow>(pow, self, other); }
+Tensor pow_(const In& self, Scalar other) { return pow_(self, {number(other, *self), self.where}); }
+Tensor maximum_(const In& self, const In& other) { return in_place<kernels::Maximum>(maximum, self, other); }
+Tensor maximum_(const In& self, Scalar other) { return maximum_(self, {number(other, *self), self.where}); }
+Tensor minimum_(const In& self, const In& other) { return in_place<kernels::Minimum>(minimum, self, other); }
+Tensor minimum_(const In& self, Scalar other) { return minimum_(self, {number(other, *self), self.where}); }
 
-Tensor copy_(In self, In source) {
+Tensor copy_(const In& self, const In& source) {
   return autograd::in_place(
       "copy_", self, records(*self, *source),
       [&] {
@@ -88,11 +93,14 @@ Tensor copy_(In self, In source) {
       [&] { raw::copy_to(*source, *self, self.where); });
 }
 
-Tensor fill_(In self, Scalar value) {
+Tensor fill_(const In& self, Scalar value) {
   return autograd::in_place(
       "fill_", self, records(*self), [&] { return full_like(self, value); }, [&] { raw::fill_(self, value); });
 }
 
-Tensor zero_(In self) { return fill_(self, 0); }
+Tensor zero_(const In& self) {
+  const Composed scope("zero_");
+  return fill_(self, 0);
+}
 
 }  // namespace minnow

@@ -9,14 +9,14 @@
 
 namespace minnow {
 
-Tensor gather(In x, int dim, In index) {
+Tensor gather(const In& x, int dim, const In& index) {
   Tensor y = raw::gather(x, dim, index);
   return record("gather", std::move(y), {x}, [dim, index = Saved(*index), shape = x->shape()](const Tensor& g) {
     return scatter_add(zeros(shape, {g.dtype(), g.device()}), dim, index(), g);
   });
 }
 
-Tensor scatter_add(In x, int dim, In index, In source) {
+Tensor scatter_add(const In& x, int dim, const In& index, const In& source) {
   Tensor y = raw::scatter_add(x, dim, index, source);
   return record("scatter_add", std::move(y), {x, source},
                 [dim, index = Saved(*index)](const Tensor& g, Needs needs) -> Gradients {
@@ -24,14 +24,14 @@ Tensor scatter_add(In x, int dim, In index, In source) {
                 });
 }
 
-Tensor index_select(In x, int dim, In index) {
+Tensor index_select(const In& x, int dim, const In& index) {
   Tensor y = raw::index_select(x, dim, index);
   return record("index_select", std::move(y), {x}, [dim, index = Saved(*index), shape = x->shape()](const Tensor& g) {
     return index_add(zeros(shape, {g.dtype(), g.device()}), dim, index(), g);
   });
 }
 
-Tensor index_add(In x, int dim, In index, In source) {
+Tensor index_add(const In& x, int dim, const In& index, const In& source) {
   Tensor y = raw::index_add(x, dim, index, source);
   return record("index_add", std::move(y), {x, source},
                 [dim, index = Saved(*index)](const Tensor& g, Needs needs) -> Gradients {
@@ -39,18 +39,24 @@ Tensor index_add(In x, int dim, In index, In source) {
                 });
 }
 
-Tensor one_hot(In index, std::int64_t classes) { return raw::one_hot(index, classes); }
+Tensor one_hot(const In& index, std::int64_t classes) { return raw::one_hot(index, classes); }
+
+namespace {
+/// In the place of a size: a tensor that cat passed over.
+constexpr std::int64_t kNothing = -1;
+}  // namespace
 
 Tensor cat(const std::vector<Tensor>& tensors, int dim, SourceLocation where) {
   Tensor y = raw::cat(tensors, dim, where);
   if (!records(tensors)) return y;
-  dim = raw::wrap_dim("cat", {y, where}, dim);
+  dim = y.dim() == 1 ? 0 : raw::wrap_dim("cat", {y, where}, dim);
   std::vector<std::int64_t> sizes;
-  for (const Tensor& t : tensors) sizes.push_back(t.shape()[dim]);
+  for (const Tensor& t : tensors) sizes.push_back(raw::is_nothing(t) ? kNothing : t.shape()[dim]);
   return record("cat", std::move(y), tensors, where, [dim, sizes](const Tensor& g, Needs needs) {
     Gradients gradients(sizes.size());
     std::int64_t start = 0;
     for (std::size_t i = 0; i < sizes.size(); ++i) {
+      if (sizes[i] == kNothing) continue;
       if (needs[i]) gradients[i] = g.narrow(dim, start, sizes[i]);
       start += sizes[i];
     }
@@ -59,9 +65,11 @@ Tensor cat(const std::vector<Tensor>& tensors, int dim, SourceLocation where) {
 }
 
 Tensor stack(const std::vector<Tensor>& tensors, int dim, SourceLocation where) {
+  const Composed scope("stack");
   std::vector<Tensor> rows;
   for (const Tensor& t : tensors) {
-    if (t.defined() && t.shape() != tensors[0].shape())
+    t.require_defined("stack", where);
+    if (t.shape() != tensors[0].shape())
       throw ShapeError(message("stack", "the shapes differ", {{"first", tensors[0]}, {"other", t}},
                                "all tensors must have one shape; cat joins along an existing dimension"),
                        where);

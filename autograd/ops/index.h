@@ -8,17 +8,17 @@
 namespace minnow {
 
 /// out[i][j] = x[index[i][j]][j] for dim 0, and so on; the gradient is scatter_add.
-Tensor gather(In x, int dim, In index);
+Tensor gather(const In& x, int dim, const In& index);
 /// A copy of x with source added where index says; the inverse direction of gather.
-Tensor scatter_add(In x, int dim, In index, In source);
+Tensor scatter_add(const In& x, int dim, const In& index, const In& source);
 /// The slices of x along dim that index [n] names.
-Tensor index_select(In x, int dim, In index);
+Tensor index_select(const In& x, int dim, const In& index);
 /// A copy of x with the slices of source added to those that index [n] names.
-Tensor index_add(In x, int dim, In index, In source);
+Tensor index_add(const In& x, int dim, const In& index, const In& source);
 /// [...] -> [..., classes], 1 at each element's place.  classes = -1: the largest element + 1.  No gradient.
-Tensor one_hot(In index, std::int64_t classes = -1);
+Tensor one_hot(const In& index, std::int64_t classes = -1);
 
-/// Joins along an existing dimension; other sizes must be equal.
+/// Joins along an existing dimension; other sizes must be equal.  Tensors of shape [0] are passed over.
 Tensor cat(const std::vector<Tensor>& tensors, int dim = 0, SourceLocation where = SourceLocation::current());
 /// Joins along a new dimension; all sizes must be equal.
 Tensor stack(const std::vector<Tensor>& tensors, int dim = 0, SourceLocation where = SourceLocation::current());

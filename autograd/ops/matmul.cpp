@@ -29,7 +29,7 @@ Gradients matmul_gradients(const Tensor& grad, const Tensor& a, const Tensor& b,
 
 }  // namespace
 
-Tensor matmul(In a, In b) {
+Tensor matmul(const In& a, const In& b) {
   Tensor y = raw::matmul(a, b);
   if (!records(*a, *b)) return y;
   return record("matmul", std::move(y), {a, b}, [a = Saved(*a), b = Saved(*b)](const Tensor& g, Needs needs) {
@@ -37,7 +37,7 @@ Tensor matmul(In a, In b) {
   });
 }
 
-Tensor linear(In x, In w, const Tensor& b) {
+Tensor linear(const In& x, const In& w, const Tensor& b) {
   Tensor y = raw::linear(x, w, b);
   return record("linear", std::move(y), {x, w, {b, x.where}},
                 [x = Saved(*x), w = Saved(*w)](const Tensor& g, Needs needs) -> Gradients {

@@ -10,7 +10,7 @@ namespace {
 /// Geometry of a tensor whose values nobody reads: an alias that holds no history.
 Tensor geometry(const Tensor& x) { return x.detach(); }
 
-Tensor max_gradient(In g, const Tensor& indices, const Tensor& x_like, const Pool2dParams& p) {
+Tensor max_gradient(const In& g, const Tensor& indices, const Tensor& x_like, const Pool2dParams& p) {
   Tensor out = raw::max_pool2d_backward(g, indices, x_like, p);
   return record("max_pool2d_backward", std::move(out), {g}, [indices](const Tensor& gg) {
     const Tensor at = raw::cast(indices, DType::int64).flatten(2);
@@ -18,14 +18,14 @@ Tensor max_gradient(In g, const Tensor& indices, const Tensor& x_like, const Poo
   });
 }
 
-Tensor avg_pool(In x, const Pool2dParams& p);
+Tensor avg_pool(const In& x, const Pool2dParams& p);
 
-Tensor avg_gradient(In g, const Tensor& x_like, const Pool2dParams& p) {
+Tensor avg_gradient(const In& g, const Tensor& x_like, const Pool2dParams& p) {
   Tensor out = raw::avg_pool2d_backward(g, x_like, p);
   return record("avg_pool2d_backward", std::move(out), {g}, [p](const Tensor& gg) { return avg_pool(gg, p); });
 }
 
-Tensor avg_pool(In x, const Pool2dParams& p) {
+Tensor avg_pool(const In& x, const Pool2dParams& p) {
   Tensor y = raw::avg_pool2d(x, p);
   if (!records(*x)) return y;
   return record("avg_pool2d", std::move(y), {x},
@@ -36,7 +36,7 @@ std::int64_t or_kernel(std::int64_t stride, std::int64_t kernel) { return stride
 
 }  // namespace
 
-Tensor max_pool2d(In x, Pair k, const MaxPool2dOptions& o) {
+Tensor max_pool2d(const In& x, Pair k, const MaxPool2dOptions& o) {
   const Pool2dParams p{{k.height, k.width},
                        {or_kernel(o.stride.height, k.height), or_kernel(o.stride.width, k.width)},
                        {o.padding.height, o.padding.width},
@@ -48,7 +48,7 @@ Tensor max_pool2d(In x, Pair k, const MaxPool2dOptions& o) {
                 [x = geometry(*x), at = indices, p](const Tensor& g) { return max_gradient(g, at, x, p); });
 }
 
-Tensor avg_pool2d(In x, Pair k, const AvgPool2dOptions& o) {
+Tensor avg_pool2d(const In& x, Pair k, const AvgPool2dOptions& o) {
   return avg_pool(x, {{k.height, k.width},
                       {or_kernel(o.stride.height, k.height), or_kernel(o.stride.width, k.width)},
                       {o.padding.height, o.padding.width},

@@ -5,6 +5,7 @@
 #include <minnow/autograd/ops/index.h>
 #include <minnow/autograd/ops/unary.h>
 #include <minnow/autograd/record.h>
+#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/ops/create.h>
 #include <minnow/tensor/ops/reduce.h>
@@ -16,17 +17,18 @@ namespace {
 struct Geometry {
   Shape input, kept;
 
-  Geometry(const char* op, In x, const Shape& dims) : input(x->shape()), kept(raw::reduced_shape(op, x, dims, true)) {}
+  Geometry(const char* op, const In& x, const Shape& dims)
+      : input(x->shape()), kept(raw::reduced_shape(op, x, dims, true)) {}
   Tensor aligned(const Tensor& t) const { return t.reshape(kept); }
   Tensor repeated(const Tensor& t) const { return t.reshape(kept).expand(input); }
 };
 
-template <class Op> Tensor compute(In x, const Shape& dims, bool keepdim, double p = 0) {
+template <class Op> Tensor compute(const In& x, const Shape& dims, bool keepdim, double p = 0) {
   return raw::reduce(raw::kReduce<Op>, x, dims, keepdim, p);
 }
 
 /// The gradient goes to the elements that equal the result, in equal parts.
-template <class Op> Tensor extreme(const char* name, In x, const Shape& dims, bool keepdim) {
+template <class Op> Tensor extreme(const char* name, const In& x, const Shape& dims, bool keepdim) {
   Tensor y = compute<Op>(x, dims, keepdim);
   if (!records(*x)) return y;
   Saved output = Saved::output(y);
@@ -42,7 +44,7 @@ template <class Op> Tensor extreme(const char* name, In x, const Shape& dims, bo
                 });
 }
 
-MinMax pick(bool largest, In x, int dim, bool keepdim) {
+MinMax pick(bool largest, const In& x, int dim, bool keepdim) {
   auto [values, indices] = raw::arg_reduce(largest, x, dim, keepdim);
   if (!records(*x)) return {values, indices};
   Tensor at = keepdim || x->dim() == 0 ? indices : indices.unsqueeze(dim < 0 ? dim + x->dim() : dim);
@@ -62,14 +64,14 @@ Tensor norm_gradient(const Tensor& g, const Tensor& x, const Tensor& y, double p
 
 }  // namespace
 
-Tensor sum(In x, const Shape& dims, bool keepdim) {
+Tensor sum(const In& x, const Shape& dims, bool keepdim) {
   Tensor y = compute<kernels::Sum>(x, dims, keepdim);
   if (!records(*x)) return y;
   return record("sum", std::move(y), {x},
                 [geometry = Geometry("sum", x, dims)](const Tensor& g) { return geometry.repeated(g); });
 }
 
-Tensor mean(In x, const Shape& dims, bool keepdim) {
+Tensor mean(const In& x, const Shape& dims, bool keepdim) {
   Tensor y = compute<kernels::Mean>(x, dims, keepdim);
   if (!records(*x)) return y;
   const auto n = static_cast<double>(raw::reduced_count("mean", x, dims));
@@ -77,17 +79,20 @@ Tensor mean(In x, const Shape& dims, bool keepdim) {
                 [geometry = Geometry("mean", x, dims), n](const Tensor& g) { return geometry.repeated(div(g, n)); });
 }
 
-Tensor var(In x, const Shape& dims, double correction, bool keepdim) {
+Tensor var(const In& x, const Shape& dims, double correction, bool keepdim) {
+  const Composed scope("var");
+  x->require_defined("var", x.where);
   const auto n = static_cast<double>(raw::reduced_count("var", x, dims));
-  const Tensor distance = sub(x, mean(x, dims, true));
+  const Tensor distance = sub(x, {mean(x, dims, true), x.where});
   return div(sum(square(distance), dims, keepdim), std::max(n - correction, 0.0));
 }
 
-Tensor stddev(In x, const Shape& dims, double correction, bool keepdim) {
+Tensor stddev(const In& x, const Shape& dims, double correction, bool keepdim) {
+  const Composed scope("stddev");
   return sqrt(var(x, dims, correction, keepdim));
 }
 
-Tensor prod(In x, const Shape& dims, bool keepdim) {
+Tensor prod(const In& x, const Shape& dims, bool keepdim) {
   Tensor y = compute<kernels::Prod>(x, dims, keepdim);
   if (!records(*x)) return y;
   return record(
@@ -100,12 +105,17 @@ Tensor prod(In x, const Shape& dims, bool keepdim) {
       });
 }
 
-Tensor amax(In x, const Shape& dims, bool keepdim) { return extreme<kernels::Max>("max", x, dims, keepdim); }
-Tensor amin(In x, const Shape& dims, bool keepdim) { return extreme<kernels::Min>("min", x, dims, keepdim); }
-Tensor any(In x, const Shape& dims, bool keepdim) { return compute<kernels::Any>(x, dims, keepdim); }
-Tensor all_of(In x, const Shape& dims, bool keepdim) { return compute<kernels::All>(x, dims, keepdim); }
+Tensor amax(const In& x, const Shape& dims, bool keepdim) { return extreme<kernels::Max>("amax", x, dims, keepdim); }
+Tensor amin(const In& x, const Shape& dims, bool keepdim) { return extreme<kernels::Min>("amin", x, dims, keepdim); }
+Tensor any(const In& x, const Shape& dims, bool keepdim) { return compute<kernels::Any>(x, dims, keepdim); }
+Tensor all_of(const In& x, const Shape& dims, bool keepdim) { return compute<kernels::All>(x, dims, keepdim); }
 
-Tensor norm(In x, double p, const Shape& dims, bool keepdim) {
+Tensor norm(const In& x, double p, const Shape& dims, bool keepdim) {
+  const Composed scope("norm");
+  x->require_defined("norm", x.where);
+  if (!x->is_floating_point())
+    throw DTypeError(message("norm", "needs a floating tensor", {{"self", *x}}, "convert first: .to(float32)"),
+                     x.where);
   if (p == 0)
     return record("norm", compute<kernels::Norm0>(x, dims, keepdim), {x},
                   [x = Saved(*x)](const Tensor&) { return zeros_like(x()); });
@@ -122,9 +132,14 @@ Tensor norm(In x, double p, const Shape& dims, bool keepdim) {
                 });
 }
 
-Tensor logsumexp(In x, const Shape& dims, bool keepdim) {
+Tensor logsumexp(const In& x, const Shape& dims, bool keepdim) {
+  const Composed scope("logsumexp");
+  x->require_defined("logsumexp", x.where);
   Tensor y;
-  {
+  if (raw::reduced_count("logsumexp", x, dims) == 0) {  // log of an empty sum
+    const DType dtype = x->is_floating_point() ? x->dtype() : DType::float32;
+    y = full(raw::reduced_shape("logsumexp", x, dims, keepdim), -kInfinity, {dtype, x->device()}, x.where);
+  } else {
     const NoGradGuard no_grad;
     const Tensor largest = amax(x, dims, true), finite = where(isfinite(largest), largest, 0.0);
     y = add(log(sum(exp(sub(x, finite)), dims, true)), finite);
@@ -138,22 +153,43 @@ Tensor logsumexp(In x, const Shape& dims, bool keepdim) {
                 });
 }
 
-MinMax max(In x, int dim, bool keepdim) { return pick(true, x, dim, keepdim); }
-MinMax min(In x, int dim, bool keepdim) { return pick(false, x, dim, keepdim); }
-Tensor argmax(In x, int dim, bool keepdim) { return raw::arg_reduce(true, x, dim, keepdim).indices; }
-Tensor argmin(In x, int dim, bool keepdim) { return raw::arg_reduce(false, x, dim, keepdim).indices; }
+MinMax max(const In& x, int dim, bool keepdim) { return pick(true, x, dim, keepdim); }
+MinMax min(const In& x, int dim, bool keepdim) { return pick(false, x, dim, keepdim); }
 
-Tensor argmax(In x) {
-  const Tensor flat = x->detach().flatten(0, -1, x.where);
+Tensor max(const In& x) {
+  const Composed scope("max");
+  return amax(x);
+}
+
+Tensor min(const In& x) {
+  const Composed scope("min");
+  return amin(x);
+}
+
+Tensor argmax(const In& x, int dim, bool keepdim) {
+  const Composed scope("argmax");
+  return raw::arg_reduce(true, x, dim, keepdim).indices;
+}
+
+Tensor argmin(const In& x, int dim, bool keepdim) {
+  const Composed scope("argmin");
+  return raw::arg_reduce(false, x, dim, keepdim).indices;
+}
+
+Tensor argmax(const In& x) {
+  const Composed scope("argmax");
+  const Tensor flat = x->detach(x.where).flatten(0, -1, x.where);
   return argmax({flat, x.where}, 0);
 }
 
-Tensor argmin(In x) {
-  const Tensor flat = x->detach().flatten(0, -1, x.where);
+Tensor argmin(const In& x) {
+  const Composed scope("argmin");
+  const Tensor flat = x->detach(x.where).flatten(0, -1, x.where);
   return argmin({flat, x.where}, 0);
 }
 
-Tensor sum_to(In x, const Shape& shape, const char* op) {
+Tensor sum_to(const In& x, const Shape& shape, const char* op) {
+  x->require_defined(op, x.where);
   if (x->shape() == shape) return *x;
   Shape dims;
   const int lead = x->dim() - shape.rank();
@@ -164,8 +200,8 @@ Tensor sum_to(In x, const Shape& shape, const char* op) {
     else fits = own == x->shape()[d];
   }
   if (!fits)
-    throw ShapeError(std::string(op) + ": " + x->shape().str() + " is no broadcast of " + shape.str() +
-                         "\na gradient must have its input's shape, or that of the broadcast output",
+    throw ShapeError(message(op, x->shape().str() + " is no broadcast of " + shape.str(), {{"x", *x}},
+                             "a gradient must have its input's shape, or that of the broadcast output"),
                      x.where);
   return sum(x, dims, true).reshape(shape, x.where);
 }

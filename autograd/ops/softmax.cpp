@@ -13,7 +13,7 @@
 
 namespace minnow {
 
-Tensor softmax(In x, int dim) {
+Tensor softmax(const In& x, int dim) {
   Tensor y = raw::softmax(x, dim, false);
   if (!records(*x)) return y;
   Saved output = Saved::output(y);
@@ -24,7 +24,7 @@ Tensor softmax(In x, int dim) {
   });
 }
 
-Tensor log_softmax(In x, int dim) {
+Tensor log_softmax(const In& x, int dim) {
   Tensor y = raw::softmax(x, dim, true);
   if (!records(*x)) return y;
   Saved output = Saved::output(y);
@@ -34,7 +34,7 @@ Tensor log_softmax(In x, int dim) {
   });
 }
 
-Tensor cross_entropy_rows(In logits, In target, std::int64_t ignore_index) {
+Tensor cross_entropy_rows(const In& logits, const In& target, std::int64_t ignore_index) {
   const CrossEntropyParams params{ignore_index};
   auto [losses, log_sum_exp] = raw::cross_entropy(logits, target, params);
   if (!records(*logits)) return losses;
@@ -48,7 +48,8 @@ Tensor cross_entropy_rows(In logits, In target, std::int64_t ignore_index) {
                 });
 }
 
-Tensor dropout(In x, const DropoutOptions& options) {
+Tensor dropout(const In& x, const DropoutOptions& options) {
+  x->require_defined("dropout", x.where);
   if (!(options.p >= 0 && options.p <= 1))
     throw ValueError(message("dropout", "p = " + std::to_string(options.p) + " is no probability", {{"x", *x}},
                              "p goes from 0 to 1"),

@@ -10,7 +10,7 @@ namespace minnow {
 namespace {
 
 /// The engine converts a gradient's dtype by itself; its device is the operation's own.
-Tensor recorded(const char* name, In x, Tensor y) {
+Tensor recorded(const char* name, const In& x, Tensor y) {
   if (y.is_same(*x)) return y;
   if (!is_floating(y.dtype())) return y;
   return record(name, std::move(y), {x},
@@ -20,8 +20,10 @@ Tensor recorded(const char* name, In x, Tensor y) {
 }  // namespace
 
 Tensor Tensor::to(Device device, DType dtype, ToOptions options, SourceLocation where) const {
+  require_defined("to", where);
   const In self(*this, where);
   if (device == this->device() && dtype == this->dtype()) return options.copy ? clone(where) : *this;
+  const Composed scope("to");
   if (device == this->device()) return recorded("to", self, raw::cast(self, dtype));
   backend_of(device, where);
   // Converted where the data is smaller on the way, so that fewer bytes move.
@@ -32,25 +34,36 @@ Tensor Tensor::to(Device device, DType dtype, ToOptions options, SourceLocation 
 }
 
 Tensor Tensor::to(Device device, ToOptions options, SourceLocation where) const {
+  require_defined("to", where);
   return to(device, dtype(), options, where);
 }
 Tensor Tensor::to(DType dtype, ToOptions options, SourceLocation where) const {
+  require_defined("to", where);
   return to(device(), dtype, options, where);
 }
 Tensor Tensor::to(const Tensor& other, ToOptions options, SourceLocation where) const {
+  require_defined("to", where);
+  other.require_defined("to", where);
   return to(other.device(), other.dtype(), options, where);
 }
-Tensor Tensor::cpu(SourceLocation where) const { return to(Device(), ToOptions{}, where); }
-Tensor Tensor::cuda(SourceLocation where) const { return to(Device(DeviceType::cuda), ToOptions{}, where); }
+Tensor Tensor::cpu(SourceLocation where) const {
+  require_defined("cpu", where);
+  return to(Device(), ToOptions{}, where);
+}
+Tensor Tensor::cuda(SourceLocation where) const { return cuda(0, where); }
 Tensor Tensor::cuda(int index, SourceLocation where) const {
+  const Composed scope("cuda");
+  require_defined("cuda", where);
   return to(Device(DeviceType::cuda, index), ToOptions{}, where);
 }
 
 Tensor Tensor::pin_memory(SourceLocation where) const {
+  require_defined("pin_memory", where);
   return recorded("pin_memory", {*this, where}, raw::pin_memory({*this, where}));
 }
 
 Tensor Tensor::contiguous(MemoryFormat format, SourceLocation where) const {
+  require_defined("contiguous", where);
   const In self(*this, where);
   Tensor y = raw::contiguous(self, format);
   if (y.is_same(*this) || !records(*this)) return y;
@@ -58,6 +71,7 @@ Tensor Tensor::contiguous(MemoryFormat format, SourceLocation where) const {
 }
 
 Tensor Tensor::clone(SourceLocation where) const {
+  require_defined("clone", where);
   const In self(*this, where);
   Tensor y = raw::clone(self);
   if (!records(*this)) return y;

@@ -43,7 +43,7 @@ Tensor first(const Function& f, const Tensor& grad, const Tensor& saved) {
                 });
 }
 
-template <class Op> Tensor function(In x, double p0 = 0, double p1 = 0) {
+template <class Op> Tensor function(const In& x, double p0 = 0, double p1 = 0) {
   constexpr int op = raw::kUnary<Op>;
   Tensor y = raw::unary(op, x, p0, p1);
   if constexpr (Op::kOrder > 0) {
@@ -57,9 +57,9 @@ template <class Op> Tensor function(In x, double p0 = 0, double p1 = 0) {
   }
 }
 
-template <class Op> Tensor in_place(In x, double p0 = 0, double p1 = 0) {
+template <class Op> Tensor in_place(const In& x, double p0 = 0, double p1 = 0) {
   return autograd::in_place(
-      Op::kName.data(), x, records(*x), [&] { return function<Op>(x, p0, p1); },
+      autograd::kInPlaceName<Op>.data(), x, records(*x), [&] { return function<Op>(x, p0, p1); },
       [&] { raw::unary_(raw::kUnary<Op>, x, p0, p1); });
 }
 
@@ -76,93 +76,93 @@ constexpr auto kFunctions = table(kernels::UnaryOps{});
 
 std::span<const UnaryFunction> unary_functions() { return kFunctions; }
 
-Tensor neg(In x) { return function<kernels::Neg>(x); }
-Tensor abs(In x) { return function<kernels::Abs>(x); }
-Tensor sign(In x) { return function<kernels::Sign>(x); }
-Tensor exp(In x) { return function<kernels::Exp>(x); }
-Tensor exp2(In x) { return function<kernels::Exp2>(x); }
-Tensor expm1(In x) { return function<kernels::Expm1>(x); }
-Tensor log(In x) { return function<kernels::Log>(x); }
-Tensor log2(In x) { return function<kernels::Log2>(x); }
-Tensor log10(In x) { return function<kernels::Log10>(x); }
-Tensor log1p(In x) { return function<kernels::Log1p>(x); }
-Tensor sqrt(In x) { return function<kernels::Sqrt>(x); }
-Tensor rsqrt(In x) { return function<kernels::Rsqrt>(x); }
-Tensor square(In x) { return function<kernels::Square>(x); }
-Tensor reciprocal(In x) { return function<kernels::Reciprocal>(x); }
-Tensor sin(In x) { return function<kernels::Sin>(x); }
-Tensor cos(In x) { return function<kernels::Cos>(x); }
-Tensor tan(In x) { return function<kernels::Tan>(x); }
-Tensor asin(In x) { return function<kernels::Asin>(x); }
-Tensor acos(In x) { return function<kernels::Acos>(x); }
-Tensor atan(In x) { return function<kernels::Atan>(x); }
-Tensor sinh(In x) { return function<kernels::Sinh>(x); }
-Tensor cosh(In x) { return function<kernels::Cosh>(x); }
-Tensor tanh(In x) { return function<kernels::Tanh>(x); }
-Tensor asinh(In x) { return function<kernels::Asinh>(x); }
-Tensor acosh(In x) { return function<kernels::Acosh>(x); }
-Tensor atanh(In x) { return function<kernels::Atanh>(x); }
-Tensor erf(In x) { return function<kernels::Erf>(x); }
-Tensor erfc(In x) { return function<kernels::Erfc>(x); }
-Tensor erfinv(In x) { return function<kernels::Erfinv>(x); }
-Tensor lgamma(In x) { return function<kernels::Lgamma>(x); }
-Tensor digamma(In x) { return function<kernels::Digamma>(x); }
-Tensor logit(In x) { return function<kernels::Logit>(x); }
-Tensor floor(In x) { return function<kernels::Floor>(x); }
-Tensor ceil(In x) { return function<kernels::Ceil>(x); }
-Tensor round(In x) { return function<kernels::Round>(x); }
-Tensor trunc(In x) { return function<kernels::Trunc>(x); }
-Tensor frac(In x) { return function<kernels::Frac>(x); }
-Tensor isnan(In x) { return function<kernels::IsNan>(x); }
-Tensor isinf(In x) { return function<kernels::IsInf>(x); }
-Tensor isfinite(In x) { return function<kernels::IsFinite>(x); }
-Tensor logical_not(In x) { return function<kernels::LogicalNot>(x); }
-Tensor bitwise_not(In x) { return function<kernels::BitwiseNot>(x); }
-Tensor sigmoid(In x) { return function<kernels::Sigmoid>(x); }
-Tensor log_sigmoid(In x) { return function<kernels::LogSigmoid>(x); }
-Tensor relu(In x) { return function<kernels::Relu>(x); }
-Tensor relu6(In x) { return function<kernels::Relu6>(x); }
-Tensor selu(In x) { return function<kernels::Selu>(x); }
-Tensor gelu(In x) { return function<kernels::Gelu>(x); }
-Tensor gelu_tanh(In x) { return function<kernels::GeluTanh>(x); }
-Tensor silu(In x) { return function<kernels::Silu>(x); }
-Tensor mish(In x) { return function<kernels::Mish>(x); }
-Tensor hardswish(In x) { return function<kernels::Hardswish>(x); }
-Tensor hardsigmoid(In x) { return function<kernels::Hardsigmoid>(x); }
-Tensor softsign(In x) { return function<kernels::Softsign>(x); }
-Tensor tanhshrink(In x) { return function<kernels::Tanhshrink>(x); }
-Tensor softplus(In x, double beta, double threshold) { return function<kernels::Softplus>(x, beta, threshold); }
-Tensor leaky_relu(In x, double slope) { return function<kernels::LeakyRelu>(x, slope); }
-Tensor elu(In x, double alpha) { return function<kernels::Elu>(x, alpha); }
-Tensor celu(In x, double alpha) { return function<kernels::Celu>(x, alpha); }
-Tensor hardtanh(In x, double low, double high) { return function<kernels::Hardtanh>(x, low, high); }
-Tensor softshrink(In x, double lambda) { return function<kernels::Softshrink>(x, lambda); }
-Tensor hardshrink(In x, double lambda) { return function<kernels::Hardshrink>(x, lambda); }
-Tensor threshold(In x, double limit, double value) { return function<kernels::Threshold>(x, limit, value); }
-Tensor clamp(In x, double low, double high) { return function<kernels::Clamp>(x, low, high); }
-Tensor pow_scalar(In x, double exponent) { return function<kernels::PowScalar>(x, exponent); }
-Tensor nan_to_num(In x, double nan) { return function<kernels::NanToNum>(x, nan); }
+Tensor neg(const In& x) { return function<kernels::Neg>(x); }
+Tensor abs(const In& x) { return function<kernels::Abs>(x); }
+Tensor sign(const In& x) { return function<kernels::Sign>(x); }
+Tensor exp(const In& x) { return function<kernels::Exp>(x); }
+Tensor exp2(const In& x) { return function<kernels::Exp2>(x); }
+Tensor expm1(const In& x) { return function<kernels::Expm1>(x); }
+Tensor log(const In& x) { return function<kernels::Log>(x); }
+Tensor log2(const In& x) { return function<kernels::Log2>(x); }
+Tensor log10(const In& x) { return function<kernels::Log10>(x); }
+Tensor log1p(const In& x) { return function<kernels::Log1p>(x); }
+Tensor sqrt(const In& x) { return function<kernels::Sqrt>(x); }
+Tensor rsqrt(const In& x) { return function<kernels::Rsqrt>(x); }
+Tensor square(const In& x) { return function<kernels::Square>(x); }
+Tensor reciprocal(const In& x) { return function<kernels::Reciprocal>(x); }
+Tensor sin(const In& x) { return function<kernels::Sin>(x); }
+Tensor cos(const In& x) { return function<kernels::Cos>(x); }
+Tensor tan(const In& x) { return function<kernels::Tan>(x); }
+Tensor asin(const In& x) { return function<kernels::Asin>(x); }
+Tensor acos(const In& x) { return function<kernels::Acos>(x); }
+Tensor atan(const In& x) { return function<kernels::Atan>(x); }
+Tensor sinh(const In& x) { return function<kernels::Sinh>(x); }
+Tensor cosh(const In& x) { return function<kernels::Cosh>(x); }
+Tensor tanh(const In& x) { return function<kernels::Tanh>(x); }
+Tensor asinh(const In& x) { return function<kernels::Asinh>(x); }
+Tensor acosh(const In& x) { return function<kernels::Acosh>(x); }
+Tensor atanh(const In& x) { return function<kernels::Atanh>(x); }
+Tensor erf(const In& x) { return function<kernels::Erf>(x); }
+Tensor erfc(const In& x) { return function<kernels::Erfc>(x); }
+Tensor erfinv(const In& x) { return function<kernels::Erfinv>(x); }
+Tensor lgamma(const In& x) { return function<kernels::Lgamma>(x); }
+Tensor digamma(const In& x) { return function<kernels::Digamma>(x); }
+Tensor logit(const In& x) { return function<kernels::Logit>(x); }
+Tensor floor(const In& x) { return function<kernels::Floor>(x); }
+Tensor ceil(const In& x) { return function<kernels::Ceil>(x); }
+Tensor round(const In& x) { return function<kernels::Round>(x); }
+Tensor trunc(const In& x) { return function<kernels::Trunc>(x); }
+Tensor frac(const In& x) { return function<kernels::Frac>(x); }
+Tensor isnan(const In& x) { return function<kernels::IsNan>(x); }
+Tensor isinf(const In& x) { return function<kernels::IsInf>(x); }
+Tensor isfinite(const In& x) { return function<kernels::IsFinite>(x); }
+Tensor logical_not(const In& x) { return function<kernels::LogicalNot>(x); }
+Tensor bitwise_not(const In& x) { return function<kernels::BitwiseNot>(x); }
+Tensor sigmoid(const In& x) { return function<kernels::Sigmoid>(x); }
+Tensor log_sigmoid(const In& x) { return function<kernels::LogSigmoid>(x); }
+Tensor relu(const In& x) { return function<kernels::Relu>(x); }
+Tensor relu6(const In& x) { return function<kernels::Relu6>(x); }
+Tensor selu(const In& x) { return function<kernels::Selu>(x); }
+Tensor gelu(const In& x) { return function<kernels::Gelu>(x); }
+Tensor gelu_tanh(const In& x) { return function<kernels::GeluTanh>(x); }
+Tensor silu(const In& x) { return function<kernels::Silu>(x); }
+Tensor mish(const In& x) { return function<kernels::Mish>(x); }
+Tensor hardswish(const In& x) { return function<kernels::Hardswish>(x); }
+Tensor hardsigmoid(const In& x) { return function<kernels::Hardsigmoid>(x); }
+Tensor softsign(const In& x) { return function<kernels::Softsign>(x); }
+Tensor tanhshrink(const In& x) { return function<kernels::Tanhshrink>(x); }
+Tensor softplus(const In& x, double beta, double threshold) { return function<kernels::Softplus>(x, beta, threshold); }
+Tensor leaky_relu(const In& x, double slope) { return function<kernels::LeakyRelu>(x, slope); }
+Tensor elu(const In& x, double alpha) { return function<kernels::Elu>(x, alpha); }
+Tensor celu(const In& x, double alpha) { return function<kernels::Celu>(x, alpha); }
+Tensor hardtanh(const In& x, double low, double high) { return function<kernels::Hardtanh>(x, low, high); }
+Tensor softshrink(const In& x, double lambda) { return function<kernels::Softshrink>(x, lambda); }
+Tensor hardshrink(const In& x, double lambda) { return function<kernels::Hardshrink>(x, lambda); }
+Tensor threshold(const In& x, double limit, double value) { return function<kernels::Threshold>(x, limit, value); }
+Tensor clamp(const In& x, double low, double high) { return function<kernels::Clamp>(x, low, high); }
+Tensor pow_scalar(const In& x, double exponent) { return function<kernels::PowScalar>(x, exponent); }
+Tensor nan_to_num(const In& x, double nan) { return function<kernels::NanToNum>(x, nan); }
 
-Tensor neg_(In x) { return in_place<kernels::Neg>(x); }
-Tensor abs_(In x) { return in_place<kernels::Abs>(x); }
-Tensor exp_(In x) { return in_place<kernels::Exp>(x); }
-Tensor log_(In x) { return in_place<kernels::Log>(x); }
-Tensor sqrt_(In x) { return in_place<kernels::Sqrt>(x); }
-Tensor rsqrt_(In x) { return in_place<kernels::Rsqrt>(x); }
-Tensor square_(In x) { return in_place<kernels::Square>(x); }
-Tensor reciprocal_(In x) { return in_place<kernels::Reciprocal>(x); }
-Tensor sin_(In x) { return in_place<kernels::Sin>(x); }
-Tensor cos_(In x) { return in_place<kernels::Cos>(x); }
-Tensor tanh_(In x) { return in_place<kernels::Tanh>(x); }
-Tensor erfinv_(In x) { return in_place<kernels::Erfinv>(x); }
-Tensor floor_(In x) { return in_place<kernels::Floor>(x); }
-Tensor ceil_(In x) { return in_place<kernels::Ceil>(x); }
-Tensor round_(In x) { return in_place<kernels::Round>(x); }
-Tensor trunc_(In x) { return in_place<kernels::Trunc>(x); }
-Tensor sigmoid_(In x) { return in_place<kernels::Sigmoid>(x); }
-Tensor relu_(In x) { return in_place<kernels::Relu>(x); }
-Tensor gelu_(In x) { return in_place<kernels::Gelu>(x); }
-Tensor silu_(In x) { return in_place<kernels::Silu>(x); }
-Tensor clamp_(In x, double low, double high) { return in_place<kernels::Clamp>(x, low, high); }
+Tensor neg_(const In& x) { return in_place<kernels::Neg>(x); }
+Tensor abs_(const In& x) { return in_place<kernels::Abs>(x); }
+Tensor exp_(const In& x) { return in_place<kernels::Exp>(x); }
+Tensor log_(const In& x) { return in_place<kernels::Log>(x); }
+Tensor sqrt_(const In& x) { return in_place<kernels::Sqrt>(x); }
+Tensor rsqrt_(const In& x) { return in_place<kernels::Rsqrt>(x); }
+Tensor square_(const In& x) { return in_place<kernels::Square>(x); }
+Tensor reciprocal_(const In& x) { return in_place<kernels::Reciprocal>(x); }
+Tensor sin_(const In& x) { return in_place<kernels::Sin>(x); }
+Tensor cos_(const In& x) { return in_place<kernels::Cos>(x); }
+Tensor tanh_(const In& x) { return in_place<kernels::Tanh>(x); }
+Tensor erfinv_(const In& x) { return in_place<kernels::Erfinv>(x); }
+Tensor floor_(const In& x) { return in_place<kernels::Floor>(x); }
+Tensor ceil_(const In& x) { return in_place<kernels::Ceil>(x); }
+Tensor round_(const In& x) { return in_place<kernels::Round>(x); }
+Tensor trunc_(const In& x) { return in_place<kernels::Trunc>(x); }
+Tensor sigmoid_(const In& x) { return in_place<kernels::Sigmoid>(x); }
+Tensor relu_(const In& x) { return in_place<kernels::Relu>(x); }
+Tensor gelu_(const In& x) { return in_place<kernels::Gelu>(x); }
+Tensor silu_(const In& x) { return in_place<kernels::Silu>(x); }
+Tensor clamp_(const In& x, double low, double high) { return in_place<kernels::Clamp>(x, low, high); }
 
 }  // namespace minnow

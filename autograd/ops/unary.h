@@ -12,163 +12,163 @@ namespace minnow {
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// -x.
-Tensor neg(In x);
+Tensor neg(const In& x);
 /// |x|.
-Tensor abs(In x);
+Tensor abs(const In& x);
 /// -1, 0 or 1.
-Tensor sign(In x);
+Tensor sign(const In& x);
 /// e^x.
-Tensor exp(In x);
+Tensor exp(const In& x);
 /// 2^x.
-Tensor exp2(In x);
+Tensor exp2(const In& x);
 /// e^x - 1, exact near 0.
-Tensor expm1(In x);
+Tensor expm1(const In& x);
 /// Natural logarithm.
-Tensor log(In x);
+Tensor log(const In& x);
 /// Logarithm to base 2.
-Tensor log2(In x);
+Tensor log2(const In& x);
 /// Logarithm to base 10.
-Tensor log10(In x);
+Tensor log10(const In& x);
 /// log(1 + x), exact near 0.
-Tensor log1p(In x);
+Tensor log1p(const In& x);
 /// √x.
-Tensor sqrt(In x);
+Tensor sqrt(const In& x);
 /// 1 / √x.
-Tensor rsqrt(In x);
+Tensor rsqrt(const In& x);
 /// x².
-Tensor square(In x);
+Tensor square(const In& x);
 /// 1 / x.
-Tensor reciprocal(In x);
+Tensor reciprocal(const In& x);
 /// Of x in radians.
-Tensor sin(In x);
+Tensor sin(const In& x);
 /// Of x in radians.
-Tensor cos(In x);
+Tensor cos(const In& x);
 /// Of x in radians.
-Tensor tan(In x);
+Tensor tan(const In& x);
 /// In radians; NaN outside [-1, 1].
-Tensor asin(In x);
+Tensor asin(const In& x);
 /// In radians; NaN outside [-1, 1].
-Tensor acos(In x);
+Tensor acos(const In& x);
 /// In radians.
-Tensor atan(In x);
-Tensor sinh(In x);
-Tensor cosh(In x);
-Tensor tanh(In x);
-Tensor asinh(In x);
-Tensor acosh(In x);
-Tensor atanh(In x);
+Tensor atan(const In& x);
+Tensor sinh(const In& x);
+Tensor cosh(const In& x);
+Tensor tanh(const In& x);
+Tensor asinh(const In& x);
+Tensor acosh(const In& x);
+Tensor atanh(const In& x);
 /// The error function.
-Tensor erf(In x);
+Tensor erf(const In& x);
 /// 1 - erf(x), exact for large x.
-Tensor erfc(In x);
+Tensor erfc(const In& x);
 /// The inverse of erf.
-Tensor erfinv(In x);
+Tensor erfinv(const In& x);
 /// log |Γ(x)|.
-Tensor lgamma(In x);
+Tensor lgamma(const In& x);
 /// The derivative of lgamma; it has none of its own here.
-Tensor digamma(In x);
+Tensor digamma(const In& x);
 /// log(x / (1 - x)).
-Tensor logit(In x);
+Tensor logit(const In& x);
 /// Gradient 0.
-Tensor floor(In x);
+Tensor floor(const In& x);
 /// Gradient 0.
-Tensor ceil(In x);
+Tensor ceil(const In& x);
 /// Half to even; gradient 0.
-Tensor round(In x);
+Tensor round(const In& x);
 /// Gradient 0.
-Tensor trunc(In x);
+Tensor trunc(const In& x);
 /// x - trunc(x).
-Tensor frac(In x);
+Tensor frac(const In& x);
 /// Bool.
-Tensor isnan(In x);
+Tensor isnan(const In& x);
 /// Bool.
-Tensor isinf(In x);
+Tensor isinf(const In& x);
 /// Bool.
-Tensor isfinite(In x);
+Tensor isfinite(const In& x);
 /// Bool: x is 0.
-Tensor logical_not(In x);
+Tensor logical_not(const In& x);
 /// Integers and bool.
-Tensor bitwise_not(In x);
+Tensor bitwise_not(const In& x);
 /// 1 / (1 + e^-x).
-Tensor sigmoid(In x);
+Tensor sigmoid(const In& x);
 /// log(sigmoid(x)) without overflow.
-Tensor log_sigmoid(In x);
+Tensor log_sigmoid(const In& x);
 /// max(x, 0).
-Tensor relu(In x);
+Tensor relu(const In& x);
 /// min(max(x, 0), 6).
-Tensor relu6(In x);
+Tensor relu6(const In& x);
 /// Klambauer et al. 2017.
-Tensor selu(In x);
+Tensor selu(const In& x);
 /// x Φ(x), Hendrycks and Gimpel 2016.
-Tensor gelu(In x);
+Tensor gelu(const In& x);
 /// GELU by its tanh approximation.
-Tensor gelu_tanh(In x);
+Tensor gelu_tanh(const In& x);
 /// x sigmoid(x).
-Tensor silu(In x);
+Tensor silu(const In& x);
 /// x tanh(softplus(x)), Misra 2019.
-Tensor mish(In x);
+Tensor mish(const In& x);
 /// x relu6(x + 3) / 6, Howard et al. 2019.
-Tensor hardswish(In x);
+Tensor hardswish(const In& x);
 /// relu6(x + 3) / 6.
-Tensor hardsigmoid(In x);
+Tensor hardsigmoid(const In& x);
 /// x / (1 + |x|).
-Tensor softsign(In x);
+Tensor softsign(const In& x);
 /// x - tanh(x).
-Tensor tanhshrink(In x);
+Tensor tanhshrink(const In& x);
 /// log(1 + e^(beta x)) / beta; linear above the threshold.
-Tensor softplus(In x, double beta = 1, double threshold = 20);
+Tensor softplus(const In& x, double beta = 1, double threshold = 20);
 /// x, or slope x below 0.
-Tensor leaky_relu(In x, double slope = 0.01);
+Tensor leaky_relu(const In& x, double slope = 0.01);
 /// x, or alpha (e^x - 1) below 0.
-Tensor elu(In x, double alpha = 1);
+Tensor elu(const In& x, double alpha = 1);
 /// x, or alpha (e^(x / alpha) - 1) below 0.
-Tensor celu(In x, double alpha = 1);
+Tensor celu(const In& x, double alpha = 1);
 /// x within [low, high].
-Tensor hardtanh(In x, double low = -1, double high = 1);
+Tensor hardtanh(const In& x, double low = -1, double high = 1);
 /// x moved towards 0 by lambda.
-Tensor softshrink(In x, double lambda = 0.5);
+Tensor softshrink(const In& x, double lambda = 0.5);
 /// x, or 0 within [-lambda, lambda].
-Tensor hardshrink(In x, double lambda = 0.5);
+Tensor hardshrink(const In& x, double lambda = 0.5);
 /// x, or value at and below the limit.
-Tensor threshold(In x, double limit, double value);
+Tensor threshold(const In& x, double limit, double value);
 /// x within [low, high]; NaN stays.
-Tensor clamp(In x, double low = -kInfinity, double high = kInfinity);
+Tensor clamp(const In& x, double low = -kInfinity, double high = kInfinity);
 /// x^exponent.
-Tensor pow_scalar(In x, double exponent);
+Tensor pow_scalar(const In& x, double exponent);
 /// NaN becomes `nan`, the infinities the largest finite numbers.
-Tensor nan_to_num(In x, double nan = 0);
-inline Tensor clamp_min(In x, double low) { return clamp(x, low); }
-inline Tensor clamp_max(In x, double high) { return clamp(x, -kInfinity, high); }
+Tensor nan_to_num(const In& x, double nan = 0);
+inline Tensor clamp_min(const In& x, double low) { return clamp(x, low); }
+inline Tensor clamp_max(const In& x, double high) { return clamp(x, -kInfinity, high); }
 
-inline Tensor operator-(In x) { return neg(x); }
-inline Tensor operator~(In x) { return bitwise_not(x); }
+inline Tensor operator-(const In& x) { return neg(x); }
+inline Tensor operator~(const In& x) { return bitwise_not(x); }
 
 // In place: written over x.
 
-Tensor neg_(In x);
-Tensor abs_(In x);
-Tensor exp_(In x);
-Tensor log_(In x);
-Tensor sqrt_(In x);
-Tensor rsqrt_(In x);
-Tensor square_(In x);
-Tensor reciprocal_(In x);
-Tensor sin_(In x);
-Tensor cos_(In x);
-Tensor tanh_(In x);
-Tensor erfinv_(In x);
-Tensor floor_(In x);
-Tensor ceil_(In x);
-Tensor round_(In x);
-Tensor trunc_(In x);
-Tensor sigmoid_(In x);
-Tensor relu_(In x);
-Tensor gelu_(In x);
-Tensor silu_(In x);
-Tensor clamp_(In x, double low = -kInfinity, double high = kInfinity);
+Tensor neg_(const In& x);
+Tensor abs_(const In& x);
+Tensor exp_(const In& x);
+Tensor log_(const In& x);
+Tensor sqrt_(const In& x);
+Tensor rsqrt_(const In& x);
+Tensor square_(const In& x);
+Tensor reciprocal_(const In& x);
+Tensor sin_(const In& x);
+Tensor cos_(const In& x);
+Tensor tanh_(const In& x);
+Tensor erfinv_(const In& x);
+Tensor floor_(const In& x);
+Tensor ceil_(const In& x);
+Tensor round_(const In& x);
+Tensor trunc_(const In& x);
+Tensor sigmoid_(const In& x);
+Tensor relu_(const In& x);
+Tensor gelu_(const In& x);
+Tensor silu_(const In& x);
+Tensor clamp_(const In& x, double low = -kInfinity, double high = kInfinity);
 
 /// A unary function by its number in kernels::UnaryOps; parameters that it does not have are ignored.
-using UnaryFunction = Tensor (*)(In x, double p0, double p1);
+using UnaryFunction = Tensor (*)(const In& x, double p0, double p1);
 std::span<const UnaryFunction> unary_functions();
 
 }  // namespace minnow

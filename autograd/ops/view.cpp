@@ -9,15 +9,15 @@ namespace minnow {
 namespace {
 
 /// A view with the same elements in the same row-major order: its gradient is reshaped back.
-Tensor reshaped(const char* name, In x, Tensor y) {
+Tensor reshaped(const char* name, const In& x, Tensor y) {
   if (!records(*x)) return y;
   return record(name, std::move(y), {x}, [shape = x->shape()](const Tensor& g) { return g.reshape(shape); });
 }
 
-Tensor sliced(In x, const raw::Slices& slices);
+Tensor sliced(const In& x, const raw::Slices& slices);
 
 /// Zeros with g at the places of the slices; the gradient of sliced().
-Tensor placed(In g, const Shape& shape, const raw::Slices& slices) {
+Tensor placed(const In& g, const Shape& shape, const raw::Slices& slices) {
   Tensor y = zeros(shape, {g->dtype(), g->device()}, g.where);
   {
     const Tensor part = raw::slice({y, g.where}, slices);
@@ -26,7 +26,7 @@ Tensor placed(In g, const Shape& shape, const raw::Slices& slices) {
   return record("slice_backward", std::move(y), {g}, [slices](const Tensor& gg) { return sliced(gg, slices); });
 }
 
-Tensor sliced(In x, const raw::Slices& slices) {
+Tensor sliced(const In& x, const raw::Slices& slices) {
   Tensor y = raw::slice(x, slices);
   if (!records(*x)) return y;
   return record("slice", std::move(y), {x},
@@ -36,32 +36,39 @@ Tensor sliced(In x, const raw::Slices& slices) {
 }  // namespace
 
 Tensor Tensor::reshape(const Shape& shape, SourceLocation where) const {
+  require_defined("reshape", where);
   return reshaped("reshape", {*this, where}, raw::reshape({*this, where}, shape));
 }
 
 Tensor Tensor::view(const Shape& shape, SourceLocation where) const {
+  require_defined("view", where);
   return reshaped("view", {*this, where}, raw::view({*this, where}, shape));
 }
 
 Tensor Tensor::squeeze(SourceLocation where) const {
+  require_defined("squeeze", where);
   const In self(*this, where);
   return reshaped("squeeze", self, raw::view(self, raw::squeezed_shape(self)));
 }
 
 Tensor Tensor::squeeze(int dim, SourceLocation where) const {
+  require_defined("squeeze", where);
   return reshaped("squeeze", {*this, where}, raw::squeeze({*this, where}, dim));
 }
 
 Tensor Tensor::unsqueeze(int dim, SourceLocation where) const {
+  require_defined("unsqueeze", where);
   return reshaped("unsqueeze", {*this, where}, raw::unsqueeze({*this, where}, dim));
 }
 
 Tensor Tensor::flatten(int start, int end, SourceLocation where) const {
+  require_defined("flatten", where);
   const In self(*this, where);
   return reshaped("flatten", self, raw::reshape(self, raw::flattened_shape(self, start, end)));
 }
 
 Tensor Tensor::permute(const Shape& dims, SourceLocation where) const {
+  require_defined("permute", where);
   Tensor y = raw::permute({*this, where}, dims);
   if (!records(*this)) return y;
   Shape back = dims;
@@ -70,21 +77,27 @@ Tensor Tensor::permute(const Shape& dims, SourceLocation where) const {
 }
 
 Tensor Tensor::transpose(int dim0, int dim1, SourceLocation where) const {
+  require_defined("transpose", where);
   Tensor y = raw::transpose({*this, where}, dim0, dim1);
   if (!records(*this)) return y;
   return record("transpose", std::move(y), {{*this, where}},
                 [dim0, dim1](const Tensor& g) { return g.transpose(dim0, dim1); });
 }
 
-Tensor Tensor::t(SourceLocation where) const { return dim() < 2 ? *this : transpose(-2, -1, where); }
+Tensor Tensor::t(SourceLocation where) const {
+  require_defined("t", where);
+  return dim() < 2 ? *this : transpose(-2, -1, where);
+}
 
 Tensor Tensor::expand(const Shape& shape, SourceLocation where) const {
+  require_defined("expand", where);
   Tensor y = raw::expand({*this, where}, shape);
   if (y.is_same(*this) || !records(*this)) return y;
   return record("expand", std::move(y), {{*this, where}}, [](const Tensor& g) { return g; });
 }
 
 Tensor Tensor::narrow(int dim, std::int64_t start, std::int64_t length, SourceLocation where) const {
+  require_defined("narrow", where);
   const In self(*this, where);
   dim = raw::wrap_dim("narrow", self, dim);
   const std::int64_t size = this->dim() ? shape()[dim] : 0, from = start < 0 ? start + size : start;
@@ -97,14 +110,17 @@ Tensor Tensor::narrow(int dim, std::int64_t start, std::int64_t length, SourceLo
 }
 
 Tensor Tensor::select(int dim, std::int64_t index, SourceLocation where) const {
+  require_defined("select", where);
+  const Composed scope("select");
   dim = raw::wrap_dim("select", {*this, where}, dim);
   std::vector<Index> indices(static_cast<std::size_t>(dim), Index(all, where));
   indices.emplace_back(index, where);
   return this->index(indices);
 }
 
-Tensor Tensor::index(std::span<const Index> indices) const {
-  const In self(*this, indices.empty() ? SourceLocation{} : indices.front().where);
+Tensor Tensor::index(std::span<const Index> indices, SourceLocation where) const {
+  const In self(*this, indices.empty() || where.line ? where : indices.front().where);
+  require_defined("index", self.where);
   const raw::Indexed indexed = raw::resolve(self, indices);
   const Tensor part = sliced(self, indexed.slices);
   return part.shape() == indexed.shape ? part : part.view(indexed.shape, self.where);

@@ -134,8 +134,8 @@ class Backend {
   virtual void softmax(const SoftmaxParams& params, const Tensor& x, const Tensor& y) = 0;
   virtual void softmax_backward(const SoftmaxParams& params, const Tensor& grad, const Tensor& y,
                                 const Tensor& grad_x) = 0;
-  /// logits: [N, C] contiguous, target: int64 [N] -> losses: [N], log_sum_exp: [N].  A row of ignore_index
-  /// gives 0. False when a target is neither in [0, C) nor ignore_index (a device may report it at its next
+  /// logits: [N, C] contiguous, target: int64 [N] -> losses: [N], log_sum_exp: [N], float32 where logits are
+  /// half.  A row of ignore_index gives 0. False when a target is neither in [0, C) nor ignore_index (a device may report it at its next
   /// synchronization).
   virtual bool cross_entropy(const CrossEntropyParams& params, const Tensor& logits, const Tensor& target,
                              const Tensor& losses, const Tensor& log_sum_exp) = 0;

@@ -15,7 +15,7 @@ Backend* backend_of(DeviceType type) {
 }
 
 [[noreturn]] void no_such_device(Device device, int count, SourceLocation where) {
-  std::string text = "Device: " + device.str() + " cannot be used\n  ";
+  std::string text = std::string(Composed::name("Device")) + ": " + device.str() + " cannot be used\n  ";
   if (count > 0)
     text += "this machine has " + std::to_string(count) + " " + std::string(name_of(device.type())) +
             (count == 1 ? " device" : " devices");

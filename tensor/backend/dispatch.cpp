@@ -38,7 +38,7 @@ void note_operation(std::string_view op, SourceLocation where) {
 }
 
 std::string message(std::string_view op, std::string_view text, Operands operands, std::string_view mend) {
-  std::string out{op};
+  std::string out{Composed::name(op)};
   out.append(": ").append(text);
   std::size_t width = 0;
   for (const Operand& o : operands) width = std::max(width, std::string_view(o.name).size());

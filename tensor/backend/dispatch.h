@@ -36,7 +36,8 @@ void note_operation(std::string_view op, SourceLocation where);
 /// The backend of a device.  DeviceError when this machine has no such device, saying what is missing.
 Backend& backend_of(Device device, SourceLocation where = {});
 
-/// "op: text", one line for each operand, the mend: the body of every error about operands.
+/// "op: text", one line for each operand, the mend: the body of every error about operands.  Within a Composed scope, op
+/// is that operation.
 std::string message(std::string_view op, std::string_view text, Operands operands, std::string_view mend = "");
 
 /// Where pinned host memory comes from: the CUDA backend, else sim; nullptr when no device would copy from

@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <vector>
 #include <minnow/tensor/backend/backend.h>
+#include <minnow/tensor/cpu/window.h>
 #include <minnow/tensor/threads.h>
 
 // Loops that say what the library calls compute.  They serve float64 and integers, and are the truth that the
@@ -91,25 +92,9 @@ void matmul(const MatmulParams& params, const Tensor& a, const Tensor& b, const 
   }
 }
 
-/// Where an output element's window lies along one axis: in = out * stride - padding + k * dilation, in [0,
-/// size).
-struct Axis {
-  std::int64_t stride, padding, dilation, kernel, in, out;
-
-  std::int64_t input(std::int64_t o, std::int64_t k) const { return o * stride - padding + k * dilation; }
-  /// The outputs whose tap k is inside: a range [first, last).
-  std::int64_t first(std::int64_t k) const {
-    const std::int64_t shift = padding - k * dilation;
-    return shift <= 0 ? 0 : (shift + stride - 1) / stride;
-  }
-  std::int64_t last(std::int64_t k) const {
-    const std::int64_t room = in - 1 + padding - k * dilation;
-    return room < 0 ? 0 : std::min(out, room / stride + 1);
-  }
-};
-
-inline Axis axis(const Conv2dParams& p, int d, const Shape& x, const Shape& w, const Shape& y) {
-  return {p.stride[d], p.padding[d], p.dilation[d], w[2 + d], x[2 + d], y[2 + d]};
+/// A convolution's windows along spatial dimension d (0 or 1).
+inline Window window(const Conv2dParams& p, int d, const Shape& x, const Shape& w, const Shape& y) {
+  return {w[2 + d], p.stride[d], p.padding[d], p.dilation[d], x[2 + d], y[2 + d]};
 }
 
 /// y[n, o, :, :] = bias[o] + sum over c, kh, kw of w[o, c, kh, kw] x[n, group's c, shifted].
@@ -117,7 +102,8 @@ template <class T>
 void conv2d(const Conv2dParams& params, const Tensor& x, const Tensor& w, const Tensor& bias, const Tensor& y) {
   const View<const T> xv(x), wv(w);
   const View<T> yv(y);
-  const Axis h = axis(params, 0, x.shape(), w.shape(), y.shape()), v = axis(params, 1, x.shape(), w.shape(), y.shape());
+  const Window h = window(params, 0, x.shape(), w.shape(), y.shape()),
+               v = window(params, 1, x.shape(), w.shape(), y.shape());
   const std::int64_t outputs = w.shape()[0], inputs = w.shape()[1], per_group = outputs / params.groups;
   const int threads = threads_for(y.numel() * std::max<std::int64_t>(inputs * h.kernel * v.kernel, 1));
 #pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
@@ -129,7 +115,7 @@ void conv2d(const Conv2dParams& params, const Tensor& x, const Tensor& w, const 
     for (std::int64_t c = 0; c < inputs; ++c)
       for (std::int64_t kh = 0; kh < h.kernel; ++kh) {
         const std::int64_t ih = h.input(oh, kh);
-        if (ih < 0 || ih >= h.in) continue;
+        if (!h.inside(ih)) continue;
         for (std::int64_t kw = 0; kw < v.kernel; ++kw)
           for (std::int64_t ow = v.first(kw); ow < v.last(kw); ++ow)
             yv(n, o, oh, ow) = multiply_add(yv(n, o, oh, ow), wv(o, c, kh, kw), xv(n, c0 + c, ih, v.input(ow, kw)));
@@ -142,8 +128,8 @@ template <class T>
 void conv2d_backward_input(const Conv2dParams& params, const Tensor& grad, const Tensor& w, const Tensor& grad_x) {
   const View<const T> gv(grad), wv(w);
   const View<T> xv(grad_x);
-  const Axis h = axis(params, 0, grad_x.shape(), w.shape(), grad.shape()),
-             v = axis(params, 1, grad_x.shape(), w.shape(), grad.shape());
+  const Window h = window(params, 0, grad_x.shape(), w.shape(), grad.shape()),
+               v = window(params, 1, grad_x.shape(), w.shape(), grad.shape());
   const std::int64_t channels = grad_x.shape()[1], inputs = w.shape()[1], per_group = w.shape()[0] / params.groups;
   const int threads = threads_for(grad.numel() * std::max<std::int64_t>(inputs * h.kernel * v.kernel, 1));
 #pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
@@ -153,8 +139,8 @@ void conv2d_backward_input(const Conv2dParams& params, const Tensor& grad, const
     const std::int64_t o0 = c / inputs * per_group;
     for (std::int64_t o = o0; o < o0 + per_group; ++o)
       for (std::int64_t kh = 0; kh < h.kernel; ++kh) {
-        const std::int64_t shifted = ih + h.padding - kh * h.dilation, oh = shifted / h.stride;
-        if (shifted < 0 || shifted % h.stride != 0 || oh >= h.out) continue;
+        const std::int64_t oh = h.output(ih, kh);
+        if (oh < 0) continue;
         for (std::int64_t kw = 0; kw < v.kernel; ++kw)
           for (std::int64_t ow = v.first(kw); ow < v.last(kw); ++ow) {
             T& sum = xv(n, c, ih, v.input(ow, kw));
@@ -170,8 +156,8 @@ void conv2d_backward_weight(const Conv2dParams& params, const Tensor& grad, cons
                             const Tensor& grad_bias) {
   const View<const T> gv(grad), xv(x);
   const View<T> wv(grad_w);
-  const Axis h = axis(params, 0, x.shape(), grad_w.shape(), grad.shape()),
-             v = axis(params, 1, x.shape(), grad_w.shape(), grad.shape());
+  const Window h = window(params, 0, x.shape(), grad_w.shape(), grad.shape()),
+               v = window(params, 1, x.shape(), grad_w.shape(), grad.shape());
   const std::int64_t inputs = grad_w.shape()[1], per_group = grad_w.shape()[0] / params.groups, batch = x.shape()[0];
   const int threads = threads_for(grad.numel() * std::max<std::int64_t>(inputs * h.kernel * v.kernel, 1));
 #pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)

@@ -71,13 +71,13 @@ struct Prod : Reduction<> {
 };
 /// The largest element; NaN where one is NaN.  Of nothing: refused by the front end.
 struct Max : Reduction<> {
-  static constexpr std::string_view kName = "max";
+  static constexpr std::string_view kName = "amax";
   template <class T> MINNOW_HD static T init() { return detail::lowest<T>(); }
   template <class T> MINNOW_HD static T combine(T a, T b) { return detail::larger(a, b); }
 };
 /// The smallest element; NaN where one is NaN.
 struct Min : Reduction<> {
-  static constexpr std::string_view kName = "min";
+  static constexpr std::string_view kName = "amin";
   template <class T> MINNOW_HD static T init() { return detail::highest<T>(); }
   template <class T> MINNOW_HD static T combine(T a, T b) { return detail::smaller(a, b); }
 };
@@ -90,7 +90,7 @@ struct Any : Reduction<ReduceKind::kPredicate> {
 };
 /// Whether no element is zero.
 struct All : Reduction<ReduceKind::kPredicate> {
-  static constexpr std::string_view kName = "all";
+  static constexpr std::string_view kName = "all_of";
   template <class T> MINNOW_HD static T init() { return T(1); }
   template <class T> MINNOW_HD static T map(T x, T) { return x != T(0) ? T(1) : T(0); }
   template <class T> MINNOW_HD static T combine(T a, T b) { return detail::smaller(a, b); }
@@ -102,36 +102,36 @@ struct SumSquares : detail::Additive<> {
 };
 /// The sum of |x|.
 struct Norm1 : detail::Additive<ReduceKind::kFloating> {
-  static constexpr std::string_view kName = "norm_1";
+  static constexpr std::string_view kName = "norm";
   template <class T> MINNOW_HD static T map(T x, T) { return math::abs(x); }
 };
 /// The root of the sum of squares.
 struct Norm2 : detail::Additive<ReduceKind::kFloating> {
-  static constexpr std::string_view kName = "norm_2";
+  static constexpr std::string_view kName = "norm";
   template <class T> MINNOW_HD static T map(T x, T) { return x * x; }
   template <class T> MINNOW_HD static T finish(T a, std::int64_t, T) { return math::sqrt(a); }
 };
 /// (sum |x|^p)^(1/p).
 struct NormP : detail::Additive<ReduceKind::kFloating> {
-  static constexpr std::string_view kName = "norm_p";
+  static constexpr std::string_view kName = "norm";
   template <class T> MINNOW_HD static T map(T x, T p) { return math::pow(math::abs(x), p); }
   template <class T> MINNOW_HD static T finish(T a, std::int64_t, T p) { return math::pow(a, T(1) / p); }
 };
 /// The number of elements that are not zero.
 struct Norm0 : detail::Additive<ReduceKind::kFloating> {
-  static constexpr std::string_view kName = "norm_0";
+  static constexpr std::string_view kName = "norm";
   template <class T> MINNOW_HD static T map(T x, T) { return x != T(0) ? T(1) : T(0); }
 };
 /// The largest |x|; 0 for none.
 struct NormInf : Reduction<ReduceKind::kFloating> {
-  static constexpr std::string_view kName = "norm_inf";
+  static constexpr std::string_view kName = "norm";
   template <class T> MINNOW_HD static T init() { return T(0); }
   template <class T> MINNOW_HD static T map(T x, T) { return math::abs(x); }
   template <class T> MINNOW_HD static T combine(T a, T b) { return detail::larger(a, b); }
 };
 /// The smallest |x|.
 struct NormNegInf : Reduction<ReduceKind::kFloating> {
-  static constexpr std::string_view kName = "norm_neg_inf";
+  static constexpr std::string_view kName = "norm";
   template <class T> MINNOW_HD static T init() { return math::kInfinity<T>; }
   template <class T> MINNOW_HD static T map(T x, T) { return math::abs(x); }
   template <class T> MINNOW_HD static T combine(T a, T b) { return detail::smaller(a, b); }

@@ -14,9 +14,8 @@ std::int64_t output_size(const Conv2dParams& p, const Shape& x, const Shape& w, 
   return reach < 0 ? 0 : reach / p.stride[d] + 1;
 }
 
-void check(In x, In w, const Tensor& b, const Conv2dParams& p) {
-  const Tensor& third = b.defined() ? b : *w;
-  const Operands operands{{"x", *x}, {"weight", *w}, {b.defined() ? "bias" : "weight", third}};
+/// operands: x, weight and, where there is one, bias.
+void check(const In& x, const In& w, const Tensor& b, const Conv2dParams& p, Operands operands) {
   for (int d = 0; d < 2; ++d)
     if (p.stride[d] < 1 || p.dilation[d] < 1 || p.padding[d] < 0 || p.groups < 1)
       throw ValueError(message("conv2d", "stride, dilation and groups are 1 or more, padding 0 or more", operands),
@@ -35,12 +34,12 @@ void check(In x, In w, const Tensor& b, const Conv2dParams& p) {
     throw ShapeError(message("conv2d", "the kernel does not fit into the padded image", operands,
                              "use a smaller kernel or dilation, or more padding"),
                      x.where);
-  if (x->dtype() != w->dtype() || x->dtype() != third.dtype() || !x->is_floating_point())
+  if (x->dtype() != w->dtype() || (b.defined() && b.dtype() != x->dtype()) || !x->is_floating_point())
     throw DTypeError(message("conv2d", "operands must share one floating dtype", operands, "convert with .to(dtype)"),
                      x.where);
 }
 
-Tensor allocate(const Shape& shape, MemoryFormat format, In like) {
+Tensor allocate(const Shape& shape, MemoryFormat format, const In& like) {
   const Strides strides =
       format == MemoryFormat::channels_last ? channels_last_strides(shape) : contiguous_strides(shape);
   return empty_strided_like(shape, strides, like->dtype(), like->device(), like.where);
@@ -48,10 +47,11 @@ Tensor allocate(const Shape& shape, MemoryFormat format, In like) {
 
 }  // namespace
 
-Tensor conv2d(In x, In w, const Tensor& b, const Conv2dParams& params) {
+Tensor conv2d(const In& x, const In& w, const Tensor& b, const Conv2dParams& params) {
   Backend& backend = b.defined() ? dispatch("conv2d", {{"x", *x}, {"weight", *w}, {"bias", b}}, x.where)
                                  : dispatch("conv2d", {{"x", *x}, {"weight", *w}}, x.where);
-  check(x, w, b, params);
+  if (b.defined()) check(x, w, b, params, {{"x", *x}, {"weight", *w}, {"bias", b}});
+  else check(x, w, b, params, {{"x", *x}, {"weight", *w}});
   const Shape shape{x->shape()[0], w->shape()[0], output_size(params, x->shape(), w->shape(), 0),
                     output_size(params, x->shape(), w->shape(), 1)};
   const Tensor y = allocate(shape, backend.conv2d_format(params, *x, *w), x);
@@ -64,7 +64,7 @@ Tensor conv2d(In x, In w, const Tensor& b, const Conv2dParams& params) {
   return y;
 }
 
-Tensor conv2d_backward_input(In grad, In w, const Shape& x_shape, const Conv2dParams& params) {
+Tensor conv2d_backward_input(const In& grad, const In& w, const Shape& x_shape, const Conv2dParams& params) {
   Backend& backend = dispatch("conv2d_backward", {{"grad", *grad}, {"weight", *w}}, grad.where);
   // Shape and order only, never read: the gradient of channels-last images is channels-last.
   const bool last = grad->is_contiguous(MemoryFormat::channels_last) && !grad->is_contiguous();
@@ -77,7 +77,8 @@ Tensor conv2d_backward_input(In grad, In w, const Shape& x_shape, const Conv2dPa
   return out;
 }
 
-WeightGradients conv2d_backward_weight(In grad, In x, const Shape& w_shape, bool bias, const Conv2dParams& params) {
+WeightGradients conv2d_backward_weight(const In& grad, const In& x, const Shape& w_shape, bool bias,
+                                       const Conv2dParams& params) {
   Backend& backend = dispatch("conv2d_backward", {{"grad", *grad}, {"x", *x}}, grad.where);
   WeightGradients out{empty(w_shape, {grad->dtype(), grad->device()}, grad.where), {}};
   if (bias) out.bias = empty({w_shape[0]}, {grad->dtype(), grad->device()}, grad.where);

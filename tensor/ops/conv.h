@@ -7,11 +7,12 @@ namespace minnow::raw {
 
 /// x: [N, C, H, W]  w: [O, C / groups, KH, KW]  b: [O] or undefined  ->  [N, O, OH, OW],
 /// OH = (H + 2 padding - dilation (KH - 1) - 1) / stride + 1.
-Tensor conv2d(In x, In w, const Tensor& b, const Conv2dParams& params);
-Tensor conv2d_backward_input(In grad, In w, const Shape& x_shape, const Conv2dParams& params);
+Tensor conv2d(const In& x, const In& w, const Tensor& b, const Conv2dParams& params);
+Tensor conv2d_backward_input(const In& grad, const In& w, const Shape& x_shape, const Conv2dParams& params);
 struct WeightGradients {
   Tensor weight, bias;
 };
-WeightGradients conv2d_backward_weight(In grad, In x, const Shape& w_shape, bool bias, const Conv2dParams& params);
+WeightGradients conv2d_backward_weight(const In& grad, const In& x, const Shape& w_shape, bool bias,
+                                       const Conv2dParams& params);
 
 }  // namespace minnow::raw

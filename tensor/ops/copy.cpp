@@ -35,7 +35,8 @@ bool overlaps(const Tensor& out, const Tensor& x) {
   return out_begin != begin || out.shape() != x.shape() || out.strides() != x.strides() || out.dtype() != x.dtype();
 }
 
-Tensor contiguous(In x, MemoryFormat format) {
+Tensor contiguous(const In& x, MemoryFormat format) {
+  x->require_defined("contiguous", x.where);
   if (format == MemoryFormat::contiguous) {
     if (x->is_contiguous()) return *x;
   } else {
@@ -52,13 +53,15 @@ Tensor contiguous(In x, MemoryFormat format) {
   return out;
 }
 
-Tensor clone(In x) {
+Tensor clone(const In& x) {
+  x->require_defined("clone", x.where);
   const Tensor out = empty_like(x);
   copy_within(*x, out);
   return out;
 }
 
-Tensor cast(In x, DType dtype) {
+Tensor cast(const In& x, DType dtype) {
+  x->require_defined("to", x.where);
   if (x->dtype() == dtype) return *x;
   const Tensor out = empty_like(x, dtype);
   copy_within(*x, out);
@@ -66,7 +69,9 @@ Tensor cast(In x, DType dtype) {
 }
 
 Tensor copy_to(const Tensor& from, const Tensor& to, SourceLocation where) {
+  const Composed scope("copy_");
   const In target(to, where);
+  from.require_defined("copy_", where);
   require_writable("copy_", target);
   if (from.device() == to.device()) {
     const Tensor source = overlaps(to, from) ? clone({from, where}) : from;
@@ -83,14 +88,15 @@ Tensor copy_to(const Tensor& from, const Tensor& to, SourceLocation where) {
   return to;
 }
 
-void fill_(In x, Scalar value) {
+void fill_(const In& x, Scalar value) {
   require_writable("fill_", x);
   x->storage()->wait_ready();
   if (x->numel()) backend_of(x->device(), x.where).fill(*x, value);
   x->storage()->bump_version();
 }
 
-void require_writable(const char* op, In x) {
+void require_writable(const char* op, const In& x) {
+  x->require_defined(op, x.where);
   for (int d = 0; d < x->dim(); ++d)
     if (x->strides()[d] == 0 && x->shape()[d] > 1)
       throw ShapeError(message(op, "several elements share one place in memory", {{"self", *x}},

@@ -11,18 +11,19 @@ namespace minnow {
 namespace {
 
 /// Product of the sizes times the element size, checked.
-std::size_t checked_bytes(const char* op, const Shape& shape, DType dtype, SourceLocation where) {
+std::size_t checked_bytes(const char* function, const Shape& shape, DType dtype, SourceLocation where) {
+  const std::string op{Composed::name(function)};
   std::int64_t bytes = static_cast<std::int64_t>(size_of(dtype));
   bool overflow = false, none = false;
   for (const std::int64_t size : shape) {
     if (size < 0)
-      throw ShapeError(std::string(op) + ": a size is negative\n  shape  " + shape.str() + "\nsizes are 0 or more",
-                       where);
+      throw ShapeError(op + ": a size is negative\n  shape  " + shape.str() + "\nsizes are 0 or more", where);
     none |= size == 0;
     overflow |= __builtin_mul_overflow(bytes, size, &bytes);
   }
   if (none) return 0;
-  if (overflow) throw OutOfMemoryError(std::string(op) + ": " + shape.str() + " is more than any memory holds", where);
+  if (overflow)
+    throw OutOfMemoryError(op + ": " + shape.str() + " is more than any memory holds\nuse smaller sizes", where);
   return static_cast<std::size_t>(bytes);
 }
 
@@ -47,7 +48,7 @@ std::int64_t draws(const Tensor& t) { return t.dtype() == DType::float64 ? 2 * t
 
 void require_floating(const char* op, DType dtype, SourceLocation where) {
   if (!is_floating(dtype))
-    throw DTypeError(std::string(op) + ": cannot fill " + std::string(name_of(dtype)) +
+    throw DTypeError(std::string(Composed::name(op)) + ": cannot fill " + std::string(name_of(dtype)) +
                          "\nchoose a floating dtype, or randint for integers",
                      where);
 }
@@ -64,6 +65,7 @@ Tensor empty_strided_like(const Shape& shape, const Strides& like, DType dtype, 
 }
 
 Tensor full(const Shape& shape, Scalar value, const TensorOptions& options, SourceLocation where) {
+  const Composed scope("full");
   const Tensor out = allocate("full", shape, contiguous_strides(shape), options.dtype.value_or(value.dtype()),
                               options.device, options.pinned, where);
   if (out.numel()) backend_of(out.device()).fill(out, value);
@@ -71,20 +73,23 @@ Tensor full(const Shape& shape, Scalar value, const TensorOptions& options, Sour
 }
 
 Tensor zeros(const Shape& shape, const TensorOptions& options, SourceLocation where) {
+  const Composed scope("zeros");
   return full(shape, 0.0, options, where);
 }
 
 Tensor ones(const Shape& shape, const TensorOptions& options, SourceLocation where) {
+  const Composed scope("ones");
   return full(shape, 1.0, options, where);
 }
 
 Tensor arange(Scalar start, Scalar stop, Scalar step, const TensorOptions& options, SourceLocation where) {
+  const Composed scope("arange");
   const bool floating = is_floating(start.dtype()) || is_floating(stop.dtype()) || is_floating(step.dtype());
   const double count = std::ceil((stop.as_double() - start.as_double()) / step.as_double());
   if (step.as_double() == 0 || !std::isfinite(count) || count < 0)
-    throw ValueError("arange: no numbers lead from " + std::to_string(start.as_double()) + " to " +
-                         std::to_string(stop.as_double()) + " in steps of " + std::to_string(step.as_double()) +
-                         "\nthe step must lead towards stop",
+    throw ValueError(std::string(Composed::name("arange")) + ": no numbers lead from " +
+                         std::to_string(start.as_double()) + " to " + std::to_string(stop.as_double()) +
+                         " in steps of " + std::to_string(step.as_double()) + "\nthe step must lead towards stop",
                      where);
   const DType dtype = options.dtype.value_or(floating ? DType::float32 : DType::int64);
   const Tensor out = empty({static_cast<std::int64_t>(count)}, {dtype, options.device, options.pinned}, where);
@@ -97,6 +102,7 @@ Tensor arange(Scalar stop, const TensorOptions& options, SourceLocation where) {
 }
 
 Tensor linspace(double start, double stop, std::int64_t steps, const TensorOptions& options, SourceLocation where) {
+  const Composed scope("linspace");
   const Tensor out = empty({steps}, options, where);
   if (!steps) return out;
   Tensor host = empty({steps}, {DType::float64}, where);
@@ -109,7 +115,8 @@ Tensor linspace(double start, double stop, std::int64_t steps, const TensorOptio
 }
 
 Tensor eye(std::int64_t rows, std::int64_t columns, const TensorOptions& options, SourceLocation where) {
-  if (columns < 0) columns = rows;
+  const Composed scope("eye");
+  if (columns == -1) columns = rows;
   const Tensor out = zeros({rows, columns}, options, where);
   const std::int64_t n = std::min(rows, columns);
   if (n) backend_of(out.device()).fill(Tensor(out.storage(), out.dtype(), {n}, {columns + 1}), 1);
@@ -117,6 +124,7 @@ Tensor eye(std::int64_t rows, std::int64_t columns, const TensorOptions& options
 }
 
 Tensor rand(const Shape& shape, const RandomOptions& options, SourceLocation where) {
+  const Composed scope("rand");
   require_floating("rand", options.dtype, where);
   const Tensor out = empty(shape, {options.dtype, options.device}, where);
   if (out.numel()) backend_of(out.device()).uniform(generator_of(options).reserve(draws(out)), 0, 1, out);
@@ -124,6 +132,7 @@ Tensor rand(const Shape& shape, const RandomOptions& options, SourceLocation whe
 }
 
 Tensor randn(const Shape& shape, const RandomOptions& options, SourceLocation where) {
+  const Composed scope("randn");
   require_floating("randn", options.dtype, where);
   const Tensor out = empty(shape, {options.dtype, options.device}, where);
   if (out.numel()) backend_of(out.device()).normal(generator_of(options).reserve(draws(out)), 0, 1, out);
@@ -132,6 +141,7 @@ Tensor randn(const Shape& shape, const RandomOptions& options, SourceLocation wh
 
 Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, const RandomOptions& options,
                SourceLocation where) {
+  const Composed scope("randint");
   if (low >= high)
     throw ValueError("randint: no integers in [" + std::to_string(low) + ", " + std::to_string(high) +
                          ")\nhigh must be greater than low",
@@ -142,6 +152,9 @@ Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, const Ra
 }
 
 Tensor randperm(std::int64_t n, const RandomOptions& options, SourceLocation where) {
+  const Composed scope("randperm");
+  if (n < 0)
+    throw ValueError("randperm: there is no order of " + std::to_string(n) + " numbers\nn is 0 or more", where);
   // Drawn and shuffled on the host: the order must not depend on the device.
   RandomOptions on_host = options;
   on_host.device = Device();
@@ -154,30 +167,53 @@ Tensor randperm(std::int64_t n, const RandomOptions& options, SourceLocation whe
   return raw::copy_to(host, empty({n}, {DType::int64, options.device}, where), where);
 }
 
-Tensor empty_like(In x, std::optional<DType> dtype) {
+Tensor empty_like(const In& x, std::optional<DType> dtype) {
+  x->require_defined("empty_like", x.where);
   return empty_strided_like(x->shape(), x->strides(), dtype.value_or(x->dtype()), x->device(), x.where);
 }
 
-Tensor full_like(In x, Scalar value, std::optional<DType> dtype) {
+Tensor full_like(const In& x, Scalar value, std::optional<DType> dtype) {
+  const Composed scope("full_like");
   const Tensor out = empty_like(x, dtype);
   if (out.numel()) backend_of(out.device()).fill(out, value);
   return out;
 }
 
-Tensor zeros_like(In x, std::optional<DType> dtype) { return full_like(x, 0, dtype); }
-Tensor ones_like(In x, std::optional<DType> dtype) { return full_like(x, 1, dtype); }
-Tensor rand_like(In x) { return rand(x->shape(), {x->dtype(), x->device()}, x.where); }
-Tensor randn_like(In x) { return randn(x->shape(), {x->dtype(), x->device()}, x.where); }
+Tensor zeros_like(const In& x, std::optional<DType> dtype) {
+  const Composed scope("zeros_like");
+  return full_like(x, 0, dtype);
+}
+
+Tensor ones_like(const In& x, std::optional<DType> dtype) {
+  const Composed scope("ones_like");
+  return full_like(x, 1, dtype);
+}
+
+Tensor rand_like(const In& x) {
+  const Composed scope("rand_like");
+  x->require_defined("rand_like", x.where);
+  return rand(x->shape(), {x->dtype(), x->device()}, x.where);
+}
+
+Tensor randn_like(const In& x) {
+  const Composed scope("randn_like");
+  x->require_defined("randn_like", x.where);
+  return randn(x->shape(), {x->dtype(), x->device()}, x.where);
+}
 
 namespace {
 
-void measure(const Nested& n, Shape& shape, DType& dtype) {
+void measure(const Nested& n, Shape& shape, DType& dtype, SourceLocation where) {
   if (!n.is_list()) {
     dtype = promote_types(dtype, n.value().dtype());
     return;
   }
+  if (shape.rank() == kMaxRank)
+    throw ShapeError("tensor: the lists are nested deeper than " + std::to_string(kMaxRank) +
+                         " levels\na tensor has at most that many dimensions",
+                     where);
   shape.push_back(static_cast<std::int64_t>(n.list().size()));
-  if (!n.list().empty()) measure(n.list().front(), shape, dtype);
+  if (!n.list().empty()) measure(n.list().front(), shape, dtype, where);
 }
 
 void collect(const Nested& n, const Shape& shape, int depth, std::vector<Scalar>& values, DType& dtype,
@@ -198,9 +234,10 @@ void collect(const Nested& n, const Shape& shape, int depth, std::vector<Scalar>
 }  // namespace
 
 Tensor tensor(const Nested& nested, const TensorOptions& options, SourceLocation where) {
+  const Composed scope("tensor");
   Shape shape;
   DType dtype = DType::bool_;
-  measure(nested, shape, dtype);
+  measure(nested, shape, dtype, where);
   std::vector<Scalar> values;
   collect(nested, shape, 0, values, dtype, where);
   if (values.empty()) dtype = DType::float32;
@@ -218,6 +255,7 @@ Tensor tensor(const Nested& nested, const TensorOptions& options, SourceLocation
 }
 
 template <class T> Tensor tensor(std::span<const T> values, const TensorOptions& options, SourceLocation where) {
+  const Composed scope("tensor");
   const Shape shape{static_cast<std::int64_t>(values.size())};
   const Tensor host = empty(shape, {dtype_of<T>(), {}, options.pinned}, where);
   if (!values.empty()) std::memcpy(host.raw_data(), values.data(), values.size_bytes());

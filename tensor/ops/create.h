@@ -61,12 +61,12 @@ Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, const Ra
 Tensor randperm(std::int64_t n, const RandomOptions& options = {}, SourceLocation where = SourceLocation::current());
 
 // Like-variants: shape, order of dimensions, dtype and device of x.
-Tensor empty_like(In x, std::optional<DType> dtype = {});
-Tensor zeros_like(In x, std::optional<DType> dtype = {});
-Tensor ones_like(In x, std::optional<DType> dtype = {});
-Tensor full_like(In x, Scalar value, std::optional<DType> dtype = {});
-Tensor rand_like(In x);
-Tensor randn_like(In x);
+Tensor empty_like(const In& x, std::optional<DType> dtype = {});
+Tensor zeros_like(const In& x, std::optional<DType> dtype = {});
+Tensor ones_like(const In& x, std::optional<DType> dtype = {});
+Tensor full_like(const In& x, Scalar value, std::optional<DType> dtype = {});
+Tensor rand_like(const In& x);
+Tensor randn_like(const In& x);
 
 /// Values in nested braces, for tensor(): numbers, or lists of equal shape.
 class Nested {

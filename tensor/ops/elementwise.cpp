@@ -38,7 +38,7 @@ DType compute_type(DType promoted) {
 
 constexpr const char* kConvertBool = "convert first: .to(DType::int64), or use the functions of logic";
 
-DType unary_result(const OpInfo& info, In x) {
+DType unary_result(const OpInfo& info, const In& x) {
   const DType dtype = x->dtype();
   if (info.kind == Kind::kPredicate) return DType::bool_;
   if (info.kind == Kind::kIntegral && !is_integral(dtype))
@@ -71,28 +71,28 @@ Tensor allocate_like(const Shape& shape, DType dtype, Device device, std::initia
 
 Device device_of(const Tensor& a, const Tensor& b) { return a.device().is_cpu() ? b.device() : a.device(); }
 
-void require_same_shape_target(std::string_view op, In out, const Shape& shape) {
+void require_same_shape_target(std::string_view op, const In& out, const Shape& shape) {
   if (out->shape() != shape)
-    throw ShapeError(std::string(op) + "_: the result " + shape.str() + " does not fit in place\n  self  " +
-                         describe(*out) + "\nan in-place operation keeps the shape of self",
+    throw ShapeError(message(std::string(op) + "_", "the result " + shape.str() + " does not fit in place",
+                             {{"self", *out}}, "an in-place operation keeps the shape of self"),
                      out.where);
 }
 
-void require_castable(std::string_view op, In out, DType result) {
+void require_castable(std::string_view op, const In& out, DType result) {
   if (category(result) > category(out->dtype()))
-    throw DTypeError(std::string(op) + "_: the result is " + std::string(name_of(result)) +
-                         ", which self cannot hold\n  self  " + describe(*out) +
-                         "\nuse the form that returns a new tensor, or convert self first",
-                     out.where);
+    throw DTypeError(
+        message(std::string(op) + "_", "the result is " + std::string(name_of(result)) + ", which self cannot hold",
+                {{"self", *out}}, "use the form that returns a new tensor, or convert self first"),
+        out.where);
 }
 
-[[noreturn]] void divided_by_zero(std::string_view op, In a, In b) {
+[[noreturn]] void divided_by_zero(std::string_view op, const In& a, const In& b) {
   throw ValueError(message(op, "an integer was divided by zero", {{"a", *a}, {"b", *b}},
                            "check the divisor, or divide floating tensors"),
                    a.where);
 }
 
-DType binary_compute(const OpInfo& info, In a, In b, DType& result) {
+DType binary_compute(const OpInfo& info, const In& a, const In& b, DType& result) {
   const DType promoted = result_type(*a, *b);
   result = info.kind == Kind::kPredicate                           ? DType::bool_
            : info.kind == Kind::kFloating && is_integral(promoted) ? DType::float32
@@ -124,7 +124,7 @@ DType scalar_type(const Tensor& x, Scalar value) {
   return category(value.dtype()) > category(x.dtype()) ? value.dtype() : x.dtype();
 }
 
-Shape broadcast_shape(std::string_view op, In a, In b) {
+Shape broadcast_shape(std::string_view op, const In& a, const In& b) {
   if (a->shape() == b->shape()) return a->shape();
   const int rank = std::max(a->dim(), b->dim());
   Shape shape = Shape::filled(rank, 1);
@@ -140,7 +140,7 @@ Shape broadcast_shape(std::string_view op, In a, In b) {
   return shape;
 }
 
-Tensor unary(int op, In x, double p0, double p1) {
+Tensor unary(int op, const In& x, double p0, double p1) {
   const OpInfo& info = unary_info(op);
   Backend& backend = dispatch(info.name, {{"self", *x}}, x.where);
   const DType result = unary_result(info, x);
@@ -150,7 +150,7 @@ Tensor unary(int op, In x, double p0, double p1) {
   return out;
 }
 
-void unary_(int op, In x, double p0, double p1) {
+void unary_(int op, const In& x, double p0, double p1) {
   const OpInfo& info = unary_info(op);
   Backend& backend = dispatch(info.name, {{"self", *x}}, x.where);
   require_castable(info.name, x, unary_result(info, x));
@@ -160,7 +160,7 @@ void unary_(int op, In x, double p0, double p1) {
   x->storage()->bump_version();
 }
 
-Tensor unary_slope(int op, In grad, In saved, double p0, double p1, bool curve) {
+Tensor unary_slope(int op, const In& grad, const In& saved, double p0, double p1, bool curve) {
   const OpInfo& info = unary_info(op);
   Backend& backend = dispatch(info.name, {{"grad", *grad}, {"saved", *saved}}, grad.where);
   const Tensor g = broadcast(*grad, saved->shape(), grad.where);
@@ -172,7 +172,7 @@ Tensor unary_slope(int op, In grad, In saved, double p0, double p1, bool curve) 
   return out;
 }
 
-Tensor binary(int op, In a, In b) {
+Tensor binary(int op, const In& a, const In& b) {
   const OpInfo& info = binary_info(op);
   Backend& backend = dispatch(info.name, {{"a", *a}, {"b", *b}}, a.where, HostScalars::allowed);
   DType result;
@@ -193,7 +193,7 @@ Tensor binary(int op, In a, In b) {
   return out;
 }
 
-void binary_(int op, In a, In b) {
+void binary_(int op, const In& a, const In& b) {
   const OpInfo& info = binary_info(op);
   Backend& backend = dispatch(info.name, {{"self", *a}, {"other", *b}}, a.where, HostScalars::allowed);
   DType result;
@@ -213,7 +213,7 @@ void binary_(int op, In a, In b) {
   a->storage()->bump_version();
 }
 
-Tensor ternary(int op, In a, In b, In c, double p) {
+Tensor ternary(int op, const In& a, const In& b, const In& c, double p) {
   const OpInfo& info = kTernaryInfo[static_cast<std::size_t>(op)];
   Backend& backend = dispatch(info.name, {{"a", *a}, {"b", *b}, {"c", *c}}, a.where, HostScalars::allowed);
   const DType promoted = promote_types(result_type(*a, *b), c->dtype());
@@ -228,7 +228,7 @@ Tensor ternary(int op, In a, In b, In c, double p) {
   return out;
 }
 
-Tensor where(In condition, In a, In b) {
+Tensor where(const In& condition, const In& a, const In& b) {
   Backend& backend =
       dispatch("where", {{"condition", *condition}, {"a", *a}, {"b", *b}}, condition.where, HostScalars::allowed);
   if (condition->dtype() != DType::bool_)

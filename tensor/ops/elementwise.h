@@ -19,21 +19,21 @@ DType result_type(const Tensor& a, const Tensor& b);
 /// The dtype that a number takes beside x: x's, unless the number's category is higher.
 DType scalar_type(const Tensor& x, Scalar value);
 /// Common shape of the operands.  ShapeError naming the op and both.
-Shape broadcast_shape(std::string_view op, In a, In b);
+Shape broadcast_shape(std::string_view op, const In& a, const In& b);
 
 /// Floating-only functions promote integers to float32; predicates give bool.
-Tensor unary(int op, In x, double p0 = 0, double p1 = 0);
+Tensor unary(int op, const In& x, double p0 = 0, double p1 = 0);
 /// Writes the result over x.  DTypeError where the result's dtype does not fit into x's.
-void unary_(int op, In x, double p0 = 0, double p1 = 0);
+void unary_(int op, const In& x, double p0 = 0, double p1 = 0);
 /// grad * slope(saved), or with `curve` grad * curve(saved).
-Tensor unary_slope(int op, In grad, In saved, double p0, double p1, bool curve = false);
+Tensor unary_slope(int op, const In& grad, const In& saved, double p0, double p1, bool curve = false);
 
-Tensor binary(int op, In a, In b);
+Tensor binary(int op, const In& a, const In& b);
 /// Writes the result over a; b is broadcast to a.
-void binary_(int op, In a, In b);
+void binary_(int op, const In& a, const In& b);
 
-Tensor ternary(int op, In a, In b, In c, double p = 0);
+Tensor ternary(int op, const In& a, const In& b, const In& c, double p = 0);
 /// condition (bool) ? a : b, broadcast.
-Tensor where(In condition, In a, In b);
+Tensor where(const In& condition, const In& a, const In& b);
 
 }  // namespace minnow::raw

@@ -9,7 +9,7 @@ namespace minnow {
 namespace {
 
 /// Row-major on the host, its copy finished.
-Tensor at_home(const char* op, In x) {
+Tensor at_home(const char* op, const In& x) {
   const Tensor dense = raw::contiguous(x);
   Tensor home = raw::to_device({dense, x.where}, Device(), false, op);
   home.storage()->wait_ready();
@@ -27,6 +27,7 @@ template <class To, class From> To convert(From value) {
 }  // namespace
 
 template <class T> std::vector<T> Tensor::to_vector(SourceLocation where) const {
+  require_defined("to_vector", where);
   const Tensor home = at_home("to_vector", {*this, where});
   std::vector<T> values(static_cast<std::size_t>(numel()));
   dtype_switch(dtype(), [&]<class U>() {
@@ -37,6 +38,7 @@ template <class T> std::vector<T> Tensor::to_vector(SourceLocation where) const 
 }
 
 template <class T> T Tensor::item(SourceLocation where) const {
+  require_defined("item", where);
   if (numel() != 1)
     throw ShapeError(message("item", "the tensor does not have exactly one element", {{"self", *this}},
                              "index it, or reduce it first"),

@@ -1,6 +1,7 @@
 #include <minnow/tensor/ops/index.h>
 
 #include <algorithm>
+#include <utility>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/ops/copy.h>
@@ -12,21 +13,21 @@
 namespace minnow::raw {
 namespace {
 
-[[noreturn]] void out_of_range(const char* op, In x, int dim, In index) {
+[[noreturn]] void out_of_range(const char* op, const In& x, int dim, const In& index) {
   throw IndexError(
       message(op, "an index is out of range", {{"x", *x}, {"index", *index}},
               "indices of dimension " + std::to_string(dim) + " go from 0 to " + std::to_string(x->shape()[dim] - 1)),
       index.where);
 }
 
-void require_int64(const char* op, In x, In index) {
+void require_int64(const char* op, const In& x, const In& index) {
   if (index->dtype() != DType::int64)
     throw DTypeError(
         message(op, "the index is not int64", {{"x", *x}, {"index", *index}}, "convert it: .to(DType::int64)"),
         index.where);
 }
 
-void check_gather(const char* op, In x, int dim, In index) {
+void check_gather(const char* op, const In& x, int dim, const In& index) {
   require_int64(op, x, index);
   bool fits = index->dim() == x->dim();
   for (int d = 0; fits && d < x->dim(); ++d) fits = d == dim || index->shape()[d] <= x->shape()[d];
@@ -37,7 +38,7 @@ void check_gather(const char* op, In x, int dim, In index) {
                      index.where);
 }
 
-void check_select(const char* op, In x, int dim, In index) {
+void check_select(const char* op, const In& x, int dim, const In& index) {
   require_int64(op, x, index);
   if (index->dim() != 1 || x->dim() == 0)
     throw ShapeError(message(op, "index must have one dimension, x at least one", {{"x", *x}, {"index", *index}},
@@ -47,7 +48,7 @@ void check_select(const char* op, In x, int dim, In index) {
 }
 
 /// x over the sizes of index in the dimensions that are not gathered.
-Tensor cropped(In x, int dim, In index) {
+Tensor cropped(const In& x, int dim, const In& index) {
   Shape shape = index->shape();
   shape[dim] = x->shape()[dim];
   return alias(x, shape, x->strides(), x->storage_offset());
@@ -55,7 +56,7 @@ Tensor cropped(In x, int dim, In index) {
 
 }  // namespace
 
-Tensor gather(In x, int dim, In index) {
+Tensor gather(const In& x, int dim, const In& index) {
   Backend& backend = dispatch("gather", {{"x", *x}, {"index", *index}}, x.where);
   dim = wrap_dim("gather", x, dim);
   check_gather("gather", x, dim, index);
@@ -66,7 +67,7 @@ Tensor gather(In x, int dim, In index) {
   return out;
 }
 
-Tensor scatter_add(In x, int dim, In index, In source) {
+Tensor scatter_add(const In& x, int dim, const In& index, const In& source) {
   Backend& backend = dispatch("scatter_add", {{"x", *x}, {"index", *index}, {"source", *source}}, x.where);
   dim = wrap_dim("scatter_add", x, dim);
   check_gather("scatter_add", x, dim, index);
@@ -81,7 +82,7 @@ Tensor scatter_add(In x, int dim, In index, In source) {
   return out;
 }
 
-Tensor index_select(In x, int dim, In index) {
+Tensor index_select(const In& x, int dim, const In& index) {
   Backend& backend = dispatch("index_select", {{"x", *x}, {"index", *index}}, x.where);
   check_select("index_select", x, dim, index);
   dim = wrap_dim("index_select", x, dim);
@@ -92,7 +93,7 @@ Tensor index_select(In x, int dim, In index) {
   return out;
 }
 
-Tensor index_add(In x, int dim, In index, In source) {
+Tensor index_add(const In& x, int dim, const In& index, const In& source) {
   Backend& backend = dispatch("index_add", {{"x", *x}, {"index", *index}, {"source", *source}}, x.where);
   check_select("index_add", x, dim, index);
   dim = wrap_dim("index_add", x, dim);
@@ -107,13 +108,16 @@ Tensor index_add(In x, int dim, In index, In source) {
   return out;
 }
 
-Tensor one_hot(In index, std::int64_t classes) {
+Tensor one_hot(const In& index, std::int64_t classes) {
+  const Composed scope("one_hot");
   dispatch("one_hot", {{"index", *index}}, index.where);
+  require_room("one_hot", index);
   require_int64("one_hot", index, index);
   if (classes == -1 && index->numel())
     classes = reduce(kReduce<kernels::Max>, index, {}, false).cpu().item<std::int64_t>() + 1;
   if (classes < 1)
-    throw ValueError(message("one_hot", "there are no classes", {{"index", *index}}, "pass their number"), index.where);
+    throw ValueError(message("one_hot", "there are no classes", {{"index", *index}}, "pass their number, 1 or more"),
+                     index.where);
   Shape shape = index->shape();
   shape.push_back(classes);
   const Tensor zero = zeros(shape, {DType::int64, index->device()}, index.where);
@@ -122,15 +126,18 @@ Tensor one_hot(In index, std::int64_t classes) {
   return scatter_add({zero, index.where}, -1, {place, index.where}, {one, index.where});
 }
 
-Tensor cat(std::span<const Tensor> tensors, int dim, SourceLocation where) {
-  if (tensors.empty()) throw ValueError("cat: there are no tensors to join\ngive at least one", where);
-  const Tensor& first = tensors.front();
-  for (const Tensor& t : tensors) dispatch("cat", {{"first", first}, {"other", t}}, where);
-  dim = wrap_dim("cat", {first, where}, dim);
+bool is_nothing(const Tensor& t) { return t.dim() == 1 && t.numel() == 0; }
+
+namespace {
+
+/// The joined shape and dtype; `first` is the tensor that says what the others must be.
+std::pair<Shape, DType> joined(std::span<const Tensor> tensors, const Tensor& first, int dim, SourceLocation where) {
   Shape shape = first.shape();
   DType dtype = first.dtype();
   if (first.dim()) shape[dim] = 0;
   for (const Tensor& t : tensors) {
+    dtype = promote_types(dtype, t.dtype());
+    if (is_nothing(t)) continue;
     bool fits = t.dim() == first.dim() && t.dim() > 0;
     for (int d = 0; fits && d < t.dim(); ++d) fits = d == dim || t.shape()[d] == shape[d];
     if (!fits)
@@ -139,12 +146,25 @@ Tensor cat(std::span<const Tensor> tensors, int dim, SourceLocation where) {
                   "tensors are joined along one dimension and equal in all others; stack makes a new one"),
           where);
     shape[dim] += t.shape()[dim];
-    dtype = promote_types(dtype, t.dtype());
   }
+  return {shape, dtype};
+}
+
+}  // namespace
+
+Tensor cat(std::span<const Tensor> tensors, int dim, SourceLocation where) {
+  if (tensors.empty()) throw ValueError(message("cat", "there are no tensors to join", {}, "give at least one"), where);
+  for (const Tensor& t : tensors) dispatch("cat", {{"first", tensors.front()}, {"other", t}}, where);
+  const auto some = std::find_if_not(tensors.begin(), tensors.end(), is_nothing);
+  if (some == tensors.end()) dim = 0;  // nothing but nothing
+  const Tensor& first = some == tensors.end() ? tensors.front() : *some;
+  dim = wrap_dim("cat", {first, where}, dim);
+  const auto [shape, dtype] = joined(tensors, first, dim, where);
   const Tensor out = empty_strided_like(shape, first.strides(), dtype, first.device(), where);
   Backend& backend = backend_of(first.device(), where);
   Shape start = Shape::filled(shape.rank(), 0);
   for (const Tensor& t : tensors) {
+    if (is_nothing(t)) continue;
     if (t.numel()) backend.copy(t, slice({out, where}, {start, t.shape(), Shape::filled(shape.rank(), 1)}));
     start[dim] += t.shape()[dim];
   }

@@ -7,15 +7,17 @@ namespace minnow::raw {
 
 /// out[i][j] = x[index[i][j]][j] for dim 0, and so on.  index: int64, x's rank, no larger than x in other
 /// dimensions.
-Tensor gather(In x, int dim, In index);
+Tensor gather(const In& x, int dim, const In& index);
 /// A copy of x with source added where index says (the inverse direction of gather).
-Tensor scatter_add(In x, int dim, In index, In source);
+Tensor scatter_add(const In& x, int dim, const In& index, const In& source);
 /// The slices of x along dim that index (int64 [n]) names.
-Tensor index_select(In x, int dim, In index);
+Tensor index_select(const In& x, int dim, const In& index);
 /// A copy of x with the slices of source added to the slices that index names.
-Tensor index_add(In x, int dim, In index, In source);
+Tensor index_add(const In& x, int dim, const In& index, const In& source);
 /// int64 [...] -> int64 [..., classes], 1 at each element's place.  classes = -1: the largest element + 1.
-Tensor one_hot(In index, std::int64_t classes);
+Tensor one_hot(const In& index, std::int64_t classes);
+/// Whether cat passes over a tensor whatever the others' shapes are: one of shape [0], as in PyTorch.
+bool is_nothing(const Tensor& t);
 /// Joins along an existing dimension.
 Tensor cat(std::span<const Tensor> tensors, int dim, SourceLocation where);
 

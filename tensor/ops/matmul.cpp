@@ -36,9 +36,20 @@ Tensor as_batch(const Tensor& x, const Shape& lead, SourceLocation where) {
 
 Shape lead_of(const Tensor& x) { return Shape(x.shape().span().first(static_cast<std::size_t>(x.dim() - 2))); }
 
+/// x, weight and, where there is one, bias.
+void check_linear(Operands operands, SourceLocation where) {
+  require_same_dtype("linear", operands, where);
+  const Shape &x = operands.begin()->tensor.shape(), &w = operands.begin()[1].tensor.shape();
+  const bool biased = operands.size() == 3;
+  if (x.rank() == 0 || w.rank() != 2 || x[-1] != w[1] || (biased && operands.begin()[2].tensor.shape() != Shape{w[0]}))
+    throw ShapeError(message("linear", "the sizes do not match", operands,
+                             "x: [..., in]  weight: [out, in]  bias: [out]; is x to be flattened, .flatten(1)?"),
+                     where);
+}
+
 }  // namespace
 
-Tensor matmul(In a, In b) {
+Tensor matmul(const In& a, const In& b) {
   Backend& backend = dispatch("matmul", {{"a", *a}, {"b", *b}}, a.where);
   require_same_dtype("matmul", {{"a", *a}, {"b", *b}}, a.where);
   const bool a_vector = a->dim() == 1, b_vector = b->dim() == 1;
@@ -70,18 +81,14 @@ Tensor matmul(In a, In b) {
   return out;
 }
 
-Tensor linear(In x, In w, const Tensor& bias) {
-  const bool has_bias = bias.defined();
-  Backend& backend = has_bias ? dispatch("linear", {{"x", *x}, {"weight", *w}, {"bias", bias}}, x.where)
-                              : dispatch("linear", {{"x", *x}, {"weight", *w}}, x.where);
-  const Tensor& b = has_bias ? bias : *w;
-  require_same_dtype("linear", {{"x", *x}, {"weight", *w}, {has_bias ? "bias" : "weight", b}}, x.where);
-  if (x->dim() == 0 || w->dim() != 2 || x->shape()[-1] != w->shape()[1] ||
-      (has_bias && bias.shape() != Shape{w->shape()[0]}))
-    throw ShapeError(
-        message("linear", "the sizes do not match", {{"x", *x}, {"weight", *w}, {has_bias ? "bias" : "weight", b}},
-                "x: [..., in]  weight: [out, in]  bias: [out]; is x to be flattened, .flatten(1)?"),
-        x.where);
+Tensor linear(const In& x, const In& w, const Tensor& bias) {
+  if (!bias.defined()) {
+    dispatch("linear", {{"x", *x}, {"weight", *w}}, x.where);
+    check_linear({{"x", *x}, {"weight", *w}}, x.where);
+  } else {
+    dispatch("linear", {{"x", *x}, {"weight", *w}, {"bias", bias}}, x.where);
+    check_linear({{"x", *x}, {"weight", *w}, {"bias", bias}}, x.where);
+  }
   Shape shape = x->shape();
   const std::int64_t in = w->shape()[1], outs = w->shape()[0];
   shape[-1] = outs;
@@ -89,7 +96,7 @@ Tensor linear(In x, In w, const Tensor& bias) {
   if (!out.numel()) return out;
   const std::int64_t rows = out.numel() / outs;
   const Tensor wt(w->storage(), w->dtype(), {1, in, outs}, {0, w->strides()[1], w->strides()[0]}, w->storage_offset());
-  backend.matmul({}, reshape(x, {1, rows, in}), wt, bias, view({out, x.where}, {1, rows, outs}));
+  backend_of(x->device()).matmul({}, reshape(x, {1, rows, in}), wt, bias, view({out, x.where}, {1, rows, outs}));
   return out;
 }
 

@@ -5,8 +5,8 @@
 namespace minnow::raw {
 
 /// PyTorch's rules: vectors become rows or columns for the product, leading dimensions are broadcast.
-Tensor matmul(In a, In b);
+Tensor matmul(const In& a, const In& b);
 /// y = x Wᵀ + b.   x: [..., in]  w: [out, in]  b: [out] or undefined  ->  [..., out].
-Tensor linear(In x, In w, const Tensor& b);
+Tensor linear(const In& x, const In& w, const Tensor& b);
 
 }  // namespace minnow::raw

@@ -9,7 +9,7 @@ namespace minnow::raw {
 namespace {
 
 /// The pooled shape, after all checks.
-Shape pooled_shape(const char* op, In x, const Pool2dParams& p) {
+Shape pooled_shape(const char* op, const In& x, const Pool2dParams& p) {
   if (x->dim() != 4)
     throw ShapeError(
         message(op, "x needs four dimensions", {{"x", *x}}, "x: [N, C, H, W]; a single image: .unsqueeze(0)"), x.where);
@@ -33,7 +33,7 @@ Shape pooled_shape(const char* op, In x, const Pool2dParams& p) {
 
 }  // namespace
 
-MaxPooled max_pool2d(In x, const Pool2dParams& params) {
+MaxPooled max_pool2d(const In& x, const Pool2dParams& params) {
   Backend& backend = dispatch("max_pool2d", {{"x", *x}}, x.where);
   const Shape shape = pooled_shape("max_pool2d", x, params);
   const MaxPooled out{empty_strided_like(shape, x->strides(), x->dtype(), x->device(), x.where),
@@ -42,7 +42,7 @@ MaxPooled max_pool2d(In x, const Pool2dParams& params) {
   return out;
 }
 
-Tensor max_pool2d_backward(In grad, In indices, const Tensor& x_like, const Pool2dParams& params) {
+Tensor max_pool2d_backward(const In& grad, const In& indices, const Tensor& x_like, const Pool2dParams& params) {
   Backend& backend = dispatch("max_pool2d_backward", {{"grad", *grad}, {"indices", *indices}}, grad.where);
   const Tensor out = empty_like({x_like, grad.where});
   if (!out.numel()) return out;
@@ -51,7 +51,7 @@ Tensor max_pool2d_backward(In grad, In indices, const Tensor& x_like, const Pool
   return out;
 }
 
-Tensor avg_pool2d(In x, const Pool2dParams& params) {
+Tensor avg_pool2d(const In& x, const Pool2dParams& params) {
   Backend& backend = dispatch("avg_pool2d", {{"x", *x}}, x.where);
   const Shape shape = pooled_shape("avg_pool2d", x, params);
   const Tensor out = empty_strided_like(shape, x->strides(), x->dtype(), x->device(), x.where);
@@ -59,7 +59,7 @@ Tensor avg_pool2d(In x, const Pool2dParams& params) {
   return out;
 }
 
-Tensor avg_pool2d_backward(In grad, const Tensor& x_like, const Pool2dParams& params) {
+Tensor avg_pool2d_backward(const In& grad, const Tensor& x_like, const Pool2dParams& params) {
   Backend& backend = dispatch("avg_pool2d_backward", {{"grad", *grad}}, grad.where);
   const Tensor out = empty_like({x_like, grad.where});
   if (!out.numel()) return out;

@@ -11,9 +11,9 @@ struct MaxPooled {
 };
 
 /// x: [N, C, H, W] -> [N, C, OH, OW].
-MaxPooled max_pool2d(In x, const Pool2dParams& params);
-Tensor max_pool2d_backward(In grad, In indices, const Tensor& x_like, const Pool2dParams& params);
-Tensor avg_pool2d(In x, const Pool2dParams& params);
-Tensor avg_pool2d_backward(In grad, const Tensor& x_like, const Pool2dParams& params);
+MaxPooled max_pool2d(const In& x, const Pool2dParams& params);
+Tensor max_pool2d_backward(const In& grad, const In& indices, const Tensor& x_like, const Pool2dParams& params);
+Tensor avg_pool2d(const In& x, const Pool2dParams& params);
+Tensor avg_pool2d_backward(const In& grad, const Tensor& x_like, const Pool2dParams& params);
 
 }  // namespace minnow::raw

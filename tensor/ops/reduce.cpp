@@ -12,7 +12,7 @@ namespace minnow::raw {
 namespace {
 
 /// One bit a reduced dimension.
-unsigned mask_of(const char* op, In x, const Dims& dims) {
+unsigned mask_of(const char* op, const In& x, const Dims& dims) {
   unsigned mask = 0;
   for (const std::int64_t d : dims) {
     const unsigned bit = 1u << wrap_dim(op, x, static_cast<int>(d));
@@ -71,7 +71,7 @@ bool memory_order(const Tensor& x, unsigned mask, int* order) {
 }
 
 /// x as [outer, n, inner], copied into that form where strides do not allow it.
-Tensor grouped(In x, unsigned mask, bool any_order) {
+Tensor grouped(const In& x, unsigned mask, bool any_order) {
   int order[kMaxRank];
   for (int d = 0; d < x->dim(); ++d) order[d] = d;
   Grouping g{*x};
@@ -118,7 +118,7 @@ constexpr auto kInfo = infos(kernels::ReduceOps{});
 /// Gives one of its elements, so there must be one.
 bool selects(int op) { return op == kReduce<kernels::Max> || op == kReduce<kernels::Min>; }
 
-DType result_dtype(int op, const OpInfo& info, In x) {
+DType result_dtype(int op, const OpInfo& info, const In& x) {
   const DType dtype = x->dtype();
   if (info.kind == kernels::ReduceKind::kPredicate) return DType::bool_;
   if (info.kind == kernels::ReduceKind::kNumeric) return is_integral(dtype) && !selects(op) ? DType::int64 : dtype;
@@ -128,7 +128,7 @@ DType result_dtype(int op, const OpInfo& info, In x) {
   return dtype;
 }
 
-void require_elements(std::string_view op, In x, std::int64_t n) {
+void require_elements(std::string_view op, const In& x, std::int64_t n) {
   if (n == 0)
     throw ShapeError(message(op, "there is no largest or smallest of no elements", {{"self", *x}},
                              "reduce over a dimension that has elements"),
@@ -137,11 +137,11 @@ void require_elements(std::string_view op, In x, std::int64_t n) {
 
 }  // namespace
 
-Shape reduced_shape(const char* op, In x, const Dims& dims, bool keepdim) {
+Shape reduced_shape(const char* op, const In& x, const Dims& dims, bool keepdim) {
   return shape_after(x->shape(), mask_of(op, x, dims), keepdim);
 }
 
-std::int64_t reduced_count(const char* op, In x, const Dims& dims) {
+std::int64_t reduced_count(const char* op, const In& x, const Dims& dims) {
   const unsigned mask = mask_of(op, x, dims);
   std::int64_t n = 1;
   for (int d = 0; d < x->dim(); ++d)
@@ -149,7 +149,7 @@ std::int64_t reduced_count(const char* op, In x, const Dims& dims) {
   return n;
 }
 
-Tensor reduce(int op, In x, const Dims& dims, bool keepdim, double p) {
+Tensor reduce(int op, const In& x, const Dims& dims, bool keepdim, double p) {
   const OpInfo& info = kInfo[static_cast<std::size_t>(op)];
   Backend& backend = dispatch(info.name, {{"self", *x}}, x.where);
   const DType dtype = result_dtype(op, info, x);
@@ -163,7 +163,7 @@ Tensor reduce(int op, In x, const Dims& dims, bool keepdim, double p) {
   return out;
 }
 
-ValuesIndices arg_reduce(bool largest, In x, int dim, bool keepdim) {
+ValuesIndices arg_reduce(bool largest, const In& x, int dim, bool keepdim) {
   const char* op = largest ? "max" : "min";
   Backend& backend = dispatch(op, {{"self", *x}}, x.where);
   const unsigned mask = x->dim() ? 1u << wrap_dim(op, x, dim) : (wrap_dim(op, x, dim), 0u);

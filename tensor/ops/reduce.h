@@ -13,17 +13,17 @@ template <class Op> inline constexpr int kReduce = kernels::kIndexOf<kernels::Re
 using Dims = Shape;
 
 /// dtype: of the result; sums and products of integers and bool give int64, any and all bool.
-Tensor reduce(int op, In x, const Dims& dims, bool keepdim, double p = 0);
+Tensor reduce(int op, const In& x, const Dims& dims, bool keepdim, double p = 0);
 
 struct ValuesIndices {
   Tensor values, indices;
 };
 /// Largest (or smallest) element of a dimension and where it is (int64, first one, NaN wins).
-ValuesIndices arg_reduce(bool largest, In x, int dim, bool keepdim);
+ValuesIndices arg_reduce(bool largest, const In& x, int dim, bool keepdim);
 
 /// The shape of a reduction's result.
-Shape reduced_shape(const char* op, In x, const Dims& dims, bool keepdim);
+Shape reduced_shape(const char* op, const In& x, const Dims& dims, bool keepdim);
 /// The number of elements that each result stands for.
-std::int64_t reduced_count(const char* op, In x, const Dims& dims);
+std::int64_t reduced_count(const char* op, const In& x, const Dims& dims);
 
 }  // namespace minnow::raw

@@ -8,7 +8,7 @@
 
 namespace minnow::raw {
 
-Tensor softmax(In x, int dim, bool log) {
+Tensor softmax(const In& x, int dim, bool log) {
   const char* op = log ? "log_softmax" : "softmax";
   Backend& backend = dispatch(op, {{"x", *x}}, x.where);
   dim = wrap_dim(op, x, dim);
@@ -22,7 +22,7 @@ Tensor softmax(In x, int dim, bool log) {
   return y;
 }
 
-Tensor softmax_backward(In grad, In y, int dim, bool log) {
+Tensor softmax_backward(const In& grad, const In& y, int dim, bool log) {
   Backend& backend = dispatch("softmax_backward", {{"grad", *grad}, {"y", *y}}, grad.where);
   const Tensor g = contiguous(grad), dense = contiguous(y);
   const Tensor out = empty(y->shape(), {y->dtype(), y->device()}, grad.where);
@@ -32,7 +32,19 @@ Tensor softmax_backward(In grad, In y, int dim, bool log) {
   return out;
 }
 
-CrossEntropy cross_entropy(In logits, In target, const CrossEntropyParams& params) {
+namespace {
+
+/// Of halves in float32: the gradient subtracts it from logits, which would lose the digits that count.
+DType log_sum_exp_type(DType logits) { return is_half(logits) ? DType::float32 : logits; }
+
+std::string range_text(std::int64_t classes) {
+  if (classes == 0) return "logits have no classes: targets can only be ";
+  return "targets go from 0 to " + std::to_string(classes - 1) + ", or are ";
+}
+
+}  // namespace
+
+CrossEntropy cross_entropy(const In& logits, const In& target, const CrossEntropyParams& params) {
   const Operands operands{{"logits", *logits}, {"target", *target}};
   Backend& backend = dispatch("cross_entropy", {{"logits", *logits}, {"target", *target}}, logits.where);
   if (logits->dim() != 2 || target->shape() != Shape{logits->shape()[0]})
@@ -44,17 +56,17 @@ CrossEntropy cross_entropy(In logits, In target, const CrossEntropyParams& param
                      logits.where);
   const std::int64_t n = logits->shape()[0];
   const CrossEntropy out{empty({n}, {logits->dtype(), logits->device()}, logits.where),
-                         empty({n}, {logits->dtype(), logits->device()}, logits.where)};
+                         empty({n}, {log_sum_exp_type(logits->dtype()), logits->device()}, logits.where)};
   if (!n) return out;
   if (!backend.cross_entropy(params, contiguous(logits), contiguous(target), out.losses, out.log_sum_exp))
     throw IndexError(message("cross_entropy", "a target is no class", operands,
-                             "targets go from 0 to " + std::to_string(logits->shape()[1] - 1) +
-                                 ", or are ignore_index " + std::to_string(params.ignore_index)),
+                             range_text(logits->shape()[1]) + "ignore_index " + std::to_string(params.ignore_index)),
                      logits.where);
   return out;
 }
 
-Tensor cross_entropy_backward(In grad, In logits, In target, In log_sum_exp, const CrossEntropyParams& params) {
+Tensor cross_entropy_backward(const In& grad, const In& logits, const In& target, const In& log_sum_exp,
+                              const CrossEntropyParams& params) {
   Backend& backend =
       dispatch("cross_entropy_backward", {{"grad", *grad}, {"logits", *logits}, {"target", *target}}, grad.where);
   const Tensor out = empty(logits->shape(), {logits->dtype(), logits->device()}, grad.where);

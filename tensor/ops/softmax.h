@@ -6,17 +6,18 @@
 namespace minnow::raw {
 
 /// e^x over its sum along dim, or the logarithm of that.
-Tensor softmax(In x, int dim, bool log);
+Tensor softmax(const In& x, int dim, bool log);
 /// The gradient with respect to x, from that of y and y itself.
-Tensor softmax_backward(In grad, In y, int dim, bool log);
+Tensor softmax_backward(const In& grad, const In& y, int dim, bool log);
 
 struct CrossEntropy {
   Tensor losses;       ///< [N]
-  Tensor log_sum_exp;  ///< [N], kept for the gradient
+  Tensor log_sum_exp;  ///< [N], kept for the gradient; float32 for halves
 };
 /// logits: [N, C]  target: int64 [N].  Row n: log(sum(e^logits)) - logits[target]; 0 for ignore_index.
-CrossEntropy cross_entropy(In logits, In target, const CrossEntropyParams& params);
+CrossEntropy cross_entropy(const In& logits, const In& target, const CrossEntropyParams& params);
 /// grad: [N] or broadcast to it, of the losses.
-Tensor cross_entropy_backward(In grad, In logits, In target, In log_sum_exp, const CrossEntropyParams& params);
+Tensor cross_entropy_backward(const In& grad, const In& logits, const In& target, const In& log_sum_exp,
+                              const CrossEntropyParams& params);
 
 }  // namespace minnow::raw

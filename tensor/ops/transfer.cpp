@@ -16,15 +16,8 @@ TransferDirection direction_of(Device from, Device to) {
   return to.is_cpu() ? TransferDirection::to_host : TransferDirection::between_devices;
 }
 
-void require_defined(const char* op, In x) {
-  if (x->defined()) return;
-  throw ValueError(std::string(op) + ": the tensor is undefined\n  self  undefined tensor\n" +
-                       "it was default-made, moved from, or is a gradient that was never computed",
-                   x.where);
-}
-
 /// x, or a copy of it that is dense.
-Tensor dense(In x) { return is_dense(x->shape(), x->strides()) ? *x : contiguous(x); }
+Tensor dense(const In& x) { return is_dense(x->shape(), x->strides()) ? *x : contiguous(x); }
 
 Tensor empty_as(const Tensor& x, Device device, Allocator& allocator, bool pinned, SourceLocation where) {
   const auto bytes = static_cast<std::size_t>(x.nbytes());
@@ -67,8 +60,8 @@ void warn_once(const char* why) {
 
 }  // namespace
 
-Tensor to_device(In x, Device device, bool non_blocking, const char* op) {
-  require_defined(op, x);
+Tensor to_device(const In& x, Device device, bool non_blocking, const char* op) {
+  x->require_defined(op, x.where);
   if (x->device() == device) return *x;
   Backend& target = backend_of(device, x.where);
   const Tensor from = dense(x);
@@ -82,7 +75,7 @@ Tensor to_device(In x, Device device, bool non_blocking, const char* op) {
   return out;
 }
 
-void transfer_to(In x, const Tensor& to) {
+void transfer_to(const In& x, const Tensor& to) {
   x->storage()->wait_ready();
   if (x->device().is_cpu() || to.device().is_cpu() || x->device().type() == to.device().type()) {
     note_operation("copy_", x.where);
@@ -92,8 +85,8 @@ void transfer_to(In x, const Tensor& to) {
   }
 }
 
-Tensor pin_memory(In x) {
-  require_defined("pin_memory", x);
+Tensor pin_memory(const In& x) {
+  x->require_defined("pin_memory", x.where);
   if (!x->device().is_cpu())
     throw DeviceError("pin_memory: cannot pin a tensor of " + x->device().str() +
                           ", only CPU tensors can be pinned\n  self  " + describe(*x) + "\nbring it home first: .cpu()",

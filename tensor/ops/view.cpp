@@ -36,7 +36,7 @@ std::string number(std::int64_t n) { return std::to_string(n); }
 
 }  // namespace
 
-int wrap_dim(const char* op, In x, int dim) {
+int wrap_dim(const char* op, const In& x, int dim) {
   const int rank = std::max(x->dim(), 1);  // a 0-dim tensor takes 0 and -1, as in PyTorch
   if (dim < -rank || dim >= rank)
     throw IndexError(message(op, "dimension " + number(dim) + " is out of range", {{"self", *x}},
@@ -45,11 +45,19 @@ int wrap_dim(const char* op, In x, int dim) {
   return dim < 0 ? dim + rank : dim;
 }
 
-Tensor alias(In x, const Shape& shape, const Strides& strides, std::int64_t offset) {
+void require_room(const char* op, const In& x, int dims) {
+  if (x->dim() + dims > kMaxRank)
+    throw ShapeError(
+        message(op, number(x->dim() + dims) + " dimensions are more than the maximum of " + number(kMaxRank),
+                {{"self", *x}}, "join some of them first, e.g. by flatten"),
+        x.where);
+}
+
+Tensor alias(const In& x, const Shape& shape, const Strides& strides, std::int64_t offset) {
   return Tensor(x->storage(), x->dtype(), shape, strides, offset);
 }
 
-Shape resolve_shape(const char* op, In x, Shape shape) {
+Shape resolve_shape(const char* op, const In& x, Shape shape) {
   std::int64_t known = 1;
   int open = -1;
   bool valid = true;
@@ -71,14 +79,14 @@ Shape resolve_shape(const char* op, In x, Shape shape) {
   return shape;
 }
 
-Tensor reshape(In x, const Shape& wanted) {
+Tensor reshape(const In& x, const Shape& wanted) {
   const Shape shape = resolve_shape("reshape", x, wanted);
   if (const auto strides = view_strides(*x, shape)) return alias(x, shape, *strides, x->storage_offset());
   const Tensor dense = contiguous(x);
   return alias({dense, x.where}, shape, contiguous_strides(shape), dense.storage_offset());
 }
 
-Tensor view(In x, const Shape& wanted) {
+Tensor view(const In& x, const Shape& wanted) {
   const Shape shape = resolve_shape("view", x, wanted);
   if (const auto strides = view_strides(*x, shape)) return alias(x, shape, *strides, x->storage_offset());
   throw ShapeError(message("view", "shape " + shape.str() + " is no view of strides " + x->strides().str(),
@@ -86,7 +94,7 @@ Tensor view(In x, const Shape& wanted) {
                    x.where);
 }
 
-Tensor permute(In x, const Shape& dims) {
+Tensor permute(const In& x, const Shape& dims) {
   const int rank = x->dim();
   Shape shape = x->shape();
   Strides strides = x->strides();
@@ -104,7 +112,7 @@ Tensor permute(In x, const Shape& dims) {
   return alias(x, shape, strides, x->storage_offset());
 }
 
-Tensor transpose(In x, int dim0, int dim1) {
+Tensor transpose(const In& x, int dim0, int dim1) {
   const int a = wrap_dim("transpose", x, dim0), b = wrap_dim("transpose", x, dim1);
   Shape shape = x->shape();
   Strides strides = x->strides();
@@ -115,12 +123,13 @@ Tensor transpose(In x, int dim0, int dim1) {
   return alias(x, shape, strides, x->storage_offset());
 }
 
-Tensor unsqueeze(In x, int dim) {
+Tensor unsqueeze(const In& x, int dim) {
   const int rank = x->dim();
   if (dim < -rank - 1 || dim > rank)
     throw IndexError(message("unsqueeze", "dimension " + number(dim) + " is out of range", {{"self", *x}},
                              "a new dimension goes from " + number(-rank - 1) + " to " + number(rank)),
                      x.where);
+  require_room("unsqueeze", x);
   if (dim < 0) dim += rank + 1;
   Shape shape = x->shape();
   Strides strides = x->strides();
@@ -129,7 +138,7 @@ Tensor unsqueeze(In x, int dim) {
   return alias(x, shape, strides, x->storage_offset());
 }
 
-Tensor squeeze(In x, int dim) {
+Tensor squeeze(const In& x, int dim) {
   dim = wrap_dim("squeeze", x, dim);
   Shape shape = x->shape();
   Strides strides = x->strides();
@@ -140,7 +149,7 @@ Tensor squeeze(In x, int dim) {
   return alias(x, shape, strides, x->storage_offset());
 }
 
-Tensor expand(In x, const Shape& wanted) {
+Tensor expand(const In& x, const Shape& wanted) {
   if (wanted == x->shape()) return *x;
   Shape shape = wanted;
   Strides strides = Shape::filled(shape.rank(), 0);
@@ -159,7 +168,7 @@ Tensor expand(In x, const Shape& wanted) {
   return alias(x, shape, strides, x->storage_offset());
 }
 
-Tensor slice(In x, const Slices& s) {
+Tensor slice(const In& x, const Slices& s) {
   Strides strides = x->strides();
   std::int64_t offset = x->storage_offset();
   for (int d = 0; d < x->dim(); ++d) {
@@ -169,17 +178,20 @@ Tensor slice(In x, const Slices& s) {
   return alias(x, s.size, strides, offset);
 }
 
-Indexed resolve(In x, std::span<const Index> indices) {
+Indexed resolve(const In& x, std::span<const Index> indices) {
   const int rank = x->dim();
-  int used = 0, ellipses = 0;
+  int used = 0, ellipses = 0, added = 0;
   for (const Index& i : indices) {
     used += i.kind == Index::Kind::kInteger || i.kind == Index::Kind::kSlice;
     ellipses += i.kind == Index::Kind::kEllipsis;
+    added += i.kind == Index::Kind::kNewAxis;
+    added -= i.kind == Index::Kind::kInteger;
   }
   if (used > rank || ellipses > 1)
     throw IndexError(message("index", number(used) + " indices for " + number(rank) + " dimensions", {{"self", *x}},
                              "give at most one index a dimension, and one ellipsis"),
                      x.where);
+  require_room("index", x, added);
   Indexed out{{Shape::filled(rank, 0), x->shape(), Shape::filled(rank, 1)}, {}};
   int d = 0;
   for (const Index& i : indices) {
@@ -215,7 +227,7 @@ Indexed resolve(In x, std::span<const Index> indices) {
   return out;
 }
 
-Shape flattened_shape(In x, int start, int end) {
+Shape flattened_shape(const In& x, int start, int end) {
   if (x->dim() == 0) return {1};
   start = wrap_dim("flatten", x, start);
   end = wrap_dim("flatten", x, end);
@@ -233,14 +245,14 @@ Shape flattened_shape(In x, int start, int end) {
   return shape;
 }
 
-Shape squeezed_shape(In x) {
+Shape squeezed_shape(const In& x) {
   Shape shape;
   for (const std::int64_t size : x->shape())
     if (size != 1) shape.push_back(size);
   return shape;
 }
 
-std::string range_message(const char* op, In x, int dim, std::int64_t start, std::int64_t length) {
+std::string range_message(const char* op, const In& x, int dim, std::int64_t start, std::int64_t length) {
   return message(op,
                  number(length) + " elements from " + number(start) + " are not in dimension " + number(dim) +
                      " of size " + number(x->dim() ? x->shape()[dim] : 0),

@@ -7,39 +7,42 @@
 namespace minnow::raw {
 
 /// The dimension counted from the front.  IndexError naming the op.
-int wrap_dim(const char* op, In x, int dim);
+int wrap_dim(const char* op, const In& x, int dim);
+
+/// Refuses another dimension beyond kMaxRank.
+void require_room(const char* op, const In& x, int dims = 1);
 
 /// Same storage, other geometry; not checked.
-Tensor alias(In x, const Shape& shape, const Strides& strides, std::int64_t offset);
+Tensor alias(const In& x, const Shape& shape, const Strides& strides, std::int64_t offset);
 /// A view where strides allow it, else a copy.  One size may be -1.
-Tensor reshape(In x, const Shape& shape);
+Tensor reshape(const In& x, const Shape& shape);
 /// As reshape; ShapeError where a copy would be needed.
-Tensor view(In x, const Shape& shape);
-Tensor permute(In x, const Shape& dims);
-Tensor transpose(In x, int dim0, int dim1);
-Tensor unsqueeze(In x, int dim);
-Tensor squeeze(In x, int dim);
+Tensor view(const In& x, const Shape& shape);
+Tensor permute(const In& x, const Shape& dims);
+Tensor transpose(const In& x, int dim0, int dim1);
+Tensor unsqueeze(const In& x, int dim);
+Tensor squeeze(const In& x, int dim);
 /// Sizes of 1 repeat without a copy; -1 keeps a size.
-Tensor expand(In x, const Shape& shape);
+Tensor expand(const In& x, const Shape& shape);
 
 /// For every dimension the elements start, start + step, ..., `size` of them.
 struct Slices {
   Shape start, size, step;
 };
-Tensor slice(In x, const Slices& slices);
+Tensor slice(const In& x, const Slices& slices);
 /// What t(...) means: the slices of each dimension, and the shape after integers and newaxis.
 struct Indexed {
   Slices slices;
   Shape shape;
 };
-Indexed resolve(In x, std::span<const Index> indices);
+Indexed resolve(const In& x, std::span<const Index> indices);
 
 /// The shape that one -1 in `shape` stands for.  ShapeError when the numbers of elements differ.
-Shape resolve_shape(const char* op, In x, Shape shape);
+Shape resolve_shape(const char* op, const In& x, Shape shape);
 /// The shape of [start, end] flattened.
-Shape flattened_shape(In x, int start, int end);
-Shape squeezed_shape(In x);
+Shape flattened_shape(const In& x, int start, int end);
+Shape squeezed_shape(const In& x);
 /// "narrow: elements 3 to 8 are not in dimension 0 ..."
-std::string range_message(const char* op, In x, int dim, std::int64_t start, std::int64_t length);
+std::string range_message(const char* op, const In& x, int dim, std::int64_t start, std::int64_t length);
 
 }  // namespace minnow::raw

@@ -111,6 +111,14 @@ void Engine::wait(const Copy& copy) {
   std::rethrow_exception(copy.error);
 }
 
+void Engine::drain() noexcept {
+  std::unique_lock lock(mutex_);
+  const std::shared_ptr<Copy> last = last_;
+  finished_.wait(lock, [&last] {
+    return !last || last->done.load(std::memory_order_acquire) || last->runner == std::this_thread::get_id();
+  });
+}
+
 void Engine::synchronize() {
   std::shared_ptr<Copy> last;
   {

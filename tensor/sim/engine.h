@@ -55,6 +55,9 @@ class Engine {
   /// Blocks until all copies given so far are done; rethrows an error that nobody was told.
   void synchronize();
 
+  /// Blocks until all copies given so far are done, failed or not.
+  void drain() noexcept;
+
   /// Bytes a second, 0 for no limit.
   void set_bandwidth(double bandwidth) { bandwidth_.store(bandwidth, std::memory_order_relaxed); }
   bool is_instant() const { return bandwidth_.load(std::memory_order_relaxed) == 0; }

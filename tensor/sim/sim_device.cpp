@@ -19,6 +19,10 @@ void LimitedMemory::release(void* block, std::size_t bytes) noexcept {
   used_.fetch_sub(bytes, std::memory_order_relaxed);
 }
 
+void LimitedMemory::wait_for_work() noexcept {
+  for (int i = 0; i < kMaxDevices; ++i) device(i).engine.drain();
+}
+
 SimDevice::SimDevice(int index)
     : allocator(std::make_unique<LimitedMemory>(Device(DeviceType::sim, index).str(), limit)),
       default_stream(std::make_shared<SimStream>(engine)) {}

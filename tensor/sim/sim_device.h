@@ -17,6 +17,8 @@ class LimitedMemory final : public MemorySource {
 
   void* obtain(std::size_t bytes) noexcept override;
   void release(void* block, std::size_t bytes) noexcept override;
+  /// Copies of any device: one between two of them holds memory of both.
+  void wait_for_work() noexcept override;
   std::string name() const override { return name_; }
   std::size_t limit() const override { return limit_.load(std::memory_order_relaxed); }
 

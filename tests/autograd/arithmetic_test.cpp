@@ -11,7 +11,7 @@
 namespace minnow {
 namespace {
 
-using Function = Tensor (*)(In, In);
+using Function = Tensor (*)(const In&, const In&);
 
 struct Case {
   const char* name;

@@ -158,7 +158,7 @@ TEST_P(Engine, MovingALeafGivesANonLeafWhoseGradientComesHome) {
 }
 
 TEST_P(Engine, RecordIsForUsersToo) {
-  const auto cube = [](In x) {
+  const auto cube = [](const In& x) {
     Tensor y;
     {
       const NoGradGuard no_grad;

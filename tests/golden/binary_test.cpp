@@ -16,37 +16,37 @@ INSTANTIATE_TEST_SUITE_P(Devices, GoldenBinary, all_devices(), device_test_name)
 
 using Tensors = std::vector<Tensor>;
 
-const std::map<std::string, Tensor (*)(In, In)>& functions() {
-  static const auto* all = new std::map<std::string, Tensor (*)(In, In)>{{"add", add},
-                                                                         {"sub", sub},
-                                                                         {"mul", mul},
-                                                                         {"div", div},
-                                                                         {"fmod", fmod},
-                                                                         {"remainder", remainder},
-                                                                         {"floor_divide", floor_divide},
-                                                                         {"pow", pow},
-                                                                         {"maximum", maximum},
-                                                                         {"minimum", minimum},
-                                                                         {"fmax", fmax},
-                                                                         {"fmin", fmin},
-                                                                         {"atan2", atan2},
-                                                                         {"hypot", hypot},
-                                                                         {"copysign", copysign},
-                                                                         {"logaddexp", logaddexp},
-                                                                         {"eq", eq},
-                                                                         {"ne", ne},
-                                                                         {"lt", lt},
-                                                                         {"le", le},
-                                                                         {"gt", gt},
-                                                                         {"ge", ge},
-                                                                         {"logical_and", logical_and},
-                                                                         {"logical_or", logical_or},
-                                                                         {"logical_xor", logical_xor},
-                                                                         {"bitwise_and", bitwise_and},
-                                                                         {"bitwise_or", bitwise_or},
-                                                                         {"bitwise_xor", bitwise_xor},
-                                                                         {"left_shift", left_shift},
-                                                                         {"right_shift", right_shift}};
+const std::map<std::string, Tensor (*)(const In&, const In&)>& functions() {
+  static const auto* all = new std::map<std::string, Tensor (*)(const In&, const In&)>{{"add", add},
+                                                                                       {"sub", sub},
+                                                                                       {"mul", mul},
+                                                                                       {"div", div},
+                                                                                       {"fmod", fmod},
+                                                                                       {"remainder", remainder},
+                                                                                       {"floor_divide", floor_divide},
+                                                                                       {"pow", pow},
+                                                                                       {"maximum", maximum},
+                                                                                       {"minimum", minimum},
+                                                                                       {"fmax", fmax},
+                                                                                       {"fmin", fmin},
+                                                                                       {"atan2", atan2},
+                                                                                       {"hypot", hypot},
+                                                                                       {"copysign", copysign},
+                                                                                       {"logaddexp", logaddexp},
+                                                                                       {"eq", eq},
+                                                                                       {"ne", ne},
+                                                                                       {"lt", lt},
+                                                                                       {"le", le},
+                                                                                       {"gt", gt},
+                                                                                       {"ge", ge},
+                                                                                       {"logical_and", logical_and},
+                                                                                       {"logical_or", logical_or},
+                                                                                       {"logical_xor", logical_xor},
+                                                                                       {"bitwise_and", bitwise_and},
+                                                                                       {"bitwise_or", bitwise_or},
+                                                                                       {"bitwise_xor", bitwise_xor},
+                                                                                       {"left_shift", left_shift},
+                                                                                       {"right_shift", right_shift}};
   return *all;
 }
 
@@ -65,17 +65,17 @@ TEST_P(GoldenBinary, AgreesWithPyTorch) {
   cases["lerp"] = {[](const Tensors& x) { return Tensors{lerp(x[0], x[1], x[2])}; }};
   cases["addcmul"] = {[](const Tensors& x) { return Tensors{addcmul(x[0], x[1], x[2], -1.5)}; }};
   cases["addcdiv"] = {[](const Tensors& x) { return Tensors{addcdiv(x[0], x[1], x[2], -1.5)}; }};
-  cases["scalar/add"] = {number([](In x) { return x + 2.5; })};
-  cases["scalar/radd"] = {number([](In x) { return 2.5 + x; })};
-  cases["scalar/sub"] = {number([](In x) { return x - 2.5; })};
-  cases["scalar/rsub"] = {number([](In x) { return 2.5 - x; })};
-  cases["scalar/mul"] = {number([](In x) { return x * 2.5; })};
-  cases["scalar/rmul"] = {number([](In x) { return 2.5 * x; })};
-  cases["scalar/div"] = {number([](In x) { return x / 2.5; })};
-  cases["scalar/rdiv"] = {number([](In x) { return 2.5 / x; })};
-  cases["scalar/pow"] = {number([](In x) { return pow(x, 2.5); })};
-  cases["scalar/rpow"] = {number([](In x) { return pow(2.5, x); })};
-  cases["scalar/remainder"] = {number([](In x) { return x % 2.5; })};
+  cases["scalar/add"] = {number([](const In& x) { return x + 2.5; })};
+  cases["scalar/radd"] = {number([](const In& x) { return 2.5 + x; })};
+  cases["scalar/sub"] = {number([](const In& x) { return x - 2.5; })};
+  cases["scalar/rsub"] = {number([](const In& x) { return 2.5 - x; })};
+  cases["scalar/mul"] = {number([](const In& x) { return x * 2.5; })};
+  cases["scalar/rmul"] = {number([](const In& x) { return 2.5 * x; })};
+  cases["scalar/div"] = {number([](const In& x) { return x / 2.5; })};
+  cases["scalar/rdiv"] = {number([](const In& x) { return 2.5 / x; })};
+  cases["scalar/pow"] = {number([](const In& x) { return pow(x, 2.5); })};
+  cases["scalar/rpow"] = {number([](const In& x) { return pow(2.5, x); })};
+  cases["scalar/remainder"] = {number([](const In& x) { return x % 2.5; })};
   check(book, cases);
 }
 
@@ -139,15 +139,15 @@ TEST_P(GoldenPromotion, OfTwoTensors) {
 }
 
 TEST_P(GoldenPromotion, OfATensorAndANumber) {
-  const std::map<std::string, Tensor (*)(In, Scalar)> by_number{{"add", add},
-                                                                {"sub", sub},
-                                                                {"mul", mul},
-                                                                {"div", div},
-                                                                {"pow", pow},
-                                                                {"eq", eq},
-                                                                {"fmod", fmod},
-                                                                {"remainder", remainder},
-                                                                {"floor_divide", floor_divide}};
+  const std::map<std::string, Tensor (*)(const In&, Scalar)> by_number{{"add", add},
+                                                                       {"sub", sub},
+                                                                       {"mul", mul},
+                                                                       {"div", div},
+                                                                       {"pow", pow},
+                                                                       {"eq", eq},
+                                                                       {"fmod", fmod},
+                                                                       {"remainder", remainder},
+                                                                       {"floor_divide", floor_divide}};
   for (const auto& [name, function] : by_number) {
     const auto op = function;
     expect_table(name + "/tensor,number", std::vector<Scalar>{true, 2, 2.5},

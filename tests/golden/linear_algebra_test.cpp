@@ -27,7 +27,7 @@ TEST_P(GoldenOps, MatmulAgreesWithPyTorch) {
 TEST_P(GoldenOps, SoftmaxAgreesWithPyTorch) {
   std::map<std::string, Case> cases;
   for (const auto& [name, op] :
-       std::map<std::string, Tensor (*)(In, int)>{{"softmax", softmax}, {"log_softmax", log_softmax}}) {
+       std::map<std::string, Tensor (*)(const In&, int)>{{"softmax", softmax}, {"log_softmax", log_softmax}}) {
     const auto along = [op = op](int dim) -> Case {
       return {[=](const Tensors& x) { return Tensors{op(x[0], dim)}; }};
     };

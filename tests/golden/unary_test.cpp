@@ -11,7 +11,7 @@ class GoldenUnary : public DeviceTest {};
 INSTANTIATE_TEST_SUITE_P(Devices, GoldenUnary, all_devices(), device_test_name);
 
 /// A function with its parameters bound.
-template <class... P> Function with(Tensor (*function)(In, P...), std::type_identity_t<P>... parameters) {
+template <class... P> Function with(Tensor (*function)(const In&, P...), std::type_identity_t<P>... parameters) {
   return [=](const std::vector<Tensor>& x) { return std::vector{function(x.at(0), parameters...)}; };
 }
 

@@ -88,11 +88,11 @@ std::set<std::string> Book::cases() const {
   return names;
 }
 
-Function of(Tensor (*function)(In)) {
+Function of(Tensor (*function)(const In&)) {
   return [function](const std::vector<Tensor>& x) { return std::vector{function(x.at(0))}; };
 }
 
-Function of(Tensor (*function)(In, In)) {
+Function of(Tensor (*function)(const In&, const In&)) {
   return [function](const std::vector<Tensor>& x) { return std::vector{function(x.at(0), x.at(1))}; };
 }
 

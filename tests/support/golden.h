@@ -51,8 +51,8 @@ struct Case {
   Tolerance tolerance = {};  ///< default: that of the dtype
 };
 
-Function of(Tensor (*function)(In));
-Function of(Tensor (*function)(In, In));
+Function of(Tensor (*function)(const In&));
+Function of(Tensor (*function)(const In&, const In&));
 
 /// Runs every case of the book forward and backward and compares; a case of the book that `cases` lacks fails, and
 /// the other way round.

@@ -78,6 +78,15 @@ TEST(Sim, OutOfMemoryTellsTheNumbersAndTheProgramGoesOn) {
   EXPECT_EQ(values(raw::to_device(whole, "cpu")), values(counting(1 << 18)));
 }
 
+TEST(Sim, MemoryThatCopiesInFlightHoldIsWaitedFor) {
+  empty_cache("sim:0");
+  const auto used = static_cast<std::size_t>(memory_stats("sim:0").allocated);
+  const sim::ScopedOptions options({.memory = used + (1 << 20), .bandwidth = 50e6});
+  const Tensor large = raw::pin_memory(counting(200'000));
+  for (int i = 0; i < 3; ++i) raw::to_device(large, "sim:0", true);  // 16 ms each; nobody keeps what they fill
+  synchronize("sim:0");
+}
+
 TEST(Sim, DevicesHaveTheirOwnMemory) {
   const sim::ScopedOptions options({.devices = 3});
   const std::int64_t before[] = {memory_stats("sim:0").allocated, memory_stats("sim:1").allocated,

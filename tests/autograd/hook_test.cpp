@@ -1,0 +1,83 @@
+#include <gtest/gtest.h>
+#include <minnow/autograd/engine.h>
+#include <minnow/autograd/ops/arithmetic.h>
+#include <minnow/autograd/ops/reduce.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/ops/create.h>
+#include "devices.h"
+#include "host_tensor.h"
+
+namespace minnow {
+namespace {
+
+using test::error_of;
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+std::string at(unsigned line) { return "  (hook_test.cpp:" + std::to_string(line) + ")"; }
+
+class Hooks : public test::DeviceTest {
+ protected:
+  static Tensor leaf(const char* name) {
+    Tensor x = ones({2, 3}, {.device = device()}).requires_grad_();
+    x.set_name(name);
+    return x;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Devices, Hooks, test::all_devices(), test::device_test_name);
+
+TEST_P(Hooks, AnotherShapeOfANonLeafNamesTheForwardLine) {
+  Tensor x = leaf("w");
+  const unsigned line = __LINE__ + 1;
+  const Tensor y = x * 2;
+  register_hook(y, [](const Tensor&) { return ones({3}); });
+  const std::string text = error_of<ShapeError>([&] { sum(y).backward(); });
+  EXPECT_TRUE(has(text, "ShapeError: register_hook: a hook returned a gradient of another shape" + at(line))) << text;
+  EXPECT_TRUE(has(text, "float32[2, 3] on " + device().str() + "   result of 'mul'")) << text;
+  EXPECT_TRUE(has(text, "returned  float32[3] on cpu")) << text;
+}
+
+TEST_P(Hooks, AnotherDtypeOfALeafNamesTheLeafAndWhereTheHookWasGiven) {
+  Tensor x = leaf("fc.weight");
+  const unsigned line = __LINE__ + 1;
+  register_hook(x, [](const Tensor& g) { return g.to(DType::float64); });
+  const std::string text = error_of<DTypeError>([&] { sum(x * 2).backward(); });
+  EXPECT_TRUE(has(text, "gradient of another dtype" + at(line))) << text;
+  EXPECT_TRUE(has(text, "parameter 'fc.weight'")) << text;
+}
+
+TEST_P(Hooks, AnotherDeviceIsRefused) {
+  if (device().is_cpu()) GTEST_SKIP() << "there is no other device than the host's";
+  Tensor x = leaf("w");
+  register_hook(x, [](const Tensor& g) { return g.cpu(); });
+  const std::string text = error_of<DeviceError>([&] { sum(x * 2).backward(); });
+  EXPECT_TRUE(has(text, "gradient of another device")) << text;
+  EXPECT_FALSE(x.grad().defined());
+}
+
+TEST_P(Hooks, AGradientThatFitsReplacesTheOne) {
+  Tensor x = leaf("w");
+  register_hook(x, [](const Tensor& g) { return g * 5; });
+  register_hook(x, [](const Tensor&) { return Tensor(); });
+  sum(x * 2).backward();
+  EXPECT_EQ(x.grad().to_vector<float>(), std::vector<float>(6, 10));
+}
+
+TEST_P(Hooks, BackwardInsideOfOneIsRefusedByItsName) {
+  Tensor x = leaf("w"), other = leaf("other");
+  const HookHandle first = register_hook(x, [&](const Tensor&) {
+    sum(other * 2).backward();
+    return Tensor();
+  });
+  std::string text = error_of<AutogradError>([&] { sum(x * 2).backward(); });
+  EXPECT_TRUE(has(text, "AutogradError: backward: it was called inside of a gradient hook")) << text;
+  HookHandle(first).remove();
+  register_hook(x, [&](const Tensor&) { return grad(sum(other * 2), other); });
+  text = error_of<AutogradError>([&] { sum(x * 2).backward(); });
+  EXPECT_TRUE(has(text, "AutogradError: grad: it was called inside of a gradient hook")) << text;
+  sum(other * 2).backward();  // afterwards it may be called again
+  EXPECT_EQ(other.grad().to_vector<float>(), std::vector<float>(6, 2));
+}
+
+}  // namespace
+}  // namespace minnow

@@ -1,0 +1,221 @@
+#include <gtest/gtest.h>
+#include <minnow/autograd/ops/arithmetic.h>
+#include <minnow/autograd/ops/unary.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/kernels/unary.h>
+#include <minnow/tensor/ops/create.h>
+#include "errors.h"
+
+/// Bad inputs of the elementwise functions.
+namespace minnow {
+namespace {
+
+using test::expect_errors;
+using test::Misuse;
+
+constexpr const char* kUndefined = "undefined tensor";
+constexpr const char* kShown = "float32[2, 3] on cpu";
+
+using Binary = Tensor (*)(const In&, const In&);
+struct NamedBinary {
+  const char* name;
+  Binary function;
+};
+
+const Tensor& x() {
+  static const auto* t = new Tensor(zeros({2, 3}));
+  return *t;
+}
+const Tensor& far() {
+  static const auto* t = new Tensor(zeros({2, 3}, {.device = "sim:0"}));
+  return *t;
+}
+
+TEST(Errors, OfEveryBinaryFunction) {
+  const NamedBinary all[] = {{"add", add},
+                             {"sub", sub},
+                             {"mul", mul},
+                             {"div", div},
+                             {"floor_divide", floor_divide},
+                             {"fmod", fmod},
+                             {"remainder", remainder},
+                             {"pow", pow},
+                             {"maximum", maximum},
+                             {"minimum", minimum},
+                             {"fmax", fmax},
+                             {"fmin", fmin},
+                             {"atan2", atan2},
+                             {"hypot", hypot},
+                             {"copysign", copysign},
+                             {"logaddexp", logaddexp},
+                             {"eq", eq},
+                             {"ne", ne},
+                             {"lt", lt},
+                             {"le", le},
+                             {"gt", gt},
+                             {"ge", ge},
+                             {"logical_and", logical_and},
+                             {"logical_or", logical_or},
+                             {"logical_xor", logical_xor}};
+  for (const auto& [name, f] : all)
+    expect_errors({
+        {"ShapeError", name, "float32[4] on cpu", [f = f] { f(x(), zeros({4})); }},
+        {"DeviceError", name, "float32[2, 3] on sim:0", [f = f] { f(x(), far()); }},
+        {"ValueError", name, kUndefined, [f = f] { f(x(), Tensor()); }},
+        {"ValueError", name, kUndefined, [f = f] { f(Tensor(), x()); }},
+    });
+}
+
+TEST(Errors, OfEveryBinaryFunctionInPlace) {
+  const NamedBinary all[] = {{"add_", add_},         {"sub_", sub_},         {"mul_", mul_},
+                             {"div_", div_},         {"fmod_", fmod_},       {"floor_divide_", floor_divide_},
+                             {"pow_", pow_},         {"maximum_", maximum_}, {"remainder_", remainder_},
+                             {"minimum_", minimum_}, {"copy_", copy_}};
+  const Tensor leaf = zeros({2, 3}).requires_grad_(), base = leaf * 2, shared = base.view({6});
+  for (const auto& [name, f] : all)
+    expect_errors({
+        {"ShapeError", name, name == std::string("copy_") ? "float32[2, 2, 3]" : kShown,
+         [f = f] {
+           f(x(), zeros({2, 2, 3}));
+         }},
+        {"ShapeError", name, "float32[2, 3] on cpu",
+         [f = f] {
+           f(zeros({3}).expand({2, 3}), x());
+         }},
+        {"AutogradError", name, kShown, [=, f = f] { f(leaf, x()); }},
+        {"AutogradError", name, "float32[6] on cpu", [=, f = f] { f(shared, zeros({6})); }},
+        {"ValueError", name, kUndefined, [f = f] { f(Tensor(), x()); }},
+        {"ValueError", name, kUndefined,
+         [f = f] {
+           f(zeros({2, 3}), Tensor());
+         }},
+    });
+  expect_errors({
+      {"DeviceError", "add_", "float32[2, 3] on sim:0", [] { add_(x(), far()); }},
+      {"DTypeError", "add_", "int64[3] on cpu", [] { add_(arange(3), 0.5); }},
+      {"DTypeError", "mul_", "int64[3] on cpu", [] { mul_(arange(3), zeros({3})); }},
+      {"DTypeError", "div_", "int64[3] on cpu", [] { arange(3) /= 2; }},
+      {"ValueError", "add_", kUndefined, [] { Tensor() += 2; }},
+      {"AutogradError", "fill_", kShown, [=] { fill_(leaf, 1); }},
+      {"ShapeError", "fill_", kShown,
+       [] {
+         fill_(zeros({3}).expand({2, 3}), 1);
+       }},
+      {"ValueError", "fill_", kUndefined, [] { fill_(Tensor(), 1); }},
+      {"AutogradError", "zero_", kShown, [=] { zero_(leaf); }},
+      {"ShapeError", "zero_", kShown,
+       [] {
+         zero_(zeros({3}).expand({2, 3}));
+       }},
+      {"ValueError", "zero_", kUndefined, [] { zero_(Tensor()); }},
+  });
+}
+
+TEST(Errors, OfOperatorsAndNumbers) {
+  const Tensor none, truth = x() > 0;
+  expect_errors({
+      {"ShapeError", "add", "float32[4] on cpu", [] { (void)(x() + zeros({4})); }},
+      {"DeviceError", "mul", "on sim:0", [] { (void)(x() * far()); }},
+      {"DTypeError", "sub", "bool[2, 3] on cpu", [=] { (void)(truth - truth); }},
+      {"DTypeError", "neg", "bool[2, 3] on cpu", [=] { (void)-truth; }},
+      {"DTypeError", "bitwise_not", kShown, [] { (void)~x(); }},
+      {"ValueError", "add", kUndefined, [=] { (void)(none + 1); }},
+      {"ValueError", "div", kUndefined, [=] { (void)(1 / none); }},
+      {"ValueError", "pow", kUndefined, [=] { (void)pow(none, 2); }},
+      {"ValueError", "pow", kUndefined, [=] { (void)pow(2, none); }},
+      {"ValueError", "lt", kUndefined, [=] { (void)(none < 2); }},
+      {"ValueError", "gt", kUndefined, [=] { (void)(2 < none); }},
+      {"ValueError", "floor_divide", "int64[3] on cpu", [] { (void)floor_divide(arange(3), 0); }},
+      {"ValueError", "remainder", "int64[3] on cpu", [] { (void)(arange(3) % 0); }},
+      {"ValueError", "fmod", "int64[3] on cpu", [] { (void)fmod(arange(3), 0); }},
+      {"ValueError", "maximum", kUndefined, [=] { (void)maximum(none, 0.5); }},
+  });
+}
+
+TEST(Errors, OfBits) {
+  const NamedBinary all[] = {{"bitwise_and", bitwise_and},
+                             {"bitwise_or", bitwise_or},
+                             {"bitwise_xor", bitwise_xor},
+                             {"left_shift", left_shift},
+                             {"right_shift", right_shift}};
+  for (const auto& [name, f] : all)
+    expect_errors({
+        {"DTypeError", name, kShown, [f = f] { f(x(), x()); }},
+        {"ShapeError", name, "int64[4] on cpu", [f = f] { f(arange(3), arange(4)); }},
+        {"DeviceError", name, "int64[3] on sim:0", [f = f] { f(arange(3), arange(3).to("sim:0")); }},
+        {"ValueError", name, kUndefined, [f = f] { f(arange(3), Tensor()); }},
+    });
+}
+
+TEST(Errors, OfThreeOperands) {
+  const Tensor none, truth = x() > 0;
+  expect_errors({
+      {"DTypeError", "where", kShown, [] { where(x(), x(), x()); }},
+      {"ShapeError", "where", "float32[4] on cpu", [=] { where(truth, x(), zeros({4})); }},
+      {"DeviceError", "where", "on sim:0", [=] { where(truth, x(), far()); }},
+      {"ValueError", "where", kUndefined, [=] { where(none, x(), x()); }},
+      {"ValueError", "where", kUndefined, [=] { where(truth, none, 0.0); }},
+      {"ValueError", "where", kUndefined, [=] { where(truth, 0.0, none); }},
+      {"ShapeError", "lerp", "float32[4] on cpu", [] { lerp(x(), x(), zeros({4})); }},
+      {"DeviceError", "lerp", "on sim:0", [] { lerp(x(), far(), x()); }},
+      {"ValueError", "lerp", kUndefined, [=] { lerp(x(), none, x()); }},
+      {"ShapeError", "addcmul", "float32[4] on cpu", [] { addcmul(x(), x(), zeros({4})); }},
+      {"DeviceError", "addcmul", "on sim:0", [] { addcmul(x(), x(), far()); }},
+      {"ValueError", "addcmul", kUndefined, [=] { addcmul(x(), x(), none); }},
+      {"ShapeError", "addcdiv", "float32[4] on cpu", [] { addcdiv(x(), zeros({4}), x()); }},
+      {"DeviceError", "addcdiv", "on sim:0", [] { addcdiv(far(), x(), x()); }},
+      {"ValueError", "addcdiv", kUndefined, [=] { addcdiv(none, x(), x()); }},
+  });
+}
+
+template <class... Ops> std::vector<std::pair<const char*, kernels::Kind>> names(kernels::List<Ops...>) {
+  return {{Ops::kName.data(), Ops::kKind}...};
+}
+
+TEST(Errors, OfEveryUnaryFunction) {
+  const auto list = names(kernels::UnaryOps{});
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const auto [name, kind] = list[i];
+    const UnaryFunction f = unary_functions()[i];
+    expect_errors({{"ValueError", name, kUndefined, [f] { f(Tensor(), 1, 2); }}});
+    // What else can be wrong with one operand is its dtype.
+    if (kind == kernels::Kind::kIntegral) expect_errors({{"DTypeError", name, kShown, [f] { f(x(), 1, 2); }}});
+  }
+  expect_errors({
+      {"DTypeError", "neg", "bool[2, 3] on cpu", [] { neg(x() > 0); }},
+      {"DTypeError", "abs", "bool[2, 3] on sim:0", [] { abs(far() > 0); }},
+      {"DTypeError", "square", "bool[2, 3] on cpu", [] { square(x() > 0); }},
+      {"ValueError", "clamp", kUndefined, [] { clamp_min(Tensor(), 0); }},
+      {"ValueError", "clamp", kUndefined, [] { clamp_max(Tensor(), 0); }},
+      {"ValueError", "pow_scalar", kUndefined, [] { pow_scalar(Tensor(), 2); }},
+  });
+}
+
+TEST(Errors, OfEveryUnaryFunctionInPlace) {
+  const Tensor leaf = zeros({2, 3}).requires_grad_();
+  const auto clamped = [](const In& t) { return clamp_(t, 0, 1); };
+  const std::pair<const char*, std::function<Tensor(const In&)>> all[] = {
+      {"neg_", neg_},         {"abs_", abs_},     {"exp_", exp_},       {"log_", log_},
+      {"sqrt_", sqrt_},       {"rsqrt_", rsqrt_}, {"square_", square_}, {"reciprocal_", reciprocal_},
+      {"sin_", sin_},         {"cos_", cos_},     {"tanh_", tanh_},     {"erfinv_", erfinv_},
+      {"floor_", floor_},     {"ceil_", ceil_},   {"round_", round_},   {"trunc_", trunc_},
+      {"sigmoid_", sigmoid_}, {"relu_", relu_},   {"gelu_", gelu_},     {"silu_", silu_},
+      {"clamp_", clamped}};
+  for (const auto& [name, f] : all)
+    expect_errors({
+        {"ValueError", name, kUndefined, [f = f] { f(Tensor()); }},
+        {"AutogradError", name, kShown, [=, f = f] { f(leaf); }},
+        {"ShapeError", name, kShown,
+         [f = f] {
+           f(zeros({3}).expand({2, 3}));
+         }},
+    });
+  expect_errors({
+      {"DTypeError", "exp_", "int64[3] on cpu", [] { exp_(arange(3)); }},
+      {"DTypeError", "sigmoid_", "int64[3] on cpu", [] { sigmoid_(arange(3)); }},
+      {"DTypeError", "sqrt_", "bool[2, 3] on cpu", [] { sqrt_(x() > 0); }},
+  });
+}
+
+}  // namespace
+}  // namespace minnow
