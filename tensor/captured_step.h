@@ -61,10 +61,12 @@ class CapturedStep {
 
   /// Runs the step once.  ValueError for another number of inputs or undefined ones; else what the function throws.
   Tensor operator()(SourceLocation where = SourceLocation::current()) { return run({}, where); }
-  Tensor operator()(In a) { return run(std::array{*a}, a.where); }
-  Tensor operator()(In a, In b) { return run(std::array{*a, *b}, a.where); }
-  Tensor operator()(In a, In b, In c) { return run(std::array{*a, *b, *c}, a.where); }
-  Tensor operator()(In a, In b, In c, In d) { return run(std::array{*a, *b, *c, *d}, a.where); }
+  Tensor operator()(const In& a) { return run(std::array{*a}, a.where); }
+  Tensor operator()(const In& a, const In& b) { return run(std::array{*a, *b}, a.where); }
+  Tensor operator()(const In& a, const In& b, const In& c) { return run(std::array{*a, *b, *c}, a.where); }
+  Tensor operator()(const In& a, const In& b, const In& c, const In& d) {
+    return run(std::array{*a, *b, *c, *d}, a.where);
+  }
   Tensor run(std::span<const Tensor> inputs, SourceLocation where = SourceLocation::current());
 
   /// How many combinations of shapes are recorded.

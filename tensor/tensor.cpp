@@ -39,11 +39,13 @@ int checked_dim(const Tensor& t, const char* op, int dim, SourceLocation where) 
 }  // namespace
 
 std::int64_t Tensor::size(int dim, SourceLocation where) const {
-  return shape()[checked_dim(*this, "size", dim, where)];
+  dim = checked_dim(*this, "size", dim, where);
+  return shape()[dim];
 }
 
 std::int64_t Tensor::stride(int dim, SourceLocation where) const {
-  return strides()[checked_dim(*this, "stride", dim, where)];
+  dim = checked_dim(*this, "stride", dim, where);
+  return strides()[dim];
 }
 
 bool Tensor::is_contiguous(MemoryFormat format, SourceLocation where) const {

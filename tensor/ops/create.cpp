@@ -91,6 +91,10 @@ Tensor arange(Scalar start, Scalar stop, Scalar step, const TensorOptions& optio
                          std::to_string(start.as_double()) + " to " + std::to_string(stop.as_double()) +
                          " in steps of " + std::to_string(step.as_double()) + "\nthe step must lead towards stop",
                      where);
+  if (count >= 0x1p63)
+    throw OutOfMemoryError(std::string(Composed::name("arange")) + ": " + std::to_string(count) +
+                               " numbers are more than any memory holds\nuse a larger step, or stop earlier",
+                           where);
   const DType dtype = options.dtype.value_or(floating ? DType::float32 : DType::int64);
   const Tensor out = empty({static_cast<std::int64_t>(count)}, {dtype, options.device, options.pinned}, where);
   if (out.numel()) backend_of(out.device()).arange(out, start.as_double(), step.as_double());

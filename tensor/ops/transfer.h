@@ -14,7 +14,7 @@ Tensor to_device(const In& x, Device device, bool non_blocking = false, const ch
 
 /// Writes x's elements to `to`, a tensor of another device that lies densely in the same order and has the same dtype.
 /// From pinned memory the call returns before the copy is done.
-void transfer_to(In x, const Tensor& to);
+void transfer_to(const In& x, const Tensor& to);
 
 /// A copy in pinned host memory, in the same order of dimensions; x itself if it is pinned.  Where no memory
 /// can be pinned, x itself, with one warning on standard error. DeviceError for a tensor of another device,

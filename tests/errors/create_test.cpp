@@ -1,3 +1,4 @@
+#include <cmath>
 #include <gtest/gtest.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/memory.h>
@@ -12,6 +13,7 @@ namespace minnow {
 namespace {
 
 using test::expect_errors;
+using test::Misuse;
 
 constexpr const char* kUndefined = "undefined tensor";
 constexpr const char* kNegative = "[2, -1]";
@@ -22,104 +24,104 @@ constexpr const char* kTooMuch = "[1099511627776, 1099511627776]";
 TEST(Errors, OfFilledTensors) {
   const TensorOptions nowhere{.device = Device(DeviceType::cuda, 9)};
   expect_errors({
-      {"ShapeError", "empty", kNegative,
-       [] {
-         empty({2, -1});
-       }},
-      {"DeviceError", "Device", kNoDevice, [=] { empty({2}, nowhere); }},
-      {"OutOfMemoryError", "empty", kTooMuch,
-       [] {
-         empty({kHuge, kHuge});
-       }},
-      {"ShapeError", "zeros", kNegative,
-       [] {
-         zeros({2, -1});
-       }},
-      {"DeviceError", "zeros", kNoDevice, [=] { zeros({2}, nowhere); }},
-      {"OutOfMemoryError", "zeros", kTooMuch,
-       [] {
-         zeros({kHuge, kHuge});
-       }},
-      {"ShapeError", "ones", kNegative,
-       [] {
-         ones({2, -1});
-       }},
-      {"DeviceError", "ones", kNoDevice, [=] { ones({2}, nowhere); }},
-      {"OutOfMemoryError", "ones", kTooMuch,
-       [] {
-         ones({kHuge, kHuge});
-       }},
-      {"ShapeError", "full", kNegative,
-       [] {
-         full({2, -1}, 7);
-       }},
-      {"DeviceError", "full", kNoDevice, [=] { full({2}, 7, nowhere); }},
-      {"OutOfMemoryError", "full", kTooMuch,
-       [] {
-         full({kHuge, kHuge}, true);
-       }},
-      {"ShapeError", "eye", "[-2, -2]", [] { eye(-2); }},
-      {"ShapeError", "eye", "[2, -3]", [] { eye(2, -3); }},
-      {"DeviceError", "eye", kNoDevice, [=] { eye(2, 2, nowhere); }},
-      {"ShapeError", "Shape", "9 dimensions are more than the maximum of 8",
-       [] {
-         zeros({1, 1, 1, 1, 1, 1, 1, 1, 1});
-       }},
+      Misuse{"ShapeError", "empty", kNegative,
+             [] {
+               empty({2, -1});
+             }},
+      Misuse{"DeviceError", "Device", kNoDevice, [=] { empty({2}, nowhere); }},
+      Misuse{"OutOfMemoryError", "empty", kTooMuch,
+             [] {
+               empty({kHuge, kHuge});
+             }},
+      Misuse{"ShapeError", "zeros", kNegative,
+             [] {
+               zeros({2, -1});
+             }},
+      Misuse{"DeviceError", "zeros", kNoDevice, [=] { zeros({2}, nowhere); }},
+      Misuse{"OutOfMemoryError", "zeros", kTooMuch,
+             [] {
+               zeros({kHuge, kHuge});
+             }},
+      Misuse{"ShapeError", "ones", kNegative,
+             [] {
+               ones({2, -1});
+             }},
+      Misuse{"DeviceError", "ones", kNoDevice, [=] { ones({2}, nowhere); }},
+      Misuse{"OutOfMemoryError", "ones", kTooMuch,
+             [] {
+               ones({kHuge, kHuge});
+             }},
+      Misuse{"ShapeError", "full", kNegative,
+             [] {
+               full({2, -1}, 7);
+             }},
+      Misuse{"DeviceError", "full", kNoDevice, [=] { full({2}, 7, nowhere); }},
+      Misuse{"OutOfMemoryError", "full", kTooMuch,
+             [] {
+               full({kHuge, kHuge}, true);
+             }},
+      Misuse{"ShapeError", "eye", "[-2, -2]", [] { eye(-2); }},
+      Misuse{"ShapeError", "eye", "[2, -3]", [] { eye(2, -3); }},
+      Misuse{"DeviceError", "eye", kNoDevice, [=] { eye(2, 2, nowhere); }},
+      Misuse{"ShapeError", "Shape", "9 dimensions are more than the maximum of 8",
+             [] {
+               zeros({1, 1, 1, 1, 1, 1, 1, 1, 1});
+             }},
   });
 }
 
 TEST(Errors, OfRanges) {
   const TensorOptions nowhere{.device = Device(DeviceType::cuda, 9)};
   expect_errors({
-      {"ValueError", "arange", "in steps of 0", [] { arange(0, 3, 0); }},
-      {"ValueError", "arange", "in steps of -1", [] { arange(0, 3, -1); }},
-      {"ValueError", "arange", "to inf", [] { arange(0, INFINITY); }},
-      {"ValueError", "arange", "from 0.000000 to -3.000000", [] { arange(-3); }},
-      {"DeviceError", "arange", kNoDevice, [=] { arange(3, nowhere); }},
-      {"ShapeError", "linspace", "[-1]", [] { linspace(0, 1, -1); }},
-      {"DeviceError", "linspace", kNoDevice, [=] { linspace(0, 1, 3, nowhere); }},
-      {"OutOfMemoryError", "linspace", "[9223372036854775807]", [] { linspace(0, 1, kToEnd); }},
+      Misuse{"ValueError", "arange", "in steps of 0", [] { arange(0, 3, 0); }},
+      Misuse{"ValueError", "arange", "in steps of -1", [] { arange(0, 3, -1); }},
+      Misuse{"ValueError", "arange", "to inf", [] { arange(0, INFINITY); }},
+      Misuse{"ValueError", "arange", "from 0.000000 to -3.000000", [] { arange(-3); }},
+      Misuse{"DeviceError", "arange", kNoDevice, [=] { arange(3, nowhere); }},
+      Misuse{"ShapeError", "linspace", "[-1]", [] { linspace(0, 1, -1); }},
+      Misuse{"DeviceError", "linspace", kNoDevice, [=] { linspace(0, 1, 3, nowhere); }},
+      Misuse{"OutOfMemoryError", "linspace", "[9223372036854775807]", [] { linspace(0, 1, kToEnd); }},
   });
 }
 
 TEST(Errors, OfRandomTensors) {
   const RandomOptions nowhere{.device = Device(DeviceType::cuda, 9)};
   expect_errors({
-      {"ShapeError", "rand", kNegative,
-       [] {
-         rand({2, -1});
-       }},
-      {"DTypeError", "rand", "int64", [] { rand({2}, {.dtype = DType::int64}); }},
-      {"DeviceError", "rand", kNoDevice, [=] { rand({2}, nowhere); }},
-      {"ShapeError", "randn", kNegative,
-       [] {
-         randn({2, -1});
-       }},
-      {"DTypeError", "randn", "bool", [] { randn({2}, {.dtype = DType::bool_}); }},
-      {"DeviceError", "randn", kNoDevice, [=] { randn({2}, nowhere); }},
-      {"ShapeError", "randint", kNegative,
-       [] {
-         randint(0, 3, {2, -1});
-       }},
-      {"ValueError", "randint", "[3, 3)", [] { randint(3, 3, {2}); }},
-      {"DeviceError", "randint", kNoDevice, [=] { randint(0, 3, {2}, nowhere); }},
-      {"ValueError", "randperm", "-1", [] { randperm(-1); }},
-      {"DeviceError", "randperm", kNoDevice, [=] { randperm(3, nowhere); }},
-      {"OutOfMemoryError", "randperm", "[9223372036854775807]", [] { randperm(kToEnd); }},
+      Misuse{"ShapeError", "rand", kNegative,
+             [] {
+               rand({2, -1});
+             }},
+      Misuse{"DTypeError", "rand", "int64", [] { rand({2}, {.dtype = DType::int64}); }},
+      Misuse{"DeviceError", "rand", kNoDevice, [=] { rand({2}, nowhere); }},
+      Misuse{"ShapeError", "randn", kNegative,
+             [] {
+               randn({2, -1});
+             }},
+      Misuse{"DTypeError", "randn", "bool", [] { randn({2}, {.dtype = DType::bool_}); }},
+      Misuse{"DeviceError", "randn", kNoDevice, [=] { randn({2}, nowhere); }},
+      Misuse{"ShapeError", "randint", kNegative,
+             [] {
+               randint(0, 3, {2, -1});
+             }},
+      Misuse{"ValueError", "randint", "[3, 3)", [] { randint(3, 3, {2}); }},
+      Misuse{"DeviceError", "randint", kNoDevice, [=] { randint(0, 3, {2}, nowhere); }},
+      Misuse{"ValueError", "randperm", "-1", [] { randperm(-1); }},
+      Misuse{"DeviceError", "randperm", kNoDevice, [=] { randperm(3, nowhere); }},
+      Misuse{"OutOfMemoryError", "randperm", "9223372036854775808", [] { randperm(kToEnd); }},
   });
 }
 
 TEST(Errors, OfLikeVariants) {
   const Tensor none;
   expect_errors({
-      {"ValueError", "empty_like", kUndefined, [=] { empty_like(none); }},
-      {"ValueError", "zeros_like", kUndefined, [=] { zeros_like(none); }},
-      {"ValueError", "ones_like", kUndefined, [=] { ones_like(none, DType::int64); }},
-      {"ValueError", "full_like", kUndefined, [=] { full_like(none, 3); }},
-      {"ValueError", "rand_like", kUndefined, [=] { rand_like(none); }},
-      {"DTypeError", "rand_like", "int64", [] { rand_like(arange(3)); }},
-      {"ValueError", "randn_like", kUndefined, [=] { randn_like(none); }},
-      {"DTypeError", "randn_like", "int64", [] { randn_like(arange(3)); }},
+      Misuse{"ValueError", "empty_like", kUndefined, [=] { empty_like(none); }},
+      Misuse{"ValueError", "zeros_like", kUndefined, [=] { zeros_like(none); }},
+      Misuse{"ValueError", "ones_like", kUndefined, [=] { ones_like(none, DType::int64); }},
+      Misuse{"ValueError", "full_like", kUndefined, [=] { full_like(none, 3); }},
+      Misuse{"ValueError", "rand_like", kUndefined, [=] { rand_like(none); }},
+      Misuse{"DTypeError", "rand_like", "int64", [] { rand_like(arange(3)); }},
+      Misuse{"ValueError", "randn_like", kUndefined, [=] { randn_like(none); }},
+      Misuse{"DTypeError", "randn_like", "int64", [] { randn_like(arange(3)); }},
   });
 }
 
@@ -129,32 +131,32 @@ TEST(Errors, OfTensorsFromValues) {
   float memory[4] = {};
   float* const p = memory;
   expect_errors({
-      {"ShapeError", "tensor", "[2, 2]",
-       [] {
-         tensor({{1, 2}, {3}});
-       }},
-      {"ShapeError", "tensor", "[2]",
-       [] {
-         tensor({1, {2, 3}});
-       }},
-      {"DeviceError", "tensor", kNoDevice,
-       [=] {
-         tensor({1, 2}, nowhere);
-       }},
-      {"DeviceError", "tensor", kNoDevice, [=] { tensor(values, nowhere); }},
-      {"ValueError", "from_blob", "[2, 3]",
-       [] {
-         from_blob(nullptr, {2, 3});
-       }},
-      {"ShapeError", "from_blob", kNegative,
-       [=] {
-         from_blob(p, {2, -1});
-       }},
-      {"OutOfMemoryError", "from_blob", kTooMuch,
-       [=] {
-         from_blob(p, {kHuge, kHuge});
-       }},
-      {"ShapeError", "tensor", "nested deeper than 8", [] { tensor({{{{{{{{{1}}}}}}}}}); }},
+      Misuse{"ShapeError", "tensor", "[2, 2]",
+             [] {
+               tensor({{1, 2}, {3}});
+             }},
+      Misuse{"ShapeError", "tensor", "[2]",
+             [] {
+               tensor({1, {2, 3}});
+             }},
+      Misuse{"DeviceError", "tensor", kNoDevice,
+             [=] {
+               tensor({1, 2}, nowhere);
+             }},
+      Misuse{"DeviceError", "tensor", kNoDevice, [=] { tensor(values, nowhere); }},
+      Misuse{"ValueError", "from_blob", "[2, 3]",
+             [] {
+               from_blob(nullptr, {2, 3});
+             }},
+      Misuse{"ShapeError", "from_blob", kNegative,
+             [=] {
+               from_blob(p, {2, -1});
+             }},
+      Misuse{"OutOfMemoryError", "from_blob", kTooMuch,
+             [=] {
+               from_blob(p, {kHuge, kHuge});
+             }},
+      Misuse{"ShapeError", "tensor", "nested deeper than 8", [] { tensor({{{{{{{{{1}}}}}}}}}); }},
   });
 }
 
@@ -164,26 +166,26 @@ TEST(Errors, OfMemory) {
   const sim::ScopedOptions options({.memory = used + 4096});
   const Tensor x = zeros({1 << 14});
   expect_errors({
-      {"OutOfMemoryError", "zeros", "requested 65536 bytes", [] { zeros({1 << 14}, {.device = "sim:0"}); }},
-      {"OutOfMemoryError", "to", "out of memory on sim:0", [=] { (void)x.to("sim:0"); }},
-      {"OutOfMemoryError", "rand", "out of memory on sim:0", [] { rand({1 << 14}, {.device = "sim:0"}); }},
+      Misuse{"OutOfMemoryError", "zeros", "requested 65536 bytes", [] { zeros({1 << 14}, {.device = "sim:0"}); }},
+      Misuse{"OutOfMemoryError", "to", "out of memory on sim:0", [=] { (void)x.to("sim:0"); }},
+      Misuse{"OutOfMemoryError", "rand", "out of memory on sim:0", [] { rand({1 << 14}, {.device = "sim:0"}); }},
   });
 }
 
 TEST(Errors, OfDevicesAndThreads) {
   expect_errors({
-      {"DeviceError", "Device", "'sim:01'", [] { Device("sim:01"); }},
-      {"DeviceError", "Device", "''", [] { Device(""); }},
-      {"DeviceError", "Device", "'CUDA'", [] { Device(std::string("CUDA")); }},
-      {"DeviceError", "Device", "sim:15 cannot be used", [] { synchronize("sim:15"); }},
-      {"DeviceError", "Device", kNoDevice, [] { synchronize("cuda:9"); }},
-      {"DeviceError", "Device", kNoDevice, [] { Stream("cuda:9"); }},
-      {"DeviceError", "Device", kNoDevice, [] { current_stream("cuda:9"); }},
-      {"DeviceError", "Device", kNoDevice, [] { memory_stats("cuda:9"); }},
-      {"DeviceError", "Device", kNoDevice, [] { empty_cache("cuda:9"); }},
-      {"DeviceError", "Device", kNoDevice, [] { reset_peak_memory("cuda:9"); }},
-      {"ValueError", "set_num_threads", "0 threads", [] { set_num_threads(0); }},
-      {"ValueError", "set_num_threads", "-1 threads", [] { set_num_threads(-1); }},
+      Misuse{"DeviceError", "Device", "'sim:01'", [] { Device("sim:01"); }},
+      Misuse{"DeviceError", "Device", "''", [] { Device(""); }},
+      Misuse{"DeviceError", "Device", "'CUDA'", [] { Device(std::string("CUDA")); }},
+      Misuse{"DeviceError", "Device", "sim:15 cannot be used", [] { synchronize("sim:15"); }},
+      Misuse{"DeviceError", "Device", kNoDevice, [] { synchronize("cuda:9"); }},
+      Misuse{"DeviceError", "Device", kNoDevice, [] { Stream("cuda:9"); }},
+      Misuse{"DeviceError", "Device", kNoDevice, [] { current_stream("cuda:9"); }},
+      Misuse{"DeviceError", "Device", kNoDevice, [] { memory_stats("cuda:9"); }},
+      Misuse{"DeviceError", "Device", kNoDevice, [] { empty_cache("cuda:9"); }},
+      Misuse{"DeviceError", "Device", kNoDevice, [] { reset_peak_memory("cuda:9"); }},
+      Misuse{"ValueError", "set_num_threads", "0 threads", [] { set_num_threads(0); }},
+      Misuse{"ValueError", "set_num_threads", "-1 threads", [] { set_num_threads(-1); }},
   });
 }
 

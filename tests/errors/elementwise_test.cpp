@@ -59,10 +59,10 @@ TEST(Errors, OfEveryBinaryFunction) {
                              {"logical_xor", logical_xor}};
   for (const auto& [name, f] : all)
     expect_errors({
-        {"ShapeError", name, "float32[4] on cpu", [f = f] { f(x(), zeros({4})); }},
-        {"DeviceError", name, "float32[2, 3] on sim:0", [f = f] { f(x(), far()); }},
-        {"ValueError", name, kUndefined, [f = f] { f(x(), Tensor()); }},
-        {"ValueError", name, kUndefined, [f = f] { f(Tensor(), x()); }},
+        Misuse{"ShapeError", name, "float32[4] on cpu", [f = f] { f(x(), zeros({4})); }},
+        Misuse{"DeviceError", name, "float32[2, 3] on sim:0", [f = f] { f(x(), far()); }},
+        Misuse{"ValueError", name, kUndefined, [f = f] { f(x(), Tensor()); }},
+        Misuse{"ValueError", name, kUndefined, [f = f] { f(Tensor(), x()); }},
     });
 }
 
@@ -74,61 +74,61 @@ TEST(Errors, OfEveryBinaryFunctionInPlace) {
   const Tensor leaf = zeros({2, 3}).requires_grad_(), base = leaf * 2, shared = base.view({6});
   for (const auto& [name, f] : all)
     expect_errors({
-        {"ShapeError", name, name == std::string("copy_") ? "float32[2, 2, 3]" : kShown,
-         [f = f] {
-           f(x(), zeros({2, 2, 3}));
-         }},
-        {"ShapeError", name, "float32[2, 3] on cpu",
-         [f = f] {
-           f(zeros({3}).expand({2, 3}), x());
-         }},
-        {"AutogradError", name, kShown, [=, f = f] { f(leaf, x()); }},
-        {"AutogradError", name, "float32[6] on cpu", [=, f = f] { f(shared, zeros({6})); }},
-        {"ValueError", name, kUndefined, [f = f] { f(Tensor(), x()); }},
-        {"ValueError", name, kUndefined,
-         [f = f] {
-           f(zeros({2, 3}), Tensor());
-         }},
+        Misuse{"ShapeError", name, name == std::string("copy_") ? "float32[2, 2, 3]" : kShown,
+               [f = f] {
+                 f(x(), zeros({2, 2, 3}));
+               }},
+        Misuse{"ShapeError", name, "float32[2, 3] on cpu",
+               [f = f] {
+                 f(zeros({3}).expand({2, 3}), x());
+               }},
+        Misuse{"AutogradError", name, kShown, [=, f = f] { f(leaf, x()); }},
+        Misuse{"AutogradError", name, "float32[6] on cpu", [=, f = f] { f(shared, zeros({6})); }},
+        Misuse{"ValueError", name, kUndefined, [f = f] { f(Tensor(), x()); }},
+        Misuse{"ValueError", name, kUndefined,
+               [f = f] {
+                 f(zeros({2, 3}), Tensor());
+               }},
     });
   expect_errors({
-      {"DeviceError", "add_", "float32[2, 3] on sim:0", [] { add_(x(), far()); }},
-      {"DTypeError", "add_", "int64[3] on cpu", [] { add_(arange(3), 0.5); }},
-      {"DTypeError", "mul_", "int64[3] on cpu", [] { mul_(arange(3), zeros({3})); }},
-      {"DTypeError", "div_", "int64[3] on cpu", [] { arange(3) /= 2; }},
-      {"ValueError", "add_", kUndefined, [] { Tensor() += 2; }},
-      {"AutogradError", "fill_", kShown, [=] { fill_(leaf, 1); }},
-      {"ShapeError", "fill_", kShown,
-       [] {
-         fill_(zeros({3}).expand({2, 3}), 1);
-       }},
-      {"ValueError", "fill_", kUndefined, [] { fill_(Tensor(), 1); }},
-      {"AutogradError", "zero_", kShown, [=] { zero_(leaf); }},
-      {"ShapeError", "zero_", kShown,
-       [] {
-         zero_(zeros({3}).expand({2, 3}));
-       }},
-      {"ValueError", "zero_", kUndefined, [] { zero_(Tensor()); }},
+      Misuse{"DeviceError", "add_", "float32[2, 3] on sim:0", [] { add_(x(), far()); }},
+      Misuse{"DTypeError", "add_", "int64[3] on cpu", [] { add_(arange(3), 0.5); }},
+      Misuse{"DTypeError", "mul_", "int64[3] on cpu", [] { mul_(arange(3), zeros({3})); }},
+      Misuse{"DTypeError", "div_", "int64[3] on cpu", [] { arange(3) /= 2; }},
+      Misuse{"ValueError", "add_", kUndefined, [] { Tensor() += 2; }},
+      Misuse{"AutogradError", "fill_", kShown, [=] { fill_(leaf, 1); }},
+      Misuse{"ShapeError", "fill_", kShown,
+             [] {
+               fill_(zeros({3}).expand({2, 3}), 1);
+             }},
+      Misuse{"ValueError", "fill_", kUndefined, [] { fill_(Tensor(), 1); }},
+      Misuse{"AutogradError", "zero_", kShown, [=] { zero_(leaf); }},
+      Misuse{"ShapeError", "zero_", kShown,
+             [] {
+               zero_(zeros({3}).expand({2, 3}));
+             }},
+      Misuse{"ValueError", "zero_", kUndefined, [] { zero_(Tensor()); }},
   });
 }
 
 TEST(Errors, OfOperatorsAndNumbers) {
   const Tensor none, truth = x() > 0;
   expect_errors({
-      {"ShapeError", "add", "float32[4] on cpu", [] { (void)(x() + zeros({4})); }},
-      {"DeviceError", "mul", "on sim:0", [] { (void)(x() * far()); }},
-      {"DTypeError", "sub", "bool[2, 3] on cpu", [=] { (void)(truth - truth); }},
-      {"DTypeError", "neg", "bool[2, 3] on cpu", [=] { (void)-truth; }},
-      {"DTypeError", "bitwise_not", kShown, [] { (void)~x(); }},
-      {"ValueError", "add", kUndefined, [=] { (void)(none + 1); }},
-      {"ValueError", "div", kUndefined, [=] { (void)(1 / none); }},
-      {"ValueError", "pow", kUndefined, [=] { (void)pow(none, 2); }},
-      {"ValueError", "pow", kUndefined, [=] { (void)pow(2, none); }},
-      {"ValueError", "lt", kUndefined, [=] { (void)(none < 2); }},
-      {"ValueError", "gt", kUndefined, [=] { (void)(2 < none); }},
-      {"ValueError", "floor_divide", "int64[3] on cpu", [] { (void)floor_divide(arange(3), 0); }},
-      {"ValueError", "remainder", "int64[3] on cpu", [] { (void)(arange(3) % 0); }},
-      {"ValueError", "fmod", "int64[3] on cpu", [] { (void)fmod(arange(3), 0); }},
-      {"ValueError", "maximum", kUndefined, [=] { (void)maximum(none, 0.5); }},
+      Misuse{"ShapeError", "add", "float32[4] on cpu", [] { (void)(x() + zeros({4})); }},
+      Misuse{"DeviceError", "mul", "on sim:0", [] { (void)(x() * far()); }},
+      Misuse{"DTypeError", "sub", "bool[2, 3] on cpu", [=] { (void)(truth - truth); }},
+      Misuse{"DTypeError", "neg", "bool[2, 3] on cpu", [=] { (void)-truth; }},
+      Misuse{"DTypeError", "bitwise_not", kShown, [] { (void)~x(); }},
+      Misuse{"ValueError", "add", kUndefined, [=] { (void)(none + 1); }},
+      Misuse{"ValueError", "div", kUndefined, [=] { (void)(1 / none); }},
+      Misuse{"ValueError", "pow", kUndefined, [=] { (void)pow(none, 2); }},
+      Misuse{"ValueError", "pow", kUndefined, [=] { (void)pow(2, none); }},
+      Misuse{"ValueError", "lt", kUndefined, [=] { (void)(none < 2); }},
+      Misuse{"ValueError", "gt", kUndefined, [=] { (void)(2 < none); }},
+      Misuse{"ValueError", "floor_divide", "int64[3] on cpu", [] { (void)floor_divide(arange(3), 0); }},
+      Misuse{"ValueError", "remainder", "int64[3] on cpu", [] { (void)(arange(3) % 0); }},
+      Misuse{"ValueError", "fmod", "int64[3] on cpu", [] { (void)fmod(arange(3), 0); }},
+      Misuse{"ValueError", "maximum", kUndefined, [=] { (void)maximum(none, 0.5); }},
   });
 }
 
@@ -140,31 +140,31 @@ TEST(Errors, OfBits) {
                              {"right_shift", right_shift}};
   for (const auto& [name, f] : all)
     expect_errors({
-        {"DTypeError", name, kShown, [f = f] { f(x(), x()); }},
-        {"ShapeError", name, "int64[4] on cpu", [f = f] { f(arange(3), arange(4)); }},
-        {"DeviceError", name, "int64[3] on sim:0", [f = f] { f(arange(3), arange(3).to("sim:0")); }},
-        {"ValueError", name, kUndefined, [f = f] { f(arange(3), Tensor()); }},
+        Misuse{"DTypeError", name, kShown, [f = f] { f(x(), x()); }},
+        Misuse{"ShapeError", name, "int64[4] on cpu", [f = f] { f(arange(3), arange(4)); }},
+        Misuse{"DeviceError", name, "int64[3] on sim:0", [f = f] { f(arange(3), arange(3).to("sim:0")); }},
+        Misuse{"ValueError", name, kUndefined, [f = f] { f(arange(3), Tensor()); }},
     });
 }
 
 TEST(Errors, OfThreeOperands) {
   const Tensor none, truth = x() > 0;
   expect_errors({
-      {"DTypeError", "where", kShown, [] { where(x(), x(), x()); }},
-      {"ShapeError", "where", "float32[4] on cpu", [=] { where(truth, x(), zeros({4})); }},
-      {"DeviceError", "where", "on sim:0", [=] { where(truth, x(), far()); }},
-      {"ValueError", "where", kUndefined, [=] { where(none, x(), x()); }},
-      {"ValueError", "where", kUndefined, [=] { where(truth, none, 0.0); }},
-      {"ValueError", "where", kUndefined, [=] { where(truth, 0.0, none); }},
-      {"ShapeError", "lerp", "float32[4] on cpu", [] { lerp(x(), x(), zeros({4})); }},
-      {"DeviceError", "lerp", "on sim:0", [] { lerp(x(), far(), x()); }},
-      {"ValueError", "lerp", kUndefined, [=] { lerp(x(), none, x()); }},
-      {"ShapeError", "addcmul", "float32[4] on cpu", [] { addcmul(x(), x(), zeros({4})); }},
-      {"DeviceError", "addcmul", "on sim:0", [] { addcmul(x(), x(), far()); }},
-      {"ValueError", "addcmul", kUndefined, [=] { addcmul(x(), x(), none); }},
-      {"ShapeError", "addcdiv", "float32[4] on cpu", [] { addcdiv(x(), zeros({4}), x()); }},
-      {"DeviceError", "addcdiv", "on sim:0", [] { addcdiv(far(), x(), x()); }},
-      {"ValueError", "addcdiv", kUndefined, [=] { addcdiv(none, x(), x()); }},
+      Misuse{"DTypeError", "where", kShown, [] { where(x(), x(), x()); }},
+      Misuse{"ShapeError", "where", "float32[4] on cpu", [=] { where(truth, x(), zeros({4})); }},
+      Misuse{"DeviceError", "where", "on sim:0", [=] { where(truth, x(), far()); }},
+      Misuse{"ValueError", "where", kUndefined, [=] { where(none, x(), x()); }},
+      Misuse{"ValueError", "where", kUndefined, [=] { where(truth, none, 0.0); }},
+      Misuse{"ValueError", "where", kUndefined, [=] { where(truth, 0.0, none); }},
+      Misuse{"ShapeError", "lerp", "float32[4] on cpu", [] { lerp(x(), x(), zeros({4})); }},
+      Misuse{"DeviceError", "lerp", "on sim:0", [] { lerp(x(), far(), x()); }},
+      Misuse{"ValueError", "lerp", kUndefined, [=] { lerp(x(), none, x()); }},
+      Misuse{"ShapeError", "addcmul", "float32[4] on cpu", [] { addcmul(x(), x(), zeros({4})); }},
+      Misuse{"DeviceError", "addcmul", "on sim:0", [] { addcmul(x(), x(), far()); }},
+      Misuse{"ValueError", "addcmul", kUndefined, [=] { addcmul(x(), x(), none); }},
+      Misuse{"ShapeError", "addcdiv", "float32[4] on cpu", [] { addcdiv(x(), zeros({4}), x()); }},
+      Misuse{"DeviceError", "addcdiv", "on sim:0", [] { addcdiv(far(), x(), x()); }},
+      Misuse{"ValueError", "addcdiv", kUndefined, [=] { addcdiv(none, x(), x()); }},
   });
 }
 
@@ -177,17 +177,17 @@ TEST(Errors, OfEveryUnaryFunction) {
   for (std::size_t i = 0; i < list.size(); ++i) {
     const auto [name, kind] = list[i];
     const UnaryFunction f = unary_functions()[i];
-    expect_errors({{"ValueError", name, kUndefined, [f] { f(Tensor(), 1, 2); }}});
+    expect_errors({Misuse{"ValueError", name, kUndefined, [f] { f(Tensor(), 1, 2); }}});
     // What else can be wrong with one operand is its dtype.
-    if (kind == kernels::Kind::kIntegral) expect_errors({{"DTypeError", name, kShown, [f] { f(x(), 1, 2); }}});
+    if (kind == kernels::Kind::kIntegral) expect_errors({Misuse{"DTypeError", name, kShown, [f] { f(x(), 1, 2); }}});
   }
   expect_errors({
-      {"DTypeError", "neg", "bool[2, 3] on cpu", [] { neg(x() > 0); }},
-      {"DTypeError", "abs", "bool[2, 3] on sim:0", [] { abs(far() > 0); }},
-      {"DTypeError", "square", "bool[2, 3] on cpu", [] { square(x() > 0); }},
-      {"ValueError", "clamp", kUndefined, [] { clamp_min(Tensor(), 0); }},
-      {"ValueError", "clamp", kUndefined, [] { clamp_max(Tensor(), 0); }},
-      {"ValueError", "pow_scalar", kUndefined, [] { pow_scalar(Tensor(), 2); }},
+      Misuse{"DTypeError", "neg", "bool[2, 3] on cpu", [] { neg(x() > 0); }},
+      Misuse{"DTypeError", "abs", "bool[2, 3] on sim:0", [] { abs(far() > 0); }},
+      Misuse{"DTypeError", "square", "bool[2, 3] on cpu", [] { square(x() > 0); }},
+      Misuse{"ValueError", "clamp", kUndefined, [] { clamp_min(Tensor(), 0); }},
+      Misuse{"ValueError", "clamp", kUndefined, [] { clamp_max(Tensor(), 0); }},
+      Misuse{"ValueError", "pow_scalar", kUndefined, [] { pow_scalar(Tensor(), 2); }},
   });
 }
 
@@ -203,17 +203,17 @@ TEST(Errors, OfEveryUnaryFunctionInPlace) {
       {"clamp_", clamped}};
   for (const auto& [name, f] : all)
     expect_errors({
-        {"ValueError", name, kUndefined, [f = f] { f(Tensor()); }},
-        {"AutogradError", name, kShown, [=, f = f] { f(leaf); }},
-        {"ShapeError", name, kShown,
-         [f = f] {
-           f(zeros({3}).expand({2, 3}));
-         }},
+        Misuse{"ValueError", name, kUndefined, [f = f] { f(Tensor()); }},
+        Misuse{"AutogradError", name, kShown, [=, f = f] { f(leaf); }},
+        Misuse{"ShapeError", name, kShown,
+               [f = f] {
+                 f(zeros({3}).expand({2, 3}));
+               }},
     });
   expect_errors({
-      {"DTypeError", "exp_", "int64[3] on cpu", [] { exp_(arange(3)); }},
-      {"DTypeError", "sigmoid_", "int64[3] on cpu", [] { sigmoid_(arange(3)); }},
-      {"DTypeError", "sqrt_", "bool[2, 3] on cpu", [] { sqrt_(x() > 0); }},
+      Misuse{"DTypeError", "exp_", "int64[3] on cpu", [] { exp_(arange(3)); }},
+      Misuse{"DTypeError", "sigmoid_", "int64[3] on cpu", [] { sigmoid_(arange(3)); }},
+      Misuse{"DTypeError", "sqrt_", "bool[2, 3] on cpu", [] { sqrt_(x() > 0); }},
   });
 }
 

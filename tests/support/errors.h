@@ -9,7 +9,7 @@ namespace minnow::test {
 
 /// A bad input: what its error must say.  One row a case, so that the row's line is the line of the call:
 ///
-///     {"ShapeError", "matmul", "float32[2, 3]", [] { matmul(ones({2, 3}), ones({4})); }},
+///     Misuse{"ShapeError", "matmul", "float32[2, 3]", [] { matmul(ones({2, 3}), ones({4})); }},
 struct Misuse {
   template <class F>
   Misuse(const char* class_name, const char* op_name, const char* shown, F f,
