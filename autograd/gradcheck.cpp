@@ -22,18 +22,21 @@ Tensor weights_like(const Tensor& out, std::uint64_t seed) {
   return (host + 0.5).to(out.device(), out.dtype());
 }
 
-void require_double(const std::vector<Tensor>& inputs, SourceLocation where) {
+void require_double(const char* op, const GradcheckFunction& function, const std::vector<Tensor>& inputs,
+                    SourceLocation where) {
+  if (!function) throw ValueError(std::string(op) + ": the function is empty\npass the function to be checked", where);
   bool any = false;
   for (const Tensor& t : inputs) {
     if (!t.defined() || !t.requires_grad()) continue;
     any = true;
     if (t.dtype() != DType::float64)
-      throw DTypeError(message("gradcheck", "an input is not float64", {{"input", t}},
+      throw DTypeError(message(op, "an input is not float64", {{"input", t}},
                                "central differences need float64: .to(DType::float64)"),
                        where);
   }
   if (!any)
-    throw AutogradError("gradcheck: no input requires a gradient\ncall requires_grad_() on those to be checked", where);
+    throw AutogradError(
+        std::string(op) + ": no input requires a gradient\ncall requires_grad_() on those to be checked", where);
 }
 
 /// One element of an input, as a writable place of its own.
@@ -119,14 +122,14 @@ class Check {
 
 bool gradcheck(const GradcheckFunction& function, const std::vector<Tensor>& inputs, const GradcheckOptions& options,
                SourceLocation where) {
-  require_double(inputs, where);
+  require_double("gradcheck", function, inputs, where);
   Check("gradcheck", function, inputs, options, where).run();
   return true;
 }
 
 bool gradgradcheck(const GradcheckFunction& function, const std::vector<Tensor>& inputs,
                    const GradcheckOptions& options, SourceLocation where) {
-  require_double(inputs, where);
+  require_double("gradgradcheck", function, inputs, where);
   const GradcheckFunction gradients = [&](const std::vector<Tensor>& in) {
     const Tensor out = function(in);
     std::vector<Tensor> checked;

@@ -138,8 +138,8 @@ void Module::register_child(Child child, SourceLocation where) {
   name_tree(*state_, state_->path, met);
 }
 
-HookHandle Module::register_forward_hook(ForwardHook hook) {
-  if (!hook) throw ValueError("register_forward_hook: the hook is empty");
+HookHandle Module::register_forward_hook(ForwardHook hook, SourceLocation where) {
+  if (!hook) throw ValueError("register_forward_hook: the hook is empty\npass a function", where);
   auto shared = std::make_shared<const ForwardHook>(std::move(hook));
   state_->hooks.push_back(shared);
   return {state_, std::move(shared)};

@@ -117,7 +117,7 @@ class Module {
   /// Number of elements of all parameters.
   std::int64_t num_parameters() const;
   /// Calls f for all modules below this one, children first, then for this one.
-  Module& apply(const std::function<void(Module&)>& f);
+  Module& apply(const std::function<void(Module&)>& f, SourceLocation where = SourceLocation::current());
 
   /// Parameters and persistent buffers by name, sharing memory with the module.  What is registered twice comes under
   /// both names, as in PyTorch.
@@ -128,7 +128,7 @@ class Module {
                              SourceLocation where = SourceLocation::current());
 
   /// Calls hook after each forward of this module while the handle lives.
-  [[nodiscard]] HookHandle register_forward_hook(ForwardHook hook);
+  [[nodiscard]] HookHandle register_forward_hook(ForwardHook hook, SourceLocation where = SourceLocation::current());
 
  protected:
   Module();

@@ -78,8 +78,8 @@ std::int64_t Module::num_parameters() const {
   return count;
 }
 
-Module& Module::apply(const std::function<void(Module&)>& f) {
-  if (!f) throw ValueError("apply: the function is empty");
+Module& Module::apply(const std::function<void(Module&)>& f, SourceLocation where) {
+  if (!f) throw ValueError("apply: the function is empty\npass what to do with each module", where);
   const auto list = named_modules();
   // Owners come before what they own, so that the reverse visits children first.
   for (auto it = list.rbegin(); it != list.rend(); ++it) f(it->module);

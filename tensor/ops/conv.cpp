@@ -14,11 +14,17 @@ std::int64_t output_size(const Conv2dParams& p, const Shape& x, const Shape& w, 
   return reach < 0 ? 0 : reach / p.stride[d] + 1;
 }
 
+std::string text(const std::int64_t (&pair)[2]) {
+  return "{" + std::to_string(pair[0]) + ", " + std::to_string(pair[1]) + "}";
+}
+
 /// operands: x, weight and, where there is one, bias.
 void check(const In& x, const In& w, const Tensor& b, const Conv2dParams& p, Operands operands) {
   for (int d = 0; d < 2; ++d)
     if (p.stride[d] < 1 || p.dilation[d] < 1 || p.padding[d] < 0 || p.groups < 1)
-      throw ValueError(message("conv2d", "stride, dilation and groups are 1 or more, padding 0 or more", operands),
+      throw ValueError(message("conv2d", "stride, dilation and groups are 1 or more, padding 0 or more", operands,
+                               "stride " + text(p.stride) + ", padding " + text(p.padding) + ", dilation " +
+                                   text(p.dilation) + ", groups " + std::to_string(p.groups) + " were given"),
                        x.where);
   if (x->dim() != 4 || w->dim() != 4)
     throw ShapeError(message("conv2d", "x and weight need four dimensions", operands,

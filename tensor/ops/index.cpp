@@ -47,6 +47,14 @@ void check_select(const char* op, const In& x, int dim, const In& index) {
   wrap_dim(op, x, dim);
 }
 
+void require_same_dtype(const char* op, const In& x, const In& index, const In& source) {
+  if (source->dtype() != x->dtype())
+    throw DTypeError(
+        message(op, "source and x have different dtypes", {{"x", *x}, {"index", *index}, {"source", *source}},
+                "convert it: .to(DType::" + std::string(name_of(x->dtype())) + ")"),
+        x.where);
+}
+
 /// x over the sizes of index in the dimensions that are not gathered.
 Tensor cropped(const In& x, int dim, const In& index) {
   Shape shape = index->shape();
@@ -71,11 +79,11 @@ Tensor scatter_add(const In& x, int dim, const In& index, const In& source) {
   Backend& backend = dispatch("scatter_add", {{"x", *x}, {"index", *index}, {"source", *source}}, x.where);
   dim = wrap_dim("scatter_add", x, dim);
   check_gather("scatter_add", x, dim, index);
-  if (source->shape() != index->shape() || source->dtype() != x->dtype())
-    throw ShapeError(
-        message("scatter_add", "source does not fit index", {{"x", *x}, {"index", *index}, {"source", *source}},
-                "source needs the shape of index and the dtype of x"),
-        x.where);
+  if (source->shape() != index->shape())
+    throw ShapeError(message("scatter_add", "source does not fit index",
+                             {{"x", *x}, {"index", *index}, {"source", *source}}, "source needs the shape of index"),
+                     x.where);
+  require_same_dtype("scatter_add", x, index, source);
   const Tensor out = contiguous({clone(x), x.where});
   if (index->numel() && !backend.scatter_add(*source, dim, *index, cropped({out, x.where}, dim, index)))
     out_of_range("scatter_add", x, dim, index);
@@ -99,10 +107,11 @@ Tensor index_add(const In& x, int dim, const In& index, const In& source) {
   dim = wrap_dim("index_add", x, dim);
   Shape shape = x->shape();
   shape[dim] = index->numel();
-  if (source->shape() != shape || source->dtype() != x->dtype())
+  if (source->shape() != shape)
     throw ShapeError(message("index_add", "source does not fit", {{"x", *x}, {"index", *index}, {"source", *source}},
-                             "source needs shape " + shape.str() + " and the dtype of x"),
+                             "source needs shape " + shape.str()),
                      x.where);
+  require_same_dtype("index_add", x, index, source);
   const Tensor out = contiguous({clone(x), x.where});
   if (source->numel() && !backend.index_add(*source, dim, *index, out)) out_of_range("index_add", x, dim, index);
   return out;
@@ -110,7 +119,7 @@ Tensor index_add(const In& x, int dim, const In& index, const In& source) {
 
 Tensor one_hot(const In& index, std::int64_t classes) {
   const Composed scope("one_hot");
-  dispatch("one_hot", {{"index", *index}}, index.where);
+  Backend& backend = dispatch("one_hot", {{"index", *index}}, index.where);
   require_room("one_hot", index);
   require_int64("one_hot", index, index);
   if (classes == -1 && index->numel())
@@ -120,10 +129,16 @@ Tensor one_hot(const In& index, std::int64_t classes) {
                      index.where);
   Shape shape = index->shape();
   shape.push_back(classes);
-  const Tensor zero = zeros(shape, {DType::int64, index->device()}, index.where);
+  const Tensor out = zeros(shape, {DType::int64, index->device()}, index.where);
+  if (!index->numel()) return out;
   const Tensor place = unsqueeze(index, -1);
   const Tensor one = ones(place.shape(), {DType::int64, index->device()}, index.where);
-  return scatter_add({zero, index.where}, -1, {place, index.where}, {one, index.where});
+  if (!backend.scatter_add(one, index->dim(), place, cropped({out, index.where}, index->dim(), {place, index.where})))
+    throw IndexError(message("one_hot", "an element is no class", {{"index", *index}},
+                             "classes go from 0 to " + std::to_string(classes - 1)),
+                     index.where);
+  return out;
+}, -1, {place, index.where}, {one, index.where});
 }
 
 bool is_nothing(const Tensor& t) { return t.dim() == 1 && t.numel() == 0; }

@@ -1,0 +1,11 @@
+// expect: protected|deleted
+// A module is copied as what it is, and its registered tensors are never exchanged behind its back.
+#include <minnow/nn/linear.h>
+
+void use(minnow::nn::Linear& a, minnow::nn::Linear& b, const minnow::Tensor& t) {
+  minnow::nn::Module part = a;  // must not compile
+  a = b;                        // must not compile
+  a.weight = b.weight;          // must not compile
+  a.weight = t;                 // must not compile
+  minnow::nn::Parameter p(t);   // must not compile
+}

@@ -1,0 +1,118 @@
+#include <gtest/gtest.h>
+#include <minnow/autograd/engine.h>
+#include <minnow/autograd/gradcheck.h>
+#include <minnow/autograd/ops/arithmetic.h>
+#include <minnow/autograd/ops/reduce.h>
+#include <minnow/autograd/ops/unary.h>
+#include <minnow/autograd/record.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/ops/create.h>
+#include "errors.h"
+
+/// Bad inputs of backward, grad, hooks, record and gradcheck.
+namespace minnow {
+namespace {
+
+using test::expect_errors;
+using test::Misuse;
+
+constexpr const char* kUndefined = "undefined tensor";
+constexpr const char* kShown = "float32[2, 3] on cpu";
+
+Tensor leaf() { return zeros({2, 3}).requires_grad_(); }
+
+TEST(Errors, OfBackward) {
+  const Tensor x = leaf(), y = x * 2, plain = zeros({2, 3}), far = zeros({2, 3}, {.device = "sim:0"});
+  expect_errors({
+      Misuse{"AutogradError", "backward", kShown, [=] { backward({y}); }},
+      Misuse{"AutogradError", "backward", kShown, [=] { backward({plain}); }},
+      Misuse{"AutogradError", "backward", kUndefined, [] { backward({Tensor()}); }},
+      Misuse{"ShapeError", "backward", "float32[3] on cpu", [=] { backward({y}, {zeros({3})}); }},
+      Misuse{"DeviceError", "backward", "float32[2, 3] on sim:0", [=] { backward({y}, {far}); }},
+      Misuse{"ValueError", "backward", "gradients  2",
+             [=] {
+               backward({y}, {plain, plain});
+             }},
+      Misuse{"AutogradError", "grad", kShown, [=] { grad(y, x); }},
+      Misuse{"AutogradError", "grad", kShown, [=] { grad(plain, x); }},
+      Misuse{"AutogradError", "grad", kShown, [=] { grad(sum(y), plain); }},
+      Misuse{"AutogradError", "grad", kShown, [=] { grad(sum(y), leaf()); }},
+      Misuse{"AutogradError", "grad", kUndefined, [=] { grad(sum(y), Tensor()); }},
+      Misuse{"ShapeError", "grad", "float32[3] on cpu", [=] { grad(y, x, {.grad_outputs = {zeros({3})}}); }},
+      Misuse{"ValueError", "grad", "outputs    1",
+             [=] {
+               grad(y, x, {.grad_outputs = {plain, plain}});
+             }},
+  });
+}
+
+TEST(Errors, OfGraphs) {
+  const Tensor x = leaf(), ints = arange(3);
+  expect_errors({
+      Misuse{"AutogradError", "exp", "saved  float32[2, 3] on cpu",
+             [=] {
+               Tensor y = exp(x);
+               fill_(y.detach(), 1);
+               sum(y).backward();
+             }},
+      Misuse{"AutogradError", "mul", "retain_graph",
+             [=] {
+               Tensor y = x * x;
+               sum(y).backward();
+               sum(y).backward();
+             }},
+      Misuse{"AutogradError", "add", "operand  float32[2, 3] on cpu",
+             [=] {
+               Tensor y = x * 2;
+               fill_(y.detach(), 1);
+               (void)(y + 1);
+             }},
+      Misuse{"AutogradError", "twice", "2 gradients for 1 inputs",
+             [=] { record("twice", zeros({}), {x}, [](const Tensor& g) {
+                     return Gradients{g, g};
+                   }).backward(); }},
+      Misuse{"ShapeError", "wrong", "[5] is no broadcast of [2, 3]",
+             [=] { record("wrong", zeros({}), {x}, [](const Tensor&) { return zeros({5}); }).backward(); }},
+      Misuse{"DeviceError", "wrong", "float32[2, 3] on sim:0",
+             [=] {
+               record("wrong", zeros({}), {x}, [](const Tensor&) {
+                 return zeros({2, 3}, {.device = "sim:0"});
+               }).backward();
+             }},
+  });
+}
+
+TEST(Errors, OfHooks) {
+  const Tensor x = leaf(), plain = zeros({2, 3});
+  const auto same = [](const Tensor& g) { return g; };
+  expect_errors({
+      Misuse{"AutogradError", "register_hook", kShown, [=] { register_hook(plain, same); }},
+      Misuse{"ValueError", "register_hook", kUndefined, [=] { register_hook(Tensor(), same); }},
+      Misuse{"ValueError", "register_hook", kShown, [=] { register_hook(x, {}); }},
+      Misuse{"ShapeError", "register_hook", "float32[3] on cpu",
+             [=] {
+               register_hook(x, [](const Tensor&) { return zeros({3}); });
+               sum(x).backward();
+             }},
+  });
+}
+
+TEST(Errors, OfGradcheck) {
+  const Tensor wide = ones({2}, {DType::float64}).requires_grad_(), x = leaf(), plain = ones({2}, {DType::float64});
+  const GradcheckFunction right = [](const std::vector<Tensor>& in) { return in[0] * in[0]; };
+  const GradcheckFunction wrong = [](const std::vector<Tensor>& in) {
+    return record("wrong", square(in[0].detach()), {in[0]}, [](const Tensor& g) { return g * 5; });
+  };
+  expect_errors({
+      Misuse{"DTypeError", "gradcheck", kShown, [=] { gradcheck(right, {x}); }},
+      Misuse{"AutogradError", "gradcheck", "requires a gradient", [=] { gradcheck(right, {plain}); }},
+      Misuse{"AutogradError", "gradcheck", "float64[2] on cpu", [=] { gradcheck(wrong, {wide}); }},
+      Misuse{"ValueError", "gradcheck", "the function is empty", [=] { gradcheck({}, {wide}); }},
+      Misuse{"DTypeError", "gradgradcheck", kShown, [=] { gradgradcheck(right, {x}); }},
+      Misuse{"AutogradError", "gradgradcheck", "requires a gradient", [=] { gradgradcheck(right, {plain}); }},
+      Misuse{"ValueError", "gradgradcheck", "the function is empty", [=] { gradgradcheck({}, {wide}); }},
+  });
+}
+
+}  // namespace
+}  // namespace minnow

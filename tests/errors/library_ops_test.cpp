@@ -1,0 +1,124 @@
+#include <gtest/gtest.h>
+#include <minnow/autograd/ops/conv.h>
+#include <minnow/autograd/ops/matmul.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/ops/create.h>
+#include "errors.h"
+#include "host_tensor.h"
+
+/// Bad inputs of products, convolution and pooling.
+namespace minnow {
+namespace {
+
+using test::expect_errors;
+using test::Misuse;
+
+constexpr const char* kUndefined = "undefined tensor";
+
+TEST(Errors, OfProducts) {
+  const Tensor x = zeros({2, 3}), w = zeros({4, 3}), b = zeros({4}), none, far = zeros({3, 4}, {.device = "sim:0"});
+  const Tensor wide = zeros({3, 4}, {DType::float64});
+  expect_errors({
+      Misuse{"ShapeError", "matmul", "float32[2, 3] on cpu", [=] { matmul(x, x); }},
+      Misuse{"ShapeError", "matmul", "float32[] on cpu", [=] { matmul(x, zeros({})); }},
+      Misuse{"ShapeError", "matmul", "float32[5, 2, 3] on cpu",
+             [=] {
+               matmul(zeros({4, 6, 2}), zeros({5, 2, 3}));
+             }},
+      Misuse{"DTypeError", "matmul", "float64[3, 4] on cpu", [=] { matmul(x, wide); }},
+      Misuse{"DeviceError", "matmul", "float32[3, 4] on sim:0", [=] { matmul(x, far); }},
+      Misuse{"ValueError", "matmul", kUndefined, [=] { matmul(none, x); }},
+      Misuse{"ShapeError", "linear", "float32[2, 3] on cpu",
+             [=] {
+               linear(x, zeros({4, 5}), b);
+             }},
+      Misuse{"ShapeError", "linear", "float32[3] on cpu", [=] { linear(x, w, zeros({3})); }},
+      Misuse{"ShapeError", "linear", "float32[3] on cpu", [=] { linear(x, zeros({3})); }},
+      Misuse{"DTypeError", "linear", "float64[3, 4] on cpu",
+             [=] {
+               linear(zeros({2, 4}), wide);
+             }},
+      Misuse{"DTypeError", "linear", "float64[4] on cpu", [=] { linear(x, w, b.to(DType::float64)); }},
+      Misuse{"DeviceError", "linear", "float32[3, 4] on sim:0",
+             [=] {
+               linear(zeros({2, 4}), far);
+             }},
+      Misuse{"ValueError", "linear", kUndefined, [=] { linear(x, none); }},
+  });
+}
+
+TEST(Errors, OfConvolution) {
+  const Tensor x = zeros({1, 2, 5, 5}), w = zeros({3, 2, 3, 3}), none, b = zeros({3});
+  const Tensor far = w.to("sim:0"), wide = w.to(DType::float64);
+  const char* const shown = "float32[1, 2, 5, 5] on cpu";
+  expect_errors({
+      Misuse{"ShapeError", "conv2d", "float32[2, 5, 5] on cpu",
+             [=] {
+               conv2d(zeros({2, 5, 5}), w);
+             }},
+      Misuse{"ShapeError", "conv2d", "float32[3, 3] on cpu",
+             [=] {
+               conv2d(x, zeros({3, 3}));
+             }},
+      Misuse{"ShapeError", "conv2d", "float32[3, 1, 3, 3] on cpu",
+             [=] {
+               conv2d(x, zeros({3, 1, 3, 3}));
+             }},
+      Misuse{"ShapeError", "conv2d", "float32[4] on cpu", [=] { conv2d(x, w, zeros({4})); }},
+      Misuse{"ShapeError", "conv2d", shown,
+             [=] {
+               conv2d(x, zeros({3, 2, 6, 3}));
+             }},
+      Misuse{"ShapeError", "conv2d", shown, [=] { conv2d(x, w, {}, {.groups = 2}); }},
+      Misuse{"ValueError", "conv2d", shown, [=] { conv2d(x, w, b, {.stride = 0}); }},
+      Misuse{"ValueError", "conv2d", shown, [=] { conv2d(x, w, b, {.padding = -1}); }},
+      Misuse{"ValueError", "conv2d", shown,
+             [=] {
+               conv2d(x, w, b, {.dilation = {1, 0}});
+             }},
+      Misuse{"ValueError", "conv2d", shown, [=] { conv2d(x, w, b, {.groups = 0}); }},
+      Misuse{"DTypeError", "conv2d", "float64[3, 2, 3, 3] on cpu", [=] { conv2d(x, wide); }},
+      Misuse{"DTypeError", "conv2d", "float64[3] on cpu", [=] { conv2d(x, w, b.to(DType::float64)); }},
+      Misuse{"DeviceError", "conv2d", "float32[3, 2, 3, 3] on sim:0", [=] { conv2d(x, far); }},
+      Misuse{"ValueError", "conv2d", kUndefined, [=] { conv2d(x, none); }},
+  });
+}
+
+TEST(Errors, AnOperandIsListedOnce) {
+  const Tensor x = zeros({2, 3}, {DType::float64}), image = zeros({1, 1, 3, 3}, {DType::float64});
+  for (const std::string& text : {test::error_of<DTypeError>([&] {
+                                    linear(x, zeros({4, 3}));
+                                  }),
+                                  test::error_of<DTypeError>([&] {
+                                    conv2d(image, zeros({1, 1, 3, 3}));
+                                  })}) {
+    const auto first = text.find("weight");
+    EXPECT_NE(first, std::string::npos) << text;
+    EXPECT_EQ(text.find("\n  weight", first), std::string::npos) << text;
+  }
+}
+
+TEST(Errors, OfPooling) {
+  const Tensor x = zeros({1, 2, 5, 5}), flat = zeros({5, 5}), ints = zeros({1, 2, 5, 5}, {DType::int64}), none;
+  const char* const shown = "float32[1, 2, 5, 5] on cpu";
+  expect_errors({
+      Misuse{"ShapeError", "max_pool2d", "float32[5, 5] on cpu", [=] { max_pool2d(flat, 2); }},
+      Misuse{"ShapeError", "max_pool2d", shown, [=] { max_pool2d(x, 6); }},
+      Misuse{"DTypeError", "max_pool2d", "int64[1, 2, 5, 5] on cpu", [=] { max_pool2d(ints, 2); }},
+      Misuse{"ValueError", "max_pool2d", shown, [=] { max_pool2d(x, 0); }},
+      Misuse{"ValueError", "max_pool2d", shown, [=] { max_pool2d(x, 2, {.padding = 2}); }},
+      Misuse{"ValueError", "max_pool2d", shown, [=] { max_pool2d(x, 2, {.stride = -1}); }},
+      Misuse{"ValueError", "max_pool2d", kUndefined, [=] { max_pool2d(none, 2); }},
+      Misuse{"ShapeError", "avg_pool2d", "float32[5, 5] on cpu", [=] { avg_pool2d(flat, 2); }},
+      Misuse{"ShapeError", "avg_pool2d", shown,
+             [=] {
+               avg_pool2d(x, {2, 6});
+             }},
+      Misuse{"DTypeError", "avg_pool2d", "int64[1, 2, 5, 5] on cpu", [=] { avg_pool2d(ints, 2); }},
+      Misuse{"ValueError", "avg_pool2d", shown, [=] { avg_pool2d(x, 2, {.padding = -1}); }},
+      Misuse{"ValueError", "avg_pool2d", kUndefined, [=] { avg_pool2d(none, 2); }},
+  });
+}
+
+}  // namespace
+}  // namespace minnow
