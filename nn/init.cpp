@@ -5,6 +5,7 @@
 #include <minnow/autograd/grad_mode.h>
 #include <minnow/autograd/ops/arithmetic.h>
 #include <minnow/autograd/ops/unary.h>
+#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/ops/copy.h>
 #include <minnow/tensor/ops/create.h>
@@ -13,14 +14,15 @@ namespace minnow::nn::init {
 namespace {
 
 void require_floating(const char* op, const Tensor& t, SourceLocation where) {
-  if (!t.defined()) throw ValueError(std::string(op) + ": the tensor is undefined", where);
+  t.require_defined(op, where);
   if (!t.is_floating_point())
-    throw DTypeError(fmt::format("{}: the tensor is not floating\n  t  {}", op, describe(t)), where);
+    throw DTypeError(message(op, "the tensor is not floating", {{"t", t}}, "convert first: .to(float32)"), where);
 }
 
 void require_matrix(const char* op, const Tensor& t, SourceLocation where) {
   require_floating(op, t, where);
-  if (t.dim() != 2) throw ShapeError(fmt::format("{}: the tensor is not a matrix\n  t  {}", op, describe(t)), where);
+  if (t.dim() != 2)
+    throw ShapeError(message(op, "the tensor is not a matrix", {{"t", t}}, "it needs two dimensions"), where);
 }
 
 /// Half types are drawn in float32 and rounded once.
@@ -32,15 +34,17 @@ Tensor write(const Tensor& t, const Tensor& values, SourceLocation where) { retu
 
 /// Writes host values, in row-major order.
 Tensor write(const Tensor& t, const std::vector<double>& values, SourceLocation where) {
-  return write(t, tensor(values).reshape(t.shape()), where);
+  return write(t, tensor(values).reshape(t.shape(), where), where);
 }
 
 }  // namespace
 
 Tensor uniform_(const Tensor& t, double low, double high, Generator* generator, SourceLocation where) {
+  const Composed scope("uniform_");
   require_floating("uniform_", t, where);
   if (!(low <= high) || !std::isfinite(high - low))
-    throw ValueError(fmt::format("uniform_: no numbers in [{}, {})", low, high), where);
+    throw ValueError(
+        fmt::format("uniform_: no numbers in [{}, {})\nlow must not be above high, both finite", low, high), where);
   const NoGradGuard guard;
   const Tensor values = rand(t.shape(), source_of(t, generator), where);
   mul_(values, high - low);
@@ -49,8 +53,10 @@ Tensor uniform_(const Tensor& t, double low, double high, Generator* generator, 
 }
 
 Tensor normal_(const Tensor& t, double mean, double deviation, Generator* generator, SourceLocation where) {
+  const Composed scope("normal_");
   require_floating("normal_", t, where);
-  if (!(deviation >= 0)) throw ValueError(fmt::format("normal_: the deviation {} is negative", deviation), where);
+  if (!(deviation >= 0))
+    throw ValueError(fmt::format("normal_: the deviation {} is negative\nit is 0 or more", deviation), where);
   const NoGradGuard guard;
   const Tensor values = randn(t.shape(), source_of(t, generator), where);
   mul_(values, deviation);
@@ -59,6 +65,7 @@ Tensor normal_(const Tensor& t, double mean, double deviation, Generator* genera
 }
 
 Tensor trunc_normal_(const Tensor& t, TruncNormalOptions o, SourceLocation where) {
+  const Composed scope("trunc_normal_");
   require_floating("trunc_normal_", t, where);
   if (!(o.deviation > 0) || !(o.low < o.high))
     throw ValueError(
@@ -77,19 +84,29 @@ Tensor trunc_normal_(const Tensor& t, TruncNormalOptions o, SourceLocation where
 }
 
 Tensor constant_(const Tensor& t, double value, SourceLocation where) {
+  const Composed scope("constant_");
   require_floating("constant_", t, where);
   raw::fill_({t, where}, value);
   return t;
 }
-Tensor ones_(const Tensor& t, SourceLocation where) { return constant_(t, 1, where); }
-Tensor zeros_(const Tensor& t, SourceLocation where) { return constant_(t, 0, where); }
+Tensor ones_(const Tensor& t, SourceLocation where) {
+  const Composed scope("ones_");
+  return constant_(t, 1, where);
+}
+
+Tensor zeros_(const Tensor& t, SourceLocation where) {
+  const Composed scope("zeros_");
+  return constant_(t, 0, where);
+}
 
 Tensor eye_(const Tensor& t, SourceLocation where) {
+  const Composed scope("eye_");
   require_matrix("eye_", t, where);
   return write(t, eye(t.size(0), t.size(1)), where);
 }
 
 Tensor dirac_(const Tensor& t, std::int64_t groups, SourceLocation where) {
+  const Composed scope("dirac_");
   require_floating("dirac_", t, where);
   if (t.dim() < 3 || t.dim() > 5)
     throw ShapeError(fmt::format("dirac_: the weight of a convolution has 3 to 5 dimensions\n  t  {}", describe(t)),
@@ -131,9 +148,12 @@ void orthonormalise(std::vector<double>& a, std::int64_t n, std::int64_t m) {
 }  // namespace
 
 Tensor orthogonal_(const Tensor& t, double gain, Generator* generator, SourceLocation where) {
+  const Composed scope("orthogonal_");
   require_floating("orthogonal_", t, where);
   if (t.dim() < 2)
-    throw ShapeError(fmt::format("orthogonal_: the tensor has fewer than two dimensions\n  t  {}", describe(t)), where);
+    throw ShapeError(
+        message("orthogonal_", "the tensor has fewer than two dimensions", {{"t", t}}, "it needs rows and columns"),
+        where);
   if (!t.numel()) return t;
   const std::int64_t rows = t.size(0), columns = t.numel() / rows;
   const std::int64_t few = std::min(rows, columns), many = std::max(rows, columns);
@@ -145,9 +165,12 @@ Tensor orthogonal_(const Tensor& t, double gain, Generator* generator, SourceLoc
 }
 
 Tensor sparse_(const Tensor& t, double sparsity, double deviation, Generator* generator, SourceLocation where) {
+  const Composed scope("sparse_");
   require_matrix("sparse_", t, where);
   if (!(sparsity >= 0 && sparsity <= 1))
-    throw ValueError(fmt::format("sparse_: the share {} is not between 0 and 1", sparsity), where);
+    throw ValueError(
+        fmt::format("sparse_: the share {} is not between 0 and 1\nit is the part of each column that is 0", sparsity),
+        where);
   const std::int64_t rows = t.size(0), columns = t.size(1);
   const auto zeros = static_cast<std::int64_t>(std::ceil(sparsity * static_cast<double>(rows)));
   auto values = randn({rows, columns}, {DType::float64, Device(), generator}, where).to_vector<double>();
@@ -163,20 +186,23 @@ Tensor sparse_(const Tensor& t, double sparsity, double deviation, Generator* ge
 Fans fans(const Tensor& t, SourceLocation where) {
   require_floating("fans", t, where);
   if (t.dim() < 2)
-    throw ShapeError(
-        fmt::format("fans: fan in and out need at least two dimensions, [out, in, ...]\n  t  {}", describe(t)), where);
+    throw ShapeError(message("fans", "the tensor has fewer than two dimensions", {{"t", t}},
+                             "fan in and out are those of a weight [out, in, ...]"),
+                     where);
   std::int64_t kernel = 1;
   for (int d = 2; d < t.dim(); ++d) kernel *= t.size(d);
   return {t.size(1) * kernel, t.size(0) * kernel};
 }
 
 Tensor xavier_uniform_(const Tensor& t, double gain, Generator* generator, SourceLocation where) {
+  const Composed scope("xavier_uniform_");
   const Fans f = fans(t, where);
   const double bound = gain * std::sqrt(6 / static_cast<double>(f.in + f.out));
   return uniform_(t, -bound, bound, generator, where);
 }
 
 Tensor xavier_normal_(const Tensor& t, double gain, Generator* generator, SourceLocation where) {
+  const Composed scope("xavier_normal_");
   const Fans f = fans(t, where);
   return normal_(t, 0, gain * std::sqrt(2 / static_cast<double>(f.in + f.out)), generator, where);
 }
@@ -192,11 +218,13 @@ double kaiming_deviation(const Tensor& t, const KaimingOptions& o, SourceLocatio
 }  // namespace
 
 Tensor kaiming_uniform_(const Tensor& t, KaimingOptions options, SourceLocation where) {
+  const Composed scope("kaiming_uniform_");
   const double bound = std::sqrt(3.0) * kaiming_deviation(t, options, where);
   return t.numel() ? uniform_(t, -bound, bound, options.generator, where) : t;
 }
 
 Tensor kaiming_normal_(const Tensor& t, KaimingOptions options, SourceLocation where) {
+  const Composed scope("kaiming_normal_");
   const double deviation = kaiming_deviation(t, options, where);
   return t.numel() ? normal_(t, 0, deviation, options.generator, where) : t;
 }
@@ -208,9 +236,9 @@ double calculate_gain(std::string_view nonlinearity, double slope, SourceLocatio
   if (nonlinearity == "relu") return std::sqrt(2.0);
   if (nonlinearity == "leaky_relu") return std::sqrt(2 / (1 + slope * slope));
   if (nonlinearity == "selu") return 0.75;
-  throw ValueError(fmt::format("calculate_gain: there is no nonlinearity '{}'\nit is one of linear, conv1d, conv2d, "
+  throw ValueError(fmt::format("{}: there is no nonlinearity '{}'\nit is one of linear, conv1d, conv2d, "
                                "conv3d, sigmoid, tanh, relu, leaky_relu, selu",
-                               nonlinearity),
+                               Composed::name("calculate_gain"), nonlinearity),
                    where);
 }
 

@@ -16,7 +16,10 @@ namespace {
 std::vector<Tensor> gradients(const char* op, const std::vector<Tensor>& params, SourceLocation where) {
   std::vector<Tensor> grads;
   for (const Tensor& p : params) {
-    if (!p.defined()) throw ValueError(fmt::format("{}: a parameter is undefined", op), where);
+    if (!p.defined())
+      throw ValueError(
+          fmt::format("{}: a parameter is undefined\nit was default-made, or is a bias that a layer does not have", op),
+          where);
     if (const Tensor g = p.grad(); g.defined()) grads.push_back(g.detach());
   }
   return grads;
@@ -25,9 +28,14 @@ std::vector<Tensor> gradients(const char* op, const std::vector<Tensor>& params,
 }  // namespace
 
 Tensor clip_grad_norm_(const std::vector<Tensor>& params, double max_norm, ClipOptions options, SourceLocation where) {
-  if (!(max_norm >= 0)) throw ValueError(fmt::format("clip_grad_norm_: max_norm = {} is negative", max_norm), where);
+  if (!(max_norm >= 0))
+    throw ValueError(fmt::format("clip_grad_norm_: max_norm = {} is no length\nit is 0 or more", max_norm), where);
   if (!(options.norm_type > 0))
-    throw ValueError(fmt::format("clip_grad_norm_: norm_type = {} is not positive", options.norm_type), where);
+    throw ValueError(
+        fmt::format("clip_grad_norm_: norm_type = {} is not positive\n2 is the usual one, infinity the largest element",
+                    options.norm_type),
+        where);
+  const Composed scope("clip_grad_norm_");
   const NoGradGuard guard;
   const auto grads = gradients("clip_grad_norm_", params, where);
   if (grads.empty()) return zeros({}, {}, where);
@@ -38,14 +46,20 @@ Tensor clip_grad_norm_(const std::vector<Tensor>& params, double max_norm, ClipO
   if (norms.empty()) return zeros({}, {dtype, grads[0].device()}, where);
   Tensor total = norm({stack(norms, 0, where), where}, options.norm_type);
   if (options.error_if_nonfinite && !std::isfinite(total.item<double>(where)))
-    throw ValueError(fmt::format("clip_grad_norm_: the norm of the gradients is {}", total.item<double>(where)), where);
+    throw ValueError(fmt::format("clip_grad_norm_: the norm of the gradients is {}\nlook for the operation that made "
+                                 "it, or lower the learning rate",
+                                 total.item<double>(where)),
+                     where);
   const Tensor factor = clamp(div(max_norm, {add(total, 1e-6), where}), -kInfinity, 1);
   for (const Tensor& g : grads) mul_({g, where}, factor.to(g.device(), {}, where));
   return total;
 }
 
 void clip_grad_value_(const std::vector<Tensor>& params, double limit, SourceLocation where) {
-  if (!(limit >= 0)) throw ValueError(fmt::format("clip_grad_value_: the limit {} is negative", limit), where);
+  if (!(limit >= 0))
+    throw ValueError(fmt::format("clip_grad_value_: the limit {} is no distance from 0\nit is 0 or more", limit),
+                     where);
+  const Composed scope("clip_grad_value_");
   const NoGradGuard guard;
   for (const Tensor& g : gradients("clip_grad_value_", params, where)) clamp_({g, where}, -limit, limit);
 }

@@ -10,7 +10,7 @@ namespace minnow::optim {
 namespace {
 
 void require_positive(const char* op, const char* name, std::int64_t value, SourceLocation where) {
-  if (value <= 0) throw ValueError(fmt::format("{}: {} = {} is not positive", op, name, value), where);
+  if (value <= 0) throw ValueError(fmt::format("{}: {} = {} is not positive\nit counts steps", op, name, value), where);
 }
 
 }  // namespace
@@ -63,7 +63,7 @@ Rate sequential_rate(std::vector<Rate> rates, std::vector<std::int64_t> mileston
 
 Schedule::Schedule(Optimizer& optimizer, Rate rate, SourceLocation where)
     : optimizer_(optimizer), rate_(std::move(rate)) {
-  if (!rate_) throw ValueError("Schedule: the rate is empty", where);
+  if (!rate_) throw ValueError("Schedule: the rate is empty\npass one, e.g. step_rate({.step_size = 10})", where);
   for (int g = 0; g < optimizer.num_groups(); ++g) bases_.push_back(optimizer.lr(g));
   apply(where);
 }
@@ -74,7 +74,7 @@ void Schedule::step(SourceLocation where) {
 }
 
 void Schedule::set_steps(std::int64_t steps, SourceLocation where) {
-  if (steps < 0) throw ValueError(fmt::format("set_steps: {} is negative", steps), where);
+  if (steps < 0) throw ValueError(fmt::format("set_steps: {} is negative\nit counts the steps done", steps), where);
   steps_ = steps;
   apply(where);
 }

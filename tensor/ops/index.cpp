@@ -138,7 +138,6 @@ Tensor one_hot(const In& index, std::int64_t classes) {
                              "classes go from 0 to " + std::to_string(classes - 1)),
                      index.where);
   return out;
-}, -1, {place, index.where}, {one, index.where});
 }
 
 bool is_nothing(const Tensor& t) { return t.dim() == 1 && t.numel() == 0; }

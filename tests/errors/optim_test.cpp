@@ -1,0 +1,185 @@
+#include <cmath>
+#include <gtest/gtest.h>
+#include <minnow/autograd/ops/arithmetic.h>
+#include <minnow/autograd/ops/reduce.h>
+#include <minnow/optim/adam.h>
+#include <minnow/optim/clip.h>
+#include <minnow/optim/schedule.h>
+#include <minnow/optim/sgd.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/ops/create.h>
+#include "errors.h"
+#include "host_tensor.h"
+
+/// Bad inputs of optimizers, schedules and clipping.
+namespace minnow {
+namespace {
+
+using test::expect_errors;
+using test::Misuse;
+
+constexpr const char* kShown = "float32[2, 3] on cpu";
+
+Tensor leaf() { return zeros({2, 3}).requires_grad_(); }
+
+template <class O> void expect_parameters_checked(const char* name) {
+  using List = std::vector<Tensor>;
+  const Tensor x = leaf(), made = x * 2, ints = arange(3), none, gaps = zeros({4, 4}).narrow(1, 0, 2);
+  expect_errors({
+      Misuse{"ValueError", name, "net.parameters()", [=] { O(List{}); }},
+      Misuse{"ValueError", name, "undefined tensor", [=] { O(List{none}); }},
+      Misuse{"ValueError", name, kShown,
+             [=] {
+               O(List{x, x});
+             }},
+      Misuse{"DTypeError", name, "int64[3] on cpu", [=] { O(List{ints}); }},
+      Misuse{"AutogradError", name, "can't optimize a non-leaf Tensor", [=] { O(List{made}); }},
+      Misuse{"ShapeError", name, "float32[4, 2] on cpu", [=] { O(List{gaps}); }},
+      Misuse{"ValueError", name, "lr = -1", [=] { O({x}, {.lr = -1}); }},
+      Misuse{"ValueError", name, "weight_decay = -1", [=] { O({x}, {.weight_decay = -1}); }},
+      Misuse{"ValueError", name, "lr = nan", [=] { O({x}, {.lr = std::nan("")}); }},
+      Misuse{"ValueError", name, kShown,
+             [=] {
+               O o({x});
+               o.add_group({x});
+             }},
+      Misuse{"IndexError", name, "no parameter group 1",
+             [=] {
+               O o({x});
+               o.options(1);
+             }},
+  });
+}
+
+TEST(Errors, OfEveryOptimizer) {
+  expect_parameters_checked<optim::SGD>("SGD");
+  expect_parameters_checked<optim::Adam>("Adam");
+  expect_parameters_checked<optim::AdamW>("AdamW");
+  const Tensor x = leaf();
+  expect_errors({
+      Misuse{"ValueError", "SGD", "momentum = -1", [=] { optim::SGD({x}, {.momentum = -1}); }},
+      Misuse{"ValueError", "SGD", "nesterov", [=] { optim::SGD({x}, {.nesterov = true}); }},
+      Misuse{"ValueError", "Adam", "beta of 1",
+             [=] {
+               optim::Adam({x}, {.betas = {0.9, 1}});
+             }},
+      Misuse{"ValueError", "AdamW", "eps = -1", [=] { optim::AdamW({x}, {.eps = -1}); }},
+  });
+}
+
+TEST(Errors, AMovedLeafIsNamedBesideItsCopy) {
+  Tensor w = leaf();
+  w.set_name("fc1.weight");
+  Tensor moved = w.to("sim:0");
+  moved.set_name("on the device");
+  const std::string text = test::error_of<AutogradError>([&] { optim::SGD o({moved}); });
+  for (const char* part :
+       {"can't optimize a non-leaf Tensor", "float32[2, 3] on sim:0   parameter 'on the device'",
+        "made by 'to' at optim_test.cpp:", "from the leaf  float32[2, 3] on cpu   parameter 'fc1.weight'"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+}
+
+TEST(Errors, OfOptimizersAtWork) {
+  const Tensor x = leaf();
+  sum(x).backward();
+  optim::SGD sgd({x});
+  StateDict missing, extra = sgd.state_dict(), negative = sgd.state_dict();
+  extra.set("more", x);
+  negative.set("param_groups.0.lr", full({}, -1.0, {DType::float64}));
+  const auto with_gradient = [](const Tensor& g) {
+    Tensor p = leaf();
+    p.set_grad(zeros_like(p));
+    p.grad().set_data(g);
+    return p;
+  };
+  const Tensor shaped = with_gradient(zeros({3})), wide = with_gradient(zeros({2, 3}, {DType::float64})),
+               far = with_gradient(zeros({2, 3}, {.device = "sim:0"}));
+  expect_errors({
+      Misuse{"ShapeError", "SGD::step", "float32[3] on cpu",
+             [=] {
+               optim::SGD o({shaped});
+               o.step();
+             }},
+      Misuse{"DTypeError", "SGD::step", "float64[2, 3] on cpu",
+             [=] {
+               optim::SGD o({wide});
+               o.step();
+             }},
+      Misuse{"DeviceError", "SGD::step", "float32[2, 3] on sim:0",
+             [=] {
+               optim::SGD o({far});
+               o.step();
+             }},
+      Misuse{"ValueError", "SGD", "lr = -3",
+             [&] {
+               sgd.options().lr = -3;
+               sgd.step();
+             }},
+      Misuse{"ValueError", "SGD", "learning rate -1", [&] { sgd.set_lr(-1.0); }},
+      Misuse{"ValueError", "SGD", "learning rate inf", [&] { sgd.set_lr(0, INFINITY); }},
+      Misuse{"IndexError", "SGD", "no parameter group 1", [&] { sgd.set_lr(1, 0.1); }},
+      Misuse{"IndexError", "SGD", "no parameter group -1", [&] { (void)sgd.lr(-1); }},
+      Misuse{"IndexError", "SGD", "no parameter group 2", [&] { (void)sgd.parameters(2); }},
+      Misuse{"ValueError", "SGD::load_state_dict", "'param_groups.0.lr' is missing",
+             [&] { sgd.load_state_dict(missing); }},
+      Misuse{"ValueError", "SGD::load_state_dict", "of which", [&] { sgd.load_state_dict(extra); }},
+      Misuse{"ValueError", "SGD", "lr = -1", [&] { sgd.load_state_dict(negative); }},
+  });
+}
+
+TEST(Errors, OfSchedules) {
+  using namespace optim;
+  SGD sgd({leaf()}, {.lr = 0.1});
+  Schedule good(sgd, step_rate({}));
+  const Rate rate = step_rate({});
+  expect_errors({
+      Misuse{"ValueError", "StepLR", "step_size = 0", [] { step_rate({.step_size = 0}); }},
+      Misuse{"ValueError", "StepLR", "gamma = -1", [] { step_rate({.gamma = -1}); }},
+      Misuse{"ValueError", "StepLR", "step_size = -2", [&] { StepLR(sgd, {.step_size = -2}); }},
+      Misuse{"ValueError", "CosineAnnealingLR", "t_max = 0", [] { cosine_rate({.t_max = 0}); }},
+      Misuse{"ValueError", "CosineAnnealingLR", "eta_min = -1", [] { cosine_rate({.eta_min = -1}); }},
+      Misuse{"ValueError", "CosineAnnealingLR", "t_max = -2", [&] { CosineAnnealingLR(sgd, {.t_max = -2}); }},
+      Misuse{"ValueError", "LinearLR", "total_iters = 0", [] { linear_rate({.total_iters = 0}); }},
+      Misuse{"ValueError", "LinearLR", "factors 0", [] { linear_rate({.start_factor = 0}); }},
+      Misuse{"ValueError", "LinearLR", "and 2", [] { linear_rate({.end_factor = 2}); }},
+      Misuse{"ValueError", "SequentialLR", "0 rates", [] { sequential_rate({}, {}); }},
+      Misuse{"ValueError", "SequentialLR", "2 rates",
+             [=] {
+               sequential_rate({rate, rate}, {});
+             }},
+      Misuse{"ValueError", "SequentialLR", "a rate is empty",
+             [=] {
+               sequential_rate({rate, {}}, {3});
+             }},
+      Misuse{"ValueError", "SequentialLR", "not ascending",
+             [=] {
+               sequential_rate({rate, rate, rate}, {3, 3});
+             }},
+      Misuse{"ValueError", "Schedule", "the rate is empty", [&] { Schedule(sgd, {}); }},
+      Misuse{"ValueError", "set_steps", "-1", [&] { good.set_steps(-1); }},
+      Misuse{"ValueError", "SGD", "learning rate -1",
+             [&] { Schedule(sgd, [](double, std::int64_t) { return -1.0; }); }},
+  });
+}
+
+TEST(Errors, OfClipping) {
+  using namespace optim;
+  Tensor x = leaf();
+  x.set_grad(full({2, 3}, INFINITY));
+  const Tensor none;
+  expect_errors({
+      Misuse{"ValueError", "clip_grad_norm_", "max_norm = -1", [=] { clip_grad_norm_({x}, -1); }},
+      Misuse{"ValueError", "clip_grad_norm_", "norm_type = 0", [=] { clip_grad_norm_({x}, 1, {.norm_type = 0}); }},
+      Misuse{"ValueError", "clip_grad_norm_", "a parameter is undefined",
+             [=] {
+               clip_grad_norm_({x, none}, 1);
+             }},
+      Misuse{"ValueError", "clip_grad_norm_", "inf", [=] { clip_grad_norm_({x}, 1, {.error_if_nonfinite = true}); }},
+      Misuse{"ValueError", "clip_grad_value_", "limit -1", [=] { clip_grad_value_({x}, -1); }},
+      Misuse{"ValueError", "clip_grad_value_", "limit nan", [=] { clip_grad_value_({x}, std::nan("")); }},
+      Misuse{"ValueError", "clip_grad_value_", "a parameter is undefined", [=] { clip_grad_value_({none}, 1); }},
+  });
+}
+
+}  // namespace
+}  // namespace minnow
