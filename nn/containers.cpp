@@ -28,9 +28,8 @@ Module& ModuleList::at(std::int64_t i, SourceLocation where) const {
 }
 
 void ModuleList::refuse_type(std::int64_t i, const Module& module, const std::type_info& type, SourceLocation where) {
-  throw ValueError("get: module " + std::to_string(i) + " is a " + detail::class_name(typeid(module)) + ", not a " +
-                       detail::class_name(type),
-                   where);
+  throw ValueError(
+      "get: module " + std::to_string(i) + " is " + module.describe() + ", not a " + detail::class_name(type), where);
 }
 
 Tensor Sequential::forward(const Tensor& x) {

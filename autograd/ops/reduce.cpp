@@ -119,8 +119,8 @@ Tensor norm(const In& x, double p, const Shape& dims, bool keepdim) {
   if (p == 0)
     return record("norm", compute<kernels::Norm0>(x, dims, keepdim), {x},
                   [x = Saved(*x)](const Tensor&) { return zeros_like(x()); });
-  if (p == kInfinity) return amax(abs(x), dims, keepdim);
-  if (p == -kInfinity) return amin(abs(x), dims, keepdim);
+  if (p == kInfinity) return amax({abs(x), x.where}, dims, keepdim);
+  if (p == -kInfinity) return amin({abs(x), x.where}, dims, keepdim);
   Tensor y = p == 1   ? compute<kernels::Norm1>(x, dims, keepdim)
              : p == 2 ? compute<kernels::Norm2>(x, dims, keepdim)
                       : compute<kernels::NormP>(x, dims, keepdim, p);

@@ -69,7 +69,13 @@ Tensor matmul(const In& a, const In& b) {
   } else {
     const Tensor shape_a(left.storage(), left.dtype(), lead_of(left), lead_of(left));
     const Tensor shape_b(right.storage(), right.dtype(), lead_of(right), lead_of(right));
-    lead = broadcast_shape("matmul", {shape_a, a.where}, {shape_b, b.where});
+    try {
+      lead = broadcast_shape("matmul", {shape_a, a.where}, {shape_b, b.where});
+    } catch (const ShapeError&) {  // of the leading dimensions alone: the user knows the whole operands
+      throw ShapeError(message("matmul", "the leading dimensions cannot be broadcast together", {{"a", *a}, {"b", *b}},
+                               "all but the last two must be equal or 1, counted from the last"),
+                       a.where);
+    }
     x = as_batch(left, lead, a.where);
     y = as_batch(right, lead, b.where);
   }

@@ -47,38 +47,26 @@ TEST(Errors, OfBackward) {
 }
 
 TEST(Errors, OfGraphs) {
-  const Tensor x = leaf(), ints = arange(3);
+  const Tensor x = leaf();
+  const auto twice = [](const Tensor& y) { sum(y).backward(), sum(y).backward(); };
+  const auto overwrite = [](const Tensor& y) {
+    const Tensor z = sum(y);
+    fill_(y.detach(), 1);
+    z.backward();
+  };
+  const auto both = [](const Tensor& g) { return Gradients{g, g}; };
+  const auto other = [](const Tensor&) { return zeros({5}); };
+  const auto far = [](const Tensor&) { return zeros({2, 3}, {.device = "sim:0"}); };
+  const Tensor stale = x * 2;
+  fill_(stale.detach(), 1);
   expect_errors({
-      Misuse{"AutogradError", "exp", "saved  float32[2, 3] on cpu",
-             [=] {
-               Tensor y = exp(x);
-               fill_(y.detach(), 1);
-               sum(y).backward();
-             }},
-      Misuse{"AutogradError", "mul", "retain_graph",
-             [=] {
-               Tensor y = x * x;
-               sum(y).backward();
-               sum(y).backward();
-             }},
-      Misuse{"AutogradError", "add", "operand  float32[2, 3] on cpu",
-             [=] {
-               Tensor y = x * 2;
-               fill_(y.detach(), 1);
-               (void)(y + 1);
-             }},
-      Misuse{"AutogradError", "twice", "2 gradients for 1 inputs",
-             [=] { record("twice", zeros({}), {x}, [](const Tensor& g) {
-                     return Gradients{g, g};
-                   }).backward(); }},
-      Misuse{"ShapeError", "wrong", "[5] is no broadcast of [2, 3]",
-             [=] { record("wrong", zeros({}), {x}, [](const Tensor&) { return zeros({5}); }).backward(); }},
-      Misuse{"DeviceError", "wrong", "float32[2, 3] on sim:0",
-             [=] {
-               record("wrong", zeros({}), {x}, [](const Tensor&) {
-                 return zeros({2, 3}, {.device = "sim:0"});
-               }).backward();
-             }},
+      Misuse{"AutogradError", "exp", "saved  float32[2, 3] on cpu", [=] { overwrite(exp(x)); }},
+      Misuse{"AutogradError", "mul", "retain_graph", [=] { twice(x * x); }},
+      Misuse{"AutogradError", "add", "operand  float32[2, 3] on cpu", [=] { (void)(stale + 1); }},
+      Misuse{"AutogradError", "two", "2 gradients for 1 inputs",
+             [=] { record("two", zeros({}), {x}, both).backward(); }},
+      Misuse{"ShapeError", "bad", "[5] is no broadcast of", [=] { record("bad", zeros({}), {x}, other).backward(); }},
+      Misuse{"DeviceError", "bad", "float32[2, 3] on sim:0", [=] { record("bad", zeros({}), {x}, far).backward(); }},
   });
 }
 

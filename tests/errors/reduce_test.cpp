@@ -2,6 +2,7 @@
 #include <minnow/autograd/ops/index.h>
 #include <minnow/autograd/ops/reduce.h>
 #include <minnow/autograd/ops/softmax.h>
+#include <minnow/autograd/ops/unary.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/ops/create.h>
 #include "errors.h"
@@ -45,7 +46,7 @@ TEST(Errors, OfEveryReduction) {
                }},
         Misuse{"ValueError", name, kUndefined, [=, f = f] { f(Tensor(), {}); }},
     });
-  const Tensor none({}), ints = arange(3), empty = zeros({2, 0});
+  const Tensor ints = arange(3), empty = zeros({2, 0});
   expect_errors({
       Misuse{"DTypeError", "mean", "int64[3] on cpu", [=] { mean(ints); }},
       Misuse{"DTypeError", "var", "int64[3] on cpu", [=] { var(ints); }},

@@ -1,0 +1,160 @@
+#include <cmath>
+#include <filesystem>
+#include <gtest/gtest.h>
+#include <minnow/data/loader.h>
+#include <minnow/data/mnist.h>
+#include <minnow/data/progress.h>
+#include <minnow/data/subset.h>
+#include <minnow/data/synthetic_digits.h>
+#include <minnow/data/tensor_dataset.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/io/safetensors.h>
+#include <minnow/tensor/ops/create.h>
+#include "errors.h"
+
+/// Bad inputs of datasets, samplers, loaders and files.
+namespace minnow {
+namespace {
+
+using test::expect_errors;
+using test::Misuse;
+using namespace data;
+
+TEST(Errors, OfDatasets) {
+  const Tensor x = zeros({4, 2}), none, far = zeros({4}, {.device = "sim:0"}), bytes = zeros({3, 2, 2}, {DType::uint8});
+  const Tensor labels = tensor({0, 1, 2});
+  const TensorDataset rows(x);
+  expect_errors({
+      Misuse{"ValueError", "TensorDataset", "undefined tensor", [=] { TensorDataset(x, none); }},
+      Misuse{"ShapeError", "TensorDataset", "float32[3] on cpu", [=] { TensorDataset(x, zeros({3})); }},
+      Misuse{"ShapeError", "TensorDataset", "float32[] on cpu", [=] { TensorDataset(x, zeros({})); }},
+      Misuse{"DeviceError", "TensorDataset", "float32[4] on sim:0", [=] { TensorDataset(x, far); }},
+      Misuse{"DTypeError", "ImageDataset", "float32[4, 2] on cpu", [=] { ImageDataset(x, labels, 3); }},
+      Misuse{"ShapeError", "ImageDataset", "int64[2] on cpu",
+             [=] {
+               ImageDataset(bytes, tensor({0, 1}), 3);
+             }},
+      Misuse{"IndexError", "ImageDataset", "label 2 of image 2", [=] { ImageDataset(bytes, labels, 2); }},
+      Misuse{"ValueError", "ImageDataset", "deviation 0",
+             [=] {
+               ImageDataset(bytes, labels, 3, {0, 0});
+             }},
+      Misuse{"ValueError", "ImageDataset", "undefined", [=] { ImageDataset(none, labels, 3); }},
+      Misuse{"DeviceError", "ImageDataset", "on sim:0", [=] { ImageDataset(bytes.to("sim:0"), labels, 3); }},
+      Misuse{"ValueError", "SyntheticDigits", "size -1", [] { SyntheticDigits(-1); }},
+      Misuse{"ValueError", "SyntheticDigits", "first -1", [] { SyntheticDigits(2, {.first = -1}); }},
+      Misuse{"ValueError", "ImageDataset", "deviation 0", [] { SyntheticDigits(2, {.deviation = 0}); }},
+      Misuse{"IndexError", "Subset", "index 4",
+             [=] {
+               Subset(rows, {0, 4});
+             }},
+      Misuse{"IndexError", "Subset", "index -1", [=] { Subset(rows, {-1}); }},
+      Misuse{"IndexError", "Subset", "size  4",
+             [=] {
+               Subset(rows, {1, 2, 9});
+             }},
+      Misuse{"ValueError", "random_split", "add up to 3",
+             [=] {
+               random_split(rows, {1, 2});
+             }},
+      Misuse{"ValueError", "random_split", "more than 4",
+             [=] {
+               random_split(rows, {4, 2});
+             }},
+      Misuse{"ValueError", "random_split", "size -1",
+             [=] {
+               random_split(rows, {5, -1});
+             }},
+      Misuse{"ValueError", "mnist", "'validation'", [] { mnist("validation"); }},
+      Misuse{"IoError", "mnist", "/nowhere", [] { mnist("train", {.root = "/nowhere"}); }},
+      Misuse{"ValueError", "fashion_mnist", "''", [] { fashion_mnist(""); }},
+      Misuse{"IoError", "fashion_mnist", "/nowhere", [] { fashion_mnist("test", {.root = "/nowhere"}); }},
+  });
+}
+
+TEST(Errors, OfSamplersAndLoaders) {
+  const TensorDataset rows(zeros({4, 2}));
+  using Weights = std::vector<double>;
+  DataLoader good(rows);
+  expect_errors({
+      Misuse{"ValueError", "SequentialSampler", "size -1", [] { SequentialSampler(-1); }},
+      Misuse{"ValueError", "RandomSampler", "size -1", [] { RandomSampler(-1); }},
+      Misuse{"ValueError", "WeightedSampler", "weight 1 is -1",
+             [] {
+               WeightedSampler(Weights{1, -1}, 3);
+             }},
+      Misuse{"ValueError", "WeightedSampler", "no weight is positive",
+             [] {
+               WeightedSampler(Weights{0, 0}, 3);
+             }},
+      Misuse{"ValueError", "WeightedSampler", "3 draws",
+             [] {
+               WeightedSampler(Weights{1, 1}, 3, false);
+             }},
+      Misuse{"ValueError", "WeightedSampler", "weight 0 is", [] { WeightedSampler(Weights{NAN}, 3); }},
+      Misuse{"ValueError", "DataLoader", "batch_size 0", [=] { DataLoader(rows, {.batch_size = 0}); }},
+      Misuse{"ValueError", "DataLoader", "workers -2", [=] { DataLoader(rows, {.workers = -2}); }},
+      Misuse{"ValueError", "DataLoader", "prefetch -2", [=] { DataLoader(rows, {.prefetch = -2}); }},
+      Misuse{"DeviceError", "Device", "cuda:9 cannot be used",
+             [=] { DataLoader(rows, {.device = Device(DeviceType::cuda, 9)}); }},
+      Misuse{"ValueError", "DataLoader", "shuffle", [=] { DataLoader(rows, SequentialSampler(4), {.shuffle = true}); }},
+      Misuse{"IndexError", "DataLoader: sampler", "index 4", [=] { DataLoader(rows, SequentialSampler(5)).begin(); }},
+      Misuse{"ValueError", "DataLoader", "epoch -1", [&] { good.set_epoch(-1); }},
+      Misuse{"ValueError", "DataLoader", "batch -1",
+             [&] {
+               good.set_position({0, -1});
+             }},
+      Misuse{"ValueError", "progress", "interval -1", [&] { progress(good, {.interval = -1}); }},
+      Misuse{"ValueError", "progress", "-1 batches", [] { ProgressBar(-1, {}); }},
+      Misuse{"ValueError", "show", "'loss'", [] { ProgressBar(1, {}).show("loss", Tensor()); }},
+      Misuse{"ShapeError", "show", "float32[2] on cpu", [] { ProgressBar(1, {}).show("loss", zeros({2})); }},
+  });
+}
+
+TEST(Errors, OfFiles) {
+  const std::string folder = ::testing::TempDir(), here = folder + "/errors.safetensors";
+  const Tensor x = zeros({2});
+  expect_errors({
+      Misuse{"ValueError", "save", "'w'",
+             [=] {
+               save({{"w", Tensor()}}, here);
+             }},
+      Misuse{"ValueError", "save", "'__metadata__'",
+             [=] {
+               save({{"__metadata__", x}}, here);
+             }},
+      Misuse{"ValueError", "save", "is not UTF-8",
+             [=] {
+               save({{"\xff", x}}, here);
+             }},
+      Misuse{"IoError", "save", "/nowhere/x",
+             [=] {
+               save({{"w", x}}, "/nowhere/x");
+             }},
+      Misuse{"IoError", "save", "the path is empty",
+             [=] {
+               save({{"w", x}}, "");
+             }},
+      Misuse{"IoError", "load", "/nowhere/x", [] { load("/nowhere/x"); }},
+      Misuse{"IoError", "load", "a directory", [=] { load(folder); }},
+      Misuse{"FormatError", "load", "/proc/self/exe", [] { load("/proc/self/exe"); }},
+      Misuse{"IoError", "load_metadata", "/nowhere/x", [] { load_metadata("/nowhere/x"); }},
+      Misuse{"IoError", "load_metadata", "a directory", [=] { load_metadata(folder); }},
+      Misuse{"IndexError", "StateDict", "'v'",
+             [=] {
+               (void)StateDict{{"w", x}}.at("v");
+             }},
+      Misuse{"IndexError", "StateDict", "'w'",
+             [=] {
+               (void)StateDict{{"w", x}}.at("");
+             }},
+      Misuse{"IndexError", "StateDict", "none", [] { (void)StateDict().at("w"); }},
+  });
+  save({{"w", x}}, here);
+  expect_errors(
+      {Misuse{"DeviceError", "load", "cuda:9 cannot be used", [=] { load(here, Device(DeviceType::cuda, 9)); }}});
+  std::filesystem::remove(here);
+}
+
+}  // namespace
+}  // namespace minnow
