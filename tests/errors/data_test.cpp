@@ -63,7 +63,7 @@ TEST(Errors, OfDatasets) {
              }},
       Misuse{"ValueError", "random_split", "size -1",
              [=] {
-               random_split(rows, {5, -1});
+               random_split(rows, {-1, 5});
              }},
       Misuse{"ValueError", "mnist", "'validation'", [] { mnist("validation"); }},
       Misuse{"IoError", "mnist", "/nowhere", [] { mnist("train", {.root = "/nowhere"}); }},
