@@ -164,6 +164,69 @@ TEST(LoadStateDict, ListsEveryProblemAndChangesNothing) {
   EXPECT_EQ(net.body.fc.bias.to_vector<float>(), (std::vector<float>(4, 1.f)));
 }
 
+TEST(LoadStateDict, TheWholeReport) {
+  Net net;
+  StateDict dict = nn::clone(net).state_dict();
+  dict.erase("scale");
+  dict.erase("body.count");
+  dict.set("extra", ones({1}));
+  dict.set("head.0.bias", ones({3}));
+  std::string text = error_of<ValueError>([&] { net.load_state_dict(dict); });
+  text.erase(text.find("  (module_test.cpp"),
+             text.find(")", text.find("  (module_test.cpp")) + 1 - text.find("  (module_test.cpp"));
+  EXPECT_EQ(text,
+            "ValueError: load_state_dict: the values do not fit Net\n"
+            "  'head.0.bias' is float32[3], the module has float32[2]\n"
+            "  missing     'scale', 'body.count'\n"
+            "  unexpected  'extra'\n"
+            "load into the architecture that was saved; {.strict = false} skips missing and unexpected names, "
+            "{.convert = true} converts floating values");
+  struct Many : nn::Module {
+    Many() {
+      for (int i = 0; i < 25; ++i) parameter("p" + std::to_string(i), ones({1}));
+    }
+  };
+  Many many;
+  expect_contains(error_of<ValueError>([&] { many.load_state_dict(StateDict()); }), "'p19' and 5 more");
+}
+
+TEST(LoadStateDict, IntoAModuleThatWasMovedAndTrained) {
+  Net source, target;
+  target.to("sim:0");
+  target.to(DType::float64);
+  const Tensor weight = target.body.fc.weight;
+  sum(target(randn({4, 3}, {DType::float64, "sim:0"}))).backward();
+  const auto grad = weight.grad().to_vector<double>();
+  expect_contains(error_of<ValueError>([&] { target.load_state_dict(source.state_dict()); }),
+                  "is float32[4, 3], the module");
+  target.load_state_dict(source.state_dict(), {.convert = true});
+  EXPECT_EQ(weight.device(), Device("sim:0"));
+  EXPECT_EQ(weight.dtype(), DType::float64);
+  EXPECT_EQ(weight.to_vector<float>(), source.body.fc.weight.to_vector<float>());
+  EXPECT_EQ(weight.grad().to_vector<double>(), grad);  // a load leaves gradients alone
+  nn::init::zeros_(source.body.fc.weight);             // and the source is not shared
+  EXPECT_NE(weight.to_vector<float>(), source.body.fc.weight.to_vector<float>());
+  // Home again, into a module of the other device.
+  Net home;
+  home.load_state_dict(target.state_dict(), {.convert = true});
+  EXPECT_TRUE(home.scale.device().is_cpu());
+  EXPECT_EQ(home.body.fc.weight.to_vector<float>(), weight.to_vector<float>());
+}
+
+TEST(Module, ACloneOfAMovedModuleIsThereToo) {
+  Net net;
+  net.to("sim:0");
+  net.body.fc.weight.requires_grad_(false);
+  sum(net(ones({1, 3}, {{}, "sim:0"}))).backward();
+  Net twin = nn::clone(net);
+  EXPECT_EQ(twin.scale.device(), Device("sim:0"));
+  EXPECT_FALSE(twin.scale.grad().defined());
+  EXPECT_FALSE(twin.body.fc.weight.requires_grad());
+  EXPECT_TRUE(twin.body.fc.bias.requires_grad());
+  twin.to(Device());
+  EXPECT_EQ(net.scale.device(), Device("sim:0"));
+}
+
 TEST(Containers, NamesOrderAndErrors) {
   nn::Sequential named{{"hidden", nn::Linear(2, 3)}, {"act", nn::ReLU()}};
   EXPECT_EQ(named.named_parameters()[0].name, "hidden.weight");
@@ -192,6 +255,24 @@ TEST(Hooks, RunWhileTheHandleLives) {
   }
   fc(ones({1, 2}));
   EXPECT_EQ(calls, 1);
+}
+
+TEST(Summary, TheWholeText) {
+  Net net;
+  net.body.fc.weight.requires_grad_(false);
+  EXPECT_EQ(nn::summary(net, {5, 3}),
+            "layer                 output  parameters\n"
+            "----------------------------------------\n"
+            "Net                   [5, 2]           2\n"
+            "  body: Body          [5, 4]           -\n"
+            "    fc: Linear(3, 4)  [5, 4]          16\n"
+            "  head: Sequential    [5, 2]           -\n"
+            "    0: Linear(4, 2)   [5, 2]          10\n"
+            "    1: Dropout(0.5)   [5, 2]           -\n"
+            "----------------------------------------\n"
+            "parameters: 28, trainable: 16\n");
+  net.to("sim:0");
+  EXPECT_EQ(nn::summary(net, {5, 3}).substr(0, 5), "layer");
 }
 
 TEST(Summary, ShowsShapesAndRestoresModes) {

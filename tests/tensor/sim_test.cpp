@@ -269,6 +269,38 @@ TEST(SimEngine, MayFreeAStorageThatItsOwnCopyWrites) {
   engine.wait(*copy);
 }
 
+/// Sets a variable for a scope.
+class Variable {
+ public:
+  Variable(const char* name, const char* value) : name_(name) { ::setenv(name, value, 1); }
+  ~Variable() { ::unsetenv(name_); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  const char* name_;
+};
+
+TEST(SimDeathTest, TheEnvironmentSetsDevicesMemoryAndBandwidth) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a new process, which has read no setting yet
+  const auto use = [] {
+    const Tensor half = counting(1 << 17), whole = counting(1 << 18);
+    Tensor there = raw::to_device(half, "sim:1");
+    const std::string text = error_of<OutOfMemoryError>([&] { there = raw::to_device(whole, "sim:1"); });
+    bool good = text.find("limit 1048576") != std::string::npos && sim::options().devices == 2;
+    good = good && values(raw::to_device(there, "cpu")) == values(half);  // what was there stays
+    there = Tensor();
+    there = raw::to_device(whole, "sim:1");  // and the whole fits when that is gone
+    const auto start = std::chrono::steady_clock::now();
+    good = good && values(raw::to_device(there, "cpu")) == values(whole);
+    good = good && std::chrono::steady_clock::now() - start > std::chrono::milliseconds(90);  // 1 MB at 10 MB/s
+    std::exit(good ? 0 : 1);
+  };
+  const Variable devices("MINNOW_SIM_DEVICES", "2"), memory("MINNOW_SIM_MEMORY", "1M");
+  const Variable bandwidth("MINNOW_SIM_BANDWIDTH", "10M");
+  EXPECT_EXIT(use(), ::testing::ExitedWithCode(0), "");
+}
+
 TEST(SimDeathTest, AProgramEndsWithCopiesUnderWay) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto leave = [] {
