@@ -1,7 +1,9 @@
 #include <minnow/data/image_dataset.h>
 
+#include <algorithm>
 #include <cmath>
 #include <minnow/data/detail/host.h>
+#include <minnow/data/detail/stream_copy.h>
 
 namespace minnow::data {
 namespace {
@@ -9,6 +11,17 @@ namespace {
 /// A function of plain pointers, so that the compiler vectorises it.
 void normalise(const std::uint8_t* __restrict in, float* __restrict out, std::int64_t n, float scale, float shift) {
   for (std::int64_t i = 0; i < n; ++i) out[i] = static_cast<float>(in[i]) * scale + shift;
+}
+
+/// The same to a batch, which other threads will read.
+void normalise_to_batch(const std::uint8_t* in, float* out, std::int64_t n, float scale, float shift) {
+  constexpr std::int64_t kBlock = 1024;
+  alignas(64) float block[kBlock];
+  for (std::int64_t i = 0; i < n; i += kBlock) {
+    const std::int64_t m = std::min(kBlock, n - i);
+    normalise(in + i, block, m, scale, shift);
+    detail::copy_past_cache(block, out + i, static_cast<std::size_t>(m) * sizeof(float));
+  }
 }
 
 Tensor check_images(const Tensor& images, SourceLocation where) {
@@ -92,9 +105,10 @@ void ImageDataset::get_batch(std::span<const std::int64_t> indices, BatchBuffer&
   for (std::size_t k = 0; k < indices.size(); ++k, out += pixels) {
     if (const std::size_t next = k + detail::kRowsAhead; next < indices.size())
       detail::prefetch_row(bytes + indices[next] * pixels, static_cast<std::size_t>(pixels));
-    normalise(bytes + indices[k] * pixels, out, pixels, scale_, shift_);
+    normalise_to_batch(bytes + indices[k] * pixels, out, pixels, scale_, shift_);
     label[k] = classes[indices[k]];
   }
+  detail::finish_copies();
 }
 
 }  // namespace minnow::data

@@ -1,7 +1,7 @@
 #include <minnow/data/tensor_dataset.h>
 
-#include <cstring>
 #include <minnow/data/detail/host.h>
+#include <minnow/data/detail/stream_copy.h>
 
 namespace minnow::data::detail {
 
@@ -43,8 +43,9 @@ void gather_rows(const Tensor& tensor, std::span<const std::int64_t> indices, Ba
   const auto row = [&](std::size_t k) { return rows + static_cast<std::size_t>(indices[k]) * bytes; };
   for (std::size_t k = 0; k < indices.size(); ++k, out += bytes) {
     if (k + kRowsAhead < indices.size()) prefetch_row(row(k + kRowsAhead), bytes);
-    std::memcpy(out, row(k), bytes);
+    copy_past_cache(row(k), out, bytes);
   }
+  finish_copies();
 }
 
 }  // namespace minnow::data::detail
