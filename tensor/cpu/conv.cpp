@@ -1,14 +1,13 @@
 #include <minnow/tensor/cpu/conv.h>
 
 #include <algorithm>
-#include <exception>
-#include <omp.h>
 #include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/cpu/conv_parts.h>
 #include <minnow/tensor/cpu/cpu_backend.h>
 #include <minnow/tensor/cpu/onednn.h>
 #include <minnow/tensor/cpu/pack.h>
 #include <minnow/tensor/cpu/reference.h>
-#include <minnow/tensor/error.h>
+#include <minnow/tensor/cpu/winograd.h>
 #include <minnow/tensor/threads.h>
 
 namespace minnow::cpu {
@@ -94,13 +93,18 @@ bool library_forward(const Conv2dParams& params, const Tensor& x, const Tensor& 
   const DType dtype = x.dtype();
   const bool pad = params.groups == 1 && x.shape()[1] == 1;
   const Tensor in = activations(x, dtype, pad), kernel = weights(w, dtype, pad);
+  const Tensor b = bias.defined() ? packed(bias, dtype) : bias;
+  const Tensor out =
+      y.is_contiguous(MemoryFormat::channels_last) ? y : scratch(y.shape(), dtype, MemoryFormat::channels_last);
+  if (dtype == DType::float32 && suits_winograd(params, in.shape(), kernel.shape(), y.shape()) &&
+      winograd_forward(params, in, kernel, b, out)) {
+    if (!out.is_same(y)) convert(out, y);
+    return true;
+  }
   const Descs d = descs(params, in.shape(), kernel.shape(), y.shape(), dtype, bias.defined());
   const onednn::ThreadCount threads(num_threads());
   const auto plan = onednn::conv_plan(kForward, params, {d.x, d.w, d.bias, d.y});
   if (!plan) return false;
-  const Tensor b = bias.defined() ? packed(bias, dtype) : bias;
-  const Tensor out =
-      y.is_contiguous(MemoryFormat::channels_last) ? y : scratch(y.shape(), dtype, MemoryFormat::channels_last);
   const Reordered w_data(d.w_rows, kernel.raw_data(), plan.weights_desc());
   std::vector<Argument> arguments{{DNNL_ARG_SRC, d.x, in.raw_data()},
                                   {DNNL_ARG_WEIGHTS, plan.weights_desc(), w_data.data()},
@@ -117,12 +121,17 @@ bool library_backward_input(const Conv2dParams& params, const Tensor& grad, cons
   const Tensor g = activations(grad, dtype, false), kernel = weights(w, dtype, pad);
   Shape shape = grad_x.shape();
   if (pad) shape[1] = padded(shape[1]);
+  const bool direct = !pad && grad_x.is_contiguous(MemoryFormat::channels_last);
+  const Tensor out = direct ? grad_x : scratch(shape, dtype, MemoryFormat::channels_last);
+  if (dtype == DType::float32 && suits_winograd(params, shape, kernel.shape(), g.shape()) &&
+      winograd_backward_input(params, g, kernel, out)) {
+    if (!direct) convert(out, grad_x);
+    return true;
+  }
   const Descs d = descs(params, shape, kernel.shape(), g.shape(), dtype, false);
   const onednn::ThreadCount threads(num_threads());
   const auto plan = onednn::conv_input_plan(kBackward, params, {d.x, d.w, d.bias, d.y});
   if (!plan) return false;
-  const bool direct = !pad && grad_x.is_contiguous(MemoryFormat::channels_last);
-  const Tensor out = direct ? grad_x : scratch(shape, dtype, MemoryFormat::channels_last);
   const Reordered w_data(d.w_rows, kernel.raw_data(), plan.weights_desc());
   onednn::run<dnnl::convolution_backward_data>(kBackward, plan,
                                                {{DNNL_ARG_DIFF_DST, d.y, g.raw_data()},
@@ -132,25 +141,15 @@ bool library_backward_input(const Conv2dParams& params, const Tensor& grad, cons
   return true;
 }
 
-/// Images of one group of the batch, and its own sums.
-struct Part {
-  std::int64_t first, size;
-};
-
-/// How a batch is cut for the weight gradient: by its size and that of the weights alone, never by the number of
-/// threads, so that the sums have the same bits for any number of them.
-std::vector<Part> cut(std::int64_t batch, std::int64_t weight_elements) {
-  const std::int64_t most = weight_elements <= (1 << 16) ? 16 : weight_elements <= (1 << 20) ? 8 : 4;
-  const std::int64_t parts = std::clamp<std::int64_t>(batch / 4, 1, most);  // fewer images each are not worth a plan
-  std::vector<Part> out;
-  for (std::int64_t i = 0; i < parts; ++i)
-    out.push_back({batch * i / parts, batch * (i + 1) / parts - batch * i / parts});
-  return out;
+/// Activations of some images in the layout of a plan: copied to `room` where theirs is another.
+void* in_layout(const memory::desc& want, const memory::desc& have, char* data, char* room) {
+  if (want == have) return data;
+  onednn::reorder(kBackward, have, data, want, room);
+  return room;
 }
 
-/// Bytes from one image to the next of dense activations.
-std::int64_t image_bytes(const Tensor& t) {
-  return t.shape()[1] * t.shape()[2] * t.shape()[3] * static_cast<std::int64_t>(t.itemsize());
+std::size_t room_for(const memory::desc& want, const memory::desc& have) {
+  return want == have ? 0 : (want.get_size() + 63) / 64 * 64;
 }
 
 /// Weight and bias gradient of a number of images, on one thread.
@@ -166,17 +165,30 @@ struct PartPlan {
     Shape xs = x.shape(), ys = grad.shape();
     xs[0] = ys[0] = images = n;
     d = descs(params, xs, w, ys, DType::float32, bias);
-    plan = onednn::conv_weight_plan(kBackward, params, {d.x, weights ? *weights : d.w, d.bias, d.y});
+    const memory::desc sums = weights ? *weights : d.w;
+    if (suits_winograd(params, x.shape(), w, grad.shape()))
+      plan = onednn::conv_weight_plan(
+          kBackward, params,
+          {onednn::any_layout(xs, DType::float32), sums, d.bias, onednn::any_layout(ys, DType::float32), true});
+    if (!plan) plan = onednn::conv_weight_plan(kBackward, params, {d.x, sums, d.bias, d.y});
     if (plan) primitive = dnnl::convolution_backward_weights(plan);
     return static_cast<bool>(plan);
   }
-  void run(const Tensor& grad, const Tensor& x, std::int64_t first, float* weight, float* bias, void* scratch) const {
-    std::vector<Argument> arguments{
-        {DNNL_ARG_SRC, d.x, static_cast<char*>(x.raw_data()) + first * image_bytes(x)},
-        {DNNL_ARG_DIFF_DST, d.y, static_cast<char*>(grad.raw_data()) + first * image_bytes(grad)},
-        {DNNL_ARG_DIFF_WEIGHTS, plan.diff_weights_desc(), weight}};
+  std::size_t bytes() const {
+    if (!plan) return 0;
+    return room_for(plan.src_desc(), d.x) + room_for(plan.diff_dst_desc(), d.y) + plan.scratchpad_desc().get_size();
+  }
+  void run(const Tensor& grad, const Tensor& x, std::int64_t first, float* weight, float* bias, char* own) const {
+    char* grad_room = own + room_for(plan.src_desc(), d.x);
+    char* rest = grad_room + room_for(plan.diff_dst_desc(), d.y);
+    void* in = in_layout(plan.src_desc(), d.x, static_cast<char*>(x.raw_data()) + first * image_bytes(x), own);
+    void* out = in_layout(plan.diff_dst_desc(), d.y, static_cast<char*>(grad.raw_data()) + first * image_bytes(grad),
+                          grad_room);
+    std::vector<Argument> arguments{{DNNL_ARG_SRC, plan.src_desc(), in},
+                                    {DNNL_ARG_DIFF_DST, plan.diff_dst_desc(), out},
+                                    {DNNL_ARG_DIFF_WEIGHTS, plan.diff_weights_desc(), weight}};
     if (bias) arguments.push_back({DNNL_ARG_DIFF_BIAS, d.bias, bias});
-    onednn::execute(kBackward, primitive, plan.scratchpad_desc(), scratch, arguments);
+    onednn::execute(kBackward, primitive, plan.scratchpad_desc(), rest, arguments);
   }
 };
 
@@ -205,7 +217,7 @@ bool library_backward_weight(const Conv2dParams& params, const Tensor& grad, con
   const Tensor g = activations(grad, DType::float32, false), in = activations(x, DType::float32, pad);
   Shape shape = grad_w.shape();
   if (pad) shape[1] = padded(shape[1]);
-  const std::vector<Part> parts = cut(x.shape()[0], shape.numel());
+  const std::vector<ConvPart> parts = cut(x.shape()[0], shape.numel());
   const auto n = static_cast<std::int64_t>(parts.size());
 
   // Parts are of at most two sizes; their sums have one layout.  The plans are for one thread each.
@@ -213,33 +225,17 @@ bool library_backward_weight(const Conv2dParams& params, const Tensor& grad, con
   PartPlan small, large;
   if (!small.make(params, g, in, shape, with_bias, parts.front().size, nullptr)) return false;
   const memory::desc layout = small.plan.diff_weights_desc();
-  const auto other = std::find_if(parts.begin(), parts.end(), [&](const Part& p) { return p.size != small.images; });
+  const auto other =
+      std::find_if(parts.begin(), parts.end(), [&](const ConvPart& p) { return p.size != small.images; });
   if (other != parts.end() && !large.make(params, g, in, shape, with_bias, other->size, &layout)) return false;
 
   const auto floats = static_cast<std::int64_t>(layout.get_size() / sizeof(float));
   const Tensor weight = scratch({n, floats}, DType::float32), bias = scratch({n, shape[0]}, DType::float32);
-  const int threads = static_cast<int>(std::min<std::int64_t>(num_threads(), n));
-  std::size_t bytes = small.plan.scratchpad_desc().get_size();
-  if (large.plan) bytes = std::max(bytes, large.plan.scratchpad_desc().get_size());
-  bytes = (bytes + 63) / 64 * 64;
-  const onednn::Buffer scratches(bytes * static_cast<std::size_t>(threads));
-  std::exception_ptr failure;
-#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(dynamic)
-  for (std::int64_t i = 0; i < n; ++i) {
-    try {
-      const onednn::ThreadCount serial(1);
-      const Part& part = parts[static_cast<std::size_t>(i)];
-      char* own = static_cast<char*>(scratches.data());
-      if (own) own += bytes * static_cast<std::size_t>(threads > 1 ? omp_get_thread_num() : 0);
-      (part.size == small.images ? small : large)
-          .run(g, in, part.first, static_cast<float*>(weight.raw_data()) + i * floats,
-               with_bias ? static_cast<float*>(bias.raw_data()) + i * shape[0] : nullptr, own);
-    } catch (...) {
-#pragma omp critical(minnow_conv_failure)
-      failure = std::current_exception();
-    }
-  }
-  if (failure) std::rethrow_exception(failure);
+  for_parts(parts, std::max(small.bytes(), large.bytes()), [&](std::int64_t i, const ConvPart& part, char* own) {
+    (part.size == small.images ? small : large)
+        .run(g, in, part.first, static_cast<float*>(weight.raw_data()) + i * floats,
+             with_bias ? static_cast<float*>(bias.raw_data()) + i * shape[0] : nullptr, own);
+  });
   give_weights(small, add_parts(weight), shape, grad_w);
   if (with_bias) {
     add_parts(bias);
@@ -249,6 +245,19 @@ bool library_backward_weight(const Conv2dParams& params, const Tensor& grad, con
 }
 
 }  // namespace
+
+std::vector<ConvPart> cut(std::int64_t batch, std::int64_t weight_elements) {
+  const std::int64_t most = weight_elements <= (1 << 16) ? 16 : weight_elements <= (1 << 20) ? 8 : 4;
+  const std::int64_t parts = std::clamp<std::int64_t>(batch / 4, 1, most);  // fewer images each are not worth a plan
+  std::vector<ConvPart> out;
+  for (std::int64_t i = 0; i < parts; ++i)
+    out.push_back({batch * i / parts, batch * (i + 1) / parts - batch * i / parts});
+  return out;
+}
+
+std::int64_t image_bytes(const Tensor& t) {
+  return t.shape()[1] * t.shape()[2] * t.shape()[3] * static_cast<std::int64_t>(t.itemsize());
+}
 
 MemoryFormat conv2d_format(const Conv2dParams&, const Tensor& x, const Tensor&) {
   return by_library(x) ? MemoryFormat::channels_last : MemoryFormat::contiguous;

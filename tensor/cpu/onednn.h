@@ -72,6 +72,7 @@ dnnl::matmul::primitive_desc matmul_plan(std::string_view op, const memory::desc
 
 struct ConvDescs {
   memory::desc x, w, bias, y;
+  bool winograd = false;  ///< the algorithm; layouts must be any_layout
 };
 dnnl::convolution_forward::primitive_desc conv_plan(std::string_view op, const Conv2dParams& params,
                                                     const ConvDescs& descs, Epilogue epilogue = {});

@@ -1,0 +1,89 @@
+#include <gtest/gtest.h>
+
+#include <minnow/tensor/cpu/conv.h>
+#include <minnow/tensor/cpu/winograd.h>
+#include <minnow/tensor/threads.h>
+#include "cpu_support.h"
+
+namespace minnow {
+namespace {
+
+struct Case {
+  std::int64_t batch, channels, outputs, height, width, padding;
+};
+// Batches of one, two equal and two unequal groups; sides that are no multiple of a tile of 4 x 4.
+const Case kCases[] = {{5, 32, 64, 17, 14, 0}, {8, 48, 32, 15, 18, 1}, {9, 32, 48, 13, 14, 1}, {67, 16, 16, 12, 12, 0}};
+
+struct Tensors {
+  Conv2dParams params;
+  Tensor x, w, bias, grad;
+
+  Tensors(const Case& c, DType dtype)
+      : params{{1, 1}, {c.padding, c.padding}, {1, 1}, 1},
+        x(test::random({c.batch, c.channels, c.height, c.width}, dtype, 1, format(dtype))),
+        w(test::random({c.outputs, c.channels, 3, 3}, dtype, 2)),
+        bias(test::random({c.outputs}, dtype, 3)),
+        grad(test::random({c.batch, c.outputs, c.height + 2 * c.padding - 2, c.width + 2 * c.padding - 2}, dtype, 4,
+                          format(dtype))) {}
+
+  struct Results {
+    Tensor y, grad_x, grad_w, grad_bias;
+  };
+  Results run() const {
+    const DType dtype = x.dtype();
+    const Results r{cpu::scratch(grad.shape(), dtype, format(dtype)), cpu::scratch(x.shape(), dtype, format(dtype)),
+                    cpu::scratch(w.shape(), dtype), cpu::scratch(bias.shape(), dtype)};
+    cpu::conv2d(params, x, w, bias, r.y);
+    cpu::conv2d_backward_input(params, grad, w, r.grad_x);
+    cpu::conv2d_backward_weight(params, grad, x, r.grad_w, r.grad_bias);
+    return r;
+  }
+
+ private:
+  static MemoryFormat format(DType dtype) {
+    return dtype == DType::float32 ? MemoryFormat::channels_last : MemoryFormat::contiguous;
+  }
+};
+
+TEST(CpuWinograd, AgreesWithThePlainSums) {
+  for (const Case& c : kCases) {
+    const Tensors single(c, DType::float32), exact(c, DType::float64);
+    ASSERT_TRUE(cpu::suits_winograd(single.params, single.x.shape(), single.w.shape(), single.grad.shape()));
+    const auto got = single.run(), want = exact.run();
+    const auto bound = [](std::int64_t terms) { return 6 * test::sum_bound(terms, DType::float32); };
+    EXPECT_LE(test::largest_difference(got.y, want.y), bound(9 * c.channels));
+    EXPECT_LE(test::largest_difference(got.grad_x, want.grad_x), bound(9 * c.outputs));
+    const std::int64_t pixels = single.grad.numel() / c.outputs;
+    EXPECT_LE(test::largest_difference(got.grad_w, want.grad_w), bound(pixels));
+    EXPECT_LE(test::largest_difference(got.grad_bias, want.grad_bias), bound(pixels));
+  }
+}
+
+TEST(CpuWinograd, SameBitsForAnyNumberOfThreads) {
+  const int before = num_threads();
+  for (const Case& c : kCases) {
+    const Tensors t(c, DType::float32);
+    set_num_threads(1);
+    const auto alone = t.run();
+    for (const int threads : {2, 3, 5}) {
+      set_num_threads(threads);
+      const auto many = t.run();
+      EXPECT_TRUE(test::same_bits(alone.y, many.y) && test::same_bits(alone.grad_x, many.grad_x) &&
+                  test::same_bits(alone.grad_w, many.grad_w) && test::same_bits(alone.grad_bias, many.grad_bias))
+          << c.batch << " images on " << threads << " threads";
+    }
+  }
+  set_num_threads(before);
+}
+
+TEST(CpuWinograd, OtherConvolutionsAreLeftAlone) {
+  const Shape x{8, 32, 16, 16}, w{32, 32, 3, 3}, y{8, 32, 14, 14};
+  EXPECT_TRUE(cpu::suits_winograd({}, x, w, y));
+  EXPECT_FALSE(cpu::suits_winograd({{2, 2}, {0, 0}, {1, 1}, 1}, x, w, {8, 32, 7, 7}));
+  EXPECT_FALSE(cpu::suits_winograd({{1, 1}, {0, 0}, {2, 2}, 1}, x, w, {8, 32, 12, 12}));
+  EXPECT_FALSE(cpu::suits_winograd({}, {8, 3, 16, 16}, {32, 3, 3, 3}, y));
+  EXPECT_FALSE(cpu::suits_winograd({}, {8, 32, 18, 18}, {32, 32, 5, 5}, y));
+}
+
+}  // namespace
+}  // namespace minnow
