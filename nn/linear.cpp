@@ -24,12 +24,16 @@ Tensor start(const Shape& shape, std::int64_t in, std::int64_t out, SourceLocati
 
 Linear::Linear(std::int64_t in, std::int64_t out, LinearOptions options, SourceLocation where)
     : weight(parameter("weight", start({out, in}, in, out, where))),
-      bias(options.bias ? parameter("bias", start({out}, in, out, where)) : Parameter()) {}
+      bias(options.bias ? parameter("bias", start({out}, in, out, where)) : Parameter()),
+      activation_(options.activation) {}
 
-Tensor Linear::forward(const Tensor& x) { return linear({x, where()}, weight, bias); }
+Tensor Linear::forward(const Tensor& x) { return linear({x, where()}, weight, bias, activation_); }
 
 std::string Linear::describe() const {
-  return fmt::format("Linear({}, {}{})", weight.size(1), weight.size(0), bias.defined() ? "" : ", no bias");
+  const char* bent = activation_ == Activation::relu        ? ", relu"
+                     : activation_ == Activation::gelu_tanh ? ", gelu_tanh"
+                                                            : "";
+  return fmt::format("Linear({}, {}{}{})", weight.size(1), weight.size(0), bias.defined() ? "" : ", no bias", bent);
 }
 
 }  // namespace minnow::nn

@@ -1,14 +1,17 @@
 #pragma once
 
 #include <minnow/nn/module.h>
+#include <minnow/tensor/activation.h>
 
 namespace minnow::nn {
 
 struct LinearOptions {
   bool bias = true;
+  /// Applied to the result, in the same kernel where the device can.
+  Activation activation = Activation::none;
 };
 
-/// y = x Wᵀ + b.   x: [..., in]  ->  [..., out].  weight: [out, in]  bias: [out]; both start uniform in
+/// y = activation(x Wᵀ + b).   x: [..., in]  ->  [..., out].  weight: [out, in]  bias: [out]; both start uniform in
 /// ±1 / sqrt(in), as in PyTorch.
 class Linear : public Module {
  public:
@@ -20,6 +23,9 @@ class Linear : public Module {
 
   Tensor forward(const Tensor& x) override;
   std::string describe() const override;
+
+ private:
+  Activation activation_;
 };
 
 }  // namespace minnow::nn

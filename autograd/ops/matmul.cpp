@@ -1,7 +1,11 @@
 #include <minnow/autograd/ops/matmul.h>
 
+#include <minnow/autograd/ops/arithmetic.h>
 #include <minnow/autograd/ops/reduce.h>
+#include <minnow/autograd/ops/unary.h>
 #include <minnow/autograd/record.h>
+#include <minnow/tensor/ops/create.h>
+#include <minnow/tensor/ops/elementwise.h>
 #include <minnow/tensor/ops/matmul.h>
 
 namespace minnow {
@@ -27,6 +31,29 @@ Gradients matmul_gradients(const Tensor& grad, const Tensor& a, const Tensor& b,
   return out;
 }
 
+Gradients linear_gradients(const Tensor& g, const Tensor& x, const Tensor& w, Needs needs) {
+  const Tensor rows = g.dim() == 2 ? g : g.reshape({-1, g.size(-1)});
+  const auto inputs = [&] { return x.reshape({rows.size(0), w.size(1)}); };
+  Gradients out(3);
+  if (needs[0]) out[0] = matmul(g, w);
+  if (needs[1] && needs[2] && !is_grad_enabled() && g.numel() != 0 && x.numel() != 0) {
+    auto both = raw::linear_backward_weight(rows, inputs());
+    out[1] = both.weight;
+    out[2] = both.bias;
+    return out;
+  }
+  if (needs[1]) out[1] = matmul(rows.t(), inputs());
+  if (needs[2]) out[2] = sum(rows, {0});
+  return out;
+}
+
+/// The gradient before a relu whose result was y.
+Tensor relu_gradient(const Tensor& grad, const Tensor& y) {
+  constexpr int op = raw::kUnary<kernels::Relu>;
+  if (!is_grad_enabled()) return raw::unary_slope(op, grad, y, 0, 0);
+  return mul(grad, raw::unary_slope(op, ones_like(y), y, 0, 0));  // the slope is constant
+}
+
 }  // namespace
 
 Tensor matmul(const In& a, const In& b) {
@@ -37,16 +64,15 @@ Tensor matmul(const In& a, const In& b) {
   });
 }
 
-Tensor linear(const In& x, const In& w, const Tensor& b) {
-  Tensor y = raw::linear(x, w, b);
+Tensor linear(const In& x, const In& w, const Tensor& b, Activation activation) {
+  if (activation == Activation::gelu_tanh && (records(*x, *w) || (records(b))))
+    return gelu_tanh({linear(x, w, b), x.where});  // its gradient needs what it was applied to
+  Tensor y = raw::linear(x, w, b, activation);
+  if (!records(*x, *w) && !records(b)) return y;
+  const Saved bent = activation == Activation::relu ? Saved::output(y) : Saved();
   return record("linear", std::move(y), {x, w, {b, x.where}},
-                [x = Saved(*x), w = Saved(*w)](const Tensor& g, Needs needs) -> Gradients {
-                  const Tensor rows = g.dim() == 2 ? g : g.reshape({-1, g.size(-1)});
-                  Gradients out(3);
-                  if (needs[0]) out[0] = matmul(g, w());
-                  if (needs[1]) out[1] = matmul(rows.t(), x().reshape({rows.size(0), w().size(1)}));
-                  if (needs[2]) out[2] = sum(rows, {0});
-                  return out;
+                [x = Saved(*x), w = Saved(*w), bent](const Tensor& grad, Needs needs) {
+                  return linear_gradients(bent.defined() ? relu_gradient(grad, bent()) : grad, x(), w(), needs);
                 });
 }
 

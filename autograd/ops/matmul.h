@@ -1,5 +1,6 @@
 #pragma once
 
+#include <minnow/tensor/activation.h>
 #include <minnow/tensor/in.h>
 
 namespace minnow {
@@ -8,7 +9,8 @@ namespace minnow {
 /// are broadcast; a vector is a row (a) or column (b) that disappears again.  ShapeError when the inner sizes
 /// differ, DTypeError when the dtypes do.   da = g bᵀ   db = aᵀ g.
 Tensor matmul(const In& a, const In& b);
-/// y = x Wᵀ + b.   x: [..., in]  w: [out, in]  b: [out] or undefined  ->  [..., out].
-Tensor linear(const In& x, const In& w, const Tensor& b = {});
+/// y = activation(x Wᵀ + b).   x: [..., in]  w: [out, in]  b: [out] or undefined  ->  [..., out].  With relu the result
+/// is stored once, on CUDA by one kernel (which may make a NaN 0); so it is with gelu_tanh where no gradient is wanted.
+Tensor linear(const In& x, const In& w, const Tensor& b = {}, Activation activation = Activation::none);
 
 }  // namespace minnow

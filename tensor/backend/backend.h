@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <minnow/tensor/activation.h>
 #include <minnow/tensor/random.h>
 #include <minnow/tensor/scalar.h>
 #include <minnow/tensor/tensor.h>
@@ -23,11 +24,12 @@ struct ReduceParams {
   double p = 0;  ///< the norm's order
 };
 
-/// out = alpha * a b + beta * out (+ bias), for a batch of matrices; each operand may be transposed by its
+/// out = activation(alpha * a b + beta * out (+ bias)), for a batch of matrices; each operand may be transposed by its
 /// strides.
 struct MatmulParams {
   double alpha = 1;
   double beta = 0;
+  Activation activation = Activation::none;  ///< of floating results only
 };
 
 struct Conv2dParams {
@@ -147,6 +149,10 @@ class Backend {
   // undefined): [N].
   virtual void matmul(const MatmulParams& params, const Tensor& a, const Tensor& b, const Tensor& bias,
                       const Tensor& out) = 0;
+  /// grad_w = gradᵀ x, grad_bias = the sums of grad's columns.   grad: [N, O]  x: [N, I]  grad_w: [O, I]  grad_bias:
+  /// [O]; the results are contiguous.
+  virtual void linear_backward_weight(const Tensor& grad, const Tensor& x, const Tensor& grad_w,
+                                      const Tensor& grad_bias) = 0;
 
   // Convolution and pooling.  x: [N, C, H, W]  w: [O, C / groups, KH, KW]  bias: [O] or undefined.  The
   // memory format that the backend wants for its outputs is asked first.

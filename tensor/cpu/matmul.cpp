@@ -5,6 +5,8 @@
 #include <minnow/tensor/cpu/onednn.h>
 #include <minnow/tensor/cpu/pack.h>
 #include <minnow/tensor/cpu/reference.h>
+#include <minnow/tensor/kernels/reduce.h>
+#include <minnow/tensor/kernels/unary.h>
 
 namespace minnow::cpu {
 namespace {
@@ -214,6 +216,23 @@ void matmul(const MatmulParams& params, const Tensor& a, const Tensor& b, const 
 void CpuBackend::matmul(const MatmulParams& params, const Tensor& a, const Tensor& b, const Tensor& bias,
                         const Tensor& out) {
   cpu::matmul(params, a, b, bias, out);
+  using Ops = kernels::UnaryOps;
+  if (params.activation == Activation::relu) unary({kernels::kIndexOf<Ops, kernels::Relu>}, out, out);
+  else if (params.activation == Activation::gelu_tanh) unary({kernels::kIndexOf<Ops, kernels::GeluTanh>}, out, out);
+}
+
+void CpuBackend::linear_backward_weight(const Tensor& grad, const Tensor& x, const Tensor& grad_w,
+                                        const Tensor& grad_bias) {
+  const auto one = [](const Tensor& t, bool flipped) {
+    const Shape& n = t.shape();
+    const Strides& s = t.strides();
+    return flipped ? Tensor(t.storage(), t.dtype(), {1, n[1], n[0]}, {0, s[1], s[0]}, t.storage_offset())
+                   : Tensor(t.storage(), t.dtype(), {1, n[0], n[1]}, {0, s[0], s[1]}, t.storage_offset());
+  };
+  matmul({}, one(grad, true), one(x, false), {}, one(grad_w, false));
+  const Tensor sums(grad_bias.storage(), grad_bias.dtype(), {1, grad_bias.shape()[0]}, {grad_bias.shape()[0], 1},
+                    grad_bias.storage_offset());
+  reduce({kernels::kIndexOf<kernels::ReduceOps, kernels::Sum>}, one(grad, false), sums);
 }
 
 }  // namespace minnow::cpu

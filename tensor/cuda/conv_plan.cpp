@@ -158,6 +158,7 @@ bool run_fused(const Call& call, cudnnHandle_t handle, const ConvKey& key, Plan&
                                zero.get(), d.y.get(), out, d.bias.get(), o.bias, d.identity.get(), d.y.get(), out);
   if (unsupported(status)) return plan.fuses_bias = false;
   check(status, "cudnnConvolutionBiasActivationForward");
+  call.launched();
   return true;
 }
 
@@ -174,6 +175,7 @@ bool run_best(const Call& call, cudnnHandle_t handle, const ConvKey& key, Plan& 
               old.get(), f.output, f.output_data);
     if (!unsupported(status)) {
       check(status, f.name);
+      call.launched();
       return true;
     }
     plan.choices.erase(plan.choices.begin());
@@ -212,6 +214,7 @@ bool bias_gradient(const Call& call, const ConvKey& key, const void* grad, void*
       functions().bias(state.handle, one.get(), d.y.get(), grad, old.get(), d.bias.get(), grad_bias);
   if (unsupported(status)) return false;
   check(status, "cudnnConvolutionBackwardBias");
+  call.launched();
   return true;
 }
 

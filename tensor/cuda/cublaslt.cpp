@@ -71,6 +71,17 @@ void set(const Handle<cublasLtMatmulDesc_t, cublasStatus_t>& desc, cublasLtMatmu
   check(functions().desc_set(desc.get(), attribute, &value, sizeof value), "cublasLtMatmulDescSetAttribute");
 }
 
+/// What the library does beside the product.  Its GELU is the one by tanh.
+cublasLtEpilogue_t epilogue_of(const MatmulKey& key) {
+  if (key.sums_b) return CUBLASLT_EPILOGUE_BGRADB;
+  switch (key.activation) {
+    case Activation::relu: return key.bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
+    case Activation::gelu_tanh: return key.bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU;
+    case Activation::none: break;
+  }
+  return key.bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
+}
+
 Handle<cublasLtMatmulDesc_t, cublasStatus_t> make_desc(const MatmulKey& key) {
   cublasComputeType_t compute = CUBLAS_COMPUTE_32F;
   if (key.dtype == DType::float64) compute = CUBLAS_COMPUTE_64F;
@@ -82,8 +93,7 @@ Handle<cublasLtMatmulDesc_t, cublasStatus_t> make_desc(const MatmulKey& key) {
   const auto op = [](bool transpose) { return std::int32_t{transpose ? CUBLAS_OP_T : CUBLAS_OP_N}; };
   set(desc, CUBLASLT_MATMUL_DESC_TRANSA, op(key.product.a.transpose));
   set(desc, CUBLASLT_MATMUL_DESC_TRANSB, op(key.product.b.transpose));
-  set(desc, CUBLASLT_MATMUL_DESC_EPILOGUE,
-      std::uint32_t{key.bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT});
+  set(desc, CUBLASLT_MATMUL_DESC_EPILOGUE, std::uint32_t{epilogue_of(key)});
   return desc;
 }
 
@@ -123,12 +133,12 @@ Handle<cublasLtMatmulPreference_t, cublasStatus_t> make_preference(const MatmulK
   return preference;
 }
 
-std::shared_ptr<Plan> make_plan(cublasLtHandle_t handle, const MatmulKey& key, const void* bias) {
+std::shared_ptr<Plan> make_plan(cublasLtHandle_t handle, const MatmulKey& key, const void* epilogue) {
   auto plan = std::make_shared<Plan>();
   if (key.product.batch > std::numeric_limits<std::int32_t>::max()) return plan;
   plan->desc = make_desc(key);
-  // The library reads the pointer's alignment here, so it must be one like those of the runs.
-  if (key.bias) set(plan->desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
+  // The library reads the pointer's alignment here: the key says that all runs have the same.
+  if (epilogue) set(plan->desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, epilogue);
   plan->a = make_layout(key.product.a, key.product.batch, key.dtype);
   plan->b = make_layout(key.product.b, key.product.batch, key.dtype);
   plan->d = make_layout(key.product.d, key.product.batch, key.dtype);
@@ -165,7 +175,7 @@ void check(cublasStatus_t status, const char* function) {
 
 std::shared_ptr<Plan> plan(const Call& call, const MatmulKey& key, const Operands& operands) {
   DeviceState& state = state_of(call);
-  return state.plans.get(key, [&] { return make_plan(state.handle, key, operands.bias); });
+  return state.plans.get(key, [&] { return make_plan(state.handle, key, operands.epilogue()); });
 }
 
 void run(const Call& call, Plan& plan, DType dtype, double alpha, double beta, const Operands& operands) {
@@ -176,11 +186,12 @@ void run(const Call& call, Plan& plan, DType dtype, double alpha, double beta, c
                            wide ? static_cast<const void*>(&beta) : &beta_single};
   DeviceState& state = state_of(call);
   const std::lock_guard lock(plan.mutex);
-  if (operands.bias) set(plan.desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, operands.bias);
+  if (const void* pointer = operands.epilogue()) set(plan.desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, pointer);
   check(functions().matmul(state.handle, plan.desc.get(), scales[0], operands.a, plan.a.get(), operands.b, plan.b.get(),
                            scales[1], operands.d, plan.d.get(), operands.d, plan.d.get(), &plan.algorithm,
                            workspace.as<void>(), plan.workspace, call.stream()),
         "cublasLtMatmul");
+  call.launched();
 }
 
 }  // namespace minnow::cuda::cublaslt

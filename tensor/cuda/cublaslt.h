@@ -43,10 +43,15 @@ struct Plan {
   std::mutex mutex;       ///< held while the bias is set and the product launched
 };
 
-/// Operands of one run of a plan, in the library's order; a bias runs along the rows of d.
+/// Operands of one run of a plan, in the library's order.
 struct Operands {
-  const void *a, *b, *bias;
+  const void *a, *b;
   void* d;
+  const void* bias = nullptr;  ///< along the rows of d; packed, of d's dtype
+  void* sums_b = nullptr;      ///< one for each column of d; of d's dtype
+
+  /// What the library's one pointer of an epilogue points to.
+  const void* epilogue() const { return sums_b ? sums_b : bias; }
 };
 
 /// The plan of a key on a device, from its cache.

@@ -42,6 +42,8 @@ class CudaBackend final : public Backend {
 
   void matmul(const MatmulParams& params, const Tensor& a, const Tensor& b, const Tensor& bias,
               const Tensor& out) override;
+  void linear_backward_weight(const Tensor& grad, const Tensor& x, const Tensor& grad_w,
+                              const Tensor& grad_bias) override;
 
   MemoryFormat conv2d_format(const Conv2dParams& params, const Tensor& x, const Tensor& w) override;
   void conv2d(const Conv2dParams& params, const Tensor& x, const Tensor& w, const Tensor& bias,

@@ -1,9 +1,12 @@
+#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/cuda/cublaslt.h>
 #include <minnow/tensor/cuda/cuda_backend.h>
 #include <minnow/tensor/cuda/matmul_layout.h>
 #include <minnow/tensor/cuda/matmul_plain.h>
 #include <minnow/tensor/cuda/pack.h>
 #include <minnow/tensor/cuda_math.h>
+#include <minnow/tensor/kernels/reduce.h>
+#include <minnow/tensor/kernels/unary.h>
 
 namespace minnow::cuda {
 namespace {
@@ -30,24 +33,35 @@ Matrices operand(const Call& call, const Tensor& t, Tensor& holder) {
   return copy;
 }
 
-/// False where the library has no algorithm, with or without the bias.
-bool run_library(const Call& call, const MatmulParams& params, const Tensor& a, const Tensor& b, const Tensor& bias,
-                 const Tensor& out) {
+/// What a run does beside the product.
+struct Extras {
+  Tensor bias{};                             ///< packed, or undefined
+  Activation activation = Activation::none;  ///< applied last
+  Tensor sums{};                             ///< becomes the sums of a's rows, or undefined
+};
+
+void* data_of(const Tensor& t) { return t.defined() ? t.raw_data() : nullptr; }
+
+/// False where the library has no algorithm that does all of it.
+bool run_library(const Call& call, const MatmulParams& params, const Tensor& a, const Tensor& b, const Tensor& out,
+                 const Extras& extras) {
   Tensor a_holder, b_holder;
   const Matrices left = operand(call, a, a_holder), right = operand(call, b, b_holder);
   Matrices result = matrices_of(out);
   normalise(result);
+  const cublaslt::Operands operands{b_holder.raw_data(), a_holder.raw_data(), out.raw_data(), data_of(extras.bias),
+                                    data_of(extras.sums)};
   MatmulKey key;
   key.product = column_major(left, right, result);
   key.dtype = out.dtype();
   key.tf32 = math_options().matmul_tf32;
-  const cublaslt::Operands operands{b_holder.raw_data(), a_holder.raw_data(),
-                                    bias.defined() ? bias.raw_data() : nullptr, out.raw_data()};
-  key.bias = operands.bias != nullptr;
+  key.bias = extras.bias.defined();
+  key.sums_b = extras.sums.defined();
+  key.activation = extras.activation;
   key.align_a = alignment_of(operands.a);
   key.align_b = alignment_of(operands.b);
   key.align_d = alignment_of(operands.d);
-  key.align_bias = alignment_of(operands.bias);
+  key.align_bias = alignment_of(operands.epilogue());
   const auto plan = cublaslt::plan(call, key, operands);
   if (!plan->possible) return false;
   cublaslt::run(call, *plan, key.dtype, params.alpha, params.beta, operands);
@@ -61,13 +75,39 @@ void add_bias(const Call& call, const Tensor& bias, const Tensor& out) {
   plain_matmul(call, {.alpha = 0, .beta = 1}, nothing, nothing_right, bias, out);
 }
 
+/// By the library, with as much fused as it can; the plain kernel where it has nothing.
+void run_product(const Call& call, const MatmulParams& params, const Tensor& a, const Tensor& b, const Tensor& bias,
+                 const Tensor& out) {
+  if (run_library(call, params, a, b, out, {bias})) return;
+  if (bias.defined() && run_library(call, params, a, b, out, {})) return add_bias(call, bias, out);
+  plain_matmul(call, params, a, b, bias, out);
+}
+
+void activate(Activation activation, const Tensor& out) {
+  using Ops = kernels::UnaryOps;
+  if (activation == Activation::relu) cuda_backend()->unary({kernels::kIndexOf<Ops, kernels::Relu>}, out, out);
+  else if (activation == Activation::gelu_tanh)
+    cuda_backend()->unary({kernels::kIndexOf<Ops, kernels::GeluTanh>}, out, out);
+}
+
+/// A matrix as a batch of one, transposed if asked.
+Tensor one(const Tensor& t, bool transposed) {
+  const Shape& n = t.shape();
+  const Strides& s = t.strides();
+  if (transposed) return Tensor(t.storage(), t.dtype(), {1, n[1], n[0]}, {0, s[1], s[0]}, t.storage_offset());
+  return Tensor(t.storage(), t.dtype(), {1, n[0], n[1]}, {0, s[0], s[1]}, t.storage_offset());
+}
+
 }  // namespace
 
 void CudaBackend::matmul(const MatmulParams& params, const Tensor& a, const Tensor& b, const Tensor& bias,
                          const Tensor& out) {
   if (out.numel() == 0) return;
   const Call call("matmul", out, {&a, &b, &bias});
-  if (!is_floating(out.dtype()) || a.shape()[2] == 0) return plain_matmul(call, params, a, b, bias, out);
+  if (!is_floating(out.dtype()) || a.shape()[2] == 0) {
+    plain_matmul(call, params, a, b, bias, out);
+    return activate(params.activation, out);
+  }
   Matrices result = matrices_of(out);
   if (!normalise(result) || !writable(result)) {
     const Tensor rows = scratch(call, out.shape(), out.dtype());
@@ -76,9 +116,22 @@ void CudaBackend::matmul(const MatmulParams& params, const Tensor& a, const Tens
     return convert(rows, out);
   }
   const Tensor row = bias.defined() ? packed(call, bias) : bias;
-  if (run_library(call, params, a, b, row, out)) return;
-  if (row.defined() && run_library(call, params, a, b, {}, out)) return add_bias(call, row, out);
-  plain_matmul(call, params, a, b, row, out);
+  if (params.activation != Activation::none && run_library(call, params, a, b, out, {row, params.activation})) return;
+  run_product(call, params, a, b, row, out);
+  activate(params.activation, out);
+}
+
+void CudaBackend::linear_backward_weight(const Tensor& grad, const Tensor& x, const Tensor& grad_w,
+                                         const Tensor& grad_bias) {
+  const Call call("linear_backward", grad_w, {&grad, &x, &grad_bias});
+  const Tensor left = one(grad, true), right = one(x, false), out = one(grad_w, false);
+  Extras extras;
+  extras.sums = grad_bias;
+  if (run_library(call, {}, left, right, out, extras)) return;
+  run_product(call, {}, left, right, {}, out);
+  const std::int64_t columns = grad_bias.shape()[0];
+  const Tensor sums(grad_bias.storage(), grad_bias.dtype(), {1, columns}, {columns, 1}, grad_bias.storage_offset());
+  reduce({kernels::kIndexOf<kernels::ReduceOps, kernels::Sum>}, one(grad, false), sums);
 }
 
 }  // namespace minnow::cuda

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <minnow/tensor/activation.h>
 #include <minnow/tensor/cuda/plan_cache.h>
 #include <minnow/tensor/dtype.h>
 
@@ -77,7 +78,10 @@ inline Product column_major(Matrices a, Matrices b, Matrices out) {
 struct MatmulKey {
   Product product;
   DType dtype = DType::float32;
-  bool tf32 = false, bias = false;
+  bool tf32 = false;
+  bool bias = false;    ///< added along the rows of d
+  bool sums_b = false;  ///< the sums of op(b)'s columns are wanted too
+  Activation activation = Activation::none;
   int align_a = 256, align_b = 256, align_d = 256, align_bias = 256;
 
   friend bool operator==(const MatmulKey&, const MatmulKey&) = default;
@@ -85,7 +89,7 @@ struct MatmulKey {
     Hash h;
     for (const ColumnMajor* m : {&product.a, &product.b, &product.d})
       h.add(m->rows, m->cols, m->leading, m->batch_stride, m->transpose);
-    h.add(product.batch, dtype, tf32, bias, align_a, align_b, align_d, align_bias);
+    h.add(product.batch, dtype, tf32, bias, sums_b, activation, align_a, align_b, align_d, align_bias);
     return h.value();
   }
 };

@@ -87,7 +87,7 @@ Tensor matmul(const In& a, const In& b) {
   return out;
 }
 
-Tensor linear(const In& x, const In& w, const Tensor& bias) {
+Tensor linear(const In& x, const In& w, const Tensor& bias, Activation activation) {
   if (!bias.defined()) {
     dispatch("linear", {{"x", *x}, {"weight", *w}}, x.where);
     check_linear({{"x", *x}, {"weight", *w}}, x.where);
@@ -102,7 +102,18 @@ Tensor linear(const In& x, const In& w, const Tensor& bias) {
   if (!out.numel()) return out;
   const std::int64_t rows = out.numel() / outs;
   const Tensor wt(w->storage(), w->dtype(), {1, in, outs}, {0, w->strides()[1], w->strides()[0]}, w->storage_offset());
-  backend_of(x->device()).matmul({}, reshape(x, {1, rows, in}), wt, bias, view({out, x.where}, {1, rows, outs}));
+  MatmulParams params;
+  params.activation = activation;
+  backend_of(x->device()).matmul(params, reshape(x, {1, rows, in}), wt, bias, view({out, x.where}, {1, rows, outs}));
+  return out;
+}
+
+LinearGradients linear_backward_weight(const In& grad, const In& x) {
+  Backend& backend = dispatch("linear_backward", {{"grad", *grad}, {"x", *x}}, grad.where);
+  const TensorOptions options{grad->dtype(), grad->device()};
+  const std::int64_t outs = grad->shape()[1];
+  LinearGradients out{empty({outs, x->shape()[1]}, options, grad.where), empty({outs}, options, grad.where)};
+  backend.linear_backward_weight(*grad, *x, out.weight, out.bias);
   return out;
 }
 

@@ -80,6 +80,11 @@ void SimBackend::matmul(const MatmulParams& params, const Tensor& a, const Tenso
   kernels(out).matmul(params, a, b, bias, out);
 }
 
+void SimBackend::linear_backward_weight(const Tensor& grad, const Tensor& x, const Tensor& grad_w,
+                                        const Tensor& grad_bias) {
+  kernels(grad_w).linear_backward_weight(grad, x, grad_w, grad_bias);
+}
+
 MemoryFormat SimBackend::conv2d_format(const Conv2dParams& params, const Tensor& x, const Tensor& w) {
   return cpu_backend()->conv2d_format(params, x, w);
 }
