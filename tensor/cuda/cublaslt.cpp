@@ -148,7 +148,9 @@ std::shared_ptr<Plan> make_plan(cublasLtHandle_t handle, const MatmulKey& key, c
   const cublasStatus_t status =
       functions().heuristic(handle, plan->desc.get(), plan->a.get(), plan->b.get(), plan->d.get(), plan->d.get(),
                             preference.get(), static_cast<int>(results.size()), results.data(), &found);
-  if (status == CUBLAS_STATUS_NOT_SUPPORTED) return plan;
+  // A type that an epilogue does not know is an invalid value to some versions.
+  const bool fused = epilogue_of(key) != CUBLASLT_EPILOGUE_DEFAULT;
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED || (fused && status == CUBLAS_STATUS_INVALID_VALUE)) return plan;
   check(status, "cublasLtMatmulAlgoGetHeuristic");
   for (int i = 0; i < found && !plan->possible; ++i) {
     const auto& result = results[static_cast<std::size_t>(i)];

@@ -134,6 +134,12 @@ const Case kLinear[] = {
     {"batch times matrix", {{2, 2, 3}, {3, 2}}, [](const Inputs& in) { return matmul(in[0], in[1]); }},
     {"linear", {{2, 3}, {4, 3}, {4}}, [](const Inputs& in) { return linear(in[0], in[1], in[2]); }},
     {"linear of a batch", {{2, 2, 3}, {4, 3}}, [](const Inputs& in) { return linear(in[0], in[1]); }},
+    {"linear with relu",
+     {{3, 3}, {4, 3}, {4}},
+     [](const Inputs& in) { return linear(in[0] - 0.8, in[1] - 0.8, in[2] - 0.8, Activation::relu); }},
+    {"linear with gelu_tanh",
+     {{2, 3}, {4, 3}, {4}},
+     [](const Inputs& in) { return linear(in[0] - 0.8, in[1], in[2], Activation::gelu_tanh); }},
 };
 
 const Case kImages[] = {

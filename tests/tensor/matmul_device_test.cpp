@@ -20,7 +20,7 @@ class MatmulOnDevice : public test::DeviceTest {
     const auto widened = [&](const Tensor& t) { return t.defined() ? cpu::packed(t, wide) : t; };
     const Tensor want = cpu::scratch(out.shape(), wide);
     cpu::convert(out, want);
-    cpu::matmul(p, widened(a), widened(b), widened(bias), want);
+    cpu_backend()->matmul(p, widened(a), widened(b), widened(bias), want);
     const Tensor target = test::on_device(out, device());
     backend_of(device()).matmul(p, test::on_device(a, device()), test::on_device(b, device()),
                                 test::on_device(bias, device()), target);
@@ -73,6 +73,49 @@ TEST_P(MatmulOnDevice, AlphaAndBeta) {
         for (const std::int64_t k : {0, 5})
           check(p, random({2, 6, k}, dtype, 1), random({2, k, 7}, dtype, 2),
                 with_bias ? random({7}, dtype, 3) : Tensor(), cpu::scratch({2, 6, 7}, dtype));
+}
+
+TEST_P(MatmulOnDevice, ActivationsComeLast) {
+  for (const DType dtype : kFloats)
+    for (const Activation activation : {Activation::relu, Activation::gelu_tanh})
+      for (const bool with_bias : {false, true})
+        for (const std::int64_t k : {0, 5}) {
+          MatmulParams p;
+          p.activation = activation;
+          check(p, random({2, 6, k}, dtype, 1), random({2, k, 7}, dtype, 2),
+                with_bias ? random({7}, dtype, 3) : Tensor(), cpu::scratch({2, 6, 7}, dtype));
+        }
+}
+
+TEST_P(MatmulOnDevice, GradientsOfWeightAndBias) {
+  for (const DType dtype : kFloats)
+    for (int form = 0; form < 3; ++form) {
+      const std::vector<int> order = form == 1 ? std::vector{1, 0} : std::vector{0, 1};
+      const Tensor grad = strided_scratch({20, 6}, dtype, order, 1), x = strided_scratch({20, 9}, dtype, order, 1);
+      randomise(grad, 1);
+      randomise(x, 2);
+      // The third form is a view that begins at its own place.
+      const Tensor g = form == 2 ? Tensor(grad.storage(), dtype, {19, 6}, {7, 1}, 7) : grad;
+      const Tensor y = form == 2 ? Tensor(x.storage(), dtype, {19, 9}, {10, 1}, 10) : x;
+      const Tensor want_w = cpu::scratch({6, 9}, DType::float64), want_b = cpu::scratch({6}, DType::float64);
+      cpu_backend()->linear_backward_weight(cpu::packed(g, DType::float64), cpu::packed(y, DType::float64), want_w,
+                                            want_b);
+      const Tensor got_w = test::on_device(cpu::scratch({6, 9}, dtype), device());
+      const Tensor got_b = test::on_device(cpu::scratch({6}, dtype), device());
+      backend_of(device()).linear_backward_weight(test::on_device(g, device()), test::on_device(y, device()), got_w,
+                                                  got_b);
+      const double bound = test::sum_bound(20, is_half(dtype) ? DType::float32 : dtype) +
+                           (is_half(dtype) ? 12 * test::epsilon(dtype) : 0.0);
+      EXPECT_LE(test::largest_difference(test::on_host(got_w), want_w), bound) << name_of(dtype) << " form " << form;
+      EXPECT_LE(test::largest_difference(test::on_host(got_b), want_b), bound) << name_of(dtype) << " form " << form;
+      // The truth is the CPU's own, so its bias gradient is also summed here.
+      const auto values = test::values_of(g);
+      for (std::int64_t o = 0; o < 6; ++o) {
+        double sum = 0;
+        for (std::int64_t i = 0; i < g.shape()[0]; ++i) sum += values[static_cast<std::size_t>(i * 6 + o)];
+        EXPECT_NEAR(want_b.data<double>()[o], sum, 1e-12);
+      }
+    }
 }
 
 TEST_P(MatmulOnDevice, AnyStridesOfOperandsBiasAndOutput) {
