@@ -1,5 +1,6 @@
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/cpu/reference.h>
+#include <minnow/tensor/cuda_math.h>
 #include <minnow/tensor/ops/conv.h>
 #include "cpu_support.h"
 #include "devices.h"
@@ -79,6 +80,19 @@ TEST_P(ConvOnDevice, AllDirectionsDTypesAndOrders) {
         SCOPED_TRACE(::testing::Message() << "x " << c.x.str() << ", w " << c.w.str() << ", order " << order);
         check(c, dtype, order);
       }
+}
+
+TEST_P(ConvOnDevice, TimedAndDeterministicAlgorithms) {
+  const cuda::MathOptions before = cuda::math_options();
+  for (const auto option : {&cuda::MathOptions::cudnn_benchmark, &cuda::MathOptions::deterministic}) {
+    cuda::MathOptions options = before;
+    options.*option = true;
+    cuda::set_math_options(options);
+    for (const DType dtype : {DType::float32, DType::bfloat16})
+      for (const Case& c : {kCases[0], kCases[2], kCases[4]})
+        for (int run = 0; run < 2; ++run) check(c, dtype, 0);  // the second finds its plan
+  }
+  cuda::set_math_options(before);
 }
 
 TEST_P(ConvOnDevice, EmptyBatches) {
