@@ -30,9 +30,9 @@ Linear::Linear(std::int64_t in, std::int64_t out, LinearOptions options, SourceL
 Tensor Linear::forward(const Tensor& x) { return linear({x, where()}, weight, bias, activation_); }
 
 std::string Linear::describe() const {
-  const char* bent = activation_ == Activation::relu        ? ", relu"
-                     : activation_ == Activation::gelu_tanh ? ", gelu_tanh"
-                                                            : "";
+  const char* bent = activation_ == minnow::Activation::relu        ? ", relu"
+                     : activation_ == minnow::Activation::gelu_tanh ? ", gelu_tanh"
+                                                                    : "";
   return fmt::format("Linear({}, {}{}{})", weight.size(1), weight.size(0), bias.defined() ? "" : ", no bias", bent);
 }
 

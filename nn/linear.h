@@ -8,7 +8,7 @@ namespace minnow::nn {
 struct LinearOptions {
   bool bias = true;
   /// Applied to the result, in the same kernel where the device can.
-  Activation activation = Activation::none;
+  minnow::Activation activation = minnow::Activation::none;
 };
 
 /// y = activation(x Wᵀ + b).   x: [..., in]  ->  [..., out].  weight: [out, in]  bias: [out]; both start uniform in
@@ -25,7 +25,7 @@ class Linear : public Module {
   std::string describe() const override;
 
  private:
-  Activation activation_;
+  minnow::Activation activation_;
 };
 
 }  // namespace minnow::nn
