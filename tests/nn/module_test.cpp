@@ -227,6 +227,15 @@ TEST(Module, ACloneOfAMovedModuleIsThereToo) {
   EXPECT_EQ(net.scale.device(), Device("sim:0"));
 }
 
+TEST(Linear, ActivationIsThatOfTheFunction) {
+  nn::Linear bent(3, 8, {.activation = minnow::Activation::relu});
+  EXPECT_EQ(bent.describe(), "Linear(3, 8, relu)");
+  const Tensor x = randn({5, 3});
+  EXPECT_EQ(bent(x).to_vector<float>(), relu(linear(x, bent.weight, bent.bias)).to_vector<float>());
+  nn::Linear copy = nn::clone(bent);
+  EXPECT_EQ(copy(x).to_vector<float>(), bent(x).to_vector<float>());
+}
+
 TEST(Containers, NamesOrderAndErrors) {
   nn::Sequential named{{"hidden", nn::Linear(2, 3)}, {"act", nn::ReLU()}};
   EXPECT_EQ(named.named_parameters()[0].name, "hidden.weight");
