@@ -10,6 +10,7 @@
 #include <minnow/tensor/kernels/binary.h>
 #include <minnow/tensor/ops/create.h>
 #include <minnow/tensor/ops/elementwise.h>
+#include <minnow/tensor/profile.h>
 
 namespace minnow {
 namespace {
@@ -270,6 +271,7 @@ Tensor seed_gradient(const Tensor& output, const Tensor& given, SourceLocation w
 
 void backward(const std::vector<Tensor>& outputs, const std::vector<Tensor>& gradients, BackwardOptions options,
               SourceLocation where) {
+  const profile::Range range("backward");
   refuse_in_hook("backward", where);
   require_seeds("backward", outputs, gradients, where);
   Run run(options.retain_graph, options.create_graph);

@@ -8,6 +8,7 @@
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/ops/copy.h>
 #include <minnow/tensor/ops/create.h>
+#include <minnow/tensor/profile.h>
 #include <minnow/tensor/step_recording.h>
 
 namespace minnow::optim {
@@ -116,12 +117,14 @@ void Optimizer::zero_grad() {
 }
 
 void Optimizer::step(SourceLocation where) {
+  const profile::Range range("step");
   pending_.clear();
   try {
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       check_options(g, where);
       for (Slot& slot : groups_[g]) prepare(slot, g, where);
     }
+    note_operation(std::string(name_) + "::step", where);
     for (std::size_t i = 0; i < pending_.size(); ++i)
       if (!pending_[i].done) run(i);
   } catch (...) {

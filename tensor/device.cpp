@@ -16,7 +16,7 @@ Device::Device(std::string_view text, SourceLocation where) {
   bool ok = false;
   for (const auto type : {DeviceType::cpu, DeviceType::cuda, DeviceType::sim}) {
     if (kind != name_of(type)) continue;
-    type_ = type;
+    *this = current_device(type);
     ok = true;
   }
   if (ok && colon != std::string_view::npos) {

@@ -19,8 +19,9 @@ class Device {
   constexpr Device() = default;
   constexpr Device(DeviceType type, int index = 0) : type_(type), index_(static_cast<std::int16_t>(index)) {}
 
-  /// Parses `cpu | cuda | cuda:N | sim | sim:N` (N without leading zeros).  DeviceError for anything else;
-  /// whether the device exists is asked when it is first used.
+  /// Parses `cpu | cuda | cuda:N | sim | sim:N` (N without leading zeros); without a number it is the thread's current
+  /// device of that type (see DeviceGuard).  DeviceError for anything else; whether the device exists is asked when it
+  /// is first used.
   Device(std::string_view text, SourceLocation where = SourceLocation::current());
   Device(const char* text, SourceLocation where = SourceLocation::current()) : Device(std::string_view(text), where) {}
   Device(const std::string& text, SourceLocation where = SourceLocation::current())
@@ -45,8 +46,23 @@ class Device {
 int device_count(DeviceType type);
 /// "cpu, sim:0, sim:1": the devices of this machine, for messages.
 std::string available_devices();
-/// The first CUDA device where there is one, else the CPU.
+/// The current CUDA device where there is one, else the CPU.
 Device best_device();
+/// The device that "cuda" or "sim" without a number means on this thread: number 0 outside of a DeviceGuard.
+Device current_device(DeviceType type);
+
+/// Makes a device the current one of its type, on this thread for a scope.  DeviceError for a device that is not there.
+/// (Each device has its own current stream: see StreamGuard.)
+class DeviceGuard {
+ public:
+  explicit DeviceGuard(Device device, SourceLocation where = SourceLocation::current());
+  ~DeviceGuard();
+  DeviceGuard(const DeviceGuard&) = delete;
+  DeviceGuard& operator=(const DeviceGuard&) = delete;
+
+ private:
+  Device previous_;
+};
 
 namespace cuda {
 /// Whether CUDA tensors can be made in this process.

@@ -50,7 +50,7 @@ Tensor Tensor::cpu(SourceLocation where) const {
   require_defined("cpu", where);
   return to(Device(), ToOptions{}, where);
 }
-Tensor Tensor::cuda(SourceLocation where) const { return cuda(0, where); }
+Tensor Tensor::cuda(SourceLocation where) const { return cuda(current_device(DeviceType::cuda).index(), where); }
 Tensor Tensor::cuda(int index, SourceLocation where) const {
   const Composed scope("cuda");
   require_defined("cuda", where);

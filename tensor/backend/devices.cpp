@@ -5,6 +5,10 @@
 namespace minnow {
 namespace {
 
+thread_local int current_index[kDeviceTypes] = {};
+
+int& index_of(DeviceType type) { return current_index[static_cast<int>(type)]; }
+
 Backend* backend_of(DeviceType type) {
   switch (type) {
     case DeviceType::cpu: return cpu_backend();
@@ -45,7 +49,16 @@ std::string available_devices() {
   return list;
 }
 
-Device best_device() { return device_count(DeviceType::cuda) > 0 ? Device(DeviceType::cuda) : Device(); }
+Device best_device() { return device_count(DeviceType::cuda) > 0 ? current_device(DeviceType::cuda) : Device(); }
+
+Device current_device(DeviceType type) { return Device(type, index_of(type)); }
+
+DeviceGuard::DeviceGuard(Device device, SourceLocation where) : previous_(current_device(device.type())) {
+  backend_of(device, where);
+  index_of(device.type()) = device.index();
+}
+
+DeviceGuard::~DeviceGuard() { index_of(previous_.type()) = previous_.index(); }
 
 Backend& backend_of(Device device, SourceLocation where) {
   Backend* backend = backend_of(device.type());

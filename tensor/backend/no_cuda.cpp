@@ -1,4 +1,5 @@
 #include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/profile.h>
 
 // Built in place of the folder cuda/ where there is no CUDA compiler.
 
@@ -19,4 +20,12 @@ void set_debug(bool) {}
 bool debug() { return false; }
 
 }  // namespace cuda
+
+namespace profile::detail {
+
+void push_range(const char*) {}
+
+void pop_range() {}
+
+}  // namespace profile::detail
 }  // namespace minnow

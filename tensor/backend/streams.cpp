@@ -28,6 +28,10 @@ StreamGuard::~StreamGuard() {
   }
 }
 
-void synchronize(Device device, SourceLocation where) { backend_of(device, where).synchronize(device.index()); }
+void synchronize(Device device, SourceLocation where) {
+  Backend& backend = backend_of(device, where);
+  note_operation("synchronize", where);
+  backend.synchronize(device.index());
+}
 
 }  // namespace minnow

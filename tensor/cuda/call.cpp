@@ -4,6 +4,7 @@
 #include <minnow/tensor/cuda/context.h>
 #include <minnow/tensor/cuda/status.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/profile.h>
 
 namespace minnow::cuda {
 
@@ -15,9 +16,14 @@ Call::Call(const char* method, const Tensor& first, std::initializer_list<const 
   select(device_);
   uses(first);
   for (const Tensor* operand : others) uses(*operand);
+  if (!profile::is_enabled()) return;
+  profile::detail::push_range(operation_);
+  in_range_ = true;
 }
 
-Call::~Call() = default;
+Call::~Call() {
+  if (in_range_) profile::detail::pop_range();
+}
 
 void Call::uses(const Tensor& operand) {
   if (!operand.defined() || !operand.device().is_cuda()) return;

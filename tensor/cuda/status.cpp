@@ -118,7 +118,8 @@ void require_usable(int device, const char* operation) {
 void refuse_in_capture(const char* operation) {
   if (!capturing()) return;
   throw BackendError(std::string(operation) +
-                         ": this waits for the device, which cannot be captured\nmove it out of the captured step",
+                         ": cannot be captured, because it waits for the device or uses memory of the host\n"
+                             "move it out of the captured step",
                      last_dispatched().where);
 }
 

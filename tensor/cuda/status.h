@@ -21,7 +21,8 @@ void select(int device);
 bool is_usable(int device) noexcept;
 /// BackendError, naming `operation` and its line and quoting the first cause, when the device is not usable.
 void require_usable(int device, const char* operation);
-/// BackendError for an operation that waits for the device, while this thread's work is being captured.
+/// BackendError, while this thread's work is being captured, for an operation that waits for the device or reads memory
+/// of the host.  Its line is that of the last operation noted.
 void refuse_in_capture(const char* operation);
 /// The process uses CUDA from now on: its forks may not.
 void note_use();

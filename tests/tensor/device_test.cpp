@@ -1,6 +1,7 @@
 #include "support/devices.h"
 
 #include <gtest/gtest.h>
+#include <thread>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/memory.h>
@@ -67,6 +68,30 @@ TEST(Device, ThatIsMissingSaysWhatIsMissing) {
   const sim::ScopedOptions none({.devices = 0});
   EXPECT_FALSE(contains(available_devices(), "sim"));
   EXPECT_TRUE(contains(error_of<DeviceError>([] { memory_stats("sim"); }), "there is no sim device"));
+}
+
+TEST(DeviceGuard, DecidesWhichDeviceANameMeans) {
+  const sim::ScopedOptions options({.devices = 3});
+  EXPECT_EQ(current_device(DeviceType::sim), Device("sim:0"));
+  {
+    const DeviceGuard first("sim:2");
+    EXPECT_EQ(Device("sim"), Device(DeviceType::sim, 2));
+    EXPECT_EQ(Device("sim:0"), Device(DeviceType::sim, 0));
+    {
+      const DeviceGuard second("sim:1");
+      EXPECT_EQ(Device("sim"), Device(DeviceType::sim, 1));
+      EXPECT_EQ(current_device(DeviceType::cpu), Device());
+      std::thread([] { EXPECT_EQ(Device("sim"), Device(DeviceType::sim, 0)); }).join();
+    }
+    EXPECT_EQ(Device("sim"), Device(DeviceType::sim, 2));
+    const std::string message = error_of<DeviceError>([] { const DeviceGuard none("sim:3"); });
+    EXPECT_TRUE(contains(message, "sim:3 cannot be used")) << message;
+    EXPECT_TRUE(contains(message, "(device_test.cpp:")) << message;
+    EXPECT_EQ(Device("sim"), Device(DeviceType::sim, 2));
+  }
+  EXPECT_EQ(Device("sim"), Device(DeviceType::sim, 0));
+  const DeviceGuard cpu{Device()};
+  EXPECT_EQ(Device("cpu"), Device());
 }
 
 TEST(Device, CudaParsesEverywhereAndSaysWhyItCannotBeUsed) {

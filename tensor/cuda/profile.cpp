@@ -1,0 +1,10 @@
+#include <minnow/tensor/profile.h>
+#include <nvtx3/nvToolsExt.h>
+
+namespace minnow::profile::detail {
+
+void push_range(const char* name) { nvtxRangePushA(name); }
+
+void pop_range() { nvtxRangePop(); }
+
+}  // namespace minnow::profile::detail

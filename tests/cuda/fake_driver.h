@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <set>
+#include <vector>
+#include <minnow/tensor/cuda/memory/driver.h>
+
+namespace minnow::cuda {
+
+/// A driver without a device.  Its streams stand still until a test lets their work finish, or something waits.
+class FakeDriver final : public Driver {
+ public:
+  ~FakeDriver() override {
+    for (const auto& [block, bytes] : blocks) std::free(block);
+    for (void* block : pinned) std::free(block);
+  }
+
+  bool is_usable() const noexcept override { return usable; }
+
+  void* allocate(std::size_t bytes) noexcept override {
+    ++allocations;
+    if (held + bytes > limit) return nullptr;
+    void* block = std::malloc(bytes);
+    blocks[block] = bytes;
+    held += bytes;
+    return block;
+  }
+  void release(void* block) noexcept override {
+    const auto found = blocks.find(block);
+    if (found == blocks.end()) {
+      ++faults;
+      return;
+    }
+    held -= found->second;
+    blocks.erase(found);
+    std::free(block);
+  }
+  void* allocate_pinned(std::size_t bytes) noexcept override {
+    if (pinned.size() >= pinned_limit) return nullptr;
+    ++allocations;
+    void* block = std::malloc(bytes);
+    pinned.insert(block);
+    return block;
+  }
+  void release_pinned(void* block) noexcept override {
+    if (pinned.erase(block) != 1) ++faults;
+    else std::free(block);
+  }
+  std::size_t free_bytes() noexcept override { return limit - held; }
+
+  StreamHandle create_stream() override { return handle(++streams); }
+  void synchronize_device() override {
+    ++device_waits;
+    for (auto& [stream, count] : given) done[stream] = count;
+  }
+
+  EventHandle create_event(bool) override { return handle(1000 + ++events); }
+  void record(EventHandle event, StreamHandle stream) override { points[event] = {stream, ++given[stream]}; }
+  bool is_complete(EventHandle event) override { return done[points.at(event).first] >= points.at(event).second; }
+  void synchronize(EventHandle event) override {
+    ++event_waits;
+    done[points.at(event).first] = points.at(event).second;
+  }
+  void wait(StreamHandle, EventHandle) override {}
+
+  void fill(void* block, int value, std::size_t bytes, StreamHandle) override { std::memset(block, value, bytes); }
+  void read(void* host, const void* block, std::size_t bytes, StreamHandle) override {
+    std::memcpy(host, block, bytes);
+  }
+
+  /// All that was given to the stream is done.
+  void finish(StreamHandle stream) { done[stream] = given[stream]; }
+  static void* handle(std::uintptr_t number) { return reinterpret_cast<void*>(number * 8); }
+
+  bool usable = true;
+  std::size_t limit = std::size_t{1} << 30, held = 0, pinned_limit = 1000;
+  std::map<void*, std::size_t> blocks;
+  std::set<void*> pinned;
+  std::uintptr_t streams = 0, events = 0;
+  int allocations = 0, faults = 0, device_waits = 0, event_waits = 0;
+
+ private:
+  std::map<StreamHandle, std::uint64_t> given, done;
+  std::map<EventHandle, std::pair<StreamHandle, std::uint64_t>> points;
+};
+
+}  // namespace minnow::cuda
