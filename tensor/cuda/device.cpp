@@ -111,7 +111,12 @@ Context& context(int index) {
 }
 
 PinnedMemory& pinned_memory() {
-  static auto* memory = new PinnedMemory(context(0).driver);  // never destroyed
+  // A device that is not used costs memory as soon as it is touched.
+  static auto* memory = [] {
+    for (auto& made : contexts().made)
+      if (Context* each = made.load(std::memory_order_acquire)) return new PinnedMemory(each->driver);
+    return new PinnedMemory(context(current_device(DeviceType::cuda).index()).driver);
+  }();  // never destroyed
   return *memory;
 }
 

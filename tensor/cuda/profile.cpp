@@ -1,5 +1,5 @@
-#include <minnow/tensor/profile.h>
 #include <nvtx3/nvToolsExt.h>
+#include <minnow/tensor/profile.h>
 
 namespace minnow::profile::detail {
 

@@ -1,5 +1,6 @@
 #include <minnow/tensor/cuda/status.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <mutex>
@@ -26,6 +27,26 @@ struct Failures {
 Failures& failures() {
   static auto* instance = new Failures();  // never destroyed: globals may die later
   return *instance;
+}
+
+/// What this thread gave to devices lately.
+struct Recent {
+  static constexpr std::size_t kCount = 8;
+  std::array<DispatchedOp, kCount> operations;
+  std::size_t given = 0;
+};
+thread_local Recent recent;
+
+std::string recent_operations() {
+  std::string text;
+  for (std::size_t i = 1; i <= std::min(recent.given, Recent::kCount); ++i) {
+    const DispatchedOp& op = recent.operations[(recent.given - i) % Recent::kCount];
+    const std::string_view file = op.where.file;
+    text += (i == 1 ? "" : ", ") + std::string(op.name);
+    if (!file.empty())
+      text += " (" + std::string(file.substr(file.find_last_of('/') + 1)) + ":" + std::to_string(op.where.line) + ")";
+  }
+  return text;
 }
 
 std::string cause_of(int device) {
@@ -78,7 +99,9 @@ void failed(cudaError_t status, const char* called) {
   if (all.failed[static_cast<std::size_t>(device)].load()) {
     text += ", which failed before:" + quoted(cause_of(device));
   } else if (is_sticky(status)) {
-    text += debug() ? "" : "; an operation before this one may have caused it: MINNOW_CUDA_DEBUG=1 finds which";
+    if (!debug())
+      text += "\n  one of the operations before it failed, latest first: " + recent_operations() +
+              "\nrun with MINNOW_CUDA_DEBUG=1 to see which";
     const std::lock_guard lock(all.mutex);
     all.cause[static_cast<std::size_t>(device)] = BackendError(text, where).what();
     all.failed[static_cast<std::size_t>(device)].store(true);
@@ -119,8 +142,14 @@ void refuse_in_capture(const char* operation) {
   if (!capturing()) return;
   throw BackendError(std::string(operation) +
                          ": cannot be captured, because it waits for the device or uses memory of the host\n"
-                             "move it out of the captured step",
+                         "move it out of the captured step",
                      last_dispatched().where);
+}
+
+void note_operation(const char* name) {
+  DispatchedOp& op = recent.operations[recent.given++ % Recent::kCount];
+  op.name[std::string_view(name).copy(op.name, sizeof op.name - 1)] = '\0';
+  op.where = last_dispatched().where;
 }
 
 void note_use() {

@@ -24,6 +24,8 @@ void require_usable(int device, const char* operation);
 /// BackendError, while this thread's work is being captured, for an operation that waits for the device or reads memory
 /// of the host.  Its line is that of the last operation noted.
 void refuse_in_capture(const char* operation);
+/// Remembers the operation that this thread has just dispatched, to be named should the device fail later.
+void note_operation(const char* name);
 /// The process uses CUDA from now on: its forks may not.
 void note_use();
 

@@ -25,7 +25,7 @@ class CudaEvent final : public Event::State {
   }
   void settle() noexcept override {
     try {
-      if (!captured_ && !capturing()) event_.synchronize();
+      if (!captured_ && !capturing() && is_usable(context_.index)) event_.synchronize();
     } catch (...) {  // the device failed; who uses it next is told
     }
   }
@@ -39,9 +39,12 @@ class CudaEvent final : public Event::State {
   EventHandle handle() const { return event_.handle(); }
 
  private:
-  /// Differences of seconds() would be rounded to what a float keeps of the time since the start.
+  /// Differences of seconds() would be rounded to what a float keeps of the time since the start.  What kernels found
+  /// wrong is left to other waits: those who only measure time catch errors.
   double since(const PooledEvent& start) {
-    synchronize();
+    refuse_captured();
+    refuse_in_capture("Event::seconds_since");
+    event_.synchronize();
     start.synchronize();
     select(context_.index);
     float milliseconds = 0;

@@ -306,17 +306,17 @@ TEST_F(MemoryPoolTest, NoEventIsRecordedDuringACapture) {
 }
 
 TEST_F(MemoryPoolTest, OutOfMemoryInACaptureWaitsForNothing) {
-  driver.limit = 4 * kMega;
+  driver.limit = 5 * kMega;
   void* block = take(3 * kMega);
   give(block, 3 * kMega);
   MemoryPool pool(memory);
   {
     const PoolGuard guard(pool);
-    EXPECT_THROW(take(2 * kMega), OutOfMemoryError);
+    EXPECT_THROW(take(3 * kMega), OutOfMemoryError);
     EXPECT_EQ(driver.device_waits, 0);
     give(take(1000), 1000);
   }
-  give(take(2 * kMega), 2 * kMega);
+  give(take(3 * kMega), 3 * kMega);
 }
 
 TEST_F(MemoryPoolTest, KeepsWhatTheCaptureUsesOfOtherMemory) {

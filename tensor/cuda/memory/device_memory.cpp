@@ -193,16 +193,16 @@ std::unique_ptr<Arena> DeviceMemory::open_pool() { return std::make_unique<Arena
 void DeviceMemory::close_pool(Arena& arena) noexcept {
   if (!driver_.is_usable()) return;
   const std::lock_guard lock(mutex_);
+  for (const auto& [base, block] : blocks_)
+    if (block->arena == &arena) block->arena = &cache_;
+  for (const auto& slab : slabs_)
+    if (slab->arena == &arena) slab->arena = &cache_;
   try {
     driver_.synchronize_device();
-    for (const auto& [base, block] : blocks_)
-      if (block->arena == &arena) block->arena = &cache_;
-    for (const auto& slab : slabs_)
-      if (slab->arena == &arena) slab->arena = &cache_;
     for (const auto& lists : arena.lists)
       for (const auto& free : lists->free)
         for (Block* block : free) cache_.put(block);
-  } catch (...) {  // the device failed: nothing is reused
+  } catch (...) {  // the device failed: these blocks are never reused
   }
 }
 
