@@ -14,7 +14,7 @@ Call::Call(const char* method, const Tensor& first, std::initializer_list<const 
       device_(context_.index),
       stream_(static_cast<cudaStream_t>(context_.current())) {
   select(device_);
-  note_operation(operation_);
+  remember_operation(operation_);
   uses(first);
   for (const Tensor* operand : others) uses(*operand);
   if (!profile::is_enabled()) return;

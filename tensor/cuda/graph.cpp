@@ -19,25 +19,26 @@ class Graph final : public Recording {
  public:
   Graph(CudaBackend& backend, int index)
       : backend_(backend), index_(index), stream_(backend.new_stream(index)), pool_(context(index).memory) {
-    check(cudaSetDevice(index), "cudaSetDevice");
+    select(index);
     check(cudaStreamBeginCapture(handle_of(stream_), cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
     capturing_.emplace(*this);
   }
 
   ~Graph() override {
     if (capturing_) {
-      capturing_.reset();
       cudaGraph_t captured = nullptr;
       if (cudaStreamEndCapture(handle_of(stream_), &captured) == cudaSuccess && captured) cudaGraphDestroy(captured);
       cudaGetLastError();  // an invalidated capture leaves its error behind
+      capturing_.reset();
     }
     if (graph_) cudaGraphExecDestroy(graph_);
   }
 
   void finish() override {
-    capturing_.reset();
     cudaGraph_t captured = nullptr;
-    check(cudaStreamEndCapture(handle_of(stream_), &captured), "cudaStreamEndCapture");
+    const cudaError_t ended = cudaStreamEndCapture(handle_of(stream_), &captured);
+    capturing_.reset();  // after the end: memory that was freed meanwhile may need events of the stream
+    check(ended, "cudaStreamEndCapture");
     const cudaError_t status = cudaGraphInstantiate(&graph_, captured, 0);
     cudaGraphDestroy(captured);
     check(status, "cudaGraphInstantiate");
@@ -47,7 +48,7 @@ class Graph final : public Recording {
     const Stream stream = backend_.current_stream(index_);
     // Two replays use one memory: on another stream, after the last one.
     if (last_ && last_->state() != stream.state()) stream.wait(last_->record());
-    check(cudaSetDevice(index_), "cudaSetDevice");
+    select(index_);
     check(cudaGraphLaunch(graph_, handle_of(stream)), "cudaGraphLaunch");
     last_ = stream;
   }

@@ -146,7 +146,7 @@ void refuse_in_capture(const char* operation) {
                      last_dispatched().where);
 }
 
-void note_operation(const char* name) {
+void remember_operation(const char* name) {
   DispatchedOp& op = recent.operations[recent.given++ % Recent::kCount];
   op.name[std::string_view(name).copy(op.name, sizeof op.name - 1)] = '\0';
   op.where = last_dispatched().where;

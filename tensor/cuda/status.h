@@ -25,7 +25,7 @@ void require_usable(int device, const char* operation);
 /// of the host.  Its line is that of the last operation noted.
 void refuse_in_capture(const char* operation);
 /// Remembers the operation that this thread has just dispatched, to be named should the device fail later.
-void note_operation(const char* name);
+void remember_operation(const char* name);
 /// The process uses CUDA from now on: its forks may not.
 void note_use();
 

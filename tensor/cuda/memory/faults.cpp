@@ -16,6 +16,14 @@ bool take(std::uint32_t* flag) {
   return true;
 }
 
+/// Whether one of the words is set; all synchronizations ask.
+bool any(std::uint32_t* words, std::size_t count) {
+  std::uint32_t found = 0;
+  for (std::size_t i = 0; i < count; ++i)
+    found |= std::atomic_ref<std::uint32_t>(words[i]).load(std::memory_order_relaxed);
+  return found != 0;
+}
+
 }  // namespace
 
 std::uint32_t* Faults::obtain(std::size_t words) {
@@ -65,9 +73,12 @@ void Faults::give_back(std::uint32_t* held) noexcept {
 void Faults::check() {
   const std::lock_guard lock(mutex_);
   std::optional<Word> oldest;
-  for (std::size_t i = 0; i < std::min(next_, kWords); ++i) {
-    const Word& word = ring_[(std::max(next_, kWords) + i) % kWords];
-    if (take(word.flag) && !oldest) oldest = word;
+  const std::size_t used = std::min(next_, kWords);
+  if (used > 0 && any(ring_[0].flag, used)) {
+    for (std::size_t i = 0; i < used; ++i) {
+      const Word& word = ring_[(next_ - used + i) % kWords];
+      if (take(word.flag) && !oldest) oldest = word;
+    }
   }
   for (const Word& word : held_)
     if (take(word.flag) && !oldest) oldest = word;

@@ -18,7 +18,7 @@ enum class Fault : std::uint8_t { index_out_of_range, target_out_of_range, divis
 /// word at every replay, are held until they are given back.  Thread-safe.
 class Faults {
  public:
-  static constexpr std::size_t kWords = 2048;
+  static constexpr std::size_t kWords = 1024;
 
   Faults(Driver& driver, std::string device) : driver_(driver), device_(std::move(device)) {}
 

@@ -36,7 +36,7 @@ class MemoryPool {
 };
 
 /// While it lives, this thread's work on the pool's device is being captured: what the thread allocates there comes from
-/// the pool, and operations that would wait for the device are refused.
+/// the pool, and operations that would wait for the device are refused.  To be destroyed after the end of the capture.
 class PoolGuard {
  public:
   explicit PoolGuard(MemoryPool& pool);

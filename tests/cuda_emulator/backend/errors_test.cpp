@@ -73,7 +73,7 @@ TEST_F(OwnProcess, WithAGpuThatIsTooOld) {
   const std::string later = error_of<BackendError>([] { raw::to_device(test::counting(3), "cuda"); });
   const std::string latest = error_of<BackendError>([] { synchronize("cuda"); });
   const bool good = contains(first, "to_vector") && contains(first, "cudaErrorIllegalAddress") &&
-                    contains(first, "MINNOW_CUDA_DEBUG=1") && contains(first, "(backend_errors_test.cpp:") &&
+                    contains(first, "MINNOW_CUDA_DEBUG=1") && contains(first, "(errors_test.cpp:") &&
                     contains(later, "to: cuda:0 cannot be used any more") && contains(later, "to_vector") &&
                     contains(later, "cudaErrorIllegalAddress") && contains(latest, "cudaErrorIllegalAddress");
   if (!good) std::cerr << first << "\n" << later << "\n" << latest;
@@ -94,7 +94,7 @@ int child_of_fork(const Tensor& there) {
   return good ? 0 : 1;
 }
 
-/// Leaves nothing on the device to the tests of the emulator itself.
+/// Each test begins with an empty cache.
 class Failure : public ::testing::Test {
  protected:
   ~Failure() override { empty_cache("cuda"); }
@@ -120,7 +120,7 @@ TEST_F(Failure, ForksAreRefusedToUseCuda) {
 TEST_F(Failure, OfOneCallLeavesTheDeviceUsable) {
   emulator::fail_next("cudaMemcpyAsync", cudaErrorInvalidValue);
   const std::string message = error_of<BackendError>([] { raw::to_device(test::counting(3), "cuda"); });
-  for (const char* part : {"to: cudaMemcpyAsync", "cudaErrorInvalidValue", "on cuda:0", "(backend_errors_test.cpp:"})
+  for (const char* part : {"to: cudaMemcpyAsync", "cudaErrorInvalidValue", "on cuda:0", "(errors_test.cpp:"})
     EXPECT_TRUE(contains(message, part)) << message;
   EXPECT_EQ(test::values(raw::to_device(raw::to_device(test::counting(2), "cuda"), "cpu")), (std::vector<float>{0, 1}));
 }
@@ -130,7 +130,7 @@ TEST_F(Failure, OutOfMemoryIsTypedAndTheProgramGoesOn) {
   const std::string message = error_of<OutOfMemoryError>([] {
     empty({std::int64_t{1} << 40}, {DType::float32, Device("cuda")});
   });
-  for (const char* part : {"out of memory on cuda:0: requested 4398046511104 bytes  (backend_errors_test.cpp:", "held",
+  for (const char* part : {"out of memory on cuda:0: requested 4398046511104 bytes  (errors_test.cpp:", "held",
                            "peak", "free on the device"})
     EXPECT_TRUE(contains(message, part)) << message;
   EXPECT_EQ(memory_stats("cuda").allocated, live);

@@ -30,7 +30,7 @@ bool contains(const std::string& text, const std::string& part) { return text.fi
 Tensor there(const Tensor& x) { return raw::to_device(x, "cuda", true); }
 Tensor pinned(double value) { return raw::pin_memory(full({kMany}, value, {DType::float32})); }
 
-/// Leaves nothing on the device to the tests of the emulator itself.
+/// Each test begins with an empty cache.
 class Tidy : public ::testing::Test {
  protected:
   ~Tidy() override { empty_cache("cuda"); }
@@ -141,7 +141,7 @@ TEST_F(CudaCapture, RefusesWhatWaitsForTheDevice) {
   const std::size_t calls = emulator::calls_of("cudaStreamSynchronize") + emulator::calls_of("cudaEventSynchronize") +
                             emulator::calls_of("cudaMemcpyAsync") + emulator::calls_of("cudaDeviceSynchronize");
   const std::string item = error_of<BackendError>([&] { one.item(); });
-  for (const char* part : {"item: cannot be captured", "(backend_memory_test.cpp:", "move it out of the captured step"})
+  for (const char* part : {"item: cannot be captured", "(memory_test.cpp:", "move it out of the captured step"})
     EXPECT_TRUE(contains(item, part)) << item;
   EXPECT_TRUE(contains(error_of<BackendError>([&] { x.to_vector<float>(); }), "to_vector: cannot be captured"));
   EXPECT_TRUE(contains(error_of<BackendError>([&] { there(counting(3)); }), "to: cannot be captured"));
@@ -167,7 +167,7 @@ TEST_F(CudaDebug, FindsWhatWasWrittenOutOfBounds) {
   ASSERT_EQ(cudaMemsetAsync(static_cast<char*>(x.raw_data()) + 40, 0, 1, stream), cudaSuccess);
   const std::string used = error_of<BackendError>([&] { raw::to_device(x, "cpu"); });
   for (const char* part : {"to: it or an operation before it wrote out of bounds", "a block of 40 bytes on cuda:0",
-                           "at byte 40", "(backend_memory_test.cpp:"})
+                           "at byte 40", "(memory_test.cpp:"})
     EXPECT_TRUE(contains(used, part)) << used;
   x = Tensor();
   EXPECT_TRUE(contains(error_of<BackendError>([] { synchronize("cuda"); }), "at byte 40"));
