@@ -67,10 +67,10 @@ Tensor to_device(const In& x, Device device, bool non_blocking, const char* op) 
   const Tensor from = dense(x);
   if (from.device().type() != device.type() && !from.device().is_cpu() && !device.is_cpu())
     return to_device({to_device({from, x.where}, Device(), false, op), x.where}, device, non_blocking, op);
+  note_operation(op, x.where);  // before the allocation, which may be what fails
   const bool lands = device.is_cpu() && non_blocking;
   const Tensor out = lands ? empty_landing(from, backend_of(from.device(), x.where), x.where)
                            : empty_as(from, device, target.allocator(device.index()), false, x.where);
-  note_operation(op, x.where);
   if (from.numel()) move(from, out, non_blocking, x.where);
   return out;
 }
