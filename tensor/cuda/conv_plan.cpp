@@ -3,6 +3,7 @@
 #include <array>
 #include <memory>
 #include <minnow/tensor/cuda/status.h>
+#include <minnow/tensor/cuda/uncaptured.h>
 
 namespace minnow::cuda::cudnn {
 namespace {
@@ -29,6 +30,8 @@ DeviceState& state_of(const Call& call) {
   if (states.size() <= index) states.resize(index + 1);
   if (!states[index]) {
     auto state = std::make_unique<DeviceState>();
+    const Uncaptured scope;  // the library allocates
+
     check(functions().create(&state->handle), "cudnnCreate");  // on the device that the call selected
     states[index] = std::move(state);
   }

@@ -4,6 +4,7 @@
 #include <limits>
 #include <vector>
 #include <minnow/tensor/cuda/library.h>
+#include <minnow/tensor/cuda/uncaptured.h>
 
 namespace minnow::cuda::cublaslt {
 namespace {
@@ -51,6 +52,8 @@ DeviceState& state_of(const Call& call) {
   if (states.size() <= index) states.resize(index + 1);
   if (!states[index]) {
     auto state = std::make_unique<DeviceState>();
+    const Uncaptured scope;  // the library allocates
+
     check(functions().create(&state->handle), "cublasLtCreate");  // on the device that the call selected
     states[index] = std::move(state);
   }

@@ -2,21 +2,10 @@
 
 #include <cuda_runtime_api.h>
 #include <minnow/tensor/cuda/status.h>
+#include <minnow/tensor/cuda/uncaptured.h>
 
 namespace minnow::cuda {
 namespace {
-
-/// While this thread captures, calls that have nothing to do with the captured stream are allowed in a scope.
-class Uncaptured {
- public:
-  Uncaptured() { cudaThreadExchangeStreamCaptureMode(&mode_); }
-  ~Uncaptured() { cudaThreadExchangeStreamCaptureMode(&mode_); }
-  Uncaptured(const Uncaptured&) = delete;
-  Uncaptured& operator=(const Uncaptured&) = delete;
-
- private:
-  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
-};
 
 cudaStream_t native(StreamHandle stream) { return static_cast<cudaStream_t>(stream); }
 cudaEvent_t event_of(EventHandle event) { return static_cast<cudaEvent_t>(event); }
