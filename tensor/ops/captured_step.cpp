@@ -1,12 +1,14 @@
 #include <minnow/tensor/captured_step.h>
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/ops/copy.h>
 #include <minnow/tensor/ops/create.h>
 #include <minnow/tensor/step_recording.h>
+#include <minnow/tensor/stream.h>
 
 namespace minnow {
 namespace {
@@ -38,7 +40,9 @@ struct CapturedStep::State {
   bool direct = false;  // the device computes at once
   std::vector<Recorded> recorded = {};
   std::int64_t replays = 0;
+  std::optional<Stream> last = std::nullopt;  // of the last run
 
+  void follow_last_run();
   Tensor run_step(std::span<const Tensor> inputs);
   Tensor run_directly(std::span<const Tensor> inputs, SourceLocation where);
   Recorded* find(std::span<const Tensor> inputs, SourceLocation where);
@@ -77,6 +81,7 @@ Tensor CapturedStep::run(std::span<const Tensor> inputs, SourceLocation where) {
     throw BackendError("CapturedStep: a step that is being recorded cannot run another one", where);
   Recorded* one = s.direct ? nullptr : s.find(inputs, where);
   if (!one) return s.run_directly(inputs, where);
+  s.follow_last_run();
   for (std::size_t i = 0; i < inputs.size(); ++i) raw::copy_to(inputs[i], one->inputs[i], where);
   if (!one->work && one->runs < s.options.warm_up) {
     ++one->runs;
@@ -86,6 +91,13 @@ Tensor CapturedStep::run(std::span<const Tensor> inputs, SourceLocation where) {
   if (s.direct) return s.run_directly(inputs, where);
   s.replay(*one, where);
   return one->output;
+}
+
+/// All runs use one memory, from the copies of the inputs on: one on another stream comes after the last.
+void CapturedStep::State::follow_last_run() {
+  const Stream stream = current_stream(device);
+  if (last && last->state() != stream.state()) stream.wait(last->record());
+  last = stream;
 }
 
 /// The result without its history, which would keep the saved values of the step alive.

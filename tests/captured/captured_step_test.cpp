@@ -100,6 +100,20 @@ TEST_P(CapturedStepTest, TakesNoInputsAndReturnsNothing) {
   EXPECT_EQ(count.item(), 5);
 }
 
+TEST_P(CapturedStepTest, RunsOnAnotherStreamComeAfterTheLast) {
+  const Tensor sums = zeros({3}, {.device = device()});
+  CapturedStep add([&](const Tensor& x) { raw::copy_to(sums + x, sums, {}); }, {.device = device(), .warm_up = 0});
+  const Tensor one = full({3}, 1.0), ten = full({3}, 10.0);
+  const Stream other(device());
+  add(one);
+  {
+    const StreamGuard guard(other);
+    add(ten);
+  }
+  add(one);
+  EXPECT_EQ(sums.to_vector<double>(), (std::vector<double>{12, 12, 12}));
+}
+
 TEST_P(CapturedStepTest, DrawsOtherNumbersInEachRun) {
   manual_seed(11);
   const Tensor want[3] = {rand({5}), rand({5}), rand({5})};
