@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <emulator/launch.h>
@@ -13,6 +14,8 @@ constexpr std::size_t kArena = std::size_t{64} << 30;
 constexpr std::size_t kAlign = 512;
 /// What new memory holds: NaN in every floating type, -1 in integers, neither true nor false.
 constexpr int kPoison = 0xff;
+/// Of a large block only as much at either end: pages that nobody wrote cost nothing when memory is closed and opened.
+constexpr std::size_t kPoisoned = std::size_t{4} << 20;
 
 Device& device_at(int index) { return runtime().devices[static_cast<std::size_t>(index)]; }
 
@@ -39,7 +42,9 @@ char* allocate(int index, std::size_t bytes) {
   device.blocks[at] = size;
   device.used += size;
   open_memory(index);
-  std::memset(device.arena + at, kPoison, size);
+  const std::size_t part = std::min(size, kPoisoned);
+  std::memset(device.arena + at, kPoison, part);
+  std::memset(device.arena + at + size - part, kPoison, part);
   return device.arena + at;
 }
 
