@@ -45,6 +45,7 @@ void* data_of(const Tensor& t) { return t.defined() ? t.raw_data() : nullptr; }
 /// False where the library has no algorithm that does all of it.
 bool run_library(const Call& call, const MatmulParams& params, const Tensor& a, const Tensor& b, const Tensor& out,
                  const Extras& extras) {
+  if (out.numel() == 0 || a.shape()[2] == 0) return false;  // it takes no empty matrices
   Tensor a_holder, b_holder;
   const Matrices left = operand(call, a, a_holder), right = operand(call, b, b_holder);
   Matrices result = matrices_of(out);
@@ -73,6 +74,15 @@ void add_bias(const Call& call, const Tensor& bias, const Tensor& out) {
   const Tensor nothing(out.storage(), out.dtype(), {out.shape()[0], out.shape()[1], 0}, {0, 0, 0}),
       nothing_right(out.storage(), out.dtype(), {out.shape()[0], 0, out.shape()[2]}, {0, 0, 0});
   plain_matmul(call, {.alpha = 0, .beta = 1}, nothing, nothing_right, bias, out);
+}
+
+/// A bias as the library's epilogues load it: several elements at once.
+Tensor loadable(const Call& call, const Tensor& bias) {
+  constexpr int kAlignment = 16;
+  if (bias.is_contiguous() && alignment_of(bias.raw_data()) >= kAlignment) return bias;
+  Tensor copy = scratch(call, bias.shape(), bias.dtype());
+  convert(bias, copy);
+  return copy;
 }
 
 /// By the library, with as much fused as it can; the plain kernel where it has nothing.
@@ -115,7 +125,7 @@ void CudaBackend::matmul(const MatmulParams& params, const Tensor& a, const Tens
     matmul(params, a, b, bias, rows);
     return convert(rows, out);
   }
-  const Tensor row = bias.defined() ? packed(call, bias) : bias;
+  const Tensor row = bias.defined() ? loadable(call, bias) : bias;
   if (params.activation != Activation::none && run_library(call, params, a, b, out, {row, params.activation})) return;
   run_product(call, params, a, b, row, out);
   activate(params.activation, out);

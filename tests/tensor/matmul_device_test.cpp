@@ -118,6 +118,17 @@ TEST_P(MatmulOnDevice, GradientsOfWeightAndBias) {
     }
 }
 
+TEST_P(MatmulOnDevice, GradientsOfNoRowsAreZero) {
+  for (const DType dtype : kFloats) {
+    const Tensor w = test::on_device(random({6, 9}, dtype, 1), device());
+    const Tensor b = test::on_device(random({6}, dtype, 2), device());
+    backend_of(device()).linear_backward_weight(test::on_device(cpu::scratch({0, 6}, dtype), device()),
+                                                test::on_device(cpu::scratch({0, 9}, dtype), device()), w, b);
+    for (const Tensor& gradient : {w, b})
+      for (const double value : test::values_of(test::on_host(gradient))) EXPECT_EQ(value, 0) << name_of(dtype);
+  }
+}
+
 TEST_P(MatmulOnDevice, AnyStridesOfOperandsBiasAndOutput) {
   for (const DType dtype : kFloats)
     for (const std::vector<int>& order : {std::vector{1, 0, 2}, {2, 1, 0}, {1, 2, 0}, {2, 0, 1}, {0, 2, 1}}) {
