@@ -94,6 +94,13 @@ void set_math(const Descriptors& d, cudnnMathType_t math) {
   check(functions().conv_set_math(d.conv.get(), math), "cudnnSetConvolutionMathType");
 }
 
+/// Whether the library does not support something; what it tried may have left an error that the next launch would find.
+bool refused(cudnnStatus_t status) {
+  if (!unsupported(status)) return false;
+  cudaGetLastError();
+  return true;
+}
+
 bool capturing(const Call& call) {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   cuda::check(cudaStreamIsCapturing(call.stream(), &status), "cudaStreamIsCapturing");
@@ -114,10 +121,11 @@ std::vector<Choice> choices_of(const Call& call, cudnnHandle_t handle, const Con
     const cudnnStatus_t status = f.find(handle, f.first, f.first_data, f.second, f.second_data, d.conv.get(), f.output,
                                         f.output_data, most, &found, results.data(), space.as<void>(), kTimedWorkspace);
     if (status != CUDNN_STATUS_SUCCESS) found = 0;
+    cudaGetLastError();  // of algorithms that could not be started
   }
   if (found == 0) {
     const cudnnStatus_t status = f.get(handle, f.first, f.second, d.conv.get(), f.output, most, &found, results.data());
-    if (unsupported(status) || CUDNN_STATUS_CATEGORY(status) == CUDNN_STATUS_BAD_PARAM) return {};
+    if (refused(status)) return {};
     check(status, f.name);
   }
   std::vector<Choice> out;
@@ -159,7 +167,7 @@ bool run_fused(const Call& call, cudnnHandle_t handle, const ConvKey& key, Plan&
       functions().forward_bias(handle, one.get(), d.x.get(), o.x, d.w.get(), o.w, d.conv.get(),
                                CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM, space.as<void>(), choice.workspace,
                                zero.get(), d.y.get(), out, d.bias.get(), o.bias, d.identity.get(), d.y.get(), out);
-  if (unsupported(status)) return plan.fuses_bias = false;
+  if (refused(status)) return plan.fuses_bias = false;
   check(status, "cudnnConvolutionBiasActivationForward");
   call.launched();
   return true;
@@ -176,7 +184,7 @@ bool run_best(const Call& call, cudnnHandle_t handle, const ConvKey& key, Plan& 
         f.run(handle, one.get(), f.first, f.first_data, f.second, f.second_data, plan.descriptors.conv.get(),
               static_cast<typename F::Algorithm>(choice.algorithm), space.template as<void>(), choice.workspace,
               old.get(), f.output, f.output_data);
-    if (!unsupported(status)) {
+    if (!refused(status)) {
       check(status, f.name);
       call.launched();
       return true;
@@ -215,7 +223,7 @@ bool bias_gradient(const Call& call, const ConvKey& key, const void* grad, void*
   const Scale one(key.dtype, 1), old(key.dtype, beta);
   const cudnnStatus_t status =
       functions().bias(state.handle, one.get(), d.y.get(), grad, old.get(), d.bias.get(), grad_bias);
-  if (unsupported(status)) return false;
+  if (refused(status)) return false;
   check(status, "cudnnConvolutionBackwardBias");
   call.launched();
   return true;

@@ -54,8 +54,12 @@ const Functions& functions();
 /// BackendError, naming the function, cuDNN's own words and the operation under way, unless the status is success.
 void check(cudnnStatus_t status, const char* function);
 
-/// Whether a status says that this library or device has no such convolution, rather than that something broke.
-inline bool unsupported(cudnnStatus_t status) { return CUDNN_STATUS_CATEGORY(status) == CUDNN_STATUS_NOT_SUPPORTED; }
+/// Whether a status says that this library or device has no such convolution, rather than that something broke.  Some
+/// functions call what they do not support a bad parameter.
+inline bool unsupported(cudnnStatus_t status) {
+  const auto category = CUDNN_STATUS_CATEGORY(status);
+  return category == CUDNN_STATUS_NOT_SUPPORTED || category == CUDNN_STATUS_BAD_PARAM;
+}
 
 /// cuDNN's account of its last refusal on this thread.
 std::string last_error();
