@@ -20,7 +20,8 @@ class Graph final : public Recording {
   Graph(CudaBackend& backend, int index)
       : backend_(backend), index_(index), stream_(backend.new_stream(index)), pool_(context(index).memory) {
     select(index);
-    capturing_.emplace(*this);  // first: no other thread's allocation may wait for the device from now on
+    pool_.memory().empty_cache();  // the pool is made of new memory, and until its end none can be given back
+    capturing_.emplace(*this);     // first: no other thread's allocation may wait for the device from now on
     check(cudaStreamBeginCapture(handle_of(stream_), cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
   }
 

@@ -153,6 +153,14 @@ TEST_F(CudaCapture, RefusesWhatWaitsForTheDevice) {
             calls);
 }
 
+TEST_F(CudaCapture, BeginsWithTheMemoryThatNobodyUses) {
+  constexpr std::int64_t kBytes = std::int64_t{64} << 20;
+  there(raw::pin_memory(full({kBytes / 4}, 1, {DType::float32})));
+  const std::int64_t held = memory_stats("cuda").reserved;
+  const auto recording = cuda_backend()->begin_recording(0);
+  EXPECT_LE(memory_stats("cuda").reserved, held - kBytes);
+}
+
 class CudaDebug : public Tidy {
  protected:
   CudaDebug() { cuda::set_debug(true); }
