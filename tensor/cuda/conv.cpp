@@ -61,8 +61,10 @@ struct Batch {
 
   /// use(first image, images) for each part, until one returns false.
   template <class Use> bool each_part(Use&& use) const {
-    const std::int64_t most = images_at_once(x.shape(), y.shape()), all = x.shape()[0];
+    std::int64_t most = images_at_once(x.shape(), y.shape());
+    const std::int64_t all = x.shape()[0];
     if (most == 0) return false;
+    if (most >= kAlignment) most -= most % kAlignment;  // so that each part begins where the library can load
     for (std::int64_t first = 0; first < all; first += most)
       if (!use(first, std::min(most, all - first))) return false;
     return true;
