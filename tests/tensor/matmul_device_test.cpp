@@ -165,6 +165,25 @@ TEST_P(MatmulOnDevice, ViewsThatBeginAnywhere) {
     }
 }
 
+TEST_P(MatmulOnDevice, NanPassesThroughActivations) {
+  for (const DType dtype : kFloats)
+    for (const Activation activation : {Activation::relu, Activation::gelu_tanh}) {
+      const Tensor a = random({1, 16, 32}, DType::float32, 1);
+      a.data<float>()[5 * 32] = NAN;
+      const Tensor left = cpu::scratch({1, 16, 32}, dtype);
+      cpu::convert(a, left);
+      MatmulParams p;
+      p.activation = activation;
+      const Tensor out = test::on_device(cpu::scratch({1, 16, 64}, dtype), device());
+      backend_of(device()).matmul(p, test::on_device(left, device()),
+                                  test::on_device(random({1, 32, 64}, dtype, 2), device()),
+                                  test::on_device(random({64}, dtype, 3), device()), out);
+      const auto values = test::values_of(test::on_host(out));
+      for (std::size_t i = 0; i < values.size(); ++i)
+        ASSERT_EQ(std::isnan(values[i]), i / 64 == 5) << name_of(dtype) << " at " << i;
+    }
+}
+
 TEST_P(MatmulOnDevice, NanAndInfinityPass) {
   const Tensor a = random({1, 2, 2}, DType::float32, 1), b = random({1, 2, 2}, DType::float32, 2);
   a.data<float>()[0] = NAN;
