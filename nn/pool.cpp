@@ -9,9 +9,13 @@ namespace {
 
 template <class Options> void check(const char* op, Pair kernel, const Options& options, SourceLocation where) {
   if (!detail::at_least(kernel, 1))
-    throw ValueError(fmt::format("{}: the kernel size {} is not positive\ngive sizes of 1 or more", op, detail::text(kernel)), where);
+    throw ValueError(
+        fmt::format("{}: the kernel size {} is not positive\ngive sizes of 1 or more", op, detail::text(kernel)),
+        where);
   if (!detail::at_least(options.stride, 0))
-    throw ValueError(fmt::format("{}: the stride {} is negative\n0 means the size of the kernel", op, detail::text(options.stride)), where);
+    throw ValueError(
+        fmt::format("{}: the stride {} is negative\n0 means the size of the kernel", op, detail::text(options.stride)),
+        where);
   if (!detail::at_least(options.padding, 0) || 2 * options.padding.height > kernel.height ||
       2 * options.padding.width > kernel.width)
     throw ValueError(fmt::format("{}: the padding {} is not between 0 and half of the kernel {}", op,

@@ -1,7 +1,7 @@
 #include <atomic>
 #include <cstdlib>
-#include <minnow/tensor/profile.h>
 #include <string_view>
+#include <minnow/tensor/profile.h>
 
 namespace minnow::profile {
 namespace {
