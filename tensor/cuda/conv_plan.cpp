@@ -2,8 +2,8 @@
 
 #include <array>
 #include <memory>
+#include <minnow/tensor/cuda/per_device.h>
 #include <minnow/tensor/cuda/status.h>
-#include <minnow/tensor/cuda/uncaptured.h>
 
 namespace minnow::cuda::cudnn {
 namespace {
@@ -23,19 +23,8 @@ struct DeviceState {
 };
 
 DeviceState& state_of(const Call& call) {
-  static std::mutex mutex;
-  static auto& states = *new std::vector<std::unique_ptr<DeviceState>>();
-  const std::lock_guard lock(mutex);
-  const auto index = static_cast<std::size_t>(call.device());
-  if (states.size() <= index) states.resize(index + 1);
-  if (!states[index]) {
-    auto state = std::make_unique<DeviceState>();
-    const Uncaptured scope;  // the library allocates
-
-    check(functions().create(&state->handle), "cudnnCreate");  // on the device that the call selected
-    states[index] = std::move(state);
-  }
-  return *states[index];
+  static auto& states = *new PerDevice<DeviceState>();
+  return states.of(call, [](DeviceState& state) { check(functions().create(&state.handle), "cudnnCreate"); });
 }
 
 /// One direction's functions, which take its two inputs and its output in this order.

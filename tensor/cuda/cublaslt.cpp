@@ -4,7 +4,7 @@
 #include <limits>
 #include <vector>
 #include <minnow/tensor/cuda/library.h>
-#include <minnow/tensor/cuda/uncaptured.h>
+#include <minnow/tensor/cuda/per_device.h>
 
 namespace minnow::cuda::cublaslt {
 namespace {
@@ -45,19 +45,8 @@ struct DeviceState {
 };
 
 DeviceState& state_of(const Call& call) {
-  static std::mutex mutex;
-  static auto& states = *new std::vector<std::unique_ptr<DeviceState>>();
-  const std::lock_guard lock(mutex);
-  const auto index = static_cast<std::size_t>(call.device());
-  if (states.size() <= index) states.resize(index + 1);
-  if (!states[index]) {
-    auto state = std::make_unique<DeviceState>();
-    const Uncaptured scope;  // the library allocates
-
-    check(functions().create(&state->handle), "cublasLtCreate");  // on the device that the call selected
-    states[index] = std::move(state);
-  }
-  return *states[index];
+  static auto& states = *new PerDevice<DeviceState>();
+  return states.of(call, [](DeviceState& state) { check(functions().create(&state.handle), "cublasLtCreate"); });
 }
 
 cudaDataType_t type_of(DType dtype) {
