@@ -65,7 +65,10 @@ class Side:
         return json.loads(line) if line else {"name": name, "error": f"{self.label} has ended"}
 
     def close(self):
-        self.process.stdin.close()
+        try:
+            self.process.stdin.close()
+        except BrokenPipeError:
+            pass  # it has ended already, and its rows say so
         self.process.wait()
 
 
