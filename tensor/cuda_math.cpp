@@ -1,20 +1,22 @@
 #include <minnow/tensor/cuda_math.h>
 
 #include <atomic>
+#include <bit>
+#include <cstdint>
 
 namespace minnow::cuda {
 namespace {
 
-std::atomic<MathOptions>& current() {
-  static std::atomic<MathOptions> options{MathOptions{}};
-  static_assert(std::atomic<MathOptions>::is_always_lock_free);
-  return options;
-}
+// As a number: some compilers call a library for an atomic struct.
+static_assert(sizeof(MathOptions) == sizeof(std::uint32_t));
+std::atomic<std::uint32_t> current = std::bit_cast<std::uint32_t>(MathOptions{});
 
 }  // namespace
 
-MathOptions math_options() { return current().load(std::memory_order_relaxed); }
+MathOptions math_options() { return std::bit_cast<MathOptions>(current.load(std::memory_order_relaxed)); }
 
-void set_math_options(const MathOptions& options) { current().store(options, std::memory_order_relaxed); }
+void set_math_options(const MathOptions& options) {
+  current.store(std::bit_cast<std::uint32_t>(options), std::memory_order_relaxed);
+}
 
 }  // namespace minnow::cuda
