@@ -51,7 +51,7 @@ TEST_P(RandomCreation, FollowsItsDistribution) {
     EXPECT_LT(*std::max_element(u.begin(), u.end()), 1) << name_of(dtype);
     const auto z = randn({kMany}, {dtype, device(), &generator}).to_vector<double>();
     EXPECT_LT(kolmogorov(z, normal), 1.95 + steps) << name_of(dtype);
-    for (const std::size_t lag : {1, 2, 3, 4, 1024}) {
+    for (const std::size_t lag : {1U, 2U, 3U, 4U, 1024U}) {
       EXPECT_LT(std::abs(correlation(u, lag)), 4 / std::sqrt(kMany)) << name_of(dtype) << " lag " << lag;
       EXPECT_LT(std::abs(correlation(z, lag)), 4 / std::sqrt(kMany)) << name_of(dtype) << " lag " << lag;
     }
