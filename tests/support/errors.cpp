@@ -10,7 +10,7 @@ namespace minnow::test {
 namespace {
 
 /// The formatter may break a row in two or three lines.
-constexpr unsigned kLinesOfRow = 2;
+constexpr unsigned kLinesOfRow = 4;
 
 bool is_near(SourceLocation found, SourceLocation row) {
   return found.line + kLinesOfRow >= row.line && found.line <= row.line + kLinesOfRow &&
