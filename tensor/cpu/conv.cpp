@@ -4,7 +4,7 @@
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/cpu/conv_parts.h>
 #include <minnow/tensor/cpu/cpu_backend.h>
-#include <minnow/tensor/cpu/onednn.h>
+#include <minnow/tensor/cpu/onednn_plan.h>
 #include <minnow/tensor/cpu/pack.h>
 #include <minnow/tensor/cpu/reference.h>
 #include <minnow/tensor/cpu/winograd.h>
@@ -13,7 +13,6 @@
 namespace minnow::cpu {
 namespace {
 
-using onednn::Argument;
 using onednn::memory;
 
 constexpr const char* kForward = "conv2d";
@@ -62,20 +61,6 @@ Shape grouped(const Shape& w, std::int64_t groups) {
 
 memory::desc rows(const Shape& shape, DType dtype) { return onednn::desc_of(shape, contiguous_strides(shape), dtype); }
 
-/// Copies weights into the layout that a plan chose, if it is another.
-class Reordered {
- public:
-  Reordered(const memory::desc& have, const void* data, const memory::desc& want)
-      : buffer_(have == want ? 0 : want.get_size()), data_(have == want ? const_cast<void*>(data) : buffer_.data()) {
-    if (data_ != data) onednn::reorder(kForward, have, data, want, data_);
-  }
-  void* data() const { return data_; }
-
- private:
-  onednn::Buffer buffer_;
-  void* data_;
-};
-
 /// One convolution by the library: its operands' layouts.
 struct Descs {
   memory::desc x, w, w_rows, bias, y;
@@ -85,6 +70,40 @@ Descs descs(const Conv2dParams& params, const Shape& x, const Shape& w, const Sh
   const Shape gw = grouped(w, params.groups);
   return {onednn::desc_of(x, channels_last_strides(x), dtype), onednn::any_layout(gw, dtype), rows(gw, dtype),
           bias ? rows({w[0]}, dtype) : onednn::nothing(), onednn::desc_of(y, channels_last_strides(y), dtype)};
+}
+
+/// A convolution by the library, or its gradient for the input: nothing to run where this machine has none.
+struct Direct {
+  onednn::Executable run;
+  onednn::Relayout weights;
+};
+struct ForwardPlan : Direct {
+  ForwardPlan(const Conv2dParams& params, const Shape& x, const Shape& w, const Shape& y, DType dtype, bool bias) {
+    const Descs d = descs(params, x, w, y, dtype, bias);
+    const auto plan = onednn::conv_plan(kForward, params, {d.x, d.w, d.bias, d.y});
+    if (!plan) return;
+    weights = onednn::Relayout(kForward, d.w_rows, plan.weights_desc());
+    run = onednn::executable<dnnl::convolution_forward>(
+        kForward, plan,
+        {{DNNL_ARG_SRC, d.x}, {DNNL_ARG_WEIGHTS, plan.weights_desc()}, {DNNL_ARG_BIAS, d.bias}, {DNNL_ARG_DST, d.y}});
+  }
+};
+struct InputPlan : Direct {
+  InputPlan(const Conv2dParams& params, const Shape& x, const Shape& w, const Shape& y, DType dtype, bool) {
+    const Descs d = descs(params, x, w, y, dtype, false);
+    const auto plan = onednn::conv_input_plan(kBackward, params, {d.x, d.w, d.bias, d.y});
+    if (!plan) return;
+    weights = onednn::Relayout(kBackward, d.w_rows, plan.weights_desc());
+    run = onednn::executable<dnnl::convolution_backward_data>(
+        kBackward, plan, {{DNNL_ARG_DIFF_DST, d.y}, {DNNL_ARG_WEIGHTS, plan.weights_desc()}, {DNNL_ARG_DIFF_SRC, d.x}});
+  }
+};
+
+template <class Plan>
+std::shared_ptr<Plan> plan_of(const Conv2dParams& params, const Shape& x, const Shape& w, const Shape& y, DType dtype,
+                              bool bias) {
+  return onednn::plans<Plan>().get(conv_key(params, dtype, x, w, y, bias),
+                                   [&] { return std::make_shared<Plan>(params, x, w, y, dtype, bias); });
 }
 
 /// False when this machine has no such convolution in this dtype (half types).
@@ -101,16 +120,12 @@ bool library_forward(const Conv2dParams& params, const Tensor& x, const Tensor& 
     if (!out.is_same(y)) convert(out, y);
     return true;
   }
-  const Descs d = descs(params, in.shape(), kernel.shape(), y.shape(), dtype, bias.defined());
   const onednn::ThreadCount threads(num_threads());
-  const auto plan = onednn::conv_plan(kForward, params, {d.x, d.w, d.bias, d.y});
-  if (!plan) return false;
-  const Reordered w_data(d.w_rows, kernel.raw_data(), plan.weights_desc());
-  std::vector<Argument> arguments{{DNNL_ARG_SRC, d.x, in.raw_data()},
-                                  {DNNL_ARG_WEIGHTS, plan.weights_desc(), w_data.data()},
-                                  {DNNL_ARG_DST, d.y, out.raw_data()}};
-  if (b.defined()) arguments.push_back({DNNL_ARG_BIAS, d.bias, b.raw_data()});
-  onednn::run<dnnl::convolution_forward>(kForward, plan, arguments);
+  const auto plan = plan_of<ForwardPlan>(params, in.shape(), kernel.shape(), y.shape(), dtype, b.defined());
+  if (!plan->run) return false;
+  const onednn::Buffer room(plan->weights.bytes());
+  plan->run.run(kForward, {in.raw_data(), plan->weights.run(kForward, kernel.raw_data(), room.data()),
+                           b.defined() ? b.raw_data() : nullptr, out.raw_data()});
   if (!out.is_same(y)) convert(out, y);
   return true;
 }
@@ -128,68 +143,70 @@ bool library_backward_input(const Conv2dParams& params, const Tensor& grad, cons
     if (!direct) convert(out, grad_x);
     return true;
   }
-  const Descs d = descs(params, shape, kernel.shape(), g.shape(), dtype, false);
   const onednn::ThreadCount threads(num_threads());
-  const auto plan = onednn::conv_input_plan(kBackward, params, {d.x, d.w, d.bias, d.y});
-  if (!plan) return false;
-  const Reordered w_data(d.w_rows, kernel.raw_data(), plan.weights_desc());
-  onednn::run<dnnl::convolution_backward_data>(kBackward, plan,
-                                               {{DNNL_ARG_DIFF_DST, d.y, g.raw_data()},
-                                                {DNNL_ARG_WEIGHTS, plan.weights_desc(), w_data.data()},
-                                                {DNNL_ARG_DIFF_SRC, d.x, out.raw_data()}});
+  const auto plan = plan_of<InputPlan>(params, shape, kernel.shape(), g.shape(), dtype, false);
+  if (!plan->run) return false;
+  const onednn::Buffer room(plan->weights.bytes());
+  plan->run.run(kBackward,
+                {g.raw_data(), plan->weights.run(kBackward, kernel.raw_data(), room.data()), out.raw_data()});
   if (!direct) convert(head(out, 1, grad_x.shape()[1]), grad_x);
   return true;
-}
-
-/// Activations of some images in the layout of a plan: copied to `room` where theirs is another.
-void* in_layout(const memory::desc& want, const memory::desc& have, char* data, char* room) {
-  if (want == have) return data;
-  onednn::reorder(kBackward, have, data, want, room);
-  return room;
-}
-
-std::size_t room_for(const memory::desc& want, const memory::desc& have) {
-  return want == have ? 0 : (want.get_size() + 63) / 64 * 64;
 }
 
 /// Weight and bias gradient of a number of images, on one thread.
 struct PartPlan {
   std::int64_t images = 0;
-  Descs d;
-  dnnl::convolution_backward_weights::primitive_desc plan;
-  dnnl::convolution_backward_weights primitive;
+  onednn::Relayout x, grad;
+  onednn::Executable sums;
+  memory::desc layout;  // of the weights' sums
 
-  /// `weights`: the layout of the sums, or any.  False where the library has no such plan.
-  bool make(const Conv2dParams& params, const Tensor& grad, const Tensor& x, const Shape& w, bool bias, std::int64_t n,
-            const memory::desc* weights) {
-    Shape xs = x.shape(), ys = grad.shape();
-    xs[0] = ys[0] = images = n;
-    d = descs(params, xs, w, ys, DType::float32, bias);
-    const memory::desc sums = weights ? *weights : d.w;
-    if (suits_winograd(params, x.shape(), w, grad.shape()))
+  /// `want`: the layout of the sums, or any.
+  PartPlan(const Conv2dParams& params, Shape xs, const Shape& w, Shape ys, bool bias, std::int64_t n,
+           const memory::desc& want)
+      : images(n) {
+    const bool winograd = suits_winograd(params, xs, w, ys);
+    xs[0] = ys[0] = n;
+    const Descs d = descs(params, xs, w, ys, DType::float32, bias);
+    dnnl::convolution_backward_weights::primitive_desc plan;
+    if (winograd)
       plan = onednn::conv_weight_plan(
           kBackward, params,
-          {onednn::any_layout(xs, DType::float32), sums, d.bias, onednn::any_layout(ys, DType::float32), true});
-    if (!plan) plan = onednn::conv_weight_plan(kBackward, params, {d.x, sums, d.bias, d.y});
-    if (plan) primitive = dnnl::convolution_backward_weights(plan);
-    return static_cast<bool>(plan);
+          {onednn::any_layout(xs, DType::float32), want, d.bias, onednn::any_layout(ys, DType::float32), true});
+    if (!plan) plan = onednn::conv_weight_plan(kBackward, params, {d.x, want, d.bias, d.y});
+    if (!plan) return;
+    layout = plan.diff_weights_desc();
+    x = onednn::Relayout(kBackward, d.x, plan.src_desc());
+    grad = onednn::Relayout(kBackward, d.y, plan.diff_dst_desc());
+    sums = onednn::executable<dnnl::convolution_backward_weights>(kBackward, plan,
+                                                                  {{DNNL_ARG_SRC, plan.src_desc()},
+                                                                   {DNNL_ARG_DIFF_DST, plan.diff_dst_desc()},
+                                                                   {DNNL_ARG_DIFF_WEIGHTS, layout},
+                                                                   {DNNL_ARG_DIFF_BIAS, d.bias}});
   }
-  std::size_t bytes() const {
-    if (!plan) return 0;
-    return room_for(plan.src_desc(), d.x) + room_for(plan.diff_dst_desc(), d.y) + plan.scratchpad_desc().get_size();
+  std::size_t bytes() const { return x.bytes() + grad.bytes() + sums.scratch_bytes(); }
+  /// The addresses are those of the part's first image.
+  void run(const char* grad_data, const char* x_data, float* weight, float* bias, char* own) const {
+    char* grad_room = own + x.bytes();
+    sums.run(kBackward, {x.run(kBackward, x_data, own), grad.run(kBackward, grad_data, grad_room), weight, bias},
+             grad_room + grad.bytes());
   }
-  void run(const Tensor& grad, const Tensor& x, std::int64_t first, float* weight, float* bias, char* own) const {
-    char* grad_room = own + room_for(plan.src_desc(), d.x);
-    char* rest = grad_room + room_for(plan.diff_dst_desc(), d.y);
-    void* in = in_layout(plan.src_desc(), d.x, static_cast<char*>(x.raw_data()) + first * image_bytes(x), own);
-    void* out = in_layout(plan.diff_dst_desc(), d.y, static_cast<char*>(grad.raw_data()) + first * image_bytes(grad),
-                          grad_room);
-    std::vector<Argument> arguments{{DNNL_ARG_SRC, plan.src_desc(), in},
-                                    {DNNL_ARG_DIFF_DST, plan.diff_dst_desc(), out},
-                                    {DNNL_ARG_DIFF_WEIGHTS, plan.diff_weights_desc(), weight}};
-    if (bias) arguments.push_back({DNNL_ARG_DIFF_BIAS, d.bias, bias});
-    onednn::execute(kBackward, primitive, plan.scratchpad_desc(), rest, arguments);
+};
+
+/// Parts are of at most two sizes; their sums have one layout.
+struct WeightPlan {
+  PartPlan small, large;
+  onednn::Executable rows;
+  std::int64_t floats = 0;
+
+  WeightPlan(const Conv2dParams& params, const Shape& x, const Shape& w, const Shape& y, bool bias,
+             const ConvParts& parts)
+      : small(params, x, w, y, bias, parts.small(), onednn::any_layout(grouped(w, params.groups), DType::float32)),
+        large(small.sums ? PartPlan(params, x, w, y, bias, parts.large(), small.layout) : small) {
+    if (!usable()) return;
+    rows = onednn::reorder(kBackward, small.layout, minnow::cpu::rows(grouped(w, params.groups), DType::float32));
+    floats = static_cast<std::int64_t>(small.layout.get_size() / sizeof(float));
   }
+  bool usable() const { return small.sums && large.sums; }
 };
 
 /// The parts' sums, added in their order into the first.
@@ -204,10 +221,10 @@ const float* add_parts(const Tensor& parts) {
 }
 
 /// The sums in the library's layout become a row-major weight gradient, without the channels of padding.
-void give_weights(const PartPlan& p, const float* sums, const Shape& shape, const Tensor& grad_w) {
+void give_weights(const onednn::Executable& to_rows, const float* sums, const Shape& shape, const Tensor& grad_w) {
   const bool direct = grad_w.is_contiguous() && grad_w.shape() == shape && grad_w.dtype() == DType::float32;
   const Tensor rows = direct ? grad_w : scratch(shape, DType::float32);
-  onednn::reorder(kBackward, p.plan.diff_weights_desc(), sums, p.d.w_rows, rows.raw_data());
+  to_rows.run(kBackward, {sums, rows.raw_data()});
   if (!direct) convert(head(rows, 1, grad_w.shape()[1]), grad_w);
 }
 
@@ -217,26 +234,25 @@ bool library_backward_weight(const Conv2dParams& params, const Tensor& grad, con
   const Tensor g = activations(grad, DType::float32, false), in = activations(x, DType::float32, pad);
   Shape shape = grad_w.shape();
   if (pad) shape[1] = padded(shape[1]);
-  const std::vector<ConvPart> parts = cut(x.shape()[0], shape.numel());
-  const auto n = static_cast<std::int64_t>(parts.size());
+  const ConvParts parts = cut(x.shape()[0], shape.numel());
 
-  // Parts are of at most two sizes; their sums have one layout.  The plans are for one thread each.
-  const onednn::ThreadCount alone(1);
-  PartPlan small, large;
-  if (!small.make(params, g, in, shape, with_bias, parts.front().size, nullptr)) return false;
-  const memory::desc layout = small.plan.diff_weights_desc();
-  const auto other =
-      std::find_if(parts.begin(), parts.end(), [&](const ConvPart& p) { return p.size != small.images; });
-  if (other != parts.end() && !large.make(params, g, in, shape, with_bias, other->size, &layout)) return false;
+  const onednn::ThreadCount alone(1);  // the plans are for one thread each
+  const auto plan = onednn::plans<WeightPlan>().get(
+      conv_key(params, in.dtype(), in.shape(), shape, g.shape(), with_bias),
+      [&] { return std::make_shared<WeightPlan>(params, in.shape(), shape, g.shape(), with_bias, parts); });
+  if (!plan->usable()) return false;
 
-  const auto floats = static_cast<std::int64_t>(layout.get_size() / sizeof(float));
-  const Tensor weight = scratch({n, floats}, DType::float32), bias = scratch({n, shape[0]}, DType::float32);
-  for_parts(parts, std::max(small.bytes(), large.bytes()), [&](std::int64_t i, const ConvPart& part, char* own) {
-    (part.size == small.images ? small : large)
-        .run(g, in, part.first, static_cast<float*>(weight.raw_data()) + i * floats,
-             with_bias ? static_cast<float*>(bias.raw_data()) + i * shape[0] : nullptr, own);
-  });
-  give_weights(small, add_parts(weight), shape, grad_w);
+  const Tensor weight = scratch({parts.count, plan->floats}, DType::float32),
+               bias = scratch({parts.count, shape[0]}, DType::float32);
+  for_parts(parts, std::max(plan->small.bytes(), plan->large.bytes()),
+            [&](std::int64_t i, const ConvPart& part, char* own) {
+              (part.size == plan->small.images ? plan->small : plan->large)
+                  .run(static_cast<const char*>(g.raw_data()) + part.first * image_bytes(g),
+                       static_cast<const char*>(in.raw_data()) + part.first * image_bytes(in),
+                       static_cast<float*>(weight.raw_data()) + i * plan->floats,
+                       with_bias ? static_cast<float*>(bias.raw_data()) + i * shape[0] : nullptr, own);
+            });
+  give_weights(plan->rows, add_parts(weight), shape, grad_w);
   if (with_bias) {
     add_parts(bias);
     convert(Tensor(bias.storage(), bias.dtype(), {shape[0]}, {1}), grad_bias);
@@ -246,13 +262,16 @@ bool library_backward_weight(const Conv2dParams& params, const Tensor& grad, con
 
 }  // namespace
 
-std::vector<ConvPart> cut(std::int64_t batch, std::int64_t weight_elements) {
+ConvParts cut(std::int64_t batch, std::int64_t weight_elements) {
   const std::int64_t most = weight_elements <= (1 << 16) ? 16 : weight_elements <= (1 << 20) ? 8 : 4;
-  const std::int64_t parts = std::clamp<std::int64_t>(batch / 4, 1, most);  // fewer images each are not worth a plan
-  std::vector<ConvPart> out;
-  for (std::int64_t i = 0; i < parts; ++i)
-    out.push_back({batch * i / parts, batch * (i + 1) / parts - batch * i / parts});
-  return out;
+  return {batch, std::clamp<std::int64_t>(batch / 4, 1, most)};  // fewer images each are not worth a plan
+}
+
+onednn::PlanKey conv_key(const Conv2dParams& p, DType dtype, const Shape& x, const Shape& w, const Shape& y,
+                         bool bias) {
+  onednn::PlanKey key;
+  key.add(p.stride[0], p.stride[1], p.padding[0], p.padding[1], p.dilation[0], p.dilation[1], p.groups);
+  return key.add(static_cast<int>(dtype), bias).add(x).add(w).add(y);
 }
 
 std::int64_t image_bytes(const Tensor& t) {

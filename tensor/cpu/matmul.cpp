@@ -2,7 +2,7 @@
 
 #include <minnow/tensor/cpu/cpu_backend.h>
 #include <minnow/tensor/cpu/gemm.h>
-#include <minnow/tensor/cpu/onednn.h>
+#include <minnow/tensor/cpu/onednn_plan.h>
 #include <minnow/tensor/cpu/pack.h>
 #include <minnow/tensor/cpu/reference.h>
 #include <minnow/tensor/kernels/reduce.h>
@@ -108,20 +108,34 @@ void run_sgemm(const MatmulParams& params, const Matrices& a, const Matrices& b,
                       .ldc = out.leading()});
 }
 
+struct MatmulPlan {
+  onednn::Executable run;
+};
+
 /// By the matmul primitive; false where it has no form for these operands.
 bool run_primitive(const MatmulParams& params, const Matrices& a, const Matrices& b, const Tensor& bias,
                    const Matrices& out, DType dtype) {
-  const auto a_desc = desc_of(a, dtype, true), b_desc = desc_of(b, dtype, true), out_desc = desc_of(out, dtype, false);
-  auto bias_desc = onednn::nothing();
-  if (bias.defined())
-    bias_desc = out.batch == 1 ? onednn::desc_of({1, out.cols}, {out.cols, 1}, dtype)
-                               : onednn::desc_of({1, 1, out.cols}, {out.cols, out.cols, 1}, dtype);
-  const auto plan = onednn::matmul_plan(kOp, a_desc, b_desc, bias_desc, out_desc, {params.alpha, params.beta});
-  if (!plan) return false;
-  std::vector<onednn::Argument> arguments = {
-      {DNNL_ARG_SRC, a_desc, a.data}, {DNNL_ARG_WEIGHTS, b_desc, b.data}, {DNNL_ARG_DST, out_desc, out.data}};
-  if (bias.defined()) arguments.push_back({DNNL_ARG_BIAS, bias_desc, bias.raw_data()});
-  onednn::run<dnnl::matmul>(kOp, plan, arguments);
+  const bool with_bias = bias.defined();
+  onednn::PlanKey key;
+  key.add(static_cast<int>(dtype), with_bias).add(params.alpha).add(params.beta);
+  for (const Matrices* m : {&a, &b, &out})
+    key.add(m->batch, m->rows, m->cols, m->batch_stride, m->row_stride, m->col_stride);
+  const auto plan = onednn::plans<MatmulPlan>().get(key, [&] {
+    const auto a_desc = desc_of(a, dtype, true), b_desc = desc_of(b, dtype, true),
+               out_desc = desc_of(out, dtype, false);
+    auto bias_desc = onednn::nothing();
+    if (with_bias)
+      bias_desc = out.batch == 1 ? onednn::desc_of({1, out.cols}, {out.cols, 1}, dtype)
+                                 : onednn::desc_of({1, 1, out.cols}, {out.cols, out.cols, 1}, dtype);
+    auto made = std::make_shared<MatmulPlan>();
+    if (const auto p = onednn::matmul_plan(kOp, a_desc, b_desc, bias_desc, out_desc, {params.alpha, params.beta}))
+      made->run = onednn::executable<dnnl::matmul>(
+          kOp, p,
+          {{DNNL_ARG_SRC, a_desc}, {DNNL_ARG_WEIGHTS, b_desc}, {DNNL_ARG_BIAS, bias_desc}, {DNNL_ARG_DST, out_desc}});
+    return made;
+  });
+  if (!plan->run) return false;
+  plan->run.run(kOp, {a.data, b.data, with_bias ? bias.raw_data() : nullptr, out.data});
   return true;
 }
 

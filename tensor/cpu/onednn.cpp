@@ -2,17 +2,11 @@
 
 #include <omp.h>
 #include <string>
-#include <unordered_map>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/threads.h>
 
 namespace minnow::cpu::onednn {
 namespace {
-
-dnnl::stream& stream() {
-  thread_local dnnl::stream own(engine());
-  return own;
-}
 
 template <class F> auto guarded(std::string_view op, const F& f) {
   try {
@@ -140,35 +134,6 @@ dnnl::convolution_backward_weights::primitive_desc conv_weight_plan(std::string_
     return make_plan<dnnl::convolution_backward_weights>(attributes({}), std::tie(forward), algorithm_of(d), d.x, d.w,
                                                          d.bias, d.y, pair(params.stride), dilation_of(params), padding,
                                                          padding);
-  });
-}
-
-void execute(std::string_view op, const dnnl::primitive& primitive, const memory::desc& scratchpad, void* scratch,
-             const std::vector<Argument>& arguments) {
-  guarded(op, [&] {
-    std::unordered_map<int, memory> memories;
-    for (const Argument& a : arguments) memories.emplace(a.kind, memory(a.desc, engine(), a.data));
-    if (scratch) memories.emplace(DNNL_ARG_SCRATCHPAD, memory(scratchpad, engine(), scratch));
-    primitive.execute(stream(), memories);
-  });
-}
-
-void execute(std::string_view op, const dnnl::primitive& primitive, const memory::desc& scratchpad,
-             const std::vector<Argument>& arguments) {
-  const Buffer scratch(scratchpad.get_size());
-  execute(op, primitive, scratchpad, scratch.data(), arguments);
-}
-
-void reorder(std::string_view op, const memory::desc& from_desc, const void* from, const memory::desc& to_desc,
-             void* to) {
-  guarded(op, [&] {
-    const dnnl::reorder::primitive_desc plan(engine(), from_desc, engine(), to_desc, attributes({}));
-    const Buffer scratch(plan.scratchpad_desc().get_size());
-    std::unordered_map<int, memory> memories;
-    memories.emplace(DNNL_ARG_FROM, memory(from_desc, engine(), const_cast<void*>(from)));
-    memories.emplace(DNNL_ARG_TO, memory(to_desc, engine(), to));
-    if (scratch.data()) memories.emplace(DNNL_ARG_SCRATCHPAD, memory(plan.scratchpad_desc(), engine(), scratch.data()));
-    dnnl::reorder(plan).execute(stream(), memories);
   });
 }
 

@@ -3,12 +3,10 @@
 #include <cstddef>
 #include <dnnl.hpp>
 #include <string_view>
-#include <utility>
-#include <vector>
 #include <minnow/tensor/allocator.h>
 #include <minnow/tensor/backend/backend.h>
 
-// The only files that know oneDNN's version (2.6 to 3.x): engine, streams, memory, plans and their execution.
+// The only files that know oneDNN's version (2.6 to 3.x): engine, layouts, plans.
 // Errors of oneDNN become BackendError, which names the operation.
 
 namespace minnow::cpu::onednn {
@@ -64,8 +62,8 @@ struct Epilogue {
   double beta = 0;
 };
 
-// Plans: primitive descriptors, or ones that are empty (`!plan`) where this machine or version cannot. oneDNN
-// keeps the primitives behind them in a cache of its own.
+// Plans: primitive descriptors, or ones that are empty (`!plan`) where this machine or version cannot.  They are made
+// once for each shape: onednn_plan.h.
 
 dnnl::matmul::primitive_desc matmul_plan(std::string_view op, const memory::desc& a, const memory::desc& b,
                                          const memory::desc& bias, const memory::desc& out, Epilogue epilogue);
@@ -80,27 +78,6 @@ dnnl::convolution_backward_data::primitive_desc conv_input_plan(std::string_view
                                                                 const ConvDescs& descs);
 dnnl::convolution_backward_weights::primitive_desc conv_weight_plan(std::string_view op, const Conv2dParams& params,
                                                                     const ConvDescs& descs);
-
-/// A memory argument: DNNL_ARG_*, its layout, its bytes.
-struct Argument {
-  int kind;
-  memory::desc desc;
-  void* data;
-};
-
-/// With working memory from the caller, `scratchpad.get_size()` bytes.
-void execute(std::string_view op, const dnnl::primitive& primitive, const memory::desc& scratchpad, void* scratch,
-             const std::vector<Argument>& arguments);
-void execute(std::string_view op, const dnnl::primitive& primitive, const memory::desc& scratchpad,
-             const std::vector<Argument>& arguments);
-
-/// Executes a plan, with its scratchpad from our allocator.
-template <class Primitive, class Plan>
-void run(std::string_view op, const Plan& plan, const std::vector<Argument>& arguments);
-
-/// Copies between two layouts of the same sizes.
-void reorder(std::string_view op, const memory::desc& from_desc, const void* from, const memory::desc& to_desc,
-             void* to);
 
 /// C = alpha op(A) op(B) + beta C in float32, row-major, op(X) = X or its transpose.
 struct Gemm {
@@ -118,12 +95,5 @@ struct Gemm {
 void sgemm(std::string_view op, const Gemm& gemm);
 
 [[noreturn]] void fail(std::string_view op, const dnnl::error& error);
-
-template <class Primitive, class Plan>
-void run(std::string_view op, const Plan& plan, const std::vector<Argument>& arguments) {
-  try {
-    execute(op, Primitive(plan), plan.scratchpad_desc(), arguments);
-  } catch (const dnnl::error& error) { fail(op, error); }
-}
 
 }  // namespace minnow::cpu::onednn

@@ -12,6 +12,7 @@ memory::desc channels_last(const Shape& shape) {
   return onednn::desc_of(shape, channels_last_strides(shape), DType::float32);
 }
 memory::desc rows(const Shape& shape) { return onednn::desc_of(shape, contiguous_strides(shape), DType::float32); }
+memory::desc bias_rows(const Shape& w, bool bias) { return bias ? rows({w[0]}) : onednn::nothing(); }
 
 /// What differs between the directions: `in` and `out` are the activations read and written.
 struct Forward {
@@ -19,7 +20,7 @@ struct Forward {
   static constexpr const char* kName = "conv2d";
   static constexpr int kIn = DNNL_ARG_SRC, kOut = DNNL_ARG_DST;
   static auto plan(const Conv2dParams& params, const Shape& in, const Shape& w, const Shape& out, bool bias) {
-    return onednn::conv_plan(kName, params, {any(in), any(w), bias ? rows({w[0]}) : onednn::nothing(), any(out), true});
+    return onednn::conv_plan(kName, params, {any(in), any(w), bias_rows(w, bias), any(out), true});
   }
   static memory::desc in(const Primitive::primitive_desc& plan) { return plan.src_desc(); }
   static memory::desc out(const Primitive::primitive_desc& plan) { return plan.dst_desc(); }
@@ -35,56 +36,69 @@ struct BackwardInput {
   static memory::desc out(const Primitive::primitive_desc& plan) { return plan.diff_src_desc(); }
 };
 
-std::size_t lines(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
-
 /// The convolution of a number of images on one thread.
 template <class Direction> struct Step {
-  typename Direction::Primitive::primitive_desc plan;
-  typename Direction::Primitive primitive;
-  memory::desc in, out;  // as the tensors have them
-  std::size_t in_bytes = 0, out_bytes = 0;
+  std::int64_t images = 0;
+  onednn::Relayout in;
+  onednn::Executable run, out;
+  memory::desc weights;  // as the plan wants them
+  std::size_t result_bytes = 0;
 
-  bool make(const Conv2dParams& params, Shape x, const Shape& w, Shape y, bool bias, std::int64_t images) {
-    x[0] = y[0] = images;
-    plan = Direction::plan(params, x, w, y, bias);
-    if (!plan) return false;
-    primitive = typename Direction::Primitive(plan);
-    in = channels_last(x), out = channels_last(y);
-    in_bytes = lines(Direction::in(plan).get_size()), out_bytes = lines(Direction::out(plan).get_size());
-    return true;
+  Step(const Conv2dParams& params, Shape x, const Shape& w, Shape y, bool bias, std::int64_t n) : images(n) {
+    x[0] = y[0] = n;
+    const auto plan = Direction::plan(params, x, w, y, bias);
+    if (!plan) return;
+    const memory::desc from = Direction::in(plan), to = Direction::out(plan);
+    weights = plan.weights_desc();
+    in = onednn::Relayout(Direction::kName, channels_last(x), from);
+    run = onednn::executable<typename Direction::Primitive>(Direction::kName, plan,
+                                                            {{Direction::kIn, from},
+                                                             {DNNL_ARG_WEIGHTS, weights},
+                                                             {DNNL_ARG_BIAS, bias_rows(w, bias)},
+                                                             {Direction::kOut, to}});
+    out = onednn::reorder(Direction::kName, to, channels_last(y));
+    result_bytes = (to.get_size() + 63) / 64 * 64;
   }
-  std::size_t bytes() const { return plan ? in_bytes + out_bytes + plan.scratchpad_desc().get_size() : 0; }
+  std::size_t bytes() const { return in.bytes() + result_bytes + run.scratch_bytes(); }
 
-  void run(const char* from, void* weights, const Tensor& bias, char* to, char* own) const {
-    char* result = own + in_bytes;
-    onednn::reorder(Direction::kName, in, from, Direction::in(plan), own);
-    std::vector<onednn::Argument> arguments{{Direction::kIn, Direction::in(plan), own},
-                                            {DNNL_ARG_WEIGHTS, plan.weights_desc(), weights},
-                                            {Direction::kOut, Direction::out(plan), result}};
-    if (bias.defined()) arguments.push_back({DNNL_ARG_BIAS, rows(bias.shape()), bias.raw_data()});
-    onednn::execute(Direction::kName, primitive, plan.scratchpad_desc(), result + out_bytes, arguments);
-    onednn::reorder(Direction::kName, Direction::out(plan), result, out, to);
+  void operator()(const char* from, const void* w, const void* bias, char* to, char* own) const {
+    char* result = own + in.bytes();
+    run.run(Direction::kName, {in.run(Direction::kName, from, own), w, bias, result}, result + result_bytes);
+    out.run(Direction::kName, {result, to});
   }
+};
+
+template <class Direction> struct Plan {
+  Plan(const Conv2dParams& params, const Shape& in, const Shape& w, const Shape& out, bool bias, const ConvParts& parts)
+      : small(params, in, w, out, bias, parts.small()), large(params, in, w, out, bias, parts.large()) {
+    // Both share one copy of the weights.
+    usable = small.run && large.run && small.weights == large.weights;
+    if (usable) weights = onednn::Relayout(Direction::kName, rows(w), small.weights);
+  }
+  Step<Direction> small, large;
+  onednn::Relayout weights;
+  bool usable;
 };
 
 template <class Direction>
 bool convolve(const Conv2dParams& params, const Tensor& in, const Tensor& w, const Tensor& bias, const Tensor& out) {
-  const std::vector<ConvPart> parts = cut(in.shape()[0], w.numel());
+  const ConvParts parts = cut(in.shape()[0], w.numel());
   const onednn::ThreadCount alone(1);  // the plans are for one thread each
-  Step<Direction> one, other;
-  if (!one.make(params, in.shape(), w.shape(), out.shape(), bias.defined(), parts.front().size)) return false;
-  if (const std::int64_t last = parts.back().size; last != parts.front().size) {
-    if (!other.make(params, in.shape(), w.shape(), out.shape(), bias.defined(), last)) return false;
-    if (!(other.plan.weights_desc() == one.plan.weights_desc())) return false;  // they share one copy
-  }
-  const onednn::Buffer weights(one.plan.weights_desc().get_size());
-  onednn::reorder(Direction::kName, rows(w.shape()), w.raw_data(), one.plan.weights_desc(), weights.data());
+  const bool with_bias = bias.defined();
+  const auto plan = onednn::plans<Plan<Direction>>().get(
+      conv_key(params, in.dtype(), in.shape(), w.shape(), out.shape(), with_bias),
+      [&] { return std::make_shared<Plan<Direction>>(params, in.shape(), w.shape(), out.shape(), with_bias, parts); });
+  if (!plan->usable) return false;
+  const onednn::Buffer room(plan->weights.bytes());
+  const void* weights = plan->weights.run(Direction::kName, w.raw_data(), room.data());
   const auto* from = static_cast<const char*>(in.raw_data());
   auto* to = static_cast<char*>(out.raw_data());
-  for_parts(parts, std::max(one.bytes(), other.bytes()), [&](std::int64_t, const ConvPart& part, char* own) {
-    (part.size == parts.front().size ? one : other)
-        .run(from + part.first * image_bytes(in), weights.data(), bias, to + part.first * image_bytes(out), own);
-  });
+  for_parts(
+      parts, std::max(plan->small.bytes(), plan->large.bytes()), [&](std::int64_t, const ConvPart& part, char* own) {
+        (part.size == plan->small.images ? plan->small : plan->large)(from + part.first * image_bytes(in), weights,
+                                                                      with_bias ? bias.raw_data() : nullptr,
+                                                                      to + part.first * image_bytes(out), own);
+      });
   return true;
 }
 

@@ -1,5 +1,6 @@
 #include <string>
 #include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/cuda/alignment.h>
 #include <minnow/tensor/cuda/conv_layout.h>
 #include <minnow/tensor/cuda/conv_plan.h>
 #include <minnow/tensor/cuda/cuda_backend.h>

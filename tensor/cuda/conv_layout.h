@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <minnow/tensor/backend/backend.h>
-#include <minnow/tensor/cuda/plan_cache.h>
+#include <minnow/tensor/backend/plan_cache.h>
 
 // Which layouts and plans a convolution uses.  Needs no header of CUDA, so that every build tests it.
 
@@ -41,7 +41,7 @@ struct ConvKey {
 
   friend bool operator==(const ConvKey&, const ConvKey&) = default;
   std::size_t hash() const {
-    Hash h;
+    KeyHash h;
     h.add(direction, dtype, format, tf32, deterministic, benchmark, groups);
     for (const auto* sizes : {&x, &w, &y}) h.add((*sizes)[0], (*sizes)[1], (*sizes)[2], (*sizes)[3]);
     for (const auto* pair : {&stride, &padding, &dilation}) h.add((*pair)[0], (*pair)[1]);

@@ -1,4 +1,5 @@
 #include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/cuda/alignment.h>
 #include <minnow/tensor/cuda/cublaslt.h>
 #include <minnow/tensor/cuda/cuda_backend.h>
 #include <minnow/tensor/cuda/matmul_layout.h>

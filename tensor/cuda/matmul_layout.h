@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <minnow/tensor/activation.h>
-#include <minnow/tensor/cuda/plan_cache.h>
+#include <minnow/tensor/backend/plan_cache.h>
 #include <minnow/tensor/dtype.h>
 
 // How a row-major batched product is said in cuBLASLt's column-major terms.  Needs no header of CUDA, so that every
@@ -86,7 +86,7 @@ struct MatmulKey {
 
   friend bool operator==(const MatmulKey&, const MatmulKey&) = default;
   std::size_t hash() const {
-    Hash h;
+    KeyHash h;
     for (const ColumnMajor* m : {&product.a, &product.b, &product.d})
       h.add(m->rows, m->cols, m->leading, m->batch_stride, m->transpose);
     h.add(product.batch, dtype, tf32, bias, sums_b, activation, align_a, align_b, align_d, align_bias);

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 #include <unordered_set>
 #include <vector>
+#include <minnow/tensor/cuda/alignment.h>
 #include <minnow/tensor/cuda/matmul_layout.h>
 
 namespace minnow::cuda {

@@ -3,7 +3,7 @@
 #include <thread>
 #include <vector>
 #include <minnow/tensor/cuda/handle.h>
-#include <minnow/tensor/cuda/plan_cache.h>
+#include <minnow/tensor/backend/plan_cache.h>
 
 namespace minnow::cuda {
 namespace {

@@ -8,14 +8,12 @@
 #include <unordered_map>
 #include <utility>
 
-// Needs no header of CUDA, so that every build tests it.
-
-namespace minnow::cuda {
+namespace minnow {
 
 /// Mixes the fields of a key.
-class Hash {
+class KeyHash {
  public:
-  template <class... Values> Hash& add(Values... values) {
+  template <class... Values> KeyHash& add(Values... values) {
     (mix(static_cast<std::uint64_t>(values)), ...);
     return *this;
   }
@@ -28,12 +26,6 @@ class Hash {
   }
   std::uint64_t state_ = 0xcbf29ce484222325u;
 };
-
-/// The largest power of two up to 256 that divides an address: libraries choose their loads by it.
-inline int alignment_of(const void* address) {
-  const auto bits = reinterpret_cast<std::uintptr_t>(address) | 256u;
-  return static_cast<int>(bits & (~bits + 1));
-}
 
 /// What a library prepared for a shape, by a key with == and hash(); the plan used longest ago goes when there are too
 /// many.  A plan that is in use outlives its place.  Thread-safe.
@@ -74,4 +66,4 @@ template <class Key, class Plan> class PlanCache {
   std::unordered_map<Key, typename Entries::iterator, HashOf> places_;
 };
 
-}  // namespace minnow::cuda
+}  // namespace minnow

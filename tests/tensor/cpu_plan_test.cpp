@@ -1,0 +1,97 @@
+// Plans are kept with the objects of an execution: several threads use one plan, and plans are not mistaken for others.
+
+#include <gtest/gtest.h>
+#include <thread>
+#include <vector>
+
+#include <minnow/tensor/cpu/conv.h>
+#include <minnow/tensor/cpu/matmul.h>
+#include <minnow/tensor/cpu/onednn_plan.h>
+#include <minnow/tensor/threads.h>
+#include "cpu_support.h"
+
+namespace minnow {
+namespace {
+
+/// A convolution and its gradients, in the dtype of its operands.
+struct Results {
+  Tensor y, grad_x, grad_w, grad_bias;
+
+  Results(const Conv2dParams& params, const Shape& x_shape, const Shape& w_shape, const Shape& y_shape, DType dtype,
+          std::uint64_t seed) {
+    const auto format = dtype == DType::float32 ? MemoryFormat::channels_last : MemoryFormat::contiguous;
+    const Tensor x = test::random(x_shape, dtype, seed, format), w = test::random(w_shape, dtype, seed + 1),
+                 bias = test::random({w_shape[0]}, dtype, seed + 2),
+                 grad = test::random(y_shape, dtype, seed + 3, format);
+    y = cpu::scratch(y_shape, dtype, format);
+    grad_x = cpu::scratch(x_shape, dtype, format);
+    grad_w = cpu::scratch(w_shape, dtype);
+    grad_bias = cpu::scratch({w_shape[0]}, dtype);
+    cpu::conv2d(params, x, w, bias, y);
+    cpu::conv2d_backward_input(params, grad, w, grad_x);
+    cpu::conv2d_backward_weight(params, grad, x, grad_w, grad_bias);
+  }
+  double difference(const Results& other) const {
+    return std::max({test::largest_difference(y, other.y), test::largest_difference(grad_x, other.grad_x),
+                     test::largest_difference(grad_w, other.grad_w),
+                     test::largest_difference(grad_bias, other.grad_bias)});
+  }
+};
+
+TEST(CpuPlan, ConvolutionsThatDifferInOneParameterHaveTheirOwn) {
+  const Shape x{5, 4, 9, 9}, w{6, 4, 3, 3}, y{5, 6, 9, 9};
+  // All of the same shapes: padding makes up for dilation.
+  for (const Conv2dParams& params :
+       {Conv2dParams{{1, 1}, {1, 1}, {1, 1}, 1}, Conv2dParams{{1, 1}, {2, 2}, {2, 2}, 1},
+        Conv2dParams{{1, 1}, {2, 1}, {2, 1}, 1}, Conv2dParams{{1, 1}, {1, 2}, {1, 2}, 1}}) {
+    const Results got(params, x, w, y, DType::float32, 1), want(params, x, w, y, DType::float64, 1);
+    EXPECT_LE(got.difference(want), test::sum_bound(5 * 81, DType::float32))
+        << params.padding[0] << ", " << params.padding[1];
+  }
+}
+
+TEST(CpuPlan, ProductsThatDifferInStridesHaveTheirOwn) {
+  const std::int64_t n = 160;  // beyond our own kernel for small products
+  const auto transposed = [n](const Tensor& t) {
+    return Tensor(t.storage(), t.dtype(), {1, 2 * n, 2 * n}, {0, 1, 2 * n}, t.storage_offset());
+  };
+  const Shape shape{1, 2 * n, 2 * n};
+  const Tensor a = test::random(shape, DType::float32, 1), b = test::random(shape, DType::float32, 2);
+  const Tensor a64 = test::random(shape, DType::float64, 1), b64 = test::random(shape, DType::float64, 2);
+  for (const int flipped : {0, 1, 2, 3, 0}) {
+    const Tensor got = cpu::scratch(shape, DType::float32), want = cpu::scratch(shape, DType::float64);
+    cpu::matmul({}, flipped & 1 ? transposed(a) : a, flipped & 2 ? transposed(b) : b, {}, got);
+    cpu::matmul({}, flipped & 1 ? transposed(a64) : a64, flipped & 2 ? transposed(b64) : b64, {}, want);
+    EXPECT_LE(test::largest_difference(got, want), test::sum_bound(2 * n, DType::float32)) << flipped;
+  }
+}
+
+TEST(CpuPlan, SeveralThreadsUseOneAtTheSameTime) {
+  const Conv2dParams params{{1, 1}, {1, 1}, {1, 1}, 1};
+  const Shape x{6, 16, 12, 12}, w{16, 16, 3, 3};
+  std::vector<Results> want;
+  for (std::uint64_t seed = 0; seed < 4; ++seed) want.emplace_back(params, x, w, x, DType::float32, 10 * seed);
+  std::vector<double> worst(want.size(), 0);
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < want.size(); ++i)
+    threads.emplace_back([&, i] {
+      for (int round = 0; round < 20; ++round)
+        worst[i] = std::max(worst[i], Results(params, x, w, x, DType::float32, 10 * i).difference(want[i]));
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (const double difference : worst) EXPECT_EQ(difference, 0);
+}
+
+TEST(CpuPlan, KeysTellAllNumbersApart) {
+  using Key = cpu::onednn::PlanKey;
+  const auto key = [] { return Key(); };
+  EXPECT_EQ(key().add(1, 2).add(Shape{3, 4}), key().add(1, 2).add(Shape{3, 4}));
+  EXPECT_EQ(key().add(1).hash(), key().add(1).hash());
+  EXPECT_FALSE(key().add(1, 2) == key().add(2, 1));
+  EXPECT_FALSE(key().add(Shape{3}).add(Shape{4}) == key().add(Shape{3, 4}));
+  EXPECT_FALSE(key().add(0.5) == key().add(0.25));
+  EXPECT_FALSE(key().add(0) == key());
+}
+
+}  // namespace
+}  // namespace minnow
