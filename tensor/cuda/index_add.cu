@@ -1,14 +1,16 @@
+#include <algorithm>
+#include <bit>
 #include <minnow/tensor/cuda/cuda_backend.h>
 #include <minnow/tensor/cuda/elements.h>
 #include <minnow/tensor/cuda/launch.h>
+#include <minnow/tensor/cuda/sort.h>
 #include <minnow/tensor/kernels/binary.h>
 #include <minnow/tensor/kernels/strided.h>
 
 namespace minnow::cuda {
 namespace {
 
-/// out[line, index[line, i]] += x[line, i] for i in order: the same sum on every run.  No atomics are needed, because
-/// the first source that names an element adds all that name it.
+/// out[line, index[line, i]] += x[line, i] for i in order: the same sum on every run, without atomics.
 struct Sum {
   kernels::Narrow<3> lines;  ///< of out, x, index: all dimensions but the indexed one
   char* out;
@@ -21,18 +23,11 @@ struct Sum {
   std::uint32_t* fault;
 };
 
-template <class T> __device__ __forceinline__ T load(const char* at, DType dtype) {
-  return visit_stored<T>(dtype, [&](auto s) { return widen<T>(*reinterpret_cast<const decltype(s)*>(at)); });
-}
-template <class T> __device__ __forceinline__ void store(char* at, DType dtype, T value) {
-  visit_stored<T>(dtype, [&](auto s) { *reinterpret_cast<decltype(s)*>(at) = narrow<decltype(s)>(value); });
-}
-
 __device__ __forceinline__ std::int64_t index_at(const Sum& s, const char* line, std::int64_t i) {
   return *reinterpret_cast<const std::int64_t*>(line + i * s.index_step);
 }
 
-/// A thread for each source: for short lines.
+/// A thread for each source: for short lines.  The first source that names an element adds all that name it.
 template <class T> __global__ void short_sum_kernel(Sum s) {
   const std::int64_t work = s.n * s.lines.numel, step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   for (std::int64_t w = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; w < work; w += step) {
@@ -47,65 +42,174 @@ template <class T> __global__ void short_sum_kernel(Sum s) {
     std::int64_t j = 0;
     while (j < i && index_at(s, line, j) != target) ++j;
     if (j < i) continue;  // an earlier source does it
-    char* const out = s.out + at.at[0] + target * s.out_step;
-    T sum = load<T>(out, s.dtype);
-    for (; j < s.n; ++j) {
-      if (index_at(s, line, j) != target) continue;
-      sum = kernels::Add::value(sum, load<T>(s.x + at.at[1] + j * s.x_step, s.dtype));
-    }
-    store(out, s.dtype, sum);
+    visit_stored<T>(s.dtype, [&]<class S>(S) {
+      S* const out = reinterpret_cast<S*>(s.out + at.at[0] + target * s.out_step);
+      const char* const x = s.x + at.at[1];
+      T sum = widen<T>(*out);
+      for (; j < s.n; ++j) {
+        if (index_at(s, line, j) != target) continue;
+        sum = kernels::Add::value(sum, widen<T>(*reinterpret_cast<const S*>(x + j * s.x_step)));
+      }
+      *out = narrow<S>(sum);
+    });
   }
 }
 
-/// Whether a source before i has the target; the whole block asks.
-__device__ __forceinline__ bool is_taken(const Sum& s, const char* line, std::int64_t i, std::int64_t target) {
-  for (std::int64_t j = 0; j < i; j += blockDim.x) {
-    const std::int64_t mine = j + threadIdx.x;
-    if (__syncthreads_or(mine < i && index_at(s, line, mine) == target)) return true;
+/// The sources of lines [first, first + groups * columns), sorted by what they are added to.  The lines of a group
+/// share an index; its elements have the keys from group * limit on.  Sources that name no element come last.
+struct Sorted {
+  const std::uint32_t* keys;
+  const std::uint32_t* sources;
+  std::int64_t pairs, first, groups, columns;
+
+  MINNOW_HD std::uint32_t none(const Sum& s) const { return static_cast<std::uint32_t>(groups * s.limit); }
+};
+
+/// The pairs of sources and keys, in the order of sources within a group.
+__global__ void key_kernel(Sum s, Sorted sorted, std::uint32_t* keys, std::uint32_t* sources) {
+  const bool along = s.index_step == sizeof(std::int64_t);  // neighbouring threads read neighbours
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  for (std::int64_t w = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; w < sorted.pairs; w += step) {
+    const std::int64_t group = along ? w / s.n : w % sorted.groups, i = along ? w % s.n : w / sorted.groups;
+    const std::int32_t line = s.lines.offsets(static_cast<std::uint32_t>(sorted.first + group)).at[2];
+    const std::int64_t target = index_at(s, s.index + line, i);
+    const bool good = target >= 0 && target < s.limit;
+    if (!good) *s.fault = 1;
+    keys[w] = good ? static_cast<std::uint32_t>(group * s.limit + target) : sorted.none(s);
+    sources[w] = static_cast<std::uint32_t>(i);
   }
-  return false;
 }
 
-/// A block for each source, its threads at neighbouring lines where these share the index.
-template <class T> __global__ void long_sum_kernel(Sum s) {
-  __shared__ bool hits[kThreads];
-  const std::int64_t tiles = s.shared ? (s.lines.numel + kThreads - 1) / kThreads : s.lines.numel;
-  for (std::int64_t w = blockIdx.x; w < s.n * tiles; w += gridDim.x) {
-    const std::int64_t i = w / tiles, first = (w - i * tiles) * (s.shared ? kThreads : 1);
-    const char* const line = s.index + s.lines.offsets(static_cast<std::uint32_t>(first)).at[2];
-    const std::int64_t target = index_at(s, line, i);
-    if (target < 0 || target >= s.limit) {
-      *s.fault = 1;
-      continue;
+/// Sums of so many sources are made in their order by one thread; of more, in pieces.
+constexpr std::int64_t kPiece = 1024;
+
+/// What is left of long sums, [pieces, columns]: piece k begins at pair k * kPiece.  begun: the sum up to there,
+/// more: of this piece.
+template <class T> struct Pieces {
+  T* begun;
+  T* more;
+};
+
+/// The sum of x[line, source] for the pairs from `at` to `stop` that have the key, on top of `sum`.
+template <class T, class S>
+__device__ __forceinline__ T sum_of(const Sum& s, const Sorted& sorted, const char* x, std::int64_t at,
+                                    std::int64_t stop, T sum) {
+  constexpr int kAhead = 4;
+  const std::uint32_t key = sorted.keys[at];
+  for (;; at += kAhead) {
+    T few[kAhead];
+    bool mine[kAhead];
+#pragma unroll
+    for (int u = 0; u < kAhead; ++u) {
+      mine[u] = at + u < stop && sorted.keys[at + u] == key;
+      few[u] = mine[u] ? widen<T>(*reinterpret_cast<const S*>(x + sorted.sources[at + u] * s.x_step)) : T(0);
     }
-    if (is_taken(s, line, i, target)) continue;
-    const std::int64_t mine = first + threadIdx.x;
-    const bool works = s.shared ? mine < s.lines.numel : threadIdx.x == 0;
-    const kernels::Offsets<3> at = s.lines.offsets(static_cast<std::uint32_t>(works ? mine : first));
-    char* const out = s.out + at.at[0] + target * s.out_step;
-    T sum = works ? load<T>(out, s.dtype) : T(0);
-    for (std::int64_t j = i; j < s.n; j += kThreads) {
-      const std::int64_t other = j + threadIdx.x;
-      const bool hit = other < s.n && index_at(s, line, other) == target;
-      hits[threadIdx.x] = hit;
-      if (!__syncthreads_or(hit)) continue;
-      for (int k = 0; works && k < static_cast<int>(kThreads); ++k)
-        if (hits[k]) sum = kernels::Add::value(sum, load<T>(s.x + at.at[1] + (j + k) * s.x_step, s.dtype));
-      __syncthreads();
-    }
-    if (works) store(out, s.dtype, sum);
+#pragma unroll
+    for (int u = 0; u < kAhead; ++u)
+      if (mine[u]) sum = kernels::Add::value(sum, few[u]);
+    if (!mine[kAhead - 1]) return sum;
   }
+}
+
+/// The line of a key's column.
+__device__ __forceinline__ std::uint32_t line_of(const Sum& s, const Sorted& sorted, std::uint32_t key,
+                                                 std::int64_t column) {
+  return static_cast<std::uint32_t>(sorted.first + (s.shared ? column : key / static_cast<std::uint32_t>(s.limit)));
+}
+__device__ __forceinline__ char* out_at(const Sum& s, const kernels::Offsets<3>& line, std::uint32_t key) {
+  return s.out + line.at[0] + key % static_cast<std::uint32_t>(s.limit) * s.out_step;
+}
+
+/// `width` neighbouring threads at neighbouring columns of a pair.  The thread of a key's first pair adds all up to the
+/// second border of pieces after it; a piece that lies behind has a thread of its own.
+template <class T> __global__ void sorted_sum_kernel(Sum s, Sorted sorted, Pieces<T> pieces, unsigned width) {
+  const std::int64_t tiles = (sorted.columns + width - 1) / width, rows = blockDim.x / width;
+  const std::int64_t work = (sorted.pairs + rows - 1) / rows * tiles;
+  for (std::int64_t w = blockIdx.x; w < work; w += gridDim.x) {
+    const std::int64_t at = w / tiles * rows + threadIdx.x / width;
+    const std::int64_t column = w % tiles * width + threadIdx.x % width;
+    if (at >= sorted.pairs || column >= sorted.columns) continue;
+    const std::uint32_t key = sorted.keys[at];
+    if (key == sorted.none(s)) continue;
+    const bool begins = at == 0 || sorted.keys[at - 1] != key;
+    const bool goes_on = !begins && at % kPiece == 0 && sorted.keys[at - kPiece] == key;
+    if (!begins && !goes_on) continue;
+    const std::int64_t border = ((at + kPiece - 1) / kPiece + 1) * kPiece;
+    const std::int64_t stop = border < sorted.pairs ? border : sorted.pairs;
+    const kernels::Offsets<3> line = s.lines.offsets(line_of(s, sorted, key, column));
+    char* const out = out_at(s, line, key);
+    visit_stored<T>(s.dtype, [&]<class S>(S) {
+      const T before = begins ? widen<T>(*reinterpret_cast<const S*>(out)) : T(0);
+      const T sum = sum_of<T, S>(s, sorted, s.x + line.at[1], at, stop, before);
+      if (goes_on) pieces.more[at / kPiece * sorted.columns + column] = sum;
+      else if (stop < sorted.pairs && sorted.keys[stop] == key)
+        pieces.begun[stop / kPiece * sorted.columns + column] = sum;
+      else *reinterpret_cast<S*>(out) = narrow<S>(sum);
+    });
+  }
+}
+
+/// Joins the pieces of long sums, each in their order.
+template <class T> __global__ void join_kernel(Sum s, Sorted sorted, Pieces<T> pieces) {
+  const std::int64_t count = (sorted.pairs + kPiece - 1) / kPiece;
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  for (std::int64_t w = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; w < count * sorted.columns;
+       w += step) {
+    std::int64_t piece = w / sorted.columns;
+    const std::int64_t column = w % sorted.columns;
+    const std::uint32_t key = sorted.keys[piece * kPiece];
+    const auto has_key = [&](std::int64_t other) { return sorted.keys[other * kPiece] == key; };
+    if (piece == 0 || key == sorted.none(s) || !has_key(piece - 1)) continue;
+    if (piece > 1 && has_key(piece - 2)) continue;  // not the first that goes on
+    T sum = pieces.begun[w];
+    for (; piece < count && has_key(piece); ++piece)
+      sum = kernels::Add::value(sum, pieces.more[piece * sorted.columns + column]);
+    char* const out = out_at(s, s.lines.offsets(line_of(s, sorted, key, column)), key);
+    visit_stored<T>(s.dtype, [&]<class S>(S) { *reinterpret_cast<S*>(out) = narrow<S>(sum); });
+  }
+}
+
+template <class T> void run_sorted(const Call& call, const Sum& sum, Sorted sorted) {
+  const auto pairs = static_cast<std::size_t>(sorted.pairs);
+  const Scratch memory(call, 4 * pairs * sizeof(std::uint32_t));
+  std::uint32_t* const first = memory.as<std::uint32_t>();
+  const Pairs unsorted{first, first + pairs}, room{first + 2 * pairs, first + 3 * pairs};
+  launch(call, key_kernel, blocks_for(sorted.pairs), kThreads, sum, sorted, unsorted.keys, unsorted.values);
+  const int bits = std::max(1, static_cast<int>(std::bit_width(sorted.none(sum))));
+  const Pairs result = sort_pairs(call, unsorted, room, sorted.pairs, bits);
+  sorted.keys = result.keys;
+  sorted.sources = result.values;
+  const std::int64_t count = (sorted.pairs + kPiece - 1) / kPiece, left = count > 1 ? count * sorted.columns : 0;
+  const Scratch parts(call, 2 * static_cast<std::size_t>(left) * sizeof(T));
+  const Pieces<T> pieces{parts.as<T>(), parts.as<T>() + left};
+  unsigned width = 1;
+  while (width < kThreads && width < sorted.columns) width *= 2;
+  const std::int64_t rows = kThreads / width, tiles = (sorted.columns + width - 1) / width;
+  launch(call, sorted_sum_kernel<T>, blocks_for((sorted.pairs + rows - 1) / rows * tiles, 1), kThreads, sum, sorted,
+         pieces, width);
+  if (left > 0) launch(call, join_kernel<T>, blocks_for(left), kThreads, sum, sorted, pieces);
 }
 
 template <class T> void run(const Call& call, const Sum& sum) {
-  // Up to here a thread reads the index faster than a block agrees on it.
+  // Up to here a thread reads the index faster than it is sorted.
   constexpr std::int64_t kShort = 128;
-  if (sum.n <= kShort) {
-    launch(call, short_sum_kernel<T>, blocks_for(sum.n * sum.lines.numel), kThreads, sum);
-  } else {
-    const std::int64_t tiles = sum.shared ? (sum.lines.numel + kThreads - 1) / kThreads : sum.lines.numel;
-    launch(call, long_sum_kernel<T>, blocks_for(sum.n * tiles, 1), kThreads, sum);
+  // Keys, and numbers of pairs, are below this.
+  constexpr std::int64_t kMost = (std::int64_t{1} << 31) - 1;
+  if (sum.n <= kShort || sum.n > kMost || sum.limit > kMost)
+    return launch(call, short_sum_kernel<T>, blocks_for(sum.n * sum.lines.numel), kThreads, sum);
+  if (sum.shared) return run_sorted<T>(call, sum, {nullptr, nullptr, sum.n, 0, 1, sum.lines.numel});
+  const std::int64_t most = kMost / std::max(sum.n, sum.limit);
+  for (std::int64_t first = 0; first < sum.lines.numel; first += most) {
+    const std::int64_t groups = std::min<std::int64_t>(most, sum.lines.numel - first);
+    run_sorted<T>(call, sum, {nullptr, nullptr, groups * sum.n, first, groups, 1});
   }
+}
+
+/// Whether operand 2, the index, is the same for all lines.
+bool shares_index(const kernels::Layout<3>& lines) {
+  for (int d = 0; d < lines.rank; ++d)
+    if (lines.sizes[d] > 1 && lines.strides[2][d] != 0) return false;
+  return true;
 }
 
 Shape without(const Shape& sizes, int dim) {
@@ -128,10 +232,10 @@ void add(const Call& call, const Tensor& x, int dim, const Tensor& index, const 
   sum.out_step = step_of(out, dim), sum.x_step = step_of(x, dim);
   sum.index_step = x.dim() == 0 ? 0 : along[dim] * index_size;
   sum.dtype = out.dtype();
-  sum.shared = index.numel() == sum.n;
   sum.fault = call.fault_flag(Fault::index_out_of_range);
   const auto layout =
       kernels::collapse<3>(without(x.shape(), dim), {{out_rest, size}, {x_rest, size}, {index_rest, index_size}});
+  sum.shared = shares_index(layout);
   kernels::for_narrow_parts(layout, [&](const kernels::Narrow<3>& part, const kernels::Base<3>& base) {
     Sum piece = sum;
     piece.lines = part;

@@ -93,6 +93,20 @@ TEST_P(CapturedStepTest, ReadsItsInputsAnewAndTheResultIsRewritten) {
   EXPECT_EQ(doubled.recordings(), records() ? 1 : 0);
 }
 
+TEST_P(CapturedStepTest, SumsByIndexAreReplayed) {
+  constexpr std::int64_t kSources = 300, kRows = 7;
+  CapturedStep step(
+      [&](const Tensor& x, const Tensor& rows) {
+        return index_add(zeros({kRows, 2}, {.device = device()}), 0, rows, x);
+      },
+      {.device = device(), .warm_up = 0});
+  for (int i = 0; i < 3; ++i) {
+    manual_seed(static_cast<std::uint64_t>(i));
+    const Tensor x = randint(-3, 3, {kSources, 2}).to(DType::float32), rows = randint(0, kRows, {kSources});
+    EXPECT_EQ(step(x, rows).to_vector<float>(), index_add(zeros({kRows, 2}), 0, rows, x).to_vector<float>()) << i;
+  }
+}
+
 TEST_P(CapturedStepTest, TakesNoInputsAndReturnsNothing) {
   const Tensor count = zeros({}, {.device = device()});
   CapturedStep step([&] { raw::copy_to(count + 1, count, {}); }, {.device = device(), .warm_up = 1});
