@@ -1,9 +1,11 @@
 #include <minnow/tensor/cuda/conv_plan.h>
 
 #include <array>
+#include <exception>
 #include <memory>
 #include <minnow/tensor/cuda/per_device.h>
 #include <minnow/tensor/cuda/status.h>
+#include <minnow/tensor/error.h>
 
 namespace minnow::cuda::cudnn {
 namespace {
@@ -96,23 +98,44 @@ bool capturing(const Call& call) {
   return status != cudaStreamCaptureStatusNone;
 }
 
+/// Whether another algorithm may do what one did not: the library does not support it, or it broke by itself.  Throws
+/// when the device did.
+bool another_may(const Call& call, cudnnStatus_t status) {
+  if (refused(status)) return true;
+  const auto category = CUDNN_STATUS_CATEGORY(status);
+  if (category != CUDNN_STATUS_INTERNAL_ERROR && category != CUDNN_STATUS_EXECUTION_FAILED) return false;
+  cudaGetLastError();
+  capturing(call);  // after a fault of the device every call fails
+  return true;
+}
+
+template <class Performance> using Results = std::array<Performance, 16>;
+
+/// Times the algorithms; how many it found.  None where there is no memory for it.
+template <class First, class Second, class Output, class Performance>
+int find_timed(const Call& call, cudnnHandle_t handle, const Descriptors& d,
+               const Family<First, Second, Output, Performance>& f, Results<Performance>& results) {
+  int found = 0;
+  cudnnStatus_t status = CUDNN_STATUS_SUCCESS;
+  try {
+    const Scratch space(call, kTimedWorkspace);
+    status = f.find(handle, f.first, f.first_data, f.second, f.second_data, d.conv.get(), f.output, f.output_data,
+                    static_cast<int>(results.size()), &found, results.data(), space.as<void>(), kTimedWorkspace);
+  } catch (const OutOfMemoryError&) { return 0; }
+  cudaGetLastError();  // of algorithms that could not be started
+  return status == CUDNN_STATUS_SUCCESS ? found : 0;
+}
+
 /// The algorithms that take a convolution: timed when the key says so, by the library's judgement otherwise, and
 /// always while a graph is captured.
 template <class First, class Second, class Output, class Performance>
 std::vector<Choice> choices_of(const Call& call, cudnnHandle_t handle, const ConvKey& key, const Descriptors& d,
                                const Family<First, Second, Output, Performance>& f) {
-  std::array<Performance, 16> results{};
-  const int most = static_cast<int>(results.size());
-  int found = 0;
+  Results<Performance> results{};
   set_math(d, math_of(key));
-  if (key.benchmark && !capturing(call)) {
-    const Scratch space(call, kTimedWorkspace);
-    const cudnnStatus_t status = f.find(handle, f.first, f.first_data, f.second, f.second_data, d.conv.get(), f.output,
-                                        f.output_data, most, &found, results.data(), space.as<void>(), kTimedWorkspace);
-    if (status != CUDNN_STATUS_SUCCESS) found = 0;
-    cudaGetLastError();  // of algorithms that could not be started
-  }
+  int found = key.benchmark && !capturing(call) ? find_timed(call, handle, d, f, results) : 0;
   if (found == 0) {
+    const int most = static_cast<int>(results.size());
     const cudnnStatus_t status = f.get(handle, f.first, f.second, d.conv.get(), f.output, most, &found, results.data());
     if (refused(status)) return {};
     check(status, f.name);
@@ -148,38 +171,52 @@ bool run_fused(const Call& call, cudnnHandle_t handle, const ConvKey& key, Plan&
       choice.algorithm != CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM)
     return false;
   const Descriptors& d = plan.descriptors;
-  const Scratch space(call, choice.workspace);
   const Scale one(key.dtype, 1), zero(key.dtype, 0);
   void* out = o.output(key.direction);
   set_math(d, choice.math);
-  const cudnnStatus_t status =
-      functions().forward_bias(handle, one.get(), d.x.get(), o.x, d.w.get(), o.w, d.conv.get(),
-                               CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM, space.as<void>(), choice.workspace,
-                               zero.get(), d.y.get(), out, d.bias.get(), o.bias, d.identity.get(), d.y.get(), out);
-  if (refused(status)) return plan.fuses_bias = false;
+  cudnnStatus_t status = CUDNN_STATUS_SUCCESS;
+  try {
+    const Scratch space(call, choice.workspace);
+    status =
+        functions().forward_bias(handle, one.get(), d.x.get(), o.x, d.w.get(), o.w, d.conv.get(),
+                                 CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM, space.as<void>(), choice.workspace,
+                                 zero.get(), d.y.get(), out, d.bias.get(), o.bias, d.identity.get(), d.y.get(), out);
+  } catch (const OutOfMemoryError&) { return false; }
+  if (status != CUDNN_STATUS_SUCCESS && another_may(call, status)) return plan.fuses_bias = false;
   check(status, "cudnnConvolutionBiasActivationForward");
   call.launched();
   return true;
 }
 
+/// By the best algorithm that does it, or false where the library has none.  The error is that of the last one tried.
+/// One that broke may have spoiled old values that are still to be added to.
 template <class F>
 bool run_best(const Call& call, cudnnHandle_t handle, const ConvKey& key, Plan& plan, const F& f, double beta) {
   const Scale one(key.dtype, 1), old(key.dtype, beta);
-  while (!plan.choices.empty()) {
-    const Choice& choice = plan.choices.front();
-    const Scratch space(call, choice.workspace);
-    set_math(plan.descriptors, choice.math);
-    const cudnnStatus_t status =
-        f.run(handle, one.get(), f.first, f.first_data, f.second, f.second_data, plan.descriptors.conv.get(),
-              static_cast<typename F::Algorithm>(choice.algorithm), space.template as<void>(), choice.workspace,
-              old.get(), f.output, f.output_data);
-    if (!refused(status)) {
-      check(status, f.name);
+  std::exception_ptr no_memory;
+  for (std::size_t i = 0; i < plan.choices.size();) {
+    const Choice& choice = plan.choices[i];
+    cudnnStatus_t status = CUDNN_STATUS_SUCCESS;
+    try {
+      const Scratch space(call, choice.workspace);
+      set_math(plan.descriptors, choice.math);
+      status = f.run(handle, one.get(), f.first, f.first_data, f.second, f.second_data, plan.descriptors.conv.get(),
+                     static_cast<typename F::Algorithm>(choice.algorithm), space.template as<void>(), choice.workspace,
+                     old.get(), f.output, f.output_data);
+    } catch (const OutOfMemoryError&) {
+      no_memory = std::current_exception();  // another time there may be enough
+      ++i;
+      continue;
+    }
+    if (status == CUDNN_STATUS_SUCCESS) {
       call.launched();
       return true;
     }
-    plan.choices.erase(plan.choices.begin());
+    const bool others = i + 1 < plan.choices.size() && beta == 0;
+    if (!another_may(call, status) || (!unsupported(status) && !others)) check(status, f.name);
+    plan.choices.erase(plan.choices.begin() + static_cast<std::ptrdiff_t>(i));
   }
+  if (no_memory) std::rethrow_exception(no_memory);
   return false;
 }
 
@@ -212,7 +249,7 @@ bool bias_gradient(const Call& call, const ConvKey& key, const void* grad, void*
   const Scale one(key.dtype, 1), old(key.dtype, beta);
   const cudnnStatus_t status =
       functions().bias(state.handle, one.get(), d.y.get(), grad, old.get(), d.bias.get(), grad_bias);
-  if (refused(status)) return false;
+  if (status != CUDNN_STATUS_SUCCESS && another_may(call, status)) return false;
   check(status, "cudnnConvolutionBackwardBias");
   call.launched();
   return true;

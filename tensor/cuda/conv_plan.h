@@ -17,7 +17,7 @@ struct Plan {
   explicit Plan(const ConvKey& key) : descriptors(key) {}
 
   Descriptors descriptors;
-  std::vector<Choice> choices;  ///< the best first; those that the library refused when they ran are taken out
+  std::vector<Choice> choices;  ///< the best first; those that did not run are taken out
   bool fuses_bias = true;       ///< until the library refuses
 };
 

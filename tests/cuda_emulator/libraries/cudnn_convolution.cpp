@@ -158,7 +158,10 @@ cudnnStatus_t give(cudnnHandle_t handle, std::function<std::string()> work) {
 
 /// Whether the job may run as it is, with this algorithm.
 template <class Algorithm>
-cudnnStatus_t check(const Job& job, Algorithm algorithm, void* workspace, std::size_t bytes, std::size_t& needed) {
+cudnnStatus_t check(const char* function, const Job& job, Algorithm algorithm, void* workspace, std::size_t bytes,
+                    std::size_t& needed) {
+  if (const int status = library_status(function, algorithm))
+    return refuse(static_cast<cudnnStatus_t>(status), "the test wants it so");
   if (const cudnnStatus_t status = workspace_of(job, algorithm, &needed); status != CUDNN_STATUS_SUCCESS) return status;
   if (bytes < needed || (needed && !is_device_memory(workspace, bytes)))
     return refuse(CUDNN_STATUS_BAD_PARAM_SIZE_INSUFFICIENT, "the workspace is too small, or not the device's");
@@ -169,9 +172,11 @@ cudnnStatus_t check(const Job& job, Algorithm algorithm, void* workspace, std::s
 }
 
 template <class Algorithm>
-cudnnStatus_t run(cudnnHandle_t handle, const Job& job, Algorithm algorithm, void* workspace, std::size_t bytes) {
+cudnnStatus_t run(const char* function, cudnnHandle_t handle, const Job& job, Algorithm algorithm, void* workspace,
+                  std::size_t bytes) {
   std::size_t needed = 0;
-  if (const cudnnStatus_t status = check(job, algorithm, workspace, bytes, needed); status != CUDNN_STATUS_SUCCESS)
+  if (const cudnnStatus_t status = check(function, job, algorithm, workspace, bytes, needed);
+      status != CUDNN_STATUS_SUCCESS)
     return status;
   return give(handle, [=] {
     if (needed) std::memset(workspace, 0x7f, needed);  // it is the library's to write
@@ -226,7 +231,7 @@ cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t handle, const void* alpha, c
                                       const cudnnConvolutionDescriptor_t conv, cudnnConvolutionFwdAlgo_t algorithm,
                                       void* workspace, size_t bytes, const void* beta, const cudnnTensorDescriptor_t y,
                                       void* y_data) {
-  return run(handle,
+  return run("cudnnConvolutionForward", handle,
              with(job_of(Direction::forward, x, w, conv, y), x_data, w_data, y_data, factor(y->block, alpha),
                   factor(y->block, beta)),
              algorithm, workspace, bytes);
@@ -250,7 +255,9 @@ cudnnStatus_t cudnnConvolutionBiasActivationForward(
     if (z->block.dim[i] != y->block.dim[i]) return refuse(CUDNN_STATUS_BAD_PARAM, "the shape of z");
   }
   std::size_t needed = 0;
-  if (const cudnnStatus_t status = check(job, algorithm, workspace, bytes, needed); status != CUDNN_STATUS_SUCCESS)
+  if (const cudnnStatus_t status =
+          check("cudnnConvolutionBiasActivationForward", job, algorithm, workspace, bytes, needed);
+      status != CUDNN_STATUS_SUCCESS)
     return status;
   const double z_factor = factor(y->block, alpha2);
   const Block4 z_shape = z->block, bias_shape = bias->block;
@@ -303,7 +310,7 @@ cudnnStatus_t cudnnConvolutionBackwardData(cudnnHandle_t handle, const void* alp
                                            const cudnnConvolutionDescriptor_t conv,
                                            cudnnConvolutionBwdDataAlgo_t algorithm, void* workspace, size_t bytes,
                                            const void* beta, const cudnnTensorDescriptor_t x, void* x_data) {
-  return run(handle,
+  return run("cudnnConvolutionBackwardData", handle,
              with(job_of(Direction::data, x, w, conv, y), x_data, w_data, y_data, factor(x->block, alpha),
                   factor(x->block, beta)),
              algorithm, workspace, bytes);
@@ -340,7 +347,7 @@ cudnnStatus_t cudnnConvolutionBackwardFilter(cudnnHandle_t handle, const void* a
                                              const cudnnConvolutionDescriptor_t conv,
                                              cudnnConvolutionBwdFilterAlgo_t algorithm, void* workspace, size_t bytes,
                                              const void* beta, const cudnnFilterDescriptor_t w, void* w_data) {
-  return run(handle,
+  return run("cudnnConvolutionBackwardFilter", handle,
              with(job_of(Direction::filter, x, w, conv, y), x_data, w_data, y_data, factor(w->block, alpha),
                   factor(w->block, beta)),
              algorithm, workspace, bytes);

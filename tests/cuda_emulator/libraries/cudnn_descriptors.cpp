@@ -42,6 +42,10 @@ extern "C" {
 cudnnStatus_t cudnnCreate(cudnnHandle_t* handle) {
   auto context = std::make_unique<cudnnContext>();
   if (cudaGetDevice(&context->device) != cudaSuccess) return refuse(CUDNN_STATUS_NOT_INITIALIZED, "no device");
+  // Handles have memory on the device: where that cannot be had now, nor can they.
+  void* memory = nullptr;
+  if (cudaMalloc(&memory, 256) != cudaSuccess || cudaFree(memory) != cudaSuccess)
+    return refuse(CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED, "the handle's memory");
   *handle = context.release();
   return CUDNN_STATUS_SUCCESS;
 }

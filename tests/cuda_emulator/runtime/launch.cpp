@@ -25,6 +25,7 @@ void recover() {
   runtime().sticky = last_error = cudaSuccess;
   runtime().fault.clear();
   runtime().refusals.clear();
+  runtime().library_refusals.clear();
   for (const CapturePtr& capture : runtime().captures)
     for (const StreamPtr& stream : capture->streams) stream->capture = nullptr;
   runtime().captures.clear();
@@ -33,6 +34,18 @@ void recover() {
 void fail_next(const std::string& function, cudaError_t status, int count) {
   const std::lock_guard guard(runtime().lock);
   runtime().refusals[function] = {status, count};
+}
+
+void fail_next_algorithm(const std::string& function, int algorithm, int status, int count) {
+  const std::lock_guard guard(runtime().lock);
+  runtime().library_refusals[{function, algorithm}] = {status, count};
+}
+
+int library_status(const std::string& function, int algorithm) {
+  const std::lock_guard guard(runtime().lock);
+  ++runtime().calls[function];
+  const auto found = runtime().library_refusals.find({function, algorithm});
+  return found != runtime().library_refusals.end() && found->second.count-- > 0 ? found->second.status : 0;
 }
 
 std::size_t calls_of(const std::string& function) {

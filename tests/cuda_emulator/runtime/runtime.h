@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 /// The state of the emulated runtime: everything is used under the one lock that `api` holds.
@@ -97,6 +98,10 @@ struct Runtime {
     int count;
   };
   std::map<std::string, Refusal> refusals;
+  struct LibraryRefusal {
+    int status, count;
+  };
+  std::map<std::pair<std::string, int>, LibraryRefusal> library_refusals;  // by function and algorithm
   std::map<std::string, std::size_t> calls;
 };
 Runtime& runtime();

@@ -31,10 +31,16 @@ void set_device_memory(std::size_t bytes);
 /// The next `count` calls of the runtime's function of this name fail with the status.
 void fail_next(const std::string& function, cudaError_t status, int count = 1);
 
+/// The next `count` calls of a library's function for this algorithm, one of its enumeration, return the status.
+void fail_next_algorithm(const std::string& function, int algorithm, int status, int count = 1);
+
+/// For libraries: counts the call, and says which status it is to return, or 0.
+int library_status(const std::string& function, int algorithm);
+
 /// Pieces of work that wait in all streams.
 std::size_t waiting_work();
 
-/// Calls of the function of this name since the process began.
+/// Calls of the function of this name, the runtime's or one that runs a library's algorithm, since the process began.
 std::size_t calls_of(const std::string& function);
 
 }  // namespace emulator

@@ -1,0 +1,216 @@
+#include <cstdlib>
+#include <cudnn.h>
+#include <emulator/launch.h>
+#include <gtest/gtest.h>
+#include <iostream>
+#include <minnow/minnow.h>
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/ops/conv.h>
+
+#include "support/golden.h"
+#include "support/host_tensor.h"
+
+/// What the CUDA backend does when an algorithm of cuDNN, or memory for it, is not to be had.  Each test has a shape of
+/// its own: plans are kept.
+namespace minnow {
+namespace {
+
+using test::error_of;
+
+constexpr const char* kForward = "cudnnConvolutionForward";
+constexpr const char* kFused = "cudnnConvolutionBiasActivationForward";
+constexpr const char* kToInput = "cudnnConvolutionBackwardData";
+constexpr const char* kToWeight = "cudnnConvolutionBackwardFilter";
+constexpr cudnnStatus_t kBroken[] = {CUDNN_STATUS_INTERNAL_ERROR, CUDNN_STATUS_EXECUTION_FAILED_CUDART,
+                                     CUDNN_STATUS_ALLOC_FAILED, CUDNN_STATUS_NOT_SUPPORTED};
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+/// A convolution of [2, 4, 6, width] with [6, 4, 3, 3] on the CPU, and its operands on the device.
+struct Convolution {
+  explicit Convolution(std::int64_t width) {
+    manual_seed(1);
+    x = randn({2, 4, 6, width});
+    w = randn({6, 4, 3, 3});
+    bias = randn({6});
+    grad = randn({2, 6, 4, width - 2});
+  }
+  static Tensor there(const Tensor& t) { return raw::to_device(t, "cuda"); }
+  Tensor forward(bool with_bias = false) const {
+    return raw::conv2d(there(x), there(w), with_bias ? there(bias) : Tensor(), {});
+  }
+  Tensor to_input() const { return raw::conv2d_backward_input(there(grad), there(w), x.shape(), {}); }
+  raw::WeightGradients to_weight() const {
+    return raw::conv2d_backward_weight(there(grad), there(x), w.shape(), true, {});
+  }
+  Tensor x, w, bias, grad;
+};
+
+void expect_near(const Tensor& got, const Tensor& want, const char* what) {
+  test::expect_close(raw::to_device(got, "cpu"), want, what, {1e-5, 1e-5});
+}
+
+/// Calls of cuDNN's function while f runs.
+template <class F> std::size_t calls_in(const char* function, const F& f) {
+  const std::size_t before = emulator::calls_of(function);
+  f();
+  return emulator::calls_of(function) - before;
+}
+
+class CudaConvolution : public ::testing::Test {
+ protected:
+  CudaConvolution() : options_(cuda::math_options()) {
+    cuda::MathOptions exact = options_;
+    exact.conv_tf32 = false;
+    cuda::set_math_options(exact);
+  }
+  ~CudaConvolution() override {
+    cuda::set_math_options(options_);
+    emulator::recover();
+    empty_cache("cuda");
+  }
+
+ private:
+  cuda::MathOptions options_;
+};
+
+TEST_F(CudaConvolution, TakesTheNextAlgorithmWhereOneBreaks) {
+  std::int64_t width = 10;
+  for (const cudnnStatus_t status : kBroken) {
+    const Convolution c(width++);
+    emulator::fail_next_algorithm(kForward, CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM, status);
+    const Tensor want = raw::conv2d(c.x, c.w, {}, {});
+    EXPECT_EQ(calls_in(kForward, [&] { expect_near(c.forward(), want, "forward"); }), 2u) << status;
+    EXPECT_EQ(calls_in(kForward, [&] { expect_near(c.forward(), want, "again"); }), 1u) << "it was left out " << status;
+
+    emulator::fail_next_algorithm(kToInput, CUDNN_CONVOLUTION_BWD_DATA_ALGO_0, status);
+    const Tensor input = raw::conv2d_backward_input(c.grad, c.w, c.x.shape(), {});
+    EXPECT_EQ(calls_in(kToInput, [&] { expect_near(c.to_input(), input, "to the input"); }), 2u) << status;
+
+    emulator::fail_next_algorithm(kToWeight, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_0, status);
+    const auto weight = raw::conv2d_backward_weight(c.grad, c.x, c.w.shape(), true, {});
+    const auto both = [&] {
+      const auto got = c.to_weight();
+      expect_near(got.weight, weight.weight, "to the weight");
+      expect_near(got.bias, weight.bias, "to the bias");
+    };
+    EXPECT_EQ(calls_in(kToWeight, both), 2u) << status;
+  }
+}
+
+TEST_F(CudaConvolution, AddsTheBiasByItselfWhereThatBreaks) {
+  std::int64_t width = 20;
+  for (const cudnnStatus_t status : kBroken) {
+    const Convolution c(width++);
+    emulator::fail_next_algorithm(kFused, CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM, status);
+    const Tensor want = raw::conv2d(c.x, c.w, c.bias, {});
+    EXPECT_EQ(calls_in(kFused, [&] { expect_near(c.forward(true), want, "forward"); }), 1u);
+    EXPECT_EQ(calls_in(kFused, [&] { expect_near(c.forward(true), want, "again"); }), 0u);
+  }
+}
+
+TEST_F(CudaConvolution, TheLastAlgorithmsFailureIsTold) {
+  const Convolution c(30);
+  emulator::fail_next_algorithm(kForward, CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM,
+                                CUDNN_STATUS_INTERNAL_ERROR);
+  emulator::fail_next_algorithm(kForward, CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM, CUDNN_STATUS_EXECUTION_FAILED);
+  const std::string message = error_of<BackendError>([&] { c.forward(); });
+  for (const char* part : {"conv2d: cudnnConvolutionForward of cuDNN failed", "the test wants it so"})
+    EXPECT_TRUE(contains(message, part)) << message;
+  expect_near(c.forward(), raw::conv2d(c.x, c.w, {}, {}), "and the program goes on");
+}
+
+TEST_F(CudaConvolution, AnAlgorithmThatNeedsNoMemoryServesWhereThereIsNone) {
+  const Convolution c(31);
+  const Tensor x = c.there(c.x), w = c.there(c.w), y = empty({2, 6, 4, 29}, {.device = Device("cuda")});
+  emulator::set_device_memory(std::size_t{64} << 20);
+  std::vector<Tensor> hoard;
+  for (std::int64_t bytes = std::int64_t{1} << 25; bytes >= 256; bytes /= 2) try {
+      for (;;) hoard.push_back(empty({bytes}, {DType::uint8, Device("cuda")}));
+    } catch (const OutOfMemoryError&) {}
+  dispatch("conv2d", {{"x", x}}, SourceLocation::current()).conv2d({}, x, w, {}, y);
+  hoard.clear();
+  emulator::set_device_memory(std::size_t{4} << 30);
+  expect_near(y, raw::conv2d(c.x, c.w, {}, {}), "without a workspace");
+}
+
+TEST_F(CudaConvolution, WithoutMemoryForTimingTheLibraryChooses) {
+  cuda::MathOptions timed = cuda::math_options();
+  timed.cudnn_benchmark = true;
+  cuda::set_math_options(timed);
+  const Convolution c(32);
+  emulator::set_device_memory(std::size_t{128} << 20);
+  const Tensor got = c.forward();
+  emulator::set_device_memory(std::size_t{4} << 30);
+  expect_near(got, raw::conv2d(c.x, c.w, {}, {}), "forward");
+  expect_near(c.to_input(), raw::conv2d_backward_input(c.grad, c.w, c.x.shape(), {}), "timed");
+}
+
+/// Runs in a process of its own, as the device fails in it or the library must not be loaded yet.
+class CudaConvolutionAlone : public CudaConvolution {
+ protected:
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+};
+
+[[noreturn]] void fail_while_an_algorithm_runs() {
+  const Convolution c(33);
+  c.forward();
+  emulator::fail_next_algorithm(kForward, CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM,
+                                CUDNN_STATUS_EXECUTION_FAILED);
+  emulator::fail_next("cudaStreamIsCapturing", cudaErrorIllegalAddress);
+  std::string message;
+  const std::size_t calls =
+      calls_in(kForward, [&] { message = error_of<BackendError>([&] { static_cast<void>(c.forward()); }); });
+  const std::string later = error_of<BackendError>([&] { static_cast<void>(c.forward()); });
+  const bool good = calls == 1 && contains(message, "conv2d") && contains(message, "cudaErrorIllegalAddress") &&
+                    contains(later, "cannot be used any more");
+  if (!good) std::cerr << calls << "\n" << message << "\n" << later;
+  std::_Exit(good ? 0 : 1);
+}
+
+TEST_F(CudaConvolutionAlone, AFaultOfTheDeviceIsNotTakenForAnAlgorithms) {
+  EXPECT_EXIT(fail_while_an_algorithm_runs(), ::testing::ExitedWithCode(0), "");
+}
+
+/// Trains a convolution and a linear layer for three steps; the weights and the last loss.
+std::vector<double> train(bool captured) {
+  manual_seed(3);
+  nn::Conv2d conv(3, 4, 3);
+  nn::Linear linear(4 * 4 * 4, 5);
+  conv.to("cuda");
+  linear.to("cuda");
+  std::vector<Tensor> parameters = conv.parameters();
+  for (const Tensor& p : linear.parameters()) parameters.push_back(p);
+  optim::SGD sgd(parameters, {.lr = 0.1});
+  const auto step = [&](const Tensor& x, const Tensor& y) {
+    const Tensor loss = nn::cross_entropy(linear(relu(conv(x)).flatten(1)), y);
+    sgd.zero_grad();
+    loss.backward();
+    sgd.step();
+    return loss;
+  };
+  CapturedStep recorded(step, {.device = Device("cuda"), .warm_up = 0});
+  const Tensor x = randn({2, 3, 6, 6}).to("cuda"), y = randint(0, 5, {2}).to("cuda");
+  Tensor loss;
+  for (int i = 0; i < 3; ++i) loss = captured ? recorded(x, y) : step(x, y);
+  std::vector<double> all = loss.to_vector<double>();
+  for (const Tensor& p : parameters)
+    for (const double value : p.to_vector<double>()) all.push_back(value);
+  if (captured && recorded.replays() != 3) all.clear();
+  return all;
+}
+
+[[noreturn]] void capture_first() {
+  const std::vector<double> captured = train(true);
+  const bool good = !captured.empty() && captured == train(false);
+  if (!good) std::cerr << "the captured step gave other numbers";
+  std::_Exit(good ? 0 : 1);
+}
+
+// Handles and plans of the libraries are made while the graph is captured.
+TEST_F(CudaConvolutionAlone, IsCapturedWithoutWarmUp) {
+  EXPECT_EXIT(capture_first(), ::testing::ExitedWithCode(0), "");
+}
+
+}  // namespace
+}  // namespace minnow
