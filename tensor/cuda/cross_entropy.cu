@@ -28,7 +28,7 @@ struct Targets {
 /// `width` threads (a warp or the block) read a row once.
 template <class S, class T>
 __global__ void forward(const S* __restrict__ x, std::int64_t rows, std::int64_t n, Targets targets, Vector losses,
-                        Vector sums, unsigned width, std::uint32_t* fault) {
+                        Vector sums, unsigned width, bool vectors, std::uint32_t* fault) {
   const unsigned thread = threadIdx.x % width;
   const std::int64_t row = threadIdx.x / width, per_block = blockDim.x / width;
   for (std::int64_t r = blockIdx.x * per_block + row; r < rows; r += gridDim.x * per_block) {
@@ -39,7 +39,7 @@ __global__ void forward(const S* __restrict__ x, std::int64_t rows, std::int64_t
       continue;
     }
     ExpSum<T> sum = ExpSum<T>::nothing();
-    sum.add(x + r * n, 1, thread, n, width);
+    sum.add_row(x + r * n, thread, n, width, vectors);
     sum = group_join(width, sum, ExpSum<T>::nothing(), JoinExpSums());
     if (thread != 0) continue;
     const double log_sum = sum.log_sum_exp();
@@ -51,7 +51,7 @@ __global__ void forward(const S* __restrict__ x, std::int64_t rows, std::int64_t
 /// grad (softmax(x) - [i == target]), row by row; blocks share long rows.
 template <class S, class T>
 __global__ void backward(const S* __restrict__ x, S* __restrict__ grad_x, std::int64_t rows, std::int64_t n,
-                         std::int64_t chunk, Targets targets, Vector grad, Vector sums, unsigned width) {
+                         std::int64_t chunk, Targets targets, Vector grad, Vector sums, unsigned width, bool vectors) {
   const unsigned thread = threadIdx.x % width;
   const std::int64_t row = threadIdx.x / width, per_block = blockDim.x / width;
   const std::int64_t begin = blockIdx.y * chunk, end = begin + chunk < n ? begin + chunk : n;
@@ -60,12 +60,17 @@ __global__ void backward(const S* __restrict__ x, S* __restrict__ grad_x, std::i
     const bool none = target == targets.ignored || target < 0 || target >= n;
     const T factor = none ? T(0) : static_cast<T>(grad.get(r));
     const T shift = none ? T(0) : static_cast<T>(sums.get(r));
-#pragma unroll 4
-    for (std::int64_t i = begin + thread; i < end; i += width) {
-      T value = none ? T(0) : factor * kernels::math::exp(widen<T>(x[r * n + i]) - shift);
-      if (i == target) value -= factor;
-      grad_x[r * n + i] = narrow<S>(value);
-    }
+    const S* from = x + r * n;
+    S* to = grad_x + r * n;
+    for_some<S>(begin, end, thread, width, vectors, [&]<int kCount>(std::int64_t i) {
+      T some[kCount];
+      load_some(from + i, some);
+      for (int u = 0; u < kCount; ++u) {
+        some[u] = none ? T(0) : factor * kernels::math::exp(some[u] - shift);
+        if (i + u == target) some[u] -= factor;
+      }
+      store_some(to + i, some);
+    });
   }
 }
 
@@ -80,8 +85,9 @@ bool CudaBackend::cross_entropy(const CrossEntropyParams& params, const Tensor& 
   const Call call("cross_entropy", logits, {&target, &losses, &log_sum_exp});
   const unsigned width = row_width(n);
   visit_floating(logits.dtype(), [&]<class S, class T>() {
-    launch(call, forward<S, T>, blocks_for(rows, kThreads / width), kThreads, static_cast<const S*>(logits.raw_data()),
-           rows, n, Targets(target, params), Vector(losses), Vector(log_sum_exp), width,
+    const auto* x = static_cast<const S*>(logits.raw_data());
+    launch(call, forward<S, T>, blocks_for(rows, kThreads / width), kThreads, x, rows, n, Targets(target, params),
+           Vector(losses), Vector(log_sum_exp), width, takes_vectors<S>(n, {x}),
            call.fault_flag(Fault::target_out_of_range));
   });
   return true;
@@ -92,14 +98,16 @@ void CudaBackend::cross_entropy_backward(const CrossEntropyParams& params, const
   if (logits.numel() == 0) return;
   const std::int64_t rows = logits.shape()[0], n = logits.shape()[1];
   const Call call("cross_entropy_backward", logits, {&grad, &target, &log_sum_exp, &grad_logits});
-  constexpr std::int64_t kChunk = 8192, kMostChunks = 1024;
+  constexpr std::int64_t kChunk = 8192, kMostChunks = 1024, kAlign = 16;
   const std::int64_t chunks = std::clamp<std::int64_t>((n + kChunk - 1) / kChunk, 1, kMostChunks);
+  const std::int64_t chunk = (n + chunks * kAlign - 1) / (chunks * kAlign) * kAlign;
   const unsigned width = row_width(n);
   const dim3 blocks(blocks_for(rows, kThreads / width), static_cast<unsigned>(chunks));
   visit_floating(logits.dtype(), [&]<class S, class T>() {
-    launch(call, backward<S, T>, blocks, kThreads, static_cast<const S*>(logits.raw_data()),
-           static_cast<S*>(grad_logits.raw_data()), rows, n, (n + chunks - 1) / chunks, Targets(target, params),
-           Vector(grad), Vector(log_sum_exp), width);
+    const auto* x = static_cast<const S*>(logits.raw_data());
+    auto* grad_x = static_cast<S*>(grad_logits.raw_data());
+    launch(call, backward<S, T>, blocks, kThreads, x, grad_x, rows, n, chunk, Targets(target, params), Vector(grad),
+           Vector(log_sum_exp), width, takes_vectors<S>(n, {x, grad_x}));
   });
 }
 

@@ -20,45 +20,46 @@ template <class T> struct Normalise {
 /// Rows that are kept in registers: read once, written once.
 template <class S, class T, int kItems>
 __global__ void softmax_kept(const S* __restrict__ x, S* __restrict__ y, std::int64_t rows, int n, unsigned width,
-                             bool log) {
-  const int thread = static_cast<int>(threadIdx.x % width), step = static_cast<int>(width);
+                             bool vectors, bool log) {
+  const KeptItems<S, kItems> items{n, static_cast<int>(threadIdx.x % width), static_cast<int>(width), vectors};
   const std::int64_t row = threadIdx.x / width, per_block = blockDim.x / width;
   for (std::int64_t r = blockIdx.x * per_block + row; r < rows; r += gridDim.x * per_block) {
     T kept[kItems];
+    items.load(x + r * n, -math::kInfinity<T>, kept);
     T most = -math::kInfinity<T>;
 #pragma unroll
-    for (int k = 0; k < kItems; ++k) {
-      const int i = thread + k * step;
-      kept[k] = i < n ? widen<T>(x[r * n + i]) : -math::kInfinity<T>;
-      most = Larger()(most, kept[k]);
-    }
+    for (int k = 0; k < kItems; ++k) most = Larger()(most, kept[k]);
     most = group_join(width, most, -math::kInfinity<T>, Larger());
     T sum = 0;
 #pragma unroll
     for (int k = 0; k < kItems; ++k) {
       kept[k] -= most;
-      if (thread + k * step < n) sum += math::exp(kept[k]);
+      if (items.place(k) < n) sum += math::exp(kept[k]);
     }
     const Normalise<T> normal(static_cast<double>(group_join(width, sum, T(0), Add())), log);
 #pragma unroll
-    for (int k = 0; k < kItems; ++k) {
-      const int i = thread + k * step;
-      if (i < n) y[r * n + i] = narrow<S>(normal(kept[k]));
-    }
+    for (int k = 0; k < kItems; ++k) kept[k] = normal(kept[k]);
+    items.store(y + r * n, kept);
   }
 }
 
 /// Longer rows, a block each: read twice, the second time mostly from the cache.
 template <class S, class T>
-__global__ void softmax_long(const S* __restrict__ x, S* __restrict__ y, std::int64_t rows, std::int64_t n, bool log) {
+__global__ void softmax_long(const S* __restrict__ x, S* __restrict__ y, std::int64_t rows, std::int64_t n,
+                             bool vectors, bool log) {
   for (std::int64_t r = blockIdx.x; r < rows; r += gridDim.x) {
     const S* from = x + r * n;
+    S* to = y + r * n;
     ExpSum<T> sum = ExpSum<T>::nothing();
-    sum.add(from, 1, threadIdx.x, n, blockDim.x);
+    sum.add_row(from, threadIdx.x, n, blockDim.x, vectors);
     sum = block_join(sum, ExpSum<T>::nothing(), JoinExpSums());
     const Normalise<T> normal(sum.over_most(), log);
-    for (std::int64_t i = threadIdx.x; i < n; i += blockDim.x)
-      y[r * n + i] = narrow<S>(normal(widen<T>(from[i]) - sum.most));
+    for_some<S>(0, n, threadIdx.x, blockDim.x, vectors, [&]<int kCount>(std::int64_t i) {
+      T some[kCount];
+      load_some(from + i, some);
+      for (int u = 0; u < kCount; ++u) some[u] = normal(some[u] - sum.most);
+      store_some(to + i, some);
+    });
   }
 }
 
@@ -87,16 +88,18 @@ void CudaBackend::softmax(const SoftmaxParams& params, const Tensor& x, const Te
   visit_floating(x.dtype(), [&]<class S, class T>() {
     const auto* from = static_cast<const S*>(x.raw_data());
     auto* to = static_cast<S*>(y.raw_data());
+    const bool vectors = takes_vectors<S>(e.n, {from, to});
     if (e.inner > 1) {
       const ColumnLayout layout = column_layout(e.outer * e.inner, e.n, true);
       launch(call, softmax_columns<S, T>, blocks_for(e.outer * e.inner, layout.columns), layout.threads(), from, to, e,
              layout.width, params.log);
     } else if (e.n > kKeptRow) {
-      launch(call, softmax_long<S, T>, blocks_for(e.outer, 1), kLongRowThreads, from, to, e.outer, e.n, params.log);
+      launch(call, softmax_long<S, T>, blocks_for(e.outer, 1), kLongRowThreads, from, to, e.outer, e.n, vectors,
+             params.log);
     } else {
       visit_kept(e.n, [&]<int kItems>(unsigned width) {
         launch(call, softmax_kept<S, T, kItems>, blocks_for(e.outer, kThreads / width), kThreads, from, to, e.outer,
-               e.n, width, params.log);
+               e.n, width, vectors, params.log);
       });
     }
   });

@@ -21,25 +21,20 @@ template <class S> struct Arrays {
 
 /// Rows that are kept in registers: read once, written once.
 template <class S, class T, int kItems>
-__global__ void backward_kept(Arrays<S> a, std::int64_t rows, int n, unsigned width, bool log) {
-  const int thread = static_cast<int>(threadIdx.x % width), step = static_cast<int>(width);
+__global__ void backward_kept(Arrays<S> a, std::int64_t rows, int n, unsigned width, bool vectors, bool log) {
+  const KeptItems<S, kItems> items{n, static_cast<int>(threadIdx.x % width), static_cast<int>(width), vectors};
   const std::int64_t row = threadIdx.x / width, per_block = blockDim.x / width;
   for (std::int64_t r = blockIdx.x * per_block + row; r < rows; r += gridDim.x * per_block) {
     T g[kItems], y[kItems];
+    items.load(a.grad + r * n, T(0), g);
+    items.load(a.y + r * n, T(0), y);
     T sum = 0;
 #pragma unroll
-    for (int k = 0; k < kItems; ++k) {
-      const int i = thread + k * step;
-      g[k] = i < n ? widen<T>(a.grad[r * n + i]) : T(0);
-      y[k] = i < n ? widen<T>(a.y[r * n + i]) : T(0);
-      sum += part(g[k], y[k], log);
-    }
+    for (int k = 0; k < kItems; ++k) sum += part(g[k], y[k], log);
     sum = group_join(width, sum, T(0), Add());
 #pragma unroll
-    for (int k = 0; k < kItems; ++k) {
-      const int i = thread + k * step;
-      if (i < n) a.grad_x[r * n + i] = narrow<S>(slope(g[k], y[k], sum, log));
-    }
+    for (int k = 0; k < kItems; ++k) g[k] = slope(g[k], y[k], sum, log);
+    items.store(a.grad_x + r * n, g);
   }
 }
 
@@ -66,10 +61,26 @@ __device__ __forceinline__ void column_slope(const Arrays<S>& a, std::int64_t at
 }
 
 /// Longer rows, a block each: read twice, the second time mostly from the cache.
-template <class S, class T> __global__ void backward_long(Arrays<S> a, std::int64_t rows, std::int64_t n, bool log) {
+template <class S, class T>
+__global__ void backward_long(Arrays<S> a, std::int64_t rows, std::int64_t n, bool vectors, bool log) {
   for (std::int64_t r = blockIdx.x; r < rows; r += gridDim.x) {
-    const double sum = column_sum<S, T>(a, r * n, 1, threadIdx.x, n, blockDim.x, log);
-    column_slope<S, T>(a, r * n, 1, threadIdx.x, n, blockDim.x, block_join(sum, 0.0, Add()), log);
+    const S *grad = a.grad + r * n, *y = a.y + r * n;
+    S* grad_x = a.grad_x + r * n;
+    double own = 0;
+    for_some<S>(0, n, threadIdx.x, blockDim.x, vectors, [&]<int kCount>(std::int64_t i) {
+      T gs[kCount], ys[kCount];
+      load_some(grad + i, gs);
+      load_some(y + i, ys);
+      for (int u = 0; u < kCount; ++u) own += static_cast<double>(part(gs[u], ys[u], log));
+    });
+    const T sum = static_cast<T>(block_join(own, 0.0, Add()));
+    for_some<S>(0, n, threadIdx.x, blockDim.x, vectors, [&]<int kCount>(std::int64_t i) {
+      T gs[kCount], ys[kCount];
+      load_some(grad + i, gs);
+      load_some(y + i, ys);
+      for (int u = 0; u < kCount; ++u) gs[u] = slope(gs[u], ys[u], sum, log);
+      store_some(grad_x + i, gs);
+    });
   }
 }
 
@@ -93,16 +104,18 @@ void CudaBackend::softmax_backward(const SoftmaxParams& params, const Tensor& gr
   visit_floating(y.dtype(), [&]<class S, class T>() {
     const Arrays<S> arrays{static_cast<const S*>(grad.raw_data()), static_cast<const S*>(y.raw_data()),
                            static_cast<S*>(grad_x.raw_data())};
+    const bool vectors = takes_vectors<S>(e.n, {arrays.grad, arrays.y, arrays.grad_x});
     if (e.inner > 1) {
       const ColumnLayout layout = column_layout(e.outer * e.inner, e.n, true);
       launch(call, backward_columns<S, T>, blocks_for(e.outer * e.inner, layout.columns), layout.threads(), arrays, e,
              layout.width, params.log);
     } else if (e.n > kKeptRow) {
-      launch(call, backward_long<S, T>, blocks_for(e.outer, 1), kLongRowThreads, arrays, e.outer, e.n, params.log);
+      launch(call, backward_long<S, T>, blocks_for(e.outer, 1), kLongRowThreads, arrays, e.outer, e.n, vectors,
+             params.log);
     } else {
       visit_kept(e.n, [&]<int kItems>(unsigned width) {
         launch(call, backward_kept<S, T, kItems>, blocks_for(e.outer, kThreads / width), kThreads, arrays, e.outer, e.n,
-               width, params.log);
+               width, vectors, params.log);
       });
     }
   });
