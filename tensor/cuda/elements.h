@@ -17,16 +17,14 @@ constexpr Compute compute_of(DType dtype) {
   return is_floating(dtype) ? Compute::kFloat : Compute::kInt64;
 }
 
-/// Which dtypes a kernel reads and writes by itself.  kNear: those that are computed in T; others are converted before
-/// or after, which keeps the kernels small.  kNearAndBool: and bool, for masks.  kAll: all.
+/// Which dtypes a kernel reads and writes by itself.  kNear: those that are computed in T; others (mixed operands) are
+/// converted before or after, which keeps the kernels small.  kNearAndBool: and bool, for masks.  kAll: all.
 enum class Stored : std::uint8_t { kNear, kNearAndBool, kAll };
 
 /// Whether a kernel that computes in `compute` reads and writes elements of a dtype.
 constexpr bool covers(Stored stored, Compute compute, DType dtype) {
   if (stored == Stored::kAll) return true;
-  if (dtype == DType::bool_) return stored == Stored::kNearAndBool || compute == Compute::kInt64;
-  if (compute == Compute::kInt64) return dtype == DType::int64;
-  return is_floating(dtype) && compute_of(dtype) == compute;
+  return compute_of(dtype) == compute || (dtype == DType::bool_ && stored == Stored::kNearAndBool);
 }
 
 /// f(S()) for the type S that elements of a dtype are stored in, one that is covered.  The dtype is the same for all
@@ -43,18 +41,10 @@ template <class T, Stored Set, class F> __device__ __forceinline__ void visit_co
       case DType::uint8: return f(std::uint8_t());
       case DType::bool_: return f(bool());
     }
-  } else if constexpr (Set == Stored::kNearAndBool || std::is_same_v<T, std::int64_t>) {
-    if (dtype == DType::bool_) return f(bool());
-    if constexpr (std::is_same_v<T, std::int64_t>) return f(T());
-    else return visit_covered<T, Stored::kNear>(dtype, f);
-  } else if constexpr (std::is_same_v<T, float>) {
-    switch (dtype) {
-      case DType::float16: return f(float16());
-      case DType::bfloat16: return f(bfloat16());
-      default: return f(float());
-    }
   } else {
-    return f(T());
+    if constexpr (Set == Stored::kNearAndBool && !std::is_same_v<T, std::int64_t>)
+      if (dtype == DType::bool_) return f(bool());
+    visit_stored<T>(dtype, f);
   }
 }
 
