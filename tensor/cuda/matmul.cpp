@@ -12,6 +12,15 @@
 namespace minnow::cuda {
 namespace {
 
+/// Whether cuBLASLt's ReLU gives NaN for NaN, as ours does.  Its documentation says max(x, 0) and leaves that open; the
+/// tests of fused activations tell on a GPU.  False: a kernel of ours does it after the product.
+constexpr bool kReluOfLibraryKeepsNan = true;
+
+/// Whether the library's epilogue may do it.
+bool fuses(Activation activation) {
+  return activation != Activation::none && (activation != Activation::relu || kReluOfLibraryKeepsNan);
+}
+
 Matrices matrices_of(const Tensor& t) {
   const Shape& n = t.shape();
   const Strides& s = t.strides();
@@ -127,7 +136,7 @@ void CudaBackend::matmul(const MatmulParams& params, const Tensor& a, const Tens
     return convert(rows, out);
   }
   const Tensor row = bias.defined() ? loadable(call, bias) : bias;
-  if (params.activation != Activation::none && run_library(call, params, a, b, out, {row, params.activation})) return;
+  if (fuses(params.activation) && run_library(call, params, a, b, out, {row, params.activation})) return;
   run_product(call, params, a, b, row, out);
   activate(params.activation, out);
 }
