@@ -92,17 +92,17 @@ template <class T> __global__ void arg_columns(ArgJob job) {
   }
 }
 
-/// The second pass: a warp an output.
-template <class T> __global__ void arg_parts(ArgJob job, std::int64_t chunks) {
+/// The second pass: `width` threads (a warp or the block) an output.
+template <class T> __global__ void arg_parts(ArgJob job, std::int64_t chunks, unsigned width) {
   const Best<T>* parts = static_cast<const Best<T>*>(job.parts);
   const Better<T> better{job.largest};
-  const unsigned lane = threadIdx.x % kWarp;
-  const std::int64_t row = threadIdx.x / kWarp, rows = blockDim.x / kWarp;
+  const unsigned thread = threadIdx.x % width;
+  const std::int64_t row = threadIdx.x / width, rows = blockDim.x / width;
   for (std::int64_t output = blockIdx.x * rows + row; output < job.reduce.outputs; output += gridDim.x * rows) {
     Best<T> best{T(0), -1};
-    for (std::int64_t k = lane; k < chunks; k += kWarp) best = better(best, parts[output * chunks + k]);
-    best = warp_join(best, better);
-    if (lane == 0) deliver(job, output, best);
+    for (std::int64_t k = thread; k < chunks; k += width) best = better(best, parts[output * chunks + k]);
+    best = group_join(width, best, Best<T>{T(0), -1}, better);
+    if (thread == 0) deliver(job, output, best);
   }
 }
 
@@ -114,8 +114,9 @@ template <class T> void run(const Call& call, ArgJob job, const ReduceLayout& la
   const dim3 blocks(blocks_for(outputs, static_cast<unsigned>(layout.per_block)), static_cast<unsigned>(layout.chunks));
   if (layout.by_rows) launch(call, arg_rows<T>, blocks, layout.threads, job, layout.width);
   else launch(call, arg_columns<T>, blocks, layout.threads, job);
-  if (layout.chunks > 1)
-    launch(call, arg_parts<T>, blocks_for(outputs, kThreads / kWarp), kThreads, job, layout.chunks);
+  if (layout.chunks == 1) return;
+  const unsigned width = parts_width(layout.chunks);
+  launch(call, arg_parts<T>, blocks_for(outputs, kThreads / width), kThreads, job, layout.chunks, width);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <minnow/tensor/cuda/launch.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/kernels/math.h>
+#include <minnow/tensor/kernels/reduce.h>
 
 // Our own kernels and not cuDNN's: its max pooling gives no indices, its backward reads x and y again, and it knows no
 // dilation.  Backward is in gather form, an input element looks at the windows that contain it, so that it needs no
@@ -222,6 +223,23 @@ void with_plan(const Pool2dParams& params, const Tensor& big, const Tensor& smal
   });
 }
 
+/// Whether a pooling averages whole dense images: their means are what reductions are fast at.
+bool is_mean(const Pool2dParams& p, const Tensor& x, const Tensor& y) {
+  for (int d = 0; d < 2; ++d)
+    if (p.kernel[d] != x.shape()[2 + d] || p.padding[d] != 0 || y.shape()[2 + d] != 1) return false;
+  const auto dense = [](const Tensor& t) { return t.is_contiguous() || t.is_contiguous(MemoryFormat::channels_last); };
+  return dense(x) && dense(y);
+}
+
+/// Images as [outer, pixels, inner] in the order of their memory.
+Tensor by_pixels(const Tensor& x) {
+  const std::int64_t images = x.shape()[0], channels = x.shape()[1], pixels = x.shape()[2] * x.shape()[3];
+  if (x.is_contiguous())
+    return Tensor(x.storage(), x.dtype(), {images * channels, pixels, 1}, {pixels, 1, 1}, x.storage_offset());
+  return Tensor(x.storage(), x.dtype(), {images, pixels, channels}, {pixels * channels, channels, 1},
+                x.storage_offset());
+}
+
 void require_one_dtype(const char* op, const Tensor& a, const Tensor& b) {
   if (a.dtype() != b.dtype()) throw DTypeError(std::string(op) + ": gradient and image have different dtypes");
 }
@@ -250,6 +268,7 @@ void CudaBackend::max_pool2d_backward(const Pool2dParams& params, const Tensor& 
 
 void CudaBackend::avg_pool2d(const Pool2dParams& params, const Tensor& x, const Tensor& y) {
   if (y.numel() == 0) return;
+  if (is_mean(params, x, y)) return reduce({kernels::kIndexOf<kernels::ReduceOps, kernels::Mean>}, by_pixels(x), y);
   const Call call("avg_pool2d", x, {&y});
   with_plan(params, x, y, y, [&]<class S, class T, class I>(const Plan<I>& plan) {
     launch(call, avg_forward<S, T, I>, blocks_for(plan.outputs), kThreads, plan, static_cast<const S*>(x.raw_data()),

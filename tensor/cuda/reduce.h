@@ -32,6 +32,9 @@ struct ReduceLayout {
 /// Columns are of one thread each, or shared by several where there are few.
 ReduceLayout reduce_layout(const Tensor& x, bool shared_columns);
 
+/// Threads that join the parts of an output.
+inline unsigned parts_width(std::int64_t chunks) { return chunks <= 128 ? 32 : 256; }
+
 /// The job of a reduction, without its parts.
 ReduceJob reduce_job(const Tensor& x, double p, const Tensor& out, const ReduceLayout& layout);
 

@@ -129,16 +129,16 @@ template <class Op, class T> __global__ void reduce_columns(ReduceJob job, unsig
   }
 }
 
-/// The second pass: a warp joins the parts of an output in a fixed order.
-template <class Op, class A> __global__ void reduce_parts(ReduceJob job, std::int64_t chunks) {
+/// The second pass: `width` threads (a warp or the block) join the parts of an output in a fixed order.
+template <class Op, class A> __global__ void reduce_parts(ReduceJob job, std::int64_t chunks, unsigned width) {
   const A* parts = static_cast<const A*>(job.parts);
-  const unsigned lane = threadIdx.x % kWarp;
-  const std::int64_t row = threadIdx.x / kWarp, rows = blockDim.x / kWarp;
+  const unsigned thread = threadIdx.x % width;
+  const std::int64_t row = threadIdx.x / width, rows = blockDim.x / width;
   for (std::int64_t output = blockIdx.x * rows + row; output < job.outputs; output += gridDim.x * rows) {
     A acc = Op::template init<A>();
-    for (std::int64_t k = lane; k < chunks; k += kWarp) acc = Op::combine(acc, parts[output * chunks + k]);
-    acc = warp_join(acc, Combine<Op, A>());
-    if (lane == 0) store_as(job.out, job.out_dtype, output, Op::finish(acc, job.n, parameter<A>(job.p)));
+    for (std::int64_t k = thread; k < chunks; k += width) acc = Op::combine(acc, parts[output * chunks + k]);
+    acc = group_join(width, acc, Op::template init<A>(), Combine<Op, A>());
+    if (thread == 0) store_as(job.out, job.out_dtype, output, Op::finish(acc, job.n, parameter<A>(job.p)));
   }
 }
 
@@ -150,8 +150,10 @@ template <class Op, class T> void run_reduce(const Call& call, ReduceJob job, co
                     static_cast<unsigned>(layout.chunks));
   if (layout.by_rows) launch(call, reduce_rows<Op, T>, blocks, layout.threads, job, layout.width, layout.vectors);
   else launch(call, reduce_columns<Op, T>, blocks, layout.threads, job, layout.width);
-  if (layout.chunks > 1)
-    launch(call, reduce_parts<Op, Acc<T>>, blocks_for(job.outputs, kThreads / kWarp), kThreads, job, layout.chunks);
+  if (layout.chunks == 1) return;
+  const unsigned width = parts_width(layout.chunks);
+  launch(call, reduce_parts<Op, Acc<T>>, blocks_for(job.outputs, kThreads / width), kThreads, job, layout.chunks,
+         width);
 }
 
 template <class T> void reduce_as(const Call& call, int op, ReduceJob job, const ReduceLayout& layout) {

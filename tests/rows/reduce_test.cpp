@@ -120,6 +120,17 @@ TEST_P(RowsReduce, PlacesOfExtrema) {
     }
 }
 
+TEST_P(RowsReduce, RowsOfManyParts) {
+  for (const Layout& layout : {Layout{{1200000}, {0}}, Layout{{400000, 3}, {0}}}) {
+    const Tensor x = made(layout.shape, DType::float32, mixed);
+    for (const auto& [op, name] : {std::pair{raw::kReduce<k::Mean>, "mean"}, {raw::kReduce<k::Max>, "max"}})
+      expect_agrees(raw::reduce(op, on(x, device()), layout.dims, false), raw::reduce(op, exact(x), layout.dims, false),
+                    name_of_case(name, layout, DType::float32));
+    expect_close(home(raw::arg_reduce(true, on(x, device()), 0, false).indices),
+                 raw::arg_reduce(true, x, 0, false).indices, name_of_case("argmax", layout, DType::float32));
+  }
+}
+
 TEST_P(RowsReduce, SumsDoNotDependOnTiming) {
   const Tensor x = on(made({100, 3001}, DType::float32, mixed), device());
   for (const Shape& dims : {Shape{0}, Shape{1}, Shape{}}) {
