@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdlib>
@@ -80,9 +81,11 @@ StreamHandle Context::current() const {
 StreamHandle Context::take_stream() {
   {
     const std::lock_guard lock(mutex_);
-    if (!idle_.empty()) {
-      const StreamHandle stream = idle_.back();
-      idle_.pop_back();
+    // One that was given back within a captured step is captured until its end.
+    const auto free = std::find_if(idle_.rbegin(), idle_.rend(), [&](auto idle) { return !driver.is_captured(idle); });
+    if (free != idle_.rend()) {
+      const StreamHandle stream = *free;
+      idle_.erase(std::prev(free.base()));
       return stream;
     }
   }

@@ -18,11 +18,15 @@ cudaStream_t handle_of(const Stream& stream) {
 class Graph final : public Recording {
  public:
   Graph(CudaBackend& backend, int index)
-      : backend_(backend), index_(index), stream_(backend.new_stream(index)), pool_(context(index).memory) {
+      : backend_(backend),
+        index_(index),
+        driver_(context(index).driver),
+        stream_(backend.new_stream(index)),
+        pool_(context(index).memory) {
     select(index);
     pool_.memory().empty_cache();  // the pool is made of new memory, and until its end none can be given back
     capturing_.emplace(*this);     // first: no other thread's allocation may wait for the device from now on
-    check(cudaStreamBeginCapture(handle_of(stream_), cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+    driver_.begin_capture(handle_of(stream_));
   }
 
   ~Graph() override {
@@ -30,6 +34,7 @@ class Graph final : public Recording {
       cudaGraph_t captured = nullptr;
       if (cudaStreamEndCapture(handle_of(stream_), &captured) == cudaSuccess && captured) cudaGraphDestroy(captured);
       cudaGetLastError();  // an invalidated capture leaves its error behind
+      driver_.end_capture();
       capturing_.reset();
     }
     if (graph_) cudaGraphExecDestroy(graph_);
@@ -38,6 +43,7 @@ class Graph final : public Recording {
   void finish() override {
     cudaGraph_t captured = nullptr;
     const cudaError_t ended = cudaStreamEndCapture(handle_of(stream_), &captured);
+    driver_.end_capture();
     capturing_.reset();  // after the end: memory that was freed meanwhile may need events of the stream
     check(ended, "cudaStreamEndCapture");
     const cudaError_t status = cudaGraphInstantiate(&graph_, captured, 0);
@@ -64,6 +70,7 @@ class Graph final : public Recording {
 
   CudaBackend& backend_;
   const int index_;
+  RuntimeDriver& driver_;
   const Stream stream_;
   MemoryPool pool_;
   std::optional<Capturing> capturing_;

@@ -1,6 +1,8 @@
 #include <minnow/tensor/cuda/runtime_driver.h>
 
+#include <algorithm>
 #include <cuda_runtime_api.h>
+#include <minnow/tensor/cuda/memory/memory_pool.h>
 #include <minnow/tensor/cuda/status.h>
 #include <minnow/tensor/cuda/uncaptured.h>
 
@@ -64,12 +66,58 @@ StreamHandle RuntimeDriver::create_stream() {
   const Uncaptured scope;
   cudaStream_t stream = nullptr;
   check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+  const std::lock_guard lock(mutex_);
+  streams_.push_back({stream, nullptr});
   return stream;
+}
+
+void RuntimeDriver::mark(Made& made) {
+  if (!made.given) made.given = create_event(false);
+  record(made.given, made.stream);
+}
+
+RuntimeDriver::Made* RuntimeDriver::find(StreamHandle stream) {
+  const auto found = std::find_if(streams_.begin(), streams_.end(), [&](const Made& m) { return m.stream == stream; });
+  return found == streams_.end() ? nullptr : &*found;
+}
+
+void RuntimeDriver::begin_capture(StreamHandle stream) {
+  select(device_);
+  const std::lock_guard lock(mutex_);
+  if (Made* made = find(stream)) mark(*made);
+  // Of this thread: others may allocate, copy and wait for events meanwhile.
+  check(cudaStreamBeginCapture(native(stream), cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+  ++captures_;
+}
+
+void RuntimeDriver::end_capture() noexcept {
+  const std::lock_guard lock(mutex_);
+  --captures_;
+}
+
+bool RuntimeDriver::is_captured(StreamHandle stream) {
+  cudaStreamCaptureStatus now = cudaStreamCaptureStatusNone;
+  check(cudaStreamIsCapturing(native(stream), &now), "cudaStreamIsCapturing");
+  return now != cudaStreamCaptureStatusNone;
 }
 
 void RuntimeDriver::synchronize_device() {
   select(device_);
-  check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  const Uncaptured scope;
+  std::vector<EventHandle> events;
+  {
+    // A capture begins after this wait, or before it and is seen here.
+    const std::lock_guard lock(mutex_);
+    if (captures_ == 0) {
+      check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+      return;
+    }
+    for (Made& made : streams_) {
+      if (!is_captured(made.stream)) mark(made);
+      if (made.given) events.push_back(made.given);
+    }
+  }
+  for (const EventHandle event : events) synchronize(event);
 }
 
 EventHandle RuntimeDriver::create_event(bool timed) {
@@ -103,6 +151,12 @@ void RuntimeDriver::synchronize(EventHandle event) {
 
 void RuntimeDriver::wait(StreamHandle stream, EventHandle event) {
   select(device_);
+  std::unique_lock lock(mutex_, std::defer_lock);
+  if (capturing()) {
+    lock.lock();
+    Made* made = find(stream);
+    if (made && !is_captured(stream)) mark(*made);
+  }
   check(cudaStreamWaitEvent(native(stream), event_of(event), 0), "cudaStreamWaitEvent");
 }
 

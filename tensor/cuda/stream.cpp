@@ -37,6 +37,9 @@ class CudaEvent final : public Event::State {
 
   Context& context() const { return context_; }
   EventHandle handle() const { return event_.handle(); }
+  void refuse_captured() const {
+    if (captured_) throw BackendError("Event: it was recorded in a captured step, where it only orders work");
+  }
 
  private:
   /// Differences of seconds() would be rounded to what a float keeps of the time since the start.  What kernels found
@@ -52,9 +55,6 @@ class CudaEvent final : public Event::State {
                                static_cast<cudaEvent_t>(event_.handle())),
           "cudaEventElapsedTime");
     return static_cast<double>(milliseconds) / 1000;
-  }
-  void refuse_captured() const {
-    if (captured_) throw BackendError("Event: it was recorded in a captured step, where it only orders work");
   }
 
   Context& context_;
@@ -72,8 +72,10 @@ Event CudaStream::record() {
 void CudaStream::wait(const Event& event) {
   if (!event.state()) return;
   require_usable(context_.index, "Stream::wait");
-  if (const auto* mine = dynamic_cast<CudaEvent*>(event.state().get())) context_.driver.wait(handle_, mine->handle());
-  else event.synchronize();  // another kind of device: the host waits
+  if (const auto* mine = dynamic_cast<CudaEvent*>(event.state().get())) {
+    if (!capturing()) mine->refuse_captured();  // this stream would be captured too
+    context_.driver.wait(handle_, mine->handle());
+  } else event.synchronize();  // another kind of device: the host waits
 }
 
 void CudaStream::synchronize() {

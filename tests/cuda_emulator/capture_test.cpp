@@ -120,11 +120,11 @@ TEST_F(Captures, WaitingForTheDeviceSpoilsIt) {
 }
 
 TEST_F(Captures, AnotherThreadSpoilsAGlobalOne) {
-  const auto elsewhere = [](cudaStreamCaptureMode mode) {
+  const auto elsewhere = [this](cudaStreamCaptureMode mode) {
     cudaError_t status = cudaSuccess;
     std::thread([&] {
       cudaThreadExchangeStreamCaptureMode(&mode);
-      status = cudaDeviceSynchronize();
+      status = cudaEventQuery(fork_);
     }).join();
     return status;
   };
@@ -134,11 +134,24 @@ TEST_F(Captures, AnotherThreadSpoilsAGlobalOne) {
   EXPECT_EQ(end(), cudaErrorStreamCaptureInvalidated);
   begin(cudaStreamCaptureModeThreadLocal);
   EXPECT_EQ(elsewhere(cudaStreamCaptureModeGlobal), cudaSuccess);
-  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorStreamCaptureUnsupported) << "the thread's own capture";
+  EXPECT_EQ(cudaEventQuery(fork_), cudaErrorStreamCaptureUnsupported) << "the thread's own capture";
   EXPECT_EQ(end(), cudaErrorStreamCaptureInvalidated);
   begin(cudaStreamCaptureModeRelaxed);
-  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  EXPECT_EQ(cudaEventQuery(fork_), cudaSuccess);
   EXPECT_EQ(end(), cudaSuccess);
+}
+
+TEST_F(Captures, AWaitForTheDeviceSpoilsThoseOfAllModesAndThreads) {
+  for (const auto mode :
+       {cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal, cudaStreamCaptureModeRelaxed}) {
+    begin(mode);
+    std::thread([] {
+      cudaStreamCaptureMode relaxed = cudaStreamCaptureModeRelaxed;
+      cudaThreadExchangeStreamCaptureMode(&relaxed);
+      EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorStreamCaptureUnsupported);
+    }).join();
+    EXPECT_EQ(end(), cudaErrorStreamCaptureInvalidated);
+  }
 }
 
 TEST_F(Captures, OutsideWorkIsIsolated) {

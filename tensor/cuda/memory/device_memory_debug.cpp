@@ -50,7 +50,7 @@ std::string DeviceMemory::take_damage() {
 std::string DeviceMemory::check(const void* data, const char* operation) {
   const std::lock_guard lock(mutex_);
   Block* block = find(data);
-  if (!block || !block->live || !block->guarded) return {};
+  if (!block || !block->live || !block->guarded || captures_ > 0) return {};  // its stream may be captured
   block->last_user = operation;
   return damage_of(*block);
 }

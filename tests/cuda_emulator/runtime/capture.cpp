@@ -76,6 +76,18 @@ void refuse_in_capture(const StreamPtr& stream) {
   refuse_in_capture();
 }
 
+void refuse_in_capture(int device) {
+  bool refused = false;
+  for (const CapturePtr& capture : runtime().captures)
+    for (const StreamPtr& stream : capture->streams)
+      if (stream->device == device) {
+        invalidate(capture);
+        refused = true;
+      }
+  require(!refused, cudaErrorStreamCaptureUnsupported);
+  refuse_in_capture();
+}
+
 void follow(const StreamPtr& stream, const Event& event) {
   if (!event.capture) {  // An event from outside of the capture.
     if (!event.recorded) return;

@@ -30,10 +30,12 @@ Runtime* make_runtime() {
   return made;
 }
 
-/// "9.0" by default.
-int capability(int part) {
+/// Of a list such as "9.0,7.5", whose last is also that of further devices; "9.0" by default.
+int capability(int device, int part) {
   const char* text = std::getenv("MINNOW_EMULATOR_CAPABILITY");
-  const int tenfold = text ? static_cast<int>(10 * std::atof(text) + 0.5) : 90;
+  if (!text) return part == 0 ? 9 : 0;
+  for (; device > 0 && std::strchr(text, ','); --device) text = std::strchr(text, ',') + 1;
+  const int tenfold = static_cast<int>(10 * std::atof(text) + 0.5);
   return part == 0 ? tenfold / 10 : tenfold % 10;
 }
 
@@ -71,7 +73,10 @@ extern "C" {
 cudaError_t cudaGetDeviceCount(int* count) {
   return api("cudaGetDeviceCount", [&] {
     *count = 0;
-    if (number("MINNOW_EMULATOR_DRIVER", 1) == 0) throw Status{cudaErrorInsufficientDriver};
+    // Any driver of the runtime's major version serves; without a driver there is a version of 0.
+    if (number("MINNOW_EMULATOR_DRIVER", CUDART_VERSION) < CUDART_VERSION / 1000 * 1000)
+      throw Status{cudaErrorInsufficientDriver};
+    if (std::getenv("MINNOW_EMULATOR_BROKEN")) throw Status{cudaErrorInitializationError};
     require(count_devices() > 0, cudaErrorNoDevice);
     *count = count_devices();
   });
@@ -97,8 +102,8 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
     *properties = {};
     std::snprintf(properties->name, sizeof properties->name, "minnow's emulated GPU");
     properties->totalGlobalMem = runtime().device_bytes;
-    properties->major = capability(0);
-    properties->minor = capability(1);
+    properties->major = capability(device, 0);
+    properties->minor = capability(device, 1);
     properties->multiProcessorCount = 132;
     properties->warpSize = 32;
     properties->maxThreadsPerBlock = 1024;
@@ -122,8 +127,8 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
   return api("cudaDeviceGetAttribute", [&] {
     require_device(device);
     switch (attribute) {
-      case cudaDevAttrComputeCapabilityMajor: *value = capability(0); break;
-      case cudaDevAttrComputeCapabilityMinor: *value = capability(1); break;
+      case cudaDevAttrComputeCapabilityMajor: *value = capability(device, 0); break;
+      case cudaDevAttrComputeCapabilityMinor: *value = capability(device, 1); break;
       case cudaDevAttrMultiProcessorCount: *value = 132; break;
       case cudaDevAttrMaxThreadsPerBlock: *value = 1024; break;
       case cudaDevAttrMaxThreadsPerMultiProcessor: *value = 2048; break;
@@ -166,7 +171,7 @@ cudaError_t cudaRuntimeGetVersion(int* version) {
 cudaError_t cudaDeviceSynchronize() {
   return api("cudaDeviceSynchronize", [] {
     require_device(current_device);
-    refuse_in_capture();
+    refuse_in_capture(current_device);
     run_all(current_device);
   });
 }

@@ -154,6 +154,8 @@ void open_memory(int device);
 /// The calling thread does what is not allowed while a capture is under way.
 void refuse_in_capture();
 void refuse_in_capture(const StreamPtr& stream);
+/// The same of what waits for all streams of a device, whatever the thread's mode.
+void refuse_in_capture(int device);
 void invalidate(const CapturePtr& capture);
 /// The stream goes on after an event of a capture: it joins it.
 void follow(const StreamPtr& stream, const Event& event);
