@@ -88,8 +88,9 @@ std::string quoted(const std::string& cause) {
 
 void failed(cudaError_t status, const char* called) {
   cudaGetLastError();  // so that the next launch does not find it again
-  std::string text =
-      operation_or(called) + ": " + called + ": " + cudaGetErrorName(status) + ": " + cudaGetErrorString(status);
+  const std::string operation = last_dispatched().name;
+  std::string text = (operation.empty() ? "" : operation + ": ") + called + ": " + cudaGetErrorName(status) + ": " +
+                     cudaGetErrorString(status);
   const SourceLocation where = last_dispatched().where;
   if (status == cudaErrorMemoryAllocation) throw OutOfMemoryError(text, where);
   const int device = selected;
@@ -110,12 +111,10 @@ void failed(cudaError_t status, const char* called) {
 }
 
 void select(int device) {
-  if (selected == device) return;
-  const int before = std::exchange(selected, device);
-  const cudaError_t status = cudaSetDevice(device);
-  if (status == cudaSuccess) return;
-  selected = before;
-  failed(status, "cudaSetDevice");
+  int now = -1;
+  if (selected == device && cudaGetDevice(&now) == cudaSuccess && now == device) return;
+  selected = device;  // a failure is this device's
+  check(cudaSetDevice(device), "cudaSetDevice");
 }
 
 bool is_usable(int device) noexcept {

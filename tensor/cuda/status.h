@@ -14,7 +14,7 @@ inline void check(cudaError_t status, const char* called) {
     failed(status, called);
 }
 
-/// Makes the device current for this thread.  The last one is remembered: selecting it again costs nothing.
+/// Makes the device current for this thread, unless it is: other libraries may have chosen another meanwhile.
 void select(int device);
 
 /// False once the device has failed, and in a process that was forked from one that used CUDA.

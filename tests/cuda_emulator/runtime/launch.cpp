@@ -11,7 +11,9 @@ void launch(cudaStream_t stream, dim3 blocks, dim3 threads, std::function<void()
     require(size > 0 && size <= 1024 && threads.z <= 64, cudaErrorInvalidConfiguration);
     require(blocks.x > 0 && blocks.y > 0 && blocks.z > 0, cudaErrorInvalidConfiguration);
     require(blocks.x <= 0x7fffffffu && blocks.y <= 65535 && blocks.z <= 65535, cudaErrorInvalidConfiguration);
-    push(stream_of(stream), [=, thread = std::move(thread)] { return run_grid(blocks, threads, thread); });
+    const StreamPtr there = stream_of(stream);
+    require(there->device == current_device, cudaErrorInvalidResourceHandle);
+    push(there, [=, thread = std::move(thread)] { return run_grid(blocks, threads, thread); });
   });
 }
 
