@@ -27,6 +27,8 @@ class BatchBuffer {
   const std::vector<Tensor>& tensors() const { return tensors_; }
   /// Hands the tensors over and keeps their memory, to be used again once it is free.
   std::vector<Tensor> take();
+  /// Leaves the memory to its tensors and its allocator, which knows of copies that still read it.
+  void forget() { storages_.clear(); }
   /// Whether a tensor made here, or a view of one, is alive outside of the buffer.
   bool is_shared() const;
 

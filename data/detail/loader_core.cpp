@@ -124,6 +124,8 @@ void LoaderCore::release(std::unique_ptr<Slot> slot) noexcept {
     const std::lock_guard lock(mutex_);
     if (slot->reached.state()) copies_.push_back({slot->started, slot->copied, slot->reached});
     slot->reached = Event();
+    // Copies that the user began may still read it; its allocator waits for them.
+    if (pinned_ && !side_) slot->host.forget();
     held_.push_back(std::move(slot));
     for (auto& held : held_) {
       if (held->is_shared()) continue;

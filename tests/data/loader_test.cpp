@@ -1,3 +1,4 @@
+#include <minnow/autograd/ops/reduce.h>
 #include <minnow/data/loader.h>
 #include <minnow/data/subset.h>
 #include <minnow/data/synthetic_digits.h>
@@ -54,7 +55,10 @@ template <class D> std::vector<std::string> bytes_of(const D& dataset, LoaderOpt
   return all;
 }
 
-TEST(Loader, EqualBatchesForAnyNumberOfWorkersAndDevice) {
+class LoaderOnDevice : public test::DeviceTest {};
+INSTANTIATE_TEST_SUITE_P(Devices, LoaderOnDevice, test::all_devices(), test::device_test_name);
+
+TEST_P(LoaderOnDevice, EqualBatchesForAnyNumberOfWorkers) {
   const data::SyntheticDigits digits(500);
   const auto augmented = data::transform(digits, data::RandomShift{.pixels = 3}, data::RandomFlip{});
   const auto plain = bytes_of(digits, {.batch_size = 32, .shuffle = true, .workers = 0, .seed = 3});
@@ -63,14 +67,13 @@ TEST(Loader, EqualBatchesForAnyNumberOfWorkersAndDevice) {
   EXPECT_NE(plain, shifted);
   EXPECT_NE(plain[0], plain[32]);  // another order in the second epoch
   EXPECT_NE(plain, bytes_of(digits, {.batch_size = 32, .shuffle = true, .workers = 0, .seed = 4}));
-  for (const Device device : test::test_devices())
-    for (const int workers : {0, 1, 2, 4})
-      for (const int prefetch : {data::kAuto, 0, 1, 3}) {
-        const LoaderOptions options{
-            .batch_size = 32, .shuffle = true, .workers = workers, .prefetch = prefetch, .device = device, .seed = 3};
-        EXPECT_EQ(plain, bytes_of(digits, options)) << workers << " " << device.str();
-        EXPECT_EQ(shifted, bytes_of(augmented, options)) << workers << " " << device.str();
-      }
+  for (const int workers : {0, 1, 2, 4})
+    for (const int prefetch : {data::kAuto, 0, 1, 3}) {
+      const LoaderOptions options{
+          .batch_size = 32, .shuffle = true, .workers = workers, .prefetch = prefetch, .device = device(), .seed = 3};
+      EXPECT_EQ(plain, bytes_of(digits, options)) << workers;
+      EXPECT_EQ(shifted, bytes_of(augmented, options)) << workers;
+    }
 }
 
 /// A dataset without its whole batches: read sample by sample.
@@ -126,16 +129,39 @@ TEST(Loader, SizesAndDropLast) {
   }
 }
 
-TEST(Loader, KeptBatchesStayAsTheyWere) {
-  for (const Device device : test::test_devices())
-    for (const int workers : {0, 2}) {
-      DataLoader loader(data::TensorDataset(counting(200)), {.batch_size = 2, .workers = workers, .device = device});
-      std::vector<Tensor> kept;
-      for (int e = 0; e < 2; ++e)
-        for (auto& [x] : loader) kept.push_back(x);
-      for (std::size_t i = 0; i < kept.size(); ++i)
-        ASSERT_EQ(kept[i].cpu().span<std::int64_t>()[1], static_cast<std::int64_t>(2 * (i % 100) + 1));
-    }
+TEST_P(LoaderOnDevice, KeptBatchesStayAsTheyWere) {
+  for (const int workers : {0, 2}) {
+    DataLoader loader(data::TensorDataset(counting(200)), {.batch_size = 2, .workers = workers, .device = device()});
+    std::vector<Tensor> kept;
+    for (int e = 0; e < 2; ++e)
+      for (auto& [x] : loader) kept.push_back(x);
+    for (std::size_t i = 0; i < kept.size(); ++i)
+      ASSERT_EQ(kept[i].cpu().span<std::int64_t>()[1], static_cast<std::int64_t>(2 * (i % 100) + 1));
+  }
+}
+
+TEST_P(LoaderOnDevice, WorkOnABatchIsDoneBeforeItsMemoryIsUsedAgain) {
+  for (const int workers : {0, 2}) {
+    DataLoader loader(data::TensorDataset(counting(400, 50)),
+                      {.batch_size = 4, .workers = workers, .device = device()});
+    std::vector<Tensor> sums;
+    for (auto& [x] : loader) sums.push_back(sum(x));  // and nobody waits for it
+    ASSERT_EQ(sums.size(), 100U);
+    for (std::size_t i = 0; i < sums.size(); ++i)
+      ASSERT_EQ(sums[i].item(), static_cast<double>(50 * (16 * i + 6))) << "batch " << i;
+  }
+}
+
+TEST_P(LoaderOnDevice, BatchesComeToTheStreamOfTheLoop) {
+  const Stream side(device());
+  DataLoader loader(data::TensorDataset(counting(40, 50)), {.batch_size = 4, .workers = 1, .device = device()});
+  std::vector<Tensor> sums;
+  {
+    const StreamGuard guard(side);
+    for (auto& [x] : loader) sums.push_back(sum(x));
+    for (std::size_t i = 0; i < sums.size(); ++i)
+      ASSERT_EQ(sums[i].item(), static_cast<double>(50 * (16 * i + 6))) << "batch " << i;
+  }
 }
 
 TEST(Loader, MemoryIsUsedAgain) {
@@ -149,29 +175,28 @@ TEST(Loader, MemoryIsUsedAgain) {
   EXPECT_EQ(loader.stats().samples, 6000);
 }
 
-TEST(Loader, LeavingEarlyAndNestingEndCleanly) {
+TEST_P(LoaderOnDevice, LeavingEarlyAndNestingEndCleanly) {
   const std::int64_t before = live_storages();
-  for (const Device device : test::test_devices())
-    for (const int workers : {0, 1, 3}) {
-      DataLoader outer(Slow{.n = 100}, {.batch_size = 2, .workers = workers, .device = device});
-      DataLoader inner(Slow{.n = 7}, {.batch_size = 2, .workers = workers, .device = device});
-      int n = 0;
-      for (auto& [x, i] : outer) {
-        for (auto& [y, j] : inner) n += y.defined() && j.defined() && x.defined() && i.defined() ? 1 : 0;
-        if (n >= 20) break;
-      }
-      EXPECT_EQ(n, 20);
-      EXPECT_EQ(outer.epoch(), 0);
-      for (auto& [x, i] : outer) EXPECT_EQ((x.shape()[0] + i.numel()), 4);
-      EXPECT_EQ(outer.epoch(), 1);
-      synchronize(device);
+  for (const int workers : {0, 1, 3}) {
+    DataLoader outer(Slow{.n = 100}, {.batch_size = 2, .workers = workers, .device = device()});
+    DataLoader inner(Slow{.n = 7}, {.batch_size = 2, .workers = workers, .device = device()});
+    int n = 0;
+    for (auto& [x, i] : outer) {
+      for (auto& [y, j] : inner) n += y.defined() && j.defined() && x.defined() && i.defined() ? 1 : 0;
+      if (n >= 20) break;
     }
+    EXPECT_EQ(n, 20);
+    EXPECT_EQ(outer.epoch(), 0);
+    for (auto& [x, i] : outer) EXPECT_EQ((x.shape()[0] + i.numel()), 4);
+    EXPECT_EQ(outer.epoch(), 1);
+    synchronize(device());
+  }
   EXPECT_EQ(live_storages(), before);
 }
 
-TEST(Loader, AFailingSampleIsNamedAndTheLoaderStaysUsable) {
+TEST_P(LoaderOnDevice, AFailingSampleIsNamedAndTheLoaderStaysUsable) {
   for (const int workers : {0, 1, 2}) {
-    DataLoader loader(Slow{.n = 20, .bad = 13}, {.batch_size = 4, .workers = workers});
+    DataLoader loader(Slow{.n = 20, .bad = 13}, {.batch_size = 4, .workers = workers, .device = device()});
     for (int e = 0; e < 2; ++e) {
       int seen = 0;
       try {
@@ -214,11 +239,12 @@ TEST(Loader, GoesOnFromAPosition) {
   }
 }
 
-TEST(Loader, CopiesAreReported) {
-  DataLoader loader(data::SyntheticDigits(640), {.device = Device("sim:0")});
+TEST_P(LoaderOnDevice, CopiesAreReported) {
+  if (device().is_cpu()) GTEST_SKIP() << "there are none";
+  DataLoader loader(data::SyntheticDigits(640), {.device = device()});
   for (auto& [x, y] : loader) {
-    EXPECT_EQ(x.device(), Device("sim:0"));
-    EXPECT_EQ(y.device(), Device("sim:0"));
+    EXPECT_EQ(x.device(), device());
+    EXPECT_EQ(y.device(), device());
   }
   const auto stats = loader.stats();
   EXPECT_GT(stats.copy_seconds, 0);

@@ -10,6 +10,8 @@
 #include <minnow/tensor/ops/create.h>
 #include <minnow/tensor/sim/options.h>
 
+#include "support/devices.h"
+
 namespace minnow {
 namespace {
 
@@ -70,7 +72,10 @@ TEST(LoaderOverlap, WithoutADeviceThereAreNoCopies) {
   EXPECT_EQ(loader.stats().hidden_share(), 1);
 }
 
-TEST(LoaderPinning, PinsBatchesForTheUsersOwnCopies) {
+class LoaderPinningOnDevice : public test::DeviceTest {};
+INSTANTIATE_TEST_SUITE_P(Devices, LoaderPinningOnDevice, test::all_devices(), test::device_test_name);
+
+TEST_P(LoaderPinningOnDevice, PinsBatchesForTheUsersOwnCopies) {
   for (const int workers : {0, 2}) {
     const Tensor source = arange(1000).reshape({100, 10});
     DataLoader loader(data::TensorDataset{source}, {.batch_size = 10, .workers = workers, .pin_memory = true});
@@ -78,7 +83,7 @@ TEST(LoaderPinning, PinsBatchesForTheUsersOwnCopies) {
     for (auto& [x] : loader) {
       EXPECT_TRUE(x.is_pinned());
       EXPECT_TRUE(x.device().is_cpu());
-      there.push_back(x.to("sim:0", {.non_blocking = true}));
+      there.push_back(x.to(device(), {.non_blocking = true}));
     }
     for (std::size_t k = 0; k < there.size(); ++k)  // no batch was written again before its copy was done
       EXPECT_EQ(there[k].to_vector<std::int64_t>(),
