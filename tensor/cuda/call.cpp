@@ -38,9 +38,9 @@ void Call::uses(const Tensor& operand) {
 }
 
 void Call::launched() const {
-  check(cudaPeekAtLastError(), operation_);
+  check(cudaPeekAtLastError(), "cudaLaunchKernel");
   if (!debug() || capturing()) return;
-  check(cudaStreamSynchronize(stream_), operation_);
+  check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
   context_.faults.check();
   check_guards();
 }
