@@ -29,7 +29,7 @@ class OwnProcess : public ::testing::Test {
   void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
   void TearDown() override {
     for (const char* name : {"MINNOW_EMULATOR_DRIVER", "MINNOW_EMULATOR_DEVICES", "MINNOW_EMULATOR_CAPABILITY",
-                             "CUDA_VISIBLE_DEVICES", "MINNOW_CUDA_DEBUG"})
+                             "MINNOW_EMULATOR_BROKEN", "CUDA_VISIBLE_DEVICES", "MINNOW_CUDA_DEBUG"})
       unsetenv(name);
   }
 };
@@ -62,6 +62,38 @@ TEST_F(OwnProcess, WithNoGpuVisible) {
 TEST_F(OwnProcess, WithAGpuThatIsTooOld) {
   setenv("MINNOW_EMULATOR_CAPABILITY", "7.5", 1);
   EXPECT_EXIT(tell_why_not(), ::testing::ExitedWithCode(0), "cuda:0 has compute capability 7.5, and minnow needs 8.0");
+}
+
+TEST_F(OwnProcess, WithADriverThatIsTooOld) {
+  setenv("MINNOW_EMULATOR_DRIVER", "11080", 1);
+  EXPECT_EXIT(tell_why_not(), ::testing::ExitedWithCode(0),
+              "the NVIDIA driver is too old: it supports CUDA 11.8, and minnow was built with CUDA 1.*newer driver");
+}
+
+TEST_F(OwnProcess, WithADriverThatDoesNotWork) {
+  setenv("MINNOW_EMULATOR_BROKEN", "1", 1);
+  EXPECT_EXIT(tell_why_not(), ::testing::ExitedWithCode(0),
+              "the NVIDIA driver does not work: cudaErrorInitializationError: initialization error");
+}
+
+TEST_F(OwnProcess, WithAFirstGpuThatIsTooOld) {
+  setenv("MINNOW_EMULATOR_DEVICES", "2", 1);
+  setenv("MINNOW_EMULATOR_CAPABILITY", "7.0,9.0", 1);
+  EXPECT_EXIT(tell_why_not(), ::testing::ExitedWithCode(0),
+              "cuda:0 has compute capability 7.0.*CUDA_VISIBLE_DEVICES chooses");
+}
+
+TEST_F(OwnProcess, WithASecondGpuThatIsTooOldTheFirstServes) {
+  setenv("MINNOW_EMULATOR_DEVICES", "2", 1);
+  setenv("MINNOW_EMULATOR_CAPABILITY", "9.0,7.5", 1);
+  const auto run = [] {
+    const std::string text = error_of<DeviceError>([] { synchronize("cuda:1"); });
+    const bool good = cuda::is_available() && cuda::why_not().empty() && device_count(DeviceType::cuda) == 1 &&
+                      contains(text, "cuda:1 cannot be used");
+    std::cerr << text;
+    std::_Exit(good ? 0 : 1);
+  };
+  EXPECT_EXIT(run(), ::testing::ExitedWithCode(0), "this machine has 1 cuda device");
 }
 
 /// What a failure leaves behind; the device stays refused, and the program ends in the usual way.
