@@ -1,17 +1,19 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <map>
-#include <memory>
+#include <mutex>
 #include <set>
 #include <vector>
 #include <minnow/tensor/cuda/memory/driver.h>
 
 namespace minnow::cuda {
 
-/// A driver without a device.  Its streams stand still until a test lets their work finish, or something waits.
+/// A driver without a device.  Its streams stand still until a test lets their work finish, or something waits.  Its
+/// functions are thread-safe; its numbers are to be read when nobody calls them.
 class FakeDriver final : public Driver {
  public:
   ~FakeDriver() override {
@@ -22,6 +24,7 @@ class FakeDriver final : public Driver {
   bool is_usable() const noexcept override { return usable; }
 
   void* allocate(std::size_t bytes) noexcept override {
+    const std::lock_guard lock(mutex);
     ++allocations;
     if (held + bytes > limit) return nullptr;
     void* block = std::malloc(bytes);
@@ -30,6 +33,7 @@ class FakeDriver final : public Driver {
     return block;
   }
   void release(void* block) noexcept override {
+    const std::lock_guard lock(mutex);
     const auto found = blocks.find(block);
     if (found == blocks.end()) {
       ++faults;
@@ -40,6 +44,7 @@ class FakeDriver final : public Driver {
     std::free(block);
   }
   void* allocate_pinned(std::size_t bytes) noexcept override {
+    const std::lock_guard lock(mutex);
     if (pinned.size() >= pinned_limit) return nullptr;
     ++allocations;
     void* block = std::malloc(bytes);
@@ -47,23 +52,42 @@ class FakeDriver final : public Driver {
     return block;
   }
   void release_pinned(void* block) noexcept override {
+    const std::lock_guard lock(mutex);
     if (pinned.erase(block) != 1) ++faults;
     else std::free(block);
   }
-  std::size_t free_bytes() noexcept override { return limit - held; }
+  std::size_t free_bytes() noexcept override {
+    const std::lock_guard lock(mutex);
+    return limit - held;
+  }
 
-  StreamHandle create_stream() override { return handle(++streams); }
+  StreamHandle create_stream() override {
+    const std::lock_guard lock(mutex);
+    return handle(++streams);
+  }
   void synchronize_device() override {
+    const std::lock_guard lock(mutex);
     ++device_waits;
     for (auto& [stream, count] : given) done[stream] = count;
   }
 
-  EventHandle create_event(bool) override { return handle(1000 + ++events); }
-  void record(EventHandle event, StreamHandle stream) override { points[event] = {stream, ++given[stream]}; }
-  bool is_complete(EventHandle event) override { return done[points.at(event).first] >= points.at(event).second; }
+  EventHandle create_event(bool) override {
+    const std::lock_guard lock(mutex);
+    return handle(1000 + ++events);
+  }
+  void record(EventHandle event, StreamHandle stream) override {
+    const std::lock_guard lock(mutex);
+    points[event] = {stream, ++given[stream]};
+  }
+  bool is_complete(EventHandle event) override {
+    const std::lock_guard lock(mutex);
+    return done[points.at(event).first] >= points.at(event).second;
+  }
   void synchronize(EventHandle event) override {
+    const std::lock_guard lock(mutex);
     ++event_waits;
-    done[points.at(event).first] = points.at(event).second;
+    const auto [stream, count] = points.at(event);
+    done[stream] = std::max(done[stream], count);
   }
   void wait(StreamHandle, EventHandle) override {}
 
@@ -73,7 +97,19 @@ class FakeDriver final : public Driver {
   }
 
   /// All that was given to the stream is done.
-  void finish(StreamHandle stream) { done[stream] = given[stream]; }
+  void finish(StreamHandle stream) {
+    const std::lock_guard lock(mutex);
+    done[stream] = given[stream];
+  }
+  /// How many events the stream was given, and how many of them are done.
+  std::uint64_t given_to(StreamHandle stream) {
+    const std::lock_guard lock(mutex);
+    return given[stream];
+  }
+  std::uint64_t done_by(StreamHandle stream) {
+    const std::lock_guard lock(mutex);
+    return done[stream];
+  }
   static void* handle(std::uintptr_t number) { return reinterpret_cast<void*>(number * 8); }
 
   bool usable = true;
@@ -84,6 +120,7 @@ class FakeDriver final : public Driver {
   int allocations = 0, faults = 0, device_waits = 0, event_waits = 0;
 
  private:
+  std::mutex mutex;
   std::map<StreamHandle, std::uint64_t> given, done;
   std::map<EventHandle, std::pair<StreamHandle, std::uint64_t>> points;
 };
