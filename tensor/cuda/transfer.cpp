@@ -1,5 +1,6 @@
+#include <algorithm>
 #include <cstring>
-#include <memory>
+#include <deque>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/cuda/call.h>
 #include <minnow/tensor/cuda/context.h>
@@ -11,15 +12,17 @@
 namespace minnow::cuda {
 namespace {
 
-/// Smaller copies of pageable memory go through a pinned block of ours: to the device they then need not wait.
+/// Copies of pageable memory go through pinned blocks of ours of this size: to the device they then need not wait.
 constexpr std::size_t kStaged = std::size_t{1} << 20;
+/// Blocks of one copy that wait for the device; before one more, the first of them must be done.
+constexpr std::size_t kMostStaged = 32;
 
-/// A pinned block for the length of a copy; reused when the copies that hold it are done.  Without memory to pin it is
-/// empty.
+/// A pinned block for the length of a copy; reused when the copies that hold it are done.  Empty for no bytes, and
+/// without memory to pin.
 class Staging {
  public:
   explicit Staging(std::size_t bytes) : bytes_(bytes) {
-    if (bytes > kStaged) return;
+    if (bytes == 0) return;
     try {
       data_ = pinned_memory().allocate(bytes);
     } catch (const OutOfMemoryError&) {}
@@ -50,24 +53,37 @@ void hold(const Call& call, const void* pinned) {
   pinned_memory().hold(pinned, call.context().order_events.record(call.stream()));
 }
 
+/// The source is read before this returns.
+void stage(const Call& call, char* to, const char* from, std::size_t bytes) {
+  std::deque<PooledEvent> under_way;
+  for (std::size_t at = 0; at < bytes; at += kStaged) {
+    const std::size_t part = std::min(kStaged, bytes - at);
+    if (under_way.size() == kMostStaged) {
+      under_way.front().synchronize();
+      under_way.pop_front();
+    }
+    const Staging staging(part);
+    if (!staging.data()) {
+      copy_async(to + at, from + at, bytes - at, cudaMemcpyHostToDevice, call.stream());
+      wait(call);
+      return;
+    }
+    std::memcpy(staging.data(), from + at, part);
+    copy_async(to + at, staging.data(), part, cudaMemcpyHostToDevice, call.stream());
+    hold(call, staging.data());
+    if (bytes > kStaged * kMostStaged) under_way.push_back(call.context().order_events.record(call.stream()));
+  }
+}
+
 void to_device(const Tensor& from, const Tensor& to, bool non_blocking) {
   const Call call("to", to);
   const auto bytes = static_cast<std::size_t>(from.nbytes());
-  const void* source = from.raw_data();
-  const auto copy = [&](const void* data) {
-    copy_async(to.raw_data(), data, bytes, cudaMemcpyHostToDevice, call.stream());
-  };
-  if (non_blocking && pinned_memory().owns(from.storage()->data())) {
-    copy(source);
-    hold(call, from.storage()->data());
-  } else if (const Staging staging(bytes); staging.data()) {
-    std::memcpy(staging.data(), source, bytes);
-    copy(staging.data());
-    hold(call, staging.data());
-  } else {
-    copy(source);
-    wait(call);
-  }
+  const bool pinned = pinned_memory().owns(from.storage()->data());
+  if (pinned && (non_blocking || bytes > kStaged)) {
+    copy_async(to.raw_data(), from.raw_data(), bytes, cudaMemcpyHostToDevice, call.stream());
+    if (non_blocking) hold(call, from.storage()->data());
+    else wait(call);
+  } else stage(call, static_cast<char*>(to.raw_data()), static_cast<const char*>(from.raw_data()), bytes);
   call.launched();
 }
 
@@ -82,7 +98,7 @@ void to_host(const Tensor& from, const Tensor& to, bool non_blocking) {
     copy(to.raw_data());
     hold(call, to.storage()->data());
     to.storage()->set_pending(cuda_backend()->current_stream(call.device()).record());
-  } else if (const Staging staging(pinned ? kStaged + 1 : bytes); staging.data()) {
+  } else if (const Staging staging(pinned || bytes > kStaged ? 0 : bytes); staging.data()) {
     copy(staging.data());
     wait(call);
     std::memcpy(to.raw_data(), staging.data(), bytes);

@@ -106,16 +106,32 @@ TEST_F(CudaMemory, ASteadyStateAsksForNothing) {
   EXPECT_LE(asked(), before + 2);  // streams are used again
 }
 
-TEST_F(CudaTransfer, OfLittlePageableMemoryDoesNotWait) {
+TEST_F(CudaTransfer, OfPageableMemoryDoesNotWait) {
   synchronize("cuda");
-  Tensor small = counting(kMany), large = counting(1'000'000);
-  const Tensor x = raw::to_device(small, "cuda");
-  EXPECT_GT(emulator::waiting_work(), 0u);
-  small.data<float>()[0] = -1;  // too late to be seen
-  const Tensor y = raw::to_device(large, "cuda");
-  EXPECT_EQ(emulator::waiting_work(), 0u);
-  EXPECT_EQ(values(raw::to_device(x, "cpu"))[0], 0);
-  EXPECT_EQ(values(raw::to_device(y, "cpu")), values(large));
+  for (const std::int64_t count : {kMany, std::int64_t{1'000'003}}) {
+    Tensor source = counting(count);
+    const Tensor x = raw::to_device(source, "cuda");
+    EXPECT_GT(emulator::waiting_work(), 0u);
+    const float last = source.data<float>()[count - 1];
+    source.data<float>()[0] = source.data<float>()[count - 1] = -1;  // too late to be seen
+    const std::vector<float> there = values(raw::to_device(x, "cpu"));
+    EXPECT_EQ(there.front(), 0);
+    EXPECT_EQ(there.back(), last);
+    EXPECT_EQ(there[static_cast<std::size_t>(count / 2)], static_cast<float>(count / 2));
+  }
+}
+
+TEST_F(CudaTransfer, OfMuchPageableMemoryTakesLittlePinnedMemory) {
+  pinned(0);
+  cuda_backend()->pinned_allocator()->empty_cache();
+  const std::int64_t before = pinned_memory_stats().reserved;
+  const Tensor source = counting(std::int64_t{15} << 20);  // exact in float32
+  const Tensor x = raw::to_device(source, "cuda");
+  EXPECT_LE(pinned_memory_stats().reserved - before, std::int64_t{34} << 20);
+  EXPECT_EQ(values(raw::to_device(x, "cpu")), values(source));
+  emulator::fail_next("cudaHostAlloc", cudaErrorMemoryAllocation, 2);
+  cuda_backend()->pinned_allocator()->empty_cache();
+  EXPECT_EQ(values(raw::to_device(raw::to_device(source, "cuda"), "cpu")), values(source));
 }
 
 TEST_F(CudaStream, EventsTellTheTimeBetweenThem) {
