@@ -57,7 +57,7 @@ void Call::check_guards() const {
 std::uint32_t* Call::fault_flag(Fault fault) const {
   MemoryPool* pool = current_pool();
   Faults& faults = context_.faults;
-  std::uint32_t* flag = faults.flag(fault, operation_, last_dispatched().where, pool != nullptr);
+  std::uint32_t* flag = faults.flag(fault, Composed::name(operation_).data(), last_dispatched().where, pool != nullptr);
   if (pool) pool->at_release([&faults, flag] { faults.give_back(flag); });
   return flag;
 }

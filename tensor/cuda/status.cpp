@@ -76,7 +76,10 @@ bool is_sticky(cudaError_t status) {
 }
 
 /// The operation of the user's under way, or what stands in for it.
-std::string operation_or(const char* method) { return last_dispatched().name[0] ? last_dispatched().name : method; }
+std::string operation_or(const char* method) {
+  const std::string_view operation = Composed::name(last_dispatched().name);
+  return std::string(operation.empty() ? method : operation);
+}
 
 std::string quoted(const std::string& cause) {
   std::string text = "\n  ";
@@ -88,7 +91,7 @@ std::string quoted(const std::string& cause) {
 
 void failed(cudaError_t status, const char* called) {
   cudaGetLastError();  // so that the next launch does not find it again
-  const std::string operation = last_dispatched().name;
+  const std::string operation = operation_or("");
   std::string text = (operation.empty() ? "" : operation + ": ") + called + ": " + cudaGetErrorName(status) + ": " +
                      cudaGetErrorString(status);
   const SourceLocation where = last_dispatched().where;

@@ -22,28 +22,22 @@ class Faults : public test::DeviceTest {
 INSTANTIATE_TEST_SUITE_P(Devices, Faults, test::all_devices(), test::device_test_name);
 
 TEST_P(Faults, NameTheOperationAndTheLine) {
-  const Tensor x = rows(), bad = whole({0, 4}), below = whole({-1, 0});
-  const Tensor at = whole({0, 9}).reshape({2, 1}), source = ones({2, 3}, {.device = device()});
-  const Tensor n = whole({7, 8}), zero = whole({1, 0});
+  using test::Misuse;
+  const Tensor x = rows(), above = whole({0, 4}), below = whole({-1, 0}), class_3 = whole({0, 3});
+  const Tensor at = whole({0, 9}).reshape({2, 1}), column = ones({2, 1}, {.device = device()});
+  const Tensor two = ones({2, 3}, {.device = device()}), n = whole({7, 8}), zero = whole({1, 0});
   test::expect_errors({
-      {"IndexError", "index_select", "", [&] { finish([&] { index_select(x, 0, bad); }); }},
-      {"IndexError", "index_select", "", [&] { finish([&] { index_select(x, 0, below); }); }},
-      {"IndexError", "gather", "", [&] { finish([&] { gather(x, 1, at); }); }},
-      {"IndexError", "scatter_add", "",
-       [&] { finish([&] {
-               scatter_add(x, 1, at, ones({2, 1}, {.device = device()}));
-             }); }},
-      {"IndexError", "index_add", "", [&] { finish([&] { index_add(x, 0, bad, source); }); }},
-      {"IndexError", "cross_entropy", "", [&] { finish([&] {
-                                                  nn::cross_entropy(source, whole({0, 3}));
-                                                }); }},
-      {"IndexError", "cross_entropy", "", [&] { finish([&] {
-                                                  nn::cross_entropy(source, whole({-1, 0}));
-                                                }); }},
-      {"ValueError", "floor_divide", "zero", [&] { finish([&] { floor_divide(n, zero); }); }},
-      {"ValueError", "remainder", "zero", [&] { finish([&] { remainder(n, zero); }); }},
-      {"ValueError", "fmod", "zero", [&] { finish([&] { fmod(n, zero); }); }},
-      {"ValueError", "floor_divide", "zero", [&] { finish([&] { floor_divide_(n, zero); }); }},
+      Misuse{"IndexError", "index_select", "", [&] { finish([&] { index_select(x, 0, above); }); }},
+      Misuse{"IndexError", "index_select", "", [&] { finish([&] { index_select(x, 0, below); }); }},
+      Misuse{"IndexError", "gather", "", [&] { finish([&] { gather(x, 1, at); }); }},
+      Misuse{"IndexError", "scatter_add", "", [&] { finish([&] { scatter_add(x, 1, at, column); }); }},
+      Misuse{"IndexError", "index_add", "", [&] { finish([&] { index_add(x, 0, above, two); }); }},
+      Misuse{"IndexError", "cross_entropy", "", [&] { finish([&] { nn::cross_entropy(two, class_3); }); }},
+      Misuse{"IndexError", "cross_entropy", "", [&] { finish([&] { nn::cross_entropy(two, below); }); }},
+      Misuse{"ValueError", "floor_divide", "zero", [&] { finish([&] { floor_divide(n, zero); }); }},
+      Misuse{"ValueError", "remainder", "zero", [&] { finish([&] { remainder(n, zero); }); }},
+      Misuse{"ValueError", "fmod", "zero", [&] { finish([&] { fmod(n, zero); }); }},
+      Misuse{"ValueError", "floor_divide_", "zero", [&] { finish([&] { floor_divide_(n, zero); }); }},
   });
 }
 
