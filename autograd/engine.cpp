@@ -11,6 +11,7 @@
 #include <minnow/tensor/ops/create.h>
 #include <minnow/tensor/ops/elementwise.h>
 #include <minnow/tensor/profile.h>
+#include <minnow/tensor/step_recording.h>
 
 namespace minnow {
 namespace {
@@ -98,6 +99,10 @@ class Run {
     }
     const std::lock_guard lock(slot.mutex);
     if (!slot.grad.defined()) {
+      if (StepRecording* recording = StepRecording::current())  // given up, it has computed none
+        recording->on_abandon([leaf = std::weak_ptr(p.leaf)] {
+          if (const auto held = leaf.lock()) held->grad = Tensor();
+        });
       slot.grad = create_ || writable(p.grad) ? p.grad : p.grad.clone();
     } else if (create_) {
       slot.grad = slot.grad + p.grad;

@@ -78,7 +78,7 @@ struct EpochResult {
 
 using Step = std::function<Tensor(const Tensor& images, const Tensor& labels)>;
 
-/// One step of training, which gives the loss; with --captured recorded once and replayed on a GPU.
+/// One step of training, which gives the loss; with --captured recorded once and replayed.
 Step make_step(nn::Module& model, optim::Adam& adam, Device device, const Arguments& a) {
   const auto step = [&](const Tensor& images, const Tensor& labels) {
     const Tensor loss = nn::cross_entropy(model(images), labels);
@@ -175,7 +175,7 @@ int main(int argc, char** argv) {
   app.add_option("--save", a.save, "where the weights go, a safetensors file; empty: nowhere")->capture_default_str();
   app.add_option("--load", a.load, "weights to start from");
   app.add_option("--log", a.log, "append one JSON object a line for each epoch to this file");
-  app.add_flag("--captured", a.captured, "record the step once and replay it (a CUDA graph on a GPU)");
+  app.add_flag("--captured", a.captured, "record the step once and replay it");
   app.add_flag("--synthetic", a.synthetic, "drawn digits, which need no files");
   app.add_flag("--dry-run", a.dry_run, "20 batches and one test, nothing is saved");
   CLI11_PARSE(app, argc, argv);

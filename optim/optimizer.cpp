@@ -226,7 +226,7 @@ const double* Optimizer::record(StepRecording& recording, const Pending& key, st
   std::vector<Slot*> slots;
   for (const Pending& p : pending_)
     if (p.done && p.slot->grad.defined()) slots.push_back(p.slot);
-  recording.on_abandon([slots] {
+  recording.on_failure([slots] {
     for (Slot* slot : slots) --slot->steps;
   });
   return recording.dynamic(count, [this, key, slots](std::span<double> numbers, bool again) {

@@ -23,7 +23,8 @@ struct CapturedStepOptions {
 };
 
 /// A training step that is recorded once and then replayed as one unit: a CUDA graph on a GPU, where a small network is
-/// bound by the launches of its kernels.
+/// bound by the launches of its kernels; on a CPU and on sim the list of its kernel calls, made without autograd, checks
+/// and allocation.
 ///
 ///     CapturedStep step([&](const Tensor& images, const Tensor& labels) {
 ///       const Tensor loss = nn::cross_entropy(net(images), labels);
@@ -42,9 +43,11 @@ struct CapturedStepOptions {
 /// In a replay no line of the function runs: what it does on the host (branches, printing, counters) is done in the first
 /// runs only, and every tensor that it reads must be an input or stay the same tensor.  Learning rates, step counts of
 /// optimizers and random numbers do go on; optimizers and generators must outlive the step.  A call that waits for the
-/// device (item, cpu, printing), computes on another device or reads memory of the host cannot be recorded: its error
-/// names the line, nothing was recorded, and the program can go on.  On a CPU and on sim each call runs the function.
-/// Not thread-safe.
+/// device or reads values (item, data, printing), copies to another device, computes there or reads memory of the host
+/// (tensor, a loader) cannot be recorded: its error names the line, nothing was recorded, and the program can go on.
+/// What a kernel finds in its data, an index out of range, say, is an error of a replay too, with the operation and the
+/// line of the recording: on a GPU at the next synchronization, elsewhere at once, and then the run is not counted.
+/// A recording keeps its memory to itself until the step is gone.  Not thread-safe.
 class CapturedStep {
  public:
   using Function = std::function<Tensor(std::span<const Tensor>)>;

@@ -4,11 +4,15 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 #include <minnow/tensor/random.h>
 #include <minnow/tensor/tensor.h>
 
 namespace minnow {
+
+/// BackendError: `op` is no part of a step that is recorded, since it waits for the device or uses memory of the host.
+[[noreturn]] void refuse_in_recording(std::string_view op, SourceLocation where);
 
 /// What changes from replay to replay of a recorded step (CapturedStep): numbers that its kernels read from device
 /// memory, written anew before each replay.  Optimizers keep their learning rate and step count there, generators their
@@ -19,7 +23,6 @@ class StepRecording {
   /// not done: what the host counts has been counted then.
   using Fill = std::function<void(std::span<double> numbers, bool again)>;
 
-  /// ValueError for a device without recordings.
   explicit StepRecording(Device device);
   ~StepRecording();
   StepRecording(const StepRecording&) = delete;
@@ -27,6 +30,12 @@ class StepRecording {
 
   /// The recording under way on this thread; nullptr when there is none.
   static StepRecording* current();
+  /// Refuses an operation by which the host, or another device, reads or writes memory of `device` while this thread
+  /// records a step for it: nothing has been computed yet, and no replay would do it again.
+  static void refuse_access(std::string_view op, Device device, SourceLocation where) {
+    if (const StepRecording* recording = current(); recording && recording->device() == device)
+      refuse_in_recording(op, where);
+  }
   /// Makes this the recording under way until end().
   void begin();
   void end();
@@ -37,11 +46,13 @@ class StepRecording {
   /// Device memory {seed, what to add to the offset}, by which the numbers taken from `state` on differ in each replay.
   /// Called with the generator locked.
   const std::uint64_t* random(Generator& generator, const PhiloxState& state);
-  /// Called when the recording is given up, so that what was counted for work that was never done can be undone.
-  void on_abandon(std::function<void()> undo) { undo_.push_back(std::move(undo)); }
+  /// How to undo what was counted for one run of the step: called when that is not done, or not to its end.
+  void on_failure(std::function<void()> undo) { undo_.push_back(std::move(undo)); }
+  /// How to undo what is done once, by the recording: called when that is given up.
+  void on_abandon(std::function<void()> undo) { undo_once_.push_back(std::move(undo)); }
 
-  /// Gives up: undoes what was counted.
-  void abandon() noexcept;
+  /// Undoes what was counted for the last run, a recording that is given up or a replay that failed.
+  void take_back() noexcept;
   /// Writes the numbers of the next replay to the device, in the order of the current stream.
   void upload(SourceLocation where);
 
@@ -58,14 +69,15 @@ class StepRecording {
   };
 
   void place_generator(const Draws& draws, std::span<double> numbers, bool again) const;
+  void fill(std::span<double> numbers);
 
   static constexpr std::size_t kNumbers = 4096;
   Tensor numbers_;  // float64 [kNumbers] on the device
   std::vector<Block> blocks_;
   std::vector<std::unique_ptr<Draws>> draws_;
-  std::vector<std::function<void()>> undo_;
+  std::vector<std::function<void()>> undo_, undo_once_;
   std::size_t used_ = 0;
-  bool again_ = false;
+  bool again_ = false;  // it was replayed
   StepRecording* outer_ = nullptr;
 };
 

@@ -26,6 +26,8 @@ class Storage {
   void* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }
   Device device() const { return device_; }
+  /// Where the memory came from; nullptr for memory of the caller's.
+  const Allocator* allocator() const { return allocator_; }
   /// Host memory that a device can copy from and to by itself.
   bool is_pinned() const { return pinned_; }
   /// The stream that the memory was allocated for (see Allocator::stream); others must be made known to its allocator.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <system_error>
+#include <minnow/tensor/step_recording.h>
 #include <minnow/tensor/threads.h>
 
 namespace minnow::data::detail {
@@ -145,6 +146,7 @@ Made Epoch::take_own() {
 }
 
 const std::vector<Tensor>* Epoch::next() {
+  if (StepRecording::current()) refuse_in_recording("DataLoader", core_->where());
   core_->release(std::move(in_use_));
   if (current_ >= total_) return nullptr;
   const auto start = Clock::now();

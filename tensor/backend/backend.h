@@ -101,7 +101,7 @@ class Backend {
   virtual void set_current_stream(int index, const Stream& stream) = 0;
   virtual Stream new_stream(int index) = 0;
   virtual void synchronize(int index) = 0;
-  /// From now on this thread's work on the device is recorded and not done; nullptr where a device computes at once.
+  /// From now on this thread's work on the device is recorded and not done.
   virtual std::unique_ptr<Recording> begin_recording(int index) = 0;
 
   // Copies.

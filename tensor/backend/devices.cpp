@@ -1,3 +1,4 @@
+#include <minnow/tensor/backend/call_list.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/device.h>
 #include <minnow/tensor/error.h>
@@ -64,6 +65,7 @@ Backend& backend_of(Device device, SourceLocation where) {
   Backend* backend = backend_of(device.type());
   const int count = backend ? backend->device_count() : 0;
   if (device.index() < 0 || device.index() >= count) no_such_device(device, count, where);
+  if (Backend* recorder = call_recorder(device)) return *recorder;
   return *backend;
 }
 

@@ -1,4 +1,5 @@
 #include <cstring>
+#include <minnow/tensor/backend/call_list.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/cpu/cpu_backend.h>
 #include <minnow/tensor/cpu/parallel.h>
@@ -38,7 +39,7 @@ Stream CpuBackend::new_stream(int) { return make_stream(); }
 
 void CpuBackend::synchronize(int) {}
 
-std::unique_ptr<Recording> CpuBackend::begin_recording(int) { return nullptr; }
+std::unique_ptr<Recording> CpuBackend::begin_recording(int) { return record_calls(*this, Device()); }
 
 void CpuBackend::transfer(const Tensor& from, const Tensor& to, bool) {
   const char* source = static_cast<const char*>(from.raw_data());

@@ -10,6 +10,7 @@
 #include <minnow/tensor/cuda/context.h>
 #include <minnow/tensor/cuda/memory/memory_pool.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/step_recording.h>
 
 namespace minnow::cuda {
 namespace {
@@ -141,11 +142,7 @@ void require_usable(int device, const char* operation) {
 }
 
 void refuse_in_capture(const char* operation) {
-  if (!capturing()) return;
-  throw BackendError(std::string(operation) +
-                         ": cannot be captured, because it waits for the device or uses memory of the host\n"
-                         "move it out of the captured step",
-                     last_dispatched().where);
+  if (capturing()) refuse_in_recording(operation, last_dispatched().where);
 }
 
 void remember_operation(const char* name) {

@@ -37,7 +37,6 @@ struct CapturedStep::State {
   std::size_t arity;
   CapturedStepOptions options;
   Device device;
-  bool direct = false;  // the device computes at once
   std::vector<Recorded> recorded = {};
   std::int64_t replays = 0;
   std::optional<Stream> last = std::nullopt;  // of the last run
@@ -79,7 +78,7 @@ Tensor CapturedStep::run(std::span<const Tensor> inputs, SourceLocation where) {
     if (!t.defined()) throw ValueError("CapturedStep: an input is undefined", where);
   if (StepRecording::current())
     throw BackendError("CapturedStep: a step that is being recorded cannot run another one", where);
-  Recorded* one = s.direct ? nullptr : s.find(inputs, where);
+  Recorded* one = s.find(inputs, where);
   if (!one) return s.run_directly(inputs, where);
   s.follow_last_run();
   for (std::size_t i = 0; i < inputs.size(); ++i) raw::copy_to(inputs[i], one->inputs[i], where);
@@ -88,7 +87,6 @@ Tensor CapturedStep::run(std::span<const Tensor> inputs, SourceLocation where) {
     return s.run_step(one->inputs);
   }
   if (!one->work) s.record(*one, where);
-  if (s.direct) return s.run_directly(inputs, where);
   s.replay(*one, where);
   return one->output;
 }
@@ -126,11 +124,6 @@ Recorded* CapturedStep::State::find(std::span<const Tensor> inputs, SourceLocati
 void CapturedStep::State::record(Recorded& one, SourceLocation where) {
   auto numbers = std::make_unique<StepRecording>(device);
   auto work = backend_of(device, where).begin_recording(device.index());
-  if (!work) {
-    direct = true;
-    recorded.clear();
-    return;
-  }
   Tensor output;
   numbers->begin();
   try {
@@ -139,7 +132,7 @@ void CapturedStep::State::record(Recorded& one, SourceLocation where) {
     work->finish();
   } catch (...) {
     work.reset();
-    numbers->abandon();
+    numbers->take_back();
     throw;
   }
   one.output = output;
@@ -149,7 +142,12 @@ void CapturedStep::State::record(Recorded& one, SourceLocation where) {
 
 void CapturedStep::State::replay(Recorded& one, SourceLocation where) {
   one.numbers->upload(where);
-  one.work->replay();
+  try {
+    one.work->replay();
+  } catch (...) {
+    one.numbers->take_back();
+    throw;
+  }
   ++replays;
 }
 

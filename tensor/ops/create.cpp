@@ -6,6 +6,7 @@
 #include <minnow/tensor/dtype_switch.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/ops/copy.h>
+#include <minnow/tensor/step_recording.h>
 
 namespace minnow {
 namespace {
@@ -30,7 +31,7 @@ std::size_t checked_bytes(const char* function, const Shape& shape, DType dtype,
 Tensor allocate(const char* op, const Shape& shape, const Strides& strides, DType dtype, Device device, bool pinned,
                 SourceLocation where) {
   const std::size_t bytes = checked_bytes(op, shape, dtype, where);
-  Allocator* allocator = device.is_cpu() ? &cpu_allocator() : &backend_of(device, where).allocator(device.index());
+  Allocator* allocator = &backend_of(device, where).allocator(device.index());
   if (pinned) {
     Allocator* locked = pinned_allocator();
     pinned = device.is_cpu() && locked != nullptr;
@@ -239,6 +240,7 @@ void collect(const Nested& n, const Shape& shape, int depth, std::vector<Scalar>
 
 Tensor tensor(const Nested& nested, const TensorOptions& options, SourceLocation where) {
   const Composed scope("tensor");
+  StepRecording::refuse_access("tensor", Device(), where);
   Shape shape;
   DType dtype = DType::bool_;
   measure(nested, shape, dtype, where);
@@ -260,6 +262,7 @@ Tensor tensor(const Nested& nested, const TensorOptions& options, SourceLocation
 
 template <class T> Tensor tensor(std::span<const T> values, const TensorOptions& options, SourceLocation where) {
   const Composed scope("tensor");
+  StepRecording::refuse_access("tensor", Device(), where);
   const Shape shape{static_cast<std::int64_t>(values.size())};
   const Tensor host = empty(shape, {dtype_of<T>(), {}, options.pinned}, where);
   if (!values.empty()) std::memcpy(host.raw_data(), values.data(), values.size_bytes());
@@ -283,6 +286,7 @@ Tensor from_blob(void* data, const Shape& shape, DType dtype, std::function<void
     throw ValueError("from_blob: the pointer is null\n  shape  " + shape.str() + "\npass memory of " +
                          std::to_string(bytes) + " bytes",
                      where);
+  StepRecording::refuse_access("from_blob", Device(), where);
   auto storage = std::make_shared<Storage>(data, bytes, Device(), std::move(deleter));
   return Tensor(std::move(storage), dtype, shape, contiguous_strides(shape));
 }

@@ -3,6 +3,7 @@
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/ops/copy.h>
 #include <minnow/tensor/ops/transfer.h>
+#include <minnow/tensor/step_recording.h>
 
 /// The members of Tensor that bring values to the host.
 namespace minnow {
@@ -10,6 +11,7 @@ namespace {
 
 /// Row-major on the host, its copy finished.
 Tensor at_home(const char* op, const In& x) {
+  StepRecording::refuse_access(op, x->device(), x.where);
   const Tensor dense = raw::contiguous(x);
   Tensor home = raw::to_device({dense, x.where}, Device(), false, op);
   home.storage()->wait_ready();

@@ -12,6 +12,13 @@ thread_local StepRecording* under_way = nullptr;
 
 }  // namespace
 
+void refuse_in_recording(std::string_view op, SourceLocation where) {
+  throw BackendError(std::string(Composed::name(op)) +
+                         ": cannot be captured, because it waits for the device or uses memory of the host\n"
+                         "move it out of the captured step",
+                     where);
+}
+
 StepRecording::StepRecording(Device device)
     : numbers_(empty({static_cast<std::int64_t>(kNumbers)}, {.dtype = DType::float64, .device = device})) {}
 
@@ -43,8 +50,12 @@ const std::uint64_t* StepRecording::random(Generator& generator, const PhiloxSta
   for (const auto& draws : draws_)
     if (draws->generator == &generator) return draws->place;
   draws_.push_back(std::make_unique<Draws>(Draws{&generator, state.offset, 0, nullptr}));
-  on_abandon([&generator, state] { generator.set_state(state); });
   Draws& draws = *draws_.back();
+  on_failure([&draws] {
+    PhiloxState now = draws.generator->state();
+    now.offset -= draws.taken;
+    draws.generator->set_state(now);
+  });
   const double* place =
       dynamic(2, [this, &draws](std::span<double> numbers, bool again) { place_generator(draws, numbers, again); });
   return draws.place = reinterpret_cast<const std::uint64_t*>(place);
@@ -61,22 +72,26 @@ void StepRecording::place_generator(const Draws& draws, std::span<double> number
   std::memcpy(numbers.data(), words, sizeof words);
 }
 
-void StepRecording::abandon() noexcept {
+void StepRecording::take_back() noexcept {
   end();
   for (const auto& undo : undo_) undo();
-  undo_.clear();
+  if (again_) return;
+  for (const auto& undo : undo_once_) undo();
 }
 
 void StepRecording::upload(SourceLocation where) {
-  undo_.clear();
   if (used_ == 0) return;
+  if (device().is_cpu()) return fill({static_cast<double*>(numbers_.raw_data()), used_});  // the last replay is done
   const auto count = static_cast<std::int64_t>(used_);
   const Tensor host = empty({count}, {.dtype = DType::float64, .pinned = true}, where);
-  const std::span<double> numbers(static_cast<double*>(host.raw_data()), used_);
+  fill({static_cast<double*>(host.raw_data()), used_});
+  const Tensor target(numbers_.storage(), DType::float64, {count}, {1});
+  backend_of(device(), where).transfer(host, target, device().is_cuda());
+}
+
+void StepRecording::fill(std::span<double> numbers) {
   for (const Block& block : blocks_) block.fill(numbers.subspan(block.begin, block.count), again_);
   again_ = true;
-  const Tensor target(numbers_.storage(), DType::float64, {count}, {1});
-  backend_of(device(), where).transfer(host, target, true);
 }
 
 }  // namespace minnow

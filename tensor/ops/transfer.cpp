@@ -6,6 +6,7 @@
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/ops/copy.h>
 #include <minnow/tensor/ops/transfer.h>
+#include <minnow/tensor/step_recording.h>
 #include <minnow/tensor/transfer_report.h>
 
 namespace minnow::raw {
@@ -36,6 +37,8 @@ Tensor empty_landing(const Tensor& x, Backend& source, SourceLocation where) {
 
 /// The transfer itself, and its line in the report.
 void move(const Tensor& from, const Tensor& to, bool non_blocking, SourceLocation where) {
+  StepRecording::refuse_access(last_dispatched().name, from.device(), where);
+  StepRecording::refuse_access(last_dispatched().name, to.device(), where);
   const Device device = from.device().is_cpu() ? to.device() : from.device();
   Backend& backend = backend_of(device, where);
   const TransferDirection direction = direction_of(from.device(), to.device());
@@ -97,6 +100,7 @@ Tensor pin_memory(const In& x) {
     throw DeviceError("pin_memory: there is nothing to pin for\n  self  " + describe(*x) +
                           "\nno device of this machine copies from pinned memory; it has: " + available_devices(),
                       x.where);
+  StepRecording::refuse_access("pin_memory", x->device(), x.where);
   const Tensor from = dense(x);
   from.storage()->wait_ready();
   try {

@@ -3,6 +3,7 @@
 #include <limits>
 #include <mutex>
 #include <unistd.h>
+#include <minnow/tensor/backend/call_list.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/sim/options.h>
@@ -104,7 +105,15 @@ Stream SimBackend::new_stream(int index) {
 
 void SimBackend::synchronize(int index) { device(index).engine.synchronize(); }
 
-std::unique_ptr<Recording> SimBackend::begin_recording(int) { return nullptr; }
+std::unique_ptr<Recording> SimBackend::begin_recording(int index) {
+  return record_calls(*this, Device(DeviceType::sim, index));
+}
+
+MemoryFormat SimBackend::conv2d_format(const Conv2dParams& params, const Tensor& x, const Tensor& w) {
+  return cpu_backend()->conv2d_format(params, x, w);
+}
+
+void SimBackend::finish_copies(int index) { stream_of(index).synchronize(); }
 
 void SimBackend::transfer(const Tensor& from, const Tensor& to, bool non_blocking) {
   if (from.numel() == 0) return;

@@ -14,6 +14,7 @@
 #include <minnow/nn/pool.h>
 #include <minnow/optim/adam.h>
 #include <minnow/optim/sgd.h>
+#include <minnow/tensor/captured_step.h>
 #include <minnow/tensor/memory.h>
 #include <minnow/tensor/ops/create.h>
 #include "steady/heap.h"
@@ -89,12 +90,12 @@ TEST(SteadyState, AllIsEqualAtStep1000AndAtTheLast) {
 }
 
 /// Calls of the heap in a settled step, which must be small blocks and the same number in each step.
-std::size_t heap_calls_of_a_step(nn::Module& model, optim::Optimizer& optimizer, const Tensor& x, const Tensor& y) {
-  for (int i = 0; i < 20; ++i) train(model, optimizer, x, y);
+template <class Step> std::size_t heap_calls_of_a_step(Step&& step) {
+  for (int i = 0; i < 20; ++i) step();
   const Use before = use();
   test::reset_heap();
   constexpr std::size_t kSteps = 50;
-  for (std::size_t i = 0; i < kSteps; ++i) train(model, optimizer, x, y);
+  for (std::size_t i = 0; i < kSteps; ++i) step();
   const test::HeapUse heap = test::heap_use();
   const Use after = use();
   EXPECT_EQ(before.storages, after.storages);
@@ -110,7 +111,7 @@ TEST(SteadyState, AnMlpTakesHandlesOnly) {
   nn::Sequential model = mlp();
   optim::SGD sgd(model.parameters(), {.lr = 0.01, .momentum = 0.9});
   const Tensor x = randn({64, 32}), y = labels(64);
-  const std::size_t calls = heap_calls_of_a_step(model, sgd, x, y);
+  const std::size_t calls = heap_calls_of_a_step([&] { train(model, sgd, x, y); });
   RecordProperty("heap_calls", static_cast<int>(calls));
   std::printf("MLP step: %zu calls of the heap\n", calls);
   EXPECT_LE(calls, 130u);
@@ -121,11 +122,22 @@ TEST(SteadyState, ACnnTakesHandlesOnly) {
   nn::Sequential model = cnn();
   optim::Adam adam(model.parameters());
   const Tensor x = randn({16, 1, 12, 12}), y = labels(16);
-  const std::size_t calls = heap_calls_of_a_step(model, adam, x, y);
+  const std::size_t calls = heap_calls_of_a_step([&] { train(model, adam, x, y); });
   RecordProperty("heap_calls", static_cast<int>(calls));
   std::printf("CNN step: %zu calls of the heap\n", calls);
   // Handles, and what oneDNN takes itself for each execution of its seven (272 calls with oneDNN 2.6).
   EXPECT_LE(calls, 350u);
+}
+
+TEST(SteadyState, ACapturedMlpTakesNothing) {
+  manual_seed(1);
+  nn::Sequential model(nn::Linear(32, 64), nn::ReLU(), nn::Dropout(0.1), nn::Linear(64, 10));
+  optim::Adam adam(model.parameters());
+  const Tensor x = randn({64, 32}), y = labels(64);
+  CapturedStep step([&](const Tensor& a, const Tensor& b) { train(model, adam, a, b); }, {.device = Device("cpu")});
+  const std::size_t calls = heap_calls_of_a_step([&] { step(x, y); });
+  std::printf("captured MLP step: %zu calls of the heap\n", calls);
+  EXPECT_EQ(calls, 0u);
 }
 
 }  // namespace

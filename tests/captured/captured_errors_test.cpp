@@ -1,0 +1,184 @@
+#include <gtest/gtest.h>
+#include <minnow/minnow.h>
+#include "support/devices.h"
+#include "support/host_tensor.h"
+
+namespace minnow {
+namespace {
+
+class CapturedErrorsTest : public test::DeviceTest {
+ protected:
+  /// Another device than the step's.
+  static Device elsewhere() { return device().is_cpu() ? Device("sim:0") : Device(); }
+};
+INSTANTIATE_TEST_SUITE_P(Devices, CapturedErrorsTest, test::all_devices(), test::device_test_name);
+
+TEST_P(CapturedErrorsTest, ACallThatWaitsForTheDeviceIsNamedAndTheProgramGoesOn) {
+  manual_seed(5);
+  const Tensor w = ones({2}, {.device = device()}).requires_grad_();
+  optim::Adam adam({w}, {.lr = 0.1});
+  bool waits = false;
+  unsigned line = 0;
+  CapturedStep step(
+      [&](const Tensor& x) {
+        const Tensor loss = sum(w * x);
+        adam.zero_grad();
+        loss.backward();
+        adam.step();
+        if (waits) {
+          line = __LINE__ + 1;
+          static_cast<void>(loss.item());
+        }
+        return loss;
+      },
+      {.device = device(), .warm_up = 1});
+  step(ones({2}));
+  const std::vector<double> before = w.to_vector<double>();
+  waits = true;
+  const std::string text = test::error_of<BackendError>([&] { step(ones({2})); });
+  EXPECT_NE(text.find("item"), std::string::npos) << text;
+  EXPECT_NE(text.find("captured_errors_test.cpp:" + std::to_string(line)), std::string::npos) << text;
+  EXPECT_EQ(w.to_vector<double>(), before) << "nothing was done";
+  EXPECT_FALSE(w.grad().defined()) << "none was computed";
+  waits = false;
+  step(ones({2}));
+  EXPECT_NEAR(w.to_vector<double>()[0], 0.8, 1e-5) << "the second step of Adam";
+  EXPECT_EQ(step.recordings(), 1);
+}
+
+TEST_P(CapturedErrorsTest, ComputingElsewhereIsRefused) {
+  const Tensor other = ones({4}, {.device = elsewhere()});
+  CapturedStep step([&](const Tensor& x) { return x + sum(other + 1).item(); }, {.device = device(), .warm_up = 0});
+  const std::string text = test::error_of<DeviceError>([&] { step(ones({2})); });
+  EXPECT_NE(text.find("add: computes outside of the step"), std::string::npos) << text;
+  EXPECT_EQ((ones({2}, {.device = device()}) + 1).to_vector<double>(), (std::vector<double>{2, 2}));
+}
+
+TEST_P(CapturedErrorsTest, WhatNoReplayWouldDoAgainIsRefused) {
+  const auto refused = [](auto f) {
+    CapturedStep step(f, {.device = device(), .warm_up = 0});
+    const std::string text = test::error_of<BackendError>([&] { step(ones({2})); });
+    EXPECT_EQ(step.recordings(), 0);
+    EXPECT_NE(text.find("cannot be captured"), std::string::npos) << text;
+    EXPECT_NE(text.find("captured_errors_test.cpp:"), std::string::npos) << text;
+    return text.substr(0, text.find(": cannot"));
+  };
+  const Tensor other = ones({2}, {.device = elsewhere()});
+  EXPECT_EQ(refused([](const Tensor& x) { return x.to(elsewhere()); }), "BackendError: to");
+  EXPECT_EQ(refused([&](const Tensor& x) { return x + other.to(device()); }), "BackendError: to");
+  EXPECT_EQ(refused([&](const Tensor& x) { raw::copy_to(x, other, {__FILE__, __LINE__}); }), "BackendError: copy_");
+  EXPECT_EQ(refused([](const Tensor& x) { return Tensor(x + x.to_vector<double>()[0]); }), "BackendError: to_vector");
+  EXPECT_EQ(refused([](const Tensor& x) {
+              return x * tensor({1.0, 2.0}, {.device = device()});
+            }),
+            "BackendError: tensor");
+  EXPECT_EQ(refused([](const Tensor& x) {
+              synchronize(device());
+              return x;
+            }),
+            "BackendError: synchronize");
+  EXPECT_EQ((ones({2}, {.device = device()}) + 1).to_vector<double>(), (std::vector<double>{2, 2}));
+  if (!device().is_cpu()) return;
+  EXPECT_EQ(refused([](const Tensor& x) { return Tensor(x * x.data<float>()[0]); }), "BackendError: data");
+  static float numbers[2] = {1, 2};
+  EXPECT_EQ(refused([](const Tensor& x) { return x * from_blob(numbers, {2}, DType::float32); }),
+            "BackendError: from_blob");
+}
+
+TEST_P(CapturedErrorsTest, ALoaderIsRefused) {
+  data::DataLoader loader{data::TensorDataset(ones({4, 2})), {.batch_size = 2, .workers = 0}};
+  CapturedStep step(
+      [&](const Tensor& x) {
+        for (const auto& [batch] : loader) return x + batch;
+        return x;
+      },
+      {.device = device(), .warm_up = 0});
+  EXPECT_NE(test::error_of<BackendError>([&] {
+              step(ones({2, 2}));
+            }).find("DataLoader: cannot be captured"),
+            std::string::npos);
+}
+
+/// A step on indices 0 and 1, then on `bad`: the error of the replay; then again on good ones.
+template <class E, class F> std::string error_of_replay(Device device, const Tensor& bad, F f) {
+  CapturedStep step(f, {.device = device, .warm_up = 0});
+  const Tensor good = tensor(std::vector<std::int64_t>{1, 2});
+  const std::vector<double> want = step(good).to_vector<double>();
+  EXPECT_EQ(step.recordings(), 1);
+  const std::string text = test::error_of<E>([&] {
+    step(bad);
+    synchronize(device);
+  });
+  EXPECT_EQ(step(good).to_vector<double>(), want) << "the step goes on";
+  return text;
+}
+
+TEST_P(CapturedErrorsTest, WhatReplaysFindInTheirDataIsAnErrorOfTheLine) {
+  const Tensor bad = tensor(std::vector<std::int64_t>{1, 7}), zero = tensor(std::vector<std::int64_t>{1, 0});
+  const Tensor table = ones({3, 3}, {.device = device()});
+  unsigned line = 0;
+  const auto expect = [&](const std::string& text, const std::string& what) {
+    EXPECT_NE(text.find(what), std::string::npos) << text;
+    EXPECT_NE(text.find("captured_errors_test.cpp:" + std::to_string(line)), std::string::npos) << line << text;
+  };
+  expect(error_of_replay<IndexError>(device(), bad,
+                                     [&](const Tensor& index) {
+                                       line = __LINE__ + 1;
+                                       return index_select(table, 0, index);
+                                     }),
+         "index_select: an index is out of range");
+  expect(error_of_replay<IndexError>(device(), bad,
+                                     [&](const Tensor& target) {
+                                       line = __LINE__ + 1;
+                                       return nn::cross_entropy(table.narrow(0, 0, 2), target);
+                                     }),
+         "cross_entropy: a target is no class");
+  const Tensor ten = full({2}, 10, {.dtype = DType::int64, .device = device()});
+  expect(error_of_replay<ValueError>(device(), zero,
+                                     [&](const Tensor& divisor) {
+                                       line = __LINE__ + 1;
+                                       return floor_divide(ten, divisor);
+                                     }),
+         "an integer was divided by zero");
+}
+
+TEST_P(CapturedErrorsTest, AReplayThatFailedIsNotCounted) {
+  if (device().is_cuda()) GTEST_SKIP() << "the device finds it when the run has been counted";
+  const auto train = [](bool fails, auto make) {
+    manual_seed(3);
+    const Tensor w = randn({4, 3}, {.device = device()}).requires_grad_();
+    optim::Adam adam({w}, {.lr = 0.1});
+    auto step = make([&](const Tensor& target) {
+      const Tensor loss = nn::cross_entropy(dropout(w, {.p = 0.5}), target);
+      adam.zero_grad();
+      loss.backward();
+      adam.step();
+    });
+    for (int i = 0; i < 8; ++i) {
+      step(full({4}, i % 3, {.dtype = DType::int64}));
+      if (fails && i >= 1) { EXPECT_THROW(step(full({4}, 3, {.dtype = DType::int64})), IndexError); }
+    }
+    auto values = w.to_vector<double>();
+    values.push_back(rand({}).item());
+    return values;
+  };
+  const auto direct =
+      train(false, [](auto step) { return [step](const Tensor& target) { step(target.to(device())); }; });
+  const auto captured =
+      train(true, [](auto step) { return CapturedStep(step, CapturedStepOptions{.device = device(), .warm_up = 1}); });
+  EXPECT_EQ(direct, captured);
+}
+
+TEST(CapturedStep, BadInputsAreNamed) {
+  CapturedStep one([](const Tensor& x) { return x; }, {.device = Device()});
+  EXPECT_NE(test::error_of<ValueError>([&] { one(); }).find("takes 1 tensors, it was given 0"), std::string::npos);
+  EXPECT_NE(test::error_of<ValueError>([&] { one(ones({1}), ones({1})); }).find("it was given 2"), std::string::npos);
+  const std::string undefined = test::error_of<ValueError>([&] { one(Tensor()); });
+  EXPECT_NE(undefined.find("undefined  (captured_errors_test.cpp:"), std::string::npos) << undefined;
+  EXPECT_NE(
+      test::error_of<ValueError>([] { CapturedStep([] {}, {.device = Device(), .warm_up = -1}); }).find("not negative"),
+      std::string::npos);
+}
+
+}  // namespace
+}  // namespace minnow
