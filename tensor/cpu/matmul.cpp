@@ -227,6 +227,26 @@ void matmul(const MatmulParams& params, const Tensor& a, const Tensor& b, const 
   else run_converted(params, a, b, row, out, DType::float32);
 }
 
+namespace {
+
+/// A view on the stack, which takes nothing from the heap; its handle is valid as long as this lives.
+struct Local {
+  Local(const Tensor& t, const Shape& shape, const Strides& strides) {
+    impl.storage = t.storage();
+    impl.shape = shape;
+    impl.strides = strides;
+    impl.offset = t.storage_offset();
+    impl.numel = shape.numel();
+    impl.dtype = t.dtype();
+    impl.contiguous = is_contiguous(shape, strides);
+  }
+
+  detail::TensorImpl impl;
+  const Tensor view{std::shared_ptr<detail::TensorImpl>(std::shared_ptr<void>(), &impl)};
+};
+
+}  // namespace
+
 void CpuBackend::matmul(const MatmulParams& params, const Tensor& a, const Tensor& b, const Tensor& bias,
                         const Tensor& out) {
   cpu::matmul(params, a, b, bias, out);
@@ -237,16 +257,12 @@ void CpuBackend::matmul(const MatmulParams& params, const Tensor& a, const Tenso
 
 void CpuBackend::linear_backward_weight(const Tensor& grad, const Tensor& x, const Tensor& grad_w,
                                         const Tensor& grad_bias) {
-  const auto one = [](const Tensor& t, bool flipped) {
-    const Shape& n = t.shape();
-    const Strides& s = t.strides();
-    return flipped ? Tensor(t.storage(), t.dtype(), {1, n[1], n[0]}, {0, s[1], s[0]}, t.storage_offset())
-                   : Tensor(t.storage(), t.dtype(), {1, n[0], n[1]}, {0, s[0], s[1]}, t.storage_offset());
-  };
-  matmul({}, one(grad, true), one(x, false), {}, one(grad_w, false));
-  const Tensor sums(grad_bias.storage(), grad_bias.dtype(), {1, grad_bias.shape()[0]}, {grad_bias.shape()[0], 1},
-                    grad_bias.storage_offset());
-  reduce({kernels::kIndexOf<kernels::ReduceOps, kernels::Sum>}, one(grad, false), sums);
+  const Shape &g = grad.shape(), &gs = grad.strides(), &xs = x.strides(), &ws = grad_w.strides();
+  const Local flipped(grad, {1, g[1], g[0]}, {0, gs[1], gs[0]}), wide(grad, {1, g[0], g[1]}, {0, gs[0], gs[1]});
+  const Local input(x, {1, x.shape()[0], x.shape()[1]}, {0, xs[0], xs[1]});
+  const Local product(grad_w, {1, g[1], x.shape()[1]}, {0, ws[0], ws[1]}), sums(grad_bias, {1, g[1]}, {g[1], 1});
+  matmul({}, flipped.view, input.view, {}, product.view);
+  reduce({kernels::kIndexOf<kernels::ReduceOps, kernels::Sum>}, wide.view, sums.view);
 }
 
 }  // namespace minnow::cpu
