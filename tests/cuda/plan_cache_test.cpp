@@ -2,8 +2,8 @@
 #include <stdexcept>
 #include <thread>
 #include <vector>
-#include <minnow/tensor/cuda/handle.h>
 #include <minnow/tensor/backend/plan_cache.h>
+#include <minnow/tensor/cuda/handle.h>
 
 namespace minnow::cuda {
 namespace {
