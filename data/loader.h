@@ -21,8 +21,9 @@ namespace minnow::data {
 ///
 /// Order and augmentation are a function of (seed, epoch, sample): batches are equal, bit by bit, for any
 /// number of workers.  With a device, batches are copied there from pinned memory while the step before
-/// computes.  A batch may be kept: its memory is used again only when no tensor holds it.  An exception of
-/// the dataset's arrives in the loop as a SampleError that names the sample.  One loader may be iterated
+/// computes.  A batch may be kept: its memory is used again only when no tensor holds it, after the work that the
+/// stream of the loop was given until then (work on a batch in another stream is to be waited for there).  An exception
+/// of the dataset's arrives in the loop as a SampleError that names the sample.  One loader may be iterated
 /// several times at once, each in a thread of its own.
 template <Dataset D> class DataLoader {
  public:

@@ -86,7 +86,8 @@ class StreamGuard {
   Stream previous_;
 };
 
-/// Blocks until all work on the device is done.
+/// Blocks until all work on the device is done; while another thread records a CapturedStep there, the work that minnow
+/// gave it and not that of other libraries.
 void synchronize(Device device, SourceLocation where = SourceLocation::current());
 
 }  // namespace minnow

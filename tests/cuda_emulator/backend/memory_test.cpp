@@ -126,7 +126,9 @@ TEST_F(CudaTransfer, OfMuchPageableMemoryTakesLittlePinnedMemory) {
   cuda_backend()->pinned_allocator()->empty_cache();
   const std::int64_t before = pinned_memory_stats().reserved;
   const Tensor source = counting(std::int64_t{15} << 20);  // exact in float32
+  const std::size_t waits = emulator::calls_of("cudaEventSynchronize");
   const Tensor x = raw::to_device(source, "cuda");
+  EXPECT_EQ(emulator::calls_of("cudaEventSynchronize"), waits + 60 - 32) << "for the first of the blocks under way";
   EXPECT_LE(pinned_memory_stats().reserved - before, std::int64_t{34} << 20);
   EXPECT_EQ(values(raw::to_device(x, "cpu")), values(source));
   emulator::fail_next("cudaHostAlloc", cudaErrorMemoryAllocation, 2);
