@@ -10,7 +10,7 @@
 #include <minnow/tensor/ops/create.h>
 #include <minnow/tensor/ops/softmax.h>
 #include "devices.h"
-#include "host_tensor.h"
+#include "thrown.h"
 
 namespace minnow {
 namespace {

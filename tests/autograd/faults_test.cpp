@@ -3,7 +3,7 @@
 
 #include "support/devices.h"
 #include "support/errors.h"
-#include "support/host_tensor.h"
+#include "support/thrown.h"
 
 /// Indices, targets and divisors that only the kernel sees.  A device that computes later tells at the next
 /// synchronization, with the operation and the line that were at fault; then the program goes on.

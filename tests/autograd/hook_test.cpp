@@ -5,7 +5,7 @@
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/ops/create.h>
 #include "devices.h"
-#include "host_tensor.h"
+#include "thrown.h"
 
 namespace minnow {
 namespace {

@@ -3,7 +3,7 @@
 #include <minnow/tensor/error.h>
 
 #include "fake_driver.h"
-#include "support/host_tensor.h"
+#include "support/thrown.h"
 
 namespace minnow::cuda {
 namespace {

@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "data/files.h"
+#include "support/thrown.h"
 
 namespace minnow {
 namespace {

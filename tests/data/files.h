@@ -57,18 +57,4 @@ inline Bytes gzip(const Bytes& bytes) {
   return out;
 }
 
-/// The text of the E that f throws; a failure when it throws none.
-template <class E, class F> std::string error_of(F f) {
-  try {
-    f();
-  } catch (const E& error) { return error.what(); } catch (const std::exception& error) {
-    ADD_FAILURE() << "another type of exception: " << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return "";
-}
-
-inline bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 }  // namespace minnow::test

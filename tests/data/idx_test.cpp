@@ -4,6 +4,7 @@
 #include <minnow/tensor/error.h>
 
 #include "data/files.h"
+#include "support/thrown.h"
 
 namespace minnow {
 namespace {

@@ -11,6 +11,7 @@
 
 #include "data/files.h"
 #include "support/devices.h"
+#include "support/thrown.h"
 
 namespace minnow {
 namespace {

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "data/files.h"
+#include "support/thrown.h"
 
 namespace minnow {
 namespace {

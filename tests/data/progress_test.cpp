@@ -8,6 +8,7 @@
 #include <minnow/data/tensor_dataset.h>
 #include <minnow/tensor/ops/create.h>
 #include "data/files.h"
+#include "support/thrown.h"
 
 namespace minnow {
 namespace {

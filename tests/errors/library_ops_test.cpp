@@ -4,7 +4,7 @@
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/ops/create.h>
 #include "errors.h"
-#include "host_tensor.h"
+#include "thrown.h"
 
 /// Bad inputs of products, convolution and pooling.
 namespace minnow {

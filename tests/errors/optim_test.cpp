@@ -9,7 +9,7 @@
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/ops/create.h>
 #include "errors.h"
-#include "host_tensor.h"
+#include "thrown.h"
 
 /// Bad inputs of optimizers, schedules and clipping.
 namespace minnow {

@@ -3,6 +3,7 @@
 #include <sstream>
 #include <support/devices.h>
 #include <minnow/minnow.h>
+#include "support/thrown.h"
 
 namespace minnow {
 namespace {
@@ -21,18 +22,8 @@ struct Net : nn::Module {
 };
 
 /// The message of the E that f throws.
-template <class E, class F> std::string error_of(F f) {
-  try {
-    f();
-  } catch (const E& e) { return e.what(); } catch (const std::exception& e) {
-    return std::string("another error: ") + e.what();
-  }
-  return "no error";
-}
-
-void expect_contains(const std::string& text, const std::string& part) {
-  EXPECT_NE(text.find(part), std::string::npos) << text;
-}
+using test::error_of;
+using test::expect_contains;
 
 TEST(Module, NamesArePathsAndKeys) {
   Net net;

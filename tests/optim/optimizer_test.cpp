@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <support/devices.h>
 #include <minnow/minnow.h>
+#include "support/thrown.h"
 
 namespace minnow {
 namespace {
@@ -12,18 +13,8 @@ struct Xor : nn::Module {
   Tensor forward(const Tensor& x) override { return out(tanh(hidden(x))); }
 };
 
-template <class E, class F> std::string error_of(F f) {
-  try {
-    f();
-  } catch (const E& e) { return e.what(); } catch (const std::exception& e) {
-    return std::string("another error: ") + e.what();
-  }
-  return "no error";
-}
-
-void expect_contains(const std::string& text, const std::string& part) {
-  EXPECT_NE(text.find(part), std::string::npos) << text;
-}
+using test::error_of;
+using test::expect_contains;
 
 Tensor leaf(const Tensor& t) { return t.clone().requires_grad_(); }
 

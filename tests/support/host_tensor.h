@@ -34,14 +34,4 @@ inline std::vector<float> values(const Tensor& t) {
   return {first, first + t.numel()};
 }
 
-/// What an expression throws: the message of an Error of that class, or what it did instead.
-template <class E, class F> std::string error_of(F&& expression) {
-  try {
-    expression();
-  } catch (const E& error) { return error.what(); } catch (const std::exception& other) {
-    return std::string("another exception: ") + other.what();
-  }
-  return "no exception";
-}
-
 }  // namespace minnow::test

@@ -8,6 +8,7 @@
 #include <minnow/tensor/memory.h>
 
 #include "support/host_tensor.h"
+#include "support/thrown.h"
 
 namespace minnow {
 namespace {

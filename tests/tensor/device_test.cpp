@@ -8,7 +8,7 @@
 #include <minnow/tensor/sim/options.h>
 #include <minnow/tensor/stream.h>
 
-#include "support/host_tensor.h"
+#include "support/thrown.h"
 
 namespace minnow {
 namespace {

@@ -12,6 +12,7 @@
 #include <minnow/tensor/sim/sim_device.h>
 
 #include "support/host_tensor.h"
+#include "support/thrown.h"
 
 namespace minnow {
 namespace {

@@ -15,6 +15,7 @@
 
 #include "support/devices.h"
 #include "support/host_tensor.h"
+#include "support/thrown.h"
 
 namespace minnow {
 namespace {

@@ -6,6 +6,7 @@
 #include <minnow/tensor/backend/dispatch.h>
 
 #include "support/host_tensor.h"
+#include "support/thrown.h"
 
 /// What other threads do while one captures a graph: nothing of it may spoil the capture, or become part of it.
 namespace minnow {

@@ -8,7 +8,7 @@
 #include <minnow/tensor/ops/conv.h>
 
 #include "support/golden.h"
-#include "support/host_tensor.h"
+#include "support/thrown.h"
 
 /// What the CUDA backend does when an algorithm of cuDNN, or memory for it, is not to be had.  Each test has a shape of
 /// its own: plans are kept.

@@ -13,6 +13,7 @@
 #include <minnow/tensor/stream.h>
 
 #include "support/host_tensor.h"
+#include "support/thrown.h"
 
 /// How the CUDA backend meets machines without a GPU, devices that fail, and forks.  Each test that breaks something
 /// does so in a process of its own.

@@ -7,6 +7,7 @@
 #include <minnow/tensor/cuda/context.h>
 
 #include "support/host_tensor.h"
+#include "support/thrown.h"
 
 /// Faults that kernels find, and devices that fail, from the user's side.
 namespace minnow {

@@ -13,6 +13,7 @@
 #include <minnow/tensor/transfer_report.h>
 
 #include "support/host_tensor.h"
+#include "support/thrown.h"
 
 /// Memory, streams and copies of the CUDA backend.  The emulated device does its work when something waits for it, so
 /// what reuses memory too early shows every time.
