@@ -39,6 +39,13 @@ void require_double(const char* op, const GradcheckFunction& function, const std
         std::string(op) + ": no input requires a gradient\ncall requires_grad_() on those to be checked", where);
 }
 
+void require_output(const char* op, const Tensor& out, SourceLocation where) {
+  if (!out.defined() || out.dtype() != DType::float64)
+    throw DTypeError(message(op, "the function's result is not float64", {{"result", out}},
+                             "return a tensor that is computed from the inputs in float64"),
+                     where);
+}
+
 /// One element of an input, as a writable place of its own.
 class Element {
  public:
@@ -51,7 +58,12 @@ class Element {
     place_ = Tensor(x.storage(), x.dtype(), {}, {}, offset);
     value_ = place_.item();
   }
-  ~Element() { write(value_); }
+  ~Element() {
+    try {
+      write(value_);
+    } catch (...) {  // the device failed: what comes next says so
+    }
+  }
   Element(const Element&) = delete;
   Element& operator=(const Element&) = delete;
 
@@ -72,6 +84,7 @@ class Check {
 
   void run() const {
     const Tensor out = f_(inputs_);
+    require_output(op_, out, where_);
     const Tensor weights = weights_like(out, 17);
     std::vector<Tensor> checked;
     for (const Tensor& t : inputs_)
@@ -106,7 +119,8 @@ class Check {
       std::ostringstream text;
       text.precision(10);
       text << op_ << ": the gradient of input " << input << " is wrong at element " << i << "\n  input     "
-           << describe(x) << "\n  gradient  " << given << "\n  numeric   " << numeric;
+           << describe(x) << "\n  gradient  " << given << "\n  numeric   " << numeric
+           << "\ncheck the function that it was recorded with";
       throw AutogradError(text.str(), where_);
     }
   }
@@ -132,6 +146,7 @@ bool gradgradcheck(const GradcheckFunction& function, const std::vector<Tensor>&
   require_double("gradgradcheck", function, inputs, where);
   const GradcheckFunction gradients = [&](const std::vector<Tensor>& in) {
     const Tensor out = function(in);
+    require_output("gradgradcheck", out, where);
     std::vector<Tensor> checked;
     for (const Tensor& t : in)
       if (t.requires_grad()) checked.push_back(t);

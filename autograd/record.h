@@ -69,7 +69,7 @@ void attach(const std::shared_ptr<Node>& node, const Tensor& out, std::span<cons
 /// needs[i] is false.  Gradients may have the broadcast output's shape: the engine sums them to the input's.
 /// f keeps inputs and outputs as Saved, and calls recording functions where second derivatives shall work.
 /// Nothing is recorded when no input needs a gradient or under NoGradGuard; then f is dropped.  Returns
-/// `out`. `name` must outlive the graph (a literal).
+/// `out`; ValueError when that is undefined. `name` must outlive the graph (a literal).
 template <class F> Tensor record(const char* name, Tensor out, std::initializer_list<autograd::Input> inputs, F f) {
   if (!is_grad_enabled()) return out;
   bool needed = false;
@@ -80,6 +80,7 @@ template <class F> Tensor record(const char* name, Tensor out, std::initializer_
     if (!where.line) where = in.where;
   }
   if (!needed) return out;
+  out.require_defined(name, where);
   const auto node = std::make_shared<autograd::FunctionNode<F>>(name, where, std::move(f));
   autograd::attach(node, out, std::span(inputs.begin(), inputs.size()));
   return out;

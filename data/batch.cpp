@@ -5,16 +5,42 @@
 
 namespace minnow::data {
 
-Tensor BatchBuffer::make(int field, DType dtype, const Shape& shape) {
-  if (field < 0) throw ValueError("BatchBuffer::make: field " + std::to_string(field) + " is negative");
+namespace {
+
+constexpr int kMostFields = 1024;
+
+std::size_t checked_bytes(DType dtype, const Shape& shape, SourceLocation where) {
+  auto bytes = static_cast<std::int64_t>(size_of(dtype));
+  bool fits = true, none = false;
+  for (const auto size : shape) {
+    if (size < 0)
+      throw ShapeError("BatchBuffer::make: a size is negative\n  shape  " + shape.str() + "\nsizes are 0 or more",
+                       where);
+    none = none || size == 0;
+    fits = !__builtin_mul_overflow(bytes, size, &bytes) && fits;
+  }
+  if (none) return 0;
+  if (!fits)
+    throw OutOfMemoryError("BatchBuffer::make: " + shape.str() + " is more than any memory holds\nuse smaller sizes",
+                           where);
+  return static_cast<std::size_t>(bytes);
+}
+
+}  // namespace
+
+Tensor BatchBuffer::make(int field, DType dtype, const Shape& shape, SourceLocation where) {
+  if (field < 0 || field >= kMostFields)
+    throw ValueError("BatchBuffer::make: there is no field " + std::to_string(field) +
+                         "\nfields are numbered 0, 1, ... in the sample's order",
+                     where);
+  const std::size_t bytes = checked_bytes(dtype, shape, where);
   const auto k = static_cast<std::size_t>(field);
   if (storages_.size() <= k) storages_.resize(k + 1);
   if (tensors_.size() <= k) tensors_.resize(k + 1);
   tensors_[k] = Tensor();
-  const std::size_t bytes = static_cast<std::size_t>(shape.numel()) * size_of(dtype);
   auto& storage = storages_[k];
   if (!storage || storage.use_count() > 1 || storage->bytes() < bytes)
-    storage = std::make_shared<Storage>(*allocator_, device_, bytes, pinned_);
+    storage = make_storage(*allocator_, device_, bytes, pinned_, where);
   else std::atomic_thread_fence(std::memory_order_acquire);  // after the release by the last holder
   tensors_[k] = Tensor(storage, dtype, shape, contiguous_strides(shape));
   return tensors_[k];

@@ -20,8 +20,9 @@ class BatchBuffer {
       : allocator_(&allocator), device_(device), pinned_(pinned) {}
 
   /// The tensor of field `field` (0, 1, ... in the sample's order): contiguous, of unspecified content; on
-  /// the host for a dataset. ValueError for a negative field.
-  Tensor make(int field, DType dtype, const Shape& shape);
+  /// the host for a dataset.  ValueError unless field is in [0, 1024), ShapeError for a negative size,
+  /// OutOfMemoryError.
+  Tensor make(int field, DType dtype, const Shape& shape, SourceLocation where = SourceLocation::current());
 
   /// The fields that were made for this batch.
   const std::vector<Tensor>& tensors() const { return tensors_; }

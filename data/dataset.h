@@ -15,7 +15,8 @@ namespace minnow::data {
 /// What the loader can read: `size()` samples, and `get(i)`, or `get(i, random)` for a dataset that augments.
 /// A sample is a Tensor, a tuple, pair, array or plain struct of tensors and numbers.  The workers of a
 /// loader call get() at the same time, so it must not change the dataset.  `random` is a function of (seed,
-/// epoch, sample).
+/// epoch, sample).  A get() or get_batch() that takes a SourceLocation at its end is given the line of the user's that
+/// it works for, for its errors.
 template <class D>
 concept Dataset = requires(const D& dataset, std::int64_t i, Random& random) {
   { dataset.size() } -> std::convertible_to<std::int64_t>;
@@ -32,9 +33,20 @@ concept BatchDataset = Dataset<D> &&
 };
 
 /// Sample i of any dataset.
-template <Dataset D> auto sample_of(const D& dataset, std::int64_t i, Random& random) {
-  if constexpr (requires { dataset.get(i, random); }) return dataset.get(i, random);
+template <Dataset D>
+auto sample_of(const D& dataset, std::int64_t i, Random& random, SourceLocation where = SourceLocation::current()) {
+  if constexpr (requires { dataset.get(i, random, where); }) return dataset.get(i, random, where);
+  else if constexpr (requires { dataset.get(i, random); }) return dataset.get(i, random);
+  else if constexpr (requires { dataset.get(i, where); }) return dataset.get(i, where);
   else return dataset.get(i);
+}
+
+/// Samples of any dataset that writes whole batches.
+template <BatchDataset D>
+void batch_of(const D& dataset, std::span<const std::int64_t> indices, BatchBuffer& buffer,
+              SourceLocation where = SourceLocation::current()) {
+  if constexpr (requires { dataset.get_batch(indices, buffer, where); }) dataset.get_batch(indices, buffer, where);
+  else dataset.get_batch(indices, buffer);
 }
 
 /// The type of a dataset's samples.
@@ -44,7 +56,7 @@ using SampleOf = decltype(sample_of(std::declval<const D&>(), std::int64_t{}, st
 namespace detail {
 
 /// IndexError unless 0 <= i < size.
-inline void check_index(const char* op, std::int64_t i, std::int64_t size, SourceLocation where = {}) {
+inline void check_index(const char* op, std::int64_t i, std::int64_t size, SourceLocation where) {
   if (i >= 0 && i < size) return;
   throw IndexError(std::string(op) + ": index " + std::to_string(i) + " is out of range\n  size  " +
                        std::to_string(size) +

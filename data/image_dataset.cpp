@@ -24,16 +24,24 @@ void normalise_to_batch(const std::uint8_t* in, float* out, std::int64_t n, floa
   }
 }
 
+constexpr const char* kUndefined = "\nit was default-made, moved from, or is a gradient that was never computed";
+constexpr const char* kMove = "\ncall .cpu(), and let the loader move batches: {.device = ...}";
+
+/// What the user called: a reader of files, or the set itself.
+std::string name() { return std::string(Composed::name("ImageDataset")) + ": "; }
+
 Tensor check_images(const Tensor& images, SourceLocation where) {
   const std::string operand = "\n  images  " + describe(images);
-  if (!images.defined()) throw ValueError("ImageDataset: images are undefined", where);
-  if (!images.device().is_cpu()) throw DeviceError("ImageDataset: images must be on the cpu" + operand, where);
-  if (images.dtype() != DType::uint8) throw DTypeError("ImageDataset: images must be uint8" + operand, where);
+  if (!images.defined()) throw ValueError(name() + "images are undefined" + operand + kUndefined, where);
+  if (!images.device().is_cpu()) throw DeviceError(name() + "images must be on the cpu" + operand + kMove, where);
+  if (images.dtype() != DType::uint8)
+    throw DTypeError(name() + "images must be uint8" + operand + "\nfor others use TensorDataset", where);
   if (images.dim() != 3 && images.dim() != 4)
-    throw ShapeError("ImageDataset: images must be [N, H, W] or [N, C, H, W]" + operand, where);
+    throw ShapeError(
+        name() + "images have another number of dimensions" + operand + "\nthey are [N, H, W] or [N, C, H, W]", where);
   Tensor dense = images;
   if (!dense.is_contiguous()) {
-    dense = detail::host_tensor(DType::uint8, images.shape());
+    dense = detail::host_tensor(DType::uint8, images.shape(), where);
     detail::copy_host(images, dense);
   }
   Shape shape = images.shape();
@@ -44,22 +52,24 @@ Tensor check_images(const Tensor& images, SourceLocation where) {
 /// The labels as int64, each below `classes`.
 Tensor check_labels(const Tensor& labels, std::int64_t count, std::int64_t classes, SourceLocation where) {
   const std::string operand = "\n  labels  " + describe(labels);
-  if (!labels.defined()) throw ValueError("ImageDataset: labels are undefined", where);
-  if (!labels.device().is_cpu()) throw DeviceError("ImageDataset: labels must be on the cpu" + operand, where);
+  if (!labels.defined()) throw ValueError(name() + "labels are undefined" + operand + kUndefined, where);
+  if (!labels.device().is_cpu()) throw DeviceError(name() + "labels must be on the cpu" + operand + kMove, where);
   if (labels.dtype() != DType::uint8 && labels.dtype() != DType::int64)
-    throw DTypeError("ImageDataset: labels must be uint8 or int64" + operand, where);
+    throw DTypeError(name() + "labels must be uint8 or int64" + operand + "\nconvert them: .to(DType::int64)", where);
   if (labels.dim() != 1 || labels.shape()[0] != count)
-    throw ShapeError("ImageDataset: one label is needed for each of " + std::to_string(count) + " images" + operand,
+    throw ShapeError(name() + "one label is needed for each of " + std::to_string(count) + " images" + operand +
+                         "\nlabels are [" + std::to_string(count) + "] here",
                      where);
-  const Tensor dense = detail::host_tensor(labels.dtype(), labels.shape());
+  const Tensor dense = detail::host_tensor(labels.dtype(), labels.shape(), where);
   detail::copy_host(labels, dense);
-  const Tensor out = detail::host_tensor(DType::int64, labels.shape());
+  const Tensor out = detail::host_tensor(DType::int64, labels.shape(), where);
   auto* value = out.data<std::int64_t>();
   for (std::int64_t i = 0; i < count; ++i) {
     value[i] = labels.dtype() == DType::uint8 ? dense.data<std::uint8_t>()[i] : dense.data<std::int64_t>()[i];
     if (value[i] < 0 || value[i] >= classes)
-      throw IndexError("ImageDataset: label " + std::to_string(value[i]) + " of image " + std::to_string(i) +
-                           " is not a class; there are " + std::to_string(classes) + operand,
+      throw IndexError(name() + "label " + std::to_string(value[i]) + " of image " + std::to_string(i) +
+                           " is not a class; there are " + std::to_string(classes) + operand +
+                           "\nclasses are counted from 0",
                        where);
   }
   return out;
@@ -74,29 +84,29 @@ ImageDataset::ImageDataset(const Tensor& images, const Tensor& labels, std::int6
       classes_(classes) {
   const auto [mean, deviation] = normalization;
   if (!std::isfinite(mean) || !std::isfinite(deviation) || deviation <= 0)
-    throw ValueError("ImageDataset: cannot normalise with mean " + std::to_string(mean) + " and deviation " +
+    throw ValueError(name() + "cannot normalise with mean " + std::to_string(mean) + " and deviation " +
                          std::to_string(deviation) + "\nthe deviation must be positive, both finite",
                      where);
   scale_ = static_cast<float>(1 / (255 * deviation));
   shift_ = static_cast<float>(-mean / deviation);
 }
 
-LabeledImages ImageDataset::get(std::int64_t i) const {
-  detail::check_index("ImageDataset::get", i, size());
+LabeledImages ImageDataset::get(std::int64_t i, SourceLocation where) const {
+  detail::check_index("ImageDataset::get", i, size(), where);
   const Shape shape = detail::row_shape(images_.shape());
   const std::int64_t pixels = shape.numel();
-  const Tensor image = detail::host_tensor(DType::float32, shape);
+  const Tensor image = detail::host_tensor(DType::float32, shape, where);
   const Tensor label(labels_.storage(), DType::int64, Shape(), Strides(), i);
   normalise(images_.data<std::uint8_t>() + i * pixels, image.data<float>(), pixels, scale_, shift_);
   return {image, label};
 }
 
-void ImageDataset::get_batch(std::span<const std::int64_t> indices, BatchBuffer& buffer) const {
-  for (const auto i : indices) detail::check_index("ImageDataset::get_batch", i, size());
+void ImageDataset::get_batch(std::span<const std::int64_t> indices, BatchBuffer& buffer, SourceLocation where) const {
+  for (const auto i : indices) detail::check_index("ImageDataset::get_batch", i, size(), where);
   Shape shape = images_.shape();
   shape[0] = static_cast<std::int64_t>(indices.size());
-  const Tensor images = buffer.make(0, DType::float32, shape);
-  const Tensor labels = buffer.make(1, DType::int64, {shape[0]});
+  const Tensor images = buffer.make(0, DType::float32, shape, where);
+  const Tensor labels = buffer.make(1, DType::int64, {shape[0]}, where);
   const std::int64_t pixels = detail::row_shape(shape).numel();
   const auto* bytes = images_.data<std::uint8_t>();
   const auto* classes = labels_.data<std::int64_t>();

@@ -31,8 +31,10 @@ class ImageDataset {
   std::int64_t size() const { return images_.shape()[0]; }
   std::int64_t classes() const { return classes_; }
   /// IndexError.
-  LabeledImages get(std::int64_t i) const;
-  void get_batch(std::span<const std::int64_t> indices, BatchBuffer& buffer) const;
+  LabeledImages get(std::int64_t i, SourceLocation where = SourceLocation::current()) const;
+  /// The same of many.
+  void get_batch(std::span<const std::int64_t> indices, BatchBuffer& buffer,
+                 SourceLocation where = SourceLocation::current()) const;
 
   /// The bytes, uint8 [N, C, H, W].
   const Tensor& images() const { return images_; }

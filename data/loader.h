@@ -40,18 +40,21 @@ template <Dataset D> class DataLoader {
   DataLoader(D dataset, S sampler, LoaderOptions options = {}, SourceLocation where = SourceLocation::current())
       : DataLoader(
             std::move(dataset), options,
-            [sampler](std::uint64_t seed, std::int64_t epoch) { return sampler.indices(seed, epoch); }, where) {
-    if (options.shuffle) throw ValueError("DataLoader: shuffle is set, but a sampler decides the order", where);
-    samples_ = sampler.size();
+            [sampler, where](std::uint64_t seed, std::int64_t epoch) {
+              if constexpr (requires { sampler.indices(seed, epoch, where); })
+                return sampler.indices(seed, epoch, where);
+              else return sampler.indices(seed, epoch);
+            },
+            where) {
+    if (options.shuffle)
+      throw ValueError("DataLoader: shuffle is set, but a sampler decides the order\nleave one of them out", where);
+    samples_ = detail::checked_samples("the sampler", sampler.size(), where);
   }
   DataLoader(DataLoader&&) = default;
   DataLoader& operator=(DataLoader&&) = default;
 
   /// Batches in an epoch.
-  std::int64_t size() const {
-    const LoaderOptions& o = options();
-    return (samples_ + (o.drop_last ? 0 : o.batch_size - 1)) / o.batch_size;
-  }
+  std::int64_t size() const { return detail::batches_of(samples_, options()); }
   /// Samples in an epoch (with a smaller last batch, whether or not it is dropped).
   std::int64_t samples() const { return samples_; }
   const D& dataset() const { return *dataset_; }
@@ -79,7 +82,8 @@ template <Dataset D> class DataLoader {
   void set_position(LoaderPosition position, SourceLocation where = SourceLocation::current()) {
     if (position.epoch < 0 || position.batch < 0)
       throw ValueError("DataLoader: position {epoch " + std::to_string(position.epoch) + ", batch " +
-                           std::to_string(position.batch) + "} is negative",
+                           std::to_string(position.batch) +
+                           "} is negative\ngive what position() said, or an epoch of 0 or more",
                        where);
     core_->set_position(position);
   }
@@ -91,8 +95,9 @@ template <Dataset D> class DataLoader {
 
   /// One epoch under way, and the batch that the loop looks at.
   struct Pass {
-    Pass(std::shared_ptr<detail::LoaderCore> core, std::vector<std::int64_t> order, LoaderPosition start, int workers)
-        : epoch(std::move(core), std::move(order), start, workers) {}
+    Pass(const std::shared_ptr<detail::LoaderCore>& core, std::vector<std::int64_t> order, LoaderPosition start,
+         int workers)
+        : where(core->where()), epoch(core, std::move(order), start, workers) {}
 
     void advance() {
       batch = Batch();
@@ -101,11 +106,14 @@ template <Dataset D> class DataLoader {
       if (done) return;
       if (tensors->size() != detail::kFieldCount<Batch>)
         throw ValueError("DataLoader: get_batch made " + std::to_string(tensors->size()) + " fields, a sample has " +
-                         std::to_string(detail::kFieldCount<Batch>));
+                             std::to_string(detail::kFieldCount<Batch>) +
+                             "\ncall buffer.make() for each field of a sample",
+                         where);
       auto field = tensors->begin();
       std::apply([&](auto&... target) { ((target = *field++), ...); }, detail::tie_fields(batch));
     }
 
+    SourceLocation where;
     detail::Epoch epoch;
     Batch batch;  // before the epoch's memory goes
     bool done = false;
@@ -113,7 +121,7 @@ template <Dataset D> class DataLoader {
 
   DataLoader(D dataset, const LoaderOptions& options, Order order, SourceLocation where)
       : dataset_(std::make_shared<const D>(std::move(dataset))),
-        samples_(dataset_->size()),
+        samples_(detail::checked_samples("the dataset", dataset_->size(), where)),
         core_(std::make_shared<detail::LoaderCore>(
             options,
             [data = dataset_, where](auto indices, std::uint64_t seed, std::int64_t epoch, BatchBuffer& buffer) {
@@ -127,8 +135,11 @@ template <Dataset D> class DataLoader {
           BatchDataset<D> ? 0 : static_cast<int>(std::min(2U, std::max(1U, std::thread::hardware_concurrency())));
     if (order_) return;
     if (options.shuffle)
-      order_ = [s = RandomSampler(samples_)](auto seed, auto epoch) { return s.indices(seed, epoch); };
-    else order_ = [s = SequentialSampler(samples_)](auto seed, auto epoch) { return s.indices(seed, epoch); };
+      order_ = [s = RandomSampler(samples_), where](auto seed, auto epoch) { return s.indices(seed, epoch, where); };
+    else
+      order_ = [s = SequentialSampler(samples_), where](auto seed, auto epoch) {
+        return s.indices(seed, epoch, where);
+      };
   }
 
   struct Draw {
@@ -145,12 +156,12 @@ template <Dataset D> class DataLoader {
                    SourceLocation where) {
     if constexpr (BatchDataset<D>) {
       try {
-        data.get_batch(indices, buffer);
+        batch_of(data, indices, buffer, where);
       } catch (...) {
         for (const auto i : indices) {
           guarded(i, where, [&] {
             Random random = draw(i);
-            (void)sample_of(data, i, random);
+            (void)sample_of(data, i, random, where);
           });
         }
         throw;
@@ -161,7 +172,7 @@ template <Dataset D> class DataLoader {
         const std::int64_t i = indices[static_cast<std::size_t>(row)];
         guarded(i, where, [&] {
           Random random = draw(i);
-          detail::collate(buffer, row, rows, sample_of(data, i, random));
+          detail::collate(buffer, row, rows, sample_of(data, i, random, where), where);
         });
       }
     }

@@ -85,6 +85,7 @@ fs::path find(const std::vector<fs::path>& folders, const std::string& part, con
 
 ImageDataset load(const Collection& set, std::string_view split, const fs::path& root, Normalization normalization,
                   SourceLocation where) {
+  const Composed scope(set.name.c_str());
   if (split != "train" && split != "test")
     throw ValueError(set.name + ": unknown split '" + std::string(split) + "'\nexpected \"train\" or \"test\"", where);
   const std::string part = split == "train" ? "train" : "t10k";
@@ -99,11 +100,12 @@ ImageDataset load(const Collection& set, std::string_view split, const fs::path&
       if (path != image_file) text += "\n  " + path.string();
     throw IoError(text + "\n" + set.advice, where);
   }
-  const Tensor images = read_idx(image_file, {.rank = 3, .dtype = DType::uint8, .content = "images"});
-  const Tensor labels = read_idx(label_file, {.rank = 1, .dtype = DType::uint8, .content = "labels"});
+  const Tensor images = read_idx(image_file, {.rank = 3, .dtype = DType::uint8, .content = "images"}, where);
+  const Tensor labels = read_idx(label_file, {.rank = 1, .dtype = DType::uint8, .content = "labels"}, where);
   const auto refuse = [&](const std::string& what) {
     throw FormatError(set.name + ": " + what + "\n  images  " + image_file.string() + "  " + images.shape().str() +
-                          "\n  labels  " + label_file.string() + "  " + labels.shape().str(),
+                          "\n  labels  " + label_file.string() + "  " + labels.shape().str() +
+                          "\nfetch both files again",
                       where);
   };
   if (images.shape()[0] != labels.shape()[0]) refuse("the files have different numbers of samples");

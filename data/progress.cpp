@@ -48,9 +48,12 @@ ProgressBar::ProgressBar(std::int64_t batches, ProgressOptions options, SourceLo
       terminal_(shown_on_terminal(options_)),
       interval_(options_.interval.value_or(terminal_ ? 0.1 : 10.0)),
       total_(batches) {
-  if (batches < 0) throw ValueError("progress: " + std::to_string(batches) + " batches are negative", where);
+  if (batches < 0)
+    throw ValueError("progress: " + std::to_string(batches) + " batches are negative\ngive 0 or more", where);
   if (!(interval_ >= 0))
-    throw ValueError("progress: interval " + std::to_string(interval_) + " must not be negative", where);
+    throw ValueError(
+        "progress: interval " + std::to_string(interval_) + " must not be negative\ngive seconds, 0 for every step",
+        where);
 }
 
 ProgressBar::ProgressBar(ProgressBar&& other) noexcept
@@ -116,9 +119,12 @@ ProgressBar& ProgressBar::show(std::string_view name, double value) {
 }
 
 ProgressBar& ProgressBar::show(std::string_view name, const Tensor& value, SourceLocation where) {
-  if (!value.defined()) throw ValueError("show: the tensor '" + std::string(name) + "' is undefined", where);
+  if (!value.defined())
+    throw ValueError("show: the tensor '" + std::string(name) + "' is undefined\nshow it once it was computed", where);
   if (value.numel() != 1)
-    throw ShapeError("show: '" + std::string(name) + "' must have one element\n  value  " + describe(value), where);
+    throw ShapeError("show: '" + std::string(name) + "' must have one element\n  value  " + describe(value) +
+                         "\nreduce it first, e.g. by mean",
+                     where);
   // Without what autograd keeps with it: the graph of the step may go.
   value_of(name).tensor =
       Tensor(value.storage(), value.dtype(), value.shape(), value.strides(), value.storage_offset());

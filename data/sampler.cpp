@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <new>
 #include <numeric>
+#include <stdexcept>
 #include <string>
 #include <minnow/data/random.h>
 #include <minnow/data/subset.h>
@@ -14,17 +16,30 @@ namespace {
 constexpr std::uint64_t kOrder = 0x6f72646572;  // keeps the numbers of the order apart from those of the samples
 
 void check_size(const char* op, std::int64_t size, SourceLocation where) {
-  if (size < 0) throw ValueError(std::string(op) + ": size " + std::to_string(size) + " is negative", where);
+  if (size < 0)
+    throw ValueError(std::string(op) + ": size " + std::to_string(size) + " is negative\ngive 0 or more", where);
 }
 
-std::vector<std::int64_t> count_up(std::int64_t size) {
-  std::vector<std::int64_t> order(static_cast<std::size_t>(size));
+/// A list of so many indices.
+std::vector<std::int64_t> list_of(const char* op, std::int64_t size, SourceLocation where) {
+  try {
+    return std::vector<std::int64_t>(static_cast<std::size_t>(size));
+  } catch (const std::bad_alloc&) {     // too many for the machine
+  } catch (const std::length_error&) {  // too many for any
+  }
+  throw OutOfMemoryError(
+      std::string(op) + ": the order of " + std::to_string(size) + " samples does not fit in memory\nsplit the dataset",
+      where);
+}
+
+std::vector<std::int64_t> count_up(const char* op, std::int64_t size, SourceLocation where) {
+  std::vector<std::int64_t> order = list_of(op, size, where);
   std::iota(order.begin(), order.end(), std::int64_t{0});
   return order;
 }
 
-std::vector<std::int64_t> shuffled(std::int64_t size, Random random) {
-  std::vector<std::int64_t> order = count_up(size);
+std::vector<std::int64_t> shuffled(const char* op, std::int64_t size, Random random, SourceLocation where) {
+  std::vector<std::int64_t> order = count_up(op, size, where);
   for (std::int64_t i = size - 1; i > 0; --i)
     std::swap(order[static_cast<std::size_t>(i)], order[static_cast<std::size_t>(random.below(i + 1))]);
   return order;
@@ -40,14 +55,16 @@ SequentialSampler::SequentialSampler(std::int64_t size, SourceLocation where) : 
   check_size("SequentialSampler", size, where);
 }
 
-std::vector<std::int64_t> SequentialSampler::indices(std::uint64_t, std::int64_t) const { return count_up(size_); }
+std::vector<std::int64_t> SequentialSampler::indices(std::uint64_t, std::int64_t, SourceLocation where) const {
+  return count_up("SequentialSampler", size_, where);
+}
 
 RandomSampler::RandomSampler(std::int64_t size, SourceLocation where) : size_(size) {
   check_size("RandomSampler", size, where);
 }
 
-std::vector<std::int64_t> RandomSampler::indices(std::uint64_t seed, std::int64_t epoch) const {
-  return shuffled(size_, order_of(seed, epoch));
+std::vector<std::int64_t> RandomSampler::indices(std::uint64_t seed, std::int64_t epoch, SourceLocation where) const {
+  return shuffled("RandomSampler", size_, order_of(seed, epoch), where);
 }
 
 WeightedSampler::WeightedSampler(std::vector<double> weights, std::int64_t draws, bool replacement,
@@ -64,18 +81,20 @@ WeightedSampler::WeightedSampler(std::vector<double> weights, std::int64_t draws
     positive += weights_[i] > 0 ? 1 : 0;
     sums_.push_back(sum += weights_[i]);
   }
-  if (!std::isfinite(sum)) throw ValueError("WeightedSampler: the weights' sum is not finite", where);
-  if (draws > 0 && positive == 0) throw ValueError("WeightedSampler: no weight is positive", where);
+  if (!std::isfinite(sum))
+    throw ValueError("WeightedSampler: the weights' sum is not finite\ngive smaller ones", where);
+  if (draws > 0 && positive == 0)
+    throw ValueError("WeightedSampler: no weight is positive\ngive one that is, or no draws", where);
   if (!replacement && draws > positive)
     throw ValueError("WeightedSampler: " + std::to_string(draws) + " draws without replacement, but only " +
-                         std::to_string(positive) + " weights are positive",
+                         std::to_string(positive) + " weights are positive\ndraw fewer, or with replacement",
                      where);
 }
 
-std::vector<std::int64_t> WeightedSampler::indices(std::uint64_t seed, std::int64_t epoch) const {
+std::vector<std::int64_t> WeightedSampler::indices(std::uint64_t seed, std::int64_t epoch, SourceLocation where) const {
   Random random = order_of(seed, epoch);
-  std::vector<std::int64_t> drawn;
-  drawn.reserve(static_cast<std::size_t>(draws_));
+  std::vector<std::int64_t> drawn = list_of("WeightedSampler", draws_, where);
+  drawn.clear();
   if (replacement_) {
     for (std::int64_t k = 0; k < draws_; ++k) {
       // upper_bound steps over zero weights; the clamp serves a product that was rounded up to the whole sum.
@@ -108,9 +127,9 @@ std::vector<std::vector<std::int64_t>> detail::random_parts(std::int64_t total, 
   if (sum != total)
     throw ValueError("random_split: the sizes add up to " +
                          (sum > total ? "more than " + std::to_string(total) : std::to_string(sum)) +
-                         ", the dataset has " + std::to_string(total) + " samples",
+                         ", the dataset has " + std::to_string(total) + " samples\ngive sizes that share them all out",
                      where);
-  const std::vector<std::int64_t> order = shuffled(total, Random(seed));
+  const std::vector<std::int64_t> order = shuffled("random_split", total, Random(seed), where);
   std::vector<std::vector<std::int64_t>> parts;
   auto at = order.begin();
   for (const auto size : sizes) {

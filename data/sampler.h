@@ -20,7 +20,9 @@ class SequentialSampler {
  public:
   explicit SequentialSampler(std::int64_t size, SourceLocation where = SourceLocation::current());
   std::int64_t size() const { return size_; }
-  std::vector<std::int64_t> indices(std::uint64_t seed, std::int64_t epoch) const;
+  /// OutOfMemoryError when there are more than memory holds.
+  std::vector<std::int64_t> indices(std::uint64_t seed, std::int64_t epoch,
+                                    SourceLocation where = SourceLocation::current()) const;
 
  private:
   std::int64_t size_;
@@ -32,7 +34,9 @@ class RandomSampler {
  public:
   explicit RandomSampler(std::int64_t size, SourceLocation where = SourceLocation::current());
   std::int64_t size() const { return size_; }
-  std::vector<std::int64_t> indices(std::uint64_t seed, std::int64_t epoch) const;
+  /// OutOfMemoryError when there are more than memory holds.
+  std::vector<std::int64_t> indices(std::uint64_t seed, std::int64_t epoch,
+                                    SourceLocation where = SourceLocation::current()) const;
 
  private:
   std::int64_t size_;
@@ -46,7 +50,9 @@ class WeightedSampler {
   WeightedSampler(std::vector<double> weights, std::int64_t draws, bool replacement = true,
                   SourceLocation where = SourceLocation::current());
   std::int64_t size() const { return draws_; }
-  std::vector<std::int64_t> indices(std::uint64_t seed, std::int64_t epoch) const;
+  /// OutOfMemoryError when there are more than memory holds.
+  std::vector<std::int64_t> indices(std::uint64_t seed, std::int64_t epoch,
+                                    SourceLocation where = SourceLocation::current()) const;
 
  private:
   std::vector<double> weights_;

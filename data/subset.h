@@ -8,7 +8,7 @@
 namespace minnow::data {
 
 /// Some samples of a dataset, in the order given; shares the dataset with its other subsets.
-/// IndexError for an index that the dataset does not have.
+/// IndexError for an index that the dataset does not have, ValueError for a null pointer.
 template <Dataset D> class Subset {
  public:
   Subset(D dataset, std::vector<std::int64_t> indices, SourceLocation where = SourceLocation::current())
@@ -16,28 +16,34 @@ template <Dataset D> class Subset {
   Subset(std::shared_ptr<const D> dataset, std::vector<std::int64_t> indices,
          SourceLocation where = SourceLocation::current())
       : dataset_(std::move(dataset)), indices_(std::move(indices)) {
+    if (!dataset_) throw ValueError("Subset: the pointer to the dataset is null\ngive a dataset", where);
     for (const auto i : indices_) detail::check_index("Subset", i, dataset_->size(), where);
   }
 
   std::int64_t size() const { return static_cast<std::int64_t>(indices_.size()); }
-  SampleOf<D> get(std::int64_t i, Random& random) const {
-    detail::check_index("Subset::get", i, size());
-    return sample_of(*dataset_, indices_[static_cast<std::size_t>(i)], random);
+  /// IndexError.
+  SampleOf<D> get(std::int64_t i, Random& random, SourceLocation where = SourceLocation::current()) const {
+    detail::check_index("Subset::get", i, size(), where);
+    return sample_of(*dataset_, indices_[static_cast<std::size_t>(i)], random, where);
   }
   /// For a dataset that takes no random numbers.
-  SampleOf<D> get(std::int64_t i) const requires requires(const D& d) { d.get(i); }
+  SampleOf<D> get(std::int64_t i, SourceLocation where = SourceLocation::current()) const requires
+      requires(const D& d) {
+    d.get(i);
+  }
   {
     Random unused(0);
-    return get(i, unused);
+    return get(i, unused, where);
   }
-  void get_batch(std::span<const std::int64_t> indices, BatchBuffer& buffer) const requires BatchDataset<D> {
+  void get_batch(std::span<const std::int64_t> indices, BatchBuffer& buffer,
+                 SourceLocation where = SourceLocation::current()) const requires BatchDataset<D> {
     std::vector<std::int64_t> mapped;
     mapped.reserve(indices.size());
     for (const auto i : indices) {
-      detail::check_index("Subset::get_batch", i, size());
+      detail::check_index("Subset::get_batch", i, size(), where);
       mapped.push_back(indices_[static_cast<std::size_t>(i)]);
     }
-    dataset_->get_batch(mapped, buffer);
+    batch_of(*dataset_, mapped, buffer, where);
   }
   const std::vector<std::int64_t>& indices() const { return indices_; }
   const D& dataset() const { return *dataset_; }
@@ -77,17 +83,21 @@ template <Dataset D> class ConcatDataset {
   ConcatDataset(D a, D b) : ConcatDataset(std::vector<D>{std::move(a), std::move(b)}) {}
 
   std::int64_t size() const { return ends_.empty() ? 0 : ends_.back(); }
-  SampleOf<D> get(std::int64_t i, Random& random) const {
-    detail::check_index("ConcatDataset::get", i, size());
+  /// IndexError.
+  SampleOf<D> get(std::int64_t i, Random& random, SourceLocation where = SourceLocation::current()) const {
+    detail::check_index("ConcatDataset::get", i, size(), where);
     std::size_t k = 0;
     while (i >= ends_[k]) ++k;
-    return sample_of(parts_[k], i - (k > 0 ? ends_[k - 1] : 0), random);
+    return sample_of(parts_[k], i - (k > 0 ? ends_[k - 1] : 0), random, where);
   }
   /// For datasets that take no random numbers.
-  SampleOf<D> get(std::int64_t i) const requires requires(const D& d) { d.get(i); }
+  SampleOf<D> get(std::int64_t i, SourceLocation where = SourceLocation::current()) const requires
+      requires(const D& d) {
+    d.get(i);
+  }
   {
     Random unused(0);
-    return get(i, unused);
+    return get(i, unused, where);
   }
 
  private:

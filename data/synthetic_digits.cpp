@@ -21,16 +21,17 @@ struct Drawn {
 };
 
 Drawn draw(std::int64_t size, const SyntheticDigitsOptions& options, SourceLocation where) {
-  if (size < 0) throw ValueError("SyntheticDigits: size " + std::to_string(size) + " is negative", where);
+  if (size < 0)
+    throw ValueError("SyntheticDigits: size " + std::to_string(size) + " is negative\ngive 0 or more", where);
   if (options.first < 0)
-    throw ValueError("SyntheticDigits: first " + std::to_string(options.first) + " is negative", where);
-  Drawn drawn{detail::host_tensor(DType::uint8, {size, detail::kDigitSide, detail::kDigitSide}),
-              detail::host_tensor(DType::int64, {size})};
+    throw ValueError("SyntheticDigits: first " + std::to_string(options.first) + " is negative\ngive 0 or more", where);
+  Drawn drawn{detail::host_tensor(DType::uint8, {size, detail::kDigitSide, detail::kDigitSide}, where),
+              detail::host_tensor(DType::int64, {size}, where)};
   auto* pixels = drawn.images.data<std::uint8_t>();
   auto* labels = drawn.labels.data<std::int64_t>();
   const auto part = [=](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      Random random(options.seed, 0, static_cast<std::uint64_t>(options.first + i));
+      Random random(options.seed, 0, static_cast<std::uint64_t>(options.first) + static_cast<std::uint64_t>(i));
       labels[i] = random.below(kClasses);
       detail::draw_digit(static_cast<int>(labels[i]), random,
                          {pixels + i * kPixels, static_cast<std::size_t>(kPixels)});
@@ -51,6 +52,7 @@ Drawn draw(std::int64_t size, const SyntheticDigitsOptions& options, SourceLocat
 }
 
 ImageDataset make(std::int64_t size, const SyntheticDigitsOptions& options, SourceLocation where) {
+  const Composed scope("SyntheticDigits");
   const auto [images, labels] = draw(size, options, where);
   return ImageDataset(images, labels, kClasses, {options.mean, options.deviation}, where);
 }

@@ -9,17 +9,25 @@ std::int64_t prepare_rows(std::span<Tensor> tensors, SourceLocation where) {
   std::string operands;
   for (std::size_t k = 0; k < tensors.size(); ++k) operands += "\n  " + std::to_string(k) + "  " + describe(tensors[k]);
   for (auto& tensor : tensors) {
-    if (!tensor.defined()) throw ValueError("TensorDataset: a tensor is undefined" + operands, where);
+    if (!tensor.defined())
+      throw ValueError("TensorDataset: a tensor is undefined" + operands +
+                           "\nit was default-made, moved from, or is a gradient that was never computed",
+                       where);
     if (!tensor.device().is_cpu())
       throw DeviceError("TensorDataset: tensors must be on the cpu" + operands +
                             "\ncall .cpu(), and let the loader move batches: {.device = ...}",
                         where);
-    if (tensor.dim() == 0) throw ShapeError("TensorDataset: a tensor has no dimension of samples" + operands, where);
+    if (tensor.dim() == 0)
+      throw ShapeError(
+          "TensorDataset: a tensor has no dimension of samples" + operands + "\nthe first dimension counts samples",
+          where);
     if (tensor.shape()[0] != tensors[0].shape()[0])
-      throw ShapeError("TensorDataset: tensors differ in their number of samples" + operands, where);
+      throw ShapeError("TensorDataset: tensors differ in their number of samples" + operands +
+                           "\ntheir first dimensions must be equal",
+                       where);
     tensor.storage()->wait_ready();
     if (tensor.is_contiguous()) continue;
-    const Tensor copy = host_tensor(tensor.dtype(), tensor.shape());
+    const Tensor copy = host_tensor(tensor.dtype(), tensor.shape(), where);
     copy_host(tensor, copy);
     tensor = copy;
   }
@@ -32,10 +40,11 @@ Tensor row_of(const Tensor& tensor, std::int64_t i) {
                 tensor.storage_offset() + i * shape.numel());
 }
 
-void gather_rows(const Tensor& tensor, std::span<const std::int64_t> indices, BatchBuffer& buffer, int field) {
+void gather_rows(const Tensor& tensor, std::span<const std::int64_t> indices, BatchBuffer& buffer, int field,
+                 SourceLocation where) {
   Shape shape = tensor.shape();
   shape[0] = static_cast<std::int64_t>(indices.size());
-  const Tensor batch = buffer.make(field, tensor.dtype(), shape);
+  const Tensor batch = buffer.make(field, tensor.dtype(), shape, where);
   if (batch.numel() == 0) return;
   const auto bytes = static_cast<std::size_t>(batch.nbytes()) / indices.size();
   auto* out = static_cast<char*>(batch.raw_data());

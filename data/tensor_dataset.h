@@ -16,7 +16,8 @@ std::int64_t prepare_rows(std::span<Tensor> tensors, SourceLocation where);
 /// Row i, a view.
 Tensor row_of(const Tensor& tensor, std::int64_t i);
 /// Copies rows of a contiguous tensor into the batch.
-void gather_rows(const Tensor& tensor, std::span<const std::int64_t> indices, BatchBuffer& buffer, int field);
+void gather_rows(const Tensor& tensor, std::span<const std::int64_t> indices, BatchBuffer& buffer, int field,
+                 SourceLocation where);
 
 }  // namespace detail
 
@@ -37,15 +38,17 @@ template <std::size_t N> class TensorDataset {
 
   std::int64_t size() const { return size_; }
   /// IndexError.
-  std::array<Tensor, N> get(std::int64_t i) const {
-    detail::check_index("TensorDataset::get", i, size_);
+  std::array<Tensor, N> get(std::int64_t i, SourceLocation where = SourceLocation::current()) const {
+    detail::check_index("TensorDataset::get", i, size_, where);
     std::array<Tensor, N> rows;
     for (std::size_t k = 0; k < N; ++k) rows[k] = detail::row_of(tensors_[k], i);
     return rows;
   }
-  void get_batch(std::span<const std::int64_t> indices, BatchBuffer& buffer) const {
-    for (const auto i : indices) detail::check_index("TensorDataset::get_batch", i, size_);
-    for (std::size_t k = 0; k < N; ++k) detail::gather_rows(tensors_[k], indices, buffer, static_cast<int>(k));
+  /// The same of many.
+  void get_batch(std::span<const std::int64_t> indices, BatchBuffer& buffer,
+                 SourceLocation where = SourceLocation::current()) const {
+    for (const auto i : indices) detail::check_index("TensorDataset::get_batch", i, size_, where);
+    for (std::size_t k = 0; k < N; ++k) detail::gather_rows(tensors_[k], indices, buffer, static_cast<int>(k), where);
   }
   /// The tensors themselves, contiguous.
   const std::array<Tensor, N>& tensors() const { return tensors_; }

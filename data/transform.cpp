@@ -4,26 +4,34 @@
 #include <cmath>
 #include <cstring>
 #include <minnow/data/detail/host.h>
+#include <minnow/tensor/backend/dispatch.h>
 
 namespace minnow::data {
 namespace {
 
-Tensor dense(const char* op, const Tensor& image) {
-  if (!image.defined()) throw ValueError(std::string(op) + ": the image is undefined");
+Tensor dense(const char* op, const Tensor& image, SourceLocation where) {
+  if (!image.defined())
+    throw ValueError(message(op, "the image is undefined", {{"image", image}},
+                             "it was default-made, moved from, or is a gradient that was never computed"),
+                     where);
   if (!image.device().is_cpu())
-    throw DeviceError(std::string(op) + ": images must be on the cpu\n  image  " + describe(image));
+    throw DeviceError(message(op, "images must be on the cpu", {{"image", image}},
+                              "call .cpu(), and let the loader move batches: {.device = ...}"),
+                      where);
   if (image.is_contiguous()) return image;
-  const Tensor copy = detail::host_tensor(image.dtype(), image.shape());
+  const Tensor copy = detail::host_tensor(image.dtype(), image.shape(), where);
   detail::copy_host(image, copy);
   return copy;
 }
 
-Tensor dense_image(const char* op, const Tensor& image) {
-  const Tensor out = dense(op, image);
+Tensor dense_image(const char* op, const Tensor& image, SourceLocation where) {
+  const Tensor out = dense(op, image, where);
   if (out.dim() != 2 && out.dim() != 3)
-    throw ShapeError(std::string(op) + ": an image must be [H, W] or [C, H, W]\n  image  " + describe(image));
+    throw ShapeError(
+        message(op, "an image has two or three dimensions", {{"image", image}}, "give it [H, W] or [C, H, W]"), where);
   if (out.dtype() != DType::uint8 && out.dtype() != DType::float32)
-    throw DTypeError(std::string(op) + ": an image must be uint8 or float32\n  image  " + describe(image));
+    throw DTypeError(
+        message(op, "an image must be uint8 or float32", {{"image", image}}, "convert it: .to(DType::float32)"), where);
   return out;
 }
 
@@ -45,60 +53,79 @@ template <class T> void shift_rows(const Tensor& in, const Tensor& out, std::int
   }
 }
 
-Tensor shift(const Tensor& image, std::int64_t dy, std::int64_t dx, double fill) {
-  const Tensor out = detail::host_tensor(image.dtype(), image.shape());
+Tensor shift(const Tensor& image, std::int64_t dy, std::int64_t dx, double fill, SourceLocation where) {
+  const Tensor out = detail::host_tensor(image.dtype(), image.shape(), where);
   if (image.dtype() == DType::uint8) shift_rows(image, out, dy, dx, static_cast<std::uint8_t>(fill));
   else shift_rows(image, out, dy, dx, static_cast<float>(fill));
   return out;
 }
 
+/// How far images are moved.
+void check_distance(const char* name, std::int64_t pixels, SourceLocation where) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 31;
+  if (pixels >= 0 && pixels <= kMost) return;
+  throw ValueError(std::string(Composed::name("RandomShift")) + ": " + name + " = " + std::to_string(pixels) +
+                       " is no distance\nit is 0 or more, at most " + std::to_string(kMost),
+                   where);
+}
+
 }  // namespace
 
-Tensor ToFloat::operator()(const Tensor& image) const {
-  const Tensor in = dense("ToFloat", image);
+Tensor ToFloat::operator()(const Tensor& image, SourceLocation where) const {
+  const Tensor in = dense("ToFloat", image, where);
   if (in.dtype() == DType::float32) return image;
-  if (in.dtype() != DType::uint8) throw DTypeError("ToFloat: expected uint8 or float32\n  image  " + describe(image));
-  const Tensor out = detail::host_tensor(DType::float32, in.shape());
+  if (in.dtype() != DType::uint8)
+    throw DTypeError(
+        message("ToFloat", "an image must be uint8 or float32", {{"image", image}}, "convert it: .to(DType::float32)"),
+        where);
+  const Tensor out = detail::host_tensor(DType::float32, in.shape(), where);
   std::transform(in.data<std::uint8_t>(), in.data<std::uint8_t>() + in.numel(), out.data<float>(),
                  [](std::uint8_t x) { return static_cast<float>(x) / 255.0F; });
   return out;
 }
 
-Tensor Normalize::operator()(const Tensor& image) const {
+Tensor Normalize::operator()(const Tensor& image, SourceLocation where) const {
   if (!std::isfinite(mean) || !std::isfinite(deviation) || deviation <= 0)
     throw ValueError("Normalize: mean " + std::to_string(mean) + " and deviation " + std::to_string(deviation) +
-                     "\nthe deviation must be positive, both finite");
-  const Tensor in = dense("Normalize", image);
+                         "\nthe deviation must be positive, both finite",
+                     where);
+  const Tensor in = dense("Normalize", image, where);
   if (in.dtype() != DType::float32)
-    throw DTypeError("Normalize: expected float32\n  image  " + describe(image) + "\nput ToFloat{} before it");
-  const Tensor out = detail::host_tensor(DType::float32, in.shape());
+    throw DTypeError(message("Normalize", "an image must be float32", {{"image", image}}, "put ToFloat{} before it"),
+                     where);
+  const Tensor out = detail::host_tensor(DType::float32, in.shape(), where);
   const auto m = static_cast<float>(mean), d = static_cast<float>(deviation);
   std::transform(in.data<float>(), in.data<float>() + in.numel(), out.data<float>(),
                  [m, d](float x) { return (x - m) / d; });
   return out;
 }
 
-Tensor RandomCrop::operator()(const Tensor& image, Random& random) const {
-  if (padding < 0) throw ValueError("RandomCrop: padding " + std::to_string(padding) + " is negative");
-  return RandomShift{.pixels = padding}(image, random);
+Tensor RandomCrop::operator()(const Tensor& image, Random& random, SourceLocation where) const {
+  const Composed scope("RandomCrop");
+  check_distance("padding", padding, where);
+  return RandomShift{.pixels = padding}(image, random, where);
 }
 
-Tensor RandomShift::operator()(const Tensor& image, Random& random) const {
-  if (pixels < 0) throw ValueError("RandomShift: " + std::to_string(pixels) + " pixels are negative");
-  const Tensor in = dense_image("RandomShift", image);
+Tensor RandomShift::operator()(const Tensor& image, Random& random, SourceLocation where) const {
+  check_distance("pixels", pixels, where);
+  const Tensor in = dense_image("RandomShift", image, where);
   if (in.dtype() == DType::uint8 && !(fill >= 0 && fill <= 255))
-    throw ValueError("RandomShift: fill " + std::to_string(fill) + " does not fit in uint8");
+    throw ValueError(message("RandomShift", "fill = " + std::to_string(fill) + " does not fit in uint8",
+                             {{"image", image}}, "it is 0 to 255, or put ToFloat{} before it"),
+                     where);
   const std::int64_t dy = random.below(2 * pixels + 1) - pixels;
   const std::int64_t dx = random.below(2 * pixels + 1) - pixels;
-  return shift(in, dy, dx, fill);
+  return shift(in, dy, dx, fill, where);
 }
 
-Tensor RandomFlip::operator()(const Tensor& image, Random& random) const {
+Tensor RandomFlip::operator()(const Tensor& image, Random& random, SourceLocation where) const {
   if (!(probability >= 0 && probability <= 1))
-    throw ValueError("RandomFlip: probability " + std::to_string(probability) + " is not in [0, 1]");
-  const Tensor in = dense_image("RandomFlip", image);
+    throw ValueError(
+        "RandomFlip: probability = " + std::to_string(probability) + " is not in [0, 1]\n0.5 mirrors every other image",
+        where);
+  const Tensor in = dense_image("RandomFlip", image, where);
   if (random.uniform() >= probability) return image;
-  const Tensor out = detail::host_tensor(in.dtype(), in.shape());
+  const Tensor out = detail::host_tensor(in.dtype(), in.shape(), where);
   detail::copy_host(in, out);
   const std::int64_t width = in.shape()[-1];
   const auto mirror = [&](auto* row) {

@@ -14,50 +14,57 @@ namespace minnow::data {
 
 /// uint8 to float32: y = x / 255.  A float32 image passes unchanged.
 struct ToFloat {
-  Tensor operator()(const Tensor& image) const;
+  Tensor operator()(const Tensor& image, SourceLocation where = SourceLocation::current()) const;
 };
 
 /// float32: y = (x - mean) / deviation.
 struct Normalize {
   double mean = 0;
   double deviation = 1;
-  Tensor operator()(const Tensor& image) const;
+  Tensor operator()(const Tensor& image, SourceLocation where = SourceLocation::current()) const;
 };
 
 /// Pads each side by `padding` zeros (of the image's dtype) and cuts a window of the image's own size at a
 /// random place. uint8 or float32.
 struct RandomCrop {
   std::int64_t padding = 4;
-  Tensor operator()(const Tensor& image, Random& random) const;
+  Tensor operator()(const Tensor& image, Random& random, SourceLocation where = SourceLocation::current()) const;
 };
 
 /// Moves the image by up to `pixels` in each direction; what comes in is 0, or `fill`.  uint8 or float32.
 struct RandomShift {
   std::int64_t pixels = 2;
   double fill = 0;
-  Tensor operator()(const Tensor& image, Random& random) const;
+  Tensor operator()(const Tensor& image, Random& random, SourceLocation where = SourceLocation::current()) const;
 };
 
 /// Mirrors left and right with a probability.  uint8 or float32.
 struct RandomFlip {
   double probability = 0.5;
-  Tensor operator()(const Tensor& image, Random& random) const;
+  Tensor operator()(const Tensor& image, Random& random, SourceLocation where = SourceLocation::current()) const;
 };
 
 namespace detail {
 
+/// Calls f, and tells it the user's line where it asks for one.
+template <class F, class... Args> auto call_at(SourceLocation where, const F& f, Args&&... args) {
+  if constexpr (std::invocable<const F&, Args..., SourceLocation>) return f(std::forward<Args>(args)..., where);
+  else return f(std::forward<Args>(args)...);
+}
+
 /// Applies f to a sample, or to the first field of one, with random numbers or without, whichever it can
 /// take.
-template <class Sample, class F> auto apply_transform(Sample sample, const F& f, Random& random) {
+template <class Sample, class F> auto apply_transform(Sample sample, const F& f, Random& random, SourceLocation where) {
   if constexpr (std::invocable<const F&, Sample, Random&>) {
-    return f(std::move(sample), random);
+    return call_at(where, f, std::move(sample), random);
   } else if constexpr (std::invocable<const F&, Sample>) {
-    return f(std::move(sample));
+    return call_at(where, f, std::move(sample));
   } else {
     auto& first = std::get<0>(tie_fields(sample));
     using First = std::remove_reference_t<decltype(first)>;
-    if constexpr (std::invocable<const F&, const First&, Random&>) first = f(std::as_const(first), random);
-    else first = f(std::as_const(first));
+    if constexpr (std::invocable<const F&, const First&, Random&>)
+      first = call_at(where, f, std::as_const(first), random);
+    else first = call_at(where, f, std::as_const(first));
     return sample;
   }
 }
@@ -66,21 +73,24 @@ template <class Sample, class F> auto apply_transform(Sample sample, const F& f,
 
 /// A dataset whose samples pass through functions, one after the other.  Each takes the sample or its first
 /// field (the image), and optionally a Random&: a function of the loader's seed, the epoch and the sample's
-/// index.
+/// index.  One that takes a SourceLocation after these is told the user's line, for its errors.
 template <Dataset D, class... F> class Transformed {
  public:
   Transformed(D dataset, F... functions) : dataset_(std::move(dataset)), functions_(std::move(functions)...) {}
 
   std::int64_t size() const { return dataset_.size(); }
-  auto get(std::int64_t i, Random& random) const { return step<0>(sample_of(dataset_, i, random), random); }
+  auto get(std::int64_t i, Random& random, SourceLocation where = SourceLocation::current()) const {
+    return step<0>(sample_of(dataset_, i, random, where), random, where);
+  }
   const D& dataset() const { return dataset_; }
 
  private:
-  template <std::size_t K, class Sample> auto step(Sample sample, Random& random) const {
+  template <std::size_t K, class Sample> auto step(Sample sample, Random& random, SourceLocation where) const {
     if constexpr (K == sizeof...(F)) {
       return sample;
     } else {
-      return step<K + 1>(detail::apply_transform(std::move(sample), std::get<K>(functions_), random), random);
+      return step<K + 1>(detail::apply_transform(std::move(sample), std::get<K>(functions_), random, where), random,
+                         where);
     }
   }
 

@@ -23,10 +23,9 @@ Tensor copy_of(const Tensor& tensor) {
 
 Cloning::Cloning(const Module& root, const std::type_info& type, SourceLocation where) : root_(root), where_(where) {
   if (typeid(root) != type)
-    throw Error("Error",
-                "clone: the module is a " + class_name(typeid(root)) + ", the reference to it says " +
-                    class_name(type) + "\ncall clone() with the type that the module was made as",
-                where);
+    throw ValueError("clone: the module is a " + class_name(typeid(root)) + ", the reference to it says " +
+                         class_name(type) + "\ncall clone() with the type that the module was made as",
+                     where);
   add_twins(Access::shared(root));
   outer_ = std::exchange(active(), this);
   active_ = true;
@@ -84,17 +83,16 @@ void Cloning::copy_children(const State& state) {
 void Cloning::check_seen(const State& state, const std::string& owner) const {
   const std::string path = state.path.empty() ? "" : "'" + state.path + "' ";
   if (!seen_.contains(&state))
-    throw Error("Error",
-                "clone: child " + path + "is not held by value in " + owner +
-                    ", so that its copy would share it\ndeclare the member with the module's own type",
-                where_);
+    throw ValueError("clone: child " + path + "is not held by value in " + owner +
+                         ", so that its copy would share it\ndeclare the member with the module's own type",
+                     where_);
   const auto check = [&](const std::vector<Entry>& list, const char* what, const char* type) {
     for (const Entry& entry : list)
       if (!seen_.contains(entry.tensor.id()))
-        throw Error("Error",
-                    std::string("clone: ") + what + " '" + entry.tensor.name() + "' of " + owner +
-                        " is held as a plain Tensor, so that its copy would share it\ndeclare the member as " + type,
-                    where_);
+        throw ValueError(std::string("clone: ") + what + " '" + entry.tensor.name() + "' of " + owner +
+                             " is held as a plain Tensor, so that its copy would share it\ndeclare the member as " +
+                             type,
+                         where_);
   };
   check(state.parameters, "parameter", "nn::Parameter");
   check(state.buffers, "buffer", "nn::Buffer");
@@ -106,10 +104,9 @@ Tensor Cloning::twin_of(const Tensor& tensor) {
   if (twins_.contains(tensor.id())) return tensor;
   const auto found = tensors_.find(tensor.id());
   if (found == tensors_.end())
-    throw Error("Error",
-                "clone: the module holds a parameter or buffer of another module\n  it  " + minnow::describe(tensor) +
-                    "\nregister the tensor in this module, or the module as a child",
-                where_);
+    throw ValueError("clone: the module holds a parameter or buffer of another module\n  it  " +
+                         minnow::describe(tensor) + "\nregister the tensor in this module, or the module as a child",
+                     where_);
   seen_.insert(tensor.id());
   return found->second;
 }
@@ -124,10 +121,10 @@ std::shared_ptr<State> twin_of(const std::shared_ptr<State>& state) {
   if (!cloning || cloning->twins_.contains(state.get())) return state;
   const auto found = cloning->states_.find(state.get());
   if (found == cloning->states_.end())
-    throw Error("Error",
-                "clone: the module holds another module that is not registered\nmake the member by "
-                "child(\"name\", ...)",
-                cloning->where_);
+    throw ValueError(
+        "clone: the module holds another module that is not registered\nmake the member by "
+        "child(\"name\", ...)",
+        cloning->where_);
   cloning->seen_.insert(state.get());
   return found->second;
 }

@@ -37,8 +37,15 @@ class ModuleList : public Module {
 
   std::int64_t size() const { return static_cast<std::int64_t>(children().size()); }
   bool empty() const { return children().empty(); }
+  /// The argument of list[i], with the user's line.
+  struct Place {
+    Place(std::int64_t i, SourceLocation l = SourceLocation::current()) : number(i), where(l) {}
+
+    std::int64_t number;
+    SourceLocation where;
+  };
   /// The module of a place; negative counts from the end.  IndexError.
-  Module& operator[](std::int64_t i) const { return at(i); }
+  Module& operator[](Place i) const { return at(i.number, i.where); }
   Module& at(std::int64_t i, SourceLocation where = SourceLocation::current()) const;
   /// The same by its own type.  ValueError when it is of another.
   template <std::derived_from<Module> M>

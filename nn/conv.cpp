@@ -13,11 +13,12 @@ namespace {
 /// The weight's shape, from checked options.
 Shape weight_shape(std::int64_t in, std::int64_t out, Pair kernel, const Conv2dOptions& o, SourceLocation where) {
   const auto refuse = [&](const std::string& why) {
-    throw ValueError(fmt::format("Conv2d: {}\n  in  {}, out  {}, kernel  {}, stride  {}, padding  {}, dilation  {}, "
-                                 "groups  {}",
-                                 why, in, out, detail::text(kernel), detail::text(o.stride), detail::text(o.padding),
-                                 detail::text(o.dilation), o.groups),
-                     where);
+    throw ValueError(
+        fmt::format("Conv2d: {}\n  in  {}, out  {}, kernel  {}, stride  {}, padding  {}, dilation  {}, "
+                    "groups  {}\ngive sizes of 1 or more, padding of 0 or more, groups that divide in and out",
+                    why, in, out, detail::text(kernel), detail::text(o.stride), detail::text(o.padding),
+                    detail::text(o.dilation), o.groups),
+        where);
   };
   if (in <= 0 || out <= 0) refuse("the numbers of channels are not positive");
   if (!detail::at_least(kernel, 1)) refuse("the kernel size is not positive");

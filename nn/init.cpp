@@ -109,11 +109,15 @@ Tensor dirac_(const Tensor& t, std::int64_t groups, SourceLocation where) {
   const Composed scope("dirac_");
   require_floating("dirac_", t, where);
   if (t.dim() < 3 || t.dim() > 5)
-    throw ShapeError(fmt::format("dirac_: the weight of a convolution has 3 to 5 dimensions\n  t  {}", describe(t)),
-                     where);
+    throw ShapeError(
+        fmt::format("dirac_: the weight of a convolution has 3 to 5 dimensions\n  t  {}\nit is [out, in, ...]",
+                    describe(t)),
+        where);
   if (groups <= 0 || t.size(0) % groups != 0)
-    throw ValueError(fmt::format("dirac_: {} groups do not divide the first dimension\n  t  {}", groups, describe(t)),
-                     where);
+    throw ValueError(
+        fmt::format("dirac_: {} groups do not divide the first dimension\n  t  {}\ngive the groups of the convolution",
+                    groups, describe(t)),
+        where);
   std::int64_t kernel = 1, middle = 0;
   for (int d = 2; d < t.dim(); ++d) {
     kernel *= t.size(d);

@@ -24,7 +24,9 @@ Tensor reduced(const Tensor& losses, Reduction reduction, At at) {
     case Reduction::sum: return sum(at(losses));
     case Reduction::mean: return mean(at(losses));
   }
-  throw ValueError("loss: the reduction is not one of none, mean, sum", at.where);
+  throw ValueError(
+      std::string(Composed::name("loss")) + ": the reduction is not one of none, mean, sum\ngive a nn::Reduction",
+      at.where);
 }
 
 /// The sum over a total that may be another than the number of elements.
@@ -60,7 +62,8 @@ void require_weight(const char* op, const Tensor& weight, const In& x, std::int6
                              "it is [" + std::to_string(classes) + "] here"),
                      x.where);
   if (weight.dtype() != x->dtype())
-    throw DTypeError(message(op, "weight and input have different dtypes", {{"input", *x}, {"weight", weight}}),
+    throw DTypeError(message(op, "weight and input have different dtypes", {{"input", *x}, {"weight", weight}},
+                             "convert the weight: .to(DType::" + std::string(name_of(x->dtype())) + ")"),
                      x.where);
 }
 

@@ -72,18 +72,17 @@ Tensor Module::operator()(const In& x) {
 }
 
 Tensor Module::forward(const Tensor&) {
-  throw Error("Error",
-              "forward: " + describe() +
-                  " has no forward(const Tensor&)\noverride it, or call the module with the "
-                  "arguments that it takes",
-              where());
+  throw ValueError("forward: " + describe() +
+                       " has no forward(const Tensor&)\noverride it, or call the module with the "
+                       "arguments that it takes",
+                   where());
 }
 
 std::string Module::describe() const { return detail::class_name(typeid(*this)); }
 
 void Module::check_name(const char* what, const std::string& name, SourceLocation where) const {
   const auto fail = [&](const std::string& why) {
-    throw ValueError(std::string(what) + ": " + why + "\n  in  " + describe(), where);
+    throw ValueError(std::string(what) + ": " + why + "\n  in  " + describe() + "\ngive another name", where);
   };
   if (name.empty()) fail("the name is empty");
   if (name.find('.') != std::string::npos)
@@ -121,7 +120,8 @@ Parameter Module::parameter(std::string name, const Tensor& value, SourceLocatio
 
 Buffer Module::buffer(std::string name, const Tensor& value, bool persistent, SourceLocation where) {
   check_name("buffer", name, where);
-  if (!value.defined()) throw ValueError("buffer: the value of '" + name + "' is undefined", where);
+  if (!value.defined())
+    throw ValueError("buffer: the value of '" + name + "' is undefined\ngive it the values to begin with", where);
   Tensor tensor = value.detach();
   tensor.set_name(join(state_->path, name));
   state_->buffers.push_back({std::move(name), tensor, persistent});
@@ -131,7 +131,8 @@ Buffer Module::buffer(std::string name, const Tensor& value, bool persistent, So
 void Module::register_child(Child child, SourceLocation where) {
   check_name("child", child.name, where);
   if (reaches(Access::state(*child.module), *state_))
-    throw ValueError("child: '" + child.name + "' contains the module that it would belong to\n  in  " + describe(),
+    throw ValueError("child: '" + child.name + "' contains the module that it would belong to\n  in  " + describe() +
+                         "\nregister a module of its own",
                      where);
   state_->children.push_back(std::move(child));
   std::unordered_set<const void*> met;

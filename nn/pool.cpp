@@ -18,8 +18,9 @@ template <class Options> void check(const char* op, Pair kernel, const Options& 
         where);
   if (!detail::at_least(options.padding, 0) || 2 * options.padding.height > kernel.height ||
       2 * options.padding.width > kernel.width)
-    throw ValueError(fmt::format("{}: the padding {} is not between 0 and half of the kernel {}", op,
-                                 detail::text(options.padding), detail::text(kernel)),
+    throw ValueError(fmt::format("{}: the padding {} is not between 0 and half of the kernel {}\npad less, or give "
+                                 "a larger kernel",
+                                 op, detail::text(options.padding), detail::text(kernel)),
                      where);
 }
 
@@ -35,7 +36,8 @@ template <class Options> std::string text(const char* name, Pair kernel, const O
 MaxPool2d::MaxPool2d(Pair kernel, MaxPool2dOptions options, SourceLocation where) : kernel_(kernel), options_(options) {
   check("MaxPool2d", kernel, options, where);
   if (!detail::at_least(options.dilation, 1))
-    throw ValueError(fmt::format("MaxPool2d: the dilation {} is not positive", detail::text(options.dilation)), where);
+    throw ValueError(
+        fmt::format("MaxPool2d: the dilation {} is not positive\n1 means none", detail::text(options.dilation)), where);
 }
 Tensor MaxPool2d::forward(const Tensor& x) { return max_pool2d({x, where()}, kernel_, options_); }
 std::string MaxPool2d::describe() const { return text("MaxPool2d", kernel_, options_); }

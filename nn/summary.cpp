@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <minnow/autograd/grad_mode.h>
 #include <minnow/nn/detail/access.h>
+#include <minnow/tensor/error.h>
 #include <minnow/tensor/ops/create.h>
 
 namespace minnow::nn {
@@ -56,6 +57,11 @@ std::string table(const std::vector<Row>& rows, std::int64_t total, std::int64_t
   return text + fmt::format("parameters: {}, trainable: {}\n", grouped(total), grouped(trainable));
 }
 
+Tensor zeros_for(const Shape& input, const TensorOptions& options, SourceLocation where) {
+  const Composed scope("summary");
+  return zeros(input, options, where);
+}
+
 }  // namespace
 
 std::string summary(Module& model, const Shape& input, SourceLocation where) {
@@ -72,8 +78,7 @@ std::string summary(Module& model, const Shape& input, SourceLocation where) {
   {
     const EvalScope eval(modules);
     const NoGradGuard guard;
-    const Tensor zero = zeros(input, options, where);
-    model({zero, where});
+    model({zeros_for(input, options, where), where});
   }
 
   std::vector<Row> rows{{"layer", "output", "parameters"}};

@@ -23,8 +23,8 @@ bool alike(const Tensor& a, const Tensor& param) {
   return true;
 }
 
-Tensor empty_as(const Tensor& param) {
-  return empty_strided_like(param.shape(), param.strides(), param.dtype(), param.device());
+Tensor empty_as(const Tensor& param, SourceLocation where) {
+  return empty_strided_like(param.shape(), param.strides(), param.dtype(), param.device(), where);
 }
 
 }  // namespace
@@ -32,7 +32,7 @@ Tensor empty_as(const Tensor& param) {
 std::size_t Optimizer::checked_group(int group, SourceLocation where) const {
   if (group < 0 || group >= num_groups())
     throw IndexError(std::string(name_) + ": there is no parameter group " + std::to_string(group) + ", it has " +
-                         std::to_string(num_groups()),
+                         std::to_string(num_groups()) + "\ngroups are counted from 0, in the order of add_group()",
                      where);
   return static_cast<std::size_t>(group);
 }
@@ -150,7 +150,7 @@ void Optimizer::prepare(Slot& slot, std::size_t group, SourceLocation where) {
   slot.param.storage()->wait_ready();
   slot.grad.storage()->wait_ready();
   prepare_gradient(slot, where);
-  for (int i = 0; i < states; ++i) prepare_state(slot.state[i], slot);
+  for (int i = 0; i < states; ++i) prepare_state(slot.state[i], slot, where);
   pending_.back().phase = phase(slot.steps + 1, slot.fresh);
 }
 
@@ -168,23 +168,26 @@ void Optimizer::prepare_gradient(Slot& slot, SourceLocation where) const {
     throw ShapeError(op + "a gradient has another shape than its parameter" + shown() + "\ncall zero_grad()", where);
   if (alike(slot.grad, p)) return;
   if (!is_dense(p.shape(), p.strides()))
-    throw ShapeError(op + "the parameter's elements are not dense in memory" + shown(), where);
-  if (!slot.relaid.defined() || !alike(slot.relaid, p)) slot.relaid = empty_as(p);
+    throw ShapeError(op + "the parameter's elements are not dense in memory" + shown() +
+                         "\ngive the parameter a dense value by set_data()",
+                     where);
+  if (!slot.relaid.defined() || !alike(slot.relaid, p)) slot.relaid = empty_as(p, where);
   raw::copy_to(slot.grad, slot.relaid, where);
   slot.grad = slot.relaid;
 }
 
-void Optimizer::prepare_state(Tensor& state, Slot& slot) const {
+void Optimizer::prepare_state(Tensor& state, Slot& slot, SourceLocation where) const {
   if (state.defined() && alike(state, slot.param)) return;
   if (StepRecording::current())
     throw BackendError(std::string(name_) +
-                       "::step: the state of a parameter cannot be made in a step that is recorded"
-                       "\n  parameter  " +
-                       describe(slot.param) + "\nlet the step run directly first: .warm_up = 1");
+                           "::step: the state of a parameter cannot be made in a step that is recorded"
+                           "\n  parameter  " +
+                           describe(slot.param) + "\nlet the step run directly first: .warm_up = 1",
+                       where);
   const bool fits = state.defined() && state.shape() == slot.param.shape();
-  const Tensor made = empty_as(slot.param);
-  if (fits) raw::copy_to(state, made, {});
-  else raw::fill_(made, 0.0);
+  const Tensor made = empty_as(slot.param, where);
+  if (fits) raw::copy_to(state, made, where);
+  else raw::fill_({made, where}, 0.0);
   if (!state.defined()) slot.fresh = true;
   state = made;
 }

@@ -109,7 +109,7 @@ class Optimizer {
                  std::string& problems) const;
   void prepare(Slot& slot, std::size_t group, SourceLocation where);
   void prepare_gradient(Slot& slot, SourceLocation where) const;
-  void prepare_state(Tensor& state, Slot& slot) const;
+  void prepare_state(Tensor& state, Slot& slot, SourceLocation where) const;
   void run(std::size_t first);
   void finish_step() noexcept;
   static void count_step(Slot& slot);

@@ -27,7 +27,8 @@ template <class T> std::size_t put(const T& hyper, Hyper& out) {
 
 void require_at_least_0(const char* op, const char* name, double value, SourceLocation where) {
   if (!(value >= 0) || !std::isfinite(value))
-    throw ValueError(std::string(op) + ": " + name + " = " + shown(value) + " is not a finite number of at least 0",
+    throw ValueError(std::string(op) + ": " + name + " = " + shown(value) +
+                         " is not a finite number of at least 0\ngive one, e.g. 0",
                      where);
 }
 
@@ -38,10 +39,13 @@ void SgdRule::check(const Options& o, SourceLocation where) {
   require_at_least_0(kName, "momentum", o.momentum, where);
   require_at_least_0(kName, "weight_decay", o.weight_decay, where);
   if (!std::isfinite(o.dampening))
-    throw ValueError(std::string(kName) + ": dampening = " + shown(o.dampening) + " is not a finite number", where);
+    throw ValueError(
+        std::string(kName) + ": dampening = " + shown(o.dampening) + " is not a finite number\n0 is the usual one",
+        where);
   if (o.nesterov && (o.momentum == 0 || o.dampening != 0))
     throw ValueError(std::string(kName) + ": nesterov needs a momentum above 0 and no dampening\n  momentum   " +
-                         shown(o.momentum) + "\n  dampening  " + shown(o.dampening),
+                         shown(o.momentum) + "\n  dampening  " + shown(o.dampening) +
+                         "\nset .momentum = 0.9, or leave nesterov out",
                      where);
 }
 
@@ -59,7 +63,9 @@ template <bool Decoupled> void AdamRule<Decoupled>::check(const Options& o, Sour
   require_at_least_0(kName, "weight_decay", o.weight_decay, where);
   for (const double beta : {o.betas.first, o.betas.second})
     if (!(beta >= 0 && beta < 1))
-      throw ValueError(std::string(kName) + ": a beta of " + shown(beta) + " is not in [0, 1)", where);
+      throw ValueError(
+          std::string(kName) + ": a beta of " + shown(beta) + " is not in [0, 1)\n0.9 and 0.999 are the usual ones",
+          where);
 }
 
 template <bool Decoupled> std::size_t AdamRule<Decoupled>::hyper(const Options& o, double phase, Hyper& out) {

@@ -18,15 +18,18 @@ void require_positive(const char* op, const char* name, std::int64_t value, Sour
 Rate step_rate(StepLROptions o, SourceLocation where) {
   require_positive("StepLR", "step_size", o.step_size, where);
   if (!(o.gamma >= 0) || !std::isfinite(o.gamma))
-    throw ValueError(fmt::format("StepLR: gamma = {} is not a finite number of at least 0", o.gamma), where);
+    throw ValueError(
+        fmt::format("StepLR: gamma = {} is not a finite number of at least 0\n0.1 is the usual one", o.gamma), where);
   return [o](double base, std::int64_t t) { return base * std::pow(o.gamma, static_cast<double>(t / o.step_size)); };
 }
 
 Rate cosine_rate(CosineAnnealingLROptions o, SourceLocation where) {
   require_positive("CosineAnnealingLR", "t_max", o.t_max, where);
   if (!(o.eta_min >= 0) || !std::isfinite(o.eta_min))
-    throw ValueError(fmt::format("CosineAnnealingLR: eta_min = {} is not a finite number of at least 0", o.eta_min),
-                     where);
+    throw ValueError(
+        fmt::format("CosineAnnealingLR: eta_min = {} is not a finite number of at least 0\n0 is the usual one",
+                    o.eta_min),
+        where);
   return [o](double base, std::int64_t t) {
     const double angle = std::numbers::pi * static_cast<double>(t) / static_cast<double>(o.t_max);
     return o.eta_min + (base - o.eta_min) * (1 + std::cos(angle)) / 2;
@@ -37,7 +40,8 @@ Rate linear_rate(LinearLROptions o, SourceLocation where) {
   require_positive("LinearLR", "total_iters", o.total_iters, where);
   if (!(o.start_factor > 0 && o.start_factor <= 1) || !(o.end_factor >= 0 && o.end_factor <= 1))
     throw ValueError(
-        fmt::format("LinearLR: the factors {} and {} are not in (0, 1] and [0, 1]", o.start_factor, o.end_factor),
+        fmt::format("LinearLR: the factors {} and {} are not in (0, 1] and [0, 1]\nthey are shares of the rate",
+                    o.start_factor, o.end_factor),
         where);
   return [o](double base, std::int64_t t) {
     const double share = static_cast<double>(std::min(t, o.total_iters)) / static_cast<double>(o.total_iters);
@@ -48,12 +52,15 @@ Rate linear_rate(LinearLROptions o, SourceLocation where) {
 Rate sequential_rate(std::vector<Rate> rates, std::vector<std::int64_t> milestones, SourceLocation where) {
   if (rates.empty() || milestones.size() + 1 != rates.size())
     throw ValueError(
-        fmt::format("SequentialLR: {} rates need one milestone fewer, not {}", rates.size(), milestones.size()), where);
+        fmt::format("SequentialLR: {} rates need one milestone fewer, not {}\nrates[i + 1] begins at milestones[i]",
+                    rates.size(), milestones.size()),
+        where);
   if (std::any_of(rates.begin(), rates.end(), [](const Rate& r) { return !r; }))
-    throw ValueError("SequentialLR: a rate is empty", where);
+    throw ValueError("SequentialLR: a rate is empty\npass one, e.g. step_rate({.step_size = 10})", where);
   for (std::size_t i = 0; i < milestones.size(); ++i)
     if (milestones[i] <= (i ? milestones[i - 1] : 0))
-      throw ValueError("SequentialLR: the milestones are not ascending numbers above 0", where);
+      throw ValueError(
+          "SequentialLR: the milestones are not ascending numbers above 0\neach rate needs a step of its own", where);
   return [rates = std::move(rates), milestones = std::move(milestones)](double base, std::int64_t t) {
     const auto next = std::upper_bound(milestones.begin(), milestones.end(), t);
     const auto i = static_cast<std::size_t>(next - milestones.begin());

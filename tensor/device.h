@@ -17,7 +17,9 @@ std::string_view name_of(DeviceType type);
 class Device {
  public:
   constexpr Device() = default;
-  constexpr Device(DeviceType type, int index = 0) : type_(type), index_(static_cast<std::int16_t>(index)) {}
+  /// A number that no device can have becomes -1, which is refused where the device is used.
+  constexpr Device(DeviceType type, int index = 0)
+      : type_(type), index_(static_cast<std::int16_t>(index >= 0 && index <= INT16_MAX ? index : -1)) {}
 
   /// Parses `cpu | cuda | cuda:N | sim | sim:N` (N without leading zeros); without a number it is the thread's current
   /// device of that type (see DeviceGuard).  DeviceError for anything else; whether the device exists is asked when it

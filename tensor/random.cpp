@@ -1,10 +1,15 @@
 #include <minnow/tensor/random.h>
 
+#include <string>
+#include <minnow/tensor/error.h>
 #include <minnow/tensor/step_recording.h>
 
 namespace minnow {
 
-PhiloxState Generator::reserve(std::int64_t numbers) {
+PhiloxState Generator::reserve(std::int64_t numbers, SourceLocation where) {
+  if (numbers < 0)
+    throw ValueError("Generator::reserve: " + std::to_string(numbers) + " numbers cannot be taken\ngive 0 or more",
+                     where);
   const std::lock_guard lock(mutex_);
   PhiloxState taken = state_;
   state_.offset += (static_cast<std::uint64_t>(numbers) + 3) / 4;

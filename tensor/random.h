@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <mutex>
+#include <minnow/tensor/source_location.h>
 
 namespace minnow {
 
@@ -23,8 +24,8 @@ class Generator {
   Generator(const Generator&) = delete;
   Generator& operator=(const Generator&) = delete;
 
-  /// Takes `numbers` 32-bit numbers of the stream.
-  PhiloxState reserve(std::int64_t numbers);
+  /// Takes `numbers` 32-bit numbers of the stream.  ValueError below 0.
+  PhiloxState reserve(std::int64_t numbers, SourceLocation where = SourceLocation::current());
   void manual_seed(std::uint64_t seed);
   PhiloxState state() const;
   void set_state(PhiloxState state);

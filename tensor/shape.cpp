@@ -7,9 +7,15 @@
 namespace minnow {
 namespace {
 
-[[noreturn]] void too_many(std::size_t rank, SourceLocation where = {}) {
+[[noreturn]] void too_many(std::size_t rank, SourceLocation where) {
   throw ShapeError("Shape: " + std::to_string(rank) + " dimensions are more than the maximum of " +
                        std::to_string(kMaxRank) + "\njoin some of them, e.g. by reshape or flatten",
+                   where);
+}
+
+[[noreturn]] void no_place(const char* op, int at, const Shape& shape, SourceLocation where) {
+  throw IndexError(std::string(op) + ": there is no place " + std::to_string(at) + "\n  shape  " + shape.str() +
+                       "\nplaces are counted from 0, and not from the end",
                    where);
 }
 
@@ -20,24 +26,30 @@ Shape::Shape(std::span<const std::int64_t> sizes, SourceLocation where) : rank_(
   std::copy(sizes.begin(), sizes.end(), sizes_);
 }
 
-Shape Shape::filled(int rank, std::int64_t value) {
-  if (rank > kMaxRank) too_many(static_cast<std::size_t>(rank));
+Shape Shape::filled(int rank, std::int64_t value, SourceLocation where) {
+  if (rank < 0)
+    throw ShapeError(
+        "Shape: " + std::to_string(rank) + " dimensions are fewer than none\ngive 0 to " + std::to_string(kMaxRank),
+        where);
+  if (rank > kMaxRank) too_many(static_cast<std::size_t>(rank), where);
   Shape s;
   s.rank_ = rank;
   std::fill(s.begin(), s.end(), value);
   return s;
 }
 
-void Shape::push_back(std::int64_t value) { insert(rank_, value); }
+void Shape::push_back(std::int64_t value, SourceLocation where) { insert(rank_, value, where); }
 
-void Shape::insert(int at, std::int64_t value) {
-  if (rank_ == kMaxRank) too_many(kMaxRank + 1);
+void Shape::insert(int at, std::int64_t value, SourceLocation where) {
+  if (rank_ == kMaxRank) too_many(kMaxRank + 1, where);
+  if (at < 0 || at > rank_) no_place("Shape::insert", at, *this, where);
   std::copy_backward(sizes_ + at, sizes_ + rank_, sizes_ + rank_ + 1);
   sizes_[at] = value;
   ++rank_;
 }
 
-void Shape::erase(int at) {
+void Shape::erase(int at, SourceLocation where) {
+  if (at < 0 || at >= rank_) no_place("Shape::erase", at, *this, where);
   std::copy(sizes_ + at + 1, sizes_ + rank_, sizes_ + at);
   --rank_;
 }

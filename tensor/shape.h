@@ -26,11 +26,12 @@ class Shape {
   Shape(std::span<const std::int64_t> sizes, SourceLocation where = SourceLocation::current());
   Shape(const std::vector<std::int64_t>& sizes, SourceLocation where = SourceLocation::current())
       : Shape(std::span(sizes), where) {}
-  static Shape filled(int rank, std::int64_t value);
+  /// `rank` times the same.
+  static Shape filled(int rank, std::int64_t value, SourceLocation where = SourceLocation::current());
 
   int rank() const { return rank_; }
   bool empty() const { return rank_ == 0; }
-  /// Negative i counts from the end; not checked.
+  /// Negative i counts from the end; not checked, nor is back().
   std::int64_t operator[](int i) const { return sizes_[i < 0 ? i + rank_ : i]; }
   std::int64_t& operator[](int i) { return sizes_[i < 0 ? i + rank_ : i]; }
   std::int64_t back() const { return sizes_[rank_ - 1]; }
@@ -41,9 +42,10 @@ class Shape {
   std::int64_t* end() { return sizes_ + rank_; }
   std::span<const std::int64_t> span() const { return {sizes_, static_cast<std::size_t>(rank_)}; }
 
-  void push_back(std::int64_t value);
-  void insert(int at, std::int64_t value);
-  void erase(int at);
+  // ShapeError for more than kMaxRank, IndexError for a place that is not there.
+  void push_back(std::int64_t value, SourceLocation where = SourceLocation::current());
+  void insert(int at, std::int64_t value, SourceLocation where = SourceLocation::current());
+  void erase(int at, SourceLocation where = SourceLocation::current());
 
   /// Product of the sizes; 1 for rank 0.
   std::int64_t numel() const;

@@ -54,9 +54,12 @@ class Stream {
     virtual void synchronize() = 0;
   };
 
-  /// A new stream of the device.
+  /// A new stream of the device.  DeviceError for a device that is not there.
   explicit Stream(Device device, SourceLocation where = SourceLocation::current());
   Stream(Device device, std::shared_ptr<State> state) : device_(device), state_(std::move(state)) {}
+  // Moving copies: one that was moved from is a stream still.
+  Stream(const Stream&) = default;
+  Stream& operator=(const Stream&) = default;
 
   Device device() const { return device_; }
   /// An event that completes when all work given to this stream so far has.
@@ -71,7 +74,7 @@ class Stream {
   std::shared_ptr<State> state_;
 };
 
-/// The stream that this thread's operations on the device go to.
+/// The stream that this thread's operations on the device go to.  DeviceError for a device that is not there.
 Stream current_stream(Device device, SourceLocation where = SourceLocation::current());
 
 /// Makes a stream the current one of this thread for a scope.
@@ -87,7 +90,7 @@ class StreamGuard {
 };
 
 /// Blocks until all work on the device is done; while another thread records a CapturedStep there, the work that minnow
-/// gave it and not that of other libraries.
+/// gave it and not that of other libraries.  DeviceError for a device that is not there.
 void synchronize(Device device, SourceLocation where = SourceLocation::current());
 
 }  // namespace minnow

@@ -77,25 +77,47 @@ class Tensor {
          std::int64_t offset = 0);
 
   bool defined() const { return impl_ != nullptr; }
-  const Shape& shape() const { return impl()->shape; }
-  const Strides& strides() const { return impl()->strides; }
+  // Of an undefined tensor they are a ValueError, as all that follows.
+  const Shape& shape(SourceLocation where = SourceLocation::current()) const { return impl("shape", where)->shape; }
+  const Strides& strides(SourceLocation where = SourceLocation::current()) const {
+    return impl("strides", where)->strides;
+  }
   /// Size of a dimension; negative counts from the end.  IndexError.
   std::int64_t size(int dim, SourceLocation where = SourceLocation::current()) const;
   std::int64_t stride(int dim, SourceLocation where = SourceLocation::current()) const;
-  int dim() const { return impl()->shape.rank(); }
-  std::int64_t numel() const { return impl()->numel; }
-  DType dtype() const { return impl()->dtype; }
-  Device device() const { return impl()->storage->device(); }
-  std::size_t itemsize() const { return size_of(dtype()); }
-  std::int64_t nbytes() const { return numel() * static_cast<std::int64_t>(itemsize()); }
-  std::int64_t storage_offset() const { return impl()->offset; }
-  const std::shared_ptr<Storage>& storage() const { return impl()->storage; }
-  bool is_contiguous() const { return impl()->contiguous; }
+  int dim(SourceLocation where = SourceLocation::current()) const { return impl("dim", where)->shape.rank(); }
+  std::int64_t numel(SourceLocation where = SourceLocation::current()) const { return impl("numel", where)->numel; }
+  DType dtype(SourceLocation where = SourceLocation::current()) const { return impl("dtype", where)->dtype; }
+  Device device(SourceLocation where = SourceLocation::current()) const {
+    return impl("device", where)->storage->device();
+  }
+  std::size_t itemsize(SourceLocation where = SourceLocation::current()) const {
+    return size_of(impl("itemsize", where)->dtype);
+  }
+  std::int64_t nbytes(SourceLocation where = SourceLocation::current()) const {
+    const detail::TensorImpl& t = *impl("nbytes", where);
+    return t.numel * static_cast<std::int64_t>(size_of(t.dtype));
+  }
+  std::int64_t storage_offset(SourceLocation where = SourceLocation::current()) const {
+    return impl("storage_offset", where)->offset;
+  }
+  const std::shared_ptr<Storage>& storage(SourceLocation where = SourceLocation::current()) const {
+    return impl("storage", where)->storage;
+  }
+  bool is_contiguous(SourceLocation where = SourceLocation::current()) const {
+    return impl("is_contiguous", where)->contiguous;
+  }
   bool is_contiguous(MemoryFormat format, SourceLocation where = SourceLocation::current()) const;
-  bool is_floating_point() const { return is_floating(dtype()); }
-  bool is_pinned() const { return impl()->storage->is_pinned(); }
+  bool is_floating_point(SourceLocation where = SourceLocation::current()) const {
+    return is_floating(impl("is_floating_point", where)->dtype);
+  }
+  bool is_pinned(SourceLocation where = SourceLocation::current()) const {
+    return impl("is_pinned", where)->storage->is_pinned();
+  }
   /// Whether a non-blocking copy into this tensor's host memory has finished.
-  bool is_ready() const { return impl()->storage->is_ready(); }
+  bool is_ready(SourceLocation where = SourceLocation::current()) const {
+    return impl("is_ready", where)->storage->is_ready();
+  }
   /// Whether both handles are the same tensor (not: equal values).
   bool is_same(const Tensor& other) const { return impl_ == other.impl_; }
 
@@ -150,13 +172,15 @@ class Tensor {
   /// One index of a dimension, which disappears.
   Tensor select(int dim, std::int64_t index, SourceLocation where = SourceLocation::current()) const;
   /// t(0, all, slice(1, 9), newaxis, ellipsis)
-  Tensor operator()(Index a) const { return index({&a, 1}); }
-  Tensor operator()(Index a, Index b) const { return index(std::array{a, b}); }
-  Tensor operator()(Index a, Index b, Index c) const { return index(std::array{a, b, c}); }
-  Tensor operator()(Index a, Index b, Index c, Index d) const { return index(std::array{a, b, c, d}); }
-  Tensor operator()(Index a, Index b, Index c, Index d, Index e) const { return index(std::array{a, b, c, d, e}); }
+  Tensor operator()(Index a) const { return index({&a, 1}, a.where); }
+  Tensor operator()(Index a, Index b) const { return index(std::array{a, b}, a.where); }
+  Tensor operator()(Index a, Index b, Index c) const { return index(std::array{a, b, c}, a.where); }
+  Tensor operator()(Index a, Index b, Index c, Index d) const { return index(std::array{a, b, c, d}, a.where); }
+  Tensor operator()(Index a, Index b, Index c, Index d, Index e) const {
+    return index(std::array{a, b, c, d, e}, a.where);
+  }
   /// The same for any number of indices.
-  Tensor index(std::span<const Index> indices, SourceLocation where = {}) const;
+  Tensor index(std::span<const Index> indices, SourceLocation where = SourceLocation::current()) const;
 
   // Copies and moves.  `to` returns this very tensor when nothing changes (unless .copy); it never changes
   // the tensor in place.  They record: the gradient returns to the source's device and dtype.
@@ -204,8 +228,12 @@ class Tensor {
   /// Takes over other's value (storage, shape, strides, dtype, device); every handle of this tensor sees it,
   /// the autograd slot and the name stay.
   void set_data(const Tensor& other, SourceLocation where = SourceLocation::current()) const;
-  const std::shared_ptr<autograd::Slot>& slot() const { return impl_->slot; }
-  void set_slot(std::shared_ptr<autograd::Slot> slot) const { impl_->slot = std::move(slot); }
+  const std::shared_ptr<autograd::Slot>& slot(SourceLocation where = SourceLocation::current()) const {
+    return impl("slot", where)->slot;
+  }
+  void set_slot(std::shared_ptr<autograd::Slot> slot, SourceLocation where = SourceLocation::current()) const {
+    impl("set_slot", where)->slot = std::move(slot);
+  }
   /// ValueError naming the operation and the user's line for an undefined tensor.
   void require_defined(const char* op, SourceLocation where) const {
     if (!impl_) throw_undefined(op, where);
@@ -215,8 +243,8 @@ class Tensor {
   /// Identity of the tensor, for maps.
   const void* id() const { return impl_.get(); }
   /// The handle's own implementation; throws for an undefined tensor.
-  detail::TensorImpl* impl() const {
-    if (!impl_) throw_undefined("Tensor", {});
+  detail::TensorImpl* impl(const char* op = "Tensor", SourceLocation where = SourceLocation::current()) const {
+    if (!impl_) throw_undefined(op, where);
     return impl_.get();
   }
 

@@ -22,14 +22,22 @@ struct Function {
   double p0, p1;
 };
 
+/// Where the operation was recorded whose gradient is being computed.
+SourceLocation running_line() {
+  const autograd::Node* node = autograd::RunningNode::current();
+  return node ? node->where() : SourceLocation{};
+}
+
 /// grad * curve(saved): the second derivative has none of its own.
 Tensor second(const Function& f, const Tensor& grad, const Tensor& saved) {
   if (f.order < 2)
     throw AutogradError(message(f.name, "its second derivative is not there", {{"grad", grad}, {"x", saved}},
-                                "call backward without create_graph"));
+                                "call backward without create_graph"),
+                        running_line());
   Tensor out = raw::unary_slope(f.op, grad, saved, f.p0, f.p1, true);
   return record(f.name, std::move(out), {grad, saved}, [name = f.name](const Tensor&) -> Gradients {
-    throw AutogradError(std::string(name) + ": its third derivative is not there\ncall backward without create_graph");
+    throw AutogradError(std::string(name) + ": its third derivative is not there\ncall backward without create_graph",
+                        running_line());
   });
 }
 

@@ -115,11 +115,11 @@ Tensor Tensor::select(int dim, std::int64_t index, SourceLocation where) const {
   dim = raw::wrap_dim("select", {*this, where}, dim);
   std::vector<Index> indices(static_cast<std::size_t>(dim), Index(all, where));
   indices.emplace_back(index, where);
-  return this->index(indices);
+  return this->index(indices, where);
 }
 
 Tensor Tensor::index(std::span<const Index> indices, SourceLocation where) const {
-  const In self(*this, indices.empty() || where.line ? where : indices.front().where);
+  const In self(*this, where);
   require_defined("index", self.where);
   const raw::Indexed indexed = raw::resolve(self, indices);
   const Tensor part = sliced(self, indexed.slices);

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <string>
+#include <minnow/tensor/source_location.h>
 
 namespace minnow::data::detail {
 
@@ -21,7 +23,7 @@ class ByteReader {
 
 /// Opens a file and finds out by its first bytes whether it is gzip.  IoError; FormatError for a name that
 /// ends in .gz and content that is not gzip.
-std::unique_ptr<ByteReader> open_bytes(const std::filesystem::path& path);
+std::unique_ptr<ByteReader> open_bytes(const std::filesystem::path& path, SourceLocation where);
 
 /// "'<!DOCTYPE' (a web page)", "3c 21": the first bytes of a file, for messages.
 std::string show_bytes(std::span<const std::uint8_t> bytes);

@@ -18,10 +18,6 @@ constexpr auto kSpin = std::chrono::microseconds(30);
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-std::int64_t batches_of(std::int64_t samples, const LoaderOptions& options) {
-  return (samples + (options.drop_last ? 0 : options.batch_size - 1)) / options.batch_size;
-}
-
 }  // namespace
 
 Epoch::Epoch(std::shared_ptr<LoaderCore> core, std::vector<std::int64_t> order, LoaderPosition start_at, int workers)

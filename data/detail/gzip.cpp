@@ -26,8 +26,9 @@ GzipReader::GzipReader(std::unique_ptr<InputFile> file)
 GzipReader::~GzipReader() = default;
 
 void GzipReader::fail(const std::string& what) const {
-  throw FormatError("'" + file_->path().string() + "': " + what +
-                    "\nthe file is damaged: delete it and fetch it again");
+  throw FormatError(std::string(Composed::name("read_idx")) + ": '" + file_->path().string() + "': " + what +
+                        "\nthe file is damaged: delete it and fetch it again",
+                    file_->where());
 }
 
 void GzipReader::refill() {

@@ -2,17 +2,13 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <memory>
-#include <minnow/tensor/allocator.h>
-#include <minnow/tensor/tensor.h>
+#include <minnow/tensor/ops/create.h>
 
 namespace minnow::data::detail {
 
 /// A contiguous host tensor of unspecified content.
-inline Tensor host_tensor(DType dtype, const Shape& shape) {
-  const auto bytes = static_cast<std::size_t>(shape.numel()) * size_of(dtype);
-  auto storage = std::make_shared<Storage>(cpu_allocator(), Device(), bytes);
-  return Tensor(std::move(storage), dtype, shape, contiguous_strides(shape));
+inline Tensor host_tensor(DType dtype, const Shape& shape, SourceLocation where) {
+  return empty(shape, {.dtype = dtype}, where);
 }
 
 /// Copies the elements in row-major order; any strides, one dtype and shape, both on the host, `to`

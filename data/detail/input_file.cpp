@@ -11,7 +11,12 @@
 namespace minnow::data::detail {
 namespace {
 
-std::string system_text(int code) { return std::generic_category().message(code); }
+[[noreturn]] void refuse(const char* what, const std::filesystem::path& path, int code, SourceLocation where) {
+  throw IoError(std::string(Composed::name("read_idx")) + ": " + what + " '" + path.string() +
+                    "'\n  the system says: " + std::generic_category().message(code) +
+                    "\ncheck the path, and who may read there",
+                where);
+}
 
 const char* kind_of(mode_t mode) {
   if (S_ISDIR(mode)) return "a directory";
@@ -22,10 +27,10 @@ const char* kind_of(mode_t mode) {
 
 }  // namespace
 
-InputFile::InputFile(const std::filesystem::path& path) : path_(path) {
+InputFile::InputFile(const std::filesystem::path& path, SourceLocation where) : path_(path), where_(where) {
   // Without O_NONBLOCK, opening a pipe would wait for a writer.
   descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor_ < 0) throw IoError("cannot open '" + path.string() + "': " + system_text(errno));
+  if (descriptor_ < 0) refuse("cannot open", path, errno, where);
   struct stat info {};
   const int status = ::fstat(descriptor_, &info);
   const int code = errno;
@@ -34,8 +39,10 @@ InputFile::InputFile(const std::filesystem::path& path) : path_(path) {
     return;
   }
   ::close(descriptor_);
-  if (status != 0) throw IoError("cannot examine '" + path.string() + "': " + system_text(code));
-  throw IoError("'" + path.string() + "' is " + kind_of(info.st_mode) + ", expected a regular file");
+  if (status != 0) refuse("cannot examine", path, code, where);
+  throw IoError(std::string(Composed::name("read_idx")) + ": '" + path.string() + "' is " + kind_of(info.st_mode) +
+                    "\n  expected  a regular file\nname a file",
+                where);
 }
 
 InputFile::~InputFile() { ::close(descriptor_); }
@@ -46,15 +53,14 @@ std::size_t InputFile::read(std::span<std::uint8_t> out) {
     const ssize_t got = ::read(descriptor_, out.data() + done, out.size() - done);
     if (got == 0) break;
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw IoError("cannot read '" + path_.string() + "': " + system_text(errno));
+    if (got < 0) refuse("cannot read", path_, errno, where_);
     done += static_cast<std::size_t>(got);
   }
   return done;
 }
 
 void InputFile::rewind() {
-  if (::lseek(descriptor_, 0, SEEK_SET) != 0)
-    throw IoError("cannot read '" + path_.string() + "' again: " + system_text(errno));
+  if (::lseek(descriptor_, 0, SEEK_SET) != 0) refuse("cannot go back in", path_, errno, where_);
 }
 
 }  // namespace minnow::data::detail

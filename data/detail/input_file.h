@@ -4,19 +4,21 @@
 #include <cstdint>
 #include <filesystem>
 #include <span>
+#include <minnow/tensor/source_location.h>
 
 namespace minnow::data::detail {
 
 /// A regular file, read once from its beginning.
 class InputFile {
  public:
-  /// IoError when it cannot be opened, or is a directory, a pipe or another special file.
-  explicit InputFile(const std::filesystem::path& path);
+  /// IoError when it cannot be opened, or is a directory, a pipe or another special file.  `where` is the user's line.
+  InputFile(const std::filesystem::path& path, SourceLocation where);
   ~InputFile();
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
+  SourceLocation where() const { return where_; }
   std::uint64_t size() const { return size_; }
   /// Fills `out`, less only at the end of the file; returns the bytes read.  IoError.
   std::size_t read(std::span<std::uint8_t> out);
@@ -25,6 +27,7 @@ class InputFile {
 
  private:
   std::filesystem::path path_;
+  SourceLocation where_;
   int descriptor_ = -1;
   std::uint64_t size_ = 0;
 };

@@ -10,7 +10,9 @@ namespace minnow::data {
 
 SampleError::SampleError(std::int64_t sample, std::string_view what, SourceLocation where)
     : Error("SampleError",
-            "DataLoader: sample " + std::to_string(sample) + " could not be read\n  " + std::string(what), where),
+            "DataLoader: sample " + std::to_string(sample) + " could not be read\n  " + std::string(what) +
+                "\nits own exception is nested in this one: std::rethrow_if_nested",
+            where),
       sample_(sample) {}
 
 namespace detail {
@@ -47,6 +49,7 @@ LoaderCore::LoaderCore(const LoaderOptions& options, Fill fill, SourceLocation w
       where_(where),
       seed_(options.seed.value_or(default_generator().state().seed)),
       host_memory_(&cpu_allocator()) {
+  const Composed scope("DataLoader");
   check(options, where);
   if (!options.device.is_cpu()) side_.emplace(options.device, where);
   if (options.device.is_cpu() && !options.pin_memory) return;
@@ -96,7 +99,7 @@ void LoaderCore::upload(Slot& slot) {
   Backend& backend = backend_of(options_.device);
   side_->wait(slot.released);
   for (std::size_t k = 0; k < slot.tensors.size(); ++k)
-    slot.device.make(static_cast<int>(k), slot.tensors[k].dtype(), slot.tensors[k].shape());
+    slot.device.make(static_cast<int>(k), slot.tensors[k].dtype(), slot.tensors[k].shape(), where_);
   slot.started = side_->record();
   std::int64_t bytes = 0;
   for (std::size_t k = 0; k < slot.tensors.size(); ++k) {
@@ -185,6 +188,19 @@ LoaderPosition LoaderCore::begin_epoch() {
 std::int64_t LoaderCore::epoch() const {
   const std::lock_guard lock(mutex_);
   return epoch_;
+}
+
+std::int64_t checked_samples(const char* whose, std::int64_t samples, SourceLocation where) {
+  if (samples < 0)
+    throw ValueError(std::string("DataLoader: ") + whose + " says that it has " + std::to_string(samples) +
+                         " samples\nsize() returns 0 or more",
+                     where);
+  return samples;
+}
+
+std::int64_t batches_of(std::int64_t samples, const LoaderOptions& options) {
+  const bool rest = samples % options.batch_size != 0 && !options.drop_last;
+  return samples / options.batch_size + (rest ? 1 : 0);
 }
 
 void throw_sample_error(std::int64_t sample, SourceLocation where) {

@@ -91,6 +91,11 @@ class LoaderCore {
   std::int64_t epoch_ = 0;
 };
 
+/// A number of samples that a dataset or sampler gave; ValueError for a negative one.
+std::int64_t checked_samples(const char* whose, std::int64_t samples, SourceLocation where);
+/// The batches of an epoch.
+std::int64_t batches_of(std::int64_t samples, const LoaderOptions& options);
+
 /// Rethrows the exception in flight as a SampleError.
 [[noreturn]] void throw_sample_error(std::int64_t sample, SourceLocation where);
 

@@ -55,6 +55,7 @@ Device best_device() { return device_count(DeviceType::cuda) > 0 ? current_devic
 Device current_device(DeviceType type) { return Device(type, index_of(type)); }
 
 DeviceGuard::DeviceGuard(Device device, SourceLocation where) : previous_(current_device(device.type())) {
+  const Composed scope("DeviceGuard");
   backend_of(device, where);
   index_of(device.type()) = device.index();
 }

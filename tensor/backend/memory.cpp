@@ -1,10 +1,12 @@
 #include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/error.h>
 #include <minnow/tensor/memory.h>
 
 namespace minnow {
 namespace {
 
-Allocator& allocator_of(Device device, SourceLocation where) {
+Allocator& allocator_of(const char* op, Device device, SourceLocation where) {
+  const Composed scope(op);
   return backend_of(device, where).allocator(device.index());
 }
 
@@ -16,15 +18,19 @@ Allocator* pinned_allocator() {
   return nullptr;
 }
 
-MemoryStats memory_stats(Device device, SourceLocation where) { return allocator_of(device, where).stats(); }
+MemoryStats memory_stats(Device device, SourceLocation where) {
+  return allocator_of("memory_stats", device, where).stats();
+}
 
 MemoryStats pinned_memory_stats() {
   const Allocator* allocator = pinned_allocator();
   return allocator ? allocator->stats() : MemoryStats{};
 }
 
-void empty_cache(Device device, SourceLocation where) { allocator_of(device, where).empty_cache(); }
+void empty_cache(Device device, SourceLocation where) { allocator_of("empty_cache", device, where).empty_cache(); }
 
-void reset_peak_memory(Device device, SourceLocation where) { allocator_of(device, where).reset_peak(); }
+void reset_peak_memory(Device device, SourceLocation where) {
+  allocator_of("reset_peak_memory", device, where).reset_peak();
+}
 
 }  // namespace minnow

@@ -1,7 +1,17 @@
 #include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/error.h>
 #include <minnow/tensor/stream.h>
 
 namespace minnow {
+namespace {
+
+/// The backend that serves a function of streams, by whose name errors go.
+Backend& serving(const char* op, Device device, SourceLocation where) {
+  const Composed scope(op);
+  return backend_of(device, where);
+}
+
+}  // namespace
 
 void Event::State::settle() noexcept {
   try {
@@ -10,10 +20,11 @@ void Event::State::settle() noexcept {
   }
 }
 
-Stream::Stream(Device device, SourceLocation where) : Stream(backend_of(device, where).new_stream(device.index())) {}
+Stream::Stream(Device device, SourceLocation where)
+    : Stream(serving("Stream", device, where).new_stream(device.index())) {}
 
 Stream current_stream(Device device, SourceLocation where) {
-  return backend_of(device, where).current_stream(device.index());
+  return serving("current_stream", device, where).current_stream(device.index());
 }
 
 StreamGuard::StreamGuard(const Stream& stream) : previous_(current_stream(stream.device())) {
@@ -29,7 +40,7 @@ StreamGuard::~StreamGuard() {
 }
 
 void synchronize(Device device, SourceLocation where) {
-  Backend& backend = backend_of(device, where);
+  Backend& backend = serving("synchronize", device, where);
   note_operation("synchronize", where);
   backend.synchronize(device.index());
 }

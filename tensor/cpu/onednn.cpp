@@ -2,6 +2,7 @@
 
 #include <omp.h>
 #include <string>
+#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/threads.h>
 
@@ -64,7 +65,8 @@ auto make_plan(const dnnl::primitive_attr& attr, const std::tuple<Hint...>& hint
 
 void fail(std::string_view op, const dnnl::error& error) {
   throw BackendError(std::string(op) + ": oneDNN failed with status " + std::to_string(error.status) + ": " +
-                     error.what());
+                         error.what() + "\nthis is an error in oneDNN or in minnow: report it with the shapes",
+                     last_dispatched().where);
 }
 
 const dnnl::engine& engine() {

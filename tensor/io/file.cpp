@@ -20,11 +20,24 @@ namespace {
 /// Linux transfers at most this much in one call.
 constexpr std::size_t kMaxTransfer = std::size_t{1} << 30;
 
+const char* mend_of(int error) {
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR: return "check the path; folders are not made on the way";
+    case EACCES:
+    case EPERM:
+    case EROFS: return "check who may read and write there";
+    case ENOSPC:
+    case EDQUOT: return "make room on the disk, or choose another";
+    default: return "choose another file, or try again";
+  }
+}
+
 [[noreturn]] void refuse(const std::string& op, const std::string& path, const std::string& what, int error,
                          SourceLocation where) {
   std::string text = op + ": " + what + " '" + path + "'";
   if (error != 0) text += "\n  the system says: " + std::generic_category().message(error);
-  throw IoError(text, where);
+  throw IoError(text + "\n" + mend_of(error), where);
 }
 
 const char* kind_of(mode_t mode) {
@@ -35,12 +48,12 @@ const char* kind_of(mode_t mode) {
 }
 
 [[noreturn]] void refuse_kind(const std::string& op, const std::string& path, mode_t mode, SourceLocation where) {
-  throw IoError(op + ": '" + path + "' is " + kind_of(mode) + "\n  expected  a regular file", where);
+  throw IoError(op + ": '" + path + "' is " + kind_of(mode) + "\n  expected  a regular file\nname a file", where);
 }
 
 void refuse_nul(const std::string& op, const std::string& path, SourceLocation where) {
-  if (path.empty()) throw IoError(op + ": the path is empty", where);
-  if (path.find('\0') != std::string::npos) throw IoError(op + ": the path contains a zero byte", where);
+  if (path.empty()) throw IoError(op + ": the path is empty\nname a file", where);
+  if (path.find('\0') != std::string::npos) throw IoError(op + ": the path contains a zero byte\nname a file", where);
 }
 
 }  // namespace
@@ -71,7 +84,7 @@ void InputFile::read(std::uint64_t offset, std::span<std::byte> bytes) const {
     if (got < 0) refuse(op_, path_, "cannot read", errno, where_);
     if (got == 0)
       throw IoError(op_ + ": '" + path_ + "' ended at byte " + std::to_string(offset) + "\n  it had " +
-                        std::to_string(size_) + " bytes when it was opened: is it being written?",
+                        std::to_string(size_) + " bytes when it was opened\nread it when nobody writes to it",
                     where_);
     bytes = bytes.subspan(static_cast<std::size_t>(got));
     offset += static_cast<std::uint64_t>(got);

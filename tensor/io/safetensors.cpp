@@ -44,7 +44,8 @@ Opened open_header(const io::InputFile& file, const char* op, SourceLocation whe
     return read_header(file);
   } catch (const Refusal& refusal) {
     throw FormatError(std::string(op) + ": '" + file.path() + "' is not a safetensors file that minnow can read" +
-                          "\n  found     " + refusal.found + "\n  expected  " + refusal.expected,
+                          "\n  found     " + refusal.found + "\n  expected  " + refusal.expected +
+                          "\nthe file is damaged or of another format: save or fetch it again",
                       where);
   }
 }
@@ -70,14 +71,17 @@ Header describe_all(const StateDict& tensors, const Metadata& metadata, SourceLo
   Header header;
   header.metadata = metadata;
   for (const auto& [name, tensor] : tensors) {
-    if (!tensor.defined()) throw ValueError("save: the tensor '" + name + "' is undefined", where);
-    if (name == "__metadata__") throw ValueError("save: the name '__metadata__' is reserved by the format", where);
-    if (!io::detail::is_utf8(name)) throw ValueError("save: the name '" + name + "' is not UTF-8", where);
+    if (!tensor.defined())
+      throw ValueError("save: the tensor '" + name + "' is undefined\ngive it a value, or leave it out", where);
+    if (name == "__metadata__")
+      throw ValueError("save: the name '__metadata__' is reserved by the format\ngive it another name", where);
+    if (!io::detail::is_utf8(name))
+      throw ValueError("save: the name '" + name + "' is not UTF-8\ngive it another name", where);
     header.entries.push_back({name, tensor.dtype(), tensor.shape()});
   }
   for (const auto& [key, value] : metadata)
     if (!io::detail::is_utf8(key) || !io::detail::is_utf8(value))
-      throw ValueError("save: the metadata '" + key + "' is not UTF-8", where);
+      throw ValueError("save: the metadata '" + key + "' is not UTF-8\nencode it as text", where);
   return header;
 }
 
@@ -89,7 +93,7 @@ void save(const StateDict& tensors, const std::string& path, const Metadata& met
   const std::uint64_t length = text.size();
   if (length > io::detail::kMaxHeaderBytes)
     throw ValueError("save: names and metadata take " + std::to_string(length) + " bytes\n  the format allows " +
-                         std::to_string(io::detail::kMaxHeaderBytes),
+                         std::to_string(io::detail::kMaxHeaderBytes) + "\nsave in several files",
                      where);
   io::AtomicFile file("save", path, where);
   file.write(std::as_bytes(std::span(&length, 1)));

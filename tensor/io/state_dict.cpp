@@ -17,7 +17,7 @@ const Tensor& StateDict::at(std::string_view name, SourceLocation where) const {
   for (std::size_t i = 0; i < std::min(size(), kShown); ++i) text += (i ? ", '" : "  '") + items_[i].first + "'";
   if (empty()) text += "  none";
   if (size() > kShown) text += " and " + std::to_string(size() - kShown) + " more";
-  throw IndexError(text, where);
+  throw IndexError(text + "\nask for one of these, or by find()", where);
 }
 
 Tensor& StateDict::operator[](std::string_view name) {

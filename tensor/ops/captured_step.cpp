@@ -53,7 +53,10 @@ CapturedStep::CapturedStep(Function step, int inputs, const CapturedStepOptions&
     : state_(new State{std::move(step), static_cast<std::size_t>(inputs), options,
                        options.device ? *options.device : best_device()}) {
   if (options.warm_up < 0 || options.max_recordings < 0)
-    throw ValueError("CapturedStep: warm_up and max_recordings are not negative", where);
+    throw ValueError("CapturedStep: warm_up = " + std::to_string(options.warm_up) + " and max_recordings = " +
+                         std::to_string(options.max_recordings) + " are not both 0 or more\n3 and 8 are the usual ones",
+                     where);
+  const Composed scope("CapturedStep");
   backend_of(state_->device, where);
 }
 
@@ -72,12 +75,17 @@ Tensor CapturedStep::run(std::span<const Tensor> inputs, SourceLocation where) {
   State& s = *state_;
   if (inputs.size() != s.arity)
     throw ValueError("CapturedStep: the step takes " + std::to_string(s.arity) + " tensors, it was given " +
-                         std::to_string(inputs.size()),
+                         std::to_string(inputs.size()) + "\ncall it with what its function takes",
                      where);
-  for (const Tensor& t : inputs)
-    if (!t.defined()) throw ValueError("CapturedStep: an input is undefined", where);
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (!inputs[i].defined())
+      throw ValueError(
+          "CapturedStep: an input is undefined\n  input " + std::to_string(i) +
+              "  undefined tensor\nit was default-made, moved from, or is a gradient that was never computed",
+          where);
   if (StepRecording::current())
-    throw BackendError("CapturedStep: a step that is being recorded cannot run another one", where);
+    throw BackendError(
+        "CapturedStep: a step that is being recorded cannot run another one\ncall the inner function itself", where);
   Recorded* one = s.find(inputs, where);
   if (!one) return s.run_directly(inputs, where);
   s.follow_last_run();

@@ -28,10 +28,16 @@ std::size_t checked_bytes(const char* function, const Shape& shape, DType dtype,
   return static_cast<std::size_t>(bytes);
 }
 
+Allocator& device_allocator(const char* op, Device device, SourceLocation where) {
+  const Composed scope(op);
+  return backend_of(device, where).allocator(device.index());
+}
+
 Tensor allocate(const char* op, const Shape& shape, const Strides& strides, DType dtype, Device device, bool pinned,
                 SourceLocation where) {
   const std::size_t bytes = checked_bytes(op, shape, dtype, where);
-  Allocator* allocator = &backend_of(device, where).allocator(device.index());
+  Allocator* allocator =
+      device == Device() ? &backend_of(device, where).allocator(0) : &device_allocator(op, device, where);
   if (pinned) {
     Allocator* locked = pinned_allocator();
     pinned = device.is_cpu() && locked != nullptr;

@@ -17,10 +17,17 @@ struct OpInfo {
   std::string_view name;
   Kind kind;
   bool takes_bool;
+  bool divides = false;  // an integer divisor may be 0
 };
 
+template <class Op> constexpr OpInfo info_of() {
+  OpInfo info{Op::kName, Op::kKind, Op::kTakesBool};
+  if constexpr (requires { Op::kDivides; }) info.divides = Op::kDivides;
+  return info;
+}
+
 template <class... Ops> constexpr auto infos(kernels::List<Ops...>) {
-  return std::array<OpInfo, sizeof...(Ops)>{OpInfo{Ops::kName, Ops::kKind, Ops::kTakesBool}...};
+  return std::array<OpInfo, sizeof...(Ops)>{info_of<Ops>()...};
 }
 
 constexpr auto kUnaryInfo = infos(kernels::UnaryOps{});
@@ -207,9 +214,15 @@ void binary_(int op, const In& a, const In& b) {
                       a.where);
   wait_for_host(*a);
   wait_for_host(*b);
-  const Tensor other = overlaps(*a, *b) ? clone(b) : *b;
-  if (a->numel() && !backend.binary(op, compute, *a, broadcast(other, a->shape(), b.where), *a))
-    divided_by_zero(info.name, a, b);
+  const Tensor other = broadcast(overlaps(*a, *b) ? clone(b) : *b, a->shape(), b.where);
+  if (info.divides && compute == DType::int64 && !a->device().is_cuda() && a->numel()) {
+    // The loop finds a divisor of 0 on its way: the result is written once it is whole.
+    const Tensor whole = empty_strided_like(a->shape(), a->strides(), a->dtype(), a->device(), a.where);
+    if (!backend.binary(op, compute, *a, other, whole)) divided_by_zero(info.name, a, b);
+    backend.copy(whole, *a);
+  } else if (a->numel()) {
+    backend.binary(op, compute, *a, other, *a);
+  }
   a->storage()->bump_version();
 }
 

@@ -154,16 +154,23 @@ Tensor expand(const In& x, const Shape& wanted) {
   Shape shape = wanted;
   Strides strides = Shape::filled(shape.rank(), 0);
   const int lead = shape.rank() - x->dim();
-  bool valid = lead >= 0;
+  bool valid = lead >= 0, countable = true, none = false;
+  std::int64_t count = 1;
   for (int d = 0; valid && d < shape.rank(); ++d) {
     const std::int64_t own = d < lead ? 1 : x->shape()[d - lead];
     if (shape[d] == -1 && d >= lead) shape[d] = own;
     valid = shape[d] == own || (own == 1 && shape[d] >= 0);
+    countable &= !__builtin_mul_overflow(count, shape[d], &count);
+    none |= shape[d] == 0;
     if (valid && d >= lead && (own != 1 || shape[d] == 1)) strides[d] = x->strides()[d - lead];
   }
   if (!valid)
     throw ShapeError(message("expand", "no way to repeat the tensor to " + wanted.str(), {{"self", *x}},
                              "only dimensions of size 1, and new ones in front, can be repeated"),
+                     x.where);
+  if (!countable && !none)
+    throw ShapeError(message("expand", wanted.str() + " has more elements than can be counted", {{"self", *x}},
+                             "repeat it fewer times"),
                      x.where);
   return alias(x, shape, strides, x->storage_offset());
 }

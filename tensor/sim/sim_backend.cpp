@@ -31,7 +31,7 @@ struct Settings {
   void apply(const Options& options) {
     if (options.devices < 0 || options.devices > kMaxDevices || !(options.bandwidth >= 0))
       throw ValueError("sim: there may be 0 to " + std::to_string(kMaxDevices) +
-                       " devices, and a bandwidth is not negative");
+                       " devices, and a bandwidth is not negative\ngive numbers within these bounds");
     const std::lock_guard lock(mutex);
     current = options;
     devices.store(options.devices, std::memory_order_relaxed);

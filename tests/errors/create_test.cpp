@@ -4,11 +4,10 @@
 #include <minnow/tensor/memory.h>
 #include <minnow/tensor/ops/create.h>
 #include <minnow/tensor/sim/options.h>
-#include <minnow/tensor/stream.h>
 #include <minnow/tensor/threads.h>
 #include "errors.h"
 
-/// Bad inputs of the functions that make tensors, and of those about devices.
+/// Bad inputs of the functions that make tensors, and of the number of threads.
 namespace minnow {
 namespace {
 
@@ -28,7 +27,7 @@ TEST(Errors, OfFilledTensors) {
              [] {
                empty({2, -1});
              }},
-      Misuse{"DeviceError", "Device", kNoDevice, [=] { empty({2}, nowhere); }},
+      Misuse{"DeviceError", "empty", kNoDevice, [=] { empty({2}, nowhere); }},
       Misuse{"OutOfMemoryError", "empty", kTooMuch,
              [] {
                empty({kHuge, kHuge});
@@ -172,20 +171,11 @@ TEST(Errors, OfMemory) {
   });
 }
 
-TEST(Errors, OfDevicesAndThreads) {
+TEST(Errors, OfThreads) {
   expect_errors({
-      Misuse{"DeviceError", "Device", "'sim:01'", [] { Device("sim:01"); }},
-      Misuse{"DeviceError", "Device", "''", [] { Device(""); }},
-      Misuse{"DeviceError", "Device", "'CUDA'", [] { Device(std::string("CUDA")); }},
-      Misuse{"DeviceError", "Device", "sim:15 cannot be used", [] { synchronize("sim:15"); }},
-      Misuse{"DeviceError", "Device", kNoDevice, [] { synchronize("cuda:9"); }},
-      Misuse{"DeviceError", "Device", kNoDevice, [] { Stream("cuda:9"); }},
-      Misuse{"DeviceError", "Device", kNoDevice, [] { current_stream("cuda:9"); }},
-      Misuse{"DeviceError", "Device", kNoDevice, [] { memory_stats("cuda:9"); }},
-      Misuse{"DeviceError", "Device", kNoDevice, [] { empty_cache("cuda:9"); }},
-      Misuse{"DeviceError", "Device", kNoDevice, [] { reset_peak_memory("cuda:9"); }},
       Misuse{"ValueError", "set_num_threads", "0 threads", [] { set_num_threads(0); }},
       Misuse{"ValueError", "set_num_threads", "-1 threads", [] { set_num_threads(-1); }},
+      Misuse{"ValueError", "set_num_threads", "give 1 or more", [] { set_num_threads(INT32_MIN); }},
   });
 }
 

@@ -2,7 +2,6 @@
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <minnow/data/loader.h>
-#include <minnow/data/mnist.h>
 #include <minnow/data/progress.h>
 #include <minnow/data/subset.h>
 #include <minnow/data/synthetic_digits.h>
@@ -42,8 +41,10 @@ TEST(Errors, OfDatasets) {
       Misuse{"ValueError", "ImageDataset", "undefined", [=] { ImageDataset(none, labels, 3); }},
       Misuse{"DeviceError", "ImageDataset", "on sim:0", [=] { ImageDataset(bytes.to("sim:0"), labels, 3); }},
       Misuse{"ValueError", "SyntheticDigits", "size -1", [] { SyntheticDigits(-1); }},
+      Misuse{"OutOfMemoryError", "SyntheticDigits", "[4611686018427387904, 28, 28]",
+             [] { SyntheticDigits(std::int64_t{1} << 62); }},
       Misuse{"ValueError", "SyntheticDigits", "first -1", [] { SyntheticDigits(2, {.first = -1}); }},
-      Misuse{"ValueError", "ImageDataset", "deviation 0", [] { SyntheticDigits(2, {.deviation = 0}); }},
+      Misuse{"ValueError", "SyntheticDigits", "deviation 0", [] { SyntheticDigits(2, {.deviation = 0}); }},
       Misuse{"IndexError", "Subset", "index 4",
              [=] {
                Subset(rows, {0, 4});
@@ -65,20 +66,41 @@ TEST(Errors, OfDatasets) {
              [=] {
                random_split(rows, {-1, 5});
              }},
-      Misuse{"ValueError", "mnist", "'validation'", [] { mnist("validation"); }},
-      Misuse{"IoError", "mnist", "/nowhere", [] { mnist("train", {.root = "/nowhere"}); }},
-      Misuse{"ValueError", "fashion_mnist", "''", [] { fashion_mnist(""); }},
-      Misuse{"IoError", "fashion_mnist", "/nowhere", [] { fashion_mnist("test", {.root = "/nowhere"}); }},
   });
 }
 
+/// More samples than any memory holds the order of.
+struct Endless {
+  std::int64_t size() const { return kToEnd; }
+  Tensor get(std::int64_t) const { return zeros({1}); }
+};
+
+/// An order that a test gives.
+struct Given {
+  std::vector<std::int64_t> order;
+  std::int64_t claimed = 1;
+  std::int64_t size() const { return claimed; }
+  std::vector<std::int64_t> indices(std::uint64_t, std::int64_t) const { return order; }
+};
+
 TEST(Errors, OfSamplersAndLoaders) {
   const TensorDataset rows(zeros({4, 2}));
+  EXPECT_EQ(DataLoader(rows, {.batch_size = kToEnd}).size(), 1);  // large, not bad
   using Weights = std::vector<double>;
   DataLoader good(rows);
   expect_errors({
       Misuse{"ValueError", "SequentialSampler", "size -1", [] { SequentialSampler(-1); }},
+      Misuse{"ValueError", "SequentialSampler", "size -92233", [] { SequentialSampler(-kToEnd); }},
+      Misuse{"OutOfMemoryError", "SequentialSampler", "92233", [] { SequentialSampler(kToEnd).indices(0, 0); }},
       Misuse{"ValueError", "RandomSampler", "size -1", [] { RandomSampler(-1); }},
+      Misuse{"ValueError", "RandomSampler", "size -92233", [] { RandomSampler(-kToEnd); }},
+      Misuse{"OutOfMemoryError", "RandomSampler", "92233", [] { RandomSampler(kToEnd).indices(0, 0); }},
+      Misuse{"ValueError", "WeightedSampler", "size -2", [] { WeightedSampler(Weights{1}, -2); }},
+      Misuse{"ValueError", "WeightedSampler", "sum is not finite",
+             [] {
+               WeightedSampler(Weights{1e308, 1e308}, 1);
+             }},
+      Misuse{"OutOfMemoryError", "WeightedSampler", "92233", [] { WeightedSampler(Weights{1}, kToEnd).indices(0, 0); }},
       Misuse{"ValueError", "WeightedSampler", "weight 1 is -1",
              [] {
                WeightedSampler(Weights{1, -1}, 3);
@@ -95,19 +117,39 @@ TEST(Errors, OfSamplersAndLoaders) {
       Misuse{"ValueError", "DataLoader", "batch_size 0", [=] { DataLoader(rows, {.batch_size = 0}); }},
       Misuse{"ValueError", "DataLoader", "workers -2", [=] { DataLoader(rows, {.workers = -2}); }},
       Misuse{"ValueError", "DataLoader", "prefetch -2", [=] { DataLoader(rows, {.prefetch = -2}); }},
-      Misuse{"DeviceError", "Device", "cuda:9 cannot be used",
+      Misuse{"DeviceError", "DataLoader", "cuda:9 cannot be used",
              [=] { DataLoader(rows, {.device = Device(DeviceType::cuda, 9)}); }},
       Misuse{"ValueError", "DataLoader", "shuffle", [=] { DataLoader(rows, SequentialSampler(4), {.shuffle = true}); }},
       Misuse{"IndexError", "DataLoader: sampler", "index 4", [=] { DataLoader(rows, SequentialSampler(5)).begin(); }},
+      Misuse{"ValueError", "DataLoader", "batch_size -92233", [=] { DataLoader(rows, {.batch_size = -kToEnd}); }},
+      Misuse{"ValueError", "DataLoader", "workers 257", [=] { DataLoader(rows, {.workers = 257}); }},
+      Misuse{"ValueError", "DataLoader", "prefetch 65537", [=] { DataLoader(rows, {.prefetch = 65537}); }},
+      Misuse{"DeviceError", "DataLoader", "sim:15 cannot be used",
+             [=] { DataLoader(rows, {.device = Device(DeviceType::sim, 15)}); }},
+      Misuse{"OutOfMemoryError", "SequentialSampler", "92233", [] { DataLoader(Endless{}).begin(); }},
+      Misuse{"OutOfMemoryError", "RandomSampler", "92233", [] { DataLoader(Endless{}, {.shuffle = true}).begin(); }},
+      Misuse{"IndexError", "DataLoader: sampler", "index -1", [=] { DataLoader(rows, Given{{-1}}).begin(); }},
+      Misuse{"ValueError", "DataLoader", "the sampler says that it has -1",
+             [=] {
+               DataLoader(rows, Given{{}, -1});
+             }},
       Misuse{"ValueError", "DataLoader", "epoch -1", [&] { good.set_epoch(-1); }},
+      Misuse{"ValueError", "DataLoader", "epoch -92233", [&] { good.set_epoch(-kToEnd); }},
+      Misuse{"ValueError", "DataLoader", "epoch -1",
+             [&] {
+               good.set_position({-1, 0});
+             }},
       Misuse{"ValueError", "DataLoader", "batch -1",
              [&] {
                good.set_position({0, -1});
              }},
       Misuse{"ValueError", "progress", "interval -1", [&] { progress(good, {.interval = -1}); }},
+      Misuse{"ValueError", "progress", "interval nan", [&] { progress(good, {.interval = NAN}); }},
       Misuse{"ValueError", "progress", "-1 batches", [] { ProgressBar(-1, {}); }},
+      Misuse{"ValueError", "progress", "interval -inf", [] { ProgressBar(1, {.interval = -INFINITY}); }},
       Misuse{"ValueError", "show", "'loss'", [] { ProgressBar(1, {}).show("loss", Tensor()); }},
       Misuse{"ShapeError", "show", "float32[2] on cpu", [] { ProgressBar(1, {}).show("loss", zeros({2})); }},
+      Misuse{"ShapeError", "show", "float32[0] on cpu", [&] { progress(good).show("loss", zeros({0})); }},
   });
 }
 
@@ -140,6 +182,17 @@ TEST(Errors, OfFiles) {
       Misuse{"FormatError", "load", "/proc/self/exe", [] { load("/proc/self/exe"); }},
       Misuse{"IoError", "load_metadata", "/nowhere/x", [] { load_metadata("/nowhere/x"); }},
       Misuse{"IoError", "load_metadata", "a directory", [=] { load_metadata(folder); }},
+      Misuse{"FormatError", "load_metadata", "/proc/self/exe", [] { load_metadata("/proc/self/exe"); }},
+      Misuse{"IoError", "load", "the path is empty", [] { load(""); }},
+      Misuse{"IoError", "load", "zero byte", [] { load(std::string("a\0b", 3)); }},
+      Misuse{"ValueError", "save", "the metadata 'k' is not UTF-8",
+             [=] {
+               save({{"w", x}}, here, {{"k", "\xff"}});
+             }},
+      Misuse{"IoError", "save", "a directory",
+             [=] {
+               save({{"w", x}}, folder);
+             }},
       Misuse{"IndexError", "StateDict", "'v'",
              [=] {
                (void)StateDict{{"w", x}}.at("v");

@@ -41,20 +41,6 @@ TEST(Errors, OfHostAccess) {
   });
 }
 
-TEST(Errors, OfAccessorsWithoutALineNameTheTensor) {
-  const Tensor none;
-  for (const std::function<void()>& f : {std::function<void()>([&] { (void)none.shape(); }),
-                                         {[&] { (void)none.dim(); }},
-                                         {[&] { (void)none.device(); }},
-                                         {[&] { (void)none.numel(); }}})
-    try {
-      f();
-      ADD_FAILURE() << "accepted";
-    } catch (const ValueError& e) {
-      EXPECT_EQ(std::string(e.what()).rfind("ValueError: Tensor: the tensor is undefined", 0), 0U) << e.what();
-    }
-}
-
 TEST(Errors, OfViews) {
   const Tensor none, x = zeros({2, 3}), t = x.t(), wide = zeros({1, 1, 1, 1, 1, 1, 1, 1});
   const char* const shown = "float32[2, 3] on cpu";

@@ -129,7 +129,7 @@ TEST(Errors, OfModules) {
       Misuse{"ValueError", "load_state_dict", "'other'", [&] { linear.load_state_dict(wrong); }},
       Misuse{"ValueError", "load_state_dict", "float32[4, 4]",
              [&] { linear.load_state_dict(wrong, {.strict = false}); }},
-      Misuse{"Error", "forward", "Open", [&] { plain(x); }},
+      Misuse{"ValueError", "forward", "Open", [&] { plain(x); }},
       Misuse{"ValueError", "register_forward_hook", "empty", [&] { (void)linear.register_forward_hook({}); }},
       Misuse{"ValueError", "apply", "empty", [&] { linear.apply({}); }},
       Misuse{"IndexError", "ModuleList", "there is no module 2", [&] { list.at(2); }},
@@ -145,11 +145,11 @@ TEST(Errors, OfModules) {
              [&] {
                nn::summary(linear, {2, 7});
              }},
-      Misuse{"ShapeError", "zeros", "[-1, 7]",
+      Misuse{"ShapeError", "summary", "[-1, 7]",
              [&] {
                nn::summary(linear, {-1, 7});
              }},
-      Misuse{"Error", "forward", "Open", [&] { nn::summary(open, {2}); }},
+      Misuse{"ValueError", "forward", "Open", [&] { nn::summary(open, {2}); }},
   });
 }
 

@@ -5,6 +5,7 @@
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/ops/create.h>
 
+#include "binary_functions.h"
 #include "devices.h"
 #include "golden.h"
 
@@ -16,37 +17,13 @@ INSTANTIATE_TEST_SUITE_P(Devices, GoldenBinary, all_devices(), device_test_name)
 
 using Tensors = std::vector<Tensor>;
 
-const std::map<std::string, Tensor (*)(const In&, const In&)>& functions() {
-  static const auto* all = new std::map<std::string, Tensor (*)(const In&, const In&)>{{"add", add},
-                                                                                       {"sub", sub},
-                                                                                       {"mul", mul},
-                                                                                       {"div", div},
-                                                                                       {"fmod", fmod},
-                                                                                       {"remainder", remainder},
-                                                                                       {"floor_divide", floor_divide},
-                                                                                       {"pow", pow},
-                                                                                       {"maximum", maximum},
-                                                                                       {"minimum", minimum},
-                                                                                       {"fmax", fmax},
-                                                                                       {"fmin", fmin},
-                                                                                       {"atan2", atan2},
-                                                                                       {"hypot", hypot},
-                                                                                       {"copysign", copysign},
-                                                                                       {"logaddexp", logaddexp},
-                                                                                       {"eq", eq},
-                                                                                       {"ne", ne},
-                                                                                       {"lt", lt},
-                                                                                       {"le", le},
-                                                                                       {"gt", gt},
-                                                                                       {"ge", ge},
-                                                                                       {"logical_and", logical_and},
-                                                                                       {"logical_or", logical_or},
-                                                                                       {"logical_xor", logical_xor},
-                                                                                       {"bitwise_and", bitwise_and},
-                                                                                       {"bitwise_or", bitwise_or},
-                                                                                       {"bitwise_xor", bitwise_xor},
-                                                                                       {"left_shift", left_shift},
-                                                                                       {"right_shift", right_shift}};
+const std::map<std::string, Binary>& functions() {
+  static const auto* all = [] {
+    auto* map = new std::map<std::string, Binary>;
+    for (const auto& list : {binary_functions(), bit_functions()})
+      for (const auto& [name, function] : list) (*map)[name] = function;
+    return map;
+  }();
   return *all;
 }
 
