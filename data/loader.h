@@ -41,9 +41,7 @@ template <Dataset D> class DataLoader {
       : DataLoader(
             std::move(dataset), options,
             [sampler, where](std::uint64_t seed, std::int64_t epoch) {
-              if constexpr (requires { sampler.indices(seed, epoch, where); })
-                return sampler.indices(seed, epoch, where);
-              else return sampler.indices(seed, epoch);
+              return detail::order_of(sampler, seed, epoch, where);
             },
             where) {
     if (options.shuffle)

@@ -15,6 +15,17 @@ concept Sampler = requires(const S& sampler, std::uint64_t seed, std::int64_t ep
   { sampler.indices(seed, epoch) } -> std::convertible_to<std::vector<std::int64_t>>;
 };
 
+namespace detail {
+
+/// An epoch's order; a sampler whose indices() takes a SourceLocation is told the user's line.
+template <Sampler S>
+std::vector<std::int64_t> order_of(const S& sampler, std::uint64_t seed, std::int64_t epoch, SourceLocation where) {
+  if constexpr (requires { sampler.indices(seed, epoch, where); }) return sampler.indices(seed, epoch, where);
+  else return sampler.indices(seed, epoch);
+}
+
+}  // namespace detail
+
 /// 0, 1, ..., size - 1 in every epoch.  ValueError for a negative size.
 class SequentialSampler {
  public:

@@ -76,10 +76,10 @@ TEST_F(ErrorsOfReaders, MnistAndItsLike) {
              eleven = folder("eleven", images, idx(8, {2}, {1, 10}));
   const auto swapped = folder("swapped", labels, images), cut = folder("cut", idx(8, {2, 1, 2}, {1}), labels);
   for (const auto& [name, f] : readers) {
-    const auto fault = [&](const char* error, const char* text, const std::filesystem::path& root, double d = 1,
-                           SourceLocation l = SourceLocation::current()) {
+    const auto fault = [name = name, f = f](const char* error, const char* text, const std::filesystem::path& root,
+                                            double d = 1, SourceLocation l = SourceLocation::current()) {
       expect_errors({Misuse(
-          error, name, text, [=, f = f] { f(root, d, l); }, l)});
+          error, name, text, [=] { f(root, d, l); }, l)});
     };
     fault("IoError", "/nowhere", "/nowhere");
     fault("IoError", "the labels of the train split", alone);
