@@ -176,7 +176,7 @@ TEST(CapturedStep, BadInputsAreNamed) {
   const std::string undefined = test::error_of<ValueError>([&] { one(Tensor()); });
   EXPECT_NE(undefined.find("undefined  (captured_errors_test.cpp:"), std::string::npos) << undefined;
   EXPECT_NE(
-      test::error_of<ValueError>([] { CapturedStep([] {}, {.device = Device(), .warm_up = -1}); }).find("not negative"),
+      test::error_of<ValueError>([] { CapturedStep([] {}, {.device = Device(), .warm_up = -1}); }).find("warm_up = -1"),
       std::string::npos);
 }
 

@@ -222,14 +222,17 @@ TEST(Thrown, ByClosuresRatesAndSteps) {
     });
     EXPECT_TRUE(throws(kind, [&] { schedule.step(); }));
     EXPECT_EQ(sgd.lr(), 0.5);
-    bool bad = true;
-    CapturedStep step([&](const Tensor& x) {
-      if (bad) fail(kind);
-      return x + 1;
-    });
-    EXPECT_TRUE(throws(kind, [&] { step(ones({2})); }));
-    bad = false;
-    EXPECT_EQ(step(ones({2})).to_vector<float>(), std::vector<float>(2, 2));
+    for (const int warm_up : {0, 1}) {
+      bool bad = true;
+      const auto add = [&](const Tensor& x) {
+        if (bad) fail(kind);
+        return x + 1;
+      };
+      CapturedStep step(add, {.device = Device(), .warm_up = warm_up});
+      EXPECT_TRUE(throws(kind, [&] { step(ones({2})); }));
+      bad = false;
+      for (int run = 0; run < 3; ++run) EXPECT_EQ(step(full({2}, run)).to_vector<int>(), std::vector<int>(2, run + 1));
+    }
   }
 }
 
