@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 #include <minnow/minnow.h>
 #include "support/devices.h"
-#include "support/host_tensor.h"
+#include "support/thrown.h"
 
 namespace minnow {
 namespace {
