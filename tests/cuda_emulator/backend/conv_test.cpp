@@ -78,7 +78,7 @@ TEST_F(CudaConvolution, TakesTheNextAlgorithmWhereOneBreaks) {
   std::int64_t width = 10;
   for (const cudnnStatus_t status : kBroken) {
     const Convolution c(width++);
-    emulator::fail_next_algorithm(kForward, CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM, status);
+    emulator::fail_next_algorithm(kForward, CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM, status, 2);
     const Tensor want = raw::conv2d(c.x, c.w, {}, {});
     EXPECT_EQ(calls_in(kForward, [&] { expect_near(c.forward(), want, "forward"); }), 2u) << status;
     EXPECT_EQ(calls_in(kForward, [&] { expect_near(c.forward(), want, "again"); }), 1u) << "it was left out " << status;
