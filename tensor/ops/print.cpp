@@ -63,7 +63,7 @@ Format format_of(const Tensor& t, const std::vector<Element>& shown) {
     f.whole = f.whole && v == std::round(v);
   }
   const bool wide = largest > 0 && largest / smallest > 1000;
-  f.scientific = f.whole ? largest > 1e8 : wide || largest > 1e8 || (largest > 0 && smallest < 1e-4);
+  f.scientific = wide || largest > 1e8 || (!f.whole && largest > 0 && smallest < 1e-4);
   for (const Element& e : shown)
     if (std::isfinite(e.real)) f.width = std::max(f.width, static_cast<int>(f.number(e).size()));
   return f;

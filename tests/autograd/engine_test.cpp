@@ -79,6 +79,42 @@ TEST_P(Engine, AnOverwrittenSavedValueIsAnErrorThatNamesTheForwardLine) {
   }
 }
 
+TEST_P(Engine, AnOverwrittenResultThatIsSavedIsAnErrorToo) {
+  Tensor x = leaf({1, 2});
+  const Tensor y = exp(x);  // its gradient needs y itself
+  {
+    const NoGradGuard no_grad;
+    mul_(y, 2);
+  }
+  EXPECT_THROW(sum(y).backward(), AutogradError);
+  EXPECT_FALSE(x.grad().defined());
+}
+
+TEST_P(Engine, WhatIsWrittenUnrecordedKeepsItsHistory) {
+  Tensor x = leaf({1, 2});
+  const Tensor y = x * 3;
+  {
+    const NoGradGuard no_grad;
+    add_(y, 1);
+  }
+  sum(y * 2).backward();
+  EXPECT_EQ(values(x.grad()), (Doubles{6, 6}));
+  x.requires_grad_(false);
+  EXPECT_FALSE(x.requires_grad());
+  EXPECT_FALSE((x * 2).requires_grad());
+}
+
+TEST_P(Engine, AGradientOfAnotherDtypeIsConverted) {
+  Tensor x = leaf({1, 2});
+  exp(x).backward(ones({2}, {DType::float32, device()}));
+  EXPECT_EQ(x.grad().dtype(), DType::float64);
+  DType seen = DType::int64;
+  const Tensor y = x * 1;
+  register_hook(y, [&](const Tensor& g) { return seen = g.dtype(), Tensor(); });
+  y.backward(ones({2}, {DType::float32, device()}));
+  EXPECT_EQ(seen, DType::float64);
+}
+
 TEST_P(Engine, AnAliasWrittenBehindTheGraphIsRefused) {
   Tensor x = leaf({1, 2});
   const Tensor h = x * 2;
@@ -123,6 +159,12 @@ TEST_P(Engine, CreateGraphGivesSecondDerivatives) {
   const Tensor first = grad(pow(x, 3), x, {.create_graph = true});
   EXPECT_EQ(values(first), (Doubles{12}));
   EXPECT_EQ(values(grad(first, x)), (Doubles{12}));
+  // In the leaf, where two gradients meet: the history of their sum is that of both.
+  pow(x, 3).backward({.create_graph = true});
+  (x * x).backward({.create_graph = true});
+  const Tensor both = x.grad();
+  EXPECT_EQ(values(both), (Doubles{16}));
+  EXPECT_EQ(values(grad(both, x)), (Doubles{14}));
 }
 
 TEST_P(Engine, HooksSeeTheWholeGradientAndMayReplaceIt) {
@@ -144,6 +186,11 @@ TEST_P(Engine, HooksSeeTheWholeGradientAndMayReplaceIt) {
   sum(h).backward();
   EXPECT_EQ(calls, 2);
   EXPECT_EQ(values(h.grad()), (Doubles{1, 1}));
+  const Tensor again = x * 2;
+  again.retain_grad();
+  sum(again).backward({.retain_graph = true});
+  sum(again * 3).backward();
+  EXPECT_EQ(values(again.grad()), (Doubles{4, 4}));
 }
 
 TEST_P(Engine, MovingALeafGivesANonLeafWhoseGradientComesHome) {
@@ -199,6 +246,9 @@ TEST_P(Engine, BadCallsAreTypedErrors) {
   EXPECT_THROW(tensor({1, 2}).requires_grad_(), DTypeError);
   EXPECT_THROW((x * 2).requires_grad_(false), AutogradError);
   EXPECT_THROW(x.set_grad(ones({7}, {DType::float64, device()})), ShapeError);
+  const Tensor whole = tensor({1, 2}, {{}, device()});
+  EXPECT_THROW(mul_(whole, x), DTypeError);
+  EXPECT_THROW(copy_(x * 2, ones({3}, {DType::float64, device()})), ShapeError);
 }
 
 TEST(EngineLifetime, GraphsAreFreed) {

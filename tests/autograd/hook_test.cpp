@@ -63,6 +63,22 @@ TEST_P(Hooks, AGradientThatFitsReplacesTheOne) {
   EXPECT_EQ(x.grad().to_vector<float>(), std::vector<float>(6, 10));
 }
 
+TEST_P(Hooks, AllRunInTheirOrderAndEachIsRemovedAlone) {
+  for (const bool of_leaf : {true, false}) {
+    Tensor x = leaf("w");
+    const Tensor y = x * 1, at = of_leaf ? x : y;
+    HookHandle first = register_hook(at, [](const Tensor& g) { return g + 1; });
+    register_hook(at, [](const Tensor& g) { return g * 3; });
+    sum(y).backward({.retain_graph = true});
+    EXPECT_EQ(x.grad().to_vector<float>(), std::vector<float>(6, 6));  // (1 + 1) 3
+    EXPECT_EQ(grad(sum(y), at, {.retain_graph = true}).to_vector<float>(), std::vector<float>(6, 6));
+    first.remove();
+    x.set_grad(Tensor());
+    sum(y).backward();
+    EXPECT_EQ(x.grad().to_vector<float>(), std::vector<float>(6, 3));
+  }
+}
+
 TEST_P(Hooks, BackwardInsideOfOneIsRefusedByItsName) {
   Tensor x = leaf("w"), other = leaf("other");
   const HookHandle first = register_hook(x, [&](const Tensor&) {

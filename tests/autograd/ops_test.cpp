@@ -232,6 +232,23 @@ TEST_P(OpGradient, DropoutOfAnyStridesHasTheSameMask) {
   EXPECT_EQ(plain.to_vector<float>(), last.to_vector<float>());
 }
 
+TEST_P(OpGradient, OfABiasAlone) {
+  const Tensor b = zeros({2}, {{}, device()}).requires_grad_();
+  sum(conv2d(ones({3, 1, 4, 4}, {{}, device()}), ones({2, 1, 3, 3}, {{}, device()}), b)).backward();
+  EXPECT_EQ(b.grad().to_vector<double>(), (std::vector<double>{12, 12}));
+  b.set_grad(Tensor());
+  sum(linear(ones({5, 3}, {{}, device()}), ones({2, 3}, {{}, device()}), b)).backward();
+  EXPECT_EQ(b.grad().to_vector<double>(), (std::vector<double>{5, 5}));
+}
+
+TEST_P(OpGradient, NormOfZerosHasTheGradientZero) {
+  for (const double p : {1.0, 2.0, 3.0}) {
+    const Tensor x = zeros({4}, {{}, device()}).requires_grad_();
+    norm(x, p).backward();
+    EXPECT_EQ(x.grad().to_vector<double>(), std::vector<double>(4)) << p;
+  }
+}
+
 TEST_P(OpGradient, ZeroSizesAndScalars) {
   const Tensor none = zeros({0, 3}, {{}, device()});
   EXPECT_EQ(sum(none).item(), 0);

@@ -11,6 +11,10 @@ using test::numbers;
 using test::set;
 
 constexpr Lay kLays[] = {Lay::kContiguous, Lay::kReversed, Lay::kGaps};
+/// Of the whole and of what is selected.
+constexpr std::pair<Lay, Lay> kLayPairs[] = {
+    {Lay::kContiguous, Lay::kContiguous}, {Lay::kReversed, Lay::kReversed},   {Lay::kGaps, Lay::kGaps},
+    {Lay::kReversed, Lay::kContiguous},   {Lay::kContiguous, Lay::kReversed}, {Lay::kGaps, Lay::kContiguous}};
 
 double joined(double a, double b, DType dtype) { return dtype == DType::bool_ ? (a + b != 0 ? 1 : 0) : a + b; }
 int span_of(DType dtype) { return dtype == DType::bool_ ? 2 : 3; }
@@ -65,10 +69,10 @@ TEST(IndexCpu, SelectAndAdd) {
     chosen[dim] = 9;
     const Tensor index = numbers({9}, DType::int64, Lay::kGaps, 0, static_cast<int>(shape[dim]));
     for (const DType dtype : test::kAllDtypes) {
-      for (const Lay lay : kLays) {
-        const Tensor x = numbers(shape, dtype, lay, 0, span_of(dtype)), out = blank(chosen, dtype, lay);
+      for (const auto& [from, to] : kLayPairs) {
+        const Tensor x = numbers(shape, dtype, from, 0, span_of(dtype)), out = blank(chosen, dtype, to);
         ASSERT_TRUE(backend().index_select(x, dim, index, out));
-        const Tensor sum = numbers(shape, dtype, lay, 0, span_of(dtype));
+        const Tensor sum = numbers(shape, dtype, from, 0, span_of(dtype));
         std::vector<double> expected;
         for (std::int64_t i = 0; i < sum.numel(); ++i) expected.push_back(get(sum, i));
         for (std::int64_t i = 0; i < out.numel(); ++i) {
@@ -81,6 +85,16 @@ TEST(IndexCpu, SelectAndAdd) {
         for (std::int64_t i = 0; i < sum.numel(); ++i) ASSERT_EQ(get(sum, i), expected[static_cast<std::size_t>(i)]);
       }
     }
+  }
+}
+
+TEST(IndexCpu, LongRunsAreAddedWhole) {
+  const Tensor x = numbers({3, 2500}), sum = blank({2, 2500}),
+               index = numbers({3}, DType::int64, Lay::kContiguous, 1, 1);
+  ASSERT_TRUE(backend().index_add(x, 0, index, sum));
+  for (std::int64_t i = 0; i < 2500; ++i) {
+    ASSERT_EQ(get(sum, i), 0);
+    ASSERT_EQ(get(sum, 2500 + i), get(x, i) + get(x, 2500 + i) + get(x, 5000 + i)) << i;
   }
 }
 

@@ -1,3 +1,4 @@
+#include <minnow/tensor/kernels/philox.h>
 #include <minnow/tensor/ops/create.h>
 #include "cpu_support.h"
 
@@ -58,6 +59,41 @@ TEST(RandomCpu, Normal) {
   }
 }
 
+/// The i-th number of the stream that begins at a state.
+std::uint32_t word(PhiloxState s, std::int64_t i) {
+  return kernels::philox(s.offset + static_cast<std::uint64_t>(i / 4), 0, s.seed).lane[i % 4];
+}
+
+TEST(RandomCpu, NormalNumbersAreBothCoordinatesOfEachPair) {
+  const PhiloxState state{3, 5};
+  for (const DType dtype : {DType::float32, DType::float64}) {
+    const Tensor t = blank({4001}, dtype);
+    backend().normal(state, 2, 0.5, t);
+    for (std::int64_t i = 0; i < 4001; ++i) {
+      const auto uniform = [&](std::int64_t k) {
+        return dtype == DType::float64 ? kernels::uniform_double(word(state, 2 * k), word(state, 2 * k + 1))
+                                       : static_cast<double>(kernels::uniform_float(word(state, k)));
+      };
+      const double radius = std::sqrt(-2 * std::log(1 - uniform(i / 2 * 2))), angle = 2 * M_PI * uniform(i / 2 * 2 + 1);
+      ASSERT_NEAR(get(t, i), 2 + 0.5 * radius * (i % 2 ? std::sin(angle) : std::cos(angle)), 1e-5) << i;
+    }
+  }
+}
+
+TEST(RandomCpu, RandintIsTheUpperHalfOfTheProduct) {
+  const PhiloxState state{1, 7};
+  const Tensor t = blank({2003}, DType::int64);
+  for (const std::int64_t high : {std::int64_t{7}, std::int64_t{0xfffffffff}, std::int64_t{0x7edcba9876543210}}) {
+    backend().randint(state, 0, high, t);
+    for (std::int64_t i = 0; i < 2003; ++i) {
+      __extension__ using Wide = unsigned __int128;
+      const std::uint64_t x = (std::uint64_t{word(state, 2 * i + 1)} << 32) | word(state, 2 * i);
+      const auto want = static_cast<std::int64_t>((Wide{x} * static_cast<std::uint64_t>(high)) >> 64);
+      ASSERT_EQ(static_cast<const std::int64_t*>(t.raw_data())[i], want) << high << " " << i;
+    }
+  }
+}
+
 TEST(RandomCpu, RandintIsEvenAndReachesItsEnds) {
   const Tensor t = blank({kMany}, DType::int64);
   backend().randint({1, 0}, -3, 4, t);
@@ -79,6 +115,13 @@ TEST(RandomCpu, Bernoulli) {
     backend().bernoulli({9, 2}, p, t);
     if (p == 0 || p == 1) { EXPECT_EQ(moments(t).mean, p); }
     EXPECT_NEAR(moments(t).mean, p, 4e-3);
+  }
+  // A number is below p or not: a p that is no multiple of their step counts up.
+  const Tensor each = blank({kMany}, DType::bool_), numbers = blank({kMany});
+  backend().uniform({9, 2}, 0, 1, numbers);
+  for (const double p : {0.3, get(numbers, 17), get(numbers, 17) + 1e-9}) {
+    backend().bernoulli({9, 2}, p, each);
+    for (std::int64_t i = 0; i < kMany; ++i) ASSERT_EQ(get(each, i) != 0, get(numbers, i) < p) << p;
   }
 }
 

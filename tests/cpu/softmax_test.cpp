@@ -106,24 +106,25 @@ TEST_P(SoftmaxCpu, LargeLogitsInfinitiesAndNan) {
   }
 }
 
-void check_cross_entropy(const Shape& shape, DType dtype) {
+void check_cross_entropy(const Shape& shape, DType dtype, std::int64_t ignored, bool one_gradient) {
   const std::int64_t rows = shape[0], n = shape[1];
   const Tensor x = test::reals(shape, dtype, test::Lay::kContiguous, 20);
   const Tensor target = blank({rows}, DType::int64);
-  for (std::int64_t r = 0; r < rows; ++r) set(target, r, r % 4 == 1 ? -7.0 : static_cast<double>(r * 31 % n));
-  const Tensor loss = blank({rows}, dtype), sums = blank({rows}, dtype), grad = test::reals({rows}, dtype);
+  for (std::int64_t r = 0; r < rows; ++r) set(target, r, static_cast<double>(r % 4 == 1 ? ignored : r * 31 % n));
+  const Tensor loss = blank({rows}, dtype), sums = blank({rows}, dtype),
+               grad = test::reals({rows}, dtype, one_gradient ? test::Lay::kBroadcast : test::Lay::kContiguous);
   const Tensor dx = test::reals(shape, dtype);
-  ASSERT_TRUE(backend().cross_entropy({-7}, x, target, loss, sums));
-  backend().cross_entropy_backward({-7}, grad, x, target, sums, dx);
+  ASSERT_TRUE(backend().cross_entropy({ignored}, x, target, loss, sums));
+  backend().cross_entropy_backward({ignored}, grad, x, target, sums, dx);
   const double atol = is_half(dtype) ? 0.1 : 1e-5;  // a half's log_sum_exp near 20 is 0.06 apart
   for (std::int64_t r = 0; r < rows; ++r) {
     const std::int64_t t = static_cast<std::int64_t>(get(target, r));
     const double whole = log_sum_exp(x, {r * n, 1, n});
     ASSERT_TRUE(test::close(get(sums, r), whole, tolerance(dtype)));
-    ASSERT_TRUE(test::close(get(loss, r), t == -7 ? 0 : whole - get(x, r * n + t), tolerance(dtype))) << r;
+    ASSERT_TRUE(test::close(get(loss, r), t == ignored ? 0 : whole - get(x, r * n + t), tolerance(dtype))) << r;
     for (std::int64_t k = 0; k < n; ++k) {
       const double p = std::exp(get(x, r * n + k) - whole) - (k == t ? 1 : 0);
-      ASSERT_TRUE(test::close(get(dx, r * n + k), t == -7 ? 0 : get(grad, r) * p, tolerance(dtype), atol)) << r;
+      ASSERT_TRUE(test::close(get(dx, r * n + k), t == ignored ? 0 : get(grad, r) * p, tolerance(dtype), atol)) << r;
     }
   }
 }
@@ -131,7 +132,8 @@ void check_cross_entropy(const Shape& shape, DType dtype) {
 TEST_P(SoftmaxCpu, CrossEntropy) {
   for (const DType dtype : {DType::float32, DType::float64, DType::float16, DType::bfloat16}) {
     for (const Shape& shape : {Shape{9, 1}, Shape{64, 10}, Shape{5, 1000}, Shape{2, 20000}})
-      check_cross_entropy(shape, dtype);
+      check_cross_entropy(shape, dtype, -7, false);
+    check_cross_entropy({64, 10}, dtype, 3, true);  // a class, and the gradient of a sum
   }
 }
 

@@ -5,6 +5,8 @@
 #include <minnow/data/synthetic_digits.h>
 #include <minnow/data/tensor_dataset.h>
 #include <minnow/data/transform.h>
+#include <minnow/tensor/ops/create.h>
+#include <minnow/tensor/sim/options.h>
 
 #include <limits>
 #include <set>
@@ -41,8 +43,38 @@ TEST(Datasets, SplitsCoverEverythingOnce) {
   EXPECT_THROW(data::Subset(hundred, {100}), IndexError);
   EXPECT_THROW(parts[0].get(70), IndexError);
   const data::ConcatDataset two(hundred, hundred);
+  EXPECT_EQ(two.get(99)[0].item<int>(), 99);
+  EXPECT_EQ(two.get(100)[0].item<int>(), 0);
   EXPECT_EQ(two.get(103)[0].item<int>(), 3);
   EXPECT_THROW(two.get(200), IndexError);
+}
+
+TEST(Datasets, TakeViewsAndTensorsUnderWay) {
+  const Tensor whole = bytes({6, 4, 5}), turned = whole.transpose(1, 2), part = whole(slice(2, 5));
+  for (const Tensor& view : {turned, part, part.transpose(1, 2)}) {
+    const data::TensorDataset set(view);
+    const data::ImageDataset images(view, bytes({view.size(0)}), 10, {.mean = 0, .deviation = 1.0 / 255});
+    for (auto& [x] : data::DataLoader(set, {.batch_size = 6}))
+      EXPECT_EQ(x.to_vector<double>(), view.to_vector<double>());
+    for (auto& [x, y] : data::DataLoader(images, {.batch_size = 6}))
+      for (std::size_t i = 0; i < view.to_vector<double>().size(); ++i)
+        EXPECT_NEAR(x.to_vector<double>()[i], view.to_vector<double>()[i], 1e-4) << y.numel();
+    for (std::int64_t i = 0; i < view.size(0); ++i)
+      EXPECT_EQ(set.get(i)[0].to_vector<double>(), view(i).to_vector<double>());
+  }
+  const sim::ScopedOptions options({.bandwidth = 10e6});
+  const Tensor home = ones({100, 1000}).to("sim:0").to("cpu", {.non_blocking = true});
+  const data::TensorDataset late(home);
+  for (auto& [x] : data::DataLoader(late, {.batch_size = 100, .workers = 0}))
+    for (const float v : x.span<float>()) ASSERT_EQ(v, 1);
+}
+
+TEST(Datasets, ABatchThatIsHeldIsNotWrittenAgain) {
+  data::BatchBuffer buffer(cpu_allocator(), false);
+  const Tensor held = buffer.make(0, float32, {4});
+  EXPECT_NE(buffer.make(0, float32, {4}).raw_data(), held.raw_data());
+  const void* free = buffer.make(0, float32, {4}).raw_data();
+  EXPECT_EQ(buffer.make(0, float32, {3}).raw_data(), free);
 }
 
 TEST(Datasets, RefuseBadInputs) {
@@ -57,6 +89,7 @@ TEST(Datasets, RefuseBadInputs) {
   EXPECT_THROW(data::SyntheticDigits(1, {.deviation = 0}), ValueError);
   data::Random random(1);
   EXPECT_THROW(data::RandomShift{.pixels = -1}(bytes({2, 2}), random), ValueError);
+  EXPECT_THROW((data::RandomShift{.pixels = 1, .fill = 300}(bytes({2, 2}), random)), ValueError);
   EXPECT_THROW(data::RandomFlip{.probability = 2}(bytes({2, 2}), random), ValueError);
   EXPECT_THROW(data::RandomCrop{}(bytes({2}), random), ShapeError);
   EXPECT_THROW(data::Normalize{}(bytes({2, 2})), DTypeError);
@@ -87,7 +120,7 @@ TEST(SyntheticDigits, AreAFunctionOfSeedAndIndex) {
   const data::SyntheticDigits all(600), tail(100, {.first = 500});
   const auto a = all.images().span<std::uint8_t>().subspan(500 * 784), b = tail.images().span<std::uint8_t>();
   EXPECT_TRUE(std::equal(a.begin(), a.end(), b.begin(), b.end()));
-  const auto other = data::SyntheticDigits(100, {.seed = 1}).images().span<std::uint8_t>();
+  const auto other = data::SyntheticDigits(100, {.seed = 1, .first = 500}).images().span<std::uint8_t>();
   EXPECT_FALSE(std::equal(b.begin(), b.end(), other.begin(), other.end()));
 }
 

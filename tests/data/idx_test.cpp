@@ -44,6 +44,7 @@ TEST_F(Idx, ReadsEveryTypePlainAndPacked) {
     EXPECT_EQ(values<float>(read(idx(0x0D, {1}, {0xC0, 0x20, 0, 0}))), (std::vector<float>{-2.5F}));
     EXPECT_EQ(values<double>(read(idx(0x0E, {1}, {0x3F, 0xF8, 0, 0, 0, 0, 0, 0}))), (std::vector<double>{1.5}));
     EXPECT_EQ(read(idx(0x08, {0, 28, 28}, {})).shape(), Shape({0, 28, 28}));
+    EXPECT_EQ(read(idx(0x08, {1, 1, 1, 1, 1, 1, 1, 2}, {3, 4})).dim(), 8);
   }
 }
 
@@ -51,6 +52,7 @@ TEST_F(Idx, RefusesDamagedHeaders) {
   EXPECT_TRUE(has(refused("a", {}), "empty file"));
   EXPECT_TRUE(has(refused("a", {0, 0, 8}), "not an IDX file"));
   EXPECT_TRUE(has(refused("a", {1, 0, 8, 1, 0, 0, 0, 0}), "not an IDX file"));
+  EXPECT_TRUE(has(refused("a", {0, 1, 8, 1, 0, 0, 0, 0}), "not an IDX file"));
   EXPECT_TRUE(has(refused("a", idx(0x0A, {1}, {1})), "unknown element type"));
   EXPECT_TRUE(has(refused("a", {0, 0, 8, 0, 1}), "impossible rank"));
   EXPECT_TRUE(has(refused("a", idx(8, {1, 1, 1, 1, 1, 1, 1, 1, 1}, {1})), "impossible rank"));

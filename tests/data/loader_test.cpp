@@ -1,9 +1,12 @@
+#include <minnow/autograd/ops/arithmetic.h>
 #include <minnow/autograd/ops/reduce.h>
 #include <minnow/data/loader.h>
 #include <minnow/data/subset.h>
 #include <minnow/data/synthetic_digits.h>
 #include <minnow/data/tensor_dataset.h>
 #include <minnow/data/transform.h>
+#include <minnow/tensor/ops/create.h>
+#include <minnow/tensor/random.h>
 
 #include <cstring>
 #include <set>
@@ -68,6 +71,9 @@ TEST_P(LoaderOnDevice, EqualBatchesForAnyNumberOfWorkers) {
   EXPECT_NE(plain, shifted);
   EXPECT_NE(plain[0], plain[32]);  // another order in the second epoch
   EXPECT_NE(plain, bytes_of(digits, {.batch_size = 32, .shuffle = true, .workers = 0, .seed = 4}));
+  const auto in_order = bytes_of(augmented, {.batch_size = 32, .workers = 0, .seed = 3});
+  EXPECT_NE(in_order[0], in_order[32]);  // moved otherwise in the second epoch
+  EXPECT_NE(in_order, bytes_of(augmented, {.batch_size = 32, .workers = 0, .seed = 4}));
   for (const int workers : {0, 1, 2, 4})
     for (const int prefetch : {data::kAuto, 0, 1, 3}) {
       const LoaderOptions options{
@@ -88,6 +94,7 @@ TEST(Loader, WholeBatchesAreThoseOfTheSamples) {
   const data::SyntheticDigits digits(150);
   const auto subset = data::random_split(digits, {100, 50}, 1)[0];
   const data::TensorDataset rows(counting(100, 3), counting(100));
+  const data::ImageDataset large((arange(5 * 40 * 31) % 251).reshape({5, 40, 31}).to(uint8), arange(5), 5);
   static_assert(data::BatchDataset<decltype(digits)> && data::BatchDataset<decltype(subset)>);
   static_assert(!data::BatchDataset<OneByOne<data::SyntheticDigits>>);
   for (const int workers : {0, 1, 3}) {
@@ -95,6 +102,7 @@ TEST(Loader, WholeBatchesAreThoseOfTheSamples) {
     EXPECT_EQ(bytes_of(digits, options), bytes_of(OneByOne<data::SyntheticDigits>{digits}, options));
     EXPECT_EQ(bytes_of(subset, options), bytes_of(OneByOne<data::Subset<data::SyntheticDigits>>{subset}, options));
     EXPECT_EQ(bytes_of(rows, options), bytes_of(OneByOne<data::TensorDataset<2>>{rows}, options));
+    EXPECT_EQ(bytes_of(large, options), bytes_of(OneByOne<data::ImageDataset>{large}, options));
   }
 }
 
@@ -224,6 +232,7 @@ TEST(Loader, GoesOnFromAPosition) {
   EXPECT_EQ(first.position(), (data::LoaderPosition{0, 4}));
   DataLoader second(digits, options);
   second.set_position(first.position());
+  EXPECT_EQ(second.position(), first.position());
   std::size_t at = 8;
   for (int e = 0; e < 2; ++e)
     for (auto& [x, y] : second) {
@@ -238,6 +247,16 @@ TEST(Loader, GoesOnFromAPosition) {
     EXPECT_EQ(y.dim(), 1);
     break;
   }
+}
+
+TEST(Loader, WithoutASeedItTakesThatOfTheProgram) {
+  const data::TensorDataset set(counting(100), counting(100));
+  const auto seeded = [&](std::uint64_t seed) {
+    manual_seed(seed);
+    return bytes_of(set, {.batch_size = 50, .shuffle = true, .workers = 0});
+  };
+  EXPECT_EQ(seeded(8), bytes_of(set, {.batch_size = 50, .shuffle = true, .workers = 0, .seed = 8}));
+  EXPECT_NE(seeded(8), seeded(9));
 }
 
 TEST_P(LoaderOnDevice, CopiesAreReported) {

@@ -10,6 +10,7 @@
 #include <minnow/tensor/ops/create.h>
 #include <minnow/tensor/sim/options.h>
 
+#include "sanitizer.h"
 #include "support/devices.h"
 
 namespace minnow {
@@ -53,12 +54,15 @@ TEST(LoaderOverlap, AStepLongerThanTheCopyHidesIt) {
       EXPECT_TRUE(sum(x(0)).defined());  // a kernel, which waits for the copy
       std::this_thread::sleep_for(60ms);
     });
+    EXPECT_GT(share, 0) << workers << " workers";
+    if (!test::kSpeedCounts) continue;
     EXPECT_GT(share, 0.7) << workers << " workers";
     EXPECT_LT(share, 0.95) << workers << " workers";
   }
 }
 
 TEST(LoaderOverlap, WithoutAStepNothingIsHidden) {
+  if (!test::kSpeedCounts) GTEST_SKIP() << "here making a batch takes as long as copying one, and hides it";
   for (const int workers : {0, 2}) {
     EXPECT_LT(hidden_share(workers, 0, [](const Tensor& x) { EXPECT_TRUE(x.defined()); }), 0.3) << workers;
     EXPECT_LT(hidden_share(workers, 0, [](const Tensor& x) { EXPECT_TRUE(sum(x(0)).defined()); }), 0.3) << workers;

@@ -56,6 +56,17 @@ TEST_P(LossOn, ImagesAreRows) {
   EXPECT_EQ(nn::cross_entropy(x, t, {.reduction = Reduction::none}).shape(), (Shape{2, 4}));
   nn::cross_entropy(x, t).backward();
   EXPECT_EQ(x.grad().shape(), x.shape());
+  const Tensor image = randn({2, 3, 4, 5}, {.device = device()}),
+               labels = randint(0, 3, {2, 4, 5}, {.device = device()});
+  const Tensor pixels = image.permute({0, 2, 3, 1}).reshape({40, 3});
+  const auto each = [](const Tensor& losses) { return losses.flatten().to_vector<double>(); };
+  const Tensor losses = nn::cross_entropy(image, labels, {.reduction = Reduction::none});
+  EXPECT_EQ(losses.shape(), labels.shape());
+  EXPECT_EQ(each(losses), each(nn::cross_entropy(pixels, labels.flatten(), {.reduction = Reduction::none})));
+  const Tensor logs = nn::nll_loss(log_softmax(image, 1), labels, {.reduction = Reduction::none});
+  EXPECT_EQ(logs.shape(), labels.shape());
+  const Tensor shares = nn::cross_entropy(image, softmax(image, 1), {.reduction = Reduction::none});
+  EXPECT_EQ(shares.shape(), labels.shape());
 }
 
 TEST_P(LossOn, Regression) {
@@ -66,6 +77,14 @@ TEST_P(LossOn, Regression) {
   EXPECT_NEAR(nn::bce_with_logits(x, y, {.reduction = Reduction::sum}).item(),
               std::log(2.) + 2 + std::log(1 + std::exp(-2.)), 1e-6);
   EXPECT_EQ(nn::bce_with_logits(tensor({1e4}), tensor({1.})).item(), 0);
+  // |d| = 0.5 and 2 around beta 1.5: 0.25 / 3 and 2 - 0.75.
+  EXPECT_NEAR(nn::smooth_l1_loss(x, y, {.beta = 1.5, .reduction = Reduction::sum}).item(), 0.25 / 3 + 1.25, 1e-6);
+  const Tensor three = tensor({3., 3.}).to(device()), weight = tensor({2., 0.5}).to(device());
+  const double first = 0.5 * std::log(2.) * 3 + 0.5 * std::log(2.), second = 2 + std::log(1 + std::exp(-2.));
+  EXPECT_NEAR(nn::bce_with_logits(x, y, {.pos_weight = three, .reduction = Reduction::sum}).item(), first + second,
+              1e-6);
+  EXPECT_NEAR(nn::bce_with_logits(x, y, {.weight = weight, .pos_weight = three, .reduction = Reduction::sum}).item(),
+              2 * first + 0.5 * second, 1e-6);
 }
 
 TEST(Loss, GradientsAreRight) {
@@ -121,9 +140,19 @@ TEST(Init, DistributionsAndErrors) {
   const Tensor s = empty({10, 4});
   nn::init::sparse_(s, 0.3);
   EXPECT_EQ(sum(eq(s, 0)).item(), 12);
+  EXPECT_NE(sum(eq(s, 0), {1}).to_vector<double>(), (std::vector<double>{4, 4, 4, 0, 0, 0, 0, 0, 0, 0}));
+  nn::init::sparse_(s, 0.25);  // of 10 rows, rounded up
+  EXPECT_EQ(sum(eq(s, 0)).item(), 12);
+  const Tensor tall = empty({8, 5});
+  nn::init::orthogonal_(tall);
+  const auto columns = matmul(tall.t(), tall).to_vector<float>();
+  for (std::size_t i = 0; i < 25; ++i) EXPECT_NEAR(columns[i], i % 6 ? 0 : 1, 1e-5);
   const Tensor d = empty({2, 2, 3});
   nn::init::dirac_(d);
   EXPECT_EQ(d.to_vector<float>(), (std::vector<float>{0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0}));
+  const Tensor few = empty({4, 3, 1});
+  nn::init::dirac_(few, 2);  // two filters in each group
+  EXPECT_EQ(few.to_vector<float>(), (std::vector<float>{1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 1, 0}));
   expect_contains(error_of<ValueError>([&] { nn::init::uniform_(w, 1, 0); }), "uniform_");
   expect_contains(error_of<ShapeError>([&] { nn::init::xavier_normal_(ones({3})); }), "two dimensions");
   expect_contains(error_of<DTypeError>([&] { nn::init::normal_(tensor({1, 2})); }), "not floating");

@@ -72,6 +72,24 @@ TEST_P(OptimOn, ResumesWithTheSameBits) {
   EXPECT_EQ(resumed.lr(), 0.05);
   EXPECT_EQ(train(net, adam, device(), 5), train(other, resumed, device(), 5));
   EXPECT_EQ(net.hidden.weight.to_vector<float>(), other.hidden.weight.to_vector<float>());
+  // SGD's first step is another than those with a velocity.
+  optim::SGD sgd(net.parameters(), {.lr = 0.05, .momentum = 0.9, .dampening = 0.5});
+  train(net, sgd, device(), 3);
+  Xor third = nn::clone(net);
+  optim::SGD resumed_sgd(third.parameters(), {.momentum = 0.9});
+  resumed_sgd.load_state_dict(sgd.state_dict());
+  EXPECT_EQ(train(net, sgd, device(), 3), train(third, resumed_sgd, device(), 3));
+}
+
+TEST(Optimizer, MaximizeGoesUphill) {
+  for (const double want : {0.5, -0.5}) {
+    const Tensor p = leaf(zeros({1})), q = leaf(zeros({1})), r = leaf(zeros({1}));
+    for (const Tensor& t : {p, q, r}) t.set_grad(ones({1}));
+    optim::SGD({p}, {.lr = 0.5, .maximize = want > 0}).step();
+    optim::Adam({q}, {.lr = 0.5, .maximize = want > 0}).step();
+    optim::AdamW({r}, {.lr = 0.5, .maximize = want > 0}).step();
+    for (const Tensor& t : {p, q, r}) EXPECT_NEAR(t.item(), want, 1e-6);
+  }
 }
 
 TEST(Optimizer, KeepsGradientsAndSkipsParametersWithoutThem) {
@@ -156,6 +174,12 @@ TEST(Optimizer, RefusesStateThatDoesNotFit) {
   expect_contains(error_of<ValueError>([&] { b.load_state_dict(a.state_dict()); }), "state.0.exp_avg");
   expect_contains(error_of<ValueError>([&] { b.load_state_dict({}); }), "missing");
   expect_contains(error_of<ValueError>([&] { optim::SGD({p}).load_state_dict(a.state_dict()); }), "do not fit");
+  StateDict more = a.state_dict();
+  more.set("state.1.step", ones({}));
+  expect_contains(error_of<ValueError>([&] { a.load_state_dict(more); }), "names");
+  optim::Adam other({q}, {.lr = 0.25});
+  expect_contains(error_of<ValueError>([&] { other.load_state_dict(a.state_dict()); }), "do not fit");
+  EXPECT_EQ(other.lr(), 0.25);  // no option stays of what did not fit
 }
 
 TEST(Schedule, MatchesTheFormulas) {
@@ -186,6 +210,15 @@ TEST_P(OptimOn, ClipsByNormAndValue) {
   EXPECT_NEAR(q.grad().item(), 0.8, 1e-6);
   optim::clip_grad_value_({p, q}, 0.7);
   EXPECT_NEAR(q.grad().item(), 0.7, 1e-6);
+  q.set_grad(tensor({-4.}).to(device()));
+  EXPECT_NEAR(optim::clip_grad_norm_({q}, 8).item(), 4, 1e-6);  // short enough: left alone
+  EXPECT_EQ(q.grad().item(), -4);
+  optim::clip_grad_value_({q}, 0.7);
+  EXPECT_NEAR(q.grad().item(), -0.7, 1e-6);
+  const Tensor h = leaf(zeros({1}, {DType::float16, device()})), k = leaf(zeros({1}, {DType::float16, device()}));
+  for (const Tensor& t : {h, k}) t.set_grad(full({1}, 6e4, {DType::float16, device()}));
+  EXPECT_NEAR(optim::clip_grad_norm_({h, k}, 1).item(), 6e4 * std::sqrt(2), 100);  // more than a half holds
+  EXPECT_NEAR(h.grad().item(), std::sqrt(0.5), 1e-3);
   expect_contains(error_of<ValueError>([&] { optim::clip_grad_norm_({p}, -1); }), "max_norm");
   expect_contains(error_of<ValueError>([&] { optim::clip_grad_norm_({p}, 1, {.norm_type = 0}); }), "norm_type");
   expect_contains(error_of<ValueError>([&] { optim::clip_grad_value_({p}, -1); }), "limit");

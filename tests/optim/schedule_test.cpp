@@ -63,6 +63,9 @@ TEST(Schedules, KeepTheRatioOfGroupsAndGoOnWhereTold) {
   EXPECT_DOUBLE_EQ(sgd.lr(1), 0.1);
   EXPECT_THROW(schedule.set_steps(-1), ValueError);
   EXPECT_THROW(Schedule(sgd, Rate()), ValueError);
+  const Rate any = step_rate({.step_size = 1});
+  EXPECT_THROW(sequential_rate({any, any}, {0}), ValueError);
+  EXPECT_THROW(sequential_rate({any, any, any}, {3, 3}), ValueError);
 }
 
 TEST(Schedules, TheNextStepUsesTheRateThatIsSet) {

@@ -8,13 +8,9 @@
 #include <gtest/gtest.h>
 #include <memory>
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define MINNOW_TEST_SANITIZED
-#endif
-#endif
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && \
-    !defined(MINNOW_TEST_SANITIZED)
+#include "sanitizer.h"
+
+#if defined(__GLIBC__) && !defined(MINNOW_TEST_ASAN) && !defined(MINNOW_TEST_TSAN)
 #define MINNOW_TEST_COUNTS_HEAP
 #endif
 

@@ -15,16 +15,26 @@ TEST_P(CreateOn, ValuesAndDtypes) {
   EXPECT_EQ(arange(3, {{}, device()}).to_vector<double>(), (Doubles{0, 1, 2}));
   EXPECT_EQ(arange(3, {{}, device()}).dtype(), DType::int64);
   EXPECT_EQ(arange(1.0, 0.0, -0.5, {{}, device()}).to_vector<double>(), (Doubles{1, 0.5}));
+  EXPECT_EQ(arange(0, 1, 0.4, {{}, device()}).numel(), 3);  // the last step falls short of stop
   EXPECT_EQ(arange(2, 2).numel(), 0);
   EXPECT_EQ(linspace(0, 1, 3, {{}, device()}).to_vector<double>(), (Doubles{0, 0.5, 1}));
   EXPECT_EQ(linspace(4, 9, 1).to_vector<double>(), (Doubles{4}));
+  for (const double stop : {1.0, 0.7, 1.1})
+    EXPECT_EQ(linspace(0.1, stop, 50, {DType::float64, device()})(-1).item(), stop);
   EXPECT_EQ(eye(2, 3, {{}, device()}).to_vector<double>(), (Doubles{1, 0, 0, 0, 1, 0}));
+  EXPECT_EQ(eye(3, 2, {{}, device()}).to_vector<double>(), (Doubles{1, 0, 0, 1, 0, 0}));
   EXPECT_EQ(full({2}, true, {{}, device()}).dtype(), DType::bool_);
   EXPECT_EQ(full({2}, 7, {{}, device()}).to_vector<double>(), (Doubles{7, 7}));
   const Tensor nested = tensor({{1, 2}, {3, 4}}, {{}, device()});
   EXPECT_EQ(nested.shape(), (Shape{2, 2}));
   EXPECT_EQ(nested.dtype(), DType::int64);
   EXPECT_EQ(nested.to_vector<double>(), (Doubles{1, 2, 3, 4}));
+  EXPECT_EQ(tensor({{1, 2}, {3, 4.5}}, {{}, device()}).dtype(), DType::float32);  // the last one decides
+  EXPECT_EQ(tensor({0.5, 0.0}, {DType::bool_, device()}).to_vector<double>(), (Doubles{1, 0}));
+  EXPECT_EQ(tensor({-1.5, 2.9}, {DType::int32, device()}).to_vector<double>(), (Doubles{-1, 2}));
+  const std::vector<float> values{1.5F, 2.5F};
+  EXPECT_EQ(tensor(values, {DType::float64, device()}).dtype(), DType::float64);
+  EXPECT_EQ(tensor(values, {DType::float64, device()}).to_vector<double>(), (Doubles{1.5, 2.5}));
 }
 
 TEST_P(CreateOn, LikeVariantsKeepTheOrderOfDimensions) {
@@ -32,6 +42,11 @@ TEST_P(CreateOn, LikeVariantsKeepTheOrderOfDimensions) {
   EXPECT_EQ(ones_like(x).strides(), x.strides());
   EXPECT_EQ(full_like(x, 2, DType::float64).strides(), x.strides());
   EXPECT_EQ(full_like(x, 2, DType::float64).dtype(), DType::float64);
+  for (const Tensor& like : {rand_like(x.to(DType::float64)), randn_like(x.to(DType::float64))}) {
+    EXPECT_EQ(like.dtype(), DType::float64);
+    EXPECT_EQ(like.shape(), x.shape());
+    EXPECT_EQ(like.device(), device());
+  }
 }
 
 TEST_P(CreateOn, RandomNumbersAreThoseOfTheCpu) {
@@ -60,6 +75,7 @@ TEST(Create, RefusesBadSizes) {
   EXPECT_THROW(tensor({{1, 2}, {3}}), ShapeError);
   EXPECT_THROW(randint(3, 3, {2}), ValueError);
   EXPECT_THROW(arange(0, 3, 0), ValueError);
+  EXPECT_THROW(arange(0.0, 1.0, 1e-30), OutOfMemoryError);
 }
 
 TEST(Create, FromBlobCallsItsDeleterOnce) {

@@ -6,11 +6,7 @@
 #include <minnow/tensor/memory.h>
 #include <minnow/tensor/ops/create.h>
 
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define MINNOW_TEST_SHADOWED
-#endif
-#endif
+#include "sanitizer.h"
 
 namespace minnow {
 namespace {
@@ -25,7 +21,7 @@ std::int64_t available_memory() {
 }
 
 TEST(Large, MoreElementsThan32BitsCount) {
-#if defined(MINNOW_TEST_SHADOWED) || defined(__SANITIZE_THREAD__)
+#ifdef MINNOW_TEST_TSAN
   GTEST_SKIP() << "the sanitizer would need four times the memory";
 #endif
   constexpr std::int64_t kCount = (std::int64_t{1} << 31) + 1000;

@@ -17,6 +17,20 @@ TEST(Print, Values) {
   EXPECT_EQ(to_string(tensor({1e-5, 1.0})), "tensor([1.0000e-05, 1.0000e+00])");
   EXPECT_EQ(to_string(tensor({1e10, 1.0})), "tensor([1.0000e+10, 1.0000e+00])");
   EXPECT_EQ(to_string(zeros({2, 1, 2})), "tensor([[[0., 0.]],\n\n        [[0., 0.]]])");
+  EXPECT_EQ(to_string(zeros({2, 1, 1, 2})), "tensor([[[[0., 0.]]],\n\n\n        [[[0., 0.]]]])");
+}
+
+TEST(Print, ScientificFromWhereFourDecimalsEnd) {
+  EXPECT_EQ(to_string(tensor({0.5, 500.0})), "tensor([  0.5000, 500.0000])");  // 1000 to 1 is not yet too far
+  EXPECT_EQ(to_string(tensor({0.5, 600.0})), "tensor([5.0000e-01, 6.0000e+02])");
+  EXPECT_EQ(to_string(tensor({1000.0, 1.0})), "tensor([1000.,    1.])");
+  EXPECT_EQ(to_string(tensor({10000.0, 1.0})), "tensor([1.0000e+04, 1.0000e+00])");  // whole numbers too
+  EXPECT_EQ(to_string(tensor({1e8, 1e8})), "tensor([100000000., 100000000.])");
+  EXPECT_EQ(to_string(tensor({2e8, 2e8})), "tensor([2.0000e+08, 2.0000e+08])");
+  EXPECT_EQ(to_string(tensor({0.0, 1000.5})), "tensor([   0.0000, 1000.5000])");  // zeros say nothing of the range
+  EXPECT_EQ(to_string(tensor({0.0005, 0.1})), "tensor([0.0005, 0.1000])");
+  EXPECT_EQ(to_string(tensor({150000000.5, 150000001.5}, {DType::float64})),
+            "tensor([1.5000e+08, 1.5000e+08], dtype=float64)");
 }
 
 TEST(Print, NotFinite) {
@@ -66,6 +80,10 @@ TEST(Print, WholeNumbersOfAnySizeAreExact) {
 
 TEST(Print, LongTensorsAreShortened) {
   EXPECT_EQ(to_string(arange(2000)), "tensor([   0,    1,    2,  ..., 1997, 1998, 1999])");
+  EXPECT_EQ(to_string(zeros({1000})).find("..."), std::string::npos);  // of 1000 all are shown
+  std::string want = "tensor([";
+  for (int row = 0; row < 6; ++row) want += (row ? ",\n        " : "") + std::string("[0, 0, 0,  ..., 0, 0, 0]");
+  EXPECT_EQ(to_string(zeros({6, 200}, {DType::int64})), want + "])");  // six rows are three at each end
 }
 
 }  // namespace

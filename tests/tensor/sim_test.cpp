@@ -104,7 +104,7 @@ TEST(Sim, DevicesHaveTheirOwnMemory) {
 }
 
 TEST(Sim, KernelsWaitForTheCopiesOfTheirStream) {
-  const sim::ScopedOptions options({.bandwidth = 50e6});
+  const sim::ScopedOptions options({.bandwidth = 10e6});
   const Tensor x = raw::pin_memory(counting(250'000));
   const Tensor moved = raw::to_device(x, "sim:0", true);
   const Event copied = current_stream("sim:0").record();

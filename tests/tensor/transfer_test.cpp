@@ -119,7 +119,7 @@ TEST_P(TransferTest, LeavesTheOriginalUntouched) {
 }
 
 TEST(Transfer, ToTheHostWithoutBlockingIsSafeToRead) {
-  const sim::ScopedOptions options({.bandwidth = 50e6});
+  const sim::ScopedOptions options({.bandwidth = 10e6});
   const Tensor source = counting(250'000);
   const Tensor there = raw::to_device(source, "sim");
   const Tensor home = raw::to_device(there, "cpu", true);
@@ -160,7 +160,7 @@ TEST(Transfer, FromPageableMemoryBlocks) {
 }
 
 TEST(Transfer, FromPinnedMemoryDoesNot) {
-  const sim::ScopedOptions options({.bandwidth = 50e6});
+  const sim::ScopedOptions options({.bandwidth = 10e6});
   const Tensor x = raw::pin_memory(counting(250'000));
   const Tensor moved = raw::to_device(x, "sim", true);
   EXPECT_FALSE(current_stream("sim").record().is_ready());
@@ -289,7 +289,7 @@ TEST(TransferReport, CountsTheTimeOfCopiesThatDidNotBlock) {
   EXPECT_EQ(transfer_report()[TransferDirection::to_device].bytes, 1'000'000);
   synchronize("sim:0");
   EXPECT_GE(transfer_report()[TransferDirection::to_device].seconds, 0.02);
-  EXPECT_LT(transfer_report()[TransferDirection::to_device].seconds, 1);
+  EXPECT_LT(transfer_report()[TransferDirection::to_device].seconds, 10);
   const Tensor other = raw::to_device(there, "sim:1");
   EXPECT_EQ(transfer_report()[TransferDirection::between_devices].bytes, 1'000'000);
   EXPECT_GE(transfer_report()[TransferDirection::between_devices].seconds, 0.02);

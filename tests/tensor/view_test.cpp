@@ -52,6 +52,9 @@ TEST_P(Views, IndexingAsInPython) {
   EXPECT_EQ(values(x(ellipsis, 3)), (Values{3, 13, 23}));
   EXPECT_EQ(x(slice(2, 1)).shape(), (Shape{0, 10}));
   EXPECT_EQ(x(slice(0, 100)).shape(), (Shape{3, 10}));
+  EXPECT_EQ(x(slice(3)).shape(), (Shape{0, 10}));
+  EXPECT_EQ(x(slice(3)).storage_offset(), 0);  // nothing lies beyond the end of the memory
+  EXPECT_EQ(values(x.narrow(1, -2, 2)), (Values{8, 9, 18, 19, 28, 29}));
   EXPECT_EQ(values(x(slice(1, 3), slice(0, 10, 5)).t()), (Values{10, 20, 15, 25}));
 }
 
@@ -63,6 +66,12 @@ TEST_P(Views, ReshapeOfStridesThatAllowIt) {
   EXPECT_NE(x.reshape({12}).storage(), x.storage());
   EXPECT_EQ(values(x.reshape({12})), values(x));
   EXPECT_EQ(counted({0, 3}).reshape({3, 0, 2}).shape(), (Shape{3, 0, 2}));
+  // A dimension of size 1 may have any stride.
+  const Tensor one = counted({4, 3, 6})(all, slice(1, 2), slice(0, 3));
+  EXPECT_EQ(one.view({2, 2, 3}).storage(), one.storage());
+  EXPECT_EQ(values(one.view({2, 2, 3})), (Values{6, 7, 8, 24, 25, 26, 42, 43, 44, 60, 61, 62}));
+  const Tensor leading = counted({2, 6})(slice(1, 2), slice(0, 6, 2));
+  EXPECT_EQ(values(leading.view({3})), (Values{6, 8, 10}));
 }
 
 TEST_P(Views, ChannelsLastIsKeptByLikeAndClone) {
@@ -80,6 +89,8 @@ TEST_P(Views, BadInputsAreTypedErrors) {
   EXPECT_THROW(x.reshape({4, 2}), ShapeError);
   EXPECT_THROW(x.reshape({-1, -1}), ShapeError);
   EXPECT_THROW(x.reshape({-1, 0}), ShapeError);
+  EXPECT_THROW(x.reshape({-1, 4}), ShapeError);
+  EXPECT_THROW(x.reshape({-2, -3}), ShapeError);
   EXPECT_THROW(x.permute({0, 0}), ShapeError);
   EXPECT_THROW(x.permute({0}), ShapeError);
   EXPECT_THROW(x.permute({0, 2}), IndexError);
@@ -88,6 +99,8 @@ TEST_P(Views, BadInputsAreTypedErrors) {
   EXPECT_THROW(x.squeeze(-3), IndexError);
   EXPECT_THROW(x.expand({2, 4}), ShapeError);
   EXPECT_THROW(x.expand({3}), ShapeError);
+  EXPECT_THROW(x.expand({-1, 2, 3}), ShapeError);  // a new dimension has no size to keep
+  EXPECT_THROW(x(slice(0, 1)).expand({-2, 3}), ShapeError);
   EXPECT_THROW(x.flatten(1, 0), ValueError);
   EXPECT_THROW(x.narrow(1, 2, 2), IndexError);
   EXPECT_THROW(x.narrow(1, 0, -1), IndexError);
@@ -99,6 +112,11 @@ TEST_P(Views, BadInputsAreTypedErrors) {
   EXPECT_THROW(static_cast<void>(x.contiguous(MemoryFormat::channels_last)), ShapeError);
   EXPECT_THROW(Tensor().shape(), ValueError);
   EXPECT_THROW(Shape({1, 1, 1, 1, 1, 1, 1, 1, 1}), ShapeError);
+  const Tensor deep = counted({1, 1, 1, 1, 1, 1, 1}).unsqueeze(0);  // as many dimensions as there may be
+  EXPECT_EQ(deep.dim(), 8);
+  EXPECT_THROW(deep.unsqueeze(0), ShapeError);
+  EXPECT_THROW(deep(newaxis), ShapeError);
+  EXPECT_EQ(deep(0, newaxis).dim(), 8);
 }
 
 TEST(ViewErrors, AnIndexNamesTheUsersLine) {
