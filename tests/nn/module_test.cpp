@@ -54,6 +54,33 @@ TEST(Module, CopiesAndMovesShare) {
   static_assert(!std::is_assignable_v<nn::Parameter&, Tensor>);
 }
 
+TEST(Module, AppliesToAllOfItsParts) {
+  Net net;
+  std::vector<std::string> order;
+  net.apply([&](nn::Module& m) { order.push_back(m.describe().substr(0, 3)); });
+  EXPECT_EQ(order.back(), "Net");  // children first
+  EXPECT_EQ(order.size(), 6u);
+  for (const Tensor& p : net.parameters()) p.set_grad(ones_like(p));
+  net.zero_grad();
+  for (const Tensor& p : net.parameters()) EXPECT_FALSE(p.grad().defined());
+  net.requires_grad_(false);
+  for (const Tensor& p : net.parameters()) EXPECT_FALSE(p.requires_grad());
+}
+
+TEST(Module, TheStateDictSharesMemoryAndLeavesOutWhatIsNotKept) {
+  struct Scratch : nn::Module {
+    nn::Parameter w = parameter("w", ones({2}));
+    nn::Buffer kept = buffer("kept", ones({1})), scratch = buffer("scratch", ones({1}), false);
+  };
+  Scratch module;
+  const StateDict dict = module.state_dict();
+  EXPECT_EQ(dict.size(), 2u);
+  EXPECT_FALSE(dict.contains("scratch"));
+  EXPECT_EQ(module.named_buffers().size(), 2u);
+  EXPECT_EQ(dict.at("w").storage(), module.w.storage());
+  EXPECT_FALSE(dict.at("w").requires_grad());
+}
+
 TEST(Module, CloneIsIndependent) {
   Net net;
   net.eval();
