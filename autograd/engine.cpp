@@ -41,7 +41,7 @@ struct Capture {
 /// the highest number first visits every node after all that use its output: no counting of dependencies.
 class Run {
  public:
-  Run(bool retain, bool create) : retain_(retain || create), create_(create) {}
+  Run(bool retain, bool create, SourceLocation where) : retain_(retain || create), create_(create), where_(where) {}
 
   void seed(const Tensor& output, const Tensor& grad, SourceLocation where) {
     push(autograd::edge_to("backward", {output, where}), grad);
@@ -97,6 +97,7 @@ class Run {
       store(p, nullptr, p.leaf.get());
       return;
     }
+    require_fit(slot, p.grad);
     const std::lock_guard lock(slot.mutex);
     if (!slot.grad.defined()) {
       if (StepRecording* recording = StepRecording::current())  // given up, it has computed none
@@ -109,6 +110,19 @@ class Run {
     } else {
       raw::binary_(raw::kBinary<kernels::Add>, slot.grad, p.grad);
     }
+  }
+
+  /// A leaf that was moved or given other data since the forward pass cannot take the gradient of what it was.
+  void require_fit(const Slot& slot, const Tensor& grad) const {
+    const auto owner = slot.owner.lock();
+    if (!owner) return;
+    const bool placed = owner->storage->device() == grad.device();
+    if (placed && owner->shape == grad.shape() && owner->dtype == grad.dtype()) return;
+    const std::string text = message("backward", "a tensor was changed after the forward pass that used it",
+                                     {{"tensor", Tensor(owner)}, {"gradient", grad}},
+                                     "compute the loss again after Module::to() or set_data()");
+    if (!placed) throw DeviceError(text, where_);
+    throw AutogradError(text, where_);
   }
 
   void store(const Pending& p, const Node* node, const Slot* leaf) const {
@@ -178,6 +192,7 @@ class Run {
   }
 
   bool retain_, create_;
+  SourceLocation where_;  // of the call
   std::vector<Pending> heap_;
   std::vector<Capture>* captures_ = nullptr;
   std::unordered_set<const Node*> needed_;
@@ -279,7 +294,7 @@ void backward(const std::vector<Tensor>& outputs, const std::vector<Tensor>& gra
   const profile::Range range("backward");
   refuse_in_hook("backward", where);
   require_seeds("backward", outputs, gradients, where);
-  Run run(options.retain_graph, options.create_graph);
+  Run run(options.retain_graph, options.create_graph, where);
   for (std::size_t i = 0; i < outputs.size(); ++i)
     run.seed(outputs[i], seed_gradient(outputs[i], i < gradients.size() ? gradients[i] : Tensor(), where), where);
   run.execute();
@@ -298,7 +313,7 @@ std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<T
     const auto& slot = input.slot();
     captures.push_back({slot->producer.get(), slot->producer ? nullptr : slot.get(), {}});
   }
-  Run run(options.retain_graph, options.create_graph);
+  Run run(options.retain_graph, options.create_graph, where);
   run.capture(&captures);
   const auto& given = options.grad_outputs;
   for (std::size_t i = 0; i < outputs.size(); ++i) {

@@ -8,12 +8,13 @@ bool records(std::span<const Tensor> inputs) {
   return is_grad_enabled() && std::any_of(inputs.begin(), inputs.end(), needs_grad);
 }
 
-void autograd::attach(const std::shared_ptr<Node>& node, const Tensor& out, std::span<const Input> inputs) {
+void autograd::attach(const std::shared_ptr<Node>& node, Tensor& out, std::span<const Input> inputs) {
   if (node->edges().empty()) {
     node->edges().reserve(inputs.size());
     for (const Input& in : inputs)
       node->edges().push_back(in.tensor.defined() ? edge_to(node->name(), {in.tensor, in.where}) : Edge{});
   }
+  if (out.slot()) out = Tensor(out.storage(), out.dtype(), out.shape(), out.strides(), out.storage_offset());
   // A fresh slot: an in-place operation must not change the history of handles that share the old one.
   auto slot = std::make_shared<Slot>();
   slot->producer = node;

@@ -52,8 +52,9 @@ struct Input {
   SourceLocation where;
 };
 
-/// Makes `out` the node's output.
-void attach(const std::shared_ptr<Node>& node, const Tensor& out, std::span<const Input> inputs);
+/// Makes `out` the node's output; a tensor that has a place in the graph already (an input returned as it is) keeps
+/// it, and out becomes another handle of its memory.
+void attach(const std::shared_ptr<Node>& node, Tensor& out, std::span<const Input> inputs);
 
 }  // namespace autograd
 

@@ -2,6 +2,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <iosfwd>
 #include <string>
 #include <string_view>
 #include <minnow/tensor/source_location.h>
@@ -43,6 +44,9 @@ class Device {
   DeviceType type_ = DeviceType::cpu;
   std::int16_t index_ = 0;
 };
+
+/// Prints str().
+std::ostream& operator<<(std::ostream& out, const Device& device);
 
 /// How many devices of a type this program can use now (0 for cuda without a driver).
 int device_count(DeviceType type);

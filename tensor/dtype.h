@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iosfwd>
 #include <string_view>
 #include <type_traits>
 #include <minnow/tensor/half.h>
@@ -31,6 +32,9 @@ constexpr std::string_view name_of(DType d) {
                                                     "int64",   "int32",   "uint8",   "bool"};
   return kNames[static_cast<int>(d)];
 }
+
+/// Prints name_of().
+std::ostream& operator<<(std::ostream& out, DType dtype);
 
 constexpr bool is_floating(DType d) { return d <= DType::bfloat16; }
 constexpr bool is_half(DType d) { return d == DType::float16 || d == DType::bfloat16; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <omp.h>
+#include <pthread.h>
 #include <string>
 #include <minnow/tensor/error.h>
 
@@ -10,8 +11,11 @@ namespace minnow {
 namespace {
 
 std::atomic<int>& setting() {
-  static auto* threads =  // never destroyed: a global tensor's operation may come last
-      new std::atomic<int>(std::max(1, omp_get_max_threads()));
+  static auto* threads = [] {  // never destroyed: a global tensor's operation may come last
+    // OpenMP's threads do not exist in the child of a fork, where waiting for them would not end.
+    pthread_atfork(nullptr, nullptr, [] { setting().store(1, std::memory_order_relaxed); });
+    return new std::atomic<int>(std::max(1, omp_get_max_threads()));
+  }();
   return *threads;
 }
 

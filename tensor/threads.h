@@ -5,7 +5,7 @@
 namespace minnow {
 
 /// Threads that one CPU operation may use: 1 inside a SerialRegion, else what set_num_threads gave (at first
-/// OpenMP's own number: OMP_NUM_THREADS, or the hardware's threads).  Results do not depend on it.
+/// OpenMP's own number: OMP_NUM_THREADS, or the hardware's threads; 1 in the child of a fork).  Results do not depend on it.
 int num_threads();
 
 /// Sets the threads of later CPU operations, for all threads of the process.  ValueError below 1.

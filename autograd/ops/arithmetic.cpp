@@ -166,7 +166,9 @@ Tensor remainder(Scalar a, const In& b, SourceLocation where) { return remainder
 Tensor pow(const In& a, Scalar b) {
   const Composed scope("pow");
   a->require_defined("pow", a.where);
-  return a->is_floating_point() ? pow_scalar(a, b.as_double()) : pow(a, {number(b, *a), a.where});
+  if (a->is_floating_point()) return pow_scalar(a, b.as_double());
+  autograd::require_power("pow", a, b);
+  return pow(a, {number(b, *a), a.where});
 }
 Tensor pow(Scalar a, const In& b, SourceLocation where) { return pow({number(a, *b), where}, b); }
 Tensor maximum(const In& a, Scalar b) { return maximum(a, {number(b, *a), a.where}); }

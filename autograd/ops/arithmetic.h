@@ -147,8 +147,11 @@ inline Tensor operator>=(const In& a, const In& b) { return ge(a, b); }
 inline Tensor operator>=(const In& a, Scalar b) { return ge(a, b); }
 inline Tensor operator>=(Scalar a, const In& b) { return le(b, a); }
 inline Tensor operator&(const In& a, const In& b) { return bitwise_and(a, b); }
+inline Tensor operator&(const In& a, Scalar b) { return bitwise_and(a, b); }
 inline Tensor operator|(const In& a, const In& b) { return bitwise_or(a, b); }
+inline Tensor operator|(const In& a, Scalar b) { return bitwise_or(a, b); }
 inline Tensor operator^(const In& a, const In& b) { return bitwise_xor(a, b); }
+inline Tensor operator^(const In& a, Scalar b) { return bitwise_xor(a, b); }
 
 // In place: the result is written over self, whose shape and dtype stay.  A leaf that requires a gradient is
 // refused while recording (update it under NoGradGuard), and so is a tensor whose memory others share.

@@ -39,6 +39,13 @@ void replace_value(const char* op, const In& self, const Tensor& value) {
   self->set_slot(fitted.slot());
 }
 
+void require_power(const char* op, const In& base, Scalar power) {
+  if (is_floating(base->dtype()) || power.dtype() != DType::int64 || power.as_int() >= 0) return;
+  throw ValueError(message(op, "the power " + std::to_string(power.as_int()) + " of integers is no integer",
+                           {{"self", *base}}, "convert first: .to(DType::float32)"),
+                   base.where);
+}
+
 void written(const In& self) {
   if (self->slot() && self->slot()->producer) self->slot()->produced_version = self->storage()->version();
 }
@@ -77,7 +84,11 @@ Tensor fmod_(const In& self, Scalar other) { return fmod_(self, {number(other, *
 Tensor remainder_(const In& self, const In& other) { return in_place<kernels::Remainder>(remainder, self, other); }
 Tensor remainder_(const In& self, Scalar other) { return remainder_(self, {number(other, *self), self.where}); }
 Tensor pow_(const In& self, const In& other) { return in_place<kernels::Pow>(pow, self, other); }
-Tensor pow_(const In& self, Scalar other) { return pow_(self, {number(other, *self), self.where}); }
+Tensor pow_(const In& self, Scalar other) {
+  self->require_defined("pow_", self.where);
+  autograd::require_power("pow_", self, other);
+  return pow_(self, {number(other, *self), self.where});
+}
 Tensor maximum_(const In& self, const In& other) { return in_place<kernels::Maximum>(maximum, self, other); }
 Tensor maximum_(const In& self, Scalar other) { return maximum_(self, {number(other, *self), self.where}); }
 Tensor minimum_(const In& self, const In& other) { return in_place<kernels::Minimum>(minimum, self, other); }

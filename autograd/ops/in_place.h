@@ -12,6 +12,8 @@ namespace minnow::autograd {
 void require_recordable(const char* op, const In& self);
 /// Gives self, which alone holds its memory, another value and that value's history.
 void replace_value(const char* op, const In& self, const Tensor& value);
+/// Refuses a negative power of integers.
+void require_power(const char* op, const In& base, Scalar power);
 /// After a write that is not recorded: self's own history stays valid.
 void written(const In& self);
 

@@ -89,7 +89,11 @@ Tensor var(const In& x, const Shape& dims, double correction, bool keepdim) {
 
 Tensor stddev(const In& x, const Shape& dims, double correction, bool keepdim) {
   const Composed scope("stddev");
-  return sqrt(var(x, dims, correction, keepdim));
+  const Tensor variance = var(x, dims, correction, keepdim);
+  if (!records(variance)) return sqrt({variance, x.where});
+  // Equal elements: the gradient is 0, as in PyTorch, and not 0 times the infinite slope of the root.
+  const Tensor zero = eq(variance, 0);
+  return minnow::where(zero, 0.0, sqrt({minnow::where(zero, 1.0, variance), x.where}));
 }
 
 Tensor prod(const In& x, const Shape& dims, bool keepdim) {

@@ -2,6 +2,7 @@
 
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/kernels/reduce.h>
 #include <minnow/tensor/ops/copy.h>
 #include <minnow/tensor/ops/create.h>
 
@@ -51,6 +52,19 @@ Tensor allocate(const Shape& shape, MemoryFormat format, const In& like) {
   return empty_strided_like(shape, strides, like->dtype(), like->device(), like.where);
 }
 
+/// Of dense row-major images, for each channel.
+void sum_images(Backend& backend, const Tensor& images, const Tensor& out) {
+  const ReduceParams sum{kernels::kIndexOf<kernels::ReduceOps, kernels::Sum>};
+  const std::int64_t n = images.shape()[0], channels = images.shape()[1],
+                     pixels = images.shape()[2] * images.shape()[3];
+  const Tensor each = empty({n * channels, 1}, {images.dtype(), images.device()});
+  const auto seen = [](const Tensor& t, const Shape& shape) {
+    return Tensor(t.storage(), t.dtype(), shape, contiguous_strides(shape), t.storage_offset());
+  };
+  backend.reduce(sum, seen(images, {n * channels, pixels, 1}), each);
+  backend.reduce(sum, seen(each, {1, n, channels}), seen(out, {1, channels}));
+}
+
 }  // namespace
 
 Tensor conv2d(const In& x, const In& w, const Tensor& b, const Conv2dParams& params) {
@@ -62,8 +76,10 @@ Tensor conv2d(const In& x, const In& w, const Tensor& b, const Conv2dParams& par
                     output_size(params, x->shape(), w->shape(), 1)};
   const Tensor y = allocate(shape, backend.conv2d_format(params, *x, *w), x);
   if (!y.numel()) return y;
-  if (!x->numel()) {  // no input channels: the bias alone
-    fill_({y, x.where}, 0);
+  if (!x->numel()) {  // nothing but padding: the bias alone
+    if (b.defined())
+      backend.copy(Tensor(b.storage(), b.dtype(), shape, {0, b.strides()[0], 0, 0}, b.storage_offset()), y);
+    else fill_({y, x.where}, 0);
     return y;
   }
   backend.conv2d(params, *x, *w, b, y);
@@ -93,7 +109,7 @@ WeightGradients conv2d_backward_weight(const In& grad, const In& x, const Shape&
     return out;
   }
   fill_({out.weight, grad.where}, 0);
-  if (bias) fill_({out.bias, grad.where}, 0);
+  if (bias) sum_images(backend, contiguous(grad), out.bias);
   return out;
 }
 

@@ -90,6 +90,7 @@ Tensor copy_to(const Tensor& from, const Tensor& to, SourceLocation where) {
 
 void fill_(const In& x, Scalar value) {
   require_writable("fill_", x);
+  require_representable("fill_", value, x->dtype(), x.where);
   x->storage()->wait_ready();
   if (x->numel()) backend_of(x->device(), x.where).fill(*x, value);
   x->storage()->bump_version();
@@ -98,7 +99,7 @@ void fill_(const In& x, Scalar value) {
 void require_writable(const char* op, const In& x) {
   x->require_defined(op, x.where);
   for (int d = 0; d < x->dim(); ++d)
-    if (x->strides()[d] == 0 && x->shape()[d] > 1)
+    if (x->strides()[d] == 0 && x->shape()[d] > 1 && x->numel() > 0)
       throw ShapeError(message(op, "several elements share one place in memory", {{"self", *x}},
                                "an expanded tensor cannot be written to; call .contiguous() first"),
                        x.where);

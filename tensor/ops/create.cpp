@@ -73,8 +73,9 @@ Tensor empty_strided_like(const Shape& shape, const Strides& like, DType dtype, 
 
 Tensor full(const Shape& shape, Scalar value, const TensorOptions& options, SourceLocation where) {
   const Composed scope("full");
-  const Tensor out = allocate("full", shape, contiguous_strides(shape), options.dtype.value_or(value.dtype()),
-                              options.device, options.pinned, where);
+  const DType dtype = options.dtype.value_or(value.dtype());
+  raw::require_representable("full", value, dtype, where);
+  const Tensor out = allocate("full", shape, contiguous_strides(shape), dtype, options.device, options.pinned, where);
   if (out.numel()) backend_of(out.device()).fill(out, value);
   return out;
 }
@@ -185,6 +186,8 @@ Tensor empty_like(const In& x, std::optional<DType> dtype) {
 
 Tensor full_like(const In& x, Scalar value, std::optional<DType> dtype) {
   const Composed scope("full_like");
+  x->require_defined("full_like", x.where);
+  raw::require_representable("full_like", value, dtype.value_or(x->dtype()), x.where);
   const Tensor out = empty_like(x, dtype);
   if (out.numel()) backend_of(out.device()).fill(out, value);
   return out;
@@ -254,6 +257,7 @@ Tensor tensor(const Nested& nested, const TensorOptions& options, SourceLocation
   collect(nested, shape, 0, values, dtype, where);
   if (values.empty()) dtype = DType::float32;
   const Tensor host = empty(shape, {options.dtype.value_or(dtype), {}, options.pinned}, where);
+  for (const Scalar v : values) raw::require_representable("tensor", v, host.dtype(), where);
   dtype_switch(host.dtype(), [&]<class T>() {
     T* out = static_cast<T*>(host.raw_data());
     for (const Scalar v : values) {
@@ -306,6 +310,20 @@ Tensor raw::scalar_tensor(Scalar value, DType dtype) {
     else element = T(static_cast<std::conditional_t<sizeof(T) == 8, double, float>>(value.as_double()));
   });
   return out;
+}
+
+void raw::require_representable(const char* op, Scalar value, DType dtype, SourceLocation where) {
+  if (is_floating(dtype) || dtype == DType::bool_) return;
+  const bool floating = is_floating(value.dtype());
+  if (dtype == DType::int64 && !floating) return;
+  const double v = std::trunc(value.as_double());  // NaN is in no interval
+  if (dtype == DType::int64 && v >= -0x1p63 && v < 0x1p63) return;
+  if (dtype == DType::int32 && v >= -0x1p31 && v < 0x1p31) return;
+  if (dtype == DType::uint8 && std::abs(v) <= 255) return;
+  const std::string text = floating ? std::to_string(value.as_double()) : std::to_string(value.as_int());
+  throw ValueError(std::string(Composed::name(op)) + ": " + text + " does not fit into " + std::string(name_of(dtype)) +
+                       "\nchoose a wider dtype, or a value that it holds",
+                   where);
 }
 
 }  // namespace minnow

@@ -33,7 +33,8 @@ Tensor empty_strided_like(const Shape& shape, const Strides& like, DType dtype, 
                           SourceLocation where = SourceLocation::current());
 Tensor zeros(const Shape& shape, const TensorOptions& options = {}, SourceLocation where = SourceLocation::current());
 Tensor ones(const Shape& shape, const TensorOptions& options = {}, SourceLocation where = SourceLocation::current());
-/// dtype by default that of the value: bool, int64 or float32.
+/// dtype by default that of the value: bool, int64 or float32.  ValueError for a value that an integer dtype does not
+/// hold; so in fill_() and tensor().
 Tensor full(const Shape& shape, Scalar value, const TensorOptions& options = {},
             SourceLocation where = SourceLocation::current());
 /// start, start + step, ... before stop.  dtype by default int64 if all are integers, else float32.
@@ -108,6 +109,8 @@ namespace raw {
 
 /// A 0-dim CPU tensor, as elementwise families take it.
 Tensor scalar_tensor(Scalar value, DType dtype);
+/// ValueError for a number that an integer dtype does not hold.  Negative ones wrap into uint8, as in PyTorch.
+void require_representable(const char* op, Scalar value, DType dtype, SourceLocation where);
 
 }  // namespace raw
 

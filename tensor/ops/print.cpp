@@ -127,6 +127,9 @@ class Printer {
 
 }  // namespace
 
+std::ostream& operator<<(std::ostream& out, DType dtype) { return out << name_of(dtype); }
+std::ostream& operator<<(std::ostream& out, const Device& device) { return out << device.str(); }
+
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor) {
   if (!tensor.defined()) return out << "tensor(undefined)";
   constexpr int kIndent = 7;  // the width of "tensor("

@@ -9,6 +9,7 @@
 #include <minnow/tensor/random.h>
 
 #include <cstring>
+#include <limits>
 #include <set>
 #include <unistd.h>
 
@@ -135,6 +136,20 @@ TEST(Loader, SizesAndDropLast) {
     EXPECT_EQ(batches(20, false), 1);
     EXPECT_EQ(batches(20, true), 0);
     for (auto& [x] : DataLoader(data::TensorDataset(counting(0)), {.workers = workers})) FAIL() << x.numel();
+  }
+}
+
+TEST(Loader, TheLargestBatchSizeIsTheWholeDataset) {
+  for (const int workers : {0, 1}) {
+    DataLoader loader(data::TensorDataset(ones({5, 2})),
+                      {.batch_size = std::numeric_limits<std::int64_t>::max(), .workers = workers});
+    EXPECT_EQ(loader.size(), 1);
+    int batches = 0;
+    for (auto& batch : loader) {
+      EXPECT_EQ(batch[0].size(0), 5);
+      ++batches;
+    }
+    EXPECT_EQ(batches, 1);
   }
 }
 

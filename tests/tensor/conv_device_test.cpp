@@ -106,6 +106,22 @@ TEST_P(ConvOnDevice, EmptyBatches) {
   for (const double v : test::values_of(test::on_host(both.bias))) EXPECT_EQ(v, 0);
 }
 
+TEST_P(ConvOnDevice, NothingButPaddingGivesTheBias) {
+  const Conv2dParams padded{{1, 1}, {1, 1}, {1, 1}, 1};
+  const Tensor x = test::on_device(cpu::scratch({2, 3, 0, 2}, DType::float32), device());
+  const Tensor w = test::on_device(random({2, 3, 2, 2}, DType::float32, 1), device());
+  const Tensor bias = test::on_device(random({2}, DType::float32, 2), device());
+  const auto b = test::values_of(test::on_host(bias));
+  const Tensor y = raw::conv2d(x, w, bias, padded);
+  ASSERT_EQ(y.shape(), (Shape{2, 2, 1, 3}));
+  EXPECT_EQ(test::values_of(test::on_host(y)),
+            (std::vector<double>{b[0], b[0], b[0], b[1], b[1], b[1], b[0], b[0], b[0], b[1], b[1], b[1]}));
+  const auto both = raw::conv2d_backward_weight(y, x, w.shape(), true, padded);
+  for (const double v : test::values_of(test::on_host(both.weight))) EXPECT_EQ(v, 0);
+  for (std::size_t c = 0; c < 2; ++c)
+    EXPECT_NEAR(test::values_of(test::on_host(both.bias))[c], 6 * b[c], 1e-5 * std::abs(b[c]));
+}
+
 TEST_P(ConvOnDevice, ChannelsLastStaysInBothDirections) {
   const Tensor x = test::on_device(random({2, 4, 6, 6}, DType::float32, 1, MemoryFormat::channels_last), device());
   const Tensor w = test::on_device(random({8, 4, 3, 3}, DType::float32, 2), device());

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 #include <limits>
+#include <sstream>
 #include <minnow/autograd/ops/arithmetic.h>
 #include <minnow/tensor/ops/create.h>
 
@@ -31,6 +32,12 @@ TEST(Print, ScientificFromWhereFourDecimalsEnd) {
   EXPECT_EQ(to_string(tensor({0.0005, 0.1})), "tensor([0.0005, 0.1000])");
   EXPECT_EQ(to_string(tensor({150000000.5, 150000001.5}, {DType::float64})),
             "tensor([1.5000e+08, 1.5000e+08], dtype=float64)");
+}
+
+TEST(Print, TypesAndDevices) {
+  std::ostringstream out;
+  out << DType::bfloat16 << ' ' << Device("sim:1");
+  EXPECT_EQ(out.str(), "bfloat16 sim:1");
 }
 
 TEST(Print, NotFinite) {
