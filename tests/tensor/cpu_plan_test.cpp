@@ -53,7 +53,7 @@ TEST(CpuPlan, ConvolutionsThatDifferInOneParameterHaveTheirOwn) {
 
 TEST(CpuPlan, ProductsThatDifferInStridesHaveTheirOwn) {
   const std::int64_t n = 160;  // beyond our own kernel for small products
-  const auto transposed = [n](const Tensor& t) {
+  const auto transposed = [](const Tensor& t) {
     return Tensor(t.storage(), t.dtype(), {1, 2 * n, 2 * n}, {0, 1, 2 * n}, t.storage_offset());
   };
   const Shape shape{1, 2 * n, 2 * n};
