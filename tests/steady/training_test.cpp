@@ -17,6 +17,7 @@
 #include <minnow/tensor/captured_step.h>
 #include <minnow/tensor/memory.h>
 #include <minnow/tensor/ops/create.h>
+#include <minnow/tensor/threads.h>
 #include "steady/heap.h"
 
 namespace {
@@ -26,6 +27,15 @@ using namespace minnow;
 /// The largest block that a step may take from the heap: handles, nodes and short lists are far below; oneDNN's small
 /// matrix products take a packing buffer of 74 KB.  From 128 KB on malloc would go to the system.
 constexpr std::size_t kLargestBlock = 96 * 1024;
+
+/// What clang's OpenMP takes for parallel loops that it shares out, in each thread; GNU's takes nothing.
+std::size_t of_openmp([[maybe_unused]] int loops) {
+#ifdef __clang__
+  return static_cast<std::size_t>(2 * loops * num_threads());
+#else
+  return 0;
+#endif
+}
 
 nn::Sequential mlp() { return nn::Sequential(nn::Linear(32, 64), nn::ReLU(), nn::Linear(64, 10)); }
 
@@ -114,7 +124,7 @@ TEST(SteadyState, AnMlpTakesHandlesOnly) {
   const std::size_t calls = heap_calls_of_a_step([&] { train(model, sgd, x, y); });
   RecordProperty("heap_calls", static_cast<int>(calls));
   std::printf("MLP step: %zu calls of the heap\n", calls);
-  EXPECT_LE(calls, 130u);
+  EXPECT_LE(calls, 130 + of_openmp(10));
 }
 
 TEST(SteadyState, ACnnTakesHandlesOnly) {
@@ -126,7 +136,7 @@ TEST(SteadyState, ACnnTakesHandlesOnly) {
   RecordProperty("heap_calls", static_cast<int>(calls));
   std::printf("CNN step: %zu calls of the heap\n", calls);
   // Handles, and what oneDNN takes itself for each execution of its seven (272 calls with oneDNN 2.6).
-  EXPECT_LE(calls, 350u);
+  EXPECT_LE(calls, 330 + of_openmp(30));
 }
 
 TEST(SteadyState, ACapturedMlpTakesNothing) {
@@ -137,7 +147,7 @@ TEST(SteadyState, ACapturedMlpTakesNothing) {
   CapturedStep step([&](const Tensor& a, const Tensor& b) { train(model, adam, a, b); }, {.device = Device("cpu")});
   const std::size_t calls = heap_calls_of_a_step([&] { step(x, y); });
   std::printf("captured MLP step: %zu calls of the heap\n", calls);
-  EXPECT_EQ(calls, 0u);
+  EXPECT_LE(calls, of_openmp(4));
 }
 
 }  // namespace
