@@ -27,7 +27,7 @@ void recover() {
   runtime().sticky = last_error = cudaSuccess;
   runtime().fault.clear();
   runtime().refusals.clear();
-  runtime().library_refusals.clear();
+  runtime().refused_algorithms.clear();
   for (const CapturePtr& capture : runtime().captures)
     for (const StreamPtr& stream : capture->streams) stream->capture = nullptr;
   runtime().captures.clear();
@@ -40,14 +40,14 @@ void fail_next(const std::string& function, cudaError_t status, int count) {
 
 void fail_next_algorithm(const std::string& function, int algorithm, int status, int count) {
   const std::lock_guard guard(runtime().lock);
-  runtime().library_refusals[{function, algorithm}] = {status, count};
+  runtime().refused_algorithms[{function, algorithm}] = {status, count};
 }
 
 int library_status(const std::string& function, int algorithm) {
   const std::lock_guard guard(runtime().lock);
   ++runtime().calls[function];
-  const auto found = runtime().library_refusals.find({function, algorithm});
-  return found != runtime().library_refusals.end() && found->second.count-- > 0 ? found->second.status : 0;
+  const auto found = runtime().refused_algorithms.find({function, algorithm});
+  return found != runtime().refused_algorithms.end() && found->second.count-- > 0 ? found->second.status : 0;
 }
 
 std::size_t calls_of(const std::string& function) {

@@ -101,7 +101,7 @@ struct Runtime {
   struct LibraryRefusal {
     int status, count;
   };
-  std::map<std::pair<std::string, int>, LibraryRefusal> library_refusals;  // by function and algorithm
+  std::map<std::pair<std::string, int>, LibraryRefusal> refused_algorithms;  // by function and algorithm
   std::map<std::string, std::size_t> calls;
 };
 Runtime& runtime();
