@@ -11,8 +11,7 @@ namespace minnow {
 namespace {
 
 using test::error_of;
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+using test::has;
 
 std::string at(unsigned line) { return "  (hook_test.cpp:" + std::to_string(line) + ")"; }
 

@@ -12,10 +12,9 @@ namespace minnow::cuda {
 namespace {
 
 using test::error_of;
+using test::has;
 
 constexpr std::size_t kKilo = 1024, kMega = kKilo * kKilo;
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 class DeviceMemoryTest : public ::testing::Test {
  protected:
@@ -26,15 +25,7 @@ class DeviceMemoryTest : public ::testing::Test {
   }
   void* take(std::size_t bytes) { return take(bytes, main); }
   void give(void* block, std::size_t bytes) { memory.deallocate(block, bytes); }
-  /// Nothing is live, and nothing stays with the driver.
-  void expect_all_returned() {
-    EXPECT_EQ(memory.stats().allocated, 0);
-    EXPECT_EQ(memory.stats().blocks, 0);
-    memory.empty_cache();
-    EXPECT_EQ(memory.stats().reserved, 0);
-    EXPECT_EQ(driver.held, 0u);
-    EXPECT_EQ(driver.faults, 0);
-  }
+  void expect_all_returned() { cuda::expect_all_returned(memory, driver); }
 
   FakeDriver driver;
   EventPool events{driver, false};
@@ -152,7 +143,7 @@ TEST_F(DeviceMemoryTest, OutOfMemoryFreesTheCacheAndTriesOnce) {
   EXPECT_EQ(driver.allocations, tries + 2);
   for (const char* part : {"out of memory on fake:0", "requested 4194304", "in tensors 8388608", "held 8388608",
                            "peak 8388608", "free on the device 2097152"})
-    EXPECT_TRUE(contains(message, part)) << message;
+    EXPECT_TRUE(has(message, part)) << message;
   EXPECT_EQ(memory.stats().allocated, static_cast<std::int64_t>(8 * kMega));
   void* small = take(100);
   give(small, 100);
@@ -361,11 +352,11 @@ TEST_F(DeviceMemoryTest, TheDebugModePoisonsAndGuards) {
     block = static_cast<unsigned char*>(take(1000));
     EXPECT_EQ(memory.check(block, "softmax"), "");
     block[at] = 3;
-    EXPECT_TRUE(contains(memory.check(block, "relu"), "at byte " + std::to_string(at))) << at;
+    EXPECT_TRUE(has(memory.check(block, "relu"), "at byte " + std::to_string(at))) << at;
     give(block, 1000);
     const std::string damage = memory.take_damage();
     for (const char* part : {"1000 bytes on fake:0", "out of bounds", "last used  relu"})
-      EXPECT_TRUE(contains(damage, part)) << damage;
+      EXPECT_TRUE(has(damage, part)) << damage;
     EXPECT_EQ(memory.take_damage(), "");
   }
   // Blocks of both modes live together.

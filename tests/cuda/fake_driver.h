@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <gtest/gtest.h>
 #include <map>
 #include <mutex>
 #include <set>
@@ -124,5 +125,16 @@ class FakeDriver final : public Driver {
   std::map<StreamHandle, std::uint64_t> given, done;
   std::map<EventHandle, std::pair<StreamHandle, std::uint64_t>> points;
 };
+
+/// Nothing of the memory is live, and nothing stays with the driver.
+template <class Memory> void expect_all_returned(Memory& memory, const FakeDriver& driver) {
+  EXPECT_EQ(memory.stats().allocated, 0);
+  EXPECT_EQ(memory.stats().blocks, 0);
+  memory.empty_cache();
+  EXPECT_EQ(memory.stats().reserved, 0);
+  EXPECT_EQ(driver.held, 0u);
+  EXPECT_TRUE(driver.pinned.empty());
+  EXPECT_EQ(driver.faults, 0);
+}
 
 }  // namespace minnow::cuda

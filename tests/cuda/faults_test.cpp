@@ -9,8 +9,7 @@ namespace minnow::cuda {
 namespace {
 
 using test::error_of;
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+using test::has;
 
 class FaultsTest : public ::testing::Test {
  protected:
@@ -35,14 +34,12 @@ TEST_F(FaultsTest, TheErrorNamesTheOperationAndItsLine) {
   *flag(Fault::index_out_of_range, "gather", 12) = 1;
   const std::string index = error_of<IndexError>([&] { faults.check(); });
   for (const char* part : {"gather: an index is out of range", "(a.cpp:12)", "cuda:0"})
-    EXPECT_TRUE(contains(index, part)) << index;
+    EXPECT_TRUE(has(index, part)) << index;
   faults.check();  // told once
   *flag(Fault::target_out_of_range, "cross_entropy", 13) = 1;
-  EXPECT_TRUE(
-      contains(error_of<IndexError>([&] { faults.check(); }), "cross_entropy: a target is no class  (a.cpp:13)"));
+  EXPECT_TRUE(has(error_of<IndexError>([&] { faults.check(); }), "cross_entropy: a target is no class  (a.cpp:13)"));
   *flag(Fault::division_by_zero, "div", 14) = 1;
-  EXPECT_TRUE(
-      contains(error_of<ValueError>([&] { faults.check(); }), "div: an integer was divided by zero  (a.cpp:14)"));
+  EXPECT_TRUE(has(error_of<ValueError>([&] { faults.check(); }), "div: an integer was divided by zero  (a.cpp:14)"));
 }
 
 TEST_F(FaultsTest, TheOldestIsToldAndLaterOnesAreForgotten) {
@@ -50,7 +47,7 @@ TEST_F(FaultsTest, TheOldestIsToldAndLaterOnesAreForgotten) {
   std::uint32_t* first = flag(Fault::index_out_of_range, "first", 1);
   for (int i = 0; i < 100; ++i) *flag(Fault::division_by_zero, "later", 2) = 1;  // past the end of the ring
   *first = 1;
-  EXPECT_TRUE(contains(error_of<IndexError>([&] { faults.check(); }), "first"));
+  EXPECT_TRUE(has(error_of<IndexError>([&] { faults.check(); }), "first"));
   faults.check();
 }
 
@@ -59,7 +56,7 @@ TEST_F(FaultsTest, ARoundWithoutASynchronizationLosesNothing) {
   const std::string message = error_of<ValueError>([&] {
     for (std::size_t i = 0; i < Faults::kWords; ++i) flag(Fault::index_out_of_range, "gather", 2);
   });
-  EXPECT_TRUE(contains(message, "lost")) << message;
+  EXPECT_TRUE(has(message, "lost")) << message;
 }
 
 TEST_F(FaultsTest, TheWordsOfCapturedWorkAreHeld) {
@@ -67,7 +64,7 @@ TEST_F(FaultsTest, TheWordsOfCapturedWorkAreHeld) {
   for (std::size_t i = 0; i < 2 * Faults::kWords; ++i) EXPECT_NE(flag(Fault::index_out_of_range, "gather", 2), held);
   for (int replay = 0; replay < 2; ++replay) {
     *held = 1;
-    EXPECT_TRUE(contains(error_of<IndexError>([&] { faults.check(); }), "captured"));
+    EXPECT_TRUE(has(error_of<IndexError>([&] { faults.check(); }), "captured"));
   }
   faults.give_back(held);
   EXPECT_EQ(faults.flag(Fault::division_by_zero, "next", {"a.cpp", 4}, true), held);

@@ -104,6 +104,19 @@ class MemoryThreads : public ::testing::Test {
   static std::size_t some_bytes(std::mt19937& random) {
     return random() % 4 ? random() % 20'000 + 1 : random() % kMega + 1;
   }
+  /// Puts a block into the exchange, if there is memory.
+  template <class Memory> void allocate(Memory& memory, std::mt19937& random) {
+    const std::size_t bytes = some_bytes(random);
+    try {
+      const Live live{static_cast<unsigned char*>(memory.allocate(bytes)), bytes, static_cast<unsigned char>(random()),
+                      my_stream};
+      if constexpr (requires { memory.owns(live.block); }) { EXPECT_TRUE(memory.owns(live.block)); }
+      guarded.taken(live.block);
+      fill(live);
+      exchange.put(live);
+    } catch (const OutOfMemoryError&) {  // the others hold it
+    }
+  }
   static void capture(DeviceMemory& memory) {
     MemoryPool pool(memory);
     const PoolGuard guard(pool);
@@ -130,17 +143,6 @@ class MemoryThreads : public ::testing::Test {
 
 TEST_F(MemoryThreads, OfTheDeviceIsOwnedByOneAtATime) {
   DeviceMemory memory(driver, events, "fake:0", [] { return my_stream; });
-  const auto allocate = [&](std::mt19937& random) {
-    const std::size_t bytes = some_bytes(random);
-    try {
-      const Live live{static_cast<unsigned char*>(memory.allocate(bytes)), bytes, static_cast<unsigned char>(random()),
-                      my_stream};
-      guarded.taken(live.block);
-      fill(live);
-      exchange.put(live);
-    } catch (const OutOfMemoryError&) {  // the others hold it
-    }
-  };
   const auto release = [&](std::mt19937& random) {
     Live live{};
     if (!exchange.take(random, live)) return;
@@ -153,7 +155,7 @@ TEST_F(MemoryThreads, OfTheDeviceIsOwnedByOneAtATime) {
     memory.deallocate(live.block, live.bytes);
   };
   run([&](std::mt19937& random, int i) {
-    if (random() % 2 && exchange.size() < 120) allocate(random);
+    if (random() % 2 && exchange.size() < 120) allocate(memory, random);
     else release(random);
     if (random() % 5 == 0) driver.finish(any(random));
     if (i % 500 == 499) memory.empty_cache();
@@ -162,12 +164,7 @@ TEST_F(MemoryThreads, OfTheDeviceIsOwnedByOneAtATime) {
   });
   std::mt19937 random;
   while (exchange.size() > 0) release(random);
-  EXPECT_EQ(memory.stats().allocated, 0);
-  EXPECT_EQ(memory.stats().blocks, 0);
-  memory.empty_cache();
-  EXPECT_EQ(memory.stats().reserved, 0);
-  EXPECT_EQ(driver.held, 0u);
-  EXPECT_EQ(driver.faults, 0);
+  expect_all_returned(memory, driver);
 }
 
 TEST_F(MemoryThreads, OfTheHostIsOwnedByOneAtATime) {
@@ -184,30 +181,15 @@ TEST_F(MemoryThreads, OfTheHostIsOwnedByOneAtATime) {
     memory.deallocate(live.block, live.bytes);
   };
   run([&](std::mt19937& random, int i) {
-    if (random() % 2 && exchange.size() < 50) {
-      const std::size_t bytes = some_bytes(random);
-      try {
-        const Live live{static_cast<unsigned char*>(memory.allocate(bytes)), bytes,
-                        static_cast<unsigned char>(random()), nullptr};
-        EXPECT_TRUE(memory.owns(live.block));
-        guarded.taken(live.block);
-        fill(live);
-        exchange.put(live);
-      } catch (const OutOfMemoryError&) {  // the others hold it
-      }
-    } else release(random);
+    if (random() % 2 && exchange.size() < 50) allocate(memory, random);
+    else release(random);
     if (random() % 5 == 0) driver.finish(any(random));
     if (i % 500 == 499) memory.empty_cache();
     if (i % 100 == 99) expect_consistent(memory.stats());
   });
   std::mt19937 random;
   while (exchange.size() > 0) release(random);
-  EXPECT_EQ(memory.stats().allocated, 0);
-  EXPECT_EQ(memory.stats().blocks, 0);
-  memory.empty_cache();
-  EXPECT_EQ(memory.stats().reserved, 0);
-  EXPECT_TRUE(driver.pinned.empty());
-  EXPECT_EQ(driver.faults, 0);
+  expect_all_returned(memory, driver);
 }
 
 }  // namespace

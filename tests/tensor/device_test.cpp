@@ -14,8 +14,7 @@ namespace minnow {
 namespace {
 
 using test::error_of;
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+using test::has;
 
 TEST(DeviceString, IsReadAndWritten) {
   const std::pair<const char*, Device> good[] = {{"cpu", Device()},
@@ -45,9 +44,9 @@ TEST(DeviceString, RefusesAllElseAndListsTheDevices) {
                            "cuda:40000", "sim:x",   "sim0",    "cuda,0",   "cuda::0",
                            "sim:0,"}) {
     const std::string message = error_of<DeviceError>([&] { Device device{std::string(text)}; });
-    EXPECT_TRUE(contains(message, "invalid device string '" + std::string(text) + "'")) << message;
-    EXPECT_TRUE(contains(message, "device_test.cpp:")) << message;
-    EXPECT_TRUE(contains(message, "this machine has: " + available_devices())) << message;
+    EXPECT_TRUE(has(message, "invalid device string '" + std::string(text) + "'")) << message;
+    EXPECT_TRUE(has(message, "device_test.cpp:")) << message;
+    EXPECT_TRUE(has(message, "this machine has: " + available_devices())) << message;
   }
   EXPECT_THROW(Device("sim:0\n"), DeviceError);
   // A zero byte is no end.
@@ -56,18 +55,18 @@ TEST(DeviceString, RefusesAllElseAndListsTheDevices) {
 
 TEST(Device, ThatIsMissingSaysWhatIsMissing) {
   const sim::ScopedOptions options({.devices = 2});
-  EXPECT_TRUE(contains(available_devices(), "cpu")) << available_devices();
-  EXPECT_TRUE(contains(available_devices(), "sim:0, sim:1")) << available_devices();
+  EXPECT_TRUE(has(available_devices(), "cpu")) << available_devices();
+  EXPECT_TRUE(has(available_devices(), "sim:0, sim:1")) << available_devices();
   EXPECT_EQ(device_count(DeviceType::cpu), 1);
   EXPECT_EQ(device_count(DeviceType::sim), 2);
   const std::string message = error_of<DeviceError>([] { synchronize("sim:2"); });
   for (const char* part :
        {"sim:2 cannot be used", "2 sim devices", "MINNOW_SIM_DEVICES", "device_test.cpp:", "sim:0, sim:1"})
-    EXPECT_TRUE(contains(message, part)) << message;
+    EXPECT_TRUE(has(message, part)) << message;
 
   const sim::ScopedOptions none({.devices = 0});
-  EXPECT_FALSE(contains(available_devices(), "sim"));
-  EXPECT_TRUE(contains(error_of<DeviceError>([] { memory_stats("sim"); }), "there is no sim device"));
+  EXPECT_FALSE(has(available_devices(), "sim"));
+  EXPECT_TRUE(has(error_of<DeviceError>([] { memory_stats("sim"); }), "there is no sim device"));
 }
 
 TEST(DeviceGuard, DecidesWhichDeviceANameMeans) {
@@ -85,8 +84,8 @@ TEST(DeviceGuard, DecidesWhichDeviceANameMeans) {
     }
     EXPECT_EQ(Device("sim"), Device(DeviceType::sim, 2));
     const std::string message = error_of<DeviceError>([] { const DeviceGuard none("sim:3"); });
-    EXPECT_TRUE(contains(message, "sim:3 cannot be used")) << message;
-    EXPECT_TRUE(contains(message, "(device_test.cpp:")) << message;
+    EXPECT_TRUE(has(message, "sim:3 cannot be used")) << message;
+    EXPECT_TRUE(has(message, "(device_test.cpp:")) << message;
     EXPECT_EQ(Device("sim"), Device(DeviceType::sim, 2));
   }
   EXPECT_EQ(Device("sim"), Device(DeviceType::sim, 0));
@@ -112,7 +111,7 @@ TEST(Device, CudaParsesEverywhereAndSaysWhyItCannotBeUsed) {
         error_of<DeviceError>([&] { reset_peak_memory(device); })}) {
     for (const std::string& part :
          {std::string("cuda:0 cannot be used"), cuda::why_not(), available_devices(), std::string("(device_test.cpp:")})
-      EXPECT_TRUE(contains(message, part)) << message;
+      EXPECT_TRUE(has(message, part)) << message;
   }
 }
 
@@ -121,7 +120,7 @@ TEST(Device, HostAccessToDeviceMemoryNamesTheMend) {
                  {1});
   const std::string message = error_of<DeviceError>([&] { x.data<float>(); });
   for (const char* part : {"sim:0", "float32[2] on sim:0", ".cpu()", "device_test.cpp:"})
-    EXPECT_TRUE(contains(message, part)) << message;
+    EXPECT_TRUE(has(message, part)) << message;
   EXPECT_THROW(x.span<float>(), DeviceError);
 }
 

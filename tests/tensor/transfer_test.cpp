@@ -22,9 +22,8 @@ namespace {
 
 using test::counting;
 using test::error_of;
+using test::has;
 using test::values;
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 class TransferTest : public test::DeviceTest {
  protected:
@@ -181,15 +180,15 @@ TEST(Transfer, RefusesWhatIsNotThere) {
   const std::string missing = error_of<DeviceError>([&] { raw::to_device(x, "sim:9"); });
   for (const std::string& part :
        {std::string("sim:9 cannot be used"), available_devices(), std::string("(transfer_test.cpp:")})
-    EXPECT_TRUE(contains(missing, part)) << missing;
+    EXPECT_TRUE(has(missing, part)) << missing;
   if (!cuda::is_available()) {
-    EXPECT_TRUE(contains(error_of<DeviceError>([&] { raw::to_device(x, "cuda"); }), cuda::why_not()));
+    EXPECT_TRUE(has(error_of<DeviceError>([&] { raw::to_device(x, "cuda"); }), cuda::why_not()));
   }
   const Tensor undefined;
   for (const std::string& message : {error_of<ValueError>([&] { raw::to_device(undefined, "sim"); }),
                                      error_of<ValueError>([&] { raw::pin_memory(undefined); })}) {
-    EXPECT_TRUE(contains(message, "undefined")) << message;
-    EXPECT_TRUE(contains(message, "(transfer_test.cpp:")) << message;
+    EXPECT_TRUE(has(message, "undefined")) << message;
+    EXPECT_TRUE(has(message, "(transfer_test.cpp:")) << message;
   }
 }
 
@@ -211,15 +210,15 @@ TEST(Pinning, IsForTheHostOnlyAndOnce) {
   const std::string message = error_of<DeviceError>([&] { raw::pin_memory(raw::to_device(x, "sim")); });
   for (const char* part : {"cannot pin a tensor of sim:0", "only CPU tensors can be pinned", "float32[10] on sim:0",
                            ".cpu()", "(transfer_test.cpp:"})
-    EXPECT_TRUE(contains(message, part)) << message;
+    EXPECT_TRUE(has(message, part)) << message;
 }
 
 TEST(Pinning, WithoutADeviceHasNothingToPinFor) {
   if (cuda::is_available()) return;
   const sim::ScopedOptions options({.devices = 0});
   const std::string message = error_of<DeviceError>([] { raw::pin_memory(counting(1)); });
-  EXPECT_TRUE(contains(message, "there is nothing to pin for")) << message;
-  EXPECT_TRUE(contains(message, "(transfer_test.cpp:")) << message;
+  EXPECT_TRUE(has(message, "there is nothing to pin for")) << message;
+  EXPECT_TRUE(has(message, "(transfer_test.cpp:")) << message;
 }
 
 TEST(Pinning, ThatFailsWarnsOnceAndGoesOn) {
@@ -234,7 +233,7 @@ TEST(Pinning, ThatFailsWarnsOnceAndGoesOn) {
     EXPECT_EQ(pageable.data<float>()[9'999'999], 9'999'999.0F);
   }
   const std::string warning = ::testing::internal::GetCapturedStderr();
-  EXPECT_TRUE(contains(warning, "pageable memory")) << warning;
+  EXPECT_TRUE(has(warning, "pageable memory")) << warning;
   EXPECT_EQ(warning.find("pageable memory"), warning.rfind("pageable memory"));
   // A copy to the host lands in pageable memory then.
   const Tensor home = raw::to_device(raw::to_device(x, "sim"), "cpu", true);
@@ -256,7 +255,7 @@ TEST(TransferReport, NamesTheLinesThatMoveTheMost) {
   const TransferReport report = transfer_report();
   ASSERT_EQ(report.lines.size(), 3U);
   EXPECT_EQ(report.lines[0].line, large);
-  EXPECT_TRUE(contains(report.lines[0].file, "transfer_test.cpp"));
+  EXPECT_TRUE(has(report.lines[0].file, "transfer_test.cpp"));
   EXPECT_EQ(report.lines[0].totals.bytes, 8000);
   EXPECT_EQ(report.lines[0].totals.count, 2);
   EXPECT_EQ(report.lines[1].direction, TransferDirection::to_host);
@@ -274,8 +273,8 @@ TEST(TransferReport, NamesTheLinesThatMoveTheMost) {
   for (const std::string& part :
        {std::string("to device            8.0 kB        5"), std::string("8.0 kB       2x  to device"),
         "transfer_test.cpp:" + std::to_string(large), "transfer_test.cpp:" + std::to_string(small)})
-    EXPECT_TRUE(contains(text.str(), part)) << text.str();
-  EXPECT_FALSE(contains(text.str(), "between devices")) << text.str();
+    EXPECT_TRUE(has(text.str(), part)) << text.str();
+  EXPECT_FALSE(has(text.str(), "between devices")) << text.str();
   reset_transfer_report();
   EXPECT_EQ(transfer_report()[TransferDirection::to_device].count, 0);
 }

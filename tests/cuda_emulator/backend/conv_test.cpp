@@ -16,6 +16,7 @@ namespace minnow {
 namespace {
 
 using test::error_of;
+using test::has;
 
 constexpr const char* kForward = "cudnnConvolutionForward";
 constexpr const char* kFused = "cudnnConvolutionBiasActivationForward";
@@ -23,8 +24,6 @@ constexpr const char* kToInput = "cudnnConvolutionBackwardData";
 constexpr const char* kToWeight = "cudnnConvolutionBackwardFilter";
 constexpr cudnnStatus_t kBroken[] = {CUDNN_STATUS_INTERNAL_ERROR, CUDNN_STATUS_EXECUTION_FAILED_CUDART,
                                      CUDNN_STATUS_ALLOC_FAILED, CUDNN_STATUS_NOT_SUPPORTED};
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 /// A convolution of [2, 4, 6, width] with [6, 4, 3, 3] on the CPU, and its operands on the device.
 struct Convolution {
@@ -116,7 +115,7 @@ TEST_F(CudaConvolution, TheLastAlgorithmsFailureIsTold) {
   emulator::fail_next_algorithm(kForward, CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM, CUDNN_STATUS_EXECUTION_FAILED);
   const std::string message = error_of<BackendError>([&] { c.forward(); });
   for (const char* part : {"conv2d: cudnnConvolutionForward of cuDNN failed", "the test wants it so"})
-    EXPECT_TRUE(contains(message, part)) << message;
+    EXPECT_TRUE(has(message, part)) << message;
   expect_near(c.forward(), raw::conv2d(c.x, c.w, {}, {}), "and the program goes on");
 }
 
@@ -162,8 +161,8 @@ class CudaConvolutionAlone : public CudaConvolution {
   const std::size_t calls =
       calls_in(kForward, [&] { message = error_of<BackendError>([&] { static_cast<void>(c.forward()); }); });
   const std::string later = error_of<BackendError>([&] { static_cast<void>(c.forward()); });
-  const bool good = calls == 1 && contains(message, "conv2d") && contains(message, "cudaErrorIllegalAddress") &&
-                    contains(later, "cannot be used any more");
+  const bool good = calls == 1 && has(message, "conv2d") && has(message, "cudaErrorIllegalAddress") &&
+                    has(later, "cannot be used any more");
   if (!good) std::cerr << calls << "\n" << message << "\n" << later;
   std::_Exit(good ? 0 : 1);
 }

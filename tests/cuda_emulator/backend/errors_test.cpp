@@ -21,8 +21,7 @@ namespace minnow {
 namespace {
 
 using test::error_of;
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+using test::has;
 
 /// Runs this test again in a new process, with a variable set for it.
 class OwnProcess : public ::testing::Test {
@@ -39,7 +38,7 @@ class OwnProcess : public ::testing::Test {
 [[noreturn]] void tell_why_not() {
   const std::string why = cuda::why_not();
   const bool good = !cuda::is_available() && device_count(DeviceType::cuda) == 0 && best_device() == Device() &&
-                    contains(error_of<DeviceError>([] { synchronize(Device(DeviceType::cuda)); }), why);
+                    has(error_of<DeviceError>([] { synchronize(Device(DeviceType::cuda)); }), why);
   std::cerr << why;
   std::_Exit(good && !why.empty() ? 0 : 1);
 }
@@ -90,7 +89,7 @@ TEST_F(OwnProcess, WithASecondGpuThatIsTooOldTheFirstServes) {
   const auto run = [] {
     const std::string text = error_of<DeviceError>([] { synchronize("cuda:1"); });
     const bool good = cuda::is_available() && cuda::why_not().empty() && device_count(DeviceType::cuda) == 1 &&
-                      contains(text, "cuda:1 cannot be used");
+                      has(text, "cuda:1 cannot be used");
     std::cerr << text;
     std::_Exit(good ? 0 : 1);
   };
@@ -105,10 +104,10 @@ TEST_F(OwnProcess, WithASecondGpuThatIsTooOldTheFirstServes) {
   const std::string first = error_of<BackendError>([] { survivor.to_vector<float>(); });
   const std::string later = error_of<BackendError>([] { raw::to_device(test::counting(3), "cuda"); });
   const std::string latest = error_of<BackendError>([] { synchronize("cuda"); });
-  const bool good = contains(first, "to_vector") && contains(first, "cudaErrorIllegalAddress") &&
-                    contains(first, "MINNOW_CUDA_DEBUG=1") && contains(first, "(errors_test.cpp:") &&
-                    contains(later, "to: cuda:0 cannot be used any more") && contains(later, "to_vector") &&
-                    contains(later, "cudaErrorIllegalAddress") && contains(latest, "cudaErrorIllegalAddress");
+  const bool good = has(first, "to_vector") && has(first, "cudaErrorIllegalAddress") &&
+                    has(first, "MINNOW_CUDA_DEBUG=1") && has(first, "(errors_test.cpp:") &&
+                    has(later, "to: cuda:0 cannot be used any more") && has(later, "to_vector") &&
+                    has(later, "cudaErrorIllegalAddress") && has(latest, "cudaErrorIllegalAddress");
   if (!good) std::cerr << first << "\n" << later << "\n" << latest;
   std::exit(good ? 0 : 1);
 }
@@ -121,8 +120,7 @@ TEST_F(OwnProcess, AFailedDeviceKeepsQuotingTheFirstCause) {
 int child_of_fork(const Tensor& there) {
   const std::string use = error_of<BackendError>([&] { raw::to_device(there, "cpu"); });
   const std::string more = error_of<BackendError>([&] { synchronize("cuda"); });
-  const bool good =
-      contains(use, "this process was forked from one that used CUDA") && contains(more, "this process was forked");
+  const bool good = has(use, "this process was forked from one that used CUDA") && has(more, "this process was forked");
   if (!good) std::cerr << use << "\n" << more << "\n";
   return good ? 0 : 1;
 }
@@ -154,7 +152,7 @@ TEST_F(Failure, OfOneCallLeavesTheDeviceUsable) {
   emulator::fail_next("cudaMemcpyAsync", cudaErrorInvalidValue);
   const std::string message = error_of<BackendError>([] { raw::to_device(test::counting(3), "cuda"); });
   for (const char* part : {"to: cudaMemcpyAsync", "cudaErrorInvalidValue", "on cuda:0", "(errors_test.cpp:"})
-    EXPECT_TRUE(contains(message, part)) << message;
+    EXPECT_TRUE(has(message, part)) << message;
   EXPECT_EQ(test::values(raw::to_device(raw::to_device(test::counting(2), "cuda"), "cpu")), (std::vector<float>{0, 1}));
 }
 
@@ -165,7 +163,7 @@ TEST_F(Failure, OutOfMemoryIsTypedAndTheProgramGoesOn) {
   });
   for (const char* part : {"out of memory on cuda:0: requested 4398046511104 bytes  (errors_test.cpp:", "held", "peak",
                            "free on the device"})
-    EXPECT_TRUE(contains(message, part)) << message;
+    EXPECT_TRUE(has(message, part)) << message;
   EXPECT_EQ(memory_stats("cuda").allocated, live);
   emulator::fail_next("cudaMalloc", cudaErrorMemoryAllocation, 1);  // once: the second try serves
   const Tensor large = empty({30'000'000}, {DType::float32, Device("cuda")});

@@ -14,11 +14,11 @@ namespace minnow {
 namespace {
 
 using test::error_of;
+using test::has;
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 bool contains_all(const std::string& text, std::initializer_list<std::string> parts) {
   for (const std::string& part : parts)
-    if (!contains(text, part)) {
+    if (!has(text, part)) {
       std::cerr << "no '" << part << "' in\n" << text << "\n";
       return false;
     }
@@ -174,7 +174,7 @@ TEST_F(CudaCrash, WhileAKernelRunsMarksTheDevice) {
   const std::string first = error_of<BackendError>([&] { exp(y); });
   const bool good =
       contains_all(first, {"exp: ", "cudaErrorIllegalAddress", "(faults_test.cpp:" + std::to_string(line) + ")"}) &&
-      !contains(first, "latest first") && !contains(first, "MINNOW_CUDA_DEBUG");
+      !has(first, "latest first") && !has(first, "MINNOW_CUDA_DEBUG");
   std::exit(good ? 0 : 1);
 }
 

@@ -22,11 +22,10 @@ namespace {
 
 using test::counting;
 using test::error_of;
+using test::has;
 using test::values;
 
 constexpr std::int64_t kMany = 1000;
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 Tensor there(const Tensor& x) { return raw::to_device(x, "cuda", true); }
 Tensor pinned(double value) { return raw::pin_memory(full({kMany}, value, {DType::float32})); }
@@ -161,12 +160,12 @@ TEST_F(CudaCapture, RefusesWhatWaitsForTheDevice) {
                             emulator::calls_of("cudaMemcpyAsync") + emulator::calls_of("cudaDeviceSynchronize");
   const std::string item = error_of<BackendError>([&] { one.item(); });
   for (const char* part : {"item: cannot be captured", "(memory_test.cpp:", "move it out of the captured step"})
-    EXPECT_TRUE(contains(item, part)) << item;
-  EXPECT_TRUE(contains(error_of<BackendError>([&] { x.to_vector<float>(); }), "to_vector: cannot be captured"));
-  EXPECT_TRUE(contains(error_of<BackendError>([&] { there(counting(3)); }), "to: cannot be captured"));
-  EXPECT_TRUE(contains(error_of<BackendError>([&] { synchronize("cuda"); }), "synchronize: cannot be captured"));
-  EXPECT_TRUE(contains(error_of<BackendError>([&] { event.synchronize(); }), "cannot be captured"));
-  EXPECT_TRUE(contains(error_of<BackendError>([&] { current_stream("cuda").synchronize(); }), "cannot be captured"));
+    EXPECT_TRUE(has(item, part)) << item;
+  EXPECT_TRUE(has(error_of<BackendError>([&] { x.to_vector<float>(); }), "to_vector: cannot be captured"));
+  EXPECT_TRUE(has(error_of<BackendError>([&] { there(counting(3)); }), "to: cannot be captured"));
+  EXPECT_TRUE(has(error_of<BackendError>([&] { synchronize("cuda"); }), "synchronize: cannot be captured"));
+  EXPECT_TRUE(has(error_of<BackendError>([&] { event.synchronize(); }), "cannot be captured"));
+  EXPECT_TRUE(has(error_of<BackendError>([&] { current_stream("cuda").synchronize(); }), "cannot be captured"));
   EXPECT_EQ(emulator::calls_of("cudaStreamSynchronize") + emulator::calls_of("cudaEventSynchronize") +
                 emulator::calls_of("cudaMemcpyAsync") + emulator::calls_of("cudaDeviceSynchronize"),
             calls);
@@ -195,9 +194,9 @@ TEST_F(CudaDebug, FindsWhatWasWrittenOutOfBounds) {
   const std::string used = error_of<BackendError>([&] { raw::to_device(x, "cpu"); });
   for (const char* part : {"to: it or an operation before it wrote out of bounds", "a block of 40 bytes on cuda:0",
                            "at byte 40", "(memory_test.cpp:"})
-    EXPECT_TRUE(contains(used, part)) << used;
+    EXPECT_TRUE(has(used, part)) << used;
   x = Tensor();
-  EXPECT_TRUE(contains(error_of<BackendError>([] { synchronize("cuda"); }), "at byte 40"));
+  EXPECT_TRUE(has(error_of<BackendError>([] { synchronize("cuda"); }), "at byte 40"));
   synchronize("cuda");
 }
 
