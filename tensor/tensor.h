@@ -141,9 +141,10 @@ class Tensor {
     require_contiguous("span", where);
     return {data<T>(where), static_cast<std::size_t>(numel())};
   }
-  /// The elements in row-major order, copied to the host from any device and strides, converted to T.
+  /// The elements in row-major order, copied to the host from any device and strides, converted to T.  ValueError for
+  /// a number that an integer T does not hold; others are truncated.
   template <class T> std::vector<T> to_vector(SourceLocation where = SourceLocation::current()) const;
-  /// The value of a one-element tensor, converted to T.  Waits for the device.
+  /// The value of a one-element tensor, converted to T as by to_vector.  Waits for the device.
   template <class T = double> T item(SourceLocation where = SourceLocation::current()) const;
   /// Memory of any device, unchecked and not waited for: for backends.
   void* raw_data() const {

@@ -30,11 +30,6 @@ Tensor share(const Tensor& chosen, const Tensor& equal, const Tensor& like) {
   return where(equal, 0.5, chosen.to(like.dtype()));
 }
 
-/// A number as a tensor; beside an undefined one, which the operation then refuses, of its own dtype.
-Tensor number(Scalar value, const Tensor& beside) {
-  return raw::scalar_tensor(value, beside.defined() ? raw::scalar_type(beside, value) : value.dtype());
-}
-
 }  // namespace
 
 Tensor add(const In& a, const In& b) {
@@ -149,70 +144,76 @@ Tensor logaddexp(const In& a, const In& b) {
       [](const Tensor& x, const Tensor& w) { return sigmoid(sub(w, x)); });
 }
 
-Tensor add(const In& a, Scalar b) { return add(a, {number(b, *a), a.where}); }
-Tensor add(Scalar a, const In& b, SourceLocation where) { return add({number(a, *b), where}, b); }
-Tensor sub(const In& a, Scalar b) { return sub(a, {number(b, *a), a.where}); }
-Tensor sub(Scalar a, const In& b, SourceLocation where) { return sub({number(a, *b), where}, b); }
-Tensor mul(const In& a, Scalar b) { return mul(a, {number(b, *a), a.where}); }
-Tensor mul(Scalar a, const In& b, SourceLocation where) { return mul({number(a, *b), where}, b); }
-Tensor div(const In& a, Scalar b) { return div(a, {number(b, *a), a.where}); }
-Tensor div(Scalar a, const In& b, SourceLocation where) { return div({number(a, *b), where}, b); }
-Tensor floor_divide(const In& a, Scalar b) { return floor_divide(a, {number(b, *a), a.where}); }
-Tensor floor_divide(Scalar a, const In& b, SourceLocation where) { return floor_divide({number(a, *b), where}, b); }
-Tensor fmod(const In& a, Scalar b) { return fmod(a, {number(b, *a), a.where}); }
-Tensor fmod(Scalar a, const In& b, SourceLocation where) { return fmod({number(a, *b), where}, b); }
-Tensor remainder(const In& a, Scalar b) { return remainder(a, {number(b, *a), a.where}); }
-Tensor remainder(Scalar a, const In& b, SourceLocation where) { return remainder({number(a, *b), where}, b); }
+Tensor add(const In& a, Scalar b) { return add(a, {raw::scalar_tensor(b, *a), a.where}); }
+Tensor add(Scalar a, const In& b, SourceLocation where) { return add({raw::scalar_tensor(a, *b), where}, b); }
+Tensor sub(const In& a, Scalar b) { return sub(a, {raw::scalar_tensor(b, *a), a.where}); }
+Tensor sub(Scalar a, const In& b, SourceLocation where) { return sub({raw::scalar_tensor(a, *b), where}, b); }
+Tensor mul(const In& a, Scalar b) { return mul(a, {raw::scalar_tensor(b, *a), a.where}); }
+Tensor mul(Scalar a, const In& b, SourceLocation where) { return mul({raw::scalar_tensor(a, *b), where}, b); }
+Tensor div(const In& a, Scalar b) { return div(a, {raw::scalar_tensor(b, *a), a.where}); }
+Tensor div(Scalar a, const In& b, SourceLocation where) { return div({raw::scalar_tensor(a, *b), where}, b); }
+Tensor floor_divide(const In& a, Scalar b) { return floor_divide(a, {raw::scalar_tensor(b, *a), a.where}); }
+Tensor floor_divide(Scalar a, const In& b, SourceLocation where) {
+  return floor_divide({raw::scalar_tensor(a, *b), where}, b);
+}
+Tensor fmod(const In& a, Scalar b) { return fmod(a, {raw::scalar_tensor(b, *a), a.where}); }
+Tensor fmod(Scalar a, const In& b, SourceLocation where) { return fmod({raw::scalar_tensor(a, *b), where}, b); }
+Tensor remainder(const In& a, Scalar b) { return remainder(a, {raw::scalar_tensor(b, *a), a.where}); }
+Tensor remainder(Scalar a, const In& b, SourceLocation where) {
+  return remainder({raw::scalar_tensor(a, *b), where}, b);
+}
 Tensor pow(const In& a, Scalar b) {
   const Composed scope("pow");
   a->require_defined("pow", a.where);
   if (a->is_floating_point()) return pow_scalar(a, b.as_double());
   autograd::require_power("pow", a, b);
-  return pow(a, {number(b, *a), a.where});
+  return pow(a, {raw::scalar_tensor(b, *a), a.where});
 }
-Tensor pow(Scalar a, const In& b, SourceLocation where) { return pow({number(a, *b), where}, b); }
-Tensor maximum(const In& a, Scalar b) { return maximum(a, {number(b, *a), a.where}); }
-Tensor maximum(Scalar a, const In& b, SourceLocation where) { return maximum({number(a, *b), where}, b); }
-Tensor minimum(const In& a, Scalar b) { return minimum(a, {number(b, *a), a.where}); }
-Tensor minimum(Scalar a, const In& b, SourceLocation where) { return minimum({number(a, *b), where}, b); }
-Tensor fmax(const In& a, Scalar b) { return fmax(a, {number(b, *a), a.where}); }
-Tensor fmax(Scalar a, const In& b, SourceLocation where) { return fmax({number(a, *b), where}, b); }
-Tensor fmin(const In& a, Scalar b) { return fmin(a, {number(b, *a), a.where}); }
-Tensor fmin(Scalar a, const In& b, SourceLocation where) { return fmin({number(a, *b), where}, b); }
-Tensor atan2(const In& a, Scalar b) { return atan2(a, {number(b, *a), a.where}); }
-Tensor atan2(Scalar a, const In& b, SourceLocation where) { return atan2({number(a, *b), where}, b); }
-Tensor hypot(const In& a, Scalar b) { return hypot(a, {number(b, *a), a.where}); }
-Tensor hypot(Scalar a, const In& b, SourceLocation where) { return hypot({number(a, *b), where}, b); }
-Tensor copysign(const In& a, Scalar b) { return copysign(a, {number(b, *a), a.where}); }
-Tensor copysign(Scalar a, const In& b, SourceLocation where) { return copysign({number(a, *b), where}, b); }
-Tensor logaddexp(const In& a, Scalar b) { return logaddexp(a, {number(b, *a), a.where}); }
-Tensor logaddexp(Scalar a, const In& b, SourceLocation where) { return logaddexp({number(a, *b), where}, b); }
+Tensor pow(Scalar a, const In& b, SourceLocation where) { return pow({raw::scalar_tensor(a, *b), where}, b); }
+Tensor maximum(const In& a, Scalar b) { return maximum(a, {raw::scalar_tensor(b, *a), a.where}); }
+Tensor maximum(Scalar a, const In& b, SourceLocation where) { return maximum({raw::scalar_tensor(a, *b), where}, b); }
+Tensor minimum(const In& a, Scalar b) { return minimum(a, {raw::scalar_tensor(b, *a), a.where}); }
+Tensor minimum(Scalar a, const In& b, SourceLocation where) { return minimum({raw::scalar_tensor(a, *b), where}, b); }
+Tensor fmax(const In& a, Scalar b) { return fmax(a, {raw::scalar_tensor(b, *a), a.where}); }
+Tensor fmax(Scalar a, const In& b, SourceLocation where) { return fmax({raw::scalar_tensor(a, *b), where}, b); }
+Tensor fmin(const In& a, Scalar b) { return fmin(a, {raw::scalar_tensor(b, *a), a.where}); }
+Tensor fmin(Scalar a, const In& b, SourceLocation where) { return fmin({raw::scalar_tensor(a, *b), where}, b); }
+Tensor atan2(const In& a, Scalar b) { return atan2(a, {raw::scalar_tensor(b, *a), a.where}); }
+Tensor atan2(Scalar a, const In& b, SourceLocation where) { return atan2({raw::scalar_tensor(a, *b), where}, b); }
+Tensor hypot(const In& a, Scalar b) { return hypot(a, {raw::scalar_tensor(b, *a), a.where}); }
+Tensor hypot(Scalar a, const In& b, SourceLocation where) { return hypot({raw::scalar_tensor(a, *b), where}, b); }
+Tensor copysign(const In& a, Scalar b) { return copysign(a, {raw::scalar_tensor(b, *a), a.where}); }
+Tensor copysign(Scalar a, const In& b, SourceLocation where) { return copysign({raw::scalar_tensor(a, *b), where}, b); }
+Tensor logaddexp(const In& a, Scalar b) { return logaddexp(a, {raw::scalar_tensor(b, *a), a.where}); }
+Tensor logaddexp(Scalar a, const In& b, SourceLocation where) {
+  return logaddexp({raw::scalar_tensor(a, *b), where}, b);
+}
 
 Tensor eq(const In& a, const In& b) { return compute<kernels::Eq>(a, b); }
-Tensor eq(const In& a, Scalar b) { return eq(a, {number(b, *a), a.where}); }
+Tensor eq(const In& a, Scalar b) { return eq(a, {raw::scalar_tensor(b, *a), a.where}); }
 Tensor ne(const In& a, const In& b) { return compute<kernels::Ne>(a, b); }
-Tensor ne(const In& a, Scalar b) { return ne(a, {number(b, *a), a.where}); }
+Tensor ne(const In& a, Scalar b) { return ne(a, {raw::scalar_tensor(b, *a), a.where}); }
 Tensor lt(const In& a, const In& b) { return compute<kernels::Lt>(a, b); }
-Tensor lt(const In& a, Scalar b) { return lt(a, {number(b, *a), a.where}); }
+Tensor lt(const In& a, Scalar b) { return lt(a, {raw::scalar_tensor(b, *a), a.where}); }
 Tensor le(const In& a, const In& b) { return compute<kernels::Le>(a, b); }
-Tensor le(const In& a, Scalar b) { return le(a, {number(b, *a), a.where}); }
+Tensor le(const In& a, Scalar b) { return le(a, {raw::scalar_tensor(b, *a), a.where}); }
 Tensor gt(const In& a, const In& b) { return compute<kernels::Gt>(a, b); }
-Tensor gt(const In& a, Scalar b) { return gt(a, {number(b, *a), a.where}); }
+Tensor gt(const In& a, Scalar b) { return gt(a, {raw::scalar_tensor(b, *a), a.where}); }
 Tensor ge(const In& a, const In& b) { return compute<kernels::Ge>(a, b); }
-Tensor ge(const In& a, Scalar b) { return ge(a, {number(b, *a), a.where}); }
+Tensor ge(const In& a, Scalar b) { return ge(a, {raw::scalar_tensor(b, *a), a.where}); }
 Tensor logical_and(const In& a, const In& b) { return compute<kernels::LogicalAnd>(a, b); }
 Tensor logical_or(const In& a, const In& b) { return compute<kernels::LogicalOr>(a, b); }
 Tensor logical_xor(const In& a, const In& b) { return compute<kernels::LogicalXor>(a, b); }
 Tensor bitwise_and(const In& a, const In& b) { return compute<kernels::BitwiseAnd>(a, b); }
-Tensor bitwise_and(const In& a, Scalar b) { return bitwise_and(a, {number(b, *a), a.where}); }
+Tensor bitwise_and(const In& a, Scalar b) { return bitwise_and(a, {raw::scalar_tensor(b, *a), a.where}); }
 Tensor bitwise_or(const In& a, const In& b) { return compute<kernels::BitwiseOr>(a, b); }
-Tensor bitwise_or(const In& a, Scalar b) { return bitwise_or(a, {number(b, *a), a.where}); }
+Tensor bitwise_or(const In& a, Scalar b) { return bitwise_or(a, {raw::scalar_tensor(b, *a), a.where}); }
 Tensor bitwise_xor(const In& a, const In& b) { return compute<kernels::BitwiseXor>(a, b); }
-Tensor bitwise_xor(const In& a, Scalar b) { return bitwise_xor(a, {number(b, *a), a.where}); }
+Tensor bitwise_xor(const In& a, Scalar b) { return bitwise_xor(a, {raw::scalar_tensor(b, *a), a.where}); }
 Tensor left_shift(const In& a, const In& b) { return compute<kernels::LeftShift>(a, b); }
-Tensor left_shift(const In& a, Scalar b) { return left_shift(a, {number(b, *a), a.where}); }
+Tensor left_shift(const In& a, Scalar b) { return left_shift(a, {raw::scalar_tensor(b, *a), a.where}); }
 Tensor right_shift(const In& a, const In& b) { return compute<kernels::RightShift>(a, b); }
-Tensor right_shift(const In& a, Scalar b) { return right_shift(a, {number(b, *a), a.where}); }
+Tensor right_shift(const In& a, Scalar b) { return right_shift(a, {raw::scalar_tensor(b, *a), a.where}); }
 
 Tensor where(const In& condition, const In& a, const In& b) {
   Tensor y = raw::where(condition, a, b);
@@ -222,8 +223,12 @@ Tensor where(const In& condition, const In& a, const In& b) {
   });
 }
 
-Tensor where(const In& condition, const In& a, Scalar b) { return where(condition, a, {number(b, *a), a.where}); }
-Tensor where(const In& condition, Scalar a, const In& b) { return where(condition, {number(a, *b), b.where}, b); }
+Tensor where(const In& condition, const In& a, Scalar b) {
+  return where(condition, a, {raw::scalar_tensor(b, *a), a.where});
+}
+Tensor where(const In& condition, Scalar a, const In& b) {
+  return where(condition, {raw::scalar_tensor(a, *b), b.where}, b);
+}
 
 Tensor lerp(const In& a, const In& b, const In& weight) {
   Tensor y = raw::ternary(raw::kTernary<kernels::Lerp>, a, b, weight);

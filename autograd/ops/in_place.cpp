@@ -54,11 +54,6 @@ void written(const In& self) {
 
 namespace {
 
-/// A number as a tensor; beside an undefined one, which the operation then refuses, of its own dtype.
-Tensor number(Scalar value, const Tensor& beside) {
-  return raw::scalar_tensor(value, beside.defined() ? raw::scalar_type(beside, value) : value.dtype());
-}
-
 template <class Op> Tensor in_place(Tensor (*function)(const In&, const In&), const In& self, const In& other) {
   return autograd::in_place(
       autograd::kInPlaceName<Op>.data(), self, records(*self, *other), [&] { return function(self, other); },
@@ -68,31 +63,35 @@ template <class Op> Tensor in_place(Tensor (*function)(const In&, const In&), co
 }  // namespace
 
 Tensor add_(const In& self, const In& other) { return in_place<kernels::Add>(add, self, other); }
-Tensor add_(const In& self, Scalar other) { return add_(self, {number(other, *self), self.where}); }
+Tensor add_(const In& self, Scalar other) { return add_(self, {raw::scalar_tensor(other, *self), self.where}); }
 Tensor sub_(const In& self, const In& other) { return in_place<kernels::Sub>(sub, self, other); }
-Tensor sub_(const In& self, Scalar other) { return sub_(self, {number(other, *self), self.where}); }
+Tensor sub_(const In& self, Scalar other) { return sub_(self, {raw::scalar_tensor(other, *self), self.where}); }
 Tensor mul_(const In& self, const In& other) { return in_place<kernels::Mul>(mul, self, other); }
-Tensor mul_(const In& self, Scalar other) { return mul_(self, {number(other, *self), self.where}); }
+Tensor mul_(const In& self, Scalar other) { return mul_(self, {raw::scalar_tensor(other, *self), self.where}); }
 Tensor div_(const In& self, const In& other) { return in_place<kernels::Div>(div, self, other); }
-Tensor div_(const In& self, Scalar other) { return div_(self, {number(other, *self), self.where}); }
+Tensor div_(const In& self, Scalar other) { return div_(self, {raw::scalar_tensor(other, *self), self.where}); }
 Tensor floor_divide_(const In& self, const In& other) {
   return in_place<kernels::FloorDivide>(floor_divide, self, other);
 }
-Tensor floor_divide_(const In& self, Scalar other) { return floor_divide_(self, {number(other, *self), self.where}); }
+Tensor floor_divide_(const In& self, Scalar other) {
+  return floor_divide_(self, {raw::scalar_tensor(other, *self), self.where});
+}
 Tensor fmod_(const In& self, const In& other) { return in_place<kernels::Fmod>(fmod, self, other); }
-Tensor fmod_(const In& self, Scalar other) { return fmod_(self, {number(other, *self), self.where}); }
+Tensor fmod_(const In& self, Scalar other) { return fmod_(self, {raw::scalar_tensor(other, *self), self.where}); }
 Tensor remainder_(const In& self, const In& other) { return in_place<kernels::Remainder>(remainder, self, other); }
-Tensor remainder_(const In& self, Scalar other) { return remainder_(self, {number(other, *self), self.where}); }
+Tensor remainder_(const In& self, Scalar other) {
+  return remainder_(self, {raw::scalar_tensor(other, *self), self.where});
+}
 Tensor pow_(const In& self, const In& other) { return in_place<kernels::Pow>(pow, self, other); }
 Tensor pow_(const In& self, Scalar other) {
   self->require_defined("pow_", self.where);
   autograd::require_power("pow_", self, other);
-  return pow_(self, {number(other, *self), self.where});
+  return pow_(self, {raw::scalar_tensor(other, *self), self.where});
 }
 Tensor maximum_(const In& self, const In& other) { return in_place<kernels::Maximum>(maximum, self, other); }
-Tensor maximum_(const In& self, Scalar other) { return maximum_(self, {number(other, *self), self.where}); }
+Tensor maximum_(const In& self, Scalar other) { return maximum_(self, {raw::scalar_tensor(other, *self), self.where}); }
 Tensor minimum_(const In& self, const In& other) { return in_place<kernels::Minimum>(minimum, self, other); }
-Tensor minimum_(const In& self, Scalar other) { return minimum_(self, {number(other, *self), self.where}); }
+Tensor minimum_(const In& self, Scalar other) { return minimum_(self, {raw::scalar_tensor(other, *self), self.where}); }
 
 Tensor copy_(const In& self, const In& source) {
   return autograd::in_place(

@@ -131,6 +131,10 @@ DType scalar_type(const Tensor& x, Scalar value) {
   return category(value.dtype()) > category(x.dtype()) ? value.dtype() : x.dtype();
 }
 
+Tensor scalar_tensor(Scalar value, const Tensor& x) {
+  return scalar_tensor(value, x.defined() ? scalar_type(x, value) : value.dtype());
+}
+
 Shape broadcast_shape(std::string_view op, const In& a, const In& b) {
   if (a->shape() == b->shape()) return a->shape();
   const int rank = std::max(a->dim(), b->dim());

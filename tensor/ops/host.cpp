@@ -1,3 +1,7 @@
+#include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/dtype_switch.h>
 #include <minnow/tensor/error.h>
@@ -18,12 +22,29 @@ Tensor at_home(const char* op, const In& x) {
   return home;
 }
 
+/// Whether a number of a tensor, truncated, is one of To.
+template <class To, class Number> bool is_in_range(Number value) {
+  if constexpr (!std::is_integral_v<To> || std::is_same_v<To, bool> || std::is_same_v<Number, bool>) return true;
+  else if constexpr (std::is_integral_v<Number>) return std::in_range<To>(value);
+  else {
+    const Number whole = std::trunc(value);  // NaN is in no interval
+    return whole >= static_cast<Number>(std::numeric_limits<To>::min()) &&
+           whole < std::ldexp(Number(1), std::numeric_limits<To>::digits);
+  }
+}
+
 /// Floating values that become integers are truncated; anything not zero becomes true.
-template <class To, class From> To convert(From value) {
-  if constexpr (std::is_same_v<To, bool>) return static_cast<float>(value) != 0.0f;
-  else if constexpr (std::is_same_v<From, minnow::float16> || std::is_same_v<From, bfloat16>)
-    return static_cast<To>(static_cast<float>(value));
-  else return static_cast<To>(value);
+template <class To, class From> To convert(const char* op, const Tensor& self, From element, SourceLocation where) {
+  constexpr bool half = std::is_same_v<From, minnow::float16> || std::is_same_v<From, bfloat16>;
+  const auto value = static_cast<std::conditional_t<half, float, From>>(element);
+  if constexpr (std::is_same_v<To, bool>) return value != 0;
+  else {
+    if (!is_in_range<To>(value))
+      throw ValueError(message(op, std::to_string(value) + " does not fit into " + std::string(name_of(dtype_of<To>())),
+                               {{"self", self}}, "ask for a type that holds it: int64_t or double"),
+                       where);
+    return static_cast<To>(value);
+  }
 }
 
 }  // namespace
@@ -34,7 +55,7 @@ template <class T> std::vector<T> Tensor::to_vector(SourceLocation where) const 
   std::vector<T> values(static_cast<std::size_t>(numel()));
   dtype_switch(dtype(), [&]<class U>() {
     const U* from = static_cast<const U*>(home.raw_data());
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = convert<T>(from[i]);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = convert<T>("to_vector", *this, from[i], where);
   });
   return values;
 }
@@ -46,7 +67,8 @@ template <class T> T Tensor::item(SourceLocation where) const {
                              "index it, or reduce it first"),
                      where);
   const Tensor home = at_home("item", {*this, where});
-  return dtype_switch(dtype(), [&]<class U>() { return convert<T>(*static_cast<const U*>(home.raw_data())); });
+  return dtype_switch(
+      dtype(), [&]<class U>() { return convert<T>("item", *this, *static_cast<const U*>(home.raw_data()), where); });
 }
 
 template std::vector<float> Tensor::to_vector(SourceLocation) const;

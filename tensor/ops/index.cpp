@@ -152,7 +152,12 @@ std::pair<Shape, DType> joined(std::span<const Tensor> tensors, const Tensor& fi
   for (const Tensor& t : tensors) {
     dtype = promote_types(dtype, t.dtype());
     if (is_nothing(t)) continue;
-    bool fits = t.dim() == first.dim() && t.dim() > 0;
+    if (t.dim() == 0)
+      throw ShapeError(
+          message("cat", "a tensor without dimensions has none to join along", {{"first", first}, {"other", t}},
+                  "stack joins such tensors; or give it one: unsqueeze(0)"),
+          where);
+    bool fits = t.dim() == first.dim();
     for (int d = 0; fits && d < t.dim(); ++d) fits = d == dim || t.shape()[d] == shape[d];
     if (!fits)
       throw ShapeError(

@@ -194,9 +194,13 @@ Indexed resolve(const In& x, std::span<const Index> indices) {
     added += i.kind == Index::Kind::kNewAxis;
     added -= i.kind == Index::Kind::kInteger;
   }
-  if (used > rank || ellipses > 1)
+  if (ellipses > 1)
+    throw IndexError(message("index", number(ellipses) + " ellipses leave open which dimensions each stands for",
+                             {{"self", *x}}, "give one, and `all` for other dimensions"),
+                     x.where);
+  if (used > rank)
     throw IndexError(message("index", number(used) + " indices for " + number(rank) + " dimensions", {{"self", *x}},
-                             "give at most one index a dimension, and one ellipsis"),
+                             "give at most one index a dimension"),
                      x.where);
   require_room("index", x, added);
   Indexed out{{Shape::filled(rank, 0), x->shape(), Shape::filled(rank, 1)}, {}};

@@ -1,3 +1,4 @@
+#include <cmath>
 #include <gtest/gtest.h>
 #include <minnow/autograd/ops/arithmetic.h>
 #include <minnow/tensor/error.h>
@@ -33,6 +34,15 @@ TEST(Errors, OfHostAccess) {
       Misuse{"ShapeError", "item", "float32[2, 3] on sim:0", [=] { (void)far.item<int>(); }},
       Misuse{"ShapeError", "item", "float32[0] on cpu", [] { (void)zeros({0}).item<float>(); }},
       Misuse{"ValueError", "item", kUndefined, [=] { (void)none.item(); }},
+      Misuse{"ValueError", "item", "300 does not fit into uint8", [] { (void)tensor(300).item<std::uint8_t>(); }},
+      Misuse{"ValueError", "item", "nan does not fit into int32",
+             [] { (void)full({}, NAN, {.device = "sim:0"}).item<int>(); }},
+      Misuse{"ValueError", "item", "does not fit into int64",
+             [] { (void)full({}, 0x1p63, {.dtype = DType::float64}).item<std::int64_t>(); }},
+      Misuse{"ValueError", "to_vector", "-1 does not fit into uint8",
+             [] {
+               (void)tensor({3, -1}).to_vector<std::uint8_t>();
+             }},
       Misuse{"ValueError", "is_contiguous", kUndefined, [=] { (void)none.is_contiguous(MemoryFormat::contiguous); }},
       Misuse{"ValueError", "name", kUndefined, [=] { (void)none.name(); }},
       Misuse{"ValueError", "set_name", kUndefined, [] { Tensor().set_name("x"); }},
@@ -118,7 +128,7 @@ TEST(Errors, OfIndexing) {
       Misuse{"ValueError", "select", kUndefined, [=] { (void)none.select(0, 0); }},
       Misuse{"IndexError", "index", shown, [=] { (void)x(0, 9); }},
       Misuse{"IndexError", "index", shown, [=] { (void)x(0, 0, 0); }},
-      Misuse{"IndexError", "index", shown, [=] { (void)x(ellipsis, ellipsis); }},
+      Misuse{"IndexError", "index", "2 ellipses leave open", [=] { (void)x(ellipsis, ellipsis); }},
       Misuse{"ValueError", "slice", shown, [=] { (void)x(slice(0, 2, -1)); }},
       Misuse{"ValueError", "slice", shown, [=] { (void)x(all, slice(0, 2, 0)); }},
       Misuse{"ShapeError", "index", "maximum of 8", [=] { (void)wide(newaxis); }},
