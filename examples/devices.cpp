@@ -62,7 +62,7 @@ void train_with_one_wrong_batch(Device device) {
   Net again;
   again.load_state_dict(load(path));
   std::cout << "after loading they are "
-            << (all_of(again.fc1.weight == weight).item<bool>() ? "the same, every bit" : "different") << '\n';
+            << (all(again.fc1.weight == weight).item<bool>() ? "the same, every bit" : "different") << '\n';
   std::filesystem::remove(path);
 }
 

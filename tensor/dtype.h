@@ -14,9 +14,12 @@ enum class DType : std::uint8_t { float32, float64, float16, bfloat16, int64, in
 
 inline constexpr DType float32 = DType::float32;
 inline constexpr DType float64 = DType::float64;
+inline constexpr DType float16 = DType::float16;
+inline constexpr DType bfloat16 = DType::bfloat16;
 inline constexpr DType int64 = DType::int64;
 inline constexpr DType int32 = DType::int32;
 inline constexpr DType uint8 = DType::uint8;
+inline constexpr DType bool_ = DType::bool_;
 
 inline constexpr int kDTypeCount = 8;
 
@@ -40,18 +43,30 @@ constexpr bool is_floating(DType d) { return d <= DType::bfloat16; }
 constexpr bool is_half(DType d) { return d == DType::float16 || d == DType::bfloat16; }
 constexpr bool is_integral(DType d) { return d >= DType::int64; }  // bool included, as in PyTorch
 
+namespace detail {
+
+/// The number of the dtype whose elements are T's, or -1.
+template <class T> constexpr int dtype_number() {
+  using U = std::remove_cv_t<T>;
+  if constexpr (std::is_same_v<U, float>) return static_cast<int>(DType::float32);
+  else if constexpr (std::is_same_v<U, double>) return static_cast<int>(DType::float64);
+  else if constexpr (std::is_same_v<U, float16_t>) return static_cast<int>(DType::float16);
+  else if constexpr (std::is_same_v<U, bfloat16_t>) return static_cast<int>(DType::bfloat16);
+  else if constexpr (std::is_same_v<U, bool>) return static_cast<int>(DType::bool_);
+  else if constexpr (std::is_same_v<U, std::uint8_t>) return static_cast<int>(DType::uint8);
+  else if constexpr (!std::is_integral_v<U> || !std::is_signed_v<U>) return -1;
+  else if constexpr (sizeof(U) == 8) return static_cast<int>(DType::int64);
+  else if constexpr (sizeof(U) == 4) return static_cast<int>(DType::int32);
+  else return -1;
+}
+template <class T> inline constexpr bool is_element_v = dtype_number<T>() >= 0;
+
+}  // namespace detail
+
 /// The dtype whose elements are T's.
 template <class T> constexpr DType dtype_of() {
-  using U = std::remove_cv_t<T>;
-  if constexpr (std::is_same_v<U, float>) return DType::float32;
-  else if constexpr (std::is_same_v<U, double>) return DType::float64;
-  else if constexpr (std::is_same_v<U, minnow::float16>) return DType::float16;
-  else if constexpr (std::is_same_v<U, minnow::bfloat16>) return DType::bfloat16;
-  else if constexpr (std::is_same_v<U, bool>) return DType::bool_;
-  else if constexpr (std::is_same_v<U, std::uint8_t>) return DType::uint8;
-  else if constexpr (std::is_integral_v<U> && sizeof(U) == 8) return DType::int64;
-  else if constexpr (std::is_integral_v<U> && sizeof(U) == 4) return DType::int32;
-  else static_assert(!sizeof(U), "no minnow dtype has elements of this type");
+  static_assert(detail::is_element_v<T>, "no minnow dtype has elements of this type");
+  return static_cast<DType>(detail::dtype_number<T>());
 }
 
 /// The result of an operation on two dtypes of equal standing: PyTorch's promotion table.

@@ -9,8 +9,8 @@ template <class F> decltype(auto) dtype_switch(DType dtype, F&& f) {
   switch (dtype) {
     case DType::float32: return f.template operator()<float>();
     case DType::float64: return f.template operator()<double>();
-    case DType::float16: return f.template operator()<minnow::float16>();
-    case DType::bfloat16: return f.template operator()<bfloat16>();
+    case DType::float16: return f.template operator()<float16_t>();
+    case DType::bfloat16: return f.template operator()<bfloat16_t>();
     case DType::int64: return f.template operator()<std::int64_t>();
     case DType::int32: return f.template operator()<std::int32_t>();
     case DType::uint8: return f.template operator()<std::uint8_t>();

@@ -7,13 +7,13 @@ namespace minnow {
 
 /// IEEE binary16.  A storage type: arithmetic is done in float.  Conversion from float rounds to nearest
 /// even.
-struct float16 {
+struct float16_t {
   std::uint16_t bits = 0;
 
-  constexpr float16() = default;
-  constexpr explicit float16(float value) : bits(from_float(value)) {}
-  static constexpr float16 from_bits(std::uint16_t b) {
-    float16 h;
+  constexpr float16_t() = default;
+  constexpr explicit float16_t(float value) : bits(from_float(value)) {}
+  static constexpr float16_t from_bits(std::uint16_t b) {
+    float16_t h;
     h.bits = b;
     return h;
   }
@@ -45,13 +45,13 @@ struct float16 {
 
 /// The upper half of a binary32.  A storage type: arithmetic is done in float.  Conversion rounds to nearest
 /// even.
-struct bfloat16 {
+struct bfloat16_t {
   std::uint16_t bits = 0;
 
-  constexpr bfloat16() = default;
-  constexpr explicit bfloat16(float value) : bits(from_float(value)) {}
-  static constexpr bfloat16 from_bits(std::uint16_t b) {
-    bfloat16 h;
+  constexpr bfloat16_t() = default;
+  constexpr explicit bfloat16_t(float value) : bits(from_float(value)) {}
+  static constexpr bfloat16_t from_bits(std::uint16_t b) {
+    bfloat16_t h;
     h.bits = b;
     return h;
   }

@@ -1,19 +1,29 @@
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <limits>
+#include <memory>
+#include <minnow/tensor/shape.h>
 #include <minnow/tensor/source_location.h>
 
 namespace minnow {
+
+class Tensor;
+struct In;
+namespace detail {
+struct TensorImpl;
+}
 
 inline constexpr std::int64_t kToEnd = std::numeric_limits<std::int64_t>::max();
 
 /// Elements start, start + step, ... before stop, of one dimension.  Negative start and stop count from its
 /// end.
 struct Slice {
-  std::int64_t start = 0;
-  std::int64_t stop = kToEnd;
-  std::int64_t step = 1;
+  constexpr Slice(std::int64_t first = 0, std::int64_t end = kToEnd, std::int64_t every = 1)
+      : start(first), stop(end), step(every) {}
+
+  std::int64_t start, stop, step;
 };
 
 /// start:stop:step of Python; step must be positive.
@@ -21,29 +31,50 @@ constexpr Slice slice(std::int64_t start = 0, std::int64_t stop = kToEnd, std::i
   return {start, stop, step};
 }
 
+/// As an index all of a dimension, x(all, 0); called, the reduction: all(mask), all(mask, 0).
+struct All : Slice {
+  /// Bool: all elements, or those along dims, are not zero.
+  [[nodiscard]] Tensor operator()(const In& x, const Dims& dims = {}, bool keepdim = false) const;
+};
+
 struct NewAxis {};
 struct Ellipsis {};
-/// All of a dimension.
-inline constexpr Slice all{};
+inline constexpr All all{};
 /// A new dimension of size 1.
 inline constexpr NewAxis newaxis{};
 /// All dimensions that the other indices leave over.
 inline constexpr Ellipsis ellipsis{};
 
-/// One argument of t(...): an integer, a slice, newaxis or ellipsis; remembers the user's line.
+/// One argument of t(...): an integer, a slice, newaxis, ellipsis, a tensor of indices (int64 or int32) or a mask
+/// (bool); remembers the user's line.
 struct Index {
-  enum class Kind : std::uint8_t { kInteger, kSlice, kNewAxis, kEllipsis };
+  enum class Kind : std::uint8_t { kInteger, kSlice, kNewAxis, kEllipsis, kTensor };
 
-  constexpr Index(std::int64_t i, SourceLocation l = SourceLocation::current())
-      : kind(Kind::kInteger), range{i, i, 1}, where(l) {}
-  constexpr Index(int i, SourceLocation l = SourceLocation::current()) : Index(std::int64_t{i}, l) {}
-  constexpr Index(Slice s, SourceLocation l = SourceLocation::current()) : kind(Kind::kSlice), range(s), where(l) {}
-  constexpr Index(NewAxis, SourceLocation l = SourceLocation::current()) : kind(Kind::kNewAxis), where(l) {}
-  constexpr Index(Ellipsis, SourceLocation l = SourceLocation::current()) : kind(Kind::kEllipsis), where(l) {}
+  template <std::integral I>
+  requires(!std::same_as<I, bool>) Index(I i, SourceLocation l = SourceLocation::current())
+      : kind(Kind::kInteger), range(checked(i, l)), where(l) {}
+  Index(Slice s, SourceLocation l = SourceLocation::current()) : kind(Kind::kSlice), range(s), where(l) {}
+  Index(NewAxis, SourceLocation l = SourceLocation::current()) : kind(Kind::kNewAxis), where(l) {}
+  Index(Ellipsis, SourceLocation l = SourceLocation::current()) : kind(Kind::kEllipsis), where(l) {}
+  Index(const Tensor& indices, SourceLocation l = SourceLocation::current());
 
   Kind kind;
   Slice range{};
+  std::shared_ptr<detail::TensorImpl> tensor{};
   SourceLocation where;
+
+ private:
+  template <std::integral I> static std::int64_t checked(I i, SourceLocation l) {
+    if constexpr (std::unsigned_integral<I> && sizeof(I) == sizeof(std::int64_t))
+      if (i > static_cast<I>(kToEnd)) refuse(i, l);
+    return static_cast<std::int64_t>(i);
+  }
+  [[noreturn]] static void refuse(std::uint64_t i, SourceLocation where);
+};
+
+/// For every dimension the elements start, start + step, ..., `size` of them.
+struct Slices {
+  Shape start, size, step;
 };
 
 }  // namespace minnow

@@ -2,9 +2,12 @@
 
 #include <concepts>
 #include <cstdint>
+#include <limits>
 #include <minnow/tensor/dtype.h>
 
 namespace minnow {
+
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// A number that remembers whether it was written as a bool, an integer or a floating value, for type
 /// promotion.

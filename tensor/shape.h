@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstdint>
 #include <initializer_list>
 #include <iosfwd>
@@ -21,6 +22,9 @@ class Shape {
   using value_type = std::int64_t;
 
   constexpr Shape() = default;
+  /// One size: zeros(3), x.reshape(-1).
+  template <std::integral I>
+  requires(!std::same_as<I, bool>) Shape(I size) : rank_(1) { sizes_[0] = static_cast<std::int64_t>(size); }
   Shape(std::initializer_list<std::int64_t> sizes, SourceLocation where = SourceLocation::current())
       : Shape(std::span(sizes.begin(), sizes.size()), where) {}
   Shape(std::span<const std::int64_t> sizes, SourceLocation where = SourceLocation::current());
@@ -57,6 +61,23 @@ class Shape {
  private:
   std::int64_t sizes_[kMaxRank] = {};
   int rank_ = 0;
+};
+
+/// Dimensions that a function works along: one number, or a list; none stands for all.
+class Dims {
+ public:
+  Dims() = default;
+  template <std::integral I>
+  requires(!std::same_as<I, bool>) Dims(I dim) : list_(dim) {}
+  Dims(std::initializer_list<std::int64_t> dims, SourceLocation where = SourceLocation::current())
+      : list_(dims, where) {}
+  Dims(const Shape& dims) : list_(dims) {}
+  Dims(const std::vector<std::int64_t>& dims, SourceLocation where = SourceLocation::current()) : list_(dims, where) {}
+
+  operator const Shape&() const { return list_; }
+
+ private:
+  Shape list_;
 };
 
 /// Prints str().

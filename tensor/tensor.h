@@ -2,14 +2,18 @@
 
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <iosfwd>
 #include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 #include <minnow/tensor/device.h>
 #include <minnow/tensor/dtype.h>
 #include <minnow/tensor/index.h>
+#include <minnow/tensor/methods.h>
 #include <minnow/tensor/scalar.h>
 #include <minnow/tensor/shape.h>
 #include <minnow/tensor/source_location.h>
@@ -21,7 +25,7 @@ namespace autograd {
 struct Slot;  // what autograd/ keeps with a tensor; opaque here
 }
 
-class Tensor;
+class Selection;
 
 /// Order of the dimensions of an image batch in memory; its logical shape is [N, C, H, W] in both.
 enum class MemoryFormat { contiguous, channels_last };
@@ -62,15 +66,38 @@ struct TensorImpl {
   }
 };
 
+/// A C++ number type, for numbers that leave a tensor.
+struct NumberType {
+  enum class Kind : std::uint8_t { kBool, kSigned, kUnsigned, kFloating };
+
+  Kind kind;
+  std::size_t size;
+};
+template <class T> constexpr NumberType number_type() {
+  using enum NumberType::Kind;
+  return {std::is_same_v<T, bool>     ? kBool
+          : std::is_floating_point_v<T> ? kFloating
+          : std::is_signed_v<T>         ? kSigned
+                                        : kUnsigned,
+          sizeof(T)};
+}
+
 }  // namespace detail
 
 /// An n-dimensional array on one device: a cheap handle to storage, shape, strides, dtype and device. Copying
-/// shares; clone() copies.  Reading one tensor from several threads is safe; writing needs the caller's
-/// order.
-class Tensor {
+/// shares; clone() copies.  A const Tensor is a handle that stays with its tensor, whose elements may be written.
+/// Reading one tensor from several threads is safe; writing needs the caller's order.
+class Tensor : public detail::Methods {
  public:
   /// An undefined tensor: no storage; defined() is false and most operations refuse it.
   Tensor() = default;
+  Tensor(const Tensor&) = default;
+  Tensor(Tensor&&) noexcept = default;
+  Tensor& operator=(const Tensor&) & = default;
+  Tensor& operator=(Tensor&&) & noexcept = default;
+  // Assigning to a result would be lost.  To write elements: x(0) = y, copy_(); a gradient: set_grad().
+  Tensor& operator=(const Tensor&) && = delete;  // lost: write x(0) = y, x.copy_(y) or x.set_grad(g)
+  ~Tensor() = default;
   explicit Tensor(std::shared_ptr<detail::TensorImpl> impl) : impl_(std::move(impl)) {}
   /// A view of storage; never records.  Sizes are the caller's responsibility.
   Tensor(std::shared_ptr<Storage> storage, DType dtype, const Shape& shape, const Strides& strides,
@@ -79,6 +106,8 @@ class Tensor {
   bool defined() const { return impl_ != nullptr; }
   // Of an undefined tensor they are a ValueError, as all that follows.
   const Shape& shape(SourceLocation where = SourceLocation::current()) const { return impl("shape", where)->shape; }
+  /// shape(), as PyTorch's C++ calls it.
+  const Shape& sizes(SourceLocation where = SourceLocation::current()) const { return impl("sizes", where)->shape; }
   const Strides& strides(SourceLocation where = SourceLocation::current()) const {
     return impl("strides", where)->strides;
   }
@@ -141,11 +170,28 @@ class Tensor {
     require_contiguous("span", where);
     return {data<T>(where), static_cast<std::size_t>(numel())};
   }
-  /// The elements in row-major order, copied to the host from any device and strides, converted to T.  ValueError for
-  /// a number that an integer T does not hold; others are truncated.
-  template <class T> std::vector<T> to_vector(SourceLocation where = SourceLocation::current()) const;
+  /// The elements in row-major order, copied to the host from any device and strides, converted to T (any number type).
+  /// ValueError for a number that an integer T does not hold; others are truncated.
+  template <class T> [[nodiscard]] std::vector<T> to_vector(SourceLocation where = SourceLocation::current()) const {
+    static_assert(std::is_arithmetic_v<T>, "to_vector<T>() gives numbers: T must be a number type");
+    std::vector<T> values(static_cast<std::size_t>(numel(where)));
+    if constexpr (std::is_same_v<T, bool>) {
+      const std::unique_ptr<bool[]> flags(new bool[values.size()]);
+      copy_out("to_vector", flags.get(), detail::number_type<bool>(), where);
+      values.assign(flags.get(), flags.get() + values.size());
+    } else {
+      copy_out("to_vector", values.data(), detail::number_type<T>(), where);
+    }
+    return values;
+  }
   /// The value of a one-element tensor, converted to T as by to_vector.  Waits for the device.
-  template <class T = double> T item(SourceLocation where = SourceLocation::current()) const;
+  template <class T = double> T item(SourceLocation where = SourceLocation::current()) const {
+    static_assert(std::is_arithmetic_v<T>, "item<T>() gives a number: T must be a number type");
+    require_one_element(where);
+    T value{};
+    copy_out("item", &value, detail::number_type<T>(), where);
+    return value;
+  }
   /// Memory of any device, unchecked and not waited for: for backends.
   void* raw_data() const {
     return static_cast<char*>(impl_->storage->data()) + impl_->offset * static_cast<std::int64_t>(itemsize());
@@ -154,34 +200,51 @@ class Tensor {
   // Views share storage; they record.  Dimensions may be negative.
 
   /// Same elements in row-major order, one size may be -1; a view where strides allow it, else a copy.
-  Tensor reshape(const Shape& shape, SourceLocation where = SourceLocation::current()) const;
+  [[nodiscard]] Tensor reshape(const Shape& shape, SourceLocation where = SourceLocation::current()) const;
   /// As reshape, but ShapeError where a copy would be needed.
-  Tensor view(const Shape& shape, SourceLocation where = SourceLocation::current()) const;
-  Tensor transpose(int dim0, int dim1, SourceLocation where = SourceLocation::current()) const;
-  /// Transpose of a matrix (of the last two dimensions where there are more).
-  Tensor t(SourceLocation where = SourceLocation::current()) const;
-  Tensor permute(const Shape& dims, SourceLocation where = SourceLocation::current()) const;
-  Tensor squeeze(SourceLocation where = SourceLocation::current()) const;
-  Tensor squeeze(int dim, SourceLocation where = SourceLocation::current()) const;
-  Tensor unsqueeze(int dim, SourceLocation where = SourceLocation::current()) const;
+  [[nodiscard]] Tensor view(const Shape& shape, SourceLocation where = SourceLocation::current()) const;
+  [[nodiscard]] Tensor transpose(int dim0, int dim1, SourceLocation where = SourceLocation::current()) const;
+  /// The last two dimensions exchanged: each matrix of a batch transposed.  ShapeError below two dimensions.
+  [[nodiscard]] Tensor mT(SourceLocation where = SourceLocation::current()) const;
+  /// Transpose of a matrix; a vector stays as it is.  ShapeError for more dimensions, where mT() is meant.
+  [[nodiscard]] Tensor t(SourceLocation where = SourceLocation::current()) const;
+  [[nodiscard]] Tensor permute(const Shape& dims, SourceLocation where = SourceLocation::current()) const;
+  [[nodiscard]] Tensor squeeze(SourceLocation where = SourceLocation::current()) const;
+  [[nodiscard]] Tensor squeeze(int dim, SourceLocation where = SourceLocation::current()) const;
+  [[nodiscard]] Tensor unsqueeze(int dim, SourceLocation where = SourceLocation::current()) const;
   /// Repeats dimensions of size 1 without copying; -1 keeps a size.
-  Tensor expand(const Shape& shape, SourceLocation where = SourceLocation::current()) const;
-  Tensor flatten(int start = 0, int end = -1, SourceLocation where = SourceLocation::current()) const;
+  [[nodiscard]] Tensor expand(const Shape& shape, SourceLocation where = SourceLocation::current()) const;
+  [[nodiscard]] Tensor expand_as(const Tensor& other, SourceLocation where = SourceLocation::current()) const {
+    return expand(other.shape(where), where);
+  }
+  [[nodiscard]] Tensor view_as(const Tensor& other, SourceLocation where = SourceLocation::current()) const {
+    return view(other.shape(where), where);
+  }
+  [[nodiscard]] Tensor flatten(int start = 0, int end = -1, SourceLocation where = SourceLocation::current()) const;
   /// `length` elements of a dimension from `start`.
-  Tensor narrow(int dim, std::int64_t start, std::int64_t length,
+  [[nodiscard]] Tensor narrow(int dim, std::int64_t start, std::int64_t length,
                 SourceLocation where = SourceLocation::current()) const;
   /// One index of a dimension, which disappears.
-  Tensor select(int dim, std::int64_t index, SourceLocation where = SourceLocation::current()) const;
-  /// t(0, all, slice(1, 9), newaxis, ellipsis)
-  Tensor operator()(Index a) const { return index({&a, 1}, a.where); }
-  Tensor operator()(Index a, Index b) const { return index(std::array{a, b}, a.where); }
-  Tensor operator()(Index a, Index b, Index c) const { return index(std::array{a, b, c}, a.where); }
-  Tensor operator()(Index a, Index b, Index c, Index d) const { return index(std::array{a, b, c, d}, a.where); }
-  Tensor operator()(Index a, Index b, Index c, Index d, Index e) const {
-    return index(std::array{a, b, c, d, e}, a.where);
-  }
+  [[nodiscard]] Tensor select(int dim, std::int64_t index, SourceLocation where = SourceLocation::current()) const;
+  /// t(0, all, slice(1, 9), newaxis, ellipsis): a view.  With tensors of indices, t(rows) or t(all, columns), and masks,
+  /// t(t > 0), a copy of the elements they name, as in PyTorch; negative indices count from the end.  IndexError.
+  /// What it gives can be assigned to, which writes into this tensor: t(0) = row; t(mask) = 0.
+  template <class... More> [[nodiscard]] Selection operator()(Index first, const More&... more) const;
+  /// t[i] is t(i).
+  [[nodiscard]] Selection operator[](Index i) const;
   /// The same for any number of indices.
-  Tensor index(std::span<const Index> indices, SourceLocation where = SourceLocation::current()) const;
+  [[nodiscard]] Selection index(std::span<const Index> indices,
+                                SourceLocation where = SourceLocation::current()) const;
+  [[nodiscard]] Selection index(std::initializer_list<Index> indices,
+                                SourceLocation where = SourceLocation::current()) const;
+  /// t(...) = source.
+  Tensor index_put_(std::initializer_list<Index> indices, const Tensor& source,
+                    SourceLocation where = SourceLocation::current()) const;
+
+  class Iterator;
+  /// for (const Tensor& row : t): the slices along dimension 0.  ShapeError for 0 dimensions.
+  Iterator begin() const;
+  Iterator end() const;
 
   // Copies and moves.  `to` returns this very tensor when nothing changes (unless .copy); it never changes
   // the tensor in place.  They record: the gradient returns to the source's device and dtype.
@@ -239,6 +302,7 @@ class Tensor {
   void require_defined(const char* op, SourceLocation where) const {
     if (!impl_) throw_undefined(op, where);
   }
+  const std::shared_ptr<detail::TensorImpl>& handle() const { return impl_; }
   /// The tensor, as long as somebody else holds it.
   std::weak_ptr<detail::TensorImpl> weak() const { return impl_; }
   /// Identity of the tensor, for maps.
@@ -252,10 +316,80 @@ class Tensor {
  private:
   [[noreturn]] static void throw_undefined(const char* op, SourceLocation where);
   void* host_data(DType expected, SourceLocation where) const;
+  void require_one_element(SourceLocation where) const;
+  void copy_out(const char* op, void* to, detail::NumberType type, SourceLocation where) const;
   void require_contiguous(const char* op, SourceLocation where) const;
 
   std::shared_ptr<detail::TensorImpl> impl_;
 };
+
+/// What x(...) gives: a tensor, to which one can assign.  `x(0) = y` writes y, broadcast and converted, into x, also while
+/// recording (then x's memory must be its own: AutogradError); so do `x(mask) = 0` and `x(rows) += y`, where of equal
+/// rows the last is written.  `auto row = x(0); row = y;` gives the handle another tensor, as for any Tensor.
+class Selection : public Tensor {
+ public:
+  Selection(const Selection&) = default;
+  Selection(Selection&&) noexcept = default;
+  Selection& operator=(const Selection& other) & = default;
+  Selection& operator=(Selection&&) & noexcept = default;
+  Selection& operator=(const Tensor& other) &;
+  ~Selection() = default;
+
+  void operator=(const Selection& source) && { write(source); }
+  void operator=(const Tensor& source) && { write(source); }
+  void operator=(Scalar value) && { write(value); }
+  void operator+=(const Tensor& other) &&;
+  void operator+=(Scalar other) &&;
+  void operator-=(const Tensor& other) &&;
+  void operator-=(Scalar other) &&;
+  void operator*=(const Tensor& other) &&;
+  void operator*=(Scalar other) &&;
+  void operator/=(const Tensor& other) &&;
+  void operator/=(Scalar other) &&;
+
+ private:
+  friend class Tensor;
+  /// A view of source.
+  Selection(Tensor view, const Tensor& source, const Slices& slices, SourceLocation where);
+  /// A copy of elements of source.
+  Selection(Tensor values, const Tensor& source, std::span<const Index> indices, SourceLocation where);
+  void write(const Tensor& source);
+  void write(Scalar value);
+  void update(Tensor (*in_place)(const In&, const In&), Tensor (*function)(const In&, const In&), const Tensor& other);
+  void update(Tensor (*in_place)(const In&, Scalar), Tensor (*function)(const In&, Scalar), Scalar other);
+  Tensor target() const;
+
+  std::weak_ptr<detail::TensorImpl> source_;
+  Slices slices_;
+  std::shared_ptr<const std::vector<Index>> indices_;  // set if some are tensors
+  SourceLocation where_;
+};
+
+template <class... More> Selection Tensor::operator()(Index first, const More&... more) const {
+  static_assert((std::is_convertible_v<const More&, Index> && ...),
+                "an index is an integer, slice(...), all, newaxis, ellipsis, a tensor of indices or a mask");
+  const SourceLocation where = first.where;
+  return index(std::array<Index, 1 + sizeof...(More)>{std::move(first), Index(more, where)...}, where);
+}
+inline Selection Tensor::operator[](Index i) const { return index({&i, 1}, i.where); }
+inline Selection Tensor::index(std::initializer_list<Index> indices, SourceLocation where) const {
+  return index(std::span(indices.begin(), indices.size()), where);
+}
+
+/// Walks over dimension 0.
+class Tensor::Iterator {
+ public:
+  Iterator(const Tensor* tensor, std::int64_t at) : tensor_(tensor), at_(at) {}
+  Tensor operator*() const { return tensor_->select(0, at_); }
+  Iterator& operator++() { return ++at_, *this; }
+  bool operator==(const Iterator& other) const { return at_ == other.at_; }
+
+ private:
+  const Tensor* tensor_;
+  std::int64_t at_;
+};
+
+inline Index::Index(const Tensor& indices, SourceLocation l) : kind(Kind::kTensor), tensor(indices.handle()), where(l) {}
 
 /// "float32[64, 784] on cpu   parameter 'fc1.weight'": how messages show an operand.
 std::string describe(const Tensor& tensor);

@@ -1,8 +1,11 @@
 #include <minnow/autograd/ops/arithmetic.h>
 
+#include <minnow/autograd/grad_mode.h>
 #include <minnow/autograd/ops/in_place.h>
+#include <minnow/autograd/ops/reduce.h>
 #include <minnow/autograd/ops/unary.h>
 #include <minnow/autograd/record.h>
+#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/ops/copy.h>
 #include <minnow/tensor/ops/create.h>
@@ -237,6 +240,42 @@ Tensor lerp(const In& a, const In& b, const In& weight) {
                   return {needs[0] ? mul(g, sub(1, w())) : Tensor(), needs[1] ? mul(g, w()) : Tensor(),
                           needs[2] ? mul(g, sub(b(), a())) : Tensor()};
                 });
+}
+
+Tensor lerp(const In& a, const In& b, double weight) {
+  return lerp(a, b, {raw::scalar_tensor(weight, *a), a.where});
+}
+
+Tensor add(const In& a, const In& b, Scalar alpha) {
+  const Composed scope("add");
+  const Tensor scaled = mul(b, alpha);
+  return add(a, {scaled, b.where});
+}
+
+Tensor sub(const In& a, const In& b, Scalar alpha) {
+  const Composed scope("sub");
+  const Tensor scaled = mul(b, alpha);
+  return sub(a, {scaled, b.where});
+}
+
+bool equal(const In& a, const In& b) {
+  const Composed scope("equal");
+  const NoGradGuard no_grad;
+  dispatch("equal", {{"a", *a}, {"b", *b}}, a.where);
+  if (a->shape() != b->shape()) return false;
+  const Tensor same = eq(a, b);
+  return all({same, a.where}).item<bool>(a.where);
+}
+
+bool allclose(const In& a, const In& b, double rtol, double atol, bool equal_nan) {
+  const Composed scope("allclose");
+  const NoGradGuard no_grad;
+  dispatch("allclose", {{"a", *a}, {"b", *b}}, a.where);
+  const Tensor x = a->to(DType::float64, {}, a.where), y = b->to(DType::float64, {}, b.where);
+  const Tensor near = abs(sub({x, a.where}, {y, b.where})) <= abs({y, b.where}) * rtol + atol;
+  Tensor close = logical_or(eq({x, a.where}, {y, b.where}), logical_and(near, isfinite({y, b.where})));
+  if (equal_nan) close = logical_or(close, logical_and(isnan(x), isnan(y)));
+  return all({close, a.where}).item<bool>(a.where);
 }
 
 Tensor addcmul(const In& a, const In& b, const In& c, double value) {

@@ -23,7 +23,7 @@ struct Conv2dOptions {
 /// Cross-correlation.   x: [N, C, H, W]  w: [O, C / groups, KH, KW]  b: [O] or undefined  ->  [N, O, OH, OW],
 /// OH = ⌊(H + 2 padding - dilation (KH - 1) - 1) / stride⌋ + 1.  One floating dtype; ShapeError, DTypeError,
 /// ValueError. Any order of gradient.
-Tensor conv2d(const In& x, const In& w, const Tensor& b = {}, const Conv2dOptions& options = {});
+[[nodiscard]] Tensor conv2d(const In& x, const In& w, const Tensor& b = {}, const Conv2dOptions& options = {});
 
 struct MaxPool2dOptions {
   Pair stride = 0;  ///< 0: the kernel size
@@ -33,7 +33,7 @@ struct MaxPool2dOptions {
 
 /// The largest element of each window.   x: [N, C, H, W]  ->  [N, C, OH, OW].  The gradient goes to the first
 /// of equal elements.
-Tensor max_pool2d(const In& x, Pair kernel, const MaxPool2dOptions& options = {});
+[[nodiscard]] Tensor max_pool2d(const In& x, Pair kernel, const MaxPool2dOptions& options = {});
 
 struct AvgPool2dOptions {
   Pair stride = 0;  ///< 0: the kernel size
@@ -42,6 +42,6 @@ struct AvgPool2dOptions {
 };
 
 /// The mean of each window.   x: [N, C, H, W]  ->  [N, C, OH, OW].
-Tensor avg_pool2d(const In& x, Pair kernel, const AvgPool2dOptions& options = {});
+[[nodiscard]] Tensor avg_pool2d(const In& x, Pair kernel, const AvgPool2dOptions& options = {});
 
 }  // namespace minnow

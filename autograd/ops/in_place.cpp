@@ -64,6 +64,16 @@ template <class Op> Tensor in_place(Tensor (*function)(const In&, const In&), co
 
 Tensor add_(const In& self, const In& other) { return in_place<kernels::Add>(add, self, other); }
 Tensor add_(const In& self, Scalar other) { return add_(self, {raw::scalar_tensor(other, *self), self.where}); }
+Tensor add_(const In& self, const In& other, Scalar alpha) {
+  const Composed scope("add_");
+  const Tensor scaled = mul(other, alpha);
+  return add_(self, {scaled, other.where});
+}
+Tensor sub_(const In& self, const In& other, Scalar alpha) {
+  const Composed scope("sub_");
+  const Tensor scaled = mul(other, alpha);
+  return sub_(self, {scaled, other.where});
+}
 Tensor sub_(const In& self, const In& other) { return in_place<kernels::Sub>(sub, self, other); }
 Tensor sub_(const In& self, Scalar other) { return sub_(self, {raw::scalar_tensor(other, *self), self.where}); }
 Tensor mul_(const In& self, const In& other) { return in_place<kernels::Mul>(mul, self, other); }

@@ -78,4 +78,46 @@ Tensor stack(const std::vector<Tensor>& tensors, int dim, SourceLocation where) 
   return cat(rows, dim, where);
 }
 
+Tensor repeat(const In& x, const Shape& times) {
+  const Composed scope("repeat");
+  x->require_defined("repeat", x.where);
+  const int lead = times.rank() - x->dim();
+  bool valid = lead >= 0;
+  for (const std::int64_t n : times) valid &= n >= 0;
+  if (!valid)
+    throw ShapeError(message("repeat", times.str() + " cannot repeat the tensor", {{"self", *x}},
+                             "give a number, 0 or more, for each dimension; more of them add dimensions in front"),
+                     x.where);
+  raw::require_room("repeat", x, times.rank());
+  Shape apart, wide, joined;  // [times, size] for each dimension, which are then joined
+  for (int d = 0; d < times.rank(); ++d) {
+    const std::int64_t size = d < lead ? 1 : x->shape()[d - lead];
+    for (Shape* s : {&apart, &wide}) s->push_back(s == &wide ? times[d] : 1), s->push_back(size);
+    joined.push_back(times[d] * size);
+  }
+  return x->reshape(apart, x.where).expand(wide, x.where).reshape(joined, x.where);
+}
+
+Tensor flip(const In& x, const Dims& dims) {
+  const Composed scope("flip");
+  x->require_defined("flip", x.where);
+  Tensor y = *x;
+  for (const std::int64_t d : static_cast<const Shape&>(dims)) {
+    const int dim = raw::wrap_dim("flip", x, static_cast<int>(d));
+    const Tensor order = arange(x->size(dim) - 1, -1, -1, {DType::int64, x->device()}, x.where);
+    y = index_select({y, x.where}, dim, {order, x.where});
+  }
+  return y;
+}
+
+Tensor roll(const In& x, std::int64_t shift, int dim) {
+  const Composed scope("roll");
+  x->require_defined("roll", x.where);
+  dim = raw::wrap_dim("roll", x, dim);
+  const std::int64_t size = x->dim() ? x->shape()[dim] : 0;
+  if (size == 0) return *x;
+  const std::int64_t cut = ((-shift) % size + size) % size;
+  return cat({x->narrow(dim, cut, size - cut, x.where), x->narrow(dim, 0, cut, x.where)}, dim, x.where);
+}
+
 }  // namespace minnow

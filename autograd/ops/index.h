@@ -8,19 +8,26 @@
 namespace minnow {
 
 /// out[i][j] = x[index[i][j]][j] for dim 0, and so on; the gradient is scatter_add.
-Tensor gather(const In& x, int dim, const In& index);
+[[nodiscard]] Tensor gather(const In& x, int dim, const In& index);
 /// A copy of x with source added where index says; the inverse direction of gather.
-Tensor scatter_add(const In& x, int dim, const In& index, const In& source);
+[[nodiscard]] Tensor scatter_add(const In& x, int dim, const In& index, const In& source);
 /// The slices of x along dim that index [n] names.
-Tensor index_select(const In& x, int dim, const In& index);
+[[nodiscard]] Tensor index_select(const In& x, int dim, const In& index);
 /// A copy of x with the slices of source added to those that index [n] names.
-Tensor index_add(const In& x, int dim, const In& index, const In& source);
+[[nodiscard]] Tensor index_add(const In& x, int dim, const In& index, const In& source);
 /// [...] -> [..., classes], 1 at each element's place.  classes = -1: the largest element + 1.  No gradient.
-Tensor one_hot(const In& index, std::int64_t classes = -1);
+[[nodiscard]] Tensor one_hot(const In& index, std::int64_t classes = -1);
 
 /// Joins along an existing dimension; other sizes must be equal.  Tensors of shape [0] are passed over.
-Tensor cat(const std::vector<Tensor>& tensors, int dim = 0, SourceLocation where = SourceLocation::current());
+[[nodiscard]] Tensor cat(const std::vector<Tensor>& tensors, int dim = 0, SourceLocation where = SourceLocation::current());
 /// Joins along a new dimension; all sizes must be equal.
-Tensor stack(const std::vector<Tensor>& tensors, int dim = 0, SourceLocation where = SourceLocation::current());
+[[nodiscard]] Tensor stack(const std::vector<Tensor>& tensors, int dim = 0, SourceLocation where = SourceLocation::current());
+
+/// x repeated along each dimension, as often as `times` says; a longer list adds dimensions in front.
+[[nodiscard]] Tensor repeat(const In& x, const Shape& times);
+/// x with the order of the elements along dims turned round: a copy.
+[[nodiscard]] Tensor flip(const In& x, const Dims& dims);
+/// x with the elements along dim moved on by shift, those at the end to the front.
+[[nodiscard]] Tensor roll(const In& x, std::int64_t shift, int dim);
 
 }  // namespace minnow

@@ -4,6 +4,8 @@
 #include <minnow/autograd/ops/reduce.h>
 #include <minnow/autograd/ops/unary.h>
 #include <minnow/autograd/record.h>
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/error.h>
 #include <minnow/tensor/ops/create.h>
 #include <minnow/tensor/ops/elementwise.h>
 #include <minnow/tensor/ops/matmul.h>
@@ -19,13 +21,13 @@ Gradients matmul_gradients(const Tensor& grad, const Tensor& a, const Tensor& b,
   if (row) g = g.unsqueeze(-2);
   Gradients out(2);
   if (needs[0]) {
-    out[0] = matmul(g, w.t());
+    out[0] = matmul(g, w.mT());
     if (row) out[0] = out[0].squeeze(-2);
   }
   if (needs[1]) {
     // With a plain matrix b all batches of a are rows of one product, which sums over them at once.
     const bool rows = w.dim() == 2 && x.dim() > 2;
-    out[1] = rows ? matmul(x.flatten(0, -2).t(), g.flatten(0, -2)) : matmul(x.t(), g);
+    out[1] = rows ? matmul(x.flatten(0, -2).mT(), g.flatten(0, -2)) : matmul(x.mT(), g);
     if (column) out[1] = out[1].squeeze(-1);
   }
   return out;
@@ -55,6 +57,38 @@ Tensor relu_gradient(const Tensor& grad, const Tensor& y) {
 }
 
 }  // namespace
+
+namespace {
+
+Tensor ranked(const char* op, const In& a, int rank_a, const In& b, int rank_b) {
+  const Composed scope(op);
+  a->require_defined(op, a.where);
+  b->require_defined(op, b.where);
+  if (a->dim() != rank_a || b->dim() != rank_b || (rank_a == 3 && a->shape()[0] != b->shape()[0]))
+    throw ShapeError(message(op,
+                             "takes a of " + std::to_string(rank_a) + " and b of " + std::to_string(rank_b) +
+                                 " dimensions" + (rank_a == 3 ? ", and batches of one size" : ""),
+                             {{"a", *a}, {"b", *b}}, "matmul takes any, and broadcasts"),
+                     a.where);
+  return matmul(a, b);
+}
+
+}  // namespace
+
+Tensor mm(const In& a, const In& b) { return ranked("mm", a, 2, b, 2); }
+Tensor bmm(const In& a, const In& b) { return ranked("bmm", a, 3, b, 3); }
+Tensor mv(const In& a, const In& b) { return ranked("mv", a, 2, b, 1); }
+Tensor dot(const In& a, const In& b) { return ranked("dot", a, 1, b, 1); }
+
+Tensor outer(const In& a, const In& b) {
+  const Composed scope("outer");
+  a->require_defined("outer", a.where);
+  b->require_defined("outer", b.where);
+  if (a->dim() != 1 || b->dim() != 1)
+    throw ShapeError(message("outer", "takes two vectors", {{"a", *a}, {"b", *b}}, "flatten them: .flatten()"), a.where);
+  const Tensor column = a->unsqueeze(1, a.where);
+  return mul({column, a.where}, b);
+}
 
 Tensor matmul(const In& a, const In& b) {
   Tensor y = raw::matmul(a, b);

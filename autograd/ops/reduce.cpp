@@ -64,14 +64,14 @@ Tensor norm_gradient(const Tensor& g, const Tensor& x, const Tensor& y, double p
 
 }  // namespace
 
-Tensor sum(const In& x, const Shape& dims, bool keepdim) {
+Tensor sum(const In& x, const Dims& dims, bool keepdim) {
   Tensor y = compute<kernels::Sum>(x, dims, keepdim);
   if (!records(*x)) return y;
   return record("sum", std::move(y), {x},
                 [geometry = Geometry("sum", x, dims)](const Tensor& g) { return geometry.repeated(g); });
 }
 
-Tensor mean(const In& x, const Shape& dims, bool keepdim) {
+Tensor mean(const In& x, const Dims& dims, bool keepdim) {
   Tensor y = compute<kernels::Mean>(x, dims, keepdim);
   if (!records(*x)) return y;
   const auto n = static_cast<double>(raw::reduced_count("mean", x, dims));
@@ -79,7 +79,7 @@ Tensor mean(const In& x, const Shape& dims, bool keepdim) {
                 [geometry = Geometry("mean", x, dims), n](const Tensor& g) { return geometry.repeated(div(g, n)); });
 }
 
-Tensor var(const In& x, const Shape& dims, double correction, bool keepdim) {
+Tensor var(const In& x, const Dims& dims, double correction, bool keepdim) {
   const Composed scope("var");
   x->require_defined("var", x.where);
   const auto n = static_cast<double>(raw::reduced_count("var", x, dims));
@@ -87,7 +87,7 @@ Tensor var(const In& x, const Shape& dims, double correction, bool keepdim) {
   return div(sum(square(distance), dims, keepdim), std::max(n - correction, 0.0));
 }
 
-Tensor stddev(const In& x, const Shape& dims, double correction, bool keepdim) {
+Tensor stddev(const In& x, const Dims& dims, double correction, bool keepdim) {
   const Composed scope("stddev");
   const Tensor variance = var(x, dims, correction, keepdim);
   if (!records(variance)) return sqrt({variance, x.where});
@@ -96,7 +96,7 @@ Tensor stddev(const In& x, const Shape& dims, double correction, bool keepdim) {
   return minnow::where(zero, 0.0, sqrt({minnow::where(zero, 1.0, variance), x.where}));
 }
 
-Tensor prod(const In& x, const Shape& dims, bool keepdim) {
+Tensor prod(const In& x, const Dims& dims, bool keepdim) {
   Tensor y = compute<kernels::Prod>(x, dims, keepdim);
   if (!records(*x)) return y;
   return record(
@@ -109,12 +109,12 @@ Tensor prod(const In& x, const Shape& dims, bool keepdim) {
       });
 }
 
-Tensor amax(const In& x, const Shape& dims, bool keepdim) { return extreme<kernels::Max>("amax", x, dims, keepdim); }
-Tensor amin(const In& x, const Shape& dims, bool keepdim) { return extreme<kernels::Min>("amin", x, dims, keepdim); }
-Tensor any(const In& x, const Shape& dims, bool keepdim) { return compute<kernels::Any>(x, dims, keepdim); }
-Tensor all_of(const In& x, const Shape& dims, bool keepdim) { return compute<kernels::All>(x, dims, keepdim); }
+Tensor amax(const In& x, const Dims& dims, bool keepdim) { return extreme<kernels::Max>("amax", x, dims, keepdim); }
+Tensor amin(const In& x, const Dims& dims, bool keepdim) { return extreme<kernels::Min>("amin", x, dims, keepdim); }
+Tensor any(const In& x, const Dims& dims, bool keepdim) { return compute<kernels::Any>(x, dims, keepdim); }
+Tensor All::operator()(const In& x, const Dims& dims, bool keepdim) const { return compute<kernels::All>(x, dims, keepdim); }
 
-Tensor norm(const In& x, double p, const Shape& dims, bool keepdim) {
+Tensor norm(const In& x, double p, const Dims& dims, bool keepdim) {
   const Composed scope("norm");
   x->require_defined("norm", x.where);
   if (!x->is_floating_point())
@@ -136,7 +136,7 @@ Tensor norm(const In& x, double p, const Shape& dims, bool keepdim) {
                 });
 }
 
-Tensor logsumexp(const In& x, const Shape& dims, bool keepdim) {
+Tensor logsumexp(const In& x, const Dims& dims, bool keepdim) {
   const Composed scope("logsumexp");
   x->require_defined("logsumexp", x.where);
   Tensor y;
@@ -168,6 +168,16 @@ Tensor max(const In& x) {
 Tensor min(const In& x) {
   const Composed scope("min");
   return amin(x);
+}
+
+Tensor max(const In& a, const In& b) {
+  const Composed scope("max");
+  return maximum(a, b);
+}
+
+Tensor min(const In& a, const In& b) {
+  const Composed scope("min");
+  return minimum(a, b);
 }
 
 Tensor argmax(const In& x, int dim, bool keepdim) {

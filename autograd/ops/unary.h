@@ -1,6 +1,5 @@
 #pragma once
 
-#include <limits>
 #include <span>
 #include <minnow/tensor/in.h>
 
@@ -9,139 +8,137 @@
 /// well.
 namespace minnow {
 
-inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 /// -x.
-Tensor neg(const In& x);
+[[nodiscard]] Tensor neg(const In& x);
 /// |x|.
-Tensor abs(const In& x);
+[[nodiscard]] Tensor abs(const In& x);
 /// -1, 0 or 1.
-Tensor sign(const In& x);
+[[nodiscard]] Tensor sign(const In& x);
 /// e^x.
-Tensor exp(const In& x);
+[[nodiscard]] Tensor exp(const In& x);
 /// 2^x.
-Tensor exp2(const In& x);
+[[nodiscard]] Tensor exp2(const In& x);
 /// e^x - 1, exact near 0.
-Tensor expm1(const In& x);
+[[nodiscard]] Tensor expm1(const In& x);
 /// Natural logarithm.
-Tensor log(const In& x);
+[[nodiscard]] Tensor log(const In& x);
 /// Logarithm to base 2.
-Tensor log2(const In& x);
+[[nodiscard]] Tensor log2(const In& x);
 /// Logarithm to base 10.
-Tensor log10(const In& x);
+[[nodiscard]] Tensor log10(const In& x);
 /// log(1 + x), exact near 0.
-Tensor log1p(const In& x);
+[[nodiscard]] Tensor log1p(const In& x);
 /// √x.
-Tensor sqrt(const In& x);
+[[nodiscard]] Tensor sqrt(const In& x);
 /// 1 / √x.
-Tensor rsqrt(const In& x);
+[[nodiscard]] Tensor rsqrt(const In& x);
 /// x².
-Tensor square(const In& x);
+[[nodiscard]] Tensor square(const In& x);
 /// 1 / x.
-Tensor reciprocal(const In& x);
+[[nodiscard]] Tensor reciprocal(const In& x);
 /// Of x in radians.
-Tensor sin(const In& x);
+[[nodiscard]] Tensor sin(const In& x);
 /// Of x in radians.
-Tensor cos(const In& x);
+[[nodiscard]] Tensor cos(const In& x);
 /// Of x in radians.
-Tensor tan(const In& x);
+[[nodiscard]] Tensor tan(const In& x);
 /// In radians; NaN outside [-1, 1].
-Tensor asin(const In& x);
+[[nodiscard]] Tensor asin(const In& x);
 /// In radians; NaN outside [-1, 1].
-Tensor acos(const In& x);
+[[nodiscard]] Tensor acos(const In& x);
 /// In radians.
-Tensor atan(const In& x);
-Tensor sinh(const In& x);
-Tensor cosh(const In& x);
-Tensor tanh(const In& x);
-Tensor asinh(const In& x);
-Tensor acosh(const In& x);
-Tensor atanh(const In& x);
+[[nodiscard]] Tensor atan(const In& x);
+[[nodiscard]] Tensor sinh(const In& x);
+[[nodiscard]] Tensor cosh(const In& x);
+[[nodiscard]] Tensor tanh(const In& x);
+[[nodiscard]] Tensor asinh(const In& x);
+[[nodiscard]] Tensor acosh(const In& x);
+[[nodiscard]] Tensor atanh(const In& x);
 /// The error function.
-Tensor erf(const In& x);
+[[nodiscard]] Tensor erf(const In& x);
 /// 1 - erf(x), exact for large x.
-Tensor erfc(const In& x);
+[[nodiscard]] Tensor erfc(const In& x);
 /// The inverse of erf.
-Tensor erfinv(const In& x);
+[[nodiscard]] Tensor erfinv(const In& x);
 /// log |Γ(x)|.
-Tensor lgamma(const In& x);
+[[nodiscard]] Tensor lgamma(const In& x);
 /// The derivative of lgamma; it has none of its own here.
-Tensor digamma(const In& x);
+[[nodiscard]] Tensor digamma(const In& x);
 /// log(x / (1 - x)).
-Tensor logit(const In& x);
+[[nodiscard]] Tensor logit(const In& x);
 /// Gradient 0.
-Tensor floor(const In& x);
+[[nodiscard]] Tensor floor(const In& x);
 /// Gradient 0.
-Tensor ceil(const In& x);
+[[nodiscard]] Tensor ceil(const In& x);
 /// Half to even; gradient 0.
-Tensor round(const In& x);
+[[nodiscard]] Tensor round(const In& x);
 /// Gradient 0.
-Tensor trunc(const In& x);
+[[nodiscard]] Tensor trunc(const In& x);
 /// x - trunc(x).
-Tensor frac(const In& x);
+[[nodiscard]] Tensor frac(const In& x);
 /// Bool.
-Tensor isnan(const In& x);
+[[nodiscard]] Tensor isnan(const In& x);
 /// Bool.
-Tensor isinf(const In& x);
+[[nodiscard]] Tensor isinf(const In& x);
 /// Bool.
-Tensor isfinite(const In& x);
+[[nodiscard]] Tensor isfinite(const In& x);
 /// Bool: x is 0.
-Tensor logical_not(const In& x);
+[[nodiscard]] Tensor logical_not(const In& x);
 /// Integers and bool.
-Tensor bitwise_not(const In& x);
+[[nodiscard]] Tensor bitwise_not(const In& x);
 /// 1 / (1 + e^-x).
-Tensor sigmoid(const In& x);
+[[nodiscard]] Tensor sigmoid(const In& x);
 /// log(sigmoid(x)) without overflow.
-Tensor log_sigmoid(const In& x);
+[[nodiscard]] Tensor log_sigmoid(const In& x);
 /// max(x, 0).
-Tensor relu(const In& x);
+[[nodiscard]] Tensor relu(const In& x);
 /// min(max(x, 0), 6).
-Tensor relu6(const In& x);
+[[nodiscard]] Tensor relu6(const In& x);
 /// Klambauer et al. 2017.
-Tensor selu(const In& x);
+[[nodiscard]] Tensor selu(const In& x);
 /// x Φ(x), Hendrycks and Gimpel 2016.
-Tensor gelu(const In& x);
+[[nodiscard]] Tensor gelu(const In& x);
 /// GELU by its tanh approximation.
-Tensor gelu_tanh(const In& x);
+[[nodiscard]] Tensor gelu_tanh(const In& x);
 /// x sigmoid(x).
-Tensor silu(const In& x);
+[[nodiscard]] Tensor silu(const In& x);
 /// x tanh(softplus(x)), Misra 2019.
-Tensor mish(const In& x);
+[[nodiscard]] Tensor mish(const In& x);
 /// x relu6(x + 3) / 6, Howard et al. 2019.
-Tensor hardswish(const In& x);
+[[nodiscard]] Tensor hardswish(const In& x);
 /// relu6(x + 3) / 6.
-Tensor hardsigmoid(const In& x);
+[[nodiscard]] Tensor hardsigmoid(const In& x);
 /// x / (1 + |x|).
-Tensor softsign(const In& x);
+[[nodiscard]] Tensor softsign(const In& x);
 /// x - tanh(x).
-Tensor tanhshrink(const In& x);
+[[nodiscard]] Tensor tanhshrink(const In& x);
 /// log(1 + e^(beta x)) / beta; linear above the threshold.
-Tensor softplus(const In& x, double beta = 1, double threshold = 20);
+[[nodiscard]] Tensor softplus(const In& x, double beta = 1, double threshold = 20);
 /// x, or slope x below 0.
-Tensor leaky_relu(const In& x, double slope = 0.01);
+[[nodiscard]] Tensor leaky_relu(const In& x, double slope = 0.01);
 /// x, or alpha (e^x - 1) below 0.
-Tensor elu(const In& x, double alpha = 1);
+[[nodiscard]] Tensor elu(const In& x, double alpha = 1);
 /// x, or alpha (e^(x / alpha) - 1) below 0.
-Tensor celu(const In& x, double alpha = 1);
+[[nodiscard]] Tensor celu(const In& x, double alpha = 1);
 /// x within [low, high].
-Tensor hardtanh(const In& x, double low = -1, double high = 1);
+[[nodiscard]] Tensor hardtanh(const In& x, double low = -1, double high = 1);
 /// x moved towards 0 by lambda.
-Tensor softshrink(const In& x, double lambda = 0.5);
+[[nodiscard]] Tensor softshrink(const In& x, double lambda = 0.5);
 /// x, or 0 within [-lambda, lambda].
-Tensor hardshrink(const In& x, double lambda = 0.5);
+[[nodiscard]] Tensor hardshrink(const In& x, double lambda = 0.5);
 /// x, or value at and below the limit.
-Tensor threshold(const In& x, double limit, double value);
+[[nodiscard]] Tensor threshold(const In& x, double limit, double value);
 /// x within [low, high]; NaN stays.
-Tensor clamp(const In& x, double low = -kInfinity, double high = kInfinity);
+[[nodiscard]] Tensor clamp(const In& x, double low = -kInfinity, double high = kInfinity);
 /// x^exponent.
-Tensor pow_scalar(const In& x, double exponent);
+[[nodiscard]] Tensor pow_scalar(const In& x, double exponent);
 /// NaN becomes `nan`, the infinities the largest finite numbers.
-Tensor nan_to_num(const In& x, double nan = 0);
-inline Tensor clamp_min(const In& x, double low) { return clamp(x, low); }
-inline Tensor clamp_max(const In& x, double high) { return clamp(x, -kInfinity, high); }
+[[nodiscard]] Tensor nan_to_num(const In& x, double nan = 0);
+[[nodiscard]] inline Tensor clamp_min(const In& x, double low) { return clamp(x, low); }
+[[nodiscard]] inline Tensor clamp_max(const In& x, double high) { return clamp(x, -kInfinity, high); }
 
-inline Tensor operator-(const In& x) { return neg(x); }
-inline Tensor operator~(const In& x) { return bitwise_not(x); }
+[[nodiscard]] inline Tensor operator-(const In& x) { return neg(x); }
+[[nodiscard]] inline Tensor operator~(const In& x) { return bitwise_not(x); }
 
 // In place: written over x.
 

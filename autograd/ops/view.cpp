@@ -1,4 +1,7 @@
+#include <minnow/autograd/ops/view.h>
+
 #include <minnow/autograd/record.h>
+#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/ops/copy.h>
 #include <minnow/tensor/ops/create.h>
@@ -14,7 +17,7 @@ Tensor reshaped(const char* name, const In& x, Tensor y) {
   return record(name, std::move(y), {x}, [shape = x->shape()](const Tensor& g) { return g.reshape(shape); });
 }
 
-Tensor sliced(const In& x, const raw::Slices& slices);
+using autograd::sliced;
 
 /// Zeros with g at the places of the slices; the gradient of sliced().
 Tensor placed(const In& g, const Shape& shape, const raw::Slices& slices) {
@@ -26,14 +29,14 @@ Tensor placed(const In& g, const Shape& shape, const raw::Slices& slices) {
   return record("slice_backward", std::move(y), {g}, [slices](const Tensor& gg) { return sliced(gg, slices); });
 }
 
-Tensor sliced(const In& x, const raw::Slices& slices) {
+}  // namespace
+
+Tensor autograd::sliced(const In& x, const Slices& slices) {
   Tensor y = raw::slice(x, slices);
   if (!records(*x)) return y;
   return record("slice", std::move(y), {x},
                 [slices, shape = x->shape()](const Tensor& g) { return placed(g, shape, slices); });
 }
-
-}  // namespace
 
 Tensor Tensor::reshape(const Shape& shape, SourceLocation where) const {
   require_defined("reshape", where);
@@ -86,7 +89,18 @@ Tensor Tensor::transpose(int dim0, int dim1, SourceLocation where) const {
 
 Tensor Tensor::t(SourceLocation where) const {
   require_defined("t", where);
-  return dim() < 2 ? *this : transpose(-2, -1, where);
+  if (dim() > 2)
+    throw ShapeError(message("t", "a tensor of more than two dimensions has no one transpose", {{"self", *this}},
+                             "use .mT() for the last two dimensions, or .transpose(a, b)"),
+                     where);
+  return dim() < 2 ? *this : transpose(0, 1, where);
+}
+
+Tensor Tensor::mT(SourceLocation where) const {
+  require_defined("mT", where);
+  if (dim() < 2)
+    throw ShapeError(message("mT", "needs at least two dimensions", {{"self", *this}}, "e.g. .unsqueeze(1)"), where);
+  return transpose(-2, -1, where);
 }
 
 Tensor Tensor::expand(const Shape& shape, SourceLocation where) const {
@@ -113,17 +127,9 @@ Tensor Tensor::select(int dim, std::int64_t index, SourceLocation where) const {
   require_defined("select", where);
   const Composed scope("select");
   dim = raw::wrap_dim("select", {*this, where}, dim);
-  std::vector<Index> indices(static_cast<std::size_t>(dim), Index(all, where));
+  std::vector<Index> indices(static_cast<std::size_t>(dim), Index(minnow::all, where));
   indices.emplace_back(index, where);
   return this->index(indices, where);
-}
-
-Tensor Tensor::index(std::span<const Index> indices, SourceLocation where) const {
-  const In self(*this, where);
-  require_defined("index", self.where);
-  const raw::Indexed indexed = raw::resolve(self, indices);
-  const Tensor part = sliced(self, indexed.slices);
-  return part.shape() == indexed.shape ? part : part.view(indexed.shape, self.where);
 }
 
 }  // namespace minnow

@@ -73,7 +73,7 @@ void add_strided(DType dtype, const char* from, std::int64_t from_stride, char* 
       } else if constexpr (std::is_integral_v<T>) {
         y[i * to_stride] = static_cast<T>(static_cast<std::uint64_t>(y[i * to_stride]) +
                                           static_cast<std::uint64_t>(x[i * from_stride]));
-      } else if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>) {
+      } else if constexpr (std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>) {
         y[i * to_stride] = T(static_cast<float>(y[i * to_stride]) + static_cast<float>(x[i * from_stride]));
       } else {
         y[i * to_stride] += x[i * from_stride];
@@ -83,8 +83,8 @@ void add_strided(DType dtype, const char* from, std::int64_t from_stride, char* 
   switch (dtype) {
     case DType::float32: return add(float{});
     case DType::float64: return add(double{});
-    case DType::float16: return add(float16{});
-    case DType::bfloat16: return add(bfloat16{});
+    case DType::float16: return add(float16_t{});
+    case DType::bfloat16: return add(bfloat16_t{});
     case DType::int64: return add(std::int64_t{});
     case DType::int32: return add(std::int32_t{});
     case DType::uint8: return add(std::uint8_t{});

@@ -11,17 +11,17 @@ namespace minnow::cuda {
 
 /// A stored element in T, the type that is computed in.
 template <class T, class S> __device__ __forceinline__ T widen(S x) {
-  if constexpr (std::is_same_v<S, float16>) return static_cast<T>(__half2float(__ushort_as_half(x.bits)));
+  if constexpr (std::is_same_v<S, float16_t>) return static_cast<T>(__half2float(__ushort_as_half(x.bits)));
   else if constexpr (std::is_same_v<S, bool>) return static_cast<T>(x ? 1 : 0);
   else return static_cast<T>(x);
 }
 
 /// A result in S, the type that is stored.  What no int64 can hold becomes the lowest one, as on a CPU.
 template <class S, class T> __device__ __forceinline__ S narrow(T x) {
-  if constexpr (std::is_same_v<S, float16>) {
-    return float16::from_bits(__half_as_ushort(__float2half_rn(static_cast<float>(x))));
-  } else if constexpr (std::is_same_v<S, bfloat16>) {
-    return bfloat16::from_bits(__bfloat16_as_ushort(__float2bfloat16_rn(static_cast<float>(x))));
+  if constexpr (std::is_same_v<S, float16_t>) {
+    return float16_t::from_bits(__half_as_ushort(__float2half_rn(static_cast<float>(x))));
+  } else if constexpr (std::is_same_v<S, bfloat16_t>) {
+    return bfloat16_t::from_bits(__bfloat16_as_ushort(__float2bfloat16_rn(static_cast<float>(x))));
   } else if constexpr (std::is_same_v<S, bool>) {
     return x != T(0);
   } else if constexpr (std::is_integral_v<S> && std::is_floating_point_v<T>) {
@@ -40,8 +40,8 @@ template <class T, class F> __device__ __forceinline__ auto visit_stored(DType d
     return f(double());
   } else if constexpr (std::is_same_v<T, float>) {
     switch (dtype) {
-      case DType::float16: return f(float16());
-      case DType::bfloat16: return f(bfloat16());
+      case DType::float16: return f(float16_t());
+      case DType::bfloat16: return f(bfloat16_t());
       default: return f(float());
     }
   } else {
@@ -59,8 +59,8 @@ template <class T> __device__ __forceinline__ void store_as(void* out, DType dty
   switch (dtype) {
     case DType::float32: static_cast<float*>(out)[i] = narrow<float>(x); break;
     case DType::float64: static_cast<double*>(out)[i] = narrow<double>(x); break;
-    case DType::float16: static_cast<float16*>(out)[i] = narrow<float16>(x); break;
-    case DType::bfloat16: static_cast<bfloat16*>(out)[i] = narrow<bfloat16>(x); break;
+    case DType::float16: static_cast<float16_t*>(out)[i] = narrow<float16_t>(x); break;
+    case DType::bfloat16: static_cast<bfloat16_t*>(out)[i] = narrow<bfloat16_t>(x); break;
     case DType::int64: static_cast<std::int64_t*>(out)[i] = narrow<std::int64_t>(x); break;
     case DType::int32: static_cast<std::int32_t*>(out)[i] = narrow<std::int32_t>(x); break;
     case DType::uint8: static_cast<std::uint8_t*>(out)[i] = narrow<std::uint8_t>(x); break;
@@ -72,8 +72,8 @@ template <class T> __device__ __forceinline__ void store_as(void* out, DType dty
 template <class T> __device__ __forceinline__ T load_floating(const void* x, DType dtype, std::int64_t i) {
   switch (dtype) {
     case DType::float64: return static_cast<T>(static_cast<const double*>(x)[i]);
-    case DType::float16: return widen<T>(static_cast<const float16*>(x)[i]);
-    case DType::bfloat16: return widen<T>(static_cast<const bfloat16*>(x)[i]);
+    case DType::float16: return widen<T>(static_cast<const float16_t*>(x)[i]);
+    case DType::bfloat16: return widen<T>(static_cast<const bfloat16_t*>(x)[i]);
     default: return static_cast<T>(static_cast<const float*>(x)[i]);
   }
 }

@@ -34,8 +34,8 @@ template <class T, Stored Set, class F> __device__ __forceinline__ void visit_co
     switch (dtype) {
       case DType::float32: return f(float());
       case DType::float64: return f(double());
-      case DType::float16: return f(float16());
-      case DType::bfloat16: return f(bfloat16());
+      case DType::float16: return f(float16_t());
+      case DType::bfloat16: return f(bfloat16_t());
       case DType::int64: return f(std::int64_t());
       case DType::int32: return f(std::int32_t());
       case DType::uint8: return f(std::uint8_t());

@@ -90,7 +90,7 @@ struct Any : Reduction<ReduceKind::kPredicate> {
 };
 /// Whether no element is zero.
 struct All : Reduction<ReduceKind::kPredicate> {
-  static constexpr std::string_view kName = "all_of";
+  static constexpr std::string_view kName = "all";
   template <class T> MINNOW_HD static T init() { return T(1); }
   template <class T> MINNOW_HD static T map(T x, T) { return x != T(0) ? T(1) : T(0); }
   template <class T> MINNOW_HD static T combine(T a, T b) { return detail::smaller(a, b); }

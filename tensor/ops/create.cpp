@@ -270,35 +270,72 @@ Tensor tensor(const Nested& nested, const TensorOptions& options, SourceLocation
   return raw::copy_to(host, empty(shape, {host.dtype(), options.device}, where), where);
 }
 
-template <class T> Tensor tensor(std::span<const T> values, const TensorOptions& options, SourceLocation where) {
+Tensor detail::copy_of(const void* values, std::size_t count, DType own, const TensorOptions& options,
+                       SourceLocation where) {
   const Composed scope("tensor");
   StepRecording::refuse_access("tensor", Device(), where);
-  const Shape shape{static_cast<std::int64_t>(values.size())};
-  const Tensor host = empty(shape, {dtype_of<T>(), {}, options.pinned}, where);
-  if (!values.empty()) std::memcpy(host.raw_data(), values.data(), values.size_bytes());
-  const DType dtype = options.dtype.value_or(host.dtype());
-  if (options.device.is_cpu() && dtype == host.dtype()) return host;
+  const Shape shape{static_cast<std::int64_t>(count)};
+  const Tensor host = empty(shape, {own, {}, options.pinned}, where);
+  if (count) std::memcpy(host.raw_data(), values, count * size_of(own));
+  const DType dtype = options.dtype.value_or(own);
+  if (options.device.is_cpu() && dtype == own) return host;
   return raw::copy_to(host, empty(shape, {dtype, options.device}, where), where);
 }
 
-template Tensor tensor(std::span<const float>, const TensorOptions&, SourceLocation);
-template Tensor tensor(std::span<const double>, const TensorOptions&, SourceLocation);
-template Tensor tensor(std::span<const minnow::float16>, const TensorOptions&, SourceLocation);
-template Tensor tensor(std::span<const bfloat16>, const TensorOptions&, SourceLocation);
-template Tensor tensor(std::span<const std::int64_t>, const TensorOptions&, SourceLocation);
-template Tensor tensor(std::span<const std::int32_t>, const TensorOptions&, SourceLocation);
-template Tensor tensor(std::span<const std::uint8_t>, const TensorOptions&, SourceLocation);
+void detail::require_one_width(std::size_t found, std::size_t first, SourceLocation where) {
+  if (found == first) return;
+  throw ShapeError("tensor: the rows have different lengths\n  the first has " + std::to_string(first) +
+                       ", another " + std::to_string(found) + "\ngive all rows the same length",
+                   where);
+}
 
-Tensor from_blob(void* data, const Shape& shape, DType dtype, std::function<void(void*)> deleter,
-                 SourceLocation where) {
-  const std::size_t bytes = checked_bytes("from_blob", shape, dtype, where);
+Tensor detail::as_rows(const Tensor& values, std::size_t rows, std::size_t width) {
+  const Shape shape{static_cast<std::int64_t>(rows), static_cast<std::int64_t>(width)};
+  return Tensor(values.storage(), values.dtype(), shape, contiguous_strides(shape));
+}
+
+namespace {
+
+/// How many elements the memory must have; -1: more than can be counted.
+std::int64_t extent(const Shape& shape, const Strides& strides, SourceLocation where) {
+  bool fits = strides.rank() == shape.rank();
+  std::int64_t last = 0;
+  for (int d = 0; fits && d < shape.rank(); ++d) {
+    if (shape[d] == 0) return 0;
+    std::int64_t step = 0;
+    fits = strides[d] >= 0 && !__builtin_mul_overflow(shape[d] - 1, strides[d], &step) &&
+           !__builtin_add_overflow(last, step, &last);
+  }
+  if (!fits)
+    throw ValueError("from_blob: the strides do not fit the shape\n  shape    " + shape.str() + "\n  strides  " +
+                         strides.str() + "\ngive one stride a dimension, in elements, 0 or more",
+                     where);
+  return last + 1;
+}
+
+}  // namespace
+
+Tensor detail::view_of(void* data, const Shape& shape, std::optional<DType> own, const BlobOptions& options,
+                       SourceLocation where) {
+  if (!own && !options.dtype)
+    throw DTypeError("from_blob: the pointer does not say what the elements are\n  shape  " + shape.str() +
+                         "\npass a dtype: from_blob(data, shape, float32)",
+                     where);
+  const DType dtype = options.dtype.value_or(own.value_or(DType::float32));
+  if (own && *own != dtype)
+    throw DTypeError("from_blob: the pointer is to " + std::string(name_of(*own)) + ", the dtype is " +
+                         std::string(name_of(dtype)) + "\nleave the dtype out, or pass a void*",
+                     where);
+  std::size_t bytes = checked_bytes("from_blob", shape, dtype, where);
+  const Strides strides = options.strides.value_or(contiguous_strides(shape));
+  if (options.strides) bytes = checked_bytes("from_blob", {extent(shape, strides, where)}, dtype, where);
   if (!data && bytes)
     throw ValueError("from_blob: the pointer is null\n  shape  " + shape.str() + "\npass memory of " +
                          std::to_string(bytes) + " bytes",
                      where);
   StepRecording::refuse_access("from_blob", Device(), where);
-  auto storage = std::make_shared<Storage>(data, bytes, Device(), std::move(deleter));
-  return Tensor(std::move(storage), dtype, shape, contiguous_strides(shape));
+  auto storage = std::make_shared<Storage>(data, bytes, Device(), options.deleter);
+  return Tensor(std::move(storage), dtype, shape, strides);
 }
 
 Tensor raw::scalar_tensor(Scalar value, DType dtype) {

@@ -1,9 +1,15 @@
 #pragma once
 
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
 #include <functional>
 #include <initializer_list>
+#include <memory>
 #include <optional>
 #include <span>
+#include <type_traits>
+#include <utility>
 #include <vector>
 #include <minnow/tensor/in.h>
 #include <minnow/tensor/random.h>
@@ -23,51 +29,114 @@ struct RandomOptions {
   Generator* generator = nullptr;  ///< default: default_generator()
 };
 
+/// A dtype or a device alone, where options go: zeros({2}, float64), zeros({2}, "cuda:0").
+template <class T>
+concept TensorOption = std::same_as<T, DType> || std::convertible_to<T, Device>;
+
+namespace detail {
+
+template <class Options, TensorOption T> Options options_of(const T& option) {
+  Options options;
+  if constexpr (std::same_as<T, DType>) options.dtype = option;
+  else options.device = Device(option);
+  return options;
+}
+
+}  // namespace detail
+
 // Creation.  None records; mark a leaf by .requires_grad_().  Sizes below 0: ShapeError.  A device that is
 // not there: DeviceError.  No memory: OutOfMemoryError.
 
 /// Uninitialised memory.
-Tensor empty(const Shape& shape, const TensorOptions& options = {}, SourceLocation where = SourceLocation::current());
+[[nodiscard]] Tensor empty(const Shape& shape, const TensorOptions& options = {}, SourceLocation where = SourceLocation::current());
+template <TensorOption T>
+[[nodiscard]] Tensor empty(const Shape& shape, const T& option, SourceLocation where = SourceLocation::current()) {
+  return empty(shape, detail::options_of<TensorOptions>(option), where);
+}
 /// Uninitialised, dense, in the order of dimensions of `like` (strides of a shape of the same rank).
-Tensor empty_strided_like(const Shape& shape, const Strides& like, DType dtype, Device device,
+[[nodiscard]] Tensor empty_strided_like(const Shape& shape, const Strides& like, DType dtype, Device device,
                           SourceLocation where = SourceLocation::current());
-Tensor zeros(const Shape& shape, const TensorOptions& options = {}, SourceLocation where = SourceLocation::current());
-Tensor ones(const Shape& shape, const TensorOptions& options = {}, SourceLocation where = SourceLocation::current());
+[[nodiscard]] Tensor zeros(const Shape& shape, const TensorOptions& options = {}, SourceLocation where = SourceLocation::current());
+template <TensorOption T>
+[[nodiscard]] Tensor zeros(const Shape& shape, const T& option, SourceLocation where = SourceLocation::current()) {
+  return zeros(shape, detail::options_of<TensorOptions>(option), where);
+}
+[[nodiscard]] Tensor ones(const Shape& shape, const TensorOptions& options = {}, SourceLocation where = SourceLocation::current());
+template <TensorOption T>
+[[nodiscard]] Tensor ones(const Shape& shape, const T& option, SourceLocation where = SourceLocation::current()) {
+  return ones(shape, detail::options_of<TensorOptions>(option), where);
+}
 /// dtype by default that of the value: bool, int64 or float32.  ValueError for a value that an integer dtype does not
 /// hold; so in fill_() and tensor().
-Tensor full(const Shape& shape, Scalar value, const TensorOptions& options = {},
+[[nodiscard]] Tensor full(const Shape& shape, Scalar value, const TensorOptions& options = {},
             SourceLocation where = SourceLocation::current());
+template <TensorOption T>
+[[nodiscard]] Tensor full(const Shape& shape, Scalar value, const T& option, SourceLocation where = SourceLocation::current()) {
+  return full(shape, value, detail::options_of<TensorOptions>(option), where);
+}
 /// start, start + step, ... before stop.  dtype by default int64 if all are integers, else float32.
-Tensor arange(Scalar start, Scalar stop, Scalar step = 1, const TensorOptions& options = {},
+[[nodiscard]] Tensor arange(Scalar start, Scalar stop, Scalar step = 1, const TensorOptions& options = {},
               SourceLocation where = SourceLocation::current());
-Tensor arange(Scalar stop, const TensorOptions& options = {}, SourceLocation where = SourceLocation::current());
+template <TensorOption T>
+[[nodiscard]] Tensor arange(Scalar start, Scalar stop, Scalar step, const T& option, SourceLocation where = SourceLocation::current()) {
+  return arange(start, stop, step, detail::options_of<TensorOptions>(option), where);
+}
+[[nodiscard]] Tensor arange(Scalar stop, const TensorOptions& options = {}, SourceLocation where = SourceLocation::current());
+template <TensorOption T>
+[[nodiscard]] Tensor arange(Scalar start, Scalar stop, const T& option, SourceLocation where = SourceLocation::current()) {
+  return arange(start, stop, 1, detail::options_of<TensorOptions>(option), where);
+}
+template <TensorOption T>
+[[nodiscard]] Tensor arange(Scalar stop, const T& option, SourceLocation where = SourceLocation::current()) {
+  return arange(stop, detail::options_of<TensorOptions>(option), where);
+}
 /// `steps` numbers from start to stop, both included.
-Tensor linspace(double start, double stop, std::int64_t steps, const TensorOptions& options = {},
+[[nodiscard]] Tensor linspace(double start, double stop, std::int64_t steps, const TensorOptions& options = {},
                 SourceLocation where = SourceLocation::current());
+template <TensorOption T>
+[[nodiscard]] Tensor linspace(double start, double stop, std::int64_t steps, const T& option, SourceLocation where = SourceLocation::current()) {
+  return linspace(start, stop, steps, detail::options_of<TensorOptions>(option), where);
+}
 /// Ones on the diagonal of a rows x columns matrix (columns = -1: square).
-Tensor eye(std::int64_t rows, std::int64_t columns = -1, const TensorOptions& options = {},
+[[nodiscard]] Tensor eye(std::int64_t rows, std::int64_t columns = -1, const TensorOptions& options = {},
            SourceLocation where = SourceLocation::current());
+template <TensorOption T>
+[[nodiscard]] Tensor eye(std::int64_t rows, const T& option, SourceLocation where = SourceLocation::current()) {
+  return eye(rows, -1, detail::options_of<TensorOptions>(option), where);
+}
 
 // Random numbers are a function of the generator's seed and of what was drawn before: the same on every
 // device.
 
 /// Uniform in [0, 1).
-Tensor rand(const Shape& shape, const RandomOptions& options = {}, SourceLocation where = SourceLocation::current());
+[[nodiscard]] Tensor rand(const Shape& shape, const RandomOptions& options = {}, SourceLocation where = SourceLocation::current());
+template <TensorOption T>
+[[nodiscard]] Tensor rand(const Shape& shape, const T& option, SourceLocation where = SourceLocation::current()) {
+  return rand(shape, detail::options_of<RandomOptions>(option), where);
+}
 /// Normal, mean 0, deviation 1 (Box and Muller 1958).
-Tensor randn(const Shape& shape, const RandomOptions& options = {}, SourceLocation where = SourceLocation::current());
+[[nodiscard]] Tensor randn(const Shape& shape, const RandomOptions& options = {}, SourceLocation where = SourceLocation::current());
+template <TensorOption T>
+[[nodiscard]] Tensor randn(const Shape& shape, const T& option, SourceLocation where = SourceLocation::current()) {
+  return randn(shape, detail::options_of<RandomOptions>(option), where);
+}
 /// Integers of [low, high), as int64.  ValueError unless low < high.
-Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, const RandomOptions& options = {},
+[[nodiscard]] Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, const RandomOptions& options = {},
                SourceLocation where = SourceLocation::current());
+template <TensorOption T>
+[[nodiscard]] Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, const T& option, SourceLocation where = SourceLocation::current()) {
+  return randint(low, high, shape, detail::options_of<RandomOptions>(option), where);
+}
 /// A random order of 0 .. n - 1, as int64 (Fisher and Yates).
-Tensor randperm(std::int64_t n, const RandomOptions& options = {}, SourceLocation where = SourceLocation::current());
+[[nodiscard]] Tensor randperm(std::int64_t n, const RandomOptions& options = {}, SourceLocation where = SourceLocation::current());
 
 // Like-variants: shape, order of dimensions, dtype and device of x.
-Tensor empty_like(const In& x, std::optional<DType> dtype = {});
-Tensor zeros_like(const In& x, std::optional<DType> dtype = {});
-Tensor ones_like(const In& x, std::optional<DType> dtype = {});
-Tensor full_like(const In& x, Scalar value, std::optional<DType> dtype = {});
-Tensor rand_like(const In& x);
-Tensor randn_like(const In& x);
+[[nodiscard]] Tensor empty_like(const In& x, std::optional<DType> dtype = {});
+[[nodiscard]] Tensor zeros_like(const In& x, std::optional<DType> dtype = {});
+[[nodiscard]] Tensor ones_like(const In& x, std::optional<DType> dtype = {});
+[[nodiscard]] Tensor full_like(const In& x, Scalar value, std::optional<DType> dtype = {});
+[[nodiscard]] Tensor rand_like(const In& x);
+[[nodiscard]] Tensor randn_like(const In& x);
 
 /// Values in nested braces, for tensor(): numbers, or lists of equal shape.
 class Nested {
@@ -88,30 +157,102 @@ class Nested {
 
 /// tensor({{1, 2}, {3, 4}}): dtype by default float32 if any value is floating, else int64, or bool if all
 /// are. ShapeError for ragged lists.
-Tensor tensor(const Nested& values, const TensorOptions& options = {},
+[[nodiscard]] Tensor tensor(const Nested& values, const TensorOptions& options = {},
               SourceLocation where = SourceLocation::current());
-/// A copy of the caller's elements, one-dimensional.
-template <class T>
-Tensor tensor(std::span<const T> values, const TensorOptions& options = {},
-              SourceLocation where = SourceLocation::current());
-template <class T>
-Tensor tensor(const std::vector<T>& values, const TensorOptions& options = {},
-              SourceLocation where = SourceLocation::current()) {
-  return tensor(std::span<const T>(values), options, where);
+template <TensorOption T>
+[[nodiscard]] Tensor tensor(const Nested& values, const T& option, SourceLocation where = SourceLocation::current()) {
+  return tensor(values, detail::options_of<TensorOptions>(option), where);
 }
-
-/// A view of the caller's host memory.  `deleter` is called once, when the last tensor that shares it is
-/// gone; empty: the caller keeps the memory alive.
-Tensor from_blob(void* data, const Shape& shape, DType dtype = DType::float32, std::function<void(void*)> deleter = {},
-                 SourceLocation where = SourceLocation::current());
-
 namespace raw {
 
 /// A 0-dim CPU tensor, as elementwise families take it.
-Tensor scalar_tensor(Scalar value, DType dtype);
+[[nodiscard]] Tensor scalar_tensor(Scalar value, DType dtype);
 /// ValueError for a number that an integer dtype does not hold.  Negative ones wrap into uint8, as in PyTorch.
 void require_representable(const char* op, Scalar value, DType dtype, SourceLocation where);
 
 }  // namespace raw
+
+struct BlobOptions;
+namespace detail {
+
+Tensor copy_of(const void* values, std::size_t count, DType dtype, const TensorOptions& options, SourceLocation where);
+void require_one_width(std::size_t found, std::size_t first, SourceLocation where);
+[[nodiscard]] Tensor as_rows(const Tensor& values, std::size_t rows, std::size_t width);
+[[nodiscard]] Tensor view_of(void* data, const Shape& shape, std::optional<DType> own, const BlobOptions& options,
+               SourceLocation where);
+
+}  // namespace detail
+
+/// A copy of the caller's numbers, one-dimensional (nested vectors: two-dimensional; ShapeError unless of one length).
+/// dtype by default that of T, or int64 for integers that are no dtype's own; ValueError for one that it does not hold.
+template <class T>
+[[nodiscard]] Tensor tensor(std::span<const T> values, const TensorOptions& options = {},
+              SourceLocation where = SourceLocation::current()) {
+  if constexpr (detail::is_element_v<T>) {
+    return detail::copy_of(values.data(), values.size(), dtype_of<T>(), options, where);
+  } else {
+    static_assert(std::is_integral_v<T>, "tensor() takes numbers: no minnow dtype has elements of this type");
+    std::vector<std::int64_t> wide(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (!std::in_range<std::int64_t>(values[i]))
+        raw::require_representable("tensor", Scalar(values[i]), DType::int64, where);
+      wide[i] = static_cast<std::int64_t>(values[i]);
+    }
+    return detail::copy_of(wide.data(), wide.size(), DType::int64, options, where);
+  }
+}
+template <class T>
+[[nodiscard]] Tensor tensor(const std::vector<T>& values, const TensorOptions& options = {},
+              SourceLocation where = SourceLocation::current()) {
+  if constexpr (std::is_same_v<T, bool>) {
+    const std::unique_ptr<bool[]> flags(new bool[values.size()]);
+    std::copy(values.begin(), values.end(), flags.get());
+    return detail::copy_of(flags.get(), values.size(), DType::bool_, options, where);
+  } else {
+    return tensor(std::span<const T>(values), options, where);
+  }
+}
+template <class T>
+[[nodiscard]] Tensor tensor(const std::vector<std::vector<T>>& rows, const TensorOptions& options = {},
+              SourceLocation where = SourceLocation::current()) {
+  const std::size_t width = rows.empty() ? 0 : rows.front().size();
+  std::vector<T> values;
+  for (const std::vector<T>& row : rows) {
+    detail::require_one_width(row.size(), width, where);
+    values.insert(values.end(), row.begin(), row.end());
+  }
+  return detail::as_rows(tensor(values, options, where), rows.size(), width);
+}
+
+struct BlobOptions {
+  std::optional<DType> dtype{};            ///< default: that of the pointer
+  std::optional<Strides> strides{};        ///< in elements, 0 or more; default: row-major
+  std::function<void(void*)> deleter = {};  ///< called once, when the last tensor that shares the memory is gone
+};
+
+/// A view of the caller's host memory, of the pointer's element type; without a deleter the caller keeps the memory
+/// alive.  Memory of const elements is shared as well: the tensor must not be written.  ValueError for a null pointer or
+/// negative strides, DTypeError for void*, char* or
+/// std::byte* without a dtype, or another dtype than the pointer's.
+template <class T>
+[[nodiscard]] Tensor from_blob(T* data, const Shape& shape, const BlobOptions& options = {},
+                 SourceLocation where = SourceLocation::current()) {
+  static_assert(std::is_void_v<T> || detail::is_element_v<T> || std::is_same_v<std::remove_cv_t<T>, char> ||
+                    std::is_same_v<std::remove_cv_t<T>, std::byte>,
+                "from_blob takes a pointer to elements of a minnow dtype, or void*, char*, std::byte* and a dtype");
+  std::optional<DType> own;
+  if constexpr (detail::is_element_v<T>) own = dtype_of<T>();
+  return detail::view_of(const_cast<std::remove_const_t<T>*>(data), shape, own, options, where);
+}
+template <class T>
+[[nodiscard]] Tensor from_blob(T* data, const Shape& shape, std::same_as<DType> auto dtype, std::function<void(void*)> deleter = {},
+                 SourceLocation where = SourceLocation::current()) {
+  return from_blob(data, shape, BlobOptions{dtype, {}, std::move(deleter)}, where);
+}
+template <class T>
+[[nodiscard]] Tensor from_blob(T* data, const Shape& shape, const Strides& strides,
+                 SourceLocation where = SourceLocation::current()) {
+  return from_blob(data, shape, BlobOptions{{}, strides, {}}, where);
+}
 
 }  // namespace minnow

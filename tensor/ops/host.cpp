@@ -33,14 +33,19 @@ template <class To, class Number> bool is_in_range(Number value) {
   }
 }
 
+/// "uint8", "int64": as dtypes are called.
+template <class T> std::string number_name() {
+  return (std::is_signed_v<T> ? "int" : "uint") + std::to_string(8 * sizeof(T));
+}
+
 /// Floating values that become integers are truncated; anything not zero becomes true.
 template <class To, class From> To convert(const char* op, const Tensor& self, From element, SourceLocation where) {
-  constexpr bool half = std::is_same_v<From, minnow::float16> || std::is_same_v<From, bfloat16>;
+  constexpr bool half = std::is_same_v<From, float16_t> || std::is_same_v<From, bfloat16_t>;
   const auto value = static_cast<std::conditional_t<half, float, From>>(element);
   if constexpr (std::is_same_v<To, bool>) return value != 0;
   else {
     if (!is_in_range<To>(value))
-      throw ValueError(message(op, std::to_string(value) + " does not fit into " + std::string(name_of(dtype_of<To>())),
+      throw ValueError(message(op, std::to_string(value) + " does not fit into " + number_name<To>(),
                                {{"self", self}}, "ask for a type that holds it: int64_t or double"),
                        where);
     return static_cast<To>(value);
@@ -49,39 +54,45 @@ template <class To, class From> To convert(const char* op, const Tensor& self, F
 
 }  // namespace
 
-template <class T> std::vector<T> Tensor::to_vector(SourceLocation where) const {
-  require_defined("to_vector", where);
-  const Tensor home = at_home("to_vector", {*this, where});
-  std::vector<T> values(static_cast<std::size_t>(numel()));
-  dtype_switch(dtype(), [&]<class U>() {
-    const U* from = static_cast<const U*>(home.raw_data());
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = convert<T>("to_vector", *this, from[i], where);
-  });
-  return values;
-}
-
-template <class T> T Tensor::item(SourceLocation where) const {
+void Tensor::require_one_element(SourceLocation where) const {
   require_defined("item", where);
   if (numel() != 1)
     throw ShapeError(message("item", "the tensor does not have exactly one element", {{"self", *this}},
                              "index it, or reduce it first"),
                      where);
-  const Tensor home = at_home("item", {*this, where});
-  return dtype_switch(
-      dtype(), [&]<class U>() { return convert<T>("item", *this, *static_cast<const U*>(home.raw_data()), where); });
 }
 
-template std::vector<float> Tensor::to_vector(SourceLocation) const;
-template std::vector<double> Tensor::to_vector(SourceLocation) const;
-template std::vector<std::int64_t> Tensor::to_vector(SourceLocation) const;
-template std::vector<std::int32_t> Tensor::to_vector(SourceLocation) const;
-template std::vector<std::uint8_t> Tensor::to_vector(SourceLocation) const;
-template std::vector<bool> Tensor::to_vector(SourceLocation) const;
-template float Tensor::item(SourceLocation) const;
-template double Tensor::item(SourceLocation) const;
-template std::int64_t Tensor::item(SourceLocation) const;
-template std::int32_t Tensor::item(SourceLocation) const;
-template std::uint8_t Tensor::item(SourceLocation) const;
-template bool Tensor::item(SourceLocation) const;
+namespace {
+
+template <class T> void convert_all(const char* op, const Tensor& self, void* to, SourceLocation where) {
+  const Tensor home = at_home(op, {self, where});
+  T* out = static_cast<T*>(to);
+  dtype_switch(self.dtype(), [&]<class U>() {
+    const U* from = static_cast<const U*>(home.raw_data());
+    for (std::int64_t i = 0; i < self.numel(); ++i) out[i] = convert<T>(op, self, from[i], where);
+  });
+}
+
+}  // namespace
+
+void Tensor::copy_out(const char* op, void* to, detail::NumberType type, SourceLocation where) const {
+  require_defined(op, where);
+  const auto as = [&]<class T>(T) { convert_all<T>(op, *this, to, where); };
+  using enum detail::NumberType::Kind;
+  switch (type.kind) {
+    case kBool: return as(bool{});
+    case kFloating: return type.size == 4 ? as(float{}) : type.size == 8 ? as(double{}) : as(static_cast<long double>(0));
+    case kSigned:
+      return type.size == 1   ? as(std::int8_t{})
+             : type.size == 2 ? as(std::int16_t{})
+             : type.size == 4 ? as(std::int32_t{})
+                              : as(std::int64_t{});
+    case kUnsigned:
+      return type.size == 1   ? as(std::uint8_t{})
+             : type.size == 2 ? as(std::uint16_t{})
+             : type.size == 4 ? as(std::uint32_t{})
+                              : as(std::uint64_t{});
+  }
+}
 
 }  // namespace minnow

@@ -56,7 +56,7 @@ Tensor matmul(const In& a, const In& b) {
   if (a->dim() == 0 || b->dim() == 0 || a->shape()[-1] != b->shape()[b_vector ? 0 : -2])
     throw ShapeError(
         message("matmul", "the inner sizes do not match", {{"a", *a}, {"b", *b}},
-                "the last dimension of a must equal the last but one of b; is one to be transposed, .t()?"),
+                "the last dimension of a must equal the last but one of b; is one to be transposed, .mT()?"),
         a.where);
   const Tensor left = a_vector ? unsqueeze(a, 0) : *a, right = b_vector ? unsqueeze(b, 1) : *b;
   const std::int64_t m = left.shape()[-2], n = right.shape()[-1], k = left.shape()[-1];

@@ -25,10 +25,7 @@ Tensor squeeze(const In& x, int dim);
 /// Sizes of 1 repeat without a copy; -1 keeps a size.
 Tensor expand(const In& x, const Shape& shape);
 
-/// For every dimension the elements start, start + step, ..., `size` of them.
-struct Slices {
-  Shape start, size, step;
-};
+using minnow::Slices;
 Tensor slice(const In& x, const Slices& slices);
 /// What t(...) means: the slices of each dimension, and the shape after integers and newaxis.
 struct Indexed {

@@ -52,14 +52,14 @@ TEST(CopyCpu, HalvesRoundToNearestEven) {
   const Tensor h = blank({8}, DType::float16);
   backend().copy(x, h);
   for (int i = 0; i < 7; ++i) {
-    EXPECT_EQ(get(h, i), static_cast<double>(static_cast<float>(float16(values[i])))) << values[i];
+    EXPECT_EQ(get(h, i), static_cast<double>(static_cast<float>(float16_t(values[i])))) << values[i];
   }
   EXPECT_EQ(get(h, 3), INFINITY);
   EXPECT_TRUE(std::signbit(get(h, 6)));
   EXPECT_TRUE(std::isnan(get(h, 7)));
   const Tensor b = blank({8}, DType::bfloat16);
   backend().copy(x, b);
-  for (int i = 0; i < 7; ++i) EXPECT_EQ(get(b, i), static_cast<double>(static_cast<float>(bfloat16(values[i]))));
+  for (int i = 0; i < 7; ++i) EXPECT_EQ(get(b, i), static_cast<double>(static_cast<float>(bfloat16_t(values[i]))));
 }
 
 TEST(CopyCpu, EveryHalfComesBack) {

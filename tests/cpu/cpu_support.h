@@ -64,8 +64,8 @@ inline double get(const Tensor& t, std::int64_t i) {
   switch (t.dtype()) {
     case DType::float32: return static_cast<double>(*static_cast<const float*>(p));
     case DType::float64: return *static_cast<const double*>(p);
-    case DType::float16: return static_cast<double>(static_cast<float>(*static_cast<const float16*>(p)));
-    case DType::bfloat16: return static_cast<double>(static_cast<float>(*static_cast<const bfloat16*>(p)));
+    case DType::float16: return static_cast<double>(static_cast<float>(*static_cast<const float16_t*>(p)));
+    case DType::bfloat16: return static_cast<double>(static_cast<float>(*static_cast<const bfloat16_t*>(p)));
     case DType::int64: return static_cast<double>(*static_cast<const std::int64_t*>(p));
     case DType::int32: return *static_cast<const std::int32_t*>(p);
     case DType::uint8: return *static_cast<const std::uint8_t*>(p);
@@ -78,8 +78,8 @@ inline void set(const Tensor& t, std::int64_t i, double v) {
   switch (t.dtype()) {
     case DType::float32: *static_cast<float*>(p) = static_cast<float>(v); return;
     case DType::float64: *static_cast<double*>(p) = v; return;
-    case DType::float16: *static_cast<float16*>(p) = float16(static_cast<float>(v)); return;
-    case DType::bfloat16: *static_cast<bfloat16*>(p) = bfloat16(static_cast<float>(v)); return;
+    case DType::float16: *static_cast<float16_t*>(p) = float16_t(static_cast<float>(v)); return;
+    case DType::bfloat16: *static_cast<bfloat16_t*>(p) = bfloat16_t(static_cast<float>(v)); return;
     case DType::int64: *static_cast<std::int64_t*>(p) = static_cast<std::int64_t>(v); return;
     case DType::int32: *static_cast<std::int32_t*>(p) = static_cast<std::int32_t>(v); return;
     case DType::uint8: *static_cast<std::uint8_t*>(p) = static_cast<std::uint8_t>(v); return;

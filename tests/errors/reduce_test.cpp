@@ -28,7 +28,7 @@ TEST(Errors, OfEveryReduction) {
                                                   {"var", spread(var)},         {"stddev", spread(stddev)},
                                                   {"prod", with(prod)},         {"amax", with(amax)},
                                                   {"amin", with(amin)},         {"any", with(any)},
-                                                  {"all_of", with(all_of)},     {"norm", normed(0)},
+                                                  {"all", with(minnow::all)},   {"norm", normed(0)},
                                                   {"norm", normed(1)},          {"norm", normed(2)},
                                                   {"norm", normed(3)},          {"norm", normed(kInfinity)},
                                                   {"norm", normed(-kInfinity)}, {"logsumexp", with(logsumexp)}};

@@ -20,7 +20,7 @@ TEST_P(GoldenOps, MatmulAgreesWithPyTorch) {
   const Function linear_of = [](const Tensors& x) { return Tensors{linear(x[0], x[1], third(x))}; };
   for (const std::string& name : book.cases()) cases[name] = {name.starts_with("linear") ? linear_of : of(matmul)};
   EXPECT_GT(cases.size(), 16u);
-  cases["transposed"] = {[](const Tensors& x) { return Tensors{matmul(x[0].t(), x[1].t())}; }};
+  cases["transposed"] = {[](const Tensors& x) { return Tensors{matmul(x[0].mT(), x[1].mT())}; }};
   check(book, cases);
 }
 

@@ -73,9 +73,9 @@ TEST_P(GoldenReduce, AgreesWithPyTorch) {
   cases["any/all"] = one([](const In& x) { return any(x); });
   cases["any/1"] = one([](const In& x) { return any(x, {1}); });
   cases["any/0,keep"] = one([](const In& x) { return any(x, {0}, true); });
-  cases["all/all"] = one([](const In& x) { return all_of(x); });
-  cases["all/1"] = one([](const In& x) { return all_of(x, {1}); });
-  cases["all/0,keep"] = one([](const In& x) { return all_of(x, {0}, true); });
+  cases["all/all"] = one([](const In& x) { return all(x); });
+  cases["all/1"] = one([](const In& x) { return all(x, {1}); });
+  cases["all/0,keep"] = one([](const In& x) { return all(x, {0}, true); });
   cases["sum/int32"] = cases["sum/bool"] = one([](const In& x) { return sum(x); });
   cases["sum/uint8"] = cases["sum/none"] = one([](const In& x) { return sum(x, {0}); });
   cases["mean/none"] = one([](const In& x) { return mean(x, {0}); });

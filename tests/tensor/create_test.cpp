@@ -62,7 +62,7 @@ TEST_P(CreateOn, ViewsShareStorage) {
   EXPECT_EQ(x(1, all, slice(1, 3)).to_vector<double>(), (Doubles{13, 14, 17, 18, 21, 22}));
   EXPECT_EQ(x(ellipsis, 0, newaxis).shape(), (Shape{2, 3, 1}));
   EXPECT_EQ(x.transpose(0, 2).storage(), x.storage());
-  EXPECT_EQ(x(0).t().to_vector<double>(), (Doubles{0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11}));
+  EXPECT_EQ(x(0).mT().to_vector<double>(), (Doubles{0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11}));
   EXPECT_THROW(x(slice(0, 2, -1)), ValueError);
   EXPECT_THROW(x(9), IndexError);
   EXPECT_THROW((void)x.transpose(0, 2).view({24}), ShapeError);
