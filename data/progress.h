@@ -120,7 +120,7 @@ template <class Loader> class Progress {
   /// `bar.show("loss", loss)` within the loop.
   template <class Value>
   Progress& show(std::string_view name, const Value& value, SourceLocation where = SourceLocation::current()) {
-    if constexpr (std::is_same_v<Value, Tensor>) bar_.show(name, value, where);
+    if constexpr (std::is_base_of_v<Tensor, Value>) bar_.show(name, value, where);
     else bar_.show(name, static_cast<double>(value));
     return *this;
   }

@@ -75,7 +75,7 @@ struct NumberType {
 };
 template <class T> constexpr NumberType number_type() {
   using enum NumberType::Kind;
-  return {std::is_same_v<T, bool>     ? kBool
+  return {std::is_same_v<T, bool>       ? kBool
           : std::is_floating_point_v<T> ? kFloating
           : std::is_signed_v<T>         ? kSigned
                                         : kUnsigned,
@@ -223,7 +223,7 @@ class Tensor : public detail::Methods {
   [[nodiscard]] Tensor flatten(int start = 0, int end = -1, SourceLocation where = SourceLocation::current()) const;
   /// `length` elements of a dimension from `start`.
   [[nodiscard]] Tensor narrow(int dim, std::int64_t start, std::int64_t length,
-                SourceLocation where = SourceLocation::current()) const;
+                              SourceLocation where = SourceLocation::current()) const;
   /// One index of a dimension, which disappears.
   [[nodiscard]] Tensor select(int dim, std::int64_t index, SourceLocation where = SourceLocation::current()) const;
   /// t(0, all, slice(1, 9), newaxis, ellipsis): a view.  With tensors of indices, t(rows) or t(all, columns), and masks,
@@ -233,8 +233,7 @@ class Tensor : public detail::Methods {
   /// t[i] is t(i).
   [[nodiscard]] Selection operator[](Index i) const;
   /// The same for any number of indices.
-  [[nodiscard]] Selection index(std::span<const Index> indices,
-                                SourceLocation where = SourceLocation::current()) const;
+  [[nodiscard]] Selection index(std::span<const Index> indices, SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Selection index(std::initializer_list<Index> indices,
                                 SourceLocation where = SourceLocation::current()) const;
   /// t(...) = source.
@@ -389,7 +388,8 @@ class Tensor::Iterator {
   std::int64_t at_;
 };
 
-inline Index::Index(const Tensor& indices, SourceLocation l) : kind(Kind::kTensor), tensor(indices.handle()), where(l) {}
+inline Index::Index(const Tensor& indices, SourceLocation l)
+    : kind(Kind::kTensor), tensor(indices.handle()), where(l) {}
 
 /// "float32[64, 784] on cpu   parameter 'fc1.weight'": how messages show an operand.
 std::string describe(const Tensor& tensor);

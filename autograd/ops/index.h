@@ -19,9 +19,11 @@ namespace minnow {
 [[nodiscard]] Tensor one_hot(const In& index, std::int64_t classes = -1);
 
 /// Joins along an existing dimension; other sizes must be equal.  Tensors of shape [0] are passed over.
-[[nodiscard]] Tensor cat(const std::vector<Tensor>& tensors, int dim = 0, SourceLocation where = SourceLocation::current());
+[[nodiscard]] Tensor cat(const std::vector<Tensor>& tensors, int dim = 0,
+                         SourceLocation where = SourceLocation::current());
 /// Joins along a new dimension; all sizes must be equal.
-[[nodiscard]] Tensor stack(const std::vector<Tensor>& tensors, int dim = 0, SourceLocation where = SourceLocation::current());
+[[nodiscard]] Tensor stack(const std::vector<Tensor>& tensors, int dim = 0,
+                           SourceLocation where = SourceLocation::current());
 
 /// x repeated along each dimension, as often as `times` says; a longer list adds dimensions in front.
 [[nodiscard]] Tensor repeat(const In& x, const Shape& times);

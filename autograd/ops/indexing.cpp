@@ -171,8 +171,8 @@ Shape joined(std::initializer_list<Shape> parts) {
 Tensor as_rows(const Choice& c, SourceLocation where) {
   std::int64_t count = 1;
   for (const int d : c.dims) count *= c.view.shape()[d];
-  return c.view.permute(c.order(), where).reshape(joined({{count}, ordered_sizes(c, static_cast<int>(c.dims.size()))}),
-                                                   where);
+  return c.view.permute(c.order(), where)
+      .reshape(joined({{count}, ordered_sizes(c, static_cast<int>(c.dims.size()))}), where);
 }
 
 /// Where in the result the places' dimensions come first: where the indexed ones were, or in front if they were apart.
@@ -222,10 +222,10 @@ Tensor with_values(const Choice& c, const Tensor& value, SourceLocation where) {
   for (std::size_t i = 0; i < targets.size(); ++i) {
     const auto row = static_cast<std::size_t>(targets[i]);
     if (row >= from.size())
-      throw IndexError(message("index_put_", "an index is out of range", {{"self", c.view}, {"index", places}},
-                               "indices go from " + std::to_string(-rows.size(0)) + " to " +
-                                   std::to_string(rows.size(0) - 1)),
-                       where);
+      throw IndexError(
+          message("index_put_", "an index is out of range", {{"self", c.view}, {"index", places}},
+                  "indices go from " + std::to_string(-rows.size(0)) + " to " + std::to_string(rows.size(0) - 1)),
+          where);
     from[row] = static_cast<std::int64_t>(i);
     written[row] = true;
   }
@@ -254,10 +254,10 @@ void put(const Tensor& x, const Slices& slices, const Tensor& part, SourceLocati
   // Nobody else sees the memory, so the new value may lie in it, unless the graph needs the old one.
   const bool own = x.storage()->graph_references() == 0;
   Tensor out = own ? raw::alias(self, x.shape(), x.strides(), x.storage_offset()) : raw::clone(self);
-  out = record("index_put_", std::move(out), {self, {part, where}},
-               [slices](const Tensor& g, Needs needs) -> Gradients {
-                 return {needs[0] ? cleared(g, slices) : Tensor(), needs[1] ? autograd::sliced(g, slices) : Tensor()};
-               });
+  out =
+      record("index_put_", std::move(out), {self, {part, where}}, [slices](const Tensor& g, Needs needs) -> Gradients {
+        return {needs[0] ? cleared(g, slices) : Tensor(), needs[1] ? autograd::sliced(g, slices) : Tensor()};
+      });
   raw::copy_to(part, raw::slice({out, where}, slices), where);
   autograd::written({out, where});
   autograd::replace_value("index_put_", self, out);
@@ -313,6 +313,16 @@ Selection Tensor::index(std::span<const Index> indices, SourceLocation where) co
   const Tensor part = autograd::sliced(self, indexed.slices);
   return {part.shape() == indexed.shape ? part : part.view(indexed.shape, where), *this, indexed.slices, where};
 }
+
+Tensor::Iterator Tensor::begin() const {
+  require_defined("begin", {});
+  if (dim() == 0)
+    throw ShapeError(message("begin", "a tensor without dimensions has no rows to walk over", {{"self", *this}},
+                             "item() is its number"));
+  return {this, 0};
+}
+
+Tensor::Iterator Tensor::end() const { return {this, size(0)}; }
 
 Tensor Tensor::index_put_(std::initializer_list<Index> indices, const Tensor& source, SourceLocation where) const {
   index(indices, where) = source;

@@ -85,7 +85,8 @@ Tensor outer(const In& a, const In& b) {
   a->require_defined("outer", a.where);
   b->require_defined("outer", b.where);
   if (a->dim() != 1 || b->dim() != 1)
-    throw ShapeError(message("outer", "takes two vectors", {{"a", *a}, {"b", *b}}, "flatten them: .flatten()"), a.where);
+    throw ShapeError(message("outer", "takes two vectors", {{"a", *a}, {"b", *b}}, "flatten them: .flatten()"),
+                     a.where);
   const Tensor column = a->unsqueeze(1, a.where);
   return mul({column, a.where}, b);
 }

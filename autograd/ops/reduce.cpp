@@ -112,7 +112,9 @@ Tensor prod(const In& x, const Dims& dims, bool keepdim) {
 Tensor amax(const In& x, const Dims& dims, bool keepdim) { return extreme<kernels::Max>("amax", x, dims, keepdim); }
 Tensor amin(const In& x, const Dims& dims, bool keepdim) { return extreme<kernels::Min>("amin", x, dims, keepdim); }
 Tensor any(const In& x, const Dims& dims, bool keepdim) { return compute<kernels::Any>(x, dims, keepdim); }
-Tensor All::operator()(const In& x, const Dims& dims, bool keepdim) const { return compute<kernels::All>(x, dims, keepdim); }
+Tensor All::operator()(const In& x, const Dims& dims, bool keepdim) const {
+  return compute<kernels::All>(x, dims, keepdim);
+}
 
 Tensor norm(const In& x, double p, const Dims& dims, bool keepdim) {
   const Composed scope("norm");

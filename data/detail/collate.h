@@ -20,7 +20,7 @@ void collate(BatchBuffer& buffer, std::int64_t row, std::int64_t rows, const Sam
   int field = 0;
   const auto one = [&](const auto& value) {
     using T = std::remove_cvref_t<decltype(value)>;
-    if constexpr (std::is_same_v<T, Tensor>) {
+    if constexpr (std::is_base_of_v<Tensor, T>) {
       collate_field(buffer, field++, row, rows, value, where);
     } else {
       static_assert(Number<T>, "the fields of a sample must be tensors or numbers");

@@ -34,7 +34,7 @@ concept Number = std::is_arithmetic_v<T>;
 /// References to the fields, as a tuple.
 template <class T> auto tie_fields(T& value) {
   using Plain = std::remove_cv_t<T>;
-  if constexpr (std::is_same_v<Plain, Tensor> || Number<Plain>) {
+  if constexpr (std::is_base_of_v<Tensor, Plain> || Number<Plain>) {
     return std::tie(value);
   } else if constexpr (TupleLike<Plain>) {
     return std::apply([](auto&... field) { return std::tie(field...); }, value);
@@ -75,9 +75,12 @@ template <class Tuple, std::size_t... I> constexpr bool all_tensors(std::index_s
 template <std::size_t> using TensorAt = Tensor;
 template <std::size_t... I> std::tuple<TensorAt<I>...> tensor_tuple(std::index_sequence<I...>);
 
-/// The batch of a sample type: the same type where all of its fields are tensors, else a tuple of tensors.
+/// The batch of a sample type: the same type where all of its fields are tensors, else a tuple of tensors; of a tensor
+/// that was indexed (a Selection), as of any, a tensor.
 template <class Sample>
-using BatchOf = std::conditional_t<all_tensors<Fields<Sample>>(std::make_index_sequence<kFieldCount<Sample>>()), Sample,
-                                   decltype(tensor_tuple(std::make_index_sequence<kFieldCount<Sample>>()))>;
+using BatchOf = std::conditional_t<
+    std::is_base_of_v<Tensor, Sample>, Tensor,
+    std::conditional_t<all_tensors<Fields<Sample>>(std::make_index_sequence<kFieldCount<Sample>>()), Sample,
+                       decltype(tensor_tuple(std::make_index_sequence<kFieldCount<Sample>>()))>>;
 
 }  // namespace minnow::data::detail

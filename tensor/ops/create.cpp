@@ -284,8 +284,8 @@ Tensor detail::copy_of(const void* values, std::size_t count, DType own, const T
 
 void detail::require_one_width(std::size_t found, std::size_t first, SourceLocation where) {
   if (found == first) return;
-  throw ShapeError("tensor: the rows have different lengths\n  the first has " + std::to_string(first) +
-                       ", another " + std::to_string(found) + "\ngive all rows the same length",
+  throw ShapeError("tensor: the rows have different lengths\n  the first has " + std::to_string(first) + ", another " +
+                       std::to_string(found) + "\ngive all rows the same length",
                    where);
 }
 

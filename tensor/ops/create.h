@@ -48,20 +48,23 @@ template <class Options, TensorOption T> Options options_of(const T& option) {
 // not there: DeviceError.  No memory: OutOfMemoryError.
 
 /// Uninitialised memory.
-[[nodiscard]] Tensor empty(const Shape& shape, const TensorOptions& options = {}, SourceLocation where = SourceLocation::current());
+[[nodiscard]] Tensor empty(const Shape& shape, const TensorOptions& options = {},
+                           SourceLocation where = SourceLocation::current());
 template <TensorOption T>
 [[nodiscard]] Tensor empty(const Shape& shape, const T& option, SourceLocation where = SourceLocation::current()) {
   return empty(shape, detail::options_of<TensorOptions>(option), where);
 }
 /// Uninitialised, dense, in the order of dimensions of `like` (strides of a shape of the same rank).
 [[nodiscard]] Tensor empty_strided_like(const Shape& shape, const Strides& like, DType dtype, Device device,
-                          SourceLocation where = SourceLocation::current());
-[[nodiscard]] Tensor zeros(const Shape& shape, const TensorOptions& options = {}, SourceLocation where = SourceLocation::current());
+                                        SourceLocation where = SourceLocation::current());
+[[nodiscard]] Tensor zeros(const Shape& shape, const TensorOptions& options = {},
+                           SourceLocation where = SourceLocation::current());
 template <TensorOption T>
 [[nodiscard]] Tensor zeros(const Shape& shape, const T& option, SourceLocation where = SourceLocation::current()) {
   return zeros(shape, detail::options_of<TensorOptions>(option), where);
 }
-[[nodiscard]] Tensor ones(const Shape& shape, const TensorOptions& options = {}, SourceLocation where = SourceLocation::current());
+[[nodiscard]] Tensor ones(const Shape& shape, const TensorOptions& options = {},
+                          SourceLocation where = SourceLocation::current());
 template <TensorOption T>
 [[nodiscard]] Tensor ones(const Shape& shape, const T& option, SourceLocation where = SourceLocation::current()) {
   return ones(shape, detail::options_of<TensorOptions>(option), where);
@@ -69,21 +72,25 @@ template <TensorOption T>
 /// dtype by default that of the value: bool, int64 or float32.  ValueError for a value that an integer dtype does not
 /// hold; so in fill_() and tensor().
 [[nodiscard]] Tensor full(const Shape& shape, Scalar value, const TensorOptions& options = {},
-            SourceLocation where = SourceLocation::current());
+                          SourceLocation where = SourceLocation::current());
 template <TensorOption T>
-[[nodiscard]] Tensor full(const Shape& shape, Scalar value, const T& option, SourceLocation where = SourceLocation::current()) {
+[[nodiscard]] Tensor full(const Shape& shape, Scalar value, const T& option,
+                          SourceLocation where = SourceLocation::current()) {
   return full(shape, value, detail::options_of<TensorOptions>(option), where);
 }
 /// start, start + step, ... before stop.  dtype by default int64 if all are integers, else float32.
 [[nodiscard]] Tensor arange(Scalar start, Scalar stop, Scalar step = 1, const TensorOptions& options = {},
-              SourceLocation where = SourceLocation::current());
+                            SourceLocation where = SourceLocation::current());
 template <TensorOption T>
-[[nodiscard]] Tensor arange(Scalar start, Scalar stop, Scalar step, const T& option, SourceLocation where = SourceLocation::current()) {
+[[nodiscard]] Tensor arange(Scalar start, Scalar stop, Scalar step, const T& option,
+                            SourceLocation where = SourceLocation::current()) {
   return arange(start, stop, step, detail::options_of<TensorOptions>(option), where);
 }
-[[nodiscard]] Tensor arange(Scalar stop, const TensorOptions& options = {}, SourceLocation where = SourceLocation::current());
+[[nodiscard]] Tensor arange(Scalar stop, const TensorOptions& options = {},
+                            SourceLocation where = SourceLocation::current());
 template <TensorOption T>
-[[nodiscard]] Tensor arange(Scalar start, Scalar stop, const T& option, SourceLocation where = SourceLocation::current()) {
+[[nodiscard]] Tensor arange(Scalar start, Scalar stop, const T& option,
+                            SourceLocation where = SourceLocation::current()) {
   return arange(start, stop, 1, detail::options_of<TensorOptions>(option), where);
 }
 template <TensorOption T>
@@ -92,14 +99,15 @@ template <TensorOption T>
 }
 /// `steps` numbers from start to stop, both included.
 [[nodiscard]] Tensor linspace(double start, double stop, std::int64_t steps, const TensorOptions& options = {},
-                SourceLocation where = SourceLocation::current());
+                              SourceLocation where = SourceLocation::current());
 template <TensorOption T>
-[[nodiscard]] Tensor linspace(double start, double stop, std::int64_t steps, const T& option, SourceLocation where = SourceLocation::current()) {
+[[nodiscard]] Tensor linspace(double start, double stop, std::int64_t steps, const T& option,
+                              SourceLocation where = SourceLocation::current()) {
   return linspace(start, stop, steps, detail::options_of<TensorOptions>(option), where);
 }
 /// Ones on the diagonal of a rows x columns matrix (columns = -1: square).
 [[nodiscard]] Tensor eye(std::int64_t rows, std::int64_t columns = -1, const TensorOptions& options = {},
-           SourceLocation where = SourceLocation::current());
+                         SourceLocation where = SourceLocation::current());
 template <TensorOption T>
 [[nodiscard]] Tensor eye(std::int64_t rows, const T& option, SourceLocation where = SourceLocation::current()) {
   return eye(rows, -1, detail::options_of<TensorOptions>(option), where);
@@ -109,26 +117,30 @@ template <TensorOption T>
 // device.
 
 /// Uniform in [0, 1).
-[[nodiscard]] Tensor rand(const Shape& shape, const RandomOptions& options = {}, SourceLocation where = SourceLocation::current());
+[[nodiscard]] Tensor rand(const Shape& shape, const RandomOptions& options = {},
+                          SourceLocation where = SourceLocation::current());
 template <TensorOption T>
 [[nodiscard]] Tensor rand(const Shape& shape, const T& option, SourceLocation where = SourceLocation::current()) {
   return rand(shape, detail::options_of<RandomOptions>(option), where);
 }
 /// Normal, mean 0, deviation 1 (Box and Muller 1958).
-[[nodiscard]] Tensor randn(const Shape& shape, const RandomOptions& options = {}, SourceLocation where = SourceLocation::current());
+[[nodiscard]] Tensor randn(const Shape& shape, const RandomOptions& options = {},
+                           SourceLocation where = SourceLocation::current());
 template <TensorOption T>
 [[nodiscard]] Tensor randn(const Shape& shape, const T& option, SourceLocation where = SourceLocation::current()) {
   return randn(shape, detail::options_of<RandomOptions>(option), where);
 }
 /// Integers of [low, high), as int64.  ValueError unless low < high.
 [[nodiscard]] Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, const RandomOptions& options = {},
-               SourceLocation where = SourceLocation::current());
+                             SourceLocation where = SourceLocation::current());
 template <TensorOption T>
-[[nodiscard]] Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, const T& option, SourceLocation where = SourceLocation::current()) {
+[[nodiscard]] Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, const T& option,
+                             SourceLocation where = SourceLocation::current()) {
   return randint(low, high, shape, detail::options_of<RandomOptions>(option), where);
 }
 /// A random order of 0 .. n - 1, as int64 (Fisher and Yates).
-[[nodiscard]] Tensor randperm(std::int64_t n, const RandomOptions& options = {}, SourceLocation where = SourceLocation::current());
+[[nodiscard]] Tensor randperm(std::int64_t n, const RandomOptions& options = {},
+                              SourceLocation where = SourceLocation::current());
 
 // Like-variants: shape, order of dimensions, dtype and device of x.
 [[nodiscard]] Tensor empty_like(const In& x, std::optional<DType> dtype = {});
@@ -158,7 +170,7 @@ class Nested {
 /// tensor({{1, 2}, {3, 4}}): dtype by default float32 if any value is floating, else int64, or bool if all
 /// are. ShapeError for ragged lists.
 [[nodiscard]] Tensor tensor(const Nested& values, const TensorOptions& options = {},
-              SourceLocation where = SourceLocation::current());
+                            SourceLocation where = SourceLocation::current());
 template <TensorOption T>
 [[nodiscard]] Tensor tensor(const Nested& values, const T& option, SourceLocation where = SourceLocation::current()) {
   return tensor(values, detail::options_of<TensorOptions>(option), where);
@@ -179,7 +191,7 @@ Tensor copy_of(const void* values, std::size_t count, DType dtype, const TensorO
 void require_one_width(std::size_t found, std::size_t first, SourceLocation where);
 [[nodiscard]] Tensor as_rows(const Tensor& values, std::size_t rows, std::size_t width);
 [[nodiscard]] Tensor view_of(void* data, const Shape& shape, std::optional<DType> own, const BlobOptions& options,
-               SourceLocation where);
+                             SourceLocation where);
 
 }  // namespace detail
 
@@ -187,7 +199,7 @@ void require_one_width(std::size_t found, std::size_t first, SourceLocation wher
 /// dtype by default that of T, or int64 for integers that are no dtype's own; ValueError for one that it does not hold.
 template <class T>
 [[nodiscard]] Tensor tensor(std::span<const T> values, const TensorOptions& options = {},
-              SourceLocation where = SourceLocation::current()) {
+                            SourceLocation where = SourceLocation::current()) {
   if constexpr (detail::is_element_v<T>) {
     return detail::copy_of(values.data(), values.size(), dtype_of<T>(), options, where);
   } else {
@@ -203,7 +215,7 @@ template <class T>
 }
 template <class T>
 [[nodiscard]] Tensor tensor(const std::vector<T>& values, const TensorOptions& options = {},
-              SourceLocation where = SourceLocation::current()) {
+                            SourceLocation where = SourceLocation::current()) {
   if constexpr (std::is_same_v<T, bool>) {
     const std::unique_ptr<bool[]> flags(new bool[values.size()]);
     std::copy(values.begin(), values.end(), flags.get());
@@ -214,7 +226,7 @@ template <class T>
 }
 template <class T>
 [[nodiscard]] Tensor tensor(const std::vector<std::vector<T>>& rows, const TensorOptions& options = {},
-              SourceLocation where = SourceLocation::current()) {
+                            SourceLocation where = SourceLocation::current()) {
   const std::size_t width = rows.empty() ? 0 : rows.front().size();
   std::vector<T> values;
   for (const std::vector<T>& row : rows) {
@@ -225,8 +237,8 @@ template <class T>
 }
 
 struct BlobOptions {
-  std::optional<DType> dtype{};            ///< default: that of the pointer
-  std::optional<Strides> strides{};        ///< in elements, 0 or more; default: row-major
+  std::optional<DType> dtype{};             ///< default: that of the pointer
+  std::optional<Strides> strides{};         ///< in elements, 0 or more; default: row-major
   std::function<void(void*)> deleter = {};  ///< called once, when the last tensor that shares the memory is gone
 };
 
@@ -236,7 +248,7 @@ struct BlobOptions {
 /// std::byte* without a dtype, or another dtype than the pointer's.
 template <class T>
 [[nodiscard]] Tensor from_blob(T* data, const Shape& shape, const BlobOptions& options = {},
-                 SourceLocation where = SourceLocation::current()) {
+                               SourceLocation where = SourceLocation::current()) {
   static_assert(std::is_void_v<T> || detail::is_element_v<T> || std::is_same_v<std::remove_cv_t<T>, char> ||
                     std::is_same_v<std::remove_cv_t<T>, std::byte>,
                 "from_blob takes a pointer to elements of a minnow dtype, or void*, char*, std::byte* and a dtype");
@@ -245,13 +257,14 @@ template <class T>
   return detail::view_of(const_cast<std::remove_const_t<T>*>(data), shape, own, options, where);
 }
 template <class T>
-[[nodiscard]] Tensor from_blob(T* data, const Shape& shape, std::same_as<DType> auto dtype, std::function<void(void*)> deleter = {},
-                 SourceLocation where = SourceLocation::current()) {
+[[nodiscard]] Tensor from_blob(T* data, const Shape& shape, std::same_as<DType> auto dtype,
+                               std::function<void(void*)> deleter = {},
+                               SourceLocation where = SourceLocation::current()) {
   return from_blob(data, shape, BlobOptions{dtype, {}, std::move(deleter)}, where);
 }
 template <class T>
 [[nodiscard]] Tensor from_blob(T* data, const Shape& shape, const Strides& strides,
-                 SourceLocation where = SourceLocation::current()) {
+                               SourceLocation where = SourceLocation::current()) {
   return from_blob(data, shape, BlobOptions{{}, strides, {}}, where);
 }
 

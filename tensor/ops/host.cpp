@@ -45,8 +45,8 @@ template <class To, class From> To convert(const char* op, const Tensor& self, F
   if constexpr (std::is_same_v<To, bool>) return value != 0;
   else {
     if (!is_in_range<To>(value))
-      throw ValueError(message(op, std::to_string(value) + " does not fit into " + number_name<To>(),
-                               {{"self", self}}, "ask for a type that holds it: int64_t or double"),
+      throw ValueError(message(op, std::to_string(value) + " does not fit into " + number_name<To>(), {{"self", self}},
+                               "ask for a type that holds it: int64_t or double"),
                        where);
     return static_cast<To>(value);
   }
@@ -81,7 +81,8 @@ void Tensor::copy_out(const char* op, void* to, detail::NumberType type, SourceL
   using enum detail::NumberType::Kind;
   switch (type.kind) {
     case kBool: return as(bool{});
-    case kFloating: return type.size == 4 ? as(float{}) : type.size == 8 ? as(double{}) : as(static_cast<long double>(0));
+    case kFloating:
+      return type.size == 4 ? as(float{}) : type.size == 8 ? as(double{}) : as(static_cast<long double>(0));
     case kSigned:
       return type.size == 1   ? as(std::int8_t{})
              : type.size == 2 ? as(std::int16_t{})

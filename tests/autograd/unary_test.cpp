@@ -48,7 +48,7 @@ TEST_P(UnaryGradient, EveryFunctionOfTheListMatchesCentralDifferences) {
       if (!all(isfinite(f(x, kP0, kP1))).item<bool>()) continue;  // outside of the domain
       ++checked;
       SCOPED_TRACE(std::string(list[i].name) + " from " + std::to_string(interval.first));
-      for (Tensor input : {x, x.t(), x(slice(0, 3, 2), slice(1, 4))}) {
+      for (Tensor input : std::vector<Tensor>{x, x.t(), x(slice(0, 3, 2), slice(1, 4))}) {
         input = input.detach().requires_grad_();
         EXPECT_TRUE(gradcheck(call, {input}));
       }

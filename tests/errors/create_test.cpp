@@ -145,7 +145,7 @@ TEST(Errors, OfTensorsFromValues) {
       Misuse{"DeviceError", "tensor", kNoDevice, [=] { tensor(values, nowhere); }},
       Misuse{"ValueError", "from_blob", "[2, 3]",
              [] {
-               from_blob(nullptr, {2, 3});
+               from_blob(static_cast<float*>(nullptr), {2, 3});
              }},
       Misuse{"ShapeError", "from_blob", kNegative,
              [=] {

@@ -175,6 +175,80 @@ def index():
     book.close()
 
 
+def indexing():
+    """Indexing by tensors and masks, reading and writing; what joins and repeats; products of one rank."""
+    book = Book("indexing")
+    x, v = randn("indexing x", 4, 3, 5), randn("indexing v", 2, 3, 5)
+    i, j, square = torch.tensor([3, 0, -1, 0]), torch.tensor([0, 2, -3, 1]), torch.tensor([[0, 3], [1, -2]])
+    mask, rows, columns = x > 0.3, torch.tensor([True, False, False, True]), torch.tensor([[True, False, True, False, True]] * 3)
+    book.case("get/rows", lambda t, k: t[k], x, i)
+    book.case("get/columns", lambda t, k: t[:, k], x, j)
+    book.case("get/last", lambda t, k: t[..., k], x, square)
+    book.case("get/matrix", lambda t, k: t[k], x, square)
+    book.case("get/scalar", lambda t, k: t[k], x, torch.tensor(-2))
+    book.case("get/int32", lambda t, k: t[k.long()], x, torch.tensor([1, 1], dtype=torch.int32))
+    book.case("get/two", lambda t, a, b: t[a, b], x, i, j)
+    book.case("get/two,inner", lambda t, a, b: t[:, a, b], x, j, i)
+    book.case("get/apart", lambda t, a, b: t[a, :, b], x, i, i)
+    book.case("get/broadcast", lambda t, a, b: t[a[:, None], b], x, i, j[:2])
+    book.case("get/beside integer", lambda t, k: t[1, k], x, j)
+    book.case("get/beside slice", lambda t, k: t[1:4:2, None, k], x, j)
+    book.case("get/mask", lambda t, k: t[k], x, mask)
+    book.case("get/mask rows", lambda t, k: t[k], x, rows)
+    book.case("get/mask inner", lambda t, k: t[:, k], x, columns)
+    book.case("get/mask none", lambda t, k: t[k], x, torch.zeros(4, dtype=torch.bool))
+    book.case("get/none", lambda t, k: t[k], x, torch.zeros(0, dtype=torch.int64))
+
+    def put(write):
+        def case(t, *rest):
+            t = t * 1
+            write(t, *rest)
+            return t
+        return case
+
+    def set_item(key):
+        def write(t, value, *rest):
+            t[key(*rest)] = value
+        return put(write)
+
+    book.case("put/row", set_item(lambda: 1), x, v[0])
+    book.case("put/slice", set_item(lambda: (slice(1, 3), slice(None), 2)), x, v[:, :, 0])
+    book.case("put/broadcast", set_item(lambda: slice(0, 3)), x, v[0, 0])
+    book.case("put/rows", set_item(lambda k: k), x, v, torch.tensor([2, -4]))
+    book.case("put/columns", set_item(lambda k: (slice(None), k)), x, randn("indexing c", 4, 2, 5), torch.tensor([2, 0]))
+    book.case("put/two", set_item(lambda a, b: (a, b)), x, v[:, 0], torch.tensor([3, -4]), torch.tensor([0, 2]))
+    book.case("put/apart", set_item(lambda a, b: (a, slice(None), b)), x, randn("indexing a", 2, 3), torch.tensor([0, 3]), torch.tensor([4, 1]))
+    book.case("put/inner slice", set_item(lambda k: (slice(1, 4, 2), k)), x, v[:, :2], torch.tensor([0, 2]))
+    book.case("put/mask", set_item(lambda k: k), x, randn("indexing m", int(mask.sum())), mask)
+    book.case("put/mask number", put(lambda t, k: t.__setitem__(k, -1.5)), x, mask)
+    book.case("put/mask rows number", put(lambda t, k: t.__setitem__(k, 2)), x, rows)
+    book.case("put/add", put(lambda t, u, k: t.__setitem__(k, t[k] + u)), x, v, torch.tensor([1, 3]))
+    book.case("masked_fill", lambda t, k: t.masked_fill(k, 2.5), x, mask)
+    book.case("masked_select", torch.masked_select, x, mask)
+    book.case("masked_select/broadcast", lambda t, k: torch.masked_select(t, k), x, columns)
+    book.case("nonzero", torch.nonzero, torch.tensor([[0.0, 2, float("nan")], [0, 0, -1]]))
+    book.case("nonzero/scalar", torch.nonzero, torch.tensor(3.0))
+    for diagonal in (-2, 0, 1):
+        book.case(f"tril/{diagonal}", lambda t: torch.tril(t, diagonal), x)
+        book.case(f"triu/{diagonal}", lambda t: torch.triu(t, diagonal), x)
+    book.case("repeat", lambda t: t.repeat(2, 1, 3), x)
+    book.case("repeat/more", lambda t: t.repeat(2, 1, 1, 2), x)
+    book.case("flip", lambda t: torch.flip(t, (0, -1)), x)
+    book.case("roll", lambda t: torch.roll(t, 2, -1), x)
+    book.case("roll/back", lambda t: torch.roll(t, -7, 0), x)
+    a, b = randn("indexing ma", 3, 4), randn("indexing mb", 4, 2)
+    book.case("mm", torch.mm, a, b)
+    book.case("bmm", torch.bmm, a.expand(2, 3, 4), b.expand(2, 4, 2))
+    book.case("mv", torch.mv, a, b[:, 0])
+    book.case("dot", torch.dot, a[0], b[:, 0])
+    book.case("outer", torch.outer, a[0], b[0])
+    book.case("lerp/number", lambda s, t: torch.lerp(s, t, 0.3), a, a.flip(0))
+    book.case("add/alpha", lambda s, t: torch.add(s, t, alpha=-0.5), a, a.flip(0))
+    book.case("sub/alpha", lambda s, t: torch.sub(s, t, alpha=2), a, a.flip(0))
+    book.case("max/two", torch.max, a, a.flip(1))
+    book.close()
+
+
 def main():
     reduce()
     matmul()
@@ -183,3 +257,4 @@ def main():
     softmax()
     losses()
     index()
+    indexing()

@@ -1,0 +1,184 @@
+#include <cmath>
+#include <gtest/gtest.h>
+#include <minnow/autograd/grad_mode.h>
+#include <minnow/autograd/gradcheck.h>
+#include <minnow/autograd/ops/arithmetic.h>
+#include <minnow/autograd/ops/index.h>
+#include <minnow/autograd/ops/masked.h>
+#include <minnow/autograd/ops/reduce.h>
+#include <minnow/autograd/ops/unary.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/ops/create.h>
+#include "devices.h"
+
+namespace minnow {
+namespace {
+
+using Values = std::vector<double>;
+
+class Indexing : public test::DeviceTest {
+ protected:
+  static Tensor counted(const Shape& shape) { return arange(shape.numel(), {float64, device()}).reshape(shape); }
+  static Tensor places(const std::vector<int>& values) { return tensor(values, {int64, device()}); }
+};
+INSTANTIATE_TEST_SUITE_P(Devices, Indexing, test::all_devices(), test::device_test_name);
+
+TEST_P(Indexing, AssigningToWhatWasIndexedWrites) {
+  const Tensor x = counted({2, 3});
+  x(0) = tensor({7.0, 8.0, 9.0}, {float64, device()});
+  EXPECT_EQ(x.to_vector<double>(), (Values{7, 8, 9, 3, 4, 5}));
+  x[1][2] = -1;
+  x(all, 0) = x(all, 1);
+  EXPECT_EQ(x.to_vector<double>(), (Values{8, 8, 9, 4, 4, -1}));
+  x(slice(0, 1)) += 1;
+  x(1) *= x(0);
+  x(1, 2) -= 0.5;
+  x(0, 0) /= 9;
+  EXPECT_EQ(x.to_vector<double>(), (Values{1, 9, 10, 36, 36, -10.5}));
+  x.index({0, slice(1)}) = 0;
+  x.index_put_({1}, tensor(2.0, {float64, device()}));
+  EXPECT_EQ(x.to_vector<double>(), (Values{1, 0, 0, 2, 2, 2}));
+  x(0) = tensor({5, 6, 7});  // converted, from the host
+  EXPECT_EQ(x.to_vector<double>(), (Values{5, 6, 7, 2, 2, 2}));
+}
+
+TEST_P(Indexing, ByTensorsReadsCopies) {
+  const Tensor x = counted({2, 3}), row = x(places({1}));
+  fill_(row, 9);
+  EXPECT_EQ(x.to_vector<double>(), (Values{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(x(places({-1, 0}), places({0, -1})).to_vector<double>(), (Values{3, 2}));
+  EXPECT_EQ(x(x > 2.5).to_vector<double>(), (Values{3, 4, 5}));
+  EXPECT_EQ(x(tensor({1})).shape(), (Shape{1, 3}));  // indices of the host serve any device
+}
+
+TEST_P(Indexing, OfEqualPlacesTheLastIsWritten) {
+  const Tensor x = counted({3, 2});
+  x(places({1, 0, 1})) = tensor({{10.0, 11.0}, {12.0, 13.0}, {14.0, -0.0}}, {float64, device()});
+  EXPECT_EQ(x.to_vector<double>(), (Values{12, 13, 14, 0, 4, 5}));
+  EXPECT_TRUE(std::signbit(x(1, 1).item()));
+  x(places({})) = 3;
+  x(places({0, 0})) += 1;  // not twice, as in PyTorch
+  EXPECT_EQ(x.to_vector<double>(), (Values{13, 14, 14, 0, 4, 5}));
+}
+
+TEST_P(Indexing, OfOtherDTypes) {
+  for (const DType dtype : {float32, float16, bfloat16, int64, int32, uint8, bool_}) {
+    const Tensor x = zeros({3, 2}, {dtype, device()});
+    x(places({2, 0})) = 1;
+    x(x == 0) = 1;
+    EXPECT_EQ(x.to_vector<double>(), Values(6, 1)) << dtype;
+  }
+}
+
+TEST_P(Indexing, AHandleTakesAnotherTensor) {
+  const Tensor x = counted({2, 2});
+  auto row = x(0);
+  row = x(1);
+  EXPECT_EQ(x.to_vector<double>(), (Values{0, 1, 2, 3}));
+  EXPECT_EQ(row.to_vector<double>(), (Values{2, 3}));
+  row = counted({5});
+  EXPECT_EQ(row.numel(), 5);
+  std::move(row) = 4;  // what it holds now, not what was indexed
+  EXPECT_EQ(row.to_vector<double>(), Values(5, 4));
+  EXPECT_EQ(x.to_vector<double>(), (Values{0, 1, 2, 3}));
+}
+
+TEST_P(Indexing, RowsOfALoop) {
+  const Tensor x = counted({3, 2});
+  Values sums;
+  for (const Tensor& row : x) sums.push_back(row.sum().item());
+  EXPECT_EQ(sums, (Values{1, 5, 9}));
+  EXPECT_THROW(x(0, 0).begin(), ShapeError);
+}
+
+TEST_P(Indexing, GradientsOfReadingAndWriting) {
+  const auto check = [](auto f, const Tensor& a, const Tensor& b) {
+    const auto g = [&](const std::vector<Tensor>& in) { return f(in[0] * 1, in[1]); };
+    EXPECT_TRUE(gradcheck(g, {a.clone().requires_grad_(), b.clone().requires_grad_()}));
+    EXPECT_TRUE(gradgradcheck(g, {a.clone().requires_grad_(), b.clone().requires_grad_()}));
+  };
+  const Tensor x = randn({3, 4}, {float64, device()}), y = randn({2, 4}, {float64, device()});
+  const Tensor rows = places({2, 0}), twice = places({1, 1});
+  check([&](Tensor a, const Tensor& b) { return square(a(rows)) * b + a(twice); }, x, y);
+  check([&](Tensor a, const Tensor& b) { return a(a > 0).sum() * square(b(all, rows)).sum(); }, x, y);
+  check(
+      [&](Tensor a, const Tensor& b) {
+        const Tensor before = square(a);  // the graph needs the old value
+        a(1) = b(0) * 2;
+        a(0, slice(1, 3)) = 3;
+        return square(a) + before;
+      },
+      x, y);
+  check(
+      [&](Tensor a, const Tensor& b) {
+        a(rows) = square(b);
+        a(twice) += b(0);
+        return square(a);
+      },
+      x, y);
+  check(
+      [&](Tensor a, const Tensor& b) {
+        a(a > 0.5) = 2;
+        a(slice(1), 0) *= b(all, 1);
+        return square(a);
+      },
+      x, y);
+}
+
+TEST_P(Indexing, ResultsWrittenRowByRowInARecordedLoop) {
+  const Tensor w = counted({2}).requires_grad_();
+  const Tensor out = zeros({4, 2}, {float64, device()});
+  Tensor h = w * 1;
+  for (std::int64_t t = 0; t < 4; ++t) {
+    h = h * w;
+    out(t) = h;
+  }
+  sum(out).backward();
+  EXPECT_EQ(out.to_vector<double>(), (Values{0, 1, 0, 1, 0, 1, 0, 1}));
+  EXPECT_EQ(w.grad().to_vector<double>(), (Values{0, 2 + 3 + 4 + 5}));
+}
+
+TEST_P(Indexing, RefusesWhatCannotBeMeant) {
+  const Tensor x = counted({2, 3});
+  EXPECT_THROW(finish([&] { (void)x(places({0, 2})); }), IndexError);
+  EXPECT_THROW(finish([&] { (void)x(places({0, 1}), places({0, 3})); }), IndexError);
+  EXPECT_THROW(finish([&] { (void)x(places({-3})); }), IndexError);
+  EXPECT_THROW((void)x(x), DTypeError);
+  EXPECT_THROW((void)x(zeros({3}, {bool_, device()})), ShapeError);
+  EXPECT_THROW((void)x(places({0, 1}), places({0, 1, 2})), ShapeError);
+  EXPECT_THROW((void)x(places({0}), places({0}), places({0})), IndexError);
+  EXPECT_THROW((void)x(Tensor()), ValueError);
+  EXPECT_THROW((void)x(std::numeric_limits<std::size_t>::max()), IndexError);
+  EXPECT_THROW(x(0) = counted({2}), ShapeError);
+  EXPECT_THROW(x(places({0})) = counted({2}), ShapeError);
+  EXPECT_THROW(x(0) = Tensor(), ValueError);
+  EXPECT_THROW((zeros({2}, {uint8, device()})(0) = 300), ValueError);
+  const Tensor leaf = counted({2, 3}).requires_grad_();
+  EXPECT_THROW(leaf(0) = 1, AutogradError);
+  EXPECT_THROW(leaf(leaf > 1) = 1, AutogradError);
+  const Tensor value = leaf * 1, view = value(0);
+  EXPECT_THROW(value(0) = 1, AutogradError);  // view would keep the old value
+  {
+    const NoGradGuard no_grad;
+    leaf(0) = 1;
+  }
+  EXPECT_EQ(leaf.to_vector<double>(), (Values{1, 1, 1, 3, 4, 5}));
+}
+
+TEST(IndexingErrors, NameTheIndexAndTheLine) {
+  const Tensor x = zeros({2, 3});
+  try {
+    (void)x(all, tensor({0, 7}));
+    FAIL();
+  } catch (const IndexError& error) {
+    const std::string text = error.what();
+    EXPECT_NE(
+        text.find("index 7 (element 1 of the indices) is out of range in dimension 1 of size 3  (indexing_test.cpp:"),
+        std::string::npos)
+        << text;
+    EXPECT_NE(text.find("indices go from -3 to 2"), std::string::npos) << text;
+  }
+}
+
+}  // namespace
+}  // namespace minnow
