@@ -174,7 +174,8 @@ class Tensor : public detail::Methods {
   /// ValueError for a number that an integer T does not hold; others are truncated.
   template <class T> [[nodiscard]] std::vector<T> to_vector(SourceLocation where = SourceLocation::current()) const {
     static_assert(std::is_arithmetic_v<T>, "to_vector<T>() gives numbers: T must be a number type");
-    std::vector<T> values(static_cast<std::size_t>(numel(where)));
+    require_defined("to_vector", where);
+    std::vector<T> values(static_cast<std::size_t>(numel()));
     if constexpr (std::is_same_v<T, bool>) {
       const std::unique_ptr<bool[]> flags(new bool[values.size()]);
       copy_out("to_vector", flags.get(), detail::number_type<bool>(), where);

@@ -306,9 +306,10 @@ Selection& Selection::operator=(const Tensor& other) & {
 Selection Tensor::index(std::span<const Index> indices, SourceLocation where) const {
   const In self(*this, where);
   require_defined("index", where);
-  const Composed scope("index");
-  if (std::any_of(indices.begin(), indices.end(), [](const Index& i) { return i.kind == Kind::kTensor; }))
+  if (std::any_of(indices.begin(), indices.end(), [](const Index& i) { return i.kind == Kind::kTensor; })) {
+    const Composed scope("index");
     return {take(self, choose(self, indices)), *this, indices, where};
+  }
   const raw::Indexed indexed = raw::resolve(self, indices);
   const Tensor part = autograd::sliced(self, indexed.slices);
   return {part.shape() == indexed.shape ? part : part.view(indexed.shape, where), *this, indexed.slices, where};

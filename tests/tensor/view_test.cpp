@@ -19,8 +19,9 @@ INSTANTIATE_TEST_SUITE_P(Devices, Views, test::all_devices(), test::device_test_
 
 TEST_P(Views, ShareStorage) {
   const Tensor x = counted({2, 3});
-  for (const Tensor& v : {x.view({3, 2}), x.t(), x.permute({1, 0}), x.unsqueeze(1), x.expand({4, 2, 3}), x.flatten(),
-                          x.narrow(1, 0, 2), x.select(0, 1), x(all, slice(1))})
+  for (const Tensor& v :
+       std::vector<Tensor>{x.view({3, 2}), x.t(), x.permute({1, 0}), x.unsqueeze(1), x.expand({4, 2, 3}), x.flatten(),
+                           x.narrow(1, 0, 2), x.select(0, 1), x(all, slice(1))})
     EXPECT_EQ(v.storage(), x.storage());
   fill_(x.select(0, 1), 9);
   EXPECT_EQ(values(x), (Values{0, 1, 2, 9, 9, 9}));
