@@ -21,8 +21,8 @@ RENAMED = {"stddev": "std"}
 OBJECTS = [("/// Bool: all elements, or those along dims, are not zero.", "Tensor", "all",
             ["const Dims& dims = {}", "bool keepdim = false"])]
 
-FUNCTION = re.compile(r"((?:^///[^\n]*\n)*)^(\[\[nodiscard\]\] )?(Tensor|MinMax|bool|std::vector<Tensor>) (\w+)"
-                      r"\(const In& \w+((?:, [^;]*?)?)\);", re.M)
+FUNCTION = re.compile(r"((?:^///[^\n]*\n)*)^(\[\[nodiscard\]\] )?(?:inline )?(Tensor|MinMax|bool|std::vector<Tensor>) (\w+)"
+                      r"\(const In& \w+((?:, [^;]*?)?)\)(?:;| \{)", re.M)
 WHERE = "SourceLocation where = SourceLocation::current()"
 
 

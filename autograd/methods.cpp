@@ -169,6 +169,8 @@ Tensor Methods::hardshrink(double lambda, SourceLocation where) const { return m
 Tensor Methods::threshold(double limit, double value, SourceLocation where) const { return minnow::threshold({self(), where}, limit, value); }
 Tensor Methods::clamp(double low, double high, SourceLocation where) const { return minnow::clamp({self(), where}, low, high); }
 Tensor Methods::nan_to_num(double nan, SourceLocation where) const { return minnow::nan_to_num({self(), where}, nan); }
+Tensor Methods::clamp_min(double low, SourceLocation where) const { return minnow::clamp_min({self(), where}, low); }
+Tensor Methods::clamp_max(double high, SourceLocation where) const { return minnow::clamp_max({self(), where}, high); }
 Tensor Methods::neg_(SourceLocation where) const { return minnow::neg_({self(), where}); }
 Tensor Methods::abs_(SourceLocation where) const { return minnow::abs_({self(), where}); }
 Tensor Methods::exp_(SourceLocation where) const { return minnow::exp_({self(), where}); }

@@ -257,6 +257,8 @@ class Methods {
   [[nodiscard]] Tensor clamp(double low = -kInfinity, double high = kInfinity, SourceLocation where = SourceLocation::current()) const;
   /// NaN becomes `nan`, the infinities the largest finite numbers.
   [[nodiscard]] Tensor nan_to_num(double nan = 0, SourceLocation where = SourceLocation::current()) const;
+  [[nodiscard]] Tensor clamp_min(double low, SourceLocation where = SourceLocation::current()) const;
+  [[nodiscard]] Tensor clamp_max(double high, SourceLocation where = SourceLocation::current()) const;
   Tensor neg_(SourceLocation where = SourceLocation::current()) const;
   Tensor abs_(SourceLocation where = SourceLocation::current()) const;
   Tensor exp_(SourceLocation where = SourceLocation::current()) const;

@@ -200,10 +200,11 @@ void require_one_width(std::size_t found, std::size_t first, SourceLocation wher
 template <class T>
 [[nodiscard]] Tensor tensor(std::span<const T> values, const TensorOptions& options = {},
                             SourceLocation where = SourceLocation::current()) {
+  static_assert(std::is_arithmetic_v<T> || detail::is_element_v<T>,
+                "tensor() takes numbers: no minnow dtype has elements of this type");
   if constexpr (detail::is_element_v<T>) {
     return detail::copy_of(values.data(), values.size(), dtype_of<T>(), options, where);
-  } else {
-    static_assert(std::is_integral_v<T>, "tensor() takes numbers: no minnow dtype has elements of this type");
+  } else if constexpr (std::is_integral_v<T>) {
     std::vector<std::int64_t> wide(values.size());
     for (std::size_t i = 0; i < values.size(); ++i) {
       if (!std::in_range<std::int64_t>(values[i]))
@@ -211,6 +212,8 @@ template <class T>
       wide[i] = static_cast<std::int64_t>(values[i]);
     }
     return detail::copy_of(wide.data(), wide.size(), DType::int64, options, where);
+  } else {
+    return {};
   }
 }
 template <class T>

@@ -28,7 +28,7 @@ extern const float constants[4];
 extern std::int32_t i;
 extern std::size_t u;
 extern Net net;
-extern nn::Linear linear;
+extern nn::Linear layer;
 extern const nn::Linear constant;
 extern nn::Sequential sequential;
 extern optim::Adam adam;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What someone who knows LibTorch types, compiled and not run: habits.txt says which lines do, and what the others are told.
 
-run.py COMPILER FLAG...        all lines; --list prints the lines that are refused
+run.py COMPILER FLAG...
 """
 
 import re
@@ -32,25 +32,29 @@ def compiled(command, statements):
     text = PRELUDE + "\n"
     for number, code in enumerate(statements, 1):
         text += f'#line {number} "statement"\nvoid habit_{number}() {{ {code} }}\n'
-    done = subprocess.run([*command, "-fsyntax-only", "-fno-diagnostics-show-caret" if "clang" in command[0] else "-O0",
-                           "-Wno-unused-variable", "-Wno-unused-but-set-variable", "-x", "c++", "-"],
-                          input=text, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    done = subprocess.run([*command, "-fsyntax-only", "-Wno-unused-variable", "-Wno-unused-but-set-variable", "-x", "c++", "-"], input=text, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     return done.returncode == 0, done.stdout
 
 
 def told(output):
-    """For each statement the lines of what the compiler says, without its context lines."""
-    texts, current = {}, None
+    """For each statement the compiler's errors and notes, without lines of context."""
+    texts, pending, current = {}, [], None
     for line in output.splitlines():
-        if line.startswith("In file included from") or line.startswith("                 from"):
+        if re.match(r"\s+(\d+ )?\|", line) or re.search(r"^In file included|^\s+from |: In (member |static )?(function|lambda)",
+                                                         line):
             continue
-        if re.match(r"^[^ ].*In (member )?function|^[^ ].*: In instantiation|: At global scope", line):
+        if ": In instantiation of" in line or ": In substitution of" in line:
+            pending, current = [line], None
             continue
-        place = re.match(r"statement:(\d+):", line)
-        if place:
+        if current is None or " error: " in line:
+            place = next((m for text in [*pending, line] if (m := re.search(r"statement:(\d+):", text))), None)
+            if not place:
+                pending.append(line)
+                continue
             current = int(place.group(1))
-        if current:
-            texts.setdefault(current, []).append(line)
+            texts.setdefault(current, []).extend(pending)
+            pending = []
+        texts[current].append(line)
     return texts
 
 
@@ -61,19 +65,21 @@ def main():
     failures = []
     compiles, output = compiled(command, good)
     if not compiles:
-        failures.append("a habit does not compile:\n" + output)
+        lines = sorted(told(output).items())
+        failures += [f"does not compile: {good[number - 1]}\n" + "\n".join(text) for number, text in lines] or [output]
     if len(good) < LEAST:
         failures.append(f"{len(good)} habits compile, at least {LEAST} must")
-    for code, expected in bad:
-        refused, output = compiled([*command, "-Werror=unused-result", "-Werror=unused-value"], [code])
-        lines = [line for text in told(output).values() for line in text if not re.match(r"\s+(\d+ )?\|", line)]
-        if refused:
+    _, output = compiled([*command, "-Werror=unused-result", "-Werror=unused-value"], [code for code, _ in bad])
+    texts = told(output)
+    for number, (code, expected) in enumerate(bad, 1):
+        text = texts.get(number, [])
+        if not text:
             failures.append(f"compiles: {code}")
-        elif not re.search(expected, output):
-            failures.append(f"{code}: not told /{expected}/:\n{output}")
-        elif len(lines) > LONGEST:
-            failures.append(f"{code}: {len(lines)} lines of text:\n" + "\n".join(lines))
-    print("\n".join(failures) or f"{len(good)} habits compile, {len(bad)} are refused with a word")
+        elif not re.search(expected, "\n".join(text)):
+            failures.append(f"{code}: not told /{expected}/:\n" + "\n".join(text))
+        elif len(text) > LONGEST:
+            failures.append(f"{code}: {len(text)} lines of text:\n" + "\n".join(text))
+    print("\n".join(failures) or f"{len(good)} habits compile, {len(bad)} are refused in at most {LONGEST} lines")
     sys.exit(1 if failures else 0)
 
 
