@@ -1,18 +1,19 @@
 #include <minnow/tensor/io/file.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <memory>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
 #include <utility>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/io/detail/temporary.h>
 
 namespace minnow::io {
 namespace {
@@ -29,6 +30,9 @@ const char* mend_of(int error) {
     case EROFS: return "check who may read and write there";
     case ENOSPC:
     case EDQUOT: return "make room on the disk, or choose another";
+    case EFBIG: return "raise the limit of a file's size (ulimit -f), or choose another disk";
+    case EMFILE: return "close files, or raise the limit of open ones (ulimit -n)";
+    case ELOOP: return "the links lead in a circle: name the file itself";
     default: return "choose another file, or try again";
   }
 }
@@ -54,6 +58,18 @@ const char* kind_of(mode_t mode) {
 void refuse_nul(const std::string& op, const std::string& path, SourceLocation where) {
   if (path.empty()) throw IoError(op + ": the path is empty\nname a file", where);
   if (path.find('\0') != std::string::npos) throw IoError(op + ": the path contains a zero byte\nname a file", where);
+}
+
+/// The new file gets what the old one had, as far as the system permits: only root gives a file away.
+void keep_owner_and_mode(int fd, const struct stat& old) {
+  struct stat now = {};
+  if (::fstat(fd, &now) != 0) return;
+  mode_t mode = old.st_mode & 07777u;
+  const bool owner = now.st_uid == old.st_uid || ::fchown(fd, old.st_uid, static_cast<gid_t>(-1)) == 0;
+  const bool group = now.st_gid == old.st_gid || ::fchown(fd, static_cast<uid_t>(-1), old.st_gid) == 0;
+  if (!owner || !group) mode &= 01777u;                           // nobody acts as the new owner
+  if (!group) mode = (mode & ~070u) | (mode & 070u & mode << 3);  // another group gets what all others may do
+  static_cast<void>(::fchmod(fd, mode));  // the umask took bits; a file system without modes keeps none
 }
 
 }  // namespace
@@ -112,35 +128,50 @@ AtomicFile::AtomicFile(std::string op, std::string path, SourceLocation where)
   const auto slash = target_.find_last_of('/');
   directory_ = slash == std::string::npos ? "." : target_.substr(0, slash + 1);
   if (slash != std::string::npos && slash + 1 == target_.size()) fail("cannot write", EISDIR);
-  create_temporary(replaces ? info.st_mode & 07777u : 0666u, replaces);
+  try {
+    open_directory();
+    create_temporary(replaces ? info.st_mode & 07777u : 0666u);
+    if (replaces) keep_owner_and_mode(fd_, info);
+  } catch (...) {
+    release();
+    throw;
+  }
 }
 
-void AtomicFile::create_temporary(unsigned mode, bool keep_mode) {
-  static std::atomic<unsigned> count{0};
-  constexpr int kTries = 1000;
-  for (int i = 0; i < kTries; ++i) {  // names left behind by a process that was killed are passed over
-    temporary_ = directory_ + "/.minnow-" + std::to_string(::getpid()) + "-" + std::to_string(count++) + ".tmp";
-    fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-    if (fd_ >= 0 || errno != EEXIST) break;
-  }
-  if (fd_ < 0) {
-    const int error = errno;
-    temporary_.clear();
-    fail("cannot write", error);
-  }
-  if (keep_mode) static_cast<void>(::fchmod(fd_, mode));  // the umask took bits; a file system without modes keeps none
+void AtomicFile::create_temporary(unsigned mode) {
+  detail::sweep_temporaries(directory_);
+  detail::Temporary made = detail::make_temporary(directory_, mode);
+  if (made.fd < 0) fail("cannot write", errno);
+  fd_ = made.fd;
+  temporary_ = std::move(made.path);
+  lock_ = ::fcntl(fd_, F_DUPFD_CLOEXEC, 0);
+  if (lock_ < 0) fail("cannot write", errno);
 }
 
-AtomicFile::~AtomicFile() {
-  if (fd_ >= 0) ::close(fd_);
+/// Opened before anything is written: what prevents its flush is told while the old file is still there.
+void AtomicFile::open_directory() {
+  folder_ = ::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder_ < 0 && errno != EACCES) fail("cannot write", errno);
+}
+
+AtomicFile::~AtomicFile() { release(); }
+
+void AtomicFile::release() noexcept {
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  for (const int fd : {fd_, lock_, folder_})
+    if (fd >= 0) ::close(fd);
 }
 
 void AtomicFile::write(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
+    // Beyond this limit the system ends the process instead of refusing.
+    rlimit most = {};
+    if (::getrlimit(RLIMIT_FSIZE, &most) == 0 && written_ >= most.rlim_cur) fail("cannot write", EFBIG);
     const ssize_t put = ::write(fd_, bytes.data(), std::min(bytes.size(), kMaxTransfer));
     if (put < 0 && errno == EINTR) continue;
     if (put < 0) fail("cannot write", errno);
+    if (put == 0) fail("cannot write", EIO);  // nothing was taken, and no reason given: the next try need not differ
+    written_ += static_cast<std::uint64_t>(put);
     bytes = bytes.subspan(static_cast<std::size_t>(put));
   }
 }
@@ -151,17 +182,14 @@ void AtomicFile::commit() {
   if (::close(std::exchange(fd_, -1)) != 0) fail("cannot close", errno);
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("cannot rename the finished file to", errno);
   temporary_.clear();
+  ::close(std::exchange(lock_, -1));
   sync_directory();
 }
 
 void AtomicFile::sync_directory() const {
-  const int fd = ::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return;  // a directory that may be written but not read: the rename is done
-  const int status = ::fsync(fd);
-  const int error = errno;
-  ::close(fd);
-  const bool unsupported = error == EINVAL || error == ENOTSUP || error == EROFS;
-  if (status != 0 && !unsupported) fail("cannot flush the directory of", error);
+  if (folder_ < 0 || ::fsync(folder_) == 0) return;
+  const bool unsupported = errno == EINVAL || errno == ENOTSUP || errno == EROFS;
+  if (!unsupported) fail("cannot flush the directory of", errno);
 }
 
 void AtomicFile::fail(const std::string& what, int error) const { refuse(op_, path_, what, error, where_); }

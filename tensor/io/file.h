@@ -32,22 +32,26 @@ class InputFile {
 
 /// A file that appears whole or not at all: bytes go to a temporary file in the same directory, which
 /// commit() flushes to the disk and renames over the target.  Until then the old file stays as it is; without
-/// a commit the destructor removes the temporary one.  A symbolic link is followed, the mode of a replaced
-/// file is kept.
+/// a commit the destructor removes the temporary one; what a killed process left is removed by the next one that
+/// writes into the directory.  A symbolic link is followed; the mode of a replaced file is kept, and its owner where
+/// the system permits.
 class AtomicFile {
  public:
-  /// IoError when the directory is missing or not writable, or the target exists and is not a regular file.
+  /// IoError when the directory is missing or not writable, or the target exists and is not a regular file.  Making
+  /// one and leaving it is a check of the place.
   AtomicFile(std::string op, std::string path, SourceLocation where);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
 
-  /// IoError when the system takes fewer bytes (disk full, quota); the target is untouched.
+  /// IoError when the system takes fewer bytes (disk full, quota, limit of a file's size); the target is untouched.
   void write(std::span<const std::byte> bytes);
   void commit();
 
  private:
-  void create_temporary(unsigned mode, bool keep_mode);
+  void release() noexcept;
+  void create_temporary(unsigned mode);
+  void open_directory();
   void sync_directory() const;
   [[noreturn]] void fail(const std::string& what, int error) const;
 
@@ -55,6 +59,9 @@ class AtomicFile {
   std::string directory_, target_, temporary_;
   SourceLocation where_;
   int fd_ = -1;
+  int lock_ = -1;    // of the same file: keeps the lock until the file has its name
+  int folder_ = -1;  // -1 where a directory may be written but not read
+  std::uint64_t written_ = 0;
 };
 
 }  // namespace minnow::io

@@ -6,10 +6,12 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <unistd.h>
 #include <vector>
 #include <minnow/tensor/allocator.h>
+#include <minnow/tensor/error.h>
 #include <minnow/tensor/tensor.h>
 
 namespace minnow::test {
@@ -46,6 +48,30 @@ inline std::string read_bytes(const std::string& path) {
 inline void write_bytes(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
+
+/// The message of the IoError that the call ends in.
+template <class Call> std::string io_error(Call call) {
+  try {
+    call();
+  } catch (const IoError& error) { return error.what(); }
+  return "no error";
+}
+
+/// Root may do everything, so it becomes somebody else for a while.
+class Unprivileged {
+ public:
+  Unprivileged() : was_root_(geteuid() == 0) {
+    if (was_root_ && seteuid(65534) != 0) throw std::runtime_error("seteuid");
+  }
+  ~Unprivileged() {
+    if (was_root_) static_cast<void>(!seteuid(0));
+  }
+  Unprivileged(const Unprivileged&) = delete;
+  Unprivileged& operator=(const Unprivileged&) = delete;
+
+ private:
+  bool was_root_;
+};
 
 /// A contiguous tensor with these bytes, made without any operation.
 inline Tensor from_bytes(DType dtype, const Shape& shape, const void* bytes, std::size_t size) {

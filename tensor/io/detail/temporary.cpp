@@ -1,0 +1,95 @@
+#include <minnow/tensor/io/detail/temporary.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <ctime>
+#include <dirent.h>
+#include <exception>
+#include <fcntl.h>
+#include <memory>
+#include <string_view>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace minnow::io::detail {
+namespace {
+
+constexpr std::string_view kPrefix = ".minnow-", kSuffix = ".tmp";
+constexpr std::time_t kDay = 86400;
+
+/// Names the running system: the processes that see each other's locks, in whatever container they are.
+std::string system_mark() {
+  char name[256] = {};
+  const int fd = ::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+  if (fd < 0 || ::read(fd, name, sizeof name - 1) <= 0) static_cast<void>(::gethostname(name, sizeof name - 1));
+  if (fd >= 0) ::close(fd);
+  std::uint32_t hash = 2166136261u;  // FNV-1a
+  for (const char c : std::string_view(name)) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+  char text[9];
+  std::snprintf(text, sizeof text, "%08x", hash);
+  return text;
+}
+
+/// What the names of this system's files begin with.
+const std::string& own_prefix() {
+  static const auto* prefix = new std::string(std::string(kPrefix) + system_mark() + "-");
+  return *prefix;
+}
+
+bool is_temporary(std::string_view name) { return name.starts_with(kPrefix) && name.ends_with(kSuffix); }
+
+/// Does the name (seen from `directory`) still stand for this file?
+bool has_name(int fd, int directory, const char* name) {
+  struct stat opened = {}, named = {};
+  return ::fstat(fd, &opened) == 0 && ::fstatat(directory, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+         opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
+}
+
+/// Is it left behind?  Its lock must be ours, so that no writer has it and no other sweeper removes it.
+bool is_abandoned(int fd, int directory, const char* name) {
+  struct stat info = {};
+  if (::flock(fd, LOCK_EX | LOCK_NB) != 0 || !has_name(fd, directory, name) || ::fstat(fd, &info) != 0) return false;
+  if (!S_ISREG(info.st_mode) || info.st_uid != ::geteuid()) return false;
+  return std::string_view(name).starts_with(own_prefix()) || ::time(nullptr) - info.st_mtime > kDay;
+}
+
+}  // namespace
+
+Temporary make_temporary(const std::string& directory, unsigned mode) {
+  static std::atomic<unsigned> count{0};
+  constexpr int kTries = 1000;
+  Temporary file;
+  for (int i = 0; i < kTries; ++i) {  // names left behind by a process that was killed are passed over
+    file.path = directory + "/" + own_prefix() + std::to_string(::getpid()) + "-" + std::to_string(count++) +
+                std::string(kSuffix);
+    file.fd = ::open(file.path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    if (file.fd < 0 && errno == EEXIST) continue;
+    if (file.fd < 0) return file;
+    // A sweep may come between the two calls: then it has the lock, or the file has no name any more.
+    const bool taken = ::flock(file.fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (!taken && has_name(file.fd, AT_FDCWD, file.path.c_str())) return file;
+    ::close(file.fd);
+    file.fd = -1;
+    errno = EEXIST;
+  }
+  return file;
+}
+
+void sweep_temporaries(const std::string& directory) noexcept try {
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(directory.c_str()), &::closedir);
+  if (!entries) return;
+  const int folder = ::dirfd(entries.get());
+  while (const dirent* entry = ::readdir(entries.get())) {
+    if (!is_temporary(entry->d_name)) continue;
+    const int fd = ::openat(folder, entry->d_name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) continue;
+    if (is_abandoned(fd, folder, entry->d_name)) ::unlinkat(folder, entry->d_name, 0);
+    ::close(fd);
+  }
+} catch (const std::exception&) {  // no memory: the files are swept another time
+}
+
+}  // namespace minnow::io::detail
