@@ -1,8 +1,10 @@
 #include <minnow/tensor/io/safetensors.h>
 
 #include <bit>
+#include <new>
 #include <minnow/tensor/allocator.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/io/detail/foreign.h>
 #include <minnow/tensor/io/detail/header.h>
 #include <minnow/tensor/io/detail/json_reader.h>
 #include <minnow/tensor/io/file.h>
@@ -43,10 +45,16 @@ Opened open_header(const io::InputFile& file, const char* op, SourceLocation whe
   try {
     return read_header(file);
   } catch (const Refusal& refusal) {
-    throw FormatError(std::string(op) + ": '" + file.path() + "' is not a safetensors file that minnow can read" +
-                          "\n  found     " + refusal.found + "\n  expected  " + refusal.expected +
-                          "\nthe file is damaged or of another format: save or fetch it again",
-                      where);
+    const io::detail::Foreign other = io::detail::recognize(file);
+    throw FormatError(
+        std::string(op) + ": '" + file.path() + "' is not a safetensors file that minnow can read" + "\n  found     " +
+            (other.found.empty() ? refusal.found : other.found) + "\n  expected  " + refusal.expected + "\n" +
+            (other.mend.empty() ? "the file is damaged or of another format: save or fetch it again" : other.mend),
+        where);
+  } catch (const std::bad_alloc&) {
+    throw OutOfMemoryError(
+        std::string(op) + ": no memory for the header of '" + file.path() + "'\nload it where there is more memory",
+        where);
   }
 }
 
@@ -58,6 +66,16 @@ Tensor read_tensor(const io::InputFile& file, const Entry& entry, std::uint64_t 
   if (entry.dtype == DType::bool_)  // a bool that is neither 0 nor 1 is undefined behaviour
     for (std::byte& byte : out) byte = byte == std::byte{0} ? byte : std::byte{1};
   return Tensor(std::move(storage), entry.dtype, entry.shape, contiguous_strides(entry.shape));
+}
+
+[[noreturn]] void refuse_memory(const io::InputFile& file, const Opened& opened, const Entry& entry, Device device,
+                                SourceLocation where) {
+  throw OutOfMemoryError("load: no memory for the tensor '" + entry.name + "' of '" + file.path() + "'\n  tensor  " +
+                             std::string(name_of(entry.dtype)) + entry.shape.str() + ", " +
+                             std::to_string(entry.end - entry.begin) + " bytes\n  file    " +
+                             std::to_string(file.size() - opened.data) + " bytes of tensors, to " + device.str() +
+                             "\nfree tensors that are no longer needed, or load it where there is more memory",
+                         where);
 }
 
 /// The elements in row-major order in host memory.
@@ -112,7 +130,11 @@ StateDict load(const std::string& path, Device device, SourceLocation where) {
   const Opened opened = open_header(file, "load", where);
   StateDict tensors;
   for (const Entry& entry : opened.header.entries) {
-    tensors.set(entry.name, read_tensor(file, entry, opened.data).to(device, {}, where));
+    try {
+      tensors.set(entry.name, read_tensor(file, entry, opened.data).to(device, {}, where));
+    } catch (const OutOfMemoryError&) {
+      refuse_memory(file, opened, entry, device, where);
+    } catch (const std::bad_alloc&) { refuse_memory(file, opened, entry, device, where); }
   }
   return tensors;
 }
