@@ -1,12 +1,16 @@
 // Trains an MLP or a CNN on MNIST, on the CPU or a GPU:  ./run mnist --model mlp --epochs 5
 #include <CLI/CLI.hpp>
-#include <csignal>
-#include <fstream>
+#include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
+#include <optional>
 #include <minnow/minnow.h>
+
+#include "support/interrupt.h"
+#include "support/json_log.h"
+#include "support/numbers.h"
 
 using namespace minnow;
 
@@ -20,9 +24,6 @@ struct Arguments {
   int workers = data::kAuto, threads = 0;
   bool captured = false, synthetic = false, dry_run = false;
 };
-
-volatile std::sig_atomic_t interrupted = 0;
-void on_interrupt(int) { interrupted = 1; }
 
 struct Mlp : nn::Module {
   nn::Linear fc1 = child("fc1", nn::Linear(784, 128));
@@ -61,18 +62,22 @@ Digits open_digits(const Arguments& a) {
   return digits;
 }
 
-/// Share of the test images that are classified correctly.
-double accuracy(nn::Module& model, const data::ImageDataset& test, Device device) {
+/// Share of the test images that are classified correctly; none when it was interrupted.
+std::optional<double> accuracy(nn::Module& model, const data::ImageDataset& test, Device device) {
   const NoGradGuard no_grad;
   model.eval();
   data::DataLoader loader(test, {.batch_size = 500, .device = device});
   Tensor correct = zeros({}, {DType::int64, device});
-  for (auto& [images, labels] : loader) correct += sum(argmax(model(images), 1) == labels);
+  for (auto& [images, labels] : loader) {
+    correct += sum(argmax(model(images), 1) == labels);
+    if (interrupt::signal()) return std::nullopt;
+  }
   model.train();
   return correct.item() / static_cast<double>(test.size());
 }
 
 struct EpochResult {
+  std::int64_t steps = 0;
   double loss = 0, seconds = 0, images_per_second = 0;
 };
 
@@ -103,14 +108,96 @@ EpochResult train_epoch(const Step& step, data::DataLoader<data::ImageDataset>& 
     bar.show("loss", loss);
     seen += images.size(0);
     if (++steps == 20 && a.dry_run) break;
-    if (interrupted) break;
+    if (interrupt::signal()) return {.steps = steps};
   }
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-  return {total.item() / static_cast<double>(std::max<std::int64_t>(steps, 1)), elapsed.count(),
+  return {steps, total.item() / static_cast<double>(std::max<std::int64_t>(steps, 1)), elapsed.count(),
           static_cast<double>(seen) / elapsed.count()};
 }
 
-void run(const Arguments& a) {
+bool saves(const Arguments& a) { return a.epochs > 0 && !a.dry_run && !a.save.empty(); }
+
+/// Saves the weights; where that fails, into a new folder here or among the temporary files, and is false.
+bool save_weights(const nn::Module& model, const std::string& path) {
+  try {
+    save(model.state_dict(), path);
+    std::cout << "weights   " << path << '\n';
+    return true;
+  } catch (const std::exception& e) { std::cerr << e.what() << '\n'; }
+  for (const char* variable : {"PWD", "TMPDIR", "/tmp"}) {
+    const char* place = *variable == '/' ? variable : std::getenv(variable);
+    std::string folder = std::string(place ? place : ".") + "/mnist-XXXXXX";
+    if (!mkdtemp(folder.data())) continue;
+    try {
+      save(model.state_dict(), folder + "/mnist.safetensors");
+      std::cerr << "the weights are in " << folder << "/mnist.safetensors instead\n";
+      return false;
+    } catch (const std::exception&) { rmdir(folder.c_str()); }
+  }
+  std::cerr << "the weights are lost: no other place took them\n";
+  return false;
+}
+
+struct Trained {
+  std::int64_t steps = 0;
+  bool logged = true;
+};
+
+Trained train(nn::Module& model, const Digits& digits, Device device, const Arguments& a,
+              std::unique_ptr<JsonLog> log) {
+  optim::Adam adam(model.parameters(), {.lr = a.lr});
+  data::DataLoader loader(
+      digits.train,
+      {.batch_size = a.batch_size, .shuffle = true, .workers = a.workers, .device = device, .seed = a.seed});
+  const Step step = make_step(model, adam, device, a);
+  Trained done;
+  for (std::int64_t epoch = 1; epoch <= a.epochs && !interrupt::signal(); ++epoch) {
+    const EpochResult r = train_epoch(step, loader, a);
+    done.steps += r.steps;
+    if (interrupt::signal()) break;
+    const std::optional<double> share = accuracy(model, digits.test, device);
+    if (!share) break;
+    std::printf("epoch %lld/%lld  loss %.4f  test accuracy %.2f %%  %.1f s  %.0f images/s\n",
+                static_cast<long long>(epoch), static_cast<long long>(a.epochs), r.loss, 100 * *share, r.seconds,
+                r.images_per_second);
+    std::fflush(stdout);
+    const nlohmann::json line{{"epoch", epoch},
+                              {"loss", r.loss},
+                              {"accuracy", *share},
+                              {"seconds", r.seconds},
+                              {"images_per_second", r.images_per_second}};
+    try {
+      if (log) log->append(line);
+    } catch (const IoError& e) {
+      std::cerr << e.what() << "\nthe training goes on without the log\n";
+      log = nullptr;
+      done.logged = false;
+    }
+    if (a.dry_run) break;
+  }
+  return done;
+}
+
+/// Gives the exit status.
+int finish(const nn::Module& model, const Trained& done, const Arguments& a) {
+  std::fflush(stdout);
+  const bool saved = saves(a) && done.steps > 0;  // an untrained network replaces no other
+  if (interrupt::signal())
+    std::cerr << (saved      ? "interrupted: saving what is trained (once more ends at once)\n"
+                  : saves(a) ? "interrupted before the first step: nothing is saved\n"
+                             : "interrupted\n");
+  if (saved && !save_weights(model, a.save)) return EXIT_FAILURE;
+  if (interrupt::signal()) return interrupt::exit_status();
+  if (std::cout.flush() && !std::ferror(stdout)) return done.logged ? EXIT_SUCCESS : EXIT_FAILURE;
+  std::cerr << "mnist: the output could not be written\n";
+  return EXIT_FAILURE;
+}
+
+int run(const Arguments& a) {
+  // What cannot be written is told before the time is spent.
+  if (saves(a)) io::AtomicFile("--save", a.save, SourceLocation::current());
+  auto log = a.log.empty() ? nullptr : std::make_unique<JsonLog>(a.log);
+
   if (a.threads) set_num_threads(a.threads);
   manual_seed(a.seed);
   const Device device = a.device == "auto" ? best_device() : Device(a.device);
@@ -122,71 +209,50 @@ void run(const Arguments& a) {
   if (!a.load.empty()) model->load_state_dict(load(a.load));
   model->to(device);
   const Digits digits = open_digits(a);
-  std::cout << nn::summary(*model, {1, 1, 28, 28}) << '\n';
-
-  std::ofstream log;
-  if (!a.log.empty()) {
-    log.open(a.log, std::ios::app);
-    if (!log) throw IoError("mnist: cannot write the log " + a.log);
-  }
-  optim::Adam adam(model->parameters(), {.lr = a.lr});
-  data::DataLoader train(
-      digits.train,
-      {.batch_size = a.batch_size, .shuffle = true, .workers = a.workers, .device = device, .seed = a.seed});
-  const Step step = make_step(*model, adam, device, a);
-  for (std::int64_t epoch = 1; epoch <= a.epochs && !interrupted; ++epoch) {
-    const EpochResult r = train_epoch(step, train, a);
-    const double share = accuracy(*model, digits.test, device);
-    std::printf("epoch %lld/%lld  loss %.4f  test accuracy %.2f %%  %.1f s  %.0f images/s\n",
-                static_cast<long long>(epoch), static_cast<long long>(a.epochs), r.loss, 100 * share, r.seconds,
-                r.images_per_second);
-    std::fflush(stdout);
-    if (log.is_open())
-      log << nlohmann::json{{"epoch", epoch},
-                            {"loss", r.loss},
-                            {"accuracy", share},
-                            {"seconds", r.seconds},
-                            {"images_per_second", r.images_per_second}}
-          << std::endl;
-    if (a.dry_run) break;
-  }
-  if (a.epochs == 0) std::printf("test accuracy %.2f %%\n", 100 * accuracy(*model, digits.test, device));
-  if (interrupted) std::cout << "interrupted: saving what is trained\n";
-  if (a.epochs > 0 && !a.dry_run && !a.save.empty()) {
-    save(model->state_dict(), a.save);
-    std::cout << "weights   " << a.save << '\n';
-  }
+  interrupt::watch();
+  std::cout << nn::summary(*model, {1, 1, 28, 28}) << std::endl;
+  const Trained done = train(*model, digits, device, a, std::move(log));
+  if (a.epochs == 0)
+    if (const auto share = accuracy(*model, digits.test, device)) std::printf("test accuracy %.2f %%\n", 100 * *share);
+  return finish(*model, done, a);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  interrupt::end_at_once();
   Arguments a;
   CLI::App app("Trains a network on MNIST.");
   app.add_option("--model", a.model, "mlp or cnn")->check(CLI::IsMember({"mlp", "cnn"}))->capture_default_str();
   app.add_option("--device", a.device, "auto, cpu, cuda[:i] or sim[:i]")->capture_default_str();
   app.add_option("--data", a.data, "folder of the MNIST files (default: $MINNOW_DATA, or the cache folder)");
-  app.add_option("--epochs", a.epochs, "0: only test")->check(CLI::NonNegativeNumber)->capture_default_str();
-  app.add_option("--batch-size", a.batch_size)->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--lr", a.lr, "Adam's learning rate")->capture_default_str();
-  app.add_option("--seed", a.seed, "of weights, order and dropout")->capture_default_str();
-  app.add_option("--workers", a.workers, "threads that load batches (-1: the loader chooses)")->capture_default_str();
-  app.add_option("--threads", a.threads, "threads that compute (0: all)")->capture_default_str();
+  constexpr std::int64_t kMost = 1'000'000;
+  app.add_option("--epochs", a.epochs, "0: only test")->check(number_in<std::int64_t>(0, kMost))->capture_default_str();
+  app.add_option("--batch-size", a.batch_size)->check(number_in<std::int64_t>(1, kMost))->capture_default_str();
+  app.add_option("--lr", a.lr, "Adam's learning rate")->check(number_in(0.0, 1000.0))->capture_default_str();
+  app.add_option("--seed", a.seed, "of weights, order and dropout")
+      ->check(number_in<std::uint64_t>(0, UINT64_MAX))
+      ->capture_default_str();
+  app.add_option("--workers", a.workers, "threads that load batches (-1: the loader chooses)")
+      ->check(number_in(-1, 1024))
+      ->capture_default_str();
+  app.add_option("--threads", a.threads, "threads that compute (0: all)")
+      ->check(number_in(0, 1024))
+      ->capture_default_str();
   app.add_option("--save", a.save, "where the weights go, a safetensors file; empty: nowhere")->capture_default_str();
   app.add_option("--load", a.load, "weights to start from");
   app.add_option("--log", a.log, "append one JSON object a line for each epoch to this file");
   app.add_flag("--captured", a.captured, "record the step once and replay it");
   app.add_flag("--synthetic", a.synthetic, "drawn digits, which need no files");
   app.add_flag("--dry-run", a.dry_run, "20 batches and one test, nothing is saved");
+  app.failure_message([](const CLI::App*, const CLI::Error& e) {
+    return "mnist: " + std::string(e.what()) + " (--help lists the options)\n";
+  });
   CLI11_PARSE(app, argc, argv);
-
-  std::signal(SIGINT, on_interrupt);
-  std::signal(SIGTERM, on_interrupt);
   try {
-    run(a);
-    return 0;
+    return run(a);
   } catch (const std::exception& e) {
     std::cerr << e.what() << '\n';
-    return 1;
+    return EXIT_FAILURE;
   }
 }

@@ -1,62 +1,95 @@
-"""Ctrl-C in the mnist example: it ends the epoch under way, saves what is trained, and ends well.
+"""Ctrl-C and its like in the mnist example: what is trained is saved, what was there before is not spoilt.
 
 interrupt_test.py PROGRAM
 """
 
 import os
 import signal
-import subprocess
-import sys
-import tempfile
 import time
+import unittest
 
-program = sys.argv[1]
-
-
-def run(arguments, signal_number=None, limit=120):
-    """Runs the program, sends it a signal when it trains; returns exit status and output."""
-    child = subprocess.Popen([program, "--synthetic", "--model", "mlp", "--seed", "5", *arguments],
-                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    try:
-        lines = []
-        if signal_number is not None:
-            for line in child.stdout:  # which comes when the first epoch's line does
-                lines.append(line)
-                if line.startswith("parameters:"):
-                    break
-            time.sleep(0.1)
-            child.send_signal(signal_number)
-        rest, _ = child.communicate(timeout=limit)
-        return child.returncode, "".join(lines) + rest
-    finally:
-        if child.poll() is None:
-            child.kill()
-            child.wait()
+import training
 
 
-def expect(condition, what, output):
-    if not condition:
-        sys.exit(f"{what}\nthe output was:\n{output}")
+class Interrupt(training.Training):
+    def test_it_stops_at_once_and_saves(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(number):
+                child = self.start("--epochs", "10000", "--save", "x.safetensors")
+                self.wait_for_training(child)
+                time.sleep(1)
+                child.send_signal(number)
+                output, errors = self.finish(child, 128 + number)
+                self.assertEqual(errors.splitlines()[0], "interrupted: saving what is trained (once more ends at once)")
+                self.assertIn("weights   x.safetensors", output)
+                # The epoch that was under way is not tested any more.
+                self.assertEqual(output.count("test accuracy"), output.count("938/938"), output)
+                self.assertGreater(os.path.getsize(self.path("x.safetensors")), 400_000)
+                self.assertEqual(self.files(), ["x.safetensors"])
+                self.run_to_end("--epochs", "0", "--load", "x.safetensors")
+
+    def test_signals_that_come_twice_for_one_cause(self):
+        child = self.start("--epochs", "10000")
+        self.wait_for_training(child)
+        time.sleep(1)
+        for number in (signal.SIGTERM, signal.SIGTERM, signal.SIGHUP, signal.SIGHUP):
+            child.send_signal(number)
+        self.finish(child, 128 + signal.SIGTERM)
+        self.assertEqual(self.files(), ["mnist.safetensors"])
+
+    def test_before_the_first_step_nothing_is_spoilt(self):
+        self.run_to_end("--save", "good", "--dry-run")
+        with open(self.path("good"), "w") as file:
+            file.write("the good weights")
+        for delay in (0.05, 0.1, 0.2):
+            child = self.start("--epochs", "10000", "--save", "good")
+            time.sleep(delay)
+            child.send_signal(signal.SIGINT)
+            output, errors = child.communicate(timeout=120)
+            self.assertIn(child.returncode, (-signal.SIGINT, 130), output + errors)
+            if "weights" in output:
+                break  # a machine so fast that it had trained by then
+            with open(self.path("good")) as file:
+                self.assertEqual(file.read(), "the good weights", output + errors)
+        self.assertGreater(delay, 0.05)
+        self.assertEqual(self.files(), ["good"])
+
+    def test_a_closed_pipe(self):
+        child = self.start("--save", "x")
+        self.wait_for_training(child)
+        child.stdout.close()  # mnist | head
+        errors = child.stderr.read()
+        child.wait(timeout=120)
+        self.assertEqual(child.returncode, 128 + signal.SIGPIPE, errors)
+        self.assertIn("interrupted: saving", errors)
+        self.assertGreater(os.path.getsize(self.path("x")), 400_000)
+
+    def test_nohup(self):
+        child = self.start("--dry-run", preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        self.wait_for_training(child)
+        child.send_signal(signal.SIGHUP)
+        self.finish(child, 0)
+
+    def test_a_dry_run_saves_nothing(self):
+        child = self.start("--epochs", "10000", "--save", "")
+        self.wait_for_training(child)
+        child.send_signal(signal.SIGINT)
+        self.assertEqual(self.finish(child, 130)[1], "interrupted\n")
+        self.assertEqual(self.files(), [])
+
+    def test_weights_go_elsewhere_when_their_place_is_gone(self):
+        os.mkdir(self.path("place"))
+        child = self.start("--epochs", "10000", "--save", "place/x")
+        self.wait_for_training(child)
+        os.rmdir(self.path("place"))
+        time.sleep(0.5)
+        child.send_signal(signal.SIGINT)
+        errors = self.finish(child, 1)[1]
+        self.assertIn("No such file or directory", errors)
+        self.assertRegex(errors, "the weights are in .*/mnist-.*/mnist.safetensors instead")
+        saved = errors.split("the weights are in ")[1].split(" instead")[0]
+        self.run_to_end("--epochs", "0", "--load", saved)
 
 
-def accuracy(output):
-    """The last one that is printed, in %."""
-    found = [line.split("test accuracy")[1].split("%")[0].strip() for line in output.splitlines() if "test accuracy" in line]
-    expect(found, "there is no test accuracy", output)
-    return float(found[-1])
-
-
-with tempfile.TemporaryDirectory() as folder:
-    for number in (signal.SIGINT, signal.SIGTERM):
-        weights = os.path.join(folder, f"{number}.safetensors")
-        status, output = run(["--epochs", "10000", "--save", weights], number)
-        expect(status == 0, f"exit status {status} after {number.name}", output)
-        expect("interrupted: saving" in output, "it does not say that it was interrupted", output)
-        expect(f"weights   {weights}" in output, "it does not say where the weights went", output)
-        expect(os.path.getsize(weights) > 400_000, "the weights are too small", output)
-        others = [f for f in os.listdir(folder) if not f.endswith(".safetensors")]
-        expect(not others, f"a temporary file stayed: {others}", output)
-        trained = accuracy(output)
-        status, output = run(["--epochs", "0", "--load", weights])
-        expect(status == 0 and accuracy(output) == trained, f"the weights loaded again are not those of {trained} %", output)
-print("interrupted twice; the weights load again")
+training.take_program()
+unittest.main()

@@ -1,0 +1,75 @@
+"""The mnist example in careless hands: wrong numbers, places that cannot be written.
+
+mnist_options_test.py PROGRAM
+"""
+
+import json
+import os
+import resource
+import unittest
+
+import training
+
+
+class Options(training.Training):
+    def refuse(self, *arguments, status=1):
+        """What it says before it begins to train."""
+        output, errors = self.run_to_end(*arguments, status=status)
+        self.assertEqual(output, "")
+        return errors
+
+    def test_numbers(self):
+        ranges = {
+            "--seed": ("0 to 18446744073709551615", ["-1", "18446744073709551616", "1.5", " 5", "one"]),
+            "--batch-size": ("1 to 1000000", ["0", "-1", "99999999999999999999", "1e3", "64 "]),
+            "--epochs": ("0 to 1000000", ["-1", "99999999999999999999", "9" * 400]),
+            "--threads": ("0 to 1024", ["-1", "1000000000", "99999999999999999999"]),
+            "--workers": ("-1 to 1024", ["-2", "1000000000"]),
+            "--lr": ("0 to 1000", ["-1", "nan", "inf", "1e400", "abc"]),
+        }
+        for option, (numbers, wrong) in ranges.items():
+            for value in wrong:
+                with self.subTest(option, value=value):
+                    output, errors = self.start(f"{option}={value}").communicate(timeout=60)
+                    self.assertEqual(output, "")
+                    self.assertRegex(errors, f"^mnist: {option}: .* from {numbers} \\(--help lists the options\\)\n$")
+                    self.assertLess(len(errors), 140)
+
+    def test_numbers_that_are_welcome(self):
+        self.run_to_end("--dry-run", "--seed", "18446744073709551615", "--batch-size", "1000000", "--lr", "1e-4",
+                        "--epochs", "1000000", "--workers", "0", "--threads", "1")
+
+    def test_places_are_tried_before_the_training(self):
+        os.mkdir(self.path("folder"))
+        for option in ("--save", "--log"):
+            with self.subTest(option):
+                errors = self.refuse(option, "no/such/folder")
+                for part in (option, "'no/such/folder'", "No such file or directory", "folder"):
+                    self.assertIn(part, errors)
+                self.assertIn("directory", self.refuse(option, "folder"))
+        self.assertIn("device", self.refuse("--save", "/dev/full"))
+        self.assertEqual(self.files(), ["folder"])
+
+    def test_a_log_that_cannot_be_written_is_told(self):
+        errors = self.run_to_end("--dry-run", "--log", "/dev/full", status=1)[1]
+        for part in ("--log", "/dev/full", "No space left on device", "goes on without the log"):
+            self.assertIn(part, errors)
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20, 20))
+        errors = self.run_to_end("--dry-run", "--log", "log", status=1, preexec_fn=limit)[1]
+        self.assertIn("File too large", errors)
+
+    def test_a_log(self):
+        for _ in range(2):
+            self.run_to_end("--dry-run", "--log", "log")
+        with open(self.path("log")) as file:
+            lines = [json.loads(line) for line in file]
+        self.assertEqual([line["epoch"] for line in lines], [1, 1])
+
+    def test_output_that_cannot_be_written_is_told(self):
+        with open("/dev/full", "w") as full:
+            errors = self.run_to_end("--dry-run", stdout=full, status=1)[1]
+        self.assertEqual(errors, "mnist: the output could not be written\n")
+
+
+training.take_program()
+unittest.main()
