@@ -1,34 +1,67 @@
 #!/usr/bin/env bash
 # fetch_mnist.sh DIR [SUMS]: brings the four files of MNIST to DIR, each checked by the SHA-256 of its uncompressed content
 # (SUMS lists other files; by default mnist.sha256 beside this script).
+# fetch_mnist.sh --check DIR [SUMS]: only sees whether they are there and right, in either spelling, packed or not.
 # A file gets its own name only when it is whole and right; a broken download is resumed by the next try or the next call.
 # MINNOW_MNIST_URL: where to fetch from. Exit status: 0 all there, 1 not (one line on stderr says why), 2 wrong use.
 set -uo pipefail
 
 url=${MINNOW_MNIST_URL:-https://ossci-datasets.s3.amazonaws.com/mnist}
 tries=4
+most_packed=$((16 << 20)) most_unpacked=$((64 << 20)) # bytes; the largest file has 10 and 47 million
 wait_seconds=${MINNOW_FETCH_WAIT:-1}
 fail() {
   echo "MNIST: $*" >&2
   exit 1
 }
 
-# right FILE SUM: is it a whole gzip file with this content?
+# content FILE: what it holds, if that is not too much.
+content() {
+  case $1 in
+    *.gz | *.part) gzip -dc "$1" 2>/dev/null | head -c "$most_unpacked" ;;
+    *) head -c "$most_unpacked" "$1" ;;
+  esac
+}
+
+# right FILE SUM: is it a whole file with this content?
 right() {
   local sum
-  sum=$(gzip -dc "$1" 2>/dev/null | sha256sum) && [[ ${sum%% *} == "$2" ]]
+  sum=$(content "$1" | sha256sum) && [[ ${sum%% *} == "$2" ]]
 }
 
 # whole FILE: does it unpack without an error? Then a wrong content is no matter of a broken connection.
-whole() { gzip -tq "$1" 2>/dev/null; }
+whole() { content "$1" >/dev/null; }
+
+# check: is each file there and right? The program reads the first name that there is.
+check() {
+  local sum name stem file found
+  while read -r sum name; do
+    [[ -n $name ]] || continue
+    stem=${name%.gz} found=
+    for file in "$stem" "$stem.gz" "${stem/-idx/.idx}" "${stem/-idx/.idx}.gz"; do
+      [[ -e $dir/$file ]] && found=$dir/$file && break
+    done
+    [[ -n $found ]] || fail "$dir/$name is missing"
+    right "$found" "$sum" || fail "$found is not the file it should be (SHA-256 differs)"
+  done <"$sums"
+}
 
 # fetch NAME SUM: one file, resumed where the last try stopped, started again where that is impossible or gave a wrong file.
 fetch() {
   local name=$1 sum=$2 part=$dir/.$1.part status try
   for ((try = 1; try <= tries; ++try)); do
-    curl --fail --silent --location --connect-timeout 10 --speed-limit 1000 --speed-time 30 \
-      --continue-at - --output "$part" "$url/$name" 2>/dev/null
+    # curl stops at --max-filesize where the server tells the size; at the limit of the shell where it does not.
+    (
+      trap '' XFSZ
+      ulimit -f $((most_packed / 1024)) 2>/dev/null
+      exec curl --fail --silent --location --connect-timeout 10 --speed-limit 1000 --speed-time 30 \
+        --max-filesize "$most_packed" --continue-at - --output "$part" "$url/$name" 2>/dev/null
+    )
     status=$?
+    if [[ $status -eq 63 ]] || { [[ -e $part ]] && [[ $(wc -c <"$part") -ge $most_packed ]]; }; then
+      rm -f "$part"
+      fail "$url/$name has more than $((most_packed >> 20)) MB: it is not the file it should be"
+    fi
     if [[ -s $part ]] && right "$part" "$sum"; then
       mv -f "$part" "$dir/$name" && return 0
       fail "cannot write to $dir"
@@ -53,15 +86,26 @@ fetch() {
   fail "$url/$name did not arrive whole and right in $tries tries"
 }
 
-[[ $# -eq 1 || $# -eq 2 ]] || {
-  echo "usage: fetch_mnist.sh DIR [SUMS]" >&2
+only_check=
+[[ ${1:-} != --check ]] || {
+  only_check=yes
+  shift
+}
+[[ $# -eq 1 || $# -eq 2 ]] && [[ $1 != -* ]] || {
+  echo "usage: fetch_mnist.sh [--check] DIR [SUMS]" >&2
   exit 2
 }
 dir=$1
 sums=${2:-$(dirname "${BASH_SOURCE[0]}")/mnist.sha256}
-for tool in curl gzip sha256sum; do
+tools=(gzip sha256sum)
+[[ -n $only_check ]] || tools+=(curl)
+for tool in "${tools[@]}"; do
   command -v "$tool" >/dev/null || fail "$tool is not installed"
 done
+if [[ -n $only_check ]]; then
+  check
+  exit
+fi
 mkdir -p "$dir" 2>/dev/null || fail "cannot make the folder $dir"
 # Two runs at once take turns, where flock is there to say whose it is.
 if command -v flock >/dev/null; then
@@ -73,3 +117,4 @@ while read -r sum name; do
   if [[ -e $dir/$name ]] && right "$dir/$name" "$sum"; then continue; fi
   fetch "$name" "$sum"
 done <"$sums"
+check # also that no other file stands before them

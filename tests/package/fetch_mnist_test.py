@@ -32,6 +32,17 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if mode == "missing":
             self.send_error(404)
             return
+        if mode in ("endless", "huge"):
+            self.send_response(200)
+            if mode == "huge":
+                self.send_header("Content-Length", str(10**12))
+            self.end_headers()
+            self.close_connection = True
+            try:
+                while True:
+                    self.server.sent += self.wfile.write(bytes(1 << 16))
+            except OSError:
+                return
         if mode == "wrong":
             body = gzip.compress(b"something else")
         elif mode == "page":
@@ -63,7 +74,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 class FetchMnist(unittest.TestCase):
     def setUp(self):
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.mode, self.server.requests = "good", []
+        self.server.mode, self.server.requests, self.server.sent = "good", [], 0
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
         self.addCleanup(self.server.server_close)
         self.addCleanup(self.server.shutdown)
@@ -74,11 +85,12 @@ class FetchMnist(unittest.TestCase):
         self.sums.write_text("".join(f"{hashlib.sha256(CONTENT[name]).hexdigest()} {name}\n" for name in NAMES))
         self.url = f"http://127.0.0.1:{self.server.server_port}"
 
-    def fetch(self, mode, status=0):
+    def fetch(self, mode, status=0, options=()):
         """Runs the script; returns its stderr."""
         self.server.mode = mode
         environment = {"PATH": os.environ["PATH"], "MINNOW_MNIST_URL": self.url, "MINNOW_FETCH_WAIT": "0"}
-        done = subprocess.run([SCRIPT, self.dir, self.sums], env=environment, capture_output=True, text=True, timeout=60)
+        done = subprocess.run([SCRIPT, *options, self.dir, self.sums], env=environment, capture_output=True, text=True,
+                              timeout=60)
         self.assertEqual(done.returncode, status, done.stderr)
         return done.stderr
 
@@ -150,6 +162,33 @@ class FetchMnist(unittest.TestCase):
     def test_a_folder_that_cannot_be_made(self):
         self.dir.parent.write_text("a file")
         self.assertIn("cannot make the folder", self.fetch("good", status=1))
+
+    def test_a_server_that_never_ends(self):
+        for mode in ("endless", "huge"):
+            with self.subTest(mode):
+                self.server.sent = 0
+                self.assert_refused(self.fetch(mode, status=1), "more than 16 MB")
+                self.assertLess(self.server.sent, 40 << 20)
+                self.assertFalse(list(self.dir.glob(".*.part")))
+
+    def test_only_a_check(self):
+        self.assertIn("is missing", self.fetch("good", status=1, options=["--check"]))
+        self.assertFalse(self.dir.exists())
+        self.fetch("good")
+        self.server.requests.clear()
+        self.assertEqual(self.fetch("missing", options=["--check"]), "")
+        for packed, plain in ((NAMES[0], NAMES[0][:-3]), (NAMES[1], NAMES[1][:-3].replace("-idx", ".idx"))):
+            (self.dir / packed).unlink()
+            (self.dir / plain).write_bytes(CONTENT[packed])
+        self.fetch("missing", options=["--check"])
+        (self.dir / NAMES[2]).write_bytes(PACKED[NAMES[2]][:-1])
+        self.assertIn(f"{NAMES[2]} is not the file", self.fetch("missing", status=1, options=["--check"]))
+        self.assertEqual(self.server.requests, [])
+
+    def test_a_wrong_file_that_would_be_read_first(self):
+        self.dir.mkdir(parents=True)
+        (self.dir / NAMES[0][:-3]).write_bytes(b"x")
+        self.assertIn("is not the file it should be", self.fetch("good", status=1))
 
 
 if __name__ == "__main__":

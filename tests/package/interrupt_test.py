@@ -70,7 +70,7 @@ class Interrupt(training.Training):
         child.send_signal(signal.SIGHUP)
         self.finish(child, 0)
 
-    def test_a_dry_run_saves_nothing(self):
+    def test_without_a_name_nothing_is_saved(self):
         child = self.start("--epochs", "10000", "--save", "")
         self.wait_for_training(child)
         child.send_signal(signal.SIGINT)

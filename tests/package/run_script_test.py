@@ -1,8 +1,10 @@
-"""./run on a machine without packages: what it says, and that it stops.
+"""./run on a machine without packages: what it says, and that it stops. Where all is there: where the digits go.
 
 run_script_test.py SOURCE_FOLDER
 """
 
+import gzip
+import hashlib
 import os
 import shutil
 import subprocess
@@ -10,7 +12,7 @@ import sys
 import tempfile
 
 source = sys.argv[1]
-TOOLS = "bash sh env dirname uname nproc cat mkdir ls grep sed gzip sha256sum flock".split()
+TOOLS = "bash sh env dirname uname nproc cat mkdir ls grep sed gzip sha256sum flock curl head wc mv rm sleep chmod".split()
 NOBODY = 65534
 
 
@@ -30,19 +32,25 @@ with tempfile.TemporaryDirectory() as folder:
     for name in ("run", "CMakeLists.txt", "CMakePresets.json"):
         shutil.copy(os.path.join(source, name), copy)
     log = os.path.join(folder, "apt.log")
-    for name, text in (("apt-get", f'echo "$*" >>{log}; exit 100'), ("dpkg-query", "exit 1")):
+    os.chmod(folder, 0o755)
+    for place in (copy, home):
+        os.chmod(place, 0o777)
+
+    def program(name, text):
         with open(os.path.join(programs, name), "w") as file:
             file.write(f"#!/bin/sh\n{text}\n")
         os.chmod(file.name, 0o755)
-    os.chmod(folder, 0o755)
-    os.chmod(copy, 0o777)
 
-    def run(*arguments, shell=(), as_nobody=True):
+    def run(*arguments, shell=(), as_nobody=True, **variables):
         user = NOBODY if as_nobody and os.geteuid() == 0 else None
-        return subprocess.run([*shell, "./run", *arguments], cwd=copy, env={"PATH": programs, "HOME": home}, user=user,
+        environment = {"PATH": programs, "HOME": home, **variables}
+        environment = {name: value for name, value in environment.items() if value is not None}
+        return subprocess.run([*shell, "./run", *arguments], cwd=copy, env=environment, user=user,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               timeout=60, check=False)
 
+    program("apt-get", f'echo "$*" >>{log}; exit 100')
+    program("dpkg-query", "exit 1")
     for shell in ((), ("sh",), ("bash",)):
         result = run(shell=shell)
         expect(result.returncode == 0 and all(f"./run {c}" in result.stdout for c in ("mnist", "test", "quickstart")),
@@ -66,4 +74,46 @@ with tempfile.TemporaryDirectory() as folder:
         os.remove(os.path.join(programs, "apt-get"))
         result = run("quickstart", as_nobody=False)
         expect(result.returncode == 1 and "there is no apt-get here" in result.stdout, "not a Debian", result)
-print("./run stops with its lists")
+
+    shutil.rmtree(os.path.join(copy, "build"), ignore_errors=True)  # root's
+    # From here on every package is there, and CMake builds a program that says what it was given.
+    program("dpkg-query", "printf installed")
+    built = "build/release/examples"
+    program("cmake", f"mkdir -p {built}; printf '#!/bin/sh\\necho \"digits of $MINNOW_DATA, arguments $*\"\\n' >{built}/mnist;"
+                     f" chmod 755 {built}/mnist")
+    server = os.path.join(folder, "server")
+    for place in (os.path.join(copy, "cmake"), server):
+        os.mkdir(place)
+    shutil.copy(os.path.join(source, "cmake", "fetch_mnist.sh"), os.path.join(copy, "cmake"))
+    with open(os.path.join(copy, "cmake", "mnist.sha256"), "w") as sums:
+        for name in ("train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1"):
+            with gzip.open(os.path.join(server, f"{name}-ubyte.gz"), "wb") as file:
+                file.write(name.encode())
+            sums.write(f"{hashlib.sha256(name.encode()).hexdigest()} {name}-ubyte.gz\n")
+    good, gone = {"MINNOW_MNIST_URL": "file://" + server}, {"MINNOW_MNIST_URL": "file:///nowhere", "MINNOW_FETCH_WAIT": "0"}
+
+    def expect_digits(place, what, result):
+        expect(result.returncode == 0 and f"digits of {place}, arguments \n" in result.stdout, what, result)
+
+    for what, place, variables in (("in the home", f"{home}/.cache", {}),
+                                   ("in the cache that is named", f"{home}/own", {"XDG_CACHE_HOME": f"{home}/own"}),
+                                   ("a relative cache is none", f"{home}/.cache", {"XDG_CACHE_HOME": "own"}),
+                                   ("without a home here", f"{copy}/build", {"HOME": None}),
+                                   ("an empty home is none", f"{copy}/build", {"HOME": ""})):
+        place += "/minnow/mnist"
+        shutil.rmtree(place, ignore_errors=True)
+        result = run("mnist", **variables, **good)
+        expect("fetching MNIST" in result.stdout, what, result)
+        expect_digits(place, what, result)
+        result = run("mnist", **variables, **gone)
+        expect("fetching" not in result.stdout, "fetched once", result)
+        expect_digits(place, what, result)
+
+    spoilt = os.path.join(home, ".cache/minnow/mnist/t10k-labels-idx1-ubyte.gz")
+    for mend, arguments in ((gone, "--synthetic"), (good, "")):
+        with gzip.open(spoilt, "wb") as file:
+            file.write(b"something else")
+        result = run("mnist", **mend)
+        expect(f"{spoilt} is not the file it should be" in result.stdout, "a spoilt file is seen", result)
+        expect(f", arguments {arguments}\n" in result.stdout, f"then the arguments are '{arguments}'", result)
+print("./run stops with its lists, and keeps the digits where they belong")
