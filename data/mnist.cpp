@@ -62,25 +62,49 @@ std::vector<fs::path> folders_of(const Collection& set, const fs::path& root) {
   } else if (const fs::path shared = variable("MINNOW_DATA"); !shared.empty()) {
     add(shared, !set.own_files_only || names_fashion(shared));
   } else {
-    fs::path cache = variable("XDG_CACHE_HOME");
-    if (cache.empty()) cache = fs::path(variable("HOME")) / ".cache";
-    folders.push_back(cache / "minnow" / set.folders.front());
+    fs::path cache = variable("XDG_CACHE_HOME");  // a relative one does not count, says its specification
+    if (!cache.is_absolute()) cache = fs::path(variable("HOME")) / ".cache";
+    if (cache.is_absolute()) folders.push_back(cache / "minnow" / set.folders.front());
   }
   return folders;
 }
 
+/// A path that was looked at, and why it cannot be used where it is not just missing.
+struct Tried {
+  fs::path path;
+  std::string reason;
+};
+
 /// The first file of both spellings, packed or not, in the first folder that has one.  Every path looked at
 /// is noted.
 fs::path find(const std::vector<fs::path>& folders, const std::string& part, const std::string& rank,
-              std::vector<fs::path>& tried) {
+              std::vector<Tried>& tried) {
   for (const auto& folder : folders)
     for (const char* dot : {"-", "."})
       for (const char* end : {"", ".gz"}) {
-        tried.push_back(folder / (part + dot + rank + "-ubyte" + end));
-        std::error_code code;
-        if (fs::exists(tried.back(), code)) return tried.back();
+        const fs::path path = folder / (part + dot + rank + "-ubyte" + end);
+        std::error_code code, ignored;
+        if (fs::exists(path, code)) return path;
+        if (!code && fs::is_symlink(fs::symlink_status(path, ignored)))
+          tried.push_back({path, "a link to a file that is not there"});
+        else tried.push_back({path, code ? code.message() : ""});
       }
   return {};
+}
+
+[[noreturn]] void refuse_missing(const Collection& set, const std::string& what, const std::vector<Tried>& tried,
+                                 SourceLocation where) {
+  bool only_missing = true;
+  std::string paths;
+  for (const auto& [path, reason] : tried) {
+    paths += "\n  " + path.string() + (reason.empty() ? "" : ": " + reason);
+    only_missing = only_missing && reason.empty();
+  }
+  if (tried.empty()) paths = " nothing: neither HOME nor XDG_CACHE_HOME names a folder";
+  throw IoError(set.name + ": the " + what + (only_missing ? " were not found" : " cannot be read") + "; tried" +
+                    paths + "\n" +
+                    (only_missing ? set.advice : "see to the paths that have a reason; or " + set.advice),
+                where);
 }
 
 ImageDataset load(const Collection& set, std::string_view split, const fs::path& root, Normalization normalization,
@@ -90,16 +114,13 @@ ImageDataset load(const Collection& set, std::string_view split, const fs::path&
     throw ValueError(set.name + ": unknown split '" + std::string(split) + "'\nexpected \"train\" or \"test\"", where);
   const std::string part = split == "train" ? "train" : "t10k";
   const std::vector<fs::path> folders = folders_of(set, root);
-  std::vector<fs::path> tried;
+  std::vector<Tried> tried;
+  const std::string of_split = " of the " + std::string(split) + " split";
   const fs::path image_file = find(folders, part + "-images", "idx3", tried);
-  const fs::path label_file = image_file.empty() ? image_file : find(folders, part + "-labels", "idx1", tried);
-  if (label_file.empty()) {
-    std::string text = set.name + ": the " + (image_file.empty() ? "images" : "labels") + " of the " +
-                       std::string(split) + " split were not found; tried";
-    for (const auto& path : tried)
-      if (path != image_file) text += "\n  " + path.string();
-    throw IoError(text + "\n" + set.advice, where);
-  }
+  if (image_file.empty()) refuse_missing(set, "images" + of_split, tried, where);
+  tried.clear();
+  const fs::path label_file = find(folders, part + "-labels", "idx1", tried);
+  if (label_file.empty()) refuse_missing(set, "labels" + of_split, tried, where);
   const Tensor images = read_idx(image_file, {.rank = 3, .dtype = DType::uint8, .content = "images"}, where);
   const Tensor labels = read_idx(label_file, {.rank = 1, .dtype = DType::uint8, .content = "labels"}, where);
   const auto refuse = [&](const std::string& what) {
@@ -108,6 +129,7 @@ ImageDataset load(const Collection& set, std::string_view split, const fs::path&
                           "\nfetch both files again",
                       where);
   };
+  if (images.numel() == 0) refuse("there are no images, or they have no pixels");
   if (images.shape()[0] != labels.shape()[0]) refuse("the files have different numbers of samples");
   const auto bytes = labels.span<std::uint8_t>();
   const auto wrong = std::find_if(bytes.begin(), bytes.end(), [](std::uint8_t c) { return c >= kClasses; });

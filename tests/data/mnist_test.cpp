@@ -3,6 +3,7 @@
 #include <minnow/tensor/error.h>
 
 #include <cstdlib>
+#include <optional>
 
 #include "data/files.h"
 #include "support/thrown.h"
@@ -60,6 +61,61 @@ TEST_F(Mnist, NamesWhatIsWrong) {
   write("train-images-idx3-ubyte", images);
   EXPECT_THROW(data::mnist("train", {.root = folder_, .mean = 0, .deviation = 0}), ValueError);
   EXPECT_EQ(data::mnist("train", {.root = folder_}).size(), 2);
+}
+
+TEST_F(Mnist, RefusesEmptyImages) {
+  for (const std::vector<std::uint32_t>& sizes : {std::vector<std::uint32_t>{0, 28, 28}, {2, 0, 5}, {2, 5, 0}}) {
+    write("train-images-idx3-ubyte", idx(8, sizes, {}));
+    write("train-labels-idx1-ubyte", idx(8, {sizes[0]}, test::Bytes(sizes[0], 1)));
+    const std::string what = refused();
+    EXPECT_TRUE(has(what, "no images, or they have no pixels") && has(what, "train-images-idx3-ubyte")) << what;
+  }
+}
+
+TEST_F(Mnist, SaysWhatKeepsItFromAPath) {
+  const auto refused_at = [](const std::filesystem::path& root) {
+    return error_of<IoError>([&] { data::mnist("train", {.root = root}); });
+  };
+  EXPECT_TRUE(has(refused_at(folder_), "were not found")) << refused_at(folder_);
+  std::filesystem::create_symlink("circle", folder_ / "circle");
+  const std::string circle = refused_at(folder_ / "circle");
+  EXPECT_TRUE(has(circle, "cannot be read") && has(circle, "-ubyte: Too many levels of symbolic links")) << circle;
+  EXPECT_FALSE(has(circle, "not found")) << circle;
+
+  std::filesystem::create_symlink("nothing", folder_ / "train-images.idx3-ubyte");
+  const std::string dangling = refused_at(folder_);
+  EXPECT_TRUE(has(dangling, "train-images.idx3-ubyte: a link to a file that is not there")) << dangling;
+
+  std::filesystem::permissions(folder_, std::filesystem::perms::none);
+  const bool was_root = geteuid() == 0;  // who may do everything, so it becomes somebody else for a while
+  ASSERT_TRUE(!was_root || seteuid(65534) == 0);
+  const std::string closed = refused_at(folder_);
+  ASSERT_TRUE(!was_root || seteuid(0) == 0);
+  std::filesystem::permissions(folder_, std::filesystem::perms::owner_all);
+  EXPECT_TRUE(has(closed, "cannot be read") && has(closed, "train-images-idx3-ubyte: Permission denied")) << closed;
+}
+
+TEST_F(Mnist, TheDefaultFolderIsThatOfTheUser) {
+  const char* const names[] = {"MINNOW_DATA", "XDG_CACHE_HOME", "HOME"};
+  std::vector<std::pair<const char*, std::optional<std::string>>> kept;
+  for (const char* name : names) {
+    const char* value = std::getenv(name);
+    kept.emplace_back(name, value ? std::optional<std::string>(value) : std::nullopt);
+    ::unsetenv(name);
+  }
+  using Folders = std::vector<std::filesystem::path>;
+  EXPECT_EQ(data::mnist_folders(), Folders());
+  const std::string homeless = error_of<IoError>([] { data::mnist("train"); });
+  EXPECT_TRUE(has(homeless, "neither HOME nor XDG_CACHE_HOME")) << homeless;
+  ::setenv("XDG_CACHE_HOME", "relative", 1);
+  EXPECT_EQ(data::mnist_folders(), Folders());
+  ::setenv("HOME", "/home/me", 1);
+  EXPECT_EQ(data::mnist_folders(), Folders{"/home/me/.cache/minnow/mnist"});
+  ::setenv("XDG_CACHE_HOME", "/cache", 1);
+  EXPECT_EQ(data::mnist_folders(), Folders{"/cache/minnow/mnist"});
+  for (const auto& [name, value] : kept)
+    if (value) ::setenv(name, value->c_str(), 1);
+    else ::unsetenv(name);
 }
 
 TEST_F(Mnist, ClothesAreNotTakenFromTheDigitsFolder) {
