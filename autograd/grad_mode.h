@@ -8,7 +8,7 @@ bool is_grad_enabled();
 /// Sets the grad mode of this thread for a scope.
 class GradMode {
  public:
-  explicit GradMode(bool enabled);
+  [[nodiscard]] explicit GradMode(bool enabled);
   ~GradMode();
   GradMode(const GradMode&) = delete;
   GradMode& operator=(const GradMode&) = delete;
@@ -20,7 +20,7 @@ class GradMode {
 /// Operations in this scope do not record.
 class NoGradGuard : GradMode {
  public:
-  NoGradGuard() : GradMode(false) {}
+  [[nodiscard]] NoGradGuard() : GradMode(false) {}
 };
 
 }  // namespace minnow

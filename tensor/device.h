@@ -61,7 +61,7 @@ Device current_device(DeviceType type);
 /// (Each device has its own current stream: see StreamGuard.)
 class DeviceGuard {
  public:
-  explicit DeviceGuard(Device device, SourceLocation where = SourceLocation::current());
+  [[nodiscard]] explicit DeviceGuard(Device device, SourceLocation where = SourceLocation::current());
   ~DeviceGuard();
   DeviceGuard(const DeviceGuard&) = delete;
   DeviceGuard& operator=(const DeviceGuard&) = delete;

@@ -12,7 +12,7 @@ namespace minnow {
 class Composed {
  public:
   /// `op` is a literal, or outlives the scope.
-  explicit Composed(const char* op) noexcept;
+  [[nodiscard]] explicit Composed(const char* op) noexcept;
   ~Composed();
   Composed(const Composed&) = delete;
   Composed& operator=(const Composed&) = delete;

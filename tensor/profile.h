@@ -14,7 +14,7 @@ bool is_enabled();
 /// Tensor::backward and Optimizer::step have theirs, "backward" and "step".  Nothing while profiling is off.
 class Range {
  public:
-  explicit Range(const char* name);
+  [[nodiscard]] explicit Range(const char* name);
   ~Range();
   Range(const Range&) = delete;
   Range& operator=(const Range&) = delete;

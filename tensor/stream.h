@@ -80,7 +80,7 @@ Stream current_stream(Device device, SourceLocation where = SourceLocation::curr
 /// Makes a stream the current one of this thread for a scope.
 class StreamGuard {
  public:
-  explicit StreamGuard(const Stream& stream);
+  [[nodiscard]] explicit StreamGuard(const Stream& stream);
   ~StreamGuard();
   StreamGuard(const StreamGuard&) = delete;
   StreamGuard& operator=(const StreamGuard&) = delete;

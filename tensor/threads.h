@@ -15,7 +15,7 @@ void set_num_threads(int threads, SourceLocation where = SourceLocation::current
 /// would otherwise each bring a pool of their own.  May be nested.
 class SerialRegion {
  public:
-  SerialRegion();
+  [[nodiscard]] SerialRegion();
   ~SerialRegion();
   SerialRegion(const SerialRegion&) = delete;
   SerialRegion& operator=(const SerialRegion&) = delete;

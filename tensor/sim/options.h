@@ -27,7 +27,7 @@ void set_options(const Options& options);
 /// Changes options for a scope.
 class ScopedOptions {
  public:
-  explicit ScopedOptions(const Options& changed) : previous_(options()) { set_options(changed); }
+  [[nodiscard]] explicit ScopedOptions(const Options& changed) : previous_(options()) { set_options(changed); }
   ~ScopedOptions() { set_options(previous_); }
   ScopedOptions(const ScopedOptions&) = delete;
   ScopedOptions& operator=(const ScopedOptions&) = delete;

@@ -1,0 +1,18 @@
+// expect: nodiscard
+// A guard without a name is gone at the end of its own line.
+#include <minnow/autograd/grad_mode.h>
+#include <minnow/tensor/profile.h>
+#include <minnow/tensor/stream.h>
+#include <minnow/tensor/threads.h>
+
+void compute(const minnow::Stream& stream) {
+  minnow::NoGradGuard();              // must not compile
+  minnow::NoGradGuard{};              // must not compile
+  minnow::GradMode(false);            // must not compile
+  minnow::SerialRegion{};             // must not compile
+  minnow::StreamGuard{stream};        // must not compile
+  minnow::DeviceGuard("sim:1");       // must not compile
+  minnow::profile::Range("forward");  // must not compile
+  const minnow::NoGradGuard guard;
+  static_cast<void>(stream);
+}
