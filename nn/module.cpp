@@ -1,8 +1,6 @@
 #include <minnow/nn/module.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <cxxabi.h>
 #include <ostream>
 #include <typeinfo>
 #include <unordered_set>
@@ -135,8 +133,13 @@ void Module::register_child(Child child, SourceLocation where) {
                          "\nregister a module of its own",
                      where);
   state_->children.push_back(std::move(child));
-  std::unordered_set<const void*> met;
-  name_tree(*state_, state_->path, met);
+  try {
+    std::unordered_set<const void*> met;
+    name_tree(*state_, state_->path, met);
+  } catch (...) {  // of memory; names that were given already stay
+    state_->children.pop_back();
+    throw;
+  }
 }
 
 HookHandle Module::register_forward_hook(ForwardHook hook, SourceLocation where) {
@@ -161,43 +164,20 @@ HookHandle& HookHandle::operator=(HookHandle&& other) noexcept {
 
 namespace {
 
-void print(std::ostream& out, const Module& module, const std::string& indent) {
-  out << module.describe();
+std::string tree(const Module& module, const std::string& indent) {
+  std::string text = module.describe();
   const auto children = module.named_children();
-  if (children.empty()) return;
-  out << "(\n";
-  for (const auto& [name, child] : children) {
-    out << indent << "  (" << name << "): ";
-    print(out, child, indent + "  ");
-    out << "\n";
-  }
-  out << indent << ")";
+  if (children.empty()) return text;
+  text += "(\n";
+  for (const auto& [name, child] : children) text += indent + "  (" + name + "): " + tree(child, indent + "  ") + "\n";
+  return text + indent + ")";
 }
 
 }  // namespace
 
 std::ostream& operator<<(std::ostream& out, const Module& module) {
-  print(out, module, "");
+  write_text(out, tree(module, ""));
   return out;
 }
-
-namespace detail {
-
-std::string class_name(const std::type_info& type) {
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(type.name(), nullptr, nullptr, &status),
-                                                         &std::free);
-  std::string name = text ? text.get() : type.name();
-  // What follows the last :: that is outside of brackets.
-  int depth = 0;
-  for (std::size_t i = name.size(); i-- > 0;) {
-    if (name[i] == '>' || name[i] == ')') ++depth;
-    if (name[i] == '<' || name[i] == '(') --depth;
-    if (depth == 0 && name[i] == ':') return name.substr(i + 1);
-  }
-  return name;
-}
-
-}  // namespace detail
 
 }  // namespace minnow::nn

@@ -3,6 +3,7 @@
 #include <numeric>
 #include <ostream>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/text.h>
 
 namespace minnow {
 namespace {
@@ -70,7 +71,10 @@ std::string Shape::str() const {
   return text + "]";
 }
 
-std::ostream& operator<<(std::ostream& out, const Shape& shape) { return out << shape.str(); }
+std::ostream& operator<<(std::ostream& out, const Shape& shape) {
+  write_text(out, shape.str());
+  return out;
+}
 
 Strides contiguous_strides(const Shape& shape) {
   // Unsigned, since the strides of a shape too large to exist are asked for before creation refuses it.

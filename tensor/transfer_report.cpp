@@ -4,6 +4,7 @@
 #include <mutex>
 #include <ostream>
 #include <tuple>
+#include <minnow/tensor/text.h>
 #include <minnow/tensor/transfer_report.h>
 
 namespace minnow {
@@ -133,7 +134,10 @@ std::string to_string(const TransferReport& report) {
   return text;
 }
 
-std::ostream& operator<<(std::ostream& out, const TransferReport& report) { return out << to_string(report); }
+std::ostream& operator<<(std::ostream& out, const TransferReport& report) {
+  write_text(out, to_string(report));
+  return out;
+}
 
 namespace detail {
 

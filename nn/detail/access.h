@@ -3,6 +3,7 @@
 #include <string>
 #include <typeinfo>
 #include <minnow/nn/module.h>
+#include <minnow/tensor/text.h>
 
 namespace minnow::nn::detail {
 
@@ -18,6 +19,6 @@ inline std::string join(const std::string& path, const std::string& name) {
 }
 
 /// "Conv2d", without namespaces.
-std::string class_name(const std::type_info& type);
+inline std::string class_name(const std::type_info& type) { return type_name(type); }
 
 }  // namespace minnow::nn::detail

@@ -7,6 +7,7 @@
 #include <minnow/tensor/ops/copy.h>
 #include <minnow/tensor/ops/create.h>
 #include <minnow/tensor/tensor.h>
+#include <minnow/tensor/text.h>
 
 /// Printing as PyTorch does: four decimals, scientific where magnitudes need it, long tensors shortened.
 namespace minnow {
@@ -127,12 +128,25 @@ class Printer {
 
 }  // namespace
 
-std::ostream& operator<<(std::ostream& out, DType dtype) { return out << name_of(dtype); }
-std::ostream& operator<<(std::ostream& out, const Device& device) { return out << device.str(); }
+std::ostream& operator<<(std::ostream& out, DType dtype) {
+  write_text(out, name_of(dtype));
+  return out;
+}
+std::ostream& operator<<(std::ostream& out, const Device& device) {
+  write_text(out, device.str());
+  return out;
+}
 
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor) {
-  if (!tensor.defined()) return out << "tensor(undefined)";
-  constexpr int kIndent = 7;  // the width of "tensor("
+  write_text(out, to_string(tensor));
+  return out;
+}
+
+std::string to_string(const Tensor& tensor) {
+  if (!tensor.defined()) return "tensor(undefined)";
+  std::ostringstream out;
+  out.exceptions(std::ios_base::badbit);  // so that a failed allocation is thrown
+  constexpr int kIndent = 7;              // the width of "tensor("
   out << "tensor(";
   const Tensor home = tensor.detach().cpu();
   if (tensor.numel() == 0) out << "[]";
@@ -144,12 +158,7 @@ std::ostream& operator<<(std::ostream& out, const Tensor& tensor) {
   const bool shown = d == DType::float32 || (tensor.numel() > 0 && (d == DType::int64 || d == DType::bool_));
   if (!shown) out << ", dtype=" << name_of(d);
   if (tensor.requires_grad()) out << ", requires_grad=true";
-  return out << ')';
-}
-
-std::string to_string(const Tensor& tensor) {
-  std::ostringstream out;
-  out << tensor;
+  out << ')';
   return out.str();
 }
 

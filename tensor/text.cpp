@@ -1,0 +1,54 @@
+#include <minnow/tensor/text.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cxxabi.h>
+#include <memory>
+#include <ostream>
+
+namespace minnow {
+
+std::string type_name(const std::type_info& type) {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(type.name(), nullptr, nullptr, &status),
+                                                         &std::free);
+  std::string name = text ? text.get() : type.name();
+  // What follows the last :: that is outside of brackets.
+  int depth = 0;
+  for (std::size_t i = name.size(); i-- > 0;) {
+    if (name[i] == '>' || name[i] == ')') ++depth;
+    if (name[i] == '<' || name[i] == '(') --depth;
+    if (depth == 0 && name[i] == ':') return name.substr(i + 1);
+  }
+  return name;
+}
+
+namespace {
+
+void put(std::ostream& out, std::string_view text) {
+  const auto size = static_cast<std::streamsize>(text.size());
+  try {
+    if (out.rdbuf()->sputn(text.data(), size) == size) return;
+  } catch (...) {
+    try {
+      out.setstate(std::ios_base::badbit);
+    } catch (const std::ios_base::failure&) {}  // the buffer's own exception says more
+    throw;
+  }
+  out.setstate(std::ios_base::badbit);
+}
+
+}  // namespace
+
+void write_text(std::ostream& out, std::string_view text) {
+  const std::ostream::sentry ready(out);
+  if (!ready) return;
+  const auto width = static_cast<std::size_t>(std::max<std::streamsize>(out.width(0), 0));
+  const std::string fill(width - std::min(width, text.size()), out.fill());
+  const bool left = (out.flags() & std::ios_base::adjustfield) == std::ios_base::left;
+  if (!left) put(out, fill);
+  put(out, text);
+  if (left) put(out, fill);
+}
+
+}  // namespace minnow
