@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 #include <minnow/autograd/grad_mode.h>
+#include <minnow/autograd/gradient_watch.h>
 #include <minnow/autograd/ops/arithmetic.h>
 #include <minnow/autograd/ops/reduce.h>
 #include <minnow/tensor/backend/dispatch.h>
@@ -98,6 +99,7 @@ class Run {
       return;
     }
     require_fit(slot, p.grad);
+    autograd::watch_gradient(p.leaf, autograd::GradientUse::read);
     const std::lock_guard lock(slot.mutex);
     if (!slot.grad.defined()) {
       if (StepRecording* recording = StepRecording::current())  // given up, it has computed none

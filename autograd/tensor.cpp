@@ -1,4 +1,5 @@
 #include <minnow/autograd/engine.h>
+#include <minnow/autograd/gradient_watch.h>
 #include <minnow/autograd/node.h>
 #include <minnow/autograd/ops/arithmetic.h>
 #include <minnow/tensor/backend/dispatch.h>
@@ -50,7 +51,11 @@ Tensor& Tensor::requires_grad_(bool on, SourceLocation where) {
     throw DTypeError(message("requires_grad_", "only floating tensors have gradients", {{"self", *this}},
                              "convert first: .to(float32)"),
                      where);
-  if (on || slot()) slot_of(*this)->requires_grad = on;
+  if (on || slot()) {
+    const auto slot = slot_of(*this);
+    if (slot->requires_grad != on) storage()->note_rebinding();
+    slot->requires_grad = on;
+  }
   return *this;
 }
 
@@ -58,6 +63,7 @@ Tensor Tensor::grad(SourceLocation where) const {
   require_defined("grad", where);
   const auto& slot = impl_->slot;
   if (!slot) return {};
+  autograd::watch_gradient(slot, autograd::GradientUse::read);
   const std::lock_guard lock(slot->mutex);
   return slot->grad;
 }
@@ -78,6 +84,7 @@ void Tensor::set_grad(const Tensor& grad, SourceLocation where) const {
                        where);
   }
   const auto slot = slot_of(*this);
+  autograd::watch_gradient(slot, autograd::GradientUse::replaced);
   const std::lock_guard lock(slot->mutex);
   slot->grad = grad;
 }

@@ -98,7 +98,7 @@ class Module {
   /// Sets the mode of this module and of all below it: dropout and normalisation depend on it.
   Module& train(bool on = true);
   Module& eval() { return train(false); }
-  bool is_training() const { return state_->training; }
+  bool is_training() const;
 
   /// Whether all parameters get gradients.
   Module& requires_grad_(bool on = true);

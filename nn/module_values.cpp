@@ -1,7 +1,10 @@
 // Values of modules: moving, modes, listing.
+#include <mutex>
 #include <unordered_set>
+#include <minnow/autograd/node.h>
 #include <minnow/nn/detail/access.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/step_recording.h>
 
 namespace minnow::nn {
 
@@ -86,6 +89,16 @@ Module& Module::apply(const std::function<void(Module&)>& f, SourceLocation wher
   return *this;
 }
 
+bool Module::is_training() const {
+  const bool training = state_->training;
+  if (StepRecording* recording = StepRecording::current(); recording && recording->is_first_use(state_.get()))
+    recording->require([weak = std::weak_ptr(state_), training] {
+      const auto state = weak.lock();
+      return !state || state->training == training;
+    });
+  return training;
+}
+
 Module& Module::train(bool on) {
   for (const auto& [name, module] : named_modules()) module.state_->training = on;
   return *this;
@@ -122,9 +135,12 @@ Module& Module::move_to(const Device* device, const DType* dtype, SourceLocation
   };
   each_tensor(*state_, &State::parameters, plan);
   each_tensor(*state_, &State::buffers, plan);
-  for (const Move& move : moves) {
+  for (const Move& move : moves) {  // nothing here takes memory or fails
     move.tensor.set_data(move.value);
-    if (move.grad.defined()) move.tensor.set_grad(move.grad, where);
+    if (!move.grad.defined()) continue;
+    const auto& slot = move.tensor.slot();
+    const std::lock_guard lock(slot->mutex);
+    slot->grad = move.grad;
   }
   return *this;
 }

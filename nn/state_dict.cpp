@@ -49,6 +49,23 @@ bool fits(const Tensor& value, const Tensor& into, LoadOptions options) {
   return value.dtype() == into.dtype() || (options.convert && value.is_floating_point() && into.is_floating_point());
 }
 
+/// Does all that can fail of writing the second of each pair into the first.
+void prepare(std::vector<std::pair<Tensor, Tensor>>& copies, SourceLocation where) {
+  std::unordered_set<const Storage*> targets;
+  for (const auto& [tensor, value] : copies) {
+    raw::require_writable("load_state_dict", {tensor, where});
+    targets.insert(tensor.storage().get());
+  }
+  for (auto& [tensor, value] : copies) {
+    value = value.detach().to(tensor.device(), tensor.dtype(), {}, where);
+    // A value that is memory of this module would be overwritten, unless it is just what it is written to.
+    if (targets.contains(value.storage().get()) &&
+        (value.storage() != tensor.storage() || raw::overlaps(tensor, value)))
+      value = raw::clone({value, where});
+  }
+  for (const auto& [tensor, value] : copies) raw::wait_for(tensor, value, where);
+}
+
 }  // namespace
 
 StateDict Module::state_dict() const {
@@ -92,8 +109,8 @@ LoadReport Module::load_state_dict(const StateDict& values, LoadOptions options,
                          "\nload into the architecture that was saved; {.strict = false} skips missing and unexpected "
                          "names, {.convert = true} converts floating values",
                      where);
-  for (auto& [tensor, value] : copies) value = value.detach().to(tensor.device(), tensor.dtype(), {}, where);
-  for (const auto& [tensor, value] : copies) raw::copy_to(value, tensor, where);
+  prepare(copies, where);
+  for (const auto& [tensor, value] : copies) raw::overwrite(value, tensor);  // takes no memory
   return report;
 }
 

@@ -1,5 +1,6 @@
 #include <minnow/optim/optimizer.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <unordered_set>
@@ -80,6 +81,7 @@ void Optimizer::add_parameters(const std::vector<Tensor>& params) {
   slots.reserve(params.size());
   for (const Tensor& p : params) slots.push_back({p});
   groups_.push_back(std::move(slots));
+  ++changes_;
 }
 
 std::vector<Tensor> Optimizer::parameters() const {
@@ -125,6 +127,7 @@ void Optimizer::step(SourceLocation where) {
       for (Slot& slot : groups_[g]) prepare(slot, g, where);
     }
     note_operation(std::string(name_) + "::step", where);
+    items_.reserve(pending_.size());  // from here on parameters change
     for (std::size_t i = 0; i < pending_.size(); ++i)
       if (!pending_[i].done) run(i);
   } catch (...) {
@@ -208,8 +211,13 @@ void Optimizer::run(std::size_t first) {
     p.done = true;
   }
   const auto numbers = hyper(key.group, key.phase);
-  StepRecording* recording = StepRecording::current();
-  const double* replayed = recording ? record(*recording, key, numbers.size()) : nullptr;
+  const double* replayed = nullptr;
+  if (StepRecording* recording = StepRecording::current()) {
+    for (const UpdateItem& item : items_)
+      for (const Tensor* used : {item.param, item.grad, item.state[0], item.state[1], item.state[2]})
+        if (used) recording->use(*used);
+    replayed = record(*recording, key, numbers.size());
+  }
   backend_of(like.device()).update({rule(), numbers, replayed}, items_);
   for (std::size_t i = first; i < pending_.size(); ++i) {
     Slot& slot = *pending_[i].slot;
@@ -232,12 +240,23 @@ const double* Optimizer::record(StepRecording& recording, const Pending& key, st
   recording.on_failure([slots] {
     for (Slot* slot : slots) --slot->steps;
   });
+  recording.require([this, key, slots, changes = changes_, where = last_dispatched().where] {
+    if (changes != changes_) return false;
+    check_options(key.group, where);
+    return is_as_recorded(key, slots);
+  });
   return recording.dynamic(count, [this, key, slots](std::span<double> numbers, bool again) {
     if (again)
       for (Slot* slot : slots) count_step(*slot);
     const auto values = hyper(key.group, again ? phase(slots.front()->steps, false) : key.phase);
     std::copy(values.begin(), values.end(), numbers.begin());
   });
+}
+
+bool Optimizer::is_as_recorded(const Pending& key, const std::vector<Slot*>& slots) const {
+  const auto next = [this](const Slot* slot) { return phase(slot->steps + 1, false); };
+  return num_states(key.group) == key.num_states &&
+         std::all_of(slots.begin(), slots.end(), [&](const Slot* s) { return next(s) == next(slots.front()); });
 }
 
 }  // namespace minnow::optim

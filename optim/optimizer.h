@@ -61,6 +61,7 @@ class Optimizer {
   struct Field {
     const char* name;
     double value;
+    bool is_flag;
   };
 
   explicit Optimizer(const char* name) : name_(name) {}
@@ -115,9 +116,12 @@ class Optimizer {
   static void count_step(Slot& slot);
   /// Lets a step that is being recorded read the hyper-parameters of the pass at hand anew in each replay.
   const double* record(StepRecording& recording, const Pending& key, std::size_t count);
+  /// Whether a pass over these slots is still the one that was recorded.
+  bool is_as_recorded(const Pending& key, const std::vector<Slot*>& slots) const;
 
   const char* name_;
   std::vector<std::vector<Slot>> groups_;
+  std::int64_t changes_ = 0;  // groups that were added and states that were loaded: what was recorded is out of date
   // Kept between steps so that these do not allocate.
   std::vector<Pending> pending_;
   std::vector<UpdateItem> items_;

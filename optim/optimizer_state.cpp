@@ -1,4 +1,6 @@
 // Optimizer::state_dict and load_state_dict.
+#include <algorithm>
+#include <cmath>
 #include <minnow/optim/optimizer.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/ops/copy.h>
@@ -65,7 +67,8 @@ void Optimizer::load_slot(Slot& slot, std::size_t group, std::size_t index, cons
                           std::string& problems) const {
   const auto names = state_names();
   const double steps = read_number(values, state_key(index, "step"), used, problems);
-  if (!(steps >= 0 && steps < 0x1p53)) problems += "\n  '" + state_key(index, "step") + "' is not a count";
+  if (!(steps >= 0 && steps < 0x1p53) || steps != std::floor(steps))
+    problems += "\n  '" + state_key(index, "step") + "' is not a count";
   else slot.steps = static_cast<std::int64_t>(steps);
   slot.fresh = true;
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -98,7 +101,11 @@ void Optimizer::load_state_dict(const StateDict& values, SourceLocation where) {
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     before.push_back(fields(g));
     after.push_back(fields(g));
-    for (Field& field : after.back()) field.value = read_number(values, group_key(g, field.name), used, problems);
+    for (Field& field : after.back()) {
+      field.value = read_number(values, group_key(g, field.name), used, problems);
+      if (field.is_flag && field.value != 0 && field.value != 1)
+        problems += "\n  '" + group_key(g, field.name) + "' is neither 0 nor 1";
+    }
   }
   if (!problems.empty()) refuse(problems);
   for (std::size_t g = 0; g < groups_.size(); ++g) check_fields(g, after[g], where);
@@ -121,7 +128,9 @@ void Optimizer::load_state_dict(const StateDict& values, SourceLocation where) {
     for (Slot& slot : group)
       for (Tensor& state : slot.state)
         if (state.defined()) state = state.detach().to(slot.param.device(), {.copy = true}, where);
-  groups_ = std::move(loaded);
+  // From here on nothing takes memory or fails.  The slots stay where they are: a recorded step knows them.
+  for (std::size_t g = 0; g < groups_.size(); ++g) std::move(loaded[g].begin(), loaded[g].end(), groups_[g].begin());
+  ++changes_;
   rollback.keep();
 }
 

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <iterator>
+#include <type_traits>
 #include <minnow/optim/optimizer.h>
 
 namespace minnow::optim {
@@ -50,7 +51,7 @@ template <class Rule> class RuleOptimizer : public Optimizer {
   std::vector<Field> fields(std::size_t group) const override {
     std::vector<Field> list;
     Rule::each(options_[group], [&](const char* name, auto value) {
-      list.push_back({name, static_cast<double>(value)});
+      list.push_back({name, static_cast<double>(value), std::is_same_v<decltype(value), bool>});
     });
     return list;
   }

@@ -42,7 +42,11 @@ struct CapturedStepOptions {
 ///
 /// In a replay no line of the function runs: what it does on the host (branches, printing, counters) is done in the first
 /// runs only, and every tensor that it reads must be an input or stay the same tensor.  Learning rates, step counts of
-/// optimizers and random numbers do go on; optimizers and generators must outlive the step.  A call that waits for the
+/// optimizers and random numbers do go on; optimizers and generators must outlive the step.  Parameters that were moved,
+/// converted or given other data (Module::to, set_data), gradients that were dropped or replaced where the step adds to
+/// them, train() and eval(), requires_grad_(), and other state or options of an optimizer that change its kernels are
+/// noticed: the step then runs directly again and is recorded anew; where that happens again and again, before a
+/// recording has paid, it goes on running directly.  A call that waits for the
 /// device or reads values (item, data, printing), copies to another device, computes there or reads memory of the host
 /// (tensor, a loader) cannot be recorded: its error names the line, nothing was recorded, and the program can go on.
 /// What a kernel finds in its data, an index out of range, say, is an error of a replay too, with the operation and the
@@ -59,6 +63,7 @@ class CapturedStep {
       F step, CapturedStepOptions options = {}, SourceLocation where = SourceLocation::current())
       : CapturedStep(Function(over_span(std::move(step))), arity<F>(), options, where) {}
   ~CapturedStep();
+  /// One that was moved from can be assigned to; all else is a ValueError.
   CapturedStep(CapturedStep&&) noexcept;
   CapturedStep& operator=(CapturedStep&&) noexcept;
 
@@ -73,14 +78,16 @@ class CapturedStep {
   Tensor run(std::span<const Tensor> inputs, SourceLocation where = SourceLocation::current());
 
   /// How many combinations of shapes are recorded.
-  int recordings() const;
+  int recordings(SourceLocation where = SourceLocation::current()) const;
   /// Runs that were replays.
-  std::int64_t replays() const;
+  std::int64_t replays(SourceLocation where = SourceLocation::current()) const;
 
  private:
   struct State;
 
   CapturedStep(Function step, int inputs, const CapturedStepOptions& options, SourceLocation where);
+
+  State& state(SourceLocation where) const;
 
   template <class F, std::size_t... I> static constexpr bool takes(std::index_sequence<I...>) {
     return std::is_invocable_v<F&, decltype((void(I), std::declval<const Tensor&>()))...>;

@@ -5,6 +5,8 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 #include <minnow/tensor/random.h>
 #include <minnow/tensor/tensor.h>
@@ -41,6 +43,32 @@ class StepRecording {
   void end();
 
   Device device() const { return numbers_.device(); }
+  /// Notes that the step uses the memory of a tensor: a replay does so too, so that it must not be a tensor's that has
+  /// other memory by then.
+  static void note(const Tensor& tensor) {
+    if (StepRecording* recording = current()) recording->use(tensor);
+  }
+  void use(const Tensor& tensor);
+  /// True for the first call with this address.
+  bool is_first_use(const void* of) { return met_.insert(of).second; }
+  /// What must hold before a replay, else the step is recorded anew; it may throw what the step itself would.
+  void require(std::function<bool()> holds) { conditions_.push_back(std::move(holds)); }
+  /// What the host does at the end of the recording, and after each replay.
+  void at_end(std::function<void()> action) { at_end_.push_back(std::move(action)); }
+  void after_replay(std::function<void()> action) { after_replay_.push_back(std::move(action)); }
+
+  /// Whether a replay does what the step would do now.
+  bool is_current() {
+    if (Storage::all_rebindings() != rebindings_ && !uses_are_current()) return false;
+    for (const auto& holds : conditions_)
+      if (!holds()) return false;
+    return true;
+  }
+  /// To be called after each replay.
+  void finish_replay() const {
+    for (const auto& action : after_replay_) action();
+  }
+
   /// Device memory for `count` numbers.  BackendError when a step needs more than there are.
   const double* dynamic(std::size_t count, Fill fill);
   /// Device memory {seed, what to add to the offset}, by which the numbers taken from `state` on differ in each replay.
@@ -68,6 +96,13 @@ class StepRecording {
     const std::uint64_t* place;
   };
 
+  /// Memory that the step uses, as long as somebody has it, and its rebindings when that began.
+  struct Use {
+    std::weak_ptr<Storage> storage;
+    std::uint32_t rebindings;
+  };
+
+  bool uses_are_current();
   void place_generator(const Draws& draws, std::span<double> numbers, bool again) const;
   void fill(std::span<double> numbers);
 
@@ -76,6 +111,11 @@ class StepRecording {
   std::vector<Block> blocks_;
   std::vector<std::unique_ptr<Draws>> draws_;
   std::vector<std::function<void()>> undo_, undo_once_;
+  std::unordered_map<const Storage*, Use> uses_;
+  std::uint64_t rebindings_;  // of all storages, when uses_ were last found unchanged
+  std::unordered_set<const void*> met_;
+  std::vector<std::function<bool()>> conditions_;
+  std::vector<std::function<void()>> at_end_, after_replay_;
   std::size_t used_ = 0;
   bool again_ = false;  // it was replayed
   StepRecording* outer_ = nullptr;

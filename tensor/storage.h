@@ -37,6 +37,16 @@ class Storage {
   std::uint32_t version() const { return version_.load(std::memory_order_relaxed); }
   void bump_version() { version_.fetch_add(1, std::memory_order_relaxed); }
 
+  /// Raised when a tensor of this memory was given other memory, or began or ceased to require a gradient: what was
+  /// recorded with it (CapturedStep) is then out of date.
+  std::uint32_t rebindings() const { return rebindings_.load(std::memory_order_relaxed); }
+  void note_rebinding() {
+    rebindings_.fetch_add(1, std::memory_order_relaxed);
+    all_rebindings_.fetch_add(1, std::memory_order_relaxed);
+  }
+  /// Of all storages of the process together.
+  static std::uint64_t all_rebindings() { return all_rebindings_.load(std::memory_order_relaxed); }
+
   /// Saved values of graphs that share this memory: the other references are tensors that somebody can read.
   int graph_references() const { return graph_references_.load(std::memory_order_relaxed); }
   void add_graph_reference(int n) { graph_references_.fetch_add(n, std::memory_order_relaxed); }
@@ -59,12 +69,14 @@ class Storage {
   bool pinned_ = false;
   const void* stream_ = nullptr;
   std::atomic<std::uint32_t> version_ = 0;
+  std::atomic<std::uint32_t> rebindings_ = 0;
   std::atomic<int> graph_references_ = 0;
   mutable std::atomic<bool> has_pending_ = false;
   mutable std::mutex mutex_;
   mutable Event pending_;
   Allocator* allocator_ = nullptr;
   std::function<void(void*)> deleter_;
+  static inline std::atomic<std::uint64_t> all_rebindings_ = 0;
 };
 
 /// Takes `bytes` from the allocator.  OutOfMemoryError with the user's line.

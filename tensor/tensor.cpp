@@ -98,6 +98,9 @@ void Tensor::set_data(const Tensor& other, SourceLocation where) const {
   other.require_defined("set_data", where);
   detail::TensorImpl& mine = *impl();
   const detail::TensorImpl& theirs = *other.impl();
+  if (mine.storage != theirs.storage || mine.offset != theirs.offset || mine.dtype != theirs.dtype ||
+      mine.shape != theirs.shape || mine.strides != theirs.strides)
+    mine.storage->note_rebinding();
   mine.storage = theirs.storage;
   mine.shape = theirs.shape;
   mine.strides = theirs.strides;

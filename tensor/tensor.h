@@ -290,7 +290,7 @@ class Tensor : public detail::Methods {
   // For the layers above.
 
   /// Takes over other's value (storage, shape, strides, dtype, device); every handle of this tensor sees it,
-  /// the autograd slot and the name stay.
+  /// the autograd slot and the name stay.  Takes no memory: of defined tensors it does not throw.
   void set_data(const Tensor& other, SourceLocation where = SourceLocation::current()) const;
   const std::shared_ptr<autograd::Slot>& slot(SourceLocation where = SourceLocation::current()) const {
     return impl("slot", where)->slot;

@@ -62,7 +62,10 @@ Backend& dispatch(std::string_view op, Operands operands, SourceLocation where, 
   }
   note_operation(op, where);
   const Device device = first ? first->device() : operands.begin()->tensor.device();
-  if (const StepRecording* recording = StepRecording::current(); recording && recording->device() != device)
+  StepRecording* recording = StepRecording::current();
+  if (!recording) return backend_of(device, where);
+  for (const Operand& o : operands) recording->use(o.tensor);
+  if (recording->device() != device)
     throw DeviceError(
         message(
             op, "computes outside of the step that is being recorded for " + recording->device().str(), operands,

@@ -17,16 +17,35 @@ bool fits(const Tensor& held, const Tensor& given) {
   return held.dtype() == given.dtype() && held.shape() == given.shape();
 }
 
+constexpr std::int64_t kWorthRecording = 10;  // replays
+constexpr int kMostInVain = 4;
+
 /// The step for one combination of shapes.
 struct Recorded {
   std::vector<Tensor> inputs;  // read by the recording
   Tensor output;
-  int runs = 0;
+  std::int64_t runs = 0;     // directly, since the last recording
+  std::int64_t replays = 0;  // of the last recording
+  int in_vain = 0;           // recordings in a row that were out of date before they had paid
+  bool was_recorded = false;
   std::unique_ptr<StepRecording> numbers;
   std::unique_ptr<Recording> work;
 
   bool serves(std::span<const Tensor> given) const {
     return std::equal(inputs.begin(), inputs.end(), given.begin(), given.end(), fits);
+  }
+  /// Whether the next run is one of the step itself.  After a change there is at least one, in which an optimizer lays
+  /// out its state anew.
+  bool runs_directly(int warm_up) const {
+    return in_vain >= kMostInVain || (!work && runs < std::max(warm_up, was_recorded ? 1 : 0));
+  }
+  void forget_recording() {
+    in_vain = replays < kWorthRecording ? in_vain + 1 : 0;
+    runs = 0;
+    replays = 0;
+    output = Tensor();
+    work.reset();
+    numbers.reset();
   }
 };
 
@@ -64,15 +83,21 @@ CapturedStep::~CapturedStep() = default;
 CapturedStep::CapturedStep(CapturedStep&&) noexcept = default;
 CapturedStep& CapturedStep::operator=(CapturedStep&&) noexcept = default;
 
-int CapturedStep::recordings() const {
-  return static_cast<int>(std::count_if(state_->recorded.begin(), state_->recorded.end(),
-                                        [](const Recorded& one) { return one.work != nullptr; }));
+CapturedStep::State& CapturedStep::state(SourceLocation where) const {
+  if (!state_) throw ValueError("CapturedStep: the step was moved from\nuse the one that it was moved to", where);
+  return *state_;
 }
 
-std::int64_t CapturedStep::replays() const { return state_->replays; }
+int CapturedStep::recordings(SourceLocation where) const {
+  const auto& made = state(where).recorded;
+  return static_cast<int>(
+      std::count_if(made.begin(), made.end(), [](const Recorded& one) { return one.work != nullptr; }));
+}
+
+std::int64_t CapturedStep::replays(SourceLocation where) const { return state(where).replays; }
 
 Tensor CapturedStep::run(std::span<const Tensor> inputs, SourceLocation where) {
-  State& s = *state_;
+  State& s = state(where);
   if (inputs.size() != s.arity)
     throw ValueError("CapturedStep: the step takes " + std::to_string(s.arity) + " tensors, it was given " +
                          std::to_string(inputs.size()) + "\ncall it with what its function takes",
@@ -88,9 +113,10 @@ Tensor CapturedStep::run(std::span<const Tensor> inputs, SourceLocation where) {
         "CapturedStep: a step that is being recorded cannot run another one\ncall the inner function itself", where);
   Recorded* one = s.find(inputs, where);
   if (!one) return s.run_directly(inputs, where);
+  if (one->work && !one->numbers->is_current()) one->forget_recording();
   s.follow_last_run();
   for (std::size_t i = 0; i < inputs.size(); ++i) raw::copy_to(inputs[i], one->inputs[i], where);
-  if (!one->work && one->runs < s.options.warm_up) {
+  if (one->runs_directly(s.options.warm_up)) {
     ++one->runs;
     return s.run_step(one->inputs);
   }
@@ -144,6 +170,7 @@ void CapturedStep::State::record(Recorded& one, SourceLocation where) {
     throw;
   }
   one.output = output;
+  one.was_recorded = true;
   one.numbers = std::move(numbers);
   one.work = std::move(work);
 }
@@ -156,6 +183,8 @@ void CapturedStep::State::replay(Recorded& one, SourceLocation where) {
     one.numbers->take_back();
     throw;
   }
+  one.numbers->finish_replay();
+  ++one.replays;
   ++replays;
 }
 

@@ -6,6 +6,7 @@
 #include <minnow/tensor/ops/create.h>
 #include <minnow/tensor/ops/transfer.h>
 #include <minnow/tensor/ops/view.h>
+#include <minnow/tensor/step_recording.h>
 
 namespace minnow::raw {
 namespace {
@@ -14,6 +15,8 @@ void copy_within(const Tensor& from, const Tensor& to) {
   if (!to.numel()) return;
   to.storage()->wait_ready();
   from.storage()->wait_ready();
+  StepRecording::note(from);
+  StepRecording::note(to);
   backend_of(to.device()).copy(from, to);
 }
 
@@ -88,10 +91,22 @@ Tensor copy_to(const Tensor& from, const Tensor& to, SourceLocation where) {
   return to;
 }
 
+void wait_for(const Tensor& to, const Tensor& from, SourceLocation where) {
+  to.storage()->wait_ready();
+  from.storage()->wait_ready();
+  if (!to.device().is_cpu()) current_stream(to.device(), where).synchronize();
+}
+
+void overwrite(const Tensor& from, const Tensor& to) {
+  copy_within(from, to);
+  to.storage()->bump_version();
+}
+
 void fill_(const In& x, Scalar value) {
   require_writable("fill_", x);
   require_representable("fill_", value, x->dtype(), x.where);
   x->storage()->wait_ready();
+  StepRecording::note(*x);
   if (x->numel()) backend_of(x->device(), x.where).fill(*x, value);
   x->storage()->bump_version();
 }

@@ -20,7 +20,8 @@ void refuse_in_recording(std::string_view op, SourceLocation where) {
 }
 
 StepRecording::StepRecording(Device device)
-    : numbers_(empty({static_cast<std::int64_t>(kNumbers)}, {.dtype = DType::float64, .device = device})) {}
+    : numbers_(empty({static_cast<std::int64_t>(kNumbers)}, {.dtype = DType::float64, .device = device})),
+      rebindings_(Storage::all_rebindings()) {}
 
 StepRecording::~StepRecording() { end(); }
 
@@ -35,6 +36,26 @@ void StepRecording::end() {
   if (under_way != this) return;
   under_way = outer_;
   for (const auto& draws : draws_) draws->taken = draws->generator->state().offset - draws->base;
+  for (const auto& action : at_end_) action();
+  at_end_.clear();
+  met_.clear();
+  std::erase_if(uses_, [](const auto& use) { return use.second.storage.expired(); });
+}
+
+void StepRecording::use(const Tensor& tensor) {
+  if (!tensor.defined()) return;
+  const auto& storage = tensor.storage();
+  const auto [place, is_new] = uses_.try_emplace(storage.get(), Use{storage, storage->rebindings()});
+  // Other memory may be at the address of what is gone.
+  if (!is_new && place->second.storage.expired()) place->second = {storage, storage->rebindings()};
+}
+
+bool StepRecording::uses_are_current() {
+  const std::uint64_t now = Storage::all_rebindings();
+  for (const auto& [address, use] : uses_)
+    if (const auto storage = use.storage.lock(); storage && storage->rebindings() != use.rebindings) return false;
+  rebindings_ = now;
+  return true;
 }
 
 const double* StepRecording::dynamic(std::size_t count, Fill fill) {

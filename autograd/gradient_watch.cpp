@@ -1,0 +1,28 @@
+#include <minnow/autograd/gradient_watch.h>
+
+#include <minnow/tensor/step_recording.h>
+
+namespace minnow::autograd {
+
+void watch_gradient(const std::shared_ptr<Slot>& slot, GradientUse use) {
+  StepRecording* recording = StepRecording::current();
+  if (!recording || slot->producer || !recording->is_first_use(slot.get())) return;
+  if (use == GradientUse::read) {
+    const std::lock_guard lock(slot->mutex);
+    recording->require([slot, had = slot->grad.defined(), before = slot->grad.weak()] {
+      const std::lock_guard now(slot->mutex);
+      return had == slot->grad.defined() && before.lock().get() == slot->grad.id();
+    });
+  }
+  const auto after = std::make_shared<Tensor>();
+  recording->at_end([slot, after] {
+    const std::lock_guard lock(slot->mutex);
+    *after = slot->grad;
+  });
+  recording->after_replay([slot, after] {
+    const std::lock_guard lock(slot->mutex);
+    if (!slot->grad.is_same(*after)) slot->grad = *after;
+  });
+}
+
+}  // namespace minnow::autograd
