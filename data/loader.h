@@ -6,6 +6,7 @@
 #include <iterator>
 #include <memory>
 #include <thread>
+#include <typeinfo>
 #include <vector>
 #include <minnow/data/dataset.h>
 #include <minnow/data/detail/collate.h>
@@ -48,6 +49,7 @@ template <Dataset D> class DataLoader {
       throw ValueError("DataLoader: shuffle is set, but a sampler decides the order\nleave one of them out", where);
     samples_ = detail::checked_samples("the sampler", sampler.size(), where);
   }
+  /// One that was moved from can be assigned to; all else is a ValueError.
   DataLoader(DataLoader&&) = default;
   DataLoader& operator=(DataLoader&&) = default;
 
@@ -55,14 +57,17 @@ template <Dataset D> class DataLoader {
   std::int64_t size() const { return detail::batches_of(samples_, options()); }
   /// Samples in an epoch (with a smaller last batch, whether or not it is dropped).
   std::int64_t samples() const { return samples_; }
-  const D& dataset() const { return *dataset_; }
-  const LoaderOptions& options() const { return core_->options(); }
+  const D& dataset() const {
+    core();
+    return *dataset_;
+  }
+  const LoaderOptions& options() const { return core().options(); }
   /// The worker threads of an epoch.
   int workers() const { return workers_; }
 
   /// Starts the next epoch: 0 first, then 1, ...
   Iterator begin() {
-    const LoaderPosition start = core_->begin_epoch();
+    const LoaderPosition start = core().begin_epoch();
     std::vector<std::int64_t> order = order_(core_->seed(), start.epoch);
     for (const auto i : order) detail::check_index("DataLoader: sampler", i, dataset_->size(), core_->where());
     return Iterator(std::make_shared<Pass>(core_, std::move(order), start, workers_));
@@ -70,48 +75,51 @@ template <Dataset D> class DataLoader {
   std::default_sentinel_t end() const { return {}; }
 
   /// The epoch that the last begin() started.
-  std::int64_t epoch() const { return core_->epoch(); }
-  /// The next begin() starts this epoch.  ValueError below 0.
+  std::int64_t epoch() const { return core().epoch(); }
+  /// The next begin() starts this epoch.  ValueError below 0, and for 2^63 - 1.
   void set_epoch(std::int64_t epoch, SourceLocation where = SourceLocation::current()) {
     set_position({epoch, 0}, where);
   }
   /// What has been handed out; with it, set_position() goes on exactly there.
-  LoaderPosition position() const { return core_->position(); }
+  LoaderPosition position() const { return core().position(); }
   void set_position(LoaderPosition position, SourceLocation where = SourceLocation::current()) {
+    if (position.epoch == detail::kNoEpoch)
+      throw ValueError("DataLoader: there is no epoch " + std::to_string(position.epoch) +
+                           "\ngive what position() said, or an epoch of 0 or more",
+                       where);
     if (position.epoch < 0 || position.batch < 0)
       throw ValueError("DataLoader: position {epoch " + std::to_string(position.epoch) + ", batch " +
                            std::to_string(position.batch) +
                            "} is negative\ngive what position() said, or an epoch of 0 or more",
                        where);
-    core_->set_position(position);
+    core().set_position(position);
   }
   /// Waits for copies under way.
-  LoaderStats stats() const { return core_->stats(); }
+  LoaderStats stats() const { return core().stats(); }
 
  private:
   using Order = std::function<std::vector<std::int64_t>(std::uint64_t seed, std::int64_t epoch)>;
+
+  detail::LoaderCore& core() const {
+    if (!core_) throw ValueError("DataLoader: the loader was moved from\nuse the one that it was moved to", where_);
+    return *core_;
+  }
 
   /// One epoch under way, and the batch that the loop looks at.
   struct Pass {
     Pass(const std::shared_ptr<detail::LoaderCore>& core, std::vector<std::int64_t> order, LoaderPosition start,
          int workers)
-        : where(core->where()), epoch(core, std::move(order), start, workers) {}
+        : epoch(core, std::move(order), start, workers) {}
 
     void advance() {
       batch = Batch();
       const std::vector<Tensor>* tensors = epoch.next();
       done = tensors == nullptr;
       if (done) return;
-      if (tensors->size() != detail::kFieldCount<Batch>)
-        throw ValueError("DataLoader: get_batch made " + std::to_string(tensors->size()) + " fields, a sample has " +
-                             std::to_string(detail::kFieldCount<Batch>) +
-                             "\ncall buffer.make() for each field of a sample",
-                         where);
       auto field = tensors->begin();
       std::apply([&](auto&... target) { ((target = *field++), ...); }, detail::tie_fields(batch));
     }
 
-    SourceLocation where;
     detail::Epoch epoch;
     Batch batch;  // before the epoch's memory goes
     bool done = false;
@@ -127,7 +135,8 @@ template <Dataset D> class DataLoader {
             },
             where)),
         order_(std::move(order)),
-        workers_(options.workers) {
+        workers_(options.workers),
+        where_(where) {
     if (workers_ == kAuto)
       workers_ =
           BatchDataset<D> ? 0 : static_cast<int>(std::min(2U, std::max(1U, std::thread::hardware_concurrency())));
@@ -164,6 +173,7 @@ template <Dataset D> class DataLoader {
         }
         throw;
       }
+      detail::check_batch(buffer.tensors(), detail::kFieldCount<Sample>, indices.size(), typeid(D), where);
     } else {
       const auto rows = static_cast<std::int64_t>(indices.size());
       for (std::int64_t row = 0; row < rows; ++row) {
@@ -187,6 +197,7 @@ template <Dataset D> class DataLoader {
   std::shared_ptr<detail::LoaderCore> core_;
   Order order_;
   int workers_;
+  SourceLocation where_;  // of the user's line that made it
 };
 
 /// Where a loop over a loader stands.  An input iterator: one pass, copies share the place.

@@ -92,9 +92,9 @@ template <class Loader> class Progress {
 
     decltype(auto) operator*() const { return *at_; }
     Iterator& operator++() {
-      bar_->step(std::get<0>(detail::tie_fields(*at_)).shape()[0]);
+      bar_->step(samples_);
       ++at_;
-      if (at_ == std::default_sentinel) bar_->finish();
+      arrive();
       return *this;
     }
     void operator++(int) { ++*this; }
@@ -102,17 +102,24 @@ template <class Loader> class Progress {
 
    private:
     friend Progress;
-    Iterator(typename Loader::Iterator at, ProgressBar* bar) : at_(std::move(at)), bar_(bar) {}
+    Iterator(typename Loader::Iterator at, ProgressBar* bar) : at_(std::move(at)), bar_(bar) { arrive(); }
+
+    /// Counts the samples before the loop has the batch, which may move it away.
+    void arrive() {
+      if (at_ == std::default_sentinel) return bar_->finish();
+      const auto& first = std::get<0>(detail::tie_fields(*at_));
+      samples_ = first.dim() > 0 ? first.shape()[0] : 1;
+    }
 
     typename Loader::Iterator at_;
     ProgressBar* bar_;
+    std::int64_t samples_ = 0;
   };
 
   /// Starts the loader's next epoch.
   Iterator begin() {
     auto at = loader_->begin();
     bar_.start("epoch " + std::to_string(loader_->epoch() + 1));
-    if (at == std::default_sentinel) bar_.finish();
     return Iterator(std::move(at), &bar_);
   }
   std::default_sentinel_t end() const { return {}; }

@@ -92,6 +92,8 @@ WeightedSampler::WeightedSampler(std::vector<double> weights, std::int64_t draws
 }
 
 std::vector<std::int64_t> WeightedSampler::indices(std::uint64_t seed, std::int64_t epoch, SourceLocation where) const {
+  if (draws_ > 0 && weights_.empty())
+    throw ValueError("WeightedSampler: it was moved from\nuse the one that it was moved to", where);
   Random random = order_of(seed, epoch);
   std::vector<std::int64_t> drawn = list_of("WeightedSampler", draws_, where);
   drawn.clear();

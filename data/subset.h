@@ -46,7 +46,11 @@ template <Dataset D> class Subset {
     batch_of(*dataset_, mapped, buffer, where);
   }
   const std::vector<std::int64_t>& indices() const { return indices_; }
-  const D& dataset() const { return *dataset_; }
+  /// ValueError when the subset was moved from.
+  const D& dataset(SourceLocation where = SourceLocation::current()) const {
+    if (!dataset_) throw ValueError("Subset: it was moved from\nuse the one that it was moved to", where);
+    return *dataset_;
+  }
 
  private:
   std::shared_ptr<const D> dataset_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <system_error>
 #include <minnow/tensor/step_recording.h>
 #include <minnow/tensor/threads.h>
@@ -52,8 +53,10 @@ void Epoch::start(int workers) {
   window_ = window_chosen_ ? std::max(1, options.prefetch) : 2 * workers;
   ring_ = std::vector<Place>(static_cast<std::size_t>(std::max(window_, kSmallBatchWindow)));
   try {
+    workers_.reserve(static_cast<std::size_t>(workers));
     for (int i = 0; i < workers; ++i) workers_.emplace_back([this] { work(); });
   } catch (const std::system_error&) {  // no more threads: those that run, or the caller, do it
+  } catch (const std::bad_alloc&) {     // no memory for one
   }
 }
 

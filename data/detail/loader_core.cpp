@@ -4,6 +4,7 @@
 #include <string>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/random.h>
+#include <minnow/tensor/text.h>
 #include <minnow/tensor/transfer_report.h>
 
 namespace minnow::data {
@@ -179,6 +180,8 @@ void LoaderCore::set_position(LoaderPosition position) {
 
 LoaderPosition LoaderCore::begin_epoch() {
   const std::lock_guard lock(mutex_);
+  if (next_.epoch == kNoEpoch)
+    throw ValueError("DataLoader: there is no epoch after the last\ncall set_epoch() to begin at another", where_);
   position_ = next_;
   epoch_ = next_.epoch;
   next_ = {position_.epoch + 1, 0};
@@ -201,6 +204,28 @@ std::int64_t checked_samples(const char* whose, std::int64_t samples, SourceLoca
 std::int64_t batches_of(std::int64_t samples, const LoaderOptions& options) {
   const bool rest = samples % options.batch_size != 0 && !options.drop_last;
   return samples / options.batch_size + (rest ? 1 : 0);
+}
+
+void check_batch(std::span<const Tensor> fields, std::size_t expected, std::size_t rows, const std::type_info& dataset,
+                 SourceLocation where) {
+  const auto text = [&](const std::string& found, const std::string& mend) {
+    std::string made;
+    for (std::size_t k = 0; k < fields.size(); ++k)
+      made += "\n  field " + std::to_string(k) + "  " + (fields[k].defined() ? describe(fields[k]) : "not made");
+    return "DataLoader: get_batch of " + type_name(dataset) + " made " + found + made + "\n" + mend;
+  };
+  const bool gap = std::any_of(fields.begin(), fields.end(), [](const Tensor& field) { return !field.defined(); });
+  if (fields.size() != expected || gap)
+    throw ValueError(text(std::to_string(fields.size()) + " fields" + (gap ? ", not all of them" : "") +
+                              ", a sample has " + std::to_string(expected),
+                          "call buffer.make() for each field of a sample, numbered from 0"),
+                     where);
+  const auto count = static_cast<std::int64_t>(rows);
+  for (const Tensor& field : fields)
+    if (field.dim() == 0 || field.shape()[0] != count)
+      throw ShapeError(text("a field without " + std::to_string(rows) + " rows, one for each sample of the batch",
+                            "make each field as [" + std::to_string(rows) + ", ...], whose size is indices.size()"),
+                       where);
 }
 
 void throw_sample_error(std::int64_t sample, SourceLocation where) {

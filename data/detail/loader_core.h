@@ -3,10 +3,12 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
+#include <typeinfo>
 #include <vector>
 #include <minnow/data/batch.h>
 #include <minnow/data/loader_options.h>
@@ -91,10 +93,18 @@ class LoaderCore {
   std::int64_t epoch_ = 0;
 };
 
+/// One past the last epoch.
+inline constexpr std::int64_t kNoEpoch = std::numeric_limits<std::int64_t>::max();
+
 /// A number of samples that a dataset or sampler gave; ValueError for a negative one.
 std::int64_t checked_samples(const char* whose, std::int64_t samples, SourceLocation where);
 /// The batches of an epoch.
 std::int64_t batches_of(std::int64_t samples, const LoaderOptions& options);
+
+/// Refuses a batch that a dataset's get_batch made: ValueError for another number of fields or one that was not made,
+/// ShapeError for another number of rows.
+void check_batch(std::span<const Tensor> fields, std::size_t expected, std::size_t rows, const std::type_info& dataset,
+                 SourceLocation where);
 
 /// Rethrows the exception in flight as a SampleError.
 [[noreturn]] void throw_sample_error(std::int64_t sample, SourceLocation where);

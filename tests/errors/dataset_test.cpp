@@ -161,7 +161,7 @@ TEST(Errors, OfSamplesThatDoNotFit) {
                [=] { DataLoader(odd(Tensor()), four).begin(); }},
         Misuse{"SampleError", "DataLoader", "sample 2 could not be read",
                [=] { DataLoader(odd(Tensor()), four).begin(); }},
-        Misuse{"ValueError", "DataLoader", "get_batch made 1 fields", [=] { DataLoader(Liar{}, four).begin(); }},
+        Misuse{"ValueError", "DataLoader", "made 1 fields, a sample has 2", [=] { DataLoader(Liar{}, four).begin(); }},
     });
   }
   expect_errors({Misuse{"ValueError", "DataLoader", "-1 samples", [] { DataLoader(Liar{-1}); }}});
