@@ -15,10 +15,9 @@ namespace {
 class EvalScope {
  public:
   explicit EvalScope(const std::vector<NamedModule>& modules) {
-    for (const auto& [name, module] : modules) {
+    for (const auto& [name, module] : modules)
       modes_.emplace_back(detail::Access::shared(module), module.is_training());
-      detail::Access::state(module).training = false;
-    }
+    for (const auto& [state, training] : modes_) state->training = false;
   }
   ~EvalScope() {
     for (const auto& [state, training] : modes_) state->training = training;

@@ -25,19 +25,19 @@ template <class T> std::size_t put(const T& hyper, Hyper& out) {
   return kCount;
 }
 
-void require_at_least_0(const char* op, const char* name, double value, SourceLocation where) {
+void require_at_least_0(const char* op, const char* name, double value, const char* usual, SourceLocation where) {
   if (!(value >= 0) || !std::isfinite(value))
     throw ValueError(std::string(op) + ": " + name + " = " + shown(value) +
-                         " is not a finite number of at least 0\ngive one, e.g. 0",
+                         " is not a finite number of at least 0\ngive one, e.g. " + usual,
                      where);
 }
 
 }  // namespace
 
 void SgdRule::check(const Options& o, SourceLocation where) {
-  require_at_least_0(kName, "lr", o.lr, where);
-  require_at_least_0(kName, "momentum", o.momentum, where);
-  require_at_least_0(kName, "weight_decay", o.weight_decay, where);
+  require_at_least_0(kName, "lr", o.lr, "1e-3", where);
+  require_at_least_0(kName, "momentum", o.momentum, "0.9", where);
+  require_at_least_0(kName, "weight_decay", o.weight_decay, "1e-4", where);
   if (!std::isfinite(o.dampening))
     throw ValueError(
         std::string(kName) + ": dampening = " + shown(o.dampening) + " is not a finite number\n0 is the usual one",
@@ -58,9 +58,9 @@ std::size_t SgdRule::hyper(const Options& o, double phase, Hyper& out) {
 int SgdRule::number() { return kernels::kIndexOf<kernels::UpdateRules, kernels::Sgd>; }
 
 template <bool Decoupled> void AdamRule<Decoupled>::check(const Options& o, SourceLocation where) {
-  require_at_least_0(kName, "lr", o.lr, where);
-  require_at_least_0(kName, "eps", o.eps, where);
-  require_at_least_0(kName, "weight_decay", o.weight_decay, where);
+  require_at_least_0(kName, "lr", o.lr, "1e-3", where);
+  require_at_least_0(kName, "eps", o.eps, "1e-8", where);
+  require_at_least_0(kName, "weight_decay", o.weight_decay, "1e-2", where);
   for (const double beta : {o.betas.first, o.betas.second})
     if (!(beta >= 0 && beta < 1))
       throw ValueError(

@@ -72,23 +72,21 @@ Schedule::Schedule(Optimizer& optimizer, Rate rate, SourceLocation where)
     : optimizer_(optimizer), rate_(std::move(rate)) {
   if (!rate_) throw ValueError("Schedule: the rate is empty\npass one, e.g. step_rate({.step_size = 10})", where);
   for (int g = 0; g < optimizer.num_groups(); ++g) bases_.push_back(optimizer.lr(g));
-  apply(where);
+  apply(0, where);
 }
 
-void Schedule::step(SourceLocation where) {
-  ++steps_;
-  apply(where);
-}
+void Schedule::step(SourceLocation where) { apply(steps_ + 1, where); }
 
 void Schedule::set_steps(std::int64_t steps, SourceLocation where) {
   if (steps < 0) throw ValueError(fmt::format("set_steps: {} is negative\nit counts the steps done", steps), where);
-  steps_ = steps;
-  apply(where);
+  apply(steps, where);
 }
 
-void Schedule::apply(SourceLocation where) {
+void Schedule::apply(std::int64_t steps, SourceLocation where) {
+  if (!rate_) throw ValueError("Schedule: it was moved from\nuse the one that it was moved to", where);
   for (std::size_t g = 0; g < bases_.size(); ++g)
-    optimizer_.set_lr(static_cast<int>(g), rate_(bases_[g], steps_), where);
+    optimizer_.set_lr(static_cast<int>(g), rate_(bases_[g], steps), where);
+  steps_ = steps;
 }
 
 }  // namespace minnow::optim

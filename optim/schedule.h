@@ -47,7 +47,7 @@ class Schedule {
   void set_steps(std::int64_t steps, SourceLocation where = SourceLocation::current());
 
  private:
-  void apply(SourceLocation where);
+  void apply(std::int64_t steps, SourceLocation where);
 
   Optimizer& optimizer_;
   Rate rate_;

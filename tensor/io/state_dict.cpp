@@ -24,7 +24,12 @@ Tensor& StateDict::operator[](std::string_view name) {
   const auto place = places_.find(name);
   if (place != places_.end()) return items_[place->second].second;
   items_.emplace_back(std::string(name), Tensor());
-  places_.emplace(std::string(name), items_.size() - 1);
+  try {
+    places_.emplace(std::string(name), items_.size() - 1);
+  } catch (...) {
+    items_.pop_back();
+    throw;
+  }
   return items_.back().second;
 }
 

@@ -1,0 +1,73 @@
+// What an optimizer and a schedule take, and what they say of the rest.
+
+#include <gtest/gtest.h>
+#include <limits>
+#include <minnow/minnow.h>
+#include "support/thrown.h"
+
+namespace minnow::optim {
+namespace {
+
+Tensor number(double value) { return full({}, value, {.dtype = DType::float64}); }
+
+TEST(OptimizerState, CountsAreWholeAndFlagsAre0Or1) {
+  const Tensor w = ones({2}).requires_grad_();
+  sum(w * w).backward();
+  Adam adam({w}, {.lr = 0.5});
+  adam.step();
+  const auto refused = [&](const char* name, double value, const std::string& why) {
+    StateDict values = adam.state_dict();
+    values.set(name, number(value));
+    const std::string text = test::error_of<ValueError>([&] { adam.load_state_dict(values); });
+    EXPECT_NE(text.find("'" + std::string(name) + "' " + why), std::string::npos) << text;
+    EXPECT_EQ(adam.state_dict().at("state.0.step").item(), 1);
+    EXPECT_FALSE(adam.options().amsgrad);
+    EXPECT_EQ(adam.lr(), 0.5);
+  };
+  refused("state.0.step", 2.5, "is not a count");
+  refused("state.0.step", -1, "is not a count");
+  refused("state.0.step", std::numeric_limits<double>::quiet_NaN(), "is not a count");
+  refused("param_groups.0.amsgrad", 0.3, "is neither 0 nor 1");
+  refused("param_groups.0.maximize", -1, "is neither 0 nor 1");
+  refused("param_groups.0.maximize", std::numeric_limits<double>::quiet_NaN(), "is neither 0 nor 1");
+}
+
+TEST(OptimizerState, TheProposedNumberIsOneThatTrains) {
+  const Tensor w = ones({2}).requires_grad_();
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const auto proposal = [](auto f) {
+    const std::string text = test::error_of<ValueError>(f);
+    return text.substr(text.find("e.g. "));
+  };
+  EXPECT_EQ(proposal([&] { Adam({w}, {.lr = nan}); }), "e.g. 1e-3");
+  EXPECT_EQ(proposal([&] { Adam({w}, {.lr = -1}); }), "e.g. 1e-3");
+  EXPECT_EQ(proposal([&] { AdamW({w}, {.weight_decay = -1}); }), "e.g. 1e-2");
+  EXPECT_EQ(proposal([&] { Adam({w}, {.eps = nan}); }), "e.g. 1e-8");
+  EXPECT_EQ(proposal([&] { SGD({w}, {.lr = nan}); }), "e.g. 1e-3");
+  EXPECT_EQ(proposal([&] { SGD({w}, {.momentum = -1}); }), "e.g. 0.9");
+  EXPECT_EQ(proposal([&] { SGD({w}, {.weight_decay = nan}); }), "e.g. 1e-4");
+}
+
+TEST(OptimizerState, AScheduleThatWasMovedFromSaysSo) {
+  const Tensor w = ones({2}).requires_grad_();
+  SGD sgd({w}, {.lr = 1});
+  Schedule schedule(sgd, [](double base, std::int64_t t) { return base / static_cast<double>(1 + t); });
+  Schedule to = std::move(schedule);
+  for (const std::string& text : {test::error_of<ValueError>([&] { schedule.step(); }),
+                                  test::error_of<ValueError>([&] { schedule.set_steps(3); })})
+    EXPECT_NE(text.find("Schedule: it was moved from  (state_test.cpp:"), std::string::npos) << text;
+  to.step();
+  EXPECT_EQ(sgd.lr(), 0.5);
+  EXPECT_EQ(to.steps(), 1);
+}
+
+TEST(OptimizerState, AScheduleThatFailsHasNotStepped) {
+  const Tensor w = ones({2}).requires_grad_();
+  SGD sgd({w}, {.lr = 1});
+  Schedule schedule(sgd, [](double base, std::int64_t t) { return t == 1 ? -1 : base; });
+  EXPECT_THROW(schedule.step(), ValueError);
+  EXPECT_EQ(schedule.steps(), 0);
+}
+
+}  // namespace
+}  // namespace minnow::optim
