@@ -1,9 +1,16 @@
+#include <cstddef>
+#include <type_traits>
 #include <minnow/autograd/engine.h>
 #include <minnow/autograd/gradient_watch.h>
 #include <minnow/autograd/node.h>
 #include <minnow/autograd/ops/arithmetic.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
+
+/// Where a Slot keeps what requires_grad() asks, for debuggers (share/minnow-gdb.py): a program knows its name only.
+static_assert(std::is_standard_layout_v<minnow::autograd::Slot>);
+extern "C" [[gnu::used]] const std::uint32_t minnow_slot_layout[2] = {offsetof(minnow::autograd::Slot, requires_grad),
+                                                                      offsetof(minnow::autograd::Slot, producer)};
 
 /// The members of Tensor about gradients.
 namespace minnow {
@@ -80,7 +87,7 @@ void Tensor::set_grad(const Tensor& grad, SourceLocation where) const {
                        where);
     if (grad.dtype() != dtype())
       throw DTypeError(message("set_grad", "the gradient has another dtype", {{"self", *this}, {"grad", grad}},
-                               "convert it: .to(DType::" + std::string(name_of(dtype())) + ")"),
+                               "convert it: .to(" + std::string(name_of(dtype())) + ")"),
                        where);
   }
   const auto slot = slot_of(*this);

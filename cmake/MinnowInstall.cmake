@@ -11,6 +11,8 @@ foreach(folder IN LISTS minnow_folders)
 endforeach()
 install(FILES "${minnow_BINARY_DIR}/include/minnow/minnow.h" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/minnow")
 
+install(FILES "${minnow_SOURCE_DIR}/share/minnow-gdb.py" DESTINATION "${CMAKE_INSTALL_DATADIR}/minnow")
+
 configure_package_config_file("${minnow_SOURCE_DIR}/cmake/minnowConfig.cmake.in" "${minnow_BINARY_DIR}/minnowConfig.cmake"
                               INSTALL_DESTINATION "${minnow_package_dir}")
 write_basic_package_version_file("${minnow_BINARY_DIR}/minnowConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
