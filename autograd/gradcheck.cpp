@@ -30,9 +30,9 @@ void require_double(const char* op, const GradcheckFunction& function, const std
     if (!t.defined() || !t.requires_grad()) continue;
     any = true;
     if (t.dtype() != DType::float64)
-      throw DTypeError(message(op, "an input is not float64", {{"input", t}},
-                               "central differences need float64: .to(DType::float64)"),
-                       where);
+      throw DTypeError(
+          message(op, "an input is not float64", {{"input", t}}, "central differences need float64: .to(float64)"),
+          where);
   }
   if (!any)
     throw AutogradError(

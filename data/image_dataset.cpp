@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 #include <minnow/data/detail/host.h>
 #include <minnow/data/detail/stream_copy.h>
 
@@ -55,7 +56,7 @@ Tensor check_labels(const Tensor& labels, std::int64_t count, std::int64_t class
   if (!labels.defined()) throw ValueError(name() + "labels are undefined" + operand + kUndefined, where);
   if (!labels.device().is_cpu()) throw DeviceError(name() + "labels must be on the cpu" + operand + kMove, where);
   if (labels.dtype() != DType::uint8 && labels.dtype() != DType::int64)
-    throw DTypeError(name() + "labels must be uint8 or int64" + operand + "\nconvert them: .to(DType::int64)", where);
+    throw DTypeError(name() + "labels must be uint8 or int64" + operand + "\nconvert them: .to(int64)", where);
   if (labels.dim() != 1 || labels.shape()[0] != count)
     throw ShapeError(name() + "one label is needed for each of " + std::to_string(count) + " images" + operand +
                          "\nlabels are [" + std::to_string(count) + "] here",
@@ -84,9 +85,10 @@ ImageDataset::ImageDataset(const Tensor& images, const Tensor& labels, std::int6
       classes_(classes) {
   const auto [mean, deviation] = normalization;
   if (!std::isfinite(mean) || !std::isfinite(deviation) || deviation <= 0)
-    throw ValueError(name() + "cannot normalise with mean " + std::to_string(mean) + " and deviation " +
-                         std::to_string(deviation) + "\nthe deviation must be positive, both finite",
-                     where);
+    throw ValueError(
+        fmt::format("{}cannot normalise with mean {} and deviation {}\nthe deviation must be positive, both finite",
+                    name(), mean, deviation),
+        where);
   scale_ = static_cast<float>(1 / (255 * deviation));
   shift_ = static_cast<float>(-mean / deviation);
 }

@@ -52,8 +52,7 @@ ProgressBar::ProgressBar(std::int64_t batches, ProgressOptions options, SourceLo
     throw ValueError("progress: " + std::to_string(batches) + " batches are negative\ngive 0 or more", where);
   if (!(interval_ >= 0))
     throw ValueError(
-        "progress: interval " + std::to_string(interval_) + " must not be negative\ngive seconds, 0 for every step",
-        where);
+        fmt::format("progress: interval {} must not be negative\ngive seconds, 0 for every step", interval_), where);
 }
 
 ProgressBar::ProgressBar(ProgressBar&& other) noexcept

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 #include <new>
 #include <numeric>
 #include <stdexcept>
@@ -75,9 +76,9 @@ WeightedSampler::WeightedSampler(std::vector<double> weights, std::int64_t draws
   double sum = 0;
   for (std::size_t i = 0; i < weights_.size(); ++i) {
     if (!std::isfinite(weights_[i]) || weights_[i] < 0)
-      throw ValueError("WeightedSampler: weight " + std::to_string(i) + " is " + std::to_string(weights_[i]) +
-                           "\nweights must be finite and not negative",
-                       where);
+      throw ValueError(
+          fmt::format("WeightedSampler: weight {} is {}\nweights must be finite and not negative", i, weights_[i]),
+          where);
     positive += weights_[i] > 0 ? 1 : 0;
     sums_.push_back(sum += weights_[i]);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <fmt/format.h>
 #include <minnow/data/detail/host.h>
 #include <minnow/tensor/backend/dispatch.h>
 
@@ -30,8 +31,8 @@ Tensor dense_image(const char* op, const Tensor& image, SourceLocation where) {
     throw ShapeError(
         message(op, "an image has two or three dimensions", {{"image", image}}, "give it [H, W] or [C, H, W]"), where);
   if (out.dtype() != DType::uint8 && out.dtype() != DType::float32)
-    throw DTypeError(
-        message(op, "an image must be uint8 or float32", {{"image", image}}, "convert it: .to(DType::float32)"), where);
+    throw DTypeError(message(op, "an image must be uint8 or float32", {{"image", image}}, "convert it: .to(float32)"),
+                     where);
   return out;
 }
 
@@ -76,8 +77,7 @@ Tensor ToFloat::operator()(const Tensor& image, SourceLocation where) const {
   if (in.dtype() == DType::float32) return image;
   if (in.dtype() != DType::uint8)
     throw DTypeError(
-        message("ToFloat", "an image must be uint8 or float32", {{"image", image}}, "convert it: .to(DType::float32)"),
-        where);
+        message("ToFloat", "an image must be uint8 or float32", {{"image", image}}, "convert it: .to(float32)"), where);
   const Tensor out = detail::host_tensor(DType::float32, in.shape(), where);
   std::transform(in.data<std::uint8_t>(), in.data<std::uint8_t>() + in.numel(), out.data<float>(),
                  [](std::uint8_t x) { return static_cast<float>(x) / 255.0F; });
@@ -86,8 +86,8 @@ Tensor ToFloat::operator()(const Tensor& image, SourceLocation where) const {
 
 Tensor Normalize::operator()(const Tensor& image, SourceLocation where) const {
   if (!std::isfinite(mean) || !std::isfinite(deviation) || deviation <= 0)
-    throw ValueError("Normalize: mean " + std::to_string(mean) + " and deviation " + std::to_string(deviation) +
-                         "\nthe deviation must be positive, both finite",
+    throw ValueError(fmt::format("Normalize: mean {} and deviation {}\nthe deviation must be positive, both finite",
+                                 mean, deviation),
                      where);
   const Tensor in = dense("Normalize", image, where);
   if (in.dtype() != DType::float32)
@@ -110,8 +110,8 @@ Tensor RandomShift::operator()(const Tensor& image, Random& random, SourceLocati
   check_distance("pixels", pixels, where);
   const Tensor in = dense_image("RandomShift", image, where);
   if (in.dtype() == DType::uint8 && !(fill >= 0 && fill <= 255))
-    throw ValueError(message("RandomShift", "fill = " + std::to_string(fill) + " does not fit in uint8",
-                             {{"image", image}}, "it is 0 to 255, or put ToFloat{} before it"),
+    throw ValueError(message("RandomShift", fmt::format("fill = {} does not fit in uint8", fill), {{"image", image}},
+                             "it is 0 to 255, or put ToFloat{} before it"),
                      where);
   const std::int64_t dy = random.below(2 * pixels + 1) - pixels;
   const std::int64_t dx = random.below(2 * pixels + 1) - pixels;
@@ -121,7 +121,7 @@ Tensor RandomShift::operator()(const Tensor& image, Random& random, SourceLocati
 Tensor RandomFlip::operator()(const Tensor& image, Random& random, SourceLocation where) const {
   if (!(probability >= 0 && probability <= 1))
     throw ValueError(
-        "RandomFlip: probability = " + std::to_string(probability) + " is not in [0, 1]\n0.5 mirrors every other image",
+        fmt::format("RandomFlip: probability = {} is not in [0, 1]\n0.5 mirrors every other image", probability),
         where);
   const Tensor in = dense_image("RandomFlip", image, where);
   if (random.uniform() >= probability) return image;

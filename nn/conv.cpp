@@ -30,7 +30,7 @@ Shape weight_shape(std::int64_t in, std::int64_t out, Pair kernel, const Conv2dO
 }
 
 Tensor start(const Shape& shape, const Shape& weight, SourceLocation where) {
-  const auto fan_in = static_cast<double>(weight[1] * weight[2] * weight[3]);
+  const auto fan_in = static_cast<double>(weight[1]) * static_cast<double>(weight[2]) * static_cast<double>(weight[3]);
   const double bound = 1 / std::sqrt(fan_in);
   const Composed scope("Conv2d");
   return init::uniform_(empty(shape, {}, where), -bound, bound, nullptr, where);

@@ -194,8 +194,8 @@ Fans fans(const Tensor& t, SourceLocation where) {
                              "fan in and out are those of a weight [out, in, ...]"),
                      where);
   std::int64_t kernel = 1;
-  for (int d = 2; d < t.dim(); ++d) kernel *= t.size(d);
-  return {t.size(1) * kernel, t.size(0) * kernel};
+  for (int d = 2; d < t.dim(); ++d) kernel = saturating_mul(kernel, t.size(d));
+  return {saturating_mul(t.size(1), kernel), saturating_mul(t.size(0), kernel)};
 }
 
 Tensor xavier_uniform_(const Tensor& t, double gain, Generator* generator, SourceLocation where) {

@@ -8,6 +8,7 @@
 #include <minnow/autograd/ops/unary.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/ops/softmax.h>
 
 namespace minnow::nn {
 namespace {
@@ -40,14 +41,14 @@ void require_classes(const char* op, const In& x, const In& target) {
     return ShapeError(message(op, why, {{"input", *x}, {"target", *target}}, mend), x.where);
   };
   if (!x->is_floating_point())
-    throw DTypeError(message(op, "the input is not floating", {{"input", *x}, {"target", *target}},
-                             "convert it: .to(DType::float32)"),
-                     x.where);
+    throw DTypeError(
+        message(op, "the input is not floating", {{"input", *x}, {"target", *target}}, "convert it: .to(float32)"),
+        x.where);
   if (x->dim() < 1) throw refuse("the input has no dimension of classes", "it is [N, C, ...] or [C]");
   if (target->is_floating_point()) return;
   if (target->dtype() != DType::int64)
     throw DTypeError(
-        message(op, "class numbers are int64", {{"input", *x}, {"target", *target}}, "convert them: .to(DType::int64)"),
+        message(op, "class numbers are int64", {{"input", *x}, {"target", *target}}, "convert them: .to(int64)"),
         x.where);
   Shape want = x->shape();
   want.erase(x->dim() == 1 ? 0 : 1);
@@ -57,13 +58,14 @@ void require_classes(const char* op, const In& x, const In& target) {
 
 void require_weight(const char* op, const Tensor& weight, const In& x, std::int64_t classes) {
   if (!weight.defined()) return;
+  dispatch(op, {{"input", *x}, {"weight", weight}}, x.where);
   if (!(weight.shape() == Shape{classes}))
     throw ShapeError(message(op, "weight is not one number for each class", {{"input", *x}, {"weight", weight}},
                              "it is [" + std::to_string(classes) + "] here"),
                      x.where);
   if (weight.dtype() != x->dtype())
     throw DTypeError(message(op, "weight and input have different dtypes", {{"input", *x}, {"weight", weight}},
-                             "convert the weight: .to(DType::" + std::string(name_of(x->dtype())) + ")"),
+                             "convert the weight: .to(" + std::string(name_of(x->dtype())) + ")"),
                      x.where);
 }
 
@@ -94,6 +96,13 @@ Picked pick(const Tensor& rows, const Tensor& target, const Tensor& weight, cons
   // Selected, not multiplied: an ignored row may hold infinities.
   Tensor losses = where(at(ignored), 0.0, at(mul(at(chosen), at(factors))));
   return {losses, sum(at(factors))};
+}
+
+/// What f computes; where it finds a target that is no class, the error tells that, by the operands that the user knows.
+template <class F> auto checked(const char* op, const In& x, const In& target, std::int64_t ignore_index, const F& f) {
+  try {
+    return f();
+  } catch (const IndexError&) { raw::refuse_class(op, x, target, x->size(x->dim() == 1 ? 0 : 1), ignore_index); }
 }
 
 Tensor of_classes(const In& logits, const In& target, const CrossEntropyOptions& o) {
@@ -150,7 +159,9 @@ Tensor cross_entropy(const In& logits, const In& target, const CrossEntropyOptio
         fmt::format("cross_entropy: label_smoothing = {} is not in [0, 1]\n0 is none, 1 a target of equal shares",
                     options.label_smoothing),
         logits.where);
-  return target->is_floating_point() ? of_probabilities(logits, target, options) : of_classes(logits, target, options);
+  if (target->is_floating_point()) return of_probabilities(logits, target, options);
+  return checked("cross_entropy", logits, target, options.ignore_index,
+                 [&] { return of_classes(logits, target, options); });
 }
 
 Tensor nll_loss(const In& x, const In& target, const NllOptions& options) {
@@ -164,7 +175,9 @@ Tensor nll_loss(const In& x, const In& target, const NllOptions& options) {
                      x.where);
   require_weight("nll_loss", options.weight, x, x->size(x->dim() == 1 ? 0 : 1));
   const Tensor t = flat(target);
-  const auto [losses, total] = pick(by_rows(x), t, options.weight, eq(at(t), options.ignore_index), at);
+  const auto [losses, total] = checked("nll_loss", x, target, options.ignore_index, [&] {
+    return pick(by_rows(x), t, options.weight, eq(at(t), options.ignore_index), at);
+  });
   if (options.reduction == Reduction::none) return losses.reshape(target->shape(), at.where);
   return reduced(losses, options.reduction, total, at);
 }
@@ -178,7 +191,7 @@ void require_same_shape(const char* op, const In& x, const In& y) {
                      x.where);
   if (!x->is_floating_point() && !y->is_floating_point())
     throw DTypeError(
-        message(op, "neither operand is floating", {{"x", *x}, {"y", *y}}, "convert one of them: .to(DType::float32)"),
+        message(op, "neither operand is floating", {{"x", *x}, {"y", *y}}, "convert one of them: .to(float32)"),
         x.where);
 }
 

@@ -103,7 +103,7 @@ Parameter Module::parameter(std::string name, const Tensor& value, SourceLocatio
                      where);
   if (!value.is_floating_point())
     throw DTypeError("parameter: '" + name + "' is not floating\n  value  " + minnow::describe(value) +
-                         "\nregister it by buffer(), or convert it: .to(DType::float32)",
+                         "\nregister it by buffer(), or convert it: .to(float32)",
                      where);
   if (!value.is_leaf())
     throw AutogradError("parameter: the value of '" + name + "' is the result of a recorded operation\n  value  " +

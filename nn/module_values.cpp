@@ -120,7 +120,7 @@ Module& Module::to(Device device, DType dtype, SourceLocation where) { return mo
 Module& Module::move_to(const Device* device, const DType* dtype, SourceLocation where) {
   if (dtype && !is_floating(*dtype))
     throw DTypeError("to: parameters of " + describe() + " can only be floating\n  dtype  " +
-                         std::string(name_of(*dtype)) + "\ngive a floating dtype, e.g. DType::float64",
+                         std::string(name_of(*dtype)) + "\ngive a floating dtype, e.g. float64",
                      where);
   struct Move {
     Tensor tensor, value, grad;

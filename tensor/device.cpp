@@ -7,7 +7,7 @@ namespace minnow {
 
 std::string_view name_of(DeviceType type) {
   constexpr std::string_view kNames[kDeviceTypes] = {"cpu", "cuda", "sim"};
-  return kNames[static_cast<int>(type)];
+  return type <= DeviceType::sim ? kNames[static_cast<int>(type)] : "unknown";
 }
 
 Device::Device(std::string_view text, SourceLocation where) {

@@ -23,17 +23,17 @@ inline constexpr DType bool_ = DType::bool_;
 
 inline constexpr int kDTypeCount = 8;
 
-/// Bytes of one element.
+/// Bytes of one element; 0 of a number that was cast to DType and is none.
 constexpr std::size_t size_of(DType d) {
-  constexpr std::size_t kSizes[kDTypeCount] = {4, 8, 2, 2, 8, 4, 1, 1};
-  return kSizes[static_cast<int>(d)];
+  constexpr std::size_t kSizes[kDTypeCount + 1] = {4, 8, 2, 2, 8, 4, 1, 1, 0};
+  return kSizes[d <= DType::bool_ ? static_cast<int>(d) : kDTypeCount];
 }
 
-/// "float32", ..., "bool".
+/// "float32", ..., "bool"; "no dtype" of what is none.
 constexpr std::string_view name_of(DType d) {
-  constexpr std::string_view kNames[kDTypeCount] = {"float32", "float64", "float16", "bfloat16",
-                                                    "int64",   "int32",   "uint8",   "bool"};
-  return kNames[static_cast<int>(d)];
+  constexpr std::string_view kNames[kDTypeCount + 1] = {"float32", "float64", "float16", "bfloat16", "int64",
+                                                        "int32",   "uint8",   "bool",    "no dtype"};
+  return kNames[d <= DType::bool_ ? static_cast<int>(d) : kDTypeCount];
 }
 
 /// Prints name_of().

@@ -3,6 +3,19 @@
 namespace minnow {
 namespace {
 
+/// Names, paths and device strings may hold any bytes: control characters are shown as \x00, which would cut the text
+/// where it is a C string.
+std::string printable(std::string text) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const auto byte = static_cast<unsigned char>(text[at]);
+    if ((byte >= 0x20 && byte != 0x7F) || byte == '\n' || byte == '\t') continue;
+    text.replace(at, 1, {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]});
+    at += 3;
+  }
+  return text;
+}
+
 /// "  (train.cpp:42)" is put at the end of the text's first line.
 std::string compose(std::string_view kind, std::string_view text, SourceLocation where) {
   std::string_view file = where.file;
@@ -11,7 +24,7 @@ std::string compose(std::string_view kind, std::string_view text, SourceLocation
   std::string what{kind};
   what.append(": ").append(text.substr(0, eol));
   if (!file.empty()) what.append("  (").append(file).append(":").append(std::to_string(where.line)).append(")");
-  return what.append(text.substr(eol));
+  return printable(what.append(text.substr(eol)));
 }
 
 thread_local const char* composed = nullptr;

@@ -24,4 +24,7 @@ struct In {
   static void* operator new(std::size_t) = delete;
 };
 
+/// Prints to_string().
+std::ostream& operator<<(std::ostream& out, const In& tensor);
+
 }  // namespace minnow

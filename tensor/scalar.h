@@ -25,6 +25,10 @@ class Scalar {
 
   constexpr double as_double() const { return float_; }
   constexpr std::int64_t as_int() const { return int_; }
+  /// Whether it was written as an unsigned integer of 2^63 or more, which no integer dtype holds; as_int() wraps.
+  constexpr bool exceeds_int64() const { return dtype_ == DType::int64 && int_ < 0 && float_ > 0; }
+  /// The same number as backends take it: a floating one where int64 does not hold it.
+  constexpr Scalar storable() const { return exceeds_int64() ? Scalar(float_) : *this; }
   /// bool, int64, or float32 for any floating value.
   constexpr DType dtype() const { return dtype_; }
 

@@ -2,6 +2,7 @@
 
 #include <numeric>
 #include <ostream>
+#include <minnow/tensor/checked.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/text.h>
 
@@ -77,19 +78,19 @@ std::ostream& operator<<(std::ostream& out, const Shape& shape) {
 }
 
 Strides contiguous_strides(const Shape& shape) {
-  // Unsigned, since the strides of a shape too large to exist are asked for before creation refuses it.
+  // Wrapping, since the strides of a shape too large to exist are asked for before creation refuses it.
   Strides strides = shape;
-  std::uint64_t step = 1;
+  std::int64_t step = 1;
   for (int d = shape.rank() - 1; d >= 0; --d) {
-    strides[d] = static_cast<std::int64_t>(step);
-    step *= static_cast<std::uint64_t>(std::max<std::int64_t>(shape[d], 1));
+    strides[d] = step;
+    step = wrapping_mul(step, std::max<std::int64_t>(shape[d], 1));
   }
   return strides;
 }
 
 Strides channels_last_strides(const Shape& shape) {
   const std::int64_t c = shape[1], h = shape[2], w = shape[3];
-  return {h * w * c, 1, w * c, c};
+  return {wrapping_mul(wrapping_mul(h, w), c), 1, wrapping_mul(w, c), c};
 }
 
 bool is_contiguous(const Shape& shape, const Strides& strides) {
@@ -98,7 +99,7 @@ bool is_contiguous(const Shape& shape, const Strides& strides) {
     if (shape[d] == 0) return true;
     if (shape[d] == 1) continue;
     if (strides[d] != step) return shape.numel() == 0;
-    step *= shape[d];
+    step = wrapping_mul(step, shape[d]);
   }
   return true;
 }
@@ -114,9 +115,16 @@ bool is_dense(const Shape& shape, const Strides& strides) {
     if (shape[d] == 0) return true;
     if (shape[d] == 1) continue;
     if (strides[d] != step) return false;
-    step *= shape[d];
+    step = wrapping_mul(step, shape[d]);
   }
   return true;
+}
+
+bool is_countable(const Shape& shape) {
+  std::int64_t product = 1;
+  bool fits = true;
+  for (const std::int64_t size : shape) fits &= !__builtin_mul_overflow(product, size, &product);
+  return fits || std::find(shape.begin(), shape.end(), 0) != shape.end();
 }
 
 Strides strides_like(const Shape& shape, const Strides& like) {
@@ -138,7 +146,7 @@ Strides strides_like(const Shape& shape, const Strides& like) {
   std::int64_t step = 1;
   for (int i = rank - 1; i >= 0; --i) {
     strides[order[i]] = step;
-    step *= std::max<std::int64_t>(shape[order[i]], 1);
+    step = wrapping_mul(step, std::max<std::int64_t>(shape[order[i]], 1));
   }
   return strides;
 }

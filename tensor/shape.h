@@ -94,6 +94,8 @@ Strides channels_last_strides(const Shape& shape);
 bool is_contiguous(const Shape& shape, const Strides& strides);
 /// Whether the elements fill a block of memory without gaps or overlap, in any order of dimensions.
 bool is_dense(const Shape& shape, const Strides& strides);
+/// Whether there is a number of elements: the product of the sizes fits, or one of them is 0.
+bool is_countable(const Shape& shape);
 /// Dense strides in the same order of dimensions as `like` (ties and broadcast dimensions row-major).
 Strides strides_like(const Shape& shape, const Strides& like);
 

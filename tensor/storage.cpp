@@ -58,13 +58,17 @@ void Storage::wait_pending() const {
 }
 
 std::shared_ptr<Storage> make_storage(Allocator& allocator, Device device, std::size_t bytes, bool pinned,
-                                      SourceLocation where) {
+                                      SourceLocation where, const Wanted& wanted) {
   try {
     return std::make_shared<Storage>(allocator, device, bytes, pinned);
   } catch (const OutOfMemoryError& error) {  // an allocator does not know who asks
     const std::string_view what = error.what(), kind = "OutOfMemoryError: ";
-    const std::string_view op = Composed::name("");
-    throw OutOfMemoryError(std::string(op) + (op.empty() ? "" : ": ") + std::string(what.substr(kind.size())), where);
+    const std::string_view op = Composed::name(wanted.op);
+    std::string text = std::string(op) + (op.empty() ? "" : ": ") + std::string(what.substr(kind.size()));
+    if (!wanted.op.empty())
+      text.insert(std::min(text.find('\n'), text.size()),
+                  "\n  wanted for " + std::string(name_of(wanted.dtype)) + wanted.shape.str() + " on " + device.str());
+    throw OutOfMemoryError(text, where);
   }
 }
 

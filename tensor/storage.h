@@ -6,8 +6,11 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string_view>
 #include <minnow/tensor/allocator.h>
 #include <minnow/tensor/device.h>
+#include <minnow/tensor/dtype.h>
+#include <minnow/tensor/shape.h>
 #include <minnow/tensor/stream.h>
 
 namespace minnow {
@@ -79,9 +82,16 @@ class Storage {
   static inline std::atomic<std::uint64_t> all_rebindings_ = 0;
 };
 
+/// What memory is wanted for, as OutOfMemoryError tells it.
+struct Wanted {
+  std::string_view op{};
+  DType dtype = DType::float32;
+  Shape shape{};
+};
+
 /// Takes `bytes` from the allocator.  OutOfMemoryError with the user's line.
 std::shared_ptr<Storage> make_storage(Allocator& allocator, Device device, std::size_t bytes, bool pinned,
-                                      SourceLocation where);
+                                      SourceLocation where, const Wanted& wanted = {});
 
 /// Storages alive in this process (all devices): flat over the steps of a training loop.
 std::int64_t live_storages();

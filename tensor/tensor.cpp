@@ -78,7 +78,7 @@ void* Tensor::host_data(DType expected, SourceLocation where) const {
                       where);
   if (expected != dtype())
     throw DTypeError("data: elements are not " + std::string(name_of(expected)) + "\n  self  " + describe(*this) +
-                         "\nask for the dtype's own type, or convert first: .to(DType::...)",
+                         "\nask for the dtype's own type, or convert first: .to(...)",
                      where);
   StepRecording::refuse_access("data", device(), where);
   storage()->wait_ready();

@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 #include <vector>
+#include <minnow/tensor/checked.h>
 #include <minnow/tensor/device.h>
 #include <minnow/tensor/dtype.h>
 #include <minnow/tensor/index.h>
@@ -125,7 +126,7 @@ class Tensor : public detail::Methods {
   }
   std::int64_t nbytes(SourceLocation where = SourceLocation::current()) const {
     const detail::TensorImpl& t = *impl("nbytes", where);
-    return t.numel * static_cast<std::int64_t>(size_of(t.dtype));
+    return saturating_mul(t.numel, static_cast<std::int64_t>(size_of(t.dtype)));  // expanded, it may be beyond 2^63
   }
   std::int64_t storage_offset(SourceLocation where = SourceLocation::current()) const {
     return impl("storage_offset", where)->offset;
@@ -395,8 +396,7 @@ inline Index::Index(const Tensor& indices, SourceLocation l)
 /// "float32[64, 784] on cpu   parameter 'fc1.weight'": how messages show an operand.
 std::string describe(const Tensor& tensor);
 
-/// Prints like PyTorch: values, and shape, dtype and device where they are not the usual ones.
-std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
-std::string to_string(const Tensor& tensor);
+/// Like PyTorch: values, and shape, dtype and device where they are not the usual ones.  (operator<< is in in.h.)
+std::string to_string(const Tensor& tensor, SourceLocation where = SourceLocation::current());
 
 }  // namespace minnow

@@ -147,76 +147,88 @@ Tensor logaddexp(const In& a, const In& b) {
       [](const Tensor& x, const Tensor& w) { return sigmoid(sub(w, x)); });
 }
 
-Tensor add(const In& a, Scalar b) { return add(a, {raw::scalar_tensor(b, *a), a.where}); }
-Tensor add(Scalar a, const In& b, SourceLocation where) { return add({raw::scalar_tensor(a, *b), where}, b); }
-Tensor sub(const In& a, Scalar b) { return sub(a, {raw::scalar_tensor(b, *a), a.where}); }
-Tensor sub(Scalar a, const In& b, SourceLocation where) { return sub({raw::scalar_tensor(a, *b), where}, b); }
-Tensor mul(const In& a, Scalar b) { return mul(a, {raw::scalar_tensor(b, *a), a.where}); }
-Tensor mul(Scalar a, const In& b, SourceLocation where) { return mul({raw::scalar_tensor(a, *b), where}, b); }
-Tensor div(const In& a, Scalar b) { return div(a, {raw::scalar_tensor(b, *a), a.where}); }
-Tensor div(Scalar a, const In& b, SourceLocation where) { return div({raw::scalar_tensor(a, *b), where}, b); }
-Tensor floor_divide(const In& a, Scalar b) { return floor_divide(a, {raw::scalar_tensor(b, *a), a.where}); }
-Tensor floor_divide(Scalar a, const In& b, SourceLocation where) {
-  return floor_divide({raw::scalar_tensor(a, *b), where}, b);
+Tensor add(const In& a, Scalar b) { return add(a, {raw::scalar_tensor("add", b, a), a.where}); }
+Tensor add(Scalar a, const In& b, SourceLocation where) { return add({raw::scalar_tensor("add", a, b), where}, b); }
+Tensor sub(const In& a, Scalar b) { return sub(a, {raw::scalar_tensor("sub", b, a), a.where}); }
+Tensor sub(Scalar a, const In& b, SourceLocation where) { return sub({raw::scalar_tensor("sub", a, b), where}, b); }
+Tensor mul(const In& a, Scalar b) { return mul(a, {raw::scalar_tensor("mul", b, a), a.where}); }
+Tensor mul(Scalar a, const In& b, SourceLocation where) { return mul({raw::scalar_tensor("mul", a, b), where}, b); }
+Tensor div(const In& a, Scalar b) { return div(a, {raw::scalar_tensor("div", b, a), a.where}); }
+Tensor div(Scalar a, const In& b, SourceLocation where) { return div({raw::scalar_tensor("div", a, b), where}, b); }
+Tensor floor_divide(const In& a, Scalar b) {
+  return floor_divide(a, {raw::scalar_tensor("floor_divide", b, a), a.where});
 }
-Tensor fmod(const In& a, Scalar b) { return fmod(a, {raw::scalar_tensor(b, *a), a.where}); }
-Tensor fmod(Scalar a, const In& b, SourceLocation where) { return fmod({raw::scalar_tensor(a, *b), where}, b); }
-Tensor remainder(const In& a, Scalar b) { return remainder(a, {raw::scalar_tensor(b, *a), a.where}); }
+Tensor floor_divide(Scalar a, const In& b, SourceLocation where) {
+  return floor_divide({raw::scalar_tensor("floor_divide", a, b), where}, b);
+}
+Tensor fmod(const In& a, Scalar b) { return fmod(a, {raw::scalar_tensor("fmod", b, a), a.where}); }
+Tensor fmod(Scalar a, const In& b, SourceLocation where) { return fmod({raw::scalar_tensor("fmod", a, b), where}, b); }
+Tensor remainder(const In& a, Scalar b) { return remainder(a, {raw::scalar_tensor("remainder", b, a), a.where}); }
 Tensor remainder(Scalar a, const In& b, SourceLocation where) {
-  return remainder({raw::scalar_tensor(a, *b), where}, b);
+  return remainder({raw::scalar_tensor("remainder", a, b), where}, b);
 }
 Tensor pow(const In& a, Scalar b) {
   const Composed scope("pow");
   a->require_defined("pow", a.where);
   if (a->is_floating_point()) return pow_scalar(a, b.as_double());
   autograd::require_power("pow", a, b);
-  return pow(a, {raw::scalar_tensor(b, *a), a.where});
+  return pow(a, {raw::scalar_tensor("pow", b, a), a.where});
 }
-Tensor pow(Scalar a, const In& b, SourceLocation where) { return pow({raw::scalar_tensor(a, *b), where}, b); }
-Tensor maximum(const In& a, Scalar b) { return maximum(a, {raw::scalar_tensor(b, *a), a.where}); }
-Tensor maximum(Scalar a, const In& b, SourceLocation where) { return maximum({raw::scalar_tensor(a, *b), where}, b); }
-Tensor minimum(const In& a, Scalar b) { return minimum(a, {raw::scalar_tensor(b, *a), a.where}); }
-Tensor minimum(Scalar a, const In& b, SourceLocation where) { return minimum({raw::scalar_tensor(a, *b), where}, b); }
-Tensor fmax(const In& a, Scalar b) { return fmax(a, {raw::scalar_tensor(b, *a), a.where}); }
-Tensor fmax(Scalar a, const In& b, SourceLocation where) { return fmax({raw::scalar_tensor(a, *b), where}, b); }
-Tensor fmin(const In& a, Scalar b) { return fmin(a, {raw::scalar_tensor(b, *a), a.where}); }
-Tensor fmin(Scalar a, const In& b, SourceLocation where) { return fmin({raw::scalar_tensor(a, *b), where}, b); }
-Tensor atan2(const In& a, Scalar b) { return atan2(a, {raw::scalar_tensor(b, *a), a.where}); }
-Tensor atan2(Scalar a, const In& b, SourceLocation where) { return atan2({raw::scalar_tensor(a, *b), where}, b); }
-Tensor hypot(const In& a, Scalar b) { return hypot(a, {raw::scalar_tensor(b, *a), a.where}); }
-Tensor hypot(Scalar a, const In& b, SourceLocation where) { return hypot({raw::scalar_tensor(a, *b), where}, b); }
-Tensor copysign(const In& a, Scalar b) { return copysign(a, {raw::scalar_tensor(b, *a), a.where}); }
-Tensor copysign(Scalar a, const In& b, SourceLocation where) { return copysign({raw::scalar_tensor(a, *b), where}, b); }
-Tensor logaddexp(const In& a, Scalar b) { return logaddexp(a, {raw::scalar_tensor(b, *a), a.where}); }
+Tensor pow(Scalar a, const In& b, SourceLocation where) { return pow({raw::scalar_tensor("pow", a, b), where}, b); }
+Tensor maximum(const In& a, Scalar b) { return maximum(a, {raw::scalar_tensor("maximum", b, a), a.where}); }
+Tensor maximum(Scalar a, const In& b, SourceLocation where) {
+  return maximum({raw::scalar_tensor("maximum", a, b), where}, b);
+}
+Tensor minimum(const In& a, Scalar b) { return minimum(a, {raw::scalar_tensor("minimum", b, a), a.where}); }
+Tensor minimum(Scalar a, const In& b, SourceLocation where) {
+  return minimum({raw::scalar_tensor("minimum", a, b), where}, b);
+}
+Tensor fmax(const In& a, Scalar b) { return fmax(a, {raw::scalar_tensor("fmax", b, a), a.where}); }
+Tensor fmax(Scalar a, const In& b, SourceLocation where) { return fmax({raw::scalar_tensor("fmax", a, b), where}, b); }
+Tensor fmin(const In& a, Scalar b) { return fmin(a, {raw::scalar_tensor("fmin", b, a), a.where}); }
+Tensor fmin(Scalar a, const In& b, SourceLocation where) { return fmin({raw::scalar_tensor("fmin", a, b), where}, b); }
+Tensor atan2(const In& a, Scalar b) { return atan2(a, {raw::scalar_tensor("atan2", b, a), a.where}); }
+Tensor atan2(Scalar a, const In& b, SourceLocation where) {
+  return atan2({raw::scalar_tensor("atan2", a, b), where}, b);
+}
+Tensor hypot(const In& a, Scalar b) { return hypot(a, {raw::scalar_tensor("hypot", b, a), a.where}); }
+Tensor hypot(Scalar a, const In& b, SourceLocation where) {
+  return hypot({raw::scalar_tensor("hypot", a, b), where}, b);
+}
+Tensor copysign(const In& a, Scalar b) { return copysign(a, {raw::scalar_tensor("copysign", b, a), a.where}); }
+Tensor copysign(Scalar a, const In& b, SourceLocation where) {
+  return copysign({raw::scalar_tensor("copysign", a, b), where}, b);
+}
+Tensor logaddexp(const In& a, Scalar b) { return logaddexp(a, {raw::scalar_tensor("logaddexp", b, a), a.where}); }
 Tensor logaddexp(Scalar a, const In& b, SourceLocation where) {
-  return logaddexp({raw::scalar_tensor(a, *b), where}, b);
+  return logaddexp({raw::scalar_tensor("logaddexp", a, b), where}, b);
 }
 
 Tensor eq(const In& a, const In& b) { return compute<kernels::Eq>(a, b); }
-Tensor eq(const In& a, Scalar b) { return eq(a, {raw::scalar_tensor(b, *a), a.where}); }
+Tensor eq(const In& a, Scalar b) { return eq(a, {raw::scalar_tensor("eq", b, a), a.where}); }
 Tensor ne(const In& a, const In& b) { return compute<kernels::Ne>(a, b); }
-Tensor ne(const In& a, Scalar b) { return ne(a, {raw::scalar_tensor(b, *a), a.where}); }
+Tensor ne(const In& a, Scalar b) { return ne(a, {raw::scalar_tensor("ne", b, a), a.where}); }
 Tensor lt(const In& a, const In& b) { return compute<kernels::Lt>(a, b); }
-Tensor lt(const In& a, Scalar b) { return lt(a, {raw::scalar_tensor(b, *a), a.where}); }
+Tensor lt(const In& a, Scalar b) { return lt(a, {raw::scalar_tensor("lt", b, a), a.where}); }
 Tensor le(const In& a, const In& b) { return compute<kernels::Le>(a, b); }
-Tensor le(const In& a, Scalar b) { return le(a, {raw::scalar_tensor(b, *a), a.where}); }
+Tensor le(const In& a, Scalar b) { return le(a, {raw::scalar_tensor("le", b, a), a.where}); }
 Tensor gt(const In& a, const In& b) { return compute<kernels::Gt>(a, b); }
-Tensor gt(const In& a, Scalar b) { return gt(a, {raw::scalar_tensor(b, *a), a.where}); }
+Tensor gt(const In& a, Scalar b) { return gt(a, {raw::scalar_tensor("gt", b, a), a.where}); }
 Tensor ge(const In& a, const In& b) { return compute<kernels::Ge>(a, b); }
-Tensor ge(const In& a, Scalar b) { return ge(a, {raw::scalar_tensor(b, *a), a.where}); }
+Tensor ge(const In& a, Scalar b) { return ge(a, {raw::scalar_tensor("ge", b, a), a.where}); }
 Tensor logical_and(const In& a, const In& b) { return compute<kernels::LogicalAnd>(a, b); }
 Tensor logical_or(const In& a, const In& b) { return compute<kernels::LogicalOr>(a, b); }
 Tensor logical_xor(const In& a, const In& b) { return compute<kernels::LogicalXor>(a, b); }
 Tensor bitwise_and(const In& a, const In& b) { return compute<kernels::BitwiseAnd>(a, b); }
-Tensor bitwise_and(const In& a, Scalar b) { return bitwise_and(a, {raw::scalar_tensor(b, *a), a.where}); }
+Tensor bitwise_and(const In& a, Scalar b) { return bitwise_and(a, {raw::scalar_tensor("bitwise_and", b, a), a.where}); }
 Tensor bitwise_or(const In& a, const In& b) { return compute<kernels::BitwiseOr>(a, b); }
-Tensor bitwise_or(const In& a, Scalar b) { return bitwise_or(a, {raw::scalar_tensor(b, *a), a.where}); }
+Tensor bitwise_or(const In& a, Scalar b) { return bitwise_or(a, {raw::scalar_tensor("bitwise_or", b, a), a.where}); }
 Tensor bitwise_xor(const In& a, const In& b) { return compute<kernels::BitwiseXor>(a, b); }
-Tensor bitwise_xor(const In& a, Scalar b) { return bitwise_xor(a, {raw::scalar_tensor(b, *a), a.where}); }
+Tensor bitwise_xor(const In& a, Scalar b) { return bitwise_xor(a, {raw::scalar_tensor("bitwise_xor", b, a), a.where}); }
 Tensor left_shift(const In& a, const In& b) { return compute<kernels::LeftShift>(a, b); }
-Tensor left_shift(const In& a, Scalar b) { return left_shift(a, {raw::scalar_tensor(b, *a), a.where}); }
+Tensor left_shift(const In& a, Scalar b) { return left_shift(a, {raw::scalar_tensor("left_shift", b, a), a.where}); }
 Tensor right_shift(const In& a, const In& b) { return compute<kernels::RightShift>(a, b); }
-Tensor right_shift(const In& a, Scalar b) { return right_shift(a, {raw::scalar_tensor(b, *a), a.where}); }
+Tensor right_shift(const In& a, Scalar b) { return right_shift(a, {raw::scalar_tensor("right_shift", b, a), a.where}); }
 
 Tensor where(const In& condition, const In& a, const In& b) {
   Tensor y = raw::where(condition, a, b);
@@ -227,10 +239,10 @@ Tensor where(const In& condition, const In& a, const In& b) {
 }
 
 Tensor where(const In& condition, const In& a, Scalar b) {
-  return where(condition, a, {raw::scalar_tensor(b, *a), a.where});
+  return where(condition, a, {raw::scalar_tensor("where", b, a), a.where});
 }
 Tensor where(const In& condition, Scalar a, const In& b) {
-  return where(condition, {raw::scalar_tensor(a, *b), b.where}, b);
+  return where(condition, {raw::scalar_tensor("where", a, b), b.where}, b);
 }
 
 Tensor lerp(const In& a, const In& b, const In& weight) {

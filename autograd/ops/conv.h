@@ -31,8 +31,8 @@ struct MaxPool2dOptions {
   Pair dilation = 1;
 };
 
-/// The largest element of each window.   x: [N, C, H, W]  ->  [N, C, OH, OW].  The gradient goes to the first
-/// of equal elements.
+/// The largest element of each window.   x: floating [N, C, H, W]  ->  [N, C, OH, OW].  The gradient goes to the first
+/// of equal elements.  DTypeError for integers, which PyTorch pools: convert them first.
 [[nodiscard]] Tensor max_pool2d(const In& x, Pair kernel, const MaxPool2dOptions& options = {});
 
 struct AvgPool2dOptions {
@@ -41,7 +41,7 @@ struct AvgPool2dOptions {
   bool count_include_pad = true;
 };
 
-/// The mean of each window.   x: [N, C, H, W]  ->  [N, C, OH, OW].
+/// The mean of each window.   x: floating [N, C, H, W]  ->  [N, C, OH, OW].
 [[nodiscard]] Tensor avg_pool2d(const In& x, Pair kernel, const AvgPool2dOptions& options = {});
 
 }  // namespace minnow

@@ -40,9 +40,10 @@ void replace_value(const char* op, const In& self, const Tensor& value) {
 }
 
 void require_power(const char* op, const In& base, Scalar power) {
-  if (is_floating(base->dtype()) || power.dtype() != DType::int64 || power.as_int() >= 0) return;
+  if (is_floating(base->dtype()) || power.dtype() != DType::int64 || power.as_int() >= 0 || power.exceeds_int64())
+    return;
   throw ValueError(message(op, "the power " + std::to_string(power.as_int()) + " of integers is no integer",
-                           {{"self", *base}}, "convert first: .to(DType::float32)"),
+                           {{"self", *base}}, "convert first: .to(float32)"),
                    base.where);
 }
 
@@ -63,7 +64,6 @@ template <class Op> Tensor in_place(Tensor (*function)(const In&, const In&), co
 }  // namespace
 
 Tensor add_(const In& self, const In& other) { return in_place<kernels::Add>(add, self, other); }
-Tensor add_(const In& self, Scalar other) { return add_(self, {raw::scalar_tensor(other, *self), self.where}); }
 Tensor add_(const In& self, const In& other, Scalar alpha) {
   const Composed scope("add_");
   const Tensor scaled = mul(other, alpha);
@@ -74,34 +74,41 @@ Tensor sub_(const In& self, const In& other, Scalar alpha) {
   const Tensor scaled = mul(other, alpha);
   return sub_(self, {scaled, other.where});
 }
+Tensor add_(const In& self, Scalar other) { return add_(self, {raw::scalar_tensor("add_", other, self), self.where}); }
 Tensor sub_(const In& self, const In& other) { return in_place<kernels::Sub>(sub, self, other); }
-Tensor sub_(const In& self, Scalar other) { return sub_(self, {raw::scalar_tensor(other, *self), self.where}); }
+Tensor sub_(const In& self, Scalar other) { return sub_(self, {raw::scalar_tensor("sub_", other, self), self.where}); }
 Tensor mul_(const In& self, const In& other) { return in_place<kernels::Mul>(mul, self, other); }
-Tensor mul_(const In& self, Scalar other) { return mul_(self, {raw::scalar_tensor(other, *self), self.where}); }
+Tensor mul_(const In& self, Scalar other) { return mul_(self, {raw::scalar_tensor("mul_", other, self), self.where}); }
 Tensor div_(const In& self, const In& other) { return in_place<kernels::Div>(div, self, other); }
-Tensor div_(const In& self, Scalar other) { return div_(self, {raw::scalar_tensor(other, *self), self.where}); }
+Tensor div_(const In& self, Scalar other) { return div_(self, {raw::scalar_tensor("div_", other, self), self.where}); }
 Tensor floor_divide_(const In& self, const In& other) {
   return in_place<kernels::FloorDivide>(floor_divide, self, other);
 }
 Tensor floor_divide_(const In& self, Scalar other) {
-  return floor_divide_(self, {raw::scalar_tensor(other, *self), self.where});
+  return floor_divide_(self, {raw::scalar_tensor("floor_divide_", other, self), self.where});
 }
 Tensor fmod_(const In& self, const In& other) { return in_place<kernels::Fmod>(fmod, self, other); }
-Tensor fmod_(const In& self, Scalar other) { return fmod_(self, {raw::scalar_tensor(other, *self), self.where}); }
+Tensor fmod_(const In& self, Scalar other) {
+  return fmod_(self, {raw::scalar_tensor("fmod_", other, self), self.where});
+}
 Tensor remainder_(const In& self, const In& other) { return in_place<kernels::Remainder>(remainder, self, other); }
 Tensor remainder_(const In& self, Scalar other) {
-  return remainder_(self, {raw::scalar_tensor(other, *self), self.where});
+  return remainder_(self, {raw::scalar_tensor("remainder_", other, self), self.where});
 }
 Tensor pow_(const In& self, const In& other) { return in_place<kernels::Pow>(pow, self, other); }
 Tensor pow_(const In& self, Scalar other) {
   self->require_defined("pow_", self.where);
   autograd::require_power("pow_", self, other);
-  return pow_(self, {raw::scalar_tensor(other, *self), self.where});
+  return pow_(self, {raw::scalar_tensor("pow_", other, self), self.where});
 }
 Tensor maximum_(const In& self, const In& other) { return in_place<kernels::Maximum>(maximum, self, other); }
-Tensor maximum_(const In& self, Scalar other) { return maximum_(self, {raw::scalar_tensor(other, *self), self.where}); }
+Tensor maximum_(const In& self, Scalar other) {
+  return maximum_(self, {raw::scalar_tensor("maximum_", other, self), self.where});
+}
 Tensor minimum_(const In& self, const In& other) { return in_place<kernels::Minimum>(minimum, self, other); }
-Tensor minimum_(const In& self, Scalar other) { return minimum_(self, {raw::scalar_tensor(other, *self), self.where}); }
+Tensor minimum_(const In& self, Scalar other) {
+  return minimum_(self, {raw::scalar_tensor("minimum_", other, self), self.where});
+}
 
 Tensor copy_(const In& self, const In& source) {
   return autograd::in_place(

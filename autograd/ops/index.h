@@ -4,7 +4,8 @@
 #include <vector>
 #include <minnow/tensor/in.h>
 
-/// Selecting and joining.  Indices are int64; out of range: IndexError.
+/// Selecting and joining.  Indices are int64; out of range: IndexError, which tells the first such index and its place.
+/// A 0-dim x or index counts as one of a single element, as in PyTorch.
 namespace minnow {
 
 /// out[i][j] = x[index[i][j]][j] for dim 0, and so on; the gradient is scatter_add.

@@ -1,5 +1,6 @@
 #include <minnow/autograd/ops/softmax.h>
 
+#include <fmt/format.h>
 #include <minnow/autograd/ops/arithmetic.h>
 #include <minnow/autograd/ops/index.h>
 #include <minnow/autograd/ops/reduce.h>
@@ -51,9 +52,9 @@ Tensor cross_entropy_rows(const In& logits, const In& target, std::int64_t ignor
 Tensor dropout(const In& x, const DropoutOptions& options) {
   x->require_defined("dropout", x.where);
   if (!(options.p >= 0 && options.p <= 1))
-    throw ValueError(message("dropout", "p = " + std::to_string(options.p) + " is no probability", {{"x", *x}},
-                             "p goes from 0 to 1"),
-                     x.where);
+    throw ValueError(
+        message("dropout", fmt::format("p = {} is no probability", options.p), {{"x", *x}}, "p goes from 0 to 1"),
+        x.where);
   if (!options.training || options.p == 0) return *x;
   if (!x->is_floating_point())
     throw DTypeError(message("dropout", "x must be floating", {{"x", *x}}, "convert first: .to(float32)"), x.where);

@@ -65,6 +65,7 @@ Tensor Tensor::pin_memory(SourceLocation where) const {
 Tensor Tensor::contiguous(MemoryFormat format, SourceLocation where) const {
   require_defined("contiguous", where);
   const In self(*this, where);
+  note_operation("contiguous", where);
   Tensor y = raw::contiguous(self, format);
   if (y.is_same(*this) || !records(*this)) return y;
   return record("contiguous", std::move(y), {self}, [](const Tensor& g) { return g; });
@@ -73,6 +74,7 @@ Tensor Tensor::contiguous(MemoryFormat format, SourceLocation where) const {
 Tensor Tensor::clone(SourceLocation where) const {
   require_defined("clone", where);
   const In self(*this, where);
+  note_operation("clone", where);
   Tensor y = raw::clone(self);
   if (!records(*this)) return y;
   return record("clone", std::move(y), {self}, [](const Tensor& g) { return g; });

@@ -96,7 +96,11 @@ Tensor log10(const In& x) { return function<kernels::Log10>(x); }
 Tensor log1p(const In& x) { return function<kernels::Log1p>(x); }
 Tensor sqrt(const In& x) { return function<kernels::Sqrt>(x); }
 Tensor rsqrt(const In& x) { return function<kernels::Rsqrt>(x); }
-Tensor square(const In& x) { return function<kernels::Square>(x); }
+Tensor square(const In& x) {
+  if (x->defined() && x->dtype() == DType::bool_)
+    return function<kernels::Square>({x->to(int64, {}, x.where), x.where});
+  return function<kernels::Square>(x);
+}
 Tensor reciprocal(const In& x) { return function<kernels::Reciprocal>(x); }
 Tensor sin(const In& x) { return function<kernels::Sin>(x); }
 Tensor cos(const In& x) { return function<kernels::Cos>(x); }

@@ -32,7 +32,7 @@ namespace minnow {
 [[nodiscard]] Tensor sqrt(const In& x);
 /// 1 / √x.
 [[nodiscard]] Tensor rsqrt(const In& x);
-/// x².
+/// x²; of bool as int64, as in PyTorch.
 [[nodiscard]] Tensor square(const In& x);
 /// 1 / x.
 [[nodiscard]] Tensor reciprocal(const In& x);

@@ -49,7 +49,7 @@ void check(const In& x, const In& w, const Tensor& b, const Conv2dParams& p, Ope
 Tensor allocate(const Shape& shape, MemoryFormat format, const In& like) {
   const Strides strides =
       format == MemoryFormat::channels_last ? channels_last_strides(shape) : contiguous_strides(shape);
-  return empty_strided_like(shape, strides, like->dtype(), like->device(), like.where);
+  return new_result(shape, strides, like->dtype(), like->device(), like.where);
 }
 
 /// Of dense row-major images, for each channel.
@@ -57,7 +57,7 @@ void sum_images(Backend& backend, const Tensor& images, const Tensor& out) {
   const ReduceParams sum{kernels::kIndexOf<kernels::ReduceOps, kernels::Sum>};
   const std::int64_t n = images.shape()[0], channels = images.shape()[1],
                      pixels = images.shape()[2] * images.shape()[3];
-  const Tensor each = empty({n * channels, 1}, {images.dtype(), images.device()});
+  const Tensor each = new_result({n * channels, 1}, images.dtype(), images.device(), last_dispatched().where);
   const auto seen = [](const Tensor& t, const Shape& shape) {
     return Tensor(t.storage(), t.dtype(), shape, contiguous_strides(shape), t.storage_offset());
   };
@@ -102,8 +102,8 @@ Tensor conv2d_backward_input(const In& grad, const In& w, const Shape& x_shape, 
 WeightGradients conv2d_backward_weight(const In& grad, const In& x, const Shape& w_shape, bool bias,
                                        const Conv2dParams& params) {
   Backend& backend = dispatch("conv2d_backward", {{"grad", *grad}, {"x", *x}}, grad.where);
-  WeightGradients out{empty(w_shape, {grad->dtype(), grad->device()}, grad.where), {}};
-  if (bias) out.bias = empty({w_shape[0]}, {grad->dtype(), grad->device()}, grad.where);
+  WeightGradients out{new_result(w_shape, grad->dtype(), grad->device(), grad.where), {}};
+  if (bias) out.bias = new_result({w_shape[0]}, grad->dtype(), grad->device(), grad.where);
   if (grad->numel() && x->numel()) {
     backend.conv2d_backward_weight(params, *grad, *x, out.weight, out.bias);
     return out;

@@ -51,14 +51,14 @@ Tensor contiguous(const In& x, MemoryFormat format) {
   }
   const Strides strides =
       format == MemoryFormat::contiguous ? contiguous_strides(x->shape()) : channels_last_strides(x->shape());
-  const Tensor out = empty_strided_like(x->shape(), strides, x->dtype(), x->device(), x.where);
+  const Tensor out = new_result(x->shape(), strides, x->dtype(), x->device(), x.where);
   copy_within(*x, out);
   return out;
 }
 
 Tensor clone(const In& x) {
   x->require_defined("clone", x.where);
-  const Tensor out = empty_like(x);
+  const Tensor out = new_result(x->shape(), x->strides(), x->dtype(), x->device(), x.where);
   copy_within(*x, out);
   return out;
 }
@@ -66,7 +66,7 @@ Tensor clone(const In& x) {
 Tensor cast(const In& x, DType dtype) {
   x->require_defined("to", x.where);
   if (x->dtype() == dtype) return *x;
-  const Tensor out = empty_like(x, dtype);
+  const Tensor out = new_result(x->shape(), x->strides(), dtype, x->device(), x.where);
   copy_within(*x, out);
   return out;
 }
@@ -107,7 +107,7 @@ void fill_(const In& x, Scalar value) {
   require_representable("fill_", value, x->dtype(), x.where);
   x->storage()->wait_ready();
   StepRecording::note(*x);
-  if (x->numel()) backend_of(x->device(), x.where).fill(*x, value);
+  if (x->numel()) backend_of(x->device(), x.where).fill(*x, value.storable());
   x->storage()->bump_version();
 }
 

@@ -2,7 +2,9 @@
 
 #include <cmath>
 #include <cstring>
+#include <fmt/format.h>
 #include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/checked.h>
 #include <minnow/tensor/dtype_switch.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/ops/copy.h>
@@ -15,6 +17,12 @@ namespace {
 std::size_t checked_bytes(const char* function, const Shape& shape, DType dtype, SourceLocation where) {
   const std::string op{Composed::name(function)};
   std::int64_t bytes = static_cast<std::int64_t>(size_of(dtype));
+  if (!bytes)
+    throw DTypeError(
+        fmt::format("{}: the number {} is no dtype\ngive one of float32, float64, float16, bfloat16, int64, "
+                    "int32, uint8, bool",
+                    op, static_cast<int>(dtype)),
+        where);
   bool overflow = false, none = false;
   for (const std::int64_t size : shape) {
     if (size < 0)
@@ -43,7 +51,7 @@ Tensor allocate(const char* op, const Shape& shape, const Strides& strides, DTyp
     pinned = device.is_cpu() && locked != nullptr;
     if (pinned) allocator = locked;
   }
-  return Tensor(make_storage(*allocator, device, bytes, pinned, where), dtype, shape, strides);
+  return Tensor(make_storage(*allocator, device, bytes, pinned, where, {op, dtype, shape}), dtype, shape, strides);
 }
 
 Generator& generator_of(const RandomOptions& options) {
@@ -71,12 +79,20 @@ Tensor empty_strided_like(const Shape& shape, const Strides& like, DType dtype, 
   return allocate("empty", shape, strides_like(shape, like), dtype, device, false, where);
 }
 
+Tensor raw::new_result(const Shape& shape, DType dtype, Device device, SourceLocation where) {
+  return allocate(last_dispatched().name, shape, contiguous_strides(shape), dtype, device, false, where);
+}
+
+Tensor raw::new_result(const Shape& shape, const Strides& like, DType dtype, Device device, SourceLocation where) {
+  return allocate(last_dispatched().name, shape, strides_like(shape, like), dtype, device, false, where);
+}
+
 Tensor full(const Shape& shape, Scalar value, const TensorOptions& options, SourceLocation where) {
   const Composed scope("full");
   const DType dtype = options.dtype.value_or(value.dtype());
   raw::require_representable("full", value, dtype, where);
   const Tensor out = allocate("full", shape, contiguous_strides(shape), dtype, options.device, options.pinned, where);
-  if (out.numel()) backend_of(out.device()).fill(out, value);
+  if (out.numel()) backend_of(out.device()).fill(out, value.storable());
   return out;
 }
 
@@ -90,21 +106,75 @@ Tensor ones(const Shape& shape, const TensorOptions& options, SourceLocation whe
   return full(shape, 1.0, options, where);
 }
 
+namespace {
+
+std::string text(Scalar value) {
+  if (is_floating(value.dtype())) return fmt::format("{}", value.as_double());
+  if (value.exceeds_int64()) return fmt::format("{}", static_cast<std::uint64_t>(value.as_int()));
+  return fmt::format("{}", value.as_int());
+}
+
+/// What arange() is asked for.
+struct Range {
+  Scalar start, stop, step;
+
+  bool integral() const { return is_integral(start.dtype()) && is_integral(stop.dtype()) && is_integral(step.dtype()); }
+  double count() const { return std::ceil((stop.as_double() - start.as_double()) / step.as_double()); }
+  // Of integers, exact.
+  bool leads() const {
+    const std::int64_t from = start.as_int(), to = stop.as_int(), by = step.as_int();
+    return by != 0 && (by > 0 ? from <= to : from >= to);
+  }
+  std::uint64_t exact_count() const {
+    const bool up = step.as_int() > 0;
+    const auto from = static_cast<std::uint64_t>(start.as_int()), to = static_cast<std::uint64_t>(stop.as_int());
+    const auto by = static_cast<std::uint64_t>(step.as_int());
+    const std::uint64_t distance = up ? to - from : from - to, size = up ? by : 0 - by;
+    return distance / size + (distance % size != 0);
+  }
+  /// Whether some of these integers are none of double's.
+  bool beyond_double() const {
+    constexpr double kExact = 0x1p53;
+    return std::abs(start.as_double()) + std::abs(stop.as_double()) + std::abs(step.as_double()) >= kExact;
+  }
+};
+
+/// Integers that the backends, which count in double, cannot give.
+Tensor exact_arange(const Range& range, std::int64_t count, const TensorOptions& options, SourceLocation where) {
+  const Tensor host = empty({count}, {DType::int64}, where);
+  auto* const values = static_cast<std::int64_t*>(host.raw_data());
+  for (std::int64_t i = 0; i < count; ++i)
+    values[i] = wrapping_add(range.start.as_int(), wrapping_mul(i, range.step.as_int()));
+  const DType dtype = options.dtype.value_or(DType::int64);
+  if (dtype == DType::int64 && options.device.is_cpu() && !options.pinned) return host;
+  return raw::copy_to(host, empty({count}, {dtype, options.device, options.pinned}, where), where);
+}
+
+}  // namespace
+
 Tensor arange(Scalar start, Scalar stop, Scalar step, const TensorOptions& options, SourceLocation where) {
   const Composed scope("arange");
-  const bool floating = is_floating(start.dtype()) || is_floating(stop.dtype()) || is_floating(step.dtype());
-  const double count = std::ceil((stop.as_double() - start.as_double()) / step.as_double());
-  if (step.as_double() == 0 || !std::isfinite(count) || count < 0)
-    throw ValueError(std::string(Composed::name("arange")) + ": no numbers lead from " +
-                         std::to_string(start.as_double()) + " to " + std::to_string(stop.as_double()) +
-                         " in steps of " + std::to_string(step.as_double()) + "\nthe step must lead towards stop",
+  const Range range{start, stop, step};
+  const DType dtype = options.dtype.value_or(range.integral() ? DType::int64 : DType::float32);
+  const bool exact = range.integral() && is_integral(dtype);
+  if (exact)
+    for (const Scalar bound : {start, stop, step}) raw::require_representable("arange", bound, DType::int64, where);
+  const bool leads =
+      exact ? range.leads() : step.as_double() != 0 && range.count() >= 0 && std::isfinite(range.count());
+  if (!leads)
+    throw ValueError(fmt::format("{}: no numbers lead from {} to {} in steps of {}\nthe step must lead towards stop",
+                                 Composed::name("arange"), text(start), text(stop), text(step)),
                      where);
+  const std::uint64_t whole = exact ? range.exact_count() : 0;
+  const double count = exact ? static_cast<double>(whole) : range.count();
   if (count >= 0x1p63)
-    throw OutOfMemoryError(std::string(Composed::name("arange")) + ": " + std::to_string(count) +
-                               " numbers are more than any memory holds\nuse a larger step, or stop earlier",
-                           where);
-  const DType dtype = options.dtype.value_or(floating ? DType::float32 : DType::int64);
-  const Tensor out = empty({static_cast<std::int64_t>(count)}, {dtype, options.device, options.pinned}, where);
+    throw OutOfMemoryError(
+        fmt::format("{}: {} numbers are more than any memory holds\nuse a larger step, or stop earlier",
+                    Composed::name("arange"), exact ? fmt::to_string(whole) : fmt::to_string(count)),
+        where);
+  const auto n = exact ? static_cast<std::int64_t>(whole) : static_cast<std::int64_t>(count);
+  if (exact && range.beyond_double()) return exact_arange(range, n, options, where);
+  const Tensor out = empty({n}, {dtype, options.device, options.pinned}, where);
   if (out.numel()) backend_of(out.device()).arange(out, start.as_double(), step.as_double());
   return out;
 }
@@ -181,7 +251,8 @@ Tensor randperm(std::int64_t n, const RandomOptions& options, SourceLocation whe
 
 Tensor empty_like(const In& x, std::optional<DType> dtype) {
   x->require_defined("empty_like", x.where);
-  return empty_strided_like(x->shape(), x->strides(), dtype.value_or(x->dtype()), x->device(), x.where);
+  return allocate("empty_like", x->shape(), strides_like(x->shape(), x->strides()), dtype.value_or(x->dtype()),
+                  x->device(), false, x.where);
 }
 
 Tensor full_like(const In& x, Scalar value, std::optional<DType> dtype) {
@@ -189,7 +260,7 @@ Tensor full_like(const In& x, Scalar value, std::optional<DType> dtype) {
   x->require_defined("full_like", x.where);
   raw::require_representable("full_like", value, dtype.value_or(x->dtype()), x.where);
   const Tensor out = empty_like(x, dtype);
-  if (out.numel()) backend_of(out.device()).fill(out, value);
+  if (out.numel()) backend_of(out.device()).fill(out, value.storable());
   return out;
 }
 
@@ -350,16 +421,15 @@ Tensor raw::scalar_tensor(Scalar value, DType dtype) {
 }
 
 void raw::require_representable(const char* op, Scalar value, DType dtype, SourceLocation where) {
-  if (is_floating(dtype) || dtype == DType::bool_) return;
+  if (is_floating(dtype) || dtype >= DType::bool_) return;  // what is no dtype, is refused where memory is taken
   const bool floating = is_floating(value.dtype());
-  if (dtype == DType::int64 && !floating) return;
+  if (dtype == DType::int64 && !floating && !value.exceeds_int64()) return;
   const double v = std::trunc(value.as_double());  // NaN is in no interval
   if (dtype == DType::int64 && v >= -0x1p63 && v < 0x1p63) return;
   if (dtype == DType::int32 && v >= -0x1p31 && v < 0x1p31) return;
   if (dtype == DType::uint8 && std::abs(v) <= 255) return;
-  const std::string text = floating ? std::to_string(value.as_double()) : std::to_string(value.as_int());
-  throw ValueError(std::string(Composed::name(op)) + ": " + text + " does not fit into " + std::string(name_of(dtype)) +
-                       "\nchoose a wider dtype, or a value that it holds",
+  throw ValueError(fmt::format("{}: {} does not fit into {}\nchoose a wider dtype, or a value that it holds",
+                               Composed::name(op), text(value), name_of(dtype)),
                    where);
 }
 

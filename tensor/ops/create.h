@@ -177,6 +177,12 @@ template <TensorOption T>
 }
 namespace raw {
 
+// Uninitialised memory for the result of the operation that this thread dispatched last, which errors name.
+
+Tensor new_result(const Shape& shape, DType dtype, Device device, SourceLocation where);
+/// Dense, in the order of dimensions of `like`.
+Tensor new_result(const Shape& shape, const Strides& like, DType dtype, Device device, SourceLocation where);
+
 /// A 0-dim CPU tensor, as elementwise families take it.
 [[nodiscard]] Tensor scalar_tensor(Scalar value, DType dtype);
 /// ValueError for a number that an integer dtype does not hold.  Negative ones wrap into uint8, as in PyTorch.

@@ -43,13 +43,13 @@ DType compute_type(DType promoted) {
   return promoted == DType::float64 ? DType::float64 : DType::float32;
 }
 
-constexpr const char* kConvertBool = "convert first: .to(DType::int64), or use the functions of logic";
+constexpr const char* kConvertBool = "convert first: .to(int64), or use the functions of logic";
 
 DType unary_result(const OpInfo& info, const In& x) {
   const DType dtype = x->dtype();
   if (info.kind == Kind::kPredicate) return DType::bool_;
   if (info.kind == Kind::kIntegral && !is_integral(dtype))
-    throw DTypeError(message(info.name, "needs integers or bool", {{"self", *x}}, "convert first: .to(DType::int64)"),
+    throw DTypeError(message(info.name, "needs integers or bool", {{"self", *x}}, "convert first: .to(int64)"),
                      x.where);
   if (info.kind == Kind::kFloating && is_integral(dtype)) return DType::float32;
   if (dtype == DType::bool_ && !info.takes_bool)
@@ -71,9 +71,9 @@ Tensor allocate_like(const Shape& shape, DType dtype, Device device, std::initia
   for (const Tensor* t : operands) {
     if (t->shape() != shape) continue;
     if (t->is_contiguous()) break;
-    return empty_strided_like(shape, t->strides(), dtype, device, where);
+    return new_result(shape, t->strides(), dtype, device, where);
   }
-  return empty(shape, {dtype, device}, where);
+  return new_result(shape, dtype, device, where);
 }
 
 Device device_of(const Tensor& a, const Tensor& b) { return a.device().is_cpu() ? b.device() : a.device(); }
@@ -105,9 +105,8 @@ DType binary_compute(const OpInfo& info, const In& a, const In& b, DType& result
            : info.kind == Kind::kFloating && is_integral(promoted) ? DType::float32
                                                                    : promoted;
   if (info.kind == Kind::kIntegral && !is_integral(promoted))
-    throw DTypeError(
-        message(info.name, "needs integers or bool", {{"a", *a}, {"b", *b}}, "convert first: .to(DType::int64)"),
-        a.where);
+    throw DTypeError(message(info.name, "needs integers or bool", {{"a", *a}, {"b", *b}}, "convert first: .to(int64)"),
+                     a.where);
   if (result == DType::bool_ && !info.takes_bool)
     throw DTypeError(message(info.name, "bool has no arithmetic", {{"a", *a}, {"b", *b}}, kConvertBool), a.where);
   return compute_type(info.kind == Kind::kPredicate ? promoted : result);
@@ -131,8 +130,10 @@ DType scalar_type(const Tensor& x, Scalar value) {
   return category(value.dtype()) > category(x.dtype()) ? value.dtype() : x.dtype();
 }
 
-Tensor scalar_tensor(Scalar value, const Tensor& x) {
-  return scalar_tensor(value, x.defined() ? scalar_type(x, value) : value.dtype());
+Tensor scalar_tensor(const char* op, Scalar value, const In& x) {
+  const DType dtype = x->defined() ? scalar_type(*x, value) : value.dtype();
+  if (value.exceeds_int64()) require_representable(op, value, dtype, x.where);
+  return scalar_tensor(value, dtype);
 }
 
 Shape broadcast_shape(std::string_view op, const In& a, const In& b) {
@@ -192,7 +193,7 @@ Tensor binary(int op, const In& a, const In& b) {
   wait_for_host(*b);
   bool ok = true;
   if (a->shape() == b->shape() && a->is_contiguous() && b->is_contiguous()) {
-    const Tensor out = empty(a->shape(), {result, device_of(*a, *b)}, a.where);
+    const Tensor out = new_result(a->shape(), result, device_of(*a, *b), a.where);
     if (out.numel()) ok = backend.binary(op, compute, *a, *b, out);
     if (!ok) divided_by_zero(info.name, a, b);
     return out;
@@ -221,7 +222,7 @@ void binary_(int op, const In& a, const In& b) {
   const Tensor other = broadcast(overlaps(*a, *b) ? clone(b) : *b, a->shape(), b.where);
   if (info.divides && compute == DType::int64 && !a->device().is_cuda() && a->numel()) {
     // The loop finds a divisor of 0 on its way: the result is written once it is whole.
-    const Tensor whole = empty_strided_like(a->shape(), a->strides(), a->dtype(), a->device(), a.where);
+    const Tensor whole = new_result(a->shape(), a->strides(), a->dtype(), a->device(), a.where);
     if (!backend.binary(op, compute, *a, other, whole)) divided_by_zero(info.name, a, b);
     backend.copy(whole, *a);
   } else if (a->numel()) {

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <fmt/format.h>
 #include <limits>
 #include <string>
 #include <utility>
@@ -16,6 +17,7 @@ namespace {
 /// Row-major on the host, its copy finished.
 Tensor at_home(const char* op, const In& x) {
   StepRecording::refuse_access(op, x->device(), x.where);
+  note_operation(op, x.where);
   const Tensor dense = raw::contiguous(x);
   Tensor home = raw::to_device({dense, x.where}, Device(), false, op);
   home.storage()->wait_ready();
@@ -45,8 +47,8 @@ template <class To, class From> To convert(const char* op, const Tensor& self, F
   if constexpr (std::is_same_v<To, bool>) return value != 0;
   else {
     if (!is_in_range<To>(value))
-      throw ValueError(message(op, std::to_string(value) + " does not fit into " + number_name<To>(), {{"self", self}},
-                               "ask for a type that holds it: int64_t or double"),
+      throw ValueError(message(op, fmt::format("{} does not fit into {}", value, number_name<To>()),
+                               {{"self", self}}, "ask for a type that holds it: int64_t or double"),
                        where);
     return static_cast<To>(value);
   }

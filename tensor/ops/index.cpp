@@ -8,29 +8,36 @@
 #include <minnow/tensor/ops/create.h>
 #include <minnow/tensor/ops/elementwise.h>
 #include <minnow/tensor/ops/reduce.h>
+#include <minnow/tensor/ops/transfer.h>
 #include <minnow/tensor/ops/view.h>
 
 namespace minnow::raw {
 namespace {
 
 [[noreturn]] void out_of_range(const char* op, const In& x, int dim, const In& index) {
-  throw IndexError(
-      message(op, "an index is out of range", {{"x", *x}, {"index", *index}},
-              "indices of dimension " + std::to_string(dim) + " go from 0 to " + std::to_string(x->shape()[dim] - 1)),
-      index.where);
+  const std::int64_t limit = x->dim() ? x->shape()[dim] : 1;
+  const std::optional<Stray> stray = find_stray(index, limit);
+  const std::string found = stray ? "index " + stray->str() : "an index";
+  const std::string which = "dimension " + std::to_string(dim);
+  throw IndexError(message(op, found + " is out of range", {{"x", *x}, {"index", *index}},
+                           limit ? "indices of " + which + " go from 0 to " + std::to_string(limit - 1)
+                                 : which + " of x has no elements, which an index could name"),
+                   index.where);
 }
+
+/// As the backends see a tensor that is indexed: with at least one dimension.
+Tensor lined(const In& t) { return t->dim() ? *t : unsqueeze(t, 0); }
 
 void require_int64(const char* op, const In& x, const In& index) {
   if (index->dtype() != DType::int64)
-    throw DTypeError(
-        message(op, "the index is not int64", {{"x", *x}, {"index", *index}}, "convert it: .to(DType::int64)"),
-        index.where);
+    throw DTypeError(message(op, "the index is not int64", {{"x", *x}, {"index", *index}}, "convert it: .to(int64)"),
+                     index.where);
 }
 
 void check_gather(const char* op, const In& x, int dim, const In& index) {
   require_int64(op, x, index);
-  bool fits = index->dim() == x->dim();
-  for (int d = 0; fits && d < x->dim(); ++d) fits = d == dim || index->shape()[d] <= x->shape()[d];
+  bool fits = std::max(index->dim(), 1) == std::max(x->dim(), 1);
+  for (int d = 0; fits && d < x->dim() && d < index->dim(); ++d) fits = d == dim || index->shape()[d] <= x->shape()[d];
   if (!fits)
     throw ShapeError(message(op, "index does not fit x", {{"x", *x}, {"index", *index}},
                              "index needs x's number of dimensions, and no more than its sizes except in dimension " +
@@ -40,18 +47,29 @@ void check_gather(const char* op, const In& x, int dim, const In& index) {
 
 void check_select(const char* op, const In& x, int dim, const In& index) {
   require_int64(op, x, index);
-  if (index->dim() != 1 || x->dim() == 0)
-    throw ShapeError(message(op, "index must have one dimension, x at least one", {{"x", *x}, {"index", *index}},
-                             "flatten it: .flatten(), or .unsqueeze(0) for a single one"),
-                     index.where);
+  if (index->dim() > 1)
+    throw ShapeError(
+        message(op, "index has more than one dimension", {{"x", *x}, {"index", *index}}, "flatten it: .flatten()"),
+        index.where);
   wrap_dim(op, x, dim);
+  if (x->dim() == 0 && index->numel() != 1)
+    throw ShapeError(message(op, "x has no dimensions, so that index must have one element",
+                             {{"x", *x}, {"index", *index}}, "give x a dimension first: .unsqueeze(0)"),
+                     index.where);
+}
+
+/// The shape of the slices that index names.
+Shape selected_shape(const In& x, int dim, const In& index) {
+  Shape shape = x->shape();
+  if (x->dim()) shape[dim] = index->numel();
+  return shape;
 }
 
 void require_same_dtype(const char* op, const In& x, const In& index, const In& source) {
   if (source->dtype() != x->dtype())
     throw DTypeError(
         message(op, "source and x have different dtypes", {{"x", *x}, {"index", *index}, {"source", *source}},
-                "convert it: .to(DType::" + std::string(name_of(x->dtype())) + ")"),
+                "convert it: .to(" + std::string(name_of(x->dtype())) + ")"),
         x.where);
 }
 
@@ -64,14 +82,33 @@ Tensor cropped(const In& x, int dim, const In& index) {
 
 }  // namespace
 
+std::optional<Stray> find_stray(const In& index, std::int64_t limit, std::optional<std::int64_t> except) {
+  const Tensor dense = contiguous(index);
+  const Tensor home = to_device({dense, index.where}, Device());
+  home.storage()->wait_ready();
+  const auto* values = static_cast<const std::int64_t*>(home.raw_data());
+  const auto strays = [&](std::int64_t v) { return (v < 0 || v >= limit) && v != except; };
+  const auto* at = std::find_if(values, values + home.numel(), strays);
+  if (at == values + home.numel()) return {};
+  Shape place = home.shape();
+  std::int64_t left = at - values;
+  for (int d = place.rank() - 1; d >= 0; --d) {
+    const std::int64_t size = place[d];
+    place[d] = left % size;
+    left /= size;
+  }
+  return Stray{*at, place.empty() ? "" : place.str()};
+}
+
 Tensor gather(const In& x, int dim, const In& index) {
   Backend& backend = dispatch("gather", {{"x", *x}, {"index", *index}}, x.where);
   dim = wrap_dim("gather", x, dim);
   check_gather("gather", x, dim, index);
-  const Tensor out = empty(index->shape(), {x->dtype(), x->device()}, x.where);
+  const Tensor out = new_result(index->shape(), x->dtype(), x->device(), x.where);
   if (!out.numel()) return out;
-  if (x->dim() == 0) return clone(x);
-  if (!backend.gather(cropped(x, dim, index), dim, *index, out)) out_of_range("gather", x, dim, index);
+  const Tensor from = lined(x), at = lined(index);
+  if (!backend.gather(cropped({from, x.where}, dim, {at, x.where}), dim, at, lined({out, x.where})))
+    out_of_range("gather", x, dim, index);
   return out;
 }
 
@@ -85,7 +122,9 @@ Tensor scatter_add(const In& x, int dim, const In& index, const In& source) {
                      x.where);
   require_same_dtype("scatter_add", x, index, source);
   const Tensor out = contiguous({clone(x), x.where});
-  if (index->numel() && !backend.scatter_add(*source, dim, *index, cropped({out, x.where}, dim, index)))
+  if (!index->numel()) return out;
+  const Tensor to = lined({out, x.where}), at = lined(index);
+  if (!backend.scatter_add(lined(source), dim, at, cropped({to, x.where}, dim, {at, x.where})))
     out_of_range("scatter_add", x, dim, index);
   return out;
 }
@@ -94,10 +133,9 @@ Tensor index_select(const In& x, int dim, const In& index) {
   Backend& backend = dispatch("index_select", {{"x", *x}, {"index", *index}}, x.where);
   check_select("index_select", x, dim, index);
   dim = wrap_dim("index_select", x, dim);
-  Shape shape = x->shape();
-  shape[dim] = index->numel();
-  const Tensor out = empty(shape, {x->dtype(), x->device()}, x.where);
-  if (out.numel() && !backend.index_select(*x, dim, *index, out)) out_of_range("index_select", x, dim, index);
+  const Tensor out = new_result(selected_shape(x, dim, index), x->dtype(), x->device(), x.where);
+  if (out.numel() && !backend.index_select(lined(x), dim, lined(index), lined({out, x.where})))
+    out_of_range("index_select", x, dim, index);
   return out;
 }
 
@@ -105,15 +143,15 @@ Tensor index_add(const In& x, int dim, const In& index, const In& source) {
   Backend& backend = dispatch("index_add", {{"x", *x}, {"index", *index}, {"source", *source}}, x.where);
   check_select("index_add", x, dim, index);
   dim = wrap_dim("index_add", x, dim);
-  Shape shape = x->shape();
-  shape[dim] = index->numel();
+  const Shape shape = selected_shape(x, dim, index);
   if (source->shape() != shape)
     throw ShapeError(message("index_add", "source does not fit", {{"x", *x}, {"index", *index}, {"source", *source}},
                              "source needs shape " + shape.str()),
                      x.where);
   require_same_dtype("index_add", x, index, source);
   const Tensor out = contiguous({clone(x), x.where});
-  if (source->numel() && !backend.index_add(*source, dim, *index, out)) out_of_range("index_add", x, dim, index);
+  if (source->numel() && !backend.index_add(lined(source), dim, lined(index), lined({out, x.where})))
+    out_of_range("index_add", x, dim, index);
   return out;
 }
 
@@ -122,8 +160,16 @@ Tensor one_hot(const In& index, std::int64_t classes) {
   Backend& backend = dispatch("one_hot", {{"index", *index}}, index.where);
   require_room("one_hot", index);
   require_int64("one_hot", index, index);
-  if (classes == -1 && index->numel())
-    classes = reduce(kReduce<kernels::Max>, index, {}, false).cpu().item<std::int64_t>() + 1;
+  if (classes == -1 && index->numel()) {
+    const Tensor largest = reduce(kReduce<kernels::Max>, index, {}, false);
+    classes = largest.item<std::int64_t>(index.where);
+    if (classes == kToEnd)
+      throw ValueError(
+          message("one_hot", "class " + std::to_string(classes) + " makes more classes than can be counted",
+                  {{"index", *index}}, "classes are counted from 0"),
+          index.where);
+    ++classes;
+  }
   if (classes < 1)
     throw ValueError(message("one_hot", "there are no classes", {{"index", *index}}, "pass their number, 1 or more"),
                      index.where);
@@ -133,11 +179,12 @@ Tensor one_hot(const In& index, std::int64_t classes) {
   if (!index->numel()) return out;
   const Tensor place = unsqueeze(index, -1);
   const Tensor one = ones(place.shape(), {DType::int64, index->device()}, index.where);
-  if (!backend.scatter_add(one, index->dim(), place, cropped({out, index.where}, index->dim(), {place, index.where})))
-    throw IndexError(message("one_hot", "an element is no class", {{"index", *index}},
-                             "classes go from 0 to " + std::to_string(classes - 1)),
-                     index.where);
-  return out;
+  if (backend.scatter_add(one, index->dim(), place, cropped({out, index.where}, index->dim(), {place, index.where})))
+    return out;
+  const std::optional<Stray> stray = find_stray(index, classes);
+  throw IndexError(message("one_hot", stray ? "element " + stray->str() + " is no class" : "an element is no class",
+                           {{"index", *index}}, "classes go from 0 to " + std::to_string(classes - 1)),
+                   index.where);
 }
 
 bool is_nothing(const Tensor& t) { return t.dim() == 1 && t.numel() == 0; }
@@ -164,7 +211,11 @@ std::pair<Shape, DType> joined(std::span<const Tensor> tensors, const Tensor& fi
           message("cat", "sizes differ outside dimension " + std::to_string(dim), {{"first", first}, {"other", t}},
                   "tensors are joined along one dimension and equal in all others; stack makes a new one"),
           where);
-    shape[dim] += t.shape()[dim];
+    if (__builtin_add_overflow(shape[dim], t.shape()[dim], &shape[dim]))
+      throw ShapeError(
+          message("cat", "the sizes of dimension " + std::to_string(dim) + " add up to more than can be counted",
+                  {{"first", first}, {"other", t}}, "join fewer or smaller tensors"),
+          where);
   }
   return {shape, dtype};
 }
@@ -179,7 +230,7 @@ Tensor cat(std::span<const Tensor> tensors, int dim, SourceLocation where) {
   const Tensor& first = some == tensors.end() ? tensors.front() : *some;
   dim = wrap_dim("cat", {first, where}, dim);
   const auto [shape, dtype] = joined(tensors, first, dim, where);
-  const Tensor out = empty_strided_like(shape, first.strides(), dtype, first.device(), where);
+  const Tensor out = new_result(shape, first.strides(), dtype, first.device(), where);
   Backend& backend = backend_of(first.device(), where);
   Shape start = Shape::filled(shape.rank(), 0);
   for (const Tensor& t : tensors) {

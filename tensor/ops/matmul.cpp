@@ -15,7 +15,7 @@ void require_same_dtype(const char* op, Operands operands, SourceLocation where)
   for (const Operand& o : operands)
     if (o.tensor.dtype() != dtype)
       throw DTypeError(message(op, "operands have different dtypes", operands,
-                               "convert one of them, e.g. .to(DType::" + std::string(name_of(dtype)) + ")"),
+                               "convert one of them, e.g. .to(" + std::string(name_of(dtype)) + ")"),
                        where);
 }
 
@@ -82,7 +82,7 @@ Tensor matmul(const In& a, const In& b) {
   Shape shape = lead;
   if (!a_vector) shape.push_back(m);
   if (!b_vector) shape.push_back(n);
-  const Tensor out = empty(shape, {a->dtype(), a->device()}, a.where);
+  const Tensor out = new_result(shape, a->dtype(), a->device(), a.where);
   if (out.numel()) backend.matmul({}, x, y, Tensor(), view({out, a.where}, {x.size(0), x.size(1), n}));
   return out;
 }
@@ -98,7 +98,7 @@ Tensor linear(const In& x, const In& w, const Tensor& bias, Activation activatio
   Shape shape = x->shape();
   const std::int64_t in = w->shape()[1], outs = w->shape()[0];
   shape[-1] = outs;
-  const Tensor out = empty(shape, {x->dtype(), x->device()}, x.where);
+  const Tensor out = new_result(shape, x->dtype(), x->device(), x.where);
   if (!out.numel()) return out;
   const std::int64_t rows = out.numel() / outs;
   const Tensor wt(w->storage(), w->dtype(), {1, in, outs}, {0, w->strides()[1], w->strides()[0]}, w->storage_offset());
@@ -110,9 +110,9 @@ Tensor linear(const In& x, const In& w, const Tensor& bias, Activation activatio
 
 LinearGradients linear_backward_weight(const In& grad, const In& x) {
   Backend& backend = dispatch("linear_backward", {{"grad", *grad}, {"x", *x}}, grad.where);
-  const TensorOptions options{grad->dtype(), grad->device()};
   const std::int64_t outs = grad->shape()[1];
-  LinearGradients out{empty({outs, x->shape()[1]}, options, grad.where), empty({outs}, options, grad.where)};
+  LinearGradients out{new_result({outs, x->shape()[1]}, grad->dtype(), grad->device(), grad.where),
+                      new_result({outs}, grad->dtype(), grad->device(), grad.where)};
   backend.linear_backward_weight(*grad, *x, out.weight, out.bias);
   return out;
 }

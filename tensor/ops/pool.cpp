@@ -36,15 +36,15 @@ Shape pooled_shape(const char* op, const In& x, const Pool2dParams& p) {
 MaxPooled max_pool2d(const In& x, const Pool2dParams& params) {
   Backend& backend = dispatch("max_pool2d", {{"x", *x}}, x.where);
   const Shape shape = pooled_shape("max_pool2d", x, params);
-  const MaxPooled out{empty_strided_like(shape, x->strides(), x->dtype(), x->device(), x.where),
-                      empty_strided_like(shape, x->strides(), DType::int32, x->device(), x.where)};
+  const MaxPooled out{new_result(shape, x->strides(), x->dtype(), x->device(), x.where),
+                      new_result(shape, x->strides(), DType::int32, x->device(), x.where)};
   if (out.values.numel()) backend.max_pool2d(params, *x, out.values, out.indices);
   return out;
 }
 
 Tensor max_pool2d_backward(const In& grad, const In& indices, const Tensor& x_like, const Pool2dParams& params) {
   Backend& backend = dispatch("max_pool2d_backward", {{"grad", *grad}, {"indices", *indices}}, grad.where);
-  const Tensor out = empty_like({x_like, grad.where});
+  const Tensor out = new_result(x_like.shape(), x_like.strides(), x_like.dtype(), x_like.device(), grad.where);
   if (!out.numel()) return out;
   if (grad->numel()) backend.max_pool2d_backward(params, *grad, *indices, out);
   else fill_({out, grad.where}, 0);
@@ -54,14 +54,14 @@ Tensor max_pool2d_backward(const In& grad, const In& indices, const Tensor& x_li
 Tensor avg_pool2d(const In& x, const Pool2dParams& params) {
   Backend& backend = dispatch("avg_pool2d", {{"x", *x}}, x.where);
   const Shape shape = pooled_shape("avg_pool2d", x, params);
-  const Tensor out = empty_strided_like(shape, x->strides(), x->dtype(), x->device(), x.where);
+  const Tensor out = new_result(shape, x->strides(), x->dtype(), x->device(), x.where);
   if (out.numel()) backend.avg_pool2d(params, *x, out);
   return out;
 }
 
 Tensor avg_pool2d_backward(const In& grad, const Tensor& x_like, const Pool2dParams& params) {
   Backend& backend = dispatch("avg_pool2d_backward", {{"grad", *grad}}, grad.where);
-  const Tensor out = empty_like({x_like, grad.where});
+  const Tensor out = new_result(x_like.shape(), x_like.strides(), x_like.dtype(), x_like.device(), grad.where);
   if (!out.numel()) return out;
   if (grad->numel()) backend.avg_pool2d_backward(params, *grad, out);
   else fill_({out, grad.where}, 0);

@@ -3,10 +3,10 @@
 #include <cstdio>
 #include <limits>
 #include <ostream>
-#include <sstream>
+#include <string>
+#include <minnow/tensor/in.h>
 #include <minnow/tensor/ops/copy.h>
 #include <minnow/tensor/ops/create.h>
-#include <minnow/tensor/tensor.h>
 #include <minnow/tensor/text.h>
 
 /// Printing as PyTorch does: four decimals, scientific where magnitudes need it, long tensors shortened.
@@ -90,20 +90,20 @@ class Printer {
     format_ = format_of(t_, shown_);
   }
 
-  void print(std::ostream& out, const Tensor& t, int indent) const {
+  void print(std::string& out, const Tensor& t, int indent) const {
     if (t.dim() == 0) {
-      out << format_.padded(element(t));
+      out += format_.padded(element(t));
       return;
     }
-    out << '[';
+    out += '[';
     bool first = true;
     for (const std::int64_t i : places(t.shape()[0], shorten_)) {
-      if (!first) out << (t.dim() == 1 ? ", " : separator(t.dim(), indent));
+      if (!first) out += t.dim() == 1 ? ", " : separator(t.dim(), indent);
       first = false;
-      if (i < 0) out << (t.dim() == 1 ? " ..." : "...");
+      if (i < 0) out += t.dim() == 1 ? " ..." : "...";
       else print(out, t.select(0, i), indent + 1);
     }
-    out << ']';
+    out += ']';
   }
 
  private:
@@ -137,29 +137,26 @@ std::ostream& operator<<(std::ostream& out, const Device& device) {
   return out;
 }
 
-std::ostream& operator<<(std::ostream& out, const Tensor& tensor) {
-  write_text(out, to_string(tensor));
+std::ostream& operator<<(std::ostream& out, const In& tensor) {
+  write_text(out, to_string(*tensor, tensor.where));
   return out;
 }
 
-std::string to_string(const Tensor& tensor) {
+std::string to_string(const Tensor& tensor, SourceLocation where) {
   if (!tensor.defined()) return "tensor(undefined)";
-  std::ostringstream out;
-  out.exceptions(std::ios_base::badbit);  // so that a failed allocation is thrown
-  constexpr int kIndent = 7;              // the width of "tensor("
-  out << "tensor(";
-  const Tensor home = tensor.detach().cpu();
-  if (tensor.numel() == 0) out << "[]";
+  constexpr int kIndent = 7;  // the width of "tensor("
+  std::string out = "tensor(";
+  const Tensor home = tensor.detach(where).cpu(where);
+  if (tensor.numel() == 0) out += "[]";
   else Printer(home, home.numel()).print(out, home, kIndent);
-  if (tensor.numel() == 0 && tensor.dim() > 1) out << ", size=" << tensor.shape().str();
-  if (!tensor.device().is_cpu()) out << ", device='" << tensor.device().str() << '\'';
+  if (tensor.numel() == 0 && tensor.dim() > 1) out += ", size=" + tensor.shape().str();
+  if (!tensor.device().is_cpu()) out += ", device='" + tensor.device().str() + '\'';
   const DType d = tensor.dtype();
   // What the numbers show by themselves is left out.
   const bool shown = d == DType::float32 || (tensor.numel() > 0 && (d == DType::int64 || d == DType::bool_));
-  if (!shown) out << ", dtype=" << name_of(d);
-  if (tensor.requires_grad()) out << ", requires_grad=true";
-  out << ')';
-  return out.str();
+  if (!shown) out.append(", dtype=").append(name_of(d));
+  if (tensor.requires_grad()) out += ", requires_grad=true";
+  return out + ')';
 }
 
 }  // namespace minnow

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/checked.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/ops/copy.h>
 #include <minnow/tensor/ops/create.h>
@@ -15,7 +16,7 @@ namespace {
 unsigned mask_of(const char* op, const In& x, const Dims& dims) {
   unsigned mask = 0;
   for (const std::int64_t d : dims) {
-    const unsigned bit = 1u << wrap_dim(op, x, static_cast<int>(d));
+    const unsigned bit = 1u << wrap_dim(op, x, d);
     if (mask & bit)
       throw ValueError(message(op, "dimension " + std::to_string(d) + " is named twice", {{"self", *x}},
                                "name every dimension once"),
@@ -36,8 +37,8 @@ struct Grouping {
   bool join(int group, int d) {
     const std::int64_t size = x.shape()[d], stride = x.strides()[d];
     if (size == 1) return true;
-    if (shape[group] != 1 && strides[group] != size * stride) return false;
-    shape[group] *= size;
+    if (shape[group] != 1 && strides[group] != wrapping_mul(size, stride)) return false;
+    shape[group] = wrapping_mul(shape[group], size);  // with none, products need not fit
     strides[group] = stride;
     return true;
   }
@@ -85,12 +86,12 @@ Tensor grouped(const In& x, unsigned mask, bool any_order) {
   for (int d = 0; d < x->dim(); ++d)
     if (!(mask >> d & 1u)) {
       kept_first.push_back(d);
-      outer *= x->shape()[d];
+      outer = wrapping_mul(outer, x->shape()[d]);
     }
   for (int d = 0; d < x->dim(); ++d)
     if (mask >> d & 1u) {
       kept_first.push_back(d);
-      n *= x->shape()[d];
+      n = wrapping_mul(n, x->shape()[d]);
     }
   const Tensor moved = contiguous({permute(x, kept_first), x.where});
   return alias({moved, x.where}, {outer, n, 1}, {n, 1, 1}, moved.storage_offset());
@@ -145,7 +146,7 @@ std::int64_t reduced_count(const char* op, const In& x, const Dims& dims) {
   const unsigned mask = mask_of(op, x, dims);
   std::int64_t n = 1;
   for (int d = 0; d < x->dim(); ++d)
-    if (mask >> d & 1u) n *= x->shape()[d];
+    if (mask >> d & 1u) n = wrapping_mul(n, x->shape()[d]);
   return n;
 }
 
@@ -154,7 +155,7 @@ Tensor reduce(int op, const In& x, const Dims& dims, bool keepdim, double p) {
   Backend& backend = dispatch(info.name, {{"self", *x}}, x.where);
   const DType dtype = result_dtype(op, info, x);
   const unsigned mask = mask_of(info.name.data(), x, dims);
-  const Tensor out = empty(shape_after(x->shape(), mask, keepdim), {dtype, x->device()}, x.where);
+  const Tensor out = new_result(shape_after(x->shape(), mask, keepdim), dtype, x->device(), x.where);
   if (!out.numel()) return out;
   if (selects(op)) require_elements(info.name, x, reduced_count(info.name.data(), x, dims));
   if (x->device().is_cpu()) x->storage()->wait_ready();
@@ -168,8 +169,8 @@ ValuesIndices arg_reduce(bool largest, const In& x, int dim, bool keepdim) {
   Backend& backend = dispatch(op, {{"self", *x}}, x.where);
   const unsigned mask = x->dim() ? 1u << wrap_dim(op, x, dim) : (wrap_dim(op, x, dim), 0u);
   const Shape shape = shape_after(x->shape(), mask, keepdim);
-  const ValuesIndices out{empty(shape, {x->dtype(), x->device()}, x.where),
-                          empty(shape, {DType::int64, x->device()}, x.where)};
+  const ValuesIndices out{new_result(shape, x->dtype(), x->device(), x.where),
+                          new_result(shape, DType::int64, x->device(), x.where)};
   if (!out.values.numel()) return out;
   require_elements(op, x, x->dim() ? x->shape()[wrap_dim(op, x, dim)] : 1);
   if (x->device().is_cpu()) x->storage()->wait_ready();

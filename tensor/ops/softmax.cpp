@@ -4,6 +4,7 @@
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/ops/copy.h>
 #include <minnow/tensor/ops/create.h>
+#include <minnow/tensor/ops/index.h>
 #include <minnow/tensor/ops/view.h>
 
 namespace minnow::raw {
@@ -15,7 +16,7 @@ Tensor softmax(const In& x, int dim, bool log) {
   if (!x->is_floating_point())
     throw DTypeError(message(op, "x must be floating", {{"x", *x}}, "convert first: .to(float32)"), x.where);
   const Tensor dense = contiguous(x);
-  const Tensor y = empty(x->shape(), {x->dtype(), x->device()}, x.where);
+  const Tensor y = new_result(x->shape(), x->dtype(), x->device(), x.where);
   if (!y.numel()) return y;
   if (x->dim() == 0) fill_({y, x.where}, log ? 0.0 : 1.0);
   else backend.softmax({dim, log}, dense, y);
@@ -25,7 +26,7 @@ Tensor softmax(const In& x, int dim, bool log) {
 Tensor softmax_backward(const In& grad, const In& y, int dim, bool log) {
   Backend& backend = dispatch("softmax_backward", {{"grad", *grad}, {"y", *y}}, grad.where);
   const Tensor g = contiguous(grad), dense = contiguous(y);
-  const Tensor out = empty(y->shape(), {y->dtype(), y->device()}, grad.where);
+  const Tensor out = new_result(y->shape(), y->dtype(), y->device(), grad.where);
   if (!out.numel()) return out;
   if (y->dim() == 0) fill_({out, grad.where}, 0);
   else backend.softmax_backward({wrap_dim("softmax_backward", y, dim), log}, g, dense, out);
@@ -44,6 +45,14 @@ std::string range_text(std::int64_t classes) {
 
 }  // namespace
 
+void refuse_class(const char* op, const In& logits, const In& target, std::int64_t classes, std::int64_t ignore_index) {
+  const std::optional<Stray> stray = find_stray(target, classes, ignore_index);
+  const std::string found = stray ? "target " + stray->str() : std::string("a target");
+  throw IndexError(message(op, found + " is no class", {{"logits", *logits}, {"target", *target}},
+                           range_text(classes) + "ignore_index " + std::to_string(ignore_index)),
+                   logits.where);
+}
+
 CrossEntropy cross_entropy(const In& logits, const In& target, const CrossEntropyParams& params) {
   const Operands operands{{"logits", *logits}, {"target", *target}};
   Backend& backend = dispatch("cross_entropy", {{"logits", *logits}, {"target", *target}}, logits.where);
@@ -52,16 +61,14 @@ CrossEntropy cross_entropy(const In& logits, const In& target, const CrossEntrop
                      logits.where);
   if (!logits->is_floating_point() || target->dtype() != DType::int64)
     throw DTypeError(message("cross_entropy", "logits must be floating and target int64", operands,
-                             "convert the target: .to(DType::int64)"),
+                             "convert the target: .to(int64)"),
                      logits.where);
   const std::int64_t n = logits->shape()[0];
-  const CrossEntropy out{empty({n}, {logits->dtype(), logits->device()}, logits.where),
-                         empty({n}, {log_sum_exp_type(logits->dtype()), logits->device()}, logits.where)};
+  const CrossEntropy out{new_result({n}, logits->dtype(), logits->device(), logits.where),
+                         new_result({n}, log_sum_exp_type(logits->dtype()), logits->device(), logits.where)};
   if (!n) return out;
   if (!backend.cross_entropy(params, contiguous(logits), contiguous(target), out.losses, out.log_sum_exp))
-    throw IndexError(message("cross_entropy", "a target is no class", operands,
-                             range_text(logits->shape()[1]) + "ignore_index " + std::to_string(params.ignore_index)),
-                     logits.where);
+    refuse_class("cross_entropy", logits, target, logits->shape()[1], params.ignore_index);
   return out;
 }
 
@@ -69,7 +76,7 @@ Tensor cross_entropy_backward(const In& grad, const In& logits, const In& target
                               const CrossEntropyParams& params) {
   Backend& backend =
       dispatch("cross_entropy_backward", {{"grad", *grad}, {"logits", *logits}, {"target", *target}}, grad.where);
-  const Tensor out = empty(logits->shape(), {logits->dtype(), logits->device()}, grad.where);
+  const Tensor out = new_result(logits->shape(), logits->dtype(), logits->device(), grad.where);
   if (out.numel())
     backend.cross_entropy_backward(params, expand(grad, {logits->shape()[0]}), contiguous(logits), contiguous(target),
                                    *log_sum_exp, out);

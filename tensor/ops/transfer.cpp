@@ -22,7 +22,8 @@ Tensor dense(const In& x) { return is_dense(x->shape(), x->strides()) ? *x : con
 
 Tensor empty_as(const Tensor& x, Device device, Allocator& allocator, bool pinned, SourceLocation where) {
   const auto bytes = static_cast<std::size_t>(x.nbytes());
-  return Tensor(make_storage(allocator, device, bytes, pinned, where), x.dtype(), x.shape(), x.strides());
+  return Tensor(make_storage(allocator, device, bytes, pinned, where, {last_dispatched().name, x.dtype(), x.shape()}),
+                x.dtype(), x.shape(), x.strides());
 }
 
 /// Host memory for a copy from a device: pinned, so that the copy need not block; if there is none, any.
@@ -101,6 +102,7 @@ Tensor pin_memory(const In& x) {
                           "\nno device of this machine copies from pinned memory; it has: " + available_devices(),
                       x.where);
   StepRecording::refuse_access("pin_memory", x->device(), x.where);
+  note_operation("pin_memory", x.where);
   const Tensor from = dense(x);
   from.storage()->wait_ready();
   try {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/checked.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/ops/copy.h>
 
@@ -36,13 +37,13 @@ std::string number(std::int64_t n) { return std::to_string(n); }
 
 }  // namespace
 
-int wrap_dim(const char* op, const In& x, int dim) {
+int wrap_dim(const char* op, const In& x, std::int64_t dim) {
   const int rank = std::max(x->dim(), 1);  // a 0-dim tensor takes 0 and -1, as in PyTorch
   if (dim < -rank || dim >= rank)
     throw IndexError(message(op, "dimension " + number(dim) + " is out of range", {{"self", *x}},
                              "dimensions go from " + number(-rank) + " to " + number(rank - 1)),
                      x.where);
-  return dim < 0 ? dim + rank : dim;
+  return static_cast<int>(dim < 0 ? dim + rank : dim);
 }
 
 void require_room(const char* op, const In& x, int dims) {
@@ -100,7 +101,7 @@ Tensor permute(const In& x, const Shape& dims) {
   Strides strides = x->strides();
   unsigned seen = 0;
   for (int d = 0; d < std::min(rank, dims.rank()); ++d) {
-    const int from = wrap_dim("permute", x, static_cast<int>(dims[d]));
+    const int from = wrap_dim("permute", x, dims[d]);
     seen |= 1u << from;
     shape[d] = x->shape()[from];
     strides[d] = x->strides()[from];
@@ -133,7 +134,7 @@ Tensor unsqueeze(const In& x, int dim) {
   if (dim < 0) dim += rank + 1;
   Shape shape = x->shape();
   Strides strides = x->strides();
-  strides.insert(dim, dim < rank ? shape[dim] * strides[dim] : 1);
+  strides.insert(dim, dim < rank ? wrapping_mul(shape[dim], strides[dim]) : 1);
   shape.insert(dim, 1);
   return alias(x, shape, strides, x->storage_offset());
 }
@@ -180,7 +181,7 @@ Tensor slice(const In& x, const Slices& s) {
   std::int64_t offset = x->storage_offset();
   for (int d = 0; d < x->dim(); ++d) {
     if (s.size[d]) offset += s.start[d] * strides[d];
-    strides[d] *= s.step[d];
+    if (s.size[d] > 1) strides[d] *= s.step[d];  // without a second element the step may be anything
   }
   return alias(x, s.size, strides, offset);
 }
@@ -246,13 +247,15 @@ Shape flattened_shape(const In& x, int start, int end) {
     throw ValueError(message("flatten", "start " + number(start) + " comes after end " + number(end), {{"self", *x}},
                              "flatten joins the dimensions from start to end"),
                      x.where);
-  Shape shape;
-  std::int64_t joined = 1;
+  Shape shape, joined;
   for (int d = 0; d < x->dim(); ++d) {
-    if (d < start || d > end) shape.push_back(x->shape()[d]);
-    else joined *= x->shape()[d];
-    if (d == end) shape.push_back(joined);
+    (d < start || d > end ? shape : joined).push_back(x->shape()[d]);
+    if (d == end) shape.push_back(joined.numel());
   }
+  if (!is_countable(joined))
+    throw ShapeError(message("flatten", joined.str() + " has more elements than can be counted", {{"self", *x}},
+                             "flatten fewer dimensions"),
+                     x.where);
   return shape;
 }
 

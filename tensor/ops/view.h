@@ -7,7 +7,7 @@
 namespace minnow::raw {
 
 /// The dimension counted from the front.  IndexError naming the op.
-int wrap_dim(const char* op, const In& x, int dim);
+int wrap_dim(const char* op, const In& x, std::int64_t dim);
 
 /// Refuses another dimension beyond kMaxRank.
 void require_room(const char* op, const In& x, int dims = 1);

@@ -75,7 +75,7 @@ TEST(Errors, OfRanges) {
       Misuse{"ValueError", "arange", "in steps of 0", [] { arange(0, 3, 0); }},
       Misuse{"ValueError", "arange", "in steps of -1", [] { arange(0, 3, -1); }},
       Misuse{"ValueError", "arange", "to inf", [] { arange(0, INFINITY); }},
-      Misuse{"ValueError", "arange", "from 0.000000 to -3.000000", [] { arange(-3); }},
+      Misuse{"ValueError", "arange", "from 0 to -3", [] { arange(-3); }},
       Misuse{"DeviceError", "arange", kNoDevice, [=] { arange(3, nowhere); }},
       Misuse{"ShapeError", "linspace", "[-1]", [] { linspace(0, 1, -1); }},
       Misuse{"DeviceError", "linspace", kNoDevice, [=] { linspace(0, 1, 3, nowhere); }},
@@ -106,7 +106,7 @@ TEST(Errors, OfRandomTensors) {
       Misuse{"DeviceError", "randint", kNoDevice, [=] { randint(0, 3, {2}, nowhere); }},
       Misuse{"ValueError", "randperm", "-1", [] { randperm(-1); }},
       Misuse{"DeviceError", "randperm", kNoDevice, [=] { randperm(3, nowhere); }},
-      Misuse{"OutOfMemoryError", "randperm", "9223372036854775808", [] { randperm(kToEnd); }},
+      Misuse{"OutOfMemoryError", "randperm", "9223372036854775807 numbers", [] { randperm(kToEnd); }},
   });
 }
 

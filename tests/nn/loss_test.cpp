@@ -104,7 +104,7 @@ TEST(Loss, GradientsAreRight) {
 TEST(Loss, RefusesBadInputs) {
   const Tensor x = ones({2, 3}), t = tensor({0, 1});
   expect_contains(error_of<ShapeError>([&] { nn::cross_entropy(x, tensor({0, 1, 2})); }), "int64[2]");
-  expect_contains(error_of<DTypeError>([&] { nn::cross_entropy(x, t.to(DType::int32)); }), "DType::int64");
+  expect_contains(error_of<DTypeError>([&] { nn::cross_entropy(x, t.to(DType::int32)); }), ".to(int64)");
   expect_contains(error_of<IndexError>([&] { nn::cross_entropy(x, tensor({0, 3})); }), "loss_test.cpp");
   expect_contains(error_of<ValueError>([&] { nn::cross_entropy(x, t, {.label_smoothing = 2}); }), "label_smoothing");
   expect_contains(error_of<ShapeError>([&] { nn::cross_entropy(x, t, {.weight = ones({2})}); }), "weight");
