@@ -254,7 +254,7 @@ Tensor lerp(const In& a, const In& b, const In& weight) {
                 });
 }
 
-Tensor lerp(const In& a, const In& b, double weight) { return lerp(a, b, {raw::scalar_tensor(weight, *a), a.where}); }
+Tensor lerp(const In& a, const In& b, double weight) { return lerp(a, b, {raw::scalar_tensor("lerp", weight, a), a.where}); }
 
 Tensor add(const In& a, const In& b, Scalar alpha) {
   const Composed scope("add");
