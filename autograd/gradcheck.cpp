@@ -17,7 +17,7 @@ namespace {
 
 /// Fixed weights, so that a sum of the output depends on every element in its own way.
 Tensor weights_like(const Tensor& out, std::uint64_t seed) {
-  Generator generator(seed);
+  RandomGenerator generator(seed);
   const Tensor host = rand(out.shape(), {DType::float64, {}, &generator});
   return (host + 0.5).to(out.device(), out.dtype());
 }

@@ -26,7 +26,7 @@ void require_matrix(const char* op, const Tensor& t, SourceLocation where) {
 }
 
 /// Half types are drawn in float32 and rounded once.
-RandomOptions source_of(const Tensor& t, Generator* generator) {
+RandomOptions source_of(const Tensor& t, RandomGenerator* generator) {
   return {t.dtype() == DType::float64 ? DType::float64 : DType::float32, t.device(), generator};
 }
 
@@ -39,7 +39,7 @@ Tensor write(const Tensor& t, const std::vector<double>& values, SourceLocation 
 
 }  // namespace
 
-Tensor uniform_(const Tensor& t, double low, double high, Generator* generator, SourceLocation where) {
+Tensor uniform_(const Tensor& t, double low, double high, RandomGenerator* generator, SourceLocation where) {
   const Composed scope("uniform_");
   require_floating("uniform_", t, where);
   if (!(low <= high) || !std::isfinite(high - low))
@@ -52,7 +52,7 @@ Tensor uniform_(const Tensor& t, double low, double high, Generator* generator, 
   return write(t, values, where);
 }
 
-Tensor normal_(const Tensor& t, double mean, double deviation, Generator* generator, SourceLocation where) {
+Tensor normal_(const Tensor& t, double mean, double deviation, RandomGenerator* generator, SourceLocation where) {
   const Composed scope("normal_");
   require_floating("normal_", t, where);
   if (!(deviation >= 0))
@@ -151,7 +151,7 @@ void orthonormalise(std::vector<double>& a, std::int64_t n, std::int64_t m) {
 
 }  // namespace
 
-Tensor orthogonal_(const Tensor& t, double gain, Generator* generator, SourceLocation where) {
+Tensor orthogonal_(const Tensor& t, double gain, RandomGenerator* generator, SourceLocation where) {
   const Composed scope("orthogonal_");
   require_floating("orthogonal_", t, where);
   if (t.dim() < 2)
@@ -168,7 +168,7 @@ Tensor orthogonal_(const Tensor& t, double gain, Generator* generator, SourceLoc
   return write(t, mul(q, gain).reshape(t.shape()), where);
 }
 
-Tensor sparse_(const Tensor& t, double sparsity, double deviation, Generator* generator, SourceLocation where) {
+Tensor sparse_(const Tensor& t, double sparsity, double deviation, RandomGenerator* generator, SourceLocation where) {
   const Composed scope("sparse_");
   require_matrix("sparse_", t, where);
   if (!(sparsity >= 0 && sparsity <= 1))
@@ -198,14 +198,14 @@ Fans fans(const Tensor& t, SourceLocation where) {
   return {saturating_mul(t.size(1), kernel), saturating_mul(t.size(0), kernel)};
 }
 
-Tensor xavier_uniform_(const Tensor& t, double gain, Generator* generator, SourceLocation where) {
+Tensor xavier_uniform_(const Tensor& t, double gain, RandomGenerator* generator, SourceLocation where) {
   const Composed scope("xavier_uniform_");
   const Fans f = fans(t, where);
   const double bound = gain * std::sqrt(6 / static_cast<double>(f.in + f.out));
   return uniform_(t, -bound, bound, generator, where);
 }
 
-Tensor xavier_normal_(const Tensor& t, double gain, Generator* generator, SourceLocation where) {
+Tensor xavier_normal_(const Tensor& t, double gain, RandomGenerator* generator, SourceLocation where) {
   const Composed scope("xavier_normal_");
   const Fans f = fans(t, where);
   return normal_(t, 0, gain * std::sqrt(2 / static_cast<double>(f.in + f.out)), generator, where);

@@ -9,16 +9,16 @@
 namespace minnow::nn::init {
 
 /// Uniform in [low, high).  ValueError unless low <= high.
-Tensor uniform_(const Tensor& t, double low = 0, double high = 1, Generator* generator = nullptr,
+Tensor uniform_(const Tensor& t, double low = 0, double high = 1, RandomGenerator* generator = nullptr,
                 SourceLocation where = SourceLocation::current());
 /// ValueError for a negative deviation.
-Tensor normal_(const Tensor& t, double mean = 0, double deviation = 1, Generator* generator = nullptr,
+Tensor normal_(const Tensor& t, double mean = 0, double deviation = 1, RandomGenerator* generator = nullptr,
                SourceLocation where = SourceLocation::current());
 
 struct TruncNormalOptions {
   double mean = 0, deviation = 1;
   double low = -2, high = 2;  ///< values outside are drawn again
-  Generator* generator = nullptr;
+  RandomGenerator* generator = nullptr;
 };
 Tensor trunc_normal_(const Tensor& t, TruncNormalOptions options = {},
                      SourceLocation where = SourceLocation::current());
@@ -31,10 +31,10 @@ Tensor eye_(const Tensor& t, SourceLocation where = SourceLocation::current());
 /// Keeps the channels of a convolution's input as they are.  t: [O, I, ...] of 3 to 5 dimensions, O divisible by groups.
 Tensor dirac_(const Tensor& t, std::int64_t groups = 1, SourceLocation where = SourceLocation::current());
 /// Rows (or columns, if fewer) are orthonormal, times gain.  t: [rows, ...], trailing dimensions flattened.
-Tensor orthogonal_(const Tensor& t, double gain = 1, Generator* generator = nullptr,
+Tensor orthogonal_(const Tensor& t, double gain = 1, RandomGenerator* generator = nullptr,
                    SourceLocation where = SourceLocation::current());
 /// Normal, with a share of `sparsity` zeros in every column.  ShapeError unless 2-d.
-Tensor sparse_(const Tensor& t, double sparsity, double deviation = 0.01, Generator* generator = nullptr,
+Tensor sparse_(const Tensor& t, double sparsity, double deviation = 0.01, RandomGenerator* generator = nullptr,
                SourceLocation where = SourceLocation::current());
 
 /// Of a weight [out, in, ...]: in and out times the size of the kernel.  ShapeError below two dimensions.
@@ -44,9 +44,9 @@ struct Fans {
 Fans fans(const Tensor& t, SourceLocation where = SourceLocation::current());
 
 /// Glorot and Bengio 2010: variance gain² 2 / (in + out).
-Tensor xavier_uniform_(const Tensor& t, double gain = 1, Generator* generator = nullptr,
+Tensor xavier_uniform_(const Tensor& t, double gain = 1, RandomGenerator* generator = nullptr,
                        SourceLocation where = SourceLocation::current());
-Tensor xavier_normal_(const Tensor& t, double gain = 1, Generator* generator = nullptr,
+Tensor xavier_normal_(const Tensor& t, double gain = 1, RandomGenerator* generator = nullptr,
                       SourceLocation where = SourceLocation::current());
 
 enum class FanMode { fan_in, fan_out };
@@ -54,7 +54,7 @@ struct KaimingOptions {
   double a = 0;  ///< slope of leaky_relu below 0
   FanMode mode = FanMode::fan_in;
   std::string_view nonlinearity = "leaky_relu";
-  Generator* generator = nullptr;
+  RandomGenerator* generator = nullptr;
 };
 /// He et al. 2015: variance calculate_gain(nonlinearity, a)² / fan.
 Tensor kaiming_uniform_(const Tensor& t, KaimingOptions options = {}, SourceLocation where = SourceLocation::current());

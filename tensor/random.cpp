@@ -6,9 +6,9 @@
 
 namespace minnow {
 
-PhiloxState Generator::reserve(std::int64_t numbers, SourceLocation where) {
+PhiloxState RandomGenerator::reserve(std::int64_t numbers, SourceLocation where) {
   if (numbers < 0)
-    throw ValueError("Generator::reserve: " + std::to_string(numbers) + " numbers cannot be taken\ngive 0 or more",
+    throw ValueError("RandomGenerator::reserve: " + std::to_string(numbers) + " numbers cannot be taken\ngive 0 or more",
                      where);
   const std::lock_guard lock(mutex_);
   PhiloxState taken = state_;
@@ -17,20 +17,20 @@ PhiloxState Generator::reserve(std::int64_t numbers, SourceLocation where) {
   return taken;
 }
 
-void Generator::manual_seed(std::uint64_t seed) { set_state({seed, 0}); }
+void RandomGenerator::manual_seed(std::uint64_t seed) { set_state({seed, 0}); }
 
-PhiloxState Generator::state() const {
+PhiloxState RandomGenerator::state() const {
   const std::lock_guard lock(mutex_);
   return state_;
 }
 
-void Generator::set_state(PhiloxState state) {
+void RandomGenerator::set_state(PhiloxState state) {
   const std::lock_guard lock(mutex_);
   state_ = state;
 }
 
-Generator& default_generator() {
-  static auto* generator = new Generator();  // never destroyed: global tensors may draw at exit
+RandomGenerator& default_generator() {
+  static auto* generator = new RandomGenerator();  // never destroyed: global tensors may draw at exit
   return *generator;
 }
 

@@ -18,11 +18,11 @@ struct PhiloxState {
 
 /// A source of random numbers: a seed, and how much of its stream was used.  Thread-safe.  Not copyable: hand
 /// over state() and set_state() instead.
-class Generator {
+class RandomGenerator {
  public:
-  explicit Generator(std::uint64_t seed = 0) : state_{seed, 0} {}
-  Generator(const Generator&) = delete;
-  Generator& operator=(const Generator&) = delete;
+  explicit RandomGenerator(std::uint64_t seed = 0) : state_{seed, 0} {}
+  RandomGenerator(const RandomGenerator&) = delete;
+  RandomGenerator& operator=(const RandomGenerator&) = delete;
 
   /// Takes `numbers` 32-bit numbers of the stream.  ValueError below 0.
   PhiloxState reserve(std::int64_t numbers, SourceLocation where = SourceLocation::current());
@@ -37,7 +37,7 @@ class Generator {
 
 /// The generator of all random operations that are given no other: one for all devices.  Its seed is 0 until
 /// manual_seed.
-Generator& default_generator();
+RandomGenerator& default_generator();
 /// Restarts the default generator.
 void manual_seed(std::uint64_t seed);
 

@@ -73,7 +73,7 @@ class StepRecording {
   const double* dynamic(std::size_t count, Fill fill);
   /// Device memory {seed, what to add to the offset}, by which the numbers taken from `state` on differ in each replay.
   /// Called with the generator locked.
-  const std::uint64_t* random(Generator& generator, const PhiloxState& state);
+  const std::uint64_t* random(RandomGenerator& generator, const PhiloxState& state);
   /// How to undo what was counted for one run of the step: called when that is not done, or not to its end.
   void on_failure(std::function<void()> undo) { undo_.push_back(std::move(undo)); }
   /// How to undo what is done once, by the recording: called when that is given up.
@@ -91,7 +91,7 @@ class StepRecording {
   };
   /// A generator's numbers: the offset that the recorded kernels carry, and what one run of the step takes.
   struct Draws {
-    Generator* generator;
+    RandomGenerator* generator;
     std::uint64_t base, taken;
     const std::uint64_t* place;
   };

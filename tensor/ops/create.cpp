@@ -54,7 +54,7 @@ Tensor allocate(const char* op, const Shape& shape, const Strides& strides, DTyp
   return Tensor(make_storage(*allocator, device, bytes, pinned, where, {op, dtype, shape}), dtype, shape, strides);
 }
 
-Generator& generator_of(const RandomOptions& options) {
+RandomGenerator& generator_of(const RandomOptions& options) {
   return options.generator ? *options.generator : default_generator();
 }
 

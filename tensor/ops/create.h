@@ -26,7 +26,7 @@ struct TensorOptions {
 struct RandomOptions {
   DType dtype = DType::float32;  ///< floating; randint and randperm: int64
   Device device{};
-  Generator* generator = nullptr;  ///< default: default_generator()
+  RandomGenerator* generator = nullptr;  ///< default: default_generator()
 };
 
 /// A dtype or a device alone, where options go: zeros({2}, float64), zeros({2}, "cuda:0").

@@ -67,7 +67,7 @@ const double* StepRecording::dynamic(std::size_t count, Fill fill) {
   return static_cast<const double*>(numbers_.raw_data()) + blocks_.back().begin;
 }
 
-const std::uint64_t* StepRecording::random(Generator& generator, const PhiloxState& state) {
+const std::uint64_t* StepRecording::random(RandomGenerator& generator, const PhiloxState& state) {
   for (const auto& draws : draws_)
     if (draws->generator == &generator) return draws->place;
   draws_.push_back(std::make_unique<Draws>(Draws{&generator, state.offset, 0, nullptr}));

@@ -28,7 +28,7 @@ const Case kCases[] = {
 };
 
 Tensor positive(const Shape& shape, std::uint64_t seed, Device device) {
-  Generator generator(seed);
+  RandomGenerator generator(seed);
   return (rand(shape, {DType::float64, {}, &generator}) + 0.5).to(device).requires_grad_();
 }
 

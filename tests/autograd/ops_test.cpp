@@ -32,7 +32,7 @@ Tensor permuted(const Tensor& x) {
 }
 
 Tensor random_input(const Shape& shape, std::uint64_t seed, Device device) {
-  Generator generator(seed);
+  RandomGenerator generator(seed);
   return (rand(shape, {DType::float64, {}, &generator}) + 0.3).to(device);
 }
 

@@ -27,7 +27,7 @@ constexpr double kP0 = 0.4, kP1 = 1.7;
 constexpr std::pair<double, double> kIntervals[] = {{-0.9, -0.2}, {0.05, 0.35}, {0.45, 0.95}, {1.1, 1.6}};
 
 Tensor points(std::pair<double, double> interval, Device device) {
-  Generator generator(11);
+  RandomGenerator generator(11);
   const Tensor x = rand({3, 4}, {DType::float64, {}, &generator}) * (interval.second - interval.first) + interval.first;
   return x.to(device);
 }

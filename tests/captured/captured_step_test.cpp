@@ -34,7 +34,7 @@ struct Batch {
 
 /// Batches of a fixed content; every fifth is smaller.
 Batch batch(int step) {
-  Generator generator(static_cast<std::uint64_t>(100 + step));
+  RandomGenerator generator(static_cast<std::uint64_t>(100 + step));
   const std::int64_t rows = step % 5 == 4 ? 3 : kBatch;
   return {randn({rows, 6}, {.generator = &generator}), randint(0, 3, {rows}, {.generator = &generator})};
 }

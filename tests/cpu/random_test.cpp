@@ -152,7 +152,7 @@ TEST(RandomCpu, ThreadsDoNotMatter) {
 
 /// A draw of n numbers and the next, against one stream: the second begins after the last counter that the first read.
 void expect_no_overlap(DType dtype, bool normal, std::int64_t n) {
-  Generator generator(42);
+  RandomGenerator generator(42);
   const std::int64_t numbers = dtype == DType::float64 ? 2 * n : n;
   const PhiloxState first = generator.reserve(numbers), second = generator.reserve(numbers);
   const std::int64_t per_counter = dtype == DType::float64 ? 2 : 4;
@@ -181,7 +181,7 @@ TEST(RandomCpu, ConsecutiveDrawsNeverOverlap) {
 
 TEST(RandomCpu, FrontEndsReserveWhatTheyRead) {
   const auto taken = [](auto draw) {
-    Generator generator(1);
+    RandomGenerator generator(1);
     draw(generator);
     return generator.state().offset;
   };
@@ -189,10 +189,10 @@ TEST(RandomCpu, FrontEndsReserveWhatTheyRead) {
     const auto one = static_cast<std::uint64_t>((n + 3) / 4), two = static_cast<std::uint64_t>((2 * n + 3) / 4);
     for (const DType dtype : {DType::float32, DType::float64}) {
       const std::uint64_t expected = dtype == DType::float64 ? two : one;
-      EXPECT_EQ(taken([&](Generator& g) { rand({n}, {.dtype = dtype, .generator = &g}); }), expected);
-      EXPECT_EQ(taken([&](Generator& g) { randn({n}, {.dtype = dtype, .generator = &g}); }), expected);
+      EXPECT_EQ(taken([&](RandomGenerator& g) { rand({n}, {.dtype = dtype, .generator = &g}); }), expected);
+      EXPECT_EQ(taken([&](RandomGenerator& g) { randn({n}, {.dtype = dtype, .generator = &g}); }), expected);
     }
-    EXPECT_EQ(taken([&](Generator& g) { randint(0, 9, {n}, {.dtype = DType::int64, .generator = &g}); }), two);
+    EXPECT_EQ(taken([&](RandomGenerator& g) { randint(0, 9, {n}, {.dtype = DType::int64, .generator = &g}); }), two);
   }
 }
 

@@ -126,10 +126,10 @@ TEST(Errors, OfDeviceNames) {
 }
 
 TEST(Errors, OfGenerators) {
-  Generator generator(1);
+  RandomGenerator generator(1);
   expect_errors({
-      Misuse{"ValueError", "Generator::reserve", "-1 numbers", [&] { generator.reserve(-1); }},
-      Misuse{"ValueError", "Generator::reserve", "give 0 or more", [&] { default_generator().reserve(-kToEnd); }},
+      Misuse{"ValueError", "RandomGenerator::reserve", "-1 numbers", [&] { generator.reserve(-1); }},
+      Misuse{"ValueError", "RandomGenerator::reserve", "give 0 or more", [&] { default_generator().reserve(-kToEnd); }},
   });
   EXPECT_EQ(generator.state().offset, 0U);
 }

@@ -50,7 +50,7 @@ TEST_P(CreateOn, LikeVariantsKeepTheOrderOfDimensions) {
 }
 
 TEST_P(CreateOn, RandomNumbersAreThoseOfTheCpu) {
-  Generator a(3), b(3);
+  RandomGenerator a(3), b(3);
   EXPECT_EQ(randn({999}, {DType::float32, device(), &a}).to_vector<float>(),
             randn({999}, {DType::float32, {}, &b}).to_vector<float>());
   EXPECT_EQ(randperm(99, {DType::int64, device(), &a}).to_vector<std::int64_t>(),

@@ -41,7 +41,7 @@ class RandomCreation : public test::DeviceTest {};
 INSTANTIATE_TEST_SUITE_P(Devices, RandomCreation, test::all_devices(), test::device_test_name);
 
 TEST_P(RandomCreation, FollowsItsDistribution) {
-  Generator generator(2026);
+  RandomGenerator generator(2026);
   for (const DType dtype : {float32, float64, DType::float16, DType::bfloat16}) {
     // A half rounds to steps of up to 2^-9 (2^-12) of 1: the distance grows by half a step at most.
     const double steps = is_half(dtype) ? (dtype == DType::bfloat16 ? 0x1p-9 : 0x1p-12) * std::sqrt(kMany) : 0;
@@ -59,7 +59,7 @@ TEST_P(RandomCreation, FollowsItsDistribution) {
 }
 
 TEST_P(RandomCreation, IntegersAndOrdersAreEven) {
-  Generator generator(7);
+  RandomGenerator generator(7);
   std::vector<double> counts(13), first(6);
   for (const auto v : randint(-6, 7, {kMany}, {DType::int64, device(), &generator}).to_vector<std::int64_t>())
     ++counts.at(static_cast<std::size_t>(v + 6));
@@ -78,7 +78,7 @@ TEST_P(RandomCreation, IntegersAndOrdersAreEven) {
 TEST_P(RandomCreation, IsTheSameForAnyNumberOfThreadsOnEveryDevice) {
   const auto draw = [](Device where, int threads) {
     set_num_threads(threads);
-    Generator generator(99);
+    RandomGenerator generator(99);
     std::vector<std::vector<double>> all;
     for (const DType dtype : {float32, float64, DType::float16, DType::bfloat16}) {
       all.push_back(rand({100'003}, {dtype, where, &generator}).to_vector<double>());
