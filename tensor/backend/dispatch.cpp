@@ -7,6 +7,28 @@
 namespace minnow {
 namespace {
 
+/// Which of two operands to move, and how.
+std::string move_mend(Operands operands, const Tensor& first, const Tensor& other) {
+  const auto moved_to = [](const Tensor& target) { return ".to(\"" + target.device().str() + "\")"; };
+  // What is written in place stays where it is.
+  if (std::string_view(operands.begin()->name) == "self")
+    for (const Operand& o : operands)
+      if (o.tensor.device() != operands.begin()->tensor.device())
+        return "the result is written to self: move the other one first, " + std::string(o.name) +
+               moved_to(operands.begin()->tensor);
+  // Data follows the model, and what is on the host follows more often than not.
+  const bool other_moves = first.device().is_cpu() == other.device().is_cpu()
+                               ? first.name().size() > other.name().size()
+                               : other.device().is_cpu();
+  const Tensor& moved = other_moves ? other : first;
+  const Tensor& target = other_moves ? first : other;
+  if (!moved.name().empty()) return "move the whole module that has it, e.g. net" + moved_to(target);
+  std::string name = "x";
+  for (const Operand& o : operands)
+    if (o.tensor.is_same(moved)) name = o.name;
+  return "move one of them first, e.g. " + name + moved_to(target);
+}
+
 [[noreturn]] void refuse(std::string_view op, Operands operands, const Tensor& first, const Tensor& other,
                          SourceLocation where) {
   for (const Operand& o : operands)
@@ -14,15 +36,7 @@ namespace {
       throw ValueError(message(op, "operand '" + std::string(o.name) + "' is undefined", operands,
                                "it was default-made, moved from, or is a gradient that was never computed"),
                        where);
-  // The message proposes to move the operand that is on the host: data follows the model more often than not.
-  const bool first_on_host = first.device().is_cpu();
-  const Tensor& moved = first_on_host ? first : other;
-  const Tensor& target = first_on_host ? other : first;
-  std::string name = "x";
-  for (const Operand& o : operands)
-    if (o.tensor.is_same(moved)) name = o.name;
-  throw DeviceError(message(op, "operands are on different devices", operands,
-                            "move one of them first, e.g. " + name + ".to(\"" + target.device().str() + "\")"),
+  throw DeviceError(message(op, "operands are on different devices", operands, move_mend(operands, first, other)),
                     where);
 }
 
@@ -49,6 +63,22 @@ std::string message(std::string_view op, std::string_view text, Operands operand
   }
   if (!mend.empty()) out.append("\n").append(mend);
   return out;
+}
+
+std::string dtype_mend(Operands operands) {
+  // Parameters keep their dtype, and numbers with a fraction theirs.
+  const auto rank = [](const Operand& o) { return o.tensor.is_floating_point() ? o.tensor.name().empty() ? 1 : 2 : 0; };
+  const Operand* kept = operands.begin();
+  for (const Operand& o : operands)
+    if (rank(o) > rank(*kept)) kept = &o;
+  const bool floating = kept->tensor.is_floating_point();
+  const std::string call = ".to(" + std::string(floating ? name_of(kept->tensor.dtype()) : "float32") + ")";
+  for (const Operand& o : operands) {
+    if (floating && o.tensor.dtype() == kept->tensor.dtype()) continue;
+    if (rank(o) == 2) return "convert the whole module, e.g. net" + call;
+    return "convert " + std::string(o.name) + " first: " + o.name + call;
+  }
+  return "";
 }
 
 Backend& dispatch(std::string_view op, Operands operands, SourceLocation where, HostScalars scalars) {

@@ -40,6 +40,10 @@ Backend& backend_of(Device device, SourceLocation where = {});
 /// is that operation.
 std::string message(std::string_view op, std::string_view text, Operands operands, std::string_view mend = "");
 
+/// Which operand of an operation on floating tensors of one dtype to convert, and to what: never a module's parameter
+/// where another one will do.
+std::string dtype_mend(Operands operands);
+
 /// Where pinned host memory comes from: the CUDA backend, else sim; nullptr when no device would copy from
 /// it.
 Allocator* pinned_allocator();

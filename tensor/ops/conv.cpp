@@ -42,7 +42,7 @@ void check(const In& x, const In& w, const Tensor& b, const Conv2dParams& p, Ope
                              "use a smaller kernel or dilation, or more padding"),
                      x.where);
   if (x->dtype() != w->dtype() || (b.defined() && b.dtype() != x->dtype()) || !x->is_floating_point())
-    throw DTypeError(message("conv2d", "operands must share one floating dtype", operands, "convert with .to(dtype)"),
+    throw DTypeError(message("conv2d", "operands must share one floating dtype", operands, dtype_mend(operands)),
                      x.where);
 }
 

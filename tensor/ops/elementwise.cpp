@@ -215,7 +215,7 @@ void binary_(int op, const In& a, const In& b) {
   require_writable(info.name.data(), a);
   if (a->device() != b->device() && a->device().is_cpu())
     throw DeviceError(message(info.name, "self is on the CPU, other is not", {{"self", *a}, {"other", *b}},
-                              "move one of them first, e.g. other.cpu()"),
+                              "the result is written to self: move the other one first, other.cpu()"),
                       a.where);
   wait_for_host(*a);
   wait_for_host(*b);

@@ -191,6 +191,11 @@ bool is_nothing(const Tensor& t) { return t.dim() == 1 && t.numel() == 0; }
 
 namespace {
 
+/// "tensors[2]"
+std::string place_of(const Tensor& t, std::span<const Tensor> tensors) {
+  return "tensors[" + std::to_string(&t - tensors.data()) + "]";
+}
+
 /// The joined shape and dtype; `first` is the tensor that says what the others must be.
 std::pair<Shape, DType> joined(std::span<const Tensor> tensors, const Tensor& first, int dim, SourceLocation where) {
   Shape shape = first.shape();
@@ -200,17 +205,17 @@ std::pair<Shape, DType> joined(std::span<const Tensor> tensors, const Tensor& fi
     dtype = promote_types(dtype, t.dtype());
     if (is_nothing(t)) continue;
     if (t.dim() == 0)
-      throw ShapeError(
-          message("cat", "a tensor without dimensions has none to join along", {{"first", first}, {"other", t}},
-                  "stack joins such tensors; or give it one: unsqueeze(0)"),
-          where);
+      throw ShapeError(message("cat", "a tensor without dimensions has none to join along",
+                               {{place_of(first, tensors).c_str(), first}, {place_of(t, tensors).c_str(), t}},
+                               "stack joins such tensors; or give it one: unsqueeze(0)"),
+                       where);
     bool fits = t.dim() == first.dim();
     for (int d = 0; fits && d < t.dim(); ++d) fits = d == dim || t.shape()[d] == shape[d];
     if (!fits)
-      throw ShapeError(
-          message("cat", "sizes differ outside dimension " + std::to_string(dim), {{"first", first}, {"other", t}},
-                  "tensors are joined along one dimension and equal in all others; stack makes a new one"),
-          where);
+      throw ShapeError(message("cat", "sizes differ outside dimension " + std::to_string(dim),
+                               {{place_of(first, tensors).c_str(), first}, {place_of(t, tensors).c_str(), t}},
+                               "tensors are joined along one dimension and equal in all others; stack makes a new one"),
+                       where);
     if (__builtin_add_overflow(shape[dim], t.shape()[dim], &shape[dim]))
       throw ShapeError(
           message("cat", "the sizes of dimension " + std::to_string(dim) + " add up to more than can be counted",
@@ -224,7 +229,8 @@ std::pair<Shape, DType> joined(std::span<const Tensor> tensors, const Tensor& fi
 
 Tensor cat(std::span<const Tensor> tensors, int dim, SourceLocation where) {
   if (tensors.empty()) throw ValueError(message("cat", "there are no tensors to join", {}, "give at least one"), where);
-  for (const Tensor& t : tensors) dispatch("cat", {{"first", tensors.front()}, {"other", t}}, where);
+  for (const Tensor& t : tensors)
+    dispatch("cat", {{"tensors[0]", tensors.front()}, {place_of(t, tensors).c_str(), t}}, where);
   const auto some = std::find_if_not(tensors.begin(), tensors.end(), is_nothing);
   if (some == tensors.end()) dim = 0;  // nothing but nothing
   const Tensor& first = some == tensors.end() ? tensors.front() : *some;

@@ -14,9 +14,7 @@ void require_same_dtype(const char* op, Operands operands, SourceLocation where)
   const DType dtype = operands.begin()->tensor.dtype();
   for (const Operand& o : operands)
     if (o.tensor.dtype() != dtype)
-      throw DTypeError(message(op, "operands have different dtypes", operands,
-                               "convert one of them, e.g. .to(" + std::string(name_of(dtype)) + ")"),
-                       where);
+      throw DTypeError(message(op, "operands have different dtypes", operands, dtype_mend(operands)), where);
 }
 
 /// The leading dimensions as one, by stride where that works, else by a copy.
