@@ -1,6 +1,5 @@
 #include <atomic>
 #include <chrono>
-#include <cstdio>
 #include <cstring>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
@@ -8,6 +7,7 @@
 #include <minnow/tensor/ops/transfer.h>
 #include <minnow/tensor/step_recording.h>
 #include <minnow/tensor/transfer_report.h>
+#include <minnow/tensor/warning.h>
 
 namespace minnow::raw {
 namespace {
@@ -59,7 +59,7 @@ void move(const Tensor& from, const Tensor& to, bool non_blocking, SourceLocatio
 void warn_once(const char* why) {
   static std::atomic<bool> warned = false;
   if (!warned.exchange(true))
-    std::fprintf(stderr, "minnow: pin_memory: using pageable memory, copies will block: %s\n", why);
+    warn(std::string("pin_memory: using pageable memory, copies will block: ") + why);
 }
 
 }  // namespace
