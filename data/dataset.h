@@ -64,5 +64,24 @@ inline void check_index(const char* op, std::int64_t i, std::int64_t size, Sourc
                    where);
 }
 
+template <class D>
+concept HasSize = requires(const D& dataset) {
+  { dataset.size() } -> std::convertible_to<std::int64_t>;
+};
+/// Const or not.
+template <class D>
+concept HasGet = requires(D& dataset, std::int64_t i, Random& random) {
+  requires requires { dataset.get(i); } || requires {
+    dataset.get(i, random);
+  };
+};
+
+/// Stands for a type that is no dataset once that was said, and spares the user the rest of the compiler's text.
+struct NotADataset {
+  template <class D> NotADataset(const D&);
+  std::int64_t size() const;
+  Tensor get(std::int64_t i) const;
+};
+
 }  // namespace detail
 }  // namespace minnow::data

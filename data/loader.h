@@ -26,15 +26,34 @@ namespace minnow::data {
 /// stream of the loop was given until then (work on a batch in another stream is to be waited for there).  An exception
 /// of the dataset's arrives in the loop as a SampleError that names the sample.  One loader may be iterated
 /// several times at once, each in a thread of its own.
-template <Dataset D> class DataLoader {
+template <class D> class DataLoader {
+  // What is no Dataset is refused in one sentence, where a constraint would list what cannot be deduced.
+  static constexpr bool kHasSize = detail::HasSize<D>, kHasGet = detail::HasGet<D>, kIsDataset = Dataset<D>;
+  static_assert(
+      kHasSize,
+      "a dataset is a class with `std::int64_t size() const` and `Sample get(std::int64_t i) const`: this one has "
+      "no size() const");
+  static_assert(!kHasSize || kHasGet, "a dataset has `Sample get(std::int64_t i) const`: this one has no get()");
+  static_assert(!kHasSize || !kHasGet || kIsDataset,
+                "the get() of a dataset is const, since the threads of a loader call it at the same time: "
+                "`Sample get(std::int64_t i) const`");
+  using Data = std::conditional_t<kIsDataset, D, detail::NotADataset>;
+
  public:
-  using Sample = SampleOf<D>;
-  using Batch = detail::BatchOf<Sample>;
+  using Sample = SampleOf<Data>;
+  static_assert(detail::is_sample<Sample>(),
+                "a sample is a tensor or number, or a tuple, pair, array or plain struct of up to six of them: no "
+                "strings, no vectors (stack() makes a tensor of tensors)");
+  using Batch = detail::BatchOf<std::conditional_t<detail::is_sample<Sample>(), Sample, Tensor>>;
   class Iterator;
 
   /// ValueError for options that make no sense, DeviceError for a device that is not there.
   explicit DataLoader(D dataset, const LoaderOptions& options = {}, SourceLocation where = SourceLocation::current())
       : DataLoader(std::move(dataset), options, nullptr, where) {}
+  /// With this size of batches, and the other options as they are by default.
+  template <std::integral N>
+  requires(!std::same_as<N, bool>) DataLoader(D dataset, N batch_size, SourceLocation where = SourceLocation::current())
+      : DataLoader(std::move(dataset), {.batch_size = static_cast<std::int64_t>(batch_size)}, where) {}
   /// Takes the order from a sampler; ValueError when `shuffle` is set as well.  An index of the sampler's
   /// that the dataset does not have is an IndexError when the epoch begins.
   template <Sampler S>
@@ -57,7 +76,7 @@ template <Dataset D> class DataLoader {
   std::int64_t size() const { return detail::batches_of(samples_, options()); }
   /// Samples in an epoch (with a smaller last batch, whether or not it is dropped).
   std::int64_t samples() const { return samples_; }
-  const D& dataset() const {
+  const Data& dataset() const {
     core();
     return *dataset_;
   }
@@ -126,7 +145,7 @@ template <Dataset D> class DataLoader {
   };
 
   DataLoader(D dataset, const LoaderOptions& options, Order order, SourceLocation where)
-      : dataset_(std::make_shared<const D>(std::move(dataset))),
+      : dataset_(std::make_shared<const Data>(std::move(dataset))),
         samples_(detail::checked_samples("the dataset", dataset_->size(), where)),
         core_(std::make_shared<detail::LoaderCore>(
             options,
@@ -139,7 +158,7 @@ template <Dataset D> class DataLoader {
         where_(where) {
     if (workers_ == kAuto)
       workers_ =
-          BatchDataset<D> ? 0 : static_cast<int>(std::min(2U, std::max(1U, std::thread::hardware_concurrency())));
+          BatchDataset<Data> ? 0 : static_cast<int>(std::min(2U, std::max(1U, std::thread::hardware_concurrency())));
     if (order_) return;
     if (options.shuffle)
       order_ = [s = RandomSampler(samples_), where](auto seed, auto epoch) { return s.indices(seed, epoch, where); };
@@ -159,9 +178,9 @@ template <Dataset D> class DataLoader {
 
   /// Writes a batch, whole or sample by sample; a failure is thrown with the name of the sample that caused
   /// it.
-  static void fill(const D& data, std::span<const std::int64_t> indices, Draw draw, BatchBuffer& buffer,
+  static void fill(const Data& data, std::span<const std::int64_t> indices, Draw draw, BatchBuffer& buffer,
                    SourceLocation where) {
-    if constexpr (BatchDataset<D>) {
+    if constexpr (BatchDataset<Data>) {
       try {
         batch_of(data, indices, buffer, where);
       } catch (...) {
@@ -180,7 +199,8 @@ template <Dataset D> class DataLoader {
         const std::int64_t i = indices[static_cast<std::size_t>(row)];
         guarded(i, where, [&] {
           Random random = draw(i);
-          detail::collate(buffer, row, rows, sample_of(data, i, random, where), where);
+          if constexpr (detail::is_sample<Sample>())
+            detail::collate(buffer, row, rows, sample_of(data, i, random, where), where);
         });
       }
     }
@@ -192,7 +212,7 @@ template <Dataset D> class DataLoader {
     } catch (...) { detail::throw_sample_error(sample, where); }
   }
 
-  std::shared_ptr<const D> dataset_;
+  std::shared_ptr<const Data> dataset_;
   std::int64_t samples_;
   std::shared_ptr<detail::LoaderCore> core_;
   Order order_;
@@ -201,7 +221,7 @@ template <Dataset D> class DataLoader {
 };
 
 /// Where a loop over a loader stands.  An input iterator: one pass, copies share the place.
-template <Dataset D> class DataLoader<D>::Iterator {
+template <class D> class DataLoader<D>::Iterator {
  public:
   using iterator_concept = std::input_iterator_tag;
   using value_type = Batch;

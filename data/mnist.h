@@ -10,7 +10,7 @@ namespace minnow::data {
 struct MnistOptions {
   /// The folder of the files, or the one above it.  Empty: $MINNOW_DATA, else
   /// ${XDG_CACHE_HOME:-~/.cache}/minnow/mnist.
-  std::filesystem::path root;
+  std::filesystem::path root{};
   /// Bytes become (byte / 255 - mean) / deviation; the defaults are those of the training images.
   double mean = 0.1307;
   double deviation = 0.3081;
@@ -18,7 +18,7 @@ struct MnistOptions {
 
 struct FashionMnistOptions {
   /// As for MNIST; its own folder is `fashion-mnist`.
-  std::filesystem::path root;
+  std::filesystem::path root{};
   double mean = 0.2860;
   double deviation = 0.3530;
 };

@@ -61,7 +61,10 @@ class CapturedStep {
   template <class F>
   requires(!std::same_as<std::remove_cvref_t<F>, CapturedStep>) explicit CapturedStep(
       F step, CapturedStepOptions options = {}, SourceLocation where = SourceLocation::current())
-      : CapturedStep(Function(over_span(std::move(step))), arity<F>(), options, where) {}
+      : CapturedStep(Function(over_span(std::move(step))), arity<F>(), options, where) {
+    static_assert(kReturns<F>,
+                  "a step returns a tensor or nothing: return the loss, and call item() on what step() gives");
+  }
   ~CapturedStep();
   /// One that was moved from can be assigned to; all else is a ValueError.
   CapturedStep(CapturedStep&&) noexcept;
@@ -97,6 +100,13 @@ class CapturedStep {
     if constexpr (N > 4 || takes<F>(std::make_index_sequence<static_cast<std::size_t>(N)>())) return N;
     else return arity<F, N + 1>();
   }
+  template <class F, std::size_t... I> static constexpr bool returns(std::index_sequence<I...>) {
+    using Result = std::invoke_result_t<F&, decltype((void(I), std::declval<const Tensor&>()))...>;
+    return std::is_void_v<Result> || std::is_convertible_v<Result, Tensor>;
+  }
+  template <class F>
+  static constexpr bool kReturns = returns<F>(std::make_index_sequence<static_cast<std::size_t>(arity<F>())>());
+
   template <class F> static auto over_span(F step) {
     return [step = std::move(step)](std::span<const Tensor> inputs) mutable {
       return [&]<std::size_t... I>(std::index_sequence<I...>) {
@@ -104,7 +114,8 @@ class CapturedStep {
           step(inputs[I]...);
           return Tensor();
         } else {
-          return Tensor(step(inputs[I]...));
+          if constexpr (kReturns<F>) return Tensor(step(inputs[I]...));
+          else return Tensor();
         }
       }
       (std::make_index_sequence<static_cast<std::size_t>(arity<F>())>());

@@ -23,7 +23,6 @@ void collate(BatchBuffer& buffer, std::int64_t row, std::int64_t rows, const Sam
     if constexpr (std::is_base_of_v<Tensor, T>) {
       collate_field(buffer, field++, row, rows, value, where);
     } else {
-      static_assert(Number<T>, "the fields of a sample must be tensors or numbers");
       collate_number(buffer, field++, row, rows, dtype_of<T>(), &value, where);
     }
   };

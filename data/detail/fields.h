@@ -24,6 +24,24 @@ template <class T, std::size_t N = 6> constexpr std::size_t count_fields() {
   else return count_fields<T, N - 1>();
 }
 
+/// What a field may be made from: a sample's number of fields, if all of them fit.
+struct GoodField {
+  operator Tensor() const;
+  template <class N>
+  requires std::is_arithmetic_v<N>
+  operator N() const;
+};
+template <class T, std::size_t... I> constexpr bool constructible_from_good(std::index_sequence<I...>) {
+  return requires { T{((void)I, GoodField{})...}; };
+}
+template <class T, std::size_t N = 6> constexpr std::size_t count_good_fields() {
+  if constexpr (N == 0 || constructible_from_good<T>(std::make_index_sequence<N>())) return N;
+  else return count_good_fields<T, N - 1>();
+}
+template <class T> constexpr bool only_fits() {
+  return count_fields<T>() > 0 && count_good_fields<T>() == count_fields<T>();
+}
+
 template <class T>
 concept TupleLike = requires {
   std::tuple_size<T>::value;
@@ -63,6 +81,18 @@ template <class T> auto tie_fields(T& value) {
       return std::tie(a, b, c, d, e, f);
     }
   }
+}
+
+template <class Tuple, std::size_t... I> constexpr bool all_fit(std::index_sequence<I...>) {
+  return ((std::is_same_v<std::remove_cvref_t<std::tuple_element_t<I, Tuple>>, Tensor> ||
+           Number<std::remove_cvref_t<std::tuple_element_t<I, Tuple>>>)&&...);
+}
+/// Whether a dataset may have samples of this type.
+template <class T> constexpr bool is_sample() {
+  if constexpr (std::is_same_v<T, Tensor> || Number<T>) return true;
+  else if constexpr (TupleLike<T>) return all_fit<T>(std::make_index_sequence<std::tuple_size_v<T>>());
+  else if constexpr (!std::is_aggregate_v<T> || std::is_array_v<T>) return false;
+  else return only_fits<T>();
 }
 
 template <class T> using Fields = decltype(tie_fields(std::declval<T&>()));

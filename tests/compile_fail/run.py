@@ -3,6 +3,7 @@
 
 run.py COMPILER FLAG... -- CASE...   each case is a C++ file with
   // expect: REGEX       in a comment: what the compiler must say
+  // messages: N         at most so many messages for each misuse (optional)
   ... // must not compile   on each line that is the misuse
 Without the marked lines the file must compile, so that a case cannot fail for another reason; with them it must not, the
 compiler must complain of each of them, and the message must match. run.py --self-test COMPILER FLAG... checks the runner itself.
@@ -17,6 +18,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 MARK = re.compile(r"//\s*must not compile\s*$")
+# Errors, notes, and the lines that say from where; not the source that they quote, nor who included whom.
+MESSAGE = re.compile(r": (error|note|warning|fatal error): |: In (instantiation|substitution) |:\s+(recursively )?required (from|by|for) ", re.M)
+LIMIT = re.compile(r"//\s*messages:\s*(\d+)\s*$", re.M)
 EXPECT = re.compile(r"//\s*expect:\s*(.+?)\s*$", re.M)
 
 
@@ -45,6 +49,10 @@ def fault(command, path):
             return f"says nothing of line {number}: {line.strip()}\n{output}"
     if not re.search(expected.group(1), output):
         return f"fails for another reason than /{expected.group(1)}/:\n{output}"
+    limit, misuses = LIMIT.search(text), sum(1 for line in lines if MARK.search(line))
+    messages = len(MESSAGE.findall(output))
+    if limit and messages > int(limit.group(1)) * misuses:
+        return f"takes {messages} messages for {misuses} misuses:\n{output}"
     return None
 
 
@@ -56,6 +64,8 @@ def self_test(command):
                  "nothing of line 3"),
         "broken": ("// expect: x\nint main() { return y; }\nint z = y;  // must not compile\n", "even without"),
         "other": ("// expect: overflow\nint main() {}\nint z = y;  // must not compile\n", "another reason"),
+        "wordy": ("// expect: .\n// messages: 1\nvoid f(int);\nint main() {\n  f(\"\");  // must not compile\n}\n", "messages for 1"),
+        "brief": ("// expect: .\n// messages: 1\nint main() {\n  return q;  // must not compile\n}\n", None),
         "unmarked": ("// expect: x\nint main() {}\n", "needs an"),
     }
     with tempfile.TemporaryDirectory() as folder:

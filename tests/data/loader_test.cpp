@@ -60,6 +60,14 @@ template <class D> std::vector<std::string> bytes_of(const D& dataset, LoaderOpt
   return all;
 }
 
+TEST(Loader, TakesTheSizeOfABatchAlone) {
+  const data::TensorDataset rows(counting(10, 3));
+  data::DataLoader loader(rows, 4), same(rows, std::size_t{4});
+  EXPECT_EQ(loader.size(), 3);
+  EXPECT_EQ(same.options().batch_size, 4);
+  EXPECT_THROW(data::DataLoader(rows, 0), ValueError);
+}
+
 class LoaderOnDevice : public test::DeviceTest {};
 INSTANTIATE_TEST_SUITE_P(Devices, LoaderOnDevice, test::all_devices(), test::device_test_name);
 
