@@ -348,19 +348,19 @@ HookHandle register_hook(const Tensor& x, autograd::Hook hook, SourceLocation wh
   hook = CheckedHook(std::move(hook), x, where);
   if (slot->producer) {
     const std::int64_t id = slot->producer->add_hook(std::move(hook));
-    return {[node = std::weak_ptr<Node>(slot->producer), id] {
+    return HookHandle([node = std::weak_ptr<Node>(slot->producer), id] {
       if (const auto alive = node.lock()) alive->remove_hook(id);
-    }};
+    });
   }
   const std::lock_guard lock(slot->mutex);
   const std::int64_t id = autograd::next_hook_id();
   slot->hooks.emplace_back(id, std::move(hook));
-  return {[weak = std::weak_ptr<Slot>(slot), id] {
+  return HookHandle([weak = std::weak_ptr<Slot>(slot), id] {
     if (const auto alive = weak.lock()) {
       const std::lock_guard guard(alive->mutex);
       std::erase_if(alive->hooks, [id](const auto& h) { return h.first == id; });
     }
-  }};
+  });
 }
 
 }  // namespace minnow

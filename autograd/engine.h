@@ -1,8 +1,7 @@
 #pragma once
 
-#include <functional>
-#include <utility>
 #include <vector>
+#include <minnow/autograd/hook_handle.h>
 #include <minnow/autograd/node.h>
 
 namespace minnow {
@@ -26,19 +25,10 @@ Tensor grad(const Tensor& output, const Tensor& input, const GradOptions& option
 void backward(const std::vector<Tensor>& outputs, const std::vector<Tensor>& gradients = {},
               BackwardOptions options = {}, SourceLocation where = SourceLocation::current());
 
-/// A hook on the gradient of x, called once for each backward with the whole gradient; what it returns, if
-/// defined, replaces it: it must have the same shape, dtype and device (ShapeError, DTypeError, DeviceError naming x and
-/// its forward line).  A hook may not call backward or grad (AutogradError).  Removed when told so.
-class HookHandle {
- public:
-  HookHandle(std::function<void()> remove) : remove_(std::move(remove)) {}
-  void remove() {
-    if (remove_) std::exchange(remove_, nullptr)();
-  }
-
- private:
-  std::function<void()> remove_;
-};
-HookHandle register_hook(const Tensor& x, autograd::Hook hook, SourceLocation where = SourceLocation::current());
+/// A hook on the gradient of x, called once for each backward with the whole gradient while the handle lives; what it
+/// returns, if defined, replaces it: it must have the same shape, dtype and device (ShapeError, DTypeError, DeviceError
+/// naming x and its forward line).  A hook may not call backward or grad (AutogradError).
+[[nodiscard]] HookHandle register_hook(const Tensor& x, autograd::Hook hook,
+                                       SourceLocation where = SourceLocation::current());
 
 }  // namespace minnow

@@ -110,7 +110,7 @@ TEST_P(Engine, AGradientOfAnotherDtypeIsConverted) {
   EXPECT_EQ(x.grad().dtype(), DType::float64);
   DType seen = DType::int64;
   const Tensor y = x * 1;
-  register_hook(y, [&](const Tensor& g) { return seen = g.dtype(), Tensor(); });
+  const auto hook = register_hook(y, [&](const Tensor& g) { return seen = g.dtype(), Tensor(); });
   y.backward(ones({2}, {DType::float32, device()}));
   EXPECT_EQ(seen, DType::float64);
 }
@@ -182,7 +182,7 @@ TEST_P(Engine, HooksSeeTheWholeGradientAndMayReplaceIt) {
   sum(x).backward();
   EXPECT_EQ(calls, 1);
   const Tensor h = x * 2;
-  register_hook(h, [&](const Tensor&) { return ++calls, Tensor(); });
+  const auto of_h = register_hook(h, [&](const Tensor&) { return ++calls, Tensor(); });
   h.retain_grad();
   sum(h).backward();
   EXPECT_EQ(calls, 2);

@@ -29,7 +29,7 @@ TEST_P(Hooks, AnotherShapeOfANonLeafNamesTheForwardLine) {
   Tensor x = leaf("w");
   const unsigned line = __LINE__ + 1;
   const Tensor y = x * 2;
-  register_hook(y, [](const Tensor&) { return ones({3}); });
+  const auto hook = register_hook(y, [](const Tensor&) { return ones({3}); });
   const std::string text = error_of<ShapeError>([&] { sum(y).backward(); });
   EXPECT_TRUE(has(text, "ShapeError: register_hook: a hook returned a gradient of another shape" + at(line))) << text;
   EXPECT_TRUE(has(text, "float32[2, 3] on " + device().str() + "   result of 'mul'")) << text;
@@ -39,7 +39,7 @@ TEST_P(Hooks, AnotherShapeOfANonLeafNamesTheForwardLine) {
 TEST_P(Hooks, AnotherDtypeOfALeafNamesTheLeafAndWhereTheHookWasGiven) {
   Tensor x = leaf("fc.weight");
   const unsigned line = __LINE__ + 1;
-  register_hook(x, [](const Tensor& g) { return g.to(DType::float64); });
+  const auto hook = register_hook(x, [](const Tensor& g) { return g.to(DType::float64); });
   const std::string text = error_of<DTypeError>([&] { sum(x * 2).backward(); });
   EXPECT_TRUE(has(text, "gradient of another dtype" + at(line))) << text;
   EXPECT_TRUE(has(text, "parameter 'fc.weight'")) << text;
@@ -48,7 +48,7 @@ TEST_P(Hooks, AnotherDtypeOfALeafNamesTheLeafAndWhereTheHookWasGiven) {
 TEST_P(Hooks, AnotherDeviceIsRefused) {
   if (device().is_cpu()) GTEST_SKIP() << "there is no other device than the host's";
   Tensor x = leaf("w");
-  register_hook(x, [](const Tensor& g) { return g.cpu(); });
+  const auto hook = register_hook(x, [](const Tensor& g) { return g.cpu(); });
   const std::string text = error_of<DeviceError>([&] { sum(x * 2).backward(); });
   EXPECT_TRUE(has(text, "gradient of another device")) << text;
   EXPECT_FALSE(x.grad().defined());
@@ -56,8 +56,8 @@ TEST_P(Hooks, AnotherDeviceIsRefused) {
 
 TEST_P(Hooks, AGradientThatFitsReplacesTheOne) {
   Tensor x = leaf("w");
-  register_hook(x, [](const Tensor& g) { return g * 5; });
-  register_hook(x, [](const Tensor&) { return Tensor(); });
+  const auto first = register_hook(x, [](const Tensor& g) { return g * 5; });
+  const auto second = register_hook(x, [](const Tensor&) { return Tensor(); });
   sum(x * 2).backward();
   EXPECT_EQ(x.grad().to_vector<float>(), std::vector<float>(6, 10));
 }
@@ -67,7 +67,7 @@ TEST_P(Hooks, AllRunInTheirOrderAndEachIsRemovedAlone) {
     Tensor x = leaf("w");
     const Tensor y = x * 1, at = of_leaf ? x : y;
     HookHandle first = register_hook(at, [](const Tensor& g) { return g + 1; });
-    register_hook(at, [](const Tensor& g) { return g * 3; });
+    const auto second = register_hook(at, [](const Tensor& g) { return g * 3; });
     sum(y).backward({.retain_graph = true});
     EXPECT_EQ(x.grad().to_vector<float>(), std::vector<float>(6, 6));  // (1 + 1) 3
     EXPECT_EQ(grad(sum(y), at, {.retain_graph = true}).to_vector<float>(), std::vector<float>(6, 6));
@@ -80,18 +80,43 @@ TEST_P(Hooks, AllRunInTheirOrderAndEachIsRemovedAlone) {
 
 TEST_P(Hooks, BackwardInsideOfOneIsRefusedByItsName) {
   Tensor x = leaf("w"), other = leaf("other");
-  const HookHandle first = register_hook(x, [&](const Tensor&) {
+  HookHandle hook = register_hook(x, [&](const Tensor&) {
     sum(other * 2).backward();
     return Tensor();
   });
   std::string text = error_of<AutogradError>([&] { sum(x * 2).backward(); });
   EXPECT_TRUE(has(text, "AutogradError: backward: it was called inside of a gradient hook")) << text;
-  HookHandle(first).remove();
-  register_hook(x, [&](const Tensor&) { return grad(sum(other * 2), other); });
+  hook = register_hook(x, [&](const Tensor&) { return grad(sum(other * 2), other); });
   text = error_of<AutogradError>([&] { sum(x * 2).backward(); });
   EXPECT_TRUE(has(text, "AutogradError: grad: it was called inside of a gradient hook")) << text;
   sum(other * 2).backward();  // afterwards it may be called again
   EXPECT_EQ(other.grad().to_vector<float>(), std::vector<float>(6, 2));
+}
+
+TEST_P(Hooks, LiveAsLongAsTheirHandles) {
+  for (const bool of_leaf : {true, false}) {
+    Tensor x = leaf("w");
+    const Tensor y = x * 1, at = of_leaf ? x : y;
+    int calls = 0;
+    const auto count = [&](const Tensor&) { return ++calls, Tensor(); };
+    const auto run = [&] { sum(y).backward({.retain_graph = true}); };
+    { const auto handle = register_hook(at, count); }
+    run();
+    EXPECT_EQ(calls, 0);
+    HookHandle kept = register_hook(at, count);
+    kept = register_hook(at, count);  // ends the first
+    run();
+    EXPECT_EQ(calls, 1);
+    HookHandle moved = std::move(kept);
+    run();
+    EXPECT_EQ(calls, 2);
+    moved.remove();
+    run();
+    EXPECT_EQ(calls, 2);
+    register_hook(at, count).detach();
+    run();
+    EXPECT_EQ(calls, 3);
+  }
 }
 
 }  // namespace

@@ -74,12 +74,12 @@ TEST(Errors, OfHooks) {
   const Tensor x = leaf(), plain = zeros({2, 3});
   const auto same = [](const Tensor& g) { return g; };
   expect_errors({
-      Misuse{"AutogradError", "register_hook", kShown, [=] { register_hook(plain, same); }},
-      Misuse{"ValueError", "register_hook", kUndefined, [=] { register_hook(Tensor(), same); }},
-      Misuse{"ValueError", "register_hook", kShown, [=] { register_hook(x, {}); }},
+      Misuse{"AutogradError", "register_hook", kShown, [=] { (void)register_hook(plain, same); }},
+      Misuse{"ValueError", "register_hook", kUndefined, [=] { (void)register_hook(Tensor(), same); }},
+      Misuse{"ValueError", "register_hook", kShown, [=] { (void)register_hook(x, {}); }},
       Misuse{"ShapeError", "register_hook", "float32[3] on cpu",
              [=] {
-               register_hook(x, [](const Tensor&) { return zeros({3}); });
+               const auto hook = register_hook(x, [](const Tensor&) { return zeros({3}); });
                sum(x).backward();
              }},
   });

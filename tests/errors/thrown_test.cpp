@@ -151,7 +151,7 @@ TEST(Thrown, ByHooksAndUserFunctions) {
     on_leaf.remove();
     const auto with_hook = [&] {
       const Tensor y = x * 3;
-      register_hook(y, hook);
+      const auto on_result = register_hook(y, hook);
       sum(y).backward();
     };
     EXPECT_TRUE(throws(kind, with_hook));
