@@ -35,9 +35,9 @@ TEST(Errors, ProposeToMoveWhatIsNotWritten) {
   Tensor here = ones({2}), there = here.to("sim:0");
   const Tensor number = ones({}).to("sim:0");
   expect_errors({
-      Misuse{"DeviceError", "add", "move the other one first, other.to(\"cpu\")", [&] { here += there; }},
-      Misuse{"DeviceError", "mul", "move the other one first, other.to(\"sim:0\")", [&] { there *= here; }},
-      Misuse{"DeviceError", "add", "move the other one first", [&] { here += number; }},
+      Misuse{"DeviceError", "add_", "move the other one first, other.to(\"cpu\")", [&] { here += there; }},
+      Misuse{"DeviceError", "mul_", "move the other one first, other.to(\"sim:0\")", [&] { there *= here; }},
+      Misuse{"DeviceError", "add_", "move the other one first", [&] { here += number; }},
   });
 }
 
