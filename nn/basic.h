@@ -15,7 +15,7 @@ class Identity : public Module {
 class Flatten : public Module {
  public:
   explicit Flatten(int start = 1, int end = -1) : start_(start), end_(end) {}
-  Tensor forward(const Tensor& x) override { return x.flatten(start_, end_, where()); }
+  Tensor forward(const Tensor& x) override { return x.flatten(start_, end_, call_site()); }
   std::string describe() const override;
 
  private:

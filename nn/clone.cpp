@@ -75,6 +75,7 @@ void Cloning::copy_children(const State& state) {
   for (const Child& child : state.children) {
     seen_.clear();
     twin.children.push_back({child.name, child.copy(*child.module), child.copy});
+    Access::state(*twin.children.back().module).registered = true;
     const Module& module = *child.module;
     check_seen(Access::state(module), class_name(typeid(module)));
   }

@@ -37,7 +37,7 @@ void ModuleList::refuse_type(std::int64_t i, const Module& module, const std::ty
 
 Tensor Sequential::forward(const Tensor& x) {
   Tensor y = x;
-  for (Module& module : *this) y = module(In(y, where()));
+  for (Module& module : *this) y = module(In(y, call_site()));
   return y;
 }
 

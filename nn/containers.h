@@ -1,15 +1,25 @@
 #pragma once
 
 #include <initializer_list>
-#include <minnow/nn/module.h>
+#include <minnow/nn/functional.h>
 
 namespace minnow::nn {
 
-/// A module of any type, by a handle on the heap.
+namespace detail {
+
+/// What becomes a child of a container.
+template <class M>
+concept Layer = std::derived_from<M, Module> || TensorFunction<std::decay_t<M>>;
+
+}  // namespace detail
+
+/// A module of any type, by a handle on the heap.  A function becomes a Functional.
 class AnyModule {
  public:
   template <std::derived_from<Module> M>
   AnyModule(const M& module) : child_{"", std::make_shared<M>(module), &detail::copy_as<M>} {}
+  template <class F>
+  requires detail::TensorFunction<F> AnyModule(F function) : AnyModule(Functional(std::move(function))) {}
 
  private:
   friend class ModuleList;
@@ -26,8 +36,14 @@ struct Named {
 class ModuleList : public Module {
  public:
   ModuleList() { hold_children(); }
-  template <std::derived_from<Module>... M>
-  requires(sizeof...(M) > 0) explicit ModuleList(const M&... modules) : ModuleList() { (push_back(modules), ...); }
+  template <class... M>
+  requires(sizeof...(M) > 0 && (detail::Layer<M> && ...)) explicit ModuleList(const M&... modules) : ModuleList() {
+    (push_back(modules), ...);
+  }
+  template <class... M>
+  requires(sizeof...(M) > 0 && !(detail::Layer<M> && ...)) explicit ModuleList(const M&...) {
+    static_assert(detail::kNever<M...>, "nn::ModuleList takes modules, and functions of one tensor that return one");
+  }
   ModuleList(std::initializer_list<Named> modules, SourceLocation where = SourceLocation::current());
 
   /// Adds a module under its number.
@@ -75,15 +91,22 @@ class ModuleList : public Module {
                                        SourceLocation where);
 };
 
-/// Modules one after the other: y = m_n(... m_1(x)).  Each is called with one tensor.
+/// Modules and functions one after the other: y = m_n(... m_1(x)).  Each is called with one tensor.
 ///
+///     nn::Sequential net(nn::Linear(3, 4), relu, [](const Tensor& x) { return x * 2; });
 ///     nn::Sequential net(nn::Flatten(), nn::Linear(784, 128), nn::ReLU(), nn::Linear(128, 10));
 ///     nn::Sequential net{{"hidden", nn::Linear(784, 128)}, {"act", nn::ReLU()}, {"out", nn::Linear(128, 10)}};
 class Sequential : public ModuleList {
  public:
   Sequential() = default;
-  template <std::derived_from<Module>... M>
-  requires(sizeof...(M) > 0) explicit Sequential(const M&... modules) : ModuleList() { (push_back(modules), ...); }
+  template <class... M>
+  requires(sizeof...(M) > 0 && (detail::Layer<M> && ...)) explicit Sequential(const M&... modules) : ModuleList() {
+    (push_back(modules), ...);
+  }
+  template <class... M>
+  requires(sizeof...(M) > 0 && !(detail::Layer<M> && ...)) explicit Sequential(const M&...) {
+    static_assert(detail::kNever<M...>, "nn::Sequential takes modules, and functions of one tensor that return one");
+  }
   Sequential(std::initializer_list<Named> modules, SourceLocation where = SourceLocation::current())
       : ModuleList(modules, where) {}
 

@@ -47,7 +47,8 @@ Conv2d::Conv2d(const Shape& shape, const Conv2dOptions& options, SourceLocation 
       options_(options) {}
 
 Tensor Conv2d::forward(const Tensor& x) {
-  return conv2d({x, where()}, weight, bias, {options_.stride, options_.padding, options_.dilation, options_.groups});
+  return conv2d({x, call_site()}, weight, bias,
+                {options_.stride, options_.padding, options_.dilation, options_.groups});
 }
 
 std::string Conv2d::describe() const {

@@ -20,6 +20,13 @@ class Conv2d : public Module {
   /// ValueError for sizes that are not positive, negative padding, and groups that do not divide in and out.
   Conv2d(std::int64_t in, std::int64_t out, Pair kernel, Conv2dOptions options = {},
          SourceLocation where = SourceLocation::current());
+  /// The options in PyTorch's order: Conv2d(3, 16, 3, 2, 1).
+  template <std::integral Stride>
+  requires(!std::same_as<Stride, bool>)
+      Conv2d(std::int64_t in, std::int64_t out, Pair kernel, Stride stride, Pair padding = 0, Pair dilation = 1,
+             std::int64_t groups = 1, bool with_bias = true, SourceLocation where = SourceLocation::current())
+      : Conv2d(in, out, kernel, Conv2dOptions{Pair(std::int64_t{stride}), padding, dilation, groups, with_bias},
+               where) {}
 
   Parameter weight, bias;
 

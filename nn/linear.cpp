@@ -27,7 +27,7 @@ Linear::Linear(std::int64_t in, std::int64_t out, LinearOptions options, SourceL
       bias(options.bias ? parameter("bias", start({out}, in, out, where)) : Parameter()),
       activation_(options.activation) {}
 
-Tensor Linear::forward(const Tensor& x) { return linear({x, where()}, weight, bias, activation_); }
+Tensor Linear::forward(const Tensor& x) { return linear({x, call_site()}, weight, bias, activation_); }
 
 std::string Linear::describe() const {
   const char* bent = activation_ == minnow::Activation::relu        ? ", relu"

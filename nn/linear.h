@@ -18,6 +18,10 @@ class Linear : public Module {
   /// ValueError unless both sizes are positive.
   Linear(std::int64_t in, std::int64_t out, LinearOptions options = {},
          SourceLocation where = SourceLocation::current());
+  /// With a bias or without.
+  template <std::same_as<bool> B>
+  Linear(std::int64_t in, std::int64_t out, B with_bias, SourceLocation where = SourceLocation::current())
+      : Linear(in, out, LinearOptions{.bias = with_bias}, where) {}
 
   Parameter weight, bias;
 

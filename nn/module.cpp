@@ -18,24 +18,6 @@ using detail::State;
 
 namespace {
 
-/// The line that called the module whose forward() runs.
-SourceLocation& call_site() {
-  thread_local SourceLocation where;
-  return where;
-}
-
-/// Sets the call site for one call.
-class Call {
- public:
-  explicit Call(SourceLocation where) : outer_(std::exchange(call_site(), where)) {}
-  ~Call() { call_site() = outer_; }
-  Call(const Call&) = delete;
-  Call& operator=(const Call&) = delete;
-
- private:
-  SourceLocation outer_;
-};
-
 /// Gives a state and all below it their paths; what is met twice keeps the first.
 void name_tree(State& state, std::string path, std::unordered_set<const void*>& met) {
   if (!met.insert(&state).second) return;
@@ -44,6 +26,10 @@ void name_tree(State& state, std::string path, std::unordered_set<const void*>& 
     for (Entry& entry : *entries)
       if (met.insert(entry.tensor.id()).second) entry.tensor.set_name(join(state.path, entry.name));
   for (const Child& child : state.children) name_tree(Access::state(*child.module), join(state.path, child.name), met);
+}
+
+[[noreturn]] void refuse_hook(SourceLocation where) {
+  throw ValueError("register_forward_hook: the hook is empty\npass a function", where);
 }
 
 bool reaches(const State& from, const State& target) {
@@ -57,23 +43,38 @@ bool reaches(const State& from, const State& target) {
 Module::Module() : state_(std::make_shared<State>()) {}
 Module::Module(const Module& other) : state_(detail::twin_of(other.state_)) {}
 
-SourceLocation Module::where() const { return call_site(); }
-
-Tensor Module::operator()(const In& x) {
-  const Call call(x.where);
-  if (state_->hooks.empty()) return forward(*x);
-  const Tensor input = *x;
-  Tensor output = forward(input);
-  const auto hooks = state_->hooks;  // a hook may remove itself
-  for (const auto& hook : hooks) (*hook)(*this, input, output);
+template <class... T> Tensor Module::call(SourceLocation where, const T&... x) const {
+  const detail::Call call(*this, where);
+  auto& self = const_cast<Module&>(*this);
+  if (!has_hooks()) return self.forward(x...);
+  const std::array<Tensor, sizeof...(x)> inputs{x...};
+  const Tensor output = self.forward(x...);
+  run_hooks(inputs, {&output, 1});
   return output;
 }
 
-Tensor Module::forward(const Tensor&) {
-  throw ValueError("forward: " + describe() +
-                       " has no forward(const Tensor&)\noverride it, or call the module with the "
-                       "arguments that it takes",
-                   where());
+Tensor Module::operator()(const In& x) const { return call(x.where, *x); }
+Tensor Module::operator()(const In& x, const In& y) const { return call(x.where, *x, *y); }
+Tensor Module::operator()(const In& x, const In& y, const In& z) const { return call(x.where, *x, *y, *z); }
+Tensor Module::operator()(const In& x, const In& y, const In& z, const In& w) const {
+  return call(x.where, *x, *y, *z, *w);
+}
+
+void Module::refuse_call(const char* arguments) const {
+  throw ValueError(
+      "forward: " + describe() + " has no forward(" + arguments +
+          ")\ncall the module with the arguments that it takes, or override exactly this one: its parameters "
+          "are const Tensor&, and it is not const",
+      call_site());
+}
+
+Tensor Module::forward(const Tensor&) { refuse_call("const Tensor&"); }
+Tensor Module::forward(const Tensor&, const Tensor&) { refuse_call("const Tensor&, const Tensor&"); }
+Tensor Module::forward(const Tensor&, const Tensor&, const Tensor&) {
+  refuse_call("const Tensor&, const Tensor&, const Tensor&");
+}
+Tensor Module::forward(const Tensor&, const Tensor&, const Tensor&, const Tensor&) {
+  refuse_call("const Tensor&, const Tensor&, const Tensor&, const Tensor&");
 }
 
 std::string Module::describe() const { return detail::class_name(typeid(*this)); }
@@ -132,6 +133,7 @@ void Module::register_child(Child child, SourceLocation where) {
     throw ValueError("child: '" + child.name + "' contains the module that it would belong to\n  in  " + describe() +
                          "\nregister a module of its own",
                      where);
+  Access::state(*child.module).registered = true;
   state_->children.push_back(std::move(child));
   try {
     std::unordered_set<const void*> met;
@@ -143,23 +145,31 @@ void Module::register_child(Child child, SourceLocation where) {
 }
 
 HookHandle Module::register_forward_hook(ForwardHook hook, SourceLocation where) {
-  if (!hook) throw ValueError("register_forward_hook: the hook is empty\npass a function", where);
-  auto shared = std::make_shared<const ForwardHook>(std::move(hook));
+  if (!hook) refuse_hook(where);
+  return add_hook([hook = std::move(hook)](Module& module, auto inputs, auto outputs) {
+    const Tensor none;
+    hook(module, inputs.empty() ? none : inputs[0], outputs.empty() ? none : outputs[0]);
+  });
+}
+
+HookHandle Module::register_forward_hook(ForwardCallHook hook, SourceLocation where) {
+  if (!hook) refuse_hook(where);
+  return add_hook([hook = std::move(hook)](Module& module, auto inputs, auto outputs) {
+    hook({module, inputs, outputs});
+  });
+}
+
+HookHandle Module::add_hook(detail::CallHook hook) {
+  auto shared = std::make_shared<const detail::CallHook>(std::move(hook));
   state_->hooks.push_back(shared);
-  return {state_, std::move(shared)};
+  return HookHandle([weak = std::weak_ptr<State>(state_), shared] {
+    if (const auto state = weak.lock()) std::erase(state->hooks, shared);
+  });
 }
 
-void HookHandle::remove() noexcept {
-  if (const auto state = state_.lock()) std::erase(state->hooks, hook_);
-  hook_.reset();
-  state_.reset();
-}
-
-HookHandle& HookHandle::operator=(HookHandle&& other) noexcept {
-  remove();
-  state_ = std::move(other.state_);
-  hook_ = std::move(other.hook_);
-  return *this;
+void Module::run_hooks(std::span<const Tensor> inputs, std::span<const Tensor> outputs) const {
+  const auto hooks = state_->hooks;  // a hook may remove itself
+  for (const auto& hook : hooks) (*hook)(const_cast<Module&>(*this), inputs, outputs);
 }
 
 namespace {

@@ -4,9 +4,11 @@
 #include <functional>
 #include <iosfwd>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
-#include <minnow/nn/detail/state.h>
+#include <minnow/autograd/hook_handle.h>
+#include <minnow/nn/detail/call.h>
 #include <minnow/nn/parameter.h>
 #include <minnow/tensor/in.h>
 #include <minnow/tensor/io/state_dict.h>
@@ -35,21 +37,17 @@ struct LoadReport {
   std::vector<std::string> loaded, missing, unexpected;
 };
 
-/// Ends a hook's calls when destroyed.
-class HookHandle {
- public:
-  HookHandle() = default;
-  HookHandle(std::weak_ptr<detail::State> state, std::shared_ptr<const ForwardHook> hook)
-      : state_(std::move(state)), hook_(std::move(hook)) {}
-  HookHandle(HookHandle&&) noexcept = default;
-  HookHandle& operator=(HookHandle&& other) noexcept;
-  ~HookHandle() { remove(); }
-  void remove() noexcept;
-
- private:
-  std::weak_ptr<detail::State> state_;
-  std::shared_ptr<const ForwardHook> hook_;
+/// A call of a module that has just ended, for hooks.  Valid within the hook.
+struct ForwardCall {
+  Module& module;
+  std::span<const Tensor> inputs, outputs;  ///< the tensors of all arguments and results
 };
+/// Called after a module's forward: [](nn::Module& module, const Tensor& input, const Tensor& output) {...}.  Where there
+/// are several inputs or outputs, with the first of each; undefined where there is none.
+using ForwardHook = std::function<void(Module& module, const Tensor& input, const Tensor& output)>;
+/// The same with all inputs and outputs: [](const nn::ForwardCall& call) {...}.
+using ForwardCallHook = std::function<void(const ForwardCall& call)>;
+using minnow::HookHandle;
 
 namespace detail {
 
@@ -59,6 +57,11 @@ struct Access;
 template <class M> std::shared_ptr<Module> copy_as(const Module& module) {
   return std::make_shared<M>(static_cast<const M&>(module));
 }
+
+template <class...> inline constexpr bool kNever = false;
+/// What Module's own operator() takes.
+template <class... A>
+concept FewTensors = sizeof...(A) >= 1 && sizeof...(A) <= 4 && (std::convertible_to<A, const In&> && ...);
 
 }  // namespace detail
 
@@ -72,6 +75,8 @@ template <class M> std::shared_ptr<Module> copy_as(const Module& module) {
 ///
 /// Registering is the member's own initialiser; the names are the keys of the state dict ("hidden.weight").  Copying
 /// and moving share everything that is registered; clone() (nn/clone.h) copies.  Modules are not assignable.
+/// A module is a handle, like a shared pointer: const says that the handle stays the same, so that a `const Net&` can be
+/// called, listed and saved; what its forward() does is the module's own affair.
 /// Calling a module from several threads at once is safe as long as nothing changes it: to(), train(), loading,
 /// hooks and steps of an optimizer need the caller's order.
 class Module {
@@ -79,10 +84,24 @@ class Module {
   virtual ~Module() = default;
   Module& operator=(const Module&) = delete;
 
-  /// forward(x), and the hooks.
-  Tensor operator()(const In& x);
-  /// What the module computes.  A module with other arguments declares its own operator() instead.
-  virtual Tensor forward(const Tensor& x);
+  /// forward(), and the hooks.  The user's line that calls a module is in the errors of all that forward() computes.
+  Tensor operator()(const In& x) const;
+  Tensor operator()(const In& x, const In& y) const;
+  Tensor operator()(const In& x, const In& y, const In& z) const;
+  Tensor operator()(const In& x, const In& y, const In& z, const In& w) const;
+  template <class... A>
+  requires(!detail::FewTensors<A...>) Tensor operator()(const A&...) const {
+    static_assert(detail::kNever<A...>,
+                  "a Module is called with one to four tensors; one that takes or returns anything else derives from "
+                  "nn::ModuleOf<Result(Arguments...)>");
+    return Tensor();
+  }
+
+  // What the module computes: a module overrides the one that it is called by.  The others are a ValueError.
+  virtual Tensor forward(const Tensor& x);  // or derive from nn::ModuleOf<Result(Arguments...)>
+  virtual Tensor forward(const Tensor& x, const Tensor& y);
+  virtual Tensor forward(const Tensor& x, const Tensor& y, const Tensor& z);
+  virtual Tensor forward(const Tensor& x, const Tensor& y, const Tensor& z, const Tensor& w);
 
   /// The class's name and options, as summary() and operator<< print them: "Linear(784, 128)".
   virtual std::string describe() const;
@@ -112,7 +131,7 @@ class Module {
   std::vector<NamedTensor> named_parameters() const;
   std::vector<NamedTensor> named_buffers() const;
   /// This module and all below it.  Valid while this handle lives.
-  std::vector<NamedModule> named_modules();
+  std::vector<NamedModule> named_modules() const;
   std::vector<NamedModule> named_children() const;
   /// Number of elements of all parameters.
   std::int64_t num_parameters() const;
@@ -129,6 +148,8 @@ class Module {
 
   /// Calls hook after each forward of this module while the handle lives.
   [[nodiscard]] HookHandle register_forward_hook(ForwardHook hook, SourceLocation where = SourceLocation::current());
+  [[nodiscard]] HookHandle register_forward_hook(ForwardCallHook hook,
+                                                 SourceLocation where = SourceLocation::current());
 
  protected:
   Module();
@@ -146,23 +167,81 @@ class Module {
     register_child({std::move(name), std::make_shared<M>(module), &detail::copy_as<M>}, where);
     return module;
   }
+  template <class T>
+  requires(!std::derived_from<T, Module>) T child(const std::string&, T value) {
+    static_assert(detail::kNever<T>, "child() registers a module; a tensor is registered by parameter() or buffer()");
+    return value;
+  }
   void register_child(detail::Child child, SourceLocation where);
 
   /// The children live in the state only (Sequential, ModuleList).
   void hold_children() { state_->container = true; }
   const std::vector<detail::Child>& children() const { return state_->children; }
 
-  /// The line of the user's program that called this module, for the operations in forward().
-  SourceLocation where() const;
+  /// The line of the user's program that called the module whose forward() runs, for the operations in it.
+  static SourceLocation call_site() { return detail::Call::site(); }
+
+  bool has_hooks() const { return !state_->hooks.empty(); }
+  void run_hooks(std::span<const Tensor> inputs, std::span<const Tensor> outputs) const;
 
  private:
   friend class detail::Cloning;
   friend struct detail::Access;
 
+  template <class... T> Tensor call(SourceLocation where, const T&... x) const;
+  [[noreturn]] void refuse_call(const char* arguments) const;
+  HookHandle add_hook(detail::CallHook hook);
   Module& move_to(const Device* device, const DType* dtype, SourceLocation where);
   void check_name(const char* what, const std::string& name, SourceLocation where) const;
 
   std::shared_ptr<detail::State> state_;
+};
+
+template <class Signature> class ModuleOf;
+
+/// A module that takes or returns what is not one to four tensors and one tensor:
+///
+///     struct Vae : nn::ModuleOf<std::tuple<Tensor, Tensor, Tensor>(Tensor)> {
+///       nn::Linear encode = child("encode", nn::Linear(784, 40));
+///       std::tuple<Tensor, Tensor, Tensor> forward(Tensor x) override;
+///     };
+///     auto [image, mean, log_variance] = vae(x);
+///
+/// It has all that a Module has: hooks, which see the tensors of its arguments and result, also in tuples, pairs,
+/// optionals and vectors; the user's line in its layers' errors; summary(vae, x).  Tensors are taken by value.
+template <class R, class... Args> class ModuleOf<R(Args...)> : public Module {
+  static_assert(!std::is_reference_v<R>, "a module returns a value");
+  static_assert(std::same_as<R, Tensor> ||
+                    !(sizeof...(Args) >= 1 && sizeof...(Args) <= 4 && (std::same_as<Args, const Tensor&> && ...)),
+                "a ModuleOf takes its tensors by value: ModuleOf<Result(Tensor, Tensor)>");
+
+ public:
+  using Arguments = std::tuple<Args...>;
+
+  virtual R forward(Args... args) = 0;
+  using Module::forward;
+
+  R operator()(Args... args, SourceLocation where = SourceLocation::current()) const {
+    const detail::Call call(*this, where);
+    if (!has_hooks()) return run(std::forward<Args>(args)...);
+    std::vector<Tensor> inputs, outputs;
+    (detail::collect_tensors(args, inputs), ...);
+    if constexpr (std::is_void_v<R>) {
+      run(std::forward<Args>(args)...);
+      run_hooks(inputs, outputs);
+    } else {
+      R result = run(std::forward<Args>(args)...);
+      detail::collect_tensors(result, outputs);
+      run_hooks(inputs, outputs);
+      return result;
+    }
+  }
+
+ private:
+  R run(Args... args) const {
+    R (ModuleOf::*const own)(Args...) = &ModuleOf::forward;
+    return (const_cast<ModuleOf&>(*this).*own)(std::forward<Args>(args)...);
+  }
 };
 
 /// The module and all below it, one a line, indented.

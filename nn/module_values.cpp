@@ -62,10 +62,10 @@ std::vector<NamedTensor> Module::named_buffers() const {
   return list;
 }
 
-std::vector<NamedModule> Module::named_modules() {
+std::vector<NamedModule> Module::named_modules() const {
   std::vector<NamedModule> list;
   std::unordered_set<const void*> met;
-  collect_modules(*this, "", met, list);
+  collect_modules(const_cast<Module&>(*this), "", met, list);  // a handle
   return list;
 }
 

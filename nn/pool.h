@@ -10,6 +10,11 @@ class MaxPool2d : public Module {
  public:
   /// ValueError unless the kernel is positive.
   explicit MaxPool2d(Pair kernel, MaxPool2dOptions options = {}, SourceLocation where = SourceLocation::current());
+  /// MaxPool2d(2, 2)
+  template <std::integral Stride>
+  requires(!std::same_as<Stride, bool>)
+      MaxPool2d(Pair kernel, Stride stride, Pair padding = 0, SourceLocation where = SourceLocation::current())
+      : MaxPool2d(kernel, MaxPool2dOptions{.stride = std::int64_t{stride}, .padding = padding}, where) {}
   Tensor forward(const Tensor& x) override;
   std::string describe() const override;
 
@@ -23,6 +28,11 @@ class AvgPool2d : public Module {
  public:
   /// ValueError unless the kernel is positive.
   explicit AvgPool2d(Pair kernel, AvgPool2dOptions options = {}, SourceLocation where = SourceLocation::current());
+  /// AvgPool2d(2, 2)
+  template <std::integral Stride>
+  requires(!std::same_as<Stride, bool>)
+      AvgPool2d(Pair kernel, Stride stride, Pair padding = 0, SourceLocation where = SourceLocation::current())
+      : AvgPool2d(kernel, AvgPool2dOptions{.stride = std::int64_t{stride}, .padding = padding}, where) {}
   Tensor forward(const Tensor& x) override;
   std::string describe() const override;
 

@@ -4,6 +4,7 @@
 #include <minnow/nn/detail/access.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/ops/copy.h>
+#include <minnow/tensor/warning.h>
 
 namespace minnow::nn {
 
@@ -69,6 +70,7 @@ void prepare(std::vector<std::pair<Tensor, Tensor>>& copies, SourceLocation wher
 }  // namespace
 
 StateDict Module::state_dict() const {
+  if (minnow::detail::has_late_warnings()) minnow::detail::give_late_warnings([](const void*) { return false; });
   std::vector<NamedTensor> list;
   collect(*state_, "", list);
   StateDict dict;

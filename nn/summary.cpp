@@ -56,28 +56,42 @@ std::string table(const std::vector<Row>& rows, std::int64_t total, std::int64_t
   return text + fmt::format("parameters: {}, trainable: {}\n", grouped(total), grouped(trainable));
 }
 
-Tensor zeros_for(const Shape& input, const TensorOptions& options, SourceLocation where) {
-  const Composed scope("summary");
-  return zeros(input, options, where);
+std::string shapes_of(std::span<const Tensor> tensors) {
+  std::string text;
+  for (const Tensor& t : tensors) text += (text.empty() ? "" : ", ") + (t.defined() ? t.shape().str() : "-");
+  return text.empty() ? "-" : text;
+}
+
+std::string about(const std::vector<detail::Stray>& strays) {
+  std::string text;
+  for (const auto& [state, module, caller] : strays)
+    text += "not registered: " + module + ", which " + caller +
+            " calls; it is neither trained, saved nor moved: make the member by child(\"name\", ...)\n";
+  return text;
 }
 
 }  // namespace
 
-std::string summary(Module& model, const Shape& input, SourceLocation where) {
+Tensor detail::summary_input(const Module& model, const Shape& shape, SourceLocation where) {
+  const auto parameters = model.parameters();
+  const Composed scope("summary");
+  if (parameters.empty()) return zeros(shape, {}, where);
+  return zeros(shape, {parameters[0].dtype(), parameters[0].device()}, where);
+}
+
+std::string detail::summary_of(const Module& model, const std::function<void()>& call) {
   const auto modules = model.named_modules();
   const auto parameters = model.parameters();
-  const TensorOptions options =
-      parameters.empty() ? TensorOptions{} : TensorOptions{parameters[0].dtype(), parameters[0].device()};
-  std::unordered_map<const detail::State*, std::string> shapes;
+  std::unordered_map<const State*, std::string> shapes;
   std::vector<HookHandle> hooks;
   for (const auto& [name, module] : modules)
-    hooks.push_back(module.register_forward_hook([&](Module& m, const Tensor&, const Tensor& out) {
-      shapes.emplace(&detail::Access::state(m), out.defined() ? out.shape().str() : "-");
-    }));
+    hooks.push_back(module.register_forward_hook(
+        [&](const ForwardCall& done) { shapes.emplace(&Access::state(done.module), shapes_of(done.outputs)); }));
+  const StrayList strays;
   {
     const EvalScope eval(modules);
     const NoGradGuard guard;
-    model({zeros_for(input, options, where), where});
+    call();
   }
 
   std::vector<Row> rows{{"layer", "output", "parameters"}};
@@ -96,7 +110,23 @@ std::string summary(Module& model, const Shape& input, SourceLocation where) {
     total += p.numel();
     if (p.requires_grad()) trainable += p.numel();
   }
-  return table(rows, total, trainable);
+  return table(rows, total, trainable) + about(strays.found());
+}
+
+std::string summary(const Module& model, const Shape& input, SourceLocation where) {
+  return detail::summary_of(model, [&] { model({detail::summary_input(model, input, where), where}); });
+}
+std::string summary(const Module& model, const In& x) {
+  return detail::summary_of(model, [&] { model({*x, x.where}); });
+}
+std::string summary(const Module& model, const In& x, const In& y) {
+  return detail::summary_of(model, [&] { model({*x, x.where}, y); });
+}
+std::string summary(const Module& model, const In& x, const In& y, const In& z) {
+  return detail::summary_of(model, [&] { model({*x, x.where}, y, z); });
+}
+std::string summary(const Module& model, const In& x, const In& y, const In& z, const In& w) {
+  return detail::summary_of(model, [&] { model({*x, x.where}, y, z, w); });
 }
 
 }  // namespace minnow::nn

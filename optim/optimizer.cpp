@@ -11,6 +11,7 @@
 #include <minnow/tensor/ops/create.h>
 #include <minnow/tensor/profile.h>
 #include <minnow/tensor/step_recording.h>
+#include <minnow/tensor/warning.h>
 
 namespace minnow::optim {
 namespace {
@@ -126,6 +127,8 @@ void Optimizer::step(SourceLocation where) {
       check_options(g, where);
       for (Slot& slot : groups_[g]) prepare(slot, g, where);
     }
+    if (minnow::detail::has_late_warnings())
+      minnow::detail::give_late_warnings([this](const void* tensor_id) { return updates(tensor_id); });
     note_operation(std::string(name_) + "::step", where);
     items_.reserve(pending_.size());  // from here on parameters change
     for (std::size_t i = 0; i < pending_.size(); ++i)
@@ -135,6 +138,13 @@ void Optimizer::step(SourceLocation where) {
     throw;
   }
   finish_step();
+}
+
+bool Optimizer::updates(const void* tensor_id) const {
+  for (const auto& group : groups_)
+    for (const Slot& slot : group)
+      if (slot.param.id() == tensor_id) return true;
+  return false;
 }
 
 void Optimizer::finish_step() noexcept {

@@ -112,6 +112,7 @@ class Optimizer {
   void prepare_gradient(Slot& slot, SourceLocation where) const;
   void prepare_state(Tensor& state, Slot& slot, SourceLocation where) const;
   void run(std::size_t first);
+  bool updates(const void* tensor_id) const;
   void finish_step() noexcept;
   static void count_step(Slot& slot);
   /// Lets a step that is being recorded read the hyper-parameters of the pass at hand anew in each replay.

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 #include <minnow/tensor/tensor.h>
@@ -10,12 +11,12 @@ namespace minnow::nn {
 
 class Module;
 
-/// Called after a module's forward, with its input and output.
-using ForwardHook = std::function<void(Module& module, const Tensor& input, const Tensor& output)>;
-
 namespace detail {
 
 struct State;
+
+/// What hooks are kept as.
+using CallHook = std::function<void(Module& module, std::span<const Tensor> inputs, std::span<const Tensor> outputs)>;
 
 /// A child, by a handle of its own type on the heap.
 struct Child {
@@ -37,9 +38,11 @@ struct State {
   bool training = true;
   /// The children live here only, not in members of the module's struct (Sequential).
   bool container = false;
+  /// Some module has it as a child.
+  bool registered = false;
   /// Names of the owners and of this module: "encoder.fc1".
   std::string path;
-  std::vector<std::shared_ptr<const ForwardHook>> hooks;
+  std::vector<std::shared_ptr<const CallHook>> hooks;
 };
 
 }  // namespace detail

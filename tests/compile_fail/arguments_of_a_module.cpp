@@ -1,0 +1,12 @@
+// expect: derives from nn::ModuleOf<Result\(Arguments...\)>
+// messages: 4
+// Other arguments than tensors need a module of another kind.
+#include <minnow/nn/linear.h>
+
+using namespace minnow;
+
+void call(const nn::Linear& fc, const Tensor& x) {
+  (void)fc(x);
+  (void)fc(x, 3);  // must not compile
+  (void)fc();      // must not compile
+}

@@ -1,0 +1,14 @@
+// expect: child\(\) registers a module
+// messages: 4
+// A tensor is registered by another function.
+#include <minnow/nn/linear.h>
+#include <minnow/tensor/ops/create.h>
+
+using namespace minnow;
+
+struct Net : nn::Module {
+  nn::Linear fc = child("fc", nn::Linear(3, 4));
+  Tensor scale = child("scale", ones({3}));  // must not compile
+};
+
+void make() { Net net; }

@@ -1,0 +1,14 @@
+// expect: nodiscard|unused-result
+// A hook ends with its handle: to drop that would be to hook nothing.
+#include <minnow/autograd/engine.h>
+#include <minnow/nn/linear.h>
+
+using namespace minnow;
+
+void hook(const Tensor& x, nn::Linear& fc) {
+  register_hook(x, [](const Tensor& g) { return g; }).detach();
+  const auto see = [](nn::Module&, const Tensor&, const Tensor&) {};
+  (void)see;
+  register_hook(x, [](const Tensor& g) { return g; });  // must not compile
+  fc.register_forward_hook(see);                        // must not compile
+}

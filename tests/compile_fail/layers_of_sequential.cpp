@@ -1,0 +1,16 @@
+// expect: nn::Sequential takes modules, and functions of one tensor
+// messages: 4
+#include <minnow/autograd/ops/softmax.h>
+#include <minnow/autograd/ops/unary.h>
+#include <minnow/nn/containers.h>
+#include <minnow/nn/linear.h>
+
+using namespace minnow;
+
+void build() {
+  nn::Sequential good(
+      nn::Linear(3, 4), relu, [](const Tensor& x) { return x; }, nn::Functional(softmax, 1));
+  nn::Sequential number(nn::Linear(3, 4), 3);                      // must not compile
+  nn::Sequential nothing(nn::Linear(3, 4), [](const Tensor&) {});  // must not compile
+  nn::Sequential two(nn::Linear(3, 4), softmax);                   // must not compile
+}
