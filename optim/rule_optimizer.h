@@ -23,6 +23,11 @@ template <class Rule> class RuleOptimizer : public Optimizer {
       : Optimizer(Rule::kName) {
     add_group(params, options, where);
   }
+  /// With this learning rate, and the other options as they are by default: Adam(net.parameters(), 1e-3).
+  template <class Number>
+  requires std::is_arithmetic_v<Number> RuleOptimizer(const std::vector<Tensor>& params, Number lr,
+                                                      SourceLocation where = SourceLocation::current())
+      : RuleOptimizer(params, with_lr(static_cast<double>(lr)), where) {}
 
   /// Adds parameters with options of their own.  Errors as for the constructor.
   void add_group(const std::vector<Tensor>& params, const Options& options = {},
@@ -65,6 +70,11 @@ template <class Rule> class RuleOptimizer : public Optimizer {
   double lr_of(std::size_t group) const override { return options_[group].lr; }
   void set_lr_of(std::size_t group, double lr) override { options_[group].lr = lr; }
 
+  static Options with_lr(double lr) {
+    Options options;
+    options.lr = lr;
+    return options;
+  }
   Options with_fields(std::size_t group, const std::vector<Field>& fields) const {
     Options options = options_[group];
     std::size_t i = 0;

@@ -48,6 +48,22 @@ TEST_P(OptimOn, LearnsXor) {
   EXPECT_LT(train(c, adamw, device(), 150), 0.05);
 }
 
+TEST(Optim, TakesAListAndTheLearningRateAlone) {
+  const Tensor x = leaf(ones({2})), y = leaf(ones({2}));
+  optim::Adam adam({x}, 1e-2);
+  EXPECT_EQ(adam.lr(), 1e-2);
+  EXPECT_EQ(adam.options().betas.second, 0.999);
+  optim::AdamW adamw({x, y}, 1e-2F);
+  EXPECT_EQ(adamw.options().weight_decay, 1e-2);
+  optim::SGD sgd({x}, 1), by_default({y}), braces({y}, {});
+  EXPECT_EQ(sgd.lr(), 1);
+  EXPECT_EQ(by_default.lr(), braces.lr());
+  x.set_grad(ones({2}));
+  sgd.step();
+  EXPECT_EQ(x.to_vector<float>(), (std::vector<float>{0, 0}));
+  expect_contains(error_of<ValueError>([&] { optim::SGD({x}, -1.0); }), "optimizer_test.cpp");
+}
+
 TEST_P(OptimOn, StateFollowsAMovedModule) {
   manual_seed(2);
   Xor stay;
