@@ -6,9 +6,11 @@
 #include <minnow/autograd/gradient_watch.h>
 #include <minnow/autograd/ops/arithmetic.h>
 #include <minnow/autograd/ops/reduce.h>
+#include <minnow/autograd/waiting.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/kernels/binary.h>
+#include <minnow/tensor/ops/copy.h>
 #include <minnow/tensor/ops/create.h>
 #include <minnow/tensor/ops/elementwise.h>
 #include <minnow/tensor/profile.h>
@@ -20,16 +22,9 @@ namespace {
 using autograd::Edge;
 using autograd::Node;
 using autograd::Slot;
+using autograd::Waiting;
 
-/// A gradient on its way to a node or leaf.
-struct Pending {
-  std::uint64_t order;
-  std::shared_ptr<Node> node;
-  std::shared_ptr<Slot> leaf;
-  Tensor grad;
-};
-
-bool later(const Pending& a, const Pending& b) { return a.order < b.order; }
+constexpr int kAdd = raw::kBinary<kernels::Add>;
 
 /// What grad() asked for.
 struct Capture {
@@ -38,54 +33,72 @@ struct Capture {
   Tensor grad;
 };
 
-/// One walk from outputs to leaves.  Nodes are numbered in the order in which they were recorded, so taking
-/// the highest number first visits every node after all that use its output: no counting of dependencies.
+/// One walk from outputs to leaves.
 class Run {
  public:
   Run(bool retain, bool create, SourceLocation where) : retain_(retain || create), create_(create), where_(where) {}
 
   void seed(const Tensor& output, const Tensor& grad, SourceLocation where) {
-    push(autograd::edge_to("backward", {output, where}), grad);
+    deliver(autograd::edge_to("backward", {output, where}), grad);
   }
   void capture(std::vector<Capture>* captures) { captures_ = captures; }
   void execute() {
     const GradMode mode(create_);
     if (captures_) mark_needed();
-    while (!heap_.empty()) {
-      Pending next = pop();
-      while (!heap_.empty() && heap_.front().order == next.order) accumulate(next, pop());
+    while (!waiting_.empty()) {
+      Waiting::Entry next = waiting_.take();
       if (next.leaf) finish_leaf(next);
       else run_node(next);
     }
   }
 
  private:
-  void push(const Edge& edge, Tensor grad) {
-    heap_.push_back({edge.node ? edge.node->order() : edge.leaf->order, edge.node, edge.leaf, std::move(grad)});
-    std::push_heap(heap_.begin(), heap_.end(), later);
+  /// Nobody else sees the memory, it is not the user's own, and no two elements share a place.
+  static bool writable(const Tensor& grad) {
+    return grad.is_unique() && grad.storage()->allocator() && is_dense(grad.shape(), grad.strides());
   }
 
-  Pending pop() {
-    std::pop_heap(heap_.begin(), heap_.end(), later);
-    Pending last = std::move(heap_.back());
-    heap_.pop_back();
-    return last;
-  }
-
-  /// Nobody else sees the memory, and no two elements share it.
-  static bool writable(const Tensor& grad) { return grad.is_unique() && is_dense(grad.shape(), grad.strides()); }
-
-  /// Adopts the first gradient, adds later ones in place where nobody else holds it.
-  void accumulate(Pending& sum, Pending other) const {
-    if (create_) {
-      sum.grad = sum.grad + other.grad;
+  /// Adopts the first gradient that comes to a node or leaf, and adds each later one as it comes: in place where
+  /// nobody else holds one of the two.
+  void deliver(const Edge& edge, Tensor grad) {
+    Tensor& sum = waiting_.at(edge).grad;
+    if (!sum.defined()) {
+      sum = std::move(grad);
       return;
     }
-    if (writable(sum.grad)) raw::binary_(raw::kBinary<kernels::Add>, sum.grad, other.grad);
-    else sum.grad = raw::binary(raw::kBinary<kernels::Add>, sum.grad, other.grad);
+    require_alike(sum, grad.shape(), grad.dtype(), grad.device());
+    if (create_) sum = add({sum, where_}, {grad, where_});
+    else if (!writable(sum) && !writable(grad)) sum = raw::binary(kAdd, {sum, where_}, {grad, where_});
+    else {
+      if (!writable(sum)) std::swap(sum, grad);
+      raw::binary_(kAdd, {sum, where_}, {grad, where_});
+    }
   }
 
-  void finish_leaf(Pending& p) {
+  /// The same for a gradient of a part only: it is added there, in a sum that is this run's own.
+  void deliver_part(const Edge& edge, const Node& node, const Tensor& grad) {
+    require_place(node, edge, grad);
+    Tensor& sum = waiting_.at(edge).grad;
+    const bool first = !sum.defined();
+    if (first) sum = zeros(edge.shape, {edge.dtype, edge.device}, node.where());
+    require_alike(sum, edge.shape, edge.dtype, edge.device);
+    if (!writable(sum)) sum = raw::clone({sum, node.where()});
+    const Tensor part = node.part_of(sum);
+    if (first) raw::copy_to(grad, part, node.where());
+    else raw::binary_(kAdd, {part, node.where()}, {grad, node.where()});
+  }
+
+  /// What comes from the other uses must fit to what came first.
+  void require_alike(const Tensor& sum, const Shape& shape, DType dtype, Device device) const {
+    if (sum.shape() == shape && sum.dtype() == dtype && sum.device() == device) return;
+    throw AutogradError(message("backward",
+                                "a tensor was changed between its uses: another gradient is " +
+                                    std::string(name_of(dtype)) + shape.str() + " on " + device.str(),
+                                {{"gradient", sum}}, "compute the loss again after Module::to() or set_data()"),
+                        where_);
+  }
+
+  void finish_leaf(Waiting::Entry& p) {
     Slot& slot = *p.leaf;
     std::vector<std::pair<std::int64_t, autograd::Hook>> hooks;
     {
@@ -106,12 +119,38 @@ class Run {
         recording->on_abandon([leaf = std::weak_ptr(p.leaf)] {
           if (const auto held = leaf.lock()) held->grad = Tensor();
         });
-      slot.grad = create_ || writable(p.grad) ? p.grad : p.grad.clone();
-    } else if (create_) {
-      slot.grad = slot.grad + p.grad;
-    } else {
-      raw::binary_(raw::kBinary<kernels::Add>, slot.grad, p.grad);
+      slot.grad = create_ || writable(p.grad) ? p.grad : p.grad.clone(where_);
+      return;
     }
+    require_addable(slot, p.grad);
+    if (create_) slot.grad = add({slot.grad, where_}, {p.grad, where_});
+    else if (repeats(slot.grad)) slot.grad = raw::binary(kAdd, {slot.grad, where_}, {p.grad, where_});
+    else raw::binary_(kAdd, {slot.grad, where_}, {p.grad, where_});
+  }
+
+  /// An expanded tensor: it cannot be written to.
+  static bool repeats(const Tensor& x) {
+    for (int d = 0; d < x.dim(); ++d)
+      if (x.strides()[d] == 0 && x.shape()[d] > 1) return true;
+    return false;
+  }
+
+  /// The gradient of an earlier backward, or one that was set, and the tensor may have changed since.
+  void require_addable(const Slot& slot, const Tensor& grad) const {
+    const Tensor& old = slot.grad;
+    const bool placed = old.device() == grad.device(), typed = old.dtype() == grad.dtype();
+    if (placed && typed && old.shape() == grad.shape()) return;
+    const auto owner = slot.owner.lock();
+    const std::string text =
+        message("backward",
+                std::string("the tensor's old gradient is ") +
+                    (placed ? typed ? "of another shape" : "of another dtype" : "on another device") +
+                    " than the new one, which should be added to it",
+                {{"tensor", owner ? Tensor(owner) : grad}, {"grad()", old}, {"gradient", grad}},
+                "call zero_grad() after the tensor was moved or given other data");
+    if (!placed) throw DeviceError(text, where_);
+    if (!typed) throw DTypeError(text, where_);
+    throw ShapeError(text, where_);
   }
 
   /// A leaf that was moved or given other data since the forward pass cannot take the gradient of what it was.
@@ -127,12 +166,12 @@ class Run {
     throw AutogradError(text, where_);
   }
 
-  void store(const Pending& p, const Node* node, const Slot* leaf) const {
+  void store(const Waiting::Entry& p, const Node* node, const Slot* leaf) const {
     for (Capture& c : *captures_)
       if ((node && c.node == node) || (leaf && c.leaf == leaf)) c.grad = p.grad;
   }
 
-  void run_node(Pending& p) {
+  void run_node(Waiting::Entry& p) {
     p.grad = p.node->run_hooks(std::move(p.grad));
     if (captures_) {
       store(p, p.node.get(), nullptr);
@@ -142,21 +181,29 @@ class Run {
     std::uint64_t bits = 0;
     for (std::size_t i = 0; i < std::min<std::size_t>(edges.size(), 64); ++i)
       if (wanted(edges[i])) bits |= std::uint64_t{1} << i;
-    autograd::Gradients gradients = p.node->run(p.grad, autograd::Needs(bits), retain_);
+    autograd::Gradients gradients = p.node->run(p.grad, autograd::Needs(bits), retain_, where_);
+    p.grad = Tensor();  // so that a gradient which shares its memory may be written to
+    const bool part = !create_ && p.node->gives_part();
     for (std::size_t i = 0; i < gradients.size(); ++i) {
       if (!gradients[i].defined() || !wanted(edges[i])) continue;
-      push(edges[i], fit(*p.node, edges[i], std::move(gradients[i])));
+      if (part) deliver_part(edges[i], *p.node, std::exchange(gradients[i], Tensor()));
+      else deliver(edges[i], fit(*p.node, edges[i], std::move(gradients[i])));
     }
   }
 
-  /// Sums over broadcast dimensions, and converts to the input's dtype.
-  Tensor fit(const Node& node, const Edge& edge, Tensor grad) const {
+  /// An input that was moved in place would get a gradient on its old device.
+  void require_place(const Node& node, const Edge& edge, const Tensor& grad) const {
     const bool host_scalar = edge.shape.empty() && edge.device.is_cpu();  // allowed beside device operands
     if (grad.device() != edge.device && !host_scalar)
       throw DeviceError(std::string(node.name()) + ": its gradient is on " + grad.device().str() +
                             ", the input was on " + edge.device.str() + "\n  gradient  " + describe(grad) +
                             "\nan input was moved in place after the operation was recorded",
                         node.where());
+  }
+
+  /// Sums over broadcast dimensions, and converts to the input's dtype.
+  Tensor fit(const Node& node, const Edge& edge, Tensor grad) const {
+    require_place(node, edge, grad);
     if (grad.shape() != edge.shape) grad = sum_to({grad, node.where()}, edge.shape, node.name());
     return grad.to(edge.device, edge.dtype, {}, node.where());
   }
@@ -177,9 +224,8 @@ class Run {
   void mark_needed() {
     std::vector<Node*> all;
     std::unordered_set<Node*> seen;
-    std::vector<Node*> stack;
-    for (const Pending& p : heap_)
-      if (p.node && seen.insert(p.node.get()).second) stack.push_back(p.node.get());
+    std::vector<Node*> stack = waiting_.nodes();
+    seen.insert(stack.begin(), stack.end());
     while (!stack.empty()) {
       Node* node = stack.back();
       stack.pop_back();
@@ -195,7 +241,7 @@ class Run {
 
   bool retain_, create_;
   SourceLocation where_;  // of the call
-  std::vector<Pending> heap_;
+  Waiting waiting_;
   std::vector<Capture>* captures_ = nullptr;
   std::unordered_set<const Node*> needed_;
 };
@@ -269,11 +315,15 @@ void require_seeds(const char* op, const std::vector<Tensor>& outputs, const std
 
 /// The gradient that arrives at an output: the given one, checked, or 1.
 Tensor seed_gradient(const Tensor& output, const Tensor& given, SourceLocation where) {
-  if (!output.defined() || !output.requires_grad())
+  if (!output.defined() || !output.requires_grad()) {
+    const bool inside = autograd::RunningNode::current() && !is_grad_enabled();
     throw AutogradError(
         message("backward", "the output depends on no tensor that requires a gradient", {{"output", output}},
-                "call requires_grad_() on an input, and compute outside of NoGradGuard"),
+                inside ? "nothing is recorded inside of a gradient function: write `GradMode on(true);` before what is "
+                         "computed there, and call requires_grad_() on an input"
+                       : "call requires_grad_() on an input, and compute outside of NoGradGuard"),
         where);
+  }
   if (!given.defined()) {
     if (output.numel() != 1)
       throw AutogradError(message("backward", "only a one-element output has a gradient of its own",

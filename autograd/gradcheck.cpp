@@ -1,5 +1,6 @@
 #include <minnow/autograd/gradcheck.h>
 
+#include <algorithm>
 #include <cmath>
 #include <sstream>
 #include <minnow/autograd/engine.h>
@@ -85,6 +86,7 @@ class Check {
   void run() const {
     const Tensor out = f_(inputs_);
     require_output(op_, out, where_);
+    require_same_again(out);
     const Tensor weights = weights_like(out, 17);
     std::vector<Tensor> checked;
     for (const Tensor& t : inputs_)
@@ -97,6 +99,28 @@ class Check {
   }
 
  private:
+  /// A difference of two values says nothing about a function that gives others each time.
+  void require_same_again(const Tensor& out) const {
+    const Tensor again = f_(inputs_);
+    require_output(op_, again, where_);
+    const auto same = [](double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); };
+    const auto first = out.to_vector<double>(), second = again.to_vector<double>();
+    const auto differ = std::mismatch(first.begin(), first.end(), second.begin(), second.end(), same).first;
+    if (out.shape() == again.shape() && differ == first.end()) return;
+    std::ostringstream text;
+    text.precision(17);
+    text << op_ << ": the function gave two results for the same inputs\n  first   " << describe(out) << "\n  second  "
+         << describe(again);
+    if (differ != first.end() && out.shape() == again.shape()) {
+      const auto i = differ - first.begin();
+      text << "\n  element " << i << ": " << *differ << " and " << second[static_cast<std::size_t>(i)];
+    }
+    text
+        << "\nit must be deterministic: draw its random numbers from a generator that it seeds itself, and call eval() "
+           "on modules";
+    throw AutogradError(text.str(), where_);
+  }
+
   double value(const Tensor& weights) const {
     const Tensor out = f_(inputs_);
     return sum(out * weights).item();

@@ -53,9 +53,10 @@ class Needs {
 
 /// One recorded operation: edges to the producers of its inputs, and a function from the output's gradient to
 /// theirs.  Nodes are numbered as they are made, so an operation's number is above those of all it depends
-/// on.
+/// on.  Made by make_node.
 class Node : public std::enable_shared_from_this<Node> {
  public:
+  /// An operation of a gradient function of the library's has the line of what it is the gradient of.
   Node(const char* name, SourceLocation where);
   virtual ~Node();
   Node(const Node&) = delete;
@@ -65,10 +66,15 @@ class Node : public std::enable_shared_from_this<Node> {
   SourceLocation where() const { return where_; }
   std::uint64_t order() const { return order_; }
 
-  /// The inputs' gradients.  The saved values go afterwards, unless `retain`; AutogradError when they are
-  /// gone.
-  Gradients run(const Tensor& grad, Needs needs, bool retain);
+  /// The inputs' gradients, one for each.  The saved values go afterwards, unless `retain`; AutogradError when they
+  /// are gone.  `called` is the line of the backward.
+  Gradients run(const Tensor& grad, Needs needs, bool retain, SourceLocation called);
   std::vector<Edge>& edges() { return edges_; }
+
+  /// An operation whose output is a part of its input (a slice) gives, outside of create_graph, a gradient for that
+  /// part only: here is the part in the gradient of the whole, to which it is added.
+  virtual bool gives_part() const { return false; }
+  virtual Tensor part_of(const Tensor& whole) const;
 
   // Hooks on the gradient of the output.
   std::int64_t add_hook(Hook hook);
@@ -81,13 +87,51 @@ class Node : public std::enable_shared_from_this<Node> {
   virtual void release() = 0;
 
  private:
+  template <class T> friend struct NodeAllocator;
+  static void destroy(Node* node) noexcept;
+
   const char* name_;
   SourceLocation where_;
   std::uint64_t order_;
   std::mutex mutex_;  // one backward at a time runs or releases a node
   bool released_ = false;
+  std::atomic<bool> has_hooks_ = false;
   std::vector<Edge> edges_;
-  std::vector<std::pair<std::int64_t, Hook>> hooks_;
+  std::vector<std::pair<std::int64_t, Hook>> hooks_;  // under a mutex of their own: a gradient function may add some
+  Node* next_doomed_ = nullptr;
+};
+
+/// Destroys a node after the one that is being destroyed, never within: all that nodes hold (edges, saved values,
+/// tensors that a function captured) may hold further nodes, and a long graph would need a deep stack.
+template <class T> struct NodeAllocator {
+  using value_type = T;
+
+  NodeAllocator() = default;
+  template <class U> NodeAllocator(const NodeAllocator<U>&) {}
+  T* allocate(std::size_t n) { return std::allocator<T>().allocate(n); }
+  void deallocate(T* block, std::size_t n) { std::allocator<T>().deallocate(block, n); }
+  template <class U> void destroy(U* node) noexcept { Node::destroy(node); }
+  friend bool operator==(const NodeAllocator&, const NodeAllocator&) { return true; }
+};
+
+template <class N, class... Arguments> std::shared_ptr<N> make_node(Arguments&&... arguments) {
+  return std::allocate_shared<N>(NodeAllocator<N>(), std::forward<Arguments>(arguments)...);
+}
+
+/// The node whose gradient function is running on this thread.
+class RunningNode {
+ public:
+  explicit RunningNode(Node* node);
+  ~RunningNode();
+  RunningNode(const RunningNode&) = delete;
+  RunningNode& operator=(const RunningNode&) = delete;
+  static Node* current();
+  /// Whether that of `node` is, be it that the function called backward again.
+  static bool within(const Node* node);
+
+ private:
+  Node* node_;
+  RunningNode* outer_;
 };
 
 /// The next number of a node or leaf.

@@ -24,17 +24,30 @@ bool records(std::span<const Tensor> inputs);
 
 namespace autograd {
 
+/// A gradient function that gives a gradient for a part of its one input, and says which (see Node::gives_part).
+template <class F>
+concept GivesPart = requires(const F& f, const Tensor& whole) {
+  { f.part_of(whole) } -> std::same_as<Tensor>;
+};
+
 template <class F> class FunctionNode final : public Node {
  public:
   FunctionNode(const char* name, SourceLocation where, F&& f) : Node(name, where), f_(std::move(f)) {}
 
+  bool gives_part() const override { return GivesPart<F>; }
+  Tensor part_of(const Tensor& whole) const override {
+    if constexpr (GivesPart<F>) return f_->part_of(whole);
+    else return whole;
+  }
+
  protected:
   Gradients backward(const Tensor& grad, Needs needs) override {
-    const RunningNode scope(this);
     if constexpr (std::invocable<F&, const Tensor&, Needs>) return gradients((*f_)(grad, needs));
     else return gradients((*f_)(grad));
   }
-  void release() override { f_.reset(); }
+  void release() override {
+    if constexpr (!GivesPart<F>) f_.reset();  // such a one holds numbers only, which part_of() still needs
+  }
 
  private:
   static Gradients gradients(Gradients g) { return g; }
@@ -66,8 +79,8 @@ void attach(const std::shared_ptr<Node>& node, Tensor& out, std::span<const Inpu
 ///       return record("cube", y, {x}, [x = Saved(*x)](const Tensor& grad) { return grad * 3 * x() * x(); });
 ///     }
 ///
-/// f: (grad) or (grad, needs) -> one Tensor for a single input, or Gradients {g0, g1, ...}, undefined where
-/// needs[i] is false.  Gradients may have the broadcast output's shape: the engine sums them to the input's.
+/// f: (grad) or (grad, needs) -> one Tensor for a single input, or Gradients {g0, g1, ...}, one for each input
+/// (another number is an AutogradError in backward), undefined where needs[i] is false.  Gradients may have the broadcast output's shape: the engine sums them to the input's.
 /// f keeps inputs and outputs as Saved, and calls recording functions where second derivatives shall work.
 /// Nothing is recorded when no input needs a gradient or under NoGradGuard; then f is dropped.  Returns
 /// `out`; ValueError when that is undefined. `name` must outlive the graph (a literal).
@@ -82,7 +95,7 @@ template <class F> Tensor record(const char* name, Tensor out, std::initializer_
   }
   if (!needed) return out;
   out.require_defined(name, where);
-  const auto node = std::make_shared<autograd::FunctionNode<F>>(name, where, std::move(f));
+  const auto node = autograd::make_node<autograd::FunctionNode<F>>(name, where, std::move(f));
   autograd::attach(node, out, std::span(inputs.begin(), inputs.size()));
   return out;
 }
@@ -91,7 +104,7 @@ template <class F> Tensor record(const char* name, Tensor out, std::initializer_
 template <class F>
 Tensor record(const char* name, Tensor out, std::span<const Tensor> inputs, SourceLocation where, F f) {
   if (!records(inputs)) return out;
-  const auto node = std::make_shared<autograd::FunctionNode<F>>(name, where, std::move(f));
+  const auto node = autograd::make_node<autograd::FunctionNode<F>>(name, where, std::move(f));
   for (const Tensor& t : inputs) node->edges().push_back(autograd::edge_to(name, {t, where}));
   autograd::attach(node, out, {});
   return out;

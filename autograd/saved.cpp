@@ -4,19 +4,6 @@
 #include <minnow/tensor/error.h>
 
 namespace minnow {
-namespace autograd {
-namespace {
-
-thread_local Node* running = nullptr;
-
-}  // namespace
-
-RunningNode::RunningNode(Node* node) : previous_(running) { running = node; }
-RunningNode::~RunningNode() { running = previous_; }
-Node* RunningNode::current() { return running; }
-
-}  // namespace autograd
-
 namespace {
 
 /// A handle of the graph's own: a later change of the user's handle does not reach it.

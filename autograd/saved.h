@@ -26,20 +26,4 @@ class Saved {
   bool is_output_ = false;
 };
 
-namespace autograd {
-
-/// The node whose gradient function is running on this thread, for Saved.
-class RunningNode {
- public:
-  explicit RunningNode(Node* node);
-  ~RunningNode();
-  RunningNode(const RunningNode&) = delete;
-  RunningNode& operator=(const RunningNode&) = delete;
-  static Node* current();
-
- private:
-  Node* previous_;
-};
-
-}  // namespace autograd
 }  // namespace minnow

@@ -103,10 +103,10 @@ void Tensor::retain_grad(SourceLocation where) const {
                                 "call requires_grad_() on what it is computed from"),
                         where);
   if (is_leaf()) return;
-  slot()->producer->add_hook([weak = std::weak_ptr<autograd::Slot>(slot())](const Tensor& g) {
+  slot()->producer->add_hook([weak = std::weak_ptr<autograd::Slot>(slot()), where](const Tensor& g) {
     if (const auto alive = weak.lock()) {
       const std::lock_guard lock(alive->mutex);
-      alive->grad = alive->grad.defined() ? alive->grad + g : g;
+      alive->grad = alive->grad.defined() ? add({alive->grad, where}, {g, where}) : g;
     }
     return Tensor();
   });

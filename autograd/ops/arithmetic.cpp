@@ -27,7 +27,7 @@ template <class Op, class Da, class Db> Tensor function(const In& a, const In& b
                 });
 }
 
-/// 1 where the first operand was chosen, 1/2 where both are equal, 0 elsewhere.
+/// 1 where an operand was chosen, 1/2 where both are equal, 0 elsewhere.
 Tensor share(const Tensor& chosen, const Tensor& equal, const Tensor& like) {
   const NoGradGuard no_grad;
   return where(equal, 0.5, chosen.to(like.dtype()));
@@ -80,9 +80,10 @@ Tensor fmod(const In& a, const In& b) {
 }
 
 Tensor remainder(const In& a, const In& b) {
+  // floor(div(x, w)) would round first: 1 / 0.1 is 10, and 0.1 goes 9 times into 1.
   return function<kernels::Remainder>(
       a, b, [](const Tensor& x, const Tensor&) { return ones_like(x); },
-      [](const Tensor& x, const Tensor& w) { return neg(floor(div(x, w))); });
+      [](const Tensor& x, const Tensor& w) { return neg(floor_divide(x, w)); });
 }
 
 Tensor pow(const In& a, const In& b) {
@@ -94,16 +95,17 @@ Tensor pow(const In& a, const In& b) {
       });
 }
 
+// Where an operand is NaN, so is the result, and both get the gradient: neither is below the other.
 Tensor maximum(const In& a, const In& b) {
   return function<kernels::Maximum>(
-      a, b, [](const Tensor& x, const Tensor& w) { return share(gt(x, w), eq(x, w), x); },
-      [](const Tensor& x, const Tensor& w) { return share(lt(x, w), eq(x, w), w); });
+      a, b, [](const Tensor& x, const Tensor& w) { return share(logical_not(lt(x, w)), eq(x, w), x); },
+      [](const Tensor& x, const Tensor& w) { return share(logical_not(gt(x, w)), eq(x, w), w); });
 }
 
 Tensor minimum(const In& a, const In& b) {
   return function<kernels::Minimum>(
-      a, b, [](const Tensor& x, const Tensor& w) { return share(lt(x, w), eq(x, w), x); },
-      [](const Tensor& x, const Tensor& w) { return share(gt(x, w), eq(x, w), w); });
+      a, b, [](const Tensor& x, const Tensor& w) { return share(logical_not(gt(x, w)), eq(x, w), x); },
+      [](const Tensor& x, const Tensor& w) { return share(logical_not(lt(x, w)), eq(x, w), w); });
 }
 
 Tensor fmax(const In& a, const In& b) {

@@ -1,5 +1,6 @@
 #include <minnow/autograd/ops/index.h>
 
+#include <algorithm>
 #include <minnow/autograd/record.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
@@ -42,6 +43,94 @@ Tensor index_add(const In& x, int dim, const In& index, const In& source) {
 Tensor one_hot(const In& index, std::int64_t classes) { return raw::one_hot(index, classes); }
 
 namespace {
+
+/// The dimension along which x is taken to parts, counted from the front.
+int dim_of_parts(const char* op, const In& x, int dim) {
+  x->require_defined(op, x.where);
+  if (x->dim() == 0)
+    throw IndexError(message(op, "a tensor without dimensions has no parts", {{"self", *x}},
+                             "give it one first, e.g. .reshape({1})"),
+                     x.where);
+  return raw::wrap_dim(op, x, dim);
+}
+
+std::vector<Tensor> parts_of(const In& x, std::int64_t size, int dim) {
+  const std::int64_t total = x->shape()[dim], count = size ? total / size + (total % size != 0) : 1;
+  std::vector<Tensor> parts;
+  for (std::int64_t i = 0; i < std::max<std::int64_t>(count, 1); ++i)
+    parts.push_back(x->narrow(dim, i * size, std::min(size, total - i * size), x.where));
+  return parts;
+}
+
+}  // namespace
+
+std::vector<Tensor> split(const In& x, std::int64_t size, int dim) {
+  dim = dim_of_parts("split", x, dim);
+  if (size < 0 || (size == 0 && x->shape()[dim] != 0))
+    throw ValueError(
+        message("split",
+                "parts of size " + std::to_string(size) + " make no " + std::to_string(x->shape()[dim]) + " elements",
+                {{"self", *x}}, "a part has 1 element or more"),
+        x.where);
+  const Composed scope("split");
+  return parts_of(x, size, dim);
+}
+
+std::vector<Tensor> split(const In& x, const std::vector<std::int64_t>& sizes, int dim) {
+  dim = dim_of_parts("split", x, dim);
+  std::int64_t left = x->shape()[dim];
+  bool fits = true;
+  for (const std::int64_t size : sizes) {
+    fits = fits && size >= 0 && size <= left;
+    if (fits) left -= size;
+  }
+  if (!fits || left != 0) {
+    std::string listed;
+    for (const std::int64_t size : sizes) listed.append(listed.empty() ? "" : ", ").append(std::to_string(size));
+    throw ShapeError(
+        message("split", "sizes {" + listed + "} do not add up to the size of dimension " + std::to_string(dim),
+                {{"self", *x}}, "give sizes of 0 or more whose sum is " + std::to_string(x->shape()[dim])),
+        x.where);
+  }
+  const Composed scope("split");
+  std::vector<Tensor> parts;
+  std::int64_t start = 0;
+  for (const std::int64_t size : sizes) {
+    parts.push_back(x->narrow(dim, start, size, x.where));
+    start += size;
+  }
+  return parts;
+}
+
+std::vector<Tensor> split(const In& x, std::initializer_list<std::int64_t> sizes, int dim) {
+  return split(x, std::vector<std::int64_t>(sizes), dim);
+}
+
+std::vector<Tensor> chunk(const In& x, std::int64_t chunks, int dim) {
+  dim = dim_of_parts("chunk", x, dim);
+  if (chunks < 1)
+    throw ValueError(
+        message("chunk", std::to_string(chunks) + " parts were asked for", {{"self", *x}}, "ask for 1 or more"),
+        x.where);
+  const Composed scope("chunk");
+  const std::int64_t total = x->shape()[dim];
+  if (total == 0) {
+    std::vector<Tensor> parts;
+    for (std::int64_t i = 0; i < chunks; ++i) parts.push_back(x->narrow(dim, 0, 0, x.where));
+    return parts;
+  }
+  return parts_of(x, total / chunks + (total % chunks != 0), dim);
+}
+
+std::vector<Tensor> unbind(const In& x, int dim) {
+  dim = dim_of_parts("unbind", x, dim);
+  const Composed scope("unbind");
+  std::vector<Tensor> parts;
+  for (std::int64_t i = 0; i < x->shape()[dim]; ++i) parts.push_back(x->select(dim, i, x.where));
+  return parts;
+}
+
+namespace {
 /// In the place of a size: a tensor that cat passed over.
 constexpr std::int64_t kNothing = -1;
 }  // namespace
@@ -56,9 +145,9 @@ Tensor cat(const std::vector<Tensor>& tensors, int dim, SourceLocation where) {
     Gradients gradients(sizes.size());
     std::int64_t start = 0;
     for (std::size_t i = 0; i < sizes.size(); ++i) {
-      if (sizes[i] == kNothing) continue;
-      if (needs[i]) gradients[i] = g.narrow(dim, start, sizes[i]);
-      start += sizes[i];
+      const bool nothing = sizes[i] == kNothing;
+      if (needs[i]) gradients[i] = nothing ? zeros({0}, {g.dtype(), g.device()}) : g.narrow(dim, start, sizes[i]);
+      if (!nothing) start += sizes[i];
     }
     return gradients;
   });

@@ -125,7 +125,7 @@ Choice choose(const In& x, std::span<const Index> indices) {
   }
   const raw::Indexed basic = raw::resolve(x, plain);
   choice.slices = basic.slices;
-  choice.view = autograd::sliced(x, basic.slices).reshape(basic.shape, x.where);
+  choice.view = autograd::sliced(x, basic.slices, basic.shape);
   Shape common;
   for (std::size_t k = 0; k < choice.places.size(); ++k) {
     Tensor& places = choice.places[k];
@@ -256,7 +256,7 @@ void put(const Tensor& x, const Slices& slices, const Tensor& part, SourceLocati
   Tensor out = own ? raw::alias(self, x.shape(), x.strides(), x.storage_offset()) : raw::clone(self);
   out =
       record("index_put_", std::move(out), {self, {part, where}}, [slices](const Tensor& g, Needs needs) -> Gradients {
-        return {needs[0] ? cleared(g, slices) : Tensor(), needs[1] ? autograd::sliced(g, slices) : Tensor()};
+        return {needs[0] ? cleared(g, slices) : Tensor(), needs[1] ? autograd::sliced(g, slices, slices.size) : Tensor()};
       });
   raw::copy_to(part, raw::slice({out, where}, slices), where);
   autograd::written({out, where});
@@ -311,8 +311,7 @@ Selection Tensor::index(std::span<const Index> indices, SourceLocation where) co
     return {take(self, choose(self, indices)), *this, indices, where};
   }
   const raw::Indexed indexed = raw::resolve(self, indices);
-  const Tensor part = autograd::sliced(self, indexed.slices);
-  return {part.shape() == indexed.shape ? part : part.view(indexed.shape, where), *this, indexed.slices, where};
+  return {autograd::sliced(self, indexed.slices, indexed.shape), *this, indexed.slices, where};
 }
 
 Tensor::Iterator Tensor::begin() const {

@@ -27,7 +27,7 @@ template <class Op> Tensor compute(const In& x, const Shape& dims, bool keepdim,
   return raw::reduce(raw::kReduce<Op>, x, dims, keepdim, p);
 }
 
-/// The gradient goes to the elements that equal the result, in equal parts.
+/// The gradient goes to the elements that equal the result, in equal parts; where the result is NaN, to those that are.
 template <class Op> Tensor extreme(const char* name, const In& x, const Shape& dims, bool keepdim) {
   Tensor y = compute<Op>(x, dims, keepdim);
   if (!records(*x)) return y;
@@ -37,7 +37,8 @@ template <class Op> Tensor extreme(const char* name, const In& x, const Shape& d
                   Tensor part;
                   {
                     const NoGradGuard constant;
-                    const Tensor hit = eq(x(), geometry.aligned(y())).to(g.dtype());
+                    const Tensor v = x(), result = geometry.aligned(y());
+                    const Tensor hit = where(isnan(result), isnan(v), eq(v, result)).to(g.dtype());
                     part = div(hit, sum(hit, dims, true));
                   }
                   return mul(geometry.aligned(g), part);
@@ -54,12 +55,43 @@ MinMax pick(bool largest, const In& x, int dim, bool keepdim) {
   return {values, indices};
 }
 
-/// x |x|^(p-2) g / y^(p-1), 0 where y is 0.
+/// x |x|^(p-2) g / y^(p-1), 0 where y is 0 and, below p = 1, where x is.
 Tensor norm_gradient(const Tensor& g, const Tensor& x, const Tensor& y, double p) {
   if (p == 1) return mul(g, sign(x));
   if (p == 2) return where(eq(y, 0), 0.0, mul(x, div(g, y)));
+  if (p < 1) {  // the powers have no infinite slope that a second derivative would multiply by 0
+    const Tensor zero = eq(x, 0);
+    const Tensor power = mul(sign(x), pow(where(zero, 1.0, abs(x)), p - 1));
+    return where(zero, 0.0, mul(power, mul(g, pow(y, 1 - p))));
+  }
   const Tensor power = mul(sign(x), pow(abs(x), p - 1));
   return where(eq(y, 0), 0.0, mul(power, div(g, pow(y, p - 1))));
+}
+
+/// For each element of x [rows, n] the product of those before it in its row, or of those after it.
+Tensor product_of_side(const Tensor& x, bool before) {
+  const std::int64_t n = x.size(1);
+  const auto shifted = [&](const Tensor& t, std::int64_t by) {
+    const Tensor one = ones({x.size(0), by}, {x.dtype(), x.device()}), rest = t.narrow(1, before ? 0 : by, n - by);
+    return before ? cat({one, rest}, 1) : cat({rest, one}, 1);
+  };
+  Tensor product = shifted(x, 1);
+  for (std::int64_t by = 1; by < n; by *= 2) product = mul(product, shifted(product, by));
+  return product;
+}
+
+/// For each element the product of the others along the dimensions that `kept` has as 1.  Products alone: a quotient
+/// would have no derivatives beside a zero.
+Tensor others_of(const Tensor& x, const Shape& kept) {
+  if (x.numel() == 0) return x;
+  Shape order, back = x.shape();
+  for (const bool reduced : {false, true})
+    for (int d = 0; d < x.dim(); ++d)
+      if ((kept[d] != x.shape()[d]) == reduced) order.push_back(d);
+  for (int i = 0; i < order.rank(); ++i) back[static_cast<int>(order[i])] = i;
+  const Tensor sorted = x.permute(order);
+  const Tensor rows = sorted.reshape({kept.numel(), x.numel() / kept.numel()});
+  return mul(product_of_side(rows, true), product_of_side(rows, false)).reshape(sorted.shape()).permute(back);
 }
 
 }  // namespace
@@ -101,8 +133,10 @@ Tensor prod(const In& x, const Dims& dims, bool keepdim) {
   if (!records(*x)) return y;
   return record(
       "prod", std::move(y), {x}, [x = Saved(*x), geometry = Geometry("prod", x, dims), dims](const Tensor& g) {
+        const Tensor v = x();
+        if (is_grad_enabled()) return mul(geometry.aligned(g), others_of(v, geometry.kept));
         // The product of the others: by division, and where one factor is 0 by leaving it out.
-        const Tensor v = x(), zero = eq(v, 0), count = sum(zero, dims, true);
+        const Tensor zero = eq(v, 0), count = sum(zero, dims, true);
         const Tensor factors = where(zero, 1.0, v), rest = prod(factors, dims, true);
         const Tensor others = where(zero, where(eq(count, 1), rest, 0.0), where(eq(count, 0), div(rest, factors), 0.0));
         return mul(geometry.aligned(g), others);

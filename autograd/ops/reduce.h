@@ -15,7 +15,8 @@ namespace minnow {
 /// √var; x.std() as a member.  (As a free function std is the name of a namespace.)
 [[nodiscard]] Tensor stddev(const In& x, const Dims& dims = {}, double correction = 1, bool keepdim = false);
 [[nodiscard]] Tensor prod(const In& x, const Dims& dims = {}, bool keepdim = false);
-/// Largest and smallest; NaN wins; equal ones share the gradient.  ShapeError for no elements.
+/// Largest and smallest; NaN wins; equal ones share the gradient, and so do NaNs (with PyTorch's amax all elements get a
+/// gradient of NaN then).  ShapeError for no elements.
 [[nodiscard]] Tensor amax(const In& x, const Dims& dims = {}, bool keepdim = false);
 [[nodiscard]] Tensor amin(const In& x, const Dims& dims = {}, bool keepdim = false);
 /// Bool: an element is not zero.  all(x) is in tensor/index.h, where `all` is an index as well.

@@ -20,22 +20,32 @@ Tensor reshaped(const char* name, const In& x, Tensor y) {
 using autograd::sliced;
 
 /// Zeros with g at the places of the slices; the gradient of sliced().
-Tensor placed(const In& g, const Shape& shape, const raw::Slices& slices) {
-  Tensor y = zeros(shape, {g->dtype(), g->device()}, g.where);
-  {
-    const Tensor part = raw::slice({y, g.where}, slices);
-    raw::copy_to(*g, part, g.where);
-  }
-  return record("slice_backward", std::move(y), {g}, [slices](const Tensor& gg) { return sliced(gg, slices); });
+Tensor placed(const In& g, const Shape& whole, const Slices& slices) {
+  Tensor y = zeros(whole, {g->dtype(), g->device()}, g.where);
+  raw::copy_to(raw::reshape(g, slices.size), raw::slice({y, g.where}, slices), g.where);
+  return record("slice_backward", std::move(y), {g},
+                [slices, shape = g->shape()](const Tensor& gg) { return sliced(gg, slices, shape); });
 }
+
+/// The gradient of one slice is added to those of the others, in its place: a loop over all slices of a tensor takes
+/// the time of the tensor.
+struct SliceGradient {
+  Slices slices;
+  Shape whole;
+
+  Tensor operator()(const Tensor& g) const {
+    return is_grad_enabled() ? placed(g, whole, slices) : g.reshape(slices.size);
+  }
+  Tensor part_of(const Tensor& sum) const { return raw::slice(sum, slices); }
+};
 
 }  // namespace
 
-Tensor autograd::sliced(const In& x, const Slices& slices) {
+Tensor autograd::sliced(const In& x, const Slices& slices, const Shape& shape) {
   Tensor y = raw::slice(x, slices);
+  if (shape != slices.size) y = raw::view({y, x.where}, shape);
   if (!records(*x)) return y;
-  return record("slice", std::move(y), {x},
-                [slices, shape = x->shape()](const Tensor& g) { return placed(g, shape, slices); });
+  return record("slice", std::move(y), {x}, SliceGradient{slices, x->shape()});
 }
 
 Tensor Tensor::reshape(const Shape& shape, SourceLocation where) const {
@@ -117,10 +127,10 @@ Tensor Tensor::narrow(int dim, std::int64_t start, std::int64_t length, SourceLo
   const std::int64_t size = this->dim() ? shape()[dim] : 0, from = start < 0 ? start + size : start;
   if (from < 0 || length < 0 || length > size - from)
     throw IndexError(raw::range_message("narrow", self, dim, start, length), where);
-  raw::Slices slices{Shape::filled(this->dim(), 0), shape(), Shape::filled(this->dim(), 1)};
+  Slices slices{Shape::filled(this->dim(), 0), shape(), Shape::filled(this->dim(), 1)};
   slices.start[dim] = from;
   slices.size[dim] = length;
-  return sliced(self, slices);
+  return sliced(self, slices, slices.size);
 }
 
 Tensor Tensor::select(int dim, std::int64_t index, SourceLocation where) const {

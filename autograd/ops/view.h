@@ -4,7 +4,7 @@
 
 namespace minnow::autograd {
 
-/// The slices of x as a view, recorded.
-Tensor sliced(const In& x, const Slices& slices);
+/// The slices of x as a view, recorded, in the shape that integers and newaxis leave.
+Tensor sliced(const In& x, const Slices& slices, const Shape& shape);
 
 }  // namespace minnow::autograd

@@ -63,7 +63,7 @@ TEST(Errors, OfGraphs) {
       Misuse{"AutogradError", "exp", "saved  float32[2, 3] on cpu", [=] { overwrite(exp(x)); }},
       Misuse{"AutogradError", "mul", "retain_graph", [=] { twice(x * x); }},
       Misuse{"AutogradError", "add", "operand  float32[2, 3] on cpu", [=] { (void)(stale + 1); }},
-      Misuse{"AutogradError", "two", "2 gradients for 1 inputs",
+      Misuse{"AutogradError", "two", "2 gradients for 1 input",
              [=] { record("two", zeros({}), {x}, both).backward(); }},
       Misuse{"ShapeError", "bad", "[5] is no broadcast of", [=] { record("bad", zeros({}), {x}, other).backward(); }},
       Misuse{"DeviceError", "bad", "float32[2, 3] on sim:0", [=] { record("bad", zeros({}), {x}, far).backward(); }},

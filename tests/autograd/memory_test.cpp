@@ -1,0 +1,74 @@
+#include <functional>
+#include <gtest/gtest.h>
+#include <minnow/minnow.h>
+
+#include "devices.h"
+
+/// What backward takes beside the graph: it does not grow with the number of uses of a tensor.
+namespace minnow {
+namespace {
+
+constexpr std::int64_t kElements = 1 << 18;
+constexpr double kSize = 4.0 * kElements;  // bytes of the tensor whose uses are counted
+
+class Memory : public test::DeviceTest {
+ protected:
+  /// The most bytes in use during f, beyond those before it.
+  static std::int64_t peak_of(const std::function<void()>& f) {
+    const std::int64_t before = memory_stats(device()).allocated;
+    reset_peak_memory(device());
+    f();
+    return memory_stats(device()).peak - before;
+  }
+
+  /// The same for backward of a graph that uses a tensor 128 times, in sizes of the tensor.
+  static double peak_of_uses(const Tensor& x, const std::function<Tensor(const Tensor& x, int i)>& use,
+                             BackwardOptions options = {}) {
+    Tensor loss = zeros({}, {.device = device()});
+    for (int i = 0; i < 128; ++i) loss = loss + sum(use(x, i));
+    return static_cast<double>(peak_of([&] { loss.backward(options); })) / kSize;
+  }
+
+  static Tensor leaf(const Shape& shape) { return ones(shape, {.device = device()}).requires_grad_(); }
+};
+INSTANTIATE_TEST_SUITE_P(Devices, Memory, test::all_devices(), test::device_test_name);
+
+TEST_P(Memory, OfUsesOfOneTensorIsTwiceItsSize) {
+  const auto scaled = [](const Tensor& x, int i) { return x * i; };
+  Tensor x = leaf({kElements});
+  EXPECT_LT(peak_of_uses(x, scaled), 2.2);
+  EXPECT_EQ(x.grad()(0).item(), 127 * 128 / 2);
+  EXPECT_LT(peak_of_uses(leaf({kElements}) * 2, scaled), 2.2);
+  EXPECT_LT(peak_of_uses(leaf({kElements}) * 2, scaled, {.retain_graph = true}), 2.2);
+}
+
+TEST_P(Memory, OfHundredsOfUsesOfOneWeight) {
+  nn::Linear layer(512, 512);
+  layer.to(device());
+  Tensor x = ones({1, 512}, {.device = device()});
+  for (int i = 0; i < 256; ++i) x = layer(x);
+  const Tensor loss = sum(x);
+  EXPECT_LT(peak_of([&] { loss.backward(); }), 3 << 20);  // the weight has 1 MiB
+}
+
+TEST_P(Memory, OfAllPartsOfATensorIsTwiceItsSize) {
+  const Shape shape{128, kElements / 128};
+  EXPECT_LT(peak_of_uses(leaf(shape) * 2, [](const Tensor& x, int i) { return x(i) * i; }), 2.2);
+  EXPECT_LT(peak_of_uses(leaf(shape) * 2, [](const Tensor& x, int i) { return x.narrow(0, i, 1) * i; }), 2.2);
+  EXPECT_LT(peak_of_uses(leaf(shape) * 2, [](const Tensor& x, int i) { return x(all, i) * i; }), 2.2);
+  Tensor loss = zeros({}, {.device = device()});
+  for (const Tensor& part : unbind(leaf(shape) * 2)) loss = loss + sum(part * part);
+  EXPECT_LT(static_cast<double>(peak_of([&] { loss.backward(); })), 2.2 * kSize);
+}
+
+/// Elements that backward computes while it adds: the heap of a graph's gradients is not seen by the peak alone.
+TEST_P(Memory, OfPartsOfAPartIsThatOfThePart) {
+  const Tensor x = leaf({2, 64, kElements / 128}) * 2;
+  Tensor loss = zeros({}, {.device = device()});
+  for (int i = 0; i < 64; ++i)
+    for (const Tensor& half : chunk(x(1)(i), 2)) loss = loss + sum(half * i);
+  EXPECT_LT(static_cast<double>(peak_of([&] { loss.backward(); })), 2.2 * kSize);
+}
+
+}  // namespace
+}  // namespace minnow
