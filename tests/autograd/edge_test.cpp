@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <limits>
 #include <sstream>
+#include <minnow/autograd/engine.h>
+#include <minnow/autograd/gradcheck.h>
 #include <minnow/autograd/ops/arithmetic.h>
 #include <minnow/autograd/ops/index.h>
 #include <minnow/autograd/ops/reduce.h>
@@ -49,6 +51,89 @@ TEST_P(Edge, CatPassesOverNothing) {
   EXPECT_EQ(cat({nothing, empty_of({4})}).shape(), Shape{4});
   EXPECT_THROW(cat({x, empty_of({0, 4})}), ShapeError);
   EXPECT_THROW(cat({x, empty_of({0, 3})}, 1), ShapeError);
+}
+
+// The gradients below are PyTorch's.
+
+using Doubles = std::vector<double>;
+
+class EdgeGradient : public Edge {
+ protected:
+  static Tensor leaf(const Nested& values) { return tensor(values, {DType::float64, device()}).requires_grad_(); }
+  static Doubles gradient(const Tensor& y, const Tensor& x) { return grad(sum(y), x).to_vector<double>(); }
+};
+INSTANTIATE_TEST_SUITE_P(Devices, EdgeGradient, test::all_devices(), test::device_test_name);
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+TEST_P(EdgeGradient, OfCatGivesNothingToNothing) {
+  const Tensor nothing = empty_of({0}).requires_grad_(), x = empty_of({2}).requires_grad_();
+  const auto g = grad({sum(cat({nothing, x}))}, {nothing, x});
+  EXPECT_EQ(g[0].shape(), Shape{0});
+  EXPECT_EQ(g[1].to_vector<double>(), (Doubles{1, 1}));
+}
+
+TEST_P(EdgeGradient, OfProdOfItsGradientBesideZeros) {
+  const auto second = [](const Nested& values, int row) {
+    const Tensor x = leaf(values), first = grad(prod(x), x, {.create_graph = true});
+    return gradient(first(row), x);
+  };
+  EXPECT_EQ(second({0, 2, 3}, 0), (Doubles{0, 3, 2}));
+  EXPECT_EQ(second({0, 2, 3}, 1), (Doubles{3, 0, 0}));
+  EXPECT_EQ(second({0, 0, 3}, 0), (Doubles{0, 3, 0}));
+  EXPECT_EQ(second({1, 2, 3}, 2), (Doubles{2, 1, 0}));
+  const auto along = [](const std::vector<Tensor>& in) { return prod(in[0], {0, 2}); };
+  const Tensor x = leaf({{{0, 2}, {1, 0}, {3, 1}}, {{0, 1}, {4, 5}, {2, 2}}});
+  EXPECT_TRUE(gradcheck(along, {x}));
+  EXPECT_TRUE(gradgradcheck(along, {x}));
+  EXPECT_TRUE(gradgradcheck([](const auto& in) { return prod(in[0]); }, {leaf({{1, 0}, {3, 2}})}));
+  EXPECT_TRUE(gradgradcheck([](const auto& in) { return prod(in[0]); }, {leaf(7)}));
+}
+
+TEST_P(EdgeGradient, OfRemainderOfItsDivisor) {
+  const Tensor a = leaf({1, -1, 7, -7, 1}), b = leaf({0.1, 0.1, 2, 2, -0.1});
+  EXPECT_EQ(gradient(remainder(a, b), b), (Doubles{-9, 10, -3, 4, 10}));
+}
+
+TEST_P(EdgeGradient, OfMaxGoesToNaN) {
+  for (const auto function : {static_cast<Tensor (*)(const In&)>(max), static_cast<Tensor (*)(const In&)>(min)}) {
+    const Tensor x = leaf({1, kNaN, 2}), two = leaf({1, kNaN, kNaN, -3});
+    EXPECT_EQ(gradient(function(x), x), (Doubles{0, 1, 0}));
+    EXPECT_EQ(gradient(function(two), two), (Doubles{0, 0.5, 0.5, 0}));
+  }
+  const Tensor rows = leaf({{1, kNaN}, {2, 5}});
+  EXPECT_EQ(gradient(amax(rows, {1}), rows), (Doubles{0, 1, 0, 1}));
+}
+
+TEST_P(EdgeGradient, OfNormsOfInfiniteOrder) {
+  for (const double p : {std::numeric_limits<double>::infinity(), kNone}) {
+    const Tensor x = leaf({1, kNaN, 2}), zero = leaf({0, 0});
+    EXPECT_EQ(gradient(norm(x, p), x), (Doubles{0, 0, 0}));
+    EXPECT_EQ(gradient(norm(zero, p), zero), (Doubles{0, 0}));
+  }
+}
+
+TEST_P(EdgeGradient, OfMaximumOfNaNGoesToBoth) {
+  const Tensor a = leaf({1, kNaN, 2, kNaN, 3, 3}), b = leaf({2, 1, kNaN, kNaN, 3, 1});
+  EXPECT_EQ(gradient(maximum(a, b), a), (Doubles{0, 1, 1, 1, 0.5, 1}));
+  EXPECT_EQ(gradient(maximum(a, b), b), (Doubles{1, 1, 1, 1, 0.5, 0}));
+  EXPECT_EQ(gradient(minimum(a, b), a), (Doubles{1, 1, 1, 1, 0.5, 0}));
+  EXPECT_EQ(gradient(minimum(a, b), b), (Doubles{0, 1, 1, 1, 0.5, 1}));
+}
+
+TEST_P(EdgeGradient, OfNormsOfLowOrderAtZero) {
+  const Tensor x = leaf({0, 2, 3}), zero = leaf({0, 0}), both = leaf({-1, 2});
+  const auto expect_near = [](const Doubles& given, const Doubles& wanted) {
+    ASSERT_EQ(given.size(), wanted.size());
+    for (std::size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(given[i], wanted[i], 1e-12) << i;
+  };
+  expect_near(gradient(norm(x, 0.5), x), {0, 2.224744871391589, 1.8164965809277265});
+  expect_near(gradient(norm(x, 0.3), x), {0, 5.833219644088319, 4.391819152598582});
+  expect_near(gradient(norm(x, -1), x), {0, 0, 0});
+  expect_near(gradient(norm(zero, 0.5), zero), {0, 0});
+  expect_near(gradient(norm(both, 0.5), both), {-2.414213562373095, 1.7071067811865472});
+  expect_near(gradient(norm(both, -0.5), both), {-0.20101012677666932, 0.07106781186547526});
+  EXPECT_TRUE(gradgradcheck([](const auto& in) { return norm(in[0], 0.5); }, {both}));
 }
 
 TEST_P(Edge, CrossEntropyOfHalvesKeepsItsSumsInFloat32) {

@@ -61,7 +61,6 @@ TEST_P(Memory, OfAllPartsOfATensorIsTwiceItsSize) {
   EXPECT_LT(static_cast<double>(peak_of([&] { loss.backward(); })), 2.2 * kSize);
 }
 
-/// Elements that backward computes while it adds: the heap of a graph's gradients is not seen by the peak alone.
 TEST_P(Memory, OfPartsOfAPartIsThatOfThePart) {
   const Tensor x = leaf({2, 64, kElements / 128}) * 2;
   Tensor loss = zeros({}, {.device = device()});

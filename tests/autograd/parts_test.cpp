@@ -147,8 +147,14 @@ TEST(Errors, OfParts) {
       Misuse{"IndexError", "split", shown, [=] { split(x, 1, 2); }},
       Misuse{"IndexError", "split", scalar, [=] { split(one, 1); }},
       Misuse{"ValueError", "split", none, [=] { split(Tensor(), 1); }},
-      Misuse{"ShapeError", "split", "{1, 2}", [=] { split(x, {1, 2}); }},
-      Misuse{"ShapeError", "split", "{5, -1}", [=] { split(x, {5, -1}); }},
+      Misuse{"ShapeError", "split", "{1, 2}",
+             [=] {
+               split(x, {1, 2});
+             }},
+      Misuse{"ShapeError", "split", "{5, -1}",
+             [=] {
+               split(x, {5, -1});
+             }},
       Misuse{"ShapeError", "split", "sum is 4", [=] { split(x, std::vector<std::int64_t>{}); }},
       Misuse{"ValueError", "chunk", shown, [=] { chunk(x, 0); }},
       Misuse{"IndexError", "chunk", scalar, [=] { chunk(one, 1); }},

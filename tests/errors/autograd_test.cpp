@@ -55,6 +55,8 @@ TEST(Errors, OfGraphs) {
     z.backward();
   };
   const auto both = [](const Tensor& g) { return Gradients{g, g}; };
+  const auto same = [](const Tensor& g) { return g; };
+  const auto none = [](const Tensor&) { return Gradients(); };
   const auto other = [](const Tensor&) { return zeros({5}); };
   const auto far = [](const Tensor&) { return zeros({2, 3}, {.device = "sim:0"}); };
   const Tensor stale = x * 2;
@@ -65,8 +67,44 @@ TEST(Errors, OfGraphs) {
       Misuse{"AutogradError", "add", "operand  float32[2, 3] on cpu", [=] { (void)(stale + 1); }},
       Misuse{"AutogradError", "two", "2 gradients for 1 input",
              [=] { record("two", zeros({}), {x}, both).backward(); }},
+      Misuse{"AutogradError", "one", "1 gradient for 2 inputs",
+             [=] {
+               record("one", zeros({}), {x, x}, same).backward();
+             }},
+      Misuse{"AutogradError", "one", "Gradients{g0, g1, ...}",
+             [=] {
+               record("one", zeros({}), {x, Tensor()}, same).backward();
+             }},
+      Misuse{"AutogradError", "none", "0 gradients for 1 input  (",
+             [=] { record("none", zeros({}), {x}, none).backward(); }},
       Misuse{"ShapeError", "bad", "[5] is no broadcast of", [=] { record("bad", zeros({}), {x}, other).backward(); }},
       Misuse{"DeviceError", "bad", "float32[2, 3] on sim:0", [=] { record("bad", zeros({}), {x}, far).backward(); }},
+  });
+}
+
+TEST(Errors, OfTensorsThatChanged) {
+  // With a gradient of what they were, and between two uses.
+  const auto changed = [](const Tensor& value) {
+    Tensor x = leaf();
+    sum(x).backward();
+    x.set_data(value);
+    return sum(x);
+  };
+  const auto between = [](const Tensor& value) {
+    Tensor x = leaf();
+    const Tensor first = sum(x);
+    x.set_data(value);
+    return first + sum(x);
+  };
+  const Tensor four = zeros({4}), far = zeros({2, 3}, {.device = "sim:0"}), wide = zeros({2, 3}, {DType::float64});
+  const char *mend = "call zero_grad() after the tensor was moved", *again = "compute the loss again";
+  expect_errors({
+      Misuse{"ShapeError", "backward", "grad()    float32[2, 3] on cpu", [=] { changed(four).backward(); }},
+      Misuse{"ShapeError", "backward", mend, [=] { changed(four).backward(); }},
+      Misuse{"DeviceError", "backward", mend, [=] { changed(far).backward(); }},
+      Misuse{"DTypeError", "backward", mend, [=] { changed(wide).backward(); }},
+      Misuse{"AutogradError", "backward", again, [=] { between(four).backward(); }},
+      Misuse{"AutogradError", "backward", again, [=] { between(wide).backward(); }},
   });
 }
 
@@ -91,11 +129,14 @@ TEST(Errors, OfGradcheck) {
   const GradcheckFunction wrong = [](const std::vector<Tensor>& in) {
     return record("wrong", square(in[0].detach()), {in[0]}, [](const Tensor& g) { return g * 5; });
   };
+  const GradcheckFunction restless = [](const std::vector<Tensor>& in) { return square(in[0]) * rand({}); };
   expect_errors({
       Misuse{"DTypeError", "gradcheck", kShown, [=] { gradcheck(right, {x}); }},
       Misuse{"AutogradError", "gradcheck", "requires a gradient", [=] { gradcheck(right, {plain}); }},
       Misuse{"AutogradError", "gradcheck", "float64[2] on cpu", [=] { gradcheck(wrong, {wide}); }},
       Misuse{"ValueError", "gradcheck", "the function is empty", [=] { gradcheck({}, {wide}); }},
+      Misuse{"AutogradError", "gradcheck", "two results for the same inputs", [=] { gradcheck(restless, {wide}); }},
+      Misuse{"AutogradError", "gradgradcheck", "must be deterministic", [=] { gradgradcheck(restless, {wide}); }},
       Misuse{"DTypeError", "gradgradcheck", kShown, [=] { gradgradcheck(right, {x}); }},
       Misuse{"AutogradError", "gradgradcheck", "requires a gradient", [=] { gradgradcheck(right, {plain}); }},
       Misuse{"ValueError", "gradgradcheck", "the function is empty", [=] { gradgradcheck({}, {wide}); }},
