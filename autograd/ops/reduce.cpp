@@ -37,8 +37,8 @@ template <class Op> Tensor extreme(const char* name, const In& x, const Shape& d
                   Tensor part;
                   {
                     const NoGradGuard constant;
-                    const Tensor v = x(), result = geometry.aligned(y());
-                    const Tensor hit = where(isnan(result), isnan(v), eq(v, result)).to(g.dtype());
+                    const Tensor v = x();  // where it is NaN, so is the result
+                    const Tensor hit = logical_or(eq(v, geometry.aligned(y())), isnan(v)).to(g.dtype());
                     part = div(hit, sum(hit, dims, true));
                   }
                   return mul(geometry.aligned(g), part);

@@ -134,7 +134,7 @@ TEST_P(Reentry, MemoryOfTheUsersIsNotAddedTo) {
   Tensor x = tensor({1.0, 2.0}, {DType::float64}).requires_grad_();
   const auto constant = [&](const Tensor& in) {
     return record("own", in.detach() * 1, {in},
-                  [&](const Tensor&) { return from_blob(own.data(), {2}, {DType::float64}); });
+                  [&](const Tensor&) { return from_blob(static_cast<void*>(own.data()), {2}, DType::float64); });
   };
   (sum(constant(x)) + sum(x * 2) + sum(constant(x))).backward();
   sum(x).backward();
