@@ -224,6 +224,11 @@ Tensor Methods::gather(int dim, const In& index, SourceLocation where) const { r
 Tensor Methods::scatter_add(int dim, const In& index, const In& source, SourceLocation where) const { return minnow::scatter_add({self(), where}, dim, index, source); }
 Tensor Methods::index_select(int dim, const In& index, SourceLocation where) const { return minnow::index_select({self(), where}, dim, index); }
 Tensor Methods::index_add(int dim, const In& index, const In& source, SourceLocation where) const { return minnow::index_add({self(), where}, dim, index, source); }
+::std::vector<Tensor> Methods::split(::std::int64_t size, int dim, SourceLocation where) const { return minnow::split({self(), where}, size, dim); }
+::std::vector<Tensor> Methods::split(const ::std::vector<::std::int64_t>& sizes, int dim, SourceLocation where) const { return minnow::split({self(), where}, sizes, dim); }
+::std::vector<Tensor> Methods::split(::std::initializer_list<::std::int64_t> sizes, int dim, SourceLocation where) const { return minnow::split({self(), where}, sizes, dim); }
+::std::vector<Tensor> Methods::chunk(::std::int64_t chunks, int dim, SourceLocation where) const { return minnow::chunk({self(), where}, chunks, dim); }
+::std::vector<Tensor> Methods::unbind(int dim, SourceLocation where) const { return minnow::unbind({self(), where}, dim); }
 Tensor Methods::repeat(const Shape& times, SourceLocation where) const { return minnow::repeat({self(), where}, times); }
 Tensor Methods::flip(const Dims& dims, SourceLocation where) const { return minnow::flip({self(), where}, dims); }
 Tensor Methods::roll(::std::int64_t shift, int dim, SourceLocation where) const { return minnow::roll({self(), where}, shift, dim); }

@@ -157,7 +157,7 @@ class Methods {
   [[nodiscard]] Tensor sqrt(SourceLocation where = SourceLocation::current()) const;
   /// 1 / √x.
   [[nodiscard]] Tensor rsqrt(SourceLocation where = SourceLocation::current()) const;
-  /// x².
+  /// x²; of bool as int64, as in PyTorch.
   [[nodiscard]] Tensor square(SourceLocation where = SourceLocation::current()) const;
   /// 1 / x.
   [[nodiscard]] Tensor reciprocal(SourceLocation where = SourceLocation::current()) const;
@@ -289,7 +289,8 @@ class Methods {
   /// √var; x.std() as a member.  (As a free function std is the name of a namespace.)
   [[nodiscard]] Tensor std(const Dims& dims = {}, double correction = 1, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Tensor prod(const Dims& dims = {}, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;
-  /// Largest and smallest; NaN wins; equal ones share the gradient.  ShapeError for no elements.
+  /// Largest and smallest; NaN wins; equal ones share the gradient, and so do NaNs (with PyTorch's amax all elements get a
+  /// gradient of NaN then).  ShapeError for no elements.
   [[nodiscard]] Tensor amax(const Dims& dims = {}, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Tensor amin(const Dims& dims = {}, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;
   /// Bool: an element is not zero.  all(x) is in tensor/index.h, where `all` is an index as well.
@@ -333,6 +334,15 @@ class Methods {
   [[nodiscard]] Tensor index_select(int dim, const In& index, SourceLocation where = SourceLocation::current()) const;
   /// A copy of x with the slices of source added to those that index [n] names.
   [[nodiscard]] Tensor index_add(int dim, const In& index, const In& source, SourceLocation where = SourceLocation::current()) const;
+  /// Parts of `size` each, the last one of what is left.  ValueError for a size below 1 (0 for an empty dimension).
+  [[nodiscard]] ::std::vector<Tensor> split(::std::int64_t size, int dim = 0, SourceLocation where = SourceLocation::current()) const;
+  /// Parts of these sizes.  ShapeError unless they add up to the dimension's.
+  [[nodiscard]] ::std::vector<Tensor> split(const ::std::vector<::std::int64_t>& sizes, int dim = 0, SourceLocation where = SourceLocation::current()) const;
+  [[nodiscard]] ::std::vector<Tensor> split(::std::initializer_list<::std::int64_t> sizes, int dim = 0, SourceLocation where = SourceLocation::current()) const;
+  /// At most `chunks` parts of one size, the last one of what is left.  ValueError for less than 1.
+  [[nodiscard]] ::std::vector<Tensor> chunk(::std::int64_t chunks, int dim = 0, SourceLocation where = SourceLocation::current()) const;
+  /// All indices of a dimension, which disappears: {x.select(dim, 0), x.select(dim, 1), ...}.
+  [[nodiscard]] ::std::vector<Tensor> unbind(int dim = 0, SourceLocation where = SourceLocation::current()) const;
   /// x repeated along each dimension, as often as `times` says; a longer list adds dimensions in front.
   [[nodiscard]] Tensor repeat(const Shape& times, SourceLocation where = SourceLocation::current()) const;
   /// x with the order of the elements along dims turned round: a copy.

@@ -256,7 +256,9 @@ Tensor lerp(const In& a, const In& b, const In& weight) {
                 });
 }
 
-Tensor lerp(const In& a, const In& b, double weight) { return lerp(a, b, {raw::scalar_tensor("lerp", weight, a), a.where}); }
+Tensor lerp(const In& a, const In& b, double weight) {
+  return lerp(a, b, {raw::scalar_tensor("lerp", weight, a), a.where});
+}
 
 Tensor add(const In& a, const In& b, Scalar alpha) {
   const Composed scope("add");

@@ -23,14 +23,14 @@ namespace minnow {
 // Parts of a tensor along a dimension, as views that record: the gradients of all parts are written into one.
 
 /// Parts of `size` each, the last one of what is left.  ValueError for a size below 1 (0 for an empty dimension).
-std::vector<Tensor> split(const In& x, std::int64_t size, int dim = 0);
+[[nodiscard]] std::vector<Tensor> split(const In& x, std::int64_t size, int dim = 0);
 /// Parts of these sizes.  ShapeError unless they add up to the dimension's.
-std::vector<Tensor> split(const In& x, const std::vector<std::int64_t>& sizes, int dim = 0);
-std::vector<Tensor> split(const In& x, std::initializer_list<std::int64_t> sizes, int dim = 0);
+[[nodiscard]] std::vector<Tensor> split(const In& x, const std::vector<std::int64_t>& sizes, int dim = 0);
+[[nodiscard]] std::vector<Tensor> split(const In& x, std::initializer_list<std::int64_t> sizes, int dim = 0);
 /// At most `chunks` parts of one size, the last one of what is left.  ValueError for less than 1.
-std::vector<Tensor> chunk(const In& x, std::int64_t chunks, int dim = 0);
+[[nodiscard]] std::vector<Tensor> chunk(const In& x, std::int64_t chunks, int dim = 0);
 /// All indices of a dimension, which disappears: {x.select(dim, 0), x.select(dim, 1), ...}.
-std::vector<Tensor> unbind(const In& x, int dim = 0);
+[[nodiscard]] std::vector<Tensor> unbind(const In& x, int dim = 0);
 
 /// Joins along an existing dimension; other sizes must be equal.  Tensors of shape [0] are passed over.
 [[nodiscard]] Tensor cat(const std::vector<Tensor>& tensors, int dim = 0,

@@ -256,7 +256,8 @@ void put(const Tensor& x, const Slices& slices, const Tensor& part, SourceLocati
   Tensor out = own ? raw::alias(self, x.shape(), x.strides(), x.storage_offset()) : raw::clone(self);
   out =
       record("index_put_", std::move(out), {self, {part, where}}, [slices](const Tensor& g, Needs needs) -> Gradients {
-        return {needs[0] ? cleared(g, slices) : Tensor(), needs[1] ? autograd::sliced(g, slices, slices.size) : Tensor()};
+        return {needs[0] ? cleared(g, slices) : Tensor(),
+                needs[1] ? autograd::sliced(g, slices, slices.size) : Tensor()};
       });
   raw::copy_to(part, raw::slice({out, where}, slices), where);
   autograd::written({out, where});
