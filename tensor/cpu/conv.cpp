@@ -120,7 +120,7 @@ bool library_forward(const Conv2dParams& params, const Tensor& x, const Tensor& 
     if (!out.is_same(y)) convert(out, y);
     return true;
   }
-  const onednn::ThreadCount threads(num_threads());
+  const onednn::OneThread alone;
   const auto plan = plan_of<ForwardPlan>(params, in.shape(), kernel.shape(), y.shape(), dtype, b.defined());
   if (!plan->run) return false;
   const onednn::Buffer room(plan->weights.bytes());
@@ -143,7 +143,7 @@ bool library_backward_input(const Conv2dParams& params, const Tensor& grad, cons
     if (!direct) convert(out, grad_x);
     return true;
   }
-  const onednn::ThreadCount threads(num_threads());
+  const onednn::OneThread alone;
   const auto plan = plan_of<InputPlan>(params, shape, kernel.shape(), g.shape(), dtype, false);
   if (!plan->run) return false;
   const onednn::Buffer room(plan->weights.bytes());
@@ -236,7 +236,7 @@ bool library_backward_weight(const Conv2dParams& params, const Tensor& grad, con
   if (pad) shape[1] = padded(shape[1]);
   const ConvParts parts = cut(x.shape()[0], shape.numel());
 
-  const onednn::ThreadCount alone(1);  // the plans are for one thread each
+  const onednn::OneThread alone;
   const auto plan = onednn::plans<WeightPlan>().get(
       conv_key(params, in.dtype(), in.shape(), shape, g.shape(), with_bias),
       [&] { return std::make_shared<WeightPlan>(params, in.shape(), shape, g.shape(), with_bias, parts); });

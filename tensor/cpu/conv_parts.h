@@ -1,10 +1,8 @@
 #pragma once
 
 #include <algorithm>
-#include <exception>
-#include <omp.h>
 #include <minnow/tensor/cpu/onednn_plan.h>
-#include <minnow/tensor/threads.h>
+#include <minnow/tensor/cpu/parallel.h>
 
 namespace minnow::cpu {
 
@@ -35,26 +33,16 @@ std::int64_t image_bytes(const Tensor& t);
 onednn::PlanKey conv_key(const Conv2dParams& params, DType dtype, const Shape& x, const Shape& w, const Shape& y,
                          bool bias);
 
-/// Calls f(number, group, the thread's own `bytes` of memory) for each group, in parallel; oneDNN within f uses the
-/// one thread.  Rethrows what f throws.
+/// Calls f(number, group, the thread's own `bytes` of memory) for each group, in parallel.
 template <class F> void for_parts(const ConvParts& parts, std::size_t bytes, const F& f) {
-  const int threads = static_cast<int>(std::min<std::int64_t>(num_threads(), parts.count));
+  const int threads = in_parallel() ? 1 : static_cast<int>(std::min<std::int64_t>(num_threads(), parts.count));
   bytes = (bytes + 63) / 64 * 64;
   const onednn::Buffer memory(bytes * static_cast<std::size_t>(threads));
-  std::exception_ptr failure;
-#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
-  for (std::int64_t i = 0; i < parts.count; ++i) {
-    try {
-      const onednn::ThreadCount serial(1);
-      char* own = static_cast<char*>(memory.data());
-      if (own) own += bytes * static_cast<std::size_t>(threads > 1 ? omp_get_thread_num() : 0);
-      f(i, parts[i], own);
-    } catch (...) {
-#pragma omp critical(minnow_conv_failure)
-      failure = std::current_exception();
-    }
-  }
-  if (failure) std::rethrow_exception(failure);
+  parallel_loop(parts.count, threads, [&](std::int64_t i) {
+    char* own = static_cast<char*>(memory.data());
+    if (own) own += bytes * static_cast<std::size_t>(threads > 1 ? thread_number() : 0);
+    f(i, parts[i], own);
+  });
 }
 
 }  // namespace minnow::cpu

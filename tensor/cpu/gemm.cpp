@@ -12,6 +12,7 @@ constexpr std::int64_t kStrip = 512;    // columns of b that are packed at a tim
 constexpr std::int64_t kColumns = 16;   // as share() divides them
 constexpr std::int64_t kFewRows = 128;  // up to which packing b costs more than it gives
 constexpr std::int64_t kApart = 4096;   // floats between threads' memory, more than a processor reads ahead
+constexpr std::int64_t kFar = 512;      // floats from one column of a to the next, from which on a tile's are copied
 
 std::int64_t rounded(std::int64_t n, std::int64_t step) { return (n + step - 1) / step * step; }
 
@@ -44,12 +45,30 @@ class Workspace {
   float* first_;
 };
 
+/// Rows of a as a tile reads them: themselves, or a copy with the columns side by side where they are far apart, which
+/// all fall into the same few places of the first cache.
+struct TileRows {
+  const float* data;
+  std::int64_t row_step, col_step;
+};
+constexpr std::int64_t kTileRows = 8;  // room for a tile's
+
+TileRows tile_rows(const Product& p, std::int64_t row, int rows, std::int64_t k, std::int64_t depth, bool copied,
+                   float* copy) {
+  const float* a = p.a + row * p.a_row + k * p.a_col;
+  if (!copied) return {a, p.a_row, p.a_col};
+  for (std::int64_t i = 0; i < depth; ++i) std::copy_n(a + i * p.a_col, rows, copy + i * kTileRows);
+  return {copy, 1, kTileRows};
+}
+
 /// A part of the product by one thread, to c.  Rows of c are written from left to right, not a panel's columns from top
 /// to bottom: the processor would read ahead into the next thread's rows.
 void run_part(const Product& p, Range rows, Range cols, float* c, std::int64_t c_row, float* panels) {
   const GemmLoops& l = loops().gemm;
   const std::int64_t depth = block_depth(p.k);
   const bool direct = p.b_col == 1 && rows.size() <= kFewRows;
+  const bool copied = p.a_row == 1 && p.a_col >= kFar && cols.size() >= kFar;
+  float copy[kTileRows * kGemmDepth];
   for (std::int64_t left = 0; left < cols.size(); left += kStrip) {
     const std::int64_t strip = std::min(kStrip, cols.size() - left);
     for (std::int64_t k = 0; k < p.k; k += depth) {
@@ -60,12 +79,13 @@ void run_part(const Product& p, Range rows, Range cols, float* c, std::int64_t c
                panels + j * deep);
       for (std::int64_t i = rows.begin; i < rows.end; i += l.rows) {
         const int height = static_cast<int>(std::min<std::int64_t>(l.rows, rows.end - i));
+        const TileRows a = tile_rows(p, i, height, k, deep, copied, copy);
         for (std::int64_t j = 0; j < strip; j += l.cols) {
           const std::int64_t width = std::min<std::int64_t>(l.cols, strip - j);
           const bool in_place = direct && width == l.cols;
-          const GemmTile tile{p.a + i * p.a_row + k * p.a_col,
-                              p.a_row,
-                              p.a_col,
+          const GemmTile tile{a.data,
+                              a.row_step,
+                              a.col_step,
                               in_place ? b + j : panels + j * deep,
                               in_place ? p.b_row : l.cols,
                               deep,
@@ -92,16 +112,17 @@ void join(const Product& p, const Workspace& space, std::int64_t parts) {
 
 }  // namespace
 
-bool is_small(const Product& p) {
-  constexpr std::int64_t kMost = 1 << 23, kRowsToPack = 16;
-  return p.m * p.n * p.k <= kMost && (p.b_col == 1 || p.m >= kRowsToPack);
+bool is_worth_packing(const Product& p) {
+  constexpr std::int64_t kRowsToPack = 16;
+  return p.b_col == 1 || p.m >= kRowsToPack;
 }
 
 void multiply(const Product& p) {
   constexpr std::int64_t kLeast = 32, kWork = 1 << 16;  // rows or columns, and multiplications, that are worth a thread
   const bool by_rows = p.m * p.k > p.k * p.n || p.m * p.n > p.k * p.n;
   const std::int64_t most = std::min((by_rows ? p.m : p.n) / kLeast, p.m * p.n * p.k / kWork);
-  const std::int64_t parts = std::clamp<std::int64_t>(num_threads(), 1, std::max<std::int64_t>(1, most));
+  const std::int64_t parts =
+      std::clamp<std::int64_t>(in_parallel() ? 1 : num_threads(), 1, std::max<std::int64_t>(1, most));
   const Workspace space(p, parts, !by_rows && parts > 1);
   parallel_for(parts, parts > 1 ? kParallelBytes : 0, [&](std::int64_t i) {
     const Range rows = by_rows ? share(p.m, parts, i) : Range{0, p.m};

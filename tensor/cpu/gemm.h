@@ -17,8 +17,8 @@ struct Product {
   std::int64_t c_row;
 };
 
-/// Whether multiply() is the faster way: products whose operands stay in a core's own cache.
-bool is_small(const Product& p);
+/// Whether multiply() packs b, or reads a plain one, with enough rows to make that worth while.
+bool is_worth_packing(const Product& p);
 
 /// The largest of the three matrices is divided among the threads in whole pieces of memory, and the same way in each
 /// product that has the matrix: a layer's weights stay in the caches of the cores that use, differentiate and update

@@ -4,6 +4,7 @@
 #include <minnow/tensor/cpu/gemm.h>
 #include <minnow/tensor/cpu/onednn_plan.h>
 #include <minnow/tensor/cpu/pack.h>
+#include <minnow/tensor/cpu/parallel.h>
 #include <minnow/tensor/cpu/reference.h>
 #include <minnow/tensor/kernels/reduce.h>
 #include <minnow/tensor/kernels/unary.h>
@@ -65,6 +66,15 @@ void join_batch(Matrices& a, Matrices& b, Matrices& out) {
   a.batch = b.batch = out.batch = 1;
 }
 
+/// Matrices `batch` of m, of each the rows and columns of a block.
+Matrices block(Matrices m, Range batch, Range rows, Range cols, std::int64_t itemsize) {
+  m.data += (batch.begin * m.batch_stride + rows.begin * m.row_stride + cols.begin * m.col_stride) * itemsize;
+  m.batch = batch.size();
+  m.rows = rows.size();
+  m.cols = cols.size();
+  return m;
+}
+
 /// Strides of a matrix that a library may use for a leading dimension; a single row's or column's may be
 /// anything.
 onednn::memory::desc desc_of(const Matrices& m, DType dtype, bool repeated_allowed) {
@@ -75,58 +85,60 @@ onednn::memory::desc desc_of(const Matrices& m, DType dtype, bool repeated_allow
                          dtype);
 }
 
-void fill_bias(const Matrices& out, const Tensor& bias) {
-  const auto* values = static_cast<const float*>(bias.raw_data());
-  for (std::int64_t i = 0; i < out.rows; ++i)
-    std::copy_n(values, out.cols, reinterpret_cast<float*>(out.data) + i * out.row_stride);
-}
+/// One product of float32 or halves, as oneDNN or our kernel takes it.
+struct Operands {
+  Matrices a, b, out;
+  const char* bias;  // or nullptr
+};
 
-/// Measured: with little depth the plain sgemm is as fast or faster (1.4 times for a weight gradient of 64
-/// rows), and it does not divide the depth among threads, which would make the sum depend on their number.
-bool prefers_sgemm(const MatmulParams& params, const Matrices& a, const Matrices& b, const Matrices& out) {
+/// Measured: with little depth the plain sgemm is as fast or faster, and for one row three times.
+bool prefers_sgemm(const MatmulParams& params, const Operands& o) {
   constexpr std::int64_t kDepth = 128, kSmall = 64 * 64 * 64;
-  if (out.batch != 1 || params.alpha != 1 || params.beta != 0 || a.cols > kDepth) return false;
-  return (out.cols >= 256 && out.rows <= 256 && (a.transposed() || b.transposed())) ||
-         out.rows * out.cols * a.cols <= kSmall;
+  if (o.out.batch != 1 || o.out.transposed() || params.alpha != 1 || params.beta != 0) return false;
+  if (o.out.rows == 1) return true;
+  if (o.a.cols > kDepth) return false;
+  return (o.out.cols >= 256 && o.out.rows <= 256 && (o.a.transposed() || o.b.transposed())) ||
+         o.out.rows * o.out.cols * o.a.cols <= kSmall;
 }
 
-void run_sgemm(const MatmulParams& params, const Matrices& a, const Matrices& b, const Tensor& bias,
-               const Matrices& out) {
-  if (bias.defined()) fill_bias(out, bias);
-  onednn::sgemm(kOp, {.transpose_a = a.transposed(),
-                      .transpose_b = b.transposed(),
-                      .m = out.rows,
-                      .n = out.cols,
-                      .k = a.cols,
-                      .alpha = params.alpha,
-                      .a = reinterpret_cast<const float*>(a.data),
-                      .lda = a.leading(),
-                      .b = reinterpret_cast<const float*>(b.data),
-                      .ldb = b.leading(),
-                      .beta = bias.defined() ? 1.0 : params.beta,
-                      .c = reinterpret_cast<float*>(out.data),
-                      .ldc = out.leading()});
+void run_sgemm(const Operands& o) {
+  if (o.bias)
+    for (std::int64_t i = 0; i < o.out.rows; ++i)
+      std::copy_n(reinterpret_cast<const float*>(o.bias), o.out.cols,
+                  reinterpret_cast<float*>(o.out.data) + i * o.out.row_stride);
+  onednn::sgemm(kOp, {.transpose_a = o.a.transposed(),
+                      .transpose_b = o.b.transposed(),
+                      .m = o.out.rows,
+                      .n = o.out.cols,
+                      .k = o.a.cols,
+                      .alpha = 1.0,
+                      .a = reinterpret_cast<const float*>(o.a.data),
+                      .lda = o.a.leading(),
+                      .b = reinterpret_cast<const float*>(o.b.data),
+                      .ldb = o.b.leading(),
+                      .beta = o.bias ? 1.0 : 0.0,
+                      .c = reinterpret_cast<float*>(o.out.data),
+                      .ldc = o.out.leading()});
 }
 
 struct MatmulPlan {
   onednn::Executable run;
 };
 
-/// By the matmul primitive; false where it has no form for these operands.
-bool run_primitive(const MatmulParams& params, const Matrices& a, const Matrices& b, const Tensor& bias,
-                   const Matrices& out, DType dtype) {
-  const bool with_bias = bias.defined();
+/// The matmul primitive for one part, on one thread; without a form for these operands its `run` is empty.
+std::shared_ptr<MatmulPlan> primitive(const MatmulParams& params, const Operands& o, DType dtype) {
   onednn::PlanKey key;
-  key.add(static_cast<int>(dtype), with_bias).add(params.alpha).add(params.beta);
-  for (const Matrices* m : {&a, &b, &out})
+  key.add(static_cast<int>(dtype), o.bias != nullptr).add(params.alpha).add(params.beta);
+  for (const Matrices* m : {&o.a, &o.b, &o.out})
     key.add(m->batch, m->rows, m->cols, m->batch_stride, m->row_stride, m->col_stride);
-  const auto plan = onednn::plans<MatmulPlan>().get(key, [&] {
-    const auto a_desc = desc_of(a, dtype, true), b_desc = desc_of(b, dtype, true),
-               out_desc = desc_of(out, dtype, false);
+  return onednn::plans<MatmulPlan>().get(key, [&] {
+    const auto a_desc = desc_of(o.a, dtype, true), b_desc = desc_of(o.b, dtype, true),
+               out_desc = desc_of(o.out, dtype, false);
     auto bias_desc = onednn::nothing();
-    if (with_bias)
-      bias_desc = out.batch == 1 ? onednn::desc_of({1, out.cols}, {out.cols, 1}, dtype)
-                                 : onednn::desc_of({1, 1, out.cols}, {out.cols, out.cols, 1}, dtype);
+    const std::int64_t n = o.out.cols;
+    if (o.bias)
+      bias_desc =
+          o.out.batch == 1 ? onednn::desc_of({1, n}, {n, 1}, dtype) : onednn::desc_of({1, 1, n}, {n, n, 1}, dtype);
     auto made = std::make_shared<MatmulPlan>();
     if (const auto p = onednn::matmul_plan(kOp, a_desc, b_desc, bias_desc, out_desc, {params.alpha, params.beta}))
       made->run = onednn::executable<dnnl::matmul>(
@@ -134,55 +146,100 @@ bool run_primitive(const MatmulParams& params, const Matrices& a, const Matrices
           {{DNNL_ARG_SRC, a_desc}, {DNNL_ARG_WEIGHTS, b_desc}, {DNNL_ARG_BIAS, bias_desc}, {DNNL_ARG_DST, out_desc}});
     return made;
   });
-  if (!plan->run) return false;
-  plan->run.run(kOp, {a.data, b.data, with_bias ? bias.raw_data() : nullptr, out.data});
+}
+
+/// How a product is cut into parts, each computed by one thread: by its sizes alone, so that the bits do not depend on
+/// the number of threads.
+class Grid {
+ public:
+  Grid(const Operands& o, DType dtype) : whole_(o), itemsize_(static_cast<std::int64_t>(size_of(dtype))) {
+    const std::int64_t m = o.out.rows, n = o.out.cols, work = o.out.batch * m * n * o.a.cols;
+    // Multiplications of a part.  Those of few rows are bound by memory.
+    const std::int64_t least = m < 16           ? 1 << 20
+                               : is_half(dtype) ? 1 << 22
+                                                : 1 << 27,
+                       width = is_half(dtype) || m < 16 ? 128 : 512;
+    const std::int64_t parts = std::clamp<std::int64_t>(work / least, 1, kMost);
+    batches_ = std::min(o.out.batch, parts);
+    const std::int64_t each = (parts + batches_ - 1) / batches_;
+    cols_ = std::clamp<std::int64_t>(n / width, 1, each);
+    rows_ = std::clamp<std::int64_t>(m / 64, 1, (each + cols_ - 1) / cols_);
+    while (count() > kMost) rows_ > 1 ? --rows_ : --cols_;
+  }
+  std::int64_t count() const { return batches_ * rows_ * cols_; }
+  Operands operator[](std::int64_t i) const {
+    const std::int64_t batch = whole_.out.batch, p = i / (rows_ * cols_), r = i / cols_ % rows_, c = i % cols_;
+    const Range items{batch * p / batches_, batch * (p + 1) / batches_}, depth{0, whole_.a.cols};
+    const Range rows = share(whole_.out.rows, rows_, r), cols = share(whole_.out.cols, cols_, c);
+    return {block(whole_.a, items, rows, depth, itemsize_), block(whole_.b, items, depth, cols, itemsize_),
+            block(whole_.out, items, rows, cols, itemsize_),
+            whole_.bias ? whole_.bias + cols.begin * itemsize_ : nullptr};
+  }
+  static constexpr std::int64_t kMost = 32;
+
+ private:
+  Operands whole_;
+  std::int64_t itemsize_, batches_ = 1, rows_ = 1, cols_ = 1;
+};
+
+/// By oneDNN; false where it has no form for these operands.
+bool run_parts(const MatmulParams& params, const Operands& o, DType dtype) {
+  const Grid grid(o, dtype);
+  const onednn::OneThread alone;
+  if (dtype == DType::float32 && prefers_sgemm(params, o)) {
+    parallel_loop(grid.count(), num_threads(), [&](std::int64_t i) { run_sgemm(grid[i]); });
+    return true;
+  }
+  std::shared_ptr<MatmulPlan> plans[Grid::kMost];
+  for (std::int64_t i = 0; i < grid.count(); ++i) {
+    plans[i] = primitive(params, grid[i], dtype);
+    if (!plans[i]->run) return false;
+  }
+  parallel_loop(grid.count(), num_threads(), [&](std::int64_t i) {
+    const Operands part = grid[i];
+    plans[i]->run.run(kOp, {part.a.data, part.b.data, part.bias, part.out.data});
+  });
   return true;
 }
 
-/// A deep product of a transposed left side is divided along its depth by the number of threads (oneDNN 2.6), so that
-/// its bits depend on them; a plain one is not.
-bool splits_depth(const Matrices& a) { return a.transposed() && a.cols >= 512; }
+Product product_of(const Operands& o, std::int64_t item) {
+  const auto of = [item](const Matrices& m) { return reinterpret_cast<float*>(m.data) + item * m.batch_stride; };
+  return {o.out.rows,     o.out.cols,      o.a.cols,       of(o.a),        o.a.row_stride,
+          o.a.col_stride, of(o.b),         o.b.row_stride, o.b.col_stride, reinterpret_cast<const float*>(o.bias),
+          of(o.out),      o.out.row_stride};
+}
 
-/// By our own kernel; false where the library's is to be taken.
-bool run_small(const MatmulParams& params, const Matrices& a, const Matrices& b, const Tensor& bias,
-               const Matrices& out) {
-  if (out.batch != 1 || out.transposed() || params.alpha != 1 || params.beta != 0) return false;
-  const Product product{out.rows,
-                        out.cols,
-                        a.cols,
-                        reinterpret_cast<const float*>(a.data),
-                        a.row_stride,
-                        a.col_stride,
-                        reinterpret_cast<const float*>(b.data),
-                        b.row_stride,
-                        b.col_stride,
-                        bias.defined() ? static_cast<const float*>(bias.raw_data()) : nullptr,
-                        reinterpret_cast<float*>(out.data),
-                        out.row_stride};
-  if (!is_small(product)) return false;
-  multiply(product);
+/// By our own kernel, whose bits do not depend on how a product is divided; false where oneDNN is faster, or the only
+/// one to know these parameters.
+bool run_own(const MatmulParams& params, const Operands& o) {
+  constexpr std::int64_t kMost = 1 << 30;  // multiplications, from which on oneDNN's AVX-512 kernels are faster
+  if (o.out.transposed() || params.alpha != 1 || params.beta != 0) return false;
+  const Product first = product_of(o, 0);
+  const std::int64_t work = first.m * first.n * first.k, batch = o.out.batch;
+  if (!is_worth_packing(first) || (work > kMost && onednn::has_avx512())) return false;
+  if (batch < num_threads()) {
+    for (std::int64_t i = 0; i < batch; ++i) multiply(product_of(o, i));
+    return true;
+  }
+  parallel_for(batch, batch * work, [&](std::int64_t i) { multiply(product_of(o, i)); });
   return true;
 }
 
-/// By oneDNN in float32 or a half type; out's rows are contiguous.  False where the library cannot.
+/// float32 or a half type; out's rows are contiguous.  False where there is no way.
 bool run_library(const MatmulParams& params, const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& out) {
   Tensor a_holder, b_holder;
   Matrices av = operand(a, a_holder), bv = operand(b, b_holder), ov = view_of(out);
-  if (splits_depth(av) || (av.batch > 1 && av.batch_stride == 0 && bv.batch_stride == 0)) {
-    a_holder = scratch(a.shape(), a.dtype());  // also when both sides repeat, which no library calls a batch
+  if (av.batch > 1 && av.batch_stride == 0 && bv.batch_stride == 0) {
+    a_holder = scratch(a.shape(), a.dtype());  // both sides repeat, which no library calls a batch
     convert(a, a_holder);
     av = view_of(a_holder);
     normalise(av);
   }
   normalise(ov);
   join_batch(av, bv, ov);
-  if (out.dtype() == DType::float32 && run_small(params, av, bv, bias, ov)) return true;
-  const onednn::ThreadCount threads(num_threads());
-  if (out.dtype() == DType::float32 && !ov.transposed() && prefers_sgemm(params, av, bv, ov)) {
-    run_sgemm(params, av, bv, bias, ov);
-    return true;
-  }
-  return run_primitive(params, av, bv, bias, ov, out.dtype());
+  const Operands o{av, bv, ov, bias.defined() ? static_cast<const char*>(bias.raw_data()) : nullptr};
+  if (out.dtype() == DType::float32 && run_own(params, o)) return true;
+  return run_parts(params, o, out.dtype());
 }
 
 /// Through another dtype: operands, and the output's old value where it counts, are converted.

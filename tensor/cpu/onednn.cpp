@@ -4,7 +4,6 @@
 #include <string>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/threads.h>
 
 namespace minnow::cpu::onednn {
 namespace {
@@ -74,12 +73,18 @@ const dnnl::engine& engine() {
   return *cpu;
 }
 
-ThreadCount::ThreadCount(int threads) : before_(omp_get_max_threads()) {
-  if (threads != before_) omp_set_num_threads(threads);
+OneThread::OneThread() : before_(omp_get_max_threads()) {
+  if (before_ != 1) omp_set_num_threads(1);
 }
 
-ThreadCount::~ThreadCount() {
-  if (omp_get_max_threads() != before_) omp_set_num_threads(before_);
+OneThread::~OneThread() {
+  if (before_ != 1) omp_set_num_threads(before_);
+}
+
+bool has_avx512() {
+  constexpr auto kWanted = static_cast<unsigned>(dnnl::cpu_isa::avx512_core);
+  static const bool there = (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & kWanted) == kWanted;
+  return there;
 }
 
 bool has_type(DType dtype) { return dtype == DType::float32 || is_half(dtype); }

@@ -15,14 +15,15 @@ using dnnl::memory;
 
 const dnnl::engine& engine();
 
-/// While one is alive, oneDNN called from this thread uses `threads` threads (it takes OpenMP's current
-/// setting).
-class ThreadCount {
+/// While one is alive, oneDNN called from this thread uses no other thread; within parallel loops it never does.
+/// oneDNN is always called so: made for n threads, a primitive leaves parts of its result out when OpenMP gives it
+/// fewer, and its sums depend on n.  Work is divided among threads by us, by its size alone.
+class OneThread {
  public:
-  explicit ThreadCount(int threads);
-  ~ThreadCount();
-  ThreadCount(const ThreadCount&) = delete;
-  ThreadCount& operator=(const ThreadCount&) = delete;
+  OneThread();
+  ~OneThread();
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
 
  private:
   int before_;
@@ -93,6 +94,9 @@ struct Gemm {
   std::int64_t ldc;
 };
 void sgemm(std::string_view op, const Gemm& gemm);
+
+/// Whether its float32 products are those for AVX-512.
+bool has_avx512();
 
 [[noreturn]] void fail(std::string_view op, const dnnl::error& error);
 

@@ -1,7 +1,6 @@
 #include <minnow/tensor/cpu/onednn_plan.h>
 
 #include <mutex>
-#include <omp.h>
 #include <vector>
 
 namespace minnow::cpu::onednn {
@@ -107,8 +106,6 @@ const void* Relayout::run(std::string_view op, const void* data, void* room) con
   copy_.run(op, {data, room});
   return room;
 }
-
-PlanKey::PlanKey() { put(omp_get_max_threads()); }
 
 PlanKey& PlanKey::add(const Shape& shape) {
   put(shape.rank());

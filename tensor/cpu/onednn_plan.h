@@ -66,11 +66,9 @@ class Relayout {
   std::size_t bytes_ = 0;
 };
 
-/// The numbers that tell one plan from another.  It begins with the threads that oneDNN may use now: plans depend on
-/// them.
+/// The numbers that tell one plan from another.
 class PlanKey {
  public:
-  PlanKey();
   template <class... Numbers>
   requires(std::is_arithmetic_v<Numbers>&&...) PlanKey& add(Numbers... numbers) {
     (put(static_cast<std::int64_t>(numbers)), ...);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <omp.h>
+#include <minnow/tensor/cpu/team.h>
 #include <minnow/tensor/threads.h>
 
 namespace minnow::cpu {
@@ -10,17 +10,21 @@ namespace minnow::cpu {
 /// Below this many bytes touched, waking a second thread costs more than it gives.
 inline constexpr std::int64_t kParallelBytes = 128 * 1024;
 
-/// Calls f(i) for i in [0, n), on num_threads() threads where `bytes` of memory touched make it worth while.
-/// f must not throw.  Results must not depend on which thread ran what: split by sizes, never by the number
-/// of threads.
+/// Calls f(i) for i in [0, n), on at most `threads` threads.  What f throws is rethrown.  Results must not depend on
+/// which thread ran what: split by sizes, never by the number of threads.
+template <class F> void parallel_loop(std::int64_t n, int threads, const F& f) {
+  run_on_team(
+      n, threads,
+      [](const void* object, std::int64_t begin, std::int64_t end) {
+        const F& call = *static_cast<const F*>(object);
+        for (std::int64_t i = begin; i < end; ++i) call(i);
+      },
+      &f);
+}
+
+/// The same on num_threads() threads where `bytes` of memory touched make it worth while.
 template <class F> void parallel_for(std::int64_t n, std::int64_t bytes, const F& f) {
-  const int threads = num_threads();
-  if (threads == 1 || n <= 1 || bytes < kParallelBytes || omp_in_parallel() != 0) {
-    for (std::int64_t i = 0; i < n; ++i) f(i);
-    return;
-  }
-#pragma omp parallel for schedule(static) num_threads(threads)
-  for (std::int64_t i = 0; i < n; ++i) f(i);
+  parallel_loop(n, bytes < kParallelBytes ? 1 : num_threads(), f);
 }
 
 /// The same over ranges [begin, end) of at most `block` numbers.

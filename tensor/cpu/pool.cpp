@@ -5,13 +5,11 @@
 #include <minnow/tensor/cpu/cpu_backend.h>
 #include <minnow/tensor/cpu/isa.h>
 #include <minnow/tensor/cpu/pack.h>
+#include <minnow/tensor/cpu/parallel.h>
 #include <minnow/tensor/cpu/window.h>
-#include <minnow/tensor/threads.h>
 
 namespace minnow::cpu {
 namespace {
-
-constexpr std::int64_t kParallelBytes = 128 << 10;
 
 // The inner loops: over the channels of one pixel (steps 1 and position_step 0) or along a row.
 
@@ -87,9 +85,7 @@ Plan plan_of(const Pool2dParams& p, const Tensor& big, const Tensor& small) {
 /// f(n, c, row) for each row of the output (c is 0 where loops run over channels), in parallel.
 template <class F> void for_rows(const Plan& p, std::int64_t rows, std::int64_t itemsize, const F& f) {
   const std::int64_t lanes = p.lanes(), total = p.batch * lanes * rows;
-  const int threads = p.threads(itemsize);
-#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
-  for (std::int64_t i = 0; i < total; ++i) f(i / rows / lanes, i / rows % lanes, i % rows);
+  parallel_loop(total, p.threads(itemsize), [&](std::int64_t i) { f(i / rows / lanes, i / rows % lanes, i % rows); });
 }
 
 template <class T> constexpr T lowest() {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <type_traits>
-#include <vector>
 #include <minnow/tensor/backend/backend.h>
+#include <minnow/tensor/cpu/parallel.h>
+#include <minnow/tensor/cpu/scratch.h>
 #include <minnow/tensor/cpu/window.h>
-#include <minnow/tensor/threads.h>
 
 // Loops that say what the library calls compute.  They serve float64 and integers, and are the truth that the
 // float32 paths are tested against.  Each element is one sum in a fixed order, whatever the number of
@@ -71,25 +71,22 @@ void matmul(const MatmulParams& params, const Tensor& a, const Tensor& b, const 
   const std::int64_t added_step = bias.defined() ? bias.strides()[0] : 0;
   const std::int64_t blocks = (m + kRows - 1) / kRows;
   const int threads = threads_for(batch * m * n * std::max<std::int64_t>(depth, 1));
-#pragma omp parallel num_threads(threads) if (threads > 1)
-  {
-    std::vector<T> sums(static_cast<std::size_t>(kRows * n));
-#pragma omp for schedule(static)
-    for (std::int64_t block = 0; block < batch * blocks; ++block) {
-      const std::int64_t p = block / blocks, i0 = block % blocks * kRows, rows = std::min(kRows, m - i0);
-      std::fill(sums.begin(), sums.end(), T(0));
-      for (std::int64_t k = 0; k < depth; k += kDepth)
-        multiply_block(&av(p, i0, k), av.strides[1], av.strides[2], &bv(p, k), bv.strides[1], sums.data(), n, rows, n,
-                       std::min(kDepth, depth - k));
-      for (std::int64_t i = 0; i < rows; ++i)
-        for (std::int64_t j = 0; j < n; ++j) {
-          T value = multiply_add(T(0), alpha, sums[static_cast<std::size_t>(i * n + j)]);
-          if (params.beta != 0) value = multiply_add(value, beta, ov(p, i0 + i, j));
-          if (added) value = multiply_add(value, T(1), added[j * added_step]);
-          ov(p, i0 + i, j) = value;
-        }
-    }
-  }
+  const ThreadScratch room(static_cast<std::size_t>(kRows * n) * sizeof(T));
+  parallel_loop(batch * blocks, threads, [&](std::int64_t block) {
+    const std::int64_t p = block / blocks, i0 = block % blocks * kRows, rows = std::min(kRows, m - i0);
+    T* sums = static_cast<T*>(room.mine());
+    std::fill_n(sums, kRows * n, T(0));
+    for (std::int64_t k = 0; k < depth; k += kDepth)
+      multiply_block(&av(p, i0, k), av.strides[1], av.strides[2], &bv(p, k), bv.strides[1], sums, n, rows, n,
+                     std::min(kDepth, depth - k));
+    for (std::int64_t i = 0; i < rows; ++i)
+      for (std::int64_t j = 0; j < n; ++j) {
+        T value = multiply_add(T(0), alpha, sums[i * n + j]);
+        if (params.beta != 0) value = multiply_add(value, beta, ov(p, i0 + i, j));
+        if (added) value = multiply_add(value, T(1), added[j * added_step]);
+        ov(p, i0 + i, j) = value;
+      }
+  });
 }
 
 /// A convolution's windows along spatial dimension d (0 or 1).
@@ -106,8 +103,7 @@ void conv2d(const Conv2dParams& params, const Tensor& x, const Tensor& w, const 
                v = window(params, 1, x.shape(), w.shape(), y.shape());
   const std::int64_t outputs = w.shape()[0], inputs = w.shape()[1], per_group = outputs / params.groups;
   const int threads = threads_for(y.numel() * std::max<std::int64_t>(inputs * h.kernel * v.kernel, 1));
-#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
-  for (std::int64_t row = 0; row < y.shape()[0] * outputs * h.out; ++row) {
+  parallel_loop(y.shape()[0] * outputs * h.out, threads, [&](std::int64_t row) {
     const std::int64_t oh = row % h.out, o = row / h.out % outputs, n = row / h.out / outputs;
     const std::int64_t c0 = o / per_group * inputs;
     const T start = bias.defined() ? static_cast<const T*>(bias.raw_data())[o * bias.strides()[0]] : T(0);
@@ -120,7 +116,7 @@ void conv2d(const Conv2dParams& params, const Tensor& x, const Tensor& w, const 
           for (std::int64_t ow = v.first(kw); ow < v.last(kw); ++ow)
             yv(n, o, oh, ow) = multiply_add(yv(n, o, oh, ow), wv(o, c, kh, kw), xv(n, c0 + c, ih, v.input(ow, kw)));
       }
-  }
+  });
 }
 
 /// grad_x[n, c, ih, iw] = sum over the windows that cover it.
@@ -132,8 +128,7 @@ void conv2d_backward_input(const Conv2dParams& params, const Tensor& grad, const
                v = window(params, 1, grad_x.shape(), w.shape(), grad.shape());
   const std::int64_t channels = grad_x.shape()[1], inputs = w.shape()[1], per_group = w.shape()[0] / params.groups;
   const int threads = threads_for(grad.numel() * std::max<std::int64_t>(inputs * h.kernel * v.kernel, 1));
-#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
-  for (std::int64_t row = 0; row < grad_x.shape()[0] * channels * h.in; ++row) {
+  parallel_loop(grad_x.shape()[0] * channels * h.in, threads, [&](std::int64_t row) {
     const std::int64_t ih = row % h.in, c = row / h.in % channels, n = row / h.in / channels;
     for (std::int64_t iw = 0; iw < v.in; ++iw) xv(n, c, ih, iw) = T(0);
     const std::int64_t o0 = c / inputs * per_group;
@@ -147,7 +142,7 @@ void conv2d_backward_input(const Conv2dParams& params, const Tensor& grad, const
             sum = multiply_add(sum, wv(o, c % inputs, kh, kw), gv(n, o, oh, ow));
           }
       }
-  }
+  });
 }
 
 /// grad_w[o, c, kh, kw] = sum over n, oh, ow of grad x;  grad_bias[o] = sum of grad.
@@ -160,8 +155,7 @@ void conv2d_backward_weight(const Conv2dParams& params, const Tensor& grad, cons
                v = window(params, 1, x.shape(), grad_w.shape(), grad.shape());
   const std::int64_t inputs = grad_w.shape()[1], per_group = grad_w.shape()[0] / params.groups, batch = x.shape()[0];
   const int threads = threads_for(grad.numel() * std::max<std::int64_t>(inputs * h.kernel * v.kernel, 1));
-#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
-  for (std::int64_t o = 0; o < grad_w.shape()[0]; ++o) {
+  parallel_loop(grad_w.shape()[0], threads, [&](std::int64_t o) {
     const std::int64_t c0 = o / per_group * inputs;
     for (std::int64_t c = 0; c < inputs; ++c)
       for (std::int64_t kh = 0; kh < h.kernel; ++kh)
@@ -173,13 +167,13 @@ void conv2d_backward_weight(const Conv2dParams& params, const Tensor& grad, cons
                 sum = multiply_add(sum, gv(n, o, oh, ow), xv(n, c0 + c, h.input(oh, kh), v.input(ow, kw)));
           wv(o, c, kh, kw) = sum;
         }
-    if (!grad_bias.defined()) continue;
+    if (!grad_bias.defined()) return;
     T sum = T(0);
     for (std::int64_t n = 0; n < batch; ++n)
       for (std::int64_t oh = 0; oh < h.out; ++oh)
         for (std::int64_t ow = 0; ow < v.out; ++ow) sum = multiply_add(sum, T(1), gv(n, o, oh, ow));
     static_cast<T*>(grad_bias.raw_data())[o * grad_bias.strides()[0]] = sum;
-  }
+  });
 }
 
 }  // namespace minnow::cpu::reference

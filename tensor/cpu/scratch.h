@@ -2,7 +2,7 @@
 
 #include <cstddef>
 #include <memory>
-#include <omp.h>
+#include <minnow/tensor/cpu/team.h>
 #include <minnow/tensor/threads.h>
 
 namespace minnow::cpu {
@@ -26,20 +26,22 @@ class ThreadScratch {
  public:
   explicit ThreadScratch(std::size_t bytes)
       : bytes_((bytes + 63) / 64 * 64),
-        nested_(omp_in_parallel() != 0),
-        data_(bytes == 0 ? nullptr : static_cast<std::byte*>(scratch(bytes_ * static_cast<std::size_t>(parts())))) {}
+        nested_(in_parallel()),
+        parts_(nested_ ? 1 : num_threads()),
+        limit_(parts_),
+        data_(bytes == 0 ? nullptr : static_cast<std::byte*>(scratch(bytes_ * static_cast<std::size_t>(parts_)))) {}
 
   /// This thread's part; nullptr where no bytes were asked for.
   void* mine() const {
     if (data_ == nullptr) return nullptr;
-    return data_ + bytes_ * static_cast<std::size_t>(nested_ ? 0 : omp_get_thread_num());
+    return data_ + bytes_ * static_cast<std::size_t>(nested_ ? 0 : thread_number());
   }
 
  private:
-  int parts() const { return nested_ ? 1 : num_threads(); }
-
   std::size_t bytes_;
   bool nested_;  // the loop then runs on this thread alone
+  int parts_;
+  ThreadLimit limit_;
   std::byte* data_;
 };
 

@@ -83,7 +83,7 @@ template <class Direction> struct Plan {
 template <class Direction>
 bool convolve(const Conv2dParams& params, const Tensor& in, const Tensor& w, const Tensor& bias, const Tensor& out) {
   const ConvParts parts = cut(in.shape()[0], w.numel());
-  const onednn::ThreadCount alone(1);  // the plans are for one thread each
+  const onednn::OneThread alone;
   const bool with_bias = bias.defined();
   const auto plan = onednn::plans<Plan<Direction>>().get(
       conv_key(params, in.dtype(), in.shape(), w.shape(), out.shape(), with_bias),

@@ -1,0 +1,58 @@
+#include <minnow/tensor/cpu/waiting.h>
+
+#include <cctype>
+#include <cerrno>
+#include <cstdlib>
+#include <optional>
+#include <string>
+
+namespace minnow::cpu {
+namespace {
+
+using std::chrono::nanoseconds;
+
+constexpr nanoseconds kUsual = std::chrono::microseconds(200);
+constexpr nanoseconds kForever = std::chrono::hours(24);
+constexpr double kTurn = 10;  // nanoseconds of a turn of OpenMP's loop, about
+
+std::string lower(const char* text) {
+  std::string out;
+  for (; *text != '\0'; ++text)
+    if (std::isspace(static_cast<unsigned char>(*text)) == 0)
+      out += static_cast<char>(std::tolower(static_cast<unsigned char>(*text)));
+  return out;
+}
+
+/// As libgomp reads it: a whole number, with k, M, G or T after it; nothing where it is none.
+std::optional<nanoseconds> of_turns(const std::string& text) {
+  if (text == "infinite" || text == "infinity") return kForever;
+  if (text.empty() || std::isdigit(static_cast<unsigned char>(text[0])) == 0) return std::nullopt;
+  char* end = nullptr;
+  errno = 0;
+  double turns = static_cast<double>(std::strtoull(text.c_str(), &end, 10));
+  if (errno == ERANGE) return kForever;
+  if (*end != '\0') {
+    const std::size_t power = std::string("kmgt").find(*end);
+    if (power == std::string::npos || end[1] != '\0') return std::nullopt;
+    for (std::size_t i = 0; i <= power; ++i) turns *= 1024;
+  }
+  const double most = static_cast<double>(kForever.count());
+  return turns * kTurn < most ? nanoseconds(static_cast<nanoseconds::rep>(turns * kTurn)) : kForever;
+}
+
+}  // namespace
+
+nanoseconds time_awake(const char* spin_count, const char* wait_policy) {
+  if (spin_count != nullptr)
+    if (const auto given = of_turns(lower(spin_count))) return *given;
+  const std::string policy = wait_policy != nullptr ? lower(wait_policy) : "";
+  if (policy == "active") return kForever;
+  return policy == "passive" ? nanoseconds(0) : kUsual;
+}
+
+nanoseconds time_awake() {
+  static const nanoseconds time = time_awake(std::getenv("GOMP_SPINCOUNT"), std::getenv("OMP_WAIT_POLICY"));
+  return time;
+}
+
+}  // namespace minnow::cpu
