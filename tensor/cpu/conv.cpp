@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/cpu/conv_direct.h>
 #include <minnow/tensor/cpu/conv_parts.h>
 #include <minnow/tensor/cpu/cpu_backend.h>
 #include <minnow/tensor/cpu/onednn_plan.h>
@@ -15,7 +16,6 @@ namespace {
 
 using onednn::memory;
 
-constexpr const char* kForward = "conv2d";
 constexpr const char* kBackward = "conv2d_backward";
 
 bool by_library(const Tensor& t) { return onednn::has_type(t.dtype()); }
@@ -54,58 +54,6 @@ Tensor weights(const Tensor& w, DType dtype, bool pad) {
   return wide;
 }
 
-/// The library wants a dimension of groups in front of grouped weights.
-Shape grouped(const Shape& w, std::int64_t groups) {
-  return groups == 1 ? w : Shape{groups, w[0] / groups, w[1], w[2], w[3]};
-}
-
-memory::desc rows(const Shape& shape, DType dtype) { return onednn::desc_of(shape, contiguous_strides(shape), dtype); }
-
-/// One convolution by the library: its operands' layouts.
-struct Descs {
-  memory::desc x, w, w_rows, bias, y;
-};
-
-Descs descs(const Conv2dParams& params, const Shape& x, const Shape& w, const Shape& y, DType dtype, bool bias) {
-  const Shape gw = grouped(w, params.groups);
-  return {onednn::desc_of(x, channels_last_strides(x), dtype), onednn::any_layout(gw, dtype), rows(gw, dtype),
-          bias ? rows({w[0]}, dtype) : onednn::nothing(), onednn::desc_of(y, channels_last_strides(y), dtype)};
-}
-
-/// A convolution by the library, or its gradient for the input: nothing to run where this machine has none.
-struct Direct {
-  onednn::Executable run;
-  onednn::Relayout weights;
-};
-struct ForwardPlan : Direct {
-  ForwardPlan(const Conv2dParams& params, const Shape& x, const Shape& w, const Shape& y, DType dtype, bool bias) {
-    const Descs d = descs(params, x, w, y, dtype, bias);
-    const auto plan = onednn::conv_plan(kForward, params, {d.x, d.w, d.bias, d.y});
-    if (!plan) return;
-    weights = onednn::Relayout(kForward, d.w_rows, plan.weights_desc());
-    run = onednn::executable<dnnl::convolution_forward>(
-        kForward, plan,
-        {{DNNL_ARG_SRC, d.x}, {DNNL_ARG_WEIGHTS, plan.weights_desc()}, {DNNL_ARG_BIAS, d.bias}, {DNNL_ARG_DST, d.y}});
-  }
-};
-struct InputPlan : Direct {
-  InputPlan(const Conv2dParams& params, const Shape& x, const Shape& w, const Shape& y, DType dtype, bool) {
-    const Descs d = descs(params, x, w, y, dtype, false);
-    const auto plan = onednn::conv_input_plan(kBackward, params, {d.x, d.w, d.bias, d.y});
-    if (!plan) return;
-    weights = onednn::Relayout(kBackward, d.w_rows, plan.weights_desc());
-    run = onednn::executable<dnnl::convolution_backward_data>(
-        kBackward, plan, {{DNNL_ARG_DIFF_DST, d.y}, {DNNL_ARG_WEIGHTS, plan.weights_desc()}, {DNNL_ARG_DIFF_SRC, d.x}});
-  }
-};
-
-template <class Plan>
-std::shared_ptr<Plan> plan_of(const Conv2dParams& params, const Shape& x, const Shape& w, const Shape& y, DType dtype,
-                              bool bias) {
-  return onednn::plans<Plan>().get(conv_key(params, dtype, x, w, y, bias),
-                                   [&] { return std::make_shared<Plan>(params, x, w, y, dtype, bias); });
-}
-
 /// False when this machine has no such convolution in this dtype (half types).
 bool library_forward(const Conv2dParams& params, const Tensor& x, const Tensor& w, const Tensor& bias,
                      const Tensor& y) {
@@ -120,12 +68,7 @@ bool library_forward(const Conv2dParams& params, const Tensor& x, const Tensor& 
     if (!out.is_same(y)) convert(out, y);
     return true;
   }
-  const onednn::OneThread alone;
-  const auto plan = plan_of<ForwardPlan>(params, in.shape(), kernel.shape(), y.shape(), dtype, b.defined());
-  if (!plan->run) return false;
-  const onednn::Buffer room(plan->weights.bytes());
-  plan->run.run(kForward, {in.raw_data(), plan->weights.run(kForward, kernel.raw_data(), room.data()),
-                           b.defined() ? b.raw_data() : nullptr, out.raw_data()});
+  if (!direct_forward(params, in, kernel, b, out)) return false;
   if (!out.is_same(y)) convert(out, y);
   return true;
 }
@@ -143,12 +86,7 @@ bool library_backward_input(const Conv2dParams& params, const Tensor& grad, cons
     if (!direct) convert(out, grad_x);
     return true;
   }
-  const onednn::OneThread alone;
-  const auto plan = plan_of<InputPlan>(params, shape, kernel.shape(), g.shape(), dtype, false);
-  if (!plan->run) return false;
-  const onednn::Buffer room(plan->weights.bytes());
-  plan->run.run(kBackward,
-                {g.raw_data(), plan->weights.run(kBackward, kernel.raw_data(), room.data()), out.raw_data()});
+  if (!direct_backward_input(params, g, kernel, out)) return false;
   if (!direct) convert(head(out, 1, grad_x.shape()[1]), grad_x);
   return true;
 }
@@ -166,7 +104,7 @@ struct PartPlan {
       : images(n) {
     const bool winograd = suits_winograd(params, xs, w, ys);
     xs[0] = ys[0] = n;
-    const Descs d = descs(params, xs, w, ys, DType::float32, bias);
+    const ConvLayouts d = conv_layouts(params, xs, w, ys, DType::float32, bias);
     dnnl::convolution_backward_weights::primitive_desc plan;
     if (winograd)
       plan = onednn::conv_weight_plan(
@@ -203,7 +141,7 @@ struct WeightPlan {
       : small(params, x, w, y, bias, parts.small(), onednn::any_layout(grouped(w, params.groups), DType::float32)),
         large(small.sums ? PartPlan(params, x, w, y, bias, parts.large(), small.layout) : small) {
     if (!usable()) return;
-    rows = onednn::reorder(kBackward, small.layout, minnow::cpu::rows(grouped(w, params.groups), DType::float32));
+    rows = onednn::reorder(kBackward, small.layout, row_major(grouped(w, params.groups), DType::float32));
     floats = static_cast<std::int64_t>(small.layout.get_size() / sizeof(float));
   }
   bool usable() const { return small.sums && large.sums; }

@@ -33,16 +33,21 @@ std::int64_t image_bytes(const Tensor& t);
 onednn::PlanKey conv_key(const Conv2dParams& params, DType dtype, const Shape& x, const Shape& w, const Shape& y,
                          bool bias);
 
-/// Calls f(number, group, the thread's own `bytes` of memory) for each group, in parallel.
-template <class F> void for_parts(const ConvParts& parts, std::size_t bytes, const F& f) {
-  const int threads = in_parallel() ? 1 : static_cast<int>(std::min<std::int64_t>(num_threads(), parts.count));
+/// Calls f(i, the thread's own `bytes` of memory) for i in [0, count), in parallel.
+template <class F> void for_each_part(std::int64_t count, std::size_t bytes, const F& f) {
+  const int threads = in_parallel() ? 1 : static_cast<int>(std::min<std::int64_t>(num_threads(), count));
   bytes = (bytes + 63) / 64 * 64;
   const onednn::Buffer memory(bytes * static_cast<std::size_t>(threads));
-  parallel_loop(parts.count, threads, [&](std::int64_t i) {
+  parallel_loop(count, threads, [&](std::int64_t i) {
     char* own = static_cast<char*>(memory.data());
     if (own) own += bytes * static_cast<std::size_t>(threads > 1 ? thread_number() : 0);
-    f(i, parts[i], own);
+    f(i, own);
   });
+}
+
+/// Calls f(number, group, the thread's own `bytes` of memory) for each group, in parallel.
+template <class F> void for_parts(const ConvParts& parts, std::size_t bytes, const F& f) {
+  for_each_part(parts.count, bytes, [&](std::int64_t i, char* own) { f(i, parts[i], own); });
 }
 
 }  // namespace minnow::cpu

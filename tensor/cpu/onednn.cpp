@@ -2,6 +2,7 @@
 
 #include <omp.h>
 #include <string>
+#include <sys/mman.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
 
@@ -9,6 +10,7 @@ namespace minnow::cpu::onednn {
 namespace {
 
 template <class F> auto guarded(std::string_view op, const F& f) {
+  check_room(op);
   try {
     return f();
   } catch (const dnnl::error& error) { fail(op, error); }
@@ -17,6 +19,11 @@ template <class F> auto guarded(std::string_view op, const F& f) {
 memory::dims dims_of(const Shape& shape) { return {shape.begin(), shape.end()}; }
 
 memory::dims pair(const std::int64_t (&values)[2]) { return {values[0], values[1]}; }
+
+/// After the last row and column.
+memory::dims end_padding(const Conv2dParams& params, const ConvDescs& d) {
+  return {d.bottom == ConvDescs::kAsTop ? params.padding[0] : d.bottom, params.padding[1]};
+}
 
 /// oneDNN counts dilation from 0.
 memory::dims dilation_of(const Conv2dParams& params) { return {params.dilation[0] - 1, params.dilation[1] - 1}; }
@@ -43,6 +50,13 @@ dnnl::algorithm algorithm_of(const ConvDescs& d) {
 }
 constexpr auto kTraining = dnnl::prop_kind::forward_training;
 
+[[noreturn]] void out_of_memory(std::string_view op) {
+  throw OutOfMemoryError(std::string(op) +
+                             ": no memory on cpu for what oneDNN prepares\nuse smaller batches or a smaller "
+                             "model, or lift the limit of memory (ulimit -v)",
+                         last_dispatched().where);
+}
+
 /// Makes a plan of an operation: 3.x takes the operation's arguments, 2.x an object made of them.
 template <class Operation, class... Hint, class... Args>
 auto make_plan(const dnnl::primitive_attr& attr, const std::tuple<Hint...>& hint, const Args&... args) {
@@ -63,6 +77,7 @@ auto make_plan(const dnnl::primitive_attr& attr, const std::tuple<Hint...>& hint
 }  // namespace
 
 void fail(std::string_view op, const dnnl::error& error) {
+  if (error.status == dnnl_out_of_memory) out_of_memory(op);
   throw BackendError(std::string(op) + ": oneDNN failed with status " + std::to_string(error.status) + ": " +
                          error.what() + "\nthis is an error in oneDNN or in minnow: report it with the shapes",
                      last_dispatched().where);
@@ -71,6 +86,13 @@ void fail(std::string_view op, const dnnl::error& error) {
 const dnnl::engine& engine() {
   static const auto* cpu = new dnnl::engine(dnnl::engine::kind::cpu, 0);  // never destroyed
   return *cpu;
+}
+
+void check_room(std::string_view op) {
+  constexpr std::size_t kRoom = 32 << 20;  // several times what one primitive's code and tables take
+  void* probe = ::mmap(nullptr, kRoom, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (probe == MAP_FAILED) out_of_memory(op);
+  ::munmap(probe, kRoom);
 }
 
 OneThread::OneThread() : before_(omp_get_max_threads()) {
@@ -113,34 +135,34 @@ dnnl::matmul::primitive_desc matmul_plan(std::string_view op, const memory::desc
 
 dnnl::convolution_forward::primitive_desc conv_plan(std::string_view op, const Conv2dParams& params, const ConvDescs& d,
                                                     Epilogue epilogue) {
-  const memory::dims padding = pair(params.padding);
+  const memory::dims padding = pair(params.padding), end = end_padding(params, d);
   return guarded(op, [&] {
     return make_plan<dnnl::convolution_forward>(attributes(epilogue), std::tuple<>(), kTraining, algorithm_of(d), d.x,
                                                 d.w, d.bias, d.y, pair(params.stride), dilation_of(params), padding,
-                                                padding);
+                                                end);
   });
 }
 
 dnnl::convolution_backward_data::primitive_desc conv_input_plan(std::string_view op, const Conv2dParams& params,
                                                                 const ConvDescs& d) {
-  const memory::dims padding = pair(params.padding);
+  const memory::dims padding = pair(params.padding), end = end_padding(params, d);
   return guarded(op, [&] {
     const auto forward = conv_plan(op, params, d);
     if (!forward) return dnnl::convolution_backward_data::primitive_desc();
     return make_plan<dnnl::convolution_backward_data>(attributes({}), std::tie(forward), algorithm_of(d), d.x, d.w, d.y,
-                                                      pair(params.stride), dilation_of(params), padding, padding);
+                                                      pair(params.stride), dilation_of(params), padding, end);
   });
 }
 
 dnnl::convolution_backward_weights::primitive_desc conv_weight_plan(std::string_view op, const Conv2dParams& params,
                                                                     const ConvDescs& d) {
-  const memory::dims padding = pair(params.padding);
+  const memory::dims padding = pair(params.padding), end = end_padding(params, d);
   return guarded(op, [&] {
     const auto forward = conv_plan(op, params, d);
     if (!forward) return dnnl::convolution_backward_weights::primitive_desc();
     return make_plan<dnnl::convolution_backward_weights>(attributes({}), std::tie(forward), algorithm_of(d), d.x, d.w,
                                                          d.bias, d.y, pair(params.stride), dilation_of(params), padding,
-                                                         padding);
+                                                         end);
   });
 }
 

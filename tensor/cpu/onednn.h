@@ -71,7 +71,10 @@ dnnl::matmul::primitive_desc matmul_plan(std::string_view op, const memory::desc
 
 struct ConvDescs {
   memory::desc x, w, bias, y;
-  bool winograd = false;  ///< the algorithm; layouts must be any_layout
+  bool winograd = false;         ///< the algorithm; layouts must be any_layout
+  std::int64_t bottom = kAsTop;  ///< rows of padding after the last
+
+  static constexpr std::int64_t kAsTop = -1;
 };
 dnnl::convolution_forward::primitive_desc conv_plan(std::string_view op, const Conv2dParams& params,
                                                     const ConvDescs& descs, Epilogue epilogue = {});
@@ -97,6 +100,9 @@ void sgemm(std::string_view op, const Gemm& gemm);
 
 /// Whether its float32 products are those for AVX-512.
 bool has_avx512();
+
+/// OutOfMemoryError where there is no address space for what a plan or a primitive takes: oneDNN crashes without.
+void check_room(std::string_view op);
 
 [[noreturn]] void fail(std::string_view op, const dnnl::error& error);
 

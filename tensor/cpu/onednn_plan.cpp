@@ -87,6 +87,7 @@ void Executable::run(std::string_view op, std::initializer_list<const void*> dat
 }
 
 Executable reorder(std::string_view op, const memory::desc& from, const memory::desc& to) {
+  check_room(op);
   try {
     dnnl::primitive_attr attr;
     attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);

@@ -43,6 +43,7 @@ class Executable {
 /// The primitive of a plan (a primitive descriptor that is not empty).
 template <class Primitive, class Plan>
 Executable executable(std::string_view op, const Plan& plan, std::initializer_list<Slot> slots) {
+  check_room(op);
   try {
     return Executable(Primitive(plan), plan.scratchpad_desc(), slots);
   } catch (const dnnl::error& error) { fail(op, error); }

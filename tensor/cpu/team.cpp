@@ -179,16 +179,21 @@ thread_local bool over = false;  // this thread is ending, its helpers are gone
 struct OwnTeam {
   ~OwnTeam() {
     over = true;
-    if (team && team->from_before_a_fork()) (void)team.release();
+    forget_after_fork();
+  }
+  /// Helpers that are not there can be neither called nor ended.
+  void forget_after_fork() {
+    if (team && team->from_before_a_fork()) lost = team.release();
   }
   std::unique_ptr<Team> team;
+  static inline Team* lost = nullptr;  // found here by leak checkers
 };
 
 /// nullptr where there is no memory for one.
 Team* own_team() noexcept {
   if (over) return nullptr;
   thread_local OwnTeam own;
-  if (own.team && own.team->from_before_a_fork()) (void)own.team.release();
+  own.forget_after_fork();
   try {
     if (!own.team) own.team = std::make_unique<Team>();
   } catch (const std::exception&) {}
