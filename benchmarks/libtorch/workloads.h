@@ -7,6 +7,7 @@
 namespace bench {
 
 std::vector<Workload> training_workloads();
+std::vector<Workload> row_workloads();
 
 /// Numbers by formula as a tensor.
 inline torch::Tensor formula(std::uint32_t seed, torch::IntArrayRef shape, double scale = 1) {

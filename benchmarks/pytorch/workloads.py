@@ -17,6 +17,8 @@ import torch.nn.functional as F
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
+import rows
+
 
 class Settings:
     """Where and how large; `quick` as in harness.h."""
@@ -427,6 +429,7 @@ def workloads(data):
         "conv_256x56x56_bf16": wide_convolution,
         "cnn_epoch": cnn_epoch,
         "cnn_epoch_captured": cnn_epoch_captured,
+        **rows.workloads(sys.modules[__name__]),
     }
 
 

@@ -10,6 +10,8 @@ namespace bench {
 
 /// Single operations, of the sizes that a CPU and a GPU share.
 std::vector<Workload> operation_workloads();
+/// Short rows, channels and tables, of a CPU's sizes.
+std::vector<Workload> row_workloads();
 /// Single operations of a GPU's sizes.
 std::vector<Workload> large_workloads();
 std::vector<Workload> training_workloads();

@@ -1,0 +1,111 @@
+// benchmarks/workloads/rows.cpp on LibTorch.
+
+#include "workloads.h"
+
+namespace bench {
+namespace {
+
+using torch::MemoryFormat;
+using torch::Tensor;
+
+using Unary = Tensor (*)(const Tensor& x);
+
+template <class F> Ready forward_only(F f) {
+  const torch::NoGradGuard no_grad;
+  return {{{"",
+            [f] {
+              const torch::NoGradGuard inside;
+              (void)f();
+            }}},
+          digest(f())};
+}
+
+template <class F> Ready gradients(const std::vector<Tensor>& inputs, F f) {
+  for (const Tensor& t : inputs) t.requires_grad_();
+  const Tensor y = f();
+  const Tensor g =
+      formula(3, y.sizes()).contiguous(y.is_contiguous() ? MemoryFormat::Contiguous : MemoryFormat::ChannelsLast);
+  const auto step = [inputs, f, g] {
+    for (const Tensor& t : inputs) t.mutable_grad().reset();
+    f().backward(g);
+  };
+  step();
+  Ready ready{{{"", step}}, {}};
+  for (const Tensor& t : inputs)
+    for (const double v : digest(t.grad())) ready.values.push_back(v);
+  return ready;
+}
+
+constexpr std::int64_t kElements = 1 << 18;
+
+void add_rows(std::vector<Workload>& list, const std::string& name, std::int64_t n, Unary f, bool backward) {
+  const auto rows = [n](const Settings& s) { return formula(1, {(s.quick ? 4096 : kElements) / n, n}, 4); };
+  list.push_back({name, [=](const Settings& s) { return forward_only([x = rows(s), f] { return f(x); }); }});
+  if (!backward) return;
+  list.push_back({name + "_backward", [=](const Settings& s) {
+                    const Tensor x = rows(s);
+                    return gradients({x}, [x, f] { return f(x); });
+                  }});
+}
+
+struct Channels {
+  Tensor x, each;
+  Channels(const Settings& s, MemoryFormat format)
+      : x(formula(1, {s.quick ? 2 : 64, 16, 28, 28}).contiguous(format)), each(formula(2, {1, 16, 1, 1})) {}
+};
+
+void add_channels(std::vector<Workload>& list, const std::string& order, MemoryFormat format) {
+  const auto add = [&](const std::string& name, auto f) {
+    list.push_back({name + "_" + order,
+                    [=](const Settings& s) { return forward_only([c = Channels(s, format), f] { return f(c); }); }});
+  };
+  add("sub_channels", [](const Channels& c) { return c.x - c.each; });
+  add("mul_channels", [](const Channels& c) { return c.x * c.each; });
+  add("mean_channels", [](const Channels& c) { return c.x.mean({0, 2, 3}); });
+  add("var_channels", [](const Channels& c) { return c.x.var({0, 2, 3}, true); });
+  list.push_back({"mul_channels_backward_" + order, [=](const Settings& s) {
+                    const Channels c(s, format);
+                    return gradients({c.x, c.each}, [c] { return c.x * c.each; });
+                  }});
+}
+
+}  // namespace
+
+std::vector<Workload> row_workloads() {
+  std::vector<Workload> list;
+  for (const std::int64_t n : {10, 64, 256, 1024}) {
+    const std::string size = "_" + std::to_string(n);
+    add_rows(
+        list, "softmax" + size, n, [](const Tensor& x) { return torch::softmax(x, 1); }, true);
+    add_rows(
+        list, "log_softmax" + size, n, [](const Tensor& x) { return torch::log_softmax(x, 1); }, true);
+    add_rows(
+        list, "sum" + size, n, [](const Tensor& x) { return x.sum(1); }, false);
+    add_rows(
+        list, "mean" + size, n, [](const Tensor& x) { return x.mean(1); }, false);
+    add_rows(
+        list, "amax" + size, n, [](const Tensor& x) { return x.amax(1); }, false);
+    add_rows(
+        list, "max" + size, n, [](const Tensor& x) { return std::get<0>(x.max(1)); }, false);
+  }
+  add_channels(list, "NCHW", MemoryFormat::Contiguous);
+  add_channels(list, "NHWC", MemoryFormat::ChannelsLast);
+  const auto table = [](const Settings& s) {
+    return std::pair{formula(1, {s.quick ? 16 : 1024, 128}), formula(2, {128})};
+  };
+  list.push_back(
+      {"mul_row_128", [=](const Settings& s) { return forward_only([t = table(s)] { return t.first * t.second; }); }});
+  list.push_back({"mul_row_128_backward", [=](const Settings& s) {
+                    const auto [x, row] = table(s);
+                    return gradients({x, row}, [x = x, row = row] { return x * row; });
+                  }});
+  list.push_back({"index_select_backward", [](const Settings& s) {
+                    const std::int64_t words = s.quick ? 50 : 50000, n = s.quick ? 16 : 2048;
+                    const Tensor x = formula(1, {words, 128});
+                    const Tensor i = torch::arange(n), index = (i * i * 7919).remainder(words);
+                    return gradients({x}, [x, index] { return x.index_select(0, index); });
+                  }});
+  return list;
+}
+
+}  // namespace bench

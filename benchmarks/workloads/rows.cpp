@@ -1,0 +1,119 @@
+// Short rows, channels and tables: what normalisation, attention and embeddings do between the products.
+
+#include <minnow/autograd/ops/arithmetic.h>
+#include <minnow/autograd/ops/index.h>
+#include <minnow/autograd/ops/reduce.h>
+#include <minnow/autograd/ops/softmax.h>
+#include <minnow/tensor/ops/view.h>
+#include "workloads/workloads.h"
+
+namespace bench {
+namespace {
+
+using namespace minnow;
+
+using Unary = Tensor (*)(const Tensor& x);
+
+/// f(x) alone, or the gradients of `inputs` under f(), whose results are checked.
+template <class F> Ready gradients(const Settings& s, const std::vector<Tensor>& inputs, F f) {
+  for (Tensor t : inputs) t.requires_grad_();
+  const Tensor y = f();
+  const Tensor g =
+      formula(s, 3, y.shape()).contiguous(y.is_contiguous() ? MemoryFormat::contiguous : MemoryFormat::channels_last);
+  const auto step = [inputs, f, g] {
+    for (const Tensor& t : inputs) t.set_grad({});
+    f().backward(g);
+  };
+  step();
+  Ready ready{{{"", step}}, {}};
+  for (const Tensor& t : inputs)
+    for (const double v : digest(t.grad())) ready.values.push_back(v);
+  return ready;
+}
+
+constexpr std::int64_t kElements = 1 << 18;  // of a tensor of rows
+
+void add_rows(std::vector<Workload>& list, const std::string& name, std::int64_t n, Unary f, bool backward) {
+  const auto rows = [n](const Settings& s) { return formula(s, 1, {(s.quick ? 4096 : kElements) / n, n}, 4); };
+  list.push_back({name, [=](const Settings& s) { return forward_only([x = rows(s), f] { return f(x); }); }, For::kCpu});
+  if (!backward) return;
+  list.push_back({name + "_backward",
+                  [=](const Settings& s) {
+                    const Tensor x = rows(s);
+                    return gradients(s, {x}, [x, f] { return f(x); });
+                  },
+                  For::kCpu});
+}
+
+/// A batch of images and a number for each of their channels.
+struct Channels {
+  Tensor x, each;
+  Channels(const Settings& s, MemoryFormat format)
+      : x(formula(s, 1, {s.quick ? 2 : 64, 16, 28, 28}).contiguous(format)), each(formula(s, 2, {1, 16, 1, 1})) {}
+};
+
+void add_channels(std::vector<Workload>& list, const std::string& order, MemoryFormat format) {
+  const auto add = [&](const std::string& name, auto f) {
+    list.push_back({name + "_" + order,
+                    [=](const Settings& s) { return forward_only([c = Channels(s, format), f] { return f(c); }); },
+                    For::kCpu});
+  };
+  add("sub_channels", [](const Channels& c) { return c.x - c.each; });
+  add("mul_channels", [](const Channels& c) { return c.x * c.each; });
+  add("mean_channels", [](const Channels& c) { return mean(c.x, {0, 2, 3}); });
+  add("var_channels", [](const Channels& c) { return var(c.x, {0, 2, 3}); });
+  list.push_back({"mul_channels_backward_" + order,
+                  [=](const Settings& s) {
+                    const Channels c(s, format);
+                    return gradients(s, {c.x, c.each}, [c] { return c.x * c.each; });
+                  },
+                  For::kCpu});
+}
+
+}  // namespace
+
+std::vector<Workload> row_workloads() {
+  std::vector<Workload> list;
+  for (const std::int64_t n : {10, 64, 256, 1024}) {
+    const std::string size = "_" + std::to_string(n);
+    add_rows(
+        list, "softmax" + size, n, [](const Tensor& x) { return softmax(x, 1); }, true);
+    add_rows(
+        list, "log_softmax" + size, n, [](const Tensor& x) { return log_softmax(x, 1); }, true);
+    add_rows(
+        list, "sum" + size, n, [](const Tensor& x) { return sum(x, {1}); }, false);
+    add_rows(
+        list, "mean" + size, n, [](const Tensor& x) { return mean(x, {1}); }, false);
+    add_rows(
+        list, "amax" + size, n, [](const Tensor& x) { return amax(x, {1}); }, false);
+    add_rows(
+        list, "max" + size, n, [](const Tensor& x) { return max(x, 1).values; }, false);
+  }
+  add_channels(list, "NCHW", MemoryFormat::contiguous);
+  add_channels(list, "NHWC", MemoryFormat::channels_last);
+  const auto table = [](const Settings& s) {
+    return std::pair{formula(s, 1, {s.quick ? 16 : 1024, 128}), formula(s, 2, {128})};
+  };
+  list.push_back({"mul_row_128",
+                  [=](const Settings& s) { return forward_only([t = table(s)] { return t.first * t.second; }); },
+                  For::kCpu});
+  list.push_back({"mul_row_128_backward",
+                  [=](const Settings& s) {
+                    const auto [x, row] = table(s);
+                    return gradients(s, {x, row}, [x = x, row = row] { return x * row; });
+                  },
+                  For::kCpu});
+  list.push_back({"index_select_backward",
+                  [](const Settings& s) {
+                    const std::int64_t words = s.quick ? 50 : 50000, n = s.quick ? 16 : 2048;
+                    const Tensor x = formula(s, 1, {words, 128});
+                    std::vector<std::int64_t> places;
+                    for (std::int64_t i = 0; i < n; ++i) places.push_back(i * i * 7919 % words);
+                    const Tensor index = tensor(places);
+                    return gradients(s, {x}, [x, index] { return index_select(x, 0, index); });
+                  },
+                  For::kCpu});
+  return list;
+}
+
+}  // namespace bench
