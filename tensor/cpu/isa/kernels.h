@@ -25,8 +25,8 @@ using ConvertLoop = void (*)(const void* from, void* to, std::int64_t n);
 /// A reduction's loops.  The accumulator is a double, or an int64 for int64.
 struct ReduceLoops {
   void (*init)(void* acc, std::int64_t n);
-  /// Joins n elements, at most 4096 of them, to one accumulator.
-  void (*row)(const void* x, std::int64_t n, double p, void* acc);
+  /// Joins each of `rows` rows of n elements (at most kReduceBlock), `stride` elements apart, to an accumulator.
+  void (*rows)(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, double p, void* acc);
   /// Joins `rows` rows of `cols` elements (at most 256), `stride` elements apart, to `cols` accumulators.
   void (*columns)(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t cols, double p, void* acc);
   /// Joins n accumulators to n others.
@@ -35,6 +35,11 @@ struct ReduceLoops {
 };
 inline constexpr std::int64_t kReduceBlock = 4096;
 inline constexpr std::int64_t kReduceColumns = 256;
+
+/// The first largest (or smallest) element of each of `rows` rows of n floats (1 to kReduceBlock), `stride` elements
+/// apart, and its place in the row; NaN wins.
+using ArgLoop = void (*)(const float* x, std::int64_t stride, std::int64_t rows, std::int64_t n, bool largest,
+                         float* values, std::int64_t* places);
 
 /// Softmax and its kin over one row, or over `cols` (at most 64) neighbouring columns of n rows `stride`
 /// elements apart.
@@ -95,6 +100,7 @@ struct Kernels {
   BinaryLoop binary[kComputes][kernels::BinaryOps::kSize];
   TernaryLoop ternary[kComputes][kernels::TernaryOps::kSize];
   ReduceLoops reduce[kComputes][kernels::ReduceOps::kSize];
+  ArgLoop arg_rows;
   SoftmaxLoops softmax[2];
   PoolLoops pool;
   UpdateLoop update[2][kernels::UpdateRules::kSize];

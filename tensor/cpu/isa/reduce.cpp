@@ -1,4 +1,4 @@
-#include <minnow/tensor/cpu/isa/variant.h>
+#include <minnow/tensor/cpu/isa/row_vectors.h>
 
 namespace minnow::cpu::MINNOW_ISA {
 namespace {
@@ -6,8 +6,25 @@ namespace {
 /// Independent accumulators of a row: several vectors wide, so that the latency of an addition is hidden and
 /// the rounding errors of a long sum stay small.
 constexpr int kLanes = 64;
+constexpr std::int64_t kShort = 16;  // rows up to here are joined one element after the other
 
 template <class T> using Acc = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
+
+template <class Op, class... Ops> constexpr bool kIsOneOf = (std::is_same_v<Op, Ops> || ...);
+
+/// Sums whose map is arithmetic alone, which vectors have too.
+template <class Op>
+constexpr bool kVectorSum =
+    kIsOneOf<Op, kernels::Sum, kernels::Mean, kernels::SumSquares, kernels::Norm2, kernels::SumSquaredError>;
+template <class Op> constexpr bool kVectorExtreme = kIsOneOf<Op, kernels::Max, kernels::Min>;
+
+/// detail::larger and smaller, lane by lane: NaN wins.
+template <class Op> struct Extreme {
+  MINNOW_HD Vector operator()(Vector a, Vector b) const {
+    const Places better = std::is_same_v<Op, kernels::Max> ? b > a : b < a;
+    return (better | (b != b)) ? b : a;
+  }
+};
 
 /// A float sum of pairs: each is rounded once, and joined to the others as a double.
 template <class Op> double pair_sum(const float* x, std::int64_t n, float q) {
@@ -24,14 +41,7 @@ template <class Op> double pair_sum(const float* x, std::int64_t n, float q) {
   return lane[0];
 }
 
-template <class Op, class T> void row(const void* data, std::int64_t n, double p, void* acc) {
-  const T* x = static_cast<const T*>(data);
-  const T q = parameter<T>(p);
-  Acc<T>* a = static_cast<Acc<T>*>(acc);
-  if constexpr (Op::kAdds && std::is_same_v<T, float>) {
-    *a += pair_sum<Op>(x, n, q);
-    return;
-  }
+template <class Op, class T> Acc<T> lane_row(const T* x, std::int64_t n, T q) {
   T lane[kLanes];
   for (int l = 0; l < kLanes; ++l) lane[l] = Op::template init<T>();
   std::int64_t i = 0;
@@ -43,10 +53,62 @@ template <class Op, class T> void row(const void* data, std::int64_t n, double p
   for (int width = kLanes / 2; width > 0; width /= 2) {
     for (int l = 0; l < width; ++l) lane[l] = Op::combine(lane[l], lane[l + width]);
   }
-  *a = Op::combine(*a, static_cast<Acc<T>>(lane[0]));
+  return static_cast<Acc<T>>(lane[0]);
 }
 
-/// The same over columns, two rows at a time.
+template <class Op, class T> Acc<T> join_row(const T* x, std::int64_t n, T q) {
+  if (n <= kShort) {
+    Acc<T> sum = Op::template init<Acc<T>>();
+    for (std::int64_t i = 0; i < n; ++i) sum = Op::combine(sum, static_cast<Acc<T>>(Op::map(x[i], q)));
+    return sum;
+  }
+  if constexpr (Op::kAdds && std::is_same_v<T, float>) return pair_sum<Op>(x, n, q);
+  else return lane_row<Op>(x, n, q);
+}
+
+constexpr std::int64_t kRows = 64;  // rows whose results wait to be joined
+
+template <class Op>
+void sum_rows(const float* x, std::int64_t stride, std::int64_t count, std::int64_t n, float q, double* a) {
+  const Vector p = splat(q);
+  double sums[kRows];
+  for (std::int64_t r = 0; r < count; r += kRows) {
+    const std::int64_t m = count - r < kRows ? count - r : kRows;
+    fold_rows<Wide>(
+        m,
+        [&](std::int64_t k) {
+          return row_sum(x + (r + k) * stride, n, [&](Vector v, std::int64_t) { return Op::map(v, p); });
+        },
+        Plus(), sums);
+    for (std::int64_t k = 0; k < m; ++k) a[r + k] += sums[k];
+  }
+}
+
+template <class Op>
+void extreme_rows(const float* x, std::int64_t stride, std::int64_t count, std::int64_t n, double* a) {
+  float best[kRows];
+  for (std::int64_t r = 0; r < count; r += kRows) {
+    const std::int64_t m = count - r < kRows ? count - r : kRows;
+    fold_rows<Vector>(
+        m, [&](std::int64_t k) { return row_join(x + (r + k) * stride, n, Op::template init<float>(), Extreme<Op>()); },
+        Extreme<Op>(), best);
+    for (std::int64_t k = 0; k < m; ++k) a[r + k] = Op::combine(a[r + k], static_cast<double>(best[k]));
+  }
+}
+
+template <class Op, class T>
+void rows(const void* data, std::int64_t stride, std::int64_t count, std::int64_t n, double p, void* acc) {
+  const T* x = static_cast<const T*>(data);
+  const T q = parameter<T>(p);
+  Acc<T>* a = static_cast<Acc<T>*>(acc);
+  if constexpr (std::is_same_v<T, float>) {
+    if constexpr (kVectorSum<Op>) return sum_rows<Op>(x, stride, count, n, q, a);
+    else if constexpr (kVectorExtreme<Op>) return extreme_rows<Op>(x, stride, count, n, a);
+  }
+  for (std::int64_t r = 0; r < count; ++r) a[r] = Op::combine(a[r], join_row<Op>(x + r * stride, n, q));
+}
+
+/// The same over columns, four rows at a time.
 template <class Op>
 void pair_columns(const float* x, std::int64_t stride, std::int64_t rows, std::int64_t cols, float q,
                   double* __restrict a) {
@@ -65,15 +127,61 @@ void pair_columns(const float* x, std::int64_t stride, std::int64_t rows, std::i
   }
 }
 
+/// Columns of V vectors; the accumulators stay in registers.  read(x) gives the vectors' next row.
+template <int V, class Read>
+MINNOW_HD void sum_strip(std::int64_t stride, std::int64_t rows, const Read& read, Wide* a) {
+  std::int64_t r = 0;
+  for (; r + 4 <= rows; r += 4) {
+    for (int v = 0; v < V; ++v) {
+      const Vector p = read(r * stride, v) + read((r + 1) * stride, v);
+      const Vector q = read((r + 2) * stride, v) + read((r + 3) * stride, v);
+      a[2 * v] += low(p) + low(q);
+      a[2 * v + 1] += high(p) + high(q);
+    }
+  }
+  for (; r < rows; ++r) {
+    for (int v = 0; v < V; ++v) {
+      const Vector p = read(r * stride, v);
+      a[2 * v] += low(p);
+      a[2 * v + 1] += high(p);
+    }
+  }
+}
+
+template <class Op>
+void vector_columns(const float* x, std::int64_t stride, std::int64_t rows, std::int64_t cols, float q, double* a) {
+  constexpr int kWide = 4;
+  const Vector p = splat(q);
+  std::int64_t j = 0;
+  const auto strip = [&]<int V>(std::integral_constant<int, V>) {
+    Wide sum[2 * V];
+    std::memcpy(sum, a + j, sizeof sum);
+    sum_strip<V>(
+        stride, rows, [&](std::int64_t at, int v) { return Op::map(load(x + j + at + v * kLanes32), p); }, sum);
+    std::memcpy(a + j, sum, sizeof sum);
+    j += V * kLanes32;
+  };
+  while (j + kWide * kLanes32 <= cols) strip(std::integral_constant<int, kWide>());
+  while (j + kLanes32 <= cols) strip(std::integral_constant<int, 1>());
+  if (j == cols) return;
+  const int rest = static_cast<int>(cols - j);
+  Wide sum[2] = {};
+  sum_strip<1>(
+      stride, rows, [&](std::int64_t at, int) { return Op::map(load_first(x + j + at, rest), p); }, sum);
+  double lanes[kLanes32];
+  std::memcpy(lanes, sum, sizeof sum);
+  for (int l = 0; l < rest; ++l) a[j + l] += lanes[l];
+}
+
 template <class Op, class T>
 void columns(const void* data, std::int64_t stride, std::int64_t rows, std::int64_t cols, double p, void* acc) {
   constexpr std::int64_t kRun = 16;  // rows that are joined in T before they go to the accumulators
   const T* x = static_cast<const T*>(data);
   const T q = parameter<T>(p);
   Acc<T>* a = static_cast<Acc<T>*>(acc);
-  if constexpr (Op::kAdds && std::is_same_v<T, float>) {
-    pair_columns<Op>(x, stride, rows, cols, q, a);
-    return;
+  if constexpr (std::is_same_v<T, float>) {
+    if constexpr (kVectorSum<Op>) return vector_columns<Op>(x, stride, rows, cols, q, a);
+    else if constexpr (Op::kAdds) return pair_columns<Op>(x, stride, rows, cols, q, a);
   }
   T run[kReduceColumns];
   for (std::int64_t r = 0; r < rows;) {
@@ -100,13 +208,60 @@ template <class Op, class A> void finish(void* acc, std::int64_t n, std::int64_t
   for (std::int64_t i = 0; i < n; ++i) a[i] = Op::finish(a[i], count, parameter<A>(p));
 }
 
+template <int... I> MINNOW_HD Places count_up(std::integer_sequence<int, I...>) { return Places{I...}; }
+
+struct Lower {
+  MINNOW_HD Places operator()(Places a, Places b) const { return b < a ? b : a; }
+};
+
+/// The first places of `best` in a row, each lane its own; where best is NaN, of any NaN.
+MINNOW_HD Places places_of(const float* x, std::int64_t n, float best) {
+  constexpr auto kAll = std::make_integer_sequence<int, kLanes32>();
+  const Vector wanted = splat(best);
+  const Places none = Places{} + std::numeric_limits<std::int32_t>::max();
+  Places at = count_up(kAll), first = none;
+  std::int64_t i = 0;
+  for (; i + kLanes32 <= n; i += kLanes32, at += kLanes32) {
+    const Vector v = load(x + i);
+    first = Lower()(first, ((v == wanted) | (v != v)) ? at : none);
+  }
+  if (i < n) {
+    const int rest = static_cast<int>(n - i);
+    const Vector v = load_first(x + i, rest);
+    first = Lower()(first, (below(rest, kAll) & ((v == wanted) | (v != v))) ? at : none);
+  }
+  return first;
+}
+
+template <class Op>
+void arg_of_rows(const float* x, std::int64_t stride, std::int64_t count, std::int64_t n, float* values,
+                 std::int64_t* places) {
+  fold_rows<Vector>(
+      count, [&](std::int64_t r) { return row_join(x + r * stride, n, Op::template init<float>(), Extreme<Op>()); },
+      Extreme<Op>(), values);
+  std::int32_t at[kRows];
+  for (std::int64_t r = 0; r < count; r += kRows) {
+    const std::int64_t m = count - r < kRows ? count - r : kRows;
+    fold_rows<Places>(
+        m, [&](std::int64_t k) { return places_of(x + (r + k) * stride, n, values[r + k]); }, Lower(), at);
+    for (std::int64_t k = 0; k < m; ++k) places[r + k] = at[k];
+    for (std::int64_t k = 0; k < m; ++k) values[r + k] = x[(r + k) * stride + at[k]];  // the sign of 0 is the first's
+  }
+}
+
+void arg_rows(const float* x, std::int64_t stride, std::int64_t count, std::int64_t n, bool largest, float* values,
+              std::int64_t* places) {
+  if (largest) arg_of_rows<kernels::Max>(x, stride, count, n, values, places);
+  else arg_of_rows<kernels::Min>(x, stride, count, n, values, places);
+}
+
 template <class T> void install(ReduceLoops* table) {
   kernels::for_each(kernels::ReduceOps{}, [&]<class Op, int I>() {
     if constexpr (std::is_integral_v<T> && Op::kKind == kernels::ReduceKind::kFloating) {
       table[I] = {};
     } else {
       using A = Acc<T>;
-      table[I] = {init<Op, A>, row<Op, T>, columns<Op, T>, merge<Op, A>, finish<Op, A>};
+      table[I] = {init<Op, A>, rows<Op, T>, columns<Op, T>, merge<Op, A>, finish<Op, A>};
     }
   });
 }
@@ -115,6 +270,7 @@ template <class T> void install(ReduceLoops* table) {
 
 void install_reduce(Kernels& k) {
   install<float>(k.reduce[static_cast<int>(Compute::kFloat)]);
+  k.arg_rows = arg_rows;
   if constexpr (kWhole) {
     install<double>(k.reduce[static_cast<int>(Compute::kDouble)]);
     install<std::int64_t>(k.reduce[static_cast<int>(Compute::kInt64)]);

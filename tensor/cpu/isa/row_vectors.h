@@ -1,0 +1,145 @@
+#pragma once
+
+#include <minnow/tensor/cpu/isa/vector.h>
+#ifdef __AVX2__
+#include <immintrin.h>
+#endif
+
+// Rows of float32 of any length: whole vectors, and the first lanes of one for what is left over.
+
+namespace minnow::cpu::MINNOW_ISA {
+namespace {
+
+typedef std::int32_t Places __attribute__((vector_size(kVectorBytes)));
+typedef double Wide __attribute__((vector_size(kVectorBytes)));  // half of a Vector's lanes
+constexpr int kLanes64 = kLanes32 / 2;
+
+/// x in every lane (0 + x would lose the sign of -0).
+MINNOW_HD Vector splat(float x) { return x - Vector{}; }
+
+template <int... I> MINNOW_HD Places below(int n, std::integer_sequence<int, I...>) { return Places{I...} < n; }
+/// The first n lanes of v, `rest` in the others.
+MINNOW_HD Vector keep_first(Vector v, int n, float rest) {
+  return below(n, std::make_integer_sequence<int, kLanes32>()) ? v : splat(rest);
+}
+
+/// The first n lanes, n in [0, kLanes32]; the others are 0, and their memory is not touched.
+MINNOW_HD Vector load_first(const float* from, int n) {
+#if defined(__AVX512F__)
+  return reinterpret_cast<Vector>(_mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << n) - 1u), from));
+#elif defined(__AVX2__)
+  const auto mask = below(n, std::make_integer_sequence<int, kLanes32>());
+  return reinterpret_cast<Vector>(_mm256_maskload_ps(from, reinterpret_cast<__m256i>(mask)));
+#else
+  float padded[kLanes32] = {};
+  for (int l = 0; l < n; ++l) padded[l] = from[l];
+  return load(padded);
+#endif
+}
+MINNOW_HD void store_first(Vector v, float* to, int n) {
+#if defined(__AVX512F__)
+  _mm512_mask_storeu_ps(to, static_cast<__mmask16>((1u << n) - 1u), reinterpret_cast<__m512>(v));
+#elif defined(__AVX2__)
+  const auto mask = below(n, std::make_integer_sequence<int, kLanes32>());
+  _mm256_maskstore_ps(to, reinterpret_cast<__m256i>(mask), reinterpret_cast<__m256>(v));
+#else
+  float lanes[kLanes32];
+  store(v, lanes);
+  for (int l = 0; l < n; ++l) to[l] = lanes[l];
+#endif
+}
+
+template <int From, int... I> MINNOW_HD Wide widen_from(Vector v, std::integer_sequence<int, I...>) {
+  return __builtin_convertvector(__builtin_shufflevector(v, v, (From + I)...), Wide);
+}
+/// The lower and the upper lanes as doubles.
+MINNOW_HD Wide low(Vector v) { return widen_from<0>(v, std::make_integer_sequence<int, kLanes64>()); }
+MINNOW_HD Wide high(Vector v) { return widen_from<kLanes64>(v, std::make_integer_sequence<int, kLanes64>()); }
+
+template <int Distance, class V, int... I> MINNOW_HD V swapped(V v, std::integer_sequence<int, I...>) {
+  return __builtin_shufflevector(v, v, (I ^ Distance)...);
+}
+/// Joins all lanes, pair by pair, always in the same order.
+template <int Distance, class V, class Join> MINNOW_HD V fold(V v, const Join& join) {
+  if constexpr (Distance == 0) {
+    return v;
+  } else {
+    constexpr auto kAll = std::make_integer_sequence<int, static_cast<int>(sizeof(V) / sizeof(v[0]))>();
+    return fold<Distance / 2>(join(v, swapped<Distance>(v, kAll)), join);
+  }
+}
+template <int Half, class V, int... I> MINNOW_HD V mixed(V a, V b, std::integer_sequence<int, I...>) {
+  constexpr int kLanes = sizeof...(I), kFrom = Half * kLanes / 2;
+  return __builtin_shufflevector(a, b, (kFrom + I / 2 + I % 2 * kLanes)...);
+}
+/// Lane l of the result is fold() of v[l], which has the same bits: as many vectors as one has lanes.
+template <class V, class Join> MINNOW_HD V fold_each(V* v, const Join& join) {
+  constexpr int kLanes = static_cast<int>(sizeof(V) / sizeof(v[0][0]));
+  constexpr auto kAll = std::make_integer_sequence<int, kLanes>();
+#pragma GCC unroll 4
+  for (int half = kLanes / 2; half > 0; half /= 2) {
+#pragma GCC unroll 8
+    for (int i = 0; i < half; ++i) v[i] = join(mixed<0>(v[i], v[i + half], kAll), mixed<1>(v[i], v[i + half], kAll));
+  }
+  return v[0];
+}
+
+struct Plus {
+  MINNOW_HD Wide operator()(Wide a, Wide b) const { return a + b; }
+};
+
+/// The sum of map(x[0]), map(x[1]), ..., still in several lanes: pairs are rounded once, and joined to the others as
+/// doubles.
+template <class Map> MINNOW_HD Wide row_sum(const float* x, std::int64_t n, const Map& map) {
+  Wide a{}, b{}, c{}, d{};
+  std::int64_t i = 0;
+  for (; i + 4 * kLanes32 <= n; i += 4 * kLanes32) {
+    const Vector u = map(load(x + i), i) + map(load(x + i + kLanes32), i + kLanes32);
+    const Vector v =
+        map(load(x + i + 2 * kLanes32), i + 2 * kLanes32) + map(load(x + i + 3 * kLanes32), i + 3 * kLanes32);
+    a += low(u), b += high(u), c += low(v), d += high(v);
+  }
+  for (; i + kLanes32 <= n; i += kLanes32) {
+    const Vector v = map(load(x + i), i);
+    a += low(v), b += high(v);
+  }
+  if (i < n) {
+    const int rest = static_cast<int>(n - i);
+    const Vector v = keep_first(map(load_first(x + i, rest), i), rest, 0.0f);
+    c += low(v), d += high(v);
+  }
+  return (a + c) + (b + d);
+}
+
+/// All elements joined, still in several lanes, from `start` on, which leaves every other value as it is.
+template <class Join> MINNOW_HD Vector row_join(const float* x, std::int64_t n, float start, const Join& join) {
+  Vector a = splat(start), b = a;
+  std::int64_t i = 0;
+  for (; i + 2 * kLanes32 <= n; i += 2 * kLanes32) {
+    a = join(a, load(x + i));
+    b = join(b, load(x + i + kLanes32));
+  }
+  for (; i + kLanes32 <= n; i += kLanes32) a = join(a, load(x + i));
+  if (i < n) {
+    const int rest = static_cast<int>(n - i);
+    b = join(b, keep_first(load_first(x + i, rest), rest, start));
+  }
+  return join(a, b);
+}
+
+/// out[r] = fold of part(r) for each row, several rows at a time.
+template <class V, class Out, class Part, class Join>
+MINNOW_HD void fold_rows(std::int64_t rows, const Part& part, const Join& join, Out* out) {
+  constexpr int kLanes = static_cast<int>(sizeof(V) / sizeof(Out));
+  std::int64_t r = 0;
+  for (; r + kLanes <= rows; r += kLanes) {
+    V v[kLanes];
+    for (int l = 0; l < kLanes; ++l) v[l] = part(r + l);
+    const V all = fold_each(v, join);
+    std::memcpy(out + r, &all, sizeof all);
+  }
+  for (; r < rows; ++r) out[r] = fold<kLanes / 2>(part(r), join)[0];
+}
+
+}  // namespace
+}  // namespace minnow::cpu::MINNOW_ISA
