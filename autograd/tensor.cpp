@@ -106,7 +106,7 @@ void Tensor::retain_grad(SourceLocation where) const {
   slot()->producer->add_hook([weak = std::weak_ptr<autograd::Slot>(slot()), where](const Tensor& g) {
     if (const auto alive = weak.lock()) {
       const std::lock_guard lock(alive->mutex);
-      alive->grad = alive->grad.defined() ? add({alive->grad, where}, {g, where}) : g;
+      alive->grad = alive->grad.defined() ? minnow::add({alive->grad, where}, {g, where}) : g;
     }
     return Tensor();
   });
