@@ -3,6 +3,7 @@
 #include <chrono>
 #include <filesystem>
 #include <iostream>
+#include <unistd.h>
 #include <minnow/minnow.h>
 
 using namespace minnow;
@@ -55,7 +56,8 @@ void train_with_one_wrong_batch(Device device) {
               1e3 * stats.copy_seconds, 100 * stats.hidden_share());
 
   title("Weights come home, are saved, and load again");
-  const std::string path = (std::filesystem::temp_directory_path() / "minnow_devices.safetensors").string();
+  const std::string name = "minnow_devices_" + std::to_string(getpid()) + ".safetensors";  // /tmp is for all users
+  const std::string path = (std::filesystem::temp_directory_path() / name).string();
   const Tensor weight = net.fc1.weight.cpu();
   std::cout << "fc1.weight on " << net.fc1.weight.device().str() << ", its copy on " << weight.device().str() << '\n';
   save(net.state_dict(), path);

@@ -124,9 +124,10 @@ bool save_weights(const nn::Module& model, const std::string& path) {
     std::cout << "weights   " << path << '\n';
     return true;
   } catch (const std::exception& e) { std::cerr << e.what() << '\n'; }
-  for (const char* variable : {"PWD", "TMPDIR", "/tmp"}) {
-    const char* place = *variable == '/' ? variable : std::getenv(variable);
-    std::string folder = std::string(place ? place : ".") + "/mnist-XXXXXX";
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  for (const fs::path& place : {fs::current_path(ignored), fs::temp_directory_path(ignored)}) {
+    std::string folder = (place / "mnist-XXXXXX").string();
     if (!mkdtemp(folder.data())) continue;
     try {
       save(model.state_dict(), folder + "/mnist.safetensors");

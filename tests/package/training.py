@@ -28,7 +28,7 @@ class Training(unittest.TestCase):
         return os.path.join(self.folder, name)
 
     def start(self, *arguments, fault=None, preload=None, **options):
-        environment = dict(os.environ, TMPDIR=self.folder, PWD=self.folder)
+        environment = dict(os.environ, TMPDIR=self.folder)
         if fault:
             environment.update(MINNOW_FAULT=fault, LD_PRELOAD=preload)
         child = subprocess.Popen([program, *ARGUMENTS, *arguments], cwd=self.folder, env=environment, text=True,

@@ -43,11 +43,12 @@ TEST(ForeignFiles, AreToldApartWithTheLineThatConvertsThem) {
       {"lfs", "version https://git-lfs.github.com/spec/v1\noid", {"git-lfs", "git lfs pull"}},
       {"say \"hi\".pt", "PK\3\4", {"say \\\"hi\\\".pt"}}};
   for (const auto& [name, bytes, says] : cases) {
-    write_bytes(folder / name, bytes);
-    for (const std::string& what : {error_of<FormatError>([&] { static_cast<void>(load(folder / name)); }),
-                                    error_of<FormatError>([&] { load_metadata(folder / name); })}) {
+    const std::string path = folder / name;
+    write_bytes(path, bytes);
+    for (const std::string& what : {error_of<FormatError>([&] { static_cast<void>(load(path)); }),
+                                    error_of<FormatError>([&] { load_metadata(path); })}) {
       for (const std::string& part : says) EXPECT_TRUE(has(what, part)) << part << " is not in\n" << what;
-      EXPECT_TRUE(has(what, "(io_foreign_test.cpp:") && has(what, folder / name)) << what;
+      EXPECT_TRUE(has(what, "(io_foreign_test.cpp:") && has(what, path)) << what;
     }
   }
 }
