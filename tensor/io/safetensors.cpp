@@ -45,12 +45,13 @@ Opened open_header(const io::InputFile& file, const char* op, SourceLocation whe
   try {
     return read_header(file);
   } catch (const Refusal& refusal) {
-    const io::detail::Foreign other = io::detail::recognize(file);
-    throw FormatError(
-        std::string(op) + ": '" + file.path() + "' is not a safetensors file that minnow can read" + "\n  found     " +
-            (other.found.empty() ? refusal.found : other.found) + "\n  expected  " + refusal.expected + "\n" +
-            (other.mend.empty() ? "the file is damaged or of another format: save or fetch it again" : other.mend),
-        where);
+    io::detail::Foreign other = io::detail::recognize(file);
+    const bool known = !other.found.empty();
+    if (!known) other = {refusal.found, "the file is damaged or of another format: save or fetch it again"};
+    throw FormatError(std::string(op) + ": '" + file.path() + "' is not a safetensors file that minnow can read" +
+                          "\n  found     " + other.found + "\n  expected  " +
+                          (known ? "a safetensors file" : refusal.expected) + "\n" + other.mend,
+                      where);
   } catch (const std::bad_alloc&) {
     throw OutOfMemoryError(
         std::string(op) + ": no memory for the header of '" + file.path() + "'\nload it where there is more memory",
