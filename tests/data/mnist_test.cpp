@@ -60,6 +60,9 @@ TEST_F(Mnist, NamesWhatIsWrong) {
   EXPECT_TRUE(has(refused(), "does not hold images"));
   write("train-images-idx3-ubyte", images);
   EXPECT_THROW(data::mnist("train", {.root = folder_, .mean = 0, .deviation = 0}), ValueError);
+  const data::MnistOptions digits{.mean = 0};  // without a warning of a missing initialiser
+  const data::FashionMnistOptions clothes{.mean = 0};
+  EXPECT_TRUE(digits.root.empty() && clothes.root.empty());
   EXPECT_EQ(data::mnist("train", {.root = folder_}).size(), 2);
 }
 
