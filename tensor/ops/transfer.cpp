@@ -58,8 +58,7 @@ void move(const Tensor& from, const Tensor& to, bool non_blocking, SourceLocatio
 
 void warn_once(const char* why) {
   static std::atomic<bool> warned = false;
-  if (!warned.exchange(true))
-    warn(std::string("pin_memory: using pageable memory, copies will block: ") + why);
+  if (!warned.exchange(true)) warn(std::string("pin_memory: using pageable memory, copies will block: ") + why);
 }
 
 }  // namespace
