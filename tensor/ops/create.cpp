@@ -15,7 +15,7 @@ namespace {
 
 /// Product of the sizes times the element size, checked.
 std::size_t checked_bytes(const char* function, const Shape& shape, DType dtype, SourceLocation where) {
-  const std::string op{Composed::name(function)};
+  const std::string_view op = Composed::name(function);
   std::int64_t bytes = static_cast<std::int64_t>(size_of(dtype));
   if (!bytes)
     throw DTypeError(
@@ -26,13 +26,14 @@ std::size_t checked_bytes(const char* function, const Shape& shape, DType dtype,
   bool overflow = false, none = false;
   for (const std::int64_t size : shape) {
     if (size < 0)
-      throw ShapeError(op + ": a size is negative\n  shape  " + shape.str() + "\nsizes are 0 or more", where);
+      throw ShapeError(fmt::format("{}: a size is negative\n  shape  {}\nsizes are 0 or more", op, shape.str()), where);
     none |= size == 0;
     overflow |= __builtin_mul_overflow(bytes, size, &bytes);
   }
   if (none) return 0;
   if (overflow)
-    throw OutOfMemoryError(op + ": " + shape.str() + " is more than any memory holds\nuse smaller sizes", where);
+    throw OutOfMemoryError(fmt::format("{}: {} is more than any memory holds\nuse smaller sizes", op, shape.str()),
+                           where);
   return static_cast<std::size_t>(bytes);
 }
 
