@@ -155,7 +155,7 @@ TEST_P(Reentry, OneGraphInSeveralThreads) {
 }
 
 TEST_P(Reentry, TheBitsOfASumDoNotChangeFromRunToRun) {
-  Generator generator(3);
+  RandomGenerator generator(3);
   Tensor x = rand({64}, {.generator = &generator}).to(device()).requires_grad_();
   const auto run = [&] {
     const Tensor h = x * 1.1;
