@@ -15,8 +15,10 @@ void copy_within(const Tensor& from, const Tensor& to) {
   if (!to.numel()) return;
   to.storage()->wait_ready();
   from.storage()->wait_ready();
-  StepRecording::note(from);
-  StepRecording::note(to);
+  if (StepRecording* recording = StepRecording::current()) {
+    recording->use(from);
+    recording->use(to);
+  }
   backend_of(to.device()).copy(from, to);
 }
 

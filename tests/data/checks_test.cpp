@@ -43,9 +43,8 @@ TEST(LoaderChecks, RowsAndFieldsOfABatch) {
         float_field(buffer, 0, {rows + 1, 2});
         float_field(buffer, 1, {rows});
       },
-      "a field without 4 rows, one for each sample of the batch\n  field 0  float32[5, 2] on cpu\n  field 1  "
-      "float32[4]",
-      "make each field as [4, ...]");
+      "a field without 4 rows, one for each sample of the batch",
+      "  field 0  float32[5, 2] on cpu\n  field 1  float32[4] on cpu\nmake each field as [4, ...]");
   expect_refused<ShapeError>(
       [&](std::int64_t rows, BatchBuffer& buffer) {
         float_field(buffer, 0, {rows, 2});
@@ -59,7 +58,8 @@ TEST(LoaderChecks, RowsAndFieldsOfABatch) {
       },
       "a field without 4 rows", "field 0  float32[] on cpu");
   expect_refused<ValueError>([&](std::int64_t rows, BatchBuffer& buffer) { float_field(buffer, 1, {rows}); },
-                             "2 fields, not all of them, a sample has 2\n  field 0  not made", "numbered from 0");
+                             "2 fields, not all of them, a sample has 2",
+                             "  field 0  not made\n  field 1  float32[4] on cpu\ncall buffer.make()");
   expect_refused<ValueError>([&](std::int64_t rows, BatchBuffer& buffer) { float_field(buffer, 0, {rows}); },
                              "1 fields, a sample has 2", "buffer.make()");
   expect_refused<ValueError>([&](std::int64_t, BatchBuffer&) {}, "0 fields, a sample has 2", "buffer.make()");
