@@ -68,17 +68,18 @@ void* take(std::size_t bytes, std::size_t alignment, const void* caller) {
 
 }  // namespace
 
-void* operator new(std::size_t bytes) { return take(bytes, 1, __builtin_return_address(0)); }
-void* operator new[](std::size_t bytes) { return take(bytes, 1, __builtin_return_address(0)); }
-void* operator new(std::size_t bytes, std::align_val_t alignment) {
+// Not inlined: GCC would take the free() in a delete for one of a block from new.
+[[gnu::noinline]] void* operator new(std::size_t bytes) { return take(bytes, 1, __builtin_return_address(0)); }
+[[gnu::noinline]] void* operator new[](std::size_t bytes) { return take(bytes, 1, __builtin_return_address(0)); }
+[[gnu::noinline]] void* operator new(std::size_t bytes, std::align_val_t alignment) {
   return take(bytes, static_cast<std::size_t>(alignment), __builtin_return_address(0));
 }
-void operator delete(void* block) noexcept { std::free(block); }
-void operator delete[](void* block) noexcept { std::free(block); }
-void operator delete(void* block, std::size_t) noexcept { std::free(block); }
-void operator delete[](void* block, std::size_t) noexcept { std::free(block); }
-void operator delete(void* block, std::align_val_t) noexcept { std::free(block); }
-void operator delete(void* block, std::size_t, std::align_val_t) noexcept { std::free(block); }
+[[gnu::noinline]] void operator delete(void* block) noexcept { std::free(block); }
+[[gnu::noinline]] void operator delete[](void* block) noexcept { std::free(block); }
+[[gnu::noinline]] void operator delete(void* block, std::size_t) noexcept { std::free(block); }
+[[gnu::noinline]] void operator delete[](void* block, std::size_t) noexcept { std::free(block); }
+[[gnu::noinline]] void operator delete(void* block, std::align_val_t) noexcept { std::free(block); }
+[[gnu::noinline]] void operator delete(void* block, std::size_t, std::align_val_t) noexcept { std::free(block); }
 
 #if defined(__GLIBC__) && !defined(MINNOW_TEST_ASAN) && !defined(MINNOW_TEST_TSAN)
 extern "C" {
