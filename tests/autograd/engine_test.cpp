@@ -46,6 +46,19 @@ TEST_P(Engine, TheCallersGradientIsNotAdopted) {
   EXPECT_EQ(values(x.grad()), (Doubles{2, 2}));
 }
 
+TEST_P(Engine, AGradientThatOthersHoldIsNotAddedTo) {
+  // It comes first, and what comes after it is nobody's: that takes the sum.
+  Tensor x = leaf({1, 2}), w = leaf({3, 4});
+  const Tensor a = x * 1, b = w * 1, h = a * 2, s = a + b;
+  (sum(h) + sum(s * 3)).backward();
+  EXPECT_EQ(values(x.grad()), (Doubles{5, 5}));
+  EXPECT_EQ(values(w.grad()), (Doubles{3, 3}));
+  const Tensor c = x * 1, given = ones_like(c);
+  backward({c, c * 2}, {given, given});
+  EXPECT_EQ(values(given), (Doubles{1, 1}));
+  EXPECT_EQ(values(x.grad()), (Doubles{8, 8}));
+}
+
 TEST_P(Engine, AFreedGraphSaysSo) {
   Tensor x = leaf({2});
   const Tensor y = x * x;
