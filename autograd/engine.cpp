@@ -205,6 +205,7 @@ class Run {
   Tensor fit(const Node& node, const Edge& edge, Tensor grad) const {
     require_place(node, edge, grad);
     if (grad.shape() != edge.shape) grad = sum_to({grad, node.where()}, edge.shape, node.name());
+    if (grad.device() == edge.device && grad.dtype() == edge.dtype) return grad;  // and no other handle
     return grad.to(edge.device, edge.dtype, {}, node.where());
   }
 
