@@ -154,16 +154,15 @@ class Grid {
  public:
   Grid(const Operands& o, DType dtype) : whole_(o), itemsize_(static_cast<std::int64_t>(size_of(dtype))) {
     const std::int64_t m = o.out.rows, n = o.out.cols, work = o.out.batch * m * n * o.a.cols;
-    // Multiplications of a part.  Those of few rows are bound by memory.
-    const std::int64_t least = m < 16           ? 1 << 20
-                               : is_half(dtype) ? 1 << 22
-                                                : 1 << 27,
-                       width = is_half(dtype) || m < 16 ? 128 : 512;
+    // Multiplications of a part, and its rows and columns.  Products of few rows are bound by memory.
+    const bool few = m < 16, half = is_half(dtype);
+    const std::int64_t least = few ? 1 << 20 : half ? 1 << 23 : 1 << 27;
+    const std::int64_t width = few ? 128 : half ? 256 : 512, height = 128;
     const std::int64_t parts = std::clamp<std::int64_t>(work / least, 1, kMost);
     batches_ = std::min(o.out.batch, parts);
     const std::int64_t each = (parts + batches_ - 1) / batches_;
     cols_ = std::clamp<std::int64_t>(n / width, 1, each);
-    rows_ = std::clamp<std::int64_t>(m / 64, 1, (each + cols_ - 1) / cols_);
+    rows_ = std::clamp<std::int64_t>(m / height, 1, (each + cols_ - 1) / cols_);
     while (count() > kMost) rows_ > 1 ? --rows_ : --cols_;
   }
   std::int64_t count() const { return batches_ * rows_ * cols_; }
