@@ -103,19 +103,18 @@ template <class T> void max_row(const Plan& p, const T* x, T* y, std::int32_t* i
       index[ow * p.small[3] + c * step] = start;
     }
     if (!p.by_channel) continue;
-    for (std::int64_t kh = 0; kh < p.h.kernel; ++kh)
-      for (std::int64_t kw = 0; kw < p.w.kernel; ++kw) {
+    for (std::int64_t kh = p.h.first_tap(oh); kh < p.h.last_tap(oh); ++kh)
+      for (std::int64_t kw = p.w.first_tap(ow); kw < p.w.last_tap(ow); ++kw) {
         const std::int64_t ih = p.h.input(oh, kh), iw = p.w.input(ow, kw);
-        if (p.h.inside(ih) && p.w.inside(iw))
-          take_largest(channels, x + ih * p.big[2] + iw * p.big[3], 1, y + ow * p.small[3], index + ow * p.small[3], 1,
-                       static_cast<std::int32_t>(ih * p.w.in + iw), 0);
+        take_largest(channels, x + ih * p.big[2] + iw * p.big[3], 1, y + ow * p.small[3], index + ow * p.small[3], 1,
+                     static_cast<std::int32_t>(ih * p.w.in + iw), 0);
       }
   }
   if (p.by_channel) return;
-  for (std::int64_t kh = 0; kh < p.h.kernel; ++kh)
-    for (std::int64_t kw = 0; kw < p.w.kernel; ++kw) {
+  for (std::int64_t kh = p.h.first_tap(oh); kh < p.h.last_tap(oh); ++kh)
+    for (std::int64_t kw = p.w.first_tap(); kw < p.w.last_tap(); ++kw) {
       const std::int64_t ih = p.h.input(oh, kh), first = p.w.first(kw), n = p.w.last(kw) - first;
-      if (!p.h.inside(ih) || n <= 0) continue;
+      if (n <= 0) continue;
       const std::int64_t iw = p.w.input(first, kw);
       take_largest(n, x + ih * p.big[2] + iw * p.big[3], p.w.stride * p.big[3], y + first * p.small[3],
                    index + first * p.small[3], p.small[3], static_cast<std::int32_t>(ih * p.w.in + iw),
@@ -136,10 +135,10 @@ template <class T> void max_forward(const Plan& p, const Tensor& x, const Tensor
 /// Calls f for each pair of an input run and the outputs that read it, of one input row, in a fixed order:
 /// f(n, offset in the output's plane, its step, offset in the input's row, its step, input column, column step, ow).
 template <class F> void for_covering(const Plan& p, std::int64_t ih, const F& f) {
-  for (std::int64_t kh = 0; kh < p.h.kernel; ++kh) {
+  for (std::int64_t kh = p.h.first_reading(ih); kh < p.h.last_reading(ih); ++kh) {
     const std::int64_t oh = p.h.output(ih, kh);
     if (oh < 0) continue;
-    for (std::int64_t kw = 0; kw < p.w.kernel; ++kw) {
+    for (std::int64_t kw = p.w.first_tap(); kw < p.w.last_tap(); ++kw) {
       const std::int64_t first = p.w.first(kw), last = p.w.last(kw);
       if (!p.by_channel) {
         if (last > first) f(oh, first, last - first, p.w.input(first, kw));
@@ -186,10 +185,9 @@ template <class T> void avg_forward(const Plan& p, bool include_pad, const Tenso
     const T* plane = from + n * p.big[0] + c * p.big[1];
     T* row = to + n * p.small[0] + c * p.small[1] + oh * p.small[2];
     for (std::int64_t ow = 0; ow < p.w.out; ++ow) std::fill_n(row + ow * p.small[3], channels, T(0));
-    for (std::int64_t kh = 0; kh < p.h.kernel; ++kh) {
+    for (std::int64_t kh = p.h.first_tap(oh); kh < p.h.last_tap(oh); ++kh) {
       const std::int64_t ih = p.h.input(oh, kh);
-      if (!p.h.inside(ih)) continue;
-      for (std::int64_t kw = 0; kw < p.w.kernel; ++kw) {
+      for (std::int64_t kw = p.w.first_tap(); kw < p.w.last_tap(); ++kw) {
         const std::int64_t first = p.w.first(kw), last = p.w.last(kw);
         const T* line = plane + ih * p.big[2];
         if (!p.by_channel && last > first)
@@ -200,7 +198,7 @@ template <class T> void avg_forward(const Plan& p, bool include_pad, const Tenso
       }
     }
     for (std::int64_t ow = 0; ow < p.w.out; ++ow) {
-      const T count = static_cast<T>(p.h.count(oh, include_pad) * p.w.count(ow, include_pad));
+      const T count = static_cast<T>(p.h.count(oh, include_pad)) * static_cast<T>(p.w.count(ow, include_pad));
       for (std::int64_t k = 0; k < channels; ++k) row[ow * p.small[3] + k] /= count;
     }
   });
@@ -216,7 +214,8 @@ template <class T> void avg_backward(const Plan& p, bool include_pad, const Tens
     clear_row(p, row);
     for_covering(p, ih, [&](std::int64_t oh, std::int64_t ow0, std::int64_t outputs, std::int64_t iw) {
       for (std::int64_t i = 0; i < outputs; ++i) {
-        const T scale = T(1) / static_cast<T>(p.h.count(oh, include_pad) * p.w.count(ow0 + i, include_pad));
+        const T scale =
+            T(1) / (static_cast<T>(p.h.count(oh, include_pad)) * static_cast<T>(p.w.count(ow0 + i, include_pad)));
         const T* __restrict g = from + plane + oh * p.small[2] + (ow0 + i) * p.small[3];
         T* __restrict sum = row + (iw + i * p.w.stride) * p.big[3];
         for (std::int64_t k = 0; k < channels; ++k) sum[k] += g[k] * scale;

@@ -27,11 +27,28 @@ struct Window {
     if (shifted < 0 || shifted % stride != 0 || shifted / stride >= out) return -1;
     return shifted / stride;
   }
+  /// The taps of window o that are inside: a range [first_tap, last_tap).  Kernels may be far larger than the input.
+  std::int64_t first_tap(std::int64_t o) const {
+    const std::int64_t start = input(o, 0);
+    return start >= 0 ? 0 : std::min(kernel, (-start - 1) / dilation + 1);
+  }
+  std::int64_t last_tap(std::int64_t o) const {
+    const std::int64_t room = in - 1 - input(o, 0);
+    return room < 0 ? 0 : std::min(kernel, room / dilation + 1);
+  }
+  /// The taps that are inside for some output.
+  std::int64_t first_tap() const { return first_tap(out - 1); }
+  std::int64_t last_tap() const { return last_tap(0); }
+  /// The taps that read input i in some output: some of [first_reading, last_reading).
+  std::int64_t first_reading(std::int64_t i) const {
+    const std::int64_t beyond = i - input(out - 1, 0);
+    return beyond <= 0 ? 0 : std::min(kernel, (beyond - 1) / dilation + 1);
+  }
+  std::int64_t last_reading(std::int64_t i) const { return std::min(kernel, (i + padding) / dilation + 1); }
   /// The first input of window o that is not in the padding.
   std::int64_t first_inside(std::int64_t o) const {
-    for (std::int64_t k = 0; k < kernel; ++k)
-      if (inside(input(o, k))) return input(o, k);
-    return 0;
+    const std::int64_t k = first_tap(o);
+    return k < last_tap(o) ? input(o, k) : 0;
   }
   /// What an average over window o (of dilation 1) divides by.
   std::int64_t count(std::int64_t o, bool include_pad) const {

@@ -21,7 +21,6 @@ template <class I> struct Windows {
 
   /// What tap k of output o reads; it may be in the padding.
   __device__ __forceinline__ I input(I o, I k) const { return o * stride - padding + k * dilation; }
-  __device__ __forceinline__ bool inside(I i) const { return i >= 0 && i < in; }
   /// The first and the last output whose window may contain input i.
   __device__ __forceinline__ I first_output(I i) const {
     const I start = i + padding - (kernel - 1) * dilation;
@@ -33,11 +32,23 @@ template <class I> struct Windows {
   }
   /// Whether a tap of output o, one of those, reads input i.
   __device__ __forceinline__ bool reads(I o, I i) const { return (i + padding - o * stride) % dilation == 0; }
-  /// The first tap of output o that is not in the padding.
+  /// How many taps apart inputs are at least, when they are `distance` apart.
+  __device__ __forceinline__ I taps(I distance) const {
+    return dilation == 1 ? distance : (distance - 1) / dilation + 1;
+  }
+  /// The taps of output o that are inside: [first_tap, last_tap).  Kernels may be far larger than the input.
+  __device__ __forceinline__ I first_tap(I o) const {
+    const I start = input(o, 0);
+    return start >= 0 ? 0 : taps(-start) < kernel ? taps(-start) : kernel;
+  }
+  __device__ __forceinline__ I last_tap(I o) const {
+    const I room = in - input(o, 0);
+    return room <= 0 ? 0 : taps(room) < kernel ? taps(room) : kernel;
+  }
+  /// The first input of output o that is not in the padding.
   __device__ __forceinline__ I first_inside(I o) const {
-    for (I k = 0; k < kernel; ++k)
-      if (inside(input(o, k))) return input(o, k);
-    return 0;
+    const I k = first_tap(o);
+    return k < last_tap(o) ? input(o, k) : 0;
   }
   /// The taps of output o that an average divides by.
   __device__ __forceinline__ std::int64_t count(I o, bool include_pad) const {
@@ -75,6 +86,10 @@ template <class I> struct Plan {
     p.n = i;
     return p;
   }
+  /// What an average of output (oh, ow) divides by.
+  template <class T> __device__ __forceinline__ T count(I oh, I ow) const {
+    return static_cast<T>(h.count(oh, include_pad)) * static_cast<T>(w.count(ow, include_pad));
+  }
   __device__ __forceinline__ Place<I> output(I i) const { return place(i, h.out, w.out); }
   __device__ __forceinline__ Place<I> input(I i) const { return place(i, h.in, w.in); }
 };
@@ -94,12 +109,11 @@ __global__ void max_forward(Plan<I> plan, const S* __restrict__ x, S* __restrict
     const I plane = plan.big.plane(p);
     T best = -kernels::math::kInfinity<T>;
     I place = plan.h.first_inside(p.h) * plan.w.in + plan.w.first_inside(p.w);
-    for (I kh = 0; kh < plan.h.kernel; ++kh) {
+    const I end_h = plan.h.last_tap(p.h), first_w = plan.w.first_tap(p.w), end_w = plan.w.last_tap(p.w);
+    for (I kh = plan.h.first_tap(p.h); kh < end_h; ++kh) {
       const I ih = plan.h.input(p.h, kh);
-      if (!plan.h.inside(ih)) continue;
-      for (I kw = 0; kw < plan.w.kernel; ++kw) {
+      for (I kw = first_w; kw < end_w; ++kw) {
         const I iw = plan.w.input(p.w, kw);
-        if (!plan.w.inside(iw)) continue;
         const T value = widen<T>(x[plan.big.at(plane, ih, iw)]);
         if (value > best || value != value) {
           best = value;
@@ -143,16 +157,12 @@ __global__ void avg_forward(Plan<I> plan, const S* __restrict__ x, S* __restrict
     const Place<I> p = plan.output(i);
     const I plane = plan.big.plane(p);
     T sum = 0;
-    for (I kh = 0; kh < plan.h.kernel; ++kh) {
+    const I end_h = plan.h.last_tap(p.h), first_w = plan.w.first_tap(p.w), end_w = plan.w.last_tap(p.w);
+    for (I kh = plan.h.first_tap(p.h); kh < end_h; ++kh) {
       const I ih = plan.h.input(p.h, kh);
-      if (!plan.h.inside(ih)) continue;
-      for (I kw = 0; kw < plan.w.kernel; ++kw) {
-        const I iw = plan.w.input(p.w, kw);
-        if (plan.w.inside(iw)) sum += widen<T>(x[plan.big.at(plane, ih, iw)]);
-      }
+      for (I kw = first_w; kw < end_w; ++kw) sum += widen<T>(x[plan.big.at(plane, ih, plan.w.input(p.w, kw))]);
     }
-    const std::int64_t count = plan.h.count(p.h, plan.include_pad) * plan.w.count(p.w, plan.include_pad);
-    y[plan.small.at(p)] = narrow<S>(sum / static_cast<T>(count));
+    y[plan.small.at(p)] = narrow<S>(sum / plan.template count<T>(p.h, p.w));
   });
 }
 
@@ -163,8 +173,7 @@ __global__ void avg_backward(Plan<I> plan, const S* __restrict__ grad, S* __rest
     const I plane = plan.small.plane(p);
     T sum = 0;
     for_windows(plan, p, [&](I oh, I ow) {
-      const std::int64_t count = plan.h.count(oh, plan.include_pad) * plan.w.count(ow, plan.include_pad);
-      sum += widen<T>(grad[plan.small.at(plane, oh, ow)]) * (T(1) / static_cast<T>(count));
+      sum += widen<T>(grad[plan.small.at(plane, oh, ow)]) * (T(1) / plan.template count<T>(oh, ow));
     });
     grad_x[plan.big.at(p)] = narrow<S>(sum);
   });

@@ -9,9 +9,14 @@
 namespace minnow::raw {
 namespace {
 
+/// The largest stride, padding or dilation: of products with sizes nothing overflows, and libraries take no larger one.
+constexpr std::int64_t kMost = (std::int64_t{1} << 31) - 1;
+
 /// Size of the output along spatial dimension d (0 or 1); below 1 when the kernel does not fit.
 std::int64_t output_size(const Conv2dParams& p, const Shape& x, const Shape& w, int d) {
-  const std::int64_t reach = x[2 + d] + 2 * p.padding[d] - p.dilation[d] * (w[2 + d] - 1) - 1;
+  std::int64_t span = 0;  // wider than any image where it does not fit 64 bits
+  if (__builtin_mul_overflow(p.dilation[d], w[2 + d] - 1, &span)) return 0;
+  const std::int64_t reach = x[2 + d] - 1 - span + 2 * p.padding[d];
   return reach < 0 ? 0 : reach / p.stride[d] + 1;
 }
 
@@ -26,6 +31,12 @@ void check(const In& x, const In& w, const Tensor& b, const Conv2dParams& p, Ope
       throw ValueError(message("conv2d", "stride, dilation and groups are 1 or more, padding 0 or more", operands,
                                "stride " + text(p.stride) + ", padding " + text(p.padding) + ", dilation " +
                                    text(p.dilation) + ", groups " + std::to_string(p.groups) + " were given"),
+                       x.where);
+  for (int d = 0; d < 2; ++d)
+    if (p.stride[d] > kMost || p.dilation[d] > kMost || p.padding[d] > kMost)
+      throw ValueError(message("conv2d", "stride, padding and dilation are at most " + std::to_string(kMost), operands,
+                               "stride " + text(p.stride) + ", padding " + text(p.padding) + ", dilation " +
+                                   text(p.dilation) + " were given; no image is that large"),
                        x.where);
   if (x->dim() != 4 || w->dim() != 4)
     throw ShapeError(message("conv2d", "x and weight need four dimensions", operands,

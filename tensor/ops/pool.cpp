@@ -8,6 +8,16 @@
 namespace minnow::raw {
 namespace {
 
+std::string text(const std::int64_t (&pair)[2]) {
+  return "{" + std::to_string(pair[0]) + ", " + std::to_string(pair[1]) + "}";
+}
+
+/// The numbers that were given.
+std::string text(const Pool2dParams& p) {
+  return "kernel " + text(p.kernel) + ", stride " + text(p.stride) + ", padding " + text(p.padding) + ", dilation " +
+         text(p.dilation) + " were given";
+}
+
 /// The pooled shape, after all checks.
 Shape pooled_shape(const char* op, const In& x, const Pool2dParams& p) {
   if (x->dim() != 4)
@@ -17,14 +27,17 @@ Shape pooled_shape(const char* op, const In& x, const Pool2dParams& p) {
     throw DTypeError(message(op, "x must be floating", {{"x", *x}}, "convert first: .to(float32)"), x.where);
   Shape shape = x->shape();
   for (int d = 0; d < 2; ++d) {
-    if (p.kernel[d] < 1 || p.stride[d] < 1 || p.dilation[d] < 1 || p.padding[d] < 0 || 2 * p.padding[d] > p.kernel[d])
-      throw ValueError(
-          message(op, "kernel, stride and dilation are 1 or more, padding at most half the kernel", {{"x", *x}}),
-          x.where);
-    const std::int64_t reach = shape[2 + d] + 2 * p.padding[d] - p.dilation[d] * (p.kernel[d] - 1) - 1;
+    if (p.kernel[d] < 1 || p.stride[d] < 1 || p.dilation[d] < 1 || p.padding[d] < 0 || p.padding[d] > p.kernel[d] / 2)
+      throw ValueError(message(op, "kernel, stride and dilation are 1 or more, padding at most half the kernel",
+                               {{"x", *x}}, text(p) + "; e.g. " + op + "(x, 2) halves height and width"),
+                       x.where);
+    // Wider than any image where it does not fit 64 bits.
+    std::int64_t span = 0;
+    const bool endless = __builtin_mul_overflow(p.dilation[d], p.kernel[d] - 1, &span);
+    const std::int64_t reach = endless ? -1 : shape[2 + d] - 1 - (span - 2 * p.padding[d]);
     if (reach < 0)
       throw ShapeError(message(op, "the window does not fit into the padded image", {{"x", *x}},
-                               "use a smaller kernel or more padding"),
+                               text(p) + "; use a smaller kernel or dilation, or more padding"),
                        x.where);
     shape[2 + d] = reach / p.stride[d] + 1;
   }

@@ -1,4 +1,5 @@
 #include <minnow/tensor/ops/pool.h>
+#include <minnow/tensor/ops/reduce.h>
 #include <minnow/tensor/ops/view.h>
 
 #include "rows_support.h"
@@ -70,6 +71,30 @@ TEST_P(RowsPool, Average) {
         expect_close(home(raw::avg_pool2d_backward(on(g, device()), on(x, device()), c.params)),
                      raw::avg_pool2d_backward(g, x, c.params), name + " backward");
       }
+}
+
+/// Windows that hold the whole image, wherever they stand, and are nearly all padding: only the image is walked.
+TEST_P(RowsPool, KernelsFarLargerThanTheImage) {
+  constexpr std::int64_t kHuge = std::int64_t{1} << 62;
+  const Pool2dParams whole{{5, 4}, {1, 1}};
+  for (const bool last : {false, true}) {
+    const Tensor x = image({2, 3, 5, 4}, DType::float32, last, mixed), there = on(x, device());
+    const Tensor g = image({2, 3, 6, 5}, DType::float32, last, mixed), far = on(g, device());
+    Pool2dParams params{{kHuge, kHuge}, {1, 1}, {kHuge / 2, kHuge / 2}};
+    const auto got = raw::max_pool2d(there, params);
+    ASSERT_EQ(got.values.shape(), (Shape{2, 3, 6, 5}));
+    expect_close(home(got.values), raw::expand(raw::max_pool2d(x, whole).values, {2, 3, 6, 5}), "max_pool2d", {0, 0});
+    const Tensor shares = raw::reduce(raw::kReduce<kernels::Sum>, g, {2, 3}, true);
+    const Tensor back = home(raw::max_pool2d_backward(far, got.indices, there, params));
+    expect_close(raw::reduce(raw::kReduce<kernels::Sum>, back, {2, 3}, true), shares, "max_pool2d_backward");
+    params.count_include_pad = false;
+    expect_close(home(raw::avg_pool2d(there, params)), raw::expand(raw::avg_pool2d(x, whole), {2, 3, 6, 5}),
+                 "avg_pool2d");
+    expect_close(home(raw::avg_pool2d_backward(far, there, params)),
+                 raw::expand(raw::avg_pool2d_backward(shares, x, whole), {2, 3, 5, 4}), "avg_pool2d_backward");
+    params.count_include_pad = true;  // the padding outweighs the image
+    for (const float mean : home(raw::avg_pool2d(there, params)).to_vector<float>()) EXPECT_LT(std::abs(mean), 1e-30);
+  }
 }
 
 TEST_P(RowsPool, GradientAndImageInDifferentOrders) {
