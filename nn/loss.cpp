@@ -220,7 +220,9 @@ Tensor smooth_l1_loss(const In& x, const In& y, SmoothL1Options options) {
         fmt::format("smooth_l1_loss: beta = {} is not positive\nl1_loss is what beta 0 would mean", options.beta),
         x.where);
   const Tensor d = sub(x, y), size = abs(at(d));
-  const Tensor near = mul(at(square(at(d))), 0.5 / options.beta), far = sub(at(size), 0.5 * options.beta);
+  // Held to where it counts: the slope of an infinite square times 0 would be NaN.
+  const Tensor close = clamp(at(d), -options.beta, options.beta);
+  const Tensor near = mul(at(square(at(close))), 0.5 / options.beta), far = sub(at(size), 0.5 * options.beta);
   return reduced(where(at(lt(at(size), options.beta)), at(near), at(far)), options.reduction, at);
 }
 

@@ -153,7 +153,11 @@ Tensor hardshrink(const In& x, double lambda) { return function<kernels::Hardshr
 Tensor threshold(const In& x, double limit, double value) { return function<kernels::Threshold>(x, limit, value); }
 Tensor clamp(const In& x, double low, double high) { return function<kernels::Clamp>(x, low, high); }
 Tensor pow_scalar(const In& x, double exponent) { return function<kernels::PowScalar>(x, exponent); }
-Tensor nan_to_num(const In& x, double nan) { return function<kernels::NanToNum>(x, nan); }
+Tensor nan_to_num(const In& x, double nan) {
+  x->require_defined("nan_to_num", x.where);
+  if (!x->is_floating_point()) return x->clone(x.where);
+  return function<kernels::NanToNum>(x, nan);
+}
 
 Tensor neg_(const In& x) { return in_place<kernels::Neg>(x); }
 Tensor abs_(const In& x) { return in_place<kernels::Abs>(x); }

@@ -132,7 +132,7 @@ namespace minnow {
 [[nodiscard]] Tensor clamp(const In& x, double low = -kInfinity, double high = kInfinity);
 /// x^exponent.
 [[nodiscard]] Tensor pow_scalar(const In& x, double exponent);
-/// NaN becomes `nan`, the infinities the largest finite numbers.
+/// NaN becomes `nan`, the infinities the largest finite numbers; integers stay as they are.
 [[nodiscard]] Tensor nan_to_num(const In& x, double nan = 0);
 [[nodiscard]] inline Tensor clamp_min(const In& x, double low) { return clamp(x, low); }
 [[nodiscard]] inline Tensor clamp_max(const In& x, double high) { return clamp(x, -kInfinity, high); }

@@ -90,6 +90,15 @@ TEST_P(UnaryGradient, IntegersArePromoted) {
   EXPECT_EQ(isnan(x).dtype(), DType::bool_);
 }
 
+TEST_P(UnaryGradient, NanToNumLeavesIntegersAsTheyAre) {
+  const std::vector<std::int64_t> values{16777217, -5, INT64_MAX};
+  const Tensor x = tensor(values, {.device = device()}), y = nan_to_num(x, 7);
+  EXPECT_EQ(y.dtype(), DType::int64);
+  EXPECT_EQ(y.to_vector<std::int64_t>(), values);
+  EXPECT_FALSE(y.is_same(x));
+  EXPECT_EQ(nan_to_num(zeros({2}, {DType::bool_, device()})).dtype(), DType::bool_);
+}
+
 TEST_P(UnaryGradient, BadInputsAreTypedErrors) {
   const Tensor x = ones({2}, {DType::float32, device()});
   EXPECT_THROW(bitwise_not(x), DTypeError);

@@ -69,6 +69,14 @@ TEST_P(LossOn, ImagesAreRows) {
   EXPECT_EQ(shares.shape(), labels.shape());
 }
 
+TEST_P(LossOn, SmoothL1AtInfiniteDistance) {
+  Tensor x = tensor({HUGE_VAL, -HUGE_VAL, 0.5, 3.0}).to(device()).requires_grad_();
+  const Tensor loss = nn::smooth_l1_loss(x, zeros({4}, {.device = device()}));
+  EXPECT_EQ(loss.item(), HUGE_VAL);
+  loss.backward();
+  EXPECT_EQ(x.grad().to_vector<float>(), (std::vector<float>{0.25F, -0.25F, 0.125F, 0.25F}));
+}
+
 TEST_P(LossOn, Regression) {
   const Tensor x = tensor({0., 2.}).to(device()), y = tensor({0.5, 0.}).to(device());
   EXPECT_NEAR(nn::mse_loss(x, y).item(), (0.25 + 4) / 2, 1e-6);
