@@ -28,6 +28,7 @@ Tensor scatter_add(const In& x, int dim, const In& index, const In& source) {
 Tensor index_select(const In& x, int dim, const In& index) {
   Tensor y = raw::index_select(x, dim, index);
   return record("index_select", std::move(y), {x}, [dim, index = Saved(*index), shape = x->shape()](const Tensor& g) {
+    if (!is_grad_enabled()) return raw::index_select_backward(g, dim, index(), shape);
     return index_add(zeros(shape, {g.dtype(), g.device()}), dim, index(), g);
   });
 }

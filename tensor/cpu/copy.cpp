@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <minnow/tensor/cpu/cpu_backend.h>
@@ -146,6 +147,14 @@ void CpuBackend::fill(const Tensor& out, Scalar value) {
   const std::int64_t whole = value.as_int();
   const void* source = compute == Compute::kDouble ? static_cast<const void*>(&floating) : &whole;
   loops().store[static_cast<int>(compute)][static_cast<int>(out.dtype())](source, pattern.bytes, 1);
+  const bool zero = std::all_of(pattern.bytes, pattern.bytes + pattern.size, [](char c) { return c == 0; });
+  if (zero && is_dense(out.shape(), out.strides())) {
+    // Long pieces: only they are written without being read first.
+    parallel_blocks(out.numel(), std::int64_t{1} << 18, out.nbytes(), [&](std::int64_t begin, std::int64_t end) {
+      std::memset(bytes_at(out, begin), 0, static_cast<std::size_t>(end - begin) * pattern.size);
+    });
+    return;
+  }
   const std::size_t filled = static_cast<std::size_t>(std::min(out.numel(), kChunk)) * pattern.size;
   for (std::size_t at = pattern.size; at < filled; at *= 2)
     std::memcpy(pattern.bytes + at, pattern.bytes, std::min(at, filled - at));

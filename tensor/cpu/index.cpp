@@ -61,22 +61,26 @@ template <class F> void by_size(std::size_t size, const F& f) {
   }
 }
 
-/// to += from, for n elements of one dtype at any strides: halves add in float, bool is or.
-void add_strided(DType dtype, const char* from, std::int64_t from_stride, char* to, std::int64_t to_stride,
-                 std::int64_t n) {
+/// to += from, for n elements of one dtype: halves add in float, bool is or.
+void add_run(DType dtype, const char* from, char* to, std::int64_t n) {
+  constexpr std::int64_t kWorthACall = 16;
+  if (n >= kWorthACall && (dtype == DType::float32 || dtype == DType::float64 || dtype == DType::int64)) {
+    constexpr int kAdd = kernels::kIndexOf<kernels::BinaryOps, kernels::Add>;
+    loops().binary[static_cast<int>(compute_of(dtype))][kAdd](to, from, to, n);
+    return;
+  }
   const auto add = [&]<class T>(T) {
     const T* x = reinterpret_cast<const T*>(from);
     T* y = reinterpret_cast<T*>(to);
     for (std::int64_t i = 0; i < n; ++i) {
       if constexpr (std::is_same_v<T, bool>) {
-        y[i * to_stride] = y[i * to_stride] || x[i * from_stride];
+        y[i] = y[i] || x[i];
       } else if constexpr (std::is_integral_v<T>) {
-        y[i * to_stride] = static_cast<T>(static_cast<std::uint64_t>(y[i * to_stride]) +
-                                          static_cast<std::uint64_t>(x[i * from_stride]));
+        y[i] = static_cast<T>(static_cast<std::uint64_t>(y[i]) + static_cast<std::uint64_t>(x[i]));
       } else if constexpr (std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>) {
-        y[i * to_stride] = T(static_cast<float>(y[i * to_stride]) + static_cast<float>(x[i * from_stride]));
+        y[i] = T(static_cast<float>(y[i]) + static_cast<float>(x[i]));
       } else {
-        y[i * to_stride] += x[i * from_stride];
+        y[i] += x[i];
       }
     }
   };
@@ -154,16 +158,16 @@ bool CpuBackend::scatter_add(const Tensor& x, int dim, const Tensor& index, cons
   const std::int64_t n = size_at(index, dim);
   const std::int64_t sx = stride_of(x, dim), si = stride_of(index, dim), so = stride_of(out, dim);
   // Lines do not share elements of out; within one, additions keep their order.
-  parallel_blocks(
-      lines.count, std::max<std::int64_t>(1, 4096 / n), 2 * x.nbytes(), [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t l = begin; l < end; ++l) {
-          const std::int64_t from = lines.offset(x.strides(), dim, l);
-          const std::int64_t to = lines.offset(out.strides(), dim, l);
-          const std::int64_t* at = indices_of(index) + lines.offset(index.strides(), dim, l);
-          for (std::int64_t i = 0; i < n; ++i)
-            add_strided(out.dtype(), element(x, from + i * sx), 1, element(out, to + at[i * si] * so), 1, 1);
-        }
-      });
+  parallel_blocks(lines.count, std::max<std::int64_t>(1, 4096 / n), 2 * x.nbytes(),
+                  [&](std::int64_t begin, std::int64_t end) {
+                    for (std::int64_t l = begin; l < end; ++l) {
+                      const std::int64_t from = lines.offset(x.strides(), dim, l);
+                      const std::int64_t to = lines.offset(out.strides(), dim, l);
+                      const std::int64_t* at = indices_of(index) + lines.offset(index.strides(), dim, l);
+                      for (std::int64_t i = 0; i < n; ++i)
+                        add_run(out.dtype(), element(x, from + i * sx), element(out, to + at[i * si] * so), 1);
+                    }
+                  });
   return true;
 }
 
@@ -195,23 +199,26 @@ bool CpuBackend::index_add(const Tensor& x, int dim, const Tensor& index, const 
   if (!all_within(index, 0, size_at(out, dim))) return false;
   if (x.numel() == 0) return true;
   if (x.dim() == 0) {
-    add_strided(out.dtype(), element(x, 0), 1, element(out, 0), 1, 1);
+    add_run(out.dtype(), element(x, 0), element(out, 0), 1);
     return true;
   }
   const SliceRun s = slice_run(out, x, dim);
   const std::int64_t n = index.numel();
   const std::int64_t si = stride_of(index, 0);
-  // Pieces and parts of a run do not share elements of out; each takes all indices in their order.
-  constexpr std::int64_t kPart = 1024;
-  const std::int64_t parts = (s.run + kPart - 1) / kPart;
+  // Pieces and parts of a run do not share elements of out; each takes all indices in their order, so that the bits do
+  // not depend on how many parts there are.
+  constexpr std::int64_t kPart = 1024, kLeast = 32;
+  const std::int64_t shares = (num_threads() + s.pieces - 1) / s.pieces;
+  const std::int64_t part = std::clamp((s.run + shares - 1) / shares, kLeast, kPart);
+  const std::int64_t parts = (s.run + part - 1) / part;
   parallel_for(s.pieces * parts, 3 * x.nbytes(), [&](std::int64_t k) {
-    const std::int64_t left = k % parts * kPart;
-    const std::int64_t m = std::min(kPart, s.run - left);
+    const std::int64_t left = k % parts * part;
+    const std::int64_t m = std::min(part, s.run - left);
     const std::int64_t from = piece_offset(x, x.shape(), dim, s.outer, k / parts) + left;
     const std::int64_t to = piece_offset(out, x.shape(), dim, s.outer, k / parts) + left;
     for (std::int64_t i = 0; i < n; ++i) {
-      add_strided(out.dtype(), element(x, from + i * x.strides()[dim]), 1,
-                  element(out, to + indices_of(index)[i * si] * out.strides()[dim]), 1, m);
+      add_run(out.dtype(), element(x, from + i * x.strides()[dim]),
+              element(out, to + indices_of(index)[i * si] * out.strides()[dim]), m);
     }
   });
   return true;

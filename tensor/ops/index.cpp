@@ -155,6 +155,16 @@ Tensor index_add(const In& x, int dim, const In& index, const In& source) {
   return out;
 }
 
+Tensor index_select_backward(const In& grad, int dim, const In& index, const Shape& shape) {
+  Backend& backend = dispatch("index_select_backward", {{"grad", *grad}, {"index", *index}}, grad.where);
+  const Tensor out = empty(shape, {grad->dtype(), grad->device()}, grad.where);
+  fill_({out, grad.where}, 0);
+  dim = wrap_dim("index_select_backward", {out, grad.where}, dim);
+  if (grad->numel() && !backend.index_add(*grad, dim, *index, out))
+    out_of_range("index_select_backward", {out, grad.where}, dim, index);
+  return out;
+}
+
 Tensor one_hot(const In& index, std::int64_t classes) {
   const Composed scope("one_hot");
   Backend& backend = dispatch("one_hot", {{"index", *index}}, index.where);

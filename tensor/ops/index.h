@@ -19,6 +19,8 @@ Tensor scatter_add(const In& x, int dim, const In& index, const In& source);
 Tensor index_select(const In& x, int dim, const In& index);
 /// A copy of x with the slices of source added to the slices that index names.
 Tensor index_add(const In& x, int dim, const In& index, const In& source);
+/// The gradient of index_select with respect to an x of `shape`.
+Tensor index_select_backward(const In& grad, int dim, const In& index, const Shape& shape);
 /// int64 [...] -> int64 [..., classes], 1 at each element's place.  classes = -1: the largest element + 1.
 Tensor one_hot(const In& index, std::int64_t classes);
 /// An element of an index that names nothing, and where it stands: "[3, 1]".

@@ -114,6 +114,31 @@ TEST(IndexCpu, OutOfRangeTouchesNothing) {
   }
 }
 
+/// However a run is divided among threads.
+TEST(IndexCpu, RunsOfAnyLength) {
+  const int before = num_threads();
+  for (const int threads : {1, 3}) {
+    set_num_threads(threads);
+    for (const std::int64_t run : {1, 15, 16, 17, 33, 64, 100, 130})
+      for (const DType dtype : test::kAllDtypes) {
+        const Tensor x = numbers({700, run}, dtype, Lay::kContiguous, 0, 2), sum = blank({3, run}, dtype);
+        const Tensor index = numbers({700}, DType::int64, Lay::kContiguous, 0, 3);
+        std::vector<double> expected(static_cast<std::size_t>(3 * run));
+        for (std::int64_t i = 0; i < x.numel(); ++i) {
+          double& e =
+              expected[static_cast<std::size_t>(static_cast<std::int64_t>(get(index, i / run)) * run + i % run)];
+          e = joined(e, get(x, i), dtype);
+        }
+        ASSERT_TRUE(backend().index_add(x, 0, index, sum));
+        for (std::int64_t i = 0; i < sum.numel(); ++i) {
+          const double want = expected[static_cast<std::size_t>(i)];
+          ASSERT_EQ(get(sum, i), dtype == DType::uint8 ? std::fmod(want, 256) : want) << run << " " << name_of(dtype);
+        }
+      }
+  }
+  set_num_threads(before);
+}
+
 TEST(IndexCpu, ThreadsDoNotMatter) {
   const Tensor x = test::reals({3000, 64});
   const Tensor index = numbers({3000}, DType::int64, Lay::kContiguous, 0, 7);
