@@ -37,11 +37,11 @@ Tensor log_softmax(const In& x, int dim) {
 
 Tensor cross_entropy_rows(const In& logits, const In& target, std::int64_t ignore_index) {
   const CrossEntropyParams params{ignore_index};
-  auto [losses, log_sum_exp] = raw::cross_entropy(logits, target, params);
+  auto [losses, exp_sums] = raw::cross_entropy(logits, target, params);
   if (!records(*logits)) return losses;
   return record("cross_entropy", std::move(losses), {logits},
-                [x = Saved(*logits), t = Saved(*target), lse = log_sum_exp, params](const Tensor& g) {
-                  if (!is_grad_enabled()) return raw::cross_entropy_backward(g, x(), t(), lse, params);
+                [x = Saved(*logits), t = Saved(*target), sums = exp_sums, params](const Tensor& g) {
+                  if (!is_grad_enabled()) return raw::cross_entropy_backward(g, x(), t(), sums, params);
                   const Tensor ignored = eq(t(), params.ignore_index);
                   const Tensor hit = one_hot(where(ignored, 0, t()), x().size(1)).to(g.dtype());
                   const Tensor rows = where(ignored, 0.0, g).unsqueeze(1);

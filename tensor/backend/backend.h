@@ -136,14 +136,14 @@ class Backend {
   virtual void softmax(const SoftmaxParams& params, const Tensor& x, const Tensor& y) = 0;
   virtual void softmax_backward(const SoftmaxParams& params, const Tensor& grad, const Tensor& y,
                                 const Tensor& grad_x) = 0;
-  /// logits: [N, C] contiguous, target: int64 [N] -> losses: [N], log_sum_exp: [N], float32 where logits are
-  /// half.  A row of ignore_index gives 0. False when a target is neither in [0, C) nor ignore_index (a device may report it at its next
+  /// logits: [N, C] contiguous, target: int64 [N] -> losses: [N], exp_sums: [2, N], float32 where logits
+  /// are half: each row's largest logit and the sum of e^(logit - largest).  A row of ignore_index gives 0. False when a target is neither in [0, C) nor ignore_index (a device may report it at its next
   /// synchronization).
   virtual bool cross_entropy(const CrossEntropyParams& params, const Tensor& logits, const Tensor& target,
-                             const Tensor& losses, const Tensor& log_sum_exp) = 0;
+                             const Tensor& losses, const Tensor& exp_sums) = 0;
   /// grad: [N], of each row's loss -> grad_logits: [N, C].
   virtual void cross_entropy_backward(const CrossEntropyParams& params, const Tensor& grad, const Tensor& logits,
-                                      const Tensor& target, const Tensor& log_sum_exp, const Tensor& grad_logits) = 0;
+                                      const Tensor& target, const Tensor& exp_sums, const Tensor& grad_logits) = 0;
 
   // Linear algebra.  a: [B, M, K]  b: [B, K, N]  out: [B, M, N]; B may be broadcast by stride 0; bias (may be
   // undefined): [N].

@@ -49,12 +49,12 @@ template <class Self> class Forwarding : public Backend {
     self().pass(&Backend::softmax_backward, params, grad, y, grad_x);
   }
   bool cross_entropy(const CrossEntropyParams& params, const Tensor& logits, const Tensor& target, const Tensor& losses,
-                     const Tensor& log_sum_exp) override {
-    return self().pass(&Backend::cross_entropy, params, logits, target, losses, log_sum_exp);
+                     const Tensor& exp_sums) override {
+    return self().pass(&Backend::cross_entropy, params, logits, target, losses, exp_sums);
   }
   void cross_entropy_backward(const CrossEntropyParams& params, const Tensor& grad, const Tensor& logits,
-                              const Tensor& target, const Tensor& log_sum_exp, const Tensor& grad_logits) override {
-    self().pass(&Backend::cross_entropy_backward, params, grad, logits, target, log_sum_exp, grad_logits);
+                              const Tensor& target, const Tensor& exp_sums, const Tensor& grad_logits) override {
+    self().pass(&Backend::cross_entropy_backward, params, grad, logits, target, exp_sums, grad_logits);
   }
 
   void matmul(const MatmulParams& params, const Tensor& a, const Tensor& b, const Tensor& bias,

@@ -37,9 +37,9 @@ class CpuBackend : public Backend {
   void softmax_backward(const SoftmaxParams& params, const Tensor& grad, const Tensor& y,
                         const Tensor& grad_x) override;
   bool cross_entropy(const CrossEntropyParams& params, const Tensor& logits, const Tensor& target, const Tensor& losses,
-                     const Tensor& log_sum_exp) override;
+                     const Tensor& exp_sums) override;
   void cross_entropy_backward(const CrossEntropyParams& params, const Tensor& grad, const Tensor& logits,
-                              const Tensor& target, const Tensor& log_sum_exp, const Tensor& grad_logits) override;
+                              const Tensor& target, const Tensor& exp_sums, const Tensor& grad_logits) override;
 
   void matmul(const MatmulParams& params, const Tensor& a, const Tensor& b, const Tensor& bias,
               const Tensor& out) override;

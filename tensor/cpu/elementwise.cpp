@@ -51,6 +51,8 @@ struct SlopeJob {
 };
 struct BinaryJob {
   BinaryLoop loop;
+  BinaryLoop with_one[2] = {};  // where a or b comes as one element
+  bool one[2] = {};
   mutable std::atomic<bool> whole{true};
 };
 struct TernaryJob {
@@ -130,7 +132,7 @@ bool CpuBackend::binary(int op, DType compute, const Tensor& a, const Tensor& b,
   const bool dense = a.dtype() == compute && b.dtype() == compute && out.dtype() == result &&
                      same_dense_layout(a, out) && same_dense_layout(b, out);
   if (dense && n <= kBlock) return loop(a.raw_data(), b.raw_data(), out.raw_data(), n);
-  const BinaryJob job{loop};
+  BinaryJob job{loop};
   if (dense) {
     parallel_blocks(n, kBlock, bytes_of(a, n) + bytes_of(b, n) + bytes_of(out, n), [&](std::int64_t i, std::int64_t e) {
       if (!job.loop(at(a, i), at(b, i), at(out, i), e - i)) job.whole.store(false, std::memory_order_relaxed);
@@ -138,11 +140,18 @@ bool CpuBackend::binary(int op, DType compute, const Tensor& a, const Tensor& b,
     return job.whole;
   }
   std::array operands{Operand::output(out, result), Operand::input(a, compute), Operand::input(b, compute)};
+  const auto& one = loops().binary_one;
+  for (int side = 0; side < 2; ++side) {
+    if (compute_of(compute) != Compute::kFloat || one[side][op] == nullptr) continue;
+    operands[static_cast<std::size_t>(side) + 1].one = &job.one[side];
+    job.with_one[side] = one[side][op];
+  }
   traverse(
       out.shape(), operands,
       [](const void* context, void* const* c, std::int64_t m) {
         const auto* j = static_cast<const BinaryJob*>(context);
-        if (!j->loop(c[1], c[2], c[0], m)) j->whole.store(false, std::memory_order_relaxed);
+        const BinaryLoop run = j->one[0] ? j->with_one[0] : j->one[1] ? j->with_one[1] : j->loop;
+        if (!run(c[1], c[2], c[0], m)) j->whole.store(false, std::memory_order_relaxed);
       },
       &job);
   return job.whole;

@@ -43,6 +43,13 @@ void join_rows(const Job& job, const char* from, std::int64_t stride, std::int64
     return;
   }
   alignas(64) char buffer[kReduceBlock * 8];
+  const std::int64_t fit = kReduceBlock / std::max<std::int64_t>(1, n);
+  if (count > fit) {
+    join_rows(job, from, stride, fit, n, acc);
+    join_rows(job, from + fit * stride * job.item(), stride, count - fit, n,
+              static_cast<char*>(acc) + static_cast<std::size_t>(fit) * kAcc);
+    return;
+  }
   const ConvertLoop load = loops().load[static_cast<int>(job.dtype)][static_cast<int>(job.compute)];
   const std::int64_t size = static_cast<std::int64_t>(size_of(dtype_of(job.compute)));
   if (job.sn == 1 && stride == n) {
@@ -77,9 +84,14 @@ void join_columns(const Job& job, std::int64_t o, std::int64_t begin, std::int64
   }
 }
 
+/// Rows of an item of work: enough that its call is worth while, and that vectors of results are full.
+std::int64_t rows_at_a_time(std::int64_t n) {
+  return std::max<std::int64_t>(32, kReduceBlock / std::max<std::int64_t>(4, n));
+}
+
 /// Each output's row in one piece; short ones many at a time, so that a thread's share is worth its call.
 void reduce_short_rows(const Job& job, std::int64_t bytes) {
-  const std::int64_t group = std::max<std::int64_t>(1, kReduceBlock / std::max<std::int64_t>(4, job.n));
+  const std::int64_t group = rows_at_a_time(job.n);
   parallel_blocks(job.outer * job.inner, group, bytes, [&](std::int64_t first, std::int64_t last) {
     alignas(64) char acc[kReduceBlock / 4 * kAcc];
     job.loops->init(acc, last - first);
@@ -237,7 +249,7 @@ template <class T> void arg_row(const ArgJob& a, std::int64_t k) {
 
 template <class T> void arg_rows(const ArgJob& a) {
   const Job& job = a.job;
-  const std::int64_t group = std::max<std::int64_t>(1, kReduceBlock / std::max<std::int64_t>(4, job.n));
+  const std::int64_t group = rows_at_a_time(job.n);
   const bool dense = job.dtype == DType::float32 && job.sn == 1 && job.inner == 1 && job.n <= kReduceBlock;
   parallel_blocks(job.outer * job.inner, group, job.outer * job.n * job.inner * job.item(),
                   [&](std::int64_t first, std::int64_t last) {

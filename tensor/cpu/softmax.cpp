@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <minnow/tensor/cpu/cpu_backend.h>
 #include <minnow/tensor/cpu/isa.h>
 #include <minnow/tensor/cpu/parallel.h>
@@ -8,8 +9,12 @@
 namespace minnow::cpu {
 namespace {
 
+constexpr std::int64_t kMostRows = 1024;
+
 /// Rows that one item of work takes: enough that its call is worth while.
-std::int64_t rows_per_item(std::int64_t n) { return std::max<std::int64_t>(1, 4096 / std::max<std::int64_t>(1, n)); }
+std::int64_t rows_per_item(std::int64_t n) {
+  return std::clamp<std::int64_t>(4096 / std::max<std::int64_t>(1, n), 1, kMostRows);
+}
 
 /// [outer, n, inner] around a dimension.
 struct Extents {
@@ -56,9 +61,9 @@ class Rows {
   char* data_;
 };
 
-/// Each thread's buffer for `rows` converted rows; nothing where nothing converts.
-ThreadScratch row_buffers(const Rows& x, std::int64_t rows, std::int64_t n) {
-  return ThreadScratch(x.converts() ? static_cast<std::size_t>(rows * n) * sizeof(float) : 0);
+/// Each thread's buffer for `parts` times n converted elements; nothing where nothing converts.
+ThreadScratch buffers_for(const Rows& x, std::int64_t parts, std::int64_t n) {
+  return ThreadScratch(x.converts() ? static_cast<std::size_t>(parts * n) * sizeof(float) : 0);
 }
 
 float* part(float* buffer, std::int64_t i, std::int64_t n) { return buffer == nullptr ? nullptr : buffer + i * n; }
@@ -73,21 +78,21 @@ void CpuBackend::softmax(const SoftmaxParams& params, const Tensor& x, const Ten
   const SoftmaxLoops& l = loops().softmax[static_cast<int>(from.compute())];
   const std::int64_t bytes = x.nbytes() + y.nbytes();
   if (e.inner == 1) {
-    const ThreadScratch buffers = row_buffers(from, 2, e.n);
-    parallel_blocks(e.outer, rows_per_item(e.n), bytes, [&](std::int64_t first, std::int64_t last) {
+    const std::int64_t group = rows_per_item(e.n);
+    const ThreadScratch buffers = buffers_for(from, 2, group * e.n);
+    parallel_blocks(e.outer, group, bytes, [&](std::int64_t first, std::int64_t last) {
       float* buffer = static_cast<float*>(buffers.mine());
-      for (std::int64_t r = first; r < last; ++r) {
-        float* result = part(buffer, 1, e.n);
-        l.row(from.load(r * e.n, e.n, buffer), to.open(r * e.n, result), e.n, params.log);
-        to.close(r * e.n, e.n, result);
-      }
+      float* result = part(buffer, 1, group * e.n);
+      const std::int64_t at = first * e.n, all = (last - first) * e.n;
+      l.rows(from.load(at, all, buffer), to.open(at, result), last - first, e.n, params.log);
+      to.close(at, all, result);
     });
     return;
   }
   const std::int64_t slice = e.n * e.inner;
   const std::int64_t strips = (e.inner + kSoftmaxColumns - 1) / kSoftmaxColumns;
   if (from.converts()) {
-    const ThreadScratch buffers = row_buffers(from, 2, slice);
+    const ThreadScratch buffers = buffers_for(from, 2, slice);
     parallel_for(e.outer, bytes, [&](std::int64_t o) {
       float* buffer = static_cast<float*>(buffers.mine());
       float* result = part(buffer, 1, slice);
@@ -116,20 +121,20 @@ void CpuBackend::softmax_backward(const SoftmaxParams& params, const Tensor& gra
   const std::int64_t bytes = 3 * y.nbytes();
   const std::int64_t slice = e.n * e.inner;
   if (e.inner == 1) {
-    const ThreadScratch buffers = row_buffers(value, 3, e.n);
-    parallel_blocks(e.outer, rows_per_item(e.n), bytes, [&](std::int64_t first, std::int64_t last) {
+    const std::int64_t group = rows_per_item(e.n);
+    const ThreadScratch buffers = buffers_for(value, 3, group * e.n);
+    parallel_blocks(e.outer, group, bytes, [&](std::int64_t first, std::int64_t last) {
       float* buffer = static_cast<float*>(buffers.mine());
-      float* result = part(buffer, 2, e.n);
-      for (std::int64_t r = first; r < last; ++r) {
-        l.row_backward(g.load(r * e.n, e.n, buffer), value.load(r * e.n, e.n, part(buffer, 1, e.n)),
-                       to.open(r * e.n, result), e.n, params.log);
-        to.close(r * e.n, e.n, result);
-      }
+      float* result = part(buffer, 2, group * e.n);
+      const std::int64_t at = first * e.n, all = (last - first) * e.n;
+      l.rows_backward(g.load(at, all, buffer), value.load(at, all, part(buffer, 1, group * e.n)), to.open(at, result),
+                      last - first, e.n, params.log);
+      to.close(at, all, result);
     });
     return;
   }
   if (value.converts()) {
-    const ThreadScratch buffers = row_buffers(value, 3, slice);
+    const ThreadScratch buffers = buffers_for(value, 3, slice);
     parallel_for(e.outer, bytes, [&](std::int64_t o) {
       float* buffer = static_cast<float*>(buffers.mine());
       float* result = part(buffer, 2, slice);
@@ -152,47 +157,52 @@ void CpuBackend::softmax_backward(const SoftmaxParams& params, const Tensor& gra
 }
 
 bool CpuBackend::cross_entropy(const CrossEntropyParams& params, const Tensor& logits, const Tensor& target,
-                               const Tensor& losses, const Tensor& log_sum_exp) {
+                               const Tensor& losses, const Tensor& exp_sums) {
   const std::int64_t rows = logits.shape()[0];
   const std::int64_t n = logits.shape()[1];
   const Rows x(logits);
   const Rows loss(losses);
-  const Rows sums(log_sum_exp);
+  const Rows kept(exp_sums);
   const std::int64_t* wanted = static_cast<const std::int64_t*>(target.raw_data());
   const std::int64_t stride = target.strides()[0];
   const SoftmaxLoops& l = loops().softmax[static_cast<int>(x.compute())];
   std::atomic<bool> in_range{true};
-  const ThreadScratch buffers = row_buffers(x, 1, n);
-  parallel_blocks(rows, rows_per_item(n), logits.nbytes(), [&](std::int64_t first, std::int64_t last) {
+  const std::int64_t group = rows_per_item(n);
+  const ThreadScratch buffers = buffers_for(x, 1, group * n);
+  parallel_blocks(rows, group, logits.nbytes(), [&](std::int64_t first, std::int64_t last) {
     float* buffer = static_cast<float*>(buffers.mine());
+    double most[kMostRows], sum[kMostRows], log_sum[kMostRows];
+    l.exp_sums(x.load(first * n, (last - first) * n, buffer), last - first, n, most, sum, log_sum);
     for (std::int64_t r = first; r < last; ++r) {
-      const std::int64_t t = wanted[r * stride];
+      const std::int64_t t = wanted[r * stride], k = r - first;
       const bool ignored = t == params.ignore_index;
       if (!ignored && (t < 0 || t >= n)) {
         in_range.store(false, std::memory_order_relaxed);
         continue;
       }
-      const double sum = l.log_sum_exp(x.load(r * n, n, buffer), n);
-      sums.set(r, sum);
-      loss.set(r, ignored ? 0.0 : sum - x.value(r * n + t));
+      kept.set(r, most[k]);
+      kept.set(rows + r, sum[k]);
+      // What was subtracted: the difference of two logits is exact where their size would swallow the logarithm.
+      const double shift = std::isfinite(most[k]) ? most[k] : 0.0;
+      loss.set(r, ignored ? 0.0 : log_sum[k] + (shift - x.value(r * n + t)));
     }
   });
   return in_range;
 }
 
 void CpuBackend::cross_entropy_backward(const CrossEntropyParams& params, const Tensor& grad, const Tensor& logits,
-                                        const Tensor& target, const Tensor& log_sum_exp, const Tensor& grad_logits) {
+                                        const Tensor& target, const Tensor& exp_sums, const Tensor& grad_logits) {
   const std::int64_t rows = logits.shape()[0];
   const std::int64_t n = logits.shape()[1];
   const Rows x(logits);
   const Rows g(grad);
-  const Rows sums(log_sum_exp);
+  const Rows kept(exp_sums);
   const Rows to(grad_logits);
   const std::int64_t grad_stride = grad.strides()[0];
   const std::int64_t* wanted = static_cast<const std::int64_t*>(target.raw_data());
   const std::int64_t stride = target.strides()[0];
   const SoftmaxLoops& l = loops().softmax[static_cast<int>(x.compute())];
-  const ThreadScratch buffers = row_buffers(x, 2, n);
+  const ThreadScratch buffers = buffers_for(x, 2, n);
   parallel_blocks(rows, rows_per_item(n), 2 * logits.nbytes(), [&](std::int64_t first, std::int64_t last) {
     float* buffer = static_cast<float*>(buffers.mine());
     float* result = part(buffer, 1, n);
@@ -204,7 +214,7 @@ void CpuBackend::cross_entropy_backward(const CrossEntropyParams& params, const 
         continue;
       }
       const double scale = g.value(r * grad_stride);
-      l.scaled_exp(x.load(r * n, n, buffer), out, n, sums.value(r), scale);
+      l.scaled_exp(x.load(r * n, n, buffer), out, n, kept.value(r), scale / kept.value(rows + r));
       if (x.compute() == Compute::kDouble) static_cast<double*>(out)[t] -= scale;
       else static_cast<float*>(out)[t] -= static_cast<float>(scale);
       to.close(r * n, n, result);

@@ -16,6 +16,9 @@ struct Operand {
   bool load = false;
   bool store = false;
   std::int64_t strides[kMaxRank] = {};  ///< in bytes
+  /// Of an input whose body can also take one element for all of a piece: set to true where it will get that.  One
+  /// operand at most does.
+  bool* one = nullptr;
 
   static Operand input(const Tensor& tensor, DType chunk);
   static Operand output(const Tensor& tensor, DType chunk);

@@ -11,7 +11,7 @@ struct Vector {
   DType dtype;
   std::int64_t stride;
 
-  explicit Vector(const Tensor& t) : data(t.raw_data()), dtype(t.dtype()), stride(t.strides()[0]) {}
+  explicit Vector(const Tensor& t) : data(t.raw_data()), dtype(t.dtype()), stride(t.strides()[t.dim() - 1]) {}
   __device__ __forceinline__ double get(std::int64_t i) const { return load_floating<double>(data, dtype, i * stride); }
   __device__ __forceinline__ void set(std::int64_t i, double x) const { store_as(data, dtype, i * stride, x); }
 };
@@ -42,9 +42,9 @@ __global__ void forward(const S* __restrict__ x, std::int64_t rows, std::int64_t
     sum.add_row(x + r * n, thread, n, width, vectors);
     sum = group_join(width, sum, ExpSum<T>::nothing(), JoinExpSums());
     if (thread != 0) continue;
-    const double log_sum = sum.log_sum_exp();
-    sums.set(r, log_sum);
-    losses.set(r, ignored ? 0.0 : log_sum - widen<double>(x[r * n + target]));
+    sums.set(r, static_cast<double>(sum.most));
+    sums.set(rows + r, sum.sum);
+    losses.set(r, ignored ? 0.0 : sum.log_sum_exp_minus(widen<double>(x[r * n + target])));
   }
 }
 
@@ -60,13 +60,14 @@ __global__ void backward(const S* __restrict__ x, S* __restrict__ grad_x, std::i
     const bool none = target == targets.ignored || target < 0 || target >= n;
     const T factor = none ? T(0) : static_cast<T>(grad.get(r));
     const T shift = none ? T(0) : static_cast<T>(sums.get(r));
+    const T scale = none ? T(0) : static_cast<T>(grad.get(r) / sums.get(rows + r));
     const S* from = x + r * n;
     S* to = grad_x + r * n;
     for_some<S>(begin, end, thread, width, vectors, [&]<int kCount>(std::int64_t i) {
       T some[kCount];
       load_some(from + i, some);
       for (int u = 0; u < kCount; ++u) {
-        some[u] = none ? T(0) : factor * kernels::math::exp(some[u] - shift);
+        some[u] = none ? T(0) : scale * kernels::math::exp(some[u] - shift);
         if (i + u == target) some[u] -= factor;
       }
       store_some(to + i, some);
@@ -79,25 +80,25 @@ unsigned row_width(std::int64_t n) { return n <= 1024 ? kWarp : kThreads; }
 }  // namespace
 
 bool CudaBackend::cross_entropy(const CrossEntropyParams& params, const Tensor& logits, const Tensor& target,
-                                const Tensor& losses, const Tensor& log_sum_exp) {
+                                const Tensor& losses, const Tensor& exp_sums) {
   const std::int64_t rows = logits.shape()[0], n = logits.shape()[1];
   if (rows == 0) return true;
-  const Call call("cross_entropy", logits, {&target, &losses, &log_sum_exp});
+  const Call call("cross_entropy", logits, {&target, &losses, &exp_sums});
   const unsigned width = row_width(n);
   visit_floating(logits.dtype(), [&]<class S, class T>() {
     const auto* x = static_cast<const S*>(logits.raw_data());
     launch(call, forward<S, T>, blocks_for(rows, kThreads / width), kThreads, x, rows, n, Targets(target, params),
-           Vector(losses), Vector(log_sum_exp), width, takes_vectors<S>(n, {x}),
+           Vector(losses), Vector(exp_sums), width, takes_vectors<S>(n, {x}),
            call.fault_flag(Fault::target_out_of_range));
   });
   return true;
 }
 
 void CudaBackend::cross_entropy_backward(const CrossEntropyParams& params, const Tensor& grad, const Tensor& logits,
-                                         const Tensor& target, const Tensor& log_sum_exp, const Tensor& grad_logits) {
+                                         const Tensor& target, const Tensor& exp_sums, const Tensor& grad_logits) {
   if (logits.numel() == 0) return;
   const std::int64_t rows = logits.shape()[0], n = logits.shape()[1];
-  const Call call("cross_entropy_backward", logits, {&grad, &target, &log_sum_exp, &grad_logits});
+  const Call call("cross_entropy_backward", logits, {&grad, &target, &exp_sums, &grad_logits});
   constexpr std::int64_t kChunk = 8192, kMostChunks = 1024, kAlign = 16;
   const std::int64_t chunks = std::clamp<std::int64_t>((n + kChunk - 1) / kChunk, 1, kMostChunks);
   const std::int64_t chunk = (n + chunks * kAlign - 1) / (chunks * kAlign) * kAlign;
@@ -107,7 +108,7 @@ void CudaBackend::cross_entropy_backward(const CrossEntropyParams& params, const
     const auto* x = static_cast<const S*>(logits.raw_data());
     auto* grad_x = static_cast<S*>(grad_logits.raw_data());
     launch(call, backward<S, T>, blocks, kThreads, x, grad_x, rows, n, chunk, Targets(target, params), Vector(grad),
-           Vector(log_sum_exp), width, takes_vectors<S>(n, {x, grad_x}));
+           Vector(exp_sums), width, takes_vectors<S>(n, {x, grad_x}));
   });
 }
 

@@ -171,8 +171,9 @@ template <class T> struct ExpSum {
   __device__ __forceinline__ double over_most() const {
     return kernels::math::isfinite(most) ? sum : kernels::math::kNan<double>;
   }
-  __device__ __forceinline__ double log_sum_exp() const {
-    return static_cast<double>(shift_of(most)) + kernels::math::log(sum);
+  /// The difference of two logits is exact where their size would swallow the logarithm.
+  __device__ __forceinline__ double log_sum_exp_minus(double logit) const {
+    return kernels::math::log(sum) + (static_cast<double>(shift_of(most)) - logit);
   }
 };
 

@@ -71,16 +71,8 @@ bool memory_order(const Tensor& x, unsigned mask, int* order) {
   return true;
 }
 
-/// x as [outer, n, inner], copied into that form where strides do not allow it.
-Tensor grouped(const In& x, unsigned mask, bool any_order) {
-  int order[kMaxRank];
-  for (int d = 0; d < x->dim(); ++d) order[d] = d;
-  Grouping g{*x};
-  if (g.group(order, mask)) return alias(x, g.shape, g.strides, x->storage_offset());
-  if (any_order && memory_order(*x, mask, order)) {
-    Grouping by_memory{*x};
-    if (by_memory.group(order, mask)) return alias(x, by_memory.shape, by_memory.strides, x->storage_offset());
-  }
+/// x as [outer, n, inner], copied into that form.
+Tensor in_groups(const In& x, unsigned mask) {
   Shape kept_first;
   std::int64_t outer = 1, n = 1;
   for (int d = 0; d < x->dim(); ++d)
@@ -95,6 +87,19 @@ Tensor grouped(const In& x, unsigned mask, bool any_order) {
     }
   const Tensor moved = contiguous({permute(x, kept_first), x.where});
   return alias({moved, x.where}, {outer, n, 1}, {n, 1, 1}, moved.storage_offset());
+}
+
+/// x as [outer, n, inner] without a copy, its dimensions in their own order or (any_order) in that of its memory;
+/// undefined where its strides do not allow that.
+Tensor seen_in_groups(const In& x, unsigned mask, bool any_order) {
+  int order[kMaxRank];
+  for (int d = 0; d < x->dim(); ++d) order[d] = d;
+  Grouping g{*x};
+  if (g.group(order, mask)) return alias(x, g.shape, g.strides, x->storage_offset());
+  if (!any_order || !memory_order(*x, mask, order)) return {};
+  Grouping by_memory{*x};
+  if (!by_memory.group(order, mask)) return {};
+  return alias(x, by_memory.shape, by_memory.strides, x->storage_offset());
 }
 
 Shape shape_after(const Shape& shape, unsigned mask, bool keepdim) {
@@ -150,6 +155,63 @@ std::int64_t reduced_count(const char* op, const In& x, const Dims& dims) {
   return n;
 }
 
+namespace {
+
+/// A reduction as two, one after the other: what joins the elements, and what joins the parts.
+struct Stages {
+  int first, second;
+  DType between;  ///< wide enough to lose nothing
+};
+
+/// False where the parts do not join.
+bool stages_of(int op, DType in, DType out, Stages& stages) {
+  using namespace kernels;
+  const bool adds = op == kReduce<SumSquares> || op == kReduce<SumSquaredError> || op == kReduce<Norm0>;
+  stages = {op, adds ? kReduce<Sum> : op, is_floating(in) ? DType::float64 : out};
+  return op != kReduce<NormP>;
+}
+
+/// The innermost reduced dimensions in memory: those which a first stage takes.
+unsigned innermost(const Tensor& x, unsigned mask) {
+  int order[kMaxRank];
+  for (int d = 0; d < x.dim(); ++d) order[d] = d;
+  std::stable_sort(order, order + x.dim(), [&](int a, int b) { return x.strides()[a] > x.strides()[b]; });
+  unsigned found = 0;
+  for (int i = x.dim() - 1; i >= 0; --i) {
+    if (x.shape()[order[i]] == 1) continue;
+    const bool reduced = mask >> order[i] & 1u;
+    if (!reduced && found) break;
+    if (reduced) found |= 1u << order[i];
+  }
+  return found;
+}
+
+void run(Backend& backend, int op, double p, const Tensor& in, const In& out) {
+  backend.reduce({op, p}, in, alias(out, {in.size(0), in.size(2)}, {in.size(2), 1}, 0));
+}
+
+/// Where reduced and kept dimensions alternate (the channels of NCHW): one group of neighbours after the other instead
+/// of a copy in another order.  On the CPU; false where that is no gain.
+bool reduce_in_stages(Backend& backend, int op, const In& x, unsigned mask, double p, const Tensor& out) {
+  constexpr std::int64_t kLeast = 8;  // elements that the first stage makes one of
+  const unsigned inner = innermost(*x, mask), outer = mask & ~inner;
+  Stages stages;
+  std::int64_t n = 1;
+  for (int d = 0; d < x->dim(); ++d)
+    if (inner >> d & 1u) n *= x->shape()[d];
+  if (x->device().is_cuda() || !outer || n < kLeast || !stages_of(op, x->dtype(), out.dtype(), stages)) return false;
+  const Tensor in = seen_in_groups(x, inner, true);
+  if (!in.defined()) return false;
+  const Tensor parts = empty(shape_after(x->shape(), inner, true), {stages.between, x->device()}, x.where);
+  const Tensor joined = seen_in_groups({parts, x.where}, outer, true);
+  if (!joined.defined()) return false;
+  run(backend, stages.first, p, in, {parts, x.where});
+  run(backend, stages.second, p, joined, {out, x.where});
+  return true;
+}
+
+}  // namespace
+
 Tensor reduce(int op, const In& x, const Dims& dims, bool keepdim, double p) {
   const OpInfo& info = kInfo[static_cast<std::size_t>(op)];
   Backend& backend = dispatch(info.name, {{"self", *x}}, x.where);
@@ -159,8 +221,9 @@ Tensor reduce(int op, const In& x, const Dims& dims, bool keepdim, double p) {
   if (!out.numel()) return out;
   if (selects(op)) require_elements(info.name, x, reduced_count(info.name.data(), x, dims));
   if (x->device().is_cpu()) x->storage()->wait_ready();
-  const Tensor in = grouped(x, mask, true);
-  backend.reduce({op, p}, in, alias({out, x.where}, {in.size(0), in.size(2)}, {in.size(2), 1}, 0));
+  const Tensor seen = seen_in_groups(x, mask, true);
+  if (seen.defined()) run(backend, op, p, seen, {out, x.where});
+  else if (!reduce_in_stages(backend, op, x, mask, p, out)) run(backend, op, p, in_groups(x, mask), {out, x.where});
   return out;
 }
 
@@ -174,7 +237,7 @@ ValuesIndices arg_reduce(bool largest, const In& x, int dim, bool keepdim) {
   if (!out.values.numel()) return out;
   require_elements(op, x, x->dim() ? x->shape()[wrap_dim(op, x, dim)] : 1);
   if (x->device().is_cpu()) x->storage()->wait_ready();
-  const Tensor in = grouped(x, mask, false);
+  const Tensor seen = seen_in_groups(x, mask, false), in = seen.defined() ? seen : in_groups(x, mask);
   const Shape flat{in.size(0), in.size(2)};
   const Strides strides{in.size(2), 1};
   backend.arg_reduce(largest, in, alias({out.values, x.where}, flat, strides, 0),

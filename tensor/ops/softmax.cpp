@@ -35,8 +35,8 @@ Tensor softmax_backward(const In& grad, const In& y, int dim, bool log) {
 
 namespace {
 
-/// Of halves in float32: the gradient subtracts it from logits, which would lose the digits that count.
-DType log_sum_exp_type(DType logits) { return is_half(logits) ? DType::float32 : logits; }
+/// Of halves in float32: the gradient divides by the sum.
+DType exp_sums_type(DType logits) { return is_half(logits) ? DType::float32 : logits; }
 
 std::string range_text(std::int64_t classes) {
   if (classes == 0) return "logits have no classes: targets can only be ";
@@ -65,21 +65,21 @@ CrossEntropy cross_entropy(const In& logits, const In& target, const CrossEntrop
                      logits.where);
   const std::int64_t n = logits->shape()[0];
   const CrossEntropy out{new_result({n}, logits->dtype(), logits->device(), logits.where),
-                         new_result({n}, log_sum_exp_type(logits->dtype()), logits->device(), logits.where)};
+                         new_result({2, n}, exp_sums_type(logits->dtype()), logits->device(), logits.where)};
   if (!n) return out;
-  if (!backend.cross_entropy(params, contiguous(logits), contiguous(target), out.losses, out.log_sum_exp))
+  if (!backend.cross_entropy(params, contiguous(logits), contiguous(target), out.losses, out.exp_sums))
     refuse_class("cross_entropy", logits, target, logits->shape()[1], params.ignore_index);
   return out;
 }
 
-Tensor cross_entropy_backward(const In& grad, const In& logits, const In& target, const In& log_sum_exp,
+Tensor cross_entropy_backward(const In& grad, const In& logits, const In& target, const In& exp_sums,
                               const CrossEntropyParams& params) {
   Backend& backend =
       dispatch("cross_entropy_backward", {{"grad", *grad}, {"logits", *logits}, {"target", *target}}, grad.where);
   const Tensor out = new_result(logits->shape(), logits->dtype(), logits->device(), grad.where);
   if (out.numel())
     backend.cross_entropy_backward(params, expand(grad, {logits->shape()[0]}), contiguous(logits), contiguous(target),
-                                   *log_sum_exp, out);
+                                   *exp_sums, out);
   return out;
 }
 

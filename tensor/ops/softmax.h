@@ -11,8 +11,9 @@ Tensor softmax(const In& x, int dim, bool log);
 Tensor softmax_backward(const In& grad, const In& y, int dim, bool log);
 
 struct CrossEntropy {
-  Tensor losses;       ///< [N]
-  Tensor log_sum_exp;  ///< [N], kept for the gradient; float32 for halves
+  Tensor losses;  ///< [N]
+  Tensor
+      exp_sums;  ///< [2, N], kept for the gradient: the largest logit, the sum of e^(logit - largest); float32 for halves
 };
 /// logits: [N, C]  target: int64 [N].  Row n: log(sum(e^logits)) - logits[target]; 0 for ignore_index.
 CrossEntropy cross_entropy(const In& logits, const In& target, const CrossEntropyParams& params);
@@ -20,7 +21,7 @@ CrossEntropy cross_entropy(const In& logits, const In& target, const CrossEntrop
 [[noreturn]] void refuse_class(const char* op, const In& logits, const In& target, std::int64_t classes,
                                std::int64_t ignore_index);
 /// grad: [N] or broadcast to it, of the losses.
-Tensor cross_entropy_backward(const In& grad, const In& logits, const In& target, const In& log_sum_exp,
+Tensor cross_entropy_backward(const In& grad, const In& logits, const In& target, const In& exp_sums,
                               const CrossEntropyParams& params);
 
 }  // namespace minnow::raw

@@ -70,6 +70,107 @@ TEST_P(Reduce, EveryDtype) {
   });
 }
 
+/// Lengths around the widths of vectors, of several of them, and of blocks.
+const std::int64_t kLengths[] = {1,  2,  3,  4,  5,  7,  8,  9,   10,  15,  16,  17,  31,   32,   33,   47,
+                                 48, 63, 64, 65, 70, 96, 97, 127, 128, 129, 255, 257, 1000, 4095, 4096, 4097};
+
+template <class F> void for_short_row_operations(const F& f) {
+  for_each(ReduceOps{}, [&]<class Op, int I>() {
+    if constexpr (std::is_same_v<Op, Sum> || std::is_same_v<Op, Mean> || std::is_same_v<Op, Max> ||
+                  std::is_same_v<Op, Min> || std::is_same_v<Op, Norm2> || std::is_same_v<Op, SumSquaredError> ||
+                  std::is_same_v<Op, Norm1> || std::is_same_v<Op, Any>)
+      f.template operator()<Op, I>();
+  });
+}
+
+TEST_P(Reduce, RowsOfEveryLength) {
+  for_short_row_operations([]<class Op, int I>() {
+    const DType dout = Op::kKind == ReduceKind::kPredicate ? DType::bool_ : float32;
+    for (const std::int64_t n : kLengths) {
+      const std::int64_t outer = n > 1000 ? 3 : 37;
+      check<Op, I>(test::reals({outer, n, 1}, float32, Lay::kContiguous, 2), dout, 1.3e-6);
+      // Rows with gaps between them, and rows that lie along the inner dimension.
+      const Tensor wide = test::reals({outer, n + 3, 1}, float32, Lay::kContiguous, 2);
+      check<Op, I>(Tensor(wide.storage(), float32, {outer, n, 1}, {n + 3, 1, 1}, 1), dout, 1.3e-6);
+      check<Op, I>(Tensor(wide.storage(), float32, {1, n, outer}, {0, 1, n + 3}, 1), dout, 1.3e-6);
+    }
+    for (const DType dtype : {DType::float64, DType::bfloat16, DType::int32}) {
+      if (!is_floating(dtype) && Op::kKind == ReduceKind::kFloating) continue;
+      const DType out = Op::kKind == ReduceKind::kPredicate ? DType::bool_ : is_floating(dtype) ? dtype : DType::int64;
+      for (const std::int64_t n : {1, 10, 15, 16, 17, 64, 200})
+        check<Op, I>(test::numbers({23, n, 1}, dtype), out, dtype == DType::bfloat16 ? 8e-3 : 1.3e-6);
+    }
+  });
+}
+
+TEST_P(Reduce, ColumnsOfEveryNumber) {
+  for_short_row_operations([]<class Op, int I>() {
+    const DType dout = Op::kKind == ReduceKind::kPredicate ? DType::bool_ : float32;
+    for (const std::int64_t cols : {2, 3, 4, 5, 8, 10, 15, 16, 17, 31, 33, 63, 64, 65, 79, 130, 257})
+      for (const std::int64_t rows : {1, 2, 3, 4, 5, 255, 256, 257, 520})
+        check<Op, I>(test::reals({2, rows, cols}, float32, Lay::kContiguous, 2), dout, 1.3e-6);
+  });
+}
+
+/// Wherever a row stands among others, it gives the same bits.
+TEST_P(Reduce, EqualRowsGiveEqualBits) {
+  for (const std::int64_t n : kLengths) {
+    const std::int64_t rows = 41;
+    const Tensor one = test::reals({1, n, 1}), x(one.storage(), float32, {rows, n, 1}, {0, 1, 1}),
+                 out = blank({rows, 1});
+    for (const int op : {kIndexOf<ReduceOps, Sum>, kIndexOf<ReduceOps, Norm2>, kIndexOf<ReduceOps, Max>}) {
+      backend().reduce({op}, x, out);
+      for (std::int64_t r = 1; r < rows; ++r) ASSERT_EQ(get(out, r), get(out, 0)) << n << " row " << r;
+    }
+  }
+}
+
+TEST_P(Reduce, NanAndInfinitiesInShortRows) {
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  for (const std::int64_t n : {1, 3, 10, 16, 17, 64, 70, 130})
+    for (const std::int64_t at : {std::int64_t{0}, n / 2, n - 1})
+      for (const double value : {nan, inf, -inf}) {
+        const Tensor x = test::reals({20, n, 1}), out = blank({20, 1}), places = blank({20, 1}, DType::int64);
+        test::set(x, 7 * n + at, value);
+        backend().reduce({kIndexOf<ReduceOps, Max>}, x, out);
+        const Tensor values = blank({20, 1});
+        backend().arg_reduce(true, x, values, places);
+        for (std::int64_t r = 0; r < 20; ++r) {
+          double want = -inf;
+          std::int64_t place = 0;
+          for (std::int64_t k = n - 1; k >= 0; --k) {
+            const double v = get(x, r * n + k);
+            if (std::isnan(v) || v >= want) want = v, place = k;
+          }
+          ASSERT_TRUE(test::close(get(out, r), want, 0, 0) || (std::isnan(want) && std::isnan(get(out, r)))) << n;
+          ASSERT_EQ(std::isnan(get(values, r)), std::isnan(want));
+          ASSERT_EQ(get(places, r), static_cast<double>(place)) << n << " row " << r;
+        }
+        backend().reduce({kIndexOf<ReduceOps, Sum>}, x, out);
+        for (std::int64_t r = 0; r < 20; ++r) ASSERT_EQ(std::isfinite(get(out, r)), r != 7) << n;
+      }
+}
+
+TEST_P(Reduce, TheFirstOfEqualElements) {
+  const Tensor zeros = blank({1, 20, 1}), value = blank({1, 1}), place = blank({1, 1}, DType::int64);
+  for (std::int64_t k = 0; k < 20; ++k) test::set(zeros, k, k == 3 ? -0.0 : k < 3 ? -1.0 : 0.0);
+  backend().arg_reduce(true, zeros, value, place);
+  EXPECT_EQ(get(place, 0), 3);
+  EXPECT_TRUE(std::signbit(get(value, 0)));
+  for (const std::int64_t n : kLengths) {
+    const Tensor x = test::numbers({9, n, 1}, float32, Lay::kContiguous, 0, 3), places = blank({9, 1}, DType::int64);
+    for (const bool largest : {true, false}) {
+      backend().arg_reduce(largest, x, {}, places);
+      for (std::int64_t r = 0; r < 9; ++r) {
+        std::int64_t best = 0;
+        for (std::int64_t k = 1; k < n; ++k)
+          if (largest ? at(x, r, k, 0) > at(x, r, best, 0) : at(x, r, k, 0) < at(x, r, best, 0)) best = k;
+        ASSERT_EQ(get(places, r), static_cast<double>(best)) << n << " row " << r;
+      }
+    }
+  }
+}
+
 TEST_P(Reduce, NanInfinityAndNothing) {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   for (const std::int64_t where : {0, 5, 63, 64, 200, 4999}) {
@@ -118,7 +219,8 @@ TEST_P(Reduce, LongSumsKeepTheirDigits) {
 }
 
 TEST(ReduceCpu, ThreadsChangeNothing) {
-  for (const Shape& shape : {Shape{1, 1000003, 1}, Shape{700, 501, 1}, Shape{1, 5000, 77}, Shape{9, 300, 500}}) {
+  for (const Shape& shape : {Shape{1, 1000003, 1}, Shape{700, 501, 1}, Shape{1, 5000, 77}, Shape{9, 300, 500},
+                             Shape{30000, 10, 1}, Shape{1, 1024, 128}}) {
     const Tensor x = test::reals(shape);
     test::expect_thread_invariant([&] {
       const Tensor out = blank({shape[0], shape[2]});

@@ -22,6 +22,30 @@ template <class Op, class T> bool binary(const void* a, const void* b, void* out
   }
 }
 
+/// The same where one side is a single element.
+template <class Op, int One> bool binary_one(const void* a, const void* b, void* out, std::int64_t n) {
+  const float* x = static_cast<const float*>(a);
+  const float* y = static_cast<const float*>(b);
+  float* z = static_cast<float*>(out);
+  const float one = One == 0 ? *x : *y;
+#pragma GCC ivdep
+  for (std::int64_t i = 0; i < n; ++i) z[i] = One == 0 ? Op::value(one, y[i]) : Op::value(x[i], one);
+  return true;
+}
+
+template <class Op, class... Ops> constexpr bool kIsOneOf = (std::is_same_v<Op, Ops> || ...);
+
+void install_one(BinaryLoop (*one)[kernels::BinaryOps::kSize]) {
+  kernels::for_each(kernels::BinaryOps{}, [&]<class Op, int I>() {
+    if constexpr (kIsOneOf<Op, kernels::Add, kernels::Sub, kernels::Mul, kernels::Div>) {
+      one[0][I] = binary_one<Op, 0>;
+      one[1][I] = binary_one<Op, 1>;
+    } else {
+      one[0][I] = one[1][I] = nullptr;
+    }
+  });
+}
+
 template <class Op, class T>
 void ternary(const void* a, const void* b, const void* c, void* out, std::int64_t n, double p) {
   const T* x = static_cast<const T*>(a);
@@ -47,6 +71,7 @@ template <class T> void install(BinaryLoop* two, TernaryLoop* three) {
 }  // namespace
 
 void install_binary(Kernels& k) {
+  install_one(k.binary_one);
   install<float>(k.binary[static_cast<int>(Compute::kFloat)], k.ternary[static_cast<int>(Compute::kFloat)]);
   if constexpr (kWhole) {
     install<double>(k.binary[static_cast<int>(Compute::kDouble)], k.ternary[static_cast<int>(Compute::kDouble)]);

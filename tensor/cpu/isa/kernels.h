@@ -41,17 +41,18 @@ inline constexpr std::int64_t kReduceColumns = 256;
 using ArgLoop = void (*)(const float* x, std::int64_t stride, std::int64_t rows, std::int64_t n, bool largest,
                          float* values, std::int64_t* places);
 
-/// Softmax and its kin over one row, or over `cols` (at most 64) neighbouring columns of n rows `stride`
+/// Softmax and its kin over contiguous rows of n, or over `cols` (at most 64) neighbouring columns of n rows `stride`
 /// elements apart.
 struct SoftmaxLoops {
-  void (*row)(const void* x, void* y, std::int64_t n, bool log);
-  void (*row_backward)(const void* grad, const void* y, void* grad_x, std::int64_t n, bool log);
+  void (*rows)(const void* x, void* y, std::int64_t rows, std::int64_t n, bool log);
+  void (*rows_backward)(const void* grad, const void* y, void* grad_x, std::int64_t rows, std::int64_t n, bool log);
   void (*columns)(const void* x, void* y, std::int64_t n, std::int64_t stride, std::int64_t cols, bool log);
   void (*columns_backward)(const void* grad, const void* y, void* grad_x, std::int64_t n, std::int64_t stride,
                            std::int64_t cols, bool log);
-  double (*log_sum_exp)(const void* x, std::int64_t n);
-  /// out = scale * exp(x - log_sum_exp).
-  void (*scaled_exp)(const void* x, void* out, std::int64_t n, double log_sum_exp, double scale);
+  /// Each row's largest element, the sum of exp(x - largest) and its logarithm; an infinite largest is subtracted as 0.
+  void (*exp_sums)(const void* x, std::int64_t rows, std::int64_t n, double* most, double* sum, double* log_sum);
+  /// out = scale * exp(x - most).
+  void (*scaled_exp)(const void* x, void* out, std::int64_t n, double most, double scale);
 };
 inline constexpr std::int64_t kSoftmaxColumns = 64;
 
@@ -89,6 +90,9 @@ inline constexpr std::int64_t kGemmDepth = 128;  ///< the most of a panel
 using TransposeLoop = void (*)(const void* from, std::int64_t from_stride, void* to, std::int64_t to_stride,
                                std::int64_t rows, std::int64_t cols);
 
+/// to[i] = *value, of 4-byte elements; to may begin at value.
+using FillLoop = void (*)(const void* value, void* to, std::int64_t n);
+
 /// One rule over n elements: param, grad, states (nullptr where the rule runs without).
 using UpdateLoop = void (*)(void* param, const void* grad, void* const* state, std::int64_t n, const double* hyper);
 
@@ -98,6 +102,8 @@ struct Kernels {
   SlopeLoop slope[2][kernels::UnaryOps::kSize];
   SlopeLoop curve[2][kernels::UnaryOps::kSize];
   BinaryLoop binary[kComputes][kernels::BinaryOps::kSize];
+  /// Of float32, where a [0] or b [1] is one element for all; only for plain arithmetic.
+  BinaryLoop binary_one[2][kernels::BinaryOps::kSize];
   TernaryLoop ternary[kComputes][kernels::TernaryOps::kSize];
   ReduceLoops reduce[kComputes][kernels::ReduceOps::kSize];
   ArgLoop arg_rows;
@@ -108,6 +114,7 @@ struct Kernels {
   ConvertLoop store[kComputes][8];  ///< [Compute][DType]
   GemmLoops gemm;
   TransposeLoop transpose;
+  FillLoop fill;
   /// out[4 k + lane] of Philox counter + k.
   void (*philox)(std::uint64_t seed, std::uint64_t counter, std::uint32_t* out, std::int64_t counters);
 };

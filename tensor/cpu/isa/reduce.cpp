@@ -77,7 +77,8 @@ void sum_rows(const float* x, std::int64_t stride, std::int64_t count, std::int6
     fold_rows<Wide>(
         m,
         [&](std::int64_t k) {
-          return row_sum(x + (r + k) * stride, n, [&](Vector v, std::int64_t) { return Op::map(v, p); });
+          const float* row = x + (r + k) * stride;
+          return row_sum(n, [&](std::int64_t i, int some) { return Op::map(load_some(row + i, some), p); });
         },
         Plus(), sums);
     for (std::int64_t k = 0; k < m; ++k) a[r + k] += sums[k];

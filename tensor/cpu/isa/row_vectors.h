@@ -88,24 +88,27 @@ struct Plus {
   MINNOW_HD Wide operator()(Wide a, Wide b) const { return a + b; }
 };
 
-/// The sum of map(x[0]), map(x[1]), ..., still in several lanes: pairs are rounded once, and joined to the others as
-/// doubles.
-template <class Map> MINNOW_HD Wide row_sum(const float* x, std::int64_t n, const Map& map) {
+/// The first n lanes; all of them where n is known to be kLanes32.
+MINNOW_HD Vector load_some(const float* from, int n) { return n == kLanes32 ? load(from) : load_first(from, n); }
+
+/// The sum of a row, still in several lanes.  read(i, m): elements i to i + m of it; the lanes behind them do not count.
+/// Pairs are rounded once, and joined to the others as doubles.
+template <class Read> MINNOW_HD Wide row_sum(std::int64_t n, const Read& read) {
+  constexpr int kAll = kLanes32;
   Wide a{}, b{}, c{}, d{};
   std::int64_t i = 0;
-  for (; i + 4 * kLanes32 <= n; i += 4 * kLanes32) {
-    const Vector u = map(load(x + i), i) + map(load(x + i + kLanes32), i + kLanes32);
-    const Vector v =
-        map(load(x + i + 2 * kLanes32), i + 2 * kLanes32) + map(load(x + i + 3 * kLanes32), i + 3 * kLanes32);
+  for (; i + 4 * kAll <= n; i += 4 * kAll) {
+    const Vector u = read(i, kAll) + read(i + kAll, kAll);
+    const Vector v = read(i + 2 * kAll, kAll) + read(i + 3 * kAll, kAll);
     a += low(u), b += high(u), c += low(v), d += high(v);
   }
-  for (; i + kLanes32 <= n; i += kLanes32) {
-    const Vector v = map(load(x + i), i);
+  for (; i + kAll <= n; i += kAll) {
+    const Vector v = read(i, kAll);
     a += low(v), b += high(v);
   }
   if (i < n) {
     const int rest = static_cast<int>(n - i);
-    const Vector v = keep_first(map(load_first(x + i, rest), i), rest, 0.0f);
+    const Vector v = keep_first(read(i, rest), rest, 0.0f);
     c += low(v), d += high(v);
   }
   return (a + c) + (b + d);
@@ -113,18 +116,34 @@ template <class Map> MINNOW_HD Wide row_sum(const float* x, std::int64_t n, cons
 
 /// All elements joined, still in several lanes, from `start` on, which leaves every other value as it is.
 template <class Join> MINNOW_HD Vector row_join(const float* x, std::int64_t n, float start, const Join& join) {
+  constexpr int kAll = kLanes32;
   Vector a = splat(start), b = a;
   std::int64_t i = 0;
-  for (; i + 2 * kLanes32 <= n; i += 2 * kLanes32) {
-    a = join(a, load(x + i));
-    b = join(b, load(x + i + kLanes32));
+  if (n >= 4 * kAll) {
+    Vector c = a, d = a;
+    for (; i + 4 * kAll <= n; i += 4 * kAll) {
+      a = join(a, load(x + i));
+      b = join(b, load(x + i + kAll));
+      c = join(c, load(x + i + 2 * kAll));
+      d = join(d, load(x + i + 3 * kAll));
+    }
+    a = join(a, c), b = join(b, d);
   }
-  for (; i + kLanes32 <= n; i += kLanes32) a = join(a, load(x + i));
+  for (; i + kAll <= n; i += kAll) a = join(a, load(x + i));
   if (i < n) {
     const int rest = static_cast<int>(n - i);
     b = join(b, keep_first(load_first(x + i, rest), rest, start));
   }
   return join(a, b);
+}
+
+/// to[i] = f(i, m)[0] and on, for a row of n.
+template <class F> MINNOW_HD void row_map(float* to, std::int64_t n, const F& f) {
+  std::int64_t i = 0;
+  for (; i + kLanes32 <= n; i += kLanes32) store(f(i, kLanes32), to + i);
+  if (i == n) return;
+  const int rest = static_cast<int>(n - i);
+  store_first(f(i, rest), to + i, rest);
 }
 
 /// out[r] = fold of part(r) for each row, several rows at a time.

@@ -1,4 +1,4 @@
-#include <minnow/tensor/cpu/isa/variant.h>
+#include <minnow/tensor/cpu/isa/row_vectors.h>
 
 namespace minnow::cpu::MINNOW_ISA {
 namespace {
@@ -48,26 +48,157 @@ template <class T> double exp_sum(const T* x, std::int64_t n, T most) {
   return sum;
 }
 
-template <class T> double log_sum_exp(const void* data, std::int64_t n) {
-  const T* x = static_cast<const T*>(data);
-  const T most = row_max(x, n);
-  // All -inf: the sum is 0.  An infinity or NaN among them comes through.
-  const T shift = math::isfinite(most) ? most : T(0);
-  return static_cast<double>(shift) + math::log(exp_sum(x, n, shift));
-}
+/// All -inf: the sum is 0.  An infinity or NaN among them comes through.
+template <class T> MINNOW_HD T shift_of(T most) { return math::isfinite(most) ? most : T(0); }
 
-template <class T> void scaled_exp(const void* data, void* result, std::int64_t n, double log_sum, double scale) {
+template <class T> void scaled_exp(const void* data, void* result, std::int64_t n, double most, double scale) {
   const T* x = static_cast<const T*>(data);
   T* out = static_cast<T*>(result);
-  const T shift = static_cast<T>(log_sum);
+  const T shift = static_cast<T>(most);
   const T factor = static_cast<T>(scale);
 #pragma GCC ivdep
   for (std::int64_t i = 0; i < n; ++i) out[i] = factor * math::exp(x[i] - shift);
 }
 
-template <class T> void row(const void* data, void* result, std::int64_t n, bool log) {
+// Rows of up to kChunk floats: many at a time, so that exponentials are of whole vectors.
+
+constexpr std::int64_t kBuffer = 4096;  // floats
+constexpr std::int64_t kRows = 256;
+
+struct LargerNumber {
+  MINNOW_HD Vector operator()(Vector a, Vector b) const { return b > a ? b : a; }
+};
+
+void largest_of(const float* x, std::int64_t rows, std::int64_t n, float* most) {
+  fold_rows<Vector>(
+      rows, [&](std::int64_t r) { return row_join(x + r * n, n, -math::kInfinity<float>, LargerNumber()); },
+      LargerNumber(), most);
+}
+void sums_of(const float* x, std::int64_t rows, std::int64_t n, double* sums) {
+  fold_rows<Wide>(
+      rows,
+      [&](std::int64_t r) {
+        return row_sum(n, [row = x + r * n](std::int64_t i, int some) { return load_some(row + i, some); });
+      },
+      Plus(), sums);
+}
+/// y = x - shift[row].
+void subtract_each(const float* x, const float* shift, float* y, std::int64_t rows, std::int64_t n) {
+  for (std::int64_t r = 0; r < rows; ++r) {
+    row_map(y + r * n, n,
+            [row = x + r * n, s = splat(shift[r])](std::int64_t i, int some) { return load_some(row + i, some) - s; });
+  }
+}
+void multiply_each(float* x, const float* factor, std::int64_t rows, std::int64_t n) {
+  for (std::int64_t r = 0; r < rows; ++r) {
+    row_map(x + r * n, n,
+            [row = x + r * n, f = splat(factor[r])](std::int64_t i, int some) { return load_some(row + i, some) * f; });
+  }
+}
+void exp_all(const float* x, float* y, std::int64_t n) {
+#pragma GCC ivdep
+  for (std::int64_t i = 0; i < n; ++i) y[i] = math::exp(x[i]);
+}
+
+/// Calls f(first row, rows) for parts whose elements fit a buffer.
+template <class F> MINNOW_HD void for_parts(std::int64_t rows, std::int64_t n, const F& f) {
+  const std::int64_t fit = n == 0 || kBuffer / n > kRows ? kRows : kBuffer / n;
+  for (std::int64_t r = 0; r < rows; r += fit) f(r, rows - r < fit ? rows - r : fit);
+}
+
+void short_rows(const float* data, float* result, std::int64_t rows, std::int64_t n, bool log) {
+  for_parts(rows, n, [&](std::int64_t first, std::int64_t m) {
+    const float* x = data + first * n;
+    float* y = result + first * n;
+    float each[kRows];
+    double sum[kRows];
+    largest_of(x, m, n, each);
+    subtract_each(x, each, y, m, n);
+    if (log) {
+      float buffer[kBuffer];
+      exp_all(y, buffer, m * n);
+      sums_of(buffer, m, n, sum);
+      for (std::int64_t r = 0; r < m; ++r) each[r] = static_cast<float>(math::host::log_wide(sum[r]));
+      subtract_each(y, each, y, m, n);
+    } else {
+      exp_all(y, y, m * n);
+      sums_of(y, m, n, sum);
+      for (std::int64_t r = 0; r < m; ++r) each[r] = static_cast<float>(1.0 / sum[r]);
+      multiply_each(y, each, m, n);
+    }
+  });
+}
+
+void short_rows_backward(const float* grad, const float* result, float* out, std::int64_t rows, std::int64_t n,
+                         bool log) {
+  for_parts(rows, n, [&](std::int64_t first, std::int64_t m) {
+    const float* g = grad + first * n;
+    const float* y = result + first * n;
+    float* dx = out + first * n;
+    double sum[kRows];
+    float buffer[kBuffer];
+    if (log) {
+      sums_of(g, m, n, sum);
+      exp_all(y, buffer, m * n);
+    } else {
+      fold_rows<Wide>(
+          m,
+          [&](std::int64_t r) {
+            return row_sum(n, [a = g + r * n, b = y + r * n](std::int64_t i, int some) {
+              return load_some(a + i, some) * load_some(b + i, some);
+            });
+          },
+          Plus(), sum);
+    }
+    for (std::int64_t r = 0; r < m; ++r) {
+      const float* a = g + r * n;
+      const float* b = (log ? buffer : y) + r * n;
+      const Vector s = splat(static_cast<float>(sum[r]));
+      if (log) {
+        row_map(dx + r * n, n,
+                [&](std::int64_t i, int some) { return load_some(a + i, some) - load_some(b + i, some) * s; });
+      } else {
+        row_map(dx + r * n, n,
+                [&](std::int64_t i, int some) { return load_some(b + i, some) * (load_some(a + i, some) - s); });
+      }
+    }
+  });
+}
+
+void short_exp_sums(const float* data, std::int64_t rows, std::int64_t n, double* most, double* sum) {
+  for_parts(rows, n, [&](std::int64_t first, std::int64_t m) {
+    float each[kRows], buffer[kBuffer];
+    largest_of(data + first * n, m, n, each);
+    for (std::int64_t r = 0; r < m; ++r) {
+      most[first + r] = static_cast<double>(each[r]);
+      each[r] = shift_of(each[r]);
+    }
+    subtract_each(data + first * n, each, buffer, m, n);
+    exp_all(buffer, buffer, m * n);
+    sums_of(buffer, m, n, sum + first);
+  });
+}
+
+/// Each row's largest element, the sum of exp(x - largest) and its logarithm.
+template <class T>
+void exp_sums(const void* data, std::int64_t rows, std::int64_t n, double* most, double* sum, double* log_sum) {
   const T* x = static_cast<const T*>(data);
-  T* y = static_cast<T*>(result);
+  if constexpr (std::is_same_v<T, float>) {
+    if (n <= kChunk) {
+      short_exp_sums(x, rows, n, most, sum);
+      for (std::int64_t r = 0; r < rows; ++r) log_sum[r] = math::host::log_wide(sum[r]);
+      return;
+    }
+  }
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const T largest = row_max(x + r * n, n);
+    most[r] = static_cast<double>(largest);
+    sum[r] = exp_sum(x + r * n, n, shift_of(largest));
+    log_sum[r] = math::log(sum[r]);
+  }
+}
+
+template <class T> void row(const T* x, T* y, std::int64_t n, bool log) {
   const T most = row_max(x, n);
   if (log) {
     const T log_sum = static_cast<T>(math::log(exp_sum(x, n, most)));
@@ -86,11 +217,17 @@ template <class T> void row(const void* data, void* result, std::int64_t n, bool
   for (std::int64_t i = 0; i < n; ++i) y[i] *= factor;
 }
 
+template <class T> void rows(const void* data, void* result, std::int64_t count, std::int64_t n, bool log) {
+  const T* x = static_cast<const T*>(data);
+  T* y = static_cast<T*>(result);
+  if constexpr (std::is_same_v<T, float>) {
+    if (n <= kChunk) return short_rows(x, y, count, n, log);
+  }
+  for (std::int64_t r = 0; r < count; ++r) row(x + r * n, y + r * n, n, log);
+}
+
 /// softmax: y (g - sum(g y));  log_softmax: g - e^y sum(g).
-template <class T> void row_backward(const void* grad, const void* result, void* out, std::int64_t n, bool log) {
-  const T* g = static_cast<const T*>(grad);
-  const T* y = static_cast<const T*>(result);
-  T* dx = static_cast<T*>(out);
+template <class T> void row_backward(const T* g, const T* y, T* dx, std::int64_t n, bool log) {
   double total = 0;
   for (std::int64_t at = 0; at < n; at += kChunk) {
     const std::int64_t m = n - at < kChunk ? n - at : kChunk;
@@ -106,6 +243,17 @@ template <class T> void row_backward(const void* grad, const void* result, void*
 #pragma GCC ivdep
     for (std::int64_t i = 0; i < n; ++i) dx[i] = y[i] * (g[i] - sum);
   }
+}
+
+template <class T>
+void rows_backward(const void* grad, const void* result, void* out, std::int64_t count, std::int64_t n, bool log) {
+  const T* g = static_cast<const T*>(grad);
+  const T* y = static_cast<const T*>(result);
+  T* dx = static_cast<T*>(out);
+  if constexpr (std::is_same_v<T, float>) {
+    if (n <= kChunk) return short_rows_backward(g, y, dx, count, n, log);
+  }
+  for (std::int64_t r = 0; r < count; ++r) row_backward(g + r * n, y + r * n, dx + r * n, n, log);
 }
 
 template <class T>
@@ -164,7 +312,7 @@ void columns_backward(const void* grad, const void* result, void* out, std::int6
 }
 
 template <class T> SoftmaxLoops loops() {
-  return {row<T>, row_backward<T>, columns<T>, columns_backward<T>, log_sum_exp<T>, scaled_exp<T>};
+  return {rows<T>, rows_backward<T>, columns<T>, columns_backward<T>, exp_sums<T>, scaled_exp<T>};
 }
 
 }  // namespace

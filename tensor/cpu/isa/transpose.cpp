@@ -31,8 +31,18 @@ void transpose(const void* source, std::int64_t from_stride, void* target, std::
   rest(whole_rows, rows, 0, cols);
 }
 
+void fill(const void* value, void* to, std::int64_t n) {
+  std::uint32_t one;
+  std::memcpy(&one, value, sizeof one);
+  std::uint32_t* out = static_cast<std::uint32_t*>(to);
+  for (std::int64_t i = 0; i < n; ++i) out[i] = one;
+}
+
 }  // namespace
 
-void install_transpose(Kernels& k) { k.transpose = transpose; }
+void install_transpose(Kernels& k) {
+  k.transpose = transpose;
+  k.fill = fill;
+}
 
 }  // namespace minnow::cpu::MINNOW_ISA
