@@ -255,7 +255,7 @@ class Methods {
   [[nodiscard]] Tensor threshold(double limit, double value, SourceLocation where = SourceLocation::current()) const;
   /// x within [low, high]; NaN stays.
   [[nodiscard]] Tensor clamp(double low = -kInfinity, double high = kInfinity, SourceLocation where = SourceLocation::current()) const;
-  /// NaN becomes `nan`, the infinities the largest finite numbers.
+  /// NaN becomes `nan`, the infinities the largest finite numbers; integers stay as they are.
   [[nodiscard]] Tensor nan_to_num(double nan = 0, SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Tensor clamp_min(double low, SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Tensor clamp_max(double high, SourceLocation where = SourceLocation::current()) const;
