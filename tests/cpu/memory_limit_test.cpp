@@ -34,7 +34,7 @@ TEST(MemoryLimitDeathTest, IsAnErrorAndNoCrash) {
   GTEST_SKIP() << "a sanitizer reserves the address space";
 #endif
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  for (const std::size_t megabytes : {12, 24, 48})
+  for (const auto megabytes : {std::size_t{12}, std::size_t{24}, std::size_t{48}})
     EXPECT_EXIT(std::exit(convolve_within(megabytes)), ::testing::ExitedWithCode(0), "") << megabytes;
 }
 
