@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -60,6 +61,9 @@ class StepLR : public Schedule {
  public:
   StepLR(Optimizer& optimizer, StepLROptions options, SourceLocation where = SourceLocation::current())
       : Schedule(optimizer, step_rate(options, where), where) {}
+  template <std::integral I>
+  StepLR(Optimizer& optimizer, I step_size, double gamma = 0.1, SourceLocation where = SourceLocation::current())
+      : StepLR(optimizer, StepLROptions{.step_size = static_cast<std::int64_t>(step_size), .gamma = gamma}, where) {}
 };
 
 /// Half a cosine from the rate down to eta_min (Loshchilov and Hutter 2017).
@@ -68,6 +72,11 @@ class CosineAnnealingLR : public Schedule {
   CosineAnnealingLR(Optimizer& optimizer, CosineAnnealingLROptions options,
                     SourceLocation where = SourceLocation::current())
       : Schedule(optimizer, cosine_rate(options, where), where) {}
+  template <std::integral I>
+  CosineAnnealingLR(Optimizer& optimizer, I t_max, double eta_min = 0, SourceLocation where = SourceLocation::current())
+      : CosineAnnealingLR(
+            optimizer, CosineAnnealingLROptions{.t_max = static_cast<std::int64_t>(t_max), .eta_min = eta_min}, where) {
+  }
 };
 
 /// Warms up, or cools down, along a line.

@@ -95,9 +95,9 @@ TEST_P(Parts, HooksSeeTheGradientOfEachPartAndOfTheWhole) {
   Tensor x = range({2, 2});
   const Tensor h = x * 1, row = h(1);
   Doubles of_row, of_whole, of_leaf;
-  register_hook(row, [&](const Tensor& g) { return of_row = values(g), g * 2; });
-  register_hook(h, [&](const Tensor& g) { return of_whole = values(g), g + 1; });
-  register_hook(x, [&](const Tensor& g) { return of_leaf = values(g), Tensor(); });
+  const auto on_row = register_hook(row, [&](const Tensor& g) { return of_row = values(g), g * 2; });
+  const auto on_whole = register_hook(h, [&](const Tensor& g) { return of_whole = values(g), g + 1; });
+  const auto on_leaf = register_hook(x, [&](const Tensor& g) { return of_leaf = values(g), Tensor(); });
   row.retain_grad();
   (sum(row * 3) + sum(h(0))).backward();
   EXPECT_EQ(of_row, (Doubles{3, 3}));

@@ -36,26 +36,27 @@ def compiled(command, statements):
     return done.returncode == 0, done.stdout
 
 
+CONTEXT = re.compile(r"\s+(\d+ )?\||^In file included|^\s+from |.*: In (member |static |lambda )?function|.*: In lambda|^cc1plus: ")
+
+
 def told(output):
-    """For each statement the compiler's errors and notes, without lines of context."""
+    """For each statement what the compiler says of it; lines() leaves out the source that it shows."""
     texts, pending, current = {}, [], None
     for line in output.splitlines():
-        if re.match(r"\s+(\d+ )?\|", line) or re.search(r"^In file included|^\s+from |: In (member |static )?(function|lambda)",
-                                                         line):
-            continue
         if ": In instantiation of" in line or ": In substitution of" in line:
             pending, current = [line], None
             continue
-        if current is None or " error: " in line:
-            place = next((m for text in [*pending, line] if (m := re.search(r"statement:(\d+):", text))), None)
-            if not place:
-                pending.append(line)
-                continue
+        place = re.search(r"statement:(\d+):", line) if current is None or line.startswith("statement:") else None
+        if place:
             current = int(place.group(1))
             texts.setdefault(current, []).extend(pending)
             pending = []
-        texts[current].append(line)
+        (texts[current] if current else pending).append(line)
     return texts
+
+
+def lines(text):
+    return [line for line in text if not CONTEXT.match(line)]
 
 
 def main():
@@ -65,8 +66,8 @@ def main():
     failures = []
     compiles, output = compiled(command, good)
     if not compiles:
-        lines = sorted(told(output).items())
-        failures += [f"does not compile: {good[number - 1]}\n" + "\n".join(text) for number, text in lines] or [output]
+        texts = sorted(told(output).items())
+        failures += [f"does not compile: {good[n - 1]}\n" + "\n".join(lines(text)) for n, text in texts] or [output]
     if len(good) < LEAST:
         failures.append(f"{len(good)} habits compile, at least {LEAST} must")
     _, output = compiled([*command, "-Werror=unused-result", "-Werror=unused-value"], [code for code, _ in bad])
@@ -77,8 +78,8 @@ def main():
             failures.append(f"compiles: {code}")
         elif not re.search(expected, "\n".join(text)):
             failures.append(f"{code}: not told /{expected}/:\n" + "\n".join(text))
-        elif len(text) > LONGEST:
-            failures.append(f"{code}: {len(text)} lines of text:\n" + "\n".join(text))
+        elif len(lines(text)) > LONGEST:
+            failures.append(f"{code}: {len(lines(text))} lines:\n" + "\n".join(lines(text)))
     print("\n".join(failures) or f"{len(good)} habits compile, {len(bad)} are refused in at most {LONGEST} lines")
     sys.exit(1 if failures else 0)
 
