@@ -91,10 +91,10 @@ only_check=
   only_check=yes
   shift
 }
-[[ $# -eq 1 || $# -eq 2 ]] && [[ $1 != -* ]] || {
+if [[ $# -lt 1 || $# -gt 2 || $1 == -* ]]; then
   echo "usage: fetch_mnist.sh [--check] DIR [SUMS]" >&2
   exit 2
-}
+fi
 dir=$1
 sums=${2:-$(dirname "${BASH_SOURCE[0]}")/mnist.sha256}
 tools=(gzip sha256sum)

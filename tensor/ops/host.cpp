@@ -47,8 +47,8 @@ template <class To, class From> To convert(const char* op, const Tensor& self, F
   if constexpr (std::is_same_v<To, bool>) return value != 0;
   else {
     if (!is_in_range<To>(value))
-      throw ValueError(message(op, fmt::format("{} does not fit into {}", value, number_name<To>()),
-                               {{"self", self}}, "ask for a type that holds it: int64_t or double"),
+      throw ValueError(message(op, fmt::format("{} does not fit into {}", value, number_name<To>()), {{"self", self}},
+                               "ask for a type that holds it: int64_t or double"),
                        where);
     return static_cast<To>(value);
   }
