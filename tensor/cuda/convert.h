@@ -82,8 +82,8 @@ template <class T> __device__ __forceinline__ T load_floating(const void* x, DTy
 template <class F> void visit_floating(DType dtype, const F& f) {
   switch (dtype) {
     case DType::float64: return f.template operator()<double, double>();
-    case DType::float16: return f.template operator()<float16, float>();
-    case DType::bfloat16: return f.template operator()<bfloat16, float>();
+    case DType::float16: return f.template operator()<float16_t, float>();
+    case DType::bfloat16: return f.template operator()<bfloat16_t, float>();
     default: return f.template operator()<float, float>();
   }
 }

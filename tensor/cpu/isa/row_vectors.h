@@ -92,14 +92,19 @@ struct Plus {
 MINNOW_HD Vector load_some(const float* from, int n) { return n == kLanes32 ? load(from) : load_first(from, n); }
 
 /// The sum of a row, still in several lanes.  read(i, m): elements i to i + m of it; the lanes behind them do not count.
-/// Pairs are rounded once, and joined to the others as doubles.
+/// Up to eight elements are joined as floats, two by two, so that each is rounded three times at most; the rest as
+/// doubles, which take twice the time.
 template <class Read> MINNOW_HD Wide row_sum(std::int64_t n, const Read& read) {
   constexpr int kAll = kLanes32;
   Wide a{}, b{}, c{}, d{};
   std::int64_t i = 0;
+  const auto two = [&](std::int64_t at) { return read(at, kAll) + read(at + kAll, kAll); };
+  for (; i + 8 * kAll <= n; i += 8 * kAll) {
+    const Vector u = (two(i) + two(i + 2 * kAll)) + (two(i + 4 * kAll) + two(i + 6 * kAll));
+    a += low(u), b += high(u);
+  }
   for (; i + 4 * kAll <= n; i += 4 * kAll) {
-    const Vector u = read(i, kAll) + read(i + kAll, kAll);
-    const Vector v = read(i + 2 * kAll, kAll) + read(i + 3 * kAll, kAll);
+    const Vector u = two(i), v = two(i + 2 * kAll);
     a += low(u), b += high(u), c += low(v), d += high(v);
   }
   for (; i + kAll <= n; i += kAll) {
