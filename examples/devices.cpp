@@ -85,11 +85,11 @@ void moves(Device device) {
 void errors(Device device) {
   title("Mistakes");
   const Tensor host = ones({2, 3}), there = ones({2, 3}, {{}, device});
-  show_error([&] { host + there; });
-  show_error([&] { matmul(host, there.t()); });
+  show_error([&] { return host + there; });
+  show_error([&] { return matmul(host, there.t()); });
   show_error([&] { there.data<float>(); });
   show_error([&] { Device("gpu"); });
-  show_error([&] { ones({1}, {{}, "cuda:7"}); });
+  show_error([&] { return ones({1}, {{}, "cuda:7"}); });
   show_error([&] { return there.pin_memory(); });
   Net net;
   net.to(device);
