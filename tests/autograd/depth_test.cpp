@@ -27,15 +27,16 @@ void with_small_stack(std::function<void()> f) {
 
 class Depth : public test::DeviceTest {
  protected:
-  static constexpr int kLength = 20000;
+  /// On an emulated GPU a kernel takes a thousand times as long.
+  static int length() { return device().is_cuda() ? 1000 : 20000; }
 
   void SetUp() override { nodes_ = autograd::live_nodes(); }
   void TearDown() override { EXPECT_EQ(autograd::live_nodes(), nodes_); }
 
   static Tensor leaf() { return ones({1}, {.device = device()}).requires_grad_(); }
   /// Each node saves its input: it holds the node before it by the value as well as by the edge.
-  static Tensor chain(Tensor y, int length = kLength) {
-    for (int i = 0; i < length; ++i) y = sin(y);
+  static Tensor chain(Tensor y, int nodes = length()) {
+    for (int i = 0; i < nodes; ++i) y = sin(y);
     return y;
   }
 
@@ -73,7 +74,7 @@ TEST_P(Depth, OfAGraphThatRuns) {
 TEST_P(Depth, OfAGraphOfGradients) {
   with_small_stack([] {
     const Tensor x = leaf();
-    const Tensor first = grad(chain(x, kLength / 4), x, {.create_graph = true});
+    const Tensor first = grad(chain(x, length() / 4), x, {.create_graph = true});
     grad(first, x, {.retain_graph = true});
   });
 }
@@ -81,7 +82,7 @@ TEST_P(Depth, OfAGraphOfGradients) {
 TEST_P(Depth, OfAGraphWhoseFunctionsHoldTensors) {
   with_small_stack([] {
     Tensor y = leaf();
-    for (int i = 0; i < kLength; ++i)
+    for (int i = 0; i < length(); ++i)
       y = record("own", y.detach() * 1, {y}, [y](const Tensor& g) { return g * y.detach(); });
   });
 }
@@ -89,7 +90,7 @@ TEST_P(Depth, OfAGraphWhoseFunctionsHoldTensors) {
 TEST_P(Depth, OfAGraphOfPartsThatJoin) {
   with_small_stack([] {
     Tensor y = ones({2}, {.device = device()}).requires_grad_();
-    for (int i = 0; i < kLength / 4; ++i) y = cat({y(slice(1, 2)) * y(1), y(slice(0, 1))});
+    for (int i = 0; i < length() / 4; ++i) y = cat({y(slice(1, 2)) * y(1), y(slice(0, 1))});
   });
 }
 
@@ -97,7 +98,7 @@ TEST(DepthOfAMillion, NeedsNoStack) {
   Tensor x = ones({1}).requires_grad_();
   Tensor y = x;
   const int length = test::kSpeedCounts ? 1000000 : 100000;
-  for (int i = 0; i < length; ++i) y = sin(y);
+  for (int i = 0; i < nodes; ++i) y = sin(y);
   y.backward({.retain_graph = true});
   y = Tensor();
   EXPECT_TRUE(x.grad().defined());
