@@ -7,6 +7,13 @@ namespace minnow::autograd {
 void watch_gradient(const std::shared_ptr<Slot>& slot, GradientUse use) {
   StepRecording* recording = StepRecording::current();
   if (!recording || slot->producer || !recording->is_first_use(slot.get())) return;
+  {
+    const std::lock_guard lock(slot->mutex);
+    recording->require([slot, hooks = slot->hooks.size(), last = slot->hooks.empty() ? 0 : slot->hooks.back().first] {
+      const std::lock_guard now(slot->mutex);
+      return slot->hooks.size() == hooks && (hooks == 0 || slot->hooks.back().first == last);
+    });
+  }
   if (use == GradientUse::read) {
     const std::lock_guard lock(slot->mutex);
     recording->require([slot, had = slot->grad.defined(), before = slot->grad.weak()] {

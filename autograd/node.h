@@ -25,6 +25,7 @@ struct Slot {
   std::mutex mutex;                         ///< guards grad and hooks
   Tensor grad;
   std::vector<std::pair<std::int64_t, Hook>> hooks;  ///< of a leaf
+  bool retains_grad = false;                         ///< of a non-leaf
 };
 
 /// Where a gradient goes: to the node that produced the operand, or to a leaf.  With the operand's geometry,

@@ -103,6 +103,7 @@ void Tensor::retain_grad(SourceLocation where) const {
                                 "call requires_grad_() on what it is computed from"),
                         where);
   if (is_leaf()) return;
+  slot()->retains_grad = true;
   slot()->producer->add_hook([weak = std::weak_ptr<autograd::Slot>(slot()), where](const Tensor& g) {
     if (const auto alive = weak.lock()) {
       const std::lock_guard lock(alive->mutex);

@@ -7,6 +7,7 @@
 #include <minnow/nn/detail/access.h>
 #include <minnow/nn/detail/cloning.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/step_recording.h>
 
 namespace minnow::nn {
 
@@ -165,6 +166,17 @@ HookHandle Module::add_hook(detail::CallHook hook) {
   return HookHandle([weak = std::weak_ptr<State>(state_), shared] {
     if (const auto state = weak.lock()) std::erase(state->hooks, shared);
   });
+}
+
+/// A step that is recorded is recorded anew when hooks came or went.
+bool Module::has_hooks() const {
+  const auto& hooks = state_->hooks;
+  if (StepRecording* recording = StepRecording::current(); recording && recording->is_first_use(&hooks))
+    recording->require([weak = std::weak_ptr(state_), before = hooks] {
+      const auto state = weak.lock();
+      return !state || state->hooks == before;
+    });
+  return !hooks.empty();
 }
 
 void Module::run_hooks(std::span<const Tensor> inputs, std::span<const Tensor> outputs) const {

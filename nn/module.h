@@ -181,7 +181,7 @@ class Module {
   /// The line of the user's program that called the module whose forward() runs, for the operations in it.
   static SourceLocation call_site() { return detail::Call::site(); }
 
-  bool has_hooks() const { return !state_->hooks.empty(); }
+  bool has_hooks() const;
   void run_hooks(std::span<const Tensor> inputs, std::span<const Tensor> outputs) const;
 
  private:

@@ -20,8 +20,9 @@ void require_recordable(const char* op, const In& self) {
   if (self->storage().use_count() - self->storage()->graph_references() > 1)
     throw AutogradError(
         message(op, "memory that other tensors share is written in place while recording", {{"self", *self}},
-                "other views would keep the old value; use the form that returns a new "
-                "tensor (cat, stack or where to write a part)"),
+                "other views would keep the old value: give what is computed from them a line of its own, Tensor y = "
+                "x(1) * 2; "
+                "x(0) = y; or use the form that returns a new tensor (cat, stack or where to write a part)"),
         self.where);
 }
 
@@ -35,8 +36,10 @@ void replace_value(const char* op, const In& self, const Tensor& value) {
                              {{"self", *self}}, "use the form that returns a new tensor, or convert self first"),
                      self.where);
   const Tensor fitted = value.to(self->dtype(), {}, self.where);
+  const bool retains_grad = self->slot() && self->slot()->retains_grad;
   self->set_data(fitted);
   self->set_slot(fitted.slot());
+  if (retains_grad) self->retain_grad(self.where);
 }
 
 void require_power(const char* op, const In& base, Scalar power) {

@@ -1,6 +1,7 @@
 #include <minnow/autograd/ops/index.h>
 
 #include <algorithm>
+#include <utility>
 #include <minnow/autograd/record.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
@@ -191,9 +192,14 @@ Tensor repeat(const In& x, const Shape& times) {
 Tensor flip(const In& x, const Dims& dims) {
   const Composed scope("flip");
   x->require_defined("flip", x.where);
-  Tensor y = *x;
+  Tensor y = static_cast<const Shape&>(dims).empty() ? x->clone(x.where) : *x;
+  unsigned seen = 0;
   for (const std::int64_t d : static_cast<const Shape&>(dims)) {
     const int dim = raw::wrap_dim("flip", x, static_cast<int>(d));
+    if (std::exchange(seen, seen | 1u << dim) & 1u << dim)
+      throw ValueError(message("flip", "dimension " + std::to_string(d) + " is named twice", {{"self", *x}},
+                               "name each dimension once"),
+                       x.where);
     const Tensor order = arange(x->size(dim) - 1, -1, -1, {DType::int64, x->device()}, x.where);
     y = index_select({y, x.where}, dim, {order, x.where});
   }
@@ -205,7 +211,7 @@ Tensor roll(const In& x, std::int64_t shift, int dim) {
   x->require_defined("roll", x.where);
   dim = raw::wrap_dim("roll", x, dim);
   const std::int64_t size = x->dim() ? x->shape()[dim] : 0;
-  if (size == 0) return *x;
+  if (size == 0) return x->clone(x.where);
   const std::int64_t cut = ((-shift) % size + size) % size;
   return cat({x->narrow(dim, cut, size - cut, x.where), x->narrow(dim, 0, cut, x.where)}, dim, x.where);
 }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstring>
 #include <minnow/autograd/ops/arithmetic.h>
 #include <minnow/autograd/ops/in_place.h>
 #include <minnow/autograd/ops/index.h>
@@ -73,7 +74,7 @@ Tensor wrapped(const In& x, const Tensor& index, std::int64_t size, int dim, Sou
 }
 
 /// The tensors of indices that stand for one index: itself, or the places of a mask.
-std::vector<Tensor> expanded(const In& x, const Tensor& index, int dim) {
+std::vector<Tensor> expanded(const In& x, const Tensor& index, int dim, bool alone) {
   if (index.dtype() == DType::int64 || index.dtype() == DType::int32) return {index};
   if (index.dtype() != DType::bool_)
     throw DTypeError(message("index", "a tensor that indexes is int64 or int32, or bool for a mask",
@@ -85,6 +86,10 @@ std::vector<Tensor> expanded(const In& x, const Tensor& index, int dim) {
     throw ShapeError(message("index", "the mask does not have the sizes of the dimensions that it indexes",
                              {{"self", *x}, {"mask", index}}, "a mask of x's shape chooses elements of x"),
                      x.where);
+  if (alone) {  // one index of the dimensions joined
+    const Tensor flat = index.reshape(-1, x.where);
+    return {nonzero({flat, x.where}).reshape(-1, x.where)};
+  }
   const Tensor places = nonzero({index, x.where});
   std::vector<Tensor> columns;
   for (int d = 0; d < index.dim(); ++d) columns.push_back(places.select(1, d, x.where));
@@ -101,6 +106,8 @@ int dims_of(const Index& i) {
 Choice choose(const In& x, std::span<const Index> indices) {
   int used = 0, at = 0, out = 0;
   for (const Index& i : indices) used += dims_of(i);
+  const auto tensors = std::count_if(indices.begin(), indices.end(), [](auto& i) { return i.kind == Kind::kTensor; });
+  int join = 0;  // dimensions of a mask that is the only tensor
   Choice choice;
   std::vector<Index> plain;
   std::vector<int> source_dims;
@@ -115,22 +122,26 @@ Choice choose(const In& x, std::span<const Index> indices) {
     const Tensor index(i.tensor);
     index.require_defined("index", x.where);
     if (!index.device().is_cpu()) dispatch("index", {{"self", *x}, {"index", index}}, x.where);
-    if (at + dims_of(i) <= x->dim())
-      for (const Tensor& places : expanded(x, index, at)) {
+    if (at + dims_of(i) <= x->dim()) {
+      for (const Tensor& places : expanded(x, index, at, tensors == 1)) {
         choice.places.push_back(places);
         choice.dims.push_back(out++);
         source_dims.push_back(at++);
       }
+      if (tensors == 1 && index.dtype() == DType::bool_) join = index.dim();
+    }
     for (int d = 0; d < dims_of(i); ++d) plain.emplace_back(all, x.where);
   }
   const raw::Indexed basic = raw::resolve(x, plain);
   choice.slices = basic.slices;
   choice.view = autograd::sliced(x, basic.slices, basic.shape);
+  if (join > 1) choice.view = choice.view.flatten(choice.dims.front(), choice.dims.front() + join - 1, x.where);
   Shape common;
+  const Tensor one = zeros({});  // stands for shapes
   for (std::size_t k = 0; k < choice.places.size(); ++k) {
     Tensor& places = choice.places[k];
     places = wrapped(x, places, choice.view.shape()[choice.dims[k]], source_dims[k], x.where);
-    common = raw::broadcast_shape("index", {zeros(common), x.where}, {zeros(places.shape()), x.where});
+    common = raw::broadcast_shape("index", {one.expand(common), x.where}, {one.expand(places.shape()), x.where});
   }
   const bool checked_later = choice.places.size() > 1 && !x->device().is_cpu();
   for (std::size_t k = 0; k < choice.places.size(); ++k) {
@@ -204,35 +215,65 @@ Tensor take(const In& x, const Choice& c) {
   return taken.reshape(joined({c.places_shape(), others}), where).permute(result_order(c), where);
 }
 
-/// The view with values at the places; of equal places the last one's.
-Tensor with_values(const Choice& c, const Tensor& value, SourceLocation where) {
+/// What is written, a row for each place.   [n, others...]
+Tensor as_values(const Choice& c, const Tensor& value, SourceLocation where) {
   const Shape others = ordered_sizes(c, static_cast<int>(c.dims.size()));
-  const Shape order = result_order(c), back = inverse(order), shape = joined({c.places_shape(), others});
+  const Shape order = result_order(c), shape = joined({c.places_shape(), others});
   Shape wanted = shape;
   for (int d = 0; d < order.rank(); ++d) wanted[d] = shape[static_cast<int>(order[d])];
-  const Tensor rows = as_rows(c, where), places = joined_places(c, where);
-  const Tensor values = value.to(c.view.device(), c.view.dtype(), {}, where)
-                            .expand(wanted, where)
-                            .permute(back, where)
-                            .reshape(joined({{places.numel()}, others}), where);
-  if (places.numel() == 0) return c.view;
+  return value.to(c.view.device(), c.view.dtype(), {}, where)
+      .expand(wanted, where)
+      .permute(inverse(order), where)
+      .reshape(joined({{c.places_shape().numel()}, others}), where);
+}
+
+[[noreturn]] void refuse_place(const Choice& c, std::int64_t place, std::int64_t count, SourceLocation where) {
+  throw IndexError(message("index_put_", "index " + std::to_string(place) + " is out of range", {{"self", c.view}},
+                           "indices go from " + std::to_string(-count) + " to " + std::to_string(count - 1)),
+                   where);
+}
+
+/// Writes without recording, where the rows are of x's own host memory; false where they are not.
+bool write_rows(const Tensor& x, const Choice& c, const Tensor& value, SourceLocation where) {
+  if (!x.device().is_cpu()) return false;
+  const Tensor rows = as_rows(c, where);
+  if (rows.storage() != x.storage() || !rows.is_contiguous()) return false;
+  Tensor values = as_values(c, value, where).contiguous(MemoryFormat::contiguous, where);
+  if (values.storage() == x.storage()) values = values.clone(where);
+  const std::vector<std::int64_t> places = joined_places(c, where).to_vector<std::int64_t>(where);
+  const std::int64_t count = rows.size(0), bytes = count ? rows.nbytes() / count : 0;
+  x.storage()->wait_ready();
+  values.storage()->wait_ready();
+  char* to = static_cast<char*>(rows.raw_data());
+  const char* from = static_cast<const char*>(values.raw_data());
+  for (const std::int64_t place : places) {
+    if (place < 0 || place >= count) refuse_place(c, place, count, where);
+    std::memcpy(to + place * bytes, from, static_cast<std::size_t>(bytes));
+    from += bytes;
+  }
+  x.storage()->bump_version();
+  return true;
+}
+
+/// The view with values at the places; of equal places the last one's.
+Tensor with_values(const Choice& c, const Tensor& value, SourceLocation where) {
+  const Tensor rows = as_rows(c, where), places = joined_places(c, where), values = as_values(c, value, where);
+  const Device device = c.view.device();
+  if (places.numel() == 0)  // nothing is written; the values' gradient is 0
+    return minnow::where({full({}, false, {DType::bool_, device}, where), where},
+                         {values.sum().to(c.view.dtype(), {}, where), where}, {c.view, where});
   const std::vector<std::int64_t> targets = places.to_vector<std::int64_t>(where);
   std::vector<std::int64_t> from(static_cast<std::size_t>(rows.size(0)), 0);
   std::vector<bool> written(from.size(), false);
   for (std::size_t i = 0; i < targets.size(); ++i) {
     const auto row = static_cast<std::size_t>(targets[i]);
-    if (row >= from.size())
-      throw IndexError(
-          message("index_put_", "an index is out of range", {{"self", c.view}, {"index", places}},
-                  "indices go from " + std::to_string(-rows.size(0)) + " to " + std::to_string(rows.size(0) - 1)),
-          where);
+    if (row >= from.size()) refuse_place(c, targets[i], rows.size(0), where);
     from[row] = static_cast<std::int64_t>(i);
     written[row] = true;
   }
   Shape column = Shape::filled(rows.dim(), 1);
   column[0] = rows.size(0);
-  const TensorOptions there{.dtype = {}, .device = c.view.device()};
-  const Tensor mask = tensor(written, there, where).reshape(column, where), chosen = tensor(from, there, where);
+  const Tensor mask = tensor(written, device, where).reshape(column, where), chosen = tensor(from, device, where);
   const Tensor spread = index_select({values, where}, 0, {chosen, where});
   return minnow::where({mask, where}, {spread, where}, {rows, where})
       .reshape(ordered_sizes(c, 0), where)
@@ -251,6 +292,7 @@ Tensor cleared(const In& g, const Slices& slices) {
 void put(const Tensor& x, const Slices& slices, const Tensor& part, SourceLocation where) {
   const In self(x, where);
   autograd::require_recordable("index_put_", self);
+  raw::require_writable("index_put_", self);
   // Nobody else sees the memory, so the new value may lie in it, unless the graph needs the old one.
   const bool own = x.storage()->graph_references() == 0;
   Tensor out = own ? raw::alias(self, x.shape(), x.strides(), x.storage_offset()) : raw::clone(self);
@@ -272,6 +314,7 @@ void put_choice(const Tensor& x, std::span<const Index> indices, const Tensor& v
   {
     const Choice choice = choose({x, where}, indices);
     slices = choice.slices;
+    if (!recording && write_rows(x, choice, value, where)) return;
     part = with_values(choice, value, where).reshape(slices.size, where);
     if (!recording) {
       const Tensor target = raw::slice({x, where}, slices);
@@ -279,7 +322,6 @@ void put_choice(const Tensor& x, std::span<const Index> indices, const Tensor& v
       return;
     }
   }
-  if (part.storage() == x.storage()) return;  // no places
   put(x, slices, part, where);
 }
 
@@ -304,9 +346,20 @@ Selection& Selection::operator=(const Tensor& other) & {
   return *this;
 }
 
-Selection Tensor::index(std::span<const Index> indices, SourceLocation where) const {
+Selection Tensor::index(std::span<const Index> given, SourceLocation where) const {
   const In self(*this, where);
   require_defined("index", where);
+  const auto is_scalar = [](const Index& i) {
+    const Tensor t(i.kind == Kind::kTensor ? i.tensor : nullptr);
+    return t.defined() && t.dim() == 0 && (t.dtype() == DType::int64 || t.dtype() == DType::int32);
+  };
+  std::span<const Index> indices = given;
+  std::vector<Index> integers;
+  if (std::any_of(given.begin(), given.end(), is_scalar)) {  // an integer, as in PyTorch
+    for (const Index& i : given)
+      integers.push_back(is_scalar(i) ? Index(Tensor(i.tensor).item<std::int64_t>(where), where) : i);
+    indices = integers;
+  }
   if (std::any_of(indices.begin(), indices.end(), [](const Index& i) { return i.kind == Kind::kTensor; })) {
     const Composed scope("index");
     return {take(self, choose(self, indices)), *this, indices, where};
@@ -369,15 +422,31 @@ void Selection::write(Scalar value) {
   write(full({}, value, {x.dtype(), x.device()}, where_));
 }
 
+namespace {
+
+/// What an operation in place gives must be of a kind that the tensor can hold.
+const Tensor& fitting(const Tensor& value, const Tensor& x, SourceLocation where) {
+  const DType from = value.dtype(), to = x.dtype();
+  const bool fits = is_floating(to) || (!is_floating(from) && (to != DType::bool_ || from == DType::bool_));
+  if (!fits)
+    throw DTypeError(
+        message("index_put_", "the result is " + std::string(name_of(from)) + ", which self cannot hold", {{"self", x}},
+                "convert it first, or write x(...) = (...).to(" + std::string(name_of(to)) + ")"),
+        where);
+  return value;
+}
+
+}  // namespace
+
 void Selection::update(Tensor (*in_place)(const In&, const In&), Tensor (*function)(const In&, const In&),
                        const Tensor& other) {
   if (!indices_ && !records(target(), other)) in_place({*this, where_}, {other, where_});
-  else write(function({*this, where_}, {other, where_}));
+  else write(fitting(function({*this, where_}, {other, where_}), target(), where_));
 }
 
 void Selection::update(Tensor (*in_place)(const In&, Scalar), Tensor (*function)(const In&, Scalar), Scalar other) {
   if (!indices_ && !records(target())) in_place({*this, where_}, other);
-  else write(function({*this, where_}, other));
+  else write(fitting(function({*this, where_}, other), target(), where_));
 }
 
 void Selection::operator+=(const Tensor& other) && { update(minnow::add_, minnow::add, other); }

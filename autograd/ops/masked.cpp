@@ -1,5 +1,7 @@
 #include <minnow/autograd/ops/masked.h>
 
+#include <algorithm>
+#include <vector>
 #include <minnow/autograd/ops/arithmetic.h>
 #include <minnow/autograd/ops/unary.h>
 #include <minnow/tensor/backend/dispatch.h>
@@ -36,19 +38,16 @@ Tensor nonzero(const In& x) {
   x->require_defined("nonzero", x.where);
   const Tensor plain = x->detach(x.where);
   const Tensor flags = ne({plain, x.where}, 0).cpu(x.where).contiguous(MemoryFormat::contiguous, x.where);
-  const bool* flag = flags.data<bool>();
-  std::vector<std::int64_t> places;
-  for (std::int64_t i = 0; i < flags.numel(); ++i) {
-    if (!flag[i]) continue;
-    std::int64_t rest = i;
-    places.resize(places.size() + static_cast<std::size_t>(x->dim()));
-    for (int d = x->dim() - 1; d >= 0; --d) {
-      places[places.size() - static_cast<std::size_t>(x->dim() - d)] = rest % x->shape()[d];
-      rest /= x->shape()[d];
-    }
+  const bool* flag = flags.data<bool>(x.where);
+  const std::int64_t count = std::count(flag, flag + flags.numel(), true), rank = x->dim();
+  std::vector<std::int64_t> places(static_cast<std::size_t>(count * rank));
+  std::int64_t at[kMaxRank] = {};
+  std::int64_t* out = places.data();
+  for (std::int64_t i = 0; i < flags.numel() && rank > 0; ++i) {
+    if (flag[i]) out = std::copy(at, at + rank, out);
+    for (std::int64_t d = rank - 1; ++at[d] == x->shape()[static_cast<int>(d)] && d > 0; --d) at[d] = 0;
   }
-  const std::int64_t count = x->dim() ? static_cast<std::int64_t>(places.size()) / x->dim() : *flag ? 1 : 0;
-  return tensor(places, {DType::int64, x->device()}, x.where).reshape({count, x->dim()}, x.where);
+  return tensor(places, {DType::int64, x->device()}, x.where).reshape({count, rank}, x.where);
 }
 
 Tensor masked_fill(const In& x, const In& mask, Scalar value) {

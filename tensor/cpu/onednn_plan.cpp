@@ -2,13 +2,13 @@
 
 #include <mutex>
 #include <vector>
+#include <minnow/tensor/cpu/per_thread.h>
 
 namespace minnow::cpu::onednn {
 namespace {
 
 dnnl::stream& stream() {
-  thread_local dnnl::stream own(engine());
-  return own;
+  return per_thread<dnnl::stream>([] { return dnnl::stream(engine()); });
 }
 
 /// What one execution uses.

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <minnow/tensor/cpu/per_thread.h>
 #include <minnow/tensor/cpu/team.h>
 #include <minnow/tensor/threads.h>
 
@@ -10,14 +11,17 @@ namespace minnow::cpu {
 /// Working memory of one operation: this thread's, kept from call to call, so that a steady state allocates
 /// nothing. Operations do not nest, so one block a thread is enough.
 inline void* scratch(std::size_t bytes) {
-  thread_local std::unique_ptr<std::byte[]> block;
-  thread_local std::size_t size = 0;
-  if (size < bytes) {
-    block.reset();
-    block = std::make_unique_for_overwrite<std::byte[]>(bytes);
-    size = bytes;
+  struct Block {
+    std::unique_ptr<std::byte[]> data;
+    std::size_t size = 0;
+  };
+  Block& block = per_thread<Block>();
+  if (block.size < bytes) {
+    block = Block();
+    block.data = std::make_unique_for_overwrite<std::byte[]>(bytes);
+    block.size = bytes;
   }
-  return block.get();
+  return block.data.get();
 }
 
 /// A part of scratch() for each thread of a parallel loop, taken before the loop begins: running out of memory

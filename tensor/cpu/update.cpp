@@ -3,6 +3,7 @@
 #include <minnow/tensor/cpu/cpu_backend.h>
 #include <minnow/tensor/cpu/isa.h>
 #include <minnow/tensor/cpu/parallel.h>
+#include <minnow/tensor/cpu/per_thread.h>
 #include <minnow/tensor/cpu/traverse.h>
 
 namespace minnow::cpu {
@@ -76,8 +77,7 @@ Range share_of(const UpdateItem& item, std::int64_t threads, std::int64_t i) {
 
 void CpuBackend::update(const UpdateParams& params, std::span<const UpdateItem> items) {
   // One parallel pass serves all flat items.
-  thread_local std::vector<const UpdateItem*> own;
-  std::vector<const UpdateItem*>& flat = own;  // this thread's, for the others to read
+  auto& flat = per_thread<std::vector<const UpdateItem*>>();
   flat.clear();
   std::int64_t bytes = 0;
   for (const UpdateItem& item : items) {

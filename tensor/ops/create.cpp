@@ -350,6 +350,14 @@ Tensor detail::copy_of(const void* values, std::size_t count, DType own, const T
   const Tensor host = empty(shape, {own, {}, options.pinned}, where);
   if (count) std::memcpy(host.raw_data(), values, count * size_of(own));
   const DType dtype = options.dtype.value_or(own);
+  if (dtype != own && !is_floating(dtype))
+    dtype_switch(own, [&]<class T>() {
+      const T* element = static_cast<const T*>(host.raw_data());
+      for (std::size_t i = 0; i < count; ++i) {
+        if constexpr (std::is_integral_v<T>) raw::require_representable("tensor", Scalar(element[i]), dtype, where);
+        else raw::require_representable("tensor", Scalar(static_cast<double>(element[i])), dtype, where);
+      }
+    });
   if (options.device.is_cpu() && dtype == own) return host;
   return raw::copy_to(host, empty(shape, {dtype, options.device}, where), where);
 }

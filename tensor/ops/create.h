@@ -245,6 +245,12 @@ template <class T>
   return detail::as_rows(tensor(values, options, where), rows.size(), width);
 }
 
+template <class V, TensorOption T>
+[[nodiscard]] Tensor tensor(const std::vector<V>& values, const T& option,
+                            SourceLocation where = SourceLocation::current()) {
+  return tensor(values, detail::options_of<TensorOptions>(option), where);
+}
+
 struct BlobOptions {
   std::optional<DType> dtype{};             ///< default: that of the pointer
   std::optional<Strides> strides{};         ///< in elements, 0 or more; default: row-major

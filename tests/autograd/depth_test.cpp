@@ -98,7 +98,7 @@ TEST(DepthOfAMillion, NeedsNoStack) {
   Tensor x = ones({1}).requires_grad_();
   Tensor y = x;
   const int length = test::kSpeedCounts ? 1000000 : 100000;
-  for (int i = 0; i < nodes; ++i) y = sin(y);
+  for (int i = 0; i < length; ++i) y = sin(y);
   y.backward({.retain_graph = true});
   y = Tensor();
   EXPECT_TRUE(x.grad().defined());

@@ -165,6 +165,73 @@ TEST_P(Indexing, RefusesWhatCannotBeMeant) {
   EXPECT_EQ(leaf.to_vector<double>(), (Values{1, 1, 1, 3, 4, 5}));
 }
 
+TEST_P(Indexing, IntoRepeatedElementsIsNotRecorded) {
+  const Tensor w = counted({2}).requires_grad_();
+  Tensor x = w * 1;
+  x = x(newaxis).expand({3, 2});
+  EXPECT_THROW(x(0) = w * 2, AutogradError);  // a temporary, or elements that share a place
+  const Tensor v = w * 2;
+  EXPECT_THROW(x(0) = v, Error);
+  EXPECT_THROW(x(places({0})) = v, Error);
+}
+
+TEST_P(Indexing, ByZeroDimensionalTensorsIsByIntegers) {
+  const Tensor x = counted({2, 3, 4}), one = tensor(1, {int64, device()});
+  EXPECT_EQ(x(one, all, places({0, 1})).shape(), (Shape{3, 2}));
+  EXPECT_EQ(x(one).storage(), x.storage());
+  x(one, 0, 0) = -1;
+  EXPECT_EQ(x(1, 0, 0).item(), -1);
+}
+
+TEST_P(Indexing, InPlaceKeepsTheKindOfNumbers) {
+  const Tensor x = arange(4, {int64, device()});
+  EXPECT_THROW(x(places({0})) += 0.5, DTypeError);
+  EXPECT_THROW(x(x > 1) /= 2, DTypeError);
+  const Tensor flags = zeros({3}, {bool_, device()});
+  EXPECT_THROW(flags(places({0})) += 3, DTypeError);
+  EXPECT_EQ(x.to_vector<double>(), (Values{0, 1, 2, 3}));
+}
+
+TEST_P(Indexing, AnEmptyMaskGivesAGradientOfZero) {
+  const Tensor v = tensor({2.0}, {float64, device()}).requires_grad_(), x = counted({3});
+  x(x > 9) = v * 3;
+  sum(x).backward();
+  EXPECT_EQ(v.grad().to_vector<double>(), (Values{0}));
+}
+
+TEST_P(Indexing, ARetainedGradientIsThatOfTheValueWritten) {
+  const Tensor w = counted({2}).requires_grad_(), z = w * 2;
+  z.retain_grad();
+  z(0) = 7;
+  sum(z * z).backward();
+  EXPECT_EQ(z.grad().to_vector<double>(), (Values{14, 4}));
+  EXPECT_EQ(w.grad().to_vector<double>(), (Values{0, 8}));
+}
+
+TEST_P(Indexing, OfMasksOfSeveralDimensions) {
+  const Tensor x = counted({2, 3, 2});
+  const Tensor mask = x.sum(2) > 6, turned = x.permute({1, 0, 2});
+  EXPECT_EQ(x(mask).to_vector<double>(), (Values{4, 5, 6, 7, 8, 9, 10, 11}));
+  EXPECT_EQ(turned(mask.t()).to_vector<double>(), (Values{6, 7, 8, 9, 4, 5, 10, 11}));
+  turned(mask.t()) = 0;
+  EXPECT_EQ(x.to_vector<double>(), (Values{0, 1, 2, 3, 0, 0, 0, 0, 0, 0, 0, 0}));
+  turned(mask.t()) = ones({4, 2}, {float64, device()});
+  EXPECT_EQ(x.sum().item(), 6 + 8);
+}
+
+TEST_P(Indexing, FlipAndRollAreCopies) {
+  const Tensor x = counted({2, 2});
+  EXPECT_NE(x.flip({}).storage(), x.storage());
+  EXPECT_NE(zeros({0, 2}, {float64, device()}).roll(1, 0).storage(), x.storage());
+  EXPECT_THROW((void)x.flip({0, -2}), ValueError);
+}
+
+TEST(IndexingErrors, NumbersOfAVectorMustFit) {
+  EXPECT_THROW((void)tensor(std::vector<int>{300}, uint8), ValueError);
+  EXPECT_THROW((void)tensor(std::vector<float>{NAN}, int32), ValueError);
+  EXPECT_EQ(tensor(std::vector<int>{255}, uint8).item<int>(), 255);
+}
+
 TEST(IndexingErrors, NameTheIndexAndTheLine) {
   const Tensor x = zeros({2, 3});
   try {

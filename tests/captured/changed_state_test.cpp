@@ -107,6 +107,18 @@ TEST_P(ChangedStateTest, EvalAndTrainCount) {
   expect_as_without_recording(device(), [](Training& t) { t.net->eval(); });
 }
 
+TEST_P(ChangedStateTest, HooksThatCameAreCalled) {
+  expect_as_without_recording(device(), [](Training& t) {
+    register_hook(t.net->parameters()[0], [](const Tensor& g) { return g * 0; }).detach();
+  });
+  int calls = 0;
+  const auto count = [&](Training& t) {
+    t.net->register_forward_hook([&calls](nn::Module&, const Tensor&, const Tensor&) { ++calls; }).detach();
+  };
+  train(device(), true, count);
+  EXPECT_GE(calls, 1);
+}
+
 TEST_P(ChangedStateTest, FrozenParametersAreNotTrained) {
   expect_as_without_recording(device(), [](Training& t) {
     t.net->at(0).requires_grad_(false);
