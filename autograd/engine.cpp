@@ -385,10 +385,6 @@ std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<T
   return gradients;
 }
 
-Tensor grad(const Tensor& output, const Tensor& input, const GradOptions& options, SourceLocation where) {
-  return grad(std::vector{output}, std::vector{input}, options, where)[0];
-}
-
 HookHandle register_hook(const Tensor& x, autograd::Hook hook, SourceLocation where) {
   x.require_defined("register_hook", where);
   if (!hook) throw ValueError(message("register_hook", "the hook is empty", {{"self", x}}, "pass a function"), where);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <vector>
 #include <minnow/autograd/hook_handle.h>
 #include <minnow/autograd/node.h>
@@ -18,8 +19,12 @@ struct GradOptions {
 /// d outputs / d inputs, without touching any grad().  Inputs may be leaves or not.
 std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
                          const GradOptions& options = {}, SourceLocation where = SourceLocation::current());
-Tensor grad(const Tensor& output, const Tensor& input, const GradOptions& options = {},
-            SourceLocation where = SourceLocation::current());
+/// Of one tensor to one other.  (A template, so that braces, grad({y}, {x}), are lists.)
+template <std::derived_from<Tensor> Output, std::derived_from<Tensor> Input>
+Tensor grad(const Output& output, const Input& input, const GradOptions& options = {},
+            SourceLocation where = SourceLocation::current()) {
+  return grad(std::vector<Tensor>{output}, std::vector<Tensor>{input}, options, where)[0];
+}
 
 /// backward for several outputs at once.  Thread-safe: graphs that share leaves may run at the same time.
 void backward(const std::vector<Tensor>& outputs, const std::vector<Tensor>& gradients = {},

@@ -40,9 +40,11 @@ void check_linear(Operands operands, SourceLocation where) {
   const Shape &x = operands.begin()->tensor.shape(), &w = operands.begin()[1].tensor.shape();
   const bool biased = operands.size() == 3;
   if (x.rank() == 0 || w.rank() != 2 || x[-1] != w[1] || (biased && operands.begin()[2].tensor.shape() != Shape{w[0]}))
-    throw ShapeError(message("linear", "the sizes do not match", operands,
-                             "x: [..., in]  weight: [out, in]  bias: [out]; is x to be flattened, .flatten(1)?"),
-                     where);
+    throw ShapeError(
+        message("linear", "the sizes do not match", operands,
+                x.rank() > 2 ? "x: [..., in]  weight: [out, in]  bias: [out]; is x to be flattened, .flatten(1)?"
+                             : "x: [..., in]  weight: [out, in]  bias: [out]"),
+        where);
 }
 
 }  // namespace
