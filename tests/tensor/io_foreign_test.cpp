@@ -75,7 +75,7 @@ TEST(FilesThatDoNotFit, NameTheFileTheTensorAndTheLine) {
 
 /// A file with holes may be larger than any memory.
 TEST(FilesThatDoNotFit, OnTheHost) {
-#ifdef MINNOW_TEST_ASAN
+#if defined(MINNOW_TEST_ASAN) || defined(MINNOW_TEST_TSAN)
   GTEST_SKIP() << "the sanitizer ends the program instead";
 #endif
   if (test::read_bytes("/proc/sys/vm/overcommit_memory") == "1\n")
