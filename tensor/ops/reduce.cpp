@@ -198,7 +198,7 @@ bool reduce_in_stages(Backend& backend, int op, const In& x, unsigned mask, doub
   Stages stages;
   std::int64_t n = 1;
   for (int d = 0; d < x->dim(); ++d)
-    if (inner >> d & 1u) n *= x->shape()[d];
+    if (inner >> d & 1u) n = saturating_mul(n, x->shape()[d]);
   if (x->device().is_cuda() || !outer || n < kLeast || !stages_of(op, x->dtype(), out.dtype(), stages)) return false;
   const Tensor in = seen_in_groups(x, inner, true);
   if (!in.defined()) return false;

@@ -7,7 +7,6 @@
 #include <minnow/tensor/sim/options.h>
 
 #include "io_support.h"
-#include "sanitizer.h"
 #include "thrown.h"
 
 namespace minnow {
@@ -75,9 +74,6 @@ TEST(FilesThatDoNotFit, NameTheFileTheTensorAndTheLine) {
 
 /// A file with holes may be larger than any memory.
 TEST(FilesThatDoNotFit, OnTheHost) {
-#if defined(MINNOW_TEST_ASAN) || defined(MINNOW_TEST_TSAN)
-  GTEST_SKIP() << "the sanitizer ends the program instead";
-#endif
   if (test::read_bytes("/proc/sys/vm/overcommit_memory") == "1\n")
     GTEST_SKIP() << "this system gives all that is asked for";
   const TemporaryFolder folder;
