@@ -309,7 +309,10 @@ class Walker {
   }
   /// n times one element; a long row's pieces share what the first one filled.
   void* constant(std::size_t k, const char* from, std::int64_t n) {
-    if (plan_.one[k]) n = 1;
+    if (plan_.one[k]) {
+      if (operands_[k].dtype == operands_[k].chunk) return const_cast<char*>(from);
+      n = 1;
+    }
     if (source_[k] != from || filled_[k] < n) {
       fill_chunk(operands_[k], from, chunk_[k], n);
       source_[k] = from;
