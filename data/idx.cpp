@@ -27,15 +27,14 @@ constexpr ElementType kTypes[] = {
 
 /// The file at hand, and for whom it is read.
 struct Place {
-  const std::filesystem::path& path;
+  const std::string& path;
   SourceLocation where;
 };
 
 [[noreturn]] void refuse(const Place& at, const std::string& what, const std::string& found,
                          const std::string& expected) {
-  throw FormatError(std::string(Composed::name("read_idx")) + ": '" + at.path.string() + "' " + what +
-                        "\n  found     " + found + "\n  expected  " + expected +
-                        "\nname another file, or fetch this one again",
+  throw FormatError(std::string(Composed::name("read_idx")) + ": '" + at.path + "' " + what + "\n  found     " + found +
+                        "\n  expected  " + expected + "\nname another file, or fetch this one again",
                     at.where);
 }
 
@@ -120,7 +119,7 @@ void compare(const Place& at, const Header& header, const IdxExpectation& expect
 
 }  // namespace
 
-Tensor read_idx(const std::filesystem::path& path, const IdxExpectation& expected, SourceLocation where) {
+Tensor read_idx(const std::string& path, const IdxExpectation& expected, SourceLocation where) {
   const Composed scope("read_idx");
   const Place at{path, where};
   const auto bytes = detail::open_bytes(path, where);

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <filesystem>
 #include <optional>
+#include <string>
 #include <minnow/tensor/tensor.h>
 
 namespace minnow::data {
@@ -17,7 +17,7 @@ struct IdxExpectation {
 /// become int32, the other types (uint8, int32, float32, float64) stay what they are. IoError when the file
 /// cannot be read; FormatError, with what was found and expected, when its content is not exactly one valid
 /// array.  Nothing is returned before the checksum of a packed file was compared.
-Tensor read_idx(const std::filesystem::path& path, const IdxExpectation& expected = {},
+Tensor read_idx(const std::string& path, const IdxExpectation& expected = {},
                 SourceLocation where = SourceLocation::current());
 
 }  // namespace minnow::data

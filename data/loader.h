@@ -1,11 +1,9 @@
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <iterator>
 #include <memory>
-#include <thread>
 #include <typeinfo>
 #include <vector>
 #include <minnow/data/dataset.h>
@@ -156,9 +154,7 @@ template <class D> class DataLoader {
         order_(std::move(order)),
         workers_(options.workers),
         where_(where) {
-    if (workers_ == kAuto)
-      workers_ =
-          BatchDataset<Data> ? 0 : static_cast<int>(std::min(2U, std::max(1U, std::thread::hardware_concurrency())));
+    if (workers_ == kAuto) workers_ = BatchDataset<Data> ? 0 : detail::default_workers();
     if (order_) return;
     if (options.shuffle)
       order_ = [s = RandomSampler(samples_), where](auto seed, auto epoch) { return s.indices(seed, epoch, where); };

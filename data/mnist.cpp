@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <minnow/data/idx.h>
 #include <minnow/tensor/error.h>
@@ -149,8 +150,10 @@ ImageDataset fashion_mnist(std::string_view split, FashionMnistOptions options, 
   return load(clothes(), split, options.root, {options.mean, options.deviation}, where);
 }
 
-std::vector<std::filesystem::path> mnist_folders(const std::filesystem::path& root) {
-  return folders_of(digits(), root);
+std::vector<std::string> mnist_folders(const std::string& root) {
+  std::vector<std::string> folders;
+  for (const fs::path& folder : folders_of(digits(), root)) folders.push_back(folder.string());
+  return folders;
 }
 
 }  // namespace minnow::data

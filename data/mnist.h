@@ -1,6 +1,6 @@
 #pragma once
 
-#include <filesystem>
+#include <string>
 #include <string_view>
 #include <vector>
 #include <minnow/data/image_dataset.h>
@@ -10,7 +10,7 @@ namespace minnow::data {
 struct MnistOptions {
   /// The folder of the files, or the one above it.  Empty: $MINNOW_DATA, else
   /// ${XDG_CACHE_HOME:-~/.cache}/minnow/mnist.
-  std::filesystem::path root{};
+  std::string root{};
   /// Bytes become (byte / 255 - mean) / deviation; the defaults are those of the training images.
   double mean = 0.1307;
   double deviation = 0.3081;
@@ -18,7 +18,7 @@ struct MnistOptions {
 
 struct FashionMnistOptions {
   /// As for MNIST; its own folder is `fashion-mnist`.
-  std::filesystem::path root{};
+  std::string root{};
   double mean = 0.2860;
   double deviation = 0.3530;
 };
@@ -34,6 +34,6 @@ ImageDataset fashion_mnist(std::string_view split, FashionMnistOptions options =
                            SourceLocation where = SourceLocation::current());
 
 /// The folders in which mnist() looks for its files, in order.
-std::vector<std::filesystem::path> mnist_folders(const std::filesystem::path& root = {});
+std::vector<std::string> mnist_folders(const std::string& root = {});
 
 }  // namespace minnow::data

@@ -23,10 +23,9 @@ class PlainReader final : public ByteReader {
   void finish() override {
     std::uint8_t extra = 0;
     if (file_->read({&extra, 1}) == 0) return;
-    throw FormatError(std::string(Composed::name("read_idx")) + ": '" + file_->path().string() +
-                          "' is too long\n  found     " + std::to_string(std::max(file_->size(), done_ + 1)) +
-                          " bytes\n  expected  " + std::to_string(done_) +
-                          " by its header\nthe file is damaged: delete it and fetch it again",
+    throw FormatError(std::string(Composed::name("read_idx")) + ": '" + file_->path() + "' is too long\n  found     " +
+                          std::to_string(std::max(file_->size(), done_ + 1)) + " bytes\n  expected  " +
+                          std::to_string(done_) + " by its header\nthe file is damaged: delete it and fetch it again",
                       file_->where());
   }
   std::uint64_t most() const override { return file_->size(); }
@@ -38,14 +37,14 @@ class PlainReader final : public ByteReader {
 
 }  // namespace
 
-std::unique_ptr<ByteReader> open_bytes(const std::filesystem::path& path, SourceLocation where) {
+std::unique_ptr<ByteReader> open_bytes(const std::string& path, SourceLocation where) {
   auto file = std::make_unique<InputFile>(path, where);
   std::array<std::uint8_t, 16> first{};
   const auto head = std::span(first).first(file->read(first));
   file->rewind();
   if (head.size() >= 2 && head[0] == 0x1f && head[1] == 0x8b) return std::make_unique<GzipReader>(std::move(file));
-  if (path.extension() == ".gz")
-    throw FormatError(std::string(Composed::name("read_idx")) + ": '" + path.string() +
+  if (path.ends_with(".gz"))
+    throw FormatError(std::string(Composed::name("read_idx")) + ": '" + path +
                           "' is not gzip, as its name says\n  found     " + show_bytes(head) +
                           "\n  expected  1f 8b\nthe download may have failed: delete the file and fetch it again",
                       where);

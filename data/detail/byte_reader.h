@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
@@ -23,7 +22,7 @@ class ByteReader {
 
 /// Opens a file and finds out by its first bytes whether it is gzip.  IoError; FormatError for a name that
 /// ends in .gz and content that is not gzip.
-std::unique_ptr<ByteReader> open_bytes(const std::filesystem::path& path, SourceLocation where);
+std::unique_ptr<ByteReader> open_bytes(const std::string& path, SourceLocation where);
 
 /// "'<!DOCTYPE' (a web page)", "3c 21": the first bytes of a file, for messages.
 std::string show_bytes(std::span<const std::uint8_t> bytes);

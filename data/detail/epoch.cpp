@@ -1,9 +1,14 @@
 #include <minnow/data/detail/epoch.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
 #include <new>
 #include <system_error>
+#include <thread>
 #include <minnow/tensor/step_recording.h>
 #include <minnow/tensor/threads.h>
 
@@ -21,7 +26,58 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 
 }  // namespace
 
-Epoch::Epoch(std::shared_ptr<LoaderCore> core, std::vector<std::int64_t> order, LoaderPosition start_at, int workers)
+class Epoch::State {
+ public:
+  State(std::shared_ptr<LoaderCore> core, std::vector<std::int64_t> order, LoaderPosition start, int workers);
+  ~State();
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  const std::vector<Tensor>* next();
+
+ private:
+  /// A place in the ring; batch b goes to place b % size.
+  struct Place {
+    Made made;
+    std::atomic<bool> full = false;
+  };
+
+  std::span<const std::int64_t> indices_of(std::int64_t batch) const;
+  void start(int workers);
+  void work() noexcept;
+  std::int64_t claim();
+  void put(std::int64_t batch, Made made);
+  Made take();
+  Made take_own();
+  Made take_from_ring();
+
+  std::shared_ptr<LoaderCore> core_;
+  std::vector<std::int64_t> order_;
+  std::int64_t epoch_;
+  std::int64_t total_;    // batches of the whole epoch
+  std::int64_t current_;  // the next one that the consumer gets
+  std::unique_ptr<Slot> in_use_;
+
+  // Without workers: batches that the caller made ahead.
+  std::int64_t ahead_ = 0;
+  std::deque<Made> made_;
+
+  // With workers.
+  std::vector<Place> ring_;
+  std::mutex mutex_;
+  std::condition_variable room_, ready_;
+  std::int64_t claimed_ = 0;  // guarded, as all that follows
+  std::int64_t taken_ = 0;
+  std::int64_t window_ = 0;  // batches that may be claimed and not taken
+  int asleep_ = 0;
+  bool consumer_waits_ = false;
+  bool window_chosen_ = false;
+  bool stop_ = false;
+  std::vector<std::jthread> workers_;
+};
+
+Epoch::State::State(std::shared_ptr<LoaderCore> core, std::vector<std::int64_t> order, LoaderPosition start_at,
+                    int workers)
     : core_(std::move(core)),
       order_(std::move(order)),
       epoch_(start_at.epoch),
@@ -35,7 +91,7 @@ Epoch::Epoch(std::shared_ptr<LoaderCore> core, std::vector<std::int64_t> order, 
   if (workers > 0 && left > 0) start(static_cast<int>(std::min<std::int64_t>(workers, left)));
 }
 
-Epoch::~Epoch() {
+Epoch::State::~State() {
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;
@@ -47,7 +103,7 @@ Epoch::~Epoch() {
   for (auto& made : made_) core_->release(std::move(made.slot));
 }
 
-void Epoch::start(int workers) {
+void Epoch::State::start(int workers) {
   const LoaderOptions& options = core_->options();
   window_chosen_ = options.prefetch != kAuto;
   window_ = window_chosen_ ? std::max(1, options.prefetch) : 2 * workers;
@@ -60,14 +116,14 @@ void Epoch::start(int workers) {
   }
 }
 
-std::span<const std::int64_t> Epoch::indices_of(std::int64_t batch) const {
+std::span<const std::int64_t> Epoch::State::indices_of(std::int64_t batch) const {
   const std::int64_t size = core_->options().batch_size;
   const std::int64_t first = batch * size;
   const std::int64_t count = std::min(size, static_cast<std::int64_t>(order_.size()) - first);
   return std::span(order_).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
 }
 
-void Epoch::work() noexcept {
+void Epoch::State::work() noexcept {
   const SerialRegion serial;
   for (;;) {
     const std::int64_t batch = claim();
@@ -77,7 +133,7 @@ void Epoch::work() noexcept {
 }
 
 /// The next batch for a worker, once there is room for it; -1 when there is nothing left to do.
-std::int64_t Epoch::claim() {
+std::int64_t Epoch::State::claim() {
   std::unique_lock lock(mutex_);
   while (!stop_ && claimed_ < total_ && claimed_ >= taken_ + window_) {
     ++asleep_;
@@ -87,7 +143,7 @@ std::int64_t Epoch::claim() {
   return stop_ || claimed_ >= total_ ? -1 : claimed_++;
 }
 
-void Epoch::put(std::int64_t batch, Made made) {
+void Epoch::State::put(std::int64_t batch, Made made) {
   std::int64_t bytes = 0;
   if (made.slot)
     for (const auto& tensor : made.slot->tensors) bytes += tensor.nbytes();
@@ -110,7 +166,7 @@ void Epoch::put(std::int64_t batch, Made made) {
   if (wake_workers) room_.notify_all();
 }
 
-Made Epoch::take_from_ring() {
+Made Epoch::State::take_from_ring() {
   Place& place = ring_[static_cast<std::size_t>(current_) % ring_.size()];
   const auto start = Clock::now();
   while (!place.full.load(std::memory_order_acquire) && Clock::now() - start < kSpin) std::this_thread::yield();
@@ -134,7 +190,7 @@ Made Epoch::take_from_ring() {
   return made;
 }
 
-Made Epoch::take_own() {
+Made Epoch::State::take_own() {
   while (claimed_ < total_ && claimed_ <= current_ + ahead_) {
     made_.push_back(core_->make(indices_of(claimed_), epoch_));
     ++claimed_;
@@ -144,7 +200,7 @@ Made Epoch::take_own() {
   return made;
 }
 
-const std::vector<Tensor>* Epoch::next() {
+const std::vector<Tensor>* Epoch::State::next() {
   if (StepRecording::current()) refuse_in_recording("DataLoader", core_->where());
   core_->release(std::move(in_use_));
   if (current_ >= total_) return nullptr;
@@ -159,5 +215,12 @@ const std::vector<Tensor>* Epoch::next() {
   core_->deliver(*in_use_);
   return &in_use_->tensors;
 }
+
+Epoch::Epoch(std::shared_ptr<LoaderCore> core, std::vector<std::int64_t> order, LoaderPosition start, int workers)
+    : state_(std::make_unique<State>(std::move(core), std::move(order), start, workers)) {}
+Epoch::~Epoch() = default;
+const std::vector<Tensor>* Epoch::next() { return state_->next(); }
+
+int default_workers() { return static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 2U)); }
 
 }  // namespace minnow::data::detail

@@ -1,12 +1,7 @@
 #pragma once
 
-#include <atomic>
-#include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <memory>
-#include <mutex>
-#include <thread>
 #include <vector>
 #include <minnow/data/detail/loader_core.h>
 
@@ -28,44 +23,11 @@ class Epoch {
   const std::vector<Tensor>* next();
 
  private:
-  /// A place in the ring; batch b goes to place b % size.
-  struct Place {
-    Made made;
-    std::atomic<bool> full = false;
-  };
-
-  std::span<const std::int64_t> indices_of(std::int64_t batch) const;
-  void start(int workers);
-  void work() noexcept;
-  std::int64_t claim();
-  void put(std::int64_t batch, Made made);
-  Made take();
-  Made take_own();
-  Made take_from_ring();
-
-  std::shared_ptr<LoaderCore> core_;
-  std::vector<std::int64_t> order_;
-  std::int64_t epoch_;
-  std::int64_t total_;    // batches of the whole epoch
-  std::int64_t current_;  // the next one that the consumer gets
-  std::unique_ptr<Slot> in_use_;
-
-  // Without workers: batches that the caller made ahead.
-  std::int64_t ahead_ = 0;
-  std::deque<Made> made_;
-
-  // With workers.
-  std::vector<Place> ring_;
-  std::mutex mutex_;
-  std::condition_variable room_, ready_;
-  std::int64_t claimed_ = 0;  // guarded, as all that follows
-  std::int64_t taken_ = 0;
-  std::int64_t window_ = 0;  // batches that may be claimed and not taken
-  int asleep_ = 0;
-  bool consumer_waits_ = false;
-  bool window_chosen_ = false;
-  bool stop_ = false;
-  std::vector<std::jthread> workers_;
+  class State;
+  std::unique_ptr<State> state_;
 };
+
+/// The worker threads of a loader that was not told a number, and whose samples are read one by one.
+int default_workers();
 
 }  // namespace minnow::data::detail

@@ -26,7 +26,7 @@ GzipReader::GzipReader(std::unique_ptr<InputFile> file)
 GzipReader::~GzipReader() = default;
 
 void GzipReader::fail(const std::string& what) const {
-  throw FormatError(std::string(Composed::name("read_idx")) + ": '" + file_->path().string() + "': " + what +
+  throw FormatError(std::string(Composed::name("read_idx")) + ": '" + file_->path() + "': " + what +
                         "\nthe file is damaged: delete it and fetch it again",
                     file_->where());
 }

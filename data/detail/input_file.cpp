@@ -11,10 +11,9 @@
 namespace minnow::data::detail {
 namespace {
 
-[[noreturn]] void refuse(const char* what, const std::filesystem::path& path, int code, SourceLocation where) {
-  throw IoError(std::string(Composed::name("read_idx")) + ": " + what + " '" + path.string() +
-                    "'\n  the system says: " + std::generic_category().message(code) +
-                    "\ncheck the path, and who may read there",
+[[noreturn]] void refuse(const char* what, const std::string& path, int code, SourceLocation where) {
+  throw IoError(std::string(Composed::name("read_idx")) + ": " + what + " '" + path + "'\n  the system says: " +
+                    std::generic_category().message(code) + "\ncheck the path, and who may read there",
                 where);
 }
 
@@ -27,7 +26,7 @@ const char* kind_of(mode_t mode) {
 
 }  // namespace
 
-InputFile::InputFile(const std::filesystem::path& path, SourceLocation where) : path_(path), where_(where) {
+InputFile::InputFile(const std::string& path, SourceLocation where) : path_(path), where_(where) {
   // Without O_NONBLOCK, opening a pipe would wait for a writer.
   descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor_ < 0) refuse("cannot open", path, errno, where);
@@ -40,7 +39,7 @@ InputFile::InputFile(const std::filesystem::path& path, SourceLocation where) : 
   }
   ::close(descriptor_);
   if (status != 0) refuse("cannot examine", path, code, where);
-  throw IoError(std::string(Composed::name("read_idx")) + ": '" + path.string() + "' is " + kind_of(info.st_mode) +
+  throw IoError(std::string(Composed::name("read_idx")) + ": '" + path + "' is " + kind_of(info.st_mode) +
                     "\n  expected  a regular file\nname a file",
                 where);
 }

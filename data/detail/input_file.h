@@ -2,8 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <span>
+#include <string>
 #include <minnow/tensor/source_location.h>
 
 namespace minnow::data::detail {
@@ -12,12 +12,12 @@ namespace minnow::data::detail {
 class InputFile {
  public:
   /// IoError when it cannot be opened, or is a directory, a pipe or another special file.  `where` is the user's line.
-  InputFile(const std::filesystem::path& path, SourceLocation where);
+  InputFile(const std::string& path, SourceLocation where);
   ~InputFile();
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
 
-  const std::filesystem::path& path() const { return path_; }
+  const std::string& path() const { return path_; }
   SourceLocation where() const { return where_; }
   std::uint64_t size() const { return size_; }
   /// Fills `out`, less only at the end of the file; returns the bytes read.  IoError.
@@ -26,7 +26,7 @@ class InputFile {
   void rewind();
 
  private:
-  std::filesystem::path path_;
+  std::string path_;
   SourceLocation where_;
   int descriptor_ = -1;
   std::uint64_t size_ = 0;

@@ -106,7 +106,7 @@ TEST_F(Mnist, TheDefaultFolderIsThatOfTheUser) {
     kept.emplace_back(name, value ? std::optional<std::string>(value) : std::nullopt);
     ::unsetenv(name);
   }
-  using Folders = std::vector<std::filesystem::path>;
+  using Folders = std::vector<std::string>;
   EXPECT_EQ(data::mnist_folders(), Folders());
   const std::string homeless = error_of<IoError>([] { data::mnist("train"); });
   EXPECT_TRUE(has(homeless, "neither HOME nor XDG_CACHE_HOME")) << homeless;
