@@ -5,24 +5,24 @@
 #include <cctype>
 #include <string>
 #include <minnow/data/detail/gzip.h>
-#include <minnow/data/detail/input_file.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/io/file.h>
 
 namespace minnow::data::detail {
 namespace {
 
 class PlainReader final : public ByteReader {
  public:
-  explicit PlainReader(std::unique_ptr<InputFile> file) : file_(std::move(file)) {}
+  explicit PlainReader(std::unique_ptr<io::InputFile> file) : file_(std::move(file)) {}
 
   std::size_t read(std::span<std::uint8_t> out) override {
-    const std::size_t got = file_->read(out);
+    const std::size_t got = file_->read_some(done_, std::as_writable_bytes(out));
     done_ += got;
     return got;
   }
   void finish() override {
     std::uint8_t extra = 0;
-    if (file_->read({&extra, 1}) == 0) return;
+    if (file_->read_some(done_, std::as_writable_bytes(std::span(&extra, 1))) == 0) return;
     throw FormatError(std::string(Composed::name("read_idx")) + ": '" + file_->path() + "' is too long\n  found     " +
                           std::to_string(std::max(file_->size(), done_ + 1)) + " bytes\n  expected  " +
                           std::to_string(done_) + " by its header\nthe file is damaged: delete it and fetch it again",
@@ -31,17 +31,16 @@ class PlainReader final : public ByteReader {
   std::uint64_t most() const override { return file_->size(); }
 
  private:
-  std::unique_ptr<InputFile> file_;
+  std::unique_ptr<io::InputFile> file_;
   std::uint64_t done_ = 0;
 };
 
 }  // namespace
 
 std::unique_ptr<ByteReader> open_bytes(const std::string& path, SourceLocation where) {
-  auto file = std::make_unique<InputFile>(path, where);
+  auto file = std::make_unique<io::InputFile>(std::string(Composed::name("read_idx")), path, where);
   std::array<std::uint8_t, 16> first{};
-  const auto head = std::span(first).first(file->read(first));
-  file->rewind();
+  const auto head = std::span(first).first(file->read_some(0, std::as_writable_bytes(std::span(first))));
   if (head.size() >= 2 && head[0] == 0x1f && head[1] == 0x8b) return std::make_unique<GzipReader>(std::move(file));
   if (path.ends_with(".gz"))
     throw FormatError(std::string(Composed::name("read_idx")) + ": '" + path +

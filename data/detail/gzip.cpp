@@ -20,7 +20,7 @@ struct GzipReader::Inflate {
   z_stream stream{};
 };
 
-GzipReader::GzipReader(std::unique_ptr<InputFile> file)
+GzipReader::GzipReader(std::unique_ptr<io::InputFile> file)
     : file_(std::move(file)), inflate_(std::make_unique<Inflate>()), input_(std::size_t{1} << 16) {}
 
 GzipReader::~GzipReader() = default;
@@ -35,7 +35,9 @@ void GzipReader::refill() {
   z_stream& z = inflate_->stream;
   if (z.avail_in > 0) return;
   z.next_in = input_.data();
-  z.avail_in = static_cast<uInt>(file_->read(input_));
+  const std::size_t got = file_->read_some(at_, std::as_writable_bytes(std::span(input_)));
+  at_ += got;
+  z.avail_in = static_cast<uInt>(got);
 }
 
 std::size_t GzipReader::read(std::span<std::uint8_t> out) {

@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 #include <minnow/data/detail/byte_reader.h>
-#include <minnow/data/detail/input_file.h>
+#include <minnow/tensor/io/file.h>
 
 namespace minnow::data::detail {
 
@@ -11,7 +11,7 @@ namespace minnow::data::detail {
 /// comes last.  FormatError for damaged, truncated or trailing bytes.
 class GzipReader final : public ByteReader {
  public:
-  explicit GzipReader(std::unique_ptr<InputFile> file);
+  explicit GzipReader(std::unique_ptr<io::InputFile> file);
   ~GzipReader() override;
 
   std::size_t read(std::span<std::uint8_t> out) override;
@@ -23,7 +23,8 @@ class GzipReader final : public ByteReader {
   void refill();
   [[noreturn]] void fail(const std::string& what) const;
 
-  std::unique_ptr<InputFile> file_;
+  std::unique_ptr<io::InputFile> file_;
+  std::uint64_t at_ = 0;  // in the file
   std::unique_ptr<Inflate> inflate_;
   std::vector<std::uint8_t> input_;
   bool ended_ = false;

@@ -35,8 +35,7 @@ void check(const LoaderOptions& o, SourceLocation where) {
 /// Pinned memory for the device, or for whichever device this machine has.
 Allocator* pinned_memory(const LoaderOptions& options, SourceLocation where) {
   if (!options.device.is_cpu()) return backend_of(options.device, where).pinned_allocator();
-  for (Backend* backend : {cuda_backend(), sim_backend()})
-    if (backend && backend->device_count() > 0 && backend->pinned_allocator()) return backend->pinned_allocator();
+  if (Allocator* pinned = pinned_allocator()) return pinned;
   throw DeviceError("DataLoader: pin_memory is set, but this machine has no device to pin memory for\n  devices  " +
                         available_devices() + "\nleave pin_memory out",
                     where);

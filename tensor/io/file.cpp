@@ -46,7 +46,7 @@ const char* mend_of(int error) {
 
 const char* kind_of(mode_t mode) {
   if (S_ISDIR(mode)) return "a directory";
-  if (S_ISFIFO(mode)) return "a pipe";
+  if (S_ISFIFO(mode)) return "a pipe (FIFO)";
   if (S_ISSOCK(mode)) return "a socket";
   return "a device";
 }
@@ -93,18 +93,25 @@ InputFile::InputFile(std::string op, std::string path, SourceLocation where)
 
 InputFile::~InputFile() { ::close(fd_); }
 
-void InputFile::read(std::uint64_t offset, std::span<std::byte> bytes) const {
-  while (!bytes.empty()) {
-    const ssize_t got = ::pread(fd_, bytes.data(), std::min(bytes.size(), kMaxTransfer), static_cast<off_t>(offset));
+std::size_t InputFile::read_some(std::uint64_t offset, std::span<std::byte> bytes) const {
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t got = ::pread(fd_, bytes.data() + done, std::min(bytes.size() - done, kMaxTransfer),
+                                static_cast<off_t>(offset + done));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) refuse(op_, path_, "cannot read", errno, where_);
-    if (got == 0)
-      throw IoError(op_ + ": '" + path_ + "' ended at byte " + std::to_string(offset) + "\n  it had " +
-                        std::to_string(size_) + " bytes when it was opened\nread it when nobody writes to it",
-                    where_);
-    bytes = bytes.subspan(static_cast<std::size_t>(got));
-    offset += static_cast<std::uint64_t>(got);
+    if (got == 0) break;
+    done += static_cast<std::size_t>(got);
   }
+  return done;
+}
+
+void InputFile::read(std::uint64_t offset, std::span<std::byte> bytes) const {
+  const std::size_t got = read_some(offset, bytes);
+  if (got < bytes.size())
+    throw IoError(op_ + ": '" + path_ + "' ended at byte " + std::to_string(offset + got) + "\n  it had " +
+                      std::to_string(size_) + " bytes when it was opened\nread it when nobody writes to it",
+                  where_);
 }
 
 AtomicFile::AtomicFile(std::string op, std::string path, SourceLocation where)

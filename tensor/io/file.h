@@ -20,8 +20,11 @@ class InputFile {
   /// Bytes, when the file was opened.
   std::uint64_t size() const { return size_; }
   const std::string& path() const { return path_; }
+  SourceLocation where() const { return where_; }
   /// Fills `bytes` from the offset.  IoError when the system fails or the file ends before.
   void read(std::uint64_t offset, std::span<std::byte> bytes) const;
+  /// The same, less only where the file ends; returns the number of bytes.
+  std::size_t read_some(std::uint64_t offset, std::span<std::byte> bytes) const;
 
  private:
   std::string op_, path_;
