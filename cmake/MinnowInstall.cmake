@@ -9,7 +9,7 @@ foreach(folder IN LISTS minnow_folders)
   install(DIRECTORY "${minnow_SOURCE_DIR}/${folder}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/minnow"
           FILES_MATCHING PATTERN "*.h" PATTERN "cpu" EXCLUDE PATTERN "cuda" EXCLUDE PATTERN "sim" EXCLUDE)
 endforeach()
-install(FILES "${minnow_BINARY_DIR}/include/minnow/minnow.h" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/minnow")
+install(FILES "${minnow_include_dir}/minnow/minnow.h" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/minnow")
 
 install(FILES "${minnow_SOURCE_DIR}/share/minnow-gdb.py" DESTINATION "${CMAKE_INSTALL_DATADIR}/minnow")
 

@@ -18,7 +18,7 @@ if(minnow_isa_sources)
   foreach(variant IN LISTS minnow_isa_variants)
     add_library(minnow_isa_${variant} OBJECT ${minnow_isa_sources})
     minnow_set_up(minnow_isa_${variant})
-    target_include_directories(minnow_isa_${variant} PRIVATE "${minnow_BINARY_DIR}/include")
+    target_include_directories(minnow_isa_${variant} PRIVATE "${minnow_include_dir}")
     target_compile_definitions(minnow_isa_${variant} PRIVATE MINNOW_ISA=${variant} MINNOW_ISA_X86=${minnow_isa_x86})
     # Never -ffast-math: NaN, infinities and the order of sums keep their meaning.
     target_compile_options(minnow_isa_${variant} PRIVATE "$<$<NOT:$<CONFIG:Debug>>:-O3>" -fno-trapping-math

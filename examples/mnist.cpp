@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <minnow/minnow.h>
+#include <minnow/tensor/io/file.h>
 
 #include "support/interrupt.h"
 #include "support/json_log.h"

@@ -1,0 +1,78 @@
+#pragma once
+// All of minnow that is for users.
+
+#define MINNOW_VERSION "0.1.0"
+
+#include <minnow/tensor/captured_step.h>
+#include <minnow/tensor/cuda_math.h>
+#include <minnow/tensor/device.h>
+#include <minnow/tensor/dtype.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/half.h>
+#include <minnow/tensor/in.h>
+#include <minnow/tensor/index.h>
+#include <minnow/tensor/io/safetensors.h>
+#include <minnow/tensor/io/state_dict.h>
+#include <minnow/tensor/memory.h>
+#include <minnow/tensor/ops/create.h>
+#include <minnow/tensor/profile.h>
+#include <minnow/tensor/random.h>
+#include <minnow/tensor/scalar.h>
+#include <minnow/tensor/shape.h>
+#include <minnow/tensor/source_location.h>
+#include <minnow/tensor/storage.h>
+#include <minnow/tensor/stream.h>
+#include <minnow/tensor/tensor.h>
+#include <minnow/tensor/threads.h>
+#include <minnow/tensor/transfer_report.h>
+#include <minnow/tensor/warning.h>
+
+#include <minnow/autograd/engine.h>
+#include <minnow/autograd/grad_mode.h>
+#include <minnow/autograd/gradcheck.h>
+#include <minnow/autograd/hook_handle.h>
+#include <minnow/autograd/ops/arithmetic.h>
+#include <minnow/autograd/ops/conv.h>
+#include <minnow/autograd/ops/index.h>
+#include <minnow/autograd/ops/masked.h>
+#include <minnow/autograd/ops/matmul.h>
+#include <minnow/autograd/ops/reduce.h>
+#include <minnow/autograd/ops/softmax.h>
+#include <minnow/autograd/ops/unary.h>
+#include <minnow/autograd/record.h>
+#include <minnow/autograd/saved.h>
+
+#include <minnow/nn/activation.h>
+#include <minnow/nn/basic.h>
+#include <minnow/nn/clone.h>
+#include <minnow/nn/containers.h>
+#include <minnow/nn/conv.h>
+#include <minnow/nn/functional.h>
+#include <minnow/nn/init.h>
+#include <minnow/nn/linear.h>
+#include <minnow/nn/loss.h>
+#include <minnow/nn/module.h>
+#include <minnow/nn/parameter.h>
+#include <minnow/nn/pool.h>
+#include <minnow/nn/summary.h>
+
+#include <minnow/optim/adam.h>
+#include <minnow/optim/clip.h>
+#include <minnow/optim/optimizer.h>
+#include <minnow/optim/schedule.h>
+#include <minnow/optim/sgd.h>
+
+#include <minnow/data/batch.h>
+#include <minnow/data/dataset.h>
+#include <minnow/data/idx.h>
+#include <minnow/data/image_dataset.h>
+#include <minnow/data/loader.h>
+#include <minnow/data/loader_options.h>
+#include <minnow/data/mnist.h>
+#include <minnow/data/progress.h>
+#include <minnow/data/random.h>
+#include <minnow/data/sampler.h>
+#include <minnow/data/subset.h>
+#include <minnow/data/synthetic_digits.h>
+#include <minnow/data/tensor_dataset.h>
+#include <minnow/data/transform.h>

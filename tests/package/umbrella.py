@@ -1,0 +1,35 @@
+#!/usr/bin/env python3
+"""umbrella.py MINNOW_H -- HEADER...: minnow.h includes each header that is for users, and none of the library's own."""
+
+import re
+import sys
+
+INTERNAL = {
+    "autograd/gradient_watch.h", "autograd/node.h", "autograd/ops/in_place.h", "autograd/ops/view.h",
+    "autograd/waiting.h", "optim/rule_optimizer.h", "tensor/activation.h", "tensor/allocator.h", "tensor/checked.h",
+    "tensor/dtype_switch.h", "tensor/io/file.h", "tensor/methods.h", "tensor/step_recording.h", "tensor/text.h",
+}
+
+
+def is_internal(header):
+    own_namespace = header.startswith("tensor/ops/") and header != "tensor/ops/create.h"  # minnow::raw
+    return header in INTERNAL or own_namespace
+
+
+def main():
+    umbrella, headers = sys.argv[1], sys.argv[3:]
+    with open(umbrella) as file:
+        included = re.findall(r"#include <minnow/(.+)>", file.read())
+    problems = [f"{h} is public (or belongs to INTERNAL in umbrella.py)" for h in headers
+                if not is_internal(h) and h not in included]
+    problems += [f"{h} is the library's own, and minnow.h includes it" for h in included if is_internal(h)]
+    problems += [f"{h} is included, and not there" for h in included if h not in headers]
+    problems += [f"{h} is in INTERNAL, and not there" for h in INTERNAL if h not in headers]
+    if len(included) < 40:
+        problems.append(f"only {len(included)} headers were found in {umbrella}")
+    print("\n".join(problems) or f"minnow.h includes the {len(included)} public headers")
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    main()
