@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-FOLDERS = ("tensor", "autograd", "nn", "optim", "data", "examples", "tests", "benchmarks")
+FOLDERS = ("tensor", "autograd", "nn", "optim", "data", "examples", "tests", "emulator", "benchmarks")
 SUFFIXES = {".h", ".cpp", ".cu", ".cuh"}
 MAX_LINES = 600
 GROUND = {"error", "device", "dtype", "shape", "checked", "allocator", "source_location", "half", "config", "text"}
@@ -19,7 +19,7 @@ FLOORS = {
     "tensor/ops": 3, "tensor/io": 3, "tensor/cpu": 3, "tensor/cuda": 3, "tensor/sim": 3,
     "autograd": 4,
     "nn": 5, "optim": 5, "data": 5,
-    "examples": 6, "tests": 6, "benchmarks": 6,
+    "examples": 6, "tests": 6, "emulator": 6, "benchmarks": 6,
 }
 DEVICE_ROOMS = {"tensor/cpu", "tensor/cuda", "tensor/sim"}
 # sim is the CPU's backend with a second memory: it derives from this class, and from nothing else in cpu/.
@@ -54,7 +54,7 @@ def include_fault(source, target):
         return "is in no room of the house"
     if (here, target) in DERIVED:
         return None
-    if there in DEVICE_ROOMS and here not in (there, "tests"):
+    if there in DEVICE_ROOMS and here not in (there, "tests", "emulator"):
         return f"belongs to {there}, which nobody includes"
     if here == there or (here == "tensor" and there == "tensor"):
         return "is on a higher floor" if target_floor > floor else None
@@ -102,7 +102,7 @@ def check(tree):
                     faults.append(f"{path}: includes {name}, which does not exist")
                 elif fault := include_fault(path, target):
                     faults.append(f"{path}: includes {name}, which {fault}")
-            elif quote == '"' and here not in ("examples", "tests", "benchmarks"):
+            elif quote == '"' and here not in ("examples", "tests", "emulator", "benchmarks"):
                 faults.append(f'{path}: includes "{name}"; write <minnow/...>')
     return faults + library_faults(texts)
 
