@@ -75,6 +75,7 @@ Tensor masked_select(const In& x, const In& mask) {
   const Composed scope("masked_select");
   require_mask("masked_select", x, mask);
   const Shape both = raw::broadcast_shape("masked_select", x, mask);
+  if (both.rank() == 0) return masked_select({x->unsqueeze(0, x.where), x.where}, mask);  // one element or none
   const Tensor wide = x->expand(both, x.where), chosen = mask->expand(both, mask.where);
   return wide.index({Index(chosen, x.where)}, x.where);
 }

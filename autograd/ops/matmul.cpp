@@ -100,8 +100,9 @@ Tensor matmul(const In& a, const In& b) {
 }
 
 Tensor linear(const In& x, const In& w, const Tensor& b, Activation activation) {
-  if (activation == Activation::gelu_tanh && (records(*x, *w) || (records(b))))
-    return gelu_tanh({linear(x, w, b), x.where});  // its gradient needs what it was applied to
+  // Its gradient needs what it was applied to; of integers the product has to be converted first.
+  if (activation == Activation::gelu_tanh && (records(*x, *w) || records(b) || !is_floating(x->dtype())))
+    return gelu_tanh({linear(x, w, b), x.where});
   Tensor y = raw::linear(x, w, b, activation);
   if (!records(*x, *w) && !records(b)) return y;
   const Saved bent = activation == Activation::relu ? Saved::output(y) : Saved();
