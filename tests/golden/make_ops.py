@@ -71,6 +71,8 @@ def matmul():
     book.case("linear/no bias", F.linear, randn("linear x", 2, 3), w)
     book.case("linear/vector", F.linear, randn("linear x", 3), w, b)
     book.case("linear/batches", F.linear, randn("linear x", 2, 2, 3), w, b)
+    book.case("linear_relu", lambda *t: F.relu(F.linear(*t)), randn("linear x", 2, 3), w, b)
+    book.case("linear_gelu_tanh", lambda *t: F.gelu(F.linear(*t), approximate="tanh"), randn("linear x", 2, 3), w, b)
     book.close()
 
 
@@ -140,7 +142,14 @@ def losses():
         book.case(f"nll_loss/{r}", lambda t, y: F.nll_loss(t, y, reduction=r), x, target)
         book.case(f"nll_loss/weight,ignore,{r}",
                   lambda t, y: F.nll_loss(t, y, weight, ignore_index=3, reduction=r), x, target)
-        book.case(f"mse_loss/{r}", lambda t, y: F.mse_loss(t, y, reduction=r), x, randn("loss y", 5, 4))
+        y = randn("loss y", 5, 4)
+        book.case(f"mse_loss/{r}", lambda t, y: F.mse_loss(t, y, reduction=r), x, y)
+        book.case(f"l1_loss/{r}", lambda t, y: F.l1_loss(t, y, reduction=r), x, y)
+        book.case(f"smooth_l1_loss/{r}", lambda t, y: F.smooth_l1_loss(t, y, beta=0.7, reduction=r), x, y)
+        book.case(f"bce_with_logits/{r}",
+                  lambda t, y: F.binary_cross_entropy_with_logits(t, y, reduction=r), x, probabilities)
+    book.case("bce_with_logits/weights",
+              lambda t, y: F.binary_cross_entropy_with_logits(t, y, weight, pos_weight=weight + 1), x, probabilities)
     book.put("weight", weight)
     images, map_target = randn("loss images", 2, 3, 2, 2), torch.tensor([[[0, 1], [2, 0]], [[1, 1], [-100, 2]]])
     book.case("cross_entropy/images", F.cross_entropy, images, map_target)
@@ -162,6 +171,20 @@ def index():
     book.case("gather", lambda t, k: torch.gather(t, 1, k), x, i)
     book.case("gather/small", lambda t, k: torch.gather(t, 0, k), x, torch.tensor([[[1, 0]], [[0, 0]], [[1, 1]]]))
     book.case("index_select", lambda t, k: torch.index_select(t, 2, k), x, torch.tensor([3, 0, 0, 2]))
+    book.case("index_select/0", lambda t, k: torch.index_select(t, 0, k), x, torch.tensor([1, 1, 0]))
+    places = torch.tensor([[0, 2, 1], [2, 2, 0]])
+    book.case("scatter_add", lambda t, k, u: torch.scatter_add(t, 0, k, u), x[0], places, randn("scatter", 2, 3))
+    book.case("scatter_add/-1", lambda t, k, u: torch.scatter_add(t, -1, k, u), x[0], places, randn("scatter", 2, 3))
+    rows = torch.tensor([2, 0, 2])
+    book.case("index_add", lambda t, k, u: torch.index_add(t, 0, k, u), x[0], rows, randn("index_add", 3, 4))
+    book.case("index_add/1", lambda t, k, u: torch.index_add(t, 1, k, u), x[0], rows, randn("index_add", 3, 3))
+    long = randn("parts", 5, 3)
+    book.case("split", lambda t: torch.split(t, 2), long)
+    book.case("split/4,0,1", lambda t: torch.split(t, [4, 0, 1]), long)
+    book.case("split/1,2", lambda t: torch.split(t, [1, 2], 1), long)
+    book.case("chunk", lambda t: torch.chunk(t, 3), long)
+    book.case("unbind", lambda t: torch.unbind(t, 1), long)
+    book.case("cat/twice", lambda a, b: torch.cat((a, b, a)), long, long[:2])
     book.case("one_hot", F.one_hot, torch.tensor([[0, 2], [3, 1]]))
     book.case("one_hot/6", lambda t: F.one_hot(t, 6), torch.tensor([0, 2, 3]))
     book.case("slices", lambda t: t[0, :, 1:4:2], x)
@@ -172,6 +195,47 @@ def index():
     book.case("flatten", lambda t: t.flatten(1) * 2, x)
     book.case("narrow,select", lambda t: t.narrow(1, 1, 2).select(2, 3), x)
     book.case("unsqueeze,squeeze", lambda t: t.unsqueeze(1).squeeze(2) * 2, x[:, :1])
+    book.close()
+
+
+def views():
+    book = Book("views")
+    x, one = randn("views x", 2, 3, 4), randn("views one", 2, 1, 3)
+    book.case("reshape", lambda t: t.reshape(6, -1), x)
+    book.case("view", lambda t: t.view(4, -1), x)
+    book.case("view_as", lambda t, u: t.view_as(u), x, randn("views as", 4, 6))
+    book.case("transpose", lambda t: t.transpose(0, -1), x)
+    book.case("t", lambda t: t.t(), x[0])
+    book.case("mT", lambda t: t.mT, x)
+    book.case("permute", lambda t: t.permute(2, 0, -2), x)
+    book.case("squeeze", torch.squeeze, one)
+    book.case("squeeze/1", lambda t: t.squeeze(1), one)
+    book.case("unsqueeze", lambda t: t.unsqueeze(-1), x)
+    book.case("expand_as", lambda t, u: t.expand_as(u), one, x[:, :, :3])
+    book.case("flatten", torch.flatten, x)
+    book.case("narrow", lambda t: t.narrow(1, 1, 2), x)
+    book.case("select", lambda t: t.select(-1, 2), x)
+    for dtype in (torch.float64, torch.float16, torch.int64, torch.bool):
+        name = str(dtype)[6:]
+        book.case(f"to/{name}", lambda t: t.to(dtype), torch.tensor([[-2.75, 0, 0.3], [1.5, 3, -0.1]]),
+                  grad=dtype.is_floating_point)
+    book.close()
+
+
+def creation():
+    """The dtype of a case is that of its input."""
+    book = Book("creation")
+    makers = {"zeros": lambda **o: torch.zeros(2, 3, **o), "ones": lambda **o: torch.ones(2, 3, **o),
+              "ones/0": lambda **o: torch.ones(0, 3, **o), "full": lambda **o: torch.full((2, 3), 1, **o),
+              "full/scalar": lambda **o: torch.full((), 1, **o), "eye": lambda **o: torch.eye(3, **o),
+              "eye/2,3": lambda **o: torch.eye(2, 3, **o), "arange": lambda **o: torch.arange(5, **o),
+              "arange/1,9,3": lambda **o: torch.arange(1, 9, 3, **o),
+              "linspace": lambda **o: torch.linspace(-1, 2, 7, **o), "linspace/1": lambda **o: torch.linspace(4, 9, 1, **o),
+              "tensor": lambda **o: torch.tensor([[1, 0], [0, 1]], **o)}
+    for name, make in makers.items():
+        for dtype in (torch.float32, torch.float16, torch.int64):
+            if dtype.is_floating_point or not name.startswith("linspace"):
+                book.case(f"{name}:{str(dtype)[6:]}", lambda t: make(dtype=t.dtype), torch.zeros((), dtype=dtype), grad=False)
     book.close()
 
 
@@ -224,6 +288,7 @@ def indexing():
     book.case("put/mask rows number", put(lambda t, k: t.__setitem__(k, 2)), x, rows)
     book.case("put/add", put(lambda t, u, k: t.__setitem__(k, t[k] + u)), x, v, torch.tensor([1, 3]))
     book.case("masked_fill", lambda t, k: t.masked_fill(k, 2.5), x, mask)
+    book.case("masked_fill/tensor", lambda t, k, v: t.masked_fill(k, v), x, mask, torch.tensor(2.5))
     book.case("masked_select", torch.masked_select, x, mask)
     book.case("masked_select/broadcast", lambda t, k: torch.masked_select(t, k), x, columns)
     book.case("nonzero", torch.nonzero, torch.tensor([[0.0, 2, float("nan")], [0, 0, -1]]))
@@ -257,4 +322,6 @@ def main():
     softmax()
     losses()
     index()
+    views()
+    creation()
     indexing()

@@ -23,11 +23,13 @@ const std::vector<Device>& test_devices() {
   return devices;
 }
 
-std::string device_test_name(const ::testing::TestParamInfo<Device>& info) {
-  std::string name = info.param.str();
+std::string device_name(const Device& device) {
+  std::string name = device.str();
   for (char& c : name)
     if (c == ':') c = '_';
   return name;
 }
+
+std::string device_test_name(const ::testing::TestParamInfo<Device>& info) { return device_name(info.param); }
 
 }  // namespace minnow::test

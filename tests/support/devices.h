@@ -18,6 +18,7 @@ namespace test {
 const std::vector<Device>& test_devices();
 
 /// "cpu", "sim_0": the suffix of a test's name.
+std::string device_name(const Device& device);
 std::string device_test_name(const ::testing::TestParamInfo<Device>& info);
 
 /// A test that runs once on each device:

@@ -16,7 +16,9 @@ std::string numbered(const std::string& name, const char* what, std::size_t i) {
   return name + "/" + what + std::to_string(i);
 }
 
-void check_case(const Book& book, const std::string& name, const Case& test) {
+}  // namespace
+
+void expect_golden(const Book& book, const std::string& name, const Function& function, Tolerance tolerance) {
   std::vector<Tensor> inputs;
   while (book.contains(numbered(name, "in", inputs.size()))) {
     inputs.push_back(book[numbered(name, "in", inputs.size())]);
@@ -24,10 +26,10 @@ void check_case(const Book& book, const std::string& name, const Case& test) {
   }
   const auto expect = [&](const Tensor& got, const std::string& what) {
     const Tensor want = book[what];
-    const bool by_default = test.tolerance.relative == 0 && test.tolerance.absolute == 0;
-    expect_close(got, want, what, by_default ? tolerance_of(want.dtype()) : test.tolerance);
+    const bool by_default = tolerance.relative == 0 && tolerance.absolute == 0;
+    expect_close(got, want, what, by_default ? tolerance_of(want.dtype()) : tolerance);
   };
-  const std::vector<Tensor> outputs = test.function(inputs);
+  const std::vector<Tensor> outputs = function(inputs);
   for (std::size_t i = 0; book.contains(numbered(name, "out", i)); ++i) {
     ASSERT_LT(i, outputs.size()) << name;
     expect(outputs[i], numbered(name, "out", i));
@@ -41,8 +43,6 @@ void check_case(const Book& book, const std::string& name, const Case& test) {
     else ADD_FAILURE() << what << ": no gradient arrived";
   }
 }
-
-}  // namespace
 
 Tolerance tolerance_of(DType dtype) {
   switch (dtype) {
@@ -86,29 +86,6 @@ std::set<std::string> Book::cases() const {
   for (const auto& [name, tensor] : tensors_) add(name);
   for (const auto& [name, first] : same_) add(name);
   return names;
-}
-
-Function of(Tensor (*function)(const In&)) {
-  return [function](const std::vector<Tensor>& x) { return std::vector{function(x.at(0))}; };
-}
-
-Function of(Tensor (*function)(const In&, const In&)) {
-  return [function](const std::vector<Tensor>& x) { return std::vector{function(x.at(0), x.at(1))}; };
-}
-
-void check(const Book& book, const std::map<std::string, Case>& cases) {
-  const std::set<std::string> names = book.cases();
-  for (const std::string& name : names)
-    if (!cases.contains(name)) ADD_FAILURE() << "no test for the golden values of " << name;
-  for (const auto& [name, test] : cases) {
-    if (!names.contains(name)) {
-      ADD_FAILURE() << "no golden values for " << name;
-      continue;
-    }
-    try {
-      check_case(book, name, test);
-    } catch (const Error& error) { ADD_FAILURE() << name << ": " << error.what(); }
-  }
 }
 
 }  // namespace minnow::test

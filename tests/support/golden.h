@@ -46,16 +46,7 @@ class Book {
 /// What a case computes from in0, in1, ...: out0, out1, ...
 using Function = std::function<std::vector<Tensor>(const std::vector<Tensor>&)>;
 
-struct Case {
-  Function function;
-  Tolerance tolerance = {};  ///< default: that of the dtype
-};
-
-Function of(Tensor (*function)(const In&));
-Function of(Tensor (*function)(const In&, const In&));
-
-/// Runs every case of the book forward and backward and compares; a case of the book that `cases` lacks fails, and
-/// the other way round.
-void check(const Book& book, const std::map<std::string, Case>& cases);
+/// Runs one case of the book forward and backward and compares.  `tolerance`: {} is that of the dtype.
+void expect_golden(const Book& book, const std::string& name, const Function& function, Tolerance tolerance = {});
 
 }  // namespace minnow::test

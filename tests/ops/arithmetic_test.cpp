@@ -4,28 +4,11 @@
 #include <minnow/autograd/ops/reduce.h>
 #include <minnow/autograd/ops/unary.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/kernels/binary.h>
 #include <minnow/tensor/ops/create.h>
 #include "devices.h"
 
 namespace minnow {
 namespace {
-
-using Function = Tensor (*)(const In&, const In&);
-
-struct Case {
-  const char* name;
-  Function function;
-  bool second_order = true;
-};
-
-const Case kCases[] = {
-    {"add", add},     {"sub", sub},           {"mul", mul},
-    {"div", div},     {"fmod", fmod},         {"remainder", remainder},
-    {"pow", pow},     {"maximum", maximum},   {"minimum", minimum},
-    {"fmax", fmax},   {"fmin", fmin},         {"atan2", atan2},
-    {"hypot", hypot}, {"copysign", copysign}, {"logaddexp", logaddexp},
-};
 
 Tensor positive(const Shape& shape, std::uint64_t seed, Device device) {
   RandomGenerator generator(seed);
@@ -34,33 +17,6 @@ Tensor positive(const Shape& shape, std::uint64_t seed, Device device) {
 
 class Arithmetic : public test::DeviceTest {};
 INSTANTIATE_TEST_SUITE_P(Devices, Arithmetic, test::all_devices(), test::device_test_name);
-
-TEST_P(Arithmetic, GradientsMatchCentralDifferences) {
-  for (const Case& c : kCases) {
-    SCOPED_TRACE(c.name);
-    const GradcheckFunction call = [&c](const std::vector<Tensor>& in) { return c.function(in[0], in[1]); };
-    const auto check = [&](const Tensor& a, const Tensor& b) {
-      EXPECT_TRUE(gradcheck(call, {a, b}));
-      if (c.second_order) { EXPECT_TRUE(gradgradcheck(call, {a, b})); }
-    };
-    check(positive({2, 3}, 1, device()), positive({2, 3}, 2, device()));
-    check(positive({2, 3}, 3, device()), positive({3}, 4, device()));
-    check(positive({2, 1}, 5, device()), positive({1, 3}, 6, device()));
-    check(positive({2, 3}, 7, device()), positive({}, 8, device()));
-    check(positive({3, 2}, 9, device()).t().detach().requires_grad_(), positive({2, 3}, 10, device()));
-  }
-}
-
-TEST_P(Arithmetic, NegativeOperands) {
-  const Tensor a = neg(positive({4}, 12, device())).detach().requires_grad_();
-  const Tensor b = positive({4}, 13, device());
-  for (const Case& c : kCases) {
-    if (std::string_view(c.name) == "pow") continue;  // NaN for negative bases
-    SCOPED_TRACE(c.name);
-    EXPECT_TRUE(gradcheck([&c](const std::vector<Tensor>& in) { return c.function(in[0], in[1]); }, {a, b}));
-    EXPECT_TRUE(gradcheck([&c](const std::vector<Tensor>& in) { return c.function(in[1], in[0]); }, {a, b}));
-  }
-}
 
 TEST_P(Arithmetic, ScalarFormsAndOperators) {
   const Tensor x = positive({3}, 14, device());
@@ -86,16 +42,6 @@ TEST_P(Arithmetic, InPlaceFormsMatchCentralDifferences) {
         return y;
       },
       {x, w}));
-}
-
-TEST_P(Arithmetic, TernaryFunctions) {
-  const Tensor a = positive({2, 3}, 17, device()), b = positive({3}, 18, device()), c = positive({2, 1}, 19, device());
-  EXPECT_TRUE(gradgradcheck([](const std::vector<Tensor>& in) { return lerp(in[0], in[1], in[2]); }, {a, b, c}));
-  EXPECT_TRUE(
-      gradgradcheck([](const std::vector<Tensor>& in) { return addcmul(in[0], in[1], in[2], 0.3); }, {a, b, c}));
-  EXPECT_TRUE(
-      gradgradcheck([](const std::vector<Tensor>& in) { return addcdiv(in[0], in[1], in[2], 0.3); }, {a, b, c}));
-  EXPECT_TRUE(gradcheck([](const std::vector<Tensor>& in) { return where(in[0] > 1, in[1] * 2, in[2]); }, {a, b, c}));
 }
 
 TEST_P(Arithmetic, EqualElementsShareTheGradient) {

@@ -4,7 +4,7 @@
 #include <minnow/tensor/ops/view.h>
 #include <minnow/tensor/stream.h>
 
-#include "rows_support.h"
+#include "rows.h"
 
 // Sums by index with more sources than one thread looks through: few and many rows to add to, one index for all lines
 // and one for each, sums that are long enough to be made in pieces.

@@ -1,7 +1,7 @@
 #include <minnow/tensor/ops/reduce.h>
 #include <minnow/tensor/ops/view.h>
 
-#include "rows_support.h"
+#include "rows.h"
 
 // Every layout in which a device may reduce, against the CPU in float64: rows and columns, short and long, dense and not,
 // aligned and not, in one pass and in two.

@@ -3,7 +3,7 @@
 #include <minnow/tensor/ops/view.h>
 #include <minnow/tensor/stream.h>
 
-#include "rows_support.h"
+#include "rows.h"
 
 // Every length of row for which a device has a form of its own, and dimensions before the last, against the CPU in
 // float64.

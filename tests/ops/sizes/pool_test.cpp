@@ -2,7 +2,7 @@
 #include <minnow/tensor/ops/reduce.h>
 #include <minnow/tensor/ops/view.h>
 
-#include "rows_support.h"
+#include "rows.h"
 
 namespace minnow::test {
 namespace {

@@ -1,0 +1,140 @@
+#include <gtest/gtest.h>
+#include <minnow/autograd/gradcheck.h>
+#include <minnow/autograd/ops/arithmetic.h>
+#include <minnow/autograd/ops/conv.h>
+#include <minnow/autograd/ops/index.h>
+#include <minnow/autograd/ops/matmul.h>
+#include <minnow/autograd/ops/reduce.h>
+#include <minnow/autograd/ops/softmax.h>
+#include <minnow/autograd/ops/unary.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/ops/create.h>
+#include "devices.h"
+
+namespace minnow {
+namespace {
+
+using Inputs = std::vector<Tensor>;
+
+Tensor random_input(const Shape& shape, std::uint64_t seed, Device device) {
+  RandomGenerator generator(seed);
+  return (rand(shape, {DType::float64, {}, &generator}) + 0.3).to(device);
+}
+
+Tensor indices(const Nested& values, const Tensor& beside) { return tensor(values, {DType::int64, beside.device()}); }
+
+class OpDetails : public test::DeviceTest {};
+INSTANTIATE_TEST_SUITE_P(Devices, OpDetails, test::all_devices(), test::device_test_name);
+
+TEST_P(OpDetails, ChannelsLastImages) {
+  const Tensor x = random_input({2, 3, 4, 4}, 1, device()).contiguous(MemoryFormat::channels_last);
+  const Tensor w = random_input({4, 3, 3, 3}, 2, device()).contiguous(MemoryFormat::channels_last);
+  const GradcheckFunction f = [](const Inputs& in) {
+    return avg_pool2d(max_pool2d(tanh(conv2d(in[0], in[1], {}, {.padding = 1})), 2), 2);
+  };
+  EXPECT_TRUE(gradcheck(f, {x.detach().requires_grad_(), w.detach().requires_grad_()}));
+}
+
+TEST_P(OpDetails, ProductsWithZeros) {
+  for (const Nested& values : {Nested{{0.0, 2.0, 3.0}}, Nested{{0.0, 0.0, 3.0}}}) {
+    Tensor x = tensor(values, {DType::float64, device()}).requires_grad_();
+    EXPECT_TRUE(gradcheck([](const Inputs& in) { return prod(in[0], {1}); }, {x}));
+  }
+}
+
+TEST_P(OpDetails, DropoutUsesOneMaskBothWays) {
+  manual_seed(5);
+  Tensor x = ones({40, 50}, {DType::float64, device()}).requires_grad_();
+  const Tensor y = dropout(x, {.p = 0.25});
+  sum(y).backward();
+  EXPECT_EQ(x.grad().to_vector<double>(), y.to_vector<double>());
+  EXPECT_NEAR(mean(y).item(), 1, 0.05);
+  EXPECT_NEAR(mean((y == 0).to(DType::float64)).item(), 0.25, 0.04);
+  manual_seed(5);
+  EXPECT_EQ(dropout(ones({40, 50}), {.p = 0.25}).to_vector<double>(), y.to(float32).to_vector<double>());
+  EXPECT_TRUE(dropout(x, {.training = false}).is_same(x));
+}
+
+TEST_P(OpDetails, DropoutOfAnyStridesHasTheSameMask) {
+  manual_seed(6);
+  const Tensor plain = dropout(ones({2, 3, 4, 5}, {{}, device()}));
+  manual_seed(6);
+  const Tensor last = dropout(ones({2, 3, 4, 5}, {{}, device()}).contiguous(MemoryFormat::channels_last));
+  EXPECT_EQ(plain.to_vector<float>(), last.to_vector<float>());
+}
+
+TEST_P(OpDetails, OfABiasAlone) {
+  const Tensor b = zeros({2}, {{}, device()}).requires_grad_();
+  sum(conv2d(ones({3, 1, 4, 4}, {{}, device()}), ones({2, 1, 3, 3}, {{}, device()}), b)).backward();
+  EXPECT_EQ(b.grad().to_vector<double>(), (std::vector<double>{12, 12}));
+  b.set_grad(Tensor());
+  sum(linear(ones({5, 3}, {{}, device()}), ones({2, 3}, {{}, device()}), b)).backward();
+  EXPECT_EQ(b.grad().to_vector<double>(), (std::vector<double>{5, 5}));
+}
+
+TEST_P(OpDetails, NormOfZerosHasTheGradientZero) {
+  for (const double p : {1.0, 2.0, 3.0}) {
+    const Tensor x = zeros({4}, {{}, device()}).requires_grad_();
+    norm(x, p).backward();
+    EXPECT_EQ(x.grad().to_vector<double>(), std::vector<double>(4)) << p;
+  }
+}
+
+TEST_P(OpDetails, ZeroSizesAndScalars) {
+  const Tensor none = zeros({0, 3}, {{}, device()});
+  EXPECT_EQ(sum(none).item(), 0);
+  EXPECT_EQ(matmul(zeros({2, 0}, {{}, device()}), none).to_vector<double>(), std::vector<double>(6));
+  EXPECT_EQ(softmax(none, 1).shape(), (Shape{0, 3}));
+  EXPECT_EQ(cat({none, ones({1, 3}, {{}, device()})}).shape(), (Shape{1, 3}));
+  EXPECT_EQ(conv2d(zeros({0, 1, 4, 4}, {{}, device()}), ones({2, 1, 3, 3}, {{}, device()})).shape(),
+            (Shape{0, 2, 2, 2}));
+  EXPECT_EQ(max_pool2d(zeros({0, 1, 4, 4}, {{}, device()}), 2).shape(), (Shape{0, 1, 2, 2}));
+  const Tensor scalar = tensor(3.0, {{}, device()});
+  EXPECT_EQ(softmax(scalar, 0).item(), 1);
+  EXPECT_EQ(max(scalar, 0).indices.item<std::int64_t>(), 0);
+  EXPECT_EQ(sum(scalar, {0}).item(), 3);
+}
+
+TEST_P(OpDetails, BadInputsAreTypedErrors) {
+  const Tensor x = ones({2, 3}, {{}, device()}), image = ones({1, 2, 4, 4}, {{}, device()});
+  EXPECT_THROW(sum(x, {2}), IndexError);
+  EXPECT_THROW(sum(x, {0, 0}), ValueError);
+  EXPECT_THROW(mean(x.to(DType::int64)), DTypeError);
+  EXPECT_THROW(amax(zeros({0}, {{}, device()})), ShapeError);
+  EXPECT_THROW(matmul(x, x), ShapeError);
+  EXPECT_THROW(matmul(x, x.t().to(DType::float64)), DTypeError);
+  EXPECT_THROW(matmul(x, tensor(1.0, {{}, device()})), ShapeError);
+  EXPECT_THROW(linear(x, ones({4, 5}, {{}, device()})), ShapeError);
+  EXPECT_THROW(linear(x, ones({4, 3}, {{}, device()}), ones({3}, {{}, device()})), ShapeError);
+  EXPECT_THROW(conv2d(x, image), ShapeError);
+  EXPECT_THROW(conv2d(image, ones({1, 3, 3, 3}, {{}, device()})), ShapeError);
+  EXPECT_THROW(conv2d(image, ones({1, 2, 9, 9}, {{}, device()})), ShapeError);
+  EXPECT_THROW(conv2d(image, ones({1, 2, 3, 3}, {{}, device()}), {}, {.stride = 0}), ValueError);
+  EXPECT_THROW(conv2d(image, ones({1, 2, 3, 3}, {DType::float64, device()})), DTypeError);
+  EXPECT_THROW(max_pool2d(x, 2), ShapeError);
+  EXPECT_THROW(max_pool2d(image, 0), ValueError);
+  EXPECT_THROW(max_pool2d(image, 2, {.padding = 2}), ValueError);
+  EXPECT_THROW(avg_pool2d(image, 7), ShapeError);
+  EXPECT_THROW(gather(x, 0, x), DTypeError);
+  EXPECT_THROW(finish([&] { gather(x, 0, indices({{9}}, x)); }), IndexError);
+  EXPECT_THROW(gather(x, 0, indices({0}, x)), ShapeError);
+  EXPECT_THROW(finish([&] { index_select(x, 0, indices({-1}, x)); }), IndexError);
+  EXPECT_THROW(index_select(x, 0, indices({{0}}, x)), ShapeError);
+  EXPECT_THROW(index_select(x, 5, indices({0}, x)), IndexError);
+  EXPECT_THROW(one_hot(x), DTypeError);
+  EXPECT_THROW(finish([&] { one_hot(indices({3}, x), 2); }), IndexError);
+  EXPECT_THROW(one_hot(indices({3}, x), 0), ValueError);
+  EXPECT_THROW(cat({}), ValueError);
+  EXPECT_THROW(cat({x, ones({2}, {{}, device()})}), ShapeError);
+  EXPECT_THROW(stack({x, x.t()}), ShapeError);
+  EXPECT_THROW(softmax(x, 2), IndexError);
+  EXPECT_THROW(softmax(x.to(DType::int64), 0), DTypeError);
+  EXPECT_THROW(finish([&] { cross_entropy_rows(x, indices({0, 3}, x)); }), IndexError);
+  EXPECT_THROW(cross_entropy_rows(x, indices({0}, x)), ShapeError);
+  EXPECT_THROW(cross_entropy_rows(x, x(all, 0)), DTypeError);
+  EXPECT_THROW(dropout(x, {.p = 1.5}), ValueError);
+  EXPECT_THROW(dropout(x.to(DType::int64)), DTypeError);
+}
+
+}  // namespace
+}  // namespace minnow

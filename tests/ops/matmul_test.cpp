@@ -1,0 +1,88 @@
+#include <minnow/autograd/ops/matmul.h>
+
+#include "op_cases.h"
+
+namespace minnow::test {
+namespace {
+
+Tensor third(const Tensors& x) { return x.size() > 2 ? x[2] : Tensor(); }
+
+OpCases products() {
+  OpCase product{
+      .function = "matmul", .call = one([](const Tensors& x) { return matmul(x[0], x[1]); }), .dtypes = all_dtypes()};
+  // Vectors, matrices, batches, broadcast ones, none.
+  for (const auto& [a, b] : std::initializer_list<std::pair<Shape, Shape>>{{{2, 3}, {3, 4}},
+                                                                           {{3}, {3}},
+                                                                           {{2, 3}, {3}},
+                                                                           {{3}, {3, 4}},
+                                                                           {{2, 2, 3}, {3, 4}},
+                                                                           {{2, 2, 3}, {2, 3, 4}},
+                                                                           {{2, 1, 2, 3}, {3, 3, 2}},
+                                                                           {{3}, {2, 3, 2}},
+                                                                           {{2, 2, 3}, {3}},
+                                                                           {{2, 0}, {0, 3}},
+                                                                           {{0, 3}, {3, 2}},
+                                                                           {{1, 2, 3}, {2, 3, 2}}}) {
+    product.inputs.push_back({values(a), values(b)});
+    const auto packed = [](const Shape& s) {
+      std::string text = "[";
+      for (int d = 0; d < s.rank(); ++d) text += (d ? "," : "") + std::to_string(s[d]);
+      return text + "]";
+    };
+    product.golden.push_back("matmul: " + packed(a) + "," + packed(b));
+  }
+  product.golden.push_back("matmul: float64");
+  OpCases cases{product};
+  cases.push_back({.function = "matmul",
+                   .variant = "transposed",
+                   .call = one([](const Tensors& x) { return matmul(x[0].mT(), x[1].mT()); }),
+                   .inputs = {{values({3, 2}), values({4, 3})}, {values({2, 3, 2}), values({2, 4, 3})}},
+                   .dtypes = all_dtypes(),
+                   .golden = {"matmul: transposed"}});
+  using Two = Tensor (*)(const In&, const In&);
+  for (const auto& [name, function, a, b] :
+       std::initializer_list<std::tuple<std::string, Two, Shape, Shape>>{{"mm", mm, {2, 3}, {3, 4}},
+                                                                         {"bmm", bmm, {2, 2, 3}, {2, 3, 4}},
+                                                                         {"mv", mv, {2, 3}, {3}},
+                                                                         {"dot", dot, {3}, {3}},
+                                                                         {"outer", outer, {3}, {4}}})
+    cases.push_back({.function = name,
+                     .call = one([f = function](const Tensors& x) { return f(x[0], x[1]); }),
+                     .inputs = {{values(a), values(b)}},
+                     .dtypes = all_dtypes(),
+                     .golden = {"indexing: " + name}});
+  return cases;
+}
+
+OpCases layers() {
+  const std::vector<Inputs> inputs{{values({2, 3}, -0.5, 0.5), values({4, 3}, -0.5, 0.5), values({4}, -0.5, 0.5)},
+                                   {values({2, 3}), values({4, 3})},
+                                   {values({3}), values({4, 3}), values({4})},
+                                   {values({2, 2, 3}), values({4, 3}), values({4})},
+                                   {values({0, 3}), values({4, 3}), values({4})}};
+  return {{.function = "linear",
+           .call = one([](const Tensors& x) { return linear(x[0], x[1], third(x)); }),
+           .inputs = inputs,
+           .dtypes = all_dtypes(),
+           .golden = {"matmul: linear", "matmul: linear/no bias", "matmul: linear/vector", "matmul: linear/batches"},
+           .optional_from = 2},
+          {.function = "linear",
+           .variant = "relu",
+           .call = one([](const Tensors& x) { return linear(x[0], x[1], third(x), Activation::relu); }),
+           .inputs = inputs,
+           .dtypes = all_dtypes(),
+           .golden = {"matmul: linear_relu"},
+           .optional_from = 2},
+          {.function = "linear",
+           .variant = "gelu_tanh",
+           .call = one([](const Tensors& x) { return linear(x[0], x[1], third(x), Activation::gelu_tanh); }),
+           .inputs = inputs,
+           .dtypes = all_dtypes(),
+           .golden = {"matmul: linear_gelu_tanh"},
+           .optional_from = 2}};
+}
+
+const Register kTables[] = {Register(products), Register(layers)};
+
+}  // namespace
+}  // namespace minnow::test
