@@ -157,8 +157,8 @@ class Run {
   void require_fit(const Slot& slot, const Tensor& grad) const {
     const auto owner = slot.owner.lock();
     if (!owner) return;
-    const bool placed = owner->storage->device() == grad.device();
-    if (placed && owner->shape == grad.shape() && owner->dtype == grad.dtype()) return;
+    const bool placed = owner->view.device() == grad.device();
+    if (placed && owner->view.shape() == grad.shape() && owner->view.dtype() == grad.dtype()) return;
     const std::string text = message("backward", "a tensor was changed after the forward pass that used it",
                                      {{"tensor", Tensor(owner)}, {"gradient", grad}},
                                      "compute the loss again after Module::to() or set_data()");

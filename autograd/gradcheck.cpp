@@ -71,7 +71,7 @@ class Element {
   void shift(double by) { write(value_ + by); }
 
  private:
-  void write(double v) { backend_of(x_.device()).fill(place_, v); }
+  void write(double v) { backend_of(x_.device()).run(calls::Fill{place_, v}); }
 
   Tensor x_, place_;
   double value_ = 0;

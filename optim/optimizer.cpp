@@ -215,8 +215,8 @@ void Optimizer::run(std::size_t first) {
     if (p.done || p.group != key.group || p.phase != key.phase || param.dtype() != like.dtype() ||
         param.device() != like.device())
       continue;
-    UpdateItem item{&param, &p.slot->grad, {nullptr, nullptr, nullptr}};
-    for (int s = 0; s < p.num_states; ++s) item.state[s] = &p.slot->state[s];
+    UpdateItem item{&param.layout(), &p.slot->grad.layout(), {nullptr, nullptr, nullptr}};
+    for (int s = 0; s < p.num_states; ++s) item.state[s] = &p.slot->state[s].layout();
     items_.push_back(item);
     p.done = true;
   }
@@ -224,11 +224,11 @@ void Optimizer::run(std::size_t first) {
   const double* replayed = nullptr;
   if (StepRecording* recording = StepRecording::current()) {
     for (const UpdateItem& item : items_)
-      for (const Tensor* used : {item.param, item.grad, item.state[0], item.state[1], item.state[2]})
+      for (const View* used : {item.param, item.grad, item.state[0], item.state[1], item.state[2]})
         if (used) recording->use(*used);
     replayed = record(*recording, key, numbers.size());
   }
-  backend_of(like.device()).update({rule(), numbers, replayed}, items_);
+  backend_of(like.device()).run(calls::Update{{rule(), numbers, replayed}, items_});
   for (std::size_t i = first; i < pending_.size(); ++i) {
     Slot& slot = *pending_[i].slot;
     if (!pending_[i].done || !slot.grad.defined()) continue;

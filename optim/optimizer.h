@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 #include <minnow/autograd/grad_mode.h>
-#include <minnow/tensor/backend/backend.h>
+#include <minnow/tensor/backend/calls.h>
 #include <minnow/tensor/io/state_dict.h>
 
 namespace minnow {

@@ -45,10 +45,10 @@ class StepRecording {
   Device device() const { return numbers_.device(); }
   /// Notes that the step uses the memory of a tensor: a replay does so too, so that it must not be a tensor's that has
   /// other memory by then.
-  static void note(const Tensor& tensor) {
+  static void note(const View& tensor) {
     if (StepRecording* recording = current()) recording->use(tensor);
   }
-  void use(const Tensor& tensor);
+  void use(const View& tensor);
   /// True for the first call with this address.
   bool is_first_use(const void* of) { return met_.insert(of).second; }
   /// What must hold before a replay, else the step is recorded anew; it may throw what the step itself would.

@@ -7,15 +7,7 @@ namespace minnow {
 
 Tensor::Tensor(std::shared_ptr<Storage> storage, DType dtype, const Shape& shape, const Strides& strides,
                std::int64_t offset)
-    : impl_(std::make_shared<detail::TensorImpl>()) {
-  impl_->storage = std::move(storage);
-  impl_->shape = shape;
-  impl_->strides = strides;
-  impl_->offset = offset;
-  impl_->numel = shape.numel();
-  impl_->dtype = dtype;
-  impl_->contiguous = minnow::is_contiguous(shape, strides);
-}
+    : impl_(std::make_shared<detail::TensorImpl>(View(std::move(storage), dtype, shape, strides, offset))) {}
 
 void Tensor::throw_undefined(const char* op, SourceLocation where) {
   throw ValueError(std::string(Composed::name(op)) +
@@ -51,12 +43,7 @@ std::int64_t Tensor::stride(int dim, SourceLocation where) const {
 
 bool Tensor::is_contiguous(MemoryFormat format, SourceLocation where) const {
   require_defined("is_contiguous", where);
-  if (format == MemoryFormat::contiguous) return is_contiguous();
-  if (dim() != 4) return false;
-  const Strides want = channels_last_strides(shape());
-  for (int d = 0; d < 4; ++d)
-    if (shape()[d] != 1 && strides()[d] != want[d]) return numel() == 0;
-  return true;
+  return layout().is_contiguous(format);
 }
 
 const std::string& Tensor::name(SourceLocation where) const {
@@ -96,25 +83,19 @@ void Tensor::require_contiguous(const char* op, SourceLocation where) const {
 void Tensor::set_data(const Tensor& other, SourceLocation where) const {
   require_defined("set_data", where);
   other.require_defined("set_data", where);
-  detail::TensorImpl& mine = *impl();
-  const detail::TensorImpl& theirs = *other.impl();
-  if (mine.storage != theirs.storage || mine.offset != theirs.offset || mine.dtype != theirs.dtype ||
-      mine.shape != theirs.shape || mine.strides != theirs.strides)
-    mine.storage->note_rebinding();
-  mine.storage = theirs.storage;
-  mine.shape = theirs.shape;
-  mine.strides = theirs.strides;
-  mine.offset = theirs.offset;
-  mine.numel = theirs.numel;
-  mine.dtype = theirs.dtype;
-  mine.contiguous = theirs.contiguous;
+  View& mine = impl()->view;
+  if (!mine.is_same(other)) mine.storage()->note_rebinding();
+  mine = other;
+}
+
+std::string describe(const View& view) {
+  if (!view.defined()) return "undefined tensor";
+  return std::string(name_of(view.dtype())) + view.shape().str() + " on " + view.device().str();
 }
 
 std::string describe(const Tensor& tensor) {
-  if (!tensor.defined()) return "undefined tensor";
-  std::string text{name_of(tensor.dtype())};
-  text += tensor.shape().str() + " on " + tensor.device().str();
-  if (!tensor.name().empty()) text += "   parameter '" + tensor.name() + "'";
+  std::string text = describe(tensor.layout());
+  if (tensor.defined() && !tensor.name().empty()) text += "   parameter '" + tensor.name() + "'";
   return text;
 }
 

@@ -19,6 +19,7 @@
 #include <minnow/tensor/shape.h>
 #include <minnow/tensor/source_location.h>
 #include <minnow/tensor/storage.h>
+#include <minnow/tensor/view.h>
 
 namespace minnow {
 
@@ -27,9 +28,6 @@ struct Slot;  // what autograd/ keeps with a tensor; opaque here
 }
 
 class Selection;
-
-/// Order of the dimensions of an image batch in memory; its logical shape is [N, C, H, W] in both.
-enum class MemoryFormat { contiguous, channels_last };
 
 struct ToOptions {
   /// Copy without waiting: from pinned memory to a device, or from a device to the host (the result's first
@@ -48,24 +46,21 @@ namespace detail {
 
 /// What the handles of one tensor share.
 struct TensorImpl {
-  std::shared_ptr<Storage> storage;
-  Shape shape;
-  Strides strides;
-  std::int64_t offset = 0;  // in elements
-  std::int64_t numel = 0;
-  DType dtype = DType::float32;
-  bool contiguous = true;
-  std::shared_ptr<autograd::Slot> slot;
-  std::shared_ptr<const std::string> name;
+  View view;  // defined
+  std::shared_ptr<autograd::Slot> slot = nullptr;
+  std::shared_ptr<const std::string> name = nullptr;
   bool held_by_graph = false;  // a saved value: counted by the storage
 
-  TensorImpl() = default;
+  explicit TensorImpl(View v) : view(std::move(v)) {}
   TensorImpl(const TensorImpl&) = delete;
   TensorImpl& operator=(const TensorImpl&) = delete;
   ~TensorImpl() {
-    if (held_by_graph) storage->add_graph_reference(-1);
+    if (held_by_graph) view.storage()->add_graph_reference(-1);
   }
 };
+
+/// The view of an undefined tensor.
+inline constinit const View kNoView{};
 
 /// A C++ number type, for numbers that leave a tensor.
 struct NumberType {
@@ -106,54 +101,57 @@ class Tensor : public detail::Methods {
 
   bool defined() const { return impl_ != nullptr; }
   // Of an undefined tensor they are a ValueError, as all that follows.
-  const Shape& shape(SourceLocation where = SourceLocation::current()) const { return impl("shape", where)->shape; }
+  const Shape& shape(SourceLocation where = SourceLocation::current()) const {
+    return impl("shape", where)->view.shape();
+  }
   /// shape(), as PyTorch's C++ calls it.
-  const Shape& sizes(SourceLocation where = SourceLocation::current()) const { return impl("sizes", where)->shape; }
+  const Shape& sizes(SourceLocation where = SourceLocation::current()) const {
+    return impl("sizes", where)->view.shape();
+  }
   const Strides& strides(SourceLocation where = SourceLocation::current()) const {
-    return impl("strides", where)->strides;
+    return impl("strides", where)->view.strides();
   }
   /// Size of a dimension; negative counts from the end.  IndexError.
   std::int64_t size(int dim, SourceLocation where = SourceLocation::current()) const;
   std::int64_t stride(int dim, SourceLocation where = SourceLocation::current()) const;
-  int dim(SourceLocation where = SourceLocation::current()) const { return impl("dim", where)->shape.rank(); }
-  std::int64_t numel(SourceLocation where = SourceLocation::current()) const { return impl("numel", where)->numel; }
-  DType dtype(SourceLocation where = SourceLocation::current()) const { return impl("dtype", where)->dtype; }
-  Device device(SourceLocation where = SourceLocation::current()) const {
-    return impl("device", where)->storage->device();
+  int dim(SourceLocation where = SourceLocation::current()) const { return impl("dim", where)->view.dim(); }
+  std::int64_t numel(SourceLocation where = SourceLocation::current()) const {
+    return impl("numel", where)->view.numel();
   }
+  DType dtype(SourceLocation where = SourceLocation::current()) const { return impl("dtype", where)->view.dtype(); }
+  Device device(SourceLocation where = SourceLocation::current()) const { return impl("device", where)->view.device(); }
   std::size_t itemsize(SourceLocation where = SourceLocation::current()) const {
-    return size_of(impl("itemsize", where)->dtype);
+    return impl("itemsize", where)->view.itemsize();
   }
   std::int64_t nbytes(SourceLocation where = SourceLocation::current()) const {
-    const detail::TensorImpl& t = *impl("nbytes", where);
-    return saturating_mul(t.numel, static_cast<std::int64_t>(size_of(t.dtype)));  // expanded, it may be beyond 2^63
+    return impl("nbytes", where)->view.nbytes();
   }
   std::int64_t storage_offset(SourceLocation where = SourceLocation::current()) const {
-    return impl("storage_offset", where)->offset;
+    return impl("storage_offset", where)->view.storage_offset();
   }
   const std::shared_ptr<Storage>& storage(SourceLocation where = SourceLocation::current()) const {
-    return impl("storage", where)->storage;
+    return impl("storage", where)->view.storage();
   }
   bool is_contiguous(SourceLocation where = SourceLocation::current()) const {
-    return impl("is_contiguous", where)->contiguous;
+    return impl("is_contiguous", where)->view.is_contiguous();
   }
   bool is_contiguous(MemoryFormat format, SourceLocation where = SourceLocation::current()) const;
   bool is_floating_point(SourceLocation where = SourceLocation::current()) const {
-    return is_floating(impl("is_floating_point", where)->dtype);
+    return impl("is_floating_point", where)->view.is_floating_point();
   }
   bool is_pinned(SourceLocation where = SourceLocation::current()) const {
-    return impl("is_pinned", where)->storage->is_pinned();
+    return impl("is_pinned", where)->view.is_pinned();
   }
   /// Whether a non-blocking copy into this tensor's host memory has finished.
   bool is_ready(SourceLocation where = SourceLocation::current()) const {
-    return impl("is_ready", where)->storage->is_ready();
+    return impl("is_ready", where)->view.storage()->is_ready();
   }
   /// Whether both handles are the same tensor (not: equal values).
   bool is_same(const Tensor& other) const { return impl_ == other.impl_; }
 
   /// Whether this handle alone holds the tensor and its memory, so that it may be written without anyone
   /// seeing it.
-  bool is_unique() const { return impl_.use_count() == 1 && impl_->storage.use_count() == 1; }
+  bool is_unique() const { return impl_.use_count() == 1 && impl_->view.storage().use_count() == 1; }
 
   /// Shown in error messages; parameters of modules carry their path, "fc1.weight".
   const std::string& name(SourceLocation where = SourceLocation::current()) const;
@@ -195,9 +193,10 @@ class Tensor : public detail::Methods {
     return value;
   }
   /// Memory of any device, unchecked and not waited for: for backends.
-  void* raw_data() const {
-    return static_cast<char*>(impl_->storage->data()) + impl_->offset * static_cast<std::int64_t>(itemsize());
-  }
+  void* raw_data() const { return impl_->view.raw_data(); }
+  /// Its memory and layout, which calls of backends take; undefined of an undefined tensor.  It changes with set_data().
+  const View& layout() const { return impl_ ? impl_->view : detail::kNoView; }
+  operator const View&() const { return layout(); }
 
   // Views share storage; they record.  Dimensions may be negative.
 
@@ -395,6 +394,8 @@ inline Index::Index(const Tensor& indices, SourceLocation l)
 
 /// "float32[64, 784] on cpu   parameter 'fc1.weight'": how messages show an operand.
 std::string describe(const Tensor& tensor);
+/// The same without a name.
+std::string describe(const View& view);
 
 /// Like PyTorch: values, and shape, dtype and device where they are not the usual ones.  (operator<< is in in.h.)
 std::string to_string(const Tensor& tensor, SourceLocation where = SourceLocation::current());

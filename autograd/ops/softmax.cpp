@@ -36,13 +36,12 @@ Tensor log_softmax(const In& x, int dim) {
 }
 
 Tensor cross_entropy_rows(const In& logits, const In& target, std::int64_t ignore_index) {
-  const CrossEntropyParams params{ignore_index};
-  auto [losses, exp_sums] = raw::cross_entropy(logits, target, params);
+  auto [losses, exp_sums] = raw::cross_entropy(logits, target, ignore_index);
   if (!records(*logits)) return losses;
   return record("cross_entropy", std::move(losses), {logits},
-                [x = Saved(*logits), t = Saved(*target), sums = exp_sums, params](const Tensor& g) {
-                  if (!is_grad_enabled()) return raw::cross_entropy_backward(g, x(), t(), sums, params);
-                  const Tensor ignored = eq(t(), params.ignore_index);
+                [x = Saved(*logits), t = Saved(*target), sums = exp_sums, ignore_index](const Tensor& g) {
+                  if (!is_grad_enabled()) return raw::cross_entropy_backward(g, x(), t(), sums, ignore_index);
+                  const Tensor ignored = eq(t(), ignore_index);
                   const Tensor hit = one_hot(where(ignored, 0, t()), x().size(1)).to(g.dtype());
                   const Tensor rows = where(ignored, 0.0, g).unsqueeze(1);
                   return mul(rows, sub(softmax(x(), 1), hit));
@@ -60,7 +59,8 @@ Tensor dropout(const In& x, const DropoutOptions& options) {
     throw DTypeError(message("dropout", "x must be floating", {{"x", *x}}, "convert first: .to(float32)"), x.where);
   const Tensor mask = empty(x->shape(), {DType::bool_, x->device()}, x.where);
   if (mask.numel())
-    dispatch("dropout", {{"x", *x}}, x.where).bernoulli(default_generator().reserve(mask.numel()), 1 - options.p, mask);
+    dispatch("dropout", {{"x", *x}}, x.where)
+        .run(calls::Bernoulli{default_generator().reserve(mask.numel()), mask, 1 - options.p});
   // 0 + scale * x * mask: one pass.
   const double scale = options.p < 1 ? 1 / (1 - options.p) : 0;
   const Tensor zero = raw::scalar_tensor(0.0, x->dtype());

@@ -1,4 +1,4 @@
-#include <minnow/tensor/backend/call_list.h>
+#include <minnow/tensor/backend/captured_calls.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/device.h>
 #include <minnow/tensor/error.h>

@@ -1,7 +1,4 @@
-#include <minnow/tensor/cpu/conv.h>
-
 #include <algorithm>
-#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/cpu/conv_direct.h>
 #include <minnow/tensor/cpu/conv_parts.h>
 #include <minnow/tensor/cpu/cpu_backend.h>
@@ -11,6 +8,12 @@
 #include <minnow/tensor/cpu/winograd.h>
 #include <minnow/tensor/threads.h>
 
+// The library computes float32 and the half types on dense channels-last activations (others are copied into that
+// order, and a single ungrouped input channel gets a second one of zeros); weights are reordered to the layout that it
+// asks for.  Halves for which this machine has no primitive are computed in float32, their weight gradients always.
+// All other dtypes, and what the library refuses, are computed in float64 by reference.h.  Results have equal bits for
+// any number of threads.
+
 namespace minnow::cpu {
 namespace {
 
@@ -18,50 +21,49 @@ using onednn::memory;
 
 constexpr const char* kBackward = "conv2d_backward";
 
-bool by_library(const Tensor& t) { return onednn::has_type(t.dtype()); }
+bool by_library(const View& t) { return onednn::has_type(t.dtype()); }
 
-Tensor in_float64(const Tensor& t) { return t.defined() ? packed(t, DType::float64) : t; }
+View in_float64(const View& t) { return t.defined() ? packed(t, DType::float64) : t; }
 
 /// With one channel the layouts NCHW and NHWC are the same strides, and oneDNN takes the slow one: such a side gets a
 /// second channel of zeros.
 std::int64_t padded(std::int64_t channels) { return channels == 1 ? 2 : channels; }
 
-Tensor head(const Tensor& t, int dim, std::int64_t n) {
+View head(const View& t, int dim, std::int64_t n) {
   Shape shape = t.shape();
   shape[dim] = n;
-  return Tensor(t.storage(), t.dtype(), shape, t.strides(), t.storage_offset());
+  return View(t.storage(), t.dtype(), shape, t.strides(), t.storage_offset());
 }
 
 /// Activations as the library takes them: channels-last, in `dtype`, at least two channels.
-Tensor activations(const Tensor& t, DType dtype, bool pad) {
+View activations(const View& t, DType dtype, bool pad) {
   if (!pad || t.shape()[1] != 1) return packed(t, dtype, MemoryFormat::channels_last);
   Shape shape = t.shape();
   shape[1] = 2;
-  const Tensor wide = scratch(shape, dtype, MemoryFormat::channels_last);
-  cpu_backend()->fill(wide, 0);
+  const View wide = scratch(shape, dtype, MemoryFormat::channels_last);
+  execute(calls::Fill{wide, 0});
   convert(t, head(wide, 1, 1));
   return wide;
 }
 
 /// Weights row-major, in `dtype`, with zeros for the channels that activations() added.
-Tensor weights(const Tensor& w, DType dtype, bool pad) {
+View weights(const View& w, DType dtype, bool pad) {
   if (!pad || w.shape()[1] != 1) return packed(w, dtype);
   Shape shape = w.shape();
   shape[1] = 2;
-  const Tensor wide = scratch(shape, dtype);
-  cpu_backend()->fill(wide, 0);
+  const View wide = scratch(shape, dtype);
+  execute(calls::Fill{wide, 0});
   convert(w, head(wide, 1, 1));
   return wide;
 }
 
 /// False when this machine has no such convolution in this dtype (half types).
-bool library_forward(const Conv2dParams& params, const Tensor& x, const Tensor& w, const Tensor& bias,
-                     const Tensor& y) {
+bool library_forward(const Conv2dParams& params, const View& x, const View& w, const View& bias, const View& y) {
   const DType dtype = x.dtype();
   const bool pad = params.groups == 1 && x.shape()[1] == 1;
-  const Tensor in = activations(x, dtype, pad), kernel = weights(w, dtype, pad);
-  const Tensor b = bias.defined() ? packed(bias, dtype) : bias;
-  const Tensor out =
+  const View in = activations(x, dtype, pad), kernel = weights(w, dtype, pad);
+  const View b = bias.defined() ? packed(bias, dtype) : bias;
+  const View out =
       y.is_contiguous(MemoryFormat::channels_last) ? y : scratch(y.shape(), dtype, MemoryFormat::channels_last);
   if (dtype == DType::float32 && suits_winograd(params, in.shape(), kernel.shape(), y.shape()) &&
       winograd_forward(params, in, kernel, b, out)) {
@@ -73,14 +75,14 @@ bool library_forward(const Conv2dParams& params, const Tensor& x, const Tensor& 
   return true;
 }
 
-bool library_backward_input(const Conv2dParams& params, const Tensor& grad, const Tensor& w, const Tensor& grad_x) {
+bool library_backward_input(const Conv2dParams& params, const View& grad, const View& w, const View& grad_x) {
   const DType dtype = grad.dtype();
   const bool pad = params.groups == 1 && grad_x.shape()[1] == 1;
-  const Tensor g = activations(grad, dtype, false), kernel = weights(w, dtype, pad);
+  const View g = activations(grad, dtype, false), kernel = weights(w, dtype, pad);
   Shape shape = grad_x.shape();
   if (pad) shape[1] = padded(shape[1]);
   const bool direct = !pad && grad_x.is_contiguous(MemoryFormat::channels_last);
-  const Tensor out = direct ? grad_x : scratch(shape, dtype, MemoryFormat::channels_last);
+  const View out = direct ? grad_x : scratch(shape, dtype, MemoryFormat::channels_last);
   if (dtype == DType::float32 && suits_winograd(params, shape, kernel.shape(), g.shape()) &&
       winograd_backward_input(params, g, kernel, out)) {
     if (!direct) convert(out, grad_x);
@@ -148,7 +150,7 @@ struct WeightPlan {
 };
 
 /// The parts' sums, added in their order into the first.
-const float* add_parts(const Tensor& parts) {
+const float* add_parts(const View& parts) {
   const std::int64_t n = parts.shape()[0], size = parts.shape()[1];
   float* sum = static_cast<float*>(parts.raw_data());
   for (std::int64_t p = 1; p < n; ++p) {
@@ -159,17 +161,17 @@ const float* add_parts(const Tensor& parts) {
 }
 
 /// The sums in the library's layout become a row-major weight gradient, without the channels of padding.
-void give_weights(const onednn::Executable& to_rows, const float* sums, const Shape& shape, const Tensor& grad_w) {
+void give_weights(const onednn::Executable& to_rows, const float* sums, const Shape& shape, const View& grad_w) {
   const bool direct = grad_w.is_contiguous() && grad_w.shape() == shape && grad_w.dtype() == DType::float32;
-  const Tensor rows = direct ? grad_w : scratch(shape, DType::float32);
+  const View rows = direct ? grad_w : scratch(shape, DType::float32);
   to_rows.run(kBackward, {sums, rows.raw_data()});
   if (!direct) convert(head(rows, 1, grad_w.shape()[1]), grad_w);
 }
 
-bool library_backward_weight(const Conv2dParams& params, const Tensor& grad, const Tensor& x, const Tensor& grad_w,
-                             const Tensor& grad_bias) {
+bool library_backward_weight(const Conv2dParams& params, const View& grad, const View& x, const View& grad_w,
+                             const View& grad_bias) {
   const bool pad = params.groups == 1 && x.shape()[1] == 1, with_bias = grad_bias.defined();
-  const Tensor g = activations(grad, DType::float32, false), in = activations(x, DType::float32, pad);
+  const View g = activations(grad, DType::float32, false), in = activations(x, DType::float32, pad);
   Shape shape = grad_w.shape();
   if (pad) shape[1] = padded(shape[1]);
   const ConvParts parts = cut(x.shape()[0], shape.numel());
@@ -180,8 +182,8 @@ bool library_backward_weight(const Conv2dParams& params, const Tensor& grad, con
       [&] { return std::make_shared<WeightPlan>(params, in.shape(), shape, g.shape(), with_bias, parts); });
   if (!plan->usable()) return false;
 
-  const Tensor weight = scratch({parts.count, plan->floats}, DType::float32),
-               bias = scratch({parts.count, shape[0]}, DType::float32);
+  const View weight = scratch({parts.count, plan->floats}, DType::float32),
+             bias = scratch({parts.count, shape[0]}, DType::float32);
   for_parts(parts, std::max(plan->small.bytes(), plan->large.bytes()),
             [&](std::int64_t i, const ConvPart& part, char* own) {
               (part.size == plan->small.images ? plan->small : plan->large)
@@ -193,7 +195,7 @@ bool library_backward_weight(const Conv2dParams& params, const Tensor& grad, con
   give_weights(plan->rows, add_parts(weight), shape, grad_w);
   if (with_bias) {
     add_parts(bias);
-    convert(Tensor(bias.storage(), bias.dtype(), {shape[0]}, {1}), grad_bias);
+    convert(View(bias.storage(), bias.dtype(), {shape[0]}, {1}), grad_bias);
   }
   return true;
 }
@@ -212,68 +214,57 @@ onednn::PlanKey conv_key(const Conv2dParams& p, DType dtype, const Shape& x, con
   return key.add(static_cast<int>(dtype), bias).add(x).add(w).add(y);
 }
 
-std::int64_t image_bytes(const Tensor& t) {
+std::int64_t image_bytes(const View& t) {
   return t.shape()[1] * t.shape()[2] * t.shape()[3] * static_cast<std::int64_t>(t.itemsize());
 }
 
-MemoryFormat conv2d_format(const Conv2dParams&, const Tensor& x, const Tensor&) {
+/// channels_last for float32 and the half types, contiguous for the rest.
+MemoryFormat CpuBackend::conv2d_format(const Conv2dParams&, const View& x, const View&) {
   return by_library(x) ? MemoryFormat::channels_last : MemoryFormat::contiguous;
 }
 
-void conv2d(const Conv2dParams& params, const Tensor& x, const Tensor& w, const Tensor& bias, const Tensor& y) {
+template <> void execute(const calls::Conv2d& args) {
+  const View &x = args.x, &w = args.w, &bias = args.bias, &y = args.y;
+  const Conv2dParams& params = args.params;
   if (by_library(x)) {
     if (library_forward(params, x, w, bias, y)) return;
-    const Tensor out = scratch(y.shape(), DType::float32, MemoryFormat::channels_last);
-    const Tensor b = bias.defined() ? packed(bias, DType::float32) : bias;
+    const View out = scratch(y.shape(), DType::float32, MemoryFormat::channels_last);
+    const View b = bias.defined() ? packed(bias, DType::float32) : bias;
     if (library_forward(params, packed(x, DType::float32, MemoryFormat::channels_last), packed(w, DType::float32), b,
                         out))
       return convert(out, y);
   }
-  const Tensor out = scratch(y.shape(), DType::float64);
+  const View out = scratch(y.shape(), DType::float64);
   reference::conv2d<double>(params, in_float64(x), in_float64(w), in_float64(bias), out);
   convert(out, y);
 }
 
-void conv2d_backward_input(const Conv2dParams& params, const Tensor& grad, const Tensor& w, const Tensor& grad_x) {
+template <> void execute(const calls::Conv2dBackwardInput& args) {
+  const View &grad = args.grad, &w = args.w, &grad_x = args.grad_x;
+  const Conv2dParams& params = args.params;
   if (by_library(grad)) {
     if (library_backward_input(params, grad, w, grad_x)) return;
-    const Tensor out = scratch(grad_x.shape(), DType::float32, MemoryFormat::channels_last);
+    const View out = scratch(grad_x.shape(), DType::float32, MemoryFormat::channels_last);
     if (library_backward_input(params, packed(grad, DType::float32, MemoryFormat::channels_last),
                                packed(w, DType::float32), out))
       return convert(out, grad_x);
   }
-  const Tensor out = scratch(grad_x.shape(), DType::float64);
+  const View out = scratch(grad_x.shape(), DType::float64);
   reference::conv2d_backward_input<double>(params, in_float64(grad), in_float64(w), out);
   convert(out, grad_x);
 }
 
-void conv2d_backward_weight(const Conv2dParams& params, const Tensor& grad, const Tensor& x, const Tensor& grad_w,
-                            const Tensor& grad_bias) {
+/// The batch is cut into parts by its size and that of the weights alone; each part is summed by one thread, the parts
+/// in their order.
+template <> void execute(const calls::Conv2dBackwardWeight& args) {
+  const View &grad = args.grad, &x = args.x, &grad_w = args.grad_w, &grad_bias = args.grad_bias;
+  const Conv2dParams& params = args.params;
   if (by_library(x) && library_backward_weight(params, grad, x, grad_w, grad_bias)) return;
-  const Tensor out = scratch(grad_w.shape(), DType::float64);
-  const Tensor bias = grad_bias.defined() ? scratch(grad_bias.shape(), DType::float64) : grad_bias;
+  const View out = scratch(grad_w.shape(), DType::float64);
+  const View bias = grad_bias.defined() ? scratch(grad_bias.shape(), DType::float64) : grad_bias;
   reference::conv2d_backward_weight<double>(params, in_float64(grad), in_float64(x), out, bias);
   convert(out, grad_w);
   if (bias.defined()) convert(bias, grad_bias);
-}
-
-MemoryFormat CpuBackend::conv2d_format(const Conv2dParams& params, const Tensor& x, const Tensor& w) {
-  return cpu::conv2d_format(params, x, w);
-}
-
-void CpuBackend::conv2d(const Conv2dParams& params, const Tensor& x, const Tensor& w, const Tensor& bias,
-                        const Tensor& y) {
-  cpu::conv2d(params, x, w, bias, y);
-}
-
-void CpuBackend::conv2d_backward_input(const Conv2dParams& params, const Tensor& grad, const Tensor& w,
-                                       const Tensor& grad_x) {
-  cpu::conv2d_backward_input(params, grad, w, grad_x);
-}
-
-void CpuBackend::conv2d_backward_weight(const Conv2dParams& params, const Tensor& grad, const Tensor& x,
-                                        const Tensor& grad_w, const Tensor& grad_bias) {
-  cpu::conv2d_backward_weight(params, grad, x, grad_w, grad_bias);
 }
 
 }  // namespace minnow::cpu

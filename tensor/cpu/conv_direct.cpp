@@ -125,7 +125,7 @@ template <class Direction> class Plan {
   bool usable() const { return usable_; }
 
   /// f(piece, primitive, weights in the library's layout, working memory) for each piece.
-  template <class F> void run(const Tensor& w, const F& f) const {
+  template <class F> void run(const View& w, const F& f) const {
     const onednn::Buffer room(weights_.bytes());
     const void* weights = weights_.run(Direction::kName, w.raw_data(), room.data());
     for_each_part(static_cast<std::int64_t>(pieces_.size()), bytes_, [&](std::int64_t i, char* own) {
@@ -173,7 +173,7 @@ std::shared_ptr<Plan<Direction>> plan_of(const Conv2dParams& params, const Shape
 }
 
 /// The address of a row of an image.
-char* at(const Tensor& t, std::int64_t image, std::int64_t row) {
+char* at(const View& t, std::int64_t image, std::int64_t row) {
   return static_cast<char*>(t.raw_data()) + image * image_bytes(t) +
          row * t.shape()[1] * t.shape()[3] * static_cast<std::int64_t>(t.itemsize());
 }
@@ -195,7 +195,7 @@ ConvLayouts conv_layouts(const Conv2dParams& params, const Shape& x, const Shape
           bias ? row_major({w[0]}, dtype) : onednn::nothing(), onednn::desc_of(y, channels_last_strides(y), dtype)};
 }
 
-bool direct_forward(const Conv2dParams& params, const Tensor& x, const Tensor& w, const Tensor& bias, const Tensor& y) {
+bool direct_forward(const Conv2dParams& params, const View& x, const View& w, const View& bias, const View& y) {
   const onednn::OneThread alone;
   const auto plan = plan_of<Forward>(params, x.shape(), w.shape(), y.shape(), x.dtype(), bias.defined());
   if (!plan->usable()) return false;
@@ -206,7 +206,7 @@ bool direct_forward(const Conv2dParams& params, const Tensor& x, const Tensor& w
   return true;
 }
 
-bool direct_backward_input(const Conv2dParams& params, const Tensor& grad, const Tensor& w, const Tensor& grad_x) {
+bool direct_backward_input(const Conv2dParams& params, const View& grad, const View& w, const View& grad_x) {
   const onednn::OneThread alone;
   const auto plan = plan_of<BackwardInput>(params, grad_x.shape(), w.shape(), grad.shape(), grad.dtype(), false);
   if (!plan->usable()) return false;

@@ -20,7 +20,7 @@ ConvLayouts conv_layouts(const Conv2dParams& params, const Shape& x, const Shape
 // where this machine has none.  Images, and the rows of few images, are divided into parts by the sizes alone; each part
 // is one thread's, so that the bits do not depend on the number of threads.
 
-bool direct_forward(const Conv2dParams& params, const Tensor& x, const Tensor& w, const Tensor& bias, const Tensor& y);
-bool direct_backward_input(const Conv2dParams& params, const Tensor& grad, const Tensor& w, const Tensor& grad_x);
+bool direct_forward(const Conv2dParams& params, const View& x, const View& w, const View& bias, const View& y);
+bool direct_backward_input(const Conv2dParams& params, const View& grad, const View& w, const View& grad_x);
 
 }  // namespace minnow::cpu

@@ -27,7 +27,7 @@ struct ConvParts {
 ConvParts cut(std::int64_t batch, std::int64_t weight_elements);
 
 /// Bytes from one image to the next of dense activations.
-std::int64_t image_bytes(const Tensor& t);
+std::int64_t image_bytes(const View& t);
 
 /// What a plan of a convolution depends on.
 onednn::PlanKey conv_key(const Conv2dParams& params, DType dtype, const Shape& x, const Shape& w, const Shape& y,

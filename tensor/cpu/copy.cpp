@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kBlock = 1 << 16;
 
-char* bytes_at(const Tensor& t, std::int64_t element) {
+char* bytes_at(const View& t, std::int64_t element) {
   return static_cast<char*>(t.raw_data()) + element * static_cast<std::int64_t>(t.itemsize());
 }
 
@@ -28,7 +28,7 @@ struct Transpose {
 
 /// Whether a copy is a transpose: the dense dimensions differ.  Neighbouring dimensions that both walk as one
 /// are merged.
-bool find_transpose(const Tensor& from, const Tensor& to, Transpose& t) {
+bool find_transpose(const View& from, const View& to, Transpose& t) {
   std::int64_t size[kMaxRank], sf[kMaxRank], st[kMaxRank];
   int rank = 0;
   for (int d = 0; d < to.dim(); ++d) {
@@ -76,7 +76,7 @@ template <class T> void transpose_rows(const Transpose& t, const T* from, T* to,
   }
 }
 
-template <class T> void run_transpose(const Transpose& t, const Tensor& from, const Tensor& to) {
+template <class T> void run_transpose(const Transpose& t, const View& from, const View& to) {
   constexpr std::int64_t kRows = 16;
   const T* source = static_cast<const T*>(from.raw_data());
   T* target = static_cast<T*>(to.raw_data());
@@ -97,7 +97,7 @@ void copy_chunk(const void* context, void* const* c, std::int64_t n) {
   std::memcpy(c[0], c[1], static_cast<std::size_t>(n) * *static_cast<const std::size_t*>(context));
 }
 
-void copy_same_dtype(const Tensor& from, const Tensor& to) {
+void copy_same_dtype(const View& from, const View& to) {
   const std::int64_t n = to.numel();
   if (same_dense_layout(from, to)) {
     parallel_blocks(n, kBlock, 2 * to.nbytes(), [&](std::int64_t begin, std::int64_t end) {
@@ -121,7 +121,8 @@ void copy_same_dtype(const Tensor& from, const Tensor& to) {
 
 }  // namespace
 
-void CpuBackend::copy(const Tensor& from, const Tensor& to) {
+template <> void execute(const calls::Copy& args) {
+  const View &from = args.from, &to = args.to;
   if (to.numel() == 0) return;
   if (from.dtype() == to.dtype()) return copy_same_dtype(from, to);
   // The source is widened to its compute type, which loses nothing, and converts from there.
@@ -136,7 +137,9 @@ void CpuBackend::copy(const Tensor& from, const Tensor& to) {
       &convert);
 }
 
-void CpuBackend::fill(const Tensor& out, Scalar value) {
+template <> void execute(const calls::Fill& args) {
+  const View& out = args.out;
+  const Scalar value = args.value;
   struct Value {
     alignas(8) char bytes[kChunk * 8];
     std::size_t size;
@@ -171,7 +174,10 @@ void CpuBackend::fill(const Tensor& out, Scalar value) {
       &pattern);
 }
 
-void CpuBackend::arange(const Tensor& out, double start, double step) {
+template <> void execute(const calls::Arange& args) {
+  const View& out = args.out;
+  const double start = args.start;
+  const double step = args.step;
   const bool integral = is_integral(out.dtype());
   const auto& store = loops().store[static_cast<int>(integral ? Compute::kInt64 : Compute::kDouble)];
   const ConvertLoop convert = store[static_cast<int>(out.dtype())];

@@ -1,5 +1,5 @@
 #include <cstring>
-#include <minnow/tensor/backend/call_list.h>
+#include <minnow/tensor/backend/captured_calls.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/cpu/cpu_backend.h>
 #include <minnow/tensor/cpu/parallel.h>
@@ -41,7 +41,7 @@ void CpuBackend::synchronize(int) {}
 
 std::unique_ptr<Recording> CpuBackend::begin_recording(int) { return record_calls(*this, Device()); }
 
-void CpuBackend::transfer(const Tensor& from, const Tensor& to, bool) {
+void CpuBackend::transfer(const View& from, const View& to, bool) {
   const char* source = static_cast<const char*>(from.raw_data());
   char* target = static_cast<char*>(to.raw_data());
   const std::int64_t bytes = to.nbytes();

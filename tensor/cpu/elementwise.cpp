@@ -35,9 +35,9 @@ constexpr BinaryTraits kBinary;
                      std::string(name_of(dtype)) + "\nthis is an error in minnow: the front end should have refused");
 }
 
-std::int64_t bytes_of(const Tensor& t, std::int64_t numel) { return numel * static_cast<std::int64_t>(t.itemsize()); }
+std::int64_t bytes_of(const View& t, std::int64_t numel) { return numel * static_cast<std::int64_t>(t.itemsize()); }
 
-char* at(const Tensor& t, std::int64_t i) {
+char* at(const View& t, std::int64_t i) {
   return static_cast<char*>(t.raw_data()) + i * static_cast<std::int64_t>(t.itemsize());
 }
 
@@ -60,7 +60,9 @@ struct TernaryJob {
   double p;
 };
 
-void derivative(const SlopeJob& job, DType compute, const Tensor& grad, const Tensor& saved, const Tensor& out) {
+Outcome outcome_of(bool whole) { return whole ? Outcome::ok : Outcome::zero_divisor; }
+
+void derivative(const SlopeJob& job, DType compute, const View& grad, const View& saved, const View& out) {
   const std::int64_t n = out.numel();
   if (grad.dtype() == compute && saved.dtype() == compute && out.dtype() == compute && same_dense_layout(grad, out) &&
       same_dense_layout(saved, out)) {
@@ -81,8 +83,9 @@ void derivative(const SlopeJob& job, DType compute, const Tensor& grad, const Te
 
 }  // namespace
 
-void CpuBackend::unary(const UnaryParams& params, const Tensor& x, const Tensor& out) {
-  int op = params.op;
+template <> void execute(const calls::Unary& args) {
+  const View &x = args.x, &out = args.out;
+  int op = args.op;
   const kernels::Kind kind = kUnary.kind[op];
   const bool predicate = kind == kernels::Kind::kPredicate;
   if (op == kernels::kIndexOf<kernels::UnaryOps, kernels::BitwiseNot> && out.dtype() == DType::bool_)
@@ -90,7 +93,7 @@ void CpuBackend::unary(const UnaryParams& params, const Tensor& x, const Tensor&
   const Compute compute = compute_of(predicate || !is_floating(out.dtype()) ? x.dtype() : out.dtype());
   const DType chunk = dtype_of(compute);
   const DType result = kUnary.kind[op] == kernels::Kind::kPredicate ? DType::bool_ : chunk;
-  const UnaryJob job{loops().unary[static_cast<int>(compute)][op], params.p0, params.p1};
+  const UnaryJob job{loops().unary[static_cast<int>(compute)][op], args.p0, args.p1};
   if (job.loop == nullptr) throw_missing("unary", op, chunk);
   const std::int64_t n = out.numel();
   if (x.dtype() == chunk && out.dtype() == result && same_dense_layout(x, out)) {
@@ -108,36 +111,43 @@ void CpuBackend::unary(const UnaryParams& params, const Tensor& x, const Tensor&
       &job);
 }
 
-void CpuBackend::unary_slope(const UnaryParams& params, const Tensor& grad, const Tensor& saved, const Tensor& out) {
+template <> void execute(const calls::UnarySlope& args) {
+  const View &grad = args.grad, &saved = args.saved, &out = args.out;
+  const int op = args.op;
   const Compute compute = compute_of(out.dtype());
-  if (compute == Compute::kInt64) throw_missing("unary_slope", params.op, out.dtype());
-  const SlopeJob job{loops().slope[static_cast<int>(compute)][params.op], params.p0, params.p1};
-  if (job.loop == nullptr) throw_missing("unary_slope", params.op, out.dtype());
+  if (compute == Compute::kInt64) throw_missing("unary_slope", op, out.dtype());
+  const SlopeJob job{loops().slope[static_cast<int>(compute)][op], args.p0, args.p1};
+  if (job.loop == nullptr) throw_missing("unary_slope", op, out.dtype());
   derivative(job, dtype_of(compute), grad, saved, out);
 }
 
-void CpuBackend::unary_curve(const UnaryParams& params, const Tensor& grad, const Tensor& saved, const Tensor& out) {
+template <> void execute(const calls::UnaryCurve& args) {
+  const View &grad = args.grad, &saved = args.saved, &out = args.out;
+  const int op = args.op;
   const Compute compute = compute_of(out.dtype());
-  if (compute == Compute::kInt64) throw_missing("unary_curve", params.op, out.dtype());
-  const SlopeJob job{loops().curve[static_cast<int>(compute)][params.op], params.p0, params.p1};
-  if (job.loop == nullptr) throw_missing("unary_curve", params.op, out.dtype());
+  if (compute == Compute::kInt64) throw_missing("unary_curve", op, out.dtype());
+  const SlopeJob job{loops().curve[static_cast<int>(compute)][op], args.p0, args.p1};
+  if (job.loop == nullptr) throw_missing("unary_curve", op, out.dtype());
   derivative(job, dtype_of(compute), grad, saved, out);
 }
 
-bool CpuBackend::binary(int op, DType compute, const Tensor& a, const Tensor& b, const Tensor& out) {
+template <> Outcome execute(const calls::Binary& args) {
+  const View &a = args.a, &b = args.b, &out = args.out;
+  const int op = args.op;
+  const DType compute = args.compute;
   const DType result = kBinary.predicate[op] ? DType::bool_ : compute;
   const BinaryLoop loop = loops().binary[static_cast<int>(compute_of(compute))][op];
   if (loop == nullptr) throw_missing("binary", op, compute);
   const std::int64_t n = out.numel();
   const bool dense = a.dtype() == compute && b.dtype() == compute && out.dtype() == result &&
                      same_dense_layout(a, out) && same_dense_layout(b, out);
-  if (dense && n <= kBlock) return loop(a.raw_data(), b.raw_data(), out.raw_data(), n);
+  if (dense && n <= kBlock) return outcome_of(loop(a.raw_data(), b.raw_data(), out.raw_data(), n));
   BinaryJob job{loop};
   if (dense) {
     parallel_blocks(n, kBlock, bytes_of(a, n) + bytes_of(b, n) + bytes_of(out, n), [&](std::int64_t i, std::int64_t e) {
       if (!job.loop(at(a, i), at(b, i), at(out, i), e - i)) job.whole.store(false, std::memory_order_relaxed);
     });
-    return job.whole;
+    return outcome_of(job.whole);
   }
   std::array operands{Operand::output(out, result), Operand::input(a, compute), Operand::input(b, compute)};
   const auto& one = loops().binary_one;
@@ -154,12 +164,14 @@ bool CpuBackend::binary(int op, DType compute, const Tensor& a, const Tensor& b,
         if (!run(c[1], c[2], c[0], m)) j->whole.store(false, std::memory_order_relaxed);
       },
       &job);
-  return job.whole;
+  return outcome_of(job.whole);
 }
 
-void CpuBackend::ternary(int op, DType compute, const Tensor& a, const Tensor& b, const Tensor& c, double p,
-                         const Tensor& out) {
-  const TernaryJob job{loops().ternary[static_cast<int>(compute_of(compute))][op], p};
+template <> void execute(const calls::Ternary& args) {
+  const View &a = args.a, &b = args.b, &c = args.c, &out = args.out;
+  const int op = args.op;
+  const DType compute = args.compute;
+  const TernaryJob job{loops().ternary[static_cast<int>(compute_of(compute))][op], args.p};
   if (job.loop == nullptr) throw_missing("ternary", op, compute);
   std::array operands{Operand::output(out, compute), Operand::input(a, compute), Operand::input(b, compute),
                       Operand::input(c, compute)};

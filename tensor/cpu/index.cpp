@@ -31,13 +31,13 @@ struct Lines {
   }
 };
 
-std::int64_t stride_of(const Tensor& t, int dim) { return t.dim() == 0 ? 0 : t.strides()[dim]; }
-std::int64_t size_at(const Tensor& t, int dim) { return t.dim() == 0 ? 1 : t.shape()[dim]; }
+std::int64_t stride_of(const View& t, int dim) { return t.dim() == 0 ? 0 : t.strides()[dim]; }
+std::int64_t size_at(const View& t, int dim) { return t.dim() == 0 ? 1 : t.shape()[dim]; }
 
-const std::int64_t* indices_of(const Tensor& index) { return static_cast<const std::int64_t*>(index.raw_data()); }
+const std::int64_t* indices_of(const View& index) { return static_cast<const std::int64_t*>(index.raw_data()); }
 
 /// Whether every index is in [0, limit).
-bool all_within(const Tensor& index, int dim, std::int64_t limit) {
+bool all_within(const View& index, int dim, std::int64_t limit) {
   const Lines lines(index.shape(), dim);
   const std::int64_t n = size_at(index, dim);
   const std::int64_t stride = stride_of(index, dim);
@@ -96,7 +96,7 @@ void add_run(DType dtype, const char* from, char* to, std::int64_t n) {
   }
 }
 
-char* element(const Tensor& t, std::int64_t offset) {
+char* element(const View& t, std::int64_t offset) {
   return static_cast<char*>(t.raw_data()) + offset * static_cast<std::int64_t>(t.itemsize());
 }
 
@@ -106,7 +106,7 @@ struct SliceRun {
   std::int64_t pieces = 1;  // pieces of a slice
   int outer = 0;            // dimensions that are not in the run (dim not counted)
 };
-SliceRun slice_run(const Tensor& x, const Tensor& out, int dim) {
+SliceRun slice_run(const View& x, const View& out, int dim) {
   SliceRun s;
   int d = out.dim() - 1;
   for (; d > dim && x.strides()[d] == s.run && out.strides()[d] == s.run && x.shape()[d] == out.shape()[d]; --d)
@@ -119,7 +119,7 @@ SliceRun slice_run(const Tensor& x, const Tensor& out, int dim) {
 }
 
 /// Offset of piece i of a slice: the dimensions before the run, dim left out.
-std::int64_t piece_offset(const Tensor& t, const Shape& shape, int dim, int outer, std::int64_t i) {
+std::int64_t piece_offset(const View& t, const Shape& shape, int dim, int outer, std::int64_t i) {
   std::int64_t sum = 0;
   for (int d = outer - 1; d >= 0; --d) {
     if (d == dim) continue;
@@ -131,9 +131,11 @@ std::int64_t piece_offset(const Tensor& t, const Shape& shape, int dim, int oute
 
 }  // namespace
 
-bool CpuBackend::gather(const Tensor& x, int dim, const Tensor& index, const Tensor& out) {
-  if (out.numel() == 0) return true;
-  if (!all_within(index, dim, size_at(x, dim))) return false;
+template <> Outcome execute(const calls::Gather& args) {
+  const View &x = args.x, &index = args.index, &out = args.out;
+  const int dim = args.dim;
+  if (out.numel() == 0) return Outcome::ok;
+  if (!all_within(index, dim, size_at(x, dim))) return Outcome::index_out_of_range;
   const Lines lines(out.shape(), dim);
   const std::int64_t n = size_at(out, dim);
   const std::int64_t sx = stride_of(x, dim), si = stride_of(index, dim), so = stride_of(out, dim);
@@ -148,12 +150,14 @@ bool CpuBackend::gather(const Tensor& x, int dim, const Tensor& index, const Ten
                       }
                     });
   });
-  return true;
+  return Outcome::ok;
 }
 
-bool CpuBackend::scatter_add(const Tensor& x, int dim, const Tensor& index, const Tensor& out) {
-  if (index.numel() == 0) return true;
-  if (!all_within(index, dim, size_at(out, dim))) return false;
+template <> Outcome execute(const calls::ScatterAdd& args) {
+  const View &x = args.x, &index = args.index, &out = args.out;
+  const int dim = args.dim;
+  if (index.numel() == 0) return Outcome::ok;
+  if (!all_within(index, dim, size_at(out, dim))) return Outcome::index_out_of_range;
   const Lines lines(index.shape(), dim);
   const std::int64_t n = size_at(index, dim);
   const std::int64_t sx = stride_of(x, dim), si = stride_of(index, dim), so = stride_of(out, dim);
@@ -168,15 +172,17 @@ bool CpuBackend::scatter_add(const Tensor& x, int dim, const Tensor& index, cons
                         add_run(out.dtype(), element(x, from + i * sx), element(out, to + at[i * si] * so), 1);
                     }
                   });
-  return true;
+  return Outcome::ok;
 }
 
-bool CpuBackend::index_select(const Tensor& x, int dim, const Tensor& index, const Tensor& out) {
-  if (!all_within(index, 0, size_at(x, dim))) return false;
-  if (out.numel() == 0) return true;
+template <> Outcome execute(const calls::IndexSelect& args) {
+  const View &x = args.x, &index = args.index, &out = args.out;
+  const int dim = args.dim;
+  if (!all_within(index, 0, size_at(x, dim))) return Outcome::index_out_of_range;
+  if (out.numel() == 0) return Outcome::ok;
   if (out.dim() == 0) {
     std::memcpy(out.raw_data(), x.raw_data(), out.itemsize());
-    return true;
+    return Outcome::ok;
   }
   const SliceRun s = slice_run(x, out, dim);
   const std::int64_t n = index.numel();
@@ -192,15 +198,17 @@ bool CpuBackend::index_select(const Tensor& x, int dim, const Tensor& index, con
       std::memcpy(element(out, to), element(x, from), bytes);
     }
   });
-  return true;
+  return Outcome::ok;
 }
 
-bool CpuBackend::index_add(const Tensor& x, int dim, const Tensor& index, const Tensor& out) {
-  if (!all_within(index, 0, size_at(out, dim))) return false;
-  if (x.numel() == 0) return true;
+template <> Outcome execute(const calls::IndexAdd& args) {
+  const View &x = args.x, &index = args.index, &out = args.out;
+  const int dim = args.dim;
+  if (!all_within(index, 0, size_at(out, dim))) return Outcome::index_out_of_range;
+  if (x.numel() == 0) return Outcome::ok;
   if (x.dim() == 0) {
     add_run(out.dtype(), element(x, 0), element(out, 0), 1);
-    return true;
+    return Outcome::ok;
   }
   const SliceRun s = slice_run(out, x, dim);
   const std::int64_t n = index.numel();
@@ -221,7 +229,7 @@ bool CpuBackend::index_add(const Tensor& x, int dim, const Tensor& index, const 
               element(out, to + indices_of(index)[i * si] * out.strides()[dim]), m);
     }
   });
-  return true;
+  return Outcome::ok;
 }
 
 }  // namespace minnow::cpu

@@ -6,91 +6,24 @@ namespace minnow::cpu {
 
 // Defined by the files in isa/, each compiled for each instruction set.
 namespace baseline {
-void install_unary(Kernels& k);
-void install_slope(Kernels& k);
-void install_binary(Kernels& k);
-void install_reduce(Kernels& k);
-void install_softmax(Kernels& k);
-void install_convert(Kernels& k);
-void install_pool(Kernels& k);
-void install_update(Kernels& k);
-void install_random(Kernels& k);
-void install_gemm(Kernels& k);
-void install_transpose(Kernels& k);
-}  // namespace baseline
+template <class Family> void install_loops(Kernels& k);
+}
 namespace avx2 {
-void install_unary(Kernels& k);
-void install_slope(Kernels& k);
-void install_binary(Kernels& k);
-void install_reduce(Kernels& k);
-void install_softmax(Kernels& k);
-void install_convert(Kernels& k);
-void install_pool(Kernels& k);
-void install_update(Kernels& k);
-void install_random(Kernels& k);
-void install_gemm(Kernels& k);
-void install_transpose(Kernels& k);
-}  // namespace avx2
+template <class Family> void install_loops(Kernels& k);
+}
 namespace avx512 {
-void install_unary(Kernels& k);
-void install_slope(Kernels& k);
-void install_binary(Kernels& k);
-void install_reduce(Kernels& k);
-void install_softmax(Kernels& k);
-void install_convert(Kernels& k);
-void install_pool(Kernels& k);
-void install_update(Kernels& k);
-void install_random(Kernels& k);
-void install_gemm(Kernels& k);
-void install_transpose(Kernels& k);
-}  // namespace avx512
+template <class Family> void install_loops(Kernels& k);
+}
 
 namespace {
 
-void install_baseline(Kernels& k) {
-  baseline::install_unary(k);
-  baseline::install_slope(k);
-  baseline::install_binary(k);
-  baseline::install_reduce(k);
-  baseline::install_softmax(k);
-  baseline::install_convert(k);
-  baseline::install_pool(k);
-  baseline::install_update(k);
-  baseline::install_random(k);
-  baseline::install_gemm(k);
-  baseline::install_transpose(k);
-}
-
-/// Over the baseline.  Discarded where the processor is no x86-64, so that nothing refers to what is not
-/// there.
-template <bool X86> void install_avx2(Kernels& k) {
+/// Those of an instruction set over the baseline's.  Discarded where the processor is no x86-64, so that nothing refers
+/// to what is not there.
+template <bool X86, class... F> void install(Isa isa, Kernels& k, kernels::List<F...>) {
+  (baseline::install_loops<F>(k), ...);
   if constexpr (X86) {
-    avx2::install_unary(k);
-    avx2::install_slope(k);
-    avx2::install_binary(k);
-    avx2::install_reduce(k);
-    avx2::install_softmax(k);
-    avx2::install_convert(k);
-    avx2::install_pool(k);
-    avx2::install_update(k);
-    avx2::install_random(k);
-    avx2::install_gemm(k);
-    avx2::install_transpose(k);
-  }
-}
-template <bool X86> void install_avx512(Kernels& k) {
-  if constexpr (X86) {
-    avx512::install_unary(k);
-    avx512::install_slope(k);
-    avx512::install_binary(k);
-    avx512::install_reduce(k);
-    avx512::install_softmax(k);
-    avx512::install_convert(k);
-    avx512::install_pool(k);
-    avx512::install_update(k);
-    avx512::install_random(k);
-    avx512::install_gemm(k);
-    avx512::install_transpose(k);
+    if (isa == Isa::kAvx2) (avx2::install_loops<F>(k), ...);
+    if (isa == Isa::kAvx512) (avx512::install_loops<F>(k), ...);
   }
 }
 
@@ -117,10 +50,7 @@ struct Tables {
   Tables() {
     for (int i = 0; i < kIsas; ++i) {
       const Isa isa = static_cast<Isa>(i);
-      if (!supported<kX86>(isa)) continue;
-      install_baseline(of[i]);
-      if (isa == Isa::kAvx2) install_avx2<kX86>(of[i]);
-      if (isa == Isa::kAvx512) install_avx512<kX86>(of[i]);
+      if (supported<kX86>(isa)) install<kX86>(isa, of[i], LoopFamilies{});
     }
   }
 };

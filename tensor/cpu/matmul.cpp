@@ -1,5 +1,3 @@
-#include <minnow/tensor/cpu/matmul.h>
-
 #include <minnow/tensor/cpu/cpu_backend.h>
 #include <minnow/tensor/cpu/gemm.h>
 #include <minnow/tensor/cpu/onednn_plan.h>
@@ -8,6 +6,9 @@
 #include <minnow/tensor/cpu/reference.h>
 #include <minnow/tensor/kernels/reduce.h>
 #include <minnow/tensor/kernels/unary.h>
+
+// float32 and, where the machine has them, the half types by oneDNN; float64 and integers by reference.h.  Equal bits
+// for any number of threads.
 
 namespace minnow::cpu {
 namespace {
@@ -34,20 +35,20 @@ bool normalise(Matrices& m) {
   return (plain || flipped) && m.batch_stride >= 0;
 }
 
-Matrices view_of(const Tensor& t) {
+Matrices view_of(const View& t) {
   const Strides& s = t.strides();
   return {static_cast<char*>(t.raw_data()), t.shape()[0], t.shape()[1], t.shape()[2], s[0], s[1], s[2]};
 }
 
 /// The operand itself, or its copy that `holder` keeps.
-Matrices operand(const Tensor& t, Tensor& holder) {
+Matrices operand(const View& t, View& holder) {
   holder = t;
   Matrices m = view_of(t);
   if (normalise(m)) return m;
   // Of a repeated matrix one is copied.
-  const Tensor one = t.strides()[0] == 0 && m.batch > 1
-                         ? Tensor(t.storage(), t.dtype(), {1, m.rows, m.cols}, t.strides(), t.storage_offset())
-                         : t;
+  const View one = t.strides()[0] == 0 && m.batch > 1
+                       ? View(t.storage(), t.dtype(), {1, m.rows, m.cols}, t.strides(), t.storage_offset())
+                       : t;
   holder = scratch(one.shape(), t.dtype());
   convert(one, holder);
   Matrices copy = view_of(holder);
@@ -225,8 +226,8 @@ bool run_own(const MatmulParams& params, const Operands& o) {
 }
 
 /// float32 or a half type; out's rows are contiguous.  False where there is no way.
-bool run_library(const MatmulParams& params, const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& out) {
-  Tensor a_holder, b_holder;
+bool run_library(const MatmulParams& params, const View& a, const View& b, const View& bias, const View& out) {
+  View a_holder, b_holder;
   Matrices av = operand(a, a_holder), bv = operand(b, b_holder), ov = view_of(out);
   if (av.batch > 1 && av.batch_stride == 0 && bv.batch_stride == 0) {
     a_holder = scratch(a.shape(), a.dtype());  // both sides repeat, which no library calls a batch
@@ -241,32 +242,31 @@ bool run_library(const MatmulParams& params, const Tensor& a, const Tensor& b, c
   return run_parts(params, o, out.dtype());
 }
 
+void product(const MatmulParams& params, const View& a, const View& b, const View& bias, const View& out);
+
 /// Through another dtype: operands, and the output's old value where it counts, are converted.
-void run_converted(const MatmulParams& params, const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& out,
+void run_converted(const MatmulParams& params, const View& a, const View& b, const View& bias, const View& out,
                    DType dtype) {
-  const Tensor wide = scratch(out.shape(), dtype);
+  const View wide = scratch(out.shape(), dtype);
   if (params.beta != 0) convert(out, wide);
-  matmul(params, packed(a, dtype), packed(b, dtype), bias.defined() ? packed(bias, dtype) : bias, wide);
+  product(params, packed(a, dtype), packed(b, dtype), bias.defined() ? packed(bias, dtype) : bias, wide);
   convert(wide, out);
 }
 
-bool rows_contiguous(const Tensor& out) {
+bool rows_contiguous(const View& out) {
   Matrices m = view_of(out);
   return normalise(m) && m.col_stride == 1 && (m.batch == 1 || m.batch_stride >= m.rows * m.row_stride);
 }
 
-void run_reference(const MatmulParams& params, const Tensor& a, const Tensor& b, const Tensor& bias,
-                   const Tensor& out) {
+void run_reference(const MatmulParams& params, const View& a, const View& b, const View& bias, const View& out) {
   const bool dense_rows = b.strides()[2] == 1 || b.shape()[2] == 1;
-  const Tensor rows = dense_rows ? b : packed(b, b.dtype());
+  const View rows = dense_rows ? b : packed(b, b.dtype());
   if (out.dtype() == DType::float64) reference::matmul<double>(params, a, rows, bias, out);
   else if (out.dtype() == DType::float32) reference::matmul<float>(params, a, rows, bias, out);
   else reference::matmul<std::int64_t>(params, a, rows, bias, out);
 }
 
-}  // namespace
-
-void matmul(const MatmulParams& params, const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& out) {
+void product(const MatmulParams& params, const View& a, const View& b, const View& bias, const View& out) {
   if (out.numel() == 0) return;
   const DType dtype = out.dtype();
   if (is_integral(dtype) && dtype != DType::int64) return run_converted(params, a, b, bias, out, DType::int64);
@@ -277,48 +277,38 @@ void matmul(const MatmulParams& params, const Tensor& a, const Tensor& b, const 
     return run_converted(params, a, b, bias, out, DType::float32);
   }
   if (!rows_contiguous(out)) return run_converted(params, a, b, bias, out, dtype);
-  const Tensor row = bias.defined() ? packed(bias, dtype) : bias;
+  const View row = bias.defined() ? packed(bias, dtype) : bias;
   if (run_library(params, a, b, row, out)) return;
   if (dtype == DType::float32) run_reference(params, a, b, row, out);
   else run_converted(params, a, b, row, out, DType::float32);
 }
 
-namespace {
-
-/// A view on the stack, which takes nothing from the heap; its handle is valid as long as this lives.
-struct Local {
-  Local(const Tensor& t, const Shape& shape, const Strides& strides) {
-    impl.storage = t.storage();
-    impl.shape = shape;
-    impl.strides = strides;
-    impl.offset = t.storage_offset();
-    impl.numel = shape.numel();
-    impl.dtype = t.dtype();
-    impl.contiguous = is_contiguous(shape, strides);
-  }
-
-  detail::TensorImpl impl;
-  const Tensor view{std::shared_ptr<detail::TensorImpl>(std::shared_ptr<void>(), &impl)};
-};
+void activate(Activation activation, const View& out) {
+  using Ops = kernels::UnaryOps;
+  if (activation == Activation::relu) execute(calls::Unary{kernels::kIndexOf<Ops, kernels::Relu>, out, out});
+  else if (activation == Activation::gelu_tanh)
+    execute(calls::Unary{kernels::kIndexOf<Ops, kernels::GeluTanh>, out, out});
+}
 
 }  // namespace
 
-void CpuBackend::matmul(const MatmulParams& params, const Tensor& a, const Tensor& b, const Tensor& bias,
-                        const Tensor& out) {
-  cpu::matmul(params, a, b, bias, out);
-  using Ops = kernels::UnaryOps;
-  if (params.activation == Activation::relu) unary({kernels::kIndexOf<Ops, kernels::Relu>}, out, out);
-  else if (params.activation == Activation::gelu_tanh) unary({kernels::kIndexOf<Ops, kernels::GeluTanh>}, out, out);
+template <> void execute(const calls::Matmul& args) {
+  product(args.params, args.a, args.b, args.bias, args.out);
+  activate(args.params.activation, args.out);
 }
 
-void CpuBackend::linear_backward_weight(const Tensor& grad, const Tensor& x, const Tensor& grad_w,
-                                        const Tensor& grad_bias) {
-  const Shape &g = grad.shape(), &gs = grad.strides(), &xs = x.strides(), &ws = grad_w.strides();
-  const Local flipped(grad, {1, g[1], g[0]}, {0, gs[1], gs[0]}), wide(grad, {1, g[0], g[1]}, {0, gs[0], gs[1]});
-  const Local input(x, {1, x.shape()[0], x.shape()[1]}, {0, xs[0], xs[1]});
-  const Local product(grad_w, {1, g[1], x.shape()[1]}, {0, ws[0], ws[1]}), sums(grad_bias, {1, g[1]}, {g[1], 1});
-  matmul({}, flipped.view, input.view, {}, product.view);
-  reduce({kernels::kIndexOf<kernels::ReduceOps, kernels::Sum>}, wide.view, sums.view);
+template <> void execute(const calls::LinearBackwardWeight& args) {
+  const View &grad = args.grad, &x = args.x, &grad_w = args.grad_w, &grad_bias = args.grad_bias;
+  const Shape& g = grad.shape();
+  const Strides &gs = grad.strides(), &xs = x.strides(), &ws = grad_w.strides();
+  const auto seen = [](const View& t, const Shape& shape, const Strides& strides) {
+    return View(t.storage(), t.dtype(), shape, strides, t.storage_offset());
+  };
+  product({}, seen(grad, {1, g[1], g[0]}, {0, gs[1], gs[0]}),
+          seen(x, {1, x.shape()[0], x.shape()[1]}, {0, xs[0], xs[1]}), {},
+          seen(grad_w, {1, g[1], x.shape()[1]}, {0, ws[0], ws[1]}));
+  execute(calls::Reduce{kernels::kIndexOf<kernels::ReduceOps, kernels::Sum>,
+                        seen(grad, {1, g[0], g[1]}, {0, gs[0], gs[1]}), seen(grad_bias, {1, g[1]}, {g[1], 1})});
 }
 
 }  // namespace minnow::cpu

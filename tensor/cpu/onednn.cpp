@@ -120,7 +120,7 @@ memory::desc desc_of(const Shape& shape, const Strides& strides, DType dtype) {
   return memory::desc(dims_of(shape), type_of(dtype), dims_of(strides));
 }
 
-memory::desc desc_of(const Tensor& tensor) { return desc_of(tensor.shape(), tensor.strides(), tensor.dtype()); }
+memory::desc desc_of(const View& tensor) { return desc_of(tensor.shape(), tensor.strides(), tensor.dtype()); }
 
 memory::desc any_layout(const Shape& shape, DType dtype) {
   return memory::desc(dims_of(shape), type_of(dtype), memory::format_tag::any);

@@ -49,7 +49,7 @@ class Buffer {
 bool has_type(DType dtype);
 memory::data_type type_of(DType dtype);
 /// A tensor's own sizes and strides.
-memory::desc desc_of(const Tensor& tensor);
+memory::desc desc_of(const View& tensor);
 memory::desc desc_of(const Shape& shape, const Strides& strides, DType dtype);
 /// A layout of the primitive's choice.
 memory::desc any_layout(const Shape& shape, DType dtype);

@@ -1,16 +1,16 @@
 #pragma once
 
-#include <minnow/tensor/tensor.h>
+#include <minnow/tensor/view.h>
 
 namespace minnow::cpu {
 
 /// A new, uninitialised tensor in host memory.
-Tensor scratch(const Shape& shape, DType dtype, MemoryFormat format = MemoryFormat::contiguous);
+View scratch(const Shape& shape, DType dtype, MemoryFormat format = MemoryFormat::contiguous);
 
 /// Copies elements between any strides and dtypes of one shape.
-void convert(const Tensor& from, const Tensor& to);
+void convert(const View& from, const View& to);
 
 /// A dense tensor of this dtype and format with from's values: from itself where it is one.
-Tensor packed(const Tensor& from, DType dtype, MemoryFormat format = MemoryFormat::contiguous);
+View packed(const View& from, DType dtype, MemoryFormat format = MemoryFormat::contiguous);
 
 }  // namespace minnow::cpu

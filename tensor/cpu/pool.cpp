@@ -1,5 +1,3 @@
-#include <minnow/tensor/cpu/pool.h>
-
 #include <algorithm>
 #include <limits>
 #include <minnow/tensor/cpu/cpu_backend.h>
@@ -7,6 +5,9 @@
 #include <minnow/tensor/cpu/pack.h>
 #include <minnow/tensor/cpu/parallel.h>
 #include <minnow/tensor/cpu/window.h>
+
+// Layouts may be any; channels-last runs over channels, others along rows.  float32, float64 and int64 directly, all
+// others through one of them.
 
 namespace minnow::cpu {
 namespace {
@@ -71,7 +72,7 @@ struct Plan {
   std::int64_t lanes() const { return by_channel ? 1 : channels; }
 };
 
-Plan plan_of(const Pool2dParams& p, const Tensor& big, const Tensor& small) {
+Plan plan_of(const Pool2dParams& p, const View& big, const View& small) {
   const Shape &x = big.shape(), &y = small.shape();
   return {{p.kernel[0], p.stride[0], p.padding[0], p.dilation[0], x[2], y[2]},
           {p.kernel[1], p.stride[1], p.padding[1], p.dilation[1], x[3], y[3]},
@@ -122,7 +123,7 @@ template <class T> void max_row(const Plan& p, const T* x, T* y, std::int32_t* i
     }
 }
 
-template <class T> void max_forward(const Plan& p, const Tensor& x, const Tensor& y, const Tensor& indices) {
+template <class T> void max_forward(const Plan& p, const View& x, const View& y, const View& indices) {
   const auto* in = static_cast<const T*>(x.raw_data());
   auto* out = static_cast<T*>(y.raw_data());
   auto* index = static_cast<std::int32_t*>(indices.raw_data());
@@ -158,7 +159,7 @@ template <class T> void clear_row(const Plan& p, T* row) {
   for (std::int64_t iw = 0; iw < p.w.in; ++iw) std::fill_n(row + iw * p.big[3], channels, T(0));
 }
 
-template <class T> void max_backward(const Plan& p, const Tensor& grad, const Tensor& indices, const Tensor& grad_x) {
+template <class T> void max_backward(const Plan& p, const View& grad, const View& indices, const View& grad_x) {
   const auto* from = static_cast<const T*>(grad.raw_data());
   const auto* index = static_cast<const std::int32_t*>(indices.raw_data());
   auto* to = static_cast<T*>(grad_x.raw_data());
@@ -177,7 +178,7 @@ template <class T> void max_backward(const Plan& p, const Tensor& grad, const Te
   });
 }
 
-template <class T> void avg_forward(const Plan& p, bool include_pad, const Tensor& x, const Tensor& y) {
+template <class T> void avg_forward(const Plan& p, bool include_pad, const View& x, const View& y) {
   const auto* from = static_cast<const T*>(x.raw_data());
   auto* to = static_cast<T*>(y.raw_data());
   const std::int64_t channels = p.by_channel ? p.channels : 1;
@@ -204,7 +205,7 @@ template <class T> void avg_forward(const Plan& p, bool include_pad, const Tenso
   });
 }
 
-template <class T> void avg_backward(const Plan& p, bool include_pad, const Tensor& grad, const Tensor& grad_x) {
+template <class T> void avg_backward(const Plan& p, bool include_pad, const View& grad, const View& grad_x) {
   const auto* from = static_cast<const T*>(grad.raw_data());
   auto* to = static_cast<T*>(grad_x.raw_data());
   for_rows(p, p.h.in, sizeof(T), [&](std::int64_t n, std::int64_t c, std::int64_t ih) {
@@ -224,7 +225,7 @@ template <class T> void avg_backward(const Plan& p, bool include_pad, const Tens
   });
 }
 
-MemoryFormat format_of(const Tensor& t) {
+MemoryFormat format_of(const View& t) {
   return t.is_contiguous(MemoryFormat::channels_last) ? MemoryFormat::channels_last : MemoryFormat::contiguous;
 }
 
@@ -241,20 +242,20 @@ template <class F> void visit(DType dtype, const F& f) {
 }
 
 /// `t` itself, or new memory of another dtype whose values are converted back by the caller.
-Tensor output_as(const Tensor& t, DType dtype) {
-  return t.dtype() == dtype ? t : scratch(t.shape(), dtype, format_of(t));
-}
+View output_as(const View& t, DType dtype) { return t.dtype() == dtype ? t : scratch(t.shape(), dtype, format_of(t)); }
 
-Tensor input_as(const Tensor& t, DType dtype) { return t.dtype() == dtype ? t : packed(t, dtype, format_of(t)); }
+View input_as(const View& t, DType dtype) { return t.dtype() == dtype ? t : packed(t, dtype, format_of(t)); }
 
 }  // namespace
 
-void max_pool2d(const Pool2dParams& params, const Tensor& x, const Tensor& y, const Tensor& indices) {
+template <> void execute(const calls::MaxPool2d& args) {
+  const View &x = args.x, &y = args.y, &indices = args.indices;
+  const Pool2dParams& params = args.params;
   if (y.numel() == 0) return;
   const DType dtype = pool_dtype(x.dtype());
-  const Tensor from = input_as(x, dtype), to = scratch(y.shape(), dtype, format_of(y));
+  const View from = input_as(x, dtype), to = scratch(y.shape(), dtype, format_of(y));
   const bool direct = y.dtype() == dtype && y.strides() == indices.strides();
-  const Tensor out = direct ? y : to, index = direct ? indices : scratch(y.shape(), DType::int32, format_of(y));
+  const View out = direct ? y : to, index = direct ? indices : scratch(y.shape(), DType::int32, format_of(y));
   const Plan plan = plan_of(params, from, out);
   visit(dtype, [&](auto t) { max_forward<decltype(t)>(plan, from, out, index); });
   if (direct) return;
@@ -262,52 +263,41 @@ void max_pool2d(const Pool2dParams& params, const Tensor& x, const Tensor& y, co
   convert(index, indices);
 }
 
-void max_pool2d_backward(const Pool2dParams& params, const Tensor& grad, const Tensor& indices, const Tensor& grad_x) {
+template <> void execute(const calls::MaxPool2dBackward& args) {
+  const View &grad = args.grad, &indices = args.indices, &grad_x = args.grad_x;
+  const Pool2dParams& params = args.params;
   if (grad_x.numel() == 0) return;
   const DType dtype = pool_dtype(grad_x.dtype());
   // Gradient and indices are walked with one set of strides.
   const bool together = grad.dtype() == dtype && grad.strides() == indices.strides();
-  const Tensor from = together ? grad : packed(grad, dtype, format_of(indices));
-  const Tensor index = together ? indices : packed(indices, DType::int32, format_of(indices));
-  const Tensor to = output_as(grad_x, dtype);
+  const View from = together ? grad : packed(grad, dtype, format_of(indices));
+  const View index = together ? indices : packed(indices, DType::int32, format_of(indices));
+  const View to = output_as(grad_x, dtype);
   const Plan plan = plan_of(params, to, from);
   visit(dtype, [&](auto t) { max_backward<decltype(t)>(plan, from, index, to); });
   if (!to.is_same(grad_x)) convert(to, grad_x);
 }
 
-void avg_pool2d(const Pool2dParams& params, const Tensor& x, const Tensor& y) {
+template <> void execute(const calls::AvgPool2d& args) {
+  const View &x = args.x, &y = args.y;
+  const Pool2dParams& params = args.params;
   if (y.numel() == 0) return;
   const DType dtype = pool_dtype(x.dtype());
-  const Tensor from = input_as(x, dtype), to = output_as(y, dtype);
+  const View from = input_as(x, dtype), to = output_as(y, dtype);
   const Plan plan = plan_of(params, from, to);
   visit(dtype, [&](auto t) { avg_forward<decltype(t)>(plan, params.count_include_pad, from, to); });
   if (!to.is_same(y)) convert(to, y);
 }
 
-void avg_pool2d_backward(const Pool2dParams& params, const Tensor& grad, const Tensor& grad_x) {
+template <> void execute(const calls::AvgPool2dBackward& args) {
+  const View &grad = args.grad, &grad_x = args.grad_x;
+  const Pool2dParams& params = args.params;
   if (grad_x.numel() == 0) return;
   const DType dtype = pool_dtype(grad_x.dtype());
-  const Tensor from = input_as(grad, dtype), to = output_as(grad_x, dtype);
+  const View from = input_as(grad, dtype), to = output_as(grad_x, dtype);
   const Plan plan = plan_of(params, to, from);
   visit(dtype, [&](auto t) { avg_backward<decltype(t)>(plan, params.count_include_pad, from, to); });
   if (!to.is_same(grad_x)) convert(to, grad_x);
-}
-
-void CpuBackend::max_pool2d(const Pool2dParams& params, const Tensor& x, const Tensor& y, const Tensor& indices) {
-  cpu::max_pool2d(params, x, y, indices);
-}
-
-void CpuBackend::max_pool2d_backward(const Pool2dParams& params, const Tensor& grad, const Tensor& indices,
-                                     const Tensor& grad_x) {
-  cpu::max_pool2d_backward(params, grad, indices, grad_x);
-}
-
-void CpuBackend::avg_pool2d(const Pool2dParams& params, const Tensor& x, const Tensor& y) {
-  cpu::avg_pool2d(params, x, y);
-}
-
-void CpuBackend::avg_pool2d_backward(const Pool2dParams& params, const Tensor& grad, const Tensor& grad_x) {
-  cpu::avg_pool2d_backward(params, grad, grad_x);
 }
 
 }  // namespace minnow::cpu

@@ -13,7 +13,7 @@ constexpr std::int64_t kBlock = 1024;  // elements at a time, a multiple of 4
 /// Calls f(numbers, begin, n) for blocks of elements, with `per_element` numbers for each: element i of an
 /// operation takes numbers [i * per_element, (i + 1) * per_element) of the stream that begins at the state's
 /// counter.
-template <int kPerElement, class F> void draw(PhiloxState state, const Tensor& out, const F& f) {
+template <int kPerElement, class F> void draw(PhiloxState state, const View& out, const F& f) {
   const auto philox = loops().philox;
   // Drawing costs more than touching memory does: worth a second thread from fewer bytes on.
   parallel_blocks(out.numel(), kBlock, out.numel() * 16, [&](std::int64_t begin, std::int64_t end) {
@@ -26,7 +26,7 @@ template <int kPerElement, class F> void draw(PhiloxState state, const Tensor& o
 }
 
 /// Stores n doubles or floats at element `begin`.
-template <class T> void store(const T* values, const Tensor& out, std::int64_t begin, std::int64_t n) {
+template <class T> void store(const T* values, const View& out, std::int64_t begin, std::int64_t n) {
   const int compute = std::is_same_v<T, float>    ? static_cast<int>(Compute::kFloat)
                       : std::is_same_v<T, double> ? static_cast<int>(Compute::kDouble)
                                                   : static_cast<int>(Compute::kInt64);
@@ -36,7 +36,11 @@ template <class T> void store(const T* values, const Tensor& out, std::int64_t b
 
 }  // namespace
 
-void CpuBackend::uniform(PhiloxState state, double low, double high, const Tensor& out) {
+template <> void execute(const calls::Uniform& args) {
+  const View& out = args.out;
+  const PhiloxState state = args.state;
+  const double low = args.low;
+  const double high = args.high;
   if (out.dtype() == DType::float64) {
     draw<2>(state, out, [&](const std::uint32_t* r, std::int64_t begin, std::int64_t n) {
       double* y = static_cast<double*>(out.raw_data()) + begin;
@@ -55,7 +59,11 @@ void CpuBackend::uniform(PhiloxState state, double low, double high, const Tenso
   });
 }
 
-void CpuBackend::normal(PhiloxState state, double mean, double deviation, const Tensor& out) {
+template <> void execute(const calls::Normal& args) {
+  const View& out = args.out;
+  const PhiloxState state = args.state;
+  const double mean = args.mean;
+  const double deviation = args.deviation;
   if (out.dtype() == DType::float64) {
     draw<2>(state, out, [&](const std::uint32_t* r, std::int64_t begin, std::int64_t n) {
       double* y = static_cast<double*>(out.raw_data()) + begin;
@@ -81,7 +89,11 @@ void CpuBackend::normal(PhiloxState state, double mean, double deviation, const 
   });
 }
 
-void CpuBackend::randint(PhiloxState state, std::int64_t low, std::int64_t high, const Tensor& out) {
+template <> void execute(const calls::Randint& args) {
+  const View& out = args.out;
+  const PhiloxState state = args.state;
+  const std::int64_t low = args.low;
+  const std::int64_t high = args.high;
   const std::uint64_t range = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
   // Two numbers for each element, so that every range is served alike: the upper half of a 64 x 64 bit
   // product.
@@ -102,7 +114,10 @@ void CpuBackend::randint(PhiloxState state, std::int64_t low, std::int64_t high,
   });
 }
 
-void CpuBackend::bernoulli(PhiloxState state, double p, const Tensor& out) {
+template <> void execute(const calls::Bernoulli& args) {
+  const View& out = args.out;
+  const PhiloxState state = args.state;
+  const double p = args.p;
   // Uniform in steps of 2^-24, compared with p: as whole numbers.
   const double limit = std::ceil(std::clamp(p, 0.0, 1.0) * 0x1p24);
   const std::uint32_t below = static_cast<std::uint32_t>(limit);

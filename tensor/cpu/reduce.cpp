@@ -162,14 +162,16 @@ void reduce_columns(const Job& job, std::int64_t bytes) {
 
 }  // namespace
 
-void CpuBackend::reduce(const ReduceParams& params, const Tensor& x, const Tensor& out) {
+template <> void execute(const calls::Reduce& args) {
+  const View &x = args.x, &out = args.out;
+  const int op = args.op;
   const Shape& shape = x.shape();
   const std::int64_t outputs = out.numel();
   if (outputs == 0) return;
   const Compute compute = compute_of(x.dtype());
-  const ReduceLoops& l = loops().reduce[static_cast<int>(compute)][params.op];
+  const ReduceLoops& l = loops().reduce[static_cast<int>(compute)][op];
   if (l.rows == nullptr)
-    throw BackendError("reduce: operation " + std::to_string(params.op) + " has no loop for " +
+    throw BackendError("reduce: operation " + std::to_string(op) + " has no loop for " +
                        std::string(name_of(x.dtype())) +
                        "\nthis is an error in minnow: the front end should have refused");
   const Compute accumulated = compute == Compute::kInt64 ? Compute::kInt64 : Compute::kDouble;
@@ -183,7 +185,7 @@ void CpuBackend::reduce(const ReduceParams& params, const Tensor& x, const Tenso
                 x.strides()[0],
                 x.strides()[1],
                 x.strides()[2],
-                params.p,
+                args.p,
                 static_cast<char*>(out.raw_data()),
                 static_cast<std::int64_t>(out.itemsize()),
                 loops().store[static_cast<int>(accumulated)][static_cast<int>(out.dtype())]};
@@ -212,7 +214,7 @@ template <class T> struct Best {
 struct ArgJob {
   const Job& job;
   bool largest;
-  const Tensor& values;
+  const View& values;
   std::int64_t* indices;
   ConvertLoop store;
 
@@ -266,7 +268,8 @@ template <class T> void arg_rows(const ArgJob& a) {
 
 }  // namespace
 
-void CpuBackend::arg_reduce(bool largest, const Tensor& x, const Tensor& values, const Tensor& indices) {
+template <> void execute(const calls::ArgReduce& args) {
+  const View &x = args.x, &values = args.values, &indices = args.indices;
   if (indices.numel() == 0) return;
   const Shape& s = x.shape();
   const Compute compute = compute_of(x.dtype());
@@ -284,7 +287,7 @@ void CpuBackend::arg_reduce(bool largest, const Tensor& x, const Tensor& values,
                 nullptr,
                 0,
                 nullptr};
-  const ArgJob a{job, largest, values, static_cast<std::int64_t*>(indices.raw_data()),
+  const ArgJob a{job, args.largest, values, static_cast<std::int64_t*>(indices.raw_data()),
                  loops().store[static_cast<int>(compute)][values.defined() ? static_cast<int>(values.dtype()) : 0]};
   switch (compute) {
     case Compute::kFloat: return arg_rows<float>(a);

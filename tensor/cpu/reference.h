@@ -14,9 +14,9 @@
 
 namespace minnow::cpu::reference {
 
-/// Elements of a tensor by indices.
-template <class T> struct View {
-  explicit View(const Tensor& t) : data(static_cast<T*>(t.raw_data())), strides(t.strides()), shape(t.shape()) {}
+/// Elements by indices.
+template <class T> struct Elements {
+  explicit Elements(const View& t) : data(static_cast<T*>(t.raw_data())), strides(t.strides()), shape(t.shape()) {}
   template <class... I> T& operator()(I... i) const {
     std::int64_t at = 0;
     int d = 0;
@@ -62,9 +62,9 @@ void multiply_block(const T* a, std::int64_t a_row, std::int64_t a_col, const T*
 
 /// out = alpha a b + beta out + bias, for T = double or int64; b and out are contiguous in their rows.
 template <class T>
-void matmul(const MatmulParams& params, const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& out) {
-  const View<const T> av(a), bv(b);
-  const View<T> ov(out);
+void matmul(const MatmulParams& params, const View& a, const View& b, const View& bias, const View& out) {
+  const Elements<const T> av(a), bv(b);
+  const Elements<T> ov(out);
   const std::int64_t batch = out.shape()[0], m = out.shape()[1], n = out.shape()[2], depth = a.shape()[2];
   const T alpha = static_cast<T>(params.alpha), beta = static_cast<T>(params.beta);
   const T* added = bias.defined() ? static_cast<const T*>(bias.raw_data()) : nullptr;
@@ -96,9 +96,9 @@ inline Window window(const Conv2dParams& p, int d, const Shape& x, const Shape& 
 
 /// y[n, o, :, :] = bias[o] + sum over c, kh, kw of w[o, c, kh, kw] x[n, group's c, shifted].
 template <class T>
-void conv2d(const Conv2dParams& params, const Tensor& x, const Tensor& w, const Tensor& bias, const Tensor& y) {
-  const View<const T> xv(x), wv(w);
-  const View<T> yv(y);
+void conv2d(const Conv2dParams& params, const View& x, const View& w, const View& bias, const View& y) {
+  const Elements<const T> xv(x), wv(w);
+  const Elements<T> yv(y);
   const Window h = window(params, 0, x.shape(), w.shape(), y.shape()),
                v = window(params, 1, x.shape(), w.shape(), y.shape());
   const std::int64_t outputs = w.shape()[0], inputs = w.shape()[1], per_group = outputs / params.groups;
@@ -121,9 +121,9 @@ void conv2d(const Conv2dParams& params, const Tensor& x, const Tensor& w, const 
 
 /// grad_x[n, c, ih, iw] = sum over the windows that cover it.
 template <class T>
-void conv2d_backward_input(const Conv2dParams& params, const Tensor& grad, const Tensor& w, const Tensor& grad_x) {
-  const View<const T> gv(grad), wv(w);
-  const View<T> xv(grad_x);
+void conv2d_backward_input(const Conv2dParams& params, const View& grad, const View& w, const View& grad_x) {
+  const Elements<const T> gv(grad), wv(w);
+  const Elements<T> xv(grad_x);
   const Window h = window(params, 0, grad_x.shape(), w.shape(), grad.shape()),
                v = window(params, 1, grad_x.shape(), w.shape(), grad.shape());
   const std::int64_t channels = grad_x.shape()[1], inputs = w.shape()[1], per_group = w.shape()[0] / params.groups;
@@ -147,10 +147,10 @@ void conv2d_backward_input(const Conv2dParams& params, const Tensor& grad, const
 
 /// grad_w[o, c, kh, kw] = sum over n, oh, ow of grad x;  grad_bias[o] = sum of grad.
 template <class T>
-void conv2d_backward_weight(const Conv2dParams& params, const Tensor& grad, const Tensor& x, const Tensor& grad_w,
-                            const Tensor& grad_bias) {
-  const View<const T> gv(grad), xv(x);
-  const View<T> wv(grad_w);
+void conv2d_backward_weight(const Conv2dParams& params, const View& grad, const View& x, const View& grad_w,
+                            const View& grad_bias) {
+  const Elements<const T> gv(grad), xv(x);
+  const Elements<T> wv(grad_w);
   const Window h = window(params, 0, x.shape(), grad_w.shape(), grad.shape()),
                v = window(params, 1, x.shape(), grad_w.shape(), grad.shape());
   const std::int64_t inputs = grad_w.shape()[1], per_group = grad_w.shape()[0] / params.groups, batch = x.shape()[0];

@@ -20,7 +20,7 @@ std::int64_t rows_per_item(std::int64_t n) {
 struct Extents {
   std::int64_t outer = 1, n = 1, inner = 1;
 };
-Extents extents(const Tensor& x, int dim) {
+Extents extents(const View& x, int dim) {
   Extents e;
   for (int d = 0; d < x.dim(); ++d) (d < dim ? e.outer : d == dim ? e.n : e.inner) *= x.shape()[d];
   return e;
@@ -29,7 +29,7 @@ Extents extents(const Tensor& x, int dim) {
 /// Contiguous elements of any floating dtype as float or double: converted where they are halves.
 class Rows {
  public:
-  Rows(const Tensor& tensor)
+  Rows(const View& tensor)
       : dtype_(tensor.dtype()), compute_(compute_of(dtype_)), data_(static_cast<char*>(tensor.raw_data())) {}
 
   bool converts() const { return is_half(dtype_); }
@@ -70,9 +70,10 @@ float* part(float* buffer, std::int64_t i, std::int64_t n) { return buffer == nu
 
 }  // namespace
 
-void CpuBackend::softmax(const SoftmaxParams& params, const Tensor& x, const Tensor& y) {
+template <> void execute(const calls::Softmax& args) {
+  const View &x = args.x, &y = args.y;
   if (x.numel() == 0) return;
-  const Extents e = extents(x, params.dim);
+  const Extents e = extents(x, args.dim);
   const Rows from(x);
   const Rows to(y);
   const SoftmaxLoops& l = loops().softmax[static_cast<int>(from.compute())];
@@ -84,7 +85,7 @@ void CpuBackend::softmax(const SoftmaxParams& params, const Tensor& x, const Ten
       float* buffer = static_cast<float*>(buffers.mine());
       float* result = part(buffer, 1, group * e.n);
       const std::int64_t at = first * e.n, all = (last - first) * e.n;
-      l.rows(from.load(at, all, buffer), to.open(at, result), last - first, e.n, params.log);
+      l.rows(from.load(at, all, buffer), to.open(at, result), last - first, e.n, args.log);
       to.close(at, all, result);
     });
     return;
@@ -98,7 +99,7 @@ void CpuBackend::softmax(const SoftmaxParams& params, const Tensor& x, const Ten
       float* result = part(buffer, 1, slice);
       from.load(o * slice, slice, buffer);
       for (std::int64_t left = 0; left < e.inner; left += kSoftmaxColumns)
-        l.columns(buffer + left, result + left, e.n, e.inner, std::min(kSoftmaxColumns, e.inner - left), params.log);
+        l.columns(buffer + left, result + left, e.n, e.inner, std::min(kSoftmaxColumns, e.inner - left), args.log);
       to.close(o * slice, slice, result);
     });
     return;
@@ -106,14 +107,14 @@ void CpuBackend::softmax(const SoftmaxParams& params, const Tensor& x, const Ten
   parallel_for(e.outer * strips, bytes, [&](std::int64_t k) {
     const std::int64_t left = k % strips * kSoftmaxColumns;
     const std::int64_t at = k / strips * slice + left;
-    l.columns(from.at(at), to.at(at), e.n, e.inner, std::min(kSoftmaxColumns, e.inner - left), params.log);
+    l.columns(from.at(at), to.at(at), e.n, e.inner, std::min(kSoftmaxColumns, e.inner - left), args.log);
   });
 }
 
-void CpuBackend::softmax_backward(const SoftmaxParams& params, const Tensor& grad, const Tensor& y,
-                                  const Tensor& grad_x) {
+template <> void execute(const calls::SoftmaxBackward& args) {
+  const View &grad = args.grad, &y = args.y, &grad_x = args.grad_x;
   if (y.numel() == 0) return;
-  const Extents e = extents(y, params.dim);
+  const Extents e = extents(y, args.dim);
   const Rows g(grad);
   const Rows value(y);
   const Rows to(grad_x);
@@ -128,7 +129,7 @@ void CpuBackend::softmax_backward(const SoftmaxParams& params, const Tensor& gra
       float* result = part(buffer, 2, group * e.n);
       const std::int64_t at = first * e.n, all = (last - first) * e.n;
       l.rows_backward(g.load(at, all, buffer), value.load(at, all, part(buffer, 1, group * e.n)), to.open(at, result),
-                      last - first, e.n, params.log);
+                      last - first, e.n, args.log);
       to.close(at, all, result);
     });
     return;
@@ -142,7 +143,7 @@ void CpuBackend::softmax_backward(const SoftmaxParams& params, const Tensor& gra
       value.load(o * slice, slice, buffer + slice);
       for (std::int64_t left = 0; left < e.inner; left += kSoftmaxColumns)
         l.columns_backward(buffer + left, buffer + slice + left, result + left, e.n, e.inner,
-                           std::min(kSoftmaxColumns, e.inner - left), params.log);
+                           std::min(kSoftmaxColumns, e.inner - left), args.log);
       to.close(o * slice, slice, result);
     });
     return;
@@ -152,12 +153,12 @@ void CpuBackend::softmax_backward(const SoftmaxParams& params, const Tensor& gra
     const std::int64_t left = k % strips * kSoftmaxColumns;
     const std::int64_t at = k / strips * slice + left;
     l.columns_backward(g.at(at), value.at(at), to.at(at), e.n, e.inner, std::min(kSoftmaxColumns, e.inner - left),
-                       params.log);
+                       args.log);
   });
 }
 
-bool CpuBackend::cross_entropy(const CrossEntropyParams& params, const Tensor& logits, const Tensor& target,
-                               const Tensor& losses, const Tensor& exp_sums) {
+template <> Outcome execute(const calls::CrossEntropy& args) {
+  const View &logits = args.logits, &target = args.target, &losses = args.losses, &exp_sums = args.exp_sums;
   const std::int64_t rows = logits.shape()[0];
   const std::int64_t n = logits.shape()[1];
   const Rows x(logits);
@@ -175,7 +176,7 @@ bool CpuBackend::cross_entropy(const CrossEntropyParams& params, const Tensor& l
     l.exp_sums(x.load(first * n, (last - first) * n, buffer), last - first, n, most, sum, log_sum);
     for (std::int64_t r = first; r < last; ++r) {
       const std::int64_t t = wanted[r * stride], k = r - first;
-      const bool ignored = t == params.ignore_index;
+      const bool ignored = t == args.ignore_index;
       if (!ignored && (t < 0 || t >= n)) {
         in_range.store(false, std::memory_order_relaxed);
         continue;
@@ -187,11 +188,12 @@ bool CpuBackend::cross_entropy(const CrossEntropyParams& params, const Tensor& l
       loss.set(r, ignored ? 0.0 : log_sum[k] + (shift - x.value(r * n + t)));
     }
   });
-  return in_range;
+  return in_range ? Outcome::ok : Outcome::class_out_of_range;
 }
 
-void CpuBackend::cross_entropy_backward(const CrossEntropyParams& params, const Tensor& grad, const Tensor& logits,
-                                        const Tensor& target, const Tensor& exp_sums, const Tensor& grad_logits) {
+template <> void execute(const calls::CrossEntropyBackward& args) {
+  const View &grad = args.grad, &logits = args.logits, &target = args.target, &exp_sums = args.exp_sums,
+             &grad_logits = args.grad_logits;
   const std::int64_t rows = logits.shape()[0];
   const std::int64_t n = logits.shape()[1];
   const Rows x(logits);
@@ -209,7 +211,7 @@ void CpuBackend::cross_entropy_backward(const CrossEntropyParams& params, const 
     for (std::int64_t r = first; r < last; ++r) {
       const std::int64_t t = wanted[r * stride];
       void* out = to.open(r * n, result);
-      if (t == params.ignore_index || t < 0 || t >= n) {
+      if (t == args.ignore_index || t < 0 || t >= n) {
         std::fill_n(to.at(r * n), static_cast<std::size_t>(n) * size_of(grad_logits.dtype()), char{0});
         continue;
       }

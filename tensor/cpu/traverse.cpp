@@ -338,7 +338,7 @@ class Walker {
   alignas(64) char chunk_[kMaxOperands][kBufferBytes];
 };
 
-Operand make(const Tensor& tensor, DType chunk, bool load, bool store) {
+Operand make(const View& tensor, DType chunk, bool load, bool store) {
   Operand o;
   o.data = static_cast<char*>(tensor.raw_data());
   o.dtype = tensor.dtype();
@@ -353,9 +353,9 @@ Operand make(const Tensor& tensor, DType chunk, bool load, bool store) {
 
 }  // namespace
 
-Operand Operand::input(const Tensor& tensor, DType chunk) { return make(tensor, chunk, true, false); }
-Operand Operand::output(const Tensor& tensor, DType chunk) { return make(tensor, chunk, false, true); }
-Operand Operand::in_out(const Tensor& tensor, DType chunk) { return make(tensor, chunk, true, true); }
+Operand Operand::input(const View& tensor, DType chunk) { return make(tensor, chunk, true, false); }
+Operand Operand::output(const View& tensor, DType chunk) { return make(tensor, chunk, false, true); }
+Operand Operand::in_out(const View& tensor, DType chunk) { return make(tensor, chunk, true, true); }
 
 void traverse(const Shape& shape, std::span<Operand> operands, Body body, const void* context) {
   Plan plan = make_plan(shape, operands);
@@ -378,7 +378,7 @@ void traverse(const Shape& shape, std::span<Operand> operands, Body body, const 
   run();
 }
 
-bool same_dense_layout(const Tensor& a, const Tensor& b) {
+bool same_dense_layout(const View& a, const View& b) {
   if (a.is_contiguous() && b.is_contiguous()) return true;
   return a.strides() == b.strides() && is_dense(a.shape(), a.strides());
 }

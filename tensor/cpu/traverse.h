@@ -4,7 +4,7 @@
 #include <span>
 #include <minnow/tensor/dtype.h>
 #include <minnow/tensor/shape.h>
-#include <minnow/tensor/tensor.h>
+#include <minnow/tensor/view.h>
 
 namespace minnow::cpu {
 
@@ -20,9 +20,9 @@ struct Operand {
   /// operand at most does.
   bool* one = nullptr;
 
-  static Operand input(const Tensor& tensor, DType chunk);
-  static Operand output(const Tensor& tensor, DType chunk);
-  static Operand in_out(const Tensor& tensor, DType chunk);
+  static Operand input(const View& tensor, DType chunk);
+  static Operand output(const View& tensor, DType chunk);
+  static Operand in_out(const View& tensor, DType chunk);
 };
 inline constexpr int kMaxOperands = 5;
 
@@ -37,6 +37,6 @@ using Body = void (*)(const void* context, void* const* chunks, std::int64_t n);
 void traverse(const Shape& shape, std::span<Operand> operands, Body body, const void* context);
 
 /// The same strides and no gaps: element i of one belongs to element i of the other, in memory order.
-bool same_dense_layout(const Tensor& a, const Tensor& b);
+bool same_dense_layout(const View& a, const View& b);
 
 }  // namespace minnow::cpu

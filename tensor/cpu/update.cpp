@@ -15,9 +15,9 @@ bool has_state(const UpdateItem& item, std::size_t k) { return item.state[k] != 
 
 /// Whether all tensors of an item are of the parameter's dtype, a compute type, and share its dense layout.
 bool is_flat(const UpdateItem& item) {
-  const Tensor& p = *item.param;
+  const View& p = *item.param;
   if (p.dtype() != dtype_of(compute_of(p.dtype()))) return false;
-  const auto alike = [&](const Tensor& t) { return t.dtype() == p.dtype() && same_dense_layout(t, p); };
+  const auto alike = [&](const View& t) { return t.dtype() == p.dtype() && same_dense_layout(t, p); };
   if (!alike(*item.grad)) return false;
   for (std::size_t k = 0; k < kStates; ++k) {
     if (has_state(item, k) && !alike(*item.state[k])) return false;
@@ -67,7 +67,7 @@ void run_strided(const UpdateItem& item, const UpdateParams& params) {
 /// Elements of a flat item that thread i of `threads` takes: whole rows where there are enough of them.
 Range share_of(const UpdateItem& item, std::int64_t threads, std::int64_t i) {
   constexpr std::int64_t kManyRows = 32;  // a thread's
-  const Tensor& p = *item.param;
+  const View& p = *item.param;
   const std::int64_t rows = p.dim() > 1 && p.shape()[0] >= kManyRows * threads ? p.shape()[0] : p.numel();
   const Range range = share(rows, threads, i);
   return {range.begin * (p.numel() / rows), range.end * (p.numel() / rows)};
@@ -75,7 +75,9 @@ Range share_of(const UpdateItem& item, std::int64_t threads, std::int64_t i) {
 
 }  // namespace
 
-void CpuBackend::update(const UpdateParams& params, std::span<const UpdateItem> items) {
+template <> void execute(const calls::Update& args) {
+  const UpdateParams& params = args.params;
+  const std::span<const UpdateItem> items = args.items;
   // One parallel pass serves all flat items.
   auto& flat = per_thread<std::vector<const UpdateItem*>>();
   flat.clear();

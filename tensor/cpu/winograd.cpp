@@ -81,7 +81,7 @@ template <class Direction> struct Plan {
 };
 
 template <class Direction>
-bool convolve(const Conv2dParams& params, const Tensor& in, const Tensor& w, const Tensor& bias, const Tensor& out) {
+bool convolve(const Conv2dParams& params, const View& in, const View& w, const View& bias, const View& out) {
   const ConvParts parts = cut(in.shape()[0], w.numel());
   const onednn::OneThread alone;
   const bool with_bias = bias.defined();
@@ -113,12 +113,11 @@ bool suits_winograd(const Conv2dParams& params, const Shape& x, const Shape& w, 
          y[0] * y[2] * y[3] * w.numel() >= kWork;
 }
 
-bool winograd_forward(const Conv2dParams& params, const Tensor& x, const Tensor& w, const Tensor& bias,
-                      const Tensor& y) {
+bool winograd_forward(const Conv2dParams& params, const View& x, const View& w, const View& bias, const View& y) {
   return convolve<Forward>(params, x, w, bias, y);
 }
 
-bool winograd_backward_input(const Conv2dParams& params, const Tensor& grad, const Tensor& w, const Tensor& grad_x) {
+bool winograd_backward_input(const Conv2dParams& params, const View& grad, const View& w, const View& grad_x) {
   return convolve<BackwardInput>(params, grad, w, {}, grad_x);
 }
 

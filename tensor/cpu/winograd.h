@@ -14,8 +14,7 @@ bool suits_winograd(const Conv2dParams& params, const Shape& x, const Shape& w, 
 
 // Float32, activations channels-last, weights row-major.  False, without effect, where this machine or version of
 // oneDNN has no such plan.
-bool winograd_forward(const Conv2dParams& params, const Tensor& x, const Tensor& w, const Tensor& bias,
-                      const Tensor& y);
-bool winograd_backward_input(const Conv2dParams& params, const Tensor& grad, const Tensor& w, const Tensor& grad_x);
+bool winograd_forward(const Conv2dParams& params, const View& x, const View& w, const View& bias, const View& y);
+bool winograd_backward_input(const Conv2dParams& params, const View& grad, const View& w, const View& grad_x);
 
 }  // namespace minnow::cpu

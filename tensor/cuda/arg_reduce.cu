@@ -121,9 +121,11 @@ template <class T> void run(const Call& call, ArgJob job, const ReduceLayout& la
 
 }  // namespace
 
-void CudaBackend::arg_reduce(bool largest, const Tensor& x, const Tensor& values, const Tensor& indices) {
+template <> void execute(const calls::ArgReduce& args) {
+  const View &x = args.x, &values = args.values, &indices = args.indices;
+  const bool largest = args.largest;
   if (indices.numel() == 0) return;
-  const Call call("arg_reduce", x, {&values, &indices});
+  const Call call(args);
   const ReduceLayout layout = reduce_layout(x, false);
   const ArgJob job{reduce_job(x, 0, indices, layout), static_cast<std::int64_t*>(indices.raw_data()),
                    values.defined() ? values.raw_data() : nullptr, nullptr, largest};

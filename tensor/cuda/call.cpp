@@ -8,15 +8,13 @@
 
 namespace minnow::cuda {
 
-Call::Call(const char* method, const Tensor& first, std::initializer_list<const Tensor*> others)
-    : context_(cuda::context(first.device().index())),
-      operation_(last_dispatched().name[0] ? last_dispatched().name : method),
+Call::Call(const char* name, int device)
+    : context_(cuda::context(device)),
+      operation_(last_dispatched().name[0] ? last_dispatched().name : name),
       device_(context_.index),
       stream_(static_cast<cudaStream_t>(context_.current())) {
   select(device_);
   remember_operation(operation_);
-  uses(first);
-  for (const Tensor* operand : others) uses(*operand);
   if (!profile::is_enabled()) return;
   profile::detail::push_range(operation_);
   in_range_ = true;
@@ -26,7 +24,7 @@ Call::~Call() {
   if (in_range_) profile::detail::pop_range();
 }
 
-void Call::uses(const Tensor& operand) {
+void Call::uses(const View& operand) {
   if (!operand.defined() || !operand.device().is_cuda()) return;
   const Storage& storage = *operand.storage();
   if (storage.stream() != stream_) [[unlikely]]

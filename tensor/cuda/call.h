@@ -3,29 +3,29 @@
 #include <cstddef>
 #include <cstdint>
 #include <cuda_runtime_api.h>
-#include <initializer_list>
 #include <vector>
+#include <minnow/tensor/backend/call_fields.h>
 #include <minnow/tensor/cuda/memory/faults.h>
 #include <minnow/tensor/device.h>
-#include <minnow/tensor/tensor.h>
+#include <minnow/tensor/view.h>
 
 namespace minnow::cuda {
 
 class Context;
 
-/// One method of the backend under way: made first in each, it selects the device, names the work for messages and
-/// profiles, and keeps operands that another stream allocated from being reused too early.
+/// A call of the backend under way: made first in each execute(), it selects the device, names the work for messages
+/// and profiles, and keeps operands that another stream allocated from being reused too early.
 class Call {
  public:
-  /// The first tensor decides the device.  `method` is used where no operation of the user's is known.  CPU operands
-  /// (scalars) and undefined tensors are allowed after the first.
-  Call(const char* method, const Tensor& first, std::initializer_list<const Tensor*> others = {});
+  /// On the device of the operands.
+  template <BackendCall C> explicit Call(const C& call) : Call(C::kName, device_of(call)) {
+    for_each_view(call, [this](const View& operand) { uses(operand); });
+  }
+  /// Other work that uses `operand`.  `name` is used where no operation of the user's is known.
+  Call(const char* name, const View& operand) : Call(name, operand.device().index()) { uses(operand); }
   ~Call();
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
-
-  /// One more operand, for methods that have lists of them.
-  void uses(const Tensor& operand);
 
   cudaStream_t stream() const { return stream_; }
   int device() const { return device_; }
@@ -40,6 +40,16 @@ class Call {
   std::uint32_t* fault_flag(Fault fault) const;
 
  private:
+  Call(const char* name, int device);
+
+  template <class C> static int device_of(const C& call) {
+    int index = -1;
+    for_each_view(call, [&](const View& operand) {
+      if (index < 0 && operand.defined() && operand.device().is_cuda()) index = operand.device().index();
+    });
+    return index;
+  }
+  void uses(const View& operand);
   void check_guards() const;
 
   Context& context_;

@@ -18,24 +18,24 @@ using cudnn::Outcome;
 /// What tensor cores load at once; memory below that is copied.
 constexpr int kAlignment = 16;
 
-bool usable(const Tensor& t, MemoryFormat format) {
+bool usable(const View& t, MemoryFormat format) {
   return t.is_contiguous(format) && alignment_of(t.raw_data()) >= kAlignment;
 }
 
 /// An input as the library takes it.
-Tensor input(const Call& call, const Tensor& t, MemoryFormat format) {
+View input(const Call& call, const View& t, MemoryFormat format) {
   if (usable(t, format)) return t;
-  Tensor copy = scratch(call, t.shape(), t.dtype(), format);
+  View copy = scratch(call, t.shape(), t.dtype(), format);
   convert(t, copy);
   return copy;
 }
 
 /// Where the library writes: the output itself or memory that is copied to it after.
-Tensor target(const Call& call, const Tensor& t, MemoryFormat format) {
+View target(const Call& call, const View& t, MemoryFormat format) {
   return usable(t, format) ? t : scratch(call, t.shape(), t.dtype(), format);
 }
 
-const void* image(const Tensor& t, std::int64_t index) {
+const void* image(const View& t, std::int64_t index) {
   const std::int64_t elements = t.shape()[1] * t.shape()[2] * t.shape()[3];
   return static_cast<const char*>(t.raw_data()) + index * elements * static_cast<std::int64_t>(t.itemsize());
 }
@@ -45,7 +45,7 @@ struct Batch {
   const Call& call;
   ConvDirection direction;
   const Conv2dParams& params;
-  Tensor x, w, y;
+  View x, w, y;
   MemoryFormat format;
 
   ConvKey key(std::int64_t images) const {
@@ -72,7 +72,7 @@ struct Batch {
   }
 
   /// False where the library takes no such convolution.  `fused` says whether the bias was added.
-  bool run(const Tensor& bias, bool& fused) const {
+  bool run(const View& bias, bool& fused) const {
     return each_part([&](std::int64_t first, std::int64_t images) {
       cudnn::Operands operands{image(x, first), w.raw_data(), image(y, first)};
       operands.bias = bias.defined() && first == 0 && images == x.shape()[0] ? bias.raw_data() : nullptr;
@@ -91,13 +91,14 @@ struct Formats {
       : both{first, first == MemoryFormat::contiguous ? MemoryFormat::channels_last : MemoryFormat::contiguous} {}
 };
 
-[[noreturn]] void refuse(const Tensor& x, const char* x_name, const Tensor& w, const char* w_name,
-                         const Conv2dParams& p) {
+[[noreturn]] void refuse(const View& x, const char* x_name, const View& w, const char* w_name, const Conv2dParams& p) {
   const auto pair = [](const std::int64_t* v) { return std::to_string(v[0]) + ", " + std::to_string(v[1]); };
   const DispatchedOp& op = last_dispatched();
   throw BackendError(
-      message(op.name, "cuDNN has no algorithm for this convolution: " + cudnn::last_error(),
-              {{x_name, x}, {w_name, w}},
+      message(op.name,
+              "cuDNN has no algorithm for this convolution: " + cudnn::last_error() + "\n  " + x_name + "  " +
+                  describe(x) + "\n  " + w_name + "  " + describe(w),
+              {},
               "stride [" + pair(p.stride) + "], padding [" + pair(p.padding) + "], dilation [" + pair(p.dilation) +
                   "], groups " + std::to_string(p.groups) +
                   "; use another dtype, smaller batches, or allow algorithms that are not deterministic"),
@@ -105,26 +106,26 @@ struct Formats {
 }
 
 /// y += bias along the channels.
-void add_bias(const Tensor& bias, const Tensor& y) {
-  const Tensor wide(bias.storage(), bias.dtype(), y.shape(), {0, bias.strides()[0], 0, 0}, bias.storage_offset());
+void add_bias(const View& bias, const View& y) {
+  const View wide(bias.storage(), bias.dtype(), y.shape(), {0, bias.strides()[0], 0, 0}, bias.storage_offset());
   const DType compute = y.dtype() == DType::float64 ? DType::float64 : DType::float32;
-  cuda_backend()->binary(kernels::kIndexOf<kernels::BinaryOps, kernels::Add>, compute, y, wide, y);
+  static_cast<void>(execute(calls::Binary{kernels::kIndexOf<kernels::BinaryOps, kernels::Add>, compute, y, wide, y}));
 }
 
 /// The bias gradient by our own reduction: channels-last, images and pixels are one dimension.
-void sum_channels(const Call& call, const Tensor& grad, const Tensor& grad_bias) {
-  const Tensor rows = packed(call, grad, MemoryFormat::channels_last);
+void sum_channels(const Call& call, const View& grad, const View& grad_bias) {
+  const View rows = packed(call, grad, MemoryFormat::channels_last);
   const Shape& n = grad.shape();
-  const Tensor flat(rows.storage(), rows.dtype(), {1, n[0] * n[2] * n[3], n[1]}, {0, n[1], 1}, rows.storage_offset());
-  const Tensor sums = scratch(call, {1, n[1]}, grad.dtype());
-  cuda_backend()->reduce({kernels::kIndexOf<kernels::ReduceOps, kernels::Sum>}, flat, sums);
-  convert(Tensor(sums.storage(), sums.dtype(), {n[1]}, {1}), grad_bias);
+  const View flat(rows.storage(), rows.dtype(), {1, n[0] * n[2] * n[3], n[1]}, {0, n[1], 1}, rows.storage_offset());
+  const View sums = scratch(call, {1, n[1]}, grad.dtype());
+  execute(calls::Reduce{kernels::kIndexOf<kernels::ReduceOps, kernels::Sum>, flat, sums});
+  convert(View(sums.storage(), sums.dtype(), {n[1]}, {1}), grad_bias);
 }
 
-void bias_gradient(const Batch& batch, const Tensor& grad, const Tensor& grad_bias) {
-  const Tensor out = usable(grad_bias, MemoryFormat::contiguous)
-                         ? grad_bias
-                         : scratch(batch.call, grad_bias.shape(), grad_bias.dtype());
+void bias_gradient(const Batch& batch, const View& grad, const View& grad_bias) {
+  const View out = usable(grad_bias, MemoryFormat::contiguous)
+                       ? grad_bias
+                       : scratch(batch.call, grad_bias.shape(), grad_bias.dtype());
   const bool done = batch.each_part([&](std::int64_t first, std::int64_t images) {
     return cudnn::bias_gradient(batch.call, batch.key(images), image(batch.y, first), out.raw_data(),
                                 first > 0 ? 1 : 0);
@@ -135,13 +136,14 @@ void bias_gradient(const Batch& batch, const Tensor& grad, const Tensor& grad_bi
 
 }  // namespace
 
-MemoryFormat CudaBackend::conv2d_format(const Conv2dParams&, const Tensor& x, const Tensor&) { return conv_format(x); }
+MemoryFormat CudaBackend::conv2d_format(const Conv2dParams&, const View& x, const View&) { return conv_format(x); }
 
-void CudaBackend::conv2d(const Conv2dParams& params, const Tensor& x, const Tensor& w, const Tensor& bias,
-                         const Tensor& y) {
+template <> void execute(const calls::Conv2d& args) {
+  const View &x = args.x, &w = args.w, &bias = args.bias, &y = args.y;
+  const Conv2dParams& params = args.params;
   if (y.numel() == 0) return;
-  const Call call("conv2d", y, {&x, &w, &bias});
-  const Tensor row = bias.defined() ? input(call, bias, MemoryFormat::contiguous) : bias;
+  const Call call(args);
+  const View row = bias.defined() ? input(call, bias, MemoryFormat::contiguous) : bias;
   for (const MemoryFormat format : Formats(conv_format(x)).both) {
     const Batch batch{
         call,  ConvDirection::forward, params, input(call, x, format), input(call, w, format), target(call, y, format),
@@ -155,10 +157,11 @@ void CudaBackend::conv2d(const Conv2dParams& params, const Tensor& x, const Tens
   refuse(x, "x", w, "weight", params);
 }
 
-void CudaBackend::conv2d_backward_input(const Conv2dParams& params, const Tensor& grad, const Tensor& w,
-                                        const Tensor& grad_x) {
+template <> void execute(const calls::Conv2dBackwardInput& args) {
+  const View &grad = args.grad, &w = args.w, &grad_x = args.grad_x;
+  const Conv2dParams& params = args.params;
   if (grad_x.numel() == 0) return;
-  const Call call("conv2d_backward_input", grad_x, {&grad, &w});
+  const Call call(args);
   for (const MemoryFormat format : Formats(conv_format(grad)).both) {
     const Batch batch{call,
                       ConvDirection::backward_input,
@@ -175,10 +178,11 @@ void CudaBackend::conv2d_backward_input(const Conv2dParams& params, const Tensor
   refuse(grad, "grad", w, "weight", params);
 }
 
-void CudaBackend::conv2d_backward_weight(const Conv2dParams& params, const Tensor& grad, const Tensor& x,
-                                         const Tensor& grad_w, const Tensor& grad_bias) {
+template <> void execute(const calls::Conv2dBackwardWeight& args) {
+  const View &grad = args.grad, &x = args.x, &grad_w = args.grad_w, &grad_bias = args.grad_bias;
+  const Conv2dParams& params = args.params;
   if (grad_w.numel() == 0) return;
-  const Call call("conv2d_backward_weight", grad_w, {&grad, &x, &grad_bias});
+  const Call call(args);
   const bool last = conv_format(x) == MemoryFormat::channels_last || conv_format(grad) == MemoryFormat::channels_last;
   for (const MemoryFormat format : Formats(last ? MemoryFormat::channels_last : MemoryFormat::contiguous).both) {
     const Batch batch{call,

@@ -14,7 +14,7 @@ namespace minnow::cuda {
 
 /// The layout that a convolution of this operand runs in: tensor cores take half types channels-last, float64 knows
 /// only row-major, float32 keeps the operand's order.
-inline MemoryFormat conv_format(const Tensor& x) {
+inline MemoryFormat conv_format(const View& x) {
   if (is_half(x.dtype())) return MemoryFormat::channels_last;
   const bool last = x.dtype() == DType::float32 && x.is_contiguous(MemoryFormat::channels_last) && !x.is_contiguous();
   return last ? MemoryFormat::channels_last : MemoryFormat::contiguous;

@@ -75,7 +75,7 @@ bool find_transpose(const kernels::Layout<2>& layout, std::int64_t itemsize, Tra
   return true;
 }
 
-void copy_same_dtype(const Call& call, const Tensor& from, const Tensor& to) {
+void copy_same_dtype(const Call& call, const View& from, const View& to) {
   if (same_dense_layout(to.shape(), from.strides(), to.strides())) {
     check(cudaMemcpyAsync(to.raw_data(), from.raw_data(), static_cast<std::size_t>(to.nbytes()),
                           cudaMemcpyDeviceToDevice, call.stream()),
@@ -128,22 +128,28 @@ template const Loops<1>& copy_loops<float>();
 template const Loops<1>& copy_loops<double>();
 template const Loops<1>& copy_loops<std::int64_t>();
 
-void CudaBackend::copy(const Tensor& from, const Tensor& to) {
+template <> void execute(const calls::Copy& args) {
+  const View &from = args.from, &to = args.to;
   if (to.numel() == 0) return;
-  const Call call("copy", to, {&from});
+  const Call call(args);
   if (from.dtype() == to.dtype()) return copy_same_dtype(call, from, to);
-  copier(compute_of(from.dtype()))(call, to.shape(), View(to), {View(from)});
+  copier(compute_of(from.dtype()))(call, to.shape(), Elements(to), {Elements(from)});
 }
 
-void CudaBackend::fill(const Tensor& out, Scalar value) {
-  const Call call("fill", out);
+template <> void execute(const calls::Fill& args) {
+  const View& out = args.out;
+  const Scalar value = args.value;
+  const Call call(args);
   const Compute compute = is_floating(value.dtype()) ? Compute::kDouble : Compute::kInt64;
-  copier(compute)(call, out.shape(), View(out), {View(value, out.dim())});
+  copier(compute)(call, out.shape(), Elements(out), {Elements(value, out.dim())});
 }
 
-void CudaBackend::arange(const Tensor& out, double start, double step) {
+template <> void execute(const calls::Arange& args) {
+  const View& out = args.out;
+  const double start = args.start;
+  const double step = args.step;
   if (out.numel() == 0) return;
-  const Call call("arange", out);
+  const Call call(args);
   const unsigned blocks = blocks_for(out.numel());
   if (is_integral(out.dtype()))
     launch(call, arange_kernel<std::int64_t>, blocks, kThreads, out.raw_data(), out.dtype(), out.numel(), start, step);

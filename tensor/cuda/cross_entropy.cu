@@ -11,7 +11,7 @@ struct Vector {
   DType dtype;
   std::int64_t stride;
 
-  explicit Vector(const Tensor& t) : data(t.raw_data()), dtype(t.dtype()), stride(t.strides()[t.dim() - 1]) {}
+  explicit Vector(const View& t) : data(t.raw_data()), dtype(t.dtype()), stride(t.strides()[t.dim() - 1]) {}
   __device__ __forceinline__ double get(std::int64_t i) const { return load_floating<double>(data, dtype, i * stride); }
   __device__ __forceinline__ void set(std::int64_t i, double x) const { store_as(data, dtype, i * stride, x); }
 };
@@ -20,8 +20,8 @@ struct Targets {
   const std::int64_t* data;
   std::int64_t stride, ignored;
 
-  Targets(const Tensor& t, const CrossEntropyParams& params)
-      : data(static_cast<const std::int64_t*>(t.raw_data())), stride(t.strides()[0]), ignored(params.ignore_index) {}
+  Targets(const View& t, std::int64_t ignore_index)
+      : data(static_cast<const std::int64_t*>(t.raw_data())), stride(t.strides()[0]), ignored(ignore_index) {}
   __device__ __forceinline__ std::int64_t operator[](std::int64_t row) const { return data[row * stride]; }
 };
 
@@ -79,26 +79,27 @@ unsigned row_width(std::int64_t n) { return n <= 1024 ? kWarp : kThreads; }
 
 }  // namespace
 
-bool CudaBackend::cross_entropy(const CrossEntropyParams& params, const Tensor& logits, const Tensor& target,
-                                const Tensor& losses, const Tensor& exp_sums) {
+template <> Outcome execute(const calls::CrossEntropy& args) {
+  const View &logits = args.logits, &target = args.target, &losses = args.losses, &exp_sums = args.exp_sums;
   const std::int64_t rows = logits.shape()[0], n = logits.shape()[1];
-  if (rows == 0) return true;
-  const Call call("cross_entropy", logits, {&target, &losses, &exp_sums});
+  if (rows == 0) return Outcome::ok;
+  const Call call(args);
   const unsigned width = row_width(n);
   visit_floating(logits.dtype(), [&]<class S, class T>() {
     const auto* x = static_cast<const S*>(logits.raw_data());
-    launch(call, forward<S, T>, blocks_for(rows, kThreads / width), kThreads, x, rows, n, Targets(target, params),
-           Vector(losses), Vector(exp_sums), width, takes_vectors<S>(n, {x}),
+    launch(call, forward<S, T>, blocks_for(rows, kThreads / width), kThreads, x, rows, n,
+           Targets(target, args.ignore_index), Vector(losses), Vector(exp_sums), width, takes_vectors<S>(n, {x}),
            call.fault_flag(Fault::target_out_of_range));
   });
-  return true;
+  return Outcome::ok;
 }
 
-void CudaBackend::cross_entropy_backward(const CrossEntropyParams& params, const Tensor& grad, const Tensor& logits,
-                                         const Tensor& target, const Tensor& exp_sums, const Tensor& grad_logits) {
+template <> void execute(const calls::CrossEntropyBackward& args) {
+  const View &grad = args.grad, &logits = args.logits, &target = args.target, &exp_sums = args.exp_sums,
+             &grad_logits = args.grad_logits;
   if (logits.numel() == 0) return;
   const std::int64_t rows = logits.shape()[0], n = logits.shape()[1];
-  const Call call("cross_entropy_backward", logits, {&grad, &target, &exp_sums, &grad_logits});
+  const Call call(args);
   constexpr std::int64_t kChunk = 8192, kMostChunks = 1024, kAlign = 16;
   const std::int64_t chunks = std::clamp<std::int64_t>((n + kChunk - 1) / kChunk, 1, kMostChunks);
   const std::int64_t chunk = (n + chunks * kAlign - 1) / (chunks * kAlign) * kAlign;
@@ -107,8 +108,8 @@ void CudaBackend::cross_entropy_backward(const CrossEntropyParams& params, const
   visit_floating(logits.dtype(), [&]<class S, class T>() {
     const auto* x = static_cast<const S*>(logits.raw_data());
     auto* grad_x = static_cast<S*>(grad_logits.raw_data());
-    launch(call, backward<S, T>, blocks, kThreads, x, grad_x, rows, n, chunk, Targets(target, params), Vector(grad),
-           Vector(exp_sums), width, takes_vectors<S>(n, {x, grad_x}));
+    launch(call, backward<S, T>, blocks, kThreads, x, grad_x, rows, n, chunk, Targets(target, args.ignore_index),
+           Vector(grad), Vector(exp_sums), width, takes_vectors<S>(n, {x, grad_x}));
   });
 }
 

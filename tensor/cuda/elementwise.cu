@@ -37,52 +37,58 @@ Loops<N> find(const char* family, int op, Compute compute, const Loops<N>* of_fl
 
 }  // namespace
 
-void CudaBackend::unary(const UnaryParams& params, const Tensor& x, const Tensor& out) {
-  const Call call("unary", out, {&x});
-  int op = params.op;
+template <> void execute(const calls::Unary& args) {
+  const View &x = args.x, &out = args.out;
+  const Call call(args);
+  int op = args.op;
   const bool of_input = is_predicate(op) || !is_floating(out.dtype());
   if (op == kernels::kIndexOf<UnaryOps, kernels::BitwiseNot> && out.dtype() == DType::bool_)
     op = kernels::kIndexOf<UnaryOps, kernels::LogicalNot>;
   const Compute compute = compute_of(of_input ? x.dtype() : out.dtype());
   const Loops<1> loops =
       find("unary", op, compute, unary_table<float>(), unary_table<double>(), unary_table<std::int64_t>());
-  Run<1>{loops, compute, params.p0, params.p1}(call, out.shape(), View(out), {View(x)});
+  Run<1>{loops, compute, args.p0, args.p1}(call, out.shape(), Elements(out), {Elements(x)});
 }
 
-void CudaBackend::unary_slope(const UnaryParams& params, const Tensor& grad, const Tensor& saved, const Tensor& out) {
-  const Call call("unary_slope", out, {&grad, &saved});
+template <> void execute(const calls::UnarySlope& args) {
+  const View &grad = args.grad, &saved = args.saved, &out = args.out;
+  const int op = args.op;
+  const Call call(args);
   const Compute compute = compute_of(out.dtype());
-  const Loops<2> loops =
-      find<2>("unary_slope", params.op, compute, slope_table<float>(), slope_table<double>(), nullptr);
-  Run<2>{loops, compute, params.p0, params.p1}(call, out.shape(), View(out), {View(grad), View(saved)});
+  const Loops<2> loops = find<2>("unary_slope", op, compute, slope_table<float>(), slope_table<double>(), nullptr);
+  Run<2>{loops, compute, args.p0, args.p1}(call, out.shape(), Elements(out), {Elements(grad), Elements(saved)});
 }
 
-void CudaBackend::unary_curve(const UnaryParams& params, const Tensor& grad, const Tensor& saved, const Tensor& out) {
-  const Call call("unary_curve", out, {&grad, &saved});
+template <> void execute(const calls::UnaryCurve& args) {
+  const View &grad = args.grad, &saved = args.saved, &out = args.out;
+  const int op = args.op;
+  const Call call(args);
   const Compute compute = compute_of(out.dtype());
-  const Loops<2> loops =
-      find<2>("unary_curve", params.op, compute, curve_table<float>(), curve_table<double>(), nullptr);
-  Run<2>{loops, compute, params.p0, params.p1}(call, out.shape(), View(out), {View(grad), View(saved)});
+  const Loops<2> loops = find<2>("unary_curve", op, compute, curve_table<float>(), curve_table<double>(), nullptr);
+  Run<2>{loops, compute, args.p0, args.p1}(call, out.shape(), Elements(out), {Elements(grad), Elements(saved)});
 }
 
-bool CudaBackend::binary(int op, DType compute_dtype, const Tensor& a, const Tensor& b, const Tensor& out) {
-  const Call call("binary", out, {&a, &b});
-  const Compute compute = compute_of(compute_dtype);
+template <> Outcome execute(const calls::Binary& args) {
+  const View &a = args.a, &b = args.b, &out = args.out;
+  const int op = args.op;
+  const Call call(args);
+  const Compute compute = compute_of(args.compute);
   const Loops<2> loops =
       find("binary", op, compute, binary_table<float>(), binary_table<double>(), binary_table<std::int64_t>());
   Run<2> run{loops, compute};
   if (compute == Compute::kInt64 && divides(op)) run.fault = call.fault_flag(Fault::division_by_zero);
-  run(call, out.shape(), View(out), {View(a), View(b)});
-  return true;
+  run(call, out.shape(), Elements(out), {Elements(a), Elements(b)});
+  return Outcome::ok;
 }
 
-void CudaBackend::ternary(int op, DType compute_dtype, const Tensor& a, const Tensor& b, const Tensor& c, double p,
-                          const Tensor& out) {
-  const Call call("ternary", out, {&a, &b, &c});
-  const Compute compute = compute_of(compute_dtype);
+template <> void execute(const calls::Ternary& args) {
+  const View &a = args.a, &b = args.b, &c = args.c, &out = args.out;
+  const int op = args.op;
+  const Call call(args);
+  const Compute compute = compute_of(args.compute);
   const Loops<3> loops =
       find("ternary", op, compute, ternary_table<float>(), ternary_table<double>(), ternary_table<std::int64_t>());
-  Run<3>{loops, compute, p}(call, out.shape(), View(out), {View(a), View(b), View(c)});
+  Run<3>{loops, compute, args.p}(call, out.shape(), Elements(out), {Elements(a), Elements(b), Elements(c)});
 }
 
 }  // namespace minnow::cuda

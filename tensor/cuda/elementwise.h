@@ -4,7 +4,7 @@
 #include <minnow/tensor/cuda/elements.h>
 #include <minnow/tensor/cuda/launch.h>
 #include <minnow/tensor/kernels/strided.h>
-#include <minnow/tensor/tensor.h>
+#include <minnow/tensor/view.h>
 
 namespace minnow::cuda {
 
@@ -54,7 +54,7 @@ template <class T> const Loops<2>* binary_table();
 template <class T> const Loops<3>* ternary_table();
 
 /// Elements in the memory of a device; a number where there is no memory.
-struct View {
+struct Elements {
   void* data = nullptr;
   DType dtype{};
   Strides strides;  ///< in elements
@@ -62,11 +62,11 @@ struct View {
   std::int64_t whole = 0;
 
   /// A tensor's elements; the value of a 0-dim tensor on the host.
-  explicit View(const Tensor& tensor);
+  explicit Elements(const View& tensor);
   /// A number for all elements of a shape.
-  View(Scalar value, int rank);
+  Elements(Scalar value, int rank);
   /// Dense memory of a shape.
-  View(void* memory, DType type, const Shape& shape);
+  Elements(void* memory, DType type, const Shape& shape);
 };
 
 /// Runs a functor's kernel, which computes in `compute`, over operands of any dtypes and strides.
@@ -77,7 +77,7 @@ template <int N> struct Run {
   std::uint32_t* fault = nullptr;
 
   /// All views are of the shape.
-  void operator()(const Call& call, const Shape& shape, const View& out, const View (&in)[N]) const;
+  void operator()(const Call& call, const Shape& shape, const Elements& out, const Elements (&in)[N]) const;
 };
 
 /// Copies elements of any dtypes, which pass through `compute`.

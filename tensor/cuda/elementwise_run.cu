@@ -14,20 +14,20 @@ DType dtype_of(Compute compute) {
 }
 
 /// Whether all elements are one.
-bool is_uniform(const View& view, const Shape& shape) {
+bool is_uniform(const Elements& view, const Shape& shape) {
   if (view.data == nullptr) return true;
   for (int d = 0; d < shape.rank(); ++d)
     if (shape[d] > 1 && view.strides[d] != 0) return false;
   return true;
 }
 
-bool is_aligned(const View& view) {
+bool is_aligned(const Elements& view) {
   const std::uintptr_t pack = std::min<std::uintptr_t>(kPackAlignment, kPack * size_of(view.dtype));
   return reinterpret_cast<std::uintptr_t>(view.data) % pack == 0;
 }
 
 /// Without the dimensions along which nothing changes.
-Shape distinct(const View& view, Shape shape) {
+Shape distinct(const Elements& view, Shape shape) {
   for (int d = 0; d < shape.rank(); ++d)
     if (view.strides[d] == 0) shape[d] = 1;
   return shape;
@@ -36,19 +36,19 @@ Shape distinct(const View& view, Shape shape) {
 /// An input in a dtype that a kernel takes: converted in memory of its own where need be.
 class Converted {
  public:
-  Converted(const Call& call, const View& view, const Shape& shape, DType dtype) : view_(view) {
+  Converted(const Call& call, const Elements& view, const Shape& shape, DType dtype) : view_(view) {
     const Shape small = distinct(view, shape);
     memory_.emplace(call, static_cast<std::size_t>(small.numel()) * size_of(dtype));
-    const View target(memory_->as<void>(), dtype, small);
+    const Elements target(memory_->as<void>(), dtype, small);
     copier(compute_of(view.dtype))(call, small, target, {view});
     view_ = target;
     for (int d = 0; d < shape.rank(); ++d)
       if (small[d] == 1) view_.strides[d] = 0;
   }
-  const View& view() const { return view_; }
+  const Elements& view() const { return view_; }
 
  private:
-  View view_;
+  Elements view_;
   std::optional<Scratch> memory_;
 };
 
@@ -86,14 +86,15 @@ template <int N> void run_dense(const Call& call, const Run<N>& run, const Opera
 
 /// All views are of dtypes that the kernels take.
 template <int N>
-void run_covered(const Call& call, const Run<N>& run, const Shape& shape, const View& out, const View* const (&in)[N]) {
+void run_covered(const Call& call, const Run<N>& run, const Shape& shape, const Elements& out,
+                 const Elements* const (&in)[N]) {
   // From here on a second launch for the last elements costs less than giving up packs.
   constexpr std::int64_t kLong = 1 << 16;
   const std::int64_t n = shape.numel();
   Operands<N> operands{out.data, out.dtype, {}, run.p0, run.p1, run.fault};
   bool dense = n >= kPack && (n % kPack == 0 || n >= kLong) && is_dense(shape, out.strides) && is_aligned(out);
   for (int k = 0; k < N; ++k) {
-    const View& v = *in[k];
+    const Elements& v = *in[k];
     operands.in[k] = {v.data, v.floating, v.whole, v.dtype, is_uniform(v, shape)};
     dense = dense && (operands.in[k].uniform || (same_dense_layout(shape, v.strides, out.strides) && is_aligned(v)));
   }
@@ -118,7 +119,7 @@ void run_covered(const Call& call, const Run<N>& run, const Shape& shape, const 
 
 }  // namespace
 
-View::View(const Tensor& tensor) : dtype(tensor.dtype()), strides(tensor.strides()) {
+Elements::Elements(const View& tensor) : dtype(tensor.dtype()), strides(tensor.strides()) {
   if (!tensor.device().is_cpu()) {
     data = tensor.raw_data();
     return;
@@ -130,10 +131,10 @@ View::View(const Tensor& tensor) : dtype(tensor.dtype()), strides(tensor.strides
   });
 }
 
-View::View(Scalar value, int rank)
+Elements::Elements(Scalar value, int rank)
     : dtype(value.dtype()), strides(Shape::filled(rank, 0)), floating(value.as_double()), whole(value.as_int()) {}
 
-View::View(void* memory, DType type, const Shape& shape)
+Elements::Elements(void* memory, DType type, const Shape& shape)
     : data(memory), dtype(type), strides(contiguous_strides(shape)) {}
 
 Run<1> copier(Compute compute) {
@@ -151,10 +152,10 @@ bool same_dense_layout(const Shape& shape, const Strides& a, const Strides& b) {
 }
 
 template <int N>
-void Run<N>::operator()(const Call& call, const Shape& shape, const View& out, const View (&in)[N]) const {
+void Run<N>::operator()(const Call& call, const Shape& shape, const Elements& out, const Elements (&in)[N]) const {
   if (shape.numel() == 0) return;
   std::optional<Converted> converted[N];
-  const View* views[N];
+  const Elements* views[N];
   for (int k = 0; k < N; ++k) {
     views[k] = &in[k];
     if (in[k].data == nullptr || covers(loops.in, compute, in[k].dtype)) continue;
@@ -163,7 +164,7 @@ void Run<N>::operator()(const Call& call, const Shape& shape, const View& out, c
   }
   if (covers(loops.out, compute, out.dtype)) return run_covered(call, *this, shape, out, views);
   const Scratch memory(call, static_cast<std::size_t>(shape.numel()) * size_of(dtype_of(compute)));
-  const View result(memory.as<void>(), dtype_of(compute), shape);
+  const Elements result(memory.as<void>(), dtype_of(compute), shape);
   run_covered(call, *this, shape, result, views);
   copier(compute)(call, shape, out, {result});
 }

@@ -6,9 +6,9 @@
 namespace minnow::cuda {
 namespace {
 
-std::int64_t itemsize(const Tensor& t) { return static_cast<std::int64_t>(t.itemsize()); }
-std::int64_t stride_of(const Tensor& t, int dim) { return t.dim() == 0 ? 0 : t.strides()[dim]; }
-std::int64_t size_at(const Tensor& t, int dim) { return t.dim() == 0 ? 1 : t.shape()[dim]; }
+std::int64_t itemsize(const View& t) { return static_cast<std::int64_t>(t.itemsize()); }
+std::int64_t stride_of(const View& t, int dim) { return t.dim() == 0 ? 0 : t.strides()[dim]; }
+std::int64_t size_at(const View& t, int dim) { return t.dim() == 0 ? 1 : t.shape()[dim]; }
 
 /// What a kernel moves by index: out, x without its indexed dimension, the index.
 struct Gather {
@@ -32,8 +32,7 @@ template <class Unit> __global__ void gather_kernel(Gather g) {
 }
 
 /// out = x[index] along dim; `along` are the index's strides over out's dimensions.
-void gather_by(const Call& call, const Tensor& x, int dim, const Tensor& index, const Strides& along,
-               const Tensor& out) {
+void gather_by(const Call& call, const View& x, int dim, const View& index, const Strides& along, const View& out) {
   Strides rest = x.strides();
   if (out.dim() > 0) rest[dim] = 0;
   const std::int64_t size = itemsize(out);
@@ -64,20 +63,24 @@ void gather_by(const Call& call, const Tensor& x, int dim, const Tensor& index, 
 
 }  // namespace
 
-bool CudaBackend::gather(const Tensor& x, int dim, const Tensor& index, const Tensor& out) {
-  if (out.numel() == 0) return true;
-  const Call call("gather", out, {&x, &index});
+template <> Outcome execute(const calls::Gather& args) {
+  const View &x = args.x, &index = args.index, &out = args.out;
+  const int dim = args.dim;
+  if (out.numel() == 0) return Outcome::ok;
+  const Call call(args);
   gather_by(call, x, dim, index, index.strides(), out);
-  return true;
+  return Outcome::ok;
 }
 
-bool CudaBackend::index_select(const Tensor& x, int dim, const Tensor& index, const Tensor& out) {
-  if (out.numel() == 0) return true;
-  const Call call("index_select", out, {&x, &index});
+template <> Outcome execute(const calls::IndexSelect& args) {
+  const View &x = args.x, &index = args.index, &out = args.out;
+  const int dim = args.dim;
+  if (out.numel() == 0) return Outcome::ok;
+  const Call call(args);
   Strides along = Shape::filled(out.dim(), 0);
   if (out.dim() > 0) along[dim] = stride_of(index, 0);
   gather_by(call, x, dim, index, along, out);
-  return true;
+  return Outcome::ok;
 }
 
 }  // namespace minnow::cuda

@@ -217,12 +217,12 @@ Shape without(const Shape& sizes, int dim) {
   if (rest.rank() > 0) rest.erase(dim);
   return rest;
 }
-std::int64_t step_of(const Tensor& t, int dim) {
+std::int64_t step_of(const View& t, int dim) {
   return t.dim() == 0 ? 0 : t.strides()[dim] * static_cast<std::int64_t>(t.itemsize());
 }
 
 /// `along` are the index's strides over x's dimensions.
-void add(const Call& call, const Tensor& x, int dim, const Tensor& index, const Strides& along, const Tensor& out) {
+void add(const Call& call, const View& x, int dim, const View& index, const Strides& along, const View& out) {
   const std::int64_t size = static_cast<std::int64_t>(out.itemsize()), index_size = sizeof(std::int64_t);
   const Strides out_rest = without(out.strides(), dim), x_rest = without(x.strides(), dim);
   const Strides index_rest = without(along, dim);
@@ -252,20 +252,24 @@ void add(const Call& call, const Tensor& x, int dim, const Tensor& index, const 
 
 }  // namespace
 
-bool CudaBackend::scatter_add(const Tensor& x, int dim, const Tensor& index, const Tensor& out) {
-  if (index.numel() == 0) return true;
-  const Call call("scatter_add", out, {&x, &index});
+template <> Outcome execute(const calls::ScatterAdd& args) {
+  const View &x = args.x, &index = args.index, &out = args.out;
+  const int dim = args.dim;
+  if (index.numel() == 0) return Outcome::ok;
+  const Call call(args);
   add(call, x, dim, index, index.strides(), out);
-  return true;
+  return Outcome::ok;
 }
 
-bool CudaBackend::index_add(const Tensor& x, int dim, const Tensor& index, const Tensor& out) {
-  if (x.numel() == 0) return true;
-  const Call call("index_add", out, {&x, &index});
+template <> Outcome execute(const calls::IndexAdd& args) {
+  const View &x = args.x, &index = args.index, &out = args.out;
+  const int dim = args.dim;
+  if (x.numel() == 0) return Outcome::ok;
+  const Call call(args);
   Strides along = Shape::filled(x.dim(), 0);
   if (x.dim() > 0) along[dim] = index.dim() == 0 ? 0 : index.strides()[0];
   add(call, x, dim, index, along, out);
-  return true;
+  return Outcome::ok;
 }
 
 }  // namespace minnow::cuda

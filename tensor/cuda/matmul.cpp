@@ -21,21 +21,20 @@ bool fuses(Activation activation) {
   return activation != Activation::none && (activation != Activation::relu || kReluOfLibraryKeepsNan);
 }
 
-Matrices matrices_of(const Tensor& t) {
+Matrices matrices_of(const View& t) {
   const Shape& n = t.shape();
   const Strides& s = t.strides();
   return {n[0], n[1], n[2], s[0], s[1], s[2]};
 }
 
 /// The operand, or where neither its rows nor its columns are contiguous its copy that `holder` keeps.
-Matrices operand(const Call& call, const Tensor& t, Tensor& holder) {
+Matrices operand(const Call& call, const View& t, View& holder) {
   holder = t;
   Matrices m = matrices_of(t);
   if (normalise(m)) return m;
   // Of a repeated matrix one is copied.
   const bool repeated = t.strides()[0] == 0;
-  const Tensor one =
-      repeated ? Tensor(t.storage(), t.dtype(), {1, m.rows, m.cols}, t.strides(), t.storage_offset()) : t;
+  const View one = repeated ? View(t.storage(), t.dtype(), {1, m.rows, m.cols}, t.strides(), t.storage_offset()) : t;
   holder = packed(call, one);
   Matrices copy = matrices_of(holder);
   normalise(copy);
@@ -45,18 +44,18 @@ Matrices operand(const Call& call, const Tensor& t, Tensor& holder) {
 
 /// What a run does beside the product.
 struct Extras {
-  Tensor bias{};                             ///< packed, or undefined
+  View bias{};                               ///< packed, or undefined
   Activation activation = Activation::none;  ///< applied last
-  Tensor sums{};                             ///< becomes the sums of a's rows, or undefined
+  View sums{};                               ///< becomes the sums of a's rows, or undefined
 };
 
-void* data_of(const Tensor& t) { return t.defined() ? t.raw_data() : nullptr; }
+void* data_of(const View& t) { return t.defined() ? t.raw_data() : nullptr; }
 
 /// False where the library has no algorithm that does all of it.
-bool run_library(const Call& call, const MatmulParams& params, const Tensor& a, const Tensor& b, const Tensor& out,
+bool run_library(const Call& call, const MatmulParams& params, const View& a, const View& b, const View& out,
                  const Extras& extras) {
   if (out.numel() == 0 || a.shape()[2] == 0) return false;  // it takes no empty matrices
-  Tensor a_holder, b_holder;
+  View a_holder, b_holder;
   const Matrices left = operand(call, a, a_holder), right = operand(call, b, b_holder);
   Matrices result = matrices_of(out);
   normalise(result);
@@ -80,78 +79,79 @@ bool run_library(const Call& call, const MatmulParams& params, const Tensor& a, 
 }
 
 /// Adds a bias to the rows: an empty sum, the old values and the bias.
-void add_bias(const Call& call, const Tensor& bias, const Tensor& out) {
-  const Tensor nothing(out.storage(), out.dtype(), {out.shape()[0], out.shape()[1], 0}, {0, 0, 0}),
+void add_bias(const Call& call, const View& bias, const View& out) {
+  const View nothing(out.storage(), out.dtype(), {out.shape()[0], out.shape()[1], 0}, {0, 0, 0}),
       nothing_right(out.storage(), out.dtype(), {out.shape()[0], 0, out.shape()[2]}, {0, 0, 0});
   plain_matmul(call, {.alpha = 0, .beta = 1}, nothing, nothing_right, bias, out);
 }
 
 /// A bias as the library's epilogues load it: several elements at once.
-Tensor loadable(const Call& call, const Tensor& bias) {
+View loadable(const Call& call, const View& bias) {
   constexpr int kAlignment = 16;
   if (bias.is_contiguous() && alignment_of(bias.raw_data()) >= kAlignment) return bias;
-  Tensor copy = scratch(call, bias.shape(), bias.dtype());
+  View copy = scratch(call, bias.shape(), bias.dtype());
   convert(bias, copy);
   return copy;
 }
 
 /// By the library, with as much fused as it can; the plain kernel where it has nothing.
-void run_product(const Call& call, const MatmulParams& params, const Tensor& a, const Tensor& b, const Tensor& bias,
-                 const Tensor& out) {
+void run_product(const Call& call, const MatmulParams& params, const View& a, const View& b, const View& bias,
+                 const View& out) {
   if (run_library(call, params, a, b, out, {bias})) return;
   if (bias.defined() && run_library(call, params, a, b, out, {})) return add_bias(call, bias, out);
   plain_matmul(call, params, a, b, bias, out);
 }
 
-void activate(Activation activation, const Tensor& out) {
+void activate(Activation activation, const View& out) {
   using Ops = kernels::UnaryOps;
-  if (activation == Activation::relu) cuda_backend()->unary({kernels::kIndexOf<Ops, kernels::Relu>}, out, out);
+  if (activation == Activation::relu) execute(calls::Unary{kernels::kIndexOf<Ops, kernels::Relu>, out, out});
   else if (activation == Activation::gelu_tanh)
-    cuda_backend()->unary({kernels::kIndexOf<Ops, kernels::GeluTanh>}, out, out);
+    execute(calls::Unary{kernels::kIndexOf<Ops, kernels::GeluTanh>, out, out});
 }
 
 /// A matrix as a batch of one, transposed if asked.
-Tensor one(const Tensor& t, bool transposed) {
+View one(const View& t, bool transposed) {
   const Shape& n = t.shape();
   const Strides& s = t.strides();
-  if (transposed) return Tensor(t.storage(), t.dtype(), {1, n[1], n[0]}, {0, s[1], s[0]}, t.storage_offset());
-  return Tensor(t.storage(), t.dtype(), {1, n[0], n[1]}, {0, s[0], s[1]}, t.storage_offset());
+  if (transposed) return View(t.storage(), t.dtype(), {1, n[1], n[0]}, {0, s[1], s[0]}, t.storage_offset());
+  return View(t.storage(), t.dtype(), {1, n[0], n[1]}, {0, s[0], s[1]}, t.storage_offset());
 }
 
 }  // namespace
 
-void CudaBackend::matmul(const MatmulParams& params, const Tensor& a, const Tensor& b, const Tensor& bias,
-                         const Tensor& out) {
+template <> void execute(const calls::Matmul& args) {
+  const View &a = args.a, &b = args.b, &bias = args.bias, &out = args.out;
+  const MatmulParams& params = args.params;
   if (out.numel() == 0) return;
-  const Call call("matmul", out, {&a, &b, &bias});
+  const Call call(args);
   if (!is_floating(out.dtype()) || a.shape()[2] == 0) {
     plain_matmul(call, params, a, b, bias, out);
     return activate(params.activation, out);
   }
   Matrices result = matrices_of(out);
   if (!normalise(result) || !writable(result)) {
-    const Tensor rows = scratch(call, out.shape(), out.dtype());
+    const View rows = scratch(call, out.shape(), out.dtype());
     if (params.beta != 0) convert(out, rows);
-    matmul(params, a, b, bias, rows);
+    execute(calls::Matmul{a, b, bias, rows, params});
     return convert(rows, out);
   }
-  const Tensor row = bias.defined() ? loadable(call, bias) : bias;
+  const View row = bias.defined() ? loadable(call, bias) : bias;
   if (fuses(params.activation) && run_library(call, params, a, b, out, {row, params.activation})) return;
   run_product(call, params, a, b, row, out);
   activate(params.activation, out);
 }
 
-void CudaBackend::linear_backward_weight(const Tensor& grad, const Tensor& x, const Tensor& grad_w,
-                                         const Tensor& grad_bias) {
-  const Call call("linear_backward", grad_w, {&grad, &x, &grad_bias});
-  const Tensor left = one(grad, true), right = one(x, false), out = one(grad_w, false);
+template <> void execute(const calls::LinearBackwardWeight& args) {
+  const View &grad = args.grad, &x = args.x, &grad_w = args.grad_w, &grad_bias = args.grad_bias;
+  const Call call(args);
+  const View left = one(grad, true), right = one(x, false), out = one(grad_w, false);
   Extras extras;
   extras.sums = grad_bias;
   if (run_library(call, {}, left, right, out, extras)) return;
   run_product(call, {}, left, right, {}, out);
   const std::int64_t columns = grad_bias.shape()[0];
-  const Tensor sums(grad_bias.storage(), grad_bias.dtype(), {1, columns}, {columns, 1}, grad_bias.storage_offset());
-  reduce({kernels::kIndexOf<kernels::ReduceOps, kernels::Sum>}, one(grad, false), sums);
+  const View sums(grad_bias.storage(), grad_bias.dtype(), {1, columns}, {columns, 1}, grad_bias.storage_offset());
+  execute(calls::Reduce{kernels::kIndexOf<kernels::ReduceOps, kernels::Sum>, one(grad, false), sums});
 }
 
 }  // namespace minnow::cuda

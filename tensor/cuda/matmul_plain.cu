@@ -65,15 +65,15 @@ template <class T> __global__ void multiply(Job<T> job) {
   }
 }
 
-template <class T> Strided<T> view_of(const Tensor& t) {
+template <class T> Strided<T> view_of(const View& t) {
   const Strides& s = t.strides();
   return {static_cast<T*>(t.raw_data()), s[0], s[1], s[2]};
 }
 
 }  // namespace
 
-void plain_matmul(const Call& call, const MatmulParams& params, const Tensor& a, const Tensor& b, const Tensor& bias,
-                  const Tensor& out) {
+void plain_matmul(const Call& call, const MatmulParams& params, const View& a, const View& b, const View& bias,
+                  const View& out) {
   if (out.numel() == 0) return;
   const Shape& s = out.shape();
   const std::int64_t tiles = s[0] * ((s[1] + kTile - 1) / kTile) * ((s[2] + kTile - 1) / kTile);

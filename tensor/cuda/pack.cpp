@@ -2,24 +2,25 @@
 
 #include <memory>
 #include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/cuda/cuda_backend.h>
 
 namespace minnow::cuda {
 
-Tensor scratch(const Call& call, const Shape& shape, DType dtype, MemoryFormat format) {
+View scratch(const Call& call, const Shape& shape, DType dtype, MemoryFormat format) {
   const auto bytes = static_cast<std::size_t>(shape.numel()) * size_of(dtype);
   const Device device(DeviceType::cuda, call.device());
   auto storage = std::make_shared<Storage>(cuda_backend()->allocator(call.device()), device, bytes);
-  return Tensor(std::move(storage), dtype, shape,
-                format == MemoryFormat::channels_last ? channels_last_strides(shape) : contiguous_strides(shape));
+  return View(std::move(storage), dtype, shape,
+              format == MemoryFormat::channels_last ? channels_last_strides(shape) : contiguous_strides(shape));
 }
 
-void convert(const Tensor& from, const Tensor& to) {
-  if (to.numel() != 0) cuda_backend()->copy(from, to);
+void convert(const View& from, const View& to) {
+  if (to.numel() != 0) execute(calls::Copy{from, to});
 }
 
-Tensor packed(const Call& call, const Tensor& from, MemoryFormat format) {
+View packed(const Call& call, const View& from, MemoryFormat format) {
   if (from.is_contiguous(format)) return from;
-  Tensor to = scratch(call, from.shape(), from.dtype(), format);
+  View to = scratch(call, from.shape(), from.dtype(), format);
   convert(from, to);
   return to;
 }

@@ -5,12 +5,12 @@
 namespace minnow::cuda {
 
 /// A new, uninitialised tensor on the call's device.
-Tensor scratch(const Call& call, const Shape& shape, DType dtype, MemoryFormat format = MemoryFormat::contiguous);
+View scratch(const Call& call, const Shape& shape, DType dtype, MemoryFormat format = MemoryFormat::contiguous);
 
 /// Copies elements between any strides and dtypes of one shape.
-void convert(const Tensor& from, const Tensor& to);
+void convert(const View& from, const View& to);
 
 /// A dense tensor of this format with from's values: from itself where it is one.
-Tensor packed(const Call& call, const Tensor& from, MemoryFormat format = MemoryFormat::contiguous);
+View packed(const Call& call, const View& from, MemoryFormat format = MemoryFormat::contiguous);
 
 }  // namespace minnow::cuda

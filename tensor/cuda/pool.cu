@@ -180,14 +180,14 @@ __global__ void avg_backward(Plan<I> plan, const S* __restrict__ grad, S* __rest
 }
 
 /// Elements from the first to the last in memory.
-std::int64_t reach(const Tensor& t) {
+std::int64_t reach(const View& t) {
   std::int64_t last = 0;
   for (int d = 0; d < 4; ++d) last += (t.shape()[d] - 1) * t.strides()[d];
   return last + 1;
 }
 
 /// Whether 32-bit arithmetic is enough: for offsets, and for places in a padded image.
-bool fits_in_32_bits(const Pool2dParams& p, const Tensor& big, const Tensor& small, const Tensor& indices) {
+bool fits_in_32_bits(const Pool2dParams& p, const View& big, const View& small, const View& indices) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max() / 2;
   std::int64_t most = std::max({reach(big), reach(small), reach(indices), big.numel(), small.numel()});
   for (int d = 0; d < 2; ++d) {
@@ -197,14 +197,13 @@ bool fits_in_32_bits(const Pool2dParams& p, const Tensor& big, const Tensor& sma
   return most <= kMost;
 }
 
-template <class I> Layout<I> layout_of(const Tensor& t) {
+template <class I> Layout<I> layout_of(const View& t) {
   Layout<I> layout;
   for (int d = 0; d < 4; ++d) layout.stride[d] = static_cast<I>(t.strides()[d]);
   return layout;
 }
 
-template <class I>
-Plan<I> plan_of(const Pool2dParams& p, const Tensor& big, const Tensor& small, const Tensor& indices) {
+template <class I> Plan<I> plan_of(const Pool2dParams& p, const View& big, const View& small, const View& indices) {
   const auto windows = [&](int d) {
     return Windows<I>{static_cast<I>(p.kernel[d]),        static_cast<I>(p.stride[d]),
                       static_cast<I>(p.padding[d]),       static_cast<I>(p.dilation[d]),
@@ -224,7 +223,7 @@ Plan<I> plan_of(const Pool2dParams& p, const Tensor& big, const Tensor& small, c
 
 /// f.template operator()<S, T>(plan) with the element types and a plan of the integer type that is wide enough.
 template <class F>
-void with_plan(const Pool2dParams& params, const Tensor& big, const Tensor& small, const Tensor& indices, const F& f) {
+void with_plan(const Pool2dParams& params, const View& big, const View& small, const View& indices, const F& f) {
   const bool narrow_enough = fits_in_32_bits(params, big, small, indices);
   visit_floating(big.dtype(), [&]<class S, class T>() {
     if (narrow_enough) f.template operator()<S, T>(plan_of<std::int32_t>(params, big, small, indices));
@@ -233,62 +232,69 @@ void with_plan(const Pool2dParams& params, const Tensor& big, const Tensor& smal
 }
 
 /// Whether a pooling averages whole dense images: their means are what reductions are fast at.
-bool is_mean(const Pool2dParams& p, const Tensor& x, const Tensor& y) {
+bool is_mean(const Pool2dParams& p, const View& x, const View& y) {
   for (int d = 0; d < 2; ++d)
     if (p.kernel[d] != x.shape()[2 + d] || p.padding[d] != 0 || y.shape()[2 + d] != 1) return false;
-  const auto dense = [](const Tensor& t) { return t.is_contiguous() || t.is_contiguous(MemoryFormat::channels_last); };
+  const auto dense = [](const View& t) { return t.is_contiguous() || t.is_contiguous(MemoryFormat::channels_last); };
   return dense(x) && dense(y);
 }
 
 /// Images as [outer, pixels, inner] in the order of their memory.
-Tensor by_pixels(const Tensor& x) {
+View by_pixels(const View& x) {
   const std::int64_t images = x.shape()[0], channels = x.shape()[1], pixels = x.shape()[2] * x.shape()[3];
   if (x.is_contiguous())
-    return Tensor(x.storage(), x.dtype(), {images * channels, pixels, 1}, {pixels, 1, 1}, x.storage_offset());
-  return Tensor(x.storage(), x.dtype(), {images, pixels, channels}, {pixels * channels, channels, 1},
-                x.storage_offset());
+    return View(x.storage(), x.dtype(), {images * channels, pixels, 1}, {pixels, 1, 1}, x.storage_offset());
+  return View(x.storage(), x.dtype(), {images, pixels, channels}, {pixels * channels, channels, 1}, x.storage_offset());
 }
 
-void require_one_dtype(const char* op, const Tensor& a, const Tensor& b) {
+void require_one_dtype(const char* op, const View& a, const View& b) {
   if (a.dtype() != b.dtype()) throw DTypeError(std::string(op) + ": gradient and image have different dtypes");
 }
 
 }  // namespace
 
-void CudaBackend::max_pool2d(const Pool2dParams& params, const Tensor& x, const Tensor& y, const Tensor& indices) {
+template <> void execute(const calls::MaxPool2d& args) {
+  const View &x = args.x, &y = args.y, &indices = args.indices;
+  const Pool2dParams& params = args.params;
   if (y.numel() == 0) return;
-  const Call call("max_pool2d", x, {&y, &indices});
+  const Call call(args);
   with_plan(params, x, y, indices, [&]<class S, class T, class I>(const Plan<I>& plan) {
     launch(call, max_forward<S, T, I>, blocks_for(plan.outputs), kThreads, plan, static_cast<const S*>(x.raw_data()),
            static_cast<S*>(y.raw_data()), static_cast<std::int32_t*>(indices.raw_data()));
   });
 }
 
-void CudaBackend::max_pool2d_backward(const Pool2dParams& params, const Tensor& grad, const Tensor& indices,
-                                      const Tensor& grad_x) {
+template <> void execute(const calls::MaxPool2dBackward& args) {
+  const View &grad = args.grad, &indices = args.indices, &grad_x = args.grad_x;
+  const Pool2dParams& params = args.params;
   if (grad_x.numel() == 0) return;
   require_one_dtype("max_pool2d_backward", grad, grad_x);
-  const Call call("max_pool2d_backward", grad, {&indices, &grad_x});
+  const Call call(args);
   with_plan(params, grad_x, grad, indices, [&]<class S, class T, class I>(const Plan<I>& plan) {
     launch(call, max_backward<S, T, I>, blocks_for(plan.inputs), kThreads, plan, static_cast<const S*>(grad.raw_data()),
            static_cast<const std::int32_t*>(indices.raw_data()), static_cast<S*>(grad_x.raw_data()));
   });
 }
 
-void CudaBackend::avg_pool2d(const Pool2dParams& params, const Tensor& x, const Tensor& y) {
+template <> void execute(const calls::AvgPool2d& args) {
+  const View &x = args.x, &y = args.y;
+  const Pool2dParams& params = args.params;
   if (y.numel() == 0) return;
-  if (is_mean(params, x, y)) return reduce({kernels::kIndexOf<kernels::ReduceOps, kernels::Mean>}, by_pixels(x), y);
-  const Call call("avg_pool2d", x, {&y});
+  if (is_mean(params, x, y))
+    return execute(calls::Reduce{kernels::kIndexOf<kernels::ReduceOps, kernels::Mean>, by_pixels(x), y});
+  const Call call(args);
   with_plan(params, x, y, y, [&]<class S, class T, class I>(const Plan<I>& plan) {
     launch(call, avg_forward<S, T, I>, blocks_for(plan.outputs), kThreads, plan, static_cast<const S*>(x.raw_data()),
            static_cast<S*>(y.raw_data()));
   });
 }
 
-void CudaBackend::avg_pool2d_backward(const Pool2dParams& params, const Tensor& grad, const Tensor& grad_x) {
+template <> void execute(const calls::AvgPool2dBackward& args) {
+  const View &grad = args.grad, &grad_x = args.grad_x;
+  const Pool2dParams& params = args.params;
   if (grad_x.numel() == 0) return;
   require_one_dtype("avg_pool2d_backward", grad, grad_x);
-  const Call call("avg_pool2d_backward", grad, {&grad_x});
+  const Call call(args);
   with_plan(params, grad_x, grad, grad, [&]<class S, class T, class I>(const Plan<I>& plan) {
     launch(call, avg_backward<S, T, I>, blocks_for(plan.inputs), kThreads, plan, static_cast<const S*>(grad.raw_data()),
            static_cast<S*>(grad_x.raw_data()));

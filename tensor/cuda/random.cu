@@ -31,11 +31,12 @@ __global__ void random_kernel(PhiloxState state, Draw draw, void* out, DType dty
   }
 }
 
-template <class Draw> void run(PhiloxState state, const Draw& draw, const Tensor& out, const char* method) {
+template <class C, class Draw> void run(const C& args, const Draw& draw) {
+  const View& out = args.out;
   if (out.numel() == 0) return;
-  const Call call(method, out);
+  const Call call(args);
   const std::int64_t counters = (out.numel() * Draw::kPerElement + 3) / 4;
-  launch(call, random_kernel<Draw>, blocks_for(counters), kThreads, state, draw, out.raw_data(), out.dtype(),
+  launch(call, random_kernel<Draw>, blocks_for(counters), kThreads, args.state, draw, out.raw_data(), out.dtype(),
          out.numel());
 }
 
@@ -121,25 +122,36 @@ struct Bernoulli {
 
 }  // namespace
 
-void CudaBackend::uniform(PhiloxState state, double low, double high, const Tensor& out) {
-  if (out.dtype() == DType::float64) return run(state, UniformDouble{low, high - low}, out, "uniform");
+template <> void execute(const calls::Uniform& args) {
+  const View& out = args.out;
+  const double low = args.low;
+  const double high = args.high;
+  if (out.dtype() == DType::float64) return run(args, UniformDouble{low, high - low});
   const int dropped = out.dtype() == DType::float16 ? 21 : out.dtype() == DType::bfloat16 ? 24 : 8;
-  run(state, UniformFloat{static_cast<float>(low), static_cast<float>(high - low), dropped}, out, "uniform");
+  run(args, UniformFloat{static_cast<float>(low), static_cast<float>(high - low), dropped});
 }
 
-void CudaBackend::normal(PhiloxState state, double mean, double deviation, const Tensor& out) {
-  if (out.dtype() == DType::float64) return run(state, NormalDouble{mean, deviation}, out, "normal");
-  run(state, NormalFloat{static_cast<float>(mean), static_cast<float>(deviation)}, out, "normal");
+template <> void execute(const calls::Normal& args) {
+  const View& out = args.out;
+  const double mean = args.mean;
+  const double deviation = args.deviation;
+  if (out.dtype() == DType::float64) return run(args, NormalDouble{mean, deviation});
+  run(args, NormalFloat{static_cast<float>(mean), static_cast<float>(deviation)});
 }
 
-void CudaBackend::randint(PhiloxState state, std::int64_t low, std::int64_t high, const Tensor& out) {
+template <> void execute(const calls::Randint& args) {
+  const View& out = args.out;
+  const std::int64_t low = args.low;
+  const std::int64_t high = args.high;
   const std::uint64_t first = static_cast<std::uint64_t>(low);
-  run(state, Randint{first, static_cast<std::uint64_t>(high) - first}, out, "randint");
+  run(args, Randint{first, static_cast<std::uint64_t>(high) - first});
 }
 
-void CudaBackend::bernoulli(PhiloxState state, double p, const Tensor& out) {
+template <> void execute(const calls::Bernoulli& args) {
+  const View& out = args.out;
+  const double p = args.p;
   const double limit = std::ceil(std::clamp(p, 0.0, 1.0) * 0x1p24);
-  run(state, Bernoulli{static_cast<std::uint32_t>(limit)}, out, "bernoulli");
+  run(args, Bernoulli{static_cast<std::uint32_t>(limit)});
 }
 
 }  // namespace minnow::cuda

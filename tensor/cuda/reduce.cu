@@ -25,7 +25,7 @@ void split(ReduceLayout& layout, std::int64_t outputs, std::int64_t n, std::int6
   layout.chunks = (n + layout.chunk - 1) / layout.chunk;
 }
 
-bool starts_aligned(const Tensor& x) {
+bool starts_aligned(const View& x) {
   const auto item = static_cast<std::int64_t>(x.itemsize());
   const auto fits = [&](int d) { return x.shape()[d] == 1 || x.strides()[d] * item % kAlign == 0; };
   return reinterpret_cast<std::uintptr_t>(x.raw_data()) % kAlign == 0 && fits(0) && fits(2);
@@ -33,7 +33,7 @@ bool starts_aligned(const Tensor& x) {
 
 }  // namespace
 
-ReduceLayout reduce_layout(const Tensor& x, bool shared_columns) {
+ReduceLayout reduce_layout(const View& x, bool shared_columns) {
   const std::int64_t n = x.shape()[1], inner = x.shape()[2], outputs = x.shape()[0] * inner;
   ReduceLayout layout{};
   layout.chunks = 1;
@@ -55,20 +55,23 @@ ReduceLayout reduce_layout(const Tensor& x, bool shared_columns) {
   return layout;
 }
 
-ReduceJob reduce_job(const Tensor& x, double p, const Tensor& out, const ReduceLayout& layout) {
+ReduceJob reduce_job(const View& x, double p, const View& out, const ReduceLayout& layout) {
   const Shape &shape = x.shape(), &strides = x.strides();
   return {x.raw_data(), x.dtype(), shape[0] * shape[2], shape[1],    shape[2], strides[0], strides[1], strides[2],
           layout.chunk, p,         out.raw_data(),      out.dtype(), nullptr};
 }
 
-void CudaBackend::reduce(const ReduceParams& params, const Tensor& x, const Tensor& out) {
+template <> void execute(const calls::Reduce& args) {
+  const View &x = args.x, &out = args.out;
+  const int op = args.op;
+  const double p = args.p;
   if (out.numel() == 0) return;
-  const Call call("reduce", x, {&out});
+  const Call call(args);
   const ReduceLayout layout = reduce_layout(x, true);
-  const ReduceJob job = reduce_job(x, params.p, out, layout);
-  if (x.dtype() == DType::float64) reduce_as<double>(call, params.op, job, layout);
-  else if (is_floating(x.dtype())) reduce_as<float>(call, params.op, job, layout);
-  else reduce_as<std::int64_t>(call, params.op, job, layout);
+  const ReduceJob job = reduce_job(x, p, out, layout);
+  if (x.dtype() == DType::float64) reduce_as<double>(call, op, job, layout);
+  else if (is_floating(x.dtype())) reduce_as<float>(call, op, job, layout);
+  else reduce_as<std::int64_t>(call, op, job, layout);
 }
 
 }  // namespace minnow::cuda

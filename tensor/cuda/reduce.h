@@ -30,13 +30,13 @@ struct ReduceLayout {
   std::int64_t chunks = 1;  ///< of a row
 };
 /// Columns are of one thread each, or shared by several where there are few.
-ReduceLayout reduce_layout(const Tensor& x, bool shared_columns);
+ReduceLayout reduce_layout(const View& x, bool shared_columns);
 
 /// Threads that join the parts of an output.
 inline unsigned parts_width(std::int64_t chunks) { return chunks <= 128 ? 32 : 256; }
 
 /// The job of a reduction, without its parts.
-ReduceJob reduce_job(const Tensor& x, double p, const Tensor& out, const ReduceLayout& layout);
+ReduceJob reduce_job(const View& x, double p, const View& out, const ReduceLayout& layout);
 
 /// Runs reduction `op` computed in T: float, double or int64.
 template <class T> void reduce_as(const Call& call, int op, ReduceJob job, const ReduceLayout& layout);

@@ -81,10 +81,13 @@ __global__ void softmax_columns(const S* __restrict__ x, S* __restrict__ y, Exte
 
 }  // namespace
 
-void CudaBackend::softmax(const SoftmaxParams& params, const Tensor& x, const Tensor& y) {
+template <> void execute(const calls::Softmax& args) {
+  const View &x = args.x, &y = args.y;
+  const int dim = args.dim;
+  const bool log = args.log;
   if (x.numel() == 0) return;
-  const Call call(params.log ? "log_softmax" : "softmax", x, {&y});
-  const Extents e = extents(x, params.dim);
+  const Call call(args);
+  const Extents e = extents(x, dim);
   visit_floating(x.dtype(), [&]<class S, class T>() {
     const auto* from = static_cast<const S*>(x.raw_data());
     auto* to = static_cast<S*>(y.raw_data());
@@ -92,14 +95,13 @@ void CudaBackend::softmax(const SoftmaxParams& params, const Tensor& x, const Te
     if (e.inner > 1) {
       const ColumnLayout layout = column_layout(e.outer * e.inner, e.n, true);
       launch(call, softmax_columns<S, T>, blocks_for(e.outer * e.inner, layout.columns), layout.threads(), from, to, e,
-             layout.width, params.log);
+             layout.width, log);
     } else if (e.n > kKeptRow) {
-      launch(call, softmax_long<S, T>, blocks_for(e.outer, 1), kLongRowThreads, from, to, e.outer, e.n, vectors,
-             params.log);
+      launch(call, softmax_long<S, T>, blocks_for(e.outer, 1), kLongRowThreads, from, to, e.outer, e.n, vectors, log);
     } else {
       visit_kept(e.n, [&]<int kItems>(unsigned width) {
         launch(call, softmax_kept<S, T, kItems>, blocks_for(e.outer, kThreads / width), kThreads, from, to, e.outer,
-               e.n, width, vectors, params.log);
+               e.n, width, vectors, log);
       });
     }
   });

@@ -206,7 +206,7 @@ template <class F> void visit_kept(std::int64_t n, const F& f) {
 struct Extents {
   std::int64_t outer = 1, n = 1, inner = 1;
 };
-inline Extents extents(const Tensor& x, int dim) {
+inline Extents extents(const View& x, int dim) {
   Extents e;
   for (int d = 0; d < x.dim(); ++d) (d < dim ? e.outer : d == dim ? e.n : e.inner) *= x.shape()[d];
   return e;

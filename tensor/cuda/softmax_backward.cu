@@ -95,12 +95,14 @@ template <class S, class T> __global__ void backward_columns(Arrays<S> a, Extent
 
 }  // namespace
 
-void CudaBackend::softmax_backward(const SoftmaxParams& params, const Tensor& grad, const Tensor& y,
-                                   const Tensor& grad_x) {
+template <> void execute(const calls::SoftmaxBackward& args) {
+  const View &grad = args.grad, &y = args.y, &grad_x = args.grad_x;
+  const int dim = args.dim;
+  const bool log = args.log;
   if (y.numel() == 0) return;
   if (grad.dtype() != y.dtype()) throw DTypeError("softmax_backward: gradient and result have different dtypes");
-  const Call call(params.log ? "log_softmax_backward" : "softmax_backward", grad, {&y, &grad_x});
-  const Extents e = extents(y, params.dim);
+  const Call call(args);
+  const Extents e = extents(y, dim);
   visit_floating(y.dtype(), [&]<class S, class T>() {
     const Arrays<S> arrays{static_cast<const S*>(grad.raw_data()), static_cast<const S*>(y.raw_data()),
                            static_cast<S*>(grad_x.raw_data())};
@@ -108,14 +110,13 @@ void CudaBackend::softmax_backward(const SoftmaxParams& params, const Tensor& gr
     if (e.inner > 1) {
       const ColumnLayout layout = column_layout(e.outer * e.inner, e.n, true);
       launch(call, backward_columns<S, T>, blocks_for(e.outer * e.inner, layout.columns), layout.threads(), arrays, e,
-             layout.width, params.log);
+             layout.width, log);
     } else if (e.n > kKeptRow) {
-      launch(call, backward_long<S, T>, blocks_for(e.outer, 1), kLongRowThreads, arrays, e.outer, e.n, vectors,
-             params.log);
+      launch(call, backward_long<S, T>, blocks_for(e.outer, 1), kLongRowThreads, arrays, e.outer, e.n, vectors, log);
     } else {
       visit_kept(e.n, [&]<int kItems>(unsigned width) {
         launch(call, backward_kept<S, T, kItems>, blocks_for(e.outer, kThreads / width), kThreads, arrays, e.outer, e.n,
-               width, vectors, params.log);
+               width, vectors, log);
       });
     }
   });

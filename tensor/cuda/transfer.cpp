@@ -75,7 +75,7 @@ void stage(const Call& call, char* to, const char* from, std::size_t bytes) {
   }
 }
 
-void to_device(const Tensor& from, const Tensor& to, bool non_blocking) {
+void to_device(const View& from, const View& to, bool non_blocking) {
   const Call call("to", to);
   const auto bytes = static_cast<std::size_t>(from.nbytes());
   const bool pinned = pinned_memory().owns(from.storage()->data());
@@ -87,7 +87,7 @@ void to_device(const Tensor& from, const Tensor& to, bool non_blocking) {
   call.launched();
 }
 
-void to_host(const Tensor& from, const Tensor& to, bool non_blocking) {
+void to_host(const View& from, const View& to, bool non_blocking) {
   const Call call("to", from);
   const auto bytes = static_cast<std::size_t>(from.nbytes());
   const auto copy = [&](void* data) {
@@ -110,7 +110,7 @@ void to_host(const Tensor& from, const Tensor& to, bool non_blocking) {
 }
 
 /// On the source's stream; the target's stream waits, and has done what it did with the memory before.
-void between(const Tensor& from, const Tensor& to, bool non_blocking) {
+void between(const View& from, const View& to, bool non_blocking) {
   Context& target = context(to.device().index());
   const StreamHandle target_stream = target.current();
   const Call call("to", from);
@@ -134,7 +134,7 @@ void between(const Tensor& from, const Tensor& to, bool non_blocking) {
 
 }  // namespace
 
-void CudaBackend::transfer(const Tensor& from, const Tensor& to, bool non_blocking) {
+void CudaBackend::transfer(const View& from, const View& to, bool non_blocking) {
   if (from.numel() == 0) return;
   refuse_in_capture(last_dispatched().name);
   if (from.device().is_cpu()) {

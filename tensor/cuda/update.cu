@@ -125,13 +125,13 @@ template <class Rule, class T> __global__ void strided_update_kernel(StridedItem
 
 /// The tensors of an item by role.
 struct Roles {
-  const Tensor* tensor[kRoles];
+  const View* tensor[kRoles];
 
   explicit Roles(const UpdateItem& item) : tensor{item.param, item.grad} {
     for (int k = 0; k < kStates; ++k)
       tensor[2 + k] = item.state[k] != nullptr && item.state[k]->defined() ? item.state[k] : nullptr;
   }
-  const Tensor& param() const { return *tensor[0]; }
+  const View& param() const { return *tensor[0]; }
 
   Memory memory() const {
     Memory m{};
@@ -146,7 +146,7 @@ struct Roles {
   }
   /// Whether element i of all tensors is at place i of their memory, in dtypes that are computed in alike.
   bool is_dense() const {
-    for (const Tensor* t : tensor) {
+    for (const View* t : tensor) {
       if (t == nullptr) continue;
       if (!covers(Stored::kNear, compute_of(param().dtype()), t->dtype())) return false;
       if (!same_dense_layout(param().shape(), t->strides(), param().strides())) return false;
@@ -155,7 +155,7 @@ struct Roles {
   }
   kernels::Layout<kRoles> layout() const {
     const auto walk = [&](int role) {
-      const Tensor& t = tensor[role] != nullptr ? *tensor[role] : param();
+      const View& t = tensor[role] != nullptr ? *tensor[role] : param();
       return kernels::Walk{t.strides(), static_cast<std::int64_t>(t.itemsize())};
     };
     return kernels::collapse<kRoles>(param().shape(), {walk(0), walk(1), walk(2), walk(3), walk(4)});
@@ -212,12 +212,11 @@ void run(const Call& call, const UpdateParams& params, std::span<const UpdateIte
 
 }  // namespace
 
-void CudaBackend::update(const UpdateParams& params, std::span<const UpdateItem> items) {
+template <> void execute(const calls::Update& args) {
+  const UpdateParams& params = args.params;
+  const std::span<const UpdateItem> items = args.items;
   if (items.empty()) return;
-  Call call("update", *items.front().param);
-  for (const UpdateItem& item : items)
-    for (const Tensor* tensor : Roles(item).tensor)
-      if (tensor != nullptr) call.uses(*tensor);
+  const Call call(args);
   kernels::visit(kernels::UpdateRules{}, params.rule, [&]<class Rule>() {
     run<Rule, float>(call, params, items);
     run<Rule, double>(call, params, items);

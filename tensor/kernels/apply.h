@@ -1,26 +1,9 @@
 #pragma once
 
-#include <limits>
 #include <type_traits>
 #include <minnow/tensor/kernels/unary_traits.h>
 
 namespace minnow::kernels {
-
-/// Whether an operation of this kind has a form for T.
-template <class T> constexpr bool takes(Kind kind) {
-  if (std::is_integral_v<T>) return kind != Kind::kFloating;
-  return kind != Kind::kIntegral;
-}
-
-/// A parameter as the compute type; integers saturate.
-template <class T> MINNOW_HD T parameter(double p) {
-  if constexpr (std::is_integral_v<T>) {
-    if (!(p > -0x1p63)) return std::numeric_limits<T>::min();
-    return p < 0x1p63 ? static_cast<T>(p) : std::numeric_limits<T>::max();
-  } else {
-    return static_cast<T>(p);
-  }
-}
 
 /// A unary functor's value, whatever parameters it takes.
 struct Value {

@@ -95,11 +95,6 @@ struct All : Reduction<ReduceKind::kPredicate> {
   template <class T> MINNOW_HD static T map(T x, T) { return x != T(0) ? T(1) : T(0); }
   template <class T> MINNOW_HD static T combine(T a, T b) { return detail::smaller(a, b); }
 };
-/// The sum of squares.
-struct SumSquares : detail::Additive<> {
-  static constexpr std::string_view kName = "sum_squares";
-  template <class T> MINNOW_HD static T map(T x, T) { return x * x; }
-};
 /// The sum of |x|.
 struct Norm1 : detail::Additive<ReduceKind::kFloating> {
   static constexpr std::string_view kName = "norm";
@@ -122,28 +117,8 @@ struct Norm0 : detail::Additive<ReduceKind::kFloating> {
   static constexpr std::string_view kName = "norm";
   template <class T> MINNOW_HD static T map(T x, T) { return x != T(0) ? T(1) : T(0); }
 };
-/// The largest |x|; 0 for none.
-struct NormInf : Reduction<ReduceKind::kFloating> {
-  static constexpr std::string_view kName = "norm";
-  template <class T> MINNOW_HD static T init() { return T(0); }
-  template <class T> MINNOW_HD static T map(T x, T) { return math::abs(x); }
-  template <class T> MINNOW_HD static T combine(T a, T b) { return detail::larger(a, b); }
-};
-/// The smallest |x|.
-struct NormNegInf : Reduction<ReduceKind::kFloating> {
-  static constexpr std::string_view kName = "norm";
-  template <class T> MINNOW_HD static T init() { return math::kInfinity<T>; }
-  template <class T> MINNOW_HD static T map(T x, T) { return math::abs(x); }
-  template <class T> MINNOW_HD static T combine(T a, T b) { return detail::smaller(a, b); }
-};
-/// The sum of (x - p)^2, p given by the caller: the second pass of a variance over everything.
-struct SumSquaredError : detail::Additive<ReduceKind::kFloating> {
-  static constexpr std::string_view kName = "sum_squared_error";
-  template <class T> MINNOW_HD static T map(T x, T p) { return (x - p) * (x - p); }
-};
 
 /// Every reduction; the place in this list is its number.
-using ReduceOps = List<Sum, Mean, Prod, Max, Min, Any, All, SumSquares, Norm1, Norm2, NormP, Norm0, NormInf, NormNegInf,
-                       SumSquaredError>;
+using ReduceOps = List<Sum, Mean, Prod, Max, Min, Any, All, Norm1, Norm2, NormP, Norm0>;
 
 }  // namespace minnow::kernels

@@ -65,15 +65,15 @@ Tensor allocate(const Shape& shape, MemoryFormat format, const In& like) {
 
 /// Of dense row-major images, for each channel.
 void sum_images(Backend& backend, const Tensor& images, const Tensor& out) {
-  const ReduceParams sum{kernels::kIndexOf<kernels::ReduceOps, kernels::Sum>};
+  constexpr int kSum = kernels::kIndexOf<kernels::ReduceOps, kernels::Sum>;
   const std::int64_t n = images.shape()[0], channels = images.shape()[1],
                      pixels = images.shape()[2] * images.shape()[3];
   const Tensor each = new_result({n * channels, 1}, images.dtype(), images.device(), last_dispatched().where);
   const auto seen = [](const Tensor& t, const Shape& shape) {
-    return Tensor(t.storage(), t.dtype(), shape, contiguous_strides(shape), t.storage_offset());
+    return View(t.storage(), t.dtype(), shape, contiguous_strides(shape), t.storage_offset());
   };
-  backend.reduce(sum, seen(images, {n * channels, pixels, 1}), each);
-  backend.reduce(sum, seen(each, {1, n, channels}), seen(out, {1, channels}));
+  backend.run(calls::Reduce{kSum, seen(images, {n * channels, pixels, 1}), each});
+  backend.run(calls::Reduce{kSum, seen(each, {1, n, channels}), seen(out, {1, channels})});
 }
 
 }  // namespace
@@ -89,11 +89,11 @@ Tensor conv2d(const In& x, const In& w, const Tensor& b, const Conv2dParams& par
   if (!y.numel()) return y;
   if (!x->numel()) {  // nothing but padding: the bias alone
     if (b.defined())
-      backend.copy(Tensor(b.storage(), b.dtype(), shape, {0, b.strides()[0], 0, 0}, b.storage_offset()), y);
+      backend.run(calls::Copy{View(b.storage(), b.dtype(), shape, {0, b.strides()[0], 0, 0}, b.storage_offset()), y});
     else fill_({y, x.where}, 0);
     return y;
   }
-  backend.conv2d(params, *x, *w, b, y);
+  backend.run(calls::Conv2d{*x, *w, b, y, params});
   return y;
 }
 
@@ -101,11 +101,11 @@ Tensor conv2d_backward_input(const In& grad, const In& w, const Shape& x_shape, 
   Backend& backend = dispatch("conv2d_backward", {{"grad", *grad}, {"weight", *w}}, grad.where);
   // Shape and order only, never read: the gradient of channels-last images is channels-last.
   const bool last = grad->is_contiguous(MemoryFormat::channels_last) && !grad->is_contiguous();
-  const Tensor like(grad->storage(), grad->dtype(), x_shape,
-                    last ? channels_last_strides(x_shape) : contiguous_strides(x_shape));
+  const View like(grad->storage(), grad->dtype(), x_shape,
+                  last ? channels_last_strides(x_shape) : contiguous_strides(x_shape));
   const Tensor out = allocate(x_shape, backend.conv2d_format(params, like, *w), grad);
   if (!out.numel()) return out;
-  if (grad->numel()) backend.conv2d_backward_input(params, *grad, *w, out);
+  if (grad->numel()) backend.run(calls::Conv2dBackwardInput{*grad, *w, out, params});
   else fill_({out, grad.where}, 0);
   return out;
 }
@@ -116,7 +116,7 @@ WeightGradients conv2d_backward_weight(const In& grad, const In& x, const Shape&
   WeightGradients out{new_result(w_shape, grad->dtype(), grad->device(), grad.where), {}};
   if (bias) out.bias = new_result({w_shape[0]}, grad->dtype(), grad->device(), grad.where);
   if (grad->numel() && x->numel()) {
-    backend.conv2d_backward_weight(params, *grad, *x, out.weight, out.bias);
+    backend.run(calls::Conv2dBackwardWeight{*grad, *x, out.weight, out.bias, params});
     return out;
   }
   fill_({out.weight, grad.where}, 0);

@@ -19,7 +19,7 @@ void copy_within(const Tensor& from, const Tensor& to) {
     recording->use(from);
     recording->use(to);
   }
-  backend_of(to.device()).copy(from, to);
+  backend_of(to.device()).run(calls::Copy{from, to});
 }
 
 /// Bytes of the storage from a tensor's first to behind its last element (it has some; strides are not negative).
@@ -109,7 +109,7 @@ void fill_(const In& x, Scalar value) {
   require_representable("fill_", value, x->dtype(), x.where);
   x->storage()->wait_ready();
   StepRecording::note(*x);
-  if (x->numel()) backend_of(x->device(), x.where).fill(*x, value.storable());
+  if (x->numel()) backend_of(x->device(), x.where).run(calls::Fill{*x, value.storable()});
   x->storage()->bump_version();
 }
 

@@ -93,7 +93,7 @@ Tensor full(const Shape& shape, Scalar value, const TensorOptions& options, Sour
   const DType dtype = options.dtype.value_or(value.dtype());
   raw::require_representable("full", value, dtype, where);
   const Tensor out = allocate("full", shape, contiguous_strides(shape), dtype, options.device, options.pinned, where);
-  if (out.numel()) backend_of(out.device()).fill(out, value.storable());
+  if (out.numel()) backend_of(out.device()).run(calls::Fill{out, value.storable()});
   return out;
 }
 
@@ -176,7 +176,7 @@ Tensor arange(Scalar start, Scalar stop, Scalar step, const TensorOptions& optio
   const auto n = exact ? static_cast<std::int64_t>(whole) : static_cast<std::int64_t>(count);
   if (exact && range.beyond_double()) return exact_arange(range, n, options, where);
   const Tensor out = empty({n}, {dtype, options.device, options.pinned}, where);
-  if (out.numel()) backend_of(out.device()).arange(out, start.as_double(), step.as_double());
+  if (out.numel()) backend_of(out.device()).run(calls::Arange{out, start.as_double(), step.as_double()});
   return out;
 }
 
@@ -202,7 +202,7 @@ Tensor eye(std::int64_t rows, std::int64_t columns, const TensorOptions& options
   if (columns == -1) columns = rows;
   const Tensor out = zeros({rows, columns}, options, where);
   const std::int64_t n = std::min(rows, columns);
-  if (n) backend_of(out.device()).fill(Tensor(out.storage(), out.dtype(), {n}, {columns + 1}), 1);
+  if (n) backend_of(out.device()).run(calls::Fill{View(out.storage(), out.dtype(), {n}, {columns + 1}), 1});
   return out;
 }
 
@@ -210,7 +210,7 @@ Tensor rand(const Shape& shape, const RandomOptions& options, SourceLocation whe
   const Composed scope("rand");
   require_floating("rand", options.dtype, where);
   const Tensor out = empty(shape, {options.dtype, options.device}, where);
-  if (out.numel()) backend_of(out.device()).uniform(generator_of(options).reserve(draws(out)), 0, 1, out);
+  if (out.numel()) backend_of(out.device()).run(calls::Uniform{generator_of(options).reserve(draws(out)), out, 0, 1});
   return out;
 }
 
@@ -218,7 +218,7 @@ Tensor randn(const Shape& shape, const RandomOptions& options, SourceLocation wh
   const Composed scope("randn");
   require_floating("randn", options.dtype, where);
   const Tensor out = empty(shape, {options.dtype, options.device}, where);
-  if (out.numel()) backend_of(out.device()).normal(generator_of(options).reserve(draws(out)), 0, 1, out);
+  if (out.numel()) backend_of(out.device()).run(calls::Normal{generator_of(options).reserve(draws(out)), out, 0, 1});
   return out;
 }
 
@@ -230,7 +230,8 @@ Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, const Ra
                          ")\nhigh must be greater than low",
                      where);
   const Tensor out = empty(shape, {DType::int64, options.device}, where);
-  if (out.numel()) backend_of(out.device()).randint(generator_of(options).reserve(2 * out.numel()), low, high, out);
+  if (out.numel())
+    backend_of(out.device()).run(calls::Randint{generator_of(options).reserve(2 * out.numel()), out, low, high});
   return out;
 }
 
@@ -261,7 +262,7 @@ Tensor full_like(const In& x, Scalar value, std::optional<DType> dtype) {
   x->require_defined("full_like", x.where);
   raw::require_representable("full_like", value, dtype.value_or(x->dtype()), x.where);
   const Tensor out = empty_like(x, dtype);
-  if (out.numel()) backend_of(out.device()).fill(out, value.storable());
+  if (out.numel()) backend_of(out.device()).run(calls::Fill{out, value.storable()});
   return out;
 }
 

@@ -1,6 +1,7 @@
 #include <minnow/tensor/ops/elementwise.h>
 
 #include <array>
+#include <minnow/tensor/backend/captured_calls.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/ops/copy.h>
@@ -60,9 +61,13 @@ DType unary_result(const OpInfo& info, const In& x) {
 /// Rank of a dtype's category for promotion.
 int category(DType d) { return d == DType::bool_ ? 0 : is_integral(d) ? 1 : 2; }
 
-/// x itself, or its view repeated to `shape`.
-Tensor broadcast(const Tensor& x, const Shape& shape, SourceLocation where) {
-  return x.shape() == shape ? x : expand({x, where}, shape);
+/// x repeated to `shape`, to which it can be broadcast.
+View broadcast(const View& x, const Shape& shape) {
+  if (x.shape() == shape) return x;
+  Strides strides = Shape::filled(shape.rank(), 0);
+  for (int d = 1; d <= x.dim(); ++d)
+    if (x.shape()[-d] == shape[-d]) strides[-d] = x.strides()[-d];
+  return View(x.storage(), x.dtype(), shape, strides, x.storage_offset());
 }
 
 /// Dense in the order of dimensions of the first operand that has the whole shape.
@@ -93,10 +98,16 @@ void require_castable(std::string_view op, const In& out, DType result) {
         out.where);
 }
 
-[[noreturn]] void divided_by_zero(std::string_view op, const In& a, const In& b) {
-  throw ValueError(message(op, "an integer was divided by zero", {{"a", *a}, {"b", *b}},
-                           "check the divisor, or divide floating tensors"),
-                   a.where);
+/// Divides, if that is what the operation does, integers by something else than zero.
+void run_binary(Backend& backend, const calls::Binary& call, const In& a, const In& b) {
+  run_checked(
+      backend, call,
+      [op = binary_info(call.op).name, line = a.where](const Tensor& left, const Tensor& right) {
+        throw ValueError(message(op, "an integer was divided by zero", {{"a", left}, {"b", right}},
+                                 "check the divisor, or divide floating tensors"),
+                         line);
+      },
+      *a, *b);
 }
 
 DType binary_compute(const OpInfo& info, const In& a, const In& b, DType& result) {
@@ -110,10 +121,6 @@ DType binary_compute(const OpInfo& info, const In& a, const In& b, DType& result
   if (result == DType::bool_ && !info.takes_bool)
     throw DTypeError(message(info.name, "bool has no arithmetic", {{"a", *a}, {"b", *b}}, kConvertBool), a.where);
   return compute_type(info.kind == Kind::kPredicate ? promoted : result);
-}
-
-void wait_for_host(const Tensor& t) {
-  if (t.device().is_cpu()) t.storage()->wait_ready();
 }
 
 }  // namespace
@@ -157,8 +164,7 @@ Tensor unary(int op, const In& x, double p0, double p1) {
   Backend& backend = dispatch(info.name, {{"self", *x}}, x.where);
   const DType result = unary_result(info, x);
   const Tensor out = allocate_like(x->shape(), result, x->device(), {&*x}, x.where);
-  wait_for_host(*x);
-  if (out.numel()) backend.unary({op, p0, p1}, *x, out);
+  if (out.numel()) backend.run(calls::Unary{op, *x, out, p0, p1});
   return out;
 }
 
@@ -167,20 +173,18 @@ void unary_(int op, const In& x, double p0, double p1) {
   Backend& backend = dispatch(info.name, {{"self", *x}}, x.where);
   require_castable(info.name, x, unary_result(info, x));
   require_writable(info.name.data(), x);
-  wait_for_host(*x);
-  if (x->numel()) backend.unary({op, p0, p1}, *x, *x);
+  if (x->numel()) backend.run(calls::Unary{op, *x, *x, p0, p1});
   x->storage()->bump_version();
 }
 
 Tensor unary_slope(int op, const In& grad, const In& saved, double p0, double p1, bool curve) {
   const OpInfo& info = unary_info(op);
   Backend& backend = dispatch(info.name, {{"grad", *grad}, {"saved", *saved}}, grad.where);
-  const Tensor g = broadcast(*grad, saved->shape(), grad.where);
+  const Tensor g = expand(grad, saved->shape());
   const Tensor out = allocate_like(saved->shape(), g.dtype(), g.device(), {&*saved}, grad.where);
   if (!out.numel()) return out;
-  const UnaryParams params{op, p0, p1};
-  if (curve) backend.unary_curve(params, g, *saved, out);
-  else backend.unary_slope(params, g, *saved, out);
+  if (curve) backend.run(calls::UnaryCurve{op, g, *saved, out, p0, p1});
+  else backend.run(calls::UnarySlope{op, g, *saved, out, p0, p1});
   return out;
 }
 
@@ -189,19 +193,14 @@ Tensor binary(int op, const In& a, const In& b) {
   Backend& backend = dispatch(info.name, {{"a", *a}, {"b", *b}}, a.where, HostScalars::allowed);
   DType result;
   const DType compute = binary_compute(info, a, b, result);
-  wait_for_host(*a);
-  wait_for_host(*b);
-  bool ok = true;
   if (a->shape() == b->shape() && a->is_contiguous() && b->is_contiguous()) {
     const Tensor out = new_result(a->shape(), result, device_of(*a, *b), a.where);
-    if (out.numel()) ok = backend.binary(op, compute, *a, *b, out);
-    if (!ok) divided_by_zero(info.name, a, b);
+    if (out.numel()) run_binary(backend, {op, compute, *a, *b, out}, a, b);
     return out;
   }
   const Shape shape = broadcast_shape(info.name, a, b);
   const Tensor out = allocate_like(shape, result, device_of(*a, *b), {&*a, &*b}, a.where);
-  if (out.numel()) ok = backend.binary(op, compute, broadcast(*a, shape, a.where), broadcast(*b, shape, b.where), out);
-  if (!ok) divided_by_zero(info.name, a, b);
+  if (out.numel()) run_binary(backend, {op, compute, broadcast(*a, shape), broadcast(*b, shape), out}, a, b);
   return out;
 }
 
@@ -217,16 +216,14 @@ void binary_(int op, const In& a, const In& b) {
     throw DeviceError(message(info.name, "self is on the CPU, other is not", {{"self", *a}, {"other", *b}},
                               "the result is written to self: move the other one first, other.cpu()"),
                       a.where);
-  wait_for_host(*a);
-  wait_for_host(*b);
-  const Tensor other = broadcast(overlaps(*a, *b) ? clone(b) : *b, a->shape(), b.where);
+  const View other = broadcast(overlaps(*a, *b) ? clone(b) : *b, a->shape());
   if (info.divides && compute == DType::int64 && !a->device().is_cuda() && a->numel()) {
     // The loop finds a divisor of 0 on its way: the result is written once it is whole.
     const Tensor whole = new_result(a->shape(), a->strides(), a->dtype(), a->device(), a.where);
-    if (!backend.binary(op, compute, *a, other, whole)) divided_by_zero(info.name, a, b);
-    backend.copy(whole, *a);
+    run_binary(backend, {op, compute, *a, other, whole}, a, b);
+    backend.run(calls::Copy{whole, *a});
   } else if (a->numel()) {
-    backend.binary(op, compute, *a, other, *a);
+    run_binary(backend, {op, compute, *a, other, *a}, a, b);
   }
   a->storage()->bump_version();
 }
@@ -241,8 +238,8 @@ Tensor ternary(int op, const In& a, const In& b, const In& c, double p) {
   const Device device = a->device().is_cpu() ? device_of(*b, *c) : a->device();
   const Tensor out = allocate_like(shape, result, device, {&*a, &*b, &*c}, a.where);
   if (out.numel())
-    backend.ternary(op, compute_type(result), broadcast(*a, shape, a.where), broadcast(*b, shape, b.where),
-                    broadcast(*c, shape, c.where), p, out);
+    backend.run(calls::Ternary{op, compute_type(result), broadcast(*a, shape), broadcast(*b, shape),
+                               broadcast(*c, shape), out, p});
   return out;
 }
 
@@ -259,8 +256,8 @@ Tensor where(const In& condition, const In& a, const In& b) {
   const Device device = condition->device().is_cpu() ? device_of(*a, *b) : condition->device();
   const Tensor out = allocate_like(shape, result, device, {&*a, &*b, &*condition}, condition.where);
   if (out.numel())
-    backend.ternary(kTernary<kernels::Where>, compute_type(result), broadcast(*condition, shape, condition.where),
-                    broadcast(*a, shape, a.where), broadcast(*b, shape, b.where), 0, out);
+    backend.run(calls::Ternary{kTernary<kernels::Where>, compute_type(result), broadcast(*condition, shape),
+                               broadcast(*a, shape), broadcast(*b, shape), out});
   return out;
 }
 

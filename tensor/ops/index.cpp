@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <minnow/tensor/backend/captured_calls.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/ops/copy.h>
@@ -25,8 +26,19 @@ namespace {
                    index.where);
 }
 
+/// A call whose `index` names elements of x along dim.
+template <class C>
+void run_indexed(const char* op, Backend& backend, const C& call, const In& x, int dim, const In& index) {
+  run_checked(
+      backend, call,
+      [op, dim, line = index.where](const Tensor& t, const Tensor& i) {
+        out_of_range(op, {t, line}, dim, {i, line});
+      },
+      *x, *index);
+}
+
 /// As the backends see a tensor that is indexed: with at least one dimension.
-Tensor lined(const In& t) { return t->dim() ? *t : unsqueeze(t, 0); }
+View lined(const View& t) { return t.dim() ? t : View(t.storage(), t.dtype(), {1}, {1}, t.storage_offset()); }
 
 void require_int64(const char* op, const In& x, const In& index) {
   if (index->dtype() != DType::int64)
@@ -74,10 +86,10 @@ void require_same_dtype(const char* op, const In& x, const In& index, const In& 
 }
 
 /// x over the sizes of index in the dimensions that are not gathered.
-Tensor cropped(const In& x, int dim, const In& index) {
-  Shape shape = index->shape();
-  shape[dim] = x->shape()[dim];
-  return alias(x, shape, x->strides(), x->storage_offset());
+View cropped(const View& x, int dim, const View& index) {
+  Shape shape = index.shape();
+  shape[dim] = x.shape()[dim];
+  return View(x.storage(), x.dtype(), shape, x.strides(), x.storage_offset());
 }
 
 }  // namespace
@@ -106,9 +118,8 @@ Tensor gather(const In& x, int dim, const In& index) {
   check_gather("gather", x, dim, index);
   const Tensor out = new_result(index->shape(), x->dtype(), x->device(), x.where);
   if (!out.numel()) return out;
-  const Tensor from = lined(x), at = lined(index);
-  if (!backend.gather(cropped({from, x.where}, dim, {at, x.where}), dim, at, lined({out, x.where})))
-    out_of_range("gather", x, dim, index);
+  const View at = lined(*index);
+  run_indexed("gather", backend, calls::Gather{cropped(lined(*x), dim, at), at, lined(out), dim}, x, dim, index);
   return out;
 }
 
@@ -123,9 +134,9 @@ Tensor scatter_add(const In& x, int dim, const In& index, const In& source) {
   require_same_dtype("scatter_add", x, index, source);
   const Tensor out = contiguous({clone(x), x.where});
   if (!index->numel()) return out;
-  const Tensor to = lined({out, x.where}), at = lined(index);
-  if (!backend.scatter_add(lined(source), dim, at, cropped({to, x.where}, dim, {at, x.where})))
-    out_of_range("scatter_add", x, dim, index);
+  const View at = lined(*index);
+  run_indexed("scatter_add", backend, calls::ScatterAdd{lined(*source), at, cropped(lined(out), dim, at), dim}, x, dim,
+              index);
   return out;
 }
 
@@ -134,8 +145,8 @@ Tensor index_select(const In& x, int dim, const In& index) {
   check_select("index_select", x, dim, index);
   dim = wrap_dim("index_select", x, dim);
   const Tensor out = new_result(selected_shape(x, dim, index), x->dtype(), x->device(), x.where);
-  if (out.numel() && !backend.index_select(lined(x), dim, lined(index), lined({out, x.where})))
-    out_of_range("index_select", x, dim, index);
+  if (out.numel())
+    run_indexed("index_select", backend, calls::IndexSelect{lined(*x), lined(*index), lined(out), dim}, x, dim, index);
   return out;
 }
 
@@ -150,8 +161,8 @@ Tensor index_add(const In& x, int dim, const In& index, const In& source) {
                      x.where);
   require_same_dtype("index_add", x, index, source);
   const Tensor out = contiguous({clone(x), x.where});
-  if (source->numel() && !backend.index_add(lined(source), dim, lined(index), lined({out, x.where})))
-    out_of_range("index_add", x, dim, index);
+  if (source->numel())
+    run_indexed("index_add", backend, calls::IndexAdd{lined(*source), lined(*index), lined(out), dim}, x, dim, index);
   return out;
 }
 
@@ -160,8 +171,9 @@ Tensor index_select_backward(const In& grad, int dim, const In& index, const Sha
   const Tensor out = empty(shape, {grad->dtype(), grad->device()}, grad.where);
   fill_({out, grad.where}, 0);
   dim = wrap_dim("index_select_backward", {out, grad.where}, dim);
-  if (grad->numel() && !backend.index_add(*grad, dim, *index, out))
-    out_of_range("index_select_backward", {out, grad.where}, dim, index);
+  if (grad->numel())
+    run_indexed("index_select_backward", backend, calls::IndexAdd{*grad, *index, out, dim}, {out, grad.where}, dim,
+                index);
   return out;
 }
 
@@ -189,12 +201,18 @@ Tensor one_hot(const In& index, std::int64_t classes) {
   if (!index->numel()) return out;
   const Tensor place = unsqueeze(index, -1);
   const Tensor one = ones(place.shape(), {DType::int64, index->device()}, index.where);
-  if (backend.scatter_add(one, index->dim(), place, cropped({out, index.where}, index->dim(), {place, index.where})))
-    return out;
-  const std::optional<Stray> stray = find_stray(index, classes);
-  throw IndexError(message("one_hot", stray ? "element " + stray->str() + " is no class" : "an element is no class",
-                           {{"index", *index}}, "classes go from 0 to " + std::to_string(classes - 1)),
-                   index.where);
+  const int last = index->dim();
+  run_checked(
+      backend, calls::ScatterAdd{one, place, cropped(out, last, place), last},
+      [classes, line = index.where](const Tensor& t) {
+        const std::optional<Stray> stray = find_stray({t, line}, classes);
+        throw IndexError(
+            message("one_hot", stray ? "element " + stray->str() + " is no class" : "an element is no class",
+                    {{"index", t}}, "classes go from 0 to " + std::to_string(classes - 1)),
+            line);
+      },
+      *index);
+  return out;
 }
 
 bool is_nothing(const Tensor& t) { return t.dim() == 1 && t.numel() == 0; }
@@ -251,7 +269,7 @@ Tensor cat(std::span<const Tensor> tensors, int dim, SourceLocation where) {
   Shape start = Shape::filled(shape.rank(), 0);
   for (const Tensor& t : tensors) {
     if (is_nothing(t)) continue;
-    if (t.numel()) backend.copy(t, slice({out, where}, {start, t.shape(), Shape::filled(shape.rank(), 1)}));
+    if (t.numel()) backend.run(calls::Copy{t, slice({out, where}, {start, t.shape(), Shape::filled(shape.rank(), 1)})});
     start[dim] += t.shape()[dim];
   }
   return out;

@@ -17,6 +17,11 @@ void require_same_dtype(const char* op, Operands operands, SourceLocation where)
       throw DTypeError(message(op, "operands have different dtypes", operands, dtype_mend(operands)), where);
 }
 
+/// Contiguous elements in another shape.
+View seen(const Tensor& x, const Shape& shape) {
+  return View(x.storage(), x.dtype(), shape, contiguous_strides(shape), x.storage_offset());
+}
+
 /// The leading dimensions as one, by stride where that works, else by a copy.
 Tensor as_batch(const Tensor& x, const Shape& lead, SourceLocation where) {
   const std::int64_t m = x.shape()[-2], n = x.shape()[-1];
@@ -83,28 +88,24 @@ Tensor matmul(const In& a, const In& b) {
   if (!a_vector) shape.push_back(m);
   if (!b_vector) shape.push_back(n);
   const Tensor out = new_result(shape, a->dtype(), a->device(), a.where);
-  if (out.numel()) backend.matmul({}, x, y, Tensor(), view({out, a.where}, {x.size(0), x.size(1), n}));
+  if (out.numel()) backend.run(calls::Matmul{x, y, View(), seen(out, {x.size(0), x.size(1), n})});
   return out;
 }
 
 Tensor linear(const In& x, const In& w, const Tensor& bias, Activation activation) {
-  if (!bias.defined()) {
-    dispatch("linear", {{"x", *x}, {"weight", *w}}, x.where);
-    check_linear({{"x", *x}, {"weight", *w}}, x.where);
-  } else {
-    dispatch("linear", {{"x", *x}, {"weight", *w}, {"bias", bias}}, x.where);
-    check_linear({{"x", *x}, {"weight", *w}, {"bias", bias}}, x.where);
-  }
+  Backend& backend = bias.defined() ? dispatch("linear", {{"x", *x}, {"weight", *w}, {"bias", bias}}, x.where)
+                                    : dispatch("linear", {{"x", *x}, {"weight", *w}}, x.where);
+  if (bias.defined()) check_linear({{"x", *x}, {"weight", *w}, {"bias", bias}}, x.where);
+  else check_linear({{"x", *x}, {"weight", *w}}, x.where);
   Shape shape = x->shape();
   const std::int64_t in = w->shape()[1], outs = w->shape()[0];
   shape[-1] = outs;
   const Tensor out = new_result(shape, x->dtype(), x->device(), x.where);
   if (!out.numel()) return out;
   const std::int64_t rows = out.numel() / outs;
-  const Tensor wt(w->storage(), w->dtype(), {1, in, outs}, {0, w->strides()[1], w->strides()[0]}, w->storage_offset());
-  MatmulParams params;
-  params.activation = activation;
-  backend_of(x->device()).matmul(params, reshape(x, {1, rows, in}), wt, bias, view({out, x.where}, {1, rows, outs}));
+  const View wt(w->storage(), w->dtype(), {1, in, outs}, {0, w->strides()[1], w->strides()[0]}, w->storage_offset());
+  backend.run(calls::Matmul{
+      seen(contiguous(x), {1, rows, in}), wt, bias, seen(out, {1, rows, outs}), {.activation = activation}});
   return out;
 }
 
@@ -113,7 +114,7 @@ LinearGradients linear_backward_weight(const In& grad, const In& x) {
   const std::int64_t outs = grad->shape()[1];
   LinearGradients out{new_result({outs, x->shape()[1]}, grad->dtype(), grad->device(), grad.where),
                       new_result({outs}, grad->dtype(), grad->device(), grad.where)};
-  backend.linear_backward_weight(*grad, *x, out.weight, out.bias);
+  backend.run(calls::LinearBackwardWeight{*grad, *x, out.weight, out.bias});
   return out;
 }
 

@@ -51,7 +51,7 @@ MaxPooled max_pool2d(const In& x, const Pool2dParams& params) {
   const Shape shape = pooled_shape("max_pool2d", x, params);
   const MaxPooled out{new_result(shape, x->strides(), x->dtype(), x->device(), x.where),
                       new_result(shape, x->strides(), DType::int32, x->device(), x.where)};
-  if (out.values.numel()) backend.max_pool2d(params, *x, out.values, out.indices);
+  if (out.values.numel()) backend.run(calls::MaxPool2d{*x, out.values, out.indices, params});
   return out;
 }
 
@@ -59,7 +59,7 @@ Tensor max_pool2d_backward(const In& grad, const In& indices, const Tensor& x_li
   Backend& backend = dispatch("max_pool2d_backward", {{"grad", *grad}, {"indices", *indices}}, grad.where);
   const Tensor out = new_result(x_like.shape(), x_like.strides(), x_like.dtype(), x_like.device(), grad.where);
   if (!out.numel()) return out;
-  if (grad->numel()) backend.max_pool2d_backward(params, *grad, *indices, out);
+  if (grad->numel()) backend.run(calls::MaxPool2dBackward{*grad, *indices, out, params});
   else fill_({out, grad.where}, 0);
   return out;
 }
@@ -68,7 +68,7 @@ Tensor avg_pool2d(const In& x, const Pool2dParams& params) {
   Backend& backend = dispatch("avg_pool2d", {{"x", *x}}, x.where);
   const Shape shape = pooled_shape("avg_pool2d", x, params);
   const Tensor out = new_result(shape, x->strides(), x->dtype(), x->device(), x.where);
-  if (out.numel()) backend.avg_pool2d(params, *x, out);
+  if (out.numel()) backend.run(calls::AvgPool2d{*x, out, params});
   return out;
 }
 
@@ -76,7 +76,7 @@ Tensor avg_pool2d_backward(const In& grad, const Tensor& x_like, const Pool2dPar
   Backend& backend = dispatch("avg_pool2d_backward", {{"grad", *grad}}, grad.where);
   const Tensor out = new_result(x_like.shape(), x_like.strides(), x_like.dtype(), x_like.device(), grad.where);
   if (!out.numel()) return out;
-  if (grad->numel()) backend.avg_pool2d_backward(params, *grad, out);
+  if (grad->numel()) backend.run(calls::AvgPool2dBackward{*grad, out, params});
   else fill_({out, grad.where}, 0);
   return out;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <minnow/tensor/backend/backend.h>
+#include <minnow/tensor/backend/calls.h>
 #include <minnow/tensor/in.h>
 
 namespace minnow::raw {

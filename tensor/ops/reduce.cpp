@@ -166,8 +166,7 @@ struct Stages {
 /// False where the parts do not join.
 bool stages_of(int op, DType in, DType out, Stages& stages) {
   using namespace kernels;
-  const bool adds = op == kReduce<SumSquares> || op == kReduce<SumSquaredError> || op == kReduce<Norm0>;
-  stages = {op, adds ? kReduce<Sum> : op, is_floating(in) ? DType::float64 : out};
+  stages = {op, op == kReduce<Norm0> ? kReduce<Sum> : op, is_floating(in) ? DType::float64 : out};
   return op != kReduce<NormP>;
 }
 
@@ -187,7 +186,8 @@ unsigned innermost(const Tensor& x, unsigned mask) {
 }
 
 void run(Backend& backend, int op, double p, const Tensor& in, const In& out) {
-  backend.reduce({op, p}, in, alias(out, {in.size(0), in.size(2)}, {in.size(2), 1}, 0));
+  const Shape shape{in.size(0), in.size(2)};
+  backend.run(calls::Reduce{op, in, View(out->storage(), out->dtype(), shape, contiguous_strides(shape)), p});
 }
 
 /// Where reduced and kept dimensions alternate (the channels of NCHW): one group of neighbours after the other instead
@@ -220,7 +220,6 @@ Tensor reduce(int op, const In& x, const Dims& dims, bool keepdim, double p) {
   const Tensor out = new_result(shape_after(x->shape(), mask, keepdim), dtype, x->device(), x.where);
   if (!out.numel()) return out;
   if (selects(op)) require_elements(info.name, x, reduced_count(info.name.data(), x, dims));
-  if (x->device().is_cpu()) x->storage()->wait_ready();
   const Tensor seen = seen_in_groups(x, mask, true);
   if (seen.defined()) run(backend, op, p, seen, {out, x.where});
   else if (!reduce_in_stages(backend, op, x, mask, p, out)) run(backend, op, p, in_groups(x, mask), {out, x.where});
@@ -236,12 +235,11 @@ ValuesIndices arg_reduce(bool largest, const In& x, int dim, bool keepdim) {
                           new_result(shape, DType::int64, x->device(), x.where)};
   if (!out.values.numel()) return out;
   require_elements(op, x, x->dim() ? x->shape()[wrap_dim(op, x, dim)] : 1);
-  if (x->device().is_cpu()) x->storage()->wait_ready();
   const Tensor seen = seen_in_groups(x, mask, false), in = seen.defined() ? seen : in_groups(x, mask);
-  const Shape flat{in.size(0), in.size(2)};
-  const Strides strides{in.size(2), 1};
-  backend.arg_reduce(largest, in, alias({out.values, x.where}, flat, strides, 0),
-                     alias({out.indices, x.where}, flat, strides, 0));
+  const auto flat = [&](const Tensor& t) {
+    return View(t.storage(), t.dtype(), {in.size(0), in.size(2)}, {in.size(2), 1});
+  };
+  backend.run(calls::ArgReduce{in, flat(out.values), flat(out.indices), largest});
   return out;
 }
 

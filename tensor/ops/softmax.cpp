@@ -1,5 +1,6 @@
 #include <minnow/tensor/ops/softmax.h>
 
+#include <minnow/tensor/backend/captured_calls.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/ops/copy.h>
@@ -19,7 +20,7 @@ Tensor softmax(const In& x, int dim, bool log) {
   const Tensor y = new_result(x->shape(), x->dtype(), x->device(), x.where);
   if (!y.numel()) return y;
   if (x->dim() == 0) fill_({y, x.where}, log ? 0.0 : 1.0);
-  else backend.softmax({dim, log}, dense, y);
+  else backend.run(calls::Softmax{dense, y, dim, log});
   return y;
 }
 
@@ -29,7 +30,7 @@ Tensor softmax_backward(const In& grad, const In& y, int dim, bool log) {
   const Tensor out = new_result(y->shape(), y->dtype(), y->device(), grad.where);
   if (!out.numel()) return out;
   if (y->dim() == 0) fill_({out, grad.where}, 0);
-  else backend.softmax_backward({wrap_dim("softmax_backward", y, dim), log}, g, dense, out);
+  else backend.run(calls::SoftmaxBackward{g, dense, out, wrap_dim("softmax_backward", y, dim), log});
   return out;
 }
 
@@ -53,7 +54,7 @@ void refuse_class(const char* op, const In& logits, const In& target, std::int64
                    logits.where);
 }
 
-CrossEntropy cross_entropy(const In& logits, const In& target, const CrossEntropyParams& params) {
+CrossEntropy cross_entropy(const In& logits, const In& target, std::int64_t ignore_index) {
   const Operands operands{{"logits", *logits}, {"target", *target}};
   Backend& backend = dispatch("cross_entropy", {{"logits", *logits}, {"target", *target}}, logits.where);
   if (logits->dim() != 2 || target->shape() != Shape{logits->shape()[0]})
@@ -67,19 +68,23 @@ CrossEntropy cross_entropy(const In& logits, const In& target, const CrossEntrop
   const CrossEntropy out{new_result({n}, logits->dtype(), logits->device(), logits.where),
                          new_result({2, n}, exp_sums_type(logits->dtype()), logits->device(), logits.where)};
   if (!n) return out;
-  if (!backend.cross_entropy(params, contiguous(logits), contiguous(target), out.losses, out.exp_sums))
-    refuse_class("cross_entropy", logits, target, logits->shape()[1], params.ignore_index);
+  run_checked(
+      backend, calls::CrossEntropy{contiguous(logits), contiguous(target), out.losses, out.exp_sums, ignore_index},
+      [=, line = logits.where](const Tensor& x, const Tensor& t) {
+        refuse_class("cross_entropy", {x, line}, {t, line}, x.shape()[1], ignore_index);
+      },
+      *logits, *target);
   return out;
 }
 
 Tensor cross_entropy_backward(const In& grad, const In& logits, const In& target, const In& exp_sums,
-                              const CrossEntropyParams& params) {
+                              std::int64_t ignore_index) {
   Backend& backend =
       dispatch("cross_entropy_backward", {{"grad", *grad}, {"logits", *logits}, {"target", *target}}, grad.where);
   const Tensor out = new_result(logits->shape(), logits->dtype(), logits->device(), grad.where);
   if (out.numel())
-    backend.cross_entropy_backward(params, expand(grad, {logits->shape()[0]}), contiguous(logits), contiguous(target),
-                                   *exp_sums, out);
+    backend.run(calls::CrossEntropyBackward{expand(grad, {logits->shape()[0]}), contiguous(logits), contiguous(target),
+                                            *exp_sums, out, ignore_index});
   return out;
 }
 

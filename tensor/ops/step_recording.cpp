@@ -42,7 +42,7 @@ void StepRecording::end() {
   std::erase_if(uses_, [](const auto& use) { return use.second.storage.expired(); });
 }
 
-void StepRecording::use(const Tensor& tensor) {
+void StepRecording::use(const View& tensor) {
   if (!tensor.defined()) return;
   const auto& storage = tensor.storage();
   const auto [place, is_new] = uses_.try_emplace(storage.get(), Use{storage, storage->rebindings()});
@@ -106,7 +106,7 @@ void StepRecording::upload(SourceLocation where) {
   const auto count = static_cast<std::int64_t>(used_);
   const Tensor host = empty({count}, {.dtype = DType::float64, .pinned = true}, where);
   fill({static_cast<double*>(host.raw_data()), used_});
-  const Tensor target(numbers_.storage(), DType::float64, {count}, {1});
+  const View target(numbers_.storage(), DType::float64, {count}, {1});
   backend_of(device(), where).transfer(host, target, device().is_cuda());
 }
 

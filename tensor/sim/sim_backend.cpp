@@ -3,7 +3,7 @@
 #include <limits>
 #include <mutex>
 #include <unistd.h>
-#include <minnow/tensor/backend/call_list.h>
+#include <minnow/tensor/backend/captured_calls.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/sim/options.h>
@@ -109,13 +109,13 @@ std::unique_ptr<Recording> SimBackend::begin_recording(int index) {
   return record_calls(*this, Device(DeviceType::sim, index));
 }
 
-MemoryFormat SimBackend::conv2d_format(const Conv2dParams& params, const Tensor& x, const Tensor& w) {
+MemoryFormat SimBackend::conv2d_format(const Conv2dParams& params, const View& x, const View& w) {
   return cpu_backend()->conv2d_format(params, x, w);
 }
 
 void SimBackend::finish_copies(int index) { stream_of(index).synchronize(); }
 
-void SimBackend::transfer(const Tensor& from, const Tensor& to, bool non_blocking) {
+void SimBackend::transfer(const View& from, const View& to, bool non_blocking) {
   if (from.numel() == 0) return;
   const bool to_host = to.device().is_cpu(), from_host = from.device().is_cpu();
   const int index = (to_host || !from_host ? from : to).device().index();

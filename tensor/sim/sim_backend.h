@@ -17,28 +17,22 @@ class SimBackend final : public Forwarding<SimBackend> {
   Stream new_stream(int index) override;
   void synchronize(int index) override;
   std::unique_ptr<Recording> begin_recording(int index) override;
-  void transfer(const Tensor& from, const Tensor& to, bool non_blocking) override;
-  MemoryFormat conv2d_format(const Conv2dParams& params, const Tensor& x, const Tensor& w) override;
+  void transfer(const View& from, const View& to, bool non_blocking) override;
+  MemoryFormat conv2d_format(const Conv2dParams& params, const View& x, const View& w) override;
 
-  template <class R, class... P, class... A> R pass(R (Backend::*kernel)(P...), const A&... arguments) {
+  /// On the device of the operands; elementwise calls have 0-dim CPU operands too, which a copy may still be writing.
+  template <class C> ResultOf<C> pass(const C& call) {
     int index = -1;
-    (find_device(arguments, index), ...);
+    for_each_view(call, [&](const View& operand) {
+      if (!operand.defined()) return;
+      if (operand.device().is_cpu()) operand.storage()->wait_ready();
+      else index = operand.device().index();
+    });
     if (index >= 0) finish_copies(index);
-    return (cpu_backend()->*kernel)(arguments...);
+    return cpu_backend()->run(call);
   }
 
  private:
-  /// The device of the work; elementwise families have 0-dim CPU operands too, which a copy may still be writing.
-  static void find_device(const Tensor& operand, int& index) {
-    if (!operand.defined()) return;
-    if (operand.device().is_cpu()) operand.storage()->wait_ready();
-    else index = operand.device().index();
-  }
-  static void find_device(std::span<const UpdateItem> items, int& index) {
-    if (!items.empty()) find_device(*items.front().param, index);
-  }
-  template <class T> static void find_device(const T&, int&) {}
-
   /// Waits for the copies of the current stream.
   static void finish_copies(int index);
 };

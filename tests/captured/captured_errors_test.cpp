@@ -101,7 +101,8 @@ TEST_P(CapturedErrorsTest, ALoaderIsRefused) {
             std::string::npos);
 }
 
-/// A step on indices 0 and 1, then on `bad`: the error of the replay; then again on good ones.
+/// A step on good indices, then on `bad`: the error of the replay, which is that of the call itself; then again on good
+/// ones.
 template <class E, class F> std::string error_of_replay(Device device, const Tensor& bad, F f) {
   CapturedStep step(f, {.device = device, .warm_up = 0});
   const Tensor good = tensor(std::vector<std::int64_t>{1, 2});
@@ -112,6 +113,9 @@ template <class E, class F> std::string error_of_replay(Device device, const Ten
     synchronize(device);
   });
   EXPECT_EQ(step(good).to_vector<double>(), want) << "the step goes on";
+  if (!device.is_cuda()) {
+    EXPECT_EQ(text, test::error_of<E>([&] { static_cast<void>(f(bad.to(device))); }));
+  }
   return text;
 }
 
@@ -123,18 +127,25 @@ TEST_P(CapturedErrorsTest, WhatReplaysFindInTheirDataIsAnErrorOfTheLine) {
     EXPECT_NE(text.find(what), std::string::npos) << text;
     EXPECT_NE(text.find("captured_errors_test.cpp:" + std::to_string(line)), std::string::npos) << line << text;
   };
-  expect(error_of_replay<IndexError>(device(), bad,
-                                     [&](const Tensor& index) {
-                                       line = __LINE__ + 1;
-                                       return index_select(table, 0, index);
-                                     }),
-         "index_select: an index is out of range");
+  expect(
+      error_of_replay<IndexError>(device(), bad,
+                                  [&](const Tensor& index) {
+                                    line = __LINE__ + 1;
+                                    return index_select(table, 0, index);
+                                  }),
+      device().is_cuda() ? "index_select: an index is out of range" : "index_select: index 7 at [1] is out of range");
   expect(error_of_replay<IndexError>(device(), bad,
                                      [&](const Tensor& target) {
                                        line = __LINE__ + 1;
                                        return nn::cross_entropy(table.narrow(0, 0, 2), target);
                                      }),
-         "cross_entropy: a target is no class");
+         device().is_cuda() ? "cross_entropy: a target is no class" : "cross_entropy: target 7 at [1] is no class");
+  expect(error_of_replay<IndexError>(device(), bad,
+                                     [&](const Tensor& index) {
+                                       line = __LINE__ + 1;
+                                       return one_hot(index, 3);
+                                     }),
+         device().is_cuda() ? "one_hot: an index is out of range" : "one_hot: element 7 at [1] is no class");
   const Tensor ten = full({2}, 10, {.dtype = DType::int64, .device = device()});
   expect(error_of_replay<ValueError>(device(), zero,
                                      [&](const Tensor& divisor) {

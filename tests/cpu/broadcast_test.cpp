@@ -39,7 +39,8 @@ const Case kCases[] = {
 
 void check(const Tensor& a, const Tensor& b, DType dtype, Lay lay) {
   const Tensor out = blank(a.shape(), dtype, lay == Lay::kBroadcast ? Lay::kContiguous : lay);
-  backend().binary(kSub, cpu::compute_of(dtype) == cpu::Compute::kFloat ? float32 : dtype, a, b, out);
+  static_cast<void>(
+      backend().run(calls::Binary{kSub, cpu::compute_of(dtype) == cpu::Compute::kFloat ? float32 : dtype, a, b, out}));
   for (std::int64_t i = 0; i < out.numel(); ++i)
     ASSERT_EQ(get(out, i), get(a, i) - get(b, i)) << a.shape().str() << " " << name_of(dtype) << " element " << i;
 }
@@ -67,7 +68,7 @@ TEST_P(Broadcast, ChannelsLast) {
     const Tensor images(x.storage(), float32, shape, channels_last_strides(shape));
     const Tensor each = repeated({1, channels, 1, 1}, shape, float32);
     const Tensor out = test::with_strides(shape, channels_last_strides(shape), float32);
-    backend().binary(kSub, float32, images, each, out);
+    static_cast<void>(backend().run(calls::Binary{kSub, float32, images, each, out}));
     for (std::int64_t i = 0; i < out.numel(); ++i) ASSERT_EQ(get(out, i), get(images, i) - get(each, i)) << channels;
   }
 }
@@ -75,10 +76,10 @@ TEST_P(Broadcast, ChannelsLast) {
 TEST_P(Broadcast, CopiesAndThreeOperands) {
   for (const Case& c : kCases) {
     const Tensor part = repeated(c.own, c.shape, float32), copy = blank(c.shape), half = blank(c.shape, DType::float16);
-    backend().copy(part, copy);
-    backend().copy(part, half);
+    backend().run(calls::Copy{part, copy});
+    backend().run(calls::Copy{part, half});
     const Tensor a = test::numbers(c.shape), out = blank(c.shape);
-    backend().ternary(kIndexOf<TernaryOps, Addcmul>, float32, a, part, part, 2, out);
+    backend().run(calls::Ternary{kIndexOf<TernaryOps, Addcmul>, float32, a, part, part, out, 2});
     for (std::int64_t i = 0; i < copy.numel(); ++i) {
       ASSERT_EQ(get(copy, i), get(part, i));
       ASSERT_EQ(get(half, i), get(part, i));
@@ -92,7 +93,7 @@ TEST(BroadcastCpu, ThreadsChangeNothing) {
     const Tensor a = test::reals(c.shape), b = repeated(c.own, c.shape, float32);
     test::expect_thread_invariant([&] {
       const Tensor out = blank(c.shape);
-      backend().binary(kSub, float32, a, b, out);
+      static_cast<void>(backend().run(calls::Binary{kSub, float32, a, b, out}));
       return out;
     });
   }

@@ -10,7 +10,7 @@ using test::Lay;
 using test::numbers;
 
 void check_copy(const Tensor& from, const Tensor& to) {
-  backend().copy(from, to);
+  backend().run(calls::Copy{from, to});
   for (std::int64_t i = 0; i < to.numel(); ++i) {
     const double expected = to.dtype() == DType::bool_ ? (get(from, i) != 0 ? 1 : 0) : get(from, i);
     ASSERT_EQ(get(to, i), expected) << from.shape().str() << " element " << i;
@@ -50,7 +50,7 @@ TEST(CopyCpu, HalvesRoundToNearestEven) {
       1.0f + 0x1p-11f, 1.0f + 0x1p-11f + 0x1p-20f, 65519.0f, 65520.0f, 0x1p-25f, 0x1.8p-25f, -0.0f, NAN};
   std::memcpy(x.raw_data(), values, sizeof(values));
   const Tensor h = blank({8}, DType::float16);
-  backend().copy(x, h);
+  backend().run(calls::Copy{x, h});
   for (int i = 0; i < 7; ++i) {
     EXPECT_EQ(get(h, i), static_cast<double>(static_cast<float>(float16_t(values[i])))) << values[i];
   }
@@ -58,7 +58,7 @@ TEST(CopyCpu, HalvesRoundToNearestEven) {
   EXPECT_TRUE(std::signbit(get(h, 6)));
   EXPECT_TRUE(std::isnan(get(h, 7)));
   const Tensor b = blank({8}, DType::bfloat16);
-  backend().copy(x, b);
+  backend().run(calls::Copy{x, b});
   for (int i = 0; i < 7; ++i) EXPECT_EQ(get(b, i), static_cast<double>(static_cast<float>(bfloat16_t(values[i]))));
 }
 
@@ -71,8 +71,8 @@ TEST(CopyCpu, EveryHalfComesBack) {
     for (int isa = 0; isa < cpu::kIsas; ++isa) {
       const cpu::Isa before = cpu::current_isa();
       if (!cpu::use_isa(static_cast<cpu::Isa>(isa))) continue;
-      backend().copy(all, wide);
-      backend().copy(wide, back);
+      backend().run(calls::Copy{all, wide});
+      backend().run(calls::Copy{wide, back});
       cpu::use_isa(before);
       for (int i = 0; i < 65536; ++i) {
         if (std::isnan(get(all, i))) {
@@ -91,19 +91,19 @@ TEST(CopyCpu, FillAndArange) {
     for (const Lay lay : {Lay::kContiguous, Lay::kReversed, Lay::kGaps}) {
       for (const Shape& shape : {Shape{}, Shape{0}, Shape{3, 7}, Shape{2, 1500}}) {
         const Tensor t = blank(shape, dtype, lay);
-        backend().fill(t, 3);
+        backend().run(calls::Fill{t, 3});
         for (std::int64_t i = 0; i < t.numel(); ++i) ASSERT_EQ(get(t, i), dtype == DType::bool_ ? 1 : 3);
-        backend().fill(t, 2.5);
+        backend().run(calls::Fill{t, 2.5});
         for (std::int64_t i = 0; i < t.numel(); ++i)
           ASSERT_EQ(get(t, i), dtype == DType::bool_ ? 1 : is_floating(dtype) ? 2.5 : 2);
       }
     }
   }
   const Tensor a = blank({5000}, DType::int64);
-  backend().arange(a, -3, 2);
+  backend().run(calls::Arange{a, -3, 2});
   for (std::int64_t i = 0; i < 5000; ++i) ASSERT_EQ(get(a, i), static_cast<double>(-3 + 2 * i));
   const Tensor f = blank({11});
-  backend().arange(f, 0.5, 0.25);
+  backend().run(calls::Arange{f, 0.5, 0.25});
   EXPECT_EQ(get(f, 10), 3.0);
 }
 

@@ -44,7 +44,7 @@ TEST(IndexCpu, GatherAndScatterAdd) {
       for (const Lay lay : kLays) {
         const Tensor index = numbers(small, DType::int64, lay, 0, static_cast<int>(shape[dim]));
         const Tensor x = numbers(shape, dtype, lay, 0, span_of(dtype)), out = blank(small, dtype, lay);
-        ASSERT_TRUE(backend().gather(x, dim, index, out));
+        ASSERT_EQ(backend().run(calls::Gather{x, index, out, dim}), Outcome::ok);
         for (std::int64_t i = 0; i < out.numel(); ++i)
           ASSERT_EQ(get(out, i), get(x, moved(small, i, dim, static_cast<std::int64_t>(get(index, i)), shape)));
         const Tensor sum = numbers(shape, dtype, lay, 0, span_of(dtype));
@@ -55,7 +55,7 @@ TEST(IndexCpu, GatherAndScatterAdd) {
               expected[static_cast<std::size_t>(moved(small, i, dim, static_cast<std::int64_t>(get(index, i)), shape))];
           e = joined(e, get(out, i), dtype);
         }
-        ASSERT_TRUE(backend().scatter_add(out, dim, index, sum));
+        ASSERT_EQ(backend().run(calls::ScatterAdd{out, index, sum, dim}), Outcome::ok);
         for (std::int64_t i = 0; i < sum.numel(); ++i) ASSERT_EQ(get(sum, i), expected[static_cast<std::size_t>(i)]);
       }
     }
@@ -71,7 +71,7 @@ TEST(IndexCpu, SelectAndAdd) {
     for (const DType dtype : test::kAllDtypes) {
       for (const auto& [from, to] : kLayPairs) {
         const Tensor x = numbers(shape, dtype, from, 0, span_of(dtype)), out = blank(chosen, dtype, to);
-        ASSERT_TRUE(backend().index_select(x, dim, index, out));
+        ASSERT_EQ(backend().run(calls::IndexSelect{x, index, out, dim}), Outcome::ok);
         const Tensor sum = numbers(shape, dtype, from, 0, span_of(dtype));
         std::vector<double> expected;
         for (std::int64_t i = 0; i < sum.numel(); ++i) expected.push_back(get(sum, i));
@@ -81,7 +81,7 @@ TEST(IndexCpu, SelectAndAdd) {
           double& e = expected[static_cast<std::size_t>(moved(chosen, i, dim, k, shape))];
           e = joined(e, get(out, i), dtype);
         }
-        ASSERT_TRUE(backend().index_add(out, dim, index, sum));
+        ASSERT_EQ(backend().run(calls::IndexAdd{out, index, sum, dim}), Outcome::ok);
         for (std::int64_t i = 0; i < sum.numel(); ++i) ASSERT_EQ(get(sum, i), expected[static_cast<std::size_t>(i)]);
       }
     }
@@ -91,7 +91,7 @@ TEST(IndexCpu, SelectAndAdd) {
 TEST(IndexCpu, LongRunsAreAddedWhole) {
   const Tensor x = numbers({3, 2500}), sum = blank({2, 2500}),
                index = numbers({3}, DType::int64, Lay::kContiguous, 1, 1);
-  ASSERT_TRUE(backend().index_add(x, 0, index, sum));
+  ASSERT_EQ(backend().run(calls::IndexAdd{x, index, sum, 0}), Outcome::ok);
   for (std::int64_t i = 0; i < 2500; ++i) {
     ASSERT_EQ(get(sum, i), 0);
     ASSERT_EQ(get(sum, 2500 + i), get(x, i) + get(x, 2500 + i) + get(x, 5000 + i)) << i;
@@ -105,10 +105,10 @@ TEST(IndexCpu, OutOfRangeTouchesNothing) {
     set(each, 15, wrong);
     set(few, 3, wrong);
     for (const int dim : {0, 1}) {
-      EXPECT_FALSE(backend().gather(x, dim, each, out));
-      EXPECT_FALSE(backend().scatter_add(x, dim, each, out));
-      EXPECT_FALSE(backend().index_select(x, dim, few, out));
-      EXPECT_FALSE(backend().index_add(x, dim, few, out));
+      EXPECT_EQ(backend().run(calls::Gather{x, each, out, dim}), Outcome::index_out_of_range);
+      EXPECT_EQ(backend().run(calls::ScatterAdd{x, each, out, dim}), Outcome::index_out_of_range);
+      EXPECT_EQ(backend().run(calls::IndexSelect{x, few, out, dim}), Outcome::index_out_of_range);
+      EXPECT_EQ(backend().run(calls::IndexAdd{x, few, out, dim}), Outcome::index_out_of_range);
     }
     for (std::int64_t i = 0; i < 16; ++i) EXPECT_EQ(get(out, i), 0);
   }
@@ -129,7 +129,7 @@ TEST(IndexCpu, RunsOfAnyLength) {
               expected[static_cast<std::size_t>(static_cast<std::int64_t>(get(index, i / run)) * run + i % run)];
           e = joined(e, get(x, i), dtype);
         }
-        ASSERT_TRUE(backend().index_add(x, 0, index, sum));
+        ASSERT_EQ(backend().run(calls::IndexAdd{x, index, sum, 0}), Outcome::ok);
         for (std::int64_t i = 0; i < sum.numel(); ++i) {
           const double want = expected[static_cast<std::size_t>(i)];
           ASSERT_EQ(get(sum, i), dtype == DType::uint8 ? std::fmod(want, 256) : want) << run << " " << name_of(dtype);
@@ -144,13 +144,13 @@ TEST(IndexCpu, ThreadsDoNotMatter) {
   const Tensor index = numbers({3000}, DType::int64, Lay::kContiguous, 0, 7);
   test::expect_thread_invariant([&] {
     const Tensor out = blank({10, 64});
-    EXPECT_TRUE(backend().index_add(x, 0, index, out));
+    EXPECT_EQ(backend().run(calls::IndexAdd{x, index, out, 0}), Outcome::ok);
     return out;
   });
   const Tensor each = numbers({3000, 64}, DType::int64, Lay::kContiguous, 0, 10);
   test::expect_thread_invariant([&] {
     const Tensor out = blank({10, 64});
-    EXPECT_TRUE(backend().scatter_add(x, 0, each, out));
+    EXPECT_EQ(backend().run(calls::ScatterAdd{x, each, out, 0}), Outcome::ok);
     return out;
   });
 }

@@ -26,7 +26,7 @@ Tensor product(DType dtype, const Shape& a, const Shape& b, bool transposed = fa
                y = is_floating(dtype) ? reals(b, dtype, lay) : numbers(b, dtype, lay);
   const Tensor out = spoiled({a[0], a[1], b[2]}, dtype);
   const Tensor bias = is_floating(dtype) ? reals({b[2]}, dtype) : Tensor();
-  backend().matmul({}, x, y, bias, out);
+  backend().run(calls::Matmul{x, y, bias, out});
   return out;
 }
 
@@ -39,9 +39,9 @@ std::vector<Tensor> convolution(DType dtype, const Shape& x_shape, const Shape& 
   const Tensor x = reals(x_shape, dtype), w = reals(w_shape, dtype), bias = reals({w_shape[0]}, dtype),
                grad = reals(y_shape, dtype), y = spoiled(y_shape, dtype), grad_x = spoiled(x_shape, dtype),
                grad_w = spoiled(w_shape, dtype), grad_bias = spoiled({w_shape[0]}, dtype);
-  backend().conv2d(p, x, w, bias, y);
-  backend().conv2d_backward_input(p, grad, w, grad_x);
-  backend().conv2d_backward_weight(p, grad, x, grad_w, grad_bias);
+  backend().run(calls::Conv2d{x, w, bias, y, p});
+  backend().run(calls::Conv2dBackwardInput{grad, w, grad_x, p});
+  backend().run(calls::Conv2dBackwardWeight{grad, x, grad_w, grad_bias, p});
   return {y, grad_x, grad_w, grad_bias};
 }
 
@@ -57,7 +57,7 @@ std::vector<Tensor> results() {
   all.push_back(product(DType::float32, {1, 500, 784}, {1, 784, 128}, true));
   const Tensor grad = reals({300, 64}), x = reals({300, 200}), grad_w = spoiled({64, 200}, DType::float32),
                grad_bias = spoiled({64}, DType::float32);
-  backend().linear_backward_weight(grad, x, grad_w, grad_bias);
+  backend().run(calls::LinearBackwardWeight{grad, x, grad_w, grad_bias});
   all.insert(all.end(), {grad_w, grad_bias});
   const auto add = [&](const std::vector<Tensor>& list) { all.insert(all.end(), list.begin(), list.end()); };
   add(convolution(DType::float32, {9, 16, 20, 20}, {16, 16, 3, 3}, {.padding = {1, 1}}));
@@ -65,7 +65,7 @@ std::vector<Tensor> results() {
   add(convolution(DType::bfloat16, {5, 8, 20, 20}, {12, 8, 3, 3}, {.padding = {1, 1}}));
   add(convolution(DType::float64, {3, 3, 12, 12}, {4, 3, 3, 3}, {}));
   const Tensor big = reals({300, 700}), flipped = spoiled({700, 300}, DType::float32);
-  backend().copy(Tensor(big.storage(), big.dtype(), {700, 300}, {1, 700}), flipped);
+  backend().run(calls::Copy{Tensor(big.storage(), big.dtype(), {700, 300}, {1, 700}), flipped});
   all.push_back(flipped);
   return all;
 }

@@ -31,14 +31,14 @@ Moments moments(const Tensor& t) {
 TEST(RandomCpu, UniformStaysInItsRange) {
   for (const DType dtype : kFloats) {
     const Tensor t = blank({kMany}, dtype);
-    backend().uniform({7, 11}, 0, 1, t);
+    backend().run(calls::Uniform{{7, 11}, t, 0, 1});
     const Moments m = moments(t);
     EXPECT_NEAR(m.mean, 0.5, 5e-3) << name_of(dtype);
     EXPECT_NEAR(m.deviation, std::sqrt(1.0 / 12), 3e-3);
     EXPECT_GE(m.low, 0);
     EXPECT_LT(m.high, 1) << name_of(dtype);
     EXPECT_GT(m.high, 0.99);
-    backend().uniform({7, 11}, -3, 5, t);
+    backend().run(calls::Uniform{{7, 11}, t, -3, 5});
     EXPECT_NEAR(moments(t).mean, 1, 4e-2);
     EXPECT_NEAR(moments(t).deviation, 8 * std::sqrt(1.0 / 12), 2e-2);
   }
@@ -47,7 +47,7 @@ TEST(RandomCpu, UniformStaysInItsRange) {
 TEST(RandomCpu, Normal) {
   for (const DType dtype : kFloats) {
     const Tensor t = blank({kMany}, dtype);
-    backend().normal({3, 5}, 2, 0.5, t);
+    backend().run(calls::Normal{{3, 5}, t, 2, 0.5});
     const Moments m = moments(t);
     EXPECT_NEAR(m.mean, 2, 5e-3) << name_of(dtype);
     EXPECT_NEAR(m.deviation, 0.5, 4e-3);
@@ -68,7 +68,7 @@ TEST(RandomCpu, NormalNumbersAreBothCoordinatesOfEachPair) {
   const PhiloxState state{3, 5};
   for (const DType dtype : {DType::float32, DType::float64}) {
     const Tensor t = blank({4001}, dtype);
-    backend().normal(state, 2, 0.5, t);
+    backend().run(calls::Normal{state, t, 2, 0.5});
     for (std::int64_t i = 0; i < 4001; ++i) {
       const auto uniform = [&](std::int64_t k) {
         return dtype == DType::float64 ? kernels::uniform_double(word(state, 2 * k), word(state, 2 * k + 1))
@@ -84,7 +84,7 @@ TEST(RandomCpu, RandintIsTheUpperHalfOfTheProduct) {
   const PhiloxState state{1, 7};
   const Tensor t = blank({2003}, DType::int64);
   for (const std::int64_t high : {std::int64_t{7}, std::int64_t{0xfffffffff}, std::int64_t{0x7edcba9876543210}}) {
-    backend().randint(state, 0, high, t);
+    backend().run(calls::Randint{state, t, 0, high});
     for (std::int64_t i = 0; i < 2003; ++i) {
       __extension__ using Wide = unsigned __int128;
       const std::uint64_t x = (std::uint64_t{word(state, 2 * i + 1)} << 32) | word(state, 2 * i);
@@ -96,7 +96,7 @@ TEST(RandomCpu, RandintIsTheUpperHalfOfTheProduct) {
 
 TEST(RandomCpu, RandintIsEvenAndReachesItsEnds) {
   const Tensor t = blank({kMany}, DType::int64);
-  backend().randint({1, 0}, -3, 4, t);
+  backend().run(calls::Randint{{1, 0}, t, -3, 4});
   double counts[7] = {};
   for (std::int64_t i = 0; i < kMany; ++i) {
     ASSERT_GE(get(t, i), -3);
@@ -104,7 +104,8 @@ TEST(RandomCpu, RandintIsEvenAndReachesItsEnds) {
     counts[static_cast<std::size_t>(get(t, i) + 3)] += 7.0 / static_cast<double>(kMany);
   }
   for (const double c : counts) EXPECT_NEAR(c, 1, 0.03);
-  backend().randint({1, 0}, std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max(), t);
+  backend().run(
+      calls::Randint{{1, 0}, t, std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()});
   EXPECT_NEAR(moments(t).mean / 0x1p63, 0, 6e-3);
   EXPECT_NEAR(moments(t).deviation / 0x1p63, std::sqrt(1.0 / 3), 6e-3);
 }
@@ -112,15 +113,15 @@ TEST(RandomCpu, RandintIsEvenAndReachesItsEnds) {
 TEST(RandomCpu, Bernoulli) {
   for (const double p : {0.0, 1e-3, 0.3, 0.999, 1.0}) {
     const Tensor t = blank({kMany}, DType::bool_);
-    backend().bernoulli({9, 2}, p, t);
+    backend().run(calls::Bernoulli{{9, 2}, t, p});
     if (p == 0 || p == 1) { EXPECT_EQ(moments(t).mean, p); }
     EXPECT_NEAR(moments(t).mean, p, 4e-3);
   }
   // A number is below p or not: a p that is no multiple of their step counts up.
   const Tensor each = blank({kMany}, DType::bool_), numbers = blank({kMany});
-  backend().uniform({9, 2}, 0, 1, numbers);
+  backend().run(calls::Uniform{{9, 2}, numbers, 0, 1});
   for (const double p : {0.3, get(numbers, 17), get(numbers, 17) + 1e-9}) {
-    backend().bernoulli({9, 2}, p, each);
+    backend().run(calls::Bernoulli{{9, 2}, each, p});
     for (std::int64_t i = 0; i < kMany; ++i) ASSERT_EQ(get(each, i) != 0, get(numbers, i) < p) << p;
   }
 }
@@ -129,23 +130,23 @@ TEST(RandomCpu, ThreadsDoNotMatter) {
   for (const DType dtype : kFloats) {
     test::expect_thread_invariant([&] {
       const Tensor t = blank({kMany}, dtype);
-      backend().uniform({7, 11}, -1, 1, t);
+      backend().run(calls::Uniform{{7, 11}, t, -1, 1});
       return t;
     });
     test::expect_thread_invariant([&] {
       const Tensor t = blank({kMany}, dtype);
-      backend().normal({7, 11}, -1, 1, t);
+      backend().run(calls::Normal{{7, 11}, t, -1, 1});
       return t;
     });
   }
   test::expect_thread_invariant([&] {
     const Tensor t = blank({kMany}, DType::int32);
-    backend().randint({7, 11}, 0, 1000, t);
+    backend().run(calls::Randint{{7, 11}, t, 0, 1000});
     return t;
   });
   test::expect_thread_invariant([&] {
     const Tensor t = blank({kMany}, DType::bool_);
-    backend().bernoulli({7, 11}, 0.5, t);
+    backend().run(calls::Bernoulli{{7, 11}, t, 0.5});
     return t;
   });
 }
@@ -158,7 +159,7 @@ void expect_no_overlap(DType dtype, bool normal, std::int64_t n) {
   const std::int64_t per_counter = dtype == DType::float64 ? 2 : 4;
   const Tensor a = blank({n}, dtype), b = blank({n}, dtype), whole = blank({2 * n + 8}, dtype);
   const auto draw = [&](PhiloxState s, const Tensor& t) {
-    normal ? backend().normal(s, 0, 1, t) : backend().uniform(s, 0, 1, t);
+    normal ? backend().run(calls::Normal{s, t, 0, 1}) : backend().run(calls::Uniform{s, t, 0, 1});
   };
   draw(first, a);
   draw(second, b);

@@ -29,7 +29,7 @@ const Shape kShapes[] = {{1, 1, 1},    {1, 10000, 1}, {3, 65, 1}, {200, 3, 1},
 template <class Op, int I> void check(const Tensor& x, DType dout, double rtol) {
   const Tensor out = blank({x.shape()[0], x.shape()[2]}, dout);
   constexpr double kP = 3;
-  backend().reduce({I, kP}, x, out);
+  backend().run(calls::Reduce{I, x, out, kP});
   for (std::int64_t o = 0; o < x.shape()[0]; ++o) {
     for (std::int64_t i = 0; i < x.shape()[2]; ++i) {
       const double got = get(out, o * x.shape()[2] + i);
@@ -77,8 +77,8 @@ const std::int64_t kLengths[] = {1,  2,  3,  4,  5,  7,  8,  9,   10,  15,  16, 
 template <class F> void for_short_row_operations(const F& f) {
   for_each(ReduceOps{}, [&]<class Op, int I>() {
     if constexpr (std::is_same_v<Op, Sum> || std::is_same_v<Op, Mean> || std::is_same_v<Op, Max> ||
-                  std::is_same_v<Op, Min> || std::is_same_v<Op, Norm2> || std::is_same_v<Op, SumSquaredError> ||
-                  std::is_same_v<Op, Norm1> || std::is_same_v<Op, Any>)
+                  std::is_same_v<Op, Min> || std::is_same_v<Op, Norm2> || std::is_same_v<Op, Norm1> ||
+                  std::is_same_v<Op, Any>)
       f.template operator()<Op, I>();
   });
 }
@@ -119,7 +119,7 @@ TEST_P(Reduce, EqualRowsGiveEqualBits) {
     const Tensor one = test::reals({1, n, 1}), x(one.storage(), float32, {rows, n, 1}, {0, 1, 1}),
                  out = blank({rows, 1});
     for (const int op : {kIndexOf<ReduceOps, Sum>, kIndexOf<ReduceOps, Norm2>, kIndexOf<ReduceOps, Max>}) {
-      backend().reduce({op}, x, out);
+      backend().run(calls::Reduce{op, x, out});
       for (std::int64_t r = 1; r < rows; ++r) ASSERT_EQ(get(out, r), get(out, 0)) << n << " row " << r;
     }
   }
@@ -132,9 +132,9 @@ TEST_P(Reduce, NanAndInfinitiesInShortRows) {
       for (const double value : {nan, inf, -inf}) {
         const Tensor x = test::reals({20, n, 1}), out = blank({20, 1}), places = blank({20, 1}, DType::int64);
         test::set(x, 7 * n + at, value);
-        backend().reduce({kIndexOf<ReduceOps, Max>}, x, out);
+        backend().run(calls::Reduce{kIndexOf<ReduceOps, Max>, x, out});
         const Tensor values = blank({20, 1});
-        backend().arg_reduce(true, x, values, places);
+        backend().run(calls::ArgReduce{x, values, places, true});
         for (std::int64_t r = 0; r < 20; ++r) {
           double want = -inf;
           std::int64_t place = 0;
@@ -146,7 +146,7 @@ TEST_P(Reduce, NanAndInfinitiesInShortRows) {
           ASSERT_EQ(std::isnan(get(values, r)), std::isnan(want));
           ASSERT_EQ(get(places, r), static_cast<double>(place)) << n << " row " << r;
         }
-        backend().reduce({kIndexOf<ReduceOps, Sum>}, x, out);
+        backend().run(calls::Reduce{kIndexOf<ReduceOps, Sum>, x, out});
         for (std::int64_t r = 0; r < 20; ++r) ASSERT_EQ(std::isfinite(get(out, r)), r != 7) << n;
       }
 }
@@ -154,13 +154,13 @@ TEST_P(Reduce, NanAndInfinitiesInShortRows) {
 TEST_P(Reduce, TheFirstOfEqualElements) {
   const Tensor zeros = blank({1, 20, 1}), value = blank({1, 1}), place = blank({1, 1}, DType::int64);
   for (std::int64_t k = 0; k < 20; ++k) test::set(zeros, k, k == 3 ? -0.0 : k < 3 ? -1.0 : 0.0);
-  backend().arg_reduce(true, zeros, value, place);
+  backend().run(calls::ArgReduce{zeros, value, place, true});
   EXPECT_EQ(get(place, 0), 3);
   EXPECT_TRUE(std::signbit(get(value, 0)));
   for (const std::int64_t n : kLengths) {
     const Tensor x = test::numbers({9, n, 1}, float32, Lay::kContiguous, 0, 3), places = blank({9, 1}, DType::int64);
     for (const bool largest : {true, false}) {
-      backend().arg_reduce(largest, x, {}, places);
+      backend().run(calls::ArgReduce{x, View(), places, largest});
       for (std::int64_t r = 0; r < 9; ++r) {
         std::int64_t best = 0;
         for (std::int64_t k = 1; k < n; ++k)
@@ -178,23 +178,23 @@ TEST_P(Reduce, NanInfinityAndNothing) {
     test::set(x, where, kNan);
     const Tensor out = blank({1, 1});
     for (const int op :
-         {kIndexOf<ReduceOps, Max>, kIndexOf<ReduceOps, Min>, kIndexOf<ReduceOps, Sum>, kIndexOf<ReduceOps, NormInf>}) {
-      backend().reduce({op}, x, out);
+         {kIndexOf<ReduceOps, Max>, kIndexOf<ReduceOps, Min>, kIndexOf<ReduceOps, Sum>, kIndexOf<ReduceOps, Norm1>}) {
+      backend().run(calls::Reduce{op, x, out});
       EXPECT_TRUE(std::isnan(get(out, 0))) << op << " " << where;
     }
     const Tensor truth = blank({1, 1}, DType::bool_);
-    backend().reduce({kIndexOf<ReduceOps, Any>}, x, truth);
+    backend().run(calls::Reduce{kIndexOf<ReduceOps, Any>, x, truth});
     EXPECT_EQ(get(truth, 0), 1);
   }
   const Tensor none = blank({2, 0, 3});
   const Tensor out = blank({2, 3});
-  backend().reduce({kIndexOf<ReduceOps, Sum>}, none, out);
+  backend().run(calls::Reduce{kIndexOf<ReduceOps, Sum>, none, out});
   EXPECT_EQ(get(out, 4), 0);
-  backend().reduce({kIndexOf<ReduceOps, Prod>}, none, out);
+  backend().run(calls::Reduce{kIndexOf<ReduceOps, Prod>, none, out});
   EXPECT_EQ(get(out, 4), 1);
-  backend().reduce({kIndexOf<ReduceOps, Mean>}, none, out);
+  backend().run(calls::Reduce{kIndexOf<ReduceOps, Mean>, none, out});
   EXPECT_TRUE(std::isnan(get(out, 5)));
-  backend().reduce({kIndexOf<ReduceOps, Sum>}, blank({0, 4, 3}), blank({0, 3}));
+  backend().run(calls::Reduce{kIndexOf<ReduceOps, Sum>, blank({0, 4, 3}), blank({0, 3})});
 }
 
 /// 16 million floats, whose exact sum is known by the double reference.
@@ -208,11 +208,11 @@ TEST_P(Reduce, LongSumsKeepTheirDigits) {
     expected += static_cast<double>(data[i]);
   }
   const Tensor out = blank({1, 1});
-  backend().reduce({kIndexOf<ReduceOps, Sum>}, x, out);
+  backend().run(calls::Reduce{kIndexOf<ReduceOps, Sum>, x, out});
   EXPECT_TRUE(test::close(get(out, 0), expected, 1.3e-6, 0)) << get(out, 0) << ", expected " << expected;
   const Tensor columns = Tensor(x.storage(), float32, {1, n / 8, 8}, {n, 8, 1});
   const Tensor sums = blank({1, 8});
-  backend().reduce({kIndexOf<ReduceOps, Sum>}, columns, sums);
+  backend().run(calls::Reduce{kIndexOf<ReduceOps, Sum>, columns, sums});
   double total = 0;
   for (int i = 0; i < 8; ++i) total += get(sums, i);
   EXPECT_TRUE(test::close(total, expected, 1.3e-6, 0));
@@ -224,7 +224,7 @@ TEST(ReduceCpu, ThreadsChangeNothing) {
     const Tensor x = test::reals(shape);
     test::expect_thread_invariant([&] {
       const Tensor out = blank({shape[0], shape[2]});
-      backend().reduce({kIndexOf<ReduceOps, Sum>}, x, out);
+      backend().run(calls::Reduce{kIndexOf<ReduceOps, Sum>, x, out});
       return out;
     });
   }
@@ -238,7 +238,7 @@ TEST(ReduceCpu, ArgTakesTheFirstAndNanWins) {
         const Tensor values = blank({shape[0], shape[2]}, dtype);
         const Tensor indices = blank({shape[0], shape[2]}, DType::int64);
         for (const bool largest : {true, false}) {
-          backend().arg_reduce(largest, x, values, indices);
+          backend().run(calls::ArgReduce{x, values, indices, largest});
           for (std::int64_t o = 0; o < shape[0]; ++o) {
             for (std::int64_t i = 0; i < shape[2]; ++i) {
               std::int64_t best = 0;
@@ -257,9 +257,9 @@ TEST(ReduceCpu, ArgTakesTheFirstAndNanWins) {
   test::set(x, 4500, std::numeric_limits<double>::quiet_NaN());
   test::set(x, 5500, std::numeric_limits<double>::quiet_NaN());
   const Tensor index = blank({1, 1}, DType::int64);
-  backend().arg_reduce(true, x, {}, index);
+  backend().run(calls::ArgReduce{x, View(), index, true});
   EXPECT_EQ(get(index, 0), 4500);
-  backend().arg_reduce(false, x, {}, index);
+  backend().run(calls::ArgReduce{x, View(), index, false});
   EXPECT_EQ(get(index, 0), 4500);
 }
 

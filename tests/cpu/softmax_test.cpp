@@ -37,7 +37,7 @@ double tolerance(DType dtype) { return dtype == DType::float16 ? 2e-3 : dtype ==
 
 void check_forward(const Tensor& x, int dim, bool log) {
   const Tensor y = blank(x.shape(), x.dtype());
-  backend().softmax({dim, log}, x, y);
+  backend().run(calls::Softmax{x, y, dim, log});
   for (const Line& l : lines(x.shape(), dim)) {
     const double whole = log_sum_exp(x, l);
     for (std::int64_t k = 0; k < l.n; ++k) {
@@ -52,7 +52,7 @@ void check_forward(const Tensor& x, int dim, bool log) {
 
 void check_backward(const Tensor& g, const Tensor& y, int dim, bool log) {
   const Tensor dx = blank(y.shape(), y.dtype());
-  backend().softmax_backward({dim, log}, g, y, dx);
+  backend().run(calls::SoftmaxBackward{g, y, dx, dim, log});
   for (const Line& l : lines(y.shape(), dim)) {
     double sum = 0;
     for (std::int64_t k = 0; k < l.n; ++k) {
@@ -80,7 +80,7 @@ TEST_P(SoftmaxCpu, RowsAndColumnsOfEveryLengthAndDtype) {
           const Tensor x = test::reals(shape, dtype, test::Lay::kContiguous, 6);
           check_forward(x, dim, log);
           const Tensor y = blank(shape, dtype);
-          backend().softmax({dim, log}, x, y);
+          backend().run(calls::Softmax{x, y, dim, log});
           check_backward(test::reals(shape, dtype), y, dim, log);
         }
       }
@@ -96,7 +96,7 @@ TEST_P(SoftmaxCpu, RowsAroundTheWidthsOfVectorsAndBuffers) {
         for (const bool log : {false, true}) {
           const Tensor x = test::reals({rows, n}, dtype, test::Lay::kContiguous, 6), y = blank({rows, n}, dtype);
           check_forward(x, 1, log);
-          backend().softmax({1, log}, x, y);
+          backend().run(calls::Softmax{x, y, 1, log});
           check_backward(test::reals({rows, n}, dtype), y, 1, log);
         }
 }
@@ -109,7 +109,7 @@ TEST_P(SoftmaxCpu, ARowOfNanOrInfinitiesLeavesItsNeighboursAlone) {
       set(x, 17 * n, INFINITY);
       for (std::int64_t k = 0; k < n; ++k) set(x, 30 * n + k, -INFINITY);
       for (std::int64_t k = 1; k < n; ++k) set(x, 33 * n + k, -INFINITY);
-      backend().softmax({1, log}, x, y);
+      backend().run(calls::Softmax{x, y, 1, log});
       for (std::int64_t i = 0; i < y.numel(); ++i) {
         const std::int64_t r = i / n;
         ASSERT_EQ(std::isnan(get(y, i)), r == 5 || r == 17 || r == 30) << n << " row " << r;
@@ -122,7 +122,7 @@ TEST_P(SoftmaxCpu, ARowOfNanOrInfinitiesLeavesItsNeighboursAlone) {
 TEST_P(SoftmaxCpu, LogOfAlmostOne) {
   const Tensor x = blank({20, 2}), y = blank({20, 2});
   for (std::int64_t r = 0; r < 20; ++r) set(x, 2 * r, 20);
-  backend().softmax({1, true}, x, y);
+  backend().run(calls::Softmax{x, y, 1, true});
   for (std::int64_t r = 0; r < 20; ++r) ASSERT_TRUE(test::close(get(y, 2 * r), -std::log1p(std::exp(-20.0)), 1e-6, 0));
 }
 
@@ -135,7 +135,7 @@ TEST_P(SoftmaxCpu, LargeLogitsInfinitiesAndNan) {
       const Tensor y = blank(x.shape());
       for (std::int64_t k = 0; k < 130; ++k) set(x, dim == 1 ? 130 + k : k * 130 + 1, -INFINITY);
       set(x, 3 * 130 + 3, NAN);
-      backend().softmax({dim, log}, x, y);
+      backend().run(calls::Softmax{x, y, dim, log});
       for (std::int64_t i = 0; i < y.numel(); ++i) {
         const std::int64_t line = dim == 1 ? i / 130 : i % 130;
         ASSERT_EQ(std::isnan(get(y, i)), line == 1 || line == 3) << dim << " " << i;
@@ -152,8 +152,8 @@ void check_cross_entropy(const Shape& shape, DType dtype, std::int64_t ignored, 
   const Tensor loss = blank({rows}, dtype), sums = blank({2, rows}, is_half(dtype) ? float32 : dtype),
                grad = test::reals({rows}, dtype, one_gradient ? test::Lay::kBroadcast : test::Lay::kContiguous);
   const Tensor dx = test::reals(shape, dtype);
-  ASSERT_TRUE(backend().cross_entropy({ignored}, x, target, loss, sums));
-  backend().cross_entropy_backward({ignored}, grad, x, target, sums, dx);
+  ASSERT_EQ(backend().run(calls::CrossEntropy{x, target, loss, sums, ignored}), Outcome::ok);
+  backend().run(calls::CrossEntropyBackward{grad, x, target, sums, dx, ignored});
   const double atol = is_half(dtype) ? 1e-2 : 1e-5;
   for (std::int64_t r = 0; r < rows; ++r) {
     const std::int64_t t = static_cast<std::int64_t>(get(target, r));
@@ -179,10 +179,10 @@ TEST_P(SoftmaxCpu, CrossEntropy) {
 TEST(SoftmaxRefuses, TargetsOutOfRange) {
   const Tensor x = test::reals({4, 3});
   const Tensor loss = blank({4}), sums = blank({2, 4}), target = blank({4}, DType::int64);
-  EXPECT_TRUE(backend().cross_entropy({-100}, x, target, loss, sums));
+  EXPECT_EQ(backend().run(calls::CrossEntropy{x, target, loss, sums, -100}), Outcome::ok);
   for (const double wrong : {3.0, -1.0, 1e15}) {
     set(target, 2, wrong);
-    EXPECT_FALSE(backend().cross_entropy({-100}, x, target, loss, sums)) << wrong;
+    EXPECT_EQ(backend().run(calls::CrossEntropy{x, target, loss, sums, -100}), Outcome::class_out_of_range) << wrong;
   }
 }
 
@@ -192,12 +192,12 @@ TEST(SoftmaxThreads, AnyNumberGivesTheSameBits) {
       const Tensor x = test::reals({70, 90, 30}, dtype);
       test::expect_thread_invariant([&] {
         const Tensor y = blank(x.shape(), dtype);
-        backend().softmax({dim, false}, x, y);
+        backend().run(calls::Softmax{x, y, dim, false});
         return y;
       });
       test::expect_thread_invariant([&] {
         const Tensor y = blank(x.shape(), dtype);
-        backend().softmax_backward({dim, true}, x, x, y);
+        backend().run(calls::SoftmaxBackward{x, x, y, dim, true});
         return y;
       });
     }

@@ -52,7 +52,7 @@ void run(Differences& differences, const Product& p) {
                           b.shape().str() + b.strides().str(),
                       [&] {
                         const Tensor out = blank({p.batch, p.m, p.n}, p.dtype);
-                        backend().matmul({}, a, b, bias, out);
+                        backend().run(calls::Matmul{a, b, bias, out});
                         return std::vector<Tensor>{out};
                       });
 }
@@ -77,9 +77,9 @@ void run(Differences& differences, const Convolution& c) {
                            std::to_string(p.dilation[0]) + " groups " + std::to_string(p.groups);
   differences.compare(name, [&] {
     std::vector<Tensor> r{blank(y_shape, c.dtype), blank(c.x, c.dtype), blank(c.w, c.dtype), blank({c.w[0]}, c.dtype)};
-    backend().conv2d(p, x, w, bias, r[0]);
-    backend().conv2d_backward_input(p, grad, w, r[1]);
-    backend().conv2d_backward_weight(p, grad, x, r[2], r[3]);
+    backend().run(calls::Conv2d{x, w, bias, r[0], p});
+    backend().run(calls::Conv2dBackwardInput{grad, w, r[1], p});
+    backend().run(calls::Conv2dBackwardWeight{grad, x, r[2], r[3], p});
     return r;
   });
 }

@@ -87,7 +87,7 @@ struct Item {
     }
   }
   UpdateItem view() const {
-    const auto at = [&](std::size_t k) { return k < tensors.size() ? &tensors[k] : nullptr; };
+    const auto at = [&](std::size_t k) { return k < tensors.size() ? &tensors[k].layout() : nullptr; };
     return {at(0), at(1), {at(2), at(3), at(4)}};
   }
   void check(const Case& c, double rtol, double atol) const {
@@ -108,7 +108,7 @@ struct Item {
 void step(const Case& c, const std::vector<Item>& items) {
   std::vector<UpdateItem> views;
   for (const Item& item : items) views.push_back(item.view());
-  backend().update({c.rule, c.hyper}, views);
+  backend().run(calls::Update{{c.rule, c.hyper}, views});
 }
 
 class UpdateCpu : public test::EveryIsa {};

@@ -52,15 +52,15 @@ class ConvOnDevice : public test::DeviceTest {
     const Tensor dx = test::on_device(x, device()), dw = test::on_device(w, device()),
                  db = test::on_device(bias, device());
     const Tensor y = raw::conv2d(dx, dw, db, c.params);
-    const Tensor want_y = cpu::scratch(y.shape(), DType::float64);
-    const Tensor x64 = cpu::packed(x, DType::float64), w64 = cpu::packed(w, DType::float64);
-    cpu::reference::conv2d<double>(c.params, x64, w64, cpu::packed(bias, DType::float64), want_y);
+    const Tensor want_y = test::scratch(y.shape(), DType::float64);
+    const Tensor x64 = test::packed(x, DType::float64), w64 = test::packed(w, DType::float64);
+    cpu::reference::conv2d<double>(c.params, x64, w64, test::packed(bias, DType::float64), want_y);
     expect_near(y, want_y, c.w[1] * c.w[2] * c.w[3], "y");
 
     const Tensor grad = operand(y.shape(), dtype, 4, order);
-    const Tensor g64 = cpu::packed(grad, DType::float64), dgrad = test::on_device(grad, device());
-    const Tensor want_x = cpu::scratch(c.x, DType::float64), want_w = cpu::scratch(c.w, DType::float64),
-                 want_b = cpu::scratch({c.w[0]}, DType::float64);
+    const Tensor g64 = test::packed(grad, DType::float64), dgrad = test::on_device(grad, device());
+    const Tensor want_x = test::scratch(c.x, DType::float64), want_w = test::scratch(c.w, DType::float64),
+                 want_b = test::scratch({c.w[0]}, DType::float64);
     cpu::reference::conv2d_backward_input<double>(c.params, g64, w64, want_x);
     expect_near(raw::conv2d_backward_input(dgrad, dw, c.x, c.params), want_x,
                 c.w[0] / c.params.groups * c.w[2] * c.w[3], "grad_x");
@@ -96,10 +96,10 @@ TEST_P(ConvOnDevice, TimedAndDeterministicAlgorithms) {
 }
 
 TEST_P(ConvOnDevice, EmptyBatches) {
-  const Tensor x = test::on_device(cpu::scratch({0, 3, 5, 5}, DType::float32), device());
+  const Tensor x = test::on_device(test::scratch({0, 3, 5, 5}, DType::float32), device());
   const Tensor w = test::on_device(random({4, 3, 3, 3}, DType::float32, 1), device());
   EXPECT_EQ(raw::conv2d(x, w, {}, {}).shape(), (Shape{0, 4, 3, 3}));
-  const Tensor grad = test::on_device(cpu::scratch({0, 4, 3, 3}, DType::float32), device());
+  const Tensor grad = test::on_device(test::scratch({0, 4, 3, 3}, DType::float32), device());
   EXPECT_EQ(raw::conv2d_backward_input(grad, w, x.shape(), {}).numel(), 0);
   const auto both = raw::conv2d_backward_weight(grad, x, w.shape(), true, {});
   for (const double v : test::values_of(test::on_host(both.weight))) EXPECT_EQ(v, 0);
@@ -108,7 +108,7 @@ TEST_P(ConvOnDevice, EmptyBatches) {
 
 TEST_P(ConvOnDevice, NothingButPaddingGivesTheBias) {
   const Conv2dParams padded{{1, 1}, {1, 1}, {1, 1}, 1};
-  const Tensor x = test::on_device(cpu::scratch({2, 3, 0, 2}, DType::float32), device());
+  const Tensor x = test::on_device(test::scratch({2, 3, 0, 2}, DType::float32), device());
   const Tensor w = test::on_device(random({2, 3, 2, 2}, DType::float32, 1), device());
   const Tensor bias = test::on_device(random({2}, DType::float32, 2), device());
   const auto b = test::values_of(test::on_host(bias));

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include <minnow/tensor/cpu/matmul.h>
+#include <minnow/tensor/cpu/cpu_backend.h>
 #include <minnow/tensor/threads.h>
 #include "cpu_support.h"
 
@@ -15,7 +15,7 @@ Tensor expected(const MatmulParams& p, const Tensor& a, const Tensor& b, const T
   const std::int64_t batch = before.shape()[0], m = before.shape()[1], n = before.shape()[2], k = a.shape()[2];
   const auto x = test::values_of(a), y = test::values_of(b), old = test::values_of(before);
   const auto added = bias.defined() ? test::values_of(bias) : std::vector<double>(static_cast<std::size_t>(n), 0.0);
-  Tensor out = cpu::scratch(before.shape(), DType::float64);
+  Tensor out = test::scratch(before.shape(), DType::float64);
   auto* o = static_cast<double*>(out.raw_data());
   const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
   for (std::int64_t q = 0; q < batch; ++q)
@@ -41,7 +41,7 @@ const DType kDTypes[] = {DType::float32, DType::float64, DType::float16, DType::
 void check(const MatmulParams& p, const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& out) {
   randomise(out, 9);
   const Tensor want = expected(p, a, b, bias, out);
-  cpu::matmul(p, a, b, bias, out);
+  cpu::execute(calls::Matmul{a, b, bias, out, p});
   const std::int64_t k = a.shape()[2];
   double bound = 0;
   if (is_floating(out.dtype())) {
@@ -67,14 +67,14 @@ TEST(CpuMatmul, AllDTypesShapesAndTransposes) {
         randomise(b, 2);
         if (dtype == DType::uint8) {  // no negative values
           for (const Tensor& t : {a, b}) {
-            const Tensor small = cpu::packed(t, DType::int64);
+            const Tensor small = test::packed(t, DType::int64);
             for (std::int64_t i = 0; i < t.numel(); ++i) static_cast<std::int64_t*>(small.raw_data())[i] &= 3;
             cpu::convert(small, t);
           }
         }
         const Tensor bias = form & 4 ? random({c.n}, dtype, 3) : Tensor();
         if (dtype == DType::uint8 && bias.defined()) continue;
-        check({}, a, b, bias, cpu::scratch({c.batch, c.m, c.n}, dtype));
+        check({}, a, b, bias, test::scratch({c.batch, c.m, c.n}, dtype));
       }
 }
 
@@ -83,7 +83,7 @@ TEST(CpuMatmul, AlphaAndBetaWithBias) {
     for (const MatmulParams p : {MatmulParams{2, 0}, MatmulParams{1, 1}, MatmulParams{-1, 3}})
       for (const bool with_bias : {false, true})
         check(p, random({2, 6, 5}, dtype, 1), random({2, 5, 7}, dtype, 2), with_bias ? random({7}, dtype, 3) : Tensor(),
-              cpu::scratch({2, 6, 7}, dtype));
+              test::scratch({2, 6, 7}, dtype));
 }
 
 TEST(CpuMatmul, AnyStridesOfOperandsBiasAndOutput) {
@@ -108,11 +108,11 @@ TEST(CpuMatmul, BatchesRepeatByStrideZero) {
         same_b(one_b.storage(), dtype, {4, 5, 7}, {0, 7, 1});
     const Tensor flipped_b(one_b.storage(), dtype, {4, 7, 5}, {0, 1, 7});
     const Tensor row(one_b.storage(), dtype, {4, 5, 7}, {0, 0, 1});  // one row, repeated
-    check({}, same_a, b, {}, cpu::scratch({4, 6, 7}, dtype));
-    check({}, a, same_b, random({7}, dtype, 5), cpu::scratch({4, 6, 7}, dtype));
-    check({}, same_a, same_b, {}, cpu::scratch({4, 6, 7}, dtype));
-    check({}, b, flipped_b, {}, cpu::scratch({4, 5, 5}, dtype));
-    check({}, a, row, {}, cpu::scratch({4, 6, 7}, dtype));
+    check({}, same_a, b, {}, test::scratch({4, 6, 7}, dtype));
+    check({}, a, same_b, random({7}, dtype, 5), test::scratch({4, 6, 7}, dtype));
+    check({}, same_a, same_b, {}, test::scratch({4, 6, 7}, dtype));
+    check({}, b, flipped_b, {}, test::scratch({4, 5, 5}, dtype));
+    check({}, a, row, {}, test::scratch({4, 6, 7}, dtype));
   }
 }
 
@@ -121,8 +121,8 @@ TEST(CpuMatmul, NanAndInfinityPass) {
   static_cast<float*>(a.raw_data())[0] = NAN;
   static_cast<float*>(a.raw_data())[2] = INFINITY;
   static_cast<float*>(b.raw_data())[0] = 1;
-  const Tensor out = cpu::scratch({1, 2, 2}, DType::float32);
-  cpu::matmul({}, a, b, {}, out);
+  const Tensor out = test::scratch({1, 2, 2}, DType::float32);
+  cpu::execute(calls::Matmul{a, b, View(), out});
   EXPECT_TRUE(std::isnan(static_cast<float*>(out.raw_data())[0]));
   EXPECT_TRUE(std::isinf(static_cast<float*>(out.raw_data())[2]));
 }
@@ -143,16 +143,16 @@ TEST(CpuMatmul, EqualBitsForAnyNumberOfThreads) {
         // Values with full mantissas: sums in another order must show.
         for (const Tensor& t : {a, b}) {
           test::Numbers numbers(7);
-          const Tensor wide = cpu::scratch(t.shape(), DType::float64);
+          const Tensor wide = test::scratch(t.shape(), DType::float64);
           for (std::int64_t i = 0; i < t.numel(); ++i) static_cast<double*>(wide.raw_data())[i] = numbers.next();
           cpu::convert(wide, t);
         }
         set_num_threads(1);
-        const Tensor one = cpu::scratch({c.batch, c.m, c.n}, dtype), many = cpu::scratch({c.batch, c.m, c.n}, dtype);
-        cpu::matmul({}, a, b, bias, one);
+        const Tensor one = test::scratch({c.batch, c.m, c.n}, dtype), many = test::scratch({c.batch, c.m, c.n}, dtype);
+        cpu::execute(calls::Matmul{a, b, bias, one});
         for (const int threads : {2, 3, 8}) {
           set_num_threads(threads);
-          cpu::matmul({}, a, b, bias, many);
+          cpu::execute(calls::Matmul{a, b, bias, many});
           EXPECT_TRUE(test::same_bits(one, many)) << threads << " threads, " << name_of(dtype) << " " << c.m << "x"
                                                   << c.k << "x" << c.n << " form " << form;
         }

@@ -5,8 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include <minnow/tensor/cpu/conv.h>
-#include <minnow/tensor/cpu/matmul.h>
+#include <minnow/tensor/cpu/cpu_backend.h>
 #include <minnow/tensor/cpu/onednn_plan.h>
 #include <minnow/tensor/threads.h>
 #include "cpu_support.h"
@@ -24,13 +23,13 @@ struct Results {
     const Tensor x = test::random(x_shape, dtype, seed, format), w = test::random(w_shape, dtype, seed + 1),
                  bias = test::random({w_shape[0]}, dtype, seed + 2),
                  grad = test::random(y_shape, dtype, seed + 3, format);
-    y = cpu::scratch(y_shape, dtype, format);
-    grad_x = cpu::scratch(x_shape, dtype, format);
-    grad_w = cpu::scratch(w_shape, dtype);
-    grad_bias = cpu::scratch({w_shape[0]}, dtype);
-    cpu::conv2d(params, x, w, bias, y);
-    cpu::conv2d_backward_input(params, grad, w, grad_x);
-    cpu::conv2d_backward_weight(params, grad, x, grad_w, grad_bias);
+    y = test::scratch(y_shape, dtype, format);
+    grad_x = test::scratch(x_shape, dtype, format);
+    grad_w = test::scratch(w_shape, dtype);
+    grad_bias = test::scratch({w_shape[0]}, dtype);
+    cpu::execute(calls::Conv2d{x, w, bias, y, params});
+    cpu::execute(calls::Conv2dBackwardInput{grad, w, grad_x, params});
+    cpu::execute(calls::Conv2dBackwardWeight{grad, x, grad_w, grad_bias, params});
   }
   double difference(const Results& other) const {
     return std::max({test::largest_difference(y, other.y), test::largest_difference(grad_x, other.grad_x),
@@ -60,9 +59,9 @@ TEST(CpuPlan, ProductsThatDifferInStridesHaveTheirOwn) {
   const Tensor a = test::random(shape, DType::float32, 1), b = test::random(shape, DType::float32, 2);
   const Tensor a64 = test::random(shape, DType::float64, 1), b64 = test::random(shape, DType::float64, 2);
   for (const int flipped : {0, 1, 2, 3, 0}) {
-    const Tensor got = cpu::scratch(shape, DType::float32), want = cpu::scratch(shape, DType::float64);
-    cpu::matmul({}, flipped & 1 ? transposed(a) : a, flipped & 2 ? transposed(b) : b, {}, got);
-    cpu::matmul({}, flipped & 1 ? transposed(a64) : a64, flipped & 2 ? transposed(b64) : b64, {}, want);
+    const Tensor got = test::scratch(shape, DType::float32), want = test::scratch(shape, DType::float64);
+    cpu::execute(calls::Matmul{flipped & 1 ? transposed(a) : a, flipped & 2 ? transposed(b) : b, View(), got});
+    cpu::execute(calls::Matmul{flipped & 1 ? transposed(a64) : a64, flipped & 2 ? transposed(b64) : b64, View(), want});
     EXPECT_LE(test::largest_difference(got, want), test::sum_bound(2 * n, DType::float32)) << flipped;
   }
 }
@@ -76,16 +75,16 @@ TEST(CpuPlan, SeveralThreadsUseOneAtTheSameTime) {
   for (std::size_t i = 0; i < kThreads; ++i) {
     xs.push_back(test::random(x, DType::float32, 10 * i, last));
     ws.push_back(test::random(w, DType::float32, 10 * i + 1));
-    got.push_back(cpu::scratch(x, DType::float32, last));
-    want.push_back(cpu::scratch(x, DType::float32, last));
-    cpu::conv2d(params, xs[i], ws[i], {}, want[i]);
+    got.push_back(test::scratch(x, DType::float32, last));
+    want.push_back(test::scratch(x, DType::float32, last));
+    cpu::execute(calls::Conv2d{xs[i], ws[i], View(), want[i], params});
   }
   std::vector<int> wrong(kThreads, 0);
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i < kThreads; ++i)
     threads.emplace_back([&, i] {
       for (int round = 0; round < 5000; ++round) {
-        cpu::conv2d(params, xs[i], ws[i], {}, got[i]);
+        cpu::execute(calls::Conv2d{xs[i], ws[i], View(), got[i], params});
         if (std::memcmp(got[i].raw_data(), want[i].raw_data(), static_cast<std::size_t>(want[i].nbytes())) != 0)
           ++wrong[i];
       }

@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
-#include <minnow/tensor/cpu/conv.h>
-#include <minnow/tensor/cpu/pool.h>
+#include <minnow/tensor/cpu/cpu_backend.h>
 #include "cpu_support.h"
 
 namespace minnow {
@@ -41,10 +40,10 @@ TEST(CpuPool, MaxAndItsGradientAgreeWithPlainLoops) {
         for (const std::int64_t channels : {1, 5}) {
           const Shape xs = {2, channels, 7, 8}, ys = {2, channels, pooled(7, p, 0), pooled(8, p, 1)};
           const Tensor x = test::random(xs, dtype, 1, format), grad = test::random(ys, dtype, 2, format);
-          const Tensor y = cpu::scratch(ys, dtype, format), index = cpu::scratch(ys, DType::int32, format);
-          const Tensor grad_x = cpu::scratch(xs, dtype, format);
-          cpu::max_pool2d(p, x, y, index);
-          cpu::max_pool2d_backward(p, grad, index, grad_x);
+          const Tensor y = test::scratch(ys, dtype, format), index = test::scratch(ys, DType::int32, format);
+          const Tensor grad_x = test::scratch(xs, dtype, format);
+          cpu::execute(calls::MaxPool2d{x, y, index, p});
+          cpu::execute(calls::MaxPool2dBackward{grad, index, grad_x, p});
           const auto xv = test::values_of(x), g = test::values_of(grad), at = test::values_of(index);
           std::vector<double> best(g.size(), -INFINITY), place(g.size(), -1), gx(xv.size(), 0.0);
           for_taps(p, xs, ys, [&](std::size_t o, std::size_t i, std::int64_t position) {
@@ -64,8 +63,8 @@ TEST(CpuPool, NanWins) {
   for (const MemoryFormat format : kFormats) {
     const Tensor x = test::random({1, 2, 2, 2}, DType::float32, 1, format);
     static_cast<float*>(x.raw_data())[2] = NAN;
-    const Tensor y = cpu::scratch({1, 2, 1, 1}, DType::float32), index = cpu::scratch({1, 2, 1, 1}, DType::int32);
-    cpu::max_pool2d(kPools[0], x, y, index);
+    const Tensor y = test::scratch({1, 2, 1, 1}, DType::float32), index = test::scratch({1, 2, 1, 1}, DType::int32);
+    cpu::execute(calls::MaxPool2d{x, y, index, kPools[0]});
     const auto values = test::values_of(y);
     EXPECT_EQ(std::isnan(values[0]) + std::isnan(values[1]), 1);
   }
@@ -78,9 +77,9 @@ TEST(CpuPool, AverageAndItsGradientAgreeWithPlainLoops) {
         if (p.dilation[0] != 1) continue;
         const Shape xs = {2, 5, 7, 8}, ys = {2, 5, pooled(7, p, 0), pooled(8, p, 1)};
         const Tensor x = test::random(xs, dtype, 1, format), grad = test::random(ys, dtype, 2, format);
-        const Tensor y = cpu::scratch(ys, dtype, format), grad_x = cpu::scratch(xs, dtype, format);
-        cpu::avg_pool2d(p, x, y);
-        cpu::avg_pool2d_backward(p, grad, grad_x);
+        const Tensor y = test::scratch(ys, dtype, format), grad_x = test::scratch(xs, dtype, format);
+        cpu::execute(calls::AvgPool2d{x, y, p});
+        cpu::execute(calls::AvgPool2dBackward{grad, grad_x, p});
         const auto xv = test::values_of(x), g = test::values_of(grad);
         std::vector<double> sum(g.size(), 0.0), count(g.size(), 0.0), gx(xv.size(), 0.0);
         for_taps(p, xs, ys, [&](std::size_t o, std::size_t i, std::int64_t) { sum[o] += xv[i], count[o] += 1; });
@@ -105,11 +104,11 @@ TEST(CpuConv, AgreesWithPlainLoops) {
         const Shape ys = {3, 8, oh, ow};
         const Tensor x = test::random(xs, dtype, 1, format), w = test::random(ws, dtype, 2);
         const Tensor grad = test::random(ys, dtype, 3, format), bias = test::random({8}, dtype, 4);
-        const Tensor y = cpu::scratch(ys, dtype, format), gx = cpu::scratch(xs, dtype, format);
-        const Tensor gw = cpu::scratch(ws, dtype), gb = cpu::scratch({8}, dtype);
-        cpu::conv2d(p, x, w, bias, y);
-        cpu::conv2d_backward_input(p, grad, w, gx);
-        cpu::conv2d_backward_weight(p, grad, x, gw, gb);
+        const Tensor y = test::scratch(ys, dtype, format), gx = test::scratch(xs, dtype, format);
+        const Tensor gw = test::scratch(ws, dtype), gb = test::scratch({8}, dtype);
+        cpu::execute(calls::Conv2d{x, w, bias, y, p});
+        cpu::execute(calls::Conv2dBackwardInput{grad, w, gx, p});
+        cpu::execute(calls::Conv2dBackwardWeight{grad, x, gw, gb, p});
         const auto xv = test::values_of(x), wv = test::values_of(w), bv = test::values_of(bias);
         std::vector<double> want(static_cast<std::size_t>(ys.numel())), want_x(xv.size()), want_w(wv.size()), want_b(8);
         const auto g = test::values_of(grad);

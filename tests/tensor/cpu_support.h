@@ -10,6 +10,16 @@
 
 namespace minnow::test {
 
+inline Tensor tensor_of(const View& v) {
+  return Tensor(v.storage(), v.dtype(), v.shape(), v.strides(), v.storage_offset());
+}
+inline Tensor scratch(const Shape& shape, DType dtype, MemoryFormat format = MemoryFormat::contiguous) {
+  return tensor_of(cpu::scratch(shape, dtype, format));
+}
+inline Tensor packed(const Tensor& from, DType dtype, MemoryFormat format = MemoryFormat::contiguous) {
+  return tensor_of(cpu::packed(from, dtype, format));
+}
+
 /// Numbers of [-1, 1), the same for the same seed.
 class Numbers {
  public:
@@ -36,7 +46,7 @@ inline Tensor strided_scratch(const Shape& shape, DType dtype, const std::vector
     step *= std::max<std::int64_t>(shape[d], 1);
     if (i == shape.rank() - 1) step += gap;
   }
-  const Tensor room = cpu::scratch({step}, dtype);
+  const Tensor room = test::scratch({step}, dtype);
   return Tensor(room.storage(), dtype, shape, strides);
 }
 
@@ -44,7 +54,7 @@ inline Tensor strided_scratch(const Shape& shape, DType dtype, const std::vector
 /// or with integers of [-8, 8) for an integral one.
 inline void randomise(const Tensor& t, std::uint64_t seed) {
   Numbers numbers(seed);
-  const Tensor values = cpu::scratch(t.shape(), DType::float64);
+  const Tensor values = test::scratch(t.shape(), DType::float64);
   auto* p = static_cast<double*>(values.raw_data());
   for (std::int64_t i = 0; i < t.numel(); ++i)
     p[i] = is_integral(t.dtype()) ? std::floor(numbers.next() * 8) : std::round(numbers.next() * 64) / 64;
@@ -53,26 +63,26 @@ inline void randomise(const Tensor& t, std::uint64_t seed) {
 
 inline Tensor random(const Shape& shape, DType dtype, std::uint64_t seed,
                      MemoryFormat format = MemoryFormat::contiguous) {
-  Tensor t = cpu::scratch(shape, dtype, format);
+  Tensor t = test::scratch(shape, dtype, format);
   randomise(t, seed);
   return t;
 }
 
 /// The elements in row-major order as doubles.
 inline std::vector<double> values_of(const Tensor& t) {
-  const Tensor wide = cpu::packed(t, DType::float64);
+  const Tensor wide = test::packed(t, DType::float64);
   const auto* p = static_cast<const double*>(wide.raw_data());
   return {p, p + t.numel()};
 }
 
 inline Tensor as_double(const Tensor& t) {
-  Tensor wide = cpu::scratch(t.shape(), DType::float64);
+  Tensor wide = test::scratch(t.shape(), DType::float64);
   cpu::convert(t, wide);
   return wide;
 }
 
 inline bool same_bits(const Tensor& a, const Tensor& b) {
-  const Tensor x = cpu::packed(a, a.dtype()), y = cpu::packed(b, b.dtype());
+  const Tensor x = test::packed(a, a.dtype()), y = test::packed(b, b.dtype());
   return x.nbytes() == y.nbytes() &&
          (x.nbytes() == 0 || std::memcmp(x.raw_data(), y.raw_data(), static_cast<std::size_t>(x.nbytes())) == 0);
 }

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include <minnow/tensor/cpu/conv.h>
+#include <minnow/tensor/cpu/cpu_backend.h>
 #include <minnow/tensor/cpu/winograd.h>
 #include <minnow/tensor/threads.h>
 #include "cpu_support.h"
@@ -31,11 +31,11 @@ struct Tensors {
   };
   Results run() const {
     const DType dtype = x.dtype();
-    const Results r{cpu::scratch(grad.shape(), dtype, format(dtype)), cpu::scratch(x.shape(), dtype, format(dtype)),
-                    cpu::scratch(w.shape(), dtype), cpu::scratch(bias.shape(), dtype)};
-    cpu::conv2d(params, x, w, bias, r.y);
-    cpu::conv2d_backward_input(params, grad, w, r.grad_x);
-    cpu::conv2d_backward_weight(params, grad, x, r.grad_w, r.grad_bias);
+    const Results r{test::scratch(grad.shape(), dtype, format(dtype)), test::scratch(x.shape(), dtype, format(dtype)),
+                    test::scratch(w.shape(), dtype), test::scratch(bias.shape(), dtype)};
+    cpu::execute(calls::Conv2d{x, w, bias, r.y, params});
+    cpu::execute(calls::Conv2dBackwardInput{grad, w, r.grad_x, params});
+    cpu::execute(calls::Conv2dBackwardWeight{grad, x, r.grad_w, r.grad_bias, params});
     return r;
   }
 

@@ -111,9 +111,9 @@ TEST_P(Elements, AnUpdateReachesEveryTensor) {
   }
   std::vector<UpdateItem> items;
   for (std::size_t k = 0; k < params.size(); ++k) items.push_back({&params[k], &grads[k], {nullptr, nullptr, nullptr}});
-  backend_of(device()).update({kernels::kIndexOf<kernels::UpdateRules, kernels::Sgd>,
-                               {reinterpret_cast<const double*>(&hyper), sizeof(hyper) / sizeof(double)}},
-                              items);
+  backend_of(device()).run(calls::Update{{kernels::kIndexOf<kernels::UpdateRules, kernels::Sgd>,
+                                          {reinterpret_cast<const double*>(&hyper), sizeof(hyper) / sizeof(double)}},
+                                         items});
   for (std::size_t k = 0; k < params.size(); ++k) {
     std::vector<double> expected = grads[k].to_vector<double>();
     for (double& v : expected) v *= 0.5;

@@ -1,5 +1,5 @@
 #include <minnow/tensor/backend/dispatch.h>
-#include <minnow/tensor/cpu/matmul.h>
+#include <minnow/tensor/cpu/cpu_backend.h>
 #include "cpu_support.h"
 #include "devices.h"
 #include "support/on_device.h"
@@ -17,13 +17,13 @@ class MatmulOnDevice : public test::DeviceTest {
   static void check(const MatmulParams& p, const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& out) {
     randomise(out, 9);
     const DType wide = is_floating(out.dtype()) ? DType::float64 : DType::int64;
-    const auto widened = [&](const Tensor& t) { return t.defined() ? cpu::packed(t, wide) : t; };
-    const Tensor want = cpu::scratch(out.shape(), wide);
+    const auto widened = [&](const Tensor& t) { return t.defined() ? test::packed(t, wide) : t; };
+    const Tensor want = test::scratch(out.shape(), wide);
     cpu::convert(out, want);
-    cpu_backend()->matmul(p, widened(a), widened(b), widened(bias), want);
+    cpu_backend()->run(calls::Matmul{widened(a), widened(b), widened(bias), want, p});
     const Tensor target = test::on_device(out, device());
-    backend_of(device()).matmul(p, test::on_device(a, device()), test::on_device(b, device()),
-                                test::on_device(bias, device()), target);
+    backend_of(device()).run(calls::Matmul{test::on_device(a, device()), test::on_device(b, device()),
+                                           test::on_device(bias, device()), target, p});
     const Tensor got = test::on_host(target);
     double bound = 0;
     if (is_floating(out.dtype())) {
@@ -53,7 +53,7 @@ TEST_P(MatmulOnDevice, ShapesOrdersAndBias) {
         const Tensor b = strided_scratch({batch, k, n}, dtype, form & 2 ? flipped : plain, form & 4 ? 3 : 0);
         randomise(a, 1);
         randomise(b, 2);
-        check({}, a, b, form & 4 ? random({n}, dtype, 3) : Tensor(), cpu::scratch({batch, m, n}, dtype));
+        check({}, a, b, form & 4 ? random({n}, dtype, 3) : Tensor(), test::scratch({batch, m, n}, dtype));
       }
 }
 
@@ -62,7 +62,7 @@ TEST_P(MatmulOnDevice, SmallIntegersAndBool) {
     const Tensor a = random({2, 5, 20}, DType::int64, 1), b = random({2, 20, 7}, DType::int64, 2);
     for (const Tensor& t : {a, b})
       for (std::int64_t i = 0; i < t.numel(); ++i) t.data<std::int64_t>()[i] &= 3;
-    check({}, cpu::packed(a, dtype), cpu::packed(b, dtype), {}, cpu::scratch({2, 5, 7}, dtype));
+    check({}, test::packed(a, dtype), test::packed(b, dtype), {}, test::scratch({2, 5, 7}, dtype));
   }
 }
 
@@ -72,7 +72,7 @@ TEST_P(MatmulOnDevice, AlphaAndBeta) {
       for (const bool with_bias : {false, true})
         for (const std::int64_t k : {0, 5})
           check(p, random({2, 6, k}, dtype, 1), random({2, k, 7}, dtype, 2),
-                with_bias ? random({7}, dtype, 3) : Tensor(), cpu::scratch({2, 6, 7}, dtype));
+                with_bias ? random({7}, dtype, 3) : Tensor(), test::scratch({2, 6, 7}, dtype));
 }
 
 TEST_P(MatmulOnDevice, ActivationsComeLast) {
@@ -83,7 +83,7 @@ TEST_P(MatmulOnDevice, ActivationsComeLast) {
           MatmulParams p;
           p.activation = activation;
           check(p, random({2, 6, k}, dtype, 1), random({2, k, 7}, dtype, 2),
-                with_bias ? random({7}, dtype, 3) : Tensor(), cpu::scratch({2, 6, 7}, dtype));
+                with_bias ? random({7}, dtype, 3) : Tensor(), test::scratch({2, 6, 7}, dtype));
         }
 }
 
@@ -97,13 +97,13 @@ TEST_P(MatmulOnDevice, GradientsOfWeightAndBias) {
       // The third form is a view that begins at its own place.
       const Tensor g = form == 2 ? Tensor(grad.storage(), dtype, {19, 6}, {7, 1}, 7) : grad;
       const Tensor y = form == 2 ? Tensor(x.storage(), dtype, {19, 9}, {10, 1}, 10) : x;
-      const Tensor want_w = cpu::scratch({6, 9}, DType::float64), want_b = cpu::scratch({6}, DType::float64);
-      cpu_backend()->linear_backward_weight(cpu::packed(g, DType::float64), cpu::packed(y, DType::float64), want_w,
-                                            want_b);
-      const Tensor got_w = test::on_device(cpu::scratch({6, 9}, dtype), device());
-      const Tensor got_b = test::on_device(cpu::scratch({6}, dtype), device());
-      backend_of(device()).linear_backward_weight(test::on_device(g, device()), test::on_device(y, device()), got_w,
-                                                  got_b);
+      const Tensor want_w = test::scratch({6, 9}, DType::float64), want_b = test::scratch({6}, DType::float64);
+      cpu_backend()->run(calls::LinearBackwardWeight{test::packed(g, DType::float64), test::packed(y, DType::float64),
+                                                     want_w, want_b});
+      const Tensor got_w = test::on_device(test::scratch({6, 9}, dtype), device());
+      const Tensor got_b = test::on_device(test::scratch({6}, dtype), device());
+      backend_of(device()).run(
+          calls::LinearBackwardWeight{test::on_device(g, device()), test::on_device(y, device()), got_w, got_b});
       const double bound = test::sum_bound(20, is_half(dtype) ? DType::float32 : dtype) +
                            (is_half(dtype) ? 12 * test::epsilon(dtype) : 0.0);
       EXPECT_LE(test::largest_difference(test::on_host(got_w), want_w), bound) << name_of(dtype) << " form " << form;
@@ -122,8 +122,9 @@ TEST_P(MatmulOnDevice, GradientsOfNoRowsAreZero) {
   for (const DType dtype : kFloats) {
     const Tensor w = test::on_device(random({6, 9}, dtype, 1), device());
     const Tensor b = test::on_device(random({6}, dtype, 2), device());
-    backend_of(device()).linear_backward_weight(test::on_device(cpu::scratch({0, 6}, dtype), device()),
-                                                test::on_device(cpu::scratch({0, 9}, dtype), device()), w, b);
+    backend_of(device()).run(calls::LinearBackwardWeight{test::on_device(test::scratch({0, 6}, dtype), device()),
+                                                         test::on_device(test::scratch({0, 9}, dtype), device()), w,
+                                                         b});
     for (const Tensor& gradient : {w, b})
       for (const double value : test::values_of(test::on_host(gradient))) EXPECT_EQ(value, 0) << name_of(dtype);
   }
@@ -148,10 +149,10 @@ TEST_P(MatmulOnDevice, BatchesRepeatByStrideZero) {
     const Tensor same_a(one_a.storage(), dtype, {4, 6, 5}, {0, 5, 1});
     const Tensor same_b(one_b.storage(), dtype, {4, 5, 7}, {0, 7, 1});
     const Tensor row(one_b.storage(), dtype, {4, 5, 7}, {0, 0, 1});  // one row, repeated
-    check({}, same_a, b, {}, cpu::scratch({4, 6, 7}, dtype));
-    check({}, a, same_b, random({7}, dtype, 5), cpu::scratch({4, 6, 7}, dtype));
-    check({}, same_a, same_b, {}, cpu::scratch({4, 6, 7}, dtype));
-    check({}, a, row, {}, cpu::scratch({4, 6, 7}, dtype));
+    check({}, same_a, b, {}, test::scratch({4, 6, 7}, dtype));
+    check({}, a, same_b, random({7}, dtype, 5), test::scratch({4, 6, 7}, dtype));
+    check({}, same_a, same_b, {}, test::scratch({4, 6, 7}, dtype));
+    check({}, a, row, {}, test::scratch({4, 6, 7}, dtype));
   }
 }
 
@@ -161,7 +162,7 @@ TEST_P(MatmulOnDevice, ViewsThatBeginAnywhere) {
       const Tensor room = random({400}, dtype, 1);
       const Tensor a(room.storage(), dtype, {1, 8, 16}, {128, 16, 1}, offset);
       const Tensor b(room.storage(), dtype, {1, 16, 8}, {128, 8, 1}, offset + 7);
-      check({}, a, b, Tensor(room.storage(), dtype, {8}, {1}, offset), cpu::scratch({1, 8, 8}, dtype));
+      check({}, a, b, Tensor(room.storage(), dtype, {8}, {1}, offset), test::scratch({1, 8, 8}, dtype));
     }
 }
 
@@ -170,14 +171,14 @@ TEST_P(MatmulOnDevice, NanPassesThroughActivations) {
     for (const Activation activation : {Activation::relu, Activation::gelu_tanh}) {
       const Tensor a = random({1, 16, 32}, DType::float32, 1);
       a.data<float>()[5 * 32] = NAN;
-      const Tensor left = cpu::scratch({1, 16, 32}, dtype);
+      const Tensor left = test::scratch({1, 16, 32}, dtype);
       cpu::convert(a, left);
       MatmulParams p;
       p.activation = activation;
-      const Tensor out = test::on_device(cpu::scratch({1, 16, 64}, dtype), device());
-      backend_of(device()).matmul(p, test::on_device(left, device()),
-                                  test::on_device(random({1, 32, 64}, dtype, 2), device()),
-                                  test::on_device(random({64}, dtype, 3), device()), out);
+      const Tensor out = test::on_device(test::scratch({1, 16, 64}, dtype), device());
+      backend_of(device()).run(calls::Matmul{test::on_device(left, device()),
+                                             test::on_device(random({1, 32, 64}, dtype, 2), device()),
+                                             test::on_device(random({64}, dtype, 3), device()), out, p});
       const auto values = test::values_of(test::on_host(out));
       for (std::size_t i = 0; i < values.size(); ++i)
         ASSERT_EQ(std::isnan(values[i]), i / 64 == 5) << name_of(dtype) << " at " << i;
@@ -189,8 +190,8 @@ TEST_P(MatmulOnDevice, NanAndInfinityPass) {
   a.data<float>()[0] = NAN;
   a.data<float>()[2] = INFINITY;
   b.data<float>()[0] = 1;
-  const Tensor out = test::on_device(cpu::scratch({1, 2, 2}, DType::float32), device());
-  backend_of(device()).matmul({}, test::on_device(a, device()), test::on_device(b, device()), {}, out);
+  const Tensor out = test::on_device(test::scratch({1, 2, 2}, DType::float32), device());
+  backend_of(device()).run(calls::Matmul{test::on_device(a, device()), test::on_device(b, device()), View(), out});
   const Tensor got = test::on_host(out);
   EXPECT_TRUE(std::isnan(got.data<float>()[0]));
   EXPECT_TRUE(std::isinf(got.data<float>()[2]));

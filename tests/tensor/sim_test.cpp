@@ -109,7 +109,7 @@ TEST(Sim, KernelsWaitForTheCopiesOfTheirStream) {
   const Tensor moved = raw::to_device(x, "sim:0", true);
   const Event copied = current_stream("sim:0").record();
   EXPECT_FALSE(copied.is_ready());
-  backend_of("sim:0").fill(moved, 7.0);
+  backend_of("sim:0").run(calls::Fill{moved, 7.0});
   EXPECT_TRUE(copied.is_ready());
   const std::vector<float> home = values(raw::to_device(moved, "cpu"));
   EXPECT_EQ(std::count(home.begin(), home.end(), 7.0F), 250'000);
@@ -170,8 +170,8 @@ TEST(Sim, AFailedCopyIsToldOnceAndTheDeviceGoesOn) {
 
   engine.fail_next();  // to the device: whoever uses the stream next is told
   Tensor moved = raw::to_device(x, "sim:0", true);
-  EXPECT_THROW(backend_of("sim:0").fill(moved, 1.0), BackendError);
-  backend_of("sim:0").fill(moved, 1.0);
+  EXPECT_THROW(backend_of("sim:0").run(calls::Fill{moved, 1.0}), BackendError);
+  backend_of("sim:0").run(calls::Fill{moved, 1.0});
   synchronize("sim:0");
 
   engine.fail_next();  // or whoever synchronizes the device

@@ -112,7 +112,7 @@ TEST_P(TransferTest, LeavesTheOriginalUntouched) {
   const Tensor moved = raw::to_device(x, device());
   if (device().is_cpu()) return;
   EXPECT_EQ(x.device(), Device());
-  backend_of(device()).fill(moved, 9.0);
+  backend_of(device()).run(calls::Fill{moved, 9.0});
   EXPECT_EQ(values(x), (std::vector<float>{0, 1, 2}));
   EXPECT_EQ(values(raw::to_device(moved, "cpu")), (std::vector<float>{9, 9, 9}));
 }

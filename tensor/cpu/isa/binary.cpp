@@ -70,7 +70,7 @@ template <class T> void install(BinaryLoop* two, TernaryLoop* three) {
 
 }  // namespace
 
-void install_binary(Kernels& k) {
+template <> void install_loops<family::Binary>(Kernels& k) {
   install_one(k.binary_one);
   install<float>(k.binary[static_cast<int>(Compute::kFloat)], k.ternary[static_cast<int>(Compute::kFloat)]);
   if constexpr (kWhole) {

@@ -87,7 +87,7 @@ template <class T> void install(Kernels& k, DType dtype) {
 
 }  // namespace
 
-void install_convert(Kernels& k) {
+template <> void install_loops<family::Convert>(Kernels& k) {
   install<float>(k, DType::float32);
   install<Half>(k, DType::float16);
   install<Brain>(k, DType::bfloat16);

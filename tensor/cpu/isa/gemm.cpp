@@ -96,6 +96,6 @@ void tile(const GemmTile& t, int height, int width) { kSums.of[height - 1][(widt
 
 }  // namespace
 
-void install_gemm(Kernels& k) { k.gemm = {kRows, kCols, pack, tile}; }
+template <> void install_loops<family::Gemm>(Kernels& k) { k.gemm = {kRows, kCols, pack, tile}; }
 
 }  // namespace minnow::cpu::MINNOW_ISA

@@ -96,6 +96,24 @@ using FillLoop = void (*)(const void* value, void* to, std::int64_t n);
 /// One rule over n elements: param, grad, states (nullptr where the rule runs without).
 using UpdateLoop = void (*)(void* param, const void* grad, void* const* state, std::int64_t n, const double* hyper);
 
+/// What a file of this folder installs, and the list of them all.
+namespace family {
+struct Unary;
+struct Slope;
+struct Binary;
+struct Reduce;
+struct Softmax;
+struct Convert;
+struct Pool;
+struct Update;
+struct Random;
+struct Gemm;
+struct Transpose;
+}  // namespace family
+using LoopFamilies =
+    kernels::List<family::Unary, family::Slope, family::Binary, family::Reduce, family::Softmax, family::Convert,
+                  family::Pool, family::Update, family::Random, family::Gemm, family::Transpose>;
+
 /// All loops of one instruction set.  A loop is nullptr where the functor has no such form.
 struct Kernels {
   UnaryLoop unary[kComputes][kernels::UnaryOps::kSize];

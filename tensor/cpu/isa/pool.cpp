@@ -20,6 +20,6 @@ void give_chosen(const float* __restrict grad, const std::int32_t* __restrict in
 
 }  // namespace
 
-void install_pool(Kernels& k) { k.pool = {take_largest, give_chosen}; }
+template <> void install_loops<family::Pool>(Kernels& k) { k.pool = {take_largest, give_chosen}; }
 
 }  // namespace minnow::cpu::MINNOW_ISA

@@ -47,6 +47,6 @@ void philox(std::uint64_t seed, std::uint64_t counter, std::uint32_t* out, std::
 
 }  // namespace
 
-void install_random(Kernels& k) { k.philox = philox; }
+template <> void install_loops<family::Random>(Kernels& k) { k.philox = philox; }
 
 }  // namespace minnow::cpu::MINNOW_ISA

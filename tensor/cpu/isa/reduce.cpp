@@ -13,9 +13,7 @@ template <class T> using Acc = std::conditional_t<std::is_integral_v<T>, std::in
 template <class Op, class... Ops> constexpr bool kIsOneOf = (std::is_same_v<Op, Ops> || ...);
 
 /// Sums whose map is arithmetic alone, which vectors have too.
-template <class Op>
-constexpr bool kVectorSum =
-    kIsOneOf<Op, kernels::Sum, kernels::Mean, kernels::SumSquares, kernels::Norm2, kernels::SumSquaredError>;
+template <class Op> constexpr bool kVectorSum = kIsOneOf<Op, kernels::Sum, kernels::Mean, kernels::Norm2>;
 template <class Op> constexpr bool kVectorExtreme = kIsOneOf<Op, kernels::Max, kernels::Min>;
 
 /// detail::larger and smaller, lane by lane: NaN wins.
@@ -269,7 +267,7 @@ template <class T> void install(ReduceLoops* table) {
 
 }  // namespace
 
-void install_reduce(Kernels& k) {
+template <> void install_loops<family::Reduce>(Kernels& k) {
   install<float>(k.reduce[static_cast<int>(Compute::kFloat)]);
   k.arg_rows = arg_rows;
   if constexpr (kWhole) {

@@ -317,7 +317,7 @@ template <class T> SoftmaxLoops loops() {
 
 }  // namespace
 
-void install_softmax(Kernels& k) {
+template <> void install_loops<family::Softmax>(Kernels& k) {
   k.softmax[static_cast<int>(Compute::kFloat)] = loops<float>();
   if constexpr (kWhole) k.softmax[static_cast<int>(Compute::kDouble)] = loops<double>();
 }

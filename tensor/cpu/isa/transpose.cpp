@@ -40,7 +40,7 @@ void fill(const void* value, void* to, std::int64_t n) {
 
 }  // namespace
 
-void install_transpose(Kernels& k) {
+template <> void install_loops<family::Transpose>(Kernels& k) {
   k.transpose = transpose;
   k.fill = fill;
 }

@@ -1,14 +1,8 @@
 #include <minnow/tensor/cpu/isa/variant.h>
+#include <minnow/tensor/kernels/apply.h>
 
 namespace minnow::cpu::MINNOW_ISA {
 namespace {
-
-template <class Op, class T> MINNOW_HD auto apply(T x, T p0, T p1) {
-  static_cast<void>(p0), static_cast<void>(p1);
-  if constexpr (Op::kParams == 0) return Op::value(x);
-  else if constexpr (Op::kParams == 1) return Op::value(x, p0);
-  else return Op::value(x, p0, p1);
-}
 
 /// Whether some element is beyond the reach of the float32 formula.
 template <class Op> bool beyond_reach(const float* x, std::int64_t n) {
@@ -18,7 +12,7 @@ template <class Op> bool beyond_reach(const float* x, std::int64_t n) {
 }
 
 template <class Op, class T> void unary(const void* x, void* y, std::int64_t n, double p0, double p1) {
-  using Out = decltype(apply<Op>(T(), T(), T()));
+  using Out = decltype(kernels::Value::of<Op>(T(), T(), T()));
   const T* a = static_cast<const T*>(x);
   Out* out = static_cast<Out*>(y);
   const T q0 = parameter<T>(p0);
@@ -30,7 +24,7 @@ template <class Op, class T> void unary(const void* x, void* y, std::int64_t n, 
     }
   }
 #pragma GCC ivdep
-  for (std::int64_t i = 0; i < n; ++i) out[i] = apply<Op>(a[i], q0, q1);
+  for (std::int64_t i = 0; i < n; ++i) out[i] = kernels::Value::of<Op>(a[i], q0, q1);
 }
 
 template <class T> void install(UnaryLoop* table) {
@@ -42,7 +36,7 @@ template <class T> void install(UnaryLoop* table) {
 
 }  // namespace
 
-void install_unary(Kernels& k) {
+template <> void install_loops<family::Unary>(Kernels& k) {
   install<float>(k.unary[static_cast<int>(Compute::kFloat)]);
   if constexpr (kWhole) {
     install<double>(k.unary[static_cast<int>(Compute::kDouble)]);

@@ -42,7 +42,7 @@ template <class T> void install(UpdateLoop* table) {
 
 }  // namespace
 
-void install_update(Kernels& k) {
+template <> void install_loops<family::Update>(Kernels& k) {
   install<float>(k.update[static_cast<int>(Compute::kFloat)]);
   if constexpr (kWhole) install<double>(k.update[static_cast<int>(Compute::kDouble)]);
 }

@@ -25,36 +25,11 @@ inline constexpr int kVectorBytes = 64;
 
 namespace MINNOW_ISA {
 
-void install_unary(Kernels& k);
-void install_slope(Kernels& k);
-void install_binary(Kernels& k);
-void install_reduce(Kernels& k);
-void install_softmax(Kernels& k);
-void install_convert(Kernels& k);
-void install_pool(Kernels& k);
-void install_update(Kernels& k);
-void install_random(Kernels& k);
-void install_gemm(Kernels& k);
-void install_transpose(Kernels& k);
+/// Puts the loops of a family into the table.
+template <class Family> void install_loops(Kernels& k);
 
-namespace {
+using kernels::parameter;
+using kernels::takes;
 
-/// A parameter as the compute type; integers saturate.
-template <class T> MINNOW_HD T parameter(double p) {
-  if constexpr (std::is_integral_v<T>) {
-    if (!(p > -0x1p63)) return std::numeric_limits<T>::min();
-    return p < 0x1p63 ? static_cast<T>(p) : std::numeric_limits<T>::max();
-  } else {
-    return static_cast<T>(p);
-  }
-}
-
-/// Whether an operation of this kind has a form for T.
-template <class T> constexpr bool takes(kernels::Kind kind) {
-  if (std::is_integral_v<T>) return kind != kernels::Kind::kFloating;
-  return kind != kernels::Kind::kIntegral;
-}
-
-}  // namespace
 }  // namespace MINNOW_ISA
 }  // namespace minnow::cpu

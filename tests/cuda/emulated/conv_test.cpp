@@ -127,7 +127,7 @@ TEST_F(CudaConvolution, AnAlgorithmThatNeedsNoMemoryServesWhereThereIsNone) {
   for (std::int64_t bytes = std::int64_t{1} << 25; bytes >= 256; bytes /= 2) try {
       for (;;) hoard.push_back(empty({bytes}, {DType::uint8, Device("cuda")}));
     } catch (const OutOfMemoryError&) {}
-  dispatch("conv2d", {{"x", x}}, SourceLocation::current()).conv2d({}, x, w, {}, y);
+  dispatch("conv2d", {{"x", x}}, SourceLocation::current()).run(calls::Conv2d{x, w, View(), y});
   hoard.clear();
   emulator::set_device_memory(std::size_t{4} << 30);
   expect_near(y, raw::conv2d(c.x, c.w, {}, {}), "without a workspace");

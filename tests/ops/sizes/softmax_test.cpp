@@ -66,8 +66,8 @@ TEST_P(RowsSoftmax, RowsThatAreNotAligned) {
                     raw::softmax_backward(exact(moved(g)), exact(home(y)), 1, false), "softmax_backward " + name,
                     is_half(dtype) ? 100 : 1);
       const Tensor target = targets(3, shape[1]);
-      expect_agrees(raw::cross_entropy(moved(there), on(target, device()), {}).losses,
-                    raw::cross_entropy(exact(moved(x)), target, {}).losses, "cross_entropy " + name);
+      expect_agrees(raw::cross_entropy(moved(there), on(target, device())).losses,
+                    raw::cross_entropy(exact(moved(x)), target).losses, "cross_entropy " + name);
     }
 }
 
@@ -94,14 +94,14 @@ TEST_P(RowsSoftmax, CrossEntropy) {
       const std::string name = "cross_entropy " + std::string(name_of(dtype)) + " of " + std::to_string(classes);
       const Tensor x = made({n, classes}, dtype, [](std::int64_t i) { return 4 * mixed(i); });
       const Tensor target = targets(n, classes), there = on(target, device());
-      const auto want = raw::cross_entropy(exact(x), target, {});
-      const auto got = raw::cross_entropy(on(x, device()), there, {});
+      const auto want = raw::cross_entropy(exact(x), target);
+      const auto got = raw::cross_entropy(on(x, device()), there);
       expect_agrees(got.losses, want.losses, name);
       expect_agrees(got.exp_sums, want.exp_sums, name);
       const Tensor g = made({n}, got.losses.dtype(), [](std::int64_t i) { return mixed(i + 99); });
       const Tensor sums = home(got.exp_sums);
-      expect_agrees(raw::cross_entropy_backward(on(g, device()), on(x, device()), there, got.exp_sums, {}),
-                    raw::cross_entropy_backward(exact(g), exact(x), target, exact(sums), {}), name + " backward",
+      expect_agrees(raw::cross_entropy_backward(on(g, device()), on(x, device()), there, got.exp_sums),
+                    raw::cross_entropy_backward(exact(g), exact(x), target, exact(sums)), name + " backward",
                     is_half(dtype) ? 100 : 1);
     }
 }
@@ -113,8 +113,8 @@ TEST_P(RowsSoftmax, CrossEntropyOfExtremeLogits) {
     return i % 300 == 7 ? std::nan("") : mixed(i);
   });
   const Tensor target = made({3}, DType::int64, [](std::int64_t) { return 5.0; });
-  const auto got = raw::cross_entropy(on(x, device()), on(target, device()), {});
-  expect_agrees(got.losses, raw::cross_entropy(exact(x), target, {}).losses, "losses");
+  const auto got = raw::cross_entropy(on(x, device()), on(target, device()));
+  expect_agrees(got.losses, raw::cross_entropy(exact(x), target).losses, "losses");
 }
 
 TEST_P(RowsSoftmax, ATargetThatIsNoClassIsAnError) {
@@ -123,7 +123,7 @@ TEST_P(RowsSoftmax, ATargetThatIsNoClassIsAnError) {
     const Tensor target = on(made({4}, DType::int64, [&](std::int64_t i) { return i == 2 ? bad : 3.0; }), device());
     EXPECT_THROW(
         {
-          (void)raw::cross_entropy(x, target, {});
+          (void)raw::cross_entropy(x, target);
           synchronize(device());
         },
         IndexError);

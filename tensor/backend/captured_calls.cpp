@@ -1,0 +1,177 @@
+#include <minnow/tensor/backend/captured_calls.h>
+
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+#include <minnow/tensor/backend/captured_arguments.h>
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/backend/forwarding.h>
+#include <minnow/tensor/backend/private_pool.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/step_recording.h>
+
+namespace minnow {
+namespace {
+
+class CapturedCall {
+ public:
+  CapturedCall() = default;
+  CapturedCall(const CapturedCall&) = delete;
+  CapturedCall& operator=(const CapturedCall&) = delete;
+  virtual ~CapturedCall() = default;
+  virtual Outcome run(Backend& backend) const = 0;
+};
+
+template <class C, class... T> class CapturedCallOf final : public CapturedCall {
+ public:
+  CapturedCallOf(const CapturePool& pool, const T&... arguments) : arguments_(Kept<T>(arguments, pool)...) {}
+
+  Outcome run(Backend& backend) const override {
+    return std::apply(
+        [&](const auto&... kept) {
+          if constexpr (std::is_void_v<ResultOf<C>>) return backend.run(C{kept.given()...}), Outcome::ok;
+          else return backend.run(C{kept.given()...});
+        },
+        arguments_);
+  }
+
+ private:
+  std::tuple<Kept<T>...> arguments_;
+};
+
+template <class C> std::unique_ptr<CapturedCall> captured(const C& call, const CapturePool& pool) {
+  return std::apply(
+      [&]<class... T>(const T&... arguments) -> std::unique_ptr<CapturedCall> {
+        return std::make_unique<CapturedCallOf<C, T...>>(pool, arguments...);
+      },
+      fields(call));
+}
+
+/// A call, and the operation of the user's that made it.
+struct Listed {
+  std::unique_ptr<CapturedCall> call;
+  std::string operation;
+  SourceLocation where;
+  std::function<void()> refuse = nullptr;  ///< says what data is wrong
+
+  /// Of a call whose front end left it to us.
+  [[noreturn]] void fail(Outcome outcome) const {
+    const Composed scope(operation.c_str());
+    if (refuse) refuse();
+    switch (outcome) {
+      case Outcome::zero_divisor:
+        throw ValueError(operation + ": an integer was divided by zero\ncheck the divisor, or divide floating tensors",
+                         where);
+      case Outcome::class_out_of_range:
+        throw IndexError(operation +
+                             ": a target is no class\ntargets go from 0 to the number of classes - 1, or are "
+                             "ignore_index",
+                         where);
+      case Outcome::index_out_of_range:
+        throw IndexError(operation + ": an index is out of range\nindices go from 0 to the dimension's size - 1",
+                         where);
+      case Outcome::ok:
+      case Outcome::captured: break;
+    }
+    throw BackendError(operation + ": a captured call was not made\nthis is an error in minnow", where);
+  }
+};
+
+/// Stands in for a backend and lists what it is asked to compute.
+class Recorder final : public Forwarding<Recorder> {
+ public:
+  Recorder(Backend& backend, Device device)
+      : backend_(backend), device_(device), pool_(PrivatePool::open(backend.allocator(device.index()), device)) {}
+  ~Recorder() override {
+    calls_.clear();
+    pool_.close();
+  }
+
+  Device device() const { return device_; }
+
+  void replay() const {
+    for (const Listed& listed : calls_) {
+      note_operation(listed.operation, listed.where);
+      if (const Outcome outcome = listed.call->run(backend_); outcome != Outcome::ok) [[unlikely]]
+        listed.fail(outcome);
+    }
+  }
+
+  template <class C> ResultOf<C> pass(const C& call) {
+    const DispatchedOp& op = last_dispatched();
+    calls_.push_back({captured(call, CapturePool{pool_}), std::string(Composed::name(op.name)), op.where});
+    if constexpr (!std::is_void_v<ResultOf<C>>) return Outcome::captured;
+  }
+
+  Tensor operand(const Tensor& tensor) const {
+    const CapturePool pool{pool_};
+    if (!tensor.defined()) return tensor;
+    const View view = pool.owns(tensor) ? pool.without_owner(tensor) : tensor.layout();
+    const Tensor kept(view.storage(), view.dtype(), view.shape(), view.strides(), view.storage_offset());
+    kept.impl()->name = tensor.impl()->name;
+    if (!pool.owns(tensor)) {
+      kept.impl()->held_by_graph = true;
+      view.storage()->add_graph_reference(1);
+    }
+    return kept;
+  }
+  void at_wrong_data(std::function<void()> refuse) { calls_.back().refuse = std::move(refuse); }
+
+  Allocator& allocator(int) override { return pool_; }
+  int device_count() const override { return backend_.device_count(); }
+  Allocator* pinned_allocator() override { return backend_.pinned_allocator(); }
+  Stream current_stream(int index) override { return backend_.current_stream(index); }
+  void set_current_stream(int index, const Stream& stream) override { backend_.set_current_stream(index, stream); }
+  Stream new_stream(int index) override { return backend_.new_stream(index); }
+  MemoryFormat conv2d_format(const Conv2dParams& params, const View& x, const View& w) override {
+    return backend_.conv2d_format(params, x, w);
+  }
+  void synchronize(int) override { refuse(); }
+  void transfer(const View&, const View&, bool) override { refuse(); }
+  std::unique_ptr<Recording> begin_recording(int) override { refuse(); }
+
+ private:
+  [[noreturn]] static void refuse() { refuse_in_recording(last_dispatched().name, last_dispatched().where); }
+
+  Backend& backend_;
+  const Device device_;
+  PrivatePool& pool_;
+  std::vector<Listed> calls_;
+};
+
+thread_local Recorder* recording = nullptr;
+
+class CapturedCalls final : public Recording {
+ public:
+  CapturedCalls(Backend& backend, Device device)
+      : recorder_(backend, device), outer_(std::exchange(recording, &recorder_)) {}
+  ~CapturedCalls() override { finish(); }
+
+  void finish() override {
+    if (recording == &recorder_) recording = outer_;
+  }
+  void replay() override { recorder_.replay(); }
+
+ private:
+  Recorder recorder_;
+  Recorder* const outer_;
+};
+
+}  // namespace
+
+std::unique_ptr<Recording> record_calls(Backend& backend, Device device) {
+  return std::make_unique<CapturedCalls>(backend, device);
+}
+
+Backend* call_recorder(Device device) { return recording && recording->device() == device ? recording : nullptr; }
+
+namespace detail {
+
+Tensor captured_operand(const Tensor& tensor) { return recording->operand(tensor); }
+
+void at_wrong_data(std::function<void()> refuse) { recording->at_wrong_data(std::move(refuse)); }
+
+}  // namespace detail
+}  // namespace minnow

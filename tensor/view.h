@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <minnow/tensor/checked.h>
+#include <minnow/tensor/dtype.h>
+#include <minnow/tensor/shape.h>
+#include <minnow/tensor/storage.h>
+
+namespace minnow {
+
+/// Order of the dimensions of an image batch in memory; its logical shape is [N, C, H, W] in both.
+enum class MemoryFormat { contiguous, channels_last };
+
+/// Memory, and how elements lie in it: what backends work on.  A tensor is one with a name and a place in the autograd
+/// graph.  Members are unchecked; of an undefined view (default-made: an operand that is not there) only defined().
+class View {
+ public:
+  View() = default;
+  View(std::shared_ptr<Storage> storage, DType dtype, const Shape& shape, const Strides& strides,
+       std::int64_t offset = 0)
+      : storage_(std::move(storage)),
+        shape_(shape),
+        strides_(strides),
+        offset_(offset),
+        numel_(shape.numel()),
+        dtype_(dtype),
+        contiguous_(minnow::is_contiguous(shape, strides)) {}
+
+  bool defined() const { return storage_ != nullptr; }
+  const std::shared_ptr<Storage>& storage() const { return storage_; }
+  Device device() const { return storage_->device(); }
+  const Shape& shape() const { return shape_; }
+  const Strides& strides() const { return strides_; }
+  /// In elements.
+  std::int64_t storage_offset() const { return offset_; }
+  int dim() const { return shape_.rank(); }
+  std::int64_t numel() const { return numel_; }
+  DType dtype() const { return dtype_; }
+  std::size_t itemsize() const { return size_of(dtype_); }
+  /// Expanded, it may be beyond 2^63.
+  std::int64_t nbytes() const { return saturating_mul(numel_, static_cast<std::int64_t>(itemsize())); }
+  bool is_contiguous() const { return contiguous_; }
+  bool is_contiguous(MemoryFormat format) const;
+  bool is_floating_point() const { return is_floating(dtype_); }
+  bool is_pinned() const { return storage_->is_pinned(); }
+  /// Of the first element, on any device.
+  void* raw_data() const {
+    return static_cast<char*>(storage_->data()) + offset_ * static_cast<std::int64_t>(itemsize());
+  }
+  /// Whether both are the same elements in the same places.
+  bool is_same(const View& other) const {
+    return storage_ == other.storage_ && offset_ == other.offset_ && dtype_ == other.dtype_ && shape_ == other.shape_ &&
+           strides_ == other.strides_;
+  }
+
+ private:
+  std::shared_ptr<Storage> storage_;
+  Shape shape_;
+  Strides strides_;
+  std::int64_t offset_ = 0;
+  std::int64_t numel_ = 0;
+  DType dtype_ = DType::float32;
+  bool contiguous_ = true;
+};
+
+inline bool View::is_contiguous(MemoryFormat format) const {
+  if (format == MemoryFormat::contiguous) return contiguous_;
+  if (dim() != 4) return false;
+  const Strides want = channels_last_strides(shape_);
+  for (int d = 0; d < 4; ++d)
+    if (shape_[d] != 1 && strides_[d] != want[d]) return numel_ == 0;
+  return true;
+}
+
+}  // namespace minnow

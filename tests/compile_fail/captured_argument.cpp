@@ -1,0 +1,17 @@
+// expect: a captured step does not know how to keep an argument of this type
+// What a replay would find gone.
+#include <span>
+#include <minnow/tensor/backend/captured_arguments.h>
+
+using namespace minnow;
+
+struct Options {
+  const float* weights;
+};
+
+void keep(const CapturePool& pool, const float* numbers, std::span<const int> sizes, Options options) {
+  const Kept<double> number(1.0, pool);
+  const Kept<const float*> pointer(numbers, pool);          // must not compile
+  const Kept<std::span<const int>> elsewhere(sizes, pool);  // must not compile
+  const Kept<Options> unknown(options, pool);               // must not compile
+}
