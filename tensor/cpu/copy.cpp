@@ -176,8 +176,7 @@ template <> void execute(const calls::Fill& args) {
 
 template <> void execute(const calls::Arange& args) {
   const View& out = args.out;
-  const double start = args.start;
-  const double step = args.step;
+  const double start = args.start, step = args.step;
   const bool integral = is_integral(out.dtype());
   const auto& store = loops().store[static_cast<int>(integral ? Compute::kInt64 : Compute::kDouble)];
   const ConvertLoop convert = store[static_cast<int>(out.dtype())];

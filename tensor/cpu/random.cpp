@@ -39,8 +39,7 @@ template <class T> void store(const T* values, const View& out, std::int64_t beg
 template <> void execute(const calls::Uniform& args) {
   const View& out = args.out;
   const PhiloxState state = args.state;
-  const double low = args.low;
-  const double high = args.high;
+  const double low = args.low, high = args.high;
   if (out.dtype() == DType::float64) {
     draw<2>(state, out, [&](const std::uint32_t* r, std::int64_t begin, std::int64_t n) {
       double* y = static_cast<double*>(out.raw_data()) + begin;
@@ -62,8 +61,7 @@ template <> void execute(const calls::Uniform& args) {
 template <> void execute(const calls::Normal& args) {
   const View& out = args.out;
   const PhiloxState state = args.state;
-  const double mean = args.mean;
-  const double deviation = args.deviation;
+  const double mean = args.mean, deviation = args.deviation;
   if (out.dtype() == DType::float64) {
     draw<2>(state, out, [&](const std::uint32_t* r, std::int64_t begin, std::int64_t n) {
       double* y = static_cast<double*>(out.raw_data()) + begin;

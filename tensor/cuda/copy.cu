@@ -146,8 +146,7 @@ template <> void execute(const calls::Fill& args) {
 
 template <> void execute(const calls::Arange& args) {
   const View& out = args.out;
-  const double start = args.start;
-  const double step = args.step;
+  const double start = args.start, step = args.step;
   if (out.numel() == 0) return;
   const Call call(args);
   const unsigned blocks = blocks_for(out.numel());

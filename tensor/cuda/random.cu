@@ -124,8 +124,7 @@ struct Bernoulli {
 
 template <> void execute(const calls::Uniform& args) {
   const View& out = args.out;
-  const double low = args.low;
-  const double high = args.high;
+  const double low = args.low, high = args.high;
   if (out.dtype() == DType::float64) return run(args, UniformDouble{low, high - low});
   const int dropped = out.dtype() == DType::float16 ? 21 : out.dtype() == DType::bfloat16 ? 24 : 8;
   run(args, UniformFloat{static_cast<float>(low), static_cast<float>(high - low), dropped});
@@ -133,24 +132,18 @@ template <> void execute(const calls::Uniform& args) {
 
 template <> void execute(const calls::Normal& args) {
   const View& out = args.out;
-  const double mean = args.mean;
-  const double deviation = args.deviation;
+  const double mean = args.mean, deviation = args.deviation;
   if (out.dtype() == DType::float64) return run(args, NormalDouble{mean, deviation});
   run(args, NormalFloat{static_cast<float>(mean), static_cast<float>(deviation)});
 }
 
 template <> void execute(const calls::Randint& args) {
-  const View& out = args.out;
-  const std::int64_t low = args.low;
-  const std::int64_t high = args.high;
-  const std::uint64_t first = static_cast<std::uint64_t>(low);
-  run(args, Randint{first, static_cast<std::uint64_t>(high) - first});
+  const std::uint64_t first = static_cast<std::uint64_t>(args.low);
+  run(args, Randint{first, static_cast<std::uint64_t>(args.high) - first});
 }
 
 template <> void execute(const calls::Bernoulli& args) {
-  const View& out = args.out;
-  const double p = args.p;
-  const double limit = std::ceil(std::clamp(p, 0.0, 1.0) * 0x1p24);
+  const double limit = std::ceil(std::clamp(args.p, 0.0, 1.0) * 0x1p24);
   run(args, Bernoulli{static_cast<std::uint32_t>(limit)});
 }
 

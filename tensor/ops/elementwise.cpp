@@ -98,11 +98,13 @@ void require_castable(std::string_view op, const In& out, DType result) {
         out.where);
 }
 
-/// Divides, if that is what the operation does, integers by something else than zero.
+/// ValueError where an integer is divided by zero.
 void run_binary(Backend& backend, const calls::Binary& call, const In& a, const In& b) {
+  const OpInfo& info = binary_info(call.op);
+  if (!info.divides) return static_cast<void>(backend.run(call));
   run_checked(
       backend, call,
-      [op = binary_info(call.op).name, line = a.where](const Tensor& left, const Tensor& right) {
+      [op = info.name, line = a.where](const Tensor& left, const Tensor& right) {
         throw ValueError(message(op, "an integer was divided by zero", {{"a", left}, {"b", right}},
                                  "check the divisor, or divide floating tensors"),
                          line);
