@@ -6,6 +6,7 @@
 #include <minnow/autograd/gradient_watch.h>
 #include <minnow/autograd/ops/arithmetic.h>
 #include <minnow/autograd/ops/reduce.h>
+#include <minnow/autograd/thread_state.h>
 #include <minnow/autograd/waiting.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
@@ -22,6 +23,7 @@ namespace {
 using autograd::Edge;
 using autograd::Node;
 using autograd::Slot;
+using autograd::ThreadState;
 using autograd::Waiting;
 
 constexpr int kAdd = raw::kBinary<kernels::Add>;
@@ -36,11 +38,9 @@ struct Capture {
 /// One walk from outputs to leaves.
 class Run {
  public:
-  Run(bool retain, bool create, SourceLocation where) : retain_(retain || create), create_(create), where_(where) {}
+  Run(bool retain, bool create) : retain_(retain || create), create_(create) {}
 
-  void seed(const Tensor& output, const Tensor& grad, SourceLocation where) {
-    deliver(autograd::edge_to("backward", {output, where}), grad);
-  }
+  void seed(const Tensor& output, const Tensor& grad) { deliver(autograd::edge_to(output), grad); }
   void capture(std::vector<Capture>* captures) { captures_ = captures; }
   void execute() {
     const GradMode mode(create_);
@@ -67,35 +67,34 @@ class Run {
       return;
     }
     require_alike(sum, grad.shape(), grad.dtype(), grad.device());
-    if (create_) sum = add({sum, where_}, {grad, where_});
-    else if (!writable(sum) && !writable(grad)) sum = raw::binary(kAdd, {sum, where_}, {grad, where_});
+    if (create_) sum = add(sum, grad);
+    else if (!writable(sum) && !writable(grad)) sum = raw::binary(kAdd, sum, grad);
     else {
       if (!writable(sum)) std::swap(sum, grad);
-      raw::binary_(kAdd, {sum, where_}, {grad, where_});
+      raw::binary_(kAdd, sum, grad);
     }
   }
 
   /// The same for a gradient of a part only: it is added there, in a sum that is this run's own.
   void deliver_part(const Edge& edge, const Node& node, const Tensor& grad) {
     require_place(node, edge, grad);
+    const CallSite site = CallSite::instead(node.name(), node.where());
     Tensor& sum = waiting_.at(edge).grad;
     const bool first = !sum.defined();
-    if (first) sum = zeros(edge.shape, {edge.dtype, edge.device}, node.where());
+    if (first) sum = zeros(edge.shape, {edge.dtype, edge.device});
     require_alike(sum, edge.shape, edge.dtype, edge.device);
-    if (!writable(sum)) sum = raw::clone({sum, node.where()});
+    if (!writable(sum)) sum = raw::clone(sum);
     const Tensor part = node.part_of(sum);
     if (first) raw::copy_to(grad, part, node.where());
-    else raw::binary_(kAdd, {part, node.where()}, {grad, node.where()});
+    else raw::binary_(kAdd, part, grad);
   }
 
   /// What comes from the other uses must fit to what came first.
-  void require_alike(const Tensor& sum, const Shape& shape, DType dtype, Device device) const {
+  static void require_alike(const Tensor& sum, const Shape& shape, DType dtype, Device device) {
     if (sum.shape() == shape && sum.dtype() == dtype && sum.device() == device) return;
-    throw AutogradError(message("backward",
-                                "a tensor was changed between its uses: another gradient is " +
+    throw AutogradError(message("a tensor was changed between its uses: another gradient is " +
                                     std::string(name_of(dtype)) + shape.str() + " on " + device.str(),
-                                {{"gradient", sum}}, "compute the loss again after Module::to() or set_data()"),
-                        where_);
+                                {{"gradient", sum}}, "compute the loss again after Module::to() or set_data()"));
   }
 
   void finish_leaf(Waiting::Entry& p) {
@@ -119,13 +118,13 @@ class Run {
         recording->on_abandon([leaf = std::weak_ptr(p.leaf)] {
           if (const auto held = leaf.lock()) held->grad = Tensor();
         });
-      slot.grad = create_ || writable(p.grad) ? p.grad : p.grad.clone(where_);
+      slot.grad = create_ || writable(p.grad) ? p.grad : p.grad.clone();
       return;
     }
     require_addable(slot, p.grad);
-    if (create_) slot.grad = add({slot.grad, where_}, {p.grad, where_});
-    else if (repeats(slot.grad)) slot.grad = raw::binary(kAdd, {slot.grad, where_}, {p.grad, where_});
-    else raw::binary_(kAdd, {slot.grad, where_}, {p.grad, where_});
+    if (create_) slot.grad = add(slot.grad, p.grad);
+    else if (repeats(slot.grad)) slot.grad = raw::binary(kAdd, slot.grad, p.grad);
+    else raw::binary_(kAdd, slot.grad, p.grad);
   }
 
   /// An expanded tensor: it cannot be written to.
@@ -136,34 +135,33 @@ class Run {
   }
 
   /// The gradient of an earlier backward, or one that was set, and the tensor may have changed since.
-  void require_addable(const Slot& slot, const Tensor& grad) const {
+  static void require_addable(const Slot& slot, const Tensor& grad) {
     const Tensor& old = slot.grad;
     const bool placed = old.device() == grad.device(), typed = old.dtype() == grad.dtype();
     if (placed && typed && old.shape() == grad.shape()) return;
     const auto owner = slot.owner.lock();
     const std::string text =
-        message("backward",
-                std::string("the tensor's old gradient is ") +
+        message(std::string("the tensor's old gradient is ") +
                     (placed ? typed ? "of another shape" : "of another dtype" : "on another device") +
                     " than the new one, which should be added to it",
                 {{"tensor", owner ? Tensor(owner) : grad}, {"grad()", old}, {"gradient", grad}},
                 "call zero_grad() after the tensor was moved or given other data");
-    if (!placed) throw DeviceError(text, where_);
-    if (!typed) throw DTypeError(text, where_);
-    throw ShapeError(text, where_);
+    if (!placed) throw DeviceError(text);
+    if (!typed) throw DTypeError(text);
+    throw ShapeError(text);
   }
 
   /// A leaf that was moved or given other data since the forward pass cannot take the gradient of what it was.
-  void require_fit(const Slot& slot, const Tensor& grad) const {
+  static void require_fit(const Slot& slot, const Tensor& grad) {
     const auto owner = slot.owner.lock();
     if (!owner) return;
     const bool placed = owner->view.device() == grad.device();
     if (placed && owner->view.shape() == grad.shape() && owner->view.dtype() == grad.dtype()) return;
-    const std::string text = message("backward", "a tensor was changed after the forward pass that used it",
+    const std::string text = message("a tensor was changed after the forward pass that used it",
                                      {{"tensor", Tensor(owner)}, {"gradient", grad}},
                                      "compute the loss again after Module::to() or set_data()");
-    if (!placed) throw DeviceError(text, where_);
-    throw AutogradError(text, where_);
+    if (!placed) throw DeviceError(text);
+    throw AutogradError(text);
   }
 
   void store(const Waiting::Entry& p, const Node* node, const Slot* leaf) const {
@@ -181,7 +179,7 @@ class Run {
     std::uint64_t bits = 0;
     for (std::size_t i = 0; i < std::min<std::size_t>(edges.size(), 64); ++i)
       if (wanted(edges[i])) bits |= std::uint64_t{1} << i;
-    autograd::Gradients gradients = p.node->run(p.grad, autograd::Needs(bits), retain_, where_);
+    autograd::Gradients gradients = p.node->run(p.grad, autograd::Needs(bits), retain_, CallSite::where());
     p.grad = Tensor();  // so that a gradient which shares its memory may be written to
     const bool part = !create_ && p.node->gives_part();
     for (std::size_t i = 0; i < gradients.size(); ++i) {
@@ -192,21 +190,22 @@ class Run {
   }
 
   /// An input that was moved in place would get a gradient on its old device.
-  void require_place(const Node& node, const Edge& edge, const Tensor& grad) const {
+  static void require_place(const Node& node, const Edge& edge, const Tensor& grad) {
     const bool host_scalar = edge.shape.empty() && edge.device.is_cpu();  // allowed beside device operands
-    if (grad.device() != edge.device && !host_scalar)
-      throw DeviceError(std::string(node.name()) + ": its gradient is on " + grad.device().str() +
-                            ", the input was on " + edge.device.str() + "\n  gradient  " + describe(grad) +
-                            "\nan input was moved in place after the operation was recorded",
-                        node.where());
+    if (grad.device() == edge.device || host_scalar) return;
+    const CallSite site = CallSite::instead(node.name(), node.where());
+    throw DeviceError(message("its gradient is on " + grad.device().str() + ", the input was on " + edge.device.str(),
+                              {{"gradient", grad}}, "an input was moved in place after the operation was recorded"));
   }
 
   /// Sums over broadcast dimensions, and converts to the input's dtype.
-  Tensor fit(const Node& node, const Edge& edge, Tensor grad) const {
+  static Tensor fit(const Node& node, const Edge& edge, Tensor grad) {
     require_place(node, edge, grad);
-    if (grad.shape() != edge.shape) grad = sum_to({grad, node.where()}, edge.shape, node.name());
-    if (grad.device() == edge.device && grad.dtype() == edge.dtype) return grad;  // and no other handle
-    return grad.to(edge.device, edge.dtype, {}, node.where());
+    const bool alike = grad.device() == edge.device && grad.dtype() == edge.dtype;
+    if (alike && grad.shape() == edge.shape) return grad;  // and no other handle
+    const CallSite site = CallSite::instead(node.name(), node.where());
+    if (grad.shape() != edge.shape) grad = sum_to(grad, edge.shape);
+    return alike ? grad : grad.to(edge.device, edge.dtype);
   }
 
   bool wanted(const Edge& e) const {
@@ -241,32 +240,28 @@ class Run {
   }
 
   bool retain_, create_;
-  SourceLocation where_;  // of the call
   Waiting waiting_;
   std::vector<Capture>* captures_ = nullptr;
   std::unordered_set<const Node*> needed_;
 };
 
-/// Set while a gradient hook of the user's runs on this thread.
-thread_local bool in_hook = false;
-
+/// A gradient hook of the user's runs on this thread: what it calls is named as it is elsewhere.
 class HookScope {
  public:
-  HookScope() : outer_(std::exchange(in_hook, true)) {}
-  ~HookScope() { in_hook = outer_; }
+  HookScope() : outer_(std::exchange(ThreadState::current().in_hook, true)), users_(CallSite::none()) {}
+  ~HookScope() { ThreadState::current().in_hook = outer_; }
   HookScope(const HookScope&) = delete;
   HookScope& operator=(const HookScope&) = delete;
 
  private:
   bool outer_;
+  CallSite users_;
 };
 
-void refuse_in_hook(const char* op, SourceLocation where) {
-  if (in_hook)
-    throw AutogradError(std::string(op) +
-                            ": it was called inside of a gradient hook, whose backward is still under way\n"
-                            "return the new gradient from the hook, or call it after that backward",
-                        where);
+void refuse_in_hook() {
+  if (ThreadState::current().in_hook)
+    throw AutogradError(message("it was called inside of a gradient hook, whose backward is still under way", {},
+                                "return the new gradient from the hook, or call it after that backward"));
 }
 
 /// A hook that is told where its tensor comes from when it returns a gradient that does not fit.
@@ -287,9 +282,10 @@ class CheckedHook {
       changed = hook_(grad);
     }
     if (!changed.defined()) return changed;
-    if (changed.shape() != grad.shape()) throw ShapeError(text("shape", grad, changed), where_);
-    if (changed.dtype() != grad.dtype()) throw DTypeError(text("dtype", grad, changed), where_);
-    if (changed.device() != grad.device()) throw DeviceError(text("device", grad, changed), where_);
+    const CallSite site = CallSite::instead("register_hook", where_);
+    if (changed.shape() != grad.shape()) throw ShapeError(text("shape", grad, changed));
+    if (changed.dtype() != grad.dtype()) throw DTypeError(text("dtype", grad, changed));
+    if (changed.device() != grad.device()) throw DeviceError(text("device", grad, changed));
     return changed;
   }
 
@@ -305,39 +301,34 @@ class CheckedHook {
   SourceLocation where_;  // the forward line, or for a leaf that of register_hook
 };
 
-void require_seeds(const char* op, const std::vector<Tensor>& outputs, const std::vector<Tensor>& gradients,
-                   SourceLocation where) {
+void require_seeds(const std::vector<Tensor>& outputs, const std::vector<Tensor>& gradients) {
   if (gradients.size() > outputs.size())
-    throw ValueError(std::string(op) + ": there are more gradients than outputs\n  outputs    " +
-                         std::to_string(outputs.size()) + "\n  gradients  " + std::to_string(gradients.size()) +
-                         "\ngive one for each output, or none for outputs of one element",
-                     where);
+    throw ValueError(message("there are more gradients than outputs\n  outputs    " + std::to_string(outputs.size()) +
+                                 "\n  gradients  " + std::to_string(gradients.size()),
+                             {}, "give one for each output, or none for outputs of one element"));
 }
 
 /// The gradient that arrives at an output: the given one, checked, or 1.
-Tensor seed_gradient(const Tensor& output, const Tensor& given, SourceLocation where) {
+Tensor seed_gradient(const Tensor& output, const Tensor& given) {
   if (!output.defined() || !output.requires_grad()) {
     const bool inside = autograd::RunningNode::current() && !is_grad_enabled();
     throw AutogradError(
-        message("backward", "the output depends on no tensor that requires a gradient", {{"output", output}},
+        message("the output depends on no tensor that requires a gradient", {{"output", output}},
                 inside ? "nothing is recorded inside of a gradient function: write `GradMode on(true);` before what is "
                          "computed there, and call requires_grad_() on an input"
-                       : "call requires_grad_() on an input, and compute outside of NoGradGuard"),
-        where);
+                       : "call requires_grad_() on an input, and compute outside of NoGradGuard"));
   }
   if (!given.defined()) {
     if (output.numel() != 1)
-      throw AutogradError(message("backward", "only a one-element output has a gradient of its own",
-                                  {{"output", output}}, "reduce it, e.g. sum(output), or pass a gradient of its shape"),
-                          where);
-    return ones_like({output, where});
+      throw AutogradError(message("only a one-element output has a gradient of its own", {{"output", output}},
+                                  "reduce it, e.g. sum(output), or pass a gradient of its shape"));
+    return ones_like(output);
   }
-  dispatch("backward", {{"output", output}, {"gradient", given}}, where);
+  dispatch({{"output", output}, {"gradient", given}});
   if (given.shape() != output.shape())
-    throw ShapeError(message("backward", "the gradient does not have the output's shape",
-                             {{"output", output}, {"gradient", given}}, "pass a gradient of the same shape"),
-                     where);
-  return given.dtype() == output.dtype() ? given : given.to(output.dtype(), {}, where);
+    throw ShapeError(message("the gradient does not have the output's shape", {{"output", output}, {"gradient", given}},
+                             "pass a gradient of the same shape"));
+  return given.dtype() == output.dtype() ? given : given.to(output.dtype());
 }
 
 }  // namespace
@@ -345,52 +336,50 @@ Tensor seed_gradient(const Tensor& output, const Tensor& given, SourceLocation w
 void backward(const std::vector<Tensor>& outputs, const std::vector<Tensor>& gradients, BackwardOptions options,
               SourceLocation where) {
   const profile::Range range("backward");
-  refuse_in_hook("backward", where);
-  require_seeds("backward", outputs, gradients, where);
-  Run run(options.retain_graph, options.create_graph, where);
+  const CallSite site("backward", where);
+  refuse_in_hook();
+  require_seeds(outputs, gradients);
+  Run run(options.retain_graph, options.create_graph);
   for (std::size_t i = 0; i < outputs.size(); ++i)
-    run.seed(outputs[i], seed_gradient(outputs[i], i < gradients.size() ? gradients[i] : Tensor(), where), where);
+    run.seed(outputs[i], seed_gradient(outputs[i], i < gradients.size() ? gradients[i] : Tensor()));
   run.execute();
 }
 
 std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
                          const GradOptions& options, SourceLocation where) {
-  refuse_in_hook("grad", where);
-  require_seeds("grad", outputs, options.grad_outputs, where);
+  const CallSite site("grad", where);
+  refuse_in_hook();
+  require_seeds(outputs, options.grad_outputs);
   std::vector<Capture> captures;
   for (const Tensor& input : inputs) {
     if (!input.defined() || !input.requires_grad())
-      throw AutogradError(message("grad", "an input does not require a gradient", {{"input", input}},
-                                  "call requires_grad_() on it before it is used"),
-                          where);
+      throw AutogradError(message("an input does not require a gradient", {{"input", input}},
+                                  "call requires_grad_() on it before it is used"));
     const auto& slot = input.slot();
     captures.push_back({slot->producer.get(), slot->producer ? nullptr : slot.get(), {}});
   }
-  Run run(options.retain_graph, options.create_graph, where);
+  Run run(options.retain_graph, options.create_graph);
   run.capture(&captures);
   const auto& given = options.grad_outputs;
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const Composed scope("grad");
-    run.seed(outputs[i], seed_gradient(outputs[i], i < given.size() ? given[i] : Tensor(), where), where);
-  }
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    run.seed(outputs[i], seed_gradient(outputs[i], i < given.size() ? given[i] : Tensor()));
   run.execute();
   std::vector<Tensor> gradients;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!captures[i].grad.defined() && !options.allow_unused)
-      throw AutogradError(message("grad", "the outputs do not depend on an input", {{"input", inputs[i]}},
-                                  "pass {.allow_unused = true} to get an undefined gradient for it"),
-                          where);
+      throw AutogradError(message("the outputs do not depend on an input", {{"input", inputs[i]}},
+                                  "pass {.allow_unused = true} to get an undefined gradient for it"));
     gradients.push_back(captures[i].grad);
   }
   return gradients;
 }
 
 HookHandle register_hook(const Tensor& x, autograd::Hook hook, SourceLocation where) {
+  const CallSite site("register_hook", where);
   x.require_defined("register_hook", where);
-  if (!hook) throw ValueError(message("register_hook", "the hook is empty", {{"self", x}}, "pass a function"), where);
+  if (!hook) throw ValueError(message("the hook is empty", {{"self", x}}, "pass a function"));
   if (!x.requires_grad())
-    throw AutogradError(
-        message("register_hook", "the tensor gets no gradient", {{"self", x}}, "call requires_grad_() first"), where);
+    throw AutogradError(message("the tensor gets no gradient", {{"self", x}}, "call requires_grad_() first"));
   const std::shared_ptr<Slot> slot = x.slot();
   hook = CheckedHook(std::move(hook), x, where);
   if (slot->producer) {

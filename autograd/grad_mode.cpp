@@ -1,15 +1,19 @@
 #include <minnow/autograd/grad_mode.h>
 
+#include <minnow/autograd/thread_state.h>
+
 namespace minnow {
 namespace {
 
-thread_local bool enabled = true;
+constinit thread_local autograd::ThreadState state;
 
 }  // namespace
 
-bool is_grad_enabled() { return enabled; }
+autograd::ThreadState& autograd::ThreadState::current() noexcept { return state; }
 
-GradMode::GradMode(bool on) : previous_(enabled) { enabled = on; }
-GradMode::~GradMode() { enabled = previous_; }
+bool is_grad_enabled() { return state.records; }
+
+GradMode::GradMode(bool on) : previous_(state.records) { state.records = on; }
+GradMode::~GradMode() { state.records = previous_; }
 
 }  // namespace minnow

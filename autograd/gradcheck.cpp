@@ -23,28 +23,24 @@ Tensor weights_like(const Tensor& out, std::uint64_t seed) {
   return (host + 0.5).to(out.device(), out.dtype());
 }
 
-void require_double(const char* op, const GradcheckFunction& function, const std::vector<Tensor>& inputs,
-                    SourceLocation where) {
-  if (!function) throw ValueError(std::string(op) + ": the function is empty\npass the function to be checked", where);
+void require_double(const GradcheckFunction& function, const std::vector<Tensor>& inputs) {
+  if (!function) throw ValueError(message("the function is empty", {}, "pass the function to be checked"));
   bool any = false;
   for (const Tensor& t : inputs) {
     if (!t.defined() || !t.requires_grad()) continue;
     any = true;
     if (t.dtype() != DType::float64)
       throw DTypeError(
-          message(op, "an input is not float64", {{"input", t}}, "central differences need float64: .to(float64)"),
-          where);
+          message("an input is not float64", {{"input", t}}, "central differences need float64: .to(float64)"));
   }
   if (!any)
-    throw AutogradError(
-        std::string(op) + ": no input requires a gradient\ncall requires_grad_() on those to be checked", where);
+    throw AutogradError(message("no input requires a gradient", {}, "call requires_grad_() on those to be checked"));
 }
 
-void require_output(const char* op, const Tensor& out, SourceLocation where) {
+void require_output(const Tensor& out) {
   if (!out.defined() || out.dtype() != DType::float64)
-    throw DTypeError(message(op, "the function's result is not float64", {{"result", out}},
-                             "return a tensor that is computed from the inputs in float64"),
-                     where);
+    throw DTypeError(message("the function's result is not float64", {{"result", out}},
+                             "return a tensor that is computed from the inputs in float64"));
 }
 
 /// One element of an input, as a writable place of its own.
@@ -79,13 +75,12 @@ class Element {
 
 class Check {
  public:
-  Check(const char* op, const GradcheckFunction& f, const std::vector<Tensor>& inputs, const GradcheckOptions& o,
-        SourceLocation where)
-      : op_(op), f_(f), inputs_(inputs), options_(o), where_(where) {}
+  Check(GradcheckFunction f, const std::vector<Tensor>& inputs, const GradcheckOptions& o)
+      : f_(std::move(f)), inputs_(inputs), options_(o) {}
 
   void run() const {
     const Tensor out = f_(inputs_);
-    require_output(op_, out, where_);
+    require_output(out);
     require_same_again(out);
     const Tensor weights = weights_like(out, 17);
     std::vector<Tensor> checked;
@@ -93,8 +88,8 @@ class Check {
       if (t.requires_grad()) checked.push_back(t);
     const Tensor total = sum(out * weights);
     // An output without history claims that all gradients are zero; the comparison tells.
-    const auto gradients = total.requires_grad() ? grad({total}, checked, {.allow_unused = true}, where_)
-                                                 : std::vector<Tensor>(checked.size());
+    const auto gradients =
+        total.requires_grad() ? grad({total}, checked, {.allow_unused = true}) : std::vector<Tensor>(checked.size());
     for (std::size_t i = 0; i < checked.size(); ++i) compare(i, checked[i], gradients[i], weights);
   }
 
@@ -102,15 +97,15 @@ class Check {
   /// A difference of two values says nothing about a function that gives others each time.
   void require_same_again(const Tensor& out) const {
     const Tensor again = f_(inputs_);
-    require_output(op_, again, where_);
+    require_output(again);
     const auto same = [](double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); };
     const auto first = out.to_vector<double>(), second = again.to_vector<double>();
     const auto differ = std::mismatch(first.begin(), first.end(), second.begin(), second.end(), same).first;
     if (out.shape() == again.shape() && differ == first.end()) return;
     std::ostringstream text;
     text.precision(17);
-    text << op_ << ": the function gave two results for the same inputs\n  first   " << describe(out) << "\n  second  "
-         << describe(again);
+    text << CallSite::op() << ": the function gave two results for the same inputs\n  first   " << describe(out)
+         << "\n  second  " << describe(again);
     if (differ != first.end() && out.shape() == again.shape()) {
       const auto i = differ - first.begin();
       text << "\n  element " << i << ": " << *differ << " and " << second[static_cast<std::size_t>(i)];
@@ -118,7 +113,7 @@ class Check {
     text
         << "\nit must be deterministic: draw its random numbers from a generator that it seeds itself, and call eval() "
            "on modules";
-    throw AutogradError(text.str(), where_);
+    throw AutogradError(text.str());
   }
 
   double value(const Tensor& weights) const {
@@ -142,49 +137,53 @@ class Check {
       if (std::abs(numeric - given) <= options_.atol + options_.rtol * std::abs(numeric)) continue;
       std::ostringstream text;
       text.precision(10);
-      text << op_ << ": the gradient of input " << input << " is wrong at element " << i << "\n  input     "
+      text << CallSite::op() << ": the gradient of input " << input << " is wrong at element " << i << "\n  input     "
            << describe(x) << "\n  gradient  " << given << "\n  numeric   " << numeric
            << "\ncheck the function that it was recorded with";
-      throw AutogradError(text.str(), where_);
+      throw AutogradError(text.str());
     }
   }
 
-  const char* op_;
-  const GradcheckFunction& f_;
+  GradcheckFunction f_;
   const std::vector<Tensor>& inputs_;
   GradcheckOptions options_;
-  SourceLocation where_;
 };
+
+/// The user's function: what it calls is named as it is elsewhere.
+Tensor call(const GradcheckFunction& function, const std::vector<Tensor>& inputs) {
+  const CallSite users = CallSite::none();
+  return function(inputs);
+}
 
 }  // namespace
 
 bool gradcheck(const GradcheckFunction& function, const std::vector<Tensor>& inputs, const GradcheckOptions& options,
                SourceLocation where) {
-  require_double("gradcheck", function, inputs, where);
-  Check("gradcheck", function, inputs, options, where).run();
+  const CallSite site("gradcheck", where);
+  require_double(function, inputs);
+  Check([&](const std::vector<Tensor>& in) { return call(function, in); }, inputs, options).run();
   return true;
 }
 
 bool gradgradcheck(const GradcheckFunction& function, const std::vector<Tensor>& inputs,
                    const GradcheckOptions& options, SourceLocation where) {
-  require_double("gradgradcheck", function, inputs, where);
+  const CallSite site("gradgradcheck", where);
+  require_double(function, inputs);
   const GradcheckFunction gradients = [&](const std::vector<Tensor>& in) {
-    const Tensor out = function(in);
-    require_output("gradgradcheck", out, where);
+    const Tensor out = call(function, in);
+    require_output(out);
     std::vector<Tensor> checked;
     for (const Tensor& t : in)
       if (t.requires_grad()) checked.push_back(t);
-    const auto parts =
-        grad({sum(out * weights_like(out, 5))}, checked, {.create_graph = true, .allow_unused = true}, where);
+    const auto parts = grad({sum(out * weights_like(out, 5))}, checked, {.create_graph = true, .allow_unused = true});
     Tensor total = zeros({}, {DType::float64, out.device()});
     for (std::size_t i = 0; i < parts.size(); ++i) {
       if (!parts[i].defined()) continue;
-      const Tensor part = sum(parts[i] * weights_like(parts[i], 7 + i));
-      total = total + part;
+      total = total + sum(parts[i] * weights_like(parts[i], 7 + i));
     }
     return total;
   };
-  Check("gradgradcheck", gradients, inputs, options, where).run();
+  Check(gradients, inputs, options).run();
   return true;
 }
 

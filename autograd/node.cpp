@@ -1,8 +1,9 @@
 #include <minnow/autograd/node.h>
 
 #include <algorithm>
-#include <string_view>
 #include <unordered_set>
+#include <utility>
+#include <minnow/autograd/thread_state.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
 
@@ -13,23 +14,10 @@ std::atomic<std::uint64_t> order_counter{1};
 std::atomic<std::int64_t> hook_counter{1};
 std::atomic<std::int64_t> node_count{0};
 
-thread_local RunningNode* running = nullptr;
-thread_local Node* doomed = nullptr;  // those that this thread has yet to destroy, a list through next_doomed_
-thread_local bool destroying = false;
-
 /// Of all nodes: they are few that have hooks.
 std::mutex& hook_mutex() {
   static std::mutex& mutex = *new std::mutex;
   return mutex;
-}
-
-/// A line of the library's own gradient functions says nothing to the user.
-SourceLocation users_line(SourceLocation where) {
-  const Node* node = RunningNode::current();
-  if (!node) return where;
-  static constexpr std::string_view kThisFile = SourceLocation::current().file;
-  static constexpr std::string_view kFolder = kThisFile.substr(0, kThisFile.rfind('/') + 1);
-  return std::string_view(where.file).starts_with(kFolder) ? node->where() : where;
 }
 
 std::string wrong_count(const char* name, std::size_t returned, std::size_t inputs) {
@@ -53,55 +41,64 @@ std::uint64_t next_order() { return order_counter.fetch_add(1, std::memory_order
 std::int64_t next_hook_id() { return hook_counter.fetch_add(1, std::memory_order_relaxed); }
 std::int64_t live_nodes() { return node_count.load(); }
 
-RunningNode::RunningNode(Node* node) : node_(node), outer_(running) { running = this; }
-RunningNode::~RunningNode() { running = outer_; }
-Node* RunningNode::current() { return running ? running->node_ : nullptr; }
+RunningNode::RunningNode(Node* node) : node_(node), outer_(std::exchange(ThreadState::current().running, this)) {}
+RunningNode::~RunningNode() { ThreadState::current().running = outer_; }
+Node* RunningNode::current() {
+  const RunningNode* running = ThreadState::current().running;
+  return running ? running->node_ : nullptr;
+}
 bool RunningNode::within(const Node* node) {
-  for (const RunningNode* r = running; r; r = r->outer_)
+  for (const RunningNode* r = ThreadState::current().running; r; r = r->outer_)
     if (r->node_ == node) return true;
   return false;
 }
 
-Node::Node(const char* name, SourceLocation where) : name_(name), where_(users_line(where)), order_(next_order()) {
+Node::Node(const char* name, SourceLocation where)
+    : name_(name), where_(CallSite::where_or(where)), of_library_(CallSite::is_open()), order_(next_order()) {
   node_count.fetch_add(1, std::memory_order_relaxed);
 }
 
 Node::~Node() { node_count.fetch_sub(1, std::memory_order_relaxed); }
 
 void Node::destroy(Node* node) noexcept {
-  node->next_doomed_ = doomed;
-  doomed = node;
-  if (destroying) return;
-  destroying = true;
-  while (Node* next = doomed) {
-    doomed = next->next_doomed_;
+  ThreadState& thread = ThreadState::current();
+  node->next_doomed_ = thread.doomed;
+  thread.doomed = node;
+  if (thread.destroying) return;
+  thread.destroying = true;
+  while (Node* next = thread.doomed) {
+    thread.doomed = next->next_doomed_;
     const std::weak_ptr<Node> block = next->weak_from_this();  // its memory goes after it
     next->~Node();
   }
-  destroying = false;
+  thread.destroying = false;
 }
 
 Gradients Node::run(const Tensor& grad, Needs needs, bool retain, SourceLocation called) {
+  const CallSite site = CallSite::instead(name_, where_);
   if (RunningNode::within(this))
     throw AutogradError(std::string(name_) +
-                            ": its gradient function called backward on a graph that it is itself part of\n"
-                            "compute what it needs anew, from detached inputs, and call backward or grad on that",
-                        where_);
+                        ": its gradient function called backward on a graph that it is itself part of\n"
+                        "compute what it needs anew, from detached inputs, and call backward or grad on that");
   const std::lock_guard lock(mutex_);
   if (released_)
     throw AutogradError(std::string(name_) + ": the graph was freed by an earlier backward, and runs again at " +
-                            str(called) +
-                            "\npass {.retain_graph = true} to all but the last backward, or compute the loss again",
-                        where_);
-  const RunningNode scope(this);
-  Gradients gradients = backward(grad, needs);
-  if (gradients.size() != edges_.size())
-    throw AutogradError(wrong_count(name_, gradients.size(), edges_.size()), where_);
+                        str(called) +
+                        "\npass {.retain_graph = true} to all but the last backward, or compute the loss again");
+  Gradients gradients = gradients_of(grad, needs);
+  if (gradients.size() != edges_.size()) throw AutogradError(wrong_count(name_, gradients.size(), edges_.size()));
   if (!retain) {
     release();
     released_ = true;
   }
   return gradients;
+}
+
+Gradients Node::gradients_of(const Tensor& grad, Needs needs) {
+  const RunningNode running(this);
+  if (of_library_) return backward(grad, needs);
+  const CallSite users = CallSite::none();
+  return backward(grad, needs);
 }
 
 Tensor Node::part_of(const Tensor& whole) const { return whole; }
@@ -134,17 +131,15 @@ Tensor Node::run_hooks(Tensor grad) {
   return grad;
 }
 
-Edge edge_to(const char* op, const In& x) {
-  const auto& slot = x->slot();
+Edge edge_to(const Tensor& x) {
+  const auto& slot = x.slot();
   if (!slot || (!slot->producer && !slot->requires_grad)) return {};
-  if (slot->producer && slot->produced_version != x->storage()->version())
-    throw AutogradError(message(op,
-                                std::string("an operand was overwritten through another tensor that shares its memory, "
+  if (slot->producer && slot->produced_version != x.storage()->version())
+    throw AutogradError(message(std::string("an operand was overwritten through another tensor that shares its memory, "
                                             "after '") +
                                     slot->producer->name() + "' recorded it",
-                                {{"operand", *x}}, "write to a .clone(), or use the form that returns a new tensor"),
-                        x.where);
-  return {slot->producer, slot->producer ? nullptr : slot, x->shape(), x->dtype(), x->device()};
+                                {{"operand", x}}, "write to a .clone(), or use the form that returns a new tensor"));
+  return {slot->producer, slot->producer ? nullptr : slot, x.shape(), x.dtype(), x.device()};
 }
 
 std::vector<Tensor> leaves_of(const Tensor& x, std::size_t most) {

@@ -57,7 +57,8 @@ class Needs {
 /// on.  Made by make_node.
 class Node : public std::enable_shared_from_this<Node> {
  public:
-  /// An operation of a gradient function of the library's has the line of what it is the gradient of.
+  /// `where` counts where no operation is under way (CallSite): else the node is of its line, and its gradient function
+  /// is run as a part of it.
   Node(const char* name, SourceLocation where);
   virtual ~Node();
   Node(const Node&) = delete;
@@ -68,7 +69,8 @@ class Node : public std::enable_shared_from_this<Node> {
   std::uint64_t order() const { return order_; }
 
   /// The inputs' gradients, one for each.  The saved values go afterwards, unless `retain`; AutogradError when they
-  /// are gone.  `called` is the line of the backward.
+  /// are gone.  `called` is the line of the backward.  Errors have the node's name and line; a gradient function of the
+  /// user's, recorded outside of every CallSite, names what it calls itself.
   Gradients run(const Tensor& grad, Needs needs, bool retain, SourceLocation called);
   std::vector<Edge>& edges() { return edges_; }
 
@@ -90,9 +92,11 @@ class Node : public std::enable_shared_from_this<Node> {
  private:
   template <class T> friend struct NodeAllocator;
   static void destroy(Node* node) noexcept;
+  Gradients gradients_of(const Tensor& grad, Needs needs);
 
   const char* name_;
   SourceLocation where_;
+  const bool of_library_;  // or of a function that opened a CallSite as the library's do
   std::uint64_t order_;
   std::mutex mutex_;  // one backward at a time runs or releases a node
   bool released_ = false;
@@ -142,7 +146,7 @@ std::int64_t next_hook_id();
 
 /// The edge to a tensor: to its producer, to the leaf, or nowhere.  AutogradError when another alias of its
 /// memory was written since its producer recorded it: the gradient would not belong to the value.
-Edge edge_to(const char* op, const In& x);
+Edge edge_to(const Tensor& x);
 
 /// The leaves that a tensor was computed from, no more than `most`.  Those that are gone are left out.
 std::vector<Tensor> leaves_of(const Tensor& x, std::size_t most);

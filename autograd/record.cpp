@@ -9,11 +9,9 @@ bool records(std::span<const Tensor> inputs) {
 }
 
 void autograd::attach(const std::shared_ptr<Node>& node, Tensor& out, std::span<const Input> inputs) {
-  if (node->edges().empty()) {
-    node->edges().reserve(inputs.size());
-    for (const Input& in : inputs)
-      node->edges().push_back(in.tensor.defined() ? edge_to(node->name(), {in.tensor, in.where}) : Edge{});
-  }
+  const CallSite site(node->name(), node->where());
+  node->edges().reserve(inputs.size());
+  for (const Input& in : inputs) node->edges().push_back(in.tensor.defined() ? edge_to(in.tensor) : Edge{});
   if (out.slot()) out = Tensor(out.storage(), out.dtype(), out.shape(), out.strides(), out.storage_offset());
   // A fresh slot: an in-place operation must not change the history of handles that share the old one.
   auto slot = std::make_shared<Slot>();

@@ -56,7 +56,7 @@ template <class F> class FunctionNode final : public Node {
   std::optional<F> f_;
 };
 
-/// An operand that record() is given: a tensor, or an In.
+/// An operand that record() is given: a tensor, or an In, whose line counts outside of every CallSite.
 struct Input {
   Input(const In& in) : tensor(in.tensor), where(in.where) {}
   Input(const Tensor& t, SourceLocation l = SourceLocation::current()) : tensor(t), where(l) {}
@@ -75,6 +75,7 @@ void attach(const std::shared_ptr<Node>& node, Tensor& out, std::span<const Inpu
 /// operation is made, yours too:
 ///
 ///     Tensor cube(const In& x) {
+///       const CallSite site("cube", x.where);
 ///       const Tensor y = raw_cube(x);
 ///       return record("cube", y, {x}, [x = Saved(*x)](const Tensor& grad) { return grad * 3 * x() * x(); });
 ///     }
@@ -102,11 +103,12 @@ template <class F> Tensor record(const char* name, Tensor out, std::initializer_
 
 /// The same for a number of inputs that is known at run time only (cat).
 template <class F>
-Tensor record(const char* name, Tensor out, std::span<const Tensor> inputs, SourceLocation where, F f) {
+Tensor record(const char* name, Tensor out, std::span<const Tensor> inputs, F f,
+              SourceLocation where = SourceLocation::current()) {
   if (!records(inputs)) return out;
   const auto node = autograd::make_node<autograd::FunctionNode<F>>(name, where, std::move(f));
-  for (const Tensor& t : inputs) node->edges().push_back(autograd::edge_to(name, {t, where}));
-  autograd::attach(node, out, {});
+  const std::vector<autograd::Input> operands(inputs.begin(), inputs.end());
+  autograd::attach(node, out, operands);
   return out;
 }
 

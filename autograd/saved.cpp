@@ -1,6 +1,7 @@
 #include <minnow/autograd/saved.h>
 
 #include <minnow/autograd/grad_mode.h>
+#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
 
 namespace minnow {
@@ -35,12 +36,12 @@ Saved Saved::output(const Tensor& out) {
 Tensor Saved::operator()() const {
   if (!value_.defined()) return {};
   const autograd::Node* node = autograd::RunningNode::current();
-  if (value_.storage()->version() != version_)
-    throw AutogradError(std::string(node ? node->name() : "backward") +
-                            ": a value that its gradient needs was overwritten after it was recorded\n  saved  " +
-                            describe(value_) +
-                            "\nuse the form that returns a new tensor, or clone() the value before writing to it",
-                        node ? node->where() : SourceLocation{});
+  if (value_.storage()->version() != version_) {
+    const CallSite site(node ? node->name() : "backward", node ? node->where() : SourceLocation{});
+    throw AutogradError(message("a value that its gradient needs was overwritten after it was recorded",
+                                {{"saved", value_}},
+                                "use the form that returns a new tensor, or clone() the value before writing to it"));
+  }
   if (!is_grad_enabled()) return value_;
   Tensor value = value_.detach();
   if (slot_) {

@@ -45,19 +45,17 @@ bool Tensor::is_leaf(SourceLocation where) const {
 }
 
 Tensor& Tensor::requires_grad_(bool on, SourceLocation where) {
-  require_defined("requires_grad_", where);
+  const CallSite site("requires_grad_", where);
+  require_defined();
   if (!is_leaf()) {
     if (on) return *this;
     throw AutogradError(
-        message("requires_grad_",
-                "the result of '" + std::string(slot()->producer->name()) + "' cannot stop requiring a gradient",
-                {{"self", *this}}, "use .detach()"),
-        where);
+        message("the result of '" + std::string(slot()->producer->name()) + "' cannot stop requiring a gradient",
+                {{"self", *this}}, "use .detach()"));
   }
   if (on && !is_floating_point())
-    throw DTypeError(message("requires_grad_", "only floating tensors have gradients", {{"self", *this}},
-                             "convert first: .to(float32)"),
-                     where);
+    throw DTypeError(
+        message("only floating-point tensors have gradients", {{"self", *this}}, "convert first: .to(float32)"));
   if (on || slot()) {
     const auto slot = slot_of(*this);
     if (slot->requires_grad != on) storage()->note_rebinding();
@@ -76,19 +74,18 @@ Tensor Tensor::grad(SourceLocation where) const {
 }
 
 void Tensor::set_grad(const Tensor& grad, SourceLocation where) const {
-  require_defined("set_grad", where);
+  const CallSite site("set_grad", where);
+  require_defined();
   if (!grad.defined()) {
     if (!slot()) return;
   } else {
-    dispatch("set_grad", {{"self", *this}, {"grad", grad}}, where);
+    dispatch({{"self", *this}, {"grad", grad}});
     if (grad.shape() != shape())
-      throw ShapeError(message("set_grad", "the gradient has another shape", {{"self", *this}, {"grad", grad}},
-                               "it needs the tensor's own shape"),
-                       where);
+      throw ShapeError(message("the gradient has another shape", {{"self", *this}, {"grad", grad}},
+                               "it needs the tensor's own shape"));
     if (grad.dtype() != dtype())
-      throw DTypeError(message("set_grad", "the gradient has another dtype", {{"self", *this}, {"grad", grad}},
-                               "convert it: .to(" + std::string(name_of(dtype())) + ")"),
-                       where);
+      throw DTypeError(message("the gradient has another dtype", {{"self", *this}, {"grad", grad}},
+                               "convert it: .to(" + std::string(name_of(dtype())) + ")"));
   }
   const auto slot = slot_of(*this);
   autograd::watch_gradient(slot, autograd::GradientUse::replaced);
@@ -97,17 +94,17 @@ void Tensor::set_grad(const Tensor& grad, SourceLocation where) const {
 }
 
 void Tensor::retain_grad(SourceLocation where) const {
-  require_defined("retain_grad", where);
+  const CallSite site("retain_grad", where);
+  require_defined();
   if (!requires_grad())
-    throw AutogradError(message("retain_grad", "the tensor gets no gradient", {{"self", *this}},
-                                "call requires_grad_() on what it is computed from"),
-                        where);
+    throw AutogradError(
+        message("the tensor gets no gradient", {{"self", *this}}, "call requires_grad_() on what it is computed from"));
   if (is_leaf()) return;
   slot()->retains_grad = true;
-  slot()->producer->add_hook([weak = std::weak_ptr<autograd::Slot>(slot()), where](const Tensor& g) {
+  slot()->producer->add_hook([weak = std::weak_ptr<autograd::Slot>(slot())](const Tensor& g) {
     if (const auto alive = weak.lock()) {
       const std::lock_guard lock(alive->mutex);
-      alive->grad = alive->grad.defined() ? minnow::add({alive->grad, where}, {g, where}) : g;
+      alive->grad = alive->grad.defined() ? minnow::add(alive->grad, g) : g;
     }
     return Tensor();
   });

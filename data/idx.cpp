@@ -33,7 +33,7 @@ struct Place {
 
 [[noreturn]] void refuse(const Place& at, const std::string& what, const std::string& found,
                          const std::string& expected) {
-  throw FormatError(std::string(Composed::name("read_idx")) + ": '" + at.path + "' " + what + "\n  found     " + found +
+  throw FormatError(std::string(CallSite::op_or("read_idx")) + ": '" + at.path + "' " + what + "\n  found     " + found +
                         "\n  expected  " + expected + "\nname another file, or fetch this one again",
                     at.where);
 }
@@ -120,7 +120,7 @@ void compare(const Place& at, const Header& header, const IdxExpectation& expect
 }  // namespace
 
 Tensor read_idx(const std::string& path, const IdxExpectation& expected, SourceLocation where) {
-  const Composed scope("read_idx");
+  const CallSite site("read_idx", where);
   const Place at{path, where};
   const auto bytes = detail::open_bytes(path, where);
   const Header header = read_header(*bytes, at);

@@ -29,7 +29,7 @@ constexpr const char* kUndefined = "\nit was default-made, moved from, or is a g
 constexpr const char* kMove = "\ncall .cpu(), and let the loader move batches: {.device = ...}";
 
 /// What the user called: a reader of files, or the set itself.
-std::string name() { return std::string(Composed::name("ImageDataset")) + ": "; }
+std::string name() { return std::string(CallSite::op_or("ImageDataset")) + ": "; }
 
 Tensor check_images(const Tensor& images, SourceLocation where) {
   const std::string operand = "\n  images  " + describe(images);

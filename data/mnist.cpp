@@ -110,7 +110,7 @@ fs::path find(const std::vector<fs::path>& folders, const std::string& part, con
 
 ImageDataset load(const Collection& set, std::string_view split, const fs::path& root, Normalization normalization,
                   SourceLocation where) {
-  const Composed scope(set.name.c_str());
+  const CallSite site(set.name.c_str(), where);
   if (split != "train" && split != "test")
     throw ValueError(set.name + ": unknown split '" + std::string(split) + "'\nexpected \"train\" or \"test\"", where);
   const std::string part = split == "train" ? "train" : "t10k";

@@ -52,7 +52,7 @@ Drawn draw(std::int64_t size, const SyntheticDigitsOptions& options, SourceLocat
 }
 
 ImageDataset make(std::int64_t size, const SyntheticDigitsOptions& options, SourceLocation where) {
-  const Composed scope("SyntheticDigits");
+  const CallSite site("SyntheticDigits", where);
   const auto [images, labels] = draw(size, options, where);
   return ImageDataset(images, labels, kClasses, {options.mean, options.deviation}, where);
 }

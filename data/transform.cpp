@@ -65,7 +65,7 @@ Tensor shift(const Tensor& image, std::int64_t dy, std::int64_t dx, double fill,
 void check_distance(const char* name, std::int64_t pixels, SourceLocation where) {
   constexpr std::int64_t kMost = std::int64_t{1} << 31;
   if (pixels >= 0 && pixels <= kMost) return;
-  throw ValueError(std::string(Composed::name("RandomShift")) + ": " + name + " = " + std::to_string(pixels) +
+  throw ValueError(std::string(CallSite::op_or("RandomShift")) + ": " + name + " = " + std::to_string(pixels) +
                        " is no distance\nit is 0 or more, at most " + std::to_string(kMost),
                    where);
 }
@@ -101,7 +101,7 @@ Tensor Normalize::operator()(const Tensor& image, SourceLocation where) const {
 }
 
 Tensor RandomCrop::operator()(const Tensor& image, Random& random, SourceLocation where) const {
-  const Composed scope("RandomCrop");
+  const CallSite site("RandomCrop", where);
   check_distance("padding", padding, where);
   return RandomShift{.pixels = padding}(image, random, where);
 }

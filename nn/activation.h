@@ -26,7 +26,10 @@ std::string call_text(std::string_view name, std::initializer_list<double> numbe
 /// A function of one tensor as a module.
 template <detail::Text Name, Tensor (*Function)(const In&)> class Activation : public Module {
  public:
-  Tensor forward(const Tensor& x) override { return Function({x, call_site()}); }
+  Tensor forward(const Tensor& x) override {
+    const CallSite site = called();
+    return Function(x);
+  }
   std::string describe() const override { return std::string(Name.view()); }
 };
 
@@ -35,7 +38,10 @@ template <detail::Text Name, Tensor (*Function)(const In&, double), double (*Def
 class Activation1 : public Module {
  public:
   explicit Activation1(double value = Default()) : value_(value) {}
-  Tensor forward(const Tensor& x) override { return Function({x, call_site()}, value_); }
+  Tensor forward(const Tensor& x) override {
+    const CallSite site = called();
+    return Function(x, value_);
+  }
   std::string describe() const override { return detail::call_text(Name.view(), {value_}); }
 
  private:
@@ -47,7 +53,10 @@ template <detail::Text Name, Tensor (*Function)(const In&, double, double), std:
 class Activation2 : public Module {
  public:
   explicit Activation2(double first = Default()[0], double second = Default()[1]) : first_(first), second_(second) {}
-  Tensor forward(const Tensor& x) override { return Function({x, call_site()}, first_, second_); }
+  Tensor forward(const Tensor& x) override {
+    const CallSite site = called();
+    return Function(x, first_, second_);
+  }
   std::string describe() const override { return detail::call_text(Name.view(), {first_, second_}); }
 
  private:
@@ -95,7 +104,10 @@ using Hardtanh = Activation2<"Hardtanh", hardtanh, detail::two<-1, 1>>;
 class Threshold : public Module {
  public:
   Threshold(double limit, double value) : limit_(limit), value_(value) {}
-  Tensor forward(const Tensor& x) override { return threshold({x, call_site()}, limit_, value_); }
+  Tensor forward(const Tensor& x) override {
+    const CallSite site = called();
+    return threshold(x, limit_, value_);
+  }
   std::string describe() const override { return detail::call_text("Threshold", {limit_, value_}); }
 
  private:
@@ -106,7 +118,10 @@ class Threshold : public Module {
 template <detail::Text Name, Tensor (*Function)(const In&, int)> class Normalizing : public Module {
  public:
   explicit Normalizing(int dim) : dim_(dim) {}
-  Tensor forward(const Tensor& x) override { return Function({x, call_site()}, dim_); }
+  Tensor forward(const Tensor& x) override {
+    const CallSite site = called();
+    return Function(x, dim_);
+  }
   std::string describe() const override { return detail::call_text(Name.view(), {static_cast<double>(dim_)}); }
 
  private:

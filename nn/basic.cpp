@@ -14,7 +14,10 @@ Dropout::Dropout(double p, SourceLocation where) : p_(p) {
   if (!(p >= 0 && p <= 1))
     throw ValueError(fmt::format("Dropout: p = {} is no probability\np goes from 0 to 1", p), where);
 }
-Tensor Dropout::forward(const Tensor& x) { return dropout({x, call_site()}, {p_, is_training()}); }
+Tensor Dropout::forward(const Tensor& x) {
+  const CallSite site = called();
+  return dropout(x, {p_, is_training()});
+}
 std::string Dropout::describe() const { return fmt::format("Dropout({})", p_); }
 
 }  // namespace minnow::nn

@@ -15,7 +15,10 @@ class Identity : public Module {
 class Flatten : public Module {
  public:
   explicit Flatten(int start = 1, int end = -1) : start_(start), end_(end) {}
-  Tensor forward(const Tensor& x) override { return x.flatten(start_, end_, call_site()); }
+  Tensor forward(const Tensor& x) override {
+    const CallSite site = called();
+    return x.flatten(start_, end_);
+  }
   std::string describe() const override;
 
  private:

@@ -3,31 +3,24 @@
 #include <utility>
 #include <minnow/autograd/grad_mode.h>
 #include <minnow/nn/detail/access.h>
+#include <minnow/nn/detail/thread_state.h>
 #include <minnow/tensor/warning.h>
 
 namespace minnow::nn::detail {
 namespace {
 
-Call*& current() {
-  thread_local Call* call = nullptr;
-  return call;
-}
-
-StrayList*& collecting() {
-  thread_local StrayList* list = nullptr;
-  return list;
-}
+constinit thread_local ThreadState state;
 
 /// Whether a module or one below it has something to train.
-bool is_trained(const State& state) {
-  return std::any_of(state.parameters.begin(), state.parameters.end(),
+bool is_trained(const State& module) {
+  return std::any_of(module.parameters.begin(), module.parameters.end(),
                      [](const Entry& entry) { return entry.tensor.requires_grad(); }) ||
-         std::any_of(state.children.begin(), state.children.end(),
+         std::any_of(module.children.begin(), module.children.end(),
                      [](const Child& child) { return is_trained(Access::state(*child.module)); });
 }
 
 void note_stray(const Module& module, const Module& caller) {
-  StrayList* list = collecting();
+  StrayList* list = state.strays;
   if ((!list && !is_grad_enabled()) || !is_trained(Access::state(module))) return;
   if (list) {
     list->add({Access::shared(module), module.describe(), caller.describe()});
@@ -47,19 +40,22 @@ void note_stray(const Module& module, const Module& caller) {
 
 }  // namespace
 
-Call::Call(const Module& module, SourceLocation where) : module_(module), where_(where), outer_(current()) {
-  const State& state = Access::state(module);
-  if (outer_ && !state.registered && !(state.parameters.empty() && state.children.empty()))
+ThreadState& ThreadState::current() noexcept { return state; }
+
+Call::Call(const Module& module, SourceLocation where)
+    : module_(module), where_(CallSite::where_or(where)), users_(CallSite::none()), outer_(state.call) {
+  const State& called = Access::state(module);
+  if (outer_ && !called.registered && !(called.parameters.empty() && called.children.empty()))
     note_stray(module, outer_->module_);
-  current() = this;
+  state.call = this;
 }
 
-Call::~Call() { current() = outer_; }
+Call::~Call() { state.call = outer_; }
 
-SourceLocation Call::site() { return current() ? current()->where_ : SourceLocation(); }
+SourceLocation Call::line() { return state.call ? state.call->where_ : SourceLocation(); }
 
-StrayList::StrayList() : outer_(std::exchange(collecting(), this)) {}
-StrayList::~StrayList() { collecting() = outer_; }
+StrayList::StrayList() : outer_(std::exchange(state.strays, this)) {}
+StrayList::~StrayList() { state.strays = outer_; }
 
 void StrayList::add(Stray stray) {
   const bool known = std::any_of(found_.begin(), found_.end(), [&](const Stray& s) { return s.state == stray.state; });

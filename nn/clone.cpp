@@ -1,16 +1,14 @@
 #include <minnow/nn/clone.h>
 
 #include <minnow/nn/detail/access.h>
+#include <minnow/nn/detail/thread_state.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/ops/copy.h>
 
 namespace minnow::nn::detail {
 namespace {
 
-Cloning*& active() {
-  thread_local Cloning* cloning = nullptr;
-  return cloning;
-}
+Cloning*& active() { return ThreadState::current().cloning; }
 
 Tensor copy_of(const Tensor& tensor) {
   Tensor copy = raw::clone(tensor);
@@ -26,7 +24,10 @@ Cloning::Cloning(const Module& root, const std::type_info& type, SourceLocation 
     throw ValueError("clone: the module is a " + class_name(typeid(root)) + ", the reference to it says " +
                          class_name(type) + "\ncall clone() with the type that the module was made as",
                      where);
-  add_twins(Access::shared(root));
+  {
+    const CallSite site("clone", where);
+    add_twins(Access::shared(root));
+  }
   outer_ = std::exchange(active(), this);
   active_ = true;
   try {

@@ -36,8 +36,9 @@ void ModuleList::refuse_type(std::int64_t i, const Module& module, const std::ty
 }
 
 Tensor Sequential::forward(const Tensor& x) {
+  const CallSite site = called();
   Tensor y = x;
-  for (Module& module : *this) y = module(In(y, call_site()));
+  for (Module& module : *this) y = module(y);
   return y;
 }
 

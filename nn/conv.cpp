@@ -32,8 +32,8 @@ Shape weight_shape(std::int64_t in, std::int64_t out, Pair kernel, const Conv2dO
 Tensor start(const Shape& shape, const Shape& weight, SourceLocation where) {
   const auto fan_in = static_cast<double>(weight[1]) * static_cast<double>(weight[2]) * static_cast<double>(weight[3]);
   const double bound = 1 / std::sqrt(fan_in);
-  const Composed scope("Conv2d");
-  return init::uniform_(empty(shape, {}, where), -bound, bound, nullptr, where);
+  const CallSite site("Conv2d", where);
+  return init::uniform_(empty(shape), -bound, bound);
 }
 
 }  // namespace
@@ -47,8 +47,8 @@ Conv2d::Conv2d(const Shape& shape, const Conv2dOptions& options, SourceLocation 
       options_(options) {}
 
 Tensor Conv2d::forward(const Tensor& x) {
-  return conv2d({x, call_site()}, weight, bias,
-                {options_.stride, options_.padding, options_.dilation, options_.groups});
+  const CallSite site = called();
+  return conv2d(x, weight, bias, {options_.stride, options_.padding, options_.dilation, options_.groups});
 }
 
 std::string Conv2d::describe() const {

@@ -36,7 +36,7 @@ class Functional : public Module {
   requires detail::TensorFunction<F, A...>
   explicit Functional(F function, A... rest) : Functional(std::move(function), std::tuple<A...>(std::move(rest)...)) {}
 
-  Tensor forward(const Tensor& x) override { return function_(x, call_site()); }
+  Tensor forward(const Tensor& x) override { return function_(x, detail::Call::line()); }
   std::string describe() const override { return "Functional"; }
 
  private:

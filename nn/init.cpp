@@ -13,16 +13,15 @@
 namespace minnow::nn::init {
 namespace {
 
-void require_floating(const char* op, const Tensor& t, SourceLocation where) {
-  t.require_defined(op, where);
+void require_floating(const Tensor& t) {
+  t.require_defined();
   if (!t.is_floating_point())
-    throw DTypeError(message(op, "the tensor is not floating", {{"t", t}}, "convert first: .to(float32)"), where);
+    throw DTypeError(message("the tensor is not floating-point", {{"t", t}}, "convert first: .to(float32)"));
 }
 
-void require_matrix(const char* op, const Tensor& t, SourceLocation where) {
-  require_floating(op, t, where);
-  if (t.dim() != 2)
-    throw ShapeError(message(op, "the tensor is not a matrix", {{"t", t}}, "it needs two dimensions"), where);
+void require_matrix(const Tensor& t) {
+  require_floating(t);
+  if (t.dim() != 2) throw ShapeError(message("the tensor is not a matrix", {{"t", t}}, "it needs two dimensions"));
 }
 
 /// Half types are drawn in float32 and rounded once.
@@ -30,94 +29,89 @@ RandomOptions source_of(const Tensor& t, RandomGenerator* generator) {
   return {t.dtype() == DType::float64 ? DType::float64 : DType::float32, t.device(), generator};
 }
 
-Tensor write(const Tensor& t, const Tensor& values, SourceLocation where) { return raw::copy_to(values, t, where); }
+Tensor write(const Tensor& t, const Tensor& values) { return raw::copy_to(values, t); }
 
 /// Writes host values, in row-major order.
-Tensor write(const Tensor& t, const std::vector<double>& values, SourceLocation where) {
-  return write(t, tensor(values).reshape(t.shape(), where), where);
-}
+Tensor write(const Tensor& t, const std::vector<double>& values) { return write(t, tensor(values).reshape(t.shape())); }
 
 }  // namespace
 
 Tensor uniform_(const Tensor& t, double low, double high, RandomGenerator* generator, SourceLocation where) {
-  const Composed scope("uniform_");
-  require_floating("uniform_", t, where);
+  const CallSite site("uniform_", where);
+  require_floating(t);
   if (!(low <= high) || !std::isfinite(high - low))
-    throw ValueError(
-        fmt::format("uniform_: no numbers in [{}, {})\nlow must not be above high, both finite", low, high), where);
+    throw ValueError(fmt::format(
+        "uniform_: there are no numbers in [{}, {})\nlow must not be above high, and both be finite", low, high));
   const NoGradGuard guard;
-  const Tensor values = rand(t.shape(), source_of(t, generator), where);
+  const Tensor values = rand(t.shape(), source_of(t, generator));
   mul_(values, high - low);
   add_(values, low);
-  return write(t, values, where);
+  return write(t, values);
 }
 
 Tensor normal_(const Tensor& t, double mean, double deviation, RandomGenerator* generator, SourceLocation where) {
-  const Composed scope("normal_");
-  require_floating("normal_", t, where);
+  const CallSite site("normal_", where);
+  require_floating(t);
   if (!(deviation >= 0))
-    throw ValueError(fmt::format("normal_: the deviation {} is negative\nit is 0 or more", deviation), where);
+    throw ValueError(
+        fmt::format("normal_: the deviation must be 0 or more, got {}\n0 gives the mean everywhere", deviation));
   const NoGradGuard guard;
-  const Tensor values = randn(t.shape(), source_of(t, generator), where);
+  const Tensor values = randn(t.shape(), source_of(t, generator));
   mul_(values, deviation);
   add_(values, mean);
-  return write(t, values, where);
+  return write(t, values);
 }
 
 Tensor trunc_normal_(const Tensor& t, TruncNormalOptions o, SourceLocation where) {
-  const Composed scope("trunc_normal_");
-  require_floating("trunc_normal_", t, where);
+  const CallSite site("trunc_normal_", where);
+  require_floating(t);
   if (!(o.deviation > 0) || !(o.low < o.high))
     throw ValueError(
         fmt::format("trunc_normal_: nothing to draw\n  deviation  {}\n  low        {}\n  high       {}\nthe "
                     "deviation must be positive, low below high",
-                    o.deviation, o.low, o.high),
-        where);
+                    o.deviation, o.low, o.high));
   const NoGradGuard guard;
   // The inverse of the cumulative function, of uniform numbers between its values at the ends.
   const auto cumulative = [&](double x) { return std::erf((x - o.mean) / o.deviation / std::sqrt(2.0)); };
   const double from = cumulative(o.low), to = cumulative(o.high);
-  Tensor values = rand(t.shape(), source_of(t, o.generator), where);
+  Tensor values = rand(t.shape(), source_of(t, o.generator));
   values = add(mul(values, to - from), from);
   values = add(mul(erfinv(values), o.deviation * std::sqrt(2.0)), o.mean);
-  return write(t, clamp(values, o.low, o.high), where);
+  return write(t, clamp(values, o.low, o.high));
 }
 
 Tensor constant_(const Tensor& t, double value, SourceLocation where) {
-  const Composed scope("constant_");
-  require_floating("constant_", t, where);
-  raw::fill_({t, where}, value);
+  const CallSite site("constant_", where);
+  require_floating(t);
+  raw::fill_(t, value);
   return t;
 }
 Tensor ones_(const Tensor& t, SourceLocation where) {
-  const Composed scope("ones_");
-  return constant_(t, 1, where);
+  const CallSite site("ones_", where);
+  return constant_(t, 1);
 }
 
 Tensor zeros_(const Tensor& t, SourceLocation where) {
-  const Composed scope("zeros_");
-  return constant_(t, 0, where);
+  const CallSite site("zeros_", where);
+  return constant_(t, 0);
 }
 
 Tensor eye_(const Tensor& t, SourceLocation where) {
-  const Composed scope("eye_");
-  require_matrix("eye_", t, where);
-  return write(t, eye(t.size(0), t.size(1)), where);
+  const CallSite site("eye_", where);
+  require_matrix(t);
+  return write(t, eye(t.size(0), t.size(1)));
 }
 
 Tensor dirac_(const Tensor& t, std::int64_t groups, SourceLocation where) {
-  const Composed scope("dirac_");
-  require_floating("dirac_", t, where);
+  const CallSite site("dirac_", where);
+  require_floating(t);
   if (t.dim() < 3 || t.dim() > 5)
-    throw ShapeError(
-        fmt::format("dirac_: the weight of a convolution has 3 to 5 dimensions\n  t  {}\nit is [out, in, ...]",
-                    describe(t)),
-        where);
+    throw ShapeError(fmt::format(
+        "dirac_: the weight of a convolution has 3 to 5 dimensions\n  t  {}\nit is [out, in, ...]", describe(t)));
   if (groups <= 0 || t.size(0) % groups != 0)
     throw ValueError(
         fmt::format("dirac_: {} groups do not divide the first dimension\n  t  {}\ngive the groups of the convolution",
-                    groups, describe(t)),
-        where);
+                    groups, describe(t)));
   std::int64_t kernel = 1, middle = 0;
   for (int d = 2; d < t.dim(); ++d) {
     kernel *= t.size(d);
@@ -128,7 +122,7 @@ Tensor dirac_(const Tensor& t, std::int64_t groups, SourceLocation where) {
   for (std::int64_t g = 0; g < groups && kernel; ++g)
     for (std::int64_t c = 0; c < std::min(per_group, in); ++c)
       values[static_cast<std::size_t>(((g * per_group + c) * in + c) * kernel + middle)] = 1;
-  return write(t, values, where);
+  return write(t, values);
 }
 
 namespace {
@@ -152,85 +146,82 @@ void orthonormalise(std::vector<double>& a, std::int64_t n, std::int64_t m) {
 }  // namespace
 
 Tensor orthogonal_(const Tensor& t, double gain, RandomGenerator* generator, SourceLocation where) {
-  const Composed scope("orthogonal_");
-  require_floating("orthogonal_", t, where);
+  const CallSite site("orthogonal_", where);
+  require_floating(t);
   if (t.dim() < 2)
-    throw ShapeError(
-        message("orthogonal_", "the tensor has fewer than two dimensions", {{"t", t}}, "it needs rows and columns"),
-        where);
+    throw ShapeError(message("the tensor has fewer than two dimensions", {{"t", t}}, "it needs rows and columns"));
   if (!t.numel()) return t;
   const std::int64_t rows = t.size(0), columns = t.numel() / rows;
   const std::int64_t few = std::min(rows, columns), many = std::max(rows, columns);
-  auto values = randn({few, many}, {DType::float64, Device(), generator}, where).to_vector<double>();
+  auto values = randn({few, many}, {DType::float64, Device(), generator}).to_vector<double>();
   orthonormalise(values, few, many);
   Tensor q = tensor(values).reshape({few, many});
   if (rows > columns) q = q.t();
-  return write(t, mul(q, gain).reshape(t.shape()), where);
+  return write(t, mul(q, gain).reshape(t.shape()));
 }
 
 Tensor sparse_(const Tensor& t, double sparsity, double deviation, RandomGenerator* generator, SourceLocation where) {
-  const Composed scope("sparse_");
-  require_matrix("sparse_", t, where);
+  const CallSite site("sparse_", where);
+  require_matrix(t);
   if (!(sparsity >= 0 && sparsity <= 1))
-    throw ValueError(
-        fmt::format("sparse_: the share {} is not between 0 and 1\nit is the part of each column that is 0", sparsity),
-        where);
+    throw ValueError(fmt::format(
+        "sparse_: the sparsity must be in [0, 1], got {}\nit is the part of each column that is 0", sparsity));
   const std::int64_t rows = t.size(0), columns = t.size(1);
   const auto zeros = static_cast<std::int64_t>(std::ceil(sparsity * static_cast<double>(rows)));
-  auto values = randn({rows, columns}, {DType::float64, Device(), generator}, where).to_vector<double>();
+  auto values = randn({rows, columns}, {DType::float64, Device(), generator}).to_vector<double>();
   for (double& v : values) v *= deviation;
   for (std::int64_t c = 0; c < columns; ++c) {
-    const auto order = randperm(rows, {DType::int64, Device(), generator}, where).to_vector<std::int64_t>();
+    const auto order = randperm(rows, {DType::int64, Device(), generator}).to_vector<std::int64_t>();
     for (std::int64_t i = 0; i < zeros; ++i)
       values[static_cast<std::size_t>(order[static_cast<std::size_t>(i)] * columns + c)] = 0;
   }
-  return write(t, values, where);
+  return write(t, values);
 }
 
 Fans fans(const Tensor& t, SourceLocation where) {
-  require_floating("fans", t, where);
+  const CallSite site("fans", where);
+  require_floating(t);
   if (t.dim() < 2)
-    throw ShapeError(message("fans", "the tensor has fewer than two dimensions", {{"t", t}},
-                             "fan in and out are those of a weight [out, in, ...]"),
-                     where);
+    throw ShapeError(message("the tensor has fewer than two dimensions", {{"t", t}},
+                             "fan in and out are those of a weight [out, in, ...]"));
   std::int64_t kernel = 1;
   for (int d = 2; d < t.dim(); ++d) kernel = saturating_mul(kernel, t.size(d));
   return {saturating_mul(t.size(1), kernel), saturating_mul(t.size(0), kernel)};
 }
 
 Tensor xavier_uniform_(const Tensor& t, double gain, RandomGenerator* generator, SourceLocation where) {
-  const Composed scope("xavier_uniform_");
-  const Fans f = fans(t, where);
+  const CallSite site("xavier_uniform_", where);
+  const Fans f = fans(t);
   const double bound = gain * std::sqrt(6 / static_cast<double>(f.in + f.out));
-  return uniform_(t, -bound, bound, generator, where);
+  return uniform_(t, -bound, bound, generator);
 }
 
 Tensor xavier_normal_(const Tensor& t, double gain, RandomGenerator* generator, SourceLocation where) {
-  const Composed scope("xavier_normal_");
-  const Fans f = fans(t, where);
-  return normal_(t, 0, gain * std::sqrt(2 / static_cast<double>(f.in + f.out)), generator, where);
+  const CallSite site("xavier_normal_", where);
+  const Fans f = fans(t);
+  return normal_(t, 0, gain * std::sqrt(2 / static_cast<double>(f.in + f.out)), generator);
 }
 
 namespace {
 
-double kaiming_deviation(const Tensor& t, const KaimingOptions& o, SourceLocation where) {
-  const Fans f = fans(t, where);
+double kaiming_deviation(const Tensor& t, const KaimingOptions& o) {
+  const Fans f = fans(t);
   const std::int64_t fan = o.mode == FanMode::fan_in ? f.in : f.out;
-  return calculate_gain(o.nonlinearity, o.a, where) / std::sqrt(static_cast<double>(fan));
+  return calculate_gain(o.nonlinearity, o.a) / std::sqrt(static_cast<double>(fan));
 }
 
 }  // namespace
 
 Tensor kaiming_uniform_(const Tensor& t, KaimingOptions options, SourceLocation where) {
-  const Composed scope("kaiming_uniform_");
-  const double bound = std::sqrt(3.0) * kaiming_deviation(t, options, where);
-  return t.numel() ? uniform_(t, -bound, bound, options.generator, where) : t;
+  const CallSite site("kaiming_uniform_", where);
+  const double bound = std::sqrt(3.0) * kaiming_deviation(t, options);
+  return t.numel() ? uniform_(t, -bound, bound, options.generator) : t;
 }
 
 Tensor kaiming_normal_(const Tensor& t, KaimingOptions options, SourceLocation where) {
-  const Composed scope("kaiming_normal_");
-  const double deviation = kaiming_deviation(t, options, where);
-  return t.numel() ? normal_(t, 0, deviation, options.generator, where) : t;
+  const CallSite site("kaiming_normal_", where);
+  const double deviation = kaiming_deviation(t, options);
+  return t.numel() ? normal_(t, 0, deviation, options.generator) : t;
 }
 
 double calculate_gain(std::string_view nonlinearity, double slope, SourceLocation where) {
@@ -240,10 +231,9 @@ double calculate_gain(std::string_view nonlinearity, double slope, SourceLocatio
   if (nonlinearity == "relu") return std::sqrt(2.0);
   if (nonlinearity == "leaky_relu") return std::sqrt(2 / (1 + slope * slope));
   if (nonlinearity == "selu") return 0.75;
-  throw ValueError(fmt::format("{}: there is no nonlinearity '{}'\nit is one of linear, conv1d, conv2d, "
-                               "conv3d, sigmoid, tanh, relu, leaky_relu, selu",
-                               Composed::name("calculate_gain"), nonlinearity),
-                   where);
+  const CallSite site("calculate_gain", where);
+  throw ValueError(message(fmt::format("there is no nonlinearity '{}'", nonlinearity), {},
+                           "it is one of linear, conv1d, conv2d, conv3d, sigmoid, tanh, relu, leaky_relu, selu"));
 }
 
 }  // namespace minnow::nn::init

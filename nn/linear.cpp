@@ -11,13 +11,12 @@ namespace minnow::nn {
 namespace {
 
 Tensor start(const Shape& shape, std::int64_t in, std::int64_t out, SourceLocation where) {
+  const CallSite site("Linear", where);
   if (in <= 0 || out <= 0)
     throw ValueError(
-        fmt::format("Linear: the sizes are not positive\n  in   {}\n  out  {}\ngive two numbers above 0", in, out),
-        where);
+        fmt::format("Linear: the sizes are not positive\n  in   {}\n  out  {}\ngive two numbers above 0", in, out));
   const double bound = 1 / std::sqrt(static_cast<double>(in));
-  const Composed scope("Linear");
-  return init::uniform_(empty(shape, {}, where), -bound, bound, nullptr, where);
+  return init::uniform_(empty(shape), -bound, bound);
 }
 
 }  // namespace
@@ -27,7 +26,10 @@ Linear::Linear(std::int64_t in, std::int64_t out, LinearOptions options, SourceL
       bias(options.bias ? parameter("bias", start({out}, in, out, where)) : Parameter()),
       activation_(options.activation) {}
 
-Tensor Linear::forward(const Tensor& x) { return linear({x, call_site()}, weight, bias, activation_); }
+Tensor Linear::forward(const Tensor& x) {
+  const CallSite site = called();
+  return linear(x, weight, bias, activation_);
+}
 
 std::string Linear::describe() const {
   const char* bent = activation_ == minnow::Activation::relu        ? ", relu"

@@ -66,7 +66,7 @@ void Module::refuse_call(const char* arguments) const {
       "forward: " + describe() + " has no forward(" + arguments +
           ")\ncall the module with the arguments that it takes, or override exactly this one: its parameters "
           "are const Tensor&, and it is not const",
-      call_site());
+      detail::Call::line());
 }
 
 Tensor Module::forward(const Tensor&) { refuse_call("const Tensor&"); }

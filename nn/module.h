@@ -178,8 +178,14 @@ class Module {
   void hold_children() { state_->container = true; }
   const std::vector<detail::Child>& children() const { return state_->children; }
 
-  /// The line of the user's program that called the module whose forward() runs, for the operations in it.
-  static SourceLocation call_site() { return detail::Call::site(); }
+  /// The line that called the module whose forward() runs, as that of all operations in a scope: for the layers of a
+  /// library, whose errors name the line that uses them.
+  ///
+  ///     Tensor forward(const Tensor& x) override {
+  ///       const CallSite site = called();
+  ///       return linear(x, weight, bias);
+  ///     }
+  [[nodiscard]] static CallSite called() { return CallSite(detail::Call::line()); }
 
   bool has_hooks() const;
   void run_hooks(std::span<const Tensor> inputs, std::span<const Tensor> outputs) const;

@@ -118,15 +118,15 @@ Module& Module::to(DType dtype, SourceLocation where) { return move_to(nullptr, 
 Module& Module::to(Device device, DType dtype, SourceLocation where) { return move_to(&device, &dtype, where); }
 
 Module& Module::move_to(const Device* device, const DType* dtype, SourceLocation where) {
+  const CallSite site("to", where);
   if (dtype && !is_floating(*dtype))
-    throw DTypeError("to: parameters of " + describe() + " can only be floating\n  dtype  " +
-                         std::string(name_of(*dtype)) + "\ngive a floating dtype, e.g. float64",
-                     where);
+    throw DTypeError("to: parameters of " + describe() + " can only be floating-point\n  dtype  " +
+                     std::string(name_of(*dtype)) + "\ngive a floating-point dtype, e.g. float64");
   struct Move {
     Tensor tensor, value, grad;
   };
   const auto moved = [&](const Tensor& t) {
-    return t.detach().to(device ? *device : t.device(), dtype && t.is_floating_point() ? *dtype : t.dtype(), {}, where);
+    return t.detach().to(device ? *device : t.device(), dtype && t.is_floating_point() ? *dtype : t.dtype());
   };
   std::vector<Move> moves;
   const auto plan = [&](const std::string&, const Tensor& t) {

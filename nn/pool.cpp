@@ -39,13 +39,19 @@ MaxPool2d::MaxPool2d(Pair kernel, MaxPool2dOptions options, SourceLocation where
     throw ValueError(
         fmt::format("MaxPool2d: the dilation {} is not positive\n1 means none", detail::text(options.dilation)), where);
 }
-Tensor MaxPool2d::forward(const Tensor& x) { return max_pool2d({x, call_site()}, kernel_, options_); }
+Tensor MaxPool2d::forward(const Tensor& x) {
+  const CallSite site = called();
+  return max_pool2d(x, kernel_, options_);
+}
 std::string MaxPool2d::describe() const { return text("MaxPool2d", kernel_, options_); }
 
 AvgPool2d::AvgPool2d(Pair kernel, AvgPool2dOptions options, SourceLocation where) : kernel_(kernel), options_(options) {
   check("AvgPool2d", kernel, options, where);
 }
-Tensor AvgPool2d::forward(const Tensor& x) { return avg_pool2d({x, call_site()}, kernel_, options_); }
+Tensor AvgPool2d::forward(const Tensor& x) {
+  const CallSite site = called();
+  return avg_pool2d(x, kernel_, options_);
+}
 std::string AvgPool2d::describe() const { return text("AvgPool2d", kernel_, options_); }
 
 }  // namespace minnow::nn

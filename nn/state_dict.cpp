@@ -51,20 +51,20 @@ bool fits(const Tensor& value, const Tensor& into, LoadOptions options) {
 }
 
 /// Does all that can fail of writing the second of each pair into the first.
-void prepare(std::vector<std::pair<Tensor, Tensor>>& copies, SourceLocation where) {
+void prepare(std::vector<std::pair<Tensor, Tensor>>& copies) {
   std::unordered_set<const Storage*> targets;
   for (const auto& [tensor, value] : copies) {
-    raw::require_writable("load_state_dict", {tensor, where});
+    raw::require_writable("load_state_dict", tensor);
     targets.insert(tensor.storage().get());
   }
   for (auto& [tensor, value] : copies) {
-    value = value.detach().to(tensor.device(), tensor.dtype(), {}, where);
+    value = value.detach().to(tensor.device(), tensor.dtype());
     // A value that is memory of this module would be overwritten, unless it is just what it is written to.
     if (targets.contains(value.storage().get()) &&
         (value.storage() != tensor.storage() || raw::overlaps(tensor, value)))
-      value = raw::clone({value, where});
+      value = raw::clone(value);
   }
-  for (const auto& [tensor, value] : copies) raw::wait_for(tensor, value, where);
+  for (const auto& [tensor, value] : copies) raw::wait_for(tensor, value, CallSite::where());
 }
 
 }  // namespace
@@ -79,6 +79,7 @@ StateDict Module::state_dict() const {
 }
 
 LoadReport Module::load_state_dict(const StateDict& values, LoadOptions options, SourceLocation where) {
+  const CallSite site("load_state_dict", where);
   std::vector<NamedTensor> list;
   collect(*state_, "", list);
   LoadReport report;
@@ -108,10 +109,9 @@ LoadReport Module::load_state_dict(const StateDict& values, LoadOptions options,
   }
   if (!problems.text().empty())
     throw ValueError("load_state_dict: the values do not fit " + describe() + problems.text() +
-                         "\nload into the architecture that was saved; {.strict = false} skips missing and unexpected "
-                         "names, {.convert = true} converts floating values",
-                     where);
-  prepare(copies, where);
+                     "\nload into the architecture that was saved; {.strict = false} skips missing and unexpected "
+                     "names, {.convert = true} converts floating-point values");
+  prepare(copies);
   for (const auto& [tensor, value] : copies) raw::overwrite(value, tensor);  // takes no memory
   return report;
 }

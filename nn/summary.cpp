@@ -74,7 +74,7 @@ std::string about(const std::vector<detail::Stray>& strays) {
 
 Tensor detail::summary_input(const Module& model, const Shape& shape, SourceLocation where) {
   const auto parameters = model.parameters();
-  const Composed scope("summary");
+  const CallSite site("summary", where);
   if (parameters.empty()) return zeros(shape, {}, where);
   return zeros(shape, {parameters[0].dtype(), parameters[0].device()}, where);
 }

@@ -121,6 +121,8 @@ void Optimizer::zero_grad() {
 
 void Optimizer::step(SourceLocation where) {
   const profile::Range range("step");
+  const std::string op = std::string(name_) + "::step";
+  const CallSite site(op.c_str(), where);
   pending_.clear();
   try {
     for (std::size_t g = 0; g < groups_.size(); ++g) {
@@ -129,7 +131,6 @@ void Optimizer::step(SourceLocation where) {
     }
     if (minnow::detail::has_late_warnings())
       minnow::detail::give_late_warnings([this](const void* tensor_id) { return updates(tensor_id); });
-    note_operation(std::string(name_) + "::step", where);
     items_.reserve(pending_.size());  // from here on parameters change
     for (std::size_t i = 0; i < pending_.size(); ++i)
       if (!pending_[i].done) run(i);
@@ -250,7 +251,7 @@ const double* Optimizer::record(StepRecording& recording, const Pending& key, st
   recording.on_failure([slots] {
     for (Slot* slot : slots) --slot->steps;
   });
-  recording.require([this, key, slots, changes = changes_, where = last_dispatched().where] {
+  recording.require([this, key, slots, changes = changes_, where = CallSite::where()] {
     if (changes != changes_) return false;
     check_options(key.group, where);
     return is_as_recorded(key, slots);

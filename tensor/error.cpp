@@ -27,21 +27,9 @@ std::string compose(std::string_view kind, std::string_view text, SourceLocation
   return printable(what.append(text.substr(eol)));
 }
 
-thread_local const char* composed = nullptr;
-
 }  // namespace
 
-Composed::Composed(const char* op) noexcept : outermost_(!composed) {
-  if (outermost_) composed = op;
-}
-
-Composed::~Composed() {
-  if (outermost_) composed = nullptr;
-}
-
-std::string_view Composed::name(std::string_view op) noexcept { return composed ? composed : op; }
-
 Error::Error(std::string_view kind, std::string_view text, SourceLocation where)
-    : std::runtime_error(compose(kind, text, where)), where_(where) {}
+    : std::runtime_error(compose(kind, text, CallSite::where_or(where))), where_(CallSite::where_or(where)) {}
 
 }  // namespace minnow

@@ -3,26 +3,9 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <minnow/tensor/source_location.h>
+#include <minnow/tensor/call_site.h>
 
 namespace minnow {
-
-/// Within its scope, errors of this thread name this operation: for one that is composed of others.  The outermost
-/// scope counts.
-class Composed {
- public:
-  /// `op` is a literal, or outlives the scope.
-  [[nodiscard]] explicit Composed(const char* op) noexcept;
-  ~Composed();
-  Composed(const Composed&) = delete;
-  Composed& operator=(const Composed&) = delete;
-
-  /// What an error calls `op`: the operation that the user called.
-  static std::string_view name(std::string_view op) noexcept;
-
- private:
-  bool outermost_;
-};
 
 /// Base of all that minnow throws.  what() reads
 ///
@@ -32,7 +15,8 @@ class Composed {
 ///     move one of them first, e.g. a.to("cuda:0")
 class Error : public std::runtime_error {
  public:
-  /// `kind` is the class's own name, `text` all that follows it, `where` the user's line (file may be empty).
+  /// `kind` is the class's own name, `text` all that follows it.  Within a CallSite its line counts, elsewhere `where`,
+  /// which may be none.
   Error(std::string_view kind, std::string_view text, SourceLocation where);
 
   SourceLocation where() const noexcept { return where_; }

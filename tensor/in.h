@@ -1,5 +1,6 @@
 #pragma once
 
+#include <minnow/tensor/call_site.h>
 #include <minnow/tensor/tensor.h>
 
 namespace minnow {

@@ -63,7 +63,7 @@ std::shared_ptr<Storage> make_storage(Allocator& allocator, Device device, std::
     return std::make_shared<Storage>(allocator, device, bytes, pinned);
   } catch (const OutOfMemoryError& error) {  // an allocator does not know who asks
     const std::string_view what = error.what(), kind = "OutOfMemoryError: ";
-    const std::string_view op = Composed::name(wanted.op);
+    const std::string_view op = CallSite::op_or(wanted.op);
     std::string text = std::string(op) + (op.empty() ? "" : ": ") + std::string(what.substr(kind.size()));
     if (!wanted.op.empty())
       text.insert(std::min(text.find('\n'), text.size()),

@@ -10,7 +10,7 @@ Tensor::Tensor(std::shared_ptr<Storage> storage, DType dtype, const Shape& shape
     : impl_(std::make_shared<detail::TensorImpl>(View(std::move(storage), dtype, shape, strides, offset))) {}
 
 void Tensor::throw_undefined(const char* op, SourceLocation where) {
-  throw ValueError(std::string(Composed::name(op)) +
+  throw ValueError(std::string(CallSite::op_or(op)) +
                        ": the tensor is undefined\n  self  undefined tensor\n"
                        "it was default-made, moved from, or is a gradient that was never computed",
                    where);
@@ -22,7 +22,7 @@ int checked_dim(const Tensor& t, const char* op, int dim, SourceLocation where) 
   t.require_defined(op, where);
   const int rank = t.dim();
   if (dim < -rank || dim >= rank)
-    throw IndexError(std::string(Composed::name(op)) + ": dimension " + std::to_string(dim) +
+    throw IndexError(std::string(CallSite::op_or(op)) + ": dimension " + std::to_string(dim) +
                          " is out of range\n  self  " + describe(t) + "\ndimensions go from " + std::to_string(-rank) +
                          " to " + std::to_string(rank - 1),
                      where);

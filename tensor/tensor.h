@@ -299,7 +299,7 @@ class Tensor : public detail::Methods {
     impl("set_slot", where)->slot = std::move(slot);
   }
   /// ValueError naming the operation and the user's line for an undefined tensor.
-  void require_defined(const char* op, SourceLocation where) const {
+  void require_defined(const char* op = "", SourceLocation where = {}) const {
     if (!impl_) throw_undefined(op, where);
   }
   const std::shared_ptr<detail::TensorImpl>& handle() const { return impl_; }

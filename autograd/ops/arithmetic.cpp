@@ -14,10 +14,29 @@
 namespace minnow {
 namespace {
 
+using BinaryFunction = Tensor (*)(const In&, const In&);
+
 template <class Op> Tensor compute(const In& a, const In& b) { return raw::binary(raw::kBinary<Op>, a, b); }
+
+/// An operation without a gradient.
+template <class Op> Tensor plain(const In& a, const In& b) {
+  const CallSite site(Op::kName.data(), a.where);
+  return compute<Op>(a, b);
+}
+
+/// An operation beside a number.
+Tensor beside(const char* op, BinaryFunction function, const In& a, Scalar b) {
+  const CallSite site(op, a.where);
+  return function(a, raw::scalar_tensor(b, *a));
+}
+Tensor beside(const char* op, BinaryFunction function, Scalar a, const In& b, SourceLocation where) {
+  const CallSite site(op, where);
+  return function(raw::scalar_tensor(a, *b), b);
+}
 
 /// Records an operation whose gradients are g * da(a, b) and g * db(a, b).
 template <class Op, class Da, class Db> Tensor function(const In& a, const In& b, Da da, Db db) {
+  const CallSite site(Op::kName.data(), a.where);
   Tensor y = compute<Op>(a, b);
   if (!records(*a, *b)) return y;
   return record(Op::kName.data(), std::move(y), {a, b},
@@ -36,12 +55,14 @@ Tensor share(const Tensor& chosen, const Tensor& equal, const Tensor& like) {
 }  // namespace
 
 Tensor add(const In& a, const In& b) {
+  const CallSite site("add", a.where);
   Tensor y = compute<kernels::Add>(a, b);
   if (!records(*a, *b)) return y;
   return record("add", std::move(y), {a, b}, [](const Tensor& g) -> Gradients { return {g, g}; });
 }
 
 Tensor sub(const In& a, const In& b) {
+  const CallSite site("sub", a.where);
   Tensor y = compute<kernels::Sub>(a, b);
   if (!records(*a, *b)) return y;
   return record("sub", std::move(y), {a, b}, [](const Tensor& g, Needs needs) -> Gradients {
@@ -50,6 +71,7 @@ Tensor sub(const In& a, const In& b) {
 }
 
 Tensor mul(const In& a, const In& b) {
+  const CallSite site("mul", a.where);
   Tensor y = compute<kernels::Mul>(a, b);
   if (!records(*a, *b)) return y;
   const bool need_a = needs_grad(*a), need_b = needs_grad(*b);
@@ -61,6 +83,7 @@ Tensor mul(const In& a, const In& b) {
 }
 
 Tensor div(const In& a, const In& b) {
+  const CallSite site("div", a.where);
   Tensor y = compute<kernels::Div>(a, b);
   if (!records(*a, *b)) return y;
   const bool need_b = needs_grad(*b);
@@ -71,7 +94,7 @@ Tensor div(const In& a, const In& b) {
   });
 }
 
-Tensor floor_divide(const In& a, const In& b) { return compute<kernels::FloorDivide>(a, b); }
+Tensor floor_divide(const In& a, const In& b) { return plain<kernels::FloorDivide>(a, b); }
 
 Tensor fmod(const In& a, const In& b) {
   return function<kernels::Fmod>(
@@ -149,90 +172,75 @@ Tensor logaddexp(const In& a, const In& b) {
       [](const Tensor& x, const Tensor& w) { return sigmoid(sub(w, x)); });
 }
 
-Tensor add(const In& a, Scalar b) { return add(a, {raw::scalar_tensor("add", b, a), a.where}); }
-Tensor add(Scalar a, const In& b, SourceLocation where) { return add({raw::scalar_tensor("add", a, b), where}, b); }
-Tensor sub(const In& a, Scalar b) { return sub(a, {raw::scalar_tensor("sub", b, a), a.where}); }
-Tensor sub(Scalar a, const In& b, SourceLocation where) { return sub({raw::scalar_tensor("sub", a, b), where}, b); }
-Tensor mul(const In& a, Scalar b) { return mul(a, {raw::scalar_tensor("mul", b, a), a.where}); }
-Tensor mul(Scalar a, const In& b, SourceLocation where) { return mul({raw::scalar_tensor("mul", a, b), where}, b); }
-Tensor div(const In& a, Scalar b) { return div(a, {raw::scalar_tensor("div", b, a), a.where}); }
-Tensor div(Scalar a, const In& b, SourceLocation where) { return div({raw::scalar_tensor("div", a, b), where}, b); }
-Tensor floor_divide(const In& a, Scalar b) {
-  return floor_divide(a, {raw::scalar_tensor("floor_divide", b, a), a.where});
-}
+Tensor add(const In& a, Scalar b) { return beside("add", add, a, b); }
+Tensor add(Scalar a, const In& b, SourceLocation where) { return beside("add", add, a, b, where); }
+Tensor sub(const In& a, Scalar b) { return beside("sub", sub, a, b); }
+Tensor sub(Scalar a, const In& b, SourceLocation where) { return beside("sub", sub, a, b, where); }
+Tensor mul(const In& a, Scalar b) { return beside("mul", mul, a, b); }
+Tensor mul(Scalar a, const In& b, SourceLocation where) { return beside("mul", mul, a, b, where); }
+Tensor div(const In& a, Scalar b) { return beside("div", div, a, b); }
+Tensor div(Scalar a, const In& b, SourceLocation where) { return beside("div", div, a, b, where); }
+Tensor floor_divide(const In& a, Scalar b) { return beside("floor_divide", floor_divide, a, b); }
 Tensor floor_divide(Scalar a, const In& b, SourceLocation where) {
-  return floor_divide({raw::scalar_tensor("floor_divide", a, b), where}, b);
+  return beside("floor_divide", floor_divide, a, b, where);
 }
-Tensor fmod(const In& a, Scalar b) { return fmod(a, {raw::scalar_tensor("fmod", b, a), a.where}); }
-Tensor fmod(Scalar a, const In& b, SourceLocation where) { return fmod({raw::scalar_tensor("fmod", a, b), where}, b); }
-Tensor remainder(const In& a, Scalar b) { return remainder(a, {raw::scalar_tensor("remainder", b, a), a.where}); }
-Tensor remainder(Scalar a, const In& b, SourceLocation where) {
-  return remainder({raw::scalar_tensor("remainder", a, b), where}, b);
-}
+Tensor fmod(const In& a, Scalar b) { return beside("fmod", fmod, a, b); }
+Tensor fmod(Scalar a, const In& b, SourceLocation where) { return beside("fmod", fmod, a, b, where); }
+Tensor remainder(const In& a, Scalar b) { return beside("remainder", remainder, a, b); }
+Tensor remainder(Scalar a, const In& b, SourceLocation where) { return beside("remainder", remainder, a, b, where); }
 Tensor pow(const In& a, Scalar b) {
-  const Composed scope("pow");
+  const CallSite site("pow", a.where);
   a->require_defined("pow", a.where);
   if (a->is_floating_point()) return pow_scalar(a, b.as_double());
-  autograd::require_power("pow", a, b);
-  return pow(a, {raw::scalar_tensor("pow", b, a), a.where});
+  autograd::require_power(*a, b);
+  return pow(a, raw::scalar_tensor(b, *a));
 }
-Tensor pow(Scalar a, const In& b, SourceLocation where) { return pow({raw::scalar_tensor("pow", a, b), where}, b); }
-Tensor maximum(const In& a, Scalar b) { return maximum(a, {raw::scalar_tensor("maximum", b, a), a.where}); }
-Tensor maximum(Scalar a, const In& b, SourceLocation where) {
-  return maximum({raw::scalar_tensor("maximum", a, b), where}, b);
-}
-Tensor minimum(const In& a, Scalar b) { return minimum(a, {raw::scalar_tensor("minimum", b, a), a.where}); }
-Tensor minimum(Scalar a, const In& b, SourceLocation where) {
-  return minimum({raw::scalar_tensor("minimum", a, b), where}, b);
-}
-Tensor fmax(const In& a, Scalar b) { return fmax(a, {raw::scalar_tensor("fmax", b, a), a.where}); }
-Tensor fmax(Scalar a, const In& b, SourceLocation where) { return fmax({raw::scalar_tensor("fmax", a, b), where}, b); }
-Tensor fmin(const In& a, Scalar b) { return fmin(a, {raw::scalar_tensor("fmin", b, a), a.where}); }
-Tensor fmin(Scalar a, const In& b, SourceLocation where) { return fmin({raw::scalar_tensor("fmin", a, b), where}, b); }
-Tensor atan2(const In& a, Scalar b) { return atan2(a, {raw::scalar_tensor("atan2", b, a), a.where}); }
-Tensor atan2(Scalar a, const In& b, SourceLocation where) {
-  return atan2({raw::scalar_tensor("atan2", a, b), where}, b);
-}
-Tensor hypot(const In& a, Scalar b) { return hypot(a, {raw::scalar_tensor("hypot", b, a), a.where}); }
-Tensor hypot(Scalar a, const In& b, SourceLocation where) {
-  return hypot({raw::scalar_tensor("hypot", a, b), where}, b);
-}
-Tensor copysign(const In& a, Scalar b) { return copysign(a, {raw::scalar_tensor("copysign", b, a), a.where}); }
-Tensor copysign(Scalar a, const In& b, SourceLocation where) {
-  return copysign({raw::scalar_tensor("copysign", a, b), where}, b);
-}
-Tensor logaddexp(const In& a, Scalar b) { return logaddexp(a, {raw::scalar_tensor("logaddexp", b, a), a.where}); }
-Tensor logaddexp(Scalar a, const In& b, SourceLocation where) {
-  return logaddexp({raw::scalar_tensor("logaddexp", a, b), where}, b);
-}
+Tensor pow(Scalar a, const In& b, SourceLocation where) { return beside("pow", pow, a, b, where); }
+Tensor maximum(const In& a, Scalar b) { return beside("maximum", maximum, a, b); }
+Tensor maximum(Scalar a, const In& b, SourceLocation where) { return beside("maximum", maximum, a, b, where); }
+Tensor minimum(const In& a, Scalar b) { return beside("minimum", minimum, a, b); }
+Tensor minimum(Scalar a, const In& b, SourceLocation where) { return beside("minimum", minimum, a, b, where); }
+Tensor fmax(const In& a, Scalar b) { return beside("fmax", fmax, a, b); }
+Tensor fmax(Scalar a, const In& b, SourceLocation where) { return beside("fmax", fmax, a, b, where); }
+Tensor fmin(const In& a, Scalar b) { return beside("fmin", fmin, a, b); }
+Tensor fmin(Scalar a, const In& b, SourceLocation where) { return beside("fmin", fmin, a, b, where); }
+Tensor atan2(const In& a, Scalar b) { return beside("atan2", atan2, a, b); }
+Tensor atan2(Scalar a, const In& b, SourceLocation where) { return beside("atan2", atan2, a, b, where); }
+Tensor hypot(const In& a, Scalar b) { return beside("hypot", hypot, a, b); }
+Tensor hypot(Scalar a, const In& b, SourceLocation where) { return beside("hypot", hypot, a, b, where); }
+Tensor copysign(const In& a, Scalar b) { return beside("copysign", copysign, a, b); }
+Tensor copysign(Scalar a, const In& b, SourceLocation where) { return beside("copysign", copysign, a, b, where); }
+Tensor logaddexp(const In& a, Scalar b) { return beside("logaddexp", logaddexp, a, b); }
+Tensor logaddexp(Scalar a, const In& b, SourceLocation where) { return beside("logaddexp", logaddexp, a, b, where); }
 
-Tensor eq(const In& a, const In& b) { return compute<kernels::Eq>(a, b); }
-Tensor eq(const In& a, Scalar b) { return eq(a, {raw::scalar_tensor("eq", b, a), a.where}); }
-Tensor ne(const In& a, const In& b) { return compute<kernels::Ne>(a, b); }
-Tensor ne(const In& a, Scalar b) { return ne(a, {raw::scalar_tensor("ne", b, a), a.where}); }
-Tensor lt(const In& a, const In& b) { return compute<kernels::Lt>(a, b); }
-Tensor lt(const In& a, Scalar b) { return lt(a, {raw::scalar_tensor("lt", b, a), a.where}); }
-Tensor le(const In& a, const In& b) { return compute<kernels::Le>(a, b); }
-Tensor le(const In& a, Scalar b) { return le(a, {raw::scalar_tensor("le", b, a), a.where}); }
-Tensor gt(const In& a, const In& b) { return compute<kernels::Gt>(a, b); }
-Tensor gt(const In& a, Scalar b) { return gt(a, {raw::scalar_tensor("gt", b, a), a.where}); }
-Tensor ge(const In& a, const In& b) { return compute<kernels::Ge>(a, b); }
-Tensor ge(const In& a, Scalar b) { return ge(a, {raw::scalar_tensor("ge", b, a), a.where}); }
-Tensor logical_and(const In& a, const In& b) { return compute<kernels::LogicalAnd>(a, b); }
-Tensor logical_or(const In& a, const In& b) { return compute<kernels::LogicalOr>(a, b); }
-Tensor logical_xor(const In& a, const In& b) { return compute<kernels::LogicalXor>(a, b); }
-Tensor bitwise_and(const In& a, const In& b) { return compute<kernels::BitwiseAnd>(a, b); }
-Tensor bitwise_and(const In& a, Scalar b) { return bitwise_and(a, {raw::scalar_tensor("bitwise_and", b, a), a.where}); }
-Tensor bitwise_or(const In& a, const In& b) { return compute<kernels::BitwiseOr>(a, b); }
-Tensor bitwise_or(const In& a, Scalar b) { return bitwise_or(a, {raw::scalar_tensor("bitwise_or", b, a), a.where}); }
-Tensor bitwise_xor(const In& a, const In& b) { return compute<kernels::BitwiseXor>(a, b); }
-Tensor bitwise_xor(const In& a, Scalar b) { return bitwise_xor(a, {raw::scalar_tensor("bitwise_xor", b, a), a.where}); }
-Tensor left_shift(const In& a, const In& b) { return compute<kernels::LeftShift>(a, b); }
-Tensor left_shift(const In& a, Scalar b) { return left_shift(a, {raw::scalar_tensor("left_shift", b, a), a.where}); }
-Tensor right_shift(const In& a, const In& b) { return compute<kernels::RightShift>(a, b); }
-Tensor right_shift(const In& a, Scalar b) { return right_shift(a, {raw::scalar_tensor("right_shift", b, a), a.where}); }
+Tensor eq(const In& a, const In& b) { return plain<kernels::Eq>(a, b); }
+Tensor eq(const In& a, Scalar b) { return beside("eq", eq, a, b); }
+Tensor ne(const In& a, const In& b) { return plain<kernels::Ne>(a, b); }
+Tensor ne(const In& a, Scalar b) { return beside("ne", ne, a, b); }
+Tensor lt(const In& a, const In& b) { return plain<kernels::Lt>(a, b); }
+Tensor lt(const In& a, Scalar b) { return beside("lt", lt, a, b); }
+Tensor le(const In& a, const In& b) { return plain<kernels::Le>(a, b); }
+Tensor le(const In& a, Scalar b) { return beside("le", le, a, b); }
+Tensor gt(const In& a, const In& b) { return plain<kernels::Gt>(a, b); }
+Tensor gt(const In& a, Scalar b) { return beside("gt", gt, a, b); }
+Tensor ge(const In& a, const In& b) { return plain<kernels::Ge>(a, b); }
+Tensor ge(const In& a, Scalar b) { return beside("ge", ge, a, b); }
+Tensor logical_and(const In& a, const In& b) { return plain<kernels::LogicalAnd>(a, b); }
+Tensor logical_or(const In& a, const In& b) { return plain<kernels::LogicalOr>(a, b); }
+Tensor logical_xor(const In& a, const In& b) { return plain<kernels::LogicalXor>(a, b); }
+Tensor bitwise_and(const In& a, const In& b) { return plain<kernels::BitwiseAnd>(a, b); }
+Tensor bitwise_and(const In& a, Scalar b) { return beside("bitwise_and", bitwise_and, a, b); }
+Tensor bitwise_or(const In& a, const In& b) { return plain<kernels::BitwiseOr>(a, b); }
+Tensor bitwise_or(const In& a, Scalar b) { return beside("bitwise_or", bitwise_or, a, b); }
+Tensor bitwise_xor(const In& a, const In& b) { return plain<kernels::BitwiseXor>(a, b); }
+Tensor bitwise_xor(const In& a, Scalar b) { return beside("bitwise_xor", bitwise_xor, a, b); }
+Tensor left_shift(const In& a, const In& b) { return plain<kernels::LeftShift>(a, b); }
+Tensor left_shift(const In& a, Scalar b) { return beside("left_shift", left_shift, a, b); }
+Tensor right_shift(const In& a, const In& b) { return plain<kernels::RightShift>(a, b); }
+Tensor right_shift(const In& a, Scalar b) { return beside("right_shift", right_shift, a, b); }
 
 Tensor where(const In& condition, const In& a, const In& b) {
+  const CallSite site("where", condition.where);
   Tensor y = raw::where(condition, a, b);
   if (!records(*a, *b)) return y;
   return record("where", std::move(y), {a, b}, [c = Saved(*condition)](const Tensor& g, Needs needs) -> Gradients {
@@ -241,13 +249,16 @@ Tensor where(const In& condition, const In& a, const In& b) {
 }
 
 Tensor where(const In& condition, const In& a, Scalar b) {
-  return where(condition, a, {raw::scalar_tensor("where", b, a), a.where});
+  const CallSite site("where", condition.where);
+  return where(condition, a, raw::scalar_tensor(b, *a));
 }
 Tensor where(const In& condition, Scalar a, const In& b) {
-  return where(condition, {raw::scalar_tensor("where", a, b), b.where}, b);
+  const CallSite site("where", condition.where);
+  return where(condition, raw::scalar_tensor(a, *b), b);
 }
 
 Tensor lerp(const In& a, const In& b, const In& weight) {
+  const CallSite site("lerp", a.where);
   Tensor y = raw::ternary(raw::kTernary<kernels::Lerp>, a, b, weight);
   return record("lerp", std::move(y), {a, b, weight},
                 [a = Saved(*a), b = Saved(*b), w = Saved(*weight)](const Tensor& g, Needs needs) -> Gradients {
@@ -257,42 +268,39 @@ Tensor lerp(const In& a, const In& b, const In& weight) {
 }
 
 Tensor lerp(const In& a, const In& b, double weight) {
-  return lerp(a, b, {raw::scalar_tensor("lerp", weight, a), a.where});
+  const CallSite site("lerp", a.where);
+  return lerp(a, b, raw::scalar_tensor(weight, *a));
 }
 
 Tensor add(const In& a, const In& b, Scalar alpha) {
-  const Composed scope("add");
-  const Tensor scaled = mul(b, alpha);
-  return add(a, {scaled, b.where});
+  const CallSite site("add", a.where);
+  return add(a, mul(b, alpha));
 }
 
 Tensor sub(const In& a, const In& b, Scalar alpha) {
-  const Composed scope("sub");
-  const Tensor scaled = mul(b, alpha);
-  return sub(a, {scaled, b.where});
+  const CallSite site("sub", a.where);
+  return sub(a, mul(b, alpha));
 }
 
 bool equal(const In& a, const In& b) {
-  const Composed scope("equal");
+  const CallSite site("equal", a.where);
   const NoGradGuard no_grad;
-  dispatch("equal", {{"a", *a}, {"b", *b}}, a.where);
-  if (a->shape() != b->shape()) return false;
-  const Tensor same = eq(a, b);
-  return all({same, a.where}).item<bool>(a.where);
+  dispatch({{"a", *a}, {"b", *b}});
+  return a->shape() == b->shape() && all(eq(a, b)).item<bool>();
 }
 
 bool allclose(const In& a, const In& b, double rtol, double atol, bool equal_nan) {
-  const Composed scope("allclose");
+  const CallSite site("allclose", a.where);
   const NoGradGuard no_grad;
-  dispatch("allclose", {{"a", *a}, {"b", *b}}, a.where);
-  const Tensor x = a->to(DType::float64, {}, a.where), y = b->to(DType::float64, {}, b.where);
-  const Tensor near = abs(sub({x, a.where}, {y, b.where})) <= abs({y, b.where}) * rtol + atol;
-  Tensor close = logical_or(eq({x, a.where}, {y, b.where}), logical_and(near, isfinite({y, b.where})));
+  dispatch({{"a", *a}, {"b", *b}});
+  const Tensor x = a->to(float64), y = b->to(float64);
+  Tensor close = logical_or(x == y, logical_and(abs(x - y) <= abs(y) * rtol + atol, isfinite(y)));
   if (equal_nan) close = logical_or(close, logical_and(isnan(x), isnan(y)));
-  return all({close, a.where}).item<bool>(a.where);
+  return all(close).item<bool>();
 }
 
 Tensor addcmul(const In& a, const In& b, const In& c, double value) {
+  const CallSite site("addcmul", a.where);
   Tensor y = raw::ternary(raw::kTernary<kernels::Addcmul>, a, b, c, value);
   return record(
       "addcmul", std::move(y), {a, b, c},
@@ -302,6 +310,7 @@ Tensor addcmul(const In& a, const In& b, const In& c, double value) {
 }
 
 Tensor addcdiv(const In& a, const In& b, const In& c, double value) {
+  const CallSite site("addcdiv", a.where);
   Tensor y = raw::ternary(raw::kTernary<kernels::Addcdiv>, a, b, c, value);
   return record("addcdiv", std::move(y), {a, b, c},
                 [b = Saved(*b), c = Saved(*c), value](const Tensor& g, Needs needs) -> Gradients {

@@ -50,15 +50,15 @@ Gradients conv_gradients(const Tensor& g, const Tensor& x, const Tensor& w, cons
 
 Tensor convolve(const In& x, const In& w, const Tensor& b, const Conv2dParams& p) {
   Tensor y = raw::conv2d(x, w, b, p);
-  return record("conv2d", std::move(y), {x, w, {b, x.where}},
-                [x = Saved(*x), w = Saved(*w), p](const Tensor& g, Needs needs) {
-                  return conv_gradients(g, x(), w(), p, needs);
-                });
+  return record("conv2d", std::move(y), {x, w, b}, [x = Saved(*x), w = Saved(*w), p](const Tensor& g, Needs needs) {
+    return conv_gradients(g, x(), w(), p, needs);
+  });
 }
 
 }  // namespace
 
 Tensor conv2d(const In& x, const In& w, const Tensor& b, const Conv2dOptions& o) {
+  const CallSite site("conv2d", x.where);
   const Conv2dParams params{{o.stride.height, o.stride.width},
                             {o.padding.height, o.padding.width},
                             {o.dilation.height, o.dilation.width},

@@ -9,13 +9,13 @@ namespace minnow::autograd {
 
 /// Refuses to overwrite self while recording: a leaf that requires a gradient, or memory that other tensors
 /// share, whose history would then not belong to their value.
-void require_recordable(const char* op, const In& self);
+void require_recordable(const Tensor& self);
 /// Gives self, which alone holds its memory, another value and that value's history.
-void replace_value(const char* op, const In& self, const Tensor& value);
+void replace_value(const Tensor& self, const Tensor& value);
 /// Refuses a negative power of integers.
-void require_power(const char* op, const In& base, Scalar power);
+void require_power(const Tensor& base, Scalar power);
 /// After a write that is not recorded: self's own history stays valid.
-void written(const In& self);
+void written(const Tensor& self);
 
 /// "add_" of an operation called "add".
 template <class Op>
@@ -31,14 +31,14 @@ inline constexpr auto kInPlaceName = [] {
 /// otherwise `write` writes.
 template <class Compute, class Write>
 Tensor in_place(const char* op, const In& self, bool recording, Compute compute, Write write) {
-  const Composed scope(op);
+  const CallSite site(op, self.where);
   self->require_defined(op, self.where);
   if (recording) {
-    require_recordable(op, self);
-    replace_value(op, self, compute());
+    require_recordable(*self);
+    replace_value(*self, compute());
   } else {
     write();
-    written(self);
+    written(*self);
   }
   return *self;
 }

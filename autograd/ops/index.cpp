@@ -12,6 +12,7 @@
 namespace minnow {
 
 Tensor gather(const In& x, int dim, const In& index) {
+  const CallSite site("gather", x.where);
   Tensor y = raw::gather(x, dim, index);
   return record("gather", std::move(y), {x}, [dim, index = Saved(*index), shape = x->shape()](const Tensor& g) {
     return scatter_add(zeros(shape, {g.dtype(), g.device()}), dim, index(), g);
@@ -19,6 +20,7 @@ Tensor gather(const In& x, int dim, const In& index) {
 }
 
 Tensor scatter_add(const In& x, int dim, const In& index, const In& source) {
+  const CallSite site("scatter_add", x.where);
   Tensor y = raw::scatter_add(x, dim, index, source);
   return record("scatter_add", std::move(y), {x, source},
                 [dim, index = Saved(*index)](const Tensor& g, Needs needs) -> Gradients {
@@ -27,6 +29,7 @@ Tensor scatter_add(const In& x, int dim, const In& index, const In& source) {
 }
 
 Tensor index_select(const In& x, int dim, const In& index) {
+  const CallSite site("index_select", x.where);
   Tensor y = raw::index_select(x, dim, index);
   return record("index_select", std::move(y), {x}, [dim, index = Saved(*index), shape = x->shape()](const Tensor& g) {
     if (!is_grad_enabled()) return raw::index_select_backward(g, dim, index(), shape);
@@ -35,6 +38,7 @@ Tensor index_select(const In& x, int dim, const In& index) {
 }
 
 Tensor index_add(const In& x, int dim, const In& index, const In& source) {
+  const CallSite site("index_add", x.where);
   Tensor y = raw::index_add(x, dim, index, source);
   return record("index_add", std::move(y), {x, source},
                 [dim, index = Saved(*index)](const Tensor& g, Needs needs) -> Gradients {
@@ -42,44 +46,44 @@ Tensor index_add(const In& x, int dim, const In& index, const In& source) {
                 });
 }
 
-Tensor one_hot(const In& index, std::int64_t classes) { return raw::one_hot(index, classes); }
+Tensor one_hot(const In& index, std::int64_t classes) {
+  const CallSite site("one_hot", index.where);
+  return raw::one_hot(index, classes);
+}
 
 namespace {
 
 /// The dimension along which x is taken to parts, counted from the front.
-int dim_of_parts(const char* op, const In& x, int dim) {
-  x->require_defined(op, x.where);
+int dim_of_parts(const In& x, int dim) {
   if (x->dim() == 0)
-    throw IndexError(message(op, "a tensor without dimensions has no parts", {{"self", *x}},
-                             "give it one first, e.g. .reshape({1})"),
-                     x.where);
-  return raw::wrap_dim(op, x, dim);
+    throw IndexError(
+        message("a tensor without dimensions has no parts", {{"self", *x}}, "give it one first, e.g. .reshape({1})"));
+  return raw::wrap_dim("", x, dim);
 }
 
 std::vector<Tensor> parts_of(const In& x, std::int64_t size, int dim) {
   const std::int64_t total = x->shape()[dim], count = size ? total / size + (total % size != 0) : 1;
   std::vector<Tensor> parts;
   for (std::int64_t i = 0; i < std::max<std::int64_t>(count, 1); ++i)
-    parts.push_back(x->narrow(dim, i * size, std::min(size, total - i * size), x.where));
+    parts.push_back(x->narrow(dim, i * size, std::min(size, total - i * size)));
   return parts;
 }
 
 }  // namespace
 
 std::vector<Tensor> split(const In& x, std::int64_t size, int dim) {
-  dim = dim_of_parts("split", x, dim);
+  const CallSite site("split", x.where);
+  dim = dim_of_parts(x, dim);
   if (size < 0 || (size == 0 && x->shape()[dim] != 0))
     throw ValueError(
-        message("split",
-                "parts of size " + std::to_string(size) + " make no " + std::to_string(x->shape()[dim]) + " elements",
-                {{"self", *x}}, "a part has 1 element or more"),
-        x.where);
-  const Composed scope("split");
+        message("parts of size " + std::to_string(size) + " make no " + std::to_string(x->shape()[dim]) + " elements",
+                {{"self", *x}}, "a part has 1 element or more"));
   return parts_of(x, size, dim);
 }
 
 std::vector<Tensor> split(const In& x, const std::vector<std::int64_t>& sizes, int dim) {
-  dim = dim_of_parts("split", x, dim);
+  const CallSite site("split", x.where);
+  dim = dim_of_parts(x, dim);
   std::int64_t left = x->shape()[dim];
   bool fits = true;
   for (const std::int64_t size : sizes) {
@@ -89,16 +93,14 @@ std::vector<Tensor> split(const In& x, const std::vector<std::int64_t>& sizes, i
   if (!fits || left != 0) {
     std::string listed;
     for (const std::int64_t size : sizes) listed.append(listed.empty() ? "" : ", ").append(std::to_string(size));
-    throw ShapeError(
-        message("split", "sizes {" + listed + "} do not add up to the size of dimension " + std::to_string(dim),
-                {{"self", *x}}, "give sizes of 0 or more whose sum is " + std::to_string(x->shape()[dim])),
-        x.where);
+    throw ShapeError(message("sizes {" + listed + "} do not add up to the size of dimension " + std::to_string(dim),
+                             {{"self", *x}},
+                             "give sizes of 0 or more whose sum is " + std::to_string(x->shape()[dim])));
   }
-  const Composed scope("split");
   std::vector<Tensor> parts;
   std::int64_t start = 0;
   for (const std::int64_t size : sizes) {
-    parts.push_back(x->narrow(dim, start, size, x.where));
+    parts.push_back(x->narrow(dim, start, size));
     start += size;
   }
   return parts;
@@ -109,26 +111,22 @@ std::vector<Tensor> split(const In& x, std::initializer_list<std::int64_t> sizes
 }
 
 std::vector<Tensor> chunk(const In& x, std::int64_t chunks, int dim) {
-  dim = dim_of_parts("chunk", x, dim);
+  const CallSite site("chunk", x.where);
+  dim = dim_of_parts(x, dim);
   if (chunks < 1)
-    throw ValueError(
-        message("chunk", std::to_string(chunks) + " parts were asked for", {{"self", *x}}, "ask for 1 or more"),
-        x.where);
-  const Composed scope("chunk");
+    throw ValueError(message(std::to_string(chunks) + " parts were asked for", {{"self", *x}}, "ask for 1 or more"));
   const std::int64_t total = x->shape()[dim];
-  if (total == 0) {
-    std::vector<Tensor> parts;
-    for (std::int64_t i = 0; i < chunks; ++i) parts.push_back(x->narrow(dim, 0, 0, x.where));
-    return parts;
-  }
-  return parts_of(x, total / chunks + (total % chunks != 0), dim);
+  if (total != 0) return parts_of(x, total / chunks + (total % chunks != 0), dim);
+  std::vector<Tensor> parts;
+  for (std::int64_t i = 0; i < chunks; ++i) parts.push_back(x->narrow(dim, 0, 0));
+  return parts;
 }
 
 std::vector<Tensor> unbind(const In& x, int dim) {
-  dim = dim_of_parts("unbind", x, dim);
-  const Composed scope("unbind");
+  const CallSite site("unbind", x.where);
+  dim = dim_of_parts(x, dim);
   std::vector<Tensor> parts;
-  for (std::int64_t i = 0; i < x->shape()[dim]; ++i) parts.push_back(x->select(dim, i, x.where));
+  for (std::int64_t i = 0; i < x->shape()[dim]; ++i) parts.push_back(x->select(dim, i));
   return parts;
 }
 
@@ -138,12 +136,13 @@ constexpr std::int64_t kNothing = -1;
 }  // namespace
 
 Tensor cat(const std::vector<Tensor>& tensors, int dim, SourceLocation where) {
+  const CallSite site("cat", where);
   Tensor y = raw::cat(tensors, dim, where);
   if (!records(tensors)) return y;
-  dim = y.dim() == 1 ? 0 : raw::wrap_dim("cat", {y, where}, dim);
+  dim = y.dim() == 1 ? 0 : raw::wrap_dim("cat", y, dim);
   std::vector<std::int64_t> sizes;
   for (const Tensor& t : tensors) sizes.push_back(raw::is_nothing(t) ? kNothing : t.shape()[dim]);
-  return record("cat", std::move(y), tensors, where, [dim, sizes](const Tensor& g, Needs needs) {
+  return record("cat", std::move(y), tensors, [dim, sizes](const Tensor& g, Needs needs) {
     Gradients gradients(sizes.size());
     std::int64_t start = 0;
     for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -156,29 +155,27 @@ Tensor cat(const std::vector<Tensor>& tensors, int dim, SourceLocation where) {
 }
 
 Tensor stack(const std::vector<Tensor>& tensors, int dim, SourceLocation where) {
-  const Composed scope("stack");
+  const CallSite site("stack", where);
   std::vector<Tensor> rows;
   for (const Tensor& t : tensors) {
     t.require_defined("stack", where);
     if (t.shape() != tensors[0].shape())
-      throw ShapeError(message("stack", "the shapes differ", {{"first", tensors[0]}, {"other", t}},
-                               "all tensors must have one shape; cat joins along an existing dimension"),
-                       where);
-    rows.push_back(t.unsqueeze(dim, where));
+      throw ShapeError(message("the shapes differ", {{"first", tensors[0]}, {"other", t}},
+                               "all tensors must have one shape; cat joins along an existing dimension"));
+    rows.push_back(t.unsqueeze(dim));
   }
-  return cat(rows, dim, where);
+  return cat(rows, dim);
 }
 
 Tensor repeat(const In& x, const Shape& times) {
-  const Composed scope("repeat");
+  const CallSite site("repeat", x.where);
   x->require_defined("repeat", x.where);
   const int lead = times.rank() - x->dim();
   bool valid = lead >= 0;
   for (const std::int64_t n : times) valid &= n >= 0;
   if (!valid)
-    throw ShapeError(message("repeat", times.str() + " cannot repeat the tensor", {{"self", *x}},
-                             "give a number, 0 or more, for each dimension; more of them add dimensions in front"),
-                     x.where);
+    throw ShapeError(message(times.str() + " cannot repeat the tensor", {{"self", *x}},
+                             "give a number, 0 or more, for each dimension; more of them add dimensions in front"));
   raw::require_room("repeat", x, times.rank());
   Shape apart, wide, joined;  // [times, size] for each dimension, which are then joined
   for (int d = 0; d < times.rank(); ++d) {
@@ -186,34 +183,32 @@ Tensor repeat(const In& x, const Shape& times) {
     for (Shape* s : {&apart, &wide}) s->push_back(s == &wide ? times[d] : 1), s->push_back(size);
     joined.push_back(times[d] * size);
   }
-  return x->reshape(apart, x.where).expand(wide, x.where).reshape(joined, x.where);
+  return x->reshape(apart).expand(wide).reshape(joined);
 }
 
 Tensor flip(const In& x, const Dims& dims) {
-  const Composed scope("flip");
+  const CallSite site("flip", x.where);
   x->require_defined("flip", x.where);
-  Tensor y = static_cast<const Shape&>(dims).empty() ? x->clone(x.where) : *x;
+  Tensor y = static_cast<const Shape&>(dims).empty() ? x->clone() : *x;
   unsigned seen = 0;
   for (const std::int64_t d : static_cast<const Shape&>(dims)) {
     const int dim = raw::wrap_dim("flip", x, static_cast<int>(d));
     if (std::exchange(seen, seen | 1u << dim) & 1u << dim)
-      throw ValueError(message("flip", "dimension " + std::to_string(d) + " is named twice", {{"self", *x}},
-                               "name each dimension once"),
-                       x.where);
-    const Tensor order = arange(x->size(dim) - 1, -1, -1, {DType::int64, x->device()}, x.where);
-    y = index_select({y, x.where}, dim, {order, x.where});
+      throw ValueError(
+          message("dimension " + std::to_string(d) + " is named twice", {{"self", *x}}, "name each dimension once"));
+    y = index_select(y, dim, arange(x->size(dim) - 1, -1, -1, {DType::int64, x->device()}));
   }
   return y;
 }
 
 Tensor roll(const In& x, std::int64_t shift, int dim) {
-  const Composed scope("roll");
+  const CallSite site("roll", x.where);
   x->require_defined("roll", x.where);
   dim = raw::wrap_dim("roll", x, dim);
   const std::int64_t size = x->dim() ? x->shape()[dim] : 0;
-  if (size == 0) return x->clone(x.where);
+  if (size == 0) return x->clone();
   const std::int64_t cut = ((-shift) % size + size) % size;
-  return cat({x->narrow(dim, cut, size - cut, x.where), x->narrow(dim, 0, cut, x.where)}, dim, x.where);
+  return cat({x->narrow(dim, cut, size - cut), x->narrow(dim, 0, cut)}, dim);
 }
 
 }  // namespace minnow

@@ -51,48 +51,43 @@ Shape inverse(const Shape& order) {
 }
 
 /// Places from 0 on, as int64 on the device of x.  Beyond that, those of a device tensor are checked where they are used.
-Tensor wrapped(const In& x, const Tensor& index, std::int64_t size, int dim, SourceLocation where) {
+Tensor wrapped(const Tensor& x, const Tensor& index, std::int64_t size, int dim) {
   if (!index.device().is_cpu()) {
-    const Tensor places = index.to(DType::int64, {}, where);
-    return minnow::where({places < 0, where}, {places + size, where}, {places, where});
+    const Tensor places = index.to(DType::int64);
+    return minnow::where(places < 0, places + size, places);
   }
-  const Tensor places = index.to(DType::int64, {.copy = true}, where).contiguous(MemoryFormat::contiguous, where);
-  std::int64_t* place = places.data<std::int64_t>(where);
+  const Tensor places = index.to(DType::int64, {.copy = true}).contiguous();
+  std::int64_t* place = places.data<std::int64_t>();
   for (std::int64_t i = 0; i < places.numel(); ++i) {
     if (place[i] < -size || place[i] >= size)
-      throw IndexError(message("index",
-                               "index " + std::to_string(place[i]) + " (element " + std::to_string(i) +
+      throw IndexError(message("index " + std::to_string(place[i]) + " (element " + std::to_string(i) +
                                    " of the indices) is out of range in dimension " + std::to_string(dim) +
                                    " of size " + std::to_string(size),
-                               {{"self", *x}, {"index", index}},
+                               {{"self", x}, {"index", index}},
                                size ? "indices go from " + std::to_string(-size) + " to " + std::to_string(size - 1)
-                                    : "the dimension has no elements"),
-                       where);
+                                    : "the dimension has no elements"));
     if (place[i] < 0) place[i] += size;
   }
-  return places.to(x->device(), ToOptions{}, where);
+  return places.to(x.device());
 }
 
 /// The tensors of indices that stand for one index: itself, or the places of a mask.
-std::vector<Tensor> expanded(const In& x, const Tensor& index, int dim, bool alone) {
+std::vector<Tensor> expanded(const Tensor& x, const Tensor& index, int dim, bool alone) {
   if (index.dtype() == DType::int64 || index.dtype() == DType::int32) return {index};
   if (index.dtype() != DType::bool_)
-    throw DTypeError(message("index", "a tensor that indexes is int64 or int32, or bool for a mask",
-                             {{"self", *x}, {"index", index}}, "convert it: .to(int64), or compare: index != 0"),
-                     x.where);
-  bool fits = index.dim() > 0 && dim + index.dim() <= x->dim();
-  for (int d = 0; fits && d < index.dim(); ++d) fits = index.shape()[d] == x->shape()[dim + d];
+    throw DTypeError(message("a tensor that indexes is int64 or int32, or bool for a mask",
+                             {{"self", x}, {"index", index}}, "convert it: .to(int64), or compare: index != 0"));
+  bool fits = index.dim() > 0 && dim + index.dim() <= x.dim();
+  for (int d = 0; fits && d < index.dim(); ++d) fits = index.shape()[d] == x.shape()[dim + d];
   if (!fits)
-    throw ShapeError(message("index", "the mask does not have the sizes of the dimensions that it indexes",
-                             {{"self", *x}, {"mask", index}}, "a mask of x's shape chooses elements of x"),
-                     x.where);
+    throw ShapeError(message("the mask does not have the sizes of the dimensions that it indexes",
+                             {{"self", x}, {"mask", index}}, "a mask of x's shape chooses elements of x"));
   if (alone) {  // one index of the dimensions joined
-    const Tensor flat = index.reshape(-1, x.where);
-    return {nonzero({flat, x.where}).reshape(-1, x.where)};
+    return {nonzero(index.reshape(-1)).reshape(-1)};
   }
-  const Tensor places = nonzero({index, x.where});
+  const Tensor places = nonzero(index);
   std::vector<Tensor> columns;
-  for (int d = 0; d < index.dim(); ++d) columns.push_back(places.select(1, d, x.where));
+  for (int d = 0; d < index.dim(); ++d) columns.push_back(places.select(1, d));
   return columns;
 }
 
@@ -103,7 +98,7 @@ int dims_of(const Index& i) {
   return t.defined() && t.dtype() == DType::bool_ ? t.dim() : 1;
 }
 
-Choice choose(const In& x, std::span<const Index> indices) {
+Choice choose(const Tensor& x, std::span<const Index> indices) {
   int used = 0, at = 0, out = 0;
   for (const Index& i : indices) used += dims_of(i);
   const auto tensors = std::count_if(indices.begin(), indices.end(), [](auto& i) { return i.kind == Kind::kTensor; });
@@ -114,15 +109,15 @@ Choice choose(const In& x, std::span<const Index> indices) {
   for (const Index& i : indices) {
     if (i.kind != Kind::kTensor) {
       plain.push_back(i);
-      const int left = i.kind == Kind::kEllipsis ? std::max(x->dim() - used, 0) : dims_of(i);
+      const int left = i.kind == Kind::kEllipsis ? std::max(x.dim() - used, 0) : dims_of(i);
       out += i.kind == Kind::kInteger ? 0 : i.kind == Kind::kNewAxis ? 1 : left;
       at += left;
       continue;
     }
     const Tensor index(i.tensor);
-    index.require_defined("index", x.where);
-    if (!index.device().is_cpu()) dispatch("index", {{"self", *x}, {"index", index}}, x.where);
-    if (at + dims_of(i) <= x->dim()) {
+    index.require_defined();
+    if (!index.device().is_cpu()) dispatch({{"self", x}, {"index", index}});
+    if (at + dims_of(i) <= x.dim()) {
       for (const Tensor& places : expanded(x, index, at, tensors == 1)) {
         choice.places.push_back(places);
         choice.dims.push_back(out++);
@@ -130,37 +125,36 @@ Choice choose(const In& x, std::span<const Index> indices) {
       }
       if (tensors == 1 && index.dtype() == DType::bool_) join = index.dim();
     }
-    for (int d = 0; d < dims_of(i); ++d) plain.emplace_back(all, x.where);
+    for (int d = 0; d < dims_of(i); ++d) plain.emplace_back(all);
   }
   const raw::Indexed basic = raw::resolve(x, plain);
   choice.slices = basic.slices;
   choice.view = autograd::sliced(x, basic.slices, basic.shape);
-  if (join > 1) choice.view = choice.view.flatten(choice.dims.front(), choice.dims.front() + join - 1, x.where);
+  if (join > 1) choice.view = choice.view.flatten(choice.dims.front(), choice.dims.front() + join - 1);
   Shape common;
   const Tensor one = zeros({});  // stands for shapes
   for (std::size_t k = 0; k < choice.places.size(); ++k) {
     Tensor& places = choice.places[k];
-    places = wrapped(x, places, choice.view.shape()[choice.dims[k]], source_dims[k], x.where);
-    common = raw::broadcast_shape("index", {one.expand(common), x.where}, {one.expand(places.shape()), x.where});
+    places = wrapped(x, places, choice.view.shape()[choice.dims[k]], source_dims[k]);
+    common = raw::broadcast_shape("index", one.expand(common), one.expand(places.shape()));
   }
-  const bool checked_later = choice.places.size() > 1 && !x->device().is_cpu();
+  const bool checked_later = choice.places.size() > 1 && !x.device().is_cpu();
   for (std::size_t k = 0; k < choice.places.size(); ++k) {
     Tensor& places = choice.places[k];
     if (checked_later) {  // as one number they would not show which is out of range
-      const Tensor numbers = arange(choice.view.shape()[choice.dims[k]], {DType::int64, x->device()}, x.where);
-      const Tensor flat = places.reshape(-1, x.where);
-      places = index_select({numbers, x.where}, 0, {flat, x.where}).reshape(places.shape(), x.where);
+      const Tensor numbers = arange(choice.view.shape()[choice.dims[k]], {DType::int64, x.device()});
+      places = index_select(numbers, 0, places.reshape(-1)).reshape(places.shape());
     }
-    places = places.expand(common, x.where);
+    places = places.expand(common);
   }
   return choice;
 }
 
 /// Several places as one, of the indexed dimensions in row-major order.   int64 [n]
-Tensor joined_places(const Choice& c, SourceLocation where) {
+Tensor joined_places(const Choice& c) {
   Tensor sum = c.places.front();
   for (std::size_t k = 1; k < c.places.size(); ++k) sum = sum * c.view.shape()[c.dims[k]] + c.places[k];
-  return sum.reshape(-1, where);
+  return sum.reshape(-1);
 }
 
 /// Sizes of the dimensions from `first` on, in c.order().
@@ -179,11 +173,10 @@ Shape joined(std::initializer_list<Shape> parts) {
 }
 
 /// The view as [elements of the indexed dimensions, others...].
-Tensor as_rows(const Choice& c, SourceLocation where) {
+Tensor as_rows(const Choice& c) {
   std::int64_t count = 1;
   for (const int d : c.dims) count *= c.view.shape()[d];
-  return c.view.permute(c.order(), where)
-      .reshape(joined({{count}, ordered_sizes(c, static_cast<int>(c.dims.size()))}), where);
+  return c.view.permute(c.order()).reshape(joined({{count}, ordered_sizes(c, static_cast<int>(c.dims.size()))}));
 }
 
 /// Where in the result the places' dimensions come first: where the indexed ones were, or in front if they were apart.
@@ -197,57 +190,52 @@ Shape result_order(const Choice& c) {
   return order;
 }
 
-Tensor take(const In& x, const Choice& c) {
-  const SourceLocation where = x.where;
+Tensor take(const Choice& c) {
   const Shape others = ordered_sizes(c, static_cast<int>(c.dims.size()));
-  if (c.places_shape().rank() + others.rank() > kMaxRank)
-    raw::require_room("index", {c.view, where}, c.places_shape().rank());
+  if (c.places_shape().rank() + others.rank() > kMaxRank) raw::require_room("index", c.view, c.places_shape().rank());
   if (c.dims.size() == 1) {
     const int d = c.dims.front();
-    const Tensor flat = c.places.front().reshape(-1, where);
     Shape shape = c.view.shape();
     shape.erase(d);
     for (int k = 0; k < c.places_shape().rank(); ++k) shape.insert(d + k, c.places_shape()[k]);
-    return index_select({c.view, where}, d, {flat, where}).reshape(shape, where);
+    return index_select(c.view, d, c.places.front().reshape(-1)).reshape(shape);
   }
-  const Tensor rows = as_rows(c, where), places = joined_places(c, where);
-  const Tensor taken = index_select({rows, where}, 0, {places, where});
-  return taken.reshape(joined({c.places_shape(), others}), where).permute(result_order(c), where);
+  const Tensor taken = index_select(as_rows(c), 0, joined_places(c));
+  return taken.reshape(joined({c.places_shape(), others})).permute(result_order(c));
 }
 
 /// What is written, a row for each place.   [n, others...]
-Tensor as_values(const Choice& c, const Tensor& value, SourceLocation where) {
+Tensor as_values(const Choice& c, const Tensor& value) {
   const Shape others = ordered_sizes(c, static_cast<int>(c.dims.size()));
   const Shape order = result_order(c), shape = joined({c.places_shape(), others});
   Shape wanted = shape;
   for (int d = 0; d < order.rank(); ++d) wanted[d] = shape[static_cast<int>(order[d])];
-  return value.to(c.view.device(), c.view.dtype(), {}, where)
-      .expand(wanted, where)
-      .permute(inverse(order), where)
-      .reshape(joined({{c.places_shape().numel()}, others}), where);
+  return value.to(c.view.device(), c.view.dtype())
+      .expand(wanted)
+      .permute(inverse(order))
+      .reshape(joined({{c.places_shape().numel()}, others}));
 }
 
-[[noreturn]] void refuse_place(const Choice& c, std::int64_t place, std::int64_t count, SourceLocation where) {
-  throw IndexError(message("index_put_", "index " + std::to_string(place) + " is out of range", {{"self", c.view}},
-                           "indices go from " + std::to_string(-count) + " to " + std::to_string(count - 1)),
-                   where);
+[[noreturn]] void refuse_place(const Choice& c, std::int64_t place, std::int64_t count) {
+  throw IndexError(message("index " + std::to_string(place) + " is out of range", {{"self", c.view}},
+                           "indices go from " + std::to_string(-count) + " to " + std::to_string(count - 1)));
 }
 
 /// Writes without recording, where the rows are of x's own host memory; false where they are not.
-bool write_rows(const Tensor& x, const Choice& c, const Tensor& value, SourceLocation where) {
+bool write_rows(const Tensor& x, const Choice& c, const Tensor& value) {
   if (!x.device().is_cpu()) return false;
-  const Tensor rows = as_rows(c, where);
+  const Tensor rows = as_rows(c);
   if (rows.storage() != x.storage() || !rows.is_contiguous()) return false;
-  Tensor values = as_values(c, value, where).contiguous(MemoryFormat::contiguous, where);
-  if (values.storage() == x.storage()) values = values.clone(where);
-  const std::vector<std::int64_t> places = joined_places(c, where).to_vector<std::int64_t>(where);
+  Tensor values = as_values(c, value).contiguous();
+  if (values.storage() == x.storage()) values = values.clone();
+  const std::vector<std::int64_t> places = joined_places(c).to_vector<std::int64_t>();
   const std::int64_t count = rows.size(0), bytes = count ? rows.nbytes() / count : 0;
   x.storage()->wait_ready();
   values.storage()->wait_ready();
   char* to = static_cast<char*>(rows.raw_data());
   const char* from = static_cast<const char*>(values.raw_data());
   for (const std::int64_t place : places) {
-    if (place < 0 || place >= count) refuse_place(c, place, count, where);
+    if (place < 0 || place >= count) refuse_place(c, place, count);
     std::memcpy(to + place * bytes, from, static_cast<std::size_t>(bytes));
     from += bytes;
   }
@@ -256,73 +244,68 @@ bool write_rows(const Tensor& x, const Choice& c, const Tensor& value, SourceLoc
 }
 
 /// The view with values at the places; of equal places the last one's.
-Tensor with_values(const Choice& c, const Tensor& value, SourceLocation where) {
-  const Tensor rows = as_rows(c, where), places = joined_places(c, where), values = as_values(c, value, where);
+Tensor with_values(const Choice& c, const Tensor& value) {
+  const Tensor rows = as_rows(c), places = joined_places(c), values = as_values(c, value);
   const Device device = c.view.device();
   if (places.numel() == 0)  // nothing is written; the values' gradient is 0
-    return minnow::where({full({}, false, {DType::bool_, device}, where), where},
-                         {values.sum().to(c.view.dtype(), {}, where), where}, {c.view, where});
-  const std::vector<std::int64_t> targets = places.to_vector<std::int64_t>(where);
+    return minnow::where(full({}, false, {DType::bool_, device}), values.sum().to(c.view.dtype()), c.view);
+  const std::vector<std::int64_t> targets = places.to_vector<std::int64_t>();
   std::vector<std::int64_t> from(static_cast<std::size_t>(rows.size(0)), 0);
   std::vector<bool> written(from.size(), false);
   for (std::size_t i = 0; i < targets.size(); ++i) {
     const auto row = static_cast<std::size_t>(targets[i]);
-    if (row >= from.size()) refuse_place(c, targets[i], rows.size(0), where);
+    if (row >= from.size()) refuse_place(c, targets[i], rows.size(0));
     from[row] = static_cast<std::int64_t>(i);
     written[row] = true;
   }
   Shape column = Shape::filled(rows.dim(), 1);
   column[0] = rows.size(0);
-  const Tensor mask = tensor(written, device, where).reshape(column, where), chosen = tensor(from, device, where);
-  const Tensor spread = index_select({values, where}, 0, {chosen, where});
-  return minnow::where({mask, where}, {spread, where}, {rows, where})
-      .reshape(ordered_sizes(c, 0), where)
-      .permute(inverse(c.order()), where);
+  const Tensor mask = tensor(written, device).reshape(column), chosen = tensor(from, device);
+  return minnow::where(mask, index_select(values, 0, chosen), rows)
+      .reshape(ordered_sizes(c, 0))
+      .permute(inverse(c.order()));
 }
 
 /// g with zeros in the slices: the gradient of what was overwritten there.
 Tensor cleared(const In& g, const Slices& slices) {
   Tensor y = raw::clone(g);
-  const Tensor part = raw::slice({y, g.where}, slices);
-  if (part.numel()) raw::fill_({part, g.where}, 0);
+  const Tensor part = raw::slice(y, slices);
+  if (part.numel()) raw::fill_(part, 0);
   return record("index_put_backward", std::move(y), {g}, [slices](const Tensor& gg) { return cleared(gg, slices); });
 }
 
 /// Writes a part of x, of the slices' sizes, and records it as x's new value.
-void put(const Tensor& x, const Slices& slices, const Tensor& part, SourceLocation where) {
-  const In self(x, where);
-  autograd::require_recordable("index_put_", self);
-  raw::require_writable("index_put_", self);
+void put(const Tensor& x, const Slices& slices, const Tensor& part) {
+  autograd::require_recordable(x);
+  raw::require_writable("index_put_", x);
   // Nobody else sees the memory, so the new value may lie in it, unless the graph needs the old one.
   const bool own = x.storage()->graph_references() == 0;
-  Tensor out = own ? raw::alias(self, x.shape(), x.strides(), x.storage_offset()) : raw::clone(self);
-  out =
-      record("index_put_", std::move(out), {self, {part, where}}, [slices](const Tensor& g, Needs needs) -> Gradients {
-        return {needs[0] ? cleared(g, slices) : Tensor(),
-                needs[1] ? autograd::sliced(g, slices, slices.size) : Tensor()};
-      });
-  raw::copy_to(part, raw::slice({out, where}, slices), where);
-  autograd::written({out, where});
-  autograd::replace_value("index_put_", self, out);
+  Tensor out = own ? raw::alias(x, x.shape(), x.strides(), x.storage_offset()) : raw::clone(x);
+  out = record("index_put_", std::move(out), {x, part}, [slices](const Tensor& g, Needs needs) -> Gradients {
+    return {needs[0] ? cleared(g, slices) : Tensor(), needs[1] ? autograd::sliced(g, slices, slices.size) : Tensor()};
+  });
+  raw::copy_to(part, raw::slice(out, slices));
+  autograd::written(out);
+  autograd::replace_value(x, out);
 }
 
-void put_choice(const Tensor& x, std::span<const Index> indices, const Tensor& value, SourceLocation where) {
+void put_choice(const Tensor& x, std::span<const Index> indices, const Tensor& value) {
   const bool recording = records(x, value);
-  if (recording) autograd::require_recordable("index_put_", {x, where});
+  if (recording) autograd::require_recordable(x);
   Slices slices;
   Tensor part;
   {
-    const Choice choice = choose({x, where}, indices);
+    const Choice choice = choose(x, indices);
     slices = choice.slices;
-    if (!recording && write_rows(x, choice, value, where)) return;
-    part = with_values(choice, value, where).reshape(slices.size, where);
+    if (!recording && write_rows(x, choice, value)) return;
+    part = with_values(choice, value).reshape(slices.size);
     if (!recording) {
-      const Tensor target = raw::slice({x, where}, slices);
-      if (part.storage() != target.storage()) raw::copy_to(part, target, where);
+      const Tensor target = raw::slice(x, slices);
+      if (part.storage() != target.storage()) raw::copy_to(part, target);
       return;
     }
   }
-  put(x, slices, part, where);
+  put(x, slices, part);
 }
 
 bool is_mask(std::span<const Index> indices) {
@@ -347,8 +330,8 @@ Selection& Selection::operator=(const Tensor& other) & {
 }
 
 Selection Tensor::index(std::span<const Index> given, SourceLocation where) const {
-  const In self(*this, where);
-  require_defined("index", where);
+  const CallSite site("index", where);
+  require_defined();
   const auto is_scalar = [](const Index& i) {
     const Tensor t(i.kind == Kind::kTensor ? i.tensor : nullptr);
     return t.defined() && t.dim() == 0 && (t.dtype() == DType::int64 || t.dtype() == DType::int32);
@@ -356,16 +339,14 @@ Selection Tensor::index(std::span<const Index> given, SourceLocation where) cons
   std::span<const Index> indices = given;
   std::vector<Index> integers;
   if (std::any_of(given.begin(), given.end(), is_scalar)) {  // an integer, as in PyTorch
-    for (const Index& i : given)
-      integers.push_back(is_scalar(i) ? Index(Tensor(i.tensor).item<std::int64_t>(where), where) : i);
+    for (const Index& i : given) integers.push_back(is_scalar(i) ? Index(Tensor(i.tensor).item<std::int64_t>()) : i);
     indices = integers;
   }
   if (std::any_of(indices.begin(), indices.end(), [](const Index& i) { return i.kind == Kind::kTensor; })) {
-    const Composed scope("index");
-    return {take(self, choose(self, indices)), *this, indices, where};
+    return {take(choose(*this, indices)), *this, indices, where};
   }
-  const raw::Indexed indexed = raw::resolve(self, indices);
-  return {autograd::sliced(self, indexed.slices, indexed.shape), *this, indexed.slices, where};
+  const raw::Indexed indexed = raw::resolve(*this, indices);
+  return {autograd::sliced(*this, indexed.slices, indexed.shape), *this, indexed.slices, where};
 }
 
 Tensor::Iterator Tensor::begin() const {
@@ -390,49 +371,45 @@ Tensor Selection::target() const {
 }
 
 void Selection::write(const Tensor& value) {
-  const Composed scope("index_put_");
-  value.require_defined("index_put_", where_);
+  const CallSite site("index_put_", where_);
+  value.require_defined();
   const Tensor x = target();
-  if (indices_) return put_choice(x, *indices_, value, where_);
+  if (indices_) return put_choice(x, *indices_, value);
   if (!records(x, value) || x.is_same(*this)) {
-    minnow::copy_({*this, where_}, {value, where_});
+    minnow::copy_(*this, value);
     return;
   }
-  const Tensor fitted = value.to(x.device(), x.dtype(), {}, where_).expand(shape(), where_);
-  const Tensor part = fitted.reshape(slices_.size, where_);
+  const Tensor part = value.to(x.device(), x.dtype()).expand(shape()).reshape(slices_.size);
   Tensor::operator=(Tensor());  // this view must not count as another one of the memory
-  put(x, slices_, part, where_);
+  put(x, slices_, part);
 }
 
 void Selection::write(Scalar value) {
-  const Composed scope("index_put_");
+  const CallSite site("index_put_", where_);
   const Tensor x = target();
-  raw::require_representable("index_put_", value, x.dtype(), where_);
+  raw::require_representable(value, x.dtype());
   if (indices_ && is_mask(*indices_)) {
     Tensor mask(indices_->front().tensor);
-    while (mask.dim() < x.dim()) mask = mask.unsqueeze(-1, where_);
-    mask = mask.to(x.device(), ToOptions{}, where_);
-    minnow::masked_fill_({x, where_}, {mask, where_}, value);
+    while (mask.dim() < x.dim()) mask = mask.unsqueeze(-1);
+    minnow::masked_fill_(x, mask.to(x.device()), value);
     return;
   }
   if (!indices_ && !records(x)) {
-    minnow::fill_({*this, where_}, value);
+    minnow::fill_(*this, value);
     return;
   }
-  write(full({}, value, {x.dtype(), x.device()}, where_));
+  write(full({}, value, {x.dtype(), x.device()}));
 }
 
 namespace {
 
 /// What an operation in place gives must be of a kind that the tensor can hold.
-const Tensor& fitting(const Tensor& value, const Tensor& x, SourceLocation where) {
+const Tensor& fitting(const Tensor& value, const Tensor& x) {
   const DType from = value.dtype(), to = x.dtype();
   const bool fits = is_floating(to) || (!is_floating(from) && (to != DType::bool_ || from == DType::bool_));
   if (!fits)
-    throw DTypeError(
-        message("index_put_", "the result is " + std::string(name_of(from)) + ", which self cannot hold", {{"self", x}},
-                "convert it first, or write x(...) = (...).to(" + std::string(name_of(to)) + ")"),
-        where);
+    throw DTypeError(message("the result is " + std::string(name_of(from)) + ", which self cannot hold", {{"self", x}},
+                             "convert it first, or write x(...) = (...).to(" + std::string(name_of(to)) + ")"));
   return value;
 }
 
@@ -440,13 +417,15 @@ const Tensor& fitting(const Tensor& value, const Tensor& x, SourceLocation where
 
 void Selection::update(Tensor (*in_place)(const In&, const In&), Tensor (*function)(const In&, const In&),
                        const Tensor& other) {
-  if (!indices_ && !records(target(), other)) in_place({*this, where_}, {other, where_});
-  else write(fitting(function({*this, where_}, {other, where_}), target(), where_));
+  const CallSite site(where_);
+  if (!indices_ && !records(target(), other)) in_place(*this, other);
+  else write(fitting(function(*this, other), target()));
 }
 
 void Selection::update(Tensor (*in_place)(const In&, Scalar), Tensor (*function)(const In&, Scalar), Scalar other) {
-  if (!indices_ && !records(target())) in_place({*this, where_}, other);
-  else write(fitting(function({*this, where_}, other), target(), where_));
+  const CallSite site(where_);
+  if (!indices_ && !records(target())) in_place(*this, other);
+  else write(fitting(function(*this, other), target()));
 }
 
 void Selection::operator+=(const Tensor& other) && { update(minnow::add_, minnow::add, other); }

@@ -12,33 +12,30 @@
 namespace minnow {
 namespace {
 
-void require_mask(const char* op, const In& x, const In& mask) {
-  x->require_defined(op, x.where);
-  mask->require_defined(op, mask.where);
-  if (mask->dtype() != DType::bool_)
-    throw DTypeError(message(op, "the mask is not bool", {{"x", *x}, {"mask", *mask}}, "compare: mask != 0"), x.where);
+void require_mask(const Tensor& x, const Tensor& mask) {
+  x.require_defined();
+  mask.require_defined();
+  if (mask.dtype() != DType::bool_)
+    throw DTypeError(message("the mask is not bool", {{"x", x}, {"mask", mask}}, "compare: mask != 0"));
 }
 
 /// x where keep(row, column of the last two dimensions).
 template <class Keep> Tensor triangle(const char* op, const In& x, Keep keep) {
-  const Composed scope(op);
-  x->require_defined(op, x.where);
-  if (x->dim() < 2)
-    throw ShapeError(message(op, "needs at least two dimensions", {{"x", *x}}, "e.g. x.unsqueeze(0)"), x.where);
-  const std::int64_t rows = x->size(-2), columns = x->size(-1);
-  const Tensor row = arange(rows, {DType::int64, x->device()}, x.where).unsqueeze(1, x.where);
-  const Tensor column = arange(columns, {DType::int64, x->device()}, x.where);
-  return where({keep(row, column), x.where}, x, 0);
+  const CallSite site(op, x.where);
+  x->require_defined();
+  if (x->dim() < 2) throw ShapeError(message("needs at least two dimensions", {{"self", *x}}, "e.g. x.unsqueeze(0)"));
+  const Tensor row = arange(x->size(-2), {DType::int64, x->device()}).unsqueeze(1);
+  const Tensor column = arange(x->size(-1), {DType::int64, x->device()});
+  return where(keep(row, column), x, 0);
 }
 
 }  // namespace
 
 Tensor nonzero(const In& x) {
-  const Composed scope("nonzero");
-  x->require_defined("nonzero", x.where);
-  const Tensor plain = x->detach(x.where);
-  const Tensor flags = ne({plain, x.where}, 0).cpu(x.where).contiguous(MemoryFormat::contiguous, x.where);
-  const bool* flag = flags.data<bool>(x.where);
+  const CallSite site("nonzero", x.where);
+  x->require_defined();
+  const Tensor flags = ne(x->detach(), 0).cpu().contiguous();
+  const bool* flag = flags.data<bool>();
   const std::int64_t count = std::count(flag, flag + flags.numel(), true), rank = x->dim();
   std::vector<std::int64_t> places(static_cast<std::size_t>(count * rank));
   std::int64_t at[kMaxRank] = {};
@@ -47,37 +44,34 @@ Tensor nonzero(const In& x) {
     if (flag[i]) out = std::copy(at, at + rank, out);
     for (std::int64_t d = rank - 1; ++at[d] == x->shape()[static_cast<int>(d)] && d > 0; --d) at[d] = 0;
   }
-  return tensor(places, {DType::int64, x->device()}, x.where).reshape({count, rank}, x.where);
+  return tensor(places, {DType::int64, x->device()}).reshape({count, rank});
 }
 
 Tensor masked_fill(const In& x, const In& mask, Scalar value) {
-  const Composed scope("masked_fill");
-  require_mask("masked_fill", x, mask);
-  raw::require_representable("masked_fill", value, x->dtype(), x.where);
-  return where(mask, {raw::scalar_tensor(value, x->dtype()), x.where}, x);
+  const CallSite site("masked_fill", x.where);
+  require_mask(*x, *mask);
+  raw::require_representable(value, x->dtype());
+  return where(mask, raw::scalar_tensor(value, x->dtype()), x);
 }
 
 Tensor masked_fill(const In& x, const In& mask, const In& value) {
-  const Composed scope("masked_fill");
-  require_mask("masked_fill", x, mask);
-  value->require_defined("masked_fill", value.where);
-  const Tensor own = value->to(x->dtype(), {}, value.where);
-  return where(mask, {own, value.where}, x);
+  const CallSite site("masked_fill", x.where);
+  require_mask(*x, *mask);
+  value->require_defined();
+  return where(mask, value->to(x->dtype()), x);
 }
 
 Tensor masked_fill_(const In& x, const In& mask, Scalar value) {
-  const Composed scope("masked_fill_");
-  const Tensor filled = masked_fill(x, mask, value);
-  return copy_(x, {filled, x.where});
+  const CallSite site("masked_fill_", x.where);
+  return copy_(x, masked_fill(x, mask, value));
 }
 
 Tensor masked_select(const In& x, const In& mask) {
-  const Composed scope("masked_select");
-  require_mask("masked_select", x, mask);
+  const CallSite site("masked_select", x.where);
+  require_mask(*x, *mask);
   const Shape both = raw::broadcast_shape("masked_select", x, mask);
-  if (both.rank() == 0) return masked_select({x->unsqueeze(0, x.where), x.where}, mask);  // one element or none
-  const Tensor wide = x->expand(both, x.where), chosen = mask->expand(both, mask.where);
-  return wide.index({Index(chosen, x.where)}, x.where);
+  if (both.rank() == 0) return masked_select(x->unsqueeze(0), mask);  // one element or none
+  return x->expand(both).index({mask->expand(both)});
 }
 
 Tensor tril(const In& x, std::int64_t diagonal) {

@@ -56,20 +56,14 @@ Tensor relu_gradient(const Tensor& grad, const Tensor& y) {
   return mul(grad, raw::unary_slope(op, ones_like(y), y, 0, 0));  // the slope is constant
 }
 
-}  // namespace
-
-namespace {
-
 Tensor ranked(const char* op, const In& a, int rank_a, const In& b, int rank_b) {
-  const Composed scope(op);
+  const CallSite site(op, a.where);
   a->require_defined(op, a.where);
   b->require_defined(op, b.where);
   if (a->dim() != rank_a || b->dim() != rank_b || (rank_a == 3 && a->shape()[0] != b->shape()[0]))
-    throw ShapeError(message(op,
-                             "takes a of " + std::to_string(rank_a) + " and b of " + std::to_string(rank_b) +
+    throw ShapeError(message("takes a of " + std::to_string(rank_a) + " and b of " + std::to_string(rank_b) +
                                  " dimensions" + (rank_a == 3 ? ", and batches of one size" : ""),
-                             {{"a", *a}, {"b", *b}}, "matmul takes any, and broadcasts"),
-                     a.where);
+                             {{"a", *a}, {"b", *b}}, "matmul takes any, and broadcasts"));
   return matmul(a, b);
 }
 
@@ -81,17 +75,16 @@ Tensor mv(const In& a, const In& b) { return ranked("mv", a, 2, b, 1); }
 Tensor dot(const In& a, const In& b) { return ranked("dot", a, 1, b, 1); }
 
 Tensor outer(const In& a, const In& b) {
-  const Composed scope("outer");
+  const CallSite site("outer", a.where);
   a->require_defined("outer", a.where);
   b->require_defined("outer", b.where);
   if (a->dim() != 1 || b->dim() != 1)
-    throw ShapeError(message("outer", "takes two vectors", {{"a", *a}, {"b", *b}}, "flatten them: .flatten()"),
-                     a.where);
-  const Tensor column = a->unsqueeze(1, a.where);
-  return mul({column, a.where}, b);
+    throw ShapeError(message("takes two vectors", {{"a", *a}, {"b", *b}}, "flatten them: .flatten()"));
+  return a->unsqueeze(1) * *b;
 }
 
 Tensor matmul(const In& a, const In& b) {
+  const CallSite site("matmul", a.where);
   Tensor y = raw::matmul(a, b);
   if (!records(*a, *b)) return y;
   return record("matmul", std::move(y), {a, b}, [a = Saved(*a), b = Saved(*b)](const Tensor& g, Needs needs) {
@@ -100,13 +93,14 @@ Tensor matmul(const In& a, const In& b) {
 }
 
 Tensor linear(const In& x, const In& w, const Tensor& b, Activation activation) {
+  const CallSite site("linear", x.where);
   // Its gradient needs what it was applied to; of integers the product has to be converted first.
   if (activation == Activation::gelu_tanh && (records(*x, *w) || records(b) || !is_floating(x->dtype())))
-    return gelu_tanh({linear(x, w, b), x.where});
+    return gelu_tanh(linear(x, w, b));
   Tensor y = raw::linear(x, w, b, activation);
   if (!records(*x, *w) && !records(b)) return y;
   const Saved bent = activation == Activation::relu ? Saved::output(y) : Saved();
-  return record("linear", std::move(y), {x, w, {b, x.where}},
+  return record("linear", std::move(y), {x, w, b},
                 [x = Saved(*x), w = Saved(*w), bent](const Tensor& grad, Needs needs) {
                   return linear_gradients(bent.defined() ? relu_gradient(grad, bent()) : grad, x(), w(), needs);
                 });

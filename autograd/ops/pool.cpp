@@ -37,6 +37,7 @@ std::int64_t or_kernel(std::int64_t stride, std::int64_t kernel) { return stride
 }  // namespace
 
 Tensor max_pool2d(const In& x, Pair k, const MaxPool2dOptions& o) {
+  const CallSite site("max_pool2d", x.where);
   const Pool2dParams p{{k.height, k.width},
                        {or_kernel(o.stride.height, k.height), or_kernel(o.stride.width, k.width)},
                        {o.padding.height, o.padding.width},
@@ -49,6 +50,7 @@ Tensor max_pool2d(const In& x, Pair k, const MaxPool2dOptions& o) {
 }
 
 Tensor avg_pool2d(const In& x, Pair k, const AvgPool2dOptions& o) {
+  const CallSite site("avg_pool2d", x.where);
   return avg_pool(x, {{k.height, k.width},
                       {or_kernel(o.stride.height, k.height), or_kernel(o.stride.width, k.width)},
                       {o.padding.height, o.padding.width},

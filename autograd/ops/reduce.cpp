@@ -17,8 +17,7 @@ namespace {
 struct Geometry {
   Shape input, kept;
 
-  Geometry(const char* op, const In& x, const Shape& dims)
-      : input(x->shape()), kept(raw::reduced_shape(op, x, dims, true)) {}
+  Geometry(const In& x, const Shape& dims) : input(x->shape()), kept(raw::reduced_shape(x, dims, true)) {}
   Tensor aligned(const Tensor& t) const { return t.reshape(kept); }
   Tensor repeated(const Tensor& t) const { return t.reshape(kept).expand(input); }
 };
@@ -29,11 +28,12 @@ template <class Op> Tensor compute(const In& x, const Shape& dims, bool keepdim,
 
 /// The gradient goes to the elements that equal the result, in equal parts; where the result is NaN, to those that are.
 template <class Op> Tensor extreme(const char* name, const In& x, const Shape& dims, bool keepdim) {
+  const CallSite site(name, x.where);
   Tensor y = compute<Op>(x, dims, keepdim);
   if (!records(*x)) return y;
   Saved output = Saved::output(y);
   return record(name, std::move(y), {x},
-                [x = Saved(*x), y = std::move(output), geometry = Geometry(name, x, dims), dims](const Tensor& g) {
+                [x = Saved(*x), y = std::move(output), geometry = Geometry(x, dims), dims](const Tensor& g) {
                   Tensor part;
                   {
                     const NoGradGuard constant;
@@ -46,6 +46,7 @@ template <class Op> Tensor extreme(const char* name, const In& x, const Shape& d
 }
 
 MinMax pick(bool largest, const In& x, int dim, bool keepdim) {
+  const CallSite site(largest ? "max" : "min", x.where);
   auto [values, indices] = raw::arg_reduce(largest, x, dim, keepdim);
   if (!records(*x)) return {values, indices};
   Tensor at = keepdim || x->dim() == 0 ? indices : indices.unsqueeze(dim < 0 ? dim + x->dim() : dim);
@@ -97,98 +98,102 @@ Tensor others_of(const Tensor& x, const Shape& kept) {
 }  // namespace
 
 Tensor sum(const In& x, const Dims& dims, bool keepdim) {
+  const CallSite site("sum", x.where);
   Tensor y = compute<kernels::Sum>(x, dims, keepdim);
   if (!records(*x)) return y;
   return record("sum", std::move(y), {x},
-                [geometry = Geometry("sum", x, dims)](const Tensor& g) { return geometry.repeated(g); });
+                [geometry = Geometry(x, dims)](const Tensor& g) { return geometry.repeated(g); });
 }
 
 Tensor mean(const In& x, const Dims& dims, bool keepdim) {
+  const CallSite site("mean", x.where);
   Tensor y = compute<kernels::Mean>(x, dims, keepdim);
   if (!records(*x)) return y;
-  const auto n = static_cast<double>(raw::reduced_count("mean", x, dims));
+  const auto n = static_cast<double>(raw::reduced_count(x, dims));
   return record("mean", std::move(y), {x},
-                [geometry = Geometry("mean", x, dims), n](const Tensor& g) { return geometry.repeated(div(g, n)); });
+                [geometry = Geometry(x, dims), n](const Tensor& g) { return geometry.repeated(div(g, n)); });
 }
 
 Tensor var(const In& x, const Dims& dims, double correction, bool keepdim) {
-  const Composed scope("var");
+  const CallSite site("var", x.where);
   x->require_defined("var", x.where);
-  const auto n = static_cast<double>(raw::reduced_count("var", x, dims));
-  const Tensor distance = sub(x, {mean(x, dims, true), x.where});
-  return div(sum(square(distance), dims, keepdim), std::max(n - correction, 0.0));
+  const auto n = static_cast<double>(raw::reduced_count(x, dims));
+  return sum(square(*x - mean(x, dims, true)), dims, keepdim) / std::max(n - correction, 0.0);
 }
 
 Tensor stddev(const In& x, const Dims& dims, double correction, bool keepdim) {
-  const Composed scope("stddev");
+  const CallSite site("stddev", x.where);
   const Tensor variance = var(x, dims, correction, keepdim);
-  if (!records(variance)) return sqrt({variance, x.where});
+  if (!records(variance)) return sqrt(variance);
   // Equal elements: the gradient is 0, as in PyTorch, and not 0 times the infinite slope of the root.
   const Tensor zero = eq(variance, 0);
-  return minnow::where(zero, 0.0, sqrt({minnow::where(zero, 1.0, variance), x.where}));
+  return where(zero, 0.0, sqrt(where(zero, 1.0, variance)));
 }
 
 Tensor prod(const In& x, const Dims& dims, bool keepdim) {
+  const CallSite site("prod", x.where);
   Tensor y = compute<kernels::Prod>(x, dims, keepdim);
   if (!records(*x)) return y;
-  return record(
-      "prod", std::move(y), {x}, [x = Saved(*x), geometry = Geometry("prod", x, dims), dims](const Tensor& g) {
-        const Tensor v = x();
-        if (is_grad_enabled()) return mul(geometry.aligned(g), others_of(v, geometry.kept));
-        // The product of the others: by division, and where one factor is 0 by leaving it out.
-        const Tensor zero = eq(v, 0), count = sum(zero, dims, true);
-        const Tensor factors = where(zero, 1.0, v), rest = prod(factors, dims, true);
-        const Tensor others = where(zero, where(eq(count, 1), rest, 0.0), where(eq(count, 0), div(rest, factors), 0.0));
-        return mul(geometry.aligned(g), others);
-      });
+  return record("prod", std::move(y), {x}, [x = Saved(*x), geometry = Geometry(x, dims), dims](const Tensor& g) {
+    const Tensor v = x();
+    if (is_grad_enabled()) return mul(geometry.aligned(g), others_of(v, geometry.kept));
+    // The product of the others: by division, and where one factor is 0 by leaving it out.
+    const Tensor zero = eq(v, 0), count = sum(zero, dims, true);
+    const Tensor factors = where(zero, 1.0, v), rest = prod(factors, dims, true);
+    const Tensor others = where(zero, where(eq(count, 1), rest, 0.0), where(eq(count, 0), div(rest, factors), 0.0));
+    return mul(geometry.aligned(g), others);
+  });
 }
 
 Tensor amax(const In& x, const Dims& dims, bool keepdim) { return extreme<kernels::Max>("amax", x, dims, keepdim); }
 Tensor amin(const In& x, const Dims& dims, bool keepdim) { return extreme<kernels::Min>("amin", x, dims, keepdim); }
-Tensor any(const In& x, const Dims& dims, bool keepdim) { return compute<kernels::Any>(x, dims, keepdim); }
+Tensor any(const In& x, const Dims& dims, bool keepdim) {
+  const CallSite site("any", x.where);
+  return compute<kernels::Any>(x, dims, keepdim);
+}
 Tensor All::operator()(const In& x, const Dims& dims, bool keepdim) const {
+  const CallSite site("all", x.where);
   return compute<kernels::All>(x, dims, keepdim);
 }
 
 Tensor norm(const In& x, double p, const Dims& dims, bool keepdim) {
-  const Composed scope("norm");
+  const CallSite site("norm", x.where);
   x->require_defined("norm", x.where);
   if (!x->is_floating_point())
-    throw DTypeError(message("norm", "needs a floating tensor", {{"self", *x}}, "convert first: .to(float32)"),
-                     x.where);
+    throw DTypeError(message("needs a floating-point tensor", {{"self", *x}}, "convert first: .to(float32)"));
   if (p == 0)
     return record("norm", compute<kernels::Norm0>(x, dims, keepdim), {x},
                   [x = Saved(*x)](const Tensor&) { return zeros_like(x()); });
-  if (p == kInfinity) return amax({abs(x), x.where}, dims, keepdim);
-  if (p == -kInfinity) return amin({abs(x), x.where}, dims, keepdim);
+  if (p == kInfinity) return amax(abs(x), dims, keepdim);
+  if (p == -kInfinity) return amin(abs(x), dims, keepdim);
   Tensor y = p == 1   ? compute<kernels::Norm1>(x, dims, keepdim)
              : p == 2 ? compute<kernels::Norm2>(x, dims, keepdim)
                       : compute<kernels::NormP>(x, dims, keepdim, p);
   if (!records(*x)) return y;
   Saved output = Saved::output(y);
   return record("norm", std::move(y), {x},
-                [x = Saved(*x), y = std::move(output), geometry = Geometry("norm", x, dims), p](const Tensor& g) {
+                [x = Saved(*x), y = std::move(output), geometry = Geometry(x, dims), p](const Tensor& g) {
                   return norm_gradient(geometry.aligned(g), x(), geometry.aligned(y()), p);
                 });
 }
 
 Tensor logsumexp(const In& x, const Dims& dims, bool keepdim) {
-  const Composed scope("logsumexp");
+  const CallSite site("logsumexp", x.where);
   x->require_defined("logsumexp", x.where);
   Tensor y;
-  if (raw::reduced_count("logsumexp", x, dims) == 0) {  // log of an empty sum
+  if (raw::reduced_count(x, dims) == 0) {  // log of an empty sum
     const DType dtype = x->is_floating_point() ? x->dtype() : DType::float32;
-    y = full(raw::reduced_shape("logsumexp", x, dims, keepdim), -kInfinity, {dtype, x->device()}, x.where);
+    y = full(raw::reduced_shape(x, dims, keepdim), -kInfinity, {dtype, x->device()});
   } else {
     const NoGradGuard no_grad;
     const Tensor largest = amax(x, dims, true), finite = where(isfinite(largest), largest, 0.0);
     y = add(log(sum(exp(sub(x, finite)), dims, true)), finite);
-    y = y.reshape(raw::reduced_shape("logsumexp", x, dims, keepdim));
+    y = y.reshape(raw::reduced_shape(x, dims, keepdim));
   }
   if (!records(*x)) return y;
   Saved output = Saved::output(y);
   return record("logsumexp", std::move(y), {x},
-                [x = Saved(*x), y = std::move(output), geometry = Geometry("logsumexp", x, dims)](const Tensor& g) {
+                [x = Saved(*x), y = std::move(output), geometry = Geometry(x, dims)](const Tensor& g) {
                   return mul(geometry.aligned(g), exp(sub(x(), geometry.aligned(y()))));
                 });
 }
@@ -197,49 +202,48 @@ MinMax max(const In& x, int dim, bool keepdim) { return pick(true, x, dim, keepd
 MinMax min(const In& x, int dim, bool keepdim) { return pick(false, x, dim, keepdim); }
 
 Tensor max(const In& x) {
-  const Composed scope("max");
+  const CallSite site("max", x.where);
   return amax(x);
 }
 
 Tensor min(const In& x) {
-  const Composed scope("min");
+  const CallSite site("min", x.where);
   return amin(x);
 }
 
 Tensor max(const In& a, const In& b) {
-  const Composed scope("max");
+  const CallSite site("max", a.where);
   return maximum(a, b);
 }
 
 Tensor min(const In& a, const In& b) {
-  const Composed scope("min");
+  const CallSite site("min", a.where);
   return minimum(a, b);
 }
 
 Tensor argmax(const In& x, int dim, bool keepdim) {
-  const Composed scope("argmax");
+  const CallSite site("argmax", x.where);
   return raw::arg_reduce(true, x, dim, keepdim).indices;
 }
 
 Tensor argmin(const In& x, int dim, bool keepdim) {
-  const Composed scope("argmin");
+  const CallSite site("argmin", x.where);
   return raw::arg_reduce(false, x, dim, keepdim).indices;
 }
 
 Tensor argmax(const In& x) {
-  const Composed scope("argmax");
-  const Tensor flat = x->detach(x.where).flatten(0, -1, x.where);
-  return argmax({flat, x.where}, 0);
+  const CallSite site("argmax", x.where);
+  return argmax(x->detach().flatten(), 0);
 }
 
 Tensor argmin(const In& x) {
-  const Composed scope("argmin");
-  const Tensor flat = x->detach(x.where).flatten(0, -1, x.where);
-  return argmin({flat, x.where}, 0);
+  const CallSite site("argmin", x.where);
+  return argmin(x->detach().flatten(), 0);
 }
 
-Tensor sum_to(const In& x, const Shape& shape, const char* op) {
-  x->require_defined(op, x.where);
+Tensor sum_to(const In& x, const Shape& shape) {
+  const CallSite site("sum_to", x.where);
+  x->require_defined("sum_to", x.where);
   if (x->shape() == shape) return *x;
   Shape dims;
   const int lead = x->dim() - shape.rank();
@@ -250,10 +254,9 @@ Tensor sum_to(const In& x, const Shape& shape, const char* op) {
     else fits = own == x->shape()[d];
   }
   if (!fits)
-    throw ShapeError(message(op, x->shape().str() + " is no broadcast of " + shape.str(), {{"x", *x}},
-                             "a gradient must have its input's shape, or that of the broadcast output"),
-                     x.where);
-  return sum(x, dims, true).reshape(shape, x.where);
+    throw ShapeError(message(x->shape().str() + " is no broadcast of " + shape.str(), {{"x", *x}},
+                             "a gradient must have its input's shape, or that of the broadcast output"));
+  return sum(x, dims, true).reshape(shape);
 }
 
 }  // namespace minnow

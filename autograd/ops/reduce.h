@@ -44,6 +44,6 @@ struct MinMax {
 [[nodiscard]] Tensor argmin(const In& x, int dim, bool keepdim = false);
 
 /// Sums the dimensions in which `shape` was broadcast to x's shape.
-[[nodiscard]] Tensor sum_to(const In& x, const Shape& shape, const char* op = "sum_to");
+[[nodiscard]] Tensor sum_to(const In& x, const Shape& shape);
 
 }  // namespace minnow

@@ -15,6 +15,7 @@
 namespace minnow {
 
 Tensor softmax(const In& x, int dim) {
+  const CallSite site("softmax", x.where);
   Tensor y = raw::softmax(x, dim, false);
   if (!records(*x)) return y;
   Saved output = Saved::output(y);
@@ -26,6 +27,7 @@ Tensor softmax(const In& x, int dim) {
 }
 
 Tensor log_softmax(const In& x, int dim) {
+  const CallSite site("log_softmax", x.where);
   Tensor y = raw::softmax(x, dim, true);
   if (!records(*x)) return y;
   Saved output = Saved::output(y);
@@ -36,6 +38,7 @@ Tensor log_softmax(const In& x, int dim) {
 }
 
 Tensor cross_entropy_rows(const In& logits, const In& target, std::int64_t ignore_index) {
+  const CallSite site("cross_entropy", logits.where);
   auto [losses, exp_sums] = raw::cross_entropy(logits, target, ignore_index);
   if (!records(*logits)) return losses;
   return record("cross_entropy", std::move(losses), {logits},
@@ -49,18 +52,17 @@ Tensor cross_entropy_rows(const In& logits, const In& target, std::int64_t ignor
 }
 
 Tensor dropout(const In& x, const DropoutOptions& options) {
+  const CallSite site("dropout", x.where);
   x->require_defined("dropout", x.where);
   if (!(options.p >= 0 && options.p <= 1))
-    throw ValueError(
-        message("dropout", fmt::format("p = {} is no probability", options.p), {{"x", *x}}, "p goes from 0 to 1"),
-        x.where);
+    throw ValueError(message(fmt::format("p must be in [0, 1], got {}", options.p), {{"x", *x}},
+                             "it is the probability that an element becomes 0"));
   if (!options.training || options.p == 0) return *x;
   if (!x->is_floating_point())
-    throw DTypeError(message("dropout", "x must be floating", {{"x", *x}}, "convert first: .to(float32)"), x.where);
-  const Tensor mask = empty(x->shape(), {DType::bool_, x->device()}, x.where);
+    throw DTypeError(message("x must be floating-point", {{"x", *x}}, "convert first: .to(float32)"));
+  const Tensor mask = empty(x->shape(), {DType::bool_, x->device()});
   if (mask.numel())
-    dispatch("dropout", {{"x", *x}}, x.where)
-        .run(calls::Bernoulli{default_generator().reserve(mask.numel()), mask, 1 - options.p});
+    dispatch({{"x", *x}}).run(calls::Bernoulli{default_generator().reserve(mask.numel()), mask, 1 - options.p});
   // 0 + scale * x * mask: one pass.
   const double scale = options.p < 1 ? 1 / (1 - options.p) : 0;
   const Tensor zero = raw::scalar_tensor(0.0, x->dtype());

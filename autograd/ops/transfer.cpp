@@ -10,27 +10,24 @@ namespace minnow {
 namespace {
 
 /// The engine converts a gradient's dtype by itself; its device is the operation's own.
-Tensor recorded(const char* name, const In& x, Tensor y) {
-  if (y.is_same(*x)) return y;
-  if (!is_floating(y.dtype())) return y;
-  return record(name, std::move(y), {x},
-                [device = x->device(), where = x.where](const Tensor& g) { return g.to(device, ToOptions{}, where); });
+Tensor recorded(const char* name, const Tensor& x, Tensor y) {
+  if (y.is_same(x) || !is_floating(y.dtype())) return y;
+  return record(name, std::move(y), {x}, [device = x.device()](const Tensor& g) { return g.to(device); });
 }
 
 }  // namespace
 
 Tensor Tensor::to(Device device, DType dtype, ToOptions options, SourceLocation where) const {
-  require_defined("to", where);
-  const In self(*this, where);
-  if (device == this->device() && dtype == this->dtype()) return options.copy ? clone(where) : *this;
-  const Composed scope("to");
-  if (device == this->device()) return recorded("to", self, raw::cast(self, dtype));
-  backend_of(device, where);
+  const CallSite site("to", where);
+  require_defined();
+  if (device == this->device() && dtype == this->dtype()) return options.copy ? clone() : *this;
+  if (device == this->device()) return recorded("to", *this, raw::cast(*this, dtype));
+  backend_of(device);
   // Converted where the data is smaller on the way, so that fewer bytes move.
   const bool convert_first = size_of(dtype) < itemsize();
-  const Tensor source = convert_first ? raw::cast(self, dtype) : *this;
-  const Tensor moved = raw::to_device({source, where}, device, options.non_blocking);
-  return recorded("to", self, raw::cast({moved, where}, dtype));
+  const Tensor source = convert_first ? raw::cast(*this, dtype) : *this;
+  const Tensor moved = raw::to_device(source, device, options.non_blocking);
+  return recorded("to", *this, raw::cast(moved, dtype));
 }
 
 Tensor Tensor::to(Device device, ToOptions options, SourceLocation where) const {
@@ -42,42 +39,39 @@ Tensor Tensor::to(DType dtype, ToOptions options, SourceLocation where) const {
   return to(device(), dtype, options, where);
 }
 Tensor Tensor::to(const Tensor& other, ToOptions options, SourceLocation where) const {
-  require_defined("to", where);
-  other.require_defined("to", where);
-  return to(other.device(), other.dtype(), options, where);
+  const CallSite site("to", where);
+  require_defined();
+  other.require_defined();
+  return to(other.device(), other.dtype(), options);
 }
 Tensor Tensor::cpu(SourceLocation where) const {
-  require_defined("cpu", where);
-  return to(Device(), ToOptions{}, where);
+  const CallSite site("cpu", where);
+  return to(Device());
 }
 Tensor Tensor::cuda(SourceLocation where) const { return cuda(current_device(DeviceType::cuda).index(), where); }
 Tensor Tensor::cuda(int index, SourceLocation where) const {
-  const Composed scope("cuda");
-  require_defined("cuda", where);
-  return to(Device(DeviceType::cuda, index), ToOptions{}, where);
+  const CallSite site("cuda", where);
+  require_defined();
+  return to(Device(DeviceType::cuda, index));
 }
 
 Tensor Tensor::pin_memory(SourceLocation where) const {
-  require_defined("pin_memory", where);
-  return recorded("pin_memory", {*this, where}, raw::pin_memory({*this, where}));
+  const CallSite site("pin_memory", where);
+  return recorded("pin_memory", *this, raw::pin_memory(*this));
 }
 
 Tensor Tensor::contiguous(MemoryFormat format, SourceLocation where) const {
-  require_defined("contiguous", where);
-  const In self(*this, where);
-  note_operation("contiguous", where);
-  Tensor y = raw::contiguous(self, format);
+  const CallSite site("contiguous", where);
+  Tensor y = raw::contiguous(*this, format);
   if (y.is_same(*this) || !records(*this)) return y;
-  return record("contiguous", std::move(y), {self}, [](const Tensor& g) { return g; });
+  return record("contiguous", std::move(y), {*this}, [](const Tensor& g) { return g; });
 }
 
 Tensor Tensor::clone(SourceLocation where) const {
-  require_defined("clone", where);
-  const In self(*this, where);
-  note_operation("clone", where);
-  Tensor y = raw::clone(self);
+  const CallSite site("clone", where);
+  Tensor y = raw::clone(*this);
   if (!records(*this)) return y;
-  return record("clone", std::move(y), {self}, [](const Tensor& g) { return g; });
+  return record("clone", std::move(y), {*this}, [](const Tensor& g) { return g; });
 }
 
 }  // namespace minnow

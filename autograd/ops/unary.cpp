@@ -22,22 +22,14 @@ struct Function {
   double p0, p1;
 };
 
-/// Where the operation was recorded whose gradient is being computed.
-SourceLocation running_line() {
-  const autograd::Node* node = autograd::RunningNode::current();
-  return node ? node->where() : SourceLocation{};
-}
-
 /// grad * curve(saved): the second derivative has none of its own.
 Tensor second(const Function& f, const Tensor& grad, const Tensor& saved) {
   if (f.order < 2)
-    throw AutogradError(message(f.name, "its second derivative is not there", {{"grad", grad}, {"x", saved}},
-                                "call backward without create_graph"),
-                        running_line());
+    throw AutogradError(message("its second derivative is not there", {{"grad", grad}, {"x", saved}},
+                                "call backward without create_graph"));
   Tensor out = raw::unary_slope(f.op, grad, saved, f.p0, f.p1, true);
-  return record(f.name, std::move(out), {grad, saved}, [name = f.name](const Tensor&) -> Gradients {
-    throw AutogradError(std::string(name) + ": its third derivative is not there\ncall backward without create_graph",
-                        running_line());
+  return record(f.name, std::move(out), {grad, saved}, [](const Tensor&) -> Gradients {
+    throw AutogradError(message("its third derivative is not there", {}, "call backward without create_graph"));
   });
 }
 
@@ -52,6 +44,7 @@ Tensor first(const Function& f, const Tensor& grad, const Tensor& saved) {
 }
 
 template <class Op> Tensor function(const In& x, double p0 = 0, double p1 = 0) {
+  const CallSite site(Op::kName.data(), x.where);
   constexpr int op = raw::kUnary<Op>;
   Tensor y = raw::unary(op, x, p0, p1);
   if constexpr (Op::kOrder > 0) {
@@ -97,9 +90,8 @@ Tensor log1p(const In& x) { return function<kernels::Log1p>(x); }
 Tensor sqrt(const In& x) { return function<kernels::Sqrt>(x); }
 Tensor rsqrt(const In& x) { return function<kernels::Rsqrt>(x); }
 Tensor square(const In& x) {
-  if (x->defined() && x->dtype() == DType::bool_)
-    return function<kernels::Square>({x->to(int64, {}, x.where), x.where});
-  return function<kernels::Square>(x);
+  const CallSite site("square", x.where);
+  return function<kernels::Square>(x->defined() && x->dtype() == DType::bool_ ? x->to(int64) : *x);
 }
 Tensor reciprocal(const In& x) { return function<kernels::Reciprocal>(x); }
 Tensor sin(const In& x) { return function<kernels::Sin>(x); }
@@ -154,8 +146,9 @@ Tensor threshold(const In& x, double limit, double value) { return function<kern
 Tensor clamp(const In& x, double low, double high) { return function<kernels::Clamp>(x, low, high); }
 Tensor pow_scalar(const In& x, double exponent) { return function<kernels::PowScalar>(x, exponent); }
 Tensor nan_to_num(const In& x, double nan) {
+  const CallSite site("nan_to_num", x.where);
   x->require_defined("nan_to_num", x.where);
-  if (!x->is_floating_point()) return x->clone(x.where);
+  if (!x->is_floating_point()) return x->clone();
   return function<kernels::NanToNum>(x, nan);
 }
 

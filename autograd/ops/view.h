@@ -5,6 +5,6 @@
 namespace minnow::autograd {
 
 /// The slices of x as a view, recorded, in the shape that integers and newaxis leave.
-Tensor sliced(const In& x, const Slices& slices, const Shape& shape);
+Tensor sliced(const Tensor& x, const Slices& slices, const Shape& shape);
 
 }  // namespace minnow::autograd

@@ -23,7 +23,7 @@ class PlainReader final : public ByteReader {
   void finish() override {
     std::uint8_t extra = 0;
     if (file_->read_some(done_, std::as_writable_bytes(std::span(&extra, 1))) == 0) return;
-    throw FormatError(std::string(Composed::name("read_idx")) + ": '" + file_->path() + "' is too long\n  found     " +
+    throw FormatError(std::string(CallSite::op_or("read_idx")) + ": '" + file_->path() + "' is too long\n  found     " +
                           std::to_string(std::max(file_->size(), done_ + 1)) + " bytes\n  expected  " +
                           std::to_string(done_) + " by its header\nthe file is damaged: delete it and fetch it again",
                       file_->where());
@@ -38,12 +38,12 @@ class PlainReader final : public ByteReader {
 }  // namespace
 
 std::unique_ptr<ByteReader> open_bytes(const std::string& path, SourceLocation where) {
-  auto file = std::make_unique<io::InputFile>(std::string(Composed::name("read_idx")), path, where);
+  auto file = std::make_unique<io::InputFile>(std::string(CallSite::op_or("read_idx")), path, where);
   std::array<std::uint8_t, 16> first{};
   const auto head = std::span(first).first(file->read_some(0, std::as_writable_bytes(std::span(first))));
   if (head.size() >= 2 && head[0] == 0x1f && head[1] == 0x8b) return std::make_unique<GzipReader>(std::move(file));
   if (path.ends_with(".gz"))
-    throw FormatError(std::string(Composed::name("read_idx")) + ": '" + path +
+    throw FormatError(std::string(CallSite::op_or("read_idx")) + ": '" + path +
                           "' is not gzip, as its name says\n  found     " + show_bytes(head) +
                           "\n  expected  1f 8b\nthe download may have failed: delete the file and fetch it again",
                       where);

@@ -26,7 +26,7 @@ GzipReader::GzipReader(std::unique_ptr<io::InputFile> file)
 GzipReader::~GzipReader() = default;
 
 void GzipReader::fail(const std::string& what) const {
-  throw FormatError(std::string(Composed::name("read_idx")) + ": '" + file_->path() + "': " + what +
+  throw FormatError(std::string(CallSite::op_or("read_idx")) + ": '" + file_->path() + "': " + what +
                         "\nthe file is damaged: delete it and fetch it again",
                     file_->where());
 }

@@ -49,7 +49,7 @@ LoaderCore::LoaderCore(const LoaderOptions& options, Fill fill, SourceLocation w
       where_(where),
       seed_(options.seed.value_or(default_generator().state().seed)),
       host_memory_(&cpu_allocator()) {
-  const Composed scope("DataLoader");
+  const CallSite site("DataLoader", where);
   check(options, where);
   if (!options.device.is_cpu()) side_.emplace(options.device, where);
   if (options.device.is_cpu() && !options.pin_memory) return;

@@ -8,11 +8,13 @@
 #include <type_traits>
 #include <vector>
 #include <minnow/nn/detail/state.h>
+#include <minnow/tensor/call_site.h>
 
 namespace minnow::nn::detail {
 
-/// A call of a module, while it runs: the user's line, for what forward() calls.  Notes a module that is called by
-/// another one, has something to train, and is nobody's child.
+/// A call of a module, while it runs.  forward() and hooks may be the user's: operations there have their own names and
+/// lines, unless the layer asks for the line of its call.  Notes a module that is called by another one, has something to
+/// train, and is nobody's child.
 class Call {
  public:
   Call(const Module& module, SourceLocation where);
@@ -21,11 +23,12 @@ class Call {
   Call& operator=(const Call&) = delete;
 
   /// The line that called the module whose forward() runs.
-  static SourceLocation site();
+  static SourceLocation line();
 
  private:
   const Module& module_;
   SourceLocation where_;
+  CallSite users_;
   Call* outer_;
 };
 

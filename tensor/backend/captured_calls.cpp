@@ -58,7 +58,6 @@ struct Listed {
 
   /// Of a call whose front end left it to us.
   [[noreturn]] void fail(Outcome outcome) const {
-    const Composed scope(operation.c_str());
     if (refuse) refuse();
     switch (outcome) {
       case Outcome::zero_divisor:
@@ -93,15 +92,14 @@ class Recorder final : public Forwarding<Recorder> {
 
   void replay() const {
     for (const Listed& listed : calls_) {
-      note_operation(listed.operation, listed.where);
+      const CallSite site = CallSite::instead(listed.operation.c_str(), listed.where);
       if (const Outcome outcome = listed.call->run(backend_); outcome != Outcome::ok) [[unlikely]]
         listed.fail(outcome);
     }
   }
 
   template <class C> ResultOf<C> pass(const C& call) {
-    const DispatchedOp& op = last_dispatched();
-    calls_.push_back({captured(call, CapturePool{pool_}), std::string(Composed::name(op.name)), op.where});
+    calls_.push_back({captured(call, CapturePool{pool_}), std::string(CallSite::op()), CallSite::where()});
     if constexpr (!std::is_void_v<ResultOf<C>>) return Outcome::captured;
   }
 
@@ -133,7 +131,7 @@ class Recorder final : public Forwarding<Recorder> {
   std::unique_ptr<Recording> begin_recording(int) override { refuse(); }
 
  private:
-  [[noreturn]] static void refuse() { refuse_in_recording(last_dispatched().name, last_dispatched().where); }
+  [[noreturn]] static void refuse() { refuse_in_recording(CallSite::op(), CallSite::where()); }
 
   Backend& backend_;
   const Device device_;

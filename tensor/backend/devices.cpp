@@ -20,7 +20,7 @@ Backend* backend_of(DeviceType type) {
 }
 
 [[noreturn]] void no_such_device(Device device, int count, SourceLocation where) {
-  std::string text = std::string(Composed::name("Device")) + ": " + device.str() + " cannot be used\n  ";
+  std::string text = std::string(CallSite::op_or("Device")) + ": " + device.str() + " cannot be used\n  ";
   if (count > 0)
     text += "this machine has " + std::to_string(count) + " " + std::string(name_of(device.type())) +
             (count == 1 ? " device" : " devices");
@@ -55,7 +55,7 @@ Device best_device() { return device_count(DeviceType::cuda) > 0 ? current_devic
 Device current_device(DeviceType type) { return Device(type, index_of(type)); }
 
 DeviceGuard::DeviceGuard(Device device, SourceLocation where) : previous_(current_device(device.type())) {
-  const Composed scope("DeviceGuard");
+  const CallSite site("DeviceGuard", where);
   backend_of(device, where);
   index_of(device.type()) = device.index();
 }

@@ -8,7 +8,7 @@ namespace minnow {
 namespace {
 
 /// Which of two operands to move, and how.
-std::string move_mend(Operands operands, const Tensor& first, const Tensor& other) {
+std::string move_hint(Operands operands, const Tensor& first, const Tensor& other) {
   const auto moved_to = [](const Tensor& target) { return ".to(\"" + target.device().str() + "\")"; };
   // What is written in place stays where it is.
   if (std::string_view(operands.begin()->name) == "self")
@@ -29,31 +29,19 @@ std::string move_mend(Operands operands, const Tensor& first, const Tensor& othe
   return "move one of them first, e.g. " + name + moved_to(target);
 }
 
-[[noreturn]] void refuse(std::string_view op, Operands operands, const Tensor& first, const Tensor& other,
-                         SourceLocation where) {
+[[noreturn]] void refuse(Operands operands, const Tensor& first, const Tensor& other) {
   for (const Operand& o : operands)
     if (!o.tensor.defined())
-      throw ValueError(message(op, "operand '" + std::string(o.name) + "' is undefined", operands,
-                               "it was default-made, moved from, or is a gradient that was never computed"),
-                       where);
-  throw DeviceError(message(op, "operands are on different devices", operands, move_mend(operands, first, other)),
-                    where);
+      throw ValueError(message("operand '" + std::string(o.name) + "' is undefined", operands,
+                               "it was default-made, moved from, or is a gradient that was never computed"));
+  throw DeviceError(message("operands are on different devices", operands, move_hint(operands, first, other)));
 }
-
-thread_local DispatchedOp dispatched;
 
 }  // namespace
 
-const DispatchedOp& last_dispatched() { return dispatched; }
-
-void note_operation(std::string_view op, SourceLocation where) {
-  dispatched.name[op.copy(dispatched.name, sizeof dispatched.name - 1)] = '\0';
-  dispatched.where = where;
-}
-
-std::string message(std::string_view op, std::string_view text, Operands operands, std::string_view mend) {
-  std::string out{Composed::name(op)};
-  out.append(": ").append(text);
+std::string message(std::string_view op, std::string_view text, Operands operands, std::string_view hint) {
+  std::string out{CallSite::op_or(op)};
+  out.append(out.empty() ? "" : ": ").append(text);
   std::size_t width = 0;
   for (const Operand& o : operands) width = std::max(width, std::string_view(o.name).size());
   for (const Operand& o : operands) {
@@ -61,11 +49,15 @@ std::string message(std::string_view op, std::string_view text, Operands operand
     name.resize(width, ' ');
     out.append("\n  ").append(name).append("  ").append(describe(o.tensor));
   }
-  if (!mend.empty()) out.append("\n").append(mend);
+  if (!hint.empty()) out.append("\n").append(hint);
   return out;
 }
 
-std::string dtype_mend(Operands operands) {
+std::string message(std::string_view text, Operands operands, std::string_view hint) {
+  return message("", text, operands, hint);
+}
+
+std::string dtype_hint(Operands operands) {
   // Parameters keep their dtype, and numbers with a fraction theirs.
   const auto rank = [](const Operand& o) { return o.tensor.is_floating_point() ? o.tensor.name().empty() ? 1 : 2 : 0; };
   const Operand* kept = operands.begin();
@@ -81,27 +73,29 @@ std::string dtype_mend(Operands operands) {
   return "";
 }
 
-Backend& dispatch(std::string_view op, Operands operands, SourceLocation where, HostScalars scalars) {
+Backend& dispatch(Operands operands, HostScalars scalars) {
   const Tensor* first = nullptr;
   for (const Operand& o : operands) {
-    if (!o.tensor.defined()) refuse(op, operands, o.tensor, o.tensor, where);
+    if (!o.tensor.defined()) refuse(operands, o.tensor, o.tensor);
     o.tensor.storage()->wait_ready();  // a copy into host memory that did not block
     if (scalars == HostScalars::allowed && o.tensor.dim() == 0 && o.tensor.device().is_cpu()) continue;
     if (!first) first = &o.tensor;
-    else if (first->device() != o.tensor.device()) refuse(op, operands, *first, o.tensor, where);
+    else if (first->device() != o.tensor.device()) refuse(operands, *first, o.tensor);
   }
-  note_operation(op, where);
   const Device device = first ? first->device() : operands.begin()->tensor.device();
   StepRecording* recording = StepRecording::current();
-  if (!recording) return backend_of(device, where);
+  if (!recording) return backend_of(device);
   for (const Operand& o : operands) recording->use(o.tensor);
   if (recording->device() != device)
-    throw DeviceError(
-        message(
-            op, "computes outside of the step that is being recorded for " + recording->device().str(), operands,
-            "a replay would not do it again; move it out of the step, or the tensors to " + recording->device().str()),
-        where);
-  return backend_of(device, where);
+    throw DeviceError(message(
+        "computes outside of the step that is being recorded for " + recording->device().str(), operands,
+        "a replay would not do it again; move it out of the step, or the tensors to " + recording->device().str()));
+  return backend_of(device);
+}
+
+Backend& dispatch(std::string_view op, Operands operands, SourceLocation where, HostScalars scalars) {
+  const CallSite site(op.data(), where);
+  return dispatch(operands, scalars);
 }
 
 }  // namespace minnow

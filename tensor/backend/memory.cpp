@@ -6,7 +6,7 @@ namespace minnow {
 namespace {
 
 Allocator& allocator_of(const char* op, Device device, SourceLocation where) {
-  const Composed scope(op);
+  const CallSite site(op, where);
   return backend_of(device, where).allocator(device.index());
 }
 

@@ -7,7 +7,7 @@ namespace {
 
 /// The backend that serves a function of streams, by whose name errors go.
 Backend& serving(const char* op, Device device, SourceLocation where) {
-  const Composed scope(op);
+  const CallSite site(op, where);
   return backend_of(device, where);
 }
 
@@ -40,9 +40,8 @@ StreamGuard::~StreamGuard() {
 }
 
 void synchronize(Device device, SourceLocation where) {
-  Backend& backend = serving("synchronize", device, where);
-  note_operation("synchronize", where);
-  backend.synchronize(device.index());
+  const CallSite site("synchronize", where);
+  backend_of(device, where).synchronize(device.index());
 }
 
 }  // namespace minnow

@@ -54,7 +54,7 @@ constexpr auto kTraining = dnnl::prop_kind::forward_training;
   throw OutOfMemoryError(std::string(op) +
                              ": no memory on cpu for what oneDNN prepares\nuse smaller batches or a smaller "
                              "model, or lift the limit of memory (ulimit -v)",
-                         last_dispatched().where);
+                         CallSite::where());
 }
 
 /// Makes a plan of an operation: 3.x takes the operation's arguments, 2.x an object made of them.
@@ -80,7 +80,7 @@ void fail(std::string_view op, const dnnl::error& error) {
   if (error.status == dnnl_out_of_memory) out_of_memory(op);
   throw BackendError(std::string(op) + ": oneDNN failed with status " + std::to_string(error.status) + ": " +
                          error.what() + "\nthis is an error in oneDNN or in minnow: report it with the shapes",
-                     last_dispatched().where);
+                     CallSite::where());
 }
 
 const dnnl::engine& engine() {

@@ -10,7 +10,7 @@ namespace minnow::cuda {
 
 Call::Call(const char* name, int device)
     : context_(cuda::context(device)),
-      operation_(last_dispatched().name[0] ? last_dispatched().name : name),
+      operation_(CallSite::is_open() ? CallSite::op().data() : name),
       device_(context_.index),
       stream_(static_cast<cudaStream_t>(context_.current())) {
   select(device_);
@@ -48,14 +48,15 @@ void Call::check_guards() const {
     const std::string damage = context_.memory.check(data, operation_);
     if (!damage.empty())
       throw BackendError(std::string(operation_) + ": it or an operation before it wrote out of bounds\n  " + damage,
-                         last_dispatched().where);
+                         CallSite::where());
   }
 }
 
 std::uint32_t* Call::fault_flag(Fault fault) const {
   MemoryPool* pool = current_pool();
   Faults& faults = context_.faults;
-  std::uint32_t* flag = faults.flag(fault, Composed::name(operation_).data(), last_dispatched().where, pool != nullptr);
+  std::uint32_t* flag =
+      faults.flag(fault, CallSite::op_or(operation_).data(), CallSite::where(), pool != nullptr);
   if (pool) pool->at_release([&faults, flag] { faults.give_back(flag); });
   return flag;
 }

@@ -93,7 +93,6 @@ struct Formats {
 
 [[noreturn]] void refuse(const View& x, const char* x_name, const View& w, const char* w_name, const Conv2dParams& p) {
   const auto pair = [](const std::int64_t* v) { return std::to_string(v[0]) + ", " + std::to_string(v[1]); };
-  const DispatchedOp& op = last_dispatched();
   throw BackendError(
       message(op.name,
               "cuDNN has no algorithm for this convolution: " + cudnn::last_error() + "\n  " + x_name + "  " +

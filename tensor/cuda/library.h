@@ -21,9 +21,8 @@ struct LibraryName {
 
 /// BackendError that names the operation under way, the user's line, the library, the function and its own words.
 [[noreturn]] inline void library_failed(const char* library, const char* function, const std::string& text) {
-  const DispatchedOp& op = last_dispatched();
-  const std::string prefix = op.name[0] != '\0' ? std::string(op.name) + ": " : std::string();
-  throw BackendError(prefix + function + " of " + library + " failed: " + text, op.where);
+  const std::string prefix = CallSite::is_open() ? std::string(CallSite::op()) + ": " : std::string();
+  throw BackendError(prefix + function + " of " + library + " failed: " + text);
 }
 
 /// The files to try, in order: the one that `named` (the variable's value) gives, or else each name as the loader finds
@@ -54,11 +53,10 @@ class Library {
       const char* reason = dlerror();
       tried += "\n  " + (reason ? std::string(reason) : file);
     }
-    const DispatchedOp& op = last_dispatched();
-    const std::string prefix = op.name[0] != '\0' ? std::string(op.name) + " needs " : std::string("there is no ");
+    const std::string prefix =
+        CallSite::is_open() ? std::string(CallSite::op()) + " needs " : std::string("there is no ");
     throw BackendError(prefix + name.title + ", which could not be loaded; tried" + tried + "\n" + name.mend +
-                           ", or name the file in " + name.variable,
-                       op.where);
+                       ", or name the file in " + name.variable);
   }
 
   /// Sets a function pointer to the library's function of this name.

@@ -33,7 +33,11 @@ Failures& failures() {
 /// What this thread gave to devices lately.
 struct Recent {
   static constexpr std::size_t kCount = 8;
-  std::array<DispatchedOp, kCount> operations;
+  struct Operation {
+    char name[48] = "";
+    SourceLocation where;
+  };
+  std::array<Operation, kCount> operations;
   std::size_t given = 0;
 };
 thread_local Recent recent;
@@ -41,7 +45,7 @@ thread_local Recent recent;
 std::string recent_operations() {
   std::string text;
   for (std::size_t i = 1; i <= std::min(recent.given, Recent::kCount); ++i) {
-    const DispatchedOp& op = recent.operations[(recent.given - i) % Recent::kCount];
+    const Recent::Operation& op = recent.operations[(recent.given - i) % Recent::kCount];
     const std::string_view file = op.where.file;
     text += (i == 1 ? "" : ", ") + std::string(op.name);
     if (!file.empty())
@@ -78,7 +82,7 @@ bool is_sticky(cudaError_t status) {
 
 /// The operation of the user's under way, or what stands in for it.
 std::string operation_or(const char* method) {
-  const std::string_view operation = Composed::name(last_dispatched().name);
+  const std::string_view operation = CallSite::op();
   return std::string(operation.empty() ? method : operation);
 }
 
@@ -95,7 +99,7 @@ void failed(cudaError_t status, const char* called) {
   const std::string operation = operation_or("");
   std::string text = (operation.empty() ? "" : operation + ": ") + called + ": " + cudaGetErrorName(status) + ": " +
                      cudaGetErrorString(status);
-  const SourceLocation where = last_dispatched().where;
+  const SourceLocation where = CallSite::where();
   if (status == cudaErrorMemoryAllocation) throw OutOfMemoryError(text, where);
   const int device = selected;
   if (device < 0) throw BackendError(text, where);
@@ -129,7 +133,7 @@ bool is_usable(int device) noexcept {
 void require_usable(int device, const char* operation) {
   if (is_usable(device)) return;
   const std::string name = operation_or(operation);
-  const SourceLocation where = last_dispatched().where;
+  const SourceLocation where = CallSite::where();
   if (forked.load())
     throw BackendError(name +
                            ": this process was forked from one that used CUDA, which cannot be used here\n"
@@ -142,13 +146,13 @@ void require_usable(int device, const char* operation) {
 }
 
 void refuse_in_capture(const char* operation) {
-  if (capturing()) refuse_in_recording(operation, last_dispatched().where);
+  if (capturing()) refuse_in_recording(operation, CallSite::where());
 }
 
 void remember_operation(const char* name) {
-  DispatchedOp& op = recent.operations[recent.given++ % Recent::kCount];
+  Recent::Operation& op = recent.operations[recent.given++ % Recent::kCount];
   op.name[std::string_view(name).copy(op.name, sizeof op.name - 1)] = '\0';
-  op.where = last_dispatched().where;
+  op.where = CallSite::where();
 }
 
 void note_use() {

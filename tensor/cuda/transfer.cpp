@@ -136,7 +136,7 @@ void between(const View& from, const View& to, bool non_blocking) {
 
 void CudaBackend::transfer(const View& from, const View& to, bool non_blocking) {
   if (from.numel() == 0) return;
-  refuse_in_capture(last_dispatched().name);
+  refuse_in_capture(CallSite::op().data());
   if (from.device().is_cpu()) {
     from.storage()->wait_ready();
     to_device(from, to, non_blocking);

@@ -126,7 +126,7 @@ void save(const StateDict& tensors, const std::string& path, const Metadata& met
 }
 
 StateDict load(const std::string& path, Device device, SourceLocation where) {
-  const Composed scope("load");
+  const CallSite site("load", where);
   const io::InputFile file("load", path, where);
   const Opened opened = open_header(file, "load", where);
   StateDict tensors;

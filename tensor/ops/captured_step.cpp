@@ -75,7 +75,7 @@ CapturedStep::CapturedStep(Function step, int inputs, const CapturedStepOptions&
     throw ValueError("CapturedStep: warm_up = " + std::to_string(options.warm_up) + " and max_recordings = " +
                          std::to_string(options.max_recordings) + " are not both 0 or more\n3 and 8 are the usual ones",
                      where);
-  const Composed scope("CapturedStep");
+  const CallSite site("CapturedStep", where);
   backend_of(state_->device, where);
 }
 

@@ -53,7 +53,7 @@ void check(const In& x, const In& w, const Tensor& b, const Conv2dParams& p, Ope
                              "use a smaller kernel or dilation, or more padding"),
                      x.where);
   if (x->dtype() != w->dtype() || (b.defined() && b.dtype() != x->dtype()) || !x->is_floating_point())
-    throw DTypeError(message("conv2d", "operands must share one floating dtype", operands, dtype_mend(operands)),
+    throw DTypeError(message("conv2d", "operands must share one floating dtype", operands, dtype_hint(operands)),
                      x.where);
 }
 
@@ -68,7 +68,7 @@ void sum_images(Backend& backend, const Tensor& images, const Tensor& out) {
   constexpr int kSum = kernels::kIndexOf<kernels::ReduceOps, kernels::Sum>;
   const std::int64_t n = images.shape()[0], channels = images.shape()[1],
                      pixels = images.shape()[2] * images.shape()[3];
-  const Tensor each = new_result({n * channels, 1}, images.dtype(), images.device(), last_dispatched().where);
+  const Tensor each = new_result({n * channels, 1}, images.dtype(), images.device(), CallSite::where());
   const auto seen = [](const Tensor& t, const Shape& shape) {
     return View(t.storage(), t.dtype(), shape, contiguous_strides(shape), t.storage_offset());
   };

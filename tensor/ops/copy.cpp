@@ -74,7 +74,7 @@ Tensor cast(const In& x, DType dtype) {
 }
 
 Tensor copy_to(const Tensor& from, const Tensor& to, SourceLocation where) {
-  const Composed scope("copy_");
+  const CallSite site("copy_", where);
   const In target(to, where);
   from.require_defined("copy_", where);
   require_writable("copy_", target);
@@ -106,7 +106,7 @@ void overwrite(const Tensor& from, const Tensor& to) {
 
 void fill_(const In& x, Scalar value) {
   require_writable("fill_", x);
-  require_representable("fill_", value, x->dtype(), x.where);
+  require_representable(value, x->dtype());
   x->storage()->wait_ready();
   StepRecording::note(*x);
   if (x->numel()) backend_of(x->device(), x.where).run(calls::Fill{*x, value.storable()});

@@ -12,7 +12,7 @@ Tensor clone(const In& x);
 Tensor cast(const In& x, DType dtype);
 /// Writes `from`, broadcast and converted, into `to`, on any device.  ShapeError when it does not fit.
 /// Returns `to`.
-Tensor copy_to(const Tensor& from, const Tensor& to, SourceLocation where);
+Tensor copy_to(const Tensor& from, const Tensor& to, SourceLocation where = {});
 /// Does what may fail of overwrite(): waits for copies and work that use the two.
 void wait_for(const Tensor& to, const Tensor& from, SourceLocation where);
 /// Writes `from` into a tensor of the same shape, dtype and device, where wait_for() was called for both and copy_to()

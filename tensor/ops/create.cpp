@@ -15,7 +15,7 @@ namespace {
 
 /// Product of the sizes times the element size, checked.
 std::size_t checked_bytes(const char* function, const Shape& shape, DType dtype, SourceLocation where) {
-  const std::string_view op = Composed::name(function);
+  const std::string_view op = CallSite::op_or(function);
   std::int64_t bytes = static_cast<std::int64_t>(size_of(dtype));
   if (!bytes)
     throw DTypeError(
@@ -38,7 +38,7 @@ std::size_t checked_bytes(const char* function, const Shape& shape, DType dtype,
 }
 
 Allocator& device_allocator(const char* op, Device device, SourceLocation where) {
-  const Composed scope(op);
+  const CallSite site(op, where);
   return backend_of(device, where).allocator(device.index());
 }
 
@@ -64,7 +64,7 @@ std::int64_t draws(const Tensor& t) { return t.dtype() == DType::float64 ? 2 * t
 
 void require_floating(const char* op, DType dtype, SourceLocation where) {
   if (!is_floating(dtype))
-    throw DTypeError(std::string(Composed::name(op)) + ": cannot fill " + std::string(name_of(dtype)) +
+    throw DTypeError(std::string(CallSite::op_or(op)) + ": cannot fill " + std::string(name_of(dtype)) +
                          "\nchoose a floating dtype, or randint for integers",
                      where);
 }
@@ -72,6 +72,7 @@ void require_floating(const char* op, DType dtype, SourceLocation where) {
 }  // namespace
 
 Tensor empty(const Shape& shape, const TensorOptions& options, SourceLocation where) {
+  const CallSite site("empty", where);
   return allocate("empty", shape, contiguous_strides(shape), options.dtype.value_or(DType::float32), options.device,
                   options.pinned, where);
 }
@@ -81,29 +82,29 @@ Tensor empty_strided_like(const Shape& shape, const Strides& like, DType dtype, 
 }
 
 Tensor raw::new_result(const Shape& shape, DType dtype, Device device, SourceLocation where) {
-  return allocate(last_dispatched().name, shape, contiguous_strides(shape), dtype, device, false, where);
+  return allocate(CallSite::op().data(), shape, contiguous_strides(shape), dtype, device, false, where);
 }
 
 Tensor raw::new_result(const Shape& shape, const Strides& like, DType dtype, Device device, SourceLocation where) {
-  return allocate(last_dispatched().name, shape, strides_like(shape, like), dtype, device, false, where);
+  return allocate(CallSite::op().data(), shape, strides_like(shape, like), dtype, device, false, where);
 }
 
 Tensor full(const Shape& shape, Scalar value, const TensorOptions& options, SourceLocation where) {
-  const Composed scope("full");
+  const CallSite site("full", where);
   const DType dtype = options.dtype.value_or(value.dtype());
-  raw::require_representable("full", value, dtype, where);
+  raw::require_representable(value, dtype);
   const Tensor out = allocate("full", shape, contiguous_strides(shape), dtype, options.device, options.pinned, where);
   if (out.numel()) backend_of(out.device()).run(calls::Fill{out, value.storable()});
   return out;
 }
 
 Tensor zeros(const Shape& shape, const TensorOptions& options, SourceLocation where) {
-  const Composed scope("zeros");
+  const CallSite site("zeros", where);
   return full(shape, 0.0, options, where);
 }
 
 Tensor ones(const Shape& shape, const TensorOptions& options, SourceLocation where) {
-  const Composed scope("ones");
+  const CallSite site("ones", where);
   return full(shape, 1.0, options, where);
 }
 
@@ -154,24 +155,24 @@ Tensor exact_arange(const Range& range, std::int64_t count, const TensorOptions&
 }  // namespace
 
 Tensor arange(Scalar start, Scalar stop, Scalar step, const TensorOptions& options, SourceLocation where) {
-  const Composed scope("arange");
+  const CallSite site("arange", where);
   const Range range{start, stop, step};
   const DType dtype = options.dtype.value_or(range.integral() ? DType::int64 : DType::float32);
   const bool exact = range.integral() && is_integral(dtype);
   if (exact)
-    for (const Scalar bound : {start, stop, step}) raw::require_representable("arange", bound, DType::int64, where);
+    for (const Scalar bound : {start, stop, step}) raw::require_representable(bound, DType::int64);
   const bool leads =
       exact ? range.leads() : step.as_double() != 0 && range.count() >= 0 && std::isfinite(range.count());
   if (!leads)
     throw ValueError(fmt::format("{}: no numbers lead from {} to {} in steps of {}\nthe step must lead towards stop",
-                                 Composed::name("arange"), text(start), text(stop), text(step)),
+                                 CallSite::op_or("arange"), text(start), text(stop), text(step)),
                      where);
   const std::uint64_t whole = exact ? range.exact_count() : 0;
   const double count = exact ? static_cast<double>(whole) : range.count();
   if (count >= 0x1p63)
     throw OutOfMemoryError(
         fmt::format("{}: {} numbers are more than any memory holds\nuse a larger step, or stop earlier",
-                    Composed::name("arange"), exact ? fmt::to_string(whole) : fmt::to_string(count)),
+                    CallSite::op_or("arange"), exact ? fmt::to_string(whole) : fmt::to_string(count)),
         where);
   const auto n = exact ? static_cast<std::int64_t>(whole) : static_cast<std::int64_t>(count);
   if (exact && range.beyond_double()) return exact_arange(range, n, options, where);
@@ -185,7 +186,7 @@ Tensor arange(Scalar stop, const TensorOptions& options, SourceLocation where) {
 }
 
 Tensor linspace(double start, double stop, std::int64_t steps, const TensorOptions& options, SourceLocation where) {
-  const Composed scope("linspace");
+  const CallSite site("linspace", where);
   const Tensor out = empty({steps}, options, where);
   if (!steps) return out;
   Tensor host = empty({steps}, {DType::float64}, where);
@@ -198,7 +199,7 @@ Tensor linspace(double start, double stop, std::int64_t steps, const TensorOptio
 }
 
 Tensor eye(std::int64_t rows, std::int64_t columns, const TensorOptions& options, SourceLocation where) {
-  const Composed scope("eye");
+  const CallSite site("eye", where);
   if (columns == -1) columns = rows;
   const Tensor out = zeros({rows, columns}, options, where);
   const std::int64_t n = std::min(rows, columns);
@@ -207,7 +208,7 @@ Tensor eye(std::int64_t rows, std::int64_t columns, const TensorOptions& options
 }
 
 Tensor rand(const Shape& shape, const RandomOptions& options, SourceLocation where) {
-  const Composed scope("rand");
+  const CallSite site("rand", where);
   require_floating("rand", options.dtype, where);
   const Tensor out = empty(shape, {options.dtype, options.device}, where);
   if (out.numel()) backend_of(out.device()).run(calls::Uniform{generator_of(options).reserve(draws(out)), out, 0, 1});
@@ -215,7 +216,7 @@ Tensor rand(const Shape& shape, const RandomOptions& options, SourceLocation whe
 }
 
 Tensor randn(const Shape& shape, const RandomOptions& options, SourceLocation where) {
-  const Composed scope("randn");
+  const CallSite site("randn", where);
   require_floating("randn", options.dtype, where);
   const Tensor out = empty(shape, {options.dtype, options.device}, where);
   if (out.numel()) backend_of(out.device()).run(calls::Normal{generator_of(options).reserve(draws(out)), out, 0, 1});
@@ -224,7 +225,7 @@ Tensor randn(const Shape& shape, const RandomOptions& options, SourceLocation wh
 
 Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, const RandomOptions& options,
                SourceLocation where) {
-  const Composed scope("randint");
+  const CallSite site("randint", where);
   if (low >= high)
     throw ValueError("randint: no integers in [" + std::to_string(low) + ", " + std::to_string(high) +
                          ")\nhigh must be greater than low",
@@ -236,7 +237,7 @@ Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, const Ra
 }
 
 Tensor randperm(std::int64_t n, const RandomOptions& options, SourceLocation where) {
-  const Composed scope("randperm");
+  const CallSite site("randperm", where);
   if (n < 0)
     throw ValueError("randperm: there is no order of " + std::to_string(n) + " numbers\nn is 0 or more", where);
   // Drawn and shuffled on the host: the order must not depend on the device.
@@ -252,38 +253,39 @@ Tensor randperm(std::int64_t n, const RandomOptions& options, SourceLocation whe
 }
 
 Tensor empty_like(const In& x, std::optional<DType> dtype) {
+  const CallSite site("empty_like", x.where);
   x->require_defined("empty_like", x.where);
   return allocate("empty_like", x->shape(), strides_like(x->shape(), x->strides()), dtype.value_or(x->dtype()),
                   x->device(), false, x.where);
 }
 
 Tensor full_like(const In& x, Scalar value, std::optional<DType> dtype) {
-  const Composed scope("full_like");
+  const CallSite site("full_like", x.where);
   x->require_defined("full_like", x.where);
-  raw::require_representable("full_like", value, dtype.value_or(x->dtype()), x.where);
+  raw::require_representable(value, dtype.value_or(x->dtype()));
   const Tensor out = empty_like(x, dtype);
   if (out.numel()) backend_of(out.device()).run(calls::Fill{out, value.storable()});
   return out;
 }
 
 Tensor zeros_like(const In& x, std::optional<DType> dtype) {
-  const Composed scope("zeros_like");
+  const CallSite site("zeros_like", x.where);
   return full_like(x, 0, dtype);
 }
 
 Tensor ones_like(const In& x, std::optional<DType> dtype) {
-  const Composed scope("ones_like");
+  const CallSite site("ones_like", x.where);
   return full_like(x, 1, dtype);
 }
 
 Tensor rand_like(const In& x) {
-  const Composed scope("rand_like");
+  const CallSite site("rand_like", x.where);
   x->require_defined("rand_like", x.where);
   return rand(x->shape(), {x->dtype(), x->device()}, x.where);
 }
 
 Tensor randn_like(const In& x) {
-  const Composed scope("randn_like");
+  const CallSite site("randn_like", x.where);
   x->require_defined("randn_like", x.where);
   return randn(x->shape(), {x->dtype(), x->device()}, x.where);
 }
@@ -321,7 +323,7 @@ void collect(const Nested& n, const Shape& shape, int depth, std::vector<Scalar>
 }  // namespace
 
 Tensor tensor(const Nested& nested, const TensorOptions& options, SourceLocation where) {
-  const Composed scope("tensor");
+  const CallSite site("tensor", where);
   StepRecording::refuse_access("tensor", Device(), where);
   Shape shape;
   DType dtype = DType::bool_;
@@ -330,7 +332,7 @@ Tensor tensor(const Nested& nested, const TensorOptions& options, SourceLocation
   collect(nested, shape, 0, values, dtype, where);
   if (values.empty()) dtype = DType::float32;
   const Tensor host = empty(shape, {options.dtype.value_or(dtype), {}, options.pinned}, where);
-  for (const Scalar v : values) raw::require_representable("tensor", v, host.dtype(), where);
+  for (const Scalar v : values) raw::require_representable(v, host.dtype());
   dtype_switch(host.dtype(), [&]<class T>() {
     T* out = static_cast<T*>(host.raw_data());
     for (const Scalar v : values) {
@@ -345,7 +347,7 @@ Tensor tensor(const Nested& nested, const TensorOptions& options, SourceLocation
 
 Tensor detail::copy_of(const void* values, std::size_t count, DType own, const TensorOptions& options,
                        SourceLocation where) {
-  const Composed scope("tensor");
+  const CallSite site("tensor", where);
   StepRecording::refuse_access("tensor", Device(), where);
   const Shape shape{static_cast<std::int64_t>(count)};
   const Tensor host = empty(shape, {own, {}, options.pinned}, where);
@@ -355,8 +357,8 @@ Tensor detail::copy_of(const void* values, std::size_t count, DType own, const T
     dtype_switch(own, [&]<class T>() {
       const T* element = static_cast<const T*>(host.raw_data());
       for (std::size_t i = 0; i < count; ++i) {
-        if constexpr (std::is_integral_v<T>) raw::require_representable("tensor", Scalar(element[i]), dtype, where);
-        else raw::require_representable("tensor", Scalar(static_cast<double>(element[i])), dtype, where);
+        if constexpr (std::is_integral_v<T>) raw::require_representable(Scalar(element[i]), dtype);
+        else raw::require_representable(Scalar(static_cast<double>(element[i])), dtype);
       }
     });
   if (options.device.is_cpu() && dtype == own) return host;
@@ -430,7 +432,7 @@ Tensor raw::scalar_tensor(Scalar value, DType dtype) {
   return out;
 }
 
-void raw::require_representable(const char* op, Scalar value, DType dtype, SourceLocation where) {
+void raw::require_representable(Scalar value, DType dtype) {
   if (is_floating(dtype) || dtype >= DType::bool_) return;  // what is no dtype, is refused where memory is taken
   const bool floating = is_floating(value.dtype());
   if (dtype == DType::int64 && !floating && !value.exceeds_int64()) return;
@@ -439,8 +441,7 @@ void raw::require_representable(const char* op, Scalar value, DType dtype, Sourc
   if (dtype == DType::int32 && v >= -0x1p31 && v < 0x1p31) return;
   if (dtype == DType::uint8 && std::abs(v) <= 255) return;
   throw ValueError(fmt::format("{}: {} does not fit into {}\nchoose a wider dtype, or a value that it holds",
-                               Composed::name(op), text(value), name_of(dtype)),
-                   where);
+                               CallSite::op(), text(value), name_of(dtype)));
 }
 
 }  // namespace minnow

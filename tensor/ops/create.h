@@ -186,7 +186,7 @@ Tensor new_result(const Shape& shape, const Strides& like, DType dtype, Device d
 /// A 0-dim CPU tensor, as elementwise families take it.
 [[nodiscard]] Tensor scalar_tensor(Scalar value, DType dtype);
 /// ValueError for a number that an integer dtype does not hold.  Negative ones wrap into uint8, as in PyTorch.
-void require_representable(const char* op, Scalar value, DType dtype, SourceLocation where);
+void require_representable(Scalar value, DType dtype);
 
 }  // namespace raw
 
@@ -211,10 +211,10 @@ template <class T>
   if constexpr (detail::is_element_v<T>) {
     return detail::copy_of(values.data(), values.size(), dtype_of<T>(), options, where);
   } else if constexpr (std::is_integral_v<T>) {
+    const CallSite site("tensor", where);
     std::vector<std::int64_t> wide(values.size());
     for (std::size_t i = 0; i < values.size(); ++i) {
-      if (!std::in_range<std::int64_t>(values[i]))
-        raw::require_representable("tensor", Scalar(values[i]), DType::int64, where);
+      if (!std::in_range<std::int64_t>(values[i])) raw::require_representable(Scalar(values[i]), DType::int64);
       wide[i] = static_cast<std::int64_t>(values[i]);
     }
     return detail::copy_of(wide.data(), wide.size(), DType::int64, options, where);

@@ -139,9 +139,9 @@ DType scalar_type(const Tensor& x, Scalar value) {
   return category(value.dtype()) > category(x.dtype()) ? value.dtype() : x.dtype();
 }
 
-Tensor scalar_tensor(const char* op, Scalar value, const In& x) {
-  const DType dtype = x->defined() ? scalar_type(*x, value) : value.dtype();
-  if (value.exceeds_int64()) require_representable(op, value, dtype, x.where);
+Tensor scalar_tensor(Scalar value, const Tensor& x) {
+  const DType dtype = x.defined() ? scalar_type(x, value) : value.dtype();
+  if (value.exceeds_int64()) require_representable(value, dtype);
   return scalar_tensor(value, dtype);
 }
 

@@ -19,8 +19,8 @@ DType result_type(const Tensor& a, const Tensor& b);
 /// The dtype that a number takes beside x: x's, unless the number's category is higher.
 DType scalar_type(const Tensor& x, Scalar value);
 /// A number as a tensor of that dtype; beside an undefined x, which the operation then refuses, of its own.  ValueError
-/// naming the operation for an unsigned number that int64 does not hold.
-Tensor scalar_tensor(const char* op, Scalar value, const In& x);
+/// for an unsigned number that int64 does not hold.
+Tensor scalar_tensor(Scalar value, const Tensor& x);
 /// Common shape of the operands.  ShapeError naming the op and both.
 Shape broadcast_shape(std::string_view op, const In& a, const In& b);
 

@@ -16,8 +16,8 @@ namespace {
 
 /// Row-major on the host, its copy finished.
 Tensor at_home(const char* op, const In& x) {
+  const CallSite site(op, x.where);
   StepRecording::refuse_access(op, x->device(), x.where);
-  note_operation(op, x.where);
   const Tensor dense = raw::contiguous(x);
   Tensor home = raw::to_device({dense, x.where}, Device(), false, op);
   home.storage()->wait_ready();

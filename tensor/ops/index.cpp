@@ -178,7 +178,7 @@ Tensor index_select_backward(const In& grad, int dim, const In& index, const Sha
 }
 
 Tensor one_hot(const In& index, std::int64_t classes) {
-  const Composed scope("one_hot");
+  const CallSite site("one_hot", index.where);
   Backend& backend = dispatch("one_hot", {{"index", *index}}, index.where);
   require_room("one_hot", index);
   require_int64("one_hot", index, index);

@@ -14,7 +14,7 @@ void require_same_dtype(const char* op, Operands operands, SourceLocation where)
   const DType dtype = operands.begin()->tensor.dtype();
   for (const Operand& o : operands)
     if (o.tensor.dtype() != dtype)
-      throw DTypeError(message(op, "operands have different dtypes", operands, dtype_mend(operands)), where);
+      throw DTypeError(message(op, "operands have different dtypes", operands, dtype_hint(operands)), where);
 }
 
 /// Contiguous elements in another shape.

@@ -143,12 +143,12 @@ void require_elements(std::string_view op, const In& x, std::int64_t n) {
 
 }  // namespace
 
-Shape reduced_shape(const char* op, const In& x, const Dims& dims, bool keepdim) {
-  return shape_after(x->shape(), mask_of(op, x, dims), keepdim);
+Shape reduced_shape(const In& x, const Dims& dims, bool keepdim) {
+  return shape_after(x->shape(), mask_of("", x, dims), keepdim);
 }
 
-std::int64_t reduced_count(const char* op, const In& x, const Dims& dims) {
-  const unsigned mask = mask_of(op, x, dims);
+std::int64_t reduced_count(const In& x, const Dims& dims) {
+  const unsigned mask = mask_of("", x, dims);
   std::int64_t n = 1;
   for (int d = 0; d < x->dim(); ++d)
     if (mask >> d & 1u) n = wrapping_mul(n, x->shape()[d]);
@@ -219,7 +219,7 @@ Tensor reduce(int op, const In& x, const Dims& dims, bool keepdim, double p) {
   const unsigned mask = mask_of(info.name.data(), x, dims);
   const Tensor out = new_result(shape_after(x->shape(), mask, keepdim), dtype, x->device(), x.where);
   if (!out.numel()) return out;
-  if (selects(op)) require_elements(info.name, x, reduced_count(info.name.data(), x, dims));
+  if (selects(op)) require_elements(info.name, x, reduced_count(x, dims));
   const Tensor seen = seen_in_groups(x, mask, true);
   if (seen.defined()) run(backend, op, p, seen, {out, x.where});
   else if (!reduce_in_stages(backend, op, x, mask, p, out)) run(backend, op, p, in_groups(x, mask), {out, x.where});

@@ -22,8 +22,8 @@ struct ValuesIndices {
 ValuesIndices arg_reduce(bool largest, const In& x, int dim, bool keepdim);
 
 /// The shape of a reduction's result.
-Shape reduced_shape(const char* op, const In& x, const Dims& dims, bool keepdim);
+Shape reduced_shape(const In& x, const Dims& dims, bool keepdim);
 /// The number of elements that each result stands for.
-std::int64_t reduced_count(const char* op, const In& x, const Dims& dims);
+std::int64_t reduced_count(const In& x, const Dims& dims);
 
 }  // namespace minnow::raw

@@ -13,7 +13,7 @@ thread_local StepRecording* under_way = nullptr;
 }  // namespace
 
 void refuse_in_recording(std::string_view op, SourceLocation where) {
-  throw BackendError(std::string(Composed::name(op)) +
+  throw BackendError(std::string(CallSite::op_or(op)) +
                          ": cannot be captured, because it waits for the device or uses memory of the host\n"
                          "move it out of the captured step",
                      where);

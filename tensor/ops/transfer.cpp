@@ -22,7 +22,7 @@ Tensor dense(const In& x) { return is_dense(x->shape(), x->strides()) ? *x : con
 
 Tensor empty_as(const Tensor& x, Device device, Allocator& allocator, bool pinned, SourceLocation where) {
   const auto bytes = static_cast<std::size_t>(x.nbytes());
-  return Tensor(make_storage(allocator, device, bytes, pinned, where, {last_dispatched().name, x.dtype(), x.shape()}),
+  return Tensor(make_storage(allocator, device, bytes, pinned, where, {CallSite::op(), x.dtype(), x.shape()}),
                 x.dtype(), x.shape(), x.strides());
 }
 
@@ -38,8 +38,8 @@ Tensor empty_landing(const Tensor& x, Backend& source, SourceLocation where) {
 
 /// The transfer itself, and its line in the report.
 void move(const Tensor& from, const Tensor& to, bool non_blocking, SourceLocation where) {
-  StepRecording::refuse_access(last_dispatched().name, from.device(), where);
-  StepRecording::refuse_access(last_dispatched().name, to.device(), where);
+  StepRecording::refuse_access(CallSite::op(), from.device(), where);
+  StepRecording::refuse_access(CallSite::op(), to.device(), where);
   const Device device = from.device().is_cpu() ? to.device() : from.device();
   Backend& backend = backend_of(device, where);
   const TransferDirection direction = direction_of(from.device(), to.device());
@@ -64,13 +64,13 @@ void warn_once(const char* why) {
 }  // namespace
 
 Tensor to_device(const In& x, Device device, bool non_blocking, const char* op) {
+  const CallSite site(op, x.where);
   x->require_defined(op, x.where);
   if (x->device() == device) return *x;
   Backend& target = backend_of(device, x.where);
   const Tensor from = dense(x);
   if (from.device().type() != device.type() && !from.device().is_cpu() && !device.is_cpu())
     return to_device({to_device({from, x.where}, Device(), false, op), x.where}, device, non_blocking, op);
-  note_operation(op, x.where);  // before the allocation, which may be what fails
   const bool lands = device.is_cpu() && non_blocking;
   const Tensor out = lands ? empty_landing(from, backend_of(from.device(), x.where), x.where)
                            : empty_as(from, device, target.allocator(device.index()), false, x.where);
@@ -81,7 +81,7 @@ Tensor to_device(const In& x, Device device, bool non_blocking, const char* op) 
 void transfer_to(const In& x, const Tensor& to) {
   x->storage()->wait_ready();
   if (x->device().is_cpu() || to.device().is_cpu() || x->device().type() == to.device().type()) {
-    note_operation("copy_", x.where);
+    const CallSite site("copy_", x.where);
     if (x->numel()) move(*x, to, x->is_pinned() && !to.device().is_cpu(), x.where);
   } else {
     transfer_to({to_device(x, Device()), x.where}, to);
@@ -89,6 +89,7 @@ void transfer_to(const In& x, const Tensor& to) {
 }
 
 Tensor pin_memory(const In& x) {
+  const CallSite site("pin_memory", x.where);
   x->require_defined("pin_memory", x.where);
   if (!x->device().is_cpu())
     throw DeviceError("pin_memory: cannot pin a tensor of " + x->device().str() +
@@ -101,7 +102,6 @@ Tensor pin_memory(const In& x) {
                           "\nno device of this machine copies from pinned memory; it has: " + available_devices(),
                       x.where);
   StepRecording::refuse_access("pin_memory", x->device(), x.where);
-  note_operation("pin_memory", x.where);
   const Tensor from = dense(x);
   from.storage()->wait_ready();
   try {

@@ -72,7 +72,8 @@ TEST(Errors, OfElementLosses) {
         Misuse{"ValueError", name, kUndefined, [=, f = f] { f(x, none); }},
     });
   expect_errors({
-      Misuse{"ValueError", "smooth_l1_loss", "beta = 0", [=] { nn::smooth_l1_loss(x, x, {.beta = 0}); }},
+      Misuse{"ValueError", "smooth_l1_loss", "beta must be positive, got 0",
+             [=] { nn::smooth_l1_loss(x, x, {.beta = 0}); }},
       Misuse{"ShapeError", "bce_with_logits", "float32[4] on cpu",
              [=] { nn::bce_with_logits(x, x, {.weight = ones({4})}); }},
       Misuse{"ShapeError", "bce_with_logits", "float32[4] on cpu",

@@ -139,12 +139,16 @@ TEST(Call, HooksOfAModuleOfSeeTheTensorsOfTuplesAndOptionals) {
 /// Layers as a library of the user's own has them: the errors are those of the line that calls.
 struct Scaled : nn::Module {
   nn::Sequential body = child("body", nn::Sequential(nn::Linear(3, 4)));
-  Tensor forward(const Tensor& x, const Tensor& factor) override { return body({x, call_site()}) * factor; }
+  Tensor forward(const Tensor& x, const Tensor& factor) override {
+    const CallSite site = called();
+    return body(x) * factor;
+  }
 };
 struct Split : nn::ModuleOf<std::pair<Tensor, Tensor>(Tensor, int)> {
   nn::Linear fc = child("fc", nn::Linear(3, 4));
   std::pair<Tensor, Tensor> forward(Tensor x, int n) override {
-    const Tensor y = fc({x, call_site()});
+    const CallSite site = called();
+    const Tensor y = fc(x);
     return {y * n, y};
   }
 };

@@ -16,7 +16,7 @@ void DeviceMemory::set_debug(bool on) {
 }
 
 void DeviceMemory::guard(Block& block) {
-  block.maker = last_dispatched().name;
+  block.maker = CallSite::op().data();
   block.last_user = block.maker;
   driver_.fill(block.base, kCanary, kUnit, block.stream);
   driver_.fill(block.base + kUnit, kPoison, block.requested, block.stream);
