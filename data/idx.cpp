@@ -33,8 +33,8 @@ struct Place {
 
 [[noreturn]] void refuse(const Place& at, const std::string& what, const std::string& found,
                          const std::string& expected) {
-  throw FormatError(std::string(CallSite::op_or("read_idx")) + ": '" + at.path + "' " + what + "\n  found     " + found +
-                        "\n  expected  " + expected + "\nname another file, or fetch this one again",
+  throw FormatError(std::string(CallSite::op_or("read_idx")) + ": '" + at.path + "' " + what + "\n  found     " +
+                        found + "\n  expected  " + expected + "\nname another file, or fetch this one again",
                     at.where);
 }
 

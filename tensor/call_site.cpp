@@ -3,32 +3,41 @@
 namespace minnow {
 namespace {
 
-constinit thread_local CallSite::State now;
+constinit thread_local const CallSite* innermost = nullptr;  // of those that say something
 
 }  // namespace
 
-CallSite::CallSite(const char* op, SourceLocation where) noexcept : outer_(now) {
-  if (now.op) return;
-  if (!now.has_line) now.where = where;
-  now.op = op;
-  now.has_line = true;
+CallSite::CallSite(const char* op, SourceLocation where) noexcept : outer_(innermost) {
+  if (outer_ && outer_->op_) return;
+  op_ = op;
+  where_ = where_or(where);
+  has_line_ = true;
+  innermost = this;
 }
 
-CallSite::CallSite(SourceLocation where) noexcept : outer_(now) {
-  if (!now.has_line) now = {now.op, where, true};
+CallSite::CallSite(SourceLocation where) noexcept : outer_(innermost) {
+  if (outer_ && outer_->has_line_) return;
+  where_ = where;
+  has_line_ = true;
+  innermost = this;
 }
 
-CallSite::CallSite(const State& instead) noexcept : outer_(now) { now = instead; }
+CallSite::CallSite(const char* op, SourceLocation where, bool has_line) noexcept
+    : op_(op), where_(where), has_line_(has_line), outer_(innermost) {
+  innermost = this;
+}
 
-CallSite::~CallSite() { now = outer_; }
+CallSite::~CallSite() { innermost = outer_; }
 
-CallSite CallSite::instead(const char* op, SourceLocation where) noexcept { return CallSite({op, where, true}); }
-CallSite CallSite::none() noexcept { return CallSite(State{}); }
+CallSite CallSite::instead(const char* op, SourceLocation where) noexcept { return CallSite(op, where, true); }
+CallSite CallSite::none() noexcept { return CallSite(nullptr, {}, false); }
 
-bool CallSite::is_open() noexcept { return now.op != nullptr; }
+bool CallSite::is_open() noexcept { return innermost && innermost->op_; }
 std::string_view CallSite::op() noexcept { return op_or(""); }
-std::string_view CallSite::op_or(std::string_view other) noexcept { return now.op ? now.op : other; }
-SourceLocation CallSite::where() noexcept { return now.where; }
-SourceLocation CallSite::where_or(SourceLocation other) noexcept { return now.has_line ? now.where : other; }
+std::string_view CallSite::op_or(std::string_view other) noexcept { return is_open() ? innermost->op_ : other; }
+SourceLocation CallSite::where() noexcept { return where_or({}); }
+SourceLocation CallSite::where_or(SourceLocation other) noexcept {
+  return innermost && innermost->has_line_ ? innermost->where_ : other;
+}
 
 }  // namespace minnow

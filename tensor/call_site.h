@@ -14,7 +14,7 @@ namespace minnow {
 ///       return sqrt(sum(square(a - b)));
 ///     }
 ///
-/// Costs a few loads and stores; the op is a literal, or outlives the scope.
+/// Costs a few loads and stores.  `op` is a literal, or outlives the scope.
 class CallSite {
  public:
   [[nodiscard]] CallSite(const char* op, SourceLocation where) noexcept;
@@ -38,16 +38,14 @@ class CallSite {
   static SourceLocation where() noexcept;
   static SourceLocation where_or(SourceLocation other) noexcept;
 
-  struct State {
-    const char* op = nullptr;
-    SourceLocation where;
-    bool has_line = false;  ///< it may be a line that is not known
-  };
-
  private:
-  explicit CallSite(const State& instead) noexcept;
+  CallSite(const char* op, SourceLocation where, bool has_line) noexcept;
 
-  const State outer_;
+  // Only read where this is the one that counts.
+  const char* op_ = nullptr;
+  SourceLocation where_{};
+  bool has_line_ = false;  // it may be a line that is not known
+  const CallSite* const outer_;
 };
 
 }  // namespace minnow
