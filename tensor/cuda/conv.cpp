@@ -94,14 +94,12 @@ struct Formats {
 [[noreturn]] void refuse(const View& x, const char* x_name, const View& w, const char* w_name, const Conv2dParams& p) {
   const auto pair = [](const std::int64_t* v) { return std::to_string(v[0]) + ", " + std::to_string(v[1]); };
   throw BackendError(
-      message(op.name,
-              "cuDNN has no algorithm for this convolution: " + cudnn::last_error() + "\n  " + x_name + "  " +
+      message("cuDNN has no algorithm for this convolution: " + cudnn::last_error() + "\n  " + x_name + "  " +
                   describe(x) + "\n  " + w_name + "  " + describe(w),
               {},
               "stride [" + pair(p.stride) + "], padding [" + pair(p.padding) + "], dilation [" + pair(p.dilation) +
                   "], groups " + std::to_string(p.groups) +
-                  "; use another dtype, smaller batches, or allow algorithms that are not deterministic"),
-      op.where);
+                  "; use another dtype, smaller batches, or allow algorithms that are not deterministic"));
 }
 
 /// y += bias along the channels.
