@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <limits>
 #include <unordered_set>
 #include <minnow/autograd/node.h>
 #include <minnow/tensor/backend/dispatch.h>
@@ -29,18 +30,37 @@ Tensor empty_as(const Tensor& param, SourceLocation where) {
   return empty_strided_like(param.shape(), param.strides(), param.dtype(), param.device(), where);
 }
 
+std::string shown(const kernels::OptionRange& range) {
+  if (range.high != std::numeric_limits<double>::infinity())
+    return fmt::format("in [{}, {}{}", range.low, range.high, range.below ? ')' : ']');
+  return range.low == -std::numeric_limits<double>::infinity() ? "finite"
+                                                               : fmt::format("finite and at least {}", range.low);
+}
+
+bool is_in(const kernels::OptionRange& range, double value) {
+  return std::isfinite(value) && value >= range.low && (range.below ? value < range.high : value <= range.high);
+}
+
+/// ValueError for a number that the option may not be.
+void check_number(const char* op, const detail::OptionRef& option, double value, SourceLocation where) {
+  if (!is_in(option.range, value))
+    throw ValueError(fmt::format("{}: {} must be {}, got {}\ngive one, e.g. {}", op, option.name, shown(option.range),
+                                 value, option.example),
+                     where);
+}
+
 }  // namespace
 
 std::size_t Optimizer::checked_group(int group, SourceLocation where) const {
   if (group < 0 || group >= num_groups())
-    throw IndexError(std::string(name_) + ": there is no parameter group " + std::to_string(group) + ", it has " +
+    throw IndexError(std::string(rule_.name) + ": there is no parameter group " + std::to_string(group) + ", it has " +
                          std::to_string(num_groups()) + "\ngroups are counted from 0, in the order of add_group()",
                      where);
   return static_cast<std::size_t>(group);
 }
 
 void Optimizer::check_parameters(const std::vector<Tensor>& params, SourceLocation where) const {
-  const std::string op = name_;
+  const std::string op = rule_.name;
   if (params.empty())
     throw ValueError(op + ": the list of parameters is empty\ngive it what net.parameters() returns", where);
   std::unordered_set<const void*> met;
@@ -77,6 +97,17 @@ void Optimizer::check_parameters(const std::vector<Tensor>& params, SourceLocati
   }
 }
 
+void Optimizer::check_options(const detail::OptionList& options, SourceLocation where) const {
+  for (const detail::OptionRef& option : options)
+    if (option.number) check_number(rule_.name, option, *option.number, where);
+  if (!options.conflict) return;
+  std::string values;
+  for (const detail::OptionRef& option : options)
+    values += option.number ? fmt::format("\n  {} = {}", option.name, *option.number)
+                            : fmt::format("\n  {} = {}", option.name, *option.flag);
+  throw ValueError(fmt::format("{}: {}, got{}\nchange one of them", rule_.name, options.conflict, values), where);
+}
+
 void Optimizer::add_parameters(const std::vector<Tensor>& params) {
   std::vector<Slot> slots;
   slots.reserve(params.size());
@@ -98,16 +129,18 @@ std::vector<Tensor> Optimizer::parameters(int group, SourceLocation where) const
   return list;
 }
 
-double Optimizer::lr(int group, SourceLocation where) const { return lr_of(checked_group(group, where)); }
+detail::OptionRef Optimizer::lr_of(std::size_t group) const {
+  const detail::OptionList options = options_of(group);
+  return *std::find_if(options.begin(), options.end(),
+                       [](const detail::OptionRef& o) { return std::string_view(o.name) == "lr"; });
+}
+
+double Optimizer::lr(int group, SourceLocation where) const { return lr_of(checked_group(group, where)).value(); }
 
 void Optimizer::set_lr(int group, double lr, SourceLocation where) {
-  const std::size_t g = checked_group(group, where);
-  if (!(lr >= 0) || !std::isfinite(lr))
-    throw ValueError(
-        fmt::format("{}: the learning rate {} is not a finite number of at least 0\nset a rate such as 1e-3", name_,
-                    lr),
-        where);
-  set_lr_of(g, lr);
+  const detail::OptionRef option = lr_of(checked_group(group, where));
+  check_number(rule_.name, option, lr, where);
+  option.set(lr);
 }
 
 void Optimizer::set_lr(double lr, SourceLocation where) {
@@ -121,13 +154,14 @@ void Optimizer::zero_grad() {
 
 void Optimizer::step(SourceLocation where) {
   const profile::Range range("step");
-  const std::string op = std::string(name_) + "::step";
+  const std::string op = std::string(rule_.name) + "::step";
   const CallSite site(op.c_str(), where);
   pending_.clear();
   try {
     for (std::size_t g = 0; g < groups_.size(); ++g) {
-      check_options(g, where);
-      for (Slot& slot : groups_[g]) prepare(slot, g, where);
+      check_options(options_of(g), where);
+      const unsigned states = states_of(g);
+      for (Slot& slot : groups_[g]) prepare(slot, g, states, where);
     }
     if (minnow::detail::has_late_warnings())
       minnow::detail::give_late_warnings([this](const void* tensor_id) { return updates(tensor_id); });
@@ -153,25 +187,25 @@ void Optimizer::finish_step() noexcept {
   pending_.clear();
 }
 
-void Optimizer::prepare(Slot& slot, std::size_t group, SourceLocation where) {
+void Optimizer::prepare(Slot& slot, std::size_t group, unsigned states, SourceLocation where) {
   slot.grad = slot.param.grad();
   if (!slot.grad.defined() || !slot.param.numel()) {
     slot.grad = Tensor();
     return;
   }
-  const int states = num_states(group);
-  pending_.push_back({&slot, group, 0, states, false});
+  pending_.push_back({&slot, group, states, slot.steps + 1, false, false});
   slot.param.storage()->wait_ready();
   slot.grad.storage()->wait_ready();
   prepare_gradient(slot, where);
-  for (int i = 0; i < states; ++i) prepare_state(slot.state[i], slot, where);
-  pending_.back().phase = phase(slot.steps + 1, slot.fresh);
+  for (std::size_t k = 0; k < rule_.states.size(); ++k)
+    if (states >> k & 1U) prepare_state(slot.state[k], slot, where);
+  pending_.back().first = slot.fresh;
 }
 
 void Optimizer::prepare_gradient(Slot& slot, SourceLocation where) const {
   const Tensor& p = slot.param;
   const auto shown = [&] { return "\n  parameter  " + describe(p) + "\n  gradient   " + describe(slot.grad); };
-  const std::string op = std::string(name_) + "::step: ";
+  const std::string op = std::string(rule_.name) + "::step: ";
   if (slot.grad.device() != p.device())
     throw DeviceError(op + "a gradient is on another device than its parameter" + shown() +
                           "\nmove modules by Module::to(), which takes gradients along, or call zero_grad()",
@@ -193,7 +227,7 @@ void Optimizer::prepare_gradient(Slot& slot, SourceLocation where) const {
 void Optimizer::prepare_state(Tensor& state, Slot& slot, SourceLocation where) const {
   if (state.defined() && alike(state, slot.param)) return;
   if (StepRecording::current())
-    throw BackendError(std::string(name_) +
+    throw BackendError(std::string(rule_.name) +
                            "::step: the state of a parameter cannot be made in a step that is recorded"
                            "\n  parameter  " +
                            describe(slot.param) + "\nlet the step run directly first: .warm_up = 1",
@@ -206,30 +240,42 @@ void Optimizer::prepare_state(Tensor& state, Slot& slot, SourceLocation where) c
   state = made;
 }
 
+bool Optimizer::can_share_a_pass(const Pending& a, const Constants& constants, const Pending& b) const {
+  if (a.step == b.step && a.first == b.first) return true;
+  Constants other;
+  constants_of(b.group, b.step, b.first, other.data());
+  return std::equal(constants.begin(), constants.begin() + rule_.num_constants, other.begin());
+}
+
 void Optimizer::run(std::size_t first) {
   const Pending key = pending_[first];
   const Tensor& like = key.slot->param;
+  Constants constants;
+  constants_of(key.group, key.step, key.first, constants.data());
   items_.clear();
   for (std::size_t i = first; i < pending_.size(); ++i) {
     Pending& p = pending_[i];
     const Tensor& param = p.slot->param;
-    if (p.done || p.group != key.group || p.phase != key.phase || param.dtype() != like.dtype() ||
-        param.device() != like.device())
+    if (p.done || p.group != key.group || param.dtype() != like.dtype() || param.device() != like.device() ||
+        !can_share_a_pass(key, constants, p))
       continue;
-    UpdateItem item{&param.layout(), &p.slot->grad.layout(), {nullptr, nullptr, nullptr}};
-    for (int s = 0; s < p.num_states; ++s) item.state[s] = &p.slot->state[s].layout();
-    items_.push_back(item);
+    UpdateItem& item = items_.emplace_back(UpdateItem{&param.layout(), &p.slot->grad.layout(), {}});
+    for (std::size_t k = 0; k < rule_.states.size(); ++k)
+      if (p.states >> k & 1U) item.state[k] = &p.slot->state[k].layout();
     p.done = true;
   }
-  const auto numbers = hyper(key.group, key.phase);
   const double* replayed = nullptr;
   if (StepRecording* recording = StepRecording::current()) {
-    for (const UpdateItem& item : items_)
-      for (const View* used : {item.param, item.grad, item.state[0], item.state[1], item.state[2]})
-        if (used) recording->use(*used);
-    replayed = record(*recording, key, numbers.size());
+    for (const UpdateItem& item : items_) {
+      recording->use(*item.param);
+      recording->use(*item.grad);
+      for (const View* state : item.state)
+        if (state) recording->use(*state);
+    }
+    replayed = record(*recording, key);
   }
-  backend_of(like.device()).run(calls::Update{{rule(), numbers, replayed}, items_});
+  const auto numbers = std::span(constants).first(rule_.num_constants);
+  backend_of(like.device()).run(calls::Update{{rule_.number, numbers, replayed}, items_});
   for (std::size_t i = first; i < pending_.size(); ++i) {
     Slot& slot = *pending_[i].slot;
     if (!pending_[i].done || !slot.grad.defined()) continue;
@@ -244,7 +290,7 @@ void Optimizer::count_step(Slot& slot) {
   slot.fresh = false;
 }
 
-const double* Optimizer::record(StepRecording& recording, const Pending& key, std::size_t count) {
+const double* Optimizer::record(StepRecording& recording, const Pending& key) {
   std::vector<Slot*> slots;
   for (const Pending& p : pending_)
     if (p.done && p.slot->grad.defined()) slots.push_back(p.slot);
@@ -253,21 +299,24 @@ const double* Optimizer::record(StepRecording& recording, const Pending& key, st
   });
   recording.require([this, key, slots, changes = changes_, where = CallSite::where()] {
     if (changes != changes_) return false;
-    check_options(key.group, where);
+    check_options(options_of(key.group), where);
     return is_as_recorded(key, slots);
   });
-  return recording.dynamic(count, [this, key, slots](std::span<double> numbers, bool again) {
+  return recording.dynamic(rule_.num_constants, [this, key, slots](std::span<double> numbers, bool again) {
     if (again)
       for (Slot* slot : slots) count_step(*slot);
-    const auto values = hyper(key.group, again ? phase(slots.front()->steps, false) : key.phase);
-    std::copy(values.begin(), values.end(), numbers.begin());
+    constants_of(key.group, again ? slots.front()->steps : key.step, !again && key.first, numbers.data());
   });
 }
 
 bool Optimizer::is_as_recorded(const Pending& key, const std::vector<Slot*>& slots) const {
-  const auto next = [this](const Slot* slot) { return phase(slot->steps + 1, false); };
-  return num_states(key.group) == key.num_states &&
-         std::all_of(slots.begin(), slots.end(), [&](const Slot* s) { return next(s) == next(slots.front()); });
+  if (states_of(key.group) != key.states) return false;
+  const auto next = [&](Slot* slot) { return Pending{slot, key.group, key.states, slot->steps + 1, false, false}; };
+  const Pending front = next(slots.front());
+  Constants constants;
+  constants_of(front.group, front.step, front.first, constants.data());
+  return std::all_of(slots.begin(), slots.end(),
+                     [&](Slot* slot) { return can_share_a_pass(front, constants, next(slot)); });
 }
 
 }  // namespace minnow::optim

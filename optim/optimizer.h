@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <concepts>
 #include <cstdint>
 #include <span>
@@ -8,12 +9,52 @@
 #include <minnow/autograd/grad_mode.h>
 #include <minnow/tensor/backend/calls.h>
 #include <minnow/tensor/io/state_dict.h>
+#include <minnow/tensor/kernels/rules/rule.h>
 
 namespace minnow {
 class StepRecording;
 }
 
 namespace minnow::optim {
+
+namespace detail {
+
+/// An option of a group: its name, its place in the group's options, and what it may be.
+struct OptionRef {
+  const char* name;
+  double* number;  ///< nullptr for a flag
+  bool* flag;
+  kernels::OptionRange range;
+  const char* example;
+
+  double value() const { return number ? *number : *flag ? 1 : 0; }
+  void set(double value) const {
+    if (number) *number = value;
+    else *flag = value != 0;
+  }
+};
+
+/// The options of a group, in the order in which their rule lists them.
+class OptionList {
+ public:
+  static constexpr std::size_t kMost = 16;
+
+  void operator()(const char* name, double& number, const kernels::OptionRange& range, const char* example) {
+    list_[size_++] = {name, &number, nullptr, range, example};
+  }
+  void operator()(const char* name, bool& flag) { list_[size_++] = {name, nullptr, &flag, {}, nullptr}; }
+
+  const OptionRef* begin() const { return list_.data(); }
+  const OptionRef* end() const { return list_.data() + size_; }
+
+  const char* conflict = nullptr;  ///< what is wrong with options that are each in range
+
+ private:
+  std::array<OptionRef, kMost> list_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace detail
 
 /// Base of the optimizers: groups of parameters, each with its own options, and the state that a rule keeps for each
 /// parameter.  step() updates all parameters of a group in one fused pass and does not allocate once the state exists.
@@ -56,71 +97,71 @@ class Optimizer {
   void load_state_dict(const StateDict& values, SourceLocation where = SourceLocation::current());
 
  protected:
-  static constexpr int kMaxStates = 3;
-  /// An option by name; flags are 0 or 1.
-  struct Field {
+  static constexpr std::size_t kMaxConstants = 16;
+  /// What is the same for all optimizers of a rule.
+  struct RuleFacts {
     const char* name;
-    double value;
-    bool is_flag;
+    int number;  ///< in kernels::UpdateRules
+    std::span<const char* const> states;
+    std::size_t num_constants;
   };
 
-  explicit Optimizer(const char* name) : name_(name) {}
+  explicit Optimizer(const RuleFacts& rule) : rule_(rule) {}
 
   void check_parameters(const std::vector<Tensor>& params, SourceLocation where) const;
+  /// ValueError for values out of range, and for those that do not go together.
+  void check_options(const detail::OptionList& options, SourceLocation where) const;
   void add_parameters(const std::vector<Tensor>& params);
   std::size_t checked_group(int group, SourceLocation where) const;
-  const char* name() const { return name_; }
 
-  // What a rule says of itself.
-  virtual int rule() const = 0;
-  /// Names of the rule's state tensors, and how many of them a group's options need.
-  virtual std::span<const char* const> state_names() const = 0;
-  virtual int num_states(std::size_t group) const = 0;
-  /// What the hyper-parameters depend on besides the options; parameters of one phase share a pass.
-  virtual double phase(std::int64_t step, bool fresh) const = 0;
-  /// Valid until the next call.
-  virtual std::span<const double> hyper(std::size_t group, double phase) = 0;
-  virtual std::vector<Field> fields(std::size_t group) const = 0;
-  /// ValueError for values out of range.
-  virtual void check_options(std::size_t group, SourceLocation where) const = 0;
-  virtual void check_fields(std::size_t group, const std::vector<Field>& fields, SourceLocation where) const = 0;
-  virtual void set_fields(std::size_t group, const std::vector<Field>& fields) = 0;
-  virtual double lr_of(std::size_t group) const = 0;
-  virtual void set_lr_of(std::size_t group, double lr) = 0;
+  virtual detail::OptionList options_of(std::size_t group) const = 0;
+  /// The states that a group's options need, bit k for state k.
+  virtual unsigned states_of(std::size_t group) const = 0;
+  /// The constants of a parameter's step (from 1) for the rule's loops; `first`: its state was never updated.
+  virtual void constants_of(std::size_t group, std::int64_t step, bool first, double* out) const = 0;
 
  private:
+  using Constants = std::array<double, kMaxConstants>;
   /// A parameter, the rule's tensors for it, and how often it was updated.
   struct Slot {
     Tensor param;
-    Tensor state[kMaxStates] = {};
+    Tensor state[UpdateItem::kMaxStates] = {};
     std::int64_t steps = 0;
     bool fresh = true;  // the state was never updated
     Tensor grad{};      // during a step
     Tensor relaid{};    // the gradient in the parameter's order of dimensions, where it came in another
   };
+  /// One update of a parameter: the `step`-th.
   struct Pending {
     Slot* slot;
     std::size_t group;
-    double phase;
-    int num_states;
+    unsigned states;
+    std::int64_t step;
+    bool first;
     bool done;
   };
 
   void load_slot(Slot& slot, std::size_t group, std::size_t index, const StateDict& values, std::size_t& used,
                  std::string& problems) const;
-  void prepare(Slot& slot, std::size_t group, SourceLocation where);
+  detail::OptionRef lr_of(std::size_t group) const;
+  std::vector<double> option_values(std::size_t group) const;
+  void set_option_values(std::size_t group, const std::vector<double>& values) const;
+  void prepare(Slot& slot, std::size_t group, unsigned states, SourceLocation where);
   void prepare_gradient(Slot& slot, SourceLocation where) const;
   void prepare_state(Tensor& state, Slot& slot, SourceLocation where) const;
   void run(std::size_t first);
+  /// Whether two updates of one group have the same constants, so that one pass serves both.  `constants` are those of
+  /// the first.
+  bool can_share_a_pass(const Pending& a, const Constants& constants, const Pending& b) const;
   bool updates(const void* tensor_id) const;
   void finish_step() noexcept;
   static void count_step(Slot& slot);
   /// Lets a step that is being recorded read the hyper-parameters of the pass at hand anew in each replay.
-  const double* record(StepRecording& recording, const Pending& key, std::size_t count);
+  const double* record(StepRecording& recording, const Pending& key);
   /// Whether a pass over these slots is still the one that was recorded.
   bool is_as_recorded(const Pending& key, const std::vector<Slot*>& slots) const;
 
-  const char* name_;
+  const RuleFacts rule_;
   std::vector<std::vector<Slot>> groups_;
   std::int64_t changes_ = 0;  // groups that were added and states that were loaded: what was recorded is out of date
   // Kept between steps so that these do not allocate.

@@ -50,7 +50,7 @@ double read_number(const StateDict& values, const std::string& key, std::size_t&
 StateDict Optimizer::state_dict() const {
   StateDict dict;
   std::size_t index = 0;
-  const auto names = state_names();
+  const auto names = rule_.states;
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     for (const Slot& slot : groups_[g]) {
       dict.set(state_key(index, "step"), number(static_cast<double>(slot.steps)));
@@ -58,14 +58,25 @@ StateDict Optimizer::state_dict() const {
         if (!slot.fresh && slot.state[i].defined()) dict.set(state_key(index, names[i]), slot.state[i].detach());
       ++index;
     }
-    for (const Field& field : fields(g)) dict.set(group_key(g, field.name), number(field.value));
+    for (const detail::OptionRef& option : options_of(g)) dict.set(group_key(g, option.name), number(option.value()));
   }
   return dict;
 }
 
+std::vector<double> Optimizer::option_values(std::size_t group) const {
+  std::vector<double> values;
+  for (const detail::OptionRef& option : options_of(group)) values.push_back(option.value());
+  return values;
+}
+
+void Optimizer::set_option_values(std::size_t group, const std::vector<double>& values) const {
+  std::size_t i = 0;
+  for (const detail::OptionRef& option : options_of(group)) option.set(values[i++]);
+}
+
 void Optimizer::load_slot(Slot& slot, std::size_t group, std::size_t index, const StateDict& values, std::size_t& used,
                           std::string& problems) const {
-  const auto names = state_names();
+  const auto names = rule_.states;
   const double steps = read_number(values, state_key(index, "step"), used, problems);
   if (!(steps >= 0 && steps < 0x1p53) || steps != std::floor(steps))
     problems += "\n  '" + state_key(index, "step") + "' is not a count";
@@ -84,38 +95,40 @@ void Optimizer::load_slot(Slot& slot, std::size_t group, std::size_t index, cons
       problems += "\n  '" + key + "' is " + describe(*value) + ", the parameter is " + describe(slot.param);
     }
   }
-  for (int i = 0; i < num_states(group) && !slot.fresh; ++i)
-    if (const auto at = static_cast<std::size_t>(i); !slot.state[at].defined())
-      problems += "\n  '" + state_key(index, names[at]) + "' is missing";
+  const unsigned needed = slot.fresh ? 0 : states_of(group);
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if ((needed >> i & 1U) && !slot.state[i].defined())
+      problems += "\n  '" + state_key(index, names[i]) + "' is missing";
 }
 
 void Optimizer::load_state_dict(const StateDict& values, SourceLocation where) {
   const auto refuse = [&](const std::string& problems) {
-    throw ValueError(std::string(name_) + "::load_state_dict: the values do not fit" + problems +
+    throw ValueError(std::string(rule_.name) + "::load_state_dict: the values do not fit" + problems +
                          "\nload into an optimizer of the same kind over the same parameters",
                      where);
   };
   std::string problems;
   std::size_t used = 0;
-  std::vector<std::vector<Field>> before, after;
+  std::vector<std::vector<double>> before, after;
   for (std::size_t g = 0; g < groups_.size(); ++g) {
-    before.push_back(fields(g));
-    after.push_back(fields(g));
-    for (Field& field : after.back()) {
-      field.value = read_number(values, group_key(g, field.name), used, problems);
-      if (field.is_flag && field.value != 0 && field.value != 1)
-        problems += "\n  '" + group_key(g, field.name) + "' is neither 0 nor 1";
+    before.push_back(option_values(g));
+    after.emplace_back();
+    for (const detail::OptionRef& option : options_of(g)) {
+      const double value = read_number(values, group_key(g, option.name), used, problems);
+      if (option.flag && value != 0 && value != 1)
+        problems += "\n  '" + group_key(g, option.name) + "' is neither 0 nor 1";
+      after.back().push_back(value);
     }
   }
   if (!problems.empty()) refuse(problems);
-  for (std::size_t g = 0; g < groups_.size(); ++g) check_fields(g, after[g], where);
 
   // The options say which state there must be.
-  const auto set_all = [&](const std::vector<std::vector<Field>>& list) {
-    for (std::size_t g = 0; g < groups_.size(); ++g) set_fields(g, list[g]);
+  const auto set_all = [&](const std::vector<std::vector<double>>& list) {
+    for (std::size_t g = 0; g < groups_.size(); ++g) set_option_values(g, list[g]);
   };
   Rollback rollback([&] { set_all(before); });
   set_all(after);
+  for (std::size_t g = 0; g < groups_.size(); ++g) check_options(options_of(g), where);
   std::vector<std::vector<Slot>> loaded = groups_;
   std::size_t index = 0;
   for (std::size_t g = 0; g < loaded.size(); ++g)

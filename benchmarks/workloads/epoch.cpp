@@ -4,7 +4,7 @@
 #include <minnow/data/loader.h>
 #include <minnow/data/tensor_dataset.h>
 #include <minnow/nn/loss.h>
-#include <minnow/optim/adam.h>
+#include <minnow/optim/optimizers.h>
 #include <minnow/tensor/captured_step.h>
 #include "workloads/models.h"
 

@@ -3,8 +3,7 @@
 #include <minnow/data/loader.h>
 #include <minnow/data/mnist.h>
 #include <minnow/nn/loss.h>
-#include <minnow/optim/adam.h>
-#include <minnow/optim/sgd.h>
+#include <minnow/optim/optimizers.h>
 #include "workloads/models.h"
 
 namespace bench {

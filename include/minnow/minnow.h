@@ -56,11 +56,10 @@
 #include <minnow/nn/pool.h>
 #include <minnow/nn/summary.h>
 
-#include <minnow/optim/adam.h>
 #include <minnow/optim/clip.h>
 #include <minnow/optim/optimizer.h>
+#include <minnow/optim/optimizers.h>
 #include <minnow/optim/schedule.h>
-#include <minnow/optim/sgd.h>
 
 #include <minnow/data/batch.h>
 #include <minnow/data/dataset.h>

@@ -46,14 +46,15 @@ struct Pool2dParams {
 /// One tensor of an optimizer's fused pass.  `state` are the rule's own tensors, shaped like the parameter; nullptr
 /// where the rule runs without.
 struct UpdateItem {
+  static constexpr int kMaxStates = 3;
   const View* param;
   const View* grad;
-  const View* state[3];
+  const View* state[kMaxStates];
 };
 
 struct UpdateParams {
-  int rule = 0;                   ///< index in kernels::UpdateRules
-  std::span<const double> hyper;  ///< the rule's own struct of hyper-parameters, as an array of doubles
+  int rule = 0;                       ///< index in kernels::UpdateRules
+  std::span<const double> constants;  ///< the rule's Constants<double>, as an array
   /// Device memory that holds the same doubles and takes their place when set: in a captured step they change from
   /// replay to replay.
   const double* replayed = nullptr;

@@ -87,16 +87,18 @@ template <> class Kept<PhiloxState> {
   PhiloxState state_;
 };
 
-/// With the hyper-parameters of this replay.
+/// With the constants of this replay.
 template <> class Kept<UpdateParams> {
  public:
   Kept(const UpdateParams& argument, const CapturePool&)
-      : rule_(argument.rule), hyper_(argument.hyper.begin(), argument.hyper.end()), replayed_(argument.replayed) {}
-  UpdateParams given() const { return {rule_, {replayed_ ? replayed_ : hyper_.data(), hyper_.size()}}; }
+      : rule_(argument.rule),
+        constants_(argument.constants.begin(), argument.constants.end()),
+        replayed_(argument.replayed) {}
+  UpdateParams given() const { return {rule_, {replayed_ ? replayed_ : constants_.data(), constants_.size()}}; }
 
  private:
   int rule_;
-  std::vector<double> hyper_;
+  std::vector<double> constants_;
   const double* replayed_;
 };
 

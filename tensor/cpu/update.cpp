@@ -9,9 +9,10 @@
 namespace minnow::cpu {
 namespace {
 
-constexpr std::size_t kStates = 3;
+constexpr int kStates = UpdateItem::kMaxStates;
+static_assert(kernels::kMostStates<kernels::UpdateRules> <= kStates && 2 + kStates <= kMaxOperands);
 
-bool has_state(const UpdateItem& item, std::size_t k) { return item.state[k] != nullptr && item.state[k]->defined(); }
+bool has_state(const UpdateItem& item, int k) { return item.state[k] != nullptr && item.state[k]->defined(); }
 
 /// Whether all tensors of an item are of the parameter's dtype, a compute type, and share its dense layout.
 bool is_flat(const UpdateItem& item) {
@@ -19,7 +20,7 @@ bool is_flat(const UpdateItem& item) {
   if (p.dtype() != dtype_of(compute_of(p.dtype()))) return false;
   const auto alike = [&](const View& t) { return t.dtype() == p.dtype() && same_dense_layout(t, p); };
   if (!alike(*item.grad)) return false;
-  for (std::size_t k = 0; k < kStates; ++k) {
+  for (int k = 0; k < kStates; ++k) {
     if (has_state(item, k) && !alike(*item.state[k])) return false;
   }
   return true;
@@ -27,28 +28,28 @@ bool is_flat(const UpdateItem& item) {
 
 struct Job {
   UpdateLoop loop;
-  const double* hyper;
+  const double* constants;
   bool state[kStates];
 };
 
 /// Elements [begin, end) of a flat item.
-void run_flat(const UpdateItem& item, UpdateLoop loop, const double* hyper, std::int64_t begin, std::int64_t end) {
+void run_flat(const UpdateItem& item, UpdateLoop loop, const double* constants, std::int64_t begin, std::int64_t end) {
   const std::int64_t offset = begin * static_cast<std::int64_t>(item.param->itemsize());
   void* state[kStates];
-  for (std::size_t k = 0; k < kStates; ++k)
+  for (int k = 0; k < kStates; ++k)
     state[k] = has_state(item, k) ? static_cast<char*>(item.state[k]->raw_data()) + offset : nullptr;
   loop(static_cast<char*>(item.param->raw_data()) + offset, static_cast<const char*>(item.grad->raw_data()) + offset,
-       state, end - begin, hyper);
+       state, end - begin, constants);
 }
 
 /// An item of mixed dtypes or layouts: through buffers.
 void run_strided(const UpdateItem& item, const UpdateParams& params) {
   const Compute compute = compute_of(item.param->dtype());
   const DType chunk = dtype_of(compute);
-  Job job{loops().update[static_cast<int>(compute)][params.rule], params.hyper.data(), {}};
+  Job job{loops().update[static_cast<int>(compute)][params.rule], params.constants.data(), {}};
   std::array<Operand, kMaxOperands> operands{Operand::in_out(*item.param, chunk), Operand::input(*item.grad, chunk)};
   std::size_t count = 2;
-  for (std::size_t k = 0; k < kStates; ++k) {
+  for (int k = 0; k < kStates; ++k) {
     job.state[k] = has_state(item, k);
     if (job.state[k]) operands[count++] = Operand::in_out(*item.state[k], chunk);
   }
@@ -58,8 +59,8 @@ void run_strided(const UpdateItem& item, const UpdateParams& params) {
         const auto* j = static_cast<const Job*>(context);
         void* state[kStates];
         std::size_t at = 2;
-        for (std::size_t k = 0; k < kStates; ++k) state[k] = j->state[k] ? c[at++] : nullptr;
-        j->loop(c[0], c[1], state, n, j->hyper);
+        for (int k = 0; k < kStates; ++k) state[k] = j->state[k] ? c[at++] : nullptr;
+        j->loop(c[0], c[1], state, n, j->constants);
       },
       &job);
 }
@@ -96,7 +97,7 @@ template <> void execute(const calls::Update& args) {
     for (const UpdateItem* item : flat) {
       const Range range = share_of(*item, threads, i);
       const Compute compute = compute_of(item->param->dtype());
-      run_flat(*item, loops().update[static_cast<int>(compute)][params.rule], params.hyper.data(), range.begin,
+      run_flat(*item, loops().update[static_cast<int>(compute)][params.rule], params.constants.data(), range.begin,
                range.end);
     }
   });

@@ -2,7 +2,7 @@
 #include <thread>
 #include <minnow/autograd/ops/matmul.h>
 #include <minnow/autograd/ops/reduce.h>
-#include <minnow/optim/sgd.h>
+#include <minnow/optim/optimizers.h>
 #include <minnow/tensor/ops/create.h>
 
 namespace minnow {

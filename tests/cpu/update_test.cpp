@@ -1,3 +1,4 @@
+#include <functional>
 #include "cpu_support.h"
 
 namespace minnow {
@@ -10,69 +11,88 @@ using test::get;
 using test::Lay;
 using test::set;
 
+constexpr std::size_t kRoles = 2 + UpdateItem::kMaxStates;
+
+/// One rule with some options: its constants, the states that it runs with, and one element by hand: p, g, then a place
+/// for each state.
 struct Case {
   const char* name;
   int rule;
-  std::vector<double> hyper;
-  std::size_t states;
+  std::vector<double> constants;
+  unsigned states;
+  unsigned squares;  // those of them that are means of squares
+  std::function<void(double* v)> by_hand;
 };
 
-template <class Hyper> std::vector<double> flat(const Hyper& h) {
-  std::vector<double> v(sizeof(Hyper) / sizeof(double));
-  std::memcpy(v.data(), &h, sizeof(Hyper));
-  return v;
+template <class Rule, class ByHand>
+Case make_case(const char* name, const typename Rule::Options& o, std::int64_t step, bool first, ByHand by_hand) {
+  const auto constants = Rule::constants(o, step, first);
+  Case c{name, kIndexOf<UpdateRules, Rule>, std::vector<double>(kNumConstants<Rule>), 0, 0, {}};
+  std::memcpy(c.constants.data(), &constants, sizeof(constants));
+  for (int k = 0; k < kNumStates<Rule>; ++k) {
+    const auto& state = Rule::kStates[k];
+    if (state.is_used(o)) c.states |= 1U << k;
+    if (std::string_view(state.name).find("sq") != std::string_view::npos) c.squares |= 1U << k;
+  }
+  c.by_hand = [=](double* v) { by_hand(o, static_cast<double>(step), first, v); };
+  return c;
+}
+
+// What the formulas say, written out.
+
+void sgd_by_hand(const SgdRule::Options& o, double, bool first, double* v) {
+  const double d = (o.maximize ? -v[1] : v[1]) + o.weight_decay * v[0];
+  if (o.momentum == 0) {
+    v[0] -= o.lr * d;
+    return;
+  }
+  v[2] = first ? d : o.momentum * v[2] + (1 - o.dampening) * d;
+  v[0] -= o.lr * (o.nesterov ? d + o.momentum * v[2] : v[2]);
+}
+
+template <bool Decoupled>
+void adam_by_hand(const typename AdamRule<Decoupled>::Options& o, double step, bool, double* v) {
+  const auto [beta1, beta2] = o.betas;
+  const double d = (o.maximize ? -v[1] : v[1]) + (Decoupled ? 0 : o.weight_decay * v[0]);
+  if (Decoupled) v[0] -= o.lr * o.weight_decay * v[0];
+  v[2] = beta1 * v[2] + (1 - beta1) * d;
+  v[3] = beta2 * v[3] + (1 - beta2) * d * d;
+  const double square = o.amsgrad ? (v[4] = std::fmax(v[4], v[3])) : v[3];
+  v[0] -=
+      o.lr / (1 - std::pow(beta1, step)) * v[2] / (std::sqrt(square) / std::sqrt(1 - std::pow(beta2, step)) + o.eps);
 }
 
 std::vector<Case> cases() {
-  constexpr int kSgd = kIndexOf<UpdateRules, Sgd>, kAdam = kIndexOf<UpdateRules, Adam>;
-  constexpr int kAdamW = kIndexOf<UpdateRules, AdamW>;
+  const auto sgd = [](const char* name, const SgdRule::Options& o, bool first = false) {
+    return make_case<SgdRule>(name, o, 2, first, sgd_by_hand);
+  };
+  const auto adam = [](const char* name, const AdamRule<false>::Options& o) {
+    return make_case<AdamRule<false>>(name, o, 3, false, adam_by_hand<false>);
+  };
   return {
-      {"sgd", kSgd, flat(Sgd::Hyper{.lr = 0.1, .weight_decay = 0.01}), 0},
-      {"sgd up", kSgd, flat(Sgd::Hyper{.lr = 0.1, .weight_decay = 0.01, .maximize = 1}), 0},
-      {"momentum", kSgd, flat(Sgd::Hyper{.lr = 0.1, .momentum = 0.9, .dampening = 0.2}), 1},
-      {"first step", kSgd, flat(Sgd::Hyper{.lr = 0.1, .momentum = 0.9, .dampening = 0.2, .first_step = 1}), 1},
-      {"nesterov", kSgd, flat(Sgd::Hyper{.lr = 0.1, .momentum = 0.9, .weight_decay = 0.1, .nesterov = 1}), 1},
-      {"adam", kAdam, flat(Adam::Hyper{.lr = 0.01, .weight_decay = 0.1, .step = 3}), 2},
-      {"amsgrad", kAdam, flat(Adam::Hyper{.lr = 0.01, .amsgrad = 1, .maximize = 1, .step = 3}), 3},
-      {"adamw", kAdamW, flat(AdamW::Hyper{.lr = 0.01, .weight_decay = 0.1, .step = 1000}), 2},
+      sgd("sgd", {.lr = 0.1, .weight_decay = 0.01}),
+      sgd("sgd up", {.lr = 0.1, .weight_decay = 0.01, .maximize = true}),
+      sgd("momentum", {.lr = 0.1, .momentum = 0.9, .dampening = 0.2}),
+      sgd("first step", {.lr = 0.1, .momentum = 0.9, .dampening = 0.2}, true),
+      sgd("nesterov", {.lr = 0.1, .momentum = 0.9, .weight_decay = 0.1, .nesterov = true}),
+      adam("adam", {.lr = 0.01, .weight_decay = 0.1}),
+      adam("amsgrad", {.lr = 0.01, .amsgrad = true, .maximize = true}),
+      make_case<AdamRule<true>>("adamw", {.lr = 0.01, .weight_decay = 0.1}, 1000, false, adam_by_hand<true>),
   };
 }
 
-/// What the formulas of kernels/update.h say, written out: v holds p, g and the states.
-void by_hand(const Case& c, double* v) {
-  double& p = v[0];
-  const double g = v[1];
-  if (c.rule == kIndexOf<UpdateRules, Sgd>) {
-    Sgd::Hyper h;
-    std::memcpy(static_cast<void*>(&h), c.hyper.data(), sizeof(h));
-    const double d = (h.maximize != 0 ? -g : g) + h.weight_decay * p;
-    if (c.states == 0) {
-      p -= h.lr * d;
-      return;
-    }
-    v[2] = h.first_step != 0 ? d : h.momentum * v[2] + (1 - h.dampening) * d;
-    p -= h.lr * (h.nesterov != 0 ? d + h.momentum * v[2] : v[2]);
-    return;
-  }
-  Adam::Hyper h;
-  std::memcpy(static_cast<void*>(&h), c.hyper.data(), sizeof(h));
-  const bool decoupled = c.rule == kIndexOf<UpdateRules, AdamW>;
-  const double d = (h.maximize != 0 ? -g : g) + (decoupled ? 0 : h.weight_decay * p);
-  if (decoupled) p -= h.lr * h.weight_decay * p;
-  v[2] = h.beta1 * v[2] + (1 - h.beta1) * d;
-  v[3] = h.beta2 * v[3] + (1 - h.beta2) * d * d;
-  const double square = c.states == 3 ? (v[4] = std::fmax(v[4], v[3])) : v[3];
-  p -= h.lr / (1 - std::pow(h.beta1, h.step)) * v[2] /
-       (std::sqrt(square) / std::sqrt(1 - std::pow(h.beta2, h.step)) + h.eps);
-}
-
-/// One item: param, grad, states, with values of their own, squares not negative.
+/// One item: param, grad, states, with values of their own; squares are larger than any other value's.
 struct Item {
-  std::vector<Tensor> tensors;
-  std::vector<double> before;  // [tensor][element]
+  std::vector<Tensor> tensors;  // by role; undefined where the rule runs without a state
+  std::vector<double> before;   // [role][element]
 
   Item(const Case& c, const Shape& shape, DType dtype, Lay lay, Lay grad_lay, std::int64_t shift) {
-    for (std::size_t k = 0; k < c.states + 2; ++k) {
+    for (std::size_t k = 0; k < kRoles; ++k) {
+      if (k >= 2 && (c.states >> (k - 2) & 1U) == 0) {
+        tensors.emplace_back();
+        before.resize(before.size() + static_cast<std::size_t>(shape.numel()));
+        continue;
+      }
       Tensor whole = blank({shape.numel() + shift}, dtype);
       Tensor t = lay == Lay::kContiguous && shift > 0
                      ? Tensor(whole.storage(), dtype, shape, contiguous_strides(shape), shift)
@@ -80,27 +100,31 @@ struct Item {
       const Tensor values = test::reals({shape.numel() + 7});
       for (std::int64_t i = 0; i < t.numel(); ++i) {
         const double v = get(values, (i + static_cast<std::int64_t>(k)) % values.numel());
-        set(t, i, k >= 3 ? v * v : v);
+        set(t, i, k >= 2 && (c.squares >> (k - 2) & 1U) ? 2 + v * v : v);
       }
       for (std::int64_t i = 0; i < t.numel(); ++i) before.push_back(get(t, i));
       tensors.push_back(t);
     }
   }
   UpdateItem view() const {
-    const auto at = [&](std::size_t k) { return k < tensors.size() ? &tensors[k].layout() : nullptr; };
-    return {at(0), at(1), {at(2), at(3), at(4)}};
+    const auto at = [&](std::size_t k) { return tensors[k].defined() ? &tensors[k].layout() : nullptr; };
+    UpdateItem item{at(0), at(1), {}};
+    for (std::size_t k = 2; k < kRoles; ++k) item.state[k - 2] = at(k);
+    return item;
   }
   void check(const Case& c, double rtol, double atol) const {
     const std::int64_t n = tensors[0].numel();
     for (std::int64_t i = 0; i < n; ++i) {
-      double v[5] = {};
-      for (std::size_t k = 0; k < tensors.size(); ++k)
+      double v[kRoles] = {};
+      for (std::size_t k = 0; k < kRoles; ++k)
         v[k] = before[k * static_cast<std::size_t>(n) + static_cast<std::size_t>(i)];
-      by_hand(c, v);
-      for (std::size_t k = 0; k < tensors.size(); ++k)
+      c.by_hand(v);
+      for (std::size_t k = 0; k < kRoles; ++k) {
+        if (!tensors[k].defined()) continue;
         ASSERT_TRUE(test::close(get(tensors[k], i), v[k], rtol, atol))
             << c.name << " tensor " << k << " element " << i << " of " << n << ": " << get(tensors[k], i)
             << ", expected " << v[k];
+      }
     }
   }
 };
@@ -108,7 +132,7 @@ struct Item {
 void step(const Case& c, const std::vector<Item>& items) {
   std::vector<UpdateItem> views;
   for (const Item& item : items) views.push_back(item.view());
-  backend().run(calls::Update{{c.rule, c.hyper}, views});
+  backend().run(calls::Update{{c.rule, c.constants}, views});
 }
 
 class UpdateCpu : public test::EveryIsa {};

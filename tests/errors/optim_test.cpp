@@ -2,10 +2,9 @@
 #include <gtest/gtest.h>
 #include <minnow/autograd/ops/arithmetic.h>
 #include <minnow/autograd/ops/reduce.h>
-#include <minnow/optim/adam.h>
 #include <minnow/optim/clip.h>
+#include <minnow/optim/optimizers.h>
 #include <minnow/optim/schedule.h>
-#include <minnow/optim/sgd.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/ops/create.h>
 #include "errors.h"
@@ -32,9 +31,11 @@ template <class O> void expect_parameters_checked(const char* name) {
   expect_errors({Misuse{"DTypeError", name, "int64[3] on cpu", [=] { O(List{ints}); }}});
   expect_errors({Misuse{"AutogradError", name, "can't optimize a non-leaf Tensor", [=] { O(List{made}); }}});
   expect_errors({Misuse{"ShapeError", name, "float32[4, 2] on cpu", [=] { O(List{gaps}); }}});
-  expect_errors({Misuse{"ValueError", name, "lr = -1", [=] { O({x}, {.lr = -1}); }}});
-  expect_errors({Misuse{"ValueError", name, "weight_decay = -1", [=] { O({x}, {.weight_decay = -1}); }}});
-  expect_errors({Misuse{"ValueError", name, "lr = nan", [=] { O({x}, {.lr = std::nan("")}); }}});
+  expect_errors({Misuse{"ValueError", name, "lr must be finite and at least 0, got -1", [=] { O({x}, {.lr = -1}); }}});
+  expect_errors({Misuse{"ValueError", name, "weight_decay must be finite and at least 0, got -1",
+                        [=] { O({x}, {.weight_decay = -1}); }}});
+  expect_errors(
+      {Misuse{"ValueError", name, "lr must be finite and at least 0, got nan", [=] { O({x}, {.lr = std::nan("")}); }}});
   expect_errors({Misuse{"ValueError", name, kShown, [=] {
                           O o({x});
                           o.add_group({x});
@@ -51,13 +52,15 @@ TEST(Errors, OfEveryOptimizer) {
   expect_parameters_checked<optim::AdamW>("AdamW");
   const Tensor x = leaf();
   expect_errors({
-      Misuse{"ValueError", "SGD", "momentum = -1", [=] { optim::SGD({x}, {.momentum = -1}); }},
-      Misuse{"ValueError", "SGD", "nesterov", [=] { optim::SGD({x}, {.nesterov = true}); }},
-      Misuse{"ValueError", "Adam", "beta of 1",
+      Misuse{"ValueError", "SGD", "momentum must be finite and at least 0, got -1",
+             [=] { optim::SGD({x}, {.momentum = -1}); }},
+      Misuse{"ValueError", "SGD", "nesterov needs a momentum above 0", [=] { optim::SGD({x}, {.nesterov = true}); }},
+      Misuse{"ValueError", "Adam", "beta2 must be in [0, 1), got 1",
              [=] {
                optim::Adam({x}, {.betas = {0.9, 1}});
              }},
-      Misuse{"ValueError", "AdamW", "eps = -1", [=] { optim::AdamW({x}, {.eps = -1}); }},
+      Misuse{"ValueError", "AdamW", "eps must be finite and at least 0, got -1",
+             [=] { optim::AdamW({x}, {.eps = -1}); }},
   });
 }
 
@@ -104,20 +107,20 @@ TEST(Errors, OfOptimizersAtWork) {
                optim::SGD o({far});
                o.step();
              }},
-      Misuse{"ValueError", "SGD", "lr = -3",
+      Misuse{"ValueError", "SGD", "lr must be finite and at least 0, got -3",
              [&] {
                sgd.options().lr = -3;
                sgd.step();
              }},
-      Misuse{"ValueError", "SGD", "learning rate -1", [&] { sgd.set_lr(-1.0); }},
-      Misuse{"ValueError", "SGD", "learning rate inf", [&] { sgd.set_lr(0, INFINITY); }},
+      Misuse{"ValueError", "SGD", "lr must be finite and at least 0, got -1", [&] { sgd.set_lr(-1.0); }},
+      Misuse{"ValueError", "SGD", "lr must be finite and at least 0, got inf", [&] { sgd.set_lr(0, INFINITY); }},
       Misuse{"IndexError", "SGD", "no parameter group 1", [&] { sgd.set_lr(1, 0.1); }},
       Misuse{"IndexError", "SGD", "no parameter group -1", [&] { (void)sgd.lr(-1); }},
       Misuse{"IndexError", "SGD", "no parameter group 2", [&] { (void)sgd.parameters(2); }},
       Misuse{"ValueError", "SGD::load_state_dict", "'param_groups.0.lr' is missing",
              [&] { sgd.load_state_dict(missing); }},
       Misuse{"ValueError", "SGD::load_state_dict", "of which", [&] { sgd.load_state_dict(extra); }},
-      Misuse{"ValueError", "SGD", "lr = -1", [&] { sgd.load_state_dict(negative); }},
+      Misuse{"ValueError", "SGD", "lr must be finite and at least 0, got -1", [&] { sgd.load_state_dict(negative); }},
   });
 }
 
@@ -151,7 +154,7 @@ TEST(Errors, OfSchedules) {
              }},
       Misuse{"ValueError", "Schedule", "the rate is empty", [&] { Schedule(sgd, {}); }},
       Misuse{"ValueError", "set_steps", "-1", [&] { good.set_steps(-1); }},
-      Misuse{"ValueError", "SGD", "learning rate -1",
+      Misuse{"ValueError", "SGD", "lr must be finite and at least 0, got -1",
              [&] { Schedule(sgd, [](double, std::int64_t) { return -1.0; }); }},
   });
 }

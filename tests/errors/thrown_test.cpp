@@ -12,8 +12,8 @@
 #include <minnow/nn/containers.h>
 #include <minnow/nn/linear.h>
 #include <minnow/nn/summary.h>
+#include <minnow/optim/optimizers.h>
 #include <minnow/optim/schedule.h>
-#include <minnow/optim/sgd.h>
 #include <minnow/tensor/captured_step.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/ops/create.h>

@@ -3,7 +3,7 @@
 #include <minnow/nn/conv.h>
 #include <minnow/nn/linear.h>
 #include <minnow/nn/loss.h>
-#include <minnow/optim/adam.h>
+#include <minnow/optim/optimizers.h>
 
 #include "devices.h"
 #include "golden.h"

@@ -1,6 +1,5 @@
 #include <memory>
-#include <minnow/optim/adam.h>
-#include <minnow/optim/sgd.h>
+#include <minnow/optim/optimizers.h>
 
 #include "devices.h"
 #include "golden.h"

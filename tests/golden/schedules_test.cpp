@@ -1,7 +1,7 @@
 #include <minnow/autograd/ops/unary.h>
 #include <minnow/optim/clip.h>
+#include <minnow/optim/optimizers.h>
 #include <minnow/optim/schedule.h>
-#include <minnow/optim/sgd.h>
 #include <minnow/tensor/ops/create.h>
 
 #include "devices.h"

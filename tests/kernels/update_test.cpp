@@ -33,14 +33,15 @@ TEST_P(Update, SgdFollowsItsFormula) {
           State s;
           if (first != 0) s.a.assign(kN, NAN);  // not read at the first step
           const State before;
-          const Sgd::Hyper h{0.1, momentum, nesterov != 0 ? 0.0 : 0.3, 0.01, nesterov, maximize, first};
-          void* state[3] = {momentum != 0 ? s.a.data() : nullptr, nullptr, nullptr};
-          cpu::loops().update[0][kIndexOf<UpdateRules, Sgd>](s.p.data(), s.g.data(), state, kN, &h.lr);
+          const SgdRule::Options o{0.1, momentum, nesterov != 0 ? 0.0 : 0.3, 0.01, nesterov != 0, maximize != 0};
+          const auto constants = SgdRule::constants(o, 1, first != 0);
+          void* state[] = {momentum != 0 ? s.a.data() : nullptr};
+          cpu::loops().update[0][kIndexOf<UpdateRules, SgdRule>](s.p.data(), s.g.data(), state, kN, &constants.lr);
           for (std::size_t i = 0; i < kN; ++i) {
             double d = (maximize != 0 ? -1.0 : 1.0) * static_cast<double>(before.g[i]) +
                        0.01 * static_cast<double>(before.p[i]);
             if (momentum != 0) {
-              const double v = first != 0 ? d : momentum * static_cast<double>(before.a[i]) + (1 - h.dampening) * d;
+              const double v = first != 0 ? d : momentum * static_cast<double>(before.a[i]) + (1 - o.dampening) * d;
               EXPECT_TRUE(test::close(s.a[i], v, 1e-6, 1e-7));
               d = nesterov != 0 ? d + momentum * v : v;
             }
@@ -53,17 +54,18 @@ TEST_P(Update, SgdFollowsItsFormula) {
   }
 }
 
-template <class Rule> void check_adam(bool amsgrad, double maximize, double step) {
+template <bool Decoupled> void check_adam(bool amsgrad, bool maximize, std::int64_t t) {
+  using Rule = AdamRule<Decoupled>;
   State s;
   const State before;
-  const typename Rule::Hyper h{0.05, 0.9, 0.99, 0.03, 0.02, amsgrad ? 1.0 : 0.0, maximize, step};
+  const auto constants = Rule::constants({0.05, {0.9, 0.99}, 0.03, 0.02, amsgrad, maximize}, t, t == 1);
   void* state[3] = {s.a.data(), s.b.data(), amsgrad ? s.c.data() : nullptr};
-  cpu::loops().update[0][kIndexOf<UpdateRules, Rule>](s.p.data(), s.g.data(), state, kN, &h.lr);
-  constexpr bool kDecoupled = std::is_same_v<Rule, AdamW>;
+  cpu::loops().update[0][kIndexOf<UpdateRules, Rule>](s.p.data(), s.g.data(), state, kN, &constants.step_size);
+  const auto step = static_cast<double>(t);
   for (std::size_t i = 0; i < kN; ++i) {
     double p = before.p[i];
-    double g = maximize != 0 ? -static_cast<double>(before.g[i]) : static_cast<double>(before.g[i]);
-    if (kDecoupled) p -= 0.05 * 0.02 * p;
+    double g = maximize ? -static_cast<double>(before.g[i]) : static_cast<double>(before.g[i]);
+    if (Decoupled) p -= 0.05 * 0.02 * p;
     else g += 0.02 * p;
     const double m = 0.9 * static_cast<double>(before.a[i]) + 0.1 * g;
     const double v = 0.99 * static_cast<double>(before.b[i]) + 0.01 * g * g;
@@ -79,10 +81,10 @@ template <class Rule> void check_adam(bool amsgrad, double maximize, double step
 
 TEST_P(Update, AdamFollowsItsFormula) {
   for (const bool amsgrad : {false, true}) {
-    for (const double maximize : {0.0, 1.0}) {
-      for (const double step : {1.0, 2.0, 100.0}) {
-        check_adam<Adam>(amsgrad, maximize, step);
-        check_adam<AdamW>(amsgrad, maximize, step);
+    for (const bool maximize : {false, true}) {
+      for (const std::int64_t step : {1, 2, 100}) {
+        check_adam<false>(amsgrad, maximize, step);
+        check_adam<true>(amsgrad, maximize, step);
       }
     }
   }

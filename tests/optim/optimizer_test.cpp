@@ -170,7 +170,8 @@ TEST(Optimizer, RefusesBadParameters) {
 
 TEST(Optimizer, RefusesBadOptions) {
   const Tensor p = leaf(ones({2}));
-  expect_contains(error_of<ValueError>([&] { optim::SGD({p}, {.lr = -1}); }), "lr = -1");
+  expect_contains(error_of<ValueError>([&] { optim::SGD({p}, {.lr = -1}); }),
+                  "lr must be finite and at least 0, got -1");
   expect_contains(error_of<ValueError>([&] { optim::SGD({p}, {.lr = NAN}); }), "lr");
   expect_contains(error_of<ValueError>([&] { optim::SGD({p}, {.nesterov = true}); }), "nesterov");
   expect_contains(error_of<ValueError>([&] { optim::Adam({p}, {.betas = {1, 0.9}}); }), "beta");

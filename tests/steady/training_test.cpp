@@ -12,8 +12,7 @@
 #include <minnow/nn/linear.h>
 #include <minnow/nn/loss.h>
 #include <minnow/nn/pool.h>
-#include <minnow/optim/adam.h>
-#include <minnow/optim/sgd.h>
+#include <minnow/optim/optimizers.h>
 #include <minnow/tensor/captured_step.h>
 #include <minnow/tensor/memory.h>
 #include <minnow/tensor/ops/create.h>

@@ -100,7 +100,7 @@ TEST_P(Elements, IndexedSumsKeepTheirOrder) {
 
 /// More tensors than one launch takes, of two dtypes, one of them strided.
 TEST_P(Elements, AnUpdateReachesEveryTensor) {
-  const kernels::Sgd::Hyper hyper{.lr = 0.5};
+  const auto constants = kernels::SgdRule::constants({.lr = 0.5}, 1, true);
   std::vector<Tensor> params, grads;
   for (int k = 0; k < 130; ++k) {
     const DType dtype = k % 5 == 0 ? DType::float64 : k % 7 == 0 ? DType::float16 : DType::float32;
@@ -110,9 +110,9 @@ TEST_P(Elements, AnUpdateReachesEveryTensor) {
     grads.push_back(raw::contiguous(raw::clone(p)));
   }
   std::vector<UpdateItem> items;
-  for (std::size_t k = 0; k < params.size(); ++k) items.push_back({&params[k], &grads[k], {nullptr, nullptr, nullptr}});
-  backend_of(device()).run(calls::Update{{kernels::kIndexOf<kernels::UpdateRules, kernels::Sgd>,
-                                          {reinterpret_cast<const double*>(&hyper), sizeof(hyper) / sizeof(double)}},
+  for (std::size_t k = 0; k < params.size(); ++k) items.push_back({&params[k].layout(), &grads[k].layout(), {}});
+  backend_of(device()).run(calls::Update{{kernels::kIndexOf<kernels::UpdateRules, kernels::SgdRule>,
+                                          {&constants.lr, kernels::kNumConstants<kernels::SgdRule>}},
                                          items});
   for (std::size_t k = 0; k < params.size(); ++k) {
     std::vector<double> expected = grads[k].to_vector<double>();

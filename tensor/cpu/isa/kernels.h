@@ -94,7 +94,7 @@ using TransposeLoop = void (*)(const void* from, std::int64_t from_stride, void*
 using FillLoop = void (*)(const void* value, void* to, std::int64_t n);
 
 /// One rule over n elements: param, grad, states (nullptr where the rule runs without).
-using UpdateLoop = void (*)(void* param, const void* grad, void* const* state, std::int64_t n, const double* hyper);
+using UpdateLoop = void (*)(void* param, const void* grad, void* const* state, std::int64_t n, const double* constants);
 
 /// What a file of this folder installs, and the list of them all.
 namespace family {

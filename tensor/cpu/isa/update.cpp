@@ -3,41 +3,40 @@
 namespace minnow::cpu::MINNOW_ISA {
 namespace {
 
-using kernels::AdamRule;
-using kernels::Sgd;
+template <class T> MINNOW_HD T& at(T* state, std::int64_t i) { return state[i]; }
+MINNOW_HD kernels::Absent at(kernels::Absent*, std::int64_t) { return {}; }
 
-template <class T> void sgd(void* param, const void* grad, void* const* state, std::int64_t n, const double* hyper) {
-  const auto c = Sgd::constants<T>(*reinterpret_cast<const Sgd::Hyper*>(hyper));
-  T* __restrict p = static_cast<T*>(param);
-  const T* __restrict g = static_cast<const T*>(grad);
-  T* __restrict v = static_cast<T*>(state[0]);
-  if (v == nullptr) {
-    for (std::int64_t i = 0; i < n; ++i) Sgd::step(c, p[i], g[i]);
-  } else {
-    for (std::int64_t i = 0; i < n; ++i) Sgd::step(c, p[i], g[i], v[i]);
-  }
+template <class Rule, class T, class... State>
+void run(typename Rule::template Constants<T> c, std::int64_t n, T* __restrict p, const T* __restrict g,
+         State* __restrict... state) {
+  for (std::int64_t i = 0; i < n; ++i) Rule::step(c, p[i], g[i], at(state, i)...);
+}
+
+/// With the states of a set; the others are nullptr.
+template <class Rule, class T, unsigned States, int... K>
+void run_with(void* param, const void* grad, void* const* state, std::int64_t n, const double* constants,
+              std::integer_sequence<int, K...>) {
+  if constexpr (kernels::allows<Rule>(States))
+    run<Rule>(kernels::constants_in<Rule, T>(constants), n, static_cast<T*>(param), static_cast<const T*>(grad),
+              static_cast<kernels::StateElement<T, States, K>*>(state[K])...);
 }
 
 template <class Rule, class T>
-void adam(void* param, const void* grad, void* const* state, std::int64_t n, const double* hyper) {
-  const auto c = Rule::template constants<T>(*reinterpret_cast<const typename Rule::Hyper*>(hyper));
-  T* __restrict p = static_cast<T*>(param);
-  const T* __restrict g = static_cast<const T*>(grad);
-  T* __restrict m = static_cast<T*>(state[0]);
-  T* __restrict v = static_cast<T*>(state[1]);
-  T* __restrict w = static_cast<T*>(state[2]);
-  if (w == nullptr) {
-    for (std::int64_t i = 0; i < n; ++i) Rule::step(c, p[i], g[i], m[i], v[i]);
-  } else {
-    for (std::int64_t i = 0; i < n; ++i) Rule::amsgrad_step(c, p[i], g[i], m[i], v[i], w[i]);
+void update(void* param, const void* grad, void* const* state, std::int64_t n, const double* constants) {
+  constexpr int kStates = kernels::kNumStates<Rule>;
+  unsigned there = 0;
+  for (int k = 0; k < kStates; ++k) there |= state[k] != nullptr ? 1U << k : 0U;
+  [&]<unsigned... States>(std::integer_sequence<unsigned, States...>) {
+    ((there == States
+          ? run_with<Rule, T, States>(param, grad, state, n, constants, std::make_integer_sequence<int, kStates>{})
+          : void()),
+     ...);
   }
+  (kernels::StateSets<Rule>{});
 }
 
 template <class T> void install(UpdateLoop* table) {
-  kernels::for_each(kernels::UpdateRules{}, [&]<class Rule, int I>() {
-    if constexpr (std::is_same_v<Rule, Sgd>) table[I] = sgd<T>;
-    else table[I] = adam<Rule, T>;
-  });
+  kernels::for_each(kernels::UpdateRules{}, [&]<class Rule, int I>() { table[I] = update<Rule, T>; });
 }
 
 }  // namespace

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <array>
+#include <cstring>
+#include <iterator>
+#include <memory>
+#include <type_traits>
+#include <minnow/optim/optimizer.h>
+#include <minnow/tensor/kernels/update.h>
+
+namespace minnow::optim {
+
+/// The optimizer of a rule.  The optimizers and their options are declared beside their rules: SGD, Adam and so on are
+/// in tensor/kernels/rules/.
+template <class Rule> class RuleOptimizer : public Optimizer {
+ public:
+  using Options = typename Rule::Options;
+
+  /// One group.  ValueError for an empty list, an undefined or doubled parameter or options out of range,
+  /// AutogradError for the result of a recorded operation, DTypeError unless floating, ShapeError unless dense.
+  explicit RuleOptimizer(const std::vector<Tensor>& params, const Options& options = {},
+                         SourceLocation where = SourceLocation::current())
+      : Optimizer(
+            {Rule::kName, kernels::kIndexOf<kernels::UpdateRules, Rule>, kStateNames, kernels::kNumConstants<Rule>}) {
+    add_group(params, options, where);
+  }
+  /// With this learning rate, and the other options as they are by default: Adam(net.parameters(), 1e-3).
+  template <class Number>
+  requires std::is_arithmetic_v<Number> RuleOptimizer(const std::vector<Tensor>& params, Number lr,
+                                                      SourceLocation where = SourceLocation::current())
+      : RuleOptimizer(params, with_lr(static_cast<double>(lr)), where) {}
+
+  /// Adds parameters with options of their own.  Errors as for the constructor.
+  void add_group(const std::vector<Tensor>& params, const Options& options = {},
+                 SourceLocation where = SourceLocation::current()) {
+    check_parameters(params, where);
+    auto own = std::make_unique<Options>(options);
+    check_options(list(*own), where);
+    options_.push_back(std::move(own));
+    add_parameters(params);
+  }
+
+  /// A group's options, to read or to change between steps.  IndexError.
+  Options& options(int group = 0, SourceLocation where = SourceLocation::current()) {
+    return *options_[checked_group(group, where)];
+  }
+
+ private:
+  static constexpr auto kStateNames = [] {
+    std::array<const char*, std::size(Rule::kStates)> names{};
+    for (std::size_t k = 0; k < names.size(); ++k) names[k] = Rule::kStates[k].name;
+    return names;
+  }();
+  static constexpr std::size_t kNumOptions = [] {
+    Options options;
+    std::size_t n = 0;
+    Rule::options(options, [&](auto&&...) { ++n; });
+    return n;
+  }();
+  static_assert(kernels::kIndexOf<kernels::UpdateRules, Rule> >= 0, "add the rule to the list in kernels/update.h");
+  static_assert(kernels::kNumStates<Rule> <= UpdateItem::kMaxStates, "raise UpdateItem::kMaxStates");
+  static_assert(kernels::kNumConstants<Rule> <= kMaxConstants, "raise Optimizer::kMaxConstants");
+  static_assert(kNumOptions <= detail::OptionList::kMost, "raise OptionList::kMost");
+
+  static detail::OptionList list(Options& options) {
+    detail::OptionList list;
+    Rule::options(options, list);
+    if constexpr (requires { Rule::conflict(options); }) list.conflict = Rule::conflict(options);
+    return list;
+  }
+  detail::OptionList options_of(std::size_t group) const override { return list(*options_[group]); }
+  unsigned states_of(std::size_t group) const override {
+    unsigned used = 0;
+    for (std::size_t k = 0; k < std::size(Rule::kStates); ++k)
+      if (Rule::kStates[k].is_used(*options_[group])) used |= 1U << k;
+    return used;
+  }
+  void constants_of(std::size_t group, std::int64_t step, bool first, double* out) const override {
+    const auto constants = Rule::constants(*options_[group], step, first);
+    std::memcpy(out, &constants, sizeof(constants));
+  }
+
+  static Options with_lr(double lr) {
+    Options options;
+    options.lr = lr;
+    return options;
+  }
+
+  std::vector<std::unique_ptr<Options>> options_;  // references to them stay valid when groups are added
+};
+
+}  // namespace minnow::optim

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <limits>
+#include <type_traits>
+#include <utility>
+#include <minnow/tensor/kernels/hd.h>
+#include <minnow/tensor/kernels/math.h>
+
+namespace minnow::optim {
+template <class Rule> class RuleOptimizer;  // optim/optimizers.h
+}
+
+/// An optimizer is one file of this folder and one entry in the list of kernels/update.h.  The file stands here, below
+/// the backends, because their loops expand the update of one element; they know no rule by name.  A rule has
+///   kName      the optimizer's name, for messages
+///   Options    what the user sets, with its defaults; `lr` is one of them
+///   options    the options by name: f(name, number, range, an example) or f(name, flag) for each.  Checks, checkpoints
+///              and the learning rate come from this list.
+///   conflict   optional: what is wrong with options that are each in range, nullptr when nothing is
+///   kStates    the tensors that it keeps for each parameter, shaped like it
+///   constants  the numbers of one pass as Constants<double>, from the options and the parameter's step (from 1);
+///              `first`: its state was never updated.  The loops convert them to the type that they compute in.
+///   step       the update of one element: constants, parameter, gradient, then a reference for each state.  States
+///              that an option leaves out are `Absent`: see kPresent.
+namespace minnow::kernels {
+
+/// What a number among the options may be: finite, and in [low, high], or in [low, high) where `below`.
+struct OptionRange {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+  bool below = false;
+};
+inline constexpr OptionRange kFinite{};
+inline constexpr OptionRange kAtLeast0{0};
+inline constexpr OptionRange kFrom0To1{0, 1};
+inline constexpr OptionRange kFrom0Below1{0, 1, true};
+
+/// A tensor that a rule keeps for each parameter: always, or only where a flag is set or a number is not 0.
+template <class Options> struct RuleState {
+  using Flag = bool Options::*;
+  using Number = double Options::*;
+  const char* name;
+  Flag flag = nullptr;
+  Number number = nullptr;
+
+  constexpr RuleState(const char* always) : name(always) {}
+  constexpr RuleState(const char* n, Flag where_set) : name(n), flag(where_set) {}
+  constexpr RuleState(const char* n, Number where_not_0) : name(n), number(where_not_0) {}
+
+  constexpr bool is_optional() const { return flag != nullptr || number != nullptr; }
+  constexpr bool is_used(const Options& options) const {
+    if (flag != nullptr) return options.*flag;
+    return number == nullptr || options.*number != 0;
+  }
+};
+
+/// Takes the place of a state that an option leaves out.
+struct Absent {};
+template <class State> inline constexpr bool kPresent = !std::is_same_v<std::remove_cvref_t<State>, Absent>;
+
+template <class Rule> inline constexpr int kNumStates = static_cast<int>(std::size(Rule::kStates));
+
+/// The states that a rule runs with are a set of bits, bit k for state k.  All sets, of which it allows some:
+template <class Rule> using StateSets = std::make_integer_sequence<unsigned, 1U << kNumStates<Rule>>;
+template <class Rule> constexpr bool allows(unsigned states) {
+  for (int k = 0; k < kNumStates<Rule>; ++k)
+    if (!Rule::kStates[k].is_optional() && (states >> k & 1U) == 0) return false;
+  return true;
+}
+/// What step() takes for state k: T or Absent.
+template <class T, unsigned States, int K> using StateElement = std::conditional_t<(States >> K & 1U) != 0, T, Absent>;
+
+template <class Rule>
+inline constexpr int kNumConstants = sizeof(typename Rule::template Constants<double>) / sizeof(double);
+
+/// A rule's constants in T, from the doubles that a backend gets.
+template <class Rule, class T> MINNOW_HD typename Rule::template Constants<T> constants_in(const double* numbers) {
+  typename Rule::template Constants<T> constants;
+  static_assert(sizeof(constants) == kNumConstants<Rule> * sizeof(T), "constants are all of type T");
+  T values[kNumConstants<Rule>];
+  for (int k = 0; k < kNumConstants<Rule>; ++k) values[k] = static_cast<T>(numbers[k]);
+  memcpy(&constants, values, sizeof(constants));
+  return constants;
+}
+
+}  // namespace minnow::kernels

@@ -1,0 +1,171 @@
+// What holds for every optimizer, with each of the states that its options ask for, on every device and dtype.
+
+#include <gtest/gtest.h>
+#include <minnow/minnow.h>
+#include "support/devices.h"
+
+namespace minnow::optim {
+namespace {
+
+/// Options that between them ask for all states of an optimizer, and for few.
+template <class O> std::vector<typename O::Options> variants();
+template <> std::vector<SGDOptions> variants<SGD>() {
+  return {{.lr = 0.05, .weight_decay = 0.1},
+          {.lr = 0.05, .momentum = 0.9, .dampening = 0.5},
+          {.lr = 0.05, .momentum = 0.9, .nesterov = true}};
+}
+template <> std::vector<AdamOptions> variants<Adam>() {
+  return {{.lr = 0.05, .eps = 1e-4, .weight_decay = 0.1}, {.lr = 0.05, .eps = 1e-4, .amsgrad = true}};
+}
+template <> std::vector<AdamWOptions> variants<AdamW>() {
+  return {{.lr = 0.05, .eps = 1e-4, .weight_decay = 0.1}, {.lr = 0.05, .eps = 1e-4, .amsgrad = true}};
+}
+
+template <class O> class EveryOptimizer : public ::testing::Test {};
+using Optimizers = ::testing::Types<SGD, Adam, AdamW>;
+TYPED_TEST_SUITE(EveryOptimizer, Optimizers);
+
+/// How many states an optimizer keeps at least and at most.
+template <class Rule> std::pair<std::size_t, std::size_t> states_of(const RuleOptimizer<Rule>*) {
+  std::size_t always = 0;
+  for (const auto& state : Rule::kStates) always += state.is_optional() ? 0 : 1;
+  return {always, std::size(Rule::kStates)};
+}
+
+constexpr int kSteps = 8;
+
+/// Two parameters, one of them not contiguous, and their gradients of step t.
+std::vector<Tensor> parameters(Device device, DType dtype) {
+  RandomGenerator generator(5);
+  return {randn({7, 5}, {.generator = &generator}).to(device, dtype).t().requires_grad_(),
+          randn({33}, {.generator = &generator}).to(device, dtype).requires_grad_()};
+}
+void set_gradients(const std::vector<Tensor>& params, int t, double sign = 1) {
+  RandomGenerator generator(static_cast<std::uint64_t>(100 + t));
+  for (const Tensor& p : params)
+    p.set_grad((randn(p.shape(), {.generator = &generator}) * sign).to(p.device(), p.dtype()));
+}
+std::vector<double> values(const std::vector<Tensor>& params) {
+  std::vector<double> all;
+  for (const Tensor& p : params)
+    for (const double v : p.to_vector<double>()) all.push_back(v);
+  return all;
+}
+/// After steps [from, to) of an optimizer over `params`.
+std::vector<double> run(Optimizer& optimizer, const std::vector<Tensor>& params, int from, int to) {
+  for (int t = from; t < to; ++t) {
+    set_gradients(params, t);
+    optimizer.step();
+  }
+  return values(params);
+}
+
+/// f(device, options) for all devices and variants.
+template <class O, class F> void for_each_case(const F& f) {
+  for (const Device device : test::test_devices()) {
+    int variant = 0;
+    for (const auto& options : variants<O>()) {
+      SCOPED_TRACE(device.str() + ", variant " + std::to_string(variant++));
+      f(device, options);
+    }
+  }
+}
+
+TYPED_TEST(EveryOptimizer, AgreesWithFloat64InEveryDtype) {
+  for_each_case<TypeParam>([](Device device, const auto& options) {
+    const std::vector<Tensor> exact = parameters(Device(), DType::float64);
+    TypeParam reference(exact, options);
+    const std::vector<double> want = run(reference, exact, 0, kSteps);
+    for (const auto& [dtype, limit] : {std::pair(DType::float64, 1e-12), std::pair(DType::float32, 1e-5),
+                                       std::pair(DType::float16, 2e-2), std::pair(DType::bfloat16, 2e-1)}) {
+      const std::vector<Tensor> params = parameters(device, dtype);
+      TypeParam optimizer(params, options);
+      const std::vector<double> got = run(optimizer, params, 0, kSteps);
+      EXPECT_EQ(params[0].dtype(), dtype);
+      for (std::size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(got[i], want[i], limit) << name_of(dtype) << " " << i;
+    }
+  });
+}
+
+TYPED_TEST(EveryOptimizer, ResumesWithTheSameBits) {
+  for_each_case<TypeParam>([](Device device, const auto& options) {
+    const std::vector<Tensor> params = parameters(device, DType::float32);
+    TypeParam optimizer(params, options);
+    run(optimizer, params, 0, 3);
+    std::vector<Tensor> copies;
+    for (const Tensor& p : params) copies.push_back(p.detach().clone().requires_grad_());
+    TypeParam resumed(copies);
+    resumed.load_state_dict(optimizer.state_dict());
+    EXPECT_EQ(resumed.lr(), options.lr);
+    EXPECT_EQ(resumed.options().weight_decay, options.weight_decay);
+    EXPECT_EQ(run(optimizer, params, 3, kSteps), run(resumed, copies, 3, kSteps));
+  });
+}
+
+TYPED_TEST(EveryOptimizer, GivesTheSameBitsInACapturedStep) {
+  for_each_case<TypeParam>([](Device device, const auto& options) {
+    const auto train = [&](bool captured) {
+      const std::vector<Tensor> params = parameters(device, DType::float32);
+      TypeParam optimizer({params[0]}, options);
+      optimizer.add_group({params[1]}, options);
+      StepLR schedule(optimizer, {.step_size = 2, .gamma = 0.5});
+      const auto once = [&](const Tensor& x) {
+        optimizer.zero_grad();
+        sum(params[0] * params[0] * x).backward();
+        sum(params[1] * x).backward();
+        optimizer.step();
+      };
+      CapturedStep step(once, {.device = device, .warm_up = 1});
+      for (int t = 0; t < kSteps; ++t) {
+        const Tensor x = full({1}, 0.25 - t, {.device = device});
+        if (captured) step(x);
+        else once(x);
+        schedule.step();
+        if (t == 4) optimizer.options(1).weight_decay = 0.25;
+      }
+      if (captured) { EXPECT_EQ(step.replays(), kSteps - 1); }
+      return values(params);
+    };
+    EXPECT_EQ(train(false), train(true));
+  });
+}
+
+TYPED_TEST(EveryOptimizer, MaximizesByTheNegativeOfTheGradient) {
+  for_each_case<TypeParam>([](Device device, auto options) {
+    const std::vector<Tensor> up = parameters(device, DType::float32), down = parameters(device, DType::float32);
+    TypeParam descent(down, options);
+    options.maximize = true;
+    TypeParam ascent(up, options);
+    for (int t = 0; t < kSteps; ++t) {
+      set_gradients(down, t);
+      set_gradients(up, t, -1);
+      descent.step();
+      ascent.step();
+    }
+    EXPECT_EQ(values(up), values(down));
+  });
+}
+
+TYPED_TEST(EveryOptimizer, KeepsTheStatesThatItsOptionsAskFor) {
+  std::size_t fewest = 99, most = 0;
+  for_each_case<TypeParam>([&](Device device, const auto& options) {
+    const std::vector<Tensor> params = parameters(device, DType::float32);
+    TypeParam optimizer(params, options);
+    const std::size_t before = optimizer.state_dict().size();  // step counts and options
+    run(optimizer, params, 0, 1);
+    const std::size_t states = (optimizer.state_dict().size() - before) / params.size();
+    fewest = std::min(fewest, states);
+    most = std::max(most, states);
+    // A reference to options stays valid when groups come.
+    auto& first = optimizer.options();
+    const Tensor more = ones({2}, {.device = device}).requires_grad_();
+    optimizer.add_group({more}, options);
+    first.lr = 0.125;
+    EXPECT_EQ(optimizer.lr(0), 0.125);
+    EXPECT_EQ(optimizer.lr(1), options.lr);
+  });
+  EXPECT_EQ(std::pair(fewest, most), states_of(static_cast<TypeParam*>(nullptr)));
+}
+
+}  // namespace
+}  // namespace minnow::optim
