@@ -62,12 +62,23 @@ void adam_by_hand(const typename AdamRule<Decoupled>::Options& o, double step, b
       o.lr / (1 - std::pow(beta1, step)) * v[2] / (std::sqrt(square) / std::sqrt(1 - std::pow(beta2, step)) + o.eps);
 }
 
+void rmsprop_by_hand(const RmspropRule::Options& o, double, bool, double* v) {
+  const double d = (o.maximize ? -v[1] : v[1]) + o.weight_decay * v[0];
+  v[2] = o.alpha * v[2] + (1 - o.alpha) * d * d;
+  if (o.centered) v[4] = o.alpha * v[4] + (1 - o.alpha) * d;
+  const double scaled = d / (std::sqrt(o.centered ? std::fmax(v[2] - v[4] * v[4], 0.0) : v[2]) + o.eps);
+  v[0] -= o.lr * (o.momentum != 0 ? (v[3] = o.momentum * v[3] + scaled) : scaled);
+}
+
 std::vector<Case> cases() {
   const auto sgd = [](const char* name, const SgdRule::Options& o, bool first = false) {
     return make_case<SgdRule>(name, o, 2, first, sgd_by_hand);
   };
   const auto adam = [](const char* name, const AdamRule<false>::Options& o) {
     return make_case<AdamRule<false>>(name, o, 3, false, adam_by_hand<false>);
+  };
+  const auto rmsprop = [](const char* name, const RmspropRule::Options& o) {
+    return make_case<RmspropRule>(name, o, 3, false, rmsprop_by_hand);
   };
   return {
       sgd("sgd", {.lr = 0.1, .weight_decay = 0.01}),
@@ -78,6 +89,10 @@ std::vector<Case> cases() {
       adam("adam", {.lr = 0.01, .weight_decay = 0.1}),
       adam("amsgrad", {.lr = 0.01, .amsgrad = true, .maximize = true}),
       make_case<AdamRule<true>>("adamw", {.lr = 0.01, .weight_decay = 0.1}, 1000, false, adam_by_hand<true>),
+      rmsprop("rmsprop", {.weight_decay = 0.1, .maximize = true}),
+      rmsprop("rmsprop with momentum", {.momentum = 0.9}),
+      rmsprop("rmsprop centered", {.alpha = 0.9, .eps = 0.1, .centered = true}),
+      rmsprop("rmsprop with all", {.alpha = 0.9, .eps = 0.1, .momentum = 0.9, .centered = true}),
   };
 }
 

@@ -50,6 +50,7 @@ TEST(Errors, OfEveryOptimizer) {
   expect_parameters_checked<optim::SGD>("SGD");
   expect_parameters_checked<optim::Adam>("Adam");
   expect_parameters_checked<optim::AdamW>("AdamW");
+  expect_parameters_checked<optim::RMSprop>("RMSprop");
   const Tensor x = leaf();
   expect_errors({
       Misuse{"ValueError", "SGD", "momentum must be finite and at least 0, got -1",
@@ -59,6 +60,9 @@ TEST(Errors, OfEveryOptimizer) {
              [=] {
                optim::Adam({x}, {.betas = {0.9, 1}});
              }},
+      Misuse{"ValueError", "RMSprop", "alpha must be in [0, 1], got 1.5", [=] { optim::RMSprop({x}, {.alpha = 1.5}); }},
+      Misuse{"ValueError", "RMSprop", "momentum must be finite and at least 0, got -1",
+             [=] { optim::RMSprop({x}, {.momentum = -1}); }},
       Misuse{"ValueError", "AdamW", "eps must be finite and at least 0, got -1",
              [=] { optim::AdamW({x}, {.eps = -1}); }},
   });

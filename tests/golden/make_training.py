@@ -28,6 +28,7 @@ def trajectory(book, name, make, **options):
 def optimizers():
     book = Book("optimizers")
     sgd, adam, adamw = torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW
+    rmsprop = torch.optim.RMSprop
     trajectory(book, "sgd", sgd, lr=0.1)
     trajectory(book, "sgd/momentum", sgd, lr=0.1, momentum=0.9)
     trajectory(book, "sgd/dampening", sgd, lr=0.1, momentum=0.9, dampening=0.5)
@@ -41,6 +42,12 @@ def optimizers():
     trajectory(book, "adam/amsgrad", adam, lr=0.01, amsgrad=True)
     trajectory(book, "adamw", adamw, lr=0.01)
     trajectory(book, "adamw/decay", adamw, lr=0.01, weight_decay=0.3)
+    trajectory(book, "rmsprop", rmsprop)
+    trajectory(book, "rmsprop/alpha", rmsprop, lr=0.01, alpha=0.8, eps=1e-2)
+    trajectory(book, "rmsprop/decay", rmsprop, lr=0.01, weight_decay=0.1, maximize=True)
+    trajectory(book, "rmsprop/momentum", rmsprop, lr=0.01, momentum=0.9)
+    trajectory(book, "rmsprop/centered", rmsprop, lr=0.01, alpha=0.9, centered=True)
+    trajectory(book, "rmsprop/all", rmsprop, lr=0.01, alpha=0.9, weight_decay=0.1, momentum=0.5, centered=True)
     trajectory(book, "groups", lambda p: sgd([{"params": p[:1], "lr": 0.5}, {"params": p[1:], "weight_decay": 0.1}],
                                              lr=0.1, momentum=0.5))
     book.close()

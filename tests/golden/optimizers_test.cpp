@@ -32,6 +32,13 @@ std::map<std::string, Make> optimizers() {
           {"adam/amsgrad", with<Adam>({.lr = 0.01, .amsgrad = true})},
           {"adamw", with<AdamW>({.lr = 0.01})},
           {"adamw/decay", with<AdamW>({.lr = 0.01, .weight_decay = 0.3})},
+          {"rmsprop", with<RMSprop>({})},
+          {"rmsprop/alpha", with<RMSprop>({.lr = 0.01, .alpha = 0.8, .eps = 1e-2})},
+          {"rmsprop/decay", with<RMSprop>({.lr = 0.01, .weight_decay = 0.1, .maximize = true})},
+          {"rmsprop/momentum", with<RMSprop>({.lr = 0.01, .momentum = 0.9})},
+          {"rmsprop/centered", with<RMSprop>({.lr = 0.01, .alpha = 0.9, .centered = true})},
+          {"rmsprop/all",
+           with<RMSprop>({.lr = 0.01, .alpha = 0.9, .weight_decay = 0.1, .momentum = 0.5, .centered = true})},
           {"groups", [](const std::vector<Tensor>& params) {
              auto sgd = std::make_unique<SGD>(std::vector{params[0]}, SGDOptions{.lr = 0.5, .momentum = 0.5});
              sgd->add_group({params[1]}, {.lr = 0.1, .momentum = 0.5, .weight_decay = 0.1});

@@ -20,9 +20,15 @@ template <> std::vector<AdamOptions> variants<Adam>() {
 template <> std::vector<AdamWOptions> variants<AdamW>() {
   return {{.lr = 0.05, .eps = 1e-4, .weight_decay = 0.1}, {.lr = 0.05, .eps = 1e-4, .amsgrad = true}};
 }
+template <> std::vector<RMSpropOptions> variants<RMSprop>() {
+  return {{.lr = 0.01, .eps = 1e-2, .weight_decay = 0.1},
+          {.lr = 0.01, .eps = 1e-2, .momentum = 0.5},
+          {.lr = 0.01, .alpha = 0.9, .eps = 1e-1, .centered = true},
+          {.lr = 0.01, .alpha = 0.9, .eps = 1e-1, .momentum = 0.5, .centered = true}};
+}
 
 template <class O> class EveryOptimizer : public ::testing::Test {};
-using Optimizers = ::testing::Types<SGD, Adam, AdamW>;
+using Optimizers = ::testing::Types<SGD, Adam, AdamW, RMSprop>;
 TYPED_TEST_SUITE(EveryOptimizer, Optimizers);
 
 /// How many states an optimizer keeps at least and at most.
@@ -165,6 +171,16 @@ TYPED_TEST(EveryOptimizer, KeepsTheStatesThatItsOptionsAskFor) {
     EXPECT_EQ(optimizer.lr(1), options.lr);
   });
   EXPECT_EQ(std::pair(fewest, most), states_of(static_cast<TypeParam*>(nullptr)));
+}
+
+TEST(RMSprop, ACenteredMeanSquareThatRoundsBelow0CountsAs0) {
+  const Tensor p = zeros({1000}, {.dtype = DType::bfloat16}).requires_grad_();
+  RMSprop optimizer({p}, {.lr = 1e-8, .centered = true});
+  for (int t = 0; t < 300; ++t) {
+    p.set_grad(linspace(1, 2, 1000).to(DType::bfloat16));
+    optimizer.step();
+  }
+  for (const double v : p.to_vector<double>()) ASSERT_TRUE(std::isfinite(v));
 }
 
 }  // namespace
