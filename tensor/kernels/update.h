@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <minnow/tensor/kernels/list.h>
 #include <minnow/tensor/kernels/rules/adam.h>
+#include <minnow/tensor/kernels/rules/lion.h>
 #include <minnow/tensor/kernels/rules/rmsprop.h>
 #include <minnow/tensor/kernels/rules/sgd.h>
 
 namespace minnow::kernels {
 
 /// Every rule; the place in this list is its number.
-using UpdateRules = List<SgdRule, AdamRule<false>, AdamRule<true>, RmspropRule>;
+using UpdateRules = List<SgdRule, AdamRule<false>, AdamRule<true>, RmspropRule, LionRule>;
 
 template <class Rules> inline constexpr int kMostStates = 0;
 template <class... Rules> inline constexpr int kMostStates<List<Rules...>> = std::max({kNumStates<Rules>...});

@@ -70,6 +70,14 @@ void rmsprop_by_hand(const RmspropRule::Options& o, double, bool, double* v) {
   v[0] -= o.lr * (o.momentum != 0 ? (v[3] = o.momentum * v[3] + scaled) : scaled);
 }
 
+void lion_by_hand(const LionRule::Options& o, double, bool, double* v) {
+  const auto [beta1, beta2] = o.betas;
+  const double d = o.maximize ? -v[1] : v[1];
+  const double direction = beta1 * v[2] + (1 - beta1) * d;
+  v[0] -= o.lr * ((direction > 0) - (direction < 0) + o.weight_decay * v[0]);
+  v[2] = beta2 * v[2] + (1 - beta2) * d;
+}
+
 std::vector<Case> cases() {
   const auto sgd = [](const char* name, const SgdRule::Options& o, bool first = false) {
     return make_case<SgdRule>(name, o, 2, first, sgd_by_hand);
@@ -89,6 +97,8 @@ std::vector<Case> cases() {
       adam("adam", {.lr = 0.01, .weight_decay = 0.1}),
       adam("amsgrad", {.lr = 0.01, .amsgrad = true, .maximize = true}),
       make_case<AdamRule<true>>("adamw", {.lr = 0.01, .weight_decay = 0.1}, 1000, false, adam_by_hand<true>),
+      make_case<LionRule>("lion", {.lr = 0.01, .weight_decay = 0.1}, 3, false, lion_by_hand),
+      make_case<LionRule>("lion up", {.lr = 0.01, .betas = {0.5, 0.8}, .maximize = true}, 3, false, lion_by_hand),
       rmsprop("rmsprop", {.weight_decay = 0.1, .maximize = true}),
       rmsprop("rmsprop with momentum", {.momentum = 0.9}),
       rmsprop("rmsprop centered", {.alpha = 0.9, .eps = 0.1, .centered = true}),

@@ -51,6 +51,7 @@ TEST(Errors, OfEveryOptimizer) {
   expect_parameters_checked<optim::Adam>("Adam");
   expect_parameters_checked<optim::AdamW>("AdamW");
   expect_parameters_checked<optim::RMSprop>("RMSprop");
+  expect_parameters_checked<optim::Lion>("Lion");
   const Tensor x = leaf();
   expect_errors({
       Misuse{"ValueError", "SGD", "momentum must be finite and at least 0, got -1",
@@ -63,6 +64,10 @@ TEST(Errors, OfEveryOptimizer) {
       Misuse{"ValueError", "RMSprop", "alpha must be in [0, 1], got 1.5", [=] { optim::RMSprop({x}, {.alpha = 1.5}); }},
       Misuse{"ValueError", "RMSprop", "momentum must be finite and at least 0, got -1",
              [=] { optim::RMSprop({x}, {.momentum = -1}); }},
+      Misuse{"ValueError", "Lion", "beta1 must be in [0, 1), got -0.5",
+             [=] {
+               optim::Lion({x}, {.betas = {-0.5, 0.9}});
+             }},
       Misuse{"ValueError", "AdamW", "eps must be finite and at least 0, got -1",
              [=] { optim::AdamW({x}, {.eps = -1}); }},
   });

@@ -1,4 +1,5 @@
 """Golden values of initialisation, modules, optimizers, schedules and clipping (PyTorch 2.15)."""
+import numpy as np
 import torch
 from book import Book, randn
 from torch import nn
@@ -25,6 +26,26 @@ def trajectory(book, name, make, **options):
         book.put(f"{name}/after{i}", torch.stack(after[i]))
 
 
+class Lion:
+    """Chen et al. 2023, algorithm 2, in float64: PyTorch has no Lion."""
+
+    def __init__(self, params, lr=1e-4, betas=(0.9, 0.99), weight_decay=0.0, maximize=False):
+        self.params, self.lr, self.betas = params, lr, betas
+        self.weight_decay, self.maximize = weight_decay, maximize
+        self.exact = [p.detach().double().numpy() for p in params]
+        self.means = [np.zeros_like(p) for p in self.exact]
+
+    def step(self):
+        beta1, beta2 = self.betas
+        for p, exact, mean in zip(self.params, self.exact, self.means):
+            g = p.grad.double().numpy() * (-1 if self.maximize else 1)
+            direction = beta1 * mean + (1 - beta1) * g
+            assert np.abs(direction).min() > 1e-6, "a sign that rounding may change"
+            exact -= self.lr * (np.sign(direction) + self.weight_decay * exact)
+            mean[...] = beta2 * mean + (1 - beta2) * g
+            p.data = torch.from_numpy(exact).float()
+
+
 def optimizers():
     book = Book("optimizers")
     sgd, adam, adamw = torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW
@@ -48,6 +69,10 @@ def optimizers():
     trajectory(book, "rmsprop/momentum", rmsprop, lr=0.01, momentum=0.9)
     trajectory(book, "rmsprop/centered", rmsprop, lr=0.01, alpha=0.9, centered=True)
     trajectory(book, "rmsprop/all", rmsprop, lr=0.01, alpha=0.9, weight_decay=0.1, momentum=0.5, centered=True)
+    trajectory(book, "lion", Lion)
+    trajectory(book, "lion/betas", Lion, lr=0.01, betas=(0.5, 0.8))
+    trajectory(book, "lion/decay", Lion, lr=0.01, weight_decay=0.3)
+    trajectory(book, "lion/maximize", Lion, lr=0.01, weight_decay=0.3, maximize=True)
     trajectory(book, "groups", lambda p: sgd([{"params": p[:1], "lr": 0.5}, {"params": p[1:], "weight_decay": 0.1}],
                                              lr=0.1, momentum=0.5))
     book.close()

@@ -39,6 +39,10 @@ std::map<std::string, Make> optimizers() {
           {"rmsprop/centered", with<RMSprop>({.lr = 0.01, .alpha = 0.9, .centered = true})},
           {"rmsprop/all",
            with<RMSprop>({.lr = 0.01, .alpha = 0.9, .weight_decay = 0.1, .momentum = 0.5, .centered = true})},
+          {"lion", with<Lion>({})},
+          {"lion/betas", with<Lion>({.lr = 0.01, .betas = {0.5, 0.8}})},
+          {"lion/decay", with<Lion>({.lr = 0.01, .weight_decay = 0.3})},
+          {"lion/maximize", with<Lion>({.lr = 0.01, .weight_decay = 0.3, .maximize = true})},
           {"groups", [](const std::vector<Tensor>& params) {
              auto sgd = std::make_unique<SGD>(std::vector{params[0]}, SGDOptions{.lr = 0.5, .momentum = 0.5});
              sgd->add_group({params[1]}, {.lr = 0.1, .momentum = 0.5, .weight_decay = 0.1});
@@ -46,7 +50,7 @@ std::map<std::string, Make> optimizers() {
            }}};
 }
 
-TEST_P(GoldenOptimizers, TenStepsAgreeWithPyTorch) {
+TEST_P(GoldenOptimizers, TenStepsAgreeWithPyTorchOrThePaper) {
   const Book book("optimizers", device());
   for (const auto& [name, make] : optimizers()) {
     SCOPED_TRACE(name);

@@ -26,9 +26,12 @@ template <> std::vector<RMSpropOptions> variants<RMSprop>() {
           {.lr = 0.01, .alpha = 0.9, .eps = 1e-1, .centered = true},
           {.lr = 0.01, .alpha = 0.9, .eps = 1e-1, .momentum = 0.5, .centered = true}};
 }
+template <> std::vector<LionOptions> variants<Lion>() {
+  return {{.lr = 0.01}, {.lr = 0.01, .betas = {0.5, 0.8}, .weight_decay = 0.3}};
+}
 
 template <class O> class EveryOptimizer : public ::testing::Test {};
-using Optimizers = ::testing::Types<SGD, Adam, AdamW, RMSprop>;
+using Optimizers = ::testing::Types<SGD, Adam, AdamW, RMSprop, Lion>;
 TYPED_TEST_SUITE(EveryOptimizer, Optimizers);
 
 /// How many states an optimizer keeps at least and at most.
@@ -181,6 +184,16 @@ TEST(RMSprop, ACenteredMeanSquareThatRoundsBelow0CountsAs0) {
     optimizer.step();
   }
   for (const double v : p.to_vector<double>()) ASSERT_TRUE(std::isfinite(v));
+}
+
+TEST(Lion, ANaNInTheGradientReachesTheParameter) {
+  const Tensor p = ones({3}).requires_grad_();
+  p.set_grad(tensor({1., std::nan(""), 0.}));
+  Lion({p}, {.lr = 0.5}).step();
+  const auto after = p.to_vector<double>();
+  EXPECT_EQ(after[0], 0.5);
+  EXPECT_TRUE(std::isnan(after[1]));
+  EXPECT_EQ(after[2], 1) << "the sign of 0 is 0";
 }
 
 }  // namespace
