@@ -202,6 +202,7 @@ Tensor Methods::amin(const Dims& dims, bool keepdim, SourceLocation where) const
 Tensor Methods::any(const Dims& dims, bool keepdim, SourceLocation where) const { return minnow::any({self(), where}, dims, keepdim); }
 Tensor Methods::norm(double p, const Dims& dims, bool keepdim, SourceLocation where) const { return minnow::norm({self(), where}, p, dims, keepdim); }
 Tensor Methods::logsumexp(const Dims& dims, bool keepdim, SourceLocation where) const { return minnow::logsumexp({self(), where}, dims, keepdim); }
+Tensor Methods::cumsum(int dim, SourceLocation where) const { return minnow::cumsum({self(), where}, dim); }
 MinMax Methods::max(int dim, bool keepdim, SourceLocation where) const { return minnow::max({self(), where}, dim, keepdim); }
 MinMax Methods::min(int dim, bool keepdim, SourceLocation where) const { return minnow::min({self(), where}, dim, keepdim); }
 Tensor Methods::max(SourceLocation where) const { return minnow::max({self(), where}); }

@@ -299,6 +299,9 @@ class Methods {
   [[nodiscard]] Tensor norm(double p = 2, const Dims& dims = {}, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;
   /// log Σ e^x without overflow; -infinity for no elements.
   [[nodiscard]] Tensor logsumexp(const Dims& dims = {}, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;
+  /// Running sums: y[i] = x[0] + ... + x[i] along dim.  Integers and bool give int64.  float32 is summed in float64, on every
+  /// device.  The gradient is the running sum from the end.
+  [[nodiscard]] Tensor cumsum(int dim, SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] MinMax max(int dim, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] MinMax min(int dim, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Tensor max(SourceLocation where = SourceLocation::current()) const;

@@ -7,8 +7,10 @@
 #include <minnow/autograd/record.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/ops/copy.h>
 #include <minnow/tensor/ops/create.h>
 #include <minnow/tensor/ops/reduce.h>
+#include <minnow/tensor/ops/view.h>
 
 namespace minnow {
 namespace {
@@ -239,6 +241,26 @@ Tensor argmax(const In& x) {
 Tensor argmin(const In& x) {
   const CallSite site("argmin", x.where);
   return argmin(x->detach().flatten(), 0);
+}
+
+namespace {
+
+/// Running sums from the beginning of dim, or from its end.
+Tensor running_sum(const In& x, int dim, bool reverse) {
+  Backend& backend = dispatch({{"self", *x}});
+  dim = raw::wrap_dim("cumsum", x, dim);
+  const DType dtype = x->is_floating_point() ? x->dtype() : DType::int64;
+  Tensor y = raw::new_result(x->shape(), dtype, x->device(), x.where);
+  if (x->dim() == 0) raw::copy_to(*x, y);
+  else if (y.numel()) backend.run(calls::Cumsum{raw::contiguous(raw::cast(x, dtype)), y, dim, reverse});
+  return record("cumsum", std::move(y), {x}, [dim, reverse](const Tensor& g) { return running_sum(g, dim, !reverse); });
+}
+
+}  // namespace
+
+Tensor cumsum(const In& x, int dim) {
+  const CallSite site("cumsum", x.where);
+  return running_sum(x, dim, false);
 }
 
 Tensor sum_to(const In& x, const Shape& shape) {

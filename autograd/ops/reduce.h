@@ -25,6 +25,9 @@ namespace minnow {
 [[nodiscard]] Tensor norm(const In& x, double p = 2, const Dims& dims = {}, bool keepdim = false);
 /// log Σ e^x without overflow; -infinity for no elements.
 [[nodiscard]] Tensor logsumexp(const In& x, const Dims& dims = {}, bool keepdim = false);
+/// Running sums: y[i] = x[0] + ... + x[i] along dim.  Integers and bool give int64.  float32 is summed in float64, on every
+/// device.  The gradient is the running sum from the end.
+[[nodiscard]] Tensor cumsum(const In& x, int dim);
 
 /// Of one dimension: the values and where they are (int64, the first of equal ones, which gets the gradient).
 struct MinMax {

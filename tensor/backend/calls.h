@@ -163,6 +163,15 @@ struct ArgReduce {
   bool largest;
 };
 
+/// y = the running sums of x along dim, from its end on if `reverse`.  x, y: contiguous, floating-point or int64.
+struct Cumsum {
+  static constexpr const char* kName = "cumsum";
+  const View& x;
+  const View& y;
+  int dim;
+  bool reverse;
+};
+
 // Softmax over one dimension (0 or more).  x, y, grad: contiguous.
 
 /// y = softmax(x), or its logarithm.
@@ -377,7 +386,7 @@ template <class...> struct CallList {};
 
 /// All calls.  From this list come Backend's functions, the backends that hand calls on, and what captured steps keep.
 using Calls = CallList<calls::Copy, calls::Fill, calls::Arange, calls::Unary, calls::UnarySlope, calls::UnaryCurve,
-                       calls::Binary, calls::Ternary, calls::Reduce, calls::ArgReduce, calls::Softmax,
+                       calls::Binary, calls::Ternary, calls::Reduce, calls::ArgReduce, calls::Cumsum, calls::Softmax,
                        calls::SoftmaxBackward, calls::CrossEntropy, calls::CrossEntropyBackward, calls::Matmul,
                        calls::LinearBackwardWeight, calls::Conv2d, calls::Conv2dBackwardInput,
                        calls::Conv2dBackwardWeight, calls::MaxPool2d, calls::MaxPool2dBackward, calls::AvgPool2d,

@@ -177,8 +177,29 @@ OpCases extrema() {
   return cases;
 }
 
+OpCases running_sums() {
+  OpCases cases;
+  for (const int dim : {0, 1, -1})
+    cases.push_back({.function = "cumsum",
+                     .variant = std::to_string(dim),
+                     .call = one([=](const Tensors& x) { return cumsum(x[0], dim); }),
+                     .inputs = {{values({2, 3, 4})}, {values({3, 0, 2})}, {values({5, 1, 70})}},
+                     .dtypes = all_dtypes(),
+                     .golden = {"reduce: cumsum/" + std::to_string(dim)}});
+  for (const auto& [name, dim] : std::initializer_list<std::pair<const char*, int>>{
+           {"long", 1}, {"columns", 1}, {"float16", 1}, {"int32", 0}, {"bool", 1}, {"0-dim", 0}})
+    cases.push_back(
+        {.function = "cumsum",
+         .variant = name,
+         .call = one([d = dim](const Tensors& x) { return cumsum(x[0], d == 1 && x[0].dim() < 2 ? 0 : d); }),
+         .inputs = {{values({2, 3})}, {values({})}, {values({0})}},
+         .dtypes = all_dtypes(),
+         .golden = {"reduce: cumsum/" + std::string(name)}});
+  return cases;
+}
+
 const Register kTables[] = {Register(along_dimensions), Register(of_other_orders), Register(of_truth),
-                            Register(extrema)};
+                            Register(extrema), Register(running_sums)};
 
 }  // namespace
 }  // namespace minnow::test
