@@ -85,7 +85,7 @@ class Run {
     require_alike(sum, edge.shape, edge.dtype, edge.device);
     if (!writable(sum)) sum = raw::clone(sum);
     const Tensor part = node.part_of(sum);
-    if (first) raw::copy_to(grad, part, node.where());
+    if (first) raw::copy_to(grad, part);
     else raw::binary_(kAdd, part, grad);
   }
 

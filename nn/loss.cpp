@@ -85,10 +85,10 @@ Picked pick(const Tensor& rows, const Tensor& target, const Tensor& weight, cons
 }
 
 /// What f computes; where it finds a target that is no class, the error tells that, by the operands that the user knows.
-template <class F> auto checked(const char* op, const In& x, const In& target, std::int64_t ignore_index, const F& f) {
+template <class F> auto checked(const In& x, const In& target, std::int64_t ignore_index, const F& f) {
   try {
     return f();
-  } catch (const IndexError&) { raw::refuse_class(op, x, target, classes_of(*x), ignore_index); }
+  } catch (const IndexError&) { raw::refuse_class(x, target, classes_of(*x), ignore_index); }
 }
 
 Tensor of_classes(const Tensor& logits, const Tensor& target, const CrossEntropyOptions& o) {
@@ -135,8 +135,7 @@ Tensor cross_entropy(const In& logits, const In& target, const CrossEntropyOptio
     throw ValueError(message(fmt::format("label_smoothing must be in [0, 1], got {}", options.label_smoothing), {},
                              "0 is none, 1 a target of equal shares"));
   if (target->is_floating_point()) return of_probabilities(*logits, *target, options);
-  return checked("cross_entropy", logits, target, options.ignore_index,
-                 [&] { return of_classes(*logits, *target, options); });
+  return checked(logits, target, options.ignore_index, [&] { return of_classes(*logits, *target, options); });
 }
 
 Tensor nll_loss(const In& x, const In& target, const NllOptions& options) {
@@ -148,7 +147,7 @@ Tensor nll_loss(const In& x, const In& target, const NllOptions& options) {
                              "for probabilities use cross_entropy, on logits"));
   require_weight(options.weight, *x, classes_of(*x));
   const Tensor t = flat(*target);
-  const auto [losses, total] = checked("nll_loss", x, target, options.ignore_index,
+  const auto [losses, total] = checked(x, target, options.ignore_index,
                                        [&] { return pick(by_rows(*x), t, options.weight, t == options.ignore_index); });
   if (options.reduction == Reduction::none) return losses.reshape(target->shape());
   return reduced(losses, options.reduction, total);

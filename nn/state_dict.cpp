@@ -54,7 +54,7 @@ bool fits(const Tensor& value, const Tensor& into, LoadOptions options) {
 void prepare(std::vector<std::pair<Tensor, Tensor>>& copies) {
   std::unordered_set<const Storage*> targets;
   for (const auto& [tensor, value] : copies) {
-    raw::require_writable("load_state_dict", tensor);
+    raw::require_writable(tensor);
     targets.insert(tensor.storage().get());
   }
   for (auto& [tensor, value] : copies) {
@@ -64,7 +64,7 @@ void prepare(std::vector<std::pair<Tensor, Tensor>>& copies) {
         (value.storage() != tensor.storage() || raw::overlaps(tensor, value)))
       value = raw::clone(value);
   }
-  for (const auto& [tensor, value] : copies) raw::wait_for(tensor, value, CallSite::where());
+  for (const auto& [tensor, value] : copies) raw::wait_for(tensor, value);
 }
 
 }  // namespace

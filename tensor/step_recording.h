@@ -14,7 +14,7 @@
 namespace minnow {
 
 /// BackendError: `op` is no part of a step that is recorded, since it waits for the device or uses memory of the host.
-[[noreturn]] void refuse_in_recording(std::string_view op, SourceLocation where);
+[[noreturn]] void refuse_in_recording(std::string_view op, SourceLocation where = {});
 
 /// What changes from replay to replay of a recorded step (CapturedStep): numbers that its kernels read from device
 /// memory, written anew before each replay.  Optimizers keep their learning rate and step count there, generators their
@@ -34,7 +34,7 @@ class StepRecording {
   static StepRecording* current();
   /// Refuses an operation by which the host, or another device, reads or writes memory of `device` while this thread
   /// records a step for it: nothing has been computed yet, and no replay would do it again.
-  static void refuse_access(std::string_view op, Device device, SourceLocation where) {
+  static void refuse_access(std::string_view op, Device device, SourceLocation where = {}) {
     if (const StepRecording* recording = current(); recording && recording->device() == device)
       refuse_in_recording(op, where);
   }

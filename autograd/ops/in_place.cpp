@@ -107,7 +107,7 @@ Tensor copy_(const In& self, const In& source) {
   return autograd::in_place(
       "copy_", self, records(*self, *source),
       [&] { return source->to(self->device(), self->dtype(), {.copy = true}).expand(self->shape()).contiguous(); },
-      [&] { raw::copy_to(*source, *self, self.where); });
+      [&] { raw::copy_to(*source, *self); });
 }
 
 Tensor fill_(const In& self, Scalar value) {

@@ -58,7 +58,7 @@ int dim_of_parts(const In& x, int dim) {
   if (x->dim() == 0)
     throw IndexError(
         message("a tensor without dimensions has no parts", {{"self", *x}}, "give it one first, e.g. .reshape({1})"));
-  return raw::wrap_dim("", x, dim);
+  return raw::wrap_dim(x, dim);
 }
 
 std::vector<Tensor> parts_of(const In& x, std::int64_t size, int dim) {
@@ -137,9 +137,9 @@ constexpr std::int64_t kNothing = -1;
 
 Tensor cat(const std::vector<Tensor>& tensors, int dim, SourceLocation where) {
   const CallSite site("cat", where);
-  Tensor y = raw::cat(tensors, dim, where);
+  Tensor y = raw::cat(tensors, dim);
   if (!records(tensors)) return y;
-  dim = y.dim() == 1 ? 0 : raw::wrap_dim("cat", y, dim);
+  dim = y.dim() == 1 ? 0 : raw::wrap_dim(y, dim);
   std::vector<std::int64_t> sizes;
   for (const Tensor& t : tensors) sizes.push_back(raw::is_nothing(t) ? kNothing : t.shape()[dim]);
   return record("cat", std::move(y), tensors, [dim, sizes](const Tensor& g, Needs needs) {
@@ -176,7 +176,7 @@ Tensor repeat(const In& x, const Shape& times) {
   if (!valid)
     throw ShapeError(message(times.str() + " cannot repeat the tensor", {{"self", *x}},
                              "give a number, 0 or more, for each dimension; more of them add dimensions in front"));
-  raw::require_room("repeat", x, times.rank());
+  raw::require_room(x, times.rank());
   Shape apart, wide, joined;  // [times, size] for each dimension, which are then joined
   for (int d = 0; d < times.rank(); ++d) {
     const std::int64_t size = d < lead ? 1 : x->shape()[d - lead];
@@ -192,7 +192,7 @@ Tensor flip(const In& x, const Dims& dims) {
   Tensor y = static_cast<const Shape&>(dims).empty() ? x->clone() : *x;
   unsigned seen = 0;
   for (const std::int64_t d : static_cast<const Shape&>(dims)) {
-    const int dim = raw::wrap_dim("flip", x, static_cast<int>(d));
+    const int dim = raw::wrap_dim(x, static_cast<int>(d));
     if (std::exchange(seen, seen | 1u << dim) & 1u << dim)
       throw ValueError(
           message("dimension " + std::to_string(d) + " is named twice", {{"self", *x}}, "name each dimension once"));
@@ -204,7 +204,7 @@ Tensor flip(const In& x, const Dims& dims) {
 Tensor roll(const In& x, std::int64_t shift, int dim) {
   const CallSite site("roll", x.where);
   x->require_defined("roll", x.where);
-  dim = raw::wrap_dim("roll", x, dim);
+  dim = raw::wrap_dim(x, dim);
   const std::int64_t size = x->dim() ? x->shape()[dim] : 0;
   if (size == 0) return x->clone();
   const std::int64_t cut = ((-shift) % size + size) % size;

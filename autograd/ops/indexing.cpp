@@ -136,7 +136,7 @@ Choice choose(const Tensor& x, std::span<const Index> indices) {
   for (std::size_t k = 0; k < choice.places.size(); ++k) {
     Tensor& places = choice.places[k];
     places = wrapped(x, places, choice.view.shape()[choice.dims[k]], source_dims[k]);
-    common = raw::broadcast_shape("index", one.expand(common), one.expand(places.shape()));
+    common = raw::broadcast_shape(one.expand(common), one.expand(places.shape()));
   }
   const bool checked_later = choice.places.size() > 1 && !x.device().is_cpu();
   for (std::size_t k = 0; k < choice.places.size(); ++k) {
@@ -192,7 +192,7 @@ Shape result_order(const Choice& c) {
 
 Tensor take(const Choice& c) {
   const Shape others = ordered_sizes(c, static_cast<int>(c.dims.size()));
-  if (c.places_shape().rank() + others.rank() > kMaxRank) raw::require_room("index", c.view, c.places_shape().rank());
+  if (c.places_shape().rank() + others.rank() > kMaxRank) raw::require_room(c.view, c.places_shape().rank());
   if (c.dims.size() == 1) {
     const int d = c.dims.front();
     Shape shape = c.view.shape();
@@ -277,7 +277,7 @@ Tensor cleared(const In& g, const Slices& slices) {
 /// Writes a part of x, of the slices' sizes, and records it as x's new value.
 void put(const Tensor& x, const Slices& slices, const Tensor& part) {
   autograd::require_recordable(x);
-  raw::require_writable("index_put_", x);
+  raw::require_writable(x);
   // Nobody else sees the memory, so the new value may lie in it, unless the graph needs the old one.
   const bool own = x.storage()->graph_references() == 0;
   Tensor out = own ? raw::alias(x, x.shape(), x.strides(), x.storage_offset()) : raw::clone(x);

@@ -69,7 +69,7 @@ Tensor masked_fill_(const In& x, const In& mask, Scalar value) {
 Tensor masked_select(const In& x, const In& mask) {
   const CallSite site("masked_select", x.where);
   require_mask(*x, *mask);
-  const Shape both = raw::broadcast_shape("masked_select", x, mask);
+  const Shape both = raw::broadcast_shape(x, mask);
   if (both.rank() == 0) return masked_select(x->unsqueeze(0), mask);  // one element or none
   return x->expand(both).index({mask->expand(both)});
 }

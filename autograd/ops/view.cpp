@@ -22,7 +22,7 @@ using autograd::sliced;
 /// Zeros with g at the places of the slices; the gradient of sliced().
 Tensor placed(const Tensor& g, const Shape& whole, const Slices& slices) {
   Tensor y = zeros(whole, {g.dtype(), g.device()});
-  raw::copy_to(raw::reshape(g, slices.size), raw::slice(y, slices), {});
+  raw::copy_to(raw::reshape(g, slices.size), raw::slice(y, slices));
   return record("slice_backward", std::move(y), {g},
                 [slices, shape = g.shape()](const Tensor& gg) { return sliced(gg, slices, shape); });
 }
@@ -129,10 +129,9 @@ Tensor Tensor::expand(const Shape& shape, SourceLocation where) const {
 Tensor Tensor::narrow(int dim, std::int64_t start, std::int64_t length, SourceLocation where) const {
   const CallSite site("narrow", where);
   require_defined();
-  dim = raw::wrap_dim("narrow", *this, dim);
+  dim = raw::wrap_dim(*this, dim);
   const std::int64_t size = this->dim() ? shape()[dim] : 0, from = start < 0 ? start + size : start;
-  if (from < 0 || length < 0 || length > size - from)
-    throw IndexError(raw::range_message("narrow", *this, dim, start, length));
+  if (from < 0 || length < 0 || length > size - from) throw IndexError(raw::range_message(*this, dim, start, length));
   Slices slices{Shape::filled(this->dim(), 0), shape(), Shape::filled(this->dim(), 1)};
   slices.start[dim] = from;
   slices.size[dim] = length;
@@ -142,7 +141,7 @@ Tensor Tensor::narrow(int dim, std::int64_t start, std::int64_t length, SourceLo
 Tensor Tensor::select(int dim, std::int64_t index, SourceLocation where) const {
   const CallSite site("select", where);
   require_defined();
-  dim = raw::wrap_dim("select", *this, dim);
+  dim = raw::wrap_dim(*this, dim);
   std::vector<Index> indices(static_cast<std::size_t>(dim), Index(minnow::all));
   indices.emplace_back(index);
   return this->index(indices);

@@ -28,39 +28,33 @@ std::string text(const std::int64_t (&pair)[2]) {
 void check(const In& x, const In& w, const Tensor& b, const Conv2dParams& p, Operands operands) {
   for (int d = 0; d < 2; ++d)
     if (p.stride[d] < 1 || p.dilation[d] < 1 || p.padding[d] < 0 || p.groups < 1)
-      throw ValueError(message("conv2d", "stride, dilation and groups are 1 or more, padding 0 or more", operands,
+      throw ValueError(message("stride, dilation and groups are 1 or more, padding 0 or more", operands,
                                "stride " + text(p.stride) + ", padding " + text(p.padding) + ", dilation " +
-                                   text(p.dilation) + ", groups " + std::to_string(p.groups) + " were given"),
-                       x.where);
+                                   text(p.dilation) + ", groups " + std::to_string(p.groups) + " were given"));
   for (int d = 0; d < 2; ++d)
     if (p.stride[d] > kMost || p.dilation[d] > kMost || p.padding[d] > kMost)
-      throw ValueError(message("conv2d", "stride, padding and dilation are at most " + std::to_string(kMost), operands,
+      throw ValueError(message("stride, padding and dilation are at most " + std::to_string(kMost), operands,
                                "stride " + text(p.stride) + ", padding " + text(p.padding) + ", dilation " +
-                                   text(p.dilation) + " were given; no image is that large"),
-                       x.where);
+                                   text(p.dilation) + " were given; no image is that large"));
   if (x->dim() != 4 || w->dim() != 4)
-    throw ShapeError(message("conv2d", "x and weight need four dimensions", operands,
-                             "x: [N, C, H, W]  weight: [O, C / groups, KH, KW]; a single image: .unsqueeze(0)"),
-                     x.where);
+    throw ShapeError(message("x and weight need four dimensions", operands,
+                             "x: [N, C, H, W]  weight: [O, C / groups, KH, KW]; a single image: .unsqueeze(0)"));
   const Shape &xs = x->shape(), &ws = w->shape();
   if (xs[1] % p.groups || ws[0] % p.groups || xs[1] / p.groups != ws[1] || (b.defined() && b.shape() != Shape{ws[0]}))
-    throw ShapeError(message("conv2d", "the channels do not match", operands,
+    throw ShapeError(message("the channels do not match", operands,
                              "with groups = " + std::to_string(p.groups) + " weight must be [O, " +
-                                 std::to_string(xs[1] / p.groups) + ", KH, KW] and bias [O], O divisible by groups"),
-                     x.where);
+                                 std::to_string(xs[1] / p.groups) + ", KH, KW] and bias [O], O divisible by groups"));
   if (output_size(p, xs, ws, 0) < 1 || output_size(p, xs, ws, 1) < 1 || ws[2] < 1 || ws[3] < 1)
-    throw ShapeError(message("conv2d", "the kernel does not fit into the padded image", operands,
-                             "use a smaller kernel or dilation, or more padding"),
-                     x.where);
+    throw ShapeError(message("the kernel does not fit into the padded image", operands,
+                             "use a smaller kernel or dilation, or more padding"));
   if (x->dtype() != w->dtype() || (b.defined() && b.dtype() != x->dtype()) || !x->is_floating_point())
-    throw DTypeError(message("conv2d", "operands must share one floating dtype", operands, dtype_hint(operands)),
-                     x.where);
+    throw DTypeError(message("operands must share one floating dtype", operands, dtype_hint(operands)));
 }
 
 Tensor allocate(const Shape& shape, MemoryFormat format, const In& like) {
   const Strides strides =
       format == MemoryFormat::channels_last ? channels_last_strides(shape) : contiguous_strides(shape);
-  return new_result(shape, strides, like->dtype(), like->device(), like.where);
+  return new_result(shape, strides, like->dtype(), like->device());
 }
 
 /// Of dense row-major images, for each channel.
@@ -68,7 +62,7 @@ void sum_images(Backend& backend, const Tensor& images, const Tensor& out) {
   constexpr int kSum = kernels::kIndexOf<kernels::ReduceOps, kernels::Sum>;
   const std::int64_t n = images.shape()[0], channels = images.shape()[1],
                      pixels = images.shape()[2] * images.shape()[3];
-  const Tensor each = new_result({n * channels, 1}, images.dtype(), images.device(), CallSite::where());
+  const Tensor each = new_result({n * channels, 1}, images.dtype(), images.device());
   const auto seen = [](const Tensor& t, const Shape& shape) {
     return View(t.storage(), t.dtype(), shape, contiguous_strides(shape), t.storage_offset());
   };
@@ -79,8 +73,9 @@ void sum_images(Backend& backend, const Tensor& images, const Tensor& out) {
 }  // namespace
 
 Tensor conv2d(const In& x, const In& w, const Tensor& b, const Conv2dParams& params) {
-  Backend& backend = b.defined() ? dispatch("conv2d", {{"x", *x}, {"weight", *w}, {"bias", b}}, x.where)
-                                 : dispatch("conv2d", {{"x", *x}, {"weight", *w}}, x.where);
+  const CallSite site("conv2d", x.where);
+  Backend& backend =
+      b.defined() ? dispatch({{"x", *x}, {"weight", *w}, {"bias", b}}) : dispatch({{"x", *x}, {"weight", *w}});
   if (b.defined()) check(x, w, b, params, {{"x", *x}, {"weight", *w}, {"bias", b}});
   else check(x, w, b, params, {{"x", *x}, {"weight", *w}});
   const Shape shape{x->shape()[0], w->shape()[0], output_size(params, x->shape(), w->shape(), 0),
@@ -90,7 +85,7 @@ Tensor conv2d(const In& x, const In& w, const Tensor& b, const Conv2dParams& par
   if (!x->numel()) {  // nothing but padding: the bias alone
     if (b.defined())
       backend.run(calls::Copy{View(b.storage(), b.dtype(), shape, {0, b.strides()[0], 0, 0}, b.storage_offset()), y});
-    else fill_({y, x.where}, 0);
+    else fill_(y, 0);
     return y;
   }
   backend.run(calls::Conv2d{*x, *w, b, y, params});
@@ -98,7 +93,8 @@ Tensor conv2d(const In& x, const In& w, const Tensor& b, const Conv2dParams& par
 }
 
 Tensor conv2d_backward_input(const In& grad, const In& w, const Shape& x_shape, const Conv2dParams& params) {
-  Backend& backend = dispatch("conv2d_backward", {{"grad", *grad}, {"weight", *w}}, grad.where);
+  const CallSite site("conv2d_backward", grad.where);
+  Backend& backend = dispatch({{"grad", *grad}, {"weight", *w}});
   // Shape and order only, never read: the gradient of channels-last images is channels-last.
   const bool last = grad->is_contiguous(MemoryFormat::channels_last) && !grad->is_contiguous();
   const View like(grad->storage(), grad->dtype(), x_shape,
@@ -106,20 +102,21 @@ Tensor conv2d_backward_input(const In& grad, const In& w, const Shape& x_shape, 
   const Tensor out = allocate(x_shape, backend.conv2d_format(params, like, *w), grad);
   if (!out.numel()) return out;
   if (grad->numel()) backend.run(calls::Conv2dBackwardInput{*grad, *w, out, params});
-  else fill_({out, grad.where}, 0);
+  else fill_(out, 0);
   return out;
 }
 
 WeightGradients conv2d_backward_weight(const In& grad, const In& x, const Shape& w_shape, bool bias,
                                        const Conv2dParams& params) {
-  Backend& backend = dispatch("conv2d_backward", {{"grad", *grad}, {"x", *x}}, grad.where);
-  WeightGradients out{new_result(w_shape, grad->dtype(), grad->device(), grad.where), {}};
-  if (bias) out.bias = new_result({w_shape[0]}, grad->dtype(), grad->device(), grad.where);
+  const CallSite site("conv2d_backward", grad.where);
+  Backend& backend = dispatch({{"grad", *grad}, {"x", *x}});
+  WeightGradients out{new_result(w_shape, grad->dtype(), grad->device()), {}};
+  if (bias) out.bias = new_result({w_shape[0]}, grad->dtype(), grad->device());
   if (grad->numel() && x->numel()) {
     backend.run(calls::Conv2dBackwardWeight{*grad, *x, out.weight, out.bias, params});
     return out;
   }
-  fill_({out.weight, grad.where}, 0);
+  fill_(out.weight, 0);
   if (bias) sum_images(backend, contiguous(grad), out.bias);
   return out;
 }

@@ -41,62 +41,58 @@ bool overlaps(const Tensor& out, const Tensor& x) {
 }
 
 Tensor contiguous(const In& x, MemoryFormat format) {
-  x->require_defined("contiguous", x.where);
+  x->require_defined();
   if (format == MemoryFormat::contiguous) {
     if (x->is_contiguous()) return *x;
   } else {
     if (x->dim() != 4)
-      throw ShapeError(message("contiguous", "channels_last needs four dimensions", {{"self", *x}},
-                               "shape an image batch as [N, C, H, W]"),
-                       x.where);
+      throw ShapeError(
+          message("channels_last needs four dimensions", {{"self", *x}}, "shape an image batch as [N, C, H, W]"));
     if (x->is_contiguous(MemoryFormat::channels_last)) return *x;
   }
   const Strides strides =
       format == MemoryFormat::contiguous ? contiguous_strides(x->shape()) : channels_last_strides(x->shape());
-  const Tensor out = new_result(x->shape(), strides, x->dtype(), x->device(), x.where);
+  const Tensor out = new_result(x->shape(), strides, x->dtype(), x->device());
   copy_within(*x, out);
   return out;
 }
 
 Tensor clone(const In& x) {
-  x->require_defined("clone", x.where);
-  const Tensor out = new_result(x->shape(), x->strides(), x->dtype(), x->device(), x.where);
+  x->require_defined();
+  const Tensor out = new_result(x->shape(), x->strides(), x->dtype(), x->device());
   copy_within(*x, out);
   return out;
 }
 
 Tensor cast(const In& x, DType dtype) {
-  x->require_defined("to", x.where);
+  x->require_defined();
   if (x->dtype() == dtype) return *x;
-  const Tensor out = new_result(x->shape(), x->strides(), dtype, x->device(), x.where);
+  const Tensor out = new_result(x->shape(), x->strides(), dtype, x->device());
   copy_within(*x, out);
   return out;
 }
 
 Tensor copy_to(const Tensor& from, const Tensor& to, SourceLocation where) {
   const CallSite site("copy_", where);
-  const In target(to, where);
-  from.require_defined("copy_", where);
-  require_writable("copy_", target);
+  from.require_defined();
+  require_writable(to);
   if (from.device() == to.device()) {
-    const Tensor source = overlaps(to, from) ? clone({from, where}) : from;
-    copy_within(expand({source, where}, to.shape()), to);
+    copy_within(expand(overlaps(to, from) ? clone(from) : from, to.shape()), to);
   } else if (from.dtype() == to.dtype() && from.shape() == to.shape() && from.strides() == to.strides() &&
              is_dense(to.shape(), to.strides())) {
-    transfer_to({from, where}, to);
+    transfer_to(from, to);
   } else {
     // Moved in its own size, then broadcast and converted on the target.
-    const Tensor moved = to_device({from, where}, to.device(), false);
-    copy_within(expand({moved, where}, to.shape()), to);
+    copy_within(expand(to_device(from, to.device(), false), to.shape()), to);
   }
   to.storage()->bump_version();
   return to;
 }
 
-void wait_for(const Tensor& to, const Tensor& from, SourceLocation where) {
+void wait_for(const Tensor& to, const Tensor& from) {
   to.storage()->wait_ready();
   from.storage()->wait_ready();
-  if (!to.device().is_cpu()) current_stream(to.device(), where).synchronize();
+  if (!to.device().is_cpu()) current_stream(to.device()).synchronize();
 }
 
 void overwrite(const Tensor& from, const Tensor& to) {
@@ -105,21 +101,20 @@ void overwrite(const Tensor& from, const Tensor& to) {
 }
 
 void fill_(const In& x, Scalar value) {
-  require_writable("fill_", x);
+  require_writable(x);
   require_representable(value, x->dtype());
   x->storage()->wait_ready();
   StepRecording::note(*x);
-  if (x->numel()) backend_of(x->device(), x.where).run(calls::Fill{*x, value.storable()});
+  if (x->numel()) backend_of(x->device()).run(calls::Fill{*x, value.storable()});
   x->storage()->bump_version();
 }
 
-void require_writable(const char* op, const In& x) {
-  x->require_defined(op, x.where);
+void require_writable(const In& x) {
+  x->require_defined();
   for (int d = 0; d < x->dim(); ++d)
     if (x->strides()[d] == 0 && x->shape()[d] > 1 && x->numel() > 0)
-      throw ShapeError(message(op, "several elements share one place in memory", {{"self", *x}},
-                               "an expanded tensor cannot be written to; call .contiguous() first"),
-                       x.where);
+      throw ShapeError(message("several elements share one place in memory", {{"self", *x}},
+                               "an expanded tensor cannot be written to; call .contiguous() first"));
 }
 
 }  // namespace minnow::raw

@@ -14,7 +14,7 @@ Tensor cast(const In& x, DType dtype);
 /// Returns `to`.
 Tensor copy_to(const Tensor& from, const Tensor& to, SourceLocation where = {});
 /// Does what may fail of overwrite(): waits for copies and work that use the two.
-void wait_for(const Tensor& to, const Tensor& from, SourceLocation where);
+void wait_for(const Tensor& to, const Tensor& from);
 /// Writes `from` into a tensor of the same shape, dtype and device, where wait_for() was called for both and copy_to()
 /// would be allowed: takes no memory.
 void overwrite(const Tensor& from, const Tensor& to);
@@ -25,6 +25,6 @@ void fill_(const In& x, Scalar value);
 /// there in the same way.
 bool overlaps(const Tensor& out, const Tensor& x);
 /// Refuses to write through a tensor whose elements share memory (an expanded one).
-void require_writable(const char* op, const In& x);
+void require_writable(const In& x);
 
 }  // namespace minnow::raw

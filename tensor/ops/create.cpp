@@ -14,45 +14,33 @@ namespace minnow {
 namespace {
 
 /// Product of the sizes times the element size, checked.
-std::size_t checked_bytes(const char* function, const Shape& shape, DType dtype, SourceLocation where) {
-  const std::string_view op = CallSite::op_or(function);
+std::size_t checked_bytes(const Shape& shape, DType dtype) {
   std::int64_t bytes = static_cast<std::int64_t>(size_of(dtype));
   if (!bytes)
-    throw DTypeError(
-        fmt::format("{}: the number {} is no dtype\ngive one of float32, float64, float16, bfloat16, int64, "
-                    "int32, uint8, bool",
-                    op, static_cast<int>(dtype)),
-        where);
+    throw DTypeError(message(fmt::format("the number {} is no dtype", static_cast<int>(dtype)), {},
+                             "give one of float32, float64, float16, bfloat16, int64, int32, uint8, bool"));
   bool overflow = false, none = false;
   for (const std::int64_t size : shape) {
-    if (size < 0)
-      throw ShapeError(fmt::format("{}: a size is negative\n  shape  {}\nsizes are 0 or more", op, shape.str()), where);
+    if (size < 0) throw ShapeError(message("a size is negative\n  shape  " + shape.str(), {}, "sizes are 0 or more"));
     none |= size == 0;
     overflow |= __builtin_mul_overflow(bytes, size, &bytes);
   }
   if (none) return 0;
   if (overflow)
-    throw OutOfMemoryError(fmt::format("{}: {} is more than any memory holds\nuse smaller sizes", op, shape.str()),
-                           where);
+    throw OutOfMemoryError(message(shape.str() + " is more than any memory holds", {}, "use smaller sizes"));
   return static_cast<std::size_t>(bytes);
 }
 
-Allocator& device_allocator(const char* op, Device device, SourceLocation where) {
-  const CallSite site(op, where);
-  return backend_of(device, where).allocator(device.index());
-}
-
-Tensor allocate(const char* op, const Shape& shape, const Strides& strides, DType dtype, Device device, bool pinned,
-                SourceLocation where) {
-  const std::size_t bytes = checked_bytes(op, shape, dtype, where);
-  Allocator* allocator =
-      device == Device() ? &backend_of(device, where).allocator(0) : &device_allocator(op, device, where);
+Tensor allocate(const Shape& shape, const Strides& strides, DType dtype, Device device, bool pinned) {
+  const std::size_t bytes = checked_bytes(shape, dtype);
+  Allocator* allocator = &backend_of(device).allocator(device.index());
   if (pinned) {
     Allocator* locked = pinned_allocator();
     pinned = device.is_cpu() && locked != nullptr;
     if (pinned) allocator = locked;
   }
-  return Tensor(make_storage(*allocator, device, bytes, pinned, where, {op, dtype, shape}), dtype, shape, strides);
+  return Tensor(make_storage(*allocator, device, bytes, pinned, {}, {CallSite::op(), dtype, shape}), dtype, shape,
+                strides);
 }
 
 RandomGenerator& generator_of(const RandomOptions& options) {
@@ -62,50 +50,50 @@ RandomGenerator& generator_of(const RandomOptions& options) {
 /// float64 takes two 32-bit numbers an element.
 std::int64_t draws(const Tensor& t) { return t.dtype() == DType::float64 ? 2 * t.numel() : t.numel(); }
 
-void require_floating(const char* op, DType dtype, SourceLocation where) {
+void require_floating(DType dtype) {
   if (!is_floating(dtype))
-    throw DTypeError(std::string(CallSite::op_or(op)) + ": cannot fill " + std::string(name_of(dtype)) +
-                         "\nchoose a floating dtype, or randint for integers",
-                     where);
+    throw DTypeError(message("cannot fill " + std::string(name_of(dtype)), {},
+                             "choose a floating-point dtype, or randint for integers"));
 }
 
 }  // namespace
 
 Tensor empty(const Shape& shape, const TensorOptions& options, SourceLocation where) {
   const CallSite site("empty", where);
-  return allocate("empty", shape, contiguous_strides(shape), options.dtype.value_or(DType::float32), options.device,
-                  options.pinned, where);
+  return allocate(shape, contiguous_strides(shape), options.dtype.value_or(DType::float32), options.device,
+                  options.pinned);
 }
 
 Tensor empty_strided_like(const Shape& shape, const Strides& like, DType dtype, Device device, SourceLocation where) {
-  return allocate("empty", shape, strides_like(shape, like), dtype, device, false, where);
+  const CallSite site("empty", where);
+  return allocate(shape, strides_like(shape, like), dtype, device, false);
 }
 
-Tensor raw::new_result(const Shape& shape, DType dtype, Device device, SourceLocation where) {
-  return allocate(CallSite::op().data(), shape, contiguous_strides(shape), dtype, device, false, where);
+Tensor raw::new_result(const Shape& shape, DType dtype, Device device) {
+  return allocate(shape, contiguous_strides(shape), dtype, device, false);
 }
 
-Tensor raw::new_result(const Shape& shape, const Strides& like, DType dtype, Device device, SourceLocation where) {
-  return allocate(CallSite::op().data(), shape, strides_like(shape, like), dtype, device, false, where);
+Tensor raw::new_result(const Shape& shape, const Strides& like, DType dtype, Device device) {
+  return allocate(shape, strides_like(shape, like), dtype, device, false);
 }
 
 Tensor full(const Shape& shape, Scalar value, const TensorOptions& options, SourceLocation where) {
   const CallSite site("full", where);
   const DType dtype = options.dtype.value_or(value.dtype());
   raw::require_representable(value, dtype);
-  const Tensor out = allocate("full", shape, contiguous_strides(shape), dtype, options.device, options.pinned, where);
+  const Tensor out = allocate(shape, contiguous_strides(shape), dtype, options.device, options.pinned);
   if (out.numel()) backend_of(out.device()).run(calls::Fill{out, value.storable()});
   return out;
 }
 
 Tensor zeros(const Shape& shape, const TensorOptions& options, SourceLocation where) {
   const CallSite site("zeros", where);
-  return full(shape, 0.0, options, where);
+  return full(shape, 0.0, options);
 }
 
 Tensor ones(const Shape& shape, const TensorOptions& options, SourceLocation where) {
   const CallSite site("ones", where);
-  return full(shape, 1.0, options, where);
+  return full(shape, 1.0, options);
 }
 
 namespace {
@@ -142,14 +130,14 @@ struct Range {
 };
 
 /// Integers that the backends, which count in double, cannot give.
-Tensor exact_arange(const Range& range, std::int64_t count, const TensorOptions& options, SourceLocation where) {
-  const Tensor host = empty({count}, {DType::int64}, where);
+Tensor exact_arange(const Range& range, std::int64_t count, const TensorOptions& options) {
+  const Tensor host = empty({count}, {DType::int64});
   auto* const values = static_cast<std::int64_t*>(host.raw_data());
   for (std::int64_t i = 0; i < count; ++i)
     values[i] = wrapping_add(range.start.as_int(), wrapping_mul(i, range.step.as_int()));
   const DType dtype = options.dtype.value_or(DType::int64);
   if (dtype == DType::int64 && options.device.is_cpu() && !options.pinned) return host;
-  return raw::copy_to(host, empty({count}, {dtype, options.device, options.pinned}, where), where);
+  return raw::copy_to(host, empty({count}, {dtype, options.device, options.pinned}));
 }
 
 }  // namespace
@@ -165,18 +153,16 @@ Tensor arange(Scalar start, Scalar stop, Scalar step, const TensorOptions& optio
       exact ? range.leads() : step.as_double() != 0 && range.count() >= 0 && std::isfinite(range.count());
   if (!leads)
     throw ValueError(fmt::format("{}: no numbers lead from {} to {} in steps of {}\nthe step must lead towards stop",
-                                 CallSite::op_or("arange"), text(start), text(stop), text(step)),
-                     where);
+                                 CallSite::op_or("arange"), text(start), text(stop), text(step)));
   const std::uint64_t whole = exact ? range.exact_count() : 0;
   const double count = exact ? static_cast<double>(whole) : range.count();
   if (count >= 0x1p63)
     throw OutOfMemoryError(
         fmt::format("{}: {} numbers are more than any memory holds\nuse a larger step, or stop earlier",
-                    CallSite::op_or("arange"), exact ? fmt::to_string(whole) : fmt::to_string(count)),
-        where);
+                    CallSite::op_or("arange"), exact ? fmt::to_string(whole) : fmt::to_string(count)));
   const auto n = exact ? static_cast<std::int64_t>(whole) : static_cast<std::int64_t>(count);
-  if (exact && range.beyond_double()) return exact_arange(range, n, options, where);
-  const Tensor out = empty({n}, {dtype, options.device, options.pinned}, where);
+  if (exact && range.beyond_double()) return exact_arange(range, n, options);
+  const Tensor out = empty({n}, {dtype, options.device, options.pinned});
   if (out.numel()) backend_of(out.device()).run(calls::Arange{out, start.as_double(), step.as_double()});
   return out;
 }
@@ -187,21 +173,21 @@ Tensor arange(Scalar stop, const TensorOptions& options, SourceLocation where) {
 
 Tensor linspace(double start, double stop, std::int64_t steps, const TensorOptions& options, SourceLocation where) {
   const CallSite site("linspace", where);
-  const Tensor out = empty({steps}, options, where);
+  const Tensor out = empty({steps}, options);
   if (!steps) return out;
-  Tensor host = empty({steps}, {DType::float64}, where);
+  Tensor host = empty({steps}, {DType::float64});
   double* values = host.data<double>();
   const double step = steps > 1 ? (stop - start) / static_cast<double>(steps - 1) : 0;
   for (std::int64_t i = 0; i < steps; ++i)  // counted from both ends, so that the last one is exact
     values[i] = i < steps / 2 || steps == 1 ? start + step * static_cast<double>(i)
                                             : stop - step * static_cast<double>(steps - 1 - i);
-  return raw::copy_to(host, out, where);
+  return raw::copy_to(host, out);
 }
 
 Tensor eye(std::int64_t rows, std::int64_t columns, const TensorOptions& options, SourceLocation where) {
   const CallSite site("eye", where);
   if (columns == -1) columns = rows;
-  const Tensor out = zeros({rows, columns}, options, where);
+  const Tensor out = zeros({rows, columns}, options);
   const std::int64_t n = std::min(rows, columns);
   if (n) backend_of(out.device()).run(calls::Fill{View(out.storage(), out.dtype(), {n}, {columns + 1}), 1});
   return out;
@@ -209,16 +195,16 @@ Tensor eye(std::int64_t rows, std::int64_t columns, const TensorOptions& options
 
 Tensor rand(const Shape& shape, const RandomOptions& options, SourceLocation where) {
   const CallSite site("rand", where);
-  require_floating("rand", options.dtype, where);
-  const Tensor out = empty(shape, {options.dtype, options.device}, where);
+  require_floating(options.dtype);
+  const Tensor out = empty(shape, {options.dtype, options.device});
   if (out.numel()) backend_of(out.device()).run(calls::Uniform{generator_of(options).reserve(draws(out)), out, 0, 1});
   return out;
 }
 
 Tensor randn(const Shape& shape, const RandomOptions& options, SourceLocation where) {
   const CallSite site("randn", where);
-  require_floating("randn", options.dtype, where);
-  const Tensor out = empty(shape, {options.dtype, options.device}, where);
+  require_floating(options.dtype);
+  const Tensor out = empty(shape, {options.dtype, options.device});
   if (out.numel()) backend_of(out.device()).run(calls::Normal{generator_of(options).reserve(draws(out)), out, 0, 1});
   return out;
 }
@@ -228,9 +214,8 @@ Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, const Ra
   const CallSite site("randint", where);
   if (low >= high)
     throw ValueError("randint: no integers in [" + std::to_string(low) + ", " + std::to_string(high) +
-                         ")\nhigh must be greater than low",
-                     where);
-  const Tensor out = empty(shape, {DType::int64, options.device}, where);
+                     ")\nhigh must be greater than low");
+  const Tensor out = empty(shape, {DType::int64, options.device});
   if (out.numel())
     backend_of(out.device()).run(calls::Randint{generator_of(options).reserve(2 * out.numel()), out, low, high});
   return out;
@@ -238,30 +223,28 @@ Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, const Ra
 
 Tensor randperm(std::int64_t n, const RandomOptions& options, SourceLocation where) {
   const CallSite site("randperm", where);
-  if (n < 0)
-    throw ValueError("randperm: there is no order of " + std::to_string(n) + " numbers\nn is 0 or more", where);
+  if (n < 0) throw ValueError("randperm: there is no order of " + std::to_string(n) + " numbers\nn is 0 or more");
   // Drawn and shuffled on the host: the order must not depend on the device.
   RandomOptions on_host = options;
   on_host.device = Device();
-  const Tensor host = arange(n, {DType::int64}, where);
-  const Tensor draw = randint(0, kToEnd, {n}, on_host, where);
+  const Tensor host = arange(n, {DType::int64});
+  const Tensor draw = randint(0, kToEnd, {n}, on_host);
   auto* order = host.data<std::int64_t>();
   const auto* random = draw.data<std::int64_t>();
   for (std::int64_t i = n - 1; i > 0; --i) std::swap(order[i], order[random[i] % (i + 1)]);
   if (options.device.is_cpu()) return host;
-  return raw::copy_to(host, empty({n}, {DType::int64, options.device}, where), where);
+  return raw::copy_to(host, empty({n}, {DType::int64, options.device}));
 }
 
 Tensor empty_like(const In& x, std::optional<DType> dtype) {
   const CallSite site("empty_like", x.where);
-  x->require_defined("empty_like", x.where);
-  return allocate("empty_like", x->shape(), strides_like(x->shape(), x->strides()), dtype.value_or(x->dtype()),
-                  x->device(), false, x.where);
+  x->require_defined();
+  return allocate(x->shape(), strides_like(x->shape(), x->strides()), dtype.value_or(x->dtype()), x->device(), false);
 }
 
 Tensor full_like(const In& x, Scalar value, std::optional<DType> dtype) {
   const CallSite site("full_like", x.where);
-  x->require_defined("full_like", x.where);
+  x->require_defined();
   raw::require_representable(value, dtype.value_or(x->dtype()));
   const Tensor out = empty_like(x, dtype);
   if (out.numel()) backend_of(out.device()).run(calls::Fill{out, value.storable()});
@@ -280,58 +263,55 @@ Tensor ones_like(const In& x, std::optional<DType> dtype) {
 
 Tensor rand_like(const In& x) {
   const CallSite site("rand_like", x.where);
-  x->require_defined("rand_like", x.where);
-  return rand(x->shape(), {x->dtype(), x->device()}, x.where);
+  x->require_defined();
+  return rand(x->shape(), {x->dtype(), x->device()});
 }
 
 Tensor randn_like(const In& x) {
   const CallSite site("randn_like", x.where);
-  x->require_defined("randn_like", x.where);
-  return randn(x->shape(), {x->dtype(), x->device()}, x.where);
+  x->require_defined();
+  return randn(x->shape(), {x->dtype(), x->device()});
 }
 
 namespace {
 
-void measure(const Nested& n, Shape& shape, DType& dtype, SourceLocation where) {
+void measure(const Nested& n, Shape& shape, DType& dtype) {
   if (!n.is_list()) {
     dtype = promote_types(dtype, n.value().dtype());
     return;
   }
   if (shape.rank() == kMaxRank)
     throw ShapeError("tensor: the lists are nested deeper than " + std::to_string(kMaxRank) +
-                         " levels\na tensor has at most that many dimensions",
-                     where);
+                     " levels\na tensor has at most that many dimensions");
   shape.push_back(static_cast<std::int64_t>(n.list().size()));
-  if (!n.list().empty()) measure(n.list().front(), shape, dtype, where);
+  if (!n.list().empty()) measure(n.list().front(), shape, dtype);
 }
 
-void collect(const Nested& n, const Shape& shape, int depth, std::vector<Scalar>& values, DType& dtype,
-             SourceLocation where) {
+void collect(const Nested& n, const Shape& shape, int depth, std::vector<Scalar>& values, DType& dtype) {
   const bool fits = n.is_list() ? depth < shape.rank() && static_cast<std::int64_t>(n.list().size()) == shape[depth]
                                 : depth == shape.rank();
   if (!fits)
     throw ShapeError("tensor: the nested lists are ragged\n  the first elements say " + shape.str() +
-                         "\ngive all lists of one level the same length",
-                     where);
+                     "\ngive all lists of one level the same length");
   if (!n.is_list()) {
     dtype = promote_types(dtype, n.value().dtype());
     values.push_back(n.value());
   }
-  for (const Nested& inner : n.list()) collect(inner, shape, depth + 1, values, dtype, where);
+  for (const Nested& inner : n.list()) collect(inner, shape, depth + 1, values, dtype);
 }
 
 }  // namespace
 
 Tensor tensor(const Nested& nested, const TensorOptions& options, SourceLocation where) {
   const CallSite site("tensor", where);
-  StepRecording::refuse_access("tensor", Device(), where);
+  StepRecording::refuse_access("tensor", Device());
   Shape shape;
   DType dtype = DType::bool_;
-  measure(nested, shape, dtype, where);
+  measure(nested, shape, dtype);
   std::vector<Scalar> values;
-  collect(nested, shape, 0, values, dtype, where);
+  collect(nested, shape, 0, values, dtype);
   if (values.empty()) dtype = DType::float32;
-  const Tensor host = empty(shape, {options.dtype.value_or(dtype), {}, options.pinned}, where);
+  const Tensor host = empty(shape, {options.dtype.value_or(dtype), {}, options.pinned});
   for (const Scalar v : values) raw::require_representable(v, host.dtype());
   dtype_switch(host.dtype(), [&]<class T>() {
     T* out = static_cast<T*>(host.raw_data());
@@ -342,15 +322,15 @@ Tensor tensor(const Nested& nested, const TensorOptions& options, SourceLocation
     }
   });
   if (options.device.is_cpu()) return host;
-  return raw::copy_to(host, empty(shape, {host.dtype(), options.device}, where), where);
+  return raw::copy_to(host, empty(shape, {host.dtype(), options.device}));
 }
 
 Tensor detail::copy_of(const void* values, std::size_t count, DType own, const TensorOptions& options,
                        SourceLocation where) {
   const CallSite site("tensor", where);
-  StepRecording::refuse_access("tensor", Device(), where);
+  StepRecording::refuse_access("tensor", Device());
   const Shape shape{static_cast<std::int64_t>(count)};
-  const Tensor host = empty(shape, {own, {}, options.pinned}, where);
+  const Tensor host = empty(shape, {own, {}, options.pinned});
   if (count) std::memcpy(host.raw_data(), values, count * size_of(own));
   const DType dtype = options.dtype.value_or(own);
   if (dtype != own && !is_floating(dtype))
@@ -362,7 +342,7 @@ Tensor detail::copy_of(const void* values, std::size_t count, DType own, const T
       }
     });
   if (options.device.is_cpu() && dtype == own) return host;
-  return raw::copy_to(host, empty(shape, {dtype, options.device}, where), where);
+  return raw::copy_to(host, empty(shape, {dtype, options.device}));
 }
 
 void detail::require_one_width(std::size_t found, std::size_t first, SourceLocation where) {
@@ -380,7 +360,7 @@ Tensor detail::as_rows(const Tensor& values, std::size_t rows, std::size_t width
 namespace {
 
 /// How many elements the memory must have; -1: more than can be counted.
-std::int64_t extent(const Shape& shape, const Strides& strides, SourceLocation where) {
+std::int64_t extent(const Shape& shape, const Strides& strides) {
   bool fits = strides.rank() == shape.rank();
   std::int64_t last = 0;
   for (int d = 0; fits && d < shape.rank(); ++d) {
@@ -391,8 +371,7 @@ std::int64_t extent(const Shape& shape, const Strides& strides, SourceLocation w
   }
   if (!fits)
     throw ValueError("from_blob: the strides do not fit the shape\n  shape    " + shape.str() + "\n  strides  " +
-                         strides.str() + "\ngive one stride a dimension, in elements, 0 or more",
-                     where);
+                     strides.str() + "\ngive one stride a dimension, in elements, 0 or more");
   return last + 1;
 }
 
@@ -400,22 +379,20 @@ std::int64_t extent(const Shape& shape, const Strides& strides, SourceLocation w
 
 Tensor detail::view_of(void* data, const Shape& shape, std::optional<DType> own, const BlobOptions& options,
                        SourceLocation where) {
+  const CallSite site("from_blob", where);
   if (!own && !options.dtype)
     throw DTypeError("from_blob: the pointer does not say what the elements are\n  shape  " + shape.str() +
-                         "\npass a dtype: from_blob(data, shape, float32)",
-                     where);
+                     "\npass a dtype: from_blob(data, shape, float32)");
   const DType dtype = options.dtype.value_or(own.value_or(DType::float32));
   if (own && *own != dtype)
     throw DTypeError("from_blob: the pointer is to " + std::string(name_of(*own)) + ", the dtype is " +
-                         std::string(name_of(dtype)) + "\nleave the dtype out, or pass a void*",
-                     where);
-  std::size_t bytes = checked_bytes("from_blob", shape, dtype, where);
+                     std::string(name_of(dtype)) + "\nleave the dtype out, or pass a void*");
+  std::size_t bytes = checked_bytes(shape, dtype);
   const Strides strides = options.strides.value_or(contiguous_strides(shape));
-  if (options.strides) bytes = checked_bytes("from_blob", {extent(shape, strides, where)}, dtype, where);
+  if (options.strides) bytes = checked_bytes({extent(shape, strides)}, dtype);
   if (!data && bytes)
     throw ValueError("from_blob: the pointer is null\n  shape  " + shape.str() + "\npass memory of " +
-                         std::to_string(bytes) + " bytes",
-                     where);
+                     std::to_string(bytes) + " bytes");
   StepRecording::refuse_access("from_blob", Device(), where);
   auto storage = std::make_shared<Storage>(data, bytes, Device(), options.deleter);
   return Tensor(std::move(storage), dtype, shape, strides);

@@ -179,9 +179,9 @@ namespace raw {
 
 // Uninitialised memory for the result of the operation that this thread dispatched last, which errors name.
 
-Tensor new_result(const Shape& shape, DType dtype, Device device, SourceLocation where);
+Tensor new_result(const Shape& shape, DType dtype, Device device);
 /// Dense, in the order of dimensions of `like`.
-Tensor new_result(const Shape& shape, const Strides& like, DType dtype, Device device, SourceLocation where);
+Tensor new_result(const Shape& shape, const Strides& like, DType dtype, Device device);
 
 /// A 0-dim CPU tensor, as elementwise families take it.
 [[nodiscard]] Tensor scalar_tensor(Scalar value, DType dtype);

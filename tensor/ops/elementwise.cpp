@@ -50,11 +50,10 @@ DType unary_result(const OpInfo& info, const In& x) {
   const DType dtype = x->dtype();
   if (info.kind == Kind::kPredicate) return DType::bool_;
   if (info.kind == Kind::kIntegral && !is_integral(dtype))
-    throw DTypeError(message(info.name, "needs integers or bool", {{"self", *x}}, "convert first: .to(int64)"),
-                     x.where);
+    throw DTypeError(message("needs integers or bool", {{"self", *x}}, "convert first: .to(int64)"));
   if (info.kind == Kind::kFloating && is_integral(dtype)) return DType::float32;
   if (dtype == DType::bool_ && !info.takes_bool)
-    throw DTypeError(message(info.name, "bool has no arithmetic", {{"self", *x}}, kConvertBool), x.where);
+    throw DTypeError(message("bool has no arithmetic", {{"self", *x}}, kConvertBool));
   return dtype;
 }
 
@@ -71,43 +70,37 @@ View broadcast(const View& x, const Shape& shape) {
 }
 
 /// Dense in the order of dimensions of the first operand that has the whole shape.
-Tensor allocate_like(const Shape& shape, DType dtype, Device device, std::initializer_list<const Tensor*> operands,
-                     SourceLocation where) {
+Tensor allocate_like(const Shape& shape, DType dtype, Device device, std::initializer_list<const Tensor*> operands) {
   for (const Tensor* t : operands) {
     if (t->shape() != shape) continue;
     if (t->is_contiguous()) break;
-    return new_result(shape, t->strides(), dtype, device, where);
+    return new_result(shape, t->strides(), dtype, device);
   }
-  return new_result(shape, dtype, device, where);
+  return new_result(shape, dtype, device);
 }
 
 Device device_of(const Tensor& a, const Tensor& b) { return a.device().is_cpu() ? b.device() : a.device(); }
 
-void require_same_shape_target(std::string_view op, const In& out, const Shape& shape) {
+void require_same_shape_target(const In& out, const Shape& shape) {
   if (out->shape() != shape)
-    throw ShapeError(message(std::string(op) + "_", "the result " + shape.str() + " does not fit in place",
-                             {{"self", *out}}, "an in-place operation keeps the shape of self"),
-                     out.where);
+    throw ShapeError(message("the result " + shape.str() + " does not fit in place", {{"self", *out}},
+                             "an in-place operation keeps the shape of self"));
 }
 
-void require_castable(std::string_view op, const In& out, DType result) {
+void require_castable(const In& out, DType result) {
   if (category(result) > category(out->dtype()))
-    throw DTypeError(
-        message(std::string(op) + "_", "the result is " + std::string(name_of(result)) + ", which self cannot hold",
-                {{"self", *out}}, "use the form that returns a new tensor, or convert self first"),
-        out.where);
+    throw DTypeError(message("the result is " + std::string(name_of(result)) + ", which self cannot hold",
+                             {{"self", *out}}, "use the form that returns a new tensor, or convert self first"));
 }
 
 /// ValueError where an integer is divided by zero.
 void run_binary(Backend& backend, const calls::Binary& call, const In& a, const In& b) {
-  const OpInfo& info = binary_info(call.op);
-  if (!info.divides) return static_cast<void>(backend.run(call));
+  if (!binary_info(call.op).divides) return static_cast<void>(backend.run(call));
   run_checked(
       backend, call,
-      [op = info.name, line = a.where](const Tensor& left, const Tensor& right) {
-        throw ValueError(message(op, "an integer was divided by zero", {{"a", left}, {"b", right}},
-                                 "check the divisor, or divide floating tensors"),
-                         line);
+      [](const Tensor& left, const Tensor& right) {
+        throw ValueError(message("an integer was divided by zero", {{"a", left}, {"b", right}},
+                                 "check the divisor, or divide floating-point tensors"));
       },
       *a, *b);
 }
@@ -118,10 +111,9 @@ DType binary_compute(const OpInfo& info, const In& a, const In& b, DType& result
            : info.kind == Kind::kFloating && is_integral(promoted) ? DType::float32
                                                                    : promoted;
   if (info.kind == Kind::kIntegral && !is_integral(promoted))
-    throw DTypeError(message(info.name, "needs integers or bool", {{"a", *a}, {"b", *b}}, "convert first: .to(int64)"),
-                     a.where);
+    throw DTypeError(message("needs integers or bool", {{"a", *a}, {"b", *b}}, "convert first: .to(int64)"));
   if (result == DType::bool_ && !info.takes_bool)
-    throw DTypeError(message(info.name, "bool has no arithmetic", {{"a", *a}, {"b", *b}}, kConvertBool), a.where);
+    throw DTypeError(message("bool has no arithmetic", {{"a", *a}, {"b", *b}}, kConvertBool));
   return compute_type(info.kind == Kind::kPredicate ? promoted : result);
 }
 
@@ -145,17 +137,16 @@ Tensor scalar_tensor(Scalar value, const Tensor& x) {
   return scalar_tensor(value, dtype);
 }
 
-Shape broadcast_shape(std::string_view op, const In& a, const In& b) {
+Shape broadcast_shape(const In& a, const In& b) {
   if (a->shape() == b->shape()) return a->shape();
   const int rank = std::max(a->dim(), b->dim());
   Shape shape = Shape::filled(rank, 1);
   for (int d = 1; d <= rank; ++d) {
     const std::int64_t m = d <= a->dim() ? a->shape()[-d] : 1, n = d <= b->dim() ? b->shape()[-d] : 1;
     if (m != n && m != 1 && n != 1)
-      throw ShapeError(message(op, "shapes cannot be broadcast together", {{"a", *a}, {"b", *b}},
+      throw ShapeError(message("shapes cannot be broadcast together", {{"a", *a}, {"b", *b}},
                                "sizes must be equal or 1, counted from the last dimension; they differ in dimension " +
-                                   std::to_string(rank - d)),
-                       a.where);
+                                   std::to_string(rank - d)));
     shape[-d] = m == 1 ? n : m;
   }
   return shape;
@@ -163,27 +154,26 @@ Shape broadcast_shape(std::string_view op, const In& a, const In& b) {
 
 Tensor unary(int op, const In& x, double p0, double p1) {
   const OpInfo& info = unary_info(op);
-  Backend& backend = dispatch(info.name, {{"self", *x}}, x.where);
+  Backend& backend = dispatch({{"self", *x}});
   const DType result = unary_result(info, x);
-  const Tensor out = allocate_like(x->shape(), result, x->device(), {&*x}, x.where);
+  const Tensor out = allocate_like(x->shape(), result, x->device(), {&*x});
   if (out.numel()) backend.run(calls::Unary{op, *x, out, p0, p1});
   return out;
 }
 
 void unary_(int op, const In& x, double p0, double p1) {
   const OpInfo& info = unary_info(op);
-  Backend& backend = dispatch(info.name, {{"self", *x}}, x.where);
-  require_castable(info.name, x, unary_result(info, x));
-  require_writable(info.name.data(), x);
+  Backend& backend = dispatch({{"self", *x}});
+  require_castable(x, unary_result(info, x));
+  require_writable(x);
   if (x->numel()) backend.run(calls::Unary{op, *x, *x, p0, p1});
   x->storage()->bump_version();
 }
 
 Tensor unary_slope(int op, const In& grad, const In& saved, double p0, double p1, bool curve) {
-  const OpInfo& info = unary_info(op);
-  Backend& backend = dispatch(info.name, {{"grad", *grad}, {"saved", *saved}}, grad.where);
+  Backend& backend = dispatch({{"grad", *grad}, {"saved", *saved}});
   const Tensor g = expand(grad, saved->shape());
-  const Tensor out = allocate_like(saved->shape(), g.dtype(), g.device(), {&*saved}, grad.where);
+  const Tensor out = allocate_like(saved->shape(), g.dtype(), g.device(), {&*saved});
   if (!out.numel()) return out;
   if (curve) backend.run(calls::UnaryCurve{op, g, *saved, out, p0, p1});
   else backend.run(calls::UnarySlope{op, g, *saved, out, p0, p1});
@@ -192,36 +182,35 @@ Tensor unary_slope(int op, const In& grad, const In& saved, double p0, double p1
 
 Tensor binary(int op, const In& a, const In& b) {
   const OpInfo& info = binary_info(op);
-  Backend& backend = dispatch(info.name, {{"a", *a}, {"b", *b}}, a.where, HostScalars::allowed);
+  Backend& backend = dispatch({{"a", *a}, {"b", *b}}, HostScalars::allowed);
   DType result;
   const DType compute = binary_compute(info, a, b, result);
   if (a->shape() == b->shape() && a->is_contiguous() && b->is_contiguous()) {
-    const Tensor out = new_result(a->shape(), result, device_of(*a, *b), a.where);
+    const Tensor out = new_result(a->shape(), result, device_of(*a, *b));
     if (out.numel()) run_binary(backend, {op, compute, *a, *b, out}, a, b);
     return out;
   }
-  const Shape shape = broadcast_shape(info.name, a, b);
-  const Tensor out = allocate_like(shape, result, device_of(*a, *b), {&*a, &*b}, a.where);
+  const Shape shape = broadcast_shape(a, b);
+  const Tensor out = allocate_like(shape, result, device_of(*a, *b), {&*a, &*b});
   if (out.numel()) run_binary(backend, {op, compute, broadcast(*a, shape), broadcast(*b, shape), out}, a, b);
   return out;
 }
 
 void binary_(int op, const In& a, const In& b) {
   const OpInfo& info = binary_info(op);
-  Backend& backend = dispatch(info.name, {{"self", *a}, {"other", *b}}, a.where, HostScalars::allowed);
+  Backend& backend = dispatch({{"self", *a}, {"other", *b}}, HostScalars::allowed);
   DType result;
   const DType compute = binary_compute(info, a, b, result);
-  require_same_shape_target(info.name, a, broadcast_shape(info.name, a, b));
-  require_castable(info.name, a, result);
-  require_writable(info.name.data(), a);
+  require_same_shape_target(a, broadcast_shape(a, b));
+  require_castable(a, result);
+  require_writable(a);
   if (a->device() != b->device() && a->device().is_cpu())
-    throw DeviceError(message(info.name, "self is on the CPU, other is not", {{"self", *a}, {"other", *b}},
-                              "the result is written to self: move the other one first, other.cpu()"),
-                      a.where);
+    throw DeviceError(message("self is on the CPU, other is not", {{"self", *a}, {"other", *b}},
+                              "the result is written to self: move the other one first, other.cpu()"));
   const View other = broadcast(overlaps(*a, *b) ? clone(b) : *b, a->shape());
   if (info.divides && compute == DType::int64 && !a->device().is_cuda() && a->numel()) {
     // The loop finds a divisor of 0 on its way: the result is written once it is whole.
-    const Tensor whole = new_result(a->shape(), a->strides(), a->dtype(), a->device(), a.where);
+    const Tensor whole = new_result(a->shape(), a->strides(), a->dtype(), a->device());
     run_binary(backend, {op, compute, *a, other, whole}, a, b);
     backend.run(calls::Copy{whole, *a});
   } else if (a->numel()) {
@@ -232,13 +221,13 @@ void binary_(int op, const In& a, const In& b) {
 
 Tensor ternary(int op, const In& a, const In& b, const In& c, double p) {
   const OpInfo& info = kTernaryInfo[static_cast<std::size_t>(op)];
-  Backend& backend = dispatch(info.name, {{"a", *a}, {"b", *b}, {"c", *c}}, a.where, HostScalars::allowed);
+  Backend& backend = dispatch({{"a", *a}, {"b", *b}, {"c", *c}}, HostScalars::allowed);
   const DType promoted = promote_types(result_type(*a, *b), c->dtype());
   const DType result = info.kind == Kind::kFloating && is_integral(promoted) ? DType::float32 : promoted;
-  const Shape ab = broadcast_shape(info.name, a, b);
-  const Shape shape = ab == c->shape() ? ab : broadcast_shape(info.name, {expand(a, ab), a.where}, c);
+  const Shape ab = broadcast_shape(a, b);
+  const Shape shape = ab == c->shape() ? ab : broadcast_shape(expand(a, ab), c);
   const Device device = a->device().is_cpu() ? device_of(*b, *c) : a->device();
-  const Tensor out = allocate_like(shape, result, device, {&*a, &*b, &*c}, a.where);
+  const Tensor out = allocate_like(shape, result, device, {&*a, &*b, &*c});
   if (out.numel())
     backend.run(calls::Ternary{op, compute_type(result), broadcast(*a, shape), broadcast(*b, shape),
                                broadcast(*c, shape), out, p});
@@ -246,17 +235,15 @@ Tensor ternary(int op, const In& a, const In& b, const In& c, double p) {
 }
 
 Tensor where(const In& condition, const In& a, const In& b) {
-  Backend& backend =
-      dispatch("where", {{"condition", *condition}, {"a", *a}, {"b", *b}}, condition.where, HostScalars::allowed);
+  Backend& backend = dispatch({{"condition", *condition}, {"a", *a}, {"b", *b}}, HostScalars::allowed);
   if (condition->dtype() != DType::bool_)
-    throw DTypeError(message("where", "the condition is not bool", {{"condition", *condition}, {"a", *a}, {"b", *b}},
-                             "compare first, e.g. x > 0"),
-                     condition.where);
+    throw DTypeError(message("the condition is not bool", {{"condition", *condition}, {"a", *a}, {"b", *b}},
+                             "compare first, e.g. x > 0"));
   const DType result = result_type(*a, *b);
-  const Shape ab = broadcast_shape("where", a, b);
-  const Shape shape = broadcast_shape("where", condition, {expand(a, ab), a.where});
+  const Shape ab = broadcast_shape(a, b);
+  const Shape shape = broadcast_shape(condition, expand(a, ab));
   const Device device = condition->device().is_cpu() ? device_of(*a, *b) : condition->device();
-  const Tensor out = allocate_like(shape, result, device, {&*a, &*b, &*condition}, condition.where);
+  const Tensor out = allocate_like(shape, result, device, {&*a, &*b, &*condition});
   if (out.numel())
     backend.run(calls::Ternary{kTernary<kernels::Where>, compute_type(result), broadcast(*condition, shape),
                                broadcast(*a, shape), broadcast(*b, shape), out});

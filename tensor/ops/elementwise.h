@@ -6,7 +6,8 @@
 #include <minnow/tensor/kernels/ternary.h>
 #include <minnow/tensor/kernels/unary.h>
 
-/// The elementwise families, by the number of an operation in its list; named functions are in autograd/ops.
+/// The elementwise families, by the number of an operation in its list; named functions are in autograd/ops, and open the
+/// CallSite that names them here.
 namespace minnow::raw {
 
 template <class Op> inline constexpr int kUnary = kernels::kIndexOf<kernels::UnaryOps, Op>;
@@ -21,8 +22,8 @@ DType scalar_type(const Tensor& x, Scalar value);
 /// A number as a tensor of that dtype; beside an undefined x, which the operation then refuses, of its own.  ValueError
 /// for an unsigned number that int64 does not hold.
 Tensor scalar_tensor(Scalar value, const Tensor& x);
-/// Common shape of the operands.  ShapeError naming the op and both.
-Shape broadcast_shape(std::string_view op, const In& a, const In& b);
+/// Common shape of the operands.  ShapeError.
+Shape broadcast_shape(const In& a, const In& b);
 
 /// Floating-only functions promote integers to float32; predicates give bool.
 Tensor unary(int op, const In& x, double p0 = 0, double p1 = 0);

@@ -15,11 +15,9 @@ namespace minnow {
 namespace {
 
 /// Row-major on the host, its copy finished.
-Tensor at_home(const char* op, const In& x) {
-  const CallSite site(op, x.where);
-  StepRecording::refuse_access(op, x->device(), x.where);
-  const Tensor dense = raw::contiguous(x);
-  Tensor home = raw::to_device({dense, x.where}, Device(), false, op);
+Tensor at_home(const Tensor& x) {
+  StepRecording::refuse_access(CallSite::op(), x.device());
+  Tensor home = raw::to_device(raw::contiguous(x), Device());
   home.storage()->wait_ready();
   return home;
 }
@@ -41,15 +39,14 @@ template <class T> std::string number_name() {
 }
 
 /// Floating values that become integers are truncated; anything not zero becomes true.
-template <class To, class From> To convert(const char* op, const Tensor& self, From element, SourceLocation where) {
+template <class To, class From> To convert(const Tensor& self, From element) {
   constexpr bool half = std::is_same_v<From, float16_t> || std::is_same_v<From, bfloat16_t>;
   const auto value = static_cast<std::conditional_t<half, float, From>>(element);
   if constexpr (std::is_same_v<To, bool>) return value != 0;
   else {
     if (!is_in_range<To>(value))
-      throw ValueError(message(op, fmt::format("{} does not fit into {}", value, number_name<To>()), {{"self", self}},
-                               "ask for a type that holds it: int64_t or double"),
-                       where);
+      throw ValueError(message(fmt::format("{} does not fit into {}", value, number_name<To>()), {{"self", self}},
+                               "ask for a type that holds it: int64_t or double"));
     return static_cast<To>(value);
   }
 }
@@ -57,29 +54,30 @@ template <class To, class From> To convert(const char* op, const Tensor& self, F
 }  // namespace
 
 void Tensor::require_one_element(SourceLocation where) const {
-  require_defined("item", where);
+  const CallSite site("item", where);
+  require_defined();
   if (numel() != 1)
-    throw ShapeError(message("item", "the tensor does not have exactly one element", {{"self", *this}},
-                             "index it, or reduce it first"),
-                     where);
+    throw ShapeError(
+        message("the tensor does not have exactly one element", {{"self", *this}}, "index it, or reduce it first"));
 }
 
 namespace {
 
-template <class T> void convert_all(const char* op, const Tensor& self, void* to, SourceLocation where) {
-  const Tensor home = at_home(op, {self, where});
+template <class T> void convert_all(const Tensor& self, void* to) {
+  const Tensor home = at_home(self);
   T* out = static_cast<T*>(to);
   dtype_switch(self.dtype(), [&]<class U>() {
     const U* from = static_cast<const U*>(home.raw_data());
-    for (std::int64_t i = 0; i < self.numel(); ++i) out[i] = convert<T>(op, self, from[i], where);
+    for (std::int64_t i = 0; i < self.numel(); ++i) out[i] = convert<T>(self, from[i]);
   });
 }
 
 }  // namespace
 
 void Tensor::copy_out(const char* op, void* to, detail::NumberType type, SourceLocation where) const {
-  require_defined(op, where);
-  const auto as = [&]<class T>(T) { convert_all<T>(op, *this, to, where); };
+  const CallSite site(op, where);
+  require_defined();
+  const auto as = [&]<class T>(T) { convert_all<T>(*this, to); };
   using enum detail::NumberType::Kind;
   switch (type.kind) {
     case kBool: return as(bool{});

@@ -36,6 +36,6 @@ std::optional<Stray> find_stray(const In& index, std::int64_t limit, std::option
 /// Whether cat passes over a tensor whatever the others' shapes are: one of shape [0], as in PyTorch.
 bool is_nothing(const Tensor& t);
 /// Joins along an existing dimension.
-Tensor cat(std::span<const Tensor> tensors, int dim, SourceLocation where);
+Tensor cat(std::span<const Tensor> tensors, int dim);
 
 }  // namespace minnow::raw

@@ -13,14 +13,13 @@ namespace minnow::raw {
 namespace {
 
 /// One bit a reduced dimension.
-unsigned mask_of(const char* op, const In& x, const Dims& dims) {
+unsigned mask_of(const In& x, const Dims& dims) {
   unsigned mask = 0;
   for (const std::int64_t d : dims) {
-    const unsigned bit = 1u << wrap_dim(op, x, d);
+    const unsigned bit = 1u << wrap_dim(x, d);
     if (mask & bit)
-      throw ValueError(message(op, "dimension " + std::to_string(d) + " is named twice", {{"self", *x}},
-                               "name every dimension once"),
-                       x.where);
+      throw ValueError(
+          message("dimension " + std::to_string(d) + " is named twice", {{"self", *x}}, "name every dimension once"));
     mask |= bit;
   }
   return dims.empty() ? (1u << x->dim()) - 1 : mask;
@@ -85,8 +84,8 @@ Tensor in_groups(const In& x, unsigned mask) {
       kept_first.push_back(d);
       n = wrapping_mul(n, x->shape()[d]);
     }
-  const Tensor moved = contiguous({permute(x, kept_first), x.where});
-  return alias({moved, x.where}, {outer, n, 1}, {n, 1, 1}, moved.storage_offset());
+  const Tensor moved = contiguous(permute(x, kept_first));
+  return alias(moved, {outer, n, 1}, {n, 1, 1}, moved.storage_offset());
 }
 
 /// x as [outer, n, inner] without a copy, its dimensions in their own order or (any_order) in that of its memory;
@@ -129,26 +128,24 @@ DType result_dtype(int op, const OpInfo& info, const In& x) {
   if (info.kind == kernels::ReduceKind::kPredicate) return DType::bool_;
   if (info.kind == kernels::ReduceKind::kNumeric) return is_integral(dtype) && !selects(op) ? DType::int64 : dtype;
   if (is_integral(dtype))
-    throw DTypeError(message(info.name, "needs a floating tensor", {{"self", *x}}, "convert first: .to(float32)"),
-                     x.where);
+    throw DTypeError(message("needs a floating-point tensor", {{"self", *x}}, "convert first: .to(float32)"));
   return dtype;
 }
 
-void require_elements(std::string_view op, const In& x, std::int64_t n) {
+void require_elements(const In& x, std::int64_t n) {
   if (n == 0)
-    throw ShapeError(message(op, "there is no largest or smallest of no elements", {{"self", *x}},
-                             "reduce over a dimension that has elements"),
-                     x.where);
+    throw ShapeError(message("there is no largest or smallest of no elements", {{"self", *x}},
+                             "reduce over a dimension that has elements"));
 }
 
 }  // namespace
 
 Shape reduced_shape(const In& x, const Dims& dims, bool keepdim) {
-  return shape_after(x->shape(), mask_of("", x, dims), keepdim);
+  return shape_after(x->shape(), mask_of(x, dims), keepdim);
 }
 
 std::int64_t reduced_count(const In& x, const Dims& dims) {
-  const unsigned mask = mask_of("", x, dims);
+  const unsigned mask = mask_of(x, dims);
   std::int64_t n = 1;
   for (int d = 0; d < x->dim(); ++d)
     if (mask >> d & 1u) n = wrapping_mul(n, x->shape()[d]);
@@ -202,11 +199,11 @@ bool reduce_in_stages(Backend& backend, int op, const In& x, unsigned mask, doub
   if (x->device().is_cuda() || !outer || n < kLeast || !stages_of(op, x->dtype(), out.dtype(), stages)) return false;
   const Tensor in = seen_in_groups(x, inner, true);
   if (!in.defined()) return false;
-  const Tensor parts = empty(shape_after(x->shape(), inner, true), {stages.between, x->device()}, x.where);
-  const Tensor joined = seen_in_groups({parts, x.where}, outer, true);
+  const Tensor parts = empty(shape_after(x->shape(), inner, true), {stages.between, x->device()});
+  const Tensor joined = seen_in_groups(parts, outer, true);
   if (!joined.defined()) return false;
-  run(backend, stages.first, p, in, {parts, x.where});
-  run(backend, stages.second, p, joined, {out, x.where});
+  run(backend, stages.first, p, in, parts);
+  run(backend, stages.second, p, joined, out);
   return true;
 }
 
@@ -214,27 +211,27 @@ bool reduce_in_stages(Backend& backend, int op, const In& x, unsigned mask, doub
 
 Tensor reduce(int op, const In& x, const Dims& dims, bool keepdim, double p) {
   const OpInfo& info = kInfo[static_cast<std::size_t>(op)];
-  Backend& backend = dispatch(info.name, {{"self", *x}}, x.where);
+  const CallSite site(info.name.data(), x.where);
+  Backend& backend = dispatch({{"self", *x}});
   const DType dtype = result_dtype(op, info, x);
-  const unsigned mask = mask_of(info.name.data(), x, dims);
-  const Tensor out = new_result(shape_after(x->shape(), mask, keepdim), dtype, x->device(), x.where);
+  const unsigned mask = mask_of(x, dims);
+  const Tensor out = new_result(shape_after(x->shape(), mask, keepdim), dtype, x->device());
   if (!out.numel()) return out;
-  if (selects(op)) require_elements(info.name, x, reduced_count(x, dims));
+  if (selects(op)) require_elements(x, reduced_count(x, dims));
   const Tensor seen = seen_in_groups(x, mask, true);
-  if (seen.defined()) run(backend, op, p, seen, {out, x.where});
-  else if (!reduce_in_stages(backend, op, x, mask, p, out)) run(backend, op, p, in_groups(x, mask), {out, x.where});
+  if (seen.defined()) run(backend, op, p, seen, out);
+  else if (!reduce_in_stages(backend, op, x, mask, p, out)) run(backend, op, p, in_groups(x, mask), out);
   return out;
 }
 
 ValuesIndices arg_reduce(bool largest, const In& x, int dim, bool keepdim) {
-  const char* op = largest ? "max" : "min";
-  Backend& backend = dispatch(op, {{"self", *x}}, x.where);
-  const unsigned mask = x->dim() ? 1u << wrap_dim(op, x, dim) : (wrap_dim(op, x, dim), 0u);
+  const CallSite site(largest ? "max" : "min", x.where);
+  Backend& backend = dispatch({{"self", *x}});
+  const unsigned mask = x->dim() ? 1u << wrap_dim(x, dim) : (wrap_dim(x, dim), 0u);
   const Shape shape = shape_after(x->shape(), mask, keepdim);
-  const ValuesIndices out{new_result(shape, x->dtype(), x->device(), x.where),
-                          new_result(shape, DType::int64, x->device(), x.where)};
+  const ValuesIndices out{new_result(shape, x->dtype(), x->device()), new_result(shape, DType::int64, x->device())};
   if (!out.values.numel()) return out;
-  require_elements(op, x, x->dim() ? x->shape()[wrap_dim(op, x, dim)] : 1);
+  require_elements(x, x->dim() ? x->shape()[wrap_dim(x, dim)] : 1);
   const Tensor seen = seen_in_groups(x, mask, false), in = seen.defined() ? seen : in_groups(x, mask);
   const auto flat = [&](const Tensor& t) {
     return View(t.storage(), t.dtype(), {in.size(0), in.size(2)}, {in.size(2), 1});

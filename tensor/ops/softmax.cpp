@@ -11,26 +11,27 @@
 namespace minnow::raw {
 
 Tensor softmax(const In& x, int dim, bool log) {
-  const char* op = log ? "log_softmax" : "softmax";
-  Backend& backend = dispatch(op, {{"x", *x}}, x.where);
-  dim = wrap_dim(op, x, dim);
+  const CallSite site(log ? "log_softmax" : "softmax", x.where);
+  Backend& backend = dispatch({{"x", *x}});
+  dim = wrap_dim(x, dim);
   if (!x->is_floating_point())
-    throw DTypeError(message(op, "x must be floating", {{"x", *x}}, "convert first: .to(float32)"), x.where);
+    throw DTypeError(message("x must be floating-point", {{"x", *x}}, "convert first: .to(float32)"));
   const Tensor dense = contiguous(x);
-  const Tensor y = new_result(x->shape(), x->dtype(), x->device(), x.where);
+  const Tensor y = new_result(x->shape(), x->dtype(), x->device());
   if (!y.numel()) return y;
-  if (x->dim() == 0) fill_({y, x.where}, log ? 0.0 : 1.0);
+  if (x->dim() == 0) fill_(y, log ? 0.0 : 1.0);
   else backend.run(calls::Softmax{dense, y, dim, log});
   return y;
 }
 
 Tensor softmax_backward(const In& grad, const In& y, int dim, bool log) {
-  Backend& backend = dispatch("softmax_backward", {{"grad", *grad}, {"y", *y}}, grad.where);
+  const CallSite site("softmax_backward", grad.where);
+  Backend& backend = dispatch({{"grad", *grad}, {"y", *y}});
   const Tensor g = contiguous(grad), dense = contiguous(y);
-  const Tensor out = new_result(y->shape(), y->dtype(), y->device(), grad.where);
+  const Tensor out = new_result(y->shape(), y->dtype(), y->device());
   if (!out.numel()) return out;
-  if (y->dim() == 0) fill_({out, grad.where}, 0);
-  else backend.run(calls::SoftmaxBackward{g, dense, out, wrap_dim("softmax_backward", y, dim), log});
+  if (y->dim() == 0) fill_(out, 0);
+  else backend.run(calls::SoftmaxBackward{g, dense, out, wrap_dim(y, dim), log});
   return out;
 }
 
@@ -46,42 +47,37 @@ std::string range_text(std::int64_t classes) {
 
 }  // namespace
 
-void refuse_class(const char* op, const In& logits, const In& target, std::int64_t classes, std::int64_t ignore_index) {
+void refuse_class(const In& logits, const In& target, std::int64_t classes, std::int64_t ignore_index) {
   const std::optional<Stray> stray = find_stray(target, classes, ignore_index);
   const std::string found = stray ? "target " + stray->str() : std::string("a target");
-  throw IndexError(message(op, found + " is no class", {{"logits", *logits}, {"target", *target}},
-                           range_text(classes) + "ignore_index " + std::to_string(ignore_index)),
-                   logits.where);
+  throw IndexError(message(found + " is no class", {{"logits", *logits}, {"target", *target}},
+                           range_text(classes) + "ignore_index " + std::to_string(ignore_index)));
 }
 
 CrossEntropy cross_entropy(const In& logits, const In& target, std::int64_t ignore_index) {
   const Operands operands{{"logits", *logits}, {"target", *target}};
-  Backend& backend = dispatch("cross_entropy", {{"logits", *logits}, {"target", *target}}, logits.where);
+  const CallSite site("cross_entropy", logits.where);
+  Backend& backend = dispatch({{"logits", *logits}, {"target", *target}});
   if (logits->dim() != 2 || target->shape() != Shape{logits->shape()[0]})
-    throw ShapeError(message("cross_entropy", "the sizes do not match", operands, "logits: [N, C]  target: [N]"),
-                     logits.where);
+    throw ShapeError(message("the sizes do not match", operands, "logits: [N, C]  target: [N]"));
   if (!logits->is_floating_point() || target->dtype() != DType::int64)
-    throw DTypeError(message("cross_entropy", "logits must be floating and target int64", operands,
-                             "convert the target: .to(int64)"),
-                     logits.where);
+    throw DTypeError(
+        message("logits must be floating-point and target int64", operands, "convert the target: .to(int64)"));
   const std::int64_t n = logits->shape()[0];
-  const CrossEntropy out{new_result({n}, logits->dtype(), logits->device(), logits.where),
-                         new_result({2, n}, exp_sums_type(logits->dtype()), logits->device(), logits.where)};
+  const CrossEntropy out{new_result({n}, logits->dtype(), logits->device()),
+                         new_result({2, n}, exp_sums_type(logits->dtype()), logits->device())};
   if (!n) return out;
   run_checked(
       backend, calls::CrossEntropy{contiguous(logits), contiguous(target), out.losses, out.exp_sums, ignore_index},
-      [=, line = logits.where](const Tensor& x, const Tensor& t) {
-        refuse_class("cross_entropy", {x, line}, {t, line}, x.shape()[1], ignore_index);
-      },
-      *logits, *target);
+      [=](const Tensor& x, const Tensor& t) { refuse_class(x, t, x.shape()[1], ignore_index); }, *logits, *target);
   return out;
 }
 
 Tensor cross_entropy_backward(const In& grad, const In& logits, const In& target, const In& exp_sums,
                               std::int64_t ignore_index) {
-  Backend& backend =
-      dispatch("cross_entropy_backward", {{"grad", *grad}, {"logits", *logits}, {"target", *target}}, grad.where);
-  const Tensor out = new_result(logits->shape(), logits->dtype(), logits->device(), grad.where);
+  const CallSite site("cross_entropy_backward", grad.where);
+  Backend& backend = dispatch({{"grad", *grad}, {"logits", *logits}, {"target", *target}});
+  const Tensor out = new_result(logits->shape(), logits->dtype(), logits->device());
   if (out.numel())
     backend.run(calls::CrossEntropyBackward{expand(grad, {logits->shape()[0]}), contiguous(logits), contiguous(target),
                                             *exp_sums, out, ignore_index});

@@ -20,40 +20,40 @@ TransferDirection direction_of(Device from, Device to) {
 /// x, or a copy of it that is dense.
 Tensor dense(const In& x) { return is_dense(x->shape(), x->strides()) ? *x : contiguous(x); }
 
-Tensor empty_as(const Tensor& x, Device device, Allocator& allocator, bool pinned, SourceLocation where) {
+Tensor empty_as(const Tensor& x, Device device, Allocator& allocator, bool pinned) {
   const auto bytes = static_cast<std::size_t>(x.nbytes());
-  return Tensor(make_storage(allocator, device, bytes, pinned, where, {CallSite::op(), x.dtype(), x.shape()}),
-                x.dtype(), x.shape(), x.strides());
+  return Tensor(make_storage(allocator, device, bytes, pinned, {}, {CallSite::op(), x.dtype(), x.shape()}), x.dtype(),
+                x.shape(), x.strides());
 }
 
 /// Host memory for a copy from a device: pinned, so that the copy need not block; if there is none, any.
-Tensor empty_landing(const Tensor& x, Backend& source, SourceLocation where) {
+Tensor empty_landing(const Tensor& x, Backend& source) {
   if (Allocator* allocator = source.pinned_allocator()) {
     try {
-      return empty_as(x, Device(), *allocator, true, where);
+      return empty_as(x, Device(), *allocator, true);
     } catch (const OutOfMemoryError&) {}
   }
-  return empty_as(x, Device(), cpu_allocator(), false, where);
+  return empty_as(x, Device(), cpu_allocator(), false);
 }
 
 /// The transfer itself, and its line in the report.
-void move(const Tensor& from, const Tensor& to, bool non_blocking, SourceLocation where) {
-  StepRecording::refuse_access(CallSite::op(), from.device(), where);
-  StepRecording::refuse_access(CallSite::op(), to.device(), where);
+void move(const Tensor& from, const Tensor& to, bool non_blocking) {
+  StepRecording::refuse_access(CallSite::op(), from.device());
+  StepRecording::refuse_access(CallSite::op(), to.device());
   const Device device = from.device().is_cpu() ? to.device() : from.device();
-  Backend& backend = backend_of(device, where);
+  Backend& backend = backend_of(device);
   const TransferDirection direction = direction_of(from.device(), to.device());
   if (non_blocking) {
     const Stream stream = backend.current_stream(device.index());
     const Event start = stream.record();
     backend.transfer(from, to, true);
-    detail::note_transfer(direction, from.nbytes(), start, stream.record(), where);
+    detail::note_transfer(direction, from.nbytes(), start, stream.record(), CallSite::where());
     return;
   }
   const auto start = std::chrono::steady_clock::now();
   backend.transfer(from, to, false);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  detail::note_transfer(direction, from.nbytes(), seconds.count(), where);
+  detail::note_transfer(direction, from.nbytes(), seconds.count(), CallSite::where());
 }
 
 void warn_once(const char* why) {
@@ -65,16 +65,16 @@ void warn_once(const char* why) {
 
 Tensor to_device(const In& x, Device device, bool non_blocking, const char* op) {
   const CallSite site(op, x.where);
-  x->require_defined(op, x.where);
+  x->require_defined(op);
   if (x->device() == device) return *x;
-  Backend& target = backend_of(device, x.where);
+  Backend& target = backend_of(device);
   const Tensor from = dense(x);
   if (from.device().type() != device.type() && !from.device().is_cpu() && !device.is_cpu())
-    return to_device({to_device({from, x.where}, Device(), false, op), x.where}, device, non_blocking, op);
+    return to_device(to_device(from, Device(), false, op), device, non_blocking, op);
   const bool lands = device.is_cpu() && non_blocking;
-  const Tensor out = lands ? empty_landing(from, backend_of(from.device(), x.where), x.where)
-                           : empty_as(from, device, target.allocator(device.index()), false, x.where);
-  if (from.numel()) move(from, out, non_blocking, x.where);
+  const Tensor out = lands ? empty_landing(from, backend_of(from.device()))
+                           : empty_as(from, device, target.allocator(device.index()), false);
+  if (from.numel()) move(from, out, non_blocking);
   return out;
 }
 
@@ -82,30 +82,28 @@ void transfer_to(const In& x, const Tensor& to) {
   x->storage()->wait_ready();
   if (x->device().is_cpu() || to.device().is_cpu() || x->device().type() == to.device().type()) {
     const CallSite site("copy_", x.where);
-    if (x->numel()) move(*x, to, x->is_pinned() && !to.device().is_cpu(), x.where);
+    if (x->numel()) move(*x, to, x->is_pinned() && !to.device().is_cpu());
   } else {
-    transfer_to({to_device(x, Device()), x.where}, to);
+    transfer_to(to_device(x, Device()), to);
   }
 }
 
 Tensor pin_memory(const In& x) {
   const CallSite site("pin_memory", x.where);
-  x->require_defined("pin_memory", x.where);
+  x->require_defined("pin_memory");
   if (!x->device().is_cpu())
     throw DeviceError("pin_memory: cannot pin a tensor of " + x->device().str() +
-                          ", only CPU tensors can be pinned\n  self  " + describe(*x) + "\nbring it home first: .cpu()",
-                      x.where);
+                      ", only CPU tensors can be pinned\n  self  " + describe(*x) + "\nbring it home first: .cpu()");
   if (x->is_pinned()) return *x;
   Allocator* allocator = pinned_allocator();
   if (!allocator)
     throw DeviceError("pin_memory: there is nothing to pin for\n  self  " + describe(*x) +
-                          "\nno device of this machine copies from pinned memory; it has: " + available_devices(),
-                      x.where);
-  StepRecording::refuse_access("pin_memory", x->device(), x.where);
+                      "\nno device of this machine copies from pinned memory; it has: " + available_devices());
+  StepRecording::refuse_access("pin_memory", x->device());
   const Tensor from = dense(x);
   from.storage()->wait_ready();
   try {
-    const Tensor out = empty_as(from, Device(), *allocator, true, x.where);
+    const Tensor out = empty_as(from, Device(), *allocator, true);
     if (from.numel()) std::memcpy(out.raw_data(), from.raw_data(), static_cast<std::size_t>(from.nbytes()));
     return out;
   } catch (const OutOfMemoryError& error) {

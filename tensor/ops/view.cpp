@@ -37,28 +37,25 @@ std::string number(std::int64_t n) { return std::to_string(n); }
 
 }  // namespace
 
-int wrap_dim(const char* op, const In& x, std::int64_t dim) {
+int wrap_dim(const In& x, std::int64_t dim) {
   const int rank = std::max(x->dim(), 1);  // a 0-dim tensor takes 0 and -1, as in PyTorch
   if (dim < -rank || dim >= rank)
-    throw IndexError(message(op, "dimension " + number(dim) + " is out of range", {{"self", *x}},
-                             "dimensions go from " + number(-rank) + " to " + number(rank - 1)),
-                     x.where);
+    throw IndexError(message("dimension " + number(dim) + " is out of range", {{"self", *x}},
+                             "dimensions go from " + number(-rank) + " to " + number(rank - 1)));
   return static_cast<int>(dim < 0 ? dim + rank : dim);
 }
 
-void require_room(const char* op, const In& x, int dims) {
+void require_room(const In& x, int dims) {
   if (x->dim() + dims > kMaxRank)
-    throw ShapeError(
-        message(op, number(x->dim() + dims) + " dimensions are more than the maximum of " + number(kMaxRank),
-                {{"self", *x}}, "join some of them first, e.g. by flatten"),
-        x.where);
+    throw ShapeError(message(number(x->dim() + dims) + " dimensions are more than the maximum of " + number(kMaxRank),
+                             {{"self", *x}}, "join some of them first, e.g. by flatten"));
 }
 
 Tensor alias(const In& x, const Shape& shape, const Strides& strides, std::int64_t offset) {
   return Tensor(x->storage(), x->dtype(), shape, strides, offset);
 }
 
-Shape resolve_shape(const char* op, const In& x, Shape shape) {
+Shape resolve_shape(const In& x, Shape shape) {
   std::int64_t known = 1;
   int open = -1;
   bool valid = true;
@@ -74,25 +71,23 @@ Shape resolve_shape(const char* op, const In& x, Shape shape) {
     valid &= known == x->numel();
   }
   if (!valid)
-    throw ShapeError(message(op, "shape " + shape.str() + " does not hold " + number(x->numel()) + " elements",
-                             {{"self", *x}}, "sizes must multiply to that number; one of them may be -1"),
-                     x.where);
+    throw ShapeError(message("shape " + shape.str() + " does not hold " + number(x->numel()) + " elements",
+                             {{"self", *x}}, "sizes must multiply to that number; one of them may be -1"));
   return shape;
 }
 
 Tensor reshape(const In& x, const Shape& wanted) {
-  const Shape shape = resolve_shape("reshape", x, wanted);
+  const Shape shape = resolve_shape(x, wanted);
   if (const auto strides = view_strides(*x, shape)) return alias(x, shape, *strides, x->storage_offset());
   const Tensor dense = contiguous(x);
-  return alias({dense, x.where}, shape, contiguous_strides(shape), dense.storage_offset());
+  return alias(dense, shape, contiguous_strides(shape), dense.storage_offset());
 }
 
 Tensor view(const In& x, const Shape& wanted) {
-  const Shape shape = resolve_shape("view", x, wanted);
+  const Shape shape = resolve_shape(x, wanted);
   if (const auto strides = view_strides(*x, shape)) return alias(x, shape, *strides, x->storage_offset());
-  throw ShapeError(message("view", "shape " + shape.str() + " is no view of strides " + x->strides().str(),
-                           {{"self", *x}}, "use .reshape(...), which copies where it must"),
-                   x.where);
+  throw ShapeError(message("shape " + shape.str() + " is no view of strides " + x->strides().str(), {{"self", *x}},
+                           "use .reshape(...), which copies where it must"));
 }
 
 Tensor permute(const In& x, const Shape& dims) {
@@ -101,20 +96,19 @@ Tensor permute(const In& x, const Shape& dims) {
   Strides strides = x->strides();
   unsigned seen = 0;
   for (int d = 0; d < std::min(rank, dims.rank()); ++d) {
-    const int from = wrap_dim("permute", x, dims[d]);
+    const int from = wrap_dim(x, dims[d]);
     seen |= 1u << from;
     shape[d] = x->shape()[from];
     strides[d] = x->strides()[from];
   }
   if (dims.rank() != rank || seen != (1u << rank) - 1)
-    throw ShapeError(message("permute", dims.str() + " is no order of " + number(rank) + " dimensions", {{"self", *x}},
-                             "name every dimension once"),
-                     x.where);
+    throw ShapeError(message(dims.str() + " is no order of " + number(rank) + " dimensions", {{"self", *x}},
+                             "name every dimension once"));
   return alias(x, shape, strides, x->storage_offset());
 }
 
 Tensor transpose(const In& x, int dim0, int dim1) {
-  const int a = wrap_dim("transpose", x, dim0), b = wrap_dim("transpose", x, dim1);
+  const int a = wrap_dim(x, dim0), b = wrap_dim(x, dim1);
   Shape shape = x->shape();
   Strides strides = x->strides();
   if (x->dim()) {
@@ -127,10 +121,9 @@ Tensor transpose(const In& x, int dim0, int dim1) {
 Tensor unsqueeze(const In& x, int dim) {
   const int rank = x->dim();
   if (dim < -rank - 1 || dim > rank)
-    throw IndexError(message("unsqueeze", "dimension " + number(dim) + " is out of range", {{"self", *x}},
-                             "a new dimension goes from " + number(-rank - 1) + " to " + number(rank)),
-                     x.where);
-  require_room("unsqueeze", x);
+    throw IndexError(message("dimension " + number(dim) + " is out of range", {{"self", *x}},
+                             "a new dimension goes from " + number(-rank - 1) + " to " + number(rank)));
+  require_room(x);
   if (dim < 0) dim += rank + 1;
   Shape shape = x->shape();
   Strides strides = x->strides();
@@ -140,7 +133,7 @@ Tensor unsqueeze(const In& x, int dim) {
 }
 
 Tensor squeeze(const In& x, int dim) {
-  dim = wrap_dim("squeeze", x, dim);
+  dim = wrap_dim(x, dim);
   Shape shape = x->shape();
   Strides strides = x->strides();
   if (x->dim() && shape[dim] == 1) {
@@ -166,13 +159,11 @@ Tensor expand(const In& x, const Shape& wanted) {
     if (valid && d >= lead && (own != 1 || shape[d] == 1)) strides[d] = x->strides()[d - lead];
   }
   if (!valid)
-    throw ShapeError(message("expand", "no way to repeat the tensor to " + wanted.str(), {{"self", *x}},
-                             "only dimensions of size 1, and new ones in front, can be repeated"),
-                     x.where);
+    throw ShapeError(message("no way to repeat the tensor to " + wanted.str(), {{"self", *x}},
+                             "only dimensions of size 1, and new ones in front, can be repeated"));
   if (!countable && !none)
-    throw ShapeError(message("expand", wanted.str() + " has more elements than can be counted", {{"self", *x}},
-                             "repeat it fewer times"),
-                     x.where);
+    throw ShapeError(
+        message(wanted.str() + " has more elements than can be counted", {{"self", *x}}, "repeat it fewer times"));
   return alias(x, shape, strides, x->storage_offset());
 }
 
@@ -196,14 +187,12 @@ Indexed resolve(const In& x, std::span<const Index> indices) {
     added -= i.kind == Index::Kind::kInteger;
   }
   if (ellipses > 1)
-    throw IndexError(message("index", number(ellipses) + " ellipses leave open which dimensions each stands for",
-                             {{"self", *x}}, "give one, and `all` for other dimensions"),
-                     x.where);
+    throw IndexError(message(number(ellipses) + " ellipses leave open which dimensions each stands for", {{"self", *x}},
+                             "give one, and `all` for other dimensions"));
   if (used > rank)
-    throw IndexError(message("index", number(used) + " indices for " + number(rank) + " dimensions", {{"self", *x}},
-                             "give at most one index a dimension"),
-                     x.where);
-  require_room("index", x, added);
+    throw IndexError(message(number(used) + " indices for " + number(rank) + " dimensions", {{"self", *x}},
+                             "give at most one index a dimension"));
+  require_room(x, added);
   Indexed out{{Shape::filled(rank, 0), x->shape(), Shape::filled(rank, 1)}, {}};
   int d = 0;
   for (const Index& i : indices) {
@@ -214,19 +203,15 @@ Indexed resolve(const In& x, std::span<const Index> indices) {
     } else if (i.kind == Index::Kind::kInteger) {
       const std::int64_t size = x->shape()[d], at = i.range.start < 0 ? i.range.start + size : i.range.start;
       if (at < 0 || at >= size)
-        throw IndexError(message("index",
-                                 "index " + number(i.range.start) + " is out of range in dimension " + number(d) +
+        throw IndexError(message("index " + number(i.range.start) + " is out of range in dimension " + number(d) +
                                      " of size " + number(size),
-                                 {{"self", *x}}, "indices go from " + number(-size) + " to " + number(size - 1)),
-                         x.where);
+                                 {{"self", *x}}, "indices go from " + number(-size) + " to " + number(size - 1)));
       out.slices.start[d] = at;
       out.slices.size[d++] = 1;
     } else {
       const std::int64_t size = x->shape()[d], step = i.range.step;
       if (step < 1)
-        throw ValueError(
-            message("slice", "step " + number(step) + " is not positive", {{"self", *x}}, "steps are 1 or more"),
-            x.where);
+        throw ValueError(message("step " + number(step) + " is not positive", {{"self", *x}}, "steps are 1 or more"));
       const auto bound = [size](std::int64_t at) { return std::clamp(at < 0 ? at + size : at, std::int64_t{0}, size); };
       const std::int64_t start = bound(i.range.start), stop = std::max(start, bound(i.range.stop));
       out.slices.start[d] = start;
@@ -241,21 +226,19 @@ Indexed resolve(const In& x, std::span<const Index> indices) {
 
 Shape flattened_shape(const In& x, int start, int end) {
   if (x->dim() == 0) return {1};
-  start = wrap_dim("flatten", x, start);
-  end = wrap_dim("flatten", x, end);
+  start = wrap_dim(x, start);
+  end = wrap_dim(x, end);
   if (start > end)
-    throw ValueError(message("flatten", "start " + number(start) + " comes after end " + number(end), {{"self", *x}},
-                             "flatten joins the dimensions from start to end"),
-                     x.where);
+    throw ValueError(message("start " + number(start) + " comes after end " + number(end), {{"self", *x}},
+                             "flatten joins the dimensions from start to end"));
   Shape shape, joined;
   for (int d = 0; d < x->dim(); ++d) {
     (d < start || d > end ? shape : joined).push_back(x->shape()[d]);
     if (d == end) shape.push_back(joined.numel());
   }
   if (!is_countable(joined))
-    throw ShapeError(message("flatten", joined.str() + " has more elements than can be counted", {{"self", *x}},
-                             "flatten fewer dimensions"),
-                     x.where);
+    throw ShapeError(
+        message(joined.str() + " has more elements than can be counted", {{"self", *x}}, "flatten fewer dimensions"));
   return shape;
 }
 
@@ -266,9 +249,8 @@ Shape squeezed_shape(const In& x) {
   return shape;
 }
 
-std::string range_message(const char* op, const In& x, int dim, std::int64_t start, std::int64_t length) {
-  return message(op,
-                 number(length) + " elements from " + number(start) + " are not in dimension " + number(dim) +
+std::string range_message(const In& x, int dim, std::int64_t start, std::int64_t length) {
+  return message(number(length) + " elements from " + number(start) + " are not in dimension " + number(dim) +
                      " of size " + number(x->dim() ? x->shape()[dim] : 0),
                  {{"self", *x}}, "start and length must lie within the dimension");
 }

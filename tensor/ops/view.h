@@ -6,11 +6,11 @@
 /// Views that do not record.  Dimensions may be negative: IndexError out of range.
 namespace minnow::raw {
 
-/// The dimension counted from the front.  IndexError naming the op.
-int wrap_dim(const char* op, const In& x, std::int64_t dim);
+/// The dimension counted from the front.  IndexError.
+int wrap_dim(const In& x, std::int64_t dim);
 
 /// Refuses another dimension beyond kMaxRank.
-void require_room(const char* op, const In& x, int dims = 1);
+void require_room(const In& x, int dims = 1);
 
 /// Same storage, other geometry; not checked.
 Tensor alias(const In& x, const Shape& shape, const Strides& strides, std::int64_t offset);
@@ -35,11 +35,11 @@ struct Indexed {
 Indexed resolve(const In& x, std::span<const Index> indices);
 
 /// The shape that one -1 in `shape` stands for.  ShapeError when the numbers of elements differ.
-Shape resolve_shape(const char* op, const In& x, Shape shape);
+Shape resolve_shape(const In& x, Shape shape);
 /// The shape of [start, end] flattened.
 Shape flattened_shape(const In& x, int start, int end);
 Shape squeezed_shape(const In& x);
 /// "narrow: elements 3 to 8 are not in dimension 0 ..."
-std::string range_message(const char* op, const In& x, int dim, std::int64_t start, std::int64_t length);
+std::string range_message(const In& x, int dim, std::int64_t start, std::int64_t length);
 
 }  // namespace minnow::raw
