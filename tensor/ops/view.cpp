@@ -210,8 +210,10 @@ Indexed resolve(const In& x, std::span<const Index> indices) {
       out.slices.size[d++] = 1;
     } else {
       const std::int64_t size = x->shape()[d], step = i.range.step;
-      if (step < 1)
+      if (step < 1) {
+        const CallSite site = CallSite::instead("slice", CallSite::where());
         throw ValueError(message("step " + number(step) + " is not positive", {{"self", *x}}, "steps are 1 or more"));
+      }
       const auto bound = [size](std::int64_t at) { return std::clamp(at < 0 ? at + size : at, std::int64_t{0}, size); };
       const std::int64_t start = bound(i.range.start), stop = std::max(start, bound(i.range.stop));
       out.slices.start[d] = start;
