@@ -86,23 +86,21 @@ void Faults::check() {
 }
 
 void Faults::report(const Word& word) const {
+  const CallSite site = CallSite::instead(word.operation.data(), word.where);  // not what is under way now
   const std::string operation = word.operation.data();
   const std::string found = "\n  found on " + device_ + " while it ran, after the call had returned\n";
   switch (word.fault) {
     case Fault::index_out_of_range:
-      throw IndexError(
-          operation + ": an index is out of range" + found + "indices go from 0 to the dimension's size - 1",
-          word.where);
+      throw IndexError(operation + ": an index is out of range" + found +
+                       "indices go from 0 to the dimension's size - 1");
     case Fault::target_out_of_range:
       throw IndexError(operation + ": a target is no class" + found +
-                           "targets go from 0 to the number of classes - 1, or are ignore_index",
-                       word.where);
+                       "targets go from 0 to the number of classes - 1, or are ignore_index");
     case Fault::division_by_zero:
-      throw ValueError(
-          operation + ": an integer was divided by zero" + found + "check the divisor, or divide floating tensors",
-          word.where);
+      throw ValueError(operation + ": an integer was divided by zero" + found +
+                       "check the divisor, or divide floating-point tensors");
   }
-  throw BackendError(operation + ": an unknown fault" + found, word.where);
+  throw BackendError(operation + ": an unknown fault" + found);
 }
 
 }  // namespace minnow::cuda
