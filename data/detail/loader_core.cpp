@@ -207,11 +207,11 @@ std::int64_t batches_of(std::int64_t samples, const LoaderOptions& options) {
 
 void check_batch(std::span<const Tensor> fields, std::size_t expected, std::size_t rows, const std::type_info& dataset,
                  SourceLocation where) {
-  const auto text = [&](const std::string& found, const std::string& mend) {
+  const auto text = [&](const std::string& found, const std::string& hint) {
     std::string made;
     for (std::size_t k = 0; k < fields.size(); ++k)
       made += "\n  field " + std::to_string(k) + "  " + (fields[k].defined() ? describe(fields[k]) : "not made");
-    return "DataLoader: get_batch of " + type_name(dataset) + " made " + found + made + "\n" + mend;
+    return "DataLoader: get_batch of " + type_name(dataset) + " made " + found + made + "\n" + hint;
   };
   const bool gap = std::any_of(fields.begin(), fields.end(), [](const Tensor& field) { return !field.defined(); });
   if (fields.size() != expected || gap)

@@ -16,7 +16,7 @@ struct LibraryName {
   const char* title;               ///< "cuDNN"
   const char* variable;            ///< an environment variable that names the file, and ends the search
   std::vector<std::string> files;  ///< by preference
-  const char* mend;                ///< how to install it
+  const char* hint;                ///< how to install it
 };
 
 /// BackendError that names the operation under way, the user's line, the library, the function and its own words.
@@ -55,7 +55,7 @@ class Library {
     }
     const std::string prefix =
         CallSite::is_open() ? std::string(CallSite::op()) + " needs " : std::string("there is no ");
-    throw BackendError(prefix + name.title + ", which could not be loaded; tried" + tried + "\n" + name.mend +
+    throw BackendError(prefix + name.title + ", which could not be loaded; tried" + tried + "\n" + name.hint +
                        ", or name the file in " + name.variable);
   }
 
@@ -64,7 +64,7 @@ class Library {
     void* address = dlsym(library_, symbol);
     if (!address)
       throw BackendError(file_ + " has no function " + symbol + ": this version of " + name_.title + " is too old. " +
-                         name_.mend);
+                         name_.hint);
     function = reinterpret_cast<Function*>(address);
   }
   const std::string& file() const { return file_; }

@@ -50,7 +50,7 @@ Opened open_header(const io::InputFile& file, const char* op, SourceLocation whe
     if (!known) other = {refusal.found, "the file is damaged or of another format: save or fetch it again"};
     throw FormatError(std::string(op) + ": '" + file.path() + "' is not a safetensors file that minnow can read" +
                           "\n  found     " + other.found + "\n  expected  " +
-                          (known ? "a safetensors file" : refusal.expected) + "\n" + other.mend,
+                          (known ? "a safetensors file" : refusal.expected) + "\n" + other.hint,
                       where);
   } catch (const std::bad_alloc&) {
     throw OutOfMemoryError(
