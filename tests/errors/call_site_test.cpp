@@ -84,7 +84,6 @@ struct Bad : nn::Module {
 TEST(Errors, OfFunctionsOfTheUsers) {
   const Tensor x = ones({2, 3}).requires_grad_(), wide = ones({2, 3}, {float64}).requires_grad_();
   const char* const shown = "float32[2, 3] on cpu";
-  const auto bad = [](const Tensor& t) { return matmul(t, t); };
   expect_errors({
       Misuse{"ShapeError", "matmul", shown,
              [=] {

@@ -174,15 +174,18 @@ TEST(Errors, OfClipping) {
   x.set_grad(full({2, 3}, INFINITY));
   const Tensor none;
   expect_errors({
-      Misuse{"ValueError", "clip_grad_norm_", "max_norm = -1", [=] { clip_grad_norm_({x}, -1); }},
-      Misuse{"ValueError", "clip_grad_norm_", "norm_type = 0", [=] { clip_grad_norm_({x}, 1, {.norm_type = 0}); }},
+      Misuse{"ValueError", "clip_grad_norm_", "max_norm must be 0 or more, got -1", [=] { clip_grad_norm_({x}, -1); }},
+      Misuse{"ValueError", "clip_grad_norm_", "norm_type must be positive, got 0",
+             [=] { clip_grad_norm_({x}, 1, {.norm_type = 0}); }},
       Misuse{"ValueError", "clip_grad_norm_", "a parameter is undefined",
              [=] {
                clip_grad_norm_({x, none}, 1);
              }},
       Misuse{"ValueError", "clip_grad_norm_", "inf", [=] { clip_grad_norm_({x}, 1, {.error_if_nonfinite = true}); }},
-      Misuse{"ValueError", "clip_grad_value_", "limit -1", [=] { clip_grad_value_({x}, -1); }},
-      Misuse{"ValueError", "clip_grad_value_", "limit nan", [=] { clip_grad_value_({x}, std::nan("")); }},
+      Misuse{"ValueError", "clip_grad_value_", "the limit must be 0 or more, got -1",
+             [=] { clip_grad_value_({x}, -1); }},
+      Misuse{"ValueError", "clip_grad_value_", "the limit must be 0 or more, got nan",
+             [=] { clip_grad_value_({x}, std::nan("")); }},
       Misuse{"ValueError", "clip_grad_value_", "a parameter is undefined", [=] { clip_grad_value_({none}, 1); }},
   });
 }
