@@ -198,7 +198,7 @@ TEST(LoadStateDict, TheWholeReport) {
             "  missing     'scale', 'body.count'\n"
             "  unexpected  'extra'\n"
             "load into the architecture that was saved; {.strict = false} skips missing and unexpected names, "
-            "{.convert = true} converts floating values");
+            "{.convert = true} converts floating-point values");
   struct Many : nn::Module {
     Many() {
       for (int i = 0; i < 25; ++i) parameter("p" + std::to_string(i), ones({1}));
