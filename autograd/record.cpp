@@ -9,7 +9,10 @@ bool records(std::span<const Tensor> inputs) {
 }
 
 void autograd::attach(const std::shared_ptr<Node>& node, Tensor& out, std::span<const Input> inputs) {
-  const CallSite site(node->name(), node->where());
+  if (!CallSite::is_open()) {  // recorded by the user's own function
+    const CallSite site(node->name(), node->where());
+    return attach(node, out, inputs);
+  }
   node->edges().reserve(inputs.size());
   for (const Input& in : inputs) node->edges().push_back(in.tensor.defined() ? edge_to(in.tensor) : Edge{});
   if (out.slot()) out = Tensor(out.storage(), out.dtype(), out.shape(), out.strides(), out.storage_offset());

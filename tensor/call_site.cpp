@@ -7,18 +7,17 @@ constinit thread_local const CallSite* innermost = nullptr;  // of those that sa
 
 }  // namespace
 
-CallSite::CallSite(const char* op, SourceLocation where) noexcept : outer_(innermost) {
-  if (outer_ && outer_->op_) return;
-  op_ = op;
-  where_ = where_or(where);
-  has_line_ = true;
+CallSite::CallSite(const char* op, SourceLocation where) noexcept
+    : op_(op), where_(where), has_line_(true), outer_(innermost) {
+  if (outer_) {
+    if (outer_->op_) return;
+    if (outer_->has_line_) where_ = outer_->where_;
+  }
   innermost = this;
 }
 
-CallSite::CallSite(SourceLocation where) noexcept : outer_(innermost) {
+CallSite::CallSite(SourceLocation where) noexcept : op_(nullptr), where_(where), has_line_(true), outer_(innermost) {
   if (outer_ && outer_->has_line_) return;
-  where_ = where;
-  has_line_ = true;
   innermost = this;
 }
 
