@@ -2,7 +2,7 @@
 #include <minnow/tensor/cpu/reference.h>
 #include <minnow/tensor/cuda_math.h>
 #include <minnow/tensor/ops/conv.h>
-#include "cpu_support.h"
+#include "numbers.h"
 #include "devices.h"
 #include "support/on_device.h"
 

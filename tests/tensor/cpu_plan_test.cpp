@@ -8,7 +8,7 @@
 #include <minnow/tensor/cpu/cpu_backend.h>
 #include <minnow/tensor/cpu/onednn_plan.h>
 #include <minnow/tensor/threads.h>
-#include "cpu_support.h"
+#include "numbers.h"
 
 namespace minnow {
 namespace {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <minnow/tensor/cpu/cpu_backend.h>
-#include "cpu_support.h"
+#include "numbers.h"
 
 namespace minnow {
 namespace {

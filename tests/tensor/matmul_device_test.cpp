@@ -1,6 +1,6 @@
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/cpu/cpu_backend.h>
-#include "cpu_support.h"
+#include "numbers.h"
 #include "devices.h"
 #include "support/on_device.h"
 

@@ -1,0 +1,59 @@
+# Read by ctest, which has set `program`, `prefix`, `labels`, `filter` and `list`: adds the tests that the program lists.
+#
+# A test of ctest is a test of the program on all of its devices, "data.data_loader.keeps_the_order"; of the tables in
+# ops/ it is all that is checked of a function, "ops.softmax".  Names are in lower case, so that `ctest -R softmax` finds
+# every test that is named after softmax.  The list is kept until the program is newer.
+
+cmake_policy(VERSION 3.25)
+if(NOT EXISTS "${program}")
+  add_test("${prefix}.not_built" "${program}")
+  set_tests_properties("${prefix}.not_built" PROPERTIES LABELS "${labels}")
+  return()
+endif()
+
+if(NOT EXISTS "${list}" OR "${program}" IS_NEWER_THAN "${list}" OR "${CMAKE_CURRENT_LIST_FILE}" IS_NEWER_THAN "${list}")
+  execute_process(
+    COMMAND "${program}" --gtest_list_tests "--gtest_filter=${filter}"
+    OUTPUT_VARIABLE listed ERROR_VARIABLE errors RESULT_VARIABLE result)
+  if(NOT result EQUAL 0)
+    message(FATAL_ERROR "${program} cannot list its tests (${result}):\n${listed}${errors}")
+  endif()
+  string(REGEX REPLACE " +#[^\n]*" "" listed "${listed}")  # GetParam() = ...
+  string(REGEX MATCHALL "[^\n;]+" lines "${listed}")
+  set(suite "")
+  set(names "")
+  foreach(line IN LISTS lines)
+    if(line MATCHES "^([A-Za-z0-9_/]+)\\.$")
+      set(suite "${CMAKE_MATCH_1}")
+      string(REGEX REPLACE "^.*/" "" class "${suite}")
+    elseif(suite AND line MATCHES "^  ([A-Za-z0-9_]+)(/[A-Za-z0-9_/]+)?$")
+      set(test "${CMAKE_MATCH_1}")
+      if(NOT CMAKE_MATCH_2)
+        set(name "${class}.${test}")
+        set(those "${suite}.${test}")
+      elseif(suite MATCHES "/")  # once for each device
+        set(name "${class}.${test}")
+        set(those "${suite}.${test}/${filter}")
+      else()  # of a table
+        set(name "${class}")
+        set(those "${suite}.${filter}")
+      endif()
+      string(REGEX REPLACE "([A-Z])([A-Z][a-z])" "\\1_\\2" name "${name}")
+      string(REGEX REPLACE "([a-z0-9])([A-Z])" "\\1_\\2" name "${name}")
+      string(TOLOWER "${prefix}.${name}" name)
+      if(NOT name IN_LIST names)
+        list(APPEND names "${name}")
+        set(filter_of_${name} "${those}")
+      elseif(NOT ":${filter_of_${name}}:" MATCHES ":${suite}\\.")
+        string(APPEND filter_of_${name} ":${those}")
+      endif()
+    endif()
+  endforeach()
+  set(script "")
+  foreach(name IN LISTS names)
+    string(APPEND script "add_test([[${name}]] [[${program}]] --gtest_brief=1 [[--gtest_filter=${filter_of_${name}}]])\n"
+                         "set_tests_properties([[${name}]] PROPERTIES TIMEOUT 900 LABELS [[${labels}]])\n")
+  endforeach()
+  file(WRITE "${list}" "${script}")
+endif()
+include("${list}")
