@@ -238,17 +238,24 @@ template <class E, class F> void expect_refused(const F& call, Device device, co
   } catch (const std::exception& error) { ADD_FAILURE() << what << ": " << error.what(); }
 }
 
-/// In a narrower type the result is that of double precision, rounded.
+/// In a narrower type the result is that of double precision, rounded; of float32 the gradients are as well.
 void precision(const OpCase& c) {
   for (const Inputs& inputs : c.inputs)
     for (const DType dtype : c.dtypes) {
       if (!is_floating(dtype) || dtype == DType::float64) continue;
-      Tensors x = make(inputs, dtype), wide;
+      const Tensors x = make(inputs, dtype);
+      Tensors wide;
       for (const Tensor& t : x) wide.push_back(t.is_floating_point() ? t.to(DType::float64) : t);
-      const Tensors got = call(c.call, x), want = call(c.call, wide);
-      for (std::size_t i = 0; i < want.size(); ++i)
-        expect_close(got.at(i), want[i].to(got[i].dtype()), text_of(inputs) + std::string(name_of(dtype)),
-                     larger(tolerance_of(dtype), is_half(dtype) ? 4 : 2));
+      const bool backward = dtype == DType::float32 && c.gradient != Gradient::kNone;
+      const Outcome got = run(c, inputs, x, backward), want = run(c, inputs, wide, backward);
+      const std::string what = text_of(inputs) + std::string(name_of(dtype));
+      const auto expect = [&](const Tensor& g, const Tensor& w, double factor) {
+        expect_close(g.detach(), w.detach().to(g.dtype()), what, larger(tolerance_of(dtype), factor));
+      };
+      for (std::size_t i = 0; i < want.outputs.size(); ++i)
+        expect(got.outputs.at(i), want.outputs[i], is_half(dtype) ? 4 : 2);
+      for (std::size_t i = 0; i < want.gradients.size(); ++i)
+        if (want.gradients[i].defined()) expect(got.gradients.at(i), want.gradients[i], 10);
     }
 }
 
