@@ -174,8 +174,7 @@ void gradients(const OpCase& c, Device device) {
     SCOPED_TRACE(text_of(inputs));
     EXPECT_TRUE(gradcheck(function, leaves(Layout::kContiguous)));
     if (c.gradient == Gradient::kAny) {
-      EXPECT_TRUE(gradgradcheck(function, leaves(Layout::kContiguous)));
-      // Of a linear function all second derivatives are 0.
+      // Of a linear function all second derivatives would be 0.
       const GradcheckFunction squared = [&](const Tensors& x) {
         const Tensor y = function(x);
         return y * y;
