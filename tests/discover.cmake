@@ -1,8 +1,8 @@
-# Read by ctest, which has set `program`, `prefix`, `labels`, `filter` and `list`: adds the tests that the program lists.
+# Read by ctest, with `program`, `prefix`, `labels`, `filter` and `list` set: adds the tests that the program lists.
 #
 # A test of ctest is a test of the program on all of its devices, "data.data_loader.keeps_the_order"; of the tables in
-# ops/ it is all that is checked of a function, "ops.softmax".  Names are in lower case, so that `ctest -R softmax` finds
-# every test that is named after softmax.  The list is kept until the program is newer.
+# ops/ it is all that is checked of a function, "ops.softmax".  Names are in lower case: `ctest -R softmax` finds every
+# test that is named after softmax.  The list is kept until the program is newer.
 
 cmake_policy(VERSION 3.25)
 if(NOT EXISTS "${program}")
@@ -51,7 +51,8 @@ if(NOT EXISTS "${list}" OR "${program}" IS_NEWER_THAN "${list}" OR "${CMAKE_CURR
   endforeach()
   set(script "")
   foreach(name IN LISTS names)
-    string(APPEND script "add_test([[${name}]] [[${program}]] --gtest_brief=1 [[--gtest_filter=${filter_of_${name}}]])\n"
+    set(arguments "--gtest_brief=1 [[--gtest_filter=${filter_of_${name}}]]")
+    string(APPEND script "add_test([[${name}]] [[${program}]] ${arguments})\n"
                          "set_tests_properties([[${name}]] PROPERTIES TIMEOUT 900 LABELS [[${labels}]])\n")
   endforeach()
   file(WRITE "${list}" "${script}")

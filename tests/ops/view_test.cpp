@@ -5,8 +5,7 @@
 
 #include "op_cases.h"
 
-// The members of Tensor that give views and copies, and indexing.  What they give is squared, so that second derivatives
-// are not all zero.
+// The members of Tensor that give views and copies; reading and writing elements.
 namespace minnow::test {
 namespace {
 

@@ -2,8 +2,8 @@
 #include <minnow/tensor/cpu/reference.h>
 #include <minnow/tensor/cuda_math.h>
 #include <minnow/tensor/ops/conv.h>
-#include "numbers.h"
 #include "devices.h"
+#include "numbers.h"
 #include "support/on_device.h"
 
 namespace minnow {

@@ -1,7 +1,7 @@
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/cpu/cpu_backend.h>
-#include "numbers.h"
 #include "devices.h"
+#include "numbers.h"
 #include "support/on_device.h"
 
 namespace minnow {
