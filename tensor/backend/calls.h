@@ -61,8 +61,8 @@ struct UpdateParams {
 };
 
 /// The calls that compute: one struct for each, with its operands and parameters.  Front ends check them and allocate
-/// the outputs: all views are on one device of the backend (an operand of an elementwise call may be a 0-dim one in host
-/// memory), and their shapes fit.  Inputs may have any strides (0 where broadcast: they are expanded to the output's
+/// the outputs: all views are on one device of the backend (an operand of an elementwise call may be a 0-dim one in
+/// host memory), and their shapes fit.  Inputs may have any strides (0 where broadcast: they are expanded to the output's
 /// shape) unless a call says otherwise.  All work goes to the current stream.  `op` is an operation's place in its list
 /// in kernels/.
 ///
@@ -228,8 +228,8 @@ struct Matmul {
   MatmulParams params = {};
 };
 
-/// grad_w = gradᵀ x, grad_bias = the sums of grad's columns.   grad: [N, O]  x: [N, I]  grad_w: [O, I]  grad_bias: [O];
-/// the results are contiguous.
+/// grad_w = gradᵀ x, grad_bias = the sums of grad's columns.   grad: [N, O]  x: [N, I]  grad_w: [O, I]  grad_bias:
+/// [O]; the results are contiguous.
 struct LinearBackwardWeight {
   static constexpr const char* kName = "linear_backward";
   const View& grad;
@@ -238,8 +238,8 @@ struct LinearBackwardWeight {
   const View& grad_bias;
 };
 
-// Convolution and pooling.  x: [N, C, H, W]  w: [O, C / groups, KH, KW]  bias: [O] or undefined.  The memory format that
-// the backend wants for its outputs is asked first.
+// Convolution and pooling.  x: [N, C, H, W]  w: [O, C / groups, KH, KW]  bias: [O] or undefined.  The memory format
+// that the backend wants for its outputs is asked first.
 
 struct Conv2d {
   static constexpr const char* kName = "conv2d";

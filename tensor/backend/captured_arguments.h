@@ -18,8 +18,8 @@ template <> inline constexpr bool kIsPlainArgument<MatmulParams> = true;
 template <> inline constexpr bool kIsPlainArgument<Conv2dParams> = true;
 template <> inline constexpr bool kIsPlainArgument<Pool2dParams> = true;
 
-/// Of memory from the pool of a captured step, replays are no owners: use counts, and what the step decides by them, are
-/// those of a step that is not captured.
+/// Of memory from the pool of a captured step, replays are no owners: use counts, and what the step decides by them,
+/// are those of a step that is not captured.
 struct CapturePool {
   const Allocator& allocator;
 
