@@ -9,13 +9,13 @@
 #include <minnow/autograd/thread_state.h>
 #include <minnow/autograd/waiting.h>
 #include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/capture_session.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/kernels/binary.h>
 #include <minnow/tensor/ops/copy.h>
 #include <minnow/tensor/ops/create.h>
 #include <minnow/tensor/ops/elementwise.h>
 #include <minnow/tensor/profile.h>
-#include <minnow/tensor/step_recording.h>
 
 namespace minnow {
 namespace {
@@ -114,8 +114,8 @@ class Run {
     autograd::watch_gradient(p.leaf, autograd::GradientUse::read);
     const std::lock_guard lock(slot.mutex);
     if (!slot.grad.defined()) {
-      if (StepRecording* recording = StepRecording::current())  // given up, it has computed none
-        recording->on_abandon([leaf = std::weak_ptr(p.leaf)] {
+      if (CaptureSession* session = CaptureSession::current())  // given up, it has computed none
+        session->on_abandon([leaf = std::weak_ptr(p.leaf)] {
           if (const auto held = leaf.lock()) held->grad = Tensor();
         });
       slot.grad = create_ || writable(p.grad) ? p.grad : p.grad.clone();

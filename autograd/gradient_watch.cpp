@@ -1,32 +1,32 @@
 #include <minnow/autograd/gradient_watch.h>
 
-#include <minnow/tensor/step_recording.h>
+#include <minnow/tensor/capture_session.h>
 
 namespace minnow::autograd {
 
 void watch_gradient(const std::shared_ptr<Slot>& slot, GradientUse use) {
-  StepRecording* recording = StepRecording::current();
-  if (!recording || slot->producer || !recording->is_first_use(slot.get())) return;
+  CaptureSession* session = CaptureSession::current();
+  if (!session || slot->producer || !session->is_first_use(slot.get())) return;
   {
     const std::lock_guard lock(slot->mutex);
-    recording->require([slot, hooks = slot->hooks.size(), last = slot->hooks.empty() ? 0 : slot->hooks.back().first] {
+    session->require([slot, hooks = slot->hooks.size(), last = slot->hooks.empty() ? 0 : slot->hooks.back().first] {
       const std::lock_guard now(slot->mutex);
       return slot->hooks.size() == hooks && (hooks == 0 || slot->hooks.back().first == last);
     });
   }
   if (use == GradientUse::read) {
     const std::lock_guard lock(slot->mutex);
-    recording->require([slot, had = slot->grad.defined(), before = slot->grad.weak()] {
+    session->require([slot, had = slot->grad.defined(), before = slot->grad.weak()] {
       const std::lock_guard now(slot->mutex);
       return had == slot->grad.defined() && before.lock().get() == slot->grad.id();
     });
   }
   const auto after = std::make_shared<Tensor>();
-  recording->at_end([slot, after] {
+  session->at_end([slot, after] {
     const std::lock_guard lock(slot->mutex);
     *after = slot->grad;
   });
-  recording->after_replay([slot, after] {
+  session->after_replay([slot, after] {
     const std::lock_guard lock(slot->mutex);
     if (!slot->grad.is_same(*after)) slot->grad = *after;
   });

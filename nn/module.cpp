@@ -6,8 +6,8 @@
 #include <unordered_set>
 #include <minnow/nn/detail/access.h>
 #include <minnow/nn/detail/cloning.h>
+#include <minnow/tensor/capture_session.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/step_recording.h>
 
 namespace minnow::nn {
 
@@ -171,8 +171,8 @@ HookHandle Module::add_hook(detail::CallHook hook) {
 /// A step that is recorded is recorded anew when hooks came or went.
 bool Module::has_hooks() const {
   const auto& hooks = state_->hooks;
-  if (StepRecording* recording = StepRecording::current(); recording && recording->is_first_use(&hooks))
-    recording->require([weak = std::weak_ptr(state_), before = hooks] {
+  if (CaptureSession* session = CaptureSession::current(); session && session->is_first_use(&hooks))
+    session->require([weak = std::weak_ptr(state_), before = hooks] {
       const auto state = weak.lock();
       return !state || state->hooks == before;
     });

@@ -3,8 +3,8 @@
 #include <unordered_set>
 #include <minnow/autograd/node.h>
 #include <minnow/nn/detail/access.h>
+#include <minnow/tensor/capture_session.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/step_recording.h>
 
 namespace minnow::nn {
 
@@ -91,8 +91,8 @@ Module& Module::apply(const std::function<void(Module&)>& f, SourceLocation wher
 
 bool Module::is_training() const {
   const bool training = state_->training;
-  if (StepRecording* recording = StepRecording::current(); recording && recording->is_first_use(state_.get()))
-    recording->require([weak = std::weak_ptr(state_), training] {
+  if (CaptureSession* session = CaptureSession::current(); session && session->is_first_use(state_.get()))
+    session->require([weak = std::weak_ptr(state_), training] {
       const auto state = weak.lock();
       return !state || state->training == training;
     });

@@ -7,11 +7,11 @@
 #include <unordered_set>
 #include <minnow/autograd/node.h>
 #include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/capture_session.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/ops/copy.h>
 #include <minnow/tensor/ops/create.h>
 #include <minnow/tensor/profile.h>
-#include <minnow/tensor/step_recording.h>
 #include <minnow/tensor/warning.h>
 
 namespace minnow::optim {
@@ -226,9 +226,9 @@ void Optimizer::prepare_gradient(Slot& slot, SourceLocation where) const {
 
 void Optimizer::prepare_state(Tensor& state, Slot& slot, SourceLocation where) const {
   if (state.defined() && alike(state, slot.param)) return;
-  if (StepRecording::current())
+  if (CaptureSession::current())
     throw BackendError(std::string(rule_.name) +
-                           "::step: the state of a parameter cannot be made in a step that is recorded"
+                           "::step: the state of a parameter cannot be made in a step that is captured"
                            "\n  parameter  " +
                            describe(slot.param) + "\nlet the step run directly first: .warm_up = 1",
                        where);
@@ -265,14 +265,14 @@ void Optimizer::run(std::size_t first) {
     p.done = true;
   }
   const double* replayed = nullptr;
-  if (StepRecording* recording = StepRecording::current()) {
+  if (CaptureSession* session = CaptureSession::current()) {
     for (const UpdateItem& item : items_) {
-      recording->use(*item.param);
-      recording->use(*item.grad);
+      session->use(*item.param);
+      session->use(*item.grad);
       for (const View* state : item.state)
-        if (state) recording->use(*state);
+        if (state) session->use(*state);
     }
-    replayed = record(*recording, key);
+    replayed = record(*session, key);
   }
   const auto numbers = std::span(constants).first(rule_.num_constants);
   backend_of(like.device()).run(calls::Update{{rule_.number, numbers, replayed}, items_});
@@ -290,19 +290,19 @@ void Optimizer::count_step(Slot& slot) {
   slot.fresh = false;
 }
 
-const double* Optimizer::record(StepRecording& recording, const Pending& key) {
+const double* Optimizer::record(CaptureSession& session, const Pending& key) {
   std::vector<Slot*> slots;
   for (const Pending& p : pending_)
     if (p.done && p.slot->grad.defined()) slots.push_back(p.slot);
-  recording.on_failure([slots] {
+  session.on_failure([slots] {
     for (Slot* slot : slots) --slot->steps;
   });
-  recording.require([this, key, slots, changes = changes_, where = CallSite::where()] {
+  session.require([this, key, slots, changes = changes_, where = CallSite::where()] {
     if (changes != changes_) return false;
     check_options(options_of(key.group), where);
     return is_as_recorded(key, slots);
   });
-  return recording.dynamic(rule_.num_constants, [this, key, slots](std::span<double> numbers, bool again) {
+  return session.dynamic(rule_.num_constants, [this, key, slots](std::span<double> numbers, bool again) {
     if (again)
       for (Slot* slot : slots) count_step(*slot);
     constants_of(key.group, again ? slots.front()->steps : key.step, !again && key.first, numbers.data());

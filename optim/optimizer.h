@@ -12,7 +12,7 @@
 #include <minnow/tensor/kernels/rules/rule.h>
 
 namespace minnow {
-class StepRecording;
+class CaptureSession;
 }
 
 namespace minnow::optim {
@@ -157,7 +157,7 @@ class Optimizer {
   void finish_step() noexcept;
   static void count_step(Slot& slot);
   /// Lets a step that is being recorded read the hyper-parameters of the pass at hand anew in each replay.
-  const double* record(StepRecording& recording, const Pending& key);
+  const double* record(CaptureSession& session, const Pending& key);
   /// Whether a pass over these slots is still the one that was recorded.
   bool is_as_recorded(const Pending& key, const std::vector<Slot*>& slots) const;
 

@@ -15,14 +15,14 @@ namespace minnow {
 struct CapturedStepOptions {
   /// Where the step computes; by default best_device().
   std::optional<Device> device = std::nullopt;
-  /// Runs for each new shape of inputs before the one that is recorded: they choose algorithms, make the optimizer's
+  /// Runs for each new shape of inputs before the one that is captured: they choose algorithms, make the optimizer's
   /// state and fill the caches of memory.
   int warm_up = 3;
-  /// Recordings kept, one for each combination of shapes; more are run and not recorded.
-  int max_recordings = 8;
+  /// Captures kept, one for each combination of shapes; more are run and not captured.
+  int max_captures = 8;
 };
 
-/// A training step that is recorded once and then replayed as one unit: a CUDA graph on a GPU, where a small network is
+/// A training step that is captured once and then replayed as one unit: a CUDA graph on a GPU, where a small network is
 /// bound by the launches of its kernels; on a CPU and on sim the list of its kernel calls, made without autograd, checks
 /// and allocation.
 ///
@@ -35,9 +35,9 @@ struct CapturedStepOptions {
 ///     }, {.device = device});
 ///     for (auto& [images, labels] : loader) Tensor loss = step(images, labels);
 ///
-/// Each call runs the step once: the first `warm_up` directly, then recorded, then replayed; the numbers are those of the
-/// same calls without recording.  The inputs (up to four, on any device) are copied to memory of the step's own; a
-/// combination of shapes and dtypes that is new is recorded for itself.  The result is the tensor that the function
+/// Each call runs the step once: the first `warm_up` directly, then captured, then replayed; the numbers are those of the
+/// same calls without capture.  The inputs (up to four, on any device) are copied to memory of the step's own; a
+/// combination of shapes and dtypes that is new is captured for itself.  The result is the tensor that the function
 /// returned (undefined for void): each run writes it anew.
 ///
 /// In a replay no line of the function runs: what it does on the host (branches, printing, counters) is done in the first
@@ -45,13 +45,13 @@ struct CapturedStepOptions {
 /// optimizers and random numbers do go on; optimizers and generators must outlive the step.  Parameters that were moved,
 /// converted or given other data (Module::to, set_data), gradients that were dropped or replaced where the step adds to
 /// them, train() and eval(), requires_grad_(), and other state or options of an optimizer that change its kernels are
-/// noticed: the step then runs directly again and is recorded anew; where that happens again and again, before a
-/// recording has paid, it goes on running directly.  A call that waits for the
+/// noticed: the step then runs directly again and is captured anew; where that happens again and again, before a
+/// capture has paid, it goes on running directly.  A call that waits for the
 /// device or reads values (item, data, printing), copies to another device, computes there or reads memory of the host
-/// (tensor, a loader) cannot be recorded: its error names the line, nothing was recorded, and the program can go on.
+/// (tensor, a loader) cannot be captured: its error names the line, nothing was captured, and the program can go on.
 /// What a kernel finds in its data, an index out of range, say, is an error of a replay too, with the operation and the
-/// line of the recording: on a GPU at the next synchronization, elsewhere at once, and then the run is not counted.
-/// A recording keeps its memory to itself until the step is gone.  Not thread-safe.
+/// line of the capture: on a GPU at the next synchronization, elsewhere at once, and then the run is not counted.
+/// A capture keeps its memory to itself until the step is gone.  Not thread-safe.
 class CapturedStep {
  public:
   using Function = std::function<Tensor(std::span<const Tensor>)>;
@@ -80,8 +80,8 @@ class CapturedStep {
   }
   Tensor run(std::span<const Tensor> inputs, SourceLocation where = SourceLocation::current());
 
-  /// How many combinations of shapes are recorded.
-  int recordings(SourceLocation where = SourceLocation::current()) const;
+  /// How many combinations of shapes are captured.
+  int captures(SourceLocation where = SourceLocation::current()) const;
   /// Runs that were replays.
   std::int64_t replays(SourceLocation where = SourceLocation::current()) const;
 

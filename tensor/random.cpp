@@ -1,8 +1,8 @@
 #include <minnow/tensor/random.h>
 
 #include <string>
+#include <minnow/tensor/capture_session.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/step_recording.h>
 
 namespace minnow {
 
@@ -13,7 +13,7 @@ PhiloxState RandomGenerator::reserve(std::int64_t numbers, SourceLocation where)
   const std::lock_guard lock(mutex_);
   PhiloxState taken = state_;
   state_.offset += (static_cast<std::uint64_t>(numbers) + 3) / 4;
-  if (StepRecording* recording = StepRecording::current()) taken.replayed = recording->random(*this, taken);
+  if (CaptureSession* session = CaptureSession::current()) taken.replayed = session->random(*this, taken);
   return taken;
 }
 

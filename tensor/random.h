@@ -11,7 +11,7 @@ namespace minnow {
 struct PhiloxState {
   std::uint64_t seed = 0;
   std::uint64_t offset = 0;
-  /// Device memory {seed, what to add to the offset} that takes the seed's place when set: in a step that is recorded
+  /// Device memory {seed, what to add to the offset} that takes the seed's place when set: in a step that is captured
   /// once and replayed, the numbers change from replay to replay.
   const std::uint64_t* replayed = nullptr;
 };

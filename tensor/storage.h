@@ -41,7 +41,7 @@ class Storage {
   void bump_version() { version_.fetch_add(1, std::memory_order_relaxed); }
 
   /// Raised when a tensor of this memory was given other memory, or began or ceased to require a gradient: what was
-  /// recorded with it (CapturedStep) is then out of date.
+  /// captured with it (CapturedStep) is then out of date.
   std::uint32_t rebindings() const { return rebindings_.load(std::memory_order_relaxed); }
   void note_rebinding() {
     rebindings_.fetch_add(1, std::memory_order_relaxed);

@@ -1,7 +1,7 @@
 #include <minnow/tensor/tensor.h>
 
+#include <minnow/tensor/capture_session.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/step_recording.h>
 
 namespace minnow {
 
@@ -67,7 +67,7 @@ void* Tensor::host_data(DType expected, SourceLocation where) const {
     throw DTypeError("data: elements are not " + std::string(name_of(expected)) + "\n  self  " + describe(*this) +
                          "\nask for the dtype's own type, or convert first: .to(...)",
                      where);
-  StepRecording::refuse_access("data", device(), where);
+  CaptureSession::forbid_access("data", device(), where);
   storage()->wait_ready();
   return raw_data();
 }

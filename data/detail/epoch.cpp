@@ -9,7 +9,7 @@
 #include <new>
 #include <system_error>
 #include <thread>
-#include <minnow/tensor/step_recording.h>
+#include <minnow/tensor/capture_session.h>
 #include <minnow/tensor/threads.h>
 
 namespace minnow::data::detail {
@@ -201,7 +201,7 @@ Made Epoch::State::take_own() {
 }
 
 const std::vector<Tensor>* Epoch::State::next() {
-  if (StepRecording::current()) refuse_in_recording("DataLoader", core_->where());
+  if (CaptureSession::current()) forbid_in_capture("DataLoader", core_->where());
   core_->release(std::move(in_use_));
   if (current_ >= total_) return nullptr;
   const auto start = Clock::now();

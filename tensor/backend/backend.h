@@ -7,14 +7,14 @@
 
 namespace minnow {
 
-/// Work that is recorded instead of done, to be done again and again: see CapturedStep.
-class Recording {
+/// Work that is captured instead of done, to be done again and again: see CapturedStep.
+class CapturedWork {
  public:
-  /// Gives up a recording that was not finished; its thread computes as before.
-  virtual ~Recording() = default;
-  /// Ends the recording.  BackendError when something in it cannot be recorded.
+  /// Gives up a capture that was not finished; its thread computes as before.
+  virtual ~CapturedWork() = default;
+  /// Ends the capture.  BackendError when something in it cannot be captured.
   virtual void finish() = 0;
-  /// Does the recorded work, on the current stream.
+  /// Does the captured work, on the current stream.
   virtual void replay() = 0;
 };
 
@@ -51,8 +51,8 @@ class Backend : public detail::Runs<Calls> {
   virtual void set_current_stream(int index, const Stream& stream) = 0;
   virtual Stream new_stream(int index) = 0;
   virtual void synchronize(int index) = 0;
-  /// From now on this thread's work on the device is recorded and not done.
-  virtual std::unique_ptr<Recording> begin_recording(int index) = 0;
+  /// From now on this thread's work on the device is captured and not done.
+  virtual std::unique_ptr<CapturedWork> begin_capture(int index) = 0;
 
   /// Bytes between the host and this device, or between two of its devices; both sides dense in the same
   /// order and of one dtype.  With non_blocking the call may return first; the storages stay alive until the

@@ -20,7 +20,7 @@ template <> inline constexpr bool kIsPlainArgument<Pool2dParams> = true;
 
 /// Of memory from the pool of a captured step, replays are no owners: use counts, and what the step decides by them,
 /// are those of a step that is not captured.
-struct CapturePool {
+struct CaptureMemory {
   const Allocator& allocator;
 
   View without_owner(const View& view) const {
@@ -41,7 +41,7 @@ template <class T>
 requires kIsPlainArgument<T>
 class Kept<T> {
  public:
-  Kept(const T& argument, const CapturePool&) : argument_(argument) {}
+  Kept(const T& argument, const CaptureMemory&) : argument_(argument) {}
   const T& given() const { return argument_; }
 
  private:
@@ -52,7 +52,7 @@ class Kept<T> {
 /// it is overwritten.
 template <> class Kept<View> {
  public:
-  Kept(const View& argument, const CapturePool& pool)
+  Kept(const View& argument, const CaptureMemory& pool)
       : view_(pool.owns(argument) ? pool.without_owner(argument) : argument), counts_(!pool.owns(argument)) {
     if (view_.defined() && counts_) view_.storage()->add_graph_reference(1);
   }
@@ -77,7 +77,7 @@ template <> class Kept<View> {
 /// With the seed and the offset of this replay.
 template <> class Kept<PhiloxState> {
  public:
-  Kept(const PhiloxState& argument, const CapturePool&) : state_(argument) {}
+  Kept(const PhiloxState& argument, const CaptureMemory&) : state_(argument) {}
   PhiloxState given() const {
     if (state_.replayed == nullptr) return state_;
     return {state_.replayed[0], state_.offset + state_.replayed[1]};
@@ -90,7 +90,7 @@ template <> class Kept<PhiloxState> {
 /// With the constants of this replay.
 template <> class Kept<UpdateParams> {
  public:
-  Kept(const UpdateParams& argument, const CapturePool&)
+  Kept(const UpdateParams& argument, const CaptureMemory&)
       : rule_(argument.rule),
         constants_(argument.constants.begin(), argument.constants.end()),
         replayed_(argument.replayed) {}
@@ -104,7 +104,7 @@ template <> class Kept<UpdateParams> {
 
 template <> class Kept<std::span<const UpdateItem>> {
  public:
-  Kept(std::span<const UpdateItem> items, const CapturePool& pool) {
+  Kept(std::span<const UpdateItem> items, const CaptureMemory& pool) {
     views_.reserve(items.size() * (2 + std::size(UpdateItem{}.state)));
     const auto keep = [&](const View* view) {
       return view && view->defined() ? &views_.emplace_back(*view, pool).view() : nullptr;

@@ -5,12 +5,12 @@
 #include <type_traits>
 #include <utility>
 #include <vector>
+#include <minnow/tensor/backend/capture_pool.h>
 #include <minnow/tensor/backend/captured_arguments.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/backend/forwarding.h>
-#include <minnow/tensor/backend/private_pool.h>
+#include <minnow/tensor/capture_session.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/step_recording.h>
 
 namespace minnow {
 namespace {
@@ -26,7 +26,7 @@ class CapturedCall {
 
 template <class C, class... T> class CapturedCallOf final : public CapturedCall {
  public:
-  CapturedCallOf(const CapturePool& pool, const T&... arguments) : arguments_(Kept<T>(arguments, pool)...) {}
+  CapturedCallOf(const CaptureMemory& pool, const T&... arguments) : arguments_(Kept<T>(arguments, pool)...) {}
 
   Outcome run(Backend& backend) const override {
     return std::apply(
@@ -41,7 +41,7 @@ template <class C, class... T> class CapturedCallOf final : public CapturedCall 
   std::tuple<Kept<T>...> arguments_;
 };
 
-template <class C> std::unique_ptr<CapturedCall> captured(const C& call, const CapturePool& pool) {
+template <class C> std::unique_ptr<CapturedCall> captured(const C& call, const CaptureMemory& pool) {
   return std::apply(
       [&]<class... T>(const T&... arguments) -> std::unique_ptr<CapturedCall> {
         return std::make_unique<CapturedCallOf<C, T...>>(pool, arguments...);
@@ -79,11 +79,11 @@ struct Listed {
 };
 
 /// Stands in for a backend and lists what it is asked to compute.
-class Recorder final : public Forwarding<Recorder> {
+class CallCapture final : public Forwarding<CallCapture> {
  public:
-  Recorder(Backend& backend, Device device)
-      : backend_(backend), device_(device), pool_(PrivatePool::open(backend.allocator(device.index()), device)) {}
-  ~Recorder() override {
+  CallCapture(Backend& backend, Device device)
+      : backend_(backend), device_(device), pool_(CapturePool::open(backend.allocator(device.index()), device)) {}
+  ~CallCapture() override {
     calls_.clear();
     pool_.close();
   }
@@ -99,12 +99,12 @@ class Recorder final : public Forwarding<Recorder> {
   }
 
   template <class C> ResultOf<C> pass(const C& call) {
-    calls_.push_back({captured(call, CapturePool{pool_}), std::string(CallSite::op()), CallSite::where()});
+    calls_.push_back({captured(call, CaptureMemory{pool_}), std::string(CallSite::op()), CallSite::where()});
     if constexpr (!std::is_void_v<ResultOf<C>>) return Outcome::captured;
   }
 
   Tensor operand(const Tensor& tensor) const {
-    const CapturePool pool{pool_};
+    const CaptureMemory pool{pool_};
     if (!tensor.defined()) return tensor;
     const View view = pool.owns(tensor) ? pool.without_owner(tensor) : tensor.layout();
     const Tensor kept(view.storage(), view.dtype(), view.shape(), view.strides(), view.storage_offset());
@@ -128,48 +128,48 @@ class Recorder final : public Forwarding<Recorder> {
   }
   void synchronize(int) override { refuse(); }
   void transfer(const View&, const View&, bool) override { refuse(); }
-  std::unique_ptr<Recording> begin_recording(int) override { refuse(); }
+  std::unique_ptr<CapturedWork> begin_capture(int) override { refuse(); }
 
  private:
-  [[noreturn]] static void refuse() { refuse_in_recording(CallSite::op(), CallSite::where()); }
+  [[noreturn]] static void refuse() { forbid_in_capture(CallSite::op(), CallSite::where()); }
 
   Backend& backend_;
   const Device device_;
-  PrivatePool& pool_;
+  CapturePool& pool_;
   std::vector<Listed> calls_;
 };
 
-thread_local Recorder* recording = nullptr;
+thread_local CallCapture* capturing = nullptr;
 
-class CapturedCalls final : public Recording {
+class CapturedCalls final : public CapturedWork {
  public:
   CapturedCalls(Backend& backend, Device device)
-      : recorder_(backend, device), outer_(std::exchange(recording, &recorder_)) {}
+      : capture_(backend, device), outer_(std::exchange(capturing, &capture_)) {}
   ~CapturedCalls() override { finish(); }
 
   void finish() override {
-    if (recording == &recorder_) recording = outer_;
+    if (capturing == &capture_) capturing = outer_;
   }
-  void replay() override { recorder_.replay(); }
+  void replay() override { capture_.replay(); }
 
  private:
-  Recorder recorder_;
-  Recorder* const outer_;
+  CallCapture capture_;
+  CallCapture* const outer_;
 };
 
 }  // namespace
 
-std::unique_ptr<Recording> record_calls(Backend& backend, Device device) {
+std::unique_ptr<CapturedWork> capture_calls(Backend& backend, Device device) {
   return std::make_unique<CapturedCalls>(backend, device);
 }
 
-Backend* call_recorder(Device device) { return recording && recording->device() == device ? recording : nullptr; }
+Backend* call_capture(Device device) { return capturing && capturing->device() == device ? capturing : nullptr; }
 
 namespace detail {
 
-Tensor captured_operand(const Tensor& tensor) { return recording->operand(tensor); }
+Tensor captured_operand(const Tensor& tensor) { return capturing->operand(tensor); }
 
-void at_wrong_data(std::function<void()> refuse) { recording->at_wrong_data(std::move(refuse)); }
+void at_wrong_data(std::function<void()> refuse) { capturing->at_wrong_data(std::move(refuse)); }
 
 }  // namespace detail
 }  // namespace minnow

@@ -66,7 +66,7 @@ Backend& backend_of(Device device, SourceLocation where) {
   Backend* backend = backend_of(device.type());
   const int count = backend ? backend->device_count() : 0;
   if (device.index() < 0 || device.index() >= count) no_such_device(device, count, where);
-  if (Backend* recorder = call_recorder(device)) return *recorder;
+  if (Backend* capture = call_capture(device)) return *capture;
   return *backend;
 }
 

@@ -1,8 +1,8 @@
 #include <minnow/tensor/backend/dispatch.h>
 
 #include <algorithm>
+#include <minnow/tensor/capture_session.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/step_recording.h>
 
 namespace minnow {
 namespace {
@@ -83,13 +83,13 @@ Backend& dispatch(Operands operands, HostScalars scalars) {
     else if (first->device() != o.tensor.device()) refuse(operands, *first, o.tensor);
   }
   const Device device = first ? first->device() : operands.begin()->tensor.device();
-  StepRecording* recording = StepRecording::current();
-  if (!recording) return backend_of(device);
-  for (const Operand& o : operands) recording->use(o.tensor);
-  if (recording->device() != device)
+  CaptureSession* session = CaptureSession::current();
+  if (!session) return backend_of(device);
+  for (const Operand& o : operands) session->use(o.tensor);
+  if (session->device() != device)
     throw DeviceError(message(
-        "computes outside of the step that is being recorded for " + recording->device().str(), operands,
-        "a replay would not do it again; move it out of the step, or the tensors to " + recording->device().str()));
+        "computes outside of the step that is being captured for " + session->device().str(), operands,
+        "a replay would not do it again; move it out of the step, or the tensors to " + session->device().str()));
   return backend_of(device);
 }
 

@@ -39,7 +39,7 @@ Stream CpuBackend::new_stream(int) { return make_stream(); }
 
 void CpuBackend::synchronize(int) {}
 
-std::unique_ptr<Recording> CpuBackend::begin_recording(int) { return record_calls(*this, Device()); }
+std::unique_ptr<CapturedWork> CpuBackend::begin_capture(int) { return capture_calls(*this, Device()); }
 
 void CpuBackend::transfer(const View& from, const View& to, bool) {
   const char* source = static_cast<const char*>(from.raw_data());

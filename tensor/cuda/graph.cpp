@@ -15,7 +15,7 @@ cudaStream_t handle_of(const Stream& stream) {
 }
 
 /// A CUDA graph, captured on a stream and in memory of its own.  Capture is thread-local: loaders may go on.
-class Graph final : public Recording {
+class Graph final : public CapturedWork {
  public:
   Graph(CudaBackend& backend, int index)
       : backend_(backend),
@@ -80,6 +80,6 @@ class Graph final : public Recording {
 
 }  // namespace
 
-std::unique_ptr<Recording> CudaBackend::begin_recording(int index) { return std::make_unique<Graph>(*this, index); }
+std::unique_ptr<CapturedWork> CudaBackend::begin_capture(int index) { return std::make_unique<Graph>(*this, index); }
 
 }  // namespace minnow::cuda

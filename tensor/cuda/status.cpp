@@ -7,10 +7,10 @@
 #include <pthread.h>
 #include <string>
 #include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/capture_session.h>
 #include <minnow/tensor/cuda/context.h>
 #include <minnow/tensor/cuda/memory/memory_pool.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/step_recording.h>
 
 namespace minnow::cuda {
 namespace {
@@ -146,7 +146,7 @@ void require_usable(int device, const char* operation) {
 }
 
 void refuse_in_capture(const char* operation) {
-  if (capturing()) refuse_in_recording(operation, CallSite::where());
+  if (capturing()) forbid_in_capture(operation, CallSite::where());
 }
 
 void remember_operation(const char* name) {

@@ -4,10 +4,10 @@
 #include <optional>
 #include <vector>
 #include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/capture_session.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/ops/copy.h>
 #include <minnow/tensor/ops/create.h>
-#include <minnow/tensor/step_recording.h>
 #include <minnow/tensor/stream.h>
 
 namespace minnow {
@@ -17,19 +17,19 @@ bool fits(const Tensor& held, const Tensor& given) {
   return held.dtype() == given.dtype() && held.shape() == given.shape();
 }
 
-constexpr std::int64_t kWorthRecording = 10;  // replays
+constexpr std::int64_t kWorthCapture = 10;  // replays
 constexpr int kMostInVain = 4;
 
 /// The step for one combination of shapes.
-struct Recorded {
-  std::vector<Tensor> inputs;  // read by the recording
+struct Captured {
+  std::vector<Tensor> inputs;  // read by the capture
   Tensor output;
-  std::int64_t runs = 0;     // directly, since the last recording
-  std::int64_t replays = 0;  // of the last recording
-  int in_vain = 0;           // recordings in a row that were out of date before they had paid
-  bool was_recorded = false;
-  std::unique_ptr<StepRecording> numbers;
-  std::unique_ptr<Recording> work;
+  std::int64_t runs = 0;     // directly, since the last capture
+  std::int64_t replays = 0;  // of the last capture
+  int in_vain = 0;           // captures in a row that were out of date before they had paid
+  bool was_captured = false;
+  std::unique_ptr<CaptureSession> numbers;
+  std::unique_ptr<CapturedWork> work;
 
   bool serves(std::span<const Tensor> given) const {
     return std::equal(inputs.begin(), inputs.end(), given.begin(), given.end(), fits);
@@ -37,10 +37,10 @@ struct Recorded {
   /// Whether the next run is one of the step itself.  After a change there is at least one, in which an optimizer lays
   /// out its state anew.
   bool runs_directly(int warm_up) const {
-    return in_vain >= kMostInVain || (!work && runs < std::max(warm_up, was_recorded ? 1 : 0));
+    return in_vain >= kMostInVain || (!work && runs < std::max(warm_up, was_captured ? 1 : 0));
   }
-  void forget_recording() {
-    in_vain = replays < kWorthRecording ? in_vain + 1 : 0;
+  void forget_capture() {
+    in_vain = replays < kWorthCapture ? in_vain + 1 : 0;
     runs = 0;
     replays = 0;
     output = Tensor();
@@ -56,24 +56,24 @@ struct CapturedStep::State {
   std::size_t arity;
   CapturedStepOptions options;
   Device device;
-  std::vector<Recorded> recorded = {};
+  std::vector<Captured> captured = {};
   std::int64_t replays = 0;
   std::optional<Stream> last = std::nullopt;  // of the last run
 
   void follow_last_run();
   Tensor run_step(std::span<const Tensor> inputs);
   Tensor run_directly(std::span<const Tensor> inputs, SourceLocation where);
-  Recorded* find(std::span<const Tensor> inputs, SourceLocation where);
-  void record(Recorded& one, SourceLocation where);
-  void replay(Recorded& one, SourceLocation where);
+  Captured* find(std::span<const Tensor> inputs, SourceLocation where);
+  void capture(Captured& one, SourceLocation where);
+  void replay(Captured& one, SourceLocation where);
 };
 
 CapturedStep::CapturedStep(Function step, int inputs, const CapturedStepOptions& options, SourceLocation where)
     : state_(new State{std::move(step), static_cast<std::size_t>(inputs), options,
                        options.device ? *options.device : best_device()}) {
-  if (options.warm_up < 0 || options.max_recordings < 0)
-    throw ValueError("CapturedStep: warm_up = " + std::to_string(options.warm_up) + " and max_recordings = " +
-                         std::to_string(options.max_recordings) + " are not both 0 or more\n3 and 8 are the usual ones",
+  if (options.warm_up < 0 || options.max_captures < 0)
+    throw ValueError("CapturedStep: warm_up = " + std::to_string(options.warm_up) + " and max_captures = " +
+                         std::to_string(options.max_captures) + " are not both 0 or more\n3 and 8 are the usual ones",
                      where);
   const CallSite site("CapturedStep", where);
   backend_of(state_->device, where);
@@ -88,10 +88,10 @@ CapturedStep::State& CapturedStep::state(SourceLocation where) const {
   return *state_;
 }
 
-int CapturedStep::recordings(SourceLocation where) const {
-  const auto& made = state(where).recorded;
+int CapturedStep::captures(SourceLocation where) const {
+  const auto& made = state(where).captured;
   return static_cast<int>(
-      std::count_if(made.begin(), made.end(), [](const Recorded& one) { return one.work != nullptr; }));
+      std::count_if(made.begin(), made.end(), [](const Captured& one) { return one.work != nullptr; }));
 }
 
 std::int64_t CapturedStep::replays(SourceLocation where) const { return state(where).replays; }
@@ -108,19 +108,19 @@ Tensor CapturedStep::run(std::span<const Tensor> inputs, SourceLocation where) {
           "CapturedStep: an input is undefined\n  input " + std::to_string(i) +
               "  undefined tensor\nit was default-made, moved from, or is a gradient that was never computed",
           where);
-  if (StepRecording::current())
+  if (CaptureSession::current())
     throw BackendError(
-        "CapturedStep: a step that is being recorded cannot run another one\ncall the inner function itself", where);
-  Recorded* one = s.find(inputs, where);
+        "CapturedStep: a step that is being captured cannot run another one\ncall the inner function itself", where);
+  Captured* one = s.find(inputs, where);
   if (!one) return s.run_directly(inputs, where);
-  if (one->work && !one->numbers->is_current()) one->forget_recording();
+  if (one->work && !one->numbers->is_current()) one->forget_capture();
   s.follow_last_run();
   for (std::size_t i = 0; i < inputs.size(); ++i) raw::copy_to(inputs[i], one->inputs[i], where);
   if (one->runs_directly(s.options.warm_up)) {
     ++one->runs;
     return s.run_step(one->inputs);
   }
-  if (!one->work) s.record(*one, where);
+  if (!one->work) s.capture(*one, where);
   s.replay(*one, where);
   return one->output;
 }
@@ -144,20 +144,20 @@ Tensor CapturedStep::State::run_directly(std::span<const Tensor> inputs, SourceL
   return run_step(moved);
 }
 
-/// The recording for these shapes; a new one without work, or nullptr when there are too many.
-Recorded* CapturedStep::State::find(std::span<const Tensor> inputs, SourceLocation where) {
-  for (Recorded& one : recorded)
+/// The capture for these shapes; a new one without work, or nullptr when there are too many.
+Captured* CapturedStep::State::find(std::span<const Tensor> inputs, SourceLocation where) {
+  for (Captured& one : captured)
     if (one.serves(inputs)) return &one;
-  if (static_cast<int>(recorded.size()) >= options.max_recordings) return nullptr;
-  Recorded one;
+  if (static_cast<int>(captured.size()) >= options.max_captures) return nullptr;
+  Captured one;
   for (const Tensor& t : inputs)
     one.inputs.push_back(empty_strided_like(t.shape(), t.strides(), t.dtype(), device, where));
-  return &recorded.emplace_back(std::move(one));
+  return &captured.emplace_back(std::move(one));
 }
 
-void CapturedStep::State::record(Recorded& one, SourceLocation where) {
-  auto numbers = std::make_unique<StepRecording>(device);
-  auto work = backend_of(device, where).begin_recording(device.index());
+void CapturedStep::State::capture(Captured& one, SourceLocation where) {
+  auto numbers = std::make_unique<CaptureSession>(device);
+  auto work = backend_of(device, where).begin_capture(device.index());
   Tensor output;
   numbers->begin();
   try {
@@ -170,12 +170,12 @@ void CapturedStep::State::record(Recorded& one, SourceLocation where) {
     throw;
   }
   one.output = output;
-  one.was_recorded = true;
+  one.was_captured = true;
   one.numbers = std::move(numbers);
   one.work = std::move(work);
 }
 
-void CapturedStep::State::replay(Recorded& one, SourceLocation where) {
+void CapturedStep::State::replay(Captured& one, SourceLocation where) {
   one.numbers->upload(where);
   try {
     one.work->replay();

@@ -2,11 +2,11 @@
 
 #include <utility>
 #include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/capture_session.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/ops/create.h>
 #include <minnow/tensor/ops/transfer.h>
 #include <minnow/tensor/ops/view.h>
-#include <minnow/tensor/step_recording.h>
 
 namespace minnow::raw {
 namespace {
@@ -15,9 +15,9 @@ void copy_within(const Tensor& from, const Tensor& to) {
   if (!to.numel()) return;
   to.storage()->wait_ready();
   from.storage()->wait_ready();
-  if (StepRecording* recording = StepRecording::current()) {
-    recording->use(from);
-    recording->use(to);
+  if (CaptureSession* session = CaptureSession::current()) {
+    session->use(from);
+    session->use(to);
   }
   backend_of(to.device()).run(calls::Copy{from, to});
 }
@@ -104,7 +104,7 @@ void fill_(const In& x, Scalar value) {
   require_writable(x);
   require_representable(value, x->dtype());
   x->storage()->wait_ready();
-  StepRecording::note(*x);
+  CaptureSession::note(*x);
   if (x->numel()) backend_of(x->device()).run(calls::Fill{*x, value.storable()});
   x->storage()->bump_version();
 }

@@ -4,11 +4,11 @@
 #include <string>
 #include <utility>
 #include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/capture_session.h>
 #include <minnow/tensor/dtype_switch.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/ops/copy.h>
 #include <minnow/tensor/ops/transfer.h>
-#include <minnow/tensor/step_recording.h>
 
 /// The members of Tensor that bring values to the host.
 namespace minnow {
@@ -16,7 +16,7 @@ namespace {
 
 /// Row-major on the host, its copy finished.
 Tensor at_home(const Tensor& x) {
-  StepRecording::refuse_access(CallSite::op(), x.device());
+  CaptureSession::forbid_access(CallSite::op(), x.device());
   Tensor home = raw::to_device(raw::contiguous(x), Device());
   home.storage()->wait_ready();
   return home;

@@ -2,10 +2,10 @@
 #include <chrono>
 #include <cstring>
 #include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/capture_session.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/ops/copy.h>
 #include <minnow/tensor/ops/transfer.h>
-#include <minnow/tensor/step_recording.h>
 #include <minnow/tensor/transfer_report.h>
 #include <minnow/tensor/warning.h>
 
@@ -38,8 +38,8 @@ Tensor empty_landing(const Tensor& x, Backend& source) {
 
 /// The transfer itself, and its line in the report.
 void move(const Tensor& from, const Tensor& to, bool non_blocking) {
-  StepRecording::refuse_access(CallSite::op(), from.device());
-  StepRecording::refuse_access(CallSite::op(), to.device());
+  CaptureSession::forbid_access(CallSite::op(), from.device());
+  CaptureSession::forbid_access(CallSite::op(), to.device());
   const Device device = from.device().is_cpu() ? to.device() : from.device();
   Backend& backend = backend_of(device);
   const TransferDirection direction = direction_of(from.device(), to.device());
@@ -99,7 +99,7 @@ Tensor pin_memory(const In& x) {
   if (!allocator)
     throw DeviceError("pin_memory: there is nothing to pin for\n  self  " + describe(*x) +
                       "\nno device of this machine copies from pinned memory; it has: " + available_devices());
-  StepRecording::refuse_access("pin_memory", x->device());
+  CaptureSession::forbid_access("pin_memory", x->device());
   const Tensor from = dense(x);
   from.storage()->wait_ready();
   try {

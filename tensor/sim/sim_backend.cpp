@@ -105,8 +105,8 @@ Stream SimBackend::new_stream(int index) {
 
 void SimBackend::synchronize(int index) { device(index).engine.synchronize(); }
 
-std::unique_ptr<Recording> SimBackend::begin_recording(int index) {
-  return record_calls(*this, Device(DeviceType::sim, index));
+std::unique_ptr<CapturedWork> SimBackend::begin_capture(int index) {
+  return capture_calls(*this, Device(DeviceType::sim, index));
 }
 
 MemoryFormat SimBackend::conv2d_format(const Conv2dParams& params, const View& x, const View& w) {

@@ -45,7 +45,7 @@ TEST_P(CapturedErrorsTest, ACallThatWaitsForTheDeviceIsNamedAndTheProgramGoesOn)
   waits = false;
   step(ones({2}));
   EXPECT_NEAR(w.to_vector<double>()[0], 0.8, 1e-5) << "the second step of Adam";
-  EXPECT_EQ(step.recordings(), 1);
+  EXPECT_EQ(step.captures(), 1);
 }
 
 TEST_P(CapturedErrorsTest, ComputingElsewhereIsRefused) {
@@ -60,7 +60,7 @@ TEST_P(CapturedErrorsTest, WhatNoReplayWouldDoAgainIsRefused) {
   const auto refused = [](auto f) {
     CapturedStep step(f, {.device = device(), .warm_up = 0});
     const std::string text = test::error_of<BackendError>([&] { step(ones({2})); });
-    EXPECT_EQ(step.recordings(), 0);
+    EXPECT_EQ(step.captures(), 0);
     EXPECT_NE(text.find("cannot be captured"), std::string::npos) << text;
     EXPECT_NE(text.find("captured_errors_test.cpp:"), std::string::npos) << text;
     return text.substr(0, text.find(": cannot"));
@@ -107,7 +107,7 @@ template <class E, class F> std::string error_of_replay(Device device, const Ten
   CapturedStep step(f, {.device = device, .warm_up = 0});
   const Tensor good = tensor(std::vector<std::int64_t>{1, 2});
   const std::vector<double> want = step(good).to_vector<double>();
-  EXPECT_EQ(step.recordings(), 1);
+  EXPECT_EQ(step.captures(), 1);
   const std::string text = test::error_of<E>([&] {
     step(bad);
     synchronize(device);

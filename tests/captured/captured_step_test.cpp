@@ -84,7 +84,7 @@ template <class Model, class Optimizer> void expect_equal_bits(Device device) {
                const Tensor& x, const Tensor& y) {
       const Tensor loss = (*captured)(x, y);
       replays = captured->replays();
-      recordings = captured->recordings();
+      recordings = captured->captures();
       return loss;
     };
   });
@@ -112,7 +112,7 @@ TEST_P(CapturedStepTest, ReadsItsInputsAnewAndTheResultIsRewritten) {
   EXPECT_EQ(first.to_vector<double>(), (std::vector<double>{3, 3, 3}));
   const Tensor second = doubled(full({3}, 4.0));
   EXPECT_EQ(second.to_vector<double>(), (std::vector<double>{8, 8, 8}));
-  EXPECT_EQ(doubled.recordings(), 1);
+  EXPECT_EQ(doubled.captures(), 1);
 }
 
 TEST_P(CapturedStepTest, SumsByIndexAreReplayed) {
@@ -215,9 +215,9 @@ TEST_P(CapturedStepTest, WhatItReadsFromOutsideIsKeptAndReadAnew) {
 }
 
 TEST_P(CapturedStepTest, MoreShapesThanRecordingsRunDirectly) {
-  CapturedStep sums([](const Tensor& x) { return sum(x); }, {.device = device(), .warm_up = 0, .max_recordings = 2});
+  CapturedStep sums([](const Tensor& x) { return sum(x); }, {.device = device(), .warm_up = 0, .max_captures = 2});
   for (std::int64_t n = 1; n < 6; ++n) EXPECT_EQ(sums(ones({n})).item(), static_cast<double>(n));
-  EXPECT_EQ(sums.recordings(), 2);
+  EXPECT_EQ(sums.captures(), 2);
 }
 
 }  // namespace

@@ -241,7 +241,7 @@ TEST_P(ChangedStateTest, AStepThatChangesAllTheTimeRunsDirectly) {
   }
   EXPECT_LE(step.replays(), 10);
   EXPECT_GE(runs, 50);
-  EXPECT_EQ(step.recordings(), 0);
+  EXPECT_EQ(step.captures(), 0);
 }
 
 TEST_P(ChangedStateTest, AChangeNowAndThenIsWorthARecording) {
@@ -278,7 +278,7 @@ TEST(CapturedStep, OneThatWasMovedFromSaysSo) {
   };
   refused([&] { step(ones({1})); });
   refused([&] { step(); });
-  refused([&] { static_cast<void>(step.recordings()); });
+  refused([&] { static_cast<void>(step.captures()); });
   refused([&] { static_cast<void>(step.replays()); });
   step = std::move(to);
   EXPECT_EQ(step(ones({1})).item(), 2);

@@ -9,7 +9,7 @@ struct Options {
   const float* weights;
 };
 
-void keep(const CapturePool& pool, const float* numbers, std::span<const int> sizes, Options options) {
+void keep(const CaptureMemory& pool, const float* numbers, std::span<const int> sizes, Options options) {
   const Kept<double> number(1.0, pool);
   const Kept<const float*> pointer(numbers, pool);          // must not compile
   const Kept<std::span<const int>> elsewhere(sizes, pool);  // must not compile

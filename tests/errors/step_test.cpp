@@ -17,8 +17,7 @@ TEST(Errors, OfCapturedSteps) {
   const auto nothing = [] {};
   expect_errors({
       Misuse{"ValueError", "CapturedStep", "warm_up = -1", [=] { CapturedStep(nothing, {.warm_up = -1}); }},
-      Misuse{"ValueError", "CapturedStep", "max_recordings = -2",
-             [=] { CapturedStep(nothing, {.max_recordings = -2}); }},
+      Misuse{"ValueError", "CapturedStep", "max_captures = -2", [=] { CapturedStep(nothing, {.max_captures = -2}); }},
       Misuse{"DeviceError", "CapturedStep", "cuda:9 cannot be used", [=] { CapturedStep(nothing, {.device = far}); }},
   });
   const Tensor x = zeros({2}), none;

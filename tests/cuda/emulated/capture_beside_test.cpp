@@ -26,7 +26,7 @@ class CaptureBeside : public ::testing::Test {
   template <class Before, class Beside> static void capture(Before before, Beside beside) {
     const Tensor x = full({4}, 2.0, {.device = "cuda"});
     synchronize("cuda");
-    const auto recording = cuda_backend()->begin_recording(0);
+    const auto recording = cuda_backend()->begin_capture(0);
     Tensor y = x + 1;
     before();
     std::thread([&] { EXPECT_NO_THROW(beside()); }).join();
@@ -132,7 +132,7 @@ TEST_F(CaptureBeside, AnotherCapturedStepBeginsRunsAndEnds) {
     CapturedStep step([](const Tensor& x) { return x * 3; }, {.device = "cuda", .warm_up = 1});
     for (const float value : {1.0f, 2.0f, 5.0f})
       EXPECT_EQ(step(full({3}, value, {})).to_vector<float>(), (std::vector<float>(3, 3 * value)));
-    EXPECT_EQ(step.recordings(), 1);
+    EXPECT_EQ(step.captures(), 1);
   });  // its pool is closed while the other capture goes on
 }
 

@@ -74,7 +74,7 @@ TEST(CudaFaults, OfACapturedStepAreToldAfterEachReplayThatHasThem) {
                              {"index_select: an index", "(faults_test.cpp:" + std::to_string(line) + ")"}));
     EXPECT_EQ(step(tensor({3, 0})).to_vector<float>(), (std::vector<float>{3, 0}));
   }
-  EXPECT_EQ(step.recordings(), 1);
+  EXPECT_EQ(step.captures(), 1);
 }
 
 /// Runs a function in a new process, which ends in the usual way.

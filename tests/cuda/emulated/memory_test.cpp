@@ -175,7 +175,7 @@ TEST_F(CudaCapture, BeginsWithTheMemoryThatNobodyUses) {
   constexpr std::int64_t kBytes = std::int64_t{64} << 20;
   there(raw::pin_memory(full({kBytes / 4}, 1, {DType::float32})));
   const std::int64_t held = memory_stats("cuda").reserved;
-  const auto recording = cuda_backend()->begin_recording(0);
+  const auto recording = cuda_backend()->begin_capture(0);
   EXPECT_LE(memory_stats("cuda").reserved, held - kBytes);
 }
 

@@ -13,32 +13,31 @@
 
 namespace minnow {
 
-/// BackendError: `op` is no part of a step that is recorded, since it waits for the device or uses memory of the host.
-[[noreturn]] void refuse_in_recording(std::string_view op, SourceLocation where = {});
+/// BackendError: `op` is no part of a step that is captured, since it waits for the device or uses memory of the host.
+[[noreturn]] void forbid_in_capture(std::string_view op, SourceLocation where = {});
 
-/// What changes from replay to replay of a recorded step (CapturedStep): numbers that its kernels read from device
+/// What changes from replay to replay of a captured step (CapturedStep): numbers that its kernels read from device
 /// memory, written anew before each replay.  Optimizers keep their learning rate and step count there, generators their
-/// place.  Used by the thread that records.
-class StepRecording {
+/// place.  Used by the thread that captures.
+class CaptureSession {
  public:
-  /// Writes the numbers of the next replay.  `again` is false in the first, which does the work that was recorded and
+  /// Writes the numbers of the next replay.  `again` is false in the first, which does the work that was captured and
   /// not done: what the host counts has been counted then.
   using Fill = std::function<void(std::span<double> numbers, bool again)>;
 
-  explicit StepRecording(Device device);
-  ~StepRecording();
-  StepRecording(const StepRecording&) = delete;
-  StepRecording& operator=(const StepRecording&) = delete;
+  explicit CaptureSession(Device device);
+  ~CaptureSession();
+  CaptureSession(const CaptureSession&) = delete;
+  CaptureSession& operator=(const CaptureSession&) = delete;
 
-  /// The recording under way on this thread; nullptr when there is none.
-  static StepRecording* current();
+  /// The capture under way on this thread; nullptr when there is none.
+  static CaptureSession* current();
   /// Refuses an operation by which the host, or another device, reads or writes memory of `device` while this thread
-  /// records a step for it: nothing has been computed yet, and no replay would do it again.
-  static void refuse_access(std::string_view op, Device device, SourceLocation where = {}) {
-    if (const StepRecording* recording = current(); recording && recording->device() == device)
-      refuse_in_recording(op, where);
+  /// captures a step for it: nothing has been computed yet, and no replay would do it again.
+  static void forbid_access(std::string_view op, Device device, SourceLocation where = {}) {
+    if (const CaptureSession* session = current(); session && session->device() == device) forbid_in_capture(op, where);
   }
-  /// Makes this the recording under way until end().
+  /// Makes this the capture under way until end().
   void begin();
   void end();
 
@@ -46,14 +45,14 @@ class StepRecording {
   /// Notes that the step uses the memory of a tensor: a replay does so too, so that it must not be a tensor's that has
   /// other memory by then.
   static void note(const View& tensor) {
-    if (StepRecording* recording = current()) recording->use(tensor);
+    if (CaptureSession* session = current()) session->use(tensor);
   }
   void use(const View& tensor);
   /// True for the first call with this address.
   bool is_first_use(const void* of) { return met_.insert(of).second; }
-  /// What must hold before a replay, else the step is recorded anew; it may throw what the step itself would.
+  /// What must hold before a replay, else the step is captured anew; it may throw what the step itself would.
   void require(std::function<bool()> holds) { conditions_.push_back(std::move(holds)); }
-  /// What the host does at the end of the recording, and after each replay.
+  /// What the host does at the end of the capture, and after each replay.
   void at_end(std::function<void()> action) { at_end_.push_back(std::move(action)); }
   void after_replay(std::function<void()> action) { after_replay_.push_back(std::move(action)); }
 
@@ -76,10 +75,10 @@ class StepRecording {
   const std::uint64_t* random(RandomGenerator& generator, const PhiloxState& state);
   /// How to undo what was counted for one run of the step: called when that is not done, or not to its end.
   void on_failure(std::function<void()> undo) { undo_.push_back(std::move(undo)); }
-  /// How to undo what is done once, by the recording: called when that is given up.
+  /// How to undo what is done once, by the capture: called when that is given up.
   void on_abandon(std::function<void()> undo) { undo_once_.push_back(std::move(undo)); }
 
-  /// Undoes what was counted for the last run, a recording that is given up or a replay that failed.
+  /// Undoes what was counted for the last run, a capture that is given up or a replay that failed.
   void take_back() noexcept;
   /// Writes the numbers of the next replay to the device, in the order of the current stream.
   void upload(SourceLocation where);
@@ -89,7 +88,7 @@ class StepRecording {
     std::size_t begin, count;
     Fill fill;
   };
-  /// A generator's numbers: the offset that the recorded kernels carry, and what one run of the step takes.
+  /// A generator's numbers: the offset that the captured kernels carry, and what one run of the step takes.
   struct Draws {
     RandomGenerator* generator;
     std::uint64_t base, taken;
@@ -118,7 +117,7 @@ class StepRecording {
   std::vector<std::function<void()>> at_end_, after_replay_;
   std::size_t used_ = 0;
   bool again_ = false;  // it was replayed
-  StepRecording* outer_ = nullptr;
+  CaptureSession* outer_ = nullptr;
 };
 
 }  // namespace minnow

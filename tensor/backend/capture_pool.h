@@ -6,12 +6,12 @@
 
 namespace minnow {
 
-/// The memory of a recorded step: blocks of a device's allocator that nobody else is given while the pool is open.
+/// The memory of a captured step: blocks of a device's allocator that nobody else is given while the pool is open.
 /// Freed ones serve the later calls of the same step, as they do in a step that runs directly.  Thread-safe.
-class PrivatePool final : public Allocator {
+class CapturePool final : public Allocator {
  public:
-  /// A pool that nobody uses; pools are never destroyed, since a tensor may outlive the recording.
-  static PrivatePool& open(Allocator& memory, Device device);
+  /// A pool that nobody uses; pools are never destroyed, since a tensor may outlive the capture.
+  static CapturePool& open(Allocator& memory, Device device);
   /// Gives the blocks back: those that still have an owner as they are freed.
   void close() noexcept;
 
@@ -22,7 +22,7 @@ class PrivatePool final : public Allocator {
   void reset_peak() override { blocks_.reset_peak(); }
 
  private:
-  PrivatePool(Allocator& memory, Device device);
+  CapturePool(Allocator& memory, Device device);
 
   Allocator& memory_;
   std::atomic<bool> open_ = true;

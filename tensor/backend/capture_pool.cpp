@@ -1,4 +1,4 @@
-#include <minnow/tensor/backend/private_pool.h>
+#include <minnow/tensor/backend/capture_pool.h>
 
 #include <memory>
 #include <mutex>
@@ -19,7 +19,7 @@ class Blocks final : public MemorySource {
     }
   }
   void release(void* block, std::size_t bytes) noexcept override { memory_.deallocate(block, bytes); }
-  std::string name() const override { return device_.str() + ", while a step is recorded"; }
+  std::string name() const override { return device_.str() + ", while a step is captured"; }
 
  private:
   Allocator& memory_;
@@ -28,7 +28,7 @@ class Blocks final : public MemorySource {
 
 struct Pools {
   std::mutex mutex;
-  std::vector<std::unique_ptr<PrivatePool>> all;
+  std::vector<std::unique_ptr<CapturePool>> all;
 };
 
 Pools& pools() {
@@ -38,25 +38,25 @@ Pools& pools() {
 
 }  // namespace
 
-PrivatePool::PrivatePool(Allocator& memory, Device device)
+CapturePool::CapturePool(Allocator& memory, Device device)
     : memory_(memory), blocks_(std::make_unique<Blocks>(memory, device)) {}
 
-PrivatePool& PrivatePool::open(Allocator& memory, Device device) {
+CapturePool& CapturePool::open(Allocator& memory, Device device) {
   const std::lock_guard lock(pools().mutex);
   for (const auto& pool : pools().all) {
     if (&pool->memory_ != &memory || pool->open_ || pool->stats().blocks != 0) continue;
     pool->open_ = true;
     return *pool;
   }
-  return *pools().all.emplace_back(new PrivatePool(memory, device));
+  return *pools().all.emplace_back(new CapturePool(memory, device));
 }
 
-void PrivatePool::close() noexcept {
+void CapturePool::close() noexcept {
   open_ = false;
   blocks_.empty_cache();
 }
 
-void PrivatePool::deallocate(void* block, std::size_t bytes) noexcept {
+void CapturePool::deallocate(void* block, std::size_t bytes) noexcept {
   blocks_.deallocate(block, bytes);
   if (!open_) blocks_.empty_cache();
 }

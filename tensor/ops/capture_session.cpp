@@ -1,4 +1,4 @@
-#include <minnow/tensor/step_recording.h>
+#include <minnow/tensor/capture_session.h>
 
 #include <cstring>
 #include <minnow/tensor/backend/dispatch.h>
@@ -8,31 +8,31 @@
 namespace minnow {
 namespace {
 
-thread_local StepRecording* under_way = nullptr;
+thread_local CaptureSession* under_way = nullptr;
 
 }  // namespace
 
-void refuse_in_recording(std::string_view op, SourceLocation where) {
+void forbid_in_capture(std::string_view op, SourceLocation where) {
   throw BackendError(std::string(CallSite::op_or(op)) +
                          ": cannot be captured, because it waits for the device or uses memory of the host\n"
                          "move it out of the captured step",
                      where);
 }
 
-StepRecording::StepRecording(Device device)
+CaptureSession::CaptureSession(Device device)
     : numbers_(empty({static_cast<std::int64_t>(kNumbers)}, {.dtype = DType::float64, .device = device})),
       rebindings_(Storage::all_rebindings()) {}
 
-StepRecording::~StepRecording() { end(); }
+CaptureSession::~CaptureSession() { end(); }
 
-StepRecording* StepRecording::current() { return under_way; }
+CaptureSession* CaptureSession::current() { return under_way; }
 
-void StepRecording::begin() {
+void CaptureSession::begin() {
   outer_ = under_way;
   under_way = this;
 }
 
-void StepRecording::end() {
+void CaptureSession::end() {
   if (under_way != this) return;
   under_way = outer_;
   for (const auto& draws : draws_) draws->taken = draws->generator->state().offset - draws->base;
@@ -42,7 +42,7 @@ void StepRecording::end() {
   std::erase_if(uses_, [](const auto& use) { return use.second.storage.expired(); });
 }
 
-void StepRecording::use(const View& tensor) {
+void CaptureSession::use(const View& tensor) {
   if (!tensor.defined()) return;
   const auto& storage = tensor.storage();
   const auto [place, is_new] = uses_.try_emplace(storage.get(), Use{storage, storage->rebindings()});
@@ -50,7 +50,7 @@ void StepRecording::use(const View& tensor) {
   if (!is_new && place->second.storage.expired()) place->second = {storage, storage->rebindings()};
 }
 
-bool StepRecording::uses_are_current() {
+bool CaptureSession::uses_are_current() {
   const std::uint64_t now = Storage::all_rebindings();
   for (const auto& [address, use] : uses_)
     if (const auto storage = use.storage.lock(); storage && storage->rebindings() != use.rebindings) return false;
@@ -58,7 +58,7 @@ bool StepRecording::uses_are_current() {
   return true;
 }
 
-const double* StepRecording::dynamic(std::size_t count, Fill fill) {
+const double* CaptureSession::dynamic(std::size_t count, Fill fill) {
   if (used_ + count > kNumbers)
     throw BackendError("CapturedStep: the step has more than " + std::to_string(kNumbers) +
                        " numbers that change from run to run\nuse fewer parameter groups or optimizers in one step");
@@ -67,7 +67,7 @@ const double* StepRecording::dynamic(std::size_t count, Fill fill) {
   return static_cast<const double*>(numbers_.raw_data()) + blocks_.back().begin;
 }
 
-const std::uint64_t* StepRecording::random(RandomGenerator& generator, const PhiloxState& state) {
+const std::uint64_t* CaptureSession::random(RandomGenerator& generator, const PhiloxState& state) {
   for (const auto& draws : draws_)
     if (draws->generator == &generator) return draws->place;
   draws_.push_back(std::make_unique<Draws>(Draws{&generator, state.offset, 0, nullptr}));
@@ -82,7 +82,7 @@ const std::uint64_t* StepRecording::random(RandomGenerator& generator, const Phi
   return draws.place = reinterpret_cast<const std::uint64_t*>(place);
 }
 
-void StepRecording::place_generator(const Draws& draws, std::span<double> numbers, bool again) const {
+void CaptureSession::place_generator(const Draws& draws, std::span<double> numbers, bool again) const {
   PhiloxState state = draws.generator->state();
   std::uint64_t words[2] = {state.seed, 0};
   if (again) {
@@ -93,14 +93,14 @@ void StepRecording::place_generator(const Draws& draws, std::span<double> number
   std::memcpy(numbers.data(), words, sizeof words);
 }
 
-void StepRecording::take_back() noexcept {
+void CaptureSession::take_back() noexcept {
   end();
   for (const auto& undo : undo_) undo();
   if (again_) return;
   for (const auto& undo : undo_once_) undo();
 }
 
-void StepRecording::upload(SourceLocation where) {
+void CaptureSession::upload(SourceLocation where) {
   if (used_ == 0) return;
   if (device().is_cpu()) return fill({static_cast<double*>(numbers_.raw_data()), used_});  // the last replay is done
   const auto count = static_cast<std::int64_t>(used_);
@@ -110,7 +110,7 @@ void StepRecording::upload(SourceLocation where) {
   backend_of(device(), where).transfer(host, target, device().is_cuda());
 }
 
-void StepRecording::fill(std::span<double> numbers) {
+void CaptureSession::fill(std::span<double> numbers) {
   for (const Block& block : blocks_) block.fill(numbers.subspan(block.begin, block.count), again_);
   again_ = true;
 }
