@@ -248,9 +248,9 @@ namespace {
 /// Running sums from the beginning of dim, or from its end.
 Tensor running_sum(const In& x, int dim, bool reverse) {
   Backend& backend = dispatch({{"self", *x}});
-  dim = raw::wrap_dim("cumsum", x, dim);
+  dim = raw::wrap_dim(x, dim);
   const DType dtype = x->is_floating_point() ? x->dtype() : DType::int64;
-  Tensor y = raw::new_result(x->shape(), dtype, x->device(), x.where);
+  Tensor y = raw::new_result(x->shape(), dtype, x->device());
   if (x->dim() == 0) raw::copy_to(*x, y);
   else if (y.numel()) backend.run(calls::Cumsum{raw::contiguous(raw::cast(x, dtype)), y, dim, reverse});
   return record("cumsum", std::move(y), {x}, [dim, reverse](const Tensor& g) { return running_sum(g, dim, !reverse); });
