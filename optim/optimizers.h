@@ -1,7 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
-#include <cstring>
+#include <bit>
 #include <iterator>
 #include <memory>
 #include <type_traits>
@@ -76,8 +77,9 @@ template <class Rule> class RuleOptimizer : public Optimizer {
     return used;
   }
   void constants_of(std::size_t group, std::int64_t step, bool first, double* out) const override {
-    const auto constants = Rule::constants(*options_[group], step, first);
-    std::memcpy(out, &constants, sizeof(constants));
+    const auto constants =
+        std::bit_cast<std::array<double, kernels::kNumConstants<Rule>>>(Rule::constants(*options_[group], step, first));
+    std::copy(constants.begin(), constants.end(), out);
   }
 
   static Options with_lr(double lr) {

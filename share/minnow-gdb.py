@@ -144,10 +144,11 @@ def tensor_text(tensor):
     impl = pointee(tensor["impl_"])
     if int(impl) == 0:
         return "tensor(undefined)"
-    sizes, strides = sizes_of(impl["shape"]), sizes_of(impl["strides"])
-    number = int(impl["dtype"])
+    view = impl["view"]
+    sizes, strides = sizes_of(view["shape_"]), sizes_of(view["strides_"])
+    number = int(view["dtype_"])
     dtype = DTYPES[number] if 0 <= number < len(DTYPES) else ("no dtype", 0, None)
-    storage = pointee(impl["storage"])
+    storage = pointee(view["storage_"])
     device = device_text(storage["device_"])
     count = math.prod(sizes)
     described = True  # the numbers do not show the shape
@@ -157,7 +158,7 @@ def tensor_text(tensor):
         values = "<elements in memory that a debugger does not read>"
     else:
         try:
-            data = int(storage["data_"]) + int(impl["offset"]) * dtype[1]
+            data = int(storage["data_"]) + int(view["offset_"]) * dtype[1]
             values = Elements(data, dtype, sizes, strides).text((), len("tensor("))
             described = False
         except gdb.MemoryError:

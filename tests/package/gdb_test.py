@@ -9,7 +9,7 @@ import sys
 
 SKIPPED = 77
 MEMBERS = ["fc", "conv1"]
-PARTS = {"floats.impl_._M_ptr->shape": "[2, 3]", "far.impl_._M_ptr->storage._M_ptr->device_": "sim:0"}
+PARTS = {"floats.impl_._M_ptr->view.shape_": "[2, 3]", "far.impl_._M_ptr->view.storage_._M_ptr->device_": "sim:0"}
 
 
 def told(output):

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 #include <iterator>
 #include <limits>
 #include <type_traits>
@@ -78,12 +77,13 @@ inline constexpr int kNumConstants = sizeof(typename Rule::template Constants<do
 
 /// A rule's constants in T, from the doubles that a backend gets.
 template <class Rule, class T> MINNOW_HD typename Rule::template Constants<T> constants_in(const double* numbers) {
-  typename Rule::template Constants<T> constants;
-  static_assert(sizeof(constants) == kNumConstants<Rule> * sizeof(T), "constants are all of type T");
-  T values[kNumConstants<Rule>];
-  for (int k = 0; k < kNumConstants<Rule>; ++k) values[k] = static_cast<T>(numbers[k]);
-  memcpy(&constants, values, sizeof(constants));
-  return constants;
+  using Constants = typename Rule::template Constants<T>;
+  struct Numbers {
+    T at[kNumConstants<Rule>];
+  } values;
+  static_assert(sizeof(Constants) == sizeof(Numbers), "constants are all of type T");
+  for (int k = 0; k < kNumConstants<Rule>; ++k) values.at[k] = static_cast<T>(numbers[k]);
+  return __builtin_bit_cast(Constants, values);
 }
 
 }  // namespace minnow::kernels
