@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 HEADERS = ["arithmetic", "unary", "reduce", "matmul", "softmax", "index", "masked"]
 # Not of one tensor above others, or for the layers above.
-NOT_METHODS = {"where", "linear", "dropout", "cross_entropy_rows", "sum_to", "one_hot", "pow_scalar"}
+NOT_METHODS = {"where", "linear", "dropout", "cross_entropy_rows", "sum_to", "embedding", "one_hot", "pow_scalar"}
 RENAMED = {"stddev": "std"}
 # Callable objects, which no declaration of a function shows: (doc, result, name, parameters).
 OBJECTS = [("/// Bool: all elements, or those along dims, are not zero.", "Tensor", "all",

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <utility>
+#include <minnow/autograd/ops/arithmetic.h>
 #include <minnow/autograd/record.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/ops/copy.h>
 #include <minnow/tensor/ops/create.h>
 #include <minnow/tensor/ops/index.h>
 #include <minnow/tensor/ops/view.h>
@@ -44,6 +46,32 @@ Tensor index_add(const In& x, int dim, const In& index, const In& source) {
                 [dim, index = Saved(*index)](const Tensor& g, Needs needs) -> Gradients {
                   return {g, needs[1] ? index_select(g, dim, index()) : Tensor()};
                 });
+}
+
+Tensor embedding(const In& index, const In& weight, std::optional<std::int64_t> padding_idx) {
+  const CallSite site("embedding", index.where);
+  const Operands operands{{"index", *index}, {"weight", *weight}};
+  dispatch({{"index", *index}, {"weight", *weight}});
+  if (index->dtype() != DType::int64 && index->dtype() != DType::int32)
+    throw DTypeError(message("index must be int64 or int32", operands, "convert it first: index.to(int64)"));
+  if (weight->dim() != 2)
+    throw ShapeError(message("weight must have two dimensions", operands, "weight: [rows, size of a row]"));
+  const std::int64_t n = weight->shape()[0], d = weight->shape()[1];
+  if (padding_idx && (*padding_idx < -n || *padding_idx >= n))
+    throw IndexError(message("padding_idx must be in [" + std::to_string(-n) + ", " + std::to_string(n - 1) +
+                                 "], got " + std::to_string(*padding_idx),
+                             operands, "name a row of weight"));
+  if (padding_idx && *padding_idx < 0) *padding_idx += n;
+  const Tensor flat = raw::reshape(raw::cast(index, DType::int64), {-1});
+  Shape shape = index->shape();
+  shape.push_back(d);
+  Tensor y = raw::reshape(raw::index_select(weight, 0, flat), shape);
+  return record("embedding", std::move(y), {weight}, [flat = Saved(flat), padding_idx, n, d](const Tensor& g) {
+    const Tensor rows = g.reshape({flat().numel(), d});
+    const Tensor kept = padding_idx ? where(eq(flat(), *padding_idx).unsqueeze(1), 0.0, rows) : rows;
+    if (!is_grad_enabled()) return raw::index_select_backward(kept, 0, flat(), {n, d});
+    return index_add(zeros({n, d}, {g.dtype(), g.device()}), 0, flat(), kept);
+  });
 }
 
 Tensor one_hot(const In& index, std::int64_t classes) {

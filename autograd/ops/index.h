@@ -1,6 +1,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <vector>
 #include <minnow/tensor/in.h>
@@ -17,6 +18,10 @@ namespace minnow {
 [[nodiscard]] Tensor index_select(const In& x, int dim, const In& index);
 /// A copy of x with the slices of source added to those that index [n] names.
 [[nodiscard]] Tensor index_add(const In& x, int dim, const In& index, const In& source);
+/// The rows of weight that index names, as torch.nn.functional.embedding.   index: int64 or int32 [...]  weight: [n, d]
+/// ->  [..., d].  The row `padding_idx` (negative: from the end) gets no gradient.  ShapeError unless weight is a matrix,
+/// IndexError for a padding_idx out of range.
+[[nodiscard]] Tensor embedding(const In& index, const In& weight, std::optional<std::int64_t> padding_idx = {});
 /// [...] -> [..., classes], 1 at each element's place.  classes = -1: the largest element + 1.  No gradient.
 [[nodiscard]] Tensor one_hot(const In& index, std::int64_t classes = -1);
 

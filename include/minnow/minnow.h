@@ -47,6 +47,7 @@
 #include <minnow/nn/clone.h>
 #include <minnow/nn/containers.h>
 #include <minnow/nn/conv.h>
+#include <minnow/nn/embedding.h>
 #include <minnow/nn/functional.h>
 #include <minnow/nn/init.h>
 #include <minnow/nn/linear.h>

@@ -203,6 +203,10 @@ def index():
     book.case("flatten", lambda t: t.flatten(1) * 2, x)
     book.case("narrow,select", lambda t: t.narrow(1, 1, 2).select(2, 3), x)
     book.case("unsqueeze,squeeze", lambda t: t.unsqueeze(1).squeeze(2) * 2, x[:, :1])
+    words, table = torch.tensor([[3, 1, 0], [1, 3, 3]]), randn("embedding", 4, 3)
+    book.case("embedding", F.embedding, words, table)
+    book.case("embedding/padding", lambda i, w: F.embedding(i, w, padding_idx=1), words, table)
+    book.case("embedding/last", lambda i, w: F.embedding(i, w, padding_idx=-1), words, table)
     book.close()
 
 

@@ -4,6 +4,8 @@
 #include <thread>
 #include <minnow/minnow.h>
 #include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/ops/copy.h>
+#include <minnow/tensor/ops/transfer.h>
 
 #include "support/host_tensor.h"
 #include "support/thrown.h"

@@ -6,6 +6,7 @@
 #include <minnow/minnow.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/ops/conv.h>
+#include <minnow/tensor/ops/transfer.h>
 
 #include "support/golden.h"
 #include "support/thrown.h"

@@ -5,6 +5,7 @@
 #include <optional>
 #include <minnow/minnow.h>
 #include <minnow/tensor/cuda/context.h>
+#include <minnow/tensor/ops/transfer.h>
 
 #include "support/host_tensor.h"
 #include "support/thrown.h"
