@@ -55,8 +55,7 @@ void Call::check_guards() const {
 std::uint32_t* Call::fault_flag(Fault fault) const {
   MemoryPool* pool = current_pool();
   Faults& faults = context_.faults;
-  std::uint32_t* flag =
-      faults.flag(fault, CallSite::op_or(operation_).data(), CallSite::where(), pool != nullptr);
+  std::uint32_t* flag = faults.flag(fault, CallSite::op_or(operation_).data(), CallSite::where(), pool != nullptr);
   if (pool) pool->at_release([&faults, flag] { faults.give_back(flag); });
   return flag;
 }
