@@ -66,7 +66,7 @@ OpCases by_indices() {
        .variant = "with padding",
        .call = one([](const Tensors& x) { return embedding(x[0], x[1], 1); }),
        .inputs = {{indices({2, 3}, 4), values({4, 3})}},
-       .gradient = Gradient::kUnchecked,  // which the padding row has none of
+       .gradient = Gradient::kUnchecked,  // the padding row has none by definition
        .golden = {"index: embedding/padding"}},
       {.function = "embedding",
        .variant = "with padding from the end",
