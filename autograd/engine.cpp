@@ -4,18 +4,18 @@
 #include <unordered_set>
 #include <minnow/autograd/grad_mode.h>
 #include <minnow/autograd/gradient_watch.h>
-#include <minnow/autograd/ops/arithmetic.h>
-#include <minnow/autograd/ops/reduce.h>
 #include <minnow/autograd/thread_state.h>
 #include <minnow/autograd/waiting.h>
+#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/reduce.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/capture_session.h>
+#include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/kernels/binary.h>
-#include <minnow/tensor/ops/copy.h>
-#include <minnow/tensor/ops/create.h>
-#include <minnow/tensor/ops/elementwise.h>
 #include <minnow/tensor/profile.h>
+#include <minnow/tensor/raw/copy.h>
+#include <minnow/tensor/raw/elementwise.h>
 
 namespace minnow {
 namespace {

@@ -5,13 +5,13 @@
 #include <sstream>
 #include <minnow/autograd/engine.h>
 #include <minnow/autograd/grad_mode.h>
-#include <minnow/autograd/ops/arithmetic.h>
-#include <minnow/autograd/ops/reduce.h>
+#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/reduce.h>
 #include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/ops/create.h>
-#include <minnow/tensor/ops/transfer.h>
-#include <minnow/tensor/ops/view.h>
+#include <minnow/tensor/raw/transfer.h>
+#include <minnow/tensor/raw/view.h>
 
 namespace minnow {
 namespace {

@@ -2,11 +2,11 @@
 
 #include <benchmark/benchmark.h>
 #include <minnow/autograd/grad_mode.h>
-#include <minnow/autograd/ops/arithmetic.h>
-#include <minnow/autograd/ops/matmul.h>
-#include <minnow/autograd/ops/reduce.h>
-#include <minnow/autograd/ops/unary.h>
-#include <minnow/tensor/ops/create.h>
+#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/matmul.h>
+#include <minnow/ops/reduce.h>
+#include <minnow/ops/unary.h>
+#include <minnow/tensor/create.h>
 
 namespace {
 

@@ -1,7 +1,8 @@
 # Decides minnow_with_cuda from MINNOW_CUDA, the compiler that is there and the sources that are there.
 
-file(GLOB minnow_cuda_sources CONFIGURE_DEPENDS "${minnow_SOURCE_DIR}/tensor/cuda/*.cu"
+file(GLOB_RECURSE minnow_cuda_sources CONFIGURE_DEPENDS "${minnow_SOURCE_DIR}/tensor/cuda/*.cu"
      "${minnow_SOURCE_DIR}/tensor/cuda/*.cpp")
+list(FILTER minnow_cuda_sources EXCLUDE REGEX "/tensor/cuda/memory/")
 set(minnow_with_cuda OFF)
 if(NOT MINNOW_CUDA MATCHES "^(AUTO|ON|OFF)$")
   message(FATAL_ERROR "MINNOW_CUDA is '${MINNOW_CUDA}'; it may be AUTO, ON or OFF")

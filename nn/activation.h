@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
-#include <minnow/autograd/ops/softmax.h>
-#include <minnow/autograd/ops/unary.h>
 #include <minnow/nn/module.h>
+#include <minnow/ops/softmax.h>
+#include <minnow/ops/unary.h>
 
 namespace minnow::nn {
 

@@ -1,7 +1,8 @@
 #include <minnow/nn/basic.h>
 
 #include <fmt/format.h>
-#include <minnow/autograd/ops/softmax.h>
+#include <minnow/ops/dropout.h>
+#include <minnow/ops/softmax.h>
 #include <minnow/tensor/error.h>
 
 namespace minnow::nn {

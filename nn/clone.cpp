@@ -3,7 +3,7 @@
 #include <minnow/nn/detail/access.h>
 #include <minnow/nn/detail/thread_state.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/ops/copy.h>
+#include <minnow/tensor/raw/copy.h>
 
 namespace minnow::nn::detail {
 namespace {

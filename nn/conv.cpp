@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 #include <minnow/nn/detail/pair.h>
 #include <minnow/nn/init.h>
+#include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/ops/create.h>
 
 namespace minnow::nn {
 namespace {

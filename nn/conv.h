@@ -1,7 +1,7 @@
 #pragma once
 
-#include <minnow/autograd/ops/conv.h>
 #include <minnow/nn/module.h>
+#include <minnow/ops/conv.h>
 
 namespace minnow::nn {
 

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 #include <minnow/autograd/grad_mode.h>
-#include <minnow/autograd/ops/index.h>
 #include <minnow/nn/init.h>
+#include <minnow/ops/index.h>
+#include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/ops/create.h>
 
 namespace minnow::nn {
 namespace {

@@ -3,12 +3,12 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <minnow/autograd/grad_mode.h>
-#include <minnow/autograd/ops/arithmetic.h>
-#include <minnow/autograd/ops/unary.h>
+#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/unary.h>
 #include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/ops/copy.h>
-#include <minnow/tensor/ops/create.h>
+#include <minnow/tensor/raw/copy.h>
 
 namespace minnow::nn::init {
 namespace {

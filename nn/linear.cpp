@@ -2,10 +2,10 @@
 
 #include <cmath>
 #include <fmt/format.h>
-#include <minnow/autograd/ops/matmul.h>
 #include <minnow/nn/init.h>
+#include <minnow/ops/matmul.h>
+#include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/ops/create.h>
 
 namespace minnow::nn {
 namespace {

@@ -1,14 +1,16 @@
 #include <minnow/nn/loss.h>
 
 #include <fmt/format.h>
-#include <minnow/autograd/ops/arithmetic.h>
-#include <minnow/autograd/ops/index.h>
-#include <minnow/autograd/ops/reduce.h>
-#include <minnow/autograd/ops/softmax.h>
-#include <minnow/autograd/ops/unary.h>
+#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/cross_entropy.h>
+#include <minnow/ops/detail/cross_entropy.h>
+#include <minnow/ops/detail/softmax.h>
+#include <minnow/ops/index.h>
+#include <minnow/ops/reduce.h>
+#include <minnow/ops/softmax.h>
+#include <minnow/ops/unary.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/ops/softmax.h>
 
 namespace minnow::nn {
 namespace {

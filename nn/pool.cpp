@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <minnow/nn/detail/pair.h>
+#include <minnow/ops/pool.h>
 #include <minnow/tensor/error.h>
 
 namespace minnow::nn {

@@ -1,7 +1,8 @@
 #pragma once
 
-#include <minnow/autograd/ops/conv.h>
 #include <minnow/nn/module.h>
+#include <minnow/ops/conv.h>
+#include <minnow/ops/pool.h>
 
 namespace minnow::nn {
 

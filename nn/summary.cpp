@@ -5,8 +5,8 @@
 #include <unordered_map>
 #include <minnow/autograd/grad_mode.h>
 #include <minnow/nn/detail/access.h>
+#include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/ops/create.h>
 
 namespace minnow::nn {
 namespace {

@@ -3,13 +3,13 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <minnow/autograd/grad_mode.h>
-#include <minnow/autograd/ops/arithmetic.h>
-#include <minnow/autograd/ops/index.h>
-#include <minnow/autograd/ops/reduce.h>
-#include <minnow/autograd/ops/unary.h>
+#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/index.h>
+#include <minnow/ops/reduce.h>
+#include <minnow/ops/unary.h>
 #include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/ops/create.h>
 
 namespace minnow::optim {
 namespace {

@@ -8,10 +8,10 @@
 #include <minnow/autograd/node.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/capture_session.h>
+#include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/ops/copy.h>
-#include <minnow/tensor/ops/create.h>
 #include <minnow/tensor/profile.h>
+#include <minnow/tensor/raw/copy.h>
 #include <minnow/tensor/warning.h>
 
 namespace minnow::optim {

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cmath>
 #include <minnow/optim/optimizer.h>
+#include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/ops/copy.h>
-#include <minnow/tensor/ops/create.h>
+#include <minnow/tensor/raw/copy.h>
 
 namespace minnow::optim {
 namespace {

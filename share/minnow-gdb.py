@@ -29,7 +29,7 @@ DTYPES = [
     ("bool", 1, "?"),
 ]
 DEVICES = ["cpu", "cuda", "sim"]
-LONGEST = 1000  # elements that are all shown, as in tensor/ops/print.cpp
+LONGEST = 1000  # elements that are all shown, as in tensor/raw/print.cpp
 EDGE = 3  # elements at each end of a shortened dimension
 MOST = 20000  # elements of a shortened tensor of many dimensions
 

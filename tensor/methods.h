@@ -1,4 +1,4 @@
-// Written by autograd/make_methods.py from the functions in autograd/ops: change those and run it.
+// Written by ops/make_methods.py from the functions in ops: change those and run it.
 // clang-format off
 #pragma once
 
@@ -15,7 +15,7 @@ struct MinMax;
 
 namespace detail {
 
-/// The functions of autograd/ops as members of Tensor, each with the tensor as its first operand; an in-place one ends
+/// The functions of ops as members of Tensor, each with the tensor as its first operand; an in-place one ends
 /// with an underscore, and gives the tensor itself.
 class Methods {
  public:

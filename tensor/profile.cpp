@@ -1,7 +1,8 @@
+#include <minnow/tensor/profile.h>
+
 #include <atomic>
 #include <cstdlib>
 #include <string_view>
-#include <minnow/tensor/profile.h>
 
 namespace minnow::profile {
 namespace {

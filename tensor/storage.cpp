@@ -1,5 +1,6 @@
-#include <minnow/tensor/error.h>
 #include <minnow/tensor/storage.h>
+
+#include <minnow/tensor/error.h>
 
 namespace minnow {
 namespace {

@@ -1,3 +1,5 @@
+#include <minnow/tensor/transfer_report.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -5,7 +7,6 @@
 #include <ostream>
 #include <tuple>
 #include <minnow/tensor/text.h>
-#include <minnow/tensor/transfer_report.h>
 
 namespace minnow {
 namespace {

@@ -1,9 +1,9 @@
 #include <memory>
-#include <minnow/autograd/ops/arithmetic.h>
-#include <minnow/autograd/ops/index.h>
 #include <minnow/data/loader.h>
 #include <minnow/data/tensor_dataset.h>
 #include <minnow/nn/loss.h>
+#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/index.h>
 #include <minnow/optim/optimizers.h>
 #include <minnow/tensor/captured_step.h>
 #include "workloads/models.h"

@@ -1,9 +1,11 @@
-#include <minnow/autograd/ops/arithmetic.h>
-#include <minnow/autograd/ops/conv.h>
-#include <minnow/autograd/ops/matmul.h>
-#include <minnow/autograd/ops/reduce.h>
-#include <minnow/autograd/ops/softmax.h>
 #include <minnow/nn/loss.h>
+#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/conv.h>
+#include <minnow/ops/cross_entropy.h>
+#include <minnow/ops/matmul.h>
+#include <minnow/ops/pool.h>
+#include <minnow/ops/reduce.h>
+#include <minnow/ops/softmax.h>
 #include "workloads/workloads.h"
 
 namespace bench {

@@ -1,12 +1,12 @@
 #include "workloads/models.h"
 
 #include <cmath>
-#include <minnow/autograd/ops/arithmetic.h>
 #include <minnow/nn/activation.h>
 #include <minnow/nn/basic.h>
 #include <minnow/nn/conv.h>
 #include <minnow/nn/linear.h>
 #include <minnow/nn/pool.h>
+#include <minnow/ops/arithmetic.h>
 
 namespace bench {
 

@@ -1,9 +1,9 @@
 #include <minnow/autograd/grad_mode.h>
-#include <minnow/autograd/ops/arithmetic.h>
-#include <minnow/autograd/ops/conv.h>
-#include <minnow/autograd/ops/matmul.h>
-#include <minnow/autograd/ops/softmax.h>
-#include <minnow/autograd/ops/unary.h>
+#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/conv.h>
+#include <minnow/ops/matmul.h>
+#include <minnow/ops/softmax.h>
+#include <minnow/ops/unary.h>
 #include "workloads/workloads.h"
 
 namespace bench {

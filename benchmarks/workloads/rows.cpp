@@ -1,10 +1,10 @@
 // Short rows, channels and tables: what normalisation, attention and embeddings do between the products.
 
-#include <minnow/autograd/ops/arithmetic.h>
-#include <minnow/autograd/ops/index.h>
-#include <minnow/autograd/ops/reduce.h>
-#include <minnow/autograd/ops/softmax.h>
-#include <minnow/tensor/ops/view.h>
+#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/index.h>
+#include <minnow/ops/reduce.h>
+#include <minnow/ops/softmax.h>
+#include <minnow/tensor/raw/view.h>
 #include "workloads/workloads.h"
 
 namespace bench {

@@ -1,8 +1,8 @@
 #include <memory>
-#include <minnow/autograd/ops/arithmetic.h>
 #include <minnow/data/loader.h>
 #include <minnow/data/mnist.h>
 #include <minnow/nn/loss.h>
+#include <minnow/ops/arithmetic.h>
 #include <minnow/optim/optimizers.h>
 #include "workloads/models.h"
 

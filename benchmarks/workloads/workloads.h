@@ -2,7 +2,7 @@
 
 #include <vector>
 #include <minnow/autograd/grad_mode.h>
-#include <minnow/tensor/ops/create.h>
+#include <minnow/tensor/create.h>
 #include <minnow/tensor/tensor.h>
 #include "harness/harness.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <minnow/tensor/ops/create.h>
+#include <minnow/tensor/create.h>
 
 namespace minnow::data::detail {
 

@@ -4,6 +4,7 @@
 #define MINNOW_VERSION "0.1.0"
 
 #include <minnow/tensor/captured_step.h>
+#include <minnow/tensor/create.h>
 #include <minnow/tensor/cuda_math.h>
 #include <minnow/tensor/device.h>
 #include <minnow/tensor/dtype.h>
@@ -14,7 +15,6 @@
 #include <minnow/tensor/io/safetensors.h>
 #include <minnow/tensor/io/state_dict.h>
 #include <minnow/tensor/memory.h>
-#include <minnow/tensor/ops/create.h>
 #include <minnow/tensor/profile.h>
 #include <minnow/tensor/random.h>
 #include <minnow/tensor/scalar.h>
@@ -31,16 +31,21 @@
 #include <minnow/autograd/grad_mode.h>
 #include <minnow/autograd/gradcheck.h>
 #include <minnow/autograd/hook_handle.h>
-#include <minnow/autograd/ops/arithmetic.h>
-#include <minnow/autograd/ops/conv.h>
-#include <minnow/autograd/ops/index.h>
-#include <minnow/autograd/ops/masked.h>
-#include <minnow/autograd/ops/matmul.h>
-#include <minnow/autograd/ops/reduce.h>
-#include <minnow/autograd/ops/softmax.h>
-#include <minnow/autograd/ops/unary.h>
 #include <minnow/autograd/record.h>
 #include <minnow/autograd/saved.h>
+
+#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/conv.h>
+#include <minnow/ops/cross_entropy.h>
+#include <minnow/ops/dropout.h>
+#include <minnow/ops/index.h>
+#include <minnow/ops/masked.h>
+#include <minnow/ops/matmul.h>
+#include <minnow/ops/pair.h>
+#include <minnow/ops/pool.h>
+#include <minnow/ops/reduce.h>
+#include <minnow/ops/softmax.h>
+#include <minnow/ops/unary.h>
 
 #include <minnow/nn/activation.h>
 #include <minnow/nn/basic.h>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <string>
-#include <minnow/autograd/ops/conv.h>
+#include <minnow/ops/conv.h>
 
 namespace minnow::nn::detail {
 

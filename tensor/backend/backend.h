@@ -43,6 +43,8 @@ class Backend : public detail::Runs<Calls> {
  public:
   // Devices, memory, streams.
   virtual int device_count() const = 0;
+  /// Whether calls are loops on the host, which find wrong data before they return: false of a GPU.
+  virtual bool computes_on_host() const = 0;
   virtual Allocator& allocator(int index) = 0;
   /// Page-locked host memory for copies to and from this backend's devices; nullptr when it has no use for
   /// any.

@@ -119,6 +119,7 @@ class CallCapture final : public Forwarding<CallCapture> {
 
   Allocator& allocator(int) override { return pool_; }
   int device_count() const override { return backend_.device_count(); }
+  bool computes_on_host() const override { return backend_.computes_on_host(); }
   Allocator* pinned_allocator() override { return backend_.pinned_allocator(); }
   Stream current_stream(int index) override { return backend_.current_stream(index); }
   void set_current_stream(int index, const Stream& stream) override { backend_.set_current_stream(index, stream); }

@@ -43,9 +43,4 @@ std::string dtype_hint(Operands operands);
 /// it.
 Allocator* pinned_allocator();
 
-/// The backends that exist in this build; nullptr where there is none.
-Backend* cpu_backend();
-Backend* sim_backend();
-Backend* cuda_backend();
-
 }  // namespace minnow

@@ -1,4 +1,5 @@
 #include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/backend/devices.h>
 #include <minnow/tensor/profile.h>
 
 // Built in place of the folder cuda/ where there is no CUDA compiler.

@@ -1,5 +1,6 @@
 #include <cstring>
 #include <minnow/tensor/backend/captured_calls.h>
+#include <minnow/tensor/backend/devices.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/cpu/cpu_backend.h>
 #include <minnow/tensor/cpu/parallel.h>

@@ -12,6 +12,7 @@ template <BackendCall C> ResultOf<C> execute(const C& call);
 class CudaBackend final : public Forwarding<CudaBackend> {
  public:
   int device_count() const override;
+  bool computes_on_host() const override { return false; }
   Allocator& allocator(int index) override;
   Allocator* pinned_allocator() override;
   Stream current_stream(int index) override;

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <limits>
 #include <string>
-#include <minnow/tensor/cuda/convert.h>
 #include <minnow/tensor/cuda/cuda_backend.h>
-#include <minnow/tensor/cuda/launch.h>
+#include <minnow/tensor/cuda/elementwise/convert.h>
+#include <minnow/tensor/cuda/runtime/launch.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/kernels/math.h>
 #include <minnow/tensor/kernels/reduce.h>

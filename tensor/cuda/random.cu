@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
 #include <minnow/tensor/cuda/cuda_backend.h>
-#include <minnow/tensor/cuda/elements.h>
-#include <minnow/tensor/cuda/launch.h>
+#include <minnow/tensor/cuda/elementwise/elements.h>
+#include <minnow/tensor/cuda/runtime/launch.h>
 #include <minnow/tensor/kernels/philox.h>
 
 namespace minnow::cuda {

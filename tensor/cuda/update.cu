@@ -1,6 +1,6 @@
 #include <algorithm>
 #include <minnow/tensor/cuda/cuda_backend.h>
-#include <minnow/tensor/cuda/elementwise.h>
+#include <minnow/tensor/cuda/elementwise/elementwise.h>
 #include <minnow/tensor/kernels/update.h>
 
 namespace minnow::cuda {

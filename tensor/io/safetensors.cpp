@@ -81,7 +81,7 @@ Tensor read_tensor(const io::InputFile& file, const Entry& entry, std::uint64_t 
 
 /// The elements in row-major order in host memory.
 Tensor at_home(const Tensor& tensor, SourceLocation where) {
-  const Tensor home = tensor.detach().cpu(where).contiguous(MemoryFormat::contiguous, where);
+  const Tensor home = raw::contiguous(raw::to_device(raw::detach({tensor, where}), Device()));
   home.storage()->wait_ready();
   return home;
 }
@@ -132,7 +132,7 @@ StateDict load(const std::string& path, Device device, SourceLocation where) {
   StateDict tensors;
   for (const Entry& entry : opened.header.entries) {
     try {
-      tensors.set(entry.name, read_tensor(file, entry, opened.data).to(device, {}, where));
+      tensors.set(entry.name, raw::to_device({read_tensor(file, entry, opened.data), where}, device));
     } catch (const OutOfMemoryError&) {
       refuse_memory(file, opened, entry, device, where);
     } catch (const std::bad_alloc&) { refuse_memory(file, opened, entry, device, where); }

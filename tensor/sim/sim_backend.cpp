@@ -1,3 +1,5 @@
+#include <minnow/tensor/sim/sim_backend.h>
+
 #include <array>
 #include <cstdlib>
 #include <limits>
@@ -7,7 +9,6 @@
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/sim/options.h>
-#include <minnow/tensor/sim/sim_backend.h>
 #include <minnow/tensor/sim/sim_device.h>
 
 namespace minnow::sim {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/backend/devices.h>
 #include <minnow/tensor/backend/forwarding.h>
 
 namespace minnow::sim {
@@ -10,6 +11,7 @@ namespace minnow::sim {
 class SimBackend final : public Forwarding<SimBackend> {
  public:
   int device_count() const override;
+  bool computes_on_host() const override { return true; }
   Allocator& allocator(int index) override;
   Allocator* pinned_allocator() override;
   Stream current_stream(int index) override;

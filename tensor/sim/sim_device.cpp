@@ -1,7 +1,8 @@
+#include <minnow/tensor/sim/sim_device.h>
+
 #include <array>
 #include <cstdlib>
 #include <minnow/tensor/sim/options.h>
-#include <minnow/tensor/sim/sim_device.h>
 
 namespace minnow::sim {
 

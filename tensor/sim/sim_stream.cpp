@@ -1,5 +1,6 @@
-#include <algorithm>
 #include <minnow/tensor/sim/sim_stream.h>
+
+#include <algorithm>
 
 namespace minnow::sim {
 namespace {

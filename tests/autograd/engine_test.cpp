@@ -2,13 +2,13 @@
 #include <thread>
 #include <minnow/autograd/engine.h>
 #include <minnow/autograd/gradcheck.h>
-#include <minnow/autograd/ops/arithmetic.h>
-#include <minnow/autograd/ops/matmul.h>
-#include <minnow/autograd/ops/reduce.h>
-#include <minnow/autograd/ops/unary.h>
 #include <minnow/autograd/record.h>
+#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/matmul.h>
+#include <minnow/ops/reduce.h>
+#include <minnow/ops/unary.h>
+#include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/ops/create.h>
 #include "devices.h"
 
 namespace minnow {

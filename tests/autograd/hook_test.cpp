@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 #include <minnow/autograd/engine.h>
-#include <minnow/autograd/ops/arithmetic.h>
-#include <minnow/autograd/ops/reduce.h>
+#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/reduce.h>
+#include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/ops/create.h>
 #include "devices.h"
 #include "thrown.h"
 

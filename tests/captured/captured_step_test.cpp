@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 #include <minnow/minnow.h>
-#include <minnow/tensor/ops/copy.h>
-#include <minnow/tensor/ops/elementwise.h>
+#include <minnow/tensor/raw/copy.h>
+#include <minnow/tensor/raw/elementwise.h>
 #include "support/devices.h"
 #include "support/thrown.h"
 

@@ -2,7 +2,7 @@
 // messages: 4
 // A tensor is registered by another function.
 #include <minnow/nn/linear.h>
-#include <minnow/tensor/ops/create.h>
+#include <minnow/tensor/create.h>
 
 using namespace minnow;
 

@@ -1,9 +1,9 @@
 // expect: nn::Sequential takes modules, and functions of one tensor
 // messages: 4
-#include <minnow/autograd/ops/softmax.h>
-#include <minnow/autograd/ops/unary.h>
 #include <minnow/nn/containers.h>
 #include <minnow/nn/linear.h>
+#include <minnow/ops/softmax.h>
+#include <minnow/ops/unary.h>
 
 using namespace minnow;
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <minnow/tensor/backend/devices.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/cpu/isa.h>
 #include <minnow/tensor/error.h>

@@ -1,5 +1,5 @@
+#include <minnow/tensor/create.h>
 #include <minnow/tensor/kernels/philox.h>
-#include <minnow/tensor/ops/create.h>
 #include "cpu_support.h"
 
 namespace minnow {

@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 #include <thread>
-#include <minnow/autograd/ops/matmul.h>
-#include <minnow/autograd/ops/reduce.h>
+#include <minnow/ops/matmul.h>
+#include <minnow/ops/reduce.h>
 #include <minnow/optim/optimizers.h>
-#include <minnow/tensor/ops/create.h>
+#include <minnow/tensor/create.h>
 
 namespace minnow {
 namespace {

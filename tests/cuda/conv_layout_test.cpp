@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 #include <unordered_set>
 #include <vector>
-#include <minnow/tensor/cuda/conv_layout.h>
-#include <minnow/tensor/ops/create.h>
+#include <minnow/tensor/create.h>
+#include <minnow/tensor/cuda/libraries/conv_layout.h>
 
 namespace minnow::cuda {
 namespace {

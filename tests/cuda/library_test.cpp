@@ -1,6 +1,6 @@
 #include <cmath>
 #include <gtest/gtest.h>
-#include <minnow/tensor/cuda/library.h>
+#include <minnow/tensor/cuda/runtime/library.h>
 
 namespace minnow::cuda {
 namespace {

@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 #include <unordered_set>
 #include <vector>
-#include <minnow/tensor/cuda/alignment.h>
-#include <minnow/tensor/cuda/matmul_layout.h>
+#include <minnow/tensor/cuda/elementwise/alignment.h>
+#include <minnow/tensor/cuda/libraries/matmul_layout.h>
 
 namespace minnow::cuda {
 namespace {

@@ -3,7 +3,7 @@
 #include <thread>
 #include <vector>
 #include <minnow/tensor/backend/plan_cache.h>
-#include <minnow/tensor/cuda/handle.h>
+#include <minnow/tensor/cuda/runtime/handle.h>
 
 namespace minnow::cuda {
 namespace {

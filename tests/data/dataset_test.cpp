@@ -5,7 +5,7 @@
 #include <minnow/data/synthetic_digits.h>
 #include <minnow/data/tensor_dataset.h>
 #include <minnow/data/transform.h>
-#include <minnow/tensor/ops/create.h>
+#include <minnow/tensor/create.h>
 #include <minnow/tensor/sim/options.h>
 
 #include <limits>

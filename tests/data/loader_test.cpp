@@ -1,11 +1,11 @@
-#include <minnow/autograd/ops/arithmetic.h>
-#include <minnow/autograd/ops/reduce.h>
 #include <minnow/data/loader.h>
 #include <minnow/data/subset.h>
 #include <minnow/data/synthetic_digits.h>
 #include <minnow/data/tensor_dataset.h>
 #include <minnow/data/transform.h>
-#include <minnow/tensor/ops/create.h>
+#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/reduce.h>
+#include <minnow/tensor/create.h>
 #include <minnow/tensor/random.h>
 
 #include <cstring>

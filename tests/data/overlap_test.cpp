@@ -3,11 +3,11 @@
 #include <cmath>
 #include <gtest/gtest.h>
 #include <thread>
-#include <minnow/autograd/ops/reduce.h>
 #include <minnow/data/loader.h>
 #include <minnow/data/tensor_dataset.h>
+#include <minnow/ops/reduce.h>
+#include <minnow/tensor/create.h>
 #include <minnow/tensor/memory.h>
-#include <minnow/tensor/ops/create.h>
 #include <minnow/tensor/sim/options.h>
 
 #include "sanitizer.h"

@@ -6,7 +6,7 @@
 #include <minnow/data/loader.h>
 #include <minnow/data/progress.h>
 #include <minnow/data/tensor_dataset.h>
-#include <minnow/tensor/ops/create.h>
+#include <minnow/tensor/create.h>
 #include "data/files.h"
 #include "support/thrown.h"
 

@@ -4,7 +4,7 @@
 #include <minnow/data/sampler.h>
 #include <minnow/data/subset.h>
 #include <minnow/data/tensor_dataset.h>
-#include <minnow/tensor/ops/create.h>
+#include <minnow/tensor/create.h>
 
 namespace minnow {
 namespace {

@@ -1,11 +1,11 @@
 #include <gtest/gtest.h>
 #include <map>
-#include <minnow/autograd/ops/arithmetic.h>
 #include <minnow/data/loader.h>
 #include <minnow/data/tensor_dataset.h>
 #include <minnow/data/transform.h>
+#include <minnow/ops/arithmetic.h>
+#include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/ops/create.h>
 
 namespace minnow {
 namespace {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
+#include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/memory.h>
-#include <minnow/tensor/ops/create.h>
 #include <minnow/tensor/random.h>
 #include <minnow/tensor/sim/options.h>
 #include <minnow/tensor/stream.h>

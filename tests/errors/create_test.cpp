@@ -1,8 +1,8 @@
 #include <cmath>
 #include <gtest/gtest.h>
+#include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/memory.h>
-#include <minnow/tensor/ops/create.h>
 #include <minnow/tensor/sim/options.h>
 #include <minnow/tensor/threads.h>
 #include "errors.h"

@@ -6,9 +6,9 @@
 #include <minnow/data/subset.h>
 #include <minnow/data/synthetic_digits.h>
 #include <minnow/data/tensor_dataset.h>
+#include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/io/safetensors.h>
-#include <minnow/tensor/ops/create.h>
 #include "errors.h"
 
 /// Bad inputs of datasets, samplers, loaders and files.

@@ -4,8 +4,8 @@
 #include <minnow/data/subset.h>
 #include <minnow/data/tensor_dataset.h>
 #include <minnow/data/transform.h>
+#include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/ops/create.h>
 #include "errors.h"
 
 /// Bad inputs of what gives single samples and batches: get(), get_batch(), transforms, collation, BatchBuffer.

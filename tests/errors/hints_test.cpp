@@ -1,11 +1,11 @@
 #include <gtest/gtest.h>
-#include <minnow/autograd/ops/arithmetic.h>
-#include <minnow/autograd/ops/conv.h>
-#include <minnow/autograd/ops/index.h>
-#include <minnow/autograd/ops/matmul.h>
 #include <minnow/nn/conv.h>
 #include <minnow/nn/linear.h>
-#include <minnow/tensor/ops/create.h>
+#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/conv.h>
+#include <minnow/ops/index.h>
+#include <minnow/ops/matmul.h>
+#include <minnow/tensor/create.h>
 #include "errors.h"
 
 /// What an error proposes must be what mends it.

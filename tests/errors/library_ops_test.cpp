@@ -1,8 +1,9 @@
 #include <gtest/gtest.h>
-#include <minnow/autograd/ops/conv.h>
-#include <minnow/autograd/ops/matmul.h>
+#include <minnow/ops/conv.h>
+#include <minnow/ops/matmul.h>
+#include <minnow/ops/pool.h>
+#include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/ops/create.h>
 #include "errors.h"
 #include "thrown.h"
 

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 #include <minnow/nn/init.h>
 #include <minnow/nn/loss.h>
+#include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/ops/create.h>
 #include "errors.h"
 
 /// Bad inputs of losses and start values.

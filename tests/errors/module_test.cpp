@@ -5,9 +5,9 @@
 #include <minnow/nn/containers.h>
 #include <minnow/nn/linear.h>
 #include <minnow/nn/summary.h>
+#include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/memory.h>
-#include <minnow/tensor/ops/create.h>
 #include <minnow/tensor/sim/options.h>
 #include "errors.h"
 

@@ -1,6 +1,5 @@
 #include <cmath>
 #include <gtest/gtest.h>
-#include <minnow/autograd/ops/arithmetic.h>
 #include <minnow/nn/activation.h>
 #include <minnow/nn/basic.h>
 #include <minnow/nn/containers.h>
@@ -8,8 +7,10 @@
 #include <minnow/nn/linear.h>
 #include <minnow/nn/pool.h>
 #include <minnow/nn/summary.h>
+#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/dropout.h>
+#include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/ops/create.h>
 #include "errors.h"
 
 /// Bad inputs of modules.

@@ -1,12 +1,12 @@
 #include <cmath>
 #include <gtest/gtest.h>
-#include <minnow/autograd/ops/arithmetic.h>
-#include <minnow/autograd/ops/reduce.h>
+#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/reduce.h>
 #include <minnow/optim/clip.h>
 #include <minnow/optim/optimizers.h>
 #include <minnow/optim/schedule.h>
+#include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/ops/create.h>
 #include "errors.h"
 #include "thrown.h"
 

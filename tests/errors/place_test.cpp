@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
-#include <minnow/autograd/ops/index.h>
-#include <minnow/autograd/ops/softmax.h>
 #include <minnow/nn/loss.h>
+#include <minnow/ops/index.h>
+#include <minnow/ops/softmax.h>
+#include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/ops/create.h>
 #include "errors.h"
 
 /// An index or a class that names nothing: which, and where it stands.

@@ -1,10 +1,12 @@
 #include <gtest/gtest.h>
-#include <minnow/autograd/ops/index.h>
-#include <minnow/autograd/ops/reduce.h>
-#include <minnow/autograd/ops/softmax.h>
-#include <minnow/autograd/ops/unary.h>
+#include <minnow/ops/cross_entropy.h>
+#include <minnow/ops/dropout.h>
+#include <minnow/ops/index.h>
+#include <minnow/ops/reduce.h>
+#include <minnow/ops/softmax.h>
+#include <minnow/ops/unary.h>
+#include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/ops/create.h>
 #include "errors.h"
 
 /// Bad inputs of reductions, selections and softmax.

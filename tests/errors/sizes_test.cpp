@@ -1,14 +1,14 @@
 #include <cstdint>
 #include <gtest/gtest.h>
 #include <limits>
-#include <minnow/autograd/ops/arithmetic.h>
-#include <minnow/autograd/ops/index.h>
-#include <minnow/autograd/ops/matmul.h>
-#include <minnow/autograd/ops/reduce.h>
-#include <minnow/autograd/ops/unary.h>
 #include <minnow/nn/conv.h>
+#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/index.h>
+#include <minnow/ops/matmul.h>
+#include <minnow/ops/reduce.h>
+#include <minnow/ops/unary.h>
+#include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/ops/create.h>
 #include "errors.h"
 #include "thrown.h"
 

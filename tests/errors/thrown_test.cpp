@@ -3,8 +3,6 @@
 #include <thread>
 #include <minnow/autograd/engine.h>
 #include <minnow/autograd/gradcheck.h>
-#include <minnow/autograd/ops/arithmetic.h>
-#include <minnow/autograd/ops/reduce.h>
 #include <minnow/autograd/record.h>
 #include <minnow/data/loader.h>
 #include <minnow/data/progress.h>
@@ -12,11 +10,13 @@
 #include <minnow/nn/containers.h>
 #include <minnow/nn/linear.h>
 #include <minnow/nn/summary.h>
+#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/reduce.h>
 #include <minnow/optim/optimizers.h>
 #include <minnow/optim/schedule.h>
 #include <minnow/tensor/captured_step.h>
+#include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/ops/create.h>
 
 /// What a function of the user's throws reaches the caller as it is, from whichever thread, and everything works
 /// afterwards.

@@ -1,9 +1,9 @@
 #include <cmath>
-#include <minnow/autograd/ops/reduce.h>
 #include <minnow/nn/conv.h>
 #include <minnow/nn/init.h>
 #include <minnow/nn/linear.h>
-#include <minnow/tensor/ops/create.h>
+#include <minnow/ops/reduce.h>
+#include <minnow/tensor/create.h>
 
 #include "golden.h"
 

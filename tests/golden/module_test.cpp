@@ -1,8 +1,9 @@
-#include <minnow/autograd/ops/conv.h>
-#include <minnow/autograd/ops/unary.h>
 #include <minnow/nn/conv.h>
 #include <minnow/nn/linear.h>
 #include <minnow/nn/loss.h>
+#include <minnow/ops/conv.h>
+#include <minnow/ops/pool.h>
+#include <minnow/ops/unary.h>
 #include <minnow/optim/optimizers.h>
 
 #include "devices.h"

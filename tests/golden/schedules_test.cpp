@@ -1,8 +1,8 @@
-#include <minnow/autograd/ops/unary.h>
+#include <minnow/ops/unary.h>
 #include <minnow/optim/clip.h>
 #include <minnow/optim/optimizers.h>
 #include <minnow/optim/schedule.h>
-#include <minnow/tensor/ops/create.h>
+#include <minnow/tensor/create.h>
 
 #include "devices.h"
 #include "golden.h"

@@ -1,8 +1,8 @@
-#include <minnow/autograd/ops/arithmetic.h>
-#include <minnow/autograd/ops/reduce.h>
-#include <minnow/autograd/ops/unary.h>
+#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/reduce.h>
+#include <minnow/ops/unary.h>
+#include <minnow/tensor/create.h>
 #include <minnow/tensor/index.h>
-#include <minnow/tensor/ops/create.h>
 
 #include "op_cases.h"
 

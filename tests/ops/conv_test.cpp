@@ -1,4 +1,5 @@
-#include <minnow/autograd/ops/conv.h>
+#include <minnow/ops/conv.h>
+#include <minnow/ops/pool.h>
 
 #include "op_cases.h"
 

@@ -1,5 +1,5 @@
 #include <minnow/nn/init.h>
-#include <minnow/tensor/ops/create.h>
+#include <minnow/tensor/create.h>
 
 #include "op_cases.h"
 

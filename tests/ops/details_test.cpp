@@ -1,14 +1,17 @@
 #include <gtest/gtest.h>
 #include <minnow/autograd/gradcheck.h>
-#include <minnow/autograd/ops/arithmetic.h>
-#include <minnow/autograd/ops/conv.h>
-#include <minnow/autograd/ops/index.h>
-#include <minnow/autograd/ops/matmul.h>
-#include <minnow/autograd/ops/reduce.h>
-#include <minnow/autograd/ops/softmax.h>
-#include <minnow/autograd/ops/unary.h>
+#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/conv.h>
+#include <minnow/ops/cross_entropy.h>
+#include <minnow/ops/dropout.h>
+#include <minnow/ops/index.h>
+#include <minnow/ops/matmul.h>
+#include <minnow/ops/pool.h>
+#include <minnow/ops/reduce.h>
+#include <minnow/ops/softmax.h>
+#include <minnow/ops/unary.h>
+#include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/ops/create.h>
 #include "devices.h"
 
 namespace minnow {

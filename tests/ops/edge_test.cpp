@@ -4,13 +4,14 @@
 #include <sstream>
 #include <minnow/autograd/engine.h>
 #include <minnow/autograd/gradcheck.h>
-#include <minnow/autograd/ops/arithmetic.h>
-#include <minnow/autograd/ops/index.h>
-#include <minnow/autograd/ops/reduce.h>
 #include <minnow/nn/loss.h>
+#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/detail/cross_entropy.h>
+#include <minnow/ops/detail/softmax.h>
+#include <minnow/ops/index.h>
+#include <minnow/ops/reduce.h>
+#include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/ops/create.h>
-#include <minnow/tensor/ops/softmax.h>
 #include "devices.h"
 #include "thrown.h"
 

@@ -1,8 +1,8 @@
-#include <minnow/autograd/ops/arithmetic.h>
-#include <minnow/autograd/ops/index.h>
-#include <minnow/autograd/ops/masked.h>
-#include <minnow/autograd/ops/unary.h>
-#include <minnow/tensor/ops/create.h>
+#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/index.h>
+#include <minnow/ops/masked.h>
+#include <minnow/ops/unary.h>
+#include <minnow/tensor/create.h>
 
 #include "op_cases.h"
 

@@ -1,7 +1,8 @@
-#include <minnow/autograd/ops/arithmetic.h>
-#include <minnow/autograd/ops/softmax.h>
 #include <minnow/nn/loss.h>
-#include <minnow/tensor/ops/create.h>
+#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/cross_entropy.h>
+#include <minnow/ops/softmax.h>
+#include <minnow/tensor/create.h>
 
 #include "op_cases.h"
 

@@ -1,4 +1,4 @@
-#include <minnow/autograd/ops/matmul.h>
+#include <minnow/ops/matmul.h>
 
 #include "op_cases.h"
 

@@ -1,9 +1,9 @@
-#include <minnow/autograd/ops/arithmetic.h>
-#include <minnow/autograd/ops/reduce.h>
-#include <minnow/autograd/ops/softmax.h>
-#include <minnow/autograd/ops/unary.h>
+#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/reduce.h>
+#include <minnow/ops/softmax.h>
+#include <minnow/ops/unary.h>
+#include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/ops/create.h>
 
 #include "binary_functions.h"
 #include "devices.h"

@@ -1,5 +1,5 @@
-#include <minnow/autograd/ops/reduce.h>
-#include <minnow/autograd/ops/unary.h>
+#include <minnow/ops/reduce.h>
+#include <minnow/ops/unary.h>
 #include <minnow/tensor/index.h>
 
 #include "op_cases.h"

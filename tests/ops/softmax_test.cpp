@@ -1,7 +1,8 @@
-#include <minnow/autograd/ops/reduce.h>
-#include <minnow/autograd/ops/softmax.h>
 #include <minnow/nn/loss.h>
-#include <minnow/tensor/ops/create.h>
+#include <minnow/ops/dropout.h>
+#include <minnow/ops/reduce.h>
+#include <minnow/ops/softmax.h>
+#include <minnow/tensor/create.h>
 
 #include "op_cases.h"
 

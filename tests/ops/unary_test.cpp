@@ -1,7 +1,7 @@
-#include <minnow/autograd/ops/unary.h>
+#include <minnow/ops/unary.h>
+#include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/kernels/unary.h>
-#include <minnow/tensor/ops/create.h>
 
 #include "devices.h"
 #include "op_cases.h"

@@ -1,7 +1,7 @@
-#include <minnow/autograd/ops/arithmetic.h>
-#include <minnow/autograd/ops/unary.h>
-#include <minnow/tensor/ops/create.h>
-#include <minnow/tensor/ops/transfer.h>
+#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/unary.h>
+#include <minnow/tensor/create.h>
+#include <minnow/tensor/raw/transfer.h>
 
 #include "op_cases.h"
 

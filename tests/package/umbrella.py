@@ -5,7 +5,7 @@ import re
 import sys
 
 INTERNAL = {
-    "autograd/gradient_watch.h", "autograd/node.h", "autograd/ops/in_place.h", "autograd/ops/view.h",
+    "autograd/gradient_watch.h", "autograd/node.h",
     "autograd/thread_state.h", "autograd/waiting.h", "tensor/activation.h", "tensor/allocator.h", "tensor/call_site.h",
     "tensor/checked.h",
     "tensor/dtype_switch.h", "tensor/io/file.h", "tensor/methods.h", "tensor/capture_session.h", "tensor/text.h", "tensor/view.h",
@@ -13,7 +13,7 @@ INTERNAL = {
 
 
 def is_internal(header):
-    own_namespace = header.startswith("tensor/ops/") and header != "tensor/ops/create.h"  # minnow::raw
+    own_namespace = header.startswith("tensor/raw/")
     return header in INTERNAL or own_namespace
 
 

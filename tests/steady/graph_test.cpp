@@ -1,10 +1,10 @@
 // A graph that is dropped takes nothing from the heap: destructors that need memory end a program that has none left.
 
 #include <gtest/gtest.h>
-#include <minnow/autograd/ops/arithmetic.h>
-#include <minnow/autograd/ops/index.h>
-#include <minnow/autograd/ops/unary.h>
-#include <minnow/tensor/ops/create.h>
+#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/index.h>
+#include <minnow/ops/unary.h>
+#include <minnow/tensor/create.h>
 #include "steady/heap.h"
 
 namespace {

@@ -4,7 +4,6 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <minnow/autograd/node.h>
-#include <minnow/autograd/ops/conv.h>
 #include <minnow/nn/activation.h>
 #include <minnow/nn/basic.h>
 #include <minnow/nn/containers.h>
@@ -12,10 +11,11 @@
 #include <minnow/nn/linear.h>
 #include <minnow/nn/loss.h>
 #include <minnow/nn/pool.h>
+#include <minnow/ops/conv.h>
 #include <minnow/optim/optimizers.h>
 #include <minnow/tensor/captured_step.h>
+#include <minnow/tensor/create.h>
 #include <minnow/tensor/memory.h>
-#include <minnow/tensor/ops/create.h>
 #include <minnow/tensor/threads.h>
 #include "steady/heap.h"
 

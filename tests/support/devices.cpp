@@ -1,15 +1,16 @@
 #include "support/devices.h"
 
 #include <cstdio>
+#include <minnow/tensor/backend/devices.h>
 #include <minnow/tensor/cuda_math.h>
 
 namespace minnow::test {
 
 const std::vector<Device>& test_devices() {
   static const std::vector<Device> devices = [] {
-    std::vector<Device> list{Device()};
-    if (device_count(DeviceType::sim) > 0) list.push_back(Device(DeviceType::sim));
-    if (cuda::is_available()) list.push_back(Device(DeviceType::cuda));
+    std::vector<Device> list;
+    for (const DeviceKind& kind : kDeviceKinds)
+      if (device_count(kind.type) > 0) list.push_back(Device(kind.type));
     // Results are compared with the CPU's: float32 is computed as such.
     cuda::MathOptions math = cuda::math_options();
     math.conv_tf32 = false;

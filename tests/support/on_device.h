@@ -1,6 +1,6 @@
 #pragma once
 
-#include <minnow/tensor/ops/transfer.h>
+#include <minnow/tensor/raw/transfer.h>
 #include <minnow/tensor/tensor.h>
 
 namespace minnow::test {

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <cmath>
-#include <minnow/tensor/ops/copy.h>
-#include <minnow/tensor/ops/create.h>
-#include <minnow/tensor/ops/transfer.h>
+#include <minnow/tensor/create.h>
+#include <minnow/tensor/raw/copy.h>
+#include <minnow/tensor/raw/transfer.h>
 
 #include "devices.h"
 #include "golden.h"

@@ -1,7 +1,7 @@
+#include <minnow/ops/detail/conv.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/cpu/reference.h>
 #include <minnow/tensor/cuda_math.h>
-#include <minnow/tensor/ops/conv.h>
 #include "devices.h"
 #include "numbers.h"
 #include "support/on_device.h"

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
+#include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/ops/create.h>
 #include "devices.h"
 
 namespace minnow {

@@ -1,14 +1,14 @@
 #include <gtest/gtest.h>
 #include <vector>
+#include <minnow/ops/detail/index.h>
 #include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/create.h>
 #include <minnow/tensor/kernels/binary.h>
 #include <minnow/tensor/kernels/unary.h>
 #include <minnow/tensor/kernels/update.h>
-#include <minnow/tensor/ops/copy.h>
-#include <minnow/tensor/ops/create.h>
-#include <minnow/tensor/ops/elementwise.h>
-#include <minnow/tensor/ops/index.h>
-#include <minnow/tensor/ops/view.h>
+#include <minnow/tensor/raw/copy.h>
+#include <minnow/tensor/raw/elementwise.h>
+#include <minnow/tensor/raw/view.h>
 #include "devices.h"
 
 namespace minnow {

@@ -2,12 +2,13 @@
 #include <gtest/gtest.h>
 #include <limits>
 #include <sstream>
-#include <minnow/autograd/ops/conv.h>
-#include <minnow/autograd/ops/index.h>
-#include <minnow/autograd/ops/reduce.h>
-#include <minnow/autograd/ops/unary.h>
+#include <minnow/ops/conv.h>
+#include <minnow/ops/index.h>
+#include <minnow/ops/pool.h>
+#include <minnow/ops/reduce.h>
+#include <minnow/ops/unary.h>
+#include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/ops/create.h>
 #include <minnow/tensor/transfer_report.h>
 
 #include "support/devices.h"

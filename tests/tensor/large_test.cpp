@@ -1,10 +1,10 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <string>
-#include <minnow/autograd/ops/arithmetic.h>
-#include <minnow/autograd/ops/reduce.h>
+#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/reduce.h>
+#include <minnow/tensor/create.h>
 #include <minnow/tensor/memory.h>
-#include <minnow/tensor/ops/create.h>
 
 #include "sanitizer.h"
 

@@ -1,3 +1,4 @@
+#include <minnow/tensor/backend/devices.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/cpu/cpu_backend.h>
 #include "devices.h"

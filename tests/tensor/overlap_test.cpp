@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
-#include <minnow/autograd/ops/arithmetic.h>
+#include <minnow/ops/arithmetic.h>
+#include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/ops/copy.h>
-#include <minnow/tensor/ops/create.h>
+#include <minnow/tensor/raw/copy.h>
 #include <minnow/tensor/threads.h>
 #include "devices.h"
 

@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 #include <limits>
 #include <sstream>
-#include <minnow/autograd/ops/arithmetic.h>
-#include <minnow/tensor/ops/create.h>
+#include <minnow/ops/arithmetic.h>
+#include <minnow/tensor/create.h>
 
 namespace minnow {
 namespace {

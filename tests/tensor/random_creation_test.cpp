@@ -2,7 +2,7 @@
 #include <cmath>
 #include <functional>
 #include <gtest/gtest.h>
-#include <minnow/tensor/ops/create.h>
+#include <minnow/tensor/create.h>
 #include <minnow/tensor/threads.h>
 #include "devices.h"
 

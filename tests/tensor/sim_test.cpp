@@ -6,7 +6,7 @@
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/memory.h>
-#include <minnow/tensor/ops/transfer.h>
+#include <minnow/tensor/raw/transfer.h>
 #include <minnow/tensor/sim/engine.h>
 #include <minnow/tensor/sim/options.h>
 #include <minnow/tensor/sim/sim_device.h>

@@ -1,7 +1,7 @@
 #include <atomic>
 #include <gtest/gtest.h>
 #include <thread>
-#include <minnow/tensor/ops/transfer.h>
+#include <minnow/tensor/raw/transfer.h>
 #include <minnow/tensor/sim/options.h>
 #include <minnow/tensor/stream.h>
 

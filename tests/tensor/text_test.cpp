@@ -4,8 +4,8 @@
 #include <iomanip>
 #include <sstream>
 #include <streambuf>
+#include <minnow/tensor/create.h>
 #include <minnow/tensor/device.h>
-#include <minnow/tensor/ops/create.h>
 #include <minnow/tensor/shape.h>
 
 namespace minnow {

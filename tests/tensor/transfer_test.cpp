@@ -3,13 +3,13 @@
 #include <sstream>
 #include <thread>
 #include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/memory.h>
-#include <minnow/tensor/ops/copy.h>
-#include <minnow/tensor/ops/create.h>
-#include <minnow/tensor/ops/elementwise.h>
-#include <minnow/tensor/ops/transfer.h>
-#include <minnow/tensor/ops/view.h>
+#include <minnow/tensor/raw/copy.h>
+#include <minnow/tensor/raw/elementwise.h>
+#include <minnow/tensor/raw/transfer.h>
+#include <minnow/tensor/raw/view.h>
 #include <minnow/tensor/sim/options.h>
 #include <minnow/tensor/transfer_report.h>
 

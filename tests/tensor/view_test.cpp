@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
-#include <minnow/autograd/ops/arithmetic.h>
+#include <minnow/ops/arithmetic.h>
+#include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/ops/create.h>
 #include "devices.h"
 
 namespace minnow {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <minnow/tensor/cpu/isa/vector.h>
+
 #ifdef __AVX2__
 #include <immintrin.h>
 #endif

@@ -3,9 +3,10 @@
 #include <gtest/gtest.h>
 #include <thread>
 #include <minnow/minnow.h>
+#include <minnow/tensor/backend/devices.h>
 #include <minnow/tensor/backend/dispatch.h>
-#include <minnow/tensor/ops/copy.h>
-#include <minnow/tensor/ops/transfer.h>
+#include <minnow/tensor/raw/copy.h>
+#include <minnow/tensor/raw/transfer.h>
 
 #include "support/host_tensor.h"
 #include "support/thrown.h"

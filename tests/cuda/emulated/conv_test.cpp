@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 #include <iostream>
 #include <minnow/minnow.h>
+#include <minnow/ops/detail/conv.h>
 #include <minnow/tensor/backend/dispatch.h>
-#include <minnow/tensor/ops/conv.h>
-#include <minnow/tensor/ops/transfer.h>
+#include <minnow/tensor/raw/transfer.h>
 
 #include "support/golden.h"
 #include "support/thrown.h"

@@ -5,11 +5,11 @@
 #include <iostream>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <minnow/tensor/create.h>
 #include <minnow/tensor/device.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/memory.h>
-#include <minnow/tensor/ops/create.h>
-#include <minnow/tensor/ops/transfer.h>
+#include <minnow/tensor/raw/transfer.h>
 #include <minnow/tensor/stream.h>
 
 #include "support/host_tensor.h"

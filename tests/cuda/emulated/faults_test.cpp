@@ -4,8 +4,8 @@
 #include <iostream>
 #include <optional>
 #include <minnow/minnow.h>
-#include <minnow/tensor/cuda/context.h>
-#include <minnow/tensor/ops/transfer.h>
+#include <minnow/tensor/cuda/runtime/context.h>
+#include <minnow/tensor/raw/transfer.h>
 
 #include "support/host_tensor.h"
 #include "support/thrown.h"

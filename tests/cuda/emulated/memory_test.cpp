@@ -3,12 +3,13 @@
 #include <gtest/gtest.h>
 #include <iostream>
 #include <thread>
+#include <minnow/tensor/backend/devices.h>
 #include <minnow/tensor/backend/dispatch.h>
-#include <minnow/tensor/cuda/context.h>
+#include <minnow/tensor/create.h>
+#include <minnow/tensor/cuda/runtime/context.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/memory.h>
-#include <minnow/tensor/ops/create.h>
-#include <minnow/tensor/ops/transfer.h>
+#include <minnow/tensor/raw/transfer.h>
 #include <minnow/tensor/stream.h>
 #include <minnow/tensor/transfer_report.h>
 

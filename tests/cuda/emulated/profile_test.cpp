@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 #include <minnow/tensor/memory.h>
-#include <minnow/tensor/ops/transfer.h>
 #include <minnow/tensor/profile.h>
+#include <minnow/tensor/raw/transfer.h>
 
 #include "support/host_tensor.h"
 

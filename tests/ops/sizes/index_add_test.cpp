@@ -1,7 +1,7 @@
 #include <cstring>
+#include <minnow/ops/detail/index.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/ops/index.h>
-#include <minnow/tensor/ops/view.h>
+#include <minnow/tensor/raw/view.h>
 #include <minnow/tensor/stream.h>
 
 #include "rows.h"

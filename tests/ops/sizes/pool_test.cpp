@@ -1,6 +1,7 @@
-#include <minnow/tensor/ops/pool.h>
-#include <minnow/tensor/ops/reduce.h>
-#include <minnow/tensor/ops/view.h>
+#include <minnow/ops/detail/pool.h>
+#include <minnow/ops/pool.h>
+#include <minnow/tensor/raw/reduce.h>
+#include <minnow/tensor/raw/view.h>
 
 #include "rows.h"
 

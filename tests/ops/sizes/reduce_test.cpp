@@ -1,5 +1,5 @@
-#include <minnow/tensor/ops/reduce.h>
-#include <minnow/tensor/ops/view.h>
+#include <minnow/tensor/raw/reduce.h>
+#include <minnow/tensor/raw/view.h>
 
 #include "rows.h"
 

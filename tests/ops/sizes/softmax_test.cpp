@@ -1,6 +1,7 @@
+#include <minnow/ops/detail/cross_entropy.h>
+#include <minnow/ops/detail/softmax.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/ops/softmax.h>
-#include <minnow/tensor/ops/view.h>
+#include <minnow/tensor/raw/view.h>
 #include <minnow/tensor/stream.h>
 
 #include "rows.h"

@@ -1,0 +1,119 @@
+// Module::state_dict and load_state_dict.
+#include <algorithm>
+#include <unordered_set>
+#include <minnow/nn/detail/access.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/raw/copy.h>
+#include <minnow/tensor/warning.h>
+
+namespace minnow::nn {
+
+using detail::Access;
+using detail::Child;
+using detail::Entry;
+using detail::join;
+using detail::State;
+
+namespace {
+
+/// Every saved tensor under all of its names.
+void collect(const State& state, const std::string& path, std::vector<NamedTensor>& out) {
+  for (const Entry& entry : state.parameters) out.push_back({join(path, entry.name), entry.tensor});
+  for (const Entry& entry : state.buffers)
+    if (entry.persistent) out.push_back({join(path, entry.name), entry.tensor});
+  for (const Child& child : state.children) collect(Access::state(*child.module), join(path, child.name), out);
+}
+
+std::string type_of(const Tensor& t) {
+  return t.defined() ? std::string(name_of(t.dtype())) + t.shape().str() : "undefined";
+}
+
+/// What is wrong with the values, line by line.
+class Problems {
+ public:
+  void names(const char* what, const std::vector<std::string>& list) {
+    constexpr std::size_t kShown = 20;
+    if (list.empty()) return;
+    text_ += std::string("\n  ") + what;
+    for (std::size_t i = 0; i < std::min(list.size(), kShown); ++i) text_ += (i ? ", '" : "'") + list[i] + "'";
+    if (list.size() > kShown) text_ += " and " + std::to_string(list.size() - kShown) + " more";
+  }
+  void line(const std::string& line) { text_ += "\n  " + line; }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+bool fits(const Tensor& value, const Tensor& into, LoadOptions options) {
+  if (!value.defined() || !(value.shape() == into.shape())) return false;
+  return value.dtype() == into.dtype() || (options.convert && value.is_floating_point() && into.is_floating_point());
+}
+
+/// Does all that can fail of writing the second of each pair into the first.
+void prepare(std::vector<std::pair<Tensor, Tensor>>& copies) {
+  std::unordered_set<const Storage*> targets;
+  for (const auto& [tensor, value] : copies) {
+    raw::require_writable(tensor);
+    targets.insert(tensor.storage().get());
+  }
+  for (auto& [tensor, value] : copies) {
+    value = value.detach().to(tensor.device(), tensor.dtype());
+    // A value that is memory of this module would be overwritten, unless it is just what it is written to.
+    if (targets.contains(value.storage().get()) &&
+        (value.storage() != tensor.storage() || raw::overlaps(tensor, value)))
+      value = raw::clone(value);
+  }
+  for (const auto& [tensor, value] : copies) raw::wait_for(tensor, value);
+}
+
+}  // namespace
+
+StateDict Module::state_dict() const {
+  if (minnow::detail::has_late_warnings()) minnow::detail::give_late_warnings([](const void*) { return false; });
+  std::vector<NamedTensor> list;
+  collect(*state_, "", list);
+  StateDict dict;
+  for (const auto& [name, tensor] : list) dict.set(name, tensor.detach());
+  return dict;
+}
+
+LoadReport Module::load_state_dict(const StateDict& values, LoadOptions options, SourceLocation where) {
+  const CallSite site("load_state_dict", where);
+  std::vector<NamedTensor> list;
+  collect(*state_, "", list);
+  LoadReport report;
+  Problems problems;
+  std::unordered_set<std::string> known;
+  std::unordered_set<const void*> filled;
+  std::vector<std::pair<Tensor, Tensor>> copies;
+  for (const auto& [name, tensor] : list) {
+    known.insert(name);
+    const Tensor* value = values.find(name);
+    if (!value) continue;
+    filled.insert(tensor.id());
+    if (!fits(*value, tensor, options)) {
+      problems.line("'" + name + "' is " + type_of(*value) + ", the module has " + type_of(tensor));
+      continue;
+    }
+    report.loaded.push_back(name);
+    copies.emplace_back(tensor, *value);
+  }
+  for (const auto& [name, tensor] : list)  // one name suffices for a shared tensor
+    if (!filled.contains(tensor.id())) report.missing.push_back(name);
+  for (const auto& [name, value] : values)
+    if (!known.contains(name)) report.unexpected.push_back(name);
+  if (options.strict) {
+    problems.names("missing     ", report.missing);
+    problems.names("unexpected  ", report.unexpected);
+  }
+  if (!problems.text().empty())
+    throw ValueError("load_state_dict: the values do not fit " + describe() + problems.text() +
+                     "\nload into the architecture that was saved; {.strict = false} skips missing and unexpected "
+                     "names, {.convert = true} converts floating-point values");
+  prepare(copies);
+  for (const auto& [tensor, value] : copies) raw::overwrite(value, tensor);  // takes no memory
+  return report;
+}
+
+}  // namespace minnow::nn

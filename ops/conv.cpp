@@ -1,0 +1,191 @@
+#include <minnow/ops/conv.h>
+
+#include <minnow/autograd/record.h>
+#include <minnow/ops/detail/conv.h>
+#include <minnow/ops/reduce.h>
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/create.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/kernels/reduce.h>
+#include <minnow/tensor/raw/copy.h>
+
+namespace minnow::raw {
+namespace {
+
+/// The largest stride, padding or dilation: of products with sizes nothing overflows, and libraries take no larger one.
+constexpr std::int64_t kMost = (std::int64_t{1} << 31) - 1;
+
+/// Size of the output along spatial dimension d (0 or 1); below 1 when the kernel does not fit.
+std::int64_t output_size(const Conv2dParams& p, const Shape& x, const Shape& w, int d) {
+  std::int64_t span = 0;  // wider than any image where it does not fit 64 bits
+  if (__builtin_mul_overflow(p.dilation[d], w[2 + d] - 1, &span)) return 0;
+  const std::int64_t reach = x[2 + d] - 1 - span + 2 * p.padding[d];
+  return reach < 0 ? 0 : reach / p.stride[d] + 1;
+}
+
+std::string text(const std::int64_t (&pair)[2]) {
+  return "{" + std::to_string(pair[0]) + ", " + std::to_string(pair[1]) + "}";
+}
+
+/// operands: x, weight and, where there is one, bias.
+void check(const In& x, const In& w, const Tensor& b, const Conv2dParams& p, Operands operands) {
+  for (int d = 0; d < 2; ++d)
+    if (p.stride[d] < 1 || p.dilation[d] < 1 || p.padding[d] < 0 || p.groups < 1)
+      throw ValueError(message("stride, dilation and groups are 1 or more, padding 0 or more", operands,
+                               "stride " + text(p.stride) + ", padding " + text(p.padding) + ", dilation " +
+                                   text(p.dilation) + ", groups " + std::to_string(p.groups) + " were given"));
+  for (int d = 0; d < 2; ++d)
+    if (p.stride[d] > kMost || p.dilation[d] > kMost || p.padding[d] > kMost)
+      throw ValueError(message("stride, padding and dilation are at most " + std::to_string(kMost), operands,
+                               "stride " + text(p.stride) + ", padding " + text(p.padding) + ", dilation " +
+                                   text(p.dilation) + " were given; no image is that large"));
+  if (x->dim() != 4 || w->dim() != 4)
+    throw ShapeError(message("x and weight need four dimensions", operands,
+                             "x: [N, C, H, W]  weight: [O, C / groups, KH, KW]; a single image: .unsqueeze(0)"));
+  const Shape &xs = x->shape(), &ws = w->shape();
+  if (xs[1] % p.groups || ws[0] % p.groups || xs[1] / p.groups != ws[1] || (b.defined() && b.shape() != Shape{ws[0]}))
+    throw ShapeError(message("the channels do not match", operands,
+                             "with groups = " + std::to_string(p.groups) + " weight must be [O, " +
+                                 std::to_string(xs[1] / p.groups) + ", KH, KW] and bias [O], O divisible by groups"));
+  if (output_size(p, xs, ws, 0) < 1 || output_size(p, xs, ws, 1) < 1 || ws[2] < 1 || ws[3] < 1)
+    throw ShapeError(message("the kernel does not fit into the padded image", operands,
+                             "use a smaller kernel or dilation, or more padding"));
+  if (x->dtype() != w->dtype() || (b.defined() && b.dtype() != x->dtype()) || !x->is_floating_point())
+    throw DTypeError(message("operands must share one floating dtype", operands, dtype_hint(operands)));
+}
+
+Tensor allocate(const Shape& shape, MemoryFormat format, const In& like) {
+  const Strides strides =
+      format == MemoryFormat::channels_last ? channels_last_strides(shape) : contiguous_strides(shape);
+  return new_result(shape, strides, like->dtype(), like->device());
+}
+
+/// Of dense row-major images, for each channel.
+void sum_images(Backend& backend, const Tensor& images, const Tensor& out) {
+  constexpr int kSum = kernels::kIndexOf<kernels::ReduceOps, kernels::Sum>;
+  const std::int64_t n = images.shape()[0], channels = images.shape()[1],
+                     pixels = images.shape()[2] * images.shape()[3];
+  const Tensor each = new_result({n * channels, 1}, images.dtype(), images.device());
+  const auto seen = [](const Tensor& t, const Shape& shape) {
+    return View(t.storage(), t.dtype(), shape, contiguous_strides(shape), t.storage_offset());
+  };
+  backend.run(calls::Reduce{kSum, seen(images, {n * channels, pixels, 1}), each});
+  backend.run(calls::Reduce{kSum, seen(each, {1, n, channels}), seen(out, {1, channels})});
+}
+
+}  // namespace
+
+Tensor conv2d(const In& x, const In& w, const Tensor& b, const Conv2dParams& params) {
+  const CallSite site("conv2d", x.where);
+  Backend& backend =
+      b.defined() ? dispatch({{"x", *x}, {"weight", *w}, {"bias", b}}) : dispatch({{"x", *x}, {"weight", *w}});
+  if (b.defined()) check(x, w, b, params, {{"x", *x}, {"weight", *w}, {"bias", b}});
+  else check(x, w, b, params, {{"x", *x}, {"weight", *w}});
+  const Shape shape{x->shape()[0], w->shape()[0], output_size(params, x->shape(), w->shape(), 0),
+                    output_size(params, x->shape(), w->shape(), 1)};
+  const Tensor y = allocate(shape, backend.conv2d_format(params, *x, *w), x);
+  if (!y.numel()) return y;
+  if (!x->numel()) {  // nothing but padding: the bias alone
+    if (b.defined())
+      backend.run(calls::Copy{View(b.storage(), b.dtype(), shape, {0, b.strides()[0], 0, 0}, b.storage_offset()), y});
+    else fill_(y, 0);
+    return y;
+  }
+  backend.run(calls::Conv2d{*x, *w, b, y, params});
+  return y;
+}
+
+Tensor conv2d_backward_input(const In& grad, const In& w, const Shape& x_shape, const Conv2dParams& params) {
+  const CallSite site("conv2d_backward", grad.where);
+  Backend& backend = dispatch({{"grad", *grad}, {"weight", *w}});
+  // Shape and order only, never read: the gradient of channels-last images is channels-last.
+  const bool last = grad->is_contiguous(MemoryFormat::channels_last) && !grad->is_contiguous();
+  const View like(grad->storage(), grad->dtype(), x_shape,
+                  last ? channels_last_strides(x_shape) : contiguous_strides(x_shape));
+  const Tensor out = allocate(x_shape, backend.conv2d_format(params, like, *w), grad);
+  if (!out.numel()) return out;
+  if (grad->numel()) backend.run(calls::Conv2dBackwardInput{*grad, *w, out, params});
+  else raw::fill_(out, 0);
+  return out;
+}
+
+WeightGradients conv2d_backward_weight(const In& grad, const In& x, const Shape& w_shape, bool bias,
+                                       const Conv2dParams& params) {
+  const CallSite site("conv2d_backward", grad.where);
+  Backend& backend = dispatch({{"grad", *grad}, {"x", *x}});
+  WeightGradients out{new_result(w_shape, grad->dtype(), grad->device()), {}};
+  if (bias) out.bias = new_result({w_shape[0]}, grad->dtype(), grad->device());
+  if (grad->numel() && x->numel()) {
+    backend.run(calls::Conv2dBackwardWeight{*grad, *x, out.weight, out.bias, params});
+    return out;
+  }
+  fill_(out.weight, 0);
+  if (bias) sum_images(backend, contiguous(grad), out.bias);
+  return out;
+}
+
+}  // namespace minnow::raw
+
+namespace minnow {
+namespace {
+
+Tensor convolve(const In& x, const In& w, const Tensor& b, const Conv2dParams& p);
+
+// The three directions are each other's gradients.
+Tensor weight_gradient(const In& g, const In& x, const Shape& w_shape, const Conv2dParams& p);
+
+Tensor input_gradient(const In& g, const In& w, const Shape& x_shape, const Conv2dParams& p) {
+  Tensor out = raw::conv2d_backward_input(g, w, x_shape, p);
+  if (!records(*g, *w)) return out;
+  return record("conv2d_backward_input", std::move(out), {g, w},
+                [g = Saved(*g), w = Saved(*w), p](const Tensor& gg, Needs needs) -> Gradients {
+                  return {needs[0] ? convolve(gg, w(), {}, p) : Tensor(),
+                          needs[1] ? weight_gradient(g(), gg, w().shape(), p) : Tensor()};
+                });
+}
+
+Tensor weight_gradient(const In& g, const In& x, const Shape& w_shape, const Conv2dParams& p) {
+  Tensor out = raw::conv2d_backward_weight(g, x, w_shape, false, p).weight;
+  if (!records(*g, *x)) return out;
+  return record("conv2d_backward_weight", std::move(out), {g, x},
+                [g = Saved(*g), x = Saved(*x), p](const Tensor& gg, Needs needs) -> Gradients {
+                  return {needs[0] ? convolve(x(), gg, {}, p) : Tensor(),
+                          needs[1] ? input_gradient(g(), gg, x().shape(), p) : Tensor()};
+                });
+}
+
+Gradients conv_gradients(const Tensor& g, const Tensor& x, const Tensor& w, const Conv2dParams& p, Needs needs) {
+  Gradients out(3);
+  if (needs[0]) out[0] = input_gradient(g, w, x.shape(), p);
+  if (is_grad_enabled()) {
+    if (needs[1]) out[1] = weight_gradient(g, x, w.shape(), p);
+    if (needs[2]) out[2] = sum(g, {0, 2, 3});
+  } else if (needs[1]) {  // weight and bias in one call
+    auto both = raw::conv2d_backward_weight(g, x, w.shape(), needs[2], p);
+    out[1] = both.weight;
+    out[2] = both.bias;
+  } else if (needs[2]) {
+    out[2] = sum(g, {0, 2, 3});
+  }
+  return out;
+}
+
+Tensor convolve(const In& x, const In& w, const Tensor& b, const Conv2dParams& p) {
+  Tensor y = raw::conv2d(x, w, b, p);
+  return record("conv2d", std::move(y), {x, w, b}, [x = Saved(*x), w = Saved(*w), p](const Tensor& g, Needs needs) {
+    return conv_gradients(g, x(), w(), p, needs);
+  });
+}
+
+}  // namespace
+
+Tensor conv2d(const In& x, const In& w, const Tensor& b, const Conv2dOptions& o) {
+  const CallSite site("conv2d", x.where);
+  const Conv2dParams params{{o.stride.height, o.stride.width},
+                            {o.padding.height, o.padding.width},
+                            {o.dilation.height, o.dilation.width},
+                            o.groups};
+  return convolve(x, w, b, params);
+}
+
+}  // namespace minnow

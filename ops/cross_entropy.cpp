@@ -1,0 +1,85 @@
+#include <minnow/ops/cross_entropy.h>
+
+#include <minnow/autograd/record.h>
+#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/detail/cross_entropy.h>
+#include <minnow/ops/detail/index.h>
+#include <minnow/ops/index.h>
+#include <minnow/ops/softmax.h>
+#include <minnow/tensor/backend/captured_calls.h>
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/create.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/raw/copy.h>
+#include <minnow/tensor/raw/view.h>
+
+namespace minnow::raw {
+
+namespace {
+
+/// Of halves in float32: the gradient divides by the sum.
+DType exp_sums_type(DType logits) { return is_half(logits) ? DType::float32 : logits; }
+
+std::string range_text(std::int64_t classes) {
+  if (classes == 0) return "logits have no classes: targets can only be ";
+  return "targets go from 0 to " + std::to_string(classes - 1) + ", or are ";
+}
+
+}  // namespace
+
+void refuse_class(const In& logits, const In& target, std::int64_t classes, std::int64_t ignore_index) {
+  const std::optional<Stray> stray = find_stray(target, classes, ignore_index);
+  const std::string found = stray ? "target " + stray->str() : std::string("a target");
+  throw IndexError(message(found + " is no class", {{"logits", *logits}, {"target", *target}},
+                           range_text(classes) + "ignore_index " + std::to_string(ignore_index)));
+}
+
+CrossEntropy cross_entropy(const In& logits, const In& target, std::int64_t ignore_index) {
+  const Operands operands{{"logits", *logits}, {"target", *target}};
+  const CallSite site("cross_entropy", logits.where);
+  Backend& backend = dispatch({{"logits", *logits}, {"target", *target}});
+  if (logits->dim() != 2 || target->shape() != Shape{logits->shape()[0]})
+    throw ShapeError(message("the sizes do not match", operands, "logits: [N, C]  target: [N]"));
+  if (!logits->is_floating_point() || target->dtype() != DType::int64)
+    throw DTypeError(
+        message("logits must be floating-point and target int64", operands, "convert the target: .to(int64)"));
+  const std::int64_t n = logits->shape()[0];
+  const CrossEntropy out{new_result({n}, logits->dtype(), logits->device()),
+                         new_result({2, n}, exp_sums_type(logits->dtype()), logits->device())};
+  if (!n) return out;
+  run_checked(
+      backend, calls::CrossEntropy{contiguous(logits), contiguous(target), out.losses, out.exp_sums, ignore_index},
+      [=](const Tensor& x, const Tensor& t) { refuse_class(x, t, x.shape()[1], ignore_index); }, *logits, *target);
+  return out;
+}
+
+Tensor cross_entropy_backward(const In& grad, const In& logits, const In& target, const In& exp_sums,
+                              std::int64_t ignore_index) {
+  const CallSite site("cross_entropy_backward", grad.where);
+  Backend& backend = dispatch({{"grad", *grad}, {"logits", *logits}, {"target", *target}});
+  const Tensor out = new_result(logits->shape(), logits->dtype(), logits->device());
+  if (out.numel())
+    backend.run(calls::CrossEntropyBackward{expand(grad, {logits->shape()[0]}), contiguous(logits), contiguous(target),
+                                            *exp_sums, out, ignore_index});
+  return out;
+}
+
+}  // namespace minnow::raw
+
+namespace minnow {
+
+Tensor cross_entropy_rows(const In& logits, const In& target, std::int64_t ignore_index) {
+  const CallSite site("cross_entropy", logits.where);
+  auto [losses, exp_sums] = raw::cross_entropy(logits, target, ignore_index);
+  if (!records(*logits)) return losses;
+  return record("cross_entropy", std::move(losses), {logits},
+                [x = Saved(*logits), t = Saved(*target), sums = exp_sums, ignore_index](const Tensor& g) {
+                  if (!is_grad_enabled()) return raw::cross_entropy_backward(g, x(), t(), sums, ignore_index);
+                  const Tensor ignored = eq(t(), ignore_index);
+                  const Tensor hit = one_hot(where(ignored, 0, t()), x().size(1)).to(g.dtype());
+                  const Tensor rows = where(ignored, 0.0, g).unsqueeze(1);
+                  return mul(rows, sub(softmax(x(), 1), hit));
+                });
+}
+
+}  // namespace minnow

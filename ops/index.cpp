@@ -1,0 +1,489 @@
+#include <minnow/ops/index.h>
+
+#include <algorithm>
+#include <utility>
+#include <minnow/autograd/record.h>
+#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/detail/index.h>
+#include <minnow/tensor/backend/captured_calls.h>
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/create.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/raw/copy.h>
+#include <minnow/tensor/raw/elementwise.h>
+#include <minnow/tensor/raw/reduce.h>
+#include <minnow/tensor/raw/transfer.h>
+#include <minnow/tensor/raw/view.h>
+
+namespace minnow::raw {
+namespace {
+
+[[noreturn]] void out_of_range(const In& x, int dim, const In& index) {
+  const std::int64_t limit = x->dim() ? x->shape()[dim] : 1;
+  const std::optional<Stray> stray = find_stray(index, limit);
+  const std::string found = stray ? "index " + stray->str() : "an index";
+  const std::string which = "dimension " + std::to_string(dim);
+  throw IndexError(message(found + " is out of range", {{"x", *x}, {"index", *index}},
+                           limit ? "indices of " + which + " go from 0 to " + std::to_string(limit - 1)
+                                 : which + " of x has no elements, which an index could name"));
+}
+
+/// A call whose `index` names elements of x along dim.
+template <class C> void run_indexed(Backend& backend, const C& call, const In& x, int dim, const In& index) {
+  run_checked(
+      backend, call, [dim](const Tensor& t, const Tensor& i) { out_of_range(t, dim, i); }, *x, *index);
+}
+
+/// As the backends see a tensor that is indexed: with at least one dimension.
+View lined(const View& t) { return t.dim() ? t : View(t.storage(), t.dtype(), {1}, {1}, t.storage_offset()); }
+
+void require_int64(const In& x, const In& index) {
+  if (index->dtype() != DType::int64)
+    throw DTypeError(message("the index is not int64", {{"x", *x}, {"index", *index}}, "convert it: .to(int64)"));
+}
+
+void check_gather(const In& x, int dim, const In& index) {
+  require_int64(x, index);
+  bool fits = std::max(index->dim(), 1) == std::max(x->dim(), 1);
+  for (int d = 0; fits && d < x->dim() && d < index->dim(); ++d) fits = d == dim || index->shape()[d] <= x->shape()[d];
+  if (!fits)
+    throw ShapeError(message(
+        "index does not fit x", {{"x", *x}, {"index", *index}},
+        "index needs x's number of dimensions, and no more than its sizes except in dimension " + std::to_string(dim)));
+}
+
+void check_select(const In& x, int dim, const In& index) {
+  require_int64(x, index);
+  if (index->dim() > 1)
+    throw ShapeError(
+        message("index has more than one dimension", {{"x", *x}, {"index", *index}}, "flatten it: .flatten()"));
+  wrap_dim(x, dim);
+  if (x->dim() == 0 && index->numel() != 1)
+    throw ShapeError(message("x has no dimensions, so that index must have one element", {{"x", *x}, {"index", *index}},
+                             "give x a dimension first: .unsqueeze(0)"));
+}
+
+/// The shape of the slices that index names.
+Shape selected_shape(const In& x, int dim, const In& index) {
+  Shape shape = x->shape();
+  if (x->dim()) shape[dim] = index->numel();
+  return shape;
+}
+
+void require_same_dtype(const In& x, const In& index, const In& source) {
+  if (source->dtype() != x->dtype())
+    throw DTypeError(message("source and x have different dtypes", {{"x", *x}, {"index", *index}, {"source", *source}},
+                             "convert it: .to(" + std::string(name_of(x->dtype())) + ")"));
+}
+
+/// x over the sizes of index in the dimensions that are not gathered.
+View cropped(const View& x, int dim, const View& index) {
+  Shape shape = index.shape();
+  shape[dim] = x.shape()[dim];
+  return View(x.storage(), x.dtype(), shape, x.strides(), x.storage_offset());
+}
+
+}  // namespace
+
+std::optional<Stray> find_stray(const In& index, std::int64_t limit, std::optional<std::int64_t> except) {
+  const Tensor dense = contiguous(index);
+  const Tensor home = to_device(dense, Device());
+  home.storage()->wait_ready();
+  const auto* values = static_cast<const std::int64_t*>(home.raw_data());
+  const auto strays = [&](std::int64_t v) { return (v < 0 || v >= limit) && v != except; };
+  const auto* at = std::find_if(values, values + home.numel(), strays);
+  if (at == values + home.numel()) return {};
+  Shape place = home.shape();
+  std::int64_t left = at - values;
+  for (int d = place.rank() - 1; d >= 0; --d) {
+    const std::int64_t size = place[d];
+    place[d] = left % size;
+    left /= size;
+  }
+  return Stray{*at, place.empty() ? "" : place.str()};
+}
+
+Tensor gather(const In& x, int dim, const In& index) {
+  const CallSite site("gather", x.where);
+  Backend& backend = dispatch({{"x", *x}, {"index", *index}});
+  dim = wrap_dim(x, dim);
+  check_gather(x, dim, index);
+  const Tensor out = new_result(index->shape(), x->dtype(), x->device());
+  if (!out.numel()) return out;
+  const View at = lined(*index);
+  run_indexed(backend, calls::Gather{cropped(lined(*x), dim, at), at, lined(out), dim}, x, dim, index);
+  return out;
+}
+
+Tensor scatter_add(const In& x, int dim, const In& index, const In& source) {
+  const CallSite site("scatter_add", x.where);
+  Backend& backend = dispatch({{"x", *x}, {"index", *index}, {"source", *source}});
+  dim = wrap_dim(x, dim);
+  check_gather(x, dim, index);
+  if (source->shape() != index->shape())
+    throw ShapeError(message("source does not fit index", {{"x", *x}, {"index", *index}, {"source", *source}},
+                             "source needs the shape of index"));
+  require_same_dtype(x, index, source);
+  const Tensor out = contiguous(clone(x));
+  if (!index->numel()) return out;
+  const View at = lined(*index);
+  run_indexed(backend, calls::ScatterAdd{lined(*source), at, cropped(lined(out), dim, at), dim}, x, dim, index);
+  return out;
+}
+
+Tensor index_select(const In& x, int dim, const In& index) {
+  const CallSite site("index_select", x.where);
+  Backend& backend = dispatch({{"x", *x}, {"index", *index}});
+  check_select(x, dim, index);
+  dim = wrap_dim(x, dim);
+  const Tensor out = new_result(selected_shape(x, dim, index), x->dtype(), x->device());
+  if (out.numel()) run_indexed(backend, calls::IndexSelect{lined(*x), lined(*index), lined(out), dim}, x, dim, index);
+  return out;
+}
+
+Tensor index_add(const In& x, int dim, const In& index, const In& source) {
+  const CallSite site("index_add", x.where);
+  Backend& backend = dispatch({{"x", *x}, {"index", *index}, {"source", *source}});
+  check_select(x, dim, index);
+  dim = wrap_dim(x, dim);
+  const Shape shape = selected_shape(x, dim, index);
+  if (source->shape() != shape)
+    throw ShapeError(message("source does not fit", {{"x", *x}, {"index", *index}, {"source", *source}},
+                             "source needs shape " + shape.str()));
+  require_same_dtype(x, index, source);
+  const Tensor out = contiguous(clone(x));
+  if (source->numel())
+    run_indexed(backend, calls::IndexAdd{lined(*source), lined(*index), lined(out), dim}, x, dim, index);
+  return out;
+}
+
+Tensor index_select_backward(const In& grad, int dim, const In& index, const Shape& shape) {
+  const CallSite site("index_select_backward", grad.where);
+  Backend& backend = dispatch({{"grad", *grad}, {"index", *index}});
+  const Tensor out = empty(shape, {grad->dtype(), grad->device()});
+  raw::fill_(out, 0);
+  dim = wrap_dim(out, dim);
+  if (grad->numel()) run_indexed(backend, calls::IndexAdd{*grad, *index, out, dim}, out, dim, index);
+  return out;
+}
+
+Tensor one_hot(const In& index, std::int64_t classes) {
+  const CallSite site("one_hot", index.where);
+  Backend& backend = dispatch({{"index", *index}});
+  require_room(index);
+  require_int64(index, index);
+  if (classes == -1 && index->numel()) {
+    const Tensor largest = reduce(kReduce<kernels::Max>, index, {}, false);
+    classes = largest.item<std::int64_t>();
+    if (classes == kToEnd)
+      throw ValueError(message("class " + std::to_string(classes) + " makes more classes than can be counted",
+                               {{"index", *index}}, "classes are counted from 0"));
+    ++classes;
+  }
+  if (classes < 1)
+    throw ValueError(message("there are no classes", {{"index", *index}}, "pass their number, 1 or more"));
+  Shape shape = index->shape();
+  shape.push_back(classes);
+  const Tensor out = zeros(shape, {DType::int64, index->device()});
+  if (!index->numel()) return out;
+  const Tensor place = unsqueeze(index, -1);
+  const Tensor one = ones(place.shape(), {DType::int64, index->device()});
+  const int last = index->dim();
+  run_checked(
+      backend, calls::ScatterAdd{one, place, cropped(out, last, place), last},
+      [classes](const Tensor& t) {
+        const std::optional<Stray> stray = find_stray(t, classes);
+        throw IndexError(message(stray ? "element " + stray->str() + " is no class" : "an element is no class",
+                                 {{"index", t}}, "classes go from 0 to " + std::to_string(classes - 1)));
+      },
+      *index);
+  return out;
+}
+
+bool is_nothing(const Tensor& t) { return t.dim() == 1 && t.numel() == 0; }
+
+namespace {
+
+/// "tensors[2]"
+std::string place_of(const Tensor& t, std::span<const Tensor> tensors) {
+  return "tensors[" + std::to_string(&t - tensors.data()) + "]";
+}
+
+/// The joined shape and dtype; `first` is the tensor that says what the others must be.
+std::pair<Shape, DType> joined(std::span<const Tensor> tensors, const Tensor& first, int dim) {
+  Shape shape = first.shape();
+  DType dtype = first.dtype();
+  if (first.dim()) shape[dim] = 0;
+  for (const Tensor& t : tensors) {
+    dtype = promote_types(dtype, t.dtype());
+    if (is_nothing(t)) continue;
+    if (t.dim() == 0)
+      throw ShapeError(message("a tensor without dimensions has none to join along",
+                               {{place_of(first, tensors).c_str(), first}, {place_of(t, tensors).c_str(), t}},
+                               "stack joins such tensors; or give it one: unsqueeze(0)"));
+    bool fits = t.dim() == first.dim();
+    for (int d = 0; fits && d < t.dim(); ++d) fits = d == dim || t.shape()[d] == shape[d];
+    if (!fits)
+      throw ShapeError(
+          message("sizes differ outside dimension " + std::to_string(dim),
+                  {{place_of(first, tensors).c_str(), first}, {place_of(t, tensors).c_str(), t}},
+                  "tensors are joined along one dimension and equal in all others; stack makes a new one"));
+    if (__builtin_add_overflow(shape[dim], t.shape()[dim], &shape[dim]))
+      throw ShapeError(message("the sizes of dimension " + std::to_string(dim) + " add up to more than can be counted",
+                               {{"first", first}, {"other", t}}, "join fewer or smaller tensors"));
+  }
+  return {shape, dtype};
+}
+
+}  // namespace
+
+Tensor cat(std::span<const Tensor> tensors, int dim) {
+  if (tensors.empty()) throw ValueError(message("there are no tensors to join", {}, "give at least one"));
+  for (const Tensor& t : tensors) dispatch({{"tensors[0]", tensors.front()}, {place_of(t, tensors).c_str(), t}});
+  const auto some = std::find_if_not(tensors.begin(), tensors.end(), is_nothing);
+  if (some == tensors.end()) dim = 0;  // nothing but nothing
+  const Tensor& first = some == tensors.end() ? tensors.front() : *some;
+  dim = wrap_dim(first, dim);
+  const auto [shape, dtype] = joined(tensors, first, dim);
+  const Tensor out = new_result(shape, first.strides(), dtype, first.device());
+  Backend& backend = backend_of(first.device());
+  Shape start = Shape::filled(shape.rank(), 0);
+  for (const Tensor& t : tensors) {
+    if (is_nothing(t)) continue;
+    if (t.numel()) backend.run(calls::Copy{t, slice(out, {start, t.shape(), Shape::filled(shape.rank(), 1)})});
+    start[dim] += t.shape()[dim];
+  }
+  return out;
+}
+
+}  // namespace minnow::raw
+
+namespace minnow {
+
+Tensor gather(const In& x, int dim, const In& index) {
+  const CallSite site("gather", x.where);
+  Tensor y = raw::gather(x, dim, index);
+  return record("gather", std::move(y), {x}, [dim, index = Saved(*index), shape = x->shape()](const Tensor& g) {
+    return scatter_add(zeros(shape, {g.dtype(), g.device()}), dim, index(), g);
+  });
+}
+
+Tensor scatter_add(const In& x, int dim, const In& index, const In& source) {
+  const CallSite site("scatter_add", x.where);
+  Tensor y = raw::scatter_add(x, dim, index, source);
+  return record("scatter_add", std::move(y), {x, source},
+                [dim, index = Saved(*index)](const Tensor& g, Needs needs) -> Gradients {
+                  return {g, needs[1] ? gather(g, dim, index()) : Tensor()};
+                });
+}
+
+Tensor index_select(const In& x, int dim, const In& index) {
+  const CallSite site("index_select", x.where);
+  Tensor y = raw::index_select(x, dim, index);
+  return record("index_select", std::move(y), {x}, [dim, index = Saved(*index), shape = x->shape()](const Tensor& g) {
+    if (!is_grad_enabled()) return raw::index_select_backward(g, dim, index(), shape);
+    return index_add(zeros(shape, {g.dtype(), g.device()}), dim, index(), g);
+  });
+}
+
+Tensor index_add(const In& x, int dim, const In& index, const In& source) {
+  const CallSite site("index_add", x.where);
+  Tensor y = raw::index_add(x, dim, index, source);
+  return record("index_add", std::move(y), {x, source},
+                [dim, index = Saved(*index)](const Tensor& g, Needs needs) -> Gradients {
+                  return {g, needs[1] ? index_select(g, dim, index()) : Tensor()};
+                });
+}
+
+Tensor embedding(const In& index, const In& weight, std::optional<std::int64_t> padding_idx) {
+  const CallSite site("embedding", index.where);
+  const Operands operands{{"index", *index}, {"weight", *weight}};
+  dispatch({{"index", *index}, {"weight", *weight}});
+  if (index->dtype() != DType::int64 && index->dtype() != DType::int32)
+    throw DTypeError(message("index must be int64 or int32", operands, "convert it first: index.to(int64)"));
+  if (weight->dim() != 2)
+    throw ShapeError(message("weight must have two dimensions", operands, "weight: [rows, size of a row]"));
+  const std::int64_t n = weight->shape()[0], d = weight->shape()[1];
+  if (padding_idx && (*padding_idx < -n || *padding_idx >= n))
+    throw IndexError(message("padding_idx must be in [" + std::to_string(-n) + ", " + std::to_string(n - 1) +
+                                 "], got " + std::to_string(*padding_idx),
+                             operands, "name a row of weight"));
+  if (padding_idx && *padding_idx < 0) *padding_idx += n;
+  const Tensor flat = raw::reshape(raw::cast(index, DType::int64), {-1});
+  Shape shape = index->shape();
+  shape.push_back(d);
+  Tensor y = raw::reshape(raw::index_select(weight, 0, flat), shape);
+  return record("embedding", std::move(y), {weight}, [flat = Saved(flat), padding_idx, n, d](const Tensor& g) {
+    const Tensor rows = g.reshape({flat().numel(), d});
+    const Tensor kept = padding_idx ? where(eq(flat(), *padding_idx).unsqueeze(1), 0.0, rows) : rows;
+    if (!is_grad_enabled()) return raw::index_select_backward(kept, 0, flat(), {n, d});
+    return index_add(zeros({n, d}, {g.dtype(), g.device()}), 0, flat(), kept);
+  });
+}
+
+Tensor one_hot(const In& index, std::int64_t classes) {
+  const CallSite site("one_hot", index.where);
+  return raw::one_hot(index, classes);
+}
+
+namespace {
+
+/// The dimension along which x is taken to parts, counted from the front.
+int dim_of_parts(const In& x, int dim) {
+  if (x->dim() == 0)
+    throw IndexError(
+        message("a tensor without dimensions has no parts", {{"self", *x}}, "give it one first, e.g. .reshape({1})"));
+  return raw::wrap_dim(x, dim);
+}
+
+std::vector<Tensor> parts_of(const In& x, std::int64_t size, int dim) {
+  const std::int64_t total = x->shape()[dim], count = size ? total / size + (total % size != 0) : 1;
+  std::vector<Tensor> parts;
+  for (std::int64_t i = 0; i < std::max<std::int64_t>(count, 1); ++i)
+    parts.push_back(x->narrow(dim, i * size, std::min(size, total - i * size)));
+  return parts;
+}
+
+}  // namespace
+
+std::vector<Tensor> split(const In& x, std::int64_t size, int dim) {
+  const CallSite site("split", x.where);
+  dim = dim_of_parts(x, dim);
+  if (size < 0 || (size == 0 && x->shape()[dim] != 0))
+    throw ValueError(
+        message("parts of size " + std::to_string(size) + " make no " + std::to_string(x->shape()[dim]) + " elements",
+                {{"self", *x}}, "a part has 1 element or more"));
+  return parts_of(x, size, dim);
+}
+
+std::vector<Tensor> split(const In& x, const std::vector<std::int64_t>& sizes, int dim) {
+  const CallSite site("split", x.where);
+  dim = dim_of_parts(x, dim);
+  std::int64_t left = x->shape()[dim];
+  bool fits = true;
+  for (const std::int64_t size : sizes) {
+    fits = fits && size >= 0 && size <= left;
+    if (fits) left -= size;
+  }
+  if (!fits || left != 0) {
+    std::string listed;
+    for (const std::int64_t size : sizes) listed.append(listed.empty() ? "" : ", ").append(std::to_string(size));
+    throw ShapeError(message("sizes {" + listed + "} do not add up to the size of dimension " + std::to_string(dim),
+                             {{"self", *x}},
+                             "give sizes of 0 or more whose sum is " + std::to_string(x->shape()[dim])));
+  }
+  std::vector<Tensor> parts;
+  std::int64_t start = 0;
+  for (const std::int64_t size : sizes) {
+    parts.push_back(x->narrow(dim, start, size));
+    start += size;
+  }
+  return parts;
+}
+
+std::vector<Tensor> split(const In& x, std::initializer_list<std::int64_t> sizes, int dim) {
+  return split(x, std::vector<std::int64_t>(sizes), dim);
+}
+
+std::vector<Tensor> chunk(const In& x, std::int64_t chunks, int dim) {
+  const CallSite site("chunk", x.where);
+  dim = dim_of_parts(x, dim);
+  if (chunks < 1)
+    throw ValueError(message(std::to_string(chunks) + " parts were asked for", {{"self", *x}}, "ask for 1 or more"));
+  const std::int64_t total = x->shape()[dim];
+  if (total != 0) return parts_of(x, total / chunks + (total % chunks != 0), dim);
+  std::vector<Tensor> parts;
+  for (std::int64_t i = 0; i < chunks; ++i) parts.push_back(x->narrow(dim, 0, 0));
+  return parts;
+}
+
+std::vector<Tensor> unbind(const In& x, int dim) {
+  const CallSite site("unbind", x.where);
+  dim = dim_of_parts(x, dim);
+  std::vector<Tensor> parts;
+  for (std::int64_t i = 0; i < x->shape()[dim]; ++i) parts.push_back(x->select(dim, i));
+  return parts;
+}
+
+namespace {
+/// In the place of a size: a tensor that cat passed over.
+constexpr std::int64_t kNothing = -1;
+}  // namespace
+
+Tensor cat(const std::vector<Tensor>& tensors, int dim, SourceLocation where) {
+  const CallSite site("cat", where);
+  Tensor y = raw::cat(tensors, dim);
+  if (!records(tensors)) return y;
+  dim = y.dim() == 1 ? 0 : raw::wrap_dim(y, dim);
+  std::vector<std::int64_t> sizes;
+  for (const Tensor& t : tensors) sizes.push_back(raw::is_nothing(t) ? kNothing : t.shape()[dim]);
+  return record("cat", std::move(y), tensors, [dim, sizes](const Tensor& g, Needs needs) {
+    Gradients gradients(sizes.size());
+    std::int64_t start = 0;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      const bool nothing = sizes[i] == kNothing;
+      if (needs[i]) gradients[i] = nothing ? zeros({0}, {g.dtype(), g.device()}) : g.narrow(dim, start, sizes[i]);
+      if (!nothing) start += sizes[i];
+    }
+    return gradients;
+  });
+}
+
+Tensor stack(const std::vector<Tensor>& tensors, int dim, SourceLocation where) {
+  const CallSite site("stack", where);
+  std::vector<Tensor> rows;
+  for (const Tensor& t : tensors) {
+    t.require_defined("stack", where);
+    if (t.shape() != tensors[0].shape())
+      throw ShapeError(message("the shapes differ", {{"first", tensors[0]}, {"other", t}},
+                               "all tensors must have one shape; cat joins along an existing dimension"));
+    rows.push_back(t.unsqueeze(dim));
+  }
+  return cat(rows, dim);
+}
+
+Tensor repeat(const In& x, const Shape& times) {
+  const CallSite site("repeat", x.where);
+  x->require_defined("repeat", x.where);
+  const int lead = times.rank() - x->dim();
+  bool valid = lead >= 0;
+  for (const std::int64_t n : times) valid &= n >= 0;
+  if (!valid)
+    throw ShapeError(message(times.str() + " cannot repeat the tensor", {{"self", *x}},
+                             "give a number, 0 or more, for each dimension; more of them add dimensions in front"));
+  raw::require_room(x, times.rank());
+  Shape apart, wide, joined;  // [times, size] for each dimension, which are then joined
+  for (int d = 0; d < times.rank(); ++d) {
+    const std::int64_t size = d < lead ? 1 : x->shape()[d - lead];
+    for (Shape* s : {&apart, &wide}) s->push_back(s == &wide ? times[d] : 1), s->push_back(size);
+    joined.push_back(times[d] * size);
+  }
+  return x->reshape(apart).expand(wide).reshape(joined);
+}
+
+Tensor flip(const In& x, const Dims& dims) {
+  const CallSite site("flip", x.where);
+  x->require_defined("flip", x.where);
+  Tensor y = static_cast<const Shape&>(dims).empty() ? x->clone() : *x;
+  unsigned seen = 0;
+  for (const std::int64_t d : static_cast<const Shape&>(dims)) {
+    const int dim = raw::wrap_dim(x, static_cast<int>(d));
+    if (std::exchange(seen, seen | 1u << dim) & 1u << dim)
+      throw ValueError(
+          message("dimension " + std::to_string(d) + " is named twice", {{"self", *x}}, "name each dimension once"));
+    y = index_select(y, dim, arange(x->size(dim) - 1, -1, -1, {DType::int64, x->device()}));
+  }
+  return y;
+}
+
+Tensor roll(const In& x, std::int64_t shift, int dim) {
+  const CallSite site("roll", x.where);
+  x->require_defined("roll", x.where);
+  dim = raw::wrap_dim(x, dim);
+  const std::int64_t size = x->dim() ? x->shape()[dim] : 0;
+  if (size == 0) return x->clone();
+  const std::int64_t cut = ((-shift) % size + size) % size;
+  return cat({x->narrow(dim, cut, size - cut), x->narrow(dim, 0, cut)}, dim);
+}
+
+}  // namespace minnow

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <cstdint>
+
+namespace minnow {
+
+/// A size along height and width: 3, or {3, 5}.
+struct Pair {
+  std::int64_t height, width;
+  constexpr Pair(std::int64_t both) : height(both), width(both) {}
+  constexpr Pair(int both) : Pair(std::int64_t{both}) {}
+  constexpr Pair(std::int64_t h, std::int64_t w) : height(h), width(w) {}
+};
+
+}  // namespace minnow

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <minnow/ops/pair.h>
+#include <minnow/tensor/in.h>
+
+namespace minnow {
+
+struct MaxPool2dOptions {
+  Pair stride = 0;  ///< 0: the kernel size
+  Pair padding = 0;
+  Pair dilation = 1;
+};
+
+/// The largest element of each window.   x: floating [N, C, H, W]  ->  [N, C, OH, OW].  The gradient goes to the first
+/// of equal elements.  DTypeError for integers, which PyTorch pools: convert them first.
+[[nodiscard]] Tensor max_pool2d(const In& x, Pair kernel, const MaxPool2dOptions& options = {});
+
+struct AvgPool2dOptions {
+  Pair stride = 0;  ///< 0: the kernel size
+  Pair padding = 0;
+  bool count_include_pad = true;
+};
+
+/// The mean of each window.   x: floating [N, C, H, W]  ->  [N, C, OH, OW].
+[[nodiscard]] Tensor avg_pool2d(const In& x, Pair kernel, const AvgPool2dOptions& options = {});
+
+}  // namespace minnow

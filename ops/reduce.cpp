@@ -1,0 +1,284 @@
+#include <minnow/ops/reduce.h>
+
+#include <cmath>
+#include <minnow/autograd/record.h>
+#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/index.h>
+#include <minnow/ops/unary.h>
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/create.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/raw/copy.h>
+#include <minnow/tensor/raw/reduce.h>
+#include <minnow/tensor/raw/view.h>
+
+namespace minnow {
+namespace {
+
+/// How a result lines up with the input again: reshaped to the keepdim shape, then repeated.
+struct Geometry {
+  Shape input, kept;
+
+  Geometry(const In& x, const Shape& dims) : input(x->shape()), kept(raw::reduced_shape(x, dims, true)) {}
+  Tensor aligned(const Tensor& t) const { return t.reshape(kept); }
+  Tensor repeated(const Tensor& t) const { return t.reshape(kept).expand(input); }
+};
+
+template <class Op> Tensor compute(const In& x, const Shape& dims, bool keepdim, double p = 0) {
+  return raw::reduce(raw::kReduce<Op>, x, dims, keepdim, p);
+}
+
+/// The gradient goes to the elements that equal the result, in equal parts; where the result is NaN, to those that are.
+template <class Op> Tensor extreme(const char* name, const In& x, const Shape& dims, bool keepdim) {
+  const CallSite site(name, x.where);
+  Tensor y = compute<Op>(x, dims, keepdim);
+  if (!records(*x)) return y;
+  Saved output = Saved::output(y);
+  return record(name, std::move(y), {x},
+                [x = Saved(*x), y = std::move(output), geometry = Geometry(x, dims), dims](const Tensor& g) {
+                  Tensor part;
+                  {
+                    const NoGradGuard constant;
+                    const Tensor v = x();  // where it is NaN, so is the result
+                    const Tensor hit = logical_or(eq(v, geometry.aligned(y())), isnan(v)).to(g.dtype());
+                    part = div(hit, sum(hit, dims, true));
+                  }
+                  return mul(geometry.aligned(g), part);
+                });
+}
+
+MinMax pick(bool largest, const In& x, int dim, bool keepdim) {
+  const CallSite site(largest ? "max" : "min", x.where);
+  auto [values, indices] = raw::arg_reduce(largest, x, dim, keepdim);
+  if (!records(*x)) return {values, indices};
+  Tensor at = keepdim || x->dim() == 0 ? indices : indices.unsqueeze(dim < 0 ? dim + x->dim() : dim);
+  values = record(largest ? "max" : "min", values, {x}, [at, dim, shape = x->shape()](const Tensor& g) {
+    return scatter_add(zeros(shape, {g.dtype(), g.device()}), dim, at, g.reshape(at.shape()));
+  });
+  return {values, indices};
+}
+
+/// x |x|^(p-2) g / y^(p-1), 0 where y is 0 and, below p = 1, where x is.
+Tensor norm_gradient(const Tensor& g, const Tensor& x, const Tensor& y, double p) {
+  if (p == 1) return mul(g, sign(x));
+  if (p == 2) return where(eq(y, 0), 0.0, mul(x, div(g, y)));
+  if (p < 1) {  // the powers have no infinite slope that a second derivative would multiply by 0
+    const Tensor zero = eq(x, 0);
+    const Tensor power = mul(sign(x), pow(where(zero, 1.0, abs(x)), p - 1));
+    return where(zero, 0.0, mul(power, mul(g, pow(y, 1 - p))));
+  }
+  const Tensor power = mul(sign(x), pow(abs(x), p - 1));
+  return where(eq(y, 0), 0.0, mul(power, div(g, pow(y, p - 1))));
+}
+
+/// For each element of x [rows, n] the product of those before it in its row, or of those after it.
+Tensor product_of_side(const Tensor& x, bool before) {
+  const std::int64_t n = x.size(1);
+  const auto shifted = [&](const Tensor& t, std::int64_t by) {
+    const Tensor one = ones({x.size(0), by}, {x.dtype(), x.device()}), rest = t.narrow(1, before ? 0 : by, n - by);
+    return before ? cat({one, rest}, 1) : cat({rest, one}, 1);
+  };
+  Tensor product = shifted(x, 1);
+  for (std::int64_t by = 1; by < n; by *= 2) product = mul(product, shifted(product, by));
+  return product;
+}
+
+/// For each element the product of the others along the dimensions that `kept` has as 1.  Products alone: a quotient
+/// would have no derivatives beside a zero.
+Tensor others_of(const Tensor& x, const Shape& kept) {
+  if (x.numel() == 0) return x;
+  Shape order, back = x.shape();
+  for (const bool reduced : {false, true})
+    for (int d = 0; d < x.dim(); ++d)
+      if ((kept[d] != x.shape()[d]) == reduced) order.push_back(d);
+  for (int i = 0; i < order.rank(); ++i) back[static_cast<int>(order[i])] = i;
+  const Tensor sorted = x.permute(order);
+  const Tensor rows = sorted.reshape({kept.numel(), x.numel() / kept.numel()});
+  return mul(product_of_side(rows, true), product_of_side(rows, false)).reshape(sorted.shape()).permute(back);
+}
+
+}  // namespace
+
+Tensor sum(const In& x, const Dims& dims, bool keepdim) {
+  const CallSite site("sum", x.where);
+  Tensor y = compute<kernels::Sum>(x, dims, keepdim);
+  if (!records(*x)) return y;
+  return record("sum", std::move(y), {x},
+                [geometry = Geometry(x, dims)](const Tensor& g) { return geometry.repeated(g); });
+}
+
+Tensor mean(const In& x, const Dims& dims, bool keepdim) {
+  const CallSite site("mean", x.where);
+  Tensor y = compute<kernels::Mean>(x, dims, keepdim);
+  if (!records(*x)) return y;
+  const auto n = static_cast<double>(raw::reduced_count(x, dims));
+  return record("mean", std::move(y), {x},
+                [geometry = Geometry(x, dims), n](const Tensor& g) { return geometry.repeated(div(g, n)); });
+}
+
+Tensor var(const In& x, const Dims& dims, double correction, bool keepdim) {
+  const CallSite site("var", x.where);
+  x->require_defined("var", x.where);
+  const auto n = static_cast<double>(raw::reduced_count(x, dims));
+  return sum(square(*x - mean(x, dims, true)), dims, keepdim) / std::max(n - correction, 0.0);
+}
+
+Tensor stddev(const In& x, const Dims& dims, double correction, bool keepdim) {
+  const CallSite site("stddev", x.where);
+  const Tensor variance = var(x, dims, correction, keepdim);
+  if (!records(variance)) return sqrt(variance);
+  // Equal elements: the gradient is 0, as in PyTorch, and not 0 times the infinite slope of the root.
+  const Tensor zero = eq(variance, 0);
+  return where(zero, 0.0, sqrt(where(zero, 1.0, variance)));
+}
+
+Tensor prod(const In& x, const Dims& dims, bool keepdim) {
+  const CallSite site("prod", x.where);
+  Tensor y = compute<kernels::Prod>(x, dims, keepdim);
+  if (!records(*x)) return y;
+  return record("prod", std::move(y), {x}, [x = Saved(*x), geometry = Geometry(x, dims), dims](const Tensor& g) {
+    const Tensor v = x();
+    if (is_grad_enabled()) return mul(geometry.aligned(g), others_of(v, geometry.kept));
+    // The product of the others: by division, and where one factor is 0 by leaving it out.
+    const Tensor zero = eq(v, 0), count = sum(zero, dims, true);
+    const Tensor factors = where(zero, 1.0, v), rest = prod(factors, dims, true);
+    const Tensor others = where(zero, where(eq(count, 1), rest, 0.0), where(eq(count, 0), div(rest, factors), 0.0));
+    return mul(geometry.aligned(g), others);
+  });
+}
+
+Tensor amax(const In& x, const Dims& dims, bool keepdim) { return extreme<kernels::Max>("amax", x, dims, keepdim); }
+Tensor amin(const In& x, const Dims& dims, bool keepdim) { return extreme<kernels::Min>("amin", x, dims, keepdim); }
+Tensor any(const In& x, const Dims& dims, bool keepdim) {
+  const CallSite site("any", x.where);
+  return compute<kernels::Any>(x, dims, keepdim);
+}
+Tensor All::operator()(const In& x, const Dims& dims, bool keepdim) const {
+  const CallSite site("all", x.where);
+  return compute<kernels::All>(x, dims, keepdim);
+}
+
+Tensor norm(const In& x, double p, const Dims& dims, bool keepdim) {
+  const CallSite site("norm", x.where);
+  x->require_defined("norm", x.where);
+  if (!x->is_floating_point())
+    throw DTypeError(message("needs a floating-point tensor", {{"self", *x}}, "convert first: .to(float32)"));
+  if (p == 0)
+    return record("norm", compute<kernels::Norm0>(x, dims, keepdim), {x},
+                  [x = Saved(*x)](const Tensor&) { return zeros_like(x()); });
+  if (p == kInfinity) return amax(abs(x), dims, keepdim);
+  if (p == -kInfinity) return amin(abs(x), dims, keepdim);
+  Tensor y = p == 1   ? compute<kernels::Norm1>(x, dims, keepdim)
+             : p == 2 ? compute<kernels::Norm2>(x, dims, keepdim)
+                      : compute<kernels::NormP>(x, dims, keepdim, p);
+  if (!records(*x)) return y;
+  Saved output = Saved::output(y);
+  return record("norm", std::move(y), {x},
+                [x = Saved(*x), y = std::move(output), geometry = Geometry(x, dims), p](const Tensor& g) {
+                  return norm_gradient(geometry.aligned(g), x(), geometry.aligned(y()), p);
+                });
+}
+
+Tensor logsumexp(const In& x, const Dims& dims, bool keepdim) {
+  const CallSite site("logsumexp", x.where);
+  x->require_defined("logsumexp", x.where);
+  Tensor y;
+  if (raw::reduced_count(x, dims) == 0) {  // log of an empty sum
+    const DType dtype = x->is_floating_point() ? x->dtype() : DType::float32;
+    y = full(raw::reduced_shape(x, dims, keepdim), -kInfinity, {dtype, x->device()});
+  } else {
+    const NoGradGuard no_grad;
+    const Tensor largest = amax(x, dims, true), finite = where(isfinite(largest), largest, 0.0);
+    y = add(log(sum(exp(sub(x, finite)), dims, true)), finite);
+    y = y.reshape(raw::reduced_shape(x, dims, keepdim));
+  }
+  if (!records(*x)) return y;
+  Saved output = Saved::output(y);
+  return record("logsumexp", std::move(y), {x},
+                [x = Saved(*x), y = std::move(output), geometry = Geometry(x, dims)](const Tensor& g) {
+                  return mul(geometry.aligned(g), exp(sub(x(), geometry.aligned(y()))));
+                });
+}
+
+MinMax max(const In& x, int dim, bool keepdim) { return pick(true, x, dim, keepdim); }
+MinMax min(const In& x, int dim, bool keepdim) { return pick(false, x, dim, keepdim); }
+
+Tensor max(const In& x) {
+  const CallSite site("max", x.where);
+  return amax(x);
+}
+
+Tensor min(const In& x) {
+  const CallSite site("min", x.where);
+  return amin(x);
+}
+
+Tensor max(const In& a, const In& b) {
+  const CallSite site("max", a.where);
+  return maximum(a, b);
+}
+
+Tensor min(const In& a, const In& b) {
+  const CallSite site("min", a.where);
+  return minimum(a, b);
+}
+
+Tensor argmax(const In& x, int dim, bool keepdim) {
+  const CallSite site("argmax", x.where);
+  return raw::arg_reduce(true, x, dim, keepdim).indices;
+}
+
+Tensor argmin(const In& x, int dim, bool keepdim) {
+  const CallSite site("argmin", x.where);
+  return raw::arg_reduce(false, x, dim, keepdim).indices;
+}
+
+Tensor argmax(const In& x) {
+  const CallSite site("argmax", x.where);
+  return argmax(x->detach().flatten(), 0);
+}
+
+Tensor argmin(const In& x) {
+  const CallSite site("argmin", x.where);
+  return argmin(x->detach().flatten(), 0);
+}
+
+namespace {
+
+/// Running sums from the beginning of dim, or from its end.
+Tensor running_sum(const In& x, int dim, bool reverse) {
+  Backend& backend = dispatch({{"self", *x}});
+  dim = raw::wrap_dim(x, dim);
+  const DType dtype = x->is_floating_point() ? x->dtype() : DType::int64;
+  Tensor y = raw::new_result(x->shape(), dtype, x->device());
+  if (x->dim() == 0) raw::copy_to(*x, y);
+  else if (y.numel()) backend.run(calls::Cumsum{raw::contiguous(raw::cast(x, dtype)), y, dim, reverse});
+  return record("cumsum", std::move(y), {x}, [dim, reverse](const Tensor& g) { return running_sum(g, dim, !reverse); });
+}
+
+}  // namespace
+
+Tensor cumsum(const In& x, int dim) {
+  const CallSite site("cumsum", x.where);
+  return running_sum(x, dim, false);
+}
+
+Tensor sum_to(const In& x, const Shape& shape) {
+  const CallSite site("sum_to", x.where);
+  x->require_defined("sum_to", x.where);
+  if (x->shape() == shape) return *x;
+  Shape dims;
+  const int lead = x->dim() - shape.rank();
+  bool fits = lead >= 0;
+  for (int d = 0; fits && d < x->dim(); ++d) {
+    const std::int64_t own = d < lead ? 1 : shape[d - lead];
+    if (d < lead || (own == 1 && x->shape()[d] != 1)) dims.push_back(d);
+    else fits = own == x->shape()[d];
+  }
+  if (!fits)
+    throw ShapeError(message(x->shape().str() + " is no broadcast of " + shape.str(), {{"x", *x}},
+                             "a gradient must have its input's shape, or that of the broadcast output"));
+  return sum(x, dims, true).reshape(shape);
+}
+
+}  // namespace minnow

@@ -1,0 +1,77 @@
+#include <minnow/autograd/record.h>
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/raw/copy.h>
+#include <minnow/tensor/raw/transfer.h>
+
+/// The members of Tensor that copy and move: recorded, so that the gradient returns to the source's device
+/// and dtype.
+namespace minnow {
+namespace {
+
+/// The engine converts a gradient's dtype by itself; its device is the operation's own.
+Tensor recorded(const char* name, const Tensor& x, Tensor y) {
+  if (y.is_same(x) || !is_floating(y.dtype())) return y;
+  return record(name, std::move(y), {x}, [device = x.device()](const Tensor& g) { return g.to(device); });
+}
+
+}  // namespace
+
+Tensor Tensor::to(Device device, DType dtype, ToOptions options, SourceLocation where) const {
+  const CallSite site("to", where);
+  require_defined();
+  if (device == this->device() && dtype == this->dtype()) return options.copy ? clone() : *this;
+  if (device == this->device()) return recorded("to", *this, raw::cast(*this, dtype));
+  backend_of(device);
+  // Converted where the data is smaller on the way, so that fewer bytes move.
+  const bool convert_first = size_of(dtype) < itemsize();
+  const Tensor source = convert_first ? raw::cast(*this, dtype) : *this;
+  const Tensor moved = raw::to_device(source, device, options.non_blocking);
+  return recorded("to", *this, raw::cast(moved, dtype));
+}
+
+Tensor Tensor::to(Device device, ToOptions options, SourceLocation where) const {
+  require_defined("to", where);
+  return to(device, dtype(), options, where);
+}
+Tensor Tensor::to(DType dtype, ToOptions options, SourceLocation where) const {
+  require_defined("to", where);
+  return to(device(), dtype, options, where);
+}
+Tensor Tensor::to(const Tensor& other, ToOptions options, SourceLocation where) const {
+  const CallSite site("to", where);
+  require_defined();
+  other.require_defined();
+  return to(other.device(), other.dtype(), options);
+}
+Tensor Tensor::cpu(SourceLocation where) const {
+  const CallSite site("cpu", where);
+  return to(Device());
+}
+Tensor Tensor::cuda(SourceLocation where) const { return cuda(current_device(DeviceType::cuda).index(), where); }
+Tensor Tensor::cuda(int index, SourceLocation where) const {
+  const CallSite site("cuda", where);
+  require_defined();
+  return to(Device(DeviceType::cuda, index));
+}
+
+Tensor Tensor::pin_memory(SourceLocation where) const {
+  const CallSite site("pin_memory", where);
+  return recorded("pin_memory", *this, raw::pin_memory(*this));
+}
+
+Tensor Tensor::contiguous(MemoryFormat format, SourceLocation where) const {
+  const CallSite site("contiguous", where);
+  Tensor y = raw::contiguous(*this, format);
+  if (y.is_same(*this) || !records(*this)) return y;
+  return record("contiguous", std::move(y), {*this}, [](const Tensor& g) { return g; });
+}
+
+Tensor Tensor::clone(SourceLocation where) const {
+  const CallSite site("clone", where);
+  Tensor y = raw::clone(*this);
+  if (!records(*this)) return y;
+  return record("clone", std::move(y), {*this}, [](const Tensor& g) { return g; });
+}
+
+}  // namespace minnow

@@ -1,0 +1,177 @@
+#include <minnow/ops/unary.h>
+
+#include <array>
+#include <minnow/autograd/record.h>
+#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/detail/in_place.h>
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/create.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/raw/elementwise.h>
+
+namespace minnow {
+namespace {
+
+using kernels::Saves;
+
+/// What a gradient asks about a function.
+struct Function {
+  const char* name;
+  int op;
+  int order;
+  double p0, p1;
+};
+
+/// grad * curve(saved): the second derivative has none of its own.
+Tensor second(const Function& f, const Tensor& grad, const Tensor& saved) {
+  if (f.order < 2)
+    throw AutogradError(message("its second derivative is not there", {{"grad", grad}, {"x", saved}},
+                                "call backward without create_graph"));
+  Tensor out = raw::unary_slope(f.op, grad, saved, f.p0, f.p1, true);
+  return record(f.name, std::move(out), {grad, saved}, [](const Tensor&) -> Gradients {
+    throw AutogradError(message("its third derivative is not there", {}, "call backward without create_graph"));
+  });
+}
+
+/// grad * slope(saved), as an operation that has a gradient again.
+Tensor first(const Function& f, const Tensor& grad, const Tensor& saved) {
+  Tensor out = raw::unary_slope(f.op, grad, saved, f.p0, f.p1);
+  if (!records(grad, saved)) return out;
+  return record(f.name, std::move(out), {grad, saved},
+                [f, g = Saved(grad), s = Saved(saved)](const Tensor& gg, Needs needs) -> Gradients {
+                  return {needs[0] ? first(f, gg, s()) : Tensor(), needs[1] ? second(f, mul(gg, g()), s()) : Tensor()};
+                });
+}
+
+template <class Op> Tensor function(const In& x, double p0 = 0, double p1 = 0) {
+  const CallSite site(Op::kName.data(), x.where);
+  constexpr int op = raw::kUnary<Op>;
+  Tensor y = raw::unary(op, x, p0, p1);
+  if constexpr (Op::kOrder > 0) {
+    if (!records(*x)) return y;
+    Saved saved = Op::kSaves == Saves::kOutput ? Saved::output(y) : Saved(*x);
+    const Function f{Op::kName.data(), op, Op::kOrder, p0, p1};
+    return record(Op::kName.data(), std::move(y), {x},
+                  [f, s = std::move(saved)](const Tensor& g) { return first(f, g, s()); });
+  } else {
+    return y;
+  }
+}
+
+template <class Op> Tensor in_place(const In& x, double p0 = 0, double p1 = 0) {
+  return autograd::in_place(
+      autograd::kInPlaceName<Op>.data(), x, records(*x), [&] { return function<Op>(x, p0, p1); },
+      [&] { raw::unary_(raw::kUnary<Op>, x, p0, p1); });
+}
+
+}  // namespace
+
+namespace {
+
+template <class... Ops> constexpr auto table(kernels::List<Ops...>) {
+  return std::array<UnaryFunction, sizeof...(Ops)>{function<Ops>...};
+}
+constexpr auto kFunctions = table(kernels::UnaryOps{});
+
+}  // namespace
+
+std::span<const UnaryFunction> unary_functions() { return kFunctions; }
+
+Tensor neg(const In& x) { return function<kernels::Neg>(x); }
+Tensor abs(const In& x) { return function<kernels::Abs>(x); }
+Tensor sign(const In& x) { return function<kernels::Sign>(x); }
+Tensor exp(const In& x) { return function<kernels::Exp>(x); }
+Tensor exp2(const In& x) { return function<kernels::Exp2>(x); }
+Tensor expm1(const In& x) { return function<kernels::Expm1>(x); }
+Tensor log(const In& x) { return function<kernels::Log>(x); }
+Tensor log2(const In& x) { return function<kernels::Log2>(x); }
+Tensor log10(const In& x) { return function<kernels::Log10>(x); }
+Tensor log1p(const In& x) { return function<kernels::Log1p>(x); }
+Tensor sqrt(const In& x) { return function<kernels::Sqrt>(x); }
+Tensor rsqrt(const In& x) { return function<kernels::Rsqrt>(x); }
+Tensor square(const In& x) {
+  const CallSite site("square", x.where);
+  return function<kernels::Square>(x->defined() && x->dtype() == DType::bool_ ? x->to(int64) : *x);
+}
+Tensor reciprocal(const In& x) { return function<kernels::Reciprocal>(x); }
+Tensor sin(const In& x) { return function<kernels::Sin>(x); }
+Tensor cos(const In& x) { return function<kernels::Cos>(x); }
+Tensor tan(const In& x) { return function<kernels::Tan>(x); }
+Tensor asin(const In& x) { return function<kernels::Asin>(x); }
+Tensor acos(const In& x) { return function<kernels::Acos>(x); }
+Tensor atan(const In& x) { return function<kernels::Atan>(x); }
+Tensor sinh(const In& x) { return function<kernels::Sinh>(x); }
+Tensor cosh(const In& x) { return function<kernels::Cosh>(x); }
+Tensor tanh(const In& x) { return function<kernels::Tanh>(x); }
+Tensor asinh(const In& x) { return function<kernels::Asinh>(x); }
+Tensor acosh(const In& x) { return function<kernels::Acosh>(x); }
+Tensor atanh(const In& x) { return function<kernels::Atanh>(x); }
+Tensor erf(const In& x) { return function<kernels::Erf>(x); }
+Tensor erfc(const In& x) { return function<kernels::Erfc>(x); }
+Tensor erfinv(const In& x) { return function<kernels::Erfinv>(x); }
+Tensor lgamma(const In& x) { return function<kernels::Lgamma>(x); }
+Tensor digamma(const In& x) { return function<kernels::Digamma>(x); }
+Tensor logit(const In& x) { return function<kernels::Logit>(x); }
+Tensor floor(const In& x) { return function<kernels::Floor>(x); }
+Tensor ceil(const In& x) { return function<kernels::Ceil>(x); }
+Tensor round(const In& x) { return function<kernels::Round>(x); }
+Tensor trunc(const In& x) { return function<kernels::Trunc>(x); }
+Tensor frac(const In& x) { return function<kernels::Frac>(x); }
+Tensor isnan(const In& x) { return function<kernels::IsNan>(x); }
+Tensor isinf(const In& x) { return function<kernels::IsInf>(x); }
+Tensor isfinite(const In& x) { return function<kernels::IsFinite>(x); }
+Tensor logical_not(const In& x) { return function<kernels::LogicalNot>(x); }
+Tensor bitwise_not(const In& x) { return function<kernels::BitwiseNot>(x); }
+Tensor sigmoid(const In& x) { return function<kernels::Sigmoid>(x); }
+Tensor log_sigmoid(const In& x) { return function<kernels::LogSigmoid>(x); }
+Tensor relu(const In& x) { return function<kernels::Relu>(x); }
+Tensor relu6(const In& x) { return function<kernels::Relu6>(x); }
+Tensor selu(const In& x) { return function<kernels::Selu>(x); }
+Tensor gelu(const In& x) { return function<kernels::Gelu>(x); }
+Tensor gelu_tanh(const In& x) { return function<kernels::GeluTanh>(x); }
+Tensor silu(const In& x) { return function<kernels::Silu>(x); }
+Tensor mish(const In& x) { return function<kernels::Mish>(x); }
+Tensor hardswish(const In& x) { return function<kernels::Hardswish>(x); }
+Tensor hardsigmoid(const In& x) { return function<kernels::Hardsigmoid>(x); }
+Tensor softsign(const In& x) { return function<kernels::Softsign>(x); }
+Tensor tanhshrink(const In& x) { return function<kernels::Tanhshrink>(x); }
+Tensor softplus(const In& x, double beta, double threshold) { return function<kernels::Softplus>(x, beta, threshold); }
+Tensor leaky_relu(const In& x, double slope) { return function<kernels::LeakyRelu>(x, slope); }
+Tensor elu(const In& x, double alpha) { return function<kernels::Elu>(x, alpha); }
+Tensor celu(const In& x, double alpha) { return function<kernels::Celu>(x, alpha); }
+Tensor hardtanh(const In& x, double low, double high) { return function<kernels::Hardtanh>(x, low, high); }
+Tensor softshrink(const In& x, double lambda) { return function<kernels::Softshrink>(x, lambda); }
+Tensor hardshrink(const In& x, double lambda) { return function<kernels::Hardshrink>(x, lambda); }
+Tensor threshold(const In& x, double limit, double value) { return function<kernels::Threshold>(x, limit, value); }
+Tensor clamp(const In& x, double low, double high) { return function<kernels::Clamp>(x, low, high); }
+Tensor pow_scalar(const In& x, double exponent) { return function<kernels::PowScalar>(x, exponent); }
+Tensor nan_to_num(const In& x, double nan) {
+  const CallSite site("nan_to_num", x.where);
+  x->require_defined("nan_to_num", x.where);
+  if (!x->is_floating_point()) return x->clone();
+  return function<kernels::NanToNum>(x, nan);
+}
+
+Tensor neg_(const In& x) { return in_place<kernels::Neg>(x); }
+Tensor abs_(const In& x) { return in_place<kernels::Abs>(x); }
+Tensor exp_(const In& x) { return in_place<kernels::Exp>(x); }
+Tensor log_(const In& x) { return in_place<kernels::Log>(x); }
+Tensor sqrt_(const In& x) { return in_place<kernels::Sqrt>(x); }
+Tensor rsqrt_(const In& x) { return in_place<kernels::Rsqrt>(x); }
+Tensor square_(const In& x) { return in_place<kernels::Square>(x); }
+Tensor reciprocal_(const In& x) { return in_place<kernels::Reciprocal>(x); }
+Tensor sin_(const In& x) { return in_place<kernels::Sin>(x); }
+Tensor cos_(const In& x) { return in_place<kernels::Cos>(x); }
+Tensor tanh_(const In& x) { return in_place<kernels::Tanh>(x); }
+Tensor erfinv_(const In& x) { return in_place<kernels::Erfinv>(x); }
+Tensor floor_(const In& x) { return in_place<kernels::Floor>(x); }
+Tensor ceil_(const In& x) { return in_place<kernels::Ceil>(x); }
+Tensor round_(const In& x) { return in_place<kernels::Round>(x); }
+Tensor trunc_(const In& x) { return in_place<kernels::Trunc>(x); }
+Tensor sigmoid_(const In& x) { return in_place<kernels::Sigmoid>(x); }
+Tensor relu_(const In& x) { return in_place<kernels::Relu>(x); }
+Tensor gelu_(const In& x) { return in_place<kernels::Gelu>(x); }
+Tensor silu_(const In& x) { return in_place<kernels::Silu>(x); }
+Tensor clamp_(const In& x, double low, double high) { return in_place<kernels::Clamp>(x, low, high); }
+
+}  // namespace minnow

@@ -1,0 +1,119 @@
+#include <minnow/tensor/capture_session.h>
+
+#include <cstring>
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/create.h>
+#include <minnow/tensor/error.h>
+
+namespace minnow {
+namespace {
+
+thread_local CaptureSession* under_way = nullptr;
+
+}  // namespace
+
+void forbid_in_capture(std::string_view op, SourceLocation where) {
+  throw BackendError(std::string(CallSite::op_or(op)) +
+                         ": cannot be captured, because it waits for the device or uses memory of the host\n"
+                         "move it out of the captured step",
+                     where);
+}
+
+CaptureSession::CaptureSession(Device device)
+    : numbers_(empty({static_cast<std::int64_t>(kNumbers)}, {.dtype = DType::float64, .device = device})),
+      rebindings_(Storage::all_rebindings()) {}
+
+CaptureSession::~CaptureSession() { end(); }
+
+CaptureSession* CaptureSession::current() { return under_way; }
+
+void CaptureSession::begin() {
+  outer_ = under_way;
+  under_way = this;
+}
+
+void CaptureSession::end() {
+  if (under_way != this) return;
+  under_way = outer_;
+  for (const auto& draws : draws_) draws->taken = draws->generator->state().offset - draws->base;
+  for (const auto& action : at_end_) action();
+  at_end_.clear();
+  met_.clear();
+  std::erase_if(uses_, [](const auto& use) { return use.second.storage.expired(); });
+}
+
+void CaptureSession::use(const View& tensor) {
+  if (!tensor.defined()) return;
+  const auto& storage = tensor.storage();
+  const auto [place, is_new] = uses_.try_emplace(storage.get(), Use{storage, storage->rebindings()});
+  // Other memory may be at the address of what is gone.
+  if (!is_new && place->second.storage.expired()) place->second = {storage, storage->rebindings()};
+}
+
+bool CaptureSession::uses_are_current() {
+  const std::uint64_t now = Storage::all_rebindings();
+  for (const auto& [address, use] : uses_)
+    if (const auto storage = use.storage.lock(); storage && storage->rebindings() != use.rebindings) return false;
+  rebindings_ = now;
+  return true;
+}
+
+const double* CaptureSession::dynamic(std::size_t count, Fill fill) {
+  if (used_ + count > kNumbers)
+    throw BackendError("CapturedStep: the step has more than " + std::to_string(kNumbers) +
+                       " numbers that change from run to run\nuse fewer parameter groups or optimizers in one step");
+  blocks_.push_back({used_, count, std::move(fill)});
+  used_ += count;
+  return static_cast<const double*>(numbers_.raw_data()) + blocks_.back().begin;
+}
+
+const std::uint64_t* CaptureSession::random(RandomGenerator& generator, const PhiloxState& state) {
+  for (const auto& draws : draws_)
+    if (draws->generator == &generator) return draws->place;
+  draws_.push_back(std::make_unique<Draws>(Draws{&generator, state.offset, 0, nullptr}));
+  Draws& draws = *draws_.back();
+  on_failure([&draws] {
+    PhiloxState now = draws.generator->state();
+    now.offset -= draws.taken;
+    draws.generator->set_state(now);
+  });
+  const double* place =
+      dynamic(2, [this, &draws](std::span<double> numbers, bool again) { place_generator(draws, numbers, again); });
+  return draws.place = reinterpret_cast<const std::uint64_t*>(place);
+}
+
+void CaptureSession::place_generator(const Draws& draws, std::span<double> numbers, bool again) const {
+  PhiloxState state = draws.generator->state();
+  std::uint64_t words[2] = {state.seed, 0};
+  if (again) {
+    words[1] = state.offset - draws.base;
+    state.offset += draws.taken;
+    draws.generator->set_state(state);
+  }
+  std::memcpy(numbers.data(), words, sizeof words);
+}
+
+void CaptureSession::take_back() noexcept {
+  end();
+  for (const auto& undo : undo_) undo();
+  if (again_) return;
+  for (const auto& undo : undo_once_) undo();
+}
+
+void CaptureSession::upload(SourceLocation where) {
+  if (used_ == 0) return;
+  if (device().is_cpu()) return fill({static_cast<double*>(numbers_.raw_data()), used_});  // the last replay is done
+  const auto count = static_cast<std::int64_t>(used_);
+  const Tensor host = empty({count}, {.dtype = DType::float64, .pinned = true}, where);
+  fill({static_cast<double*>(host.raw_data()), used_});
+  const View target(numbers_.storage(), DType::float64, {count}, {1});
+  Backend& backend = backend_of(device(), where);
+  backend.transfer(host, target, !backend.computes_on_host());
+}
+
+void CaptureSession::fill(std::span<double> numbers) {
+  for (const Block& block : blocks_) block.fill(numbers.subspan(block.begin, block.count), again_);
+  again_ = true;
+}
+
+}  // namespace minnow

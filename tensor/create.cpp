@@ -1,0 +1,424 @@
+#include <minnow/tensor/create.h>
+
+#include <cmath>
+#include <cstring>
+#include <fmt/format.h>
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/capture_session.h>
+#include <minnow/tensor/checked.h>
+#include <minnow/tensor/dtype_switch.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/raw/copy.h>
+
+namespace minnow {
+namespace {
+
+/// Product of the sizes times the element size, checked.
+std::size_t checked_bytes(const Shape& shape, DType dtype) {
+  std::int64_t bytes = static_cast<std::int64_t>(size_of(dtype));
+  if (!bytes)
+    throw DTypeError(message(fmt::format("the number {} is no dtype", static_cast<int>(dtype)), {},
+                             "give one of float32, float64, float16, bfloat16, int64, int32, uint8, bool"));
+  bool overflow = false, none = false;
+  for (const std::int64_t size : shape) {
+    if (size < 0) throw ShapeError(message("a size is negative\n  shape  " + shape.str(), {}, "sizes are 0 or more"));
+    none |= size == 0;
+    overflow |= __builtin_mul_overflow(bytes, size, &bytes);
+  }
+  if (none) return 0;
+  if (overflow)
+    throw OutOfMemoryError(message(shape.str() + " is more than any memory holds", {}, "use smaller sizes"));
+  return static_cast<std::size_t>(bytes);
+}
+
+Tensor allocate(const Shape& shape, const Strides& strides, DType dtype, Device device, bool pinned) {
+  const std::size_t bytes = checked_bytes(shape, dtype);
+  Allocator* allocator = &backend_of(device).allocator(device.index());
+  if (pinned) {
+    Allocator* locked = pinned_allocator();
+    pinned = device.is_cpu() && locked != nullptr;
+    if (pinned) allocator = locked;
+  }
+  return Tensor(make_storage(*allocator, device, bytes, pinned, {}, {CallSite::op(), dtype, shape}), dtype, shape,
+                strides);
+}
+
+RandomGenerator& generator_of(const RandomOptions& options) {
+  return options.generator ? *options.generator : default_generator();
+}
+
+/// float64 takes two 32-bit numbers an element.
+std::int64_t draws(const Tensor& t) { return t.dtype() == DType::float64 ? 2 * t.numel() : t.numel(); }
+
+void require_floating(DType dtype) {
+  if (!is_floating(dtype))
+    throw DTypeError(message("cannot fill " + std::string(name_of(dtype)), {},
+                             "choose a floating-point dtype, or randint for integers"));
+}
+
+}  // namespace
+
+Tensor empty(const Shape& shape, const TensorOptions& options, SourceLocation where) {
+  const CallSite site("empty", where);
+  return allocate(shape, contiguous_strides(shape), options.dtype.value_or(DType::float32), options.device,
+                  options.pinned);
+}
+
+Tensor empty_strided_like(const Shape& shape, const Strides& like, DType dtype, Device device, SourceLocation where) {
+  const CallSite site("empty", where);
+  return allocate(shape, strides_like(shape, like), dtype, device, false);
+}
+
+Tensor raw::new_result(const Shape& shape, DType dtype, Device device) {
+  return allocate(shape, contiguous_strides(shape), dtype, device, false);
+}
+
+Tensor raw::new_result(const Shape& shape, const Strides& like, DType dtype, Device device) {
+  return allocate(shape, strides_like(shape, like), dtype, device, false);
+}
+
+Tensor full(const Shape& shape, Scalar value, const TensorOptions& options, SourceLocation where) {
+  const CallSite site("full", where);
+  const DType dtype = options.dtype.value_or(value.dtype());
+  raw::require_representable(value, dtype);
+  const Tensor out = allocate(shape, contiguous_strides(shape), dtype, options.device, options.pinned);
+  if (out.numel()) backend_of(out.device()).run(calls::Fill{out, value.storable()});
+  return out;
+}
+
+Tensor zeros(const Shape& shape, const TensorOptions& options, SourceLocation where) {
+  const CallSite site("zeros", where);
+  return full(shape, 0.0, options);
+}
+
+Tensor ones(const Shape& shape, const TensorOptions& options, SourceLocation where) {
+  const CallSite site("ones", where);
+  return full(shape, 1.0, options);
+}
+
+namespace {
+
+std::string text(Scalar value) {
+  if (is_floating(value.dtype())) return fmt::format("{}", value.as_double());
+  if (value.exceeds_int64()) return fmt::format("{}", static_cast<std::uint64_t>(value.as_int()));
+  return fmt::format("{}", value.as_int());
+}
+
+/// What arange() is asked for.
+struct Range {
+  Scalar start, stop, step;
+
+  bool integral() const { return is_integral(start.dtype()) && is_integral(stop.dtype()) && is_integral(step.dtype()); }
+  double count() const { return std::ceil((stop.as_double() - start.as_double()) / step.as_double()); }
+  // Of integers, exact.
+  bool leads() const {
+    const std::int64_t from = start.as_int(), to = stop.as_int(), by = step.as_int();
+    return by != 0 && (by > 0 ? from <= to : from >= to);
+  }
+  std::uint64_t exact_count() const {
+    const bool up = step.as_int() > 0;
+    const auto from = static_cast<std::uint64_t>(start.as_int()), to = static_cast<std::uint64_t>(stop.as_int());
+    const auto by = static_cast<std::uint64_t>(step.as_int());
+    const std::uint64_t distance = up ? to - from : from - to, size = up ? by : 0 - by;
+    return distance / size + (distance % size != 0);
+  }
+  /// Whether some of these integers are none of double's.
+  bool beyond_double() const {
+    constexpr double kExact = 0x1p53;
+    return std::abs(start.as_double()) + std::abs(stop.as_double()) + std::abs(step.as_double()) >= kExact;
+  }
+};
+
+/// Integers that the backends, which count in double, cannot give.
+Tensor exact_arange(const Range& range, std::int64_t count, const TensorOptions& options) {
+  const Tensor host = empty({count}, {DType::int64});
+  auto* const values = static_cast<std::int64_t*>(host.raw_data());
+  for (std::int64_t i = 0; i < count; ++i)
+    values[i] = wrapping_add(range.start.as_int(), wrapping_mul(i, range.step.as_int()));
+  const DType dtype = options.dtype.value_or(DType::int64);
+  if (dtype == DType::int64 && options.device.is_cpu() && !options.pinned) return host;
+  return raw::copy_to(host, empty({count}, {dtype, options.device, options.pinned}));
+}
+
+}  // namespace
+
+Tensor arange(Scalar start, Scalar stop, Scalar step, const TensorOptions& options, SourceLocation where) {
+  const CallSite site("arange", where);
+  const Range range{start, stop, step};
+  const DType dtype = options.dtype.value_or(range.integral() ? DType::int64 : DType::float32);
+  const bool exact = range.integral() && is_integral(dtype);
+  if (exact)
+    for (const Scalar bound : {start, stop, step}) raw::require_representable(bound, DType::int64);
+  const bool leads =
+      exact ? range.leads() : step.as_double() != 0 && range.count() >= 0 && std::isfinite(range.count());
+  if (!leads)
+    throw ValueError(fmt::format("{}: no numbers lead from {} to {} in steps of {}\nthe step must lead towards stop",
+                                 CallSite::op_or("arange"), text(start), text(stop), text(step)));
+  const std::uint64_t whole = exact ? range.exact_count() : 0;
+  const double count = exact ? static_cast<double>(whole) : range.count();
+  if (count >= 0x1p63)
+    throw OutOfMemoryError(
+        fmt::format("{}: {} numbers are more than any memory holds\nuse a larger step, or stop earlier",
+                    CallSite::op_or("arange"), exact ? fmt::to_string(whole) : fmt::to_string(count)));
+  const auto n = exact ? static_cast<std::int64_t>(whole) : static_cast<std::int64_t>(count);
+  if (exact && range.beyond_double()) return exact_arange(range, n, options);
+  const Tensor out = empty({n}, {dtype, options.device, options.pinned});
+  if (out.numel()) backend_of(out.device()).run(calls::Arange{out, start.as_double(), step.as_double()});
+  return out;
+}
+
+Tensor arange(Scalar stop, const TensorOptions& options, SourceLocation where) {
+  return arange(0, stop, 1, options, where);
+}
+
+Tensor linspace(double start, double stop, std::int64_t steps, const TensorOptions& options, SourceLocation where) {
+  const CallSite site("linspace", where);
+  const Tensor out = empty({steps}, options);
+  if (!steps) return out;
+  Tensor host = empty({steps}, {DType::float64});
+  double* values = host.data<double>();
+  const double step = steps > 1 ? (stop - start) / static_cast<double>(steps - 1) : 0;
+  for (std::int64_t i = 0; i < steps; ++i)  // counted from both ends, so that the last one is exact
+    values[i] = i < steps / 2 || steps == 1 ? start + step * static_cast<double>(i)
+                                            : stop - step * static_cast<double>(steps - 1 - i);
+  return raw::copy_to(host, out);
+}
+
+Tensor eye(std::int64_t rows, std::int64_t columns, const TensorOptions& options, SourceLocation where) {
+  const CallSite site("eye", where);
+  if (columns == -1) columns = rows;
+  const Tensor out = zeros({rows, columns}, options);
+  const std::int64_t n = std::min(rows, columns);
+  if (n) backend_of(out.device()).run(calls::Fill{View(out.storage(), out.dtype(), {n}, {columns + 1}), 1});
+  return out;
+}
+
+Tensor rand(const Shape& shape, const RandomOptions& options, SourceLocation where) {
+  const CallSite site("rand", where);
+  require_floating(options.dtype);
+  const Tensor out = empty(shape, {options.dtype, options.device});
+  if (out.numel()) backend_of(out.device()).run(calls::Uniform{generator_of(options).reserve(draws(out)), out, 0, 1});
+  return out;
+}
+
+Tensor randn(const Shape& shape, const RandomOptions& options, SourceLocation where) {
+  const CallSite site("randn", where);
+  require_floating(options.dtype);
+  const Tensor out = empty(shape, {options.dtype, options.device});
+  if (out.numel()) backend_of(out.device()).run(calls::Normal{generator_of(options).reserve(draws(out)), out, 0, 1});
+  return out;
+}
+
+Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, const RandomOptions& options,
+               SourceLocation where) {
+  const CallSite site("randint", where);
+  if (low >= high)
+    throw ValueError("randint: no integers in [" + std::to_string(low) + ", " + std::to_string(high) +
+                     ")\nhigh must be greater than low");
+  const Tensor out = empty(shape, {DType::int64, options.device});
+  if (out.numel())
+    backend_of(out.device()).run(calls::Randint{generator_of(options).reserve(2 * out.numel()), out, low, high});
+  return out;
+}
+
+Tensor randperm(std::int64_t n, const RandomOptions& options, SourceLocation where) {
+  const CallSite site("randperm", where);
+  if (n < 0) throw ValueError("randperm: there is no order of " + std::to_string(n) + " numbers\nn is 0 or more");
+  // Drawn and shuffled on the host: the order must not depend on the device.
+  RandomOptions on_host = options;
+  on_host.device = Device();
+  const Tensor host = arange(n, {DType::int64});
+  const Tensor draw = randint(0, kToEnd, {n}, on_host);
+  auto* order = host.data<std::int64_t>();
+  const auto* random = draw.data<std::int64_t>();
+  for (std::int64_t i = n - 1; i > 0; --i) std::swap(order[i], order[random[i] % (i + 1)]);
+  if (options.device.is_cpu()) return host;
+  return raw::copy_to(host, empty({n}, {DType::int64, options.device}));
+}
+
+Tensor empty_like(const In& x, std::optional<DType> dtype) {
+  const CallSite site("empty_like", x.where);
+  x->require_defined();
+  return allocate(x->shape(), strides_like(x->shape(), x->strides()), dtype.value_or(x->dtype()), x->device(), false);
+}
+
+Tensor full_like(const In& x, Scalar value, std::optional<DType> dtype) {
+  const CallSite site("full_like", x.where);
+  x->require_defined();
+  raw::require_representable(value, dtype.value_or(x->dtype()));
+  const Tensor out = empty_like(x, dtype);
+  if (out.numel()) backend_of(out.device()).run(calls::Fill{out, value.storable()});
+  return out;
+}
+
+Tensor zeros_like(const In& x, std::optional<DType> dtype) {
+  const CallSite site("zeros_like", x.where);
+  return full_like(x, 0, dtype);
+}
+
+Tensor ones_like(const In& x, std::optional<DType> dtype) {
+  const CallSite site("ones_like", x.where);
+  return full_like(x, 1, dtype);
+}
+
+Tensor rand_like(const In& x) {
+  const CallSite site("rand_like", x.where);
+  x->require_defined();
+  return rand(x->shape(), {x->dtype(), x->device()});
+}
+
+Tensor randn_like(const In& x) {
+  const CallSite site("randn_like", x.where);
+  x->require_defined();
+  return randn(x->shape(), {x->dtype(), x->device()});
+}
+
+namespace {
+
+void measure(const Nested& n, Shape& shape, DType& dtype) {
+  if (!n.is_list()) {
+    dtype = promote_types(dtype, n.value().dtype());
+    return;
+  }
+  if (shape.rank() == kMaxRank)
+    throw ShapeError("tensor: the lists are nested deeper than " + std::to_string(kMaxRank) +
+                     " levels\na tensor has at most that many dimensions");
+  shape.push_back(static_cast<std::int64_t>(n.list().size()));
+  if (!n.list().empty()) measure(n.list().front(), shape, dtype);
+}
+
+void collect(const Nested& n, const Shape& shape, int depth, std::vector<Scalar>& values, DType& dtype) {
+  const bool fits = n.is_list() ? depth < shape.rank() && static_cast<std::int64_t>(n.list().size()) == shape[depth]
+                                : depth == shape.rank();
+  if (!fits)
+    throw ShapeError("tensor: the nested lists are ragged\n  the first elements say " + shape.str() +
+                     "\ngive all lists of one level the same length");
+  if (!n.is_list()) {
+    dtype = promote_types(dtype, n.value().dtype());
+    values.push_back(n.value());
+  }
+  for (const Nested& inner : n.list()) collect(inner, shape, depth + 1, values, dtype);
+}
+
+}  // namespace
+
+Tensor tensor(const Nested& nested, const TensorOptions& options, SourceLocation where) {
+  const CallSite site("tensor", where);
+  CaptureSession::forbid_access("tensor", Device());
+  Shape shape;
+  DType dtype = DType::bool_;
+  measure(nested, shape, dtype);
+  std::vector<Scalar> values;
+  collect(nested, shape, 0, values, dtype);
+  if (values.empty()) dtype = DType::float32;
+  const Tensor host = empty(shape, {options.dtype.value_or(dtype), {}, options.pinned});
+  for (const Scalar v : values) raw::require_representable(v, host.dtype());
+  dtype_switch(host.dtype(), [&]<class T>() {
+    T* out = static_cast<T*>(host.raw_data());
+    for (const Scalar v : values) {
+      if constexpr (std::is_integral_v<T>)
+        *out++ = static_cast<T>(is_floating(v.dtype()) && std::is_same_v<T, bool> ? v.as_double() != 0 : v.as_int());
+      else *out++ = T(static_cast<std::conditional_t<sizeof(T) == 8, double, float>>(v.as_double()));
+    }
+  });
+  if (options.device.is_cpu()) return host;
+  return raw::copy_to(host, empty(shape, {host.dtype(), options.device}));
+}
+
+Tensor detail::copy_of(const void* values, std::size_t count, DType own, const TensorOptions& options,
+                       SourceLocation where) {
+  const CallSite site("tensor", where);
+  CaptureSession::forbid_access("tensor", Device());
+  const Shape shape{static_cast<std::int64_t>(count)};
+  const Tensor host = empty(shape, {own, {}, options.pinned});
+  if (count) std::memcpy(host.raw_data(), values, count * size_of(own));
+  const DType dtype = options.dtype.value_or(own);
+  if (dtype != own && !is_floating(dtype))
+    dtype_switch(own, [&]<class T>() {
+      const T* element = static_cast<const T*>(host.raw_data());
+      for (std::size_t i = 0; i < count; ++i) {
+        if constexpr (std::is_integral_v<T>) raw::require_representable(Scalar(element[i]), dtype);
+        else raw::require_representable(Scalar(static_cast<double>(element[i])), dtype);
+      }
+    });
+  if (options.device.is_cpu() && dtype == own) return host;
+  return raw::copy_to(host, empty(shape, {dtype, options.device}));
+}
+
+void detail::require_one_width(std::size_t found, std::size_t first, SourceLocation where) {
+  if (found == first) return;
+  throw ShapeError("tensor: the rows have different lengths\n  the first has " + std::to_string(first) + ", another " +
+                       std::to_string(found) + "\ngive all rows the same length",
+                   where);
+}
+
+Tensor detail::as_rows(const Tensor& values, std::size_t rows, std::size_t width) {
+  const Shape shape{static_cast<std::int64_t>(rows), static_cast<std::int64_t>(width)};
+  return Tensor(values.storage(), values.dtype(), shape, contiguous_strides(shape));
+}
+
+namespace {
+
+/// How many elements the memory must have; -1: more than can be counted.
+std::int64_t extent(const Shape& shape, const Strides& strides) {
+  bool fits = strides.rank() == shape.rank();
+  std::int64_t last = 0;
+  for (int d = 0; fits && d < shape.rank(); ++d) {
+    if (shape[d] == 0) return 0;
+    std::int64_t step = 0;
+    fits = strides[d] >= 0 && !__builtin_mul_overflow(shape[d] - 1, strides[d], &step) &&
+           !__builtin_add_overflow(last, step, &last);
+  }
+  if (!fits)
+    throw ValueError("from_blob: the strides do not fit the shape\n  shape    " + shape.str() + "\n  strides  " +
+                     strides.str() + "\ngive one stride a dimension, in elements, 0 or more");
+  return last + 1;
+}
+
+}  // namespace
+
+Tensor detail::view_of(void* data, const Shape& shape, std::optional<DType> own, const BlobOptions& options,
+                       SourceLocation where) {
+  const CallSite site("from_blob", where);
+  if (!own && !options.dtype)
+    throw DTypeError("from_blob: the pointer does not say what the elements are\n  shape  " + shape.str() +
+                     "\npass a dtype: from_blob(data, shape, float32)");
+  const DType dtype = options.dtype.value_or(own.value_or(DType::float32));
+  if (own && *own != dtype)
+    throw DTypeError("from_blob: the pointer is to " + std::string(name_of(*own)) + ", the dtype is " +
+                     std::string(name_of(dtype)) + "\nleave the dtype out, or pass a void*");
+  std::size_t bytes = checked_bytes(shape, dtype);
+  const Strides strides = options.strides.value_or(contiguous_strides(shape));
+  if (options.strides) bytes = checked_bytes({extent(shape, strides)}, dtype);
+  if (!data && bytes)
+    throw ValueError("from_blob: the pointer is null\n  shape  " + shape.str() + "\npass memory of " +
+                     std::to_string(bytes) + " bytes");
+  CaptureSession::forbid_access("from_blob", Device(), where);
+  auto storage = std::make_shared<Storage>(data, bytes, Device(), options.deleter);
+  return Tensor(std::move(storage), dtype, shape, strides);
+}
+
+Tensor raw::scalar_tensor(Scalar value, DType dtype) {
+  const Tensor out(std::make_shared<Storage>(cpu_allocator(), Device(), size_of(dtype)), dtype, {}, {});
+  dtype_switch(dtype, [&]<class T>() {
+    T& element = *static_cast<T*>(out.raw_data());
+    if constexpr (std::is_same_v<T, bool>) element = value.as_double() != 0;
+    else if constexpr (std::is_integral_v<T>) element = static_cast<T>(value.as_int());
+    else element = T(static_cast<std::conditional_t<sizeof(T) == 8, double, float>>(value.as_double()));
+  });
+  return out;
+}
+
+void raw::require_representable(Scalar value, DType dtype) {
+  if (is_floating(dtype) || dtype >= DType::bool_) return;  // what is no dtype, is refused where memory is taken
+  const bool floating = is_floating(value.dtype());
+  if (dtype == DType::int64 && !floating && !value.exceeds_int64()) return;
+  const double v = std::trunc(value.as_double());  // NaN is in no interval
+  if (dtype == DType::int64 && v >= -0x1p63 && v < 0x1p63) return;
+  if (dtype == DType::int32 && v >= -0x1p31 && v < 0x1p31) return;
+  if (dtype == DType::uint8 && std::abs(v) <= 255) return;
+  throw ValueError(fmt::format("{}: {} does not fit into {}\nchoose a wider dtype, or a value that it holds",
+                               CallSite::op(), text(value), name_of(dtype)));
+}
+
+}  // namespace minnow

@@ -1,7 +1,0 @@
-#include <minnow/tensor/cuda/binary_kernels.h>
-
-namespace minnow::cuda {
-
-template const Loops<2>* binary_table<double>();
-
-}  // namespace minnow::cuda

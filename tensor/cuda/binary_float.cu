@@ -1,8 +1,0 @@
-#include <minnow/tensor/cuda/binary_kernels.h>
-
-namespace minnow::cuda {
-
-template const Loops<2>* binary_table<float>();
-template const Loops<2>* binary_table<std::int64_t>();
-
-}  // namespace minnow::cuda

@@ -1,0 +1,7 @@
+#include <minnow/tensor/cuda/elementwise/unary_kernels.h>
+
+namespace minnow::cuda {
+
+template const Loops<2>* slope_table<double>();
+
+}  // namespace minnow::cuda

@@ -1,0 +1,201 @@
+#include <string>
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/cuda/cuda_backend.h>
+#include <minnow/tensor/cuda/elementwise/alignment.h>
+#include <minnow/tensor/cuda/libraries/conv_layout.h>
+#include <minnow/tensor/cuda/libraries/conv_plan.h>
+#include <minnow/tensor/cuda/libraries/pack.h>
+#include <minnow/tensor/cuda_math.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/kernels/binary.h>
+#include <minnow/tensor/kernels/reduce.h>
+
+namespace minnow::cuda {
+namespace {
+
+using cudnn::Outcome;
+
+/// What tensor cores load at once; memory below that is copied.
+constexpr int kAlignment = 16;
+
+bool usable(const View& t, MemoryFormat format) {
+  return t.is_contiguous(format) && alignment_of(t.raw_data()) >= kAlignment;
+}
+
+/// An input as the library takes it.
+View input(const Call& call, const View& t, MemoryFormat format) {
+  if (usable(t, format)) return t;
+  View copy = scratch(call, t.shape(), t.dtype(), format);
+  convert(t, copy);
+  return copy;
+}
+
+/// Where the library writes: the output itself or memory that is copied to it after.
+View target(const Call& call, const View& t, MemoryFormat format) {
+  return usable(t, format) ? t : scratch(call, t.shape(), t.dtype(), format);
+}
+
+const void* image(const View& t, std::int64_t index) {
+  const std::int64_t elements = t.shape()[1] * t.shape()[2] * t.shape()[3];
+  return static_cast<const char*>(t.raw_data()) + index * elements * static_cast<std::int64_t>(t.itemsize());
+}
+
+/// The batch of one convolution, in parts small enough for the library.  x, w, y are in the key's format.
+struct Batch {
+  const Call& call;
+  ConvDirection direction;
+  const Conv2dParams& params;
+  View x, w, y;
+  MemoryFormat format;
+
+  ConvKey key(std::int64_t images) const {
+    Shape xs = x.shape(), ys = y.shape();
+    xs[0] = ys[0] = images;
+    ConvKey out = conv_key(direction, x.dtype(), format, params, xs, w.shape(), ys);
+    const MathOptions options = math_options();
+    out.tf32 = options.conv_tf32;
+    out.deterministic = options.deterministic;
+    // Timing a part would overwrite the sum of those before it.
+    out.benchmark = options.cudnn_benchmark && images == x.shape()[0];
+    return out;
+  }
+
+  /// use(first image, images) for each part, until one returns false.
+  template <class Use> bool each_part(Use&& use) const {
+    std::int64_t most = images_at_once(x.shape(), y.shape());
+    const std::int64_t all = x.shape()[0];
+    if (most == 0) return false;
+    if (most >= kAlignment) most -= most % kAlignment;  // so that each part begins where the library can load
+    for (std::int64_t first = 0; first < all; first += most)
+      if (!use(first, std::min(most, all - first))) return false;
+    return true;
+  }
+
+  /// False where the library takes no such convolution.  `fused` says whether the bias was added.
+  bool run(const View& bias, bool& fused) const {
+    return each_part([&](std::int64_t first, std::int64_t images) {
+      cudnn::Operands operands{image(x, first), w.raw_data(), image(y, first)};
+      operands.bias = bias.defined() && first == 0 && images == x.shape()[0] ? bias.raw_data() : nullptr;
+      operands.beta = direction == ConvDirection::backward_weight && first > 0 ? 1 : 0;
+      const Outcome outcome = cudnn::run(call, key(images), operands);
+      fused = outcome == Outcome::done_with_bias;
+      return outcome != Outcome::refused;
+    });
+  }
+};
+
+/// The layout that is preferred, then the other one.
+struct Formats {
+  MemoryFormat both[2];
+  explicit Formats(MemoryFormat first)
+      : both{first, first == MemoryFormat::contiguous ? MemoryFormat::channels_last : MemoryFormat::contiguous} {}
+};
+
+[[noreturn]] void refuse(const View& x, const char* x_name, const View& w, const char* w_name, const Conv2dParams& p) {
+  const auto pair = [](const std::int64_t* v) { return std::to_string(v[0]) + ", " + std::to_string(v[1]); };
+  throw BackendError(
+      message("cuDNN has no algorithm for this convolution: " + cudnn::last_error() + "\n  " + x_name + "  " +
+                  describe(x) + "\n  " + w_name + "  " + describe(w),
+              {},
+              "stride [" + pair(p.stride) + "], padding [" + pair(p.padding) + "], dilation [" + pair(p.dilation) +
+                  "], groups " + std::to_string(p.groups) +
+                  "; use another dtype, smaller batches, or allow algorithms that are not deterministic"));
+}
+
+/// y += bias along the channels.
+void add_bias(const View& bias, const View& y) {
+  const View wide(bias.storage(), bias.dtype(), y.shape(), {0, bias.strides()[0], 0, 0}, bias.storage_offset());
+  const DType compute = y.dtype() == DType::float64 ? DType::float64 : DType::float32;
+  static_cast<void>(execute(calls::Binary{kernels::kIndexOf<kernels::BinaryOps, kernels::Add>, compute, y, wide, y}));
+}
+
+/// The bias gradient by our own reduction: channels-last, images and pixels are one dimension.
+void sum_channels(const Call& call, const View& grad, const View& grad_bias) {
+  const View rows = packed(call, grad, MemoryFormat::channels_last);
+  const Shape& n = grad.shape();
+  const View flat(rows.storage(), rows.dtype(), {1, n[0] * n[2] * n[3], n[1]}, {0, n[1], 1}, rows.storage_offset());
+  const View sums = scratch(call, {1, n[1]}, grad.dtype());
+  execute(calls::Reduce{kernels::kIndexOf<kernels::ReduceOps, kernels::Sum>, flat, sums});
+  convert(View(sums.storage(), sums.dtype(), {n[1]}, {1}), grad_bias);
+}
+
+void bias_gradient(const Batch& batch, const View& grad, const View& grad_bias) {
+  const View out = usable(grad_bias, MemoryFormat::contiguous)
+                       ? grad_bias
+                       : scratch(batch.call, grad_bias.shape(), grad_bias.dtype());
+  const bool done = batch.each_part([&](std::int64_t first, std::int64_t images) {
+    return cudnn::bias_gradient(batch.call, batch.key(images), image(batch.y, first), out.raw_data(),
+                                first > 0 ? 1 : 0);
+  });
+  if (!done) return sum_channels(batch.call, grad, grad_bias);
+  if (!out.is_same(grad_bias)) convert(out, grad_bias);
+}
+
+}  // namespace
+
+MemoryFormat CudaBackend::conv2d_format(const Conv2dParams&, const View& x, const View&) { return conv_format(x); }
+
+template <> void execute(const calls::Conv2d& args) {
+  const View &x = args.x, &w = args.w, &bias = args.bias, &y = args.y;
+  const Conv2dParams& params = args.params;
+  if (y.numel() == 0) return;
+  const Call call(args);
+  const View row = bias.defined() ? input(call, bias, MemoryFormat::contiguous) : bias;
+  for (const MemoryFormat format : Formats(conv_format(x)).both) {
+    const Batch batch{
+        call,  ConvDirection::forward, params, input(call, x, format), input(call, w, format), target(call, y, format),
+        format};
+    bool fused = false;
+    if (!batch.run(row, fused)) continue;
+    if (row.defined() && !fused) add_bias(row, batch.y);
+    if (!batch.y.is_same(y)) convert(batch.y, y);
+    return;
+  }
+  refuse(x, "x", w, "weight", params);
+}
+
+template <> void execute(const calls::Conv2dBackwardInput& args) {
+  const View &grad = args.grad, &w = args.w, &grad_x = args.grad_x;
+  const Conv2dParams& params = args.params;
+  if (grad_x.numel() == 0) return;
+  const Call call(args);
+  for (const MemoryFormat format : Formats(conv_format(grad)).both) {
+    const Batch batch{call,
+                      ConvDirection::backward_input,
+                      params,
+                      target(call, grad_x, format),
+                      input(call, w, format),
+                      input(call, grad, format),
+                      format};
+    bool fused = false;
+    if (!batch.run({}, fused)) continue;
+    if (!batch.x.is_same(grad_x)) convert(batch.x, grad_x);
+    return;
+  }
+  refuse(grad, "grad", w, "weight", params);
+}
+
+template <> void execute(const calls::Conv2dBackwardWeight& args) {
+  const View &grad = args.grad, &x = args.x, &grad_w = args.grad_w, &grad_bias = args.grad_bias;
+  const Conv2dParams& params = args.params;
+  if (grad_w.numel() == 0) return;
+  const Call call(args);
+  const bool last = conv_format(x) == MemoryFormat::channels_last || conv_format(grad) == MemoryFormat::channels_last;
+  for (const MemoryFormat format : Formats(last ? MemoryFormat::channels_last : MemoryFormat::contiguous).both) {
+    const Batch batch{call,
+                      ConvDirection::backward_weight,
+                      params,
+                      input(call, x, format),
+                      target(call, grad_w, format),
+                      input(call, grad, format),
+                      format};
+    bool fused = false;
+    if (!batch.run({}, fused)) continue;
+    if (!batch.w.is_same(grad_w)) convert(batch.w, grad_w);
+    if (grad_bias.defined()) bias_gradient(batch, grad, grad_bias);
+    return;
+  }
+  refuse(grad, "grad", x, "x", params);
+}
+
+}  // namespace minnow::cuda

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cudnn.h>
+#include <mutex>
+#include <minnow/tensor/cuda/libraries/conv_layout.h>
+#include <minnow/tensor/cuda/runtime/call.h>
+#include <minnow/tensor/cuda/runtime/handle.h>
+
+namespace minnow::cuda::cudnn {
+
+/// The functions of cuDNN 9 that are called: its convolutions by descriptors and algorithms.
+struct Functions {
+  decltype(&::cudnnCreate) create;
+  decltype(&::cudnnSetStream) set_stream;
+  decltype(&::cudnnGetErrorString) error_string;
+  decltype(&::cudnnGetLastErrorString) last_error_string;
+
+  decltype(&::cudnnCreateTensorDescriptor) tensor_create;
+  decltype(&::cudnnDestroyTensorDescriptor) tensor_destroy;
+  decltype(&::cudnnSetTensor4dDescriptor) tensor_set;
+  decltype(&::cudnnCreateFilterDescriptor) filter_create;
+  decltype(&::cudnnDestroyFilterDescriptor) filter_destroy;
+  decltype(&::cudnnSetFilter4dDescriptor) filter_set;
+  decltype(&::cudnnCreateConvolutionDescriptor) conv_create;
+  decltype(&::cudnnDestroyConvolutionDescriptor) conv_destroy;
+  decltype(&::cudnnSetConvolution2dDescriptor) conv_set;
+  decltype(&::cudnnSetConvolutionGroupCount) conv_set_groups;
+  decltype(&::cudnnSetConvolutionMathType) conv_set_math;
+  decltype(&::cudnnCreateActivationDescriptor) activation_create;
+  decltype(&::cudnnDestroyActivationDescriptor) activation_destroy;
+  decltype(&::cudnnSetActivationDescriptor) activation_set;
+
+  decltype(&::cudnnGetConvolutionForwardAlgorithm_v7) forward_get;
+  decltype(&::cudnnFindConvolutionForwardAlgorithmEx) forward_find;
+  decltype(&::cudnnGetConvolutionForwardWorkspaceSize) forward_workspace;
+  decltype(&::cudnnConvolutionForward) forward;
+  decltype(&::cudnnConvolutionBiasActivationForward) forward_bias;
+
+  decltype(&::cudnnGetConvolutionBackwardDataAlgorithm_v7) input_get;
+  decltype(&::cudnnFindConvolutionBackwardDataAlgorithmEx) input_find;
+  decltype(&::cudnnGetConvolutionBackwardDataWorkspaceSize) input_workspace;
+  decltype(&::cudnnConvolutionBackwardData) input;
+
+  decltype(&::cudnnGetConvolutionBackwardFilterAlgorithm_v7) weight_get;
+  decltype(&::cudnnFindConvolutionBackwardFilterAlgorithmEx) weight_find;
+  decltype(&::cudnnGetConvolutionBackwardFilterWorkspaceSize) weight_workspace;
+  decltype(&::cudnnConvolutionBackwardFilter) weight;
+  decltype(&::cudnnConvolutionBackwardBias) bias;
+};
+
+/// Loads the library at the first call.  BackendError where there is none.  Thread-safe.
+const Functions& functions();
+
+/// BackendError, naming the function, cuDNN's own words and the operation under way, unless the status is success.
+void check(cudnnStatus_t status, const char* function);
+
+/// Whether a status says that this library or device has no such convolution, rather than that something broke.  Some
+/// functions call what they do not support a bad parameter.
+inline bool unsupported(cudnnStatus_t status) {
+  const auto category = CUDNN_STATUS_CATEGORY(status);
+  return category == CUDNN_STATUS_NOT_SUPPORTED || category == CUDNN_STATUS_BAD_PARAM;
+}
+
+/// cuDNN's account of its last refusal on this thread.
+std::string last_error();
+
+using TensorDesc = Handle<cudnnTensorDescriptor_t, cudnnStatus_t>;
+using FilterDesc = Handle<cudnnFilterDescriptor_t, cudnnStatus_t>;
+using ConvDesc = Handle<cudnnConvolutionDescriptor_t, cudnnStatus_t>;
+using ActivationDesc = Handle<cudnnActivationDescriptor_t, cudnnStatus_t>;
+
+/// The descriptors of a convolution; `bias` is [1, O, 1, 1].
+struct Descriptors {
+  explicit Descriptors(const ConvKey& key);
+
+  TensorDesc x, y, bias;
+  FilterDesc w;
+  ConvDesc conv;
+  ActivationDesc identity;
+};
+
+}  // namespace minnow::cuda::cudnn

@@ -1,0 +1,157 @@
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/cuda/cuda_backend.h>
+#include <minnow/tensor/cuda/elementwise/alignment.h>
+#include <minnow/tensor/cuda/libraries/cublaslt.h>
+#include <minnow/tensor/cuda/libraries/matmul_layout.h>
+#include <minnow/tensor/cuda/libraries/matmul_plain.h>
+#include <minnow/tensor/cuda/libraries/pack.h>
+#include <minnow/tensor/cuda_math.h>
+#include <minnow/tensor/kernels/reduce.h>
+#include <minnow/tensor/kernels/unary.h>
+
+namespace minnow::cuda {
+namespace {
+
+/// Whether cuBLASLt's ReLU gives NaN for NaN, as ours does.  Its documentation says max(x, 0) and leaves that open; the
+/// tests of fused activations tell on a GPU.  False: a kernel of ours does it after the product.
+constexpr bool kReluOfLibraryKeepsNan = true;
+
+/// Whether the library's epilogue may do it.
+bool fuses(Activation activation) {
+  return activation != Activation::none && (activation != Activation::relu || kReluOfLibraryKeepsNan);
+}
+
+Matrices matrices_of(const View& t) {
+  const Shape& n = t.shape();
+  const Strides& s = t.strides();
+  return {n[0], n[1], n[2], s[0], s[1], s[2]};
+}
+
+/// The operand, or where neither its rows nor its columns are contiguous its copy that `holder` keeps.
+Matrices operand(const Call& call, const View& t, View& holder) {
+  holder = t;
+  Matrices m = matrices_of(t);
+  if (normalise(m)) return m;
+  // Of a repeated matrix one is copied.
+  const bool repeated = t.strides()[0] == 0;
+  const View one = repeated ? View(t.storage(), t.dtype(), {1, m.rows, m.cols}, t.strides(), t.storage_offset()) : t;
+  holder = packed(call, one);
+  Matrices copy = matrices_of(holder);
+  normalise(copy);
+  copy.batch = m.batch;
+  return copy;
+}
+
+/// What a run does beside the product.
+struct Extras {
+  View bias{};                               ///< packed, or undefined
+  Activation activation = Activation::none;  ///< applied last
+  View sums{};                               ///< becomes the sums of a's rows, or undefined
+};
+
+void* data_of(const View& t) { return t.defined() ? t.raw_data() : nullptr; }
+
+/// False where the library has no algorithm that does all of it.
+bool run_library(const Call& call, const MatmulParams& params, const View& a, const View& b, const View& out,
+                 const Extras& extras) {
+  if (out.numel() == 0 || a.shape()[2] == 0) return false;  // it takes no empty matrices
+  View a_holder, b_holder;
+  const Matrices left = operand(call, a, a_holder), right = operand(call, b, b_holder);
+  Matrices result = matrices_of(out);
+  normalise(result);
+  const cublaslt::Operands operands{b_holder.raw_data(), a_holder.raw_data(), out.raw_data(), data_of(extras.bias),
+                                    data_of(extras.sums)};
+  MatmulKey key;
+  key.product = column_major(left, right, result);
+  key.dtype = out.dtype();
+  key.tf32 = math_options().matmul_tf32;
+  key.bias = extras.bias.defined();
+  key.sums_b = extras.sums.defined();
+  key.activation = extras.activation;
+  key.align_a = alignment_of(operands.a);
+  key.align_b = alignment_of(operands.b);
+  key.align_d = alignment_of(operands.d);
+  key.align_bias = alignment_of(operands.epilogue());
+  const auto plan = cublaslt::plan(call, key, operands);
+  if (!plan->possible) return false;
+  cublaslt::run(call, *plan, key.dtype, params.alpha, params.beta, operands);
+  return true;
+}
+
+/// Adds a bias to the rows: an empty sum, the old values and the bias.
+void add_bias(const Call& call, const View& bias, const View& out) {
+  const View nothing(out.storage(), out.dtype(), {out.shape()[0], out.shape()[1], 0}, {0, 0, 0}),
+      nothing_right(out.storage(), out.dtype(), {out.shape()[0], 0, out.shape()[2]}, {0, 0, 0});
+  plain_matmul(call, {.alpha = 0, .beta = 1}, nothing, nothing_right, bias, out);
+}
+
+/// A bias as the library's epilogues load it: several elements at once.
+View loadable(const Call& call, const View& bias) {
+  constexpr int kAlignment = 16;
+  if (bias.is_contiguous() && alignment_of(bias.raw_data()) >= kAlignment) return bias;
+  View copy = scratch(call, bias.shape(), bias.dtype());
+  convert(bias, copy);
+  return copy;
+}
+
+/// By the library, with as much fused as it can; the plain kernel where it has nothing.
+void run_product(const Call& call, const MatmulParams& params, const View& a, const View& b, const View& bias,
+                 const View& out) {
+  if (run_library(call, params, a, b, out, {bias})) return;
+  if (bias.defined() && run_library(call, params, a, b, out, {})) return add_bias(call, bias, out);
+  plain_matmul(call, params, a, b, bias, out);
+}
+
+void activate(Activation activation, const View& out) {
+  using Ops = kernels::UnaryOps;
+  if (activation == Activation::relu) execute(calls::Unary{kernels::kIndexOf<Ops, kernels::Relu>, out, out});
+  else if (activation == Activation::gelu_tanh)
+    execute(calls::Unary{kernels::kIndexOf<Ops, kernels::GeluTanh>, out, out});
+}
+
+/// A matrix as a batch of one, transposed if asked.
+View one(const View& t, bool transposed) {
+  const Shape& n = t.shape();
+  const Strides& s = t.strides();
+  if (transposed) return View(t.storage(), t.dtype(), {1, n[1], n[0]}, {0, s[1], s[0]}, t.storage_offset());
+  return View(t.storage(), t.dtype(), {1, n[0], n[1]}, {0, s[0], s[1]}, t.storage_offset());
+}
+
+}  // namespace
+
+template <> void execute(const calls::Matmul& args) {
+  const View &a = args.a, &b = args.b, &bias = args.bias, &out = args.out;
+  const MatmulParams& params = args.params;
+  if (out.numel() == 0) return;
+  const Call call(args);
+  if (!is_floating(out.dtype()) || a.shape()[2] == 0) {
+    plain_matmul(call, params, a, b, bias, out);
+    return activate(params.activation, out);
+  }
+  Matrices result = matrices_of(out);
+  if (!normalise(result) || !writable(result)) {
+    const View rows = scratch(call, out.shape(), out.dtype());
+    if (params.beta != 0) convert(out, rows);
+    execute(calls::Matmul{a, b, bias, rows, params});
+    return convert(rows, out);
+  }
+  const View row = bias.defined() ? loadable(call, bias) : bias;
+  if (fuses(params.activation) && run_library(call, params, a, b, out, {row, params.activation})) return;
+  run_product(call, params, a, b, row, out);
+  activate(params.activation, out);
+}
+
+template <> void execute(const calls::LinearBackwardWeight& args) {
+  const View &grad = args.grad, &x = args.x, &grad_w = args.grad_w, &grad_bias = args.grad_bias;
+  const Call call(args);
+  const View left = one(grad, true), right = one(x, false), out = one(grad_w, false);
+  Extras extras;
+  extras.sums = grad_bias;
+  if (run_library(call, {}, left, right, out, extras)) return;
+  run_product(call, {}, left, right, {}, out);
+  const std::int64_t columns = grad_bias.shape()[0];
+  const View sums(grad_bias.storage(), grad_bias.dtype(), {1, columns}, {columns, 1}, grad_bias.storage_offset());
+  execute(calls::Reduce{kernels::kIndexOf<kernels::ReduceOps, kernels::Sum>, one(grad, false), sums});
+}
+
+}  // namespace minnow::cuda

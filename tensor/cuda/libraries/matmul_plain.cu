@@ -1,0 +1,99 @@
+#include <minnow/tensor/cuda/libraries/matmul_plain.h>
+
+#include <cstdint>
+#include <type_traits>
+#include <minnow/tensor/cuda/runtime/launch.h>
+#include <minnow/tensor/dtype_switch.h>
+
+namespace minnow::cuda {
+namespace {
+
+constexpr int kTile = 16;
+
+/// The type that elements of T are multiplied in.
+template <class T>
+using ComputeOf = std::conditional_t<is_floating(dtype_of<T>()),
+                                     std::conditional_t<std::is_same_v<T, double>, double, float>, std::int64_t>;
+
+template <class T> struct Strided {
+  T* data;
+  std::int64_t batch, row, col;
+  __device__ T& at(std::int64_t p, std::int64_t i, std::int64_t j) const { return data[p * batch + i * row + j * col]; }
+};
+
+template <class T> struct Job {
+  Strided<const T> a, b;
+  const T* bias;
+  Strided<T> out;
+  std::int64_t batch, rows, cols, depth, bias_step;
+  ComputeOf<T> alpha, beta;
+  bool keeps;  // beta is not 0: out is read
+};
+
+/// Integers wrap around like unsigned ones.
+template <class C> __device__ C multiply_add(C sum, C a, C b) {
+  if constexpr (std::is_integral_v<C>) {
+    using U = std::make_unsigned_t<C>;
+    return static_cast<C>(static_cast<U>(sum) + static_cast<U>(a) * static_cast<U>(b));
+  } else {
+    return sum + a * b;
+  }
+}
+
+/// A block computes one tile of out at a time; all of its threads take the same turns.
+template <class T> __global__ void multiply(Job<T> job) {
+  using C = ComputeOf<T>;
+  __shared__ C left[kTile][kTile + 1];
+  __shared__ C right[kTile][kTile + 1];
+  const int x = static_cast<int>(threadIdx.x), y = static_cast<int>(threadIdx.y);
+  const std::int64_t wide = (job.cols + kTile - 1) / kTile, high = (job.rows + kTile - 1) / kTile;
+  for (std::int64_t tile = blockIdx.x; tile < job.batch * high * wide; tile += gridDim.x) {
+    const std::int64_t p = tile / (high * wide), i = tile / wide % high * kTile + y, j = tile % wide * kTile + x;
+    C sum = C(0);
+    for (std::int64_t k = 0; k < job.depth; k += kTile) {
+      left[y][x] = i < job.rows && k + x < job.depth ? static_cast<C>(job.a.at(p, i, k + x)) : C(0);
+      right[y][x] = k + y < job.depth && j < job.cols ? static_cast<C>(job.b.at(p, k + y, j)) : C(0);
+      __syncthreads();
+      for (int step = 0; step < kTile; ++step) sum = multiply_add(sum, left[y][step], right[step][x]);
+      __syncthreads();
+    }
+    if (i >= job.rows || j >= job.cols) continue;
+    C value = multiply_add(C(0), job.alpha, sum);
+    if (job.keeps) value = multiply_add(value, job.beta, static_cast<C>(job.out.at(p, i, j)));
+    if (job.bias) value = multiply_add(value, C(1), static_cast<C>(job.bias[j * job.bias_step]));
+    job.out.at(p, i, j) = static_cast<T>(value);
+  }
+}
+
+template <class T> Strided<T> view_of(const View& t) {
+  const Strides& s = t.strides();
+  return {static_cast<T*>(t.raw_data()), s[0], s[1], s[2]};
+}
+
+}  // namespace
+
+void plain_matmul(const Call& call, const MatmulParams& params, const View& a, const View& b, const View& bias,
+                  const View& out) {
+  if (out.numel() == 0) return;
+  const Shape& s = out.shape();
+  const std::int64_t tiles = s[0] * ((s[1] + kTile - 1) / kTile) * ((s[2] + kTile - 1) / kTile);
+  dtype_switch(out.dtype(), [&]<class T>() {
+    using C = ComputeOf<T>;
+    const bool added = bias.defined();
+    const Job<T> job{view_of<const T>(a),
+                     view_of<const T>(b),
+                     added ? static_cast<const T*>(bias.raw_data()) : nullptr,
+                     view_of<T>(out),
+                     s[0],
+                     s[1],
+                     s[2],
+                     a.shape()[2],
+                     added ? bias.strides()[0] : 0,
+                     static_cast<C>(params.alpha),
+                     static_cast<C>(params.beta),
+                     params.beta != 0};
+    launch(call, multiply<T>, dim3(blocks_for(tiles, 1)), dim3(kTile, kTile), job);
+  });
+}
+
+}  // namespace minnow::cuda

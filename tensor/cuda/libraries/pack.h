@@ -1,0 +1,16 @@
+#pragma once
+
+#include <minnow/tensor/cuda/runtime/call.h>
+
+namespace minnow::cuda {
+
+/// A new, uninitialised tensor on the call's device.
+View scratch(const Call& call, const Shape& shape, DType dtype, MemoryFormat format = MemoryFormat::contiguous);
+
+/// Copies elements between any strides and dtypes of one shape.
+void convert(const View& from, const View& to);
+
+/// A dense tensor of this format with from's values: from itself where it is one.
+View packed(const Call& call, const View& from, MemoryFormat format = MemoryFormat::contiguous);
+
+}  // namespace minnow::cuda

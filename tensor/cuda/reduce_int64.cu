@@ -1,7 +1,0 @@
-#include <minnow/tensor/cuda/reduce_kernels.h>
-
-namespace minnow::cuda {
-
-template void reduce_as<std::int64_t>(const Call&, int, ReduceJob, const ReduceLayout&);
-
-}  // namespace minnow::cuda

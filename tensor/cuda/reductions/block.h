@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <minnow/tensor/cuda/runtime/launch.h>
+
+namespace minnow::cuda {
+
+inline constexpr unsigned kWarp = 32;
+inline constexpr unsigned kAllLanes = 0xffffffffu;
+
+template <class T> __device__ __forceinline__ T shuffle_xor(T value, int mask) {
+  return __shfl_xor_sync(kAllLanes, value, mask);
+}
+
+/// Joins the values of a warp's 32 lanes; each lane gets the result.  The order of combination is fixed.  All lanes
+/// take part.
+template <class T, class Join> __device__ __forceinline__ T warp_join(T value, Join join) {
+  for (int mask = kWarp / 2; mask > 0; mask /= 2) value = join(value, shuffle_xor(value, mask));
+  return value;
+}
+
+/// Joins the values of a block's threads (a multiple of 32, at most 1024); each thread gets the result.  `nothing` is
+/// the value that changes no other.  All threads take part.
+template <class T, class Join> __device__ __forceinline__ T block_join(T value, T nothing, Join join) {
+  __shared__ T parts[kWarp];
+  const unsigned warp = threadIdx.x / kWarp, lane = threadIdx.x % kWarp;
+  value = warp_join(value, join);
+  if (lane == 0) parts[warp] = value;
+  __syncthreads();
+  value = lane < blockDim.x / kWarp ? parts[lane] : nothing;
+  __syncthreads();  // the parts may be written again
+  return warp_join(value, join);
+}
+
+/// The values of `width` neighbouring threads: of a warp, or of the whole block.
+template <class T, class Join> __device__ __forceinline__ T group_join(unsigned width, T value, T nothing, Join join) {
+  return width == kWarp ? warp_join(value, join) : block_join(value, nothing, join);
+}
+
+/// The values of `width` threads (a power of two) that are blockDim.x / width apart; a block has kThreads at most.
+template <class T, class Join> __device__ __forceinline__ T columns_join(unsigned width, T value, Join join) {
+  if (width == 1) return value;
+  __shared__ T parts[kThreads];
+  const unsigned columns = blockDim.x / width, row = threadIdx.x / columns;
+  parts[threadIdx.x] = value;
+  for (unsigned half = width / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (row < half) parts[threadIdx.x] = join(parts[threadIdx.x], parts[threadIdx.x + half * columns]);
+  }
+  __syncthreads();
+  value = parts[threadIdx.x % columns];
+  __syncthreads();
+  return value;
+}
+
+/// A block's threads where neighbouring ones take neighbouring outputs, `width` of them each.
+struct ColumnLayout {
+  unsigned columns, width;
+
+  unsigned threads() const { return columns * width; }
+};
+
+/// Chosen by the shape alone, so that the order of combination is too: as many threads along the outputs as there are,
+/// down to a warp where that would leave the GPU idle.
+inline ColumnLayout column_layout(std::int64_t outputs, std::int64_t n, bool shared) {
+  std::int64_t columns = kThreads;
+  while (shared && columns > kWarp && outputs < columns * 1024) columns /= 2;
+  while (columns > 1 && columns / 2 >= outputs) columns /= 2;
+  std::int64_t width = shared ? kThreads / columns : 1;
+  while (width > 1 && width > n) width /= 2;
+  return {static_cast<unsigned>(columns), static_cast<unsigned>(width)};
+}
+
+struct Add {
+  template <class T> __device__ __forceinline__ T operator()(T a, T b) const { return a + b; }
+};
+/// The larger one; a NaN never is.
+struct Larger {
+  template <class T> __device__ __forceinline__ T operator()(T a, T b) const { return b > a ? b : a; }
+};
+
+}  // namespace minnow::cuda

@@ -1,0 +1,116 @@
+#include <algorithm>
+#include <minnow/tensor/cuda/cuda_backend.h>
+#include <minnow/tensor/cuda/reductions/softmax.h>
+
+namespace minnow::cuda {
+namespace {
+
+/// A vector of any floating dtype.
+struct Vector {
+  void* data;
+  DType dtype;
+  std::int64_t stride;
+
+  explicit Vector(const View& t) : data(t.raw_data()), dtype(t.dtype()), stride(t.strides()[t.dim() - 1]) {}
+  __device__ __forceinline__ double get(std::int64_t i) const { return load_floating<double>(data, dtype, i * stride); }
+  __device__ __forceinline__ void set(std::int64_t i, double x) const { store_as(data, dtype, i * stride, x); }
+};
+
+struct Targets {
+  const std::int64_t* data;
+  std::int64_t stride, ignored;
+
+  Targets(const View& t, std::int64_t ignore_index)
+      : data(static_cast<const std::int64_t*>(t.raw_data())), stride(t.strides()[0]), ignored(ignore_index) {}
+  __device__ __forceinline__ std::int64_t operator[](std::int64_t row) const { return data[row * stride]; }
+};
+
+/// `width` threads (a warp or the block) read a row once.
+template <class S, class T>
+__global__ void forward(const S* __restrict__ x, std::int64_t rows, std::int64_t n, Targets targets, Vector losses,
+                        Vector sums, unsigned width, bool vectors, std::uint32_t* fault) {
+  const unsigned thread = threadIdx.x % width;
+  const std::int64_t row = threadIdx.x / width, per_block = blockDim.x / width;
+  for (std::int64_t r = blockIdx.x * per_block + row; r < rows; r += gridDim.x * per_block) {
+    const std::int64_t target = targets[r];
+    const bool ignored = target == targets.ignored;
+    if (!ignored && (target < 0 || target >= n)) {
+      if (thread == 0) *fault = 1;
+      continue;
+    }
+    ExpSum<T> sum = ExpSum<T>::nothing();
+    sum.add_row(x + r * n, thread, n, width, vectors);
+    sum = group_join(width, sum, ExpSum<T>::nothing(), JoinExpSums());
+    if (thread != 0) continue;
+    sums.set(r, static_cast<double>(sum.most));
+    sums.set(rows + r, sum.sum);
+    losses.set(r, ignored ? 0.0 : sum.log_sum_exp_minus(widen<double>(x[r * n + target])));
+  }
+}
+
+/// grad (softmax(x) - [i == target]), row by row; blocks share long rows.
+template <class S, class T>
+__global__ void backward(const S* __restrict__ x, S* __restrict__ grad_x, std::int64_t rows, std::int64_t n,
+                         std::int64_t chunk, Targets targets, Vector grad, Vector sums, unsigned width, bool vectors) {
+  const unsigned thread = threadIdx.x % width;
+  const std::int64_t row = threadIdx.x / width, per_block = blockDim.x / width;
+  const std::int64_t begin = blockIdx.y * chunk, end = begin + chunk < n ? begin + chunk : n;
+  for (std::int64_t r = blockIdx.x * per_block + row; r < rows; r += gridDim.x * per_block) {
+    const std::int64_t target = targets[r];
+    const bool none = target == targets.ignored || target < 0 || target >= n;
+    const T factor = none ? T(0) : static_cast<T>(grad.get(r));
+    const T shift = none ? T(0) : static_cast<T>(sums.get(r));
+    const T scale = none ? T(0) : static_cast<T>(grad.get(r) / sums.get(rows + r));
+    const S* from = x + r * n;
+    S* to = grad_x + r * n;
+    for_some<S>(begin, end, thread, width, vectors, [&]<int kCount>(std::int64_t i) {
+      T some[kCount];
+      load_some(from + i, some);
+      for (int u = 0; u < kCount; ++u) {
+        some[u] = none ? T(0) : scale * kernels::math::exp(some[u] - shift);
+        if (i + u == target) some[u] -= factor;
+      }
+      store_some(to + i, some);
+    });
+  }
+}
+
+unsigned row_width(std::int64_t n) { return n <= 1024 ? kWarp : kThreads; }
+
+}  // namespace
+
+template <> Outcome execute(const calls::CrossEntropy& args) {
+  const View &logits = args.logits, &target = args.target, &losses = args.losses, &exp_sums = args.exp_sums;
+  const std::int64_t rows = logits.shape()[0], n = logits.shape()[1];
+  if (rows == 0) return Outcome::ok;
+  const Call call(args);
+  const unsigned width = row_width(n);
+  visit_floating(logits.dtype(), [&]<class S, class T>() {
+    const auto* x = static_cast<const S*>(logits.raw_data());
+    launch(call, forward<S, T>, blocks_for(rows, kThreads / width), kThreads, x, rows, n,
+           Targets(target, args.ignore_index), Vector(losses), Vector(exp_sums), width, takes_vectors<S>(n, {x}),
+           call.fault_flag(Fault::target_out_of_range));
+  });
+  return Outcome::ok;
+}
+
+template <> void execute(const calls::CrossEntropyBackward& args) {
+  const View &grad = args.grad, &logits = args.logits, &target = args.target, &exp_sums = args.exp_sums,
+             &grad_logits = args.grad_logits;
+  if (logits.numel() == 0) return;
+  const std::int64_t rows = logits.shape()[0], n = logits.shape()[1];
+  const Call call(args);
+  constexpr std::int64_t kChunk = 8192, kMostChunks = 1024, kAlign = 16;
+  const std::int64_t chunks = std::clamp<std::int64_t>((n + kChunk - 1) / kChunk, 1, kMostChunks);
+  const std::int64_t chunk = (n + chunks * kAlign - 1) / (chunks * kAlign) * kAlign;
+  const unsigned width = row_width(n);
+  const dim3 blocks(blocks_for(rows, kThreads / width), static_cast<unsigned>(chunks));
+  visit_floating(logits.dtype(), [&]<class S, class T>() {
+    const auto* x = static_cast<const S*>(logits.raw_data());
+    auto* grad_x = static_cast<S*>(grad_logits.raw_data());
+    launch(call, backward<S, T>, blocks, kThreads, x, grad_x, rows, n, chunk, Targets(target, args.ignore_index),
+           Vector(grad), Vector(exp_sums), width, takes_vectors<S>(n, {x, grad_x}));
+  });
+}
+
+}  // namespace minnow::cuda

@@ -1,0 +1,7 @@
+#include <minnow/tensor/cuda/reductions/reduce_kernels.h>
+
+namespace minnow::cuda {
+
+template void reduce_as<std::int64_t>(const Call&, int, ReduceJob, const ReduceLayout&);
+
+}  // namespace minnow::cuda

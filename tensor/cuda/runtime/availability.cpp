@@ -1,0 +1,88 @@
+#include <algorithm>
+#include <cstdlib>
+#include <cuda_runtime_api.h>
+#include <string>
+#include <minnow/tensor/backend/devices.h>
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/cuda/cuda_backend.h>
+#include <minnow/tensor/cuda/runtime/context.h>
+#include <minnow/tensor/cuda/runtime/status.h>
+#include <minnow/tensor/device.h>
+
+namespace minnow {
+
+Backend* cuda_backend() {
+  static auto* backend = new cuda::CudaBackend();  // never destroyed
+  return backend;
+}
+
+namespace cuda {
+namespace {
+
+constexpr int kOldestArchitecture = 8;  // compute capability 8.0
+
+struct Machine {
+  int devices = 0;
+  std::string why_not;
+};
+
+std::string version(int number) { return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10); }
+
+std::string why_no_device() {
+  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  if (visible) return std::string("CUDA_VISIBLE_DEVICES is '") + visible + "', which leaves no GPU to this program";
+  return "there is an NVIDIA driver, but no GPU that it can use";
+}
+
+std::string why_not_counted(cudaError_t status) {
+  int driver = 0, runtime = 0;
+  cudaDriverGetVersion(&driver);
+  cudaRuntimeGetVersion(&runtime);
+  if (status == cudaErrorNoDevice) return why_no_device();
+  if (driver == 0) return "there is no NVIDIA driver on this machine";
+  if (status == cudaErrorInsufficientDriver)
+    return "the NVIDIA driver is too old: it supports CUDA " + version(driver) + ", and minnow was built with CUDA " +
+           version(runtime) + "; install a newer driver";
+  return std::string("the NVIDIA driver does not work: ") + cudaGetErrorName(status) + ": " +
+         cudaGetErrorString(status);
+}
+
+/// The devices up to the first that the kernels were not compiled for.
+Machine look() {
+  Machine machine;
+  int count = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status != cudaSuccess || count == 0) {
+    machine.why_not = status == cudaSuccess ? why_no_device() : why_not_counted(status);
+    cudaGetLastError();
+    return machine;
+  }
+  note_use();
+  for (count = std::min(count, kMaxDevices); machine.devices < count; ++machine.devices) {
+    int major = 0, minor = 0;
+    cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, machine.devices);
+    cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, machine.devices);
+    if (major >= kOldestArchitecture) continue;
+    machine.why_not = "cuda:" + std::to_string(machine.devices) + " has compute capability " + std::to_string(major) +
+                      "." + std::to_string(minor) + ", and minnow needs " + std::to_string(kOldestArchitecture) +
+                      ".0 or newer (CUDA_VISIBLE_DEVICES chooses among several GPUs)";
+    break;
+  }
+  return machine;
+}
+
+const Machine& machine() {
+  static const auto* seen = new Machine(look());  // asked once, when somebody wants to know
+  return *seen;
+}
+
+}  // namespace
+
+int CudaBackend::device_count() const { return machine().devices; }
+
+bool is_available() { return machine().devices > 0; }
+
+std::string why_not() { return is_available() ? "" : machine().why_not; }
+
+}  // namespace cuda
+}  // namespace minnow

@@ -1,0 +1,164 @@
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <minnow/tensor/cuda/cuda_backend.h>
+#include <minnow/tensor/cuda/runtime/context.h>
+#include <minnow/tensor/cuda/runtime/status.h>
+#include <minnow/tensor/cuda/runtime/stream.h>
+#include <minnow/tensor/error.h>
+
+namespace minnow::cuda {
+namespace {
+
+/// The streams of a thread's StreamGuards; an empty place means the device's default stream.  The handles are kept
+/// apart, because every operation asks for one.
+struct CurrentStreams {
+  ~CurrentStreams();
+  std::array<std::shared_ptr<Stream::State>, kMaxDevices> streams;
+};
+thread_local std::array<StreamHandle, kMaxDevices> handles = {};
+thread_local bool gone = false;  // destructors of globals may still compute when the thread's own are done
+thread_local CurrentStreams current;
+
+CurrentStreams::~CurrentStreams() {
+  handles.fill(nullptr);
+  gone = true;
+}
+
+std::size_t place(int index) { return static_cast<std::size_t>(index); }
+
+bool debug_from_environment() {
+  const char* value = std::getenv("MINNOW_CUDA_DEBUG");
+  return value && *value && std::string_view(value) != "0";
+}
+
+std::atomic<bool>& debug_mode() {
+  static std::atomic<bool> mode = debug_from_environment();
+  return mode;
+}
+
+struct Contexts {
+  std::mutex mutex;
+  std::array<std::atomic<Context*>, kMaxDevices> made = {};
+};
+
+Contexts& contexts() {
+  static auto* instance = new Contexts();  // never destroyed
+  return *instance;
+}
+
+Context& make_context(int index) {
+  const std::lock_guard lock(contexts().mutex);
+  auto& made = contexts().made[place(index)];
+  if (!made.load(std::memory_order_relaxed)) {
+    note_use();
+    made.store(new Context(index), std::memory_order_release);
+  }
+  return *made.load(std::memory_order_relaxed);
+}
+
+}  // namespace
+
+Context::Context(int number)
+    : index(number),
+      driver(number),
+      order_events(driver, false),
+      timed_events(driver, true),
+      memory(driver, order_events, Device(DeviceType::cuda, number).str(), [this] { return current(); }),
+      faults(driver, Device(DeviceType::cuda, number).str()),
+      default_handle(driver.create_stream()),
+      base(timed_events.record(default_handle)),
+      default_stream(std::make_shared<CudaStream>(*this, default_handle, true)) {
+  memory.set_debug(debug());
+}
+
+StreamHandle Context::current() const {
+  const StreamHandle mine = handles[place(index)];
+  return mine ? mine : default_handle;
+}
+
+StreamHandle Context::take_stream() {
+  {
+    const std::lock_guard lock(mutex_);
+    // One that was given back within a captured step is captured until its end.
+    const auto free = std::find_if(idle_.rbegin(), idle_.rend(), [&](auto idle) { return !driver.is_captured(idle); });
+    if (free != idle_.rend()) {
+      const StreamHandle stream = *free;
+      idle_.erase(std::prev(free.base()));
+      return stream;
+    }
+  }
+  return driver.create_stream();
+}
+
+void Context::give_back(StreamHandle stream) noexcept {
+  const std::lock_guard lock(mutex_);
+  try {
+    idle_.push_back(stream);
+  } catch (...) {  // no memory for the list: the stream is lost, which harms nobody
+  }
+}
+
+void Context::report() {
+  faults.check();
+  if (!debug()) return;
+  const std::string damage = memory.take_damage();
+  if (!damage.empty()) throw BackendError(damage);
+}
+
+Context& context(int index) {
+  require_usable(index, "cuda");
+  Context* made = contexts().made[place(index)].load(std::memory_order_acquire);
+  return made ? *made : make_context(index);
+}
+
+PinnedMemory& pinned_memory() {
+  // A device that is not used costs memory as soon as it is touched.
+  static auto* memory = [] {
+    for (auto& made : contexts().made)
+      if (Context* each = made.load(std::memory_order_acquire)) return new PinnedMemory(each->driver);
+    return new PinnedMemory(context(current_device(DeviceType::cuda).index()).driver);
+  }();  // never destroyed
+  return *memory;
+}
+
+bool debug() { return debug_mode().load(std::memory_order_relaxed); }
+
+void set_debug(bool on) {
+  debug_mode().store(on);
+  for (auto& made : contexts().made)
+    if (Context* each = made.load(std::memory_order_acquire)) each->memory.set_debug(on);
+}
+
+Allocator& CudaBackend::allocator(int index) { return context(index).memory; }
+
+Allocator* CudaBackend::pinned_allocator() { return &pinned_memory(); }
+
+Stream CudaBackend::current_stream(int index) {
+  const Context& here = context(index);
+  const Device device(DeviceType::cuda, index);
+  if (!gone)
+    if (const auto& mine = current.streams[place(index)]) return Stream(device, mine);
+  return Stream(device, here.default_stream);
+}
+
+void CudaBackend::set_current_stream(int index, const Stream& stream) {
+  if (gone) return;
+  handles[place(index)] = static_cast<const CudaStream&>(*stream.state()).handle();
+  current.streams[place(index)] = stream.state();
+}
+
+Stream CudaBackend::new_stream(int index) {
+  Context& here = context(index);
+  return Stream(Device(DeviceType::cuda, index), std::make_shared<CudaStream>(here, here.take_stream(), false));
+}
+
+void CudaBackend::synchronize(int index) {
+  Context& here = context(index);
+  refuse_in_capture("synchronize");
+  here.driver.synchronize_device();
+  here.report();
+}
+
+}  // namespace minnow::cuda

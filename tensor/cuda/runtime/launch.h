@@ -1,0 +1,26 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <minnow/tensor/cuda/runtime/call.h>
+#include <minnow/tensor/cuda/runtime/start.h>
+#include <minnow/tensor/cuda/runtime/status.h>
+
+namespace minnow::cuda {
+
+inline constexpr unsigned kThreads = 256;
+
+/// Blocks of `threads` for n units of work, at most `most`: kernels stride over what is left.
+inline unsigned blocks_for(std::int64_t n, unsigned threads = kThreads, std::int64_t most = 1 << 16) {
+  return static_cast<unsigned>(std::clamp<std::int64_t>((n + threads - 1) / threads, 1, most));
+}
+
+/// Starts a kernel on the call's stream.  Kernels use no dynamic shared memory; each argument is converted to the
+/// parameter's type.
+template <class... Parameters, class... Arguments>
+void launch(const Call& call, void (*kernel)(Parameters...), dim3 blocks, dim3 threads, Arguments... arguments) {
+  start<Parameters...>(call.stream(), kernel, blocks, threads, static_cast<Parameters>(arguments)...);
+  call.launched();
+}
+
+}  // namespace minnow::cuda

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <vector>
+#include <minnow/tensor/cuda/runtime/call.h>
+#include <minnow/tensor/cuda/runtime/uncaptured.h>
+
+namespace minnow::cuda {
+
+/// What a library keeps for each device: made at the first call on it, never destroyed.  Thread-safe.
+template <class State> class PerDevice {
+ public:
+  /// `open(state)` is called once for each device, which the call has selected; it may allocate while a graph is
+  /// captured.
+  template <class Open> State& of(const Call& call, Open&& open) {
+    const std::lock_guard lock(mutex_);
+    const auto index = static_cast<std::size_t>(call.device());
+    if (states_.size() <= index) states_.resize(index + 1);
+    if (!states_[index]) {
+      auto state = std::make_unique<State>();
+      const Uncaptured scope;
+      open(*state);
+      states_[index] = std::move(state);
+    }
+    return *states_[index];
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<State>> states_;
+};
+
+}  // namespace minnow::cuda

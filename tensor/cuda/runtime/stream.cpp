@@ -1,0 +1,89 @@
+#include <minnow/tensor/cuda/runtime/stream.h>
+
+#include <cuda_runtime_api.h>
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/cuda/runtime/status.h>
+#include <minnow/tensor/error.h>
+
+namespace minnow::cuda {
+namespace {
+
+class CudaEvent final : public Event::State {
+ public:
+  CudaEvent(Context& context, PooledEvent event)
+      : context_(context), event_(std::move(event)), captured_(capturing()) {}
+
+  bool is_ready() override {
+    refuse_captured();
+    return event_.is_complete();
+  }
+  void synchronize() override {
+    refuse_captured();
+    refuse_in_capture("Event::synchronize");
+    event_.synchronize();
+    context_.report();
+  }
+  void settle() noexcept override {
+    try {
+      if (!captured_ && !capturing() && is_usable(context_.index)) event_.synchronize();
+    } catch (...) {  // the device failed; who uses it next is told
+    }
+  }
+  double seconds() override { return since(context_.base); }
+  double seconds_since(Event::State& start) override {
+    auto* other = dynamic_cast<CudaEvent*>(&start);
+    return other && &other->context_ == &context_ ? since(other->event_) : State::seconds_since(start);
+  }
+
+  Context& context() const { return context_; }
+  EventHandle handle() const { return event_.handle(); }
+  void refuse_captured() const {
+    if (captured_) throw BackendError("Event: it was recorded in a captured step, where it only orders work");
+  }
+
+ private:
+  /// Differences of seconds() would be rounded to what a float keeps of the time since the start.  What kernels found
+  /// wrong is left to other waits: those who only measure time catch errors.
+  double since(const PooledEvent& start) {
+    refuse_captured();
+    refuse_in_capture("Event::seconds_since");
+    event_.synchronize();
+    start.synchronize();
+    select(context_.index);
+    float milliseconds = 0;
+    check(cudaEventElapsedTime(&milliseconds, static_cast<cudaEvent_t>(start.handle()),
+                               static_cast<cudaEvent_t>(event_.handle())),
+          "cudaEventElapsedTime");
+    return static_cast<double>(milliseconds) / 1000;
+  }
+
+  Context& context_;
+  const PooledEvent event_;
+  const bool captured_;
+};
+
+}  // namespace
+
+Event CudaStream::record() {
+  require_usable(context_.index, "Stream::record");
+  return Event(std::make_shared<CudaEvent>(context_, context_.timed_events.record(handle_)));
+}
+
+void CudaStream::wait(const Event& event) {
+  if (!event.state()) return;
+  require_usable(context_.index, "Stream::wait");
+  if (const auto* mine = dynamic_cast<CudaEvent*>(event.state().get())) {
+    if (!capturing()) mine->refuse_captured();  // this stream would be captured too
+    context_.driver.wait(handle_, mine->handle());
+  } else event.synchronize();  // another kind of device: the host waits
+}
+
+void CudaStream::synchronize() {
+  require_usable(context_.index, "Stream::synchronize");
+  refuse_in_capture("Stream::synchronize");
+  select(context_.index);
+  check(cudaStreamSynchronize(static_cast<cudaStream_t>(handle_)), "cudaStreamSynchronize");
+  context_.report();
+}
+
+}  // namespace minnow::cuda

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <minnow/tensor/cuda/runtime/context.h>
+#include <minnow/tensor/stream.h>
+
+namespace minnow::cuda {
+
+/// A CUDA stream that does not wait for the legacy default stream.  Thread-safe.
+class CudaStream final : public Stream::State {
+ public:
+  /// Gives the stream back at the end, unless it is the default one.
+  CudaStream(Context& context, StreamHandle handle, bool is_default)
+      : context_(context), handle_(handle), is_default_(is_default) {}
+  ~CudaStream() override {
+    if (!is_default_) context_.give_back(handle_);
+  }
+
+  Event record() override;
+  void wait(const Event& event) override;
+  void synchronize() override;
+  StreamHandle handle() const { return handle_; }
+
+ private:
+  Context& context_;
+  const StreamHandle handle_;
+  const bool is_default_;
+};
+
+/// An event that completes with the work given to the stream so far; without time, it only orders work.
+Event make_event(Context& context, PooledEvent event);
+
+}  // namespace minnow::cuda

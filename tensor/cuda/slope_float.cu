@@ -1,7 +1,0 @@
-#include <minnow/tensor/cuda/unary_kernels.h>
-
-namespace minnow::cuda {
-
-template const Loops<2>* slope_table<float>();
-
-}  // namespace minnow::cuda

@@ -1,8 +1,0 @@
-#include <minnow/tensor/cuda/unary_kernels.h>
-
-namespace minnow::cuda {
-
-template const Loops<1>* unary_table<float>();
-template const Loops<1>* unary_table<std::int64_t>();
-
-}  // namespace minnow::cuda

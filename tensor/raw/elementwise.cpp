@@ -1,0 +1,253 @@
+#include <minnow/tensor/raw/elementwise.h>
+
+#include <array>
+#include <minnow/tensor/backend/captured_calls.h>
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/create.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/raw/copy.h>
+#include <minnow/tensor/raw/view.h>
+
+namespace minnow::raw {
+namespace {
+
+using kernels::Kind;
+
+/// What a front end asks about an operation whose number is known at run time only.
+struct OpInfo {
+  std::string_view name;
+  Kind kind;
+  bool takes_bool;
+  bool divides = false;  // an integer divisor may be 0
+};
+
+template <class Op> constexpr OpInfo info_of() {
+  OpInfo info{Op::kName, Op::kKind, Op::kTakesBool};
+  if constexpr (requires { Op::kDivides; }) info.divides = Op::kDivides;
+  return info;
+}
+
+template <class... Ops> constexpr auto infos(kernels::List<Ops...>) {
+  return std::array<OpInfo, sizeof...(Ops)>{info_of<Ops>()...};
+}
+
+constexpr auto kUnaryInfo = infos(kernels::UnaryOps{});
+constexpr auto kBinaryInfo = infos(kernels::BinaryOps{});
+constexpr auto kTernaryInfo = infos(kernels::TernaryOps{});
+
+const OpInfo& unary_info(int op) { return kUnaryInfo[static_cast<std::size_t>(op)]; }
+const OpInfo& binary_info(int op) { return kBinaryInfo[static_cast<std::size_t>(op)]; }
+
+/// The dtype that a family computes in.
+DType compute_type(DType promoted) {
+  if (is_integral(promoted)) return DType::int64;
+  return promoted == DType::float64 ? DType::float64 : DType::float32;
+}
+
+constexpr const char* kConvertBool = "convert first: .to(int64), or use the functions of logic";
+
+DType unary_result(const OpInfo& info, const In& x) {
+  const DType dtype = x->dtype();
+  if (info.kind == Kind::kPredicate) return DType::bool_;
+  if (info.kind == Kind::kIntegral && !is_integral(dtype))
+    throw DTypeError(message("needs integers or bool", {{"self", *x}}, "convert first: .to(int64)"));
+  if (info.kind == Kind::kFloating && is_integral(dtype)) return DType::float32;
+  if (dtype == DType::bool_ && !info.takes_bool)
+    throw DTypeError(message("bool has no arithmetic", {{"self", *x}}, kConvertBool));
+  return dtype;
+}
+
+/// Rank of a dtype's category for promotion.
+int category(DType d) { return d == DType::bool_ ? 0 : is_integral(d) ? 1 : 2; }
+
+/// x repeated to `shape`, to which it can be broadcast.
+View broadcast(const View& x, const Shape& shape) {
+  if (x.shape() == shape) return x;
+  Strides strides = Shape::filled(shape.rank(), 0);
+  for (int d = 1; d <= x.dim(); ++d)
+    if (x.shape()[-d] == shape[-d]) strides[-d] = x.strides()[-d];
+  return View(x.storage(), x.dtype(), shape, strides, x.storage_offset());
+}
+
+/// Dense in the order of dimensions of the first operand that has the whole shape.
+Tensor allocate_like(const Shape& shape, DType dtype, Device device, std::initializer_list<const Tensor*> operands) {
+  for (const Tensor* t : operands) {
+    if (t->shape() != shape) continue;
+    if (t->is_contiguous()) break;
+    return new_result(shape, t->strides(), dtype, device);
+  }
+  return new_result(shape, dtype, device);
+}
+
+Device device_of(const Tensor& a, const Tensor& b) { return a.device().is_cpu() ? b.device() : a.device(); }
+
+void require_same_shape_target(const In& out, const Shape& shape) {
+  if (out->shape() != shape)
+    throw ShapeError(message("the result " + shape.str() + " does not fit in place", {{"self", *out}},
+                             "an in-place operation keeps the shape of self"));
+}
+
+void require_castable(const In& out, DType result) {
+  if (category(result) > category(out->dtype()))
+    throw DTypeError(message("the result is " + std::string(name_of(result)) + ", which self cannot hold",
+                             {{"self", *out}}, "use the form that returns a new tensor, or convert self first"));
+}
+
+/// ValueError where an integer is divided by zero.
+void run_binary(Backend& backend, const calls::Binary& call, const In& a, const In& b) {
+  if (!binary_info(call.op).divides) return static_cast<void>(backend.run(call));
+  run_checked(
+      backend, call,
+      [](const Tensor& left, const Tensor& right) {
+        throw ValueError(message("an integer was divided by zero", {{"a", left}, {"b", right}},
+                                 "check the divisor, or divide floating-point tensors"));
+      },
+      *a, *b);
+}
+
+DType binary_compute(const OpInfo& info, const In& a, const In& b, DType& result) {
+  const DType promoted = result_type(*a, *b);
+  result = info.kind == Kind::kPredicate                           ? DType::bool_
+           : info.kind == Kind::kFloating && is_integral(promoted) ? DType::float32
+                                                                   : promoted;
+  if (info.kind == Kind::kIntegral && !is_integral(promoted))
+    throw DTypeError(message("needs integers or bool", {{"a", *a}, {"b", *b}}, "convert first: .to(int64)"));
+  if (result == DType::bool_ && !info.takes_bool)
+    throw DTypeError(message("bool has no arithmetic", {{"a", *a}, {"b", *b}}, kConvertBool));
+  return compute_type(info.kind == Kind::kPredicate ? promoted : result);
+}
+
+}  // namespace
+
+DType result_type(const Tensor& a, const Tensor& b) {
+  if (a.dtype() == b.dtype()) return a.dtype();
+  const bool a_zero = a.dim() == 0, b_zero = b.dim() == 0;
+  if (a_zero == b_zero) return promote_types(a.dtype(), b.dtype());
+  const DType dimensioned = a_zero ? b.dtype() : a.dtype(), zero_dim = a_zero ? a.dtype() : b.dtype();
+  return category(zero_dim) > category(dimensioned) ? zero_dim : dimensioned;
+}
+
+DType scalar_type(const Tensor& x, Scalar value) {
+  return category(value.dtype()) > category(x.dtype()) ? value.dtype() : x.dtype();
+}
+
+Tensor scalar_tensor(Scalar value, const Tensor& x) {
+  const DType dtype = x.defined() ? scalar_type(x, value) : value.dtype();
+  if (value.exceeds_int64()) require_representable(value, dtype);
+  return scalar_tensor(value, dtype);
+}
+
+Shape broadcast_shape(const In& a, const In& b) {
+  if (a->shape() == b->shape()) return a->shape();
+  const int rank = std::max(a->dim(), b->dim());
+  Shape shape = Shape::filled(rank, 1);
+  for (int d = 1; d <= rank; ++d) {
+    const std::int64_t m = d <= a->dim() ? a->shape()[-d] : 1, n = d <= b->dim() ? b->shape()[-d] : 1;
+    if (m != n && m != 1 && n != 1)
+      throw ShapeError(message("shapes cannot be broadcast together", {{"a", *a}, {"b", *b}},
+                               "sizes must be equal or 1, counted from the last dimension; they differ in dimension " +
+                                   std::to_string(rank - d)));
+    shape[-d] = m == 1 ? n : m;
+  }
+  return shape;
+}
+
+Tensor unary(int op, const In& x, double p0, double p1) {
+  const OpInfo& info = unary_info(op);
+  Backend& backend = dispatch({{"self", *x}});
+  const DType result = unary_result(info, x);
+  const Tensor out = allocate_like(x->shape(), result, x->device(), {&*x});
+  if (out.numel()) backend.run(calls::Unary{op, *x, out, p0, p1});
+  return out;
+}
+
+void unary_(int op, const In& x, double p0, double p1) {
+  const OpInfo& info = unary_info(op);
+  Backend& backend = dispatch({{"self", *x}});
+  require_castable(x, unary_result(info, x));
+  require_writable(x);
+  if (x->numel()) backend.run(calls::Unary{op, *x, *x, p0, p1});
+  x->storage()->bump_version();
+}
+
+Tensor unary_slope(int op, const In& grad, const In& saved, double p0, double p1, bool curve) {
+  Backend& backend = dispatch({{"grad", *grad}, {"saved", *saved}});
+  const Tensor g = expand(grad, saved->shape());
+  const Tensor out = allocate_like(saved->shape(), g.dtype(), g.device(), {&*saved});
+  if (!out.numel()) return out;
+  if (curve) backend.run(calls::UnaryCurve{op, g, *saved, out, p0, p1});
+  else backend.run(calls::UnarySlope{op, g, *saved, out, p0, p1});
+  return out;
+}
+
+Tensor binary(int op, const In& a, const In& b) {
+  const OpInfo& info = binary_info(op);
+  Backend& backend = dispatch({{"a", *a}, {"b", *b}}, HostScalars::allowed);
+  DType result;
+  const DType compute = binary_compute(info, a, b, result);
+  if (a->shape() == b->shape() && a->is_contiguous() && b->is_contiguous()) {
+    const Tensor out = new_result(a->shape(), result, device_of(*a, *b));
+    if (out.numel()) run_binary(backend, {op, compute, *a, *b, out}, a, b);
+    return out;
+  }
+  const Shape shape = broadcast_shape(a, b);
+  const Tensor out = allocate_like(shape, result, device_of(*a, *b), {&*a, &*b});
+  if (out.numel()) run_binary(backend, {op, compute, broadcast(*a, shape), broadcast(*b, shape), out}, a, b);
+  return out;
+}
+
+void binary_(int op, const In& a, const In& b) {
+  const OpInfo& info = binary_info(op);
+  Backend& backend = dispatch({{"self", *a}, {"other", *b}}, HostScalars::allowed);
+  DType result;
+  const DType compute = binary_compute(info, a, b, result);
+  require_same_shape_target(a, broadcast_shape(a, b));
+  require_castable(a, result);
+  require_writable(a);
+  if (a->device() != b->device() && a->device().is_cpu())
+    throw DeviceError(message("self is on the CPU, other is not", {{"self", *a}, {"other", *b}},
+                              "the result is written to self: move the other one first, other.cpu()"));
+  const View other = broadcast(overlaps(*a, *b) ? clone(b) : *b, a->shape());
+  if (info.divides && compute == DType::int64 && backend.computes_on_host() && a->numel()) {
+    // The loop finds a divisor of 0 on its way: the result is written once it is whole.
+    const Tensor whole = new_result(a->shape(), a->strides(), a->dtype(), a->device());
+    run_binary(backend, {op, compute, *a, other, whole}, a, b);
+    backend.run(calls::Copy{whole, *a});
+  } else if (a->numel()) {
+    run_binary(backend, {op, compute, *a, other, *a}, a, b);
+  }
+  a->storage()->bump_version();
+}
+
+Tensor ternary(int op, const In& a, const In& b, const In& c, double p) {
+  const OpInfo& info = kTernaryInfo[static_cast<std::size_t>(op)];
+  Backend& backend = dispatch({{"a", *a}, {"b", *b}, {"c", *c}}, HostScalars::allowed);
+  const DType promoted = promote_types(result_type(*a, *b), c->dtype());
+  const DType result = info.kind == Kind::kFloating && is_integral(promoted) ? DType::float32 : promoted;
+  const Shape ab = broadcast_shape(a, b);
+  const Shape shape = ab == c->shape() ? ab : broadcast_shape(expand(a, ab), c);
+  const Device device = a->device().is_cpu() ? device_of(*b, *c) : a->device();
+  const Tensor out = allocate_like(shape, result, device, {&*a, &*b, &*c});
+  if (out.numel())
+    backend.run(calls::Ternary{op, compute_type(result), broadcast(*a, shape), broadcast(*b, shape),
+                               broadcast(*c, shape), out, p});
+  return out;
+}
+
+Tensor where(const In& condition, const In& a, const In& b) {
+  Backend& backend = dispatch({{"condition", *condition}, {"a", *a}, {"b", *b}}, HostScalars::allowed);
+  if (condition->dtype() != DType::bool_)
+    throw DTypeError(message("the condition is not bool", {{"condition", *condition}, {"a", *a}, {"b", *b}},
+                             "compare first, e.g. x > 0"));
+  const DType result = result_type(*a, *b);
+  const Shape ab = broadcast_shape(a, b);
+  const Shape shape = broadcast_shape(condition, expand(a, ab));
+  const Device device = condition->device().is_cpu() ? device_of(*a, *b) : condition->device();
+  const Tensor out = allocate_like(shape, result, device, {&*a, &*b, &*condition});
+  if (out.numel())
+    backend.run(calls::Ternary{kTernary<kernels::Where>, compute_type(result), broadcast(*condition, shape),
+                               broadcast(*a, shape), broadcast(*b, shape), out});
+  return out;
+}
+
+}  // namespace minnow::raw

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <span>
+#include <minnow/tensor/in.h>
+#include <minnow/tensor/kernels/reduce.h>
+
+/// Reductions over any dimensions; named functions are in ops.
+namespace minnow::raw {
+
+template <class Op> inline constexpr int kReduce = kernels::kIndexOf<kernels::ReduceOps, Op>;
+
+/// Which dimensions; empty: all.
+using Dims = Shape;
+
+/// dtype: of the result; sums and products of integers and bool give int64, any and all bool.
+Tensor reduce(int op, const In& x, const Dims& dims, bool keepdim, double p = 0);
+
+struct ValuesIndices {
+  Tensor values, indices;
+};
+/// Largest (or smallest) element of a dimension and where it is (int64, first one, NaN wins).
+ValuesIndices arg_reduce(bool largest, const In& x, int dim, bool keepdim);
+
+/// The shape of a reduction's result.
+Shape reduced_shape(const In& x, const Dims& dims, bool keepdim);
+/// The number of elements that each result stands for.
+std::int64_t reduced_count(const In& x, const Dims& dims);
+
+}  // namespace minnow::raw

@@ -1,0 +1,116 @@
+#include <minnow/tensor/raw/transfer.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/capture_session.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/raw/copy.h>
+#include <minnow/tensor/transfer_report.h>
+#include <minnow/tensor/warning.h>
+
+namespace minnow::raw {
+namespace {
+
+TransferDirection direction_of(Device from, Device to) {
+  if (from.is_cpu()) return TransferDirection::to_device;
+  return to.is_cpu() ? TransferDirection::to_host : TransferDirection::between_devices;
+}
+
+/// x, or a copy of it that is dense.
+Tensor dense(const In& x) { return is_dense(x->shape(), x->strides()) ? *x : contiguous(x); }
+
+Tensor empty_as(const Tensor& x, Device device, Allocator& allocator, bool pinned) {
+  const auto bytes = static_cast<std::size_t>(x.nbytes());
+  return Tensor(make_storage(allocator, device, bytes, pinned, {}, {CallSite::op(), x.dtype(), x.shape()}), x.dtype(),
+                x.shape(), x.strides());
+}
+
+/// Host memory for a copy from a device: pinned, so that the copy need not block; if there is none, any.
+Tensor empty_landing(const Tensor& x, Backend& source) {
+  if (Allocator* allocator = source.pinned_allocator()) {
+    try {
+      return empty_as(x, Device(), *allocator, true);
+    } catch (const OutOfMemoryError&) {}
+  }
+  return empty_as(x, Device(), cpu_allocator(), false);
+}
+
+/// The transfer itself, and its line in the report.
+void move(const Tensor& from, const Tensor& to, bool non_blocking) {
+  CaptureSession::forbid_access(CallSite::op(), from.device());
+  CaptureSession::forbid_access(CallSite::op(), to.device());
+  const Device device = from.device().is_cpu() ? to.device() : from.device();
+  Backend& backend = backend_of(device);
+  const TransferDirection direction = direction_of(from.device(), to.device());
+  if (non_blocking) {
+    const Stream stream = backend.current_stream(device.index());
+    const Event start = stream.record();
+    backend.transfer(from, to, true);
+    detail::note_transfer(direction, from.nbytes(), start, stream.record(), CallSite::where());
+    return;
+  }
+  const auto start = std::chrono::steady_clock::now();
+  backend.transfer(from, to, false);
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  detail::note_transfer(direction, from.nbytes(), seconds.count(), CallSite::where());
+}
+
+void warn_once(const char* why) {
+  static std::atomic<bool> warned = false;
+  if (!warned.exchange(true)) warn(std::string("pin_memory: using pageable memory, copies will block: ") + why);
+}
+
+}  // namespace
+
+Tensor to_device(const In& x, Device device, bool non_blocking, const char* op) {
+  const CallSite site(op, x.where);
+  x->require_defined(op);
+  if (x->device() == device) return *x;
+  Backend& target = backend_of(device);
+  const Tensor from = dense(x);
+  if (from.device().type() != device.type() && !from.device().is_cpu() && !device.is_cpu())
+    return to_device(to_device(from, Device(), false, op), device, non_blocking, op);
+  const bool lands = device.is_cpu() && non_blocking;
+  const Tensor out = lands ? empty_landing(from, backend_of(from.device()))
+                           : empty_as(from, device, target.allocator(device.index()), false);
+  if (from.numel()) move(from, out, non_blocking);
+  return out;
+}
+
+void transfer_to(const In& x, const Tensor& to) {
+  x->storage()->wait_ready();
+  if (x->device().is_cpu() || to.device().is_cpu() || x->device().type() == to.device().type()) {
+    const CallSite site("copy_", x.where);
+    if (x->numel()) move(*x, to, x->is_pinned() && !to.device().is_cpu());
+  } else {
+    transfer_to(to_device(x, Device()), to);
+  }
+}
+
+Tensor pin_memory(const In& x) {
+  const CallSite site("pin_memory", x.where);
+  x->require_defined("pin_memory");
+  if (!x->device().is_cpu())
+    throw DeviceError("pin_memory: cannot pin a tensor of " + x->device().str() +
+                      ", only CPU tensors can be pinned\n  self  " + describe(*x) + "\nbring it home first: .cpu()");
+  if (x->is_pinned()) return *x;
+  Allocator* allocator = pinned_allocator();
+  if (!allocator)
+    throw DeviceError("pin_memory: there is nothing to pin for\n  self  " + describe(*x) +
+                      "\nno device of this machine copies from pinned memory; it has: " + available_devices());
+  CaptureSession::forbid_access("pin_memory", x->device());
+  const Tensor from = dense(x);
+  from.storage()->wait_ready();
+  try {
+    const Tensor out = empty_as(from, Device(), *allocator, true);
+    if (from.numel()) std::memcpy(out.raw_data(), from.raw_data(), static_cast<std::size_t>(from.nbytes()));
+    return out;
+  } catch (const OutOfMemoryError& error) {
+    warn_once(error.what());
+    return *x;
+  }
+}
+
+}  // namespace minnow::raw
