@@ -1,6 +1,7 @@
 #include <minnow/autograd/record.h>
 
 #include <algorithm>
+#include <minnow/tensor/internal.h>
 
 namespace minnow {
 

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/internal.h>
 
 namespace minnow::data {
 

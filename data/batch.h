@@ -14,9 +14,9 @@ namespace minnow::data {
 class BatchBuffer {
  public:
   /// Uses ordinary host memory.
-  BatchBuffer() : BatchBuffer(cpu_allocator(), false) {}
+  BatchBuffer() : BatchBuffer(minnow::detail::cpu_allocator(), false) {}
   /// Uses memory of this allocator, `pinned` when devices can copy from it by themselves.
-  BatchBuffer(Allocator& allocator, bool pinned, Device device = {})
+  BatchBuffer(minnow::detail::Allocator& allocator, bool pinned, Device device = {})
       : allocator_(&allocator), device_(device), pinned_(pinned) {}
 
   /// The tensor of field `field` (0, 1, ... in the sample's order): contiguous, of unspecified content; on
@@ -34,7 +34,7 @@ class BatchBuffer {
   bool is_shared() const;
 
  private:
-  Allocator* allocator_;
+  minnow::detail::Allocator* allocator_;
   Device device_;
   bool pinned_;
   std::vector<std::shared_ptr<Storage>> storages_;

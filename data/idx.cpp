@@ -8,6 +8,7 @@
 #include <minnow/data/detail/byte_reader.h>
 #include <minnow/data/detail/host.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/internal.h>
 
 namespace minnow::data {
 namespace {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <minnow/data/detail/host.h>
 #include <minnow/data/detail/stream_copy.h>
+#include <minnow/tensor/internal.h>
 
 namespace minnow::data {
 namespace {

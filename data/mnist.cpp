@@ -7,6 +7,7 @@
 #include <string>
 #include <minnow/data/idx.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/internal.h>
 
 namespace minnow::data {
 namespace {

@@ -7,6 +7,7 @@
 #include <minnow/data/detail/glyphs.h>
 #include <minnow/data/detail/host.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/internal.h>
 #include <minnow/tensor/threads.h>
 
 namespace minnow::data {

@@ -2,6 +2,7 @@
 
 #include <minnow/data/detail/host.h>
 #include <minnow/data/detail/stream_copy.h>
+#include <minnow/tensor/internal.h>
 
 namespace minnow::data::detail {
 

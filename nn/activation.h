@@ -27,7 +27,7 @@ std::string call_text(std::string_view name, std::initializer_list<double> numbe
 template <detail::Text Name, Tensor (*Function)(const In&)> class Activation : public Module {
  public:
   Tensor forward(const Tensor& x) override {
-    const CallSite site = called();
+    const auto site = called();
     return Function(x);
   }
   std::string describe() const override { return std::string(Name.view()); }
@@ -39,7 +39,7 @@ class Activation1 : public Module {
  public:
   explicit Activation1(double value = Default()) : value_(value) {}
   Tensor forward(const Tensor& x) override {
-    const CallSite site = called();
+    const auto site = called();
     return Function(x, value_);
   }
   std::string describe() const override { return detail::call_text(Name.view(), {value_}); }
@@ -54,7 +54,7 @@ class Activation2 : public Module {
  public:
   explicit Activation2(double first = Default()[0], double second = Default()[1]) : first_(first), second_(second) {}
   Tensor forward(const Tensor& x) override {
-    const CallSite site = called();
+    const auto site = called();
     return Function(x, first_, second_);
   }
   std::string describe() const override { return detail::call_text(Name.view(), {first_, second_}); }
@@ -105,7 +105,7 @@ class Threshold : public Module {
  public:
   Threshold(double limit, double value) : limit_(limit), value_(value) {}
   Tensor forward(const Tensor& x) override {
-    const CallSite site = called();
+    const auto site = called();
     return threshold(x, limit_, value_);
   }
   std::string describe() const override { return detail::call_text("Threshold", {limit_, value_}); }
@@ -119,7 +119,7 @@ template <detail::Text Name, Tensor (*Function)(const In&, int)> class Normalizi
  public:
   explicit Normalizing(int dim) : dim_(dim) {}
   Tensor forward(const Tensor& x) override {
-    const CallSite site = called();
+    const auto site = called();
     return Function(x, dim_);
   }
   std::string describe() const override { return detail::call_text(Name.view(), {static_cast<double>(dim_)}); }

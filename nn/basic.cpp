@@ -4,6 +4,7 @@
 #include <minnow/ops/dropout.h>
 #include <minnow/ops/softmax.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/internal.h>
 
 namespace minnow::nn {
 

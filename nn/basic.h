@@ -16,7 +16,7 @@ class Flatten : public Module {
  public:
   explicit Flatten(int start = 1, int end = -1) : start_(start), end_(end) {}
   Tensor forward(const Tensor& x) override {
-    const CallSite site = called();
+    const auto site = called();
     return x.flatten(start_, end_);
   }
   std::string describe() const override;

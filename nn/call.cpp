@@ -4,6 +4,7 @@
 #include <minnow/autograd/grad_mode.h>
 #include <minnow/nn/detail/access.h>
 #include <minnow/nn/detail/thread_state.h>
+#include <minnow/tensor/internal.h>
 #include <minnow/tensor/warning.h>
 
 namespace minnow::nn::detail {

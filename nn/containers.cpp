@@ -2,6 +2,7 @@
 
 #include <minnow/nn/detail/access.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/internal.h>
 
 namespace minnow::nn {
 

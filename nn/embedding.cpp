@@ -6,6 +6,7 @@
 #include <minnow/ops/index.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/internal.h>
 
 namespace minnow::nn {
 namespace {

@@ -182,10 +182,10 @@ class Module {
   /// library, whose errors name the line that uses them.
   ///
   ///     Tensor forward(const Tensor& x) override {
-  ///       const CallSite site = called();
+  ///       const auto site = called();
   ///       return linear(x, weight, bias);
   ///     }
-  [[nodiscard]] static CallSite called() { return CallSite(detail::Call::line()); }
+  [[nodiscard]] static detail::CallSite called() { return detail::CallSite(detail::Call::line()); }
 
   bool has_hooks() const;
   void run_hooks(std::span<const Tensor> inputs, std::span<const Tensor> outputs) const;

@@ -4,6 +4,7 @@
 #include <minnow/nn/detail/pair.h>
 #include <minnow/ops/pool.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/internal.h>
 
 namespace minnow::nn {
 namespace {

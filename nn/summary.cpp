@@ -7,6 +7,7 @@
 #include <minnow/nn/detail/access.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/internal.h>
 
 namespace minnow::nn {
 namespace {

@@ -9,6 +9,7 @@
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
+#include <minnow/tensor/raw/create.h>
 #include <minnow/tensor/raw/elementwise.h>
 
 namespace minnow {

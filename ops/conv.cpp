@@ -8,8 +8,9 @@
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/kernels/reduce.h>
 #include <minnow/tensor/raw/copy.h>
+#include <minnow/tensor/raw/create.h>
 
-namespace minnow::raw {
+namespace minnow::detail::raw {
 namespace {
 
 /// The largest stride, padding or dilation: of products with sizes nothing overflows, and libraries take no larger one.
@@ -124,7 +125,7 @@ WeightGradients conv2d_backward_weight(const In& grad, const In& x, const Shape&
   return out;
 }
 
-}  // namespace minnow::raw
+}  // namespace minnow::detail::raw
 
 namespace minnow {
 namespace {

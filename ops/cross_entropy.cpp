@@ -11,9 +11,10 @@
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
+#include <minnow/tensor/raw/create.h>
 #include <minnow/tensor/raw/view.h>
 
-namespace minnow::raw {
+namespace minnow::detail::raw {
 
 namespace {
 
@@ -64,7 +65,7 @@ Tensor cross_entropy_backward(const In& grad, const In& logits, const In& target
   return out;
 }
 
-}  // namespace minnow::raw
+}  // namespace minnow::detail::raw
 
 namespace minnow {
 

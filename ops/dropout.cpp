@@ -6,6 +6,7 @@
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/raw/create.h>
 #include <minnow/tensor/raw/elementwise.h>
 
 namespace minnow {

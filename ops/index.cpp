@@ -10,12 +10,13 @@
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
+#include <minnow/tensor/raw/create.h>
 #include <minnow/tensor/raw/elementwise.h>
 #include <minnow/tensor/raw/reduce.h>
 #include <minnow/tensor/raw/transfer.h>
 #include <minnow/tensor/raw/view.h>
 
-namespace minnow::raw {
+namespace minnow::detail::raw {
 namespace {
 
 [[noreturn]] void out_of_range(const In& x, int dim, const In& index) {
@@ -256,7 +257,7 @@ Tensor cat(std::span<const Tensor> tensors, int dim) {
   return out;
 }
 
-}  // namespace minnow::raw
+}  // namespace minnow::detail::raw
 
 namespace minnow {
 

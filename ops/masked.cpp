@@ -7,6 +7,7 @@
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/raw/create.h>
 #include <minnow/tensor/raw/elementwise.h>
 
 namespace minnow {
@@ -50,7 +51,7 @@ Tensor nonzero(const In& x) {
 Tensor masked_fill(const In& x, const In& mask, Scalar value) {
   const CallSite site("masked_fill", x.where);
   require_mask(*x, *mask);
-  raw::require_representable(value, x->dtype());
+  require_representable(value, x->dtype());
   return where(mask, raw::scalar_tensor(value, x->dtype()), x);
 }
 

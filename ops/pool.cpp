@@ -7,8 +7,9 @@
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
+#include <minnow/tensor/raw/create.h>
 
-namespace minnow::raw {
+namespace minnow::detail::raw {
 namespace {
 
 std::string text(const std::int64_t (&pair)[2]) {
@@ -86,7 +87,7 @@ Tensor avg_pool2d_backward(const In& grad, const Tensor& x_like, const Pool2dPar
   return out;
 }
 
-}  // namespace minnow::raw
+}  // namespace minnow::detail::raw
 
 namespace minnow {
 namespace {

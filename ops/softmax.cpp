@@ -9,9 +9,10 @@
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
+#include <minnow/tensor/raw/create.h>
 #include <minnow/tensor/raw/view.h>
 
-namespace minnow::raw {
+namespace minnow::detail::raw {
 
 Tensor softmax(const In& x, int dim, bool log) {
   const CallSite site(log ? "log_softmax" : "softmax", x.where);
@@ -38,7 +39,7 @@ Tensor softmax_backward(const In& grad, const In& y, int dim, bool log) {
   return out;
 }
 
-}  // namespace minnow::raw
+}  // namespace minnow::detail::raw
 
 namespace minnow {
 

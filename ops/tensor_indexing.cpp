@@ -387,7 +387,7 @@ void Selection::write(const Tensor& value) {
 void Selection::write(Scalar value) {
   const CallSite site("index_put_", where_);
   const Tensor x = target();
-  raw::require_representable(value, x.dtype());
+  require_representable(value, x.dtype());
   if (indices_ && is_mask(*indices_)) {
     Tensor mask(indices_->front().tensor);
     while (mask.dim() < x.dim()) mask = mask.unsqueeze(-1);

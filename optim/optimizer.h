@@ -11,13 +11,16 @@
 #include <minnow/tensor/io/state_dict.h>
 #include <minnow/tensor/kernels/rules/rule.h>
 
-namespace minnow {
+namespace minnow::detail {
 class CaptureSession;
 }
 
 namespace minnow::optim {
 
 namespace detail {
+
+using minnow::detail::CaptureSession;
+using minnow::detail::UpdateItem;
 
 /// An option of a group: its name, its place in the group's options, and what it may be.
 struct OptionRef {
@@ -101,7 +104,7 @@ class Optimizer {
   /// What is the same for all optimizers of a rule.
   struct RuleFacts {
     const char* name;
-    int number;  ///< in kernels::UpdateRules
+    int number;  ///< in detail::kernels::UpdateRules
     std::span<const char* const> states;
     std::size_t num_constants;
   };
@@ -125,7 +128,7 @@ class Optimizer {
   /// A parameter, the rule's tensors for it, and how often it was updated.
   struct Slot {
     Tensor param;
-    Tensor state[UpdateItem::kMaxStates] = {};
+    Tensor state[detail::UpdateItem::kMaxStates] = {};
     std::int64_t steps = 0;
     bool fresh = true;  // the state was never updated
     Tensor grad{};      // during a step
@@ -157,7 +160,7 @@ class Optimizer {
   void finish_step() noexcept;
   static void count_step(Slot& slot);
   /// Lets a step that is being recorded read the hyper-parameters of the pass at hand anew in each replay.
-  const double* record(CaptureSession& session, const Pending& key);
+  const double* record(detail::CaptureSession& session, const Pending& key);
   /// Whether a pass over these slots is still the one that was recorded.
   bool is_as_recorded(const Pending& key, const std::vector<Slot*>& slots) const;
 
@@ -166,7 +169,7 @@ class Optimizer {
   std::int64_t changes_ = 0;  // groups that were added and states that were loaded: what was recorded is out of date
   // Kept between steps so that these do not allocate.
   std::vector<Pending> pending_;
-  std::vector<UpdateItem> items_;
+  std::vector<detail::UpdateItem> items_;
 };
 
 }  // namespace minnow::optim

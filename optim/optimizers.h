@@ -21,8 +21,8 @@ template <class Rule> class RuleOptimizer : public Optimizer {
   /// AutogradError for the result of a recorded operation, DTypeError unless floating, ShapeError unless dense.
   explicit RuleOptimizer(const std::vector<Tensor>& params, const Options& options = {},
                          SourceLocation where = SourceLocation::current())
-      : Optimizer(
-            {Rule::kName, kernels::kIndexOf<kernels::UpdateRules, Rule>, kStateNames, kernels::kNumConstants<Rule>}) {
+      : Optimizer({Rule::kName, detail::kernels::kIndexOf<detail::kernels::UpdateRules, Rule>, kStateNames,
+                   detail::kernels::kNumConstants<Rule>}) {
     add_group(params, options, where);
   }
   /// With this learning rate, and the other options as they are by default: Adam(net.parameters(), 1e-3).
@@ -58,9 +58,10 @@ template <class Rule> class RuleOptimizer : public Optimizer {
     Rule::options(options, [&](auto&&...) { ++n; });
     return n;
   }();
-  static_assert(kernels::kIndexOf<kernels::UpdateRules, Rule> >= 0, "add the rule to the list in kernels/update.h");
-  static_assert(kernels::kNumStates<Rule> <= UpdateItem::kMaxStates, "raise UpdateItem::kMaxStates");
-  static_assert(kernels::kNumConstants<Rule> <= kMaxConstants, "raise Optimizer::kMaxConstants");
+  static_assert(detail::kernels::kIndexOf<detail::kernels::UpdateRules, Rule> >= 0,
+                "add the rule to the list in kernels/update.h");
+  static_assert(detail::kernels::kNumStates<Rule> <= detail::UpdateItem::kMaxStates, "raise UpdateItem::kMaxStates");
+  static_assert(detail::kernels::kNumConstants<Rule> <= kMaxConstants, "raise Optimizer::kMaxConstants");
   static_assert(kNumOptions <= detail::OptionList::kMost, "raise OptionList::kMost");
 
   static detail::OptionList list(Options& options) {
@@ -77,8 +78,8 @@ template <class Rule> class RuleOptimizer : public Optimizer {
     return used;
   }
   void constants_of(std::size_t group, std::int64_t step, bool first, double* out) const override {
-    const auto constants =
-        std::bit_cast<std::array<double, kernels::kNumConstants<Rule>>>(Rule::constants(*options_[group], step, first));
+    const auto constants = std::bit_cast<std::array<double, detail::kernels::kNumConstants<Rule>>>(
+        Rule::constants(*options_[group], step, first));
     std::copy(constants.begin(), constants.end(), out);
   }
 

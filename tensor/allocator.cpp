@@ -4,12 +4,13 @@
 #include <bit>
 #include <cstdlib>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/internal.h>
 
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif
 
-namespace minnow {
+namespace minnow::detail {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
@@ -135,4 +136,4 @@ Allocator& cpu_allocator() {
   return *allocator;
 }
 
-}  // namespace minnow
+}  // namespace minnow::detail

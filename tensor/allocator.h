@@ -19,6 +19,8 @@ struct MemoryStats {
   std::int64_t system_calls = 0;  ///< blocks ever obtained from the system: constant in a steady state
 };
 
+namespace detail {
+
 /// The memory of one device.  Thread-safe.  Lives until the process ends, so that a global tensor may die
 /// last.
 class Allocator {
@@ -86,4 +88,5 @@ class CachingAllocator final : public Allocator {
 /// The host's memory: 64-byte aligned, large blocks backed by huge pages, never unmapped in a steady state.
 Allocator& cpu_allocator();
 
+}  // namespace detail
 }  // namespace minnow

@@ -1,6 +1,8 @@
 #include <minnow/tensor/call_site.h>
 
-namespace minnow {
+#include <minnow/tensor/internal.h>
+
+namespace minnow::detail {
 namespace {
 
 constinit thread_local const CallSite* innermost = nullptr;  // of those that say something
@@ -39,4 +41,4 @@ SourceLocation CallSite::where_or(SourceLocation other) noexcept {
   return innermost && innermost->has_line_ ? innermost->where_ : other;
 }
 
-}  // namespace minnow
+}  // namespace minnow::detail

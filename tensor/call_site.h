@@ -3,7 +3,7 @@
 #include <string_view>
 #include <minnow/tensor/source_location.h>
 
-namespace minnow {
+namespace minnow::detail {
 
 /// Who called: the operation, and the user's line.  Errors, nodes of the graph, failures of devices and ranges of a
 /// profile read both from here.  Every public function opens one first, for as long as it runs; of those that are open
@@ -48,4 +48,4 @@ class CallSite {
   const CallSite* const outer_;
 };
 
-}  // namespace minnow
+}  // namespace minnow::detail

@@ -5,7 +5,7 @@
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 
-namespace minnow {
+namespace minnow::detail {
 namespace {
 
 thread_local CaptureSession* under_way = nullptr;
@@ -116,4 +116,4 @@ void CaptureSession::fill(std::span<double> numbers) {
   again_ = true;
 }
 
-}  // namespace minnow
+}  // namespace minnow::detail

@@ -8,10 +8,11 @@
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
+#include <minnow/tensor/internal.h>
 #include <minnow/tensor/random.h>
 #include <minnow/tensor/tensor.h>
 
-namespace minnow {
+namespace minnow::detail {
 
 /// BackendError: `op` is no part of a step that is captured, since it waits for the device or uses memory of the host.
 [[noreturn]] void forbid_in_capture(std::string_view op, SourceLocation where = {});
@@ -120,4 +121,4 @@ class CaptureSession {
   CaptureSession* outer_ = nullptr;
 };
 
-}  // namespace minnow
+}  // namespace minnow::detail

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace minnow {
+namespace minnow::detail {
 
 // Sizes and strides may be absurd (a dimension of 2^62 beside one of 0): arithmetic on them that is never undefined.
 
@@ -22,4 +22,4 @@ constexpr std::int64_t saturating_mul(std::int64_t a, std::int64_t b) {
   return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<std::int64_t>::max() : product;
 }
 
-}  // namespace minnow
+}  // namespace minnow::detail

@@ -9,39 +9,10 @@
 #include <minnow/tensor/dtype_switch.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
+#include <minnow/tensor/raw/create.h>
 
 namespace minnow {
 namespace {
-
-/// Product of the sizes times the element size, checked.
-std::size_t checked_bytes(const Shape& shape, DType dtype) {
-  std::int64_t bytes = static_cast<std::int64_t>(size_of(dtype));
-  if (!bytes)
-    throw DTypeError(message(fmt::format("the number {} is no dtype", static_cast<int>(dtype)), {},
-                             "give one of float32, float64, float16, bfloat16, int64, int32, uint8, bool"));
-  bool overflow = false, none = false;
-  for (const std::int64_t size : shape) {
-    if (size < 0) throw ShapeError(message("a size is negative\n  shape  " + shape.str(), {}, "sizes are 0 or more"));
-    none |= size == 0;
-    overflow |= __builtin_mul_overflow(bytes, size, &bytes);
-  }
-  if (none) return 0;
-  if (overflow)
-    throw OutOfMemoryError(message(shape.str() + " is more than any memory holds", {}, "use smaller sizes"));
-  return static_cast<std::size_t>(bytes);
-}
-
-Tensor allocate(const Shape& shape, const Strides& strides, DType dtype, Device device, bool pinned) {
-  const std::size_t bytes = checked_bytes(shape, dtype);
-  Allocator* allocator = &backend_of(device).allocator(device.index());
-  if (pinned) {
-    Allocator* locked = pinned_allocator();
-    pinned = device.is_cpu() && locked != nullptr;
-    if (pinned) allocator = locked;
-  }
-  return Tensor(make_storage(*allocator, device, bytes, pinned, {}, {CallSite::op(), dtype, shape}), dtype, shape,
-                strides);
-}
 
 RandomGenerator& generator_of(const RandomOptions& options) {
   return options.generator ? *options.generator : default_generator();
@@ -60,28 +31,20 @@ void require_floating(DType dtype) {
 
 Tensor empty(const Shape& shape, const TensorOptions& options, SourceLocation where) {
   const CallSite site("empty", where);
-  return allocate(shape, contiguous_strides(shape), options.dtype.value_or(DType::float32), options.device,
-                  options.pinned);
+  return raw::allocate(shape, contiguous_strides(shape), options.dtype.value_or(DType::float32), options.device,
+                       options.pinned);
 }
 
 Tensor empty_strided_like(const Shape& shape, const Strides& like, DType dtype, Device device, SourceLocation where) {
   const CallSite site("empty", where);
-  return allocate(shape, strides_like(shape, like), dtype, device, false);
-}
-
-Tensor raw::new_result(const Shape& shape, DType dtype, Device device) {
-  return allocate(shape, contiguous_strides(shape), dtype, device, false);
-}
-
-Tensor raw::new_result(const Shape& shape, const Strides& like, DType dtype, Device device) {
-  return allocate(shape, strides_like(shape, like), dtype, device, false);
+  return raw::allocate(shape, strides_like(shape, like), dtype, device, false);
 }
 
 Tensor full(const Shape& shape, Scalar value, const TensorOptions& options, SourceLocation where) {
   const CallSite site("full", where);
   const DType dtype = options.dtype.value_or(value.dtype());
-  raw::require_representable(value, dtype);
-  const Tensor out = allocate(shape, contiguous_strides(shape), dtype, options.device, options.pinned);
+  detail::require_representable(value, dtype);
+  const Tensor out = raw::allocate(shape, contiguous_strides(shape), dtype, options.device, options.pinned);
   if (out.numel()) backend_of(out.device()).run(calls::Fill{out, value.storable()});
   return out;
 }
@@ -148,7 +111,7 @@ Tensor arange(Scalar start, Scalar stop, Scalar step, const TensorOptions& optio
   const DType dtype = options.dtype.value_or(range.integral() ? DType::int64 : DType::float32);
   const bool exact = range.integral() && is_integral(dtype);
   if (exact)
-    for (const Scalar bound : {start, stop, step}) raw::require_representable(bound, DType::int64);
+    for (const Scalar bound : {start, stop, step}) detail::require_representable(bound, DType::int64);
   const bool leads =
       exact ? range.leads() : step.as_double() != 0 && range.count() >= 0 && std::isfinite(range.count());
   if (!leads)
@@ -239,13 +202,14 @@ Tensor randperm(std::int64_t n, const RandomOptions& options, SourceLocation whe
 Tensor empty_like(const In& x, std::optional<DType> dtype) {
   const CallSite site("empty_like", x.where);
   x->require_defined();
-  return allocate(x->shape(), strides_like(x->shape(), x->strides()), dtype.value_or(x->dtype()), x->device(), false);
+  return raw::allocate(x->shape(), strides_like(x->shape(), x->strides()), dtype.value_or(x->dtype()), x->device(),
+                       false);
 }
 
 Tensor full_like(const In& x, Scalar value, std::optional<DType> dtype) {
   const CallSite site("full_like", x.where);
   x->require_defined();
-  raw::require_representable(value, dtype.value_or(x->dtype()));
+  detail::require_representable(value, dtype.value_or(x->dtype()));
   const Tensor out = empty_like(x, dtype);
   if (out.numel()) backend_of(out.device()).run(calls::Fill{out, value.storable()});
   return out;
@@ -312,7 +276,7 @@ Tensor tensor(const Nested& nested, const TensorOptions& options, SourceLocation
   collect(nested, shape, 0, values, dtype);
   if (values.empty()) dtype = DType::float32;
   const Tensor host = empty(shape, {options.dtype.value_or(dtype), {}, options.pinned});
-  for (const Scalar v : values) raw::require_representable(v, host.dtype());
+  for (const Scalar v : values) detail::require_representable(v, host.dtype());
   dtype_switch(host.dtype(), [&]<class T>() {
     T* out = static_cast<T*>(host.raw_data());
     for (const Scalar v : values) {
@@ -337,8 +301,8 @@ Tensor detail::copy_of(const void* values, std::size_t count, DType own, const T
     dtype_switch(own, [&]<class T>() {
       const T* element = static_cast<const T*>(host.raw_data());
       for (std::size_t i = 0; i < count; ++i) {
-        if constexpr (std::is_integral_v<T>) raw::require_representable(Scalar(element[i]), dtype);
-        else raw::require_representable(Scalar(static_cast<double>(element[i])), dtype);
+        if constexpr (std::is_integral_v<T>) detail::require_representable(Scalar(element[i]), dtype);
+        else detail::require_representable(Scalar(static_cast<double>(element[i])), dtype);
       }
     });
   if (options.device.is_cpu() && dtype == own) return host;
@@ -387,9 +351,9 @@ Tensor detail::view_of(void* data, const Shape& shape, std::optional<DType> own,
   if (own && *own != dtype)
     throw DTypeError("from_blob: the pointer is to " + std::string(name_of(*own)) + ", the dtype is " +
                      std::string(name_of(dtype)) + "\nleave the dtype out, or pass a void*");
-  std::size_t bytes = checked_bytes(shape, dtype);
+  std::size_t bytes = raw::checked_bytes(shape, dtype);
   const Strides strides = options.strides.value_or(contiguous_strides(shape));
-  if (options.strides) bytes = checked_bytes({extent(shape, strides)}, dtype);
+  if (options.strides) bytes = raw::checked_bytes({extent(shape, strides)}, dtype);
   if (!data && bytes)
     throw ValueError("from_blob: the pointer is null\n  shape  " + shape.str() + "\npass memory of " +
                      std::to_string(bytes) + " bytes");
@@ -398,18 +362,7 @@ Tensor detail::view_of(void* data, const Shape& shape, std::optional<DType> own,
   return Tensor(std::move(storage), dtype, shape, strides);
 }
 
-Tensor raw::scalar_tensor(Scalar value, DType dtype) {
-  const Tensor out(std::make_shared<Storage>(cpu_allocator(), Device(), size_of(dtype)), dtype, {}, {});
-  dtype_switch(dtype, [&]<class T>() {
-    T& element = *static_cast<T*>(out.raw_data());
-    if constexpr (std::is_same_v<T, bool>) element = value.as_double() != 0;
-    else if constexpr (std::is_integral_v<T>) element = static_cast<T>(value.as_int());
-    else element = T(static_cast<std::conditional_t<sizeof(T) == 8, double, float>>(value.as_double()));
-  });
-  return out;
-}
-
-void raw::require_representable(Scalar value, DType dtype) {
+void detail::require_representable(Scalar value, DType dtype) {
   if (is_floating(dtype) || dtype >= DType::bool_) return;  // what is no dtype, is refused where memory is taken
   const bool floating = is_floating(value.dtype());
   if (dtype == DType::int64 && !floating && !value.exceeds_int64()) return;

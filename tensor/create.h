@@ -175,24 +175,11 @@ template <TensorOption T>
 [[nodiscard]] Tensor tensor(const Nested& values, const T& option, SourceLocation where = SourceLocation::current()) {
   return tensor(values, detail::options_of<TensorOptions>(option), where);
 }
-namespace raw {
-
-// Uninitialised memory for the result of the operation that this thread dispatched last, which errors name.
-
-Tensor new_result(const Shape& shape, DType dtype, Device device);
-/// Dense, in the order of dimensions of `like`.
-Tensor new_result(const Shape& shape, const Strides& like, DType dtype, Device device);
-
-/// A 0-dim CPU tensor, as elementwise families take it.
-[[nodiscard]] Tensor scalar_tensor(Scalar value, DType dtype);
-/// ValueError for a number that an integer dtype does not hold.  Negative ones wrap into uint8, as in PyTorch.
-void require_representable(Scalar value, DType dtype);
-
-}  // namespace raw
-
 struct BlobOptions;
 namespace detail {
 
+/// ValueError for a number that an integer dtype does not hold.  Negative ones wrap into uint8, as in PyTorch.
+void require_representable(Scalar value, DType dtype);
 Tensor copy_of(const void* values, std::size_t count, DType dtype, const TensorOptions& options, SourceLocation where);
 void require_one_width(std::size_t found, std::size_t first, SourceLocation where);
 [[nodiscard]] Tensor as_rows(const Tensor& values, std::size_t rows, std::size_t width);
@@ -211,10 +198,10 @@ template <class T>
   if constexpr (detail::is_element_v<T>) {
     return detail::copy_of(values.data(), values.size(), dtype_of<T>(), options, where);
   } else if constexpr (std::is_integral_v<T>) {
-    const CallSite site("tensor", where);
+    const detail::CallSite site("tensor", where);
     std::vector<std::int64_t> wide(values.size());
     for (std::size_t i = 0; i < values.size(); ++i) {
-      if (!std::in_range<std::int64_t>(values[i])) raw::require_representable(Scalar(values[i]), DType::int64);
+      if (!std::in_range<std::int64_t>(values[i])) detail::require_representable(Scalar(values[i]), DType::int64);
       wide[i] = static_cast<std::int64_t>(values[i]);
     }
     return detail::copy_of(wide.data(), wide.size(), DType::int64, options, where);

@@ -111,7 +111,7 @@ DeviceGuard::DeviceGuard(Device device, SourceLocation where) : previous_(curren
 
 DeviceGuard::~DeviceGuard() { index_of(previous_.type()) = previous_.index(); }
 
-Backend& backend_of(Device device, SourceLocation where) {
+Backend& detail::backend_of(Device device, SourceLocation where) {
   Backend* backend = kind_of(device.type()).backend();
   const int count = backend ? backend->device_count() : 0;
   if (device.index() < 0 || device.index() >= count) no_such_device(device, count, where);

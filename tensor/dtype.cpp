@@ -1,6 +1,7 @@
 #include <minnow/tensor/dtype.h>
 
 #include <ostream>
+#include <minnow/tensor/internal.h>
 #include <minnow/tensor/text.h>
 
 namespace minnow {

@@ -2,7 +2,7 @@
 
 #include <minnow/tensor/dtype.h>
 
-namespace minnow {
+namespace minnow::detail {
 
 /// Calls f.template operator()<T>() with the element type of a dtype that is known at run time only.
 template <class F> decltype(auto) dtype_switch(DType dtype, F&& f) {
@@ -19,4 +19,4 @@ template <class F> decltype(auto) dtype_switch(DType dtype, F&& f) {
   return f.template operator()<bool>();
 }
 
-}  // namespace minnow
+}  // namespace minnow::detail

@@ -1,5 +1,7 @@
 #include <minnow/tensor/error.h>
 
+#include <minnow/tensor/internal.h>
+
 namespace minnow {
 namespace {
 

@@ -14,7 +14,7 @@ Allocator& allocator_of(const char* op, Device device, SourceLocation where) {
 
 }  // namespace
 
-Allocator* pinned_allocator() {
+Allocator* detail::pinned_allocator() {
   for (const DeviceKind& kind : kDeviceKinds)
     if (kind.type != DeviceType::cpu && device_count(kind.type) > 0)
       return backend_of(Device(kind.type)).pinned_allocator();

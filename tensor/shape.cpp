@@ -4,6 +4,7 @@
 #include <ostream>
 #include <minnow/tensor/checked.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/internal.h>
 #include <minnow/tensor/text.h>
 
 namespace minnow {
@@ -76,6 +77,8 @@ std::ostream& operator<<(std::ostream& out, const Shape& shape) {
   write_text(out, shape.str());
   return out;
 }
+
+namespace detail {
 
 Strides contiguous_strides(const Shape& shape) {
   // Wrapping, since the strides of a shape too large to exist are asked for before creation refuses it.
@@ -151,4 +154,5 @@ Strides strides_like(const Shape& shape, const Strides& like) {
   return strides;
 }
 
+}  // namespace detail
 }  // namespace minnow

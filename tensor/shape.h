@@ -86,6 +86,8 @@ std::ostream& operator<<(std::ostream& out, const Shape& shape);
 /// Strides are counted in elements.
 using Strides = Shape;
 
+namespace detail {
+
 /// Row-major strides of a shape: the last dimension is dense.
 Strides contiguous_strides(const Shape& shape);
 /// Strides of an NCHW shape whose memory order is NHWC.
@@ -99,4 +101,5 @@ bool is_countable(const Shape& shape);
 /// Dense strides in the same order of dimensions as `like` (ties and broadcast dimensions row-major).
 Strides strides_like(const Shape& shape, const Strides& like);
 
+}  // namespace detail
 }  // namespace minnow

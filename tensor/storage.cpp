@@ -1,6 +1,7 @@
 #include <minnow/tensor/storage.h>
 
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/internal.h>
 
 namespace minnow {
 namespace {
@@ -58,8 +59,8 @@ void Storage::wait_pending() const {
   has_pending_.store(false, std::memory_order_release);
 }
 
-std::shared_ptr<Storage> make_storage(Allocator& allocator, Device device, std::size_t bytes, bool pinned,
-                                      SourceLocation where, const Wanted& wanted) {
+std::shared_ptr<Storage> detail::make_storage(Allocator& allocator, Device device, std::size_t bytes, bool pinned,
+                                              SourceLocation where, const Wanted& wanted) {
   try {
     return std::make_shared<Storage>(allocator, device, bytes, pinned);
   } catch (const OutOfMemoryError& error) {  // an allocator does not know who asks

@@ -19,7 +19,7 @@ namespace minnow {
 class Storage {
  public:
   /// Takes `bytes` from the allocator.
-  Storage(Allocator& allocator, Device device, std::size_t bytes, bool pinned = false);
+  Storage(detail::Allocator& allocator, Device device, std::size_t bytes, bool pinned = false);
   /// Adopts the caller's memory; `deleter` (may be empty) is called once, when the last tensor is gone.
   Storage(void* data, std::size_t bytes, Device device, std::function<void(void*)> deleter);
   ~Storage();
@@ -30,7 +30,7 @@ class Storage {
   std::size_t bytes() const { return bytes_; }
   Device device() const { return device_; }
   /// Where the memory came from; nullptr for memory of the caller's.
-  const Allocator* allocator() const { return allocator_; }
+  const detail::Allocator* allocator() const { return allocator_; }
   /// Host memory that a device can copy from and to by itself.
   bool is_pinned() const { return pinned_; }
   /// The stream that the memory was allocated for (see Allocator::stream); others must be made known to its allocator.
@@ -77,10 +77,12 @@ class Storage {
   mutable std::atomic<bool> has_pending_ = false;
   mutable std::mutex mutex_;
   mutable Event pending_;
-  Allocator* allocator_ = nullptr;
+  detail::Allocator* allocator_ = nullptr;
   std::function<void(void*)> deleter_;
   static inline std::atomic<std::uint64_t> all_rebindings_ = 0;
 };
+
+namespace detail {
 
 /// What memory is wanted for, as OutOfMemoryError tells it.
 struct Wanted {
@@ -92,6 +94,8 @@ struct Wanted {
 /// Takes `bytes` from the allocator.  OutOfMemoryError with the user's line.
 std::shared_ptr<Storage> make_storage(Allocator& allocator, Device device, std::size_t bytes, bool pinned,
                                       SourceLocation where, const Wanted& wanted = {});
+
+}  // namespace detail
 
 /// Storages alive in this process (all devices): flat over the steps of a training loop.
 std::int64_t live_storages();

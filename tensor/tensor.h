@@ -195,8 +195,8 @@ class Tensor : public detail::Methods {
   /// Memory of any device, unchecked and not waited for: for backends.
   void* raw_data() const { return impl_->view.raw_data(); }
   /// Its memory and layout, which calls of backends take; undefined of an undefined tensor.  It changes with set_data().
-  const View& layout() const { return impl_ ? impl_->view : detail::kNoView; }
-  operator const View&() const { return layout(); }
+  const detail::View& layout() const { return impl_ ? impl_->view : detail::kNoView; }
+  operator const detail::View&() const { return layout(); }
 
   // Views share storage; they record.  Dimensions may be negative.
 
@@ -395,7 +395,7 @@ inline Index::Index(const Tensor& indices, SourceLocation l)
 /// "float32[64, 784] on cpu   parameter 'fc1.weight'": how messages show an operand.
 std::string describe(const Tensor& tensor);
 /// The same without a name.
-std::string describe(const View& view);
+std::string describe(const detail::View& view);
 
 /// Like PyTorch: values, and shape, dtype and device where they are not the usual ones.  (operator<< is in in.h.)
 std::string to_string(const Tensor& tensor, SourceLocation where = SourceLocation::current());

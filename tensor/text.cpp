@@ -5,8 +5,9 @@
 #include <cxxabi.h>
 #include <memory>
 #include <ostream>
+#include <minnow/tensor/internal.h>
 
-namespace minnow {
+namespace minnow::detail {
 
 std::string type_name(const std::type_info& type) {
   int status = 0;
@@ -51,4 +52,4 @@ void write_text(std::ostream& out, std::string_view text) {
   if (left) put(out, fill);
 }
 
-}  // namespace minnow
+}  // namespace minnow::detail

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <typeinfo>
 
-namespace minnow {
+namespace minnow::detail {
 
 /// "Conv2d", without namespaces: how messages name a type of the user's.
 std::string type_name(const std::type_info& type);
@@ -14,4 +14,4 @@ std::string type_name(const std::type_info& type);
 /// would do, which leaves a text cut short when memory ends.
 void write_text(std::ostream& out, std::string_view text);
 
-}  // namespace minnow
+}  // namespace minnow::detail

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <ostream>
 #include <tuple>
+#include <minnow/tensor/internal.h>
 #include <minnow/tensor/text.h>
 
 namespace minnow {

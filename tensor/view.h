@@ -14,6 +14,8 @@ namespace minnow {
 /// Order of the dimensions of an image batch in memory; its logical shape is [N, C, H, W] in both.
 enum class MemoryFormat { contiguous, channels_last };
 
+namespace detail {
+
 /// Memory, and how elements lie in it: what backends work on.  A tensor is one with a name and a place in the autograd
 /// graph.  Members are unchecked; of an undefined view (default-made: an operand that is not there) only defined().
 class View {
@@ -27,7 +29,7 @@ class View {
         offset_(offset),
         numel_(shape.numel()),
         dtype_(dtype),
-        contiguous_(minnow::is_contiguous(shape, strides)) {}
+        contiguous_(detail::is_contiguous(shape, strides)) {}
 
   bool defined() const { return storage_ != nullptr; }
   const std::shared_ptr<Storage>& storage() const { return storage_; }
@@ -75,4 +77,5 @@ inline bool View::is_contiguous(MemoryFormat format) const {
   return true;
 }
 
+}  // namespace detail
 }  // namespace minnow

@@ -122,7 +122,18 @@ def check(tree):
                     faults.append(f"{path}: includes {name}, which {fault}")
             elif quote == '"' and here not in ("examples", "tests", "emulator", "benchmarks"):
                 faults.append(f'{path}: includes "{name}"; write <minnow/...>')
+    headers = [path for path in texts if path.endswith(".h")]
+    faults += [f"{path}: no header of its name stands beside it" for path in texts
+               if path.endswith(".cpp") and path.rsplit("/", 1)[0] in PUBLIC_ROOMS and not has_header(path, headers)]
     return faults + library_faults(texts)
+
+
+def has_header(path, headers):
+    """Whether a source stands beside a header: x.h, detail/x.h, or as x_more.cpp beside x.h; tensor_x.cpp has members of
+    Tensor."""
+    folder, stem = path.rsplit("/", 1)[0], Path(path).stem
+    beside = {Path(h).stem for h in headers if h.rsplit("/", 1)[0] in (folder, f"{folder}/detail")}
+    return any(stem == name or stem.startswith(name + "_") for name in beside | {"tensor"})
 
 
 def library_faults(texts):
@@ -164,12 +175,12 @@ BAD = [
     ("tensor/error.h", "#include <minnow/tensor/tensor.h>\n", "higher floor"),
     ("tensor/tensor.h", "#include <minnow/tensor/raw/unary.h>\n", "above floor 1"),
     ("tensor/kernels/bad.h", "#include <minnow/tensor/tensor.h>\n", "unknown to kernels"),
-    ("tensor/raw/bad.cpp", "#include <minnow/tensor/cpu/reference.h>\n", "nobody includes"),
+    ("tensor/raw/tensor_bad.cpp", "#include <minnow/tensor/cpu/reference.h>\n", "nobody includes"),
     ("tensor/sim/bad.cpp", "#include <minnow/tensor/cpu/reference.h>\n", "nobody includes"),
-    ("tensor/raw/bad.cpp", "#include <minnow/tensor/cpu/cpu_backend.h>\n", "nobody includes"),
-    ("tensor/bad.cpp", "#include <minnow/autograd/node.h>\n", "above floor 1"),
-    ("autograd/bad.cpp", "#include <minnow/nn/module.h>\n", "above floor 4"),
-    ("tensor/raw/bad.cpp", "#include <minnow/tensor/io/file.h>\n", "above floor 3"),
+    ("tensor/raw/tensor_bad.cpp", "#include <minnow/tensor/cpu/cpu_backend.h>\n", "nobody includes"),
+    ("tensor/tensor_bad.cpp", "#include <minnow/autograd/node.h>\n", "above floor 1"),
+    ("autograd/tensor_bad.cpp", "#include <minnow/nn/module.h>\n", "above floor 4"),
+    ("tensor/raw/tensor_bad.cpp", "#include <minnow/tensor/io/file.h>\n", "above floor 3"),
     ("optim/bad.h", "#include <minnow/nn/module.h>\n", "sibling"),
     ("data/bad.h", "#include <minnow/autograd/node.h>\n", "knows only tensor"),
     ("autograd/bad.h", "#include <minnow/ops/add.h>\n", "above floor 4"),
@@ -179,7 +190,8 @@ BAD = [
     ("nn/bad.h", "#include <minnow/nn/gone.h>\n", "does not exist"),
     ("nn/bad.h", "#include <fmt/format.h>\n", "reaches every user"),
     ("tensor/backend/backend.h", "#include <dnnl.hpp>\n", "reaches every user"),
-    ("autograd/bad.cpp", "#if defined(MINNOW_CUDA)\n#endif\n", "CUDA conditional"),
+    ("autograd/tensor_bad.cpp", "#if defined(MINNOW_CUDA)\n#endif\n", "CUDA conditional"),
+    ("nn/lost.cpp", "", "no header"),
     ("tensor/strange/bad.h", "", "no room"),
     ("tensor/backend/bad.h", "#include <minnow/tensor/sim/sim_backend.h>\n", "nobody includes"),
     ("tests/long.cpp", "\n" * 601, "601 lines"),

@@ -6,6 +6,7 @@
 #include <string>
 #include <minnow/data/detail/gzip.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/internal.h>
 #include <minnow/tensor/io/file.h>
 
 namespace minnow::data::detail {

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <minnow/data/detail/host.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/internal.h>
 
 namespace minnow::data::detail {
 namespace {

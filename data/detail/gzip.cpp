@@ -5,6 +5,7 @@
 #include <new>
 #include <zlib.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/internal.h>
 
 namespace minnow::data::detail {
 

@@ -1,6 +1,7 @@
 #include <minnow/data/detail/host.h>
 
 #include <cstring>
+#include <minnow/tensor/internal.h>
 
 namespace minnow::data::detail {
 

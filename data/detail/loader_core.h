@@ -80,7 +80,7 @@ class LoaderCore {
   Fill fill_;
   SourceLocation where_;
   std::uint64_t seed_;
-  Allocator* host_memory_;
+  minnow::detail::Allocator* host_memory_;
   bool pinned_ = false;
   std::optional<Stream> side_;  // copies to the device
   std::mutex upload_mutex_;

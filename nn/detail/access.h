@@ -19,6 +19,6 @@ inline std::string join(const std::string& path, const std::string& name) {
 }
 
 /// "Conv2d", without namespaces.
-inline std::string class_name(const std::type_info& type) { return type_name(type); }
+inline std::string class_name(const std::type_info& type) { return minnow::detail::type_name(type); }
 
 }  // namespace minnow::nn::detail

@@ -12,6 +12,8 @@
 
 namespace minnow::nn::detail {
 
+using minnow::detail::CallSite;
+
 /// A call of a module, while it runs.  forward() and hooks may be the user's: operations there have their own names and
 /// lines, unless the layer asks for the line of its call.  Notes a module that is called by another one, has something to
 /// train, and is nobody's child.

@@ -2,8 +2,9 @@
 
 #include <minnow/tensor/backend/calls.h>
 #include <minnow/tensor/in.h>
+#include <minnow/tensor/internal.h>
 
-namespace minnow::raw {
+namespace minnow::detail::raw {
 
 /// x: [N, C, H, W]  w: [O, C / groups, KH, KW]  b: [O] or undefined  ->  [N, O, OH, OW],
 /// OH = (H + 2 padding - dilation (KH - 1) - 1) / stride + 1.
@@ -15,4 +16,4 @@ struct WeightGradients {
 WeightGradients conv2d_backward_weight(const In& grad, const In& x, const Shape& w_shape, bool bias,
                                        const Conv2dParams& params);
 
-}  // namespace minnow::raw
+}  // namespace minnow::detail::raw

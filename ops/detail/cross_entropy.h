@@ -2,8 +2,9 @@
 
 #include <cstdint>
 #include <minnow/tensor/in.h>
+#include <minnow/tensor/internal.h>
 
-namespace minnow::raw {
+namespace minnow::detail::raw {
 
 struct CrossEntropy {
   Tensor losses;  ///< [N]
@@ -18,4 +19,4 @@ CrossEntropy cross_entropy(const In& logits, const In& target, std::int64_t igno
 Tensor cross_entropy_backward(const In& grad, const In& logits, const In& target, const In& exp_sums,
                               std::int64_t ignore_index = -100);
 
-}  // namespace minnow::raw
+}  // namespace minnow::detail::raw

@@ -4,6 +4,7 @@
 #include <array>
 #include <minnow/autograd/record.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/internal.h>
 
 namespace minnow::autograd {
 

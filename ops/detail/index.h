@@ -5,8 +5,9 @@
 #include <span>
 #include <string>
 #include <minnow/tensor/in.h>
+#include <minnow/tensor/internal.h>
 
-namespace minnow::raw {
+namespace minnow::detail::raw {
 
 // A 0-dim tensor counts as one of a single element, as in PyTorch.
 
@@ -38,4 +39,4 @@ bool is_nothing(const Tensor& t);
 /// Joins along an existing dimension.
 Tensor cat(std::span<const Tensor> tensors, int dim);
 
-}  // namespace minnow::raw
+}  // namespace minnow::detail::raw

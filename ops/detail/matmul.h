@@ -2,8 +2,9 @@
 
 #include <minnow/tensor/activation.h>
 #include <minnow/tensor/in.h>
+#include <minnow/tensor/internal.h>
 
-namespace minnow::raw {
+namespace minnow::detail::raw {
 
 /// PyTorch's rules: vectors become rows or columns for the product, leading dimensions are broadcast.
 Tensor matmul(const In& a, const In& b);
@@ -15,4 +16,4 @@ struct LinearGradients {
 /// Of y = x Wᵀ + b, in one kernel where a library can.   grad: [N, out]  x: [N, in], none empty.
 LinearGradients linear_backward_weight(const In& grad, const In& x);
 
-}  // namespace minnow::raw
+}  // namespace minnow::detail::raw

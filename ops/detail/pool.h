@@ -3,8 +3,9 @@
 #include <minnow/ops/pool.h>
 #include <minnow/tensor/backend/calls.h>
 #include <minnow/tensor/in.h>
+#include <minnow/tensor/internal.h>
 
-namespace minnow::raw {
+namespace minnow::detail::raw {
 
 struct MaxPooled {
   Tensor values;
@@ -17,4 +18,4 @@ Tensor max_pool2d_backward(const In& grad, const In& indices, const Tensor& x_li
 Tensor avg_pool2d(const In& x, const Pool2dParams& params);
 Tensor avg_pool2d_backward(const In& grad, const Tensor& x_like, const Pool2dParams& params);
 
-}  // namespace minnow::raw
+}  // namespace minnow::detail::raw

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <minnow/tensor/in.h>
+#include <minnow/tensor/internal.h>
 
 namespace minnow::autograd {
 

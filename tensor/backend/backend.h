@@ -3,9 +3,10 @@
 #include <memory>
 #include <minnow/tensor/backend/call_fields.h>
 #include <minnow/tensor/backend/calls.h>
+#include <minnow/tensor/internal.h>
 #include <minnow/tensor/stream.h>
 
-namespace minnow {
+namespace minnow::detail {
 
 /// Work that is captured instead of done, to be done again and again: see CapturedStep.
 class CapturedWork {
@@ -17,8 +18,6 @@ class CapturedWork {
   /// Does the captured work, on the current stream.
   virtual void replay() = 0;
 };
-
-namespace detail {
 
 /// A virtual function run(const C&) for each call.
 template <class List> class Runs;
@@ -34,8 +33,6 @@ template <class C, class... More> class Runs<CallList<C, More...>> : public Runs
   using Runs<CallList<More...>>::run;
   virtual ResultOf<C> run(const C& call) = 0;
 };
-
-}  // namespace detail
 
 /// Everything a device can do.  What computes is a call of calls.h, and run(call) does it:
 /// `backend.run(calls::Softmax{x, y, dim, log})`.  A backend is free of checks and of shape logic.
@@ -64,4 +61,4 @@ class Backend : public detail::Runs<Calls> {
   virtual MemoryFormat conv2d_format(const Conv2dParams& params, const View& x, const View& w) = 0;
 };
 
-}  // namespace minnow
+}  // namespace minnow::detail

@@ -8,9 +8,7 @@
 
 // What is common to all calls, read off their structs.
 
-namespace minnow {
-
-namespace detail {
+namespace minnow::detail {
 
 template <class C, class... All> constexpr bool is_listed(CallList<All...>) { return (std::is_same_v<C, All> || ...); }
 
@@ -33,8 +31,6 @@ template <class C, std::size_t N = kMostFields + 1> constexpr std::size_t field_
   if constexpr (N == 0 || takes_fields<C>(std::make_index_sequence<N>())) return N;
   else return field_count<C, N - 1>();
 }
-
-}  // namespace detail
 
 /// A struct of the list Calls.
 template <class C>
@@ -74,8 +70,6 @@ template <class C> constexpr auto fields(const C& call) {
   }
 }
 
-namespace detail {
-
 template <class F> void visit_views(const View& view, const F& f) { f(view); }
 template <class F> void visit_views(std::span<const UpdateItem> items, const F& f) {
   for (const UpdateItem& item : items) {
@@ -87,11 +81,9 @@ template <class F> void visit_views(std::span<const UpdateItem> items, const F& 
 }
 template <class T, class F> void visit_views(const T&, const F&) {}
 
-}  // namespace detail
-
 /// f(view) for each operand of a call, undefined ones too.
 template <class C, class F> void for_each_view(const C& call, const F& f) {
   std::apply([&](const auto&... field) { (detail::visit_views(field, f), ...); }, fields(call));
 }
 
-}  // namespace minnow
+}  // namespace minnow::detail

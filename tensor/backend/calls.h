@@ -7,7 +7,7 @@
 #include <minnow/tensor/scalar.h>
 #include <minnow/tensor/view.h>
 
-namespace minnow {
+namespace minnow::detail {
 
 /// What a call found in the elements of its operands: nothing was read or written out of bounds.
 enum class [[nodiscard]] Outcome : std::uint8_t{
@@ -393,4 +393,4 @@ using Calls = CallList<calls::Copy, calls::Fill, calls::Arange, calls::Unary, ca
                        calls::AvgPool2dBackward, calls::Gather, calls::ScatterAdd, calls::IndexSelect, calls::IndexAdd,
                        calls::Uniform, calls::Normal, calls::Randint, calls::Bernoulli, calls::Update>;
 
-}  // namespace minnow
+}  // namespace minnow::detail

@@ -4,7 +4,7 @@
 #include <mutex>
 #include <vector>
 
-namespace minnow {
+namespace minnow::detail {
 namespace {
 
 class Blocks final : public MemorySource {
@@ -61,4 +61,4 @@ void CapturePool::deallocate(void* block, std::size_t bytes) noexcept {
   if (!open_) blocks_.empty_cache();
 }
 
-}  // namespace minnow
+}  // namespace minnow::detail

@@ -4,7 +4,7 @@
 #include <minnow/tensor/allocator.h>
 #include <minnow/tensor/device.h>
 
-namespace minnow {
+namespace minnow::detail {
 
 /// The memory of a captured step: blocks of a device's allocator that nobody else is given while the pool is open.
 /// Freed ones serve the later calls of the same step, as they do in a step that runs directly.  Thread-safe.
@@ -29,4 +29,4 @@ class CapturePool final : public Allocator {
   CachingAllocator blocks_;
 };
 
-}  // namespace minnow
+}  // namespace minnow::detail

@@ -9,7 +9,7 @@
 
 // How a captured step keeps the arguments of its calls, and gives them to a replay.
 
-namespace minnow {
+namespace minnow::detail {
 
 /// Copied as they are.
 template <class T> inline constexpr bool kIsPlainArgument = std::is_arithmetic_v<T> || std::is_enum_v<T>;
@@ -124,4 +124,4 @@ template <> class Kept<std::span<const UpdateItem>> {
   std::vector<UpdateItem> items_;  // of these views
 };
 
-}  // namespace minnow
+}  // namespace minnow::detail

@@ -12,7 +12,7 @@
 #include <minnow/tensor/capture_session.h>
 #include <minnow/tensor/error.h>
 
-namespace minnow {
+namespace minnow::detail {
 namespace {
 
 class CapturedCall {
@@ -166,11 +166,8 @@ std::unique_ptr<CapturedWork> capture_calls(Backend& backend, Device device) {
 
 Backend* call_capture(Device device) { return capturing && capturing->device() == device ? capturing : nullptr; }
 
-namespace detail {
-
 Tensor captured_operand(const Tensor& tensor) { return capturing->operand(tensor); }
 
 void at_wrong_data(std::function<void()> refuse) { capturing->at_wrong_data(std::move(refuse)); }
 
-}  // namespace detail
-}  // namespace minnow
+}  // namespace minnow::detail

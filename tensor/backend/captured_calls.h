@@ -5,7 +5,7 @@
 #include <minnow/tensor/backend/backend.h>
 #include <minnow/tensor/tensor.h>
 
-namespace minnow {
+namespace minnow::detail {
 
 /// From now on this thread's calls of `backend` for `device` are listed and not done; a replay makes them, on the
 /// thread that asks for it.  For backends that compute before a call returns and whose memory the host can address.
@@ -17,14 +17,10 @@ std::unique_ptr<CapturedWork> capture_calls(Backend& backend, Device device);
 /// What stands in for the backend of `device` while this thread captures its calls; nullptr while it does not.
 Backend* call_capture(Device device);
 
-namespace detail {
-
 /// A tensor as the call that this thread captured last keeps it.
 Tensor captured_operand(const Tensor& tensor);
 /// What a replay calls, to throw, where that call finds wrong data.
 void at_wrong_data(std::function<void()> refuse);
-
-}  // namespace detail
 
 /// Makes a call that may find wrong data.  Where it does, refuse(tensors...) throws the error; of a call that is
 /// captured, the replay that finds it, so that `refuse` may hold what outlives this function only.
@@ -37,4 +33,4 @@ void run_checked(Backend& backend, const C& call, const Refuse& refuse, const Te
   detail::at_wrong_data([refuse, ... kept = detail::captured_operand(tensors)] { refuse(kept...); });
 }
 
-}  // namespace minnow
+}  // namespace minnow::detail

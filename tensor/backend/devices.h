@@ -6,7 +6,7 @@
 #include <minnow/tensor/backend/backend.h>
 #include <minnow/tensor/device.h>
 
-namespace minnow {
+namespace minnow::detail {
 
 // The backends; nullptr where this build has none.
 Backend* cpu_backend();
@@ -35,4 +35,4 @@ static_assert([] {
   return true;
 }());
 
-}  // namespace minnow
+}  // namespace minnow::detail

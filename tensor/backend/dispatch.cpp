@@ -4,7 +4,7 @@
 #include <minnow/tensor/capture_session.h>
 #include <minnow/tensor/error.h>
 
-namespace minnow {
+namespace minnow::detail {
 namespace {
 
 /// Which of two operands to move, and how.
@@ -98,4 +98,4 @@ Backend& dispatch(std::string_view op, Operands operands, SourceLocation where, 
   return dispatch(operands, scalars);
 }
 
-}  // namespace minnow
+}  // namespace minnow::detail

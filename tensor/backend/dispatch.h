@@ -7,7 +7,7 @@
 #include <minnow/tensor/call_site.h>
 #include <minnow/tensor/in.h>
 
-namespace minnow {
+namespace minnow::detail {
 
 /// An operand by the name that messages use.
 struct Operand {
@@ -43,4 +43,4 @@ std::string dtype_hint(Operands operands);
 /// it.
 Allocator* pinned_allocator();
 
-}  // namespace minnow
+}  // namespace minnow::detail

@@ -2,9 +2,7 @@
 
 #include <minnow/tensor/backend/backend.h>
 
-namespace minnow {
-
-namespace detail {
+namespace minnow::detail {
 
 template <class Self, class List> class Forwards;
 template <class Self> class Forwards<Self, CallList<>> : public Backend {};
@@ -15,9 +13,7 @@ class Forwards<Self, CallList<C, More...>> : public Forwards<Self, CallList<More
   ResultOf<C> run(const C& call) final { return static_cast<Self&>(*this).pass(call); }
 };
 
-}  // namespace detail
-
 /// A backend that hands each call to its own `template <class C> ResultOf<C> pass(const C& call)`.
 template <class Self> using Forwarding = detail::Forwards<Self, Calls>;
 
-}  // namespace minnow
+}  // namespace minnow::detail

@@ -1,12 +1,12 @@
-#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/backend/devices.h>
+#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/profile.h>
 
 // Built in place of the folder cuda/ where there is no CUDA compiler.
 
 namespace minnow {
 
-Backend* cuda_backend() { return nullptr; }
+Backend* detail::cuda_backend() { return nullptr; }
 
 namespace cuda {
 

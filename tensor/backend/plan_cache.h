@@ -7,8 +7,9 @@
 #include <mutex>
 #include <unordered_map>
 #include <utility>
+#include <minnow/tensor/internal.h>
 
-namespace minnow {
+namespace minnow::detail {
 
 /// Mixes the fields of a key.
 class KeyHash {
@@ -66,4 +67,4 @@ template <class Key, class Plan> class PlanCache {
   std::unordered_map<Key, typename Entries::iterator, HashOf> places_;
 };
 
-}  // namespace minnow
+}  // namespace minnow::detail

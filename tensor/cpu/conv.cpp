@@ -6,6 +6,7 @@
 #include <minnow/tensor/cpu/pack.h>
 #include <minnow/tensor/cpu/reference.h>
 #include <minnow/tensor/cpu/winograd.h>
+#include <minnow/tensor/internal.h>
 #include <minnow/tensor/threads.h>
 
 // The library computes float32 and the half types on dense channels-last activations (others are copied into that

@@ -5,6 +5,7 @@
 #include <vector>
 #include <minnow/tensor/cpu/conv_parts.h>
 #include <minnow/tensor/cpu/onednn_plan.h>
+#include <minnow/tensor/internal.h>
 
 namespace minnow::cpu {
 namespace {

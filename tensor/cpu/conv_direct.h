@@ -2,6 +2,7 @@
 
 #include <minnow/tensor/backend/backend.h>
 #include <minnow/tensor/cpu/onednn.h>
+#include <minnow/tensor/internal.h>
 
 namespace minnow::cpu {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <minnow/tensor/cpu/onednn_plan.h>
 #include <minnow/tensor/cpu/parallel.h>
+#include <minnow/tensor/internal.h>
 
 namespace minnow::cpu {
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <minnow/tensor/backend/forwarding.h>
+#include <minnow/tensor/internal.h>
 
 namespace minnow::cpu {
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <minnow/tensor/cpu/cpu_backend.h>
 #include <minnow/tensor/cpu/parallel.h>
+#include <minnow/tensor/internal.h>
 
 namespace minnow::cpu {
 namespace {

@@ -53,7 +53,7 @@ void CpuBackend::transfer(const View& from, const View& to, bool) {
 
 }  // namespace cpu
 
-Backend* cpu_backend() {
+Backend* detail::cpu_backend() {
   static auto* backend = new cpu::CpuBackend();  // never destroyed: a global tensor may die last
   return backend;
 }

@@ -6,6 +6,7 @@
 #include <minnow/tensor/cpu/parallel.h>
 #include <minnow/tensor/cpu/traverse.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/internal.h>
 
 namespace minnow::cpu {
 namespace {

@@ -3,6 +3,7 @@
 #include <minnow/tensor/cpu/cpu_backend.h>
 #include <minnow/tensor/cpu/isa.h>
 #include <minnow/tensor/cpu/parallel.h>
+#include <minnow/tensor/internal.h>
 
 namespace minnow::cpu {
 namespace {

@@ -1,6 +1,7 @@
 #include <minnow/tensor/cpu/isa.h>
 
 #include <atomic>
+#include <minnow/tensor/internal.h>
 
 namespace minnow::cpu {
 

@@ -4,6 +4,7 @@
 #include <minnow/tensor/cpu/pack.h>
 #include <minnow/tensor/cpu/parallel.h>
 #include <minnow/tensor/cpu/reference.h>
+#include <minnow/tensor/internal.h>
 #include <minnow/tensor/kernels/reduce.h>
 #include <minnow/tensor/kernels/unary.h>
 

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <minnow/tensor/allocator.h>
 #include <minnow/tensor/backend/backend.h>
+#include <minnow/tensor/internal.h>
 
 // The only files that know oneDNN's version (2.6 to 3.x): engine, layouts, plans.
 // Errors of oneDNN become BackendError, which names the operation.

@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <minnow/tensor/backend/plan_cache.h>
 #include <minnow/tensor/cpu/onednn.h>
+#include <minnow/tensor/internal.h>
 
 // What oneDNN prepared for a shape, kept with the objects that an execution needs: a settled step makes none.
 

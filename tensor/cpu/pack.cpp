@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <minnow/tensor/cpu/cpu_backend.h>
+#include <minnow/tensor/internal.h>
 
 namespace minnow::cpu {
 

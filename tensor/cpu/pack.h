@@ -1,5 +1,6 @@
 #pragma once
 
+#include <minnow/tensor/internal.h>
 #include <minnow/tensor/view.h>
 
 namespace minnow::cpu {

@@ -5,6 +5,7 @@
 #include <minnow/tensor/cpu/pack.h>
 #include <minnow/tensor/cpu/parallel.h>
 #include <minnow/tensor/cpu/window.h>
+#include <minnow/tensor/internal.h>
 
 // Layouts may be any; channels-last runs over channels, others along rows.  float32, float64 and int64 directly, all
 // others through one of them.

@@ -7,6 +7,7 @@
 #include <minnow/tensor/cpu/rows.h>
 #include <minnow/tensor/cpu/scratch.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/internal.h>
 
 namespace minnow::cpu {
 namespace {

@@ -7,6 +7,7 @@
 #include <minnow/tensor/cpu/parallel.h>
 #include <minnow/tensor/cpu/scratch.h>
 #include <minnow/tensor/cpu/window.h>
+#include <minnow/tensor/internal.h>
 
 // Loops that say what the library calls compute.  They serve float64 and integers, and are the truth that the
 // float32 paths are tested against.  Each element is one sum in a fixed order, whatever the number of

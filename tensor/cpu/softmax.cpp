@@ -5,6 +5,7 @@
 #include <minnow/tensor/cpu/isa.h>
 #include <minnow/tensor/cpu/parallel.h>
 #include <minnow/tensor/cpu/scratch.h>
+#include <minnow/tensor/internal.h>
 
 namespace minnow::cpu {
 namespace {

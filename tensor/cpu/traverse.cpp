@@ -4,6 +4,7 @@
 #include <cstring>
 #include <minnow/tensor/cpu/isa.h>
 #include <minnow/tensor/cpu/parallel.h>
+#include <minnow/tensor/internal.h>
 
 namespace minnow::cpu {
 namespace {

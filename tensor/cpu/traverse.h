@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 #include <minnow/tensor/dtype.h>
+#include <minnow/tensor/internal.h>
 #include <minnow/tensor/shape.h>
 #include <minnow/tensor/view.h>
 

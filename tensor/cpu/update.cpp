@@ -5,6 +5,7 @@
 #include <minnow/tensor/cpu/parallel.h>
 #include <minnow/tensor/cpu/per_thread.h>
 #include <minnow/tensor/cpu/traverse.h>
+#include <minnow/tensor/internal.h>
 
 namespace minnow::cpu {
 namespace {

@@ -1,6 +1,7 @@
 #include <minnow/tensor/cpu/winograd.h>
 
 #include <minnow/tensor/cpu/conv_parts.h>
+#include <minnow/tensor/internal.h>
 
 namespace minnow::cpu {
 namespace {

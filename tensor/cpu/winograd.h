@@ -1,6 +1,7 @@
 #pragma once
 
 #include <minnow/tensor/backend/backend.h>
+#include <minnow/tensor/internal.h>
 #include <minnow/tensor/shape.h>
 
 namespace minnow::cpu {

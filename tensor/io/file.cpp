@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include <utility>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/internal.h>
 #include <minnow/tensor/io/detail/temporary.h>
 
 namespace minnow::io {

@@ -4,10 +4,14 @@
 #include <new>
 #include <minnow/tensor/allocator.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/internal.h>
 #include <minnow/tensor/io/detail/foreign.h>
 #include <minnow/tensor/io/detail/header.h>
 #include <minnow/tensor/io/detail/json_reader.h>
 #include <minnow/tensor/io/file.h>
+#include <minnow/tensor/raw/copy.h>
+#include <minnow/tensor/raw/transfer.h>
+#include <minnow/tensor/raw/view.h>
 
 namespace minnow {
 namespace {

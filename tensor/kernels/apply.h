@@ -3,7 +3,7 @@
 #include <type_traits>
 #include <minnow/tensor/kernels/unary_traits.h>
 
-namespace minnow::kernels {
+namespace minnow::detail::kernels {
 
 /// A unary functor's value, whatever parameters it takes.
 struct Value {
@@ -58,4 +58,4 @@ template <class Form, class Op, class T> MINNOW_HD auto apply(T x, T p0, T p1) {
   return Form::template of<Op>(x, p0, p1);
 }
 
-}  // namespace minnow::kernels
+}  // namespace minnow::detail::kernels

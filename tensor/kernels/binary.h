@@ -7,7 +7,7 @@
 #include <minnow/tensor/kernels/math.h>
 #include <minnow/tensor/kernels/unary_traits.h>
 
-namespace minnow::kernels {
+namespace minnow::detail::kernels {
 
 /// Traits of a binary functor: value(a, b).  kDivides: an integer b of zero is the caller's error to report;
 /// the functor gives 0 there.  Gradients are composed in autograd.
@@ -257,4 +257,4 @@ using BinaryOps = List<Add, Sub, Mul, Div, FloorDivide, Fmod, Remainder, Pow, Ma
                        Hypot, Copysign, Logaddexp, Eq, Ne, Lt, Le, Gt, Ge, LogicalAnd, LogicalOr, LogicalXor,
                        BitwiseAnd, BitwiseOr, BitwiseXor, LeftShift, RightShift>;
 
-}  // namespace minnow::kernels
+}  // namespace minnow::detail::kernels

@@ -3,7 +3,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace minnow::kernels {
+namespace minnow::detail::kernels {
 
 /// A list of functor types.  The place of a functor in its list is the operation's number in every backend.
 template <class... Ops> struct List { static constexpr int kSize = static_cast<int>(sizeof...(Ops)); };
@@ -34,4 +34,4 @@ template <class... Ops, class F> constexpr void visit(List<Ops...>, int index, F
   ((at++ == index ? (f.template operator()<Ops>(), 0) : 0), ...);
 }
 
-}  // namespace minnow::kernels
+}  // namespace minnow::detail::kernels

@@ -7,7 +7,7 @@
 
 /// Mathematics for functors, for float and double, on host and device: the one place where the two differ. On
 /// a device these are CUDA's functions; on the host double is libm and float is math_host.h.
-namespace minnow::kernels::math {
+namespace minnow::detail::kernels::math {
 
 template <class T> inline constexpr T kInfinity = std::numeric_limits<T>::infinity();
 template <class T> inline constexpr T kNan = std::numeric_limits<T>::quiet_NaN();
@@ -202,4 +202,4 @@ MINNOW_HD double trigamma(double x) {
 }
 MINNOW_HD float trigamma(float x) { return static_cast<float>(trigamma(static_cast<double>(x))); }
 
-}  // namespace minnow::kernels::math
+}  // namespace minnow::detail::kernels::math

@@ -7,7 +7,7 @@
 /// float32 functions without branches, which the compiler turns into vector code.  Polynomials of the Cephes
 /// library unless said otherwise; the rarer functions go through double, where a short series is accurate
 /// enough.
-namespace minnow::kernels::math::host {
+namespace minnow::detail::kernels::math::host {
 
 inline constexpr float kInf = std::numeric_limits<float>::infinity();
 inline constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
@@ -392,4 +392,4 @@ MINNOW_HD float pow(float x, float y) {
   return (y == 0.0f || x == 1.0f) ? 1.0f : r;
 }
 
-}  // namespace minnow::kernels::math::host
+}  // namespace minnow::detail::kernels::math::host

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <minnow/tensor/kernels/math.h>
 
-namespace minnow::kernels {
+namespace minnow::detail::kernels {
 
 /// Four 32-bit random numbers.
 struct Philox4 {
@@ -59,4 +59,4 @@ template <class T> MINNOW_HD NormalPair<T> box_muller(T u, T v) {
   return {radius * math::cos(angle), radius * math::sin(angle)};
 }
 
-}  // namespace minnow::kernels
+}  // namespace minnow::detail::kernels

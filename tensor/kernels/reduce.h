@@ -7,7 +7,7 @@
 #include <minnow/tensor/kernels/list.h>
 #include <minnow/tensor/kernels/math.h>
 
-namespace minnow::kernels {
+namespace minnow::detail::kernels {
 
 /// Which element types a reduction takes, and what it gives.  Numeric: sums of integers are int64; floating:
 /// integers are promoted by the front end; predicate: the result is bool.
@@ -121,4 +121,4 @@ struct Norm0 : detail::Additive<ReduceKind::kFloating> {
 /// Every reduction; the place in this list is its number.
 using ReduceOps = List<Sum, Mean, Prod, Max, Min, Any, All, Norm1, Norm2, NormP, Norm0>;
 
-}  // namespace minnow::kernels
+}  // namespace minnow::detail::kernels

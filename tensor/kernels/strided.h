@@ -4,7 +4,7 @@
 #include <minnow/tensor/kernels/hd.h>
 #include <minnow/tensor/shape.h>
 
-namespace minnow::kernels {
+namespace minnow::detail::kernels {
 
 /// Division of numbers below 2^31 by one divisor, without dividing (Granlund and Montgomery 1994).
 struct Divisor {
@@ -171,4 +171,4 @@ std::int64_t widen(Layout<N>& layout, std::int64_t itemsize, const void* const (
   return unit;
 }
 
-}  // namespace minnow::kernels
+}  // namespace minnow::detail::kernels

@@ -5,7 +5,7 @@
 #include <minnow/tensor/kernels/math.h>
 #include <minnow/tensor/kernels/unary_traits.h>
 
-namespace minnow::kernels {
+namespace minnow::detail::kernels {
 
 /// Traits of a ternary functor: value(a, b, c, p), p a parameter that some do not use.
 template <Kind K = Kind::kNumeric> struct Ternary {
@@ -39,4 +39,4 @@ struct Addcdiv : Ternary<Kind::kFloating> {
 /// Every ternary operation; the place in this list is its number.
 using TernaryOps = List<Where, Lerp, Addcmul, Addcdiv>;
 
-}  // namespace minnow::kernels
+}  // namespace minnow::detail::kernels

@@ -3,7 +3,7 @@
 #include <minnow/tensor/kernels/unary_activation.h>
 #include <minnow/tensor/kernels/unary_math.h>
 
-namespace minnow::kernels {
+namespace minnow::detail::kernels {
 
 /// Every unary operation; the place in this list is its number.
 using UnaryOps =
@@ -13,4 +13,4 @@ using UnaryOps =
          LogSigmoid, Softplus, Relu, Relu6, LeakyRelu, Elu, Selu, Celu, Gelu, GeluTanh, Silu, Mish, Hardtanh, Hardswish,
          Hardsigmoid, Softsign, Softshrink, Hardshrink, Tanhshrink, Threshold>;
 
-}  // namespace minnow::kernels
+}  // namespace minnow::detail::kernels

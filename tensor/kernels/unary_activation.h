@@ -2,7 +2,7 @@
 
 #include <minnow/tensor/kernels/unary_math.h>
 
-namespace minnow::kernels {
+namespace minnow::detail::kernels {
 
 /// Logistic sigmoid: y = 1 / (1 + e^-x);  dy/dx = y (1 - y).
 struct Sigmoid : Unary<Saves::kOutput> {
@@ -223,4 +223,4 @@ struct Threshold : Unary<Saves::kInput, 2, Kind::kNumeric> {
   template <class T> MINNOW_HD static T curve(T, T, T) { return T(0); }
 };
 
-}  // namespace minnow::kernels
+}  // namespace minnow::detail::kernels

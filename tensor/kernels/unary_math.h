@@ -3,7 +3,7 @@
 #include <minnow/tensor/kernels/binary.h>
 #include <minnow/tensor/kernels/unary_traits.h>
 
-namespace minnow::kernels {
+namespace minnow::detail::kernels {
 
 /// y = -x.
 struct Neg : Unary<Saves::kNothing, 0, Kind::kNumeric> {
@@ -363,4 +363,4 @@ struct BitwiseNot : Unary<Saves::kNothing, 0, Kind::kIntegral, 0> {
   template <class T> MINNOW_HD static T value(T x) { return ~x; }
 };
 
-}  // namespace minnow::kernels
+}  // namespace minnow::detail::kernels

@@ -7,7 +7,7 @@
 #include <minnow/tensor/kernels/list.h>
 #include <minnow/tensor/kernels/math.h>
 
-namespace minnow::kernels {
+namespace minnow::detail::kernels {
 
 /// What a functor's derivative is a function of.
 enum class Saves : std::uint8_t { kNothing, kInput, kOutput };
@@ -50,4 +50,4 @@ template <Kind K = Kind::kNumeric> struct Step : Unary<Saves::kNothing, 0, K> {
   template <class T> MINNOW_HD static T curve(T) { return T(0); }
 };
 
-}  // namespace minnow::kernels
+}  // namespace minnow::detail::kernels

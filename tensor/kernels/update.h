@@ -7,7 +7,7 @@
 #include <minnow/tensor/kernels/rules/rmsprop.h>
 #include <minnow/tensor/kernels/rules/sgd.h>
 
-namespace minnow::kernels {
+namespace minnow::detail::kernels {
 
 /// Every rule; the place in this list is its number.
 using UpdateRules = List<SgdRule, AdamRule<false>, AdamRule<true>, RmspropRule, LionRule>;
@@ -15,4 +15,4 @@ using UpdateRules = List<SgdRule, AdamRule<false>, AdamRule<true>, RmspropRule, 
 template <class Rules> inline constexpr int kMostStates = 0;
 template <class... Rules> inline constexpr int kMostStates<List<Rules...>> = std::max({kNumStates<Rules>...});
 
-}  // namespace minnow::kernels
+}  // namespace minnow::detail::kernels

@@ -5,10 +5,11 @@
 #include <minnow/tensor/capture_session.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/raw/create.h>
 #include <minnow/tensor/raw/transfer.h>
 #include <minnow/tensor/raw/view.h>
 
-namespace minnow::raw {
+namespace minnow::detail::raw {
 namespace {
 
 void copy_within(const Tensor& from, const Tensor& to) {
@@ -117,4 +118,4 @@ void require_writable(const In& x) {
                                "an expanded tensor cannot be written to; call .contiguous() first"));
 }
 
-}  // namespace minnow::raw
+}  // namespace minnow::detail::raw

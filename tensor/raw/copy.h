@@ -1,8 +1,9 @@
 #pragma once
 
 #include <minnow/tensor/in.h>
+#include <minnow/tensor/internal.h>
 
-namespace minnow::raw {
+namespace minnow::detail::raw {
 
 /// x itself if its memory is in that order already, else a copy.  channels_last: ShapeError unless x is 4-d.
 Tensor contiguous(const In& x, MemoryFormat format = MemoryFormat::contiguous);
@@ -27,4 +28,4 @@ bool overlaps(const Tensor& out, const Tensor& x);
 /// Refuses to write through a tensor whose elements share memory (an expanded one).
 void require_writable(const In& x);
 
-}  // namespace minnow::raw
+}  // namespace minnow::detail::raw

@@ -6,9 +6,10 @@
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
+#include <minnow/tensor/raw/create.h>
 #include <minnow/tensor/raw/view.h>
 
-namespace minnow::raw {
+namespace minnow::detail::raw {
 namespace {
 
 using kernels::Kind;
@@ -250,4 +251,4 @@ Tensor where(const In& condition, const In& a, const In& b) {
   return out;
 }
 
-}  // namespace minnow::raw
+}  // namespace minnow::detail::raw

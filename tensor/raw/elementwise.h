@@ -2,13 +2,14 @@
 
 #include <string_view>
 #include <minnow/tensor/in.h>
+#include <minnow/tensor/internal.h>
 #include <minnow/tensor/kernels/binary.h>
 #include <minnow/tensor/kernels/ternary.h>
 #include <minnow/tensor/kernels/unary.h>
 
 /// The elementwise families, by the number of an operation in its list; named functions are in ops, and open the
 /// CallSite that names them here.
-namespace minnow::raw {
+namespace minnow::detail::raw {
 
 template <class Op> inline constexpr int kUnary = kernels::kIndexOf<kernels::UnaryOps, Op>;
 template <class Op> inline constexpr int kBinary = kernels::kIndexOf<kernels::BinaryOps, Op>;
@@ -40,4 +41,4 @@ Tensor ternary(int op, const In& a, const In& b, const In& c, double p = 0);
 /// condition (bool) ? a : b, broadcast.
 Tensor where(const In& condition, const In& a, const In& b);
 
-}  // namespace minnow::raw
+}  // namespace minnow::detail::raw

@@ -10,7 +10,7 @@
 #include <minnow/tensor/raw/transfer.h>
 #include <minnow/tensor/raw/view.h>
 
-namespace minnow::raw {
+namespace minnow::detail::raw {
 namespace {
 
 constexpr std::int64_t kLongest = 1000;  // elements that are all shown
@@ -145,4 +145,4 @@ std::string to_string(const In& tensor, std::string_view note) {
   return out.append(note) + ')';
 }
 
-}  // namespace minnow::raw
+}  // namespace minnow::detail::raw

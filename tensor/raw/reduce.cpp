@@ -7,9 +7,10 @@
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
+#include <minnow/tensor/raw/create.h>
 #include <minnow/tensor/raw/view.h>
 
-namespace minnow::raw {
+namespace minnow::detail::raw {
 namespace {
 
 /// One bit a reduced dimension.
@@ -241,4 +242,4 @@ ValuesIndices arg_reduce(bool largest, const In& x, int dim, bool keepdim) {
   return out;
 }
 
-}  // namespace minnow::raw
+}  // namespace minnow::detail::raw

@@ -2,10 +2,11 @@
 
 #include <span>
 #include <minnow/tensor/in.h>
+#include <minnow/tensor/internal.h>
 #include <minnow/tensor/kernels/reduce.h>
 
 /// Reductions over any dimensions; named functions are in ops.
-namespace minnow::raw {
+namespace minnow::detail::raw {
 
 template <class Op> inline constexpr int kReduce = kernels::kIndexOf<kernels::ReduceOps, Op>;
 
@@ -26,4 +27,4 @@ Shape reduced_shape(const In& x, const Dims& dims, bool keepdim);
 /// The number of elements that each result stands for.
 std::int64_t reduced_count(const In& x, const Dims& dims);
 
-}  // namespace minnow::raw
+}  // namespace minnow::detail::raw

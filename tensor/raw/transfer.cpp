@@ -10,7 +10,7 @@
 #include <minnow/tensor/transfer_report.h>
 #include <minnow/tensor/warning.h>
 
-namespace minnow::raw {
+namespace minnow::detail::raw {
 namespace {
 
 TransferDirection direction_of(Device from, Device to) {
@@ -113,4 +113,4 @@ Tensor pin_memory(const In& x) {
   }
 }
 
-}  // namespace minnow::raw
+}  // namespace minnow::detail::raw

@@ -1,8 +1,9 @@
 #pragma once
 
 #include <minnow/tensor/in.h>
+#include <minnow/tensor/internal.h>
 
-namespace minnow::raw {
+namespace minnow::detail::raw {
 
 /// x's elements on another device; x itself if it is there already.  A tensor that is dense in any order of
 /// dimensions keeps its strides, others become contiguous.  With non_blocking the call may return first:
@@ -21,4 +22,4 @@ void transfer_to(const In& x, const Tensor& to);
 /// and where there is no device to pin for.
 Tensor pin_memory(const In& x);
 
-}  // namespace minnow::raw
+}  // namespace minnow::detail::raw

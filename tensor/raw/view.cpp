@@ -7,7 +7,7 @@
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
 
-namespace minnow::raw {
+namespace minnow::detail::raw {
 namespace {
 
 /// Strides with which `to` shows the elements of x in row-major order, if there are any.
@@ -269,4 +269,4 @@ std::string range_message(const In& x, int dim, std::int64_t start, std::int64_t
                  {{"self", *x}}, "start and length must lie within the dimension");
 }
 
-}  // namespace minnow::raw
+}  // namespace minnow::detail::raw

@@ -2,9 +2,10 @@
 
 #include <span>
 #include <minnow/tensor/in.h>
+#include <minnow/tensor/internal.h>
 
 /// Views that do not record.  Dimensions may be negative: IndexError out of range.
-namespace minnow::raw {
+namespace minnow::detail::raw {
 
 /// The dimension counted from the front.  IndexError.
 int wrap_dim(const In& x, std::int64_t dim);
@@ -46,4 +47,4 @@ Shape squeezed_shape(const In& x);
 /// "narrow: elements 3 to 8 are not in dimension 0 ..."
 std::string range_message(const In& x, int dim, std::int64_t start, std::int64_t length);
 
-}  // namespace minnow::raw
+}  // namespace minnow::detail::raw

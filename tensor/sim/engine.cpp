@@ -5,6 +5,7 @@
 #include <system_error>
 #include <utility>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/internal.h>
 
 namespace minnow::sim {
 

@@ -148,7 +148,7 @@ void SimBackend::transfer(const View& from, const View& to, bool non_blocking) {
 
 namespace minnow {
 
-Backend* sim_backend() {
+Backend* detail::sim_backend() {
   static auto* backend = new sim::SimBackend();  // never destroyed
   return backend;
 }

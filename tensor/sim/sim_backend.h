@@ -1,8 +1,9 @@
 #pragma once
 
-#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/backend/devices.h>
+#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/backend/forwarding.h>
+#include <minnow/tensor/internal.h>
 
 namespace minnow::sim {
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <minnow/tensor/allocator.h>
+#include <minnow/tensor/internal.h>
 #include <minnow/tensor/sim/engine.h>
 #include <minnow/tensor/sim/sim_stream.h>
 

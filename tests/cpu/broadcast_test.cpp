@@ -1,3 +1,4 @@
+#include <minnow/tensor/internal.h>
 #include "cpu_support.h"
 
 // Operands that are repeated: over and over in blocks, along rows, as one element; beside dense and strided ones.

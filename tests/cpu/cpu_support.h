@@ -10,6 +10,7 @@
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/cpu/isa.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/internal.h>
 #include <minnow/tensor/threads.h>
 #include "../kernels/isa_support.h"
 

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sys/resource.h>
 #include <unistd.h>
+#include <minnow/tensor/internal.h>
 #include "cpu_support.h"
 #include "sanitizer.h"
 

@@ -8,6 +8,7 @@
 #include <omp.h>
 #include <string>
 #include <vector>
+#include <minnow/tensor/internal.h>
 #include "cpu_support.h"
 
 namespace minnow::test {

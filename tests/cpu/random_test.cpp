@@ -1,4 +1,5 @@
 #include <minnow/tensor/create.h>
+#include <minnow/tensor/internal.h>
 #include <minnow/tensor/kernels/philox.h>
 #include "cpu_support.h"
 

@@ -1,3 +1,4 @@
+#include <minnow/tensor/internal.h>
 #include "cpu_support.h"
 
 namespace minnow {

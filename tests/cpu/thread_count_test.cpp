@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <random>
 #include <string>
+#include <minnow/tensor/internal.h>
 #include "cpu_support.h"
 
 namespace minnow::test {

@@ -1,4 +1,5 @@
 #include <functional>
+#include <minnow/tensor/internal.h>
 #include "cpu_support.h"
 
 namespace minnow {

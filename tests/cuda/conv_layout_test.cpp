@@ -3,6 +3,7 @@
 #include <vector>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/cuda/libraries/conv_layout.h>
+#include <minnow/tensor/internal.h>
 
 namespace minnow::cuda {
 namespace {

@@ -6,6 +6,7 @@
 #include <minnow/data/tensor_dataset.h>
 #include <minnow/data/transform.h>
 #include <minnow/tensor/create.h>
+#include <minnow/tensor/internal.h>
 #include <minnow/tensor/sim/options.h>
 
 #include <limits>

@@ -6,6 +6,7 @@
 #include <minnow/ops/arithmetic.h>
 #include <minnow/ops/reduce.h>
 #include <minnow/tensor/create.h>
+#include <minnow/tensor/internal.h>
 #include <minnow/tensor/random.h>
 
 #include <cstring>

@@ -14,6 +14,7 @@
 #include <minnow/tensor/captured_step.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/internal.h>
 #include "errors.h"
 #include "thrown.h"
 

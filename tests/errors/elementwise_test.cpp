@@ -3,6 +3,7 @@
 #include <minnow/ops/unary.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/internal.h>
 #include <minnow/tensor/kernels/unary.h>
 #include "binary_functions.h"
 #include "errors.h"

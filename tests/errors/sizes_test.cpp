@@ -9,6 +9,7 @@
 #include <minnow/ops/unary.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/internal.h>
 #include "errors.h"
 #include "thrown.h"
 

@@ -1,3 +1,4 @@
+#include <minnow/tensor/internal.h>
 #include <minnow/tensor/kernels/philox.h>
 #include "isa_support.h"
 

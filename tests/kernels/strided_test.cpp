@@ -2,6 +2,7 @@
 #include <random>
 #include <set>
 #include <vector>
+#include <minnow/tensor/internal.h>
 #include <minnow/tensor/kernels/apply.h>
 #include <minnow/tensor/kernels/strided.h>
 #include <minnow/tensor/kernels/unary.h>

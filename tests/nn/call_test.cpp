@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 #include <minnow/minnow.h>
+#include <minnow/tensor/internal.h>
 #include "support/thrown.h"
 
 /// How modules are called: const, with several arguments and results, by hooks, and functions as modules.

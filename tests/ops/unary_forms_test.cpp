@@ -5,6 +5,7 @@
 #include <minnow/ops/unary.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/internal.h>
 #include <minnow/tensor/kernels/unary.h>
 #include "devices.h"
 

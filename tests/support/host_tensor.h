@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <vector>
+#include <minnow/tensor/internal.h>
 #include <minnow/tensor/tensor.h>
 
 namespace minnow::test {

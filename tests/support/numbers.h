@@ -6,6 +6,7 @@
 #include <vector>
 #include <minnow/tensor/allocator.h>
 #include <minnow/tensor/cpu/pack.h>
+#include <minnow/tensor/internal.h>
 #include <minnow/tensor/tensor.h>
 
 namespace minnow::test {

@@ -9,6 +9,7 @@
 #include <minnow/ops/reduce.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/internal.h>
 
 #include "devices.h"
 #include "on_device.h"

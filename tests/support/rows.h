@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <minnow/tensor/create.h>
+#include <minnow/tensor/internal.h>
 #include <minnow/tensor/raw/copy.h>
 #include <minnow/tensor/raw/transfer.h>
 

@@ -5,6 +5,7 @@
 #include <thread>
 #include <minnow/tensor/allocator.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/internal.h>
 #include <minnow/tensor/memory.h>
 
 #include "support/host_tensor.h"

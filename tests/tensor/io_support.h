@@ -12,6 +12,7 @@
 #include <vector>
 #include <minnow/tensor/allocator.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/internal.h>
 #include <minnow/tensor/tensor.h>
 
 namespace minnow::test {

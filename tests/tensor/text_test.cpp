@@ -6,6 +6,7 @@
 #include <streambuf>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/device.h>
+#include <minnow/tensor/internal.h>
 #include <minnow/tensor/shape.h>
 
 namespace minnow {

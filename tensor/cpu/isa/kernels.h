@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <minnow/tensor/internal.h>
 #include <minnow/tensor/kernels/binary.h>
 #include <minnow/tensor/kernels/reduce.h>
 #include <minnow/tensor/kernels/ternary.h>

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <minnow/tensor/cpu/isa/kernels.h>
+#include <minnow/tensor/internal.h>
 
 // Every file of this folder is compiled once for each instruction set, with MINNOW_ISA naming its namespace.
 // What is neither in that namespace nor always inlined would be merged by the linker across instruction sets,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <minnow/tensor/cuda/elementwise/elementwise_kernels.h>
+#include <minnow/tensor/internal.h>
 #include <minnow/tensor/kernels/binary.h>
 
 namespace minnow::cuda {

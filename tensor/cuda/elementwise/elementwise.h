@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <minnow/tensor/cuda/elementwise/elements.h>
 #include <minnow/tensor/cuda/runtime/launch.h>
+#include <minnow/tensor/internal.h>
 #include <minnow/tensor/kernels/strided.h>
 #include <minnow/tensor/view.h>
 

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <minnow/tensor/cuda/elementwise/elementwise.h>
+#include <minnow/tensor/internal.h>
 #include <minnow/tensor/kernels/apply.h>
 #include <minnow/tensor/kernels/list.h>
 

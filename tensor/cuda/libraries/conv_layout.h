@@ -7,6 +7,7 @@
 #include <limits>
 #include <minnow/tensor/backend/backend.h>
 #include <minnow/tensor/backend/plan_cache.h>
+#include <minnow/tensor/internal.h>
 
 // Which layouts and plans a convolution uses.  Needs no header of CUDA, so that every build tests it.
 

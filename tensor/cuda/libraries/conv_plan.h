@@ -2,6 +2,7 @@
 
 #include <vector>
 #include <minnow/tensor/cuda/libraries/cudnn.h>
+#include <minnow/tensor/internal.h>
 
 namespace minnow::cuda::cudnn {
 

@@ -6,6 +6,7 @@
 #include <minnow/tensor/cuda/libraries/matmul_layout.h>
 #include <minnow/tensor/cuda/runtime/call.h>
 #include <minnow/tensor/cuda/runtime/handle.h>
+#include <minnow/tensor/internal.h>
 
 namespace minnow::cuda::cublaslt {
 

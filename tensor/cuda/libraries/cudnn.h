@@ -5,6 +5,7 @@
 #include <minnow/tensor/cuda/libraries/conv_layout.h>
 #include <minnow/tensor/cuda/runtime/call.h>
 #include <minnow/tensor/cuda/runtime/handle.h>
+#include <minnow/tensor/internal.h>
 
 namespace minnow::cuda::cudnn {
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <minnow/tensor/cuda/runtime/call.h>
+#include <minnow/tensor/internal.h>
 
 namespace minnow::cuda {
 

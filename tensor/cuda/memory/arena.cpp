@@ -1,6 +1,7 @@
 #include <minnow/tensor/cuda/memory/arena.h>
 
 #include <minnow/tensor/allocator.h>
+#include <minnow/tensor/internal.h>
 
 namespace minnow::cuda {
 

@@ -10,6 +10,7 @@
 #include <minnow/tensor/cuda/memory/arena.h>
 #include <minnow/tensor/cuda/memory/event_pool.h>
 #include <minnow/tensor/cuda/memory/memory_pool.h>
+#include <minnow/tensor/internal.h>
 
 namespace minnow::cuda {
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <minnow/tensor/internal.h>
 
 namespace minnow::cuda {
 

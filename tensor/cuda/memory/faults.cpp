@@ -4,6 +4,7 @@
 #include <atomic>
 #include <optional>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/internal.h>
 
 namespace minnow::cuda {
 namespace {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/internal.h>
 
 namespace minnow::cuda {
 namespace {

@@ -6,6 +6,7 @@
 #include <vector>
 #include <minnow/tensor/allocator.h>
 #include <minnow/tensor/cuda/memory/event_pool.h>
+#include <minnow/tensor/internal.h>
 
 namespace minnow::cuda {
 

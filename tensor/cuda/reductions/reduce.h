@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <minnow/tensor/cuda/runtime/call.h>
 #include <minnow/tensor/dtype.h>
+#include <minnow/tensor/internal.h>
 
 namespace minnow::cuda {
 

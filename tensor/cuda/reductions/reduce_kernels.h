@@ -6,6 +6,7 @@
 #include <minnow/tensor/cuda/reductions/block.h>
 #include <minnow/tensor/cuda/reductions/reduce.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/internal.h>
 #include <minnow/tensor/kernels/reduce.h>
 
 namespace minnow::cuda {

@@ -3,6 +3,7 @@
 #include <initializer_list>
 #include <minnow/tensor/cuda/elementwise/convert.h>
 #include <minnow/tensor/cuda/reductions/block.h>
+#include <minnow/tensor/internal.h>
 #include <minnow/tensor/kernels/math.h>
 
 namespace minnow::cuda {

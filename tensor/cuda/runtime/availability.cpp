@@ -11,7 +11,7 @@
 
 namespace minnow {
 
-Backend* cuda_backend() {
+Backend* detail::cuda_backend() {
   static auto* backend = new cuda::CudaBackend();  // never destroyed
   return backend;
 }

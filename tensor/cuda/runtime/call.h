@@ -7,6 +7,7 @@
 #include <minnow/tensor/backend/call_fields.h>
 #include <minnow/tensor/cuda/memory/faults.h>
 #include <minnow/tensor/device.h>
+#include <minnow/tensor/internal.h>
 #include <minnow/tensor/view.h>
 
 namespace minnow::cuda {

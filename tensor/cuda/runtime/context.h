@@ -7,6 +7,7 @@
 #include <minnow/tensor/cuda/memory/faults.h>
 #include <minnow/tensor/cuda/memory/pinned_memory.h>
 #include <minnow/tensor/cuda/runtime/runtime_driver.h>
+#include <minnow/tensor/internal.h>
 #include <minnow/tensor/stream.h>
 
 namespace minnow::cuda {

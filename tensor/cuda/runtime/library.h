@@ -6,6 +6,7 @@
 #include <vector>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/internal.h>
 
 // Needs no header of CUDA, so that every build tests it.
 

@@ -2,7 +2,7 @@
 
 #include <minnow/tensor/kernels/rules/rule.h>
 
-namespace minnow::kernels {
+namespace minnow::detail::kernels {
 
 /// Adam, or AdamW with decoupled weight decay.
 template <bool Decoupled> struct AdamRule {
@@ -58,18 +58,18 @@ template <bool Decoupled> struct AdamRule {
   }
 };
 
-}  // namespace minnow::kernels
+}  // namespace minnow::detail::kernels
 
 namespace minnow::optim {
 
-using AdamOptions = kernels::AdamRule<false>::Options;
-using AdamWOptions = kernels::AdamRule<true>::Options;
+using AdamOptions = detail::kernels::AdamRule<false>::Options;
+using AdamWOptions = detail::kernels::AdamRule<true>::Options;
 /// Adam (Kingma and Ba 2015), as torch.optim.Adam.  g: gradient + weight_decay p.
 ///   m = beta1 m + (1 - beta1) g,   v = beta2 v + (1 - beta2) g²
 ///   p -= lr m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + eps)
-using Adam = RuleOptimizer<kernels::AdamRule<false>>;
+using Adam = RuleOptimizer<detail::kernels::AdamRule<false>>;
 /// Adam with decoupled weight decay (Loshchilov and Hutter 2019), as torch.optim.AdamW: p -= lr weight_decay p comes
 /// first, and g is the gradient alone.
-using AdamW = RuleOptimizer<kernels::AdamRule<true>>;
+using AdamW = RuleOptimizer<detail::kernels::AdamRule<true>>;
 
 }  // namespace minnow::optim

@@ -2,7 +2,7 @@
 
 #include <minnow/tensor/kernels/rules/rule.h>
 
-namespace minnow::kernels {
+namespace minnow::detail::kernels {
 
 struct LionRule {
   static constexpr const char* kName = "Lion";
@@ -43,14 +43,14 @@ struct LionRule {
   }
 };
 
-}  // namespace minnow::kernels
+}  // namespace minnow::detail::kernels
 
 namespace minnow::optim {
 
-using LionOptions = kernels::LionRule::Options;
+using LionOptions = detail::kernels::LionRule::Options;
 /// Lion (Chen et al. 2023, "Symbolic Discovery of Optimization Algorithms").
 ///   c = beta1 m + (1 - beta1) g,   p -= lr (sign(c) + weight_decay p),   m = beta2 m + (1 - beta2) g
 /// A NaN in the gradient makes the parameter NaN, as in the other optimizers.
-using Lion = RuleOptimizer<kernels::LionRule>;
+using Lion = RuleOptimizer<detail::kernels::LionRule>;
 
 }  // namespace minnow::optim

@@ -2,7 +2,7 @@
 
 #include <minnow/tensor/kernels/rules/rule.h>
 
-namespace minnow::kernels {
+namespace minnow::detail::kernels {
 
 struct RmspropRule {
   static constexpr const char* kName = "RMSprop";
@@ -60,15 +60,15 @@ struct RmspropRule {
   }
 };
 
-}  // namespace minnow::kernels
+}  // namespace minnow::detail::kernels
 
 namespace minnow::optim {
 
-using RMSpropOptions = kernels::RmspropRule::Options;
+using RMSpropOptions = detail::kernels::RmspropRule::Options;
 /// RMSprop (Hinton 2012), as torch.optim.RMSprop.  g: gradient + weight_decay p.
 ///   v = alpha v + (1 - alpha) g²,   centered: m = alpha m + (1 - alpha) g, and v - m² takes the place of v below
 ///   p -= lr g / (sqrt(v) + eps),   momentum: b = momentum b + g / (sqrt(v) + eps),   p -= lr b
 /// Where rounding makes v - m² negative, it counts as 0; PyTorch's is NaN then.
-using RMSprop = RuleOptimizer<kernels::RmspropRule>;
+using RMSprop = RuleOptimizer<detail::kernels::RmspropRule>;
 
 }  // namespace minnow::optim

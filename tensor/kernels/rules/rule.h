@@ -8,9 +8,13 @@
 #include <minnow/tensor/kernels/hd.h>
 #include <minnow/tensor/kernels/math.h>
 
+namespace minnow::detail::kernels {}
 namespace minnow::optim {
 template <class Rule> class RuleOptimizer;  // optim/optimizers.h
+namespace detail {
+namespace kernels = minnow::detail::kernels;
 }
+}  // namespace minnow::optim
 
 /// An optimizer is one file of this folder and one entry in the list of kernels/update.h.  The file stands here, below
 /// the backends, because their loops expand the update of one element; they know no rule by name.  A rule has
@@ -24,7 +28,7 @@ template <class Rule> class RuleOptimizer;  // optim/optimizers.h
 ///              `first`: its state was never updated.  The loops convert them to the type that they compute in.
 ///   step       the update of one element: constants, parameter, gradient, then a reference for each state.  States
 ///              that an option leaves out are `Absent`: see kPresent.
-namespace minnow::kernels {
+namespace minnow::detail::kernels {
 
 /// What a number among the options may be: finite, and in [low, high], or in [low, high) where `below`.
 struct OptionRange {
@@ -86,4 +90,4 @@ template <class Rule, class T> MINNOW_HD typename Rule::template Constants<T> co
   return __builtin_bit_cast(Constants, values);
 }
 
-}  // namespace minnow::kernels
+}  // namespace minnow::detail::kernels

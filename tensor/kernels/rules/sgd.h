@@ -2,7 +2,7 @@
 
 #include <minnow/tensor/kernels/rules/rule.h>
 
-namespace minnow::kernels {
+namespace minnow::detail::kernels {
 
 struct SgdRule {
   static constexpr const char* kName = "SGD";
@@ -54,13 +54,13 @@ struct SgdRule {
   }
 };
 
-}  // namespace minnow::kernels
+}  // namespace minnow::detail::kernels
 
 namespace minnow::optim {
 
-using SGDOptions = kernels::SgdRule::Options;
+using SGDOptions = detail::kernels::SgdRule::Options;
 /// Stochastic gradient descent with momentum, as torch.optim.SGD.  g: gradient + weight_decay p.
 ///   v = momentum v + (1 - dampening) g (at first v = g),   p -= lr v,   nesterov: p -= lr (g + momentum v)
-using SGD = RuleOptimizer<kernels::SgdRule>;
+using SGD = RuleOptimizer<detail::kernels::SgdRule>;
 
 }  // namespace minnow::optim

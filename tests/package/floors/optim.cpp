@@ -1,7 +1,7 @@
 // Optimizers, without layers and data.
 #include <cstdio>
-#include <minnow/optim/optimizers.h>
 #include <minnow/ops/reduce.h>
+#include <minnow/optim/optimizers.h>
 #include <minnow/tensor/create.h>
 
 int main() {

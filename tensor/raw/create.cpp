@@ -1,0 +1,57 @@
+#include <minnow/tensor/raw/create.h>
+
+#include <fmt/format.h>
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/dtype_switch.h>
+#include <minnow/tensor/error.h>
+
+namespace minnow::detail::raw {
+std::size_t checked_bytes(const Shape& shape, DType dtype) {
+  std::int64_t bytes = static_cast<std::int64_t>(size_of(dtype));
+  if (!bytes)
+    throw DTypeError(message(fmt::format("the number {} is no dtype", static_cast<int>(dtype)), {},
+                             "give one of float32, float64, float16, bfloat16, int64, int32, uint8, bool"));
+  bool overflow = false, none = false;
+  for (const std::int64_t size : shape) {
+    if (size < 0) throw ShapeError(message("a size is negative\n  shape  " + shape.str(), {}, "sizes are 0 or more"));
+    none |= size == 0;
+    overflow |= __builtin_mul_overflow(bytes, size, &bytes);
+  }
+  if (none) return 0;
+  if (overflow)
+    throw OutOfMemoryError(message(shape.str() + " is more than any memory holds", {}, "use smaller sizes"));
+  return static_cast<std::size_t>(bytes);
+}
+
+Tensor allocate(const Shape& shape, const Strides& strides, DType dtype, Device device, bool pinned) {
+  const std::size_t bytes = checked_bytes(shape, dtype);
+  Allocator* allocator = &backend_of(device).allocator(device.index());
+  if (pinned) {
+    Allocator* locked = pinned_allocator();
+    pinned = device.is_cpu() && locked != nullptr;
+    if (pinned) allocator = locked;
+  }
+  return Tensor(make_storage(*allocator, device, bytes, pinned, {}, {CallSite::op(), dtype, shape}), dtype, shape,
+                strides);
+}
+
+Tensor new_result(const Shape& shape, DType dtype, Device device) {
+  return allocate(shape, contiguous_strides(shape), dtype, device, false);
+}
+
+Tensor new_result(const Shape& shape, const Strides& like, DType dtype, Device device) {
+  return allocate(shape, strides_like(shape, like), dtype, device, false);
+}
+
+Tensor scalar_tensor(Scalar value, DType dtype) {
+  const Tensor out(std::make_shared<Storage>(cpu_allocator(), Device(), size_of(dtype)), dtype, {}, {});
+  dtype_switch(dtype, [&]<class T>() {
+    T& element = *static_cast<T*>(out.raw_data());
+    if constexpr (std::is_same_v<T, bool>) element = value.as_double() != 0;
+    else if constexpr (std::is_integral_v<T>) element = static_cast<T>(value.as_int());
+    else element = T(static_cast<std::conditional_t<sizeof(T) == 8, double, float>>(value.as_double()));
+  });
+  return out;
+}
+
+}  // namespace minnow::detail::raw
