@@ -2,6 +2,7 @@
 // What a replay would find gone.
 #include <span>
 #include <minnow/tensor/backend/captured_arguments.h>
+#include <minnow/tensor/internal.h>
 
 using namespace minnow;
 
