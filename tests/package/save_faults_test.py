@@ -18,8 +18,7 @@ class Faults(training.Training):
     def train(self, fault):
         """Trains for a moment and is asked to stop while the calls to the system fail."""
         child = self.start("--epochs", "10000", "--save", "x", fault=fault, preload=library)
-        self.wait_for_training(child)
-        time.sleep(0.5)
+        self.wait_for_training(child, "epoch 1/")
         child.send_signal(signal.SIGINT)
         return child
 
@@ -60,7 +59,7 @@ class Faults(training.Training):
             child.wait()
             self.assertEqual(len(self.files()), 1, self.files())
         child = self.start("--epochs", "10000", "--save", "x")
-        self.wait_for_training(child)
+        self.wait_for_training(child, "epoch 1/")
         child.send_signal(signal.SIGINT)
         self.finish(child, 130)
         self.assertEqual(self.files(), ["x"])
