@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <unordered_set>
 #include <minnow/autograd/grad_mode.h>
+#include <minnow/autograd/gradient_queue.h>
 #include <minnow/autograd/gradient_watch.h>
 #include <minnow/autograd/thread_state.h>
-#include <minnow/autograd/waiting.h>
 #include <minnow/ops/arithmetic.h>
 #include <minnow/ops/reduce.h>
 #include <minnow/tensor/backend/dispatch.h>
@@ -21,210 +21,213 @@ namespace minnow {
 namespace {
 
 using autograd::Edge;
+using autograd::GradientQueue;
 using autograd::Node;
 using autograd::Slot;
 using autograd::ThreadState;
-using autograd::Waiting;
 
 constexpr int kAdd = raw::kBinary<kernels::Add>;
 
-/// What grad() asked for.
-struct Capture {
+/// A gradient that grad() asked for, of a node's output or of a leaf.
+struct Requested {
   const Node* node;
   const Slot* leaf;
   Tensor grad;
 };
 
-/// One walk from outputs to leaves.
-class Run {
+/// One backward, from outputs to leaves.
+class BackwardPass {
  public:
-  Run(bool retain, bool create) : retain_(retain || create), create_(create) {}
+  BackwardPass(bool retain, bool create) : retain_(retain || create), create_(create) {}
 
-  void seed(const Tensor& output, const Tensor& grad) { deliver(autograd::edge_to(output), grad); }
-  void capture(std::vector<Capture>* captures) { captures_ = captures; }
+  void seed(const Tensor& output, const Tensor& grad) { accumulate(autograd::edge_to(output), grad); }
+  void request(std::vector<Requested>* requested) { requested_ = requested; }
   void execute() {
     const GradMode mode(create_);
-    if (captures_) mark_needed();
-    while (!waiting_.empty()) {
-      Waiting::Entry next = waiting_.take();
+    if (requested_) mark_needed();
+    while (!queue_.empty()) {
+      GradientQueue::Entry next = queue_.take();
       if (next.leaf) finish_leaf(next);
       else run_node(next);
     }
   }
 
  private:
-  /// Nobody else sees the memory, it is not the user's own, and no two elements share a place.
-  static bool writable(const Tensor& grad) {
+  /// Whether `grad` may be written to: it is the only tensor of its memory, which is not the user's, and no two of its
+  /// elements share memory.
+  static bool may_write(const Tensor& grad) {
     return grad.is_unique() && grad.storage()->allocator() && is_dense(grad.shape(), grad.strides());
   }
 
-  /// Adopts the first gradient that comes to a node or leaf, and adds each later one as it comes: in place where
-  /// nobody else holds one of the two.
-  void deliver(const Edge& edge, Tensor grad) {
-    Tensor& sum = waiting_.at(edge).grad;
+  /// Takes over the first gradient that reaches a node or leaf and adds each later one, in place if one of the two may
+  /// be written to.
+  void accumulate(const Edge& edge, Tensor grad) {
+    Tensor& sum = queue_.at(edge).grad;
     if (!sum.defined()) {
       sum = std::move(grad);
       return;
     }
-    require_alike(sum, grad.shape(), grad.dtype(), grad.device());
+    require_same_geometry(sum, grad.shape(), grad.dtype(), grad.device());
     if (create_) sum = add(sum, grad);
-    else if (!writable(sum) && !writable(grad)) sum = raw::binary(kAdd, sum, grad);
+    else if (!may_write(sum) && !may_write(grad)) sum = raw::binary(kAdd, sum, grad);
     else {
-      if (!writable(sum)) std::swap(sum, grad);
+      if (!may_write(sum)) std::swap(sum, grad);
       raw::binary_(kAdd, sum, grad);
     }
   }
 
-  /// The same for a gradient of a part only: it is added there, in a sum that is this run's own.
-  void deliver_part(const Edge& edge, const Node& node, const Tensor& grad) {
-    require_place(node, edge, grad);
+  /// The same for the gradient of a part of the input: it is added to that part of a sum that only this pass holds.
+  void accumulate_part(const Edge& edge, const Node& node, const Tensor& grad) {
+    require_device(node, edge, grad);
     const CallSite site = CallSite::instead(node.name(), node.where());
-    Tensor& sum = waiting_.at(edge).grad;
+    Tensor& sum = queue_.at(edge).grad;
     const bool first = !sum.defined();
     if (first) sum = zeros(edge.shape, {edge.dtype, edge.device});
-    require_alike(sum, edge.shape, edge.dtype, edge.device);
-    if (!writable(sum)) sum = raw::clone(sum);
+    require_same_geometry(sum, edge.shape, edge.dtype, edge.device);
+    if (!may_write(sum)) sum = raw::clone(sum);
     const Tensor part = node.part_of(sum);
     if (first) raw::copy_to(grad, part);
     else raw::binary_(kAdd, part, grad);
   }
 
-  /// What comes from the other uses must fit to what came first.
-  static void require_alike(const Tensor& sum, const Shape& shape, DType dtype, Device device) {
+  /// A later gradient must have the first one's shape, dtype and device.
+  static void require_same_geometry(const Tensor& sum, const Shape& shape, DType dtype, Device device) {
     if (sum.shape() == shape && sum.dtype() == dtype && sum.device() == device) return;
     throw AutogradError(message("a tensor was changed between its uses: another gradient is " +
                                     std::string(name_of(dtype)) + shape.str() + " on " + device.str(),
                                 {{"gradient", sum}}, "compute the loss again after Module::to() or set_data()"));
   }
 
-  void finish_leaf(Waiting::Entry& p) {
-    Slot& slot = *p.leaf;
+  void finish_leaf(GradientQueue::Entry& entry) {
+    Slot& slot = *entry.leaf;
     std::vector<std::pair<std::int64_t, autograd::Hook>> hooks;
     {
       const std::lock_guard lock(slot.mutex);
       if (!slot.hooks.empty()) hooks = slot.hooks;
     }
     for (const auto& [id, hook] : hooks)
-      if (Tensor changed = hook(p.grad); changed.defined()) p.grad = changed;
-    if (captures_) {
-      store(p, nullptr, p.leaf.get());
+      if (Tensor changed = hook(entry.grad); changed.defined()) entry.grad = changed;
+    if (requested_) {
+      store(entry, nullptr, entry.leaf.get());
       return;
     }
-    require_fit(slot, p.grad);
-    autograd::watch_gradient(p.leaf, autograd::GradientUse::read);
+    require_leaf_unchanged(slot, entry.grad);
+    autograd::watch_gradient(entry.leaf, autograd::GradientUse::read);
     const std::lock_guard lock(slot.mutex);
     if (!slot.grad.defined()) {
-      if (CaptureSession* session = CaptureSession::current())  // given up, it has computed none
-        session->on_abandon([leaf = std::weak_ptr(p.leaf)] {
+      if (CaptureSession* session = CaptureSession::current())  // an abandoned capture has computed no gradient
+        session->on_abandon([leaf = std::weak_ptr(entry.leaf)] {
           if (const auto held = leaf.lock()) held->grad = Tensor();
         });
-      slot.grad = create_ || writable(p.grad) ? p.grad : p.grad.clone();
+      slot.grad = create_ || may_write(entry.grad) ? entry.grad : entry.grad.clone();
       return;
     }
-    require_addable(slot, p.grad);
-    if (create_) slot.grad = add(slot.grad, p.grad);
-    else if (repeats(slot.grad)) slot.grad = raw::binary(kAdd, slot.grad, p.grad);
-    else raw::binary_(kAdd, slot.grad, p.grad);
+    require_addable(slot, entry.grad);
+    if (create_) slot.grad = add(slot.grad, entry.grad);
+    else if (is_expanded(slot.grad)) slot.grad = raw::binary(kAdd, slot.grad, entry.grad);
+    else raw::binary_(kAdd, slot.grad, entry.grad);
   }
 
-  /// An expanded tensor: it cannot be written to.
-  static bool repeats(const Tensor& x) {
+  /// Whether elements of x share memory, so that x cannot be written to.
+  static bool is_expanded(const Tensor& x) {
     for (int d = 0; d < x.dim(); ++d)
       if (x.strides()[d] == 0 && x.shape()[d] > 1) return true;
     return false;
   }
 
-  /// The gradient of an earlier backward, or one that was set, and the tensor may have changed since.
+  /// The leaf's gradient is of an earlier backward or was set, and the leaf may have changed since.
   static void require_addable(const Slot& slot, const Tensor& grad) {
     const Tensor& old = slot.grad;
-    const bool placed = old.device() == grad.device(), typed = old.dtype() == grad.dtype();
-    if (placed && typed && old.shape() == grad.shape()) return;
+    const bool same_device = old.device() == grad.device(), same_dtype = old.dtype() == grad.dtype();
+    if (same_device && same_dtype && old.shape() == grad.shape()) return;
     const auto owner = slot.owner.lock();
     const std::string text =
-        message(std::string("the tensor's old gradient is ") +
-                    (placed ? typed ? "of another shape" : "of another dtype" : "on another device") +
-                    " than the new one, which should be added to it",
+        message(std::string("the tensor's gradient is ") +
+                    (same_device ? same_dtype ? "of another shape" : "of another dtype" : "on another device") +
+                    " than the new one, which is added to it",
                 {{"tensor", owner ? Tensor(owner) : grad}, {"grad()", old}, {"gradient", grad}},
                 "call zero_grad() after the tensor was moved or given other data");
-    if (!placed) throw DeviceError(text);
-    if (!typed) throw DTypeError(text);
+    if (!same_device) throw DeviceError(text);
+    if (!same_dtype) throw DTypeError(text);
     throw ShapeError(text);
   }
 
-  /// A leaf that was moved or given other data since the forward pass cannot take the gradient of what it was.
-  static void require_fit(const Slot& slot, const Tensor& grad) {
+  /// A leaf that was moved or given other data since the forward pass cannot take a gradient of its former value.
+  static void require_leaf_unchanged(const Slot& slot, const Tensor& grad) {
     const auto owner = slot.owner.lock();
     if (!owner) return;
-    const bool placed = owner->view.device() == grad.device();
-    if (placed && owner->view.shape() == grad.shape() && owner->view.dtype() == grad.dtype()) return;
+    const bool same_device = owner->view.device() == grad.device();
+    if (same_device && owner->view.shape() == grad.shape() && owner->view.dtype() == grad.dtype()) return;
     const std::string text = message("a tensor was changed after the forward pass that used it",
                                      {{"tensor", Tensor(owner)}, {"gradient", grad}},
                                      "compute the loss again after Module::to() or set_data()");
-    if (!placed) throw DeviceError(text);
+    if (!same_device) throw DeviceError(text);
     throw AutogradError(text);
   }
 
-  void store(const Waiting::Entry& p, const Node* node, const Slot* leaf) const {
-    for (Capture& c : *captures_)
-      if ((node && c.node == node) || (leaf && c.leaf == leaf)) c.grad = p.grad;
+  void store(const GradientQueue::Entry& entry, const Node* node, const Slot* leaf) const {
+    for (Requested& c : *requested_)
+      if ((node && c.node == node) || (leaf && c.leaf == leaf)) c.grad = entry.grad;
   }
 
-  void run_node(Waiting::Entry& p) {
-    p.grad = p.node->run_hooks(std::move(p.grad));
-    if (captures_) {
-      store(p, p.node.get(), nullptr);
-      if (!needed_.contains(p.node.get())) return;
+  void run_node(GradientQueue::Entry& entry) {
+    entry.grad = entry.node->run_hooks(std::move(entry.grad));
+    if (requested_) {
+      store(entry, entry.node.get(), nullptr);
+      if (!needed_.contains(entry.node.get())) return;
     }
-    const auto& edges = p.node->edges();
+    const auto& edges = entry.node->edges();
     std::uint64_t bits = 0;
     for (std::size_t i = 0; i < std::min<std::size_t>(edges.size(), 64); ++i)
       if (wanted(edges[i])) bits |= std::uint64_t{1} << i;
-    autograd::Gradients gradients = p.node->run(p.grad, autograd::Needs(bits), retain_, CallSite::where());
-    p.grad = Tensor();  // so that a gradient which shares its memory may be written to
-    const bool part = !create_ && p.node->gives_part();
+    autograd::Gradients gradients = entry.node->run(entry.grad, autograd::Needs(bits), retain_, CallSite::where());
+    entry.grad = Tensor();  // so that gradients which share its memory may be written to
+    const bool part = !create_ && entry.node->gives_part();
     for (std::size_t i = 0; i < gradients.size(); ++i) {
       if (!gradients[i].defined() || !wanted(edges[i])) continue;
-      if (part) deliver_part(edges[i], *p.node, std::exchange(gradients[i], Tensor()));
-      else deliver(edges[i], fit(*p.node, edges[i], std::move(gradients[i])));
+      if (part) accumulate_part(edges[i], *entry.node, std::exchange(gradients[i], Tensor()));
+      else accumulate(edges[i], fit_to_input(*entry.node, edges[i], std::move(gradients[i])));
     }
   }
 
-  /// An input that was moved in place would get a gradient on its old device.
-  static void require_place(const Node& node, const Edge& edge, const Tensor& grad) {
+  /// An input that was moved to another device after it was recorded cannot take the gradient.
+  static void require_device(const Node& node, const Edge& edge, const Tensor& grad) {
     const bool host_scalar = edge.shape.empty() && edge.device.is_cpu();  // allowed beside device operands
     if (grad.device() == edge.device || host_scalar) return;
     const CallSite site = CallSite::instead(node.name(), node.where());
     throw DeviceError(message("its gradient is on " + grad.device().str() + ", the input was on " + edge.device.str(),
-                              {{"gradient", grad}}, "an input was moved in place after the operation was recorded"));
+                              {{"gradient", grad}},
+                              "an input was moved after the operation was recorded: compute the loss again"));
   }
 
   /// Sums over broadcast dimensions, and converts to the input's dtype.
-  static Tensor fit(const Node& node, const Edge& edge, Tensor grad) {
-    require_place(node, edge, grad);
-    const bool alike = grad.device() == edge.device && grad.dtype() == edge.dtype;
-    if (alike && grad.shape() == edge.shape) return grad;  // and no other handle
+  static Tensor fit_to_input(const Node& node, const Edge& edge, Tensor grad) {
+    require_device(node, edge, grad);
+    const bool same_type = grad.device() == edge.device && grad.dtype() == edge.dtype;
+    if (same_type && grad.shape() == edge.shape) return grad;  // without a second handle, so that it may be written to
     const CallSite site = CallSite::instead(node.name(), node.where());
     if (grad.shape() != edge.shape) grad = sum_to(grad, edge.shape);
-    return alike ? grad : grad.to(edge.device, edge.dtype);
+    return same_type ? grad : grad.to(edge.device, edge.dtype);
   }
 
   bool wanted(const Edge& e) const {
     if (!e) return false;
-    if (!captures_) return true;
-    return e.node ? needed_.contains(e.node.get()) || captured(e.node.get(), nullptr) : captured(nullptr, e.leaf.get());
+    if (!requested_) return true;
+    return e.node ? needed_.contains(e.node.get()) || is_requested(e.node.get(), nullptr)
+                  : is_requested(nullptr, e.leaf.get());
   }
 
-  bool captured(const Node* node, const Slot* leaf) const {
-    return std::any_of(captures_->begin(), captures_->end(),
-                       [&](const Capture& c) { return (node && c.node == node) || (leaf && c.leaf == leaf); });
+  bool is_requested(const Node* node, const Slot* leaf) const {
+    return std::any_of(requested_->begin(), requested_->end(),
+                       [&](const Requested& c) { return (node && c.node == node) || (leaf && c.leaf == leaf); });
   }
 
-  /// The nodes from which a captured tensor can be reached: others need not run.  By rising number, so that
-  /// all that a node depends on is decided before it.
+  /// The nodes from which a requested gradient can be reached: the others need not run.  In ascending order, so that
+  /// a node comes after all that it depends on.
   void mark_needed() {
     std::vector<Node*> all;
     std::unordered_set<Node*> seen;
-    std::vector<Node*> stack = waiting_.nodes();
+    std::vector<Node*> stack = queue_.nodes();
     seen.insert(stack.begin(), stack.end());
     while (!stack.empty()) {
       Node* node = stack.back();
@@ -240,31 +243,31 @@ class Run {
   }
 
   bool retain_, create_;
-  Waiting waiting_;
-  std::vector<Capture>* captures_ = nullptr;
+  GradientQueue queue_;
+  std::vector<Requested>* requested_ = nullptr;
   std::unordered_set<const Node*> needed_;
 };
 
-/// A gradient hook of the user's runs on this thread: what it calls is named as it is elsewhere.
+/// While a gradient hook of the user runs on this thread: errors name what the hook calls, not `backward`.
 class HookScope {
  public:
-  HookScope() : outer_(std::exchange(ThreadState::current().in_hook, true)), users_(CallSite::none()) {}
+  HookScope() : outer_(std::exchange(ThreadState::current().in_hook, true)), no_site_(CallSite::none()) {}
   ~HookScope() { ThreadState::current().in_hook = outer_; }
   HookScope(const HookScope&) = delete;
   HookScope& operator=(const HookScope&) = delete;
 
  private:
   bool outer_;
-  CallSite users_;
+  CallSite no_site_;
 };
 
 void refuse_in_hook() {
   if (ThreadState::current().in_hook)
-    throw AutogradError(message("it was called inside of a gradient hook, whose backward is still under way", {},
+    throw AutogradError(message("it was called inside of a gradient hook, while that backward is still running", {},
                                 "return the new gradient from the hook, or call it after that backward"));
 }
 
-/// A hook that is told where its tensor comes from when it returns a gradient that does not fit.
+/// A hook and a description of its tensor, for the error if it returns a gradient of another shape, dtype or device.
 class CheckedHook {
  public:
   CheckedHook(autograd::Hook hook, const Tensor& x, SourceLocation registered)
@@ -293,12 +296,12 @@ class CheckedHook {
   std::string text(const char* what, const Tensor& grad, const Tensor& changed) const {
     return std::string("register_hook: a hook returned a gradient of another ") + what + "\n  tensor    " + tensor_ +
            "\n  gradient  " + describe(grad) + "\n  returned  " + describe(changed) +
-           "\nreturn a gradient like the one that came, or Tensor() to keep that";
+           "\nreturn a gradient of the same shape, dtype and device, or Tensor() to keep the one that it was given";
   }
 
   autograd::Hook hook_;
   std::string tensor_;
-  SourceLocation where_;  // the forward line, or for a leaf that of register_hook
+  SourceLocation where_;  // of the forward operation; of register_hook for a leaf
 };
 
 void require_seeds(const std::vector<Tensor>& outputs, const std::vector<Tensor>& gradients) {
@@ -314,13 +317,14 @@ Tensor seed_gradient(const Tensor& output, const Tensor& given) {
     const bool inside = autograd::RunningNode::current() && !is_grad_enabled();
     throw AutogradError(
         message("the output depends on no tensor that requires a gradient", {{"output", output}},
-                inside ? "nothing is recorded inside of a gradient function: write `GradMode on(true);` before what is "
-                         "computed there, and call requires_grad_() on an input"
+                inside ? "a gradient function does not record: write `GradMode on(true);` at its beginning, and call "
+                         "requires_grad_() on an input"
                        : "call requires_grad_() on an input, and compute outside of NoGradGuard"));
   }
   if (!given.defined()) {
     if (output.numel() != 1)
-      throw AutogradError(message("only a one-element output has a gradient of its own", {{"output", output}},
+      throw AutogradError(message("the gradient of an output can be left out only if it has one element",
+                                  {{"output", output}},
                                   "reduce it, e.g. sum(output), or pass a gradient of its shape"));
     return ones_like(output);
   }
@@ -339,7 +343,7 @@ void backward(const std::vector<Tensor>& outputs, const std::vector<Tensor>& gra
   const CallSite site("backward", where);
   refuse_in_hook();
   require_seeds(outputs, gradients);
-  Run run(options.retain_graph, options.create_graph);
+  BackwardPass run(options.retain_graph, options.create_graph);
   for (std::size_t i = 0; i < outputs.size(); ++i)
     run.seed(outputs[i], seed_gradient(outputs[i], i < gradients.size() ? gradients[i] : Tensor()));
   run.execute();
@@ -350,26 +354,26 @@ std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<T
   const CallSite site("grad", where);
   refuse_in_hook();
   require_seeds(outputs, options.grad_outputs);
-  std::vector<Capture> captures;
+  std::vector<Requested> requested;
   for (const Tensor& input : inputs) {
     if (!input.defined() || !input.requires_grad())
       throw AutogradError(message("an input does not require a gradient", {{"input", input}},
                                   "call requires_grad_() on it before it is used"));
     const auto& slot = input.slot();
-    captures.push_back({slot->producer.get(), slot->producer ? nullptr : slot.get(), {}});
+    requested.push_back({slot->producer.get(), slot->producer ? nullptr : slot.get(), {}});
   }
-  Run run(options.retain_graph, options.create_graph);
-  run.capture(&captures);
+  BackwardPass run(options.retain_graph, options.create_graph);
+  run.request(&requested);
   const auto& given = options.grad_outputs;
   for (std::size_t i = 0; i < outputs.size(); ++i)
     run.seed(outputs[i], seed_gradient(outputs[i], i < given.size() ? given[i] : Tensor()));
   run.execute();
   std::vector<Tensor> gradients;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (!captures[i].grad.defined() && !options.allow_unused)
+    if (!requested[i].grad.defined() && !options.allow_unused)
       throw AutogradError(message("the outputs do not depend on an input", {{"input", inputs[i]}},
                                   "pass {.allow_unused = true} to get an undefined gradient for it"));
-    gradients.push_back(captures[i].grad);
+    gradients.push_back(requested[i].grad);
   }
   return gradients;
 }
@@ -379,7 +383,8 @@ HookHandle register_hook(const Tensor& x, autograd::Hook hook, SourceLocation wh
   x.require_defined("register_hook", where);
   if (!hook) throw ValueError(message("the hook is empty", {{"self", x}}, "pass a function"));
   if (!x.requires_grad())
-    throw AutogradError(message("the tensor gets no gradient", {{"self", x}}, "call requires_grad_() first"));
+    throw AutogradError(
+        message("the tensor does not require a gradient", {{"self", x}}, "call requires_grad_() first"));
   const std::shared_ptr<Slot> slot = x.slot();
   hook = CheckedHook(std::move(hook), x, where);
   if (slot->producer) {

@@ -12,27 +12,31 @@ struct GradOptions {
   bool create_graph = false;
   /// Give an undefined tensor for an input that the outputs do not depend on, instead of an AutogradError.
   bool allow_unused = false;
-  /// The gradients that arrive at the outputs; empty: ones, for one-element outputs.
+  /// The gradients of the outputs; empty: 1 for each, which must have one element.
   std::vector<Tensor> grad_outputs{};
 };
 
-/// d outputs / d inputs, without touching any grad().  Inputs may be leaves or not.
+/// The sum of d outputs / d inputs, one gradient for each input; grad() of no tensor changes.  Inputs may be leaves or
+/// results.  AutogradError for an input that does not require a gradient, or that the outputs do not depend on (see
+/// allow_unused).
 std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
                          const GradOptions& options = {}, SourceLocation where = SourceLocation::current());
-/// Of one tensor to one other.  (A template, so that braces, grad({y}, {x}), are lists.)
+/// The gradient of one tensor with respect to another.  (A template, so that grad({y}, {x}) takes lists.)
 template <std::derived_from<Tensor> Output, std::derived_from<Tensor> Input>
 Tensor grad(const Output& output, const Input& input, const GradOptions& options = {},
             SourceLocation where = SourceLocation::current()) {
   return grad(std::vector<Tensor>{output}, std::vector<Tensor>{input}, options, where)[0];
 }
 
-/// backward for several outputs at once.  Thread-safe: graphs that share leaves may run at the same time.
+/// Tensor::backward for several outputs at once: gradients are added to grad() of the leaves.  Thread-safe: graphs that
+/// share leaves may run at the same time.
 void backward(const std::vector<Tensor>& outputs, const std::vector<Tensor>& gradients = {},
               BackwardOptions options = {}, SourceLocation where = SourceLocation::current());
 
-/// A hook on the gradient of x, called once for each backward with the whole gradient while the handle lives; what it
-/// returns, if defined, replaces it: it must have the same shape, dtype and device (ShapeError, DTypeError, DeviceError
-/// naming x and its forward line).  A hook may not call backward or grad (AutogradError).
+/// A hook on the gradient of x.  While the handle lives it is called once for each backward, with the complete
+/// gradient. If it returns a defined tensor, that replaces the gradient: it must have the same shape, dtype and device
+/// (ShapeError, DTypeError, DeviceError naming x and its forward line).  A hook may not call backward or grad
+/// (AutogradError).
 [[nodiscard]] HookHandle register_hook(const Tensor& x, autograd::Hook hook,
                                        SourceLocation where = SourceLocation::current());
 

@@ -2,7 +2,7 @@
 
 namespace minnow {
 
-/// Whether operations of this thread record for backward (thread-local; true at the start of a thread).
+/// Whether operations on this thread record for backward; true at the start of a thread.
 bool is_grad_enabled();
 
 /// Sets the grad mode of this thread for a scope.

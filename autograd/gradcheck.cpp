@@ -16,7 +16,7 @@
 namespace minnow {
 namespace {
 
-/// Fixed weights, so that a sum of the output depends on every element in its own way.
+/// Fixed weights, so that every element of the output counts differently in their sum.
 Tensor weights_like(const Tensor& out, std::uint64_t seed) {
   RandomGenerator generator(seed);
   const Tensor host = rand(out.shape(), {DType::float64, {}, &generator});
@@ -34,7 +34,8 @@ void require_double(const GradcheckFunction& function, const std::vector<Tensor>
           message("an input is not float64", {{"input", t}}, "central differences need float64: .to(float64)"));
   }
   if (!any)
-    throw AutogradError(message("no input requires a gradient", {}, "call requires_grad_() on those to be checked"));
+    throw AutogradError(
+        message("no input requires a gradient", {}, "call requires_grad_() on those to be checked"));
 }
 
 void require_output(const Tensor& out) {
@@ -43,7 +44,7 @@ void require_output(const Tensor& out) {
                              "return a tensor that is computed from the inputs in float64"));
 }
 
-/// One element of an input, as a writable place of its own.
+/// One element of an input, as a 0-dim view that can be written.  The destructor restores its value.
 class Element {
  public:
   Element(const Tensor& x, std::int64_t flat) : x_(x) {
@@ -52,13 +53,13 @@ class Element {
       offset += flat % x.shape()[d] * x.strides()[d];
       flat /= x.shape()[d];
     }
-    place_ = Tensor(x.storage(), x.dtype(), {}, {}, offset);
-    value_ = place_.item();
+    element_ = Tensor(x.storage(), x.dtype(), {}, {}, offset);
+    value_ = element_.item();
   }
   ~Element() {
     try {
       write(value_);
-    } catch (...) {  // the device failed: what comes next says so
+    } catch (...) {  // the device failed: the next call on it throws
     }
   }
   Element(const Element&) = delete;
@@ -67,9 +68,9 @@ class Element {
   void shift(double by) { write(value_ + by); }
 
  private:
-  void write(double v) { backend_of(x_.device()).run(calls::Fill{place_, v}); }
+  void write(double v) { backend_of(x_.device()).run(calls::Fill{element_, v}); }
 
-  Tensor x_, place_;
+  Tensor x_, element_;
   double value_ = 0;
 };
 
@@ -81,21 +82,21 @@ class Check {
   void run() const {
     const Tensor out = f_(inputs_);
     require_output(out);
-    require_same_again(out);
+    require_deterministic(out);
     const Tensor weights = weights_like(out, 17);
     std::vector<Tensor> checked;
     for (const Tensor& t : inputs_)
       if (t.requires_grad()) checked.push_back(t);
     const Tensor total = sum(out * weights);
-    // An output without history claims that all gradients are zero; the comparison tells.
+    // An output without history means that all gradients are zero: they are compared like any others.
     const auto gradients =
         total.requires_grad() ? grad({total}, checked, {.allow_unused = true}) : std::vector<Tensor>(checked.size());
     for (std::size_t i = 0; i < checked.size(); ++i) compare(i, checked[i], gradients[i], weights);
   }
 
  private:
-  /// A difference of two values says nothing about a function that gives others each time.
-  void require_same_again(const Tensor& out) const {
+  /// Differences say nothing about a function that is not deterministic.
+  void require_deterministic(const Tensor& out) const {
     const Tensor again = f_(inputs_);
     require_output(again);
     const auto same = [](double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); };
@@ -110,9 +111,8 @@ class Check {
       const auto i = differ - first.begin();
       text << "\n  element " << i << ": " << *differ << " and " << second[static_cast<std::size_t>(i)];
     }
-    text
-        << "\nit must be deterministic: draw its random numbers from a generator that it seeds itself, and call eval() "
-           "on modules";
+    text << "\nit must be deterministic: draw its random numbers from a generator that it seeds itself, and call eval() "
+            "on modules";
     throw AutogradError(text.str());
   }
 
@@ -149,8 +149,8 @@ class Check {
   GradcheckOptions options_;
 };
 
-/// The user's function: what it calls is named as it is elsewhere.
-Tensor call(const GradcheckFunction& function, const std::vector<Tensor>& inputs) {
+/// Calls the user's function, so that errors inside of it name what it called.
+Tensor call_user(const GradcheckFunction& function, const std::vector<Tensor>& inputs) {
   const CallSite users = CallSite::none();
   return function(inputs);
 }
@@ -161,7 +161,7 @@ bool gradcheck(const GradcheckFunction& function, const std::vector<Tensor>& inp
                SourceLocation where) {
   const CallSite site("gradcheck", where);
   require_double(function, inputs);
-  Check([&](const std::vector<Tensor>& in) { return call(function, in); }, inputs, options).run();
+  Check([&](const std::vector<Tensor>& in) { return call_user(function, in); }, inputs, options).run();
   return true;
 }
 
@@ -170,7 +170,7 @@ bool gradgradcheck(const GradcheckFunction& function, const std::vector<Tensor>&
   const CallSite site("gradgradcheck", where);
   require_double(function, inputs);
   const GradcheckFunction gradients = [&](const std::vector<Tensor>& in) {
-    const Tensor out = call(function, in);
+    const Tensor out = call_user(function, in);
     require_output(out);
     std::vector<Tensor> checked;
     for (const Tensor& t : in)

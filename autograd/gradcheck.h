@@ -22,7 +22,7 @@ using GradcheckFunction = std::function<Tensor(const std::vector<Tensor>&)>;
 bool gradcheck(const GradcheckFunction& function, const std::vector<Tensor>& inputs,
                const GradcheckOptions& options = {}, SourceLocation where = SourceLocation::current());
 
-/// The same for the gradients themselves: second derivatives, by create_graph.
+/// The same for the second derivatives: checks the gradient of `function`, computed with create_graph.
 bool gradgradcheck(const GradcheckFunction& function, const std::vector<Tensor>& inputs,
                    const GradcheckOptions& options = {1e-5, 1e-4, 1e-6},
                    SourceLocation where = SourceLocation::current());

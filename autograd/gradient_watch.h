@@ -7,8 +7,9 @@ namespace minnow::autograd {
 
 enum class GradientUse { read, replaced };
 
-/// Tells the step that this thread records, if there is one, that it uses the gradient of a leaf.  A replay leaves the
-/// gradient there that the recording left; where the step read it first, it must be the one that was read.
+/// Notes in this thread's capture, if there is one, that the step uses the gradient of a leaf.  After a replay the leaf
+/// has the gradient tensor that the capture gave it.  If the step read the gradient before it replaced it, a replay
+/// needs the leaf to have the gradient tensor that was read; otherwise the step is captured again.
 void watch_gradient(const std::shared_ptr<Slot>& slot, GradientUse use);
 
 }  // namespace minnow::autograd

@@ -5,8 +5,8 @@
 
 namespace minnow {
 
-/// A hook on a tensor's gradient or on a module's forward: it is called while its handle lives.  Keep the handle, end
-/// the hook by remove(), or let it stay for as long as the tensor or module by detach().
+/// Owns a hook on a tensor's gradient or on a module's forward: destroying the handle removes the hook, and so does
+/// remove(); after detach() the hook stays for as long as the tensor or module.
 class [[nodiscard]] HookHandle {
  public:
   HookHandle() = default;
@@ -20,11 +20,11 @@ class [[nodiscard]] HookHandle {
   }
   ~HookHandle() { remove(); }
 
-  /// The hook is called no more.
+  /// Removes the hook.
   void remove() noexcept {
     if (remove_) std::exchange(remove_, nullptr)();
   }
-  /// The hook stays; this handle has nothing to do with it any more.
+  /// Lets the hook stay, without a handle.
   void detach() noexcept { remove_ = nullptr; }
 
  private:

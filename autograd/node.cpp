@@ -14,7 +14,7 @@ std::atomic<std::uint64_t> order_counter{1};
 std::atomic<std::int64_t> hook_counter{1};
 std::atomic<std::int64_t> node_count{0};
 
-/// Of all nodes: they are few that have hooks.
+/// One for all nodes, since few have hooks.
 std::mutex& hook_mutex() {
   static std::mutex& mutex = *new std::mutex;
   return mutex;
@@ -30,7 +30,7 @@ std::string wrong_count(const char* name, std::size_t returned, std::size_t inpu
 }
 
 /// "train.cpp:42".
-std::string str(SourceLocation where) {
+std::string file_and_line(SourceLocation where) {
   const std::string_view file = where.file;
   return std::string(file.substr(file.find_last_of('/') + 1)) + ":" + std::to_string(where.line);
 }
@@ -54,7 +54,7 @@ bool RunningNode::within(const Node* node) {
 }
 
 Node::Node(const char* name, SourceLocation where)
-    : name_(name), where_(CallSite::where_or(where)), of_library_(CallSite::is_open()), order_(next_order()) {
+    : name_(name), where_(CallSite::where_or(where)), opened_site_(CallSite::is_open()), order_(next_order()) {
   node_count.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -62,19 +62,19 @@ Node::~Node() { node_count.fetch_sub(1, std::memory_order_relaxed); }
 
 void Node::destroy(Node* node) noexcept {
   ThreadState& thread = ThreadState::current();
-  node->next_doomed_ = thread.doomed;
-  thread.doomed = node;
+  node->next_to_destroy_ = thread.to_destroy;
+  thread.to_destroy = node;
   if (thread.destroying) return;
   thread.destroying = true;
-  while (Node* next = thread.doomed) {
-    thread.doomed = next->next_doomed_;
-    const std::weak_ptr<Node> block = next->weak_from_this();  // its memory goes after it
+  while (Node* next = thread.to_destroy) {
+    thread.to_destroy = next->next_to_destroy_;
+    const std::weak_ptr<Node> block = next->weak_from_this();  // keeps the memory until the destructor has run
     next->~Node();
   }
   thread.destroying = false;
 }
 
-Gradients Node::run(const Tensor& grad, Needs needs, bool retain, SourceLocation called) {
+Gradients Node::run(const Tensor& grad, Needs needs, bool retain, SourceLocation backward_line) {
   const CallSite site = CallSite::instead(name_, where_);
   if (RunningNode::within(this))
     throw AutogradError(std::string(name_) +
@@ -83,7 +83,7 @@ Gradients Node::run(const Tensor& grad, Needs needs, bool retain, SourceLocation
   const std::lock_guard lock(mutex_);
   if (released_)
     throw AutogradError(std::string(name_) + ": the graph was freed by an earlier backward, and runs again at " +
-                        str(called) +
+                        file_and_line(backward_line) +
                         "\npass {.retain_graph = true} to all but the last backward, or compute the loss again");
   Gradients gradients = gradients_of(grad, needs);
   if (gradients.size() != edges_.size()) throw AutogradError(wrong_count(name_, gradients.size(), edges_.size()));
@@ -96,7 +96,7 @@ Gradients Node::run(const Tensor& grad, Needs needs, bool retain, SourceLocation
 
 Gradients Node::gradients_of(const Tensor& grad, Needs needs) {
   const RunningNode running(this);
-  if (of_library_) return backward(grad, needs);
+  if (opened_site_) return backward(grad, needs);
   const CallSite users = CallSite::none();
   return backward(grad, needs);
 }
@@ -111,7 +111,7 @@ std::int64_t Node::add_hook(Hook hook) {
 }
 
 void Node::remove_hook(std::int64_t id) {
-  decltype(hooks_) removed;  // destroyed without the lock: it may hold anything
+  decltype(hooks_) removed;  // destroyed after the lock is released: a hook's destructor may call anything
   const std::lock_guard lock(hook_mutex());
   const auto it = std::find_if(hooks_.begin(), hooks_.end(), [id](const auto& hook) { return hook.first == id; });
   if (it == hooks_.end()) return;
@@ -142,17 +142,17 @@ Edge edge_to(const Tensor& x) {
   return {slot->producer, slot->producer ? nullptr : slot, x.shape(), x.dtype(), x.device()};
 }
 
-std::vector<Tensor> leaves_of(const Tensor& x, std::size_t most) {
+std::vector<Tensor> leaves_of(const Tensor& x, std::size_t limit) {
   std::vector<Tensor> leaves;
   if (!x.slot() || !x.slot()->producer) return leaves;
-  std::unordered_set<const void*> met;
+  std::unordered_set<const void*> visited;
   std::vector<Node*> stack{x.slot()->producer.get()};
-  while (!stack.empty() && leaves.size() < most) {
+  while (!stack.empty() && leaves.size() < limit) {
     Node* node = stack.back();
     stack.pop_back();
     for (const Edge& edge : node->edges()) {
-      if (edge.node && met.insert(edge.node.get()).second) stack.push_back(edge.node.get());
-      if (!edge.leaf || leaves.size() == most || !met.insert(edge.leaf.get()).second) continue;
+      if (edge.node && visited.insert(edge.node.get()).second) stack.push_back(edge.node.get());
+      if (!edge.leaf || leaves.size() == limit || !visited.insert(edge.leaf.get()).second) continue;
       if (auto owner = edge.leaf->owner.lock()) leaves.emplace_back(std::move(owner));
     }
   }

@@ -12,7 +12,7 @@ namespace minnow::autograd {
 
 class Node;
 
-/// Sees a gradient; what it returns, if defined, replaces it.
+/// Called with a gradient; a defined result replaces the gradient.
 using Hook = std::function<Tensor(const Tensor& grad)>;
 
 /// What autograd keeps with a tensor that takes part in a graph.
@@ -20,16 +20,16 @@ struct Slot {
   bool requires_grad = false;               ///< of a leaf
   std::weak_ptr<detail::TensorImpl> owner;  ///< of a leaf: for messages
   std::shared_ptr<Node> producer;           ///< of a non-leaf
-  std::uint32_t produced_version = 0;       ///< of the storage, when the producer's value was written
-  std::uint64_t order = 0;                  ///< of a leaf: its place among nodes
+  std::uint32_t produced_version = 0;       ///< of the storage when the producer wrote its value
+  std::uint64_t order = 0;                  ///< of a leaf: a number from the counter of the nodes
   std::mutex mutex;                         ///< guards grad and hooks
   Tensor grad;
   std::vector<std::pair<std::int64_t, Hook>> hooks;  ///< of a leaf
   bool retains_grad = false;                         ///< of a non-leaf
 };
 
-/// Where a gradient goes: to the node that produced the operand, or to a leaf.  With the operand's geometry,
-/// to which the engine sums and converts what arrives.
+/// Where a gradient goes: to the node that produced the operand, or to a leaf.  The engine sums and converts the
+/// gradient to the operand's shape, dtype and device, which are kept here.
 struct Edge {
   std::shared_ptr<Node> node;
   std::shared_ptr<Slot> leaf;
@@ -57,8 +57,8 @@ class Needs {
 /// on.  Made by make_node.
 class Node : public std::enable_shared_from_this<Node> {
  public:
-  /// `where` counts where no operation is under way (CallSite): else the node is of its line, and its gradient function
-  /// is run as a part of it.
+  /// The node's line is the open CallSite's, or `where` if none is open.  With an open CallSite, errors of the gradient
+  /// function name the node.
   Node(const char* name, SourceLocation where);
   virtual ~Node();
   Node(const Node&) = delete;
@@ -68,14 +68,14 @@ class Node : public std::enable_shared_from_this<Node> {
   SourceLocation where() const { return where_; }
   std::uint64_t order() const { return order_; }
 
-  /// The inputs' gradients, one for each.  The saved values go afterwards, unless `retain`; AutogradError when they
-  /// are gone.  `called` is the line of the backward.  Errors have the node's name and line; a gradient function of the
-  /// user's, recorded outside of every CallSite, names what it calls itself.
-  Gradients run(const Tensor& grad, Needs needs, bool retain, SourceLocation called);
+  /// The inputs' gradients, one for each.  Drops the saved values afterwards, unless `retain`; AutogradError if they
+  /// were dropped before.  `backward_line` is where the user called backward.  Errors have the node's name and line; in
+  /// a gradient function recorded outside of every CallSite they name the operation that it called.
+  Gradients run(const Tensor& grad, Needs needs, bool retain, SourceLocation backward_line);
   std::vector<Edge>& edges() { return edges_; }
 
-  /// An operation whose output is a part of its input (a slice) gives, outside of create_graph, a gradient for that
-  /// part only: here is the part in the gradient of the whole, to which it is added.
+  /// An operation whose output is a part of its input (a slice) gives, without create_graph, the gradient of that part
+  /// only.  part_of() is the part as a view of the whole gradient, to which the engine adds it.
   virtual bool gives_part() const { return false; }
   virtual Tensor part_of(const Tensor& whole) const;
 
@@ -96,18 +96,19 @@ class Node : public std::enable_shared_from_this<Node> {
 
   const char* name_;
   SourceLocation where_;
-  const bool of_library_;  // or of a function that opened a CallSite as the library's do
+  const bool opened_site_;  // a CallSite was open: a function of the library, or one that opens a site as it does
   std::uint64_t order_;
   std::mutex mutex_;  // one backward at a time runs or releases a node
   bool released_ = false;
   std::atomic<bool> has_hooks_ = false;
   std::vector<Edge> edges_;
-  std::vector<std::pair<std::int64_t, Hook>> hooks_;  // under a mutex of their own: a gradient function may add some
-  Node* next_doomed_ = nullptr;
+  std::vector<std::pair<std::int64_t, Hook>>
+      hooks_;  // guarded by hook_mutex(), since a gradient function may add hooks
+  Node* next_to_destroy_ = nullptr;
 };
 
-/// Destroys a node after the one that is being destroyed, never within: all that nodes hold (edges, saved values,
-/// tensors that a function captured) may hold further nodes, and a long graph would need a deep stack.
+/// Destroys nodes one after another, never recursively: what a node holds (edges, saved values, tensors that a lambda
+/// captured) may hold further nodes, and a long graph would overflow the stack.
 template <class T> struct NodeAllocator {
   using value_type = T;
 
@@ -131,7 +132,8 @@ class RunningNode {
   RunningNode(const RunningNode&) = delete;
   RunningNode& operator=(const RunningNode&) = delete;
   static Node* current();
-  /// Whether that of `node` is, be it that the function called backward again.
+  /// Whether the gradient function of `node` is running on this thread, also further out: a gradient function may call
+  /// backward.
   static bool within(const Node* node);
 
  private:
@@ -141,17 +143,18 @@ class RunningNode {
 
 /// The next number of a node or leaf.
 std::uint64_t next_order();
-/// A hook's handle.
+/// The next number of a hook.
 std::int64_t next_hook_id();
 
-/// The edge to a tensor: to its producer, to the leaf, or nowhere.  AutogradError when another alias of its
-/// memory was written since its producer recorded it: the gradient would not belong to the value.
+/// The edge to a tensor's producer or to the leaf itself; empty if it requires no gradient.  AutogradError if its
+/// memory was written through another tensor since its producer was recorded: the gradient would not belong to the
+/// value.
 Edge edge_to(const Tensor& x);
 
-/// The leaves that a tensor was computed from, no more than `most`.  Those that are gone are left out.
-std::vector<Tensor> leaves_of(const Tensor& x, std::size_t most);
+/// The leaves that a tensor was computed from, at most `limit`.  Leaves that no tensor holds any more are left out.
+std::vector<Tensor> leaves_of(const Tensor& x, std::size_t limit);
 
-/// Nodes alive in this process: flat over the steps of a training loop.
+/// The number of nodes in this process; constant over the steps of a training loop that leaks none.
 std::int64_t live_nodes();
 
 }  // namespace minnow::autograd

@@ -10,7 +10,7 @@ bool records(std::span<const Tensor> inputs) {
 }
 
 void autograd::attach(const std::shared_ptr<Node>& node, Tensor& out, std::span<const Input> inputs) {
-  if (!CallSite::is_open()) {  // recorded by the user's own function
+  if (!CallSite::is_open()) {  // the user's function opened none
     const CallSite site(node->name(), node->where());
     return attach(node, out, inputs);
   }

@@ -14,7 +14,7 @@ namespace minnow {
 using autograd::Gradients;
 using autograd::Needs;
 
-/// Whether an operation on these inputs is to be recorded.
+/// Whether a gradient can flow to x: it is a leaf that requires one, or the result of a recorded operation.
 inline bool needs_grad(const Tensor& x) {
   return x.defined() && x.slot() && (x.slot()->producer || x.slot()->requires_grad);
 }
@@ -24,7 +24,7 @@ bool records(std::span<const Tensor> inputs);
 
 namespace autograd {
 
-/// A gradient function that gives a gradient for a part of its one input, and says which (see Node::gives_part).
+/// A gradient function that gives the gradient of a part of its only input; part_of() is that part (Node::gives_part).
 template <class F>
 concept GivesPart = requires(const F& f, const Tensor& whole) {
   { f.part_of(whole) } -> std::same_as<Tensor>;
@@ -46,7 +46,7 @@ template <class F> class FunctionNode final : public Node {
     else return gradients((*f_)(grad));
   }
   void release() override {
-    if constexpr (!GivesPart<F>) f_.reset();  // such a one holds numbers only, which part_of() still needs
+    if constexpr (!GivesPart<F>) f_.reset();  // a part's function holds only numbers, which part_of() still needs
   }
 
  private:
@@ -56,7 +56,7 @@ template <class F> class FunctionNode final : public Node {
   std::optional<F> f_;
 };
 
-/// An operand that record() is given: a tensor, or an In, whose line counts outside of every CallSite.
+/// An operand of record(): a tensor or an In.  Its line is the node's if no CallSite is open.
 struct Input {
   Input(const In& in) : tensor(in.tensor), where(in.where) {}
   Input(const Tensor& t, SourceLocation l = SourceLocation::current()) : tensor(t), where(l) {}
@@ -65,14 +65,14 @@ struct Input {
   SourceLocation where;
 };
 
-/// Makes `out` the node's output; a tensor that has a place in the graph already (an input returned as it is) keeps
-/// it, and out becomes another handle of its memory.
+/// Makes `out` the node's output.  If `out` is in the graph already (an input that was returned unchanged), its history
+/// stays and `out` becomes another handle of the same memory.
 void attach(const std::shared_ptr<Node>& node, Tensor& out, std::span<const Input> inputs);
 
 }  // namespace autograd
 
 /// Records that `out` was computed from `inputs`; `f` gives the gradients.  This is how every differentiable
-/// operation is made, yours too:
+/// operation is recorded; yours can be, too:
 ///
 ///     Tensor cube(const In& x) {
 ///       const CallSite site("cube", x.where);
@@ -80,11 +80,12 @@ void attach(const std::shared_ptr<Node>& node, Tensor& out, std::span<const Inpu
 ///       return record("cube", y, {x}, [x = Saved(*x)](const Tensor& grad) { return grad * 3 * x() * x(); });
 ///     }
 ///
-/// f: (grad) or (grad, needs) -> one Tensor for a single input, or Gradients {g0, g1, ...}, one for each input
-/// (another number is an AutogradError in backward), undefined where needs[i] is false.  Gradients may have the broadcast output's shape: the engine sums them to the input's.
-/// f keeps inputs and outputs as Saved, and calls recording functions where second derivatives shall work.
-/// Nothing is recorded when no input needs a gradient or under NoGradGuard; then f is dropped.  Returns
-/// `out`; ValueError when that is undefined. `name` must outlive the graph (a literal).
+/// f: (grad) or (grad, needs) -> one Tensor for a single input, or Gradients {g0, g1, ...}, one for each input, which
+/// may be undefined where needs[i] is false; another number of them is an AutogradError in backward.  A gradient may
+/// have the shape of the broadcast output: the engine sums it to the input's.  f keeps inputs and outputs as Saved, and
+/// calls functions that record if second derivatives are to work.  If no input needs a gradient, or under NoGradGuard,
+/// nothing is recorded and f is dropped.  Returns `out`; ValueError if it is undefined.  `name` must outlive the graph
+/// (a literal).
 template <class F> Tensor record(const char* name, Tensor out, std::initializer_list<autograd::Input> inputs, F f) {
   if (!is_grad_enabled()) return out;
   bool needed = false;
@@ -101,7 +102,7 @@ template <class F> Tensor record(const char* name, Tensor out, std::initializer_
   return out;
 }
 
-/// The same for a number of inputs that is known at run time only (cat).
+/// The same for a number of inputs that is known only at run time (cat).
 template <class F>
 Tensor record(const char* name, Tensor out, std::span<const Tensor> inputs, F f,
               SourceLocation where = SourceLocation::current()) {

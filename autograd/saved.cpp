@@ -7,8 +7,8 @@
 namespace minnow {
 namespace {
 
-/// A handle of the graph's own: a later change of the user's handle does not reach it.
-Tensor held(const Tensor& t) {
+/// A handle that belongs to the graph: later changes of the user's handle do not affect it.
+Tensor graph_handle(const Tensor& t) {
   Tensor value = t.detach();
   value.impl()->held_by_graph = true;
   value.impl()->name = t.impl()->name;
@@ -20,14 +20,14 @@ Tensor held(const Tensor& t) {
 
 Saved::Saved(const Tensor& input) {
   if (!input.defined()) return;
-  value_ = held(input);
+  value_ = graph_handle(input);
   version_ = input.storage()->version();
   slot_ = input.slot();
 }
 
 Saved Saved::output(const Tensor& out) {
   Saved saved;
-  saved.value_ = held(out);
+  saved.value_ = graph_handle(out);
   saved.version_ = out.storage()->version();
   saved.is_output_ = true;
   return saved;

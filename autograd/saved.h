@@ -4,18 +4,17 @@
 
 namespace minnow {
 
-/// A value that a gradient needs, kept with the version of its memory: reading it after the memory was
-/// written is an AutogradError, not a wrong gradient.  Keeps the value's place in the graph, for second
-/// derivatives.
+/// A value that a gradient function needs, with the version of its memory: reading it after the memory was written is
+/// an AutogradError, not a wrong gradient.  Keeps the value's history, for second derivatives.
 class Saved {
  public:
   Saved() = default;
   /// An input of the operation.
   explicit Saved(const Tensor& input);
-  /// The output of the operation that is being recorded (its node would hold itself otherwise).
+  /// The output of the operation that is being recorded.  Its history is not kept: the node would hold itself.
   static Saved output(const Tensor& out);
 
-  /// The value.  Within a gradient function only.
+  /// The value.  Call it inside of a gradient function.
   Tensor operator()() const;
   bool defined() const { return value_.defined(); }
 

@@ -7,12 +7,13 @@
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
 
-/// Where a Slot keeps what requires_grad() asks, for debuggers (share/minnow-gdb.py): a program knows its name only.
+/// The offsets of what requires_grad() reads from a Slot, for debuggers (share/minnow-gdb.py), which know only the name
+/// of the type.
 static_assert(std::is_standard_layout_v<minnow::autograd::Slot>);
 extern "C" [[gnu::used]] const std::uint32_t minnow_slot_layout[2] = {offsetof(minnow::autograd::Slot, requires_grad),
                                                                       offsetof(minnow::autograd::Slot, producer)};
 
-/// The members of Tensor about gradients.
+// The members of Tensor that concern gradients.
 namespace minnow {
 namespace {
 
@@ -97,8 +98,8 @@ void Tensor::retain_grad(SourceLocation where) const {
   const CallSite site("retain_grad", where);
   require_defined();
   if (!requires_grad())
-    throw AutogradError(
-        message("the tensor gets no gradient", {{"self", *this}}, "call requires_grad_() on what it is computed from"));
+    throw AutogradError(message("the tensor does not require a gradient", {{"self", *this}},
+                                "call requires_grad_() on what it is computed from"));
   if (is_leaf()) return;
   slot()->retains_grad = true;
   slot()->producer->add_hook([weak = std::weak_ptr<autograd::Slot>(slot())](const Tensor& g) {

@@ -5,13 +5,13 @@ namespace minnow::autograd {
 class Node;
 class RunningNode;
 
-/// What autograd knows of a thread.
+/// The state of autograd on a thread.
 struct ThreadState {
   bool records = true;             ///< is_grad_enabled()
-  bool in_hook = false;            ///< a gradient hook of the user's runs
-  RunningNode* running = nullptr;  ///< the innermost
-  // Nodes that are yet to be destroyed, a list through Node::next_doomed_, while one is.
-  Node* doomed = nullptr;
+  bool in_hook = false;            ///< a gradient hook of the user is running
+  RunningNode* running = nullptr;  ///< the innermost running node
+  // While a node is destroyed: those to be destroyed after it, a list through Node::next_to_destroy_.
+  Node* to_destroy = nullptr;
   bool destroying = false;
 
   static ThreadState& current() noexcept;

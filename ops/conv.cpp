@@ -13,12 +13,12 @@
 namespace minnow::detail::raw {
 namespace {
 
-/// The largest stride, padding or dilation: of products with sizes nothing overflows, and libraries take no larger one.
-constexpr std::int64_t kMost = (std::int64_t{1} << 31) - 1;
+/// The largest stride, padding or dilation: products with sizes do not overflow, and libraries take no larger ones.
+constexpr std::int64_t kMaxParameter = (std::int64_t{1} << 31) - 1;
 
-/// Size of the output along spatial dimension d (0 or 1); below 1 when the kernel does not fit.
+/// The size of the output along spatial dimension d (0 or 1); below 1 if the kernel does not fit.
 std::int64_t output_size(const Conv2dParams& p, const Shape& x, const Shape& w, int d) {
-  std::int64_t span = 0;  // wider than any image where it does not fit 64 bits
+  std::int64_t span = 0;  // if it overflows, it is wider than any image
   if (__builtin_mul_overflow(p.dilation[d], w[2 + d] - 1, &span)) return 0;
   const std::int64_t reach = x[2 + d] - 1 - span + 2 * p.padding[d];
   return reach < 0 ? 0 : reach / p.stride[d] + 1;
@@ -28,16 +28,17 @@ std::string text(const std::int64_t (&pair)[2]) {
   return "{" + std::to_string(pair[0]) + ", " + std::to_string(pair[1]) + "}";
 }
 
-/// operands: x, weight and, where there is one, bias.
+/// operands: x, weight and, if defined, bias.
 void check(const In& x, const In& w, const Tensor& b, const Conv2dParams& p, Operands operands) {
   for (int d = 0; d < 2; ++d)
     if (p.stride[d] < 1 || p.dilation[d] < 1 || p.padding[d] < 0 || p.groups < 1)
-      throw ValueError(message("stride, dilation and groups are 1 or more, padding 0 or more", operands,
+      throw ValueError(message("stride, dilation and groups must be 1 or more, padding 0 or more", operands,
                                "stride " + text(p.stride) + ", padding " + text(p.padding) + ", dilation " +
                                    text(p.dilation) + ", groups " + std::to_string(p.groups) + " were given"));
   for (int d = 0; d < 2; ++d)
-    if (p.stride[d] > kMost || p.dilation[d] > kMost || p.padding[d] > kMost)
-      throw ValueError(message("stride, padding and dilation are at most " + std::to_string(kMost), operands,
+    if (p.stride[d] > kMaxParameter || p.dilation[d] > kMaxParameter || p.padding[d] > kMaxParameter)
+      throw ValueError(message("stride, padding and dilation must be at most " + std::to_string(kMaxParameter),
+                               operands,
                                "stride " + text(p.stride) + ", padding " + text(p.padding) + ", dilation " +
                                    text(p.dilation) + " were given; no image is that large"));
   if (x->dim() != 4 || w->dim() != 4)
@@ -52,7 +53,7 @@ void check(const In& x, const In& w, const Tensor& b, const Conv2dParams& p, Ope
     throw ShapeError(message("the kernel does not fit into the padded image", operands,
                              "use a smaller kernel or dilation, or more padding"));
   if (x->dtype() != w->dtype() || (b.defined() && b.dtype() != x->dtype()) || !x->is_floating_point())
-    throw DTypeError(message("operands must share one floating dtype", operands, dtype_hint(operands)));
+    throw DTypeError(message("operands must have one floating-point dtype", operands, dtype_hint(operands)));
 }
 
 Tensor allocate(const Shape& shape, MemoryFormat format, const In& like) {
@@ -61,7 +62,7 @@ Tensor allocate(const Shape& shape, MemoryFormat format, const In& like) {
   return new_result(shape, strides, like->dtype(), like->device());
 }
 
-/// Of dense row-major images, for each channel.
+/// The sum of each channel of dense row-major images.
 void sum_images(Backend& backend, const Tensor& images, const Tensor& out) {
   constexpr int kSum = kernels::kIndexOf<kernels::ReduceOps, kernels::Sum>;
   const std::int64_t n = images.shape()[0], channels = images.shape()[1],
@@ -86,7 +87,7 @@ Tensor conv2d(const In& x, const In& w, const Tensor& b, const Conv2dParams& par
                     output_size(params, x->shape(), w->shape(), 1)};
   const Tensor y = allocate(shape, backend.conv2d_format(params, *x, *w), x);
   if (!y.numel()) return y;
-  if (!x->numel()) {  // nothing but padding: the bias alone
+  if (!x->numel()) {  // the windows contain only padding: the result is the bias
     if (b.defined())
       backend.run(calls::Copy{View(b.storage(), b.dtype(), shape, {0, b.strides()[0], 0, 0}, b.storage_offset()), y});
     else fill_(y, 0);
@@ -99,10 +100,10 @@ Tensor conv2d(const In& x, const In& w, const Tensor& b, const Conv2dParams& par
 Tensor conv2d_backward_input(const In& grad, const In& w, const Shape& x_shape, const Conv2dParams& params) {
   const CallSite site("conv2d_backward", grad.where);
   Backend& backend = dispatch({{"grad", *grad}, {"weight", *w}});
-  // Shape and order only, never read: the gradient of channels-last images is channels-last.
-  const bool last = grad->is_contiguous(MemoryFormat::channels_last) && !grad->is_contiguous();
+  // For shape and memory format only, never read: the gradient of channels-last images is channels-last.
+  const bool channels_last = grad->is_contiguous(MemoryFormat::channels_last) && !grad->is_contiguous();
   const View like(grad->storage(), grad->dtype(), x_shape,
-                  last ? channels_last_strides(x_shape) : contiguous_strides(x_shape));
+                  channels_last ? channels_last_strides(x_shape) : contiguous_strides(x_shape));
   const Tensor out = allocate(x_shape, backend.conv2d_format(params, like, *w), grad);
   if (!out.numel()) return out;
   if (grad->numel()) backend.run(calls::Conv2dBackwardInput{*grad, *w, out, params});
@@ -132,7 +133,7 @@ namespace {
 
 Tensor convolve(const In& x, const In& w, const Tensor& b, const Conv2dParams& p);
 
-// The three directions are each other's gradients.
+// The gradients of each of the three functions are the two others.
 Tensor weight_gradient(const In& g, const In& x, const Shape& w_shape, const Conv2dParams& p);
 
 Tensor input_gradient(const In& g, const In& w, const Shape& x_shape, const Conv2dParams& p) {
@@ -162,9 +163,9 @@ Gradients conv_gradients(const Tensor& g, const Tensor& x, const Tensor& w, cons
     if (needs[1]) out[1] = weight_gradient(g, x, w.shape(), p);
     if (needs[2]) out[2] = sum(g, {0, 2, 3});
   } else if (needs[1]) {  // weight and bias in one call
-    auto both = raw::conv2d_backward_weight(g, x, w.shape(), needs[2], p);
-    out[1] = both.weight;
-    out[2] = both.bias;
+    auto gradients = raw::conv2d_backward_weight(g, x, w.shape(), needs[2], p);
+    out[1] = gradients.weight;
+    out[2] = gradients.bias;
   } else if (needs[2]) {
     out[2] = sum(g, {0, 2, 3});
   }

@@ -18,7 +18,7 @@ namespace minnow::detail::raw {
 
 namespace {
 
-/// Of halves in float32: the gradient divides by the sum.
+/// float32 for halves, because the gradient divides by the sum.
 DType exp_sums_type(DType logits) { return is_half(logits) ? DType::float32 : logits; }
 
 std::string range_text(std::int64_t classes) {
@@ -29,9 +29,9 @@ std::string range_text(std::int64_t classes) {
 }  // namespace
 
 void refuse_class(const In& logits, const In& target, std::int64_t classes, std::int64_t ignore_index) {
-  const std::optional<Stray> stray = find_stray(target, classes, ignore_index);
-  const std::string found = stray ? "target " + stray->str() : std::string("a target");
-  throw IndexError(message(found + " is no class", {{"logits", *logits}, {"target", *target}},
+  const std::optional<InvalidIndex> invalid = find_invalid_index(target, classes, ignore_index);
+  const std::string found = invalid ? "target " + invalid->str() : std::string("a target");
+  throw IndexError(message(found + " is out of range", {{"logits", *logits}, {"target", *target}},
                            range_text(classes) + "ignore_index " + std::to_string(ignore_index)));
 }
 
@@ -77,9 +77,9 @@ Tensor cross_entropy_rows(const In& logits, const In& target, std::int64_t ignor
                 [x = Saved(*logits), t = Saved(*target), sums = exp_sums, ignore_index](const Tensor& g) {
                   if (!is_grad_enabled()) return raw::cross_entropy_backward(g, x(), t(), sums, ignore_index);
                   const Tensor ignored = eq(t(), ignore_index);
-                  const Tensor hit = one_hot(where(ignored, 0, t()), x().size(1)).to(g.dtype());
-                  const Tensor rows = where(ignored, 0.0, g).unsqueeze(1);
-                  return mul(rows, sub(softmax(x(), 1), hit));
+                  const Tensor target_mask = one_hot(where(ignored, 0, t()), x().size(1)).to(g.dtype());
+                  const Tensor row_gradient = where(ignored, 0.0, g).unsqueeze(1);
+                  return mul(row_gradient, sub(softmax(x(), 1), target_mask));
                 });
 }
 

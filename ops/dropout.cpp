@@ -23,7 +23,7 @@ Tensor dropout(const In& x, const DropoutOptions& options) {
   const Tensor mask = empty(x->shape(), {DType::bool_, x->device()});
   if (mask.numel())
     dispatch({{"x", *x}}).run(calls::Bernoulli{default_generator().reserve(mask.numel()), mask, 1 - options.p});
-  // 0 + scale * x * mask: one pass.
+  // 0 + scale * x * mask, in one pass.
   const double scale = options.p < 1 ? 1 / (1 - options.p) : 0;
   const Tensor zero = raw::scalar_tensor(0.0, x->dtype());
   const auto apply = [zero, mask, scale](const Tensor& t) {

@@ -21,35 +21,36 @@ namespace {
 
 [[noreturn]] void out_of_range(const In& x, int dim, const In& index) {
   const std::int64_t limit = x->dim() ? x->shape()[dim] : 1;
-  const std::optional<Stray> stray = find_stray(index, limit);
-  const std::string found = stray ? "index " + stray->str() : "an index";
+  const std::optional<InvalidIndex> invalid = find_invalid_index(index, limit);
+  const std::string found = invalid ? "index " + invalid->str() : "an index";
   const std::string which = "dimension " + std::to_string(dim);
-  throw IndexError(message(found + " is out of range", {{"x", *x}, {"index", *index}},
-                           limit ? "indices of " + which + " go from 0 to " + std::to_string(limit - 1)
-                                 : which + " of x has no elements, which an index could name"));
+  throw IndexError(message(
+      found + " is out of range", {{"x", *x}, {"index", *index}},
+      limit ? "indices of " + which + " go from 0 to " + std::to_string(limit - 1) : which + " of x has no elements"));
 }
 
-/// A call whose `index` names elements of x along dim.
+/// Runs a call whose `index` selects elements of x along dim.
 template <class C> void run_indexed(Backend& backend, const C& call, const In& x, int dim, const In& index) {
   run_checked(
       backend, call, [dim](const Tensor& t, const Tensor& i) { out_of_range(t, dim, i); }, *x, *index);
 }
 
-/// As the backends see a tensor that is indexed: with at least one dimension.
-View lined(const View& t) { return t.dim() ? t : View(t.storage(), t.dtype(), {1}, {1}, t.storage_offset()); }
+/// Backends see a 0-dim tensor as one of a single element.
+View at_least_1d(const View& t) { return t.dim() ? t : View(t.storage(), t.dtype(), {1}, {1}, t.storage_offset()); }
 
 void require_int64(const In& x, const In& index) {
   if (index->dtype() != DType::int64)
-    throw DTypeError(message("the index is not int64", {{"x", *x}, {"index", *index}}, "convert it: .to(int64)"));
+    throw DTypeError(message("index must be int64", {{"x", *x}, {"index", *index}}, "convert it: .to(int64)"));
 }
 
 void check_gather(const In& x, int dim, const In& index) {
   require_int64(x, index);
-  bool fits = std::max(index->dim(), 1) == std::max(x->dim(), 1);
-  for (int d = 0; fits && d < x->dim() && d < index->dim(); ++d) fits = d == dim || index->shape()[d] <= x->shape()[d];
-  if (!fits)
+  bool same_sizes = std::max(index->dim(), 1) == std::max(x->dim(), 1);
+  for (int d = 0; same_sizes && d < x->dim() && d < index->dim(); ++d)
+    same_sizes = d == dim || index->shape()[d] <= x->shape()[d];
+  if (!same_sizes)
     throw ShapeError(message(
-        "index does not fit x", {{"x", *x}, {"index", *index}},
+        "index does not match x", {{"x", *x}, {"index", *index}},
         "index needs x's number of dimensions, and no more than its sizes except in dimension " + std::to_string(dim)));
 }
 
@@ -60,11 +61,11 @@ void check_select(const In& x, int dim, const In& index) {
         message("index has more than one dimension", {{"x", *x}, {"index", *index}}, "flatten it: .flatten()"));
   wrap_dim(x, dim);
   if (x->dim() == 0 && index->numel() != 1)
-    throw ShapeError(message("x has no dimensions, so that index must have one element", {{"x", *x}, {"index", *index}},
+    throw ShapeError(message("x is 0-dim, so index must have one element", {{"x", *x}, {"index", *index}},
                              "give x a dimension first: .unsqueeze(0)"));
 }
 
-/// The shape of the slices that index names.
+/// The shape of the selected slices.
 Shape selected_shape(const In& x, int dim, const In& index) {
   Shape shape = x->shape();
   if (x->dim()) shape[dim] = index->numel();
@@ -77,7 +78,7 @@ void require_same_dtype(const In& x, const In& index, const In& source) {
                              "convert it: .to(" + std::string(name_of(x->dtype())) + ")"));
 }
 
-/// x over the sizes of index in the dimensions that are not gathered.
+/// The part of x that index can select from: its sizes are index's, except along dim.
 View cropped(const View& x, int dim, const View& index) {
   Shape shape = index.shape();
   shape[dim] = x.shape()[dim];
@@ -86,7 +87,8 @@ View cropped(const View& x, int dim, const View& index) {
 
 }  // namespace
 
-std::optional<Stray> find_stray(const In& index, std::int64_t limit, std::optional<std::int64_t> except) {
+std::optional<InvalidIndex> find_invalid_index(const In& index, std::int64_t limit,
+                                               std::optional<std::int64_t> except) {
   const Tensor dense = contiguous(index);
   const Tensor home = to_device(dense, Device());
   home.storage()->wait_ready();
@@ -94,14 +96,14 @@ std::optional<Stray> find_stray(const In& index, std::int64_t limit, std::option
   const auto strays = [&](std::int64_t v) { return (v < 0 || v >= limit) && v != except; };
   const auto* at = std::find_if(values, values + home.numel(), strays);
   if (at == values + home.numel()) return {};
-  Shape place = home.shape();
-  std::int64_t left = at - values;
-  for (int d = place.rank() - 1; d >= 0; --d) {
-    const std::int64_t size = place[d];
-    place[d] = left % size;
-    left /= size;
+  Shape position = home.shape();
+  std::int64_t remaining = at - values;
+  for (int d = position.rank() - 1; d >= 0; --d) {
+    const std::int64_t size = position[d];
+    position[d] = remaining % size;
+    remaining /= size;
   }
-  return Stray{*at, place.empty() ? "" : place.str()};
+  return InvalidIndex{*at, position.empty() ? "" : position.str()};
 }
 
 Tensor gather(const In& x, int dim, const In& index) {
@@ -111,8 +113,8 @@ Tensor gather(const In& x, int dim, const In& index) {
   check_gather(x, dim, index);
   const Tensor out = new_result(index->shape(), x->dtype(), x->device());
   if (!out.numel()) return out;
-  const View at = lined(*index);
-  run_indexed(backend, calls::Gather{cropped(lined(*x), dim, at), at, lined(out), dim}, x, dim, index);
+  const View at = at_least_1d(*index);
+  run_indexed(backend, calls::Gather{cropped(at_least_1d(*x), dim, at), at, at_least_1d(out), dim}, x, dim, index);
   return out;
 }
 
@@ -122,13 +124,14 @@ Tensor scatter_add(const In& x, int dim, const In& index, const In& source) {
   dim = wrap_dim(x, dim);
   check_gather(x, dim, index);
   if (source->shape() != index->shape())
-    throw ShapeError(message("source does not fit index", {{"x", *x}, {"index", *index}, {"source", *source}},
+    throw ShapeError(message("source does not match index", {{"x", *x}, {"index", *index}, {"source", *source}},
                              "source needs the shape of index"));
   require_same_dtype(x, index, source);
   const Tensor out = contiguous(clone(x));
   if (!index->numel()) return out;
-  const View at = lined(*index);
-  run_indexed(backend, calls::ScatterAdd{lined(*source), at, cropped(lined(out), dim, at), dim}, x, dim, index);
+  const View at = at_least_1d(*index);
+  run_indexed(backend, calls::ScatterAdd{at_least_1d(*source), at, cropped(at_least_1d(out), dim, at), dim}, x, dim,
+              index);
   return out;
 }
 
@@ -138,7 +141,9 @@ Tensor index_select(const In& x, int dim, const In& index) {
   check_select(x, dim, index);
   dim = wrap_dim(x, dim);
   const Tensor out = new_result(selected_shape(x, dim, index), x->dtype(), x->device());
-  if (out.numel()) run_indexed(backend, calls::IndexSelect{lined(*x), lined(*index), lined(out), dim}, x, dim, index);
+  if (out.numel())
+    run_indexed(backend, calls::IndexSelect{at_least_1d(*x), at_least_1d(*index), at_least_1d(out), dim}, x, dim,
+                index);
   return out;
 }
 
@@ -149,12 +154,13 @@ Tensor index_add(const In& x, int dim, const In& index, const In& source) {
   dim = wrap_dim(x, dim);
   const Shape shape = selected_shape(x, dim, index);
   if (source->shape() != shape)
-    throw ShapeError(message("source does not fit", {{"x", *x}, {"index", *index}, {"source", *source}},
+    throw ShapeError(message("source does not match", {{"x", *x}, {"index", *index}, {"source", *source}},
                              "source needs shape " + shape.str()));
   require_same_dtype(x, index, source);
   const Tensor out = contiguous(clone(x));
   if (source->numel())
-    run_indexed(backend, calls::IndexAdd{lined(*source), lined(*index), lined(out), dim}, x, dim, index);
+    run_indexed(backend, calls::IndexAdd{at_least_1d(*source), at_least_1d(*index), at_least_1d(out), dim}, x, dim,
+                index);
   return out;
 }
 
@@ -171,66 +177,68 @@ Tensor index_select_backward(const In& grad, int dim, const In& index, const Sha
 Tensor one_hot(const In& index, std::int64_t classes) {
   const CallSite site("one_hot", index.where);
   Backend& backend = dispatch({{"index", *index}});
-  require_room(index);
+  require_max_rank(index);
   require_int64(index, index);
   if (classes == -1 && index->numel()) {
     const Tensor largest = reduce(kReduce<kernels::Max>, index, {}, false);
     classes = largest.item<std::int64_t>();
     if (classes == kToEnd)
-      throw ValueError(message("class " + std::to_string(classes) + " makes more classes than can be counted",
-                               {{"index", *index}}, "classes are counted from 0"));
+      throw ValueError(message("class " + std::to_string(classes) + " is too large", {{"index", *index}},
+                               "classes are counted from 0"));
     ++classes;
   }
   if (classes < 1)
-    throw ValueError(message("there are no classes", {{"index", *index}}, "pass their number, 1 or more"));
+    throw ValueError(message("the number of classes must be at least 1, got " + std::to_string(classes),
+                             {{"index", *index}}, "pass the number of classes; -1 needs an index with elements"));
   Shape shape = index->shape();
   shape.push_back(classes);
   const Tensor out = zeros(shape, {DType::int64, index->device()});
   if (!index->numel()) return out;
-  const Tensor place = unsqueeze(index, -1);
-  const Tensor one = ones(place.shape(), {DType::int64, index->device()});
+  const Tensor position = unsqueeze(index, -1);
+  const Tensor one = ones(position.shape(), {DType::int64, index->device()});
   const int last = index->dim();
   run_checked(
-      backend, calls::ScatterAdd{one, place, cropped(out, last, place), last},
+      backend, calls::ScatterAdd{one, position, cropped(out, last, position), last},
       [classes](const Tensor& t) {
-        const std::optional<Stray> stray = find_stray(t, classes);
-        throw IndexError(message(stray ? "element " + stray->str() + " is no class" : "an element is no class",
-                                 {{"index", t}}, "classes go from 0 to " + std::to_string(classes - 1)));
+        const std::optional<InvalidIndex> invalid = find_invalid_index(t, classes);
+        throw IndexError(
+            message(invalid ? "element " + invalid->str() + " is out of range" : "an element is out of range",
+                    {{"index", t}}, "classes go from 0 to " + std::to_string(classes - 1)));
       },
       *index);
   return out;
 }
 
-bool is_nothing(const Tensor& t) { return t.dim() == 1 && t.numel() == 0; }
+bool is_skipped_by_cat(const Tensor& t) { return t.dim() == 1 && t.numel() == 0; }
 
 namespace {
 
 /// "tensors[2]"
-std::string place_of(const Tensor& t, std::span<const Tensor> tensors) {
+std::string operand_name(const Tensor& t, std::span<const Tensor> tensors) {
   return "tensors[" + std::to_string(&t - tensors.data()) + "]";
 }
 
-/// The joined shape and dtype; `first` is the tensor that says what the others must be.
+/// The joined shape and dtype; the others must match `first`.
 std::pair<Shape, DType> joined(std::span<const Tensor> tensors, const Tensor& first, int dim) {
   Shape shape = first.shape();
   DType dtype = first.dtype();
   if (first.dim()) shape[dim] = 0;
   for (const Tensor& t : tensors) {
     dtype = promote_types(dtype, t.dtype());
-    if (is_nothing(t)) continue;
+    if (is_skipped_by_cat(t)) continue;
     if (t.dim() == 0)
-      throw ShapeError(message("a tensor without dimensions has none to join along",
-                               {{place_of(first, tensors).c_str(), first}, {place_of(t, tensors).c_str(), t}},
-                               "stack joins such tensors; or give it one: unsqueeze(0)"));
-    bool fits = t.dim() == first.dim();
-    for (int d = 0; fits && d < t.dim(); ++d) fits = d == dim || t.shape()[d] == shape[d];
-    if (!fits)
+      throw ShapeError(message("a 0-dim tensor cannot be joined",
+                               {{operand_name(first, tensors).c_str(), first}, {operand_name(t, tensors).c_str(), t}},
+                               "use stack, or add a dimension: unsqueeze(0)"));
+    bool same_sizes = t.dim() == first.dim();
+    for (int d = 0; same_sizes && d < t.dim(); ++d) same_sizes = d == dim || t.shape()[d] == shape[d];
+    if (!same_sizes)
       throw ShapeError(
           message("sizes differ outside dimension " + std::to_string(dim),
-                  {{place_of(first, tensors).c_str(), first}, {place_of(t, tensors).c_str(), t}},
+                  {{operand_name(first, tensors).c_str(), first}, {operand_name(t, tensors).c_str(), t}},
                   "tensors are joined along one dimension and equal in all others; stack makes a new one"));
     if (__builtin_add_overflow(shape[dim], t.shape()[dim], &shape[dim]))
-      throw ShapeError(message("the sizes of dimension " + std::to_string(dim) + " add up to more than can be counted",
+      throw ShapeError(message("the sizes of dimension " + std::to_string(dim) + " overflow when they are added",
                                {{"first", first}, {"other", t}}, "join fewer or smaller tensors"));
   }
   return {shape, dtype};
@@ -240,9 +248,9 @@ std::pair<Shape, DType> joined(std::span<const Tensor> tensors, const Tensor& fi
 
 Tensor cat(std::span<const Tensor> tensors, int dim) {
   if (tensors.empty()) throw ValueError(message("there are no tensors to join", {}, "give at least one"));
-  for (const Tensor& t : tensors) dispatch({{"tensors[0]", tensors.front()}, {place_of(t, tensors).c_str(), t}});
-  const auto some = std::find_if_not(tensors.begin(), tensors.end(), is_nothing);
-  if (some == tensors.end()) dim = 0;  // nothing but nothing
+  for (const Tensor& t : tensors) dispatch({{"tensors[0]", tensors.front()}, {operand_name(t, tensors).c_str(), t}});
+  const auto some = std::find_if_not(tensors.begin(), tensors.end(), is_skipped_by_cat);
+  if (some == tensors.end()) dim = 0;  // all are skipped
   const Tensor& first = some == tensors.end() ? tensors.front() : *some;
   dim = wrap_dim(first, dim);
   const auto [shape, dtype] = joined(tensors, first, dim);
@@ -250,7 +258,7 @@ Tensor cat(std::span<const Tensor> tensors, int dim) {
   Backend& backend = backend_of(first.device());
   Shape start = Shape::filled(shape.rank(), 0);
   for (const Tensor& t : tensors) {
-    if (is_nothing(t)) continue;
+    if (is_skipped_by_cat(t)) continue;
     if (t.numel()) backend.run(calls::Copy{t, slice(out, {start, t.shape(), Shape::filled(shape.rank(), 1)})});
     start[dim] += t.shape()[dim];
   }
@@ -308,7 +316,7 @@ Tensor embedding(const In& index, const In& weight, std::optional<std::int64_t> 
   if (padding_idx && (*padding_idx < -n || *padding_idx >= n))
     throw IndexError(message("padding_idx must be in [" + std::to_string(-n) + ", " + std::to_string(n - 1) +
                                  "], got " + std::to_string(*padding_idx),
-                             operands, "name a row of weight"));
+                             operands, "pass the index of a row of weight"));
   if (padding_idx && *padding_idx < 0) *padding_idx += n;
   const Tensor flat = raw::reshape(raw::cast(index, DType::int64), {-1});
   Shape shape = index->shape();
@@ -329,15 +337,15 @@ Tensor one_hot(const In& index, std::int64_t classes) {
 
 namespace {
 
-/// The dimension along which x is taken to parts, counted from the front.
-int dim_of_parts(const In& x, int dim) {
+/// The dimension along which x is split, counted from the front.
+int split_dim(const In& x, int dim) {
   if (x->dim() == 0)
     throw IndexError(
-        message("a tensor without dimensions has no parts", {{"self", *x}}, "give it one first, e.g. .reshape({1})"));
+        message("a 0-dim tensor cannot be split", {{"self", *x}}, "add a dimension first, e.g. .reshape({1})"));
   return raw::wrap_dim(x, dim);
 }
 
-std::vector<Tensor> parts_of(const In& x, std::int64_t size, int dim) {
+std::vector<Tensor> equal_parts(const In& x, std::int64_t size, int dim) {
   const std::int64_t total = x->shape()[dim], count = size ? total / size + (total % size != 0) : 1;
   std::vector<Tensor> parts;
   for (std::int64_t i = 0; i < std::max<std::int64_t>(count, 1); ++i)
@@ -349,24 +357,23 @@ std::vector<Tensor> parts_of(const In& x, std::int64_t size, int dim) {
 
 std::vector<Tensor> split(const In& x, std::int64_t size, int dim) {
   const CallSite site("split", x.where);
-  dim = dim_of_parts(x, dim);
+  dim = split_dim(x, dim);
   if (size < 0 || (size == 0 && x->shape()[dim] != 0))
     throw ValueError(
-        message("parts of size " + std::to_string(size) + " make no " + std::to_string(x->shape()[dim]) + " elements",
-                {{"self", *x}}, "a part has 1 element or more"));
-  return parts_of(x, size, dim);
+        message("size must be at least 1, got " + std::to_string(size), {{"self", *x}}, "pass the size of a part"));
+  return equal_parts(x, size, dim);
 }
 
 std::vector<Tensor> split(const In& x, const std::vector<std::int64_t>& sizes, int dim) {
   const CallSite site("split", x.where);
-  dim = dim_of_parts(x, dim);
-  std::int64_t left = x->shape()[dim];
-  bool fits = true;
+  dim = split_dim(x, dim);
+  std::int64_t remaining = x->shape()[dim];
+  bool valid = true;
   for (const std::int64_t size : sizes) {
-    fits = fits && size >= 0 && size <= left;
-    if (fits) left -= size;
+    valid = valid && size >= 0 && size <= remaining;
+    if (valid) remaining -= size;
   }
-  if (!fits || left != 0) {
+  if (!valid || remaining != 0) {
     std::string listed;
     for (const std::int64_t size : sizes) listed.append(listed.empty() ? "" : ", ").append(std::to_string(size));
     throw ShapeError(message("sizes {" + listed + "} do not add up to the size of dimension " + std::to_string(dim),
@@ -388,11 +395,12 @@ std::vector<Tensor> split(const In& x, std::initializer_list<std::int64_t> sizes
 
 std::vector<Tensor> chunk(const In& x, std::int64_t chunks, int dim) {
   const CallSite site("chunk", x.where);
-  dim = dim_of_parts(x, dim);
+  dim = split_dim(x, dim);
   if (chunks < 1)
-    throw ValueError(message(std::to_string(chunks) + " parts were asked for", {{"self", *x}}, "ask for 1 or more"));
+    throw ValueError(message("chunks must be at least 1, got " + std::to_string(chunks), {{"self", *x}},
+                             "pass the number of parts"));
   const std::int64_t total = x->shape()[dim];
-  if (total != 0) return parts_of(x, total / chunks + (total % chunks != 0), dim);
+  if (total != 0) return equal_parts(x, total / chunks + (total % chunks != 0), dim);
   std::vector<Tensor> parts;
   for (std::int64_t i = 0; i < chunks; ++i) parts.push_back(x->narrow(dim, 0, 0));
   return parts;
@@ -400,15 +408,15 @@ std::vector<Tensor> chunk(const In& x, std::int64_t chunks, int dim) {
 
 std::vector<Tensor> unbind(const In& x, int dim) {
   const CallSite site("unbind", x.where);
-  dim = dim_of_parts(x, dim);
+  dim = split_dim(x, dim);
   std::vector<Tensor> parts;
   for (std::int64_t i = 0; i < x->shape()[dim]; ++i) parts.push_back(x->select(dim, i));
   return parts;
 }
 
 namespace {
-/// In the place of a size: a tensor that cat passed over.
-constexpr std::int64_t kNothing = -1;
+/// Instead of a size: a tensor that cat skipped.
+constexpr std::int64_t kSkipped = -1;
 }  // namespace
 
 Tensor cat(const std::vector<Tensor>& tensors, int dim, SourceLocation where) {
@@ -417,12 +425,12 @@ Tensor cat(const std::vector<Tensor>& tensors, int dim, SourceLocation where) {
   if (!records(tensors)) return y;
   dim = y.dim() == 1 ? 0 : raw::wrap_dim(y, dim);
   std::vector<std::int64_t> sizes;
-  for (const Tensor& t : tensors) sizes.push_back(raw::is_nothing(t) ? kNothing : t.shape()[dim]);
+  for (const Tensor& t : tensors) sizes.push_back(raw::is_skipped_by_cat(t) ? kSkipped : t.shape()[dim]);
   return record("cat", std::move(y), tensors, [dim, sizes](const Tensor& g, Needs needs) {
     Gradients gradients(sizes.size());
     std::int64_t start = 0;
     for (std::size_t i = 0; i < sizes.size(); ++i) {
-      const bool nothing = sizes[i] == kNothing;
+      const bool nothing = sizes[i] == kSkipped;
       if (needs[i]) gradients[i] = nothing ? zeros({0}, {g.dtype(), g.device()}) : g.narrow(dim, start, sizes[i]);
       if (!nothing) start += sizes[i];
     }
@@ -452,14 +460,14 @@ Tensor repeat(const In& x, const Shape& times) {
   if (!valid)
     throw ShapeError(message(times.str() + " cannot repeat the tensor", {{"self", *x}},
                              "give a number, 0 or more, for each dimension; more of them add dimensions in front"));
-  raw::require_room(x, times.rank());
-  Shape apart, wide, joined;  // [times, size] for each dimension, which are then joined
+  raw::require_max_rank(x, times.rank());
+  Shape separated, repeated, joined;  // each dimension as [times, size], then joined
   for (int d = 0; d < times.rank(); ++d) {
     const std::int64_t size = d < lead ? 1 : x->shape()[d - lead];
-    for (Shape* s : {&apart, &wide}) s->push_back(s == &wide ? times[d] : 1), s->push_back(size);
+    for (Shape* s : {&separated, &repeated}) s->push_back(s == &repeated ? times[d] : 1), s->push_back(size);
     joined.push_back(times[d] * size);
   }
-  return x->reshape(apart).expand(wide).reshape(joined);
+  return x->reshape(separated).expand(repeated).reshape(joined);
 }
 
 Tensor flip(const In& x, const Dims& dims) {
@@ -471,7 +479,7 @@ Tensor flip(const In& x, const Dims& dims) {
     const int dim = raw::wrap_dim(x, static_cast<int>(d));
     if (std::exchange(seen, seen | 1u << dim) & 1u << dim)
       throw ValueError(
-          message("dimension " + std::to_string(d) + " is named twice", {{"self", *x}}, "name each dimension once"));
+          message("dimension " + std::to_string(d) + " is given twice", {{"self", *x}}, "give each dimension once"));
     y = index_select(y, dim, arange(x->size(dim) - 1, -1, -1, {DType::int64, x->device()}));
   }
   return y;

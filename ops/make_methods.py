@@ -18,7 +18,7 @@ HEADERS = ["arithmetic", "unary", "reduce", "matmul", "softmax", "dropout", "cro
 NOT_METHODS = {"where", "linear", "dropout", "cross_entropy_rows", "sum_to", "embedding", "one_hot", "pow_scalar"}
 RENAMED = {"stddev": "std"}
 # Callable objects, which no declaration of a function shows: (doc, result, name, parameters).
-OBJECTS = [("/// Bool: all elements, or those along dims, are not zero.", "Tensor", "all",
+OBJECTS = [("/// Whether no element is zero, of all or along dims: bool.", "Tensor", "all",
             ["const Dims& dims = {}", "bool keepdim = false"])]
 
 FUNCTION = re.compile(r"((?:^///[^\n]*\n)*)^(\[\[nodiscard\]\] )?(?:inline )?(Tensor|MinMax|bool|std::vector<Tensor>) (\w+)"

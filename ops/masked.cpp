@@ -38,14 +38,14 @@ Tensor nonzero(const In& x) {
   const Tensor flags = ne(x->detach(), 0).cpu().contiguous();
   const bool* flag = flags.data<bool>();
   const std::int64_t count = std::count(flag, flag + flags.numel(), true), rank = x->dim();
-  std::vector<std::int64_t> places(static_cast<std::size_t>(count * rank));
-  std::int64_t at[kMaxRank] = {};
-  std::int64_t* out = places.data();
+  std::vector<std::int64_t> indices(static_cast<std::size_t>(count * rank));
+  std::int64_t position[kMaxRank] = {};
+  std::int64_t* out = indices.data();
   for (std::int64_t i = 0; i < flags.numel() && rank > 0; ++i) {
-    if (flag[i]) out = std::copy(at, at + rank, out);
-    for (std::int64_t d = rank - 1; ++at[d] == x->shape()[static_cast<int>(d)] && d > 0; --d) at[d] = 0;
+    if (flag[i]) out = std::copy(position, position + rank, out);
+    for (std::int64_t d = rank - 1; ++position[d] == x->shape()[static_cast<int>(d)] && d > 0; --d) position[d] = 0;
   }
-  return tensor(places, {DType::int64, x->device()}).reshape({count, rank});
+  return tensor(indices, {DType::int64, x->device()}).reshape({count, rank});
 }
 
 Tensor masked_fill(const In& x, const In& mask, Scalar value) {
@@ -70,9 +70,9 @@ Tensor masked_fill_(const In& x, const In& mask, Scalar value) {
 Tensor masked_select(const In& x, const In& mask) {
   const CallSite site("masked_select", x.where);
   require_mask(*x, *mask);
-  const Shape both = raw::broadcast_shape(x, mask);
-  if (both.rank() == 0) return masked_select(x->unsqueeze(0), mask);  // one element or none
-  return x->expand(both).index({mask->expand(both)});
+  const Shape shape = raw::broadcast_shape(x, mask);
+  if (shape.rank() == 0) return masked_select(x->unsqueeze(0), mask);  // one element or none
+  return x->expand(shape).index({mask->expand(shape)});
 }
 
 Tensor tril(const In& x, std::int64_t diagonal) {

@@ -4,7 +4,7 @@
 
 namespace minnow {
 
-/// A size along height and width: 3, or {3, 5}.
+/// A number for height and width: 3, or {3, 5}.
 struct Pair {
   std::int64_t height, width;
   constexpr Pair(std::int64_t both) : height(both), width(both) {}

@@ -16,7 +16,7 @@ std::string text(const std::int64_t (&pair)[2]) {
   return "{" + std::to_string(pair[0]) + ", " + std::to_string(pair[1]) + "}";
 }
 
-/// The numbers that were given.
+/// The parameters, for messages.
 std::string text(const Pool2dParams& p) {
   return "kernel " + text(p.kernel) + ", stride " + text(p.stride) + ", padding " + text(p.padding) + ", dilation " +
          text(p.dilation) + " were given";
@@ -27,17 +27,17 @@ Shape pooled_shape(const In& x, const Pool2dParams& p) {
   if (x->dim() != 4)
     throw ShapeError(message("x needs four dimensions", {{"x", *x}}, "x: [N, C, H, W]; a single image: .unsqueeze(0)"));
   if (!x->is_floating_point())
-    throw DTypeError(message("x must be floating", {{"x", *x}}, "convert first: .to(float32)"));
+    throw DTypeError(message("x must be floating-point", {{"x", *x}}, "convert first: .to(float32)"));
   Shape shape = x->shape();
   for (int d = 0; d < 2; ++d) {
     if (p.kernel[d] < 1 || p.stride[d] < 1 || p.dilation[d] < 1 || p.padding[d] < 0 || p.padding[d] > p.kernel[d] / 2)
-      throw ValueError(message("kernel, stride and dilation are 1 or more, padding at most half the kernel",
+      throw ValueError(message("kernel, stride and dilation must be 1 or more, padding at most half the kernel",
                                {{"x", *x}},
                                text(p) + "; e.g. " + std::string(CallSite::op()) + "(x, 2) halves height and width"));
-    // Wider than any image where it does not fit 64 bits.
-    std::int64_t span = 0;
-    const bool endless = __builtin_mul_overflow(p.dilation[d], p.kernel[d] - 1, &span);
-    const std::int64_t reach = endless ? -1 : shape[2 + d] - 1 - (span - 2 * p.padding[d]);
+    // If it overflows, it is wider than any image.
+    std::int64_t window = 0;
+    const bool overflows = __builtin_mul_overflow(p.dilation[d], p.kernel[d] - 1, &window);
+    const std::int64_t reach = overflows ? -1 : shape[2 + d] - 1 - (window - 2 * p.padding[d]);
     if (reach < 0)
       throw ShapeError(message("the window does not fit into the padded image", {{"x", *x}},
                                text(p) + "; use a smaller kernel or dilation, or more padding"));
@@ -92,14 +92,14 @@ Tensor avg_pool2d_backward(const In& grad, const Tensor& x_like, const Pool2dPar
 namespace minnow {
 namespace {
 
-/// Geometry of a tensor whose values nobody reads: an alias that holds no history.
-Tensor geometry(const Tensor& x) { return x.detach(); }
+/// x for its shape alone: a view without history, whose values are not read.
+Tensor without_history(const Tensor& x) { return x.detach(); }
 
 Tensor max_gradient(const In& g, const Tensor& indices, const Tensor& x_like, const Pool2dParams& p) {
   Tensor out = raw::max_pool2d_backward(g, indices, x_like, p);
   return record("max_pool2d_backward", std::move(out), {g}, [indices](const Tensor& gg) {
-    const Tensor at = raw::cast(indices, DType::int64).flatten(2);
-    return gather(gg.flatten(2), 2, at).reshape(indices.shape());
+    const Tensor positions = raw::cast(indices, DType::int64).flatten(2);
+    return gather(gg.flatten(2), 2, positions).reshape(indices.shape());
   });
 }
 
@@ -114,30 +114,31 @@ Tensor avg_pool(const In& x, const Pool2dParams& p) {
   Tensor y = raw::avg_pool2d(x, p);
   if (!records(*x)) return y;
   return record("avg_pool2d", std::move(y), {x},
-                [x = geometry(*x), p](const Tensor& g) { return avg_gradient(g, x, p); });
+                [x = without_history(*x), p](const Tensor& g) { return avg_gradient(g, x, p); });
 }
 
-std::int64_t or_kernel(std::int64_t stride, std::int64_t kernel) { return stride ? stride : kernel; }
+std::int64_t stride_or_kernel(std::int64_t stride, std::int64_t kernel) { return stride ? stride : kernel; }
 
 }  // namespace
 
 Tensor max_pool2d(const In& x, Pair k, const MaxPool2dOptions& o) {
   const CallSite site("max_pool2d", x.where);
   const Pool2dParams p{{k.height, k.width},
-                       {or_kernel(o.stride.height, k.height), or_kernel(o.stride.width, k.width)},
+                       {stride_or_kernel(o.stride.height, k.height), stride_or_kernel(o.stride.width, k.width)},
                        {o.padding.height, o.padding.width},
                        {o.dilation.height, o.dilation.width},
                        true};
   auto [y, indices] = raw::max_pool2d(x, p);
   if (!records(*x)) return y;
-  return record("max_pool2d", std::move(y), {x},
-                [x = geometry(*x), at = indices, p](const Tensor& g) { return max_gradient(g, at, x, p); });
+  return record("max_pool2d", std::move(y), {x}, [x = without_history(*x), positions = indices, p](const Tensor& g) {
+    return max_gradient(g, positions, x, p);
+  });
 }
 
 Tensor avg_pool2d(const In& x, Pair k, const AvgPool2dOptions& o) {
   const CallSite site("avg_pool2d", x.where);
   return avg_pool(x, {{k.height, k.width},
-                      {or_kernel(o.stride.height, k.height), or_kernel(o.stride.width, k.width)},
+                      {stride_or_kernel(o.stride.height, k.height), stride_or_kernel(o.stride.width, k.width)},
                       {o.padding.height, o.padding.width},
                       {1, 1},
                       o.count_include_pad});

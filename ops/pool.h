@@ -11,17 +11,18 @@ struct MaxPool2dOptions {
   Pair dilation = 1;
 };
 
-/// The largest element of each window.   x: floating [N, C, H, W]  ->  [N, C, OH, OW].  The gradient goes to the first
-/// of equal elements.  DTypeError for integers, which PyTorch pools: convert them first.
+/// The largest element of each window.   x: floating-point [N, C, H, W]  ->  [N, C, OH, OW].  Padding is at most half
+/// the kernel, and never the largest.  The gradient goes to the first of equal elements.  DTypeError for integers,
+/// which PyTorch pools: convert them first.
 [[nodiscard]] Tensor max_pool2d(const In& x, Pair kernel, const MaxPool2dOptions& options = {});
 
 struct AvgPool2dOptions {
   Pair stride = 0;  ///< 0: the kernel size
   Pair padding = 0;
-  bool count_include_pad = true;
+  bool count_include_pad = true;  ///< divide by the size of the window also where it reaches into the padding
 };
 
-/// The mean of each window.   x: floating [N, C, H, W]  ->  [N, C, OH, OW].
+/// The mean of each window.   x: floating-point [N, C, H, W]  ->  [N, C, OH, OW].
 [[nodiscard]] Tensor avg_pool2d(const In& x, Pair kernel, const AvgPool2dOptions& options = {});
 
 }  // namespace minnow

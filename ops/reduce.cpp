@@ -16,7 +16,7 @@
 namespace minnow {
 namespace {
 
-/// How a result lines up with the input again: reshaped to the keepdim shape, then repeated.
+/// Aligns a result with the input: reshaped to the keepdim shape, then repeated.
 struct Geometry {
   Shape input, kept;
 
@@ -29,32 +29,32 @@ template <class Op> Tensor compute(const In& x, const Shape& dims, bool keepdim,
   return raw::reduce(raw::kReduce<Op>, x, dims, keepdim, p);
 }
 
-/// The gradient goes to the elements that equal the result, in equal parts; where the result is NaN, to those that are.
-template <class Op> Tensor extreme(const char* name, const In& x, const Shape& dims, bool keepdim) {
+/// The gradient is shared by the elements that equal the result, or, if it is NaN, by those that are NaN.
+template <class Op> Tensor max_or_min_all(const char* name, const In& x, const Shape& dims, bool keepdim) {
   const CallSite site(name, x.where);
   Tensor y = compute<Op>(x, dims, keepdim);
   if (!records(*x)) return y;
   Saved output = Saved::output(y);
   return record(name, std::move(y), {x},
                 [x = Saved(*x), y = std::move(output), geometry = Geometry(x, dims), dims](const Tensor& g) {
-                  Tensor part;
+                  Tensor share;
                   {
                     const NoGradGuard constant;
-                    const Tensor v = x();  // where it is NaN, so is the result
-                    const Tensor hit = logical_or(eq(v, geometry.aligned(y())), isnan(v)).to(g.dtype());
-                    part = div(hit, sum(hit, dims, true));
+                    const Tensor v = x();  // if an element is NaN, so is the result
+                    const Tensor is_result = logical_or(eq(v, geometry.aligned(y())), isnan(v)).to(g.dtype());
+                    share = div(is_result, sum(is_result, dims, true));
                   }
-                  return mul(geometry.aligned(g), part);
+                  return mul(geometry.aligned(g), share);
                 });
 }
 
-MinMax pick(bool largest, const In& x, int dim, bool keepdim) {
+MinMax max_or_min_along(bool largest, const In& x, int dim, bool keepdim) {
   const CallSite site(largest ? "max" : "min", x.where);
   auto [values, indices] = raw::arg_reduce(largest, x, dim, keepdim);
   if (!records(*x)) return {values, indices};
-  Tensor at = keepdim || x->dim() == 0 ? indices : indices.unsqueeze(dim < 0 ? dim + x->dim() : dim);
-  values = record(largest ? "max" : "min", values, {x}, [at, dim, shape = x->shape()](const Tensor& g) {
-    return scatter_add(zeros(shape, {g.dtype(), g.device()}), dim, at, g.reshape(at.shape()));
+  Tensor positions = keepdim || x->dim() == 0 ? indices : indices.unsqueeze(dim < 0 ? dim + x->dim() : dim);
+  values = record(largest ? "max" : "min", values, {x}, [positions, dim, shape = x->shape()](const Tensor& g) {
+    return scatter_add(zeros(shape, {g.dtype(), g.device()}), dim, positions, g.reshape(positions.shape()));
   });
   return {values, indices};
 }
@@ -63,7 +63,7 @@ MinMax pick(bool largest, const In& x, int dim, bool keepdim) {
 Tensor norm_gradient(const Tensor& g, const Tensor& x, const Tensor& y, double p) {
   if (p == 1) return mul(g, sign(x));
   if (p == 2) return where(eq(y, 0), 0.0, mul(x, div(g, y)));
-  if (p < 1) {  // the powers have no infinite slope that a second derivative would multiply by 0
+  if (p < 1) {  // an infinite slope of a power would be multiplied by 0 in a second derivative
     const Tensor zero = eq(x, 0);
     const Tensor power = mul(sign(x), pow(where(zero, 1.0, abs(x)), p - 1));
     return where(zero, 0.0, mul(power, mul(g, pow(y, 1 - p))));
@@ -84,9 +84,9 @@ Tensor product_of_side(const Tensor& x, bool before) {
   return product;
 }
 
-/// For each element the product of the others along the dimensions that `kept` has as 1.  Products alone: a quotient
-/// would have no derivatives beside a zero.
-Tensor others_of(const Tensor& x, const Shape& kept) {
+/// For each element the product of the others along the reduced dimensions (size 1 in `kept`).  Without a quotient,
+/// which would have no derivative where an element is 0.
+Tensor product_of_others(const Tensor& x, const Shape& kept) {
   if (x.numel() == 0) return x;
   Shape order, back = x.shape();
   for (const bool reduced : {false, true})
@@ -128,7 +128,7 @@ Tensor stddev(const In& x, const Dims& dims, double correction, bool keepdim) {
   const CallSite site("stddev", x.where);
   const Tensor variance = var(x, dims, correction, keepdim);
   if (!records(variance)) return sqrt(variance);
-  // Equal elements: the gradient is 0, as in PyTorch, and not 0 times the infinite slope of the root.
+  // Where all elements are equal the gradient is 0, as in PyTorch, not 0 times the root's infinite slope.
   const Tensor zero = eq(variance, 0);
   return where(zero, 0.0, sqrt(where(zero, 1.0, variance)));
 }
@@ -139,8 +139,8 @@ Tensor prod(const In& x, const Dims& dims, bool keepdim) {
   if (!records(*x)) return y;
   return record("prod", std::move(y), {x}, [x = Saved(*x), geometry = Geometry(x, dims), dims](const Tensor& g) {
     const Tensor v = x();
-    if (is_grad_enabled()) return mul(geometry.aligned(g), others_of(v, geometry.kept));
-    // The product of the others: by division, and where one factor is 0 by leaving it out.
+    if (is_grad_enabled()) return mul(geometry.aligned(g), product_of_others(v, geometry.kept));
+    // The product of the others, by division; a factor 0 is left out instead.
     const Tensor zero = eq(v, 0), count = sum(zero, dims, true);
     const Tensor factors = where(zero, 1.0, v), rest = prod(factors, dims, true);
     const Tensor others = where(zero, where(eq(count, 1), rest, 0.0), where(eq(count, 0), div(rest, factors), 0.0));
@@ -148,8 +148,12 @@ Tensor prod(const In& x, const Dims& dims, bool keepdim) {
   });
 }
 
-Tensor amax(const In& x, const Dims& dims, bool keepdim) { return extreme<kernels::Max>("amax", x, dims, keepdim); }
-Tensor amin(const In& x, const Dims& dims, bool keepdim) { return extreme<kernels::Min>("amin", x, dims, keepdim); }
+Tensor amax(const In& x, const Dims& dims, bool keepdim) {
+  return max_or_min_all<kernels::Max>("amax", x, dims, keepdim);
+}
+Tensor amin(const In& x, const Dims& dims, bool keepdim) {
+  return max_or_min_all<kernels::Min>("amin", x, dims, keepdim);
+}
 Tensor any(const In& x, const Dims& dims, bool keepdim) {
   const CallSite site("any", x.where);
   return compute<kernels::Any>(x, dims, keepdim);
@@ -184,7 +188,7 @@ Tensor logsumexp(const In& x, const Dims& dims, bool keepdim) {
   const CallSite site("logsumexp", x.where);
   x->require_defined("logsumexp", x.where);
   Tensor y;
-  if (raw::reduced_count(x, dims) == 0) {  // log of an empty sum
+  if (raw::reduced_count(x, dims) == 0) {  // log 0
     const DType dtype = x->is_floating_point() ? x->dtype() : DType::float32;
     y = full(raw::reduced_shape(x, dims, keepdim), -kInfinity, {dtype, x->device()});
   } else {
@@ -201,8 +205,8 @@ Tensor logsumexp(const In& x, const Dims& dims, bool keepdim) {
                 });
 }
 
-MinMax max(const In& x, int dim, bool keepdim) { return pick(true, x, dim, keepdim); }
-MinMax min(const In& x, int dim, bool keepdim) { return pick(false, x, dim, keepdim); }
+MinMax max(const In& x, int dim, bool keepdim) { return max_or_min_along(true, x, dim, keepdim); }
+MinMax min(const In& x, int dim, bool keepdim) { return max_or_min_along(false, x, dim, keepdim); }
 
 Tensor max(const In& x) {
   const CallSite site("max", x.where);
@@ -270,14 +274,14 @@ Tensor sum_to(const In& x, const Shape& shape) {
   if (x->shape() == shape) return *x;
   Shape dims;
   const int lead = x->dim() - shape.rank();
-  bool fits = lead >= 0;
-  for (int d = 0; fits && d < x->dim(); ++d) {
-    const std::int64_t own = d < lead ? 1 : shape[d - lead];
-    if (d < lead || (own == 1 && x->shape()[d] != 1)) dims.push_back(d);
-    else fits = own == x->shape()[d];
+  bool valid = lead >= 0;
+  for (int d = 0; valid && d < x->dim(); ++d) {
+    const std::int64_t size = d < lead ? 1 : shape[d - lead];
+    if (d < lead || (size == 1 && x->shape()[d] != 1)) dims.push_back(d);
+    else valid = size == x->shape()[d];
   }
-  if (!fits)
-    throw ShapeError(message(x->shape().str() + " is no broadcast of " + shape.str(), {{"x", *x}},
+  if (!valid)
+    throw ShapeError(message(shape.str() + " does not broadcast to " + x->shape().str(), {{"x", *x}},
                              "a gradient must have its input's shape, or that of the broadcast output"));
   return sum(x, dims, true).reshape(shape);
 }

@@ -2,51 +2,56 @@
 
 #include <minnow/tensor/in.h>
 
-/// Reductions.  `dims` is one dimension or a list, may be negative and in any order; none: all dimensions.  keepdim leaves sizes of 1.
-/// IndexError for a dimension out of range, ValueError for one named twice.
+// Reductions.  `dims` is one dimension or a list, negative ones count from the end; empty: all dimensions.  keepdim
+// keeps them with size 1.  IndexError for a dimension out of range, ValueError for one that is given twice.
 namespace minnow {
 
-/// Integers and bool sum to int64.
+/// Σ x; 0 for no elements.  int64 for integers and bool.
 [[nodiscard]] Tensor sum(const In& x, const Dims& dims = {}, bool keepdim = false);
-/// Sum over number; floating only; NaN for no elements.
+/// Σ x / n; NaN for no elements.  DTypeError unless x is floating-point.
 [[nodiscard]] Tensor mean(const In& x, const Dims& dims = {}, bool keepdim = false);
-/// The mean squared distance from the mean, over n - correction (1: the unbiased estimate).
+/// Σ (x - mean)² / (n - correction); 1 gives the unbiased estimate.  DTypeError unless x is floating-point.
 [[nodiscard]] Tensor var(const In& x, const Dims& dims = {}, double correction = 1, bool keepdim = false);
-/// √var; x.std() as a member.  (As a free function std is the name of a namespace.)
+/// √var; as a method x.std().  The gradient is 0 where var is 0.  (A free function cannot be called std.)
 [[nodiscard]] Tensor stddev(const In& x, const Dims& dims = {}, double correction = 1, bool keepdim = false);
+/// Π x; 1 for no elements.  int64 for integers and bool.
 [[nodiscard]] Tensor prod(const In& x, const Dims& dims = {}, bool keepdim = false);
-/// Largest and smallest; NaN wins; equal ones share the gradient, and so do NaNs (with PyTorch's amax all elements get a
-/// gradient of NaN then).  ShapeError for no elements.
+/// The largest and the smallest element; NaN if there is one.  Equal elements share the gradient, and so do NaNs (in
+/// PyTorch all elements then get a gradient of NaN).  ShapeError for no elements.
 [[nodiscard]] Tensor amax(const In& x, const Dims& dims = {}, bool keepdim = false);
 [[nodiscard]] Tensor amin(const In& x, const Dims& dims = {}, bool keepdim = false);
-/// Bool: an element is not zero.  all(x) is in tensor/index.h, where `all` is an index as well.
+/// Whether any element is not zero: bool.  all(x) is in tensor/index.h, where `all` is also an index.
 [[nodiscard]] Tensor any(const In& x, const Dims& dims = {}, bool keepdim = false);
-/// (Σ|x|^p)^(1/p); p may be 0 (count), 1, 2, any number, or ±infinity.
+/// (Σ|x|^p)^(1/p); p may be 0 (the number of elements that are not 0), 1, 2, any number, or
+/// ±infinity.  DTypeError unless x is floating-point.
 [[nodiscard]] Tensor norm(const In& x, double p = 2, const Dims& dims = {}, bool keepdim = false);
-/// log Σ e^x without overflow; -infinity for no elements.
+/// log Σ e^x without overflow; -infinity for no elements.   dx = g softmax(x).
 [[nodiscard]] Tensor logsumexp(const In& x, const Dims& dims = {}, bool keepdim = false);
-/// Running sums: y[i] = x[0] + ... + x[i] along dim.  Integers and bool give int64.  float32 is summed in float64, on every
-/// device.  The gradient is the running sum from the end.
+/// Running sums: y[i] = x[0] + ... + x[i] along dim.  int64 for integers and bool.  float32 is summed in float64,
+/// on every device.  dx is the running sum of g from the end.
 [[nodiscard]] Tensor cumsum(const In& x, int dim);
 
-/// Of one dimension: the values and where they are (int64, the first of equal ones, which gets the gradient).
+/// The largest or smallest elements along a dimension, and their indices (int64).  Of equal elements the first counts,
+/// and gets the gradient.
 struct MinMax {
   Tensor values, indices;
 };
 [[nodiscard]] MinMax max(const In& x, int dim, bool keepdim = false);
 [[nodiscard]] MinMax min(const In& x, int dim, bool keepdim = false);
+/// Of all elements; the same as amax(x) and amin(x).
 [[nodiscard]] Tensor max(const In& x);
 [[nodiscard]] Tensor min(const In& x);
-/// The same as maximum and minimum.
+/// Elementwise; the same as maximum(a, b) and minimum(a, b).
 [[nodiscard]] Tensor max(const In& a, const In& b);
 [[nodiscard]] Tensor min(const In& a, const In& b);
-/// Over all elements in row-major order, or one dimension.  int64.
+/// The index (int64) of the largest or smallest element: of all elements in row-major order, or along dim.  The first
+/// of equal elements; of a NaN if there is one.
 [[nodiscard]] Tensor argmax(const In& x);
 [[nodiscard]] Tensor argmin(const In& x);
 [[nodiscard]] Tensor argmax(const In& x, int dim, bool keepdim = false);
 [[nodiscard]] Tensor argmin(const In& x, int dim, bool keepdim = false);
 
-/// Sums the dimensions in which `shape` was broadcast to x's shape.
+/// x summed to `shape`, which must broadcast to x's shape (ShapeError): the gradient of expand().
 [[nodiscard]] Tensor sum_to(const In& x, const Shape& shape);
 
 }  // namespace minnow

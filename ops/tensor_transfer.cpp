@@ -4,13 +4,12 @@
 #include <minnow/tensor/raw/copy.h>
 #include <minnow/tensor/raw/transfer.h>
 
-/// The members of Tensor that copy and move: recorded, so that the gradient returns to the source's device
-/// and dtype.
+// The members of Tensor that copy to another dtype, device or layout, recorded.
 namespace minnow {
 namespace {
 
-/// The engine converts a gradient's dtype by itself; its device is the operation's own.
-Tensor recorded(const char* name, const Tensor& x, Tensor y) {
+/// The gradient returns to x's device; the engine converts its dtype.
+Tensor record_copy(const char* name, const Tensor& x, Tensor y) {
   if (y.is_same(x) || !is_floating(y.dtype())) return y;
   return record(name, std::move(y), {x}, [device = x.device()](const Tensor& g) { return g.to(device); });
 }
@@ -21,13 +20,13 @@ Tensor Tensor::to(Device device, DType dtype, ToOptions options, SourceLocation 
   const CallSite site("to", where);
   require_defined();
   if (device == this->device() && dtype == this->dtype()) return options.copy ? clone() : *this;
-  if (device == this->device()) return recorded("to", *this, raw::cast(*this, dtype));
+  if (device == this->device()) return record_copy("to", *this, raw::cast(*this, dtype));
   backend_of(device);
-  // Converted where the data is smaller on the way, so that fewer bytes move.
+  // Convert before the transfer if that makes it smaller, otherwise after it.
   const bool convert_first = size_of(dtype) < itemsize();
   const Tensor source = convert_first ? raw::cast(*this, dtype) : *this;
   const Tensor moved = raw::to_device(source, device, options.non_blocking);
-  return recorded("to", *this, raw::cast(moved, dtype));
+  return record_copy("to", *this, raw::cast(moved, dtype));
 }
 
 Tensor Tensor::to(Device device, ToOptions options, SourceLocation where) const {
@@ -57,7 +56,7 @@ Tensor Tensor::cuda(int index, SourceLocation where) const {
 
 Tensor Tensor::pin_memory(SourceLocation where) const {
   const CallSite site("pin_memory", where);
-  return recorded("pin_memory", *this, raw::pin_memory(*this));
+  return record_copy("pin_memory", *this, raw::pin_memory(*this));
 }
 
 Tensor Tensor::contiguous(MemoryFormat format, SourceLocation where) const {

@@ -6,34 +6,34 @@
 #include <minnow/tensor/raw/copy.h>
 #include <minnow/tensor/raw/view.h>
 
-/// The members of Tensor that give views: raw views, recorded.
+// The members of Tensor that return views: raw views, recorded.
 namespace minnow {
 namespace {
 
 /// A view with the same elements in the same row-major order: its gradient is reshaped back.
-Tensor reshaped(const char* name, const Tensor& x, Tensor y) {
+Tensor record_reshape(const char* name, const Tensor& x, Tensor y) {
   if (!records(x)) return y;
   return record(name, std::move(y), {x}, [shape = x.shape()](const Tensor& g) { return g.reshape(shape); });
 }
 
 using autograd::sliced;
 
-/// Zeros with g at the places of the slices; the gradient of sliced().
-Tensor placed(const Tensor& g, const Shape& whole, const Slices& slices) {
+/// Zeros of shape `whole` with g in the slices: the gradient of sliced().
+Tensor zeros_with(const Tensor& g, const Shape& whole, const Slices& slices) {
   Tensor y = zeros(whole, {g.dtype(), g.device()});
   raw::copy_to(raw::reshape(g, slices.size), raw::slice(y, slices));
   return record("slice_backward", std::move(y), {g},
                 [slices, shape = g.shape()](const Tensor& gg) { return sliced(gg, slices, shape); });
 }
 
-/// The gradient of one slice is added to those of the others, in its place: a loop over all slices of a tensor takes
-/// the time of the tensor.
+/// Without create_graph, the gradient of a slice is added to its part of the whole gradient: the gradients of all
+/// slices of a tensor take time proportional to the tensor.
 struct SliceGradient {
   Slices slices;
   Shape whole;
 
   Tensor operator()(const Tensor& g) const {
-    return is_grad_enabled() ? placed(g, whole, slices) : g.reshape(slices.size);
+    return is_grad_enabled() ? zeros_with(g, whole, slices) : g.reshape(slices.size);
   }
   Tensor part_of(const Tensor& sum) const { return raw::slice(sum, slices); }
 };
@@ -50,37 +50,37 @@ Tensor autograd::sliced(const Tensor& x, const Slices& slices, const Shape& shap
 Tensor Tensor::reshape(const Shape& shape, SourceLocation where) const {
   const CallSite site("reshape", where);
   require_defined();
-  return reshaped("reshape", *this, raw::reshape(*this, shape));
+  return record_reshape("reshape", *this, raw::reshape(*this, shape));
 }
 
 Tensor Tensor::view(const Shape& shape, SourceLocation where) const {
   const CallSite site("view", where);
   require_defined();
-  return reshaped("view", *this, raw::view(*this, shape));
+  return record_reshape("view", *this, raw::view(*this, shape));
 }
 
 Tensor Tensor::squeeze(SourceLocation where) const {
   const CallSite site("squeeze", where);
   require_defined();
-  return reshaped("squeeze", *this, raw::view(*this, raw::squeezed_shape(*this)));
+  return record_reshape("squeeze", *this, raw::view(*this, raw::squeezed_shape(*this)));
 }
 
 Tensor Tensor::squeeze(int dim, SourceLocation where) const {
   const CallSite site("squeeze", where);
   require_defined();
-  return reshaped("squeeze", *this, raw::squeeze(*this, dim));
+  return record_reshape("squeeze", *this, raw::squeeze(*this, dim));
 }
 
 Tensor Tensor::unsqueeze(int dim, SourceLocation where) const {
   const CallSite site("unsqueeze", where);
   require_defined();
-  return reshaped("unsqueeze", *this, raw::unsqueeze(*this, dim));
+  return record_reshape("unsqueeze", *this, raw::unsqueeze(*this, dim));
 }
 
 Tensor Tensor::flatten(int start, int end, SourceLocation where) const {
   const CallSite site("flatten", where);
   require_defined();
-  return reshaped("flatten", *this, raw::reshape(*this, raw::flattened_shape(*this, start, end)));
+  return record_reshape("flatten", *this, raw::reshape(*this, raw::flattened_shape(*this, start, end)));
 }
 
 Tensor Tensor::permute(const Shape& dims, SourceLocation where) const {
@@ -105,7 +105,7 @@ Tensor Tensor::t(SourceLocation where) const {
   const CallSite site("t", where);
   require_defined();
   if (dim() > 2)
-    throw ShapeError(message("a tensor of more than two dimensions has no one transpose", {{"self", *this}},
+    throw ShapeError(message("t() needs at most two dimensions", {{"self", *this}},
                              "use .mT() for the last two dimensions, or .transpose(a, b)"));
   return dim() < 2 ? *this : transpose(0, 1);
 }

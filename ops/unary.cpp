@@ -14,32 +14,33 @@ namespace {
 
 using kernels::Saves;
 
-/// What a gradient asks about a function.
-struct Function {
+/// What the gradient of a function needs to know about it.
+struct FunctionInfo {
   const char* name;
   int op;
   int order;
   double p0, p1;
 };
 
-/// grad * curve(saved): the second derivative has none of its own.
-Tensor second(const Function& f, const Tensor& grad, const Tensor& saved) {
+/// grad * curve(saved).  Has no gradient of its own.
+Tensor second_derivative(const FunctionInfo& f, const Tensor& grad, const Tensor& saved) {
   if (f.order < 2)
-    throw AutogradError(message("its second derivative is not there", {{"grad", grad}, {"x", saved}},
-                                "call backward without create_graph"));
+    throw AutogradError(
+        message("it has no second derivative", {{"grad", grad}, {"x", saved}}, "call backward without create_graph"));
   Tensor out = raw::unary_slope(f.op, grad, saved, f.p0, f.p1, true);
   return record(f.name, std::move(out), {grad, saved}, [](const Tensor&) -> Gradients {
-    throw AutogradError(message("its third derivative is not there", {}, "call backward without create_graph"));
+    throw AutogradError(message("it has no third derivative", {}, "call backward without create_graph"));
   });
 }
 
-/// grad * slope(saved), as an operation that has a gradient again.
-Tensor first(const Function& f, const Tensor& grad, const Tensor& saved) {
+/// grad * slope(saved), recorded, so that it has a gradient.
+Tensor first_derivative(const FunctionInfo& f, const Tensor& grad, const Tensor& saved) {
   Tensor out = raw::unary_slope(f.op, grad, saved, f.p0, f.p1);
   if (!records(grad, saved)) return out;
   return record(f.name, std::move(out), {grad, saved},
                 [f, g = Saved(grad), s = Saved(saved)](const Tensor& gg, Needs needs) -> Gradients {
-                  return {needs[0] ? first(f, gg, s()) : Tensor(), needs[1] ? second(f, mul(gg, g()), s()) : Tensor()};
+                  return {needs[0] ? first_derivative(f, gg, s()) : Tensor(),
+                          needs[1] ? second_derivative(f, mul(gg, g()), s()) : Tensor()};
                 });
 }
 
@@ -50,9 +51,9 @@ template <class Op> Tensor function(const In& x, double p0 = 0, double p1 = 0) {
   if constexpr (Op::kOrder > 0) {
     if (!records(*x)) return y;
     Saved saved = Op::kSaves == Saves::kOutput ? Saved::output(y) : Saved(*x);
-    const Function f{Op::kName.data(), op, Op::kOrder, p0, p1};
+    const FunctionInfo f{Op::kName.data(), op, Op::kOrder, p0, p1};
     return record(Op::kName.data(), std::move(y), {x},
-                  [f, s = std::move(saved)](const Tensor& g) { return first(f, g, s()); });
+                  [f, s = std::move(saved)](const Tensor& g) { return first_derivative(f, g, s()); });
   } else {
     return y;
   }

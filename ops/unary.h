@@ -3,9 +3,9 @@
 #include <span>
 #include <minnow/tensor/in.h>
 
-/// Elementwise functions of one operand.  Integers are promoted to float32 where the function needs it.
-/// Gradients are in tensor/kernels/unary_math.h and unary_activation.h beside the functions; second order as
-/// well.
+// Elementwise functions of one operand.  Integers are converted to float32 if the function needs it.  Functions and
+// derivatives are in tensor/kernels/unary_math.h and unary_activation.h.  Second derivatives exist where the functor
+// has kOrder = 2.
 namespace minnow {
 
 /// -x.
@@ -32,15 +32,15 @@ namespace minnow {
 [[nodiscard]] Tensor sqrt(const In& x);
 /// 1 / √x.
 [[nodiscard]] Tensor rsqrt(const In& x);
-/// x²; of bool as int64, as in PyTorch.
+/// x²; int64 for bool, as in PyTorch.
 [[nodiscard]] Tensor square(const In& x);
 /// 1 / x.
 [[nodiscard]] Tensor reciprocal(const In& x);
-/// Of x in radians.
+/// x in radians.
 [[nodiscard]] Tensor sin(const In& x);
-/// Of x in radians.
+/// x in radians.
 [[nodiscard]] Tensor cos(const In& x);
-/// Of x in radians.
+/// x in radians.
 [[nodiscard]] Tensor tan(const In& x);
 /// In radians; NaN outside [-1, 1].
 [[nodiscard]] Tensor asin(const In& x);
@@ -48,13 +48,19 @@ namespace minnow {
 [[nodiscard]] Tensor acos(const In& x);
 /// In radians.
 [[nodiscard]] Tensor atan(const In& x);
+/// (e^x - e^-x) / 2.
 [[nodiscard]] Tensor sinh(const In& x);
+/// (e^x + e^-x) / 2.
 [[nodiscard]] Tensor cosh(const In& x);
+/// sinh(x) / cosh(x).
 [[nodiscard]] Tensor tanh(const In& x);
+/// The inverse of sinh.
 [[nodiscard]] Tensor asinh(const In& x);
+/// The inverse of cosh; NaN below 1.
 [[nodiscard]] Tensor acosh(const In& x);
+/// The inverse of tanh; NaN outside [-1, 1].
 [[nodiscard]] Tensor atanh(const In& x);
-/// The error function.
+/// The error function: 2 / √π ∫ e^(-t²) dt from 0 to x.
 [[nodiscard]] Tensor erf(const In& x);
 /// 1 - erf(x), exact for large x.
 [[nodiscard]] Tensor erfc(const In& x);
@@ -62,29 +68,29 @@ namespace minnow {
 [[nodiscard]] Tensor erfinv(const In& x);
 /// log |Γ(x)|.
 [[nodiscard]] Tensor lgamma(const In& x);
-/// The derivative of lgamma; it has none of its own here.
+/// The derivative of lgamma.  It has no gradient here.
 [[nodiscard]] Tensor digamma(const In& x);
 /// log(x / (1 - x)).
 [[nodiscard]] Tensor logit(const In& x);
-/// Gradient 0.
+/// Rounded down.  Gradient 0.
 [[nodiscard]] Tensor floor(const In& x);
-/// Gradient 0.
+/// Rounded up.  Gradient 0.
 [[nodiscard]] Tensor ceil(const In& x);
-/// Half to even; gradient 0.
+/// Rounded to the nearest integer, half to even.  Gradient 0.
 [[nodiscard]] Tensor round(const In& x);
-/// Gradient 0.
+/// Rounded towards 0.  Gradient 0.
 [[nodiscard]] Tensor trunc(const In& x);
 /// x - trunc(x).
 [[nodiscard]] Tensor frac(const In& x);
-/// Bool.
+/// Whether x is NaN: bool.
 [[nodiscard]] Tensor isnan(const In& x);
-/// Bool.
+/// Whether x is ±infinity: bool.
 [[nodiscard]] Tensor isinf(const In& x);
-/// Bool.
+/// Whether x is neither NaN nor ±infinity: bool.
 [[nodiscard]] Tensor isfinite(const In& x);
-/// Bool: x is 0.
+/// Whether x is 0: bool.
 [[nodiscard]] Tensor logical_not(const In& x);
-/// Integers and bool.
+/// All bits inverted; logical not for bool.  DTypeError for floating-point tensors.
 [[nodiscard]] Tensor bitwise_not(const In& x);
 /// 1 / (1 + e^-x).
 [[nodiscard]] Tensor sigmoid(const In& x);
@@ -94,7 +100,7 @@ namespace minnow {
 [[nodiscard]] Tensor relu(const In& x);
 /// min(max(x, 0), 6).
 [[nodiscard]] Tensor relu6(const In& x);
-/// Klambauer et al. 2017.
+/// scale x, or scale alpha (e^x - 1) below 0, Klambauer et al. 2017.
 [[nodiscard]] Tensor selu(const In& x);
 /// x Φ(x), Hendrycks and Gimpel 2016.
 [[nodiscard]] Tensor gelu(const In& x);
@@ -114,25 +120,25 @@ namespace minnow {
 [[nodiscard]] Tensor tanhshrink(const In& x);
 /// log(1 + e^(beta x)) / beta; linear above the threshold.
 [[nodiscard]] Tensor softplus(const In& x, double beta = 1, double threshold = 20);
-/// x, or slope x below 0.
+/// x; slope x below 0.
 [[nodiscard]] Tensor leaky_relu(const In& x, double slope = 0.01);
-/// x, or alpha (e^x - 1) below 0.
+/// x; alpha (e^x - 1) below 0.
 [[nodiscard]] Tensor elu(const In& x, double alpha = 1);
-/// x, or alpha (e^(x / alpha) - 1) below 0.
+/// x; alpha (e^(x / alpha) - 1) below 0.
 [[nodiscard]] Tensor celu(const In& x, double alpha = 1);
-/// x within [low, high].
+/// x limited to [low, high].
 [[nodiscard]] Tensor hardtanh(const In& x, double low = -1, double high = 1);
 /// x moved towards 0 by lambda.
 [[nodiscard]] Tensor softshrink(const In& x, double lambda = 0.5);
-/// x, or 0 within [-lambda, lambda].
+/// x; 0 within [-lambda, lambda].
 [[nodiscard]] Tensor hardshrink(const In& x, double lambda = 0.5);
-/// x, or value at and below the limit.
+/// x above the limit; value at and below it.
 [[nodiscard]] Tensor threshold(const In& x, double limit, double value);
-/// x within [low, high]; NaN stays.
+/// x limited to [low, high]; NaN stays.
 [[nodiscard]] Tensor clamp(const In& x, double low = -kInfinity, double high = kInfinity);
 /// x^exponent.
 [[nodiscard]] Tensor pow_scalar(const In& x, double exponent);
-/// NaN becomes `nan`, the infinities the largest finite numbers; integers stay as they are.
+/// x with `nan` for NaN and the largest finite numbers for ±infinity; integers stay as they are.
 [[nodiscard]] Tensor nan_to_num(const In& x, double nan = 0);
 [[nodiscard]] inline Tensor clamp_min(const In& x, double low) { return clamp(x, low); }
 [[nodiscard]] inline Tensor clamp_max(const In& x, double high) { return clamp(x, -kInfinity, high); }
@@ -140,7 +146,7 @@ namespace minnow {
 [[nodiscard]] inline Tensor operator-(const In& x) { return neg(x); }
 [[nodiscard]] inline Tensor operator~(const In& x) { return bitwise_not(x); }
 
-// In place: written over x.
+// In place: x is overwritten.
 
 Tensor neg_(const In& x);
 Tensor abs_(const In& x);
@@ -164,7 +170,7 @@ Tensor gelu_(const In& x);
 Tensor silu_(const In& x);
 Tensor clamp_(const In& x, double low = -kInfinity, double high = kInfinity);
 
-/// A unary function by its number in kernels::UnaryOps; parameters that it does not have are ignored.
+/// The unary functions, by their index in kernels::UnaryOps.  Parameters that a function does not have are ignored.
 using UnaryFunction = Tensor (*)(const In& x, double p0, double p1);
 std::span<const UnaryFunction> unary_functions();
 

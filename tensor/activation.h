@@ -4,7 +4,7 @@
 
 namespace minnow {
 
-/// What a linear layer does to its result before it stores it, in the same kernel where a library can.
+/// What linear() applies to its result before it is stored, in the same kernel if the library can.
 enum class Activation : std::uint8_t { none, relu, gelu_tanh };
 
 }  // namespace minnow

@@ -70,19 +70,19 @@ void CachingAllocator::deallocate(void* block, std::size_t bytes) noexcept {
   --stats_.blocks;
   try {
     free_[static_cast<std::size_t>(class_of(size))].push_back(block);
-  } catch (...) {  // no memory for the list itself
+  } catch (...) {  // the list cannot grow
     stats_.reserved -= static_cast<std::int64_t>(size);
     source_->release(block, size);
   }
 }
 
-/// A cached block, or one of the source, if need be after giving it the cache back; nullptr when it has none.
+/// A cached block, or one from the source, if necessary after returning the cache to it; nullptr if it has none.
 void* CachingAllocator::take(std::size_t size) {
-  const auto slot = static_cast<std::size_t>(class_of(size));
-  if (free_.size() <= slot) free_.resize(slot + 1);
-  if (!free_[slot].empty()) {
-    void* block = free_[slot].back();
-    free_[slot].pop_back();
+  const auto size_class = static_cast<std::size_t>(class_of(size));
+  if (free_.size() <= size_class) free_.resize(size_class + 1);
+  if (!free_[size_class].empty()) {
+    void* block = free_[size_class].back();
+    free_[size_class].pop_back();
     return block;
   }
   void* block = source_->obtain(size);
@@ -112,20 +112,20 @@ void CachingAllocator::reset_peak() {
 }
 
 void CachingAllocator::release_cache() {
-  for (std::size_t slot = 0; slot < free_.size(); ++slot) {
-    const std::size_t power = slot / kSteps + 9, step = slot % kSteps;
+  for (std::size_t size_class = 0; size_class < free_.size(); ++size_class) {
+    const std::size_t power = size_class / kSteps + 9, step = size_class % kSteps;
     const std::size_t size = (std::size_t{1} << power) + step * ((std::size_t{1} << power) / kSteps);
-    for (void* block : free_[slot]) {
+    for (void* block : free_[size_class]) {
       source_->release(block, size);
       stats_.reserved -= static_cast<std::int64_t>(size);
     }
-    free_[slot].clear();
+    free_[size_class].clear();
   }
 }
 
 void CachingAllocator::out_of_memory(std::size_t bytes) const {
   throw OutOfMemoryError("out of memory on " + source_->name() + ": requested " + std::to_string(bytes) +
-                         " bytes\n  in tensors " + std::to_string(stats_.allocated) + " bytes, held " +
+                         " bytes\n  in tensors " + std::to_string(stats_.allocated) + " bytes, reserved " +
                          std::to_string(stats_.reserved) + ", peak " + std::to_string(stats_.peak) +
                          (source_->limit() ? ", limit " + std::to_string(source_->limit()) : "") +
                          "\nuse smaller batches, or free tensors that are no longer needed");

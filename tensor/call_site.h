@@ -5,46 +5,46 @@
 
 namespace minnow::detail {
 
-/// Who called: the operation, and the user's line.  Errors, nodes of the graph, failures of devices and ranges of a
-/// profile read both from here.  Every public function opens one first, for as long as it runs; of those that are open
-/// on a thread the outermost counts, so that what a function is composed of is named by what the user called:
+/// The operation that a thread works for, and the user's line.  Errors, graph nodes, device faults and profile ranges
+/// read both from here.  Every public function opens a CallSite first, for as long as it runs.  The outermost open one
+/// on a thread counts, so that a function composed of others is named by what the user called:
 ///
 ///     Tensor distance(const In& a, const In& b) {
 ///       const CallSite site("distance", a.where);
 ///       return sqrt(sum(square(a - b)));
 ///     }
 ///
-/// Costs a few loads and stores.  `op` is a literal, or outlives the scope.
+/// Costs a few loads and stores.  `op` must outlive the scope (a literal).
 class CallSite {
  public:
   [[nodiscard]] CallSite(const char* op, SourceLocation where) noexcept;
-  /// The line alone: operations within have their own names.
+  /// Only the line: operations inside have their own names.
   [[nodiscard]] explicit CallSite(SourceLocation where) noexcept;
   ~CallSite();
   CallSite(const CallSite&) = delete;
   CallSite& operator=(const CallSite&) = delete;
 
-  /// In place of those that are open: for work that belongs to an earlier call, as a gradient does.
+  /// Replaces the open ones, for work that belongs to an earlier call, such as a gradient function.
   [[nodiscard]] static CallSite instead(const char* op, SourceLocation where) noexcept;
-  /// None, for a function of the user's that the library calls: what is called there is named as it is elsewhere.
+  /// Hides the open ones while the library calls a function of the user: operations that it calls open their own.
   [[nodiscard]] static CallSite none() noexcept;
 
-  /// Whether an operation is under way.
+  /// Whether an operation is open on this thread.
   static bool is_open() noexcept;
-  /// Its name, a C string; empty where there is none.
+  /// Its name (a C string); empty if none is open.
   static std::string_view op() noexcept;
   static std::string_view op_or(std::string_view other) noexcept;
-  /// The user's line; 0 where it is not known.
+  /// The user's line; line 0 if it is not known.
   static SourceLocation where() noexcept;
   static SourceLocation where_or(SourceLocation other) noexcept;
 
  private:
   CallSite(const char* op, SourceLocation where, bool has_line) noexcept;
 
-  // Only read where this is the one that counts.
+  // Read only if this is the site that counts.
   const char* op_ = nullptr;
   SourceLocation where_{};
-  bool has_line_ = false;  // it may be a line that is not known
+  bool has_line_ = false;  // where_ was given, though it may be unknown
   const CallSite* const outer_;
 };
 

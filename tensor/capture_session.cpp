@@ -8,13 +8,13 @@
 namespace minnow::detail {
 namespace {
 
-thread_local CaptureSession* under_way = nullptr;
+thread_local CaptureSession* innermost = nullptr;
 
 }  // namespace
 
 void forbid_in_capture(std::string_view op, SourceLocation where) {
   throw BackendError(std::string(CallSite::op_or(op)) +
-                         ": cannot be captured, because it waits for the device or uses memory of the host\n"
+                         ": cannot be captured, because it waits for the device or uses host memory\n"
                          "move it out of the captured step",
                      where);
 }
@@ -25,29 +25,30 @@ CaptureSession::CaptureSession(Device device)
 
 CaptureSession::~CaptureSession() { end(); }
 
-CaptureSession* CaptureSession::current() { return under_way; }
+CaptureSession* CaptureSession::current() { return innermost; }
 
 void CaptureSession::begin() {
-  outer_ = under_way;
-  under_way = this;
+  outer_ = innermost;
+  innermost = this;
 }
 
 void CaptureSession::end() {
-  if (under_way != this) return;
-  under_way = outer_;
-  for (const auto& draws : draws_) draws->taken = draws->generator->state().offset - draws->base;
+  if (innermost != this) return;
+  innermost = outer_;
+  for (const auto& generator_use : generators_)
+    generator_use->taken = generator_use->generator->state().offset - generator_use->base;
   for (const auto& action : at_end_) action();
   at_end_.clear();
-  met_.clear();
+  seen_.clear();
   std::erase_if(uses_, [](const auto& use) { return use.second.storage.expired(); });
 }
 
 void CaptureSession::use(const View& tensor) {
   if (!tensor.defined()) return;
   const auto& storage = tensor.storage();
-  const auto [place, is_new] = uses_.try_emplace(storage.get(), Use{storage, storage->rebindings()});
-  // Other memory may be at the address of what is gone.
-  if (!is_new && place->second.storage.expired()) place->second = {storage, storage->rebindings()};
+  const auto [entry, is_new] = uses_.try_emplace(storage.get(), Use{storage, storage->rebindings()});
+  // The storage was destroyed, and this is another one at its address.
+  if (!is_new && entry->second.storage.expired()) entry->second = {storage, storage->rebindings()};
 }
 
 bool CaptureSession::uses_are_current() {
@@ -68,32 +69,33 @@ const double* CaptureSession::dynamic(std::size_t count, Fill fill) {
 }
 
 const std::uint64_t* CaptureSession::random(RandomGenerator& generator, const PhiloxState& state) {
-  for (const auto& draws : draws_)
-    if (draws->generator == &generator) return draws->place;
-  draws_.push_back(std::make_unique<Draws>(Draws{&generator, state.offset, 0, nullptr}));
-  Draws& draws = *draws_.back();
-  on_failure([&draws] {
-    PhiloxState now = draws.generator->state();
-    now.offset -= draws.taken;
-    draws.generator->set_state(now);
+  for (const auto& generator_use : generators_)
+    if (generator_use->generator == &generator) return generator_use->device_state;
+  generators_.push_back(std::make_unique<GeneratorUse>(GeneratorUse{&generator, state.offset, 0, nullptr}));
+  GeneratorUse& generator_use = *generators_.back();
+  on_failure([&generator_use] {
+    PhiloxState now = generator_use.generator->state();
+    now.offset -= generator_use.taken;
+    generator_use.generator->set_state(now);
   });
-  const double* place =
-      dynamic(2, [this, &draws](std::span<double> numbers, bool again) { place_generator(draws, numbers, again); });
-  return draws.place = reinterpret_cast<const std::uint64_t*>(place);
+  const double* place = dynamic(2, [this, &generator_use](std::span<double> numbers, bool again) {
+    write_generator(generator_use, numbers, again);
+  });
+  return generator_use.device_state = reinterpret_cast<const std::uint64_t*>(place);
 }
 
-void CaptureSession::place_generator(const Draws& draws, std::span<double> numbers, bool again) const {
-  PhiloxState state = draws.generator->state();
+void CaptureSession::write_generator(const GeneratorUse& generator_use, std::span<double> numbers, bool again) const {
+  PhiloxState state = generator_use.generator->state();
   std::uint64_t words[2] = {state.seed, 0};
   if (again) {
-    words[1] = state.offset - draws.base;
-    state.offset += draws.taken;
-    draws.generator->set_state(state);
+    words[1] = state.offset - generator_use.base;
+    state.offset += generator_use.taken;
+    generator_use.generator->set_state(state);
   }
   std::memcpy(numbers.data(), words, sizeof words);
 }
 
-void CaptureSession::take_back() noexcept {
+void CaptureSession::undo_run() noexcept {
   end();
   for (const auto& undo : undo_) undo();
   if (again_) return;
@@ -102,7 +104,8 @@ void CaptureSession::take_back() noexcept {
 
 void CaptureSession::upload(SourceLocation where) {
   if (used_ == 0) return;
-  if (device().is_cpu()) return fill({static_cast<double*>(numbers_.raw_data()), used_});  // the last replay is done
+  if (device().is_cpu())
+    return fill({static_cast<double*>(numbers_.raw_data()), used_});  // replays on the CPU are done when they return
   const auto count = static_cast<std::int64_t>(used_);
   const Tensor host = empty({count}, {.dtype = DType::float64, .pinned = true}, where);
   fill({static_cast<double*>(host.raw_data()), used_});
@@ -112,7 +115,7 @@ void CaptureSession::upload(SourceLocation where) {
 }
 
 void CaptureSession::fill(std::span<double> numbers) {
-  for (const Block& block : blocks_) block.fill(numbers.subspan(block.begin, block.count), again_);
+  for (const Numbers& block : blocks_) block.fill(numbers.subspan(block.begin, block.count), again_);
   again_ = true;
 }
 

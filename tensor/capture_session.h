@@ -14,16 +14,16 @@
 
 namespace minnow::detail {
 
-/// BackendError: `op` is no part of a step that is captured, since it waits for the device or uses memory of the host.
+/// BackendError: `op` cannot be captured, because it waits for the device or uses host memory.
 [[noreturn]] void forbid_in_capture(std::string_view op, SourceLocation where = {});
 
-/// What changes from replay to replay of a captured step (CapturedStep): numbers that its kernels read from device
-/// memory, written anew before each replay.  Optimizers keep their learning rate and step count there, generators their
-/// place.  Used by the thread that captures.
+/// The state of a CapturedStep that changes between replays: numbers in device memory, which the host writes before
+/// each replay and the captured kernels read (learning rates, step counts, random offsets); and the conditions under
+/// which a replay is still right.  Only the capturing thread uses it.
 class CaptureSession {
  public:
-  /// Writes the numbers of the next replay.  `again` is false in the first, which does the work that was captured and
-  /// not done: what the host counts has been counted then.
+  /// Writes the numbers of the next replay.  `again` is false for the first one, which runs what the capture only
+  /// noted: the host's counters were advanced while capturing.
   using Fill = std::function<void(std::span<double> numbers, bool again)>;
 
   explicit CaptureSession(Device device);
@@ -31,33 +31,34 @@ class CaptureSession {
   CaptureSession(const CaptureSession&) = delete;
   CaptureSession& operator=(const CaptureSession&) = delete;
 
-  /// The capture under way on this thread; nullptr when there is none.
+  /// The capture that is running on this thread, or nullptr.
   static CaptureSession* current();
-  /// Refuses an operation by which the host, or another device, reads or writes memory of `device` while this thread
-  /// captures a step for it: nothing has been computed yet, and no replay would do it again.
+  /// BackendError if this thread is capturing a step for `device`: the host or another device cannot access its memory
+  /// then, since nothing has been computed yet and a replay would not repeat the access.
   static void forbid_access(std::string_view op, Device device, SourceLocation where = {}) {
     if (const CaptureSession* session = current(); session && session->device() == device) forbid_in_capture(op, where);
   }
-  /// Makes this the capture under way until end().
+  /// Makes this the running capture of the thread until end().
   void begin();
   void end();
 
   Device device() const { return numbers_.device(); }
-  /// Notes that the step uses the memory of a tensor: a replay does so too, so that it must not be a tensor's that has
-  /// other memory by then.
+  /// Notes that the step uses the memory of a tensor.  A replay uses the same memory, so the step is captured again if
+  /// the tensor is given other memory.
   static void note(const View& tensor) {
     if (CaptureSession* session = current()) session->use(tensor);
   }
   void use(const View& tensor);
-  /// True for the first call with this address.
-  bool is_first_use(const void* of) { return met_.insert(of).second; }
-  /// What must hold before a replay, else the step is captured anew; it may throw what the step itself would.
+  /// Whether this is the first call with this address.
+  bool is_first_use(const void* of) { return seen_.insert(of).second; }
+  /// A condition for a replay; if it is false the step is captured again.  It may throw what the step itself would
+  /// throw.
   void require(std::function<bool()> holds) { conditions_.push_back(std::move(holds)); }
-  /// What the host does at the end of the capture, and after each replay.
+  /// Actions of the host at the end of the capture, and after each replay.
   void at_end(std::function<void()> action) { at_end_.push_back(std::move(action)); }
   void after_replay(std::function<void()> action) { after_replay_.push_back(std::move(action)); }
 
-  /// Whether a replay does what the step would do now.
+  /// Whether a replay does what the step would do now: all conditions hold.
   bool is_current() {
     if (Storage::all_rebindings() != rebindings_ && !uses_are_current()) return false;
     for (const auto& holds : conditions_)
@@ -69,55 +70,55 @@ class CaptureSession {
     for (const auto& action : after_replay_) action();
   }
 
-  /// Device memory for `count` numbers.  BackendError when a step needs more than there are.
+  /// Device memory for `count` numbers, which `fill` writes before each replay.  BackendError if there are too many.
   const double* dynamic(std::size_t count, Fill fill);
-  /// Device memory {seed, what to add to the offset}, by which the numbers taken from `state` on differ in each replay.
-  /// Called with the generator locked.
+  /// Device memory {seed, increment of the offset}, so that each replay draws other random numbers than those from
+  /// `state` on.  Called with the generator locked.
   const std::uint64_t* random(RandomGenerator& generator, const PhiloxState& state);
-  /// How to undo what was counted for one run of the step: called when that is not done, or not to its end.
+  /// Undoes what the host counted for one run; called if that run fails.
   void on_failure(std::function<void()> undo) { undo_.push_back(std::move(undo)); }
-  /// How to undo what is done once, by the capture: called when that is given up.
+  /// Undoes what only the capture did; called if it is abandoned.
   void on_abandon(std::function<void()> undo) { undo_once_.push_back(std::move(undo)); }
 
-  /// Undoes what was counted for the last run, a capture that is given up or a replay that failed.
-  void take_back() noexcept;
-  /// Writes the numbers of the next replay to the device, in the order of the current stream.
+  /// Undoes the last run: a capture that is abandoned, or a replay that failed.
+  void undo_run() noexcept;
+  /// Writes the numbers of the next replay to the device, on the current stream.
   void upload(SourceLocation where);
 
  private:
-  struct Block {
+  struct Numbers {
     std::size_t begin, count;
     Fill fill;
   };
-  /// A generator's numbers: the offset that the captured kernels carry, and what one run of the step takes.
-  struct Draws {
+  /// A generator that the step uses: the offset in the captured kernels, and how many numbers one run takes.
+  struct GeneratorUse {
     RandomGenerator* generator;
     std::uint64_t base, taken;
-    const std::uint64_t* place;
+    const std::uint64_t* device_state;
   };
 
-  /// Memory that the step uses, as long as somebody has it, and its rebindings when that began.
+  /// Memory that the step uses, and the rebindings of its storage at the first use.
   struct Use {
     std::weak_ptr<Storage> storage;
     std::uint32_t rebindings;
   };
 
   bool uses_are_current();
-  void place_generator(const Draws& draws, std::span<double> numbers, bool again) const;
+  void write_generator(const GeneratorUse& generator_use, std::span<double> numbers, bool again) const;
   void fill(std::span<double> numbers);
 
   static constexpr std::size_t kNumbers = 4096;
   Tensor numbers_;  // float64 [kNumbers] on the device
-  std::vector<Block> blocks_;
-  std::vector<std::unique_ptr<Draws>> draws_;
+  std::vector<Numbers> blocks_;
+  std::vector<std::unique_ptr<GeneratorUse>> generators_;
   std::vector<std::function<void()>> undo_, undo_once_;
   std::unordered_map<const Storage*, Use> uses_;
-  std::uint64_t rebindings_;  // of all storages, when uses_ were last found unchanged
-  std::unordered_set<const void*> met_;
+  std::uint64_t rebindings_;  // of all storages, when uses_ was last found unchanged
+  std::unordered_set<const void*> seen_;
   std::vector<std::function<bool()>> conditions_;
   std::vector<std::function<void()>> at_end_, after_replay_;
   std::size_t used_ = 0;
-  bool again_ = false;  // it was replayed
+  bool again_ = false;  // whether it was replayed before
   CaptureSession* outer_ = nullptr;
 };
 

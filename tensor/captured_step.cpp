@@ -15,39 +15,39 @@
 namespace minnow {
 namespace {
 
-bool fits(const Tensor& held, const Tensor& given) {
+bool same_shape_and_dtype(const Tensor& held, const Tensor& given) {
   return held.dtype() == given.dtype() && held.shape() == given.shape();
 }
 
-constexpr std::int64_t kWorthCapture = 10;  // replays
-constexpr int kMostInVain = 4;
+constexpr std::int64_t kWorthwhileReplays = 10;  // a capture dropped after fewer was wasted
+constexpr int kMaxWastedCaptures = 4;
 
 /// The step for one combination of shapes.
 struct Captured {
-  std::vector<Tensor> inputs;  // read by the capture
+  std::vector<Tensor> inputs;  // the memory that the capture reads
   Tensor output;
-  std::int64_t runs = 0;     // directly, since the last capture
+  std::int64_t runs = 0;     // direct runs since the last capture
   std::int64_t replays = 0;  // of the last capture
-  int in_vain = 0;           // captures in a row that were out of date before they had paid
+  int wasted_captures = 0;   // captures in a row that were dropped before kWorthwhileReplays
   bool was_captured = false;
-  std::unique_ptr<CaptureSession> numbers;
+  std::unique_ptr<CaptureSession> session;
   std::unique_ptr<CapturedWork> work;
 
-  bool serves(std::span<const Tensor> given) const {
-    return std::equal(inputs.begin(), inputs.end(), given.begin(), given.end(), fits);
+  bool accepts(std::span<const Tensor> given) const {
+    return std::equal(inputs.begin(), inputs.end(), given.begin(), given.end(), same_shape_and_dtype);
   }
-  /// Whether the next run is one of the step itself.  After a change there is at least one, in which an optimizer lays
-  /// out its state anew.
+  /// Whether the next run calls the function.  After a change at least one does, in which an optimizer can change the
+  /// layout of its state.
   bool runs_directly(int warm_up) const {
-    return in_vain >= kMostInVain || (!work && runs < std::max(warm_up, was_captured ? 1 : 0));
+    return wasted_captures >= kMaxWastedCaptures || (!work && runs < std::max(warm_up, was_captured ? 1 : 0));
   }
-  void forget_capture() {
-    in_vain = replays < kWorthCapture ? in_vain + 1 : 0;
+  void drop_capture() {
+    wasted_captures = replays < kWorthwhileReplays ? wasted_captures + 1 : 0;
     runs = 0;
     replays = 0;
     output = Tensor();
     work.reset();
-    numbers.reset();
+    session.reset();
   }
 };
 
@@ -60,14 +60,14 @@ struct CapturedStep::State {
   Device device;
   std::vector<Captured> captured = {};
   std::int64_t replays = 0;
-  std::optional<Stream> last = std::nullopt;  // of the last run
+  std::optional<Stream> last = std::nullopt;  // stream of the last run
 
-  void follow_last_run();
+  void wait_for_last_run();
   Tensor run_step(std::span<const Tensor> inputs);
   Tensor run_directly(std::span<const Tensor> inputs, SourceLocation where);
   Captured* find(std::span<const Tensor> inputs, SourceLocation where);
-  void capture(Captured& one, SourceLocation where);
-  void replay(Captured& one, SourceLocation where);
+  void capture(Captured& entry, SourceLocation where);
+  void replay(Captured& entry, SourceLocation where);
 };
 
 CapturedStep::CapturedStep(Function step, int inputs, const CapturedStepOptions& options, SourceLocation where)
@@ -75,7 +75,7 @@ CapturedStep::CapturedStep(Function step, int inputs, const CapturedStepOptions&
                        options.device ? *options.device : best_device()}) {
   if (options.warm_up < 0 || options.max_captures < 0)
     throw ValueError("CapturedStep: warm_up = " + std::to_string(options.warm_up) + " and max_captures = " +
-                         std::to_string(options.max_captures) + " are not both 0 or more\n3 and 8 are the usual ones",
+                         std::to_string(options.max_captures) + " must be 0 or more\nthe defaults are 3 and 8",
                      where);
   const CallSite site("CapturedStep", where);
   backend_of(state_->device, where);
@@ -93,7 +93,7 @@ CapturedStep::State& CapturedStep::state(SourceLocation where) const {
 int CapturedStep::captures(SourceLocation where) const {
   const auto& made = state(where).captured;
   return static_cast<int>(
-      std::count_if(made.begin(), made.end(), [](const Captured& one) { return one.work != nullptr; }));
+      std::count_if(made.begin(), made.end(), [](const Captured& entry) { return entry.work != nullptr; }));
 }
 
 std::int64_t CapturedStep::replays(SourceLocation where) const { return state(where).replays; }
@@ -101,34 +101,34 @@ std::int64_t CapturedStep::replays(SourceLocation where) const { return state(wh
 Tensor CapturedStep::run(std::span<const Tensor> inputs, SourceLocation where) {
   State& s = state(where);
   if (inputs.size() != s.arity)
-    throw ValueError("CapturedStep: the step takes " + std::to_string(s.arity) + " tensors, it was given " +
-                         std::to_string(inputs.size()) + "\ncall it with what its function takes",
+    throw ValueError("CapturedStep: the step takes " + std::to_string(s.arity) + " tensors, got " +
+                         std::to_string(inputs.size()) + "\npass the tensors that its function takes",
                      where);
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (!inputs[i].defined())
       throw ValueError(
           "CapturedStep: an input is undefined\n  input " + std::to_string(i) +
-              "  undefined tensor\nit was default-made, moved from, or is a gradient that was never computed",
+              "  undefined tensor\nit was default-constructed, moved from, or is a gradient that was never computed",
           where);
   if (CaptureSession::current())
     throw BackendError(
         "CapturedStep: a step that is being captured cannot run another one\ncall the inner function itself", where);
-  Captured* one = s.find(inputs, where);
-  if (!one) return s.run_directly(inputs, where);
-  if (one->work && !one->numbers->is_current()) one->forget_capture();
-  s.follow_last_run();
-  for (std::size_t i = 0; i < inputs.size(); ++i) raw::copy_to(inputs[i], one->inputs[i], where);
-  if (one->runs_directly(s.options.warm_up)) {
-    ++one->runs;
-    return s.run_step(one->inputs);
+  Captured* entry = s.find(inputs, where);
+  if (!entry) return s.run_directly(inputs, where);
+  if (entry->work && !entry->session->is_current()) entry->drop_capture();
+  s.wait_for_last_run();
+  for (std::size_t i = 0; i < inputs.size(); ++i) raw::copy_to(inputs[i], entry->inputs[i], where);
+  if (entry->runs_directly(s.options.warm_up)) {
+    ++entry->runs;
+    return s.run_step(entry->inputs);
   }
-  if (!one->work) s.capture(*one, where);
-  s.replay(*one, where);
-  return one->output;
+  if (!entry->work) s.capture(*entry, where);
+  s.replay(*entry, where);
+  return entry->output;
 }
 
-/// All runs use one memory, from the copies of the inputs on: one on another stream comes after the last.
-void CapturedStep::State::follow_last_run() {
+/// All runs use the same memory, so a run on another stream waits for the last one.
+void CapturedStep::State::wait_for_last_run() {
   const Stream stream = current_stream(device);
   if (last && last->state() != stream.state()) stream.wait(last->record());
   last = stream;
@@ -141,52 +141,52 @@ Tensor CapturedStep::State::run_step(std::span<const Tensor> inputs) {
 }
 
 Tensor CapturedStep::State::run_directly(std::span<const Tensor> inputs, SourceLocation where) {
-  std::vector<Tensor> moved;
-  for (const Tensor& t : inputs) moved.push_back(raw::to_device(raw::detach({t, where}), device));
-  return run_step(moved);
+  std::vector<Tensor> on_device;
+  for (const Tensor& t : inputs) on_device.push_back(raw::to_device(raw::detach({t, where}), device));
+  return run_step(on_device);
 }
 
-/// The capture for these shapes; a new one without work, or nullptr when there are too many.
+/// The entry for inputs of these shapes, made if there is none; nullptr if there are max_captures others.
 Captured* CapturedStep::State::find(std::span<const Tensor> inputs, SourceLocation where) {
-  for (Captured& one : captured)
-    if (one.serves(inputs)) return &one;
+  for (Captured& entry : captured)
+    if (entry.accepts(inputs)) return &entry;
   if (static_cast<int>(captured.size()) >= options.max_captures) return nullptr;
-  Captured one;
+  Captured entry;
   for (const Tensor& t : inputs)
-    one.inputs.push_back(empty_strided_like(t.shape(), t.strides(), t.dtype(), device, where));
-  return &captured.emplace_back(std::move(one));
+    entry.inputs.push_back(empty_strided_like(t.shape(), t.strides(), t.dtype(), device, where));
+  return &captured.emplace_back(std::move(entry));
 }
 
-void CapturedStep::State::capture(Captured& one, SourceLocation where) {
-  auto numbers = std::make_unique<CaptureSession>(device);
+void CapturedStep::State::capture(Captured& entry, SourceLocation where) {
+  auto session = std::make_unique<CaptureSession>(device);
   auto work = backend_of(device, where).begin_capture(device.index());
   Tensor output;
-  numbers->begin();
+  session->begin();
   try {
-    output = run_step(one.inputs);
-    numbers->end();
+    output = run_step(entry.inputs);
+    session->end();
     work->finish();
   } catch (...) {
     work.reset();
-    numbers->take_back();
+    session->undo_run();
     throw;
   }
-  one.output = output;
-  one.was_captured = true;
-  one.numbers = std::move(numbers);
-  one.work = std::move(work);
+  entry.output = output;
+  entry.was_captured = true;
+  entry.session = std::move(session);
+  entry.work = std::move(work);
 }
 
-void CapturedStep::State::replay(Captured& one, SourceLocation where) {
-  one.numbers->upload(where);
+void CapturedStep::State::replay(Captured& entry, SourceLocation where) {
+  entry.session->upload(where);
   try {
-    one.work->replay();
+    entry.work->replay();
   } catch (...) {
-    one.numbers->take_back();
+    entry.session->undo_run();
     throw;
   }
-  one.numbers->finish_replay();
-  ++one.replays;
+  entry.session->finish_replay();
+  ++entry.replays;
   ++replays;
 }
 

@@ -13,18 +13,18 @@
 namespace minnow {
 
 struct CapturedStepOptions {
-  /// Where the step computes; by default best_device().
+  /// The device that the step computes on; best_device() by default.
   std::optional<Device> device = std::nullopt;
-  /// Runs for each new shape of inputs before the one that is captured: they choose algorithms, make the optimizer's
-  /// state and fill the caches of memory.
+  /// Direct runs for each new combination of input shapes before one is captured: they choose algorithms, make the
+  /// optimizer's state and fill the memory caches.
   int warm_up = 3;
-  /// Captures kept, one for each combination of shapes; more are run and not captured.
+  /// The number of combinations of input shapes that are captured; others run directly.
   int max_captures = 8;
 };
 
 /// A training step that is captured once and then replayed as one unit: a CUDA graph on a GPU, where a small network is
-/// bound by the launches of its kernels; on a CPU and on sim the list of its kernel calls, made without autograd, checks
-/// and allocation.
+/// bound by the launches of its kernels; on a CPU and on sim the list of its kernel calls, made without autograd,
+/// checks and allocation.
 ///
 ///     CapturedStep step([&](const Tensor& images, const Tensor& labels) {
 ///       const Tensor loss = nn::cross_entropy(net(images), labels);
@@ -35,29 +35,31 @@ struct CapturedStepOptions {
 ///     }, {.device = device});
 ///     for (auto& [images, labels] : loader) Tensor loss = step(images, labels);
 ///
-/// Each call runs the step once: the first `warm_up` directly, then captured, then replayed; the numbers are those of the
-/// same calls without capture.  The inputs (up to four, on any device) are copied to memory of the step's own; a
-/// combination of shapes and dtypes that is new is captured for itself.  The result is the tensor that the function
-/// returned (undefined for void): each run writes it anew.
+/// Each call runs the step once: the first `warm_up` calls run directly, the next is captured and replayed, later ones
+/// are replayed.  The results are those of the same calls without capture.  The inputs (up to four, on any device) are
+/// copied to memory that the step owns; each combination of shapes and dtypes has its own capture.  The result is the
+/// tensor that the function returned (undefined for void); the next run overwrites it.
 ///
-/// In a replay no line of the function runs: what it does on the host (branches, printing, counters) is done in the first
-/// runs only, and every tensor that it reads must be an input or stay the same tensor.  Learning rates, step counts of
-/// optimizers and random numbers do go on; optimizers and generators must outlive the step.  Parameters that were moved,
-/// converted or given other data (Module::to, set_data), gradients that were dropped or replaced where the step adds to
-/// them, train() and eval(), requires_grad_(), and other state or options of an optimizer that change its kernels are
-/// noticed: the step then runs directly again and is captured anew; where that happens again and again, before a
-/// capture has paid, it goes on running directly.  A call that waits for the
-/// device or reads values (item, data, printing), copies to another device, computes there or reads memory of the host
-/// (tensor, a loader) cannot be captured: its error names the line, nothing was captured, and the program can go on.
-/// What a kernel finds in its data, an index out of range, say, is an error of a replay too, with the operation and the
-/// line of the capture: on a GPU at the next synchronization, elsewhere at once, and then the run is not counted.
-/// A capture keeps its memory to itself until the step is gone.  Not thread-safe.
+/// A replay does not run the function: what it does on the host (branches, printing, counters) happens only in the runs
+/// before, and every tensor that it reads must be an input or stay the same tensor.  Learning rates, step counts of
+/// optimizers and random numbers advance in replays; optimizers and generators must outlive the step.
+///
+/// The step runs directly and is captured again after a change that concerns it: parameters that were moved, converted
+/// or given other data (Module::to, set_data), gradients that were dropped or replaced if the step adds to them,
+/// train() and eval(), requires_grad_(), and state or options of an optimizer that change its kernels.  If such changes
+/// keep coming after few replays, the step stays uncaptured and runs directly.
+///
+/// A call that waits for the device or reads values (item, data, printing), copies to another device, computes there,
+/// or reads host memory (tensor, a loader) cannot be captured: BackendError with the user's line.  Nothing was captured
+/// then, and the program can go on.  Data that a kernel refuses, such as an index out of range, is an error in a replay
+/// too, with the operation and line of the capture: on a GPU at the next synchronization, elsewhere at once; that run
+/// is not counted. A capture keeps its memory until the step is destroyed.  Not thread-safe.
 class CapturedStep {
  public:
   using Function = std::function<Tensor(std::span<const Tensor>)>;
 
-  /// From a function of up to four tensors that returns a tensor or nothing.  DeviceError for a device that is not there,
-  /// ValueError for negative options.
+  /// From a function of up to four tensors that returns a tensor or nothing.  DeviceError for a device that does not
+  /// exist, ValueError for negative options.
   template <class F>
   requires(!std::same_as<std::remove_cvref_t<F>, CapturedStep>) explicit CapturedStep(
       F step, CapturedStepOptions options = {}, SourceLocation where = SourceLocation::current())
@@ -66,11 +68,12 @@ class CapturedStep {
                   "a step returns a tensor or nothing: return the loss, and call item() on what step() gives");
   }
   ~CapturedStep();
-  /// One that was moved from can be assigned to; all else is a ValueError.
+  /// A moved-from step can only be assigned to or destroyed; using it is a ValueError.
   CapturedStep(CapturedStep&&) noexcept;
   CapturedStep& operator=(CapturedStep&&) noexcept;
 
-  /// Runs the step once.  ValueError for another number of inputs or undefined ones; else what the function throws.
+  /// Runs the step once.  ValueError for another number of inputs or an undefined one; otherwise what the function
+  /// throws.
   Tensor operator()(SourceLocation where = SourceLocation::current()) { return run({}, where); }
   Tensor operator()(const In& a) { return run(std::array{*a}, a.where); }
   Tensor operator()(const In& a, const In& b) { return run(std::array{*a, *b}, a.where); }
@@ -80,9 +83,9 @@ class CapturedStep {
   }
   Tensor run(std::span<const Tensor> inputs, SourceLocation where = SourceLocation::current());
 
-  /// How many combinations of shapes are captured.
+  /// The number of combinations of input shapes that are captured now.
   int captures(SourceLocation where = SourceLocation::current()) const;
-  /// Runs that were replays.
+  /// The number of runs that were replays.
   std::int64_t replays(SourceLocation where = SourceLocation::current()) const;
 
  private:

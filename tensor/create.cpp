@@ -18,12 +18,12 @@ RandomGenerator& generator_of(const RandomOptions& options) {
   return options.generator ? *options.generator : default_generator();
 }
 
-/// float64 takes two 32-bit numbers an element.
-std::int64_t draws(const Tensor& t) { return t.dtype() == DType::float64 ? 2 * t.numel() : t.numel(); }
+/// How many 32-bit numbers are drawn: two for each float64.
+std::int64_t numbers_drawn(const Tensor& t) { return t.dtype() == DType::float64 ? 2 * t.numel() : t.numel(); }
 
 void require_floating(DType dtype) {
   if (!is_floating(dtype))
-    throw DTypeError(message("cannot fill " + std::string(name_of(dtype)), {},
+    throw DTypeError(message("cannot draw " + std::string(name_of(dtype)) + " numbers", {},
                              "choose a floating-point dtype, or randint for integers"));
 }
 
@@ -67,14 +67,14 @@ std::string text(Scalar value) {
   return fmt::format("{}", value.as_int());
 }
 
-/// What arange() is asked for.
-struct Range {
+/// The arguments of arange().
+struct ArangeBounds {
   Scalar start, stop, step;
 
   bool integral() const { return is_integral(start.dtype()) && is_integral(stop.dtype()) && is_integral(step.dtype()); }
   double count() const { return std::ceil((stop.as_double() - start.as_double()) / step.as_double()); }
-  // Of integers, exact.
-  bool leads() const {
+  // Exact, for integers.
+  bool leads_to_stop() const {
     const std::int64_t from = start.as_int(), to = stop.as_int(), by = step.as_int();
     return by != 0 && (by > 0 ? from <= to : from >= to);
   }
@@ -85,15 +85,15 @@ struct Range {
     const std::uint64_t distance = up ? to - from : from - to, size = up ? by : 0 - by;
     return distance / size + (distance % size != 0);
   }
-  /// Whether some of these integers are none of double's.
-  bool beyond_double() const {
+  /// Whether double cannot hold all of these integers exactly.
+  bool exceeds_double() const {
     constexpr double kExact = 0x1p53;
     return std::abs(start.as_double()) + std::abs(stop.as_double()) + std::abs(step.as_double()) >= kExact;
   }
 };
 
-/// Integers that the backends, which count in double, cannot give.
-Tensor exact_arange(const Range& range, std::int64_t count, const TensorOptions& options) {
+/// Integers that double cannot hold: the backends compute in double.
+Tensor exact_arange(const ArangeBounds& range, std::int64_t count, const TensorOptions& options) {
   const Tensor host = empty({count}, {DType::int64});
   auto* const values = static_cast<std::int64_t*>(host.raw_data());
   for (std::int64_t i = 0; i < count; ++i)
@@ -107,24 +107,25 @@ Tensor exact_arange(const Range& range, std::int64_t count, const TensorOptions&
 
 Tensor arange(Scalar start, Scalar stop, Scalar step, const TensorOptions& options, SourceLocation where) {
   const CallSite site("arange", where);
-  const Range range{start, stop, step};
+  const ArangeBounds range{start, stop, step};
   const DType dtype = options.dtype.value_or(range.integral() ? DType::int64 : DType::float32);
   const bool exact = range.integral() && is_integral(dtype);
   if (exact)
     for (const Scalar bound : {start, stop, step}) detail::require_representable(bound, DType::int64);
-  const bool leads =
-      exact ? range.leads() : step.as_double() != 0 && range.count() >= 0 && std::isfinite(range.count());
-  if (!leads)
-    throw ValueError(fmt::format("{}: no numbers lead from {} to {} in steps of {}\nthe step must lead towards stop",
-                                 CallSite::op_or("arange"), text(start), text(stop), text(step)));
+  const bool leads_to_stop =
+      exact ? range.leads_to_stop() : step.as_double() != 0 && range.count() >= 0 && std::isfinite(range.count());
+  if (!leads_to_stop)
+    throw ValueError(fmt::format(
+        "{}: no numbers lead from {} to {} in steps of {}\nthe step must not be 0 and must lead towards stop",
+        CallSite::op_or("arange"), text(start), text(stop), text(step)));
   const std::uint64_t whole = exact ? range.exact_count() : 0;
   const double count = exact ? static_cast<double>(whole) : range.count();
   if (count >= 0x1p63)
-    throw OutOfMemoryError(
-        fmt::format("{}: {} numbers are more than any memory holds\nuse a larger step, or stop earlier",
-                    CallSite::op_or("arange"), exact ? fmt::to_string(whole) : fmt::to_string(count)));
+    throw OutOfMemoryError(fmt::format("{}: {} numbers do not fit into any memory\nuse a larger step, or stop earlier",
+                                       CallSite::op_or("arange"),
+                                       exact ? fmt::to_string(whole) : fmt::to_string(count)));
   const auto n = exact ? static_cast<std::int64_t>(whole) : static_cast<std::int64_t>(count);
-  if (exact && range.beyond_double()) return exact_arange(range, n, options);
+  if (exact && range.exceeds_double()) return exact_arange(range, n, options);
   const Tensor out = empty({n}, {dtype, options.device, options.pinned});
   if (out.numel()) backend_of(out.device()).run(calls::Arange{out, start.as_double(), step.as_double()});
   return out;
@@ -160,7 +161,8 @@ Tensor rand(const Shape& shape, const RandomOptions& options, SourceLocation whe
   const CallSite site("rand", where);
   require_floating(options.dtype);
   const Tensor out = empty(shape, {options.dtype, options.device});
-  if (out.numel()) backend_of(out.device()).run(calls::Uniform{generator_of(options).reserve(draws(out)), out, 0, 1});
+  if (out.numel())
+    backend_of(out.device()).run(calls::Uniform{generator_of(options).reserve(numbers_drawn(out)), out, 0, 1});
   return out;
 }
 
@@ -168,7 +170,8 @@ Tensor randn(const Shape& shape, const RandomOptions& options, SourceLocation wh
   const CallSite site("randn", where);
   require_floating(options.dtype);
   const Tensor out = empty(shape, {options.dtype, options.device});
-  if (out.numel()) backend_of(out.device()).run(calls::Normal{generator_of(options).reserve(draws(out)), out, 0, 1});
+  if (out.numel())
+    backend_of(out.device()).run(calls::Normal{generator_of(options).reserve(numbers_drawn(out)), out, 0, 1});
   return out;
 }
 
@@ -186,8 +189,9 @@ Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, const Ra
 
 Tensor randperm(std::int64_t n, const RandomOptions& options, SourceLocation where) {
   const CallSite site("randperm", where);
-  if (n < 0) throw ValueError("randperm: there is no order of " + std::to_string(n) + " numbers\nn is 0 or more");
-  // Drawn and shuffled on the host: the order must not depend on the device.
+  if (n < 0)
+    throw ValueError("randperm: n must be 0 or more, got " + std::to_string(n) + "\npass how many numbers to permute");
+  // Shuffled on the host, so that the order does not depend on the device.
   RandomOptions on_host = options;
   on_host.device = Device();
   const Tensor host = arange(n, {DType::int64});
@@ -252,10 +256,10 @@ void measure(const Nested& n, Shape& shape, DType& dtype) {
 }
 
 void collect(const Nested& n, const Shape& shape, int depth, std::vector<Scalar>& values, DType& dtype) {
-  const bool fits = n.is_list() ? depth < shape.rank() && static_cast<std::int64_t>(n.list().size()) == shape[depth]
-                                : depth == shape.rank();
-  if (!fits)
-    throw ShapeError("tensor: the nested lists are ragged\n  the first elements say " + shape.str() +
+  const bool valid = n.is_list() ? depth < shape.rank() && static_cast<std::int64_t>(n.list().size()) == shape[depth]
+                                 : depth == shape.rank();
+  if (!valid)
+    throw ShapeError("tensor: the nested lists differ in length\n  the first of each level give " + shape.str() +
                      "\ngive all lists of one level the same length");
   if (!n.is_list()) {
     dtype = promote_types(dtype, n.value().dtype());
@@ -323,19 +327,19 @@ Tensor detail::as_rows(const Tensor& values, std::size_t rows, std::size_t width
 
 namespace {
 
-/// How many elements the memory must have; -1: more than can be counted.
-std::int64_t extent(const Shape& shape, const Strides& strides) {
-  bool fits = strides.rank() == shape.rank();
+/// How many elements the memory must have; -1 if that overflows.
+std::int64_t required_elements(const Shape& shape, const Strides& strides) {
+  bool valid = strides.rank() == shape.rank();
   std::int64_t last = 0;
-  for (int d = 0; fits && d < shape.rank(); ++d) {
+  for (int d = 0; valid && d < shape.rank(); ++d) {
     if (shape[d] == 0) return 0;
     std::int64_t step = 0;
-    fits = strides[d] >= 0 && !__builtin_mul_overflow(shape[d] - 1, strides[d], &step) &&
-           !__builtin_add_overflow(last, step, &last);
+    valid = strides[d] >= 0 && !__builtin_mul_overflow(shape[d] - 1, strides[d], &step) &&
+            !__builtin_add_overflow(last, step, &last);
   }
-  if (!fits)
+  if (!valid)
     throw ValueError("from_blob: the strides do not fit the shape\n  shape    " + shape.str() + "\n  strides  " +
-                     strides.str() + "\ngive one stride a dimension, in elements, 0 or more");
+                     strides.str() + "\ngive a stride for each dimension, in elements, 0 or more");
   return last + 1;
 }
 
@@ -345,7 +349,7 @@ Tensor detail::view_of(void* data, const Shape& shape, std::optional<DType> own,
                        SourceLocation where) {
   const CallSite site("from_blob", where);
   if (!own && !options.dtype)
-    throw DTypeError("from_blob: the pointer does not say what the elements are\n  shape  " + shape.str() +
+    throw DTypeError("from_blob: the dtype of the elements is unknown\n  shape  " + shape.str() +
                      "\npass a dtype: from_blob(data, shape, float32)");
   const DType dtype = options.dtype.value_or(own.value_or(DType::float32));
   if (own && *own != dtype)
@@ -353,7 +357,7 @@ Tensor detail::view_of(void* data, const Shape& shape, std::optional<DType> own,
                      std::string(name_of(dtype)) + "\nleave the dtype out, or pass a void*");
   std::size_t bytes = raw::checked_bytes(shape, dtype);
   const Strides strides = options.strides.value_or(contiguous_strides(shape));
-  if (options.strides) bytes = raw::checked_bytes({extent(shape, strides)}, dtype);
+  if (options.strides) bytes = raw::checked_bytes({required_elements(shape, strides)}, dtype);
   if (!data && bytes)
     throw ValueError("from_blob: the pointer is null\n  shape  " + shape.str() + "\npass memory of " +
                      std::to_string(bytes) + " bytes");
@@ -363,10 +367,10 @@ Tensor detail::view_of(void* data, const Shape& shape, std::optional<DType> own,
 }
 
 void detail::require_representable(Scalar value, DType dtype) {
-  if (is_floating(dtype) || dtype >= DType::bool_) return;  // what is no dtype, is refused where memory is taken
+  if (is_floating(dtype) || dtype >= DType::bool_) return;  // an invalid dtype is refused when memory is allocated
   const bool floating = is_floating(value.dtype());
   if (dtype == DType::int64 && !floating && !value.exceeds_int64()) return;
-  const double v = std::trunc(value.as_double());  // NaN is in no interval
+  const double v = std::trunc(value.as_double());  // NaN is outside of every range
   if (dtype == DType::int64 && v >= -0x1p63 && v < 0x1p63) return;
   if (dtype == DType::int32 && v >= -0x1p31 && v < 0x1p31) return;
   if (dtype == DType::uint8 && std::abs(v) <= 255) return;

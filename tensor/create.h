@@ -16,20 +16,20 @@
 
 namespace minnow {
 
-/// Where and of what a new tensor is made.
+/// Dtype and memory of a new tensor.
 struct TensorOptions {
-  std::optional<DType> dtype{};  ///< default: float32, or what the values given say
+  std::optional<DType> dtype{};  ///< default: float32, or that of the given values
   Device device{};
   bool pinned = false;  ///< page-locked host memory
 };
 
 struct RandomOptions {
-  DType dtype = DType::float32;  ///< floating; randint and randperm: int64
+  DType dtype = DType::float32;  ///< floating-point; randint and randperm give int64
   Device device{};
   RandomGenerator* generator = nullptr;  ///< default: default_generator()
 };
 
-/// A dtype or a device alone, where options go: zeros({2}, float64), zeros({2}, "cuda:0").
+/// A dtype or a device in place of options: zeros({2}, float64), zeros({2}, "cuda:0").
 template <class T>
 concept TensorOption = std::same_as<T, DType> || std::convertible_to<T, Device>;
 
@@ -44,8 +44,8 @@ template <class Options, TensorOption T> Options options_of(const T& option) {
 
 }  // namespace detail
 
-// Creation.  None records; mark a leaf by .requires_grad_().  Sizes below 0: ShapeError.  A device that is
-// not there: DeviceError.  No memory: OutOfMemoryError.
+// Creation.  Nothing is recorded; .requires_grad_() makes the result a leaf.  ShapeError for negative sizes,
+// DeviceError for a device that does not exist, OutOfMemoryError.
 
 /// Uninitialised memory.
 [[nodiscard]] Tensor empty(const Shape& shape, const TensorOptions& options = {},
@@ -54,7 +54,7 @@ template <TensorOption T>
 [[nodiscard]] Tensor empty(const Shape& shape, const T& option, SourceLocation where = SourceLocation::current()) {
   return empty(shape, detail::options_of<TensorOptions>(option), where);
 }
-/// Uninitialised, dense, in the order of dimensions of `like` (strides of a shape of the same rank).
+/// Uninitialised and dense, with the dimensions in the order of the strides `like` (of the same rank).
 [[nodiscard]] Tensor empty_strided_like(const Shape& shape, const Strides& like, DType dtype, Device device,
                                         SourceLocation where = SourceLocation::current());
 [[nodiscard]] Tensor zeros(const Shape& shape, const TensorOptions& options = {},
@@ -69,8 +69,8 @@ template <TensorOption T>
 [[nodiscard]] Tensor ones(const Shape& shape, const T& option, SourceLocation where = SourceLocation::current()) {
   return ones(shape, detail::options_of<TensorOptions>(option), where);
 }
-/// dtype by default that of the value: bool, int64 or float32.  ValueError for a value that an integer dtype does not
-/// hold; so in fill_() and tensor().
+/// Default dtype: that of the value, bool, int64 or float32.  ValueError for a value that an integer dtype cannot hold;
+/// the same in fill_() and tensor().
 [[nodiscard]] Tensor full(const Shape& shape, Scalar value, const TensorOptions& options = {},
                           SourceLocation where = SourceLocation::current());
 template <TensorOption T>
@@ -78,7 +78,8 @@ template <TensorOption T>
                           SourceLocation where = SourceLocation::current()) {
   return full(shape, value, detail::options_of<TensorOptions>(option), where);
 }
-/// start, start + step, ... before stop.  dtype by default int64 if all are integers, else float32.
+/// start, start + step, ... up to, not including, stop.  Default dtype: int64 if all three are integers, otherwise
+/// float32.  ValueError if step is 0 or leads away from stop.
 [[nodiscard]] Tensor arange(Scalar start, Scalar stop, Scalar step = 1, const TensorOptions& options = {},
                             SourceLocation where = SourceLocation::current());
 template <TensorOption T>
@@ -97,7 +98,7 @@ template <TensorOption T>
 [[nodiscard]] Tensor arange(Scalar stop, const T& option, SourceLocation where = SourceLocation::current()) {
   return arange(stop, detail::options_of<TensorOptions>(option), where);
 }
-/// `steps` numbers from start to stop, both included.
+/// `steps` numbers from start to stop, both included.  ValueError for fewer than 0.
 [[nodiscard]] Tensor linspace(double start, double stop, std::int64_t steps, const TensorOptions& options = {},
                               SourceLocation where = SourceLocation::current());
 template <TensorOption T>
@@ -105,7 +106,7 @@ template <TensorOption T>
                               SourceLocation where = SourceLocation::current()) {
   return linspace(start, stop, steps, detail::options_of<TensorOptions>(option), where);
 }
-/// Ones on the diagonal of a rows x columns matrix (columns = -1: square).
+/// A rows x columns matrix with ones on the diagonal (columns = -1: square).
 [[nodiscard]] Tensor eye(std::int64_t rows, std::int64_t columns = -1, const TensorOptions& options = {},
                          SourceLocation where = SourceLocation::current());
 template <TensorOption T>
@@ -113,24 +114,24 @@ template <TensorOption T>
   return eye(rows, -1, detail::options_of<TensorOptions>(option), where);
 }
 
-// Random numbers are a function of the generator's seed and of what was drawn before: the same on every
+// Random numbers depend only on the generator's seed and on how many were drawn before: they are the same on every
 // device.
 
-/// Uniform in [0, 1).
+/// Uniform in [0, 1).  DTypeError unless the dtype is floating-point.
 [[nodiscard]] Tensor rand(const Shape& shape, const RandomOptions& options = {},
                           SourceLocation where = SourceLocation::current());
 template <TensorOption T>
 [[nodiscard]] Tensor rand(const Shape& shape, const T& option, SourceLocation where = SourceLocation::current()) {
   return rand(shape, detail::options_of<RandomOptions>(option), where);
 }
-/// Normal, mean 0, deviation 1 (Box and Muller 1958).
+/// Normal, mean 0, standard deviation 1 (Box and Muller 1958).  DTypeError unless the dtype is floating-point.
 [[nodiscard]] Tensor randn(const Shape& shape, const RandomOptions& options = {},
                            SourceLocation where = SourceLocation::current());
 template <TensorOption T>
 [[nodiscard]] Tensor randn(const Shape& shape, const T& option, SourceLocation where = SourceLocation::current()) {
   return randn(shape, detail::options_of<RandomOptions>(option), where);
 }
-/// Integers of [low, high), as int64.  ValueError unless low < high.
+/// Integers in [low, high), int64.  ValueError unless low < high.
 [[nodiscard]] Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, const RandomOptions& options = {},
                              SourceLocation where = SourceLocation::current());
 template <TensorOption T>
@@ -138,11 +139,11 @@ template <TensorOption T>
                              SourceLocation where = SourceLocation::current()) {
   return randint(low, high, shape, detail::options_of<RandomOptions>(option), where);
 }
-/// A random order of 0 .. n - 1, as int64 (Fisher and Yates).
+/// The numbers 0 ... n - 1 in random order, int64 (Fisher and Yates).  ValueError for n below 0.
 [[nodiscard]] Tensor randperm(std::int64_t n, const RandomOptions& options = {},
                               SourceLocation where = SourceLocation::current());
 
-// Like-variants: shape, order of dimensions, dtype and device of x.
+// With the shape, order of dimensions, dtype and device of x.
 [[nodiscard]] Tensor empty_like(const In& x, std::optional<DType> dtype = {});
 [[nodiscard]] Tensor zeros_like(const In& x, std::optional<DType> dtype = {});
 [[nodiscard]] Tensor ones_like(const In& x, std::optional<DType> dtype = {});
@@ -167,8 +168,8 @@ class Nested {
   bool is_list_ = false;
 };
 
-/// tensor({{1, 2}, {3, 4}}): dtype by default float32 if any value is floating, else int64, or bool if all
-/// are. ShapeError for ragged lists.
+/// tensor({{1, 2}, {3, 4}}).  Default dtype: float32 if a value is floating-point, bool if all are bool, otherwise
+/// int64. ShapeError if the lists of one level differ in length.
 [[nodiscard]] Tensor tensor(const Nested& values, const TensorOptions& options = {},
                             SourceLocation where = SourceLocation::current());
 template <TensorOption T>
@@ -178,7 +179,7 @@ template <TensorOption T>
 struct BlobOptions;
 namespace detail {
 
-/// ValueError for a number that an integer dtype does not hold.  Negative ones wrap into uint8, as in PyTorch.
+/// ValueError for a number that an integer dtype cannot hold.  Numbers from -255 to -1 wrap into uint8, as in PyTorch.
 void require_representable(Scalar value, DType dtype);
 Tensor copy_of(const void* values, std::size_t count, DType dtype, const TensorOptions& options, SourceLocation where);
 void require_one_width(std::size_t found, std::size_t first, SourceLocation where);
@@ -188,13 +189,14 @@ void require_one_width(std::size_t found, std::size_t first, SourceLocation wher
 
 }  // namespace detail
 
-/// A copy of the caller's numbers, one-dimensional (nested vectors: two-dimensional; ShapeError unless of one length).
-/// dtype by default that of T, or int64 for integers that are no dtype's own; ValueError for one that it does not hold.
+/// A one-dimensional copy of the caller's numbers; nested vectors give two dimensions (ShapeError if their lengths
+/// differ).  Default dtype: that of T, or int64 for integer types without a dtype.  ValueError for a number that the
+/// dtype cannot hold.
 template <class T>
 [[nodiscard]] Tensor tensor(std::span<const T> values, const TensorOptions& options = {},
                             SourceLocation where = SourceLocation::current()) {
   static_assert(std::is_arithmetic_v<T> || detail::is_element_v<T>,
-                "tensor() takes numbers: no minnow dtype has elements of this type");
+                "tensor() takes numbers: there is no dtype for this type");
   if constexpr (detail::is_element_v<T>) {
     return detail::copy_of(values.data(), values.size(), dtype_of<T>(), options, where);
   } else if constexpr (std::is_integral_v<T>) {
@@ -241,19 +243,18 @@ template <class V, TensorOption T>
 struct BlobOptions {
   std::optional<DType> dtype{};             ///< default: that of the pointer
   std::optional<Strides> strides{};         ///< in elements, 0 or more; default: row-major
-  std::function<void(void*)> deleter = {};  ///< called once, when the last tensor that shares the memory is gone
+  std::function<void(void*)> deleter = {};  ///< called once, when the last tensor of the memory is destroyed
 };
 
-/// A view of the caller's host memory, of the pointer's element type; without a deleter the caller keeps the memory
-/// alive.  Memory of const elements is shared as well: the tensor must not be written.  ValueError for a null pointer or
-/// negative strides, DTypeError for void*, char* or
-/// std::byte* without a dtype, or another dtype than the pointer's.
+/// A view of the caller's host memory.  Without a deleter the caller keeps the memory alive.  Memory of const elements
+/// is shared too: such a tensor must not be written to.  ValueError for a null pointer or negative strides, DTypeError
+/// for a void*, char* or std::byte* without a dtype, or for another dtype than the pointer's.
 template <class T>
 [[nodiscard]] Tensor from_blob(T* data, const Shape& shape, const BlobOptions& options = {},
                                SourceLocation where = SourceLocation::current()) {
   static_assert(std::is_void_v<T> || detail::is_element_v<T> || std::is_same_v<std::remove_cv_t<T>, char> ||
                     std::is_same_v<std::remove_cv_t<T>, std::byte>,
-                "from_blob takes a pointer to elements of a minnow dtype, or void*, char*, std::byte* and a dtype");
+                "from_blob takes a pointer to elements of a dtype, or void*, char*, std::byte* and a dtype");
   std::optional<DType> own;
   if constexpr (detail::is_element_v<T>) own = dtype_of<T>();
   return detail::view_of(const_cast<std::remove_const_t<T>*>(data), shape, own, options, where);

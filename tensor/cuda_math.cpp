@@ -7,7 +7,7 @@
 namespace minnow::cuda {
 namespace {
 
-// As a number: some compilers call a library for an atomic struct.
+// As an integer: for an atomic struct some compilers call libatomic.
 static_assert(sizeof(MathOptions) == sizeof(std::uint32_t));
 std::atomic<std::uint32_t> current = std::bit_cast<std::uint32_t>(MathOptions{});
 

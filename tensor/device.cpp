@@ -86,7 +86,7 @@ std::string available_devices() {
     int count = 0;
     try {
       count = device_count(kind.type);
-    } catch (const Error&) {  // a bad setting is reported where the device is used, not inside of another message
+    } catch (const Error&) {  // a wrong setting is reported when the device is used, not inside of another message
     }
     for (int i = 0; i < count; ++i) list += ", " + Device(kind.type, i).str();
   }

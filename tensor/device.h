@@ -18,13 +18,13 @@ std::string_view name_of(DeviceType type);
 class Device {
  public:
   constexpr Device() = default;
-  /// A number that no device can have becomes -1, which is refused where the device is used.
+  /// An index that no device can have becomes -1, which is refused when the device is used.
   constexpr Device(DeviceType type, int index = 0)
       : type_(type), index_(static_cast<std::int16_t>(index >= 0 && index <= INT16_MAX ? index : -1)) {}
 
-  /// Parses `cpu | cuda | cuda:N | sim | sim:N` (N without leading zeros); without a number it is the thread's current
-  /// device of that type (see DeviceGuard).  DeviceError for anything else; whether the device exists is asked when it
-  /// is first used.
+  /// Parses `cpu | cuda | cuda:N | sim | sim:N` (N without leading zeros); without N it is the thread's current
+  /// device of that type (see DeviceGuard).  DeviceError for anything else.  Whether the device exists is checked when
+  /// it is used.
   Device(std::string_view text, SourceLocation where = SourceLocation::current());
   Device(const char* text, SourceLocation where = SourceLocation::current()) : Device(std::string_view(text), where) {}
   Device(const std::string& text, SourceLocation where = SourceLocation::current())
@@ -48,17 +48,17 @@ class Device {
 /// Prints str().
 std::ostream& operator<<(std::ostream& out, const Device& device);
 
-/// How many devices of a type this program can use now (0 for cuda without a driver).
+/// The number of devices of a type that this process can use (0 for cuda without a driver).
 int device_count(DeviceType type);
 /// "cpu, sim:0, sim:1": the devices of this machine, for messages.
 std::string available_devices();
-/// The current CUDA device where there is one, else the CPU.
+/// The current CUDA device if there is one, otherwise the CPU.
 Device best_device();
-/// The device that "cuda" or "sim" without a number means on this thread: number 0 outside of a DeviceGuard.
+/// The device that "cuda" or "sim" without an index means on this thread: index 0 outside of a DeviceGuard.
 Device current_device(DeviceType type);
 
-/// Makes a device the current one of its type, on this thread for a scope.  DeviceError for a device that is not there.
-/// (Each device has its own current stream: see StreamGuard.)
+/// Makes a device the current one of its type on this thread, for a scope.  DeviceError for a device that does not
+/// exist. (Each device has its own current stream: see StreamGuard.)
 class DeviceGuard {
  public:
   [[nodiscard]] explicit DeviceGuard(Device device, SourceLocation where = SourceLocation::current());
@@ -71,12 +71,13 @@ class DeviceGuard {
 };
 
 namespace cuda {
-/// Whether CUDA tensors can be made in this process.
+/// Whether this process can use a CUDA device.
 bool is_available();
-/// Why not: built without CUDA, no driver, no GPU, ...; empty when available.
+/// Why it cannot: built without CUDA, no driver, no GPU, ...; empty if it can.
 std::string why_not();
-/// The debug mode, which the environment variable MINNOW_CUDA_DEBUG=1 turns on too: every launch is waited for, so that
-/// an error names its operation; freed memory is poisoned; each block stands between canaries.  Slow.  Thread-safe.
+/// The debug mode, which the environment variable MINNOW_CUDA_DEBUG=1 turns on as well: the host waits after every
+/// launch, so that an error names its operation; freed memory is filled with a pattern; each block has guard bytes
+/// around it. Slow.  Thread-safe.
 void set_debug(bool on);
 bool debug();
 }  // namespace cuda

@@ -9,7 +9,7 @@
 
 namespace minnow {
 
-/// Element types.  The half types are for storage: kernels compute in float and convert at load and store.
+/// Element types.  float16 and bfloat16 are storage types: kernels compute in float and convert at load and store.
 enum class DType : std::uint8_t { float32, float64, float16, bfloat16, int64, int32, uint8, bool_ };
 
 inline constexpr DType float32 = DType::float32;
@@ -23,13 +23,13 @@ inline constexpr DType bool_ = DType::bool_;
 
 inline constexpr int kDTypeCount = 8;
 
-/// Bytes of one element; 0 of a number that was cast to DType and is none.
+/// Bytes of one element; 0 for an invalid value.
 constexpr std::size_t size_of(DType d) {
   constexpr std::size_t kSizes[kDTypeCount + 1] = {4, 8, 2, 2, 8, 4, 1, 1, 0};
   return kSizes[d <= DType::bool_ ? static_cast<int>(d) : kDTypeCount];
 }
 
-/// "float32", ..., "bool"; "no dtype" of what is none.
+/// "float32", ..., "bool"; "no dtype" for an invalid value.
 constexpr std::string_view name_of(DType d) {
   constexpr std::string_view kNames[kDTypeCount + 1] = {"float32", "float64", "float16", "bfloat16", "int64",
                                                         "int32",   "uint8",   "bool",    "no dtype"};
@@ -45,7 +45,7 @@ constexpr bool is_integral(DType d) { return d >= DType::int64; }  // bool inclu
 
 namespace detail {
 
-/// The number of the dtype whose elements are T's, or -1.
+/// The value of the dtype with elements of type T, or -1.
 template <class T> constexpr int dtype_number() {
   using U = std::remove_cv_t<T>;
   if constexpr (std::is_same_v<U, float>) return static_cast<int>(DType::float32);
@@ -63,22 +63,22 @@ template <class T> inline constexpr bool is_element_v = dtype_number<T>() >= 0;
 
 }  // namespace detail
 
-/// The dtype whose elements are T's.
+/// The dtype with elements of type T.
 template <class T> constexpr DType dtype_of() {
-  static_assert(detail::is_element_v<T>, "no minnow dtype has elements of this type");
+  static_assert(detail::is_element_v<T>, "there is no dtype for this type");
   return static_cast<DType>(detail::dtype_number<T>());
 }
 
-/// The result of an operation on two dtypes of equal standing: PyTorch's promotion table.
+/// The result of an operation on two tensors with dimensions: PyTorch's promotion table.
 constexpr DType promote_types(DType a, DType b) {
   if (a == b) return a;
   if (is_floating(a) && is_floating(b)) {
     if (a == DType::float64 || b == DType::float64) return DType::float64;
-    return DType::float32;  // float32 with a half, or the two halves with each other
+    return DType::float32;  // float32 and a half, or the two halves
   }
   if (is_floating(a)) return a;
   if (is_floating(b)) return b;
-  return a < b ? a : b;  // int64, int32, uint8, bool: the wider one holds all of the other
+  return a < b ? a : b;  // the wider one of int64, int32, uint8, bool holds all values of the other
 }
 
 }  // namespace minnow

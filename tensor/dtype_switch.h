@@ -4,7 +4,7 @@
 
 namespace minnow::detail {
 
-/// Calls f.template operator()<T>() with the element type of a dtype that is known at run time only.
+/// Calls f.template operator()<T>() with the element type of a dtype that is known only at run time.
 template <class F> decltype(auto) dtype_switch(DType dtype, F&& f) {
   switch (dtype) {
     case DType::float32: return f.template operator()<float>();

@@ -5,8 +5,8 @@
 namespace minnow {
 namespace {
 
-/// Names, paths and device strings may hold any bytes: control characters are shown as \x00, which would cut the text
-/// where it is a C string.
+/// Shows control characters as \x00: names, paths and device strings may contain any bytes, and a NUL would cut off
+/// what().
 std::string printable(std::string text) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   for (std::size_t at = 0; at < text.size(); ++at) {
@@ -18,7 +18,7 @@ std::string printable(std::string text) {
   return text;
 }
 
-/// "  (train.cpp:42)" is put at the end of the text's first line.
+/// Puts "  (train.cpp:42)" at the end of the text's first line.
 std::string compose(std::string_view kind, std::string_view text, SourceLocation where) {
   std::string_view file = where.file;
   file = file.substr(file.find_last_of('/') + 1);

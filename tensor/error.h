@@ -7,7 +7,7 @@
 
 namespace minnow {
 
-/// Base of all that minnow throws.  what() reads
+/// The base of all errors that minnow throws.  what() reads
 ///
 ///     DeviceError: matmul: operands are on different devices  (train.cpp:42)
 ///       a  float32[64, 784] on cpu
@@ -15,8 +15,8 @@ namespace minnow {
 ///     move one of them first, e.g. a.to("cuda:0")
 class Error : public std::runtime_error {
  public:
-  /// `kind` is the class's own name, `text` all that follows it.  Within a CallSite its line counts, elsewhere `where`,
-  /// which may be none.
+  /// `kind` is the name of the class, `text` what follows it.  The line is the open CallSite's, or `where` if none is
+  /// open.
   Error(std::string_view kind, std::string_view text, SourceLocation where);
 
   SourceLocation where() const noexcept { return where_; }
@@ -25,19 +25,19 @@ class Error : public std::runtime_error {
   SourceLocation where_;
 };
 
-/// A shape, rank or size that an operation cannot work with.
+/// A shape, rank or size that an operation does not accept.
 class ShapeError : public Error {
  public:
   explicit ShapeError(std::string_view text, SourceLocation where = {}) : Error("ShapeError", text, where) {}
 };
 
-/// A dtype that an operation cannot work with.
+/// A dtype that an operation does not accept.
 class DTypeError : public Error {
  public:
   explicit DTypeError(std::string_view text, SourceLocation where = {}) : Error("DTypeError", text, where) {}
 };
 
-/// Operands on different devices, a device that is not there, or host access to device memory.
+/// Operands on different devices, a device that does not exist, or host access to device memory.
 class DeviceError : public Error {
  public:
   explicit DeviceError(std::string_view text, SourceLocation where = {}) : Error("DeviceError", text, where) {}
@@ -61,7 +61,7 @@ class AutogradError : public Error {
   explicit AutogradError(std::string_view text, SourceLocation where = {}) : Error("AutogradError", text, where) {}
 };
 
-/// A file whose content is not what its format demands.
+/// A file whose content does not match its format.
 class FormatError : public Error {
  public:
   explicit FormatError(std::string_view text, SourceLocation where = {}) : Error("FormatError", text, where) {}
@@ -73,14 +73,14 @@ class IoError : public Error {
   explicit IoError(std::string_view text, SourceLocation where = {}) : Error("IoError", text, where) {}
 };
 
-/// No memory left on a device, even after its cache was freed.
+/// A device has no memory left, even after its cache was freed.
 class OutOfMemoryError : public Error {
  public:
   explicit OutOfMemoryError(std::string_view text, SourceLocation where = {})
       : Error("OutOfMemoryError", text, where) {}
 };
 
-/// A library or driver failed, or cannot do what was asked.
+/// A library or driver failed, or cannot do what was requested.
 class BackendError : public Error {
  public:
   explicit BackendError(std::string_view text, SourceLocation where = {}) : Error("BackendError", text, where) {}

@@ -17,8 +17,7 @@ struct TensorImpl;
 
 inline constexpr std::int64_t kToEnd = std::numeric_limits<std::int64_t>::max();
 
-/// Elements start, start + step, ... before stop, of one dimension.  Negative start and stop count from its
-/// end.
+/// Elements start, start + step, ... up to, not including, stop.  Negative start and stop count from the end.
 struct Slice {
   constexpr Slice(std::int64_t first = 0, std::int64_t end = kToEnd, std::int64_t every = 1)
       : start(first), stop(end), step(every) {}
@@ -26,14 +25,14 @@ struct Slice {
   std::int64_t start, stop, step;
 };
 
-/// start:stop:step of Python; step must be positive.
+/// Python's start:stop:step; ValueError unless step is positive.
 constexpr Slice slice(std::int64_t start = 0, std::int64_t stop = kToEnd, std::int64_t step = 1) {
   return {start, stop, step};
 }
 
-/// As an index all of a dimension, x(all, 0); called, the reduction: all(mask), all(mask, 0).
+/// As an index, all of a dimension: x(all, 0).  As a function, the reduction: all(mask), all(mask, 0).
 struct All : Slice {
-  /// Bool: all elements, or those along dims, are not zero.
+  /// Whether no element is zero, of all or along dims: bool.
   [[nodiscard]] Tensor operator()(const In& x, const Dims& dims = {}, bool keepdim = false) const;
 };
 
@@ -42,11 +41,11 @@ struct Ellipsis {};
 inline constexpr All all{};
 /// A new dimension of size 1.
 inline constexpr NewAxis newaxis{};
-/// All dimensions that the other indices leave over.
+/// All dimensions without an index.
 inline constexpr Ellipsis ellipsis{};
 
-/// One argument of t(...): an integer, a slice, newaxis, ellipsis, a tensor of indices (int64 or int32) or a mask
-/// (bool); remembers the user's line.
+/// One argument of t(...): an integer, a slice, newaxis, ellipsis, an index tensor (int64 or int32) or a mask
+/// (bool).  Keeps the user's line.
 struct Index {
   enum class Kind : std::uint8_t { kInteger, kSlice, kNewAxis, kEllipsis, kTensor };
 
@@ -72,7 +71,7 @@ struct Index {
   [[noreturn]] static void refuse(std::uint64_t i, SourceLocation where);
 };
 
-/// For every dimension the elements start, start + step, ..., `size` of them.
+/// For each dimension, `size` elements start, start + step, ...
 struct Slices {
   Shape start, size, step;
 };

@@ -6,16 +6,16 @@
 
 namespace minnow {
 
-// Where memory is used.  live_storages() (storage.h) counts blocks of all devices.  Each is thread-safe.
-// DeviceError for a device that is not there.
+// Memory in use; live_storages() (storage.h) counts the storages of all devices.  All functions are thread-safe.
+// DeviceError for a device that does not exist.
 
-/// What the tensors of a device use now, at most used, and what is held for the next ones.
+/// What the tensors of a device use, the peak, and what is reserved.
 MemoryStats memory_stats(Device device, SourceLocation where = SourceLocation::current());
-/// The same for pinned host memory; all zero where there is none.
+/// The same for pinned host memory; all 0 if there is none.
 MemoryStats pinned_memory_stats();
-/// Returns the blocks that no tensor uses to the system.
+/// Returns unused blocks to the system.
 void empty_cache(Device device, SourceLocation where = SourceLocation::current());
-/// Starts the peak anew from what is used now.
+/// Sets the peak to what is used now.
 void reset_peak_memory(Device device, SourceLocation where = SourceLocation::current());
 
 }  // namespace minnow

@@ -157,15 +157,15 @@ class Methods {
   [[nodiscard]] Tensor sqrt(SourceLocation where = SourceLocation::current()) const;
   /// 1 / √x.
   [[nodiscard]] Tensor rsqrt(SourceLocation where = SourceLocation::current()) const;
-  /// x²; of bool as int64, as in PyTorch.
+  /// x²; int64 for bool, as in PyTorch.
   [[nodiscard]] Tensor square(SourceLocation where = SourceLocation::current()) const;
   /// 1 / x.
   [[nodiscard]] Tensor reciprocal(SourceLocation where = SourceLocation::current()) const;
-  /// Of x in radians.
+  /// x in radians.
   [[nodiscard]] Tensor sin(SourceLocation where = SourceLocation::current()) const;
-  /// Of x in radians.
+  /// x in radians.
   [[nodiscard]] Tensor cos(SourceLocation where = SourceLocation::current()) const;
-  /// Of x in radians.
+  /// x in radians.
   [[nodiscard]] Tensor tan(SourceLocation where = SourceLocation::current()) const;
   /// In radians; NaN outside [-1, 1].
   [[nodiscard]] Tensor asin(SourceLocation where = SourceLocation::current()) const;
@@ -173,13 +173,19 @@ class Methods {
   [[nodiscard]] Tensor acos(SourceLocation where = SourceLocation::current()) const;
   /// In radians.
   [[nodiscard]] Tensor atan(SourceLocation where = SourceLocation::current()) const;
+  /// (e^x - e^-x) / 2.
   [[nodiscard]] Tensor sinh(SourceLocation where = SourceLocation::current()) const;
+  /// (e^x + e^-x) / 2.
   [[nodiscard]] Tensor cosh(SourceLocation where = SourceLocation::current()) const;
+  /// sinh(x) / cosh(x).
   [[nodiscard]] Tensor tanh(SourceLocation where = SourceLocation::current()) const;
+  /// The inverse of sinh.
   [[nodiscard]] Tensor asinh(SourceLocation where = SourceLocation::current()) const;
+  /// The inverse of cosh; NaN below 1.
   [[nodiscard]] Tensor acosh(SourceLocation where = SourceLocation::current()) const;
+  /// The inverse of tanh; NaN outside [-1, 1].
   [[nodiscard]] Tensor atanh(SourceLocation where = SourceLocation::current()) const;
-  /// The error function.
+  /// The error function: 2 / √π ∫ e^(-t²) dt from 0 to x.
   [[nodiscard]] Tensor erf(SourceLocation where = SourceLocation::current()) const;
   /// 1 - erf(x), exact for large x.
   [[nodiscard]] Tensor erfc(SourceLocation where = SourceLocation::current()) const;
@@ -187,29 +193,29 @@ class Methods {
   [[nodiscard]] Tensor erfinv(SourceLocation where = SourceLocation::current()) const;
   /// log |Γ(x)|.
   [[nodiscard]] Tensor lgamma(SourceLocation where = SourceLocation::current()) const;
-  /// The derivative of lgamma; it has none of its own here.
+  /// The derivative of lgamma.  It has no gradient here.
   [[nodiscard]] Tensor digamma(SourceLocation where = SourceLocation::current()) const;
   /// log(x / (1 - x)).
   [[nodiscard]] Tensor logit(SourceLocation where = SourceLocation::current()) const;
-  /// Gradient 0.
+  /// Rounded down.  Gradient 0.
   [[nodiscard]] Tensor floor(SourceLocation where = SourceLocation::current()) const;
-  /// Gradient 0.
+  /// Rounded up.  Gradient 0.
   [[nodiscard]] Tensor ceil(SourceLocation where = SourceLocation::current()) const;
-  /// Half to even; gradient 0.
+  /// Rounded to the nearest integer, half to even.  Gradient 0.
   [[nodiscard]] Tensor round(SourceLocation where = SourceLocation::current()) const;
-  /// Gradient 0.
+  /// Rounded towards 0.  Gradient 0.
   [[nodiscard]] Tensor trunc(SourceLocation where = SourceLocation::current()) const;
   /// x - trunc(x).
   [[nodiscard]] Tensor frac(SourceLocation where = SourceLocation::current()) const;
-  /// Bool.
+  /// Whether x is NaN: bool.
   [[nodiscard]] Tensor isnan(SourceLocation where = SourceLocation::current()) const;
-  /// Bool.
+  /// Whether x is ±infinity: bool.
   [[nodiscard]] Tensor isinf(SourceLocation where = SourceLocation::current()) const;
-  /// Bool.
+  /// Whether x is neither NaN nor ±infinity: bool.
   [[nodiscard]] Tensor isfinite(SourceLocation where = SourceLocation::current()) const;
-  /// Bool: x is 0.
+  /// Whether x is 0: bool.
   [[nodiscard]] Tensor logical_not(SourceLocation where = SourceLocation::current()) const;
-  /// Integers and bool.
+  /// All bits inverted; logical not for bool.  DTypeError for floating-point tensors.
   [[nodiscard]] Tensor bitwise_not(SourceLocation where = SourceLocation::current()) const;
   /// 1 / (1 + e^-x).
   [[nodiscard]] Tensor sigmoid(SourceLocation where = SourceLocation::current()) const;
@@ -219,7 +225,7 @@ class Methods {
   [[nodiscard]] Tensor relu(SourceLocation where = SourceLocation::current()) const;
   /// min(max(x, 0), 6).
   [[nodiscard]] Tensor relu6(SourceLocation where = SourceLocation::current()) const;
-  /// Klambauer et al. 2017.
+  /// scale x, or scale alpha (e^x - 1) below 0, Klambauer et al. 2017.
   [[nodiscard]] Tensor selu(SourceLocation where = SourceLocation::current()) const;
   /// x Φ(x), Hendrycks and Gimpel 2016.
   [[nodiscard]] Tensor gelu(SourceLocation where = SourceLocation::current()) const;
@@ -239,23 +245,23 @@ class Methods {
   [[nodiscard]] Tensor tanhshrink(SourceLocation where = SourceLocation::current()) const;
   /// log(1 + e^(beta x)) / beta; linear above the threshold.
   [[nodiscard]] Tensor softplus(double beta = 1, double threshold = 20, SourceLocation where = SourceLocation::current()) const;
-  /// x, or slope x below 0.
+  /// x; slope x below 0.
   [[nodiscard]] Tensor leaky_relu(double slope = 0.01, SourceLocation where = SourceLocation::current()) const;
-  /// x, or alpha (e^x - 1) below 0.
+  /// x; alpha (e^x - 1) below 0.
   [[nodiscard]] Tensor elu(double alpha = 1, SourceLocation where = SourceLocation::current()) const;
-  /// x, or alpha (e^(x / alpha) - 1) below 0.
+  /// x; alpha (e^(x / alpha) - 1) below 0.
   [[nodiscard]] Tensor celu(double alpha = 1, SourceLocation where = SourceLocation::current()) const;
-  /// x within [low, high].
+  /// x limited to [low, high].
   [[nodiscard]] Tensor hardtanh(double low = -1, double high = 1, SourceLocation where = SourceLocation::current()) const;
   /// x moved towards 0 by lambda.
   [[nodiscard]] Tensor softshrink(double lambda = 0.5, SourceLocation where = SourceLocation::current()) const;
-  /// x, or 0 within [-lambda, lambda].
+  /// x; 0 within [-lambda, lambda].
   [[nodiscard]] Tensor hardshrink(double lambda = 0.5, SourceLocation where = SourceLocation::current()) const;
-  /// x, or value at and below the limit.
+  /// x above the limit; value at and below it.
   [[nodiscard]] Tensor threshold(double limit, double value, SourceLocation where = SourceLocation::current()) const;
-  /// x within [low, high]; NaN stays.
+  /// x limited to [low, high]; NaN stays.
   [[nodiscard]] Tensor clamp(double low = -kInfinity, double high = kInfinity, SourceLocation where = SourceLocation::current()) const;
-  /// NaN becomes `nan`, the infinities the largest finite numbers; integers stay as they are.
+  /// x with `nan` for NaN and the largest finite numbers for ±infinity; integers stay as they are.
   [[nodiscard]] Tensor nan_to_num(double nan = 0, SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Tensor clamp_min(double low, SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Tensor clamp_max(double high, SourceLocation where = SourceLocation::current()) const;
@@ -280,93 +286,102 @@ class Methods {
   Tensor gelu_(SourceLocation where = SourceLocation::current()) const;
   Tensor silu_(SourceLocation where = SourceLocation::current()) const;
   Tensor clamp_(double low = -kInfinity, double high = kInfinity, SourceLocation where = SourceLocation::current()) const;
-  /// Integers and bool sum to int64.
+  /// Σ x; 0 for no elements.  int64 for integers and bool.
   [[nodiscard]] Tensor sum(const Dims& dims = {}, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;
-  /// Sum over number; floating only; NaN for no elements.
+  /// Σ x / n; NaN for no elements.  DTypeError unless x is floating-point.
   [[nodiscard]] Tensor mean(const Dims& dims = {}, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;
-  /// The mean squared distance from the mean, over n - correction (1: the unbiased estimate).
+  /// Σ (x - mean)² / (n - correction); 1 gives the unbiased estimate.  DTypeError unless x is floating-point.
   [[nodiscard]] Tensor var(const Dims& dims = {}, double correction = 1, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;
-  /// √var; x.std() as a member.  (As a free function std is the name of a namespace.)
+  /// √var; as a method x.std().  The gradient is 0 where var is 0.  (A free function cannot be called std.)
   [[nodiscard]] Tensor std(const Dims& dims = {}, double correction = 1, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;
+  /// Π x; 1 for no elements.  int64 for integers and bool.
   [[nodiscard]] Tensor prod(const Dims& dims = {}, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;
-  /// Largest and smallest; NaN wins; equal ones share the gradient, and so do NaNs (with PyTorch's amax all elements get a
-  /// gradient of NaN then).  ShapeError for no elements.
+  /// The largest and the smallest element; NaN if there is one.  Equal elements share the gradient, and so do NaNs (in
+  /// PyTorch all elements then get a gradient of NaN).  ShapeError for no elements.
   [[nodiscard]] Tensor amax(const Dims& dims = {}, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Tensor amin(const Dims& dims = {}, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;
-  /// Bool: an element is not zero.  all(x) is in tensor/index.h, where `all` is an index as well.
+  /// Whether any element is not zero: bool.  all(x) is in tensor/index.h, where `all` is also an index.
   [[nodiscard]] Tensor any(const Dims& dims = {}, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;
-  /// (Σ|x|^p)^(1/p); p may be 0 (count), 1, 2, any number, or ±infinity.
+  /// (Σ|x|^p)^(1/p); p may be 0 (the number of elements that are not 0), 1, 2, any number, or
+  /// ±infinity.  DTypeError unless x is floating-point.
   [[nodiscard]] Tensor norm(double p = 2, const Dims& dims = {}, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;
-  /// log Σ e^x without overflow; -infinity for no elements.
+  /// log Σ e^x without overflow; -infinity for no elements.   dx = g softmax(x).
   [[nodiscard]] Tensor logsumexp(const Dims& dims = {}, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;
-  /// Running sums: y[i] = x[0] + ... + x[i] along dim.  Integers and bool give int64.  float32 is summed in float64, on every
-  /// device.  The gradient is the running sum from the end.
+  /// Running sums: y[i] = x[0] + ... + x[i] along dim.  int64 for integers and bool.  float32 is summed in float64,
+  /// on every device.  dx is the running sum of g from the end.
   [[nodiscard]] Tensor cumsum(int dim, SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] MinMax max(int dim, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] MinMax min(int dim, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;
+  /// Of all elements; the same as amax(x) and amin(x).
   [[nodiscard]] Tensor max(SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Tensor min(SourceLocation where = SourceLocation::current()) const;
-  /// The same as maximum and minimum.
+  /// Elementwise; the same as maximum(a, b) and minimum(a, b).
   [[nodiscard]] Tensor max(const In& b, SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Tensor min(const In& b, SourceLocation where = SourceLocation::current()) const;
-  /// Over all elements in row-major order, or one dimension.  int64.
+  /// The index (int64) of the largest or smallest element: of all elements in row-major order, or along dim.  The first
+  /// of equal elements; of a NaN if there is one.
   [[nodiscard]] Tensor argmax(SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Tensor argmin(SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Tensor argmax(int dim, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Tensor argmin(int dim, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;
   /// Matrix product by PyTorch's rules.   a: [..., M, K]  b: [..., K, N]  ->  [..., M, N]; leading dimensions
-  /// are broadcast; a vector is a row (a) or column (b) that disappears again.  ShapeError when the inner sizes
-  /// differ, DTypeError when the dtypes do.   da = g bᵀ   db = aᵀ g.
+  /// are broadcast; a vector is a row (a) or a column (b), whose dimension is removed from the result.  ShapeError if the
+  /// inner sizes differ, DTypeError if the dtypes do.   da = g bᵀ   db = aᵀ g.
   [[nodiscard]] Tensor matmul(const In& b, SourceLocation where = SourceLocation::current()) const;
-  /// Matrix products that take one number of dimensions only: two matrices, two batches of matrices, a matrix and a vector,
-  /// two vectors (to a 0-dim tensor), two vectors to the matrix a bᵀ.  ShapeError for others.
+  /// Products of operands with a fixed number of dimensions: mm of two matrices, bmm of two batches of matrices, mv of a
+  /// matrix and a vector, dot of two vectors (a 0-dim tensor), outer of two vectors (the matrix a bᵀ).  ShapeError for
+  /// others.
   [[nodiscard]] Tensor mm(const In& b, SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Tensor bmm(const In& b, SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Tensor mv(const In& b, SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Tensor dot(const In& b, SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Tensor outer(const In& b, SourceLocation where = SourceLocation::current()) const;
-  /// e^x over its sum along dim.   dx = y (g - Σ g y).
+  /// e^x / Σ e^x along dim.   dx = y (g - Σ g y).  DTypeError unless x is floating-point.
   [[nodiscard]] Tensor softmax(int dim, SourceLocation where = SourceLocation::current()) const;
-  /// x - log Σ e^x along dim.   dx = g - e^y Σ g.
+  /// x - log Σ e^x along dim.   dx = g - e^y Σ g.  DTypeError unless x is floating-point.
   [[nodiscard]] Tensor log_softmax(int dim, SourceLocation where = SourceLocation::current()) const;
-  /// out[i][j] = x[index[i][j]][j] for dim 0, and so on; the gradient is scatter_add.
+  /// out[i][j] = x[index[i][j]][j] for dim 0, and so on.  index: x's number of dimensions, none larger than x's except
+  /// dim. The gradient is scatter_add.
   [[nodiscard]] Tensor gather(int dim, const In& index, SourceLocation where = SourceLocation::current()) const;
-  /// A copy of x with source added where index says; the inverse direction of gather.
+  /// A copy y of x with y[index[i][j]][j] += source[i][j] for dim 0, and so on.  source: the shape of index, the dtype of
+  /// x.
   [[nodiscard]] Tensor scatter_add(int dim, const In& index, const In& source, SourceLocation where = SourceLocation::current()) const;
-  /// The slices of x along dim that index [n] names.
+  /// The slices of x along dim at the indices of index [n].
   [[nodiscard]] Tensor index_select(int dim, const In& index, SourceLocation where = SourceLocation::current()) const;
-  /// A copy of x with the slices of source added to those that index [n] names.
+  /// A copy of x with the slices of source added to the slices at the indices of index [n].
   [[nodiscard]] Tensor index_add(int dim, const In& index, const In& source, SourceLocation where = SourceLocation::current()) const;
-  /// Parts of `size` each, the last one of what is left.  ValueError for a size below 1 (0 for an empty dimension).
+  /// Parts of `size` each; the last may be smaller.  ValueError for a size below 1 (0 for an empty dimension).
   [[nodiscard]] ::std::vector<Tensor> split(::std::int64_t size, int dim = 0, SourceLocation where = SourceLocation::current()) const;
   /// Parts of these sizes.  ShapeError unless they add up to the dimension's.
   [[nodiscard]] ::std::vector<Tensor> split(const ::std::vector<::std::int64_t>& sizes, int dim = 0, SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] ::std::vector<Tensor> split(::std::initializer_list<::std::int64_t> sizes, int dim = 0, SourceLocation where = SourceLocation::current()) const;
-  /// At most `chunks` parts of one size, the last one of what is left.  ValueError for less than 1.
+  /// At most `chunks` parts of one size; the last may be smaller.  ValueError for less than 1.
   [[nodiscard]] ::std::vector<Tensor> chunk(::std::int64_t chunks, int dim = 0, SourceLocation where = SourceLocation::current()) const;
-  /// All indices of a dimension, which disappears: {x.select(dim, 0), x.select(dim, 1), ...}.
+  /// The slices along a dimension, without it: {x.select(dim, 0), x.select(dim, 1), ...}.
   [[nodiscard]] ::std::vector<Tensor> unbind(int dim = 0, SourceLocation where = SourceLocation::current()) const;
-  /// x repeated along each dimension, as often as `times` says; a longer list adds dimensions in front.
+  /// x repeated times[d] times along dimension d; a longer list adds dimensions in front.
   [[nodiscard]] Tensor repeat(const Shape& times, SourceLocation where = SourceLocation::current()) const;
-  /// x with the order of the elements along dims turned round: a copy.
+  /// A copy of x with the elements along dims in reverse order.
   [[nodiscard]] Tensor flip(const Dims& dims, SourceLocation where = SourceLocation::current()) const;
-  /// x with the elements along dim moved on by shift, those at the end to the front.
+  /// x with the elements along dim shifted by `shift`; those past the end come back at the beginning.
   [[nodiscard]] Tensor roll(::std::int64_t shift, int dim, SourceLocation where = SourceLocation::current()) const;
-  /// The places of the elements that are not zero, in row-major order.   x: any shape  ->  int64 [n, x.dim()].  Waits for
-  /// the device.  Gradient: none.
+  /// The indices of the elements that are not zero, in row-major order.   x: any shape  ->  int64 [n, x.dim()].  The host
+  /// waits for the device.  No gradient.
   [[nodiscard]] Tensor nonzero(SourceLocation where = SourceLocation::current()) const;
-  /// x where the mask is false, value where it is true.   mask: bool, broadcast with x.  The gradient goes where each
-  /// element came from.
+  /// x where the mask is false, value where it is true.   mask: bool, broadcast with x; else DTypeError.  Gradients for x
+  /// and for a tensor `value`.
   [[nodiscard]] Tensor masked_fill(const In& mask, Scalar value, SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Tensor masked_fill(const In& mask, const In& value, SourceLocation where = SourceLocation::current()) const;
   Tensor masked_fill_(const In& mask, Scalar value, SourceLocation where = SourceLocation::current()) const;
-  /// The elements where the mask is true, one-dimensional.   mask: bool, broadcast with x.  Waits for the device.
+  /// The elements where the mask is true, one-dimensional.   mask: bool, broadcast with x.  The host waits
+  /// for the device.
   [[nodiscard]] Tensor masked_select(const In& mask, SourceLocation where = SourceLocation::current()) const;
-  /// x on and below the diagonal of its last two dimensions, 0 above; diagonal 1 is the one above the main one.
+  /// x on and below the diagonal of its last two dimensions, 0 above; diagonal 1 is the one above the
+  /// main diagonal.  ShapeError below two dimensions.
   [[nodiscard]] Tensor tril(::std::int64_t diagonal = 0, SourceLocation where = SourceLocation::current()) const;
   /// x on and above the diagonal, 0 below.
   [[nodiscard]] Tensor triu(::std::int64_t diagonal = 0, SourceLocation where = SourceLocation::current()) const;
-  /// Bool: all elements, or those along dims, are not zero.
+  /// Whether no element is zero, of all or along dims: bool.
   [[nodiscard]] Tensor all(const Dims& dims = {}, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;
 
  protected:

@@ -2,16 +2,17 @@
 
 namespace minnow::profile {
 
-/// Names in a profiler: with profiling on, each operation on a GPU and each Range is a range of NVTX, which Nsight Systems
-/// shows over its kernels.  Off by default; the environment variable MINNOW_PROFILE=1 turns it on too.  Thread-safe.
+/// Names for a profiler.  With profiling on, each operation on a GPU and each Range is an NVTX range, which Nsight
+/// Systems shows over its kernels.  Off by default; the environment variable MINNOW_PROFILE=1 turns it on.
+/// Thread-safe.
 void set_enabled(bool on);
 bool is_enabled();
 
-/// A named part of the program for as long as it lives, on this thread:
+/// A named part of the program, on this thread, for as long as the object lives:
 ///
 ///     const profile::Range range("forward");
 ///
-/// Tensor::backward and Optimizer::step have theirs, "backward" and "step".  Nothing while profiling is off.
+/// Tensor::backward and Optimizer::step open the ranges "backward" and "step".  Does nothing while profiling is off.
 class Range {
  public:
   [[nodiscard]] explicit Range(const char* name);
@@ -25,7 +26,7 @@ class Range {
 
 namespace detail {
 
-/// Begins and ends a range of the profiler; nothing in a build without CUDA.
+/// Begin and end an NVTX range; do nothing in a build without CUDA.
 void push_range(const char* name);
 void pop_range();
 

@@ -9,7 +9,8 @@ namespace minnow {
 PhiloxState RandomGenerator::reserve(std::int64_t numbers, SourceLocation where) {
   if (numbers < 0)
     throw ValueError(
-        "RandomGenerator::reserve: " + std::to_string(numbers) + " numbers cannot be taken\ngive 0 or more", where);
+        "RandomGenerator::reserve: the count must be 0 or more, got " + std::to_string(numbers) + "\npass 0 or more",
+        where);
   const std::lock_guard lock(mutex_);
   PhiloxState taken = state_;
   state_.offset += (static_cast<std::uint64_t>(numbers) + 3) / 4;

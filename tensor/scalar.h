@@ -9,8 +9,7 @@ namespace minnow {
 
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// A number that remembers whether it was written as a bool, an integer or a floating value, for type
-/// promotion.
+/// A number that keeps whether it was a bool, an integer or a floating-point number, for type promotion.
 class Scalar {
  public:
   constexpr Scalar(bool v) : int_(v), float_(v), dtype_(DType::bool_) {}
@@ -25,11 +24,11 @@ class Scalar {
 
   constexpr double as_double() const { return float_; }
   constexpr std::int64_t as_int() const { return int_; }
-  /// Whether it was written as an unsigned integer of 2^63 or more, which no integer dtype holds; as_int() wraps.
+  /// Whether it is an unsigned integer of 2^63 or more, which no integer dtype can hold; as_int() wraps.
   constexpr bool exceeds_int64() const { return dtype_ == DType::int64 && int_ < 0 && float_ > 0; }
-  /// The same number as backends take it: a floating one where int64 does not hold it.
+  /// The number for backends: a floating-point number if int64 cannot hold it.
   constexpr Scalar storable() const { return exceeds_int64() ? Scalar(float_) : *this; }
-  /// bool, int64, or float32 for any floating value.
+  /// bool, int64, or float32 for any floating-point number.
   constexpr DType dtype() const { return dtype_; }
 
  private:

@@ -17,8 +17,8 @@ namespace {
 }
 
 [[noreturn]] void no_place(const char* op, int at, const Shape& shape, SourceLocation where) {
-  throw IndexError(std::string(op) + ": there is no place " + std::to_string(at) + "\n  shape  " + shape.str() +
-                       "\nplaces are counted from 0, and not from the end",
+  throw IndexError(std::string(op) + ": index " + std::to_string(at) + " is out of range\n  shape  " + shape.str() +
+                       "\nindices are counted from 0, not from the end",
                    where);
 }
 
@@ -32,7 +32,7 @@ Shape::Shape(std::span<const std::int64_t> sizes, SourceLocation where) : rank_(
 Shape Shape::filled(int rank, std::int64_t value, SourceLocation where) {
   if (rank < 0)
     throw ShapeError(
-        "Shape: " + std::to_string(rank) + " dimensions are fewer than none\ngive 0 to " + std::to_string(kMaxRank),
+        "Shape: the rank must be 0 or more, got " + std::to_string(rank) + "\ngive 0 to " + std::to_string(kMaxRank),
         where);
   if (rank > kMaxRank) too_many(static_cast<std::size_t>(rank), where);
   Shape s;
@@ -58,7 +58,7 @@ void Shape::erase(int at, SourceLocation where) {
 }
 
 std::int64_t Shape::numel() const {
-  // Of any size 0, whatever the others are; creation has refused products that do not fit.
+  // 0 if a size is 0, also beside sizes whose product overflows; creation refuses other products that overflow.
   std::uint64_t product = 1;
   for (const std::int64_t size : *this) {
     if (size == 0) return 0;
@@ -81,7 +81,7 @@ std::ostream& operator<<(std::ostream& out, const Shape& shape) {
 namespace detail {
 
 Strides contiguous_strides(const Shape& shape) {
-  // Wrapping, since the strides of a shape too large to exist are asked for before creation refuses it.
+  // Wrapping, because this is called before creation refuses shapes that are too large.
   Strides strides = shape;
   std::int64_t step = 1;
   for (int d = shape.rank() - 1; d >= 0; --d) {
@@ -136,8 +136,7 @@ Strides strides_like(const Shape& shape, const Strides& like) {
   int order[kMaxRank];
   std::iota(order, order + rank, 0);
   for (int i = 1; i < rank; ++i) {
-    // Insertion sort, outermost first; a pair that carries no information (stride 0 or size 1) keeps its
-    // order.
+    // Insertion sort, outermost first; pairs with a stride of 0 or a size of 1 keep their order.
     for (int j = i; j > 0; --j) {
       const int a = order[j - 1], b = order[j];
       const bool informative = shape[a] != 1 && shape[b] != 1 && like[a] != 0 && like[b] != 0;

@@ -12,11 +12,10 @@
 
 namespace minnow {
 
-/// The most dimensions that a tensor may have.
+/// The maximum number of dimensions of a tensor.
 inline constexpr int kMaxRank = 8;
 
-/// Up to kMaxRank signed 64-bit sizes, strides or dimension numbers, held in place (no allocation).
-/// Making one of more throws ShapeError.
+/// Up to kMaxRank signed 64-bit sizes, strides or dimension numbers, stored without allocation.  ShapeError for more.
 class Shape {
  public:
   using value_type = std::int64_t;
@@ -30,12 +29,12 @@ class Shape {
   Shape(std::span<const std::int64_t> sizes, SourceLocation where = SourceLocation::current());
   Shape(const std::vector<std::int64_t>& sizes, SourceLocation where = SourceLocation::current())
       : Shape(std::span(sizes), where) {}
-  /// `rank` times the same.
+  /// `rank` times the same value.
   static Shape filled(int rank, std::int64_t value, SourceLocation where = SourceLocation::current());
 
   int rank() const { return rank_; }
   bool empty() const { return rank_ == 0; }
-  /// Negative i counts from the end; not checked, nor is back().
+  /// Negative i counts from the end.  Unchecked, as back() is.
   std::int64_t operator[](int i) const { return sizes_[i < 0 ? i + rank_ : i]; }
   std::int64_t& operator[](int i) { return sizes_[i < 0 ? i + rank_ : i]; }
   std::int64_t back() const { return sizes_[rank_ - 1]; }
@@ -46,7 +45,7 @@ class Shape {
   std::int64_t* end() { return sizes_ + rank_; }
   std::span<const std::int64_t> span() const { return {sizes_, static_cast<std::size_t>(rank_)}; }
 
-  // ShapeError for more than kMaxRank, IndexError for a place that is not there.
+  // ShapeError for more than kMaxRank sizes, IndexError for an index out of range.
   void push_back(std::int64_t value, SourceLocation where = SourceLocation::current());
   void insert(int at, std::int64_t value, SourceLocation where = SourceLocation::current());
   void erase(int at, SourceLocation where = SourceLocation::current());
@@ -63,7 +62,7 @@ class Shape {
   int rank_ = 0;
 };
 
-/// Dimensions that a function works along: one number, or a list; none stands for all.
+/// The dimensions that a function works along: a number or a list; empty means all.
 class Dims {
  public:
   Dims() = default;
@@ -88,17 +87,17 @@ using Strides = Shape;
 
 namespace detail {
 
-/// Row-major strides of a shape: the last dimension is dense.
+/// Row-major strides of a shape.
 Strides contiguous_strides(const Shape& shape);
 /// Strides of an NCHW shape whose memory order is NHWC.
 Strides channels_last_strides(const Shape& shape);
-/// Whether the strides are row-major (dimensions of size 1 do not count; true when there are no elements).
+/// Whether the strides are row-major (dimensions of size 1 do not count; true if there are no elements).
 bool is_contiguous(const Shape& shape, const Strides& strides);
 /// Whether the elements fill a block of memory without gaps or overlap, in any order of dimensions.
 bool is_dense(const Shape& shape, const Strides& strides);
-/// Whether there is a number of elements: the product of the sizes fits, or one of them is 0.
+/// Whether the number of elements fits into 64 bits.
 bool is_countable(const Shape& shape);
-/// Dense strides in the same order of dimensions as `like` (ties and broadcast dimensions row-major).
+/// Dense strides with the order of dimensions of `like` (equal strides and broadcast dimensions: row-major).
 Strides strides_like(const Shape& shape, const Strides& like);
 
 }  // namespace detail

@@ -2,8 +2,8 @@
 
 namespace minnow {
 
-/// The place in the user's program that called an operation.  As the last, defaulted argument of a public
-/// function it is evaluated at the caller.  (std::source_location is missing with clang 14 and libstdc++ 12.)
+/// The line of the user's program that called an operation.  As a defaulted argument of a public function it is
+/// evaluated at the caller.  (std::source_location is missing with clang 14 and libstdc++ 12.)
 struct SourceLocation {
   const char* file = "";
   unsigned line = 0;

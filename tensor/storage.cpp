@@ -32,7 +32,7 @@ Storage::~Storage() {
   if (has_pending_.load(std::memory_order_acquire)) pending_.settle();
   try {
     if (deleter_) deleter_(data_);
-  } catch (...) {  // a deleter of the user's or a failed device must not end the program from a destructor
+  } catch (...) {  // a user's deleter or a failed device must not throw from a destructor
   }
   if (allocator_ && data_) allocator_->deallocate(data_, bytes_);
 }
@@ -52,9 +52,9 @@ bool Storage::is_ready() const { return !has_pending_.load(std::memory_order_acq
 
 void Storage::wait_pending() const {
   const Event event = pending();
-  event.synchronize();  // without the lock: others may ask is_ready() meanwhile
+  event.synchronize();  // without the lock, so that other threads can call is_ready()
   const std::lock_guard lock(mutex_);
-  if (pending_.state() != event.state()) return;  // a newer copy is under way, which this one did not wait for
+  if (pending_.state() != event.state()) return;  // a newer copy is pending, which this call did not wait for
   pending_ = Event();
   has_pending_.store(false, std::memory_order_release);
 }
@@ -63,7 +63,7 @@ std::shared_ptr<Storage> detail::make_storage(Allocator& allocator, Device devic
                                               SourceLocation where, const Wanted& wanted) {
   try {
     return std::make_shared<Storage>(allocator, device, bytes, pinned);
-  } catch (const OutOfMemoryError& error) {  // an allocator does not know who asks
+  } catch (const OutOfMemoryError& error) {  // the allocator does not know the operation
     const std::string_view what = error.what(), kind = "OutOfMemoryError: ";
     const std::string_view op = CallSite::op_or(wanted.op);
     std::string text = std::string(op) + (op.empty() ? "" : ": ") + std::string(what.substr(kind.size()));

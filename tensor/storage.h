@@ -18,9 +18,9 @@ namespace minnow {
 /// A block of memory on one device, shared by the tensors that view it.
 class Storage {
  public:
-  /// Takes `bytes` from the allocator.
+  /// Allocates `bytes`.
   Storage(detail::Allocator& allocator, Device device, std::size_t bytes, bool pinned = false);
-  /// Adopts the caller's memory; `deleter` (may be empty) is called once, when the last tensor is gone.
+  /// Uses the caller's memory; `deleter`, if not empty, is called once, when the last tensor is destroyed.
   Storage(void* data, std::size_t bytes, Device device, std::function<void(void*)> deleter);
   ~Storage();
   Storage(const Storage&) = delete;
@@ -29,32 +29,33 @@ class Storage {
   void* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }
   Device device() const { return device_; }
-  /// Where the memory came from; nullptr for memory of the caller's.
+  /// The allocator of the memory; nullptr for the caller's memory.
   const detail::Allocator* allocator() const { return allocator_; }
-  /// Host memory that a device can copy from and to by itself.
+  /// Whether this is page-locked host memory.
   bool is_pinned() const { return pinned_; }
-  /// The stream that the memory was allocated for (see Allocator::stream); others must be made known to its allocator.
+  /// The stream that the memory was allocated for (see Allocator::stream).  Its allocator must be told of uses on
+  /// others.
   const void* stream() const { return stream_; }
 
-  /// Raised by each write through any view; a saved value whose version moved on is refused in backward.
+  /// Incremented by each write through any view; backward refuses a saved value whose version has changed.
   std::uint32_t version() const { return version_.load(std::memory_order_relaxed); }
   void bump_version() { version_.fetch_add(1, std::memory_order_relaxed); }
 
-  /// Raised when a tensor of this memory was given other memory, or began or ceased to require a gradient: what was
-  /// captured with it (CapturedStep) is then out of date.
+  /// Incremented when a tensor of this memory is given other memory, or its requires_grad changes: captures that use
+  /// the tensor (CapturedStep) are then out of date.
   std::uint32_t rebindings() const { return rebindings_.load(std::memory_order_relaxed); }
   void note_rebinding() {
     rebindings_.fetch_add(1, std::memory_order_relaxed);
     all_rebindings_.fetch_add(1, std::memory_order_relaxed);
   }
-  /// Of all storages of the process together.
+  /// The sum over all storages of the process.
   static std::uint64_t all_rebindings() { return all_rebindings_.load(std::memory_order_relaxed); }
 
-  /// Saved values of graphs that share this memory: the other references are tensors that somebody can read.
+  /// The number of saved values that share this memory.  The other references are tensors that a program can read.
   int graph_references() const { return graph_references_.load(std::memory_order_relaxed); }
   void add_graph_reference(int n) { graph_references_.fetch_add(n, std::memory_order_relaxed); }
 
-  /// A copy into this host memory is under way until `event`; host reads wait for it.
+  /// Notes that a copy into this host memory runs until `event`; host reads wait for it.
   void set_pending(Event event);
   bool is_ready() const;
   /// Waits for a pending copy into this memory, if there is one.
@@ -84,20 +85,20 @@ class Storage {
 
 namespace detail {
 
-/// What memory is wanted for, as OutOfMemoryError tells it.
+/// What memory is allocated for, shown by OutOfMemoryError.
 struct Wanted {
   std::string_view op{};
   DType dtype = DType::float32;
   Shape shape{};
 };
 
-/// Takes `bytes` from the allocator.  OutOfMemoryError with the user's line.
+/// Allocates a storage.  OutOfMemoryError with the user's line and what the memory was for.
 std::shared_ptr<Storage> make_storage(Allocator& allocator, Device device, std::size_t bytes, bool pinned,
                                       SourceLocation where, const Wanted& wanted = {});
 
 }  // namespace detail
 
-/// Storages alive in this process (all devices): flat over the steps of a training loop.
+/// The number of storages in this process, on all devices; constant over the steps of a training loop that leaks none.
 std::int64_t live_storages();
 
 }  // namespace minnow

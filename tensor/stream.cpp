@@ -6,8 +6,8 @@
 namespace minnow {
 namespace {
 
-/// The backend that serves a function of streams, by whose name errors go.
-Backend& serving(const char* op, Device device, SourceLocation where) {
+/// The backend of a device; errors name `op`.
+Backend& backend_for(const char* op, Device device, SourceLocation where) {
   const CallSite site(op, where);
   return backend_of(device, where);
 }
@@ -17,15 +17,15 @@ Backend& serving(const char* op, Device device, SourceLocation where) {
 void Event::State::settle() noexcept {
   try {
     synchronize();
-  } catch (...) {  // nobody can be told in a destructor
+  } catch (...) {  // a destructor cannot report it
   }
 }
 
 Stream::Stream(Device device, SourceLocation where)
-    : Stream(serving("Stream", device, where).new_stream(device.index())) {}
+    : Stream(backend_for("Stream", device, where).new_stream(device.index())) {}
 
 Stream current_stream(Device device, SourceLocation where) {
-  return serving("current_stream", device, where).current_stream(device.index());
+  return backend_for("current_stream", device, where).current_stream(device.index());
 }
 
 StreamGuard::StreamGuard(const Stream& stream) : previous_(current_stream(stream.device())) {
@@ -36,7 +36,7 @@ StreamGuard::~StreamGuard() {
   try {
     const Device device = previous_.device();
     backend_of(device).set_current_stream(device.index(), previous_);
-  } catch (...) {  // the device is gone; so is its current stream
+  } catch (...) {  // the device does not exist any more, nor does its current stream
   }
 }
 

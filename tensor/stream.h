@@ -5,7 +5,7 @@
 
 namespace minnow {
 
-/// A point in the work of a stream.  A handle; a default-made one is complete.  Thread-safe.
+/// A point in the work of a stream.  A handle; a default-constructed one is complete.  Thread-safe.
 class Event {
  public:
   /// What a backend implements.
@@ -17,7 +17,7 @@ class Event {
     virtual double seconds() = 0;
     /// Seconds of device time from another event to this one.
     virtual double seconds_since(State& start) { return seconds() - start.seconds(); }
-    /// Waits as synchronize() does, but reports nothing: for destructors.
+    /// Waits as synchronize() does, without throwing: for destructors.
     virtual void settle() noexcept;
   };
 
@@ -33,7 +33,7 @@ class Event {
   double seconds_since(const Event& start) const {
     return state_ && start.state_ ? state_->seconds_since(*start.state_) : 0.0;
   }
-  /// Waits as synchronize() does; what failed is left to the next synchronization: for destructors.
+  /// Waits as synchronize() does, without throwing: for destructors.  The next synchronization reports what failed.
   void settle() const noexcept {
     if (state_) state_->settle();
   }
@@ -43,7 +43,7 @@ class Event {
   std::shared_ptr<State> state_;
 };
 
-/// An ordered queue of work on one device.  A handle.  On the CPU all work is done when the call returns.
+/// An ordered queue of work on one device.  A handle.  On the CPU, work is done when the call returns.
 class Stream {
  public:
   /// What a backend implements.
@@ -54,17 +54,17 @@ class Stream {
     virtual void synchronize() = 0;
   };
 
-  /// A new stream of the device.  DeviceError for a device that is not there.
+  /// A new stream of the device.  DeviceError for a device that does not exist.
   explicit Stream(Device device, SourceLocation where = SourceLocation::current());
   Stream(Device device, std::shared_ptr<State> state) : device_(device), state_(std::move(state)) {}
-  // Moving copies: one that was moved from is a stream still.
+  // Moving copies, so that a moved-from handle is still valid.
   Stream(const Stream&) = default;
   Stream& operator=(const Stream&) = default;
 
   Device device() const { return device_; }
-  /// An event that completes when all work given to this stream so far has.
+  /// An event that completes when all work submitted to this stream so far has.
   Event record() const { return state_->record(); }
-  /// Later work of this stream starts after the event.
+  /// Makes later work of this stream wait for the event.
   void wait(const Event& event) const { state_->wait(event); }
   void synchronize() const { state_->synchronize(); }
   const std::shared_ptr<State>& state() const { return state_; }
@@ -74,10 +74,10 @@ class Stream {
   std::shared_ptr<State> state_;
 };
 
-/// The stream that this thread's operations on the device go to.  DeviceError for a device that is not there.
+/// The stream of this thread's operations on the device.  DeviceError for a device that does not exist.
 Stream current_stream(Device device, SourceLocation where = SourceLocation::current());
 
-/// Makes a stream the current one of this thread for a scope.
+/// Makes a stream the current one of its device on this thread, for a scope.
 class StreamGuard {
  public:
   [[nodiscard]] explicit StreamGuard(const Stream& stream);
@@ -89,8 +89,8 @@ class StreamGuard {
   Stream previous_;
 };
 
-/// Blocks until all work on the device is done; while another thread records a CapturedStep there, the work that minnow
-/// gave it and not that of other libraries.  DeviceError for a device that is not there.
+/// Blocks until all work on the device is done.  While another thread captures a CapturedStep on the device, it waits
+/// only for work that minnow submitted.  DeviceError for a device that does not exist.
 void synchronize(Device device, SourceLocation where = SourceLocation::current());
 
 }  // namespace minnow

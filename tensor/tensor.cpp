@@ -12,7 +12,7 @@ Tensor::Tensor(std::shared_ptr<Storage> storage, DType dtype, const Shape& shape
 void Tensor::throw_undefined(const char* op, SourceLocation where) {
   throw ValueError(std::string(CallSite::op_or(op)) +
                        ": the tensor is undefined\n  self  undefined tensor\n"
-                       "it was default-made, moved from, or is a gradient that was never computed",
+                       "it was default-constructed, moved from, or is a gradient that was never computed",
                    where);
 }
 
@@ -48,7 +48,7 @@ bool Tensor::is_contiguous(MemoryFormat format, SourceLocation where) const {
 
 const std::string& Tensor::name(SourceLocation where) const {
   require_defined("name", where);
-  static const auto* none = new std::string();  // outlives global tensors
+  static const auto* none = new std::string();  // never destroyed: global tensors may be destroyed last
   return impl()->name ? *impl()->name : *none;
 }
 
@@ -65,7 +65,7 @@ void* Tensor::host_data(DType expected, SourceLocation where) const {
                       where);
   if (expected != dtype())
     throw DTypeError("data: elements are not " + std::string(name_of(expected)) + "\n  self  " + describe(*this) +
-                         "\nask for the dtype's own type, or convert first: .to(...)",
+                         "\nuse the C++ type of the dtype, or convert first: .to(...)",
                      where);
   CaptureSession::forbid_access("data", device(), where);
   storage()->wait_ready();

@@ -24,32 +24,32 @@
 namespace minnow {
 
 namespace autograd {
-struct Slot;  // what autograd/ keeps with a tensor; opaque here
+struct Slot;  // what autograd keeps for a tensor; opaque here
 }
 
 class Selection;
 
 struct ToOptions {
-  /// Copy without waiting: from pinned memory to a device, or from a device to the host (the result's first
-  /// host read waits for the copy).
+  /// Return before the copy is done: from pinned memory to a device, or from a device to the host (the first read of
+  /// the result on the host waits).
   bool non_blocking = false;
-  /// Copy even when nothing changes.
+  /// Copy even if device and dtype stay the same.
   bool copy = false;
 };
 
 struct BackwardOptions {
-  bool retain_graph = false;
-  bool create_graph = false;
+  bool retain_graph = false;  ///< keep the graph for another backward
+  bool create_graph = false;  ///< record the computation of the gradients, for higher derivatives; retains the graph
 };
 
 namespace detail {
 
-/// What the handles of one tensor share.
+/// The state that all handles of a tensor share.
 struct TensorImpl {
-  View view;  // defined
+  View view;  // always defined
   std::shared_ptr<autograd::Slot> slot = nullptr;
   std::shared_ptr<const std::string> name = nullptr;
-  bool held_by_graph = false;  // a saved value: counted by the storage
+  bool held_by_graph = false;  // a saved value, counted in Storage::graph_references()
 
   explicit TensorImpl(View v) : view(std::move(v)) {}
   TensorImpl(const TensorImpl&) = delete;
@@ -62,7 +62,7 @@ struct TensorImpl {
 /// The view of an undefined tensor.
 inline constinit const View kNoView{};
 
-/// A C++ number type, for numbers that leave a tensor.
+/// A C++ number type, to which elements are converted.
 struct NumberType {
   enum class Kind : std::uint8_t { kBool, kSigned, kUnsigned, kFloating };
 
@@ -80,9 +80,9 @@ template <class T> constexpr NumberType number_type() {
 
 }  // namespace detail
 
-/// An n-dimensional array on one device: a cheap handle to storage, shape, strides, dtype and device. Copying
-/// shares; clone() copies.  A const Tensor is a handle that stays with its tensor, whose elements may be written.
-/// Reading one tensor from several threads is safe; writing needs the caller's order.
+/// An n-dimensional array on one device: a cheap handle to storage, shape, strides, dtype and device.  Copying shares,
+/// clone() copies.  A const Tensor is a handle that cannot be given another tensor; the elements can still be written.
+/// Threads may read a tensor at the same time; writes must be synchronized by the caller.
 class Tensor : public detail::Methods {
  public:
   /// An undefined tensor: no storage; defined() is false and most operations refuse it.
@@ -92,26 +92,26 @@ class Tensor : public detail::Methods {
   Tensor& operator=(const Tensor&) & = default;
   Tensor& operator=(Tensor&&) & noexcept = default;
   // Assigning to a result would be lost.  To write elements: x(0) = y, copy_(); a gradient: set_grad().
-  Tensor& operator=(const Tensor&) && = delete;  // lost: write x(0) = y, x.copy_(y) or x.set_grad(g)
+  Tensor& operator=(const Tensor&) && = delete;  // it would be lost: write x(0) = y, x.copy_(y) or x.set_grad(g)
   ~Tensor() = default;
   explicit Tensor(std::shared_ptr<detail::TensorImpl> impl) : impl_(std::move(impl)) {}
-  /// A view of storage; never records.  Sizes are the caller's responsibility.
+  /// A view of storage, not recorded.  Shape, strides and offset are not checked.
   Tensor(std::shared_ptr<Storage> storage, DType dtype, const Shape& shape, const Strides& strides,
          std::int64_t offset = 0);
 
   bool defined() const { return impl_ != nullptr; }
-  // Of an undefined tensor they are a ValueError, as all that follows.
+  // Members below throw ValueError for an undefined tensor unless they say otherwise.
   const Shape& shape(SourceLocation where = SourceLocation::current()) const {
     return impl("shape", where)->view.shape();
   }
-  /// shape(), as PyTorch's C++ calls it.
+  /// The same as shape(); PyTorch's name in C++.
   const Shape& sizes(SourceLocation where = SourceLocation::current()) const {
     return impl("sizes", where)->view.shape();
   }
   const Strides& strides(SourceLocation where = SourceLocation::current()) const {
     return impl("strides", where)->view.strides();
   }
-  /// Size of a dimension; negative counts from the end.  IndexError.
+  /// The size of a dimension; negative ones count from the end.  IndexError if out of range.
   std::int64_t size(int dim, SourceLocation where = SourceLocation::current()) const;
   std::int64_t stride(int dim, SourceLocation where = SourceLocation::current()) const;
   int dim(SourceLocation where = SourceLocation::current()) const { return impl("dim", where)->view.dim(); }
@@ -146,21 +146,20 @@ class Tensor : public detail::Methods {
   bool is_ready(SourceLocation where = SourceLocation::current()) const {
     return impl("is_ready", where)->view.storage()->is_ready();
   }
-  /// Whether both handles are the same tensor (not: equal values).
+  /// Whether both handles refer to the same tensor; values are not compared.
   bool is_same(const Tensor& other) const { return impl_ == other.impl_; }
 
-  /// Whether this handle alone holds the tensor and its memory, so that it may be written without anyone
-  /// seeing it.
+  /// Whether this handle is the only one of the tensor and of its memory, so that nobody else can see a write.
   bool is_unique() const { return impl_.use_count() == 1 && impl_->view.storage().use_count() == 1; }
 
-  /// Shown in error messages; parameters of modules carry their path, "fc1.weight".
+  /// Shown in error messages.  A module's parameters have their path as a name, "fc1.weight".
   const std::string& name(SourceLocation where = SourceLocation::current()) const;
   void set_name(std::string name, SourceLocation where = SourceLocation::current());
 
-  // Host access.  DeviceError for a device tensor, naming .cpu(); DTypeError unless T is the dtype's own
-  // type. Waits for a non-blocking copy that is under way.
+  // Host access.  DeviceError unless the tensor is on the CPU, DTypeError unless T is the C++ type of the dtype.  Waits
+  // for a non-blocking copy into this tensor.
 
-  /// The first element; elements follow by strides().
+  /// The address of the first element; strides() leads to the others.
   template <class T> T* data(SourceLocation where = SourceLocation::current()) const {
     return static_cast<T*>(host_data(dtype_of<T>(), where));
   }
@@ -169,10 +168,10 @@ class Tensor : public detail::Methods {
     require_contiguous("span", where);
     return {data<T>(where), static_cast<std::size_t>(numel())};
   }
-  /// The elements in row-major order, copied to the host from any device and strides, converted to T (any number type).
-  /// ValueError for a number that an integer T does not hold; others are truncated.
+  /// A copy of the elements in row-major order, from any device and strides, converted to T (any number type; truncated
+  /// for an integer T).  ValueError for a number that an integer T cannot hold.
   template <class T> [[nodiscard]] std::vector<T> to_vector(SourceLocation where = SourceLocation::current()) const {
-    static_assert(std::is_arithmetic_v<T>, "to_vector<T>() gives numbers: T must be a number type");
+    static_assert(std::is_arithmetic_v<T>, "to_vector<T>() returns numbers: T must be a number type");
     require_defined("to_vector", where);
     std::vector<T> values(static_cast<std::size_t>(numel()));
     if constexpr (std::is_same_v<T, bool>) {
@@ -184,36 +183,39 @@ class Tensor : public detail::Methods {
     }
     return values;
   }
-  /// The value of a one-element tensor, converted to T as by to_vector.  Waits for the device.
+  /// The value of a tensor with one element, converted as by to_vector().  Waits for the device.  ShapeError for
+  /// others.
   template <class T = double> T item(SourceLocation where = SourceLocation::current()) const {
-    static_assert(std::is_arithmetic_v<T>, "item<T>() gives a number: T must be a number type");
+    static_assert(std::is_arithmetic_v<T>, "item<T>() returns a number: T must be a number type");
     require_one_element(where);
     T value{};
     copy_out("item", &value, detail::number_type<T>(), where);
     return value;
   }
-  /// Memory of any device, unchecked and not waited for: for backends.
+  /// The address of the first element on any device, unchecked and without waiting.  For backends.
   void* raw_data() const { return impl_->view.raw_data(); }
-  /// Its memory and layout, which calls of backends take; undefined of an undefined tensor.  It changes with set_data().
+  /// Memory and layout, the operand of a backend's call; an undefined view for an undefined tensor.  set_data() changes
+  /// it.
   const detail::View& layout() const { return impl_ ? impl_->view : detail::kNoView; }
   operator const detail::View&() const { return layout(); }
 
-  // Views share storage; they record.  Dimensions may be negative.
+  // Views: they share storage and are recorded.  Negative dimensions count from the end.
 
-  /// Same elements in row-major order, one size may be -1; a view where strides allow it, else a copy.
+  /// The same elements in row-major order, with another shape; one size may be -1.  A view if the strides allow it,
+  /// otherwise a copy.  ShapeError if the numbers of elements differ.
   [[nodiscard]] Tensor reshape(const Shape& shape, SourceLocation where = SourceLocation::current()) const;
-  /// As reshape, but ShapeError where a copy would be needed.
+  /// The same, but ShapeError if a copy is needed.
   [[nodiscard]] Tensor view(const Shape& shape, SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Tensor transpose(int dim0, int dim1, SourceLocation where = SourceLocation::current()) const;
-  /// The last two dimensions exchanged: each matrix of a batch transposed.  ShapeError below two dimensions.
+  /// Swaps the last two dimensions: transposes each matrix of a batch.  ShapeError below two dimensions.
   [[nodiscard]] Tensor mT(SourceLocation where = SourceLocation::current()) const;
-  /// Transpose of a matrix; a vector stays as it is.  ShapeError for more dimensions, where mT() is meant.
+  /// The transpose of a matrix; a vector stays as it is.  ShapeError for more dimensions (use mT()).
   [[nodiscard]] Tensor t(SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Tensor permute(const Shape& dims, SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Tensor squeeze(SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Tensor squeeze(int dim, SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Tensor unsqueeze(int dim, SourceLocation where = SourceLocation::current()) const;
-  /// Repeats dimensions of size 1 without copying; -1 keeps a size.
+  /// Repeats dimensions of size 1 without copying; -1 keeps a size.  ShapeError for other sizes.
   [[nodiscard]] Tensor expand(const Shape& shape, SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Tensor expand_as(const Tensor& other, SourceLocation where = SourceLocation::current()) const {
     return expand(other.shape(where), where);
@@ -222,16 +224,16 @@ class Tensor : public detail::Methods {
     return view(other.shape(where), where);
   }
   [[nodiscard]] Tensor flatten(int start = 0, int end = -1, SourceLocation where = SourceLocation::current()) const;
-  /// `length` elements of a dimension from `start`.
+  /// `length` elements of a dimension, from `start` on.  IndexError if they are not in the dimension.
   [[nodiscard]] Tensor narrow(int dim, std::int64_t start, std::int64_t length,
                               SourceLocation where = SourceLocation::current()) const;
-  /// One index of a dimension, which disappears.
+  /// The slice at one index of a dimension, without that dimension.  IndexError.
   [[nodiscard]] Tensor select(int dim, std::int64_t index, SourceLocation where = SourceLocation::current()) const;
-  /// t(0, all, slice(1, 9), newaxis, ellipsis): a view.  With tensors of indices, t(rows) or t(all, columns), and masks,
-  /// t(t > 0), a copy of the elements they name, as in PyTorch; negative indices count from the end.  IndexError.
-  /// What it gives can be assigned to, which writes into this tensor: t(0) = row; t(mask) = 0.
+  /// t(0, all, slice(1, 9), newaxis, ellipsis) is a view.  Index tensors, t(rows) or t(all, columns), and masks, t(t >
+  /// 0), give a copy of the selected elements, as in PyTorch.  Negative indices count from the end; IndexError for one
+  /// out of range. Assigning to the result writes to this tensor: t(0) = row; t(mask) = 0.
   template <class... More> [[nodiscard]] Selection operator()(Index first, const More&... more) const;
-  /// t[i] is t(i).
+  /// The same as t(i).
   [[nodiscard]] Selection operator[](Index i) const;
   /// The same for any number of indices.
   [[nodiscard]] Selection index(std::span<const Index> indices, SourceLocation where = SourceLocation::current()) const;
@@ -242,12 +244,12 @@ class Tensor : public detail::Methods {
                     SourceLocation where = SourceLocation::current()) const;
 
   class Iterator;
-  /// for (const Tensor& row : t): the slices along dimension 0.  ShapeError for 0 dimensions.
+  /// for (const Tensor& row : t) iterates over the slices along dimension 0.  ShapeError for a 0-dim tensor.
   Iterator begin() const;
   Iterator end() const;
 
-  // Copies and moves.  `to` returns this very tensor when nothing changes (unless .copy); it never changes
-  // the tensor in place.  They record: the gradient returns to the source's device and dtype.
+  // Copies to another device, dtype or layout.  `to` returns this tensor if nothing changes (unless .copy), and never
+  // changes it in place.  They are recorded: the gradient returns to the source's device and dtype.
 
   [[nodiscard]] Tensor to(Device device, ToOptions options = {},
                           SourceLocation where = SourceLocation::current()) const;
@@ -259,38 +261,42 @@ class Tensor : public detail::Methods {
   [[nodiscard]] Tensor cpu(SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Tensor cuda(SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Tensor cuda(int index, SourceLocation where = SourceLocation::current()) const;
-  /// A copy in page-locked host memory, from which devices copy without waiting; itself if it is pinned.
+  /// A copy in page-locked host memory, from which non-blocking copies are possible; this tensor if it is pinned
+  /// already. DeviceError unless it is on the CPU, and without a device that copies from pinned memory.
   [[nodiscard]] Tensor pin_memory(SourceLocation where = SourceLocation::current()) const;
-  /// Itself if the memory is in that order already, else a copy.
+  /// This tensor if its memory is in that order already, otherwise a copy.
   [[nodiscard]] Tensor contiguous(MemoryFormat format = MemoryFormat::contiguous,
                                   SourceLocation where = SourceLocation::current()) const;
-  /// A copy with its own storage, dense, in the same order of dimensions.
+  /// A dense copy with its own storage, in the same order of dimensions.
   [[nodiscard]] Tensor clone(SourceLocation where = SourceLocation::current()) const;
 
   // Autograd.
 
-  /// The same storage, outside the graph.
+  /// A tensor of the same storage that is not in the graph.
   [[nodiscard]] Tensor detach(SourceLocation where = SourceLocation::current()) const;
   bool requires_grad(SourceLocation where = SourceLocation::current()) const;
-  /// Marks a leaf as one that gets a gradient.  AutogradError for a non-leaf, DTypeError unless floating.
+  /// Makes a leaf require a gradient, or not.  AutogradError for `false` on a non-leaf, DTypeError unless
+  /// floating-point.
   Tensor& requires_grad_(bool on = true, SourceLocation where = SourceLocation::current());
-  /// Not the result of a recorded operation.
+  /// Whether this is not the result of a recorded operation.
   bool is_leaf(SourceLocation where = SourceLocation::current()) const;
-  /// The accumulated gradient; undefined before the first backward.
+  /// The accumulated gradient; undefined before the first backward and after zero_grad().
   Tensor grad(SourceLocation where = SourceLocation::current()) const;
+  /// Replaces the gradient; an undefined tensor removes it.  It needs this tensor's shape, dtype and device.
   void set_grad(const Tensor& grad, SourceLocation where = SourceLocation::current()) const;
-  /// Keeps the gradient of a non-leaf in grad() at the next backward.
+  /// Makes backward keep the gradient of a non-leaf in grad().
   void retain_grad(SourceLocation where = SourceLocation::current()) const;
-  /// Adds the gradient of this one-element tensor to the grad() of every leaf it depends on.
+  /// Adds the gradient of this tensor, which has one element, to grad() of every leaf that it depends on.
+  /// AutogradError if it depends on no leaf that requires a gradient, has more elements, or its graph was freed.
   void backward(BackwardOptions options = {}, SourceLocation where = SourceLocation::current()) const;
-  /// The same for a tensor of any shape, given the gradient that arrives at it.
+  /// The same for a tensor of any shape, given its gradient.
   void backward(const Tensor& gradient, BackwardOptions options = {},
                 SourceLocation where = SourceLocation::current()) const;
 
-  // For the layers above.
+  // For the library.
 
-  /// Takes over other's value (storage, shape, strides, dtype, device); every handle of this tensor sees it,
-  /// the autograd slot and the name stay.  Takes no memory: of defined tensors it does not throw.
+  /// Gives this tensor the storage, shape, strides, dtype and device of another one, for all its handles.  The autograd
+  /// slot and the name stay.  Does not allocate, and does not throw if both are defined.
   void set_data(const Tensor& other, SourceLocation where = SourceLocation::current()) const;
   const std::shared_ptr<autograd::Slot>& slot(SourceLocation where = SourceLocation::current()) const {
     return impl("slot", where)->slot;
@@ -298,16 +304,16 @@ class Tensor : public detail::Methods {
   void set_slot(std::shared_ptr<autograd::Slot> slot, SourceLocation where = SourceLocation::current()) const {
     impl("set_slot", where)->slot = std::move(slot);
   }
-  /// ValueError naming the operation and the user's line for an undefined tensor.
+  /// ValueError with the operation and the user's line for an undefined tensor.
   void require_defined(const char* op = "", SourceLocation where = {}) const {
     if (!impl_) throw_undefined(op, where);
   }
   const std::shared_ptr<detail::TensorImpl>& handle() const { return impl_; }
-  /// The tensor, as long as somebody else holds it.
+  /// A weak reference to the tensor.
   std::weak_ptr<detail::TensorImpl> weak() const { return impl_; }
-  /// Identity of the tensor, for maps.
+  /// The identity of the tensor, as a key of maps.
   const void* id() const { return impl_.get(); }
-  /// The handle's own implementation; throws for an undefined tensor.
+  /// The shared state; ValueError for an undefined tensor.
   detail::TensorImpl* impl(const char* op = "Tensor", SourceLocation where = SourceLocation::current()) const {
     if (!impl_) throw_undefined(op, where);
     return impl_.get();
@@ -323,9 +329,10 @@ class Tensor : public detail::Methods {
   std::shared_ptr<detail::TensorImpl> impl_;
 };
 
-/// What x(...) gives: a tensor, to which one can assign.  `x(0) = y` writes y, broadcast and converted, into x, also while
-/// recording (then x's memory must be its own: AutogradError); so do `x(mask) = 0` and `x(rows) += y`, where of equal
-/// rows the last is written.  `auto row = x(0); row = y;` gives the handle another tensor, as for any Tensor.
+/// The result of x(...): a tensor that can be assigned to.  `x(0) = y` writes y, broadcast and converted, to x; so do
+/// `x(mask) = 0` and `x(rows) += y`, where the last of equal rows counts.  If the write is recorded, no other tensor
+/// may share x's memory (AutogradError).  `auto row = x(0); row = y;` gives the handle another tensor, as for any
+/// Tensor.
 class Selection : public Tensor {
  public:
   Selection(const Selection&) = default;
@@ -349,9 +356,9 @@ class Selection : public Tensor {
 
  private:
   friend class Tensor;
-  /// A view of source.
+  /// Selected as a view.
   Selection(Tensor view, const Tensor& source, const Slices& slices, SourceLocation where);
-  /// A copy of elements of source.
+  /// Selected as a copy.
   Selection(Tensor values, const Tensor& source, std::span<const Index> indices, SourceLocation where);
   void write(const Tensor& source);
   void write(Scalar value);
@@ -361,13 +368,13 @@ class Selection : public Tensor {
 
   std::weak_ptr<detail::TensorImpl> source_;
   Slices slices_;
-  std::shared_ptr<const std::vector<Index>> indices_;  // set if some are tensors
+  std::shared_ptr<const std::vector<Index>> indices_;  // set if some of them are tensors
   SourceLocation where_;
 };
 
 template <class... More> Selection Tensor::operator()(Index first, const More&... more) const {
   static_assert((std::is_convertible_v<const More&, Index> && ...),
-                "an index is an integer, slice(...), all, newaxis, ellipsis, a tensor of indices or a mask");
+                "an index is an integer, slice(...), all, newaxis, ellipsis, an index tensor or a mask");
   const SourceLocation where = first.where;
   return index(std::array<Index, 1 + sizeof...(More)>{std::move(first), Index(more, where)...}, where);
 }
@@ -376,7 +383,7 @@ inline Selection Tensor::index(std::initializer_list<Index> indices, SourceLocat
   return index(std::span(indices.begin(), indices.size()), where);
 }
 
-/// Walks over dimension 0.
+/// Iterates over dimension 0.
 class Tensor::Iterator {
  public:
   Iterator(const Tensor* tensor, std::int64_t at) : tensor_(tensor), at_(at) {}
@@ -392,12 +399,13 @@ class Tensor::Iterator {
 inline Index::Index(const Tensor& indices, SourceLocation l)
     : kind(Kind::kTensor), tensor(indices.handle()), where(l) {}
 
-/// "float32[64, 784] on cpu   parameter 'fc1.weight'": how messages show an operand.
+/// An operand as messages show it: "float32[64, 784] on cpu   parameter 'fc1.weight'".
 std::string describe(const Tensor& tensor);
 /// The same without a name.
 std::string describe(const detail::View& view);
 
-/// Like PyTorch: values, and shape, dtype and device where they are not the usual ones.  (operator<< is in in.h.)
+/// The values as PyTorch prints them, and dtype, device and requires_grad unless they are the default.  (operator<< is
+/// in in.h.)
 std::string to_string(const Tensor& tensor, SourceLocation where = SourceLocation::current());
 
 }  // namespace minnow

@@ -10,35 +10,35 @@
 #include <minnow/tensor/raw/copy.h>
 #include <minnow/tensor/raw/transfer.h>
 
-/// The members of Tensor that bring values to the host.
+// The members of Tensor that copy values to the host.
 namespace minnow {
 namespace {
 
-/// Row-major on the host, its copy finished.
-Tensor at_home(const Tensor& x) {
+/// A row-major copy on the host, complete.
+Tensor on_host(const Tensor& x) {
   CaptureSession::forbid_access(CallSite::op(), x.device());
-  Tensor home = raw::to_device(raw::contiguous(x), Device());
-  home.storage()->wait_ready();
-  return home;
+  Tensor host = raw::to_device(raw::contiguous(x), Device());
+  host.storage()->wait_ready();
+  return host;
 }
 
-/// Whether a number of a tensor, truncated, is one of To.
+/// Whether To can hold the truncated number.
 template <class To, class Number> bool is_in_range(Number value) {
   if constexpr (!std::is_integral_v<To> || std::is_same_v<To, bool> || std::is_same_v<Number, bool>) return true;
   else if constexpr (std::is_integral_v<Number>) return std::in_range<To>(value);
   else {
-    const Number whole = std::trunc(value);  // NaN is in no interval
+    const Number whole = std::trunc(value);  // NaN is outside of every range
     return whole >= static_cast<Number>(std::numeric_limits<To>::min()) &&
            whole < std::ldexp(Number(1), std::numeric_limits<To>::digits);
   }
 }
 
-/// "uint8", "int64": as dtypes are called.
+/// The dtype's name for a C++ type: "uint8", "int64".
 template <class T> std::string number_name() {
   return (std::is_signed_v<T> ? "int" : "uint") + std::to_string(8 * sizeof(T));
 }
 
-/// Floating values that become integers are truncated; anything not zero becomes true.
+/// Floating-point to integer truncates; to bool, everything but 0 is true.
 template <class To, class From> To convert(const Tensor& self, From element) {
   constexpr bool half = std::is_same_v<From, float16_t> || std::is_same_v<From, bfloat16_t>;
   const auto value = static_cast<std::conditional_t<half, float, From>>(element);
@@ -46,7 +46,7 @@ template <class To, class From> To convert(const Tensor& self, From element) {
   else {
     if (!is_in_range<To>(value))
       throw ValueError(message(fmt::format("{} does not fit into {}", value, number_name<To>()), {{"self", self}},
-                               "ask for a type that holds it: int64_t or double"));
+                               "use a type that can hold it: int64_t or double"));
     return static_cast<To>(value);
   }
 }
@@ -64,10 +64,10 @@ void Tensor::require_one_element(SourceLocation where) const {
 namespace {
 
 template <class T> void convert_all(const Tensor& self, void* to) {
-  const Tensor home = at_home(self);
+  const Tensor host = on_host(self);
   T* out = static_cast<T*>(to);
   dtype_switch(self.dtype(), [&]<class U>() {
-    const U* from = static_cast<const U*>(home.raw_data());
+    const U* from = static_cast<const U*>(host.raw_data());
     for (std::int64_t i = 0; i < self.numel(); ++i) out[i] = convert<T>(self, from[i]);
   });
 }

@@ -14,7 +14,7 @@ std::string type_name(const std::type_info& type) {
   const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(type.name(), nullptr, nullptr, &status),
                                                          &std::free);
   std::string name = text ? text.get() : type.name();
-  // What follows the last :: that is outside of brackets.
+  // The part after the last :: outside of brackets.
   int depth = 0;
   for (std::size_t i = name.size(); i-- > 0;) {
     if (name[i] == '>' || name[i] == ')') ++depth;
@@ -33,7 +33,7 @@ void put(std::ostream& out, std::string_view text) {
   } catch (...) {
     try {
       out.setstate(std::ios_base::badbit);
-    } catch (const std::ios_base::failure&) {}  // the buffer's own exception says more
+    } catch (const std::ios_base::failure&) {}  // the buffer's exception is more specific
     throw;
   }
   out.setstate(std::ios_base::badbit);

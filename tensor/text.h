@@ -7,11 +7,11 @@
 
 namespace minnow::detail {
 
-/// "Conv2d", without namespaces: how messages name a type of the user's.
+/// The name of a type without namespaces, for messages: "Conv2d".
 std::string type_name(const std::type_info& type);
 
-/// Writes a whole text, padded to the stream's width; what the stream's buffer throws is not swallowed, as `out << text`
-/// would do, which leaves a text cut short when memory ends.
+/// Writes a whole text, padded to the stream's width.  Exceptions of the stream's buffer are passed on; `out << text`
+/// would swallow them and leave the text incomplete if memory runs out.
 void write_text(std::ostream& out, std::string_view text);
 
 }  // namespace minnow::detail

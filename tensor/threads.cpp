@@ -20,8 +20,8 @@ namespace minnow {
 namespace {
 
 std::atomic<int>& setting() {
-  static auto* threads = [] {  // never destroyed: a global tensor's operation may come last
-    // The other threads do not exist in the child of a fork.
+  static auto* threads = [] {  // never destroyed: destructors of globals may call operations
+    // A forked child has only the calling thread.
     pthread_atfork(nullptr, nullptr, [] { setting().store(1, std::memory_order_relaxed); });
     return new std::atomic<int>(
         detail::first_num_threads({std::getenv("OMP_NUM_THREADS"), omp_get_max_threads(), omp_get_thread_limit(),
@@ -32,14 +32,14 @@ std::atomic<int>& setting() {
 
 thread_local int serial_depth = 0;
 
-std::string text_of(const std::string& path) {
+std::string read_file(const std::string& path) {
   std::ifstream file(path);
   std::ostringstream text;
   if (file) text << file.rdbuf();
   return std::move(text).str();
 }
 
-/// The number at the start of a text and what follows it.
+/// Removes the number at the start of the text and returns it.
 std::optional<double> take_number(std::string_view& text) {
   text.remove_prefix(std::min(text.find_first_not_of(" \t\n"), text.size()));
   std::int64_t value = 0;
@@ -49,15 +49,15 @@ std::optional<double> take_number(std::string_view& text) {
   return static_cast<double>(value);
 }
 
-/// "150000 100000" is 1.5; 0 for "max 100000", -1 (no quota) and what is no quota at all.
-double ratio(std::string_view text) {
+/// "150000 100000" is 1.5; 0 for "max 100000", for -1 (no quota), and for other texts.
+double quota_of(std::string_view text) {
   const auto quota = take_number(text), period = take_number(text);
   return quota && period && *quota > 0 && *period > 0 ? *quota / *period : 0;
 }
 
-/// The smallest quota of a cgroup and of those that it is in; within a container its path may be unknown, the mount
-/// itself then is the group.
-template <class Read> double smallest(std::string path, const Read& read) {
+/// The smallest quota of a cgroup and its parents.  In a container its path may not exist; then the mount point is the
+/// group.
+template <class Read> double smallest_quota(std::string path, const Read& read) {
   double least = 0;
   for (;;) {
     const double here = read(path);
@@ -84,7 +84,7 @@ namespace detail {
 double cpu_quota(const std::string& root) {
   const std::string mount = root + "/sys/fs/cgroup";
   double least = 0;
-  std::istringstream groups(text_of(root + "/proc/self/cgroup"));
+  std::istringstream groups(read_file(root + "/proc/self/cgroup"));
   for (std::string line; std::getline(groups, line);) {  // "ID:controllers:path"
     const std::size_t first = line.find(':'), second = line.find(':', first + 1);
     if (first == std::string::npos || second == std::string::npos) continue;
@@ -93,16 +93,16 @@ double cpu_quota(const std::string& root) {
     while (!path.empty() && path.back() == '/') path.pop_back();
     double here = 0;
     if (controllers.empty()) {
-      here = smallest(path, [&](const std::string& group) {
-        const double unified = ratio(text_of(mount + group + "/cpu.max"));
-        return unified > 0 ? unified : ratio(text_of(mount + "/unified" + group + "/cpu.max"));
+      here = smallest_quota(path, [&](const std::string& group) {
+        const double unified = quota_of(read_file(mount + group + "/cpu.max"));
+        return unified > 0 ? unified : quota_of(read_file(mount + "/unified" + group + "/cpu.max"));
       });
     } else if (has_controller(controllers, "cpu")) {
-      here = smallest(path, [&](const std::string& group) {
+      here = smallest_quota(path, [&](const std::string& group) {
         for (const std::string& name : {controllers, std::string("cpu"), std::string("cpu,cpuacct")}) {
           const std::string folder = mount + "/" + name + group;
           const double quota =
-              ratio(text_of(folder + "/cpu.cfs_quota_us") + " " + text_of(folder + "/cpu.cfs_period_us"));
+              quota_of(read_file(folder + "/cpu.cfs_quota_us") + " " + read_file(folder + "/cpu.cfs_period_us"));
           if (quota > 0) return quota;
         }
         return 0.0;
@@ -117,7 +117,7 @@ int first_num_threads(const ThreadSettings& s) {
   std::string_view text = s.omp_num_threads != nullptr ? s.omp_num_threads : "";
   const auto wanted = take_number(text);
   int threads = std::max(1, s.openmp);
-  if (!wanted || *wanted < 1) {  // OpenMP counted the processors, or the host program gave it a smaller number
+  if (!wanted || *wanted < 1) {  // OpenMP has the number of processors, or a smaller one that the program set
     const bool given = s.openmp < s.processors;
     threads = std::min(threads, std::max(1, s.processors));
     if (!given && s.quota > 0) threads = static_cast<int>(std::min<double>(threads, std::ceil(s.quota)));
@@ -138,8 +138,8 @@ int max_threads() {
 
 void set_num_threads(int threads, SourceLocation where) {
   if (threads < 1)
-    throw ValueError("set_num_threads: " + std::to_string(threads) + " threads cannot compute anything\ngive 1 or more",
-                     where);
+    throw ValueError(
+        "set_num_threads: the number must be at least 1, got " + std::to_string(threads) + "\npass 1 or more", where);
   if (threads > max_threads())
     throw ValueError("set_num_threads: " + std::to_string(threads) +
                          " threads are more than this machine can use\ngive " +

@@ -12,11 +12,11 @@
 namespace minnow {
 namespace {
 
-/// File names are compared by address: they are the compiler's literals.
+/// File names are compared by address, since they are literals.
 using Key = std::tuple<const char*, unsigned, TransferDirection>;
 
 /// A copy whose duration is not yet known.
-struct Pending {
+struct UntimedCopy {
   Key key;
   Event start, end;
 };
@@ -25,22 +25,22 @@ class Ledger {
  public:
   void add(const Key& key, std::int64_t bytes, double seconds) {
     const std::lock_guard lock(mutex_);
-    book(key, bytes, seconds);
+    add_totals(key, bytes, seconds);
   }
 
   void add(const Key& key, std::int64_t bytes, const Event& start, const Event& end) {
     const std::lock_guard lock(mutex_);
-    book(key, bytes, 0);
+    add_totals(key, bytes, 0);
     pending_.push_back({key, start, end});
     if (pending_.size() >= limit_) {
-      settle();
-      limit_ = 2 * pending_.size() + kFewPending;
+      add_finished_copies();
+      limit_ = 2 * pending_.size() + kMinLimit;
     }
   }
 
   TransferReport report() {
     const std::lock_guard lock(mutex_);
-    settle();
+    add_finished_copies();
     TransferReport result;
     for (const auto& [key, totals] : entries_) {
       const auto& [file, line, direction] = key;
@@ -62,22 +62,22 @@ class Ledger {
   }
 
  private:
-  static constexpr std::size_t kFewPending = 64;
+  static constexpr std::size_t kMinLimit = 64;
 
-  void book(const Key& key, std::int64_t bytes, double seconds) {
+  void add_totals(const Key& key, std::int64_t bytes, double seconds) {
     TransferTotals& totals = entries_[key];
     totals.bytes += bytes;
     totals.seconds += seconds;
     ++totals.count;
   }
 
-  /// Books the durations of the copies that are done.
-  void settle() {
-    std::erase_if(pending_, [this](const Pending& copy) {
+  /// Adds the durations of finished copies to the totals.
+  void add_finished_copies() {
+    std::erase_if(pending_, [this](const UntimedCopy& copy) {
       try {
         if (!copy.end.is_ready()) return false;
         entries_[copy.key].seconds += copy.end.seconds_since(copy.start);
-      } catch (...) {  // a copy that failed is its owner's to report
+      } catch (...) {  // a failed copy is reported by the next synchronization
       }
       return true;
     });
@@ -85,12 +85,12 @@ class Ledger {
 
   std::mutex mutex_;
   std::map<Key, TransferTotals> entries_;
-  std::vector<Pending> pending_;
-  std::size_t limit_ = kFewPending;
+  std::vector<UntimedCopy> pending_;
+  std::size_t limit_ = kMinLimit;
 };
 
 Ledger& ledger() {
-  static auto* instance = new Ledger();  // never destroyed: globals may still be copied when the program ends
+  static auto* instance = new Ledger();  // never destroyed: globals may be copied when the program ends
   return *instance;
 }
 

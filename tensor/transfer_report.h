@@ -18,10 +18,10 @@ std::string_view name_of(TransferDirection direction);
 struct TransferTotals {
   std::int64_t bytes = 0;
   std::int64_t count = 0;
-  double seconds = 0;  ///< that the copies took; those which did not block are counted once they are done
+  double seconds = 0;  ///< duration of the copies; non-blocking ones are counted when they are done
 };
 
-/// What one line of the user's program moved in one direction.
+/// The copies of one line of the user's program in one direction.
 struct TransferLine {
   std::string file;
   unsigned line = 0;
@@ -52,8 +52,7 @@ std::string to_string(const TransferReport& report);
 
 namespace detail {
 
-/// A copy that `where` caused, for the report.  One that may still be under way says where it starts and
-/// ends.
+/// Adds a copy to the report, made at `where`.  A copy that may still run has a start and an end event.
 void note_transfer(TransferDirection direction, std::int64_t bytes, double seconds, SourceLocation where);
 void note_transfer(TransferDirection direction, std::int64_t bytes, const Event& start, const Event& end,
                    SourceLocation where);

@@ -11,13 +11,14 @@
 
 namespace minnow {
 
-/// Order of the dimensions of an image batch in memory; its logical shape is [N, C, H, W] in both.
+/// The order of the dimensions of an image batch in memory.  The shape is [N, C, H, W] in both.
 enum class MemoryFormat { contiguous, channels_last };
 
 namespace detail {
 
-/// Memory, and how elements lie in it: what backends work on.  A tensor is one with a name and a place in the autograd
-/// graph.  Members are unchecked; of an undefined view (default-made: an operand that is not there) only defined().
+/// Memory and the layout of elements in it: the operand of a backend's call.  A tensor is a view with a name and an
+/// autograd slot.  Members are unchecked.  A default-constructed view is undefined (a missing operand): call only
+/// defined().
 class View {
  public:
   View() = default;
@@ -42,17 +43,17 @@ class View {
   std::int64_t numel() const { return numel_; }
   DType dtype() const { return dtype_; }
   std::size_t itemsize() const { return size_of(dtype_); }
-  /// Expanded, it may be beyond 2^63.
+  /// Saturates: an expanded view may have more than 2^63 bytes.
   std::int64_t nbytes() const { return saturating_mul(numel_, static_cast<std::int64_t>(itemsize())); }
   bool is_contiguous() const { return contiguous_; }
   bool is_contiguous(MemoryFormat format) const;
   bool is_floating_point() const { return is_floating(dtype_); }
   bool is_pinned() const { return storage_->is_pinned(); }
-  /// Of the first element, on any device.
+  /// The address of the first element, on any device.
   void* raw_data() const {
     return static_cast<char*>(storage_->data()) + offset_ * static_cast<std::int64_t>(itemsize());
   }
-  /// Whether both are the same elements in the same places.
+  /// Whether both are the same elements with the same layout.
   bool is_same(const View& other) const {
     return storage_ == other.storage_ && offset_ == other.offset_ && dtype_ == other.dtype_ && shape_ == other.shape_ &&
            strides_ == other.strides_;

@@ -16,14 +16,14 @@ struct Handler {
 };
 
 Handler& handler() {
-  static auto* instance = new Handler;  // never destroyed: objects that die at exit may warn
+  static auto* instance = new Handler;  // never destroyed: destructors of globals may warn
   return *instance;
 }
 
 struct Late {
   std::mutex mutex;
-  std::vector<std::pair<std::string, std::vector<const void*>>> waiting;
-  std::unordered_set<std::string> said;
+  std::vector<std::pair<std::string, std::vector<const void*>>> pending;
+  std::unordered_set<std::string> given;
 };
 
 Late& late() {
@@ -45,7 +45,7 @@ void warn(const std::string& text) noexcept {
     const std::lock_guard lock(handler().mutex);
     if (handler().call) handler().call(text);
     else std::fprintf(stderr, "minnow: %s\n", text.c_str());
-  } catch (...) {  // a warning must not end what it is about
+  } catch (...) {  // a warning must not make an operation fail
   }
 }
 
@@ -53,8 +53,8 @@ namespace detail {
 
 void warn_later(const std::string& text, std::vector<const void*> tensor_ids) {
   const std::lock_guard lock(late().mutex);
-  if (!late().said.insert(text).second) return;
-  late().waiting.emplace_back(text, std::move(tensor_ids));
+  if (!late().given.insert(text).second) return;
+  late().pending.emplace_back(text, std::move(tensor_ids));
   any_late.store(true, std::memory_order_relaxed);
 }
 
@@ -65,7 +65,7 @@ void give_late_warnings(const std::function<bool(const void*)>& known) noexcept 
     std::vector<std::pair<std::string, std::vector<const void*>>> due;
     {
       const std::lock_guard lock(late().mutex);
-      due.swap(late().waiting);
+      due.swap(late().pending);
       any_late.store(false, std::memory_order_relaxed);
     }
     for (const auto& [text, ids] : due)

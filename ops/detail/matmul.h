@@ -6,14 +6,15 @@
 
 namespace minnow::detail::raw {
 
-/// PyTorch's rules: vectors become rows or columns for the product, leading dimensions are broadcast.
+/// The product by PyTorch's rules: a vector is a row or a column, leading dimensions are broadcast.
 Tensor matmul(const In& a, const In& b);
 /// y = activation(x Wᵀ + b).   x: [..., in]  w: [out, in]  b: [out] or undefined  ->  [..., out].
 Tensor linear(const In& x, const In& w, const Tensor& b, Activation activation = Activation::none);
 struct LinearGradients {
   Tensor weight, bias;
 };
-/// Of y = x Wᵀ + b, in one kernel where a library can.   grad: [N, out]  x: [N, in], none empty.
+/// The gradients of w and b for y = x Wᵀ + b, in one kernel if the library has one.   grad: [N, out]  x: [N, in],
+/// neither empty.
 LinearGradients linear_backward_weight(const In& grad, const In& x);
 
 }  // namespace minnow::detail::raw

@@ -9,7 +9,7 @@ namespace minnow::detail::raw {
 
 struct MaxPooled {
   Tensor values;
-  Tensor indices;  ///< int32, h * W + w of each window's largest element
+  Tensor indices;  ///< int32: h * W + w of the largest element of each window
 };
 
 /// x: [N, C, H, W] -> [N, C, OH, OW].

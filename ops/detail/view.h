@@ -5,7 +5,7 @@
 
 namespace minnow::autograd {
 
-/// The slices of x as a view, recorded, in the shape that integers and newaxis leave.
+/// The slices of x as a recorded view of the given shape, without integer dimensions and with new axes.
 Tensor sliced(const Tensor& x, const Slices& slices, const Shape& shape);
 
 }  // namespace minnow::autograd

@@ -8,14 +8,14 @@
 
 namespace minnow::detail {
 
-/// Work that is captured instead of done, to be done again and again: see CapturedStep.
+/// Captured work, which can be replayed any number of times (see CapturedStep).
 class CapturedWork {
  public:
-  /// Gives up a capture that was not finished; its thread computes as before.
+  /// Abandons a capture that was not finished: its thread computes again.
   virtual ~CapturedWork() = default;
-  /// Ends the capture.  BackendError when something in it cannot be captured.
+  /// Ends the capture.  BackendError if some of it cannot be captured.
   virtual void finish() = 0;
-  /// Does the captured work, on the current stream.
+  /// Runs the captured work on the current stream.
   virtual void replay() = 0;
 };
 
@@ -34,8 +34,8 @@ template <class C, class... More> class Runs<CallList<C, More...>> : public Runs
   virtual ResultOf<C> run(const C& call) = 0;
 };
 
-/// Everything a device can do.  What computes is a call of calls.h, and run(call) does it:
-/// `backend.run(calls::Softmax{x, y, dim, log})`.  A backend is free of checks and of shape logic.
+/// What a kind of device does: run(call) for each call of calls.h, `backend.run(calls::Softmax{x, y, dim, log})`, and
+/// the functions below.  Arguments are checked before and outputs are allocated.
 class Backend : public detail::Runs<Calls> {
  public:
   // Devices, memory, streams.
@@ -43,21 +43,20 @@ class Backend : public detail::Runs<Calls> {
   /// Whether calls are loops on the host, which find wrong data before they return: false of a GPU.
   virtual bool computes_on_host() const = 0;
   virtual Allocator& allocator(int index) = 0;
-  /// Page-locked host memory for copies to and from this backend's devices; nullptr when it has no use for
-  /// any.
+  /// Page-locked host memory for copies to and from this backend's devices; nullptr if it does not need any.
   virtual Allocator* pinned_allocator() = 0;
   virtual Stream current_stream(int index) = 0;
   virtual void set_current_stream(int index, const Stream& stream) = 0;
   virtual Stream new_stream(int index) = 0;
   virtual void synchronize(int index) = 0;
-  /// From now on this thread's work on the device is captured and not done.
+  /// From now on, work of this thread on the device is captured instead of run.
   virtual std::unique_ptr<CapturedWork> begin_capture(int index) = 0;
 
-  /// Bytes between the host and this device, or between two of its devices; both sides dense in the same
-  /// order and of one dtype.  With non_blocking the call may return first; the storages stay alive until the
-  /// copy is done.
+  /// Copies between the host and a device, or between two devices of this backend.  Both views are dense, with the same
+  /// dtype, shape and strides.  With non_blocking the call may return before the copy is done; the storages are kept
+  /// until then.
   virtual void transfer(const View& from, const View& to, bool non_blocking) = 0;
-  /// The memory format that a convolution's outputs should have.
+  /// The memory format that the outputs of a convolution must have.
   virtual MemoryFormat conv2d_format(const Conv2dParams& params, const View& x, const View& w) = 0;
 };
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <minnow/tensor/backend/calls.h>
 
-// What is common to all calls, read off their structs.
+// What all calls have in common, derived from their structs.
 
 namespace minnow::detail {
 
@@ -19,15 +19,15 @@ struct ResultType<C> {
   using Type = typename C::Result;
 };
 
-/// Converts to a field of any type.
+/// Converts to any type, to count the fields of a struct.
 struct AnyField {
   template <class T> operator T() const;
 };
 template <class C, std::size_t... I> constexpr bool takes_fields(std::index_sequence<I...>) {
   return requires { C{(static_cast<void>(I), AnyField{})...}; };
 }
-inline constexpr std::size_t kMostFields = 8;
-template <class C, std::size_t N = kMostFields + 1> constexpr std::size_t field_count() {
+inline constexpr std::size_t kMaxFields = 8;
+template <class C, std::size_t N = kMaxFields + 1> constexpr std::size_t field_count() {
   if constexpr (N == 0 || takes_fields<C>(std::make_index_sequence<N>())) return N;
   else return field_count<C, N - 1>();
 }
@@ -36,13 +36,13 @@ template <class C, std::size_t N = kMostFields + 1> constexpr std::size_t field_
 template <class C>
 concept BackendCall = detail::is_listed<C>(Calls{});
 
-/// Outcome of calls that may find wrong data, else void.
+/// Outcome for calls that can find wrong data, otherwise void.
 template <class C> using ResultOf = typename detail::ResultType<C>::Type;
 
-/// References to all members of a call, in order, as a tuple.
+/// A tuple of references to all members of a call, in order.
 template <class C> constexpr auto fields(const C& call) {
   constexpr std::size_t kCount = detail::field_count<C>();
-  static_assert(kCount > 0 && kCount <= detail::kMostFields, "a call has 1 to 8 members");
+  static_assert(kCount > 0 && kCount <= detail::kMaxFields, "a call has 1 to 8 members");
   if constexpr (kCount == 1) {
     const auto& [a] = call;
     return std::tie(a);
@@ -81,7 +81,7 @@ template <class F> void visit_views(std::span<const UpdateItem> items, const F& 
 }
 template <class T, class F> void visit_views(const T&, const F&) {}
 
-/// f(view) for each operand of a call, undefined ones too.
+/// Calls f(view) for each operand of a call, also for undefined ones.
 template <class C, class F> void for_each_view(const C& call, const F& f) {
   std::apply([&](const auto&... field) { (detail::visit_views(field, f), ...); }, fields(call));
 }

@@ -9,23 +9,23 @@
 
 namespace minnow::detail {
 
-/// What a call found in the elements of its operands: nothing was read or written out of bounds.
+/// What a call found in its operands' elements.  In no case was anything read or written out of bounds.
 enum class [[nodiscard]] Outcome : std::uint8_t{
     ok,
-    captured,  ///< nothing yet: the call is part of a captured step and is made by its replays
+    captured,  ///< not run: the call was captured, and replays run it
     index_out_of_range,
     class_out_of_range,  ///< a target is neither in [0, classes) nor ignore_index
     zero_divisor,        ///< an integer was divided by zero
 };
 
-// Parameters of families that have many.  Conventions are ours (dilation 1 = none); a library's are translated once, in
-// the backend.
+// Parameters that several calls share.  Dilation 1 means none; backends translate to the conventions of their
+// libraries.
 
 /// out = activation(alpha * a b + beta * out (+ bias)).
 struct MatmulParams {
   double alpha = 1;
   double beta = 0;
-  Activation activation = Activation::none;  ///< of floating results only
+  Activation activation = Activation::none;  ///< for floating-point results only
 };
 
 struct Conv2dParams {
@@ -43,8 +43,8 @@ struct Pool2dParams {
   bool count_include_pad = true;
 };
 
-/// One tensor of an optimizer's fused pass.  `state` are the rule's own tensors, shaped like the parameter; nullptr
-/// where the rule runs without.
+/// One parameter in an optimizer's fused pass.  `state` are the tensors that the rule keeps for it, of the same shape;
+/// nullptr for those that its options leave out.
 struct UpdateItem {
   static constexpr int kMaxStates = 3;
   const View* param;
@@ -55,30 +55,31 @@ struct UpdateItem {
 struct UpdateParams {
   int rule = 0;                       ///< index in kernels::UpdateRules
   std::span<const double> constants;  ///< the rule's Constants<double>, as an array
-  /// Device memory that holds the same doubles and takes their place when set: in a captured step they change from
-  /// replay to replay.
+  /// If set, device memory with these numbers, which kernels read instead: a captured step changes them between
+  /// replays.
   const double* replayed = nullptr;
 };
 
-/// The calls that compute: one struct for each, with its operands and parameters.  Front ends check them and allocate
-/// the outputs: all views are on one device of the backend (an operand of an elementwise call may be a 0-dim one in
-/// host memory), and their shapes fit.  Inputs may have any strides (0 where broadcast: they are expanded to the output's
-/// shape) unless a call says otherwise.  All work goes to the current stream.  `op` is an operation's place in its list
-/// in kernels/.
+/// The calls of a backend: a struct for each, with its operands and parameters.  The caller has checked them and
+/// allocated the outputs: all views are on one device of the backend (an operand of an elementwise call may be a 0-dim
+/// view in host memory), and their shapes match.  Inputs may have any strides (0 if they were broadcast to the output's
+/// shape) unless a call says otherwise.  Work goes to the current stream.  `op` is the index of an operation in its
+/// list in kernels/.
 ///
-/// A call is a plain struct whose members are references to views, numbers, or a kind of argument that captured steps
-/// know how to keep (captured_arguments.h).  kName names it where no operation of the user's is known.  One that may
-/// find wrong data has the result Outcome; a device may also report that at its next synchronization.  Each is in the
-/// list Calls at the end, and each backend defines execute() for it.
+/// The members of a call are references to views, numbers, or another type that a capture can keep
+/// (captured_arguments.h). kName is used if no CallSite is open.  A call that can find wrong data has the result
+/// Outcome; a device may report it at its next synchronization instead.  Each call is in the list Calls at the end, and
+/// each backend defines execute() for it.
 namespace calls {
 
-/// Any strides and dtypes, within one device.
+/// to = from, converted.  Any strides and dtypes, on one device.
 struct Copy {
   static constexpr const char* kName = "copy";
   const View& from;
   const View& to;
 };
 
+/// out = value.
 struct Fill {
   static constexpr const char* kName = "fill";
   const View& out;
@@ -102,7 +103,7 @@ struct Unary {
   double p0 = 0, p1 = 0;
 };
 
-/// out = grad * slope(saved): see kernels/unary.h for what an op saves.
+/// out = grad * slope(saved); kernels/unary_traits.h says what an operation saves.
 struct UnarySlope {
   static constexpr const char* kName = "unary_slope";
   int op;
@@ -112,7 +113,7 @@ struct UnarySlope {
   double p0 = 0, p1 = 0;
 };
 
-/// out = grad * curve(saved), curve being the derivative of slope.
+/// out = grad * curve(saved); curve is the derivative of slope.
 struct UnaryCurve {
   static constexpr const char* kName = "unary_curve";
   int op;
@@ -122,7 +123,7 @@ struct UnaryCurve {
   double p0 = 0, p1 = 0;
 };
 
-/// Computes in `compute` (float32, float64 or int64); operands and output convert at load and store.
+/// Computes in the dtype `compute` (float32, float64 or int64); operands and output are converted at load and store.
 struct Binary {
   static constexpr const char* kName = "binary";
   using Result = Outcome;
@@ -151,10 +152,11 @@ struct Reduce {
   int op;
   const View& x;
   const View& out;
-  double p = 0;  ///< the norm's order
+  double p = 0;  ///< order of a norm
 };
 
-/// First index of the largest (or smallest) element; NaN wins.  values may be undefined.  indices: int64.
+/// The index (int64) of the largest (or smallest) element: of the first of equal ones, or of the first NaN.  values may
+/// be undefined.
 struct ArgReduce {
   static constexpr const char* kName = "arg_reduce";
   const View& x;
@@ -163,7 +165,7 @@ struct ArgReduce {
   bool largest;
 };
 
-/// y = the running sums of x along dim, from its end on if `reverse`.  x, y: contiguous, floating-point or int64.
+/// y = the running sums of x along dim, from the end if `reverse`.  x, y: contiguous, floating-point or int64.
 struct Cumsum {
   static constexpr const char* kName = "cumsum";
   const View& x;
@@ -192,8 +194,8 @@ struct SoftmaxBackward {
   bool log;
 };
 
-/// logits: [N, C] contiguous, target: int64 [N] -> losses: [N], exp_sums: [2, N], float32 where logits are half: each
-/// row's largest logit and the sum of e^(logit - largest).  A row of ignore_index gives 0.
+/// logits: [N, C] contiguous, target: int64 [N] -> losses: [N], exp_sums: [2, N], float32 if logits are half: the
+/// largest logit of each row, and the sum of e^(logit - largest).  The loss of a row with ignore_index is 0.
 struct CrossEntropy {
   static constexpr const char* kName = "cross_entropy";
   using Result = Outcome;
@@ -204,7 +206,7 @@ struct CrossEntropy {
   std::int64_t ignore_index;
 };
 
-/// grad: [N], of each row's loss -> grad_logits: [N, C].
+/// grad: [N], of the losses -> grad_logits: [N, C].
 struct CrossEntropyBackward {
   static constexpr const char* kName = "cross_entropy_backward";
   const View& grad;
@@ -217,8 +219,8 @@ struct CrossEntropyBackward {
 
 // Linear algebra.
 
-/// a: [B, M, K]  b: [B, K, N]  out: [B, M, N]; B may be broadcast by stride 0, and each operand transposed by its
-/// strides; bias (may be undefined): [N].
+/// a: [B, M, K]  b: [B, K, N]  out: [B, M, N]; B may have stride 0 (broadcast), and the strides of a
+/// and b may be those of transposed matrices.  bias: [N] or undefined.
 struct Matmul {
   static constexpr const char* kName = "matmul";
   const View& a;
@@ -228,7 +230,7 @@ struct Matmul {
   MatmulParams params = {};
 };
 
-/// grad_w = gradᵀ x, grad_bias = the sums of grad's columns.   grad: [N, O]  x: [N, I]  grad_w: [O, I]  grad_bias:
+/// grad_w = gradᵀ x, grad_bias = the sum of each column of grad.   grad: [N, O]  x: [N, I]  grad_w: [O, I]  grad_bias:
 /// [O]; the results are contiguous.
 struct LinearBackwardWeight {
   static constexpr const char* kName = "linear_backward";
@@ -238,8 +240,8 @@ struct LinearBackwardWeight {
   const View& grad_bias;
 };
 
-// Convolution and pooling.  x: [N, C, H, W]  w: [O, C / groups, KH, KW]  bias: [O] or undefined.  The memory format
-// that the backend wants for its outputs is asked first.
+// Convolution and pooling.  x: [N, C, H, W]  w: [O, C / groups, KH, KW]  bias: [O] or undefined.  The caller asks
+// the backend for the memory format of the outputs (conv2d_format).
 
 struct Conv2d {
   static constexpr const char* kName = "conv2d";
@@ -268,7 +270,7 @@ struct Conv2dBackwardWeight {
   Conv2dParams params = {};
 };
 
-/// indices: int32 [N, C, OH, OW], h * W + w of the largest element of each window; y and indices have one layout.
+/// indices: int32 [N, C, OH, OW], h * W + w of the largest element of each window; y and indices have the same layout.
 struct MaxPool2d {
   static constexpr const char* kName = "max_pool2d";
   const View& x;
@@ -321,7 +323,7 @@ struct ScatterAdd {
   int dim;
 };
 
-/// out = the slices of x that index [n] names; negative indices are refused.
+/// out = the slices of x along dim at the indices of index [n].  Negative indices are out of range.
 struct IndexSelect {
   static constexpr const char* kName = "index_select";
   using Result = Outcome;
@@ -331,7 +333,7 @@ struct IndexSelect {
   int dim;
 };
 
-/// The slices of out that index names += the slices of x, in a fixed order.
+/// Adds the slices of x to those of out at the indices of index, in a fixed order.
 struct IndexAdd {
   static constexpr const char* kName = "index_add";
   using Result = Outcome;
@@ -341,7 +343,7 @@ struct IndexAdd {
   int dim;
 };
 
-// Random numbers: element i (row-major) is a function of (state, i) alone.  out: contiguous.
+// Random numbers: element i (row-major) depends on (state, i) only.  out: contiguous.
 
 struct Uniform {
   static constexpr const char* kName = "uniform";
@@ -354,10 +356,10 @@ struct Normal {
   static constexpr const char* kName = "normal";
   PhiloxState state;
   const View& out;
-  double mean, deviation;
+  double mean, std;
 };
 
-/// Integers of [low, high).
+/// Integers in [low, high).
 struct Randint {
   static constexpr const char* kName = "randint";
   PhiloxState state;
@@ -373,7 +375,7 @@ struct Bernoulli {
   double p;
 };
 
-/// Optimizers: one fused pass over all parameters.
+/// One fused pass of an optimizer over all parameters.
 struct Update {
   static constexpr const char* kName = "update";
   UpdateParams params;
@@ -384,7 +386,7 @@ struct Update {
 
 template <class...> struct CallList {};
 
-/// All calls.  From this list come Backend's functions, the backends that hand calls on, and what captured steps keep.
+/// All calls.  Backend's functions, the forwarding backends and captured calls are generated from this list.
 using Calls = CallList<calls::Copy, calls::Fill, calls::Arange, calls::Unary, calls::UnarySlope, calls::UnaryCurve,
                        calls::Binary, calls::Ternary, calls::Reduce, calls::ArgReduce, calls::Cumsum, calls::Softmax,
                        calls::SoftmaxBackward, calls::CrossEntropy, calls::CrossEntropyBackward, calls::Matmul,

@@ -14,7 +14,7 @@ class Blocks final : public MemorySource {
   void* obtain(std::size_t bytes) noexcept override {
     try {
       return memory_.allocate(bytes);
-    } catch (...) {  // a source says so by nullptr
+    } catch (...) {  // nullptr means that there is no memory
       return nullptr;
     }
   }
@@ -32,7 +32,7 @@ struct Pools {
 };
 
 Pools& pools() {
-  static auto* instance = new Pools();  // never destroyed: a global tensor may die last
+  static auto* instance = new Pools();  // never destroyed: global tensors may be destroyed last
   return *instance;
 }
 

@@ -6,13 +6,13 @@
 
 namespace minnow::detail {
 
-/// The memory of a captured step: blocks of a device's allocator that nobody else is given while the pool is open.
-/// Freed ones serve the later calls of the same step, as they do in a step that runs directly.  Thread-safe.
+/// The memory of a captured step: blocks of a device's allocator that nobody else gets while the pool is open.  Freed
+/// blocks are reused by later calls of the same step, as in a direct run.  Thread-safe.
 class CapturePool final : public Allocator {
  public:
-  /// A pool that nobody uses; pools are never destroyed, since a tensor may outlive the capture.
+  /// An unused pool, which is now open.  Pools are never destroyed, since a tensor may outlive the capture.
   static CapturePool& open(Allocator& memory, Device device);
-  /// Gives the blocks back: those that still have an owner as they are freed.
+  /// Returns the blocks to the device: those that tensors still use when they are freed.
   void close() noexcept;
 
   void* allocate(std::size_t bytes) override { return blocks_.allocate(bytes); }

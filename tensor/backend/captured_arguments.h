@@ -7,19 +7,19 @@
 #include <vector>
 #include <minnow/tensor/backend/calls.h>
 
-// How a captured step keeps the arguments of its calls, and gives them to a replay.
+// How a capture keeps the arguments of its calls for the replays.
 
 namespace minnow::detail {
 
-/// Copied as they are.
+/// Arguments that are copied.
 template <class T> inline constexpr bool kIsPlainArgument = std::is_arithmetic_v<T> || std::is_enum_v<T>;
 template <> inline constexpr bool kIsPlainArgument<Scalar> = true;
 template <> inline constexpr bool kIsPlainArgument<MatmulParams> = true;
 template <> inline constexpr bool kIsPlainArgument<Conv2dParams> = true;
 template <> inline constexpr bool kIsPlainArgument<Pool2dParams> = true;
 
-/// Of memory from the pool of a captured step, replays are no owners: use counts, and what the step decides by them,
-/// are those of a step that is not captured.
+/// Captured calls do not own memory from the capture's pool, so that use counts, and what the step decides by them, are
+/// those of a direct run.
 struct CaptureMemory {
   const Allocator& allocator;
 
@@ -31,39 +31,40 @@ struct CaptureMemory {
   bool owns(const View& view) const { return view.defined() && view.storage()->allocator() == &allocator; }
 };
 
-/// An argument of a captured call: made from (argument, pool); given() is what the call gets.  One for each kind of
-/// argument: what is none of them may point to memory that is gone by the replay.
-template <class T> class Kept {
-  static_assert(sizeof(T) == 0, "a captured step does not know how to keep an argument of this type");
+/// An argument of a captured call.  value() is the argument of the replayed call.  There is a specialization for each
+/// type of argument; one of another type could refer to memory that is freed before the replay.
+template <class T> class CapturedArgument {
+  static_assert(sizeof(T) == 0, "a captured call cannot keep an argument of this type");
 };
 
 template <class T>
 requires kIsPlainArgument<T>
-class Kept<T> {
+class CapturedArgument<T> {
  public:
-  Kept(const T& argument, const CaptureMemory&) : argument_(argument) {}
-  const T& given() const { return argument_; }
+  CapturedArgument(const T& argument, const CaptureMemory&) : argument_(argument) {}
+  const T& value() const { return argument_; }
 
  private:
   T argument_;
 };
 
-/// Memory that is not the pool's is kept alive, and counted as saved values are: nobody can read it who could mind that
-/// it is overwritten.
-template <> class Kept<View> {
+/// Memory that is not the pool's is kept alive.  It is counted like a saved value, because it is not visible to the
+/// user and so does not prevent writing in place.
+template <> class CapturedArgument<View> {
  public:
-  Kept(const View& argument, const CaptureMemory& pool)
-      : view_(pool.owns(argument) ? pool.without_owner(argument) : argument), counts_(!pool.owns(argument)) {
-    if (view_.defined() && counts_) view_.storage()->add_graph_reference(1);
+  CapturedArgument(const View& argument, const CaptureMemory& pool)
+      : view_(pool.owns(argument) ? pool.without_owner(argument) : argument), is_counted_(!pool.owns(argument)) {
+    if (view_.defined() && is_counted_) view_.storage()->add_graph_reference(1);
   }
-  Kept(Kept&& other) noexcept : view_(std::exchange(other.view_, View())), counts_(other.counts_) {}
-  Kept& operator=(Kept&&) = delete;
-  ~Kept() {
-    if (view_.defined() && counts_) view_.storage()->add_graph_reference(-1);
+  CapturedArgument(CapturedArgument&& other) noexcept
+      : view_(std::exchange(other.view_, View())), is_counted_(other.is_counted_) {}
+  CapturedArgument& operator=(CapturedArgument&&) = delete;
+  ~CapturedArgument() {
+    if (view_.defined() && is_counted_) view_.storage()->add_graph_reference(-1);
   }
 
-  /// A copy from a device into host memory may be under way again.
-  const View& given() const {
+  /// Waits for a copy from a device into this host memory, which may have begun since the capture.
+  const View& value() const {
     if (view_.defined()) view_.storage()->wait_ready();
     return view_;
   }
@@ -71,14 +72,14 @@ template <> class Kept<View> {
 
  private:
   View view_;
-  bool counts_;
+  bool is_counted_;
 };
 
-/// With the seed and the offset of this replay.
-template <> class Kept<PhiloxState> {
+/// The value has the seed and the offset of this replay.
+template <> class CapturedArgument<PhiloxState> {
  public:
-  Kept(const PhiloxState& argument, const CaptureMemory&) : state_(argument) {}
-  PhiloxState given() const {
+  CapturedArgument(const PhiloxState& argument, const CaptureMemory&) : state_(argument) {}
+  PhiloxState value() const {
     if (state_.replayed == nullptr) return state_;
     return {state_.replayed[0], state_.offset + state_.replayed[1]};
   }
@@ -87,14 +88,14 @@ template <> class Kept<PhiloxState> {
   PhiloxState state_;
 };
 
-/// With the constants of this replay.
-template <> class Kept<UpdateParams> {
+/// The value has the constants of this replay.
+template <> class CapturedArgument<UpdateParams> {
  public:
-  Kept(const UpdateParams& argument, const CaptureMemory&)
+  CapturedArgument(const UpdateParams& argument, const CaptureMemory&)
       : rule_(argument.rule),
         constants_(argument.constants.begin(), argument.constants.end()),
         replayed_(argument.replayed) {}
-  UpdateParams given() const { return {rule_, {replayed_ ? replayed_ : constants_.data(), constants_.size()}}; }
+  UpdateParams value() const { return {rule_, {replayed_ ? replayed_ : constants_.data(), constants_.size()}}; }
 
  private:
   int rule_;
@@ -102,9 +103,9 @@ template <> class Kept<UpdateParams> {
   const double* replayed_;
 };
 
-template <> class Kept<std::span<const UpdateItem>> {
+template <> class CapturedArgument<std::span<const UpdateItem>> {
  public:
-  Kept(std::span<const UpdateItem> items, const CaptureMemory& pool) {
+  CapturedArgument(std::span<const UpdateItem> items, const CaptureMemory& pool) {
     views_.reserve(items.size() * (2 + std::size(UpdateItem{}.state)));
     const auto keep = [&](const View* view) {
       return view && view->defined() ? &views_.emplace_back(*view, pool).view() : nullptr;
@@ -114,14 +115,14 @@ template <> class Kept<std::span<const UpdateItem>> {
       for (std::size_t k = 0; k < std::size(item.state); ++k) kept.state[k] = keep(item.state[k]);
     }
   }
-  std::span<const UpdateItem> given() const {
-    for (const Kept<View>& view : views_) static_cast<void>(view.given());
+  std::span<const UpdateItem> value() const {
+    for (const CapturedArgument<View>& view : views_) static_cast<void>(view.value());
     return items_;
   }
 
  private:
-  std::vector<Kept<View>> views_;
-  std::vector<UpdateItem> items_;  // of these views
+  std::vector<CapturedArgument<View>> views_;
+  std::vector<UpdateItem> items_;  // refer to views_
 };
 
 }  // namespace minnow::detail

@@ -26,19 +26,20 @@ class CapturedCall {
 
 template <class C, class... T> class CapturedCallOf final : public CapturedCall {
  public:
-  CapturedCallOf(const CaptureMemory& pool, const T&... arguments) : arguments_(Kept<T>(arguments, pool)...) {}
+  CapturedCallOf(const CaptureMemory& pool, const T&... arguments)
+      : arguments_(CapturedArgument<T>(arguments, pool)...) {}
 
   Outcome run(Backend& backend) const override {
     return std::apply(
         [&](const auto&... kept) {
-          if constexpr (std::is_void_v<ResultOf<C>>) return backend.run(C{kept.given()...}), Outcome::ok;
-          else return backend.run(C{kept.given()...});
+          if constexpr (std::is_void_v<ResultOf<C>>) return backend.run(C{kept.value()...}), Outcome::ok;
+          else return backend.run(C{kept.value()...});
         },
         arguments_);
   }
 
  private:
-  std::tuple<Kept<T>...> arguments_;
+  std::tuple<CapturedArgument<T>...> arguments_;
 };
 
 template <class C> std::unique_ptr<CapturedCall> captured(const C& call, const CaptureMemory& pool) {
@@ -49,23 +50,23 @@ template <class C> std::unique_ptr<CapturedCall> captured(const C& call, const C
       fields(call));
 }
 
-/// A call, and the operation of the user's that made it.
-struct Listed {
+/// A captured call, and the user's operation that made it.
+struct Entry {
   std::unique_ptr<CapturedCall> call;
   std::string operation;
   SourceLocation where;
-  std::function<void()> refuse = nullptr;  ///< says what data is wrong
+  std::function<void()> refuse = nullptr;  ///< throws the error for wrong data
 
-  /// Of a call whose front end left it to us.
+  /// Throws for wrong data.
   [[noreturn]] void fail(Outcome outcome) const {
     if (refuse) refuse();
     switch (outcome) {
       case Outcome::zero_divisor:
-        throw ValueError(operation + ": an integer was divided by zero\ncheck the divisor, or divide floating tensors",
-                         where);
+        throw ValueError(
+            operation + ": an integer was divided by zero\ncheck the divisor, or divide floating-point tensors", where);
       case Outcome::class_out_of_range:
         throw IndexError(operation +
-                             ": a target is no class\ntargets go from 0 to the number of classes - 1, or are "
+                             ": a target is out of range\ntargets go from 0 to the number of classes - 1, or are "
                              "ignore_index",
                          where);
       case Outcome::index_out_of_range:
@@ -78,7 +79,7 @@ struct Listed {
   }
 };
 
-/// Stands in for a backend and lists what it is asked to compute.
+/// Replaces a backend and keeps the calls that it gets.
 class CallCapture final : public Forwarding<CallCapture> {
  public:
   CallCapture(Backend& backend, Device device)
@@ -91,10 +92,10 @@ class CallCapture final : public Forwarding<CallCapture> {
   Device device() const { return device_; }
 
   void replay() const {
-    for (const Listed& listed : calls_) {
-      const CallSite site = CallSite::instead(listed.operation.c_str(), listed.where);
-      if (const Outcome outcome = listed.call->run(backend_); outcome != Outcome::ok) [[unlikely]]
-        listed.fail(outcome);
+    for (const Entry& entry : calls_) {
+      const CallSite site = CallSite::instead(entry.operation.c_str(), entry.where);
+      if (const Outcome outcome = entry.call->run(backend_); outcome != Outcome::ok) [[unlikely]]
+        entry.fail(outcome);
     }
   }
 
@@ -115,7 +116,7 @@ class CallCapture final : public Forwarding<CallCapture> {
     }
     return kept;
   }
-  void at_wrong_data(std::function<void()> refuse) { calls_.back().refuse = std::move(refuse); }
+  void on_wrong_data(std::function<void()> refuse) { calls_.back().refuse = std::move(refuse); }
 
   Allocator& allocator(int) override { return pool_; }
   int device_count() const override { return backend_.device_count(); }
@@ -137,7 +138,7 @@ class CallCapture final : public Forwarding<CallCapture> {
   Backend& backend_;
   const Device device_;
   CapturePool& pool_;
-  std::vector<Listed> calls_;
+  std::vector<Entry> calls_;
 };
 
 thread_local CallCapture* capturing = nullptr;
@@ -168,6 +169,6 @@ Backend* call_capture(Device device) { return capturing && capturing->device() =
 
 Tensor captured_operand(const Tensor& tensor) { return capturing->operand(tensor); }
 
-void at_wrong_data(std::function<void()> refuse) { capturing->at_wrong_data(std::move(refuse)); }
+void on_wrong_data(std::function<void()> refuse) { capturing->on_wrong_data(std::move(refuse)); }
 
 }  // namespace minnow::detail

@@ -7,16 +7,16 @@
 namespace minnow::detail {
 namespace {
 
-/// Which of two operands to move, and how.
+/// A hint which of two operands to move.
 std::string move_hint(Operands operands, const Tensor& first, const Tensor& other) {
   const auto moved_to = [](const Tensor& target) { return ".to(\"" + target.device().str() + "\")"; };
-  // What is written in place stays where it is.
+  // An operand that is written in place keeps its device.
   if (std::string_view(operands.begin()->name) == "self")
     for (const Operand& o : operands)
       if (o.tensor.device() != operands.begin()->tensor.device())
         return "the result is written to self: move the other one first, " + std::string(o.name) +
                moved_to(operands.begin()->tensor);
-  // Data follows the model, and what is on the host follows more often than not.
+  // Suggest to move data to the model (operands with a name are parameters), and operands on the host to the device.
   const bool other_moves = first.device().is_cpu() == other.device().is_cpu()
                                ? first.name().size() > other.name().size()
                                : other.device().is_cpu();
@@ -33,7 +33,7 @@ std::string move_hint(Operands operands, const Tensor& first, const Tensor& othe
   for (const Operand& o : operands)
     if (!o.tensor.defined())
       throw ValueError(message("operand '" + std::string(o.name) + "' is undefined", operands,
-                               "it was default-made, moved from, or is a gradient that was never computed"));
+                               "it was default-constructed, moved from, or is a gradient that was never computed"));
   throw DeviceError(message("operands are on different devices", operands, move_hint(operands, first, other)));
 }
 
@@ -58,7 +58,7 @@ std::string message(std::string_view text, Operands operands, std::string_view h
 }
 
 std::string dtype_hint(Operands operands) {
-  // Parameters keep their dtype, and numbers with a fraction theirs.
+  // Suggest to convert data rather than parameters, and integers rather than floating-point tensors.
   const auto rank = [](const Operand& o) { return o.tensor.is_floating_point() ? o.tensor.name().empty() ? 1 : 2 : 0; };
   const Operand* kept = operands.begin();
   for (const Operand& o : operands)
@@ -77,7 +77,7 @@ Backend& dispatch(Operands operands, HostScalars scalars) {
   const Tensor* first = nullptr;
   for (const Operand& o : operands) {
     if (!o.tensor.defined()) refuse(operands, o.tensor, o.tensor);
-    o.tensor.storage()->wait_ready();  // a copy into host memory that did not block
+    o.tensor.storage()->wait_ready();  // a non-blocking copy into host memory
     if (scalars == HostScalars::allowed && o.tensor.dim() == 0 && o.tensor.device().is_cpu()) continue;
     if (!first) first = &o.tensor;
     else if (first->device() != o.tensor.device()) refuse(operands, *first, o.tensor);
@@ -87,9 +87,9 @@ Backend& dispatch(Operands operands, HostScalars scalars) {
   if (!session) return backend_of(device);
   for (const Operand& o : operands) session->use(o.tensor);
   if (session->device() != device)
-    throw DeviceError(message(
-        "computes outside of the step that is being captured for " + session->device().str(), operands,
-        "a replay would not do it again; move it out of the step, or the tensors to " + session->device().str()));
+    throw DeviceError(
+        message("computes on another device than the step that is being captured, " + session->device().str(), operands,
+                "a replay would not repeat it; move it out of the step, or the tensors to " + session->device().str()));
   return backend_of(device);
 }
 

@@ -9,38 +9,36 @@
 
 namespace minnow::detail {
 
-/// An operand by the name that messages use.
+/// An operand and its name in messages.
 struct Operand {
   const char* name;
   const Tensor& tensor;
 };
 using Operands = std::initializer_list<Operand>;
 
-/// Whether 0-dim CPU tensors may accompany operands of another device (elementwise families).
+/// Whether 0-dim CPU tensors are allowed beside operands on another device (elementwise operations).
 enum class HostScalars : bool { refused, allowed };
 
-/// The backend for the operation under way (CallSite) on these operands: the one place where devices are compared.
-/// DeviceError, listing every operand, when they are on different devices; ValueError for an undefined operand.
+/// The backend for the open operation (CallSite) on these operands; the only place that compares devices.  DeviceError
+/// that lists every operand if they are on different devices; ValueError for an undefined operand.
 Backend& dispatch(Operands operands, HostScalars scalars = HostScalars::refused);
-/// The same; where no operation is under way it is called `op`, a literal.
+/// The same; if no operation is open, errors name `op` (a literal).
 Backend& dispatch(std::string_view op, Operands operands, SourceLocation where,
                   HostScalars scalars = HostScalars::refused);
 
-/// The backend of a device.  DeviceError when this machine has no such device, saying what is missing.
+/// The backend of a device.  DeviceError if the device does not exist, with the devices that do.
 Backend& backend_of(Device device, SourceLocation where = {});
 
-/// "op: text", one line for each operand, the hint: the body of every error about operands.  `op` is the operation under
-/// way.
+/// The text of an error about operands: "op: text", a line for each operand, and the hint.  `op` is the open operation.
 std::string message(std::string_view text, Operands operands, std::string_view hint = "");
-/// The same where no operation may be under way: `op` is what it is called then.
+/// The same, with a name for the case that no operation is open.
 std::string message(std::string_view op, std::string_view text, Operands operands, std::string_view hint = "");
 
-/// Which operand of an operation on floating-point tensors of one dtype to convert, and to what: never a module's
-/// parameter where another one will do.
+/// A hint which operand to convert, and to what, for an operation that needs one floating-point dtype: a module's
+/// parameter only if there is no other operand.
 std::string dtype_hint(Operands operands);
 
-/// Where pinned host memory comes from: the CUDA backend, else sim; nullptr when no device would copy from
-/// it.
+/// The allocator of pinned host memory, of CUDA or else sim; nullptr if no device copies from pinned memory.
 Allocator* pinned_allocator();
 
 }  // namespace minnow::detail

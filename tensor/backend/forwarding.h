@@ -13,7 +13,7 @@ class Forwards<Self, CallList<C, More...>> : public Forwards<Self, CallList<More
   ResultOf<C> run(const C& call) final { return static_cast<Self&>(*this).pass(call); }
 };
 
-/// A backend that hands each call to its own `template <class C> ResultOf<C> pass(const C& call)`.
+/// A backend whose run() passes each call to `template <class C> ResultOf<C> Self::pass(const C& call)`.
 template <class Self> using Forwarding = detail::Forwards<Self, Calls>;
 
 }  // namespace minnow::detail

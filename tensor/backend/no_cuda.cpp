@@ -2,7 +2,7 @@
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/profile.h>
 
-// Built in place of the folder cuda/ where there is no CUDA compiler.
+// Built instead of the folder cuda/ if CUDA is off.
 
 namespace minnow {
 

@@ -11,7 +11,7 @@
 
 namespace minnow::detail {
 
-/// Mixes the fields of a key.
+/// Combines the fields of a key to a hash.
 class KeyHash {
  public:
   template <class... Values> KeyHash& add(Values... values) {
@@ -28,24 +28,24 @@ class KeyHash {
   std::uint64_t state_ = 0xcbf29ce484222325u;
 };
 
-/// What a library prepared for a shape, by a key with == and hash(); the plan used longest ago goes when there are too
-/// many.  A plan that is in use outlives its place.  Thread-safe.
+/// A cache of plans (what a library prepares for a shape) by keys with == and hash().  Above its capacity the least
+/// recently used plan is dropped; a plan in use stays alive.  Thread-safe.
 template <class Key, class Plan> class PlanCache {
  public:
   explicit PlanCache(std::size_t capacity) : capacity_(capacity) {}
 
-  /// The key's plan; make() gives a std::shared_ptr<Plan> where there is none.  Nothing is kept when it throws.
+  /// The plan of a key; make() returns a std::shared_ptr<Plan> if there is none.  Nothing is kept if it throws.
   template <class Make> std::shared_ptr<Plan> get(const Key& key, Make&& make) {
     const std::lock_guard lock(mutex_);
-    if (const auto found = places_.find(key); found != places_.end()) {
+    if (const auto found = index_.find(key); found != index_.end()) {
       order_.splice(order_.begin(), order_, found->second);
       return found->second->second;
     }
     std::shared_ptr<Plan> plan = make();
     order_.emplace_front(key, plan);
-    places_.emplace(key, order_.begin());
+    index_.emplace(key, order_.begin());
     if (order_.size() > capacity_) {
-      places_.erase(order_.back().first);
+      index_.erase(order_.back().first);
       order_.pop_back();
     }
     return plan;
@@ -63,8 +63,8 @@ template <class Key, class Plan> class PlanCache {
 
   std::size_t capacity_;
   mutable std::mutex mutex_;
-  Entries order_;  // the last used first
-  std::unordered_map<Key, typename Entries::iterator, HashOf> places_;
+  Entries order_;  // most recently used first
+  std::unordered_map<Key, typename Entries::iterator, HashOf> index_;
 };
 
 }  // namespace minnow::detail

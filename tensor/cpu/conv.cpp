@@ -9,11 +9,11 @@
 #include <minnow/tensor/internal.h>
 #include <minnow/tensor/threads.h>
 
-// The library computes float32 and the half types on dense channels-last activations (others are copied into that
-// order, and a single ungrouped input channel gets a second one of zeros); weights are reordered to the layout that it
-// asks for.  Halves for which this machine has no primitive are computed in float32, their weight gradients always.
-// All other dtypes, and what the library refuses, are computed in float64 by reference.h.  Results have equal bits for
-// any number of threads.
+// oneDNN computes float32 and halves on dense channels-last activations (others are copied to that layout, and a single
+// ungrouped input channel gets a second one of zeros); weights are reordered to the layout that it chooses.  Halves
+// without a primitive on this machine, and all weight gradients of halves, are computed in float32.  All other dtypes,
+// and what oneDNN refuses, are computed in float64 by reference.h.  Results have the same bits for any number of
+// threads.
 
 namespace minnow::cpu {
 namespace {
@@ -22,28 +22,28 @@ using onednn::memory;
 
 constexpr const char* kBackward = "conv2d_backward";
 
-bool by_library(const View& t) { return onednn::has_type(t.dtype()); }
+bool has_library_dtype(const View& t) { return onednn::has_type(t.dtype()); }
 
 View in_float64(const View& t) { return t.defined() ? packed(t, DType::float64) : t; }
 
-/// With one channel the layouts NCHW and NHWC are the same strides, and oneDNN takes the slow one: such a side gets a
-/// second channel of zeros.
+/// With one channel NCHW and NHWC have the same strides, and oneDNN takes the slower one: a second channel of zeros is
+/// added.
 std::int64_t padded(std::int64_t channels) { return channels == 1 ? 2 : channels; }
 
-View head(const View& t, int dim, std::int64_t n) {
+View first_slices(const View& t, int dim, std::int64_t n) {
   Shape shape = t.shape();
   shape[dim] = n;
   return View(t.storage(), t.dtype(), shape, t.strides(), t.storage_offset());
 }
 
-/// Activations as the library takes them: channels-last, in `dtype`, at least two channels.
+/// Activations for oneDNN: channels-last, in `dtype`, with at least two channels if `pad`.
 View activations(const View& t, DType dtype, bool pad) {
   if (!pad || t.shape()[1] != 1) return packed(t, dtype, MemoryFormat::channels_last);
   Shape shape = t.shape();
   shape[1] = 2;
   const View wide = scratch(shape, dtype, MemoryFormat::channels_last);
   execute(calls::Fill{wide, 0});
-  convert(t, head(wide, 1, 1));
+  convert(t, first_slices(wide, 1, 1));
   return wide;
 }
 
@@ -54,11 +54,11 @@ View weights(const View& w, DType dtype, bool pad) {
   shape[1] = 2;
   const View wide = scratch(shape, dtype);
   execute(calls::Fill{wide, 0});
-  convert(w, head(wide, 1, 1));
+  convert(w, first_slices(wide, 1, 1));
   return wide;
 }
 
-/// False when this machine has no such convolution in this dtype (half types).
+/// Returns false if oneDNN has no such convolution on this machine (halves).
 bool library_forward(const Conv2dParams& params, const View& x, const View& w, const View& bias, const View& y) {
   const DType dtype = x.dtype();
   const bool pad = params.groups == 1 && x.shape()[1] == 1;
@@ -90,18 +90,18 @@ bool library_backward_input(const Conv2dParams& params, const View& grad, const 
     return true;
   }
   if (!direct_backward_input(params, g, kernel, out)) return false;
-  if (!direct) convert(head(out, 1, grad_x.shape()[1]), grad_x);
+  if (!direct) convert(first_slices(out, 1, grad_x.shape()[1]), grad_x);
   return true;
 }
 
-/// Weight and bias gradient of a number of images, on one thread.
+/// The weight and bias gradient of some images, on one thread.
 struct PartPlan {
   std::int64_t images = 0;
   onednn::Relayout x, grad;
   onednn::Executable sums;
-  memory::desc layout;  // of the weights' sums
+  memory::desc layout;  // of the weight gradient
 
-  /// `want`: the layout of the sums, or any.
+  /// `want`: the layout of the weight gradient, or any.
   PartPlan(const Conv2dParams& params, Shape xs, const Shape& w, Shape ys, bool bias, std::int64_t n,
            const memory::desc& want)
       : images(n) {
@@ -125,15 +125,15 @@ struct PartPlan {
                                                                    {DNNL_ARG_DIFF_BIAS, d.bias}});
   }
   std::size_t bytes() const { return x.bytes() + grad.bytes() + sums.scratch_bytes(); }
-  /// The addresses are those of the part's first image.
+  /// With the addresses of the part's first image.
   void run(const char* grad_data, const char* x_data, float* weight, float* bias, char* own) const {
-    char* grad_room = own + x.bytes();
-    sums.run(kBackward, {x.run(kBackward, x_data, own), grad.run(kBackward, grad_data, grad_room), weight, bias},
-             grad_room + grad.bytes());
+    char* grad_copy = own + x.bytes();
+    sums.run(kBackward, {x.run(kBackward, x_data, own), grad.run(kBackward, grad_data, grad_copy), weight, bias},
+             grad_copy + grad.bytes());
   }
 };
 
-/// Parts are of at most two sizes; their sums have one layout.
+/// Parts have at most two sizes; their sums have one layout.
 struct WeightPlan {
   PartPlan small, large;
   onednn::Executable rows;
@@ -150,7 +150,7 @@ struct WeightPlan {
   bool usable() const { return small.sums && large.sums; }
 };
 
-/// The parts' sums, added in their order into the first.
+/// Adds the sums of the parts to the first one, in order.
 const float* add_parts(const View& parts) {
   const std::int64_t n = parts.shape()[0], size = parts.shape()[1];
   float* sum = static_cast<float*>(parts.raw_data());
@@ -161,12 +161,13 @@ const float* add_parts(const View& parts) {
   return sum;
 }
 
-/// The sums in the library's layout become a row-major weight gradient, without the channels of padding.
-void give_weights(const onednn::Executable& to_rows, const float* sums, const Shape& shape, const View& grad_w) {
+/// Stores sums in oneDNN's layout to the weight gradient, without the channels of padding.
+void store_weight_gradient(const onednn::Executable& to_rows, const float* sums, const Shape& shape,
+                           const View& grad_w) {
   const bool direct = grad_w.is_contiguous() && grad_w.shape() == shape && grad_w.dtype() == DType::float32;
   const View rows = direct ? grad_w : scratch(shape, DType::float32);
   to_rows.run(kBackward, {sums, rows.raw_data()});
-  if (!direct) convert(head(rows, 1, grad_w.shape()[1]), grad_w);
+  if (!direct) convert(first_slices(rows, 1, grad_w.shape()[1]), grad_w);
 }
 
 bool library_backward_weight(const Conv2dParams& params, const View& grad, const View& x, const View& grad_w,
@@ -193,7 +194,7 @@ bool library_backward_weight(const Conv2dParams& params, const View& grad, const
                        static_cast<float*>(weight.raw_data()) + i * plan->floats,
                        with_bias ? static_cast<float*>(bias.raw_data()) + i * shape[0] : nullptr, own);
             });
-  give_weights(plan->rows, add_parts(weight), shape, grad_w);
+  store_weight_gradient(plan->rows, add_parts(weight), shape, grad_w);
   if (with_bias) {
     add_parts(bias);
     convert(View(bias.storage(), bias.dtype(), {shape[0]}, {1}), grad_bias);
@@ -204,8 +205,8 @@ bool library_backward_weight(const Conv2dParams& params, const View& grad, const
 }  // namespace
 
 ConvParts cut(std::int64_t batch, std::int64_t weight_elements) {
-  const std::int64_t most = weight_elements <= (1 << 16) ? 16 : weight_elements <= (1 << 20) ? 8 : 4;
-  return {batch, std::clamp<std::int64_t>(batch / 4, 1, most)};  // fewer images each are not worth a plan
+  const std::int64_t max_parts = weight_elements <= (1 << 16) ? 16 : weight_elements <= (1 << 20) ? 8 : 4;
+  return {batch, std::clamp<std::int64_t>(batch / 4, 1, max_parts)};  // a part has at least 4 images, if possible
 }
 
 onednn::PlanKey conv_key(const Conv2dParams& p, DType dtype, const Shape& x, const Shape& w, const Shape& y,
@@ -219,15 +220,15 @@ std::int64_t image_bytes(const View& t) {
   return t.shape()[1] * t.shape()[2] * t.shape()[3] * static_cast<std::int64_t>(t.itemsize());
 }
 
-/// channels_last for float32 and the half types, contiguous for the rest.
+/// channels_last for float32 and halves, contiguous for other dtypes.
 MemoryFormat CpuBackend::conv2d_format(const Conv2dParams&, const View& x, const View&) {
-  return by_library(x) ? MemoryFormat::channels_last : MemoryFormat::contiguous;
+  return has_library_dtype(x) ? MemoryFormat::channels_last : MemoryFormat::contiguous;
 }
 
 template <> void execute(const calls::Conv2d& args) {
   const View &x = args.x, &w = args.w, &bias = args.bias, &y = args.y;
   const Conv2dParams& params = args.params;
-  if (by_library(x)) {
+  if (has_library_dtype(x)) {
     if (library_forward(params, x, w, bias, y)) return;
     const View out = scratch(y.shape(), DType::float32, MemoryFormat::channels_last);
     const View b = bias.defined() ? packed(bias, DType::float32) : bias;
@@ -243,7 +244,7 @@ template <> void execute(const calls::Conv2d& args) {
 template <> void execute(const calls::Conv2dBackwardInput& args) {
   const View &grad = args.grad, &w = args.w, &grad_x = args.grad_x;
   const Conv2dParams& params = args.params;
-  if (by_library(grad)) {
+  if (has_library_dtype(grad)) {
     if (library_backward_input(params, grad, w, grad_x)) return;
     const View out = scratch(grad_x.shape(), DType::float32, MemoryFormat::channels_last);
     if (library_backward_input(params, packed(grad, DType::float32, MemoryFormat::channels_last),
@@ -255,12 +256,12 @@ template <> void execute(const calls::Conv2dBackwardInput& args) {
   convert(out, grad_x);
 }
 
-/// The batch is cut into parts by its size and that of the weights alone; each part is summed by one thread, the parts
-/// in their order.
+/// The batch is divided into parts by its size and that of the weights only.  Each part is summed by one thread, and
+/// the parts are added in order.
 template <> void execute(const calls::Conv2dBackwardWeight& args) {
   const View &grad = args.grad, &x = args.x, &grad_w = args.grad_w, &grad_bias = args.grad_bias;
   const Conv2dParams& params = args.params;
-  if (by_library(x) && library_backward_weight(params, grad, x, grad_w, grad_bias)) return;
+  if (has_library_dtype(x) && library_backward_weight(params, grad, x, grad_w, grad_bias)) return;
   const View out = scratch(grad_w.shape(), DType::float64);
   const View bias = grad_bias.defined() ? scratch(grad_bias.shape(), DType::float64) : grad_bias;
   reference::conv2d_backward_weight<double>(params, in_float64(grad), in_float64(x), out, bias);

@@ -6,20 +6,20 @@
 
 namespace minnow::cpu {
 
-/// The library wants a dimension of groups in front of grouped weights.
+/// The shape of grouped weights for oneDNN, with the groups as the first dimension.
 Shape grouped(const Shape& w, std::int64_t groups);
 onednn::memory::desc row_major(const Shape& shape, DType dtype);
 
-/// Layouts of a convolution's operands: channels-last activations, weights as the library chooses.
+/// The layouts of a convolution's operands: channels-last activations, weights in a layout of oneDNN's choice.
 struct ConvLayouts {
   onednn::memory::desc x, w, w_rows, bias, y;
 };
 ConvLayouts conv_layouts(const Conv2dParams& params, const Shape& x, const Shape& w, const Shape& y, DType dtype,
                          bool bias);
 
-// Direct convolutions by the library, on dense channels-last activations and row-major weights of one dtype: false
-// where this machine has none.  Images, and the rows of few images, are divided into parts by the sizes alone; each part
-// is one thread's, so that the bits do not depend on the number of threads.
+// Direct convolutions by oneDNN, of dense channels-last activations and row-major weights of one dtype.  They return
+// false if it has none on this machine.  Images, or the rows of a few images, are divided into parts by their sizes
+// only, and each part is computed by one thread, so that the bits do not depend on the number of threads.
 
 bool direct_forward(const Conv2dParams& params, const View& x, const View& w, const View& bias, const View& y);
 bool direct_backward_input(const Conv2dParams& params, const View& grad, const View& w, const View& grad_x);

@@ -7,13 +7,13 @@
 
 namespace minnow::cpu {
 
-/// Images of one group of a batch.
+/// Images [first, first + size) of a batch.
 struct ConvPart {
   std::int64_t first, size;
 };
 
-/// How a batch is cut into groups that one thread computes: by its size and that of the weights alone, never by the
-/// number of threads, so that sums have the same bits for any number of them.
+/// The division of a batch into parts that one thread computes each.  It depends on the sizes of the batch and the
+/// weights only, so that sums have the same bits for any number of threads.
 struct ConvParts {
   std::int64_t batch, count;
 
@@ -21,20 +21,20 @@ struct ConvParts {
     const std::int64_t first = batch * i / count;
     return {first, batch * (i + 1) / count - first};
   }
-  /// Groups are of at most two sizes, which differ by one image; the first is a small one.
+  /// Parts have one or two sizes, which differ by one image; the first part is a small one.
   std::int64_t small() const { return batch / count; }
   std::int64_t large() const { return small() + (batch % count == 0 ? 0 : 1); }
 };
 ConvParts cut(std::int64_t batch, std::int64_t weight_elements);
 
-/// Bytes from one image to the next of dense activations.
+/// Bytes from one image to the next, of dense activations.
 std::int64_t image_bytes(const View& t);
 
 /// What a plan of a convolution depends on.
 onednn::PlanKey conv_key(const Conv2dParams& params, DType dtype, const Shape& x, const Shape& w, const Shape& y,
                          bool bias);
 
-/// Calls f(i, the thread's own `bytes` of memory) for i in [0, count), in parallel.
+/// Calls f(i, `bytes` of memory of the thread) for i in [0, count), in parallel.
 template <class F> void for_each_part(std::int64_t count, std::size_t bytes, const F& f) {
   const int threads = in_parallel() ? 1 : static_cast<int>(std::min<std::int64_t>(num_threads(), count));
   bytes = (bytes + 63) / 64 * 64;
@@ -46,7 +46,7 @@ template <class F> void for_each_part(std::int64_t count, std::size_t bytes, con
   });
 }
 
-/// Calls f(number, group, the thread's own `bytes` of memory) for each group, in parallel.
+/// Calls f(number, part, `bytes` of memory of the thread) for each part, in parallel.
 template <class F> void for_parts(const ConvParts& parts, std::size_t bytes, const F& f) {
   for_each_part(parts.count, bytes, [&](std::int64_t i, char* own) { f(i, parts[i], own); });
 }

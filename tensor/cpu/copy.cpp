@@ -10,13 +10,13 @@
 namespace minnow::cpu {
 namespace {
 
-constexpr std::int64_t kBlock = 1 << 16;
+constexpr std::int64_t kCopyElements = 1 << 16;
 
 char* bytes_at(const View& t, std::int64_t element) {
   return static_cast<char*>(t.raw_data()) + element * static_cast<std::int64_t>(t.itemsize());
 }
 
-/// A batch of matrices whose rows are dense in one tensor and whose columns are dense in the other.
+/// A batch of matrices with dense rows in one tensor and dense columns in the other.
 struct Transpose {
   std::int64_t rows = 0, cols = 0;  // to[r, c] = from[c, r]
   std::int64_t to_stride = 0;       // between rows of `to`, in elements
@@ -27,8 +27,8 @@ struct Transpose {
   std::int64_t batches = 1;
 };
 
-/// Whether a copy is a transpose: the dense dimensions differ.  Neighbouring dimensions that both walk as one
-/// are merged.
+/// Whether a copy is a transpose: the dense dimensions differ.  Merges neighbouring dimensions that are one dimension
+/// in both tensors.
 bool find_transpose(const View& from, const View& to, Transpose& t) {
   std::int64_t size[kMaxRank], sf[kMaxRank], st[kMaxRank];
   int rank = 0;
@@ -60,7 +60,7 @@ bool find_transpose(const View& from, const View& to, Transpose& t) {
   return true;
 }
 
-/// Tiles of 16 x 16 stay in the first cache on both sides.
+/// Tiles of 16 x 16 stay in the first-level cache on both sides.
 template <class T> void transpose_rows(const Transpose& t, const T* from, T* to, std::int64_t begin, std::int64_t end) {
   if constexpr (sizeof(T) == 4)
     return loops().transpose(from + begin, t.from_stride, to + begin * t.to_stride, t.to_stride, end - begin, t.cols);
@@ -101,7 +101,7 @@ void copy_chunk(const void* context, void* const* c, std::int64_t n) {
 void copy_same_dtype(const View& from, const View& to) {
   const std::int64_t n = to.numel();
   if (same_dense_layout(from, to)) {
-    parallel_blocks(n, kBlock, 2 * to.nbytes(), [&](std::int64_t begin, std::int64_t end) {
+    parallel_blocks(n, kCopyElements, 2 * to.nbytes(), [&](std::int64_t begin, std::int64_t end) {
       std::memmove(bytes_at(to, begin), bytes_at(from, begin), static_cast<std::size_t>(end - begin) * to.itemsize());
     });
     return;
@@ -116,7 +116,7 @@ void copy_same_dtype(const View& from, const View& to) {
     }
   }
   const std::size_t size = to.itemsize();
-  std::array operands{Operand::output(to, to.dtype()), Operand::input(from, from.dtype())};
+  std::array operands{TraverseOperand::output(to, to.dtype()), TraverseOperand::input(from, from.dtype())};
   traverse(to.shape(), operands, copy_chunk, &size);
 }
 
@@ -126,10 +126,10 @@ template <> void execute(const calls::Copy& args) {
   const View &from = args.from, &to = args.to;
   if (to.numel() == 0) return;
   if (from.dtype() == to.dtype()) return copy_same_dtype(from, to);
-  // The source is widened to its compute type, which loses nothing, and converts from there.
+  // The source is converted to its compute type first, which is exact, and then to the target.
   const Compute compute = compute_of(from.dtype());
   const ConvertLoop convert = loops().store[static_cast<int>(compute)][static_cast<int>(to.dtype())];
-  std::array operands{Operand::output(to, to.dtype()), Operand::input(from, dtype_of(compute))};
+  std::array operands{TraverseOperand::output(to, to.dtype()), TraverseOperand::input(from, dtype_of(compute))};
   traverse(
       to.shape(), operands,
       [](const void* context, void* const* c, std::int64_t n) {
@@ -153,7 +153,7 @@ template <> void execute(const calls::Fill& args) {
   loops().store[static_cast<int>(compute)][static_cast<int>(out.dtype())](source, pattern.bytes, 1);
   const bool zero = std::all_of(pattern.bytes, pattern.bytes + pattern.size, [](char c) { return c == 0; });
   if (zero && is_dense(out.shape(), out.strides())) {
-    // Long pieces: only they are written without being read first.
+    // Long blocks: only they are written without being read first.
     parallel_blocks(out.numel(), std::int64_t{1} << 18, out.nbytes(), [&](std::int64_t begin, std::int64_t end) {
       std::memset(bytes_at(out, begin), 0, static_cast<std::size_t>(end - begin) * pattern.size);
     });
@@ -162,7 +162,7 @@ template <> void execute(const calls::Fill& args) {
   const std::size_t filled = static_cast<std::size_t>(std::min(out.numel(), kChunk)) * pattern.size;
   for (std::size_t at = pattern.size; at < filled; at *= 2)
     std::memcpy(pattern.bytes + at, pattern.bytes, std::min(at, filled - at));
-  std::array operands{Operand::output(out, out.dtype())};
+  std::array operands{TraverseOperand::output(out, out.dtype())};
   traverse(
       out.shape(), operands,
       [](const void* context, void* const* c, std::int64_t n) {

@@ -5,8 +5,8 @@
 
 namespace minnow::cpu {
 
-/// Does a call on memory that the host can address.  Each is defined in the file of its name (elementwise.cpp,
-/// reduce.cpp, matmul.cpp, ...); one that is missing does not link.
+/// Runs a call on memory that the host can address.  Each is defined in a file of its name (elementwise.cpp,
+/// reduce.cpp, matmul.cpp, ...); a missing one is a link error.
 template <BackendCall C> ResultOf<C> execute(const C& call);
 
 /// The CPU's backend.  Thread-safe.

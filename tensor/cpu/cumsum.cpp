@@ -6,9 +6,9 @@
 namespace minnow::cpu {
 namespace {
 
-constexpr std::int64_t kColumns = 64;  // neighbouring lines that are summed together
+constexpr std::int64_t kColumns = 64;  // adjacent lines that are summed together
 
-/// Running sums of `cols` neighbouring lines of n elements each, `step` apart.
+/// Running sums of `cols` adjacent lines of n elements each, `step` apart.
 template <class S, class T> void sum_lines(const S* x, S* y, std::int64_t n, std::int64_t step, std::int64_t cols) {
   T sums[kColumns] = {};
   for (std::int64_t k = 0; k < n; ++k, x += step, y += step)
@@ -40,7 +40,7 @@ template <> void execute(const calls::Cumsum& args) {
     case DType::float64: return run<double, double>(args);
     case DType::float16: return run<float16_t, float>(args);
     case DType::bfloat16: return run<bfloat16_t, float>(args);
-    default: return run<std::int64_t, std::uint64_t>(args);  // which wraps
+    default: return run<std::int64_t, std::uint64_t>(args);  // wraps around
   }
 }
 

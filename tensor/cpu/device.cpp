@@ -9,8 +9,7 @@ namespace minnow {
 namespace cpu {
 namespace {
 
-/// All work of the CPU is done when the call returns, so its streams have nothing to wait for but others'
-/// events.
+/// Work of the CPU is done when the call returns, so its streams wait only for events of other devices.
 struct CpuStream : Stream::State {
   Event record() override { return {}; }
   void wait(const Event& event) override { event.synchronize(); }
@@ -30,7 +29,7 @@ Allocator& CpuBackend::allocator(int) { return cpu_allocator(); }
 Allocator* CpuBackend::pinned_allocator() { return nullptr; }
 
 Stream CpuBackend::current_stream(int) {
-  static const auto* stream = new Stream(make_stream());  // one serves all: it has no state
+  static const auto* stream = new Stream(make_stream());  // one for all threads: it has no state
   return *stream;
 }
 
@@ -54,7 +53,7 @@ void CpuBackend::transfer(const View& from, const View& to, bool) {
 }  // namespace cpu
 
 Backend* detail::cpu_backend() {
-  static auto* backend = new cpu::CpuBackend();  // never destroyed: a global tensor may die last
+  static auto* backend = new cpu::CpuBackend();  // never destroyed: global tensors may be destroyed last
   return backend;
 }
 

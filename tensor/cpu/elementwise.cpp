@@ -11,9 +11,9 @@
 namespace minnow::cpu {
 namespace {
 
-constexpr std::int64_t kBlock = 8192;
+constexpr std::int64_t kThreadElements = 8192;
 
-/// Traits of the functors by number.
+/// The traits of the functors by index.
 struct UnaryTraits {
   kernels::Kind kind[kernels::UnaryOps::kSize];
   constexpr UnaryTraits() : kind{} {
@@ -33,7 +33,8 @@ constexpr BinaryTraits kBinary;
 
 [[noreturn]] void throw_missing(const char* family, int op, DType dtype) {
   throw BackendError(std::string(family) + ": operation " + std::to_string(op) + " has no loop for " +
-                     std::string(name_of(dtype)) + "\nthis is an error in minnow: the front end should have refused");
+                     std::string(name_of(dtype)) +
+                     "\nthis is an error in minnow: the dtype should have been refused before");
 }
 
 std::int64_t bytes_of(const View& t, std::int64_t numel) { return numel * static_cast<std::int64_t>(t.itemsize()); }
@@ -52,27 +53,28 @@ struct SlopeJob {
 };
 struct BinaryJob {
   BinaryLoop loop;
-  BinaryLoop with_one[2] = {};  // where a or b comes as one element
-  bool one[2] = {};
-  mutable std::atomic<bool> whole{true};
+  BinaryLoop with_single[2] = {};  // where a or b is a single element
+  bool single[2] = {};
+  mutable std::atomic<bool> no_zero_divisor{true};
 };
 struct TernaryJob {
   TernaryLoop loop;
   double p;
 };
 
-Outcome outcome_of(bool whole) { return whole ? Outcome::ok : Outcome::zero_divisor; }
+Outcome outcome_of(bool no_zero_divisor) { return no_zero_divisor ? Outcome::ok : Outcome::zero_divisor; }
 
 void derivative(const SlopeJob& job, DType compute, const View& grad, const View& saved, const View& out) {
   const std::int64_t n = out.numel();
   if (grad.dtype() == compute && saved.dtype() == compute && out.dtype() == compute && same_dense_layout(grad, out) &&
       same_dense_layout(saved, out)) {
-    parallel_blocks(n, kBlock, 3 * bytes_of(out, n), [&](std::int64_t b, std::int64_t e) {
+    parallel_blocks(n, kThreadElements, 3 * bytes_of(out, n), [&](std::int64_t b, std::int64_t e) {
       job.loop(at(grad, b), at(saved, b), at(out, b), e - b, job.p0, job.p1);
     });
     return;
   }
-  std::array operands{Operand::output(out, compute), Operand::input(grad, compute), Operand::input(saved, compute)};
+  std::array operands{TraverseOperand::output(out, compute), TraverseOperand::input(grad, compute),
+                      TraverseOperand::input(saved, compute)};
   traverse(
       out.shape(), operands,
       [](const void* context, void* const* c, std::int64_t m) {
@@ -98,11 +100,11 @@ template <> void execute(const calls::Unary& args) {
   if (job.loop == nullptr) throw_missing("unary", op, chunk);
   const std::int64_t n = out.numel();
   if (x.dtype() == chunk && out.dtype() == result && same_dense_layout(x, out)) {
-    parallel_blocks(n, kBlock, bytes_of(x, n) + bytes_of(out, n),
+    parallel_blocks(n, kThreadElements, bytes_of(x, n) + bytes_of(out, n),
                     [&](std::int64_t b, std::int64_t e) { job.loop(at(x, b), at(out, b), e - b, job.p0, job.p1); });
     return;
   }
-  std::array operands{Operand::output(out, result), Operand::input(x, chunk)};
+  std::array operands{TraverseOperand::output(out, result), TraverseOperand::input(x, chunk)};
   traverse(
       out.shape(), operands,
       [](const void* context, void* const* c, std::int64_t m) {
@@ -142,30 +144,33 @@ template <> Outcome execute(const calls::Binary& args) {
   const std::int64_t n = out.numel();
   const bool dense = a.dtype() == compute && b.dtype() == compute && out.dtype() == result &&
                      same_dense_layout(a, out) && same_dense_layout(b, out);
-  if (dense && n <= kBlock) return outcome_of(loop(a.raw_data(), b.raw_data(), out.raw_data(), n));
+  if (dense && n <= kThreadElements) return outcome_of(loop(a.raw_data(), b.raw_data(), out.raw_data(), n));
   BinaryJob job{loop};
   if (dense) {
-    parallel_blocks(n, kBlock, bytes_of(a, n) + bytes_of(b, n) + bytes_of(out, n), [&](std::int64_t i, std::int64_t e) {
-      if (!job.loop(at(a, i), at(b, i), at(out, i), e - i)) job.whole.store(false, std::memory_order_relaxed);
-    });
-    return outcome_of(job.whole);
+    parallel_blocks(n, kThreadElements, bytes_of(a, n) + bytes_of(b, n) + bytes_of(out, n),
+                    [&](std::int64_t i, std::int64_t e) {
+                      if (!job.loop(at(a, i), at(b, i), at(out, i), e - i))
+                        job.no_zero_divisor.store(false, std::memory_order_relaxed);
+                    });
+    return outcome_of(job.no_zero_divisor);
   }
-  std::array operands{Operand::output(out, result), Operand::input(a, compute), Operand::input(b, compute)};
-  const auto& one = loops().binary_one;
+  std::array operands{TraverseOperand::output(out, result), TraverseOperand::input(a, compute),
+                      TraverseOperand::input(b, compute)};
+  const auto& single = loops().binary_one;
   for (int side = 0; side < 2; ++side) {
-    if (compute_of(compute) != Compute::kFloat || one[side][op] == nullptr) continue;
-    operands[static_cast<std::size_t>(side) + 1].one = &job.one[side];
-    job.with_one[side] = one[side][op];
+    if (compute_of(compute) != Compute::kFloat || single[side][op] == nullptr) continue;
+    operands[static_cast<std::size_t>(side) + 1].single = &job.single[side];
+    job.with_single[side] = single[side][op];
   }
   traverse(
       out.shape(), operands,
       [](const void* context, void* const* c, std::int64_t m) {
         const auto* j = static_cast<const BinaryJob*>(context);
-        const BinaryLoop run = j->one[0] ? j->with_one[0] : j->one[1] ? j->with_one[1] : j->loop;
-        if (!run(c[1], c[2], c[0], m)) j->whole.store(false, std::memory_order_relaxed);
+        const BinaryLoop run = j->single[0] ? j->with_single[0] : j->single[1] ? j->with_single[1] : j->loop;
+        if (!run(c[1], c[2], c[0], m)) j->no_zero_divisor.store(false, std::memory_order_relaxed);
       },
       &job);
-  return outcome_of(job.whole);
+  return outcome_of(job.no_zero_divisor);
 }
 
 template <> void execute(const calls::Ternary& args) {
@@ -174,8 +179,8 @@ template <> void execute(const calls::Ternary& args) {
   const DType compute = args.compute;
   const TernaryJob job{loops().ternary[static_cast<int>(compute_of(compute))][op], args.p};
   if (job.loop == nullptr) throw_missing("ternary", op, compute);
-  std::array operands{Operand::output(out, compute), Operand::input(a, compute), Operand::input(b, compute),
-                      Operand::input(c, compute)};
+  std::array operands{TraverseOperand::output(out, compute), TraverseOperand::input(a, compute),
+                      TraverseOperand::input(b, compute), TraverseOperand::input(c, compute)};
   traverse(
       out.shape(), operands,
       [](const void* context, void* const* chunks, std::int64_t m) {

@@ -8,34 +8,34 @@
 namespace minnow::cpu {
 namespace {
 
-constexpr std::int64_t kStrip = 512;    // columns of b that are packed at a time
-constexpr std::int64_t kColumns = 16;   // as share() divides them
-constexpr std::int64_t kFewRows = 128;  // up to which packing b costs more than it gives
-constexpr std::int64_t kApart = 4096;   // floats between threads' memory, more than a processor reads ahead
-constexpr std::int64_t kFar = 512;      // floats from one column of a to the next, from which on a tile's are copied
+constexpr std::int64_t kStrip = 512;            // columns of b that are packed at a time
+constexpr std::int64_t kColumns = 16;           // the step of share()
+constexpr std::int64_t kMaxUnpackedRows = 128;  // up to here packing b costs more than it saves
+constexpr std::int64_t kPartGap = 4096;     // floats between the memory of threads, more than the processor prefetches
+constexpr std::int64_t kLargeStride = 512;  // floats between columns of a, from here on tiles are copied
 
 std::int64_t rounded(std::int64_t n, std::int64_t step) { return (n + step - 1) / step * step; }
 
-/// The depth of packed panels: as few blocks as there may be, all of one depth.
+/// The depth of packed panels: as few blocks as possible, all of the same depth.
 std::int64_t block_depth(std::int64_t k) {
   const std::int64_t blocks = (k + kGemmDepth - 1) / kGemmDepth;
   return (k + blocks - 1) / blocks;
 }
 
-/// Memory of the parts: each one's panels, and its own columns of c where c is divided by columns.  Written into c
-/// itself, the rows' pieces would lie side by side, and each core would read ahead into the next one's.
+/// The memory of the parts: panels, and a copy of a part's columns of c if c is divided by columns.  If they were
+/// written to c directly, each core would prefetch cache lines that the next one writes.
 class Workspace {
  public:
   Workspace(const Product& p, std::int64_t parts, bool own_c)
       : c_row_(own_c ? (rounded(p.n, kColumns) / kColumns + parts - 1) / parts * kColumns : 0) {
     const std::int64_t packed = rounded(std::min(kStrip, p.n), loops().gemm.cols);
-    panel_floats_ = block_depth(p.k) * packed + kApart;
-    part_floats_ = panel_floats_ + (own_c ? p.m * c_row_ + kApart : 0);
+    panel_floats_ = block_depth(p.k) * packed + kPartGap;
+    part_floats_ = panel_floats_ + (own_c ? p.m * c_row_ + kPartGap : 0);
     void* memory = scratch(static_cast<std::size_t>(parts * part_floats_) * sizeof(float) + kLine);
     first_ = reinterpret_cast<float*>((reinterpret_cast<std::uintptr_t>(memory) + kLine - 1) / kLine * kLine);
   }
   float* panels(std::int64_t i) const { return first_ + i * part_floats_; }
-  /// nullptr where parts write to c itself.
+  /// nullptr if parts write to c directly.
   float* c(std::int64_t i) const { return c_row_ == 0 ? nullptr : panels(i) + panel_floats_; }
   std::int64_t c_row() const { return c_row_; }
 
@@ -45,30 +45,30 @@ class Workspace {
   float* first_;
 };
 
-/// Rows of a as a tile reads them: themselves, or a copy with the columns side by side where they are far apart, which
-/// all fall into the same few places of the first cache.
+/// Rows of a as a tile reads them: directly, or a copy with adjacent columns if the stride of the columns is large,
+/// since they would share a few sets of the first-level cache.
 struct TileRows {
   const float* data;
   std::int64_t row_step, col_step;
 };
-constexpr std::int64_t kTileRows = 8;  // room for a tile's
+constexpr std::int64_t kMaxTileRows = 8;  // of the copy
 
 TileRows tile_rows(const Product& p, std::int64_t row, int rows, std::int64_t k, std::int64_t depth, bool copied,
                    float* copy) {
   const float* a = p.a + row * p.a_row + k * p.a_col;
   if (!copied) return {a, p.a_row, p.a_col};
-  for (std::int64_t i = 0; i < depth; ++i) std::copy_n(a + i * p.a_col, rows, copy + i * kTileRows);
-  return {copy, 1, kTileRows};
+  for (std::int64_t i = 0; i < depth; ++i) std::copy_n(a + i * p.a_col, rows, copy + i * kMaxTileRows);
+  return {copy, 1, kMaxTileRows};
 }
 
-/// A part of the product by one thread, to c.  Rows of c are written from left to right, not a panel's columns from top
-/// to bottom: the processor would read ahead into the next thread's rows.
+/// Computes a part of the product to c, on one thread.  Writes rows of c from left to right, not the columns of a panel
+/// from top to bottom, where the processor would prefetch rows of the next thread.
 void run_part(const Product& p, Range rows, Range cols, float* c, std::int64_t c_row, float* panels) {
   const GemmLoops& l = loops().gemm;
   const std::int64_t depth = block_depth(p.k);
-  const bool direct = p.b_col == 1 && rows.size() <= kFewRows;
-  const bool copied = p.a_row == 1 && p.a_col >= kFar && cols.size() >= kFar;
-  float copy[kTileRows * kGemmDepth];
+  const bool direct = p.b_col == 1 && rows.size() <= kMaxUnpackedRows;
+  const bool copied = p.a_row == 1 && p.a_col >= kLargeStride && cols.size() >= kLargeStride;
+  float copy[kMaxTileRows * kGemmDepth];
   for (std::int64_t left = 0; left < cols.size(); left += kStrip) {
     const std::int64_t strip = std::min(kStrip, cols.size() - left);
     for (std::int64_t k = 0; k < p.k; k += depth) {
@@ -100,8 +100,8 @@ void run_part(const Product& p, Range rows, Range cols, float* c, std::int64_t c
   }
 }
 
-/// Puts the parts' columns side by side.
-void join(const Product& p, const Workspace& space, std::int64_t parts) {
+/// Copies the columns of the parts to c.
+void join_columns(const Product& p, const Workspace& space, std::int64_t parts) {
   parallel_for(p.m, 2 * p.m * p.n * static_cast<std::int64_t>(sizeof(float)), [&](std::int64_t row) {
     for (std::int64_t i = 0; i < parts; ++i) {
       const Range cols = share(p.n, parts, i);
@@ -118,11 +118,11 @@ bool is_worth_packing(const Product& p) {
 }
 
 void multiply(const Product& p) {
-  constexpr std::int64_t kLeast = 32, kWork = 1 << 16;  // rows or columns, and multiplications, that are worth a thread
+  constexpr std::int64_t kMinSide = 32, kMinWork = 1 << 16;  // rows or columns, and multiplications, of a part
   const bool by_rows = p.m * p.k > p.k * p.n || p.m * p.n > p.k * p.n;
-  const std::int64_t most = std::min((by_rows ? p.m : p.n) / kLeast, p.m * p.n * p.k / kWork);
+  const std::int64_t max_parts = std::min((by_rows ? p.m : p.n) / kMinSide, p.m * p.n * p.k / kMinWork);
   const std::int64_t parts =
-      std::clamp<std::int64_t>(in_parallel() ? 1 : num_threads(), 1, std::max<std::int64_t>(1, most));
+      std::clamp<std::int64_t>(in_parallel() ? 1 : num_threads(), 1, std::max<std::int64_t>(1, max_parts));
   const Workspace space(p, parts, !by_rows && parts > 1);
   parallel_for(parts, parts > 1 ? kParallelBytes : 0, [&](std::int64_t i) {
     const Range rows = by_rows ? share(p.m, parts, i) : Range{0, p.m};
@@ -130,7 +130,7 @@ void multiply(const Product& p) {
     if (space.c(i)) run_part(p, rows, cols, space.c(i), space.c_row(), space.panels(i));
     else run_part(p, rows, cols, p.c + rows.begin * p.c_row, p.c_row, space.panels(i));
   });
-  if (space.c(0)) join(p, space, parts);
+  if (space.c(0)) join_columns(p, space, parts);
 }
 
 }  // namespace minnow::cpu

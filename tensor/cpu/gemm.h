@@ -17,12 +17,13 @@ struct Product {
   std::int64_t c_row;
 };
 
-/// Whether multiply() packs b, or reads a plain one, with enough rows to make that worth while.
+/// Whether multiply() is efficient: there are enough rows for packing b, or b can be read without.
 bool is_worth_packing(const Product& p);
 
-/// The largest of the three matrices is divided among the threads in whole pieces of memory, and the same way in each
-/// product that has the matrix: a layer's weights stay in the caches of the cores that use, differentiate and update
-/// them.  Each element is one thread's sum in a fixed order, so the bits do not depend on the number of threads.
+/// Computes the product.  Threads divide the largest of the three matrices into contiguous parts, in the same way in
+/// every product with that matrix: the weights of a layer stay in the caches of the cores that use, differentiate and
+/// update them. Each element is summed by one thread in a fixed order, so the bits do not depend on the number of
+/// threads.
 void multiply(const Product& p);
 
 }  // namespace minnow::cpu

@@ -8,7 +8,7 @@
 namespace minnow::cpu {
 namespace {
 
-/// The dimensions of a tensor but one, for walking several tensors in step.
+/// All dimensions of a tensor except one, to iterate over the lines of several tensors along it.
 struct Lines {
   int rank = 0;
   std::int64_t sizes[kMaxRank] = {};
@@ -21,7 +21,7 @@ struct Lines {
       count *= shape[d];
     }
   }
-  /// The offset of line i in elements, by the strides of a tensor.
+  /// The offset of line i in a tensor with these strides, in elements.
   std::int64_t offset(const Strides& strides, int dim, std::int64_t i) const {
     std::int64_t sum = 0;
     for (int k = rank - 1; k >= 0; --k) {
@@ -38,7 +38,7 @@ std::int64_t size_at(const View& t, int dim) { return t.dim() == 0 ? 1 : t.shape
 const std::int64_t* indices_of(const View& index) { return static_cast<const std::int64_t*>(index.raw_data()); }
 
 /// Whether every index is in [0, limit).
-bool all_within(const View& index, int dim, std::int64_t limit) {
+bool all_in_range(const View& index, int dim, std::int64_t limit) {
   const Lines lines(index.shape(), dim);
   const std::int64_t n = size_at(index, dim);
   const std::int64_t stride = stride_of(index, dim);
@@ -52,8 +52,8 @@ bool all_within(const View& index, int dim, std::int64_t limit) {
   return true;
 }
 
-/// An element of any size, moved as it is.
-template <class F> void by_size(std::size_t size, const F& f) {
+/// Calls f with an unsigned integer type of the element's size, to copy it unchanged.
+template <class F> void visit_size(std::size_t size, const F& f) {
   switch (size) {
     case 1: return f.template operator()<std::uint8_t>();
     case 2: return f.template operator()<std::uint16_t>();
@@ -62,10 +62,10 @@ template <class F> void by_size(std::size_t size, const F& f) {
   }
 }
 
-/// to += from, for n elements of one dtype: halves add in float, bool is or.
+/// to += from, for n elements of one dtype.  Halves are added in float; for bool it is a logical or.
 void add_run(DType dtype, const char* from, char* to, std::int64_t n) {
-  constexpr std::int64_t kWorthACall = 16;
-  if (n >= kWorthACall && (dtype == DType::float32 || dtype == DType::float64 || dtype == DType::int64)) {
+  constexpr std::int64_t kMinLoopLength = 16;
+  if (n >= kMinLoopLength && (dtype == DType::float32 || dtype == DType::float64 || dtype == DType::int64)) {
     constexpr int kAdd = kernels::kIndexOf<kernels::BinaryOps, kernels::Add>;
     loops().binary[static_cast<int>(compute_of(dtype))][kAdd](to, from, to, n);
     return;
@@ -101,11 +101,11 @@ char* element(const View& t, std::int64_t offset) {
   return static_cast<char*>(t.raw_data()) + offset * static_cast<std::int64_t>(t.itemsize());
 }
 
-/// The part of a slice along dim that is dense in both tensors: the last dimensions, up to `dim`.
+/// The part of a slice along dim that is dense in both tensors: the last dimensions, after `dim` at most.
 struct SliceRun {
-  std::int64_t run = 1;     // elements in one piece
-  std::int64_t pieces = 1;  // pieces of a slice
-  int outer = 0;            // dimensions that are not in the run (dim not counted)
+  std::int64_t run = 1;     // elements of the dense part
+  std::int64_t pieces = 1;  // dense parts of a slice
+  int outer = 0;            // dimensions before the dense part, without dim
 };
 SliceRun slice_run(const View& x, const View& out, int dim) {
   SliceRun s;
@@ -119,7 +119,7 @@ SliceRun slice_run(const View& x, const View& out, int dim) {
   return s;
 }
 
-/// Offset of piece i of a slice: the dimensions before the run, dim left out.
+/// The offset of dense part i of a slice.
 std::int64_t piece_offset(const View& t, const Shape& shape, int dim, int outer, std::int64_t i) {
   std::int64_t sum = 0;
   for (int d = outer - 1; d >= 0; --d) {
@@ -136,11 +136,11 @@ template <> Outcome execute(const calls::Gather& args) {
   const View &x = args.x, &index = args.index, &out = args.out;
   const int dim = args.dim;
   if (out.numel() == 0) return Outcome::ok;
-  if (!all_within(index, dim, size_at(x, dim))) return Outcome::index_out_of_range;
+  if (!all_in_range(index, dim, size_at(x, dim))) return Outcome::index_out_of_range;
   const Lines lines(out.shape(), dim);
   const std::int64_t n = size_at(out, dim);
   const std::int64_t sx = stride_of(x, dim), si = stride_of(index, dim), so = stride_of(out, dim);
-  by_size(out.itemsize(), [&]<class T>() {
+  visit_size(out.itemsize(), [&]<class T>() {
     parallel_blocks(lines.count, std::max<std::int64_t>(1, 4096 / n), 2 * out.nbytes(),
                     [&](std::int64_t begin, std::int64_t end) {
                       for (std::int64_t l = begin; l < end; ++l) {
@@ -158,11 +158,11 @@ template <> Outcome execute(const calls::ScatterAdd& args) {
   const View &x = args.x, &index = args.index, &out = args.out;
   const int dim = args.dim;
   if (index.numel() == 0) return Outcome::ok;
-  if (!all_within(index, dim, size_at(out, dim))) return Outcome::index_out_of_range;
+  if (!all_in_range(index, dim, size_at(out, dim))) return Outcome::index_out_of_range;
   const Lines lines(index.shape(), dim);
   const std::int64_t n = size_at(index, dim);
   const std::int64_t sx = stride_of(x, dim), si = stride_of(index, dim), so = stride_of(out, dim);
-  // Lines do not share elements of out; within one, additions keep their order.
+  // Lines have no common elements of out; within a line the order of additions is fixed.
   parallel_blocks(lines.count, std::max<std::int64_t>(1, 4096 / n), 2 * x.nbytes(),
                   [&](std::int64_t begin, std::int64_t end) {
                     for (std::int64_t l = begin; l < end; ++l) {
@@ -179,7 +179,7 @@ template <> Outcome execute(const calls::ScatterAdd& args) {
 template <> Outcome execute(const calls::IndexSelect& args) {
   const View &x = args.x, &index = args.index, &out = args.out;
   const int dim = args.dim;
-  if (!all_within(index, 0, size_at(x, dim))) return Outcome::index_out_of_range;
+  if (!all_in_range(index, 0, size_at(x, dim))) return Outcome::index_out_of_range;
   if (out.numel() == 0) return Outcome::ok;
   if (out.dim() == 0) {
     std::memcpy(out.raw_data(), x.raw_data(), out.itemsize());
@@ -205,7 +205,7 @@ template <> Outcome execute(const calls::IndexSelect& args) {
 template <> Outcome execute(const calls::IndexAdd& args) {
   const View &x = args.x, &index = args.index, &out = args.out;
   const int dim = args.dim;
-  if (!all_within(index, 0, size_at(out, dim))) return Outcome::index_out_of_range;
+  if (!all_in_range(index, 0, size_at(out, dim))) return Outcome::index_out_of_range;
   if (x.numel() == 0) return Outcome::ok;
   if (x.dim() == 0) {
     add_run(out.dtype(), element(x, 0), element(out, 0), 1);
@@ -214,11 +214,11 @@ template <> Outcome execute(const calls::IndexAdd& args) {
   const SliceRun s = slice_run(out, x, dim);
   const std::int64_t n = index.numel();
   const std::int64_t si = stride_of(index, 0);
-  // Pieces and parts of a run do not share elements of out; each takes all indices in their order, so that the bits do
-  // not depend on how many parts there are.
-  constexpr std::int64_t kPart = 1024, kLeast = 32;
+  // Dense parts, and parts of them, have no common elements of out.  Each takes all indices in order, so that the bits
+  // do not depend on the number of parts.
+  constexpr std::int64_t kMaxPart = 1024, kMinPart = 32;
   const std::int64_t shares = (num_threads() + s.pieces - 1) / s.pieces;
-  const std::int64_t part = std::clamp((s.run + shares - 1) / shares, kLeast, kPart);
+  const std::int64_t part = std::clamp((s.run + shares - 1) / shares, kMinPart, kMaxPart);
   const std::int64_t parts = (s.run + part - 1) / part;
   parallel_for(s.pieces * parts, 3 * x.nbytes(), [&](std::int64_t k) {
     const std::int64_t left = k % parts * part;

@@ -18,8 +18,8 @@ template <class Family> void install_loops(Kernels& k);
 
 namespace {
 
-/// Those of an instruction set over the baseline's.  Discarded where the processor is no x86-64, so that nothing refers
-/// to what is not there.
+/// Installs the baseline's loops, then those of an instruction set.  Not instantiated for other processors than x86-64,
+/// where those loops do not exist.
 template <bool X86, class... F> void install(Isa isa, Kernels& k, kernels::List<F...>) {
   (baseline::install_loops<F>(k), ...);
   if constexpr (X86) {
@@ -30,7 +30,7 @@ template <bool X86, class... F> void install(Isa isa, Kernels& k, kernels::List<
 
 template <bool X86> bool supported(Isa isa) {
   if constexpr (X86) {
-    // These ask the operating system too: a register that it does not save counts as missing.
+    // __builtin_cpu_supports also checks that the operating system saves the registers.
     const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     if (isa == Isa::kAvx2) return avx2;
     if (isa == Isa::kAvx512) {
@@ -46,8 +46,7 @@ constexpr bool kX86 = MINNOW_ISA_X86 != 0;
 struct Tables {
   Kernels of[kIsas] = {};
 
-  /// The functions that fill a table are themselves compiled with its instructions: only those that can run
-  /// are called.
+  /// The functions that fill a table are compiled with its instructions, so only supported ones are called.
   Tables() {
     for (int i = 0; i < kIsas; ++i) {
       const Isa isa = static_cast<Isa>(i);
@@ -57,7 +56,7 @@ struct Tables {
 };
 
 const Tables& tables() {
-  static const auto* all = new Tables();  // never destroyed: a global tensor's operation may come last
+  static const auto* all = new Tables();  // never destroyed: destructors of globals may call operations
   return *all;
 }
 

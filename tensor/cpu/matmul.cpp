@@ -8,16 +8,16 @@
 #include <minnow/tensor/kernels/reduce.h>
 #include <minnow/tensor/kernels/unary.h>
 
-// float32 and, where the machine has them, the half types by oneDNN; float64 and integers by reference.h.  Equal bits
-// for any number of threads.
+// float32 and, if the machine has primitives for them, halves by oneDNN or our own kernel; float64 and integers by
+// reference.h.  Results have the same bits for any number of threads.
 
 namespace minnow::cpu {
 namespace {
 
 constexpr std::string_view kOp = "matmul";
 
-/// A batch of matrices as libraries take them: one of the last two strides is 1, the other at least the row's
-/// length; a batch stride of 0 repeats one matrix.
+/// A batch of matrices for libraries: one of the last two strides is 1, the other at least the length of a row; a batch
+/// stride of 0 repeats one matrix.
 struct Matrices {
   char* data;
   std::int64_t batch, rows, cols, batch_stride, row_stride, col_stride;
@@ -26,7 +26,7 @@ struct Matrices {
   std::int64_t leading() const { return transposed() ? col_stride : row_stride; }
 };
 
-/// Dimensions of size 1 get the strides that fit; false when the memory is no matrix of a library.
+/// Replaces the strides of dimensions of size 1.  Returns false if a library cannot take the layout.
 bool normalise(Matrices& m) {
   if (m.cols == 1) m.col_stride = 1;
   if (m.rows == 1) m.row_stride = m.col_stride == 1 ? m.cols : 1;
@@ -41,12 +41,12 @@ Matrices view_of(const View& t) {
   return {static_cast<char*>(t.raw_data()), t.shape()[0], t.shape()[1], t.shape()[2], s[0], s[1], s[2]};
 }
 
-/// The operand itself, or its copy that `holder` keeps.
+/// The operand itself, or a copy, which `holder` keeps.
 Matrices operand(const View& t, View& holder) {
   holder = t;
   Matrices m = view_of(t);
   if (normalise(m)) return m;
-  // Of a repeated matrix one is copied.
+  // A repeated matrix is copied once.
   const View one = t.strides()[0] == 0 && m.batch > 1
                        ? View(t.storage(), t.dtype(), {1, m.rows, m.cols}, t.strides(), t.storage_offset())
                        : t;
@@ -58,7 +58,7 @@ Matrices operand(const View& t, View& holder) {
   return copy;
 }
 
-/// A product whose right side is shared by the batch, and whose left side is one tall matrix, is one product.
+/// If all batches have the same b, and the batches of a are one tall matrix, joins them to one product.
 void join_batch(Matrices& a, Matrices& b, Matrices& out) {
   if (a.batch == 1 || b.batch_stride != 0 || a.transposed() || a.batch_stride != a.rows * a.row_stride ||
       out.batch_stride != out.rows * out.row_stride)
@@ -68,7 +68,7 @@ void join_batch(Matrices& a, Matrices& b, Matrices& out) {
   a.batch = b.batch = out.batch = 1;
 }
 
-/// Matrices `batch` of m, of each the rows and columns of a block.
+/// A block of rows and columns of some matrices of a batch.
 Matrices block(Matrices m, Range batch, Range rows, Range cols, std::int64_t itemsize) {
   m.data += (batch.begin * m.batch_stride + rows.begin * m.row_stride + cols.begin * m.col_stride) * itemsize;
   m.batch = batch.size();
@@ -77,8 +77,7 @@ Matrices block(Matrices m, Range batch, Range rows, Range cols, std::int64_t ite
   return m;
 }
 
-/// Strides of a matrix that a library may use for a leading dimension; a single row's or column's may be
-/// anything.
+/// The descriptor of matrices.
 onednn::memory::desc desc_of(const Matrices& m, DType dtype, bool repeated_allowed) {
   const std::int64_t batch = repeated_allowed && m.batch_stride == 0 ? 1 : m.batch;
   if (m.batch == 1) return onednn::desc_of({m.rows, m.cols}, {m.row_stride, m.col_stride}, dtype);
@@ -87,23 +86,23 @@ onednn::memory::desc desc_of(const Matrices& m, DType dtype, bool repeated_allow
                          dtype);
 }
 
-/// One product of float32 or halves, as oneDNN or our kernel takes it.
-struct Operands {
+/// The operands of a product of float32 or halves, for oneDNN or our kernel.
+struct MatmulOperands {
   Matrices a, b, out;
   const char* bias;  // or nullptr
 };
 
-/// Measured: with little depth the plain sgemm is as fast or faster, and for one row three times.
-bool prefers_sgemm(const MatmulParams& params, const Operands& o) {
-  constexpr std::int64_t kDepth = 128, kSmall = 64 * 64 * 64;
+/// Measured: with a small depth sgemm is as fast or faster than the primitive, for one row three times.
+bool prefers_sgemm(const MatmulParams& params, const MatmulOperands& o) {
+  constexpr std::int64_t kDepth = 128, kSmallWork = 64 * 64 * 64;
   if (o.out.batch != 1 || o.out.transposed() || params.alpha != 1 || params.beta != 0) return false;
   if (o.out.rows == 1) return true;
   if (o.a.cols > kDepth) return false;
   return (o.out.cols >= 256 && o.out.rows <= 256 && (o.a.transposed() || o.b.transposed())) ||
-         o.out.rows * o.out.cols * o.a.cols <= kSmall;
+         o.out.rows * o.out.cols * o.a.cols <= kSmallWork;
 }
 
-void run_sgemm(const Operands& o) {
+void run_sgemm(const MatmulOperands& o) {
   if (o.bias)
     for (std::int64_t i = 0; i < o.out.rows; ++i)
       std::copy_n(reinterpret_cast<const float*>(o.bias), o.out.cols,
@@ -127,8 +126,8 @@ struct MatmulPlan {
   onednn::Executable run;
 };
 
-/// The matmul primitive for one part, on one thread; without a form for these operands its `run` is empty.
-std::shared_ptr<MatmulPlan> primitive(const MatmulParams& params, const Operands& o, DType dtype) {
+/// The matmul primitive for one part, on one thread; `run` is empty if oneDNN has none for these operands.
+std::shared_ptr<MatmulPlan> primitive(const MatmulParams& params, const MatmulOperands& o, DType dtype) {
   onednn::PlanKey key;
   key.add(static_cast<int>(dtype), o.bias != nullptr).add(params.alpha).add(params.beta);
   for (const Matrices* m : {&o.a, &o.b, &o.out})
@@ -150,25 +149,25 @@ std::shared_ptr<MatmulPlan> primitive(const MatmulParams& params, const Operands
   });
 }
 
-/// How a product is cut into parts, each computed by one thread: by its sizes alone, so that the bits do not depend on
-/// the number of threads.
-class Grid {
+/// The division of a product into parts that one thread computes each.  It depends on the sizes only, so that the bits
+/// do not depend on the number of threads.
+class PartGrid {
  public:
-  Grid(const Operands& o, DType dtype) : whole_(o), itemsize_(static_cast<std::int64_t>(size_of(dtype))) {
+  PartGrid(const MatmulOperands& o, DType dtype) : whole_(o), itemsize_(static_cast<std::int64_t>(size_of(dtype))) {
     const std::int64_t m = o.out.rows, n = o.out.cols, work = o.out.batch * m * n * o.a.cols;
-    // Multiplications of a part, and its rows and columns.  Products of few rows are bound by memory.
-    const bool few = m < 16, half = is_half(dtype);
-    const std::int64_t least = few ? 1 << 20 : half ? 1 << 23 : 1 << 27;
-    const std::int64_t width = few ? 128 : half ? 256 : 512, height = 128;
-    const std::int64_t parts = std::clamp<std::int64_t>(work / least, 1, kMost);
+    // The multiplications, rows and columns of a part.  Products with few rows are bound by memory.
+    const bool is_narrow = m < 16, is_half_type = is_half(dtype);
+    const std::int64_t part_work = is_narrow ? 1 << 20 : is_half_type ? 1 << 23 : 1 << 27;
+    const std::int64_t width = is_narrow ? 128 : is_half_type ? 256 : 512, height = 128;
+    const std::int64_t parts = std::clamp<std::int64_t>(work / part_work, 1, kMaxWork);
     batches_ = std::min(o.out.batch, parts);
     const std::int64_t each = (parts + batches_ - 1) / batches_;
     cols_ = std::clamp<std::int64_t>(n / width, 1, each);
     rows_ = std::clamp<std::int64_t>(m / height, 1, (each + cols_ - 1) / cols_);
-    while (count() > kMost) rows_ > 1 ? --rows_ : --cols_;
+    while (count() > kMaxWork) rows_ > 1 ? --rows_ : --cols_;
   }
   std::int64_t count() const { return batches_ * rows_ * cols_; }
-  Operands operator[](std::int64_t i) const {
+  MatmulOperands operator[](std::int64_t i) const {
     const std::int64_t batch = whole_.out.batch, p = i / (rows_ * cols_), r = i / cols_ % rows_, c = i % cols_;
     const Range items{batch * p / batches_, batch * (p + 1) / batches_}, depth{0, whole_.a.cols};
     const Range rows = share(whole_.out.rows, rows_, r), cols = share(whole_.out.cols, cols_, c);
@@ -176,48 +175,47 @@ class Grid {
             block(whole_.out, items, rows, cols, itemsize_),
             whole_.bias ? whole_.bias + cols.begin * itemsize_ : nullptr};
   }
-  static constexpr std::int64_t kMost = 32;
+  static constexpr std::int64_t kMaxWork = 32;
 
  private:
-  Operands whole_;
+  MatmulOperands whole_;
   std::int64_t itemsize_, batches_ = 1, rows_ = 1, cols_ = 1;
 };
 
-/// By oneDNN; false where it has no form for these operands.
-bool run_parts(const MatmulParams& params, const Operands& o, DType dtype) {
-  const Grid grid(o, dtype);
+/// Computes a product by oneDNN; returns false if it has no primitive for these operands.
+bool run_parts(const MatmulParams& params, const MatmulOperands& o, DType dtype) {
+  const PartGrid grid(o, dtype);
   const onednn::OneThread alone;
   if (dtype == DType::float32 && prefers_sgemm(params, o)) {
     parallel_loop(grid.count(), num_threads(), [&](std::int64_t i) { run_sgemm(grid[i]); });
     return true;
   }
-  std::shared_ptr<MatmulPlan> plans[Grid::kMost];
+  std::shared_ptr<MatmulPlan> plans[PartGrid::kMaxWork];
   for (std::int64_t i = 0; i < grid.count(); ++i) {
     plans[i] = primitive(params, grid[i], dtype);
     if (!plans[i]->run) return false;
   }
   parallel_loop(grid.count(), num_threads(), [&](std::int64_t i) {
-    const Operands part = grid[i];
+    const MatmulOperands part = grid[i];
     plans[i]->run.run(kOp, {part.a.data, part.b.data, part.bias, part.out.data});
   });
   return true;
 }
 
-Product product_of(const Operands& o, std::int64_t item) {
+Product product_of(const MatmulOperands& o, std::int64_t item) {
   const auto of = [item](const Matrices& m) { return reinterpret_cast<float*>(m.data) + item * m.batch_stride; };
   return {o.out.rows,     o.out.cols,      o.a.cols,       of(o.a),        o.a.row_stride,
           o.a.col_stride, of(o.b),         o.b.row_stride, o.b.col_stride, reinterpret_cast<const float*>(o.bias),
           of(o.out),      o.out.row_stride};
 }
 
-/// By our own kernel, whose bits do not depend on how a product is divided; false where oneDNN is faster, or the only
-/// one to know these parameters.
-bool run_own(const MatmulParams& params, const Operands& o) {
-  constexpr std::int64_t kMost = 1 << 30;  // multiplications, from which on oneDNN's AVX-512 kernels are faster
+/// Computes a product by our kernel; returns false if oneDNN is faster or the kernel does not support the parameters.
+bool run_own(const MatmulParams& params, const MatmulOperands& o) {
+  constexpr std::int64_t kMaxWork = 1 << 30;  // multiplications; above, oneDNN's AVX-512 kernels are faster
   if (o.out.transposed() || params.alpha != 1 || params.beta != 0) return false;
   const Product first = product_of(o, 0);
   const std::int64_t work = first.m * first.n * first.k, batch = o.out.batch;
-  if (!is_worth_packing(first) || (work > kMost && onednn::has_avx512())) return false;
+  if (!is_worth_packing(first) || (work > kMaxWork && onednn::has_avx512())) return false;
   if (batch < num_threads()) {
     for (std::int64_t i = 0; i < batch; ++i) multiply(product_of(o, i));
     return true;
@@ -226,32 +224,32 @@ bool run_own(const MatmulParams& params, const Operands& o) {
   return true;
 }
 
-/// float32 or a half type; out's rows are contiguous.  False where there is no way.
+/// Computes a product of float32 or halves, with contiguous rows of out; returns false if neither way can.
 bool run_library(const MatmulParams& params, const View& a, const View& b, const View& bias, const View& out) {
   View a_holder, b_holder;
   Matrices av = operand(a, a_holder), bv = operand(b, b_holder), ov = view_of(out);
   if (av.batch > 1 && av.batch_stride == 0 && bv.batch_stride == 0) {
-    a_holder = scratch(a.shape(), a.dtype());  // both sides repeat, which no library calls a batch
+    a_holder = scratch(a.shape(), a.dtype());  // both are repeated, which no library accepts as a batch
     convert(a, a_holder);
     av = view_of(a_holder);
     normalise(av);
   }
   normalise(ov);
   join_batch(av, bv, ov);
-  const Operands o{av, bv, ov, bias.defined() ? static_cast<const char*>(bias.raw_data()) : nullptr};
+  const MatmulOperands o{av, bv, ov, bias.defined() ? static_cast<const char*>(bias.raw_data()) : nullptr};
   if (out.dtype() == DType::float32 && run_own(params, o)) return true;
   return run_parts(params, o, out.dtype());
 }
 
 void product(const MatmulParams& params, const View& a, const View& b, const View& bias, const View& out);
 
-/// Through another dtype: operands, and the output's old value where it counts, are converted.
+/// Computes in another dtype: converts the operands, and the old value of the output if beta is not 0.
 void run_converted(const MatmulParams& params, const View& a, const View& b, const View& bias, const View& out,
                    DType dtype) {
-  const View wide = scratch(out.shape(), dtype);
-  if (params.beta != 0) convert(out, wide);
-  product(params, packed(a, dtype), packed(b, dtype), bias.defined() ? packed(bias, dtype) : bias, wide);
-  convert(wide, out);
+  const View converted_out = scratch(out.shape(), dtype);
+  if (params.beta != 0) convert(out, converted_out);
+  product(params, packed(a, dtype), packed(b, dtype), bias.defined() ? packed(bias, dtype) : bias, converted_out);
+  convert(converted_out, out);
 }
 
 bool rows_contiguous(const View& out) {
@@ -272,7 +270,7 @@ void product(const MatmulParams& params, const View& a, const View& b, const Vie
   const DType dtype = out.dtype();
   if (is_integral(dtype) && dtype != DType::int64) return run_converted(params, a, b, bias, out, DType::int64);
   if (!onednn::has_type(dtype)) return run_reference(params, a, b, bias, out);
-  // A library refuses an empty sum, and would multiply the bias by alpha too.
+  // oneDNN refuses empty sums, and would multiply the bias by alpha.
   if (a.shape()[2] == 0 || (bias.defined() && params.alpha != 1)) {
     if (dtype == DType::float32) return run_reference(params, a, b, bias, out);
     return run_converted(params, a, b, bias, out, DType::float32);

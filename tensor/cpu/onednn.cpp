@@ -10,7 +10,7 @@ namespace minnow::cpu::onednn {
 namespace {
 
 template <class F> auto guarded(std::string_view op, const F& f) {
-  check_room(op);
+  require_address_space(op);
   try {
     return f();
   } catch (const dnnl::error& error) { fail(op, error); }
@@ -20,7 +20,7 @@ memory::dims dims_of(const Shape& shape) { return {shape.begin(), shape.end()}; 
 
 memory::dims pair(const std::int64_t (&values)[2]) { return {values[0], values[1]}; }
 
-/// After the last row and column.
+/// The padding after the last row and column.
 memory::dims end_padding(const Conv2dParams& params, const ConvDescs& d) {
   return {d.bottom == ConvDescs::kAsTop ? params.padding[0] : d.bottom, params.padding[1]};
 }
@@ -52,12 +52,12 @@ constexpr auto kTraining = dnnl::prop_kind::forward_training;
 
 [[noreturn]] void out_of_memory(std::string_view op) {
   throw OutOfMemoryError(std::string(op) +
-                             ": no memory on cpu for what oneDNN prepares\nuse smaller batches or a smaller "
+                             ": no memory on cpu for a oneDNN primitive\nuse smaller batches or a smaller "
                              "model, or lift the limit of memory (ulimit -v)",
                          CallSite::where());
 }
 
-/// Makes a plan of an operation: 3.x takes the operation's arguments, 2.x an object made of them.
+/// Makes the plan of an operation: from its arguments in 3.x, from a descriptor made of them in 2.x.
 template <class Operation, class... Hint, class... Args>
 auto make_plan(const dnnl::primitive_attr& attr, const std::tuple<Hint...>& hint, const Args&... args) {
   constexpr bool kAllowEmpty = true;
@@ -88,8 +88,8 @@ const dnnl::engine& engine() {
   return *cpu;
 }
 
-void check_room(std::string_view op) {
-  constexpr std::size_t kRoom = 32 << 20;  // several times what one primitive's code and tables take
+void require_address_space(std::string_view op) {
+  constexpr std::size_t kRoom = 32 << 20;  // several times the code and tables of a primitive
   void* probe = ::mmap(nullptr, kRoom, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (probe == MAP_FAILED) out_of_memory(op);
   ::munmap(probe, kRoom);

@@ -7,8 +7,8 @@
 #include <minnow/tensor/backend/backend.h>
 #include <minnow/tensor/internal.h>
 
-// The only files that know oneDNN's version (2.6 to 3.x): engine, layouts, plans.
-// Errors of oneDNN become BackendError, which names the operation.
+// The only files that depend on oneDNN's version (2.6 to 3.x): engine, layouts, plans.  Errors of oneDNN become a
+// BackendError with the operation.
 
 namespace minnow::cpu::onednn {
 
@@ -16,9 +16,9 @@ using dnnl::memory;
 
 const dnnl::engine& engine();
 
-/// While one is alive, oneDNN called from this thread uses no other thread; within parallel loops it never does.
-/// oneDNN is always called so: made for n threads, a primitive leaves parts of its result out when OpenMP gives it
-/// fewer, and its sums depend on n.  Work is divided among threads by us, by its size alone.
+/// While one exists, oneDNN uses only the calling thread; in parallel loops it always does.  All calls of oneDNN are
+/// made like this, because a primitive made for n threads omits parts of its result if OpenMP gives it fewer, and its
+/// sums depend on n. We divide work among threads, by its size only.
 class OneThread {
  public:
   OneThread();
@@ -30,7 +30,7 @@ class OneThread {
   int before_;
 };
 
-/// Host memory for the length of a scope, from the allocator of tensors.
+/// Host memory for a scope, from the allocator of tensors.
 class Buffer {
  public:
   explicit Buffer(std::size_t bytes) : bytes_(bytes), data_(bytes ? cpu_allocator().allocate(bytes) : nullptr) {}
@@ -46,26 +46,25 @@ class Buffer {
   void* data_;
 };
 
-/// Whether oneDNN has a data type for ours that plans may be asked for: float32, bfloat16, float16.
+/// Whether plans can be made for a dtype: float32, bfloat16, float16.
 bool has_type(DType dtype);
 memory::data_type type_of(DType dtype);
-/// A tensor's own sizes and strides.
+/// With the sizes and strides of a view.
 memory::desc desc_of(const View& tensor);
 memory::desc desc_of(const Shape& shape, const Strides& strides, DType dtype);
-/// A layout of the primitive's choice.
+/// A layout that the primitive chooses.
 memory::desc any_layout(const Shape& shape, DType dtype);
-/// An operand that is not there.
+/// A missing operand.
 memory::desc nothing();
 
-/// What follows a product or convolution and its bias in the same pass: out = alpha * (...) + beta * out.
-/// Activations join here.
+/// What is applied after a product or convolution and its bias, in the same pass: out = alpha * (...) + beta * out.
 struct Epilogue {
   double alpha = 1;
   double beta = 0;
 };
 
-// Plans: primitive descriptors, or ones that are empty (`!plan`) where this machine or version cannot.  They are made
-// once for each shape: onednn_plan.h.
+// Plans: primitive descriptors; empty (`!plan`) if this machine or version of oneDNN has none.  They are made once for
+// each shape (onednn_plan.h).
 
 dnnl::matmul::primitive_desc matmul_plan(std::string_view op, const memory::desc& a, const memory::desc& b,
                                          const memory::desc& bias, const memory::desc& out, Epilogue epilogue);
@@ -73,7 +72,7 @@ dnnl::matmul::primitive_desc matmul_plan(std::string_view op, const memory::desc
 struct ConvDescs {
   memory::desc x, w, bias, y;
   bool winograd = false;         ///< the algorithm; layouts must be any_layout
-  std::int64_t bottom = kAsTop;  ///< rows of padding after the last
+  std::int64_t bottom = kAsTop;  ///< rows of padding after the last row
 
   static constexpr std::int64_t kAsTop = -1;
 };
@@ -99,11 +98,11 @@ struct Gemm {
 };
 void sgemm(std::string_view op, const Gemm& gemm);
 
-/// Whether its float32 products are those for AVX-512.
+/// Whether oneDNN uses AVX-512 for float32.
 bool has_avx512();
 
-/// OutOfMemoryError where there is no address space for what a plan or a primitive takes: oneDNN crashes without.
-void check_room(std::string_view op);
+/// OutOfMemoryError if there is too little address space for a plan or primitive; oneDNN would crash.
+void require_address_space(std::string_view op);
 
 [[noreturn]] void fail(std::string_view op, const dnnl::error& error);
 

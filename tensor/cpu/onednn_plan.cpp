@@ -11,10 +11,10 @@ dnnl::stream& stream() {
   return per_thread<dnnl::stream>([] { return dnnl::stream(engine()); });
 }
 
-/// What one execution uses.
-struct Arguments {
-  explicit Arguments(const std::vector<Slot>& slots) {
-    for (const Slot& slot : slots) {
+/// The memory objects of one execution.
+struct MemoryObjects {
+  explicit MemoryObjects(const std::vector<Argument>& slots) {
+    for (const Argument& slot : slots) {
       const bool there = !slot.desc.is_zero();
       memories.push_back(there ? memory(slot.desc, engine(), DNNL_MEMORY_NONE) : memory());
       if (there) list.push_back({slot.kind, memories.back().get()});
@@ -30,14 +30,14 @@ struct Arguments {
 
 }  // namespace
 
-struct Executable::State {
-  State(const dnnl::primitive& p, const memory::desc& scratchpad, std::initializer_list<Slot> list)
+struct Executable::Impl {
+  Impl(const dnnl::primitive& p, const memory::desc& scratchpad, std::initializer_list<Argument> list)
       : primitive(p), slots(list), scratch_bytes(scratchpad.get_size()) {
     slots.push_back({DNNL_ARG_SCRATCHPAD, scratchpad});
     give(take());
   }
 
-  std::unique_ptr<Arguments> take() {
+  std::unique_ptr<MemoryObjects> take() {
     {
       const std::lock_guard lock(mutex);
       if (!idle.empty()) {
@@ -45,38 +45,38 @@ struct Executable::State {
         idle.pop_back();
         return arguments;
       }
-      idle.reserve(++made);  // so that giving back cannot fail
+      idle.reserve(++made);  // so that returning one cannot throw
     }
-    return std::make_unique<Arguments>(slots);
+    return std::make_unique<MemoryObjects>(slots);
   }
-  void give(std::unique_ptr<Arguments> arguments) noexcept {
+  void give(std::unique_ptr<MemoryObjects> arguments) noexcept {
     const std::lock_guard lock(mutex);
     idle.push_back(std::move(arguments));
   }
 
   dnnl::primitive primitive;
-  std::vector<Slot> slots;
+  std::vector<Argument> slots;
   std::size_t scratch_bytes;
   std::mutex mutex;
-  std::vector<std::unique_ptr<Arguments>> idle;
+  std::vector<std::unique_ptr<MemoryObjects>> idle;
   std::size_t made = 0;
 };
 
 Executable::Executable(const dnnl::primitive& primitive, const memory::desc& scratchpad,
-                       std::initializer_list<Slot> slots)
-    : state_(std::make_shared<State>(primitive, scratchpad, slots)) {}
+                       std::initializer_list<Argument> slots)
+    : impl_(std::make_shared<Impl>(primitive, scratchpad, slots)) {}
 
-std::size_t Executable::scratch_bytes() const { return state_ ? state_->scratch_bytes : 0; }
+std::size_t Executable::scratch_bytes() const { return impl_ ? impl_->scratch_bytes : 0; }
 
 void Executable::run(std::string_view op, std::initializer_list<const void*> data, void* scratch) const {
   try {
-    auto arguments = state_->take();
+    auto arguments = impl_->take();
     std::size_t i = 0;
     for (const void* address : data) arguments->set(i++, address);
     arguments->set(i, scratch);
-    const auto status = dnnl_primitive_execute(state_->primitive.get(), stream().get(),
+    const auto status = dnnl_primitive_execute(impl_->primitive.get(), stream().get(),
                                                static_cast<int>(arguments->list.size()), arguments->list.data());
-    state_->give(std::move(arguments));
+    impl_->give(std::move(arguments));
     if (status != dnnl_success) throw dnnl::error(status, "could not execute a primitive");
   } catch (const dnnl::error& error) { fail(op, error); }
 }
@@ -87,7 +87,7 @@ void Executable::run(std::string_view op, std::initializer_list<const void*> dat
 }
 
 Executable reorder(std::string_view op, const memory::desc& from, const memory::desc& to) {
-  check_room(op);
+  require_address_space(op);
   try {
     dnnl::primitive_attr attr;
     attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);

@@ -12,55 +12,55 @@
 #include <minnow/tensor/cpu/onednn.h>
 #include <minnow/tensor/internal.h>
 
-// What oneDNN prepared for a shape, kept with the objects that an execution needs: a settled step makes none.
+// Plans of oneDNN with the objects that an execution needs, kept so that a steady state makes none.
 
 namespace minnow::cpu::onednn {
 
-/// Where an argument goes (DNNL_ARG_*), and its layout.  One without a layout, nothing(), is left out.
-struct Slot {
+/// The kind of an argument (DNNL_ARG_*) and its layout.  Arguments with the layout nothing() are left out.
+struct Argument {
   int kind;
   memory::desc desc;
 };
 
-/// A primitive with memory objects for its arguments, of which each execution changes the addresses only.  Several
-/// threads may execute one at the same time.  Copies share it.
+/// A primitive with memory objects for its arguments; an execution only sets their addresses.  Copies share it.
+/// Threads may execute one at the same time.
 class Executable {
  public:
   Executable() = default;
-  Executable(const dnnl::primitive& primitive, const memory::desc& scratchpad, std::initializer_list<Slot> slots);
+  Executable(const dnnl::primitive& primitive, const memory::desc& scratchpad, std::initializer_list<Argument> slots);
 
-  explicit operator bool() const { return state_ != nullptr; }
+  explicit operator bool() const { return impl_ != nullptr; }
   std::size_t scratch_bytes() const;
-  /// `data`: the arguments' addresses in the order of the slots.  `scratch`: scratch_bytes() bytes.
+  /// `data`: addresses in the order of the arguments.  `scratch`: scratch_bytes() bytes.
   void run(std::string_view op, std::initializer_list<const void*> data, void* scratch) const;
-  /// With working memory from the allocator of tensors.
+  /// With scratch memory from the allocator of tensors.
   void run(std::string_view op, std::initializer_list<const void*> data) const;
 
  private:
-  struct State;
-  std::shared_ptr<State> state_;
+  struct Impl;
+  std::shared_ptr<Impl> impl_;
 };
 
-/// The primitive of a plan (a primitive descriptor that is not empty).
+/// Makes the primitive of a plan, which must not be empty.
 template <class Primitive, class Plan>
-Executable executable(std::string_view op, const Plan& plan, std::initializer_list<Slot> slots) {
-  check_room(op);
+Executable executable(std::string_view op, const Plan& plan, std::initializer_list<Argument> slots) {
+  require_address_space(op);
   try {
     return Executable(Primitive(plan), plan.scratchpad_desc(), slots);
   } catch (const dnnl::error& error) { fail(op, error); }
 }
 
-/// Copies between two layouts of the same sizes: arguments from, to.
+/// A copy between two layouts of the same sizes, with the arguments from and to.
 Executable reorder(std::string_view op, const memory::desc& from, const memory::desc& to);
 
-/// Brings an operand into the layout that a plan chose, where that is another.
+/// Copies an operand to the layout that a plan chose, if it is another one.
 class Relayout {
  public:
   Relayout() = default;
   Relayout(std::string_view op, const memory::desc& have, const memory::desc& want);
-  /// Of the copy, in whole cache lines; 0 where none is made.
+  /// The size of the copy, in whole cache lines; 0 if none is needed.
   std::size_t bytes() const { return bytes_; }
-  /// The copy, made in `room` of bytes(); `data` itself where the layouts are the same.
+  /// Copies to `room`, which has bytes() bytes, and returns it; returns `data` if the layouts are the same.
   const void* run(std::string_view op, const void* data, void* room) const;
 
  private:
@@ -68,7 +68,7 @@ class Relayout {
   std::size_t bytes_ = 0;
 };
 
-/// The numbers that tell one plan from another.
+/// The numbers that a plan depends on.
 class PlanKey {
  public:
   template <class... Numbers>
@@ -92,7 +92,7 @@ class PlanKey {
   std::size_t size_ = 0;
 };
 
-/// The plans of one kind.
+/// The cache of all plans of one type.
 template <class Plan> PlanCache<PlanKey, Plan>& plans() {
   static auto* cache = new PlanCache<PlanKey, Plan>(256);  // never destroyed
   return *cache;

@@ -11,7 +11,7 @@ View scratch(const Shape& shape, DType dtype, MemoryFormat format = MemoryFormat
 /// Copies elements between any strides and dtypes of one shape.
 void convert(const View& from, const View& to);
 
-/// A dense tensor of this dtype and format with from's values: from itself where it is one.
+/// A dense view of this dtype and format with the values of `from`: `from` itself if it is one.
 View packed(const View& from, DType dtype, MemoryFormat format = MemoryFormat::contiguous);
 
 }  // namespace minnow::cpu

@@ -7,11 +7,11 @@
 
 namespace minnow::cpu {
 
-/// Below this many bytes touched, waking a second thread costs more than it gives.
+/// If a loop touches fewer bytes, waking a second thread costs more than it saves.
 inline constexpr std::int64_t kParallelBytes = 128 * 1024;
 
-/// Calls f(i) for i in [0, n), on at most `threads` threads.  What f throws is rethrown.  Results must not depend on
-/// which thread ran what: split by sizes, never by the number of threads.
+/// Calls f(i) for i in [0, n), on at most `threads` threads.  Exceptions of f are rethrown.  Results must not
+/// depend on the division among threads: divide by sizes, never by the number of threads.
 template <class F> void parallel_loop(std::int64_t n, int threads, const F& f) {
   run_on_team(
       n, threads,
@@ -22,7 +22,7 @@ template <class F> void parallel_loop(std::int64_t n, int threads, const F& f) {
       &f);
 }
 
-/// The same on num_threads() threads where `bytes` of memory touched make it worth while.
+/// The same on num_threads() threads, or on one if the loop touches few bytes.
 template <class F> void parallel_for(std::int64_t n, std::int64_t bytes, const F& f) {
   parallel_loop(n, bytes < kParallelBytes ? 1 : num_threads(), f);
 }
@@ -37,9 +37,8 @@ struct Range {
   std::int64_t size() const { return end - begin; }
 };
 
-/// Part i of `parts` of n rows.  Products and updates divide a matrix the same way, so that a core finds the rows that
-/// it had before in its cache: fetching a line that another core wrote, or writing one that another has read, costs
-/// more than the arithmetic on it.
+/// Part i of n rows divided into `parts`.  Products and updates divide a matrix in the same way, so that a core has its
+/// rows in its cache: moving a cache line between cores costs more than the arithmetic on it.
 inline Range share(std::int64_t n, std::int64_t parts, std::int64_t i) {
   constexpr std::int64_t kRows = 16;
   const std::int64_t steps = (n + kRows - 1) / kRows;

@@ -6,14 +6,14 @@
 
 namespace minnow::cpu {
 
-/// This thread's T, made at first use and deleted when the thread ends.  A destructor of the user's that runs later still
-/// (of a global tensor's owner) gets a new one, which stays.
+/// This thread's T, made on first use and deleted when the thread ends.  Destructors that run even later (of a global
+/// tensor's owner) get a new one, which is never deleted.
 template <class T, class Make> T& per_thread(const Make& make) {
   thread_local constinit T* own = nullptr;
-  thread_local constinit bool over = false;
+  thread_local constinit bool ended = false;
   struct End {
     ~End() {
-      over = true;
+      ended = true;
       delete std::exchange(own, nullptr);
     }
   };
@@ -21,11 +21,11 @@ template <class T, class Make> T& per_thread(const Make& make) {
   static_cast<void>(end);
   if (own) return *own;
   own = new T(make());
-  if (over) {
+  if (ended) {
     static std::mutex mutex;
-    static auto* const left = new std::vector<T*>;  // found here by leak checkers
+    static auto* const late_objects = new std::vector<T*>;  // still reachable, for leak checkers
     const std::lock_guard lock(mutex);
-    left->push_back(own);
+    late_objects->push_back(own);
   }
   return *own;
 }

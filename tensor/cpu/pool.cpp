@@ -7,8 +7,8 @@
 #include <minnow/tensor/cpu/window.h>
 #include <minnow/tensor/internal.h>
 
-// Layouts may be any; channels-last runs over channels, others along rows.  float32, float64 and int64 directly, all
-// others through one of them.
+// Any layout: inner loops run over channels for channels-last, otherwise along rows.  float32, float64 and int64
+// directly, other dtypes are converted to one of them.
 
 namespace minnow::cpu {
 namespace {
@@ -59,8 +59,8 @@ void add(std::int64_t n, const T* __restrict x, std::int64_t step, T* __restrict
     for (std::int64_t i = 0; i < n; ++i) y[i * out_step] += x[i * step];
 }
 
-/// One image batch and its pooled one.
-struct Plan {
+/// The geometry of an image batch and the pooled one.
+struct PoolGeometry {
   Window h, w;
   std::int64_t batch, channels;
   Strides big, small;  // strides of x (or its gradient) and of y (or its gradient and the indices)
@@ -73,7 +73,7 @@ struct Plan {
   std::int64_t lanes() const { return by_channel ? 1 : channels; }
 };
 
-Plan plan_of(const Pool2dParams& p, const View& big, const View& small) {
+PoolGeometry geometry_of(const Pool2dParams& p, const View& big, const View& small) {
   const Shape &x = big.shape(), &y = small.shape();
   return {{p.kernel[0], p.stride[0], p.padding[0], p.dilation[0], x[2], y[2]},
           {p.kernel[1], p.stride[1], p.padding[1], p.dilation[1], x[3], y[3]},
@@ -84,8 +84,8 @@ Plan plan_of(const Pool2dParams& p, const View& big, const View& small) {
           big.strides()[1] == 1 && small.strides()[1] == 1 && (x[1] > 1 || x[3] == 1)};
 }
 
-/// f(n, c, row) for each row of the output (c is 0 where loops run over channels), in parallel.
-template <class F> void for_rows(const Plan& p, std::int64_t rows, std::int64_t itemsize, const F& f) {
+/// Calls f(n, c, row) for each row, in parallel.  c is 0 if inner loops run over channels.
+template <class F> void for_rows(const PoolGeometry& p, std::int64_t rows, std::int64_t itemsize, const F& f) {
   const std::int64_t lanes = p.lanes(), total = p.batch * lanes * rows;
   parallel_loop(total, p.threads(itemsize), [&](std::int64_t i) { f(i / rows / lanes, i / rows % lanes, i % rows); });
 }
@@ -95,7 +95,7 @@ template <class T> constexpr T lowest() {
   else return std::numeric_limits<T>::lowest();
 }
 
-template <class T> void max_row(const Plan& p, const T* x, T* y, std::int32_t* index, std::int64_t oh) {
+template <class T> void max_row(const PoolGeometry& p, const T* x, T* y, std::int32_t* index, std::int64_t oh) {
   const auto channels = p.by_channel ? p.channels : 1;
   const std::int64_t step = p.by_channel ? 1 : 0;
   for (std::int64_t ow = 0; ow < p.w.out; ++ow) {
@@ -124,7 +124,7 @@ template <class T> void max_row(const Plan& p, const T* x, T* y, std::int32_t* i
     }
 }
 
-template <class T> void max_forward(const Plan& p, const View& x, const View& y, const View& indices) {
+template <class T> void max_forward(const PoolGeometry& p, const View& x, const View& y, const View& indices) {
   const auto* in = static_cast<const T*>(x.raw_data());
   auto* out = static_cast<T*>(y.raw_data());
   auto* index = static_cast<std::int32_t*>(indices.raw_data());
@@ -134,9 +134,9 @@ template <class T> void max_forward(const Plan& p, const View& x, const View& y,
   });
 }
 
-/// Calls f for each pair of an input run and the outputs that read it, of one input row, in a fixed order:
-/// f(n, offset in the output's plane, its step, offset in the input's row, its step, input column, column step, ow).
-template <class F> void for_covering(const Plan& p, std::int64_t ih, const F& f) {
+/// For one row of the input, calls f for each run of elements and the outputs that read it, in a fixed order: f(n,
+/// offset in the output's plane, its step, offset in the input's row, its step, input column, column step, ow).
+template <class F> void for_windows_reading(const PoolGeometry& p, std::int64_t ih, const F& f) {
   for (std::int64_t kh = p.h.first_reading(ih); kh < p.h.last_reading(ih); ++kh) {
     const std::int64_t oh = p.h.output(ih, kh);
     if (oh < 0) continue;
@@ -151,7 +151,7 @@ template <class F> void for_covering(const Plan& p, std::int64_t ih, const F& f)
   }
 }
 
-template <class T> void clear_row(const Plan& p, T* row) {
+template <class T> void clear_row(const PoolGeometry& p, T* row) {
   const std::int64_t channels = p.by_channel ? p.channels : 1;
   if (p.big[3] == channels) {
     std::fill_n(row, p.w.in * channels, T(0));
@@ -160,7 +160,7 @@ template <class T> void clear_row(const Plan& p, T* row) {
   for (std::int64_t iw = 0; iw < p.w.in; ++iw) std::fill_n(row + iw * p.big[3], channels, T(0));
 }
 
-template <class T> void max_backward(const Plan& p, const View& grad, const View& indices, const View& grad_x) {
+template <class T> void max_backward(const PoolGeometry& p, const View& grad, const View& indices, const View& grad_x) {
   const auto* from = static_cast<const T*>(grad.raw_data());
   const auto* index = static_cast<const std::int32_t*>(indices.raw_data());
   auto* to = static_cast<T*>(grad_x.raw_data());
@@ -168,7 +168,7 @@ template <class T> void max_backward(const Plan& p, const View& grad, const View
     T* row = to + n * p.big[0] + c * p.big[1] + ih * p.big[2];
     const std::int64_t plane = n * p.small[0] + c * p.small[1];
     clear_row(p, row);
-    for_covering(p, ih, [&](std::int64_t oh, std::int64_t ow, std::int64_t count, std::int64_t iw) {
+    for_windows_reading(p, ih, [&](std::int64_t oh, std::int64_t ow, std::int64_t count, std::int64_t iw) {
       const std::int64_t at = plane + oh * p.small[2] + ow * p.small[3];
       const auto position = static_cast<std::int32_t>(ih * p.w.in + iw);
       if (p.by_channel) give_chosen(p.channels, from + at, index + at, 1, row + iw * p.big[3], 1, position, 0);
@@ -179,7 +179,7 @@ template <class T> void max_backward(const Plan& p, const View& grad, const View
   });
 }
 
-template <class T> void avg_forward(const Plan& p, bool include_pad, const View& x, const View& y) {
+template <class T> void avg_forward(const PoolGeometry& p, bool include_pad, const View& x, const View& y) {
   const auto* from = static_cast<const T*>(x.raw_data());
   auto* to = static_cast<T*>(y.raw_data());
   const std::int64_t channels = p.by_channel ? p.channels : 1;
@@ -206,7 +206,7 @@ template <class T> void avg_forward(const Plan& p, bool include_pad, const View&
   });
 }
 
-template <class T> void avg_backward(const Plan& p, bool include_pad, const View& grad, const View& grad_x) {
+template <class T> void avg_backward(const PoolGeometry& p, bool include_pad, const View& grad, const View& grad_x) {
   const auto* from = static_cast<const T*>(grad.raw_data());
   auto* to = static_cast<T*>(grad_x.raw_data());
   for_rows(p, p.h.in, sizeof(T), [&](std::int64_t n, std::int64_t c, std::int64_t ih) {
@@ -214,7 +214,7 @@ template <class T> void avg_backward(const Plan& p, bool include_pad, const View
     const std::int64_t plane = n * p.small[0] + c * p.small[1];
     const std::int64_t channels = p.by_channel ? p.channels : 1;
     clear_row(p, row);
-    for_covering(p, ih, [&](std::int64_t oh, std::int64_t ow0, std::int64_t outputs, std::int64_t iw) {
+    for_windows_reading(p, ih, [&](std::int64_t oh, std::int64_t ow0, std::int64_t outputs, std::int64_t iw) {
       for (std::int64_t i = 0; i < outputs; ++i) {
         const T scale =
             T(1) / (static_cast<T>(p.h.count(oh, include_pad)) * static_cast<T>(p.w.count(ow0 + i, include_pad)));
@@ -230,7 +230,7 @@ MemoryFormat format_of(const View& t) {
   return t.is_contiguous(MemoryFormat::channels_last) ? MemoryFormat::channels_last : MemoryFormat::contiguous;
 }
 
-/// The dtype that elements are pooled in.
+/// The dtype in which elements are pooled.
 DType pool_dtype(DType dtype) {
   if (dtype == DType::float64 || dtype == DType::int64) return dtype;
   return is_floating(dtype) ? DType::float32 : DType::int64;
@@ -242,7 +242,7 @@ template <class F> void visit(DType dtype, const F& f) {
   else f(std::int64_t());
 }
 
-/// `t` itself, or new memory of another dtype whose values are converted back by the caller.
+/// `t` itself, or new memory in another dtype, from which the caller converts back.
 View output_as(const View& t, DType dtype) { return t.dtype() == dtype ? t : scratch(t.shape(), dtype, format_of(t)); }
 
 View input_as(const View& t, DType dtype) { return t.dtype() == dtype ? t : packed(t, dtype, format_of(t)); }
@@ -257,7 +257,7 @@ template <> void execute(const calls::MaxPool2d& args) {
   const View from = input_as(x, dtype), to = scratch(y.shape(), dtype, format_of(y));
   const bool direct = y.dtype() == dtype && y.strides() == indices.strides();
   const View out = direct ? y : to, index = direct ? indices : scratch(y.shape(), DType::int32, format_of(y));
-  const Plan plan = plan_of(params, from, out);
+  const PoolGeometry plan = geometry_of(params, from, out);
   visit(dtype, [&](auto t) { max_forward<decltype(t)>(plan, from, out, index); });
   if (direct) return;
   convert(out, y);
@@ -269,12 +269,12 @@ template <> void execute(const calls::MaxPool2dBackward& args) {
   const Pool2dParams& params = args.params;
   if (grad_x.numel() == 0) return;
   const DType dtype = pool_dtype(grad_x.dtype());
-  // Gradient and indices are walked with one set of strides.
-  const bool together = grad.dtype() == dtype && grad.strides() == indices.strides();
-  const View from = together ? grad : packed(grad, dtype, format_of(indices));
-  const View index = together ? indices : packed(indices, DType::int32, format_of(indices));
+  // Gradient and indices need the same strides.
+  const bool same_strides = grad.dtype() == dtype && grad.strides() == indices.strides();
+  const View from = same_strides ? grad : packed(grad, dtype, format_of(indices));
+  const View index = same_strides ? indices : packed(indices, DType::int32, format_of(indices));
   const View to = output_as(grad_x, dtype);
-  const Plan plan = plan_of(params, to, from);
+  const PoolGeometry plan = geometry_of(params, to, from);
   visit(dtype, [&](auto t) { max_backward<decltype(t)>(plan, from, index, to); });
   if (!to.is_same(grad_x)) convert(to, grad_x);
 }
@@ -285,7 +285,7 @@ template <> void execute(const calls::AvgPool2d& args) {
   if (y.numel() == 0) return;
   const DType dtype = pool_dtype(x.dtype());
   const View from = input_as(x, dtype), to = output_as(y, dtype);
-  const Plan plan = plan_of(params, from, to);
+  const PoolGeometry plan = geometry_of(params, from, to);
   visit(dtype, [&](auto t) { avg_forward<decltype(t)>(plan, params.count_include_pad, from, to); });
   if (!to.is_same(y)) convert(to, y);
 }
@@ -296,7 +296,7 @@ template <> void execute(const calls::AvgPool2dBackward& args) {
   if (grad_x.numel() == 0) return;
   const DType dtype = pool_dtype(grad_x.dtype());
   const View from = input_as(grad, dtype), to = output_as(grad_x, dtype);
-  const Plan plan = plan_of(params, to, from);
+  const PoolGeometry plan = geometry_of(params, to, from);
   visit(dtype, [&](auto t) { avg_backward<decltype(t)>(plan, params.count_include_pad, from, to); });
   if (!to.is_same(grad_x)) convert(to, grad_x);
 }

@@ -11,12 +11,11 @@ namespace {
 
 constexpr std::int64_t kBlock = 1024;  // elements at a time, a multiple of 4
 
-/// Calls f(numbers, begin, n) for blocks of elements, with `per_element` numbers for each: element i of an
-/// operation takes numbers [i * per_element, (i + 1) * per_element) of the stream that begins at the state's
-/// counter.
+/// Calls f(numbers, begin, n) for blocks of n elements, with kPerElement numbers for each.  Element i takes numbers
+/// [i * kPerElement, (i + 1) * kPerElement) of the stream that begins at the state's counter.
 template <int kPerElement, class F> void draw(PhiloxState state, const View& out, const F& f) {
   const auto philox = loops().philox;
-  // Drawing costs more than touching memory does: worth a second thread from fewer bytes on.
+  // Drawing costs more than touching memory, so a second thread pays for fewer elements: 16 bytes for each.
   parallel_blocks(out.numel(), kBlock, out.numel() * 16, [&](std::int64_t begin, std::int64_t end) {
     std::uint32_t numbers[kBlock * kPerElement];
     const std::int64_t n = end - begin;
@@ -48,7 +47,7 @@ template <> void execute(const calls::Uniform& args) {
     });
     return;
   }
-  // Halves take no more bits than they hold, or the largest numbers would round up to `high`.
+  // Halves use only as many bits as they hold; otherwise the largest numbers would round up to `high`.
   const int dropped = out.dtype() == DType::float16 ? 21 : out.dtype() == DType::bfloat16 ? 24 : 8;
   draw<1>(state, out, [&](const std::uint32_t* r, std::int64_t begin, std::int64_t n) {
     float y[kBlock];
@@ -62,15 +61,15 @@ template <> void execute(const calls::Uniform& args) {
 template <> void execute(const calls::Normal& args) {
   const View& out = args.out;
   const PhiloxState state = args.state;
-  const double mean = args.mean, deviation = args.deviation;
+  const double mean = args.mean, stddev = args.std;
   if (out.dtype() == DType::float64) {
     draw<2>(state, out, [&](const std::uint32_t* r, std::int64_t begin, std::int64_t n) {
       double* y = static_cast<double*>(out.raw_data()) + begin;
       for (std::int64_t i = 0; i < n; i += 2) {
         const auto pair = kernels::box_muller(kernels::uniform_double(r[2 * i], r[2 * i + 1]),
                                               kernels::uniform_double(r[2 * i + 2], r[2 * i + 3]));
-        y[i] = mean + deviation * pair.first;
-        if (i + 1 < n) y[i + 1] = mean + deviation * pair.second;
+        y[i] = mean + stddev * pair.first;
+        if (i + 1 < n) y[i + 1] = mean + stddev * pair.second;
       }
     });
     return;
@@ -78,7 +77,7 @@ template <> void execute(const calls::Normal& args) {
   draw<1>(state, out, [&](const std::uint32_t* r, std::int64_t begin, std::int64_t n) {
     float y[kBlock + 2];
     const float centre = static_cast<float>(mean);
-    const float scale = static_cast<float>(deviation);
+    const float scale = static_cast<float>(stddev);
     for (std::int64_t i = 0; i < n; i += 2) {
       const auto pair = kernels::box_muller(kernels::uniform_float(r[i]), kernels::uniform_float(r[i + 1]));
       y[i] = centre + scale * pair.first;
@@ -94,8 +93,7 @@ template <> void execute(const calls::Randint& args) {
   const std::int64_t low = args.low;
   const std::int64_t high = args.high;
   const std::uint64_t range = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
-  // Two numbers for each element, so that every range is served alike: the upper half of a 64 x 64 bit
-  // product.
+  // Two numbers for each element give 64 bits; the upper half of a 64 x 64 bit product is uniform in any range.
   draw<2>(state, out, [&](const std::uint32_t* r, std::int64_t begin, std::int64_t n) {
     std::int64_t y[kBlock];
     for (std::int64_t i = 0; i < n; ++i) {
@@ -117,7 +115,7 @@ template <> void execute(const calls::Bernoulli& args) {
   const View& out = args.out;
   const PhiloxState state = args.state;
   const double p = args.p;
-  // Uniform in steps of 2^-24, compared with p: as whole numbers.
+  // Compares multiples of 2^-24 with p, as integers.
   const double limit = std::ceil(std::clamp(p, 0.0, 1.0) * 0x1p24);
   const std::uint32_t below = static_cast<std::uint32_t>(limit);
   draw<1>(state, out, [&](const std::uint32_t* r, std::int64_t begin, std::int64_t n) {

@@ -12,11 +12,11 @@
 namespace minnow::cpu {
 namespace {
 
-constexpr std::int64_t kRowBlock = 256;  // rows that one item of a column reduction joins
-constexpr std::size_t kAcc = 8;          // bytes of an accumulator: double or int64
+constexpr std::int64_t kRowBlock = 256;       // rows in an item of a column reduction
+constexpr std::size_t kAccumulatorBytes = 8;  // double or int64
 
 /// A reduction of [outer, n, inner]; strides in elements.
-struct Job {
+struct Reduction {
   const ReduceLoops* loops;
   const char* data;
   DType dtype;
@@ -28,7 +28,7 @@ struct Job {
   std::int64_t out_size;  // bytes of an element of it
   ConvertLoop store;
 
-  /// Writes the results of outputs from `first` on, of which acc holds everything.
+  /// Writes `count` results from `first` on, whose accumulators are complete.
   void finish(char* acc, std::int64_t first, std::int64_t count) const {
     loops->finish(acc, count, n, p);
     store(acc, out + first * out_size, count);
@@ -37,128 +37,137 @@ struct Job {
   bool converts() const { return dtype != dtype_of(compute); }
 };
 
-/// Joins n elements of each of `count` rows, `stride` elements apart, to their accumulators.
-void join_rows(const Job& job, const char* from, std::int64_t stride, std::int64_t count, std::int64_t n, void* acc) {
-  if (job.sn == 1 && !job.converts()) {
-    job.loops->rows(from, stride, count, n, job.p, acc);
+/// Adds n elements of each of `count` rows, `stride` elements apart, to the accumulators.
+void accumulate_rows(const Reduction& reduction, const char* from, std::int64_t stride, std::int64_t count,
+                     std::int64_t n, void* acc) {
+  if (reduction.sn == 1 && !reduction.converts()) {
+    reduction.loops->rows(from, stride, count, n, reduction.p, acc);
     return;
   }
   alignas(64) char buffer[kReduceBlock * 8];
   const std::int64_t fit = kReduceBlock / std::max<std::int64_t>(1, n);
   if (count > fit) {
-    join_rows(job, from, stride, fit, n, acc);
-    join_rows(job, from + fit * stride * job.item(), stride, count - fit, n,
-              static_cast<char*>(acc) + static_cast<std::size_t>(fit) * kAcc);
+    accumulate_rows(reduction, from, stride, fit, n, acc);
+    accumulate_rows(reduction, from + fit * stride * reduction.item(), stride, count - fit, n,
+                    static_cast<char*>(acc) + static_cast<std::size_t>(fit) * kAccumulatorBytes);
     return;
   }
-  const ConvertLoop load = loops().load[static_cast<int>(job.dtype)][static_cast<int>(job.compute)];
-  const std::int64_t size = static_cast<std::int64_t>(size_of(dtype_of(job.compute)));
-  if (job.sn == 1 && stride == n) {
+  const ConvertLoop load = loops().load[static_cast<int>(reduction.dtype)][static_cast<int>(reduction.compute)];
+  const std::int64_t size = static_cast<std::int64_t>(size_of(dtype_of(reduction.compute)));
+  if (reduction.sn == 1 && stride == n) {
     load(from, buffer, count * n);
   } else {
     for (std::int64_t r = 0; r < count; ++r) {
       char* to = buffer + r * n * size;
-      const void* row = dense_row(from + r * stride * job.item(), job.sn, job.dtype, job.compute, to, n);
+      const void* row =
+          dense_row(from + r * stride * reduction.item(), reduction.sn, reduction.dtype, reduction.compute, to, n);
       if (row != to) std::memcpy(to, row, static_cast<std::size_t>(n * size));
     }
   }
-  job.loops->rows(buffer, n, count, n, job.p, acc);
+  reduction.loops->rows(buffer, n, count, n, reduction.p, acc);
 }
 
-/// Joins rows [begin, end) of columns [left, left + cols) of slice o to their accumulators.
-void join_columns(const Job& job, std::int64_t o, std::int64_t begin, std::int64_t end, std::int64_t left,
-                  std::int64_t cols, void* acc) {
-  const char* from = job.data + (o * job.so + left) * job.item();
-  if (!job.converts()) {
-    job.loops->columns(from + begin * job.sn * job.item(), job.sn, end - begin, cols, job.p, acc);
+/// Adds rows [begin, end) of columns [left, left + cols) of slice o to the accumulators.
+void accumulate_columns(const Reduction& reduction, std::int64_t o, std::int64_t begin, std::int64_t end,
+                        std::int64_t left, std::int64_t cols, void* acc) {
+  const char* from = reduction.data + (o * reduction.so + left) * reduction.item();
+  if (!reduction.converts()) {
+    reduction.loops->columns(from + begin * reduction.sn * reduction.item(), reduction.sn, end - begin, cols,
+                             reduction.p, acc);
     return;
   }
   constexpr std::int64_t kStrip = 16;
   alignas(64) char buffer[kStrip * kReduceColumns * 8];
-  const std::int64_t size = static_cast<std::int64_t>(size_of(dtype_of(job.compute)));
-  const ConvertLoop load = loops().load[static_cast<int>(job.dtype)][static_cast<int>(job.compute)];
+  const std::int64_t size = static_cast<std::int64_t>(size_of(dtype_of(reduction.compute)));
+  const ConvertLoop load = loops().load[static_cast<int>(reduction.dtype)][static_cast<int>(reduction.compute)];
   for (std::int64_t r = begin; r < end; r += kStrip) {
     const std::int64_t rows = std::min(kStrip, end - r);
     for (std::int64_t k = 0; k < rows; ++k)
-      load(from + (r + k) * job.sn * job.item(), buffer + k * kReduceColumns * size, cols);
-    job.loops->columns(buffer, kReduceColumns, rows, cols, job.p, acc);
+      load(from + (r + k) * reduction.sn * reduction.item(), buffer + k * kReduceColumns * size, cols);
+    reduction.loops->columns(buffer, kReduceColumns, rows, cols, reduction.p, acc);
   }
 }
 
-/// Rows of an item of work: enough that its call is worth while, and that vectors of results are full.
+/// Rows in an item of work: enough to pay for its call, and to fill vectors of results.
 std::int64_t rows_at_a_time(std::int64_t n) {
   return std::max<std::int64_t>(32, kReduceBlock / std::max<std::int64_t>(4, n));
 }
 
-/// Each output's row in one piece; short ones many at a time, so that a thread's share is worth its call.
-void reduce_short_rows(const Job& job, std::int64_t bytes) {
-  const std::int64_t group = rows_at_a_time(job.n);
-  parallel_blocks(job.outer * job.inner, group, bytes, [&](std::int64_t first, std::int64_t last) {
-    alignas(64) char acc[kReduceBlock / 4 * kAcc];
-    job.loops->init(acc, last - first);
+/// Reduces each row at once, several short rows in one item of work.
+void reduce_short_rows(const Reduction& reduction, std::int64_t bytes) {
+  const std::int64_t group = rows_at_a_time(reduction.n);
+  parallel_blocks(reduction.outer * reduction.inner, group, bytes, [&](std::int64_t first, std::int64_t last) {
+    alignas(64) char acc[kReduceBlock / 4 * kAccumulatorBytes];
+    reduction.loops->init(acc, last - first);
     for (std::int64_t k = first; k < last;) {
-      const std::int64_t o = k / job.inner, i = k % job.inner;
-      // Neighbouring outputs; where the inner dimension is 1 they are all of the outer one's.
-      const std::int64_t count = job.inner == 1 ? last - k : std::min(last - k, job.inner - i);
-      join_rows(job, job.data + (o * job.so + i * job.si) * job.item(), job.inner == 1 ? job.so : job.si, count, job.n,
-                acc + static_cast<std::size_t>(k - first) * kAcc);
+      const std::int64_t o = k / reduction.inner, i = k % reduction.inner;
+      // Adjacent outputs; if the inner dimension is 1, they are adjacent in the outer one.
+      const std::int64_t count = reduction.inner == 1 ? last - k : std::min(last - k, reduction.inner - i);
+      accumulate_rows(reduction, reduction.data + (o * reduction.so + i * reduction.si) * reduction.item(),
+                      reduction.inner == 1 ? reduction.so : reduction.si, count, reduction.n,
+                      acc + static_cast<std::size_t>(k - first) * kAccumulatorBytes);
       k += count;
     }
-    job.finish(acc, first, last - first);
+    reduction.finish(acc, first, last - first);
   });
 }
 
-/// Each output's row in blocks of a fixed size; the blocks' results are joined in order.
-void reduce_long_rows(const Job& job, std::int64_t bytes) {
-  const std::int64_t outputs = job.outer * job.inner;
-  const std::int64_t blocks = (job.n + kReduceBlock - 1) / kReduceBlock;
-  char* acc = static_cast<char*>(scratch(static_cast<std::size_t>(outputs * (blocks + 1)) * kAcc));
-  char* parts = acc + static_cast<std::size_t>(outputs) * kAcc;
-  job.loops->init(parts, outputs * blocks);
+/// Reduces each row in blocks of a fixed size, whose results are combined in order.
+void reduce_long_rows(const Reduction& reduction, std::int64_t bytes) {
+  const std::int64_t outputs = reduction.outer * reduction.inner;
+  const std::int64_t blocks = (reduction.n + kReduceBlock - 1) / kReduceBlock;
+  char* acc = static_cast<char*>(scratch(static_cast<std::size_t>(outputs * (blocks + 1)) * kAccumulatorBytes));
+  char* parts = acc + static_cast<std::size_t>(outputs) * kAccumulatorBytes;
+  reduction.loops->init(parts, outputs * blocks);
   parallel_for(outputs * blocks, bytes, [&](std::int64_t k) {
-    const std::int64_t o = k / blocks / job.inner, i = k / blocks % job.inner, begin = k % blocks * kReduceBlock;
-    join_rows(job, job.data + (o * job.so + i * job.si + begin * job.sn) * job.item(), 0, 1,
-              std::min(job.n - begin, kReduceBlock), parts + static_cast<std::size_t>(k) * kAcc);
+    const std::int64_t o = k / blocks / reduction.inner, i = k / blocks % reduction.inner,
+                       begin = k % blocks * kReduceBlock;
+    accumulate_rows(
+        reduction, reduction.data + (o * reduction.so + i * reduction.si + begin * reduction.sn) * reduction.item(), 0,
+        1, std::min(reduction.n - begin, kReduceBlock), parts + static_cast<std::size_t>(k) * kAccumulatorBytes);
   });
-  job.loops->init(acc, outputs);
+  reduction.loops->init(acc, outputs);
   for (std::int64_t k = 0; k < outputs * blocks; ++k)
-    job.loops->merge(parts + static_cast<std::size_t>(k) * kAcc, acc + static_cast<std::size_t>(k / blocks) * kAcc, 1);
-  job.finish(acc, 0, outputs);
+    reduction.loops->merge(parts + static_cast<std::size_t>(k) * kAccumulatorBytes,
+                           acc + static_cast<std::size_t>(k / blocks) * kAccumulatorBytes, 1);
+  reduction.finish(acc, 0, outputs);
 }
 
-/// Dense columns: row after row is joined to a strip of accumulators.
-void reduce_columns(const Job& job, std::int64_t bytes) {
-  const std::int64_t blocks = std::max<std::int64_t>(1, (job.n + kRowBlock - 1) / kRowBlock);
-  const std::int64_t strips = (job.inner + kReduceColumns - 1) / kReduceColumns;
+/// Dense columns: adds row after row to a strip of accumulators.
+void reduce_columns(const Reduction& reduction, std::int64_t bytes) {
+  const std::int64_t blocks = std::max<std::int64_t>(1, (reduction.n + kRowBlock - 1) / kRowBlock);
+  const std::int64_t strips = (reduction.inner + kReduceColumns - 1) / kReduceColumns;
   if (blocks == 1) {
-    parallel_for(job.outer * strips, bytes, [&](std::int64_t k) {
+    parallel_for(reduction.outer * strips, bytes, [&](std::int64_t k) {
       const std::int64_t left = k % strips * kReduceColumns, o = k / strips;
-      const std::int64_t cols = std::min(kReduceColumns, job.inner - left);
-      alignas(64) char acc[kReduceColumns * kAcc];
-      job.loops->init(acc, cols);
-      join_columns(job, o, 0, job.n, left, cols, acc);
-      job.finish(acc, o * job.inner + left, cols);
+      const std::int64_t cols = std::min(kReduceColumns, reduction.inner - left);
+      alignas(64) char acc[kReduceColumns * kAccumulatorBytes];
+      reduction.loops->init(acc, cols);
+      accumulate_columns(reduction, o, 0, reduction.n, left, cols, acc);
+      reduction.finish(acc, o * reduction.inner + left, cols);
     });
     return;
   }
-  const std::int64_t outputs = job.outer * job.inner;
-  char* acc = static_cast<char*>(scratch(static_cast<std::size_t>(outputs * (blocks + 1)) * kAcc));
-  char* parts = acc + static_cast<std::size_t>(outputs) * kAcc;
-  job.loops->init(parts, outputs * blocks);
-  parallel_for(job.outer * blocks * strips, bytes, [&](std::int64_t k) {
+  const std::int64_t outputs = reduction.outer * reduction.inner;
+  char* acc = static_cast<char*>(scratch(static_cast<std::size_t>(outputs * (blocks + 1)) * kAccumulatorBytes));
+  char* parts = acc + static_cast<std::size_t>(outputs) * kAccumulatorBytes;
+  reduction.loops->init(parts, outputs * blocks);
+  parallel_for(reduction.outer * blocks * strips, bytes, [&](std::int64_t k) {
     const std::int64_t left = k % strips * kReduceColumns;
     const std::int64_t block = k / strips % blocks;
     const std::int64_t o = k / strips / blocks;
-    join_columns(job, o, block * kRowBlock, std::min(job.n, (block + 1) * kRowBlock), left,
-                 std::min(kReduceColumns, job.inner - left),
-                 parts + static_cast<std::size_t>((o * blocks + block) * job.inner + left) * kAcc);
+    accumulate_columns(
+        reduction, o, block * kRowBlock, std::min(reduction.n, (block + 1) * kRowBlock), left,
+        std::min(kReduceColumns, reduction.inner - left),
+        parts + static_cast<std::size_t>((o * blocks + block) * reduction.inner + left) * kAccumulatorBytes);
   });
-  job.loops->init(acc, outputs);
-  for (std::int64_t k = 0; k < job.outer * blocks; ++k) {
-    job.loops->merge(parts + static_cast<std::size_t>(k * job.inner) * kAcc,
-                     acc + static_cast<std::size_t>(k / blocks * job.inner) * kAcc, job.inner);
+  reduction.loops->init(acc, outputs);
+  for (std::int64_t k = 0; k < reduction.outer * blocks; ++k) {
+    reduction.loops->merge(parts + static_cast<std::size_t>(k * reduction.inner) * kAccumulatorBytes,
+                           acc + static_cast<std::size_t>(k / blocks * reduction.inner) * kAccumulatorBytes,
+                           reduction.inner);
   }
-  job.finish(acc, 0, outputs);
+  reduction.finish(acc, 0, outputs);
 }
 
 }  // namespace
@@ -174,31 +183,31 @@ template <> void execute(const calls::Reduce& args) {
   if (l.rows == nullptr)
     throw BackendError("reduce: operation " + std::to_string(op) + " has no loop for " +
                        std::string(name_of(x.dtype())) +
-                       "\nthis is an error in minnow: the front end should have refused");
+                       "\nthis is an error in minnow: the dtype should have been refused before");
   const Compute accumulated = compute == Compute::kInt64 ? Compute::kInt64 : Compute::kDouble;
-  const Job job{&l,
-                static_cast<const char*>(x.raw_data()),
-                x.dtype(),
-                compute,
-                shape[0],
-                shape[1],
-                shape[2],
-                x.strides()[0],
-                x.strides()[1],
-                x.strides()[2],
-                args.p,
-                static_cast<char*>(out.raw_data()),
-                static_cast<std::int64_t>(out.itemsize()),
-                loops().store[static_cast<int>(accumulated)][static_cast<int>(out.dtype())]};
-  const std::int64_t bytes = x.numel() * job.item();
-  if (job.inner > 1 && job.si == 1 && job.sn != 1) reduce_columns(job, bytes);
-  else if (job.n <= kReduceBlock) reduce_short_rows(job, bytes);
-  else reduce_long_rows(job, bytes);
+  const Reduction reduction{&l,
+                            static_cast<const char*>(x.raw_data()),
+                            x.dtype(),
+                            compute,
+                            shape[0],
+                            shape[1],
+                            shape[2],
+                            x.strides()[0],
+                            x.strides()[1],
+                            x.strides()[2],
+                            args.p,
+                            static_cast<char*>(out.raw_data()),
+                            static_cast<std::int64_t>(out.itemsize()),
+                            loops().store[static_cast<int>(accumulated)][static_cast<int>(out.dtype())]};
+  const std::int64_t bytes = x.numel() * reduction.item();
+  if (reduction.inner > 1 && reduction.si == 1 && reduction.sn != 1) reduce_columns(reduction, bytes);
+  else if (reduction.n <= kReduceBlock) reduce_short_rows(reduction, bytes);
+  else reduce_long_rows(reduction, bytes);
 }
 
 namespace {
 
-/// The place of the first largest (or smallest) element of a row; NaN wins.
+/// The first largest (or smallest) element of a row, or the first NaN, and its index.
 template <class T> struct Best {
   T value{};
   std::int64_t index = -1;
@@ -211,16 +220,17 @@ template <class T> struct Best {
   }
 };
 
-/// Rows of one job, whose results go to `values` (where wanted) and `indices`.
-struct ArgJob {
-  const Job& job;
+/// An arg reduction, with results in `values` (may be nullptr) and `indices`.
+struct ArgReduction {
+  const Reduction& reduction;
   bool largest;
   const View& values;
   std::int64_t* indices;
   ConvertLoop store;
 
   const char* row(std::int64_t k) const {
-    return job.data + (k / job.inner * job.so + k % job.inner * job.si) * job.item();
+    return reduction.data +
+           (k / reduction.inner * reduction.so + k % reduction.inner * reduction.si) * reduction.item();
   }
   void put(std::int64_t k, const void* best, std::int64_t count) const {
     if (values.defined())
@@ -228,15 +238,15 @@ struct ArgJob {
   }
 };
 
-/// One row, in blocks.
-template <class T> void arg_row(const ArgJob& a, std::int64_t k) {
-  const Job& job = a.job;
+/// Reduces one row, in blocks.
+template <class T> void arg_row(const ArgReduction& a, std::int64_t k) {
+  const Reduction& reduction = a.reduction;
   Best<T> best;
-  for (std::int64_t at = 0; at < job.n; at += kReduceBlock) {
+  for (std::int64_t at = 0; at < reduction.n; at += kReduceBlock) {
     alignas(64) char buffer[kReduceBlock * 8];
-    const std::int64_t m = std::min(kReduceBlock, job.n - at);
-    const T* x = static_cast<const T*>(
-        dense_row(a.row(k) + at * job.sn * job.item(), job.sn, job.dtype, job.compute, buffer, m));
+    const std::int64_t m = std::min(kReduceBlock, reduction.n - at);
+    const T* x = static_cast<const T*>(dense_row(a.row(k) + at * reduction.sn * reduction.item(), reduction.sn,
+                                                 reduction.dtype, reduction.compute, buffer, m));
     if constexpr (std::is_same_v<T, float>) {
       T value;
       std::int64_t place;
@@ -250,16 +260,18 @@ template <class T> void arg_row(const ArgJob& a, std::int64_t k) {
   a.put(k, &best.value, 1);
 }
 
-template <class T> void arg_rows(const ArgJob& a) {
-  const Job& job = a.job;
-  const std::int64_t group = rows_at_a_time(job.n);
-  const bool dense = job.dtype == DType::float32 && job.sn == 1 && job.inner == 1 && job.n <= kReduceBlock;
-  parallel_blocks(job.outer * job.inner, group, job.outer * job.n * job.inner * job.item(),
+template <class T> void arg_rows(const ArgReduction& a) {
+  const Reduction& reduction = a.reduction;
+  const std::int64_t group = rows_at_a_time(reduction.n);
+  const bool dense =
+      reduction.dtype == DType::float32 && reduction.sn == 1 && reduction.inner == 1 && reduction.n <= kReduceBlock;
+  parallel_blocks(reduction.outer * reduction.inner, group,
+                  reduction.outer * reduction.n * reduction.inner * reduction.item(),
                   [&](std::int64_t first, std::int64_t last) {
                     if (dense) {
                       float best[kReduceBlock / 4];
-                      loops().arg_rows(reinterpret_cast<const float*>(a.row(first)), job.so, last - first, job.n,
-                                       a.largest, best, a.indices + first);
+                      loops().arg_rows(reinterpret_cast<const float*>(a.row(first)), reduction.so, last - first,
+                                       reduction.n, a.largest, best, a.indices + first);
                       a.put(first, best, last - first);
                     } else {
                       for (std::int64_t k = first; k < last; ++k) arg_row<T>(a, k);
@@ -274,22 +286,23 @@ template <> void execute(const calls::ArgReduce& args) {
   if (indices.numel() == 0) return;
   const Shape& s = x.shape();
   const Compute compute = compute_of(x.dtype());
-  const Job job{nullptr,
-                static_cast<const char*>(x.raw_data()),
-                x.dtype(),
-                compute,
-                s[0],
-                s[1],
-                s[2],
-                x.strides()[0],
-                x.strides()[1],
-                x.strides()[2],
-                0,
-                nullptr,
-                0,
-                nullptr};
-  const ArgJob a{job, args.largest, values, static_cast<std::int64_t*>(indices.raw_data()),
-                 loops().store[static_cast<int>(compute)][values.defined() ? static_cast<int>(values.dtype()) : 0]};
+  const Reduction reduction{nullptr,
+                            static_cast<const char*>(x.raw_data()),
+                            x.dtype(),
+                            compute,
+                            s[0],
+                            s[1],
+                            s[2],
+                            x.strides()[0],
+                            x.strides()[1],
+                            x.strides()[2],
+                            0,
+                            nullptr,
+                            0,
+                            nullptr};
+  const ArgReduction a{
+      reduction, args.largest, values, static_cast<std::int64_t*>(indices.raw_data()),
+      loops().store[static_cast<int>(compute)][values.defined() ? static_cast<int>(values.dtype()) : 0]};
   switch (compute) {
     case Compute::kFloat: return arg_rows<float>(a);
     case Compute::kDouble: return arg_rows<double>(a);

@@ -9,13 +9,12 @@
 #include <minnow/tensor/cpu/window.h>
 #include <minnow/tensor/internal.h>
 
-// Loops that say what the library calls compute.  They serve float64 and integers, and are the truth that the
-// float32 paths are tested against.  Each element is one sum in a fixed order, whatever the number of
-// threads.
+// Simple loops for what libraries compute.  They are used for float64 and integers, and the float32 paths are tested
+// against them.  Each element is summed in a fixed order, for any number of threads.
 
 namespace minnow::cpu::reference {
 
-/// Elements by indices.
+/// Element access by indices.
 template <class T> struct Elements {
   explicit Elements(const View& t) : data(static_cast<T*>(t.raw_data())), strides(t.strides()), shape(t.shape()) {}
   template <class... I> T& operator()(I... i) const {
@@ -29,7 +28,7 @@ template <class T> struct Elements {
   Shape shape;
 };
 
-/// Integers wrap around like unsigned ones.
+/// Integers wrap around.
 template <class T> T multiply_add(T sum, T a, T b) {
   if constexpr (std::is_integral_v<T>) {
     using U = std::make_unsigned_t<T>;
@@ -61,21 +60,21 @@ void multiply_block(const T* a, std::int64_t a_row, std::int64_t a_col, const T*
   }
 }
 
-/// out = alpha a b + beta out + bias, for T = double or int64; b and out are contiguous in their rows.
+/// out = alpha a b + beta out + bias, for T = double or int64.  The rows of b and out are contiguous.
 template <class T>
 void matmul(const MatmulParams& params, const View& a, const View& b, const View& bias, const View& out) {
   const Elements<const T> av(a), bv(b);
   const Elements<T> ov(out);
   const std::int64_t batch = out.shape()[0], m = out.shape()[1], n = out.shape()[2], depth = a.shape()[2];
   const T alpha = static_cast<T>(params.alpha), beta = static_cast<T>(params.beta);
-  const T* added = bias.defined() ? static_cast<const T*>(bias.raw_data()) : nullptr;
-  const std::int64_t added_step = bias.defined() ? bias.strides()[0] : 0;
+  const T* bias_data = bias.defined() ? static_cast<const T*>(bias.raw_data()) : nullptr;
+  const std::int64_t bias_step = bias.defined() ? bias.strides()[0] : 0;
   const std::int64_t blocks = (m + kRows - 1) / kRows;
   const int threads = threads_for(batch * m * n * std::max<std::int64_t>(depth, 1));
-  const ThreadScratch room(static_cast<std::size_t>(kRows * n) * sizeof(T));
+  const ThreadScratch sums_memory(static_cast<std::size_t>(kRows * n) * sizeof(T));
   parallel_loop(batch * blocks, threads, [&](std::int64_t block) {
     const std::int64_t p = block / blocks, i0 = block % blocks * kRows, rows = std::min(kRows, m - i0);
-    T* sums = static_cast<T*>(room.mine());
+    T* sums = static_cast<T*>(sums_memory.mine());
     std::fill_n(sums, kRows * n, T(0));
     for (std::int64_t k = 0; k < depth; k += kDepth)
       multiply_block(&av(p, i0, k), av.strides[1], av.strides[2], &bv(p, k), bv.strides[1], sums, n, rows, n,
@@ -84,7 +83,7 @@ void matmul(const MatmulParams& params, const View& a, const View& b, const View
       for (std::int64_t j = 0; j < n; ++j) {
         T value = multiply_add(T(0), alpha, sums[i * n + j]);
         if (params.beta != 0) value = multiply_add(value, beta, ov(p, i0 + i, j));
-        if (added) value = multiply_add(value, T(1), added[j * added_step]);
+        if (bias_data) value = multiply_add(value, T(1), bias_data[j * bias_step]);
         ov(p, i0 + i, j) = value;
       }
   });

@@ -8,8 +8,8 @@
 
 namespace minnow::cpu {
 
-/// Working memory of one operation: this thread's, kept from call to call, so that a steady state allocates
-/// nothing. Operations do not nest, so one block a thread is enough.
+/// Scratch memory for one operation.  Each thread keeps one block, so that a steady state does not allocate; operations
+/// are not nested.
 inline void* scratch(std::size_t bytes) {
   struct Block {
     std::unique_ptr<std::byte[]> data;
@@ -24,8 +24,8 @@ inline void* scratch(std::size_t bytes) {
   return block.data.get();
 }
 
-/// A part of scratch() for each thread of a parallel loop, taken before the loop begins: running out of memory
-/// within one could not be reported.
+/// A part of scratch() for each thread of a parallel loop.  It is allocated before the loop, inside of which running
+/// out of memory could not be reported.
 class ThreadScratch {
  public:
   explicit ThreadScratch(std::size_t bytes)
@@ -35,7 +35,7 @@ class ThreadScratch {
         limit_(parts_),
         data_(bytes == 0 ? nullptr : static_cast<std::byte*>(scratch(bytes_ * static_cast<std::size_t>(parts_)))) {}
 
-  /// This thread's part; nullptr where no bytes were asked for.
+  /// This thread's part; nullptr if 0 bytes were requested.
   void* mine() const {
     if (data_ == nullptr) return nullptr;
     return data_ + bytes_ * static_cast<std::size_t>(nested_ ? 0 : thread_number());
@@ -43,7 +43,7 @@ class ThreadScratch {
 
  private:
   std::size_t bytes_;
-  bool nested_;  // the loop then runs on this thread alone
+  bool nested_;  // the loop then runs on this thread only
   int parts_;
   ThreadLimit limit_;
   std::byte* data_;

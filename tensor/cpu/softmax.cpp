@@ -10,11 +10,11 @@
 namespace minnow::cpu {
 namespace {
 
-constexpr std::int64_t kMostRows = 1024;
+constexpr std::int64_t kMaxRows = 1024;
 
-/// Rows that one item of work takes: enough that its call is worth while.
+/// Rows in an item of work: enough to pay for its call.
 std::int64_t rows_per_item(std::int64_t n) {
-  return std::clamp<std::int64_t>(4096 / std::max<std::int64_t>(1, n), 1, kMostRows);
+  return std::clamp<std::int64_t>(4096 / std::max<std::int64_t>(1, n), 1, kMaxRows);
 }
 
 /// [outer, n, inner] around a dimension.
@@ -27,7 +27,7 @@ Extents extents(const View& x, int dim) {
   return e;
 }
 
-/// Contiguous elements of any floating dtype as float or double: converted where they are halves.
+/// Rows of contiguous elements of a floating-point dtype as float or double; halves are converted.
 class Rows {
  public:
   Rows(const View& tensor)
@@ -62,7 +62,7 @@ class Rows {
   char* data_;
 };
 
-/// Each thread's buffer for `parts` times n converted elements; nothing where nothing converts.
+/// A buffer for each thread of `parts` times n converted elements; empty if no conversion is needed.
 ThreadScratch buffers_for(const Rows& x, std::int64_t parts, std::int64_t n) {
   return ThreadScratch(x.converts() ? static_cast<std::size_t>(parts * n) * sizeof(float) : 0);
 }
@@ -173,7 +173,7 @@ template <> Outcome execute(const calls::CrossEntropy& args) {
   const ThreadScratch buffers = buffers_for(x, 1, group * n);
   parallel_blocks(rows, group, logits.nbytes(), [&](std::int64_t first, std::int64_t last) {
     float* buffer = static_cast<float*>(buffers.mine());
-    double most[kMostRows], sum[kMostRows], log_sum[kMostRows];
+    double most[kMaxRows], sum[kMaxRows], log_sum[kMaxRows];
     l.exp_sums(x.load(first * n, (last - first) * n, buffer), last - first, n, most, sum, log_sum);
     for (std::int64_t r = first; r < last; ++r) {
       const std::int64_t t = wanted[r * stride], k = r - first;
@@ -184,7 +184,8 @@ template <> Outcome execute(const calls::CrossEntropy& args) {
       }
       kept.set(r, most[k]);
       kept.set(rows + r, sum[k]);
-      // What was subtracted: the difference of two logits is exact where their size would swallow the logarithm.
+      // What was subtracted from the logits.  log_sum + (shift - x) keeps the logarithm, which would be lost beside
+      // large logits.
       const double shift = std::isfinite(most[k]) ? most[k] : 0.0;
       loss.set(r, ignored ? 0.0 : log_sum[k] + (shift - x.value(r * n + t)));
     }

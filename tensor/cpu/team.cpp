@@ -10,20 +10,20 @@
 #include <thread>
 #include <utility>
 #include <vector>
-#include <minnow/tensor/cpu/waiting.h>
+#include <minnow/tensor/cpu/spin_wait.h>
 
 namespace minnow::cpu {
 namespace {
 
-/// What one thread knows of the loop that it is in.
-struct Place {
+/// The state of a thread in a loop.
+struct LoopState {
   int number = 0;
   bool inside = false;
   int limit = std::numeric_limits<int>::max();
 };
-thread_local Place place;
+thread_local LoopState loop_state;
 
-/// Forks so far: the helpers of before are not there in the child, and nobody may wait for them.
+/// The number of forks so far.  A forked child has no helpers, and must not wait for those of its parent.
 std::atomic<int>& forks() {
   static auto* count = [] {
     pthread_atfork(nullptr, nullptr, [] { forks().fetch_add(1, std::memory_order_relaxed); });
@@ -32,16 +32,16 @@ std::atomic<int>& forks() {
   return *count;
 }
 
-constexpr std::int64_t kLine = 64;
-constexpr std::int64_t kPieces = 8;  // of a share: what one thread takes at a time
+constexpr std::int64_t kCacheLine = 64;
+constexpr std::int64_t kPiecesPerShare = 8;  // a thread takes one of them at a time
 
-struct alignas(kLine) Share {
+struct alignas(kCacheLine) Share {
   std::atomic<std::int64_t> next{0};
   std::int64_t end = 0, step = 1;
 };
 
-/// The helpers of one thread.  A loop is open while there may be numbers left to take; a helper that wakes too late
-/// finds it closed, and the one who began it waits for those inside only.
+/// The helpers of one thread.  A loop is open while there may be work left; a helper that wakes too late finds it
+/// closed, and the thread that began it waits only for helpers that are in it.
 class Team {
  public:
   Team() : forks_(forks().load(std::memory_order_relaxed)), shares_(1) {}
@@ -66,7 +66,7 @@ class Team {
       Share& share = shares_[static_cast<std::size_t>(i)];
       const std::int64_t begin = n / threads_ * i + std::min(i, n % threads_);
       share.end = begin + n / threads_ + (i < n % threads_ ? 1 : 0);
-      share.step = (share.end - begin + kPieces - 1) / kPieces;
+      share.step = (share.end - begin + kPiecesPerShare - 1) / kPiecesPerShare;
       share.next.store(begin, std::memory_order_relaxed);
     }
     inside_.store(kOpen, std::memory_order_release);
@@ -89,13 +89,13 @@ class Team {
   }
 
  private:
-  struct alignas(kLine) Helper {
-    std::atomic<std::uint32_t> go{0};  // the last loop that it was called to
+  struct alignas(kCacheLine) Helper {
+    std::atomic<std::uint32_t> go{0};  // the last loop that it was woken for
     std::thread thread;
   };
   static constexpr std::uint32_t kOpen = 1u << 31, kEnd = std::numeric_limits<std::uint32_t>::max();
 
-  /// As many helpers as the system gives; after a refusal it is not asked again for a while.
+  /// Starts as many helpers as the system allows; after a failure it does not try again for a while.
   void grow(int threads) {
     const auto want = static_cast<std::size_t>(threads) - 1;
     if (helpers_.size() >= want) return;
@@ -113,21 +113,21 @@ class Team {
             std::thread([this, own = helper.get(), i = static_cast<int>(helpers_.size()) + 1] { help(*own, i); });
         helpers_.push_back(std::move(helper));
       }
-    } catch (const std::exception&) { refused_ = kLoopsToWait; }  // no thread, or no memory for one
+    } catch (const std::exception&) { refused_ = kLoopsToWait; }  // no more threads, or no memory for one
   }
 
   void help(Helper& own, int number) {
-    omp_set_num_threads(1);  // this thread's own setting, which oneDNN obeys
-    place.number = number;
+    omp_set_num_threads(1);  // this thread's setting, which oneDNN obeys
+    loop_state.number = number;
     std::uint32_t seen = 0;
-    Patience patience;
+    SpinWait patience;
     for (;;) {
       patience.wait([&] { return own.go.load(std::memory_order_acquire) != seen; },
                     [&] { own.go.wait(seen, std::memory_order_acquire); });
       seen = own.go.load(std::memory_order_acquire);
       if (seen == kEnd) return;
       if (!enter()) continue;
-      if (number < threads_) work(number);  // else this is a later loop, of fewer threads
+      if (number < threads_) work(number);  // otherwise this is a later loop, with fewer threads
       if (inside_.fetch_sub(1, std::memory_order_acq_rel) == 1) inside_.notify_one();
     }
   }
@@ -141,13 +141,13 @@ class Team {
   }
 
   void work(int number) noexcept {
-    place.inside = true;
+    loop_state.inside = true;
     try {
       for (int k = 0; k < threads_; ++k) finish(shares_[static_cast<std::size_t>((number + k) % threads_)]);
     } catch (...) {
       if (!failed_.exchange(true, std::memory_order_acq_rel)) failure_ = std::current_exception();
     }
-    place.inside = false;
+    loop_state.inside = false;
   }
 
   void finish(Share& share) {
@@ -163,37 +163,37 @@ class Team {
   std::vector<Share> shares_;
   int refused_ = 0;
   std::uint32_t loop_ = 0;
-  Patience patience_;
+  SpinWait patience_;
 
-  // The loop; written by the one who begins it while nobody is inside.
+  // The loop.  Written by the thread that begins it, while no helper is in it.
   LoopBody body_ = nullptr;
   const void* object_ = nullptr;
   int threads_ = 1;
   std::exception_ptr failure_;
   std::atomic<bool> failed_{false};
-  alignas(kLine) std::atomic<std::uint32_t> inside_{0};  // helpers in the loop, and kOpen
+  alignas(kCacheLine) std::atomic<std::uint32_t> inside_{0};  // helpers in the loop, and kOpen
 };
 
-thread_local bool over = false;  // this thread is ending, its helpers are gone
+thread_local bool thread_is_ending = false;  // its helpers are destroyed
 
 struct OwnTeam {
   ~OwnTeam() {
-    over = true;
-    forget_after_fork();
+    thread_is_ending = true;
+    drop_after_fork();
   }
-  /// Helpers that are not there can be neither called nor ended.
-  void forget_after_fork() {
+  /// After a fork the helpers do not exist, so they can be neither woken nor joined.
+  void drop_after_fork() {
     if (team && team->from_before_a_fork()) lost = team.release();
   }
   std::unique_ptr<Team> team;
-  static inline Team* lost = nullptr;  // found here by leak checkers
+  static inline Team* lost = nullptr;  // still reachable, for leak checkers
 };
 
-/// nullptr where there is no memory for one.
+/// nullptr if there is no memory for it.
 Team* own_team() noexcept {
-  if (over) return nullptr;
+  if (thread_is_ending) return nullptr;
   thread_local OwnTeam own;
-  own.forget_after_fork();
+  own.drop_after_fork();
   try {
     if (!own.team) own.team = std::make_unique<Team>();
   } catch (const std::exception&) {}
@@ -202,12 +202,12 @@ Team* own_team() noexcept {
 
 }  // namespace
 
-int thread_number() { return place.number; }
+int thread_number() { return loop_state.number; }
 
-bool in_parallel() { return place.inside || omp_in_parallel() != 0; }
+bool in_parallel() { return loop_state.inside || omp_in_parallel() != 0; }
 
 void run_on_team(std::int64_t n, int threads, LoopBody body, const void* object) {
-  threads = static_cast<int>(std::min<std::int64_t>(n, std::min(threads, place.limit)));
+  threads = static_cast<int>(std::min<std::int64_t>(n, std::min(threads, loop_state.limit)));
   Team* team = threads <= 1 || in_parallel() ? nullptr : own_team();
   if (team == nullptr) {
     if (n > 0) body(object, 0, n);
@@ -216,7 +216,7 @@ void run_on_team(std::int64_t n, int threads, LoopBody body, const void* object)
   team->run(n, threads, body, object);
 }
 
-ThreadLimit::ThreadLimit(int threads) : before_(place.limit) { place.limit = std::min(before_, threads); }
-ThreadLimit::~ThreadLimit() { place.limit = before_; }
+ThreadLimit::ThreadLimit(int threads) : before_(loop_state.limit) { loop_state.limit = std::min(before_, threads); }
+ThreadLimit::~ThreadLimit() { loop_state.limit = before_; }
 
 }  // namespace minnow::cpu

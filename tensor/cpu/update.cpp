@@ -11,11 +11,11 @@ namespace minnow::cpu {
 namespace {
 
 constexpr int kStates = UpdateItem::kMaxStates;
-static_assert(kernels::kMostStates<kernels::UpdateRules> <= kStates && 2 + kStates <= kMaxOperands);
+static_assert(kernels::kMaxStates<kernels::UpdateRules> <= kStates && 2 + kStates <= kMaxOperands);
 
 bool has_state(const UpdateItem& item, int k) { return item.state[k] != nullptr && item.state[k]->defined(); }
 
-/// Whether all tensors of an item are of the parameter's dtype, a compute type, and share its dense layout.
+/// Whether all tensors of an item have the parameter's dtype, a compute type, and its dense layout.
 bool is_flat(const UpdateItem& item) {
   const View& p = *item.param;
   if (p.dtype() != dtype_of(compute_of(p.dtype()))) return false;
@@ -27,7 +27,7 @@ bool is_flat(const UpdateItem& item) {
   return true;
 }
 
-struct Job {
+struct FlatUpdate {
   UpdateLoop loop;
   const double* constants;
   bool state[kStates];
@@ -43,21 +43,22 @@ void run_flat(const UpdateItem& item, UpdateLoop loop, const double* constants, 
        state, end - begin, constants);
 }
 
-/// An item of mixed dtypes or layouts: through buffers.
+/// Updates an item with different dtypes or layouts, through buffers.
 void run_strided(const UpdateItem& item, const UpdateParams& params) {
   const Compute compute = compute_of(item.param->dtype());
   const DType chunk = dtype_of(compute);
-  Job job{loops().update[static_cast<int>(compute)][params.rule], params.constants.data(), {}};
-  std::array<Operand, kMaxOperands> operands{Operand::in_out(*item.param, chunk), Operand::input(*item.grad, chunk)};
+  FlatUpdate job{loops().update[static_cast<int>(compute)][params.rule], params.constants.data(), {}};
+  std::array<TraverseOperand, kMaxOperands> operands{TraverseOperand::in_out(*item.param, chunk),
+                                                     TraverseOperand::input(*item.grad, chunk)};
   std::size_t count = 2;
   for (int k = 0; k < kStates; ++k) {
     job.state[k] = has_state(item, k);
-    if (job.state[k]) operands[count++] = Operand::in_out(*item.state[k], chunk);
+    if (job.state[k]) operands[count++] = TraverseOperand::in_out(*item.state[k], chunk);
   }
   traverse(
       item.param->shape(), std::span(operands).first(count),
       [](const void* context, void* const* c, std::int64_t n) {
-        const auto* j = static_cast<const Job*>(context);
+        const auto* j = static_cast<const FlatUpdate*>(context);
         void* state[kStates];
         std::size_t at = 2;
         for (int k = 0; k < kStates; ++k) state[k] = j->state[k] ? c[at++] : nullptr;
@@ -66,9 +67,9 @@ void run_strided(const UpdateItem& item, const UpdateParams& params) {
       &job);
 }
 
-/// Elements of a flat item that thread i of `threads` takes: whole rows where there are enough of them.
+/// The elements of a flat item for thread i of `threads`: whole rows if there are enough of them.
 Range share_of(const UpdateItem& item, std::int64_t threads, std::int64_t i) {
-  constexpr std::int64_t kManyRows = 32;  // a thread's
+  constexpr std::int64_t kManyRows = 32;  // of a thread
   const View& p = *item.param;
   const std::int64_t rows = p.dim() > 1 && p.shape()[0] >= kManyRows * threads ? p.shape()[0] : p.numel();
   const Range range = share(rows, threads, i);
@@ -80,7 +81,7 @@ Range share_of(const UpdateItem& item, std::int64_t threads, std::int64_t i) {
 template <> void execute(const calls::Update& args) {
   const UpdateParams& params = args.params;
   const std::span<const UpdateItem> items = args.items;
-  // One parallel pass serves all flat items.
+  // One parallel loop for all flat items.
   auto& flat = per_thread<std::vector<const UpdateItem*>>();
   flat.clear();
   std::int64_t bytes = 0;

@@ -15,7 +15,7 @@ memory::desc channels_last(const Shape& shape) {
 memory::desc rows(const Shape& shape) { return onednn::desc_of(shape, contiguous_strides(shape), DType::float32); }
 memory::desc bias_rows(const Shape& w, bool bias) { return bias ? rows({w[0]}) : onednn::nothing(); }
 
-/// What differs between the directions: `in` and `out` are the activations read and written.
+/// The differences between the directions; `in` and `out` are the activations that are read and written.
 struct Forward {
   using Primitive = dnnl::convolution_forward;
   static constexpr const char* kName = "conv2d";
@@ -37,15 +37,15 @@ struct BackwardInput {
   static memory::desc out(const Primitive::primitive_desc& plan) { return plan.diff_src_desc(); }
 };
 
-/// The convolution of a number of images on one thread.
-template <class Direction> struct Step {
+/// The convolution of some images on one thread.
+template <class Direction> struct ImagesPlan {
   std::int64_t images = 0;
   onednn::Relayout in;
   onednn::Executable run, out;
-  memory::desc weights;  // as the plan wants them
+  memory::desc weights;  // in the layout of the plan
   std::size_t result_bytes = 0;
 
-  Step(const Conv2dParams& params, Shape x, const Shape& w, Shape y, bool bias, std::int64_t n) : images(n) {
+  ImagesPlan(const Conv2dParams& params, Shape x, const Shape& w, Shape y, bool bias, std::int64_t n) : images(n) {
     x[0] = y[0] = n;
     const auto plan = Direction::plan(params, x, w, y, bias);
     if (!plan) return;
@@ -69,14 +69,15 @@ template <class Direction> struct Step {
   }
 };
 
-template <class Direction> struct Plan {
-  Plan(const Conv2dParams& params, const Shape& in, const Shape& w, const Shape& out, bool bias, const ConvParts& parts)
+template <class Direction> struct WinogradPlan {
+  WinogradPlan(const Conv2dParams& params, const Shape& in, const Shape& w, const Shape& out, bool bias,
+               const ConvParts& parts)
       : small(params, in, w, out, bias, parts.small()), large(params, in, w, out, bias, parts.large()) {
-    // Both share one copy of the weights.
+    // Both use one copy of the weights.
     usable = small.run && large.run && small.weights == large.weights;
     if (usable) weights = onednn::Relayout(Direction::kName, rows(w), small.weights);
   }
-  Step<Direction> small, large;
+  ImagesPlan<Direction> small, large;
   onednn::Relayout weights;
   bool usable;
 };
@@ -86,9 +87,10 @@ bool convolve(const Conv2dParams& params, const View& in, const View& w, const V
   const ConvParts parts = cut(in.shape()[0], w.numel());
   const onednn::OneThread alone;
   const bool with_bias = bias.defined();
-  const auto plan = onednn::plans<Plan<Direction>>().get(
-      conv_key(params, in.dtype(), in.shape(), w.shape(), out.shape(), with_bias),
-      [&] { return std::make_shared<Plan<Direction>>(params, in.shape(), w.shape(), out.shape(), with_bias, parts); });
+  const auto plan = onednn::plans<WinogradPlan<Direction>>().get(
+      conv_key(params, in.dtype(), in.shape(), w.shape(), out.shape(), with_bias), [&] {
+        return std::make_shared<WinogradPlan<Direction>>(params, in.shape(), w.shape(), out.shape(), with_bias, parts);
+      });
   if (!plan->usable) return false;
   const onednn::Buffer room(plan->weights.bytes());
   const void* weights = plan->weights.run(Direction::kName, w.raw_data(), room.data());

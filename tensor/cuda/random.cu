@@ -10,8 +10,8 @@ namespace {
 
 using kernels::math::mul_add;
 
-/// Philox numbers to elements: Draw::kPerElement numbers make one, and draw(four numbers, elements) fills those that
-/// one counter gives.
+/// Writes elements drawn from Philox numbers.  An element needs Draw::kPerElement numbers; draw(four numbers, elements)
+/// sets the elements of one counter.
 template <class Draw>
 __global__ void random_kernel(PhiloxState state, Draw draw, void* out, DType dtype, std::int64_t n) {
   using T = typename Draw::Type;
@@ -24,7 +24,7 @@ __global__ void random_kernel(PhiloxState state, Draw draw, void* out, DType dty
     const kernels::Philox4 r = kernels::philox(first + static_cast<std::uint64_t>(c), 0, seed);
     T values[kElements];
     draw(r.lane, values);
-    visit_covered<T, Draw::kStored>(dtype, [&]<class S>(S) {
+    visit_accepted<T, Draw::kStored>(dtype, [&]<class S>(S) {
       for (int k = 0; k < kElements; ++k)
         if (c * kElements + k < n) static_cast<S*>(out)[c * kElements + k] = narrow<S>(values[k]);
     });
@@ -43,18 +43,19 @@ template <class C, class Draw> void run(const C& args, const Draw& draw) {
 struct UniformFloat {
   using Type = float;
   static constexpr int kPerElement = 1;
-  static constexpr Stored kStored = Stored::kNear;
+  static constexpr Accepts kStored = Accepts::kSameFamily;
   float low, width;
-  int dropped;  ///< halves take no more bits than they hold, or the largest numbers would round up to the limit
+  int dropped_bits;  ///< halves use as many bits as they hold, or large numbers would round up to the limit
 
   MINNOW_HD void operator()(const std::uint32_t (&r)[4], float (&y)[4]) const {
-    for (int k = 0; k < 4; ++k) y[k] = mul_add(width, kernels::uniform_float(r[k] >> dropped << dropped), low);
+    for (int k = 0; k < 4; ++k)
+      y[k] = mul_add(width, kernels::uniform_float(r[k] >> dropped_bits << dropped_bits), low);
   }
 };
 struct UniformDouble {
   using Type = double;
   static constexpr int kPerElement = 2;
-  static constexpr Stored kStored = Stored::kNear;
+  static constexpr Accepts kStored = Accepts::kSameFamily;
   double low, width;
 
   MINNOW_HD void operator()(const std::uint32_t (&r)[4], double (&y)[2]) const {
@@ -65,27 +66,27 @@ struct UniformDouble {
 struct NormalFloat {
   using Type = float;
   static constexpr int kPerElement = 1;
-  static constexpr Stored kStored = Stored::kNear;
-  float mean, deviation;
+  static constexpr Accepts kStored = Accepts::kSameFamily;
+  float mean, stddev;
 
   MINNOW_HD void operator()(const std::uint32_t (&r)[4], float (&y)[4]) const {
     for (int k = 0; k < 4; k += 2) {
       const auto pair = kernels::box_muller(kernels::uniform_float(r[k]), kernels::uniform_float(r[k + 1]));
-      y[k] = mul_add(deviation, pair.first, mean);
-      y[k + 1] = mul_add(deviation, pair.second, mean);
+      y[k] = mul_add(stddev, pair.first, mean);
+      y[k + 1] = mul_add(stddev, pair.second, mean);
     }
   }
 };
 struct NormalDouble {
   using Type = double;
   static constexpr int kPerElement = 2;
-  static constexpr Stored kStored = Stored::kNear;
-  double mean, deviation;
+  static constexpr Accepts kStored = Accepts::kSameFamily;
+  double mean, stddev;
 
   MINNOW_HD void operator()(const std::uint32_t (&r)[4], double (&y)[2]) const {
     const auto pair = kernels::box_muller(kernels::uniform_double(r[0], r[1]), kernels::uniform_double(r[2], r[3]));
-    y[0] = mul_add(deviation, pair.first, mean);
-    y[1] = mul_add(deviation, pair.second, mean);
+    y[0] = mul_add(stddev, pair.first, mean);
+    y[1] = mul_add(stddev, pair.second, mean);
   }
 };
 
@@ -93,7 +94,7 @@ struct NormalDouble {
 struct Randint {
   using Type = std::int64_t;
   static constexpr int kPerElement = 2;
-  static constexpr Stored kStored = Stored::kAll;
+  static constexpr Accepts kStored = Accepts::kAll;
   std::uint64_t low, range;
 
   MINNOW_HD void operator()(const std::uint32_t (&r)[4], std::int64_t (&y)[2]) const {
@@ -108,11 +109,11 @@ struct Randint {
   }
 };
 
-/// Uniform in steps of 2^-24, compared as whole numbers.
+/// Compares multiples of 2^-24 with p, as integers.
 struct Bernoulli {
   using Type = std::int64_t;
   static constexpr int kPerElement = 1;
-  static constexpr Stored kStored = Stored::kNear;
+  static constexpr Accepts kStored = Accepts::kSameFamily;
   std::uint32_t below;
 
   MINNOW_HD void operator()(const std::uint32_t (&r)[4], std::int64_t (&y)[4]) const {
@@ -126,15 +127,15 @@ template <> void execute(const calls::Uniform& args) {
   const View& out = args.out;
   const double low = args.low, high = args.high;
   if (out.dtype() == DType::float64) return run(args, UniformDouble{low, high - low});
-  const int dropped = out.dtype() == DType::float16 ? 21 : out.dtype() == DType::bfloat16 ? 24 : 8;
-  run(args, UniformFloat{static_cast<float>(low), static_cast<float>(high - low), dropped});
+  const int dropped_bits = out.dtype() == DType::float16 ? 21 : out.dtype() == DType::bfloat16 ? 24 : 8;
+  run(args, UniformFloat{static_cast<float>(low), static_cast<float>(high - low), dropped_bits});
 }
 
 template <> void execute(const calls::Normal& args) {
   const View& out = args.out;
-  const double mean = args.mean, deviation = args.deviation;
-  if (out.dtype() == DType::float64) return run(args, NormalDouble{mean, deviation});
-  run(args, NormalFloat{static_cast<float>(mean), static_cast<float>(deviation)});
+  const double mean = args.mean, stddev = args.std;
+  if (out.dtype() == DType::float64) return run(args, NormalDouble{mean, stddev});
+  run(args, NormalFloat{static_cast<float>(mean), static_cast<float>(stddev)});
 }
 
 template <> void execute(const calls::Randint& args) {

@@ -19,21 +19,21 @@
 namespace minnow::io {
 namespace {
 
-/// Linux transfers at most this much in one call.
+/// The maximum of one system call.
 constexpr std::size_t kMaxTransfer = std::size_t{1} << 30;
 
-const char* mend_of(int error) {
+const char* hint_of(int error) {
   switch (error) {
     case ENOENT:
-    case ENOTDIR: return "check the path; folders are not made on the way";
+    case ENOTDIR: return "check the path; missing directories are not created";
     case EACCES:
     case EPERM:
-    case EROFS: return "check who may read and write there";
+    case EROFS: return "check the permissions";
     case ENOSPC:
-    case EDQUOT: return "make room on the disk, or choose another";
+    case EDQUOT: return "free space on the disk, or choose another";
     case EFBIG: return "raise the limit of a file's size (ulimit -f), or choose another disk";
     case EMFILE: return "close files, or raise the limit of open ones (ulimit -n)";
-    case ELOOP: return "the links lead in a circle: name the file itself";
+    case ELOOP: return "the symbolic links form a loop: use the path of the file itself";
     default: return "choose another file, or try again";
   }
 }
@@ -42,10 +42,10 @@ const char* mend_of(int error) {
                          SourceLocation where) {
   std::string text = op + ": " + what + " '" + path + "'";
   if (error != 0) text += "\n  the system says: " + std::generic_category().message(error);
-  throw IoError(text + "\n" + mend_of(error), where);
+  throw IoError(text + "\n" + hint_of(error), where);
 }
 
-const char* kind_of(mode_t mode) {
+const char* describe_type(mode_t mode) {
   if (S_ISDIR(mode)) return "a directory";
   if (S_ISFIFO(mode)) return "a pipe (FIFO)";
   if (S_ISSOCK(mode)) return "a socket";
@@ -53,24 +53,28 @@ const char* kind_of(mode_t mode) {
 }
 
 [[noreturn]] void refuse_kind(const std::string& op, const std::string& path, mode_t mode, SourceLocation where) {
-  throw IoError(op + ": '" + path + "' is " + kind_of(mode) + "\n  expected  a regular file\nname a file", where);
+  throw IoError(
+      op + ": '" + path + "' is " + describe_type(mode) + "\n  expected  a regular file\npass the path of a file",
+      where);
 }
 
 void refuse_nul(const std::string& op, const std::string& path, SourceLocation where) {
-  if (path.empty()) throw IoError(op + ": the path is empty\nname a file", where);
-  if (path.find('\0') != std::string::npos) throw IoError(op + ": the path contains a zero byte\nname a file", where);
+  if (path.empty()) throw IoError(op + ": the path is empty\npass the path of a file", where);
+  if (path.find('\0') != std::string::npos)
+    throw IoError(op + ": the path contains a zero byte\npass the path of a file", where);
 }
 
-/// The new file gets what the old one had, as far as the system permits: only root gives a file away.
+/// Gives the new file the mode and, if the system permits it, the owner of the old one (only root can change the
+/// owner).
 void keep_owner_and_mode(int fd, const struct stat& old) {
   struct stat now = {};
   if (::fstat(fd, &now) != 0) return;
   mode_t mode = old.st_mode & 07777u;
   const bool owner = now.st_uid == old.st_uid || ::fchown(fd, old.st_uid, static_cast<gid_t>(-1)) == 0;
   const bool group = now.st_gid == old.st_gid || ::fchown(fd, static_cast<uid_t>(-1), old.st_gid) == 0;
-  if (!owner || !group) mode &= 01777u;                           // nobody acts as the new owner
-  if (!group) mode = (mode & ~070u) | (mode & 070u & mode << 3);  // another group gets what all others may do
-  static_cast<void>(::fchmod(fd, mode));  // the umask took bits; a file system without modes keeps none
+  if (!owner || !group) mode &= 01777u;                           // no set-user-id bits for another owner
+  if (!group) mode = (mode & ~070u) | (mode & 070u & mode << 3);  // another group gets the permissions of others
+  static_cast<void>(::fchmod(fd, mode));  // restores bits removed by the umask; fails on file systems without modes
 }
 
 }  // namespace
@@ -88,7 +92,7 @@ InputFile::InputFile(std::string op, std::string path, SourceLocation where)
     return;
   }
   ::close(fd_);
-  if (status != 0) refuse(op_, path_, "cannot look at", error, where_);
+  if (status != 0) refuse(op_, path_, "cannot examine", error, where_);
   refuse_kind(op_, path_, info.st_mode, where_);
 }
 
@@ -111,7 +115,7 @@ void InputFile::read(std::uint64_t offset, std::span<std::byte> bytes) const {
   const std::size_t got = read_some(offset, bytes);
   if (got < bytes.size())
     throw IoError(op_ + ": '" + path_ + "' ended at byte " + std::to_string(offset + got) + "\n  it had " +
-                      std::to_string(size_) + " bytes when it was opened\nread it when nobody writes to it",
+                      std::to_string(size_) + " bytes when it was opened\nread it while no other process writes to it",
                   where_);
 }
 
@@ -125,10 +129,10 @@ AtomicFile::AtomicFile(std::string op, std::string path, SourceLocation where)
       const std::unique_ptr<char, void (*)(void*)> real(::realpath(target_.c_str(), nullptr), &std::free);
       if (!real) fail("cannot follow the link", errno);
       target_ = real.get();
-      if (::stat(target_.c_str(), &info) != 0) fail("cannot look at", errno);
+      if (::stat(target_.c_str(), &info) != 0) fail("cannot examine", errno);
     }
     if (!S_ISREG(info.st_mode)) refuse_kind(op_, path_, info.st_mode, where_);
-    if (::faccessat(AT_FDCWD, target_.c_str(), W_OK, AT_EACCESS) != 0) fail("may not replace", errno);
+    if (::faccessat(AT_FDCWD, target_.c_str(), W_OK, AT_EACCESS) != 0) fail("not permitted to replace", errno);
     replaces = true;
   } else if (errno != ENOENT) {
     fail("cannot write", errno);
@@ -156,7 +160,7 @@ void AtomicFile::create_temporary(unsigned mode) {
   if (lock_ < 0) fail("cannot write", errno);
 }
 
-/// Opened before anything is written: what prevents its flush is told while the old file is still there.
+/// Opened before anything is written, so that errors are found while the old file is still there.
 void AtomicFile::open_directory() {
   folder_ = ::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder_ < 0 && errno != EACCES) fail("cannot write", errno);
@@ -172,20 +176,20 @@ void AtomicFile::release() noexcept {
 
 void AtomicFile::write(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
-    // Beyond this limit the system ends the process instead of refusing.
-    rlimit most = {};
-    if (::getrlimit(RLIMIT_FSIZE, &most) == 0 && written_ >= most.rlim_cur) fail("cannot write", EFBIG);
-    const ssize_t put = ::write(fd_, bytes.data(), std::min(bytes.size(), kMaxTransfer));
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) fail("cannot write", errno);
-    if (put == 0) fail("cannot write", EIO);  // nothing was taken, and no reason given: the next try need not differ
-    written_ += static_cast<std::uint64_t>(put);
-    bytes = bytes.subspan(static_cast<std::size_t>(put));
+    // Beyond this limit the system sends SIGXFSZ, which ends the process.
+    rlimit limit = {};
+    if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && written_ >= limit.rlim_cur) fail("cannot write", EFBIG);
+    const ssize_t count = ::write(fd_, bytes.data(), std::min(bytes.size(), kMaxTransfer));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail("cannot write", errno);
+    if (count == 0) fail("cannot write", EIO);  // nothing was written, without an error: do not retry forever
+    written_ += static_cast<std::uint64_t>(count);
+    bytes = bytes.subspan(static_cast<std::size_t>(count));
   }
 }
 
 void AtomicFile::commit() {
-  // After a failed fsync the kernel may have dropped the bytes: never tried again.
+  // Not retried: after a failed fsync the kernel may have dropped the bytes.
   if (::fsync(fd_) != 0) fail("cannot flush", errno);
   if (::close(std::exchange(fd_, -1)) != 0) fail("cannot close", errno);
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("cannot rename the finished file to", errno);

@@ -20,11 +20,11 @@ using io::detail::Entry;
 using io::detail::Header;
 using io::detail::Refusal;
 
-static_assert(std::endian::native == std::endian::little, "files hold little-endian numbers: swap bytes here");
+static_assert(std::endian::native == std::endian::little, "safetensors files are little-endian: swap bytes here");
 
 constexpr std::uint64_t kLengthBytes = 8;
 
-/// The header, checked against the file's size, and where the data begins.
+/// The header, checked against the file's size, and the offset of the data.
 struct Opened {
   Header header;
   std::uint64_t data = 0;
@@ -51,7 +51,7 @@ Opened open_header(const io::InputFile& file, const char* op, SourceLocation whe
   } catch (const Refusal& refusal) {
     io::detail::Foreign other = io::detail::recognize(file);
     const bool known = !other.found.empty();
-    if (!known) other = {refusal.found, "the file is damaged or of another format: save or fetch it again"};
+    if (!known) other = {refusal.found, "the file is damaged or has another format: save or download it again"};
     throw FormatError(std::string(op) + ": '" + file.path() + "' is not a safetensors file that minnow can read" +
                           "\n  found     " + other.found + "\n  expected  " +
                           (known ? "a safetensors file" : refusal.expected) + "\n" + other.hint,
@@ -83,11 +83,11 @@ Tensor read_tensor(const io::InputFile& file, const Entry& entry, std::uint64_t 
                          where);
 }
 
-/// The elements in row-major order in host memory.
-Tensor at_home(const Tensor& tensor, SourceLocation where) {
-  const Tensor home = raw::contiguous(raw::to_device(raw::detach({tensor, where}), Device()));
-  home.storage()->wait_ready();
-  return home;
+/// A copy in host memory with the elements in row-major order.
+Tensor on_host(const Tensor& tensor, SourceLocation where) {
+  const Tensor host = raw::contiguous(raw::to_device(raw::detach({tensor, where}), Device()));
+  host.storage()->wait_ready();
+  return host;
 }
 
 Header describe_all(const StateDict& tensors, const Metadata& metadata, SourceLocation where) {
@@ -121,10 +121,10 @@ void save(const StateDict& tensors, const std::string& path, const Metadata& met
   io::AtomicFile file("save", path, where);
   file.write(std::as_bytes(std::span(&length, 1)));
   file.write(std::as_bytes(std::span(text)));
-  // One at a time: all of them need not fit into the host's memory at once.
+  // One at a time, since together they may not fit into host memory.
   for (const Entry& entry : header.entries) {
-    const Tensor home = at_home(*tensors.find(entry.name), where);
-    file.write({static_cast<const std::byte*>(home.raw_data()), static_cast<std::size_t>(home.nbytes())});
+    const Tensor host = on_host(*tensors.find(entry.name), where);
+    file.write({static_cast<const std::byte*>(host.raw_data()), static_cast<std::size_t>(host.nbytes())});
   }
   file.commit();
 }

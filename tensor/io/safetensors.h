@@ -7,27 +7,26 @@
 
 namespace minnow {
 
-/// Free text that travels with the tensors of a file.
+/// Text that is stored with the tensors of a file.
 using Metadata = std::map<std::string, std::string>;
 
-/// Writes tensors as a safetensors file, which the Python package `safetensors` reads.  Tensors of any device
-/// and strides are copied home; gradients are not written.  The file appears whole or not at all: until it is
-/// complete and flushed, a file that was there before stays as it is.
+/// Writes a safetensors file, which the Python package `safetensors` can read.  Tensors on any device and with any
+/// strides are copied to the host; gradients are not written.  The file is replaced atomically: until the new one is
+/// complete and flushed, an old file stays as it is.
 ///
-/// ValueError for an undefined tensor or a name that is not UTF-8 or is reserved ("__metadata__"); IoError
-/// when the system refuses to write.
+/// ValueError for an undefined tensor, a name that is not UTF-8, or the reserved name "__metadata__"; IoError if the
+/// file cannot be written.
 void save(const StateDict& tensors, const std::string& path, const Metadata& metadata = {},
           SourceLocation where = SourceLocation::current());
 
-/// Reads a safetensors file, in the order of its data.  Files never hold a device: the tensors come to
-/// `device`. The whole file is checked before anything is allocated; it is not mapped, so it may change
-/// later.
+/// Reads a safetensors file, in the order of its data, to `device` (files do not store devices).  The whole header is
+/// checked before anything is allocated.  The file is not mapped, so it may change later.
 ///
-/// FormatError, with what was found and what was expected, for a file that is not valid or holds a dtype or
-/// rank that Tensor does not; IoError when it cannot be read; DeviceError when this machine lacks the device.
+/// FormatError, with what was found and what was expected, for a file that is not valid or has a dtype or rank that
+/// Tensor does not support; IoError if it cannot be read; DeviceError if the device does not exist; OutOfMemoryError.
 StateDict load(const std::string& path, Device device = {}, SourceLocation where = SourceLocation::current());
 
-/// The metadata of a safetensors file.  Errors as of load.
+/// The metadata of a safetensors file.  The same errors as load().
 Metadata load_metadata(const std::string& path, SourceLocation where = SourceLocation::current());
 
 }  // namespace minnow

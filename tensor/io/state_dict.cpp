@@ -6,8 +6,8 @@
 namespace minnow {
 
 const Tensor* StateDict::find(std::string_view name) const {
-  const auto place = places_.find(name);
-  return place == places_.end() ? nullptr : &items_[place->second].second;
+  const auto place = index_.find(name);
+  return place == index_.end() ? nullptr : &items_[place->second].second;
 }
 
 const Tensor& StateDict::at(std::string_view name, SourceLocation where) const {
@@ -17,15 +17,15 @@ const Tensor& StateDict::at(std::string_view name, SourceLocation where) const {
   for (std::size_t i = 0; i < std::min(size(), kShown); ++i) text += (i ? ", '" : "  '") + items_[i].first + "'";
   if (empty()) text += "  none";
   if (size() > kShown) text += " and " + std::to_string(size() - kShown) + " more";
-  throw IndexError(text + "\nask for one of these, or by find()", where);
+  throw IndexError(text + "\nuse one of these names, or find(), which returns nullptr", where);
 }
 
 Tensor& StateDict::operator[](std::string_view name) {
-  const auto place = places_.find(name);
-  if (place != places_.end()) return items_[place->second].second;
+  const auto place = index_.find(name);
+  if (place != index_.end()) return items_[place->second].second;
   items_.emplace_back(std::string(name), Tensor());
   try {
-    places_.emplace(std::string(name), items_.size() - 1);
+    index_.emplace(std::string(name), items_.size() - 1);
   } catch (...) {
     items_.pop_back();
     throw;
@@ -34,12 +34,12 @@ Tensor& StateDict::operator[](std::string_view name) {
 }
 
 bool StateDict::erase(std::string_view name) {
-  const auto place = places_.find(name);
-  if (place == places_.end()) return false;
+  const auto place = index_.find(name);
+  if (place == index_.end()) return false;
   const std::size_t gone = place->second;
-  places_.erase(place);
+  index_.erase(place);
   items_.erase(items_.begin() + static_cast<std::ptrdiff_t>(gone));
-  for (auto& [key, index] : places_)
+  for (auto& [key, index] : index_)
     if (index > gone) --index;
   return true;
 }

@@ -10,11 +10,11 @@
 
 namespace minnow {
 
-/// Tensors by name, in the order in which they were put in: what modules and files exchange.
+/// Tensors by name, in the order of insertion.  Modules and files exchange them.
 ///
 ///     for (const auto& [name, tensor] : load("mnist.safetensors")) ...
 ///
-/// Copying a dictionary shares its tensors.  Reading from several threads is safe.
+/// Copying a dictionary shares its tensors.  Threads may read it at the same time.
 class StateDict {
  public:
   using value_type = std::pair<std::string, Tensor>;
@@ -31,15 +31,15 @@ class StateDict {
   const_iterator end() const { return items_.end(); }
 
   bool contains(std::string_view name) const { return find(name) != nullptr; }
-  /// nullptr when there is no such name.  Valid until the dictionary changes.
+  /// nullptr if there is no such name.  Valid until the dictionary changes.
   const Tensor* find(std::string_view name) const;
-  /// IndexError when there is no such name; the message lists the names that there are.
+  /// IndexError if there is no such name; the message lists the existing names.
   const Tensor& at(std::string_view name, SourceLocation where = SourceLocation::current()) const;
-  /// The tensor of a name; an undefined one is put in where there was none.
+  /// The tensor of a name; if there is none, an undefined one is inserted.
   Tensor& operator[](std::string_view name);
-  /// Puts a tensor in, or replaces the one of this name, which keeps its place.
+  /// Inserts a tensor, or replaces the one of this name at its position.
   void set(std::string_view name, Tensor tensor) { (*this)[name] = std::move(tensor); }
-  /// Whether there was such a name.
+  /// Removes a name; returns whether it was there.
   bool erase(std::string_view name);
 
  private:
@@ -48,7 +48,7 @@ class StateDict {
   };
 
   std::vector<value_type> items_;
-  std::unordered_map<std::string, std::size_t, Hash, std::equal_to<>> places_;
+  std::unordered_map<std::string, std::size_t, Hash, std::equal_to<>> index_;
 };
 
 }  // namespace minnow

@@ -5,7 +5,7 @@
 
 namespace minnow::detail::kernels {
 
-/// A unary functor's value, whatever parameters it takes.
+/// Calls value() of a unary functor with as many parameters as it takes.
 struct Value {
   template <class Op, class T> MINNOW_HD static auto of(T x, T p0, T p1) {
     static_cast<void>(p0), static_cast<void>(p1);
@@ -14,7 +14,7 @@ struct Value {
     else return Op::value(x, p0, p1);
   }
 };
-/// Its slope.
+/// The same for slope().
 struct Slope {
   template <class Op, class T> MINNOW_HD static T of(T s, T p0, T p1) {
     static_cast<void>(p0), static_cast<void>(p1);
@@ -23,7 +23,7 @@ struct Slope {
     else return Op::slope(s, p0, p1);
   }
 };
-/// Its curve.
+/// The same for curve().
 struct Curve {
   template <class Op, class T> MINNOW_HD static T of(T s, T p0, T p1) {
     static_cast<void>(p0), static_cast<void>(p1);
@@ -35,8 +35,9 @@ struct Curve {
 
 namespace detail {
 
-/// Whether x is where the host's float32 formula hands over to float64; a device's own functions reach everywhere.
-template <class Op, class T> MINNOW_HD bool beyond_reach(T x) {
+/// Whether x is outside of the range of the host's float32 formula, so that it is computed in double.  Devices compute
+/// all of float32.
+template <class Op, class T> MINNOW_HD bool needs_double(T x) {
 #ifndef __CUDA_ARCH__
   if constexpr (std::is_same_v<T, float> && requires { Op::kReach; }) return !(math::abs(x) <= Op::kReach);
 #endif
@@ -51,7 +52,7 @@ template <class Form, class Op, class T> MINNOW_HD auto apply(T x, T p0, T p1) {
   using Out = decltype(Form::template of<Op>(x, p0, p1));
   constexpr bool kOfInput = std::is_same_v<Form, Value> || Op::kSaves == Saves::kInput;
   if constexpr (kOfInput && requires { Op::kReach; }) {
-    if (detail::beyond_reach<Op>(x))
+    if (detail::needs_double<Op>(x))
       return static_cast<Out>(
           Form::template of<Op>(static_cast<double>(x), static_cast<double>(p0), static_cast<double>(p1)));
   }

@@ -9,26 +9,26 @@
 
 namespace minnow::detail::kernels {
 
-/// Traits of a binary functor: value(a, b).  kDivides: an integer b of zero is the caller's error to report;
-/// the functor gives 0 there.  Gradients are composed in autograd.
+/// Traits of a binary functor: value(a, b).  kDivides: for integers with b = 0 the functor gives 0 and the caller
+/// reports the error.  Gradients are composed of operations in autograd.
 template <Kind K = Kind::kNumeric, bool Divides = false> struct Binary {
   static constexpr Kind kKind = K;
   static constexpr bool kDivides = Divides;
-  static constexpr bool kTakesBool = true;  // false: the front end refuses two bools, as PyTorch does
+  static constexpr bool kTakesBool = true;  // false: two bools are refused, as in PyTorch
 };
 
 namespace detail {
 
-/// Integer arithmetic wraps around, by way of unsigned.
+/// Integer arithmetic wraps around: it is done in unsigned integers.
 MINNOW_HD std::uint64_t wrap(std::int64_t x) { return static_cast<std::uint64_t>(x); }
 MINNOW_HD std::int64_t unwrap(std::uint64_t x) { return static_cast<std::int64_t>(x); }
 
-/// a / b towards zero, 0 where b = 0; defined for the lowest integer by -1.
+/// a / b rounded towards 0; 0 if b = 0; the lowest integer / -1 wraps around.
 MINNOW_HD std::int64_t quotient(std::int64_t a, std::int64_t b) {
   if (b == 0) return 0;
   return b == -1 ? unwrap(0 - wrap(a)) : a / b;
 }
-MINNOW_HD std::int64_t rest(std::int64_t a, std::int64_t b) { return b == 0 || b == -1 ? 0 : a % b; }
+MINNOW_HD std::int64_t remainder(std::int64_t a, std::int64_t b) { return b == 0 || b == -1 ? 0 : a % b; }
 
 }  // namespace detail
 
@@ -69,7 +69,7 @@ struct FloorDivide : Binary<Kind::kNumeric, true> {
   template <class T> MINNOW_HD static T value(T a, T b) {
     if constexpr (std::is_integral_v<T>) {
       const T q = detail::quotient(a, b);
-      return detail::rest(a, b) != 0 && (a < 0) != (b < 0) ? q - 1 : q;
+      return detail::remainder(a, b) != 0 && (a < 0) != (b < 0) ? q - 1 : q;
     } else {
       if (b == T(0)) return a / b;
       const T mod = math::fmod(a, b);
@@ -81,22 +81,22 @@ struct FloorDivide : Binary<Kind::kNumeric, true> {
     }
   }
 };
-/// The rest of a / b, with the sign of a.
+/// The remainder of a / b, with the sign of a.
 struct Fmod : Binary<Kind::kNumeric, true> {
   static constexpr std::string_view kName = "fmod";
   static constexpr bool kTakesBool = false;
   template <class T> MINNOW_HD static T value(T a, T b) {
-    if constexpr (std::is_integral_v<T>) return detail::rest(a, b);
+    if constexpr (std::is_integral_v<T>) return detail::remainder(a, b);
     else return math::fmod(a, b);
   }
 };
-/// The rest of a / b, with the sign of b.
+/// The remainder of a / b, with the sign of b.
 struct Remainder : Binary<Kind::kNumeric, true> {
   static constexpr std::string_view kName = "remainder";
   static constexpr bool kTakesBool = false;
   template <class T> MINNOW_HD static T value(T a, T b) {
     T r;
-    if constexpr (std::is_integral_v<T>) r = detail::rest(a, b);
+    if constexpr (std::is_integral_v<T>) r = detail::remainder(a, b);
     else r = math::fmod(a, b);
     return r != T(0) && (b < T(0)) != (r < T(0)) ? r + b : r;
   }
@@ -120,7 +120,7 @@ struct Pow : Binary<> {
     }
   }
 };
-/// The larger; NaN where one is NaN.
+/// The larger one; NaN if one is NaN.
 struct Maximum : Binary<> {
   static constexpr std::string_view kName = "maximum";
   template <class T> MINNOW_HD static T value(T a, T b) {
@@ -128,7 +128,7 @@ struct Maximum : Binary<> {
     return a != a ? a : larger;
   }
 };
-/// The smaller; NaN where one is NaN.
+/// The smaller one; NaN if one is NaN.
 struct Minimum : Binary<> {
   static constexpr std::string_view kName = "minimum";
   template <class T> MINNOW_HD static T value(T a, T b) {
@@ -136,7 +136,7 @@ struct Minimum : Binary<> {
     return a != a ? a : smaller;
   }
 };
-/// The larger; the other where one is NaN.
+/// The larger one; if one is NaN, the other.
 struct Fmax : Binary<> {
   static constexpr std::string_view kName = "fmax";
   template <class T> MINNOW_HD static T value(T a, T b) {
@@ -144,7 +144,7 @@ struct Fmax : Binary<> {
     return b != b ? a : larger;
   }
 };
-/// The smaller; the other where one is NaN.
+/// The smaller one; if one is NaN, the other.
 struct Fmin : Binary<> {
   static constexpr std::string_view kName = "fmin";
   template <class T> MINNOW_HD static T value(T a, T b) {
@@ -216,7 +216,7 @@ struct LogicalOr : Binary<Kind::kPredicate> {
   static constexpr std::string_view kName = "logical_or";
   template <class T> MINNOW_HD static bool value(T a, T b) { return (a != T(0)) | (b != T(0)); }
 };
-/// One of a and b is not 0.
+/// Exactly one of a and b is not 0.
 struct LogicalXor : Binary<Kind::kPredicate> {
   static constexpr std::string_view kName = "logical_xor";
   template <class T> MINNOW_HD static bool value(T a, T b) { return (a != T(0)) != (b != T(0)); }
@@ -252,7 +252,7 @@ struct RightShift : Binary<Kind::kIntegral> {
   template <class T> MINNOW_HD static T value(T a, T b) { return a >> (b < 0 || b > 63 ? 63 : b); }
 };
 
-/// Every binary operation; the place in this list is its number.
+/// All binary operations.  An operation's index in this list is its number.
 using BinaryOps = List<Add, Sub, Mul, Div, FloorDivide, Fmod, Remainder, Pow, Maximum, Minimum, Fmax, Fmin, Atan2,
                        Hypot, Copysign, Logaddexp, Eq, Ne, Lt, Le, Gt, Ge, LogicalAnd, LogicalOr, LogicalXor,
                        BitwiseAnd, BitwiseOr, BitwiseXor, LeftShift, RightShift>;

@@ -1,7 +1,7 @@
 #pragma once
 
 /// Marks a function for host and device.  Always inlined: the same functor is compiled for several
-/// instruction sets, and an out-of-line copy of one would be merged by the linker with that of another.
+/// instruction sets, and the linker would merge their out-of-line copies.
 #if defined(__CUDACC__)
 #define MINNOW_HD __host__ __device__ __forceinline__
 #else

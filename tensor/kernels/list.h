@@ -5,7 +5,7 @@
 
 namespace minnow::detail::kernels {
 
-/// A list of functor types.  The place of a functor in its list is the operation's number in every backend.
+/// A list of functor types.  The index of a functor in its list is the operation's number in every backend.
 template <class... Ops> struct List { static constexpr int kSize = static_cast<int>(sizeof...(Ops)); };
 
 namespace detail {
@@ -18,7 +18,7 @@ template <class Op, class... Ops> constexpr int index_in(List<Ops...>) {
 
 }  // namespace detail
 
-/// The place of Op in a list; -1 when it is not there.
+/// The index of Op in a list; -1 if it is not there.
 template <class L, class Op> inline constexpr int kIndexOf = detail::index_in<Op>(L{});
 
 /// Calls f.template operator()<Op, index>() for every functor of the list, in order.
@@ -27,8 +27,8 @@ template <class... Ops, class F> constexpr void for_each(List<Ops...>, F&& f) {
   static_cast<void>(unused);
 }
 
-/// Calls f.template operator()<Op>() for the functor at a place known at run time only; nothing when it is
-/// outside.
+/// Calls f.template operator()<Op>() for the functor at an index that is known only at run time; does nothing if it is
+/// out of range.
 template <class... Ops, class F> constexpr void visit(List<Ops...>, int index, F&& f) {
   int at = 0;
   ((at++ == index ? (f.template operator()<Ops>(), 0) : 0), ...);

@@ -5,8 +5,8 @@
 #include <limits>
 #include <minnow/tensor/kernels/math_host.h>
 
-/// Mathematics for functors, for float and double, on host and device: the one place where the two differ. On
-/// a device these are CUDA's functions; on the host double is libm and float is math_host.h.
+// Mathematics for functors, for float and double.  Only here do host and device differ: on a device these are CUDA's
+// functions; on the host they are libm's for double and those of math_host.h for float.
 namespace minnow::detail::kernels::math {
 
 template <class T> inline constexpr T kInfinity = std::numeric_limits<T>::infinity();
@@ -116,7 +116,7 @@ MINNOW_HD float ceil(float x) { return __builtin_ceilf(x); }
 MINNOW_HD double ceil(double x) { return __builtin_ceil(x); }
 MINNOW_HD float trunc(float x) { return __builtin_truncf(x); }
 MINNOW_HD double trunc(double x) { return __builtin_trunc(x); }
-/// Half to even.
+/// Rounds half to even.
 MINNOW_HD float round(float x) { return __builtin_nearbyintf(x); }
 MINNOW_HD double round(double x) { return __builtin_nearbyint(x); }
 MINNOW_HD float copysign(float x, float y) { return __builtin_copysignf(x, y); }
@@ -132,7 +132,7 @@ MINNOW_HD float hypot(float x, float y) {
   return infinite ? kInfinity<float> : r;
 }
 
-/// a b + c, rounded after each step, so that every device gives the same bits.
+/// a b + c, rounded after each step, so that all devices give the same bits.
 MINNOW_HD float mul_add(float a, float b, float c) {
 #ifdef __CUDA_ARCH__
   return __fadd_rn(__fmul_rn(a, b), c);

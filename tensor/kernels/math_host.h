@@ -4,9 +4,9 @@
 #include <limits>
 #include <minnow/tensor/kernels/hd.h>
 
-/// float32 functions without branches, which the compiler turns into vector code.  Polynomials of the Cephes
-/// library unless said otherwise; the rarer functions go through double, where a short series is accurate
-/// enough.
+// float32 functions without branches, which the compiler can vectorize.  The polynomials are those of the Cephes
+// library unless a comment says otherwise.  Rarer functions are computed in double, where a short series is accurate
+// enough.
 namespace minnow::detail::kernels::math::host {
 
 inline constexpr float kInf = std::numeric_limits<float>::infinity();
@@ -40,7 +40,7 @@ MINNOW_HD float exp_tail(float r) {
   p = p * r + 1.6666665459e-1f;
   return p * r + 5.0000001201e-1f;
 }
-/// y * 2^n for n in [-160, 160], rounded once where the result is subnormal.
+/// y * 2^n for n in [-160, 160], rounded once if the result is subnormal.
 MINNOW_HD float scale(float y, std::int32_t n) {
   const std::int32_t half = n >> 1;
   return y * power_of_two(half) * power_of_two(n - half);
@@ -119,7 +119,7 @@ MINNOW_HD float log10(float x) {
   return log_edges(x, m * 0.434294481903251828f + l.e * 0.301029995663981195f);
 }
 
-/// log in double to 1e-12 for positive normal x.
+/// log in double with a relative error of 1e-12, for positive normal x.
 MINNOW_HD double log_positive(double x) {
   constexpr std::uint64_t kRootHalf = 0x3fe6a09e667f3bcdu;
   const std::uint64_t u = bits(x) + (0x3ff0000000000000u - kRootHalf);
@@ -136,14 +136,14 @@ MINNOW_HD double log_positive(double x) {
   p = p * z + 2.0 / 3;
   return e * 0.693147180559945309 + (s * z * p + 2.0 * s);
 }
-/// log in double with the edges of the real one, for x that came from a float.
+/// The same for any x that was converted from float, with the right values for 0, negative numbers, infinity and NaN.
 MINNOW_HD double log_wide(double x) {
   constexpr double kWideInf = std::numeric_limits<double>::infinity();
   const double outside = x == 0.0 ? -kWideInf : std::numeric_limits<double>::quiet_NaN();
   const double inside = x < kWideInf ? log_positive(x) : kWideInf;
   return x > 0.0 ? inside : outside;
 }
-/// e^x in double to 1e-11, between e^-700 and e^700.
+/// e^x in double with a relative error of 1e-11, for x limited to [-700, 700].
 MINNOW_HD double exp_wide(double x) {
   double c = x > 700.0 ? 700.0 : x;
   c = c < -700.0 ? -700.0 : c;
@@ -256,7 +256,7 @@ MINNOW_HD float erfinv(float x) {
   return a == 1.0f ? x * kInf : static_cast<float>(y);
 }
 
-/// x = n pi/2 + r, |r| <= pi/4, exact enough for |x| up to kTrigReach.
+/// x = n pi/2 + r, |r| <= pi/4, accurate for |x| up to kTrigReach.
 inline constexpr float kTrigReach = 1.0e6f;
 struct TrigParts {
   std::uint32_t n;

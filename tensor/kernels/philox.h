@@ -43,15 +43,15 @@ MINNOW_HD Philox4 philox(std::uint64_t counter_low, std::uint64_t counter_high, 
   return {{c0, c1, c2, c3}};
 }
 
-/// [0, 1) in steps of 2^-24, from the upper bits.
+/// A number in [0, 1), a multiple of 2^-24, from the upper bits.
 MINNOW_HD float uniform_float(std::uint32_t x) { return static_cast<float>(x >> 8) * 0x1p-24f; }
-/// [0, 1) in steps of 2^-53.
+/// A number in [0, 1), a multiple of 2^-53.
 MINNOW_HD double uniform_double(std::uint32_t low, std::uint32_t high) {
   const std::uint64_t x = (std::uint64_t{high} << 32) | low;
   return static_cast<double>(x >> 11) * 0x1p-53;
 }
 
-/// Two independent normal numbers (Box and Muller 1958) from two uniform ones of [0, 1).
+/// Two independent normal numbers from two uniform ones in [0, 1) (Box and Muller 1958).
 template <class T> struct NormalPair { T first, second; };
 template <class T> MINNOW_HD NormalPair<T> box_muller(T u, T v) {
   const T radius = math::sqrt(T(-2) * math::log(T(1) - u));

@@ -9,25 +9,25 @@
 
 namespace minnow::detail::kernels {
 
-/// Which element types a reduction takes, and what it gives.  Numeric: sums of integers are int64; floating:
-/// integers are promoted by the front end; predicate: the result is bool.
+/// The element types of a reduction and its result.  Numeric: all, sums and products of integers are int64; floating:
+/// floating-point only; predicate: all, the result is bool.
 enum class ReduceKind : std::uint8_t { kNumeric, kFloating, kPredicate };
 
 /// Traits of a reduction.
-///   init<T>()        the value of nothing
-///   map(x, p)        what an element contributes
+///   init<T>()        the result for no elements
+///   map(x, p)        the contribution of an element
 ///   combine(a, b)    joins two contributions; associative, so that it may be split into blocks
 ///   finish(a, n, p)  the result from the joined contributions of n elements
 template <ReduceKind K = ReduceKind::kNumeric> struct Reduction {
   static constexpr ReduceKind kKind = K;
-  static constexpr bool kAdds = false;  // whether combine is an addition, which a wider type makes exact
+  static constexpr bool kAdds = false;  // whether combine is an addition, which is more accurate in a wider type
   template <class T> MINNOW_HD static T map(T x, T) { return x; }
   template <class T> MINNOW_HD static T finish(T a, std::int64_t, T) { return a; }
 };
 
 namespace detail {
 
-/// Joins by addition; integers wrap around.
+/// Combines by addition; integers wrap around.
 template <ReduceKind K = ReduceKind::kNumeric> struct Additive : Reduction<K> {
   static constexpr bool kAdds = true;
   template <class T> MINNOW_HD static T init() { return T(0); }
@@ -69,19 +69,19 @@ struct Prod : Reduction<> {
     else return a * b;
   }
 };
-/// The largest element; NaN where one is NaN.  Of nothing: refused by the front end.
+/// The largest element; NaN if one is NaN.  The caller refuses to reduce no elements.
 struct Max : Reduction<> {
   static constexpr std::string_view kName = "amax";
   template <class T> MINNOW_HD static T init() { return detail::lowest<T>(); }
   template <class T> MINNOW_HD static T combine(T a, T b) { return detail::larger(a, b); }
 };
-/// The smallest element; NaN where one is NaN.
+/// The smallest element; NaN if one is NaN.
 struct Min : Reduction<> {
   static constexpr std::string_view kName = "amin";
   template <class T> MINNOW_HD static T init() { return detail::highest<T>(); }
   template <class T> MINNOW_HD static T combine(T a, T b) { return detail::smaller(a, b); }
 };
-/// Whether an element is not zero (NaN is not).
+/// Whether an element is not zero; NaN is not zero.
 struct Any : Reduction<ReduceKind::kPredicate> {
   static constexpr std::string_view kName = "any";
   template <class T> MINNOW_HD static T init() { return T(0); }
@@ -118,7 +118,7 @@ struct Norm0 : detail::Additive<ReduceKind::kFloating> {
   template <class T> MINNOW_HD static T map(T x, T) { return x != T(0) ? T(1) : T(0); }
 };
 
-/// Every reduction; the place in this list is its number.
+/// All reductions.  A reduction's index in this list is its number.
 using ReduceOps = List<Sum, Mean, Prod, Max, Min, Any, All, Norm1, Norm2, NormP, Norm0>;
 
 }  // namespace minnow::detail::kernels

@@ -6,7 +6,7 @@
 
 namespace minnow::detail::kernels {
 
-/// Division of numbers below 2^31 by one divisor, without dividing (Granlund and Montgomery 1994).
+/// Divides numbers below 2^31 by a fixed divisor, by a multiplication (Granlund and Montgomery 1994).
 struct Divisor {
   std::uint32_t size = 1, magic = 1, shift = 0;
 
@@ -24,31 +24,31 @@ struct Divisor {
   }
 };
 
-/// How N operands of one shape lie in memory, in bytes.
+/// The shape of N operands and their strides in bytes.
 template <int N> struct Layout {
   std::int64_t numel = 1;
   int rank = 0;
   std::int64_t sizes[kMaxRank] = {};
   std::int64_t strides[N][kMaxRank] = {};
 
-  /// Whether operand k walks its memory without gaps, in steps of `bytes`.
+  /// Whether operand k is contiguous, with elements of `bytes` bytes.
   bool is_flat(int k, std::int64_t bytes) const { return rank == 1 && (strides[k][0] == bytes || sizes[0] == 1); }
 };
 
-/// Byte offsets of one element of every operand.
+/// The byte offsets of one element in every operand.
 template <int N> struct Offsets { std::int32_t at[N]; };
 
-/// A layout whose numbers of elements and byte offsets fit 31 bits: what a kernel takes.
+/// A layout in which element numbers and byte offsets fit into 31 bits: the argument of a kernel.
 template <int N> struct Narrow {
   std::uint32_t numel;
   int rank;
   Divisor sizes[kMaxRank];
   std::int32_t strides[kMaxRank][N];
 
-  /// Of element i.
+  /// The offsets of element i.
   MINNOW_HD Offsets<N> offsets(std::uint32_t i) const {
     Offsets<N> sum{};
-    // Kept rolled: a kernel's code would be mostly this loop.
+    // Not unrolled: this loop would be most of a kernel's code.
 #ifdef __CUDA_ARCH__
 #pragma unroll 1
 #endif
@@ -63,7 +63,7 @@ template <int N> struct Narrow {
   }
 };
 
-/// Whether all numbers of elements and all byte offsets fit 31 bits.
+/// Whether all element numbers and byte offsets fit into 31 bits.
 template <int N> bool is_narrow(const Layout<N>& layout) {
   constexpr std::int64_t kLimit = std::int64_t{1} << 31;
   if (layout.numel >= kLimit) return false;
@@ -86,12 +86,12 @@ template <int N> Narrow<N> narrow(const Layout<N>& layout) {
   return to;
 }
 
-/// Where a part of a layout begins, in bytes.
+/// The byte offset at which a part of a layout begins, for each operand.
 template <int N> struct Base {
   std::int64_t at[N] = {};
 };
 
-/// Calls f(narrow layout, base) for parts that together are the whole layout: one part, as a rule.
+/// Calls f(narrow layout, base) for parts that make up the layout: usually a single one.
 template <int N, class F> void for_narrow_parts(const Layout<N>& layout, const F& f, const Base<N>& base = {}) {
   if (is_narrow(layout)) return f(narrow(layout), base);
   int outer = 0;
@@ -114,8 +114,9 @@ struct Walk {
   std::int64_t itemsize;
 };
 
-/// The layout of operands of one shape, none of whose sizes is 0.  Dimensions are in the order of the first operand's
-/// memory (the output's: neighbours in it are numbered next to each other), and merged as far as all operands allow.
+/// The layout of operands of one shape, which has elements.  Dimensions are in the memory order of the first operand
+/// (the output, so that neighbouring elements in memory have neighbouring numbers), and are merged if all operands
+/// allow it.
 template <int N> Layout<N> collapse(const Shape& shape, const Walk (&operands)[N]) {
   Layout<N> layout;
   int order[kMaxRank];
@@ -148,9 +149,9 @@ template <int N> Layout<N> collapse(const Shape& shape, const Walk (&operands)[N
   return layout;
 }
 
-/// Sees runs of neighbouring elements as wider ones, of up to 16 bytes.  For operands that are moved as they are: the
-/// first M, at `addresses`, with elements of `itemsize` bytes; the others (indices) must stand still along such a run.
-/// Returns the bytes of an element from now on.
+/// Joins neighbouring elements to wider ones of up to 16 bytes, for operands that are copied unchanged: the first M, at
+/// `addresses`, with elements of `itemsize` bytes.  The other operands (indices) must have stride 0 along them.
+/// Returns the new size of an element.
 template <int N, int M>
 std::int64_t widen(Layout<N>& layout, std::int64_t itemsize, const void* const (&addresses)[M]) {
   const int last = layout.rank - 1;

@@ -7,13 +7,13 @@
 
 namespace minnow::detail::kernels {
 
-/// Traits of a ternary functor: value(a, b, c, p), p a parameter that some do not use.
+/// Traits of a ternary functor: value(a, b, c, p); some ignore the parameter p.
 template <Kind K = Kind::kNumeric> struct Ternary {
   static constexpr Kind kKind = K;
   static constexpr bool kTakesBool = true;
 };
 
-/// b where a is not zero, else c.
+/// b if a is not zero, otherwise c.
 struct Where : Ternary<> {
   static constexpr std::string_view kName = "where";
   template <class T> MINNOW_HD static T value(T a, T b, T c, T) { return a != T(0) ? b : c; }
@@ -36,7 +36,7 @@ struct Addcdiv : Ternary<Kind::kFloating> {
   template <class T> MINNOW_HD static T value(T a, T b, T c, T p) { return a + p * (b / c); }
 };
 
-/// Every ternary operation; the place in this list is its number.
+/// All ternary operations.  An operation's index in this list is its number.
 using TernaryOps = List<Where, Lerp, Addcmul, Addcdiv>;
 
 }  // namespace minnow::detail::kernels

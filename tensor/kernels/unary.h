@@ -5,7 +5,7 @@
 
 namespace minnow::detail::kernels {
 
-/// Every unary operation; the place in this list is its number.
+/// All unary operations.  An operation's index in this list is its number.
 using UnaryOps =
     List<Neg, Abs, Sign, Exp, Exp2, Expm1, Log, Log2, Log10, Log1p, Sqrt, Rsqrt, Square, Reciprocal, Sin, Cos, Tan,
          Asin, Acos, Atan, Sinh, Cosh, Tanh, Asinh, Acosh, Atanh, Erf, Erfc, Erfinv, Lgamma, Digamma, Logit, Floor,

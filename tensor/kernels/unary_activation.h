@@ -108,23 +108,23 @@ struct GeluTanh : Unary<Saves::kInput> {
   static constexpr double kRoot = 0.797884560802865356;
   static constexpr double kCubic = 0.044715;
   template <class T> MINNOW_HD static T inner(T x) { return T(kRoot) * (x + T(kCubic) * x * x * x); }
-  template <class T> MINNOW_HD static T bent(T x) { return math::tanh(inner(x)); }
+  template <class T> MINNOW_HD static T tanh_inner(T x) { return math::tanh(inner(x)); }
   /// 1 - tanh^2 u, without the cancellation.
-  template <class T> MINNOW_HD static T bend(T x) {
+  template <class T> MINNOW_HD static T sech_squared(T x) {
     const T e = math::exp(T(-2) * math::abs(inner(x)));
     return T(4) * e / ((T(1) + e) * (T(1) + e));
   }
-  template <class T> MINNOW_HD static T value(T x) { return T(0.5) * x * (T(1) + bent(x)); }
+  template <class T> MINNOW_HD static T value(T x) { return T(0.5) * x * (T(1) + tanh_inner(x)); }
   template <class T> MINNOW_HD static T slope(T x) {
-    const T t = bent(x);
+    const T t = tanh_inner(x);
     const T du = T(kRoot) * (T(1) + T(3 * kCubic) * x * x);
-    return T(0.5) * (T(1) + t) + T(0.5) * x * bend(x) * du;
+    return T(0.5) * (T(1) + t) + T(0.5) * x * sech_squared(x) * du;
   }
   template <class T> MINNOW_HD static T curve(T x) {
-    const T t = bent(x);
+    const T t = tanh_inner(x);
     const T du = T(kRoot) * (T(1) + T(3 * kCubic) * x * x);
     const T ddu = T(6 * kRoot * kCubic) * x;
-    return bend(x) * (du + T(0.5) * x * (ddu - T(2) * t * du * du));
+    return sech_squared(x) * (du + T(0.5) * x * (ddu - T(2) * t * du * du));
   }
 };
 /// y = x s with s = sigmoid(x);  dy/dx = s (1 + x (1 - s)).

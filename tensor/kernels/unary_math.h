@@ -114,7 +114,7 @@ struct Reciprocal : Unary<Saves::kOutput> {
   template <class T> MINNOW_HD static T slope(T y) { return -(y * y); }
   template <class T> MINNOW_HD static T curve(T y) { return T(-2) * y; }
 };
-/// y = sin x;  dy/dx = cos x.  Beyond kReach the float32 formula hands over to float64.
+/// y = sin x;  dy/dx = cos x.  Beyond kReach float32 is computed in double.
 struct Sin : Unary<Saves::kInput> {
   static constexpr std::string_view kName = "sin";
   static constexpr float kReach = math::host::kTrigReach;
@@ -278,7 +278,7 @@ struct Round : Step<> {
     else return math::round(x);
   }
 };
-/// x without its fraction.
+/// x rounded towards 0.
 struct Trunc : Step<> {
   static constexpr std::string_view kName = "trunc";
   static constexpr bool kTakesBool = false;
@@ -357,7 +357,7 @@ struct LogicalNot : Unary<Saves::kNothing, 0, Kind::kPredicate, 0> {
   static constexpr std::string_view kName = "logical_not";
   template <class T> MINNOW_HD static bool value(T x) { return x == T(0); }
 };
-/// The bits of an integer turned over; for bool (whose result is stored as bool) use LogicalNot.
+/// All bits of an integer inverted.  For bool, LogicalNot is used.
 struct BitwiseNot : Unary<Saves::kNothing, 0, Kind::kIntegral, 0> {
   static constexpr std::string_view kName = "bitwise_not";
   template <class T> MINNOW_HD static T value(T x) { return ~x; }

@@ -9,10 +9,10 @@
 
 namespace minnow::detail::kernels {
 
-/// Every rule; the place in this list is its number.
+/// All rules.  A rule's index in this list is its number.
 using UpdateRules = List<SgdRule, AdamRule<false>, AdamRule<true>, RmspropRule, LionRule>;
 
-template <class Rules> inline constexpr int kMostStates = 0;
-template <class... Rules> inline constexpr int kMostStates<List<Rules...>> = std::max({kNumStates<Rules>...});
+template <class Rules> inline constexpr int kMaxStates = 0;
+template <class... Rules> inline constexpr int kMaxStates<List<Rules...>> = std::max({kNumStates<Rules>...});
 
 }  // namespace minnow::detail::kernels

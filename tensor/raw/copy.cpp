@@ -23,7 +23,7 @@ void copy_within(const Tensor& from, const Tensor& to) {
   backend_of(to.device()).run(calls::Copy{from, to});
 }
 
-/// Bytes of the storage from a tensor's first to behind its last element (it has some; strides are not negative).
+/// The bytes of the storage from a tensor's first element to past its last one.  x has elements and no negative stride.
 std::pair<std::int64_t, std::int64_t> extent(const Tensor& x) {
   std::int64_t last = x.storage_offset();
   for (int d = 0; d < x.dim(); ++d) last += (x.shape()[d] - 1) * x.strides()[d];
@@ -83,7 +83,7 @@ Tensor copy_to(const Tensor& from, const Tensor& to, SourceLocation where) {
              is_dense(to.shape(), to.strides())) {
     transfer_to(from, to);
   } else {
-    // Moved in its own size, then broadcast and converted on the target.
+    // Transferred at its own size, then broadcast and converted on the target device.
     copy_within(expand(to_device(from, to.device(), false), to.shape()), to);
   }
   to.storage()->bump_version();
@@ -114,7 +114,7 @@ void require_writable(const In& x) {
   x->require_defined();
   for (int d = 0; d < x->dim(); ++d)
     if (x->strides()[d] == 0 && x->shape()[d] > 1 && x->numel() > 0)
-      throw ShapeError(message("several elements share one place in memory", {{"self", *x}},
+      throw ShapeError(message("several elements share memory", {{"self", *x}},
                                "an expanded tensor cannot be written to; call .contiguous() first"));
 }
 

@@ -5,27 +5,27 @@
 
 namespace minnow::detail::raw {
 
-/// x itself if its memory is in that order already, else a copy.  channels_last: ShapeError unless x is 4-d.
+/// x itself if its memory is in that order already, otherwise a copy.  channels_last: ShapeError unless x is 4-d.
 Tensor contiguous(const In& x, MemoryFormat format = MemoryFormat::contiguous);
-/// A copy with its own storage: dense, in x's order of dimensions.
+/// A dense copy with its own storage, in x's order of dimensions.
 Tensor clone(const In& x);
-/// x itself if it is of that dtype already, else a converted copy (floating to integer truncates).
+/// x itself if it has that dtype already, otherwise a converted copy (floating-point to integer truncates).
 Tensor cast(const In& x, DType dtype);
-/// Writes `from`, broadcast and converted, into `to`, on any device.  ShapeError when it does not fit.
-/// Returns `to`.
+/// Writes `from`, broadcast and converted, into `to`, on any device.  ShapeError if it does not
+/// broadcast.  Returns `to`.
 Tensor copy_to(const Tensor& from, const Tensor& to, SourceLocation where = {});
-/// Does what may fail of overwrite(): waits for copies and work that use the two.
+/// Waits for the copies and the work that use the two tensors.  This part of a copy can fail; overwrite() cannot.
 void wait_for(const Tensor& to, const Tensor& from);
-/// Writes `from` into a tensor of the same shape, dtype and device, where wait_for() was called for both and copy_to()
-/// would be allowed: takes no memory.
+/// Writes `from` into a tensor of the same shape, dtype and device, without allocating.  Call wait_for() for both
+/// first; copy_to() must be allowed.
 void overwrite(const Tensor& from, const Tensor& to);
-/// Every element of x becomes value.
+/// Sets every element of x to value.
 void fill_(const In& x, Scalar value);
 
-/// Whether writing to `out` while reading `x` would read elements already written: they share memory, and do not lie
-/// there in the same way.
+/// Whether a loop that reads x and writes `out` would read elements that it has written: they share memory with
+/// different layouts.
 bool overlaps(const Tensor& out, const Tensor& x);
-/// Refuses to write through a tensor whose elements share memory (an expanded one).
+/// ShapeError if elements of x share memory (it was expanded), so that it cannot be written.
 void require_writable(const In& x);
 
 }  // namespace minnow::detail::raw

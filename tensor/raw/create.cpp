@@ -9,7 +9,7 @@ namespace minnow::detail::raw {
 std::size_t checked_bytes(const Shape& shape, DType dtype) {
   std::int64_t bytes = static_cast<std::int64_t>(size_of(dtype));
   if (!bytes)
-    throw DTypeError(message(fmt::format("the number {} is no dtype", static_cast<int>(dtype)), {},
+    throw DTypeError(message(fmt::format("{} is not a dtype", static_cast<int>(dtype)), {},
                              "give one of float32, float64, float16, bfloat16, int64, int32, uint8, bool"));
   bool overflow = false, none = false;
   for (const std::int64_t size : shape) {
@@ -18,8 +18,7 @@ std::size_t checked_bytes(const Shape& shape, DType dtype) {
     overflow |= __builtin_mul_overflow(bytes, size, &bytes);
   }
   if (none) return 0;
-  if (overflow)
-    throw OutOfMemoryError(message(shape.str() + " is more than any memory holds", {}, "use smaller sizes"));
+  if (overflow) throw OutOfMemoryError(message(shape.str() + " is larger than any memory", {}, "use smaller sizes"));
   return static_cast<std::size_t>(bytes);
 }
 

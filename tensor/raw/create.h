@@ -5,7 +5,7 @@
 
 namespace minnow::detail::raw {
 
-// Uninitialised memory for the result of the operation that this thread dispatched last, which errors name.
+// Uninitialised memory for the result of the operation that the open CallSite names.
 
 Tensor new_result(const Shape& shape, DType dtype, Device device);
 /// Dense, in the order of dimensions of `like`.
@@ -16,7 +16,7 @@ Tensor allocate(const Shape& shape, const Strides& strides, DType dtype, Device 
 /// Product of the sizes times the element size.  DTypeError, ShapeError, OutOfMemoryError.
 std::size_t checked_bytes(const Shape& shape, DType dtype);
 
-/// A 0-dim CPU tensor, as elementwise families take it.
+/// A 0-dim CPU tensor, which elementwise operations take beside operands on any device.
 [[nodiscard]] Tensor scalar_tensor(Scalar value, DType dtype);
 
 }  // namespace minnow::detail::raw

@@ -14,7 +14,7 @@ namespace {
 
 using kernels::Kind;
 
-/// What a front end asks about an operation whose number is known at run time only.
+/// What the checks need to know about an operation whose index is known only at run time.
 struct OpInfo {
   std::string_view name;
   Kind kind;
@@ -39,13 +39,13 @@ constexpr auto kTernaryInfo = infos(kernels::TernaryOps{});
 const OpInfo& unary_info(int op) { return kUnaryInfo[static_cast<std::size_t>(op)]; }
 const OpInfo& binary_info(int op) { return kBinaryInfo[static_cast<std::size_t>(op)]; }
 
-/// The dtype that a family computes in.
+/// The dtype that elementwise loops compute in.
 DType compute_type(DType promoted) {
   if (is_integral(promoted)) return DType::int64;
   return promoted == DType::float64 ? DType::float64 : DType::float32;
 }
 
-constexpr const char* kConvertBool = "convert first: .to(int64), or use the functions of logic";
+constexpr const char* kConvertBool = "convert first: .to(int64), or use logical_and, logical_or, logical_not";
 
 DType unary_result(const OpInfo& info, const In& x) {
   const DType dtype = x->dtype();
@@ -58,10 +58,10 @@ DType unary_result(const OpInfo& info, const In& x) {
   return dtype;
 }
 
-/// Rank of a dtype's category for promotion.
+/// The category of a dtype in promotion: bool < integer < floating-point.
 int category(DType d) { return d == DType::bool_ ? 0 : is_integral(d) ? 1 : 2; }
 
-/// x repeated to `shape`, to which it can be broadcast.
+/// x broadcast to `shape`, which must be possible.
 View broadcast(const View& x, const Shape& shape) {
   if (x.shape() == shape) return x;
   Strides strides = Shape::filled(shape.rank(), 0);
@@ -70,7 +70,7 @@ View broadcast(const View& x, const Shape& shape) {
   return View(x.storage(), x.dtype(), shape, strides, x.storage_offset());
 }
 
-/// Dense in the order of dimensions of the first operand that has the whole shape.
+/// A dense result, in the order of dimensions of the first operand that has the result's shape.
 Tensor allocate_like(const Shape& shape, DType dtype, Device device, std::initializer_list<const Tensor*> operands) {
   for (const Tensor* t : operands) {
     if (t->shape() != shape) continue;
@@ -94,7 +94,7 @@ void require_castable(const In& out, DType result) {
                              {{"self", *out}}, "use the form that returns a new tensor, or convert self first"));
 }
 
-/// ValueError where an integer is divided by zero.
+/// ValueError if an integer is divided by zero.
 void run_binary(Backend& backend, const calls::Binary& call, const In& a, const In& b) {
   if (!binary_info(call.op).divides) return static_cast<void>(backend.run(call));
   run_checked(
@@ -210,7 +210,7 @@ void binary_(int op, const In& a, const In& b) {
                               "the result is written to self: move the other one first, other.cpu()"));
   const View other = broadcast(overlaps(*a, *b) ? clone(b) : *b, a->shape());
   if (info.divides && compute == DType::int64 && backend.computes_on_host() && a->numel()) {
-    // The loop finds a divisor of 0 on its way: the result is written once it is whole.
+    // The loop may find a divisor 0 halfway: self is written only after all of the result is computed.
     const Tensor whole = new_result(a->shape(), a->strides(), a->dtype(), a->device());
     run_binary(backend, {op, compute, *a, other, whole}, a, b);
     backend.run(calls::Copy{whole, *a});

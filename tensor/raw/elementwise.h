@@ -15,26 +15,26 @@ template <class Op> inline constexpr int kUnary = kernels::kIndexOf<kernels::Una
 template <class Op> inline constexpr int kBinary = kernels::kIndexOf<kernels::BinaryOps, Op>;
 template <class Op> inline constexpr int kTernary = kernels::kIndexOf<kernels::TernaryOps, Op>;
 
-/// PyTorch's promotion: dimensioned operands first, then 0-dim ones where their category (bool, integer,
-/// floating) is higher.
+/// The promoted dtype by PyTorch's rule: that of the operands with dimensions, unless a 0-dim operand has a higher
+/// category (bool < integer < floating-point).
 DType result_type(const Tensor& a, const Tensor& b);
-/// The dtype that a number takes beside x: x's, unless the number's category is higher.
+/// The dtype of a number that is an operand beside x: x's, unless the number's category is higher.
 DType scalar_type(const Tensor& x, Scalar value);
-/// A number as a tensor of that dtype; beside an undefined x, which the operation then refuses, of its own.  ValueError
-/// for an unsigned number that int64 does not hold.
+/// A number as a tensor of that dtype; of its own dtype if x is undefined, which the operation then refuses.
+/// ValueError for an unsigned number that int64 cannot hold.
 Tensor scalar_tensor(Scalar value, const Tensor& x);
-/// Common shape of the operands.  ShapeError.
+/// The shape that both operands broadcast to.  ShapeError if there is none.
 Shape broadcast_shape(const In& a, const In& b);
 
-/// Floating-only functions promote integers to float32; predicates give bool.
+/// Functions of floating-point numbers convert integers to float32; predicates give bool.
 Tensor unary(int op, const In& x, double p0 = 0, double p1 = 0);
-/// Writes the result over x.  DTypeError where the result's dtype does not fit into x's.
+/// Writes the result to x.  DTypeError if x's dtype cannot hold it.
 void unary_(int op, const In& x, double p0 = 0, double p1 = 0);
 /// grad * slope(saved), or with `curve` grad * curve(saved).
 Tensor unary_slope(int op, const In& grad, const In& saved, double p0, double p1, bool curve = false);
 
 Tensor binary(int op, const In& a, const In& b);
-/// Writes the result over a; b is broadcast to a.
+/// Writes the result to a; b is broadcast to a.
 void binary_(int op, const In& a, const In& b);
 
 Tensor ternary(int op, const In& a, const In& b, const In& c, double p = 0);

@@ -13,10 +13,10 @@
 namespace minnow::detail::raw {
 namespace {
 
-constexpr std::int64_t kLongest = 1000;  // elements that are all shown
-constexpr std::int64_t kEdge = 3;        // elements at each end of a shortened dimension
+constexpr std::int64_t kMaxElements = 1000;  // larger tensors are shortened
+constexpr std::int64_t kEdge = 3;            // elements shown at each end of a shortened dimension
 
-/// An element; the integer is exact where a double is not.
+/// An element as a double and, for an integer dtype, exactly.
 struct Element {
   double real = 0;
   std::int64_t whole = 0;
@@ -27,7 +27,7 @@ Element element(const Tensor& t) {
   return {static_cast<double>(whole), whole};
 }
 
-/// How all numbers of one tensor are written.
+/// The format of all numbers of a tensor.
 struct Format {
   bool integers = false, as_bool = false, whole = true, scientific = false;
   int width = 0;
@@ -70,8 +70,8 @@ Format format_of(const Tensor& t, const std::vector<Element>& shown) {
   return f;
 }
 
-/// The places of a dimension that are shown; -1 stands for "...".
-std::vector<std::int64_t> places(std::int64_t size, bool shorten) {
+/// The indices of a dimension that are shown; -1 means "...".
+std::vector<std::int64_t> shown_indices(std::int64_t size, bool shorten) {
   std::vector<std::int64_t> out;
   for (std::int64_t i = 0; i < size; ++i) {
     if (shorten && size > 2 * kEdge && i == kEdge) {
@@ -85,7 +85,7 @@ std::vector<std::int64_t> places(std::int64_t size, bool shorten) {
 
 class Printer {
  public:
-  Printer(const Tensor& t, std::int64_t total) : t_(t), shorten_(total > kLongest) {
+  Printer(const Tensor& t, std::int64_t total) : t_(t), shorten_(total > kMaxElements) {
     collect(t_);
     format_ = format_of(t_, shown_);
   }
@@ -97,7 +97,7 @@ class Printer {
     }
     out += '[';
     bool first = true;
-    for (const std::int64_t i : places(t.shape()[0], shorten_)) {
+    for (const std::int64_t i : shown_indices(t.shape()[0], shorten_)) {
       if (!first) out += t.dim() == 1 ? ", " : separator(t.dim(), indent);
       first = false;
       if (i < 0) out += t.dim() == 1 ? " ..." : "...";
@@ -116,7 +116,7 @@ class Printer {
       shown_.push_back(element(t));
       return;
     }
-    for (const std::int64_t i : places(t.shape()[0], shorten_))
+    for (const std::int64_t i : shown_indices(t.shape()[0], shorten_))
       if (i >= 0) collect(first_dim_at(t, i));
   }
 
@@ -133,13 +133,13 @@ std::string to_string(const In& tensor, std::string_view note) {
   if (!tensor->defined()) return "tensor(undefined)";
   constexpr int kIndent = 7;  // the width of "tensor("
   std::string out = "tensor(";
-  const Tensor home = to_device(detach(tensor), Device());
+  const Tensor host = to_device(detach(tensor), Device());
   if (tensor->numel() == 0) out += "[]";
-  else Printer(home, home.numel()).print(out, home, kIndent);
+  else Printer(host, host.numel()).print(out, host, kIndent);
   if (tensor->numel() == 0 && tensor->dim() > 1) out += ", size=" + tensor->shape().str();
   if (!tensor->device().is_cpu()) out += ", device='" + tensor->device().str() + '\'';
   const DType d = tensor->dtype();
-  // What the numbers show by themselves is left out.
+  // The dtype is left out if the numbers show it.
   const bool shown = d == DType::float32 || (tensor->numel() > 0 && (d == DType::int64 || d == DType::bool_));
   if (!shown) out.append(", dtype=").append(name_of(d));
   return out.append(note) + ')';

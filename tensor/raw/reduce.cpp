@@ -13,36 +13,35 @@
 namespace minnow::detail::raw {
 namespace {
 
-/// One bit a reduced dimension.
+/// A bit for each reduced dimension.
 unsigned mask_of(const In& x, const Dims& dims) {
   unsigned mask = 0;
   for (const std::int64_t d : dims) {
     const unsigned bit = 1u << wrap_dim(x, d);
     if (mask & bit)
       throw ValueError(
-          message("dimension " + std::to_string(d) + " is named twice", {{"self", *x}}, "name every dimension once"));
+          message("dimension " + std::to_string(d) + " is given twice", {{"self", *x}}, "give each dimension once"));
     mask |= bit;
   }
   return dims.empty() ? (1u << x->dim()) - 1 : mask;
 }
 
-/// x as [outer, n, inner]: kept dimensions in front and behind, reduced ones between; nothing if no strides
-/// do.
+/// Strides of x seen as [outer, n, inner]: kept dimensions first and last, reduced ones between them.
 struct Grouping {
   const Tensor& x;
   Shape shape{1, 1, 1};
   Strides strides{0, 0, 0};
 
-  /// Joins dimension d, outer to inner, to a group; false when its stride does not continue the group's.
+  /// Joins dimension d to a group, from outer to inner dimensions; false if its stride does not continue the group's.
   bool join(int group, int d) {
     const std::int64_t size = x.shape()[d], stride = x.strides()[d];
     if (size == 1) return true;
     if (shape[group] != 1 && strides[group] != wrapping_mul(size, stride)) return false;
-    shape[group] = wrapping_mul(shape[group], size);  // with none, products need not fit
+    shape[group] = wrapping_mul(shape[group], size);  // without elements the product may overflow
     strides[group] = stride;
     return true;
   }
-  /// All dimensions in the given order; false when reduced and kept ones alternate too often.
+  /// Joins all dimensions in the given order; false if reduced and kept ones alternate too often.
   bool group(const int* order, unsigned mask) {
     int at = 0;
     for (int i = 0; i < x.dim(); ++i) {
@@ -57,8 +56,8 @@ struct Grouping {
   }
 };
 
-/// Dimensions by falling stride, which joins the most for operations that may take elements in any order;
-/// only if the kept ones stay in their own order (the result's).
+/// The dimensions by descending stride, an order in which most of them can be joined.  False if that would change the
+/// order of the kept dimensions, which is the result's.
 bool memory_order(const Tensor& x, unsigned mask, int* order) {
   for (int d = 0; d < x.dim(); ++d) order[d] = d;
   std::stable_sort(order, order + x.dim(), [&](int a, int b) { return x.strides()[a] > x.strides()[b]; });
@@ -71,8 +70,8 @@ bool memory_order(const Tensor& x, unsigned mask, int* order) {
   return true;
 }
 
-/// x as [outer, n, inner], copied into that form.
-Tensor in_groups(const In& x, unsigned mask) {
+/// A copy of x as [outer, n, 1].
+Tensor grouped_copy(const In& x, unsigned mask) {
   Shape kept_first;
   std::int64_t outer = 1, n = 1;
   for (int d = 0; d < x->dim(); ++d)
@@ -85,13 +84,13 @@ Tensor in_groups(const In& x, unsigned mask) {
       kept_first.push_back(d);
       n = wrapping_mul(n, x->shape()[d]);
     }
-  const Tensor moved = contiguous(permute(x, kept_first));
-  return alias(moved, {outer, n, 1}, {n, 1, 1}, moved.storage_offset());
+  const Tensor permuted = contiguous(permute(x, kept_first));
+  return alias(permuted, {outer, n, 1}, {n, 1, 1}, permuted.storage_offset());
 }
 
-/// x as [outer, n, inner] without a copy, its dimensions in their own order or (any_order) in that of its memory;
-/// undefined where its strides do not allow that.
-Tensor seen_in_groups(const In& x, unsigned mask, bool any_order) {
+/// x as [outer, n, inner] without a copy, with the dimensions in their order or (any_order) in that of memory;
+/// undefined if the strides do not allow it.
+Tensor group_view(const In& x, unsigned mask, bool any_order) {
   int order[kMaxRank];
   for (int d = 0; d < x->dim(); ++d) order[d] = d;
   Grouping g{*x};
@@ -121,13 +120,14 @@ template <class... Ops> constexpr auto infos(kernels::List<Ops...>) {
 }
 constexpr auto kInfo = infos(kernels::ReduceOps{});
 
-/// Gives one of its elements, so there must be one.
-bool selects(int op) { return op == kReduce<kernels::Max> || op == kReduce<kernels::Min>; }
+/// Whether the result is one of the elements, so that there must be one.
+bool selects_element(int op) { return op == kReduce<kernels::Max> || op == kReduce<kernels::Min>; }
 
 DType result_dtype(int op, const OpInfo& info, const In& x) {
   const DType dtype = x->dtype();
   if (info.kind == kernels::ReduceKind::kPredicate) return DType::bool_;
-  if (info.kind == kernels::ReduceKind::kNumeric) return is_integral(dtype) && !selects(op) ? DType::int64 : dtype;
+  if (info.kind == kernels::ReduceKind::kNumeric)
+    return is_integral(dtype) && !selects_element(op) ? DType::int64 : dtype;
   if (is_integral(dtype))
     throw DTypeError(message("needs a floating-point tensor", {{"self", *x}}, "convert first: .to(float32)"));
   return dtype;
@@ -135,7 +135,7 @@ DType result_dtype(int op, const OpInfo& info, const In& x) {
 
 void require_elements(const In& x, std::int64_t n) {
   if (n == 0)
-    throw ShapeError(message("there is no largest or smallest of no elements", {{"self", *x}},
+    throw ShapeError(message("a dimension without elements has no largest or smallest one", {{"self", *x}},
                              "reduce over a dimension that has elements"));
 }
 
@@ -155,21 +155,21 @@ std::int64_t reduced_count(const In& x, const Dims& dims) {
 
 namespace {
 
-/// A reduction as two, one after the other: what joins the elements, and what joins the parts.
+/// A reduction in two stages: the operation that reduces the elements, and the one that reduces the partial results.
 struct Stages {
   int first, second;
-  DType between;  ///< wide enough to lose nothing
+  DType between;  ///< of the partial results: wide enough to lose nothing
 };
 
-/// False where the parts do not join.
+/// False if the operation cannot be done in stages.
 bool stages_of(int op, DType in, DType out, Stages& stages) {
   using namespace kernels;
   stages = {op, op == kReduce<Norm0> ? kReduce<Sum> : op, is_floating(in) ? DType::float64 : out};
   return op != kReduce<NormP>;
 }
 
-/// The innermost reduced dimensions in memory: those which a first stage takes.
-unsigned innermost(const Tensor& x, unsigned mask) {
+/// The reduced dimensions that are innermost in memory, which the first stage reduces.
+unsigned innermost_reduced(const Tensor& x, unsigned mask) {
   int order[kMaxRank];
   for (int d = 0; d < x.dim(); ++d) order[d] = d;
   std::stable_sort(order, order + x.dim(), [&](int a, int b) { return x.strides()[a] > x.strides()[b]; });
@@ -188,21 +188,22 @@ void run(Backend& backend, int op, double p, const Tensor& in, const In& out) {
   backend.run(calls::Reduce{op, in, View(out->storage(), out->dtype(), shape, contiguous_strides(shape)), p});
 }
 
-/// Where reduced and kept dimensions alternate (the channels of NCHW): one group of neighbours after the other instead
-/// of a copy in another order.  On the CPU; false where that is no gain.
+/// For reduced and kept dimensions that alternate (sums over all but the channels of NCHW): reduces one group of
+/// adjacent dimensions after the other instead of copying x.  On the CPU and sim only; returns false if it would not be
+/// faster.
 bool reduce_in_stages(Backend& backend, int op, const In& x, unsigned mask, double p, const Tensor& out) {
-  constexpr std::int64_t kLeast = 8;  // elements that the first stage makes one of
-  const unsigned inner = innermost(*x, mask), outer = mask & ~inner;
+  constexpr std::int64_t kMinFirstStage = 8;  // elements that the first stage must reduce to one, to pay
+  const unsigned inner = innermost_reduced(*x, mask), outer = mask & ~inner;
   Stages stages;
   std::int64_t n = 1;
   for (int d = 0; d < x->dim(); ++d)
     if (inner >> d & 1u) n = saturating_mul(n, x->shape()[d]);
-  if (!backend.computes_on_host() || !outer || n < kLeast || !stages_of(op, x->dtype(), out.dtype(), stages))
+  if (!backend.computes_on_host() || !outer || n < kMinFirstStage || !stages_of(op, x->dtype(), out.dtype(), stages))
     return false;
-  const Tensor in = seen_in_groups(x, inner, true);
+  const Tensor in = group_view(x, inner, true);
   if (!in.defined()) return false;
   const Tensor parts = empty(shape_after(x->shape(), inner, true), {stages.between, x->device()});
-  const Tensor joined = seen_in_groups(parts, outer, true);
+  const Tensor joined = group_view(parts, outer, true);
   if (!joined.defined()) return false;
   run(backend, stages.first, p, in, parts);
   run(backend, stages.second, p, joined, out);
@@ -219,10 +220,10 @@ Tensor reduce(int op, const In& x, const Dims& dims, bool keepdim, double p) {
   const unsigned mask = mask_of(x, dims);
   const Tensor out = new_result(shape_after(x->shape(), mask, keepdim), dtype, x->device());
   if (!out.numel()) return out;
-  if (selects(op)) require_elements(x, reduced_count(x, dims));
-  const Tensor seen = seen_in_groups(x, mask, true);
+  if (selects_element(op)) require_elements(x, reduced_count(x, dims));
+  const Tensor seen = group_view(x, mask, true);
   if (seen.defined()) run(backend, op, p, seen, out);
-  else if (!reduce_in_stages(backend, op, x, mask, p, out)) run(backend, op, p, in_groups(x, mask), out);
+  else if (!reduce_in_stages(backend, op, x, mask, p, out)) run(backend, op, p, grouped_copy(x, mask), out);
   return out;
 }
 
@@ -234,7 +235,7 @@ ValuesIndices arg_reduce(bool largest, const In& x, int dim, bool keepdim) {
   const ValuesIndices out{new_result(shape, x->dtype(), x->device()), new_result(shape, DType::int64, x->device())};
   if (!out.values.numel()) return out;
   require_elements(x, x->dim() ? x->shape()[wrap_dim(x, dim)] : 1);
-  const Tensor seen = seen_in_groups(x, mask, false), in = seen.defined() ? seen : in_groups(x, mask);
+  const Tensor seen = group_view(x, mask, false), in = seen.defined() ? seen : grouped_copy(x, mask);
   const auto flat = [&](const Tensor& t) {
     return View(t.storage(), t.dtype(), {in.size(0), in.size(2)}, {in.size(2), 1});
   };

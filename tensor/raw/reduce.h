@@ -10,21 +10,22 @@ namespace minnow::detail::raw {
 
 template <class Op> inline constexpr int kReduce = kernels::kIndexOf<kernels::ReduceOps, Op>;
 
-/// Which dimensions; empty: all.
+/// Dimension numbers; empty: all dimensions.
 using Dims = Shape;
 
-/// dtype: of the result; sums and products of integers and bool give int64, any and all bool.
+/// Sums and products of integers and bool give int64, any and all give bool.
 Tensor reduce(int op, const In& x, const Dims& dims, bool keepdim, double p = 0);
 
 struct ValuesIndices {
   Tensor values, indices;
 };
-/// Largest (or smallest) element of a dimension and where it is (int64, first one, NaN wins).
+/// The largest (or smallest) elements along a dimension and their indices (int64): the first of equal elements, or of a
+/// NaN.
 ValuesIndices arg_reduce(bool largest, const In& x, int dim, bool keepdim);
 
 /// The shape of a reduction's result.
 Shape reduced_shape(const In& x, const Dims& dims, bool keepdim);
-/// The number of elements that each result stands for.
+/// The number of elements that are reduced to one.
 std::int64_t reduced_count(const In& x, const Dims& dims);
 
 }  // namespace minnow::detail::raw

@@ -19,26 +19,27 @@ TransferDirection direction_of(Device from, Device to) {
 }
 
 /// x, or a copy of it that is dense.
-Tensor dense(const In& x) { return is_dense(x->shape(), x->strides()) ? *x : contiguous(x); }
+Tensor to_dense(const In& x) { return is_dense(x->shape(), x->strides()) ? *x : contiguous(x); }
 
-Tensor empty_as(const Tensor& x, Device device, Allocator& allocator, bool pinned) {
+Tensor allocate_like(const Tensor& x, Device device, Allocator& allocator, bool pinned) {
   const auto bytes = static_cast<std::size_t>(x.nbytes());
   return Tensor(make_storage(allocator, device, bytes, pinned, {}, {CallSite::op(), x.dtype(), x.shape()}), x.dtype(),
                 x.shape(), x.strides());
 }
 
-/// Host memory for a copy from a device: pinned, so that the copy need not block; if there is none, any.
-Tensor empty_landing(const Tensor& x, Backend& source) {
+/// Host memory for a copy from a device: pinned, so that the copy does not block, or pageable if no memory can be
+/// pinned.
+Tensor allocate_on_host(const Tensor& x, Backend& source) {
   if (Allocator* allocator = source.pinned_allocator()) {
     try {
-      return empty_as(x, Device(), *allocator, true);
+      return allocate_like(x, Device(), *allocator, true);
     } catch (const OutOfMemoryError&) {}
   }
-  return empty_as(x, Device(), cpu_allocator(), false);
+  return allocate_like(x, Device(), cpu_allocator(), false);
 }
 
-/// The transfer itself, and its line in the report.
-void move(const Tensor& from, const Tensor& to, bool non_blocking) {
+/// Copies, and enters the copy in the transfer report.
+void transfer(const Tensor& from, const Tensor& to, bool non_blocking) {
   CaptureSession::forbid_access(CallSite::op(), from.device());
   CaptureSession::forbid_access(CallSite::op(), to.device());
   const Device device = from.device().is_cpu() ? to.device() : from.device();
@@ -69,13 +70,13 @@ Tensor to_device(const In& x, Device device, bool non_blocking, const char* op) 
   x->require_defined(op);
   if (x->device() == device) return *x;
   Backend& target = backend_of(device);
-  const Tensor from = dense(x);
+  const Tensor from = to_dense(x);
   if (from.device().type() != device.type() && !from.device().is_cpu() && !device.is_cpu())
     return to_device(to_device(from, Device(), false, op), device, non_blocking, op);
-  const bool lands = device.is_cpu() && non_blocking;
-  const Tensor out = lands ? empty_landing(from, backend_of(from.device()))
-                           : empty_as(from, device, target.allocator(device.index()), false);
-  if (from.numel()) move(from, out, non_blocking);
+  const bool async_to_host = device.is_cpu() && non_blocking;
+  const Tensor out = async_to_host ? allocate_on_host(from, backend_of(from.device()))
+                                   : allocate_like(from, device, target.allocator(device.index()), false);
+  if (from.numel()) transfer(from, out, non_blocking);
   return out;
 }
 
@@ -83,7 +84,7 @@ void transfer_to(const In& x, const Tensor& to) {
   x->storage()->wait_ready();
   if (x->device().is_cpu() || to.device().is_cpu() || x->device().type() == to.device().type()) {
     const CallSite site("copy_", x.where);
-    if (x->numel()) move(*x, to, x->is_pinned() && !to.device().is_cpu());
+    if (x->numel()) transfer(*x, to, x->is_pinned() && !to.device().is_cpu());
   } else {
     transfer_to(to_device(x, Device()), to);
   }
@@ -94,17 +95,18 @@ Tensor pin_memory(const In& x) {
   x->require_defined("pin_memory");
   if (!x->device().is_cpu())
     throw DeviceError("pin_memory: cannot pin a tensor of " + x->device().str() +
-                      ", only CPU tensors can be pinned\n  self  " + describe(*x) + "\nbring it home first: .cpu()");
+                      ", only CPU tensors can be pinned\n  self  " + describe(*x) +
+                      "\ncopy it to the host first: .cpu()");
   if (x->is_pinned()) return *x;
   Allocator* allocator = pinned_allocator();
   if (!allocator)
-    throw DeviceError("pin_memory: there is nothing to pin for\n  self  " + describe(*x) +
-                      "\nno device of this machine copies from pinned memory; it has: " + available_devices());
+    throw DeviceError("pin_memory: no device copies from pinned memory\n  self  " + describe(*x) +
+                      "\nleave it out on a machine without a GPU; this one has: " + available_devices());
   CaptureSession::forbid_access("pin_memory", x->device());
-  const Tensor from = dense(x);
+  const Tensor from = to_dense(x);
   from.storage()->wait_ready();
   try {
-    const Tensor out = empty_as(from, Device(), *allocator, true);
+    const Tensor out = allocate_like(from, Device(), *allocator, true);
     if (from.numel()) std::memcpy(out.raw_data(), from.raw_data(), static_cast<std::size_t>(from.nbytes()));
     return out;
   } catch (const OutOfMemoryError& error) {

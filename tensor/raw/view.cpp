@@ -10,7 +10,7 @@
 namespace minnow::detail::raw {
 namespace {
 
-/// Strides with which `to` shows the elements of x in row-major order, if there are any.
+/// The strides of a view of x with shape `to`, or none if it needs a copy.
 std::optional<Strides> view_strides(const Tensor& x, const Shape& to) {
   if (x.is_contiguous()) return contiguous_strides(to);
   Strides strides = Shape::filled(to.rank(), 1);
@@ -19,7 +19,7 @@ std::optional<Strides> view_strides(const Tensor& x, const Shape& to) {
   for (int s = x.dim() - 1; s >= 0; --s) {
     run *= x.shape()[s];
     const bool joined =
-        s > 0 && (x.shape()[s - 1] == 1 || x.strides()[s - 1] == run * base);  // the next dimension continues the run
+        s > 0 && (x.shape()[s - 1] == 1 || x.strides()[s - 1] == run * base);  // dimension s - 1 continues the run
     if (joined) continue;
     std::int64_t filled = 1;
     while (d >= 0 && (filled < run || to[d] == 1)) {
@@ -45,7 +45,7 @@ int wrap_dim(const In& x, std::int64_t dim) {
   return static_cast<int>(dim < 0 ? dim + rank : dim);
 }
 
-void require_room(const In& x, int dims) {
+void require_max_rank(const In& x, int dims) {
   if (x->dim() + dims > kMaxRank)
     throw ShapeError(message(number(x->dim() + dims) + " dimensions are more than the maximum of " + number(kMaxRank),
                              {{"self", *x}}, "join some of them first, e.g. by flatten"));
@@ -98,8 +98,8 @@ Tensor reshape(const In& x, const Shape& wanted) {
 Tensor view(const In& x, const Shape& wanted) {
   const Shape shape = resolve_shape(x, wanted);
   if (const auto strides = view_strides(*x, shape)) return alias(x, shape, *strides, x->storage_offset());
-  throw ShapeError(message("shape " + shape.str() + " is no view of strides " + x->strides().str(), {{"self", *x}},
-                           "use .reshape(...), which copies where it must"));
+  throw ShapeError(message("shape " + shape.str() + " cannot view a tensor of strides " + x->strides().str(),
+                           {{"self", *x}}, "use .reshape(...), which copies if it has to"));
 }
 
 Tensor permute(const In& x, const Shape& dims) {
@@ -114,8 +114,8 @@ Tensor permute(const In& x, const Shape& dims) {
     strides[d] = x->strides()[from];
   }
   if (dims.rank() != rank || seen != (1u << rank) - 1)
-    throw ShapeError(message(dims.str() + " is no order of " + number(rank) + " dimensions", {{"self", *x}},
-                             "name every dimension once"));
+    throw ShapeError(message(dims.str() + " is not a permutation of " + number(rank) + " dimensions", {{"self", *x}},
+                             "give each dimension once"));
   return alias(x, shape, strides, x->storage_offset());
 }
 
@@ -135,7 +135,7 @@ Tensor unsqueeze(const In& x, int dim) {
   if (dim < -rank - 1 || dim > rank)
     throw IndexError(message("dimension " + number(dim) + " is out of range", {{"self", *x}},
                              "a new dimension goes from " + number(-rank - 1) + " to " + number(rank)));
-  require_room(x);
+  require_max_rank(x);
   if (dim < 0) dim += rank + 1;
   Shape shape = x->shape();
   Strides strides = x->strides();
@@ -171,11 +171,11 @@ Tensor expand(const In& x, const Shape& wanted) {
     if (valid && d >= lead && (own != 1 || shape[d] == 1)) strides[d] = x->strides()[d - lead];
   }
   if (!valid)
-    throw ShapeError(message("no way to repeat the tensor to " + wanted.str(), {{"self", *x}},
-                             "only dimensions of size 1, and new ones in front, can be repeated"));
+    throw ShapeError(message("cannot expand to " + wanted.str(), {{"self", *x}},
+                             "only dimensions of size 1, and new ones in front, can be expanded"));
   if (!countable && !none)
     throw ShapeError(
-        message(wanted.str() + " has more elements than can be counted", {{"self", *x}}, "repeat it fewer times"));
+        message(wanted.str() + " has more elements than can be counted", {{"self", *x}}, "expand to a smaller shape"));
   return alias(x, shape, strides, x->storage_offset());
 }
 
@@ -184,7 +184,7 @@ Tensor slice(const In& x, const Slices& s) {
   std::int64_t offset = x->storage_offset();
   for (int d = 0; d < x->dim(); ++d) {
     if (s.size[d]) offset += s.start[d] * strides[d];
-    if (s.size[d] > 1) strides[d] *= s.step[d];  // without a second element the step may be anything
+    if (s.size[d] > 1) strides[d] *= s.step[d];  // with one element or none the step does not matter
   }
   return alias(x, s.size, strides, offset);
 }
@@ -199,12 +199,12 @@ Indexed resolve(const In& x, std::span<const Index> indices) {
     added -= i.kind == Index::Kind::kInteger;
   }
   if (ellipses > 1)
-    throw IndexError(message(number(ellipses) + " ellipses leave open which dimensions each stands for", {{"self", *x}},
-                             "give one, and `all` for other dimensions"));
+    throw IndexError(message(number(ellipses) + " ellipses, but an index can have only one", {{"self", *x}},
+                             "use `all` for other dimensions"));
   if (used > rank)
     throw IndexError(message(number(used) + " indices for " + number(rank) + " dimensions", {{"self", *x}},
-                             "give at most one index a dimension"));
-  require_room(x, added);
+                             "give at most one index for each dimension"));
+  require_max_rank(x, added);
   Indexed out{{Shape::filled(rank, 0), x->shape(), Shape::filled(rank, 1)}, {}};
   int d = 0;
   for (const Index& i : indices) {
@@ -224,7 +224,8 @@ Indexed resolve(const In& x, std::span<const Index> indices) {
       const std::int64_t size = x->shape()[d], step = i.range.step;
       if (step < 1) {
         const CallSite site = CallSite::instead("slice", CallSite::where());
-        throw ValueError(message("step " + number(step) + " is not positive", {{"self", *x}}, "steps are 1 or more"));
+        throw ValueError(
+            message("the step must be at least 1, got " + number(step), {{"self", *x}}, "use flip() to reverse"));
       }
       const auto bound = [size](std::int64_t at) { return std::clamp(at < 0 ? at + size : at, std::int64_t{0}, size); };
       const std::int64_t start = bound(i.range.start), stop = std::max(start, bound(i.range.stop));

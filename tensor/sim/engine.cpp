@@ -30,7 +30,7 @@ void Engine::submit(std::shared_ptr<Copy> copy) {
     if (!inline_ && !thread_.joinable()) {
       try {
         thread_ = start_([this] { run(); });
-      } catch (const std::system_error&) {  // no threads left: slower, but right
+      } catch (const std::system_error&) {  // without a thread, copies run on the caller
         inline_ = true;
       }
     }
@@ -71,9 +71,9 @@ void Engine::execute(Copy& copy) noexcept {
     copy.runner = std::this_thread::get_id();
     copy.error = error;
     copy.end = now();
-    if (error) untold_ = error;
+    if (error) unreported_error_ = error;
   }
-  // Before the copy is known to be done, so that whoever waited for it finds the memory free.
+  // Before the copy counts as done, so that its memory is free for those who waited for it.
   copy.keep_from.reset();
   copy.keep_to.reset();
   {
@@ -107,7 +107,7 @@ void Engine::wait(const Copy& copy) {
   if (!copy.error) return;
   {
     const std::lock_guard lock(mutex_);
-    if (untold_ == copy.error) untold_ = nullptr;
+    if (unreported_error_ == copy.error) unreported_error_ = nullptr;
   }
   std::rethrow_exception(copy.error);
 }
@@ -130,7 +130,7 @@ void Engine::synchronize() {
   std::exception_ptr error;
   {
     const std::lock_guard lock(mutex_);
-    error = std::exchange(untold_, nullptr);
+    error = std::exchange(unreported_error_, nullptr);
   }
   if (error) std::rethrow_exception(error);
 }

@@ -15,15 +15,15 @@
 
 namespace minnow::sim {
 
-/// One piece of work of a copy engine, and its outcome.
+/// A copy for a copy engine, and its outcome.
 struct Copy {
   const void* from = nullptr;
   void* to = nullptr;
   std::size_t bytes = 0;
-  std::shared_ptr<Storage> keep_from, keep_to;  ///< alive until the copy is done
-  std::vector<Event> after;                     ///< it starts when these are complete, and fails if one failed
+  std::shared_ptr<Storage> keep_from, keep_to;  ///< kept until the copy is done
+  std::vector<Event> after;                     ///< the copy starts when these are complete, and fails if one failed
 
-  // Set by the engine; to be read when done.
+  // Set by the engine; read them after done.
   std::atomic<bool> done = false;
   std::exception_ptr error;
   double end = 0;  ///< seconds on the clock of now()
@@ -33,9 +33,9 @@ struct Copy {
 /// Seconds since the first call: the clock of all simulated devices.
 double now();
 
-/// Copies bytes one after the other, in the order given, on its own thread (started with the first copy;
-/// where no thread can be started, copies are done by the caller).  Thread-safe.  A copy that fails stores
-/// its error. The destructor waits for outstanding copies; the engines of devices are never destroyed.
+/// Runs copies one after the other, in the order of submission, on its own thread, which the first copy starts.  If no
+/// thread can be started, the caller runs them.  A copy that fails keeps its error.  The destructor waits for pending
+/// copies; the engines of devices are never destroyed.  Thread-safe.
 class Engine {
  public:
   using ThreadStart = std::thread (*)(std::function<void()>);
@@ -47,18 +47,18 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
 
   void submit(std::shared_ptr<Copy> copy);
-  /// Does the copy on the calling thread.  For a copy that need not queue: see is_instant.
+  /// Runs the copy on the calling thread, for copies that need not be queued (see is_instant).
   void execute(Copy& copy) noexcept;
-  /// Blocks until the copy is done; rethrows its error.  Returns at once within the copy itself, which frees
-  /// storages that may wait for it.
+  /// Blocks until the copy is done; rethrows its error.  Returns at once on the thread that is running this copy:
+  /// it frees storages, which may wait for the copy.
   void wait(const Copy& copy);
-  /// Blocks until all copies given so far are done; rethrows an error that nobody was told.
+  /// Blocks until all copies submitted so far are done; rethrows an error that was not reported yet.
   void synchronize();
 
-  /// Blocks until all copies given so far are done, failed or not.
+  /// Blocks until all copies submitted so far are done or have failed.
   void drain() noexcept;
 
-  /// Bytes a second, 0 for no limit.
+  /// In bytes per second; 0 for no limit.
   void set_bandwidth(double bandwidth) { bandwidth_.store(bandwidth, std::memory_order_relaxed); }
   bool is_instant() const { return bandwidth_.load(std::memory_order_relaxed) == 0; }
   /// Makes the next copy fail, for tests.
@@ -75,7 +75,7 @@ class Engine {
   std::condition_variable work_, finished_;
   std::deque<std::shared_ptr<Copy>> queue_;
   std::shared_ptr<Copy> last_;
-  std::exception_ptr untold_;
+  std::exception_ptr unreported_error_;
   std::thread thread_;
   bool inline_ = false;  // no thread could be started
   bool stop_ = false;

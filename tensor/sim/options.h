@@ -4,24 +4,23 @@
 
 namespace minnow::sim {
 
-/// The most simulated devices that a process can have.
+/// The maximum number of simulated devices.
 inline constexpr int kMaxDevices = 16;
 
-/// What the simulated devices are like.  Defaults come once from the environment: MINNOW_SIM_DEVICES=2,
-/// MINNOW_SIM_MEMORY=64M (of each device), MINNOW_SIM_BANDWIDTH=2G (bytes a second).
+/// The properties of the simulated devices.  The defaults are read once from the environment: MINNOW_SIM_DEVICES=2,
+/// MINNOW_SIM_MEMORY=64M (of each device), MINNOW_SIM_BANDWIDTH=2G (bytes per second).
 struct Options {
   int devices = 1;
-  std::size_t memory = 0;         ///< bytes of each device; 0: as much as the machine has
-  std::size_t pinned_memory = 0;  ///< bytes of pinned host memory; 0: no limit
-  double bandwidth = 0;           ///< of each device's copy engine; 0: as fast as the machine copies
+  std::size_t memory = 0;         ///< in bytes, of each device; 0: the memory of the machine
+  std::size_t pinned_memory = 0;  ///< in bytes; 0: no limit
+  double bandwidth = 0;           ///< of each copy engine, in bytes per second; 0: no limit
 };
 
-/// Reads the three settings (nullptr: not set).  ValueError, naming the variable and what it may be.
+/// Parses the three variables (nullptr: not set).  ValueError with the variable and its allowed values.
 Options parse_options(const char* devices, const char* memory, const char* bandwidth);
 
 Options options();
-/// Changes them for new allocations and copies.  Thread-safe, but meant for tests.  ValueError for a bad
-/// number.
+/// Changes the options for new allocations and copies, for tests.  ValueError for a number out of range.  Thread-safe.
 void set_options(const Options& options);
 
 /// Changes options for a scope.

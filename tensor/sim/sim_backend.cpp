@@ -22,7 +22,7 @@ std::size_t machine_memory() {
                                : std::size_t{16} << 30;
 }
 
-/// The options in force.  Never destroyed, as the devices.
+/// The current options.  Never destroyed, like the devices.
 struct Settings {
   Settings() {
     apply(parse_options(std::getenv("MINNOW_SIM_DEVICES"), std::getenv("MINNOW_SIM_MEMORY"),
@@ -31,8 +31,8 @@ struct Settings {
 
   void apply(const Options& options) {
     if (options.devices < 0 || options.devices > kMaxDevices || !(options.bandwidth >= 0))
-      throw ValueError("sim: there may be 0 to " + std::to_string(kMaxDevices) +
-                       " devices, and a bandwidth is not negative\ngive numbers within these bounds");
+      throw ValueError("sim: devices must be in [0, " + std::to_string(kMaxDevices) +
+                       "], and the bandwidth 0 or more\nuse numbers in these ranges");
     const std::lock_guard lock(mutex);
     current = options;
     devices.store(options.devices, std::memory_order_relaxed);
@@ -49,23 +49,23 @@ struct Settings {
   std::atomic<std::size_t> pinned_limit = kNoLimit;
 };
 
-/// ValueError when the environment says nonsense.
+/// ValueError for invalid environment variables.
 Settings& settings() {
   static auto* instance = new Settings();
   return *instance;
 }
 
-/// The streams of a thread's StreamGuards; an empty place means the device's default stream.
+/// The current streams of a thread; nullptr for the default stream of a device.
 struct CurrentStreams {
-  ~CurrentStreams() { gone = true; }
+  ~CurrentStreams() { is_destroyed = true; }
   std::array<std::shared_ptr<Stream::State>, kMaxDevices> streams;
-  static thread_local bool gone;  // destructors of globals may still compute when the thread's own are done
+  static thread_local bool is_destroyed;  // destructors of globals may compute after those of the thread's variables
 };
-thread_local bool CurrentStreams::gone = false;
+thread_local bool CurrentStreams::is_destroyed = false;
 thread_local CurrentStreams current;
 
 SimStream& stream_of(int index) {
-  if (!CurrentStreams::gone)
+  if (!CurrentStreams::is_destroyed)
     if (const auto& mine = current.streams[static_cast<std::size_t>(index)]) return static_cast<SimStream&>(*mine);
   return *device(index).default_stream;
 }
@@ -90,14 +90,14 @@ Allocator* SimBackend::pinned_allocator() {
 }
 
 Stream SimBackend::current_stream(int index) {
-  if (!CurrentStreams::gone)
+  if (!CurrentStreams::is_destroyed)
     if (const auto& mine = current.streams[static_cast<std::size_t>(index)])
       return Stream(Device(DeviceType::sim, index), mine);
   return Stream(Device(DeviceType::sim, index), device(index).default_stream);
 }
 
 void SimBackend::set_current_stream(int index, const Stream& stream) {
-  if (!CurrentStreams::gone) current.streams[static_cast<std::size_t>(index)] = stream.state();
+  if (!CurrentStreams::is_destroyed) current.streams[static_cast<std::size_t>(index)] = stream.state();
 }
 
 Stream SimBackend::new_stream(int index) {
@@ -134,7 +134,7 @@ void SimBackend::transfer(const View& from, const View& to, bool non_blocking) {
   if (non_blocking && (to_host || (from_host && from.is_pinned()))) {
     const Event done = stream.submit(std::move(copy));
     if (to_host) to.storage()->set_pending(done);
-  } else if (engine.is_instant()) {  // spares two changes of threads
+  } else if (engine.is_instant()) {  // saves two switches between threads
     stream.synchronize();
     engine.execute(*copy);
     engine.wait(*copy);

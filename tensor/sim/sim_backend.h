@@ -7,8 +7,8 @@
 
 namespace minnow::sim {
 
-/// An accelerator that every machine has: memory, streams, events and a copy engine of its own, the CPU's
-/// kernels. A kernel runs on the calling thread once the copies of its stream are done.  Thread-safe.
+/// A simulated accelerator: its own memory, streams, events and copy engine, with the CPU's loops, which run on the
+/// calling thread after the copies of the stream are done.  Thread-safe.
 class SimBackend final : public Forwarding<SimBackend> {
  public:
   int device_count() const override;
@@ -23,7 +23,8 @@ class SimBackend final : public Forwarding<SimBackend> {
   void transfer(const View& from, const View& to, bool non_blocking) override;
   MemoryFormat conv2d_format(const Conv2dParams& params, const View& x, const View& w) override;
 
-  /// On the device of the operands; elementwise calls have 0-dim CPU operands too, which a copy may still be writing.
+  /// Runs a call on the device of its operands.  Elementwise calls can have 0-dim CPU operands, to which a copy may be
+  /// pending.
   template <class C> ResultOf<C> pass(const C& call) {
     int index = -1;
     for_each_view(call, [&](const View& operand) {

@@ -11,14 +11,14 @@
 
 namespace minnow::sim {
 
-/// Host memory that plays the memory of a device: no more than a limit, which may change at any time.
+/// Host memory used as the memory of a device, up to a limit, which may change at any time.
 class LimitedMemory final : public MemorySource {
  public:
   LimitedMemory(std::string name, const std::atomic<std::size_t>& limit) : name_(std::move(name)), limit_(limit) {}
 
   void* obtain(std::size_t bytes) noexcept override;
   void release(void* block, std::size_t bytes) noexcept override;
-  /// Copies of any device: one between two of them holds memory of both.
+  /// Waits for the copies of all devices, since a copy between two of them holds memory of both.
   void wait_for_work() noexcept override;
   std::string name() const override { return name_; }
   std::size_t limit() const override { return limit_.load(std::memory_order_relaxed); }
@@ -29,7 +29,7 @@ class LimitedMemory final : public MemorySource {
   std::atomic<std::size_t> used_ = 0;
 };
 
-/// One simulated accelerator: its memory, its copy engine, its default stream.
+/// A simulated accelerator: its memory, copy engine and default stream.
 struct SimDevice {
   explicit SimDevice(int index);
 
@@ -39,8 +39,7 @@ struct SimDevice {
   const std::shared_ptr<SimStream> default_stream;
 };
 
-/// Never destroyed, all kMaxDevices of them: a copy may be under way, and a global tensor alive, when the
-/// program ends.
+/// The devices are never destroyed: copies may run and global tensors exist when the program ends.
 SimDevice& device(int index);
 
 }  // namespace minnow::sim

@@ -5,8 +5,8 @@
 namespace minnow::sim {
 namespace {
 
-/// Complete when a copy is, and what its stream waited for then; seconds() is when the stream passed it: not before it
-/// was recorded.
+/// Complete when the last copy of its stream and the events that the stream waited for are.  seconds() is not before
+/// the event was recorded.
 class SimEvent final : public Event::State {
  public:
   SimEvent(Engine& engine, std::shared_ptr<Copy> copy, std::vector<Event> awaited, double recorded)
@@ -44,7 +44,7 @@ Event SimStream::record() {
 
 void SimStream::wait(const Event& event) {
   if (event.is_ready()) {
-    event.synchronize();  // tells of a failure
+    event.synchronize();  // rethrows its error
     return;
   }
   const std::lock_guard lock(mutex_);
@@ -77,7 +77,7 @@ void SimStream::synchronize() {
     last = last_;
     awaited = awaited_;
   }
-  const auto forget = [&] {
+  const auto drop_waited_for = [&] {
     const std::lock_guard lock(mutex_);
     if (last_ == last) last_.reset();
     std::erase_if(awaited_, [&](const Event& e) {
@@ -88,10 +88,10 @@ void SimStream::synchronize() {
     if (last) engine_.wait(*last);
     for (const Event& event : awaited) event.synchronize();
   } catch (...) {
-    forget();
+    drop_waited_for();
     throw;
   }
-  forget();
+  drop_waited_for();
 }
 
 }  // namespace minnow::sim

@@ -8,8 +8,8 @@
 
 namespace minnow::sim {
 
-/// The copies given to it, in order, and the events that later work waits for: those do not pass through the engine,
-/// where copies of other streams would come before them.  Kernels run on the calling thread when all of it is done.
+/// An ordered queue of copies, and the events that later work waits for.  Events are not queued in the engine, where
+/// they would wait behind copies of other streams.  Loops run on the calling thread when all of this is done.
 /// Thread-safe.
 class SimStream final : public Stream::State {
  public:
@@ -17,17 +17,17 @@ class SimStream final : public Stream::State {
 
   Event record() override;
   void wait(const Event& event) override;
-  /// Blocks until its copies and what it waits for are done.  Rethrows the error of one that failed, and is usable
-  /// again afterwards.
+  /// Blocks until its copies and the awaited events are done.  Rethrows the error of one that failed; the stream can be
+  /// used again afterwards.
   void synchronize() override;
 
-  /// Hands a copy to the engine; it starts after all that was given to this stream before.
+  /// Submits a copy, which starts after all earlier work of this stream.
   Event submit(std::shared_ptr<Copy> copy);
 
  private:
   Engine& engine_;
   std::mutex mutex_;
-  std::shared_ptr<Copy> last_;  // nullptr: nothing outstanding
+  std::shared_ptr<Copy> last_;  // nullptr if none is pending
   std::vector<Event> awaited_;  // since last_
 };
 

@@ -1,4 +1,4 @@
-// expect: a captured step does not know how to keep an argument of this type
+// expect: a captured call cannot keep an argument of this type
 // What a replay would find gone.
 #include <span>
 #include <minnow/tensor/backend/captured_arguments.h>
@@ -11,8 +11,8 @@ struct Options {
 };
 
 void keep(const CaptureMemory& pool, const float* numbers, std::span<const int> sizes, Options options) {
-  const Kept<double> number(1.0, pool);
-  const Kept<const float*> pointer(numbers, pool);          // must not compile
-  const Kept<std::span<const int>> elsewhere(sizes, pool);  // must not compile
-  const Kept<Options> unknown(options, pool);               // must not compile
+  const CapturedArgument<double> number(1.0, pool);
+  const CapturedArgument<const float*> pointer(numbers, pool);          // must not compile
+  const CapturedArgument<std::span<const int>> elsewhere(sizes, pool);  // must not compile
+  const CapturedArgument<Options> unknown(options, pool);               // must not compile
 }

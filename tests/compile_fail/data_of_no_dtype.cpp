@@ -1,4 +1,4 @@
-// expect: no minnow dtype has elements of this type
+// expect: there is no dtype for this type
 // Host access is typed: only a C++ type that is a dtype's own has data.
 #include <minnow/tensor/tensor.h>
 

@@ -15,7 +15,7 @@
 #include <vector>
 #include <minnow/tensor/cpu/parallel.h>
 #include <minnow/tensor/cpu/scratch.h>
-#include <minnow/tensor/cpu/waiting.h>
+#include <minnow/tensor/cpu/spin_wait.h>
 #include "sanitizer.h"
 
 namespace minnow::cpu {
@@ -155,7 +155,7 @@ TEST(TeamDeathTest, AForkedChildHasItsOwn) {
 double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 TEST(Team, SleepsWhenThereIsNothingToDo) {
-  if (time_awake() > std::chrono::milliseconds(1)) GTEST_SKIP() << "the environment asks for threads that stay awake";
+  if (spin_time() > std::chrono::milliseconds(1)) GTEST_SKIP() << "the environment asks for threads that stay awake";
   ASSERT_TRUE(complete(100, 8));
   const double before = cpu_seconds();
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
@@ -164,21 +164,21 @@ TEST(Team, SleepsWhenThereIsNothingToDo) {
 
 TEST(Waiting, TheUsersSettingsWin) {
   using std::chrono::nanoseconds;
-  const auto usual = time_awake(nullptr, nullptr);
+  const auto usual = spin_time(nullptr, nullptr);
   EXPECT_GT(usual, nanoseconds(0));
   EXPECT_LT(usual, std::chrono::milliseconds(1));
-  EXPECT_EQ(time_awake(nullptr, "passive"), nanoseconds(0));
-  EXPECT_EQ(time_awake(nullptr, " PASSIVE "), nanoseconds(0));
-  EXPECT_GT(time_awake(nullptr, "active"), std::chrono::hours(1));
-  EXPECT_EQ(time_awake(nullptr, "nonsense"), usual);
-  EXPECT_EQ(time_awake("0", "active"), nanoseconds(0));
-  EXPECT_EQ(time_awake("1000", nullptr), std::chrono::microseconds(10));
-  EXPECT_EQ(time_awake("2k", nullptr), nanoseconds(20480));
-  EXPECT_GT(time_awake("infinite", nullptr), std::chrono::hours(1));
-  EXPECT_GT(time_awake("99999999999999999999999", nullptr), std::chrono::hours(1));
-  EXPECT_EQ(time_awake("-1", nullptr), usual);
-  EXPECT_EQ(time_awake("1x", nullptr), usual);
-  EXPECT_EQ(time_awake("", nullptr), usual);
+  EXPECT_EQ(spin_time(nullptr, "passive"), nanoseconds(0));
+  EXPECT_EQ(spin_time(nullptr, " PASSIVE "), nanoseconds(0));
+  EXPECT_GT(spin_time(nullptr, "active"), std::chrono::hours(1));
+  EXPECT_EQ(spin_time(nullptr, "nonsense"), usual);
+  EXPECT_EQ(spin_time("0", "active"), nanoseconds(0));
+  EXPECT_EQ(spin_time("1000", nullptr), std::chrono::microseconds(10));
+  EXPECT_EQ(spin_time("2k", nullptr), nanoseconds(20480));
+  EXPECT_GT(spin_time("infinite", nullptr), std::chrono::hours(1));
+  EXPECT_GT(spin_time("99999999999999999999999", nullptr), std::chrono::hours(1));
+  EXPECT_EQ(spin_time("-1", nullptr), usual);
+  EXPECT_EQ(spin_time("1x", nullptr), usual);
+  EXPECT_EQ(spin_time("", nullptr), usual);
 }
 
 }  // namespace

@@ -37,7 +37,8 @@ TEST_F(FaultsTest, TheErrorNamesTheOperationAndItsLine) {
     EXPECT_TRUE(has(index, part)) << index;
   faults.check();  // told once
   *flag(Fault::target_out_of_range, "cross_entropy", 13) = 1;
-  EXPECT_TRUE(has(error_of<IndexError>([&] { faults.check(); }), "cross_entropy: a target is no class  (a.cpp:13)"));
+  EXPECT_TRUE(
+      has(error_of<IndexError>([&] { faults.check(); }), "cross_entropy: a target is out of range  (a.cpp:13)"));
   *flag(Fault::division_by_zero, "div", 14) = 1;
   EXPECT_TRUE(has(error_of<ValueError>([&] { faults.check(); }), "div: an integer was divided by zero  (a.cpp:14)"));
 }

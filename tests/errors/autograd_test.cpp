@@ -77,7 +77,8 @@ TEST(Errors, OfGraphs) {
              }},
       Misuse{"AutogradError", "none", "0 gradients for 1 input  (",
              [=] { record("none", zeros({}), {x}, none).backward(); }},
-      Misuse{"ShapeError", "bad", "[5] is no broadcast of", [=] { record("bad", zeros({}), {x}, other).backward(); }},
+      Misuse{"ShapeError", "bad", "[2, 3] does not broadcast to [5]",
+             [=] { record("bad", zeros({}), {x}, other).backward(); }},
       Misuse{"DeviceError", "bad", "float32[2, 3] on sim:0", [=] { record("bad", zeros({}), {x}, far).backward(); }},
   });
 }

@@ -144,7 +144,7 @@ TEST(Errors, OfGradientFunctionsNameTheForwardCall) {
   };
   const nn::Linear layer(3, 4);
   expect_errors({
-      Misuse{"AutogradError", "tanh", "its third derivative is not there", [=] { third(tanh(x)); }},
+      Misuse{"AutogradError", "tanh", "it has no third derivative", [=] { third(tanh(x)); }},
       Misuse{"AutogradError", "cross_entropy", "overwritten",
              [=] {
                const Tensor y = x * 1;

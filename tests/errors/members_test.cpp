@@ -128,7 +128,7 @@ TEST(Errors, OfIndexing) {
       Misuse{"ValueError", "select", kUndefined, [=] { (void)none.select(0, 0); }},
       Misuse{"IndexError", "index", shown, [=] { (void)x(0, 9); }},
       Misuse{"IndexError", "index", shown, [=] { (void)x(0, 0, 0); }},
-      Misuse{"IndexError", "index", "2 ellipses leave open", [=] { (void)x(ellipsis, ellipsis); }},
+      Misuse{"IndexError", "index", "2 ellipses, but an index can have only one", [=] { (void)x(ellipsis, ellipsis); }},
       Misuse{"ValueError", "slice", shown, [=] { (void)x(slice(0, 2, -1)); }},
       Misuse{"ValueError", "slice", shown, [=] { (void)x(all, slice(0, 2, 0)); }},
       Misuse{"ShapeError", "index", "maximum of 8", [=] { (void)wide(newaxis); }},

@@ -143,7 +143,7 @@ TEST(Errors, OfJoining) {
              [=] {
                cat({x, zeros({2, 4})});
              }},
-      Misuse{"ShapeError", "cat", "has none to join along",
+      Misuse{"ShapeError", "cat", "cannot be joined",
              [] {
                cat({zeros({}), zeros({})});
              }},

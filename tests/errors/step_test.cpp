@@ -25,11 +25,11 @@ TEST(Errors, OfCapturedSteps) {
   for (const Device device : {Device(), Device(DeviceType::sim)}) {
     CapturedStep two([](const Tensor& a, const Tensor& b) { return a + b; }, {.device = device});
     expect_errors({
-        Misuse{"ValueError", "CapturedStep", "takes 2 tensors, it was given 0", [&] { two(); }},
-        Misuse{"ValueError", "CapturedStep", "it was given 1", [&] { two(x); }},
-        Misuse{"ValueError", "CapturedStep", "it was given 3", [&] { two(x, x, x); }},
-        Misuse{"ValueError", "CapturedStep", "it was given 4", [&] { two(x, x, x, x); }},
-        Misuse{"ValueError", "CapturedStep", "it was given 3", [&] { two.run(three); }},
+        Misuse{"ValueError", "CapturedStep", "takes 2 tensors, got 0", [&] { two(); }},
+        Misuse{"ValueError", "CapturedStep", "got 1", [&] { two(x); }},
+        Misuse{"ValueError", "CapturedStep", "got 3", [&] { two(x, x, x); }},
+        Misuse{"ValueError", "CapturedStep", "got 4", [&] { two(x, x, x, x); }},
+        Misuse{"ValueError", "CapturedStep", "got 3", [&] { two.run(three); }},
         Misuse{"ValueError", "CapturedStep", "input 1  undefined tensor", [&] { two(x, none); }},
         Misuse{"ValueError", "CapturedStep", "input 0  undefined tensor", [&] { two(none, x); }},
     });

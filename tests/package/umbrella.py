@@ -6,7 +6,7 @@ import sys
 
 INTERNAL = {
     "autograd/gradient_watch.h", "autograd/node.h",
-    "autograd/thread_state.h", "autograd/waiting.h", "tensor/activation.h", "tensor/allocator.h", "tensor/call_site.h",
+    "autograd/thread_state.h", "autograd/gradient_queue.h", "tensor/activation.h", "tensor/allocator.h", "tensor/call_site.h",
     "tensor/checked.h",
     "tensor/dtype_switch.h", "tensor/io/file.h", "tensor/internal.h", "tensor/methods.h", "tensor/capture_session.h", "tensor/text.h", "tensor/view.h",
 }

@@ -22,7 +22,7 @@ template <class Op, class T> bool binary(const void* a, const void* b, void* out
   }
 }
 
-/// The same where one side is a single element.
+/// The same if one operand is a single element.
 template <class Op, int One> bool binary_one(const void* a, const void* b, void* out, std::int64_t n) {
   const float* x = static_cast<const float*>(a);
   const float* y = static_cast<const float*>(b);

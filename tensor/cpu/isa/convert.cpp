@@ -6,14 +6,14 @@ namespace {
 
 namespace host = kernels::math::host;
 
-/// Storage of the half types and of bool, told apart by their own types.
+/// Storage types of halves and bool.
 struct Half {
   std::uint16_t bits;
 };
-struct Brain {
+struct BFloat16 {
   std::uint16_t bits;
 };
-struct Truth {
+struct Bool {
   std::uint8_t bits;
 };
 
@@ -25,9 +25,9 @@ MINNOW_HD float widen(Half h) {
   const std::uint32_t special = 0x7f800000u | ((magnitude & 0x3ffu) << 13);
   return host::from_bits((magnitude >= 0x7c00u ? special : host::bits(finite)) | sign);
 }
-MINNOW_HD float widen(Brain b) { return host::from_bits(std::uint32_t{b.bits} << 16); }
+MINNOW_HD float widen(BFloat16 b) { return host::from_bits(std::uint32_t{b.bits} << 16); }
 
-/// Rounds to nearest even, in the branch-free form: every case is computed, one is taken.
+/// Rounds to nearest even, without branches: all cases are computed and one is selected.
 MINNOW_HD std::uint16_t to_half(float x) {
   const std::uint32_t f = host::bits(x);
   const std::uint32_t sign = (f >> 16) & 0x8000u;
@@ -39,7 +39,7 @@ MINNOW_HD std::uint16_t to_half(float x) {
   r = magnitude > 0x7f800000u ? 0x7e00u : r;
   return static_cast<std::uint16_t>(sign | r);
 }
-MINNOW_HD std::uint16_t to_brain(float x) {
+MINNOW_HD std::uint16_t to_bfloat16(float x) {
   const std::uint32_t f = host::bits(x);
   const std::uint32_t nan = (f >> 16) | 0x40u;
   const std::uint32_t rounded = (f + 0x7fffu + ((f >> 16) & 1u)) >> 16;
@@ -47,21 +47,21 @@ MINNOW_HD std::uint16_t to_brain(float x) {
 }
 
 template <class To, class From> MINNOW_HD To convert(From x) {
-  if constexpr (std::is_same_v<From, Half> || std::is_same_v<From, Brain>) {
+  if constexpr (std::is_same_v<From, Half> || std::is_same_v<From, BFloat16>) {
     return convert<To>(widen(x));
-  } else if constexpr (std::is_same_v<From, Truth>) {
+  } else if constexpr (std::is_same_v<From, Bool>) {
     return static_cast<To>(x.bits != 0 ? 1 : 0);
   } else if constexpr (std::is_same_v<To, Half>) {
     return {to_half(static_cast<float>(x))};
-  } else if constexpr (std::is_same_v<To, Brain>) {
-    return {to_brain(static_cast<float>(x))};
-  } else if constexpr (std::is_same_v<To, Truth>) {
+  } else if constexpr (std::is_same_v<To, BFloat16>) {
+    return {to_bfloat16(static_cast<float>(x))};
+  } else if constexpr (std::is_same_v<To, Bool>) {
     return {static_cast<std::uint8_t>(x != From(0) ? 1 : 0)};
   } else if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {
-    // What no int64 can hold, NaN among it, becomes the lowest one, as the processor does.
+    // Values that int64 cannot hold, and NaN, become the lowest int64, as on x86.
     constexpr From kLimit = From(0x1p63);
-    const bool fits = x >= -kLimit && x < kLimit;
-    return static_cast<To>(fits ? static_cast<std::int64_t>(x) : std::numeric_limits<std::int64_t>::min());
+    const bool in_range = x >= -kLimit && x < kLimit;
+    return static_cast<To>(in_range ? static_cast<std::int64_t>(x) : std::numeric_limits<std::int64_t>::min());
   } else {
     return static_cast<To>(x);
   }
@@ -90,12 +90,12 @@ template <class T> void install(Kernels& k, DType dtype) {
 template <> void install_loops<family::Convert>(Kernels& k) {
   install<float>(k, DType::float32);
   install<Half>(k, DType::float16);
-  install<Brain>(k, DType::bfloat16);
+  install<BFloat16>(k, DType::bfloat16);
   install<double>(k, DType::float64);
   install<std::int64_t>(k, DType::int64);
   install<std::int32_t>(k, DType::int32);
   install<std::uint8_t>(k, DType::uint8);
-  install<Truth>(k, DType::bool_);
+  install<Bool>(k, DType::bool_);
 }
 
 }  // namespace minnow::cpu::MINNOW_ISA

@@ -44,7 +44,7 @@ void pack(const float* b, std::int64_t b_row, std::int64_t b_col, std::int64_t d
   else pack_transposed(b, b_col, depth, width, panel);
 }
 
-/// Sums of R rows and V vectors of columns.
+/// Computes a tile of R rows and V vectors of columns.
 template <int R, int V> void sums(const GemmTile& t, int width) {
   Vector sum[R][V] = {};
   const float* a = t.a;

@@ -10,15 +10,15 @@
 
 namespace minnow::cpu {
 
-/// The types that functors compute in.  Elements of all others are converted chunk by chunk.
+/// The types that functors compute in.  Elements of other dtypes are converted in chunks.
 enum class Compute : std::uint8_t { kFloat, kDouble, kInt64 };
 inline constexpr int kComputes = 3;
 
-// Loops over dense arrays.  An output may be the very array of an input, but not overlap it otherwise.
+// Loops over dense arrays.  An output may be the same array as an input, but must not overlap it otherwise.
 
 using UnaryLoop = void (*)(const void* x, void* y, std::int64_t n, double p0, double p1);
 using SlopeLoop = void (*)(const void* grad, const void* saved, void* out, std::int64_t n, double p0, double p1);
-/// False when an integer was divided by zero.
+/// Returns false if an integer was divided by zero.
 using BinaryLoop = bool (*)(const void* a, const void* b, void* out, std::int64_t n);
 using TernaryLoop = void (*)(const void* a, const void* b, const void* c, void* out, std::int64_t n, double p);
 using ConvertLoop = void (*)(const void* from, void* to, std::int64_t n);
@@ -26,11 +26,11 @@ using ConvertLoop = void (*)(const void* from, void* to, std::int64_t n);
 /// A reduction's loops.  The accumulator is a double, or an int64 for int64.
 struct ReduceLoops {
   void (*init)(void* acc, std::int64_t n);
-  /// Joins each of `rows` rows of n elements (at most kReduceBlock), `stride` elements apart, to an accumulator.
+  /// Adds each of `rows` rows of n elements (at most kReduceBlock), `stride` elements apart, to an accumulator.
   void (*rows)(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, double p, void* acc);
-  /// Joins `rows` rows of `cols` elements (at most 256), `stride` elements apart, to `cols` accumulators.
+  /// Adds `rows` rows of `cols` elements (at most kReduceColumns), `stride` elements apart, to `cols` accumulators.
   void (*columns)(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t cols, double p, void* acc);
-  /// Joins n accumulators to n others.
+  /// Adds n accumulators to n others.
   void (*merge)(const void* from, void* acc, std::int64_t n);
   void (*finish)(void* acc, std::int64_t n, std::int64_t count, double p);
 };
@@ -38,19 +38,20 @@ inline constexpr std::int64_t kReduceBlock = 4096;
 inline constexpr std::int64_t kReduceColumns = 256;
 
 /// The first largest (or smallest) element of each of `rows` rows of n floats (1 to kReduceBlock), `stride` elements
-/// apart, and its place in the row; NaN wins.
+/// apart, or the first NaN, and its index in the row.
 using ArgLoop = void (*)(const float* x, std::int64_t stride, std::int64_t rows, std::int64_t n, bool largest,
                          float* values, std::int64_t* places);
 
-/// Softmax and its kin over contiguous rows of n, or over `cols` (at most 64) neighbouring columns of n rows `stride`
-/// elements apart.
+/// Softmax and related functions over contiguous rows of n, or over `cols` (at most kSoftmaxColumns) adjacent columns
+/// of n rows that are `stride` elements apart.
 struct SoftmaxLoops {
   void (*rows)(const void* x, void* y, std::int64_t rows, std::int64_t n, bool log);
   void (*rows_backward)(const void* grad, const void* y, void* grad_x, std::int64_t rows, std::int64_t n, bool log);
   void (*columns)(const void* x, void* y, std::int64_t n, std::int64_t stride, std::int64_t cols, bool log);
   void (*columns_backward)(const void* grad, const void* y, void* grad_x, std::int64_t n, std::int64_t stride,
                            std::int64_t cols, bool log);
-  /// Each row's largest element, the sum of exp(x - largest) and its logarithm; an infinite largest is subtracted as 0.
+  /// The largest element of each row, the sum of exp(x - largest), and its logarithm.  0 is subtracted if the largest
+  /// is infinite.
   void (*exp_sums)(const void* x, std::int64_t rows, std::int64_t n, double* most, double* sum, double* log_sum);
   /// out = scale * exp(x - most).
   void (*scaled_exp)(const void* x, void* out, std::int64_t n, double most, double scale);
@@ -59,7 +60,7 @@ inline constexpr std::int64_t kSoftmaxColumns = 64;
 
 /// Max pooling over n channels of one pixel, in float32.
 struct PoolLoops {
-  /// y = the larger of x and y, NaN wins; index = position where x was taken.
+  /// y = max(x, y), NaN if one is; index = position where it is x.
   void (*take_largest)(const float* x, float* y, std::int32_t* index, std::int64_t n, std::int32_t position);
   /// grad_x += grad where index is position.
   void (*give_chosen)(const float* grad, const std::int32_t* index, float* grad_x, std::int64_t n,
@@ -74,30 +75,30 @@ struct GemmTile {
   std::int64_t b_row, depth;
   float* c;
   std::int64_t c_row;
-  const float* start;  ///< [width], what the sum is added to; nullptr: nothing
-  bool more;           ///< it is added to c
+  const float* start;  ///< [width], added to the sum; nullptr: none
+  bool more;           ///< add the sum to c
 };
 
-/// A block of b is packed into panels of `cols` columns; a tile is of at most `rows` rows and one panel.
+/// Blocks of b are packed into panels of `cols` columns.  A tile has at most `rows` rows and one panel.
 struct GemmLoops {
   int rows, cols;
   /// panel[k][cols] = b[k][j], zeros from `width` columns on; one of the strides is 1.
   void (*pack)(const float* b, std::int64_t b_row, std::int64_t b_col, std::int64_t depth, int width, float* panel);
   void (*tile)(const GemmTile& tile, int height, int width);
 };
-inline constexpr std::int64_t kGemmDepth = 128;  ///< the most of a panel
+inline constexpr std::int64_t kGemmDepth = 128;  ///< of a panel at most
 
-/// to[r * to_stride + c] = from[c * from_stride + r], of 4-byte elements.
+/// to[r * to_stride + c] = from[c * from_stride + r], for elements of 4 bytes.
 using TransposeLoop = void (*)(const void* from, std::int64_t from_stride, void* to, std::int64_t to_stride,
                                std::int64_t rows, std::int64_t cols);
 
-/// to[i] = *value, of 4-byte elements; to may begin at value.
+/// to[i] = *value, for elements of 4 bytes; `to` may begin at value.
 using FillLoop = void (*)(const void* value, void* to, std::int64_t n);
 
-/// One rule over n elements: param, grad, states (nullptr where the rule runs without).
+/// Applies a rule to n elements of param, grad and the states (nullptr for those that it does not have).
 using UpdateLoop = void (*)(void* param, const void* grad, void* const* state, std::int64_t n, const double* constants);
 
-/// What a file of this folder installs, and the list of them all.
+/// The families of loops, one for each file of this folder, and their list.
 namespace family {
 struct Unary;
 struct Slope;
@@ -115,13 +116,13 @@ using LoopFamilies =
     kernels::List<family::Unary, family::Slope, family::Binary, family::Reduce, family::Softmax, family::Convert,
                   family::Pool, family::Update, family::Random, family::Gemm, family::Transpose>;
 
-/// All loops of one instruction set.  A loop is nullptr where the functor has no such form.
+/// All loops of one instruction set.  A loop is nullptr if the functor does not take the type.
 struct Kernels {
   UnaryLoop unary[kComputes][kernels::UnaryOps::kSize];
   SlopeLoop slope[2][kernels::UnaryOps::kSize];
   SlopeLoop curve[2][kernels::UnaryOps::kSize];
   BinaryLoop binary[kComputes][kernels::BinaryOps::kSize];
-  /// Of float32, where a [0] or b [1] is one element for all; only for plain arithmetic.
+  /// float32 loops for a single element as a [0] or b [1]; only for arithmetic.
   BinaryLoop binary_one[2][kernels::BinaryOps::kSize];
   TernaryLoop ternary[kComputes][kernels::TernaryOps::kSize];
   ReduceLoops reduce[kComputes][kernels::ReduceOps::kSize];

@@ -6,7 +6,7 @@ namespace {
 
 constexpr int kWide = 64;
 
-/// Counters side by side, too many to be unrolled, so that every round is one loop of vectors.
+/// The state of many counters, so that each round is a vectorized loop that is not unrolled.
 struct Lanes {
   std::uint32_t c0[kWide], c1[kWide], c2[kWide], c3[kWide];
 };

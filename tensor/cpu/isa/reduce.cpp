@@ -6,25 +6,25 @@ namespace {
 /// Independent accumulators of a row: several vectors wide, so that the latency of an addition is hidden and
 /// the rounding errors of a long sum stay small.
 constexpr int kLanes = 64;
-constexpr std::int64_t kShort = 16;  // rows up to here are joined one element after the other
+constexpr std::int64_t kMaxSequential = 16;  // elements of rows that are reduced sequentially
 
 template <class T> using Acc = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
 
 template <class Op, class... Ops> constexpr bool kIsOneOf = (std::is_same_v<Op, Ops> || ...);
 
-/// Sums whose map is arithmetic alone, which vectors have too.
+/// Sums whose map is arithmetic, so that it can be applied to vectors.
 template <class Op> constexpr bool kVectorSum = kIsOneOf<Op, kernels::Sum, kernels::Mean, kernels::Norm2>;
 template <class Op> constexpr bool kVectorExtreme = kIsOneOf<Op, kernels::Max, kernels::Min>;
 
-/// detail::larger and smaller, lane by lane: NaN wins.
+/// detail::larger and smaller for each lane; NaN if one is NaN.
 template <class Op> struct Extreme {
   MINNOW_HD Vector operator()(Vector a, Vector b) const {
-    const Places better = std::is_same_v<Op, kernels::Max> ? b > a : b < a;
-    return (better | (b != b)) ? b : a;
+    const IntVector replaces = std::is_same_v<Op, kernels::Max> ? b > a : b < a;
+    return (replaces | (b != b)) ? b : a;
   }
 };
 
-/// A float sum of pairs: each is rounded once, and joined to the others as a double.
+/// A sum of floats: pairs are added as floats, which rounds once, and then as doubles.
 template <class Op> double pair_sum(const float* x, std::int64_t n, float q) {
   double lane[kLanes] = {};
   std::int64_t i = 0;
@@ -54,8 +54,8 @@ template <class Op, class T> Acc<T> lane_row(const T* x, std::int64_t n, T q) {
   return static_cast<Acc<T>>(lane[0]);
 }
 
-template <class Op, class T> Acc<T> join_row(const T* x, std::int64_t n, T q) {
-  if (n <= kShort) {
+template <class Op, class T> Acc<T> sequential_row(const T* x, std::int64_t n, T q) {
+  if (n <= kMaxSequential) {
     Acc<T> sum = Op::template init<Acc<T>>();
     for (std::int64_t i = 0; i < n; ++i) sum = Op::combine(sum, static_cast<Acc<T>>(Op::map(x[i], q)));
     return sum;
@@ -64,7 +64,7 @@ template <class Op, class T> Acc<T> join_row(const T* x, std::int64_t n, T q) {
   else return lane_row<Op>(x, n, q);
 }
 
-constexpr std::int64_t kRows = 64;  // rows whose results wait to be joined
+constexpr std::int64_t kRows = 64;  // rows whose sums are folded together
 
 template <class Op>
 void sum_rows(const float* x, std::int64_t stride, std::int64_t count, std::int64_t n, float q, double* a) {
@@ -72,7 +72,7 @@ void sum_rows(const float* x, std::int64_t stride, std::int64_t count, std::int6
   double sums[kRows];
   for (std::int64_t r = 0; r < count; r += kRows) {
     const std::int64_t m = count - r < kRows ? count - r : kRows;
-    fold_rows<Wide>(
+    fold_rows<DoubleVector>(
         m,
         [&](std::int64_t k) {
           const float* row = x + (r + k) * stride;
@@ -104,7 +104,7 @@ void rows(const void* data, std::int64_t stride, std::int64_t count, std::int64_
     if constexpr (kVectorSum<Op>) return sum_rows<Op>(x, stride, count, n, q, a);
     else if constexpr (kVectorExtreme<Op>) return extreme_rows<Op>(x, stride, count, n, a);
   }
-  for (std::int64_t r = 0; r < count; ++r) a[r] = Op::combine(a[r], join_row<Op>(x + r * stride, n, q));
+  for (std::int64_t r = 0; r < count; ++r) a[r] = Op::combine(a[r], sequential_row<Op>(x + r * stride, n, q));
 }
 
 /// The same over columns, four rows at a time.
@@ -126,9 +126,9 @@ void pair_columns(const float* x, std::int64_t stride, std::int64_t rows, std::i
   }
 }
 
-/// Columns of V vectors; the accumulators stay in registers.  read(x) gives the vectors' next row.
+/// Sums columns of V vectors, with the accumulators in registers.  read() gives the next row of vectors.
 template <int V, class Read>
-MINNOW_HD void sum_strip(std::int64_t stride, std::int64_t rows, const Read& read, Wide* a) {
+MINNOW_HD void sum_strip(std::int64_t stride, std::int64_t rows, const Read& read, DoubleVector* a) {
   std::int64_t r = 0;
   for (; r + 4 <= rows; r += 4) {
     for (int v = 0; v < V; ++v) {
@@ -153,7 +153,7 @@ void vector_columns(const float* x, std::int64_t stride, std::int64_t rows, std:
   const Vector p = splat(q);
   std::int64_t j = 0;
   const auto strip = [&]<int V>(std::integral_constant<int, V>) {
-    Wide sum[2 * V];
+    DoubleVector sum[2 * V];
     std::memcpy(sum, a + j, sizeof sum);
     sum_strip<V>(
         stride, rows, [&](std::int64_t at, int v) { return Op::map(load(x + j + at + v * kLanes32), p); }, sum);
@@ -164,7 +164,7 @@ void vector_columns(const float* x, std::int64_t stride, std::int64_t rows, std:
   while (j + kLanes32 <= cols) strip(std::integral_constant<int, 1>());
   if (j == cols) return;
   const int rest = static_cast<int>(cols - j);
-  Wide sum[2] = {};
+  DoubleVector sum[2] = {};
   sum_strip<1>(
       stride, rows, [&](std::int64_t at, int) { return Op::map(load_first(x + j + at, rest), p); }, sum);
   double lanes[kLanes32];
@@ -174,7 +174,7 @@ void vector_columns(const float* x, std::int64_t stride, std::int64_t rows, std:
 
 template <class Op, class T>
 void columns(const void* data, std::int64_t stride, std::int64_t rows, std::int64_t cols, double p, void* acc) {
-  constexpr std::int64_t kRun = 16;  // rows that are joined in T before they go to the accumulators
+  constexpr std::int64_t kRunRows = 16;  // rows that are added in T before they are added to the accumulators
   const T* x = static_cast<const T*>(data);
   const T q = parameter<T>(p);
   Acc<T>* a = static_cast<Acc<T>*>(acc);
@@ -184,7 +184,7 @@ void columns(const void* data, std::int64_t stride, std::int64_t rows, std::int6
   }
   T run[kReduceColumns];
   for (std::int64_t r = 0; r < rows;) {
-    const std::int64_t end = r + kRun < rows ? r + kRun : rows;
+    const std::int64_t end = r + kRunRows < rows ? r + kRunRows : rows;
     for (std::int64_t j = 0; j < cols; ++j) run[j] = Op::template init<T>();
     for (; r < end; ++r) {
       const T* from = x + r * stride;
@@ -207,18 +207,18 @@ template <class Op, class A> void finish(void* acc, std::int64_t n, std::int64_t
   for (std::int64_t i = 0; i < n; ++i) a[i] = Op::finish(a[i], count, parameter<A>(p));
 }
 
-template <int... I> MINNOW_HD Places count_up(std::integer_sequence<int, I...>) { return Places{I...}; }
+template <int... I> MINNOW_HD IntVector count_up(std::integer_sequence<int, I...>) { return IntVector{I...}; }
 
 struct Lower {
-  MINNOW_HD Places operator()(Places a, Places b) const { return b < a ? b : a; }
+  MINNOW_HD IntVector operator()(IntVector a, IntVector b) const { return b < a ? b : a; }
 };
 
-/// The first places of `best` in a row, each lane its own; where best is NaN, of any NaN.
-MINNOW_HD Places places_of(const float* x, std::int64_t n, float best) {
+/// For each lane, the first position of `best` in a row; if best is NaN, of any NaN.
+MINNOW_HD IntVector positions_of(const float* x, std::int64_t n, float best) {
   constexpr auto kAll = std::make_integer_sequence<int, kLanes32>();
   const Vector wanted = splat(best);
-  const Places none = Places{} + std::numeric_limits<std::int32_t>::max();
-  Places at = count_up(kAll), first = none;
+  const IntVector none = IntVector{} + std::numeric_limits<std::int32_t>::max();
+  IntVector at = count_up(kAll), first = none;
   std::int64_t i = 0;
   for (; i + kLanes32 <= n; i += kLanes32, at += kLanes32) {
     const Vector v = load(x + i);
@@ -241,10 +241,11 @@ void arg_of_rows(const float* x, std::int64_t stride, std::int64_t count, std::i
   std::int32_t at[kRows];
   for (std::int64_t r = 0; r < count; r += kRows) {
     const std::int64_t m = count - r < kRows ? count - r : kRows;
-    fold_rows<Places>(
-        m, [&](std::int64_t k) { return places_of(x + (r + k) * stride, n, values[r + k]); }, Lower(), at);
+    fold_rows<IntVector>(
+        m, [&](std::int64_t k) { return positions_of(x + (r + k) * stride, n, values[r + k]); }, Lower(), at);
     for (std::int64_t k = 0; k < m; ++k) places[r + k] = at[k];
-    for (std::int64_t k = 0; k < m; ++k) values[r + k] = x[(r + k) * stride + at[k]];  // the sign of 0 is the first's
+    for (std::int64_t k = 0; k < m; ++k)
+      values[r + k] = x[(r + k) * stride + at[k]];  // 0 has the sign of the first one
   }
 }
 

@@ -6,25 +6,25 @@
 #include <immintrin.h>
 #endif
 
-// Rows of float32 of any length: whole vectors, and the first lanes of one for what is left over.
+// Rows of float32 of any length: whole vectors, and the first lanes of one for the remainder.
 
 namespace minnow::cpu::MINNOW_ISA {
 namespace {
 
-typedef std::int32_t Places __attribute__((vector_size(kVectorBytes)));
-typedef double Wide __attribute__((vector_size(kVectorBytes)));  // half of a Vector's lanes
+typedef std::int32_t IntVector __attribute__((vector_size(kVectorBytes)));
+typedef double DoubleVector __attribute__((vector_size(kVectorBytes)));  // with half the lanes of a Vector
 constexpr int kLanes64 = kLanes32 / 2;
 
 /// x in every lane (0 + x would lose the sign of -0).
 MINNOW_HD Vector splat(float x) { return x - Vector{}; }
 
-template <int... I> MINNOW_HD Places below(int n, std::integer_sequence<int, I...>) { return Places{I...} < n; }
+template <int... I> MINNOW_HD IntVector below(int n, std::integer_sequence<int, I...>) { return IntVector{I...} < n; }
 /// The first n lanes of v, `rest` in the others.
 MINNOW_HD Vector keep_first(Vector v, int n, float rest) {
   return below(n, std::make_integer_sequence<int, kLanes32>()) ? v : splat(rest);
 }
 
-/// The first n lanes, n in [0, kLanes32]; the others are 0, and their memory is not touched.
+/// Loads the first n lanes, n in [0, kLanes32].  The others are 0, and their memory is not accessed.
 MINNOW_HD Vector load_first(const float* from, int n) {
 #if defined(__AVX512F__)
   return reinterpret_cast<Vector>(_mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << n) - 1u), from));
@@ -50,17 +50,17 @@ MINNOW_HD void store_first(Vector v, float* to, int n) {
 #endif
 }
 
-template <int From, int... I> MINNOW_HD Wide widen_from(Vector v, std::integer_sequence<int, I...>) {
-  return __builtin_convertvector(__builtin_shufflevector(v, v, (From + I)...), Wide);
+template <int From, int... I> MINNOW_HD DoubleVector widen_from(Vector v, std::integer_sequence<int, I...>) {
+  return __builtin_convertvector(__builtin_shufflevector(v, v, (From + I)...), DoubleVector);
 }
 /// The lower and the upper lanes as doubles.
-MINNOW_HD Wide low(Vector v) { return widen_from<0>(v, std::make_integer_sequence<int, kLanes64>()); }
-MINNOW_HD Wide high(Vector v) { return widen_from<kLanes64>(v, std::make_integer_sequence<int, kLanes64>()); }
+MINNOW_HD DoubleVector low(Vector v) { return widen_from<0>(v, std::make_integer_sequence<int, kLanes64>()); }
+MINNOW_HD DoubleVector high(Vector v) { return widen_from<kLanes64>(v, std::make_integer_sequence<int, kLanes64>()); }
 
 template <int Distance, class V, int... I> MINNOW_HD V swapped(V v, std::integer_sequence<int, I...>) {
   return __builtin_shufflevector(v, v, (I ^ Distance)...);
 }
-/// Joins all lanes, pair by pair, always in the same order.
+/// Combines all lanes in pairs, always in the same order.
 template <int Distance, class V, class Join> MINNOW_HD V fold(V v, const Join& join) {
   if constexpr (Distance == 0) {
     return v;
@@ -73,7 +73,7 @@ template <int Half, class V, int... I> MINNOW_HD V mixed(V a, V b, std::integer_
   constexpr int kLanes = sizeof...(I), kFrom = Half * kLanes / 2;
   return __builtin_shufflevector(a, b, (kFrom + I / 2 + I % 2 * kLanes)...);
 }
-/// Lane l of the result is fold() of v[l], which has the same bits: as many vectors as one has lanes.
+/// Lane l of the result is fold() of v[l], with the same bits, for as many vectors as one has lanes.
 template <class V, class Join> MINNOW_HD V fold_each(V* v, const Join& join) {
   constexpr int kLanes = static_cast<int>(sizeof(V) / sizeof(v[0][0]));
   constexpr auto kAll = std::make_integer_sequence<int, kLanes>();
@@ -86,18 +86,18 @@ template <class V, class Join> MINNOW_HD V fold_each(V* v, const Join& join) {
 }
 
 struct Plus {
-  MINNOW_HD Wide operator()(Wide a, Wide b) const { return a + b; }
+  MINNOW_HD DoubleVector operator()(DoubleVector a, DoubleVector b) const { return a + b; }
 };
 
-/// The first n lanes; all of them where n is known to be kLanes32.
+/// The first n lanes; a plain load if the compiler knows that n is kLanes32.
 MINNOW_HD Vector load_some(const float* from, int n) { return n == kLanes32 ? load(from) : load_first(from, n); }
 
-/// The sum of a row, still in several lanes.  read(i, m): elements i to i + m of it; the lanes behind them do not count.
-/// Up to eight elements are joined as floats, two by two, so that each is rounded three times at most; the rest as
+/// The sum of a row, in several lanes.  read(i, m) gives elements i to i + m; the other lanes are ignored.  Up to eight
+/// elements are added as floats, in pairs, so that each is rounded at most three times; these sums are added as
 /// doubles, which take twice the time.
-template <class Read> MINNOW_HD Wide row_sum(std::int64_t n, const Read& read) {
+template <class Read> MINNOW_HD DoubleVector row_sum(std::int64_t n, const Read& read) {
   constexpr int kAll = kLanes32;
-  Wide a{}, b{}, c{}, d{};
+  DoubleVector a{}, b{}, c{}, d{};
   std::int64_t i = 0;
   const auto two = [&](std::int64_t at) { return read(at, kAll) + read(at + kAll, kAll); };
   for (; i + 8 * kAll <= n; i += 8 * kAll) {
@@ -120,7 +120,7 @@ template <class Read> MINNOW_HD Wide row_sum(std::int64_t n, const Read& read) {
   return (a + c) + (b + d);
 }
 
-/// All elements joined, still in several lanes, from `start` on, which leaves every other value as it is.
+/// Combines all elements, in several lanes, beginning with `start`, which must be neutral.
 template <class Join> MINNOW_HD Vector row_join(const float* x, std::int64_t n, float start, const Join& join) {
   constexpr int kAll = kLanes32;
   Vector a = splat(start), b = a;
@@ -143,7 +143,7 @@ template <class Join> MINNOW_HD Vector row_join(const float* x, std::int64_t n, 
   return join(a, b);
 }
 
-/// to[i] = f(i, m)[0] and on, for a row of n.
+/// Stores the first m lanes of f(i, m) to to[i], for a row of n.
 template <class F> MINNOW_HD void row_map(float* to, std::int64_t n, const F& f) {
   std::int64_t i = 0;
   for (; i + kLanes32 <= n; i += kLanes32) store(f(i, kLanes32), to + i);
@@ -152,7 +152,7 @@ template <class F> MINNOW_HD void row_map(float* to, std::int64_t n, const F& f)
   store_first(f(i, rest), to + i, rest);
 }
 
-/// out[r] = fold of part(r) for each row, several rows at a time.
+/// out[r] = fold of part(r) for each row, computed for several rows at a time.
 template <class V, class Out, class Part, class Join>
 MINNOW_HD void fold_rows(std::int64_t rows, const Part& part, const Join& join, Out* out) {
   constexpr int kLanes = static_cast<int>(sizeof(V) / sizeof(Out));

@@ -4,7 +4,7 @@
 namespace minnow::cpu::MINNOW_ISA {
 namespace {
 
-/// Form: kernels::Slope or Curve.
+/// Form is kernels::Slope or kernels::Curve.
 template <class Op, class Form, class T>
 void slope(const void* grad, const void* saved, void* out, std::int64_t n, double p0, double p1) {
   const T* g = static_cast<const T*>(grad);

@@ -36,7 +36,7 @@ template <class T, class F> MINNOW_HD T lane_sum(std::int64_t n, F f) {
   return lane[0];
 }
 
-/// The sum of exp(x - most); the terms pass through a small buffer.
+/// The sum of exp(x - most), through a small buffer.
 template <class T> double exp_sum(const T* x, std::int64_t n, T most) {
   double sum = 0;
   T buffer[kChunk];
@@ -48,7 +48,8 @@ template <class T> double exp_sum(const T* x, std::int64_t n, T most) {
   return sum;
 }
 
-/// All -inf: the sum is 0.  An infinity or NaN among them comes through.
+/// What is subtracted before exp: 0 if the largest element is infinite or NaN.  If all are -inf the sum is 0; an
+/// infinity or NaN is propagated.
 template <class T> MINNOW_HD T shift_of(T most) { return math::isfinite(most) ? most : T(0); }
 
 template <class T> void scaled_exp(const void* data, void* result, std::int64_t n, double most, double scale) {
@@ -60,7 +61,7 @@ template <class T> void scaled_exp(const void* data, void* result, std::int64_t 
   for (std::int64_t i = 0; i < n; ++i) out[i] = factor * math::exp(x[i] - shift);
 }
 
-// Rows of up to kChunk floats: many at a time, so that exponentials are of whole vectors.
+// Rows of up to kChunk floats: many at a time, so that exponentials are computed in whole vectors.
 
 constexpr std::int64_t kBuffer = 4096;  // floats
 constexpr std::int64_t kRows = 256;
@@ -75,7 +76,7 @@ void largest_of(const float* x, std::int64_t rows, std::int64_t n, float* most) 
       LargerNumber(), most);
 }
 void sums_of(const float* x, std::int64_t rows, std::int64_t n, double* sums) {
-  fold_rows<Wide>(
+  fold_rows<DoubleVector>(
       rows,
       [&](std::int64_t r) {
         return row_sum(n, [row = x + r * n](std::int64_t i, int some) { return load_some(row + i, some); });
@@ -100,7 +101,7 @@ void exp_all(const float* x, float* y, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) y[i] = math::exp(x[i]);
 }
 
-/// Calls f(first row, rows) for parts whose elements fit a buffer.
+/// Calls f(first row, rows) for parts whose elements fit into a buffer.
 template <class F> MINNOW_HD void for_parts(std::int64_t rows, std::int64_t n, const F& f) {
   const std::int64_t fit = n == 0 || kBuffer / n > kRows ? kRows : kBuffer / n;
   for (std::int64_t r = 0; r < rows; r += fit) f(r, rows - r < fit ? rows - r : fit);
@@ -141,7 +142,7 @@ void short_rows_backward(const float* grad, const float* result, float* out, std
       sums_of(g, m, n, sum);
       exp_all(y, buffer, m * n);
     } else {
-      fold_rows<Wide>(
+      fold_rows<DoubleVector>(
           m,
           [&](std::int64_t r) {
             return row_sum(n, [a = g + r * n, b = y + r * n](std::int64_t i, int some) {
@@ -179,7 +180,7 @@ void short_exp_sums(const float* data, std::int64_t rows, std::int64_t n, double
   });
 }
 
-/// Each row's largest element, the sum of exp(x - largest) and its logarithm.
+/// The largest element of each row, the sum of exp(x - largest), and its logarithm.
 template <class T>
 void exp_sums(const void* data, std::int64_t rows, std::int64_t n, double* most, double* sum, double* log_sum) {
   const T* x = static_cast<const T*>(data);

@@ -12,7 +12,7 @@ void square(const float* from, std::int64_t from_stride, float* to, std::int64_t
   for (int i = 0; i < kLanes32; ++i) store(v[i], to + i * to_stride);
 }
 
-/// Whole squares by shuffles, what remains element by element.
+/// Whole squares by shuffles, the remainder element by element.
 void transpose(const void* source, std::int64_t from_stride, void* target, std::int64_t to_stride, std::int64_t rows,
                std::int64_t cols) {
   const auto* from = static_cast<const float*>(source);

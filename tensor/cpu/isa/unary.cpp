@@ -4,11 +4,11 @@
 namespace minnow::cpu::MINNOW_ISA {
 namespace {
 
-/// Whether some element is beyond the reach of the float32 formula.
-template <class Op> bool beyond_reach(const float* x, std::int64_t n) {
-  int beyond = 0;
-  for (std::int64_t i = 0; i < n; ++i) beyond |= kernels::math::abs(x[i]) <= Op::kReach ? 0 : 1;
-  return beyond != 0;
+/// Whether some element is outside of the range of the float32 formula.
+template <class Op> bool any_needs_double(const float* x, std::int64_t n) {
+  int exceeds = 0;
+  for (std::int64_t i = 0; i < n; ++i) exceeds |= kernels::math::abs(x[i]) <= Op::kReach ? 0 : 1;
+  return exceeds != 0;
 }
 
 template <class Op, class T> void unary(const void* x, void* y, std::int64_t n, double p0, double p1) {
@@ -18,7 +18,7 @@ template <class Op, class T> void unary(const void* x, void* y, std::int64_t n, 
   const T q0 = parameter<T>(p0);
   const T q1 = parameter<T>(p1);
   if constexpr (std::is_same_v<T, float> && requires { Op::kReach; }) {
-    if (beyond_reach<Op>(a, n)) {
+    if (any_needs_double<Op>(a, n)) {
       for (std::int64_t i = 0; i < n; ++i) out[i] = static_cast<float>(Op::value(static_cast<double>(a[i])));
       return;
     }

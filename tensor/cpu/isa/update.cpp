@@ -12,7 +12,7 @@ void run(typename Rule::template Constants<T> c, std::int64_t n, T* __restrict p
   for (std::int64_t i = 0; i < n; ++i) Rule::step(c, p[i], g[i], at(state, i)...);
 }
 
-/// With the states of a set; the others are nullptr.
+/// Updates with the states of a set.
 template <class Rule, class T, unsigned States, int... K>
 void run_with(void* param, const void* grad, void* const* state, std::int64_t n, const double* constants,
               std::integer_sequence<int, K...>) {

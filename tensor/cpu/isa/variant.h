@@ -3,11 +3,11 @@
 #include <minnow/tensor/cpu/isa/kernels.h>
 #include <minnow/tensor/internal.h>
 
-// Every file of this folder is compiled once for each instruction set, with MINNOW_ISA naming its namespace.
-// What is neither in that namespace nor always inlined would be merged by the linker across instruction sets,
-// so loops are in unnamed namespaces and nothing of the standard library is instantiated here.
+// Every file of this folder is compiled once for each instruction set, in the namespace MINNOW_ISA.  The linker would
+// merge functions that are neither in that namespace nor always inlined, across instruction sets.  So loops are in
+// unnamed namespaces, and nothing of the standard library is instantiated here.
 //
-// The baseline fills the whole table; the others replace what gains from wider vectors: the float32 loops.
+// The baseline fills the whole table; the others replace the float32 loops, which gain from wider vectors.
 
 namespace minnow::cpu {
 
@@ -26,7 +26,7 @@ inline constexpr int kVectorBytes = 64;
 
 namespace MINNOW_ISA {
 
-/// Puts the loops of a family into the table.
+/// Installs the loops of a family in the table.
 template <class Family> void install_loops(Kernels& k);
 
 using kernels::parameter;

@@ -4,7 +4,7 @@
 #include <utility>
 #include <minnow/tensor/cpu/isa/variant.h>
 
-// Vectors of float32 as wide as the instruction set's, for the loops that a compiler does not vectorise by itself.
+// Vectors of float32 with the width of the instruction set, for loops that the compiler does not vectorize.
 
 namespace minnow::cpu::MINNOW_ISA {
 namespace {
@@ -19,13 +19,13 @@ MINNOW_HD Vector load(const float* from) {
 }
 MINNOW_HD void store(Vector v, float* to) { std::memcpy(to, &v, sizeof v); }
 
-/// a0 b0 a1 b1 ... of the lower (Half 0) or upper halves.
+/// a0 b0 a1 b1 ... from the lower (Half = 0) or upper halves.
 template <int Half, int... I> MINNOW_HD Vector interleave(Vector a, Vector b, std::integer_sequence<int, I...>) {
   constexpr int kFrom = Half * kLanes32 / 2;
   return __builtin_shufflevector(a, b, (kFrom + I / 2 + I % 2 * kLanes32)...);
 }
 
-/// Transposes a square of kLanes32 vectors: as many rounds of a perfect shuffle as the number of lanes has bits.
+/// Transposes a square of kLanes32 vectors by log2(kLanes32) perfect shuffles.
 MINNOW_HD void transpose_square(Vector* v) {
   constexpr auto kAll = std::make_integer_sequence<int, kLanes32>();
   Vector next[kLanes32];

@@ -9,7 +9,7 @@
 namespace minnow::cuda {
 namespace {
 
-/// The device writes at any time.
+/// Reads and resets a word, which the device may write at any time.
 bool take(std::uint32_t* flag) {
   const std::atomic_ref<std::uint32_t> word(*flag);
   if (word.load(std::memory_order_relaxed) == 0) return false;
@@ -17,7 +17,7 @@ bool take(std::uint32_t* flag) {
   return true;
 }
 
-/// Whether one of the words is set; all synchronizations ask.
+/// Whether one of the words is set.  Called by every synchronization.
 bool any(std::uint32_t* words, std::size_t count) {
   std::uint32_t found = 0;
   for (std::size_t i = 0; i < count; ++i)
@@ -54,7 +54,7 @@ std::uint32_t* Faults::flag(Fault fault, const char* operation, SourceLocation w
       for (std::size_t i = 0; i < kWords; ++i) ring_[i].flag = first + i;
     }
     word = &ring_[next_ % kWords];
-    if (take(word->flag)) report(*word);  // a whole round without a synchronization
+    if (take(word->flag)) report(*word);  // all words were used without a synchronization
     ++next_;
   }
   word->fault = fault;
@@ -87,7 +87,7 @@ void Faults::check() {
 }
 
 void Faults::report(const Word& word) const {
-  const CallSite site = CallSite::instead(word.operation.data(), word.where);  // not what is under way now
+  const CallSite site = CallSite::instead(word.operation.data(), word.where);  // not the operation that is open now
   const std::string operation = word.operation.data();
   const std::string found = "\n  found on " + device_ + " while it ran, after the call had returned\n";
   switch (word.fault) {
@@ -95,7 +95,7 @@ void Faults::report(const Word& word) const {
       throw IndexError(operation + ": an index is out of range" + found +
                        "indices go from 0 to the dimension's size - 1");
     case Fault::target_out_of_range:
-      throw IndexError(operation + ": a target is no class" + found +
+      throw IndexError(operation + ": a target is out of range" + found +
                        "targets go from 0 to the number of classes - 1, or are ignore_index");
     case Fault::division_by_zero:
       throw ValueError(operation + ": an integer was divided by zero" + found +

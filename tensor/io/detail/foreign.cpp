@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-/// The path as Python writes it.
+/// The path as a Python string literal.
 std::string quoted(const std::string& path) {
   std::string text = "\"";
   for (const char c : path) {
@@ -20,7 +20,7 @@ std::string quoted(const std::string& path) {
   return text + '"';
 }
 
-/// Lines of Python that write `tensors`, which are of the library, beside the path.
+/// Python code that writes `tensors`, an expression of the library, to a safetensors file beside the path.
 std::string convert(const std::string& library, const std::string& tensors, const std::string& path) {
   const std::string target = std::filesystem::path(path).replace_extension("safetensors").string();
   const std::string module = "safetensors." + library;
@@ -30,7 +30,7 @@ std::string convert(const std::string& library, const std::string& tensors, cons
 
 Foreign of_torch(const std::string& found, const std::string& path) {
   return {found, convert("torch", "torch.load(" + quoted(path) + ", map_location=\"cpu\")", path) +
-                     "\nof a checkpoint save only the dictionary of its tensors, e.g. torch.load(...)[\"model\"]"};
+                     "\nfor a checkpoint, save only its dictionary of tensors, e.g. torch.load(...)[\"model\"]"};
 }
 
 Foreign of_zip(std::string_view bytes, const std::string& path) {
@@ -50,8 +50,8 @@ Foreign recognize(const InputFile& file) {
   file.read(0, std::as_writable_bytes(std::span(buffer).first(size)));
   const std::string_view bytes(buffer.data(), size);
   if (bytes.starts_with("PK\x03\x04"sv)) return of_zip(bytes, file.path());
-  // A pickle's second byte is its protocol.  Read as the length of a header, it would begin like this too, but for the
-  // bytes that follow.
+  // The second byte of a pickle is its protocol.  The length of a safetensors header could begin like this too; its
+  // third byte would be 0.
   if (size > 8 && bytes[0] == '\x80' && bytes[1] >= 2 && bytes[1] <= 5 && bytes[2] != 0)
     return of_torch("a pickle, as older versions of torch.save wrote", file.path());
   if (bytes.starts_with("\x93NUMPY"sv))

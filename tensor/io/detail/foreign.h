@@ -5,8 +5,7 @@
 
 namespace minnow::io::detail {
 
-/// A file of another format: what it is, and how its tensors become a safetensors file.  Both empty for a format that
-/// is not known.
+/// The format of a file that is not safetensors, and a hint how to convert it.  Both are empty for an unknown format.
 struct Foreign {
   std::string found, hint;
 };

@@ -15,7 +15,7 @@ struct Code {
   DType dtype;
 };
 
-/// In the reference writer's order.
+/// In the order of the reference writer.
 constexpr Code kCodes[] = {{"BOOL", DType::bool_},    {"U8", DType::uint8},  {"F16", DType::float16},
                            {"BF16", DType::bfloat16}, {"I32", DType::int32}, {"F32", DType::float32},
                            {"F64", DType::float64},   {"I64", DType::int64}};
@@ -23,11 +23,11 @@ constexpr std::string_view kForeignCodes[] = {"F4",      "F6_E2M3", "F6_E3M2",  
                                               "F8_E4M3", "F8_E8M0", "F8_E4M3FNUZ", "F8_E5M2FNUZ", "I16",
                                               "U16",     "U32",     "C64",         "U64"};
 
-/// Names come from the file: shown in quotes, escaped, and not at any length.
+/// A name from the file for messages: quoted, escaped and shortened.
 std::string shown(std::string_view name) {
-  constexpr std::size_t kLongest = 100;
-  std::string text = json_quoted(name.substr(0, kLongest));
-  return name.size() > kLongest ? text + "..." : text;
+  constexpr std::size_t kMaxLength = 100;
+  std::string text = json_quoted(name.substr(0, kMaxLength));
+  return name.size() > kMaxLength ? text + "..." : text;
 }
 
 DType parse_dtype(const std::string& name, const std::string& text) {
@@ -52,7 +52,7 @@ Shape parse_shape(JsonReader& json, const std::string& name) {
   return shape;
 }
 
-/// Bytes of the elements.  Sizes of 0 count as 1 in the check, because strides are products, too.
+/// The size of the elements in bytes.  Sizes of 0 count as 1 in the overflow check, because strides are products too.
 std::uint64_t checked_bytes(const Entry& entry) {
   constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
   auto bytes = static_cast<std::int64_t>(size_of(entry.dtype));
@@ -113,7 +113,7 @@ std::map<std::string, std::string> parse_metadata(JsonReader& json) {
   return metadata;
 }
 
-/// Every byte of the buffer belongs to exactly one tensor.
+/// Checks that every byte of the buffer belongs to exactly one tensor.
 void check_layout(std::vector<Entry>& entries, std::uint64_t available) {
   std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
     return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;

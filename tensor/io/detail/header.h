@@ -10,8 +10,7 @@
 
 namespace minnow::io::detail {
 
-/// One tensor of a safetensors header; begin and end are bytes of the buffer behind the header, end
-/// exclusive.
+/// One tensor of a safetensors header; its bytes in the buffer after the header are [begin, end).
 struct Entry {
   std::string name;
   DType dtype = DType::float32;
@@ -29,10 +28,10 @@ inline constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;
 /// Parses and checks a header whose buffer has `available` bytes.  Throws Refusal (json_reader.h).
 Header parse_header(std::string_view text, std::uint64_t available);
 
-/// Puts the entries in the order of the reference writer, sets their offsets and returns the header, padded.
+/// Sorts the entries as the reference writer does, sets their offsets, and returns the padded header.
 std::string write_header(Header& header);
 
-/// The place of a dtype in the reference writer's order; larger ones are written first.
+/// The rank of a dtype in the reference writer's order; larger ones are written first.
 int writer_rank(DType dtype);
 
 }  // namespace minnow::io::detail

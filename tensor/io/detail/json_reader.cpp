@@ -123,7 +123,7 @@ std::int64_t JsonReader::integer(const char* what) {
     if (value > (kMax - d) / 10) fail("an integer below 2^63");
     value = value * 10 + d;
   }
-  if (next() == '.' || next() == 'e' || next() == 'E') fail("an integer written with digits alone");
+  if (next() == '.' || next() == 'e' || next() == 'E') fail("an integer written with digits only");
   return value;
 }
 
@@ -155,7 +155,7 @@ void JsonReader::skip_scalar() {
 }
 
 void JsonReader::skip_value() {
-  std::string closing;  // the brackets still to come
+  std::string closing;  // the closing brackets that are still expected
   const auto member_name = [this] {
     string("the name of a member");
     expect(':', "':'");

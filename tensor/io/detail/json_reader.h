@@ -6,34 +6,34 @@
 
 namespace minnow::io::detail {
 
-/// Why a text is refused; the reader of the file adds path and place.
+/// Why a text is refused.  The reader of the file adds the path.
 struct Refusal {
   std::string found, expected;
 };
 
-/// Reads JSON from front to back, as strictly as RFC 8259 and without recursion on the input: the caller's
-/// code is the grammar.  Every method skips white space first and throws Refusal when the text is something
-/// else.
+/// Reads JSON from front to back, as strictly as RFC 8259 and without recursion on the input: the caller calls the
+/// method for the value that it expects.  Every method skips white space first, and throws Refusal if the text is
+/// something else.
 class JsonReader {
  public:
   /// The text must outlive the reader.
   explicit JsonReader(std::string_view text) : text_(text) {}
 
-  /// Whether the next character is c; steps over it.
+  /// Whether the next character is c, which is then skipped.
   bool accept(char c);
   void expect(char c, const char* what);
-  /// Whether the value is null; steps over it.
+  /// Whether the value is null, which is then skipped.
   bool accept_null() { return accept_word("null"); }
   /// A string, unescaped.  The text is valid UTF-8 already.
   std::string string(const char* what);
-  /// An integer in [0, 2^63): digits alone, no sign, point, exponent or leading zero.
+  /// An integer in [0, 2^63): only digits, no sign, point, exponent or leading zero.
   std::int64_t integer(const char* what);
-  /// Any value, of at most kMaxDepth nested arrays and objects.
+  /// Skips any value with at most kMaxDepth nested arrays and objects.
   void skip_value();
-  /// Nothing but white space may follow.
+  /// Checks that only white space follows.
   void end();
 
-  /// Calls on_member(name) for each member of an object; it reads the value.
+  /// Calls on_member(name) for each member of an object; on_member must read the value.
   template <class OnMember> void object(const char* what, OnMember on_member) {
     expect('{', what);
     if (accept('}')) return;
@@ -45,7 +45,7 @@ class JsonReader {
     expect('}', "',' or '}'");
   }
 
-  /// Calls on_element() for each element of an array; it reads the value.
+  /// Calls on_element() for each element of an array; on_element must read it.
   template <class OnElement> void array(const char* what, OnElement on_element) {
     expect('[', what);
     if (accept(']')) return;
@@ -75,7 +75,7 @@ class JsonReader {
 /// Whether the bytes are well-formed UTF-8 (no surrogates, no overlong forms, nothing above U+10FFFF).
 bool is_utf8(std::string_view bytes);
 
-/// The text as a JSON string in quotes, escaped where JSON demands it and nowhere else.
+/// The text as a quoted JSON string with the necessary escapes only.
 std::string json_quoted(std::string_view text);
 
 }  // namespace minnow::io::detail

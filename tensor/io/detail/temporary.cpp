@@ -20,7 +20,7 @@ namespace {
 constexpr std::string_view kPrefix = ".minnow-", kSuffix = ".tmp";
 constexpr std::time_t kDay = 86400;
 
-/// Names the running system: the processes that see each other's locks, in whatever container they are.
+/// Identifies the running system (boot), whose processes see each other's locks, also across containers.
 std::string system_mark() {
   char name[256] = {};
   const int fd = ::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
@@ -33,7 +33,7 @@ std::string system_mark() {
   return text;
 }
 
-/// What the names of this system's files begin with.
+/// The prefix of this system's temporary files.
 const std::string& own_prefix() {
   static const auto* prefix = new std::string(std::string(kPrefix) + system_mark() + "-");
   return *prefix;
@@ -41,14 +41,14 @@ const std::string& own_prefix() {
 
 bool is_temporary(std::string_view name) { return name.starts_with(kPrefix) && name.ends_with(kSuffix); }
 
-/// Does the name (seen from `directory`) still stand for this file?
+/// Whether the name, relative to `directory`, still refers to this file.
 bool has_name(int fd, int directory, const char* name) {
   struct stat opened = {}, named = {};
   return ::fstat(fd, &opened) == 0 && ::fstatat(directory, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
          opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
 }
 
-/// Is it left behind?  Its lock must be ours, so that no writer has it and no other sweeper removes it.
+/// Whether the file was left behind.  Takes its lock, so that no writer has it and no other process removes it.
 bool is_abandoned(int fd, int directory, const char* name) {
   struct stat info = {};
   if (::flock(fd, LOCK_EX | LOCK_NB) != 0 || !has_name(fd, directory, name) || ::fstat(fd, &info) != 0) return false;
@@ -62,13 +62,13 @@ Temporary make_temporary(const std::string& directory, unsigned mode) {
   static std::atomic<unsigned> count{0};
   constexpr int kTries = 1000;
   Temporary file;
-  for (int i = 0; i < kTries; ++i) {  // names left behind by a process that was killed are passed over
+  for (int i = 0; i < kTries; ++i) {  // skips names left behind by killed processes
     file.path = directory + "/" + own_prefix() + std::to_string(::getpid()) + "-" + std::to_string(count++) +
                 std::string(kSuffix);
     file.fd = ::open(file.path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (file.fd < 0 && errno == EEXIST) continue;
     if (file.fd < 0) return file;
-    // A sweep may come between the two calls: then it has the lock, or the file has no name any more.
+    // Another process may sweep between the two calls: then it has the lock, or has removed the file.
     const bool taken = ::flock(file.fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     if (!taken && has_name(file.fd, AT_FDCWD, file.path.c_str())) return file;
     ::close(file.fd);
@@ -89,7 +89,7 @@ void sweep_temporaries(const std::string& directory) noexcept try {
     if (is_abandoned(fd, folder, entry->d_name)) ::unlinkat(folder, entry->d_name, 0);
     ::close(fd);
   }
-} catch (const std::exception&) {  // no memory: the files are swept another time
+} catch (const std::exception&) {  // out of memory: a later call removes the files
 }
 
 }  // namespace minnow::io::detail

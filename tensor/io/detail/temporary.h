@@ -4,16 +4,16 @@
 
 namespace minnow::io::detail {
 
-/// A file under a name that nobody else has, locked as long as one of its descriptors is open: so others see that its
-/// writer is alive.
+/// A file with a unique name.  It is locked as long as one of its descriptors is open, which shows that its writer
+/// runs.
 struct Temporary {
-  int fd = -1;  // -1: it could not be made, and errno says why
+  int fd = -1;  // -1 if it could not be created; errno has the reason
   std::string path;
 };
 Temporary make_temporary(const std::string& directory, unsigned mode);
 
-/// Removes the temporary files of writers that were killed.  A file that somebody may still write to stays: one that is
-/// locked, one of another user, and for a day one of another machine, whose locks need not be seen here.
+/// Removes the temporary files of killed writers.  It leaves files that are locked, those of other users, and for a day
+/// those of other machines, whose locks may not be visible here.
 void sweep_temporaries(const std::string& directory) noexcept;
 
 }  // namespace minnow::io::detail

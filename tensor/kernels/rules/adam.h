@@ -12,10 +12,10 @@ template <bool Decoupled> struct AdamRule {
     double lr = 1e-3;                             ///< at least 0
     std::pair<double, double> betas{0.9, 0.999};  ///< decay of the running means, each in [0, 1)
     double eps = 1e-8;                            ///< at least 0
-    /// At least 0.  Adam: L2 penalty, added to the gradient.  AdamW: parameters shrink by lr weight_decay.
+    /// At least 0.  Adam: L2 penalty, added to the gradient.  AdamW: parameters are multiplied by 1 - lr weight_decay.
     double weight_decay = Decoupled ? 1e-2 : 0;
     bool amsgrad = false;   ///< divide by the largest running mean so far
-    bool maximize = false;  ///< go up instead of down
+    bool maximize = false;  ///< maximize instead of minimize
   };
   template <class O, class F> static constexpr void options(O& o, F&& f) {
     f("lr", o.lr, kAtLeast0, "1e-3");
@@ -69,7 +69,7 @@ using AdamWOptions = detail::kernels::AdamRule<true>::Options;
 ///   p -= lr m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + eps)
 using Adam = RuleOptimizer<detail::kernels::AdamRule<false>>;
 /// Adam with decoupled weight decay (Loshchilov and Hutter 2019), as torch.optim.AdamW: p -= lr weight_decay p comes
-/// first, and g is the gradient alone.
+/// first, and g is the gradient only.
 using AdamW = RuleOptimizer<detail::kernels::AdamRule<true>>;
 
 }  // namespace minnow::optim

@@ -9,9 +9,9 @@ struct LionRule {
 
   struct Options {
     double lr = 1e-4;                            ///< at least 0; 3 to 10 times smaller than AdamW's
-    std::pair<double, double> betas{0.9, 0.99};  ///< of the direction, and decay of the running mean; each in [0, 1)
-    double weight_decay = 0;                     ///< parameters shrink by lr weight_decay; at least 0
-    bool maximize = false;                       ///< go up instead of down
+    std::pair<double, double> betas{0.9, 0.99};  ///< for the direction, and decay of the running mean; each in [0, 1)
+    double weight_decay = 0;                     ///< parameters are multiplied by 1 - lr weight_decay; at least 0
+    bool maximize = false;                       ///< maximize instead of minimize
   };
   template <class O, class F> static constexpr void options(O& o, F&& f) {
     f("lr", o.lr, kAtLeast0, "1e-4");
@@ -37,7 +37,7 @@ struct LionRule {
   template <class T> MINNOW_HD static void step(const Constants<T>& c, T& p, T g, T& mean) {
     const T d = c.sign * g;
     const T direction = c.beta1 * mean + c.take1 * d;
-    const T sign = direction > T(0) ? T(1) : direction < T(0) ? T(-1) : direction;  // of NaN: NaN
+    const T sign = direction > T(0) ? T(1) : direction < T(0) ? T(-1) : direction;  // NaN stays NaN
     p = c.shrink * p - c.lr * sign;
     mean = c.beta2 * mean + c.take2 * d;
   }

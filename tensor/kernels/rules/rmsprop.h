@@ -14,7 +14,7 @@ struct RmspropRule {
     double weight_decay = 0;  ///< L2 penalty, added to the gradient; at least 0
     double momentum = 0;      ///< at least 0
     bool centered = false;    ///< divide by the standard deviation of the gradient, not by its root mean square
-    bool maximize = false;    ///< go up instead of down
+    bool maximize = false;    ///< maximize instead of minimize
   };
   template <class O, class F> static constexpr void options(O& o, F&& f) {
     f("lr", o.lr, kAtLeast0, "1e-2");
@@ -48,7 +48,7 @@ struct RmspropRule {
     if constexpr (kPresent<M>) {
       mean = mean + c.take * (d - mean);
       variance = square - mean * mean;
-      variance = variance < T(0) ? T(0) : variance;  // by rounding, where the gradient hardly changes
+      variance = variance < T(0) ? T(0) : variance;  // negative by rounding, if the gradient hardly changes
     }
     const T scaled = d / (math::sqrt(variance) + c.eps);
     if constexpr (kPresent<V>) {
@@ -66,9 +66,9 @@ namespace minnow::optim {
 
 using RMSpropOptions = detail::kernels::RmspropRule::Options;
 /// RMSprop (Hinton 2012), as torch.optim.RMSprop.  g: gradient + weight_decay p.
-///   v = alpha v + (1 - alpha) g²,   centered: m = alpha m + (1 - alpha) g, and v - m² takes the place of v below
+///   v = alpha v + (1 - alpha) g²,   centered: m = alpha m + (1 - alpha) g, and v - m² replaces v below
 ///   p -= lr g / (sqrt(v) + eps),   momentum: b = momentum b + g / (sqrt(v) + eps),   p -= lr b
-/// Where rounding makes v - m² negative, it counts as 0; PyTorch's is NaN then.
+/// If rounding makes v - m² negative, it counts as 0; in PyTorch the parameter becomes NaN.
 using RMSprop = RuleOptimizer<detail::kernels::RmspropRule>;
 
 }  // namespace minnow::optim

@@ -16,21 +16,20 @@ namespace kernels = minnow::detail::kernels;
 }
 }  // namespace minnow::optim
 
-/// An optimizer is one file of this folder and one entry in the list of kernels/update.h.  The file stands here, below
-/// the backends, because their loops expand the update of one element; they know no rule by name.  A rule has
+/// An optimizer is one file in this folder and one entry in the list of kernels/update.h.  It is here, below the
+/// backends, because their loops inline the update of one element; they name no rule.  A rule has
 ///   kName      the optimizer's name, for messages
-///   Options    what the user sets, with its defaults; `lr` is one of them
-///   options    the options by name: f(name, number, range, an example) or f(name, flag) for each.  Checks, checkpoints
-///              and the learning rate come from this list.
-///   conflict   optional: what is wrong with options that are each in range, nullptr when nothing is
-///   kStates    the tensors that it keeps for each parameter, shaped like it
-///   constants  the numbers of one pass as Constants<double>, from the options and the parameter's step (from 1);
-///              `first`: its state was never updated.  The loops convert them to the type that they compute in.
-///   step       the update of one element: constants, parameter, gradient, then a reference for each state.  States
-///              that an option leaves out are `Absent`: see kPresent.
+///   Options    the user's options with their defaults; `lr` is one of them
+///   options    calls f(name, number, range, example) or f(name, flag) for each option; used by checks and checkpoints
+///   conflict   optional: an error text for options that do not go together, or nullptr
+///   kStates    the tensors that it keeps for each parameter, of the same shape
+///   constants  the Constants<double> of one pass, from the options and the parameter's step (from 1); `first`: its state
+///              was never updated.  The loops convert them to the type that they compute in.
+///   step       updates one element: (constants, parameter, gradient, a reference for each state).  A state that the
+///              options leave out is `Absent` (see kPresent).
 namespace minnow::detail::kernels {
 
-/// What a number among the options may be: finite, and in [low, high], or in [low, high) where `below`.
+/// The allowed range of a number: finite, and in [low, high], or in [low, high) if `below`.
 struct OptionRange {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
@@ -41,7 +40,7 @@ inline constexpr OptionRange kAtLeast0{0};
 inline constexpr OptionRange kFrom0To1{0, 1};
 inline constexpr OptionRange kFrom0Below1{0, 1, true};
 
-/// A tensor that a rule keeps for each parameter: always, or only where a flag is set or a number is not 0.
+/// A tensor that a rule keeps for each parameter: always, or only if a flag is set or a number is not 0.
 template <class Options> struct RuleState {
   using Flag = bool Options::*;
   using Number = double Options::*;
@@ -60,26 +59,26 @@ template <class Options> struct RuleState {
   }
 };
 
-/// Takes the place of a state that an option leaves out.
+/// Replaces a state that the options leave out.
 struct Absent {};
 template <class State> inline constexpr bool kPresent = !std::is_same_v<std::remove_cvref_t<State>, Absent>;
 
 template <class Rule> inline constexpr int kNumStates = static_cast<int>(std::size(Rule::kStates));
 
-/// The states that a rule runs with are a set of bits, bit k for state k.  All sets, of which it allows some:
+/// A set of states is a number, bit k for state k.  All sets; allows() says which of them a rule can have.
 template <class Rule> using StateSets = std::make_integer_sequence<unsigned, 1U << kNumStates<Rule>>;
 template <class Rule> constexpr bool allows(unsigned states) {
   for (int k = 0; k < kNumStates<Rule>; ++k)
     if (!Rule::kStates[k].is_optional() && (states >> k & 1U) == 0) return false;
   return true;
 }
-/// What step() takes for state k: T or Absent.
+/// The type of state k for step(): T or Absent.
 template <class T, unsigned States, int K> using StateElement = std::conditional_t<(States >> K & 1U) != 0, T, Absent>;
 
 template <class Rule>
 inline constexpr int kNumConstants = sizeof(typename Rule::template Constants<double>) / sizeof(double);
 
-/// A rule's constants in T, from the doubles that a backend gets.
+/// The constants of a rule in T, from the doubles in a call.
 template <class Rule, class T> MINNOW_HD typename Rule::template Constants<T> constants_in(const double* numbers) {
   using Constants = typename Rule::template Constants<T>;
   struct Numbers {

@@ -11,10 +11,10 @@ struct SgdRule {
   struct Options {
     double lr = 1e-3;
     double momentum = 0;
-    double dampening = 0;     ///< of the gradient that enters the momentum; any finite number
+    double dampening = 0;     ///< of the gradient in the momentum; any finite number
     double weight_decay = 0;  ///< L2 penalty, added to the gradient
     bool nesterov = false;    ///< needs momentum, and no dampening
-    bool maximize = false;    ///< go up instead of down
+    bool maximize = false;    ///< maximize instead of minimize
   };
   template <class O, class F> static constexpr void options(O& o, F&& f) {
     f("lr", o.lr, kAtLeast0, "1e-3");

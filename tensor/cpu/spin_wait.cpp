@@ -1,4 +1,4 @@
-#include <minnow/tensor/cpu/waiting.h>
+#include <minnow/tensor/cpu/spin_wait.h>
 
 #include <cctype>
 #include <cerrno>
@@ -11,9 +11,9 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-constexpr nanoseconds kUsual = std::chrono::microseconds(200);
+constexpr nanoseconds kDefault = std::chrono::microseconds(200);
 constexpr nanoseconds kForever = std::chrono::hours(24);
-constexpr double kTurn = 10;  // nanoseconds of a turn of OpenMP's loop, about
+constexpr double kTurnNanoseconds = 10;  // of one turn of OpenMP's loop, approximately
 
 std::string lower(const char* text) {
   std::string out;
@@ -23,8 +23,8 @@ std::string lower(const char* text) {
   return out;
 }
 
-/// As libgomp reads it: a whole number, with k, M, G or T after it; nothing where it is none.
-std::optional<nanoseconds> of_turns(const std::string& text) {
+/// As libgomp parses it: an integer, optionally followed by k, M, G or T; nothing for other texts.
+std::optional<nanoseconds> spin_count_time(const std::string& text) {
   if (text == "infinite" || text == "infinity") return kForever;
   if (text.empty() || std::isdigit(static_cast<unsigned char>(text[0])) == 0) return std::nullopt;
   char* end = nullptr;
@@ -37,21 +37,22 @@ std::optional<nanoseconds> of_turns(const std::string& text) {
     for (std::size_t i = 0; i <= power; ++i) turns *= 1024;
   }
   const double most = static_cast<double>(kForever.count());
-  return turns * kTurn < most ? nanoseconds(static_cast<nanoseconds::rep>(turns * kTurn)) : kForever;
+  return turns * kTurnNanoseconds < most ? nanoseconds(static_cast<nanoseconds::rep>(turns * kTurnNanoseconds))
+                                         : kForever;
 }
 
 }  // namespace
 
-nanoseconds time_awake(const char* spin_count, const char* wait_policy) {
+nanoseconds spin_time(const char* spin_count, const char* wait_policy) {
   if (spin_count != nullptr)
-    if (const auto given = of_turns(lower(spin_count))) return *given;
+    if (const auto given = spin_count_time(lower(spin_count))) return *given;
   const std::string policy = wait_policy != nullptr ? lower(wait_policy) : "";
   if (policy == "active") return kForever;
-  return policy == "passive" ? nanoseconds(0) : kUsual;
+  return policy == "passive" ? nanoseconds(0) : kDefault;
 }
 
-nanoseconds time_awake() {
-  static const nanoseconds time = time_awake(std::getenv("GOMP_SPINCOUNT"), std::getenv("OMP_WAIT_POLICY"));
+nanoseconds spin_time() {
+  static const nanoseconds time = spin_time(std::getenv("GOMP_SPINCOUNT"), std::getenv("OMP_WAIT_POLICY"));
   return time;
 }
 

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+#include <minnow/autograd/node.h>
+
+namespace minnow::autograd {
+
+/// The gradients that one backward has not used yet: a sum for each node or leaf that gradients have reached, taken out
+/// with the highest number first.  Nodes are numbered as they are recorded, so every user of the output of the highest
+/// node has run already, and its sum is complete.  No dependencies are counted, and nothing is written to nodes, which
+/// other threads may be running.
+class GradientQueue {
+ public:
+  struct Entry {
+    std::shared_ptr<Node> node;
+    std::shared_ptr<Slot> leaf;  // if there is no node
+    Tensor grad;                 // undefined until the first gradient arrives
+    std::uint32_t next_unused = 0;
+  };
+
+  GradientQueue();
+  bool empty() const { return heap_.empty(); }
+  /// The entry of the edge's node or leaf, made if there is none.  Valid until the next call.
+  Entry& at(const Edge& edge);
+  /// Takes out the entry with the highest number.
+  Entry take();
+  /// All nodes that have an entry, in no order.
+  std::vector<Node*> nodes() const;
+
+ private:
+  struct Key {
+    std::uint64_t order = 0;
+    std::uint32_t index = 0;  // in entries_; in table_: kFree
+  };
+
+  std::size_t find(std::uint64_t order) const;
+  void grow();
+  void erase(std::uint64_t order);
+
+  std::vector<Entry> entries_;
+  std::uint32_t unused_;  // the first free index of entries_; next_unused links the others
+  std::vector<Key> heap_;
+  std::vector<Key> table_;  // order -> index: open addressing, at most half full, a power of two
+};
+
+}  // namespace minnow::autograd
