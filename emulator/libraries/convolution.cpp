@@ -7,12 +7,12 @@
 namespace emulator {
 namespace {
 
-/// The part of one row of y that one element of the filter reaches, and where it begins in x.
+/// The part of one row of y to which one element of the filter contributes, and its beginning in x.
 struct Row {
   std::int64_t y_first, x_first, count, x_step;
 };
 
-/// For a filter column: the columns of y for which it lies within x.
+/// For a filter column: the columns of y for which it is inside of x.
 void reach(std::int64_t offset, std::int64_t step, std::int64_t x_width, std::int64_t y_width, std::int64_t& low,
            std::int64_t& high) {
   low = 0;
@@ -21,7 +21,7 @@ void reach(std::int64_t offset, std::int64_t step, std::int64_t x_width, std::in
   while (high > low && (high - 1) * step + offset >= x_width) --high;
 }
 
-/// Calls use(row) for each row of y[n, k] that the filter element (r, s) reaches in x[n, c].
+/// Calls use(row) for each row of y[n, k] to which the filter element (r, s) contributes from x[n, c].
 template <class Use>
 void rows_of(const Movement& m, const Block4& x, const Block4& w, const Block4& y, std::int64_t x_plane,
              std::int64_t y_plane, std::int64_t r, std::int64_t s, Use use) {
@@ -38,7 +38,7 @@ void rows_of(const Movement& m, const Block4& x, const Block4& w, const Block4& 
   }
 }
 
-/// One element of the filter over one plane.
+/// Applies one element of the filter to one plane.
 void apply(Direction direction, const Row& row, double* x, double& w, double* y) {
   x += row.x_first;
   y += row.y_first;

@@ -7,7 +7,7 @@
 
 namespace emulator {
 
-/// Four dimensions in memory: an image [n, c, h, w] or filters [k, c, r, s].
+/// A four-dimensional array: images [n, c, h, w] or filters [k, c, r, s].
 struct Block4 {
   cudnnDataType_t type = CUDNN_DATA_FLOAT;
   cudnnTensorFormat_t format = CUDNN_TENSOR_NCHW;
@@ -18,13 +18,13 @@ struct Block4 {
   /// Elements from the first to behind the last.
   std::int64_t extent() const;
   std::size_t bytes() const;
-  /// Gives it the strides of its format, without gaps.
+  /// Sets the strides of its format, without gaps.
   void pack();
   /// Whether its strides are those of NHWC, or of NCHW.
   bool is_packed(cudnnTensorFormat_t as) const;
 };
 
-/// How filters are moved over images.
+/// Padding, stride and dilation of a convolution.
 struct Movement {
   std::int64_t padding[2] = {0, 0}, step[2] = {1, 1}, dilation[2] = {1, 1};
   std::int64_t groups = 1;
@@ -35,13 +35,14 @@ struct Movement {
 
 enum class Direction { forward, data, filter };
 
-/// x, y and w are dense arrays of doubles in the order of their dimensions; that of the direction's output grows.
+/// x, y and w are dense arrays of doubles in the order of their dimensions; the result is added to the output of the
+/// direction.
 void convolve(Direction direction, const Movement& movement, const Block4& x_shape, const Block4& w_shape,
               const Block4& y_shape, std::vector<double>& x, std::vector<double>& w, std::vector<double>& y);
 
-/// The elements in the order of dimensions; `tf32`: as the tensor cores read them.
+/// The elements in the order of dimensions; `tf32`: rounded to TF32.
 std::vector<double> dense(const Block4& shape, const void* data, bool tf32 = false);
-/// data = alpha values + beta data, and data is not read where beta is 0.
+/// data = alpha values + beta data; data is not read if beta is 0.
 void blend(const Block4& shape, void* data, const std::vector<double>& values, double alpha, double beta);
 
 cudaDataType_t number_type(cudnnDataType_t type);

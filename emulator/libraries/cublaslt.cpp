@@ -1,4 +1,4 @@
-// cuBLASLt's functions with the meaning that NVIDIA documents, in plain loops, for the work of an emulated stream.
+// cuBLASLt's functions as NVIDIA documents them, as simple loops that run as work of an emulated stream.
 
 #include <algorithm>
 #include <cstring>
@@ -20,12 +20,12 @@ struct Preference {
   std::uint32_t alignment[4] = {256, 256, 256, 256};
 };
 
-/// What the library keeps behind a handle.
+/// The content of a handle.
 struct Context {
   int device = 0;
 };
 
-/// An algorithm is good for the configuration that it was found for, and for pointers aligned as was said.
+/// An algorithm is valid for the configuration for which it was found, and for pointers with the given alignment.
 struct Algorithm {
   std::uint64_t configuration, workspace;
   std::uint32_t alignment[4];
@@ -41,7 +41,7 @@ template <class T> cublasStatus_t take(T& to, const void* from, std::size_t byte
   std::memcpy(&to, from, bytes);
   return CUBLAS_STATUS_SUCCESS;
 }
-/// The same for an attribute that may have one value only.
+/// The same for an attribute with a single allowed value.
 template <class T> cublasStatus_t take_only(T value, const void* from, std::size_t bytes) {
   T given{};
   const cublasStatus_t status = take(given, from, bytes);
@@ -72,7 +72,7 @@ bool on_device(const void* data, std::int64_t elements, cudaDataType_t type) {
   return data && is_device_memory(data, static_cast<std::size_t>(elements) * size_of(type));
 }
 
-/// Whether what the epilogue reads and writes beside D is there.
+/// Whether the memory that the epilogue reads and writes beside D exists.
 bool epilogue_is_there(const Product& p) {
   constexpr std::uint32_t kNeedsBias = 4 | 16 | 256 | 512, kNeedsAux = 128;
   const bool by_columns = p.what.epilogue == CUBLASLT_EPILOGUE_BGRADB;
@@ -244,7 +244,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtM
   if (!is_consistent(what, la, lb, lc, ld)) return CUBLAS_STATUS_INVALID_VALUE;
   if (!is_supported(what, la, lb, lc, ld)) return CUBLAS_STATUS_NOT_SUPPORTED;
   const auto& preference = behind<Preference>(preference_handle);
-  // One that uses workspace before one that needs none, where that is allowed.
+  // First one that uses workspace, if that is allowed, then one that needs none.
   for (const std::uint64_t workspace : {std::uint64_t{8192}, std::uint64_t{0}}) {
     if (workspace > preference.workspace || *found == requested) continue;
     cublasLtMatmulHeuristicResult_t& result = results[(*found)++];

@@ -1,4 +1,4 @@
-// cuDNN's convolutions with the meaning that NVIDIA documents, in plain loops, for the work of an emulated stream.
+// cuDNN's convolutions as NVIDIA documents them, as simple loops that run as work of an emulated stream.
 
 #include <cstring>
 #include <emulator/launch.h>
@@ -11,7 +11,7 @@ using namespace emulator;
 
 namespace {
 
-/// A convolution and where its operands are; the direction's output is written.
+/// A convolution and its operands; the output of the direction is written.
 struct Job {
   Direction direction;
   Movement movement;
@@ -30,7 +30,7 @@ Job job_of(Direction direction, cudnnTensorDescriptor_t x, cudnnFilterDescriptor
   return {direction, conv->movement, x->block, w->block, y->block};
 }
 
-/// alpha and beta are doubles where the data are, and floats for all else.
+/// alpha and beta are doubles for double data, otherwise floats.
 double factor(const Block4& block, const void* value) {
   return block.type == CUDNN_DATA_DOUBLE ? *static_cast<const double*>(value)
                                          : static_cast<double>(*static_cast<const float*>(value));
@@ -38,7 +38,7 @@ double factor(const Block4& block, const void* value) {
 
 bool tf32(const Job& job) { return job.x.type == CUDNN_DATA_FLOAT && job.movement.math != CUDNN_FMA_MATH; }
 
-/// Whether cuDNN has such a convolution, and its shapes fit.
+/// Whether cuDNN supports the convolution and the shapes match.
 cudnnStatus_t examine(const Job& job) {
   const Movement& m = job.movement;
   if (job.x.type != job.w.type || job.x.type != job.y.type) return refuse(CUDNN_STATUS_NOT_SUPPORTED, "types differ");
@@ -66,7 +66,7 @@ cudnnStatus_t examine(const Job& job) {
   return CUDNN_STATUS_SUCCESS;
 }
 
-/// What the emulated algorithms need; the number is also the order in which they are offered.
+/// The requirements of the emulated algorithms, in the order in which they are offered.
 template <class Algorithm> struct Offer {
   Algorithm algorithm;
   cudnnDeterminism_t determinism;
@@ -108,7 +108,7 @@ template <class Performance> cudnnStatus_t list(const Job& job, int requested, i
   return CUDNN_STATUS_SUCCESS;
 }
 
-/// Times the algorithms: it waits for the stream, and leaves anything in the output.
+/// Measures the algorithms: waits for the stream, and leaves the output undefined.
 template <class Performance>
 cudnnStatus_t find(cudnnHandle_t handle, Job job, int requested, int* found, Performance* results, void* workspace,
                    std::size_t bytes) {
@@ -153,15 +153,15 @@ cudnnStatus_t give(cudnnHandle_t handle, std::function<std::string()> work) {
     return refuse(CUDNN_STATUS_BAD_PARAM, "the handle is another device's");
   return submit(handle->stream, std::move(work)) == cudaSuccess
              ? CUDNN_STATUS_SUCCESS
-             : refuse(CUDNN_STATUS_EXECUTION_FAILED, "the stream takes no work");
+             : refuse(CUDNN_STATUS_EXECUTION_FAILED, "the stream accepts no work");
 }
 
-/// Whether the job may run as it is, with this algorithm.
+/// Whether the convolution can run with this algorithm.
 template <class Algorithm>
 cudnnStatus_t check(const char* function, const Job& job, Algorithm algorithm, void* workspace, std::size_t bytes,
                     std::size_t& needed) {
   if (const int status = library_status(function, algorithm))
-    return refuse(static_cast<cudnnStatus_t>(status), "the test wants it so");
+    return refuse(static_cast<cudnnStatus_t>(status), "requested by the test");
   if (const cudnnStatus_t status = workspace_of(job, algorithm, &needed); status != CUDNN_STATUS_SUCCESS) return status;
   if (bytes < needed || (needed && !is_device_memory(workspace, bytes)))
     return refuse(CUDNN_STATUS_BAD_PARAM_SIZE_INSUFFICIENT, "the workspace is too small, or not the device's");

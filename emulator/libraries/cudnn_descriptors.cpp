@@ -1,4 +1,4 @@
-// cuDNN's descriptors: what they hold, and which of it is refused.
+// cuDNN's descriptors and their checks.
 
 #include "cudnn_state.h"
 
@@ -42,7 +42,7 @@ extern "C" {
 cudnnStatus_t cudnnCreate(cudnnHandle_t* handle) {
   auto context = std::make_unique<cudnnContext>();
   if (cudaGetDevice(&context->device) != cudaSuccess) return refuse(CUDNN_STATUS_NOT_INITIALIZED, "no device");
-  // Handles have memory on the device: where that cannot be had now, nor can they.
+  // Handles need memory on the device, so making one fails without it.
   void* memory = nullptr;
   if (cudaMalloc(&memory, 256) != cudaSuccess || cudaFree(memory) != cudaSuccess)
     return refuse(CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED, "the handle's memory");

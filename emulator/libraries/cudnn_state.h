@@ -6,7 +6,7 @@
 
 #include "convolution.h"
 
-// The structs that cuDNN's header declares and does not define.
+// The structs that cuDNN's header only declares.
 
 struct cudnnContext {
   int device = 0;

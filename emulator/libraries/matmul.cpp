@@ -21,7 +21,7 @@ cudaDataType_t bias_type(const Product& p) {
   return p.what.bias_type < 0 ? p.d.type : static_cast<cudaDataType_t>(p.what.bias_type);
 }
 
-/// op(X) of one matrix of the batch, row by row.
+/// op(X) of one matrix of the batch, in row-major order.
 std::vector<double> dense(const Product& p, const Layout& layout, const void* data, bool transpose, int batch) {
   const auto rows = static_cast<std::int64_t>(transpose ? layout.cols : layout.rows),
              cols = static_cast<std::int64_t>(transpose ? layout.rows : layout.cols);
@@ -36,7 +36,7 @@ std::vector<double> dense(const Product& p, const Layout& layout, const void* da
   return out;
 }
 
-/// The bit of an element in the mask that ReLU leaves for its gradient.
+/// The bit of an element in the mask that ReLU writes for its gradient.
 bool mask_bit(const Product& p, int batch, std::int64_t row, std::int64_t col) {
   const std::int64_t bit = batch * p.what.aux_batch_stride + col * p.what.aux_leading + row;
   return static_cast<const unsigned char*>(p.what.aux)[bit / 8] >> (bit % 8) & 1;
@@ -48,7 +48,7 @@ void set_mask_bit(const Product& p, int batch, std::int64_t row, std::int64_t co
   byte = static_cast<unsigned char>(value ? byte | one : byte & ~one);
 }
 
-/// One element on its way through the epilogue.
+/// Applies the epilogue to one element.
 double finish(const Product& p, int batch, std::int64_t row, std::int64_t col, double x) {
   const std::uint32_t epilogue = p.what.epilogue;
   const std::int64_t aux = batch * p.what.aux_batch_stride + col * p.what.aux_leading + row;
@@ -86,7 +86,7 @@ void compute_one(const Product& p, int batch) {
     double bias_gradient = 0;
     for (std::int64_t j = 0; j < n; ++j) {
       double x = p.alpha * row[static_cast<std::size_t>(j)];
-      // Where beta is 0, C is not read: it may hold anything.
+      // If beta is 0, C is not read: it may be uninitialized.
       if (p.beta != 0) x += p.beta * load(p.c_data, p.c.type, batch * p.c.batch_stride + p.c.at(i, j));
       x = finish(p, batch, i, j, x);
       bias_gradient += x;
@@ -142,7 +142,7 @@ bool is_supported(const Description& what, const Layout& a, const Layout& b, con
   const bool plain = what.epilogue == CUBLASLT_EPILOGUE_DEFAULT;
   if (!plain && d.order == CUBLASLT_ORDER_ROW) return false;
   switch (what.compute) {
-    // An algorithm may be missing for what the documentation allows: here doubles with an epilogue.
+    // There may be no algorithm for what the documentation allows: here for doubles with an epilogue.
     case CUBLAS_COMPUTE_64F: return what.scale == CUDA_R_64F && a.type == CUDA_R_64F && d.type == CUDA_R_64F && plain;
     case CUBLAS_COMPUTE_32F:
     case CUBLAS_COMPUTE_32F_PEDANTIC:
@@ -161,7 +161,7 @@ bool is_consistent(const Description& what, const Layout& a, const Layout& b, co
     return false;
   for (const Layout* layout : {&a, &b, &c, &d})
     if (!fits(*layout) || layout->batch != d.batch) return false;
-  // Matrices of the result may not lie on one another.
+  // Matrices of the result must not overlap.
   const std::int64_t one = d.extent() - (d.batch - 1) * d.batch_stride;
   return d.batch == 1 || d.batch_stride >= one;
 }

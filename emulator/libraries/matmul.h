@@ -49,9 +49,9 @@ struct Product {
   void* d_data = nullptr;
 };
 
-/// Whether the library has this product at all: types that go together, an epilogue that it knows.
+/// Whether the library supports the types and the epilogue of this product.
 bool is_supported(const Description& what, const Layout& a, const Layout& b, const Layout& c, const Layout& d);
-/// Whether shapes, leading dimensions and batches fit each other.
+/// Whether shapes, leading dimensions and batches match.
 bool is_consistent(const Description& what, const Layout& a, const Layout& b, const Layout& c, const Layout& d);
 
 void compute(const Product& product);

@@ -37,7 +37,7 @@ inline void store(void* data, cudaDataType_t type, std::int64_t index, double va
   }
 }
 
-/// What TF32 keeps of a number: 10 bits of the fraction, rounded to nearest.
+/// A number rounded to TF32: 10 bits of the fraction, to nearest.
 inline double to_tf32(double value) {
   const auto narrow = static_cast<float>(value);
   std::uint32_t bits = 0;

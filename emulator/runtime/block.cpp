@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kStack = std::size_t{256} << 10;
 
-/// A stack on which threads of the block run, one after another, until one of them waits.
+/// A stack on which threads of the block run in sequence, until one of them waits.
 struct Fiber {
   jmp_buf state;
   ucontext_t first;
@@ -31,12 +31,11 @@ struct Fiber {
 struct Waiting {
   Fiber* fiber = nullptr;
   Place place{};
-  std::uint32_t mask = 0;  // of a warp's meeting; 0: it waits for the block
+  std::uint32_t mask = 0;  // of the warp that it waits for; 0: it waits for the block
   void* slot = nullptr;
 };
 
-/// The block that runs.  Everything here is used by one thread of the machine at a time: run_grid's caller holds a
-/// lock.
+/// The running block.  Used by one thread of the machine at a time: the caller of run_grid holds a lock.
 struct Block {
   const std::function<void()>* thread = nullptr;
   int size = 0;
@@ -47,7 +46,7 @@ struct Block {
   std::vector<char> waits;
   std::vector<void*> slots;
   int waits_for_block = 0;
-  std::vector<int> ready;  // threads to go on with; the next is the last
+  std::vector<int> ready;  // threads that can continue; the last one is next
   std::uint64_t run = 0;
   std::uint64_t barriers = 0;
   std::string fault;
@@ -68,7 +67,7 @@ void become(int thread) {
   threadIdx.z = t / (blockDim.x * blockDim.y);
 }
 
-/// Starts the threads of the block that have not begun, in one order or the other.
+/// Starts the threads of the block that have not begun, in ascending or descending order.
 void take_threads() {
   while (block.begun < block.size) {
     const int turn = block.begun++;
@@ -111,7 +110,7 @@ void go_on_with(Fiber* fiber) {
   setcontext(&fiber->first);
 }
 
-/// The calling thread stops here until it is made ready.
+/// Suspends the calling thread until it is made ready.
 void stop(Place place, std::uint32_t mask, void* slot) {
   const int self = block.current;
   block.waiting[static_cast<std::size_t>(self)] = {running, place, mask, slot};
@@ -131,7 +130,7 @@ bool same(const Place& a, const Place& b) {
 
 std::string where(const Place& place) { return std::string(place.file) + ":" + std::to_string(place.line); }
 
-/// Why no thread of the block can go on.
+/// A text that says why no thread of the block can continue.
 std::string stuck() {
   std::string text = "a barrier that not all threads reach: ";
   if (block.ended) text += std::to_string(block.ended) + " have returned; ";
@@ -145,7 +144,7 @@ std::string stuck() {
   return text;
 }
 
-/// Runs one block.  False when it failed: the fibers in use are abandoned with what is on their stacks.
+/// Runs one block.  Returns false if it failed; the fibers in use are abandoned, with the content of their stacks.
 bool run_block() {
   block.begun = block.ended = block.waits_for_block = 0;
   block.ready.clear();
@@ -220,7 +219,7 @@ void meet_block(Place place, void* slot, Meeting meeting) {
 
 void meet_warp(Place place, std::uint32_t mask, void* slot, Meeting meeting) {
   const int self = block.current, first = self / 32 * 32, lanes = std::min(32, block.size - first);
-  if (!(mask >> (self - first) & 1u)) fault(place, "the mask does not name the lane that calls");
+  if (!(mask >> (self - first) & 1u)) fault(place, "the mask does not include the calling lane");
   if (lanes < 32) mask &= (1u << lanes) - 1;
   void* slots[32] = {};
   for (int lane = 0; lane < lanes; ++lane) {

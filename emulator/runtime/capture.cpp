@@ -9,7 +9,7 @@ namespace {
 thread_local cudaStreamCaptureMode thread_mode = cudaStreamCaptureModeGlobal;
 unsigned long long captures_begun = 0;
 
-/// May the calling thread do nothing that could disturb this capture?
+/// Whether the calling thread must not do anything that could disturb this capture.
 bool forbids(const Capture& capture) {
   if (thread_mode == cudaStreamCaptureModeRelaxed) return false;
   if (capture.thread == std::this_thread::get_id() && capture.mode != cudaStreamCaptureModeRelaxed) return true;
@@ -21,7 +21,7 @@ void add_leaves(std::vector<std::size_t>& to, const std::vector<std::size_t>& mo
     if (std::find(to.begin(), to.end(), leaf) == to.end()) to.push_back(leaf);
 }
 
-/// Whether all that was recorded comes before the last work of the stream in which the capture began.
+/// Whether all captured work is before the last work of the stream on which the capture began.
 bool all_joined(const Capture& capture) {
   std::vector<bool> seen(capture.nodes.size(), false);
   std::vector<std::size_t> open = capture.streams[0]->leaves;
@@ -89,7 +89,7 @@ void refuse_in_capture(int device) {
 }
 
 void follow(const StreamPtr& stream, const Event& event) {
-  if (!event.capture) {  // An event from outside of the capture.
+  if (!event.capture) {  // The event was recorded outside of the capture.
     if (!event.recorded) return;
     invalidate(stream->capture);
     throw Status{cudaErrorStreamCaptureIsolation};

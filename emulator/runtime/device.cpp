@@ -30,7 +30,7 @@ Runtime* make_runtime() {
   return made;
 }
 
-/// Of a list such as "9.0,7.5", whose last is also that of further devices; "9.0" by default.
+/// From a list such as "9.0,7.5", whose last entry is also for further devices; "9.0" by default.
 int capability(int device, int part) {
   const char* text = std::getenv("MINNOW_EMULATOR_CAPABILITY");
   if (!text) return part == 0 ? 9 : 0;
@@ -73,7 +73,7 @@ extern "C" {
 cudaError_t cudaGetDeviceCount(int* count) {
   return api("cudaGetDeviceCount", [&] {
     *count = 0;
-    // Any driver of the runtime's major version serves; without a driver there is a version of 0.
+    // Any driver with the runtime's major version is new enough; the version without a driver is 0.
     if (number("MINNOW_EMULATOR_DRIVER", CUDART_VERSION) < CUDART_VERSION / 1000 * 1000)
       throw Status{cudaErrorInsufficientDriver};
     if (std::getenv("MINNOW_EMULATOR_BROKEN")) throw Status{cudaErrorInitializationError};
@@ -235,7 +235,7 @@ const char* cudaGetErrorString(cudaError_t error) {
     case cudaErrorLaunchFailure: return "unspecified launch failure";
     case cudaErrorStreamCaptureUnsupported: return "operation not permitted when stream is capturing";
     case cudaErrorStreamCaptureInvalidated: return "operation failed due to a previous error during capture";
-    default: return "an error that the emulator has no text for";
+    default: return "the emulator has no text for this error";
   }
 }
 

@@ -9,12 +9,12 @@
 namespace emulator {
 namespace {
 
-/// Address space of a device, of which only what is used becomes memory.
+/// The address space of a device, of which only used pages become memory.
 constexpr std::size_t kArena = std::size_t{64} << 30;
 constexpr std::size_t kAlign = 512;
-/// What new memory holds: NaN in every floating type, -1 in integers, neither true nor false.
+/// The content of new memory: NaN in every floating-point type, -1 in integers, an invalid bool.
 constexpr int kPoison = 0xff;
-/// Of a large block only as much at either end: pages that nobody wrote cost nothing when memory is closed and opened.
+/// In large blocks only this much at each end is filled: untouched pages cost nothing when memory is protected.
 constexpr std::size_t kPoisoned = std::size_t{4} << 20;
 
 Device& device_at(int index) { return runtime().devices[static_cast<std::size_t>(index)]; }
@@ -27,7 +27,7 @@ void make_arena(Device& device) {
   device.open = true;
 }
 
-/// The first gap that is wide enough.
+/// The first gap that is large enough.
 char* allocate(int index, std::size_t bytes) {
   Device& device = device_at(index);
   const std::size_t size = (bytes + kAlign - 1) / kAlign * kAlign;
@@ -56,11 +56,11 @@ void release(int index, const void* data) {
   device.blocks.erase(block);
 }
 
-/// Where the bytes of a copy are.
+/// The location of the bytes of a copy.
 enum class Side { device, pinned, pageable };
 Side side_of(const void* data, std::size_t bytes) {
   if (device_holding(data, bytes) >= 0) return Side::device;
-  // A range that begins in a device's memory and leaves its block is no host memory.
+  // A range that begins in device memory and exceeds its block is not host memory.
   require(device_holding(data, 1) < 0);
   return is_pinned(data, bytes) ? Side::pinned : Side::pageable;
 }
@@ -86,7 +86,7 @@ Work copy_work(void* to, const void* from, std::size_t bytes) {
   };
 }
 
-/// Pageable memory is read before the call returns, and written before it returns.
+/// Pageable memory is read and written before the call returns.
 void copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, const StreamPtr& stream) {
   if (bytes == 0) return;
   const Side to_side = side_of(to, bytes), from_side = side_of(from, bytes);
@@ -124,7 +124,7 @@ void set(void* to, int value, std::size_t bytes, const StreamPtr& stream) {
   });
 }
 
-/// All that was given to any device is done: what frees memory waits for it.
+/// Does all work of all devices: freeing memory waits for it.
 void run_everything() {
   refuse_in_capture();
   for (std::size_t i = 0; i < runtime().devices.size(); ++i) run_all(static_cast<int>(i));

@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-/// The state of the emulated runtime: everything is used under the one lock that `api` holds.
+/// The state of the emulated runtime, used under one lock, which `api` holds.
 namespace emulator {
 
-/// Returns what went wrong, or nothing.
+/// Returns an error text, or an empty one.
 using Work = std::function<std::string()>;
 
 struct Stream;
@@ -27,20 +27,20 @@ struct Point {
   std::uint64_t count = 0;
 };
 
-/// A piece of work that waits in a stream, and what of other streams it follows.
+/// A pending piece of work, and the work of other streams that must be done before.
 struct Piece {
   Work work;
   std::vector<Point> after;
 };
 
-/// Work that is recorded instead of done.
+/// Captured work.
 struct Capture {
   struct Node {
     Work work;
     std::vector<std::size_t> after;
   };
   std::vector<Node> nodes;
-  std::vector<StreamPtr> streams;  // the first is where it began
+  std::vector<StreamPtr> streams;  // the first one is where the capture began
   cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
   std::thread::id thread;
   unsigned long long id = 0;
@@ -48,15 +48,15 @@ struct Capture {
 };
 using CapturePtr = std::shared_ptr<Capture>;
 
-/// Its work is done when something waits for it, not before: a missing synchronization shows every time.
+/// Its work is done only when something waits for it, so that a missing synchronization always shows.
 struct Stream {
   int device = 0;
-  bool blocking = true;  // takes turns with the legacy stream
+  bool blocking = true;  // synchronizes with the legacy stream
   int priority = 0;
   std::deque<Piece> waiting;
   std::uint64_t given = 0, done = 0;
   CapturePtr capture;
-  std::vector<std::size_t> leaves;  // of the capture: what this stream's next piece follows
+  std::vector<std::size_t> leaves;  // of the capture: what must be done before this stream's next work
 };
 
 struct Event {
@@ -75,7 +75,7 @@ struct Device {
   char* arena = nullptr;
   std::map<std::size_t, std::size_t> blocks;  // offset -> bytes
   std::size_t used = 0;
-  bool open = true;  // host code could touch the arena now
+  bool open = true;  // host code can access the memory now
 };
 
 struct Graph {
@@ -87,7 +87,7 @@ struct Runtime {
   std::vector<Device> devices;
   std::map<const void*, StreamPtr> streams;
   std::map<const void*, std::shared_ptr<Event>> events;
-  std::map<const void*, std::shared_ptr<Graph>> graphs;  // and executable ones
+  std::map<const void*, std::shared_ptr<Graph>> graphs;  // including executable ones
   std::map<const char*, std::size_t> pinned;             // first byte -> bytes
   std::vector<CapturePtr> captures;
   std::size_t device_bytes = 0;
@@ -106,7 +106,7 @@ struct Runtime {
 };
 Runtime& runtime();
 
-/// Ends a call of the API with a status.
+/// Thrown to end a call of the API with a status.
 struct Status {
   cudaError_t code;
 };
@@ -114,14 +114,14 @@ inline void require(bool condition, cudaError_t otherwise = cudaErrorInvalidValu
   if (!condition) throw Status{otherwise};
 }
 
-/// What this thread's last failed call left for cudaGetLastError, and the device it chose.
+/// The status of this thread's last failed call, for cudaGetLastError, and its current device.
 extern thread_local cudaError_t last_error;
 extern thread_local int current_device;
 
-/// Begins a call: counts it, and throws what it was told to fail with, and the error that made the device unusable.
+/// Begins a call: counts it, and throws the status with which it must fail, or the error that made the device unusable.
 void enter(const char* function);
 
-/// Host code that touches the memory of a device faults from here on.
+/// Protects the memory of the devices from host code.
 void close_memory();
 
 /// The body of a function of the API.
@@ -143,25 +143,25 @@ template <class F> cudaError_t api(const char* function, F body) noexcept {
 // Streams.  A handle of 0 (or cudaStreamLegacy) is the current device's legacy stream.
 StreamPtr stream_of(cudaStream_t handle);
 Device& device_of(const Stream& stream);
-/// Gives work to a stream, or to the capture that it is in.
+/// Submits work to a stream, or to its capture.
 void push(const StreamPtr& stream, Work work, std::vector<Point> after = {});
 void run_until(const Point& point);
 void run_all(int device);
-/// Work of `device` may touch its memory from here to the end of what runs now.
+/// Gives work of `device` access to its memory until the end of the running work.
 void open_memory(int device);
 
 // Captures.
-/// The calling thread does what is not allowed while a capture is under way.
+/// Throws if the calling thread must not do this during a capture.
 void refuse_in_capture();
 void refuse_in_capture(const StreamPtr& stream);
-/// The same of what waits for all streams of a device, whatever the thread's mode.
+/// The same for functions that wait for all streams of a device, in any capture mode of the thread.
 void refuse_in_capture(int device);
 void invalidate(const CapturePtr& capture);
-/// The stream goes on after an event of a capture: it joins it.
+/// The stream waits for an event of a capture, and so joins it.
 void follow(const StreamPtr& stream, const Event& event);
 
 // Memory.
-/// The device whose memory holds all of the bytes in one block; -1 if none does.
+/// The device that has all of the bytes in one block of its memory; -1 if there is none.
 int device_holding(const void* data, std::size_t bytes);
 bool is_pinned(const void* data, std::size_t bytes);
 

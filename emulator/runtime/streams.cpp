@@ -9,7 +9,7 @@
 namespace emulator {
 namespace {
 
-/// Longer queues than this begin their work: a GPU's launches block there too.
+/// When a queue is longer than this, its work begins: launches on a GPU block too, then.
 constexpr std::size_t kMostWaiting = 1024;
 
 double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
@@ -30,7 +30,7 @@ void run_one(Stream& stream) {
   ++stream.done;
 }
 
-/// What work of this stream follows, by the rules of the legacy stream.
+/// The work that must be done before work of this stream, by the rules of the legacy stream.
 void take_turns(const StreamPtr& stream, std::vector<Point>& after) {
   Device& device = device_of(*stream);
   if (stream == device.legacy) {
@@ -118,7 +118,7 @@ std::shared_ptr<Event> event_of(cudaEvent_t handle) {
   return found->second;
 }
 
-/// "Not ready" once more, but a program that asks again and again sees the work go on.
+/// Returns "not ready" once more, but does some of the work, so that a program that polls makes progress.
 void ask(const Point& point) {
   if (point.stream->done >= point.count) return;
   run_one(*point.stream);

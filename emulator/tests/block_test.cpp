@@ -137,7 +137,7 @@ TEST_F(Kernels, CubReducesWarps) {
   EXPECT_EQ(out.read(), (std::vector<int>{120, 376, 632, 888}));
 }
 
-/// The kernel fails with a text that says so, and the device with it.
+/// The kernel fails with this text, and the device cannot be used any more.
 void expect_fault(void (*kernel)(int*), unsigned threads, const std::string& text) {
   int* out = nullptr;
   ASSERT_EQ(cudaMalloc(reinterpret_cast<void**>(&out), 4096), cudaSuccess);

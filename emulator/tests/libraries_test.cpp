@@ -140,12 +140,12 @@ struct Convolution {
     cudnnSetConvolutionGroupCount(conv, groups);
     cudnnSetConvolutionMathType(conv, CUDNN_FMA_MATH);
   }
-  /// Where an element stands, for dimensions a, b, c, d of which b is last in NHWC.
+  /// The index of an element, for dimensions a, b, c, d of which b is last in NHWC.
   int at(int a, int b, int c, int d, int size_b, int size_c, int size_d) const {
     return format == CUDNN_TENSOR_NHWC ? ((a * size_c + c) * size_d + d) * size_b + b
                                        : ((a * size_b + b) * size_c + c) * size_d + d;
   }
-  /// The definition, element by element.
+  /// The definition of a convolution.
   std::vector<float> expected(const std::vector<float>& image, const std::vector<float>& filter) const {
     std::vector<float> out(static_cast<std::size_t>(2 * 6 * height * width));
     const int channels = 4 / groups;
@@ -172,7 +172,7 @@ struct Convolution {
   cudnnConvolutionDescriptor_t conv{};
 };
 
-/// Small whole numbers, so that sums are exact.
+/// Small integers, so that sums are exact.
 std::vector<float> numbers(int count, int seed) {
   std::vector<float> out;
   for (int i = 0; i < count; ++i) out.push_back(static_cast<float>((i * 7 + seed * 5) % 11 - 5));

@@ -5,8 +5,8 @@
 
 namespace minnow::cuda {
 
-/// Gives a call's work to the calling thread's current stream; begins with a cuda::Call.  Each is defined in the file
-/// of its name (elementwise_*.cu, reduce.cu, matmul.cpp, ...); one that is missing does not link.
+/// Submits a call's work to the calling thread's current stream; begins with a cuda::Call.  Each is defined in a file
+/// of its name (elementwise_*.cu, reduce.cu, matmul.cpp, ...); a missing one is a link error.
 template <BackendCall C> ResultOf<C> execute(const C& call);
 
 /// NVIDIA GPUs.  Thread-safe.

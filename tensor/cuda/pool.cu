@@ -8,9 +8,9 @@
 #include <minnow/tensor/kernels/math.h>
 #include <minnow/tensor/kernels/reduce.h>
 
-// Our own kernels and not cuDNN's: its max pooling gives no indices, its backward reads x and y again, and it knows no
-// dilation.  Backward is in gather form, an input element looks at the windows that contain it, so that it needs no
-// atomics and sums in a fixed order.
+// Not by cuDNN: its max pooling gives no indices, its backward reads x and y again, and it has no dilation.  In
+// backward each input element gathers from the windows that contain it, so that no atomics are needed and sums have a
+// fixed order.
 
 namespace minnow::cuda {
 namespace {
@@ -19,9 +19,9 @@ namespace {
 template <class I> struct Windows {
   I kernel, stride, padding, dilation, in, out;
 
-  /// What tap k of output o reads; it may be in the padding.
+  /// The input that tap k of output o reads; it may be padding.
   __device__ __forceinline__ I input(I o, I k) const { return o * stride - padding + k * dilation; }
-  /// The first and the last output whose window may contain input i.
+  /// The first and the last output whose windows may contain input i.
   __device__ __forceinline__ I first_output(I i) const {
     const I start = i + padding - (kernel - 1) * dilation;
     return start <= 0 ? 0 : (start + stride - 1) / stride;
@@ -30,13 +30,13 @@ template <class I> struct Windows {
     const I last = (i + padding) / stride;
     return last < out ? last : out - 1;
   }
-  /// Whether a tap of output o, one of those, reads input i.
+  /// Whether a tap of output o, which is one of those, reads input i.
   __device__ __forceinline__ bool reads(I o, I i) const { return (i + padding - o * stride) % dilation == 0; }
-  /// How many taps apart inputs are at least, when they are `distance` apart.
+  /// The minimum number of taps between inputs that are `distance` apart.
   __device__ __forceinline__ I taps(I distance) const {
     return dilation == 1 ? distance : (distance - 1) / dilation + 1;
   }
-  /// The taps of output o that are inside: [first_tap, last_tap).  Kernels may be far larger than the input.
+  /// The taps [first_tap, last_tap) of output o are inside the input.  Kernels may be much larger than the input.
   __device__ __forceinline__ I first_tap(I o) const {
     const I start = input(o, 0);
     return start >= 0 ? 0 : taps(-start) < kernel ? taps(-start) : kernel;
@@ -50,7 +50,7 @@ template <class I> struct Windows {
     const I k = first_tap(o);
     return k < last_tap(o) ? input(o, k) : 0;
   }
-  /// The taps of output o that an average divides by.
+  /// The divisor of an average at output o.
   __device__ __forceinline__ std::int64_t count(I o, bool include_pad) const {
     const I start = o * stride - padding;
     const I end = start + kernel < in + padding ? start + kernel : in + padding;
@@ -58,27 +58,27 @@ template <class I> struct Windows {
   }
 };
 
-/// An element's place.
-template <class I> struct Place { I n, c, h, w; };
+/// The position of an element.
+template <class I> struct Position { I n, c, h, w; };
 
-template <class I> struct Layout {
+template <class I> struct ImageLayout {
   I stride[4];
 
-  __device__ __forceinline__ I plane(const Place<I>& p) const { return p.n * stride[0] + p.c * stride[1]; }
+  __device__ __forceinline__ I plane(const Position<I>& p) const { return p.n * stride[0] + p.c * stride[1]; }
   __device__ __forceinline__ I at(I plane, I h, I w) const { return plane + h * stride[2] + w * stride[3]; }
-  __device__ __forceinline__ I at(const Place<I>& p) const { return at(plane(p), p.h, p.w); }
+  __device__ __forceinline__ I at(const Position<I>& p) const { return at(plane(p), p.h, p.w); }
 };
 
-/// A pooling.  `big` is the layout of x or its gradient, `small` that of y or its gradient; threads go along the
-/// channels first where these are dense.
-template <class I> struct Plan {
+/// The geometry of a pooling.  `big` is the layout of x or its gradient, `small` that of y or its gradient.  Adjacent
+/// threads have adjacent channels if these are dense.
+template <class I> struct PoolGeometry {
   Windows<I> h, w;
   I channels, outputs, inputs;
-  Layout<I> big, small, indices;
+  ImageLayout<I> big, small, indices;
   bool by_channel, include_pad;
 
-  __device__ __forceinline__ Place<I> place(I i, I height, I width) const {
-    Place<I> p;
+  __device__ __forceinline__ Position<I> place(I i, I height, I width) const {
+    Position<I> p;
     if (by_channel) p.c = i % channels, i /= channels;
     p.w = i % width, i /= width;
     p.h = i % height, i /= height;
@@ -86,15 +86,15 @@ template <class I> struct Plan {
     p.n = i;
     return p;
   }
-  /// What an average of output (oh, ow) divides by.
+  /// The divisor of the average at output (oh, ow).
   template <class T> __device__ __forceinline__ T count(I oh, I ow) const {
     return static_cast<T>(h.count(oh, include_pad)) * static_cast<T>(w.count(ow, include_pad));
   }
-  __device__ __forceinline__ Place<I> output(I i) const { return place(i, h.out, w.out); }
-  __device__ __forceinline__ Place<I> input(I i) const { return place(i, h.in, w.in); }
+  __device__ __forceinline__ Position<I> output(I i) const { return place(i, h.out, w.out); }
+  __device__ __forceinline__ Position<I> input(I i) const { return place(i, h.in, w.in); }
 };
 
-/// f(i) for each i below n, each by one thread.
+/// Calls f(i) for each i below n, each on one thread.
 template <class I, class F> __device__ __forceinline__ void for_each_element(I n, const F& f) {
   const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += step)
@@ -102,10 +102,10 @@ template <class I, class F> __device__ __forceinline__ void for_each_element(I n
 }
 
 template <class S, class T, class I>
-__global__ void max_forward(Plan<I> plan, const S* __restrict__ x, S* __restrict__ y,
+__global__ void max_forward(PoolGeometry<I> plan, const S* __restrict__ x, S* __restrict__ y,
                             std::int32_t* __restrict__ index) {
   for_each_element(plan.outputs, [&](I i) {
-    const Place<I> p = plan.output(i);
+    const Position<I> p = plan.output(i);
     const I plane = plan.big.plane(p);
     T best = -kernels::math::kInfinity<T>;
     I place = plan.h.first_inside(p.h) * plan.w.in + plan.w.first_inside(p.w);
@@ -126,9 +126,9 @@ __global__ void max_forward(Plan<I> plan, const S* __restrict__ x, S* __restrict
   });
 }
 
-/// f(oh, ow) for each window that contains input (h, w), in the order of the taps that read it.
+/// Calls f(oh, ow) for each window that contains the input at (h, w), in a fixed order.
 template <class I, class F>
-__device__ __forceinline__ void for_windows(const Plan<I>& plan, const Place<I>& p, const F& f) {
+__device__ __forceinline__ void for_windows(const PoolGeometry<I>& plan, const Position<I>& p, const F& f) {
   const I h = plan.h.first_output(p.h), w = plan.w.first_output(p.w), last = plan.w.last_output(p.w);
   for (I oh = plan.h.last_output(p.h); oh >= h; --oh) {
     if (!plan.h.reads(oh, p.h)) continue;
@@ -138,10 +138,10 @@ __device__ __forceinline__ void for_windows(const Plan<I>& plan, const Place<I>&
 }
 
 template <class S, class T, class I>
-__global__ void max_backward(Plan<I> plan, const S* __restrict__ grad, const std::int32_t* __restrict__ index,
+__global__ void max_backward(PoolGeometry<I> plan, const S* __restrict__ grad, const std::int32_t* __restrict__ index,
                              S* __restrict__ grad_x) {
   for_each_element(plan.inputs, [&](I i) {
-    const Place<I> p = plan.input(i);
+    const Position<I> p = plan.input(i);
     const I plane = plan.small.plane(p), index_plane = plan.indices.plane(p), mine = p.h * plan.w.in + p.w;
     T sum = 0;
     for_windows(plan, p, [&](I oh, I ow) {
@@ -152,9 +152,9 @@ __global__ void max_backward(Plan<I> plan, const S* __restrict__ grad, const std
 }
 
 template <class S, class T, class I>
-__global__ void avg_forward(Plan<I> plan, const S* __restrict__ x, S* __restrict__ y) {
+__global__ void avg_forward(PoolGeometry<I> plan, const S* __restrict__ x, S* __restrict__ y) {
   for_each_element(plan.outputs, [&](I i) {
-    const Place<I> p = plan.output(i);
+    const Position<I> p = plan.output(i);
     const I plane = plan.big.plane(p);
     T sum = 0;
     const I end_h = plan.h.last_tap(p.h), first_w = plan.w.first_tap(p.w), end_w = plan.w.last_tap(p.w);
@@ -167,9 +167,9 @@ __global__ void avg_forward(Plan<I> plan, const S* __restrict__ x, S* __restrict
 }
 
 template <class S, class T, class I>
-__global__ void avg_backward(Plan<I> plan, const S* __restrict__ grad, S* __restrict__ grad_x) {
+__global__ void avg_backward(PoolGeometry<I> plan, const S* __restrict__ grad, S* __restrict__ grad_x) {
   for_each_element(plan.inputs, [&](I i) {
-    const Place<I> p = plan.input(i);
+    const Position<I> p = plan.input(i);
     const I plane = plan.small.plane(p);
     T sum = 0;
     for_windows(plan, p, [&](I oh, I ow) {
@@ -179,14 +179,14 @@ __global__ void avg_backward(Plan<I> plan, const S* __restrict__ grad, S* __rest
   });
 }
 
-/// Elements from the first to the last in memory.
+/// The distance in memory from the first to the last element, in elements.
 std::int64_t reach(const View& t) {
   std::int64_t last = 0;
   for (int d = 0; d < 4; ++d) last += (t.shape()[d] - 1) * t.strides()[d];
   return last + 1;
 }
 
-/// Whether 32-bit arithmetic is enough: for offsets, and for places in a padded image.
+/// Whether 32-bit arithmetic is enough, for offsets and for positions in a padded image.
 bool fits_in_32_bits(const Pool2dParams& p, const View& big, const View& small, const View& indices) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max() / 2;
   std::int64_t most = std::max({reach(big), reach(small), reach(indices), big.numel(), small.numel()});
@@ -197,13 +197,14 @@ bool fits_in_32_bits(const Pool2dParams& p, const View& big, const View& small, 
   return most <= kMost;
 }
 
-template <class I> Layout<I> layout_of(const View& t) {
-  Layout<I> layout;
+template <class I> ImageLayout<I> layout_of(const View& t) {
+  ImageLayout<I> layout;
   for (int d = 0; d < 4; ++d) layout.stride[d] = static_cast<I>(t.strides()[d]);
   return layout;
 }
 
-template <class I> Plan<I> plan_of(const Pool2dParams& p, const View& big, const View& small, const View& indices) {
+template <class I>
+PoolGeometry<I> geometry_of(const Pool2dParams& p, const View& big, const View& small, const View& indices) {
   const auto windows = [&](int d) {
     return Windows<I>{static_cast<I>(p.kernel[d]),        static_cast<I>(p.stride[d]),
                       static_cast<I>(p.padding[d]),       static_cast<I>(p.dilation[d]),
@@ -221,17 +222,18 @@ template <class I> Plan<I> plan_of(const Pool2dParams& p, const View& big, const
           p.count_include_pad};
 }
 
-/// f.template operator()<S, T>(plan) with the element types and a plan of the integer type that is wide enough.
+/// Calls f.template operator()<S, T>(geometry) with the element types, and the geometry in the narrowest possible
+/// integer type.
 template <class F>
-void with_plan(const Pool2dParams& params, const View& big, const View& small, const View& indices, const F& f) {
+void with_geometry(const Pool2dParams& params, const View& big, const View& small, const View& indices, const F& f) {
   const bool narrow_enough = fits_in_32_bits(params, big, small, indices);
   visit_floating(big.dtype(), [&]<class S, class T>() {
-    if (narrow_enough) f.template operator()<S, T>(plan_of<std::int32_t>(params, big, small, indices));
-    else f.template operator()<S, T>(plan_of<std::int64_t>(params, big, small, indices));
+    if (narrow_enough) f.template operator()<S, T>(geometry_of<std::int32_t>(params, big, small, indices));
+    else f.template operator()<S, T>(geometry_of<std::int64_t>(params, big, small, indices));
   });
 }
 
-/// Whether a pooling averages whole dense images: their means are what reductions are fast at.
+/// Whether a pooling averages whole dense images, for which reductions are faster.
 bool is_mean(const Pool2dParams& p, const View& x, const View& y) {
   for (int d = 0; d < 2; ++d)
     if (p.kernel[d] != x.shape()[2 + d] || p.padding[d] != 0 || y.shape()[2 + d] != 1) return false;
@@ -239,7 +241,7 @@ bool is_mean(const Pool2dParams& p, const View& x, const View& y) {
   return dense(x) && dense(y);
 }
 
-/// Images as [outer, pixels, inner] in the order of their memory.
+/// Images as [outer, pixels, inner], in memory order.
 View by_pixels(const View& x) {
   const std::int64_t images = x.shape()[0], channels = x.shape()[1], pixels = x.shape()[2] * x.shape()[3];
   if (x.is_contiguous())
@@ -258,7 +260,7 @@ template <> void execute(const calls::MaxPool2d& args) {
   const Pool2dParams& params = args.params;
   if (y.numel() == 0) return;
   const Call call(args);
-  with_plan(params, x, y, indices, [&]<class S, class T, class I>(const Plan<I>& plan) {
+  with_geometry(params, x, y, indices, [&]<class S, class T, class I>(const PoolGeometry<I>& plan) {
     launch(call, max_forward<S, T, I>, blocks_for(plan.outputs), kThreads, plan, static_cast<const S*>(x.raw_data()),
            static_cast<S*>(y.raw_data()), static_cast<std::int32_t*>(indices.raw_data()));
   });
@@ -270,7 +272,7 @@ template <> void execute(const calls::MaxPool2dBackward& args) {
   if (grad_x.numel() == 0) return;
   require_one_dtype("max_pool2d_backward", grad, grad_x);
   const Call call(args);
-  with_plan(params, grad_x, grad, indices, [&]<class S, class T, class I>(const Plan<I>& plan) {
+  with_geometry(params, grad_x, grad, indices, [&]<class S, class T, class I>(const PoolGeometry<I>& plan) {
     launch(call, max_backward<S, T, I>, blocks_for(plan.inputs), kThreads, plan, static_cast<const S*>(grad.raw_data()),
            static_cast<const std::int32_t*>(indices.raw_data()), static_cast<S*>(grad_x.raw_data()));
   });
@@ -283,7 +285,7 @@ template <> void execute(const calls::AvgPool2d& args) {
   if (is_mean(params, x, y))
     return execute(calls::Reduce{kernels::kIndexOf<kernels::ReduceOps, kernels::Mean>, by_pixels(x), y});
   const Call call(args);
-  with_plan(params, x, y, y, [&]<class S, class T, class I>(const Plan<I>& plan) {
+  with_geometry(params, x, y, y, [&]<class S, class T, class I>(const PoolGeometry<I>& plan) {
     launch(call, avg_forward<S, T, I>, blocks_for(plan.outputs), kThreads, plan, static_cast<const S*>(x.raw_data()),
            static_cast<S*>(y.raw_data()));
   });
@@ -295,7 +297,7 @@ template <> void execute(const calls::AvgPool2dBackward& args) {
   if (grad_x.numel() == 0) return;
   require_one_dtype("avg_pool2d_backward", grad, grad_x);
   const Call call(args);
-  with_plan(params, grad_x, grad, grad, [&]<class S, class T, class I>(const Plan<I>& plan) {
+  with_geometry(params, grad_x, grad, grad, [&]<class S, class T, class I>(const PoolGeometry<I>& plan) {
     launch(call, avg_backward<S, T, I>, blocks_for(plan.inputs), kThreads, plan, static_cast<const S*>(grad.raw_data()),
            static_cast<S*>(grad_x.raw_data()));
   });

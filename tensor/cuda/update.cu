@@ -6,47 +6,47 @@
 namespace minnow::cuda {
 namespace {
 
-constexpr std::int64_t kChunk = std::int64_t{kThreads} * kPack * 4;  // elements that a block takes
+constexpr std::int64_t kChunk = std::int64_t{kThreads} * kPack * 4;  // elements of a block
 
-/// Parameter, gradient, states.
+/// The number of tensors of an item: parameter, gradient, states.
 template <class Rule> inline constexpr int kRoles = 2 + kernels::kNumStates<Rule>;
 
-/// The memory of one item, nullptr for states that the rule runs without.
-template <class Rule> struct Memory {
+/// The memory of one item, nullptr for states that it does not have.
+template <class Rule> struct ItemMemory {
   void* data[kRoles<Rule>];
   DType dtype[kRoles<Rule>];
-  std::uint8_t states;  ///< those that are there, bit k for state k
-  bool packed;          ///< all of it is aligned for packs
+  std::uint8_t states;  ///< a set of bits, bit k for state k
+  bool packed;          ///< all of it is aligned to packs
 };
 
-/// The constants in T: made on the host, or on the device from the doubles at `replayed`.
-template <class Rule, class T> struct Settings {
+/// The constants in T, from the host, or from the doubles at `replayed` in device memory.
+template <class Rule, class T> struct RuleConstants {
   typename Rule::template Constants<T> constants;
   const double* replayed;
 };
 
-/// Items whose tensors all lie dense in the parameter's order.  Blocks are numbered through all items: item k has those
+/// Items whose tensors are all dense in the parameter's order.  Blocks are numbered over all items; item k has those
 /// from first[k] on.
 template <class Rule, class T> struct DenseTable {
-  /// As many as fit the 4 KB of a kernel's arguments.
-  static constexpr std::size_t kItems =
-      (4096 - sizeof(Settings<Rule, T>) - 16) / (sizeof(Memory<Rule>) + sizeof(std::int64_t) + sizeof(std::uint32_t));
-  Settings<Rule, T> settings;
+  /// As many as fit into the 4 KB of a kernel's arguments.
+  static constexpr std::size_t kItems = (4096 - sizeof(RuleConstants<Rule, T>) - 16) /
+                                        (sizeof(ItemMemory<Rule>) + sizeof(std::int64_t) + sizeof(std::uint32_t));
+  RuleConstants<Rule, T> settings;
   std::uint32_t items;
   std::uint32_t blocks;
   std::uint32_t first[kItems];
   std::int64_t numel[kItems];
-  Memory<Rule> memory[kItems];
+  ItemMemory<Rule> memory[kItems];
 };
 template <class Rule, class T> struct StridedItem {
-  Settings<Rule, T> settings;
-  Memory<Rule> memory;
+  RuleConstants<Rule, T> settings;
+  ItemMemory<Rule> memory;
   kernels::Narrow<kRoles<Rule>> layout;
 };
 
-/// For all threads of a block.
+/// The constants, for all threads of a block.
 template <class Rule, class T>
-__device__ __forceinline__ typename Rule::template Constants<T> constants_of(const Settings<Rule, T>& settings) {
+__device__ __forceinline__ typename Rule::template Constants<T> constants_of(const RuleConstants<Rule, T>& settings) {
   if (settings.replayed == nullptr) return settings.constants;
   __shared__ typename Rule::template Constants<T> shared;
   if (threadIdx.x == 0) shared = kernels::constants_in<Rule, T>(settings.replayed);
@@ -57,7 +57,7 @@ __device__ __forceinline__ typename Rule::template Constants<T> constants_of(con
 template <class T> __device__ __forceinline__ T& element(T& state, T*) { return state; }
 template <class T> __device__ __forceinline__ kernels::Absent element(T&, kernels::Absent*) { return {}; }
 
-/// Elements with the states of a set: v[0] the parameter, v[1] the gradient, then the states.
+/// Updates elements with the states of a set.  v[0] is the parameter, v[1] the gradient, then the states.
 template <class Rule, class T, unsigned States, int Count, int... K>
 __device__ __forceinline__ void step_with(const typename Rule::template Constants<T>& c, T (&v)[kRoles<Rule>][Count],
                                           std::integer_sequence<int, K...>) {
@@ -73,9 +73,9 @@ __device__ __forceinline__ void step_any(const typename Rule::template Constants
   ((states == States ? step_with<Rule, T, States>(c, v, kAll) : void()), ...);
 }
 
-/// Count elements in place: `load` and `store` take (role, values).
+/// Updates Count elements; `load` and `store` take (role, values).
 template <class Rule, class T, int Count, class Load, class Store>
-__device__ __forceinline__ void step_all(const typename Rule::template Constants<T>& c, const Memory<Rule>& m,
+__device__ __forceinline__ void step_all(const typename Rule::template Constants<T>& c, const ItemMemory<Rule>& m,
                                          const Load& load, const Store& store) {
   T v[kRoles<Rule>][Count] = {};
   for (int role = 0; role < kRoles<Rule>; ++role)
@@ -93,32 +93,38 @@ template <class Rule, class T> __global__ void dense_update_kernel(DenseTable<Ru
     if (table.first[middle] <= blockIdx.x) item = middle;
     else end = middle;
   }
-  const Memory<Rule>& m = table.memory[item];
+  const ItemMemory<Rule>& m = table.memory[item];
   const std::int64_t begin = static_cast<std::int64_t>(blockIdx.x - table.first[item]) * kChunk;
   const std::int64_t left = table.numel[item] - begin;
   const std::int64_t n = left < kChunk ? left : kChunk;
   const std::int64_t packed = m.packed ? n / kPack * kPack : 0;
   for (std::int64_t i = threadIdx.x * kPack; i < packed; i += blockDim.x * kPack) {
     step_all<Rule, T, kPack>(
-        c, m, [&](int role, T(&v)[kPack]) { load_pack<Stored::kNear>(m.data[role], m.dtype[role], begin + i, v); },
-        [&](int role, const T(&v)[kPack]) { store_pack<Stored::kNear>(m.data[role], m.dtype[role], begin + i, v); });
+        c, m,
+        [&](int role, T(&v)[kPack]) { load_pack<Accepts::kSameFamily>(m.data[role], m.dtype[role], begin + i, v); },
+        [&](int role, const T(&v)[kPack]) {
+          store_pack<Accepts::kSameFamily>(m.data[role], m.dtype[role], begin + i, v);
+        });
   }
   for (std::int64_t i = packed + threadIdx.x; i < n; i += blockDim.x) {
     step_all<Rule, T, 1>(
-        c, m, [&](int role, T(&v)[1]) { v[0] = load_one<Stored::kNear, T>(m.data[role], m.dtype[role], begin + i); },
-        [&](int role, const T(&v)[1]) { store_one<Stored::kNear>(m.data[role], m.dtype[role], begin + i, v[0]); });
+        c, m,
+        [&](int role, T(&v)[1]) { v[0] = load_one<Accepts::kSameFamily, T>(m.data[role], m.dtype[role], begin + i); },
+        [&](int role, const T(&v)[1]) {
+          store_one<Accepts::kSameFamily>(m.data[role], m.dtype[role], begin + i, v[0]);
+        });
   }
 }
 
 template <class Rule, class T> __global__ void strided_update_kernel(StridedItem<Rule, T> item) {
   const auto c = constants_of<Rule, T>(item.settings);
-  const Memory<Rule>& m = item.memory;
+  const ItemMemory<Rule>& m = item.memory;
   const std::uint32_t step_size = gridDim.x * blockDim.x;
   for (std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < item.layout.numel; i += step_size) {
     const kernels::Offsets<kRoles<Rule>> at = item.layout.offsets(i);
     step_all<Rule, T, 1>(
-        c, m, [&](int role, T(&v)[1]) { load_at<Stored::kAll>(m.data[role], m.dtype[role], {at.at[role]}, 1, v); },
-        [&](int role, const T(&v)[1]) { store_at<Stored::kAll>(m.data[role], m.dtype[role], {at.at[role]}, 1, v); });
+        c, m, [&](int role, T(&v)[1]) { load_at<Accepts::kAll>(m.data[role], m.dtype[role], {at.at[role]}, 1, v); },
+        [&](int role, const T(&v)[1]) { store_at<Accepts::kAll>(m.data[role], m.dtype[role], {at.at[role]}, 1, v); });
   }
 }
 
@@ -133,8 +139,8 @@ template <class Rule> struct Roles {
   }
   const View& param() const { return *tensor[0]; }
 
-  Memory<Rule> memory() const {
-    Memory<Rule> m{};
+  ItemMemory<Rule> memory() const {
+    ItemMemory<Rule> m{};
     m.packed = true;
     for (int role = 0; role < kRoles<Rule>; ++role) {
       if (tensor[role] == nullptr) continue;
@@ -145,11 +151,11 @@ template <class Rule> struct Roles {
     }
     return m;
   }
-  /// Whether element i of all tensors is at place i of their memory, in dtypes that are computed in alike.
+  /// Whether element i of all tensors is at index i in memory, in dtypes with the same compute type.
   bool is_dense() const {
     for (const View* t : tensor) {
       if (t == nullptr) continue;
-      if (!covers(Stored::kNear, compute_of(param().dtype()), t->dtype())) return false;
+      if (!accepts(Accepts::kSameFamily, compute_of(param().dtype()), t->dtype())) return false;
       if (!same_dense_layout(param().shape(), t->strides(), param().strides())) return false;
     }
     return true;
@@ -166,8 +172,8 @@ template <class Rule> struct Roles {
 };
 
 template <class Rule, class T>
-void run_strided(const Call& call, const Roles<Rule>& roles, const Settings<Rule, T>& settings) {
-  const Memory<Rule> memory = roles.memory();
+void run_strided(const Call& call, const Roles<Rule>& roles, const RuleConstants<Rule, T>& settings) {
+  const ItemMemory<Rule> memory = roles.memory();
   kernels::for_narrow_parts(roles.layout(),
                             [&](const kernels::Narrow<kRoles<Rule>>& part, const kernels::Base<kRoles<Rule>>& base) {
                               StridedItem<Rule, T> item{settings, memory, part};
@@ -178,7 +184,7 @@ void run_strided(const Call& call, const Roles<Rule>& roles, const Settings<Rule
                             });
 }
 
-/// All items whose parameter is computed in T: the dense ones in as few launches as their table allows.
+/// Updates all items whose parameter is computed in T, the dense ones in as few launches as their table allows.
 template <class Rule, class T>
 void run(const Call& call, const UpdateParams& params, std::span<const UpdateItem> items) {
   constexpr Compute kCompute = std::is_same_v<T, double> ? Compute::kDouble : Compute::kFloat;

@@ -97,7 +97,7 @@ TEST_F(DeviceMemoryTest, AFreedBlockIsReusedAtOnceByItsStreamAndByNoOther) {
   void* other = take(kMega, side);
   EXPECT_NE(other, block);
   EXPECT_EQ(take(kMega, main), block);
-  // Who frees does not matter: the block is of the stream that it was allocated for.
+  // It does not matter who frees a block: it belongs to the stream that it was allocated for.
   current = side;
   give(block, kMega);
   EXPECT_EQ(take(kMega, main), block);
@@ -110,7 +110,7 @@ TEST_F(DeviceMemoryTest, ABlockThatAnotherStreamUsedWaitsForIt) {
   void* block = take(kMega);
   memory.used_on(block, side);
   memory.used_on(block, side);
-  memory.used_on(block, main);  // its own: nothing to wait for
+  memory.used_on(block, main);  // its own stream: nothing to wait for
   give(block, kMega);
   EXPECT_EQ(driver.events, 1u);
   EXPECT_EQ(memory.stats().allocated, 0);
@@ -123,7 +123,7 @@ TEST_F(DeviceMemoryTest, ABlockThatAnotherStreamUsedWaitsForIt) {
   EXPECT_EQ(take(kMega), block);
   EXPECT_EQ(driver.event_waits, 0);
   for (void* each : {block, second, third}) give(each, kMega);
-  // The use is over: freed again, it is free at once, and the event is used again.
+  // The use is over: after the next free the block is available at once, and the event is reused.
   EXPECT_EQ(driver.events, 1u);
   expect_all_returned();
 }
@@ -359,7 +359,7 @@ TEST_F(DeviceMemoryTest, TheDebugModePoisonsAndGuards) {
       EXPECT_TRUE(has(damage, part)) << damage;
     EXPECT_EQ(memory.take_damage(), "");
   }
-  // Blocks of both modes live together.
+  // Blocks of both modes exist together.
   void* guarded = take(1000);
   memory.set_debug(false);
   void* plain = take(1000);

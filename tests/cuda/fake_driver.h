@@ -13,8 +13,8 @@
 
 namespace minnow::cuda {
 
-/// A driver without a device.  Its streams stand still until a test lets their work finish, or something waits.  Its
-/// functions are thread-safe; its numbers are to be read when nobody calls them.
+/// A driver without a device.  Work on its streams finishes when a test says so, or when something waits for it.  The
+/// functions are thread-safe; read the counters when nobody calls them.
 class FakeDriver final : public Driver {
  public:
   ~FakeDriver() override {
@@ -97,12 +97,12 @@ class FakeDriver final : public Driver {
     std::memcpy(host, block, bytes);
   }
 
-  /// All that was given to the stream is done.
+  /// Finishes all work of the stream.
   void finish(StreamHandle stream) {
     const std::lock_guard lock(mutex);
     done[stream] = given[stream];
   }
-  /// How many events the stream was given, and how many of them are done.
+  /// The number of events of the stream, and how many of them are done.
   std::uint64_t given_to(StreamHandle stream) {
     const std::lock_guard lock(mutex);
     return given[stream];
@@ -126,7 +126,7 @@ class FakeDriver final : public Driver {
   std::map<EventHandle, std::pair<StreamHandle, std::uint64_t>> points;
 };
 
-/// Nothing of the memory is live, and nothing stays with the driver.
+/// No memory is in use, and all of it was returned to the driver.
 template <class Memory> void expect_all_returned(Memory& memory, const FakeDriver& driver) {
   EXPECT_EQ(memory.stats().allocated, 0);
   EXPECT_EQ(memory.stats().blocks, 0);

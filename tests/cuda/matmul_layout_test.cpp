@@ -31,7 +31,7 @@ double at(const std::vector<double>& data, const ColumnMajor& m, std::int64_t p,
   return data.at(static_cast<std::size_t>(p * m.batch_stride + col * m.leading + row));
 }
 
-/// Computes a product as the library would and compares it with the definition.
+/// Computes a product as cuBLASLt would, and compares it with the definition.
 void expect_product(Matrices a, Matrices b, Matrices out) {
   const auto a_data = numbers(reach(a), 3), b_data = numbers(reach(b), 5);
   std::vector<double> expected(reach(out), 99), actual(expected);
@@ -46,7 +46,7 @@ void expect_product(Matrices a, Matrices b, Matrices out) {
   const Product product = column_major(a, b, out);
   for (const ColumnMajor* side : {&product.a, &product.b, &product.d}) EXPECT_GE(side->leading, side->rows);
   EXPECT_FALSE(product.d.transpose);
-  EXPECT_EQ(product.d.rows, out.cols);  // a bias of N values runs along them
+  EXPECT_EQ(product.d.rows, out.cols);  // a bias of N values is added along them
   const std::int64_t depth = product.a.transpose ? product.a.rows : product.a.cols;
   ASSERT_EQ(depth, a.cols);
   for (std::int64_t p = 0; p < product.batch; ++p)

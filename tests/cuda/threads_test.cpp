@@ -9,8 +9,8 @@
 
 #include "fake_driver.h"
 
-/// The memory of a device, and pinned memory, under several threads with a stream each.  To be run under ThreadSanitizer
-/// too.
+/// The memory of a device, and pinned memory, under several threads with a stream each.  To be run under
+/// ThreadSanitizer too.
 namespace minnow::cuda {
 namespace {
 
@@ -27,7 +27,7 @@ struct Live {
   StreamHandle stream;  ///< for which it was allocated
 };
 
-/// What threads hand to each other.
+/// Blocks that threads pass to each other.
 class Exchange {
  public:
   void put(const Live& live) {
@@ -52,7 +52,7 @@ class Exchange {
   std::vector<Live> live_;
 };
 
-/// Which blocks wait for another stream, and for how much of its work: nobody may get them before that is done.
+/// The blocks that wait for another stream, and for how much of its work: nobody must get them before that is done.
 class Guarded {
  public:
   explicit Guarded(FakeDriver& driver) : driver_(driver) {}
@@ -75,7 +75,7 @@ class Guarded {
   std::map<const void*, std::pair<StreamHandle, std::uint64_t>> waiting_;
 };
 
-/// Blocks that are held by one and given to another: a byte of another's at either end means that two own them.
+/// Blocks in use, marked with a byte of the owner at both ends: another byte means that two threads own the block.
 void fill(const Live& live) { live.block[0] = live.block[live.bytes - 1] = live.mark; }
 void expect_own(const Live& live) {
   ASSERT_EQ(live.block[0], live.mark);
@@ -89,7 +89,7 @@ class MemoryThreads : public ::testing::Test {
     driver.limit = 24 * kMega;
     driver.pinned_limit = 60;
   }
-  /// body(random, number) on each thread, with a stream of its own.
+  /// Runs body(random, number) on each thread, with its own stream.
   template <class Body> void run(Body body) {
     std::vector<std::thread> threads;
     for (int t = 0; t < kThreads; ++t)
@@ -150,7 +150,7 @@ TEST_F(MemoryThreads, OfTheDeviceIsOwnedByOneAtATime) {
     if (random() % 3 == 0) {
       const StreamHandle user = any(random);
       memory.used_on(live.block, user);
-      if (user != live.stream) guarded.waits(live.block, user);  // its own stream's order keeps it safe
+      if (user != live.stream) guarded.waits(live.block, user);  // its own stream needs no event
     }
     memory.deallocate(live.block, live.bytes);
   };

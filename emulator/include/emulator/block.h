@@ -5,37 +5,37 @@
 #include <string>
 #include <vector_types.h>
 
-/// One kernel at a time runs, on one thread of the machine: a block after another, each thread of a block until it
-/// waits for others.  These functions are for what stands in for CUDA's own; all but run_grid are called in kernels.
+/// Kernels run one at a time, on one thread of the machine: one block after the other, and each thread of a block until
+/// it waits for others.  These functions are for the replacements of CUDA's; all except run_grid are called in kernels.
 namespace emulator {
 
-/// Runs `thread` for each thread of the grid.  Returns what went wrong, or nothing.
+/// Runs `thread` for each thread of the grid.  Returns an error text, or an empty one.
 std::string run_grid(dim3 blocks, dim3 threads, const std::function<void()>& thread);
 
-/// Where in the source a thread waits.
+/// The source line at which a thread waits.
 struct Place {
   const char* file;
   int line;
 };
 
-/// What the threads of a block, or lanes of a warp, do when all have arrived: it sees each one's slot.
+/// What is done when all threads of a block, or lanes of a warp, have arrived, with the slot of each.
 using Meeting = void (*)(void* const* slots, int count);
 
 /// Waits until every thread of the block is here.  The last one to arrive calls `meeting` with the slots of all
-/// threads in their order.  Threads that wait elsewhere, or have returned, are an error of the kernel.
+/// threads, in order.  It is an error if a thread waits elsewhere or has returned.
 void meet_block(Place place, void* slot, Meeting meeting);
 
 /// The same for the lanes of this thread's warp that are in the mask; slots of other lanes are nullptr, count is 32.
 void meet_warp(Place place, std::uint32_t mask, void* slot, Meeting meeting);
 
-/// Ends the kernel: it did what a GPU does not define.
+/// Ends the kernel with an error: its behaviour would be undefined on a GPU.
 [[noreturn]] void fault(Place place, const std::string& text);
 
-/// This thread in its block, and what tells one run of a block from all others.
+/// The index of this thread in its block, and a number that identifies this run of a block.
 int thread_index();
 int block_size();
 std::uint64_t block_run();
-/// __syncthreads() that this block has passed, and one more.
+/// One more than the number of __syncthreads() that this block has passed.
 std::uint64_t block_barriers();
 void count_barrier();
 

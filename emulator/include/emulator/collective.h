@@ -6,16 +6,16 @@
 #include <type_traits>
 #include <vector>
 
-/// What stands behind CUB's collectives of a block.
+/// The implementation of CUB's collectives of a block.
 namespace emulator {
 
-/// A collective's place in shared memory.  Using it twice needs a __syncthreads() between, as CUB says.  Trivial, since
-/// it may stand in a union.
+/// The shared memory of a collective.  It can be reused only after a __syncthreads(), as CUB's documentation says.
+/// Trivial, because it may be a member of a union.
 struct Storage {
   std::uint64_t run, barriers;
   int users;
 
-  /// Each thread says that it uses the storage now.
+  /// Called by each thread when it uses the storage.
   void use(Place place) {
     if (run != block_run() || barriers != block_barriers()) users = 0;
     else if (users == block_size()) fault(place, "TempStorage is used again without a __syncthreads() between");
@@ -25,14 +25,14 @@ struct Storage {
   }
 };
 
-/// A value that nobody may rely on.
+/// A value that a program must not use.
 template <class T> T undefined() {
   T value{};
   if constexpr (std::is_trivially_copyable_v<T>) std::memset(static_cast<void*>(&value), 0xff, sizeof value);
   return value;
 }
 
-/// The items of all threads of a block in a collective, in the order of threads: `work` is called once with them.
+/// Calls `work` once with the items of all threads of a block, in the order of the threads.
 template <class T> struct Items {
   T* items;
   int count;

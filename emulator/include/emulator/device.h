@@ -1,7 +1,7 @@
 #pragma once
 
-// What nvcc knows by itself in device code, for g++: included before each .cu file.  Only what CUDA has, with its
-// types; `__shared__` and `__launch_bounds__` are defined on the command line.
+// What nvcc defines in device code, for g++: included before each .cu file.  It has only what CUDA has, with the same
+// types. `__shared__` and `__launch_bounds__` are defined on the command line.
 
 #include <bit>
 #include <cmath>
@@ -34,7 +34,7 @@ inline int vote(Place place, int predicate) {
   return mine.votes;
 }
 
-/// The lanes of the mask whose predicate holds.
+/// The lanes of the mask whose predicate is true.
 inline unsigned ballot(Place place, unsigned mask, int predicate) {
   Vote mine{predicate != 0, 0};
   meet_warp(place, mask, &mine, [](void* const* slots, int count) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Functions of device code that no other thread takes part in.  Included by device.h.
+// Functions of device code that involve no other thread.  Included by device.h.
 
 #include <algorithm>
 #include <bit>

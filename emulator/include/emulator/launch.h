@@ -5,42 +5,43 @@
 #include <functional>
 #include <string>
 
-/// What the emulated CUDA runtime offers beside CUDA's own functions.  Thread-safe.
+/// Functions of the emulated CUDA runtime beside those of CUDA.  Thread-safe.
 namespace emulator {
 
-/// Gives a kernel to a stream, as `kernel<<<blocks, threads, 0, stream>>>` does; `thread` is called once for each
-/// thread of the grid.  An impossible configuration is told by cudaGetLastError().
+/// Launches a kernel on a stream, as `kernel<<<blocks, threads, 0, stream>>>` does; `thread` is called once for each
+/// thread of the grid.  cudaGetLastError() reports an invalid configuration.
 void launch(cudaStream_t stream, dim3 blocks, dim3 threads, std::function<void()> thread);
 
-/// Gives any other work to a stream, as a library does.  Work that returns a text has failed: the device is
-/// unusable from then on (cudaErrorLaunchFailure).
+/// Submits other work to a stream, as libraries do.  Work that returns a text has failed, and the device cannot be used
+/// after it (cudaErrorLaunchFailure).
 cudaError_t submit(cudaStream_t stream, std::function<std::string()> work);
 
-/// Whether all of [data, data + bytes) lies in one block of device memory that is allocated.
+/// Whether [data, data + bytes) is in one allocated block of device memory.
 bool is_device_memory(const void* data, std::size_t bytes);
 
-/// What the last piece of failed work said; empty if none did.
+/// The error text of the last failed work; empty if none failed.
 std::string last_fault();
 
-/// As after a crash and restart: all devices usable, no error pending, no capture; memory stays allocated.
+/// Resets the state: all devices are usable, with no pending error and no capture.  Memory stays allocated.
 void recover();
 
-/// Bytes that each device has; cudaMalloc refuses what does not fit.
+/// Sets the memory of each device in bytes; cudaMalloc fails if it is exceeded.
 void set_device_memory(std::size_t bytes);
 
-/// The next `count` calls of the runtime's function of this name fail with the status.
+/// Makes the next `count` calls of the runtime's function of this name fail with the status.
 void fail_next(const std::string& function, cudaError_t status, int count = 1);
 
-/// The next `count` calls of a library's function for this algorithm, one of its enumeration, return the status.
+/// Makes the next `count` calls of a library's function with this algorithm return the status.
 void fail_next_algorithm(const std::string& function, int algorithm, int status, int count = 1);
 
-/// For libraries: counts the call, and says which status it is to return, or 0.
+/// For libraries: counts the call and returns the status with which it must fail, or 0.
 int library_status(const std::string& function, int algorithm);
 
-/// Pieces of work that wait in all streams.
+/// The number of pending pieces of work in all streams.
 std::size_t waiting_work();
 
-/// Calls of the function of this name, the runtime's or one that runs a library's algorithm, since the process began.
+/// The number of calls, since the start of the process, of the function of this name: of the runtime, or one that runs
+/// an algorithm of a library.
 std::size_t calls_of(const std::string& function);
 
 }  // namespace emulator

@@ -6,10 +6,11 @@
 
 namespace minnow::cuda {
 
-/// Products take masks as they are.
+/// Products take masks without converting them.
 template <class Op>
-struct BinaryValue : Body<2, std::is_same_v<Op, kernels::Mul> ? Stored::kNearAndBool : Stored::kNear,
-                          Op::kKind == kernels::Kind::kPredicate ? Stored::kNearAndBool : Stored::kNear, Op::kDivides> {
+struct BinaryValue
+    : Body<2, std::is_same_v<Op, kernels::Mul> ? Accepts::kSameFamilyAndBool : Accepts::kSameFamily,
+           Op::kKind == kernels::Kind::kPredicate ? Accepts::kSameFamilyAndBool : Accepts::kSameFamily, Op::kDivides> {
   template <class T> MINNOW_HD static auto value(T a, T b, T, T) { return Op::value(a, b); }
 };
 

@@ -9,14 +9,14 @@
 
 namespace minnow::cuda {
 
-/// A stored element in T, the type that is computed in.
+/// Converts a stored element to T, the compute type.
 template <class T, class S> __device__ __forceinline__ T widen(S x) {
   if constexpr (std::is_same_v<S, float16_t>) return static_cast<T>(__half2float(__ushort_as_half(x.bits)));
   else if constexpr (std::is_same_v<S, bool>) return static_cast<T>(x ? 1 : 0);
   else return static_cast<T>(x);
 }
 
-/// A result in S, the type that is stored.  What no int64 can hold becomes the lowest one, as on a CPU.
+/// Converts a result to S, the stored type.  Values that int64 cannot hold become the lowest one, as on the CPU.
 template <class S, class T> __device__ __forceinline__ S narrow(T x) {
   if constexpr (std::is_same_v<S, float16_t>) {
     return float16_t::from_bits(__half_as_ushort(__float2half_rn(static_cast<float>(x))));
@@ -33,8 +33,8 @@ template <class S, class T> __device__ __forceinline__ S narrow(T x) {
   }
 }
 
-/// f(S()) for the type S of a dtype that is computed in T: the switch is the same for all threads of a launch, so it
-/// goes around loops.
+/// Calls f(S()) with the element type S of a dtype that is computed in T.  All threads of a launch take the same
+/// branch, so loops are best inside of f.
 template <class T, class F> __device__ __forceinline__ auto visit_stored(DType dtype, F&& f) {
   if constexpr (std::is_same_v<T, double>) {
     return f(double());
@@ -68,7 +68,7 @@ template <class T> __device__ __forceinline__ void store_as(void* out, DType dty
   }
 }
 
-/// x[i] of any floating dtype.
+/// x[i] for any floating-point dtype.
 template <class T> __device__ __forceinline__ T load_floating(const void* x, DType dtype, std::int64_t i) {
   switch (dtype) {
     case DType::float64: return static_cast<T>(static_cast<const double*>(x)[i]);
@@ -78,7 +78,7 @@ template <class T> __device__ __forceinline__ T load_floating(const void* x, DTy
   }
 }
 
-/// Host: f.template operator()<S, T>() for the stored and the computed type of a floating dtype.
+/// On the host: calls f.template operator()<S, T>() with the stored and the compute type of a floating-point dtype.
 template <class F> void visit_floating(DType dtype, const F& f) {
   switch (dtype) {
     case DType::float64: return f.template operator()<double, double>();

@@ -5,11 +5,11 @@
 namespace minnow::cuda {
 namespace {
 
-struct Identity : Body<1, Stored::kAll, Stored::kAll> {
+struct Identity : Body<1, Accepts::kAll, Accepts::kAll> {
   template <class T> MINNOW_HD static T value(T x, T, T) { return x; }
 };
 
-/// Elements of any dtype, moved as they are.
+/// Copies elements of any dtype unchanged.
 template <class Unit> __global__ void move_kernel(kernels::Narrow<2> layout, char* to, const char* from) {
   const std::uint32_t step = gridDim.x * blockDim.x;
   for (std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < layout.numel; i += step) {
@@ -18,8 +18,8 @@ template <class Unit> __global__ void move_kernel(kernels::Narrow<2> layout, cha
   }
 }
 
-/// A batch of matrices whose rows are dense in one tensor and whose columns are dense in the other: to[r, c] =
-/// from[c, r].  Strides are in bytes.
+/// A batch of matrices with dense rows in one tensor and dense columns in the other: to[r, c] = from[c, r].  Strides
+/// are in bytes.
 struct Transpose {
   std::int64_t rows, cols;
   std::int64_t to_row, from_col;
@@ -29,7 +29,7 @@ struct Transpose {
 
 constexpr int kTile = 32;
 
-/// Reads and writes whole rows of tiles; the tile is turned in shared memory.
+/// Reads and writes whole rows of tiles; tiles are transposed in shared memory.
 template <class Unit> __global__ void transpose_kernel(Transpose t, char* to, const char* from) {
   __shared__ Unit tile[kTile][kTile + 1];
   constexpr std::int64_t kSize = sizeof(Unit);
@@ -92,7 +92,7 @@ void copy_same_dtype(const Call& call, const View& from, const View& to) {
     kernels::for_narrow_parts(batch, [&](const kernels::Narrow<2>& part, const kernels::Base<2>& base) {
       t.batch = part;
       const std::int64_t tiles = t.tiles_down * t.tiles_across * part.numel;
-      visit_moved(itemsize, [&]<class Unit>(Unit) {
+      visit_unit(itemsize, [&]<class Unit>(Unit) {
         launch(call, transpose_kernel<Unit>, blocks_for(tiles, 1), kThreads, t, target + base.at[0],
                source + base.at[1]);
       });
@@ -101,7 +101,7 @@ void copy_same_dtype(const Call& call, const View& from, const View& to) {
   }
   const std::int64_t unit = kernels::widen<2, 2>(layout, itemsize, {target, source});
   kernels::for_narrow_parts(layout, [&](const kernels::Narrow<2>& part, const kernels::Base<2>& base) {
-    visit_moved(unit, [&]<class Unit>(Unit) {
+    visit_unit(unit, [&]<class Unit>(Unit) {
       launch(call, move_kernel<Unit>, blocks_for(part.numel), kThreads, part, target + base.at[0], source + base.at[1]);
     });
   });
@@ -115,7 +115,7 @@ template <class T> __device__ T element(std::int64_t i, T start, T by) {
 template <class T> __global__ void arange_kernel(void* out, DType dtype, std::int64_t n, T start, T by) {
   const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += step)
-    store_one<Stored::kAll>(out, dtype, i, element<T>(i, start, by));
+    store_one<Accepts::kAll>(out, dtype, i, element<T>(i, start, by));
 }
 
 }  // namespace

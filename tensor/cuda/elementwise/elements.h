@@ -7,30 +7,31 @@
 
 namespace minnow::cuda {
 
-/// The types that functors compute in; elements convert at load and store.
+/// The types that functors compute in; elements are converted at load and store.
 enum class Compute : std::uint8_t { kFloat, kDouble, kInt64 };
 inline constexpr int kComputes = 3;
 
-/// What elements of a dtype are computed in.
+/// The type that elements of a dtype are computed in.
 constexpr Compute compute_of(DType dtype) {
   if (dtype == DType::float64) return Compute::kDouble;
   return is_floating(dtype) ? Compute::kFloat : Compute::kInt64;
 }
 
-/// Which dtypes a kernel reads and writes by itself.  kNear: those that are computed in T; others (mixed operands) are
-/// converted before or after, which keeps the kernels small.  kNearAndBool: and bool, for masks.  kAll: all.
-enum class Stored : std::uint8_t { kNear, kNearAndBool, kAll };
+/// The dtypes that a kernel reads and writes directly.  kSameFamily: those that are computed in T; other (mixed)
+/// operands are converted before or after, which keeps the kernels small.  kSameFamilyAndBool: also bool, for masks.
+/// kAll: all.
+enum class Accepts : std::uint8_t { kSameFamily, kSameFamilyAndBool, kAll };
 
-/// Whether a kernel that computes in `compute` reads and writes elements of a dtype.
-constexpr bool covers(Stored stored, Compute compute, DType dtype) {
-  if (stored == Stored::kAll) return true;
-  return compute_of(dtype) == compute || (dtype == DType::bool_ && stored == Stored::kNearAndBool);
+/// Whether a kernel that computes in `compute` reads and writes a dtype directly.
+constexpr bool accepts(Accepts stored, Compute compute, DType dtype) {
+  if (stored == Accepts::kAll) return true;
+  return compute_of(dtype) == compute || (dtype == DType::bool_ && stored == Accepts::kSameFamilyAndBool);
 }
 
-/// f(S()) for the type S that elements of a dtype are stored in, one that is covered.  The dtype is the same for all
-/// threads of a launch, so the switch costs next to nothing; it goes around loops.
-template <class T, Stored Set, class F> __device__ __forceinline__ void visit_covered(DType dtype, const F& f) {
-  if constexpr (Set == Stored::kAll) {
+/// Calls f(S()) with the element type S of an accepted dtype.  All threads of a launch take the same branch, so it
+/// costs very little; loops are best inside of f.
+template <class T, Accepts Set, class F> __device__ __forceinline__ void visit_accepted(DType dtype, const F& f) {
+  if constexpr (Set == Accepts::kAll) {
     switch (dtype) {
       case DType::float32: return f(float());
       case DType::float64: return f(double());
@@ -42,43 +43,43 @@ template <class T, Stored Set, class F> __device__ __forceinline__ void visit_co
       case DType::bool_: return f(bool());
     }
   } else {
-    if constexpr (Set == Stored::kNearAndBool && !std::is_same_v<T, std::int64_t>)
+    if constexpr (Set == Accepts::kSameFamilyAndBool && !std::is_same_v<T, std::int64_t>)
       if (dtype == DType::bool_) return f(bool());
     visit_stored<T>(dtype, f);
   }
 }
 
-/// Elements that a thread works on at a time where they are neighbours, and where they are not.
+/// The number of elements that a thread processes at a time: adjacent ones, and strided ones.
 inline constexpr int kPack = 4;
-inline constexpr int kApart = 2;
+inline constexpr int kStridedItems = 2;
 
-/// Neighbouring elements, moved by accesses of up to 16 bytes.
+/// Adjacent elements, accessed by up to 16 bytes at a time.
 template <class S> struct alignas(sizeof(S) * kPack < 16 ? sizeof(S) * kPack : 16) Pack { S at[kPack]; };
 inline constexpr std::size_t kPackAlignment = 16;
 
-/// Elements [i, i + kPack) of a dense array that is aligned for packs.
-template <Stored Set, class T>
+/// Elements [i, i + kPack) of a dense array that is aligned to packs.
+template <Accepts Set, class T>
 __device__ __forceinline__ void load_pack(const void* data, DType dtype, std::int64_t i, T (&to)[kPack]) {
-  visit_covered<T, Set>(dtype, [&]<class S>(S) {
+  visit_accepted<T, Set>(dtype, [&]<class S>(S) {
     const Pack<S> pack = *reinterpret_cast<const Pack<S>*>(static_cast<const S*>(data) + i);
     for (int u = 0; u < kPack; ++u) to[u] = widen<T>(pack.at[u]);
   });
 }
 
-template <Stored Set, class T>
+template <Accepts Set, class T>
 __device__ __forceinline__ void store_pack(void* data, DType dtype, std::int64_t i, const T (&from)[kPack]) {
-  visit_covered<T, Set>(dtype, [&]<class S>(S) {
+  visit_accepted<T, Set>(dtype, [&]<class S>(S) {
     Pack<S> pack;
     for (int u = 0; u < kPack; ++u) pack.at[u] = narrow<S>(from[u]);
     *reinterpret_cast<Pack<S>*>(static_cast<S*>(data) + i) = pack;
   });
 }
 
-/// Elements at byte offsets, of which the first `count` are wanted; zeros for the others.
-template <Stored Set, class T, int Count>
+/// The first `count` elements at byte offsets; 0 for the others.
+template <Accepts Set, class T, int Count>
 __device__ __forceinline__ void load_at(const void* data, DType dtype, const std::int32_t (&offsets)[Count], int count,
                                         T (&to)[Count]) {
-  visit_covered<T, Set>(dtype, [&]<class S>(S) {
+  visit_accepted<T, Set>(dtype, [&]<class S>(S) {
     for (int u = 0; u < Count; ++u) {
       const char* from = static_cast<const char*>(data) + offsets[u];
       to[u] = u < count ? widen<T>(*reinterpret_cast<const S*>(from)) : T(0);
@@ -86,10 +87,10 @@ __device__ __forceinline__ void load_at(const void* data, DType dtype, const std
   });
 }
 
-template <Stored Set, class T, int Count>
+template <Accepts Set, class T, int Count>
 __device__ __forceinline__ void store_at(void* data, DType dtype, const std::int32_t (&offsets)[Count], int count,
                                          const T (&from)[Count]) {
-  visit_covered<T, Set>(dtype, [&]<class S>(S) {
+  visit_accepted<T, Set>(dtype, [&]<class S>(S) {
     for (int u = 0; u < Count; ++u) {
       if (u < count) *reinterpret_cast<S*>(static_cast<char*>(data) + offsets[u]) = narrow<S>(from[u]);
     }
@@ -97,14 +98,14 @@ __device__ __forceinline__ void store_at(void* data, DType dtype, const std::int
 }
 
 /// Element i of a dense array.
-template <Stored Set, class T> __device__ __forceinline__ T load_one(const void* data, DType dtype, std::int64_t i) {
+template <Accepts Set, class T> __device__ __forceinline__ T load_one(const void* data, DType dtype, std::int64_t i) {
   T value{};
-  visit_covered<T, Set>(dtype, [&]<class S>(S) { value = widen<T>(static_cast<const S*>(data)[i]); });
+  visit_accepted<T, Set>(dtype, [&]<class S>(S) { value = widen<T>(static_cast<const S*>(data)[i]); });
   return value;
 }
-template <Stored Set, class T>
+template <Accepts Set, class T>
 __device__ __forceinline__ void store_one(void* data, DType dtype, std::int64_t i, T value) {
-  visit_covered<T, Set>(dtype, [&]<class S>(S) { static_cast<S*>(data)[i] = narrow<S>(value); });
+  visit_accepted<T, Set>(dtype, [&]<class S>(S) { static_cast<S*>(data)[i] = narrow<S>(value); });
 }
 
 }  // namespace minnow::cuda

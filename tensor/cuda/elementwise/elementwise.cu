@@ -25,14 +25,14 @@ bool divides(int op) {
   return yes;
 }
 
-/// The loops of an operation, there being one table for each compute type.
+/// The kernels of an operation, from one table for each compute type.
 template <int N>
 Loops<N> find(const char* family, int op, Compute compute, const Loops<N>* of_float, const Loops<N>* of_double,
               const Loops<N>* of_int64) {
   const Loops<N>* table = compute == Compute::kFloat ? of_float : compute == Compute::kDouble ? of_double : of_int64;
   if (table == nullptr || table[op].dense == nullptr)
     throw BackendError(std::string(family) + ": operation " + std::to_string(op) + " has no kernel for this dtype" +
-                       "\nthis is an error in minnow: the front end should have refused");
+                       "\nthis is an error in minnow: the dtype should have been refused before");
   return table[op];
 }
 

@@ -9,8 +9,8 @@
 
 namespace minnow::cuda {
 
-/// An input of an elementwise kernel: memory, one element of memory for all, or a number (no memory).
-struct Input {
+/// An input of an elementwise kernel: an array, a single element in memory (uniform), or a number (no memory).
+struct KernelInput {
   const void* data;
   double floating;
   std::int64_t whole;
@@ -18,35 +18,35 @@ struct Input {
   bool uniform;
 };
 
-/// The operands of an elementwise kernel and the functor's parameters.
-template <int N> struct Operands {
+/// The operands of an elementwise kernel, and the parameters of the functor.
+template <int N> struct KernelOperands {
   void* out;
   DType out_dtype;
-  Input in[N];
+  KernelInput in[N];
   double p0, p1;
-  std::uint32_t* fault;  ///< where a zero divisor is reported, for functors that divide integers
+  std::uint32_t* fault;  ///< set to 1 for a zero divisor, by functors that divide integers
 };
 
-/// Operands that all lie dense in one order, aligned for packs.
+/// Operands that are all dense in the same order and aligned to packs.
 template <int N> struct DenseArgs {
-  Operands<N> operands;
+  KernelOperands<N> operands;
   std::int64_t packs;
 };
-/// Operands of any strides; the output is the layout's first.
+/// Operands with any strides; the output is the first one of the layout.
 template <int N> struct StridedArgs {
-  Operands<N> operands;
+  KernelOperands<N> operands;
   kernels::Narrow<N + 1> layout;
 };
 
-/// The two kernels of a functor and a compute type, nullptr where the functor has no such form; the dtypes that they
-/// read and write by themselves.
+/// The two kernels of a functor for a compute type, nullptr if the functor does not take it, and the dtypes that they
+/// read and write directly.
 template <int N> struct Loops {
   void (*dense)(DenseArgs<N>) = nullptr;
   void (*strided)(StridedArgs<N>) = nullptr;
-  Stored in = Stored::kNear, out = Stored::kNear;
+  Accepts in = Accepts::kSameFamily, out = Accepts::kSameFamily;
 };
 
-// The tables, by the functor's number, each built in the files of its name.
+// The tables, by the index of the functor, each built in files of its name.
 template <class T> const Loops<1>& copy_loops();
 template <class T> const Loops<1>* unary_table();
 template <class T> const Loops<2>* slope_table();
@@ -54,7 +54,7 @@ template <class T> const Loops<2>* curve_table();
 template <class T> const Loops<2>* binary_table();
 template <class T> const Loops<3>* ternary_table();
 
-/// Elements in the memory of a device; a number where there is no memory.
+/// Elements in device memory, or a number for all elements.
 struct Elements {
   void* data = nullptr;
   DType dtype{};
@@ -62,7 +62,7 @@ struct Elements {
   double floating = 0;
   std::int64_t whole = 0;
 
-  /// A tensor's elements; the value of a 0-dim tensor on the host.
+  /// The elements of a tensor; the value of a 0-dim tensor on the host.
   explicit Elements(const View& tensor);
   /// A number for all elements of a shape.
   Elements(Scalar value, int rank);
@@ -70,21 +70,22 @@ struct Elements {
   Elements(void* memory, DType type, const Shape& shape);
 };
 
-/// Runs a functor's kernel, which computes in `compute`, over operands of any dtypes and strides.
+/// Runs the kernel of a functor, which computes in `compute`, on operands with any dtypes and strides.
 template <int N> struct Run {
   Loops<N> loops;
   Compute compute;
   double p0 = 0, p1 = 0;
   std::uint32_t* fault = nullptr;
 
-  /// All views are of the shape.
+  /// All operands have the shape.
   void operator()(const Call& call, const Shape& shape, const Elements& out, const Elements (&in)[N]) const;
 };
 
-/// Copies elements of any dtypes, which pass through `compute`.
+/// Copies elements between any dtypes, by way of `compute`.
 Run<1> copier(Compute compute);
 
-/// The same strides and no gaps: element i of one belongs to element i of the other, in memory order.
+/// Whether both have the same strides and no gaps, so that element i of one corresponds to element i of the other in
+/// memory order.
 bool same_dense_layout(const Shape& shape, const Strides& a, const Strides& b);
 
 }  // namespace minnow::cuda

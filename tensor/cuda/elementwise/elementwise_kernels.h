@@ -8,22 +8,23 @@
 
 namespace minnow::cuda {
 
-/// What an elementwise functor tells of itself to its kernels; value(one value of each input, p0, p1).
-template <int N, Stored In = Stored::kNear, Stored Out = Stored::kNear, bool Divides = false> struct Body {
+/// Traits of an elementwise functor for its kernels.  It has value(a value of each input, p0, p1).
+template <int N, Accepts In = Accepts::kSameFamily, Accepts Out = Accepts::kSameFamily, bool Divides = false>
+struct Body {
   static constexpr int kInputs = N;
-  static constexpr Stored kIn = In;
-  static constexpr Stored kOut = Out;
+  static constexpr Accepts kIn = In;
+  static constexpr Accepts kOut = Out;
   static constexpr bool kDivides = Divides;  ///< integers: a zero in the last input is a fault
 };
 
-template <class T> __device__ __forceinline__ T constant(const Input& in) {
+template <class T> __device__ __forceinline__ T constant(const KernelInput& in) {
   if constexpr (std::is_integral_v<T>) return in.whole;
   else return static_cast<T>(in.floating);
 }
 
 /// Inputs that are the same for all elements.
 template <class F, class T, int Count, int N>
-__device__ __forceinline__ void load_uniform(const Operands<N>& operands, T (&in)[N][Count]) {
+__device__ __forceinline__ void load_uniform(const KernelOperands<N>& operands, T (&in)[N][Count]) {
   constexpr std::int32_t kHere[1] = {};
   for (int k = 0; k < N; ++k) {
     if (!operands.in[k].uniform) continue;
@@ -33,10 +34,10 @@ __device__ __forceinline__ void load_uniform(const Operands<N>& operands, T (&in
   }
 }
 
-/// Applies F; of the results the first `count` are wanted.
+/// Applies F to the first `count` elements; results of the others are not used.
 template <class F, class T, int Count, int N>
-__device__ __forceinline__ void compute(const Operands<N>& operands, const T (&in)[N][Count], int count, T p0, T p1,
-                                        T (&out)[Count]) {
+__device__ __forceinline__ void compute(const KernelOperands<N>& operands, const T (&in)[N][Count], int count, T p0,
+                                        T p1, T (&out)[Count]) {
   for (int u = 0; u < Count; ++u) {
     if constexpr (N == 1) out[u] = static_cast<T>(F::value(in[0][u], p0, p1));
     else if constexpr (N == 2) out[u] = static_cast<T>(F::value(in[0][u], in[1][u], p0, p1));
@@ -49,7 +50,7 @@ __device__ __forceinline__ void compute(const Operands<N>& operands, const T (&i
 }
 
 template <class F, class T, int N> __global__ void dense_kernel(DenseArgs<N> args) {
-  const Operands<N>& operands = args.operands;
+  const KernelOperands<N>& operands = args.operands;
   const T p0 = kernels::parameter<T>(operands.p0), p1 = kernels::parameter<T>(operands.p1);
   T in[N][kPack] = {}, out[kPack];
   load_uniform<F>(operands, in);
@@ -62,18 +63,18 @@ template <class F, class T, int N> __global__ void dense_kernel(DenseArgs<N> arg
   }
 }
 
-/// A thread's elements are a block's width apart, so that neighbouring threads read neighbours.
+/// The elements of a thread are a block's width apart, so that adjacent threads read adjacent elements.
 template <class F, class T, int N> __global__ void strided_kernel(StridedArgs<N> args) {
-  const Operands<N>& operands = args.operands;
+  const KernelOperands<N>& operands = args.operands;
   const T p0 = kernels::parameter<T>(operands.p0), p1 = kernels::parameter<T>(operands.p1);
-  T in[N][kApart] = {}, out[kApart];
+  T in[N][kStridedItems] = {}, out[kStridedItems];
   load_uniform<F>(operands, in);
   // n < 2^31, and a step is at most 2^25 elements: no sum overflows.
-  const std::uint32_t n = args.layout.numel, width = blockDim.x, step = gridDim.x * width * kApart;
-  for (std::uint32_t i = blockIdx.x * width * kApart + threadIdx.x; i < n; i += step) {
-    std::int32_t offsets[N + 1][kApart] = {};
+  const std::uint32_t n = args.layout.numel, width = blockDim.x, step = gridDim.x * width * kStridedItems;
+  for (std::uint32_t i = blockIdx.x * width * kStridedItems + threadIdx.x; i < n; i += step) {
+    std::int32_t offsets[N + 1][kStridedItems] = {};
     int count = 0;
-    for (int u = 0; u < kApart; ++u) {
+    for (int u = 0; u < kStridedItems; ++u) {
       const std::uint32_t at = i + static_cast<std::uint32_t>(u) * width;
       if (at >= n) continue;
       const kernels::Offsets<N + 1> here = args.layout.offsets(at);

@@ -7,13 +7,13 @@ namespace {
 
 std::int64_t itemsize(DType dtype) { return static_cast<std::int64_t>(size_of(dtype)); }
 
-void* moved(const void* data, std::int64_t bytes) { return static_cast<char*>(const_cast<void*>(data)) + bytes; }
+void* byte_address(const void* data, std::int64_t bytes) { return static_cast<char*>(const_cast<void*>(data)) + bytes; }
 
 DType dtype_of(Compute compute) {
   return compute == Compute::kFloat ? DType::float32 : compute == Compute::kDouble ? DType::float64 : DType::int64;
 }
 
-/// Whether all elements are one.
+/// Whether all elements are a single one.
 bool is_uniform(const Elements& view, const Shape& shape) {
   if (view.data == nullptr) return true;
   for (int d = 0; d < shape.rank(); ++d)
@@ -26,18 +26,18 @@ bool is_aligned(const Elements& view) {
   return reinterpret_cast<std::uintptr_t>(view.data) % pack == 0;
 }
 
-/// Without the dimensions along which nothing changes.
-Shape distinct(const Elements& view, Shape shape) {
+/// The shape without dimensions of stride 0.
+Shape without_repeats(const Elements& view, Shape shape) {
   for (int d = 0; d < shape.rank(); ++d)
     if (view.strides[d] == 0) shape[d] = 1;
   return shape;
 }
 
-/// An input in a dtype that a kernel takes: converted in memory of its own where need be.
+/// An input in a dtype that the kernel takes, converted to scratch memory if necessary.
 class Converted {
  public:
   Converted(const Call& call, const Elements& view, const Shape& shape, DType dtype) : view_(view) {
-    const Shape small = distinct(view, shape);
+    const Shape small = without_repeats(view, shape);
     memory_.emplace(call, static_cast<std::size_t>(small.numel()) * size_of(dtype));
     const Elements target(memory_->as<void>(), dtype, small);
     copier(compute_of(view.dtype))(call, small, target, {view});
@@ -53,46 +53,47 @@ class Converted {
 };
 
 template <int N>
-void run_strided(const Call& call, const Run<N>& run, const Operands<N>& operands,
+void run_strided(const Call& call, const Run<N>& run, const KernelOperands<N>& operands,
                  const kernels::Layout<N + 1>& layout) {
   kernels::for_narrow_parts(layout, [&](const kernels::Narrow<N + 1>& part, const kernels::Base<N + 1>& base) {
     StridedArgs<N> args{operands, part};
-    args.operands.out = moved(operands.out, base.at[0]);
+    args.operands.out = byte_address(operands.out, base.at[0]);
     for (int k = 0; k < N; ++k)
-      if (operands.in[k].data != nullptr) args.operands.in[k].data = moved(operands.in[k].data, base.at[k + 1]);
-    launch(call, run.loops.strided, blocks_for(part.numel, kThreads * kApart), kThreads, args);
+      if (operands.in[k].data != nullptr) args.operands.in[k].data = byte_address(operands.in[k].data, base.at[k + 1]);
+    launch(call, run.loops.strided, blocks_for(part.numel, kThreads * kStridedItems), kThreads, args);
   });
 }
 
-/// Dense operands: packs, and what is left at the end.
-template <int N> void run_dense(const Call& call, const Run<N>& run, const Operands<N>& operands, std::int64_t n) {
+/// Runs dense operands: packs, and the remainder at the end.
+template <int N>
+void run_dense(const Call& call, const Run<N>& run, const KernelOperands<N>& operands, std::int64_t n) {
   const std::int64_t packs = n / kPack, rest = n % kPack;
   launch(call, run.loops.dense, blocks_for(packs), kThreads, DenseArgs<N>{operands, packs});
   if (rest == 0) return;
   kernels::Layout<N + 1> layout;
   layout.rank = 1;
   layout.numel = layout.sizes[0] = rest;
-  Operands<N> last = operands;
-  last.out = moved(operands.out, packs * kPack * itemsize(operands.out_dtype));
+  KernelOperands<N> last = operands;
+  last.out = byte_address(operands.out, packs * kPack * itemsize(operands.out_dtype));
   layout.strides[0][0] = itemsize(operands.out_dtype);
   for (int k = 0; k < N; ++k) {
-    const Input& in = operands.in[k];
+    const KernelInput& in = operands.in[k];
     if (in.uniform) continue;
-    last.in[k].data = moved(in.data, packs * kPack * itemsize(in.dtype));
+    last.in[k].data = byte_address(in.data, packs * kPack * itemsize(in.dtype));
     layout.strides[k + 1][0] = itemsize(in.dtype);
   }
   run_strided(call, run, last, layout);
 }
 
-/// All views are of dtypes that the kernels take.
+/// Runs operands whose dtypes the kernels take.
 template <int N>
-void run_covered(const Call& call, const Run<N>& run, const Shape& shape, const Elements& out,
-                 const Elements* const (&in)[N]) {
-  // From here on a second launch for the last elements costs less than giving up packs.
-  constexpr std::int64_t kLong = 1 << 16;
+void run_accepted(const Call& call, const Run<N>& run, const Shape& shape, const Elements& out,
+                  const Elements* const (&in)[N]) {
+  // From this size on, a second launch for the last elements costs less than not using packs.
+  constexpr std::int64_t kMinWithTail = 1 << 16;
   const std::int64_t n = shape.numel();
-  Operands<N> operands{out.data, out.dtype, {}, run.p0, run.p1, run.fault};
-  bool dense = n >= kPack && (n % kPack == 0 || n >= kLong) && is_dense(shape, out.strides) && is_aligned(out);
+  KernelOperands<N> operands{out.data, out.dtype, {}, run.p0, run.p1, run.fault};
+  bool dense = n >= kPack && (n % kPack == 0 || n >= kMinWithTail) && is_dense(shape, out.strides) && is_aligned(out);
   for (int k = 0; k < N; ++k) {
     const Elements& v = *in[k];
     operands.in[k] = {v.data, v.floating, v.whole, v.dtype, is_uniform(v, shape)};
@@ -158,14 +159,14 @@ void Run<N>::operator()(const Call& call, const Shape& shape, const Elements& ou
   const Elements* views[N];
   for (int k = 0; k < N; ++k) {
     views[k] = &in[k];
-    if (in[k].data == nullptr || covers(loops.in, compute, in[k].dtype)) continue;
+    if (in[k].data == nullptr || accepts(loops.in, compute, in[k].dtype)) continue;
     converted[k].emplace(call, in[k], shape, dtype_of(compute));
     views[k] = &converted[k]->view();
   }
-  if (covers(loops.out, compute, out.dtype)) return run_covered(call, *this, shape, out, views);
+  if (accepts(loops.out, compute, out.dtype)) return run_accepted(call, *this, shape, out, views);
   const Scratch memory(call, static_cast<std::size_t>(shape.numel()) * size_of(dtype_of(compute)));
   const Elements result(memory.as<void>(), dtype_of(compute), shape);
-  run_covered(call, *this, shape, result, views);
+  run_accepted(call, *this, shape, result, views);
   copier(compute)(call, shape, out, {result});
 }
 

@@ -5,7 +5,7 @@ namespace minnow::cuda {
 namespace {
 
 template <class Op>
-struct TernaryValue : Body<3, std::is_same_v<Op, kernels::Where> ? Stored::kNearAndBool : Stored::kNear> {
+struct TernaryValue : Body<3, std::is_same_v<Op, kernels::Where> ? Accepts::kSameFamilyAndBool : Accepts::kSameFamily> {
   template <class T> MINNOW_HD static T value(T a, T b, T c, T p) { return Op::value(a, b, c, p); }
 };
 

@@ -7,14 +7,14 @@
 namespace minnow::cuda {
 
 template <class Op>
-struct UnaryValue
-    : Body<1, Stored::kNear, Op::kKind == kernels::Kind::kPredicate ? Stored::kNearAndBool : Stored::kNear> {
+struct UnaryValue : Body<1, Accepts::kSameFamily,
+                         Op::kKind == kernels::Kind::kPredicate ? Accepts::kSameFamilyAndBool : Accepts::kSameFamily> {
   template <class T> MINNOW_HD static auto value(T x, T p0, T p1) {
     return kernels::apply<kernels::Value, Op>(x, p0, p1);
   }
 };
 
-/// grad times the slope or the curve.
+/// grad * slope or grad * curve.
 template <class Op, class Form> struct UnaryDerivative : Body<2> {
   template <class T> MINNOW_HD static T value(T grad, T saved, T p0, T p1) {
     return grad * kernels::apply<Form, Op>(saved, p0, p1);

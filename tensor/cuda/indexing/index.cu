@@ -10,7 +10,7 @@ std::int64_t itemsize(const View& t) { return static_cast<std::int64_t>(t.itemsi
 std::int64_t stride_of(const View& t, int dim) { return t.dim() == 0 ? 0 : t.strides()[dim]; }
 std::int64_t size_at(const View& t, int dim) { return t.dim() == 0 ? 1 : t.shape()[dim]; }
 
-/// What a kernel moves by index: out, x without its indexed dimension, the index.
+/// The arguments of a gather; the layout has out, x without its indexed dimension, and the index.
 struct Gather {
   kernels::Narrow<3> layout;
   char* out;
@@ -33,11 +33,11 @@ template <class Unit> __global__ void gather_kernel(Gather g) {
 
 /// out = x[index] along dim; `along` are the index's strides over out's dimensions.
 void gather_by(const Call& call, const View& x, int dim, const View& index, const Strides& along, const View& out) {
-  Strides rest = x.strides();
-  if (out.dim() > 0) rest[dim] = 0;
+  Strides other_strides = x.strides();
+  if (out.dim() > 0) other_strides[dim] = 0;
   const std::int64_t size = itemsize(out);
   kernels::Layout<3> layout =
-      kernels::collapse<3>(out.shape(), {{out.strides(), size}, {rest, size}, {along, sizeof(std::int64_t)}});
+      kernels::collapse<3>(out.shape(), {{out.strides(), size}, {other_strides, size}, {along, sizeof(std::int64_t)}});
   Gather g{};
   g.out = static_cast<char*>(out.raw_data());
   g.x = static_cast<const char*>(x.raw_data());
@@ -45,10 +45,10 @@ void gather_by(const Call& call, const View& x, int dim, const View& index, cons
   g.stride = stride_of(x, dim) * size;
   g.limit = size_at(x, dim);
   g.fault = call.fault_flag(Fault::index_out_of_range);
-  // The step from one index to the next must keep wide elements aligned too.
-  kernels::Layout<3> wide = layout;
-  std::int64_t unit = kernels::widen<3, 2>(wide, size, {g.out, g.x});
-  if (g.stride % unit == 0) layout = wide;
+  // The stride of the indexed dimension must keep wide elements aligned too.
+  kernels::Layout<3> wide_layout = layout;
+  std::int64_t unit = kernels::widen<3, 2>(wide_layout, size, {g.out, g.x});
+  if (g.stride % unit == 0) layout = wide_layout;
   else unit = size;
   kernels::for_narrow_parts(layout, [&](const kernels::Narrow<3>& part, const kernels::Base<3>& base) {
     Gather piece = g;
@@ -56,8 +56,8 @@ void gather_by(const Call& call, const View& x, int dim, const View& index, cons
     piece.out += base.at[0];
     piece.x += base.at[1];
     piece.index += base.at[2];
-    visit_moved(unit,
-                [&]<class Unit>(Unit) { launch(call, gather_kernel<Unit>, blocks_for(part.numel), kThreads, piece); });
+    visit_unit(unit,
+               [&]<class Unit>(Unit) { launch(call, gather_kernel<Unit>, blocks_for(part.numel), kThreads, piece); });
   });
 }
 

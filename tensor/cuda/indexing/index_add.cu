@@ -10,25 +10,26 @@
 namespace minnow::cuda {
 namespace {
 
-/// out[line, index[line, i]] += x[line, i] for i in order: the same sum on every run, without atomics.
-struct Sum {
-  kernels::Narrow<3> lines;  ///< of out, x, index: all dimensions but the indexed one
+/// out[line, index[line, i]] += x[line, i], for i in order: the same result in every run, without atomics.
+struct IndexSum {
+  kernels::Narrow<3> lines;  ///< of out, x and index: all dimensions except the indexed one
   char* out;
   const char* x;
   const char* index;
-  std::int64_t n, limit;                      ///< sources and elements of a line
+  std::int64_t n, limit;                      ///< sources of a line, and elements of out in it
   std::int64_t out_step, x_step, index_step;  ///< along a line, in bytes
   DType dtype;
-  bool shared;  ///< all lines have one index
+  bool shared;  ///< all lines have the same index
   std::uint32_t* fault;
 };
 
-__device__ __forceinline__ std::int64_t index_at(const Sum& s, const char* line, std::int64_t i) {
+__device__ __forceinline__ std::int64_t index_at(const IndexSum& s, const char* line, std::int64_t i) {
   return *reinterpret_cast<const std::int64_t*>(line + i * s.index_step);
 }
 
-/// A thread for each source: for short lines.  The first source that names an element adds all that name it.
-template <class T> __global__ void short_sum_kernel(Sum s) {
+/// For short lines, a thread for each source.  The thread of the first source of an element adds all sources of that
+/// element.
+template <class T> __global__ void short_sum_kernel(IndexSum s) {
   const std::int64_t work = s.n * s.lines.numel, step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   for (std::int64_t w = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; w < work; w += step) {
     const std::int64_t i = w / s.lines.numel;
@@ -41,7 +42,7 @@ template <class T> __global__ void short_sum_kernel(Sum s) {
     }
     std::int64_t j = 0;
     while (j < i && index_at(s, line, j) != target) ++j;
-    if (j < i) continue;  // an earlier source does it
+    if (j < i) continue;  // the thread of an earlier source adds it
     visit_stored<T>(s.dtype, [&]<class S>(S) {
       S* const out = reinterpret_cast<S*>(s.out + at.at[0] + target * s.out_step);
       const char* const x = s.x + at.at[1];
@@ -55,19 +56,19 @@ template <class T> __global__ void short_sum_kernel(Sum s) {
   }
 }
 
-/// The sources of lines [first, first + groups * columns), sorted by what they are added to.  The lines of a group
-/// share an index; its elements have the keys from group * limit on.  Sources that name no element come last.
+/// The sources of lines [first, first + groups * columns), sorted by the element that they are added to.  The lines of
+/// a group have the same index, and keys from group * limit on.  Sources with an index out of range are last.
 struct Sorted {
   const std::uint32_t* keys;
   const std::uint32_t* sources;
   std::int64_t pairs, first, groups, columns;
 
-  MINNOW_HD std::uint32_t none(const Sum& s) const { return static_cast<std::uint32_t>(groups * s.limit); }
+  MINNOW_HD std::uint32_t none(const IndexSum& s) const { return static_cast<std::uint32_t>(groups * s.limit); }
 };
 
-/// The pairs of sources and keys, in the order of sources within a group.
-__global__ void key_kernel(Sum s, Sorted sorted, std::uint32_t* keys, std::uint32_t* sources) {
-  const bool along = s.index_step == sizeof(std::int64_t);  // neighbouring threads read neighbours
+/// Writes pairs of sources and keys, in the order of the sources in each group.
+__global__ void key_kernel(IndexSum s, Sorted sorted, std::uint32_t* keys, std::uint32_t* sources) {
+  const bool along = s.index_step == sizeof(std::int64_t);  // adjacent threads read adjacent elements
   const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   for (std::int64_t w = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; w < sorted.pairs; w += step) {
     const std::int64_t group = along ? w / s.n : w % sorted.groups, i = along ? w % s.n : w / sorted.groups;
@@ -80,19 +81,19 @@ __global__ void key_kernel(Sum s, Sorted sorted, std::uint32_t* keys, std::uint3
   }
 }
 
-/// Sums of so many sources are made in their order by one thread; of more, in pieces.
-constexpr std::int64_t kPiece = 1024;
+/// A sum of up to this many sources is computed by one thread; longer sums are divided into pieces.
+constexpr std::int64_t kPieceSources = 1024;
 
-/// What is left of long sums, [pieces, columns]: piece k begins at pair k * kPiece.  begun: the sum up to there,
-/// more: of this piece.
+/// The partial results of long sums, [pieces, columns].  Piece k begins at pair k * kPieceSources.  carried: the sum up
+/// to there; own: the sum of the piece.
 template <class T> struct Pieces {
-  T* begun;
-  T* more;
+  T* carried;
+  T* own;
 };
 
-/// The sum of x[line, source] for the pairs from `at` to `stop` that have the key, on top of `sum`.
+/// Adds x[line, source] to `sum`, for the pairs from `at` to `stop` with the same key.
 template <class T, class S>
-__device__ __forceinline__ T sum_of(const Sum& s, const Sorted& sorted, const char* x, std::int64_t at,
+__device__ __forceinline__ T sum_of(const IndexSum& s, const Sorted& sorted, const char* x, std::int64_t at,
                                     std::int64_t stop, T sum) {
   constexpr int kAhead = 4;
   const std::uint32_t key = sorted.keys[at];
@@ -112,17 +113,17 @@ __device__ __forceinline__ T sum_of(const Sum& s, const Sorted& sorted, const ch
 }
 
 /// The line of a key's column.
-__device__ __forceinline__ std::uint32_t line_of(const Sum& s, const Sorted& sorted, std::uint32_t key,
+__device__ __forceinline__ std::uint32_t line_of(const IndexSum& s, const Sorted& sorted, std::uint32_t key,
                                                  std::int64_t column) {
   return static_cast<std::uint32_t>(sorted.first + (s.shared ? column : key / static_cast<std::uint32_t>(s.limit)));
 }
-__device__ __forceinline__ char* out_at(const Sum& s, const kernels::Offsets<3>& line, std::uint32_t key) {
+__device__ __forceinline__ char* out_at(const IndexSum& s, const kernels::Offsets<3>& line, std::uint32_t key) {
   return s.out + line.at[0] + key % static_cast<std::uint32_t>(s.limit) * s.out_step;
 }
 
-/// `width` neighbouring threads at neighbouring columns of a pair.  The thread of a key's first pair adds all up to the
-/// second border of pieces after it; a piece that lies behind has a thread of its own.
-template <class T> __global__ void sorted_sum_kernel(Sum s, Sorted sorted, Pieces<T> pieces, unsigned width) {
+/// `width` adjacent threads have adjacent columns of a pair.  The thread of a key's first pair adds all sources up to
+/// the second border between pieces after it; each later piece has its own thread.
+template <class T> __global__ void sorted_sum_kernel(IndexSum s, Sorted sorted, Pieces<T> pieces, unsigned width) {
   const std::int64_t tiles = (sorted.columns + width - 1) / width, rows = blockDim.x / width;
   const std::int64_t work = (sorted.pairs + rows - 1) / rows * tiles;
   for (std::int64_t w = blockIdx.x; w < work; w += gridDim.x) {
@@ -132,44 +133,44 @@ template <class T> __global__ void sorted_sum_kernel(Sum s, Sorted sorted, Piece
     const std::uint32_t key = sorted.keys[at];
     if (key == sorted.none(s)) continue;
     const bool begins = at == 0 || sorted.keys[at - 1] != key;
-    const bool goes_on = !begins && at % kPiece == 0 && sorted.keys[at - kPiece] == key;
+    const bool goes_on = !begins && at % kPieceSources == 0 && sorted.keys[at - kPieceSources] == key;
     if (!begins && !goes_on) continue;
-    const std::int64_t border = ((at + kPiece - 1) / kPiece + 1) * kPiece;
+    const std::int64_t border = ((at + kPieceSources - 1) / kPieceSources + 1) * kPieceSources;
     const std::int64_t stop = border < sorted.pairs ? border : sorted.pairs;
     const kernels::Offsets<3> line = s.lines.offsets(line_of(s, sorted, key, column));
     char* const out = out_at(s, line, key);
     visit_stored<T>(s.dtype, [&]<class S>(S) {
       const T before = begins ? widen<T>(*reinterpret_cast<const S*>(out)) : T(0);
       const T sum = sum_of<T, S>(s, sorted, s.x + line.at[1], at, stop, before);
-      if (goes_on) pieces.more[at / kPiece * sorted.columns + column] = sum;
+      if (goes_on) pieces.own[at / kPieceSources * sorted.columns + column] = sum;
       else if (stop < sorted.pairs && sorted.keys[stop] == key)
-        pieces.begun[stop / kPiece * sorted.columns + column] = sum;
+        pieces.carried[stop / kPieceSources * sorted.columns + column] = sum;
       else *reinterpret_cast<S*>(out) = narrow<S>(sum);
     });
   }
 }
 
-/// Joins the pieces of long sums, each in their order.
-template <class T> __global__ void join_kernel(Sum s, Sorted sorted, Pieces<T> pieces) {
-  const std::int64_t count = (sorted.pairs + kPiece - 1) / kPiece;
+/// Adds the pieces of long sums, in order.
+template <class T> __global__ void join_kernel(IndexSum s, Sorted sorted, Pieces<T> pieces) {
+  const std::int64_t count = (sorted.pairs + kPieceSources - 1) / kPieceSources;
   const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   for (std::int64_t w = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; w < count * sorted.columns;
        w += step) {
     std::int64_t piece = w / sorted.columns;
     const std::int64_t column = w % sorted.columns;
-    const std::uint32_t key = sorted.keys[piece * kPiece];
-    const auto has_key = [&](std::int64_t other) { return sorted.keys[other * kPiece] == key; };
+    const std::uint32_t key = sorted.keys[piece * kPieceSources];
+    const auto has_key = [&](std::int64_t other) { return sorted.keys[other * kPieceSources] == key; };
     if (piece == 0 || key == sorted.none(s) || !has_key(piece - 1)) continue;
-    if (piece > 1 && has_key(piece - 2)) continue;  // not the first that goes on
-    T sum = pieces.begun[w];
+    if (piece > 1 && has_key(piece - 2)) continue;  // not the first piece that continues
+    T sum = pieces.carried[w];
     for (; piece < count && has_key(piece); ++piece)
-      sum = kernels::Add::value(sum, pieces.more[piece * sorted.columns + column]);
+      sum = kernels::Add::value(sum, pieces.own[piece * sorted.columns + column]);
     char* const out = out_at(s, s.lines.offsets(line_of(s, sorted, key, column)), key);
     visit_stored<T>(s.dtype, [&]<class S>(S) { *reinterpret_cast<S*>(out) = narrow<S>(sum); });
   }
 }
 
-template <class T> void run_sorted(const Call& call, const Sum& sum, Sorted sorted) {
+template <class T> void run_sorted(const Call& call, const IndexSum& sum, Sorted sorted) {
   const auto pairs = static_cast<std::size_t>(sorted.pairs);
   const Scratch memory(call, 4 * pairs * sizeof(std::uint32_t));
   std::uint32_t* const first = memory.as<std::uint32_t>();
@@ -179,7 +180,8 @@ template <class T> void run_sorted(const Call& call, const Sum& sum, Sorted sort
   const Pairs result = sort_pairs(call, unsorted, room, sorted.pairs, bits);
   sorted.keys = result.keys;
   sorted.sources = result.values;
-  const std::int64_t count = (sorted.pairs + kPiece - 1) / kPiece, left = count > 1 ? count * sorted.columns : 0;
+  const std::int64_t count = (sorted.pairs + kPieceSources - 1) / kPieceSources,
+                     left = count > 1 ? count * sorted.columns : 0;
   const Scratch parts(call, 2 * static_cast<std::size_t>(left) * sizeof(T));
   const Pieces<T> pieces{parts.as<T>(), parts.as<T>() + left};
   unsigned width = 1;
@@ -190,22 +192,22 @@ template <class T> void run_sorted(const Call& call, const Sum& sum, Sorted sort
   if (left > 0) launch(call, join_kernel<T>, blocks_for(left), kThreads, sum, sorted, pieces);
 }
 
-template <class T> void run(const Call& call, const Sum& sum) {
-  // Up to here a thread reads the index faster than it is sorted.
-  constexpr std::int64_t kShort = 128;
-  // Keys, and numbers of pairs, are below this.
-  constexpr std::int64_t kMost = (std::int64_t{1} << 31) - 1;
-  if (sum.n <= kShort || sum.n > kMost || sum.limit > kMost)
+template <class T> void run(const Call& call, const IndexSum& sum) {
+  // Up to here, reading the index by each thread is faster than sorting.
+  constexpr std::int64_t kMaxUnsorted = 128;
+  // The limit for keys and the number of pairs.
+  constexpr std::int64_t kMaxSorted = (std::int64_t{1} << 31) - 1;
+  if (sum.n <= kMaxUnsorted || sum.n > kMaxSorted || sum.limit > kMaxSorted)
     return launch(call, short_sum_kernel<T>, blocks_for(sum.n * sum.lines.numel), kThreads, sum);
   if (sum.shared) return run_sorted<T>(call, sum, {nullptr, nullptr, sum.n, 0, 1, sum.lines.numel});
-  const std::int64_t most = kMost / std::max(sum.n, sum.limit);
+  const std::int64_t most = kMaxSorted / std::max(sum.n, sum.limit);
   for (std::int64_t first = 0; first < sum.lines.numel; first += most) {
     const std::int64_t groups = std::min<std::int64_t>(most, sum.lines.numel - first);
     run_sorted<T>(call, sum, {nullptr, nullptr, groups * sum.n, first, groups, 1});
   }
 }
 
-/// Whether operand 2, the index, is the same for all lines.
+/// Whether all lines have the same index (operand 2).
 bool shares_index(const kernels::Layout<3>& lines) {
   for (int d = 0; d < lines.rank; ++d)
     if (lines.sizes[d] > 1 && lines.strides[2][d] != 0) return false;
@@ -226,7 +228,7 @@ void add(const Call& call, const View& x, int dim, const View& index, const Stri
   const std::int64_t size = static_cast<std::int64_t>(out.itemsize()), index_size = sizeof(std::int64_t);
   const Strides out_rest = without(out.strides(), dim), x_rest = without(x.strides(), dim);
   const Strides index_rest = without(along, dim);
-  Sum sum{};
+  IndexSum sum{};
   sum.n = x.dim() == 0 ? 1 : x.shape()[dim];
   sum.limit = out.dim() == 0 ? 1 : out.shape()[dim];
   sum.out_step = step_of(out, dim), sum.x_step = step_of(x, dim);
@@ -237,7 +239,7 @@ void add(const Call& call, const View& x, int dim, const View& index, const Stri
       kernels::collapse<3>(without(x.shape(), dim), {{out_rest, size}, {x_rest, size}, {index_rest, index_size}});
   sum.shared = shares_index(layout);
   kernels::for_narrow_parts(layout, [&](const kernels::Narrow<3>& part, const kernels::Base<3>& base) {
-    Sum piece = sum;
+    IndexSum piece = sum;
     piece.lines = part;
     piece.out = static_cast<char*>(out.raw_data()) + base.at[0];
     piece.x = static_cast<const char*>(x.raw_data()) + base.at[1];

@@ -5,14 +5,14 @@
 
 namespace minnow::cuda {
 
-/// Numbers on the device, and what belongs to each.
+/// Keys and values on the device.
 struct Pairs {
   std::uint32_t* keys;
   std::uint32_t* values;
 };
 
-/// Sorts n < 2^31 pairs by the lowest `bits` bits of their keys; equal keys keep their order.  `room` is for as many
-/// more.  Returns whichever of the two has the result; the other one has anything.
-Pairs sort_pairs(const Call& call, Pairs pairs, Pairs room, std::int64_t n, int bits);
+/// Sorts n < 2^31 pairs by the lowest `bits` bits of their keys; equal keys keep their order.  `scratch` has the same
+/// size. Returns the one of the two that has the result; the content of the other is undefined.
+Pairs sort_pairs(const Call& call, Pairs pairs, Pairs scratch, std::int64_t n, int bits);
 
 }  // namespace minnow::cuda

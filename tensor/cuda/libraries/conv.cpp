@@ -13,16 +13,16 @@
 namespace minnow::cuda {
 namespace {
 
-using cudnn::Outcome;
+using cudnn::ConvResult;
 
-/// What tensor cores load at once; memory below that is copied.
+/// The alignment that tensor cores need; other memory is copied.
 constexpr int kAlignment = 16;
 
 bool usable(const View& t, MemoryFormat format) {
   return t.is_contiguous(format) && alignment_of(t.raw_data()) >= kAlignment;
 }
 
-/// An input as the library takes it.
+/// An input that cuDNN can read: `t` or a copy.
 View input(const Call& call, const View& t, MemoryFormat format) {
   if (usable(t, format)) return t;
   View copy = scratch(call, t.shape(), t.dtype(), format);
@@ -30,7 +30,7 @@ View input(const Call& call, const View& t, MemoryFormat format) {
   return copy;
 }
 
-/// Where the library writes: the output itself or memory that is copied to it after.
+/// The memory that cuDNN writes: the output, or memory that is copied to it afterwards.
 View target(const Call& call, const View& t, MemoryFormat format) {
   return usable(t, format) ? t : scratch(call, t.shape(), t.dtype(), format);
 }
@@ -40,7 +40,7 @@ const void* image(const View& t, std::int64_t index) {
   return static_cast<const char*>(t.raw_data()) + index * elements * static_cast<std::int64_t>(t.itemsize());
 }
 
-/// The batch of one convolution, in parts small enough for the library.  x, w, y are in the key's format.
+/// The batch of a convolution, run in parts that are small enough for cuDNN.  x, w and y are in the format of the key.
 struct Batch {
   const Call& call;
   ConvDirection direction;
@@ -55,36 +55,36 @@ struct Batch {
     const MathOptions options = math_options();
     out.tf32 = options.conv_tf32;
     out.deterministic = options.deterministic;
-    // Timing a part would overwrite the sum of those before it.
+    // Measuring a part would overwrite the sum of the parts before it.
     out.benchmark = options.cudnn_benchmark && images == x.shape()[0];
     return out;
   }
 
-  /// use(first image, images) for each part, until one returns false.
+  /// Calls use(first image, images) for each part, until one returns false.
   template <class Use> bool each_part(Use&& use) const {
     std::int64_t most = images_at_once(x.shape(), y.shape());
     const std::int64_t all = x.shape()[0];
     if (most == 0) return false;
-    if (most >= kAlignment) most -= most % kAlignment;  // so that each part begins where the library can load
+    if (most >= kAlignment) most -= most % kAlignment;  // so that each part is aligned
     for (std::int64_t first = 0; first < all; first += most)
       if (!use(first, std::min(most, all - first))) return false;
     return true;
   }
 
-  /// False where the library takes no such convolution.  `fused` says whether the bias was added.
+  /// Returns false if cuDNN does not support the convolution.  `fused` says whether the bias was added.
   bool run(const View& bias, bool& fused) const {
     return each_part([&](std::int64_t first, std::int64_t images) {
-      cudnn::Operands operands{image(x, first), w.raw_data(), image(y, first)};
+      cudnn::ConvOperands operands{image(x, first), w.raw_data(), image(y, first)};
       operands.bias = bias.defined() && first == 0 && images == x.shape()[0] ? bias.raw_data() : nullptr;
       operands.beta = direction == ConvDirection::backward_weight && first > 0 ? 1 : 0;
-      const Outcome outcome = cudnn::run(call, key(images), operands);
-      fused = outcome == Outcome::done_with_bias;
-      return outcome != Outcome::refused;
+      const ConvResult outcome = cudnn::run(call, key(images), operands);
+      fused = outcome == ConvResult::done_with_bias;
+      return outcome != ConvResult::refused;
     });
   }
 };
 
-/// The layout that is preferred, then the other one.
+/// Both memory formats, the preferred one first.
 struct Formats {
   MemoryFormat both[2];
   explicit Formats(MemoryFormat first)
@@ -109,7 +109,7 @@ void add_bias(const View& bias, const View& y) {
   static_cast<void>(execute(calls::Binary{kernels::kIndexOf<kernels::BinaryOps, kernels::Add>, compute, y, wide, y}));
 }
 
-/// The bias gradient by our own reduction: channels-last, images and pixels are one dimension.
+/// The bias gradient by our own reduction: in channels-last, images and pixels are one dimension.
 void sum_channels(const Call& call, const View& grad, const View& grad_bias) {
   const View rows = packed(call, grad, MemoryFormat::channels_last);
   const Shape& n = grad.shape();

@@ -9,20 +9,19 @@
 #include <minnow/tensor/backend/plan_cache.h>
 #include <minnow/tensor/internal.h>
 
-// Which layouts and plans a convolution uses.  Needs no header of CUDA, so that every build tests it.
+// The choice of layouts and plans for convolutions.  Includes no header of CUDA, so that every build can test it.
 
 namespace minnow::cuda {
 
-/// The layout that a convolution of this operand runs in: tensor cores take half types channels-last, float64 knows
-/// only row-major, float32 keeps the operand's order.
+/// The memory format in which a convolution of this operand runs: halves channels-last, for tensor cores; float64
+/// contiguous, since cuDNN supports no other; float32 in that of the operand.
 inline MemoryFormat conv_format(const View& x) {
   if (is_half(x.dtype())) return MemoryFormat::channels_last;
   const bool last = x.dtype() == DType::float32 && x.is_contiguous(MemoryFormat::channels_last) && !x.is_contiguous();
   return last ? MemoryFormat::channels_last : MemoryFormat::contiguous;
 }
 
-/// How many images one call may take: the library counts the elements of a tensor in 31 bits.  0 where one image is
-/// too large.
+/// The maximum number of images in one call: cuDNN counts elements in 31 bits.  0 if a single image is too large.
 inline std::int64_t images_at_once(const Shape& x, const Shape& y) {
   const auto image = [](const Shape& s) { return std::max<std::int64_t>(s[1] * s[2] * s[3], 1); };
   return std::numeric_limits<std::int32_t>::max() / std::max(image(x), image(y));
@@ -30,7 +29,7 @@ inline std::int64_t images_at_once(const Shape& x, const Shape& y) {
 
 enum class ConvDirection : std::uint8_t { forward, backward_input, backward_weight };
 
-/// All that the choice of an algorithm depends on.
+/// What the choice of an algorithm depends on.
 struct ConvKey {
   ConvDirection direction = ConvDirection::forward;
   DType dtype = DType::float32;
@@ -50,7 +49,7 @@ struct ConvKey {
   }
 };
 
-/// The key of a convolution, options aside.
+/// The key of a convolution, without the options.
 inline ConvKey conv_key(ConvDirection direction, DType dtype, MemoryFormat format, const Conv2dParams& params,
                         const Shape& x, const Shape& w, const Shape& y) {
   ConvKey key;

@@ -11,17 +11,17 @@ namespace minnow::cuda::cudnn {
 namespace {
 
 constexpr std::size_t kPlans = 1024;
-/// The most memory that an algorithm may work in.
+/// The maximum workspace of an algorithm.
 constexpr std::size_t kWorkspace = std::size_t{1} << 30;
-/// What algorithms are given while they are timed.
+/// The workspace for measuring algorithms.
 constexpr std::size_t kTimedWorkspace = std::size_t{256} << 20;
 
-/// What one device has; made at its first convolution, never destroyed.  The mutex is held while the handle is used:
-/// cuDNN's handles are not for several threads at once.
+/// The state of one device, made at its first convolution and never destroyed.  The mutex is held while the handle is
+/// used, because cuDNN's handles are not thread-safe.
 struct DeviceState {
   std::mutex mutex;
   cudnnHandle_t handle{};
-  PlanCache<ConvKey, Plan> plans{kPlans};
+  PlanCache<ConvKey, ConvPlan> plans{kPlans};
 };
 
 DeviceState& state_of(const Call& call) {
@@ -29,7 +29,7 @@ DeviceState& state_of(const Call& call) {
   return states.of(call, [](DeviceState& state) { check(functions().create(&state.handle), "cudnnCreate"); });
 }
 
-/// One direction's functions, which take its two inputs and its output in this order.
+/// The functions of one direction, which take its two inputs and its output in this order.
 template <class First, class Second, class Output, class Performance> struct Family {
   using Conv = cudnnConvolutionDescriptor_t;
   using Algorithm = decltype(Performance::algo);
@@ -55,7 +55,7 @@ template <class F>
 using BackwardWeight = Family<cudnnTensorDescriptor_t, cudnnTensorDescriptor_t, cudnnFilterDescriptor_t, F>;
 
 /// Calls use(family) with the family of a direction.
-template <class Use> auto with_family(const ConvKey& key, const Descriptors& d, const Operands& o, Use&& use) {
+template <class Use> auto with_family(const ConvKey& key, const Descriptors& d, const ConvOperands& o, Use&& use) {
   const Functions& f = functions();
   void* out = o.output(key.direction);
   const auto x = d.x.get(), y = d.y.get();
@@ -75,7 +75,7 @@ template <class Use> auto with_family(const ConvKey& key, const Descriptors& d, 
                                                     "cudnnConvolutionForward", x, w, y, o.x, o.w, out});
 }
 
-/// What the library may compute in: float32 without TF32 says so and keeps to it.
+/// The math type that cuDNN may use; float32 without TF32 must be requested.
 cudnnMathType_t math_of(const ConvKey& key) {
   if (is_half(key.dtype)) return CUDNN_TENSOR_OP_MATH;
   return key.dtype == DType::float32 && !key.tf32 ? CUDNN_FMA_MATH : CUDNN_DEFAULT_MATH;
@@ -85,7 +85,8 @@ void set_math(const Descriptors& d, cudnnMathType_t math) {
   check(functions().conv_set_math(d.conv.get(), math), "cudnnSetConvolutionMathType");
 }
 
-/// Whether the library does not support something; what it tried may have left an error that the next launch would find.
+/// Whether a status means "not supported".  Clears the CUDA error that the attempt may have left, which the next launch
+/// would report.
 bool refused(cudnnStatus_t status) {
   if (!unsupported(status)) return false;
   cudaGetLastError();
@@ -98,20 +99,20 @@ bool capturing(const Call& call) {
   return status != cudaStreamCaptureStatusNone;
 }
 
-/// Whether another algorithm may do what one did not: the library does not support it, or it broke by itself.  Throws
-/// when the device did.
+/// Whether another algorithm can be tried after this status: the algorithm is not supported, or failed without the
+/// device. Throws if the device failed.
 bool another_may(const Call& call, cudnnStatus_t status) {
   if (refused(status)) return true;
   const auto category = CUDNN_STATUS_CATEGORY(status);
   if (category != CUDNN_STATUS_INTERNAL_ERROR && category != CUDNN_STATUS_EXECUTION_FAILED) return false;
   cudaGetLastError();
-  capturing(call);  // after a fault of the device every call fails
+  capturing(call);  // if the device failed, every call fails
   return true;
 }
 
 template <class Performance> using Results = std::array<Performance, 16>;
 
-/// Times the algorithms; how many it found.  None where there is no memory for it.
+/// Measures the algorithms; returns their number, 0 if there is not enough memory.
 template <class First, class Second, class Output, class Performance>
 int find_timed(const Call& call, cudnnHandle_t handle, const Descriptors& d,
                const Family<First, Second, Output, Performance>& f, Results<Performance>& results) {
@@ -122,12 +123,12 @@ int find_timed(const Call& call, cudnnHandle_t handle, const Descriptors& d,
     status = f.find(handle, f.first, f.first_data, f.second, f.second_data, d.conv.get(), f.output, f.output_data,
                     static_cast<int>(results.size()), &found, results.data(), space.as<void>(), kTimedWorkspace);
   } catch (const OutOfMemoryError&) { return 0; }
-  cudaGetLastError();  // of algorithms that could not be started
+  cudaGetLastError();  // clears errors of algorithms that could not be launched
   return status == CUDNN_STATUS_SUCCESS ? found : 0;
 }
 
-/// The algorithms that take a convolution: timed when the key says so, by the library's judgement otherwise, and
-/// always while a graph is captured.
+/// The algorithms for a convolution, measured if the key says so, otherwise by cuDNN's heuristic, which is always used
+/// while a graph is captured.
 template <class First, class Second, class Output, class Performance>
 std::vector<Choice> choices_of(const Call& call, cudnnHandle_t handle, const ConvKey& key, const Descriptors& d,
                                const Family<First, Second, Output, Performance>& f) {
@@ -155,7 +156,7 @@ std::vector<Choice> choices_of(const Call& call, cudnnHandle_t handle, const Con
   return out;
 }
 
-/// 1 and 0 or beta, as cuDNN reads them: double for double, float for all else.
+/// A factor for cuDNN: a double for float64, otherwise a float.
 struct Scale {
   Scale(DType dtype, double value) : wide(value), single(static_cast<float>(value)), is_wide(dtype == DType::float64) {}
   const void* get() const { return is_wide ? static_cast<const void*>(&wide) : &single; }
@@ -164,8 +165,8 @@ struct Scale {
   bool is_wide;
 };
 
-/// The forward convolution with its bias in one kernel, where the library has it for this algorithm.
-bool run_fused(const Call& call, cudnnHandle_t handle, const ConvKey& key, Plan& plan, const Operands& o) {
+/// Runs the forward convolution and its bias in one kernel, if cuDNN has one for this algorithm.
+bool run_fused(const Call& call, cudnnHandle_t handle, const ConvKey& key, ConvPlan& plan, const ConvOperands& o) {
   const Choice& choice = plan.choices.front();
   if (!o.bias || !plan.fuses_bias || key.dtype == DType::float64 ||
       choice.algorithm != CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM)
@@ -188,10 +189,10 @@ bool run_fused(const Call& call, cudnnHandle_t handle, const ConvKey& key, Plan&
   return true;
 }
 
-/// By the best algorithm that does it, or false where the library has none.  The error is that of the last one tried.
-/// One that broke may have spoiled old values that are still to be added to.
+/// Runs the best algorithm that works; returns false if there is none.  Throws the error of the last one tried.  After
+/// a failed one it does not try others if beta is not 0, since the old values may be overwritten.
 template <class F>
-bool run_best(const Call& call, cudnnHandle_t handle, const ConvKey& key, Plan& plan, const F& f, double beta) {
+bool run_best(const Call& call, cudnnHandle_t handle, const ConvKey& key, ConvPlan& plan, const F& f, double beta) {
   const Scale one(key.dtype, 1), old(key.dtype, beta);
   std::exception_ptr no_memory;
   for (std::size_t i = 0; i < plan.choices.size();) {
@@ -204,7 +205,7 @@ bool run_best(const Call& call, cudnnHandle_t handle, const ConvKey& key, Plan& 
                      static_cast<typename F::Algorithm>(choice.algorithm), space.template as<void>(), choice.workspace,
                      old.get(), f.output, f.output_data);
     } catch (const OutOfMemoryError&) {
-      no_memory = std::current_exception();  // another time there may be enough
+      no_memory = std::current_exception();  // another time there may be enough memory
       ++i;
       continue;
     }
@@ -222,23 +223,23 @@ bool run_best(const Call& call, cudnnHandle_t handle, const ConvKey& key, Plan& 
 
 }  // namespace
 
-Outcome run(const Call& call, const ConvKey& key, const Operands& operands) {
+ConvResult run(const Call& call, const ConvKey& key, const ConvOperands& operands) {
   DeviceState& state = state_of(call);
   const std::lock_guard lock(state.mutex);
   check(functions().set_stream(state.handle, call.stream()), "cudnnSetStream");
   const auto plan = state.plans.get(key, [&] {
-    auto made = std::make_shared<Plan>(key);
+    auto made = std::make_shared<ConvPlan>(key);
     made->choices = with_family(key, made->descriptors, operands, [&](const auto& family) {
       return choices_of(call, state.handle, key, made->descriptors, family);
     });
     return made;
   });
-  if (plan->choices.empty()) return Outcome::refused;
-  if (run_fused(call, state.handle, key, *plan, operands)) return Outcome::done_with_bias;
+  if (plan->choices.empty()) return ConvResult::refused;
+  if (run_fused(call, state.handle, key, *plan, operands)) return ConvResult::done_with_bias;
   const bool done = with_family(key, plan->descriptors, operands, [&](const auto& family) {
     return run_best(call, state.handle, key, *plan, family, operands.beta);
   });
-  return done ? Outcome::done : Outcome::refused;
+  return done ? ConvResult::done : ConvResult::refused;
 }
 
 bool bias_gradient(const Call& call, const ConvKey& key, const void* grad, void* grad_bias, double beta) {

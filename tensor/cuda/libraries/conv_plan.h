@@ -6,27 +6,27 @@
 
 namespace minnow::cuda::cudnn {
 
-/// An algorithm of one direction, the arithmetic it runs in and the memory it needs.
+/// An algorithm for one direction, its math type and workspace.
 struct Choice {
   int algorithm = 0;
   cudnnMathType_t math = CUDNN_DEFAULT_MATH;
   std::size_t workspace = 0;
 };
 
-/// A convolution in one direction that cuDNN is ready to run.
-struct Plan {
-  explicit Plan(const ConvKey& key) : descriptors(key) {}
+/// A convolution in one direction, prepared for cuDNN.
+struct ConvPlan {
+  explicit ConvPlan(const ConvKey& key) : descriptors(key) {}
 
   Descriptors descriptors;
-  std::vector<Choice> choices;  ///< the best first; those that did not run are taken out
-  bool fuses_bias = true;       ///< until the library refuses
+  std::vector<Choice> choices;  ///< the best one first; those that failed are removed
+  bool fuses_bias = true;       ///< false after cuDNN refused
 };
 
-/// Memory of one run.  `output` is the tensor that the direction computes; alpha 1, beta as given.
-struct Operands {
+/// The memory of one run, out = convolution + beta out.  `output` is the tensor that the direction computes.
+struct ConvOperands {
   const void *x, *w, *y;
   const void* bias = nullptr;  ///< forward only
-  double beta = 0;             ///< the factor of the output's old values
+  double beta = 0;             ///< factor of the old values of the output
 
   void* output(ConvDirection direction) const {
     const void* out = direction == ConvDirection::forward ? y : direction == ConvDirection::backward_input ? x : w;
@@ -34,12 +34,12 @@ struct Operands {
   }
 };
 
-enum class Outcome { refused, done, done_with_bias };
+enum class ConvResult { refused, done, done_with_bias };
 
-/// Runs the convolution of a key on the call's stream.  refused: no algorithm of the library takes it.
-Outcome run(const Call& call, const ConvKey& key, const Operands& operands);
+/// Runs the convolution of a key on the call's stream.  refused: cuDNN has no algorithm for it.
+ConvResult run(const Call& call, const ConvKey& key, const ConvOperands& operands);
 
-/// grad_bias = beta grad_bias + the sums of grad over images and pixels; false where the library has no such sum.
+/// grad_bias = beta grad_bias + the sum of grad over images and pixels.  Returns false if cuDNN does not support it.
 bool bias_gradient(const Call& call, const ConvKey& key, const void* grad, void* grad_bias, double beta);
 
 }  // namespace minnow::cuda::cudnn

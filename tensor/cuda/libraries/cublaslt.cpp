@@ -38,10 +38,10 @@ Functions load() {
   return f;
 }
 
-/// What one device has; made at its first product, never destroyed.
+/// The state of one device, made at its first product and never destroyed.
 struct DeviceState {
   cublasLtHandle_t handle{};
-  PlanCache<MatmulKey, Plan> plans{kPlans};
+  PlanCache<MatmulKey, MatmulPlan> plans{kPlans};
 };
 
 DeviceState& state_of(const Call& call) {
@@ -63,7 +63,7 @@ void set(const Handle<cublasLtMatmulDesc_t, cublasStatus_t>& desc, cublasLtMatmu
   check(functions().desc_set(desc.get(), attribute, &value, sizeof value), "cublasLtMatmulDescSetAttribute");
 }
 
-/// What the library does beside the product.  Its GELU is the one by tanh.
+/// The epilogue of the product.  cuBLASLt's GELU is the tanh approximation.
 cublasLtEpilogue_t epilogue_of(const MatmulKey& key) {
   if (key.sums_b) return CUBLASLT_EPILOGUE_BGRADB;
   switch (key.activation) {
@@ -114,7 +114,7 @@ Handle<cublasLtMatmulPreference_t, cublasStatus_t> make_preference(const MatmulK
     check(functions().preference_set(raw, attribute, &value, sizeof value), "cublasLtMatmulPreferenceSetAttribute");
   };
   set_preference(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kWorkspace);
-  // Parts of a sum are added in the type of the accumulator, never in a half type.
+  // Partial sums are added in the compute type, never in a half type.
   if (is_half(key.dtype))
     set_preference(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
                    std::uint32_t{CUBLASLT_REDUCTION_SCHEME_NONE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE});
@@ -125,11 +125,11 @@ Handle<cublasLtMatmulPreference_t, cublasStatus_t> make_preference(const MatmulK
   return preference;
 }
 
-std::shared_ptr<Plan> make_plan(cublasLtHandle_t handle, const MatmulKey& key, const void* epilogue) {
-  auto plan = std::make_shared<Plan>();
+std::shared_ptr<MatmulPlan> make_plan(cublasLtHandle_t handle, const MatmulKey& key, const void* epilogue) {
+  auto plan = std::make_shared<MatmulPlan>();
   if (key.product.batch > std::numeric_limits<std::int32_t>::max()) return plan;
   plan->desc = make_desc(key);
-  // The library reads the pointer's alignment here: the key says that all runs have the same.
+  // cuBLASLt reads the alignment of the pointer here; it is part of the key, so all runs have the same.
   if (epilogue) set(plan->desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, epilogue);
   plan->a = make_layout(key.product.a, key.product.batch, key.dtype);
   plan->b = make_layout(key.product.b, key.product.batch, key.dtype);
@@ -140,7 +140,7 @@ std::shared_ptr<Plan> make_plan(cublasLtHandle_t handle, const MatmulKey& key, c
   const cublasStatus_t status =
       functions().heuristic(handle, plan->desc.get(), plan->a.get(), plan->b.get(), plan->d.get(), plan->d.get(),
                             preference.get(), static_cast<int>(results.size()), results.data(), &found);
-  // A type that an epilogue does not know is an invalid value to some versions.
+  // Some versions return INVALID_VALUE for a type that an epilogue does not support.
   const bool fused = epilogue_of(key) != CUBLASLT_EPILOGUE_DEFAULT;
   if (status == CUBLAS_STATUS_NOT_SUPPORTED || (fused && status == CUBLAS_STATUS_INVALID_VALUE)) return plan;
   check(status, "cublasLtMatmulAlgoGetHeuristic");
@@ -167,12 +167,12 @@ void check(cublasStatus_t status, const char* function) {
                  std::string(functions().status_name(status)) + ": " + functions().status_string(status));
 }
 
-std::shared_ptr<Plan> plan(const Call& call, const MatmulKey& key, const Operands& operands) {
+std::shared_ptr<MatmulPlan> plan(const Call& call, const MatmulKey& key, const MatmulOperands& operands) {
   DeviceState& state = state_of(call);
   return state.plans.get(key, [&] { return make_plan(state.handle, key, operands.epilogue()); });
 }
 
-void run(const Call& call, Plan& plan, DType dtype, double alpha, double beta, const Operands& operands) {
+void run(const Call& call, MatmulPlan& plan, DType dtype, double alpha, double beta, const MatmulOperands& operands) {
   const Scratch workspace(call, plan.workspace);
   const auto alpha_single = static_cast<float>(alpha), beta_single = static_cast<float>(beta);
   const bool wide = dtype == DType::float64;

@@ -10,7 +10,7 @@
 
 namespace minnow::cuda::cublaslt {
 
-/// The functions of cuBLASLt that are called.
+/// The functions of cuBLASLt that are used.
 struct Functions {
   decltype(&::cublasLtCreate) create;
   decltype(&::cublasLtGetStatusName) status_name;
@@ -28,37 +28,37 @@ struct Functions {
   decltype(&::cublasLtMatmul) matmul;
 };
 
-/// Loads the library at the first call.  BackendError where there is none.  Thread-safe.
+/// Loads the library at the first call.  BackendError if it cannot be loaded.  Thread-safe.
 const Functions& functions();
 
-/// BackendError, naming the function and the operation under way, unless the status is success.
+/// BackendError with the function and the open operation, unless the status is success.
 void check(cublasStatus_t status, const char* function);
 
-/// A product that cuBLASLt is ready to run.
-struct Plan {
+/// A product, prepared for cuBLASLt.
+struct MatmulPlan {
   Handle<cublasLtMatmulDesc_t, cublasStatus_t> desc;
   Handle<cublasLtMatrixLayout_t, cublasStatus_t> a, b, d;
   cublasLtMatmulAlgo_t algorithm{};
   std::size_t workspace = 0;
-  bool possible = false;  ///< false: the library has no algorithm for it
-  std::mutex mutex;       ///< held while the bias is set and the product launched
+  bool possible = false;  ///< false if cuBLASLt has no algorithm for it
+  std::mutex mutex;       ///< held while the bias is set and the product is launched
 };
 
-/// Operands of one run of a plan, in the library's order.
-struct Operands {
+/// The operands of one run of a plan, in cuBLASLt's order.
+struct MatmulOperands {
   const void *a, *b;
   void* d;
-  const void* bias = nullptr;  ///< along the rows of d; packed, of d's dtype
-  void* sums_b = nullptr;      ///< one for each column of d; of d's dtype
+  const void* bias = nullptr;  ///< along the rows of d; dense, with d's dtype
+  void* sums_b = nullptr;      ///< one for each column of d, with d's dtype
 
-  /// What the library's one pointer of an epilogue points to.
+  /// The pointer of the epilogue, of which cuBLASLt has only one.
   const void* epilogue() const { return sums_b ? sums_b : bias; }
 };
 
 /// The plan of a key on a device, from its cache.
-std::shared_ptr<Plan> plan(const Call& call, const MatmulKey& key, const Operands& operands);
+std::shared_ptr<MatmulPlan> plan(const Call& call, const MatmulKey& key, const MatmulOperands& operands);
 
 /// d = alpha op(a) op(b) + beta d (+ bias), on the call's stream.
-void run(const Call& call, Plan& plan, DType dtype, double alpha, double beta, const Operands& operands);
+void run(const Call& call, MatmulPlan& plan, DType dtype, double alpha, double beta, const MatmulOperands& operands);
 
 }  // namespace minnow::cuda::cublaslt

@@ -9,7 +9,7 @@
 
 namespace minnow::cuda::cudnn {
 
-/// The functions of cuDNN 9 that are called: its convolutions by descriptors and algorithms.
+/// The functions of cuDNN 9 that are used: its convolutions with descriptors and algorithms.
 struct Functions {
   decltype(&::cudnnCreate) create;
   decltype(&::cudnnSetStream) set_stream;
@@ -49,20 +49,20 @@ struct Functions {
   decltype(&::cudnnConvolutionBackwardBias) bias;
 };
 
-/// Loads the library at the first call.  BackendError where there is none.  Thread-safe.
+/// Loads the library at the first call.  BackendError if it cannot be loaded.  Thread-safe.
 const Functions& functions();
 
-/// BackendError, naming the function, cuDNN's own words and the operation under way, unless the status is success.
+/// BackendError with the function, cuDNN's message and the open operation, unless the status is success.
 void check(cudnnStatus_t status, const char* function);
 
-/// Whether a status says that this library or device has no such convolution, rather than that something broke.  Some
-/// functions call what they do not support a bad parameter.
+/// Whether a status means that cuDNN or the device does not support a convolution, as opposed to a failure.  Some
+/// functions return BAD_PARAM for what they do not support.
 inline bool unsupported(cudnnStatus_t status) {
   const auto category = CUDNN_STATUS_CATEGORY(status);
   return category == CUDNN_STATUS_NOT_SUPPORTED || category == CUDNN_STATUS_BAD_PARAM;
 }
 
-/// cuDNN's account of its last refusal on this thread.
+/// cuDNN's message about its last error on this thread.
 std::string last_error();
 
 using TensorDesc = Handle<cudnnTensorDescriptor_t, cudnnStatus_t>;

@@ -12,11 +12,11 @@
 namespace minnow::cuda {
 namespace {
 
-/// Whether cuBLASLt's ReLU gives NaN for NaN, as ours does.  Its documentation says max(x, 0) and leaves that open; the
-/// tests of fused activations tell on a GPU.  False: a kernel of ours does it after the product.
+/// Whether cuBLASLt's ReLU gives NaN for NaN, as ours does.  Its documentation only says max(x, 0); the tests of fused
+/// activations check it on a GPU.  If false, our kernel computes the ReLU after the product.
 constexpr bool kReluOfLibraryKeepsNan = true;
 
-/// Whether the library's epilogue may do it.
+/// Whether cuBLASLt's epilogue can compute the activation.
 bool fuses(Activation activation) {
   return activation != Activation::none && (activation != Activation::relu || kReluOfLibraryKeepsNan);
 }
@@ -27,12 +27,12 @@ Matrices matrices_of(const View& t) {
   return {n[0], n[1], n[2], s[0], s[1], s[2]};
 }
 
-/// The operand, or where neither its rows nor its columns are contiguous its copy that `holder` keeps.
+/// The operand, or, if neither its rows nor its columns are contiguous, a copy, which `holder` keeps.
 Matrices operand(const Call& call, const View& t, View& holder) {
   holder = t;
   Matrices m = matrices_of(t);
   if (normalise(m)) return m;
-  // Of a repeated matrix one is copied.
+  // A repeated matrix is copied once.
   const bool repeated = t.strides()[0] == 0;
   const View one = repeated ? View(t.storage(), t.dtype(), {1, m.rows, m.cols}, t.strides(), t.storage_offset()) : t;
   holder = packed(call, one);
@@ -42,25 +42,25 @@ Matrices operand(const Call& call, const View& t, View& holder) {
   return copy;
 }
 
-/// What a run does beside the product.
+/// What a run computes besides the product.
 struct Extras {
   View bias{};                               ///< packed, or undefined
   Activation activation = Activation::none;  ///< applied last
-  View sums{};                               ///< becomes the sums of a's rows, or undefined
+  View sums{};                               ///< the sums of a's rows are written here, or undefined
 };
 
 void* data_of(const View& t) { return t.defined() ? t.raw_data() : nullptr; }
 
-/// False where the library has no algorithm that does all of it.
+/// Returns false if cuBLASLt has no algorithm for all of it.
 bool run_library(const Call& call, const MatmulParams& params, const View& a, const View& b, const View& out,
                  const Extras& extras) {
-  if (out.numel() == 0 || a.shape()[2] == 0) return false;  // it takes no empty matrices
+  if (out.numel() == 0 || a.shape()[2] == 0) return false;  // it does not take empty matrices
   View a_holder, b_holder;
   const Matrices left = operand(call, a, a_holder), right = operand(call, b, b_holder);
   Matrices result = matrices_of(out);
   normalise(result);
-  const cublaslt::Operands operands{b_holder.raw_data(), a_holder.raw_data(), out.raw_data(), data_of(extras.bias),
-                                    data_of(extras.sums)};
+  const cublaslt::MatmulOperands operands{b_holder.raw_data(), a_holder.raw_data(), out.raw_data(),
+                                          data_of(extras.bias), data_of(extras.sums)};
   MatmulKey key;
   key.product = column_major(left, right, result);
   key.dtype = out.dtype();
@@ -78,14 +78,14 @@ bool run_library(const Call& call, const MatmulParams& params, const View& a, co
   return true;
 }
 
-/// Adds a bias to the rows: an empty sum, the old values and the bias.
+/// Adds a bias to the rows: an empty sum + the old values + the bias.
 void add_bias(const Call& call, const View& bias, const View& out) {
   const View nothing(out.storage(), out.dtype(), {out.shape()[0], out.shape()[1], 0}, {0, 0, 0}),
       nothing_right(out.storage(), out.dtype(), {out.shape()[0], 0, out.shape()[2]}, {0, 0, 0});
   plain_matmul(call, {.alpha = 0, .beta = 1}, nothing, nothing_right, bias, out);
 }
 
-/// A bias as the library's epilogues load it: several elements at once.
+/// A bias that cuBLASLt's epilogues can load: dense and aligned.
 View loadable(const Call& call, const View& bias) {
   constexpr int kAlignment = 16;
   if (bias.is_contiguous() && alignment_of(bias.raw_data()) >= kAlignment) return bias;
@@ -94,7 +94,7 @@ View loadable(const Call& call, const View& bias) {
   return copy;
 }
 
-/// By the library, with as much fused as it can; the plain kernel where it has nothing.
+/// Runs a product by cuBLASLt, with as much fused as possible, or by the plain kernel.
 void run_product(const Call& call, const MatmulParams& params, const View& a, const View& b, const View& bias,
                  const View& out) {
   if (run_library(call, params, a, b, out, {bias})) return;
@@ -109,7 +109,7 @@ void activate(Activation activation, const View& out) {
     execute(calls::Unary{kernels::kIndexOf<Ops, kernels::GeluTanh>, out, out});
 }
 
-/// A matrix as a batch of one, transposed if asked.
+/// A matrix as a batch of one, transposed if `transposed`.
 View one(const View& t, bool transposed) {
   const Shape& n = t.shape();
   const Strides& s = t.strides();

@@ -7,23 +7,23 @@
 #include <minnow/tensor/backend/plan_cache.h>
 #include <minnow/tensor/dtype.h>
 
-// How a row-major batched product is said in cuBLASLt's column-major terms.  Needs no header of CUDA, so that every
-// build tests it.
+// Row-major batched products in cuBLASLt's column-major terms.  Includes no header of CUDA, so that every build can
+// test it.
 
 namespace minnow::cuda {
 
-/// A batch of matrices in memory; strides in elements, 0 repeats.
+/// A batch of matrices; strides in elements, 0 repeats a matrix.
 struct Matrices {
   std::int64_t batch, rows, cols, batch_stride, row_stride, col_stride;
 
-  /// Rows are contiguous.
+  /// Whether rows are contiguous.
   bool plain() const { return col_stride == 1 && row_stride >= cols; }
-  /// Columns are contiguous.
+  /// Whether columns are contiguous.
   bool flipped() const { return row_stride == 1 && col_stride >= rows; }
 };
 
-/// Gives dimensions of size 1 the strides that fit; false when neither rows nor columns are contiguous, so that no
-/// library takes the memory as it is.
+/// Replaces the strides of dimensions of size 1.  Returns false if neither rows nor columns are contiguous, so that
+/// cuBLASLt cannot take the layout.
 inline bool normalise(Matrices& m) {
   if (m.cols == 1) m.col_stride = 1;
   if (m.rows == 1) m.row_stride = m.col_stride == 1 ? m.cols : 1;
@@ -31,26 +31,26 @@ inline bool normalise(Matrices& m) {
   return (m.plain() || m.flipped()) && m.batch_stride >= 0;
 }
 
-/// Whether a product can be written there: rows contiguous, matrices apart.  `m` is normalised.
+/// Whether a product can be written to `m` (normalised): rows are contiguous and matrices do not overlap.
 inline bool writable(const Matrices& m) {
   return m.plain() && (m.batch == 1 || m.batch_stride >= m.rows * m.row_stride);
 }
 
-/// One side of a product as cuBLASLt describes it: column j begins at j * leading.
+/// A matrix in cuBLASLt's terms: column j begins at j * leading.
 struct ColumnMajor {
   std::int64_t rows = 0, cols = 0, leading = 0, batch_stride = 0;
   bool transpose = false;
   friend bool operator==(const ColumnMajor&, const ColumnMajor&) = default;
 };
 
-/// d = op(a) op(b), `batch` times, column-major; op transposes where the side says so.
+/// d = op(a) op(b), `batch` times, column-major; op is the transpose if `transpose` is set.
 struct Product {
   ColumnMajor a, b, d;
   std::int64_t batch = 1;
   friend bool operator==(const Product&, const Product&) = default;
 };
 
-/// Batches whose right side is shared, and whose left side and result are one tall matrix each, become one product.
+/// If all batches have the same b, and those of a and out are one tall matrix each, joins them to one product.
 inline void join_batch(Matrices& a, Matrices& b, Matrices& out) {
   if (out.batch == 1 || b.batch_stride != 0 || !a.plain() || a.batch_stride != a.rows * a.row_stride ||
       out.batch_stride != out.rows * out.row_stride)
@@ -61,10 +61,10 @@ inline void join_batch(Matrices& a, Matrices& b, Matrices& out) {
   a.batch_stride = out.batch_stride = 0;
 }
 
-/// A row-major matrix is, read column by column, its own transpose: out = a b is computed as outᵀ = bᵀ aᵀ.  So the
-/// library's left side is b and its right side is a; each is taken as it lies when its rows are contiguous (memory read
-/// by columns is the transpose that is wanted) and transposed by the library when its columns are.  out's column index
-/// n runs along the rows of the library's result, which is where it adds a bias.  All normalised, out writable.
+/// A row-major matrix read by columns is its transpose, so out = a b is computed as outᵀ = bᵀ aᵀ: cuBLASLt's left
+/// operand is b and its right one is a.  An operand with contiguous rows is passed directly, one with contiguous
+/// columns is transposed by cuBLASLt.  The columns of out are the rows of cuBLASLt's result, along which it adds a
+/// bias.  All operands are normalised, and out is writable.
 inline Product column_major(Matrices a, Matrices b, Matrices out) {
   join_batch(a, b, out);
   const auto side = [](const Matrices& m) -> ColumnMajor {
@@ -74,13 +74,13 @@ inline Product column_major(Matrices a, Matrices b, Matrices out) {
   return {side(b), side(a), {out.cols, out.rows, out.row_stride, out.batch_stride, false}, out.batch};
 }
 
-/// All that the choice of an algorithm depends on.
+/// What the choice of an algorithm depends on.
 struct MatmulKey {
   Product product;
   DType dtype = DType::float32;
   bool tf32 = false;
   bool bias = false;    ///< added along the rows of d
-  bool sums_b = false;  ///< the sums of op(b)'s columns are wanted too
+  bool sums_b = false;  ///< also computes the sum of each column of op(b)
   Activation activation = Activation::none;
   int align_a = 256, align_b = 256, align_d = 256, align_bias = 256;
 

@@ -6,8 +6,8 @@
 
 namespace minnow::cuda {
 
-/// out = alpha a b + beta out (+ bias) by a plain kernel, for every dtype and any strides: integers, empty sums, and
-/// what cuBLASLt has no algorithm for.  Each element is one sum in a fixed order.
+/// out = alpha a b + beta out (+ bias) by a simple kernel, for any dtype and strides: for integers, empty sums, and
+/// products for which cuBLASLt has no algorithm.  Each element is summed in a fixed order.
 void plain_matmul(const Call& call, const MatmulParams& params, const View& a, const View& b, const View& bias,
                   const View& out);
 

@@ -11,7 +11,7 @@ View scratch(const Call& call, const Shape& shape, DType dtype, MemoryFormat for
 /// Copies elements between any strides and dtypes of one shape.
 void convert(const View& from, const View& to);
 
-/// A dense tensor of this format with from's values: from itself where it is one.
+/// A dense view in this format with the values of `from`: `from` itself if it is one.
 View packed(const Call& call, const View& from, MemoryFormat format = MemoryFormat::contiguous);
 
 }  // namespace minnow::cuda

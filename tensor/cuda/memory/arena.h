@@ -10,7 +10,7 @@ namespace minnow::cuda {
 
 struct Arena;
 
-/// What the driver gave in one piece: cut into small blocks, or one large block.
+/// A piece of memory from the driver: divided into small blocks, or one large block.
 struct Slab {
   char* base = nullptr;
   std::size_t bytes = 0;
@@ -19,36 +19,36 @@ struct Slab {
   int busy = 0;  ///< blocks that are not in a free list
 };
 
-/// A piece of a slab, of one size for as long as the slab lives.
+/// A part of a slab.  Its size does not change.
 struct Block {
   char* base = nullptr;
   std::size_t size = 0;
   Slab* slab = nullptr;
   Arena* arena = nullptr;
-  StreamHandle stream = nullptr;    ///< in whose order it is reused
+  StreamHandle stream = nullptr;    ///< the stream in whose order it is reused
   std::vector<StreamHandle> users;  ///< other streams that used it since it was allocated
   bool live = false;
 
   // In the debug mode.
-  bool guarded = false;  ///< there are canaries around the `requested` bytes
+  bool guarded = false;  ///< there are guard bytes around the `requested` bytes
   std::size_t requested = 0;
-  std::string maker, last_user;  ///< operations
+  std::string maker, last_user;  ///< names of operations
 };
 
 /// Free blocks by stream and size class.
 struct Arena {
   struct Lists {
     StreamHandle stream = nullptr;
-    Slab* open = nullptr;  ///< small blocks are cut from its rest
+    Slab* open = nullptr;  ///< the slab from which small blocks are taken
     std::vector<std::vector<Block*>> free;
   };
 
   Lists& of(StreamHandle stream);
-  /// A free block; nullptr when there is none.
+  /// A free block; nullptr if there is none.
   Block* take(StreamHandle stream, std::size_t size);
   void put(Block* block);
 
-  std::vector<std::unique_ptr<Lists>> lists;  // few: one for each stream
+  std::vector<std::unique_ptr<Lists>> lists;  // one for each stream
 };
 
 }  // namespace minnow::cuda

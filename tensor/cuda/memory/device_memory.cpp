@@ -49,7 +49,7 @@ Block* DeviceMemory::obtain(Arena& arena, StreamHandle stream, std::size_t size)
     if ((block = arena.take(stream, size))) return block;
   }
   if ((block = carve(arena, stream, size))) return block;
-  if (captures_ > 0) return nullptr;  // the device must not be waited for
+  if (captures_ > 0) return nullptr;  // a capture forbids waiting for the device
   process_pending(true);
   if ((block = arena.take(stream, size))) return block;
   release_cache();
@@ -107,12 +107,12 @@ void DeviceMemory::deallocate(void* data, std::size_t) noexcept {
     if (block->users.empty()) make_free(block);
     else if (captures_ > 0) deferred_.push_back(block);
     else wait_for_users(block);
-  } catch (...) {  // the device failed, or there is no memory for the lists: the block is never reused
+  } catch (...) {  // the device failed, or there is no memory for the lists: the block is not reused
   }
 }
 
 void DeviceMemory::wait_for_users(Block* block) {
-  Pending pending{block, {}};
+  PendingBlock pending{block, {}};
   for (const StreamHandle user : block->users) pending.events.push_back(events_.record(user));
   pending_.push_back(std::move(pending));
 }
@@ -125,7 +125,7 @@ void DeviceMemory::make_free(Block* block) {
 }
 
 void DeviceMemory::process_pending(bool wait) {
-  std::erase_if(pending_, [&](Pending& pending) {
+  std::erase_if(pending_, [&](PendingBlock& pending) {
     for (const PooledEvent& event : pending.events) {
       if (wait) event.synchronize();
       else if (!event.is_complete()) return false;
@@ -166,7 +166,7 @@ void DeviceMemory::empty_cache() {
 }
 
 void DeviceMemory::release_cache() {
-  driver_.synchronize_device();  // work on freed blocks may still be under way
+  driver_.synchronize_device();  // work on freed blocks may still run
   const auto goes = [this](const Slab* slab) { return slab->busy == 0 && slab->arena == &cache_; };
   for (const auto& lists : cache_.lists) {
     if (lists->open && goes(lists->open)) lists->open = nullptr;
@@ -183,7 +183,7 @@ void DeviceMemory::release_cache() {
 
 void DeviceMemory::out_of_memory(std::size_t bytes) const {
   throw OutOfMemoryError("out of memory on " + name_ + ": requested " + std::to_string(bytes) +
-                         " bytes\n  in tensors " + std::to_string(stats_.allocated) + " bytes, held " +
+                         " bytes\n  in tensors " + std::to_string(stats_.allocated) + " bytes, reserved " +
                          std::to_string(stats_.reserved) + ", peak " + std::to_string(stats_.peak) +
                          ", free on the device " + std::to_string(driver_.free_bytes()) +
                          "\nuse smaller batches, or free tensors that are no longer needed");
@@ -203,7 +203,7 @@ void DeviceMemory::close_pool(Arena& arena) noexcept {
     for (const auto& lists : arena.lists)
       for (const auto& free : lists->free)
         for (Block* block : free) cache_.put(block);
-  } catch (...) {  // the device failed: these blocks are never reused
+  } catch (...) {  // the device failed: these blocks are not reused
   }
 }
 
@@ -218,7 +218,7 @@ void DeviceMemory::end_capture() noexcept {
   for (Block* block : deferred_) {
     try {
       wait_for_users(block);
-    } catch (...) {  // the device failed: the block is never reused
+    } catch (...) {  // the device failed: the block is not reused
     }
   }
   deferred_.clear();

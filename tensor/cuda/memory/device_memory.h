@@ -14,16 +14,17 @@
 
 namespace minnow::cuda {
 
-/// The memory of one device, in the order of streams: a freed block is at once reused by the stream that it was
-/// allocated for, whose earlier work on it runs first.  Where other streams used it, it waits for events of theirs.
-/// Small blocks are cut from slabs of 2 MiB; large ones come from the driver by size class (see CachingAllocator).
-/// In the debug mode freed blocks are poisoned and every block stands between canaries.
+/// The memory of one device, in the order of streams.  A freed block can be reused at once by the stream that it was
+/// allocated for, since the earlier work of that stream runs first.  If other streams used it, it is reused after
+/// events on those.  Small blocks are parts of slabs of 2 MiB; large ones come from the driver by size class (see
+/// CachingAllocator).  In the debug mode freed blocks are filled with a pattern, and every block has guard bytes around
+/// it.
 class DeviceMemory final : public Allocator {
  public:
   static constexpr std::size_t kSlab = std::size_t{2} << 20;
   static constexpr std::size_t kLargestSmall = kSlab / 8;
 
-  /// `current` is asked for the calling thread's stream.
+  /// `current` returns the calling thread's stream.
   DeviceMemory(Driver& driver, EventPool& events, std::string name, std::function<StreamHandle()> current)
       : driver_(driver), events_(events), name_(std::move(name)), current_(std::move(current)) {}
 
@@ -34,25 +35,26 @@ class DeviceMemory final : public Allocator {
   void reset_peak() override;
   const void* stream() const override { return current_(); }
 
-  /// Work of `stream` uses the block from which `data` was allocated: it is not reused before that is done.
+  /// Notes that work on `stream` uses the block of `data`, which is not reused before that work is done.
   void used_on(const void* data, StreamHandle stream);
   /// Whether the block belongs to the pool.
   bool is_of(const void* data, const MemoryPool& pool) const;
 
-  /// The bytes that a block for such a request has.
+  /// The size of the block for a request.
   static std::size_t rounded(std::size_t bytes);
 
   // The debug mode.
   void set_debug(bool on);
-  /// What was written outside of a block that was freed since the last call; empty if nothing was.
+  /// A message about a write outside of a block that was freed since the last call; empty if there was none.
   std::string take_damage();
-  /// Notes that an operation used the block, and says what was written outside of it; empty if nothing was.
+  /// Notes that an operation used the block, and returns a message about writes outside of it; empty if there were
+  /// none.
   std::string check(const void* data, const char* operation);
 
  private:
   friend class MemoryPool;
   friend class PoolGuard;
-  struct Pending {
+  struct PendingBlock {
     Block* block;
     std::vector<PooledEvent> events;
   };
@@ -75,8 +77,8 @@ class DeviceMemory final : public Allocator {
   void guard(Block& block);
   std::string damage_of(const Block& block) const;
 
-  static constexpr std::size_t kUnit = 512;  // every size is a multiple of it; a canary's bytes
-  static constexpr int kPoison = 0xFF;       // NaN in every floating dtype
+  static constexpr std::size_t kUnit = 512;  // sizes are multiples of it; also the number of guard bytes on each side
+  static constexpr int kPoison = 0xFF;       // NaN in every floating-point dtype
 
   Driver& driver_;
   EventPool& events_;
@@ -87,7 +89,7 @@ class DeviceMemory final : public Allocator {
   Arena cache_;
   std::unordered_map<const void*, std::unique_ptr<Block>> blocks_;  // by base, live or not
   std::vector<std::unique_ptr<Slab>> slabs_;
-  std::vector<Pending> pending_;
+  std::vector<PendingBlock> pending_;
   std::vector<Block*> deferred_;  // freed during a capture, when no event may be recorded
   int captures_ = 0;
   bool debug_ = false;

@@ -2,11 +2,11 @@
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/cuda/memory/device_memory.h>
 
-/// What DeviceMemory does in its debug mode: a guarded block is  canary | the bytes asked for | canary.
+// The debug mode of DeviceMemory.  A guarded block is: guard bytes | the requested bytes | guard bytes.
 namespace minnow::cuda {
 namespace {
 
-constexpr int kCanary = 0xC5;
+constexpr int kGuardByte = 0xC5;
 
 }  // namespace
 
@@ -18,10 +18,10 @@ void DeviceMemory::set_debug(bool on) {
 void DeviceMemory::guard(Block& block) {
   block.maker = CallSite::op().data();
   block.last_user = block.maker;
-  driver_.fill(block.base, kCanary, kUnit, block.stream);
+  driver_.fill(block.base, kGuardByte, kUnit, block.stream);
   driver_.fill(block.base + kUnit, kPoison, block.requested, block.stream);
   const std::size_t before = kUnit + block.requested;
-  driver_.fill(block.base + before, kCanary, block.size - before, block.stream);
+  driver_.fill(block.base + before, kGuardByte, block.size - before, block.stream);
 }
 
 std::string DeviceMemory::damage_of(const Block& block) const {
@@ -29,7 +29,7 @@ std::string DeviceMemory::damage_of(const Block& block) const {
   const auto first_changed = [&](std::size_t begin, std::size_t bytes) {
     driver_.read(canary.data(), block.base + begin, bytes, block.stream);
     for (std::size_t i = 0; i < bytes; ++i)
-      if (canary[i] != kCanary) return static_cast<std::ptrdiff_t>(begin + i);
+      if (canary[i] != kGuardByte) return static_cast<std::ptrdiff_t>(begin + i);
     return std::ptrdiff_t{-1};
   };
   std::ptrdiff_t at = first_changed(0, kUnit);

@@ -34,7 +34,7 @@ void EventPool::give_back(EventHandle event) noexcept {
   const std::lock_guard lock(mutex_);
   try {
     free_.push_back(event);
-  } catch (...) {  // no memory for the list: the event is lost, which harms nobody
+  } catch (...) {  // no memory for the list: the event is lost, which is harmless
   }
 }
 

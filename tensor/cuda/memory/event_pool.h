@@ -9,7 +9,7 @@ namespace minnow::cuda {
 
 class EventPool;
 
-/// An event on loan from a pool, which gets it back.  Moves only.
+/// An event of a pool, to which the destructor returns it.  Move-only.
 class PooledEvent {
  public:
   PooledEvent() = default;
@@ -31,12 +31,12 @@ class PooledEvent {
   EventHandle handle_ = nullptr;
 };
 
-/// The events of one device, used again and again: a steady state creates none.  Thread-safe; outlives its events.
+/// A pool of the events of one device: in a steady state none is created.  Must outlive its events.  Thread-safe.
 class EventPool {
  public:
   EventPool(Driver& driver, bool timed) : driver_(driver), timed_(timed) {}
 
-  /// An event that completes when the work given to the stream so far has.
+  /// An event that completes when the work submitted to the stream so far has.
   PooledEvent record(StreamHandle stream);
   Driver& driver() const { return driver_; }
 

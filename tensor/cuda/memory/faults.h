@@ -10,22 +10,23 @@
 
 namespace minnow::cuda {
 
-/// What a kernel may find wrong while it runs; reported at the next synchronization.
+/// Wrong data that a kernel can find; reported at the next synchronization.
 enum class Fault : std::uint8_t { index_out_of_range, target_out_of_range, division_by_zero };
 
-/// Words in host memory, one for each call that may fail while it runs on the device.  They are used in turn, so a word
-/// is taken again when all work that could have written it is long done; those of captured work, which writes the same
-/// word at every replay, are held until they are given back.  Thread-safe.
+/// Words in host memory, one for each call that can find a fault while it runs on the device.  They are used in turn,
+/// so that a word is reused long after the work that could write it.  Words of captured work, which every replay
+/// writes, are held until they are given back.  Thread-safe.
 class Faults {
  public:
   static constexpr std::size_t kWords = 1024;
 
   Faults(Driver& driver, std::string device) : driver_(driver), device_(std::move(device)) {}
 
-  /// A word in which the device stores 1 when it finds the fault.  OutOfMemoryError without host memory.
+  /// A word in which the device stores 1 if it finds the fault.  OutOfMemoryError.
   std::uint32_t* flag(Fault fault, const char* operation, SourceLocation where, bool held = false);
   void give_back(std::uint32_t* held) noexcept;
-  /// Throws what the oldest call found, as IndexError or ValueError of its line; later ones are forgotten.
+  /// Throws the fault of the oldest call, as an IndexError or ValueError with its line; those of later calls are
+  /// dropped.
   void check();
 
  private:

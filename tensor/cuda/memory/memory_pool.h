@@ -10,21 +10,21 @@ namespace minnow::cuda {
 struct Arena;
 class DeviceMemory;
 
-/// The memory of work that is captured once and replayed later: its blocks stay where they are and are given to nobody
-/// else until the pool is gone, when blocks that still have an owner return to the device's cache as they are freed.
-/// What the captured work uses of other memory is kept alive.
+/// The memory of captured work: nobody else gets its blocks until the pool is destroyed; blocks that are still in use
+/// then return to the device's cache when they are freed.  Other memory that the captured work uses is kept alive.
 class MemoryPool {
  public:
   explicit MemoryPool(DeviceMemory& memory);
-  /// Waits for the device: a replay may be under way.
+  /// Waits for the device, since a replay may be running.
   ~MemoryPool();
   MemoryPool(const MemoryPool&) = delete;
   MemoryPool& operator=(const MemoryPool&) = delete;
 
   DeviceMemory& memory() const { return memory_; }
-  /// Keeps a storage alive as long as the pool, unless its memory is the pool's own.
+  /// Keeps a storage alive as long as the pool, unless its memory is from the pool.
   void keep(const std::shared_ptr<Storage>& storage);
-  /// To be called when the pool is gone, e.g. to give back what the captured work refers to.  Must not throw.
+  /// Adds an action for the destruction of the pool, e.g. to return what the captured work refers to.  It must not
+  /// throw.
   void at_release(std::function<void()> action) { at_release_.push_back(std::move(action)); }
 
  private:
@@ -35,8 +35,8 @@ class MemoryPool {
   std::vector<std::function<void()>> at_release_;
 };
 
-/// While it lives, this thread's work on the pool's device is being captured: what the thread allocates there comes from
-/// the pool, and operations that would wait for the device are refused.  To be destroyed after the end of the capture.
+/// Exists while this thread captures work on the pool's device: its allocations there come from the pool, and
+/// operations that would wait for the device are refused.  Destroy it after the end of the capture.
 class PoolGuard {
  public:
   explicit PoolGuard(MemoryPool& pool);
@@ -50,7 +50,7 @@ class PoolGuard {
 
 /// The pool of the thread's innermost PoolGuard, or nullptr.
 MemoryPool* current_pool();
-/// Whether this thread's work is being captured.
+/// Whether this thread is capturing.
 inline bool capturing() { return current_pool() != nullptr; }
 
 }  // namespace minnow::cuda

@@ -7,7 +7,7 @@
 namespace minnow::cuda {
 namespace {
 
-std::size_t slot_of(std::size_t size) { return static_cast<std::size_t>(CachingAllocator::class_of(size)); }
+std::size_t size_class_of(std::size_t size) { return static_cast<std::size_t>(CachingAllocator::class_of(size)); }
 
 }  // namespace
 
@@ -16,7 +16,7 @@ void* PinnedMemory::allocate(std::size_t bytes) {
   Block* block = bytes > (std::size_t{1} << 62) ? nullptr : obtain(CachingAllocator::rounded(bytes));
   if (!block)
     throw OutOfMemoryError("out of pinned host memory: requested " + std::to_string(bytes) + " bytes\n  in tensors " +
-                           std::to_string(stats_.allocated) + " bytes, held " + std::to_string(stats_.reserved) +
+                           std::to_string(stats_.allocated) + " bytes, reserved " + std::to_string(stats_.reserved) +
                            ", peak " + std::to_string(stats_.peak) + "\nuse pageable memory, or smaller batches");
   block->live = true;
   stats_.allocated += static_cast<std::int64_t>(block->size);
@@ -25,22 +25,22 @@ void* PinnedMemory::allocate(std::size_t bytes) {
   return block->data;
 }
 
-PinnedMemory::Block* PinnedMemory::take(std::size_t slot) {
-  if (slot >= free_.size() || free_[slot].empty()) return nullptr;
-  Block* block = free_[slot].back();
-  free_[slot].pop_back();
+PinnedMemory::Block* PinnedMemory::take(std::size_t size_class) {
+  if (size_class >= free_.size() || free_[size_class].empty()) return nullptr;
+  Block* block = free_[size_class].back();
+  free_[size_class].pop_back();
   return block;
 }
 
 PinnedMemory::Block* PinnedMemory::obtain(std::size_t size) {
-  const std::size_t slot = slot_of(size);
-  if (Block* block = take(slot)) return block;
+  const std::size_t size_class = size_class_of(size);
+  if (Block* block = take(size_class)) return block;
   process_pending(false);
-  if (Block* block = take(slot)) return block;
+  if (Block* block = take(size_class)) return block;
   void* data = driver_.allocate_pinned(size);
   if (!data) {
     process_pending(true);
-    if (Block* block = take(slot)) return block;
+    if (Block* block = take(size_class)) return block;
     release_cache();
     data = driver_.allocate_pinned(size);
   }
@@ -65,15 +65,15 @@ void PinnedMemory::deallocate(void* data, std::size_t) noexcept {
   try {
     if (block->uses.empty()) make_free(block);
     else pending_.push_back(block);
-  } catch (...) {  // no memory for the lists: the block is never reused
+  } catch (...) {  // no memory for the lists: the block is not reused
   }
 }
 
 void PinnedMemory::make_free(Block* block) {
   block->uses.clear();
-  const std::size_t slot = slot_of(block->size);
-  if (slot >= free_.size()) free_.resize(slot + 1);
-  free_[slot].push_back(block);
+  const std::size_t size_class = size_class_of(block->size);
+  if (size_class >= free_.size()) free_.resize(size_class + 1);
+  free_[size_class].push_back(block);
 }
 
 void PinnedMemory::process_pending(bool wait) {

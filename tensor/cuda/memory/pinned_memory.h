@@ -10,8 +10,8 @@
 
 namespace minnow::cuda {
 
-/// Page-locked host memory for copies to and from devices.  A freed block is handed out again when the copies that use
-/// it are done.
+/// Page-locked host memory for copies to and from devices.  A freed block is reused when the copies that use it are
+/// done.
 class PinnedMemory final : public Allocator {
  public:
   explicit PinnedMemory(Driver& driver) : driver_(driver) {}
@@ -24,7 +24,7 @@ class PinnedMemory final : public Allocator {
 
   /// Whether the block was allocated here.
   bool owns(const void* data) const;
-  /// A copy uses the block until the event.
+  /// Notes that a copy uses the block until the event.
   void hold(const void* data, PooledEvent event);
 
  private:
@@ -36,7 +36,7 @@ class PinnedMemory final : public Allocator {
   };
 
   // The caller holds mutex_.
-  Block* take(std::size_t slot);
+  Block* take(std::size_t size_class);
   Block* obtain(std::size_t size);
   void make_free(Block* block);
   void process_pending(bool wait);

@@ -7,13 +7,13 @@
 namespace minnow::cuda {
 namespace {
 
-/// An element and its place in the row; no element has place -1.
+/// An element and its index in the row; index -1 means none.
 template <class T> struct Best {
   T value;
   std::int64_t index;
 };
 
-/// The better of two: the first largest (or smallest) element, NaN before all others.
+/// Selects the better of two: the larger (or smaller) one, NaN before all others, the first of equal ones.
 template <class T> struct Better {
   bool largest;
 
@@ -36,7 +36,7 @@ template <class T> __device__ __forceinline__ Best<T> shuffle_xor(Best<T> best, 
 struct ArgJob {
   ReduceJob reduce;  ///< out and parts are unused
   std::int64_t* indices;
-  void* values;  ///< nullptr where they are not wanted
+  void* values;  ///< nullptr if they are not needed
   void* parts;   ///< [outputs, chunks] of Best<T>, or nullptr
   bool largest;
 };
@@ -46,7 +46,7 @@ template <class T> __device__ __forceinline__ void deliver(const ArgJob& job, st
   if (job.values != nullptr) store_as(job.values, job.reduce.dtype, output, best.value);
 }
 
-/// The best of elements k = first, first + step, ... below end.
+/// The best one of elements k = first, first + step, ... below end.
 template <class T>
 __device__ __forceinline__ Best<T> best_of(const ArgJob& job, std::int64_t output, std::int64_t first, std::int64_t end,
                                            std::int64_t step) {
@@ -78,7 +78,7 @@ template <class T> __global__ void arg_rows(ArgJob job, unsigned width) {
   }
 }
 
-/// A thread an output and chunk.
+/// A thread for each output and chunk.
 template <class T> __global__ void arg_columns(ArgJob job) {
   const ReduceJob& r = job.reduce;
   const std::int64_t begin = blockIdx.y * r.chunk;
@@ -92,7 +92,7 @@ template <class T> __global__ void arg_columns(ArgJob job) {
   }
 }
 
-/// The second pass: `width` threads (a warp or the block) an output.
+/// The second pass: `width` threads (a warp or the block) for each output.
 template <class T> __global__ void arg_parts(ArgJob job, std::int64_t chunks, unsigned width) {
   const Best<T>* parts = static_cast<const Best<T>*>(job.parts);
   const Better<T> better{job.largest};

@@ -12,15 +12,14 @@ template <class T> __device__ __forceinline__ T shuffle_xor(T value, int mask) {
   return __shfl_xor_sync(kAllLanes, value, mask);
 }
 
-/// Joins the values of a warp's 32 lanes; each lane gets the result.  The order of combination is fixed.  All lanes
-/// take part.
+/// Combines the values of a warp's 32 lanes in a fixed order; each lane gets the result.  All lanes must call it.
 template <class T, class Join> __device__ __forceinline__ T warp_join(T value, Join join) {
   for (int mask = kWarp / 2; mask > 0; mask /= 2) value = join(value, shuffle_xor(value, mask));
   return value;
 }
 
-/// Joins the values of a block's threads (a multiple of 32, at most 1024); each thread gets the result.  `nothing` is
-/// the value that changes no other.  All threads take part.
+/// Combines the values of a block's threads (a multiple of 32, at most 1024); each thread gets the result.  `nothing`
+/// is the neutral value.  All threads must call it.
 template <class T, class Join> __device__ __forceinline__ T block_join(T value, T nothing, Join join) {
   __shared__ T parts[kWarp];
   const unsigned warp = threadIdx.x / kWarp, lane = threadIdx.x % kWarp;
@@ -28,16 +27,17 @@ template <class T, class Join> __device__ __forceinline__ T block_join(T value, 
   if (lane == 0) parts[warp] = value;
   __syncthreads();
   value = lane < blockDim.x / kWarp ? parts[lane] : nothing;
-  __syncthreads();  // the parts may be written again
+  __syncthreads();  // before the parts are written again
   return warp_join(value, join);
 }
 
-/// The values of `width` neighbouring threads: of a warp, or of the whole block.
+/// Combines the values of `width` adjacent threads: of a warp or of the whole block.
 template <class T, class Join> __device__ __forceinline__ T group_join(unsigned width, T value, T nothing, Join join) {
   return width == kWarp ? warp_join(value, join) : block_join(value, nothing, join);
 }
 
-/// The values of `width` threads (a power of two) that are blockDim.x / width apart; a block has kThreads at most.
+/// Combines the values of `width` threads (a power of two) that are blockDim.x / width apart.  A block has at most
+/// kThreads.
 template <class T, class Join> __device__ __forceinline__ T columns_join(unsigned width, T value, Join join) {
   if (width == 1) return value;
   __shared__ T parts[kThreads];
@@ -53,15 +53,15 @@ template <class T, class Join> __device__ __forceinline__ T columns_join(unsigne
   return value;
 }
 
-/// A block's threads where neighbouring ones take neighbouring outputs, `width` of them each.
+/// The threads of a block: adjacent threads have adjacent outputs, and `width` threads share an output.
 struct ColumnLayout {
   unsigned columns, width;
 
   unsigned threads() const { return columns * width; }
 };
 
-/// Chosen by the shape alone, so that the order of combination is too: as many threads along the outputs as there are,
-/// down to a warp where that would leave the GPU idle.
+/// Depends on the shape only, so that the order of combination does too: as many threads along the outputs as possible,
+/// but fewer, down to a warp, if the GPU would be idle otherwise.
 inline ColumnLayout column_layout(std::int64_t outputs, std::int64_t n, bool shared) {
   std::int64_t columns = kThreads;
   while (shared && columns > kWarp && outputs < columns * 1024) columns /= 2;
@@ -74,7 +74,7 @@ inline ColumnLayout column_layout(std::int64_t outputs, std::int64_t n, bool sha
 struct Add {
   template <class T> __device__ __forceinline__ T operator()(T a, T b) const { return a + b; }
 };
-/// The larger one; a NaN never is.
+/// The larger one; not the one that is NaN.
 struct Larger {
   template <class T> __device__ __forceinline__ T operator()(T a, T b) const { return b > a ? b : a; }
 };

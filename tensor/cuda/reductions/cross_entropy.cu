@@ -5,7 +5,7 @@
 namespace minnow::cuda {
 namespace {
 
-/// A vector of any floating dtype.
+/// A vector of any floating-point dtype.
 struct Vector {
   void* data;
   DType dtype;
@@ -48,7 +48,7 @@ __global__ void forward(const S* __restrict__ x, std::int64_t rows, std::int64_t
   }
 }
 
-/// grad (softmax(x) - [i == target]), row by row; blocks share long rows.
+/// grad (softmax(x) - [i == target]) for each row; long rows are shared by several blocks.
 template <class S, class T>
 __global__ void backward(const S* __restrict__ x, S* __restrict__ grad_x, std::int64_t rows, std::int64_t n,
                          std::int64_t chunk, Targets targets, Vector grad, Vector sums, unsigned width, bool vectors) {

@@ -16,24 +16,24 @@ struct Lines {
   }
 };
 
-/// A block for each line, as many elements at a time as it has threads.
+/// A block for each line, which scans as many elements at a time as it has threads.
 template <class S, class T> __global__ void sum_by_blocks(const S* __restrict__ x, S* __restrict__ y, Lines lines) {
   using Scan = cub::BlockScan<T, static_cast<int>(kThreads)>;
-  __shared__ typename Scan::TempStorage room;
+  __shared__ typename Scan::TempStorage storage;
   for (std::int64_t line = blockIdx.x; line < lines.count; line += gridDim.x) {
     T before = T(0);
     for (std::int64_t first = 0; first < lines.n; first += kThreads) {
       const std::int64_t k = first + threadIdx.x;
       T sum = T(0), total = T(0);
-      Scan(room).InclusiveSum(k < lines.n ? widen<T>(x[lines.at(line, k)]) : T(0), sum, total);
+      Scan(storage).InclusiveSum(k < lines.n ? widen<T>(x[lines.at(line, k)]) : T(0), sum, total);
       if (k < lines.n) y[lines.at(line, k)] = narrow<S>(static_cast<T>(before + sum));
       before = static_cast<T>(before + total);
-      __syncthreads();  // the room is used again
+      __syncthreads();  // the shared memory is reused
     }
   }
 }
 
-/// A thread for each line: neighbouring threads have neighbouring elements.
+/// A thread for each line; adjacent threads have adjacent elements.
 template <class S, class T> __global__ void sum_by_threads(const S* __restrict__ x, S* __restrict__ y, Lines lines) {
   const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   for (std::int64_t line = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; line < lines.count;
@@ -70,7 +70,7 @@ template <> void execute(const calls::Cumsum& args) {
     case DType::float64: return run<double, double>(call, x, y, lines);
     case DType::float16: return run<float16_t, float>(call, x, y, lines);
     case DType::bfloat16: return run<bfloat16_t, float>(call, x, y, lines);
-    default: return run<std::int64_t, std::uint64_t>(call, x, y, lines);  // which wraps
+    default: return run<std::int64_t, std::uint64_t>(call, x, y, lines);  // wraps around
   }
 }
 

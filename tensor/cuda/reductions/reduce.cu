@@ -7,15 +7,15 @@
 namespace minnow::cuda {
 namespace {
 
-constexpr std::int64_t kShortRow = 16;     // up to here a thread takes a row alone
-constexpr std::int64_t kWarpRow = 1024;    // up to here a warp does
-constexpr std::int64_t kManyBlocks = 512;  // fill any GPU
+constexpr std::int64_t kShortRow = 16;     // up to here one thread reduces a row
+constexpr std::int64_t kWarpRow = 1024;    // up to here one warp does
+constexpr std::int64_t kManyBlocks = 512;  // enough for any GPU
 constexpr std::int64_t kMostBlocks = 2048;
 constexpr std::int64_t kAlign = 16;
 
 std::int64_t round_up(std::int64_t n, std::int64_t multiple) { return (n + multiple - 1) / multiple * multiple; }
 
-/// Splits rows where there are too few blocks; a chunk has `least` elements or more and is a multiple of kAlign.
+/// Splits rows if there are too few blocks.  A chunk has at least `least` elements and is a multiple of kAlign.
 void split(ReduceLayout& layout, std::int64_t outputs, std::int64_t n, std::int64_t least) {
   const std::int64_t blocks = (outputs + layout.per_block - 1) / layout.per_block;
   layout.chunk = std::max<std::int64_t>(n, 1);

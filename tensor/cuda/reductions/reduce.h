@@ -7,39 +7,39 @@
 
 namespace minnow::cuda {
 
-/// A reduction of [outer, n, inner] to [outer, inner], as its kernels see it; strides in elements.
+/// The arguments of the kernels of a reduction of [outer, n, inner] to [outer, inner]; strides in elements.
 struct ReduceJob {
   const void* x;
   DType dtype;
   std::int64_t outputs, n, inner;
   std::int64_t so, sn, si;
-  std::int64_t chunk;  ///< elements of a row that one block joins: block y takes the y-th chunk
+  std::int64_t chunk;  ///< elements of a row that a block reduces: block y has the y-th chunk
   double p;
   void* out;
   DType out_dtype;
-  void* parts;  ///< [outputs, chunks] accumulators where a row has several chunks, else nullptr
+  void* parts;  ///< [outputs, chunks] accumulators if rows have several chunks, otherwise nullptr
 };
 
-/// How the work is laid out.  It depends on the shape alone, so that the order of combination does too.
+/// The division of the work among threads.  It depends on the shape only, so that the order of combination does too.
 struct ReduceLayout {
-  bool by_rows;             ///< threads go along rows; else each thread goes along its own row
+  bool by_rows;             ///< several threads reduce a row; otherwise each thread has its own row
   bool vectors;             ///< rows are dense and start at multiples of 16 bytes
   unsigned width;           ///< threads that share a row
   unsigned threads;         ///< of a block
   std::int64_t per_block;   ///< outputs of a block
-  std::int64_t chunk;       ///< elements of a row that one block joins
+  std::int64_t chunk;       ///< elements of a row that a block reduces
   std::int64_t chunks = 1;  ///< of a row
 };
-/// Columns are of one thread each, or shared by several where there are few.
+/// A column has one thread, or several if `shared_columns` and there are few columns.
 ReduceLayout reduce_layout(const View& x, bool shared_columns);
 
-/// Threads that join the parts of an output.
+/// The number of threads that combine the parts of an output.
 inline unsigned parts_width(std::int64_t chunks) { return chunks <= 128 ? 32 : 256; }
 
-/// The job of a reduction, without its parts.
+/// The arguments of a reduction, without the parts.
 ReduceJob reduce_job(const View& x, double p, const View& out, const ReduceLayout& layout);
 
-/// Runs reduction `op` computed in T: float, double or int64.
+/// Runs reduction `op`, computed in T: float, double or int64.
 template <class T> void reduce_as(const Call& call, int op, ReduceJob job, const ReduceLayout& layout);
 extern template void reduce_as<float>(const Call&, int, ReduceJob, const ReduceLayout&);
 extern template void reduce_as<double>(const Call&, int, ReduceJob, const ReduceLayout&);

@@ -11,12 +11,12 @@
 
 namespace minnow::cuda {
 
-/// What contributions are joined in between threads, blocks and passes.
+/// The accumulator between threads, blocks and passes.
 template <class T> using Acc = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
-/// What a thread joins its own in: T itself where the combination rounds nothing.
+/// The accumulator of a thread: T if the combination does not round.
 template <class Op, class T> using Own = std::conditional_t<Op::kAdds || std::is_same_v<Op, kernels::Prod>, Acc<T>, T>;
 
-/// A parameter in the compute type; integers saturate.
+/// A parameter in the compute type; saturates for integers.
 template <class T> __device__ __forceinline__ T parameter(double p) {
   if constexpr (std::is_integral_v<T>) {
     if (!(p > -0x1p63)) return std::numeric_limits<T>::min();
@@ -26,8 +26,8 @@ template <class T> __device__ __forceinline__ T parameter(double p) {
   }
 }
 
-/// Joins N elements, an even number.  Float sums are of pairs: each is rounded once, and joined to the others as a
-/// double, which many GPUs are slow at.
+/// Combines N elements, an even number.  For float sums, pairs are added as floats, which rounds once, and then as
+/// doubles, which are slow on many GPUs.
 template <class Op, class T, class S, int N>
 __device__ __forceinline__ void join_few(const S (&x)[N], T q, Own<Op, T>& acc) {
 #pragma unroll
@@ -38,7 +38,7 @@ __device__ __forceinline__ void join_few(const S (&x)[N], T q, Own<Op, T>& acc) 
   }
 }
 
-/// Joins elements k = first, first + step, ... below end, which are sn apart.
+/// Combines elements k = first, first + step, ... below end, which are sn apart.
 template <class Op, class T, class S>
 __device__ __forceinline__ void join_strided(const S* __restrict__ x, std::int64_t sn, std::int64_t first,
                                              std::int64_t end, std::int64_t step, T q, Own<Op, T>& acc) {
@@ -62,7 +62,7 @@ template <class S> struct alignas(sizeof(S) == 1 ? 8 : 16) Vector {
   S at[kSize];
 };
 
-/// Joins this thread's share of the dense elements [begin, end); begin is at a multiple of 16 bytes.
+/// Combines this thread's share of the dense elements [begin, end); begin is aligned to 16 bytes.
 template <class Op, class T, class S>
 __device__ __forceinline__ void join_dense(const S* __restrict__ x, std::int64_t begin, std::int64_t end,
                                            unsigned thread, unsigned width, T q, Own<Op, T>& acc) {
@@ -87,7 +87,7 @@ template <class Op, class T> struct Combine {
   __device__ __forceinline__ T operator()(T a, T b) const { return Op::combine(a, b); }
 };
 
-/// `width` threads (a warp or the block) go along each row.
+/// `width` threads (a warp or the block) reduce a row.
 template <class Op, class T> __global__ void reduce_rows(ReduceJob job, unsigned width, bool vectors) {
   const T q = parameter<T>(job.p);
   const unsigned thread = threadIdx.x % width;
@@ -108,7 +108,8 @@ template <class Op, class T> __global__ void reduce_rows(ReduceJob job, unsigned
   }
 }
 
-/// Neighbouring threads take neighbouring outputs; `width` threads (a power of two), far apart, share a row.
+/// Adjacent threads have adjacent outputs; `width` threads (a power of two) of different rows of threads share an
+/// output.
 template <class Op, class T> __global__ void reduce_columns(ReduceJob job, unsigned width) {
   const T q = parameter<T>(job.p);
   const unsigned columns = blockDim.x / width, column = threadIdx.x % columns, row = threadIdx.x / columns;
@@ -130,7 +131,7 @@ template <class Op, class T> __global__ void reduce_columns(ReduceJob job, unsig
   }
 }
 
-/// The second pass: `width` threads (a warp or the block) join the parts of an output in a fixed order.
+/// The second pass: `width` threads (a warp or the block) combine the parts of an output, in a fixed order.
 template <class Op, class A> __global__ void reduce_parts(ReduceJob job, std::int64_t chunks, unsigned width) {
   const A* parts = static_cast<const A*>(job.parts);
   const unsigned thread = threadIdx.x % width;
@@ -160,8 +161,9 @@ template <class Op, class T> void run_reduce(const Call& call, ReduceJob job, co
 template <class T> void reduce_as(const Call& call, int op, ReduceJob job, const ReduceLayout& layout) {
   kernels::visit(kernels::ReduceOps{}, op, [&]<class Op>() {
     if constexpr (std::is_integral_v<T> && Op::kKind == kernels::ReduceKind::kFloating)
-      throw BackendError("reduce: " + std::string(Op::kName) +
-                         " has no form for integers\nthis is an error in minnow: the front end should have refused");
+      throw BackendError(
+          "reduce: " + std::string(Op::kName) +
+          " has no form for integers\nthis is an error in minnow: the dtype should have been refused before");
     else run_reduce<Op, T>(call, job, layout);
   });
 }

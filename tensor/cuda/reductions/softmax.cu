@@ -7,7 +7,7 @@ namespace {
 
 namespace math = kernels::math;
 
-/// y of x, which is given less the row's largest element: e^x / sum, or x - log(sum).
+/// y from x minus the row's largest element: e^x / sum, or x - log(sum).
 template <class T> struct Normalise {
   T factor, log_sum;
   bool log;
@@ -17,7 +17,7 @@ template <class T> struct Normalise {
   __device__ __forceinline__ T operator()(T x) const { return log ? x - log_sum : math::exp(x) * factor; }
 };
 
-/// Rows that are kept in registers: read once, written once.
+/// Rows that fit into registers: read once, written once.
 template <class S, class T, int kItems>
 __global__ void softmax_kept(const S* __restrict__ x, S* __restrict__ y, std::int64_t rows, int n, unsigned width,
                              bool vectors, bool log) {
@@ -43,7 +43,7 @@ __global__ void softmax_kept(const S* __restrict__ x, S* __restrict__ y, std::in
   }
 }
 
-/// Longer rows, a block each: read twice, the second time mostly from the cache.
+/// Longer rows, a block for each: read twice, the second time mostly from the cache.
 template <class S, class T>
 __global__ void softmax_long(const S* __restrict__ x, S* __restrict__ y, std::int64_t rows, std::int64_t n,
                              bool vectors, bool log) {
@@ -63,7 +63,7 @@ __global__ void softmax_long(const S* __restrict__ x, S* __restrict__ y, std::in
   }
 }
 
-/// A dimension before the last: neighbouring threads take neighbouring columns.
+/// A dimension before the last: adjacent threads have adjacent columns.
 template <class S, class T>
 __global__ void softmax_columns(const S* __restrict__ x, S* __restrict__ y, Extents e, unsigned width, bool log) {
   for_columns(e, width, [&](std::int64_t at, std::int64_t first) {

@@ -8,20 +8,20 @@
 
 namespace minnow::cuda {
 
-/// What a thread moves at once of a row that begins and ends at multiples of 16 bytes.
+/// The elements that a thread loads at once from a row that begins and ends at multiples of 16 bytes.
 template <class S> struct alignas(16) RowVector {
   static constexpr int kSize = 16 / sizeof(S);
   S at[kSize];
 };
 
-/// Whether rows of n elements are moved so, the first ones being at these places.
+/// Whether rows of n elements can be loaded so, given the addresses of the first ones.
 template <class S> bool takes_vectors(std::int64_t n, std::initializer_list<const void*> first) {
   std::uintptr_t bits = static_cast<std::uintptr_t>(n) * sizeof(S);
   for (const void* row : first) bits |= reinterpret_cast<std::uintptr_t>(row);
   return bits % sizeof(RowVector<S>) == 0;
 }
 
-/// One element, or a vector of them.
+/// An element, or a vector of elements.
 template <class S, class T, int kCount> __device__ __forceinline__ void load_some(const S* from, T (&to)[kCount]) {
   if constexpr (kCount == 1) {
     to[0] = widen<T>(*from);
@@ -44,8 +44,8 @@ template <class S, class T, int kCount> __device__ __forceinline__ void store_so
   }
 }
 
-/// Calls f.template operator()<kCount>(i) for kCount elements from i on, 1 or a vector: this thread's share of [begin,
-/// end), `step` threads having one.
+/// Calls f.template operator()<kCount>(i) for kCount elements from i on, 1 or a vector: the share of this thread, one
+/// of `step` threads, of [begin, end).
 template <class S, class F>
 __device__ __forceinline__ void for_some(std::int64_t begin, std::int64_t end, unsigned thread, unsigned step,
                                          bool vectors, const F& f) {
@@ -60,13 +60,13 @@ __device__ __forceinline__ void for_some(std::int64_t begin, std::int64_t end, u
   }
 }
 
-/// A thread's kItems elements of a row that is kept in registers by `step` threads.
+/// The kItems elements of a thread, of a row that `step` threads keep in registers.
 template <class S, int kItems> struct KeptItems {
   static constexpr int kSize = kItems % RowVector<S>::kSize == 0 ? RowVector<S>::kSize : 1;
   int n, thread, step;
   bool vectors;
 
-  /// Where item k is; n or more where it is none.
+  /// The index of item k; n or more if there is no such item.
   __device__ __forceinline__ int place(int k) const {
     return kSize > 1 && vectors ? (k / kSize * step + thread) * kSize + k % kSize : thread + k * step;
   }
@@ -104,13 +104,14 @@ template <class S, int kItems> struct KeptItems {
   }
 };
 
-/// The largest of some elements, and the sum of e^(x - largest): of all of a row after one reading.
+/// The largest of some elements and the sum of e^(x - largest), computed while reading a row once.
 template <class T> struct ExpSum {
   T most;
   double sum;
 
   static __device__ __forceinline__ ExpSum nothing() { return {-kernels::math::kInfinity<T>, 0.0}; }
-  /// What is taken off before the exponential.  All -inf: the sum is 0.  An infinity or NaN comes through.
+  /// What is subtracted before the exponential.  If all elements are -inf the sum is 0; an infinity or NaN is
+  /// propagated.
   static __device__ __forceinline__ T shift_of(T largest) { return kernels::math::isfinite(largest) ? largest : T(0); }
 
   __device__ __forceinline__ double sum_at(T largest) const {
@@ -118,7 +119,7 @@ template <class T> struct ExpSum {
     return scales ? sum * static_cast<double>(kernels::math::exp(most - largest)) : sum;
   }
 
-  /// Joins a few elements, so that the sum is seldom scaled.
+  /// Adds a few elements at once, so that the sum is seldom rescaled.
   static constexpr int kFew = 8;
   __device__ __forceinline__ void join(const T (&few)[kFew]) {
     T largest = most;
@@ -133,7 +134,7 @@ template <class T> struct ExpSum {
     sum += static_cast<double>(total);
   }
 
-  /// Joins elements k = first, first + step, ... below n, which are `stride` apart.
+  /// Adds elements k = first, first + step, ... below n, which are `stride` apart.
   template <class S>
   __device__ __forceinline__ void add(const S* __restrict__ x, std::int64_t stride, std::int64_t first, std::int64_t n,
                                       std::int64_t step) {
@@ -148,7 +149,7 @@ template <class T> struct ExpSum {
     }
   }
 
-  /// Joins this thread's share of a row, `step` threads having one.
+  /// Adds the share of this thread, one of `step` threads, of a row.
   template <class S>
   __device__ __forceinline__ void add_row(const S* __restrict__ x, unsigned thread, std::int64_t n, unsigned step,
                                           bool vectors) {
@@ -168,11 +169,11 @@ template <class T> struct ExpSum {
     }
   }
 
-  /// The sum of e^(x - most) as softmax wants it: NaN where that is not finite.
+  /// The sum of e^(x - most) for softmax: NaN if it is not finite.
   __device__ __forceinline__ double over_most() const {
     return kernels::math::isfinite(most) ? sum : kernels::math::kNan<double>;
   }
-  /// The difference of two logits is exact where their size would swallow the logarithm.
+  /// log_sum + (shift - x) keeps the logarithm, which would be lost beside large logits.
   __device__ __forceinline__ double log_sum_exp_minus(double logit) const {
     return kernels::math::log(sum) + (static_cast<double>(shift_of(most)) - logit);
   }
@@ -189,12 +190,12 @@ template <class T> __device__ __forceinline__ ExpSum<T> shuffle_xor(ExpSum<T> e,
   return {__shfl_xor_sync(kAllLanes, e.most, mask), __shfl_xor_sync(kAllLanes, e.sum, mask)};
 }
 
-/// Rows up to this length are kept in registers.
+/// Rows up to this length fit into registers.
 inline constexpr std::int64_t kKeptRow = 8192;
-/// Threads of the block that a longer one gets.
+/// The threads of a block for a longer row.
 inline constexpr unsigned kLongRowThreads = 512;
 
-/// Calls f.template operator()<kItems>(width) for a row that is kept: `width` threads hold kItems elements each.
+/// Calls f.template operator()<kItems>(width) for rows in registers: `width` threads have kItems elements each.
 template <class F> void visit_kept(std::int64_t n, const F& f) {
   if (n <= 32) f.template operator()<1>(kWarp);
   else if (n <= 256) f.template operator()<8>(kWarp);
@@ -213,9 +214,8 @@ inline Extents extents(const View& x, int dim) {
   return e;
 }
 
-/// Calls f(offset of the column's first element or -1 where there is none, the thread's first row in it)
-/// for each column of [outer, n, inner] that a thread takes part in: as often for all threads
-/// of a block.
+/// Calls f(offset of the column's first element, or -1 for no column; the thread's first row in it) for each column of
+/// [outer, n, inner] of a thread, equally often for all threads of a block.
 template <class F> __device__ __forceinline__ void for_columns(const Extents& e, unsigned width, const F& f) {
   const unsigned columns = blockDim.x / width;
   const std::int64_t outputs = e.outer * e.inner, step = static_cast<std::int64_t>(gridDim.x) * columns;

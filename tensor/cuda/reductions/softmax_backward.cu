@@ -19,7 +19,7 @@ template <class S> struct Arrays {
   S* __restrict__ grad_x;
 };
 
-/// Rows that are kept in registers: read once, written once.
+/// Rows that fit into registers: read once, written once.
 template <class S, class T, int kItems>
 __global__ void backward_kept(Arrays<S> a, std::int64_t rows, int n, unsigned width, bool vectors, bool log) {
   const KeptItems<S, kItems> items{n, static_cast<int>(threadIdx.x % width), static_cast<int>(width), vectors};
@@ -38,7 +38,7 @@ __global__ void backward_kept(Arrays<S> a, std::int64_t rows, int n, unsigned wi
   }
 }
 
-/// Elements k = first, first + step, ... below n, which are `stride` apart.
+/// The sum over elements k = first, first + step, ... below n, which are `stride` apart.
 template <class S, class T>
 __device__ __forceinline__ double column_sum(const Arrays<S>& a, std::int64_t at, std::int64_t stride,
                                              std::int64_t first, std::int64_t n, std::int64_t step, bool log) {
@@ -60,7 +60,7 @@ __device__ __forceinline__ void column_slope(const Arrays<S>& a, std::int64_t at
   }
 }
 
-/// Longer rows, a block each: read twice, the second time mostly from the cache.
+/// Longer rows, a block for each: read twice, the second time mostly from the cache.
 template <class S, class T>
 __global__ void backward_long(Arrays<S> a, std::int64_t rows, std::int64_t n, bool vectors, bool log) {
   for (std::int64_t r = blockIdx.x; r < rows; r += gridDim.x) {
@@ -84,7 +84,7 @@ __global__ void backward_long(Arrays<S> a, std::int64_t rows, std::int64_t n, bo
   }
 }
 
-/// A dimension before the last: neighbouring threads take neighbouring columns.
+/// A dimension before the last: adjacent threads have adjacent columns.
 template <class S, class T> __global__ void backward_columns(Arrays<S> a, Extents e, unsigned width, bool log) {
   for_columns(e, width, [&](std::int64_t at, std::int64_t first) {
     double sum = at < 0 ? 0.0 : column_sum<S, T>(a, at, e.inner, first, e.n, width, log);

@@ -47,7 +47,7 @@ std::string why_not_counted(cudaError_t status) {
          cudaGetErrorString(status);
 }
 
-/// The devices up to the first that the kernels were not compiled for.
+/// The usable devices: those before the first one that the kernels were not compiled for.
 Machine look() {
   Machine machine;
   int count = 0;
@@ -72,7 +72,7 @@ Machine look() {
 }
 
 const Machine& machine() {
-  static const auto* seen = new Machine(look());  // asked once, when somebody wants to know
+  static const auto* seen = new Machine(look());  // determined once, at the first call
   return *seen;
 }
 

@@ -14,15 +14,15 @@ namespace minnow::cuda {
 
 class Context;
 
-/// A call of the backend under way: made first in each execute(), it selects the device, names the work for messages
-/// and profiles, and keeps operands that another stream allocated from being reused too early.
+/// The scope of a running call, opened first in each execute().  Selects the device, names the work for messages and
+/// profiles, and keeps operands that were allocated on another stream from being reused too early.
 class Call {
  public:
   /// On the device of the operands.
   template <BackendCall C> explicit Call(const C& call) : Call(C::kName, device_of(call)) {
     for_each_view(call, [this](const View& operand) { uses(operand); });
   }
-  /// Other work that uses `operand`.  `name` is used where no operation of the user's is known.
+  /// For other work that uses `operand`.  `name` is used if no CallSite is open.
   Call(const char* name, const View& operand) : Call(name, operand.device().index()) { uses(operand); }
   ~Call();
   Call(const Call&) = delete;
@@ -33,11 +33,11 @@ class Call {
   Context& context() const { return context_; }
   /// The operation, for messages.
   const char* operation() const { return operation_; }
-  /// Checks the launch; in the debug mode waits for it, and checks the canaries of the operands.  To be called after a
-  /// library's call too.
+  /// Checks a launch; in the debug mode also waits for it and checks the guard bytes of the operands.  Call it after
+  /// calls of libraries too.
   void launched() const;
-  /// A word on the device in which a kernel stores 1 when it finds the fault (atomics are not needed); the next
-  /// synchronization throws the error, naming the operation and the user's line.
+  /// A word in which a kernel stores 1 if it finds the fault, without atomics.  The next synchronization throws the
+  /// error, with the operation and the user's line.
   std::uint32_t* fault_flag(Fault fault) const;
 
  private:
@@ -56,12 +56,12 @@ class Call {
   Context& context_;
   const char* operation_;
   int device_;
-  bool in_range_ = false;  // of a profile
+  bool in_range_ = false;  // a range of the profile is open
   cudaStream_t stream_;
   std::vector<const void*> operands_;  // in the debug mode
 };
 
-/// Device memory for the length of a call, from the device's allocator (nullptr for 0 bytes).
+/// Device memory for the duration of a call, from the device's allocator (nullptr for 0 bytes).
 class Scratch {
  public:
   Scratch(const Call& call, std::size_t bytes);

@@ -14,17 +14,17 @@ namespace minnow::cuda {
 
 inline constexpr int kMaxDevices = 64;
 
-/// What belongs to one device.  Never destroyed: a global tensor may die last.
+/// The state of one device.  Never destroyed: global tensors may be destroyed last.
 class Context {
  public:
   explicit Context(int index);
 
   /// The calling thread's stream.
   StreamHandle current() const;
-  /// A stream that nobody uses.
+  /// An unused stream.
   StreamHandle take_stream();
   void give_back(StreamHandle stream) noexcept;
-  /// After a synchronization: throws what kernels found, and in the debug mode what was written out of bounds.
+  /// After a synchronization: throws the errors that kernels found, and in the debug mode writes out of bounds.
   void report();
 
   const int index;
@@ -33,15 +33,15 @@ class Context {
   DeviceMemory memory;
   Faults faults;
   const StreamHandle default_handle;
-  const PooledEvent base;  ///< from which seconds are counted
+  const PooledEvent base;  ///< the origin of Event::seconds()
   const std::shared_ptr<Stream::State> default_stream;
 
  private:
   std::mutex mutex_;
-  std::vector<StreamHandle> idle_;  // in use again later: their order keeps what they still work on safe
+  std::vector<StreamHandle> idle_;  // reused later, when their order protects memory that they still work on
 };
 
-/// Made when the device is first used.  BackendError when the device cannot be used any more.
+/// Made when the device is first used.  BackendError if the device has failed.
 Context& context(int index);
 
 PinnedMemory& pinned_memory();

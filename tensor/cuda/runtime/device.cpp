@@ -11,19 +11,19 @@
 namespace minnow::cuda {
 namespace {
 
-/// The streams of a thread's StreamGuards; an empty place means the device's default stream.  The handles are kept
-/// apart, because every operation asks for one.
+/// The current streams of a thread; nullptr for the default stream of a device.  The handles are kept separately,
+/// because every operation needs one.
 struct CurrentStreams {
   ~CurrentStreams();
   std::array<std::shared_ptr<Stream::State>, kMaxDevices> streams;
 };
 thread_local std::array<StreamHandle, kMaxDevices> handles = {};
-thread_local bool gone = false;  // destructors of globals may still compute when the thread's own are done
+thread_local bool is_destroyed = false;  // destructors of globals may compute after those of the thread's variables
 thread_local CurrentStreams current;
 
 CurrentStreams::~CurrentStreams() {
   handles.fill(nullptr);
-  gone = true;
+  is_destroyed = true;
 }
 
 std::size_t place(int index) { return static_cast<std::size_t>(index); }
@@ -81,7 +81,7 @@ StreamHandle Context::current() const {
 StreamHandle Context::take_stream() {
   {
     const std::lock_guard lock(mutex_);
-    // One that was given back within a captured step is captured until its end.
+    // A stream that was given back during a capture is captured until the end of that.
     const auto free = std::find_if(idle_.rbegin(), idle_.rend(), [&](auto idle) { return !driver.is_captured(idle); });
     if (free != idle_.rend()) {
       const StreamHandle stream = *free;
@@ -96,7 +96,7 @@ void Context::give_back(StreamHandle stream) noexcept {
   const std::lock_guard lock(mutex_);
   try {
     idle_.push_back(stream);
-  } catch (...) {  // no memory for the list: the stream is lost, which harms nobody
+  } catch (...) {  // no memory for the list: the stream is lost, which is harmless
   }
 }
 
@@ -114,7 +114,7 @@ Context& context(int index) {
 }
 
 PinnedMemory& pinned_memory() {
-  // A device that is not used costs memory as soon as it is touched.
+  // Use a device that is in use already: touching another one would take memory on it.
   static auto* memory = [] {
     for (auto& made : contexts().made)
       if (Context* each = made.load(std::memory_order_acquire)) return new PinnedMemory(each->driver);
@@ -138,13 +138,13 @@ Allocator* CudaBackend::pinned_allocator() { return &pinned_memory(); }
 Stream CudaBackend::current_stream(int index) {
   const Context& here = context(index);
   const Device device(DeviceType::cuda, index);
-  if (!gone)
+  if (!is_destroyed)
     if (const auto& mine = current.streams[place(index)]) return Stream(device, mine);
   return Stream(device, here.default_stream);
 }
 
 void CudaBackend::set_current_stream(int index, const Stream& stream) {
-  if (gone) return;
+  if (is_destroyed) return;
   handles[place(index)] = static_cast<const CudaStream&>(*stream.state()).handle();
   current.streams[place(index)] = stream.state();
 }

@@ -14,7 +14,8 @@ cudaStream_t handle_of(const Stream& stream) {
   return static_cast<cudaStream_t>(static_cast<const CudaStream&>(*stream.state()).handle());
 }
 
-/// A CUDA graph, captured on a stream and in memory of its own.  Capture is thread-local: loaders may go on.
+/// A CUDA graph, captured on its own stream and in its own memory.  The capture is thread-local, so loaders can
+/// continue.
 class Graph final : public CapturedWork {
  public:
   Graph(CudaBackend& backend, int index)
@@ -24,8 +25,8 @@ class Graph final : public CapturedWork {
         stream_(backend.new_stream(index)),
         pool_(context(index).memory) {
     select(index);
-    pool_.memory().empty_cache();  // the pool is made of new memory, and until its end none can be given back
-    capturing_.emplace(*this);     // first: no other thread's allocation may wait for the device from now on
+    pool_.memory().empty_cache();  // the pool takes new memory, and nothing can be freed until the end of the capture
+    capturing_.emplace(*this);     // first, so that allocations of other threads do not wait for the device from now on
     driver_.begin_capture(handle_of(stream_));
   }
 
@@ -33,7 +34,7 @@ class Graph final : public CapturedWork {
     if (capturing_) {
       cudaGraph_t captured = nullptr;
       if (cudaStreamEndCapture(handle_of(stream_), &captured) == cudaSuccess && captured) cudaGraphDestroy(captured);
-      cudaGetLastError();  // an invalidated capture leaves its error behind
+      cudaGetLastError();  // clears the error of an invalidated capture
       driver_.end_capture();
       capturing_.reset();
     }
@@ -44,7 +45,7 @@ class Graph final : public CapturedWork {
     cudaGraph_t captured = nullptr;
     const cudaError_t ended = cudaStreamEndCapture(handle_of(stream_), &captured);
     driver_.end_capture();
-    capturing_.reset();  // after the end: memory that was freed meanwhile may need events of the stream
+    capturing_.reset();  // after the end, since memory that was freed in between may need events of the stream
     check(ended, "cudaStreamEndCapture");
     const cudaError_t status = cudaGraphInstantiate(&graph_, captured, 0);
     cudaGraphDestroy(captured);
@@ -53,7 +54,7 @@ class Graph final : public CapturedWork {
 
   void replay() override {
     const Stream stream = backend_.current_stream(index_);
-    // Two replays use one memory: on another stream, after the last one.
+    // Replays use the same memory: one on another stream waits for the last one.
     if (last_ && last_->state() != stream.state()) stream.wait(last_->record());
     select(index_);
     check(cudaGraphLaunch(graph_, handle_of(stream)), "cudaGraphLaunch");
@@ -61,7 +62,7 @@ class Graph final : public CapturedWork {
   }
 
  private:
-  /// The time of the capture: this thread computes on the graph's stream and allocates from its pool.
+  /// During the capture, this thread uses the graph's stream and allocates from its pool.
   struct Capturing {
     explicit Capturing(Graph& graph) : pool(graph.pool_), stream(graph.stream_) {}
     PoolGuard pool;

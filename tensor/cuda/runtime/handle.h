@@ -4,7 +4,7 @@
 
 namespace minnow::cuda {
 
-/// Owns one object of a C library: a descriptor, a handle, an event.
+/// Owns an object of a C library: a descriptor, a handle, an event.
 template <class T, class Status> class Handle {
  public:
   using Destroy = Status (*)(T);

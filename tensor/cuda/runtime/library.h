@@ -8,26 +8,26 @@
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
 
-// Needs no header of CUDA, so that every build tests it.
+// Includes no header of CUDA, so that every build can test it.
 
 namespace minnow::cuda {
 
-/// How a library is found, and what to tell a user who has none.
+/// How a library is found, and a hint for users who do not have it.
 struct LibraryName {
   const char* title;               ///< "cuDNN"
-  const char* variable;            ///< an environment variable that names the file, and ends the search
-  std::vector<std::string> files;  ///< by preference
+  const char* variable;            ///< an environment variable with the file, which replaces the search
+  std::vector<std::string> files;  ///< in order of preference
   const char* hint;                ///< how to install it
 };
 
-/// BackendError that names the operation under way, the user's line, the library, the function and its own words.
+/// BackendError with the open operation, the user's line, the library, the function and its message.
 [[noreturn]] inline void library_failed(const char* library, const char* function, const std::string& text) {
   const std::string prefix = CallSite::is_open() ? std::string(CallSite::op()) + ": " : std::string();
   throw BackendError(prefix + function + " of " + library + " failed: " + text);
 }
 
-/// The files to try, in order: the one that `named` (the variable's value) gives, or else each name as the loader finds
-/// it, below `cuda_path` and in the toolkit's usual place.  Either may be null.
+/// The files to try, in order: `named` (the variable's value) if it is set, otherwise each name as the loader finds it,
+/// below `cuda_path`, and in the default folder of the toolkit.  Both may be nullptr.
 inline std::vector<std::string> library_files(const LibraryName& name, const char* named, const char* cuda_path) {
   if (named && *named) return {named};
   std::vector<std::string> folders{""};
@@ -39,10 +39,10 @@ inline std::vector<std::string> library_files(const LibraryName& name, const cha
   return out;
 }
 
-/// A shared library that is loaded when it is made and never unloaded.
+/// A shared library, loaded by the constructor and never unloaded.
 class Library {
  public:
-  /// BackendError, listing the files that were tried and why each failed.
+  /// BackendError with the files that were tried and the reason why each failed.
   explicit Library(const LibraryName& name) : name_(name) {
     std::string tried;
     for (const std::string& file : library_files(name, std::getenv(name.variable), std::getenv("CUDA_PATH"))) {
@@ -57,7 +57,7 @@ class Library {
     const std::string prefix =
         CallSite::is_open() ? std::string(CallSite::op()) + " needs " : std::string("there is no ");
     throw BackendError(prefix + name.title + ", which could not be loaded; tried" + tried + "\n" + name.hint +
-                       ", or name the file in " + name.variable);
+                       ", or set " + name.variable + " to the file");
   }
 
   /// Sets a function pointer to the library's function of this name.

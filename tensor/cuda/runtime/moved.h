@@ -4,19 +4,19 @@
 
 namespace minnow::cuda {
 
-/// 16 bytes, moved by one access.
-struct alignas(16) Wide {
+/// 16 bytes, copied by one access.
+struct alignas(16) Unit16 {
   std::uint64_t halves[2];
 };
 
-/// f(Unit()) for elements of 1, 2, 4, 8 or 16 bytes that are moved as they are.
-template <class F> void visit_moved(std::int64_t bytes, const F& f) {
+/// Calls f(Unit()) with a type of 1, 2, 4, 8 or 16 bytes, to copy elements unchanged.
+template <class F> void visit_unit(std::int64_t bytes, const F& f) {
   switch (bytes) {
     case 1: return f(std::uint8_t());
     case 2: return f(std::uint16_t());
     case 4: return f(std::uint32_t());
     case 8: return f(std::uint64_t());
-    default: return f(Wide());
+    default: return f(Unit16());
   }
 }
 

@@ -9,11 +9,10 @@
 
 namespace minnow::cuda {
 
-/// What a library keeps for each device: made at the first call on it, never destroyed.  Thread-safe.
+/// The state of a library for each device, made at the first call on the device and never destroyed.  Thread-safe.
 template <class State> class PerDevice {
  public:
-  /// `open(state)` is called once for each device, which the call has selected; it may allocate while a graph is
-  /// captured.
+  /// Calls `open(state)` once for each device, which the call has selected.  It may allocate during a capture.
   template <class Open> State& of(const Call& call, Open&& open) {
     const std::lock_guard lock(mutex_);
     const auto index = static_cast<std::size_t>(call.device());

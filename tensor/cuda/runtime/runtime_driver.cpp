@@ -12,7 +12,7 @@ namespace {
 cudaStream_t native(StreamHandle stream) { return static_cast<cudaStream_t>(stream); }
 cudaEvent_t event_of(EventHandle event) { return static_cast<cudaEvent_t>(event); }
 
-/// A failure that the caller handles must not be found again by the next check of a launch.
+/// Clears the error of a failure that the caller handles, so that the next check of a launch does not report it.
 bool succeeded(cudaError_t status) noexcept {
   if (status == cudaSuccess) return true;
   cudaGetLastError();
@@ -71,21 +71,22 @@ StreamHandle RuntimeDriver::create_stream() {
   return stream;
 }
 
-void RuntimeDriver::mark(Made& made) {
-  if (!made.given) made.given = create_event(false);
-  record(made.given, made.stream);
+void RuntimeDriver::mark(OwnedStream& owned) {
+  if (!owned.before_capture) owned.before_capture = create_event(false);
+  record(owned.before_capture, owned.stream);
 }
 
-RuntimeDriver::Made* RuntimeDriver::find(StreamHandle stream) {
-  const auto found = std::find_if(streams_.begin(), streams_.end(), [&](const Made& m) { return m.stream == stream; });
+RuntimeDriver::OwnedStream* RuntimeDriver::find(StreamHandle stream) {
+  const auto found =
+      std::find_if(streams_.begin(), streams_.end(), [&](const OwnedStream& m) { return m.stream == stream; });
   return found == streams_.end() ? nullptr : &*found;
 }
 
 void RuntimeDriver::begin_capture(StreamHandle stream) {
   select(device_);
   const std::lock_guard lock(mutex_);
-  if (Made* made = find(stream)) mark(*made);
-  // Of this thread: others may allocate, copy and wait for events meanwhile.
+  if (OwnedStream* owned = find(stream)) mark(*owned);
+  // Thread-local, so that other threads can allocate, copy and wait for events.
   check(cudaStreamBeginCapture(native(stream), cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
   ++captures_;
 }
@@ -106,15 +107,15 @@ void RuntimeDriver::synchronize_device() {
   const Uncaptured scope;
   std::vector<EventHandle> events;
   {
-    // A capture begins after this wait, or before it and is seen here.
+    // The lock keeps captures from beginning during this wait.
     const std::lock_guard lock(mutex_);
     if (captures_ == 0) {
       check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
       return;
     }
-    for (Made& made : streams_) {
-      if (!is_captured(made.stream)) mark(made);
-      if (made.given) events.push_back(made.given);
+    for (OwnedStream& owned : streams_) {
+      if (!is_captured(owned.stream)) mark(owned);
+      if (owned.before_capture) events.push_back(owned.before_capture);
     }
   }
   for (const EventHandle event : events) synchronize(event);
@@ -154,8 +155,8 @@ void RuntimeDriver::wait(StreamHandle stream, EventHandle event) {
   std::unique_lock lock(mutex_, std::defer_lock);
   if (capturing()) {
     lock.lock();
-    Made* made = find(stream);
-    if (made && !is_captured(stream)) mark(*made);
+    OwnedStream* owned = find(stream);
+    if (owned && !is_captured(stream)) mark(*owned);
   }
   check(cudaStreamWaitEvent(native(stream), event_of(event), 0), "cudaStreamWaitEvent");
 }

@@ -8,9 +8,9 @@ namespace minnow::cuda {
 
 /// The CUDA runtime, for one device.
 ///
-/// A wait for the whole device, by whatever thread, is an error of CUDA's while a stream of it is captured, and spoils
-/// the capture.  So captures begin and streams join them here, and a wait for the device under one waits for the work of
-/// the streams that were made here, one by one: of a captured stream for what it was given before.
+/// While a stream is captured, waiting for the whole device, on any thread, is an error and invalidates the capture.
+/// So captures begin here and streams join them here, and synchronize_device() then waits for each stream that was made
+/// here; for a captured stream, only for the work before the capture.
 class RuntimeDriver final : public Driver {
  public:
   explicit RuntimeDriver(int device) : device_(device) {}
@@ -23,34 +23,34 @@ class RuntimeDriver final : public Driver {
   std::size_t free_bytes() noexcept override;
   StreamHandle create_stream() override;
   void synchronize_device() override;
-  /// Captures what this thread gives to the stream.  The thread has a PoolGuard.
+  /// Captures what this thread submits to the stream.  The thread must have a PoolGuard.
   void begin_capture(StreamHandle stream);
-  /// To be called after the end of the capture.
+  /// Call it after the end of the capture.
   void end_capture() noexcept;
-  /// Whether what the stream is given is captured, by whatever thread; also when that capture has failed.
+  /// Whether the stream is being captured, by any thread, also if that capture has failed.
   bool is_captured(StreamHandle stream);
   EventHandle create_event(bool timed) override;
   void record(EventHandle event, StreamHandle stream) override;
   bool is_complete(EventHandle event) override;
   void synchronize(EventHandle event) override;
-  /// A stream that waits for an event of this thread's capture joins it.
+  /// A stream that waits for an event of this thread's capture joins the capture.
   void wait(StreamHandle stream, EventHandle event) override;
   void fill(void* block, int value, std::size_t bytes, StreamHandle stream) override;
   void read(void* host, const void* block, std::size_t bytes, StreamHandle stream) override;
 
  private:
-  struct Made {
+  struct OwnedStream {
     StreamHandle stream;
-    EventHandle given;  ///< after the work that the stream was given before it was captured, or before a wait
+    EventHandle before_capture;  ///< an event after the work before the capture, or before a wait
   };
 
   // The caller holds mutex_.
-  void mark(Made& made);
-  Made* find(StreamHandle stream);
+  void mark(OwnedStream& owned);
+  OwnedStream* find(StreamHandle stream);
 
   const int device_;
   std::mutex mutex_;
-  std::vector<Made> streams_;
+  std::vector<OwnedStream> streams_;
   int captures_ = 0;
 };
 

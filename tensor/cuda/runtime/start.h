@@ -4,8 +4,8 @@
 
 namespace minnow::cuda {
 
-/// Gives a kernel to a stream; cudaPeekAtLastError() tells whether it was accepted.  Alone in its file, because it is
-/// the one piece of CUDA's syntax that another implementation of the runtime must replace.
+/// Launches a kernel on a stream; cudaPeekAtLastError() says whether that succeeded.  In a file of its own, because it
+/// is the only syntax of CUDA that the emulator has to replace.
 template <class... Parameters>
 void start(cudaStream_t stream, void (*kernel)(Parameters...), dim3 blocks, dim3 threads, Parameters... arguments) {
   kernel<<<blocks, threads, 0, stream>>>(arguments...);

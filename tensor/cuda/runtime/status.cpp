@@ -18,7 +18,7 @@ namespace {
 std::atomic<bool> forked = false;
 thread_local int selected = -1;
 
-/// What ended the use of each device.
+/// The failure of each device.
 struct Failures {
   std::array<std::atomic<bool>, kMaxDevices> failed = {};
   std::mutex mutex;
@@ -26,11 +26,11 @@ struct Failures {
 };
 
 Failures& failures() {
-  static auto* instance = new Failures();  // never destroyed: globals may die later
+  static auto* instance = new Failures();  // never destroyed: globals may be destroyed later
   return *instance;
 }
 
-/// What this thread gave to devices lately.
+/// The latest operations of this thread on devices.
 struct Recent {
   static constexpr std::size_t kCount = 8;
   struct Operation {
@@ -59,7 +59,7 @@ std::string cause_of(int device) {
   return failures().cause[static_cast<std::size_t>(device)];
 }
 
-/// After these, every further call of the process fails in the same way.
+/// After these errors every further call of the process fails in the same way.
 bool is_sticky(cudaError_t status) {
   switch (status) {
     case cudaErrorIllegalAddress:
@@ -80,7 +80,7 @@ bool is_sticky(cudaError_t status) {
   }
 }
 
-/// The operation of the user's under way, or what stands in for it.
+/// The open operation, or `method`.
 std::string operation_or(const char* method) {
   const std::string_view operation = CallSite::op();
   return std::string(operation.empty() ? method : operation);
@@ -95,7 +95,7 @@ std::string quoted(const std::string& cause) {
 }  // namespace
 
 void failed(cudaError_t status, const char* called) {
-  cudaGetLastError();  // so that the next launch does not find it again
+  cudaGetLastError();  // so that the next launch does not report it again
   const std::string operation = operation_or("");
   std::string text = (operation.empty() ? "" : operation + ": ") + called + ": " + cudaGetErrorName(status) + ": " +
                      cudaGetErrorString(status);
@@ -121,7 +121,7 @@ void failed(cudaError_t status, const char* called) {
 void select(int device) {
   int now = -1;
   if (selected == device && cudaGetDevice(&now) == cudaSuccess && now == device) return;
-  selected = device;  // a failure is this device's
+  selected = device;  // failures belong to this device
   check(cudaSetDevice(device), "cudaSetDevice");
 }
 
@@ -137,7 +137,7 @@ void require_usable(int device, const char* operation) {
   if (forked.load())
     throw BackendError(name +
                            ": this process was forked from one that used CUDA, which cannot be used here\n"
-                           "fork before the first use of CUDA, or start the process anew (exec)",
+                           "fork before the first use of CUDA, or start a new process (exec)",
                        where);
   throw BackendError(name + ": " + Device(DeviceType::cuda, device).str() +
                          " cannot be used any more, because it failed:" + quoted(cause_of(device)) +

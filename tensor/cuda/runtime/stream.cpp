@@ -26,7 +26,7 @@ class CudaEvent final : public Event::State {
   void settle() noexcept override {
     try {
       if (!captured_ && !capturing() && is_usable(context_.index)) event_.synchronize();
-    } catch (...) {  // the device failed; who uses it next is told
+    } catch (...) {  // the device failed: the next use of it throws
     }
   }
   double seconds() override { return since(context_.base); }
@@ -42,8 +42,8 @@ class CudaEvent final : public Event::State {
   }
 
  private:
-  /// Differences of seconds() would be rounded to what a float keeps of the time since the start.  What kernels found
-  /// wrong is left to other waits: those who only measure time catch errors.
+  /// Not the difference of two seconds(), whose precision is that of a float with the time since the start.  Faults
+  /// that kernels found are left to other waits, since code that only measures time ignores errors.
   double since(const PooledEvent& start) {
     refuse_captured();
     refuse_in_capture("Event::seconds_since");
@@ -73,7 +73,7 @@ void CudaStream::wait(const Event& event) {
   if (!event.state()) return;
   require_usable(context_.index, "Stream::wait");
   if (const auto* mine = dynamic_cast<CudaEvent*>(event.state().get())) {
-    if (!capturing()) mine->refuse_captured();  // this stream would be captured too
+    if (!capturing()) mine->refuse_captured();  // otherwise this stream would be captured too
     context_.driver.wait(handle_, mine->handle());
   } else event.synchronize();  // another kind of device: the host waits
 }

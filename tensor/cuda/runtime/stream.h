@@ -5,10 +5,10 @@
 
 namespace minnow::cuda {
 
-/// A CUDA stream that does not wait for the legacy default stream.  Thread-safe.
+/// A CUDA stream that does not synchronize with the legacy default stream.  Thread-safe.
 class CudaStream final : public Stream::State {
  public:
-  /// Gives the stream back at the end, unless it is the default one.
+  /// The destructor returns the stream to the context, unless it is the default one.
   CudaStream(Context& context, StreamHandle handle, bool is_default)
       : context_(context), handle_(handle), is_default_(is_default) {}
   ~CudaStream() override {
@@ -26,7 +26,7 @@ class CudaStream final : public Stream::State {
   const bool is_default_;
 };
 
-/// An event that completes with the work given to the stream so far; without time, it only orders work.
+/// Makes an Event of a recorded one.
 Event make_event(Context& context, PooledEvent event);
 
 }  // namespace minnow::cuda

@@ -13,13 +13,13 @@
 namespace minnow::cuda {
 namespace {
 
-/// Copies of pageable memory go through pinned blocks of ours of this size: to the device they then need not wait.
-constexpr std::size_t kStaged = std::size_t{1} << 20;
-/// Blocks of one copy that wait for the device; before one more, the first of them must be done.
-constexpr std::size_t kMostStaged = 32;
+/// Copies of pageable memory go through pinned blocks of this size, so that copies to the device need not wait.
+constexpr std::size_t kStagingBytes = std::size_t{1} << 20;
+/// The maximum number of pending blocks of a copy.
+constexpr std::size_t kMaxStagingBlocks = 32;
 
-/// A pinned block for the length of a copy; reused when the copies that hold it are done.  Empty for no bytes, and
-/// without memory to pin.
+/// A pinned block for a copy, reused when the copies that use it are done.  Empty for 0 bytes, or if no memory can be
+/// pinned.
 class Staging {
  public:
   explicit Staging(std::size_t bytes) : bytes_(bytes) {
@@ -49,19 +49,19 @@ void wait(const Call& call) {
   call.context().report();
 }
 
-/// The pinned block is not handed out again before the work given to the stream so far is done.
+/// Keeps a pinned block from being reused before the work submitted to the stream so far is done.
 void hold(const Call& call, const void* pinned) {
   pinned_memory().hold(pinned, call.context().order_events.record(call.stream()));
 }
 
-/// The source is read before this returns.
+/// Copies to the device through pinned blocks.  The source has been read when this returns.
 void stage(const Call& call, char* to, const char* from, std::size_t bytes) {
-  std::deque<PooledEvent> under_way;
-  for (std::size_t at = 0; at < bytes; at += kStaged) {
-    const std::size_t part = std::min(kStaged, bytes - at);
-    if (under_way.size() == kMostStaged) {
-      under_way.front().synchronize();
-      under_way.pop_front();
+  std::deque<PooledEvent> pending;
+  for (std::size_t at = 0; at < bytes; at += kStagingBytes) {
+    const std::size_t part = std::min(kStagingBytes, bytes - at);
+    if (pending.size() == kMaxStagingBlocks) {
+      pending.front().synchronize();
+      pending.pop_front();
     }
     const Staging staging(part);
     if (!staging.data()) {
@@ -72,7 +72,7 @@ void stage(const Call& call, char* to, const char* from, std::size_t bytes) {
     std::memcpy(staging.data(), from + at, part);
     copy_async(to + at, staging.data(), part, cudaMemcpyHostToDevice, call.stream());
     hold(call, staging.data());
-    if (bytes > kStaged * kMostStaged) under_way.push_back(call.context().order_events.record(call.stream()));
+    if (bytes > kStagingBytes * kMaxStagingBlocks) pending.push_back(call.context().order_events.record(call.stream()));
   }
 }
 
@@ -80,7 +80,7 @@ void to_device(const View& from, const View& to, bool non_blocking) {
   const Call call("to", to);
   const auto bytes = static_cast<std::size_t>(from.nbytes());
   const bool pinned = pinned_memory().owns(from.storage()->data());
-  if (pinned && (non_blocking || bytes > kStaged)) {
+  if (pinned && (non_blocking || bytes > kStagingBytes)) {
     copy_async(to.raw_data(), from.raw_data(), bytes, cudaMemcpyHostToDevice, call.stream());
     if (non_blocking) hold(call, from.storage()->data());
     else wait(call);
@@ -99,7 +99,7 @@ void to_host(const View& from, const View& to, bool non_blocking) {
     copy(to.raw_data());
     hold(call, to.storage()->data());
     to.storage()->set_pending(cuda_backend()->current_stream(call.device()).record());
-  } else if (const Staging staging(pinned || bytes > kStaged ? 0 : bytes); staging.data()) {
+  } else if (const Staging staging(pinned || bytes > kStagingBytes ? 0 : bytes); staging.data()) {
     copy(staging.data());
     wait(call);
     std::memcpy(to.raw_data(), staging.data(), bytes);
@@ -110,7 +110,7 @@ void to_host(const View& from, const View& to, bool non_blocking) {
   call.launched();
 }
 
-/// On the source's stream; the target's stream waits, and has done what it did with the memory before.
+/// Copies on the source's stream, after earlier work of the target's stream, which then waits for the copy.
 void between(const View& from, const View& to, bool non_blocking) {
   Context& target = context(to.device().index());
   const StreamHandle target_stream = target.current();

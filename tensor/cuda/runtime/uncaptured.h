@@ -4,7 +4,7 @@
 
 namespace minnow::cuda {
 
-/// While this thread captures, calls that have nothing to do with the captured stream are allowed in a scope.
+/// During a capture of this thread, allows calls that do not concern the captured stream, for a scope.
 class Uncaptured {
  public:
   Uncaptured() { cudaThreadExchangeStreamCaptureMode(&mode_); }

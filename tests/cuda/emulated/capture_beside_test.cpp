@@ -11,7 +11,7 @@
 #include "support/host_tensor.h"
 #include "support/thrown.h"
 
-/// What other threads do while one captures a graph: nothing of it may spoil the capture, or become part of it.
+/// Work of other threads while one captures a graph: it must neither invalidate the capture nor become part of it.
 namespace minnow {
 namespace {
 
@@ -136,7 +136,7 @@ TEST_F(CaptureBeside, AnotherCapturedStepBeginsRunsAndEnds) {
     for (const float value : {1.0f, 2.0f, 5.0f})
       EXPECT_EQ(step(full({3}, value, {})).to_vector<float>(), (std::vector<float>(3, 3 * value)));
     EXPECT_EQ(step.captures(), 1);
-  });  // its pool is closed while the other capture goes on
+  });  // its pool is closed during the other capture
 }
 
 TEST_F(CaptureBeside, ALoaderBringsItsBatches) {

@@ -11,8 +11,8 @@
 #include "support/golden.h"
 #include "support/thrown.h"
 
-/// What the CUDA backend does when an algorithm of cuDNN, or memory for it, is not to be had.  Each test has a shape of
-/// its own: plans are kept.
+/// What the CUDA backend does if an algorithm of cuDNN, or memory for it, is not available.  Each test has its own
+/// shape, because plans are cached.
 namespace minnow {
 namespace {
 
@@ -50,7 +50,7 @@ void expect_near(const Tensor& got, const Tensor& want, const char* what) {
   test::expect_close(raw::to_device(got, "cpu"), want, what, {1e-5, 1e-5});
 }
 
-/// Calls of cuDNN's function while f runs.
+/// The number of calls of a function of cuDNN while f runs.
 template <class F> std::size_t calls_in(const char* function, const F& f) {
   const std::size_t before = emulator::calls_of(function);
   f();
@@ -115,7 +115,7 @@ TEST_F(CudaConvolution, TheLastAlgorithmsFailureIsTold) {
                                 CUDNN_STATUS_INTERNAL_ERROR);
   emulator::fail_next_algorithm(kForward, CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM, CUDNN_STATUS_EXECUTION_FAILED);
   const std::string message = error_of<BackendError>([&] { c.forward(); });
-  for (const char* part : {"conv2d: cudnnConvolutionForward of cuDNN failed", "the test wants it so"})
+  for (const char* part : {"conv2d: cudnnConvolutionForward of cuDNN failed", "requested by the test"})
     EXPECT_TRUE(has(message, part)) << message;
   expect_near(c.forward(), raw::conv2d(c.x, c.w, {}, {}), "and the program goes on");
 }
@@ -147,7 +147,7 @@ TEST_F(CudaConvolution, WithoutMemoryForTimingTheLibraryChooses) {
   expect_near(c.to_input(), raw::conv2d_backward_input(c.grad, c.w, c.x.shape(), {}), "timed");
 }
 
-/// Runs in a process of its own, as the device fails in it or the library must not be loaded yet.
+/// Runs in its own process, because the device fails in it or the library must not be loaded yet.
 class CudaConvolutionAlone : public CudaConvolution {
  protected:
   void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
@@ -173,7 +173,7 @@ TEST_F(CudaConvolutionAlone, AFaultOfTheDeviceIsNotTakenForAnAlgorithms) {
   EXPECT_EXIT(fail_while_an_algorithm_runs(), ::testing::ExitedWithCode(0), "");
 }
 
-/// Trains a convolution and a linear layer for three steps; the weights and the last loss.
+/// Trains a convolution and a linear layer for three steps; returns the weights and the last loss.
 std::vector<double> train(bool captured) {
   manual_seed(3);
   nn::Conv2d conv(3, 4, 3);

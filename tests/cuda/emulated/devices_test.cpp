@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 #include <minnow/minnow.h>
 
-/// Which device the CUDA backend computes on where others choose too.
+/// The device that the CUDA backend uses if other libraries change the current one.
 namespace minnow {
 namespace {
 
-/// With a second device, in a process of its own: another library chooses the device behind our back.
+/// With a second device, in its own process: another library changes the current device.
 [[noreturn]] void let_another_library_choose() {
   const Tensor x = full({100}, 2.0, {.device = "cuda:0"});
   cudaSetDevice(1);

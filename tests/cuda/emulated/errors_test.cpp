@@ -15,8 +15,8 @@
 #include "support/host_tensor.h"
 #include "support/thrown.h"
 
-/// How the CUDA backend meets machines without a GPU, devices that fail, and forks.  Each test that breaks something
-/// does so in a process of its own.
+/// The CUDA backend on machines without a GPU, with failing devices, and after forks.  Tests that break something run
+/// in their own process.
 namespace minnow {
 namespace {
 
@@ -96,7 +96,7 @@ TEST_F(OwnProcess, WithASecondGpuThatIsTooOldTheFirstServes) {
   EXPECT_EXIT(run(), ::testing::ExitedWithCode(0), "this machine has 1 cuda device");
 }
 
-/// What a failure leaves behind; the device stays refused, and the program ends in the usual way.
+/// After a failure the device stays unusable, and the program ends normally.
 [[noreturn]] void fail_and_go_on() {
   static Tensor survivor = raw::to_device(test::counting(100), "cuda");  // dies after main
   const Stream stream{Device("cuda")};
@@ -116,7 +116,7 @@ TEST_F(OwnProcess, AFailedDeviceKeepsQuotingTheFirstCause) {
   EXPECT_EXIT(fail_and_go_on(), ::testing::ExitedWithCode(0), "^$|device-generic");
 }
 
-/// What the child of a fork is told; 0 if it is that.
+/// Checks the error in the child of a fork; 0 if it is right.
 int child_of_fork(const Tensor& there) {
   const std::string use = error_of<BackendError>([&] { raw::to_device(there, "cpu"); });
   const std::string more = error_of<BackendError>([&] { synchronize("cuda"); });
@@ -137,7 +137,7 @@ TEST_F(Failure, ForksAreRefusedToUseCuda) {
   if (child == 0) {
     int status = 1;
     {
-      const Tensor mine = there;  // and its destruction harms nobody
+      const Tensor mine = there;  // its destruction is harmless
       status = child_of_fork(mine);
     }
     _exit(status);
@@ -165,11 +165,11 @@ TEST_F(Failure, OutOfMemoryIsTypedAndTheProgramGoesOn) {
                            "free on the device"})
     EXPECT_TRUE(has(message, part)) << message;
   EXPECT_EQ(memory_stats("cuda").allocated, live);
-  emulator::fail_next("cudaMalloc", cudaErrorMemoryAllocation, 1);  // once: the second try serves
+  emulator::fail_next("cudaMalloc", cudaErrorMemoryAllocation, 1);  // once: the second attempt succeeds
   const Tensor large = empty({30'000'000}, {DType::float32, Device("cuda")});
   EXPECT_TRUE(emulator::is_device_memory(large.raw_data(), 120'000'000));
   emulator::fail_next("cudaHostAlloc", cudaErrorMemoryAllocation, 2);
-  const Tensor home = raw::to_device(large, "cpu", true);  // lands in pageable memory
+  const Tensor home = raw::to_device(large, "cpu", true);  // the result is in pageable memory
   EXPECT_FALSE(home.is_pinned());
 }
 
@@ -178,7 +178,7 @@ TEST(Startup, OfAProgramOnTheCpuTouchesNothing) {
   const auto run = [] {
     const Tensor x = full({10}, 1.0, {});
     const Tensor y = raw::to_device(x, "cpu");
-    // The listing of this program's own tests asked how many devices there are, and nothing more.
+    // Listing this program's tests asks only for the number of devices.
     std::size_t calls = 0;
     for (const char* name : {"cudaSetDevice", "cudaMalloc", "cudaHostAlloc", "cudaStreamCreateWithFlags",
                              "cudaEventCreateWithFlags", "cudaDeviceSynchronize"})

@@ -27,7 +27,7 @@ bool contains_all(const std::string& text, std::initializer_list<std::string> pa
 }
 
 Tensor ones_there(std::int64_t n) { return ones({n}, {.device = "cuda"}); }
-/// Gives the device work that fails; the call itself does not.  Returns its line.
+/// Submits work that fails on the device; the call itself succeeds.  Returns its line.
 unsigned give_a_fault() {
   const Tensor bad = tensor({9}, {.device = "cuda"});
   index_select(ones_there(3), 0, bad);
@@ -78,14 +78,14 @@ TEST(CudaFaults, OfACapturedStepAreToldAfterEachReplayThatHasThem) {
   EXPECT_EQ(step.captures(), 1);
 }
 
-/// Runs a function in a new process, which ends in the usual way.
+/// Runs a function in a new process, which ends normally.
 class CudaCrash : public ::testing::Test {
  protected:
   void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
   void TearDown() override { unsetenv("MINNOW_CUDA_DEBUG"); }
 };
 
-/// Everything that may be alive when the device fails; it dies after main.
+/// Objects that may exist when the device fails; destroyed after main.
 struct Survivors {
   Tensor x = ones_there(1000), pinned = raw::pin_memory(ones({1000})), home;
   Stream side{Device("cuda")};
@@ -116,7 +116,7 @@ void use_everything() {
   s.home = s.x.to("cpu", {.non_blocking = true});
 }
 
-/// The device is refused by everything, quoting its first cause, and nothing throws where it may not.
+/// Everything refuses the device and quotes the first cause, and nothing throws that must not.
 bool is_refused(std::initializer_list<std::string> cause) {
   Survivors& s = survivors();
   bool good = true;
@@ -137,7 +137,7 @@ bool is_refused(std::initializer_list<std::string> cause) {
   return good;
 }
 
-/// A launch that finds what an operation before it did.
+/// A launch that reports the failure of an operation before it.
 [[noreturn]] void fail_at_a_launch() {
   use_everything();
   emulator::fail_next("cudaLaunchKernel", cudaErrorIllegalAddress, 1'000'000);
@@ -152,7 +152,7 @@ bool is_refused(std::initializer_list<std::string> cause) {
 
 TEST_F(CudaCrash, AtALaunchMarksTheDevice) { EXPECT_EXIT(fail_at_a_launch(), ::testing::ExitedWithCode(0), ""); }
 
-/// As on a real GPU, no call of CUDA's works any more.
+/// As on a real GPU, no call of CUDA succeeds any more.
 [[noreturn]] void fail_while_it_runs() {
   use_everything();
   emulator::submit(static_cast<cudaStream_t>(cuda::context(0).current()), [] { return std::string("boom"); });
@@ -184,7 +184,7 @@ TEST_F(CudaCrash, InTheDebugModeNamesItsOperation) {
   EXPECT_EXIT(fail_in_the_debug_mode(), ::testing::ExitedWithCode(0), "");
 }
 
-/// Poison and canaries, switched on by the environment as a user does.
+/// Fill patterns and guard bytes, turned on by the environment variable.
 [[noreturn]] void overrun_in_the_debug_mode() {
   const auto stream = static_cast<cudaStream_t>(cuda::context(0).current());
   Tensor x = ones_there(10);

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <minnow/minnow.h>
 
-/// How many kernels an operation starts: more would mean that its operands pass through other memory.
+/// The number of kernels that an operation launches: more would mean that its operands are copied.
 namespace minnow {
 namespace {
 

@@ -16,8 +16,8 @@
 #include "support/host_tensor.h"
 #include "support/thrown.h"
 
-/// Memory, streams and copies of the CUDA backend.  The emulated device does its work when something waits for it, so
-/// what reuses memory too early shows every time.
+/// Memory, streams and copies of the CUDA backend.  The emulated device does its work only when something waits for it,
+/// so that reusing memory too early always shows.
 namespace minnow {
 namespace {
 
@@ -79,7 +79,7 @@ TEST_F(CudaMemory, PinnedSourcesAreHeldUntilTheCopyIsDone) {
   const void* block = source.raw_data();
   const Tensor x = there(source);
   source = Tensor();
-  const Tensor other = pinned(-1);  // written by the host at once
+  const Tensor other = pinned(-1);  // the host writes it at once
   EXPECT_NE(other.raw_data(), block);
   EXPECT_EQ(values(raw::to_device(x, "cpu")), values(counting(kMany)));
 }
@@ -89,7 +89,7 @@ TEST_F(CudaMemory, ASteadyStateAsksForNothing) {
     const Tensor x = there(raw::pin_memory(counting(kMany)));
     const Tensor y = raw::to_device(counting(10), "cuda");
     const float sum = values(raw::to_device(x, "cpu", true))[5] + values(raw::to_device(y, "cpu"))[1];
-    transfer_report();  // it holds the events of copies until somebody asks, or they are many
+    transfer_report();  // it keeps the events of copies until it is read, or until there are many
     return sum;
   };
   for (int i = 0; i < 3; ++i) step();
@@ -104,7 +104,7 @@ TEST_F(CudaMemory, ASteadyStateAsksForNothing) {
   for (int i = 0; i < 5; ++i) EXPECT_EQ(step(), 6);
   EXPECT_EQ(asked(), before);
   for (int i = 0; i < 5; ++i) Stream{Device("cuda")}.record().synchronize();
-  EXPECT_LE(asked(), before + 2);  // streams are used again
+  EXPECT_LE(asked(), before + 2);  // streams are reused
 }
 
 TEST_F(CudaTransfer, OfPageableMemoryDoesNotWait) {
@@ -201,7 +201,7 @@ TEST_F(CudaDebug, FindsWhatWasWrittenOutOfBounds) {
   synchronize("cuda");
 }
 
-/// With two devices, in a process of its own.
+/// With two devices, in its own process.
 [[noreturn]] void use_two_devices() {
   const Tensor source = raw::pin_memory(counting(kMany));
   const Tensor x = raw::to_device(source, "cuda:0", true);

@@ -22,7 +22,7 @@ int pop() {
   return 0;
 }
 
-// The little of NVTX's interface for tools that such a tool needs (nvtxDetail/nvtxTypes.h).
+// The part of NVTX's interface for tools that this tool needs (nvtxDetail/nvtxTypes.h).
 using Function = void (*)();
 struct Callbacks {
   std::size_t size;

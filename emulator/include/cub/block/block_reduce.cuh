@@ -10,7 +10,7 @@ enum BlockReduceAlgorithm {
   BLOCK_REDUCE_WARP_REDUCTIONS,
 };
 
-/// CUB's reduction over the threads of a block: thread 0 gets the result; what the others get is not defined.
+/// CUB's reduction over the threads of a block.  Thread 0 gets the result; that of the others is undefined.
 template <class T, int kX, BlockReduceAlgorithm = BLOCK_REDUCE_WARP_REDUCTIONS, int kY = 1, int kZ = 1>
 class BlockReduce {
  public:
@@ -23,7 +23,7 @@ class BlockReduce {
   template <class Op>
   T Reduce(T input, Op op, int valid = kX * kY * kZ, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
     const emulator::Place place{file, line};
-    if (emulator::block_size() != kX * kY * kZ) emulator::fault(place, "BlockReduce of another block size");
+    if (emulator::block_size() != kX * kY * kZ) emulator::fault(place, "BlockReduce is for another block size");
     storage_.use(place);
     emulator::collect(place, &input, 1, [&op, valid](std::vector<emulator::Items<T>>& all) {
       *all[0].items = total(all, op, valid);
@@ -47,7 +47,7 @@ class BlockReduce {
   }
 
  private:
-  /// In CUB's order: a tree over the lanes of each warp, then the warps one after another.
+  /// In CUB's order: a tree over the lanes of each warp, then the warps in sequence.
   template <class Op> static T total(const std::vector<emulator::Items<T>>& all, Op& op, int valid) {
     T result{};
     for (int first = 0; first < valid; first += 32) {

@@ -13,10 +13,11 @@ template <class T, int kX> class BlockScan {
 
   explicit BlockScan(TempStorage& storage) : storage_(storage) {}
 
-  /// output: the sum of this thread's input and those of the threads before it; total: of all, for each thread.
+  /// output: the sum of this thread's input and those of the threads before it.  total: the sum of all, for each
+  /// thread.
   void InclusiveSum(T input, T& output, T& total, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
     const emulator::Place place{file, line};
-    if (emulator::block_size() != kX) emulator::fault(place, "BlockScan of another block size");
+    if (emulator::block_size() != kX) emulator::fault(place, "BlockScan is for another block size");
     storage_.use(place);
     T items[2] = {input, input};
     emulator::collect(place, items, 2, [](std::vector<emulator::Items<T>>& all) {

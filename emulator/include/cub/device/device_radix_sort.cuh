@@ -10,7 +10,7 @@
 
 namespace cub {
 
-/// Two arrays of which one has what is meant.
+/// Two arrays, one of which has the data.
 template <class T> struct DoubleBuffer {
   T* d_buffers[2];
   int selector = 0;
@@ -20,8 +20,8 @@ template <class T> struct DoubleBuffer {
   T* Alternate() { return d_buffers[selector ^ 1]; }
 };
 
-/// CUB's sort of a whole device, as work of a stream.  Like CUB's it leaves the result in either array, and anything in
-/// the other one and in its space.
+/// CUB's device-wide sort, as work of a stream.  As in CUB, the result may be in either array, and the content of the
+/// other one and of the scratch memory is undefined.
 struct DeviceRadixSort {
   template <class Key, class Value, class Count>
   static cudaError_t SortPairs(void* space, std::size_t& bytes, DoubleBuffer<Key>& keys, DoubleBuffer<Value>& values,

@@ -4,7 +4,7 @@
 
 namespace cub {
 
-/// CUB's reduction over the lanes of a (logical) warp: lane 0 gets the result, made in CUB's order.
+/// CUB's reduction over the lanes of a (logical) warp, in CUB's order.  Lane 0 gets the result.
 template <class T, int kLanes = 32, int = 0> class WarpReduce {
   static_assert(kLanes >= 1 && kLanes <= 32);
 

@@ -5,7 +5,7 @@
 
 namespace minnow::cuda {
 
-/// Stands in for the backend's header of this name: the kernel is an ordinary function.
+/// Replaces the backend's header of this name: the kernel is an ordinary function.
 template <class... Parameters>
 void start(cudaStream_t stream, void (*kernel)(Parameters...), dim3 blocks, dim3 threads, Parameters... arguments) {
   emulator::launch(stream, blocks, threads, [=] { kernel(arguments...); });
