@@ -84,14 +84,13 @@ ImageDataset::ImageDataset(const Tensor& images, const Tensor& labels, std::int6
     : images_(check_images(images, where)),
       labels_(check_labels(labels, images_.shape()[0], classes, where)),
       classes_(classes) {
-  const auto [mean, deviation] = normalization;
-  if (!std::isfinite(mean) || !std::isfinite(deviation) || deviation <= 0)
-    throw ValueError(
-        fmt::format("{}cannot normalise with mean {} and deviation {}\nthe deviation must be positive, both finite",
-                    name(), mean, deviation),
-        where);
-  scale_ = static_cast<float>(1 / (255 * deviation));
-  shift_ = static_cast<float>(-mean / deviation);
+  const auto [mean, std] = normalization;
+  if (!std::isfinite(mean) || !std::isfinite(std) || std <= 0)
+    throw ValueError(fmt::format("{}cannot normalize with mean {} and std {}\nboth must be finite, and std positive",
+                                 name(), mean, std),
+                     where);
+  scale_ = static_cast<float>(1 / (255 * std));
+  shift_ = static_cast<float>(-mean / std);
 }
 
 LabeledImages ImageDataset::get(std::int64_t i, SourceLocation where) const {

@@ -12,10 +12,10 @@ struct LabeledImages {
   Tensor labels;
 };
 
-/// How bytes become floats: (byte / 255 - mean) / deviation.
+/// How bytes become floats: (byte / 255 - mean) / std.
 struct Normalization {
   double mean = 0;
-  double deviation = 1;
+  double std = 1;
 };
 
 /// Images kept as bytes and normalised while a batch is gathered, and their classes.  A sample is
@@ -23,7 +23,7 @@ struct Normalization {
 class ImageDataset {
  public:
   /// images: uint8 [N, H, W] or [N, C, H, W]   labels: uint8 or int64 [N], each in [0, classes).  On the cpu.
-  /// DTypeError, ShapeError, DeviceError, IndexError for a label, ValueError for a deviation that is not
+  /// DTypeError, ShapeError, DeviceError, IndexError for a label, ValueError for a std that is not
   /// positive.
   ImageDataset(const Tensor& images, const Tensor& labels, std::int64_t classes, Normalization normalization = {},
                SourceLocation where = SourceLocation::current());

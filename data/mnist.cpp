@@ -144,11 +144,11 @@ ImageDataset load(const Collection& set, std::string_view split, const fs::path&
 }  // namespace
 
 ImageDataset mnist(std::string_view split, MnistOptions options, SourceLocation where) {
-  return load(digits(), split, options.root, {options.mean, options.deviation}, where);
+  return load(digits(), split, options.root, {options.mean, options.std}, where);
 }
 
 ImageDataset fashion_mnist(std::string_view split, FashionMnistOptions options, SourceLocation where) {
-  return load(clothes(), split, options.root, {options.mean, options.deviation}, where);
+  return load(clothes(), split, options.root, {options.mean, options.std}, where);
 }
 
 std::vector<std::string> mnist_folders(const std::string& root) {

@@ -11,16 +11,16 @@ struct MnistOptions {
   /// The folder of the files, or the one above it.  Empty: $MINNOW_DATA, else
   /// ${XDG_CACHE_HOME:-~/.cache}/minnow/mnist.
   std::string root{};
-  /// Bytes become (byte / 255 - mean) / deviation; the defaults are those of the training images.
+  /// Bytes become (byte / 255 - mean) / std; the defaults are those of the training images.
   double mean = 0.1307;
-  double deviation = 0.3081;
+  double std = 0.3081;
 };
 
 struct FashionMnistOptions {
   /// As for MNIST; its own folder is `fashion-mnist`.
   std::string root{};
   double mean = 0.2860;
-  double deviation = 0.3530;
+  double std = 0.3530;
 };
 
 /// The handwritten digits: split "train" (60,000) or "test" (10,000), images [1, 28, 28], 10 classes.  Files

@@ -28,7 +28,7 @@ class Random {
     while (x < reject) x = bits();
     return static_cast<std::int64_t>(x % range);
   }
-  /// Normally distributed, mean 0, deviation 1.
+  /// Normally distributed, mean 0, standard deviation 1.
   double normal() {
     const double radius = std::sqrt(-2.0 * std::log(1.0 - uniform()));
     return radius * std::cos(2.0 * std::numbers::pi * uniform());

@@ -55,7 +55,7 @@ Drawn draw(std::int64_t size, const SyntheticDigitsOptions& options, SourceLocat
 ImageDataset make(std::int64_t size, const SyntheticDigitsOptions& options, SourceLocation where) {
   const CallSite site("SyntheticDigits", where);
   const auto [images, labels] = draw(size, options, where);
-  return ImageDataset(images, labels, kClasses, {options.mean, options.deviation}, where);
+  return ImageDataset(images, labels, kClasses, {options.mean, options.std}, where);
 }
 
 }  // namespace

@@ -85,16 +85,15 @@ Tensor ToFloat::operator()(const Tensor& image, SourceLocation where) const {
 }
 
 Tensor Normalize::operator()(const Tensor& image, SourceLocation where) const {
-  if (!std::isfinite(mean) || !std::isfinite(deviation) || deviation <= 0)
-    throw ValueError(fmt::format("Normalize: mean {} and deviation {}\nthe deviation must be positive, both finite",
-                                 mean, deviation),
+  if (!std::isfinite(mean) || !std::isfinite(std) || std <= 0)
+    throw ValueError(fmt::format("Normalize: mean {} and std {}\nboth must be finite, and std positive", mean, std),
                      where);
   const Tensor in = dense("Normalize", image, where);
   if (in.dtype() != DType::float32)
     throw DTypeError(message("Normalize", "an image must be float32", {{"image", image}}, "put ToFloat{} before it"),
                      where);
   const Tensor out = detail::host_tensor(DType::float32, in.shape(), where);
-  const auto m = static_cast<float>(mean), d = static_cast<float>(deviation);
+  const auto m = static_cast<float>(mean), d = static_cast<float>(std);
   std::transform(in.data<float>(), in.data<float>() + in.numel(), out.data<float>(),
                  [m, d](float x) { return (x - m) / d; });
   return out;

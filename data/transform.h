@@ -17,10 +17,10 @@ struct ToFloat {
   Tensor operator()(const Tensor& image, SourceLocation where = SourceLocation::current()) const;
 };
 
-/// float32: y = (x - mean) / deviation.
+/// float32: y = (x - mean) / std.
 struct Normalize {
   double mean = 0;
-  double deviation = 1;
+  double std = 1;
   Tensor operator()(const Tensor& image, SourceLocation where = SourceLocation::current()) const;
 };
 

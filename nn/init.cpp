@@ -49,15 +49,14 @@ Tensor uniform_(const Tensor& t, double low, double high, RandomGenerator* gener
   return write(t, values);
 }
 
-Tensor normal_(const Tensor& t, double mean, double deviation, RandomGenerator* generator, SourceLocation where) {
+Tensor normal_(const Tensor& t, double mean, double std, RandomGenerator* generator, SourceLocation where) {
   const CallSite site("normal_", where);
   require_floating(t);
-  if (!(deviation >= 0))
-    throw ValueError(
-        fmt::format("normal_: the deviation must be 0 or more, got {}\n0 gives the mean everywhere", deviation));
+  if (!(std >= 0))
+    throw ValueError(fmt::format("normal_: std must be 0 or more, got {}\n0 gives the mean everywhere", std));
   const NoGradGuard guard;
   const Tensor values = randn(t.shape(), source_of(t, generator));
-  mul_(values, deviation);
+  mul_(values, std);
   add_(values, mean);
   return write(t, values);
 }
@@ -65,19 +64,17 @@ Tensor normal_(const Tensor& t, double mean, double deviation, RandomGenerator* 
 Tensor trunc_normal_(const Tensor& t, TruncNormalOptions o, SourceLocation where) {
   const CallSite site("trunc_normal_", where);
   require_floating(t);
-  if (!(o.deviation > 0) || !(o.low < o.high))
-    throw ValueError(
-        fmt::format("trunc_normal_: nothing to draw\n  deviation  {}\n  low        {}\n  high       {}\nthe "
-                    "deviation must be positive, low below high",
-                    o.deviation, o.low, o.high));
+  if (!(o.std > 0) || !(o.a < o.b))
+    throw ValueError(fmt::format(
+        "trunc_normal_: std must be positive and a less than b\n  std  {}\n  a    {}\n  b    {}", o.std, o.a, o.b));
   const NoGradGuard guard;
-  // The inverse of the cumulative function, of uniform numbers between its values at the ends.
-  const auto cumulative = [&](double x) { return std::erf((x - o.mean) / o.deviation / std::sqrt(2.0)); };
-  const double from = cumulative(o.low), to = cumulative(o.high);
+  // Inverse transform sampling: uniform numbers between the cumulative distribution at a and at b.
+  const auto cumulative = [&](double x) { return std::erf((x - o.mean) / o.std / std::sqrt(2.0)); };
+  const double from = cumulative(o.a), to = cumulative(o.b);
   Tensor values = rand(t.shape(), source_of(t, o.generator));
   values = add(mul(values, to - from), from);
-  values = add(mul(erfinv(values), o.deviation * std::sqrt(2.0)), o.mean);
-  return write(t, clamp(values, o.low, o.high));
+  values = add(mul(erfinv(values), o.std * std::sqrt(2.0)), o.mean);
+  return write(t, clamp(values, o.a, o.b));
 }
 
 Tensor constant_(const Tensor& t, double value, SourceLocation where) {
@@ -160,7 +157,7 @@ Tensor orthogonal_(const Tensor& t, double gain, RandomGenerator* generator, Sou
   return write(t, mul(q, gain).reshape(t.shape()));
 }
 
-Tensor sparse_(const Tensor& t, double sparsity, double deviation, RandomGenerator* generator, SourceLocation where) {
+Tensor sparse_(const Tensor& t, double sparsity, double std, RandomGenerator* generator, SourceLocation where) {
   const CallSite site("sparse_", where);
   require_matrix(t);
   if (!(sparsity >= 0 && sparsity <= 1))
@@ -169,7 +166,7 @@ Tensor sparse_(const Tensor& t, double sparsity, double deviation, RandomGenerat
   const std::int64_t rows = t.size(0), columns = t.size(1);
   const auto zeros = static_cast<std::int64_t>(std::ceil(sparsity * static_cast<double>(rows)));
   auto values = randn({rows, columns}, {DType::float64, Device(), generator}).to_vector<double>();
-  for (double& v : values) v *= deviation;
+  for (double& v : values) v *= std;
   for (std::int64_t c = 0; c < columns; ++c) {
     const auto order = randperm(rows, {DType::int64, Device(), generator}).to_vector<std::int64_t>();
     for (std::int64_t i = 0; i < zeros; ++i)
@@ -204,7 +201,7 @@ Tensor xavier_normal_(const Tensor& t, double gain, RandomGenerator* generator, 
 
 namespace {
 
-double kaiming_deviation(const Tensor& t, const KaimingOptions& o) {
+double kaiming_std(const Tensor& t, const KaimingOptions& o) {
   const Fans f = fans(t);
   const std::int64_t fan = o.mode == FanMode::fan_in ? f.in : f.out;
   return calculate_gain(o.nonlinearity, o.a) / std::sqrt(static_cast<double>(fan));
@@ -214,14 +211,14 @@ double kaiming_deviation(const Tensor& t, const KaimingOptions& o) {
 
 Tensor kaiming_uniform_(const Tensor& t, KaimingOptions options, SourceLocation where) {
   const CallSite site("kaiming_uniform_", where);
-  const double bound = std::sqrt(3.0) * kaiming_deviation(t, options);
+  const double bound = std::sqrt(3.0) * kaiming_std(t, options);
   return t.numel() ? uniform_(t, -bound, bound, options.generator) : t;
 }
 
 Tensor kaiming_normal_(const Tensor& t, KaimingOptions options, SourceLocation where) {
   const CallSite site("kaiming_normal_", where);
-  const double deviation = kaiming_deviation(t, options);
-  return t.numel() ? normal_(t, 0, deviation, options.generator) : t;
+  const double std = kaiming_std(t, options);
+  return t.numel() ? normal_(t, 0, std, options.generator) : t;
 }
 
 double calculate_gain(std::string_view nonlinearity, double slope, SourceLocation where) {

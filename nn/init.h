@@ -11,15 +11,16 @@ namespace minnow::nn::init {
 /// Uniform in [low, high).  ValueError unless low <= high.
 Tensor uniform_(const Tensor& t, double low = 0, double high = 1, RandomGenerator* generator = nullptr,
                 SourceLocation where = SourceLocation::current());
-/// ValueError for a negative deviation.
-Tensor normal_(const Tensor& t, double mean = 0, double deviation = 1, RandomGenerator* generator = nullptr,
+/// Normal with this mean and standard deviation.  ValueError for a negative std.
+Tensor normal_(const Tensor& t, double mean = 0, double std = 1, RandomGenerator* generator = nullptr,
                SourceLocation where = SourceLocation::current());
 
 struct TruncNormalOptions {
-  double mean = 0, deviation = 1;
-  double low = -2, high = 2;  ///< values outside are drawn again
+  double mean = 0, std = 1;
+  double a = -2, b = 2;  ///< no value is outside of [a, b]
   RandomGenerator* generator = nullptr;
 };
+/// Normal, truncated to [a, b].  ValueError unless std is positive and a less than b.
 Tensor trunc_normal_(const Tensor& t, TruncNormalOptions options = {},
                      SourceLocation where = SourceLocation::current());
 
@@ -34,7 +35,7 @@ Tensor dirac_(const Tensor& t, std::int64_t groups = 1, SourceLocation where = S
 Tensor orthogonal_(const Tensor& t, double gain = 1, RandomGenerator* generator = nullptr,
                    SourceLocation where = SourceLocation::current());
 /// Normal, with a share of `sparsity` zeros in every column.  ShapeError unless 2-d.
-Tensor sparse_(const Tensor& t, double sparsity, double deviation = 0.01, RandomGenerator* generator = nullptr,
+Tensor sparse_(const Tensor& t, double sparsity, double std = 0.01, RandomGenerator* generator = nullptr,
                SourceLocation where = SourceLocation::current());
 
 /// Of a weight [out, in, ...]: in and out times the size of the kernel.  ShapeError below two dimensions.

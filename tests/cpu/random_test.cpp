@@ -14,7 +14,7 @@ constexpr std::int64_t kMany = 200003;
 constexpr DType kFloats[] = {DType::float32, DType::float64, DType::float16, DType::bfloat16};
 
 struct Moments {
-  double mean = 0, deviation = 0, low = INFINITY, high = -INFINITY;
+  double mean = 0, std = 0, low = INFINITY, high = -INFINITY;
 };
 Moments moments(const Tensor& t) {
   Moments m;
@@ -25,7 +25,7 @@ Moments moments(const Tensor& t) {
     m.low = std::fmin(m.low, v), m.high = std::fmax(m.high, v);
   }
   m.mean /= static_cast<double>(t.numel());
-  m.deviation = std::sqrt(squares / static_cast<double>(t.numel()) - m.mean * m.mean);
+  m.std = std::sqrt(squares / static_cast<double>(t.numel()) - m.mean * m.mean);
   return m;
 }
 
@@ -35,13 +35,13 @@ TEST(RandomCpu, UniformStaysInItsRange) {
     backend().run(calls::Uniform{{7, 11}, t, 0, 1});
     const Moments m = moments(t);
     EXPECT_NEAR(m.mean, 0.5, 5e-3) << name_of(dtype);
-    EXPECT_NEAR(m.deviation, std::sqrt(1.0 / 12), 3e-3);
+    EXPECT_NEAR(m.std, std::sqrt(1.0 / 12), 3e-3);
     EXPECT_GE(m.low, 0);
     EXPECT_LT(m.high, 1) << name_of(dtype);
     EXPECT_GT(m.high, 0.99);
     backend().run(calls::Uniform{{7, 11}, t, -3, 5});
     EXPECT_NEAR(moments(t).mean, 1, 4e-2);
-    EXPECT_NEAR(moments(t).deviation, 8 * std::sqrt(1.0 / 12), 2e-2);
+    EXPECT_NEAR(moments(t).std, 8 * std::sqrt(1.0 / 12), 2e-2);
   }
 }
 
@@ -51,7 +51,7 @@ TEST(RandomCpu, Normal) {
     backend().run(calls::Normal{{3, 5}, t, 2, 0.5});
     const Moments m = moments(t);
     EXPECT_NEAR(m.mean, 2, 5e-3) << name_of(dtype);
-    EXPECT_NEAR(m.deviation, 0.5, 4e-3);
+    EXPECT_NEAR(m.std, 0.5, 4e-3);
     EXPECT_GT(m.high, 3.9);
     EXPECT_LT(m.low, 0.1);
     double within = 0;
@@ -108,7 +108,7 @@ TEST(RandomCpu, RandintIsEvenAndReachesItsEnds) {
   backend().run(
       calls::Randint{{1, 0}, t, std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()});
   EXPECT_NEAR(moments(t).mean / 0x1p63, 0, 6e-3);
-  EXPECT_NEAR(moments(t).deviation / 0x1p63, std::sqrt(1.0 / 3), 6e-3);
+  EXPECT_NEAR(moments(t).std / 0x1p63, std::sqrt(1.0 / 3), 6e-3);
 }
 
 TEST(RandomCpu, Bernoulli) {

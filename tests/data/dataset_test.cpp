@@ -54,7 +54,7 @@ TEST(Datasets, TakeViewsAndTensorsUnderWay) {
   const Tensor whole = bytes({6, 4, 5}), turned = whole.transpose(1, 2), part = whole(slice(2, 5));
   for (const Tensor& view : {turned, part, part.transpose(1, 2)}) {
     const data::TensorDataset set(view);
-    const data::ImageDataset images(view, bytes({view.size(0)}), 10, {.mean = 0, .deviation = 1.0 / 255});
+    const data::ImageDataset images(view, bytes({view.size(0)}), 10, {.mean = 0, .std = 1.0 / 255});
     for (auto& [x] : data::DataLoader(set, {.batch_size = 6}))
       EXPECT_EQ(x.to_vector<double>(), view.to_vector<double>());
     for (auto& [x, y] : data::DataLoader(images, {.batch_size = 6}))
@@ -87,7 +87,7 @@ TEST(Datasets, RefuseBadInputs) {
   EXPECT_THROW(data::ImageDataset(bytes({3, 2, 2}), bytes({2}), 10), ShapeError);
   EXPECT_THROW(data::SyntheticDigits(-1), ValueError);
   EXPECT_THROW(data::SyntheticDigits(1, {.first = -1}), ValueError);
-  EXPECT_THROW(data::SyntheticDigits(1, {.deviation = 0}), ValueError);
+  EXPECT_THROW(data::SyntheticDigits(1, {.std = 0}), ValueError);
   data::Random random(1);
   EXPECT_THROW(data::RandomShift{.pixels = -1}(bytes({2, 2}), random), ValueError);
   EXPECT_THROW((data::RandomShift{.pixels = 1, .fill = 300}(bytes({2, 2}), random)), ValueError);

@@ -31,7 +31,7 @@ TEST_F(Mnist, FindsBothSpellingsPackedOrNot) {
       const std::string end = std::string("-ubyte") + (packed ? ".gz" : ""), at = "raw" + dot + end + "/";
       write(at + "train-images" + dot + "idx3" + end, packed ? gzip(images) : images);
       write(at + "train-labels" + dot + "idx1" + end, packed ? gzip(labels) : labels);
-      const auto set = data::mnist("train", {.root = folder_ / at, .mean = 0.5, .deviation = 0.5});
+      const auto set = data::mnist("train", {.root = folder_ / at, .mean = 0.5, .std = 0.5});
       ASSERT_EQ(set.size(), 2);
       EXPECT_EQ(set.get(1).labels.item<std::int64_t>(), 9);
       EXPECT_EQ(set.get(0).images.shape(), Shape({1, 1, 2}));
@@ -59,7 +59,7 @@ TEST_F(Mnist, NamesWhatIsWrong) {
   write("train-images-idx3-ubyte", labels);
   EXPECT_TRUE(has(refused(), "does not hold images"));
   write("train-images-idx3-ubyte", images);
-  EXPECT_THROW(data::mnist("train", {.root = folder_, .mean = 0, .deviation = 0}), ValueError);
+  EXPECT_THROW(data::mnist("train", {.root = folder_, .mean = 0, .std = 0}), ValueError);
   const data::MnistOptions digits{.mean = 0};  // without a warning of a missing initialiser
   const data::FashionMnistOptions clothes{.mean = 0};
   EXPECT_TRUE(digits.root.empty() && clothes.root.empty());

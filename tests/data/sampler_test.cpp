@@ -89,7 +89,7 @@ TEST(RandomSplit, PartsHaveTheirSizesAndMixTheWholeSet) {
       seen.insert(sample);
       sum += static_cast<double>(sample);
     }
-    // Each part's mean is that of the set: 289 / sqrt(n) is its deviation.
+    // Each part's mean is that of the set: 289 / sqrt(n) is its std.
     if (sizes[k]) { EXPECT_NEAR(sum / static_cast<double>(sizes[k]), 499.5, 4 * 289 / std::sqrt(sizes[k])) << k; }
   }
   EXPECT_EQ(seen.size(), 1000U);

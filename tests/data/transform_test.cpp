@@ -106,10 +106,9 @@ TEST(Transforms, ToFloatAndNormalize) {
   EXPECT_EQ(reals.shape(), (Shape{2, 2}));
   EXPECT_EQ(reals.to_vector<float>(), (std::vector<float>{0, 0.2F, 0.4F, 1}));
   EXPECT_TRUE(data::ToFloat{}(reals).is_same(reals));
-  const Tensor normal = data::Normalize{.mean = 0.5, .deviation = 0.25}(tensor({0.0, 0.5, 1.0}));
+  const Tensor normal = data::Normalize{.mean = 0.5, .std = 0.25}(tensor({0.0, 0.5, 1.0}));
   EXPECT_EQ(normal.to_vector<float>(), (std::vector<float>{-2, 0, 2}));
-  for (const double deviation : {0.0, -1.0, std::nan("")})
-    EXPECT_THROW((data::Normalize{0, deviation}(reals)), ValueError) << deviation;
+  for (const double std : {0.0, -1.0, std::nan("")}) EXPECT_THROW((data::Normalize{0, std}(reals)), ValueError) << std;
 }
 
 TEST(Transforms, TakeViewsInAnyOrderOfDimensions) {

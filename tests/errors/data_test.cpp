@@ -34,7 +34,7 @@ TEST(Errors, OfDatasets) {
                ImageDataset(bytes, tensor({0, 1}), 3);
              }},
       Misuse{"IndexError", "ImageDataset", "label 2 of image 2", [=] { ImageDataset(bytes, labels, 2); }},
-      Misuse{"ValueError", "ImageDataset", "deviation 0",
+      Misuse{"ValueError", "ImageDataset", "std 0",
              [=] {
                ImageDataset(bytes, labels, 3, {0, 0});
              }},
@@ -44,7 +44,7 @@ TEST(Errors, OfDatasets) {
       Misuse{"OutOfMemoryError", "SyntheticDigits", "[4611686018427387904, 28, 28]",
              [] { SyntheticDigits(std::int64_t{1} << 62); }},
       Misuse{"ValueError", "SyntheticDigits", "first -1", [] { SyntheticDigits(2, {.first = -1}); }},
-      Misuse{"ValueError", "SyntheticDigits", "deviation 0", [] { SyntheticDigits(2, {.deviation = 0}); }},
+      Misuse{"ValueError", "SyntheticDigits", "std 0", [] { SyntheticDigits(2, {.std = 0}); }},
       Misuse{"IndexError", "Subset", "index 4",
              [=] {
                Subset(rows, {0, 4});

@@ -91,7 +91,7 @@ TEST(Errors, OfTransforms) {
       Misuse{"DeviceError", "ToFloat", kFar, [=] { ToFloat{}(far); }},
       Misuse{"DTypeError", "ToFloat", kInts, [=] { ToFloat{}(ints); }},
       Misuse{"ValueError", "Normalize", kUndefined, [=] { Normalize{}(none); }},
-      Misuse{"ValueError", "Normalize", "deviation 0", [=] { Normalize{.deviation = 0}(x); }},
+      Misuse{"ValueError", "Normalize", "std 0", [=] { Normalize{.std = 0}(x); }},
       Misuse{"DeviceError", "Normalize", kFar, [=] { Normalize{}(far); }},
       Misuse{"DTypeError", "Normalize", "uint8[3, 4] on cpu", [=] { Normalize{}(bytes); }},
       Misuse{"ValueError", "RandomCrop", kUndefined, [&] { RandomCrop{}(none, random); }},
@@ -120,8 +120,8 @@ TEST(Errors, OfTransformedDatasets) {
   expect_errors({
       Misuse{"ShapeError", "RandomFlip", "float32[2] on cpu", [&] { transform(lines, RandomFlip{}).get(0, random); }},
       Misuse{"DTypeError", "ToFloat", "int64[2, 2] on cpu", [&] { transform(ints, ToFloat{}).get(0, random); }},
-      Misuse{"ValueError", "Normalize", "deviation -1",
-             [&] { transform(lines, ToFloat{}, Normalize{.deviation = -1}).get(1, random); }},
+      Misuse{"ValueError", "Normalize", "std -1",
+             [&] { transform(lines, ToFloat{}, Normalize{.std = -1}).get(1, random); }},
       Misuse{"SampleError", "DataLoader",
              "ShapeError: RandomFlip:", [&] { DataLoader(transform(lines, RandomFlip{})).begin(); }},
   });

@@ -122,8 +122,8 @@ TEST(Errors, OfStartValues) {
                init::uniform_(zeros({3}).expand({2, 3}));
              }},
       Misuse{"ValueError", "normal_", "-1", [=] { init::normal_(x, 0, -1); }},
-      Misuse{"ValueError", "trunc_normal_", "deviation  0", [=] { init::trunc_normal_(x, {.deviation = 0}); }},
-      Misuse{"ValueError", "trunc_normal_", "low        3", [=] { init::trunc_normal_(x, {.low = 3}); }},
+      Misuse{"ValueError", "trunc_normal_", "std  0", [=] { init::trunc_normal_(x, {.std = 0}); }},
+      Misuse{"ValueError", "trunc_normal_", "a    3", [=] { init::trunc_normal_(x, {.a = 3}); }},
       Misuse{"ShapeError", "constant_", kShown,
              [] {
                init::constant_(zeros({3}).expand({2, 3}), 1);

@@ -87,7 +87,7 @@ TEST_F(ErrorsOfReaders, MnistAndItsLike) {
     fault("FormatError", "label 10 of sample 1", eleven);
     fault("FormatError", "does not hold images", swapped);
     fault("FormatError", "is too short", cut);
-    fault("ValueError", "deviation 0", good, 0);
+    fault("ValueError", "std 0", good, 0);
   }
   expect_errors({
       Misuse{"ValueError", "mnist", "'validation'", [] { mnist("validation"); }},

@@ -10,14 +10,14 @@
 namespace minnow::test {
 namespace {
 
-/// Mean, deviation, lowest and highest of what was drawn against PyTorch's, within what chance allows.
+/// Mean, std, lowest and highest of what was drawn against PyTorch's, within what chance allows.
 void expect_alike(const Book& book, const std::string& name, const Tensor& drawn) {
   ASSERT_TRUE(book.contains(name)) << name;
   const std::vector<double> want = book[name].to_vector<double>();
   const Tensor x = drawn.detach().to(DType::float64);
   const auto n = static_cast<double>(x.numel());
   EXPECT_NEAR(mean(x).item(), want[0], 6 * want[1] / std::sqrt(n)) << name << ": mean";
-  EXPECT_NEAR(stddev(x).item(), want[1], 0.025 * want[1]) << name << ": deviation";
+  EXPECT_NEAR(stddev(x).item(), want[1], 0.025 * want[1]) << name << ": std";
   if (name.find("normal") != name.npos && !name.starts_with("trunc")) return;  // tails are not bounded
   EXPECT_NEAR(amin(x).item(), want[2], 0.01 * (want[3] - want[2])) << name << ": lowest";
   EXPECT_NEAR(amax(x).item(), want[3], 0.01 * (want[3] - want[2])) << name << ": highest";
@@ -36,7 +36,7 @@ TEST(GoldenInit, DistributionsAreThoseOfPyTorch) {
       {"kaiming_normal", [](const Tensor& w) { kaiming_normal_(w); }},
       {"kaiming_normal/fan_out,relu",
        [](const Tensor& w) { kaiming_normal_(w, {.mode = FanMode::fan_out, .nonlinearity = "relu"}); }},
-      {"trunc_normal", [](const Tensor& w) { trunc_normal_(w, {.mean = 0.5, .deviation = 1, .low = -1, .high = 1}); }}};
+      {"trunc_normal", [](const Tensor& w) { trunc_normal_(w, {.mean = 0.5, .std = 1, .a = -1, .b = 1}); }}};
   for (const auto& [name, initialise] : all) {
     const Tensor matrix = empty({400, 300}), filters = empty({64, 32, 5, 3});
     initialise(matrix);

@@ -114,7 +114,7 @@ def schedules():
 
 
 def statistics():
-    """[mean, deviation, lowest, highest] of what initialisers give, and gains."""
+    """[mean, std, lowest, highest] of what initialisers give, and gains."""
     book = Book("init")
     torch.manual_seed(0)
 

@@ -135,7 +135,7 @@ TEST(Init, DistributionsAndErrors) {
   EXPECT_NEAR(sqrt(var(w)).item(), std::sqrt(2. / 300), 1e-3);
   nn::init::xavier_uniform_(w);
   EXPECT_NEAR(amax(w).item(), std::sqrt(6. / 700), 1e-3);
-  nn::init::trunc_normal_(w, {.mean = 0.5, .low = -1, .high = 1});
+  nn::init::trunc_normal_(w, {.mean = 0.5, .a = -1, .b = 1});
   EXPECT_GE(amin(w).item(), -1);
   EXPECT_LE(amax(w).item(), 1);
   const nn::Linear fc(300, 400);
