@@ -93,7 +93,7 @@ template <class F> auto checked(const In& x, const In& target, std::int64_t igno
   } catch (const IndexError&) { raw::refuse_class(x, target, classes_of(*x), ignore_index); }
 }
 
-Tensor of_classes(const Tensor& logits, const Tensor& target, const CrossEntropyOptions& o) {
+Tensor of_classes(const Tensor& logits, const Tensor& target, const CrossEntropyLossOptions& o) {
   const Tensor x = by_rows(logits), t = flat(target);
   const auto shaped = [&](const Tensor& losses) {
     return o.reduction == Reduction::none ? losses.reshape(target.shape()) : losses;
@@ -111,7 +111,7 @@ Tensor of_classes(const Tensor& logits, const Tensor& target, const CrossEntropy
   return shaped(reduced(losses * (1 - o.label_smoothing) + smooth * share, o.reduction, total));
 }
 
-Tensor of_probabilities(const Tensor& logits, const Tensor& target, const CrossEntropyOptions& o) {
+Tensor of_probabilities(const Tensor& logits, const Tensor& target, const CrossEntropyLossOptions& o) {
   if (!(logits.shape() == target.shape()))
     throw ShapeError(message("probabilities do not have the logits' shape", {{"logits", logits}, {"target", target}},
                              "class numbers would be int64 without the dimension of classes"));
@@ -128,7 +128,7 @@ Tensor of_probabilities(const Tensor& logits, const Tensor& target, const CrossE
 
 }  // namespace
 
-Tensor cross_entropy(const In& logits, const In& target, const CrossEntropyOptions& options) {
+Tensor cross_entropy(const In& logits, const In& target, const CrossEntropyLossOptions& options) {
   const CallSite site("cross_entropy", logits.where);
   dispatch({{"logits", *logits}, {"target", *target}});
   require_classes(*logits, *target);
@@ -140,7 +140,7 @@ Tensor cross_entropy(const In& logits, const In& target, const CrossEntropyOptio
   return checked(logits, target, options.ignore_index, [&] { return of_classes(*logits, *target, options); });
 }
 
-Tensor nll_loss(const In& x, const In& target, const NllOptions& options) {
+Tensor nll_loss(const In& x, const In& target, const NLLLossOptions& options) {
   const CallSite site("nll_loss", x.where);
   dispatch({{"log_probabilities", *x}, {"target", *target}});
   require_classes(*x, *target);
@@ -180,7 +180,7 @@ Tensor l1_loss(const In& x, const In& y, LossOptions options) {
   return reduced(abs(*x - *y), options.reduction);
 }
 
-Tensor smooth_l1_loss(const In& x, const In& y, SmoothL1Options options) {
+Tensor smooth_l1_loss(const In& x, const In& y, SmoothL1LossOptions options) {
   const CallSite site("smooth_l1_loss", x.where);
   require_same_shape(*x, *y);
   const double beta = options.beta;
@@ -193,8 +193,8 @@ Tensor smooth_l1_loss(const In& x, const In& y, SmoothL1Options options) {
   return reduced(where(size < beta, near, size - 0.5 * beta), options.reduction);
 }
 
-Tensor bce_with_logits(const In& x, const In& y, const BceOptions& options) {
-  const CallSite site("bce_with_logits", x.where);
+Tensor binary_cross_entropy_with_logits(const In& x, const In& y, const BCEWithLogitsLossOptions& options) {
+  const CallSite site("binary_cross_entropy_with_logits", x.where);
   require_same_shape(*x, *y);
   // -log s(x) = softplus(-x), -log(1 - s(x)) = softplus(x) = x + softplus(-x).
   const Tensor missed = -log_sigmoid(x), rest = 1.0 - *y;

@@ -62,7 +62,8 @@ TEST(Errors, OfElementLosses) {
       {"mse_loss", [](const In& x, const In& y) { return nn::mse_loss(x, y); }},
       {"l1_loss", [](const In& x, const In& y) { return nn::l1_loss(x, y); }},
       {"smooth_l1_loss", [](const In& x, const In& y) { return nn::smooth_l1_loss(x, y); }},
-      {"bce_with_logits", [](const In& x, const In& y) { return nn::bce_with_logits(x, y); }}};
+      {"binary_cross_entropy_with_logits",
+       [](const In& x, const In& y) { return nn::binary_cross_entropy_with_logits(x, y); }}};
   const Tensor x = zeros({2, 3}), none, far = zeros({2, 3}, {.device = "sim:0"}), ints = zeros({2, 3}, {DType::int64});
   for (const auto& [name, f] : all)
     expect_errors({
@@ -74,10 +75,10 @@ TEST(Errors, OfElementLosses) {
   expect_errors({
       Misuse{"ValueError", "smooth_l1_loss", "beta must be positive, got 0",
              [=] { nn::smooth_l1_loss(x, x, {.beta = 0}); }},
-      Misuse{"ShapeError", "bce_with_logits", "float32[4] on cpu",
-             [=] { nn::bce_with_logits(x, x, {.weight = ones({4})}); }},
-      Misuse{"ShapeError", "bce_with_logits", "float32[4] on cpu",
-             [=] { nn::bce_with_logits(x, x, {.pos_weight = ones({4})}); }},
+      Misuse{"ShapeError", "binary_cross_entropy_with_logits", "float32[4] on cpu",
+             [=] { nn::binary_cross_entropy_with_logits(x, x, {.weight = ones({4})}); }},
+      Misuse{"ShapeError", "binary_cross_entropy_with_logits", "float32[4] on cpu",
+             [=] { nn::binary_cross_entropy_with_logits(x, x, {.pos_weight = ones({4})}); }},
   });
 }
 

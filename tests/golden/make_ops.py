@@ -154,9 +154,9 @@ def losses():
         book.case(f"mse_loss/{r}", lambda t, y: F.mse_loss(t, y, reduction=r), x, y)
         book.case(f"l1_loss/{r}", lambda t, y: F.l1_loss(t, y, reduction=r), x, y)
         book.case(f"smooth_l1_loss/{r}", lambda t, y: F.smooth_l1_loss(t, y, beta=0.7, reduction=r), x, y)
-        book.case(f"bce_with_logits/{r}",
+        book.case(f"binary_cross_entropy_with_logits/{r}",
                   lambda t, y: F.binary_cross_entropy_with_logits(t, y, reduction=r), x, probabilities)
-    book.case("bce_with_logits/weights",
+    book.case("binary_cross_entropy_with_logits/weights",
               lambda t, y: F.binary_cross_entropy_with_logits(t, y, weight, pos_weight=weight + 1), x, probabilities)
     book.put("weight", weight)
     images, map_target = randn("loss images", 2, 3, 2, 2), torch.tensor([[[0, 1], [2, 0]], [[1, 1], [-100, 2]]])

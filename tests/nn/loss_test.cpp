@@ -82,17 +82,19 @@ TEST_P(LossOn, Regression) {
   EXPECT_NEAR(nn::mse_loss(x, y).item(), (0.25 + 4) / 2, 1e-6);
   EXPECT_NEAR(nn::l1_loss(x, y, {Reduction::sum}).item(), 2.5, 1e-6);
   EXPECT_NEAR(nn::smooth_l1_loss(x, y, {.reduction = Reduction::sum}).item(), 0.125 + 1.5, 1e-6);
-  EXPECT_NEAR(nn::bce_with_logits(x, y, {.reduction = Reduction::sum}).item(),
+  EXPECT_NEAR(nn::binary_cross_entropy_with_logits(x, y, {.reduction = Reduction::sum}).item(),
               std::log(2.) + 2 + std::log(1 + std::exp(-2.)), 1e-6);
-  EXPECT_EQ(nn::bce_with_logits(tensor({1e4}), tensor({1.})).item(), 0);
+  EXPECT_EQ(nn::binary_cross_entropy_with_logits(tensor({1e4}), tensor({1.})).item(), 0);
   // |d| = 0.5 and 2 around beta 1.5: 0.25 / 3 and 2 - 0.75.
   EXPECT_NEAR(nn::smooth_l1_loss(x, y, {.beta = 1.5, .reduction = Reduction::sum}).item(), 0.25 / 3 + 1.25, 1e-6);
   const Tensor three = tensor({3., 3.}).to(device()), weight = tensor({2., 0.5}).to(device());
   const double first = 0.5 * std::log(2.) * 3 + 0.5 * std::log(2.), second = 2 + std::log(1 + std::exp(-2.));
-  EXPECT_NEAR(nn::bce_with_logits(x, y, {.pos_weight = three, .reduction = Reduction::sum}).item(), first + second,
-              1e-6);
-  EXPECT_NEAR(nn::bce_with_logits(x, y, {.weight = weight, .pos_weight = three, .reduction = Reduction::sum}).item(),
-              2 * first + 0.5 * second, 1e-6);
+  EXPECT_NEAR(nn::binary_cross_entropy_with_logits(x, y, {.pos_weight = three, .reduction = Reduction::sum}).item(),
+              first + second, 1e-6);
+  EXPECT_NEAR(
+      nn::binary_cross_entropy_with_logits(x, y, {.weight = weight, .pos_weight = three, .reduction = Reduction::sum})
+          .item(),
+      2 * first + 0.5 * second, 1e-6);
 }
 
 TEST(Loss, GradientsAreRight) {
@@ -106,7 +108,8 @@ TEST(Loss, GradientsAreRight) {
   const Tensor y = rand({4, 3}, f64).requires_grad_();
   EXPECT_TRUE(gradcheck([&](const std::vector<Tensor>& in) { return nn::cross_entropy(in[0], in[1]); }, {x, y}));
   EXPECT_TRUE(gradcheck([&](const std::vector<Tensor>& in) { return nn::mse_loss(in[0], in[1]); }, {x, y}));
-  EXPECT_TRUE(gradcheck([&](const std::vector<Tensor>& in) { return nn::bce_with_logits(in[0], in[1]); }, {x, y}));
+  EXPECT_TRUE(gradcheck(
+      [&](const std::vector<Tensor>& in) { return nn::binary_cross_entropy_with_logits(in[0], in[1]); }, {x, y}));
 }
 
 TEST(Loss, RefusesBadInputs) {

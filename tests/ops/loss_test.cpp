@@ -21,11 +21,11 @@ const std::vector<Inputs>& rows() {
   return inputs;
 }
 
-OpCase cross_entropy(const std::string& variant, const nn::CrossEntropyOptions& options, bool weighted,
+OpCase cross_entropy(const std::string& variant, const nn::CrossEntropyLossOptions& options, bool weighted,
                      const std::vector<std::string>& golden) {
   OpCase c{.function = "cross_entropy", .variant = variant, .inputs = rows()};
   c.call = one([=](const Tensors& x) {
-    nn::CrossEntropyOptions o = options;
+    nn::CrossEntropyLossOptions o = options;
     if (weighted) o.weight = weight_of(x[0]);
     return nn::cross_entropy(x[0], x[1], o);
   });
@@ -49,7 +49,7 @@ OpCases of_classes() {
                            {values({2, 4, 3}, -2, 2), values({2, 4, 3}, 0.1, 0.9)}};
     const auto nll = [r = r](bool weighted) {
       return one([=](const Tensors& x) {
-        nn::NllOptions o{.reduction = r};
+        nn::NLLLossOptions o{.reduction = r};
         if (weighted) o.weight = weight_of(x[0]), o.ignore_index = 3;
         return nn::nll_loss(x[0], x[1], o);
       });
@@ -90,8 +90,10 @@ OpCases of_distances() {
            {"smooth_l1_loss", "smooth_l1_loss",
             [](const In&x, const In&y,
                Reduction r) { return nn::smooth_l1_loss(x, y, {.beta = 0.7, .reduction = r}); }},
-           {"bce_with_logits", "bce_with_logits",
-            [](const In&x, const In&y, Reduction r) { return nn::bce_with_logits(x, y, {.reduction = r}); }}})
+           {"binary_cross_entropy_with_logits", "binary_cross_entropy_with_logits",
+            [](const In&x, const In&y, Reduction r) {
+              return nn::binary_cross_entropy_with_logits(x, y, {.reduction = r});
+            }}})
     for (const auto& [reduction, r] : std::initializer_list<std::pair<std::string, Reduction>>{
              {"mean", Reduction::mean}, {"sum", Reduction::sum}, {"none", Reduction::none}})
       cases.push_back({.function = name,
@@ -99,21 +101,21 @@ OpCases of_distances() {
                        .call = one([f = function, r = r](const Tensors& x) { return f(x[0], x[1], r); }),
                        .inputs = pairs,
                        .golden = {"losses: " + std::string(golden) + "/" + reduction}});
-  cases.push_back({.function = "bce_with_logits",
+  cases.push_back({.function = "binary_cross_entropy_with_logits",
                    .variant = "weights",
                    .call = one([](const Tensors& x) {
-                     return nn::bce_with_logits(x[0], x[1], {.weight = x[2], .pos_weight = x[3]});
+                     return nn::binary_cross_entropy_with_logits(x[0], x[1], {.weight = x[2], .pos_weight = x[3]});
                    }),
                    .inputs = {{values({2, 3}, -1, 1), values({2, 3}, 0.1, 0.9), values({3}), values({3})}},
                    .optional_from = 2});
-  cases.push_back({.function = "bce_with_logits",
+  cases.push_back({.function = "binary_cross_entropy_with_logits",
                    .variant = "weights of classes",
                    .call = one([](const Tensors& x) {
                      const Tensor w = weight_of(x[0]);
-                     return nn::bce_with_logits(x[0], x[1], {.weight = w, .pos_weight = w + 1});
+                     return nn::binary_cross_entropy_with_logits(x[0], x[1], {.weight = w, .pos_weight = w + 1});
                    }),
                    .inputs = {{values({5, 4}, -2, 2), values({5, 4}, 0.1, 0.9)}},
-                   .golden = {"losses: bce_with_logits/weights"}});
+                   .golden = {"losses: binary_cross_entropy_with_logits/weights"}});
   return cases;
 }
 
