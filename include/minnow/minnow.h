@@ -63,9 +63,9 @@
 #include <minnow/nn/summary.h>
 
 #include <minnow/optim/clip.h>
+#include <minnow/optim/lr_scheduler.h>
 #include <minnow/optim/optimizer.h>
 #include <minnow/optim/optimizers.h>
-#include <minnow/optim/schedule.h>
 
 #include <minnow/data/batch.h>
 #include <minnow/data/dataset.h>

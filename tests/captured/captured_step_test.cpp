@@ -47,7 +47,7 @@ struct Trained {
   double next_random = 0;
 };
 
-/// Trains 20 steps with a schedule; `make` turns the step into what runs it.
+/// Trains 20 steps with a learning rate scheduler; `make` turns the step into what runs it.
 template <class Model, class Optimizer, class Make> Trained train(Device device, Make make) {
   manual_seed(7);
   Model net;

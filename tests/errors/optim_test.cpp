@@ -3,14 +3,15 @@
 #include <minnow/ops/arithmetic.h>
 #include <minnow/ops/reduce.h>
 #include <minnow/optim/clip.h>
+#include <minnow/optim/lr_scheduler.h>
 #include <minnow/optim/optimizers.h>
-#include <minnow/optim/schedule.h>
+#include <minnow/optim/lr_scheduler.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include "errors.h"
 #include "thrown.h"
 
-/// Bad inputs of optimizers, schedules and clipping.
+/// Bad inputs of optimizers, learning rate schedulers and clipping.
 namespace minnow {
 namespace {
 
@@ -133,38 +134,41 @@ TEST(Errors, OfOptimizersAtWork) {
   });
 }
 
-TEST(Errors, OfSchedules) {
+TEST(Errors, OfLRSchedulers) {
   using namespace optim;
   SGD sgd({leaf()}, {.lr = 0.1});
-  Schedule good(sgd, step_rate({}));
-  const Rate rate = step_rate({});
+  LRScheduler good(sgd, step_lr({}));
+  const LRFunction function = step_lr({});
   expect_errors({
-      Misuse{"ValueError", "StepLR", "step_size = 0", [] { step_rate({.step_size = 0}); }},
-      Misuse{"ValueError", "StepLR", "gamma = -1", [] { step_rate({.gamma = -1}); }},
-      Misuse{"ValueError", "StepLR", "step_size = -2", [&] { StepLR(sgd, {.step_size = -2}); }},
-      Misuse{"ValueError", "CosineAnnealingLR", "t_max = 0", [] { cosine_rate({.t_max = 0}); }},
-      Misuse{"ValueError", "CosineAnnealingLR", "eta_min = -1", [] { cosine_rate({.eta_min = -1}); }},
-      Misuse{"ValueError", "CosineAnnealingLR", "t_max = -2", [&] { CosineAnnealingLR(sgd, {.t_max = -2}); }},
-      Misuse{"ValueError", "LinearLR", "total_iters = 0", [] { linear_rate({.total_iters = 0}); }},
-      Misuse{"ValueError", "LinearLR", "factors 0", [] { linear_rate({.start_factor = 0}); }},
-      Misuse{"ValueError", "LinearLR", "and 2", [] { linear_rate({.end_factor = 2}); }},
-      Misuse{"ValueError", "SequentialLR", "0 rates", [] { sequential_rate({}, {}); }},
-      Misuse{"ValueError", "SequentialLR", "2 rates",
+      Misuse{"ValueError", "StepLR", "step_size must be positive, got 0", [] { step_lr({.step_size = 0}); }},
+      Misuse{"ValueError", "StepLR", "gamma must be finite and at least 0, got -1", [] { step_lr({.gamma = -1}); }},
+      Misuse{"ValueError", "StepLR", "step_size must be positive, got -2", [&] { StepLR(sgd, {.step_size = -2}); }},
+      Misuse{"ValueError", "CosineAnnealingLR", "T_max must be positive, got 0",
+             [] { cosine_annealing_lr({.T_max = 0}); }},
+      Misuse{"ValueError", "CosineAnnealingLR", "eta_min must be finite and at least 0, got -1",
+             [] { cosine_annealing_lr({.eta_min = -1}); }},
+      Misuse{"ValueError", "CosineAnnealingLR", "T_max must be positive, got -2",
+             [&] { CosineAnnealingLR(sgd, {.T_max = -2}); }},
+      Misuse{"ValueError", "LinearLR", "total_iters must be positive, got 0", [] { linear_lr({.total_iters = 0}); }},
+      Misuse{"ValueError", "LinearLR", "got 0 and 1", [] { linear_lr({.start_factor = 0}); }},
+      Misuse{"ValueError", "LinearLR", "and 2", [] { linear_lr({.end_factor = 2}); }},
+      Misuse{"ValueError", "SequentialLR", "got 0 and 0", [] { sequential_lr({}, {}); }},
+      Misuse{"ValueError", "SequentialLR", "got 2 and 0",
              [=] {
-               sequential_rate({rate, rate}, {});
+               sequential_lr({function, function}, {});
              }},
-      Misuse{"ValueError", "SequentialLR", "a rate is empty",
+      Misuse{"ValueError", "SequentialLR", "a function is empty",
              [=] {
-               sequential_rate({rate, {}}, {3});
+               sequential_lr({function, {}}, {3});
              }},
-      Misuse{"ValueError", "SequentialLR", "not ascending",
+      Misuse{"ValueError", "SequentialLR", "must be positive and ascending",
              [=] {
-               sequential_rate({rate, rate, rate}, {3, 3});
+               sequential_lr({function, function, function}, {3, 3});
              }},
-      Misuse{"ValueError", "Schedule", "the rate is empty", [&] { Schedule(sgd, {}); }},
+      Misuse{"ValueError", "LRScheduler", "the function is empty", [&] { LRScheduler(sgd, {}); }},
       Misuse{"ValueError", "set_steps", "-1", [&] { good.set_steps(-1); }},
       Misuse{"ValueError", "SGD", "lr must be finite and at least 0, got -1",
-             [&] { Schedule(sgd, [](double, std::int64_t) { return -1.0; }); }},
+             [&] { LRScheduler(sgd, [](double, std::int64_t) { return -1.0; }); }},
   });
 }
 

@@ -13,7 +13,6 @@
 #include <minnow/ops/arithmetic.h>
 #include <minnow/ops/reduce.h>
 #include <minnow/optim/optimizers.h>
-#include <minnow/optim/schedule.h>
 #include <minnow/tensor/captured_step.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
@@ -216,11 +215,11 @@ TEST(Thrown, ByClosuresRatesAndSteps) {
     sum(w).backward();
     EXPECT_TRUE(throws(kind, [&] { sgd.step([&]() -> Tensor { fail(kind); }); }));
     EXPECT_EQ(w.to_vector<float>(), std::vector<float>(6, 1));
-    optim::Schedule schedule(sgd, [&](double base, std::int64_t t) {
+    optim::LRScheduler scheduler(sgd, [&](double base, std::int64_t t) {
       if (t == 1) fail(kind);
       return base;
     });
-    EXPECT_TRUE(throws(kind, [&] { schedule.step(); }));
+    EXPECT_TRUE(throws(kind, [&] { scheduler.step(); }));
     EXPECT_EQ(sgd.lr(), 0.5);
     for (const int warm_up : {0, 1}) {
       bool bad = true;

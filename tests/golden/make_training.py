@@ -1,4 +1,4 @@
-"""Golden values of initialisation, modules, optimizers, schedules and clipping (PyTorch 2.15)."""
+"""Golden values of initialisation, modules, optimizers, learning rate schedulers and clipping (PyTorch 2.15)."""
 import numpy as np
 import torch
 from book import Book, randn
@@ -78,19 +78,19 @@ def optimizers():
     book.close()
 
 
-def schedules():
+def lr_schedulers():
     """Learning rates before each of 12 steps, and clipped gradients."""
-    book = Book("schedules")
+    book = Book("lr_schedulers")
     s = torch.optim.lr_scheduler
 
     def rates(name, make):
         optimizer = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=0.5)
-        schedule = make(optimizer)
+        scheduler = make(optimizer)
         values = []
         for _ in range(12):
             values.append(optimizer.param_groups[0]["lr"])
             optimizer.step()
-            schedule.step()
+            scheduler.step()
         book.put(name, torch.tensor(values, dtype=torch.float64))
 
     rates("step/3,0.1", lambda o: s.StepLR(o, 3))
@@ -186,6 +186,6 @@ def module():
 
 def main():
     optimizers()
-    schedules()
+    lr_schedulers()
     statistics()
     module()

@@ -117,7 +117,7 @@ TYPED_TEST(EveryOptimizer, GivesTheSameBitsInACapturedStep) {
       const std::vector<Tensor> params = parameters(device, DType::float32);
       TypeParam optimizer({params[0]}, options);
       optimizer.add_group({params[1]}, options);
-      StepLR schedule(optimizer, {.step_size = 2, .gamma = 0.5});
+      StepLR scheduler(optimizer, {.step_size = 2, .gamma = 0.5});
       const auto once = [&](const Tensor& x) {
         optimizer.zero_grad();
         sum(params[0] * params[0] * x).backward();
@@ -129,7 +129,7 @@ TYPED_TEST(EveryOptimizer, GivesTheSameBitsInACapturedStep) {
         const Tensor x = full({1}, 0.25 - t, {.device = device});
         if (captured) step(x);
         else once(x);
-        schedule.step();
+        scheduler.step();
         if (t == 4) optimizer.options(1).weight_decay = 0.25;
       }
       if (captured) { EXPECT_EQ(step.replays(), kSteps - 1); }

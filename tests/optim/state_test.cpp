@@ -1,4 +1,4 @@
-// What an optimizer and a schedule take, and what they say of the rest.
+// States that an optimizer and a scheduler accept, and errors for the others.
 
 #include <gtest/gtest.h>
 #include <limits>
@@ -51,11 +51,11 @@ TEST(OptimizerState, TheProposedNumberIsOneThatTrains) {
 TEST(OptimizerState, AScheduleThatWasMovedFromSaysSo) {
   const Tensor w = ones({2}).requires_grad_();
   SGD sgd({w}, {.lr = 1});
-  Schedule schedule(sgd, [](double base, std::int64_t t) { return base / static_cast<double>(1 + t); });
-  Schedule to = std::move(schedule);
-  for (const std::string& text : {test::error_of<ValueError>([&] { schedule.step(); }),
-                                  test::error_of<ValueError>([&] { schedule.set_steps(3); })})
-    EXPECT_NE(text.find("Schedule: it was moved from  (state_test.cpp:"), std::string::npos) << text;
+  LRScheduler scheduler(sgd, [](double base, std::int64_t t) { return base / static_cast<double>(1 + t); });
+  LRScheduler to = std::move(scheduler);
+  for (const std::string& text : {test::error_of<ValueError>([&] { scheduler.step(); }),
+                                  test::error_of<ValueError>([&] { scheduler.set_steps(3); })})
+    EXPECT_NE(text.find("LRScheduler: it was moved from  (state_test.cpp:"), std::string::npos) << text;
   to.step();
   EXPECT_EQ(sgd.lr(), 0.5);
   EXPECT_EQ(to.steps(), 1);
@@ -64,9 +64,9 @@ TEST(OptimizerState, AScheduleThatWasMovedFromSaysSo) {
 TEST(OptimizerState, AScheduleThatFailsHasNotStepped) {
   const Tensor w = ones({2}).requires_grad_();
   SGD sgd({w}, {.lr = 1});
-  Schedule schedule(sgd, [](double base, std::int64_t t) { return t == 1 ? -1 : base; });
-  EXPECT_THROW(schedule.step(), ValueError);
-  EXPECT_EQ(schedule.steps(), 0);
+  LRScheduler scheduler(sgd, [](double base, std::int64_t t) { return t == 1 ? -1 : base; });
+  EXPECT_THROW(scheduler.step(), ValueError);
+  EXPECT_EQ(scheduler.steps(), 0);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What every schedule gives at its first, last and later steps, and for several groups.
+// What every learning rate scheduler gives at its first, last and later steps, and for several groups.
 
 #include <cmath>
 #include <gtest/gtest.h>
@@ -12,17 +12,17 @@ using namespace optim;
 
 Tensor leaf() { return ones({1}).requires_grad_(); }
 
-TEST(Schedules, AtTheirEdges) {
-  const Rate step = step_rate({.step_size = 3, .gamma = 0.5});
+TEST(LRScheduler, FunctionsAtTheirFirstAndLastSteps) {
+  const LRFunction step = step_lr({.step_size = 3, .gamma = 0.5});
   EXPECT_EQ(step(8, 0), 8);
   EXPECT_EQ(step(8, 2), 8);
   EXPECT_EQ(step(8, 3), 4);
   EXPECT_EQ(step(8, 5), 4);
   EXPECT_EQ(step(8, 6), 2);
-  EXPECT_EQ(step_rate({.step_size = 1, .gamma = 0})(8, 0), 8);
-  EXPECT_EQ(step_rate({.step_size = 1, .gamma = 0})(8, 1), 0);
+  EXPECT_EQ(step_lr({.step_size = 1, .gamma = 0})(8, 0), 8);
+  EXPECT_EQ(step_lr({.step_size = 1, .gamma = 0})(8, 1), 0);
 
-  const Rate cosine = cosine_rate({.t_max = 4, .eta_min = 2});
+  const LRFunction cosine = cosine_annealing_lr({.T_max = 4, .eta_min = 2});
   EXPECT_EQ(cosine(10, 0), 10);
   EXPECT_NEAR(cosine(10, 1), 2 + 8 * (1 + std::sqrt(0.5)) / 2, 1e-12);
   EXPECT_NEAR(cosine(10, 2), 6, 1e-12);
@@ -30,14 +30,14 @@ TEST(Schedules, AtTheirEdges) {
   EXPECT_NEAR(cosine(10, 6), 6, 1e-12);  // rises again, as PyTorch's
   EXPECT_NEAR(cosine(10, 8), 10, 1e-12);
 
-  const Rate up = linear_rate({.start_factor = 0.2, .end_factor = 1, .total_iters = 4});
+  const LRFunction up = linear_lr({.start_factor = 0.2, .end_factor = 1, .total_iters = 4});
   EXPECT_NEAR(up(5, 0), 1, 1e-12);
   EXPECT_NEAR(up(5, 2), 3, 1e-12);
   EXPECT_NEAR(up(5, 4), 5, 1e-12);
   EXPECT_NEAR(up(5, 1000), 5, 1e-12);
-  EXPECT_NEAR(linear_rate({.start_factor = 1, .end_factor = 0, .total_iters = 2})(5, 2), 0, 1e-12);
+  EXPECT_NEAR(linear_lr({.start_factor = 1, .end_factor = 0, .total_iters = 2})(5, 2), 0, 1e-12);
 
-  const Rate both = sequential_rate({up, step, cosine}, {4, 7});
+  const LRFunction both = sequential_lr({up, step, cosine}, {4, 7});
   EXPECT_NEAR(both(5, 3), 4, 1e-12);
   EXPECT_EQ(both(5, 4), 5);  // the second begins, at its step 0
   EXPECT_EQ(both(5, 6), 5);
@@ -45,42 +45,42 @@ TEST(Schedules, AtTheirEdges) {
   EXPECT_NEAR(both(5, 11), 2, 1e-12);
 }
 
-TEST(Schedules, KeepTheRatioOfGroupsAndGoOnWhereTold) {
+TEST(LRScheduler, ScalesEveryGroupAndSetStepsGoesBack) {
   const Tensor p = leaf(), q = leaf(), r = leaf();
   SGD sgd({p}, {.lr = 1});
   sgd.add_group({q}, {.lr = 0.1});
-  StepLR schedule(sgd, {.step_size = 2, .gamma = 0.5});
-  sgd.add_group({r}, {.lr = 3});  // later than the schedule: left alone
-  for (int i = 0; i < 5; ++i) schedule.step();
-  EXPECT_EQ(schedule.steps(), 5);
+  StepLR scheduler(sgd, {.step_size = 2, .gamma = 0.5});
+  sgd.add_group({r}, {.lr = 3});  // added after the scheduler was made: not scheduled
+  for (int i = 0; i < 5; ++i) scheduler.step();
+  EXPECT_EQ(scheduler.steps(), 5);
   EXPECT_EQ(sgd.lr(0), 0.25);
   EXPECT_DOUBLE_EQ(sgd.lr(1), 0.025);
   EXPECT_EQ(sgd.lr(2), 3);
-  schedule.set_steps(2);
+  scheduler.set_steps(2);
   EXPECT_EQ(sgd.lr(0), 0.5);
-  schedule.set_steps(0);
+  scheduler.set_steps(0);
   EXPECT_EQ(sgd.lr(0), 1);
   EXPECT_DOUBLE_EQ(sgd.lr(1), 0.1);
-  EXPECT_THROW(schedule.set_steps(-1), ValueError);
-  EXPECT_THROW(Schedule(sgd, Rate()), ValueError);
-  const Rate any = step_rate({.step_size = 1});
-  EXPECT_THROW(sequential_rate({any, any}, {0}), ValueError);
-  EXPECT_THROW(sequential_rate({any, any, any}, {3, 3}), ValueError);
+  EXPECT_THROW(scheduler.set_steps(-1), ValueError);
+  EXPECT_THROW(LRScheduler(sgd, LRFunction()), ValueError);
+  const LRFunction any = step_lr({.step_size = 1});
+  EXPECT_THROW(sequential_lr({any, any}, {0}), ValueError);
+  EXPECT_THROW(sequential_lr({any, any, any}, {3, 3}), ValueError);
 }
 
-TEST(Schedules, TheNextStepUsesTheRateThatIsSet) {
+TEST(LRScheduler, NextOptimizerStepUsesTheNewRate) {
   const Tensor p = leaf();
   SGD sgd({p}, {.lr = 0.5});
-  StepLR schedule(sgd, {.step_size = 1, .gamma = 0.5});
+  StepLR scheduler(sgd, {.step_size = 1, .gamma = 0.5});
   for (const double want : {0.5, 0.25, 0.125}) {  // 1 - 0.5, - 0.25, - 0.125
     p.set_grad(ones({1}));
     sgd.step();
-    schedule.step();
+    scheduler.step();
     EXPECT_EQ(p.item(), want);
   }
 }
 
-TEST(Groups, KeepEveryOptionTheirOwn) {
+TEST(ParamGroups, HaveTheirOwnOptions) {
   const Tensor p = leaf(), q = leaf();
   SGD sgd({p}, {.lr = 0.5, .weight_decay = 1});
   sgd.add_group({q}, {.lr = 0.5, .momentum = 0.5});

@@ -1,7 +1,8 @@
 #include <minnow/ops/unary.h>
 #include <minnow/optim/clip.h>
+#include <minnow/optim/lr_scheduler.h>
 #include <minnow/optim/optimizers.h>
-#include <minnow/optim/schedule.h>
+#include <minnow/optim/lr_scheduler.h>
 #include <minnow/tensor/create.h>
 
 #include "devices.h"
@@ -12,23 +13,23 @@ namespace {
 
 using namespace minnow::optim;
 
-TEST(GoldenSchedules, RatesAgreeWithPyTorch) {
-  const Book book("schedules", Device());
-  const std::map<std::string, Rate> all{
-      {"step/3,0.1", step_rate({.step_size = 3})},
-      {"step/4,0.5", step_rate({.step_size = 4, .gamma = 0.5})},
-      {"cosine/10", cosine_rate({.t_max = 10})},
-      {"cosine/6,0.1", cosine_rate({.t_max = 6, .eta_min = 0.1})},
-      {"linear/0.1,5", linear_rate({.start_factor = 0.1, .total_iters = 5})},
+TEST(GoldenLRScheduler, RatesAgreeWithPyTorch) {
+  const Book book("lr_schedulers", Device());
+  const std::map<std::string, LRFunction> all{
+      {"step/3,0.1", step_lr({.step_size = 3})},
+      {"step/4,0.5", step_lr({.step_size = 4, .gamma = 0.5})},
+      {"cosine/10", cosine_annealing_lr({.T_max = 10})},
+      {"cosine/6,0.1", cosine_annealing_lr({.T_max = 6, .eta_min = 0.1})},
+      {"linear/0.1,5", linear_lr({.start_factor = 0.1, .total_iters = 5})},
       {"warmup 4, cosine 8",
-       sequential_rate({linear_rate({.start_factor = 0.25, .total_iters = 4}), cosine_rate({.t_max = 8})}, {4})}};
-  for (const auto& [name, rate] : all) {
+       sequential_lr({linear_lr({.start_factor = 0.25, .total_iters = 4}), cosine_annealing_lr({.T_max = 8})}, {4})}};
+  for (const auto& [name, function] : all) {
     Tensor p = zeros({1});
     p.requires_grad_();
     SGD sgd({p}, {.lr = 0.5});
-    Schedule schedule(sgd, rate);
+    LRScheduler scheduler(sgd, function);
     const std::vector<double> want = book[name].to_vector<double>();
-    for (std::size_t step = 0; step < want.size(); ++step, schedule.step())
+    for (std::size_t step = 0; step < want.size(); ++step, scheduler.step())
       EXPECT_NEAR(sgd.lr(), want[step], 1e-12) << name << ", step " << step;
   }
 }
@@ -37,7 +38,7 @@ class GoldenClip : public DeviceTest {};
 INSTANTIATE_TEST_SUITE_P(Devices, GoldenClip, all_devices(), device_test_name);
 
 TEST_P(GoldenClip, NormsAndGradientsAgreeWithPyTorch) {
-  const Book book("schedules", device());
+  const Book book("lr_schedulers", device());
   struct Clip {
     double limit, order;
   };
