@@ -5,7 +5,7 @@
 #include <minnow/tensor/tensor.h>
 
 /// Start values, as torch.nn.init: each overwrites its tensor, without recording, and returns it.  Random numbers come
-/// from the generator given, or the default one, and are the same on every device.  DTypeError unless floating.
+/// from the generator given, or the default one, and are the same on every device.  DTypeError unless floating-point.
 namespace minnow::nn::init {
 
 /// Uniform in [low, high).  ValueError unless low <= high.

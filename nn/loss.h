@@ -16,7 +16,7 @@ struct CrossEntropyLossOptions {
 };
 
 /// Cross-entropy of softmax(logits) and the target.   logits: [N, C, ...] or [C]
-/// target: int64 class numbers [N, ...] or [], or probabilities, floating, of logits' shape.
+/// target: int64 class numbers [N, ...] or [], or probabilities, floating-point, of logits' shape.
 ///   class:          l = -w[t] log softmax(x)[t];  mean: over the sum of the w[t] that count
 ///   probabilities:  l = -Σ_c w[c] t[c] log softmax(x)[c];  mean: over the number of rows
 /// none: losses in the target's shape without C.  The mean of nothing is NaN.  ShapeError, DTypeError, ValueError;

@@ -104,7 +104,7 @@ Parameter Module::parameter(std::string name, const Tensor& value, SourceLocatio
                          "default-made nn::Parameter",
                      where);
   if (!value.is_floating_point())
-    throw DTypeError("parameter: '" + name + "' is not floating\n  value  " + minnow::describe(value) +
+    throw DTypeError("parameter: '" + name + "' is not floating-point\n  value  " + minnow::describe(value) +
                          "\nregister it by buffer(), or convert it: .to(float32)",
                      where);
   if (!value.is_leaf())

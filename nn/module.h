@@ -28,7 +28,7 @@ struct NamedModule {
 struct LoadOptions {
   /// Missing and unexpected names are errors.  Shapes and dtypes always are.
   bool strict = true;
-  /// Convert floating values to the parameter's floating dtype instead of refusing them.
+  /// Convert floating-point values to the parameter's floating-point dtype instead of refusing them.
   bool convert = false;
 };
 
@@ -110,7 +110,7 @@ class Module {
 
   /// Moves parameters, their gradients and buffers.  Nothing has changed when it throws.
   Module& to(Device device, SourceLocation where = SourceLocation::current());
-  /// Converts floating parameters, gradients and buffers.  DTypeError unless dtype is floating.
+  /// Converts floating-point parameters, gradients and buffers.  DTypeError unless dtype is floating-point.
   Module& to(DType dtype, SourceLocation where = SourceLocation::current());
   Module& to(Device device, DType dtype, SourceLocation where = SourceLocation::current());
 
@@ -156,7 +156,7 @@ class Module {
   Module(const Module& other);
 
   /// Registers a leaf, which then requires gradients, under a name without dots that is new here (else ValueError).
-  /// DTypeError unless floating, AutogradError for the result of a recorded operation.
+  /// DTypeError unless floating-point, AutogradError for the result of a recorded operation.
   Parameter parameter(std::string name, const Tensor& value, SourceLocation where = SourceLocation::current());
   /// Registers a tensor that is saved and moved, but not trained; the state dict leaves it out unless persistent.
   Buffer buffer(std::string name, const Tensor& value, bool persistent = true,

@@ -119,7 +119,7 @@ Module& Module::to(Device device, DType dtype, SourceLocation where) { return mo
 
 Module& Module::move_to(const Device* device, const DType* dtype, SourceLocation where) {
   const CallSite site("to", where);
-  if (dtype && !is_floating(*dtype))
+  if (dtype && !is_floating_point(*dtype))
     throw DTypeError("to: parameters of " + describe() + " can only be floating-point\n  dtype  " +
                      std::string(name_of(*dtype)) + "\ngive a floating-point dtype, e.g. float64");
   struct Move {

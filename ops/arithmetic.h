@@ -96,7 +96,7 @@ namespace minnow {
 [[nodiscard]] Tensor logical_or(const In& a, const In& b);
 [[nodiscard]] Tensor logical_xor(const In& a, const In& b);
 
-// Integers and bool only: DTypeError for floating operands.
+// Integers and bool only: DTypeError for floating-point operands.
 [[nodiscard]] Tensor bitwise_and(const In& a, const In& b);
 [[nodiscard]] Tensor bitwise_and(const In& a, Scalar b);
 [[nodiscard]] Tensor bitwise_or(const In& a, const In& b);

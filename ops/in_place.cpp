@@ -28,7 +28,7 @@ void replace_value(const Tensor& self, const Tensor& value) {
   if (value.shape() != self.shape())
     throw ShapeError(message("the result " + value.shape().str() + " does not fit in place", {{"self", self}},
                              "an in-place operation keeps the shape of self"));
-  if (is_floating(value.dtype()) && !is_floating(self.dtype()))
+  if (is_floating_point(value.dtype()) && !is_floating_point(self.dtype()))
     throw DTypeError(message("the result is " + std::string(name_of(value.dtype())) + ", which self cannot hold",
                              {{"self", self}}, "use the form that returns a new tensor, or convert self first"));
   const Tensor fitted = value.to(self.dtype());
@@ -39,7 +39,7 @@ void replace_value(const Tensor& self, const Tensor& value) {
 }
 
 void require_power(const Tensor& base, Scalar power) {
-  if (is_floating(base.dtype()) || power.dtype() != DType::int64 || power.as_int() >= 0 || power.exceeds_int64())
+  if (is_floating_point(base.dtype()) || power.dtype() != DType::int64 || power.as_int() >= 0 || power.exceeds_int64())
     return;
   throw ValueError(message("the power " + std::to_string(power.as_int()) + " of integers is no integer",
                            {{"self", base}}, "convert first: .to(float32)"));

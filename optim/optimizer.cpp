@@ -75,7 +75,7 @@ void Optimizer::check_parameters(const std::vector<Tensor>& params, SourceLocati
               "\nleave it out; a layer without bias has an undefined one, which parameters() does not list",
           where);
     if (!p.is_floating_point())
-      throw DTypeError(op + ": a parameter is not floating" + shown + "\nconvert it: .to(float32)", where);
+      throw DTypeError(op + ": a parameter is not floating-point" + shown + "\nconvert it: .to(float32)", where);
     if (!p.is_leaf()) {
       const auto& node = *p.slot()->producer;
       std::string_view file = node.where().file;

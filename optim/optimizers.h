@@ -18,7 +18,7 @@ template <class Rule> class RuleOptimizer : public Optimizer {
   using Options = typename Rule::Options;
 
   /// One group.  ValueError for an empty list, an undefined or doubled parameter or options out of range,
-  /// AutogradError for the result of a recorded operation, DTypeError unless floating, ShapeError unless dense.
+  /// AutogradError for the result of a recorded operation, DTypeError unless floating-point, ShapeError unless dense.
   explicit RuleOptimizer(const std::vector<Tensor>& params, const Options& options = {},
                          SourceLocation where = SourceLocation::current())
       : Optimizer({Rule::kName, detail::kernels::kIndexOf<detail::kernels::UpdateRules, Rule>, kStateNames,

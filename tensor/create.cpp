@@ -62,7 +62,7 @@ Tensor ones(const Shape& shape, const TensorOptions& options, SourceLocation whe
 namespace {
 
 std::string text(Scalar value) {
-  if (is_floating(value.dtype())) return fmt::format("{}", value.as_double());
+  if (is_floating_point(value.dtype())) return fmt::format("{}", value.as_double());
   if (value.exceeds_int64()) return fmt::format("{}", static_cast<std::uint64_t>(value.as_int()));
   return fmt::format("{}", value.as_int());
 }
@@ -285,7 +285,8 @@ Tensor tensor(const Nested& nested, const TensorOptions& options, SourceLocation
     T* out = static_cast<T*>(host.raw_data());
     for (const Scalar v : values) {
       if constexpr (std::is_integral_v<T>)
-        *out++ = static_cast<T>(is_floating(v.dtype()) && std::is_same_v<T, bool> ? v.as_double() != 0 : v.as_int());
+        *out++ =
+            static_cast<T>(is_floating_point(v.dtype()) && std::is_same_v<T, bool> ? v.as_double() != 0 : v.as_int());
       else *out++ = T(static_cast<std::conditional_t<sizeof(T) == 8, double, float>>(v.as_double()));
     }
   });
@@ -301,7 +302,7 @@ Tensor detail::copy_of(const void* values, std::size_t count, DType own, const T
   const Tensor host = empty(shape, {own, {}, options.pinned});
   if (count) std::memcpy(host.raw_data(), values, count * size_of(own));
   const DType dtype = options.dtype.value_or(own);
-  if (dtype != own && !is_floating(dtype))
+  if (dtype != own && !is_floating_point(dtype))
     dtype_switch(own, [&]<class T>() {
       const T* element = static_cast<const T*>(host.raw_data());
       for (std::size_t i = 0; i < count; ++i) {

@@ -39,7 +39,7 @@ constexpr std::string_view name_of(DType d) {
 /// Prints name_of().
 std::ostream& operator<<(std::ostream& out, DType dtype);
 
-constexpr bool is_floating(DType d) { return d <= DType::bfloat16; }
+constexpr bool is_floating_point(DType d) { return d <= DType::bfloat16; }
 constexpr bool is_half(DType d) { return d == DType::float16 || d == DType::bfloat16; }
 constexpr bool is_integral(DType d) { return d >= DType::int64; }  // bool included, as in PyTorch
 
@@ -72,7 +72,7 @@ template <class T> constexpr DType dtype_of() {
 /// The result of an operation on two tensors with dimensions: PyTorch's promotion table.
 constexpr DType promote_types(DType a, DType b) {
   if (a == b) return a;
-  if (is_floating(a) && is_floating(b)) {
+  if (is_floating_point(a) && is_floating_point(b)) {
     if (a == DType::float64 || b == DType::float64) return DType::float64;
     return DType::float32;  // float32 and a half, or the two halves
   }

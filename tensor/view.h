@@ -47,7 +47,7 @@ class View {
   std::int64_t nbytes() const { return saturating_mul(numel_, static_cast<std::int64_t>(itemsize())); }
   bool is_contiguous() const { return contiguous_; }
   bool is_contiguous(MemoryFormat format) const;
-  bool is_floating_point() const { return is_floating(dtype_); }
+  bool is_floating_point() const { return minnow::is_floating_point(dtype_); }
   bool is_pinned() const { return storage_->is_pinned(); }
   /// The address of the first element, on any device.
   void* raw_data() const {

@@ -146,7 +146,7 @@ template <> void execute(const calls::Fill& args) {
     std::size_t size;
   } pattern;
   pattern.size = out.itemsize();
-  const Compute compute = is_floating(value.dtype()) ? Compute::kDouble : Compute::kInt64;
+  const Compute compute = is_floating_point(value.dtype()) ? Compute::kDouble : Compute::kInt64;
   const double floating = value.as_double();
   const std::int64_t whole = value.as_int();
   const void* source = compute == Compute::kDouble ? static_cast<const void*>(&floating) : &whole;

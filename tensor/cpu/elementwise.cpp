@@ -93,7 +93,7 @@ template <> void execute(const calls::Unary& args) {
   const bool predicate = kind == kernels::Kind::kPredicate;
   if (op == kernels::kIndexOf<kernels::UnaryOps, kernels::BitwiseNot> && out.dtype() == DType::bool_)
     op = kernels::kIndexOf<kernels::UnaryOps, kernels::LogicalNot>;
-  const Compute compute = compute_of(predicate || !is_floating(out.dtype()) ? x.dtype() : out.dtype());
+  const Compute compute = compute_of(predicate || !is_floating_point(out.dtype()) ? x.dtype() : out.dtype());
   const DType chunk = dtype_of(compute);
   const DType result = kUnary.kind[op] == kernels::Kind::kPredicate ? DType::bool_ : chunk;
   const UnaryJob job{loops().unary[static_cast<int>(compute)][op], args.p0, args.p1};

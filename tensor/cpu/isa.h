@@ -20,7 +20,7 @@ Isa current_isa();
 /// The type that elements of a dtype are computed in.
 constexpr Compute compute_of(DType dtype) {
   if (dtype == DType::float64) return Compute::kDouble;
-  return is_floating(dtype) ? Compute::kFloat : Compute::kInt64;
+  return is_floating_point(dtype) ? Compute::kFloat : Compute::kInt64;
 }
 /// The dtype of a compute type.
 constexpr DType dtype_of(Compute compute) {

@@ -233,7 +233,7 @@ MemoryFormat format_of(const View& t) {
 /// The dtype in which elements are pooled.
 DType pool_dtype(DType dtype) {
   if (dtype == DType::float64 || dtype == DType::int64) return dtype;
-  return is_floating(dtype) ? DType::float32 : DType::int64;
+  return is_floating_point(dtype) ? DType::float32 : DType::int64;
 }
 
 template <class F> void visit(DType dtype, const F& f) {

@@ -164,7 +164,7 @@ struct Stages {
 /// False if the operation cannot be done in stages.
 bool stages_of(int op, DType in, DType out, Stages& stages) {
   using namespace kernels;
-  stages = {op, op == kReduce<Norm0> ? kReduce<Sum> : op, is_floating(in) ? DType::float64 : out};
+  stages = {op, op == kReduce<Norm0> ? kReduce<Sum> : op, is_floating_point(in) ? DType::float64 : out};
   return op != kReduce<NormP>;
 }
 

@@ -96,7 +96,7 @@ TEST(CopyCpu, FillAndArange) {
         for (std::int64_t i = 0; i < t.numel(); ++i) ASSERT_EQ(get(t, i), dtype == DType::bool_ ? 1 : 3);
         backend().run(calls::Fill{t, 2.5});
         for (std::int64_t i = 0; i < t.numel(); ++i)
-          ASSERT_EQ(get(t, i), dtype == DType::bool_ ? 1 : is_floating(dtype) ? 2.5 : 2);
+          ASSERT_EQ(get(t, i), dtype == DType::bool_ ? 1 : is_floating_point(dtype) ? 2.5 : 2);
       }
     }
   }

@@ -17,16 +17,16 @@ namespace {
 /// Memory for a result; what is not written shows.
 Tensor spoiled(const Shape& shape, DType dtype) {
   const Tensor t = blank(shape, dtype);
-  for (std::int64_t i = 0; i < t.numel(); ++i) set(t, i, is_floating(dtype) ? std::nan("") : 99);
+  for (std::int64_t i = 0; i < t.numel(); ++i) set(t, i, is_floating_point(dtype) ? std::nan("") : 99);
   return t;
 }
 
 Tensor product(DType dtype, const Shape& a, const Shape& b, bool transposed = false) {
   const Lay lay = transposed ? Lay::kReversed : Lay::kContiguous;
-  const Tensor x = is_floating(dtype) ? reals(a, dtype) : numbers(a, dtype),
-               y = is_floating(dtype) ? reals(b, dtype, lay) : numbers(b, dtype, lay);
+  const Tensor x = is_floating_point(dtype) ? reals(a, dtype) : numbers(a, dtype),
+               y = is_floating_point(dtype) ? reals(b, dtype, lay) : numbers(b, dtype, lay);
   const Tensor out = spoiled({a[0], a[1], b[2]}, dtype);
-  const Tensor bias = is_floating(dtype) ? reals({b[2]}, dtype) : Tensor();
+  const Tensor bias = is_floating_point(dtype) ? reals({b[2]}, dtype) : Tensor();
   backend().run(calls::Matmul{x, y, bias, out});
   return out;
 }

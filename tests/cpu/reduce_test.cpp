@@ -55,7 +55,7 @@ TEST_P(Reduce, EveryOperationShapeAndLayout) {
 TEST_P(Reduce, EveryDtype) {
   for_each(ReduceOps{}, []<class Op, int I>() {
     for (const DType dtype : test::kAllDtypes) {
-      const bool whole = !is_floating(dtype);
+      const bool whole = !is_floating_point(dtype);
       if (whole && (Op::kKind == ReduceKind::kFloating || std::is_same_v<Op, Prod>)) continue;
       if (std::is_same_v<Op, Prod>) continue;
       const DType dout = Op::kKind == ReduceKind::kPredicate ? DType::bool_ : whole ? DType::int64 : dtype;
@@ -96,8 +96,10 @@ TEST_P(Reduce, RowsOfEveryLength) {
       check<Op, I>(Tensor(wide.storage(), float32, {1, n, outer}, {0, 1, n + 3}, 1), dout, 1.3e-6);
     }
     for (const DType dtype : {DType::float64, DType::bfloat16, DType::int32}) {
-      if (!is_floating(dtype) && Op::kKind == ReduceKind::kFloating) continue;
-      const DType out = Op::kKind == ReduceKind::kPredicate ? DType::bool_ : is_floating(dtype) ? dtype : DType::int64;
+      if (!is_floating_point(dtype) && Op::kKind == ReduceKind::kFloating) continue;
+      const DType out = Op::kKind == ReduceKind::kPredicate ? DType::bool_
+                        : is_floating_point(dtype)          ? dtype
+                                                            : DType::int64;
       for (const std::int64_t n : {1, 10, 15, 16, 17, 64, 200})
         check<Op, I>(test::numbers({23, n, 1}, dtype), out, dtype == DType::bfloat16 ? 8e-3 : 1.3e-6);
     }

@@ -22,7 +22,7 @@ def randn(name, *shape, dtype=torch.float32):
 class Book:
     """The cases of one file: NAME/in0, NAME/in1, ..., NAME/out0, ..., NAME/grad_out, NAME/grad0, ...
 
-    grad_out is the gradient that arrives at out0; grad{i} what backward leaves in in{i}, for floating inputs.
+    grad_out is the gradient that arrives at out0; grad{i} what backward leaves in in{i}, for floating-point inputs.
     A tensor that the file holds already under another name is not stored again: the metadata names the first."""
 
     def __init__(self, file):

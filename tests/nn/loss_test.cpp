@@ -166,7 +166,7 @@ TEST(Init, DistributionsAndErrors) {
   EXPECT_EQ(few.to_vector<float>(), (std::vector<float>{1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 1, 0}));
   expect_contains(error_of<ValueError>([&] { nn::init::uniform_(w, 1, 0); }), "uniform_");
   expect_contains(error_of<ShapeError>([&] { nn::init::xavier_normal_(ones({3})); }), "two dimensions");
-  expect_contains(error_of<DTypeError>([&] { nn::init::normal_(tensor({1, 2})); }), "not floating");
+  expect_contains(error_of<DTypeError>([&] { nn::init::normal_(tensor({1, 2})); }), "not floating-point");
   expect_contains(error_of<ValueError>([&] { nn::init::calculate_gain("relo"); }), "relo");
 }
 

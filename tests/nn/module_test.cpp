@@ -332,7 +332,7 @@ TEST_P(ModuleOn, ToKeepsHandlesAndMovesGradients) {
   EXPECT_EQ(weight.grad().dtype(), DType::float64);
   EXPECT_EQ(net.body.count.dtype(), DType::int64);
   EXPECT_EQ(net(randn({4, 3}, {.dtype = DType::float64, .device = device()})).dtype(), DType::float64);
-  expect_contains(error_of<DTypeError>([&] { net.to(DType::int32); }), "floating");
+  expect_contains(error_of<DTypeError>([&] { net.to(DType::int32); }), "floating-point");
 }
 
 TEST_P(ModuleOn, LoadsToTheParametersDevice) {

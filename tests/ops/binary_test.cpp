@@ -40,7 +40,7 @@ OpCase binary(const char* name, Binary function) {
           .golden = {"binary: " + std::string(name)}};
 }
 
-/// x and 1.5, which every floating dtype holds: as with a tensor of that number.
+/// x and 1.5, which every floating-point dtype holds: as with a tensor of that number.
 OpCase by_number(const char* name, const char* variant, const Function& call, const Function& same) {
   OpCase c{.function = name, .variant = variant, .call = call};
   c.inputs = {{values({2, 3})}, {values({0, 3})}, {values({})}};
@@ -316,7 +316,7 @@ OpCases in_place_forms() {
                                                                  {"minimum_", minimum_, minimum},
                                                                  {"floor_divide_", floor_divide_, floor_divide}}) {
     cases.push_back(in_place(name, form, function));
-    if (cases.back().function == "div_") cases.back().dtypes = floating();
+    if (cases.back().function == "div_") cases.back().dtypes = floating_point_dtypes();
   }
   for (const auto& [name, form, function] : Rows<Number, Number>{{"add_", add_, add},
                                                                  {"sub_", sub_, sub},

@@ -52,7 +52,7 @@ OpCases values_that_are_told() {
                 })};
   for (OpCase& c : cases) {
     if (c.function == "arange") c.dtypes = numbers(), c.takes_other_dtypes = true;
-    if (c.function == "linspace") c.dtypes = floating(), c.takes_other_dtypes = true;
+    if (c.function == "linspace") c.dtypes = floating_point_dtypes(), c.takes_other_dtypes = true;
   }
   return cases;
 }
@@ -65,7 +65,7 @@ OpCases random_numbers() {
                 made("randn", "randn", [](Options o) {
                   return randn({7, 5}, {*o.dtype, o.device});
                 })};
-  for (OpCase& c : cases) c.dtypes = floating();
+  for (OpCase& c : cases) c.dtypes = floating_point_dtypes();
   const auto integers = [](Options o) { return RandomOptions{DType::int64, o.device}; };
   cases.push_back(made("randint", "randint", [=](Options o) { return randint(-3, 9, {7, 5}, integers(o)); }));
   cases.push_back(made("randperm", "randperm", [=](Options o) { return randperm(17, integers(o)); }));
@@ -102,7 +102,7 @@ OpCases like_others() {
   }
   for (OpCase random : {like("rand_like", [](const Tensor& x) { return rand_like(x); }),
                         like("randn_like", [](const Tensor& x) { return randn_like(x); })}) {
-    random.dtypes = floating();
+    random.dtypes = floating_point_dtypes();
     random.exact = false;
     random.without_golden = "our random numbers are not PyTorch's";
     cases.push_back(random);

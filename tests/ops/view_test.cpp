@@ -163,7 +163,7 @@ OpCases writes() {
   write("inner slice", by([](Tensor& y, Tens x) { y(slice(1, 4, 2), x[2]) = x[1]; }), {box, values({2, 1, 5}), once});
   write("mask", by([](Tensor& y, Tens x) { y[x[2]] = x[1]; }), {values({2, 3}), values({}), mask({2, 3})});
   write("mask number", by([](Tensor& y, Tens x) { y(x[1]) = -1.5; }), {values({2, 3}), mask({2, 3})});
-  cases.back().dtypes = floating();
+  cases.back().dtypes = floating_point_dtypes();
   write("mask rows number", by([](Tensor& y, Tens x) { y(x[1]) = 2; }), {values({3, 2}), mask({3})});
   write("add", by([](Tensor& y, Tens x) { y(x[2]) += x[1]; }), {box, values({1, 3, 5}), once});
   cases.push_back(row("index_put_", "member", written([](Tensor& y, Tens x) { y.index_put_({1}, x[1]); }),

@@ -51,7 +51,7 @@ inline Tensor strided_scratch(const Shape& shape, DType dtype, const std::vector
   return Tensor(room.storage(), dtype, shape, strides);
 }
 
-/// Fills with random values rounded to `dtype` on a grid that every floating dtype holds (multiples of 1/64),
+/// Fills with random values rounded to `dtype` on a grid that every floating-point dtype holds (multiples of 1/64),
 /// or with integers of [-8, 8) for an integral one.
 inline void randomise(const Tensor& t, std::uint64_t seed) {
   Numbers numbers(seed);

@@ -48,7 +48,7 @@ Tensor make(const Input& input, DType dtype, std::uint64_t seed) {
   };
   if (input.kind == Input::Kind::kIndex) return whole(0, static_cast<std::int64_t>(input.high));
   if (input.kind == Input::Kind::kMask || dtype == DType::bool_) return whole(0, 2).to(DType::bool_);
-  if (!is_floating(dtype)) return whole(input.first_integer, input.end_integer).to(dtype);
+  if (!is_floating_point(dtype)) return whole(input.first_integer, input.end_integer).to(dtype);
   const Tensor unit = rand(input.shape, {DType::float64, {}, &generator});
   return (unit * (input.high - input.low) + input.low).to(dtype);
 }
@@ -130,7 +130,7 @@ void layouts(const OpCase& c, Device device) {
   for (const Inputs& inputs : c.inputs)
     for (const DType dtype : dtypes_of(c)) {
       const Tensors plain = make(inputs, dtype);
-      const bool backward = c.gradient != Gradient::kNone && is_floating(dtype) && has_values(c);
+      const bool backward = c.gradient != Gradient::kNone && is_floating_point(dtype) && has_values(c);
       for (const Layout layout : kLayouts) {
         if (device.is_cpu() && layout == Layout::kContiguous) continue;
         Tensors x, want, there;
@@ -242,7 +242,7 @@ template <class E, class F> void expect_refused(const F& call, Device device, co
 void precision(const OpCase& c) {
   for (const Inputs& inputs : c.inputs)
     for (const DType dtype : c.dtypes) {
-      if (!is_floating(dtype) || dtype == DType::float64) continue;
+      if (!is_floating_point(dtype) || dtype == DType::float64) continue;
       const Tensors x = make(inputs, dtype);
       Tensors wide;
       for (const Tensor& t : x) wide.push_back(t.is_floating_point() ? t.to(DType::float64) : t);
@@ -362,10 +362,10 @@ Input indices(const Shape& shape, std::int64_t size) {
 }
 Input mask(const Shape& shape) { return {shape, 0, 1, Input::Kind::kMask}; }
 
-std::vector<DType> floating() { return {DType::float32, DType::float64, DType::float16, DType::bfloat16}; }
+std::vector<DType> floating_point_dtypes() { return {DType::float32, DType::float64, DType::float16, DType::bfloat16}; }
 std::vector<DType> integral() { return {DType::int64, DType::int32, DType::uint8}; }
 std::vector<DType> numbers() {
-  std::vector<DType> both = floating();
+  std::vector<DType> both = floating_point_dtypes();
   for (const DType dtype : integral()) both.push_back(dtype);
   return both;
 }

@@ -53,9 +53,9 @@ Input mask(const Shape& shape);
 using Inputs = std::vector<Input>;
 
 // Sets of dtypes.
-std::vector<DType> floating();
+std::vector<DType> floating_point_dtypes();
 std::vector<DType> integral();  ///< without bool
-std::vector<DType> numbers();   ///< floating and integral
+std::vector<DType> numbers();   ///< floating-point and integral
 std::vector<DType> all_dtypes();
 
 /// Which derivatives a case has: nothing is recorded, the first, all, or some that central differences cannot check.
@@ -65,8 +65,8 @@ struct OpCase {
   std::string function;  ///< the public function's name
   std::string variant = {};
   Function call = {};
-  std::vector<Inputs> inputs = {};         ///< several calls: shapes, ranges, none and 0-dim
-  std::vector<DType> dtypes = floating();  ///< of the inputs that are values; others must be refused
+  std::vector<Inputs> inputs = {};                      ///< several calls: shapes, ranges, none and 0-dim
+  std::vector<DType> dtypes = floating_point_dtypes();  ///< of the inputs that are values; others must be refused
   Gradient gradient = Gradient::kAny;
   std::vector<std::string> golden = {};  ///< "file: case"; also its cases "case:..." are meant
   std::string without_golden = {};       ///< why there are none

@@ -32,7 +32,7 @@ inline Tensor on(const Tensor& t, Device device) { return raw::to_device(t, devi
 inline Tensor home(const Tensor& t) { return raw::to_device(t, Device()); }
 
 /// In the type that is the measure of all others.
-inline Tensor exact(const Tensor& t) { return is_floating(t.dtype()) ? raw::cast(t, DType::float64) : t; }
+inline Tensor exact(const Tensor& t) { return is_floating_point(t.dtype()) ? raw::cast(t, DType::float64) : t; }
 
 /// A device's result agrees with the one that the CPU computed in float64.
 inline void expect_agrees(const Tensor& got, const Tensor& want, const std::string& what, double scale = 1) {

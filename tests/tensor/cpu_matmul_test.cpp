@@ -44,7 +44,7 @@ void check(const MatmulParams& p, const Tensor& a, const Tensor& b, const Tensor
   cpu::execute(calls::Matmul{a, b, bias, out, p});
   const std::int64_t k = a.shape()[2];
   double bound = 0;
-  if (is_floating(out.dtype())) {
+  if (is_floating_point(out.dtype())) {
     // A half output is rounded once more, at its own size (|out| <= k + 2).
     bound = test::sum_bound(k, is_half(out.dtype()) ? DType::float32 : out.dtype());
     if (is_half(out.dtype())) bound += test::epsilon(out.dtype()) * (2 + std::sqrt(static_cast<double>(k)) * 2);

@@ -72,10 +72,10 @@ TEST_P(Elements, CopiesTurnMatricesOfEveryElementSize) {
   }
 }
 
-/// Tenths in the floating dtypes that are not halves, whose sums depend on the order of additions.
+/// Tenths in the floating-point dtypes that are not halves, whose sums depend on the order of additions.
 Tensor terms(const Shape& shape, DType dtype, std::int64_t modulus) {
   const Tensor whole = numbers(shape, dtype, modulus);
-  if (!is_floating(dtype) || is_half(dtype)) return whole;
+  if (!is_floating_point(dtype) || is_half(dtype)) return whole;
   return raw::binary(raw::kBinary<kernels::Div>, whole, raw::cast(tensor(10.0), dtype));
 }
 

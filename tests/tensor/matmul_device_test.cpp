@@ -17,7 +17,7 @@ class MatmulOnDevice : public test::DeviceTest {
   /// Runs the product on the device and compares it with float64 (integers: int64) on the host.
   static void check(const MatmulParams& p, const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& out) {
     randomise(out, 9);
-    const DType wide = is_floating(out.dtype()) ? DType::float64 : DType::int64;
+    const DType wide = is_floating_point(out.dtype()) ? DType::float64 : DType::int64;
     const auto widened = [&](const Tensor& t) { return t.defined() ? test::packed(t, wide) : t; };
     const Tensor want = test::scratch(out.shape(), wide);
     cpu::convert(out, want);
@@ -27,7 +27,7 @@ class MatmulOnDevice : public test::DeviceTest {
                                            test::on_device(bias, device()), target, p});
     const Tensor got = test::on_host(target);
     double bound = 0;
-    if (is_floating(out.dtype())) {
+    if (is_floating_point(out.dtype())) {
       const std::int64_t k = a.shape()[2];
       bound = test::sum_bound(k, is_half(out.dtype()) ? DType::float32 : out.dtype());
       if (is_half(out.dtype())) bound += test::epsilon(out.dtype()) * (2 + std::sqrt(static_cast<double>(k)) * 2);

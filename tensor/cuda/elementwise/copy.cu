@@ -140,7 +140,7 @@ template <> void execute(const calls::Fill& args) {
   const View& out = args.out;
   const Scalar value = args.value;
   const Call call(args);
-  const Compute compute = is_floating(value.dtype()) ? Compute::kDouble : Compute::kInt64;
+  const Compute compute = is_floating_point(value.dtype()) ? Compute::kDouble : Compute::kInt64;
   copier(compute)(call, out.shape(), Elements(out), {Elements(value, out.dim())});
 }
 

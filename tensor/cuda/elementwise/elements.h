@@ -14,7 +14,7 @@ inline constexpr int kComputes = 3;
 /// The type that elements of a dtype are computed in.
 constexpr Compute compute_of(DType dtype) {
   if (dtype == DType::float64) return Compute::kDouble;
-  return is_floating(dtype) ? Compute::kFloat : Compute::kInt64;
+  return is_floating_point(dtype) ? Compute::kFloat : Compute::kInt64;
 }
 
 /// The dtypes that a kernel reads and writes directly.  kSameFamily: those that are computed in T; other (mixed)

@@ -42,7 +42,7 @@ template <> void execute(const calls::Unary& args) {
   const View &x = args.x, &out = args.out;
   const Call call(args);
   int op = args.op;
-  const bool of_input = is_predicate(op) || !is_floating(out.dtype());
+  const bool of_input = is_predicate(op) || !is_floating_point(out.dtype());
   if (op == kernels::kIndexOf<UnaryOps, kernels::BitwiseNot> && out.dtype() == DType::bool_)
     op = kernels::kIndexOf<UnaryOps, kernels::LogicalNot>;
   const Compute compute = compute_of(of_input ? x.dtype() : out.dtype());

@@ -124,7 +124,7 @@ template <> void execute(const calls::Matmul& args) {
   const MatmulParams& params = args.params;
   if (out.numel() == 0) return;
   const Call call(args);
-  if (!is_floating(out.dtype()) || a.shape()[2] == 0) {
+  if (!is_floating_point(out.dtype()) || a.shape()[2] == 0) {
     plain_matmul(call, params, a, b, bias, out);
     return activate(params.activation, out);
   }

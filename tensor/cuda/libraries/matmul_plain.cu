@@ -12,7 +12,7 @@ constexpr int kTile = 16;
 
 /// The type that elements of T are multiplied in.
 template <class T>
-using ComputeOf = std::conditional_t<is_floating(dtype_of<T>()),
+using ComputeOf = std::conditional_t<is_floating_point(dtype_of<T>()),
                                      std::conditional_t<std::is_same_v<T, double>, double, float>, std::int64_t>;
 
 template <class T> struct Strided {

@@ -130,7 +130,7 @@ template <> void execute(const calls::ArgReduce& args) {
   const ArgJob job{reduce_job(x, 0, indices, layout), static_cast<std::int64_t*>(indices.raw_data()),
                    values.defined() ? values.raw_data() : nullptr, nullptr, largest};
   if (x.dtype() == DType::float64) run<double>(call, job, layout);
-  else if (is_floating(x.dtype())) run<float>(call, job, layout);
+  else if (is_floating_point(x.dtype())) run<float>(call, job, layout);
   else run<std::int64_t>(call, job, layout);
 }
 

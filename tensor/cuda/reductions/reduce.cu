@@ -70,7 +70,7 @@ template <> void execute(const calls::Reduce& args) {
   const ReduceLayout layout = reduce_layout(x, true);
   const ReduceJob job = reduce_job(x, p, out, layout);
   if (x.dtype() == DType::float64) reduce_as<double>(call, op, job, layout);
-  else if (is_floating(x.dtype())) reduce_as<float>(call, op, job, layout);
+  else if (is_floating_point(x.dtype())) reduce_as<float>(call, op, job, layout);
   else reduce_as<std::int64_t>(call, op, job, layout);
 }
 

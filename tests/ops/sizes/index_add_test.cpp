@@ -32,7 +32,7 @@ const std::vector<Sizes>& sizes() {
 
 /// Small whole numbers, whose sums are exact in every dtype and order.
 Tensor whole_numbers(const Shape& shape, DType dtype, std::int64_t seed) {
-  const bool with_sign = is_floating(dtype) || dtype == DType::int64 || dtype == DType::int32;
+  const bool with_sign = is_floating_point(dtype) || dtype == DType::int64 || dtype == DType::int32;
   return made(shape, dtype, [=](std::int64_t i) {
     const auto k = static_cast<std::int64_t>(1000 * (1 + mixed(i + seed)));
     return static_cast<double>(with_sign ? k % 3 - 1 : k % 2);

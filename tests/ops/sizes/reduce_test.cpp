@@ -122,7 +122,7 @@ TEST_P(RowsReduce, PlacesOfExtrema) {
     for (const Layout& layout : layouts()) {
       if (layout.shape.numel() == 0 || layout.dims.rank() > 1) continue;
       for (const bool nan : {false, true}) {
-        if (nan && !is_floating(dtype)) continue;
+        if (nan && !is_floating_point(dtype)) continue;
         const Tensor x = made(layout.shape, dtype, [&](std::int64_t i) { return nan ? with_nan(i) : coarse(i); });
         for (const bool largest : {false, true}) {
           const auto want = raw::arg_reduce(largest, viewed(x, layout), static_cast<int>(layout.dims[0]), false);
