@@ -28,14 +28,14 @@ elseif(NOT MINNOW_CUDA STREQUAL "OFF" AND minnow_cuda_sources)
     if(MINNOW_CUDNN_INCLUDE_DIR)
       set(minnow_with_cuda ON)
     else()
-      set(mend "cudnn.h of cuDNN 9 was not found, which the CUDA backend is built with (the library itself is loaded "
+      set(hint "cudnn.h of cuDNN 9 was not found, which the CUDA backend is built with (the library itself is loaded "
                "when the first convolution needs it). Install its headers (pip install nvidia-cudnn-cu13, or apt "
                "install cudnn9-cuda-13 from NVIDIA's repository) and set MINNOW_CUDNN_INCLUDE_DIR to their folder")
-      string(JOIN "" mend ${mend})
+      string(JOIN "" hint ${hint})
       if(MINNOW_CUDA STREQUAL "ON")
-        message(FATAL_ERROR "MINNOW_CUDA=ON, but ${mend}")
+        message(FATAL_ERROR "MINNOW_CUDA=ON, but ${hint}")
       endif()
-      message(WARNING "building without CUDA: ${mend}")
+      message(WARNING "building without CUDA: ${hint}")
     endif()
   elseif(MINNOW_CUDA STREQUAL "ON")
     message(FATAL_ERROR "MINNOW_CUDA=ON, but no CUDA compiler was found; set CMAKE_CUDA_COMPILER to nvcc's path")

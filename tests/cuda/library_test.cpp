@@ -31,7 +31,7 @@ TEST_F(LibraryTest, BindsFunctions) {
   EXPECT_THROW(library.bind(cosine, "no_such_function"), BackendError);
 }
 
-TEST_F(LibraryTest, MissingLibraryNamesFilesAndMend) {
+TEST_F(LibraryTest, MissingLibraryNamesFilesAndHint) {
   try {
     const Library library({"cuNone", "MINNOW_TEST_LIBRARY", {"libcunone.so.9"}, "install it with pip"});
     FAIL() << "loaded a library that does not exist";

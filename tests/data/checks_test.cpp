@@ -21,7 +21,7 @@ struct Photographs {
   }
 };
 
-template <class E, class Make> void expect_refused(const Make& make, const std::string& made, const std::string& mend) {
+template <class E, class Make> void expect_refused(const Make& make, const std::string& made, const std::string& hint) {
   for (const int workers : {0, 2}) {
     DataLoader loader{Photographs{make}, {.batch_size = 4, .workers = workers}};
     const unsigned line = __LINE__ - 1;
@@ -29,7 +29,7 @@ template <class E, class Make> void expect_refused(const Make& make, const std::
       for (const auto& [a, b] : progress(loader)) ADD_FAILURE() << a << b;
     });
     for (const std::string& part :
-         {"DataLoader: get_batch of Photographs made " + made, mend, "checks_test.cpp:" + std::to_string(line)})
+         {"DataLoader: get_batch of Photographs made " + made, hint, "checks_test.cpp:" + std::to_string(line)})
       EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }
 }

@@ -98,12 +98,12 @@ TEST(Errors, OfTensorsThatChanged) {
     return first + sum(x);
   };
   const Tensor four = zeros({4}), far = zeros({2, 3}, {.device = "sim:0"}), wide = zeros({2, 3}, {DType::float64});
-  const char *mend = "call zero_grad() after the tensor was moved", *again = "compute the loss again";
+  const char *hint = "call zero_grad() after the tensor was moved", *again = "compute the loss again";
   expect_errors({
       Misuse{"ShapeError", "backward", "grad()    float32[2, 3] on cpu", [=] { changed(four).backward(); }},
-      Misuse{"ShapeError", "backward", mend, [=] { changed(four).backward(); }},
-      Misuse{"DeviceError", "backward", mend, [=] { changed(far).backward(); }},
-      Misuse{"DTypeError", "backward", mend, [=] { changed(wide).backward(); }},
+      Misuse{"ShapeError", "backward", hint, [=] { changed(four).backward(); }},
+      Misuse{"DeviceError", "backward", hint, [=] { changed(far).backward(); }},
+      Misuse{"DTypeError", "backward", hint, [=] { changed(wide).backward(); }},
       Misuse{"AutogradError", "backward", again, [=] { between(four).backward(); }},
       Misuse{"AutogradError", "backward", again, [=] { between(wide).backward(); }},
   });

@@ -8,7 +8,7 @@
 #include <minnow/tensor/create.h>
 #include "errors.h"
 
-/// What an error proposes must be what mends it.
+/// The hint of an error must be what corrects it.
 namespace minnow {
 namespace {
 

@@ -110,10 +110,10 @@ with tempfile.TemporaryDirectory() as folder:
         expect_digits(place, what, result)
 
     spoilt = os.path.join(home, ".cache/minnow/mnist/t10k-labels-idx1-ubyte.gz")
-    for mend, arguments in ((gone, "--synthetic"), (good, "")):
+    for variables, arguments in ((gone, "--synthetic"), (good, "")):
         with gzip.open(spoilt, "wb") as file:
             file.write(b"something else")
-        result = run("mnist", **mend)
+        result = run("mnist", **variables)
         expect(f"{spoilt} is not the file it should be" in result.stdout, "a spoilt file is seen", result)
         expect(f", arguments {arguments}\n" in result.stdout, f"then the arguments are '{arguments}'", result)
 print("./run stops with its lists, and keeps the digits where they belong")

@@ -115,7 +115,7 @@ TEST(Device, CudaParsesEverywhereAndSaysWhyItCannotBeUsed) {
   }
 }
 
-TEST(Device, HostAccessToDeviceMemoryNamesTheMend) {
+TEST(Device, HostAccessToDeviceMemoryHasAHint) {
   const Tensor x(std::make_shared<Storage>(backend_of("sim").allocator(0), "sim", std::size_t{8}), DType::float32, {2},
                  {1});
   const std::string message = error_of<DeviceError>([&] { x.data<float>(); });
