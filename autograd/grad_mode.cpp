@@ -13,7 +13,7 @@ autograd::ThreadState& autograd::ThreadState::current() noexcept { return state;
 
 bool is_grad_enabled() { return state.records; }
 
-GradMode::GradMode(bool on) : previous_(state.records) { state.records = on; }
-GradMode::~GradMode() { state.records = previous_; }
+AutoGradMode::AutoGradMode(bool on) : previous_(state.records) { state.records = on; }
+AutoGradMode::~AutoGradMode() { state.records = previous_; }
 
 }  // namespace minnow

@@ -6,21 +6,21 @@ namespace minnow {
 bool is_grad_enabled();
 
 /// Sets the grad mode of this thread for a scope.
-class GradMode {
+class AutoGradMode {
  public:
-  [[nodiscard]] explicit GradMode(bool enabled);
-  ~GradMode();
-  GradMode(const GradMode&) = delete;
-  GradMode& operator=(const GradMode&) = delete;
+  [[nodiscard]] explicit AutoGradMode(bool enabled);
+  ~AutoGradMode();
+  AutoGradMode(const AutoGradMode&) = delete;
+  AutoGradMode& operator=(const AutoGradMode&) = delete;
 
  private:
   bool previous_;
 };
 
 /// Operations in this scope do not record.
-class NoGradGuard : GradMode {
+class NoGradGuard : AutoGradMode {
  public:
-  [[nodiscard]] NoGradGuard() : GradMode(false) {}
+  [[nodiscard]] NoGradGuard() : AutoGradMode(false) {}
 };
 
 }  // namespace minnow

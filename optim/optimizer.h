@@ -74,7 +74,7 @@ class Optimizer {
   void step(SourceLocation where = SourceLocation::current());
   /// Computes the loss and its gradients by closure (which calls backward), then steps.  Returns the loss.
   template <std::invocable F> Tensor step(F&& closure, SourceLocation where = SourceLocation::current()) {
-    const GradMode recording(true);
+    const AutoGradMode recording(true);
     Tensor loss = closure();
     step(where);
     return loss;

@@ -28,7 +28,7 @@ TEST_P(Reentry, OfAFunctionIntoItsOwnGraphIsAnError) {
   const auto own = [&](const Tensor& inner, unsigned* line) {
     *line = __LINE__ + 1;
     return record("own", inner.detach() * 1, {inner}, [&](const Tensor& g) {
-      const GradMode on(true);
+      const AutoGradMode on(true);
       sum(above).backward({.retain_graph = true});
       return g;
     });
@@ -49,7 +49,7 @@ TEST_P(Reentry, IntoAnotherGraphWorks) {
   // A value that is computed anew for its gradient.
   const auto again = [](const Tensor& a, const Tensor& b) {
     return record("again", (a * b * b).detach(), {a, b}, [a = a.detach(), b = b.detach()](const Tensor& g) {
-      const GradMode on(true);
+      const AutoGradMode on(true);
       const Tensor u = a.clone().requires_grad_(), v = b.clone().requires_grad_();
       (u * v * v).backward(g);
       return Gradients{u.grad(), v.grad()};
@@ -70,7 +70,7 @@ TEST_P(Reentry, WithoutGradModeSaysHowToSwitchItOn) {
     return g;
   });
   const std::string text = error_of<AutogradError>([&] { sum(y).backward(); });
-  EXPECT_TRUE(has(text, "`GradMode on(true);`")) << text;
+  EXPECT_TRUE(has(text, "`AutoGradMode on(true);`")) << text;
   EXPECT_TRUE(has(text, place(line))) << text;
 }
 

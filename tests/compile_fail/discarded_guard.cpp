@@ -8,7 +8,7 @@
 void compute(const minnow::Stream& stream) {
   minnow::NoGradGuard();              // must not compile
   minnow::NoGradGuard{};              // must not compile
-  minnow::GradMode(false);            // must not compile
+  minnow::AutoGradMode(false);            // must not compile
   minnow::SerialRegion{};             // must not compile
   minnow::StreamGuard{stream};        // must not compile
   minnow::DeviceGuard("sim:1");       // must not compile
