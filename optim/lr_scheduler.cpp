@@ -73,7 +73,7 @@ LRScheduler::LRScheduler(Optimizer& optimizer, LRFunction function, SourceLocati
     : optimizer_(optimizer), function_(std::move(function)) {
   if (!function_)
     throw ValueError("LRScheduler: the function is empty\npass one, e.g. step_lr({.step_size = 10})", where);
-  for (int g = 0; g < optimizer.num_groups(); ++g) base_lrs_.push_back(optimizer.lr(g));
+  for (int g = 0; g < optimizer.num_param_groups(); ++g) base_lrs_.push_back(optimizer.lr(g));
   apply(0, where);
 }
 

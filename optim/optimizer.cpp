@@ -52,9 +52,10 @@ void check_number(const char* op, const detail::OptionRef& option, double value,
 }  // namespace
 
 std::size_t Optimizer::checked_group(int group, SourceLocation where) const {
-  if (group < 0 || group >= num_groups())
+  if (group < 0 || group >= num_param_groups())
     throw IndexError(std::string(rule_.name) + ": there is no parameter group " + std::to_string(group) + ", it has " +
-                         std::to_string(num_groups()) + "\ngroups are counted from 0, in the order of add_group()",
+                         std::to_string(num_param_groups()) +
+                         "\ngroups are counted from 0, in the order of add_param_group()",
                      where);
   return static_cast<std::size_t>(group);
 }
@@ -144,7 +145,7 @@ void Optimizer::set_lr(int group, double lr, SourceLocation where) {
 }
 
 void Optimizer::set_lr(double lr, SourceLocation where) {
-  for (int group = 0; group < num_groups(); ++group) set_lr(group, lr, where);
+  for (int group = 0; group < num_param_groups(); ++group) set_lr(group, lr, where);
 }
 
 void Optimizer::zero_grad() {

@@ -82,7 +82,7 @@ class Optimizer {
   /// Drops the gradients: grad() is undefined until the next backward.
   void zero_grad();
 
-  int num_groups() const { return static_cast<int>(groups_.size()); }
+  int num_param_groups() const { return static_cast<int>(groups_.size()); }
   /// The parameters of a group, or of all.  IndexError.
   std::vector<Tensor> parameters() const;
   std::vector<Tensor> parameters(int group, SourceLocation where = SourceLocation::current()) const;

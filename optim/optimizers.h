@@ -23,7 +23,7 @@ template <class Rule> class RuleOptimizer : public Optimizer {
                          SourceLocation where = SourceLocation::current())
       : Optimizer({Rule::kName, detail::kernels::kIndexOf<detail::kernels::UpdateRules, Rule>, kStateNames,
                    detail::kernels::kNumConstants<Rule>}) {
-    add_group(params, options, where);
+    add_param_group(params, options, where);
   }
   /// With this learning rate, and the other options as they are by default: Adam(net.parameters(), 1e-3).
   template <class Number>
@@ -32,8 +32,8 @@ template <class Rule> class RuleOptimizer : public Optimizer {
       : RuleOptimizer(params, with_lr(static_cast<double>(lr)), where) {}
 
   /// Adds parameters with options of their own.  Errors as for the constructor.
-  void add_group(const std::vector<Tensor>& params, const Options& options = {},
-                 SourceLocation where = SourceLocation::current()) {
+  void add_param_group(const std::vector<Tensor>& params, const Options& options = {},
+                       SourceLocation where = SourceLocation::current()) {
     check_parameters(params, where);
     auto own = std::make_unique<Options>(options);
     check_options(list(*own), where);

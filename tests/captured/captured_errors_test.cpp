@@ -88,7 +88,7 @@ TEST_P(CapturedErrorsTest, WhatNoReplayWouldDoAgainIsRefused) {
 }
 
 TEST_P(CapturedErrorsTest, ALoaderIsRefused) {
-  data::DataLoader loader{data::TensorDataset(ones({4, 2})), {.batch_size = 2, .workers = 0}};
+  data::DataLoader loader{data::TensorDataset(ones({4, 2})), {.batch_size = 2, .num_workers = 0}};
   CapturedStep step(
       [&](const Tensor& x) {
         for (const auto& [batch] : loader) return x + batch;

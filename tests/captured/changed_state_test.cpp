@@ -139,7 +139,7 @@ TEST_P(ChangedStateTest, AGroupThatWasAddedIsTrained) {
     };
     CapturedStep step(once, {.device = device(), .warm_up = 1});
     for (int i = 0; i < 8; ++i) {
-      if (i == 4) sgd.add_group({b}, {.lr = 0.25});
+      if (i == 4) sgd.add_param_group({b}, {.lr = 0.25});
       const Tensor x = full({2}, 1.0 / (1 + i), {.device = device()});
       if (captured) step(x);
       else once(x);

@@ -39,7 +39,7 @@ template <class O> void expect_parameters_checked(const char* name) {
       {Misuse{"ValueError", name, "lr must be finite and at least 0, got nan", [=] { O({x}, {.lr = std::nan("")}); }}});
   expect_errors({Misuse{"ValueError", name, kShown, [=] {
                           O o({x});
-                          o.add_group({x});
+                          o.add_param_group({x});
                         }}});
   expect_errors({Misuse{"IndexError", name, "no parameter group 1", [=] {
                           O o({x});

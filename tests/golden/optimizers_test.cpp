@@ -45,7 +45,7 @@ std::map<std::string, Make> optimizers() {
           {"lion/maximize", with<Lion>({.lr = 0.01, .weight_decay = 0.3, .maximize = true})},
           {"groups", [](const std::vector<Tensor>& params) {
              auto sgd = std::make_unique<SGD>(std::vector{params[0]}, SGDOptions{.lr = 0.5, .momentum = 0.5});
-             sgd->add_group({params[1]}, {.lr = 0.1, .momentum = 0.5, .weight_decay = 0.1});
+             sgd->add_param_group({params[1]}, {.lr = 0.1, .momentum = 0.5, .weight_decay = 0.1});
              return sgd;
            }}};
 }

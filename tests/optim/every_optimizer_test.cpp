@@ -116,7 +116,7 @@ TYPED_TEST(EveryOptimizer, GivesTheSameBitsInACapturedStep) {
     const auto train = [&](bool captured) {
       const std::vector<Tensor> params = parameters(device, DType::float32);
       TypeParam optimizer({params[0]}, options);
-      optimizer.add_group({params[1]}, options);
+      optimizer.add_param_group({params[1]}, options);
       StepLR scheduler(optimizer, {.step_size = 2, .gamma = 0.5});
       const auto once = [&](const Tensor& x) {
         optimizer.zero_grad();
@@ -168,7 +168,7 @@ TYPED_TEST(EveryOptimizer, KeepsTheStatesThatItsOptionsAskFor) {
     // A reference to options stays valid when groups come.
     auto& first = optimizer.options();
     const Tensor more = ones({2}, {.device = device}).requires_grad_();
-    optimizer.add_group({more}, options);
+    optimizer.add_param_group({more}, options);
     first.lr = 0.125;
     EXPECT_EQ(optimizer.lr(0), 0.125);
     EXPECT_EQ(optimizer.lr(1), options.lr);

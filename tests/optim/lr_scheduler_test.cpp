@@ -48,9 +48,9 @@ TEST(LRScheduler, FunctionsAtTheirFirstAndLastSteps) {
 TEST(LRScheduler, ScalesEveryGroupAndSetStepsGoesBack) {
   const Tensor p = leaf(), q = leaf(), r = leaf();
   SGD sgd({p}, {.lr = 1});
-  sgd.add_group({q}, {.lr = 0.1});
+  sgd.add_param_group({q}, {.lr = 0.1});
   StepLR scheduler(sgd, {.step_size = 2, .gamma = 0.5});
-  sgd.add_group({r}, {.lr = 3});  // added after the scheduler was made: not scheduled
+  sgd.add_param_group({r}, {.lr = 3});  // added after the scheduler was made: not scheduled
   for (int i = 0; i < 5; ++i) scheduler.step();
   EXPECT_EQ(scheduler.steps(), 5);
   EXPECT_EQ(sgd.lr(0), 0.25);
@@ -83,7 +83,7 @@ TEST(LRScheduler, NextOptimizerStepUsesTheNewRate) {
 TEST(ParamGroups, HaveTheirOwnOptions) {
   const Tensor p = leaf(), q = leaf();
   SGD sgd({p}, {.lr = 0.5, .weight_decay = 1});
-  sgd.add_group({q}, {.lr = 0.5, .momentum = 0.5});
+  sgd.add_param_group({q}, {.lr = 0.5, .momentum = 0.5});
   for (int i = 0; i < 2; ++i) {
     p.set_grad(ones({1}));
     q.set_grad(ones({1}));
@@ -91,8 +91,8 @@ TEST(ParamGroups, HaveTheirOwnOptions) {
   }
   EXPECT_EQ(p.item(), -0.5);   // 1 - 0.5 (1 + 1) = 0;  0 - 0.5 (1 + 0)
   EXPECT_EQ(q.item(), -0.25);  // 1 - 0.5 = 0.5;  0.5 - 0.5 (0.5 + 1)
-  EXPECT_EQ(sgd.num_groups(), 2);
-  EXPECT_THROW(sgd.add_group({p}, {}), ValueError);
+  EXPECT_EQ(sgd.num_param_groups(), 2);
+  EXPECT_THROW(sgd.add_param_group({p}, {}), ValueError);
   sgd.zero_grad();
   EXPECT_FALSE(p.grad().defined() || q.grad().defined());
 }

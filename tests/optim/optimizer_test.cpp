@@ -123,7 +123,7 @@ TEST(Optimizer, KeepsGradientsAndSkipsParametersWithoutThem) {
 TEST(Optimizer, GroupsHaveTheirOwnOptions) {
   const Tensor p = leaf(ones({1})), q = leaf(ones({1}));
   optim::SGD sgd({p}, {.lr = 0.5});
-  sgd.add_group({q}, {.lr = 0.25});
+  sgd.add_param_group({q}, {.lr = 0.25});
   p.set_grad(ones({1}));
   q.set_grad(ones({1}));
   sgd.step();
