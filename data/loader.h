@@ -46,7 +46,8 @@ template <class D> class DataLoader {
   class Iterator;
 
   /// ValueError for options that make no sense, DeviceError for a device that is not there.
-  explicit DataLoader(D dataset, const LoaderOptions& options = {}, SourceLocation where = SourceLocation::current())
+  explicit DataLoader(D dataset, const DataLoaderOptions& options = {},
+                      SourceLocation where = SourceLocation::current())
       : DataLoader(std::move(dataset), options, nullptr, where) {}
   /// With this size of batches, and the other options as they are by default.
   template <std::integral N>
@@ -55,7 +56,7 @@ template <class D> class DataLoader {
   /// Takes the order from a sampler; ValueError when `shuffle` is set as well.  An index of the sampler's
   /// that the dataset does not have is an IndexError when the epoch begins.
   template <Sampler S>
-  DataLoader(D dataset, S sampler, LoaderOptions options = {}, SourceLocation where = SourceLocation::current())
+  DataLoader(D dataset, S sampler, DataLoaderOptions options = {}, SourceLocation where = SourceLocation::current())
       : DataLoader(
             std::move(dataset), options,
             [sampler, where](std::uint64_t seed, std::int64_t epoch) {
@@ -78,9 +79,9 @@ template <class D> class DataLoader {
     core();
     return *dataset_;
   }
-  const LoaderOptions& options() const { return core().options(); }
+  const DataLoaderOptions& options() const { return core().options(); }
   /// The worker threads of an epoch.
-  int workers() const { return workers_; }
+  int num_workers() const { return workers_; }
 
   /// Starts the next epoch: 0 first, then 1, ...
   Iterator begin() {
@@ -142,7 +143,7 @@ template <class D> class DataLoader {
     bool done = false;
   };
 
-  DataLoader(D dataset, const LoaderOptions& options, Order order, SourceLocation where)
+  DataLoader(D dataset, const DataLoaderOptions& options, Order order, SourceLocation where)
       : dataset_(std::make_shared<const Data>(std::move(dataset))),
         samples_(detail::checked_samples("the dataset", dataset_->size(), where)),
         core_(std::make_shared<detail::LoaderCore>(
@@ -152,7 +153,7 @@ template <class D> class DataLoader {
             },
             where)),
         order_(std::move(order)),
-        workers_(options.workers),
+        workers_(options.num_workers),
         where_(where) {
     if (workers_ == kAuto) workers_ = BatchDataset<Data> ? 0 : detail::default_workers();
     if (order_) return;

@@ -11,13 +11,13 @@ namespace minnow::data {
 /// Lets the loader choose.
 inline constexpr int kAuto = -1;
 
-struct LoaderOptions {
+struct DataLoaderOptions {
   std::int64_t batch_size = 64;
   /// Another random order in each epoch; else the dataset's own.  Not with a sampler of your own.
   bool shuffle = false;
   /// Threads that make batches.  0: the caller makes them, one at a time.  kAuto: 0 where the dataset writes
   /// whole batches by itself (it is in memory: waking a thread would cost more), else up to 2.
-  int workers = kAuto;
+  int num_workers = kAuto;
   /// Leaves out a last batch that is smaller than the others.
   bool drop_last = false;
   /// Batches made ahead of the one in use.  kAuto: enough for the workers to fill while the consumer is busy.

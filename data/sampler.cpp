@@ -68,38 +68,40 @@ std::vector<std::int64_t> RandomSampler::indices(std::uint64_t seed, std::int64_
   return shuffled("RandomSampler", size_, order_of(seed, epoch), where);
 }
 
-WeightedSampler::WeightedSampler(std::vector<double> weights, std::int64_t draws, bool replacement,
-                                 SourceLocation where)
-    : weights_(std::move(weights)), draws_(draws), replacement_(replacement) {
-  check_size("WeightedSampler", draws, where);
+WeightedRandomSampler::WeightedRandomSampler(std::vector<double> weights, std::int64_t num_samples, bool replacement,
+                                             SourceLocation where)
+    : weights_(std::move(weights)), num_samples_(num_samples), replacement_(replacement) {
+  check_size("WeightedRandomSampler", num_samples, where);
   std::int64_t positive = 0;
   double sum = 0;
   for (std::size_t i = 0; i < weights_.size(); ++i) {
     if (!std::isfinite(weights_[i]) || weights_[i] < 0)
-      throw ValueError(
-          fmt::format("WeightedSampler: weight {} is {}\nweights must be finite and not negative", i, weights_[i]),
-          where);
+      throw ValueError(fmt::format("WeightedRandomSampler: weights must be finite and at least 0, got {} at index {}",
+                                   weights_[i], i),
+                       where);
     positive += weights_[i] > 0 ? 1 : 0;
     sums_.push_back(sum += weights_[i]);
   }
   if (!std::isfinite(sum))
-    throw ValueError("WeightedSampler: the weights' sum is not finite\ngive smaller ones", where);
-  if (draws > 0 && positive == 0)
-    throw ValueError("WeightedSampler: no weight is positive\ngive one that is, or no draws", where);
-  if (!replacement && draws > positive)
-    throw ValueError("WeightedSampler: " + std::to_string(draws) + " draws without replacement, but only " +
-                         std::to_string(positive) + " weights are positive\ndraw fewer, or with replacement",
+    throw ValueError("WeightedRandomSampler: the weights' sum is not finite\ngive smaller ones", where);
+  if (num_samples > 0 && positive == 0)
+    throw ValueError("WeightedRandomSampler: no weight is positive\nat least one must be", where);
+  if (!replacement && num_samples > positive)
+    throw ValueError("WeightedRandomSampler: num_samples is " + std::to_string(num_samples) +
+                         " without replacement, but only " + std::to_string(positive) +
+                         " weights are positive\ndraw fewer, or with replacement",
                      where);
 }
 
-std::vector<std::int64_t> WeightedSampler::indices(std::uint64_t seed, std::int64_t epoch, SourceLocation where) const {
-  if (draws_ > 0 && weights_.empty())
-    throw ValueError("WeightedSampler: it was moved from\nuse the one that it was moved to", where);
+std::vector<std::int64_t> WeightedRandomSampler::indices(std::uint64_t seed, std::int64_t epoch,
+                                                         SourceLocation where) const {
+  if (num_samples_ > 0 && weights_.empty())
+    throw ValueError("WeightedRandomSampler: it was moved from\nuse the one that it was moved to", where);
   Random random = order_of(seed, epoch);
-  std::vector<std::int64_t> drawn = list_of("WeightedSampler", draws_, where);
+  std::vector<std::int64_t> drawn = list_of("WeightedRandomSampler", num_samples_, where);
   drawn.clear();
   if (replacement_) {
-    for (std::int64_t k = 0; k < draws_; ++k) {
+    for (std::int64_t k = 0; k < num_samples_; ++k) {
       // upper_bound steps over zero weights; the clamp serves a product that was rounded up to the whole sum.
       const auto at = std::upper_bound(sums_.begin(), sums_.end(), random.uniform() * sums_.back());
       auto i = std::min(at - sums_.begin(), static_cast<std::ptrdiff_t>(sums_.size()) - 1);
@@ -114,7 +116,7 @@ std::vector<std::int64_t> WeightedSampler::indices(std::uint64_t seed, std::int6
     if (weights_[i] > 0)
       times.emplace_back(-std::log(1.0 - random.uniform()) / weights_[i], static_cast<std::int64_t>(i));
   std::sort(times.begin(), times.end());
-  for (std::int64_t k = 0; k < draws_; ++k) drawn.push_back(times[static_cast<std::size_t>(k)].second);
+  for (std::int64_t k = 0; k < num_samples_; ++k) drawn.push_back(times[static_cast<std::size_t>(k)].second);
   return drawn;
 }
 

@@ -53,14 +53,14 @@ class RandomSampler {
   std::int64_t size_;
 };
 
-/// `draws` indices, i with a probability proportional to weights[i]; with replacement an index may come
-/// again. ValueError when a weight is negative or not finite, all are zero, or more draws are wanted than
-/// there are positive weights without replacement.
-class WeightedSampler {
+/// `num_samples` indices, i with a probability proportional to weights[i]; with replacement an index may come again.
+/// ValueError when a weight is negative or not finite, all are zero, or, without replacement, num_samples is more than
+/// the number of positive weights.
+class WeightedRandomSampler {
  public:
-  WeightedSampler(std::vector<double> weights, std::int64_t draws, bool replacement = true,
-                  SourceLocation where = SourceLocation::current());
-  std::int64_t size() const { return draws_; }
+  WeightedRandomSampler(std::vector<double> weights, std::int64_t num_samples, bool replacement = true,
+                        SourceLocation where = SourceLocation::current());
+  std::int64_t size() const { return num_samples_; }
   /// OutOfMemoryError when there are more than memory holds.
   std::vector<std::int64_t> indices(std::uint64_t seed, std::int64_t epoch,
                                     SourceLocation where = SourceLocation::current()) const;
@@ -68,7 +68,7 @@ class WeightedSampler {
  private:
   std::vector<double> weights_;
   std::vector<double> sums_;  // running sums of the weights
-  std::int64_t draws_;
+  std::int64_t num_samples_;
   bool replacement_;
 };
 

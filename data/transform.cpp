@@ -117,13 +117,12 @@ Tensor RandomShift::operator()(const Tensor& image, Random& random, SourceLocati
   return shift(in, dy, dx, fill, where);
 }
 
-Tensor RandomFlip::operator()(const Tensor& image, Random& random, SourceLocation where) const {
-  if (!(probability >= 0 && probability <= 1))
+Tensor RandomHorizontalFlip::operator()(const Tensor& image, Random& random, SourceLocation where) const {
+  if (!(p >= 0 && p <= 1))
     throw ValueError(
-        fmt::format("RandomFlip: probability = {} is not in [0, 1]\n0.5 mirrors every other image", probability),
-        where);
-  const Tensor in = dense_image("RandomFlip", image, where);
-  if (random.uniform() >= probability) return image;
+        fmt::format("RandomHorizontalFlip: p must be in [0, 1], got {}\nit is the probability of a flip", p), where);
+  const Tensor in = dense_image("RandomHorizontalFlip", image, where);
+  if (random.uniform() >= p) return image;
   const Tensor out = detail::host_tensor(in.dtype(), in.shape(), where);
   detail::copy_host(in, out);
   const std::int64_t width = in.shape()[-1];

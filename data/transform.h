@@ -38,9 +38,9 @@ struct RandomShift {
   Tensor operator()(const Tensor& image, Random& random, SourceLocation where = SourceLocation::current()) const;
 };
 
-/// Mirrors left and right with a probability.  uint8 or float32.
-struct RandomFlip {
-  double probability = 0.5;
+/// Mirrors left and right with probability p.  uint8 or float32.
+struct RandomHorizontalFlip {
+  double p = 0.5;
   Tensor operator()(const Tensor& image, Random& random, SourceLocation where = SourceLocation::current()) const;
 };
 

@@ -38,7 +38,7 @@ void train_with_one_wrong_batch(Device device) {
   net.to(device);
   optim::Adam adam(net.parameters(), {.lr = 1e-3});
   data::DataLoader train(data::SyntheticDigits(4096),
-                         {.batch_size = 64, .shuffle = true, .workers = 1, .device = device});
+                         {.batch_size = 64, .shuffle = true, .num_workers = 1, .device = device});
   int step = 0;
   for (auto& [images, labels] : train) {
     if (++step == 10) {  // left at home: the error, and training goes on

@@ -150,7 +150,7 @@ Trained train(nn::Module& model, const Digits& digits, Device device, const Argu
   optim::Adam adam(model.parameters(), {.lr = a.lr});
   data::DataLoader loader(
       digits.train,
-      {.batch_size = a.batch_size, .shuffle = true, .workers = a.workers, .device = device, .seed = a.seed});
+      {.batch_size = a.batch_size, .shuffle = true, .num_workers = a.workers, .device = device, .seed = a.seed});
   const Step step = make_step(model, adam, device, a);
   Trained done;
   for (std::int64_t epoch = 1; epoch <= a.epochs && !interrupt::signal(); ++epoch) {

@@ -72,8 +72,11 @@ Ready eager(const Settings& s) {
   const Device cpu("cpu");
   const auto loader = std::make_shared<data::DataLoader<data::TensorDataset<2>>>(
       data::TensorDataset<2>(training->images.to(cpu), training->labels.to(cpu)),
-      data::LoaderOptions{
-          .batch_size = training->batch, .shuffle = true, .workers = 2, .drop_last = true, .device = Device(s.device)});
+      data::DataLoaderOptions{.batch_size = training->batch,
+                              .shuffle = true,
+                              .num_workers = 2,
+                              .drop_last = true,
+                              .device = Device(s.device)});
   ready.variants.push_back({"loader", [training, loader] {
                               Tensor total = zeros({}, {.device = training->images.device()});
                               for (const auto& [x, y] : *loader) total += training->step(x, y);

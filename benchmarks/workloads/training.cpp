@@ -65,7 +65,7 @@ Ready epoch(const Settings& settings) {
   Ready ready{{}, {mean, mean}};
   for (const int workers : {0, 2}) {
     const auto loader = std::make_shared<data::DataLoader<data::ImageDataset>>(
-        dataset, data::LoaderOptions{.batch_size = 64, .shuffle = true, .workers = workers});
+        dataset, data::DataLoaderOptions{.batch_size = 64, .shuffle = true, .num_workers = workers});
     ready.variants.push_back(
         {std::to_string(workers) + " workers", [settings, loader] { (void)train(settings, *loader); }});
   }

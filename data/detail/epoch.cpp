@@ -83,7 +83,7 @@ Epoch::State::State(std::shared_ptr<LoaderCore> core, std::vector<std::int64_t> 
       epoch_(start_at.epoch),
       total_(batches_of(static_cast<std::int64_t>(order_.size()), core_->options())),
       current_(std::min(start_at.batch, total_)) {
-  const LoaderOptions& options = core_->options();
+  const DataLoaderOptions& options = core_->options();
   // One batch is made ahead even without workers, where its copy to the device can then overlap a step.
   ahead_ = options.prefetch != kAuto ? options.prefetch : options.device.is_cpu() ? 0 : 1;
   claimed_ = taken_ = current_;
@@ -104,7 +104,7 @@ Epoch::State::~State() {
 }
 
 void Epoch::State::start(int workers) {
-  const LoaderOptions& options = core_->options();
+  const DataLoaderOptions& options = core_->options();
   window_chosen_ = options.prefetch != kAuto;
   window_ = window_chosen_ ? std::max(1, options.prefetch) : 2 * workers;
   ring_ = std::vector<Place>(static_cast<std::size_t>(std::max(window_, kSmallBatchWindow)));

@@ -21,19 +21,19 @@ namespace {
 
 constexpr std::size_t kMostHeld = 64;  // a user who keeps every batch must not slow the loader down
 
-void check(const LoaderOptions& o, SourceLocation where) {
+void check(const DataLoaderOptions& o, SourceLocation where) {
   const auto refuse = [&](const char* name, std::int64_t value, const char* expected) {
     throw ValueError(
         std::string("DataLoader: ") + name + " " + std::to_string(value) + " is not allowed\nexpected " + expected,
         where);
   };
   if (o.batch_size < 1) refuse("batch_size", o.batch_size, "1 or more");
-  if (o.workers < kAuto || o.workers > 256) refuse("workers", o.workers, "0 to 256, or kAuto");
+  if (o.num_workers < kAuto || o.num_workers > 256) refuse("num_workers", o.num_workers, "0 to 256, or kAuto");
   if (o.prefetch < kAuto || o.prefetch > 65536) refuse("prefetch", o.prefetch, "0 to 65536, or kAuto");
 }
 
 /// Pinned memory for the device, or for whichever device this machine has.
-Allocator* pinned_memory(const LoaderOptions& options, SourceLocation where) {
+Allocator* pinned_memory(const DataLoaderOptions& options, SourceLocation where) {
   if (!options.device.is_cpu()) return backend_of(options.device, where).pinned_allocator();
   if (Allocator* pinned = pinned_allocator()) return pinned;
   throw DeviceError("DataLoader: pin_memory is set, but this machine has no device to pin memory for\n  devices  " +
@@ -43,7 +43,7 @@ Allocator* pinned_memory(const LoaderOptions& options, SourceLocation where) {
 
 }  // namespace
 
-LoaderCore::LoaderCore(const LoaderOptions& options, Fill fill, SourceLocation where)
+LoaderCore::LoaderCore(const DataLoaderOptions& options, Fill fill, SourceLocation where)
     : options_(options),
       fill_(std::move(fill)),
       where_(where),
@@ -200,7 +200,7 @@ std::int64_t checked_samples(const char* whose, std::int64_t samples, SourceLoca
   return samples;
 }
 
-std::int64_t batches_of(std::int64_t samples, const LoaderOptions& options) {
+std::int64_t batches_of(std::int64_t samples, const DataLoaderOptions& options) {
   const bool rest = samples % options.batch_size != 0 && !options.drop_last;
   return samples / options.batch_size + (rest ? 1 : 0);
 }

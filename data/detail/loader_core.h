@@ -43,12 +43,12 @@ class LoaderCore {
                                   BatchBuffer& buffer)>;
 
   /// ValueError for options that make no sense, DeviceError for a device that is not there.
-  LoaderCore(const LoaderOptions& options, Fill fill, SourceLocation where);
+  LoaderCore(const DataLoaderOptions& options, Fill fill, SourceLocation where);
   ~LoaderCore();
   LoaderCore(const LoaderCore&) = delete;
   LoaderCore& operator=(const LoaderCore&) = delete;
 
-  const LoaderOptions& options() const { return options_; }
+  const DataLoaderOptions& options() const { return options_; }
   std::uint64_t seed() const { return seed_; }
   SourceLocation where() const { return where_; }
 
@@ -76,7 +76,7 @@ class LoaderCore {
   void upload(Slot& slot);
   void settle(bool wait);
 
-  LoaderOptions options_;
+  DataLoaderOptions options_;
   Fill fill_;
   SourceLocation where_;
   std::uint64_t seed_;
@@ -99,7 +99,7 @@ inline constexpr std::int64_t kNoEpoch = std::numeric_limits<std::int64_t>::max(
 /// A number of samples that a dataset or sampler gave; ValueError for a negative one.
 std::int64_t checked_samples(const char* whose, std::int64_t samples, SourceLocation where);
 /// The batches of an epoch.
-std::int64_t batches_of(std::int64_t samples, const LoaderOptions& options);
+std::int64_t batches_of(std::int64_t samples, const DataLoaderOptions& options);
 
 /// Refuses a batch that a dataset's get_batch made: ValueError for another number of fields or one that was not made,
 /// ShapeError for another number of rows.

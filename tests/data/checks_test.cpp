@@ -23,7 +23,7 @@ struct Photographs {
 
 template <class E, class Make> void expect_refused(const Make& make, const std::string& made, const std::string& hint) {
   for (const int workers : {0, 2}) {
-    DataLoader loader{Photographs{make}, {.batch_size = 4, .workers = workers}};
+    DataLoader loader{Photographs{make}, {.batch_size = 4, .num_workers = workers}};
     const unsigned line = __LINE__ - 1;
     const std::string text = test::error_of<E>([&] {
       for (const auto& [a, b] : progress(loader)) ADD_FAILURE() << a << b;
@@ -67,7 +67,7 @@ TEST(LoaderChecks, RowsAndFieldsOfABatch) {
 
 TEST(LoaderChecks, TheLastEpochIsTheLast) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  DataLoader loader{TensorDataset(zeros({4, 2})), {.batch_size = 2, .workers = 0}};
+  DataLoader loader{TensorDataset(zeros({4, 2})), {.batch_size = 2, .num_workers = 0}};
   EXPECT_NE(test::error_of<ValueError>([&] { loader.set_epoch(kMost); }).find("there is no epoch 9223372036854775807"),
             std::string::npos);
   loader.set_epoch(kMost - 1);
@@ -80,7 +80,7 @@ TEST(LoaderChecks, TheLastEpochIsTheLast) {
 }
 
 TEST(LoaderChecks, ALoaderThatWasMovedFromSaysSo) {
-  DataLoader loader{TensorDataset(zeros({4, 2})), {.batch_size = 2, .workers = 0}};
+  DataLoader loader{TensorDataset(zeros({4, 2})), {.batch_size = 2, .num_workers = 0}};
   const unsigned line = __LINE__ - 1;
   DataLoader to = std::move(loader);
   const auto refused = [&](auto f) {
@@ -100,7 +100,7 @@ TEST(LoaderChecks, ALoaderThatWasMovedFromSaysSo) {
   refused([&] { static_cast<void>(loader.stats()); });
   refused([&] { progress(loader).begin(); });
   EXPECT_EQ(loader.samples(), 4);
-  EXPECT_EQ(loader.workers(), 0);
+  EXPECT_EQ(loader.num_workers(), 0);
   loader = std::move(to);
   EXPECT_EQ(loader.size(), 2);
   refused([&] { to.begin(); });
@@ -121,8 +121,8 @@ TEST(LoaderChecks, DatasetsThatWereMovedFromDoNotCrash) {
   EXPECT_THROW(both.get(0), IndexError);
   EXPECT_EQ(both_kept.size(), 4);
   for (const bool replacement : {true, false}) {
-    WeightedSampler sampler({1, 2, 3}, 3, replacement);
-    const WeightedSampler kept = std::move(sampler);
+    WeightedRandomSampler sampler({1, 2, 3}, 3, replacement);
+    const WeightedRandomSampler kept = std::move(sampler);
     EXPECT_THROW(sampler.indices(1, 0), ValueError);
     EXPECT_EQ(kept.indices(1, 0).size(), 3u);
   }
@@ -136,7 +136,7 @@ TEST(LoaderChecks, DatasetsThatWereMovedFromDoNotCrash) {
 }
 
 TEST(LoaderChecks, ProgressCountsBatchesThatTheLoopTakesAway) {
-  DataLoader loader{TensorDataset(zeros({5, 2})), {.batch_size = 2, .workers = 0}};
+  DataLoader loader{TensorDataset(zeros({5, 2})), {.batch_size = 2, .num_workers = 0}};
   std::vector<Tensor> taken;
   std::ostringstream out;
   for (auto& [x] : progress(loader, {.out = &out})) taken.push_back(std::move(x));

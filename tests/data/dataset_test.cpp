@@ -66,7 +66,7 @@ TEST(Datasets, TakeViewsAndTensorsUnderWay) {
   const sim::ScopedOptions options({.bandwidth = 10e6});
   const Tensor home = ones({100, 1000}).to("sim:0").to("cpu", {.non_blocking = true});
   const data::TensorDataset late(home);
-  for (auto& [x] : data::DataLoader(late, {.batch_size = 100, .workers = 0}))
+  for (auto& [x] : data::DataLoader(late, {.batch_size = 100, .num_workers = 0}))
     for (const float v : x.span<float>()) ASSERT_EQ(v, 1);
 }
 
@@ -91,7 +91,7 @@ TEST(Datasets, RefuseBadInputs) {
   data::Random random(1);
   EXPECT_THROW(data::RandomShift{.pixels = -1}(bytes({2, 2}), random), ValueError);
   EXPECT_THROW((data::RandomShift{.pixels = 1, .fill = 300}(bytes({2, 2}), random)), ValueError);
-  EXPECT_THROW(data::RandomFlip{.probability = 2}(bytes({2, 2}), random), ValueError);
+  EXPECT_THROW(data::RandomHorizontalFlip{.p = 2}(bytes({2, 2}), random), ValueError);
   EXPECT_THROW(data::RandomCrop{}(bytes({2}), random), ShapeError);
   EXPECT_THROW(data::Normalize{}(bytes({2, 2})), DTypeError);
 }
@@ -102,19 +102,19 @@ TEST(Samplers, DependOnSeedAndEpochAlone) {
   EXPECT_NE(sampler.indices(1, 2), sampler.indices(1, 3));
   const auto order = sampler.indices(1, 2);
   EXPECT_EQ(std::set<std::int64_t>(order.begin(), order.end()).size(), 50U);
-  const data::WeightedSampler weighted({0, 1, 3, 0}, 40000);
+  const data::WeightedRandomSampler weighted({0, 1, 3, 0}, 40000);
   int threes = 0;
   for (const auto i : weighted.indices(1, 0)) {
     ASSERT_TRUE(i == 1 || i == 2);
     threes += i == 2 ? 1 : 0;
   }
   EXPECT_NEAR(threes, 30000, 500);
-  const auto once = data::WeightedSampler({1, 2, 0, 3}, 3, false).indices(7, 0);
+  const auto once = data::WeightedRandomSampler({1, 2, 0, 3}, 3, false).indices(7, 0);
   EXPECT_EQ(std::set<std::int64_t>(once.begin(), once.end()), (std::set<std::int64_t>{0, 1, 3}));
   EXPECT_THROW(data::RandomSampler(-1), ValueError);
-  EXPECT_THROW(data::WeightedSampler({1, -1}, 1), ValueError);
-  EXPECT_THROW(data::WeightedSampler({0, 0}, 1), ValueError);
-  EXPECT_THROW(data::WeightedSampler({1, 0}, 2, false), ValueError);
+  EXPECT_THROW(data::WeightedRandomSampler({1, -1}, 1), ValueError);
+  EXPECT_THROW(data::WeightedRandomSampler({0, 0}, 1), ValueError);
+  EXPECT_THROW(data::WeightedRandomSampler({1, 0}, 2, false), ValueError);
 }
 
 TEST(SyntheticDigits, AreAFunctionOfSeedAndIndex) {

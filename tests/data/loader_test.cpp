@@ -22,7 +22,7 @@ namespace minnow {
 namespace {
 
 using data::DataLoader;
-using data::LoaderOptions;
+using data::DataLoaderOptions;
 using test::error_of;
 using test::has;
 
@@ -49,7 +49,7 @@ struct Slow {
 };
 
 /// The bytes of all batches of some epochs.
-template <class D> std::vector<std::string> bytes_of(const D& dataset, LoaderOptions options, int epochs = 2) {
+template <class D> std::vector<std::string> bytes_of(const D& dataset, DataLoaderOptions options, int epochs = 2) {
   DataLoader<D> loader(dataset, options);
   std::vector<std::string> all;
   for (int e = 0; e < epochs; ++e)
@@ -74,20 +74,24 @@ INSTANTIATE_TEST_SUITE_P(Devices, LoaderOnDevice, test::all_devices(), test::dev
 
 TEST_P(LoaderOnDevice, EqualBatchesForAnyNumberOfWorkers) {
   const data::SyntheticDigits digits(500);
-  const auto augmented = data::transform(digits, data::RandomShift{.pixels = 3}, data::RandomFlip{});
-  const auto plain = bytes_of(digits, {.batch_size = 32, .shuffle = true, .workers = 0, .seed = 3});
-  const auto shifted = bytes_of(augmented, {.batch_size = 32, .shuffle = true, .workers = 0, .seed = 3});
+  const auto augmented = data::transform(digits, data::RandomShift{.pixels = 3}, data::RandomHorizontalFlip{});
+  const auto plain = bytes_of(digits, {.batch_size = 32, .shuffle = true, .num_workers = 0, .seed = 3});
+  const auto shifted = bytes_of(augmented, {.batch_size = 32, .shuffle = true, .num_workers = 0, .seed = 3});
   ASSERT_EQ(plain.size(), 64U);
   EXPECT_NE(plain, shifted);
   EXPECT_NE(plain[0], plain[32]);  // another order in the second epoch
-  EXPECT_NE(plain, bytes_of(digits, {.batch_size = 32, .shuffle = true, .workers = 0, .seed = 4}));
-  const auto in_order = bytes_of(augmented, {.batch_size = 32, .workers = 0, .seed = 3});
+  EXPECT_NE(plain, bytes_of(digits, {.batch_size = 32, .shuffle = true, .num_workers = 0, .seed = 4}));
+  const auto in_order = bytes_of(augmented, {.batch_size = 32, .num_workers = 0, .seed = 3});
   EXPECT_NE(in_order[0], in_order[32]);  // moved otherwise in the second epoch
-  EXPECT_NE(in_order, bytes_of(augmented, {.batch_size = 32, .workers = 0, .seed = 4}));
+  EXPECT_NE(in_order, bytes_of(augmented, {.batch_size = 32, .num_workers = 0, .seed = 4}));
   for (const int workers : {0, 1, 2, 4})
     for (const int prefetch : {data::kAuto, 0, 1, 3}) {
-      const LoaderOptions options{
-          .batch_size = 32, .shuffle = true, .workers = workers, .prefetch = prefetch, .device = device(), .seed = 3};
+      const DataLoaderOptions options{.batch_size = 32,
+                                      .shuffle = true,
+                                      .num_workers = workers,
+                                      .prefetch = prefetch,
+                                      .device = device(),
+                                      .seed = 3};
       EXPECT_EQ(plain, bytes_of(digits, options)) << workers;
       EXPECT_EQ(shifted, bytes_of(augmented, options)) << workers;
     }
@@ -108,7 +112,7 @@ TEST(Loader, WholeBatchesAreThoseOfTheSamples) {
   static_assert(data::BatchDataset<decltype(digits)> && data::BatchDataset<decltype(subset)>);
   static_assert(!data::BatchDataset<OneByOne<data::SyntheticDigits>>);
   for (const int workers : {0, 1, 3}) {
-    const LoaderOptions options{.batch_size = 16, .shuffle = true, .workers = workers, .seed = 3};
+    const DataLoaderOptions options{.batch_size = 16, .shuffle = true, .num_workers = workers, .seed = 3};
     EXPECT_EQ(bytes_of(digits, options), bytes_of(OneByOne<data::SyntheticDigits>{digits}, options));
     EXPECT_EQ(bytes_of(subset, options), bytes_of(OneByOne<data::Subset<data::SyntheticDigits>>{subset}, options));
     EXPECT_EQ(bytes_of(rows, options), bytes_of(OneByOne<data::TensorDataset<2>>{rows}, options));
@@ -134,7 +138,7 @@ TEST(Loader, SizesAndDropLast) {
   for (const int workers : {0, 2}) {
     const data::TensorDataset ten(counting(10));
     const auto batches = [&](std::int64_t size, bool drop) {
-      DataLoader loader(ten, {.batch_size = size, .workers = workers, .drop_last = drop});
+      DataLoader loader(ten, {.batch_size = size, .num_workers = workers, .drop_last = drop});
       int n = 0;
       for (auto& [x] : loader) n += x.defined() ? 1 : 0;
       EXPECT_EQ(n, loader.size());
@@ -144,14 +148,14 @@ TEST(Loader, SizesAndDropLast) {
     EXPECT_EQ(batches(4, true), 2);
     EXPECT_EQ(batches(20, false), 1);
     EXPECT_EQ(batches(20, true), 0);
-    for (auto& [x] : DataLoader(data::TensorDataset(counting(0)), {.workers = workers})) FAIL() << x.numel();
+    for (auto& [x] : DataLoader(data::TensorDataset(counting(0)), {.num_workers = workers})) FAIL() << x.numel();
   }
 }
 
 TEST(Loader, TheLargestBatchSizeIsTheWholeDataset) {
   for (const int workers : {0, 1}) {
     DataLoader loader(data::TensorDataset(ones({5, 2})),
-                      {.batch_size = std::numeric_limits<std::int64_t>::max(), .workers = workers});
+                      {.batch_size = std::numeric_limits<std::int64_t>::max(), .num_workers = workers});
     EXPECT_EQ(loader.size(), 1);
     int batches = 0;
     for (auto& batch : loader) {
@@ -164,7 +168,8 @@ TEST(Loader, TheLargestBatchSizeIsTheWholeDataset) {
 
 TEST_P(LoaderOnDevice, KeptBatchesStayAsTheyWere) {
   for (const int workers : {0, 2}) {
-    DataLoader loader(data::TensorDataset(counting(200)), {.batch_size = 2, .workers = workers, .device = device()});
+    DataLoader loader(data::TensorDataset(counting(200)),
+                      {.batch_size = 2, .num_workers = workers, .device = device()});
     std::vector<Tensor> kept;
     for (int e = 0; e < 2; ++e)
       for (auto& [x] : loader) kept.push_back(x);
@@ -176,7 +181,7 @@ TEST_P(LoaderOnDevice, KeptBatchesStayAsTheyWere) {
 TEST_P(LoaderOnDevice, WorkOnABatchIsDoneBeforeItsMemoryIsUsedAgain) {
   for (const int workers : {0, 2}) {
     DataLoader loader(data::TensorDataset(counting(400, 50)),
-                      {.batch_size = 4, .workers = workers, .device = device()});
+                      {.batch_size = 4, .num_workers = workers, .device = device()});
     std::vector<Tensor> sums;
     for (auto& [x] : loader) sums.push_back(sum(x));  // and nobody waits for it
     ASSERT_EQ(sums.size(), 100U);
@@ -187,7 +192,7 @@ TEST_P(LoaderOnDevice, WorkOnABatchIsDoneBeforeItsMemoryIsUsedAgain) {
 
 TEST_P(LoaderOnDevice, BatchesComeToTheStreamOfTheLoop) {
   const Stream side(device());
-  DataLoader loader(data::TensorDataset(counting(40, 50)), {.batch_size = 4, .workers = 1, .device = device()});
+  DataLoader loader(data::TensorDataset(counting(40, 50)), {.batch_size = 4, .num_workers = 1, .device = device()});
   std::vector<Tensor> sums;
   {
     const StreamGuard guard(side);
@@ -198,7 +203,7 @@ TEST_P(LoaderOnDevice, BatchesComeToTheStreamOfTheLoop) {
 }
 
 TEST(Loader, MemoryIsUsedAgain) {
-  DataLoader loader(data::TensorDataset(counting(2000)), {.batch_size = 2, .workers = 0});
+  DataLoader loader(data::TensorDataset(counting(2000)), {.batch_size = 2, .num_workers = 0});
   const std::int64_t before = live_storages();
   for (int e = 0; e < 3; ++e)
     for (auto& [x] : loader) ASSERT_EQ(x.numel(), 2);
@@ -211,8 +216,8 @@ TEST(Loader, MemoryIsUsedAgain) {
 TEST_P(LoaderOnDevice, LeavingEarlyAndNestingEndCleanly) {
   const std::int64_t before = live_storages();
   for (const int workers : {0, 1, 3}) {
-    DataLoader outer(Slow{.n = 100}, {.batch_size = 2, .workers = workers, .device = device()});
-    DataLoader inner(Slow{.n = 7}, {.batch_size = 2, .workers = workers, .device = device()});
+    DataLoader outer(Slow{.n = 100}, {.batch_size = 2, .num_workers = workers, .device = device()});
+    DataLoader inner(Slow{.n = 7}, {.batch_size = 2, .num_workers = workers, .device = device()});
     int n = 0;
     for (auto& [x, i] : outer) {
       for (auto& [y, j] : inner) n += y.defined() && j.defined() && x.defined() && i.defined() ? 1 : 0;
@@ -229,7 +234,7 @@ TEST_P(LoaderOnDevice, LeavingEarlyAndNestingEndCleanly) {
 
 TEST_P(LoaderOnDevice, AFailingSampleIsNamedAndTheLoaderStaysUsable) {
   for (const int workers : {0, 1, 2}) {
-    DataLoader loader(Slow{.n = 20, .bad = 13}, {.batch_size = 4, .workers = workers, .device = device()});
+    DataLoader loader(Slow{.n = 20, .bad = 13}, {.batch_size = 4, .num_workers = workers, .device = device()});
     for (int e = 0; e < 2; ++e) {
       int seen = 0;
       try {
@@ -247,7 +252,7 @@ TEST_P(LoaderOnDevice, AFailingSampleIsNamedAndTheLoaderStaysUsable) {
 
 TEST(Loader, GoesOnFromAPosition) {
   const data::SyntheticDigits digits(100);
-  const LoaderOptions options{.batch_size = 10, .shuffle = true, .workers = 2, .seed = 5};
+  const DataLoaderOptions options{.batch_size = 10, .shuffle = true, .num_workers = 2, .seed = 5};
   const auto all = bytes_of(digits, options, 2);
   DataLoader first(digits, options);
   int n = 0;
@@ -277,9 +282,9 @@ TEST(Loader, WithoutASeedItTakesThatOfTheProgram) {
   const data::TensorDataset set(counting(100), counting(100));
   const auto seeded = [&](std::uint64_t seed) {
     manual_seed(seed);
-    return bytes_of(set, {.batch_size = 50, .shuffle = true, .workers = 0});
+    return bytes_of(set, {.batch_size = 50, .shuffle = true, .num_workers = 0});
   };
-  EXPECT_EQ(seeded(8), bytes_of(set, {.batch_size = 50, .shuffle = true, .workers = 0, .seed = 8}));
+  EXPECT_EQ(seeded(8), bytes_of(set, {.batch_size = 50, .shuffle = true, .num_workers = 0, .seed = 8}));
   EXPECT_NE(seeded(8), seeded(9));
 }
 
@@ -299,7 +304,7 @@ TEST_P(LoaderOnDevice, CopiesAreReported) {
 TEST(Loader, RefusesBadOptions) {
   const data::TensorDataset ten(counting(10));
   EXPECT_THROW(DataLoader(ten, {.batch_size = 0}), ValueError);
-  EXPECT_THROW(DataLoader(ten, {.workers = -2}), ValueError);
+  EXPECT_THROW(DataLoader(ten, {.num_workers = -2}), ValueError);
   EXPECT_THROW(DataLoader(ten, {.prefetch = -2}), ValueError);
   EXPECT_THROW(DataLoader(ten, {.device = Device("sim:63")}), DeviceError);
   EXPECT_THROW(DataLoader(ten, data::RandomSampler(10), {.shuffle = true}), ValueError);

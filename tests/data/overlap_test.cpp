@@ -27,7 +27,7 @@ constexpr double kBytes = 64 * 1000 * 4, kCopySeconds = 0.03;
 template <class Step> LoaderStats epoch(int workers, Step step) {
   const sim::ScopedOptions options({.bandwidth = kBytes / kCopySeconds});
   DataLoader loader(data::TensorDataset(ones({64 * kBatches, 1000})),
-                    {.batch_size = 64, .workers = workers, .device = "sim:0"});
+                    {.batch_size = 64, .num_workers = workers, .device = "sim:0"});
   for (auto& [x] : loader) step(x);
   const LoaderStats stats = loader.stats();
   EXPECT_EQ(stats.batches, kBatches);
@@ -82,7 +82,7 @@ INSTANTIATE_TEST_SUITE_P(Devices, LoaderPinningOnDevice, test::all_devices(), te
 TEST_P(LoaderPinningOnDevice, PinsBatchesForTheUsersOwnCopies) {
   for (const int workers : {0, 2}) {
     const Tensor source = arange(1000).reshape({100, 10});
-    DataLoader loader(data::TensorDataset{source}, {.batch_size = 10, .workers = workers, .pin_memory = true});
+    DataLoader loader(data::TensorDataset{source}, {.batch_size = 10, .num_workers = workers, .pin_memory = true});
     std::vector<Tensor> there;
     for (auto& [x] : loader) {
       EXPECT_TRUE(x.is_pinned());
@@ -101,7 +101,7 @@ TEST_P(LoaderPinningOnDevice, PinsBatchesForTheUsersOwnCopies) {
 TEST(LoaderPinning, SlowCopiesOfTheUsersReadWhatTheBatchHeld) {
   const sim::ScopedOptions options({.bandwidth = 1e6});
   const Tensor source = arange(400, {DType::float32});
-  DataLoader loader(data::TensorDataset{source}, {.batch_size = 40, .workers = 0, .pin_memory = true});
+  DataLoader loader(data::TensorDataset{source}, {.batch_size = 40, .num_workers = 0, .pin_memory = true});
   std::vector<Tensor> there;
   for (auto& [x] : loader) there.push_back(x.to("sim:0", {.non_blocking = true}));
   for (std::size_t k = 0; k < there.size(); ++k)

@@ -35,7 +35,7 @@ TEST(SamplerStatistics, EveryPlaceGetsEveryIndexEquallyOften) {
 }
 
 TEST(SamplerStatistics, WeightsAreProbabilities) {
-  const data::WeightedSampler sampler({1, 0, 2, 3, 4, 0}, 50'000);
+  const data::WeightedRandomSampler sampler({1, 0, 2, 3, 4, 0}, 50'000);
   std::vector<double> counts(6);
   for (const auto i : sampler.indices(3, 0)) ++counts.at(static_cast<std::size_t>(i));
   EXPECT_EQ(counts[1] + counts[5], 0);
@@ -46,7 +46,7 @@ TEST(SamplerStatistics, WeightsAreProbabilities) {
 }
 
 TEST(SamplerStatistics, WithoutReplacementTheFirstFollowsTheWeightsAndTheSecondWhatIsLeft) {
-  const data::WeightedSampler sampler({1, 3, 6}, 2, false);
+  const data::WeightedRandomSampler sampler({1, 3, 6}, 2, false);
   std::vector<double> first(3), pairs(9);
   for (std::int64_t epoch = 0; epoch < 20'000; ++epoch) {
     const Indices drawn = sampler.indices(5, epoch);
@@ -62,9 +62,9 @@ TEST(SamplerStatistics, WithoutReplacementTheFirstFollowsTheWeightsAndTheSecondW
 
 TEST(SamplerStatistics, AWeightedLoaderShowsItsDraws) {
   const data::TensorDataset ten(arange(10));
-  const data::WeightedSampler sampler({0, 0, 1, 0, 0, 0, 0, 9, 0, 0}, 1000);
+  const data::WeightedRandomSampler sampler({0, 0, 1, 0, 0, 0, 0, 9, 0, 0}, 1000);
   for (const int workers : {0, 2}) {
-    data::DataLoader loader(ten, sampler, {.batch_size = 64, .workers = workers, .seed = 9});
+    data::DataLoader loader(ten, sampler, {.batch_size = 64, .num_workers = workers, .seed = 9});
     EXPECT_EQ(loader.samples(), 1000);
     Indices shown;
     for (auto& [x] : loader)

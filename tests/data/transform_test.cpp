@@ -90,7 +90,7 @@ TEST(Transforms, FlipMirrorsRowsAsOftenAsTold) {
       int flips = 0;
       for (std::uint64_t k = 0; k < 1000; ++k) {
         Random random(7, 0, k);
-        const Values got = data::RandomFlip{probability}(x, random).to_vector<double>();
+        const Values got = data::RandomHorizontalFlip{probability}(x, random).to_vector<double>();
         ASSERT_TRUE(got == plain || got == mirrored);
         flips += got == mirrored ? 1 : 0;
       }
@@ -115,8 +115,8 @@ TEST(Transforms, TakeViewsInAnyOrderOfDimensions) {
   const Tensor x = image({6, 5}).t();  // [5, 6], columns dense
   EXPECT_EQ(moves(x, data::RandomShift{.pixels = 1}, 1, 0, 100).size(), 9U);
   Random random(1);
-  EXPECT_EQ(data::RandomFlip{1}(x, random).to_vector<double>(),
-            data::RandomFlip{1}(x.contiguous(), random).to_vector<double>());
+  EXPECT_EQ(data::RandomHorizontalFlip{1}(x, random).to_vector<double>(),
+            data::RandomHorizontalFlip{1}(x.contiguous(), random).to_vector<double>());
   EXPECT_EQ(data::Normalize{.mean = 1}(x).to_vector<double>(), (x - 1).to_vector<double>());
   EXPECT_EQ(data::ToFloat{}(image({4, 5}, uint8).t()).to_vector<float>(),
             (image({4, 5}, uint8).t().to(float32) / 255).to_vector<float>());

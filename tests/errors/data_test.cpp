@@ -95,34 +95,35 @@ TEST(Errors, OfSamplersAndLoaders) {
       Misuse{"ValueError", "RandomSampler", "size -1", [] { RandomSampler(-1); }},
       Misuse{"ValueError", "RandomSampler", "size -92233", [] { RandomSampler(-kToEnd); }},
       Misuse{"OutOfMemoryError", "RandomSampler", "92233", [] { RandomSampler(kToEnd).indices(0, 0); }},
-      Misuse{"ValueError", "WeightedSampler", "size -2", [] { WeightedSampler(Weights{1}, -2); }},
-      Misuse{"ValueError", "WeightedSampler", "sum is not finite",
+      Misuse{"ValueError", "WeightedRandomSampler", "size -2", [] { WeightedRandomSampler(Weights{1}, -2); }},
+      Misuse{"ValueError", "WeightedRandomSampler", "sum is not finite",
              [] {
-               WeightedSampler(Weights{1e308, 1e308}, 1);
+               WeightedRandomSampler(Weights{1e308, 1e308}, 1);
              }},
-      Misuse{"OutOfMemoryError", "WeightedSampler", "92233", [] { WeightedSampler(Weights{1}, kToEnd).indices(0, 0); }},
-      Misuse{"ValueError", "WeightedSampler", "weight 1 is -1",
+      Misuse{"OutOfMemoryError", "WeightedRandomSampler", "92233",
+             [] { WeightedRandomSampler(Weights{1}, kToEnd).indices(0, 0); }},
+      Misuse{"ValueError", "WeightedRandomSampler", "got -1 at index 1",
              [] {
-               WeightedSampler(Weights{1, -1}, 3);
+               WeightedRandomSampler(Weights{1, -1}, 3);
              }},
-      Misuse{"ValueError", "WeightedSampler", "no weight is positive",
+      Misuse{"ValueError", "WeightedRandomSampler", "no weight is positive",
              [] {
-               WeightedSampler(Weights{0, 0}, 3);
+               WeightedRandomSampler(Weights{0, 0}, 3);
              }},
-      Misuse{"ValueError", "WeightedSampler", "3 draws",
+      Misuse{"ValueError", "WeightedRandomSampler", "num_samples is 3",
              [] {
-               WeightedSampler(Weights{1, 1}, 3, false);
+               WeightedRandomSampler(Weights{1, 1}, 3, false);
              }},
-      Misuse{"ValueError", "WeightedSampler", "weight 0 is", [] { WeightedSampler(Weights{NAN}, 3); }},
+      Misuse{"ValueError", "WeightedRandomSampler", "at index 0", [] { WeightedRandomSampler(Weights{NAN}, 3); }},
       Misuse{"ValueError", "DataLoader", "batch_size 0", [=] { DataLoader(rows, {.batch_size = 0}); }},
-      Misuse{"ValueError", "DataLoader", "workers -2", [=] { DataLoader(rows, {.workers = -2}); }},
+      Misuse{"ValueError", "DataLoader", "num_workers -2", [=] { DataLoader(rows, {.num_workers = -2}); }},
       Misuse{"ValueError", "DataLoader", "prefetch -2", [=] { DataLoader(rows, {.prefetch = -2}); }},
       Misuse{"DeviceError", "DataLoader", "cuda:9 cannot be used",
              [=] { DataLoader(rows, {.device = Device(DeviceType::cuda, 9)}); }},
       Misuse{"ValueError", "DataLoader", "shuffle", [=] { DataLoader(rows, SequentialSampler(4), {.shuffle = true}); }},
       Misuse{"IndexError", "DataLoader: sampler", "index 4", [=] { DataLoader(rows, SequentialSampler(5)).begin(); }},
       Misuse{"ValueError", "DataLoader", "batch_size -92233", [=] { DataLoader(rows, {.batch_size = -kToEnd}); }},
-      Misuse{"ValueError", "DataLoader", "workers 257", [=] { DataLoader(rows, {.workers = 257}); }},
+      Misuse{"ValueError", "DataLoader", "num_workers 257", [=] { DataLoader(rows, {.num_workers = 257}); }},
       Misuse{"ValueError", "DataLoader", "prefetch 65537", [=] { DataLoader(rows, {.prefetch = 65537}); }},
       Misuse{"DeviceError", "DataLoader", "sim:15 cannot be used",
              [=] { DataLoader(rows, {.device = Device(DeviceType::sim, 15)}); }},

@@ -106,11 +106,12 @@ TEST(Errors, OfTransforms) {
       Misuse{"DeviceError", "RandomShift", kFar, [&] { RandomShift{}(far, random); }},
       Misuse{"ShapeError", "RandomShift", "float32[4] on cpu", [&] { RandomShift{}(line, random); }},
       Misuse{"DTypeError", "RandomShift", kInts, [&] { RandomShift{}(ints, random); }},
-      Misuse{"ValueError", "RandomFlip", kUndefined, [&] { RandomFlip{}(none, random); }},
-      Misuse{"ValueError", "RandomFlip", "probability = 1.5", [&] { RandomFlip{1.5}(x, random); }},
-      Misuse{"DeviceError", "RandomFlip", kFar, [&] { RandomFlip{}(far, random); }},
-      Misuse{"ShapeError", "RandomFlip", "float32[4] on cpu", [&] { RandomFlip{}(line, random); }},
-      Misuse{"DTypeError", "RandomFlip", kInts, [&] { RandomFlip{}(ints, random); }},
+      Misuse{"ValueError", "RandomHorizontalFlip", kUndefined, [&] { RandomHorizontalFlip{}(none, random); }},
+      Misuse{"ValueError", "RandomHorizontalFlip", "p must be in [0, 1], got 1.5",
+             [&] { RandomHorizontalFlip{1.5}(x, random); }},
+      Misuse{"DeviceError", "RandomHorizontalFlip", kFar, [&] { RandomHorizontalFlip{}(far, random); }},
+      Misuse{"ShapeError", "RandomHorizontalFlip", "float32[4] on cpu", [&] { RandomHorizontalFlip{}(line, random); }},
+      Misuse{"DTypeError", "RandomHorizontalFlip", kInts, [&] { RandomHorizontalFlip{}(ints, random); }},
   });
 }
 
@@ -118,12 +119,13 @@ TEST(Errors, OfTransformedDatasets) {
   const TensorDataset lines(zeros({4, 2})), ints(zeros({4, 2, 2}, {DType::int64}));
   Random random(1);
   expect_errors({
-      Misuse{"ShapeError", "RandomFlip", "float32[2] on cpu", [&] { transform(lines, RandomFlip{}).get(0, random); }},
+      Misuse{"ShapeError", "RandomHorizontalFlip", "float32[2] on cpu",
+             [&] { transform(lines, RandomHorizontalFlip{}).get(0, random); }},
       Misuse{"DTypeError", "ToFloat", "int64[2, 2] on cpu", [&] { transform(ints, ToFloat{}).get(0, random); }},
       Misuse{"ValueError", "Normalize", "std -1",
              [&] { transform(lines, ToFloat{}, Normalize{.std = -1}).get(1, random); }},
-      Misuse{"SampleError", "DataLoader",
-             "ShapeError: RandomFlip:", [&] { DataLoader(transform(lines, RandomFlip{})).begin(); }},
+      Misuse{"SampleError", "DataLoader", "ShapeError: RandomHorizontalFlip:",
+             [&] { DataLoader(transform(lines, RandomHorizontalFlip{})).begin(); }},
   });
 }
 
@@ -149,7 +151,7 @@ TEST(Errors, OfSamplesThatDoNotFit) {
     return Odd{[other](std::int64_t i) { return i < 2 ? zeros({2}) : other; }};
   };
   for (const int workers : {0, 2}) {
-    const LoaderOptions four{.batch_size = 4, .workers = workers};
+    const DataLoaderOptions four{.batch_size = 4, .num_workers = workers};
     expect_errors({
         Misuse{"SampleError", "DataLoader", "ShapeError: collate: field 0 changes its shape",
                [=] { DataLoader(odd(zeros({3})), four).begin(); }},

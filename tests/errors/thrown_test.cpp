@@ -80,7 +80,7 @@ TEST(Thrown, ByADatasetInAWorkerOrNot) {
     for (const int workers : {0, 2})
       for (const Device device : {Device(), Device(DeviceType::sim)}) {
         const Fragile set{kind};
-        data::DataLoader loader(set, {.batch_size = 2, .workers = workers, .device = device});
+        data::DataLoader loader(set, {.batch_size = 2, .num_workers = workers, .device = device});
         EXPECT_TRUE(throws(kind,
                            [&] {
                              try {
@@ -94,7 +94,7 @@ TEST(Thrown, ByADatasetInAWorkerOrNot) {
         *set.bad = false;
         EXPECT_EQ(batches_of(loader), 4);
         const FragileBatches whole{{kind}};
-        data::DataLoader batches(whole, {.batch_size = 2, .workers = workers, .device = device});
+        data::DataLoader batches(whole, {.batch_size = 2, .num_workers = workers, .device = device});
         EXPECT_TRUE(throws(kind, [&] { batches_of(batches); })) << static_cast<int>(kind) << " with " << workers;
         *whole.bad = false;
         EXPECT_EQ(batches_of(batches), 4);
@@ -104,7 +104,7 @@ TEST(Thrown, ByADatasetInAWorkerOrNot) {
 TEST(Thrown, ByALoopOverALoader) {
   const Fragile set{Kind::kError, std::make_shared<std::atomic<bool>>(false)};
   for (const int workers : {0, 2}) {
-    data::DataLoader loader(set, {.batch_size = 1, .workers = workers});
+    data::DataLoader loader(set, {.batch_size = 1, .num_workers = workers});
     for (const Kind kind : kKinds)
       EXPECT_TRUE(throws(kind, [&] {
         for (auto& batch : loader)
@@ -127,7 +127,7 @@ struct Orderless {
 TEST(Thrown, ByASamplerOrATransform) {
   const Fragile set{Kind::kError, std::make_shared<std::atomic<bool>>(false)};
   for (const Kind kind : kKinds) {
-    data::DataLoader loader(set, Orderless{kind}, {.workers = 2});
+    data::DataLoader loader(set, Orderless{kind}, {.num_workers = 2});
     EXPECT_TRUE(throws(kind, [&] { loader.begin(); }));
     EXPECT_EQ(batches_of(loader), 1);
   }

@@ -146,7 +146,7 @@ Numbers an_epoch(int workers, Device device) {
   data::DataLoader loader{rows,
                           {.batch_size = 2,
                            .shuffle = true,
-                           .workers = workers,
+                           .num_workers = workers,
                            .prefetch = workers > 0 ? 1 : 0,
                            .device = device,
                            .seed = 3}};
@@ -192,7 +192,7 @@ const Piece kPieces[] = {
     {"LoaderOfSamples",
      [] {
        Numbers sums;
-       data::DataLoader loader{Squares(), {.batch_size = 4, .workers = 1}};
+       data::DataLoader loader{Squares(), {.batch_size = 4, .num_workers = 1}};
        for (auto& [x, y] : loader) sums.push_back(sum(x).item() + sum(y).item());
        return sums;
      }},

@@ -142,7 +142,7 @@ TEST_F(CaptureBeside, AnotherCapturedStepBeginsRunsAndEnds) {
 TEST_F(CaptureBeside, ALoaderBringsItsBatches) {
   capture([] {
     for (const int workers : {0, 2}) {
-      data::DataLoader loader(data::SyntheticDigits(96), {.batch_size = 32, .workers = workers, .device = "cuda"});
+      data::DataLoader loader(data::SyntheticDigits(96), {.batch_size = 32, .num_workers = workers, .device = "cuda"});
       std::int64_t rows = 0;
       for (auto& [images, labels] : loader) {
         EXPECT_EQ(labels.to_vector<std::int64_t>().size(), 32u);

@@ -52,7 +52,7 @@ TEST(CudaFaults, AreToldByWhateverWaitsNext) {
   told_by([&] { static_cast<void>(x.cpu()); });
   told_by([&] { test::values(raw::to_device(x, "cpu", true)); });
   told_by([] {  // the first wait of its worker
-    data::DataLoader loader(data::SyntheticDigits(64), {.batch_size = 8, .workers = 1, .device = "cuda"});
+    data::DataLoader loader(data::SyntheticDigits(64), {.batch_size = 8, .num_workers = 1, .device = "cuda"});
     for (int epoch = 0; epoch < 2; ++epoch)
       for (auto& [images, labels] : loader) static_cast<void>(images.shape());
   });
@@ -111,7 +111,7 @@ void use_everything() {
   sum((*s.net)(ones({3, 4}, {.device = "cuda"}))).backward();
   s.adam->step();
   s.loader.emplace(data::SyntheticDigits(64),
-                   data::LoaderOptions{.batch_size = 8, .workers = 1, .device = Device("cuda")});
+                   data::DataLoaderOptions{.batch_size = 8, .num_workers = 1, .device = Device("cuda")});
   for (auto& [images, labels] : *s.loader) static_cast<void>(images.shape());
   s.home = s.x.to("cpu", {.non_blocking = true});
 }
