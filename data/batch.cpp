@@ -8,31 +8,31 @@ namespace minnow::data {
 
 namespace {
 
-constexpr int kMostFields = 1024;
+constexpr int kMaxFields = 1024;
 
 std::size_t checked_bytes(DType dtype, const Shape& shape, SourceLocation where) {
   auto bytes = static_cast<std::int64_t>(size_of(dtype));
-  bool fits = true, none = false;
+  bool fits = true, empty = false;
   for (const auto size : shape) {
     if (size < 0)
-      throw ShapeError("BatchBuffer::make: a size is negative\n  shape  " + shape.str() + "\nsizes are 0 or more",
+      throw ShapeError("BatchBuffer::make: sizes must be at least 0\n  shape  " + shape.str() + "\ngive 0 or more",
                        where);
-    none = none || size == 0;
+    empty = empty || size == 0;
     fits = !__builtin_mul_overflow(bytes, size, &bytes) && fits;
   }
-  if (none) return 0;
+  if (empty) return 0;
   if (!fits)
-    throw OutOfMemoryError("BatchBuffer::make: " + shape.str() + " is more than any memory holds\nuse smaller sizes",
-                           where);
+    throw OutOfMemoryError(
+        "BatchBuffer::make: " + shape.str() + " has more bytes than 63 bits can count\nuse smaller sizes", where);
   return static_cast<std::size_t>(bytes);
 }
 
 }  // namespace
 
 Tensor BatchBuffer::make(int field, DType dtype, const Shape& shape, SourceLocation where) {
-  if (field < 0 || field >= kMostFields)
-    throw ValueError("BatchBuffer::make: there is no field " + std::to_string(field) +
-                         "\nfields are numbered 0, 1, ... in the sample's order",
+  if (field < 0 || field >= kMaxFields)
+    throw ValueError("BatchBuffer::make: field must be in [0, " + std::to_string(kMaxFields) + "), got " +
+                         std::to_string(field) + "\nfields are numbered 0, 1, ... in the sample's order",
                      where);
   const std::size_t bytes = checked_bytes(dtype, shape, where);
   const auto k = static_cast<std::size_t>(field);
@@ -42,7 +42,7 @@ Tensor BatchBuffer::make(int field, DType dtype, const Shape& shape, SourceLocat
   auto& storage = storages_[k];
   if (!storage || storage.use_count() > 1 || storage->bytes() < bytes)
     storage = make_storage(*allocator_, device_, bytes, pinned_, where);
-  else std::atomic_thread_fence(std::memory_order_acquire);  // after the release by the last holder
+  else std::atomic_thread_fence(std::memory_order_acquire);  // synchronizes with the last owner's release
   tensors_[k] = Tensor(storage, dtype, shape, contiguous_strides(shape));
   return tensors_[k];
 }
@@ -55,8 +55,8 @@ std::vector<Tensor> BatchBuffer::take() {
 
 bool BatchBuffer::is_shared() const {
   for (std::size_t k = 0; k < storages_.size(); ++k) {
-    const long mine = k < tensors_.size() && tensors_[k].defined() ? 2 : 1;
-    if (storages_[k] && storages_[k].use_count() > mine) return true;
+    const long own = k < tensors_.size() && tensors_[k].defined() ? 2 : 1;
+    if (storages_[k] && storages_[k].use_count() > own) return true;
   }
   return false;
 }

@@ -9,28 +9,27 @@
 
 namespace minnow::data {
 
-/// Where the loader lets a dataset write one batch: the memory of an earlier batch that nobody holds any
-/// more, in pinned memory where the batch goes to a device.
+/// Memory that the data loader gives a dataset for one batch.  It is used again when no tensor of an earlier batch
+/// holds it, and it is pinned where the batch goes to a device.
 class BatchBuffer {
  public:
   /// Uses ordinary host memory.
   BatchBuffer() : BatchBuffer(minnow::detail::cpu_allocator(), false) {}
-  /// Uses memory of this allocator, `pinned` when devices can copy from it by themselves.
+  /// Uses memory of this allocator; `pinned`: it is pinned memory.
   BatchBuffer(minnow::detail::Allocator& allocator, bool pinned, Device device = {})
       : allocator_(&allocator), device_(device), pinned_(pinned) {}
 
-  /// The tensor of field `field` (0, 1, ... in the sample's order): contiguous, of unspecified content; on
-  /// the host for a dataset.  ValueError unless field is in [0, 1024), ShapeError for a negative size,
-  /// OutOfMemoryError.
+  /// A new tensor for field `field` (0, 1, ... in the sample's order): contiguous, uninitialized; on the host where a
+  /// dataset calls it.  ValueError unless field is in [0, 1024), ShapeError for a negative size, OutOfMemoryError.
   Tensor make(int field, DType dtype, const Shape& shape, SourceLocation where = SourceLocation::current());
 
-  /// The fields that were made for this batch.
+  /// The tensors that make() returned for this batch, by field.
   const std::vector<Tensor>& tensors() const { return tensors_; }
-  /// Hands the tensors over and keeps their memory, to be used again once it is free.
+  /// Returns the tensors; their memory is used again when they are gone.
   std::vector<Tensor> take();
-  /// Leaves the memory to its tensors and its allocator, which knows of copies that still read it.
+  /// Gives the memory up: the tensors own it, and their allocator waits for copies that still read it.
   void forget() { storages_.clear(); }
-  /// Whether a tensor made here, or a view of one, is alive outside of the buffer.
+  /// Whether a tensor of this buffer, or a view of one, is held outside of it.
   bool is_shared() const;
 
  private:

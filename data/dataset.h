@@ -12,11 +12,10 @@
 
 namespace minnow::data {
 
-/// What the loader can read: `size()` samples, and `get(i)`, or `get(i, random)` for a dataset that augments.
-/// A sample is a Tensor, a tuple, pair, array or plain struct of tensors and numbers.  The workers of a
-/// loader call get() at the same time, so it must not change the dataset.  `random` is a function of (seed,
-/// epoch, sample).  A get() or get_batch() that takes a SourceLocation at its end is given the line of the user's that
-/// it works for, for its errors.
+/// A class with `size()` and `get(i)`, or `get(i, random)` for random augmentation.  A sample is a Tensor, or a tuple,
+/// pair, array or plain struct of tensors and numbers.  The workers of a data loader call get() concurrently, so it
+/// must be const and thread-safe.  `random` depends on (seed, epoch, sample) alone.  get() and get_batch() may take a
+/// SourceLocation as their last parameter: the user's line, for errors.
 template <class D>
 concept Dataset = requires(const D& dataset, std::int64_t i, Random& random) {
   { dataset.size() } -> std::convertible_to<std::int64_t>;
@@ -25,7 +24,7 @@ concept Dataset = requires(const D& dataset, std::int64_t i, Random& random) {
   };
 };
 
-/// A dataset that can also write many samples straight into a batch, field by field, with `buffer.make()`.
+/// A dataset with `get_batch(indices, buffer)`, which writes many samples into tensors that it gets by `buffer.make()`.
 template <class D>
 concept BatchDataset = Dataset<D> &&
     requires(const D& dataset, std::span<const std::int64_t> indices, BatchBuffer& buffer) {
@@ -41,7 +40,7 @@ auto sample_of(const D& dataset, std::int64_t i, Random& random, SourceLocation 
   else return dataset.get(i);
 }
 
-/// Samples of any dataset that writes whole batches.
+/// Writes samples of any BatchDataset into a batch.
 template <BatchDataset D>
 void batch_of(const D& dataset, std::span<const std::int64_t> indices, BatchBuffer& buffer,
               SourceLocation where = SourceLocation::current()) {
@@ -68,7 +67,7 @@ template <class D>
 concept HasSize = requires(const D& dataset) {
   { dataset.size() } -> std::convertible_to<std::int64_t>;
 };
-/// Const or not.
+/// A get(), const or not.
 template <class D>
 concept HasGet = requires(D& dataset, std::int64_t i, Random& random) {
   requires requires { dataset.get(i); } || requires {
@@ -76,7 +75,7 @@ concept HasGet = requires(D& dataset, std::int64_t i, Random& random) {
   };
 };
 
-/// Stands for a type that is no dataset once that was said, and spares the user the rest of the compiler's text.
+/// Replaces a type that is not a dataset, after a static_assert has said so, so that no other compiler errors follow.
 struct NotADataset {
   template <class D> NotADataset(const D&);
   std::int64_t size() const;

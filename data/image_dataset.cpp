@@ -10,26 +10,26 @@
 namespace minnow::data {
 namespace {
 
-/// A function of plain pointers, so that the compiler vectorises it.
-void normalise(const std::uint8_t* __restrict in, float* __restrict out, std::int64_t n, float scale, float shift) {
+/// Takes plain pointers so that the compiler vectorizes the loop.
+void normalize(const std::uint8_t* __restrict in, float* __restrict out, std::int64_t n, float scale, float shift) {
   for (std::int64_t i = 0; i < n; ++i) out[i] = static_cast<float>(in[i]) * scale + shift;
 }
 
-/// The same to a batch, which other threads will read.
-void normalise_to_batch(const std::uint8_t* in, float* out, std::int64_t n, float scale, float shift) {
+/// The same, to a batch that another thread will read.
+void normalize_to_batch(const std::uint8_t* in, float* out, std::int64_t n, float scale, float shift) {
   constexpr std::int64_t kBlock = 1024;
   alignas(64) float block[kBlock];
   for (std::int64_t i = 0; i < n; i += kBlock) {
     const std::int64_t m = std::min(kBlock, n - i);
-    normalise(in + i, block, m, scale, shift);
+    normalize(in + i, block, m, scale, shift);
     detail::copy_past_cache(block, out + i, static_cast<std::size_t>(m) * sizeof(float));
   }
 }
 
-constexpr const char* kUndefined = "\nit was default-made, moved from, or is a gradient that was never computed";
+constexpr const char* kUndefined = "\nit was default-constructed, moved from, or is a gradient that was not computed";
 constexpr const char* kMove = "\ncall .cpu(), and let the loader move batches: {.device = ...}";
 
-/// What the user called: a reader of files, or the set itself.
+/// The function that the user called: this constructor, or e.g. mnist().
 std::string name() { return std::string(CallSite::op_or("ImageDataset")) + ": "; }
 
 Tensor check_images(const Tensor& images, SourceLocation where) {
@@ -39,8 +39,8 @@ Tensor check_images(const Tensor& images, SourceLocation where) {
   if (images.dtype() != DType::uint8)
     throw DTypeError(name() + "images must be uint8" + operand + "\nfor others use TensorDataset", where);
   if (images.dim() != 3 && images.dim() != 4)
-    throw ShapeError(
-        name() + "images have another number of dimensions" + operand + "\nthey are [N, H, W] or [N, C, H, W]", where);
+    throw ShapeError(name() + "images must have 3 or 4 dimensions" + operand + "\nthey are [N, H, W] or [N, C, H, W]",
+                     where);
   Tensor dense = images;
   if (!dense.is_contiguous()) {
     dense = detail::host_tensor(DType::uint8, images.shape(), where);
@@ -59,7 +59,7 @@ Tensor check_labels(const Tensor& labels, std::int64_t count, std::int64_t class
   if (labels.dtype() != DType::uint8 && labels.dtype() != DType::int64)
     throw DTypeError(name() + "labels must be uint8 or int64" + operand + "\nconvert them: .to(int64)", where);
   if (labels.dim() != 1 || labels.shape()[0] != count)
-    throw ShapeError(name() + "one label is needed for each of " + std::to_string(count) + " images" + operand +
+    throw ShapeError(name() + "there must be one label for each of " + std::to_string(count) + " images" + operand +
                          "\nlabels are [" + std::to_string(count) + "] here",
                      where);
   const Tensor dense = detail::host_tensor(labels.dtype(), labels.shape(), where);
@@ -70,8 +70,8 @@ Tensor check_labels(const Tensor& labels, std::int64_t count, std::int64_t class
     value[i] = labels.dtype() == DType::uint8 ? dense.data<std::uint8_t>()[i] : dense.data<std::int64_t>()[i];
     if (value[i] < 0 || value[i] >= classes)
       throw IndexError(name() + "label " + std::to_string(value[i]) + " of image " + std::to_string(i) +
-                           " is not a class; there are " + std::to_string(classes) + operand +
-                           "\nclasses are counted from 0",
+                           " must be in [0, " + std::to_string(classes) + ")" + operand +
+                           "\nthe number of classes is " + std::to_string(classes),
                        where);
   }
   return out;
@@ -86,9 +86,9 @@ ImageDataset::ImageDataset(const Tensor& images, const Tensor& labels, std::int6
       classes_(classes) {
   const auto [mean, std] = normalization;
   if (!std::isfinite(mean) || !std::isfinite(std) || std <= 0)
-    throw ValueError(fmt::format("{}cannot normalize with mean {} and std {}\nboth must be finite, and std positive",
-                                 name(), mean, std),
-                     where);
+    throw ValueError(
+        fmt::format("{}mean must be finite, std finite and positive, got mean {} and std {}", name(), mean, std),
+        where);
   scale_ = static_cast<float>(1 / (255 * std));
   shift_ = static_cast<float>(-mean / std);
 }
@@ -99,7 +99,7 @@ LabeledImages ImageDataset::get(std::int64_t i, SourceLocation where) const {
   const std::int64_t pixels = shape.numel();
   const Tensor image = detail::host_tensor(DType::float32, shape, where);
   const Tensor label(labels_.storage(), DType::int64, Shape(), Strides(), i);
-  normalise(images_.data<std::uint8_t>() + i * pixels, image.data<float>(), pixels, scale_, shift_);
+  normalize(images_.data<std::uint8_t>() + i * pixels, image.data<float>(), pixels, scale_, shift_);
   return {image, label};
 }
 
@@ -117,7 +117,7 @@ void ImageDataset::get_batch(std::span<const std::int64_t> indices, BatchBuffer&
   for (std::size_t k = 0; k < indices.size(); ++k, out += pixels) {
     if (const std::size_t next = k + detail::kRowsAhead; next < indices.size())
       detail::prefetch_row(bytes + indices[next] * pixels, static_cast<std::size_t>(pixels));
-    normalise_to_batch(bytes + indices[k] * pixels, out, pixels, scale_, shift_);
+    normalize_to_batch(bytes + indices[k] * pixels, out, pixels, scale_, shift_);
     label[k] = classes[indices[k]];
   }
   detail::finish_copies();

@@ -12,18 +12,18 @@ struct LabeledImages {
   Tensor labels;
 };
 
-/// How bytes become floats: (byte / 255 - mean) / std.
+/// Bytes are converted to float32: (byte / 255 - mean) / std.
 struct Normalization {
   double mean = 0;
   double std = 1;
 };
 
-/// Images kept as bytes and normalised while a batch is gathered, and their classes.  A sample is
+/// Images and their class numbers.  Images are kept as bytes, and normalized when a batch is made.  A sample is
 /// {float32 [C, H, W], int64 []}.
 class ImageDataset {
  public:
   /// images: uint8 [N, H, W] or [N, C, H, W]   labels: uint8 or int64 [N], each in [0, classes).  On the cpu.
-  /// DTypeError, ShapeError, DeviceError, IndexError for a label, ValueError for a std that is not
+  /// DTypeError, ShapeError, DeviceError, IndexError for a label out of range, ValueError for a std that is not
   /// positive.
   ImageDataset(const Tensor& images, const Tensor& labels, std::int64_t classes, Normalization normalization = {},
                SourceLocation where = SourceLocation::current());
@@ -32,7 +32,7 @@ class ImageDataset {
   std::int64_t classes() const { return classes_; }
   /// IndexError.
   LabeledImages get(std::int64_t i, SourceLocation where = SourceLocation::current()) const;
-  /// The same of many.
+  /// Writes these samples into a batch.  IndexError.
   void get_batch(std::span<const std::int64_t> indices, BatchBuffer& buffer,
                  SourceLocation where = SourceLocation::current()) const;
 

@@ -15,17 +15,17 @@
 
 namespace minnow::data {
 
-/// Batches of a dataset: `for (auto& [images, labels] : loader)`, one epoch for each such loop.  A batch has
-/// the sample's own type where all fields are tensors, else a tuple of tensors; each field is [batch, ...].
+/// Batches of a dataset: `for (auto& [images, labels] : loader)`; each loop is one epoch.  A batch has the sample's
+/// type where all its fields are tensors, else it is a tuple of tensors; each field is [batch, ...].
 ///
-/// Order and augmentation are a function of (seed, epoch, sample): batches are equal, bit by bit, for any
-/// number of workers.  With a device, batches are copied there from pinned memory while the step before
-/// computes.  A batch may be kept: its memory is used again only when no tensor holds it, after the work that the
-/// stream of the loop was given until then (work on a batch in another stream is to be waited for there).  An exception
-/// of the dataset's arrives in the loop as a SampleError that names the sample.  One loader may be iterated
-/// several times at once, each in a thread of its own.
+/// Order and augmentation depend on (seed, epoch, sample) alone: batches are equal, bit by bit, for any number of
+/// workers.  With a device, batches are copied there from pinned memory while the step before computes.  A batch may be
+/// kept: its memory is used again when no tensor holds it, after the work that was queued on the loop's stream until
+/// then (a program that uses a batch on another stream must wait for that stream first).  An exception that the dataset
+/// throws reaches the loop as a SampleError with the index of the sample.  Thread-safety: several threads may loop over
+/// one loader at once.
 template <class D> class DataLoader {
-  // What is no Dataset is refused in one sentence, where a constraint would list what cannot be deduced.
+  // A static_assert, since the errors of a constraint would be long.
   static constexpr bool kHasSize = detail::HasSize<D>, kHasGet = detail::HasGet<D>, kIsDataset = Dataset<D>;
   static_assert(
       kHasSize,
@@ -45,16 +45,16 @@ template <class D> class DataLoader {
   using Batch = detail::BatchOf<std::conditional_t<detail::is_sample<Sample>(), Sample, Tensor>>;
   class Iterator;
 
-  /// ValueError for options that make no sense, DeviceError for a device that is not there.
+  /// ValueError for options out of range, DeviceError for a device that cannot be used.
   explicit DataLoader(D dataset, const DataLoaderOptions& options = {},
                       SourceLocation where = SourceLocation::current())
       : DataLoader(std::move(dataset), options, nullptr, where) {}
-  /// With this size of batches, and the other options as they are by default.
+  /// With this batch size, and default values of the other options.
   template <std::integral N>
   requires(!std::same_as<N, bool>) DataLoader(D dataset, N batch_size, SourceLocation where = SourceLocation::current())
       : DataLoader(std::move(dataset), {.batch_size = static_cast<std::int64_t>(batch_size)}, where) {}
-  /// Takes the order from a sampler; ValueError when `shuffle` is set as well.  An index of the sampler's
-  /// that the dataset does not have is an IndexError when the epoch begins.
+  /// With the order of a sampler; ValueError if `shuffle` is set.  Starting an epoch is an IndexError if the sampler
+  /// gives an index that the dataset does not have.
   template <Sampler S>
   DataLoader(D dataset, S sampler, DataLoaderOptions options = {}, SourceLocation where = SourceLocation::current())
       : DataLoader(
@@ -64,23 +64,23 @@ template <class D> class DataLoader {
             },
             where) {
     if (options.shuffle)
-      throw ValueError("DataLoader: shuffle is set, but a sampler decides the order\nleave one of them out", where);
+      throw ValueError("DataLoader: shuffle and a sampler exclude each other\nleave one of them out", where);
     samples_ = detail::checked_samples("the sampler", sampler.size(), where);
   }
-  /// One that was moved from can be assigned to; all else is a ValueError.
+  /// A loader that was moved from can be assigned to; its other functions throw ValueError.
   DataLoader(DataLoader&&) = default;
   DataLoader& operator=(DataLoader&&) = default;
 
   /// Batches in an epoch.
   std::int64_t size() const { return detail::batches_of(samples_, options()); }
-  /// Samples in an epoch (with a smaller last batch, whether or not it is dropped).
+  /// Samples in an epoch, including those of a last batch that drop_last skips.
   std::int64_t samples() const { return samples_; }
   const Data& dataset() const {
     core();
     return *dataset_;
   }
   const DataLoaderOptions& options() const { return core().options(); }
-  /// The worker threads of an epoch.
+  /// The number of worker threads in an epoch.
   int num_workers() const { return workers_; }
 
   /// Starts the next epoch: 0 first, then 1, ...
@@ -98,12 +98,12 @@ template <class D> class DataLoader {
   void set_epoch(std::int64_t epoch, SourceLocation where = SourceLocation::current()) {
     set_position({epoch, 0}, where);
   }
-  /// What has been handed out; with it, set_position() goes on exactly there.
+  /// The position after the last batch that a loop has had; set_position() continues there.
   LoaderPosition position() const { return core().position(); }
   void set_position(LoaderPosition position, SourceLocation where = SourceLocation::current()) {
     if (position.epoch == detail::kNoEpoch)
       throw ValueError("DataLoader: there is no epoch " + std::to_string(position.epoch) +
-                           "\ngive what position() said, or an epoch of 0 or more",
+                           "\ngive a position that position() returned, or an epoch of 0 or more",
                        where);
     if (position.epoch < 0 || position.batch < 0)
       throw ValueError("DataLoader: position {epoch " + std::to_string(position.epoch) + ", batch " +
@@ -112,7 +112,7 @@ template <class D> class DataLoader {
                        where);
     core().set_position(position);
   }
-  /// Waits for copies under way.
+  /// Waits for copies that are running.
   LoaderStats stats() const { return core().stats(); }
 
  private:
@@ -123,7 +123,7 @@ template <class D> class DataLoader {
     return *core_;
   }
 
-  /// One epoch under way, and the batch that the loop looks at.
+  /// A running epoch, and the batch that the loop has.
   struct Pass {
     Pass(const std::shared_ptr<detail::LoaderCore>& core, std::vector<std::int64_t> order, LoaderPosition start,
          int workers)
@@ -139,7 +139,7 @@ template <class D> class DataLoader {
     }
 
     detail::Epoch epoch;
-    Batch batch;  // before the epoch's memory goes
+    Batch batch;  // destroyed before the epoch, which owns its memory
     bool done = false;
   };
 
@@ -149,7 +149,7 @@ template <class D> class DataLoader {
         core_(std::make_shared<detail::LoaderCore>(
             options,
             [data = dataset_, where](auto indices, std::uint64_t seed, std::int64_t epoch, BatchBuffer& buffer) {
-              fill(*data, indices, Draw{seed, epoch}, buffer, where);
+              fill(*data, indices, SampleRandom{seed, epoch}, buffer, where);
             },
             where)),
         order_(std::move(order)),
@@ -165,7 +165,7 @@ template <class D> class DataLoader {
       };
   }
 
-  struct Draw {
+  struct SampleRandom {
     std::uint64_t seed;
     std::int64_t epoch;
     Random operator()(std::int64_t sample) const {
@@ -173,9 +173,8 @@ template <class D> class DataLoader {
     }
   };
 
-  /// Writes a batch, whole or sample by sample; a failure is thrown with the name of the sample that caused
-  /// it.
-  static void fill(const Data& data, std::span<const std::int64_t> indices, Draw draw, BatchBuffer& buffer,
+  /// Writes a batch, whole or sample by sample.  Exceptions become SampleErrors.
+  static void fill(const Data& data, std::span<const std::int64_t> indices, SampleRandom random_of, BatchBuffer& buffer,
                    SourceLocation where) {
     if constexpr (BatchDataset<Data>) {
       try {
@@ -183,7 +182,7 @@ template <class D> class DataLoader {
       } catch (...) {
         for (const auto i : indices) {
           guarded(i, where, [&] {
-            Random random = draw(i);
+            Random random = random_of(i);
             (void)sample_of(data, i, random, where);
           });
         }
@@ -195,7 +194,7 @@ template <class D> class DataLoader {
       for (std::int64_t row = 0; row < rows; ++row) {
         const std::int64_t i = indices[static_cast<std::size_t>(row)];
         guarded(i, where, [&] {
-          Random random = draw(i);
+          Random random = random_of(i);
           if constexpr (detail::is_sample<Sample>())
             detail::collate(buffer, row, rows, sample_of(data, i, random, where), where);
         });
@@ -214,10 +213,10 @@ template <class D> class DataLoader {
   std::shared_ptr<detail::LoaderCore> core_;
   Order order_;
   int workers_;
-  SourceLocation where_;  // of the user's line that made it
+  SourceLocation where_;  // the user's line that made the loader
 };
 
-/// Where a loop over a loader stands.  An input iterator: one pass, copies share the place.
+/// An input iterator; copies share the position.
 template <class D> class DataLoader<D>::Iterator {
  public:
   using iterator_concept = std::input_iterator_tag;

@@ -18,9 +18,9 @@ constexpr std::int64_t kClasses = 10;
 
 struct Collection {
   std::string name;                  // "mnist", as the function that reads it
-  std::vector<std::string> folders;  // below a root
-  bool own_files_only = false;       // a root may be MNIST's own folder, with the same file names
-  std::string advice;
+  std::vector<std::string> folders;  // relative to a root
+  bool own_files_only = false;       // $MINNOW_DATA itself may hold MNIST's files, which have the same names
+  std::string hint;
 };
 
 const Collection& digits() {
@@ -37,7 +37,7 @@ const Collection& clothes() {
       new Collection{"fashion_mnist",
                      {"fashion-mnist", "fashion_mnist", "FashionMNIST/raw"},
                      true,
-                     "put the four files of FashionMNIST into one of these folders, or name their folder by .root"};
+                     "put the four files of FashionMNIST into one of these folders, or give their folder as .root"};
   return *set;
 }
 
@@ -55,8 +55,8 @@ bool names_fashion(const fs::path& path) {
 
 std::vector<fs::path> folders_of(const Collection& set, const fs::path& root) {
   std::vector<fs::path> folders;
-  const auto add = [&](const fs::path& base, bool itself) {
-    if (itself) folders.push_back(base);
+  const auto add = [&](const fs::path& base, bool include_base) {
+    if (include_base) folders.push_back(base);
     for (const auto& folder : set.folders) folders.push_back(base / folder);
   };
   if (!root.empty()) {
@@ -64,21 +64,20 @@ std::vector<fs::path> folders_of(const Collection& set, const fs::path& root) {
   } else if (const fs::path shared = variable("MINNOW_DATA"); !shared.empty()) {
     add(shared, !set.own_files_only || names_fashion(shared));
   } else {
-    fs::path cache = variable("XDG_CACHE_HOME");  // a relative one does not count, says its specification
+    fs::path cache = variable("XDG_CACHE_HOME");  // its specification says to ignore relative paths
     if (!cache.is_absolute()) cache = fs::path(variable("HOME")) / ".cache";
     if (cache.is_absolute()) folders.push_back(cache / "minnow" / set.folders.front());
   }
   return folders;
 }
 
-/// A path that was looked at, and why it cannot be used where it is not just missing.
+/// A path that was tried, and why it cannot be read, unless it does not exist.
 struct Tried {
   fs::path path;
   std::string reason;
 };
 
-/// The first file of both spellings, packed or not, in the first folder that has one.  Every path looked at
-/// is noted.
+/// The first file, in any of its spellings, in the first folder that has one.  Appends every path that was tried.
 fs::path find(const std::vector<fs::path>& folders, const std::string& part, const std::string& rank,
               std::vector<Tried>& tried) {
   for (const auto& folder : folders)
@@ -104,8 +103,7 @@ fs::path find(const std::vector<fs::path>& folders, const std::string& part, con
   }
   if (tried.empty()) paths = " nothing: neither HOME nor XDG_CACHE_HOME names a folder";
   throw IoError(set.name + ": the " + what + (only_missing ? " were not found" : " cannot be read") + "; tried" +
-                    paths + "\n" +
-                    (only_missing ? set.advice : "see to the paths that have a reason; or " + set.advice),
+                    paths + "\n" + (only_missing ? set.hint : "make the paths with a reason readable; or " + set.hint),
                 where);
 }
 
@@ -128,7 +126,7 @@ ImageDataset load(const Collection& set, std::string_view split, const fs::path&
   const auto refuse = [&](const std::string& what) {
     throw FormatError(set.name + ": " + what + "\n  images  " + image_file.string() + "  " + images.shape().str() +
                           "\n  labels  " + label_file.string() + "  " + labels.shape().str() +
-                          "\nfetch both files again",
+                          "\ndownload both files again",
                       where);
   };
   if (images.numel() == 0) refuse("there are no images, or they have no pixels");
@@ -137,7 +135,7 @@ ImageDataset load(const Collection& set, std::string_view split, const fs::path&
   const auto wrong = std::find_if(bytes.begin(), bytes.end(), [](std::uint8_t c) { return c >= kClasses; });
   if (wrong != bytes.end())
     refuse("label " + std::to_string(*wrong) + " of sample " + std::to_string(wrong - bytes.begin()) +
-           " is not below " + std::to_string(kClasses));
+           " must be below " + std::to_string(kClasses));
   return ImageDataset(images, labels, kClasses, normalization, where);
 }
 

@@ -8,8 +8,7 @@
 namespace minnow::data {
 
 struct MnistOptions {
-  /// The folder of the files, or the one above it.  Empty: $MINNOW_DATA, else
-  /// ${XDG_CACHE_HOME:-~/.cache}/minnow/mnist.
+  /// The folder of the files, or its parent.  Empty: $MINNOW_DATA, else ${XDG_CACHE_HOME:-~/.cache}/minnow/mnist.
   std::string root{};
   /// Bytes become (byte / 255 - mean) / std; the defaults are those of the training images.
   double mean = 0.1307;
@@ -17,19 +16,19 @@ struct MnistOptions {
 };
 
 struct FashionMnistOptions {
-  /// As for MNIST; its own folder is `fashion-mnist`.
+  /// As for MNIST; the folder is called `fashion-mnist`.
   std::string root{};
   double mean = 0.2860;
   double std = 0.3530;
 };
 
-/// The handwritten digits: split "train" (60,000) or "test" (10,000), images [1, 28, 28], 10 classes.  Files
-/// are found in both spellings, with and without .gz.  ValueError for another split; IoError, with every path
-/// that was tried and how to get the data, when the files are not there; FormatError when they are not what
-/// they should be.
+/// MNIST, the handwritten digits: split "train" (60,000) or "test" (10,000), images [1, 28, 28], 10 classes.  Files are
+/// named train-images-idx3-ubyte or train-images.idx3-ubyte and so on, with or without .gz.  ValueError for another
+/// split; IoError, with every path that was tried and how to get the data, when a file is missing; FormatError for
+/// other content.
 ImageDataset mnist(std::string_view split, MnistOptions options = {}, SourceLocation where = SourceLocation::current());
 
-/// Zalando's articles of clothing, in MNIST's format.  The same errors.
+/// FashionMNIST, articles of clothing in MNIST's format.  The same errors.
 ImageDataset fashion_mnist(std::string_view split, FashionMnistOptions options = {},
                            SourceLocation where = SourceLocation::current());
 

@@ -49,10 +49,12 @@ ProgressBar::ProgressBar(std::int64_t batches, ProgressOptions options, SourceLo
       interval_(options_.interval.value_or(terminal_ ? 0.1 : 10.0)),
       total_(batches) {
   if (batches < 0)
-    throw ValueError("progress: " + std::to_string(batches) + " batches are negative\ngive 0 or more", where);
+    throw ValueError("progress: the number of batches must be at least 0, got " + std::to_string(batches), where);
   if (!(interval_ >= 0))
     throw ValueError(
-        fmt::format("progress: interval {} must not be negative\ngive seconds, 0 for every step", interval_), where);
+        fmt::format("progress: interval must be at least 0, got {}\nit is in seconds; 0 updates the line at each step",
+                    interval_),
+        where);
 }
 
 ProgressBar::ProgressBar(ProgressBar&& other) noexcept
@@ -74,7 +76,7 @@ ProgressBar::~ProgressBar() {
   if (!active_ || drawn_ == 0) return;
   try {
     *out_ << '\n' << std::flush;
-  } catch (...) {  // a stream of the user's that throws
+  } catch (...) {  // the stream may throw, a destructor must not
   }
 }
 
@@ -119,12 +121,12 @@ ProgressBar& ProgressBar::show(std::string_view name, double value) {
 
 ProgressBar& ProgressBar::show(std::string_view name, const Tensor& value, SourceLocation where) {
   if (!value.defined())
-    throw ValueError("show: the tensor '" + std::string(name) + "' is undefined\nshow it once it was computed", where);
+    throw ValueError("show: the tensor '" + std::string(name) + "' is undefined\nshow it after it was computed", where);
   if (value.numel() != 1)
     throw ShapeError("show: '" + std::string(name) + "' must have one element\n  value  " + describe(value) +
                          "\nreduce it first, e.g. by mean",
                      where);
-  // Without what autograd keeps with it: the graph of the step may go.
+  // A tensor without autograd state, so that the graph of the step can be freed.
   value_of(name).tensor =
       Tensor(value.storage(), value.dtype(), value.shape(), value.strides(), value.storage_offset());
   return *this;
@@ -156,7 +158,7 @@ void ProgressBar::draw(bool last) {
     *out_ << text << '\n' << std::flush;
     return;
   }
-  text.resize(std::min(text.size(), columns() - 1));  // a line that wraps could not be drawn over
+  text.resize(std::min(text.size(), columns() - 1));  // a wrapped line could not be redrawn
   const std::size_t length = text.size();
   if (drawn_ > length) text.append(drawn_ - length, ' ');
   *out_ << '\r' << text;

@@ -15,18 +15,18 @@
 namespace minnow::data {
 
 struct ProgressOptions {
-  /// Stands before the bar; by default "epoch N".
+  /// Printed before the bar; by default "epoch N".
   std::string label = {};
-  /// Where it is shown; nullptr: std::cout.
+  /// The stream that is written to; nullptr: std::cout.
   std::ostream* out = nullptr;
-  /// Whether that is a terminal, where one line is drawn again and again; by default found out.  Elsewhere a plain line
-  /// is written now and then, and one at the end.
+  /// Whether the stream is a terminal; by default detected.  On a terminal one line is redrawn; elsewhere a plain line
+  /// is written at each interval, and one at the end.
   std::optional<bool> terminal = std::nullopt;
-  /// Seconds between two drawings; by default 0.1 on a terminal, 10 elsewhere.
+  /// Seconds between two updates of the line; by default 0.1 on a terminal, 10 elsewhere.
   std::optional<double> interval = std::nullopt;
 };
 
-/// One line about a loop: label, bar, batch i of n, values, images per second, time left.  Used by one thread.
+/// One line about a loop: label, bar, batch i of n, values, images per second, time left.  Not thread-safe.
 class ProgressBar {
  public:
   /// ValueError for a negative number of batches or a negative interval.
@@ -36,20 +36,20 @@ class ProgressBar {
   ProgressBar(ProgressBar&& other) noexcept;
   ProgressBar& operator=(ProgressBar&&) = delete;
 
-  /// Begins at batch 0.
+  /// Starts at batch 0.
   void start(std::string_view default_label);
-  /// One more batch is done.
+  /// Counts a batch of `samples` samples.
   void step(std::int64_t samples);
-  /// The last state, and the end of the line.
+  /// Writes the last state and ends the line.
   void finish();
 
-  /// Shows a value from the next drawing on, e.g. `show("loss", loss)`.  A tensor of one element is kept and read only
-  /// when the line is drawn, so that a step never waits for the device.  ValueError for an undefined tensor, ShapeError
-  /// for one of more elements.
+  /// Shows a value, from the next update of the line on: `show("loss", loss)`.  A tensor of one element is kept, and
+  /// read when the line is written, so that steps do not wait for the device.  ValueError for an undefined tensor,
+  /// ShapeError unless it has one element.
   ProgressBar& show(std::string_view name, double value);
   ProgressBar& show(std::string_view name, const Tensor& value, SourceLocation where = SourceLocation::current());
 
-  /// The line as it would be drawn now, without bar where there is no terminal.
+  /// The current line; it has a bar on a terminal only.
   std::string line() const;
   double images_per_second() const;
 
@@ -78,7 +78,7 @@ class ProgressBar {
   std::vector<Value> values_;
 };
 
-/// A loader whose loops show how far they are: see progress().
+/// A data loader whose loops show their progress: see progress().
 template <class Loader> class Progress {
  public:
   Progress(Loader& loader, ProgressOptions options, SourceLocation where)
@@ -94,7 +94,7 @@ template <class Loader> class Progress {
     Iterator& operator++() {
       bar_->step(samples_);
       ++at_;
-      arrive();
+      count_samples();
       return *this;
     }
     void operator++(int) { ++*this; }
@@ -102,10 +102,10 @@ template <class Loader> class Progress {
 
    private:
     friend Progress;
-    Iterator(typename Loader::Iterator at, ProgressBar* bar) : at_(std::move(at)), bar_(bar) { arrive(); }
+    Iterator(typename Loader::Iterator at, ProgressBar* bar) : at_(std::move(at)), bar_(bar) { count_samples(); }
 
-    /// Counts the samples before the loop has the batch, which may move it away.
-    void arrive() {
+    /// Counts the samples of the batch now: the loop may move the batch away.
+    void count_samples() {
       if (at_ == std::default_sentinel) return bar_->finish();
       const auto& first = std::get<0>(detail::tie_fields(*at_));
       samples_ = first.dim() > 0 ? first.shape()[0] : 1;
@@ -138,8 +138,11 @@ template <class Loader> class Progress {
   ProgressBar bar_;
 };
 
-/// Shows the progress of loops over a loader, which must outlive it: `for (auto& [images, labels] : progress(train))`, or
-/// with values `auto bar = progress(train); for (auto& [images, labels] : bar) { ...; bar.show("loss", loss); }`.
+/// Shows the progress of loops over a data loader, which must outlive the result:
+///
+///     for (auto& [images, labels] : progress(train)) ...
+///     auto bar = progress(train);
+///     for (auto& [images, labels] : bar) { ...; bar.show("loss", loss); }
 template <class Loader>
 Progress<Loader> progress(Loader& loader, ProgressOptions options = {},
                           SourceLocation where = SourceLocation::current()) {

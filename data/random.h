@@ -6,8 +6,8 @@
 
 namespace minnow::data {
 
-/// Random numbers of one sample or one epoch's order: a function of (seed, epoch, sample) alone, the same on
-/// every machine and for any number of workers.  SplitMix64.  Not thread-safe: each user makes its own.
+/// Random numbers for one sample, or for the order of one epoch.  They depend on (seed, epoch, sample) alone: they are
+/// the same on every machine and for any number of workers.  SplitMix64.  Not thread-safe.
 class Random {
  public:
   explicit Random(std::uint64_t seed, std::uint64_t epoch = 0, std::uint64_t sample = 0)
@@ -19,7 +19,7 @@ class Random {
   double uniform() { return static_cast<double>(bits() >> 11) * 0x1p-53; }
   /// In [low, high).
   double uniform(double low, double high) { return low + (high - low) * uniform(); }
-  /// An integer of [0, n), without bias; 0 for n < 2.
+  /// An integer in [0, n), without bias; 0 for n < 2.
   std::int64_t below(std::int64_t n) {
     if (n < 2) return 0;
     const auto range = static_cast<std::uint64_t>(n);

@@ -14,20 +14,19 @@
 namespace minnow::data {
 namespace {
 
-constexpr std::uint64_t kOrder = 0x6f72646572;  // keeps the numbers of the order apart from those of the samples
+constexpr std::uint64_t kOrder = 0x6f72646572;  // "order": other random numbers than those of the samples
 
-void check_size(const char* op, std::int64_t size, SourceLocation where) {
-  if (size < 0)
-    throw ValueError(std::string(op) + ": size " + std::to_string(size) + " is negative\ngive 0 or more", where);
+void check_size(const char* op, const char* name, std::int64_t size, SourceLocation where) {
+  if (size >= 0) return;
+  throw ValueError(std::string(op) + ": " + name + " must be at least 0, got " + std::to_string(size), where);
 }
 
-/// A list of so many indices.
+/// A list of `size` indices.
 std::vector<std::int64_t> list_of(const char* op, std::int64_t size, SourceLocation where) {
   try {
     return std::vector<std::int64_t>(static_cast<std::size_t>(size));
-  } catch (const std::bad_alloc&) {     // too many for the machine
-  } catch (const std::length_error&) {  // too many for any
-  }
+  } catch (const std::bad_alloc&) {
+  } catch (const std::length_error&) {}
   throw OutOfMemoryError(
       std::string(op) + ": the order of " + std::to_string(size) + " samples does not fit in memory\nsplit the dataset",
       where);
@@ -53,7 +52,7 @@ Random order_of(std::uint64_t seed, std::int64_t epoch) {
 }  // namespace
 
 SequentialSampler::SequentialSampler(std::int64_t size, SourceLocation where) : size_(size) {
-  check_size("SequentialSampler", size, where);
+  check_size("SequentialSampler", "size", size, where);
 }
 
 std::vector<std::int64_t> SequentialSampler::indices(std::uint64_t, std::int64_t, SourceLocation where) const {
@@ -61,7 +60,7 @@ std::vector<std::int64_t> SequentialSampler::indices(std::uint64_t, std::int64_t
 }
 
 RandomSampler::RandomSampler(std::int64_t size, SourceLocation where) : size_(size) {
-  check_size("RandomSampler", size, where);
+  check_size("RandomSampler", "size", size, where);
 }
 
 std::vector<std::int64_t> RandomSampler::indices(std::uint64_t seed, std::int64_t epoch, SourceLocation where) const {
@@ -71,7 +70,7 @@ std::vector<std::int64_t> RandomSampler::indices(std::uint64_t seed, std::int64_
 WeightedRandomSampler::WeightedRandomSampler(std::vector<double> weights, std::int64_t num_samples, bool replacement,
                                              SourceLocation where)
     : weights_(std::move(weights)), num_samples_(num_samples), replacement_(replacement) {
-  check_size("WeightedRandomSampler", num_samples, where);
+  check_size("WeightedRandomSampler", "num_samples", num_samples, where);
   std::int64_t positive = 0;
   double sum = 0;
   for (std::size_t i = 0; i < weights_.size(); ++i) {
@@ -83,7 +82,7 @@ WeightedRandomSampler::WeightedRandomSampler(std::vector<double> weights, std::i
     sums_.push_back(sum += weights_[i]);
   }
   if (!std::isfinite(sum))
-    throw ValueError("WeightedRandomSampler: the weights' sum is not finite\ngive smaller ones", where);
+    throw ValueError("WeightedRandomSampler: the sum of the weights must be finite\ngive smaller weights", where);
   if (num_samples > 0 && positive == 0)
     throw ValueError("WeightedRandomSampler: no weight is positive\nat least one must be", where);
   if (!replacement && num_samples > positive)
@@ -102,7 +101,7 @@ std::vector<std::int64_t> WeightedRandomSampler::indices(std::uint64_t seed, std
   drawn.clear();
   if (replacement_) {
     for (std::int64_t k = 0; k < num_samples_; ++k) {
-      // upper_bound steps over zero weights; the clamp serves a product that was rounded up to the whole sum.
+      // upper_bound skips zero weights; the min is for a product that was rounded up to the sum.
       const auto at = std::upper_bound(sums_.begin(), sums_.end(), random.uniform() * sums_.back());
       auto i = std::min(at - sums_.begin(), static_cast<std::ptrdiff_t>(sums_.size()) - 1);
       while (weights_[static_cast<std::size_t>(i)] == 0) --i;
@@ -110,7 +109,7 @@ std::vector<std::int64_t> WeightedRandomSampler::indices(std::uint64_t seed, std
     }
     return drawn;
   }
-  // The smallest of exponential times with rate w_i, in order, is a weighted draw without replacement.
+  // The order of exponential variables with rates w_i is a weighted draw without replacement.
   std::vector<std::pair<double, std::int64_t>> times;
   for (std::size_t i = 0; i < weights_.size(); ++i)
     if (weights_[i] > 0)
@@ -124,15 +123,16 @@ std::vector<std::vector<std::int64_t>> detail::random_parts(std::int64_t total, 
                                                             std::uint64_t seed, SourceLocation where) {
   std::int64_t sum = 0;
   for (const auto size : sizes) {
-    check_size("random_split", size, where);
-    if (size > total - sum) sum = total + 1;  // too many; without overflow
+    check_size("random_split", "size", size, where);
+    if (size > total - sum) sum = total + 1;  // avoids overflow
     else sum += size;
     if (sum > total) break;
   }
   if (sum != total)
     throw ValueError("random_split: the sizes add up to " +
                          (sum > total ? "more than " + std::to_string(total) : std::to_string(sum)) +
-                         ", the dataset has " + std::to_string(total) + " samples\ngive sizes that share them all out",
+                         ", the dataset has " + std::to_string(total) +
+                         " samples\nthe sum of the sizes must be the dataset's size",
                      where);
   const std::vector<std::int64_t> order = shuffled("random_split", total, Random(seed), where);
   std::vector<std::vector<std::int64_t>> parts;

@@ -8,7 +8,7 @@
 
 namespace minnow::data {
 
-/// Decides which samples an epoch shows and in which order: a function of (seed, epoch) alone.
+/// Gives the indices of an epoch's samples, in their order.  They depend on (seed, epoch) alone.
 template <class S>
 concept Sampler = requires(const S& sampler, std::uint64_t seed, std::int64_t epoch) {
   { sampler.size() } -> std::convertible_to<std::int64_t>;
@@ -17,7 +17,7 @@ concept Sampler = requires(const S& sampler, std::uint64_t seed, std::int64_t ep
 
 namespace detail {
 
-/// An epoch's order; a sampler whose indices() takes a SourceLocation is told the user's line.
+/// The indices of an epoch; passes the user's line to an indices() that takes a SourceLocation.
 template <Sampler S>
 std::vector<std::int64_t> order_of(const S& sampler, std::uint64_t seed, std::int64_t epoch, SourceLocation where) {
   if constexpr (requires { sampler.indices(seed, epoch, where); }) return sampler.indices(seed, epoch, where);
@@ -31,7 +31,7 @@ class SequentialSampler {
  public:
   explicit SequentialSampler(std::int64_t size, SourceLocation where = SourceLocation::current());
   std::int64_t size() const { return size_; }
-  /// OutOfMemoryError when there are more than memory holds.
+  /// OutOfMemoryError.
   std::vector<std::int64_t> indices(std::uint64_t seed, std::int64_t epoch,
                                     SourceLocation where = SourceLocation::current()) const;
 
@@ -45,7 +45,7 @@ class RandomSampler {
  public:
   explicit RandomSampler(std::int64_t size, SourceLocation where = SourceLocation::current());
   std::int64_t size() const { return size_; }
-  /// OutOfMemoryError when there are more than memory holds.
+  /// OutOfMemoryError.
   std::vector<std::int64_t> indices(std::uint64_t seed, std::int64_t epoch,
                                     SourceLocation where = SourceLocation::current()) const;
 
@@ -61,7 +61,7 @@ class WeightedRandomSampler {
   WeightedRandomSampler(std::vector<double> weights, std::int64_t num_samples, bool replacement = true,
                         SourceLocation where = SourceLocation::current());
   std::int64_t size() const { return num_samples_; }
-  /// OutOfMemoryError when there are more than memory holds.
+  /// OutOfMemoryError.
   std::vector<std::int64_t> indices(std::uint64_t seed, std::int64_t epoch,
                                     SourceLocation where = SourceLocation::current()) const;
 

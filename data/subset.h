@@ -7,7 +7,7 @@
 
 namespace minnow::data {
 
-/// Some samples of a dataset, in the order given; shares the dataset with its other subsets.
+/// The samples of a dataset at these indices.  Copies share the dataset.
 /// IndexError for an index that the dataset does not have, ValueError for a null pointer.
 template <Dataset D> class Subset {
  public:
@@ -59,15 +59,16 @@ template <Dataset D> class Subset {
 
 namespace detail {
 
-/// 0 ... total - 1 in random order, cut into parts.  ValueError unless the sizes are not negative and add up
-/// to total.
+/// 0 ... total - 1 in random order, split into parts.  ValueError unless the sizes are at least 0 and their sum is
+/// total.
 std::vector<std::vector<std::int64_t>> random_parts(std::int64_t total, std::span<const std::int64_t> sizes,
                                                     std::uint64_t seed, SourceLocation where);
 
 }  // namespace detail
 
-/// Cuts a dataset into random parts of these sizes, a function of the seed: `auto parts = random_split(d,
-/// {50000, 10000}, 1)`. ValueError when a size is negative or the sizes do not add up to the dataset's.
+/// Splits a dataset into random parts of these sizes; the split depends on the seed alone:
+/// `auto parts = random_split(d, {50000, 10000}, 1)`.  ValueError for a negative size, and unless the sum of the sizes
+/// is the dataset's size.
 template <Dataset D>
 std::vector<Subset<D>> random_split(D dataset, const std::vector<std::int64_t>& sizes, std::uint64_t seed = 0,
                                     SourceLocation where = SourceLocation::current()) {
@@ -78,7 +79,7 @@ std::vector<Subset<D>> random_split(D dataset, const std::vector<std::int64_t>& 
   return parts;
 }
 
-/// One dataset after the other; they have one type.  `ConcatDataset(a, b)`.
+/// `ConcatDataset(a, b)`: the samples of several datasets of one type, one dataset after the other.
 template <Dataset D> class ConcatDataset {
  public:
   explicit ConcatDataset(std::vector<D> parts) : parts_(std::move(parts)) {

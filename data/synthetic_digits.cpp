@@ -15,17 +15,16 @@ namespace {
 
 constexpr std::int64_t kClasses = 10;
 constexpr std::int64_t kPixels = std::int64_t{detail::kDigitSide} * detail::kDigitSide;
-constexpr std::int64_t kWorthAThread = 256;
+constexpr std::int64_t kMinPerThread = 256;
 
 struct Drawn {
   Tensor images, labels;
 };
 
 Drawn draw(std::int64_t size, const SyntheticDigitsOptions& options, SourceLocation where) {
-  if (size < 0)
-    throw ValueError("SyntheticDigits: size " + std::to_string(size) + " is negative\ngive 0 or more", where);
+  if (size < 0) throw ValueError("SyntheticDigits: size must be at least 0, got " + std::to_string(size), where);
   if (options.first < 0)
-    throw ValueError("SyntheticDigits: first " + std::to_string(options.first) + " is negative\ngive 0 or more", where);
+    throw ValueError("SyntheticDigits: first must be at least 0, got " + std::to_string(options.first), where);
   Drawn drawn{detail::host_tensor(DType::uint8, {size, detail::kDigitSide, detail::kDigitSide}, where),
               detail::host_tensor(DType::int64, {size}, where)};
   auto* pixels = drawn.images.data<std::uint8_t>();
@@ -38,7 +37,7 @@ Drawn draw(std::int64_t size, const SyntheticDigitsOptions& options, SourceLocat
                          {pixels + i * kPixels, static_cast<std::size_t>(kPixels)});
     }
   };
-  const std::int64_t parts = std::clamp<std::int64_t>(size / kWorthAThread, 1, num_threads());
+  const std::int64_t parts = std::clamp<std::int64_t>(size / kMinPerThread, 1, num_threads());
   std::vector<std::jthread> threads;
   std::int64_t done = 0;
   try {
@@ -46,7 +45,7 @@ Drawn draw(std::int64_t size, const SyntheticDigitsOptions& options, SourceLocat
       threads.emplace_back(part, size * k / parts, size * (k + 1) / parts);
       done = size * (k + 1) / parts;
     }
-  } catch (const std::system_error&) {  // no more threads: this one draws the rest
+  } catch (const std::system_error&) {  // no more threads: this thread draws the rest
   }
   part(done, size);
   return drawn;

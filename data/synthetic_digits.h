@@ -7,17 +7,17 @@ namespace minnow::data {
 
 struct SyntheticDigitsOptions {
   std::uint64_t seed = 0;
-  /// The number of the first digit: sets with different numbers have no digit in common, e.g. 0 to train with and
-  /// 1,000,000 to test.
+  /// The number of the first digit.  Sets whose ranges of numbers do not overlap share no digit, e.g. first = 0 for
+  /// training and 1,000,000 for tests.
   std::int64_t first = 0;
-  /// Bytes become (byte / 255 - mean) / std; the defaults are about those of the digits themselves.
+  /// Bytes become (byte / 255 - mean) / std; the defaults are about the mean and std of the pixels.
   double mean = 0.11;
   double std = 0.23;
 };
 
 /// Digits like MNIST's that need no file: images [1, 28, 28], 10 classes, drawn from strokes with random distortion and
-/// noise.  Digit i is a function of (seed, first + i), the same on every machine.  Drawn when the set is made, on all
-/// threads, in about 10 microseconds each.
+/// noise.  Digit i depends on (seed, first + i) alone; it is the same on every machine.  The constructor draws all
+/// digits, on all threads.
 class SyntheticDigits : public ImageDataset {
  public:
   /// ValueError for a negative size or first, or a std that is not positive.

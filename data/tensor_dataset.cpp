@@ -12,20 +12,20 @@ std::int64_t prepare_rows(std::span<Tensor> tensors, SourceLocation where) {
   for (auto& tensor : tensors) {
     if (!tensor.defined())
       throw ValueError("TensorDataset: a tensor is undefined" + operands +
-                           "\nit was default-made, moved from, or is a gradient that was never computed",
+                           "\nit was default-constructed, moved from, or is a gradient that was not computed",
                        where);
     if (!tensor.device().is_cpu())
       throw DeviceError("TensorDataset: tensors must be on the cpu" + operands +
                             "\ncall .cpu(), and let the loader move batches: {.device = ...}",
                         where);
     if (tensor.dim() == 0)
-      throw ShapeError(
-          "TensorDataset: a tensor has no dimension of samples" + operands + "\nthe first dimension counts samples",
-          where);
-    if (tensor.shape()[0] != tensors[0].shape()[0])
-      throw ShapeError("TensorDataset: tensors differ in their number of samples" + operands +
-                           "\ntheir first dimensions must be equal",
+      throw ShapeError("TensorDataset: tensors must have at least one dimension" + operands +
+                           "\nthe first dimension is that of the samples",
                        where);
+    if (tensor.shape()[0] != tensors[0].shape()[0])
+      throw ShapeError(
+          "TensorDataset: the first sizes of the tensors must be equal" + operands + "\nthey are the number of samples",
+          where);
     tensor.storage()->wait_ready();
     if (tensor.is_contiguous()) continue;
     const Tensor copy = host_tensor(tensor.dtype(), tensor.shape(), where);

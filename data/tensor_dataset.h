@@ -11,7 +11,7 @@ namespace minnow::data {
 
 namespace detail {
 
-/// Checks that the tensors are on the host and equally long, makes them contiguous; returns their length.
+/// Checks that the tensors are on the host and have equal first sizes, makes them contiguous; returns that size.
 std::int64_t prepare_rows(std::span<Tensor> tensors, SourceLocation where);
 /// Row i, a view.
 Tensor row_of(const Tensor& tensor, std::int64_t i);
@@ -21,9 +21,9 @@ void gather_rows(const Tensor& tensor, std::span<const std::int64_t> indices, Ba
 
 }  // namespace detail
 
-/// Samples are the rows of N tensors of equal length: an array of N views.  `TensorDataset(images, labels)`.
-/// ValueError for an undefined tensor, ShapeError for 0-dim tensors or different lengths, DeviceError for
-/// tensors that are not on the cpu (the loader moves batches).
+/// `TensorDataset(images, labels)`: sample i is an array of the rows i of N tensors, as views.  ValueError for an
+/// undefined tensor, ShapeError for 0-dim tensors and different first sizes, DeviceError for tensors that are not on
+/// the cpu (the data loader moves batches).
 template <std::size_t N> class TensorDataset {
  public:
   explicit TensorDataset(std::array<Tensor, N> tensors, SourceLocation where = SourceLocation::current())
@@ -44,7 +44,7 @@ template <std::size_t N> class TensorDataset {
     for (std::size_t k = 0; k < N; ++k) rows[k] = detail::row_of(tensors_[k], i);
     return rows;
   }
-  /// The same of many.
+  /// Writes these samples into a batch.  IndexError.
   void get_batch(std::span<const std::int64_t> indices, BatchBuffer& buffer,
                  SourceLocation where = SourceLocation::current()) const {
     for (const auto i : indices) detail::check_index("TensorDataset::get_batch", i, size_, where);

@@ -13,7 +13,7 @@ namespace {
 Tensor dense(const char* op, const Tensor& image, SourceLocation where) {
   if (!image.defined())
     throw ValueError(message(op, "the image is undefined", {{"image", image}},
-                             "it was default-made, moved from, or is a gradient that was never computed"),
+                             "it was default-constructed, moved from, or is a gradient that was not computed"),
                      where);
   if (!image.device().is_cpu())
     throw DeviceError(message(op, "images must be on the cpu", {{"image", image}},
@@ -29,7 +29,8 @@ Tensor dense_image(const char* op, const Tensor& image, SourceLocation where) {
   const Tensor out = dense(op, image, where);
   if (out.dim() != 2 && out.dim() != 3)
     throw ShapeError(
-        message(op, "an image has two or three dimensions", {{"image", image}}, "give it [H, W] or [C, H, W]"), where);
+        message(op, "an image must have two or three dimensions", {{"image", image}}, "give it [H, W] or [C, H, W]"),
+        where);
   if (out.dtype() != DType::uint8 && out.dtype() != DType::float32)
     throw DTypeError(message(op, "an image must be uint8 or float32", {{"image", image}}, "convert it: .to(float32)"),
                      where);
@@ -61,12 +62,11 @@ Tensor shift(const Tensor& image, std::int64_t dy, std::int64_t dx, double fill,
   return out;
 }
 
-/// How far images are moved.
 void check_distance(const char* name, std::int64_t pixels, SourceLocation where) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 31;
-  if (pixels >= 0 && pixels <= kMost) return;
-  throw ValueError(std::string(CallSite::op_or("RandomShift")) + ": " + name + " = " + std::to_string(pixels) +
-                       " is no distance\nit is 0 or more, at most " + std::to_string(kMost),
+  constexpr std::int64_t kMax = std::int64_t{1} << 31;
+  if (pixels >= 0 && pixels <= kMax) return;
+  throw ValueError(std::string(CallSite::op_or("RandomShift")) + ": " + name + " must be in [0, " +
+                       std::to_string(kMax) + "], got " + std::to_string(pixels),
                    where);
 }
 
@@ -86,8 +86,9 @@ Tensor ToFloat::operator()(const Tensor& image, SourceLocation where) const {
 
 Tensor Normalize::operator()(const Tensor& image, SourceLocation where) const {
   if (!std::isfinite(mean) || !std::isfinite(std) || std <= 0)
-    throw ValueError(fmt::format("Normalize: mean {} and std {}\nboth must be finite, and std positive", mean, std),
-                     where);
+    throw ValueError(
+        fmt::format("Normalize: mean must be finite, std finite and positive, got mean {} and std {}", mean, std),
+        where);
   const Tensor in = dense("Normalize", image, where);
   if (in.dtype() != DType::float32)
     throw DTypeError(message("Normalize", "an image must be float32", {{"image", image}}, "put ToFloat{} before it"),
@@ -109,8 +110,8 @@ Tensor RandomShift::operator()(const Tensor& image, Random& random, SourceLocati
   check_distance("pixels", pixels, where);
   const Tensor in = dense_image("RandomShift", image, where);
   if (in.dtype() == DType::uint8 && !(fill >= 0 && fill <= 255))
-    throw ValueError(message("RandomShift", fmt::format("fill = {} does not fit in uint8", fill), {{"image", image}},
-                             "it is 0 to 255, or put ToFloat{} before it"),
+    throw ValueError(message("RandomShift", fmt::format("fill must be in [0, 255] for uint8, got {}", fill),
+                             {{"image", image}}, "or put ToFloat{} before it"),
                      where);
   const std::int64_t dy = random.below(2 * pixels + 1) - pixels;
   const std::int64_t dx = random.below(2 * pixels + 1) - pixels;

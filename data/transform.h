@@ -8,9 +8,8 @@
 
 namespace minnow::data {
 
-// Functions of one image on the host, [H, W] or [C, H, W]; each returns a new tensor.  ValueError for bad
-// settings, DTypeError, ShapeError and DeviceError for an image that they cannot work with, when they are
-// applied.
+// Functions of one image on the host, [H, W] or [C, H, W]; each returns a tensor and does not change the image.  When
+// applied they throw ValueError for options out of range, and DTypeError, ShapeError or DeviceError for the image.
 
 /// uint8 to float32: y = x / 255.  A float32 image passes unchanged.
 struct ToFloat {
@@ -24,21 +23,21 @@ struct Normalize {
   Tensor operator()(const Tensor& image, SourceLocation where = SourceLocation::current()) const;
 };
 
-/// Pads each side by `padding` zeros (of the image's dtype) and cuts a window of the image's own size at a
-/// random place. uint8 or float32.
+/// Pads each side by `padding` zeros and crops a window of the image's own size at a random position.  uint8 or
+/// float32.
 struct RandomCrop {
   std::int64_t padding = 4;
   Tensor operator()(const Tensor& image, Random& random, SourceLocation where = SourceLocation::current()) const;
 };
 
-/// Moves the image by up to `pixels` in each direction; what comes in is 0, or `fill`.  uint8 or float32.
+/// Shifts the image by up to `pixels` in each direction; new pixels are `fill`.  uint8 or float32.
 struct RandomShift {
   std::int64_t pixels = 2;
   double fill = 0;
   Tensor operator()(const Tensor& image, Random& random, SourceLocation where = SourceLocation::current()) const;
 };
 
-/// Mirrors left and right with probability p.  uint8 or float32.
+/// Mirrors left and right with probability p; else returns the image itself.  uint8 or float32.
 struct RandomHorizontalFlip {
   double p = 0.5;
   Tensor operator()(const Tensor& image, Random& random, SourceLocation where = SourceLocation::current()) const;
@@ -46,14 +45,13 @@ struct RandomHorizontalFlip {
 
 namespace detail {
 
-/// Calls f, and tells it the user's line where it asks for one.
+/// f(args...), or f(args..., where) if f takes a SourceLocation.
 template <class F, class... Args> auto call_at(SourceLocation where, const F& f, Args&&... args) {
   if constexpr (std::invocable<const F&, Args..., SourceLocation>) return f(std::forward<Args>(args)..., where);
   else return f(std::forward<Args>(args)...);
 }
 
-/// Applies f to a sample, or to the first field of one, with random numbers or without, whichever it can
-/// take.
+/// Applies f to the sample if f takes one, else to its first field; with random numbers if f takes them.
 template <class Sample, class F> auto apply_transform(Sample sample, const F& f, Random& random, SourceLocation where) {
   if constexpr (std::invocable<const F&, Sample, Random&>) {
     return call_at(where, f, std::move(sample), random);
@@ -71,9 +69,9 @@ template <class Sample, class F> auto apply_transform(Sample sample, const F& f,
 
 }  // namespace detail
 
-/// A dataset whose samples pass through functions, one after the other.  Each takes the sample or its first
-/// field (the image), and optionally a Random&: a function of the loader's seed, the epoch and the sample's
-/// index.  One that takes a SourceLocation after these is told the user's line, for its errors.
+/// A dataset whose samples are transformed by functions, one after the other.  A function takes the sample or its first
+/// field (the image); then optionally a Random&, which depends on the seed, the epoch and the sample's index; then
+/// optionally a SourceLocation, the user's line for errors.
 template <Dataset D, class... F> class Transformed {
  public:
   Transformed(D dataset, F... functions) : dataset_(std::move(dataset)), functions_(std::move(functions)...) {}

@@ -12,9 +12,9 @@ namespace minnow::nn {
 namespace detail {
 
 /// A class's name as a template argument.
-template <std::size_t N> struct Text {
+template <std::size_t N> struct ClassName {
   char chars[N] = {};
-  consteval Text(const char (&text)[N]) { std::copy_n(text, N, chars); }
+  consteval ClassName(const char (&text)[N]) { std::copy_n(text, N, chars); }
   constexpr std::string_view view() const { return {chars, N - 1}; }
 };
 
@@ -23,8 +23,8 @@ std::string call_text(std::string_view name, std::initializer_list<double> numbe
 
 }  // namespace detail
 
-/// A function of one tensor as a module.
-template <detail::Text Name, Tensor (*Function)(const In&)> class Activation : public Module {
+/// A function of one tensor as a module: nn::ReLU().
+template <detail::ClassName Name, Tensor (*Function)(const In&)> class Activation : public Module {
  public:
   Tensor forward(const Tensor& x) override {
     const auto site = called();
@@ -33,8 +33,8 @@ template <detail::Text Name, Tensor (*Function)(const In&)> class Activation : p
   std::string describe() const override { return std::string(Name.view()); }
 };
 
-/// The same with one number.
-template <detail::Text Name, Tensor (*Function)(const In&, double), double (*Default)()>
+/// A function of one tensor and one number as a module: nn::ELU(0.5).
+template <detail::ClassName Name, Tensor (*Function)(const In&, double), double (*Default)()>
 class Activation1 : public Module {
  public:
   explicit Activation1(double value = Default()) : value_(value) {}
@@ -48,8 +48,8 @@ class Activation1 : public Module {
   double value_;
 };
 
-/// The same with two.
-template <detail::Text Name, Tensor (*Function)(const In&, double, double), std::array<double, 2> (*Default)()>
+/// A function of one tensor and two numbers as a module: nn::Hardtanh(-2, 2).
+template <detail::ClassName Name, Tensor (*Function)(const In&, double, double), std::array<double, 2> (*Default)()>
 class Activation2 : public Module {
  public:
   explicit Activation2(double first = Default()[0], double second = Default()[1]) : first_(first), second_(second) {}
@@ -74,7 +74,7 @@ using ReLU = Activation<"ReLU", relu>;
 using ReLU6 = Activation<"ReLU6", relu6>;
 using SELU = Activation<"SELU", selu>;
 using GELU = Activation<"GELU", gelu>;
-/// GELU by its tanh approximation.
+/// GELU by its tanh approximation: PyTorch's GELU(approximate="tanh").
 using GELUTanh = Activation<"GELUTanh", gelu_tanh>;
 using SiLU = Activation<"SiLU", silu>;
 using Mish = Activation<"Mish", mish>;
@@ -85,37 +85,37 @@ using Hardswish = Activation<"Hardswish", hardswish>;
 using Hardsigmoid = Activation<"Hardsigmoid", hardsigmoid>;
 using Softsign = Activation<"Softsign", softsign>;
 using Tanhshrink = Activation<"Tanhshrink", tanhshrink>;
-/// LeakyReLU(slope)
+/// LeakyReLU(negative_slope = 0.01)
 using LeakyReLU = Activation1<"LeakyReLU", leaky_relu, detail::ratio<1, 100>>;
-/// ELU(alpha)
+/// ELU(alpha = 1)
 using ELU = Activation1<"ELU", elu, detail::ratio<1>>;
-/// CELU(alpha)
+/// CELU(alpha = 1)
 using CELU = Activation1<"CELU", celu, detail::ratio<1>>;
-/// Softshrink(lambda)
+/// Softshrink(lambd = 0.5)
 using Softshrink = Activation1<"Softshrink", softshrink, detail::ratio<1, 2>>;
-/// Hardshrink(lambda)
+/// Hardshrink(lambd = 0.5)
 using Hardshrink = Activation1<"Hardshrink", hardshrink, detail::ratio<1, 2>>;
-/// Softplus(beta, threshold)
+/// Softplus(beta = 1, threshold = 20)
 using Softplus = Activation2<"Softplus", softplus, detail::two<1, 20>>;
-/// Hardtanh(low, high)
+/// Hardtanh(min_val = -1, max_val = 1)
 using Hardtanh = Activation2<"Hardtanh", hardtanh, detail::two<-1, 1>>;
 
-/// Threshold(limit, value): x, or value at and below the limit.
+/// Threshold(threshold, value): x where x > threshold, else value.
 class Threshold : public Module {
  public:
-  Threshold(double limit, double value) : limit_(limit), value_(value) {}
+  Threshold(double threshold, double value) : threshold_(threshold), value_(value) {}
   Tensor forward(const Tensor& x) override {
     const auto site = called();
-    return threshold(x, limit_, value_);
+    return threshold(x, threshold_, value_);
   }
-  std::string describe() const override { return detail::call_text("Threshold", {limit_, value_}); }
+  std::string describe() const override { return detail::call_text("Threshold", {threshold_, value_}); }
 
  private:
-  double limit_, value_;
+  double threshold_, value_;
 };
 
-/// Softmax(dim): e^x over its sum along dim.
-template <detail::Text Name, Tensor (*Function)(const In&, int)> class Normalizing : public Module {
+/// A function that normalizes along a dimension as a module: nn::Softmax(1).
+template <detail::ClassName Name, Tensor (*Function)(const In&, int)> class Normalizing : public Module {
  public:
   explicit Normalizing(int dim) : dim_(dim) {}
   Tensor forward(const Tensor& x) override {

@@ -9,12 +9,12 @@
 namespace minnow::nn {
 
 std::string Flatten::describe() const {
-  return start_ == 1 && end_ == -1 ? "Flatten" : fmt::format("Flatten({}, {})", start_, end_);
+  return start_dim_ == 1 && end_dim_ == -1 ? "Flatten" : fmt::format("Flatten({}, {})", start_dim_, end_dim_);
 }
 
 Dropout::Dropout(double p, SourceLocation where) : p_(p) {
   if (!(p >= 0 && p <= 1))
-    throw ValueError(fmt::format("Dropout: p = {} is no probability\np goes from 0 to 1", p), where);
+    throw ValueError(fmt::format("Dropout: p must be in [0, 1], got {}\nit is the probability of a zero", p), where);
 }
 Tensor Dropout::forward(const Tensor& x) {
   const CallSite site = called();

@@ -11,21 +11,21 @@ class Identity : public Module {
   std::string describe() const override { return "Identity"; }
 };
 
-/// Joins the dimensions from start to end; by default all but the first.
+/// Joins the dimensions from start_dim to end_dim (inclusive); by default all but the first.
 class Flatten : public Module {
  public:
-  explicit Flatten(int start = 1, int end = -1) : start_(start), end_(end) {}
+  explicit Flatten(int start_dim = 1, int end_dim = -1) : start_dim_(start_dim), end_dim_(end_dim) {}
   Tensor forward(const Tensor& x) override {
     const auto site = called();
-    return x.flatten(start_, end_);
+    return x.flatten(start_dim_, end_dim_);
   }
   std::string describe() const override;
 
  private:
-  int start_, end_;
+  int start_dim_, end_dim_;
 };
 
-/// While training, zeroes elements with probability p and scales the others by 1 / (1 - p); otherwise y = x.
+/// In train mode zeroes elements with probability p and scales the others by 1 / (1 - p); in eval mode y = x.
 class Dropout : public Module {
  public:
   /// ValueError unless p is in [0, 1].

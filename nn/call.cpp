@@ -1,4 +1,4 @@
-// What is known of a module's call while it runs.
+// The calls of modules that run on a thread, and modules that are called but not registered.
 #include <algorithm>
 #include <utility>
 #include <minnow/autograd/grad_mode.h>
@@ -12,7 +12,7 @@ namespace {
 
 constinit thread_local ThreadState state;
 
-/// Whether a module or one below it has something to train.
+/// Whether a module or a descendant has a parameter that requires a gradient.
 bool is_trained(const State& module) {
   return std::any_of(module.parameters.begin(), module.parameters.end(),
                      [](const Entry& entry) { return entry.tensor.requires_grad(); }) ||
@@ -20,8 +20,8 @@ bool is_trained(const State& module) {
                      [](const Child& child) { return is_trained(Access::state(*child.module)); });
 }
 
-void note_stray(const Module& module, const Module& caller) {
-  StrayList* list = state.strays;
+void note_unregistered(const Module& module, const Module& caller) {
+  UnregisteredList* list = state.unregistered;
   if ((!list && !is_grad_enabled()) || !is_trained(Access::state(module))) return;
   if (list) {
     list->add({Access::shared(module), module.describe(), caller.describe()});
@@ -32,10 +32,9 @@ void note_stray(const Module& module, const Module& caller) {
     if (parameter.requires_grad()) ids.push_back(parameter.id());
   minnow::detail::warn_later(
       caller.describe() + " calls a " + module.describe() +
-          " that is not registered: its parameters are not in parameters() nor in state_dict(), and are neither "
-          "trained, "
-          "saved nor moved\nmake the member by child(\"name\", ...), or say that it is not trained by "
-          "requires_grad_(false)",
+          " that is not registered: its parameters are not in parameters() and state_dict(), and are not trained, "
+          "saved or moved\nregister it by child(\"name\", ...), or call requires_grad_(false) on it if it is not to be "
+          "trained",
       std::move(ids));
 }
 
@@ -44,10 +43,10 @@ void note_stray(const Module& module, const Module& caller) {
 ThreadState& ThreadState::current() noexcept { return state; }
 
 Call::Call(const Module& module, SourceLocation where)
-    : module_(module), where_(CallSite::where_or(where)), users_(CallSite::none()), outer_(state.call) {
+    : module_(module), where_(CallSite::where_or(where)), user_site_(CallSite::none()), outer_(state.call) {
   const State& called = Access::state(module);
   if (outer_ && !called.registered && !(called.parameters.empty() && called.children.empty()))
-    note_stray(module, outer_->module_);
+    note_unregistered(module, outer_->module_);
   state.call = this;
 }
 
@@ -55,12 +54,13 @@ Call::~Call() { state.call = outer_; }
 
 SourceLocation Call::line() { return state.call ? state.call->where_ : SourceLocation(); }
 
-StrayList::StrayList() : outer_(std::exchange(state.strays, this)) {}
-StrayList::~StrayList() { state.strays = outer_; }
+UnregisteredList::UnregisteredList() : outer_(std::exchange(state.unregistered, this)) {}
+UnregisteredList::~UnregisteredList() { state.unregistered = outer_; }
 
-void StrayList::add(Stray stray) {
-  const bool known = std::any_of(found_.begin(), found_.end(), [&](const Stray& s) { return s.state == stray.state; });
-  if (!known) found_.push_back(std::move(stray));
+void UnregisteredList::add(Unregistered module) {
+  const bool known =
+      std::any_of(modules_.begin(), modules_.end(), [&](const Unregistered& m) { return m.state == module.state; });
+  if (!known) modules_.push_back(std::move(module));
 }
 
 }  // namespace minnow::nn::detail

@@ -22,17 +22,17 @@ Tensor copy_of(const Tensor& tensor) {
 Cloning::Cloning(const Module& root, const std::type_info& type, SourceLocation where) : root_(root), where_(where) {
   if (typeid(root) != type)
     throw ValueError("clone: the module is a " + class_name(typeid(root)) + ", the reference to it says " +
-                         class_name(type) + "\ncall clone() with the type that the module was made as",
+                         class_name(type) + "\ncall clone() with a reference of the module's own type",
                      where);
   {
     const CallSite site("clone", where);
-    add_twins(Access::shared(root));
+    add_clones(Access::shared(root));
   }
   outer_ = std::exchange(active(), this);
   active_ = true;
   try {
-    const auto originals = states_;  // copying a child registers nothing new, but iterate over a list of our own
-    for (const auto& [state, twin] : originals) copy_children(*state);
+    const auto originals = states_;  // a copy: copying children must not change the list
+    for (const auto& [state, clone] : originals) copy_children(*state);
   } catch (...) {
     deactivate();
     throw;
@@ -51,32 +51,32 @@ void Cloning::finish() {
   check_seen(Access::state(root_), class_name(typeid(root_)));
 }
 
-void Cloning::add_twins(const std::shared_ptr<State>& state) {
+void Cloning::add_clones(const std::shared_ptr<State>& state) {
   if (states_.contains(state.get())) return;
-  auto twin = std::make_shared<State>();
-  twin->training = state->training;
-  twin->container = state->container;
-  twin->path = state->path;
-  states_[state.get()] = twin;
-  twins_.insert(twin.get());
+  auto clone = std::make_shared<State>();
+  clone->training = state->training;
+  clone->container = state->container;
+  clone->path = state->path;
+  states_[state.get()] = clone;
+  clones_.insert(clone.get());
   for (auto list : {&State::parameters, &State::buffers})
     for (const Entry& entry : (*state).*list) {
-      auto [place, is_new] = tensors_.try_emplace(entry.tensor.id());
+      auto [clone_of, is_new] = tensors_.try_emplace(entry.tensor.id());
       if (is_new) {
-        place->second = copy_of(entry.tensor);
-        twins_.insert(place->second.id());
+        clone_of->second = copy_of(entry.tensor);
+        clones_.insert(clone_of->second.id());
       }
-      ((*twin).*list).push_back({entry.name, place->second, entry.persistent});
+      ((*clone).*list).push_back({entry.name, clone_of->second, entry.persistent});
     }
-  for (const Child& child : state->children) add_twins(Access::shared(*child.module));
+  for (const Child& child : state->children) add_clones(Access::shared(*child.module));
 }
 
 void Cloning::copy_children(const State& state) {
-  State& twin = *states_.at(&state);
+  State& clone = *states_.at(&state);
   for (const Child& child : state.children) {
     seen_.clear();
-    twin.children.push_back({child.name, child.copy(*child.module), child.copy});
-    Access::state(*twin.children.back().module).registered = true;
+    clone.children.push_back({child.name, child.copy(*child.module), child.copy});
+    Access::state(*clone.children.back().module).registered = true;
     const Module& module = *child.module;
     check_seen(Access::state(module), class_name(typeid(module)));
   }
@@ -98,12 +98,12 @@ void Cloning::check_seen(const State& state, const std::string& owner) const {
   };
   check(state.parameters, "parameter", "nn::Parameter");
   check(state.buffers, "buffer", "nn::Buffer");
-  if (state.container) return;  // the children were checked when they were copied
+  if (state.container) return;  // its children were checked when they were copied
   for (const Child& child : state.children) check_seen(Access::state(*child.module), owner);
 }
 
-Tensor Cloning::twin_of(const Tensor& tensor) {
-  if (twins_.contains(tensor.id())) return tensor;
+Tensor Cloning::cloned(const Tensor& tensor) {
+  if (clones_.contains(tensor.id())) return tensor;
   const auto found = tensors_.find(tensor.id());
   if (found == tensors_.end())
     throw ValueError("clone: the module holds a parameter or buffer of another module\n  it  " +
@@ -113,18 +113,18 @@ Tensor Cloning::twin_of(const Tensor& tensor) {
   return found->second;
 }
 
-Tensor Held::twin_of(const Tensor& tensor) {
+Tensor RegisteredTensor::shared_or_cloned(const Tensor& tensor) {
   Cloning* cloning = active();
-  return cloning && tensor.defined() ? cloning->twin_of(tensor) : tensor;
+  return cloning && tensor.defined() ? cloning->cloned(tensor) : tensor;
 }
 
-std::shared_ptr<State> twin_of(const std::shared_ptr<State>& state) {
+std::shared_ptr<State> shared_or_cloned(const std::shared_ptr<State>& state) {
   Cloning* cloning = active();
-  if (!cloning || cloning->twins_.contains(state.get())) return state;
+  if (!cloning || cloning->clones_.contains(state.get())) return state;
   const auto found = cloning->states_.find(state.get());
   if (found == cloning->states_.end())
     throw ValueError(
-        "clone: the module holds another module that is not registered\nmake the member by "
+        "clone: the module holds another module that is not registered\nregister it by "
         "child(\"name\", ...)",
         cloning->where_);
   cloning->seen_.insert(state.get());

@@ -4,14 +4,14 @@
 
 namespace minnow::nn {
 
-/// A deep copy of a module of the same type: own parameters and buffers (values, names, requires_grad, mode), no
-/// gradients, no hooks.  What is shared inside the module is shared inside the copy.  ValueError, naming it, for a
-/// registered tensor or child that the struct does not hold as nn::Parameter, nn::Buffer or by its module type.
+/// A deep copy of a module: it has parameters and buffers of its own (with their values, names and requires_grad), and
+/// the mode; no gradients and no hooks.  What is shared inside the module is shared inside the copy.  ValueError for a
+/// registered tensor or child that the class does not hold as nn::Parameter, nn::Buffer or by its module type.
 template <std::derived_from<Module> M> M clone(const M& module, SourceLocation where = SourceLocation::current()) {
   detail::Cloning cloning(module, typeid(M), where);
-  M twin = module;
+  M copy = module;
   cloning.finish();
-  return twin;
+  return copy;
 }
 
 }  // namespace minnow::nn

@@ -23,16 +23,17 @@ void ModuleList::push_back(Named module, SourceLocation where) {
 Module& ModuleList::at(std::int64_t i, SourceLocation where) const {
   const std::int64_t n = size();
   if (i < -n || i >= n)
-    throw IndexError(describe() + ": there is no module " + std::to_string(i) + ", it holds " + std::to_string(n) +
-                         (n ? "\nplaces go from " + std::to_string(-n) + " to " + std::to_string(n - 1)
-                            : "\nput modules in by push_back()"),
+    throw IndexError(describe() + ": index " + std::to_string(i) + " is out of range, it holds " + std::to_string(n) +
+                         " modules" +
+                         (n ? "\nindices go from " + std::to_string(-n) + " to " + std::to_string(n - 1)
+                            : "\nadd modules by push_back()"),
                      where);
   return *children()[static_cast<std::size_t>(i < 0 ? i + n : i)].module;
 }
 
 void ModuleList::refuse_type(std::int64_t i, const Module& module, const std::type_info& type, SourceLocation where) {
   throw ValueError("get: module " + std::to_string(i) + " is " + module.describe() + ", not a " +
-                       detail::class_name(type) + "\nask for the type that it was made as",
+                       detail::class_name(type) + "\ncall get() with the type of the module",
                    where);
 }
 

@@ -7,13 +7,13 @@ namespace minnow::nn {
 
 namespace detail {
 
-/// What becomes a child of a container.
+/// What a container takes: a module, or a function of a tensor.
 template <class M>
 concept Layer = std::derived_from<M, Module> || TensorFunction<std::decay_t<M>>;
 
 }  // namespace detail
 
-/// A module of any type, by a handle on the heap.  A function becomes a Functional.
+/// A module of any type.  A function becomes a Functional.
 class AnyModule {
  public:
   template <std::derived_from<Module> M>
@@ -32,7 +32,7 @@ struct Named {
   AnyModule module;
 };
 
-/// Children in order, called "0", "1", ... unless they were given names.  Has no forward of its own.
+/// Modules in order, named "0", "1", ... or by names that are given.  It has no forward(): call its modules.
 class ModuleList : public Module {
  public:
   ModuleList() { hold_children(); }
@@ -46,7 +46,7 @@ class ModuleList : public Module {
   }
   ModuleList(std::initializer_list<Named> modules, SourceLocation where = SourceLocation::current());
 
-  /// Adds a module under its number.
+  /// Adds a module; its name is its index.
   void push_back(const AnyModule& module, SourceLocation where = SourceLocation::current());
   /// Adds a module under a name.
   void push_back(Named module, SourceLocation where = SourceLocation::current());
@@ -54,16 +54,16 @@ class ModuleList : public Module {
   std::int64_t size() const { return static_cast<std::int64_t>(children().size()); }
   bool empty() const { return children().empty(); }
   /// The argument of list[i], with the user's line.
-  struct Place {
-    Place(std::int64_t i, SourceLocation l = SourceLocation::current()) : number(i), where(l) {}
+  struct Index {
+    Index(std::int64_t i, SourceLocation l = SourceLocation::current()) : value(i), where(l) {}
 
-    std::int64_t number;
+    std::int64_t value;
     SourceLocation where;
   };
-  /// The module of a place; negative counts from the end.  IndexError.
-  Module& operator[](Place i) const { return at(i.number, i.where); }
+  /// The module at an index; negative counts from the end.  IndexError.
+  Module& operator[](Index i) const { return at(i.value, i.where); }
   Module& at(std::int64_t i, SourceLocation where = SourceLocation::current()) const;
-  /// The same by its own type.  ValueError when it is of another.
+  /// The same as an M.  ValueError when it is of another type.
   template <std::derived_from<Module> M>
   M& get(std::int64_t i, SourceLocation where = SourceLocation::current()) const {
     Module& module = at(i, where);

@@ -13,20 +13,22 @@ struct Conv2dOptions {
   bool bias = true;
 };
 
-/// Cross-correlation of images.   x: [N, in, H, W]  ->  [N, out, OH, OW], sizes as minnow::conv2d.
-/// weight: [out, in / groups, KH, KW]  bias: [out]; both start uniform in ±1 / sqrt(in / groups KH KW), as in PyTorch.
+/// Cross-correlation of images.   x: [N, in_channels, H, W]  ->  [N, out_channels, OH, OW], sizes as
+/// minnow::conv2d.  weight: [out_channels, in_channels / groups, KH, KW]  bias: [out_channels].  Both are initialized
+/// uniformly in ±1 / √(in_channels / groups · KH · KW), as in PyTorch.
 class Conv2d : public Module {
  public:
-  /// ValueError for sizes that are not positive, negative padding, and groups that do not divide in and out.
-  Conv2d(std::int64_t in, std::int64_t out, Pair kernel, Conv2dOptions options = {},
+  /// ValueError for sizes that are not positive, negative padding, and groups that do not divide both channel numbers.
+  Conv2d(std::int64_t in_channels, std::int64_t out_channels, Pair kernel_size, Conv2dOptions options = {},
          SourceLocation where = SourceLocation::current());
   /// The options in PyTorch's order: Conv2d(3, 16, 3, 2, 1).
   template <std::integral Stride>
   requires(!std::same_as<Stride, bool>)
-      Conv2d(std::int64_t in, std::int64_t out, Pair kernel, Stride stride, Pair padding = 0, Pair dilation = 1,
-             std::int64_t groups = 1, bool with_bias = true, SourceLocation where = SourceLocation::current())
-      : Conv2d(in, out, kernel, Conv2dOptions{Pair(std::int64_t{stride}), padding, dilation, groups, with_bias},
-               where) {}
+      Conv2d(std::int64_t in_channels, std::int64_t out_channels, Pair kernel_size, Stride stride, Pair padding = 0,
+             Pair dilation = 1, std::int64_t groups = 1, bool with_bias = true,
+             SourceLocation where = SourceLocation::current())
+      : Conv2d(in_channels, out_channels, kernel_size,
+               Conv2dOptions{Pair(std::int64_t{stride}), padding, dilation, groups, with_bias}, where) {}
 
   Parameter weight, bias;
 

@@ -11,24 +11,27 @@
 namespace minnow::nn {
 namespace {
 
-Tensor initial_weight(std::int64_t num, std::int64_t dim, std::optional<std::int64_t> padding_idx,
+Tensor initial_weight(std::int64_t num_embeddings, std::int64_t embedding_dim, std::optional<std::int64_t> padding_idx,
                       SourceLocation where) {
   const CallSite site("Embedding", where);
-  if (num <= 0 || dim <= 0)
+  if (num_embeddings <= 0 || embedding_dim <= 0)
     throw ValueError(
-        fmt::format("Embedding: the sizes must be positive\n  num  {}\n  dim  {}\ngive two numbers above 0", num, dim));
-  if (padding_idx && (*padding_idx < -num || *padding_idx >= num))
-    throw IndexError(fmt::format("Embedding: padding_idx must be in [{}, {}], got {}\nname a row of the table", -num,
-                                 num - 1, *padding_idx));
-  const Tensor weight = init::normal_(empty({num, dim}));
+        fmt::format("Embedding: num_embeddings and embedding_dim must be positive, got {} and {}\n"
+                    "give two sizes of 1 or more",
+                    num_embeddings, embedding_dim));
+  if (padding_idx && (*padding_idx < -num_embeddings || *padding_idx >= num_embeddings))
+    throw IndexError(fmt::format("Embedding: padding_idx must be in [{}, {}], got {}\nit is the index of a row",
+                                 -num_embeddings, num_embeddings - 1, *padding_idx));
+  const Tensor weight = init::normal_(empty({num_embeddings, embedding_dim}));
   if (padding_idx) init::zeros_(weight.select(0, *padding_idx));
   return weight;
 }
 
 }  // namespace
 
-Embedding::Embedding(std::int64_t num, std::int64_t dim, EmbeddingOptions options, SourceLocation where)
-    : weight(parameter("weight", initial_weight(num, dim, options.padding_idx, where))),
+Embedding::Embedding(std::int64_t num_embeddings, std::int64_t embedding_dim, EmbeddingOptions options,
+                     SourceLocation where)
+    : weight(parameter("weight", initial_weight(num_embeddings, embedding_dim, options.padding_idx, where))),
       padding_idx_(options.padding_idx) {}
 
 Tensor Embedding::forward(const Tensor& x) {

@@ -6,16 +6,17 @@
 namespace minnow::nn {
 
 struct EmbeddingOptions {
-  /// A row that stands for no entry: it starts as zeros and gets no gradient.  Negative: from the end.
+  /// The index of a row that is initialized with zeros and gets no gradient.  Negative: from the end.
   std::optional<std::int64_t> padding_idx{};
 };
 
-/// A table of vectors: the rows of weight that x names.   x: int64 or int32 [...]  ->  [..., dim].  weight: [num, dim]
-/// starts normally distributed, as in PyTorch.  An entry out of range is an IndexError.
+/// A lookup table: y = weight[x].   x: int64 or int32 [...]  ->  [..., embedding_dim].
+/// weight: [num_embeddings, embedding_dim], initialized with the standard normal distribution, as in PyTorch.
+/// IndexError for an index out of range.
 class Embedding : public Module {
  public:
-  /// ValueError unless both sizes are positive, IndexError for a padding_idx out of range.
-  Embedding(std::int64_t num, std::int64_t dim, EmbeddingOptions options = {},
+  /// ValueError unless num_embeddings and embedding_dim are positive, IndexError for a padding_idx out of range.
+  Embedding(std::int64_t num_embeddings, std::int64_t embedding_dim, EmbeddingOptions options = {},
             SourceLocation where = SourceLocation::current());
 
   Parameter weight;

@@ -24,9 +24,9 @@ concept TensorFunction = !std::derived_from<F, Module> && requires(F & f, const 
 
 }  // namespace detail
 
-/// A function or lambda as a module, and the arguments that follow the tensor: Functional(softmax, 1).  Sequential takes
-/// functions as they are.  What a lambda holds by value is shared by copies of the module, as tensors are; it is no part
-/// of parameters() and state_dict().
+/// A function or lambda as a module, with the arguments that follow the tensor: Functional(softmax, 1).  Sequential
+/// takes functions without this class.  Tensors that a lambda captures are shared by copies of the module, and are not
+/// in parameters() and state_dict().
 ///
 ///     nn::Sequential net(nn::Linear(784, 128), relu, nn::Linear(128, 10), [](const Tensor& x) { return x * 2; });
 class Functional : public Module {

@@ -13,19 +13,19 @@
 namespace minnow::nn::init {
 namespace {
 
-void require_floating(const Tensor& t) {
+void require_floating_point(const Tensor& t) {
   t.require_defined();
   if (!t.is_floating_point())
     throw DTypeError(message("the tensor is not floating-point", {{"t", t}}, "convert first: .to(float32)"));
 }
 
 void require_matrix(const Tensor& t) {
-  require_floating(t);
+  require_floating_point(t);
   if (t.dim() != 2) throw ShapeError(message("the tensor is not a matrix", {{"t", t}}, "it needs two dimensions"));
 }
 
-/// Half types are drawn in float32 and rounded once.
-RandomOptions source_of(const Tensor& t, RandomGenerator* generator) {
+/// float16 and bfloat16 are drawn in float32 and rounded once.
+RandomOptions random_options(const Tensor& t, RandomGenerator* generator) {
   return {t.dtype() == DType::float64 ? DType::float64 : DType::float32, t.device(), generator};
 }
 
@@ -38,12 +38,13 @@ Tensor write(const Tensor& t, const std::vector<double>& values) { return write(
 
 Tensor uniform_(const Tensor& t, double low, double high, RandomGenerator* generator, SourceLocation where) {
   const CallSite site("uniform_", where);
-  require_floating(t);
+  require_floating_point(t);
   if (!(low <= high) || !std::isfinite(high - low))
     throw ValueError(fmt::format(
-        "uniform_: there are no numbers in [{}, {})\nlow must not be above high, and both be finite", low, high));
+        "uniform_: low must not be above high, and both be finite, got {} and {}\nnumbers are in [low, high)", low,
+        high));
   const NoGradGuard guard;
-  const Tensor values = rand(t.shape(), source_of(t, generator));
+  const Tensor values = rand(t.shape(), random_options(t, generator));
   mul_(values, high - low);
   add_(values, low);
   return write(t, values);
@@ -51,11 +52,11 @@ Tensor uniform_(const Tensor& t, double low, double high, RandomGenerator* gener
 
 Tensor normal_(const Tensor& t, double mean, double std, RandomGenerator* generator, SourceLocation where) {
   const CallSite site("normal_", where);
-  require_floating(t);
+  require_floating_point(t);
   if (!(std >= 0))
     throw ValueError(fmt::format("normal_: std must be 0 or more, got {}\n0 gives the mean everywhere", std));
   const NoGradGuard guard;
-  const Tensor values = randn(t.shape(), source_of(t, generator));
+  const Tensor values = randn(t.shape(), random_options(t, generator));
   mul_(values, std);
   add_(values, mean);
   return write(t, values);
@@ -63,7 +64,7 @@ Tensor normal_(const Tensor& t, double mean, double std, RandomGenerator* genera
 
 Tensor trunc_normal_(const Tensor& t, TruncNormalOptions o, SourceLocation where) {
   const CallSite site("trunc_normal_", where);
-  require_floating(t);
+  require_floating_point(t);
   if (!(o.std > 0) || !(o.a < o.b))
     throw ValueError(fmt::format(
         "trunc_normal_: std must be positive and a less than b\n  std  {}\n  a    {}\n  b    {}", o.std, o.a, o.b));
@@ -71,7 +72,7 @@ Tensor trunc_normal_(const Tensor& t, TruncNormalOptions o, SourceLocation where
   // Inverse transform sampling: uniform numbers between the cumulative distribution at a and at b.
   const auto cumulative = [&](double x) { return std::erf((x - o.mean) / o.std / std::sqrt(2.0)); };
   const double from = cumulative(o.a), to = cumulative(o.b);
-  Tensor values = rand(t.shape(), source_of(t, o.generator));
+  Tensor values = rand(t.shape(), random_options(t, o.generator));
   values = add(mul(values, to - from), from);
   values = add(mul(erfinv(values), o.std * std::sqrt(2.0)), o.mean);
   return write(t, clamp(values, o.a, o.b));
@@ -79,7 +80,7 @@ Tensor trunc_normal_(const Tensor& t, TruncNormalOptions o, SourceLocation where
 
 Tensor constant_(const Tensor& t, double value, SourceLocation where) {
   const CallSite site("constant_", where);
-  require_floating(t);
+  require_floating_point(t);
   raw::fill_(t, value);
   return t;
 }
@@ -101,14 +102,14 @@ Tensor eye_(const Tensor& t, SourceLocation where) {
 
 Tensor dirac_(const Tensor& t, std::int64_t groups, SourceLocation where) {
   const CallSite site("dirac_", where);
-  require_floating(t);
+  require_floating_point(t);
   if (t.dim() < 3 || t.dim() > 5)
     throw ShapeError(fmt::format(
         "dirac_: the weight of a convolution has 3 to 5 dimensions\n  t  {}\nit is [out, in, ...]", describe(t)));
   if (groups <= 0 || t.size(0) % groups != 0)
-    throw ValueError(
-        fmt::format("dirac_: {} groups do not divide the first dimension\n  t  {}\ngive the groups of the convolution",
-                    groups, describe(t)));
+    throw ValueError(fmt::format(
+        "dirac_: groups must divide the first dimension, got {}\n  t  {}\ngive the groups of the convolution", groups,
+        describe(t)));
   std::int64_t kernel = 1, middle = 0;
   for (int d = 2; d < t.dim(); ++d) {
     kernel *= t.size(d);
@@ -125,7 +126,7 @@ Tensor dirac_(const Tensor& t, std::int64_t groups, SourceLocation where) {
 namespace {
 
 /// Makes the rows of a [n, m] matrix orthonormal, n <= m (Gram and Schmidt, twice for accuracy).
-void orthonormalise(std::vector<double>& a, std::int64_t n, std::int64_t m) {
+void orthonormalize(std::vector<double>& a, std::int64_t n, std::int64_t m) {
   const auto row = [&](std::int64_t i) { return a.data() + i * m; };
   for (std::int64_t i = 0; i < n; ++i)
     for (int pass = 0; pass < 2; ++pass) {
@@ -144,14 +145,14 @@ void orthonormalise(std::vector<double>& a, std::int64_t n, std::int64_t m) {
 
 Tensor orthogonal_(const Tensor& t, double gain, RandomGenerator* generator, SourceLocation where) {
   const CallSite site("orthogonal_", where);
-  require_floating(t);
+  require_floating_point(t);
   if (t.dim() < 2)
     throw ShapeError(message("the tensor has fewer than two dimensions", {{"t", t}}, "it needs rows and columns"));
   if (!t.numel()) return t;
   const std::int64_t rows = t.size(0), columns = t.numel() / rows;
   const std::int64_t few = std::min(rows, columns), many = std::max(rows, columns);
   auto values = randn({few, many}, {DType::float64, Device(), generator}).to_vector<double>();
-  orthonormalise(values, few, many);
+  orthonormalize(values, few, many);
   Tensor q = tensor(values).reshape({few, many});
   if (rows > columns) q = q.t();
   return write(t, mul(q, gain).reshape(t.shape()));
@@ -162,7 +163,7 @@ Tensor sparse_(const Tensor& t, double sparsity, double std, RandomGenerator* ge
   require_matrix(t);
   if (!(sparsity >= 0 && sparsity <= 1))
     throw ValueError(fmt::format(
-        "sparse_: the sparsity must be in [0, 1], got {}\nit is the part of each column that is 0", sparsity));
+        "sparse_: sparsity must be in [0, 1], got {}\nit is the fraction of zeros in each column", sparsity));
   const std::int64_t rows = t.size(0), columns = t.size(1);
   const auto zeros = static_cast<std::int64_t>(std::ceil(sparsity * static_cast<double>(rows)));
   auto values = randn({rows, columns}, {DType::float64, Device(), generator}).to_vector<double>();
@@ -177,10 +178,10 @@ Tensor sparse_(const Tensor& t, double sparsity, double std, RandomGenerator* ge
 
 Fans fans(const Tensor& t, SourceLocation where) {
   const CallSite site("fans", where);
-  require_floating(t);
+  require_floating_point(t);
   if (t.dim() < 2)
     throw ShapeError(message("the tensor has fewer than two dimensions", {{"t", t}},
-                             "fan in and out are those of a weight [out, in, ...]"));
+                             "fans are defined for a weight [out, in, ...]"));
   std::int64_t kernel = 1;
   for (int d = 2; d < t.dim(); ++d) kernel = saturating_mul(kernel, t.size(d));
   return {saturating_mul(t.size(1), kernel), saturating_mul(t.size(0), kernel)};
@@ -222,15 +223,15 @@ Tensor kaiming_normal_(const Tensor& t, KaimingOptions options, SourceLocation w
 }
 
 double calculate_gain(std::string_view nonlinearity, double slope, SourceLocation where) {
-  for (const std::string_view one : {"linear", "conv1d", "conv2d", "conv3d", "sigmoid"})
-    if (nonlinearity == one) return 1;
+  for (const std::string_view name : {"linear", "conv1d", "conv2d", "conv3d", "sigmoid"})
+    if (nonlinearity == name) return 1;
   if (nonlinearity == "tanh") return 5.0 / 3;
   if (nonlinearity == "relu") return std::sqrt(2.0);
   if (nonlinearity == "leaky_relu") return std::sqrt(2 / (1 + slope * slope));
   if (nonlinearity == "selu") return 0.75;
   const CallSite site("calculate_gain", where);
   throw ValueError(message(fmt::format("there is no nonlinearity '{}'", nonlinearity), {},
-                           "it is one of linear, conv1d, conv2d, conv3d, sigmoid, tanh, relu, leaky_relu, selu"));
+                           "give one of linear, conv1d, conv2d, conv3d, sigmoid, tanh, relu, leaky_relu, selu"));
 }
 
 }  // namespace minnow::nn::init

@@ -4,8 +4,9 @@
 #include <minnow/tensor/random.h>
 #include <minnow/tensor/tensor.h>
 
-/// Start values, as torch.nn.init: each overwrites its tensor, without recording, and returns it.  Random numbers come
-/// from the generator given, or the default one, and are the same on every device.  DTypeError unless floating-point.
+/// Initialization, as in torch.nn.init: each function overwrites its tensor, without recording, and returns it.  Random
+/// numbers come from the given generator, or the default one, and are the same on every device.  DTypeError unless
+/// floating-point.
 namespace minnow::nn::init {
 
 /// Uniform in [low, high).  ValueError unless low <= high.
@@ -29,16 +30,20 @@ Tensor ones_(const Tensor& t, SourceLocation where = SourceLocation::current());
 Tensor zeros_(const Tensor& t, SourceLocation where = SourceLocation::current());
 /// 1 on the diagonal of a matrix, else 0.  ShapeError unless 2-d.
 Tensor eye_(const Tensor& t, SourceLocation where = SourceLocation::current());
-/// Keeps the channels of a convolution's input as they are.  t: [O, I, ...] of 3 to 5 dimensions, O divisible by groups.
+/// A convolution with this weight returns its input.  t: [O, I, ...] of 3 to 5 dimensions (else ShapeError), O
+/// divisible by groups (else ValueError).
 Tensor dirac_(const Tensor& t, std::int64_t groups = 1, SourceLocation where = SourceLocation::current());
-/// Rows (or columns, if fewer) are orthonormal, times gain.  t: [rows, ...], trailing dimensions flattened.
+/// The rows (or the columns, if fewer) are orthonormal, times gain.  t: [rows, ...], with the other dimensions
+/// flattened to columns.  ShapeError below two dimensions.
 Tensor orthogonal_(const Tensor& t, double gain = 1, RandomGenerator* generator = nullptr,
                    SourceLocation where = SourceLocation::current());
-/// Normal, with a share of `sparsity` zeros in every column.  ShapeError unless 2-d.
+/// Normal with mean 0 and this std, where a fraction `sparsity` of every column is 0.  ShapeError unless 2-d,
+/// ValueError unless sparsity is in [0, 1].
 Tensor sparse_(const Tensor& t, double sparsity, double std = 0.01, RandomGenerator* generator = nullptr,
                SourceLocation where = SourceLocation::current());
 
-/// Of a weight [out, in, ...]: in and out times the size of the kernel.  ShapeError below two dimensions.
+/// fan_in and fan_out of a weight [out, in, ...]: in and out, times the product of the other sizes.  ShapeError below
+/// two dimensions.
 struct Fans {
   std::int64_t in, out;
 };
@@ -52,7 +57,7 @@ Tensor xavier_normal_(const Tensor& t, double gain = 1, RandomGenerator* generat
 
 enum class FanMode { fan_in, fan_out };
 struct KaimingOptions {
-  double a = 0;  ///< slope of leaky_relu below 0
+  double a = 0;  ///< negative slope, for leaky_relu
   FanMode mode = FanMode::fan_in;
   std::string_view nonlinearity = "leaky_relu";
   RandomGenerator* generator = nullptr;

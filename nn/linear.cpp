@@ -11,20 +11,22 @@
 namespace minnow::nn {
 namespace {
 
-Tensor start(const Shape& shape, std::int64_t in, std::int64_t out, SourceLocation where) {
+Tensor initial_value(const Shape& shape, std::int64_t in_features, std::int64_t out_features, SourceLocation where) {
   const CallSite site("Linear", where);
-  if (in <= 0 || out <= 0)
+  if (in_features <= 0 || out_features <= 0)
     throw ValueError(
-        fmt::format("Linear: the sizes are not positive\n  in   {}\n  out  {}\ngive two numbers above 0", in, out));
-  const double bound = 1 / std::sqrt(static_cast<double>(in));
+        fmt::format("Linear: in_features and out_features must be positive, got {} and {}\ngive two sizes of 1 or more",
+                    in_features, out_features));
+  const double bound = 1 / std::sqrt(static_cast<double>(in_features));
   return init::uniform_(empty(shape), -bound, bound);
 }
 
 }  // namespace
 
-Linear::Linear(std::int64_t in, std::int64_t out, LinearOptions options, SourceLocation where)
-    : weight(parameter("weight", start({out, in}, in, out, where))),
-      bias(options.bias ? parameter("bias", start({out}, in, out, where)) : Parameter()),
+Linear::Linear(std::int64_t in_features, std::int64_t out_features, LinearOptions options, SourceLocation where)
+    : weight(parameter("weight", initial_value({out_features, in_features}, in_features, out_features, where))),
+      bias(options.bias ? parameter("bias", initial_value({out_features}, in_features, out_features, where))
+                        : Parameter()),
       activation_(options.activation) {}
 
 Tensor Linear::forward(const Tensor& x) {
@@ -33,10 +35,10 @@ Tensor Linear::forward(const Tensor& x) {
 }
 
 std::string Linear::describe() const {
-  const char* bent = activation_ == minnow::Activation::relu        ? ", relu"
-                     : activation_ == minnow::Activation::gelu_tanh ? ", gelu_tanh"
-                                                                    : "";
-  return fmt::format("Linear({}, {}{}{})", weight.size(1), weight.size(0), bias.defined() ? "" : ", no bias", bent);
+  const char* suffix = activation_ == minnow::Activation::relu        ? ", relu"
+                       : activation_ == minnow::Activation::gelu_tanh ? ", gelu_tanh"
+                                                                      : "";
+  return fmt::format("Linear({}, {}{}{})", weight.size(1), weight.size(0), bias.defined() ? "" : ", no bias", suffix);
 }
 
 }  // namespace minnow::nn

@@ -11,17 +11,19 @@ struct LinearOptions {
   minnow::Activation activation = minnow::Activation::none;
 };
 
-/// y = activation(x Wᵀ + b).   x: [..., in]  ->  [..., out].  weight: [out, in]  bias: [out]; both start uniform in
-/// ±1 / sqrt(in), as in PyTorch.
+/// y = activation(x Wᵀ + b).   x: [..., in_features]  ->  [..., out_features].
+/// weight: [out_features, in_features]  bias: [out_features].  Both are initialized uniformly in ±1 / √in_features, as
+/// in PyTorch.  float32; use to() for other dtypes.
 class Linear : public Module {
  public:
-  /// ValueError unless both sizes are positive.
-  Linear(std::int64_t in, std::int64_t out, LinearOptions options = {},
+  /// ValueError unless in_features and out_features are positive.
+  Linear(std::int64_t in_features, std::int64_t out_features, LinearOptions options = {},
          SourceLocation where = SourceLocation::current());
   /// With a bias or without.
   template <std::same_as<bool> B>
-  Linear(std::int64_t in, std::int64_t out, B with_bias, SourceLocation where = SourceLocation::current())
-      : Linear(in, out, LinearOptions{.bias = with_bias}, where) {}
+  Linear(std::int64_t in_features, std::int64_t out_features, B with_bias,
+         SourceLocation where = SourceLocation::current())
+      : Linear(in_features, out_features, LinearOptions{.bias = with_bias}, where) {}
 
   Parameter weight, bias;
 

@@ -21,10 +21,10 @@ Tensor reduced(const Tensor& losses, Reduction reduction) {
     case Reduction::sum: return sum(losses);
     case Reduction::mean: return mean(losses);
   }
-  throw ValueError(message("the reduction is not one of none, mean, sum", {}, "give a nn::Reduction"));
+  throw ValueError(message("the reduction must be none, mean or sum", {}, "give an nn::Reduction"));
 }
 
-/// The sum over a total that may be another than the number of elements.
+/// As above, with the mean taken over `total`.
 Tensor reduced(const Tensor& losses, Reduction reduction, const Tensor& total) {
   return reduction == Reduction::mean ? sum(losses) / total : reduced(losses, reduction);
 }
@@ -36,11 +36,12 @@ void require_classes(const Tensor& x, const Tensor& target) {
   if (!x.is_floating_point()) throw DTypeError(text("the input is not floating-point", "convert it: .to(float32)"));
   if (x.dim() < 1) throw ShapeError(text("the input has no dimension of classes", "it is [N, C, ...] or [C]"));
   if (target.is_floating_point()) return;
-  if (target.dtype() != DType::int64) throw DTypeError(text("class numbers are int64", "convert them: .to(int64)"));
+  if (target.dtype() != DType::int64) throw DTypeError(text("class numbers must be int64", "convert them: .to(int64)"));
   Shape want = x.shape();
   want.erase(x.dim() == 1 ? 0 : 1);
   if (!(target.shape() == want))
-    throw ShapeError(text("the target does not fit the input", "the target of this input is int64" + want.str()));
+    throw ShapeError(
+        text("the target's shape does not fit the input", "the target of this input is int64" + want.str()));
 }
 
 void require_weight(const Tensor& weight, const Tensor& x, std::int64_t classes) {
@@ -50,14 +51,15 @@ void require_weight(const Tensor& weight, const Tensor& x, std::int64_t classes)
     return message(why, {{"input", x}, {"weight", weight}}, hint);
   };
   if (!(weight.shape() == Shape{classes}))
-    throw ShapeError(text("weight is not one number for each class", "it is [" + std::to_string(classes) + "] here"));
+    throw ShapeError(
+        text("weight must have one number for each class", "its shape is [" + std::to_string(classes) + "] here"));
   if (weight.dtype() != x.dtype())
     throw DTypeError(text("weight and input have different dtypes",
                           "convert the weight: .to(" + std::string(name_of(x.dtype())) + ")"));
 }
 
 /// [N, C, ...] -> [N ..., C], [C] -> [1, C].
-Tensor by_rows(const Tensor& x) {
+Tensor to_rows(const Tensor& x) {
   if (x.dim() == 1) return x.unsqueeze(0);
   if (x.dim() == 2) return x;
   Shape order;
@@ -71,13 +73,13 @@ Tensor flat(const Tensor& t) { return t.dim() == 1 ? t : t.reshape({-1}); }
 
 std::int64_t classes_of(const Tensor& x) { return x.size(x.dim() == 1 ? 0 : 1); }
 
-struct Picked {
+struct RowLosses {
   Tensor losses;  ///< [M], 0 where ignored
-  Tensor total;   ///< 0-dim: of the weights that count
+  Tensor total;   ///< 0-dim: the sum of the weights of the targets that are not ignored
 };
 
 /// losses: -w[t] rows[t].   rows: log-probabilities [M, C]  target: int64 [M].
-Picked pick(const Tensor& rows, const Tensor& target, const Tensor& weight, const Tensor& ignored) {
+RowLosses nll_of_rows(const Tensor& rows, const Tensor& target, const Tensor& weight, const Tensor& ignored) {
   const Tensor safe = where(ignored, 0, target);
   const Tensor chosen = -gather(rows, 1, safe.unsqueeze(1)).squeeze(1);
   const Tensor factors =
@@ -86,15 +88,15 @@ Picked pick(const Tensor& rows, const Tensor& target, const Tensor& weight, cons
   return {where(ignored, 0.0, chosen * factors), sum(factors)};
 }
 
-/// What f computes; where it finds a target that is no class, the error tells that, by the operands that the user knows.
-template <class F> auto checked(const In& x, const In& target, std::int64_t ignore_index, const F& f) {
+/// f(); an IndexError becomes one that names the target out of range and the operands of the loss.
+template <class F> auto with_target_errors(const In& x, const In& target, std::int64_t ignore_index, const F& f) {
   try {
     return f();
   } catch (const IndexError&) { raw::refuse_class(x, target, classes_of(*x), ignore_index); }
 }
 
-Tensor of_classes(const Tensor& logits, const Tensor& target, const CrossEntropyLossOptions& o) {
-  const Tensor x = by_rows(logits), t = flat(target);
+Tensor cross_entropy_of_classes(const Tensor& logits, const Tensor& target, const CrossEntropyLossOptions& o) {
+  const Tensor x = to_rows(logits), t = flat(target);
   const auto shaped = [&](const Tensor& losses) {
     return o.reduction == Reduction::none ? losses.reshape(target.shape()) : losses;
   };
@@ -104,19 +106,19 @@ Tensor of_classes(const Tensor& logits, const Tensor& target, const CrossEntropy
     return sum(losses) / sum(t != o.ignore_index).to(losses.dtype());
   }
   const Tensor log_p = log_softmax(x, 1), ignored = t == o.ignore_index;
-  const auto [losses, total] = pick(log_p, t, o.weight, ignored);
+  const auto [losses, total] = nll_of_rows(log_p, t, o.weight, ignored);
   if (o.label_smoothing == 0) return shaped(reduced(losses, o.reduction, total));
   const Tensor smooth = where(ignored, 0.0, -sum(o.weight.defined() ? log_p * o.weight : log_p, 1));
   const double share = o.label_smoothing / static_cast<double>(x.size(1));
   return shaped(reduced(losses * (1 - o.label_smoothing) + smooth * share, o.reduction, total));
 }
 
-Tensor of_probabilities(const Tensor& logits, const Tensor& target, const CrossEntropyLossOptions& o) {
+Tensor cross_entropy_of_probabilities(const Tensor& logits, const Tensor& target, const CrossEntropyLossOptions& o) {
   if (!(logits.shape() == target.shape()))
-    throw ShapeError(message("probabilities do not have the logits' shape", {{"logits", logits}, {"target", target}},
-                             "class numbers would be int64 without the dimension of classes"));
-  const Tensor x = by_rows(logits);
-  Tensor t = by_rows(target);
+    throw ShapeError(message("probabilities must have the logits' shape", {{"logits", logits}, {"target", target}},
+                             "class numbers are int64 and have no dimension of classes"));
+  const Tensor x = to_rows(logits);
+  Tensor t = to_rows(target);
   if (o.label_smoothing > 0) t = t * (1 - o.label_smoothing) + o.label_smoothing / static_cast<double>(x.size(1));
   if (o.weight.defined()) t = t * o.weight;
   const Tensor losses = -sum(log_softmax(x, 1) * t, 1);
@@ -135,9 +137,10 @@ Tensor cross_entropy(const In& logits, const In& target, const CrossEntropyLossO
   require_weight(options.weight, *logits, classes_of(*logits));
   if (!(options.label_smoothing >= 0 && options.label_smoothing <= 1))
     throw ValueError(message(fmt::format("label_smoothing must be in [0, 1], got {}", options.label_smoothing), {},
-                             "0 is none, 1 a target of equal shares"));
-  if (target->is_floating_point()) return of_probabilities(*logits, *target, options);
-  return checked(logits, target, options.ignore_index, [&] { return of_classes(*logits, *target, options); });
+                             "0 turns it off"));
+  if (target->is_floating_point()) return cross_entropy_of_probabilities(*logits, *target, options);
+  return with_target_errors(logits, target, options.ignore_index,
+                            [&] { return cross_entropy_of_classes(*logits, *target, options); });
 }
 
 Tensor nll_loss(const In& x, const In& target, const NLLLossOptions& options) {
@@ -145,12 +148,13 @@ Tensor nll_loss(const In& x, const In& target, const NLLLossOptions& options) {
   dispatch({{"log_probabilities", *x}, {"target", *target}});
   require_classes(*x, *target);
   if (target->is_floating_point())
-    throw DTypeError(message("class numbers are int64", {{"log_probabilities", *x}, {"target", *target}},
+    throw DTypeError(message("class numbers must be int64", {{"log_probabilities", *x}, {"target", *target}},
                              "for probabilities use cross_entropy, on logits"));
   require_weight(options.weight, *x, classes_of(*x));
   const Tensor t = flat(*target);
-  const auto [losses, total] = checked(x, target, options.ignore_index,
-                                       [&] { return pick(by_rows(*x), t, options.weight, t == options.ignore_index); });
+  const auto [losses, total] = with_target_errors(x, target, options.ignore_index, [&] {
+    return nll_of_rows(to_rows(*x), t, options.weight, t == options.ignore_index);
+  });
   if (options.reduction == Reduction::none) return losses.reshape(target->shape());
   return reduced(losses, options.reduction, total);
 }
@@ -185,21 +189,20 @@ Tensor smooth_l1_loss(const In& x, const In& y, SmoothL1LossOptions options) {
   require_same_shape(*x, *y);
   const double beta = options.beta;
   if (!(beta > 0))
-    throw ValueError(
-        message(fmt::format("beta must be positive, got {}", beta), {}, "l1_loss is what beta 0 would mean"));
+    throw ValueError(message(fmt::format("beta must be positive, got {}", beta), {}, "for beta = 0 use l1_loss"));
   const Tensor d = *x - *y, size = abs(d);
-  // Held to where it counts: the slope of an infinite square times 0 would be NaN.
-  const Tensor near = square(clamp(d, -beta, beta)) * (0.5 / beta);
-  return reduced(where(size < beta, near, size - 0.5 * beta), options.reduction);
+  // Clamped, since the gradient of an infinite square times 0 would be NaN.
+  const Tensor parabola = square(clamp(d, -beta, beta)) * (0.5 / beta);
+  return reduced(where(size < beta, parabola, size - 0.5 * beta), options.reduction);
 }
 
 Tensor binary_cross_entropy_with_logits(const In& x, const In& y, const BCEWithLogitsLossOptions& options) {
   const CallSite site("binary_cross_entropy_with_logits", x.where);
   require_same_shape(*x, *y);
   // -log s(x) = softplus(-x), -log(1 - s(x)) = softplus(x) = x + softplus(-x).
-  const Tensor missed = -log_sigmoid(x), rest = 1.0 - *y;
+  const Tensor neg_log_p = -log_sigmoid(x), negative = 1.0 - *y;
   const Tensor& pos = options.pos_weight;
-  Tensor losses = rest * *x + (pos.defined() ? missed * (*y * pos + rest) : missed);
+  Tensor losses = negative * *x + (pos.defined() ? neg_log_p * (*y * pos + negative) : neg_log_p);
   if (options.weight.defined()) losses = losses * options.weight;
   return reduced(losses, options.reduction);
 }

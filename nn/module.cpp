@@ -19,14 +19,16 @@ using detail::State;
 
 namespace {
 
-/// Gives a state and all below it their paths; what is met twice keeps the first.
-void name_tree(State& state, std::string path, std::unordered_set<const void*>& met) {
-  if (!met.insert(&state).second) return;
+/// Sets the paths of a module, and the names of its tensors, recursively; what is registered twice keeps the first
+/// name.
+void name_tree(State& state, std::string path, std::unordered_set<const void*>& visited) {
+  if (!visited.insert(&state).second) return;
   state.path = std::move(path);
   for (auto* entries : {&state.parameters, &state.buffers})
     for (Entry& entry : *entries)
-      if (met.insert(entry.tensor.id()).second) entry.tensor.set_name(join(state.path, entry.name));
-  for (const Child& child : state.children) name_tree(Access::state(*child.module), join(state.path, child.name), met);
+      if (visited.insert(entry.tensor.id()).second) entry.tensor.set_name(join(state.path, entry.name));
+  for (const Child& child : state.children)
+    name_tree(Access::state(*child.module), join(state.path, child.name), visited);
 }
 
 [[noreturn]] void refuse_hook(SourceLocation where) {
@@ -42,7 +44,7 @@ bool reaches(const State& from, const State& target) {
 }  // namespace
 
 Module::Module() : state_(std::make_shared<State>()) {}
-Module::Module(const Module& other) : state_(detail::twin_of(other.state_)) {}
+Module::Module(const Module& other) : state_(detail::shared_or_cloned(other.state_)) {}
 
 template <class... T> Tensor Module::call(SourceLocation where, const T&... x) const {
   const detail::Call call(*this, where);
@@ -64,8 +66,8 @@ Tensor Module::operator()(const In& x, const In& y, const In& z, const In& w) co
 void Module::refuse_call(const char* arguments) const {
   throw ValueError(
       "forward: " + describe() + " has no forward(" + arguments +
-          ")\ncall the module with the arguments that it takes, or override exactly this one: its parameters "
-          "are const Tensor&, and it is not const",
+          ")\ncall the module with the arguments that it takes, or override this signature: the parameters "
+          "are const Tensor&, and the function is not const",
       detail::Call::line());
 }
 
@@ -82,7 +84,7 @@ std::string Module::describe() const { return detail::class_name(typeid(*this));
 
 void Module::check_name(const char* what, const std::string& name, SourceLocation where) const {
   const auto fail = [&](const std::string& why) {
-    throw ValueError(std::string(what) + ": " + why + "\n  in  " + describe() + "\ngive another name", where);
+    throw ValueError(std::string(what) + ": " + why + "\n  module  " + describe() + "\ngive another name", where);
   };
   if (name.empty()) fail("the name is empty");
   if (name.find('.') != std::string::npos)
@@ -100,8 +102,7 @@ Parameter Module::parameter(std::string name, const Tensor& value, SourceLocatio
   check_name("parameter", name, where);
   if (!value.defined())
     throw ValueError("parameter: the value of '" + name +
-                         "' is undefined\nfor an optional parameter keep a "
-                         "default-made nn::Parameter",
+                         "' is undefined\nfor an optional parameter use a default-constructed nn::Parameter",
                      where);
   if (!value.is_floating_point())
     throw DTypeError("parameter: '" + name + "' is not floating-point\n  value  " + minnow::describe(value) +
@@ -121,7 +122,7 @@ Parameter Module::parameter(std::string name, const Tensor& value, SourceLocatio
 Buffer Module::buffer(std::string name, const Tensor& value, bool persistent, SourceLocation where) {
   check_name("buffer", name, where);
   if (!value.defined())
-    throw ValueError("buffer: the value of '" + name + "' is undefined\ngive it the values to begin with", where);
+    throw ValueError("buffer: the value of '" + name + "' is undefined\ngive it initial values", where);
   Tensor tensor = value.detach();
   tensor.set_name(join(state_->path, name));
   state_->buffers.push_back({std::move(name), tensor, persistent});
@@ -131,15 +132,15 @@ Buffer Module::buffer(std::string name, const Tensor& value, bool persistent, So
 void Module::register_child(Child child, SourceLocation where) {
   check_name("child", child.name, where);
   if (reaches(Access::state(*child.module), *state_))
-    throw ValueError("child: '" + child.name + "' contains the module that it would belong to\n  in  " + describe() +
-                         "\nregister a module of its own",
+    throw ValueError("child: '" + child.name + "' contains the module that it would be a child of\n  module  " +
+                         describe() + "\nregister another module",
                      where);
   Access::state(*child.module).registered = true;
   state_->children.push_back(std::move(child));
   try {
-    std::unordered_set<const void*> met;
-    name_tree(*state_, state_->path, met);
-  } catch (...) {  // of memory; names that were given already stay
+    std::unordered_set<const void*> visited;
+    name_tree(*state_, state_->path, visited);
+  } catch (...) {  // out of memory: names that were set stay
     state_->children.pop_back();
     throw;
   }
@@ -168,7 +169,7 @@ HookHandle Module::add_hook(detail::CallHook hook) {
   });
 }
 
-/// A step that is recorded is recorded anew when hooks came or went.
+/// A captured step is captured again when hooks were added or removed.
 bool Module::has_hooks() const {
   const auto& hooks = state_->hooks;
   if (CaptureSession* session = CaptureSession::current(); session && session->is_first_use(&hooks))

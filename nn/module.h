@@ -26,26 +26,26 @@ struct NamedModule {
 };
 
 struct LoadOptions {
-  /// Missing and unexpected names are errors.  Shapes and dtypes always are.
+  /// Missing and unexpected names are errors.  Other shapes and dtypes always are.
   bool strict = true;
   /// Convert floating-point values to the parameter's floating-point dtype instead of refusing them.
   bool convert = false;
 };
 
-/// What load_state_dict() did, by names.
+/// The names that load_state_dict() loaded, those that the values lack, and those that the module lacks.
 struct LoadReport {
   std::vector<std::string> loaded, missing, unexpected;
 };
 
-/// A call of a module that has just ended, for hooks.  Valid within the hook.
+/// A call of a module that has ended, for hooks.  Valid during the hook.
 struct ForwardCall {
   Module& module;
   std::span<const Tensor> inputs, outputs;  ///< the tensors of all arguments and results
 };
-/// Called after a module's forward: [](nn::Module& module, const Tensor& input, const Tensor& output) {...}.  Where there
-/// are several inputs or outputs, with the first of each; undefined where there is none.
+/// Called after a module's forward: [](nn::Module& module, const Tensor& input, const Tensor& output) {...}.  Of
+/// several inputs or outputs it gets the first; of none an undefined tensor.
 using ForwardHook = std::function<void(Module& module, const Tensor& input, const Tensor& output)>;
-/// The same with all inputs and outputs: [](const nn::ForwardCall& call) {...}.
+/// A hook that gets all inputs and outputs: [](const nn::ForwardCall& call) {...}.
 using ForwardCallHook = std::function<void(const ForwardCall& call)>;
 using minnow::HookHandle;
 
@@ -59,7 +59,7 @@ template <class M> std::shared_ptr<Module> copy_as(const Module& module) {
 }
 
 template <class...> inline constexpr bool kNever = false;
-/// What Module's own operator() takes.
+/// The arguments that Module::operator() takes.
 template <class... A>
 concept FewTensors = sizeof...(A) >= 1 && sizeof...(A) <= 4 && (std::convertible_to<A, const In&> && ...);
 
@@ -73,18 +73,18 @@ concept FewTensors = sizeof...(A) >= 1 && sizeof...(A) <= 4 && (std::convertible
 ///       Tensor forward(const Tensor& x) override { return out(relu(hidden(x))); }
 ///     };
 ///
-/// Registering is the member's own initialiser; the names are the keys of the state dict ("hidden.weight").  Copying
-/// and moving share everything that is registered; clone() (nn/clone.h) copies.  Modules are not assignable.
-/// A module is a handle, like a shared pointer: const says that the handle stays the same, so that a `const Net&` can be
-/// called, listed and saved; what its forward() does is the module's own affair.
-/// Calling a module from several threads at once is safe as long as nothing changes it: to(), train(), loading,
-/// hooks and steps of an optimizer need the caller's order.
+/// Members are registered by their initializers; the names are the keys of the state dict ("hidden.weight").  A module
+/// is a handle, like a shared pointer: copies share everything that is registered; clone() (nn/clone.h) makes a deep
+/// copy.  Modules are not assignable.  A `const Net&` can be called, listed and saved: const is about the handle, not
+/// about what it refers to.
+/// Thread-safety: several threads may call a module at once, as long as none changes it.  to(), train(),
+/// load_state_dict(), hooks and steps of an optimizer change it; the caller orders these.
 class Module {
  public:
   virtual ~Module() = default;
   Module& operator=(const Module&) = delete;
 
-  /// forward(), and the hooks.  The user's line that calls a module is in the errors of all that forward() computes.
+  /// Calls forward(), then the hooks.  Errors of the layers that forward() calls name the line of this call.
   Tensor operator()(const In& x) const;
   Tensor operator()(const In& x, const In& y) const;
   Tensor operator()(const In& x, const In& y, const In& z) const;
@@ -92,12 +92,12 @@ class Module {
   template <class... A>
   requires(!detail::FewTensors<A...>) Tensor operator()(const A&...) const {
     static_assert(detail::kNever<A...>,
-                  "a Module is called with one to four tensors; one that takes or returns anything else derives from "
+                  "a Module is called with one to four tensors; for other arguments or results derive from "
                   "nn::ModuleOf<Result(Arguments...)>");
     return Tensor();
   }
 
-  // What the module computes: a module overrides the one that it is called by.  The others are a ValueError.
+  // What the module computes.  Override one; calling another throws ValueError.
   virtual Tensor forward(const Tensor& x);  // or derive from nn::ModuleOf<Result(Arguments...)>
   virtual Tensor forward(const Tensor& x, const Tensor& y);
   virtual Tensor forward(const Tensor& x, const Tensor& y, const Tensor& z);
@@ -106,47 +106,47 @@ class Module {
   /// The class's name and options, as summary() and operator<< print them: "Linear(784, 128)".
   virtual std::string describe() const;
 
-  // Values.  Handles keep their identity, so that optimizers and members stay valid.
+  // Tensors keep their identity when their values change, so that optimizers and members stay valid.
 
-  /// Moves parameters, their gradients and buffers.  Nothing has changed when it throws.
+  /// Moves parameters, their gradients and buffers to a device.  Nothing has changed when it throws.
   Module& to(Device device, SourceLocation where = SourceLocation::current());
-  /// Converts floating-point parameters, gradients and buffers.  DTypeError unless dtype is floating-point.
+  /// Converts floating-point parameters, gradients and buffers to a dtype.  DTypeError unless it is floating-point.
   Module& to(DType dtype, SourceLocation where = SourceLocation::current());
   Module& to(Device device, DType dtype, SourceLocation where = SourceLocation::current());
 
-  /// Sets the mode of this module and of all below it: dropout and normalisation depend on it.
+  /// Sets train or eval mode of this module and its descendants: Dropout depends on it.
   Module& train(bool on = true);
   Module& eval() { return train(false); }
   bool is_training() const;
 
-  /// Whether all parameters get gradients.
+  /// Sets whether all parameters get gradients.
   Module& requires_grad_(bool on = true);
   /// Drops all gradients: grad() is undefined until the next backward.
   void zero_grad();
 
-  // Contents, in the order of registration, owners before children; what is registered twice comes once, under its
-  // first name.
+  // Contents, in the order of registration, a module before its children.  What is registered twice is listed once, by
+  // its first name.
 
   std::vector<Tensor> parameters() const;
   std::vector<NamedTensor> named_parameters() const;
   std::vector<NamedTensor> named_buffers() const;
-  /// This module and all below it.  Valid while this handle lives.
+  /// This module and its descendants.  Valid while this module lives.
   std::vector<NamedModule> named_modules() const;
   std::vector<NamedModule> named_children() const;
   /// Number of elements of all parameters.
   std::int64_t num_parameters() const;
-  /// Calls f for all modules below this one, children first, then for this one.
+  /// Calls f for all descendants, children before parents, then for this module.
   Module& apply(const std::function<void(Module&)>& f, SourceLocation where = SourceLocation::current());
 
-  /// Parameters and persistent buffers by name, sharing memory with the module.  What is registered twice comes under
-  /// both names, as in PyTorch.
+  /// Parameters and persistent buffers by name, sharing memory with the module.  What is registered twice is listed
+  /// by both names, as in PyTorch.
   StateDict state_dict() const;
-  /// Copies values into parameters and buffers, which stay on their device.  One ValueError lists all that is missing,
-  /// unexpected, or of another shape or dtype; nothing has changed when it throws.
+  /// Copies values into parameters and buffers, which stay on their device.  ValueError, which lists all names that are
+  /// missing, unexpected, or of another shape or dtype; nothing has changed when it throws.
   LoadReport load_state_dict(const StateDict& values, LoadOptions options = {},
                              SourceLocation where = SourceLocation::current());
 
-  /// Calls hook after each forward of this module while the handle lives.
+  /// Calls hook after each forward of this module, as long as the returned handle lives.
   [[nodiscard]] HookHandle register_forward_hook(ForwardHook hook, SourceLocation where = SourceLocation::current());
   [[nodiscard]] HookHandle register_forward_hook(ForwardCallHook hook,
                                                  SourceLocation where = SourceLocation::current());
@@ -155,13 +155,14 @@ class Module {
   Module();
   Module(const Module& other);
 
-  /// Registers a leaf, which then requires gradients, under a name without dots that is new here (else ValueError).
+  /// Registers a leaf by a name and sets requires_grad.  ValueError for a name that is empty, has a dot or is in use;
   /// DTypeError unless floating-point, AutogradError for the result of a recorded operation.
   Parameter parameter(std::string name, const Tensor& value, SourceLocation where = SourceLocation::current());
-  /// Registers a tensor that is saved and moved, but not trained; the state dict leaves it out unless persistent.
+  /// Registers a tensor that is moved, but not trained; state_dict() has it if it is persistent.  ValueError as above.
   Buffer buffer(std::string name, const Tensor& value, bool persistent = true,
                 SourceLocation where = SourceLocation::current());
-  /// Registers a module and returns it.
+  /// Registers a module by a name and returns it.  ValueError for the name as above, and for a module that contains
+  /// this.
   template <std::derived_from<Module> M>
   M child(std::string name, M module, SourceLocation where = SourceLocation::current()) {
     register_child({std::move(name), std::make_shared<M>(module), &detail::copy_as<M>}, where);
@@ -174,12 +175,12 @@ class Module {
   }
   void register_child(detail::Child child, SourceLocation where);
 
-  /// The children live in the state only (Sequential, ModuleList).
+  /// Says that children are not members of the class (Sequential, ModuleList).
   void hold_children() { state_->container = true; }
   const std::vector<detail::Child>& children() const { return state_->children; }
 
-  /// The line that called the module whose forward() runs, as that of all operations in a scope: for the layers of a
-  /// library, whose errors name the line that uses them.
+  /// For the forward() of a layer: while the result lives, errors of operations name the line that called the module,
+  /// not the line of the operation.
   ///
   ///     Tensor forward(const Tensor& x) override {
   ///       const auto site = called();
@@ -205,7 +206,7 @@ class Module {
 
 template <class Signature> class ModuleOf;
 
-/// A module that takes or returns what is not one to four tensors and one tensor:
+/// A module with other arguments or results than Module::forward():
 ///
 ///     struct Vae : nn::ModuleOf<std::tuple<Tensor, Tensor, Tensor>(Tensor)> {
 ///       nn::Linear encode = child("encode", nn::Linear(784, 40));
@@ -213,10 +214,10 @@ template <class Signature> class ModuleOf;
 ///     };
 ///     auto [image, mean, log_variance] = vae(x);
 ///
-/// It has all that a Module has: hooks, which see the tensors of its arguments and result, also in tuples, pairs,
-/// optionals and vectors; the user's line in its layers' errors; summary(vae, x).  Tensors are taken by value.
+/// Tensors are taken by value.  Hooks get the tensors of the arguments and the result, also those in tuples, pairs,
+/// arrays, optionals and vectors.
 template <class R, class... Args> class ModuleOf<R(Args...)> : public Module {
-  static_assert(!std::is_reference_v<R>, "a module returns a value");
+  static_assert(!std::is_reference_v<R>, "a module returns a value, not a reference");
   static_assert(std::same_as<R, Tensor> ||
                     !(sizeof...(Args) >= 1 && sizeof...(Args) <= 4 && (std::same_as<Args, const Tensor&> && ...)),
                 "a ModuleOf takes its tensors by value: ModuleOf<Result(Tensor, Tensor)>");
@@ -250,7 +251,7 @@ template <class R, class... Args> class ModuleOf<R(Args...)> : public Module {
   }
 };
 
-/// The module and all below it, one a line, indented.
+/// Prints the module and its descendants, one a line, indented.
 std::ostream& operator<<(std::ostream& out, const Module& module);
 
 }  // namespace minnow::nn

@@ -16,7 +16,7 @@ using detail::State;
 
 namespace {
 
-/// Every saved tensor under all of its names.
+/// Every saved tensor with each of its names.
 void collect(const State& state, const std::string& path, std::vector<NamedTensor>& out) {
   for (const Entry& entry : state.parameters) out.push_back({join(path, entry.name), entry.tensor});
   for (const Entry& entry : state.buffers)
@@ -28,7 +28,7 @@ std::string type_of(const Tensor& t) {
   return t.defined() ? std::string(name_of(t.dtype())) + t.shape().str() : "undefined";
 }
 
-/// What is wrong with the values, line by line.
+/// A list of what does not fit, for the error.
 class Problems {
  public:
   void names(const char* what, const std::vector<std::string>& list) {
@@ -45,12 +45,13 @@ class Problems {
   std::string text_;
 };
 
-bool fits(const Tensor& value, const Tensor& into, LoadOptions options) {
-  if (!value.defined() || !(value.shape() == into.shape())) return false;
-  return value.dtype() == into.dtype() || (options.convert && value.is_floating_point() && into.is_floating_point());
+bool fits(const Tensor& value, const Tensor& target, LoadOptions options) {
+  if (!value.defined() || !(value.shape() == target.shape())) return false;
+  return value.dtype() == target.dtype() ||
+         (options.convert && value.is_floating_point() && target.is_floating_point());
 }
 
-/// Does all that can fail of writing the second of each pair into the first.
+/// Does the part of copying the second of each pair into the first that can fail.
 void prepare(std::vector<std::pair<Tensor, Tensor>>& copies) {
   std::unordered_set<const Storage*> targets;
   for (const auto& [tensor, value] : copies) {
@@ -59,7 +60,7 @@ void prepare(std::vector<std::pair<Tensor, Tensor>>& copies) {
   }
   for (auto& [tensor, value] : copies) {
     value = value.detach().to(tensor.device(), tensor.dtype());
-    // A value that is memory of this module would be overwritten, unless it is just what it is written to.
+    // A value in memory of this module could be overwritten before it is read, unless it is copied to itself.
     if (targets.contains(value.storage().get()) &&
         (value.storage() != tensor.storage() || raw::overlaps(tensor, value)))
       value = raw::clone(value);
@@ -99,7 +100,7 @@ LoadReport Module::load_state_dict(const StateDict& values, LoadOptions options,
     report.loaded.push_back(name);
     copies.emplace_back(tensor, *value);
   }
-  for (const auto& [name, tensor] : list)  // one name suffices for a shared tensor
+  for (const auto& [name, tensor] : list)  // a shared tensor needs a value for one of its names
     if (!filled.contains(tensor.id())) report.missing.push_back(name);
   for (const auto& [name, value] : values)
     if (!known.contains(name)) report.unexpected.push_back(name);
@@ -112,7 +113,7 @@ LoadReport Module::load_state_dict(const StateDict& values, LoadOptions options,
                      "\nload into the architecture that was saved; {.strict = false} skips missing and unexpected "
                      "names, {.convert = true} converts floating-point values");
   prepare(copies);
-  for (const auto& [tensor, value] : copies) raw::overwrite(value, tensor);  // takes no memory
+  for (const auto& [tensor, value] : copies) raw::overwrite(value, tensor);  // does not allocate
   return report;
 }
 

@@ -16,28 +16,28 @@ using detail::State;
 
 namespace {
 
-/// Calls f(name, entry) for the entries that `list` picks of every state below, each tensor once.
+/// Calls f(name, tensor) for the parameters or buffers (`list`) of a module and its descendants, each tensor once.
 template <class F>
 void each_tensor(const State& state, const std::string& path, std::vector<Entry> State::*list,
-                 std::unordered_set<const void*>& met, const F& f) {
-  if (!met.insert(&state).second) return;
+                 std::unordered_set<const void*>& visited, const F& f) {
+  if (!visited.insert(&state).second) return;
   for (const Entry& entry : state.*list)
-    if (met.insert(entry.tensor.id()).second) f(join(path, entry.name), entry.tensor);
+    if (visited.insert(entry.tensor.id()).second) f(join(path, entry.name), entry.tensor);
   for (const Child& child : state.children)
-    each_tensor(Access::state(*child.module), join(path, child.name), list, met, f);
+    each_tensor(Access::state(*child.module), join(path, child.name), list, visited, f);
 }
 
 template <class F> void each_tensor(const State& state, std::vector<Entry> State::*list, const F& f) {
-  std::unordered_set<const void*> met;
-  each_tensor(state, "", list, met, f);
+  std::unordered_set<const void*> visited;
+  each_tensor(state, "", list, visited, f);
 }
 
-void collect_modules(Module& module, const std::string& path, std::unordered_set<const void*>& met,
+void collect_modules(Module& module, const std::string& path, std::unordered_set<const void*>& visited,
                      std::vector<NamedModule>& out) {
-  if (!met.insert(&Access::state(module)).second) return;
+  if (!visited.insert(&Access::state(module)).second) return;
   out.push_back({path, module});
   for (const Child& child : Access::state(module).children)
-    collect_modules(*child.module, join(path, child.name), met, out);
+    collect_modules(*child.module, join(path, child.name), visited, out);
 }
 
 }  // namespace
@@ -64,8 +64,8 @@ std::vector<NamedTensor> Module::named_buffers() const {
 
 std::vector<NamedModule> Module::named_modules() const {
   std::vector<NamedModule> list;
-  std::unordered_set<const void*> met;
-  collect_modules(const_cast<Module&>(*this), "", met, list);  // a handle
+  std::unordered_set<const void*> visited;
+  collect_modules(const_cast<Module&>(*this), "", visited, list);
   return list;
 }
 
@@ -82,9 +82,9 @@ std::int64_t Module::num_parameters() const {
 }
 
 Module& Module::apply(const std::function<void(Module&)>& f, SourceLocation where) {
-  if (!f) throw ValueError("apply: the function is empty\npass what to do with each module", where);
+  if (!f) throw ValueError("apply: the function is empty\npass a function of a module", where);
   const auto list = named_modules();
-  // Owners come before what they own, so that the reverse visits children first.
+  // Modules are listed before their children, so that the reverse order visits children first.
   for (auto it = list.rbegin(); it != list.rend(); ++it) f(it->module);
   return *this;
 }
@@ -120,22 +120,22 @@ Module& Module::to(Device device, DType dtype, SourceLocation where) { return mo
 Module& Module::move_to(const Device* device, const DType* dtype, SourceLocation where) {
   const CallSite site("to", where);
   if (dtype && !is_floating_point(*dtype))
-    throw DTypeError("to: parameters of " + describe() + " can only be floating-point\n  dtype  " +
-                     std::string(name_of(*dtype)) + "\ngive a floating-point dtype, e.g. float64");
+    throw DTypeError("to: the dtype of parameters must be floating-point\n  module  " + describe() + "\n  dtype   " +
+                     std::string(name_of(*dtype)) + "\ngive one, e.g. float64");
   struct Move {
     Tensor tensor, value, grad;
   };
-  const auto moved = [&](const Tensor& t) {
+  const auto converted = [&](const Tensor& t) {
     return t.detach().to(device ? *device : t.device(), dtype && t.is_floating_point() ? *dtype : t.dtype());
   };
   std::vector<Move> moves;
   const auto plan = [&](const std::string&, const Tensor& t) {
     const Tensor grad = t.grad();
-    moves.push_back({t, moved(t), grad.defined() ? moved(grad) : Tensor()});
+    moves.push_back({t, converted(t), grad.defined() ? converted(grad) : Tensor()});
   };
   each_tensor(*state_, &State::parameters, plan);
   each_tensor(*state_, &State::buffers, plan);
-  for (const Move& move : moves) {  // nothing here takes memory or fails
+  for (const Move& move : moves) {  // does not allocate and cannot fail
     move.tensor.set_data(move.value);
     if (!move.grad.defined()) continue;
     const auto& slot = move.tensor.slot();

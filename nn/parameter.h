@@ -6,42 +6,43 @@ namespace minnow::nn {
 
 namespace detail {
 
-/// A tensor that a module registered.  Copying shares it, except inside clone(), where the copy holds the twin.
-/// Not assignable: a new tensor in the member would be one that the module does not know.  Change the value instead,
-/// by copy_() or set_data().
-class Held : public Tensor {
+/// A tensor that a module registered.  Copies share it, except inside clone(), where a copy refers to the cloned
+/// tensor.  Not assignable: the module would not know the new tensor.  Change the value instead, by copy_() or
+/// set_data().
+class RegisteredTensor : public Tensor {
  public:
-  Held() = default;
-  Held(const Held& other) : Tensor(twin_of(other)) {}
-  Held& operator=(const Held&) = delete;
+  RegisteredTensor() = default;
+  RegisteredTensor(const RegisteredTensor& other) : Tensor(shared_or_cloned(other)) {}
+  RegisteredTensor& operator=(const RegisteredTensor&) = delete;
 
  protected:
-  explicit Held(const Tensor& tensor) : Tensor(tensor) {}
+  explicit RegisteredTensor(const Tensor& tensor) : Tensor(tensor) {}
 
  private:
-  static Tensor twin_of(const Tensor& tensor);
+  static Tensor shared_or_cloned(const Tensor& tensor);
 };
 
 }  // namespace detail
 
-/// A trainable tensor of a module, made by Module::parameter(); undefined when default-made (a layer without bias).
-class Parameter : public detail::Held {
+/// A trainable tensor of a module, made by Module::parameter(); undefined when default-constructed (a layer without
+/// bias).
+class Parameter : public detail::RegisteredTensor {
  public:
   Parameter() = default;
 
  private:
   friend class Module;
-  explicit Parameter(const Tensor& tensor) : Held(tensor) {}
+  explicit Parameter(const Tensor& tensor) : RegisteredTensor(tensor) {}
 };
 
 /// A tensor that belongs to a module and is not trained (running statistics), made by Module::buffer().
-class Buffer : public detail::Held {
+class Buffer : public detail::RegisteredTensor {
  public:
   Buffer() = default;
 
  private:
   friend class Module;
-  explicit Buffer(const Tensor& tensor) : Held(tensor) {}
+  explicit Buffer(const Tensor& tensor) : RegisteredTensor(tensor) {}
 };
 
 }  // namespace minnow::nn

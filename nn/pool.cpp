@@ -9,51 +9,54 @@
 namespace minnow::nn {
 namespace {
 
-template <class Options> void check(const char* op, Pair kernel, const Options& options, SourceLocation where) {
-  if (!detail::at_least(kernel, 1))
-    throw ValueError(
-        fmt::format("{}: the kernel size {} is not positive\ngive sizes of 1 or more", op, detail::text(kernel)),
-        where);
+template <class Options> void check(const char* op, Pair kernel_size, const Options& options, SourceLocation where) {
+  if (!detail::at_least(kernel_size, 1))
+    throw ValueError(fmt::format("{}: kernel_size must be positive, got {}\n1 or more in each dimension", op,
+                                 detail::text(kernel_size)),
+                     where);
   if (!detail::at_least(options.stride, 0))
     throw ValueError(
-        fmt::format("{}: the stride {} is negative\n0 means the size of the kernel", op, detail::text(options.stride)),
+        fmt::format("{}: stride must be at least 0, got {}\n0 means kernel_size", op, detail::text(options.stride)),
         where);
-  if (!detail::at_least(options.padding, 0) || 2 * options.padding.height > kernel.height ||
-      2 * options.padding.width > kernel.width)
-    throw ValueError(fmt::format("{}: the padding {} is not between 0 and half of the kernel {}\npad less, or give "
-                                 "a larger kernel",
-                                 op, detail::text(options.padding), detail::text(kernel)),
+  if (!detail::at_least(options.padding, 0) || 2 * options.padding.height > kernel_size.height ||
+      2 * options.padding.width > kernel_size.width)
+    throw ValueError(fmt::format("{}: padding must be between 0 and half of kernel_size, got {} for kernel_size {}\n"
+                                 "pad less, or give a larger kernel",
+                                 op, detail::text(options.padding), detail::text(kernel_size)),
                      where);
 }
 
-template <class Options> std::string text(const char* name, Pair kernel, const Options& o) {
-  std::string shown = fmt::format("{}({}", name, detail::text(kernel));
-  if (!detail::is(o.stride, 0)) shown += ", stride " + detail::text(o.stride);
-  if (!detail::is(o.padding, 0)) shown += ", padding " + detail::text(o.padding);
+template <class Options> std::string text(const char* name, Pair kernel_size, const Options& o) {
+  std::string shown = fmt::format("{}({}", name, detail::text(kernel_size));
+  if (!detail::both_equal(o.stride, 0)) shown += ", stride " + detail::text(o.stride);
+  if (!detail::both_equal(o.padding, 0)) shown += ", padding " + detail::text(o.padding);
   return shown + ")";
 }
 
 }  // namespace
 
-MaxPool2d::MaxPool2d(Pair kernel, MaxPool2dOptions options, SourceLocation where) : kernel_(kernel), options_(options) {
-  check("MaxPool2d", kernel, options, where);
+MaxPool2d::MaxPool2d(Pair kernel_size, MaxPool2dOptions options, SourceLocation where)
+    : kernel_size_(kernel_size), options_(options) {
+  check("MaxPool2d", kernel_size, options, where);
   if (!detail::at_least(options.dilation, 1))
     throw ValueError(
-        fmt::format("MaxPool2d: the dilation {} is not positive\n1 means none", detail::text(options.dilation)), where);
+        fmt::format("MaxPool2d: dilation must be positive, got {}\n1 means none", detail::text(options.dilation)),
+        where);
 }
 Tensor MaxPool2d::forward(const Tensor& x) {
   const CallSite site = called();
-  return max_pool2d(x, kernel_, options_);
+  return max_pool2d(x, kernel_size_, options_);
 }
-std::string MaxPool2d::describe() const { return text("MaxPool2d", kernel_, options_); }
+std::string MaxPool2d::describe() const { return text("MaxPool2d", kernel_size_, options_); }
 
-AvgPool2d::AvgPool2d(Pair kernel, AvgPool2dOptions options, SourceLocation where) : kernel_(kernel), options_(options) {
-  check("AvgPool2d", kernel, options, where);
+AvgPool2d::AvgPool2d(Pair kernel_size, AvgPool2dOptions options, SourceLocation where)
+    : kernel_size_(kernel_size), options_(options) {
+  check("AvgPool2d", kernel_size, options, where);
 }
 Tensor AvgPool2d::forward(const Tensor& x) {
   const CallSite site = called();
-  return avg_pool2d(x, kernel_, options_);
+  return avg_pool2d(x, kernel_size_, options_);
 }
-std::string AvgPool2d::describe() const { return text("AvgPool2d", kernel_, options_); }
+std::string AvgPool2d::describe() const { return text("AvgPool2d", kernel_size_, options_); }
 
 }  // namespace minnow::nn

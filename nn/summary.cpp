@@ -12,7 +12,7 @@
 namespace minnow::nn {
 namespace {
 
-/// Evaluation mode for a scope; each module gets its own mode back.
+/// Eval mode for a scope; restores the mode of each module.
 class EvalScope {
  public:
   explicit EvalScope(const std::vector<NamedModule>& modules) {
@@ -63,11 +63,11 @@ std::string shapes_of(std::span<const Tensor> tensors) {
   return text.empty() ? "-" : text;
 }
 
-std::string about(const std::vector<detail::Stray>& strays) {
+std::string list_of(const std::vector<detail::Unregistered>& modules) {
   std::string text;
-  for (const auto& [state, module, caller] : strays)
+  for (const auto& [state, module, caller] : modules)
     text += "not registered: " + module + ", which " + caller +
-            " calls; it is neither trained, saved nor moved: make the member by child(\"name\", ...)\n";
+            " calls; it is not trained, saved or moved: register it by child(\"name\", ...)\n";
   return text;
 }
 
@@ -88,7 +88,7 @@ std::string detail::summary_of(const Module& model, const std::function<void()>&
   for (const auto& [name, module] : modules)
     hooks.push_back(module.register_forward_hook(
         [&](const ForwardCall& done) { shapes.emplace(&Access::state(done.module), shapes_of(done.outputs)); }));
-  const StrayList strays;
+  const UnregisteredList unregistered;
   {
     const EvalScope eval(modules);
     const NoGradGuard guard;
@@ -111,7 +111,7 @@ std::string detail::summary_of(const Module& model, const std::function<void()>&
     total += p.numel();
     if (p.requires_grad()) trainable += p.numel();
   }
-  return table(rows, total, trainable) + about(strays.found());
+  return table(rows, total, trainable) + list_of(unregistered.modules());
 }
 
 std::string summary(const Module& model, const Shape& input, SourceLocation where) {

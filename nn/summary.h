@@ -15,7 +15,7 @@ concept OfArity = std::tuple_size_v<typename M::Arguments>
 == N;
 template <class M, std::size_t I> using Argument = std::tuple_element_t<I, typename M::Arguments>;
 
-/// summary() of a model that `call` calls.
+/// The summary of a model; `call` calls it.
 std::string summary_of(const Module& model, const std::function<void()>& call);
 /// Zeros of the dtype and device of the model's parameters.
 Tensor summary_input(const Module& model, const Shape& shape, SourceLocation where);
@@ -27,11 +27,11 @@ Tensor summary_input(const Module& model, const Shape& shape, SourceLocation whe
 ///     std::cout << nn::summary(net, {1, 1, 28, 28});
 ///
 /// Runs forward once with zeros of the parameters' dtype and device, in eval mode, without recording; modes are
-/// restored.  Layers that forward() does not call show "-"; one that it calls and that is nobody's child is named below
-/// the table.  ShapeError for a negative size; else what forward() throws.
+/// restored.  Layers that forward() does not call show "-"; modules that it calls and that are not registered are
+/// listed below the table.  ShapeError for a negative size; else what forward() throws.
 std::string summary(const Module& model, const Shape& input, SourceLocation where = SourceLocation::current());
 
-/// The same for these inputs: summary(net, tokens, mask).
+/// The same with these inputs: summary(net, tokens, mask).
 std::string summary(const Module& model, const In& x);
 std::string summary(const Module& model, const In& x, const In& y);
 std::string summary(const Module& model, const In& x, const In& y, const In& z);
@@ -57,7 +57,7 @@ std::string summary(const M& model, detail::Argument<M, 0> a, detail::Argument<M
                     detail::Argument<M, 3> d, SourceLocation where = SourceLocation::current()) {
   return detail::summary_of(model, [&] { (void)model(a, b, c, d, where); });
 }
-/// Of a ModuleOf that takes one tensor, for an input of this shape.
+/// The same for a ModuleOf that takes one tensor, and an input of this shape.
 template <detail::OfArity<1> M>
 requires std::same_as<detail::Argument<M, 0>, Tensor> std::string summary(
     const M& model, const Shape& input, SourceLocation where = SourceLocation::current()) {

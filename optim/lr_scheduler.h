@@ -8,7 +8,8 @@
 
 namespace minnow::optim {
 
-/// A group's learning rate after `steps` steps of the scheduler.  `base_lr`: the group's rate when the scheduler was made.
+/// A group's learning rate after `steps` steps of the scheduler.  `base_lr`: the group's rate when the scheduler was
+/// made.
 using LRFunction = std::function<double(double base_lr, std::int64_t steps)>;
 
 struct StepLROptions {
@@ -36,8 +37,8 @@ LRFunction linear_lr(LinearLROptions options = {}, SourceLocation where = Source
 LRFunction sequential_lr(std::vector<LRFunction> functions, std::vector<std::int64_t> milestones,
                          SourceLocation where = SourceLocation::current());
 
-/// Sets the learning rates of an optimizer's groups: those of step 0 when it is made, the next ones at each step().  Call
-/// step() after the optimizer's.  Does not touch groups that are added later.  The optimizer must outlive it.
+/// Sets the learning rates of an optimizer's groups: those of step 0 when it is made, the next ones at each step().
+/// Call step() after the optimizer's.  Does not touch groups that are added later.  The optimizer must outlive it.
 class LRScheduler {
  public:
   /// ValueError for an empty function.

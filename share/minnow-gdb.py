@@ -198,7 +198,7 @@ def printer(text):
 
 def collection():
     printers = gdb.printing.RegexpCollectionPrettyPrinter("minnow")
-    printers.add_printer("Tensor", "^minnow::(Tensor|nn::(Parameter|Buffer|detail::Held))$", printer(tensor_text))
+    printers.add_printer("Tensor", "^minnow::(Tensor|nn::(Parameter|Buffer|detail::RegisteredTensor))$", printer(tensor_text))
     printers.add_printer("Module", "^minnow::nn::Module$", printer(module_text))
     printers.add_printer("Shape", "^minnow::Shape$", printer(lambda shape: str(sizes_of(shape))))
     printers.add_printer("Device", "^minnow::Device$", printer(device_text))

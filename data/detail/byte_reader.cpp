@@ -26,10 +26,11 @@ class PlainReader final : public ByteReader {
     if (file_->read_some(done_, std::as_writable_bytes(std::span(&extra, 1))) == 0) return;
     throw FormatError(std::string(CallSite::op_or("read_idx")) + ": '" + file_->path() + "' is too long\n  found     " +
                           std::to_string(std::max(file_->size(), done_ + 1)) + " bytes\n  expected  " +
-                          std::to_string(done_) + " by its header\nthe file is damaged: delete it and fetch it again",
+                          std::to_string(done_) +
+                          " by its header\nthe file is damaged: delete it and download it again",
                       file_->where());
   }
-  std::uint64_t most() const override { return file_->size(); }
+  std::uint64_t max_size() const override { return file_->size(); }
 
  private:
   std::unique_ptr<io::InputFile> file_;
@@ -45,8 +46,8 @@ std::unique_ptr<ByteReader> open_bytes(const std::string& path, SourceLocation w
   if (head.size() >= 2 && head[0] == 0x1f && head[1] == 0x8b) return std::make_unique<GzipReader>(std::move(file));
   if (path.ends_with(".gz"))
     throw FormatError(std::string(CallSite::op_or("read_idx")) + ": '" + path +
-                          "' is not gzip, as its name says\n  found     " + show_bytes(head) +
-                          "\n  expected  1f 8b\nthe download may have failed: delete the file and fetch it again",
+                          "' is not gzip, but its name ends in .gz\n  found     " + show_bytes(head) +
+                          "\n  expected  1f 8b\nthe download may have failed: delete the file and download it again",
                       where);
   return std::make_unique<PlainReader>(std::move(file));
 }

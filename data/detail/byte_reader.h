@@ -8,7 +8,7 @@
 
 namespace minnow::data::detail {
 
-/// The content of a file that may be packed with gzip, from its beginning.
+/// Reads the content of a file, which may be compressed with gzip, from its beginning.
 class ByteReader {
  public:
   virtual ~ByteReader() = default;
@@ -16,15 +16,15 @@ class ByteReader {
   virtual std::size_t read(std::span<std::uint8_t> out) = 0;
   /// Checks that the content ends here, with the right checksum where there is one.  FormatError.
   virtual void finish() = 0;
-  /// No content of this file can be longer, whatever its header says.
-  virtual std::uint64_t most() const = 0;
+  /// An upper bound of the content's size, from the size of the file.
+  virtual std::uint64_t max_size() const = 0;
 };
 
-/// Opens a file and finds out by its first bytes whether it is gzip.  IoError; FormatError for a name that
-/// ends in .gz and content that is not gzip.
+/// Opens a file and detects gzip by its first bytes.  IoError; FormatError for a name that ends in .gz and other
+/// content.
 std::unique_ptr<ByteReader> open_bytes(const std::string& path, SourceLocation where);
 
-/// "'<!DOCTYPE' (a web page)", "3c 21": the first bytes of a file, for messages.
+/// "'<!DOCTYPE' (a web page)", "3c 21": the first bytes of a file, for errors.
 std::string show_bytes(std::span<const std::uint8_t> bytes);
 
 }  // namespace minnow::data::detail

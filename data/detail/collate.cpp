@@ -8,7 +8,7 @@
 namespace minnow::data::detail {
 namespace {
 
-/// The batch's tensor for this field, checked against what the first row made.
+/// The batch's tensor for this field: made for the first row, checked for the others.
 Tensor field_of(BatchBuffer& buffer, int field, std::int64_t row, std::int64_t rows, DType dtype, const Shape& shape,
                 SourceLocation where) {
   if (row == 0) {
@@ -22,11 +22,11 @@ Tensor field_of(BatchBuffer& buffer, int field, std::int64_t row, std::int64_t r
       "\n  this sample  " + std::string(name_of(dtype)) + shape.str() + "\n  the first    " + first;
   if (made.dtype() != dtype)
     throw DTypeError("collate: field " + std::to_string(field) + " changes its dtype within a batch" + lines +
-                         "\nbring the samples to one dtype by a transform",
+                         "\nconvert the samples to one dtype by a transform",
                      where);
   if (row_shape(made.shape()) != shape)
     throw ShapeError("collate: field " + std::to_string(field) + " changes its shape within a batch" + lines +
-                         "\nbring the samples to one shape by a transform, or use batch_size 1",
+                         "\ngive the samples one shape by a transform, or use batch_size 1",
                      where);
   return made;
 }

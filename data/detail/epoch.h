@@ -7,19 +7,19 @@
 
 namespace minnow::data::detail {
 
-/// One pass over an order of samples: batches in that order, made by worker threads or by the caller.  Used
-/// by one thread; the destructor stops and joins the workers wherever they are.
+/// The batches of one epoch, in the order of its samples, made by worker threads or by the caller.  Not thread-safe.
+/// The destructor stops and joins the workers.
 class Epoch {
  public:
-  /// Starts at a position; the batches before it are not made.
+  /// Starts at a position; earlier batches are skipped.
   Epoch(std::shared_ptr<LoaderCore> core, std::vector<std::int64_t> order, LoaderPosition start, int workers);
   ~Epoch();
   Epoch(const Epoch&) = delete;
   Epoch& operator=(const Epoch&) = delete;
 
-  /// The tensors of the next batch, until the next call; nullptr at the end.  The caller has dropped the
-  /// tensors of the batch before.  Throws what the dataset threw (SampleError); the call after that goes on
-  /// with the next batch.
+  /// The tensors of the next batch, valid until the next call; nullptr at the end.  The caller must have dropped the
+  /// tensors of the batch before.  Throws the SampleError of a batch that could not be made; the next call continues
+  /// after it.
   const std::vector<Tensor>* next();
 
  private:
@@ -27,7 +27,7 @@ class Epoch {
   std::unique_ptr<State> state_;
 };
 
-/// The worker threads of a loader that was not told a number, and whose samples are read one by one.
+/// The number of workers for num_workers = kAuto and a dataset that is read sample by sample.
 int default_workers();
 
 }  // namespace minnow::data::detail

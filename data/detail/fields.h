@@ -7,10 +7,10 @@
 #include <utility>
 #include <minnow/tensor/tensor.h>
 
-// The fields of a sample, whatever its type: tuple, pair, array, one tensor, a number, or a plain struct of
-// up to six.
+// The fields of a sample: a tensor, a number, a tuple, pair or array, or a plain struct of up to six fields.
 namespace minnow::data::detail {
 
+/// Converts to any type: counts the fields of a struct.
 struct AnyField {
   template <class T> operator T() const;
 };
@@ -24,22 +24,22 @@ template <class T, std::size_t N = 6> constexpr std::size_t count_fields() {
   else return count_fields<T, N - 1>();
 }
 
-/// What a field may be made from: a sample's number of fields, if all of them fit.
-struct GoodField {
+/// Converts to the types that a field may have: counts the fields up to the first of another type.
+struct ValidField {
   operator Tensor() const;
   template <class N>
   requires std::is_arithmetic_v<N>
   operator N() const;
 };
-template <class T, std::size_t... I> constexpr bool constructible_from_good(std::index_sequence<I...>) {
-  return requires { T{((void)I, GoodField{})...}; };
+template <class T, std::size_t... I> constexpr bool constructible_from_valid(std::index_sequence<I...>) {
+  return requires { T{((void)I, ValidField{})...}; };
 }
-template <class T, std::size_t N = 6> constexpr std::size_t count_good_fields() {
-  if constexpr (N == 0 || constructible_from_good<T>(std::make_index_sequence<N>())) return N;
-  else return count_good_fields<T, N - 1>();
+template <class T, std::size_t N = 6> constexpr std::size_t count_valid_fields() {
+  if constexpr (N == 0 || constructible_from_valid<T>(std::make_index_sequence<N>())) return N;
+  else return count_valid_fields<T, N - 1>();
 }
-template <class T> constexpr bool only_fits() {
-  return count_fields<T>() > 0 && count_good_fields<T>() == count_fields<T>();
+template <class T> constexpr bool has_valid_fields() {
+  return count_fields<T>() > 0 && count_valid_fields<T>() == count_fields<T>();
 }
 
 template <class T>
@@ -49,7 +49,7 @@ concept TupleLike = requires {
 template <class T>
 concept Number = std::is_arithmetic_v<T>;
 
-/// References to the fields, as a tuple.
+/// A tuple of references to the fields.
 template <class T> auto tie_fields(T& value) {
   using Plain = std::remove_cv_t<T>;
   if constexpr (std::is_base_of_v<Tensor, Plain> || Number<Plain>) {
@@ -83,16 +83,16 @@ template <class T> auto tie_fields(T& value) {
   }
 }
 
-template <class Tuple, std::size_t... I> constexpr bool all_fit(std::index_sequence<I...>) {
+template <class Tuple, std::size_t... I> constexpr bool all_valid(std::index_sequence<I...>) {
   return ((std::is_same_v<std::remove_cvref_t<std::tuple_element_t<I, Tuple>>, Tensor> ||
            Number<std::remove_cvref_t<std::tuple_element_t<I, Tuple>>>)&&...);
 }
 /// Whether a dataset may have samples of this type.
 template <class T> constexpr bool is_sample() {
   if constexpr (std::is_same_v<T, Tensor> || Number<T>) return true;
-  else if constexpr (TupleLike<T>) return all_fit<T>(std::make_index_sequence<std::tuple_size_v<T>>());
+  else if constexpr (TupleLike<T>) return all_valid<T>(std::make_index_sequence<std::tuple_size_v<T>>());
   else if constexpr (!std::is_aggregate_v<T> || std::is_array_v<T>) return false;
-  else return only_fits<T>();
+  else return has_valid_fields<T>();
 }
 
 template <class T> using Fields = decltype(tie_fields(std::declval<T&>()));
@@ -105,8 +105,8 @@ template <class Tuple, std::size_t... I> constexpr bool all_tensors(std::index_s
 template <std::size_t> using TensorAt = Tensor;
 template <std::size_t... I> std::tuple<TensorAt<I>...> tensor_tuple(std::index_sequence<I...>);
 
-/// The batch of a sample type: the same type where all of its fields are tensors, else a tuple of tensors; of a tensor
-/// that was indexed (a Selection), as of any, a tensor.
+/// The batch type of a sample type: the same type where all fields are tensors, else a tuple of tensors.  A Tensor for
+/// types derived from it (a Selection).
 template <class Sample>
 using BatchOf = std::conditional_t<
     std::is_base_of_v<Tensor, Sample>, Tensor,

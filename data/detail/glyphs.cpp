@@ -12,7 +12,7 @@ struct Point {
   float x, y;  // in a square of side 1, y downwards
 };
 
-/// A pen's way: straight from point to point, or a smooth curve through them.
+/// A line through points: straight segments, or a smooth curve.
 struct Stroke {
   bool smooth;
   std::vector<Point> points;
@@ -20,7 +20,7 @@ struct Stroke {
 
 using Glyph = std::vector<Stroke>;
 
-/// Ways to write each digit.
+/// The variants of each digit.
 const std::array<std::vector<Glyph>, 10>& alphabet() {
   constexpr bool line = false, curve = true;
   static const auto* glyphs = new std::array<std::vector<Glyph>, 10>{{
@@ -127,23 +127,23 @@ const std::array<std::vector<Glyph>, 10>& alphabet() {
   return *glyphs;
 }
 
-float between(Random& random, double low, double high) { return static_cast<float>(random.uniform(low, high)); }
+float uniform(Random& random, double low, double high) { return static_cast<float>(random.uniform(low, high)); }
 
-/// How one digit is bent and where it lands in pixels.
+/// A random map from a digit's square to pixels.
 struct Distortion {
   explicit Distortion(Random& random) {
-    const float half = between(random, -0.16, 0.16);  // tangent of half the angle: up to 18 degrees
+    const float half = uniform(random, -0.16, 0.16);  // tangent of half the angle: up to 18 degrees
     const float cosine = (1 - half * half) / (1 + half * half), sine = 2 * half / (1 + half * half);
-    const float width = between(random, 13, 21), height = between(random, 16, 22);
-    const float shear = between(random, -0.35, 0.35);
+    const float width = uniform(random, 13, 21), height = uniform(random, 16, 22);
+    const float shear = uniform(random, -0.35, 0.35);
     xx = cosine * width;
     xy = (cosine * shear - sine) * height;
     yx = sine * width;
     yy = (sine * shear + cosine) * height;
-    bend_x = between(random, -0.35, 0.35);
-    bend_y = between(random, -0.25, 0.25);
-    shift_x = kDigitSide / 2.0F + between(random, -3, 3);
-    shift_y = kDigitSide / 2.0F + between(random, -2.5, 2.5);
+    bend_x = uniform(random, -0.35, 0.35);
+    bend_y = uniform(random, -0.25, 0.25);
+    shift_x = kDigitSide / 2.0F + uniform(random, -3, 3);
+    shift_y = kDigitSide / 2.0F + uniform(random, -2.5, 2.5);
   }
 
   Point operator()(Point p) const {
@@ -175,10 +175,10 @@ void draw_segment(Point a, Point b, float reach, Distances& distances) {
 
 /// A point of the curve from p1 to p2 (Catmull-Rom).
 Point spline(Point p0, Point p1, Point p2, Point p3, float t) {
-  const auto one = [t](float a, float b, float c, float d) {
+  const auto interpolate = [t](float a, float b, float c, float d) {
     return b + 0.5F * t * (c - a + t * (2 * a - 5 * b + 4 * c - d + t * (3 * (b - c) + d - a)));
   };
-  return {one(p0.x, p1.x, p2.x, p3.x), one(p0.y, p1.y, p2.y, p3.y)};
+  return {interpolate(p0.x, p1.x, p2.x, p3.x), interpolate(p0.y, p1.y, p2.y, p3.y)};
 }
 
 void draw_stroke(const Stroke& stroke, const Distortion& distort, Random& random, float reach, Distances& distances) {
@@ -186,7 +186,7 @@ void draw_stroke(const Stroke& stroke, const Distortion& distort, Random& random
   const std::size_t n = std::min(stroke.points.size(), points.size());
   for (std::size_t i = 0; i < n; ++i) {
     const Point p = stroke.points[i];
-    points[i] = distort({p.x + between(random, -0.05, 0.05), p.y + between(random, -0.05, 0.05)});
+    points[i] = distort({p.x + uniform(random, -0.05, 0.05), p.y + uniform(random, -0.05, 0.05)});
   }
   for (std::size_t i = 0; i + 1 < n; ++i) {
     if (!stroke.smooth) {
@@ -206,11 +206,11 @@ void draw_stroke(const Stroke& stroke, const Distortion& distort, Random& random
 }  // namespace
 
 void draw_digit(int digit, Random& random, std::span<std::uint8_t> pixels) {
-  const auto& ways = alphabet()[static_cast<std::size_t>(digit)];
-  const Glyph& glyph = ways[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(ways.size())))];
+  const auto& variants = alphabet()[static_cast<std::size_t>(digit)];
+  const Glyph& glyph = variants[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(variants.size())))];
   const Distortion distort(random);
-  const float radius = between(random, 0.6, 1.7);
-  const float ink = between(random, 150, 255), noise = between(random, 0, 70);
+  const float radius = uniform(random, 0.6, 1.7);
+  const float ink = uniform(random, 150, 255), noise = uniform(random, 0, 70);
   Distances distances;
   distances.fill(1e6F);
   for (const auto& stroke : glyph) draw_stroke(stroke, distort, random, radius + 1, distances);
@@ -219,9 +219,9 @@ void draw_digit(int digit, Random& random, std::span<std::uint8_t> pixels) {
     if (i % 4 == 0) bits = random.bits();
     const auto a = static_cast<float>(bits & 255), b = static_cast<float>(bits >> 8 & 255);
     bits >>= 16;
-    // Brightness falls over one pixel at the stroke's edge; the noise is triangular.
-    const float cover = std::clamp(radius + 0.5F - std::sqrt(distances[i]), 0.0F, 1.0F);
-    pixels[i] = static_cast<std::uint8_t>(std::clamp(ink * cover + noise * (a - b) / 256.0F, 0.0F, 255.0F));
+    // The edge of a stroke is one pixel wide; the noise has a triangular distribution.
+    const float coverage = std::clamp(radius + 0.5F - std::sqrt(distances[i]), 0.0F, 1.0F);
+    pixels[i] = static_cast<std::uint8_t>(std::clamp(ink * coverage + noise * (a - b) / 256.0F, 0.0F, 255.0F));
   }
 }
 

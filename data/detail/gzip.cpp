@@ -11,7 +11,7 @@ namespace minnow::data::detail {
 
 struct GzipReader::Inflate {
   Inflate() {
-    constexpr int kGzipOnly = 15 + 16;  // largest window; the header and the trailer of gzip, nothing else
+    constexpr int kGzipOnly = 15 + 16;  // the largest window; gzip format only
     if (inflateInit2(&stream, kGzipOnly) != Z_OK) throw std::bad_alloc();
   }
   ~Inflate() { inflateEnd(&stream); }
@@ -28,7 +28,7 @@ GzipReader::~GzipReader() = default;
 
 void GzipReader::fail(const std::string& what) const {
   throw FormatError(std::string(CallSite::op_or("read_idx")) + ": '" + file_->path() + "': " + what +
-                        "\nthe file is damaged: delete it and fetch it again",
+                        "\nthe file is damaged: delete it and download it again",
                     file_->where());
 }
 
@@ -36,8 +36,8 @@ void GzipReader::refill() {
   z_stream& z = inflate_->stream;
   if (z.avail_in > 0) return;
   z.next_in = input_.data();
-  const std::size_t got = file_->read_some(at_, std::as_writable_bytes(std::span(input_)));
-  at_ += got;
+  const std::size_t got = file_->read_some(position_, std::as_writable_bytes(std::span(input_)));
+  position_ += got;
   z.avail_in = static_cast<uInt>(got);
 }
 
@@ -47,32 +47,32 @@ std::size_t GzipReader::read(std::span<std::uint8_t> out) {
   while (done < out.size() && !ended_) {
     refill();
     const bool no_more = z.avail_in == 0;
-    const auto room = std::min<std::size_t>(out.size() - done, std::numeric_limits<uInt>::max());
+    const auto space = std::min<std::size_t>(out.size() - done, std::numeric_limits<uInt>::max());
     z.next_out = out.data() + done;
-    z.avail_out = static_cast<uInt>(room);
+    z.avail_out = static_cast<uInt>(space);
     const int code = inflate(&z, Z_NO_FLUSH);
-    done += room - z.avail_out;
+    done += space - z.avail_out;
     if (code == Z_STREAM_END) ended_ = true;
     else if (code == Z_MEM_ERROR) throw std::bad_alloc();
-    else if (code == Z_NEED_DICT) fail("gzip data that asks for a dictionary");
+    else if (code == Z_NEED_DICT) fail("gzip data with a dictionary is not supported");
     else if (code != Z_OK && code != Z_BUF_ERROR) fail(std::string("gzip: ") + (z.msg ? z.msg : "invalid data"));
-    else if (no_more && z.avail_out > 0) fail("gzip data ends before its end mark: the file is truncated");
+    else if (no_more && z.avail_out > 0) fail("the file is truncated: gzip data ends before its end mark");
   }
   return done;
 }
 
 void GzipReader::finish() {
   std::uint8_t extra = 0;
-  if (!ended_ && read({&extra, 1}) > 0) fail("it unpacks to more bytes than its header says");
-  if (!ended_) fail("gzip data ends before its end mark: the file is truncated");
+  if (!ended_ && read({&extra, 1}) > 0) fail("it has more bytes than its header says");
+  if (!ended_) fail("the file is truncated: gzip data ends before its end mark");
   refill();
   if (inflate_->stream.avail_in > 0) fail("bytes follow the end of the gzip data");
 }
 
-std::uint64_t GzipReader::most() const {
-  constexpr std::uint64_t kBestRatio = 1032;  // of deflate: 258 bytes from 2 bits
+std::uint64_t GzipReader::max_size() const {
+  constexpr std::uint64_t kMaxRatio = 1032;  // of deflate: 258 bytes from 2 bits
   const std::uint64_t size = file_->size();
-  return size > std::numeric_limits<std::uint64_t>::max() / kBestRatio ? size : size * kBestRatio;
+  return size > std::numeric_limits<std::uint64_t>::max() / kMaxRatio ? size : size * kMaxRatio;
 }
 
 }  // namespace minnow::data::detail

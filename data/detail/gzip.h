@@ -7,8 +7,8 @@
 
 namespace minnow::data::detail {
 
-/// Unpacks a gzip file of one member.  The caller may use what read() gave only after finish(): the checksum
-/// comes last.  FormatError for damaged, truncated or trailing bytes.
+/// Decompresses a gzip file of one member.  Use the content only after finish(), which compares the checksum.
+/// FormatError for damaged, truncated or trailing bytes.
 class GzipReader final : public ByteReader {
  public:
   explicit GzipReader(std::unique_ptr<io::InputFile> file);
@@ -16,7 +16,7 @@ class GzipReader final : public ByteReader {
 
   std::size_t read(std::span<std::uint8_t> out) override;
   void finish() override;
-  std::uint64_t most() const override;
+  std::uint64_t max_size() const override;
 
  private:
   struct Inflate;
@@ -24,7 +24,7 @@ class GzipReader final : public ByteReader {
   [[noreturn]] void fail(const std::string& what) const;
 
   std::unique_ptr<io::InputFile> file_;
-  std::uint64_t at_ = 0;  // in the file
+  std::uint64_t position_ = 0;  // in the file
   std::unique_ptr<Inflate> inflate_;
   std::vector<std::uint8_t> input_;
   bool ended_ = false;

@@ -12,32 +12,31 @@ namespace minnow::data {
 SampleError::SampleError(std::int64_t sample, std::string_view what, SourceLocation where)
     : Error("SampleError",
             "DataLoader: sample " + std::to_string(sample) + " could not be read\n  " + std::string(what) +
-                "\nits own exception is nested in this one: std::rethrow_if_nested",
+                "\nthe dataset's exception is nested in this one: std::rethrow_if_nested",
             where),
       sample_(sample) {}
 
 namespace detail {
 namespace {
 
-constexpr std::size_t kMostHeld = 64;  // a user who keeps every batch must not slow the loader down
+constexpr std::size_t kMaxHeld = 64;  // limits the search where a user keeps every batch
 
 void check(const DataLoaderOptions& o, SourceLocation where) {
   const auto refuse = [&](const char* name, std::int64_t value, const char* expected) {
-    throw ValueError(
-        std::string("DataLoader: ") + name + " " + std::to_string(value) + " is not allowed\nexpected " + expected,
-        where);
+    throw ValueError(std::string("DataLoader: ") + name + " must be " + expected + ", got " + std::to_string(value),
+                     where);
   };
   if (o.batch_size < 1) refuse("batch_size", o.batch_size, "1 or more");
-  if (o.num_workers < kAuto || o.num_workers > 256) refuse("num_workers", o.num_workers, "0 to 256, or kAuto");
-  if (o.prefetch < kAuto || o.prefetch > 65536) refuse("prefetch", o.prefetch, "0 to 65536, or kAuto");
+  if (o.num_workers < kAuto || o.num_workers > 256) refuse("num_workers", o.num_workers, "0 to 256 or kAuto");
+  if (o.prefetch < kAuto || o.prefetch > 65536) refuse("prefetch", o.prefetch, "0 to 65536 or kAuto");
 }
 
-/// Pinned memory for the device, or for whichever device this machine has.
+/// The allocator of pinned memory for the device; for the host, that of any device of this machine.
 Allocator* pinned_memory(const DataLoaderOptions& options, SourceLocation where) {
   if (!options.device.is_cpu()) return backend_of(options.device, where).pinned_allocator();
   if (Allocator* pinned = pinned_allocator()) return pinned;
-  throw DeviceError("DataLoader: pin_memory is set, but this machine has no device to pin memory for\n  devices  " +
-                        available_devices() + "\nleave pin_memory out",
+  throw DeviceError("DataLoader: pin_memory is set, but no device of this machine uses pinned memory\n  devices  " +
+                        available_devices() + "\nremove pin_memory",
                     where);
 }
 
@@ -51,7 +50,7 @@ LoaderCore::LoaderCore(const DataLoaderOptions& options, Fill fill, SourceLocati
       host_memory_(&cpu_allocator()) {
   const CallSite site("DataLoader", where);
   check(options, where);
-  if (!options.device.is_cpu()) side_.emplace(options.device, where);
+  if (!options.device.is_cpu()) copy_stream_.emplace(options.device, where);
   if (options.device.is_cpu() && !options.pin_memory) return;
   if (Allocator* pinned = pinned_memory(options, where)) {
     host_memory_ = pinned;
@@ -60,90 +59,90 @@ LoaderCore::LoaderCore(const DataLoaderOptions& options, Fill fill, SourceLocati
 }
 
 LoaderCore::~LoaderCore() {
-  // Work that reads these buffers may still be under way on the device.
-  for (const auto& slot : free_) {
-    slot->released.settle();
-    slot->copied.settle();
+  // The device may still read these buffers.
+  for (const auto& memory : free_) {
+    memory->released.settle();
+    memory->copied.settle();
   }
 }
 
-std::unique_ptr<Slot> LoaderCore::acquire() {
+std::unique_ptr<BatchMemory> LoaderCore::acquire() {
   const std::lock_guard lock(mutex_);
   if (!free_.empty()) {
-    auto slot = std::move(free_.back());
+    auto memory = std::move(free_.back());
     free_.pop_back();
-    return slot;
+    return memory;
   }
   ++stats_.buffers;
   Allocator& device_memory =
       options_.device.is_cpu() ? cpu_allocator() : backend_of(options_.device).allocator(options_.device.index());
-  return std::make_unique<Slot>(Slot{
+  return std::make_unique<BatchMemory>(BatchMemory{
       BatchBuffer(*host_memory_, pinned_), BatchBuffer(device_memory, false, options_.device), {}, {}, {}, {}, {}});
 }
 
-Made LoaderCore::make(std::span<const std::int64_t> indices, std::int64_t epoch) noexcept {
-  Made made;
+BatchResult LoaderCore::make(std::span<const std::int64_t> indices, std::int64_t epoch) noexcept {
+  BatchResult result;
   try {
-    made.slot = acquire();
-    made.slot->copied.synchronize();  // of the batch before, from this very memory
-    fill_(indices, seed_, epoch, made.slot->host);
-    made.slot->tensors = made.slot->host.take();
-    if (side_) upload(*made.slot);
-  } catch (...) { made.error = std::current_exception(); }
-  return made;
+    result.memory = acquire();
+    result.memory->copied.synchronize();  // the copy of the batch before, from this memory
+    fill_(indices, seed_, epoch, result.memory->host);
+    result.memory->tensors = result.memory->host.take();
+    if (copy_stream_) upload(*result.memory);
+  } catch (...) { result.error = std::current_exception(); }
+  return result;
 }
 
-void LoaderCore::upload(Slot& slot) {
+void LoaderCore::upload(BatchMemory& memory) {
   const std::lock_guard lock(upload_mutex_);
-  const StreamGuard guard(*side_);
+  const StreamGuard guard(*copy_stream_);
   Backend& backend = backend_of(options_.device);
-  side_->wait(slot.released);
-  for (std::size_t k = 0; k < slot.tensors.size(); ++k)
-    slot.device.make(static_cast<int>(k), slot.tensors[k].dtype(), slot.tensors[k].shape(), where_);
-  slot.started = side_->record();
+  copy_stream_->wait(memory.released);
+  for (std::size_t k = 0; k < memory.tensors.size(); ++k)
+    memory.device.make(static_cast<int>(k), memory.tensors[k].dtype(), memory.tensors[k].shape(), where_);
+  memory.started = copy_stream_->record();
   std::int64_t bytes = 0;
-  for (std::size_t k = 0; k < slot.tensors.size(); ++k) {
-    if (slot.tensors[k].numel() > 0) backend.transfer(slot.tensors[k], slot.device.tensors()[k], true);
-    bytes += slot.tensors[k].nbytes();
+  for (std::size_t k = 0; k < memory.tensors.size(); ++k) {
+    if (memory.tensors[k].numel() > 0) backend.transfer(memory.tensors[k], memory.device.tensors()[k], true);
+    bytes += memory.tensors[k].nbytes();
   }
-  slot.copied = side_->record();
-  minnow::detail::note_transfer(TransferDirection::to_device, bytes, slot.started, slot.copied, where_);
-  slot.tensors = slot.device.take();
+  memory.copied = copy_stream_->record();
+  minnow::detail::note_transfer(TransferDirection::to_device, bytes, memory.started, memory.copied, where_);
+  memory.tensors = memory.device.take();
 }
 
-void LoaderCore::deliver(Slot& slot) {
-  if (!side_) return;
+void LoaderCore::deliver(BatchMemory& memory) {
+  if (!copy_stream_) return;
   const Stream stream = current_stream(options_.device);
-  slot.reached = stream.record();
-  stream.wait(slot.copied);
+  memory.reached = stream.record();
+  stream.wait(memory.copied);
 }
 
-void LoaderCore::release(std::unique_ptr<Slot> slot) noexcept {
-  if (!slot) return;
+void LoaderCore::release(std::unique_ptr<BatchMemory> memory) noexcept {
+  if (!memory) return;
   try {
-    slot->tensors.clear();
+    memory->tensors.clear();
     Event now;
-    if (side_) now = current_stream(options_.device).record();
+    if (copy_stream_) now = current_stream(options_.device).record();
     const std::lock_guard lock(mutex_);
-    if (slot->reached.state()) copies_.push_back({slot->started, slot->copied, slot->reached});
-    slot->reached = Event();
-    // Copies that the user began may still read it; its allocator waits for them.
-    if (pinned_ && !side_) slot->host.forget();
-    held_.push_back(std::move(slot));
+    if (memory->reached.state()) copies_.push_back({memory->started, memory->copied, memory->reached});
+    memory->reached = Event();
+    // The user's copies may still read it; its allocator waits for them.
+    if (pinned_ && !copy_stream_) memory->host.forget();
+    held_.push_back(std::move(memory));
     for (auto& held : held_) {
       if (held->is_shared()) continue;
       held->released = now;
       free_.push_back(std::move(held));
     }
     std::erase(held_, nullptr);
-    if (held_.size() > kMostHeld) held_.erase(held_.begin());
-    settle(false);
-  } catch (...) {  // the memory is lost to the loader, and goes back to its allocator
+    if (held_.size() > kMaxHeld) held_.erase(held_.begin());
+    collect_copy_times(false);
+  } catch (...) {  // the memory returns to its allocator
   }
 }
 
-/// Turns the events of finished copies into times; the caller holds mutex_.
-void LoaderCore::settle(bool wait) {
+/// Adds the times of finished copies to stats_; the caller holds mutex_.
+void LoaderCore::collect_copy_times(bool wait) {
   std::erase_if(copies_, [&](const Copy& copy) {
     if (!wait && !(copy.copied.is_ready() && copy.reached.is_ready())) return false;
     const double seconds = copy.copied.seconds_since(copy.started);
@@ -153,7 +152,7 @@ void LoaderCore::settle(bool wait) {
   });
 }
 
-void LoaderCore::note_batch(std::int64_t samples, double wait_seconds, LoaderPosition next) {
+void LoaderCore::count_batch(std::int64_t samples, double wait_seconds, LoaderPosition next) {
   const std::lock_guard lock(mutex_);
   ++stats_.batches;
   stats_.samples += samples;
@@ -163,7 +162,7 @@ void LoaderCore::note_batch(std::int64_t samples, double wait_seconds, LoaderPos
 
 LoaderStats LoaderCore::stats() {
   const std::lock_guard lock(mutex_);
-  settle(true);
+  collect_copy_times(true);
   return stats_;
 }
 
@@ -180,7 +179,7 @@ void LoaderCore::set_position(LoaderPosition position) {
 LoaderPosition LoaderCore::begin_epoch() {
   const std::lock_guard lock(mutex_);
   if (next_.epoch == kNoEpoch)
-    throw ValueError("DataLoader: there is no epoch after the last\ncall set_epoch() to begin at another", where_);
+    throw ValueError("DataLoader: there is no epoch after the last\ncall set_epoch() first", where_);
   position_ = next_;
   epoch_ = next_.epoch;
   next_ = {position_.epoch + 1, 0};
@@ -194,15 +193,15 @@ std::int64_t LoaderCore::epoch() const {
 
 std::int64_t checked_samples(const char* whose, std::int64_t samples, SourceLocation where) {
   if (samples < 0)
-    throw ValueError(std::string("DataLoader: ") + whose + " says that it has " + std::to_string(samples) +
-                         " samples\nsize() returns 0 or more",
+    throw ValueError(std::string("DataLoader: size() of ") + whose + " returned " + std::to_string(samples) +
+                         "\nit must be at least 0",
                      where);
   return samples;
 }
 
 std::int64_t batches_of(std::int64_t samples, const DataLoaderOptions& options) {
-  const bool rest = samples % options.batch_size != 0 && !options.drop_last;
-  return samples / options.batch_size + (rest ? 1 : 0);
+  const bool smaller_last = samples % options.batch_size != 0 && !options.drop_last;
+  return samples / options.batch_size + (smaller_last ? 1 : 0);
 }
 
 void check_batch(std::span<const Tensor> fields, std::size_t expected, std::size_t rows, const std::type_info& dataset,
@@ -215,8 +214,8 @@ void check_batch(std::span<const Tensor> fields, std::size_t expected, std::size
   };
   const bool gap = std::any_of(fields.begin(), fields.end(), [](const Tensor& field) { return !field.defined(); });
   if (fields.size() != expected || gap)
-    throw ValueError(text(std::to_string(fields.size()) + " fields" + (gap ? ", not all of them" : "") +
-                              ", a sample has " + std::to_string(expected),
+    throw ValueError(text(std::to_string(fields.size()) + " fields" + (gap ? " with gaps" : "") + ", a sample has " +
+                              std::to_string(expected),
                           "call buffer.make() for each field of a sample, numbered from 0"),
                      where);
   const auto count = static_cast<std::int64_t>(rows);
@@ -232,7 +231,7 @@ void throw_sample_error(std::int64_t sample, SourceLocation where) {
     throw;
   } catch (const std::exception& error) {
     std::throw_with_nested(SampleError(sample, error.what(), where));
-  } catch (...) { std::throw_with_nested(SampleError(sample, "an exception that is no std::exception", where)); }
+  } catch (...) { std::throw_with_nested(SampleError(sample, "an exception that is not a std::exception", where)); }
 }
 
 }  // namespace detail

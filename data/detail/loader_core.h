@@ -16,33 +16,33 @@
 
 namespace minnow::data::detail {
 
-/// The memory of one batch on its way: host side, device side where there is a device, and the events
-/// between.
-struct Slot {
+/// The memory of one batch, on the host and on the device, and the events of its copy.
+struct BatchMemory {
   BatchBuffer host;
   BatchBuffer device;
-  std::vector<Tensor> tensors;  // what the consumer gets
-  Event started, copied;        // around the copy to the device
-  Event reached;                // the consumer's stream came to the batch
-  Event released;               // the consumer's stream is done with it
+  std::vector<Tensor> tensors;  // the batch
+  Event started, copied;        // begin and end of the copy to the device
+  Event reached;                // the loop's stream waits for the copy from here
+  Event released;               // the end of the work that the loop's stream did with it
 
   bool is_shared() const { return host.is_shared() || device.is_shared(); }
 };
 
-/// A batch, or why there is none.
-struct Made {
-  std::unique_ptr<Slot> slot;
+/// A batch, or the exception that was thrown instead.
+struct BatchResult {
+  std::unique_ptr<BatchMemory> memory;
   std::exception_ptr error;
 };
 
-/// What the epochs of one loader share: how batches are made, their memory, statistics.  Thread-safe.
+/// The part of a data loader that its epochs share: it makes batches, and keeps their memory and statistics.
+/// Thread-safe.
 class LoaderCore {
  public:
-  /// Writes the samples with these indices; seed and epoch decide augmentation.
+  /// Writes the samples with these indices; seed and epoch are those of the augmentation.
   using Fill = std::function<void(std::span<const std::int64_t> indices, std::uint64_t seed, std::int64_t epoch,
                                   BatchBuffer& buffer)>;
 
-  /// ValueError for options that make no sense, DeviceError for a device that is not there.
+  /// ValueError for options out of range, DeviceError for a device that cannot be used.
   LoaderCore(const DataLoaderOptions& options, Fill fill, SourceLocation where);
   ~LoaderCore();
   LoaderCore(const LoaderCore&) = delete;
@@ -52,19 +52,19 @@ class LoaderCore {
   std::uint64_t seed() const { return seed_; }
   SourceLocation where() const { return where_; }
 
-  /// Makes a batch and starts its copy to the device; any thread.
-  Made make(std::span<const std::int64_t> indices, std::int64_t epoch) noexcept;
-  /// The consumer's stream waits for the copy.
-  void deliver(Slot& slot);
-  /// The consumer is done: the memory is used again as soon as no tensor of the user's holds it.
-  void release(std::unique_ptr<Slot> slot) noexcept;
+  /// Makes a batch and starts its copy to the device.
+  BatchResult make(std::span<const std::int64_t> indices, std::int64_t epoch) noexcept;
+  /// Makes the loop's stream wait for the copy.
+  void deliver(BatchMemory& memory);
+  /// Takes the memory back when the loop goes on; it is used again when no tensor holds it.
+  void release(std::unique_ptr<BatchMemory> memory) noexcept;
 
-  void note_batch(std::int64_t samples, double wait_seconds, LoaderPosition next);
+  void count_batch(std::int64_t samples, double wait_seconds, LoaderPosition next);
   LoaderStats stats();
   LoaderPosition position() const;
   void set_position(LoaderPosition position);
   std::int64_t epoch() const;
-  /// The position to start from; the next call starts the epoch after.
+  /// The position to start from; the next call returns the next epoch.
   LoaderPosition begin_epoch();
 
  private:
@@ -72,9 +72,9 @@ class LoaderCore {
     Event started, copied, reached;
   };
 
-  std::unique_ptr<Slot> acquire();
-  void upload(Slot& slot);
-  void settle(bool wait);
+  std::unique_ptr<BatchMemory> acquire();
+  void upload(BatchMemory& memory);
+  void collect_copy_times(bool wait);
 
   DataLoaderOptions options_;
   Fill fill_;
@@ -82,12 +82,12 @@ class LoaderCore {
   std::uint64_t seed_;
   minnow::detail::Allocator* host_memory_;
   bool pinned_ = false;
-  std::optional<Stream> side_;  // copies to the device
+  std::optional<Stream> copy_stream_;  // for copies to the device
   std::mutex upload_mutex_;
 
   mutable std::mutex mutex_;
-  std::vector<std::unique_ptr<Slot>> free_, held_;  // held_: the user kept a tensor
-  std::vector<Copy> copies_;                        // not yet in stats_
+  std::vector<std::unique_ptr<BatchMemory>> free_, held_;  // held_: the user holds a tensor of it
+  std::vector<Copy> copies_;                               // not counted in stats_ yet
   LoaderStats stats_;
   LoaderPosition position_, next_;
   std::int64_t epoch_ = 0;
@@ -96,17 +96,17 @@ class LoaderCore {
 /// One past the last epoch.
 inline constexpr std::int64_t kNoEpoch = std::numeric_limits<std::int64_t>::max();
 
-/// A number of samples that a dataset or sampler gave; ValueError for a negative one.
+/// Returns `samples`, the size() of a dataset or sampler; ValueError if it is negative.
 std::int64_t checked_samples(const char* whose, std::int64_t samples, SourceLocation where);
-/// The batches of an epoch.
+/// The number of batches in an epoch.
 std::int64_t batches_of(std::int64_t samples, const DataLoaderOptions& options);
 
-/// Refuses a batch that a dataset's get_batch made: ValueError for another number of fields or one that was not made,
+/// Checks a batch that get_batch() of a dataset made: ValueError for another number of fields or a missing one,
 /// ShapeError for another number of rows.
 void check_batch(std::span<const Tensor> fields, std::size_t expected, std::size_t rows, const std::type_info& dataset,
                  SourceLocation where);
 
-/// Rethrows the exception in flight as a SampleError.
+/// Throws a SampleError in which the current exception is nested.
 [[noreturn]] void throw_sample_error(std::int64_t sample, SourceLocation where);
 
 }  // namespace minnow::data::detail

@@ -7,7 +7,7 @@
 
 namespace minnow::nn::detail {
 
-/// The state behind a handle, for nn's own sources.
+/// Access to the state of a module, for the sources of nn.
 struct Access {
   static State& state(const Module& module) { return *module.state_; }
   static const std::shared_ptr<State>& shared(const Module& module) { return module.state_; }

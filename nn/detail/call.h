@@ -14,9 +14,9 @@ namespace minnow::nn::detail {
 
 using minnow::detail::CallSite;
 
-/// A call of a module, while it runs.  forward() and hooks may be the user's: operations there have their own names and
-/// lines, unless the layer asks for the line of its call.  Notes a module that is called by another one, has something to
-/// train, and is nobody's child.
+/// A call of a module, while it runs.  forward() and hooks may be the user's code, so operations in them are reported
+/// by their own names and lines, unless the layer takes the line of its call (Module::called()).  Reports a module that
+/// is called by another one and has parameters to train, but is not registered.
 class Call {
  public:
   Call(const Module& module, SourceLocation where);
@@ -30,31 +30,31 @@ class Call {
  private:
   const Module& module_;
   SourceLocation where_;
-  CallSite users_;
+  CallSite user_site_;  // no operation: those in forward() are outermost
   Call* outer_;
 };
 
-/// A module that was called and is nobody's child.
-struct Stray {
+/// A module that was called by another one and is not registered.
+struct Unregistered {
   std::shared_ptr<State> state;
   std::string module, caller;
 };
 
-/// Collects such modules in place of the warning, while it lives.
-class StrayList {
+/// Collects such modules, instead of the warning, while it lives.
+class UnregisteredList {
  public:
-  StrayList();
-  ~StrayList();
-  StrayList(const StrayList&) = delete;
-  StrayList& operator=(const StrayList&) = delete;
+  UnregisteredList();
+  ~UnregisteredList();
+  UnregisteredList(const UnregisteredList&) = delete;
+  UnregisteredList& operator=(const UnregisteredList&) = delete;
 
   /// Each module once.
-  void add(Stray stray);
-  const std::vector<Stray>& found() const { return found_; }
+  void add(Unregistered module);
+  const std::vector<Unregistered>& modules() const { return modules_; }
 
  private:
-  std::vector<Stray> found_;
-  StrayList* outer_;
+  std::vector<Unregistered> modules_;
+  UnregisteredList* outer_;
 };
 
 template <class T>
@@ -62,7 +62,7 @@ concept TupleLike = requires {
   std::tuple_size<T>::value;
 };
 
-/// The tensors in an argument or a result: in tuples, pairs, arrays, optionals and vectors, too.
+/// Appends the tensors of an argument or a result, also those in tuples, pairs, arrays, optionals and vectors.
 template <class T> void collect_tensors(const T& value, std::vector<Tensor>& out) {
   if constexpr (std::is_base_of_v<Tensor, T>) {
     out.push_back(value);

@@ -8,9 +8,9 @@
 
 namespace minnow::nn::detail {
 
-/// The work of clone(): makes twins of all states and tensors below a module; while it is active on this thread,
-/// copying a Module, Parameter or Buffer gives the twin.  finish() ends that, and checks that the copy holds no
-/// tensor of the original.
+/// Implements clone(): clones the states and tensors of a module and its descendants.  While it is active on this
+/// thread, a copy of a Module, Parameter or Buffer refers to the clone.  finish() ends that, and checks that the copy
+/// shares no tensor with the original.
 class Cloning {
  public:
   Cloning(const Module& root, const std::type_info& type, SourceLocation where);
@@ -21,13 +21,13 @@ class Cloning {
   void finish();
 
  private:
-  friend std::shared_ptr<State> twin_of(const std::shared_ptr<State>& state);
-  friend class Held;
+  friend std::shared_ptr<State> shared_or_cloned(const std::shared_ptr<State>& state);
+  friend class RegisteredTensor;
 
-  void add_twins(const std::shared_ptr<State>& state);
+  void add_clones(const std::shared_ptr<State>& state);
   void copy_children(const State& state);
-  void check_seen(const State& state, const std::string& root) const;
-  Tensor twin_of(const Tensor& tensor);
+  void check_seen(const State& state, const std::string& owner) const;
+  Tensor cloned(const Tensor& tensor);
   void deactivate();
 
   const Module& root_;
@@ -36,11 +36,11 @@ class Cloning {
   bool active_ = false;
   std::unordered_map<const State*, std::shared_ptr<State>> states_;
   std::unordered_map<const void*, Tensor> tensors_;
-  std::unordered_set<const void*> twins_;  // what came out, which copies as itself
-  std::unordered_set<const void*> seen_;   // originals that the present copy asked for
+  std::unordered_set<const void*> clones_;  // states and tensors of the clone: their copies share
+  std::unordered_set<const void*> seen_;    // originals that the running copy asked for
 };
 
-/// The state itself, or its twin inside clone().
-std::shared_ptr<State> twin_of(const std::shared_ptr<State>& state);
+/// The state itself; inside clone() its clone.
+std::shared_ptr<State> shared_or_cloned(const std::shared_ptr<State>& state);
 
 }  // namespace minnow::nn::detail

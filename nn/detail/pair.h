@@ -5,7 +5,7 @@
 
 namespace minnow::nn::detail {
 
-inline bool is(Pair p, std::int64_t value) { return p.height == value && p.width == value; }
+inline bool both_equal(Pair p, std::int64_t value) { return p.height == value && p.width == value; }
 inline bool at_least(Pair p, std::int64_t value) { return p.height >= value && p.width >= value; }
 /// "3", or "3x5".
 inline std::string text(Pair p) {

@@ -15,10 +15,10 @@ namespace detail {
 
 struct State;
 
-/// What hooks are kept as.
+/// A hook, with all inputs and outputs.
 using CallHook = std::function<void(Module& module, std::span<const Tensor> inputs, std::span<const Tensor> outputs)>;
 
-/// A child, by a handle of its own type on the heap.
+/// A child: a module, and how to copy a module of its type.
 struct Child {
   std::string name;
   std::shared_ptr<Module> module;
@@ -31,16 +31,16 @@ struct Entry {
   bool persistent = true;
 };
 
-/// What the handles of one module share.
+/// The state that the handles of one module share.
 struct State {
   std::vector<Entry> parameters, buffers;
   std::vector<Child> children;
   bool training = true;
-  /// The children live here only, not in members of the module's struct (Sequential).
+  /// The children are not members of the module's class (Sequential).
   bool container = false;
-  /// Some module has it as a child.
+  /// It is a child of some module.
   bool registered = false;
-  /// Names of the owners and of this module: "encoder.fc1".
+  /// The names of its parents and of this module: "encoder.fc1".
   std::string path;
   std::vector<std::shared_ptr<const CallHook>> hooks;
 };

@@ -4,13 +4,13 @@ namespace minnow::nn::detail {
 
 class Call;
 class Cloning;
-class StrayList;
+class UnregisteredList;
 
-/// What nn knows of a thread: the innermost of each.
+/// The state of nn on a thread: the innermost of each.
 struct ThreadState {
-  Call* call = nullptr;         ///< a module that runs
-  StrayList* strays = nullptr;  ///< where those that are not registered are listed
-  Cloning* cloning = nullptr;   ///< clone(), in which a copy is a twin
+  Call* call = nullptr;                      ///< the module that runs
+  UnregisteredList* unregistered = nullptr;  ///< lists modules that are not registered
+  Cloning* cloning = nullptr;                ///< the clone() that runs
 
   static ThreadState& current() noexcept;
 };

@@ -58,7 +58,7 @@ TEST(LoaderChecks, RowsAndFieldsOfABatch) {
       },
       "a field without 4 rows", "field 0  float32[] on cpu");
   expect_refused<ValueError>([&](std::int64_t rows, BatchBuffer& buffer) { float_field(buffer, 1, {rows}); },
-                             "2 fields, not all of them, a sample has 2",
+                             "2 fields with gaps, a sample has 2",
                              "  field 0  not made\n  field 1  float32[4] on cpu\ncall buffer.make()");
   expect_refused<ValueError>([&](std::int64_t rows, BatchBuffer& buffer) { float_field(buffer, 0, {rows}); },
                              "1 fields, a sample has 2", "buffer.make()");

@@ -34,17 +34,18 @@ TEST(Errors, OfDatasets) {
                ImageDataset(bytes, tensor({0, 1}), 3);
              }},
       Misuse{"IndexError", "ImageDataset", "label 2 of image 2", [=] { ImageDataset(bytes, labels, 2); }},
-      Misuse{"ValueError", "ImageDataset", "std 0",
+      Misuse{"ValueError", "ImageDataset", "got mean 0 and std 0",
              [=] {
                ImageDataset(bytes, labels, 3, {0, 0});
              }},
       Misuse{"ValueError", "ImageDataset", "undefined", [=] { ImageDataset(none, labels, 3); }},
       Misuse{"DeviceError", "ImageDataset", "on sim:0", [=] { ImageDataset(bytes.to("sim:0"), labels, 3); }},
-      Misuse{"ValueError", "SyntheticDigits", "size -1", [] { SyntheticDigits(-1); }},
+      Misuse{"ValueError", "SyntheticDigits", "size must be at least 0, got -1", [] { SyntheticDigits(-1); }},
       Misuse{"OutOfMemoryError", "SyntheticDigits", "[4611686018427387904, 28, 28]",
              [] { SyntheticDigits(std::int64_t{1} << 62); }},
-      Misuse{"ValueError", "SyntheticDigits", "first -1", [] { SyntheticDigits(2, {.first = -1}); }},
-      Misuse{"ValueError", "SyntheticDigits", "std 0", [] { SyntheticDigits(2, {.std = 0}); }},
+      Misuse{"ValueError", "SyntheticDigits", "first must be at least 0, got -1",
+             [] { SyntheticDigits(2, {.first = -1}); }},
+      Misuse{"ValueError", "SyntheticDigits", "got mean 0.11 and std 0", [] { SyntheticDigits(2, {.std = 0}); }},
       Misuse{"IndexError", "Subset", "index 4",
              [=] {
                Subset(rows, {0, 4});
@@ -62,7 +63,7 @@ TEST(Errors, OfDatasets) {
              [=] {
                random_split(rows, {4, 2});
              }},
-      Misuse{"ValueError", "random_split", "size -1",
+      Misuse{"ValueError", "random_split", "size must be at least 0, got -1",
              [=] {
                random_split(rows, {-1, 5});
              }},
@@ -89,14 +90,15 @@ TEST(Errors, OfSamplersAndLoaders) {
   using Weights = std::vector<double>;
   DataLoader good(rows);
   expect_errors({
-      Misuse{"ValueError", "SequentialSampler", "size -1", [] { SequentialSampler(-1); }},
-      Misuse{"ValueError", "SequentialSampler", "size -92233", [] { SequentialSampler(-kToEnd); }},
+      Misuse{"ValueError", "SequentialSampler", "size must be at least 0, got -1", [] { SequentialSampler(-1); }},
+      Misuse{"ValueError", "SequentialSampler", "got -92233", [] { SequentialSampler(-kToEnd); }},
       Misuse{"OutOfMemoryError", "SequentialSampler", "92233", [] { SequentialSampler(kToEnd).indices(0, 0); }},
-      Misuse{"ValueError", "RandomSampler", "size -1", [] { RandomSampler(-1); }},
-      Misuse{"ValueError", "RandomSampler", "size -92233", [] { RandomSampler(-kToEnd); }},
+      Misuse{"ValueError", "RandomSampler", "size must be at least 0, got -1", [] { RandomSampler(-1); }},
+      Misuse{"ValueError", "RandomSampler", "got -92233", [] { RandomSampler(-kToEnd); }},
       Misuse{"OutOfMemoryError", "RandomSampler", "92233", [] { RandomSampler(kToEnd).indices(0, 0); }},
-      Misuse{"ValueError", "WeightedRandomSampler", "size -2", [] { WeightedRandomSampler(Weights{1}, -2); }},
-      Misuse{"ValueError", "WeightedRandomSampler", "sum is not finite",
+      Misuse{"ValueError", "WeightedRandomSampler", "num_samples must be at least 0, got -2",
+             [] { WeightedRandomSampler(Weights{1}, -2); }},
+      Misuse{"ValueError", "WeightedRandomSampler", "the sum of the weights must be finite",
              [] {
                WeightedRandomSampler(Weights{1e308, 1e308}, 1);
              }},
@@ -115,22 +117,25 @@ TEST(Errors, OfSamplersAndLoaders) {
                WeightedRandomSampler(Weights{1, 1}, 3, false);
              }},
       Misuse{"ValueError", "WeightedRandomSampler", "at index 0", [] { WeightedRandomSampler(Weights{NAN}, 3); }},
-      Misuse{"ValueError", "DataLoader", "batch_size 0", [=] { DataLoader(rows, {.batch_size = 0}); }},
-      Misuse{"ValueError", "DataLoader", "num_workers -2", [=] { DataLoader(rows, {.num_workers = -2}); }},
-      Misuse{"ValueError", "DataLoader", "prefetch -2", [=] { DataLoader(rows, {.prefetch = -2}); }},
+      Misuse{"ValueError", "DataLoader", "batch_size must be 1 or more, got 0",
+             [=] { DataLoader(rows, {.batch_size = 0}); }},
+      Misuse{"ValueError", "DataLoader", "num_workers must be 0 to 256 or kAuto, got -2",
+             [=] { DataLoader(rows, {.num_workers = -2}); }},
+      Misuse{"ValueError", "DataLoader", "prefetch must be 0 to 65536 or kAuto, got -2",
+             [=] { DataLoader(rows, {.prefetch = -2}); }},
       Misuse{"DeviceError", "DataLoader", "cuda:9 cannot be used",
              [=] { DataLoader(rows, {.device = Device(DeviceType::cuda, 9)}); }},
       Misuse{"ValueError", "DataLoader", "shuffle", [=] { DataLoader(rows, SequentialSampler(4), {.shuffle = true}); }},
       Misuse{"IndexError", "DataLoader: sampler", "index 4", [=] { DataLoader(rows, SequentialSampler(5)).begin(); }},
-      Misuse{"ValueError", "DataLoader", "batch_size -92233", [=] { DataLoader(rows, {.batch_size = -kToEnd}); }},
-      Misuse{"ValueError", "DataLoader", "num_workers 257", [=] { DataLoader(rows, {.num_workers = 257}); }},
-      Misuse{"ValueError", "DataLoader", "prefetch 65537", [=] { DataLoader(rows, {.prefetch = 65537}); }},
+      Misuse{"ValueError", "DataLoader", "got -92233", [=] { DataLoader(rows, {.batch_size = -kToEnd}); }},
+      Misuse{"ValueError", "DataLoader", "got 257", [=] { DataLoader(rows, {.num_workers = 257}); }},
+      Misuse{"ValueError", "DataLoader", "got 65537", [=] { DataLoader(rows, {.prefetch = 65537}); }},
       Misuse{"DeviceError", "DataLoader", "sim:15 cannot be used",
              [=] { DataLoader(rows, {.device = Device(DeviceType::sim, 15)}); }},
       Misuse{"OutOfMemoryError", "SequentialSampler", "92233", [] { DataLoader(Endless{}).begin(); }},
       Misuse{"OutOfMemoryError", "RandomSampler", "92233", [] { DataLoader(Endless{}, {.shuffle = true}).begin(); }},
       Misuse{"IndexError", "DataLoader: sampler", "index -1", [=] { DataLoader(rows, Given{{-1}}).begin(); }},
-      Misuse{"ValueError", "DataLoader", "the sampler says that it has -1",
+      Misuse{"ValueError", "DataLoader", "size() of the sampler returned -1",
              [=] {
                DataLoader(rows, Given{{}, -1});
              }},
@@ -144,10 +149,10 @@ TEST(Errors, OfSamplersAndLoaders) {
              [&] {
                good.set_position({0, -1});
              }},
-      Misuse{"ValueError", "progress", "interval -1", [&] { progress(good, {.interval = -1}); }},
-      Misuse{"ValueError", "progress", "interval nan", [&] { progress(good, {.interval = NAN}); }},
-      Misuse{"ValueError", "progress", "-1 batches", [] { ProgressBar(-1, {}); }},
-      Misuse{"ValueError", "progress", "interval -inf", [] { ProgressBar(1, {.interval = -INFINITY}); }},
+      Misuse{"ValueError", "progress", "got -1", [&] { progress(good, {.interval = -1}); }},
+      Misuse{"ValueError", "progress", "got nan", [&] { progress(good, {.interval = NAN}); }},
+      Misuse{"ValueError", "progress", "got -1", [] { ProgressBar(-1, {}); }},
+      Misuse{"ValueError", "progress", "got -inf", [] { ProgressBar(1, {.interval = -INFINITY}); }},
       Misuse{"ValueError", "show", "'loss'", [] { ProgressBar(1, {}).show("loss", Tensor()); }},
       Misuse{"ShapeError", "show", "float32[2] on cpu", [] { ProgressBar(1, {}).show("loss", zeros({2})); }},
       Misuse{"ShapeError", "show", "float32[0] on cpu", [&] { progress(good).show("loss", zeros({0})); }},

@@ -65,8 +65,8 @@ TEST(Errors, OfWholeBatches) {
       Misuse{"IndexError", "Subset::get_batch", "index 4", [&] { part.get_batch(beyond, buffer); }},
       Misuse{"IndexError", "Subset::get_batch", "index -1", [&] { part.get_batch(before, buffer); }},
       Misuse{"IndexError", "Subset::get_batch", "size  2", [&] { part.get_batch(wild, buffer); }},
-      Misuse{"ValueError", "BatchBuffer::make", "field -1", [&] { buffer.make(-1, float32, {2}); }},
-      Misuse{"ValueError", "BatchBuffer::make", "field 1024", [&] { buffer.make(1024, float32, {2}); }},
+      Misuse{"ValueError", "BatchBuffer::make", "got -1", [&] { buffer.make(-1, float32, {2}); }},
+      Misuse{"ValueError", "BatchBuffer::make", "got 1024", [&] { buffer.make(1024, float32, {2}); }},
       Misuse{"ShapeError", "BatchBuffer::make", "[2, -1]",
              [&] {
                buffer.make(0, float32, {2, -1});
@@ -91,18 +91,19 @@ TEST(Errors, OfTransforms) {
       Misuse{"DeviceError", "ToFloat", kFar, [=] { ToFloat{}(far); }},
       Misuse{"DTypeError", "ToFloat", kInts, [=] { ToFloat{}(ints); }},
       Misuse{"ValueError", "Normalize", kUndefined, [=] { Normalize{}(none); }},
-      Misuse{"ValueError", "Normalize", "std 0", [=] { Normalize{.std = 0}(x); }},
+      Misuse{"ValueError", "Normalize", "got mean 0 and std 0", [=] { Normalize{.std = 0}(x); }},
       Misuse{"DeviceError", "Normalize", kFar, [=] { Normalize{}(far); }},
       Misuse{"DTypeError", "Normalize", "uint8[3, 4] on cpu", [=] { Normalize{}(bytes); }},
       Misuse{"ValueError", "RandomCrop", kUndefined, [&] { RandomCrop{}(none, random); }},
-      Misuse{"ValueError", "RandomCrop", "padding = -1", [&] { RandomCrop{-1}(x, random); }},
+      Misuse{"ValueError", "RandomCrop", "padding must be in [0, 2147483648], got -1",
+             [&] { RandomCrop{-1}(x, random); }},
       Misuse{"DeviceError", "RandomCrop", kFar, [&] { RandomCrop{}(far, random); }},
       Misuse{"ShapeError", "RandomCrop", "float32[4] on cpu", [&] { RandomCrop{}(line, random); }},
       Misuse{"DTypeError", "RandomCrop", kInts, [&] { RandomCrop{}(ints, random); }},
       Misuse{"ValueError", "RandomShift", kUndefined, [&] { RandomShift{}(none, random); }},
-      Misuse{"ValueError", "RandomShift", "pixels = -1", [&] { RandomShift{.pixels = -1}(x, random); }},
-      Misuse{"ValueError", "RandomShift", "pixels = 92233", [&] { RandomShift{.pixels = kToEnd}(x, random); }},
-      Misuse{"ValueError", "RandomShift", "fill = 256", [&] { RandomShift{.fill = 256}(bytes, random); }},
+      Misuse{"ValueError", "RandomShift", "got -1", [&] { RandomShift{.pixels = -1}(x, random); }},
+      Misuse{"ValueError", "RandomShift", "got 92233", [&] { RandomShift{.pixels = kToEnd}(x, random); }},
+      Misuse{"ValueError", "RandomShift", "got 256", [&] { RandomShift{.fill = 256}(bytes, random); }},
       Misuse{"DeviceError", "RandomShift", kFar, [&] { RandomShift{}(far, random); }},
       Misuse{"ShapeError", "RandomShift", "float32[4] on cpu", [&] { RandomShift{}(line, random); }},
       Misuse{"DTypeError", "RandomShift", kInts, [&] { RandomShift{}(ints, random); }},
@@ -166,7 +167,7 @@ TEST(Errors, OfSamplesThatDoNotFit) {
         Misuse{"ValueError", "DataLoader", "made 1 fields, a sample has 2", [=] { DataLoader(Liar{}, four).begin(); }},
     });
   }
-  expect_errors({Misuse{"ValueError", "DataLoader", "-1 samples", [] { DataLoader(Liar{-1}); }}});
+  expect_errors({Misuse{"ValueError", "DataLoader", "returned -1", [] { DataLoader(Liar{-1}); }}});
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <minnow/tensor/error.h>
 #include "errors.h"
 
-/// Bad inputs of losses and start values.
+/// Bad inputs of losses and initialization.
 namespace minnow {
 namespace {
 
@@ -82,7 +82,7 @@ TEST(Errors, OfElementLosses) {
   });
 }
 
-TEST(Errors, OfStartValues) {
+TEST(Errors, Initialization) {
   using Init = std::function<Tensor(const Tensor&, SourceLocation)>;
   using L = SourceLocation;
   namespace init = nn::init;
@@ -117,7 +117,7 @@ TEST(Errors, OfStartValues) {
         expect_errors({Misuse{"ShapeError", name, "float32[3] on cpu",
                               [=, f = f] { f(row, here(__builtin_FILE(), __builtin_LINE())); }}});
   expect_errors({
-      Misuse{"ValueError", "uniform_", "[1, 0)", [=] { init::uniform_(x, 1, 0); }},
+      Misuse{"ValueError", "uniform_", "got 1 and 0", [=] { init::uniform_(x, 1, 0); }},
       Misuse{"ShapeError", "uniform_", kShown,
              [] {
                init::uniform_(zeros({3}).expand({2, 3}));

@@ -11,7 +11,7 @@
 #include <minnow/tensor/sim/options.h>
 #include "errors.h"
 
-/// Bad inputs of containers, clone, summary, and of what modules do with all of their tensors.
+/// Bad inputs of containers, clone and summary, and of functions that change all tensors of a module.
 namespace minnow {
 namespace {
 
@@ -23,14 +23,14 @@ TEST(Errors, OfContainers) {
   const nn::ReLU relu;
   nn::Sequential net(relu);
   expect_errors({
-      Misuse{"IndexError", "ModuleList", "no module 2", [&] { list[2]; }},
-      Misuse{"IndexError", "ModuleList", "places go from -2 to 1", [&] { list[-3]; }},
+      Misuse{"IndexError", "ModuleList", "index 2 is out of range", [&] { list[2]; }},
+      Misuse{"IndexError", "ModuleList", "indices go from -2 to 1", [&] { list[-3]; }},
       Misuse{"IndexError", "ModuleList", "it holds 0", [&] { none[0]; }},
-      Misuse{"IndexError", "Sequential", "no module 1", [&] { net[1]; }},
+      Misuse{"IndexError", "Sequential", "index 1 is out of range", [&] { net[1]; }},
       Misuse{"IndexError", "ModuleList", "push_back", [&] { none.at(-1); }},
       Misuse{"ValueError", "get", "module 0 is ReLU, not a Linear", [&] { list.get<nn::Linear>(0); }},
       Misuse{"ValueError", "get", "Linear(3, 4), not a Sequential", [&] { list.get<nn::Sequential>(-1); }},
-      Misuse{"IndexError", "ModuleList", "no module 7", [&] { list.get<nn::ReLU>(7); }},
+      Misuse{"IndexError", "ModuleList", "index 7 is out of range", [&] { list.get<nn::ReLU>(7); }},
       Misuse{"ValueError", "child", "contains the module", [&] { list.push_back(list); }},
       Misuse{"ValueError", "child", "'0'",
              [&] {
@@ -53,19 +53,19 @@ TEST(Errors, OfContainers) {
   EXPECT_EQ(list.size(), 2);
 }
 
-/// A tensor that clone() cannot reach.
+/// A parameter that is held as a plain Tensor.
 struct Plain : nn::Module {
   Tensor w = parameter("w", ones({2}));
 };
-/// A buffer of the same kind.
+/// A buffer that is held as a plain Tensor.
 struct PlainBuffer : nn::Module {
   Tensor mean = buffer("mean", ones({2}));
 };
-/// A child on the heap.
+/// A child that is held by a pointer.
 struct Pointer : nn::Module {
   std::shared_ptr<nn::Linear> fc = std::make_shared<nn::Linear>(child("fc", nn::Linear(2, 2)));
 };
-/// A child that was never registered.
+/// A module that is not registered.
 struct Forgotten : nn::Module {
   nn::Linear fc{2, 2};
 };
@@ -91,12 +91,12 @@ TEST(Errors, OfClone) {
       Misuse{"ValueError", "clone", "the module is a Derived", [&] { (void)nn::clone(base); }},
       Misuse{"ValueError", "clone", "parameter '0.w' of Plain", [&] { (void)nn::clone(around); }},
   });
-  // The thread copies as before.
+  // Copies on this thread share again.
   const nn::Linear shared = linear;
   EXPECT_TRUE(shared.weight.is_same(linear.weight));
 }
 
-TEST(Errors, OfModulesAsAWhole) {
+TEST(Errors, MoveAndSummary) {
   nn::Linear linear(64, 64);
   nn::Sequential empty;
   const char* const none = "out of memory on sim:0";

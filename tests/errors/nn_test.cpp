@@ -22,30 +22,30 @@ using test::Misuse;
 
 constexpr const char* kUndefined = "undefined tensor";
 
-TEST(Errors, OfLayersMade) {
+TEST(Errors, LayerConstruction) {
   constexpr std::int64_t kHuge = std::int64_t{1} << 40;
   expect_errors({
-      Misuse{"ValueError", "Linear", "in   0", [] { nn::Linear(0, 3); }},
-      Misuse{"ValueError", "Linear", "out  -1", [] { nn::Linear(3, -1); }},
+      Misuse{"ValueError", "Linear", "must be positive, got 0 and 3", [] { nn::Linear(0, 3); }},
+      Misuse{"ValueError", "Linear", "must be positive, got 3 and -1", [] { nn::Linear(3, -1); }},
       Misuse{"OutOfMemoryError", "Linear", "[1099511627776, 1099511627776]", [] { nn::Linear(kHuge, kHuge); }},
-      Misuse{"ValueError", "Conv2d", "in  0", [] { nn::Conv2d(0, 3, 3); }},
-      Misuse{"ValueError", "Conv2d", "the kernel size is not positive", [] { nn::Conv2d(3, 3, 0); }},
+      Misuse{"ValueError", "Conv2d", "in_channels  0", [] { nn::Conv2d(0, 3, 3); }},
+      Misuse{"ValueError", "Conv2d", "kernel_size must be positive", [] { nn::Conv2d(3, 3, 0); }},
       Misuse{"ValueError", "Conv2d", "groups  2", [] { nn::Conv2d(3, 4, 3, {.groups = 2}); }},
-      Misuse{"ValueError", "Conv2d", "the stride is not positive", [] { nn::Conv2d(3, 4, 3, {.stride = 0}); }},
+      Misuse{"ValueError", "Conv2d", "stride must be positive", [] { nn::Conv2d(3, 4, 3, {.stride = 0}); }},
       Misuse{"OutOfMemoryError", "Conv2d", "[1099511627776, 1099511627776, 3, 3]", [] { nn::Conv2d(kHuge, kHuge, 3); }},
-      Misuse{"ValueError", "MaxPool2d", "kernel size 0", [] { nn::MaxPool2d(0); }},
-      Misuse{"ValueError", "MaxPool2d", "padding 2", [] { nn::MaxPool2d(2, {.padding = 2}); }},
-      Misuse{"ValueError", "MaxPool2d", "dilation 0", [] { nn::MaxPool2d(2, {.dilation = 0}); }},
-      Misuse{"ValueError", "AvgPool2d", "kernel size -1", [] { nn::AvgPool2d(-1); }},
-      Misuse{"ValueError", "AvgPool2d", "stride -1", [] { nn::AvgPool2d(2, {.stride = -1}); }},
-      Misuse{"ValueError", "AvgPool2d", "padding -1", [] { nn::AvgPool2d(2, {.padding = -1}); }},
-      Misuse{"ValueError", "Dropout", "p = 1.5", [] { nn::Dropout(1.5); }},
-      Misuse{"ValueError", "Dropout", "p = -1", [] { nn::Dropout(-1); }},
-      Misuse{"ValueError", "Dropout", "p = nan", [] { nn::Dropout(std::nan("")); }},
+      Misuse{"ValueError", "MaxPool2d", "kernel_size must be positive, got 0", [] { nn::MaxPool2d(0); }},
+      Misuse{"ValueError", "MaxPool2d", "got 2 for kernel_size 2", [] { nn::MaxPool2d(2, {.padding = 2}); }},
+      Misuse{"ValueError", "MaxPool2d", "dilation must be positive, got 0", [] { nn::MaxPool2d(2, {.dilation = 0}); }},
+      Misuse{"ValueError", "AvgPool2d", "kernel_size must be positive, got -1", [] { nn::AvgPool2d(-1); }},
+      Misuse{"ValueError", "AvgPool2d", "stride must be at least 0, got -1", [] { nn::AvgPool2d(2, {.stride = -1}); }},
+      Misuse{"ValueError", "AvgPool2d", "got -1 for kernel_size 2", [] { nn::AvgPool2d(2, {.padding = -1}); }},
+      Misuse{"ValueError", "Dropout", "p must be in [0, 1], got 1.5", [] { nn::Dropout(1.5); }},
+      Misuse{"ValueError", "Dropout", "p must be in [0, 1], got -1", [] { nn::Dropout(-1); }},
+      Misuse{"ValueError", "Dropout", "p must be in [0, 1], got nan", [] { nn::Dropout(std::nan("")); }},
   });
 }
 
-TEST(Errors, OfLayersCalled) {
+TEST(Errors, LayerCalls) {
   const Tensor x = zeros({2, 3}), none, ints = arange(3), image = zeros({1, 2, 4, 4});
   nn::Linear linear(5, 4);
   nn::Conv2d conv(1, 2, 3);
@@ -85,7 +85,7 @@ TEST(Errors, OfLayersCalled) {
   });
 }
 
-/// Registers what a test tells it to.
+/// Makes the functions that register public.
 struct Open : nn::Module {
   using Module::buffer;
   using Module::parameter;
@@ -134,8 +134,8 @@ TEST(Errors, OfModules) {
       Misuse{"ValueError", "register_forward_hook", "empty",
              [&] { (void)linear.register_forward_hook(nn::ForwardHook()); }},
       Misuse{"ValueError", "apply", "empty", [&] { linear.apply({}); }},
-      Misuse{"IndexError", "ModuleList", "there is no module 2", [&] { list.at(2); }},
-      Misuse{"IndexError", "ModuleList", "there is no module -3", [&] { list.at(-3); }},
+      Misuse{"IndexError", "ModuleList", "index 2 is out of range", [&] { list.at(2); }},
+      Misuse{"IndexError", "ModuleList", "index -3 is out of range", [&] { list.at(-3); }},
       Misuse{"ValueError", "get", "ReLU", [&] { list.get<nn::Linear>(0); }},
       Misuse{"ShapeError", "linear", "parameter '1.weight'", [&] { net(x); }},
       Misuse{"ValueError", "linear", kUndefined, [&] { net(none); }},

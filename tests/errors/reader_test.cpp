@@ -56,7 +56,7 @@ TEST_F(ErrorsOfReaders, ReadIdx) {
   });
 }
 
-TEST_F(ErrorsOfReaders, MnistAndItsLike) {
+TEST_F(ErrorsOfReaders, MnistAndFashionMnist) {
   using Reader = std::function<void(const std::filesystem::path&, double, SourceLocation)>;
   const std::pair<const char*, Reader> readers[] = {{"mnist",
                                                      [](const auto& root, double d, SourceLocation l) {
@@ -87,7 +87,7 @@ TEST_F(ErrorsOfReaders, MnistAndItsLike) {
     fault("FormatError", "label 10 of sample 1", eleven);
     fault("FormatError", "does not hold images", swapped);
     fault("FormatError", "is too short", cut);
-    fault("ValueError", "std 0", good, 0);
+    fault("ValueError", "got mean 0 and std 0", good, 0);
   }
   expect_errors({
       Misuse{"ValueError", "mnist", "'validation'", [] { mnist("validation"); }},

@@ -183,10 +183,10 @@ TEST(Call, SummaryTakesWhatTheModuleTakes) {
 
 TEST(Call, CloneKeepsAModuleOf) {
   const Vae vae;
-  const Vae twin = nn::clone(vae);
+  const Vae copy = nn::clone(vae);
   const Tensor x = randn({2, 8});
-  EXPECT_EQ(std::get<0>(twin(x)).to_vector<float>(), std::get<0>(vae(x)).to_vector<float>());
-  EXPECT_FALSE(twin.encode.weight.is_same(vae.encode.weight));
+  EXPECT_EQ(std::get<0>(copy(x)).to_vector<float>(), std::get<0>(vae(x)).to_vector<float>());
+  EXPECT_FALSE(copy.encode.weight.is_same(vae.encode.weight));
 }
 
 TEST(Functional, SequentialTakesFunctionsAndLambdas) {
@@ -201,10 +201,10 @@ TEST(Functional, SequentialTakesFunctionsAndLambdas) {
   EXPECT_EQ(net.size(), 5);
   EXPECT_EQ(net.named_parameters()[0].name, "0.weight");
   expect_contains(nn::summary(net, {1, 3}), "1: Functional    [1, 4]");
-  nn::Sequential twin = nn::clone(net);
-  EXPECT_EQ(twin(x).to_vector<float>(), expected);
+  nn::Sequential copy = nn::clone(net);
+  EXPECT_EQ(copy(x).to_vector<float>(), expected);
   nn::init::zeros_(fc.weight);
-  EXPECT_EQ(twin(x).to_vector<float>(), expected);
+  EXPECT_EQ(copy(x).to_vector<float>(), expected);
   const nn::Sequential named{{"fc", fc}, {"act", relu}};
   EXPECT_EQ(named[1].describe(), "Functional");
 }

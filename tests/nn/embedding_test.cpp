@@ -12,7 +12,7 @@ using test::Misuse;
 class EmbeddingOn : public test::DeviceTest {};
 INSTANTIATE_TEST_SUITE_P(Devices, EmbeddingOn, test::all_devices(), test::device_test_name);
 
-TEST_P(EmbeddingOn, GivesRowsAndTrainsThem) {
+TEST_P(EmbeddingOn, ReturnsRowsAndTheirGradients) {
   nn::Embedding table(5, 3);
   table.to(device());
   ASSERT_EQ(table.state_dict().size(), 1u);
@@ -27,7 +27,7 @@ TEST_P(EmbeddingOn, GivesRowsAndTrainsThem) {
   EXPECT_EQ(table.weight.grad().cpu()(all, 0).to_vector<float>(), (std::vector<float>{1, 1, 0, 0, 2}));
 }
 
-TEST_P(EmbeddingOn, ThePaddingRowStaysZero) {
+TEST_P(EmbeddingOn, PaddingRowStaysZero) {
   nn::Embedding table(4, 2, {.padding_idx = -1});
   table.to(device());
   EXPECT_EQ(table.describe(), "Embedding(4, 2, padding_idx -1)");
@@ -37,11 +37,11 @@ TEST_P(EmbeddingOn, ThePaddingRowStaysZero) {
   EXPECT_EQ(table.weight.detach().cpu()(3).to_vector<float>(), (std::vector<float>{0, 0}));
 }
 
-TEST(Embedding, RefusesWhatIsNoEntry) {
+TEST(Embedding, RefusesBadSizesAndIndices) {
   nn::Embedding table(4, 2);
   const Tensor words = tensor({1, 7});
   expect_errors({
-      Misuse{"ValueError", "Embedding", "num  0", [] { nn::Embedding(0, 2); }},
+      Misuse{"ValueError", "Embedding", "must be positive, got 0 and 2", [] { nn::Embedding(0, 2); }},
       Misuse{"IndexError", "Embedding", "padding_idx must be in [-4, 3], got 4",
              [] { nn::Embedding(4, 2, {.padding_idx = 4}); }},
       Misuse{"IndexError", "embedding", "7", [=]() mutable { table(words); }},

@@ -85,17 +85,17 @@ TEST(Module, CloneIsIndependent) {
   Net net;
   net.eval();
   const Tensor x = randn({5, 3});
-  Net twin = nn::clone(net);
-  EXPECT_EQ(twin(x).to_vector<float>(), net(x).to_vector<float>());
-  EXPECT_FALSE(twin.is_training());
+  Net copy = nn::clone(net);
+  EXPECT_EQ(copy(x).to_vector<float>(), net(x).to_vector<float>());
+  EXPECT_FALSE(copy.is_training());
   const auto before = net(x).to_vector<float>();
-  for (const Tensor& p : twin.parameters()) nn::init::zeros_(p);
+  for (const Tensor& p : copy.parameters()) nn::init::zeros_(p);
   EXPECT_EQ(net(x).to_vector<float>(), before);
-  EXPECT_EQ(twin(x).to_vector<float>(), std::vector<float>(10, 0.f));
-  // The members and the registered tensors of the twin are the same.
-  EXPECT_TRUE(twin.body.fc.weight.is_same(twin.named_parameters()[1].tensor));
-  EXPECT_FALSE(twin.body.fc.weight.is_same(net.body.fc.weight));
-  EXPECT_EQ(twin.body.fc.weight.name(), "body.fc.weight");
+  EXPECT_EQ(copy(x).to_vector<float>(), std::vector<float>(10, 0.f));
+  // The members and the registered tensors of the copy are the same.
+  EXPECT_TRUE(copy.body.fc.weight.is_same(copy.named_parameters()[1].tensor));
+  EXPECT_FALSE(copy.body.fc.weight.is_same(net.body.fc.weight));
+  EXPECT_EQ(copy.body.fc.weight.name(), "body.fc.weight");
 }
 
 TEST(Module, CloneNamesWhatItCannotReach) {
@@ -150,9 +150,9 @@ TEST(Module, SharedChildComesOnceAndUnderBothKeys) {
   EXPECT_EQ(tied.parameters().size(), 2u);
   EXPECT_EQ(tied.state_dict().size(), 4u);
   EXPECT_EQ(tied.a.weight.name(), "a.weight");
-  Tied twin = nn::clone(tied);
-  EXPECT_TRUE(twin.a.weight.is_same(twin.b.weight));
-  EXPECT_FALSE(twin.a.weight.is_same(tied.a.weight));
+  Tied copy = nn::clone(tied);
+  EXPECT_TRUE(copy.a.weight.is_same(copy.b.weight));
+  EXPECT_FALSE(copy.a.weight.is_same(tied.a.weight));
 }
 
 TEST(LoadStateDict, ListsEveryProblemAndChangesNothing) {
@@ -236,12 +236,12 @@ TEST(Module, ACloneOfAMovedModuleIsThereToo) {
   net.to("sim:0");
   net.body.fc.weight.requires_grad_(false);
   sum(net(ones({1, 3}, {{}, "sim:0"}))).backward();
-  Net twin = nn::clone(net);
-  EXPECT_EQ(twin.scale.device(), Device("sim:0"));
-  EXPECT_FALSE(twin.scale.grad().defined());
-  EXPECT_FALSE(twin.body.fc.weight.requires_grad());
-  EXPECT_TRUE(twin.body.fc.bias.requires_grad());
-  twin.to(Device());
+  Net copy = nn::clone(net);
+  EXPECT_EQ(copy.scale.device(), Device("sim:0"));
+  EXPECT_FALSE(copy.scale.grad().defined());
+  EXPECT_FALSE(copy.body.fc.weight.requires_grad());
+  EXPECT_TRUE(copy.body.fc.bias.requires_grad());
+  copy.to(Device());
   EXPECT_EQ(net.scale.device(), Device("sim:0"));
 }
 
