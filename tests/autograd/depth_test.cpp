@@ -6,11 +6,11 @@
 #include "devices.h"
 #include "sanitizer.h"
 
-/// Graphs of any length are recorded, run and dropped with a small stack.
+/// Graphs of any length are recorded, run and destroyed with a small stack.
 namespace minnow {
 namespace {
 
-/// Runs f in a thread with a stack of 256 KiB, where each of the lengths below would overflow it by one call a node.
+/// Runs f in a thread with a stack of 256 KiB: recursion over the nodes of the graphs below would overflow it.
 void with_small_stack(std::function<void()> f) {
   pthread_attr_t attributes;
   ASSERT_EQ(pthread_attr_init(&attributes), 0);
@@ -34,7 +34,7 @@ class Depth : public test::DeviceTest {
   void TearDown() override { EXPECT_EQ(autograd::live_nodes(), nodes_); }
 
   static Tensor leaf() { return ones({1}, {.device = device()}).requires_grad_(); }
-  /// Each node saves its input: it holds the node before it by the value as well as by the edge.
+  /// Each node saves its input: the saved value holds the previous node, as the edge does.
   static Tensor chain(Tensor y, int nodes = length()) {
     for (int i = 0; i < nodes; ++i) y = sin(y);
     return y;

@@ -30,14 +30,14 @@ TEST_P(Engine, GradientsAccumulateOverUsesAndCalls) {
   EXPECT_EQ(values(x.grad()), (Doubles{4, 6}));
 }
 
-TEST_P(Engine, OneGradientForSeveralLeavesIsNotShared) {
+TEST_P(Engine, LeavesDoNotShareAGradientTensor) {
   Tensor a = leaf({1}), b = leaf({2});
   (a + b).backward();
   add_(a.grad(), 10);
   EXPECT_EQ(values(b.grad()), (Doubles{1}));
 }
 
-TEST_P(Engine, TheCallersGradientIsNotAdopted) {
+TEST_P(Engine, CallersGradientIsCopied) {
   Tensor x = leaf({1, 2});
   const Tensor y = x + 0, g = ones_like(y);
   y.backward(g, {.retain_graph = true});
@@ -47,7 +47,7 @@ TEST_P(Engine, TheCallersGradientIsNotAdopted) {
 }
 
 TEST_P(Engine, AGradientThatOthersHoldIsNotAddedTo) {
-  // It comes first, and what comes after it is nobody's: that takes the sum.
+  // This gradient arrives first; the sum is written into the next one, which nothing else holds.
   Tensor x = leaf({1, 2}), w = leaf({3, 4});
   const Tensor a = x * 1, b = w * 1, h = a * 2, s = a + b;
   (sum(h) + sum(s * 3)).backward();
@@ -59,7 +59,7 @@ TEST_P(Engine, AGradientThatOthersHoldIsNotAddedTo) {
   EXPECT_EQ(values(x.grad()), (Doubles{8, 8}));
 }
 
-TEST_P(Engine, AFreedGraphSaysSo) {
+TEST_P(Engine, FreedGraphIsAnError) {
   Tensor x = leaf({2});
   const Tensor y = x * x;
   y.backward();
@@ -103,7 +103,7 @@ TEST_P(Engine, AnOverwrittenResultThatIsSavedIsAnErrorToo) {
   EXPECT_FALSE(x.grad().defined());
 }
 
-TEST_P(Engine, WhatIsWrittenUnrecordedKeepsItsHistory) {
+TEST_P(Engine, UnrecordedWritesKeepTheHistory) {
   Tensor x = leaf({1, 2});
   const Tensor y = x * 3;
   {
@@ -156,7 +156,7 @@ TEST_P(Engine, NoGradGuardStopsRecordingInItsScope) {
   EXPECT_FALSE(x.detach().requires_grad());
 }
 
-TEST_P(Engine, GradReturnsGradientsAndLeavesLeavesAlone) {
+TEST_P(Engine, GradDoesNotWriteLeafGradients) {
   Tensor x = leaf({3}), w = leaf({2}), unused = leaf({1});
   const Tensor h = x * w, y = h * h;
   const auto g = grad({y}, {x, h}, {.retain_graph = true});
@@ -172,13 +172,13 @@ TEST_P(Engine, CreateGraphGivesSecondDerivatives) {
   const Tensor first = grad(pow(x, 3), x, {.create_graph = true});
   EXPECT_EQ(values(first), (Doubles{12}));
   EXPECT_EQ(values(grad(first, x)), (Doubles{12}));
-  // In the leaf, where two gradients meet: the history of their sum is that of both.
+  // In a leaf, the history of the sum of two gradients is that of both.
   pow(x, 3).backward({.create_graph = true});
   (x * x).backward({.create_graph = true});
   const Tensor both = x.grad();
   EXPECT_EQ(values(both), (Doubles{16}));
   EXPECT_EQ(values(grad(both, x)), (Doubles{14}));
-  x.set_grad({});  // a gradient with a history holds the leaf that holds it
+  x.set_grad({});  // breaks the cycle: a gradient with a history refers to the leaf
 }
 
 TEST_P(Engine, HooksSeeTheWholeGradientAndMayReplaceIt) {
@@ -207,7 +207,7 @@ TEST_P(Engine, HooksSeeTheWholeGradientAndMayReplaceIt) {
   EXPECT_EQ(values(again.grad()), (Doubles{4, 4}));
 }
 
-TEST_P(Engine, MovingALeafGivesANonLeafWhoseGradientComesHome) {
+TEST_P(Engine, GradientOfAMovedLeafReachesTheLeaf) {
   Tensor x = tensor({1.0f, 2.0f}).requires_grad_();
   const Tensor moved = x.to(device(), DType::float64);
   EXPECT_FALSE(moved.is_leaf());
@@ -218,7 +218,7 @@ TEST_P(Engine, MovingALeafGivesANonLeafWhoseGradientComesHome) {
   EXPECT_FALSE(x.to(DType::int64).requires_grad());
 }
 
-TEST_P(Engine, RecordIsForUsersToo) {
+TEST_P(Engine, RecordWithAUserFunction) {
   const auto cube = [](const In& x) {
     Tensor y;
     {
@@ -284,7 +284,7 @@ TEST(EngineLifetime, ALongChainNeedsNoStack) {
   EXPECT_EQ(x.grad().item<float>(), 1);
 }
 
-TEST(EngineThreads, BackwardsOfSeveralThreadsShareALeaf) {
+TEST(EngineThreads, BackwardInSeveralThreadsIntoOneLeaf) {
   Tensor x = ones({64}, {DType::float64}).requires_grad_();
   std::vector<std::jthread> threads;
   for (int t = 0; t < 4; ++t)
@@ -295,7 +295,7 @@ TEST(EngineThreads, BackwardsOfSeveralThreadsShareALeaf) {
   for (const double g : x.grad().to_vector<double>()) ASSERT_EQ(g, 400);
 }
 
-TEST(EngineThreads, GradModeIsOfTheThread) {
+TEST(EngineThreads, GradModeIsThreadLocal) {
   const NoGradGuard no_grad;
   bool enabled = false;
   std::jthread([&] { enabled = is_grad_enabled(); }).join();

@@ -5,8 +5,8 @@
 #include "support/errors.h"
 #include "support/thrown.h"
 
-/// Indices, targets and divisors that only the kernel sees.  A device that computes later tells at the next
-/// synchronization, with the operation and the line that were at fault; then the program goes on.
+/// Bad indices, targets and divisors, which only the kernel sees.  An asynchronous device reports them at the next
+/// synchronization, with the operation and its line; the program can continue.
 namespace minnow {
 namespace {
 
@@ -15,7 +15,7 @@ class Faults : public test::DeviceTest {
   static Tensor whole(const std::vector<std::int64_t>& values) { return tensor(values, {.device = device()}); }
   static Tensor rows() { return ones({4, 3}, {.device = device()}); }
   void TearDown() override {
-    synchronize(device());  // told once
+    synchronize(device());  // reported once
     EXPECT_EQ(sum(rows() + 1).item(), 24);
   }
 };
@@ -41,7 +41,7 @@ TEST_P(Faults, NameTheOperationAndTheLine) {
   });
 }
 
-TEST_P(Faults, OfTheBackwardPassTooAreOfTheLineOfTheForward) {
+TEST_P(Faults, OfBackwardNameTheForwardLine) {
   const Tensor x = rows().requires_grad_();
   const Tensor targets = whole({0, 1, 2, 0});
   unsigned line = 0;
@@ -59,7 +59,7 @@ TEST_P(Faults, OfTheBackwardPassTooAreOfTheLineOfTheForward) {
   EXPECT_NEAR(sum(abs(x.grad())).item(), 4.0 / 3, 1e-5);
 }
 
-TEST_P(Faults, EndsATrainingStepOfWhichTheNextIsRight) {
+TEST_P(Faults, NextTrainingStepIsCorrect) {
   nn::Linear net(3, 2);
   net.to(device());
   optim::SGD sgd(net.parameters(), {.lr = 0.1});

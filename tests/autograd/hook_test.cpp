@@ -36,7 +36,7 @@ TEST_P(Hooks, AnotherShapeOfANonLeafNamesTheForwardLine) {
   EXPECT_TRUE(has(text, "returned  float32[3] on cpu")) << text;
 }
 
-TEST_P(Hooks, AnotherDtypeOfALeafNamesTheLeafAndWhereTheHookWasGiven) {
+TEST_P(Hooks, AnotherDtypeOfALeafNamesTheLeafAndTheHooksLine) {
   Tensor x = leaf("fc.weight");
   const unsigned line = __LINE__ + 1;
   const auto hook = register_hook(x, [](const Tensor& g) { return g.to(DType::float64); });
@@ -54,7 +54,7 @@ TEST_P(Hooks, AnotherDeviceIsRefused) {
   EXPECT_FALSE(x.grad().defined());
 }
 
-TEST_P(Hooks, AGradientThatFitsReplacesTheOne) {
+TEST_P(Hooks, ReturnedGradientReplacesTheGradient) {
   Tensor x = leaf("w");
   const auto first = register_hook(x, [](const Tensor& g) { return g * 5; });
   const auto second = register_hook(x, [](const Tensor&) { return Tensor(); });
@@ -78,7 +78,7 @@ TEST_P(Hooks, AllRunInTheirOrderAndEachIsRemovedAlone) {
   }
 }
 
-TEST_P(Hooks, BackwardInsideOfOneIsRefusedByItsName) {
+TEST_P(Hooks, BackwardInsideOfAHookIsRefused) {
   Tensor x = leaf("w"), other = leaf("other");
   HookHandle hook = register_hook(x, [&](const Tensor&) {
     sum(other * 2).backward();
@@ -89,7 +89,7 @@ TEST_P(Hooks, BackwardInsideOfOneIsRefusedByItsName) {
   hook = register_hook(x, [&](const Tensor&) { return grad(sum(other * 2), other); });
   text = error_of<AutogradError>([&] { sum(x * 2).backward(); });
   EXPECT_TRUE(has(text, "AutogradError: grad: it was called inside of a gradient hook")) << text;
-  sum(other * 2).backward();  // afterwards it may be called again
+  sum(other * 2).backward();  // a later call is allowed
   EXPECT_EQ(other.grad().to_vector<float>(), std::vector<float>(6, 2));
 }
 
@@ -104,7 +104,7 @@ TEST_P(Hooks, LiveAsLongAsTheirHandles) {
     run();
     EXPECT_EQ(calls, 0);
     HookHandle kept = register_hook(at, count);
-    kept = register_hook(at, count);  // ends the first
+    kept = register_hook(at, count);  // removes the first hook
     run();
     EXPECT_EQ(calls, 1);
     HookHandle moved = std::move(kept);

@@ -12,7 +12,7 @@ Tensor reversed(const In& x) {
   return record("reversed", *x, {x}, [](const Tensor& g) { return -g; });
 }
 
-TEST(Record, AnInputMayBeReturnedAsItIs) {
+TEST(Record, FunctionMayReturnItsInput) {
   Tensor x = tensor({1.0, 2.0}).requires_grad_();
   const Tensor y = reversed(x);
   EXPECT_TRUE(x.is_leaf());
@@ -32,7 +32,7 @@ TEST(Record, TheHistoryOfANonLeafInputStays) {
   EXPECT_EQ(x.grad().to_vector<float>(), (std::vector<float>{8, 8}));
 }
 
-TEST(Backward, AMovedLeafIsNamedWithTheLineOfTheCall) {
+TEST(Backward, MovedLeafErrorHasTheLineOfTheCall) {
   nn::Linear layer(2, 2);
   const Tensor loss = sum(layer(ones({1, 2})));
   layer.to("sim:0");

@@ -4,7 +4,7 @@
 
 #include "devices.h"
 
-/// What backward takes beside the graph: it does not grow with the number of uses of a tensor.
+/// The memory of backward, without the graph, does not grow with the number of uses of a tensor.
 namespace minnow {
 namespace {
 

@@ -5,7 +5,7 @@
 #include "devices.h"
 #include "thrown.h"
 
-/// Backward within backward, and one graph that runs again or in several threads.
+/// Backward inside of backward, and backward through one graph several times and in several threads.
 namespace minnow {
 namespace {
 
@@ -46,7 +46,7 @@ TEST_P(Reentry, OfAFunctionIntoItsOwnGraphIsAnError) {
 
 TEST_P(Reentry, IntoAnotherGraphWorks) {
   Tensor x = leaf({1, 2}), w = leaf({3, 4});
-  // A value that is computed anew for its gradient.
+  // Recomputes a value for its gradient (checkpointing).
   const auto again = [](const Tensor& a, const Tensor& b) {
     return record("again", (a * b * b).detach(), {a, b}, [a = a.detach(), b = b.detach()](const Tensor& g) {
       const AutoGradMode on(true);
@@ -60,7 +60,7 @@ TEST_P(Reentry, IntoAnotherGraphWorks) {
   EXPECT_EQ(values(w.grad()), (Doubles{108, 512}));  // 4 x w^3
 }
 
-TEST_P(Reentry, WithoutGradModeSaysHowToSwitchItOn) {
+TEST_P(Reentry, WithoutGradModeTheHintSaysHowToEnableIt) {
   const Tensor x = leaf({1, 2});
   unsigned line = 0;
   const Tensor y = record("own", x.detach() * 1, {x}, [&](const Tensor& g) {
@@ -74,7 +74,7 @@ TEST_P(Reentry, WithoutGradModeSaysHowToSwitchItOn) {
   EXPECT_TRUE(has(text, place(line))) << text;
 }
 
-TEST_P(Reentry, AHookMayBeGivenAndTakenWhileItsNodeRuns) {
+TEST_P(Reentry, HookMayBeAddedAndRemovedWhileItsNodeRuns) {
   Tensor x = leaf({1, 2});
   Tensor y;
   int calls = 0;
@@ -129,7 +129,7 @@ TEST_P(Reentry, AnExpandedOldGradientIsAddedTo) {
   EXPECT_EQ(one.item(), 1);
 }
 
-TEST_P(Reentry, MemoryOfTheUsersIsNotAddedTo) {
+TEST_P(Reentry, UsersGradientTensorIsNotWritten) {
   std::vector<double> own{5, 7};
   Tensor x = tensor({1.0, 2.0}, {DType::float64}).requires_grad_();
   const auto constant = [&](const Tensor& in) {

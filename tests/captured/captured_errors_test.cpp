@@ -10,12 +10,12 @@ namespace {
 
 class CapturedErrorsTest : public test::DeviceTest {
  protected:
-  /// Another device than the step's.
+  /// A device that is not the step's.
   static Device elsewhere() { return device().is_cpu() ? Device("sim:0") : Device(); }
 };
 INSTANTIATE_TEST_SUITE_P(Devices, CapturedErrorsTest, test::all_devices(), test::device_test_name);
 
-TEST_P(CapturedErrorsTest, ACallThatWaitsForTheDeviceIsNamedAndTheProgramGoesOn) {
+TEST_P(CapturedErrorsTest, CallThatWaitsForTheDeviceIsAnErrorAndTheProgramContinues) {
   manual_seed(5);
   const Tensor w = ones({2}, {.device = device()}).requires_grad_();
   optim::Adam adam({w}, {.lr = 0.1});
@@ -48,7 +48,7 @@ TEST_P(CapturedErrorsTest, ACallThatWaitsForTheDeviceIsNamedAndTheProgramGoesOn)
   EXPECT_EQ(step.captures(), 1);
 }
 
-TEST_P(CapturedErrorsTest, ComputingElsewhereIsRefused) {
+TEST_P(CapturedErrorsTest, OtherDevicesAreRefused) {
   const Tensor other = ones({4}, {.device = elsewhere()});
   CapturedStep step([&](const Tensor& x) { return x + sum(other + 1).item(); }, {.device = device(), .warm_up = 0});
   const std::string text = test::error_of<DeviceError>([&] { step(ones({2})); });
@@ -56,7 +56,7 @@ TEST_P(CapturedErrorsTest, ComputingElsewhereIsRefused) {
   EXPECT_EQ((ones({2}, {.device = device()}) + 1).to_vector<double>(), (std::vector<double>{2, 2}));
 }
 
-TEST_P(CapturedErrorsTest, WhatNoReplayWouldDoAgainIsRefused) {
+TEST_P(CapturedErrorsTest, CallsThatCannotBeReplayedAreRefused) {
   const auto refused = [](auto f) {
     CapturedStep step(f, {.device = device(), .warm_up = 0});
     const std::string text = test::error_of<BackendError>([&] { step(ones({2})); });
@@ -87,7 +87,7 @@ TEST_P(CapturedErrorsTest, WhatNoReplayWouldDoAgainIsRefused) {
             "BackendError: from_blob");
 }
 
-TEST_P(CapturedErrorsTest, ALoaderIsRefused) {
+TEST_P(CapturedErrorsTest, DataLoaderInAStepIsRefused) {
   data::DataLoader loader{data::TensorDataset(ones({4, 2})), {.batch_size = 2, .num_workers = 0}};
   CapturedStep step(
       [&](const Tensor& x) {
@@ -101,8 +101,8 @@ TEST_P(CapturedErrorsTest, ALoaderIsRefused) {
             std::string::npos);
 }
 
-/// A step on good indices, then on `bad`: the error of the replay, which is that of the call itself; then again on good
-/// ones.
+/// Runs a step with good indices, then with `bad`, then with good ones; returns the error of the replay, which is that
+/// of the direct call.
 template <class E, class F> std::string error_of_replay(Device device, const Tensor& bad, F f) {
   CapturedStep step(f, {.device = device, .warm_up = 0});
   const Tensor good = tensor(std::vector<std::int64_t>{1, 2});
@@ -119,7 +119,7 @@ template <class E, class F> std::string error_of_replay(Device device, const Ten
   return text;
 }
 
-TEST_P(CapturedErrorsTest, WhatReplaysFindInTheirDataIsAnErrorOfTheLine) {
+TEST_P(CapturedErrorsTest, BadDataInAReplayIsAnErrorWithTheLine) {
   const Tensor bad = tensor(std::vector<std::int64_t>{1, 7}), zero = tensor(std::vector<std::int64_t>{1, 0});
   const Tensor table = ones({3, 3}, {.device = device()});
   unsigned line = 0;
@@ -156,7 +156,7 @@ TEST_P(CapturedErrorsTest, WhatReplaysFindInTheirDataIsAnErrorOfTheLine) {
          "an integer was divided by zero");
 }
 
-TEST_P(CapturedErrorsTest, AReplayThatFailedIsNotCounted) {
+TEST_P(CapturedErrorsTest, FailedReplayIsNotCounted) {
   if (device().is_cuda()) GTEST_SKIP() << "the device finds it when the run has been counted";
   const auto train = [](bool fails, auto make) {
     manual_seed(3);

@@ -16,7 +16,7 @@ struct Net : nn::Module {
   Tensor forward(const Tensor& x) override { return fc2(dropout(relu(fc1(x)))); }
 };
 
-/// Its inputs as images of one channel.
+/// Reshapes the inputs to images of one channel.
 struct Images : nn::Module {
   nn::Conv2d conv = child("conv", nn::Conv2d(1, 4, 2, {.padding = 1}));
   nn::Conv2d grouped = child("grouped", nn::Conv2d(4, 4, 2, {.groups = 2}));
@@ -74,7 +74,7 @@ template <class Model, class Optimizer, class Make> Trained train(Device device,
 class CapturedStepTest : public test::DeviceTest {};
 INSTANTIATE_TEST_SUITE_P(Devices, CapturedStepTest, test::all_devices(), test::device_test_name);
 
-/// Training with a step that is recorded gives the bits of the same calls without recording.
+/// Training with a captured step gives the bits of the same calls without capture.
 template <class Model, class Optimizer> void expect_equal_bits(Device device) {
   const Trained direct = train<Model, Optimizer>(device, [](auto step) { return step; });
   std::int64_t replays = 0;
@@ -91,7 +91,7 @@ template <class Model, class Optimizer> void expect_equal_bits(Device device) {
   EXPECT_EQ(direct.losses, captured.losses);
   EXPECT_EQ(direct.parameters, captured.parameters);
   EXPECT_EQ(direct.next_random, captured.next_random);
-  // 16 whole batches and 4 small ones, of which each kind ran directly twice.
+  // 16 full and 4 smaller batches; the first two of each shape ran directly.
   EXPECT_EQ(recordings, 2);
   EXPECT_EQ(replays, 16);
 }
@@ -100,13 +100,11 @@ struct Momentum : optim::SGD {
   explicit Momentum(const std::vector<Tensor>& params) : RuleOptimizer(params, {.lr = 0.05, .momentum = 0.9}) {}
 };
 
-TEST_P(CapturedStepTest, GivesTheNumbersOfTheSameCallsWithoutRecording) {
-  expect_equal_bits<Net, optim::Adam>(device());
-}
+TEST_P(CapturedStepTest, SameBitsAsWithoutCapture) { expect_equal_bits<Net, optim::Adam>(device()); }
 
-TEST_P(CapturedStepTest, OfConvolutionsToo) { expect_equal_bits<Images, Momentum>(device()); }
+TEST_P(CapturedStepTest, Convolutions) { expect_equal_bits<Images, Momentum>(device()); }
 
-TEST_P(CapturedStepTest, ReadsItsInputsAnewAndTheResultIsRewritten) {
+TEST_P(CapturedStepTest, EachRunReadsInputsAndOverwritesTheResult) {
   CapturedStep doubled([](const Tensor& x) { return x * 2; }, {.device = device(), .warm_up = 0});
   const Tensor first = doubled(full({3}, 1.5));
   EXPECT_EQ(first.to_vector<double>(), (std::vector<double>{3, 3, 3}));
@@ -136,7 +134,7 @@ TEST_P(CapturedStepTest, TakesNoInputsAndReturnsNothing) {
   EXPECT_EQ(count.item(), 5);
 }
 
-TEST_P(CapturedStepTest, RunsOnAnotherStreamComeAfterTheLast) {
+TEST_P(CapturedStepTest, RunsOnDifferentStreamsAreOrdered) {
   const Tensor sums = zeros({3}, {.device = device()});
   CapturedStep add([&](const Tensor& x) { raw::copy_to(sums + x, sums, {}); }, {.device = device(), .warm_up = 0});
   const Tensor one = full({3}, 1.0), ten = full({3}, 10.0);
@@ -150,7 +148,7 @@ TEST_P(CapturedStepTest, RunsOnAnotherStreamComeAfterTheLast) {
   EXPECT_EQ(sums.to_vector<double>(), (std::vector<double>{12, 12, 12}));
 }
 
-TEST_P(CapturedStepTest, DrawsOtherNumbersInEachRun) {
+TEST_P(CapturedStepTest, RandomNumbersDifferInEachRun) {
   manual_seed(11);
   const Tensor want[3] = {rand({5}), rand({5}), rand({5})};
   manual_seed(11);
@@ -160,7 +158,7 @@ TEST_P(CapturedStepTest, DrawsOtherNumbersInEachRun) {
   EXPECT_EQ(draw().to_vector<float>(), want[0].to_vector<float>()) << "a new seed counts in a replay too";
 }
 
-TEST_P(CapturedStepTest, GradientsThatAreNotDroppedAddUp) {
+TEST_P(CapturedStepTest, GradientsAccumulateWithoutZeroGrad) {
   const auto sums = [](auto make) {
     const Tensor w = full({3}, 0.5, {.device = device()}).requires_grad_();
     auto step = make([&](const Tensor& x) {
@@ -176,7 +174,7 @@ TEST_P(CapturedStepTest, GradientsThatAreNotDroppedAddUp) {
   EXPECT_EQ(direct, captured);
 }
 
-TEST_P(CapturedStepTest, ItsMemoryIsNobodyElses) {
+TEST_P(CapturedStepTest, MemoryIsNotUsedByOthers) {
   CapturedStep step([](const Tensor& x) { return sum(exp(x * 2 + 1) - x); }, {.device = device(), .warm_up = 0});
   const Tensor x = full({1000}, 0.25);
   const double want = step(x).item();
@@ -188,7 +186,7 @@ TEST_P(CapturedStepTest, ItsMemoryIsNobodyElses) {
   }
 }
 
-TEST_P(CapturedStepTest, TheResultOutlivesTheStepAndAllMemoryComesBack) {
+TEST_P(CapturedStepTest, ResultOutlivesTheStepAndAllMemoryIsFreed) {
   const std::int64_t before = memory_stats(device()).blocks;
   for (int i = 0; i < 3; ++i) {
     Tensor result;
@@ -203,7 +201,7 @@ TEST_P(CapturedStepTest, TheResultOutlivesTheStepAndAllMemoryComesBack) {
   EXPECT_EQ(memory_stats(device()).blocks, before);
 }
 
-TEST_P(CapturedStepTest, WhatItReadsFromOutsideIsKeptAndReadAnew) {
+TEST_P(CapturedStepTest, TensorsReadFromOutsideAreKeptAliveAndReadInEachRun) {
   Tensor outside = full({3}, 1.0, {.device = device()});
   CapturedStep step([&](const Tensor& x) { return x + outside; }, {.device = device(), .warm_up = 0});
   EXPECT_EQ(step(zeros({3})).to_vector<double>(), std::vector<double>(3, 1.0));
@@ -214,7 +212,7 @@ TEST_P(CapturedStepTest, WhatItReadsFromOutsideIsKeptAndReadAnew) {
   EXPECT_EQ(step(zeros({3})).to_vector<double>(), std::vector<double>(3, 4.0));
 }
 
-TEST_P(CapturedStepTest, MoreShapesThanRecordingsRunDirectly) {
+TEST_P(CapturedStepTest, ShapesBeyondTheLimitRunDirectly) {
   CapturedStep sums([](const Tensor& x) { return sum(x); }, {.device = device(), .warm_up = 0, .max_captures = 2});
   for (std::int64_t n = 1; n < 6; ++n) EXPECT_EQ(sums(ones({n})).item(), static_cast<double>(n));
   EXPECT_EQ(sums.captures(), 2);

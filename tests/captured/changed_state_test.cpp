@@ -1,4 +1,5 @@
-// What a step was recorded with may change between two runs: the numbers stay those of the same calls without recording.
+// The state that a captured step uses may change between two runs: the results are those of the same calls without
+// capture.
 
 #include <gtest/gtest.h>
 #include <minnow/minnow.h>
@@ -50,7 +51,7 @@ struct Seen {
   bool operator==(const Seen& other) const { return losses == other.losses && values == other.values; }
 };
 
-/// Runs with `change` between two of them, direct or captured.
+/// Several runs, direct or captured, with `change` called between two of them.
 template <class Change> Seen train(Device device, bool captured, const Change& change) {
   Training training(device);
   CapturedStep step([&](const Tensor& x) { return training.step(x); }, {.device = device, .warm_up = 1});
@@ -73,25 +74,25 @@ template <class Change> void expect_as_without_recording(Device device, const Ch
   EXPECT_EQ(captured.replays, kRuns - 2) << "one run directly before each of two recordings";
 }
 
-TEST_P(ChangedStateTest, AModuleThatWasMovedAndCameBackIsTrained) {
+TEST_P(ChangedStateTest, ModuleThatWasMovedAndMovedBackIsTrained) {
   expect_as_without_recording(device(), [](Training& t) {
     t.net->to(elsewhere());
     t.net->to(device());
   });
 }
 
-TEST_P(ChangedStateTest, AModuleThatWasConvertedIsTrained) {
+TEST_P(ChangedStateTest, ConvertedModuleIsTrained) {
   expect_as_without_recording(device(), [](Training& t) { t.net->to(DType::float64); });
 }
 
-TEST_P(ChangedStateTest, AParameterThatWasGivenOtherDataIsTrained) {
+TEST_P(ChangedStateTest, ParameterWithOtherDataIsTrained) {
   expect_as_without_recording(device(), [](Training& t) {
     const Tensor w = t.net->parameters()[0];
     w.set_data(full(w.shape(), 0.125, {.device = device()}));
   });
 }
 
-TEST_P(ChangedStateTest, AStateThatWasLoadedIsUsed) {
+TEST_P(ChangedStateTest, LoadedStateIsUsed) {
   expect_as_without_recording(device(), [](Training& t) {
     Training other(device());
     for (int i = 0; i < 3; ++i) other.step(full({2, 5}, 2.0, {.device = device()}));
@@ -103,11 +104,11 @@ TEST_P(ChangedStateTest, OptionsThatNeedOtherStateAreUsed) {
   expect_as_without_recording(device(), [](Training& t) { t.adam->options().amsgrad = true; });
 }
 
-TEST_P(ChangedStateTest, EvalAndTrainCount) {
+TEST_P(ChangedStateTest, EvalAndTrainAreCapturedAgain) {
   expect_as_without_recording(device(), [](Training& t) { t.net->eval(); });
 }
 
-TEST_P(ChangedStateTest, HooksThatCameAreCalled) {
+TEST_P(ChangedStateTest, AddedHooksAreCalled) {
   expect_as_without_recording(device(), [](Training& t) {
     register_hook(t.net->parameters()[0], [](const Tensor& g) { return g * 0; }).detach();
   });
@@ -126,7 +127,7 @@ TEST_P(ChangedStateTest, FrozenParametersAreNotTrained) {
   });
 }
 
-TEST_P(ChangedStateTest, AGroupThatWasAddedIsTrained) {
+TEST_P(ChangedStateTest, AddedGroupIsTrained) {
   const auto run = [&](bool captured) {
     const Tensor a = ones({2}, {.device = device()}).requires_grad_();
     const Tensor b = ones({2}, {.device = device()}).requires_grad_();
@@ -149,8 +150,8 @@ TEST_P(ChangedStateTest, AGroupThatWasAddedIsTrained) {
   EXPECT_EQ(run(false), run(true));
 }
 
-TEST_P(ChangedStateTest, GradientsBelongToTheParameterWhoeverDropsThem) {
-  // Dropped outside of the step, added to within it, and read by an optimizer outside.
+TEST_P(ChangedStateTest, GradientsMayBeDroppedOutsideOfTheStep) {
+  // Gradients are dropped outside of the step, accumulated in it, and read by an optimizer outside.
   const auto run = [&](bool captured, bool drop) {
     const Tensor w = full({3}, 0.5, {.device = device()}).requires_grad_();
     optim::SGD sgd({w}, {.lr = 0.125});
@@ -172,7 +173,7 @@ TEST_P(ChangedStateTest, GradientsBelongToTheParameterWhoeverDropsThem) {
   EXPECT_EQ(run(false, false), run(true, false));
 }
 
-TEST_P(ChangedStateTest, AnOptimizerReadsTheGradientsOfTheDay) {
+TEST_P(ChangedStateTest, OptimizerReadsTheCurrentGradients) {
   const auto run = [&](bool captured) {
     const Tensor w = full({3}, 0.5, {.device = device()}).requires_grad_();
     optim::SGD sgd({w}, {.lr = 0.125});
@@ -188,7 +189,7 @@ TEST_P(ChangedStateTest, AnOptimizerReadsTheGradientsOfTheDay) {
   EXPECT_EQ(run(false), run(true));
 }
 
-TEST_P(ChangedStateTest, ParametersThatOnlyAViewReadsCountToo) {
+TEST_P(ChangedStateTest, ParametersReadThroughAViewAreTracked) {
   nn::Linear frozen(3, 3);
   frozen.to(device());
   frozen.requires_grad_(false);
@@ -199,7 +200,7 @@ TEST_P(ChangedStateTest, ParametersThatOnlyAViewReadsCountToo) {
   EXPECT_EQ(step(x).to_vector<double>(), (std::vector<double>{6, 6, 6}));
 }
 
-TEST_P(ChangedStateTest, AModuleThatIsElsewhereIsRefusedByName) {
+TEST_P(ChangedStateTest, ModuleOnAnotherDeviceIsRefusedByName) {
   Training training(device());
   CapturedStep step([&](const Tensor& x) { return training.step(x); }, {.device = device(), .warm_up = 1});
   const Tensor x = ones({2, 5});
@@ -211,7 +212,7 @@ TEST_P(ChangedStateTest, AModuleThatIsElsewhereIsRefusedByName) {
   EXPECT_NO_THROW(step(x));
 }
 
-TEST_P(ChangedStateTest, OptionsOutOfRangeAreAnErrorAndNothingIsDone) {
+TEST_P(ChangedStateTest, OptionsOutOfRangeAreAnErrorAndChangeNothing) {
   Training training(device());
   CapturedStep step([&](const Tensor& x) { return training.step(x); }, {.device = device(), .warm_up = 1});
   const Tensor x = ones({2, 5});
@@ -226,7 +227,7 @@ TEST_P(ChangedStateTest, OptionsOutOfRangeAreAnErrorAndNothingIsDone) {
   EXPECT_EQ(step.replays(), replays + 1);
 }
 
-TEST_P(ChangedStateTest, AStepThatChangesAllTheTimeRunsDirectly) {
+TEST_P(ChangedStateTest, StepThatAlwaysChangesRunsDirectly) {
   Training training(device());
   int runs = 0;
   CapturedStep step(
@@ -244,7 +245,7 @@ TEST_P(ChangedStateTest, AStepThatChangesAllTheTimeRunsDirectly) {
   EXPECT_EQ(step.captures(), 0);
 }
 
-TEST_P(ChangedStateTest, AChangeNowAndThenIsWorthARecording) {
+TEST_P(ChangedStateTest, OccasionalChangeIsCapturedAgain) {
   Training training(device());
   CapturedStep step([&](const Tensor& x) { return sum((*training.net)(x)); }, {.device = device(), .warm_up = 1});
   for (int i = 0; i < 200; ++i) {
@@ -254,7 +255,7 @@ TEST_P(ChangedStateTest, AChangeNowAndThenIsWorthARecording) {
   EXPECT_EQ(step.replays(), 190);
 }
 
-TEST_P(ChangedStateTest, WhatOthersDoIsNoReasonToRecordAnew) {
+TEST_P(ChangedStateTest, UnrelatedChangesDoNotCaptureAgain) {
   Training training(device());
   CapturedStep step([&](const Tensor& x) { return training.step(x); }, {.device = device(), .warm_up = 1});
   for (int i = 0; i < 10; ++i) {
@@ -269,7 +270,7 @@ TEST_P(ChangedStateTest, WhatOthersDoIsNoReasonToRecordAnew) {
   EXPECT_EQ(step.replays(), 9);
 }
 
-TEST(CapturedStep, OneThatWasMovedFromSaysSo) {
+TEST(CapturedStep, MovedFromIsAnError) {
   CapturedStep step([](const Tensor& x) { return x + 1; }, {.device = Device(), .warm_up = 0});
   CapturedStep to = std::move(step);
   const auto refused = [](auto f) {

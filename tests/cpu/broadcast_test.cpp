@@ -1,7 +1,7 @@
 #include <minnow/tensor/internal.h>
 #include "cpu_support.h"
 
-// Operands that are repeated: over and over in blocks, along rows, as one element; beside dense and strided ones.
+// Broadcast operands: repeated blocks, rows and single elements; combined with dense and strided ones.
 
 namespace minnow {
 namespace {
@@ -89,7 +89,7 @@ TEST_P(Broadcast, CopiesAndThreeOperands) {
   }
 }
 
-TEST(BroadcastCpu, ThreadsChangeNothing) {
+TEST(BroadcastCpu, SameBitsForAnyNumberOfThreads) {
   for (const Case& c : {Case{{1, 16, 1, 1}, {30, 16, 28, 28}}, Case{{1, 1, 1, 128}, {4, 4, 64, 128}}}) {
     const Tensor a = test::reals(c.shape), b = repeated(c.own, c.shape, float32);
     test::expect_thread_invariant([&] {

@@ -63,7 +63,7 @@ TEST(CopyCpu, HalvesRoundToNearestEven) {
   for (int i = 0; i < 7; ++i) EXPECT_EQ(get(b, i), static_cast<double>(static_cast<float>(bfloat16_t(values[i]))));
 }
 
-TEST(CopyCpu, EveryHalfComesBack) {
+TEST(CopyCpu, EveryHalfRoundTrips) {
   for (const DType dtype : {DType::float16, DType::bfloat16}) {
     const Tensor all = blank({65536}, dtype);
     for (int i = 0; i < 65536; ++i) static_cast<std::uint16_t*>(all.raw_data())[i] = static_cast<std::uint16_t>(i);

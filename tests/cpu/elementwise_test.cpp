@@ -148,7 +148,7 @@ TEST(ElementwiseCpu, MissingLoopIsAnError) {
                BackendError);
 }
 
-TEST(ElementwiseCpu, ThreadsChangeNothing) {
+TEST(ElementwiseCpu, SameBitsForAnyNumberOfThreads) {
   const Tensor a = test::reals({700, 333});
   const Tensor b = test::reals({700, 333}, float32, Lay::kReversed);
   test::expect_thread_invariant([&] {

@@ -26,7 +26,7 @@ std::vector<float> numbers(std::int64_t n, std::uint32_t seed) {
   return out;
 }
 
-/// A product's operands; rows of c have room behind them.
+/// A product's operands; rows of c are padded.
 struct Operands {
   static constexpr std::int64_t kGap = 5;
   Case shape;

@@ -12,7 +12,7 @@ using test::numbers;
 using test::set;
 
 constexpr Lay kLays[] = {Lay::kContiguous, Lay::kReversed, Lay::kGaps};
-/// Of the whole and of what is selected.
+/// The sizes of the tensor and of the selection.
 constexpr std::pair<Lay, Lay> kLayPairs[] = {
     {Lay::kContiguous, Lay::kContiguous}, {Lay::kReversed, Lay::kReversed},   {Lay::kGaps, Lay::kGaps},
     {Lay::kReversed, Lay::kContiguous},   {Lay::kContiguous, Lay::kReversed}, {Lay::kGaps, Lay::kContiguous}};
@@ -20,7 +20,7 @@ constexpr std::pair<Lay, Lay> kLayPairs[] = {
 double joined(double a, double b, DType dtype) { return dtype == DType::bool_ ? (a + b != 0 ? 1 : 0) : a + b; }
 int span_of(DType dtype) { return dtype == DType::bool_ ? 2 : 3; }
 
-/// Row-major place i of `shape`, its index along dim replaced by k, as a place of `other`.
+/// Row-major index i of `shape`, with its index along dim replaced by k, as an index of `other`.
 std::int64_t moved(const Shape& shape, std::int64_t i, int dim, std::int64_t k, const Shape& other) {
   std::int64_t at = 0, step = 1;
   for (int d = shape.rank() - 1; d >= 0; --d) {
@@ -89,7 +89,7 @@ TEST(IndexCpu, SelectAndAdd) {
   }
 }
 
-TEST(IndexCpu, LongRunsAreAddedWhole) {
+TEST(IndexCpu, LongRunsAreAddedCompletely) {
   const Tensor x = numbers({3, 2500}), sum = blank({2, 2500}),
                index = numbers({3}, DType::int64, Lay::kContiguous, 1, 1);
   ASSERT_EQ(backend().run(calls::IndexAdd{x, index, sum, 0}), Outcome::ok);
@@ -115,7 +115,7 @@ TEST(IndexCpu, OutOfRangeTouchesNothing) {
   }
 }
 
-/// However a run is divided among threads.
+/// For every division of a run among threads.
 TEST(IndexCpu, RunsOfAnyLength) {
   const int before = num_threads();
   for (const int threads : {1, 3}) {
@@ -140,7 +140,7 @@ TEST(IndexCpu, RunsOfAnyLength) {
   set_num_threads(before);
 }
 
-TEST(IndexCpu, ThreadsDoNotMatter) {
+TEST(IndexCpu, SameBitsForAnyNumberOfThreads) {
   const Tensor x = test::reals({3000, 64});
   const Tensor index = numbers({3000}, DType::int64, Lay::kContiguous, 0, 7);
   test::expect_thread_invariant([&] {

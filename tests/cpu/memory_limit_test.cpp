@@ -13,7 +13,8 @@
 namespace minnow::test {
 namespace {
 
-/// Convolutions of new shapes with `megabytes` more than there are: 0 when they ran or said that there is no memory.
+/// Runs convolutions of new shapes with a limit of `megabytes` above the memory in use.  Returns 0 if they ran or threw
+/// OutOfMemoryError.
 int convolve_within(std::size_t megabytes) {
   std::size_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;

@@ -1,4 +1,4 @@
-// Results under every setting of OpenMP that the environment or the host program may make.
+// Results do not depend on settings of OpenMP by the environment or the host program.
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 namespace minnow::test {
 namespace {
 
-/// Memory for a result; what is not written shows.
+/// Memory for a result, filled so that elements that are not written are found.
 Tensor spoiled(const Shape& shape, DType dtype) {
   const Tensor t = blank(shape, dtype);
   for (std::int64_t i = 0; i < t.numel(); ++i) set(t, i, is_floating_point(dtype) ? std::nan("") : 99);
@@ -46,7 +46,7 @@ std::vector<Tensor> convolution(DType dtype, const Shape& x_shape, const Shape& 
   return {y, grad_x, grad_w, grad_bias};
 }
 
-/// One of each that is computed by several threads.
+/// Every kind of operation that several threads compute.
 std::vector<Tensor> results() {
   std::vector<Tensor> all;
   for (const DType dtype : {DType::float32, DType::bfloat16, DType::float16, DType::float64, DType::int64}) {
@@ -71,7 +71,7 @@ std::vector<Tensor> results() {
   return all;
 }
 
-/// Whether four threads compute what one does.
+/// Whether four threads give the result of one.
 bool all_right() {
   std::vector<Tensor> want;
   {

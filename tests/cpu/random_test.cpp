@@ -118,7 +118,7 @@ TEST(RandomCpu, Bernoulli) {
     if (p == 0 || p == 1) { EXPECT_EQ(moments(t).mean, p); }
     EXPECT_NEAR(moments(t).mean, p, 4e-3);
   }
-  // A number is below p or not: a p that is no multiple of their step counts up.
+  // P(number < p): a p between two multiples of the step is rounded up.
   const Tensor each = blank({kMany}, DType::bool_), numbers = blank({kMany});
   backend().run(calls::Uniform{{9, 2}, numbers, 0, 1});
   for (const double p : {0.3, get(numbers, 17), get(numbers, 17) + 1e-9}) {
@@ -127,7 +127,7 @@ TEST(RandomCpu, Bernoulli) {
   }
 }
 
-TEST(RandomCpu, ThreadsDoNotMatter) {
+TEST(RandomCpu, SameBitsForAnyNumberOfThreads) {
   for (const DType dtype : kFloats) {
     test::expect_thread_invariant([&] {
       const Tensor t = blank({kMany}, dtype);
@@ -152,7 +152,7 @@ TEST(RandomCpu, ThreadsDoNotMatter) {
   });
 }
 
-/// A draw of n numbers and the next, against one stream: the second begins after the last counter that the first read.
+/// Two draws of n numbers, compared with one stream: the second starts after the last counter that the first used.
 void expect_no_overlap(DType dtype, bool normal, std::int64_t n) {
   RandomGenerator generator(42);
   const std::int64_t numbers = dtype == DType::float64 ? 2 * n : n;

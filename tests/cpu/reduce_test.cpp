@@ -62,7 +62,7 @@ TEST_P(Reduce, EveryDtype) {
       const double rtol = dtype == DType::float16 ? 1e-3 : dtype == DType::bfloat16 ? 8e-3 : 1.3e-6;
       for (const Shape& shape : {Shape{3, 70, 1}, Shape{2, 40, 300}, Shape{1, 9000, 1}}) {
         for (const Lay lay : {Lay::kContiguous, Lay::kReversed}) {
-          // float16 ends at 65504: few and small numbers for the sums of powers.
+          // The largest float16 is 65504: sums of powers take few and small numbers.
           if (dtype == DType::float16 && shape[1] > 100) continue;
           check<Op, I>(test::numbers(shape, dtype, lay, 0, dtype == DType::bool_ ? 2 : 7), dout, rtol);
         }
@@ -115,8 +115,8 @@ TEST_P(Reduce, ColumnsOfEveryNumber) {
   });
 }
 
-/// Wherever a row stands among others, it gives the same bits.
-TEST_P(Reduce, EqualRowsGiveEqualBits) {
+/// The result of a row does not depend on its position among others.
+TEST_P(Reduce, EqualRowsHaveEqualResults) {
   for (const std::int64_t n : kLengths) {
     const std::int64_t rows = 41;
     const Tensor one = test::reals({1, n, 1}), x(one.storage(), float32, {rows, n, 1}, {0, 1, 1}),
@@ -174,7 +174,7 @@ TEST_P(Reduce, TheFirstOfEqualElements) {
   }
 }
 
-TEST_P(Reduce, NanInfinityAndNothing) {
+TEST_P(Reduce, NanInfinityAndNoElements) {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   for (const std::int64_t where : {0, 5, 63, 64, 200, 4999}) {
     const Tensor x = test::reals({1, 5000, 1});
@@ -201,7 +201,7 @@ TEST_P(Reduce, NanInfinityAndNothing) {
 }
 
 /// 16 million floats, whose exact sum is known by the double reference.
-TEST_P(Reduce, LongSumsKeepTheirDigits) {
+TEST_P(Reduce, LongSumsAreAccurate) {
   const std::int64_t n = std::int64_t{1} << 24;
   const Tensor x = blank({1, n, 1});
   float* data = static_cast<float*>(x.raw_data());
@@ -221,7 +221,7 @@ TEST_P(Reduce, LongSumsKeepTheirDigits) {
   EXPECT_TRUE(test::close(total, expected, 1.3e-6, 0));
 }
 
-TEST(ReduceCpu, ThreadsChangeNothing) {
+TEST(ReduceCpu, SameBitsForAnyNumberOfThreads) {
   for (const Shape& shape : {Shape{1, 1000003, 1}, Shape{700, 501, 1}, Shape{1, 5000, 77}, Shape{9, 300, 500},
                              Shape{30000, 10, 1}, Shape{1, 1024, 128}}) {
     const Tensor x = test::reals(shape);

@@ -12,7 +12,7 @@ using test::set;
 class SoftmaxCpu : public test::EveryIsa {};
 INSTANTIATE_TEST_SUITE_P(Isa, SoftmaxCpu, test::every_isa(), test::isa_name);
 
-/// The places of one line of [outer, n, inner].
+/// The indices of one row of [outer, n, inner].
 struct Line {
   std::int64_t first, step, n;
 };
@@ -102,7 +102,7 @@ TEST_P(SoftmaxCpu, RowsAroundTheWidthsOfVectorsAndBuffers) {
         }
 }
 
-TEST_P(SoftmaxCpu, ARowOfNanOrInfinitiesLeavesItsNeighboursAlone) {
+TEST_P(SoftmaxCpu, NanAndInfinitiesDoNotSpreadToOtherRows) {
   for (const std::int64_t n : {3, 10, 16, 20, 64, 70})
     for (const bool log : {false, true}) {
       const Tensor x = test::reals({40, n}), y = blank({40, n});
@@ -119,7 +119,7 @@ TEST_P(SoftmaxCpu, ARowOfNanOrInfinitiesLeavesItsNeighboursAlone) {
     }
 }
 
-/// A logarithm near 0 keeps its digits.
+/// A logarithm near 0 is accurate.
 TEST_P(SoftmaxCpu, LogOfAlmostOne) {
   const Tensor x = blank({20, 2}), y = blank({20, 2});
   for (std::int64_t r = 0; r < 20; ++r) set(x, 2 * r, 20);

@@ -21,7 +21,7 @@
 namespace minnow::cpu {
 namespace {
 
-/// Whether a loop of n calls on `threads` threads makes each call once.
+/// Whether a loop over [0, n) on `threads` threads calls each index once.
 bool complete(std::int64_t n, int threads) {
   std::vector<std::atomic<int>> calls(static_cast<std::size_t>(n));
   parallel_loop(n, threads, [&](std::int64_t i) { calls[static_cast<std::size_t>(i)].fetch_add(1); });
@@ -30,7 +30,7 @@ bool complete(std::int64_t n, int threads) {
   return true;
 }
 
-TEST(Team, MakesEachCallOnce) {
+TEST(Team, EachIndexIsCalledOnce) {
   for (const int threads : {1, 2, 3, 17, 2, 5})
     for (const std::int64_t n : {0, 1, 2, 3, 7, 16, 17, 1000, 100003})
       EXPECT_TRUE(complete(n, threads)) << n << " calls, " << threads << " threads";
@@ -73,7 +73,7 @@ TEST(Team, LoopsWithinLoopsRunOnTheirThread) {
   EXPECT_FALSE(in_parallel());
 }
 
-TEST(Team, RethrowsAndGoesOn) {
+TEST(Team, RethrowsAndStaysUsable) {
   for (int repeat = 0; repeat < 100; ++repeat) {
     EXPECT_THROW(parallel_loop(64, 4,
                                [](std::int64_t i) {
@@ -113,7 +113,7 @@ TEST(Team, ScratchKeepsItsNumberOfThreads) {
   set_num_threads(before);
 }
 
-TEST(TeamDeathTest, WorksOnWithFewerThreadsThanAskedFor) {
+TEST(TeamDeathTest, WorksWithFewerThreadsThanRequested) {
 #if defined(MINNOW_TEST_ASAN) || defined(MINNOW_TEST_TSAN)
   GTEST_SKIP() << "a sanitizer reserves the address space";
 #endif
@@ -131,7 +131,7 @@ TEST(TeamDeathTest, WorksOnWithFewerThreadsThanAskedFor) {
       ::testing::ExitedWithCode(0), "");
 }
 
-TEST(TeamDeathTest, AForkedChildHasItsOwn) {
+TEST(TeamDeathTest, ForkedChildHasItsOwnThreads) {
 #if defined(MINNOW_TEST_ASAN) || defined(MINNOW_TEST_TSAN)
   GTEST_SKIP() << "a sanitizer waits for the threads that the child does not have";
 #endif
@@ -162,7 +162,7 @@ TEST(Team, SleepsWhenThereIsNothingToDo) {
   EXPECT_LT(cpu_seconds() - before, 0.05);
 }
 
-TEST(Waiting, TheUsersSettingsWin) {
+TEST(Waiting, TheUsersSettingsAreKept) {
   using std::chrono::nanoseconds;
   const auto usual = spin_time(nullptr, nullptr);
   EXPECT_GT(usual, nanoseconds(0));

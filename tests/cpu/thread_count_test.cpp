@@ -1,4 +1,4 @@
-// The bits of products and convolutions, whatever the number of threads.
+// Products and convolutions have the same bits for any number of threads.
 
 #include <gtest/gtest.h>
 
@@ -159,7 +159,7 @@ TEST(ThreadCount, ConvolutionsHaveTheSameBits) {
   EXPECT_EQ(d.first, "");
 }
 
-/// As on most desktops: no AVX-512, in oneDNN neither.
+/// Without AVX-512, as on most desktops, in minnow and oneDNN.
 TEST(ThreadCountDeathTest, SameBitsWithAvx2) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");  // a new process, in which oneDNN reads the environment
   if (!cpu::isa_supported(cpu::Isa::kAvx2)) GTEST_SKIP() << "this processor has no AVX2";

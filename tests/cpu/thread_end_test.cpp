@@ -8,7 +8,8 @@
 namespace minnow {
 namespace {
 
-/// Computes when its thread ends: after all that the operations keep for a thread, since it was made before them.
+/// Computes in its destructor at thread end, which runs after those of the thread-locals of operations: it was made
+/// first.
 struct Last {
   ~Last() {
     if (!result) return;

@@ -14,8 +14,8 @@ using test::set;
 
 constexpr std::size_t kRoles = 2 + UpdateItem::kMaxStates;
 
-/// One rule with some options: its constants, the states that it runs with, and one element by hand: p, g, then a place
-/// for each state.
+/// One rule with some options: its constants, the states that it uses, and the update of one element by hand: p, g,
+/// then the states.
 struct Case {
   const char* name;
   int rule;
@@ -39,7 +39,7 @@ Case make_case(const char* name, const typename Rule::Options& o, std::int64_t s
   return c;
 }
 
-// What the formulas say, written out.
+// The formulas, written out.
 
 void sgd_by_hand(const SgdRule::Options& o, double, bool first, double* v) {
   const double d = (o.maximize ? -v[1] : v[1]) + o.weight_decay * v[0];
@@ -107,7 +107,7 @@ std::vector<Case> cases() {
   };
 }
 
-/// One item: param, grad, states, with values of their own; squares are larger than any other value's.
+/// One item: param, grad, states, with values of their own; squares are larger than any other values.
 struct Item {
   std::vector<Tensor> tensors;  // by role; undefined where the rule runs without a state
   std::vector<double> before;   // [role][element]

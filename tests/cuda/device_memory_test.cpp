@@ -34,7 +34,7 @@ class DeviceMemoryTest : public ::testing::Test {
   DeviceMemory memory{driver, events, "fake:0", [this] { return current; }};
 };
 
-TEST_F(DeviceMemoryTest, SizesAreOfFewClassesAndWasteLittle) {
+TEST_F(DeviceMemoryTest, SizeClassesAreFewAndWasteLittle) {
   std::set<std::size_t> sizes;
   for (std::size_t bytes = 1; bytes < 3 * kMega; bytes += 509) {
     const std::size_t size = DeviceMemory::rounded(bytes);
@@ -60,7 +60,7 @@ TEST_F(DeviceMemoryTest, SmallBlocksShareASlabAndDoNotOverlap) {
   expect_all_returned();
 }
 
-TEST_F(DeviceMemoryTest, LargeBlocksComeAsTheyAre) {
+TEST_F(DeviceMemoryTest, LargeBlocksAreNotSplit) {
   void* a = take(5 * kMega);
   void* b = take(DeviceMemory::kLargestSmall + 1);
   EXPECT_EQ(driver.blocks.at(a), 5 * kMega);
@@ -72,7 +72,7 @@ TEST_F(DeviceMemoryTest, LargeBlocksComeAsTheyAre) {
   expect_all_returned();
 }
 
-TEST_F(DeviceMemoryTest, ASteadyStateAsksTheDriverForNothing) {
+TEST_F(DeviceMemoryTest, SteadyStateDoesNotCallTheDriver) {
   const auto step = [&] {
     std::vector<std::pair<void*, std::size_t>> live;
     for (std::size_t bytes : {64u, 4096u, 100'000u, 3'000'000u, 64u, 12'345'678u})
@@ -163,7 +163,7 @@ TEST_F(DeviceMemoryTest, WaitingForAnotherStreamCanBeEnough) {
   expect_all_returned();
 }
 
-TEST_F(DeviceMemoryTest, ASlabGoesBackOnlyWhenAllOfItIsFree) {
+TEST_F(DeviceMemoryTest, SlabIsFreedOnlyWhenAllOfItIsFree) {
   void* a = take(1000);
   void* b = take(1000);
   give(a, 1000);
@@ -175,7 +175,7 @@ TEST_F(DeviceMemoryTest, ASlabGoesBackOnlyWhenAllOfItIsFree) {
   expect_all_returned();
 }
 
-TEST_F(DeviceMemoryTest, FreeingTwiceOrWhatIsNotOursChangesNothing) {
+TEST_F(DeviceMemoryTest, FreeingTwiceOrForeignMemoryChangesNothing) {
   void* a = take(1000);
   give(a, 1000);
   give(a, 1000);
@@ -191,7 +191,7 @@ TEST_F(DeviceMemoryTest, FreeingTwiceOrWhatIsNotOursChangesNothing) {
   expect_all_returned();
 }
 
-TEST_F(DeviceMemoryTest, NothingIsGivenBackToADeviceThatFailed) {
+TEST_F(DeviceMemoryTest, NothingIsFreedOnAFailedDevice) {
   void* a = take(1000);
   driver.usable = false;
   give(a, 1000);
@@ -245,7 +245,7 @@ TEST_F(DeviceMemoryTest, ARandomWorkloadNeverSharesABlock) {
 
 class MemoryPoolTest : public DeviceMemoryTest {};
 
-TEST_F(MemoryPoolTest, IsOfOneCaptureAlone) {
+TEST_F(MemoryPoolTest, IsUsedByOneCaptureOnly) {
   void* before = take(kMega);
   give(before, kMega);
   void* captured = nullptr;
@@ -256,7 +256,7 @@ TEST_F(MemoryPoolTest, IsOfOneCaptureAlone) {
       const PoolGuard guard(pool);
       EXPECT_TRUE(capturing());
       captured = take(kMega);
-      EXPECT_NE(captured, before);  // the cache is for others
+      EXPECT_NE(captured, before);  // a capture does not take from the cache
       give(captured, kMega);
       EXPECT_EQ(take(kMega), captured);  // within the capture it is reused
       give(captured, kMega);
@@ -296,7 +296,7 @@ TEST_F(MemoryPoolTest, NoEventIsRecordedDuringACapture) {
   give(block, kMega);
 }
 
-TEST_F(MemoryPoolTest, OutOfMemoryInACaptureWaitsForNothing) {
+TEST_F(MemoryPoolTest, OutOfMemoryInACaptureDoesNotWait) {
   driver.limit = 5 * kMega;
   void* block = take(3 * kMega);
   give(block, 3 * kMega);
@@ -310,7 +310,7 @@ TEST_F(MemoryPoolTest, OutOfMemoryInACaptureWaitsForNothing) {
   give(take(3 * kMega), 3 * kMega);
 }
 
-TEST_F(MemoryPoolTest, KeepsWhatTheCaptureUsesOfOtherMemory) {
+TEST_F(MemoryPoolTest, KeepsOtherMemoryThatTheCaptureUses) {
   current = main;
   auto outside = std::make_shared<Storage>(memory, Device(DeviceType::cuda), kMega);
   const std::weak_ptr<Storage> watched = outside;

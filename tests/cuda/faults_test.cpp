@@ -21,7 +21,7 @@ class FaultsTest : public ::testing::Test {
   Faults faults{driver, "cuda:0"};
 };
 
-TEST_F(FaultsTest, NothingFoundIsNothingThrown) {
+TEST_F(FaultsTest, NoFaultThrowsNothing) {
   faults.check();
   EXPECT_EQ(driver.allocations, 0);
   for (std::size_t i = 0; i < 3 * Faults::kWords; ++i) *flag(Fault::index_out_of_range, "gather", 1) = 0;
@@ -29,13 +29,13 @@ TEST_F(FaultsTest, NothingFoundIsNothingThrown) {
   EXPECT_EQ(driver.allocations, 1);
 }
 
-TEST_F(FaultsTest, TheErrorNamesTheOperationAndItsLine) {
+TEST_F(FaultsTest, ErrorNamesTheOperationAndItsLine) {
   flag(Fault::index_out_of_range, "before", 1);
   *flag(Fault::index_out_of_range, "gather", 12) = 1;
   const std::string index = error_of<IndexError>([&] { faults.check(); });
   for (const char* part : {"gather: an index is out of range", "(a.cpp:12)", "cuda:0"})
     EXPECT_TRUE(has(index, part)) << index;
-  faults.check();  // told once
+  faults.check();  // reported once
   *flag(Fault::target_out_of_range, "cross_entropy", 13) = 1;
   EXPECT_TRUE(
       has(error_of<IndexError>([&] { faults.check(); }), "cross_entropy: a target is out of range  (a.cpp:13)"));
@@ -43,7 +43,7 @@ TEST_F(FaultsTest, TheErrorNamesTheOperationAndItsLine) {
   EXPECT_TRUE(has(error_of<ValueError>([&] { faults.check(); }), "div: an integer was divided by zero  (a.cpp:14)"));
 }
 
-TEST_F(FaultsTest, TheOldestIsToldAndLaterOnesAreForgotten) {
+TEST_F(FaultsTest, OnlyTheOldestIsReported) {
   for (unsigned i = 0; i < Faults::kWords - 10; ++i) flag(Fault::index_out_of_range, "none", i);
   std::uint32_t* first = flag(Fault::index_out_of_range, "first", 1);
   for (int i = 0; i < 100; ++i) *flag(Fault::division_by_zero, "later", 2) = 1;  // past the end of the ring
@@ -52,7 +52,7 @@ TEST_F(FaultsTest, TheOldestIsToldAndLaterOnesAreForgotten) {
   faults.check();
 }
 
-TEST_F(FaultsTest, ARoundWithoutASynchronizationLosesNothing) {
+TEST_F(FaultsTest, ReusedFlagsWithoutSynchronizationLoseNoFault) {
   *flag(Fault::division_by_zero, "lost", 1) = 1;
   const std::string message = error_of<ValueError>([&] {
     for (std::size_t i = 0; i < Faults::kWords; ++i) flag(Fault::index_out_of_range, "gather", 2);
@@ -60,7 +60,7 @@ TEST_F(FaultsTest, ARoundWithoutASynchronizationLosesNothing) {
   EXPECT_TRUE(has(message, "lost")) << message;
 }
 
-TEST_F(FaultsTest, TheWordsOfCapturedWorkAreHeld) {
+TEST_F(FaultsTest, FlagsOfCapturedWorkAreKept) {
   std::uint32_t* held = faults.flag(Fault::index_out_of_range, "captured", {"a.cpp", 3}, true);
   for (std::size_t i = 0; i < 2 * Faults::kWords; ++i) EXPECT_NE(flag(Fault::index_out_of_range, "gather", 2), held);
   for (int replay = 0; replay < 2; ++replay) {

@@ -43,7 +43,7 @@ TEST_F(LibraryTest, MissingLibraryNamesFilesAndHint) {
   }
 }
 
-TEST_F(LibraryTest, TheVariableEndsTheSearch) {
+TEST_F(LibraryTest, TheEnvironmentVariableIsTheOnlyPlaceSearched) {
   setenv("MINNOW_TEST_LIBRARY", "/nowhere/libother.so", 1);
   EXPECT_THROW(const Library library(kMath), BackendError);
   setenv("MINNOW_TEST_LIBRARY", "libm.so.6", 1);

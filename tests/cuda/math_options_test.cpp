@@ -4,7 +4,7 @@
 namespace minnow::cuda {
 namespace {
 
-TEST(MathOptions, DefaultsArePyTorchsAndReplaced) {
+TEST(MathOptions, DefaultsArePyTorchsAndCanBeSet) {
   const MathOptions before = math_options();
   EXPECT_FALSE(MathOptions{}.matmul_tf32);
   EXPECT_TRUE(MathOptions{}.conv_tf32);

@@ -99,7 +99,7 @@ TEST(MatmulLayout, SharedRightSideIsOneProduct) {
   EXPECT_EQ(column_major(a, b, out).batch, 4);
 }
 
-TEST(MatmulLayout, RefusesWhatNoLibraryTakes) {
+TEST(MatmulLayout, RefusesUnsupportedStrides) {
   Matrices strided{1, 3, 4, 0, 8, 2};
   EXPECT_FALSE(normalise(strided));
   Matrices repeated_rows{1, 3, 4, 0, 0, 1};

@@ -52,7 +52,7 @@ TEST_F(PinnedMemoryTest, IsHeldUntilTheCopiesAreDone) {
   driver.finish(other);
   EXPECT_EQ(memory.allocate(5000), a);
   EXPECT_EQ(driver.event_waits, 0);
-  // A copy that is done holds nothing.
+  // A finished copy holds no memory.
   memory.hold(a, events.record(stream));
   driver.finish(stream);
   memory.deallocate(a, 5000);
@@ -60,7 +60,7 @@ TEST_F(PinnedMemoryTest, IsHeldUntilTheCopiesAreDone) {
   EXPECT_EQ(driver.events, 2u);
 }
 
-TEST_F(PinnedMemoryTest, HoldsDoNotPileUp) {
+TEST_F(PinnedMemoryTest, FinishedHoldsAreRemoved) {
   void* a = memory.allocate(100);
   for (int i = 0; i < 100; ++i) {
     memory.hold(a, events.record(stream));
@@ -70,7 +70,7 @@ TEST_F(PinnedMemoryTest, HoldsDoNotPileUp) {
   memory.deallocate(a, 100);
 }
 
-TEST_F(PinnedMemoryTest, WithoutRoomWaitsForCopiesThenFreesTheCache) {
+TEST_F(PinnedMemoryTest, OutOfMemoryWaitsForCopiesThenFreesTheCache) {
   driver.pinned_limit = 2;
   void* a = memory.allocate(5000);
   memory.hold(a, events.record(stream));

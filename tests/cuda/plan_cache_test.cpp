@@ -33,24 +33,24 @@ TEST(PlanCache, MakesEachPlanOnce) {
   EXPECT_EQ(cache.size(), 6u);
 }
 
-TEST(PlanCache, DropsTheOneUsedLongestAgo) {
+TEST(PlanCache, EvictsTheLeastRecentlyUsed) {
   PlanCache<Key, int> cache(2);
   Counted counted;
   const auto first = cache.get({1}, counted.maker(1));
   cache.get({2}, counted.maker(2));
   cache.get({1}, counted.maker(1));
-  cache.get({3}, counted.maker(3));  // 2 goes
+  cache.get({3}, counted.maker(3));  // evicts 2
   EXPECT_EQ(cache.size(), 2u);
   EXPECT_EQ(counted.made, 3);
   cache.get({1}, counted.maker(1));
   EXPECT_EQ(counted.made, 3);
-  cache.get({2}, counted.maker(2));  // 3 goes
-  cache.get({3}, counted.maker(3));  // 1 goes, but is still held here
+  cache.get({2}, counted.maker(2));  // evicts 3
+  cache.get({3}, counted.maker(3));  // evicts 1, which is still held here
   EXPECT_EQ(counted.made, 5);
   EXPECT_EQ(*first, 1);
 }
 
-TEST(PlanCache, KeepsNothingOfAFailure) {
+TEST(PlanCache, FailuresAreNotCached) {
   PlanCache<Key, int> cache(2);
   EXPECT_THROW(cache.get({1}, []() -> std::shared_ptr<int> { throw std::runtime_error("no"); }), std::runtime_error);
   EXPECT_EQ(cache.size(), 0u);

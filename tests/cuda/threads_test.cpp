@@ -114,7 +114,7 @@ class MemoryThreads : public ::testing::Test {
       guarded.taken(live.block);
       fill(live);
       exchange.put(live);
-    } catch (const OutOfMemoryError&) {  // the others hold it
+    } catch (const OutOfMemoryError&) {  // the other threads hold the memory
     }
   }
   static void capture(DeviceMemory& memory) {
@@ -124,7 +124,7 @@ class MemoryThreads : public ::testing::Test {
       void* block = memory.allocate(1000);
       EXPECT_TRUE(memory.is_of(block, pool));
       memory.deallocate(block, 1000);
-    } catch (const OutOfMemoryError&) {  // the others hold it
+    } catch (const OutOfMemoryError&) {  // the other threads hold the memory
     }
   }
   static void expect_consistent(const MemoryStats& stats) {

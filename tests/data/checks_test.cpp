@@ -1,4 +1,4 @@
-// What a dataset of the user's own makes is checked, and so is where a loader begins.
+// Checks of the batches that a user's dataset makes, of loader positions, and of objects that were moved from.
 
 #include <functional>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace minnow::data {
 namespace {
 
-/// Writes batches by a function, as a user's own.
+/// A dataset whose get_batch() calls a function.
 struct Photographs {
   std::function<void(std::int64_t rows, BatchBuffer& buffer)> make;
 
@@ -65,7 +65,7 @@ TEST(LoaderChecks, RowsAndFieldsOfABatch) {
   expect_refused<ValueError>([&](std::int64_t, BatchBuffer&) {}, "0 fields, a sample has 2", "buffer.make()");
 }
 
-TEST(LoaderChecks, TheLastEpochIsTheLast) {
+TEST(LoaderChecks, NoEpochAfterTheLargestNumber) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   DataLoader loader{TensorDataset(zeros({4, 2})), {.batch_size = 2, .num_workers = 0}};
   EXPECT_NE(test::error_of<ValueError>([&] { loader.set_epoch(kMost); }).find("there is no epoch 9223372036854775807"),
@@ -79,7 +79,7 @@ TEST(LoaderChecks, TheLastEpochIsTheLast) {
   EXPECT_NO_THROW(loader.begin());
 }
 
-TEST(LoaderChecks, ALoaderThatWasMovedFromSaysSo) {
+TEST(LoaderChecks, MovedFromLoaderIsAnError) {
   DataLoader loader{TensorDataset(zeros({4, 2})), {.batch_size = 2, .num_workers = 0}};
   const unsigned line = __LINE__ - 1;
   DataLoader to = std::move(loader);
@@ -135,7 +135,7 @@ TEST(LoaderChecks, DatasetsThatWereMovedFromDoNotCrash) {
   EXPECT_NO_THROW(static_cast<void>(bar.line()));
 }
 
-TEST(LoaderChecks, ProgressCountsBatchesThatTheLoopTakesAway) {
+TEST(LoaderChecks, ProgressCountsBatchesThatTheLoopMovesAway) {
   DataLoader loader{TensorDataset(zeros({5, 2})), {.batch_size = 2, .num_workers = 0}};
   std::vector<Tensor> taken;
   std::ostringstream out;

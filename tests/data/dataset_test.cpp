@@ -50,7 +50,7 @@ TEST(Datasets, SplitsCoverEverythingOnce) {
   EXPECT_THROW(two.get(200), IndexError);
 }
 
-TEST(Datasets, TakeViewsAndTensorsUnderWay) {
+TEST(Datasets, AcceptViewsAndTensorsThatAreBeingCopied) {
   const Tensor whole = bytes({6, 4, 5}), turned = whole.transpose(1, 2), part = whole(slice(2, 5));
   for (const Tensor& view : {turned, part, part.transpose(1, 2)}) {
     const data::TensorDataset set(view);
@@ -70,7 +70,7 @@ TEST(Datasets, TakeViewsAndTensorsUnderWay) {
     for (const float v : x.span<float>()) ASSERT_EQ(v, 1);
 }
 
-TEST(Datasets, ABatchThatIsHeldIsNotWrittenAgain) {
+TEST(Datasets, HeldBatchIsNotOverwritten) {
   data::BatchBuffer buffer(cpu_allocator(), false);
   const Tensor held = buffer.make(0, float32, {4});
   EXPECT_NE(buffer.make(0, float32, {4}).raw_data(), held.raw_data());
@@ -117,7 +117,7 @@ TEST(Samplers, DependOnSeedAndEpochAlone) {
   EXPECT_THROW(data::WeightedRandomSampler({1, 0}, 2, false), ValueError);
 }
 
-TEST(SyntheticDigits, AreAFunctionOfSeedAndIndex) {
+TEST(SyntheticDigits, DependOnSeedAndIndexAlone) {
   const data::SyntheticDigits all(600), tail(100, {.first = 500});
   const auto a = all.images().span<std::uint8_t>().subspan(500 * 784), b = tail.images().span<std::uint8_t>();
   EXPECT_TRUE(std::equal(a.begin(), a.end(), b.begin(), b.end()));

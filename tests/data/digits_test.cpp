@@ -24,18 +24,18 @@ double accuracy(nn::Module& model, const data::SyntheticDigits& train, const dat
 TEST(SyntheticDigits, AnMlpBeatsALinearModel) {
   manual_seed(1);
   const int threads = num_threads();
-  set_num_threads(1);  // small steps, which a busy machine's threads would only wait in
+  set_num_threads(1);  // steps are too small for several threads
   const data::SyntheticDigits train(4000), test(1000, {.first = 1'000'000});
   nn::Sequential linear(nn::Linear(784, 10));
   nn::Sequential mlp(nn::Linear(784, 128), nn::ReLU(), nn::Linear(128, 10));
   const double simple = accuracy(linear, train, test), deep = accuracy(mlp, train, test);
-  EXPECT_GT(simple, 0.5);  // the digits can be told apart
+  EXPECT_GT(simple, 0.5);  // better than chance
   EXPECT_GT(deep, simple + 0.08) << "linear " << simple << ", MLP " << deep;
   set_num_threads(threads);
   std::printf("SyntheticDigits: linear %.3f, MLP %.3f\n", simple, deep);
 }
 
-TEST(SyntheticDigits, HaveAllClassesEquallyOftenAndTheStatisticsTheyAreNormalisedBy) {
+TEST(SyntheticDigits, ClassesAreUniformAndPixelsAreNormalized) {
   const data::SyntheticDigits digits(5000);
   EXPECT_EQ(digits.classes(), 10);
   EXPECT_EQ(digits.images().shape(), (Shape{5000, 1, 28, 28}));

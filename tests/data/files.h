@@ -13,7 +13,7 @@ namespace minnow::test {
 
 using Bytes = std::vector<std::uint8_t>;
 
-/// A folder of one test's own, removed at its end.
+/// A temporary folder, removed at the end of the test.
 class TempFolder : public ::testing::Test {
  protected:
   void SetUp() override {

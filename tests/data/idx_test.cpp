@@ -66,7 +66,7 @@ TEST_F(Idx, RefusesDamagedHeaders) {
 TEST_F(Idx, RefusesTheWrongLength) {
   EXPECT_TRUE(has(refused("a", idx(8, {4}, {1, 2, 3})), "too short"));
   EXPECT_TRUE(has(refused("a", idx(8, {4}, {1, 2, 3, 4, 5})), "too long"));
-  EXPECT_TRUE(has(refused("a", idx(8, {0x7fffffff}, {1})), "too short"));  // before memory for it is taken
+  EXPECT_TRUE(has(refused("a", idx(8, {0x7fffffff}, {1})), "too short"));  // before memory is allocated
   EXPECT_TRUE(has(refused("a.gz", gzip(idx(8, {4}, {1, 2, 3}))), "too short"));
   EXPECT_TRUE(has(refused("a.gz", gzip(idx(8, {4}, {1, 2, 3, 4, 5}))), "more bytes"));
   EXPECT_TRUE(has(refused("a.gz", gzip(idx(8, {0x7fffffff}, {1}))), "too short"));
@@ -90,7 +90,7 @@ TEST_F(Idx, RefusesDamagedGzip) {
   EXPECT_TRUE(has(refused("a.gz", Bytes(page.begin(), page.end())), "web page"));
 }
 
-TEST_F(Idx, RefusesWhatIsNotAFile) {
+TEST_F(Idx, RefusesOtherThanFiles) {
   EXPECT_TRUE(has(error_of<IoError>([&] { read_idx(folder_); }), "a directory"));
   EXPECT_TRUE(has(error_of<IoError>([&] { read_idx(folder_ / "none"); }), "none"));
   const auto pipe = folder_ / "pipe";
@@ -98,7 +98,7 @@ TEST_F(Idx, RefusesWhatIsNotAFile) {
   EXPECT_TRUE(has(error_of<IoError>([&] { read_idx(pipe); }), "FIFO"));
 }
 
-TEST_F(Idx, ChecksWhatIsExpected) {
+TEST_F(Idx, ChecksRankAndDtype) {
   const Bytes labels = idx(8, {2}, {1, 2});
   EXPECT_TRUE(has(refused("a", labels, {.rank = 3, .dtype = {}, .content = "images"}), "does not hold images"));
   EXPECT_TRUE(has(refused("a", labels, {.rank = 1, .dtype = DType::float32, .content = "x"}), "float32"));

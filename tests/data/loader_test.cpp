@@ -34,7 +34,7 @@ Tensor counting(std::int64_t n, std::int64_t width = 1) {
   return t;
 }
 
-/// Sample by sample, of a number and a tensor; one sample may fail.
+/// A dataset that is read sample by sample; a sample is a number and a tensor, and one sample may fail.
 struct Slow {
   struct Sample {
     Tensor x;
@@ -61,7 +61,7 @@ template <class D> std::vector<std::string> bytes_of(const D& dataset, DataLoade
   return all;
 }
 
-TEST(Loader, TakesTheSizeOfABatchAlone) {
+TEST(Loader, TakesABatchSizeInsteadOfOptions) {
   const data::TensorDataset rows(counting(10, 3));
   data::DataLoader loader(rows, 4), same(rows, std::size_t{4});
   EXPECT_EQ(loader.size(), 3);
@@ -82,7 +82,7 @@ TEST_P(LoaderOnDevice, EqualBatchesForAnyNumberOfWorkers) {
   EXPECT_NE(plain[0], plain[32]);  // another order in the second epoch
   EXPECT_NE(plain, bytes_of(digits, {.batch_size = 32, .shuffle = true, .num_workers = 0, .seed = 4}));
   const auto in_order = bytes_of(augmented, {.batch_size = 32, .num_workers = 0, .seed = 3});
-  EXPECT_NE(in_order[0], in_order[32]);  // moved otherwise in the second epoch
+  EXPECT_NE(in_order[0], in_order[32]);  // another augmentation in the second epoch
   EXPECT_NE(in_order, bytes_of(augmented, {.batch_size = 32, .num_workers = 0, .seed = 4}));
   for (const int workers : {0, 1, 2, 4})
     for (const int prefetch : {data::kAuto, 0, 1, 3}) {
@@ -97,14 +97,14 @@ TEST_P(LoaderOnDevice, EqualBatchesForAnyNumberOfWorkers) {
     }
 }
 
-/// A dataset without its whole batches: read sample by sample.
+/// A dataset without its get_batch(): it is read sample by sample.
 template <class D> struct OneByOne {
   D dataset;
   std::int64_t size() const { return dataset.size(); }
   auto get(std::int64_t i) const { return dataset.get(i); }
 };
 
-TEST(Loader, WholeBatchesAreThoseOfTheSamples) {
+TEST(Loader, GetBatchAndGetGiveEqualBatches) {
   const data::SyntheticDigits digits(150);
   const auto subset = data::random_split(digits, {100, 50}, 1)[0];
   const data::TensorDataset rows(counting(100, 3), counting(100));
@@ -166,7 +166,7 @@ TEST(Loader, TheLargestBatchSizeIsTheWholeDataset) {
   }
 }
 
-TEST_P(LoaderOnDevice, KeptBatchesStayAsTheyWere) {
+TEST_P(LoaderOnDevice, KeptBatchesAreNotOverwritten) {
   for (const int workers : {0, 2}) {
     DataLoader loader(data::TensorDataset(counting(200)),
                       {.batch_size = 2, .num_workers = workers, .device = device()});
@@ -183,14 +183,14 @@ TEST_P(LoaderOnDevice, WorkOnABatchIsDoneBeforeItsMemoryIsUsedAgain) {
     DataLoader loader(data::TensorDataset(counting(400, 50)),
                       {.batch_size = 4, .num_workers = workers, .device = device()});
     std::vector<Tensor> sums;
-    for (auto& [x] : loader) sums.push_back(sum(x));  // and nobody waits for it
+    for (auto& [x] : loader) sums.push_back(sum(x));  // without synchronization
     ASSERT_EQ(sums.size(), 100U);
     for (std::size_t i = 0; i < sums.size(); ++i)
       ASSERT_EQ(sums[i].item(), static_cast<double>(50 * (16 * i + 6))) << "batch " << i;
   }
 }
 
-TEST_P(LoaderOnDevice, BatchesComeToTheStreamOfTheLoop) {
+TEST_P(LoaderOnDevice, BatchesAreReadyOnTheStreamOfTheLoop) {
   const Stream side(device());
   DataLoader loader(data::TensorDataset(counting(40, 50)), {.batch_size = 4, .num_workers = 1, .device = device()});
   std::vector<Tensor> sums;
@@ -202,7 +202,7 @@ TEST_P(LoaderOnDevice, BatchesComeToTheStreamOfTheLoop) {
   }
 }
 
-TEST(Loader, MemoryIsUsedAgain) {
+TEST(Loader, MemoryIsReused) {
   DataLoader loader(data::TensorDataset(counting(2000)), {.batch_size = 2, .num_workers = 0});
   const std::int64_t before = live_storages();
   for (int e = 0; e < 3; ++e)
@@ -232,7 +232,7 @@ TEST_P(LoaderOnDevice, LeavingEarlyAndNestingEndCleanly) {
   EXPECT_EQ(live_storages(), before);
 }
 
-TEST_P(LoaderOnDevice, AFailingSampleIsNamedAndTheLoaderStaysUsable) {
+TEST_P(LoaderOnDevice, FailingSampleIsNamedAndTheLoaderStaysUsable) {
   for (const int workers : {0, 1, 2}) {
     DataLoader loader(Slow{.n = 20, .bad = 13}, {.batch_size = 4, .num_workers = workers, .device = device()});
     for (int e = 0; e < 2; ++e) {
@@ -250,7 +250,7 @@ TEST_P(LoaderOnDevice, AFailingSampleIsNamedAndTheLoaderStaysUsable) {
   }
 }
 
-TEST(Loader, GoesOnFromAPosition) {
+TEST(Loader, ContinuesFromAPosition) {
   const data::SyntheticDigits digits(100);
   const DataLoaderOptions options{.batch_size = 10, .shuffle = true, .num_workers = 2, .seed = 5};
   const auto all = bytes_of(digits, options, 2);
@@ -278,7 +278,7 @@ TEST(Loader, GoesOnFromAPosition) {
   }
 }
 
-TEST(Loader, WithoutASeedItTakesThatOfTheProgram) {
+TEST(Loader, DefaultSeedIsThatOfManualSeed) {
   const data::TensorDataset set(counting(100), counting(100));
   const auto seeded = [&](std::uint64_t seed) {
     manual_seed(seed);

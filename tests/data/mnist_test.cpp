@@ -41,7 +41,7 @@ TEST_F(Mnist, FindsBothSpellingsPackedOrNot) {
     }
 }
 
-TEST_F(Mnist, NamesWhatIsWrong) {
+TEST_F(Mnist, ErrorsNameTheFault) {
   const std::string missing = error_of<IoError>([&] { data::mnist("test", {.root = folder_}); });
   EXPECT_TRUE(has(missing, "t10k-images-idx3-ubyte.gz") && has(missing, "t10k-images.idx3-ubyte")) << missing;
   EXPECT_TRUE(has(missing, "./run mnist") && has(missing, "mnist_test.cpp")) << missing;
@@ -60,7 +60,7 @@ TEST_F(Mnist, NamesWhatIsWrong) {
   EXPECT_TRUE(has(refused(), "does not hold images"));
   write("train-images-idx3-ubyte", images);
   EXPECT_THROW(data::mnist("train", {.root = folder_, .mean = 0, .std = 0}), ValueError);
-  const data::MnistOptions digits{.mean = 0};  // without a warning of a missing initialiser
+  const data::MnistOptions digits{.mean = 0};  // compiles without a warning about missing initializers
   const data::FashionMnistOptions clothes{.mean = 0};
   EXPECT_TRUE(digits.root.empty() && clothes.root.empty());
   EXPECT_EQ(data::mnist("train", {.root = folder_}).size(), 2);
@@ -75,7 +75,7 @@ TEST_F(Mnist, RefusesEmptyImages) {
   }
 }
 
-TEST_F(Mnist, SaysWhatKeepsItFromAPath) {
+TEST_F(Mnist, UnreadablePathsAreListedWithTheirReason) {
   const auto refused_at = [](const std::filesystem::path& root) {
     return error_of<IoError>([&] { data::mnist("train", {.root = root}); });
   };
@@ -90,7 +90,7 @@ TEST_F(Mnist, SaysWhatKeepsItFromAPath) {
   EXPECT_TRUE(has(dangling, "train-images.idx3-ubyte: a link to a file that is not there")) << dangling;
 
   std::filesystem::permissions(folder_, std::filesystem::perms::none);
-  const bool was_root = geteuid() == 0;  // who may do everything, so it becomes somebody else for a while
+  const bool was_root = geteuid() == 0;  // root can read everything: becomes another user for a while
   ASSERT_TRUE(!was_root || seteuid(65534) == 0);
   const std::string closed = refused_at(folder_);
   ASSERT_TRUE(!was_root || seteuid(0) == 0);
@@ -121,7 +121,7 @@ TEST_F(Mnist, TheDefaultFolderIsThatOfTheUser) {
     else ::unsetenv(name);
 }
 
-TEST_F(Mnist, ClothesAreNotTakenFromTheDigitsFolder) {
+TEST_F(Mnist, FashionMnistIsNotReadFromMnistsFolder) {
   write("train-images-idx3-ubyte", idx(8, {1, 1, 1}, {0}));
   write("train-labels-idx1-ubyte", idx(8, {1}, {0}));
   const char* before = std::getenv("MINNOW_DATA");

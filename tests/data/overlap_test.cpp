@@ -1,4 +1,4 @@
-// What the loader's reports say of copies that run beside a step, with a slow copy engine.
+// The loader's statistics about copies that overlap with a step, with a slow simulated copy engine.
 
 #include <cmath>
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ using data::LoaderStats;
 constexpr std::int64_t kBatches = 6;
 constexpr double kBytes = 64 * 1000 * 4, kCopySeconds = 0.03;
 
-/// One epoch over batches that take kCopySeconds to copy, and more on a busy machine.
+/// One epoch over batches that take at least kCopySeconds to copy.
 template <class Step> LoaderStats epoch(int workers, Step step) {
   const sim::ScopedOptions options({.bandwidth = kBytes / kCopySeconds});
   DataLoader loader(data::TensorDataset(ones({64 * kBatches, 1000})),
@@ -36,8 +36,8 @@ template <class Step> LoaderStats epoch(int workers, Step step) {
   return stats;
 }
 
-/// The share that the loader hid, of several epochs the one that comes nearest to `expected`: where many processes share
-/// the machine, a thread may sleep for longer than a copy takes.
+/// hidden_share() of several epochs, the one nearest to `expected`: on a busy machine a thread may sleep for longer
+/// than a copy takes.
 template <class Step> double hidden_share(int workers, double expected, Step step) {
   double best = epoch(workers, step).hidden_share();
   for (int tries = 1; tries < 5 && std::abs(best - expected) > 0.1; ++tries) {
@@ -49,7 +49,7 @@ template <class Step> double hidden_share(int workers, double expected, Step ste
 
 TEST(LoaderOverlap, AStepLongerThanTheCopyHidesIt) {
   for (const int workers : {0, 2}) {
-    // The first copy has nothing to hide behind.
+    // The first copy overlaps with nothing.
     const double share = hidden_share(workers, 1 - 1.0 / kBatches, [](const Tensor& x) {
       EXPECT_TRUE(sum(x(0)).defined());  // a kernel, which waits for the copy
       std::this_thread::sleep_for(60ms);
@@ -89,7 +89,7 @@ TEST_P(LoaderPinningOnDevice, PinsBatchesForTheUsersOwnCopies) {
       EXPECT_TRUE(x.device().is_cpu());
       there.push_back(x.to(device(), {.non_blocking = true}));
     }
-    for (std::size_t k = 0; k < there.size(); ++k)  // no batch was written again before its copy was done
+    for (std::size_t k = 0; k < there.size(); ++k)  // no batch was overwritten before its copy was done
       EXPECT_EQ(there[k].to_vector<std::int64_t>(),
                 source(slice(static_cast<std::int64_t>(10 * k), static_cast<std::int64_t>(10 * k + 10)))
                     .to_vector<std::int64_t>());
@@ -98,7 +98,7 @@ TEST_P(LoaderPinningOnDevice, PinsBatchesForTheUsersOwnCopies) {
   for (auto& [x] : pageable) EXPECT_FALSE(x.is_pinned());
 }
 
-TEST(LoaderPinning, SlowCopiesOfTheUsersReadWhatTheBatchHeld) {
+TEST(LoaderPinning, MemoryIsNotReusedBeforeTheUsersCopiesEnd) {
   const sim::ScopedOptions options({.bandwidth = 1e6});
   const Tensor source = arange(400, {DType::float32});
   DataLoader loader(data::TensorDataset{source}, {.batch_size = 40, .num_workers = 0, .pin_memory = true});

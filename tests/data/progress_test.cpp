@@ -24,7 +24,7 @@ std::vector<std::string> split(const std::string& text, char at) {
   return parts;
 }
 
-/// What a terminal's line shows after this was written to it.
+/// The text that a terminal shows after this was written to it.
 std::string shown(const std::string& written) {
   std::string line;
   std::size_t at = 0;
@@ -39,7 +39,7 @@ std::string shown(const std::string& written) {
   return line.substr(0, line.find_last_not_of(' ') + 1);
 }
 
-TEST(ProgressBar, OnATerminalOneLineIsDrawnAgain) {
+TEST(ProgressBar, RedrawsOneLineOnATerminal) {
   std::ostringstream out;
   data::ProgressBar bar(40, {.label = "train", .out = &out, .terminal = true, .interval = 0});
   bar.start("epoch 1");
@@ -59,7 +59,7 @@ TEST(ProgressBar, OnATerminalOneLineIsDrawnAgain) {
   EXPECT_FALSE(has(last, "ETA"));
 }
 
-TEST(ProgressBar, AShorterLineLeavesNothingOfTheLonger) {
+TEST(ProgressBar, ShorterLineErasesTheLonger) {
   std::ostringstream out;
   data::ProgressBar bar(5, {.label = "", .out = &out, .terminal = true, .interval = 0});
   bar.start("");
@@ -71,7 +71,7 @@ TEST(ProgressBar, AShorterLineLeavesNothingOfTheLonger) {
   EXPECT_FALSE(has(shown(out.str()), "123456"));
 }
 
-TEST(ProgressBar, LeftEarlyItEndsItsLine) {
+TEST(ProgressBar, EndsItsLineWhenTheLoopIsLeft) {
   std::ostringstream out;
   {
     data::ProgressBar bar(5, {.out = &out, .terminal = true, .interval = 0});
@@ -97,7 +97,7 @@ TEST(ProgressBar, ShowsTensorsThatAreReadWhenDrawn) {
   EXPECT_TRUE(has(out.str(), "loss 2.5000"));
 }
 
-/// A pseudo-terminal in place of the standard output, for a scope.
+/// Replaces the standard output by a pseudo-terminal for a scope.
 class Terminal {
  public:
   explicit Terminal(unsigned short columns) {
@@ -111,7 +111,7 @@ class Terminal {
     ::dup2(side_, STDOUT_FILENO);
   }
   bool works() const { return before_ >= 0; }
-  /// Ends it; what was written.
+  /// Ends the scope and returns what was written.
   std::string close() {
     std::cout.flush();
     ::dup2(before_, STDOUT_FILENO);
@@ -128,7 +128,7 @@ class Terminal {
   int main_ = -1, side_ = -1, before_ = -1;
 };
 
-TEST(ProgressBar, FindsTheTerminalAndKeepsToItsWidth) {
+TEST(ProgressBar, DetectsTheTerminalAndItsWidth) {
   Terminal terminal(40);
   if (!terminal.works()) GTEST_SKIP() << "no pseudo-terminal to be had";
   data::DataLoader loader(data::TensorDataset(ones({30})), {.batch_size = 10});

@@ -11,7 +11,7 @@ namespace {
 
 using Indices = std::vector<std::int64_t>;
 
-/// Pearson's statistic of counts against shares of their sum.
+/// Pearson's chi-squared statistic of counts against probabilities.
 double chi_square(const std::vector<double>& counts, const std::vector<double>& shares) {
   double total = 0, statistic = 0;
   for (const double c : counts) total += c;
@@ -22,7 +22,7 @@ double chi_square(const std::vector<double>& counts, const std::vector<double>& 
   return statistic;
 }
 
-TEST(SamplerStatistics, EveryPlaceGetsEveryIndexEquallyOften) {
+TEST(SamplerStatistics, RandomOrderIsUniform) {
   constexpr std::int64_t kSize = 5, kEpochs = 4000;
   std::vector<double> counts(kSize * kSize);
   for (std::int64_t epoch = 0; epoch < kEpochs; ++epoch) {
@@ -30,22 +30,22 @@ TEST(SamplerStatistics, EveryPlaceGetsEveryIndexEquallyOften) {
     for (std::int64_t place = 0; place < kSize; ++place)
       ++counts[static_cast<std::size_t>(place * kSize + order[static_cast<std::size_t>(place)])];
   }
-  // 16 degrees of freedom: 45 is passed once in 10,000.
+  // 16 degrees of freedom: exceeds 45 with probability 1e-4.
   EXPECT_LT(chi_square(counts, std::vector<double>(25, 1.0 / 25)), 45);
 }
 
-TEST(SamplerStatistics, WeightsAreProbabilities) {
+TEST(SamplerStatistics, WeightedDrawsFollowTheWeights) {
   const data::WeightedRandomSampler sampler({1, 0, 2, 3, 4, 0}, 50'000);
   std::vector<double> counts(6);
   for (const auto i : sampler.indices(3, 0)) ++counts.at(static_cast<std::size_t>(i));
   EXPECT_EQ(counts[1] + counts[5], 0);
-  // 3 degrees of freedom: 21 is passed once in 10,000.
+  // 3 degrees of freedom: exceeds 21 with probability 1e-4.
   EXPECT_LT(chi_square({counts[0], counts[2], counts[3], counts[4]}, {0.1, 0.2, 0.3, 0.4}), 21);
   EXPECT_NE(sampler.indices(3, 0), sampler.indices(3, 1));
   EXPECT_NE(sampler.indices(3, 0), sampler.indices(4, 0));
 }
 
-TEST(SamplerStatistics, WithoutReplacementTheFirstFollowsTheWeightsAndTheSecondWhatIsLeft) {
+TEST(SamplerStatistics, DrawsWithoutReplacementFollowTheWeights) {
   const data::WeightedRandomSampler sampler({1, 3, 6}, 2, false);
   std::vector<double> first(3), pairs(9);
   for (std::int64_t epoch = 0; epoch < 20'000; ++epoch) {
@@ -60,7 +60,7 @@ TEST(SamplerStatistics, WithoutReplacementTheFirstFollowsTheWeightsAndTheSecondW
   EXPECT_LT(chi_square({pairs[6], pairs[7]}, {1.0 / 4, 3.0 / 4}), 15);  // after 2: 0 and 1 as 1 to 3
 }
 
-TEST(SamplerStatistics, AWeightedLoaderShowsItsDraws) {
+TEST(SamplerStatistics, LoaderUsesTheIndicesOfItsSampler) {
   const data::TensorDataset ten(arange(10));
   const data::WeightedRandomSampler sampler({0, 0, 1, 0, 0, 0, 0, 9, 0, 0}, 1000);
   for (const int workers : {0, 2}) {

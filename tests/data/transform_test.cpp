@@ -18,7 +18,7 @@ Tensor image(const Shape& shape, DType dtype = float32) {
   return arange(1, shape.numel() + 1).reshape(shape).to(dtype);
 }
 
-/// What is at [y + dy][x + dx] of each plane, `fill` outside.
+/// Element [y + dy][x + dx] of each plane, `fill` outside.
 Values shifted(const Tensor& t, std::int64_t dy, std::int64_t dx, double fill) {
   const Values in = t.to_vector<double>();
   const std::int64_t height = t.size(-2), width = t.size(-1);
@@ -31,7 +31,7 @@ Values shifted(const Tensor& t, std::int64_t dy, std::int64_t dx, double fill) {
   return out;
 }
 
-/// How often each of the moves by up to `most` came out of `draws` calls, all the same for every channel.
+/// How often each shift by up to `most` occurred in `draws` calls; checks that it is the same for every channel.
 template <class F>
 std::map<std::pair<std::int64_t, std::int64_t>, int> moves(const Tensor& x, const F& f, std::int64_t most, double fill,
                                                            int draws) {
@@ -51,7 +51,7 @@ std::map<std::pair<std::int64_t, std::int64_t>, int> moves(const Tensor& x, cons
   return seen;
 }
 
-TEST(Transforms, ShiftMovesByEveryAmountAndFills) {
+TEST(Transforms, ShiftsAreUniformAndFilled) {
   for (const DType dtype : {uint8, float32})
     for (const Shape& shape : {Shape{5, 6}, Shape{2, 5, 6}}) {
       const Tensor x = image(shape, dtype);
@@ -62,7 +62,7 @@ TEST(Transforms, ShiftMovesByEveryAmountAndFills) {
       EXPECT_EQ(x.to_vector<double>(), before);
     }
   EXPECT_EQ(moves(image({4, 4}), data::RandomShift{.pixels = 0}, 0, 0, 5).size(), 1U);
-  // Further than the image is wide: all of it may leave.
+  // Further than the image is wide.
   EXPECT_EQ(moves(image({1, 1}), data::RandomShift{.pixels = 1, .fill = -3}, 0, -3, 0).size(), 0U);
   int gone = 0;
   for (std::uint64_t k = 0; k < 90; ++k) {
@@ -80,7 +80,7 @@ TEST(Transforms, CropIsAWindowOfThePaddedImage) {
             image({4, 4}).to_vector<double>());
 }
 
-TEST(Transforms, FlipMirrorsRowsAsOftenAsTold) {
+TEST(Transforms, FlipHasItsProbability) {
   for (const DType dtype : {uint8, float32}) {
     const Tensor x = image({2, 3, 5}, dtype);
     const Values plain = x.to_vector<double>();
@@ -122,7 +122,7 @@ TEST(Transforms, TakeViewsInAnyOrderOfDimensions) {
             (image({4, 5}, uint8).t().to(float32) / 255).to_vector<float>());
 }
 
-TEST(Transforms, FollowOneAnotherInALoader) {
+TEST(Transforms, AreAppliedInOrderByALoader) {
   const data::TensorDataset set(image({8, 3, 4}, uint8), arange(8));
   int number = 0;
   const auto changed = data::transform(

@@ -7,7 +7,7 @@
 #include <minnow/tensor/stream.h>
 #include "errors.h"
 
-/// Bad inputs of what asks about tensors, shapes, devices and generators.
+/// Bad inputs of accessors of tensors, shapes, devices and generators.
 namespace minnow {
 namespace {
 
@@ -16,7 +16,7 @@ using test::Misuse;
 
 constexpr const char* kUndefined = "undefined tensor";
 
-TEST(Errors, OfAccessors) {
+TEST(Errors, Accessors) {
   const Tensor none;
   expect_errors({
       Misuse{"ValueError", "shape", kUndefined, [=] { (void)none.shape(); }},
@@ -46,7 +46,7 @@ TEST(Errors, OfAccessors) {
   });
 }
 
-TEST(Errors, OfShapes) {
+TEST(Errors, Shapes) {
   const Shape full{1, 1, 1, 1, 1, 1, 1, 1};
   expect_errors({
       Misuse{"ShapeError", "Shape", "9 dimensions", [=] { Shape(std::vector<std::int64_t>(9, 1)); }},
@@ -77,7 +77,7 @@ TEST(Errors, OfShapes) {
   expect_errors({Misuse{"ShapeError", "expand", "float32[1] on cpu", [=] { (void)one.expand({kHuge, kHuge}); }}});
 }
 
-TEST(Errors, OfDevicesThatAreNotThere) {
+TEST(Errors, MissingDevices) {
   const Device far(DeviceType::cuda, 9), second(DeviceType::cpu, 1), wild(DeviceType::sim, 15);
   const char* const no_cuda = "cuda:9 cannot be used";
   const char* const no_sim = "sim:15 cannot be used";
@@ -108,7 +108,7 @@ TEST(Errors, OfDevicesThatAreNotThere) {
       Misuse{"DeviceError", "cuda", "cuda:-1 cannot be used", [=] { (void)zeros({2}).cuda(65536); }},
       Misuse{"DeviceError", "to", no_cpu, [=] { (void)zeros({2}).to(second); }},
   });
-  // Nothing is left of a guard that was refused, and a stream that was moved from is one still.
+  // A refused guard changes nothing, and a stream that was moved from is still usable.
   EXPECT_EQ(current_device(DeviceType::cuda).index(), 0);
   Stream stream{Device()};
   const Stream moved = std::move(stream);
@@ -116,7 +116,7 @@ TEST(Errors, OfDevicesThatAreNotThere) {
   EXPECT_TRUE(stream.record().is_ready() && moved.device() == stream.device());
 }
 
-TEST(Errors, OfDeviceNames) {
+TEST(Errors, DeviceNames) {
   for (const char* const name : {"", "gpu", "CPU", "cpu:1", "cuda:", "cuda:-1", "cuda:01", "cuda:1x", "cuda:99999",
                                  "sim:+1", " cpu", "sim:0:1", "cuda: 0"})
     expect_errors({
@@ -125,7 +125,7 @@ TEST(Errors, OfDeviceNames) {
     });
 }
 
-TEST(Errors, OfGenerators) {
+TEST(Errors, Generators) {
   RandomGenerator generator(1);
   expect_errors({
       Misuse{"ValueError", "RandomGenerator::reserve", "-1 numbers", [&] { generator.reserve(-1); }},
@@ -134,7 +134,7 @@ TEST(Errors, OfGenerators) {
   EXPECT_EQ(generator.state().offset, 0U);
 }
 
-TEST(Errors, OfSimulatedDevices) {
+TEST(Errors, SimulatedDevices) {
   const sim::Options before = sim::options();
   EXPECT_THROW(sim::set_options({.devices = -1}), ValueError);
   EXPECT_THROW(sim::set_options({.devices = sim::kMaxDevices + 1}), ValueError);

@@ -21,7 +21,7 @@ constexpr const char* kShown = "float32[2, 3] on cpu";
 
 Tensor leaf() { return zeros({2, 3}).requires_grad_(); }
 
-TEST(Errors, OfBackward) {
+TEST(Errors, Backward) {
   const Tensor x = leaf(), y = x * 2, plain = zeros({2, 3}), far = zeros({2, 3}, {.device = "sim:0"});
   expect_errors({
       Misuse{"AutogradError", "backward", kShown, [=] { backward({y}); }},
@@ -46,7 +46,7 @@ TEST(Errors, OfBackward) {
   });
 }
 
-TEST(Errors, OfGraphs) {
+TEST(Errors, Graphs) {
   const Tensor x = leaf();
   const auto twice = [](const Tensor& y) { sum(y).backward(), sum(y).backward(); };
   const auto overwrite = [](const Tensor& y) {
@@ -83,7 +83,7 @@ TEST(Errors, OfGraphs) {
   });
 }
 
-TEST(Errors, OfTensorsThatChanged) {
+TEST(Errors, ChangedLeaves) {
   // With a gradient of what they were, and between two uses.
   const auto changed = [](const Tensor& value) {
     Tensor x = leaf();
@@ -109,7 +109,7 @@ TEST(Errors, OfTensorsThatChanged) {
   });
 }
 
-TEST(Errors, OfHooks) {
+TEST(Errors, Hooks) {
   const Tensor x = leaf(), plain = zeros({2, 3});
   const auto same = [](const Tensor& g) { return g; };
   expect_errors({
@@ -124,7 +124,7 @@ TEST(Errors, OfHooks) {
   });
 }
 
-TEST(Errors, OfGradcheck) {
+TEST(Errors, Gradcheck) {
   const Tensor wide = ones({2}, {DType::float64}).requires_grad_(), x = leaf(), plain = ones({2}, {DType::float64});
   const GradcheckFunction right = [](const std::vector<Tensor>& in) { return in[0] * in[0]; };
   const GradcheckFunction wrong = [](const std::vector<Tensor>& in) {

@@ -18,7 +18,7 @@
 #include "errors.h"
 #include "thrown.h"
 
-/// Who an error names: the operation that the user called, and the user's line, however deep it comes from.
+/// Errors name the operation that the user called, and the user's line, however deep they are thrown.
 namespace minnow {
 namespace {
 
@@ -28,7 +28,7 @@ using test::Misuse;
 
 constexpr SourceLocation line(unsigned number) { return {"user.cpp", number}; }
 
-TEST(CallSite, TheOutermostCounts) {
+TEST(CallSite, OutermostIsCurrent) {
   EXPECT_FALSE(CallSite::is_open());
   EXPECT_EQ(CallSite::op_or("other"), "other");
   {
@@ -55,7 +55,7 @@ TEST(CallSite, TheOutermostCounts) {
   EXPECT_EQ(CallSite::where().line, 0U);
 }
 
-TEST(CallSite, ALineAloneLeavesOperationsTheirNames) {
+TEST(CallSite, LineWithoutNameKeepsTheOperationsNames) {
   const CallSite layer(line(5));
   EXPECT_FALSE(CallSite::is_open());
   const CallSite op("op", line(6));
@@ -70,7 +70,7 @@ TEST(CallSite, EndsWithAnException) {
   EXPECT_STREQ(mine.what(), "Error: mine");
 }
 
-TEST(CallSite, AnErrorAndANodeAreOfTheOutermost) {
+TEST(CallSite, ErrorsAndNodesNameTheOutermost) {
   const CallSite site("outer", line(8));
   const Tensor x = ones({2, 3}).requires_grad_();
   EXPECT_EQ((x * 2).slot()->producer->where().line, 8U);
@@ -81,8 +81,8 @@ struct Bad : nn::Module {
   Tensor forward(const Tensor& x) override { return matmul(x, x); }
 };
 
-/// What the library calls of the user's is no part of the library's operation.
-TEST(Errors, OfFunctionsOfTheUsers) {
+/// Functions of the user that the library calls are not part of the library's operation.
+TEST(Errors, UserFunctions) {
   const Tensor x = ones({2, 3}).requires_grad_(), wide = ones({2, 3}, {float64}).requires_grad_();
   const char* const shown = "float32[2, 3] on cpu";
   expect_errors({
@@ -130,8 +130,8 @@ TEST(Errors, OfFunctionsOfTheUsers) {
   EXPECT_FALSE(CallSite::is_open());
 }
 
-/// And what the library computes itself belongs to what the user called, in backward too.
-TEST(Errors, OfGradientFunctionsNameTheForwardCall) {
+/// Operations that the library composes belong to the function that the user called, in backward too.
+TEST(Errors, GradientFunctionsNameTheForwardCall) {
   const Tensor x = ones({2, 3}).requires_grad_();
   const auto third = [=](const Tensor& y) {
     const Tensor first = grad(sum(y), x, {.create_graph = true});

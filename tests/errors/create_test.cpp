@@ -7,7 +7,7 @@
 #include <minnow/tensor/threads.h>
 #include "errors.h"
 
-/// Bad inputs of the functions that make tensors, and of the number of threads.
+/// Bad inputs of creation functions and of set_num_threads().
 namespace minnow {
 namespace {
 
@@ -20,7 +20,7 @@ constexpr const char* kNoDevice = "cuda:9 cannot be used";
 constexpr std::int64_t kHuge = std::int64_t{1} << 40;
 constexpr const char* kTooMuch = "[1099511627776, 1099511627776]";
 
-TEST(Errors, OfFilledTensors) {
+TEST(Errors, FilledTensors) {
   const TensorOptions nowhere{.device = Device(DeviceType::cuda, 9)};
   expect_errors({
       Misuse{"ShapeError", "empty", kNegative,
@@ -69,7 +69,7 @@ TEST(Errors, OfFilledTensors) {
   });
 }
 
-TEST(Errors, OfRanges) {
+TEST(Errors, Ranges) {
   const TensorOptions nowhere{.device = Device(DeviceType::cuda, 9)};
   expect_errors({
       Misuse{"ValueError", "arange", "in steps of 0", [] { arange(0, 3, 0); }},
@@ -83,7 +83,7 @@ TEST(Errors, OfRanges) {
   });
 }
 
-TEST(Errors, OfRandomTensors) {
+TEST(Errors, RandomTensors) {
   const RandomOptions nowhere{.device = Device(DeviceType::cuda, 9)};
   expect_errors({
       Misuse{"ShapeError", "rand", kNegative,
@@ -110,7 +110,7 @@ TEST(Errors, OfRandomTensors) {
   });
 }
 
-TEST(Errors, OfLikeVariants) {
+TEST(Errors, LikeVariants) {
   const Tensor none;
   expect_errors({
       Misuse{"ValueError", "empty_like", kUndefined, [=] { empty_like(none); }},
@@ -124,7 +124,7 @@ TEST(Errors, OfLikeVariants) {
   });
 }
 
-TEST(Errors, OfTensorsFromValues) {
+TEST(Errors, TensorsFromValues) {
   const TensorOptions nowhere{.device = Device(DeviceType::cuda, 9)};
   const std::vector<float> values{1, 2};
   float memory[4] = {};
@@ -159,7 +159,7 @@ TEST(Errors, OfTensorsFromValues) {
   });
 }
 
-TEST(Errors, OfMemory) {
+TEST(Errors, Memory) {
   const auto used = static_cast<std::size_t>(memory_stats("sim:0").allocated);
   empty_cache("sim:0");
   const sim::ScopedOptions options({.memory = used + 4096});
@@ -171,7 +171,7 @@ TEST(Errors, OfMemory) {
   });
 }
 
-TEST(Errors, OfThreads) {
+TEST(Errors, Threads) {
   expect_errors({
       Misuse{"ValueError", "set_num_threads", "0 threads", [] { set_num_threads(0); }},
       Misuse{"ValueError", "set_num_threads", "-1 threads", [] { set_num_threads(-1); }},

@@ -19,7 +19,7 @@ using test::expect_errors;
 using test::Misuse;
 using namespace data;
 
-TEST(Errors, OfDatasets) {
+TEST(Errors, Datasets) {
   const Tensor x = zeros({4, 2}), none, far = zeros({4}, {.device = "sim:0"}), bytes = zeros({3, 2, 2}, {DType::uint8});
   const Tensor labels = tensor({0, 1, 2});
   const TensorDataset rows(x);
@@ -70,13 +70,13 @@ TEST(Errors, OfDatasets) {
   });
 }
 
-/// More samples than any memory holds the order of.
+/// A dataset whose order does not fit in memory.
 struct Endless {
   std::int64_t size() const { return kToEnd; }
   Tensor get(std::int64_t) const { return zeros({1}); }
 };
 
-/// An order that a test gives.
+/// A sampler with given indices.
 struct Given {
   std::vector<std::int64_t> order;
   std::int64_t claimed = 1;
@@ -84,7 +84,7 @@ struct Given {
   std::vector<std::int64_t> indices(std::uint64_t, std::int64_t) const { return order; }
 };
 
-TEST(Errors, OfSamplersAndLoaders) {
+TEST(Errors, SamplersAndLoaders) {
   const TensorDataset rows(zeros({4, 2}));
   EXPECT_EQ(DataLoader(rows, {.batch_size = kToEnd}).size(), 1);  // large, not bad
   using Weights = std::vector<double>;
@@ -159,7 +159,7 @@ TEST(Errors, OfSamplersAndLoaders) {
   });
 }
 
-TEST(Errors, OfFiles) {
+TEST(Errors, Files) {
   const std::string folder = ::testing::TempDir(), here = folder + "/errors.safetensors";
   const Tensor x = zeros({2});
   expect_errors({

@@ -8,7 +8,7 @@
 #include <minnow/tensor/error.h>
 #include "errors.h"
 
-/// Bad inputs of what gives single samples and batches: get(), get_batch(), transforms, collation, BatchBuffer.
+/// Bad inputs of get(), get_batch(), transforms, collation and BatchBuffer.
 namespace minnow {
 namespace {
 
@@ -22,7 +22,7 @@ constexpr std::int64_t kHuge = std::int64_t{1} << 40;
 
 ImageDataset images() { return {zeros({4, 2, 2}, {DType::uint8}), zeros({4}, {DType::int64}), 3}; }
 
-TEST(Errors, OfSamples) {
+TEST(Errors, Samples) {
   const TensorDataset rows(zeros({4, 2})), none(zeros({0, 2}));
   const ImageDataset set = images();
   const Subset part(rows, {3, 1});
@@ -49,7 +49,7 @@ TEST(Errors, OfSamples) {
   });
 }
 
-TEST(Errors, OfWholeBatches) {
+TEST(Errors, GetBatch) {
   const TensorDataset rows(zeros({4, 2}));
   const ImageDataset set = images();
   const Subset part(rows, {3, 1});
@@ -76,10 +76,10 @@ TEST(Errors, OfWholeBatches) {
                buffer.make(0, float32, {kHuge, kHuge});
              }},
   });
-  EXPECT_TRUE(buffer.tensors().empty());  // nothing half made
+  EXPECT_TRUE(buffer.tensors().empty());  // no incomplete batch
 }
 
-TEST(Errors, OfTransforms) {
+TEST(Errors, Transforms) {
   const Tensor none, x = zeros({3, 4}), line = zeros({4}), bytes = zeros({3, 4}, {DType::uint8});
   const Tensor ints = zeros({3, 4}, {DType::int64}), far = zeros({3, 4}, {.device = "sim:0"});
   constexpr const char* kUndefined = "undefined tensor";
@@ -116,7 +116,7 @@ TEST(Errors, OfTransforms) {
   });
 }
 
-TEST(Errors, OfTransformedDatasets) {
+TEST(Errors, TransformedDatasets) {
   const TensorDataset lines(zeros({4, 2})), ints(zeros({4, 2, 2}, {DType::int64}));
   Random random(1);
   expect_errors({
@@ -130,14 +130,14 @@ TEST(Errors, OfTransformedDatasets) {
   });
 }
 
-/// Samples that do not fit one another from number 2 on.
+/// Samples that differ from the first ones from number 2 on.
 struct Odd {
   std::function<Tensor(std::int64_t)> sample;
   std::int64_t size() const { return 4; }
   Tensor get(std::int64_t i) const { return sample(i); }
 };
 
-/// Says that it has a number of samples, and writes fewer fields of a batch than a sample has.
+/// A dataset with a given size, whose get_batch() writes fewer fields than a sample has.
 struct Liar {
   std::int64_t samples = 4;
   std::int64_t size() const { return samples; }
@@ -147,7 +147,7 @@ struct Liar {
   }
 };
 
-TEST(Errors, OfSamplesThatDoNotFit) {
+TEST(Errors, DifferentSamplesInABatch) {
   const auto odd = [](const Tensor& other) {
     return Odd{[other](std::int64_t i) { return i < 2 ? zeros({2}) : other; }};
   };

@@ -28,7 +28,7 @@ const Tensor& far() {
   return *t;
 }
 
-TEST(Errors, OfEveryBinaryFunction) {
+TEST(Errors, EveryBinaryFunction) {
   for (const auto& [name, f] : test::binary_functions())
     expect_errors({
         Misuse{"ShapeError", name, "float32[4] on cpu", [f = f] { f(x(), zeros({4})); }},
@@ -38,7 +38,7 @@ TEST(Errors, OfEveryBinaryFunction) {
     });
 }
 
-TEST(Errors, OfEveryBinaryFunctionInPlace) {
+TEST(Errors, EveryBinaryFunctionInPlace) {
   const NamedBinary all[] = {{"add_", add_},         {"sub_", sub_},         {"mul_", mul_},
                              {"div_", div_},         {"fmod_", fmod_},       {"floor_divide_", floor_divide_},
                              {"pow_", pow_},         {"maximum_", maximum_}, {"remainder_", remainder_},
@@ -83,8 +83,9 @@ TEST(Errors, OfEveryBinaryFunctionInPlace) {
   });
 }
 
-/// A division by 0 is found on the way, and loses nothing: in one loop, in several, for other strides and dtypes.
-TEST(Errors, AnIntegerDividedByZeroInPlaceIsNotTouched) {
+/// A division by 0 is reported, and the other elements are computed: in one loop, in several, for other strides and
+/// dtypes.
+TEST(Errors, IntegerDivisionByZeroInPlaceChangesNothing) {
   const NamedBinary all[] = {{"floor_divide_", floor_divide_}, {"fmod_", fmod_}, {"remainder_", remainder_}};
   for (const Device device : {Device(), Device(DeviceType::sim)})
     for (const DType dtype : {DType::int64, DType::int32, DType::uint8})
@@ -102,7 +103,7 @@ TEST(Errors, AnIntegerDividedByZeroInPlaceIsNotTouched) {
             });
             EXPECT_TRUE(self.to_vector<int>() == std::vector<int>(static_cast<std::size_t>(2 * n), 7)) << name;
             fill_(bad(1, n - 1), 2);
-            f(self, bad);  // and it does divide
+            f(self, bad);  // and the quotients are computed
             EXPECT_EQ(self(1, n - 1).item<int>(), name[0] == 'f' && name[1] == 'l' ? 3 : 1) << name;
             fill_(bad(1, n - 1), 0);
           }
@@ -112,7 +113,7 @@ TEST(Errors, AnIntegerDividedByZeroInPlaceIsNotTouched) {
   EXPECT_EQ(x.to_vector<int>(), (std::vector<int>{4, 0, 2}));
 }
 
-TEST(Errors, OfOperatorsAndNumbers) {
+TEST(Errors, OperatorsAndNumbers) {
   const Tensor none, truth = x() > 0;
   expect_errors({
       Misuse{"ShapeError", "add", "float32[4] on cpu", [] { (void)(x() + zeros({4})); }},
@@ -133,7 +134,7 @@ TEST(Errors, OfOperatorsAndNumbers) {
   });
 }
 
-TEST(Errors, OfBits) {
+TEST(Errors, BitwiseFunctions) {
   for (const auto& [name, f] : test::bit_functions())
     expect_errors({
         Misuse{"DTypeError", name, kShown, [f = f] { f(x(), x()); }},
@@ -143,7 +144,7 @@ TEST(Errors, OfBits) {
     });
 }
 
-TEST(Errors, OfThreeOperands) {
+TEST(Errors, ThreeOperands) {
   const Tensor none, truth = x() > 0;
   expect_errors({
       Misuse{"DTypeError", "where", kShown, [] { where(x(), x(), x()); }},
@@ -168,13 +169,13 @@ template <class... Ops> std::vector<std::pair<const char*, kernels::Kind>> names
   return {{Ops::kName.data(), Ops::kKind}...};
 }
 
-TEST(Errors, OfEveryUnaryFunction) {
+TEST(Errors, EveryUnaryFunction) {
   const auto list = names(kernels::UnaryOps{});
   for (std::size_t i = 0; i < list.size(); ++i) {
     const auto [name, kind] = list[i];
     const UnaryFunction f = unary_functions()[i];
     expect_errors({Misuse{"ValueError", name, kUndefined, [f] { f(Tensor(), 1, 2); }}});
-    // What else can be wrong with one operand is its dtype.
+    // The other possible error of one operand is its dtype.
     if (kind == kernels::Kind::kIntegral) expect_errors({Misuse{"DTypeError", name, kShown, [f] { f(x(), 1, 2); }}});
   }
   expect_errors({
@@ -186,7 +187,7 @@ TEST(Errors, OfEveryUnaryFunction) {
   });
 }
 
-TEST(Errors, OfEveryUnaryFunctionInPlace) {
+TEST(Errors, EveryUnaryFunctionInPlace) {
   const Tensor leaf = zeros({2, 3}).requires_grad_();
   const auto clamped = [](const In& t) { return clamp_(t, 0, 1); };
   const std::pair<const char*, std::function<Tensor(const In&)>> all[] = {

@@ -15,7 +15,7 @@ namespace {
 using test::expect_errors;
 using test::Misuse;
 
-TEST(Errors, ProposeToMoveTheDataOrTheWholeModule) {
+TEST(Errors, HintMovesTheDataOrTheWholeModule) {
   const nn::Linear here(3, 4);
   nn::Linear there(3, 4), torn(3, 4);
   there.to("sim:0");
@@ -31,7 +31,7 @@ TEST(Errors, ProposeToMoveTheDataOrTheWholeModule) {
   });
 }
 
-TEST(Errors, ProposeToMoveWhatIsNotWritten) {
+TEST(Errors, HintMovesTheOperandThatIsNotWritten) {
   Tensor here = ones({2}), there = here.to("sim:0");
   const Tensor number = ones({}).to("sim:0");
   expect_errors({
@@ -41,7 +41,7 @@ TEST(Errors, ProposeToMoveWhatIsNotWritten) {
   });
 }
 
-TEST(Errors, OfCatNameThePlaceInTheList) {
+TEST(Errors, CatNamesTheIndexInTheList) {
   const Tensor x = ones({2, 3}), far = x.to("sim:0");
   expect_errors({
       Misuse{"DeviceError", "cat", "e.g. tensors[2].to(\"sim:0\")",
@@ -63,7 +63,7 @@ TEST(Errors, OfCatNameThePlaceInTheList) {
   });
 }
 
-TEST(Errors, ProposeToConvertTheDataAndNeverTheWeights) {
+TEST(Errors, HintConvertsTheDataNotTheWeights) {
   nn::Linear fc(3, 4), wide(3, 4);
   wide.to(DType::float64);
   const nn::Conv2d conv(3, 4, 1);

@@ -16,7 +16,7 @@ using test::Misuse;
 
 constexpr const char* kUndefined = "undefined tensor";
 
-TEST(Errors, OfProducts) {
+TEST(Errors, Products) {
   const Tensor x = zeros({2, 3}), w = zeros({4, 3}), b = zeros({4}), none, far = zeros({3, 4}, {.device = "sim:0"});
   const Tensor wide = zeros({3, 4}, {DType::float64});
   expect_errors({
@@ -48,7 +48,7 @@ TEST(Errors, OfProducts) {
   });
 }
 
-TEST(Errors, OfConvolution) {
+TEST(Errors, Convolution) {
   const Tensor x = zeros({1, 2, 5, 5}), w = zeros({3, 2, 3, 3}), none, b = zeros({3});
   const Tensor far = w.to("sim:0"), wide = w.to(DType::float64);
   const char* const shown = "float32[1, 2, 5, 5] on cpu";
@@ -106,7 +106,7 @@ TEST(Errors, AnOperandIsListedOnce) {
   }
 }
 
-TEST(Errors, OfPooling) {
+TEST(Errors, Pooling) {
   const Tensor x = zeros({1, 2, 5, 5}), flat = zeros({5, 5}), ints = zeros({1, 2, 5, 5}, {DType::int64}), none;
   const char* const shown = "float32[1, 2, 5, 5] on cpu";
   expect_errors({

@@ -16,7 +16,7 @@ using test::Misuse;
 constexpr const char* kUndefined = "undefined tensor";
 constexpr const char* kShown = "float32[2, 3] on cpu";
 
-TEST(Errors, OfClassLosses) {
+TEST(Errors, ClassLosses) {
   const Tensor x = zeros({2, 3}), none, t = tensor({0, 1}), far = t.to("sim:0"), ints = zeros({2, 3}, {DType::int64});
   const Tensor weight = ones({3}), wide = ones({3}, {DType::float64});
   expect_errors({
@@ -56,7 +56,7 @@ TEST(Errors, OfClassLosses) {
   });
 }
 
-TEST(Errors, OfElementLosses) {
+TEST(Errors, ElementLosses) {
   using Loss = std::function<Tensor(const In&, const In&)>;
   const std::pair<const char*, Loss> all[] = {
       {"mse_loss", [](const In& x, const In& y) { return nn::mse_loss(x, y); }},

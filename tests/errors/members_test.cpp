@@ -14,7 +14,7 @@ using test::Misuse;
 
 constexpr const char* kUndefined = "undefined tensor";
 
-TEST(Errors, OfHostAccess) {
+TEST(Errors, HostAccess) {
   const Tensor none, x = zeros({2, 3}), far = zeros({2, 3}, {.device = "sim:0"});
   expect_errors({
       Misuse{"IndexError", "size", "float32[2, 3] on cpu", [=] { (void)x.size(2); }},
@@ -51,7 +51,7 @@ TEST(Errors, OfHostAccess) {
   });
 }
 
-TEST(Errors, OfViews) {
+TEST(Errors, Views) {
   const Tensor none, x = zeros({2, 3}), t = x.t(), wide = zeros({1, 1, 1, 1, 1, 1, 1, 1});
   const char* const shown = "float32[2, 3] on cpu";
   expect_errors({
@@ -114,7 +114,7 @@ TEST(Errors, OfViews) {
   });
 }
 
-TEST(Errors, OfIndexing) {
+TEST(Errors, Indexing) {
   const Tensor none, x = zeros({2, 3}), wide = zeros({1, 1, 1, 1, 1, 1, 1, 1});
   const char* const shown = "float32[2, 3] on cpu";
   expect_errors({
@@ -137,7 +137,7 @@ TEST(Errors, OfIndexing) {
   });
 }
 
-TEST(Errors, OfCopiesAndMoves) {
+TEST(Errors, CopiesAndMoves) {
   const Tensor none, x = zeros({2, 3}), far = zeros({2, 3}, {.device = "sim:0"});
   expect_errors({
       Misuse{"DeviceError", "to", "cuda:7 cannot be used", [=] { (void)x.to("cuda:7"); }},
@@ -161,7 +161,7 @@ TEST(Errors, OfCopiesAndMoves) {
   });
 }
 
-TEST(Errors, OfAutogradMembers) {
+TEST(Errors, AutogradMembers) {
   const Tensor none, x = zeros({2, 3}), ints = arange(3);
   const Tensor leaf = zeros({2, 3}).requires_grad_(), y = leaf * 2;
   expect_errors({

@@ -18,7 +18,7 @@ namespace {
 using test::expect_errors;
 using test::Misuse;
 
-TEST(Errors, OfContainers) {
+TEST(Errors, Containers) {
   nn::ModuleList list(nn::ReLU(), nn::Linear(3, 4)), none;
   const nn::ReLU relu;
   nn::Sequential net(relu);
@@ -74,7 +74,7 @@ struct Derived : nn::Linear {
   Derived() : Linear(2, 2) {}
 };
 
-TEST(Errors, OfClone) {
+TEST(Errors, Clone) {
   const Plain plain, inner;
   const PlainBuffer buffered;
   const Pointer pointer;

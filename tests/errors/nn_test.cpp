@@ -94,7 +94,7 @@ struct Open : nn::Module {
   }
 };
 
-TEST(Errors, OfRegistration) {
+TEST(Errors, Registration) {
   const Tensor x = zeros({3}), none, ints = arange(3), made = zeros({3}).requires_grad_() * 2;
   Open m;
   m.parameter("w", zeros({3}));
@@ -114,7 +114,7 @@ TEST(Errors, OfRegistration) {
   });
 }
 
-TEST(Errors, OfModules) {
+TEST(Errors, Modules) {
   const Tensor x = zeros({2, 3}), none;
   nn::Linear linear(3, 4);
   nn::ModuleList list(nn::ReLU(), nn::Linear(3, 4));

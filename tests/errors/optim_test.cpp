@@ -47,7 +47,7 @@ template <class O> void expect_parameters_checked(const char* name) {
                         }}});
 }
 
-TEST(Errors, OfEveryOptimizer) {
+TEST(Errors, EveryOptimizer) {
   expect_parameters_checked<optim::SGD>("SGD");
   expect_parameters_checked<optim::Adam>("Adam");
   expect_parameters_checked<optim::AdamW>("AdamW");
@@ -74,7 +74,7 @@ TEST(Errors, OfEveryOptimizer) {
   });
 }
 
-TEST(Errors, AMovedLeafIsNamedBesideItsCopy) {
+TEST(Errors, MovedLeafIsNamedBesideItsCopy) {
   Tensor w = leaf();
   w.set_name("fc1.weight");
   Tensor moved = w.to("sim:0");
@@ -86,7 +86,7 @@ TEST(Errors, AMovedLeafIsNamedBesideItsCopy) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
 }
 
-TEST(Errors, OfOptimizersAtWork) {
+TEST(Errors, OptimizerSteps) {
   const Tensor x = leaf();
   sum(x).backward();
   optim::SGD sgd({x});
@@ -134,7 +134,7 @@ TEST(Errors, OfOptimizersAtWork) {
   });
 }
 
-TEST(Errors, OfLRSchedulers) {
+TEST(Errors, LRSchedulers) {
   using namespace optim;
   SGD sgd({leaf()}, {.lr = 0.1});
   LRScheduler good(sgd, step_lr({}));
@@ -172,7 +172,7 @@ TEST(Errors, OfLRSchedulers) {
   });
 }
 
-TEST(Errors, OfClipping) {
+TEST(Errors, Clipping) {
   using namespace optim;
   Tensor x = leaf();
   x.set_grad(full({2, 3}, INFINITY));

@@ -6,14 +6,14 @@
 #include <minnow/tensor/error.h>
 #include "errors.h"
 
-/// An index or a class that names nothing: which, and where it stands.
+/// Indices and targets out of range are named with their value and position.
 namespace minnow {
 namespace {
 
 using test::expect_errors;
 using test::Misuse;
 
-TEST(Errors, OfIndicesNameTheIndexAndItsPlace) {
+TEST(Errors, IndicesAreNamedWithTheirPosition) {
   for (const Device device : {Device(), Device("sim:0")}) {
     const Tensor x = zeros({2, 3}).to(device), empty = zeros({0, 3}).to(device), number = ones({}).to(device);
     const Tensor wrong = tensor({{0, 1, 2}, {1, 7, 9}}).to(device).t(), row = tensor({0, 1, -1}).to(device);
@@ -46,7 +46,7 @@ TEST(Errors, OfIndicesNameTheIndexAndItsPlace) {
   }
 }
 
-TEST(Errors, OfClassesNameTheClassAndItsRow) {
+TEST(Errors, TargetsAreNamedWithTheirRow) {
   for (const Device device : {Device(), Device("sim:0")}) {
     const Tensor x = zeros({3, 4}).to(device), t = tensor({0, 3, 4}).to(device), weight = ones({4}).to(device);
     const Tensor image = zeros({1, 4, 2, 2}).to(device), pixels = tensor({{{0, 1}, {-1, 2}}}).to(device);

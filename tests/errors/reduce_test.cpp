@@ -19,7 +19,7 @@ using test::Misuse;
 constexpr const char* kUndefined = "undefined tensor";
 constexpr const char* kShown = "float32[2, 3] on cpu";
 
-TEST(Errors, OfEveryReduction) {
+TEST(Errors, EveryReduction) {
   using Function = std::function<Tensor(const In&, const Shape&)>;
   const auto with = [](auto f) -> Function {
     return [f](const In& x, const Shape& dims) { return f(x, dims, false); };
@@ -71,7 +71,7 @@ TEST(Errors, OfEveryReduction) {
   });
 }
 
-TEST(Errors, OfLargestAndSmallest) {
+TEST(Errors, MaxAndMin) {
   using Function = std::function<void(const In&, int)>;
   const std::pair<const char*, Function> all[] = {{"max", [](const In& x, int d) { max(x, d); }},
                                                   {"min", [](const In& x, int d) { min(x, d); }},
@@ -93,7 +93,7 @@ TEST(Errors, OfLargestAndSmallest) {
   });
 }
 
-TEST(Errors, OfSelections) {
+TEST(Errors, Selections) {
   const Tensor x = zeros({2, 3}), none, i = tensor({0, 1}), wide = tensor({{0, 1, 2}}), bad = tensor({0, 2}),
                far = zeros({2, 3}, {.device = "sim:0"}), floats = zeros({2}), like = zeros({2, 3}, {DType::int64});
   expect_errors({
@@ -134,7 +134,7 @@ TEST(Errors, OfSelections) {
   });
 }
 
-TEST(Errors, OfJoining) {
+TEST(Errors, Joining) {
   const Tensor x = zeros({2, 3}), none, far = zeros({2, 3}, {.device = "sim:0"}),
                wide = zeros({1, 1, 1, 1, 1, 1, 1, 1});
   expect_errors({
@@ -184,7 +184,7 @@ TEST(Errors, OfJoining) {
   });
 }
 
-TEST(Errors, OfSoftmaxAndDropout) {
+TEST(Errors, SoftmaxAndDropout) {
   const Tensor x = zeros({2, 3}), none, ints = arange(3), classes = tensor({0, 3});
   expect_errors({
       Misuse{"IndexError", "softmax", kShown, [=] { softmax(x, 2); }},

@@ -13,7 +13,7 @@
 #include "errors.h"
 #include "thrown.h"
 
-/// Numbers, dimensions and sizes beyond what can be: refused, and not cut.
+/// Numbers, dimensions and sizes out of range are refused, not truncated.
 namespace minnow {
 namespace {
 
@@ -28,7 +28,7 @@ constexpr std::int64_t kWide = std::int64_t{1} << 32;
 constexpr std::int64_t kBeyond = std::int64_t{1} << 50;  // more than an address space has
 constexpr std::int64_t kHalf = std::int64_t{1} << 62;
 
-TEST(Errors, OfDimensionsBeyond32Bits) {
+TEST(Errors, DimensionsBeyond32Bits) {
   const Tensor x = zeros({2, 3});
   expect_errors({
       Misuse{"IndexError", "permute", "dimension 4294967296 is out of range",
@@ -41,7 +41,7 @@ TEST(Errors, OfDimensionsBeyond32Bits) {
   });
 }
 
-TEST(Errors, OfUnsignedNumbers) {
+TEST(Errors, UnsignedNumbers) {
   const char* const number = "18446744073709551615 does not fit into int64";
   const Tensor t = arange(3);
   expect_errors({
@@ -64,7 +64,7 @@ TEST(Errors, OfUnsignedNumbers) {
   EXPECT_EQ((arange(1) + kUnsigned / 2).item<std::int64_t>(), kMost);
 }
 
-TEST(Errors, OfNumbersAreShort) {
+TEST(Errors, NumbersInErrorsAreShort) {
   const Tensor x = zeros({2}, {int64});
   expect_errors({
       Misuse{"ValueError", "fill_", "fill_: 1e+300 does not fit into int64", [=] { fill_(x, 1e300); }},
@@ -79,7 +79,7 @@ TEST(Errors, OfNumbersAreShort) {
   });
 }
 
-TEST(Errors, OfMemoryNameTheOperationAndTheShape) {
+TEST(Errors, OutOfMemoryNamesTheOperationAndTheShape) {
   const Tensor x = ones({1}).expand({kBeyond}), column = ones({1, 1}).expand({kBeyond / 1024, 1});
   const char* const wanted = "wanted for float32[1125899906842624] on cpu";
   expect_errors({
@@ -105,7 +105,7 @@ TEST(Errors, OfMemoryNameTheOperationAndTheShape) {
   });
 }
 
-TEST(Errors, OfSizesBeyondCounting) {
+TEST(Errors, SizesThatOverflow) {
   const Tensor none = zeros({kHalf, 0}), absurd = zeros({kHalf, kHalf, 0});
   expect_errors({
       Misuse{"ShapeError", "cat", "the sizes of dimension 0 overflow when they are added",

@@ -12,7 +12,7 @@ namespace {
 using test::expect_errors;
 using test::Misuse;
 
-TEST(Errors, OfCapturedSteps) {
+TEST(Errors, CapturedSteps) {
   const Device far(DeviceType::cuda, 9);
   const auto nothing = [] {};
   expect_errors({

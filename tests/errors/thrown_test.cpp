@@ -17,17 +17,16 @@
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 
-/// What a function of the user's throws reaches the caller as it is, from whichever thread, and everything works
-/// afterwards.
+/// An exception of a user's function reaches the caller unchanged, from any thread, and everything works afterwards.
 namespace minnow {
 namespace {
 
-/// No std::exception, as some libraries throw.
+/// An exception that is not a std::exception, as some libraries throw.
 struct Strange {
   int number;
 };
 
-/// Throws this kind of thing.
+/// Throws this kind of exception.
 enum class Kind { kError, kStandard, kStrange };
 constexpr Kind kKinds[] = {Kind::kError, Kind::kStandard, Kind::kStrange};
 
@@ -60,7 +59,7 @@ struct Fragile {
   }
 };
 
-/// The same as a whole batch, without a sample to blame.
+/// The same for get_batch(), where no sample fails by itself.
 struct FragileBatches : Fragile {
   Tensor get(std::int64_t i) const { return full({2}, static_cast<double>(i)); }
   void get_batch(std::span<const std::int64_t> indices, data::BatchBuffer& buffer) const {
@@ -208,7 +207,7 @@ TEST(Thrown, ByModulesAndTheirHooks) {
   }
 }
 
-TEST(Thrown, ByClosuresRatesAndSteps) {
+TEST(Thrown, ByClosuresSchedulersAndCapturedSteps) {
   for (const Kind kind : kKinds) {
     const Tensor w = leaf();
     optim::SGD sgd({w}, {.lr = 0.5});

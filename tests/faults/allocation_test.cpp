@@ -1,5 +1,5 @@
-// Pieces of work whose nth allocation fails, for every n: each ends in a typed error or is done, and the same work gives
-// the same bits afterwards.
+// Makes the nth allocation of a task fail, for every n: the task ends in a typed error or succeeds, and afterwards the
+// same task gives the same bits.
 
 #include <atomic>
 #include <cstdio>
@@ -19,7 +19,7 @@ using Numbers = std::vector<double>;
 
 constexpr std::size_t kMostFaults = 5000;
 
-/// Whether an exception says that memory was short, itself or in one that it carries.
+/// Whether an exception, or one nested in it, is about memory.
 bool is_shortage(const std::exception& error) {
   if (dynamic_cast<const std::bad_alloc*>(&error) || dynamic_cast<const OutOfMemoryError*>(&error)) return true;
   try {
@@ -34,7 +34,7 @@ void empty_caches() {
   empty_cache("sim:0");
 }
 
-/// Does the work with its nth allocation failing; whether it came as far as that.
+/// Runs the task with its nth allocation failing; returns whether it reached that allocation.
 template <class Work> bool fails_well(std::size_t n, Shortage shortage, const Work& work) {
   std::string wrong;
   bool failed = false;
@@ -122,7 +122,7 @@ Numbers run_captured(Device device) {
       },
       {.device = device, .warm_up = 1});
   for (int i = 0; i < 4; ++i) {
-    if (i == 2) net.train(false);  // records anew
+    if (i == 2) net.train(false);  // captures again
     step(full({4, 6}, 0.5 + i));
   }
   return values_of(net);
@@ -139,7 +139,7 @@ Numbers save_and_load() {
   return values_of(other);
 }
 
-/// With room for one batch ahead, so that workers wait for the loop.
+/// One batch is made ahead, so that workers wait for the loop.
 Numbers an_epoch(int workers, Device device) {
   Numbers sums;
   const data::TensorDataset rows(arange(0, 24).reshape({12, 2}).to(DType::float32), classes(12));
@@ -156,7 +156,7 @@ Numbers an_epoch(int workers, Device device) {
   return sums;
 }
 
-/// Samples one by one, as a dataset of the user's own.
+/// A dataset that is read sample by sample, as a user's.
 struct Squares {
   std::int64_t size() const { return 6; }
   std::pair<Tensor, double> get(std::int64_t i) const {
@@ -165,7 +165,7 @@ struct Squares {
 };
 
 Numbers print() {
-  std::ostringstream out;  // which swallows what its own buffer throws
+  std::ostringstream out;  // it catches what its buffer throws
   nn::Sequential net = small_net();
   out << full({40, 3}, 0.123) << net << Shape{1, 2, 3} << Device("cpu") << DType::float32;
   const std::string text = out.str() + nn::summary(net, {1, 6}) + to_string(net.parameters()[0]);
@@ -226,9 +226,11 @@ void expect_the_same_afterwards(const Piece& piece, Shortage shortage) {
   EXPECT_EQ(got, want);
 }
 
-TEST_P(AllocationFault, OfOneAllocationIsAnErrorAndNoMore) { expect_the_same_afterwards(GetParam(), Shortage::once); }
+TEST_P(AllocationFault, AnyOneAllocationFailsWithATypedError) {
+  expect_the_same_afterwards(GetParam(), Shortage::once);
+}
 
-TEST_P(AllocationFault, OfAllAllocationsIsAnErrorAndNoMore) {
+TEST_P(AllocationFault, AllAllocationsFailWithATypedError) {
   expect_the_same_afterwards(GetParam(), Shortage::lasting);
 }
 

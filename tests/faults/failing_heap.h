@@ -7,8 +7,8 @@ namespace test {
 /// Which allocations fail: the nth alone, or all from the nth on.
 enum class Shortage { once, lasting };
 
-/// Makes operator new of this process fail, and the memory of tensors, in all threads, until it is destroyed.  What
-/// oneDNN and OpenMP take for themselves is not counted.
+/// Makes operator new and the allocation of tensors fail, in all threads, until it is destroyed.  Allocations of oneDNN
+/// and OpenMP are not counted.
 class FailingHeap {
  public:
   [[nodiscard]] FailingHeap(std::size_t nth, Shortage shortage);

@@ -28,7 +28,7 @@ constexpr std::size_t kMostRanges = 32;
 Range ranges[kMostRanges];
 std::size_t range_count = 0;
 
-/// Code of libraries that do not promise to survive a failed allocation.
+/// Libraries that may not survive a failed allocation.
 const bool ranges_found = [] {
   dl_iterate_phdr(
       [](dl_phdr_info* info, std::size_t, void*) {
@@ -111,7 +111,7 @@ FailingHeap::~FailingHeap() { left = kNever; }
 
 bool FailingHeap::has_failed() const { return failed; }
 
-TEST(FailingHeap, FailsWhenItIsTold) {
+TEST(FailingHeap, FailsAtTheGivenAllocation) {
   const auto allocations_until_failure = [](std::size_t nth, Shortage shortage) {
     const FailingHeap heap(nth, shortage);
     std::string outcome;

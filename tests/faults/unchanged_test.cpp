@@ -1,4 +1,4 @@
-// "Nothing has changed when it throws", with memory that ends anywhere.
+// "Nothing has changed when it throws", with every allocation failing in turn.
 
 #include <functional>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 using test::FailingHeap;
 using test::Shortage;
 
-/// All that a tensor is.
+/// The state of a tensor.
 struct Held {
   explicit Held(const Tensor& t) {
     if (!t.defined()) return;
@@ -59,7 +59,7 @@ Net net_with_gradients() {
   return net;
 }
 
-/// The call with its nth allocation failing, for each n; `make` makes its subject anew where the call succeeded.
+/// Makes the nth allocation of the call fail, for each n; `make` makes a new object after a call that succeeded.
 template <class Subject, class Call, class Look>
 void expect_unchanged(const std::function<Subject()>& make, const Call& call, const Look& look) {
   for (const Shortage shortage : {Shortage::once, Shortage::lasting}) {
@@ -99,7 +99,7 @@ TEST(Unchanged, AModuleThatCouldNotBeMoved) {
       make, [](Net& net) { net.to(Device("sim:0"), DType::bfloat16); }, look_at);
 }
 
-TEST(Unchanged, AModuleThatFoundNoRoomOnTheDevice) {
+TEST(Unchanged, AModuleWithoutMemoryOnTheDevice) {
   for (std::size_t limit = 512; limit < 16384; limit += 512) {
     sim::Options small = sim::options();
     small.memory = limit;

@@ -10,7 +10,7 @@
 namespace minnow::test {
 namespace {
 
-/// Mean, std, lowest and highest of what was drawn against PyTorch's, within what chance allows.
+/// Compares mean, std, minimum and maximum with PyTorch's, within statistical bounds.
 void expect_alike(const Book& book, const std::string& name, const Tensor& drawn) {
   ASSERT_TRUE(book.contains(name)) << name;
   const std::vector<double> want = book[name].to_vector<double>();
@@ -46,7 +46,7 @@ TEST(GoldenInit, DistributionsAreThoseOfPyTorch) {
   }
 }
 
-TEST(GoldenInit, LayersBeginAsPyTorchsDo) {
+TEST(GoldenInit, LayersAreInitializedAsInPyTorch) {
   const Book book("init", Device());
   expect_alike(book, "Linear/weight", nn::Linear(300, 400).weight);
   expect_alike(book, "Linear/bias", nn::Linear(3, 40000).bias);

@@ -37,7 +37,7 @@ inline bool close(double got, double expected, double rtol = 1.3e-6, double atol
   return std::fabs(got - expected) <= atol + rtol * std::fabs(expected);
 }
 
-/// Numbers that find the faults of numeric code: edges, powers of two of either sign, and a dense middle.
+/// Numbers at which numeric code often fails: limits, powers of two of either sign, and a dense range around 0.
 inline std::vector<float> hard_floats() {
   constexpr float kInf = std::numeric_limits<float>::infinity();
   std::vector<float> x = {0.0f,

@@ -30,7 +30,7 @@ TEST(Divisor, DividesAllNumbersBelow31Bits) {
   }
 }
 
-/// The byte offsets of all elements of both operands, in row-major order, without any cleverness.
+/// The byte offsets of all elements of both operands, in row-major order, by the definition.
 std::set<std::pair<std::int64_t, std::int64_t>> expected_offsets(const Shape& shape, const Strides& a, const Strides& b,
                                                                  std::int64_t a_size, std::int64_t b_size) {
   std::set<std::pair<std::int64_t, std::int64_t>> all;
@@ -93,8 +93,8 @@ TEST(Strided, DenseOperandsAreOneDimensionInTheOrderOfTheFirst) {
   EXPECT_EQ(layout.strides[0][2], 4);
 }
 
-/// Operands that span more than 31 bits of bytes are served in parts that do not.
-TEST(Strided, LargeLayoutsFallIntoNarrowParts) {
+/// Operands of more than 2^31 bytes are split into smaller parts.
+TEST(Strided, LargeLayoutsAreSplitInto31BitParts) {
   const std::int64_t far = std::int64_t{3} << 30;
   const Shape shape{3, 5};
   const Strides a{far, 1}, b{1, 3};
@@ -119,7 +119,7 @@ std::int64_t widened(Layout<3>& layout, std::int64_t size, std::uintptr_t a, std
   return kernels::widen<3, 2>(layout, size, {reinterpret_cast<const void*>(a), reinterpret_cast<const void*>(b)});
 }
 
-TEST(Strided, RunsAreSeenAsWiderElements) {
+TEST(Strided, ContiguousRunsAreMovedAsWiderElements) {
   const Shape shape{3, 12};
   const Strides a{12, 1}, b{40, 1}, index{1, 0};
   const auto layout = collapse<3>(shape, {{a, 4}, {b, 4}, {index, 8}});
@@ -136,13 +136,13 @@ TEST(Strided, RunsAreSeenAsWiderElements) {
   wide = layout;
   EXPECT_EQ(widened(wide, 4, 4, 16), 4);
   EXPECT_EQ(wide.numel, 36);
-  // An index that changes along the run forbids it.
+  // Not possible for an index that changes along the run.
   wide = collapse<3>(shape, {{a, 4}, {b, 4}, {a, 8}});
   EXPECT_EQ(widened(wide, 4, 64, 64), 4);
 }
 
-/// Where float32 formulas end, apply takes float64, slopes included.
-TEST(Apply, HandsOverBeyondTheReach) {
+/// Outside of the range of float32 formulas, apply uses float64, for slopes too.
+TEST(Apply, UsesFloat64OutsideOfTheFloat32Range) {
   using kernels::apply;
   const float x = 3e7f;
   EXPECT_FLOAT_EQ((apply<kernels::Value, kernels::Sin>(x, 0.0f, 0.0f)), static_cast<float>(std::sin(3e7)));

@@ -26,11 +26,11 @@ template <class Op> double curve(double s, double p0, double p1) {
   else return Op::curve(s, p0, p1);
 }
 
-// Parameters that mean something to every functor that has any: exact in float, so that rounding is not at issue.
+// Parameters that are valid for every functor, and exact in float.
 constexpr double kP0 = 0.5;
 constexpr double kP1 = 2.0;
 
-/// Where float32 loses digits by the formula itself, near a zero or beyond its range: allowed there.
+/// Where the formula is inaccurate in float32, near a zero or outside of its range.
 template <class Op> bool is_exempt(float x) {
   if (std::is_same_v<Op, kernels::NanToNum>) return std::isinf(x);          // float's largest, not double's
   if (std::is_same_v<Op, kernels::Hardswish>) return std::fabs(x) > 5e37f;  // overflows before the division
@@ -107,7 +107,7 @@ TEST_P(Unary, FloatSlopeAgreesWithDouble) {
 }
 
 /// Every slope and curve against central differences in float64, away from kinks.
-TEST(UnaryDerivative, SlopeAndCurveAreTheDerivatives) {
+TEST(UnaryDerivative, SlopeAndCurveMatchCentralDifferences) {
   kernels::for_each(UnaryOps{}, []<class Op, int I>() {
     if constexpr (Op::kOrder >= 1) {
       int checked = 0;
@@ -136,7 +136,7 @@ TEST(UnaryDerivative, SlopeAndCurveAreTheDerivatives) {
   });
 }
 
-/// What the polynomials promise: a few units in the last place wherever the result is a normal number.
+/// The polynomials are accurate to a few units in the last place wherever the result is a normal number.
 TEST_P(Unary, PolynomialsAreAccurateToAFewUlp) {
   using namespace kernels;
   const auto check = [&]<class Op>(Op, double bound, float low, float high) {
@@ -238,7 +238,7 @@ TEST(UnarySemantics, Integers) {
   EXPECT_EQ(y[2], 9);
 }
 
-TEST(Lists, IndexAndVisitAgree) {
+TEST(Lists, IndexOfAndVisitAgree) {
   using namespace kernels;
   static_assert(kIndexOf<UnaryOps, Neg> == 0);
   static_assert(kIndexOf<UnaryOps, Threshold> == UnaryOps::kSize - 1);

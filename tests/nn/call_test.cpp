@@ -41,7 +41,7 @@ struct Vae : nn::ModuleOf<std::tuple<Tensor, Tensor, Tensor>(Tensor)> {
   }
 };
 
-TEST(Call, OfAConstModule) {
+TEST(Call, ConstModule) {
   const nn::Linear fc(3, 4);
   const Attention attention;
   const Tensor x = randn({2, 3});
@@ -154,7 +154,7 @@ struct Split : nn::ModuleOf<std::pair<Tensor, Tensor>(Tensor, int)> {
   }
 };
 
-TEST(Call, TheCallersLineIsInTheErrorsOfInnerLayers) {
+TEST(Call, ErrorsOfInnerLayersNameTheCallersLine) {
   const Scaled scaled;
   const Split split;
   const Tensor bad = randn({2, 7});
@@ -168,7 +168,7 @@ TEST(Call, TheCallersLineIsInTheErrorsOfInnerLayers) {
   } catch (const ShapeError& e) { EXPECT_EQ(e.where().line, __LINE__ - 2U) << e.what(); }
 }
 
-TEST(Call, SummaryTakesWhatTheModuleTakes) {
+TEST(Call, SummaryTakesTheArgumentsOfTheModule) {
   const Attention attention;
   std::string text = nn::summary(attention, zeros({3, 4}), ones({3, 3}) > 0);
   expect_contains(text, "query: Linear(4, 4, no bias)  [3, 4]");
@@ -215,7 +215,7 @@ TEST(Functional, TakesOverloadedFunctionsAndArguments) {
   EXPECT_EQ(net(x).to_vector<float>(), softmax(tanh(x), 1).to_vector<float>());
 }
 
-TEST(Functional, AFunctionOfInIsToldTheUsersLine) {
+TEST(Functional, FunctionOfInGetsTheUsersLine) {
   nn::Sequential net(nn::Functional(softmax, 5));
   const Tensor x = ones({2, 2});
   try {

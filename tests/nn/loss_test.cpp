@@ -97,7 +97,7 @@ TEST_P(LossOn, Regression) {
       2 * first + 0.5 * second, 1e-6);
 }
 
-TEST(Loss, GradientsAreRight) {
+TEST(Loss, GradientsMatchCentralDifferences) {
   const RandomOptions f64{.dtype = DType::float64};
   const Tensor x = randn({4, 3}, f64).requires_grad_(), t = tensor({0, 2, 1, -100});
   const Tensor w = rand({3}, f64);

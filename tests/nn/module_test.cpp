@@ -25,7 +25,7 @@ struct Net : nn::Module {
 using test::error_of;
 using test::expect_contains;
 
-TEST(Module, NamesArePathsAndKeys) {
+TEST(Module, ParameterNamesAreStateDictKeys) {
   Net net;
   std::vector<std::string> names;
   for (const auto& [name, tensor] : net.named_parameters()) {
@@ -54,7 +54,7 @@ TEST(Module, CopiesAndMovesShare) {
   static_assert(!std::is_assignable_v<nn::Parameter&, Tensor>);
 }
 
-TEST(Module, AppliesToAllOfItsParts) {
+TEST(Module, ApplyZeroGradAndRequiresGradReachAllModules) {
   Net net;
   std::vector<std::string> order;
   net.apply([&](nn::Module& m) { order.push_back(m.describe().substr(0, 3)); });
@@ -67,7 +67,7 @@ TEST(Module, AppliesToAllOfItsParts) {
   for (const Tensor& p : net.parameters()) EXPECT_FALSE(p.requires_grad());
 }
 
-TEST(Module, TheStateDictSharesMemoryAndLeavesOutWhatIsNotKept) {
+TEST(Module, StateDictSharesMemoryAndOmitsNonPersistentBuffers) {
   struct Scratch : nn::Module {
     nn::Parameter w = parameter("w", ones({2}));
     nn::Buffer kept = buffer("kept", ones({1})), scratch = buffer("scratch", ones({1}), false);
@@ -98,7 +98,7 @@ TEST(Module, CloneIsIndependent) {
   EXPECT_EQ(copy.body.fc.weight.name(), "body.fc.weight");
 }
 
-TEST(Module, CloneNamesWhatItCannotReach) {
+TEST(Module, CloneNamesMembersThatItCannotCopy) {
   struct Plain : nn::Module {
     Tensor w = parameter("w", ones({2}));
   };
@@ -141,7 +141,7 @@ TEST(Module, RefusesBadRegistrations) {
   expect_contains(error_of<Error>([&] { bad(ones({1})); }), "has no forward");
 }
 
-TEST(Module, SharedChildComesOnceAndUnderBothKeys) {
+TEST(Module, SharedChildIsListedOnceAndSavedByBothNames) {
   struct Tied : nn::Module {
     nn::Linear a = child("a", nn::Linear(2, 2));
     nn::Linear b = child("b", a);
@@ -182,7 +182,7 @@ TEST(LoadStateDict, ListsEveryProblemAndChangesNothing) {
   EXPECT_EQ(net.body.fc.bias.to_vector<float>(), (std::vector<float>(4, 1.f)));
 }
 
-TEST(LoadStateDict, TheWholeReport) {
+TEST(LoadStateDict, WholeErrorText) {
   Net net;
   StateDict dict = nn::clone(net).state_dict();
   dict.erase("scale");
@@ -208,7 +208,7 @@ TEST(LoadStateDict, TheWholeReport) {
   expect_contains(error_of<ValueError>([&] { many.load_state_dict(StateDict()); }), "'p19' and 5 more");
 }
 
-TEST(LoadStateDict, IntoAModuleThatWasMovedAndTrained) {
+TEST(LoadStateDict, IntoAMovedAndTrainedModule) {
   Net source, target;
   target.to("sim:0");
   target.to(DType::float64);
@@ -231,7 +231,7 @@ TEST(LoadStateDict, IntoAModuleThatWasMovedAndTrained) {
   EXPECT_EQ(home.body.fc.weight.to_vector<float>(), weight.to_vector<float>());
 }
 
-TEST(Module, ACloneOfAMovedModuleIsThereToo) {
+TEST(Module, CloneOfAMovedModuleIsOnTheSameDevice) {
   Net net;
   net.to("sim:0");
   net.body.fc.weight.requires_grad_(false);
@@ -245,7 +245,7 @@ TEST(Module, ACloneOfAMovedModuleIsThereToo) {
   EXPECT_EQ(net.scale.device(), Device("sim:0"));
 }
 
-TEST(Linear, ActivationIsThatOfTheFunction) {
+TEST(Linear, FusedActivationAgreesWithTheFunction) {
   nn::Linear bent(3, 8, {.activation = minnow::Activation::relu});
   EXPECT_EQ(bent.describe(), "Linear(3, 8, relu)");
   const Tensor x = randn({5, 3});
@@ -284,7 +284,7 @@ TEST(Hooks, RunWhileTheHandleLives) {
   EXPECT_EQ(calls, 1);
 }
 
-TEST(Summary, TheWholeText) {
+TEST(Summary, WholeText) {
   Net net;
   net.body.fc.weight.requires_grad_(false);
   EXPECT_EQ(nn::summary(net, {5, 3}),

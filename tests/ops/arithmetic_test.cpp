@@ -52,7 +52,7 @@ TEST_P(Arithmetic, EqualElementsShareTheGradient) {
   EXPECT_EQ(b.grad().to_vector<double>(), (std::vector<double>{0.5, 0}));
 }
 
-TEST_P(Arithmetic, MixedDtypesGiveEachOperandItsOwn) {
+TEST_P(Arithmetic, GradientsHaveTheDtypesOfTheOperands) {
   Tensor a = ones({2}, {DType::float32, device()}).requires_grad_();
   Tensor b = full({2}, 3.0, {DType::float64, device()}).requires_grad_();
   const Tensor y = a * b;
@@ -63,7 +63,7 @@ TEST_P(Arithmetic, MixedDtypesGiveEachOperandItsOwn) {
   EXPECT_EQ(b.grad().dtype(), DType::float64);
 }
 
-TEST_P(Arithmetic, HostScalarsAccompanyDeviceTensors) {
+TEST_P(Arithmetic, HostScalarsCombineWithDeviceTensors) {
   const Tensor x = ones({2}, {DType::float32, device()});
   Tensor s = tensor(3.0f).requires_grad_();
   const Tensor y = x * s;

@@ -18,7 +18,7 @@ Function two(Binary function) {
   return one([function](const Tensors& x) { return function(x[0], x[1]); });
 }
 
-/// Of equal shapes, broadcast, none and 0-dim; of both signs.
+/// Inputs of equal shapes, broadcast, without elements and 0-dim; of both signs.
 std::vector<Inputs> operands() {
   return {{values({2, 3}), values({2, 3})},       {values({2, 3}), values({3})},
           {values({2, 1}), values({1, 3})},       {values({2, 3}), values({})},

@@ -3,7 +3,7 @@
 
 #include "op_cases.h"
 
-// Tensors made of nothing.  The input of a case is one of the dtype and on the device that are asked for.
+// Creation functions.  The input of a case has the dtype and device of the result.
 namespace minnow::test {
 namespace {
 

@@ -38,7 +38,7 @@ TEST_P(OpDetails, ChannelsLastImages) {
   EXPECT_TRUE(gradcheck(f, {x.detach().requires_grad_(), w.detach().requires_grad_()}));
 }
 
-TEST_P(OpDetails, ProductsWithZeros) {
+TEST_P(OpDetails, GradientOfProdWithZeros) {
   for (const Nested& values : {Nested{{0.0, 2.0, 3.0}}, Nested{{0.0, 0.0, 3.0}}}) {
     Tensor x = tensor(values, {DType::float64, device()}).requires_grad_();
     EXPECT_TRUE(gradcheck([](const Inputs& in) { return prod(in[0], {1}); }, {x}));
@@ -66,7 +66,7 @@ TEST_P(OpDetails, DropoutOfAnyStridesHasTheSameMask) {
   EXPECT_EQ(plain.to_vector<float>(), last.to_vector<float>());
 }
 
-TEST_P(OpDetails, OfABiasAlone) {
+TEST_P(OpDetails, GradientOfABiasAlone) {
   const Tensor b = zeros({2}, {{}, device()}).requires_grad_();
   sum(conv2d(ones({3, 1, 4, 4}, {{}, device()}), ones({2, 1, 3, 3}, {{}, device()}), b)).backward();
   EXPECT_EQ(b.grad().to_vector<double>(), (std::vector<double>{12, 12}));

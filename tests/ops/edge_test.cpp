@@ -26,7 +26,7 @@ class Edge : public test::DeviceTest {
 };
 INSTANTIATE_TEST_SUITE_P(Devices, Edge, test::all_devices(), test::device_test_name);
 
-TEST_P(Edge, LogsumexpOfNothingIsMinusInfinity) {
+TEST_P(Edge, LogsumexpOfNoElementsIsMinusInfinity) {
   Tensor x = empty_of({2, 0}).requires_grad_();
   const Tensor y = logsumexp(x, {1});
   EXPECT_EQ(y.to_vector<double>(), (std::vector<double>{kNone, kNone}));
@@ -37,7 +37,7 @@ TEST_P(Edge, LogsumexpOfNothingIsMinusInfinity) {
   EXPECT_EQ(x.grad().shape(), (Shape{2, 0}));
 }
 
-TEST_P(Edge, CatPassesOverNothing) {
+TEST_P(Edge, CatSkipsEmptyTensors) {
   Tensor nothing = empty_of({0}).requires_grad_(), x = empty_of({2, 3}).requires_grad_();
   for (const int dim : {0, 1, -1}) {
     const Tensor y = cat({nothing, x, nothing}, dim);
@@ -67,7 +67,7 @@ INSTANTIATE_TEST_SUITE_P(Devices, EdgeGradient, test::all_devices(), test::devic
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-TEST_P(EdgeGradient, OfCatGivesNothingToNothing) {
+TEST_P(EdgeGradient, OfCatWithEmptyTensors) {
   const Tensor nothing = empty_of({0}).requires_grad_(), x = empty_of({2}).requires_grad_();
   const auto g = grad({sum(cat({nothing, x}))}, {nothing, x});
   EXPECT_EQ(g[0].shape(), Shape{0});
@@ -167,12 +167,12 @@ TEST_P(Edge, CrossEntropyOfLargeLogitsIsExact) {
   EXPECT_NEAR(many.grad().to_vector<float>()[7], 1.0 / 3000, 1e-9);
 }
 
-TEST_P(Edge, CrossEntropyWithoutClassesSaysSo) {
+TEST_P(Edge, CrossEntropyWithoutClassesIsAnError) {
   const Tensor target = tensor({0, 0}, {.device = device()});
   const std::string text = test::error_of<IndexError>([&] {
     finish([&] { raw::cross_entropy(empty_of({2, 0}), target); });
   });
-  // A GPU finds it while it computes, and says no more than that.
+  // A GPU reports it later, without the value.
   const std::string want =
       device().is_cuda() ? "a target is out of range" : "logits have no classes: targets can only be ignore_index -100";
   EXPECT_NE(text.find(want), std::string::npos) << text;

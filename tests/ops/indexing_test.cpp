@@ -23,7 +23,7 @@ class Indexing : public test::DeviceTest {
 };
 INSTANTIATE_TEST_SUITE_P(Devices, Indexing, test::all_devices(), test::device_test_name);
 
-TEST_P(Indexing, AssigningToWhatWasIndexedWrites) {
+TEST_P(Indexing, AssigningToASelectionWrites) {
   const Tensor x = counted({2, 3});
   x(0) = tensor({7.0, 8.0, 9.0}, {float64, device()});
   EXPECT_EQ(x.to_vector<double>(), (Values{7, 8, 9, 3, 4, 5}));
@@ -51,7 +51,7 @@ TEST_P(Indexing, ByTensorsReadsCopies) {
   EXPECT_EQ(x(tensor({1})).shape(), (Shape{1, 3}));  // indices of the host serve any device
 }
 
-TEST_P(Indexing, OfEqualPlacesTheLastIsWritten) {
+TEST_P(Indexing, OfEqualIndicesTheLastIsWritten) {
   const Tensor x = counted({3, 2});
   x(places({1, 0, 1})) = tensor({{10.0, 11.0}, {12.0, 13.0}, {14.0, -0.0}}, {float64, device()});
   EXPECT_EQ(x.to_vector<double>(), (Values{12, 13, 14, 0, 4, 5}));
@@ -70,7 +70,7 @@ TEST_P(Indexing, OfOtherDTypes) {
   }
 }
 
-TEST_P(Indexing, AHandleTakesAnotherTensor) {
+TEST_P(Indexing, AssigningATensorToAHandleReplacesIt) {
   const Tensor x = counted({2, 2});
   auto row = x(0);
   row = x(1);
@@ -78,7 +78,7 @@ TEST_P(Indexing, AHandleTakesAnotherTensor) {
   EXPECT_EQ(row.to_vector<double>(), (Values{2, 3}));
   row = counted({5});
   EXPECT_EQ(row.numel(), 5);
-  std::move(row) = 4;  // what it holds now, not what was indexed
+  std::move(row) = 4;  // assigns to the moved handle, not to what was indexed
   EXPECT_EQ(row.to_vector<double>(), Values(5, 4));
   EXPECT_EQ(x.to_vector<double>(), (Values{0, 1, 2, 3}));
 }
@@ -138,7 +138,7 @@ TEST_P(Indexing, ResultsWrittenRowByRowInARecordedLoop) {
   EXPECT_EQ(w.grad().to_vector<double>(), (Values{0, 2 + 3 + 4 + 5}));
 }
 
-TEST_P(Indexing, RefusesWhatCannotBeMeant) {
+TEST_P(Indexing, RefusesBadIndices) {
   const Tensor x = counted({2, 3});
   EXPECT_THROW(finish([&] { (void)x(places({0, 2})); }), IndexError);
   EXPECT_THROW(finish([&] { (void)x(places({0, 1}), places({0, 3})); }), IndexError);
@@ -183,7 +183,7 @@ TEST_P(Indexing, ByZeroDimensionalTensorsIsByIntegers) {
   EXPECT_EQ(x(1, 0, 0).item(), -1);
 }
 
-TEST_P(Indexing, InPlaceKeepsTheKindOfNumbers) {
+TEST_P(Indexing, InPlaceRefusesALesserDtypeKind) {
   const Tensor x = arange(4, {int64, device()});
   EXPECT_THROW(x(places({0})) += 0.5, DTypeError);
   EXPECT_THROW(x(x > 1) /= 2, DTypeError);

@@ -4,7 +4,7 @@
 #include "devices.h"
 #include "errors.h"
 
-/// Slices, split, chunk and unbind, whose gradients are written into one.
+/// Slices, split, chunk and unbind, whose gradients are written into one tensor.
 namespace minnow {
 namespace {
 
@@ -49,7 +49,7 @@ TEST_P(Parts, AreViews) {
   for (const Tensor& part : split(x, {1, 3})) EXPECT_EQ(part.storage(), x.storage());
 }
 
-TEST_P(Parts, GiveTheirGradientsToTheirPlaces) {
+TEST_P(Parts, GradientsAreWrittenToTheirSlices) {
   Tensor x = range({3, 2});
   sum(x(2) * 5 + x(0)).backward();
   EXPECT_EQ(values(x.grad()), (Doubles{1, 1, 0, 0, 5, 5}));
@@ -75,7 +75,7 @@ TEST_P(Parts, BesideAGradientOfTheWholeThatOthersHold) {
     x.set_grad({});
     const Tensor again = x * 1;
     backward({again, again(1)}, {given, given(1)});
-    EXPECT_EQ(values(given), (Doubles{1, 1, 1}));  // the caller's own is not written to
+    EXPECT_EQ(values(given), (Doubles{1, 1, 1}));  // the caller's tensor is not written
     EXPECT_EQ(values(x.grad()), (Doubles{1, 2, 1}));
   }
 }
@@ -114,7 +114,7 @@ TEST_P(Parts, GradOfPartsAndOfWhatTheyCameFrom) {
   EXPECT_EQ(values(g[2]), (Doubles{4}));
 }
 
-TEST_P(Parts, OfAFreedGraphSaySo) {
+TEST_P(Parts, OfAFreedGraphAreAnError) {
   Tensor x = range({3});
   const Tensor part = x(1);
   part.backward();
@@ -137,7 +137,7 @@ TEST_P(Parts, HaveSecondDerivatives) {
   EXPECT_TRUE(gradgradcheck(f, {range({2, 3}) * 0.25 + 1}));
 }
 
-TEST(Errors, OfParts) {
+TEST(Errors, SplitAndUnbind) {
   using test::Misuse;
   const Tensor x = zeros({4, 2}), one = zeros({});
   const char *shown = "float32[4, 2] on cpu", *scalar = "float32[] on cpu", *none = "undefined tensor";

@@ -26,7 +26,7 @@ constexpr DType kDTypes[] = {DType::float32, DType::float64, DType::float16, DTy
                              DType::int64,   DType::int32,   DType::uint8,   DType::bool_};
 constexpr int kRefused = 255;
 
-/// The place of the result's dtype, or kRefused.
+/// The index of the result's dtype, or kRefused.
 template <class F> int place(F function) {
   try {
     return static_cast<int>(function().dtype());

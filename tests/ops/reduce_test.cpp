@@ -50,7 +50,7 @@ OpCases along_dimensions() {
       for (OpCase& c : some) c.dtypes = all_dtypes();
     if (is == "var" || is == "stddev")
       for (OpCase& c : some) c.inputs = {{values({2, 3, 4})}};
-    if (is != "amax" && is != "amin") {  // which have no value of nothing
+    if (is != "amax" && is != "amin") {  // which are not defined without elements
       some[0].inputs.push_back({values({0, 3, 2})});
       some[1].inputs.push_back({values({2, 0, 2})});
       some[1].inputs.push_back({values({0, 3, 2})});

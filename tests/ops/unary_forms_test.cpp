@@ -12,7 +12,7 @@
 namespace minnow {
 namespace {
 
-/// What the tests ask of each function in the list.
+/// The forms of each function in the list.
 struct OpInfo {
   std::string_view name;
   int order;

@@ -119,7 +119,7 @@ OpCases parameters() {
                       numbers())};
 }
 
-/// Is the function written over a copy.
+/// The in-place form, on a copy of its input.
 OpCase in_place(const char* name, Unary form, Unary function, const Ranges& ranges = kReal) {
   return {.function = name,
           .call = written([form](const Tensor& y, const Tensors&) { form(y); }),

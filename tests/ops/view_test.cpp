@@ -5,7 +5,7 @@
 
 #include "op_cases.h"
 
-// The members of Tensor that give views and copies; reading and writing elements.
+// Members of Tensor that return views and copies; reading and writing elements.
 namespace minnow::test {
 namespace {
 

@@ -1,4 +1,4 @@
-// What holds for every optimizer, with each of the states that its options ask for, on every device and dtype.
+// Tests of every optimizer, with every combination of states that its options can need, on every device and dtype.
 
 #include <gtest/gtest.h>
 #include <minnow/minnow.h>
@@ -7,7 +7,7 @@
 namespace minnow::optim {
 namespace {
 
-/// Options that between them ask for all states of an optimizer, and for few.
+/// Options that need all states of an optimizer, and options that need few.
 template <class O> std::vector<typename O::Options> variants();
 template <> std::vector<SGDOptions> variants<SGD>() {
   return {{.lr = 0.05, .weight_decay = 0.1},
@@ -34,7 +34,7 @@ template <class O> class EveryOptimizer : public ::testing::Test {};
 using Optimizers = ::testing::Types<SGD, Adam, AdamW, RMSprop, Lion>;
 TYPED_TEST_SUITE(EveryOptimizer, Optimizers);
 
-/// How many states an optimizer keeps at least and at most.
+/// The smallest and the largest number of states of an optimizer.
 template <class Rule> std::pair<std::size_t, std::size_t> states_of(const RuleOptimizer<Rule>*) {
   std::size_t always = 0;
   for (const auto& state : Rule::kStates) always += state.is_optional() ? 0 : 1;
@@ -60,7 +60,7 @@ std::vector<double> values(const std::vector<Tensor>& params) {
     for (const double v : p.to_vector<double>()) all.push_back(v);
   return all;
 }
-/// After steps [from, to) of an optimizer over `params`.
+/// Runs steps [from, to) of an optimizer over `params`.
 std::vector<double> run(Optimizer& optimizer, const std::vector<Tensor>& params, int from, int to) {
   for (int t = from; t < to; ++t) {
     set_gradients(params, t);
@@ -165,7 +165,7 @@ TYPED_TEST(EveryOptimizer, KeepsTheStatesThatItsOptionsAskFor) {
     const std::size_t states = (optimizer.state_dict().size() - before) / params.size();
     fewest = std::min(fewest, states);
     most = std::max(most, states);
-    // A reference to options stays valid when groups come.
+    // A reference to options stays valid when groups are added.
     auto& first = optimizer.options();
     const Tensor more = ones({2}, {.device = device}).requires_grad_();
     optimizer.add_param_group({more}, options);
@@ -186,7 +186,7 @@ TEST(RMSprop, ACenteredMeanSquareThatRoundsBelow0CountsAs0) {
   for (const double v : p.to_vector<double>()) ASSERT_TRUE(std::isfinite(v));
 }
 
-TEST(Lion, ANaNInTheGradientReachesTheParameter) {
+TEST(Lion, NanGradientMakesTheParameterNan) {
   const Tensor p = ones({3}).requires_grad_();
   p.set_grad(tensor({1., std::nan(""), 0.}));
   Lion({p}, {.lr = 0.5}).step();

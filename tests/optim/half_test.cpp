@@ -1,4 +1,4 @@
-// float16 and bfloat16 the whole way: forward, backward, step, save and load, on every device.
+// Training in float16 and bfloat16: forward, backward, step, save and load, on every device.
 
 #include <filesystem>
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ class HalfOn : public ::testing::TestWithParam<std::tuple<Device, DType>> {
  protected:
   static Device device() { return std::get<0>(GetParam()); }
   static DType dtype() { return std::get<1>(GetParam()); }
-  /// What one rounding may change, relative.
+  /// The relative error of one rounding.
   static double step() { return dtype() == DType::float16 ? 0x1p-10 : 0x1p-7; }
 };
 INSTANTIATE_TEST_SUITE_P(Devices, HalfOn,

@@ -48,7 +48,7 @@ TEST_P(OptimOn, LearnsXor) {
   EXPECT_LT(train(c, adamw, device(), 150), 0.05);
 }
 
-TEST(Optim, TakesAListAndTheLearningRateAlone) {
+TEST(Optim, TakesALearningRateInsteadOfOptions) {
   const Tensor x = leaf(ones({2})), y = leaf(ones({2}));
   optim::Adam adam({x}, 1e-2);
   EXPECT_EQ(adam.lr(), 1e-2);
@@ -88,7 +88,7 @@ TEST_P(OptimOn, ResumesWithTheSameBits) {
   EXPECT_EQ(resumed.lr(), 0.05);
   EXPECT_EQ(train(net, adam, device(), 5), train(other, resumed, device(), 5));
   EXPECT_EQ(net.hidden.weight.to_vector<float>(), other.hidden.weight.to_vector<float>());
-  // SGD's first step is another than those with a velocity.
+  // SGD's first step differs from those with a velocity.
   optim::SGD sgd(net.parameters(), {.lr = 0.05, .momentum = 0.9, .dampening = 0.5});
   train(net, sgd, device(), 3);
   Xor third = nn::clone(net);
@@ -196,7 +196,7 @@ TEST(Optimizer, RefusesStateThatDoesNotFit) {
   expect_contains(error_of<ValueError>([&] { a.load_state_dict(more); }), "names");
   optim::Adam other({q}, {.lr = 0.25});
   expect_contains(error_of<ValueError>([&] { other.load_state_dict(a.state_dict()); }), "do not fit");
-  EXPECT_EQ(other.lr(), 0.25);  // no option stays of what did not fit
+  EXPECT_EQ(other.lr(), 0.25);  // the options of the refused state are not kept
 }
 
 TEST(LRScheduler, MatchesTheFormulas) {
@@ -228,7 +228,7 @@ TEST_P(OptimOn, ClipsByNormAndValue) {
   optim::clip_grad_value_({p, q}, 0.7);
   EXPECT_NEAR(q.grad().item(), 0.7, 1e-6);
   q.set_grad(tensor({-4.}).to(device()));
-  EXPECT_NEAR(optim::clip_grad_norm_({q}, 8).item(), 4, 1e-6);  // short enough: left alone
+  EXPECT_NEAR(optim::clip_grad_norm_({q}, 8).item(), 4, 1e-6);  // not longer than max_norm: unchanged
   EXPECT_EQ(q.grad().item(), -4);
   optim::clip_grad_value_({q}, 0.7);
   EXPECT_NEAR(q.grad().item(), -0.7, 1e-6);

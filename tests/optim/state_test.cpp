@@ -32,7 +32,7 @@ TEST(OptimizerState, CountsAreWholeAndFlagsAre0Or1) {
   refused("param_groups.0.maximize", std::numeric_limits<double>::quiet_NaN(), "is neither 0 nor 1");
 }
 
-TEST(OptimizerState, TheProposedNumberIsOneThatTrains) {
+TEST(OptimizerState, ExampleInTheHintIsValid) {
   const Tensor w = ones({2}).requires_grad_();
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const auto proposal = [](auto f) {
@@ -48,7 +48,7 @@ TEST(OptimizerState, TheProposedNumberIsOneThatTrains) {
   EXPECT_EQ(proposal([&] { SGD({w}, {.weight_decay = nan}); }), "e.g. 1e-4");
 }
 
-TEST(OptimizerState, AScheduleThatWasMovedFromSaysSo) {
+TEST(OptimizerState, MovedFromSchedulerIsAnError) {
   const Tensor w = ones({2}).requires_grad_();
   SGD sgd({w}, {.lr = 1});
   LRScheduler scheduler(sgd, [](double base, std::int64_t t) { return base / static_cast<double>(1 + t); });
@@ -61,7 +61,7 @@ TEST(OptimizerState, AScheduleThatWasMovedFromSaysSo) {
   EXPECT_EQ(to.steps(), 1);
 }
 
-TEST(OptimizerState, AScheduleThatFailsHasNotStepped) {
+TEST(OptimizerState, FailedSchedulerStepChangesNothing) {
   const Tensor w = ones({2}).requires_grad_();
   SGD sgd({w}, {.lr = 1});
   LRScheduler scheduler(sgd, [](double base, std::int64_t t) { return t == 1 ? -1 : base; });

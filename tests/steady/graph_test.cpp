@@ -1,4 +1,4 @@
-// A graph that is dropped takes nothing from the heap: destructors that need memory end a program that has none left.
+// Destroying a graph does not allocate: a failed allocation in a destructor would end the program.
 
 #include <gtest/gtest.h>
 #include <minnow/ops/arithmetic.h>
@@ -17,9 +17,9 @@ Tensor graph() {
   return y;
 }
 
-TEST(Graph, IsDroppedWithoutTheHeap) {
+TEST(Graph, DestructionDoesNotAllocate) {
   if (!test::heap_is_counted()) GTEST_SKIP() << "malloc is not counted in this build";
-  for (int i = 0; i < 2; ++i) graph();  // the allocator's lists are as long as they get
+  for (int i = 0; i < 2; ++i) graph();  // the allocator's lists have their final length
   Tensor y = graph();
   test::reset_heap();
   y = Tensor();

@@ -4,7 +4,7 @@
 
 namespace test {
 
-/// What the heap gave out, in all threads.
+/// Statistics of malloc, over all threads.
 struct HeapUse {
   std::size_t calls = 0;
   std::size_t largest = 0;  ///< bytes of the largest block
@@ -12,7 +12,7 @@ struct HeapUse {
 
 /// Whether calls are counted here: with glibc, and without a sanitizer that has replaced malloc already.
 bool heap_is_counted();
-/// Starts counting anew.
+/// Resets the statistics.
 void reset_heap();
 HeapUse heap_use();
 

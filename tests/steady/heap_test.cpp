@@ -1,4 +1,4 @@
-// malloc and its kin, counted.  operator new, oneDNN and OpenMP come here as well.
+// Counts malloc and related functions, which operator new, oneDNN and OpenMP call too.
 
 #include "steady/heap.h"
 

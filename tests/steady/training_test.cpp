@@ -1,4 +1,4 @@
-// A training loop settles: after the first steps it takes nothing more, neither from the system nor of objects.
+// After its first steps a training loop allocates nothing from the system, and the number of objects is constant.
 
 #include <cstdlib>
 #include <fstream>
@@ -27,7 +27,7 @@ using namespace minnow;
 /// matrix products take a packing buffer of 74 KB.  From 128 KB on malloc would go to the system.
 constexpr std::size_t kLargestBlock = 96 * 1024;
 
-/// What clang's OpenMP takes for parallel loops that it shares out, in each thread; GNU's takes nothing.
+/// The allocations of clang's OpenMP for parallel loops, in each thread; GNU's has none.
 std::size_t of_openmp([[maybe_unused]] int loops) {
 #ifdef __clang__
   return static_cast<std::size_t>(2 * loops * num_threads());
@@ -78,7 +78,7 @@ std::int64_t long_loop() {
   return text ? std::max(2000L, std::atol(text)) : 20000;
 }
 
-TEST(SteadyState, AllIsEqualAtStep1000AndAtTheLast) {
+TEST(SteadyState, MemoryAndObjectsDoNotGrowAfterStep1000) {
   manual_seed(1);
   nn::Sequential model = mlp();
   optim::Adam adam(model.parameters());
@@ -98,7 +98,7 @@ TEST(SteadyState, AllIsEqualAtStep1000AndAtTheLast) {
   EXPECT_LE(std::abs(late.resident - early.resident), 256 * 1024) << early.resident << " -> " << late.resident;
 }
 
-/// Calls of the heap in a settled step, which must be small blocks and the same number in each step.
+/// The number of allocations in a steady step; they must be small, and as many in each step.
 template <class Step> std::size_t heap_calls_of_a_step(Step&& step) {
   for (int i = 0; i < 20; ++i) step();
   const Use before = use();
@@ -115,7 +115,7 @@ template <class Step> std::size_t heap_calls_of_a_step(Step&& step) {
   return heap.calls / kSteps;
 }
 
-TEST(SteadyState, AnMlpTakesHandlesOnly) {
+TEST(SteadyState, MlpStepAllocatesHandlesOnly) {
   manual_seed(1);
   nn::Sequential model = mlp();
   optim::SGD sgd(model.parameters(), {.lr = 0.01, .momentum = 0.9});
@@ -126,7 +126,7 @@ TEST(SteadyState, AnMlpTakesHandlesOnly) {
   EXPECT_LE(calls, 130 + of_openmp(10));
 }
 
-TEST(SteadyState, ACnnTakesHandlesOnly) {
+TEST(SteadyState, CnnStepAllocatesHandlesOnly) {
   manual_seed(1);
   nn::Sequential model = cnn();
   optim::Adam adam(model.parameters());
@@ -138,7 +138,7 @@ TEST(SteadyState, ACnnTakesHandlesOnly) {
   EXPECT_LE(calls, 330 + of_openmp(30));
 }
 
-TEST(SteadyState, ACapturedMlpTakesNothing) {
+TEST(SteadyState, CapturedMlpStepDoesNotAllocate) {
   manual_seed(1);
   nn::Sequential model(nn::Linear(32, 64), nn::ReLU(), nn::Dropout(0.1), nn::Linear(64, 10));
   optim::Adam adam(model.parameters());

@@ -30,7 +30,7 @@ std::string device_test_name(const ::testing::TestParamInfo<Device>& info);
 class DeviceTest : public ::testing::TestWithParam<Device> {
  protected:
   static Device device() { return GetParam(); }
-  /// Does f and waits: what a device finds while it computes is an error no later than here.
+  /// Runs f and synchronizes, so that faults that the device finds are thrown here.
   template <class F> static void finish(const F& f) {
     f();
     synchronize(device());

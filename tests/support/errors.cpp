@@ -9,7 +9,7 @@
 namespace minnow::test {
 namespace {
 
-/// The formatter may break a row in up to five lines, of which compilers name the first or the last.
+/// A row may have up to five lines; compilers give the line of the first or the last.
 constexpr unsigned kLinesOfRow = 4;
 
 bool is_near(SourceLocation found, SourceLocation row) {

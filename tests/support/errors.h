@@ -7,7 +7,7 @@
 
 namespace minnow::test {
 
-/// A bad input: what its error must say.  One row a case, so that the row's line is the line of the call:
+/// A bad input, and its error.  One row a case, so that the row's line is the line of the call:
 ///
 ///     Misuse{"ShapeError", "matmul", "float32[2, 3]", [] { matmul(ones({2, 3}), ones({4})); }},
 struct Misuse {
@@ -24,7 +24,7 @@ struct Misuse {
   SourceLocation where;
 };
 
-/// Runs all of them: each must throw an Error with that class, operation and operand, and with this very file and line.
+/// Runs all of them: each must throw an Error with that class, operation and operand, and the file and line of the row.
 void expect_errors(const std::vector<Misuse>& misuses);
 
 }  // namespace minnow::test

@@ -10,7 +10,7 @@
 
 namespace minnow::test {
 
-/// A CPU tensor made without any operation, for the tests of the floors below the operations.
+/// A CPU tensor made without operations, for tests of the floors below them.
 inline Tensor host_tensor(DType dtype, const Shape& shape, const Strides& strides) {
   const auto bytes = static_cast<std::size_t>(shape.numel()) * size_of(dtype);
   return Tensor(std::make_shared<Storage>(cpu_allocator(), Device(), bytes), dtype, shape, strides);

@@ -100,14 +100,14 @@ inline double largest_difference(const Tensor& a, const Tensor& b) {
   return worst;
 }
 
-/// One rounding of `dtype` at 1.
+/// The rounding error of `dtype` at 1.
 inline double epsilon(DType dtype) {
   if (dtype == DType::float64) return 0x1p-52;
   if (dtype == DType::float32) return 0x1p-23;
   return dtype == DType::float16 ? 0x1p-10 : 0x1p-7;
 }
 
-/// What a sum of `terms` products of numbers below 1, held in `dtype`, may differ from the true one.
+/// The largest error of a sum of `terms` products of numbers below 1 in `dtype`.
 inline double sum_bound(std::int64_t terms, DType dtype) {
   return 4 * epsilon(dtype) * (1 + std::sqrt(static_cast<double>(terms)));
 }

@@ -15,7 +15,7 @@ inline Tensor on_device(const Tensor& t, Device device) {
   return Tensor(room.to(device, options).storage(), t.dtype(), t.shape(), t.strides(), t.storage_offset());
 }
 
-/// Brings such a view back.
+/// Copies such a view back to the host.
 inline Tensor on_host(const Tensor& t) { return on_device(t, Device()); }
 
 }  // namespace minnow::test

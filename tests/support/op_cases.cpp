@@ -67,7 +67,7 @@ std::string text_of(const Inputs& inputs) {
   return text;
 }
 
-/// Numbers in no order: the gradients that arrive.
+/// Unsorted numbers: the gradients of the outputs.
 Tensor weights(const Tensor& like) {
   RandomGenerator generator(99);
   return (rand(like.shape(), {DType::float64, {}, &generator}) + 0.5).to(like.dtype()).to(like.device());
@@ -101,7 +101,7 @@ Outcome run(const OpCase& c, const Inputs& inputs, const Tensors& x, bool backwa
 
 Tolerance larger(Tolerance t, double factor) { return {t.relative * factor, t.absolute * factor}; }
 
-/// What the CPU found and what a device found, or with another layout.
+/// Compares the results of the CPU with those of a device, or of another layout.
 void expect_same(const Outcome& got, const Outcome& want, Device device, const std::string& what) {
   ASSERT_EQ(got.outputs.size(), want.outputs.size()) << what;
   for (std::size_t i = 0; i < want.outputs.size(); ++i) {
@@ -123,7 +123,7 @@ bool has_values(const OpCase& c) {
   return std::any_of(c.inputs.front().begin(), c.inputs.front().end(), [](const Input& i) { return is_value(i); });
 }
 
-/// Those of the case; one of no matter which where no input depends on it.
+/// The dtypes of the case; one dtype where no input depends on it.
 std::vector<DType> dtypes_of(const OpCase& c) { return has_values(c) ? c.dtypes : std::vector{DType::float32}; }
 
 void layouts(const OpCase& c, Device device) {
@@ -143,7 +143,7 @@ void layouts(const OpCase& c, Device device) {
     }
 }
 
-/// One tensor of all that the case gives.
+/// Joins all results of the case to one tensor.
 Tensor single(const Tensors& outputs) {
   Tensors numbers;
   for (const Tensor& y : outputs)

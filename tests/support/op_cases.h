@@ -70,9 +70,9 @@ struct OpCase {
   Gradient gradient = Gradient::kAny;
   std::vector<std::string> golden = {};  ///< "file: case"; also its cases "case:..." are meant
   std::string without_golden = {};       ///< why there are none
-  Function same_as = {};                 ///< gives the very same
+  Function same_as = {};                 ///< gives the same bits
   Tolerance tolerance = {};              ///< of golden values, if not that of the dtype
-  bool takes_other_dtypes = false;       ///< what is not in dtypes is nobody's business
+  bool takes_other_dtypes = false;       ///< other dtypes are not tested
   bool takes_other_devices = false;      ///< inputs may be on several devices
   bool exact = true;                     ///< in half precision it agrees with double precision
   std::size_t optional_from = 100;       ///< inputs from this one on may be undefined

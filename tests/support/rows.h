@@ -19,7 +19,7 @@ template <class F> Tensor made(const Shape& shape, DType dtype, F from) {
   return raw::cast(t, dtype);
 }
 
-/// Numbers in [-1, 1) in no order.
+/// Unsorted numbers in [-1, 1).
 inline double mixed(std::int64_t i) {
   auto x = static_cast<std::uint32_t>(i) * 2654435761u + 12345u;
   x ^= x >> 15;
@@ -31,7 +31,7 @@ inline double mixed(std::int64_t i) {
 inline Tensor on(const Tensor& t, Device device) { return raw::to_device(t, device); }
 inline Tensor home(const Tensor& t) { return raw::to_device(t, Device()); }
 
-/// In the type that is the measure of all others.
+/// In float64, the reference for all others.
 inline Tensor exact(const Tensor& t) { return is_floating_point(t.dtype()) ? raw::cast(t, DType::float64) : t; }
 
 /// A device's result agrees with the one that the CPU computed in float64.

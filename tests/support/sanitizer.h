@@ -15,7 +15,7 @@
 
 namespace minnow::test {
 
-/// Whether what this build does takes as long as it would for a user: a sanitizer slows all down, and unevenly.
+/// Whether timings of this build are meaningful: sanitizers slow code down unevenly.
 #if defined(MINNOW_TEST_ASAN) || defined(MINNOW_TEST_TSAN)
 inline constexpr bool kSpeedCounts = false;
 #else

@@ -6,7 +6,7 @@
 
 namespace minnow::test {
 
-/// The text of the E that f throws; a failure, and what it did instead, where it throws none.
+/// The text of the E that f throws; a test failure if it throws none.
 template <class E, class F> std::string error_of(F&& f) {
   std::string instead = "nothing was thrown";
   try {

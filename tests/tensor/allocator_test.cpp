@@ -14,7 +14,7 @@
 namespace minnow {
 namespace {
 
-/// Counts what it gave out, and fails when its budget is spent.
+/// Counts its allocations, and fails when its budget is used up.
 struct Ledger {
   std::map<void*, std::size_t> blocks;
   std::size_t used = 0, budget = std::size_t{1} << 40;
@@ -26,7 +26,7 @@ class FakeMemory final : public MemorySource {
   explicit FakeMemory(Ledger& ledger) : ledger_(ledger) {}
   void* obtain(std::size_t bytes) noexcept override {
     if (ledger_.used + bytes > ledger_.budget) return nullptr;
-    void* block = std::malloc(1);  // an address of its own; nobody looks inside
+    void* block = std::malloc(1);  // a unique address; its content is not used
     ledger_.blocks[block] = bytes;
     ledger_.used += bytes;
     ++ledger_.obtained;
@@ -62,7 +62,7 @@ TEST(CachingAllocator, SizeClassesWasteAtMostAnEighth) {
   }
 }
 
-TEST(CachingAllocator, GivesBackWhatItObtained) {
+TEST(CachingAllocator, ReturnsAllMemoryToTheSystem) {
   Ledger ledger;
   {
     CachingAllocator allocator(std::make_unique<FakeMemory>(ledger));
@@ -99,7 +99,7 @@ TEST(CachingAllocator, GivesBackWhatItObtained) {
   EXPECT_TRUE(ledger.blocks.empty());
 }
 
-TEST(CachingAllocator, ASteadyStateCallsTheSystemNever) {
+TEST(CachingAllocator, SteadyStateMakesNoSystemCalls) {
   Ledger ledger;
   CachingAllocator allocator(std::make_unique<FakeMemory>(ledger));
   for (int step = 0; step < 100; ++step) {
@@ -145,7 +145,7 @@ TEST(CachingAllocator, RefusesSizesThatNoMachineHas) {
   EXPECT_EQ(ledger.obtained, 0);
 }
 
-TEST(CachingAllocator, ServesThreads) {
+TEST(CachingAllocator, IsThreadSafe) {
   const MemoryStats before = memory_stats("cpu");
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)
@@ -179,7 +179,7 @@ TEST(Memory, IsAlignedCountedAndReturned) {
   EXPECT_EQ(memory_stats("cpu").reserved, memory_stats("cpu").allocated);
 }
 
-TEST(Storage, WithoutBytesHasNoMemoryAndADeleterRunsOnce) {
+TEST(Storage, EmptyStorageHasNoMemoryAndTheDeleterRunsOnce) {
   const Storage empty(cpu_allocator(), Device(), 0);
   EXPECT_EQ(empty.data(), nullptr);
   int deleted = 0;

@@ -90,7 +90,7 @@ TEST_P(ConvOnDevice, TimedAndDeterministicAlgorithms) {
     cuda::set_math_options(options);
     for (const DType dtype : {DType::float32, DType::bfloat16})
       for (const Case& c : {kCases[0], kCases[2], kCases[4]})
-        for (int run = 0; run < 2; ++run) check(c, dtype, 0);  // the second finds its plan
+        for (int run = 0; run < 2; ++run) check(c, dtype, 0);  // the second run uses the cached plan
   }
   cuda::set_math_options(before);
 }
@@ -106,7 +106,7 @@ TEST_P(ConvOnDevice, EmptyBatches) {
   for (const double v : test::values_of(test::on_host(both.bias))) EXPECT_EQ(v, 0);
 }
 
-TEST_P(ConvOnDevice, NothingButPaddingGivesTheBias) {
+TEST_P(ConvOnDevice, WindowsOfPaddingGiveTheBias) {
   const Conv2dParams padded{{1, 1}, {1, 1}, {1, 1}, 1};
   const Tensor x = test::on_device(test::scratch({2, 3, 0, 2}, DType::float32), device());
   const Tensor w = test::on_device(random({2, 3, 2, 2}, DType::float32, 1), device());

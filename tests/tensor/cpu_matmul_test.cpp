@@ -10,7 +10,7 @@ namespace {
 using test::random;
 using test::randomise;
 
-/// The truth, from values as doubles and in plain loops of the test's own.
+/// The reference result, in double, by plain loops.
 Tensor expected(const MatmulParams& p, const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& before) {
   const std::int64_t batch = before.shape()[0], m = before.shape()[1], n = before.shape()[2], k = a.shape()[2];
   const auto x = test::values_of(a), y = test::values_of(b), old = test::values_of(before);

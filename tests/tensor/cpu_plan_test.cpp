@@ -1,4 +1,4 @@
-// Plans are kept with the objects of an execution: several threads use one plan, and plans are not mistaken for others.
+// Cached plans: several threads can use one plan, and every different call gets its own.
 
 #include <cstring>
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ struct Results {
 
 TEST(CpuPlan, ConvolutionsThatDifferInOneParameterHaveTheirOwn) {
   const Shape x{5, 4, 9, 9}, w{6, 4, 3, 3}, y{5, 6, 9, 9};
-  // All of the same shapes: padding makes up for dilation.
+  // All have the same shapes: padding compensates for dilation.
   for (const Conv2dParams& params :
        {Conv2dParams{{1, 1}, {1, 1}, {1, 1}, 1}, Conv2dParams{{1, 1}, {2, 2}, {2, 2}, 1},
         Conv2dParams{{1, 1}, {2, 1}, {2, 1}, 1}, Conv2dParams{{1, 1}, {1, 2}, {1, 2}, 1}}) {
@@ -93,7 +93,7 @@ TEST(CpuPlan, SeveralThreadsUseOneAtTheSameTime) {
   EXPECT_EQ(wrong, std::vector<int>(kThreads, 0));
 }
 
-TEST(CpuPlan, KeysTellAllNumbersApart) {
+TEST(CpuPlan, KeysDifferByEveryNumber) {
   using Key = cpu::onednn::PlanKey;
   const auto key = [] { return Key(); };
   EXPECT_EQ(key().add(1, 2).add(Shape{3, 4}), key().add(1, 2).add(Shape{3, 4}));

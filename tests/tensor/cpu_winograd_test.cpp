@@ -76,7 +76,7 @@ TEST(CpuWinograd, SameBitsForAnyNumberOfThreads) {
   set_num_threads(before);
 }
 
-TEST(CpuWinograd, OtherConvolutionsAreLeftAlone) {
+TEST(CpuWinograd, OtherConvolutionsDoNotUseIt) {
   const Shape x{8, 32, 16, 16}, w{32, 32, 3, 3}, y{8, 32, 14, 14};
   EXPECT_TRUE(cpu::suits_winograd({}, x, w, y));
   EXPECT_FALSE(cpu::suits_winograd({{2, 2}, {0, 0}, {1, 1}, 1}, x, w, {8, 32, 7, 7}));

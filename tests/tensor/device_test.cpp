@@ -35,7 +35,7 @@ TEST(DeviceString, IsReadAndWritten) {
   EXPECT_NE(Device("cuda:0"), Device("cuda:1"));
 }
 
-TEST(DeviceString, RefusesAllElseAndListsTheDevices) {
+TEST(DeviceString, RefusesOtherTextAndListsTheDevices) {
   for (const char* text : {"",           " ",       ":",       ":0",       "cp",
                            "CPU",        "Cuda",    "gpu",     "cpu:1",    "cpu:",
                            "cuda:",      "cuda:01", "cuda:00", "cuda:-1",  "cuda:-0",
@@ -53,7 +53,7 @@ TEST(DeviceString, RefusesAllElseAndListsTheDevices) {
   EXPECT_THROW(Device(std::string_view("cpu\0x", 5)), DeviceError);
 }
 
-TEST(Device, ThatIsMissingSaysWhatIsMissing) {
+TEST(Device, MissingDeviceSaysWhatIsMissing) {
   const sim::ScopedOptions options({.devices = 2});
   EXPECT_TRUE(has(available_devices(), "cpu")) << available_devices();
   EXPECT_TRUE(has(available_devices(), "sim:0, sim:1")) << available_devices();

@@ -32,7 +32,8 @@ void expect_same(const Tensor& device, const Tensor& host, const std::string& wh
 class Elements : public test::DeviceTest {};
 INSTANTIATE_TEST_SUITE_P(Devices, Elements, test::all_devices(), test::device_test_name);
 
-/// Every pair of dtypes, over lengths with and without a rest after vectors, dense, broadcast, turned and unaligned.
+/// Every pair of dtypes, for lengths with and without a remainder after vectors; dense, broadcast, transposed,
+/// unaligned.
 TEST_P(Elements, SumsAgreeWithTheHostForAllDTypesAndLayouts) {
   const int add = raw::kBinary<kernels::Add>, less = raw::kBinary<kernels::Lt>;
   for (const DType p : kAll) {
@@ -79,7 +80,7 @@ Tensor terms(const Shape& shape, DType dtype, std::int64_t modulus) {
   return raw::binary(raw::kBinary<kernels::Div>, whole, raw::cast(tensor(10.0), dtype));
 }
 
-/// Many sources for few places, by short and long index lists.
+/// Many sources for few targets, by short and long index lists.
 TEST_P(Elements, IndexedSumsKeepTheirOrder) {
   for (const DType dtype : kAll) {
     for (const std::int64_t n : {5, 128, 129, 700}) {

@@ -14,7 +14,7 @@
 #include "support/devices.h"
 #include "support/thrown.h"
 
-/// Values as PyTorch gives them where a shorter way would lose something.
+/// Exact results, as PyTorch's, where a simpler computation would lose digits.
 namespace minnow {
 namespace {
 
@@ -81,7 +81,7 @@ TEST_P(ExactTest, SquaresOfBool) {
   EXPECT_THROW(avg_pool2d(image, 2), DTypeError);
 }
 
-TEST(TransferReport, NamesTheLineThatReadsAValue) {
+TEST(TransferReport, ListsTheLineThatReadsAValue) {
   const Tensor there = arange(4, {.device = "sim:0"}), other = full({}, 2, {.device = "sim:0"});
   std::ostringstream out;
   const auto line_of = [](auto&& f) {

@@ -24,7 +24,7 @@ using test::TemporaryFolder;
 using test::Unprivileged;
 using test::write_bytes;
 
-/// A limit of this process, and its old value again at the end.
+/// Sets a resource limit of this process for a scope.
 class Limit {
  public:
   Limit(__rlimit_resource kind, rlim_t most) : kind_(kind) {
@@ -42,7 +42,7 @@ class Limit {
   rlimit old_ = {};
 };
 
-/// Without a handler for it: the signal that the system sends would end the program.
+/// Without a handler the signal of the system would end the program.
 TEST(AtomicFile, AFullDiskLeavesTheOldFileAndNothingElse) {
   const TemporaryFolder folder;
   const std::string path = folder / "x";
@@ -85,7 +85,7 @@ TEST(AtomicFile, NewFilesObeyTheUmask) {
   EXPECT_EQ(info.st_mode & 0777, 0644u);
 }
 
-TEST(AtomicFile, TooManyOpenFilesAreToldWhileTheOldFileIsThere) {
+TEST(AtomicFile, TooManyOpenFilesIsAnErrorAndKeepsTheOldFile) {
   const TemporaryFolder folder;
   save({{"a", ramp<float>({2})}}, folder / "x");
   const std::string before = read_bytes(folder / "x");
@@ -132,7 +132,7 @@ TEST(AtomicFile, KeepsTheOwner) {
   EXPECT_EQ(info.st_mode & 07777, 0640u);
 }
 
-TEST(AtomicFile, AGroupThatCannotBeKeptGetsNoMoreThanOthers) {
+TEST(AtomicFile, GroupThatCannotBeKeptGetsThePermissionsOfOthers) {
   if (geteuid() != 0) GTEST_SKIP() << "only root makes a file of another group";
   const TemporaryFolder folder;
   chmod((folder / ".").c_str(), 0777);
@@ -150,7 +150,7 @@ TEST(AtomicFile, AGroupThatCannotBeKeptGetsNoMoreThanOthers) {
   EXPECT_EQ(info.st_mode & 07777, 0600u);
 }
 
-/// A child process that begins a file in the folder, and is killed.
+/// A child process that starts to write a file in the folder, and is killed.
 void killed_writer(const std::string& path) {
   const pid_t child = fork();
   ASSERT_GE(child, 0);
@@ -164,10 +164,10 @@ void killed_writer(const std::string& path) {
   ASSERT_TRUE(WIFSIGNALED(status));
 }
 
-TEST(AtomicFile, SweepsWhatKilledWritersLeft) {
+TEST(AtomicFile, DeletesTemporaryFilesOfKilledWriters) {
   const TemporaryFolder folder;
   killed_writer(folder / "x");
-  killed_writer(folder / "y");  // which sweeps the first one's
+  killed_writer(folder / "y");  // which deletes the file of the first
   EXPECT_EQ(folder.files(), 1u);
   save({{"a", ramp<float>({2})}}, folder / "x");
   EXPECT_EQ(folder.files(), 1u);
@@ -185,7 +185,7 @@ TEST(AtomicFile, LeavesTheFilesOfLiveWriters) {
   EXPECT_EQ(read_bytes(folder / "slow"), std::string("abc\0def", 8));
 }
 
-TEST(AtomicFile, SweepsFilesOfOtherMachinesAfterADay) {
+TEST(AtomicFile, DeletesTemporaryFilesOfOtherMachinesAfterADay) {
   const TemporaryFolder folder;
   const std::string other = folder / ".minnow-0-7-0.tmp", named = folder / ".minnow-notes.txt";
   for (const std::string& path : {other, named}) write_bytes(path, "abc");
@@ -200,7 +200,7 @@ TEST(AtomicFile, SweepsFilesOfOtherMachinesAfterADay) {
   EXPECT_FALSE(std::filesystem::exists(other));
 }
 
-TEST(AtomicFile, WritersThatSweepDoNotDisturbEachOther) {
+TEST(AtomicFile, ConcurrentWritersKeepEachOthersTemporaryFiles) {
   const TemporaryFolder folder;
   std::vector<std::thread> writers;
   std::atomic<int> failed{0};

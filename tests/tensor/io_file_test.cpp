@@ -25,7 +25,7 @@ void expect_both(const std::string& path, const std::string& message) {
   }
 }
 
-TEST(Files, WhatIsNoRegularFileIsRefusedAtOnce) {
+TEST(Files, OtherThanRegularFilesAreRefused) {
   const TemporaryFolder folder;
   ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
   expect_both(folder / "pipe", "is a pipe");
@@ -34,7 +34,7 @@ TEST(Files, WhatIsNoRegularFileIsRefusedAtOnce) {
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
 }
 
-TEST(Files, MissingPlaces) {
+TEST(Files, MissingFolders) {
   const TemporaryFolder folder;
   expect_both(folder / "no/such/folder/x", "No such file or directory");
   write_bytes(folder / "file", "x");

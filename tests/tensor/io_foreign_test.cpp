@@ -1,4 +1,4 @@
-// Files that are something else than a safetensors file, and files that do not fit: what load says.
+// Errors of load() for files of other formats, and for tensors that do not fit in memory.
 
 #include <gtest/gtest.h>
 #include <minnow/tensor/error.h>
@@ -23,7 +23,7 @@ struct Case {
   std::vector<std::string> says;
 };
 
-TEST(ForeignFiles, AreToldApartWithTheLineThatConvertsThem) {
+TEST(ForeignFiles, AreNamedWithTheCodeThatConvertsThem) {
   using namespace std::string_literals;
   const TemporaryFolder folder;
   const std::string zip = "PK\3\4\0\0\b\b\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x10\0\x12\0"s;

@@ -82,7 +82,7 @@ TEST(Safetensors, MetadataWithoutTensors) {
   EXPECT_EQ(load_metadata(folder / "x"), (Metadata{{"a", ""}, {"b", "2"}}));
 }
 
-TEST(Safetensors, RefusesWhatCannotBeSavedAndKeepsTheOldFile) {
+TEST(Safetensors, RefusesBadValuesAndKeepsTheOldFile) {
   const TemporaryFolder folder;
   save({{"a", ramp<float>({2})}}, folder / "x");
   const std::string before = read_bytes(folder / "x");
@@ -97,7 +97,7 @@ TEST(Safetensors, RefusesWhatCannotBeSavedAndKeepsTheOldFile) {
 class SafetensorsOnDevices : public test::DeviceTest {};
 INSTANTIATE_TEST_SUITE_P(Devices, SafetensorsOnDevices, test::all_devices(), test::device_test_name);
 
-TEST_P(SafetensorsOnDevices, TensorsComeHomeToBeSavedAndGoWhereTheyAreWanted) {
+TEST_P(SafetensorsOnDevices, SaveFromAndLoadToAnyDevice) {
   const TemporaryFolder folder;
   StateDict there;
   for (const auto& [name, tensor] : reference()) there.set(name, tensor.to(device()));
@@ -122,7 +122,7 @@ TEST_P(SafetensorsOnDevices, StridedTensorsAreSavedInRowMajorOrder) {
   EXPECT_FALSE(loaded.at("x").requires_grad());
 }
 
-TEST(Safetensors, ADeviceThatIsNotThere) {
+TEST(Safetensors, MissingDevice) {
   EXPECT_THROW(static_cast<void>(load(golden("reference.safetensors"), "sim:99")), DeviceError);
 }
 
@@ -140,7 +140,7 @@ TEST(StateDict, KeepsTheOrderAndFindsByName) {
   EXPECT_EQ(dict.size(), 2u);
 }
 
-TEST(StateDict, SaysWhichNamesThereAre) {
+TEST(StateDict, ErrorListsTheNames) {
   const StateDict dict{{"fc1.weight", ramp<float>({1})}, {"fc1.bias", ramp<float>({1})}};
   try {
     static_cast<void>(dict.at("fc1.wieght"));

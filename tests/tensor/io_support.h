@@ -17,7 +17,7 @@
 
 namespace minnow::test {
 
-/// An empty directory that is gone at the end of the test.
+/// An empty directory, removed at the end of the test.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -58,7 +58,7 @@ template <class Call> std::string io_error(Call call) {
   return "no error";
 }
 
-/// Root may do everything, so it becomes somebody else for a while.
+/// Root can access everything: becomes another user for a scope.
 class Unprivileged {
  public:
   Unprivileged() : was_root_(geteuid() == 0) {

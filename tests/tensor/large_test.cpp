@@ -11,7 +11,7 @@
 namespace minnow {
 namespace {
 
-/// Bytes that the system could give us now; 0 where it does not say.
+/// The available memory in bytes; 0 where it is unknown.
 std::int64_t available_memory() {
   std::ifstream info("/proc/meminfo");
   std::string key, unit;

@@ -19,7 +19,7 @@ TEST(Limits, NumbersThatADTypeDoesNotHoldAreRefused) {
   EXPECT_THROW((void)full_like(zeros({2}, {.dtype = DType::int32}), -3e9), ValueError);
 }
 
-TEST(Limits, NumbersThatItHoldsAreTaken) {
+TEST(Limits, NumbersThatADTypeHoldsAreAccepted) {
   EXPECT_EQ(full({1}, -1, {.dtype = DType::uint8}).item<int>(), 255);
   EXPECT_EQ(full({1}, 255.9, {.dtype = DType::uint8}).item<int>(), 255);
   EXPECT_EQ(full({1}, INT64_MIN, {.dtype = DType::int64}).item<std::int64_t>(), INT64_MIN);

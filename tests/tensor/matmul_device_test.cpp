@@ -95,7 +95,7 @@ TEST_P(MatmulOnDevice, GradientsOfWeightAndBias) {
       const Tensor grad = strided_scratch({20, 6}, dtype, order, 1), x = strided_scratch({20, 9}, dtype, order, 1);
       randomise(grad, 1);
       randomise(x, 2);
-      // The third form is a view that begins at its own place.
+      // The third form is a view with an offset.
       const Tensor g = form == 2 ? Tensor(grad.storage(), dtype, {19, 6}, {7, 1}, 7) : grad;
       const Tensor y = form == 2 ? Tensor(x.storage(), dtype, {19, 9}, {10, 1}, 10) : x;
       const Tensor want_w = test::scratch({6, 9}, DType::float64), want_b = test::scratch({6}, DType::float64);
@@ -109,7 +109,7 @@ TEST_P(MatmulOnDevice, GradientsOfWeightAndBias) {
                            (is_half(dtype) ? 12 * test::epsilon(dtype) : 0.0);
       EXPECT_LE(test::largest_difference(test::on_host(got_w), want_w), bound) << name_of(dtype) << " form " << form;
       EXPECT_LE(test::largest_difference(test::on_host(got_b), want_b), bound) << name_of(dtype) << " form " << form;
-      // The truth is the CPU's own, so its bias gradient is also summed here.
+      // The reference is the CPU's result, so its bias gradient is summed here.
       const auto values = test::values_of(g);
       for (std::int64_t o = 0; o < 6; ++o) {
         double sum = 0;

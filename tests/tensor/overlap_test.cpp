@@ -9,7 +9,7 @@
 namespace minnow {
 namespace {
 
-/// Writes through views that share memory with what is read: the result is that of a source copied first.
+/// Writes through views that share memory with the source: the result is as if the source were copied first.
 class Overlap : public test::DeviceTest {
  protected:
   static Tensor counted(const Shape& shape) { return arange(shape.numel(), {DType::float32, device()}).reshape(shape); }
@@ -37,7 +37,7 @@ Pair column(const Tensor& x) { return {x, x(all, slice(2, 3))}; }
 Pair itself(const Tensor& x) { return {x, x}; }
 Pair halves(const Tensor& x) { return {x(slice(0, x.size(0) / 2)), x(slice(x.size(0) - x.size(0) / 2))}; }
 
-/// Long enough for several threads and several blocks.
+/// Large enough for several threads and several blocks.
 constexpr std::int64_t kLong = 500'003;
 
 TEST_P(Overlap, CopyOfAShiftedView) {

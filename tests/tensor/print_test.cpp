@@ -21,14 +21,14 @@ TEST(Print, Values) {
   EXPECT_EQ(to_string(zeros({2, 1, 1, 2})), "tensor([[[[0., 0.]]],\n\n\n        [[[0., 0.]]]])");
 }
 
-TEST(Print, ScientificFromWhereFourDecimalsEnd) {
+TEST(Print, ScientificNotationForLargeAndSmallNumbers) {
   EXPECT_EQ(to_string(tensor({0.5, 500.0})), "tensor([  0.5000, 500.0000])");  // 1000 to 1 is not yet too far
   EXPECT_EQ(to_string(tensor({0.5, 600.0})), "tensor([5.0000e-01, 6.0000e+02])");
   EXPECT_EQ(to_string(tensor({1000.0, 1.0})), "tensor([1000.,    1.])");
   EXPECT_EQ(to_string(tensor({10000.0, 1.0})), "tensor([1.0000e+04, 1.0000e+00])");  // whole numbers too
   EXPECT_EQ(to_string(tensor({1e8, 1e8})), "tensor([100000000., 100000000.])");
   EXPECT_EQ(to_string(tensor({2e8, 2e8})), "tensor([2.0000e+08, 2.0000e+08])");
-  EXPECT_EQ(to_string(tensor({0.0, 1000.5})), "tensor([   0.0000, 1000.5000])");  // zeros say nothing of the range
+  EXPECT_EQ(to_string(tensor({0.0, 1000.5})), "tensor([   0.0000, 1000.5000])");  // zeros do not count for the range
   EXPECT_EQ(to_string(tensor({0.0005, 0.1})), "tensor([0.0005, 0.1000])");
   EXPECT_EQ(to_string(tensor({150000000.5, 150000001.5}, {DType::float64})),
             "tensor([1.5000e+08, 1.5000e+08], dtype=float64)");
@@ -45,7 +45,7 @@ TEST(Print, NotFinite) {
   EXPECT_EQ(to_string(tensor({kNan, kInf, -kInf, 1.0})), "tensor([nan, inf, -inf, 1.])");
 }
 
-TEST(Print, WhatIsUnusual) {
+TEST(Print, UnusualDtypesDevicesAndUndefined) {
   EXPECT_EQ(to_string(tensor({1.0}, {DType::float64})), "tensor([1.], dtype=float64)");
   EXPECT_EQ(to_string(ones({1}, {{}, "sim:0"})), "tensor([1.], device='sim:0')");
   EXPECT_EQ(to_string(ones({1}).requires_grad_()), "tensor([1.], requires_grad=true)");

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kMany = 40'000;
 
-/// The largest distance of the sample's distribution from `cumulative`, times sqrt(n): above 1.95 once in 1,000.
+/// The Kolmogorov-Smirnov statistic against `cumulative`, times sqrt(n): above 1.95 with probability 1e-3.
 double kolmogorov(std::vector<double> sample, const std::function<double(double)>& cumulative) {
   std::sort(sample.begin(), sample.end());
   const double n = static_cast<double>(sample.size());
@@ -23,7 +23,7 @@ double kolmogorov(std::vector<double> sample, const std::function<double(double)
   return distance * std::sqrt(n);
 }
 
-/// Of each number and the one `lag` places later.
+/// The correlation of each number with the one `lag` later.
 double correlation(const std::vector<double>& x, std::size_t lag) {
   double mean = 0, square = 0, product = 0;
   for (const double v : x) mean += v / static_cast<double>(x.size());

@@ -36,7 +36,7 @@ TEST(SimOptions, AreReadFromTheEnvironment) {
   EXPECT_EQ(sim::parse_options("2", "1T", "2G").bandwidth, double(std::size_t{2} << 30));
 }
 
-TEST(SimOptions, ThatAreNonsenseAreNamed) {
+TEST(SimOptions, BadValuesAreErrorsThatNameThem) {
   for (const char* text : {"", "two", "-1", "17", "1.5", "2 ", " 2", "0x2"}) {
     const std::string message = error_of<ValueError>([&] { sim::parse_options(text, nullptr, nullptr); });
     EXPECT_NE(message.find("MINNOW_SIM_DEVICES is '" + std::string(text) + "'"), std::string::npos) << message;
@@ -58,7 +58,7 @@ TEST(SimOptions, ThatAreNonsenseAreNamed) {
   EXPECT_EQ(sim::options().devices, before.devices);
 }
 
-TEST(Sim, OutOfMemoryTellsTheNumbersAndTheProgramGoesOn) {
+TEST(Sim, OutOfMemoryNamesTheNumbersAndTheProgramContinues) {
   empty_cache("sim:0");
   const std::int64_t used = memory_stats("sim:0").allocated;
   const sim::ScopedOptions options({.memory = static_cast<std::size_t>(used) + (1 << 20)});
@@ -79,12 +79,12 @@ TEST(Sim, OutOfMemoryTellsTheNumbersAndTheProgramGoesOn) {
   EXPECT_EQ(values(raw::to_device(whole, "cpu")), values(counting(1 << 18)));
 }
 
-TEST(Sim, MemoryThatCopiesInFlightHoldIsWaitedFor) {
+TEST(Sim, AllocationWaitsForMemoryThatRunningCopiesHold) {
   empty_cache("sim:0");
   const auto used = static_cast<std::size_t>(memory_stats("sim:0").allocated);
   const sim::ScopedOptions options({.memory = used + (1 << 20), .bandwidth = 50e6});
   const Tensor large = raw::pin_memory(counting(200'000));
-  for (int i = 0; i < 3; ++i) raw::to_device(large, "sim:0", true);  // 16 ms each; nobody keeps what they fill
+  for (int i = 0; i < 3; ++i) raw::to_device(large, "sim:0", true);  // 16 ms each; the results are dropped
   synchronize("sim:0");
 }
 
@@ -129,7 +129,7 @@ TEST(Sim, APinnedBlockIsNotReusedBeforeItsCopyIsDone) {
   EXPECT_EQ(raw::pin_memory(source).raw_data(), block);  // and now it is
 }
 
-TEST(Sim, ADeviceBlockThatACopyReadsOutlivesItsTensor) {
+TEST(Sim, MemoryThatACopyReadsOutlivesItsTensor) {
   const sim::ScopedOptions options({.bandwidth = 50e6});
   const Tensor source = counting(250'000);
   Tensor moved = raw::to_device(source, "sim:0");
@@ -159,7 +159,7 @@ TEST(Sim, MemoryIsFlatOverManySteps) {
   EXPECT_EQ(pinned_memory_stats().system_calls, pinned.system_calls);
 }
 
-TEST(Sim, AFailedCopyIsToldOnceAndTheDeviceGoesOn) {
+TEST(Sim, FailedCopyIsReportedOnceAndTheDeviceStaysUsable) {
   const Tensor x = raw::pin_memory(counting(100));
   sim::Engine& engine = sim::device(0).engine;
   synchronize("sim:0");
@@ -168,19 +168,19 @@ TEST(Sim, AFailedCopyIsToldOnceAndTheDeviceGoesOn) {
   EXPECT_THROW(raw::to_device(counting(100), "sim:0"), BackendError);
   synchronize("sim:0");
 
-  engine.fail_next();  // to the device: whoever uses the stream next is told
+  engine.fail_next();  // to the device: the next use of the stream throws
   Tensor moved = raw::to_device(x, "sim:0", true);
   EXPECT_THROW(backend_of("sim:0").run(calls::Fill{moved, 1.0}), BackendError);
   backend_of("sim:0").run(calls::Fill{moved, 1.0});
   synchronize("sim:0");
 
-  engine.fail_next();  // or whoever synchronizes the device
+  engine.fail_next();  // or a synchronization of the device
   moved = raw::to_device(x, "sim:0", true);
   EXPECT_THROW(synchronize("sim:0"), BackendError);
   EXPECT_THROW(current_stream("sim:0").synchronize(), BackendError);
 
   moved = raw::to_device(x, "sim:0");
-  engine.fail_next();  // to the host: garbage is never read, and the destructor neither throws nor hangs
+  engine.fail_next();  // to the host: reading throws, and the destructor neither throws nor hangs
   {
     const Tensor home = raw::to_device(moved, "cpu", true);
     EXPECT_THROW(home.data<float>(), BackendError);
@@ -270,7 +270,7 @@ TEST(SimEngine, MayFreeAStorageThatItsOwnCopyWrites) {
   engine.wait(*copy);
 }
 
-/// Sets a variable for a scope.
+/// Sets an environment variable for a scope.
 class Variable {
  public:
   Variable(const char* name, const char* value) : name_(name) { ::setenv(name, value, 1); }
@@ -289,9 +289,9 @@ TEST(SimDeathTest, TheEnvironmentSetsDevicesMemoryAndBandwidth) {
     Tensor there = raw::to_device(half, "sim:1");
     const std::string text = error_of<OutOfMemoryError>([&] { there = raw::to_device(whole, "sim:1"); });
     bool good = text.find("limit 1048576") != std::string::npos && sim::options().devices == 2;
-    good = good && values(raw::to_device(there, "cpu")) == values(half);  // what was there stays
+    good = good && values(raw::to_device(there, "cpu")) == values(half);  // the old tensor is unchanged
     there = Tensor();
-    there = raw::to_device(whole, "sim:1");  // and the whole fits when that is gone
+    there = raw::to_device(whole, "sim:1");  // and the whole fits after it is freed
     const auto start = std::chrono::steady_clock::now();
     good = good && values(raw::to_device(there, "cpu")) == values(whole);
     good = good && std::chrono::steady_clock::now() - start > std::chrono::milliseconds(90);  // 1 MB at 10 MB/s
@@ -302,11 +302,11 @@ TEST(SimDeathTest, TheEnvironmentSetsDevicesMemoryAndBandwidth) {
   EXPECT_EXIT(use(), ::testing::ExitedWithCode(0), "");
 }
 
-TEST(SimDeathTest, AProgramEndsWithCopiesUnderWay) {
+TEST(SimDeathTest, ProgramEndsWhileCopiesRun) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto leave = [] {
     sim::set_options({.bandwidth = 1000});  // an hour for what follows
-    static Tensor host, moved, home;        // globals that die while the copies run
+    static Tensor host, moved, home;        // globals that are destroyed while the copies run
     moved = raw::to_device(counting(1), "sim:0");
     host = raw::pin_memory(counting(1'000'000));
     home = raw::to_device(moved, "cpu", true);

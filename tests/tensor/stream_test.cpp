@@ -17,7 +17,7 @@ INSTANTIATE_TEST_SUITE_P(Devices, StreamTest, test::all_devices(), test::device_
 TEST_P(StreamTest, GuardsNestAndRestore) {
   const Stream outer(device()), inner(device());
   const Stream before = current_stream(device());
-  if (device().is_cpu()) return;  // all is done when a call returns: its streams are all the same
+  if (device().is_cpu()) return;  // calls are synchronous: there is one stream
   {
     const StreamGuard first(outer);
     EXPECT_EQ(current_stream(device()).state(), outer.state());
@@ -55,7 +55,7 @@ TEST_P(StreamTest, EventsOfIdleStreamsAreComplete) {
   synchronize(device());
 }
 
-/// Copies whose time is known: 1 MB at 10 MB/s, 100 ms; longer than a busy machine lets a thread wait for its turn.
+/// Copies of known duration: 1 MB at 10 MB/s takes 100 ms, longer than the delays of a busy machine.
 class SimStreamTest : public ::testing::Test {
  protected:
   static constexpr double kSeconds = 0.1;
@@ -128,7 +128,7 @@ TEST_F(SimStreamTest, SynchronizeWaitsForAllStreamsOfTheDevice) {
   EXPECT_TRUE(event.is_ready());
 }
 
-TEST_F(SimStreamTest, AWaitForAForeignEventHoldsLaterCopiesBack) {
+TEST_F(SimStreamTest, WaitForAnEventOfAnotherDeviceDelaysLaterCopies) {
   struct Gate final : Event::State {
     bool is_ready() override { return open.load(); }
     void synchronize() override {

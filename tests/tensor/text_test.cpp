@@ -12,7 +12,7 @@
 namespace minnow {
 namespace {
 
-/// Takes some characters; then has no memory, or is full.
+/// A stream buffer that fails after some characters: out of memory, or full.
 class Small : public std::streambuf {
  public:
   Small(std::size_t room, bool throws) : room_(room), throws_(throws) {}
@@ -33,14 +33,14 @@ class Small : public std::streambuf {
   std::string text_;
 };
 
-TEST(Text, IsWholeOrAnError) {
+TEST(Text, PartialWritesAreErrors) {
   const Tensor x = full({2}, 1.5);
   Small no_memory(5, true);
   std::ostream out(&no_memory);
   EXPECT_THROW(out << x, std::bad_alloc);
   EXPECT_TRUE(out.bad());
   EXPECT_EQ(no_memory.text(), "tenso");
-  out << x;  // a stream that has failed takes nothing, and says so
+  out << x;  // a failed stream writes nothing, and stays failed
   EXPECT_FALSE(out.good());
 
   Small full_up(5, false);
@@ -52,7 +52,7 @@ TEST(Text, IsWholeOrAnError) {
   EXPECT_THROW(strict << Device("cpu"), std::bad_alloc) << "what happened, not that the stream is bad";
 }
 
-TEST(Text, KeepsToTheWidth) {
+TEST(Text, IsCutToTheWidth) {
   std::ostringstream out;
   out << std::setw(8) << Device("cpu") << '|' << std::left << std::setfill('.') << std::setw(8) << Shape{1, 2} << '|'
       << std::setw(2) << DType::float32;

@@ -32,7 +32,7 @@ TEST(Threads, SettingIsSeenByAllThreadsAndSerialRegionsByOne) {
   set_num_threads(before);
 }
 
-TEST(ThreadsDeathTest, BeginWithTheNumberOfOpenMp) {
+TEST(ThreadsDeathTest, DefaultIsOpenMpsNumber) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");  // a new process, which has used no thread yet
   const char* before = std::getenv("OMP_NUM_THREADS");
   const std::string kept = before ? before : "";
@@ -41,7 +41,7 @@ TEST(ThreadsDeathTest, BeginWithTheNumberOfOpenMp) {
   before ? ::setenv("OMP_NUM_THREADS", kept.c_str(), 1) : ::unsetenv("OMP_NUM_THREADS");
 }
 
-TEST(ThreadsDeathTest, BeginWithinOpenMpsLimit) {
+TEST(ThreadsDeathTest, DefaultIsWithinOpenMpsLimit) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   ::setenv("OMP_THREAD_LIMIT", "1", 1);
   EXPECT_EXIT(std::exit(num_threads()), ::testing::ExitedWithCode(1), "");
@@ -58,7 +58,7 @@ TEST(Threads, RefusesLessThanOneAndMoreThanTheMachineCanUse) {
   EXPECT_EQ(num_threads(), before);
 }
 
-TEST(Threads, FirstNumber) {
+TEST(Threads, DefaultNumber) {
   // OMP_NUM_THREADS, OpenMP's number, its limit, its levels, processors, quota.
   constexpr int kNone = INT_MAX;
   EXPECT_EQ(detail::first_num_threads({nullptr, 8, kNone, 1, 8, 0}), 8);
@@ -77,7 +77,7 @@ TEST(Threads, FirstNumber) {
   EXPECT_EQ(detail::first_num_threads({"1000000", 1000000, kNone, 1, 8, 0}), max_threads());
 }
 
-/// Files under a folder of their own.
+/// Files in a temporary folder.
 class CpuQuota : public ::testing::Test {
  protected:
   void SetUp() override {

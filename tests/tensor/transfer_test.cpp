@@ -27,14 +27,14 @@ using test::values;
 
 class TransferTest : public test::DeviceTest {
  protected:
-  /// There and back, asynchronously where that is possible.
+  /// To the device and back, asynchronously where possible.
   static Tensor round_trip(const Tensor& x, bool non_blocking) {
     return raw::to_device(raw::to_device(x, device(), non_blocking), "cpu", non_blocking);
   }
 };
 INSTANTIATE_TEST_SUITE_P(Devices, TransferTest, test::all_devices(), test::device_test_name);
 
-TEST_P(TransferTest, CarriesEveryDTypeBitForBit) {
+TEST_P(TransferTest, CopiesEveryDTypeBitForBit) {
   for (const DType dtype : {float32, float64, DType::float16, DType::bfloat16, int64, int32, uint8, DType::bool_}) {
     const Tensor x = test::host_tensor(dtype, {13, 7}, {7, 1});
     auto* bytes = static_cast<unsigned char*>(x.raw_data());
@@ -63,7 +63,7 @@ TEST_P(TransferTest, KeepsTheStridesOfDenseTensors) {
   }
 }
 
-TEST_P(TransferTest, MakesOthersContiguousFirst) {
+TEST_P(TransferTest, MakesOtherStridesContiguousFirst) {
   const Tensor base = counting(24);
   const Tensor x(base.storage(), DType::float32, {2, 3}, {12, 2}, 1);  // 1 3 5 / 13 15 17
   const Tensor expanded(base.storage(), DType::float32, {2, 3}, {0, 1}, 4);
@@ -71,7 +71,7 @@ TEST_P(TransferTest, MakesOthersContiguousFirst) {
     EXPECT_TRUE(raw::to_device(x, device()).is_contiguous());
     EXPECT_EQ(raw::to_device(x, device()).storage()->bytes(), 24U);
   }
-  // From the device too: a view of what is there.
+  // From the device too: a view on it.
   const Tensor there = raw::to_device(base, device());
   const Tensor view(there.storage(), DType::float32, {2, 3}, {12, 2}, 1);
   for (const Tensor& t : {x, view}) {
@@ -82,7 +82,7 @@ TEST_P(TransferTest, MakesOthersContiguousFirst) {
             (std::vector<float>{4, 5, 6, 4, 5, 6}));
 }
 
-TEST_P(TransferTest, CarriesOnlyTheViewedPart) {
+TEST_P(TransferTest, CopiesOnlyTheElementsOfAView) {
   const Tensor base = counting(1000);
   const Tensor x(base.storage(), DType::float32, {10}, {1}, 500);
   const Tensor home = round_trip(x, false);
@@ -90,7 +90,7 @@ TEST_P(TransferTest, CarriesOnlyTheViewedPart) {
   EXPECT_EQ(values(home), (std::vector<float>{500, 501, 502, 503, 504, 505, 506, 507, 508, 509}));
 }
 
-TEST_P(TransferTest, CarriesScalarsAndNothing) {
+TEST_P(TransferTest, CopiesScalarsAndEmptyTensors) {
   const Tensor scalar = test::host_tensor({42}, {});
   EXPECT_EQ(round_trip(scalar, false).data<float>()[0], 42);
   EXPECT_EQ(round_trip(raw::pin_memory(scalar), true).data<float>()[0], 42);
@@ -101,7 +101,7 @@ TEST_P(TransferTest, CarriesScalarsAndNothing) {
   }
 }
 
-TEST_P(TransferTest, ReturnsTheTensorItselfWhereItIs) {
+TEST_P(TransferTest, ReturnsTheTensorItselfOnTheSameDevice) {
   const Tensor x = raw::to_device(counting(3), device());
   EXPECT_TRUE(raw::to_device(x, device()).is_same(x));
   EXPECT_TRUE(raw::to_device(x, device(), true).is_same(x));
@@ -141,7 +141,7 @@ TEST(Transfer, ToTheHostWithoutBlockingIsSafeToRead) {
   EXPECT_EQ(values(raw::to_device(back, "cpu")), values(source));
 }
 
-TEST(Transfer, ManyThreadsMayReadATensorThatIsUnderWay) {
+TEST(Transfer, ManyThreadsMayReadATensorThatIsBeingCopied) {
   const sim::ScopedOptions options({.bandwidth = 50e6});
   const Tensor home = raw::to_device(raw::to_device(counting(250'000), "sim"), "cpu", true);
   std::vector<std::thread> threads;
@@ -154,7 +154,7 @@ TEST(Transfer, FromPageableMemoryBlocks) {
   Tensor x = counting(25'000);
   const Tensor moved = raw::to_device(x, "sim", true);
   EXPECT_TRUE(current_stream("sim").record().is_ready());
-  x.data<float>()[0] = -1;  // too late to be seen
+  x.data<float>()[0] = -1;  // after the copy read it
   EXPECT_EQ(values(raw::to_device(moved, "cpu")), values(counting(25'000)));
 }
 
@@ -175,7 +175,7 @@ TEST(Transfer, BetweenDevicesOfOneKind) {
   EXPECT_EQ(values(raw::to_device(second, "cpu")), values(x));
 }
 
-TEST(Transfer, RefusesWhatIsNotThere) {
+TEST(Transfer, RefusesMissingDevices) {
   const Tensor x = counting(3);
   const std::string missing = error_of<DeviceError>([&] { raw::to_device(x, "sim:9"); });
   for (const std::string& part :
@@ -192,7 +192,7 @@ TEST(Transfer, RefusesWhatIsNotThere) {
   }
 }
 
-TEST(Pinning, IsForTheHostOnlyAndOnce) {
+TEST(Pinning, OfDeviceOrPinnedTensors) {
   const Tensor x = counting(10);
   EXPECT_FALSE(x.is_pinned());
   const Tensor pinned = raw::pin_memory(x);
@@ -213,7 +213,7 @@ TEST(Pinning, IsForTheHostOnlyAndOnce) {
     EXPECT_TRUE(has(message, part)) << message;
 }
 
-TEST(Pinning, WithoutADeviceHasNothingToPinFor) {
+TEST(Pinning, WithoutADeviceIsAnError) {
   if (cuda::is_available()) return;
   const sim::ScopedOptions options({.devices = 0});
   const std::string message = error_of<DeviceError>([] { raw::pin_memory(counting(1)); });
@@ -221,7 +221,7 @@ TEST(Pinning, WithoutADeviceHasNothingToPinFor) {
   EXPECT_TRUE(has(message, "(transfer_test.cpp:")) << message;
 }
 
-TEST(Pinning, ThatFailsWarnsOnceAndGoesOn) {
+TEST(Pinning, FailureWarnsOnceAndContinues) {
   if (cuda::is_available()) return;
   const std::int64_t used = pinned_memory_stats().reserved;
   const sim::ScopedOptions options({.pinned_memory = static_cast<std::size_t>(used) + 1});
@@ -235,13 +235,13 @@ TEST(Pinning, ThatFailsWarnsOnceAndGoesOn) {
   const std::string warning = ::testing::internal::GetCapturedStderr();
   EXPECT_TRUE(has(warning, "pageable memory")) << warning;
   EXPECT_EQ(warning.find("pageable memory"), warning.rfind("pageable memory"));
-  // A copy to the host lands in pageable memory then.
+  // A copy to the host then goes to pageable memory.
   const Tensor home = raw::to_device(raw::to_device(x, "sim"), "cpu", true);
   EXPECT_FALSE(home.is_pinned());
   EXPECT_EQ(home.data<float>()[9'999'999], 9'999'999.0F);
 }
 
-TEST(TransferReport, NamesTheLinesThatMoveTheMost) {
+TEST(TransferReport, ListsTheLinesThatMoveTheMost) {
   reset_transfer_report();
   EXPECT_TRUE(transfer_report().lines.empty());
   const Tensor x = counting(1000);

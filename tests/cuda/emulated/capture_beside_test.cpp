@@ -46,7 +46,7 @@ class CaptureBeside : public ::testing::Test {
   }
 };
 
-TEST_F(CaptureBeside, AWaitForTheDeviceIsForTheOtherStreams) {
+TEST_F(CaptureBeside, DeviceWaitWaitsForOtherStreams) {
   const Tensor source = pinned(3);
   const Stream side{Device("cuda")};
   capture([&] {
@@ -67,7 +67,7 @@ TEST_F(CaptureBeside, AWaitForTheDeviceIsForTheOtherStreams) {
   EXPECT_EQ(emulator::calls_of("cudaDeviceSynchronize"), waits + 1) << "with no capture it is CUDA's own";
 }
 
-TEST_F(CaptureBeside, AWaitForTheDeviceIncludesWhatCapturedStreamsDidBefore) {
+TEST_F(CaptureBeside, DeviceWaitIncludesEarlierWorkOfCapturedStreams) {
   const Tensor source = pinned(3);
   const Stream side{Device("cuda")};
   capture(
@@ -86,7 +86,7 @@ TEST_F(CaptureBeside, AWaitForTheDeviceIncludesWhatCapturedStreamsDidBefore) {
       });
 }
 
-TEST_F(CaptureBeside, MemoryComesAndGoes) {
+TEST_F(CaptureBeside, AllocationsWork) {
   const Stream side{Device("cuda")};
   capture([&] {
     for (int i = 0; i < 3; ++i) {
@@ -106,14 +106,14 @@ TEST_F(CaptureBeside, MemoryComesAndGoes) {
   });
 }
 
-TEST_F(CaptureBeside, OutOfMemoryIsTypedAndSpoilsNothing) {
+TEST_F(CaptureBeside, OutOfMemoryIsTypedAndKeepsTheCapture) {
   capture([] {
     const std::string message = error_of<OutOfMemoryError>([] { empty({std::int64_t{1} << 40}, {.device = "cuda"}); });
     EXPECT_NE(message.find("out of memory on cuda:0"), std::string::npos) << message;
   });
 }
 
-TEST_F(CaptureBeside, CopiesAndEventsGoOn) {
+TEST_F(CaptureBeside, CopiesAndEventsWork) {
   capture([] {
     const Tensor x = raw::to_device(full({kMany}, 4.0, {}), "cuda");  // pageable
     const Tensor home = raw::to_device(x, "cpu", true);
@@ -130,7 +130,7 @@ TEST_F(CaptureBeside, CopiesAndEventsGoOn) {
   });
 }
 
-TEST_F(CaptureBeside, AnotherCapturedStepBeginsRunsAndEnds) {
+TEST_F(CaptureBeside, AnotherCapturedStepRuns) {
   capture([] {
     CapturedStep step([](const Tensor& x) { return x * 3; }, {.device = "cuda", .warm_up = 1});
     for (const float value : {1.0f, 2.0f, 5.0f})
@@ -139,7 +139,7 @@ TEST_F(CaptureBeside, AnotherCapturedStepBeginsRunsAndEnds) {
   });  // its pool is closed during the other capture
 }
 
-TEST_F(CaptureBeside, ALoaderBringsItsBatches) {
+TEST_F(CaptureBeside, DataLoaderContinues) {
   capture([] {
     for (const int workers : {0, 2}) {
       data::DataLoader loader(data::SyntheticDigits(96), {.batch_size = 32, .num_workers = workers, .device = "cuda"});
@@ -154,7 +154,7 @@ TEST_F(CaptureBeside, ALoaderBringsItsBatches) {
   });
 }
 
-TEST_F(CaptureBeside, AStreamOfTheStepIsForNobodyElseBeforeTheEnd) {
+TEST_F(CaptureBeside, CapturedStreamIsNotUsedByOthersUntilTheEnd) {
   capture(
       [] {
         const Stream mine{Device("cuda")};
@@ -169,7 +169,7 @@ TEST_F(CaptureBeside, AStreamOfTheStepIsForNobodyElseBeforeTheEnd) {
       });
 }
 
-TEST_F(CaptureBeside, AnEventOfTheStepCannotDrawOthersIntoIt) {
+TEST_F(CaptureBeside, EventOfTheCaptureDoesNotAddOtherStreams) {
   Event inside;
   capture([&] { inside = current_stream("cuda").record(); },
           [&] {
@@ -179,7 +179,7 @@ TEST_F(CaptureBeside, AnEventOfTheStepCannotDrawOthersIntoIt) {
           });
 }
 
-TEST_F(CaptureBeside, AllOfItAtOnce) {
+TEST_F(CaptureBeside, AllTogether) {
   std::atomic<bool> over = false;
   std::atomic<int> rounds = 0;
   std::thread other([&] {

@@ -74,7 +74,7 @@ class CudaConvolution : public ::testing::Test {
   cuda::MathOptions options_;
 };
 
-TEST_F(CudaConvolution, TakesTheNextAlgorithmWhereOneBreaks) {
+TEST_F(CudaConvolution, TriesTheNextAlgorithmWhereOneFails) {
   std::int64_t width = 10;
   for (const cudnnStatus_t status : kBroken) {
     const Convolution c(width++);
@@ -98,7 +98,7 @@ TEST_F(CudaConvolution, TakesTheNextAlgorithmWhereOneBreaks) {
   }
 }
 
-TEST_F(CudaConvolution, AddsTheBiasByItselfWhereThatBreaks) {
+TEST_F(CudaConvolution, AddsTheBiasSeparatelyWhereTheFusedCallFails) {
   std::int64_t width = 20;
   for (const cudnnStatus_t status : kBroken) {
     const Convolution c(width++);
@@ -109,7 +109,7 @@ TEST_F(CudaConvolution, AddsTheBiasByItselfWhereThatBreaks) {
   }
 }
 
-TEST_F(CudaConvolution, TheLastAlgorithmsFailureIsTold) {
+TEST_F(CudaConvolution, ReportsTheFailureOfTheLastAlgorithm) {
   const Convolution c(30);
   emulator::fail_next_algorithm(kForward, CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM,
                                 CUDNN_STATUS_INTERNAL_ERROR);
@@ -120,7 +120,7 @@ TEST_F(CudaConvolution, TheLastAlgorithmsFailureIsTold) {
   expect_near(c.forward(), raw::conv2d(c.x, c.w, {}, {}), "and the program goes on");
 }
 
-TEST_F(CudaConvolution, AnAlgorithmThatNeedsNoMemoryServesWhereThereIsNone) {
+TEST_F(CudaConvolution, OutOfMemoryUsesAnAlgorithmWithoutWorkspace) {
   Convolution(9).forward();  // the library's handle has memory of its own
   const Convolution c(31);
   const Tensor x = c.there(c.x), w = c.there(c.w), y = empty({2, 6, 4, 29}, {.device = Device("cuda")});
@@ -169,7 +169,7 @@ class CudaConvolutionAlone : public CudaConvolution {
   std::_Exit(good ? 0 : 1);
 }
 
-TEST_F(CudaConvolutionAlone, AFaultOfTheDeviceIsNotTakenForAnAlgorithms) {
+TEST_F(CudaConvolutionAlone, DeviceFaultIsNotTreatedAsAnAlgorithmFailure) {
   EXPECT_EXIT(fail_while_an_algorithm_runs(), ::testing::ExitedWithCode(0), "");
 }
 

@@ -31,7 +31,7 @@ namespace {
   std::_Exit(good ? 0 : 1);
 }
 
-TEST(CudaDevices, AreOursWhateverOtherLibrariesChoose) {
+TEST(CudaDevices, AreKeptWhenOtherLibrariesChangeTheCurrentDevice) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   setenv("MINNOW_EMULATOR_DEVICES", "2", 1);
   EXPECT_EXIT(let_another_library_choose(), ::testing::ExitedWithCode(0), "");

@@ -83,7 +83,7 @@ TEST_F(OwnProcess, WithAFirstGpuThatIsTooOld) {
               "cuda:0 has compute capability 7.0.*CUDA_VISIBLE_DEVICES chooses");
 }
 
-TEST_F(OwnProcess, WithASecondGpuThatIsTooOldTheFirstServes) {
+TEST_F(OwnProcess, WithASecondGpuThatIsTooOldTheFirstIsUsed) {
   setenv("MINNOW_EMULATOR_DEVICES", "2", 1);
   setenv("MINNOW_EMULATOR_CAPABILITY", "9.0,7.5", 1);
   const auto run = [] {
@@ -98,7 +98,7 @@ TEST_F(OwnProcess, WithASecondGpuThatIsTooOldTheFirstServes) {
 
 /// After a failure the device stays unusable, and the program ends normally.
 [[noreturn]] void fail_and_go_on() {
-  static Tensor survivor = raw::to_device(test::counting(100), "cuda");  // dies after main
+  static Tensor survivor = raw::to_device(test::counting(100), "cuda");  // destroyed after main
   const Stream stream{Device("cuda")};
   emulator::fail_next("cudaStreamSynchronize", cudaErrorIllegalAddress);
   const std::string first = error_of<BackendError>([] { survivor.to_vector<float>(); });
@@ -156,7 +156,7 @@ TEST_F(Failure, OfOneCallLeavesTheDeviceUsable) {
   EXPECT_EQ(test::values(raw::to_device(raw::to_device(test::counting(2), "cuda"), "cpu")), (std::vector<float>{0, 1}));
 }
 
-TEST_F(Failure, OutOfMemoryIsTypedAndTheProgramGoesOn) {
+TEST_F(Failure, OutOfMemoryIsTypedAndTheProgramContinues) {
   const std::int64_t live = memory_stats("cuda").allocated;
   const std::string message = error_of<OutOfMemoryError>([] {
     empty({std::int64_t{1} << 40}, {DType::float32, Device("cuda")});
@@ -173,7 +173,7 @@ TEST_F(Failure, OutOfMemoryIsTypedAndTheProgramGoesOn) {
   EXPECT_FALSE(home.is_pinned());
 }
 
-TEST(Startup, OfAProgramOnTheCpuTouchesNothing) {
+TEST(Startup, CpuProgramDoesNotUseTheDriver) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto run = [] {
     const Tensor x = full({10}, 1.0, {});

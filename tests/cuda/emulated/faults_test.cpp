@@ -10,7 +10,7 @@
 #include "support/host_tensor.h"
 #include "support/thrown.h"
 
-/// Faults that kernels find, and devices that fail, from the user's side.
+/// Faults that kernels find and devices that fail, as a user sees them.
 namespace minnow {
 namespace {
 
@@ -34,7 +34,7 @@ unsigned give_a_fault() {
   return __LINE__ - 1;
 }
 
-TEST(CudaFaults, AreToldByWhateverWaitsNext) {
+TEST(CudaFaults, AreReportedByTheNextWait) {
   const auto told_by = [](auto wait) {
     const unsigned line = give_a_fault();
     const std::string text = error_of<IndexError>(wait);
@@ -58,7 +58,7 @@ TEST(CudaFaults, AreToldByWhateverWaitsNext) {
   });
 }
 
-TEST(CudaFaults, OfACapturedStepAreToldAfterEachReplayThatHasThem) {
+TEST(CudaFaults, OfACapturedStepAreReportedAfterEachReplay) {
   const Tensor x = arange(4, {.dtype = DType::float32, .device = "cuda"});
   unsigned line = 0;
   CapturedStep step(
@@ -179,7 +179,7 @@ TEST_F(CudaCrash, WhileAKernelRunsMarksTheDevice) {
   std::exit(good ? 0 : 1);
 }
 
-TEST_F(CudaCrash, InTheDebugModeNamesItsOperation) {
+TEST_F(CudaCrash, DebugModeNamesTheOperation) {
   setenv("MINNOW_CUDA_DEBUG", "1", 1);
   EXPECT_EXIT(fail_in_the_debug_mode(), ::testing::ExitedWithCode(0), "");
 }
@@ -193,7 +193,7 @@ TEST_F(CudaCrash, InTheDebugModeNamesItsOperation) {
   for (const float value : empty({100}, {.device = "cuda"}).to_vector<float>()) good = good && value != value;
 
   auto* last = static_cast<float*>(y.raw_data()) + 9;
-  emulator::launch(stream, 1, 1, [last] { last[1] = 3; });  // one element too far
+  emulator::launch(stream, 1, 1, [last] { last[1] = 3; });  // one element out of bounds
   const unsigned line = __LINE__ + 1;
   const std::string found = error_of<BackendError>([&] { y + x; });
   good = good &&
@@ -208,7 +208,7 @@ TEST_F(CudaCrash, InTheDebugModeNamesItsOperation) {
   std::exit(good ? 0 : 1);
 }
 
-TEST_F(CudaCrash, TheDebugModeNamesWhoWroteOutOfBounds) {
+TEST_F(CudaCrash, DebugModeNamesTheOperationThatWroteOutOfBounds) {
   setenv("MINNOW_CUDA_DEBUG", "1", 1);
   EXPECT_EXIT(overrun_in_the_debug_mode(), ::testing::ExitedWithCode(0), "");
 }

@@ -84,7 +84,7 @@ TEST_F(CudaMemory, PinnedSourcesAreHeldUntilTheCopyIsDone) {
   EXPECT_EQ(values(raw::to_device(x, "cpu")), values(counting(kMany)));
 }
 
-TEST_F(CudaMemory, ASteadyStateAsksForNothing) {
+TEST_F(CudaMemory, SteadyStateDoesNotCallTheDriver) {
   const auto step = [] {
     const Tensor x = there(raw::pin_memory(counting(kMany)));
     const Tensor y = raw::to_device(counting(10), "cuda");
@@ -114,7 +114,7 @@ TEST_F(CudaTransfer, OfPageableMemoryDoesNotWait) {
     const Tensor x = raw::to_device(source, "cuda");
     EXPECT_GT(emulator::waiting_work(), 0u);
     const float last = source.data<float>()[count - 1];
-    source.data<float>()[0] = source.data<float>()[count - 1] = -1;  // too late to be seen
+    source.data<float>()[0] = source.data<float>()[count - 1] = -1;  // after the copy read it
     const std::vector<float> there = values(raw::to_device(x, "cpu"));
     EXPECT_EQ(there.front(), 0);
     EXPECT_EQ(there.back(), last);
@@ -151,7 +151,7 @@ TEST_F(CudaStream, EventsTellTheTimeBetweenThem) {
   EXPECT_TRUE(end.is_ready());
 }
 
-TEST_F(CudaCapture, RefusesWhatWaitsForTheDevice) {
+TEST_F(CudaCapture, RefusesCallsThatWaitForTheDevice) {
   const Tensor x = there(raw::pin_memory(counting(kMany)));
   const Tensor one = there(raw::pin_memory(counting(1)));
   const Event event = current_stream("cuda").record();
@@ -172,7 +172,7 @@ TEST_F(CudaCapture, RefusesWhatWaitsForTheDevice) {
             calls);
 }
 
-TEST_F(CudaCapture, BeginsWithTheMemoryThatNobodyUses) {
+TEST_F(CudaCapture, ReusesFreeMemoryAtItsStart) {
   constexpr std::int64_t kBytes = std::int64_t{64} << 20;
   there(raw::pin_memory(full({kBytes / 4}, 1, {DType::float32})));
   const std::int64_t held = memory_stats("cuda").reserved;
@@ -186,7 +186,7 @@ class CudaDebug : public Tidy {
   ~CudaDebug() override { cuda::set_debug(false); }
 };
 
-TEST_F(CudaDebug, FindsWhatWasWrittenOutOfBounds) {
+TEST_F(CudaDebug, FindsWritesOutOfBounds) {
   EXPECT_TRUE(cuda::debug());
   Tensor x = empty({10}, {DType::float32, Device("cuda")});
   EXPECT_NE(values(raw::to_device(x, "cpu"))[3], values(raw::to_device(x, "cpu"))[3]);  // NaN until it is written

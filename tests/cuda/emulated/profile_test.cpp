@@ -67,7 +67,7 @@ TEST(Profile, ShowsRangesAndOperationsWhileItIsOn) {
   empty_cache("cuda");
 }
 
-TEST(Profile, RangesEndAlsoWhenItWasTurnedOffMeanwhile) {
+TEST(Profile, RangesEndAfterProfilingWasTurnedOff) {
   seen.clear();
   {
     profile::set_enabled(true);

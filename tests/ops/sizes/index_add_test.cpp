@@ -6,8 +6,8 @@
 
 #include "rows.h"
 
-// Sums by index with more sources than one thread looks through: few and many rows to add to, one index for all lines
-// and one for each, sums that are long enough to be made in pieces.
+// index_add with more sources than one thread handles: few and many rows to add to, one index for all lines and one for
+// each, sums that are split into pieces.
 
 namespace minnow::test {
 namespace {
@@ -39,7 +39,7 @@ Tensor whole_numbers(const Shape& shape, DType dtype, std::int64_t seed) {
   });
 }
 
-/// Rows in no order, some of them often.
+/// Unsorted rows, some of them repeated.
 Tensor rows_of(const Shape& shape, std::int64_t rows) {
   return made(shape, DType::int64, [=](std::int64_t i) {
     const double at = (1 + mixed(i + 77)) / 2;

@@ -3,8 +3,8 @@
 
 #include "rows.h"
 
-// Every layout in which a device may reduce, against the CPU in float64: rows and columns, short and long, dense and not,
-// aligned and not, in one pass and in two.
+// Every layout in which a device may reduce, against the CPU in float64: rows and columns, short and long, dense and
+// not, aligned and not, in one pass and in two.
 
 namespace minnow::test {
 namespace {
@@ -116,7 +116,7 @@ TEST_P(RowsReduce, ExtremaOfFloats) {
   }
 }
 
-TEST_P(RowsReduce, PlacesOfExtrema) {
+TEST_P(RowsReduce, IndicesOfExtrema) {
   const auto coarse = [](std::int64_t i) { return std::floor(3 * mixed(i)); };  // many equal elements
   for (const DType dtype : {DType::float32, DType::float64, DType::bfloat16, DType::int64, DType::int32})
     for (const Layout& layout : layouts()) {
@@ -136,7 +136,7 @@ TEST_P(RowsReduce, PlacesOfExtrema) {
     }
 }
 
-TEST_P(RowsReduce, RowsOfManyParts) {
+TEST_P(RowsReduce, RowsReducedInSeveralPasses) {
   for (const Layout& layout : {Layout{{1200000}, {0}}, Layout{{400000, 3}, {0}}}) {
     const Tensor x = made(layout.shape, DType::float32, mixed);
     for (const auto& [op, name] : {std::pair{raw::kReduce<k::Mean>, "mean"}, {raw::kReduce<k::Max>, "max"}})

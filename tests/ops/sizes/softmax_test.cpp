@@ -6,8 +6,7 @@
 
 #include "rows.h"
 
-// Every length of row for which a device has a form of its own, and dimensions before the last, against the CPU in
-// float64.
+// Row lengths for every algorithm of a device, and other dimensions than the last, against the CPU in float64.
 
 namespace minnow::test {
 namespace {
@@ -118,7 +117,7 @@ TEST_P(RowsSoftmax, CrossEntropyOfExtremeLogits) {
   expect_agrees(got.losses, raw::cross_entropy(exact(x), target).losses, "losses");
 }
 
-TEST_P(RowsSoftmax, ATargetThatIsNoClassIsAnError) {
+TEST_P(RowsSoftmax, TargetOutOfRangeIsAnError) {
   const Tensor x = on(made({4, 10}, DType::float32, mixed), device());
   for (const double bad : {10.0, -1.0}) {
     const Tensor target = on(made({4}, DType::int64, [&](std::int64_t i) { return i == 2 ? bad : 3.0; }), device());
