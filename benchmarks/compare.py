@@ -3,8 +3,8 @@
     benchmarks/compare.py --build build/release [--torch-python PYTHON] [--libtorch build/libtorch/libtorch_workloads]
     benchmarks/compare.py --build build/release --device cuda
 
-PyTorch is looked for in --torch-python, $MINNOW_TORCH_PYTHON and python3; without it minnow runs alone.  LibTorch's twin
-is built from benchmarks/libtorch into BUILD/libtorch where PyTorch is there (--no-libtorch leaves it out).
+PyTorch is searched in --torch-python, $MINNOW_TORCH_PYTHON and python3; without it minnow runs alone.  The LibTorch program
+is built from benchmarks/libtorch into BUILD/libtorch where PyTorch is installed (--no-libtorch skips it).
 Ratio: minnow's time over the faster of the two, the median over the rounds.
 """
 
@@ -29,7 +29,7 @@ TOLERANCES = {"mlp_step_sgd": 1e-4, "mlp_step_adam": 1e-3, "cnn_step_adam": 2e-3
 # On a GPU convolutions round their operands to TF32.
 GPU_TOLERANCES = {"conv_28_forward": 1e-2, "conv_28_forward_backward": 1e-2, "cnn_step_adam": 2e-2}
 
-# What a GPU of the H200's class must show: a text, the number, how it is written, whether it is good enough.
+# Goals for a GPU of the H200's class: a text, the number, its format, and whether it is met.
 # A number is computed from minnow's and PyTorch's seconds, by workload; at most 5 % slower passes as equal.
 GOALS = [
     ("CNN epoch, eager", "<= 0.7 s", lambda ours, _: ours("cnn_epoch"), "{:.3f} s", lambda x: x <= 0.7),
@@ -68,7 +68,7 @@ class Side:
         try:
             self.process.stdin.close()
         except BrokenPipeError:
-            pass  # it has ended already, and its rows say so
+            pass  # it has ended already; its rows say so
         self.process.wait()
 
 
@@ -82,7 +82,7 @@ def has_torch(python):
 
 
 def find_torch(arguments):
-    """The interpreter that has PyTorch, its version and the place of its CMake files."""
+    """The interpreter that has PyTorch, its version and the folder of its CMake files."""
     for python in (arguments.torch_python, os.environ.get("MINNOW_TORCH_PYTHON"), "python3"):
         if python and (found := has_torch(python)):
             return python, *found
@@ -90,7 +90,7 @@ def find_torch(arguments):
 
 
 def build_libtorch(build, prefix):
-    """The LibTorch twin; None, with a line of why, where it cannot be built."""
+    """The program with the LibTorch workloads; None, with a line of why, if it cannot be built."""
     folder = build / "libtorch"
     for step in (["cmake", "-S", HERE / "libtorch", "-B", folder, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={prefix}"],
                  ["cmake", "--build", folder]):
@@ -98,7 +98,7 @@ def build_libtorch(build, prefix):
         if done.returncode:
             log = build / "libtorch.log"
             log.write_text(done.stdout + done.stderr)
-            print(f"LibTorch's twin does not build and is left out; see {log}", file=sys.stderr)
+            print(f"the LibTorch workloads do not build and are left out; see {log}", file=sys.stderr)
             return None
     return folder / "libtorch_workloads"
 
@@ -194,7 +194,7 @@ def cells(row, labels):
 
 
 def goals(rows):
-    """A row for each goal: its text, the number, what is wanted, whether it is met."""
+    """A row for each goal: its text, the number, the goal, whether it is met."""
     seconds = {row["name"]: row["seconds"] for row in rows}
     lines = []
     for text, wanted, number, form, enough in GOALS:
@@ -237,15 +237,15 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=HERE.parent / "build/release", help="minnow's build folder")
     parser.add_argument("--only", action="append", help="a workload; may be repeated")
-    parser.add_argument("--rounds", type=int, default=3, help="how often the sides take turns")
-    parser.add_argument("--repeat", type=int, default=5, help="samples of a side in its turn")
+    parser.add_argument("--rounds", type=int, default=3, help="how often each side runs")
+    parser.add_argument("--repeat", type=int, default=5, help="samples of a side in each round")
     parser.add_argument("--device", default="cpu", help="cpu or cuda")
-    parser.add_argument("--quick", action="store_true", help="small sizes, one sample: whether all of it works")
+    parser.add_argument("--quick", action="store_true", help="small sizes and one sample, to check that all of it works")
     parser.add_argument("--log", type=pathlib.Path, help="append each row to this file as a line of JSON")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--data", default=default_data(), help="folder of the MNIST files")
     parser.add_argument("--torch-python", help="an interpreter that has PyTorch")
-    parser.add_argument("--libtorch", type=pathlib.Path, help="the built LibTorch twin")
+    parser.add_argument("--libtorch", type=pathlib.Path, help="the built program with the LibTorch workloads")
     parser.add_argument("--no-libtorch", action="store_true")
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
     parser.add_argument("--write", action="store_true", help="write benchmarks/results/<date>-<cpu>.md")
@@ -267,9 +267,9 @@ def start_sides(arguments):
         return sides, f"{arguments.device}, {arguments.threads} threads."
     python, version, prefix = torch
     sides.append(Side("PyTorch", [python, HERE / "pytorch/workloads.py", *options], environment))
-    twin = None if arguments.no_libtorch or arguments.device != "cpu" else arguments.libtorch or build_libtorch(build, prefix)
-    if twin:
-        sides.append(Side("LibTorch", [twin, *options], environment))
+    libtorch = None if arguments.no_libtorch or arguments.device != "cpu" else arguments.libtorch or build_libtorch(build, prefix)
+    if libtorch:
+        sides.append(Side("LibTorch", [libtorch, *options], environment))
     return sides, f"{arguments.device}, {arguments.threads} threads, PyTorch {version}; medians of {arguments.rounds} rounds in turn."
 
 

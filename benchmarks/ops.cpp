@@ -1,4 +1,4 @@
-// What one operation costs besides its arithmetic: small tensors, with and without recording.
+// The overhead of an operation: small tensors, with and without recording.
 
 #include <benchmark/benchmark.h>
 #include <minnow/autograd/grad_mode.h>

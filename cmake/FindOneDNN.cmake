@@ -1,5 +1,5 @@
 # Finds oneDNN 2.6 or newer: OneDNN::OneDNN, OneDNN_VERSION. Hints: OneDNN_ROOT, CMAKE_PREFIX_PATH.
-# Our own, because the package file that Debian ships asks for OpenCL, which we do not use.
+# Replaces Debian's package file, which requires OpenCL.
 
 find_path(OneDNN_INCLUDE_DIR oneapi/dnnl/dnnl.hpp)
 find_library(OneDNN_LIBRARY NAMES dnnl)

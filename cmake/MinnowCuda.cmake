@@ -1,4 +1,4 @@
-# Decides minnow_with_cuda from MINNOW_CUDA, the compiler that is there and the sources that are there.
+# Sets minnow_with_cuda, from MINNOW_CUDA, the compiler and the headers that are found.
 
 file(GLOB_RECURSE minnow_cuda_sources CONFIGURE_DEPENDS "${minnow_SOURCE_DIR}/tensor/cuda/*.cu"
      "${minnow_SOURCE_DIR}/tensor/cuda/*.cpp")
@@ -42,10 +42,10 @@ elseif(NOT MINNOW_CUDA STREQUAL "OFF" AND minnow_cuda_sources)
   endif()
 endif()
 
-# Adds the CUDA sources to the library; they stand in for backend/no_cuda.cpp.
+# Adds the CUDA sources to the library; they replace backend/no_cuda.cpp.
 function(minnow_add_cuda target)
   target_sources(${target} PRIVATE ${minnow_cuda_sources})
-  # Said as an option, because CMake 3.25 does not know what newer versions of nvcc can do.
+  # By a flag, since CMake 3.25 does not know the features of newer versions of nvcc.
   target_compile_options(
     ${target} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;--expt-relaxed-constexpr;-Wno-deprecated-gpu-targets>"
                       "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wconversion,-Wshadow,-Wno-restrict>")

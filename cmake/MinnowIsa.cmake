@@ -1,5 +1,5 @@
 # The kernels in tensor/cpu/isa, compiled once for each instruction set. MINNOW_ISA names the namespace of the variant;
-# tensor/cpu/isa.cpp chooses between them at run time (MINNOW_ISA_X86 tells it whether there is a choice).
+# tensor/cpu/isa.cpp chooses one at run time (MINNOW_ISA_X86: there is more than one).
 
 set(minnow_isa_variants baseline)
 set(minnow_isa_x86 0)

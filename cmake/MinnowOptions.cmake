@@ -1,4 +1,4 @@
-# Options, and what every target of ours gets. Nothing here touches a variable of a project that adds this folder.
+# Options, and settings of every target. Nothing here sets a variable of a project that adds this folder.
 
 set(MINNOW_CUDA AUTO CACHE STRING "Build the CUDA backend: AUTO (where nvcc is found), ON or OFF")
 set_property(CACHE MINNOW_CUDA PROPERTY STRINGS AUTO ON OFF)
@@ -21,7 +21,7 @@ if(PROJECT_IS_TOP_LEVEL)
   set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 endif()
 
-# Language level, warnings and sanitizers of one of our own targets.
+# Language level, warnings and sanitizers of a target.
 function(minnow_set_up target)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
   target_compile_features(${target} PRIVATE cxx_std_20)

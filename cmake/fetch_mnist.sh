@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# fetch_mnist.sh DIR [SUMS]: brings the four files of MNIST to DIR, each checked by the SHA-256 of its uncompressed content
+# fetch_mnist.sh DIR [SUMS]: downloads the four files of MNIST to DIR; each is checked by the SHA-256 of its uncompressed content
 # (SUMS lists other files; by default mnist.sha256 beside this script).
-# fetch_mnist.sh --check DIR [SUMS]: only sees whether they are there and right, in either spelling, packed or not.
-# A file gets its own name only when it is whole and right; a broken download is resumed by the next try or the next call.
-# MINNOW_MNIST_URL: where to fetch from. Exit status: 0 all there, 1 not (one line on stderr says why), 2 wrong use.
+# fetch_mnist.sh --check DIR [SUMS]: only checks the files that are there, in either spelling, compressed or not.
+# A file gets its final name when it is complete and correct; the next try or call resumes a broken download.
+# MINNOW_MNIST_URL: where to fetch from. Exit status: 0 all files are correct, 1 not (one line on stderr has the reason), 2 wrong arguments.
 set -uo pipefail
 
 url=${MINNOW_MNIST_URL:-https://ossci-datasets.s3.amazonaws.com/mnist}
@@ -15,7 +15,7 @@ fail() {
   exit 1
 }
 
-# content FILE: what it holds, if that is not too much.
+# content FILE: its uncompressed content, up to a limit.
 content() {
   case $1 in
     *.gz | *.part) gzip -dc "$1" 2>/dev/null | head -c "$most_unpacked" ;;
@@ -23,16 +23,16 @@ content() {
   esac
 }
 
-# right FILE SUM: is it a whole file with this content?
+# right FILE SUM: whether it is a complete file with this content.
 right() {
   local sum
   sum=$(content "$1" | sha256sum) && [[ ${sum%% *} == "$2" ]]
 }
 
-# whole FILE: does it unpack without an error? Then a wrong content is no matter of a broken connection.
+# whole FILE: whether it decompresses without an error, so that wrong content is not due to a broken connection.
 whole() { content "$1" >/dev/null; }
 
-# check: is each file there and right? The program reads the first name that there is.
+# check: whether each file is there and correct. The program reads the first name that exists.
 check() {
   local sum name stem file found
   while read -r sum name; do
@@ -50,7 +50,7 @@ check() {
 fetch() {
   local name=$1 sum=$2 part=$dir/.$1.part status try
   for ((try = 1; try <= tries; ++try)); do
-    # curl stops at --max-filesize where the server tells the size; at the limit of the shell where it does not.
+    # curl stops at --max-filesize if the server sends the size, else at the limit of the shell.
     (
       trap '' XFSZ
       ulimit -f $((most_packed / 1024)) 2>/dev/null
@@ -107,7 +107,7 @@ if [[ -n $only_check ]]; then
   exit
 fi
 mkdir -p "$dir" 2>/dev/null || fail "cannot make the folder $dir"
-# Two runs at once take turns, where flock is there to say whose it is.
+# Concurrent runs take turns, if flock is installed.
 if command -v flock >/dev/null; then
   { exec 9>"$dir/.lock"; } 2>/dev/null || fail "cannot write to $dir"
   flock 9

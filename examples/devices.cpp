@@ -1,4 +1,4 @@
-// Where tensors live, how they move, and what goes wrong:  ./run devices
+// Devices, transfers between them, and their errors:  ./run devices
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <filesystem>
@@ -12,7 +12,7 @@ namespace {
 
 void title(const char* text) { std::cout << "\n== " << text << '\n'; }
 
-/// Runs something that is a mistake, and shows the error as the user sees it.
+/// Makes a mistake, and prints the error.
 template <class F> void show_error(F&& mistake) {
   try {
     mistake();
@@ -41,7 +41,7 @@ void train_with_one_wrong_batch(Device device) {
                          {.batch_size = 64, .shuffle = true, .num_workers = 1, .device = device});
   int step = 0;
   for (auto& [images, labels] : train) {
-    if (++step == 10) {  // left at home: the error, and training goes on
+    if (++step == 10) {  // on the wrong device: an error, and training continues
       const Tensor& batch = images;
       show_error([&] { net(batch.cpu()); });
     }
@@ -52,11 +52,12 @@ void train_with_one_wrong_batch(Device device) {
     if (step % 16 == 0) std::cout << "step " << step << "  loss " << loss.item() << '\n';
   }
   const data::LoaderStats stats = train.stats();
-  std::printf("copies to %s took %.2f ms, %.0f %% of that beside the step\n", device.str().c_str(),
+  std::printf("copies to %s took %.2f ms, %.0f %% of that overlapped with steps\n", device.str().c_str(),
               1e3 * stats.copy_seconds, 100 * stats.hidden_share());
 
-  title("Weights come home, are saved, and load again");
-  const std::string name = "minnow_devices_" + std::to_string(getpid()) + ".safetensors";  // /tmp is for all users
+  title("Weights are copied to the host, saved and loaded");
+  const std::string name =
+      "minnow_devices_" + std::to_string(getpid()) + ".safetensors";  // unique: all users share /tmp
   const std::string path = (std::filesystem::temp_directory_path() / name).string();
   const Tensor weight = net.fc1.weight.cpu();
   std::cout << "fc1.weight on " << net.fc1.weight.device().str() << ", its copy on " << weight.device().str() << '\n';
@@ -64,12 +65,12 @@ void train_with_one_wrong_batch(Device device) {
   Net again;
   again.load_state_dict(load(path));
   std::cout << "after loading they are "
-            << (all(again.fc1.weight == weight).item<bool>() ? "the same, every bit" : "different") << '\n';
+            << (all(again.fc1.weight == weight).item<bool>() ? "equal, bit by bit" : "different") << '\n';
   std::filesystem::remove(path);
 }
 
 void moves(Device device) {
-  title("Moves: to, cpu, dtype, and what stays");
+  title("Moves: to, cpu, dtype");
   const Tensor x = arange(6).to(float32).reshape({2, 3});
   const Tensor y = x.to(device);
   std::cout << y << '\n'
@@ -78,8 +79,8 @@ void moves(Device device) {
   std::cout << "to(device, dtype): " << x.to(device, DType::float64).cpu() << '\n';
   Tensor leaf = ones({2}).requires_grad_();
   sum(leaf.to(device) * 3).backward();
-  std::cout << "the gradient of a moved leaf is at home: " << leaf.grad() << '\n';
-  std::cout << "0-dim host tensors are welcome: " << (y * tensor(10.0f)).cpu() << '\n';
+  std::cout << "the gradient of a moved leaf is on the leaf's device: " << leaf.grad() << '\n';
+  std::cout << "0-dim host tensors combine with any device: " << (y * tensor(10.0f)).cpu() << '\n';
 }
 
 void errors(Device device) {
@@ -109,10 +110,10 @@ void copies(Device device) {
   report("pageable, to()", seconds_of([&] { there = pageable.to(device); }));
   report("pinned, to()", seconds_of([&] { there = pinned.to(device); }));
   report("pinned, non_blocking: returns in", seconds_of([&] { there = pinned.to(device, {.non_blocking = true}); }));
-  report("  ... and is there after", seconds_of([&] { synchronize(device); }));
-  Tensor home;
-  report("home, non_blocking: returns in", seconds_of([&] { home = there.to("cpu", {.non_blocking = true}); }));
-  report("  ... the first read waits", seconds_of([&] { home.data<float>(); }));
+  report("  ... and is done after", seconds_of([&] { synchronize(device); }));
+  Tensor host;
+  report("to the host, non_blocking: returns in", seconds_of([&] { host = there.to("cpu", {.non_blocking = true}); }));
+  report("  ... the first read waits", seconds_of([&] { host.data<float>(); }));
 }
 
 }  // namespace
@@ -130,7 +131,7 @@ int main(int argc, char** argv) {
     moves(device);
     errors(device);
     copies(device);
-    title("What was transferred, and by which lines");
+    title("The transfer report");
     std::cout << transfer_report();
     return 0;
   } catch (const std::exception& e) {

@@ -63,7 +63,7 @@ Digits open_digits(const Arguments& a) {
   return digits;
 }
 
-/// Share of the test images that are classified correctly; none when it was interrupted.
+/// The fraction of the test images that are classified correctly; none when it was interrupted.
 std::optional<double> accuracy(nn::Module& model, const data::ImageDataset& test, Device device) {
   const NoGradGuard no_grad;
   model.eval();
@@ -84,7 +84,7 @@ struct EpochResult {
 
 using Step = std::function<Tensor(const Tensor& images, const Tensor& labels)>;
 
-/// One step of training, which gives the loss; with --captured recorded once and replayed.
+/// A training step that returns the loss; with --captured it is captured once and replayed.
 Step make_step(nn::Module& model, optim::Adam& adam, Device device, const Arguments& a) {
   const auto step = [&](const Tensor& images, const Tensor& labels) {
     const Tensor loss = nn::cross_entropy(model(images), labels);
@@ -118,7 +118,7 @@ EpochResult train_epoch(const Step& step, data::DataLoader<data::ImageDataset>& 
 
 bool saves(const Arguments& a) { return a.epochs > 0 && !a.dry_run && !a.save.empty(); }
 
-/// Saves the weights; where that fails, into a new folder here or among the temporary files, and is false.
+/// Saves the weights; if that fails, saves them in a new folder, here or in the temporary folder, and returns false.
 bool save_weights(const nn::Module& model, const std::string& path) {
   try {
     save(model.state_dict(), path);
@@ -136,7 +136,7 @@ bool save_weights(const nn::Module& model, const std::string& path) {
       return false;
     } catch (const std::exception&) { rmdir(folder.c_str()); }
   }
-  std::cerr << "the weights are lost: no other place took them\n";
+  std::cerr << "the weights are lost: no other folder could be written\n";
   return false;
 }
 
@@ -180,12 +180,12 @@ Trained train(nn::Module& model, const Digits& digits, Device device, const Argu
   return done;
 }
 
-/// Gives the exit status.
+/// Saves the weights and returns the exit status.
 int finish(const nn::Module& model, const Trained& done, const Arguments& a) {
   std::fflush(stdout);
-  const bool saved = saves(a) && done.steps > 0;  // an untrained network replaces no other
+  const bool saved = saves(a) && done.steps > 0;  // an untrained network does not replace a file
   if (interrupt::signal())
-    std::cerr << (saved      ? "interrupted: saving what is trained (once more ends at once)\n"
+    std::cerr << (saved      ? "interrupted: saving the weights (a second signal ends at once)\n"
                   : saves(a) ? "interrupted before the first step: nothing is saved\n"
                              : "interrupted\n");
   if (saved && !save_weights(model, a.save)) return EXIT_FAILURE;
@@ -196,7 +196,7 @@ int finish(const nn::Module& model, const Trained& done, const Arguments& a) {
 }
 
 int run(const Arguments& a) {
-  // What cannot be written is told before the time is spent.
+  // Checks that the output can be written before training.
   if (saves(a)) io::AtomicFile("--save", a.save, SourceLocation::current());
   auto log = a.log.empty() ? nullptr : std::make_unique<JsonLog>(a.log);
 
@@ -228,9 +228,9 @@ int main(int argc, char** argv) {
   app.add_option("--model", a.model, "mlp or cnn")->check(CLI::IsMember({"mlp", "cnn"}))->capture_default_str();
   app.add_option("--device", a.device, "auto, cpu, cuda[:i] or sim[:i]")->capture_default_str();
   app.add_option("--data", a.data, "folder of the MNIST files (default: $MINNOW_DATA, or the cache folder)");
-  constexpr std::int64_t kMost = 1'000'000;
-  app.add_option("--epochs", a.epochs, "0: only test")->check(number_in<std::int64_t>(0, kMost))->capture_default_str();
-  app.add_option("--batch-size", a.batch_size)->check(number_in<std::int64_t>(1, kMost))->capture_default_str();
+  constexpr std::int64_t kMax = 1'000'000;
+  app.add_option("--epochs", a.epochs, "0: only test")->check(number_in<std::int64_t>(0, kMax))->capture_default_str();
+  app.add_option("--batch-size", a.batch_size)->check(number_in<std::int64_t>(1, kMax))->capture_default_str();
   app.add_option("--lr", a.lr, "Adam's learning rate")->check(number_in(0.0, 1000.0))->capture_default_str();
   app.add_option("--seed", a.seed, "of weights, order and dropout")
       ->check(number_in<std::uint64_t>(0, UINT64_MAX))
@@ -241,11 +241,11 @@ int main(int argc, char** argv) {
   app.add_option("--threads", a.threads, "threads that compute (0: all)")
       ->check(number_in(0, 1024))
       ->capture_default_str();
-  app.add_option("--save", a.save, "where the weights go, a safetensors file; empty: nowhere")->capture_default_str();
-  app.add_option("--load", a.load, "weights to start from");
+  app.add_option("--save", a.save, "safetensors file for the weights; empty: not saved")->capture_default_str();
+  app.add_option("--load", a.load, "safetensors file of initial weights");
   app.add_option("--log", a.log, "append one JSON object a line for each epoch to this file");
-  app.add_flag("--captured", a.captured, "record the step once and replay it");
-  app.add_flag("--synthetic", a.synthetic, "drawn digits, which need no files");
+  app.add_flag("--captured", a.captured, "capture the step once and replay it");
+  app.add_flag("--synthetic", a.synthetic, "synthetic digits, which need no files");
   app.add_flag("--dry-run", a.dry_run, "20 batches and one test, nothing is saved");
   app.failure_message([](const CLI::App*, const CLI::Error& e) {
     return "mnist: " + std::string(e.what()) + " (--help lists the options)\n";

@@ -1,4 +1,4 @@
-// A whole training program: an MLP learns drawn digits.  Needs no file.
+// A training program: an MLP learns synthetic digits.  Needs no files.
 #include <cstdio>
 #include <minnow/minnow.h>
 

@@ -18,8 +18,8 @@ std::vector<Tensor> gradients(const std::vector<Tensor>& params) {
   std::vector<Tensor> grads;
   for (const Tensor& p : params) {
     if (!p.defined())
-      throw ValueError(
-          message("a parameter is undefined", {}, "it was default-made, or is a bias that a layer does not have"));
+      throw ValueError(message("a parameter is undefined", {},
+                               "it was default-constructed, or is the bias of a layer without bias"));
     if (const Tensor g = p.grad(); g.defined()) grads.push_back(g.detach());
   }
   return grads;
@@ -27,13 +27,14 @@ std::vector<Tensor> gradients(const std::vector<Tensor>& params) {
 
 }  // namespace
 
-Tensor clip_grad_norm_(const std::vector<Tensor>& params, double max_norm, ClipOptions options, SourceLocation where) {
+Tensor clip_grad_norm_(const std::vector<Tensor>& params, double max_norm, ClipGradNormOptions options,
+                       SourceLocation where) {
   const CallSite site("clip_grad_norm_", where);
   if (!(max_norm >= 0))
-    throw ValueError(message(fmt::format("max_norm must be 0 or more, got {}", max_norm), {}, "1 is a usual value"));
+    throw ValueError(message(fmt::format("max_norm must be at least 0, got {}", max_norm), {}, "a common value is 1"));
   if (!(options.norm_type > 0))
     throw ValueError(message(fmt::format("norm_type must be positive, got {}", options.norm_type), {},
-                             "2 is the usual one, infinity the largest element"));
+                             "the default is 2; infinity gives the largest element"));
   const NoGradGuard guard;
   const auto grads = gradients(params);
   if (grads.empty()) return zeros({});
@@ -45,18 +46,19 @@ Tensor clip_grad_norm_(const std::vector<Tensor>& params, double max_norm, ClipO
   Tensor total = norm(stack(norms), options.norm_type);
   if (options.error_if_nonfinite && !std::isfinite(total.item()))
     throw ValueError(message(fmt::format("the norm of the gradients is {}", total.item()), {},
-                             "look for the operation that made it, or lower the learning rate"));
+                             "find the operation that computed it, or lower the learning rate"));
   const Tensor factor = clamp(max_norm / (total + 1e-6), -kInfinity, 1);
   for (const Tensor& g : grads) mul_(g, factor.to(g.device()));
   return total;
 }
 
-void clip_grad_value_(const std::vector<Tensor>& params, double limit, SourceLocation where) {
+void clip_grad_value_(const std::vector<Tensor>& params, double clip_value, SourceLocation where) {
   const CallSite site("clip_grad_value_", where);
-  if (!(limit >= 0))
-    throw ValueError(message(fmt::format("the limit must be 0 or more, got {}", limit), {}, "0 clips all to 0"));
+  if (!(clip_value >= 0))
+    throw ValueError(
+        message(fmt::format("clip_value must be at least 0, got {}", clip_value), {}, "0 sets all gradients to 0"));
   const NoGradGuard guard;
-  for (const Tensor& g : gradients(params)) clamp_(g, -limit, limit);
+  for (const Tensor& g : gradients(params)) clamp_(g, -clip_value, clip_value);
 }
 
 }  // namespace minnow::optim

@@ -17,8 +17,8 @@
 namespace minnow::optim {
 namespace {
 
-/// Same memory order, device and dtype, so that a pass may walk both by one index.
-bool alike(const Tensor& a, const Tensor& param) {
+/// Whether a tensor has the memory order, device and dtype of a parameter, so that one index serves both.
+bool same_layout(const Tensor& a, const Tensor& param) {
   if (a.dtype() != param.dtype() || a.device() != param.device() || !(a.shape() == param.shape())) return false;
   if (a.is_contiguous() && param.is_contiguous()) return true;
   for (int d = 0; d < a.dim(); ++d)
@@ -41,7 +41,7 @@ bool is_in(const kernels::OptionRange& range, double value) {
   return std::isfinite(value) && value >= range.low && (range.below ? value < range.high : value <= range.high);
 }
 
-/// ValueError for a number that the option may not be.
+/// ValueError for a number out of the option's range.
 void check_number(const char* op, const detail::OptionRef& option, double value, SourceLocation where) {
   if (!is_in(option.range, value))
     throw ValueError(fmt::format("{}: {} must be {}, got {}\ngive one, e.g. {}", op, option.name, shown(option.range),
@@ -53,8 +53,8 @@ void check_number(const char* op, const detail::OptionRef& option, double value,
 
 std::size_t Optimizer::checked_group(int group, SourceLocation where) const {
   if (group < 0 || group >= num_param_groups())
-    throw IndexError(std::string(rule_.name) + ": there is no parameter group " + std::to_string(group) + ", it has " +
-                         std::to_string(num_param_groups()) +
+    throw IndexError(std::string(rule_.name) + ": parameter group " + std::to_string(group) +
+                         " is out of range, there are " + std::to_string(num_param_groups()) +
                          "\ngroups are counted from 0, in the order of add_param_group()",
                      where);
   return static_cast<std::size_t>(group);
@@ -62,11 +62,10 @@ std::size_t Optimizer::checked_group(int group, SourceLocation where) const {
 
 void Optimizer::check_parameters(const std::vector<Tensor>& params, SourceLocation where) const {
   const std::string op = rule_.name;
-  if (params.empty())
-    throw ValueError(op + ": the list of parameters is empty\ngive it what net.parameters() returns", where);
-  std::unordered_set<const void*> met;
+  if (params.empty()) throw ValueError(op + ": the list of parameters is empty\ngive net.parameters()", where);
+  std::unordered_set<const void*> known;
   for (const auto& group : groups_)
-    for (const Slot& slot : group) met.insert(slot.param.id());
+    for (const Slot& slot : group) known.insert(slot.param.id());
   for (std::size_t i = 0; i < params.size(); ++i) {
     const Tensor& p = params[i];
     const std::string shown = "\n  parameter " + std::to_string(i) + "  " + describe(p);
@@ -76,7 +75,7 @@ void Optimizer::check_parameters(const std::vector<Tensor>& params, SourceLocati
               "\nleave it out; a layer without bias has an undefined one, which parameters() does not list",
           where);
     if (!p.is_floating_point())
-      throw DTypeError(op + ": a parameter is not floating-point" + shown + "\nconvert it: .to(float32)", where);
+      throw DTypeError(op + ": a parameter must be floating-point" + shown + "\nconvert it: .to(float32)", where);
     if (!p.is_leaf()) {
       const auto& node = *p.slot()->producer;
       std::string_view file = node.where().file;
@@ -85,15 +84,15 @@ void Optimizer::check_parameters(const std::vector<Tensor>& params, SourceLocati
       for (const Tensor& leaf : autograd::leaves_of(p, 3)) leaves += "\n  from the leaf  " + describe(leaf);
       throw AutogradError(op + ": can't optimize a non-leaf Tensor" + shown + "\n  made by '" + node.name() + "' at " +
                               std::string(file) + ":" + std::to_string(node.where().line) + leaves +
-                              "\ngive it the leaf that this was made from, or .detach() this and mark it by "
-                              "requires_grad_(); Module::to() moves parameters in place",
+                              "\ngive the leaf that it was computed from, or .detach() it and call requires_grad_(); "
+                              "Module::to() moves parameters in place",
                           where);
     }
     if (!is_dense(p.shape(), p.strides()))
-      throw ShapeError(op + ": a parameter's elements are not dense in memory" + shown + " with strides " +
+      throw ShapeError(op + ": the elements of a parameter must be dense in memory" + shown + " with strides " +
                            p.strides().str() + "\ncall .contiguous() before requires_grad_()",
                        where);
-    if (!met.insert(p.id()).second)
+    if (!known.insert(p.id()).second)
       throw ValueError(op + ": a parameter is listed twice" + shown + "\neach may be in one group, once", where);
   }
 }
@@ -166,7 +165,7 @@ void Optimizer::step(SourceLocation where) {
     }
     if (minnow::detail::has_late_warnings())
       minnow::detail::give_late_warnings([this](const void* tensor_id) { return updates(tensor_id); });
-    items_.reserve(pending_.size());  // from here on parameters change
+    items_.reserve(pending_.size());  // the last allocation: from here on parameters change
     for (std::size_t i = 0; i < pending_.size(); ++i)
       if (!pending_[i].done) run(i);
   } catch (...) {
@@ -208,37 +207,37 @@ void Optimizer::prepare_gradient(Slot& slot, SourceLocation where) const {
   const auto shown = [&] { return "\n  parameter  " + describe(p) + "\n  gradient   " + describe(slot.grad); };
   const std::string op = std::string(rule_.name) + "::step: ";
   if (slot.grad.device() != p.device())
-    throw DeviceError(op + "a gradient is on another device than its parameter" + shown() +
-                          "\nmove modules by Module::to(), which takes gradients along, or call zero_grad()",
+    throw DeviceError(op + "a gradient must be on the device of its parameter" + shown() +
+                          "\nmove modules by Module::to(), which moves gradients too, or call zero_grad()",
                       where);
   if (slot.grad.dtype() != p.dtype())
-    throw DTypeError(op + "a gradient has another dtype than its parameter" + shown() + "\ncall zero_grad()", where);
+    throw DTypeError(op + "a gradient must have the dtype of its parameter" + shown() + "\ncall zero_grad()", where);
   if (!(slot.grad.shape() == p.shape()))
-    throw ShapeError(op + "a gradient has another shape than its parameter" + shown() + "\ncall zero_grad()", where);
-  if (alike(slot.grad, p)) return;
+    throw ShapeError(op + "a gradient must have the shape of its parameter" + shown() + "\ncall zero_grad()", where);
+  if (same_layout(slot.grad, p)) return;
   if (!is_dense(p.shape(), p.strides()))
-    throw ShapeError(op + "the parameter's elements are not dense in memory" + shown() +
-                         "\ngive the parameter a dense value by set_data()",
-                     where);
-  if (!slot.relaid.defined() || !alike(slot.relaid, p)) slot.relaid = empty_as(p, where);
-  raw::copy_to(slot.grad, slot.relaid, where);
-  slot.grad = slot.relaid;
+    throw ShapeError(
+        op + "the elements of the parameter must be dense in memory" + shown() + "\ngive it dense data by set_data()",
+        where);
+  if (!slot.reordered.defined() || !same_layout(slot.reordered, p)) slot.reordered = empty_as(p, where);
+  raw::copy_to(slot.grad, slot.reordered, where);
+  slot.grad = slot.reordered;
 }
 
 void Optimizer::prepare_state(Tensor& state, Slot& slot, SourceLocation where) const {
-  if (state.defined() && alike(state, slot.param)) return;
+  if (state.defined() && same_layout(state, slot.param)) return;
   if (CaptureSession::current())
     throw BackendError(std::string(rule_.name) +
-                           "::step: the state of a parameter cannot be made in a step that is captured"
+                           "::step: the state of a parameter cannot be allocated in a captured step"
                            "\n  parameter  " +
-                           describe(slot.param) + "\nlet the step run directly first: .warm_up = 1",
+                           describe(slot.param) + "\nrun the step directly first: {.warm_up = 1}",
                        where);
-  const bool fits = state.defined() && state.shape() == slot.param.shape();
-  const Tensor made = empty_as(slot.param, where);
-  if (fits) raw::copy_to(state, made, where);
-  else raw::fill_({made, where}, 0.0);
+  const bool keep_values = state.defined() && state.shape() == slot.param.shape();
+  const Tensor allocated = empty_as(slot.param, where);
+  if (keep_values) raw::copy_to(state, allocated, where);
+  else raw::fill_({allocated, where}, 0.0);
   if (!state.defined()) slot.fresh = true;
-  state = made;
+  state = allocated;
 }
 
 bool Optimizer::can_share_a_pass(const Pending& a, const Constants& constants, const Pending& b) const {
@@ -301,7 +300,7 @@ const double* Optimizer::record(CaptureSession& session, const Pending& key) {
   session.require([this, key, slots, changes = changes_, where = CallSite::where()] {
     if (changes != changes_) return false;
     check_options(options_of(key.group), where);
-    return is_as_recorded(key, slots);
+    return is_as_captured(key, slots);
   });
   return session.dynamic(rule_.num_constants, [this, key, slots](std::span<double> numbers, bool again) {
     if (again)
@@ -310,7 +309,7 @@ const double* Optimizer::record(CaptureSession& session, const Pending& key) {
   });
 }
 
-bool Optimizer::is_as_recorded(const Pending& key, const std::vector<Slot*>& slots) const {
+bool Optimizer::is_as_captured(const Pending& key, const std::vector<Slot*>& slots) const {
   if (states_of(key.group) != key.states) return false;
   const auto next = [&](Slot* slot) { return Pending{slot, key.group, key.states, slot->steps + 1, false, false}; };
   const Pending front = next(slots.front());

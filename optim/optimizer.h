@@ -22,7 +22,7 @@ namespace detail {
 using minnow::detail::CaptureSession;
 using minnow::detail::UpdateItem;
 
-/// An option of a group: its name, its place in the group's options, and what it may be.
+/// An option of a group: its name, its memory in the group's options, and its range.
 struct OptionRef {
   const char* name;
   double* number;  ///< nullptr for a flag
@@ -37,10 +37,10 @@ struct OptionRef {
   }
 };
 
-/// The options of a group, in the order in which their rule lists them.
+/// The options of a group, in the order of their rule.
 class OptionList {
  public:
-  static constexpr std::size_t kMost = 16;
+  static constexpr std::size_t kMaxOptions = 16;
 
   void operator()(const char* name, double& number, const kernels::OptionRange& range, const char* example) {
     list_[size_++] = {name, &number, nullptr, range, example};
@@ -50,19 +50,19 @@ class OptionList {
   const OptionRef* begin() const { return list_.data(); }
   const OptionRef* end() const { return list_.data() + size_; }
 
-  const char* conflict = nullptr;  ///< what is wrong with options that are each in range
+  const char* conflict = nullptr;  ///< the error of options that exclude each other, each in its range
 
  private:
-  std::array<OptionRef, kMost> list_;
+  std::array<OptionRef, kMaxOptions> list_;
   std::size_t size_ = 0;
 };
 
 }  // namespace detail
 
-/// Base of the optimizers: groups of parameters, each with its own options, and the state that a rule keeps for each
-/// parameter.  step() updates all parameters of a group in one fused pass and does not allocate once the state exists.
-/// Gradients are read only.  State follows a parameter that was moved (Module::to) or set_data().
-/// Not thread-safe: steps, and backward passes into the same parameters, need the caller's order.
+/// Base class of the optimizers: groups of parameters, each with its own options, and the state that the rule keeps for
+/// each parameter.  step() updates all parameters of a group in one fused pass, and does not allocate after the first
+/// step.  Gradients are not written.  State follows a parameter that is moved by Module::to() or gets other data by
+/// set_data().  Not thread-safe: the caller orders steps, and backward passes into the same parameters.
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
@@ -70,9 +70,9 @@ class Optimizer {
   Optimizer& operator=(const Optimizer&) = delete;
 
   /// Updates all parameters that have a gradient.  DeviceError, DTypeError or ShapeError for a gradient that does not
-  /// fit its parameter, ValueError for options out of range; nothing has changed then.
+  /// fit its parameter, ValueError for options out of range; no parameter has changed then.
   void step(SourceLocation where = SourceLocation::current());
-  /// Computes the loss and its gradients by closure (which calls backward), then steps.  Returns the loss.
+  /// Calls closure, which computes the loss and calls backward, then steps.  Returns the loss.
   template <std::invocable F> Tensor step(F&& closure, SourceLocation where = SourceLocation::current()) {
     const AutoGradMode recording(true);
     Tensor loss = closure();
@@ -92,16 +92,16 @@ class Optimizer {
   /// Sets the learning rate of all groups.
   void set_lr(double lr, SourceLocation where = SourceLocation::current());
 
-  /// Options, step counts and state by name ("state.0.exp_avg", "param_groups.0.lr"; parameters are numbered over all
-  /// groups), sharing memory with the optimizer.  After load_state_dict() the next step gives the same bits.
+  /// Options, numbers of steps and state by name ("state.0.exp_avg", "param_groups.0.lr"; parameters are numbered over
+  /// all groups), sharing memory with the optimizer.  After load_state_dict() the next step gives the same bits.
   StateDict state_dict() const;
-  /// Copies; state goes to the parameters' devices.  One ValueError lists all that is missing, unexpected or of another
-  /// shape or dtype; nothing has changed when it throws.
+  /// Copies values; state goes to the devices of its parameters.  ValueError, which lists all names that are missing,
+  /// unexpected or of another shape or dtype; nothing has changed when it throws.
   void load_state_dict(const StateDict& values, SourceLocation where = SourceLocation::current());
 
  protected:
   static constexpr std::size_t kMaxConstants = 16;
-  /// What is the same for all optimizers of a rule.
+  /// The constants of a rule.
   struct RuleFacts {
     const char* name;
     int number;  ///< in detail::kernels::UpdateRules
@@ -112,29 +112,29 @@ class Optimizer {
   explicit Optimizer(const RuleFacts& rule) : rule_(rule) {}
 
   void check_parameters(const std::vector<Tensor>& params, SourceLocation where) const;
-  /// ValueError for values out of range, and for those that do not go together.
+  /// ValueError for values out of range, and for options that exclude each other.
   void check_options(const detail::OptionList& options, SourceLocation where) const;
   void add_parameters(const std::vector<Tensor>& params);
   std::size_t checked_group(int group, SourceLocation where) const;
 
   virtual detail::OptionList options_of(std::size_t group) const = 0;
-  /// The states that a group's options need, bit k for state k.
+  /// The states that a group's options need: bit k for state k.
   virtual unsigned states_of(std::size_t group) const = 0;
-  /// The constants of a parameter's step (from 1) for the rule's loops; `first`: its state was never updated.
+  /// The constants of the rule for a parameter's step (from 1); `first`: the state was not updated yet.
   virtual void constants_of(std::size_t group, std::int64_t step, bool first, double* out) const = 0;
 
  private:
   using Constants = std::array<double, kMaxConstants>;
-  /// A parameter, the rule's tensors for it, and how often it was updated.
+  /// A parameter, its state, and the number of its updates.
   struct Slot {
     Tensor param;
     Tensor state[detail::UpdateItem::kMaxStates] = {};
     std::int64_t steps = 0;
-    bool fresh = true;  // the state was never updated
-    Tensor grad{};      // during a step
-    Tensor relaid{};    // the gradient in the parameter's order of dimensions, where it came in another
+    bool fresh = true;   // the state was not updated yet
+    Tensor grad{};       // during a step
+    Tensor reordered{};  // the gradient in the parameter's memory order, if it has another
   };
-  /// One update of a parameter: the `step`-th.
+  /// An update of a parameter, number `step`, that the running step() makes.
   struct Pending {
     Slot* slot;
     std::size_t group;
@@ -153,21 +153,21 @@ class Optimizer {
   void prepare_gradient(Slot& slot, SourceLocation where) const;
   void prepare_state(Tensor& state, Slot& slot, SourceLocation where) const;
   void run(std::size_t first);
-  /// Whether two updates of one group have the same constants, so that one pass serves both.  `constants` are those of
-  /// the first.
+  /// Whether two updates of one group have the same constants, so that they can be made in one pass.  `constants`:
+  /// those of a.
   bool can_share_a_pass(const Pending& a, const Constants& constants, const Pending& b) const;
   bool updates(const void* tensor_id) const;
   void finish_step() noexcept;
   static void count_step(Slot& slot);
-  /// Lets a step that is being recorded read the hyper-parameters of the pass at hand anew in each replay.
+  /// In a captured step: makes each replay compute the constants of this pass again.
   const double* record(detail::CaptureSession& session, const Pending& key);
-  /// Whether a pass over these slots is still the one that was recorded.
-  bool is_as_recorded(const Pending& key, const std::vector<Slot*>& slots) const;
+  /// Whether a captured pass over these slots would still be the same.
+  bool is_as_captured(const Pending& key, const std::vector<Slot*>& slots) const;
 
   const RuleFacts rule_;
   std::vector<std::vector<Slot>> groups_;
-  std::int64_t changes_ = 0;  // groups that were added and states that were loaded: what was recorded is out of date
-  // Kept between steps so that these do not allocate.
+  std::int64_t changes_ = 0;  // counts added groups and loaded states, after which captured steps are out of date
+  // Members, so that steps do not allocate.
   std::vector<Pending> pending_;
   std::vector<detail::UpdateItem> items_;
 };

@@ -16,7 +16,7 @@ std::string group_key(std::size_t group, const char* name) {
   return "param_groups." + std::to_string(group) + "." + name;
 }
 
-/// Sets options back unless kept.
+/// Calls undo at the end of the scope, unless keep() was called.
 template <class F> class Rollback {
  public:
   explicit Rollback(F undo) : undo_(std::move(undo)) {}
@@ -32,7 +32,7 @@ template <class F> class Rollback {
   bool kept_ = false;
 };
 
-/// The number of a name; a line of `problems` where there is none.
+/// The number with this name; appends a line to `problems` if there is none.
 double read_number(const StateDict& values, const std::string& key, std::size_t& used, std::string& problems) {
   const Tensor* value = values.find(key);
   if (!value) {
@@ -79,7 +79,7 @@ void Optimizer::load_slot(Slot& slot, std::size_t group, std::size_t index, cons
   const auto names = rule_.states;
   const double steps = read_number(values, state_key(index, "step"), used, problems);
   if (!(steps >= 0 && steps < 0x1p53) || steps != std::floor(steps))
-    problems += "\n  '" + state_key(index, "step") + "' is not a count";
+    problems += "\n  '" + state_key(index, "step") + "' must be a whole number of at least 0";
   else slot.steps = static_cast<std::int64_t>(steps);
   slot.fresh = true;
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -115,14 +115,13 @@ void Optimizer::load_state_dict(const StateDict& values, SourceLocation where) {
     after.emplace_back();
     for (const detail::OptionRef& option : options_of(g)) {
       const double value = read_number(values, group_key(g, option.name), used, problems);
-      if (option.flag && value != 0 && value != 1)
-        problems += "\n  '" + group_key(g, option.name) + "' is neither 0 nor 1";
+      if (option.flag && value != 0 && value != 1) problems += "\n  '" + group_key(g, option.name) + "' must be 0 or 1";
       after.back().push_back(value);
     }
   }
   if (!problems.empty()) refuse(problems);
 
-  // The options say which state there must be.
+  // The options decide which states are needed.
   const auto set_all = [&](const std::vector<std::vector<double>>& list) {
     for (std::size_t g = 0; g < groups_.size(); ++g) set_option_values(g, list[g]);
   };
@@ -134,14 +133,14 @@ void Optimizer::load_state_dict(const StateDict& values, SourceLocation where) {
   for (std::size_t g = 0; g < loaded.size(); ++g)
     for (Slot& slot : loaded[g]) load_slot(slot, g, index++, values, used, problems);
   if (used < values.size())
-    problems += "\n  it has " + std::to_string(values.size()) + " names, of which " + std::to_string(used) +
-                " belong to these groups, parameters and options";
+    problems += "\n  only " + std::to_string(used) + " of the " + std::to_string(values.size()) +
+                " names belong to these groups, parameters and options";
   if (!problems.empty()) refuse(problems);
   for (auto& group : loaded)
     for (Slot& slot : group)
       for (Tensor& state : slot.state)
         if (state.defined()) state = state.detach().to(slot.param.device(), {.copy = true}, where);
-  // From here on nothing takes memory or fails.  The slots stay where they are: a recorded step knows them.
+  // From here on nothing allocates or fails.  The slots keep their addresses, which captured steps use.
   for (std::size_t g = 0; g < groups_.size(); ++g) std::move(loaded[g].begin(), loaded[g].end(), groups_[g].begin());
   ++changes_;
   rollback.keep();

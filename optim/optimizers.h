@@ -17,21 +17,22 @@ template <class Rule> class RuleOptimizer : public Optimizer {
  public:
   using Options = typename Rule::Options;
 
-  /// One group.  ValueError for an empty list, an undefined or doubled parameter or options out of range,
-  /// AutogradError for the result of a recorded operation, DTypeError unless floating-point, ShapeError unless dense.
+  /// One group of parameters.  ValueError for an empty list, an undefined or repeated parameter, or options out of
+  /// range; AutogradError for the result of a recorded operation, DTypeError unless floating-point, ShapeError unless
+  /// dense.
   explicit RuleOptimizer(const std::vector<Tensor>& params, const Options& options = {},
                          SourceLocation where = SourceLocation::current())
       : Optimizer({Rule::kName, detail::kernels::kIndexOf<detail::kernels::UpdateRules, Rule>, kStateNames,
                    detail::kernels::kNumConstants<Rule>}) {
     add_param_group(params, options, where);
   }
-  /// With this learning rate, and the other options as they are by default: Adam(net.parameters(), 1e-3).
+  /// With this learning rate, and default values of the other options: Adam(net.parameters(), 1e-3).
   template <class Number>
   requires std::is_arithmetic_v<Number> RuleOptimizer(const std::vector<Tensor>& params, Number lr,
                                                       SourceLocation where = SourceLocation::current())
       : RuleOptimizer(params, with_lr(static_cast<double>(lr)), where) {}
 
-  /// Adds parameters with options of their own.  Errors as for the constructor.
+  /// Adds a group of parameters with its own options.  Errors as for the constructor.
   void add_param_group(const std::vector<Tensor>& params, const Options& options = {},
                        SourceLocation where = SourceLocation::current()) {
     check_parameters(params, where);
@@ -62,7 +63,7 @@ template <class Rule> class RuleOptimizer : public Optimizer {
                 "add the rule to the list in kernels/update.h");
   static_assert(detail::kernels::kNumStates<Rule> <= detail::UpdateItem::kMaxStates, "raise UpdateItem::kMaxStates");
   static_assert(detail::kernels::kNumConstants<Rule> <= kMaxConstants, "raise Optimizer::kMaxConstants");
-  static_assert(kNumOptions <= detail::OptionList::kMost, "raise OptionList::kMost");
+  static_assert(kNumOptions <= detail::OptionList::kMaxOptions, "raise OptionList::kMaxOptions");
 
   static detail::OptionList list(Options& options) {
     detail::OptionList list;
@@ -89,7 +90,7 @@ template <class Rule> class RuleOptimizer : public Optimizer {
     return options;
   }
 
-  std::vector<std::unique_ptr<Options>> options_;  // references to them stay valid when groups are added
+  std::vector<std::unique_ptr<Options>> options_;  // pointers: references stay valid when groups are added
 };
 
 }  // namespace minnow::optim

@@ -29,13 +29,13 @@ DTYPES = [
     ("bool", 1, "?"),
 ]
 DEVICES = ["cpu", "cuda", "sim"]
-LONGEST = 1000  # elements that are all shown, as in tensor/raw/print.cpp
+LONGEST = 1000  # up to this many elements all are shown, as in tensor/raw/print.cpp
 EDGE = 3  # elements at each end of a shortened dimension
-MOST = 20000  # elements of a shortened tensor of many dimensions
+MAX_SHOWN = 20000  # elements of a shortened tensor of many dimensions
 
 
 def pointee(shared):
-    """The address in a std::shared_ptr; 0 where it is empty."""
+    """The address in a std::shared_ptr; 0 if it is empty."""
     for member in ("_M_ptr", "__ptr_"):
         try:
             return shared[member]
@@ -59,7 +59,7 @@ def read(address, size):
 
 
 def requires_grad(slot):
-    """What Tensor::requires_grad() gives: the type of the slot is known to the library only, which says where to look."""
+    """Tensor::requires_grad().  The type of the slot is internal to the library, which exports the offset."""
     address = int(pointee(slot))
     layout = gdb.lookup_static_symbol("minnow_slot_layout") or gdb.lookup_global_symbol("minnow_slot_layout")
     if not address:
@@ -73,7 +73,7 @@ def requires_grad(slot):
 
 
 class Format:
-    """How all numbers of one tensor are written."""
+    """The number format of a tensor."""
 
     def __init__(self, dtype, shown):
         self.dtype = dtype
@@ -110,13 +110,13 @@ class Elements:
         self.name, self.bytes, self.letter = dtype
         self.shorten = math.prod(sizes) > LONGEST
         places = [[i for i in self.places(d) if i is not None] for d in range(len(sizes))]
-        if math.prod(len(p) for p in places) > MOST:
+        if math.prod(len(p) for p in places) > MAX_SHOWN:
             raise OverflowError
         self.values = {at: self.value(at) for at in itertools.product(*places)}
         self.format = Format(self.name, self.values.values())
 
     def places(self, d):
-        """The places of a dimension that are shown; None stands for "..."."""
+        """The indices of a dimension that are shown; None stands for "..."."""
         size = self.sizes[d]
         if not self.shorten or size <= 2 * EDGE:
             return range(size)
@@ -176,7 +176,7 @@ def tensor_text(tensor):
 
 
 def module_text(module):
-    """The part of a layer that all modules have: its name, and whether it trains."""
+    """The members of nn::Module: its name, and whether it is in train mode."""
     state = pointee(module["state_"])
     if int(state) == 0:
         return "module, moved from"

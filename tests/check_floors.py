@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the floors of the house: who includes whom, and what a file may hold.
+"""Checks the floors: which folder includes which, and what a file may contain.
 
 check_floors.py [TREE]        checks a source tree; prints each fault, exit status 1 if there is one
 check_floors.py --self-test   builds trees with one violation each and sees that every one is found
@@ -23,7 +23,7 @@ FLOORS = {
 }
 DEVICE_FLOOR = 3
 DEVICE_ROOMS = set()  # the folders of tensor that have a backend: tensor/sim/sim_backend.h
-# sim is the CPU's backend with a second memory: it derives from this class, and from nothing else in cpu/.
+# sim is the CPU's backend with a second memory: it derives from this class, and includes nothing else of cpu/.
 DERIVED = {("tensor/sim", "tensor/cpu/cpu_backend.h")}
 PUBLIC_ROOMS = {"tensor", "tensor/raw", "tensor/io", "autograd", "ops", "nn", "optim", "data"}
 LIBRARIES = re.compile(r"^(oneapi/|dnnl|fmt/|nlohmann/|zlib\.h|omp\.h|cuda|cudnn|cublas)")

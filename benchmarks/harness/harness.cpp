@@ -31,12 +31,12 @@ double time_of(const std::function<void()>& step, int count, const Settings& set
   return seconds_since(start) / count;
 }
 
-/// Seconds of a step: the median of `repeat` samples, each of so many steps that it takes 20 ms or more.
+/// Seconds of a step: the median of `repeat` samples; each runs enough steps to take at least 20 ms.
 double measure(const std::function<void()>& step, int repeat, const Settings& settings) {
   constexpr double kSample = 0.02;
   double once = time_of(step, 1, settings);
   if (settings.quick) return once;
-  // The first run warms up; a GPU's may have chosen algorithms for seconds.
+  // The first run is a warm-up: on a GPU it may select algorithms for seconds.
   once = time_of(step, 1, settings);
   if (once < kSample) once = time_of(step, std::clamp(static_cast<int>(kSample / 4 / once), 1, 1000), settings);
   const int count = std::max(1, static_cast<int>(std::ceil(kSample / once)));
@@ -110,7 +110,7 @@ Arguments parse(int argc, char** argv) {
   return a;
 }
 
-/// Whether a workload is one of the device's own.
+/// Whether a workload is listed for the device.
 bool listed(const Workload& w, const Settings& s) {
   return w.devices == For::kAll || (w.devices == For::kCpu) == (s.device == "cpu");
 }

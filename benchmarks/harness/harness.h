@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-/// What minnow's workloads and their LibTorch twins share: inputs by formula, timing, and the line of JSON that
-/// compare.py reads.  Knows neither library.
+/// Shared by the workloads for minnow and for LibTorch: inputs by formula, timing, and the line of JSON that compare.py
+/// reads.  Includes neither library.
 namespace bench {
 
-/// One way to do a workload: `step` is what is timed.
+/// An implementation of a workload: `step` is timed.
 struct Variant {
   std::string name;
   std::function<void()> step;
@@ -27,7 +27,7 @@ struct Settings {
   int threads = 2;
   std::string data;  ///< folder of the MNIST files
   std::string device = "cpu";
-  bool quick = false;  ///< small sizes and one sample: whether it works, not how fast
+  bool quick = false;  ///< small sizes and one sample, to check that it works
   /// Waits until the device has done all its work; called around each sample.
   std::function<void()> synchronize = [] {};
 };
@@ -41,8 +41,8 @@ struct Workload {
   For devices = For::kAll;
 };
 
-/// Reads the arguments, calls start(settings), which sets `synchronize`, then runs the workloads: all, those of `--only NAME`, or those whose
-/// names arrive on standard input (`--serve`).  Prints a line of JSON for each.
+/// Reads the arguments, calls start(settings), which sets `synchronize`, then runs the workloads: all, those of `--only
+/// NAME`, or those whose names arrive on standard input (`--serve`).  Prints a line of JSON for each.
 int run(int argc, char** argv, const std::vector<Workload>& workloads, const std::function<void(Settings&)>& start,
         const std::function<void(const Settings&)>& clean_up);
 

@@ -101,7 +101,7 @@ Ready epoch(const Settings& settings) {
   for (const char* below : {"", "/mnist"})
     if (std::filesystem::exists(settings.data + below + "/train-images-idx3-ubyte")) root = settings.data + below;
   const auto source = MNIST(root);
-  // Normalised once, as the Python twin does.
+  // Normalized once, as in the Python workload.
   const Labelled data((source.images() - 0.1307) / 0.3081, source.targets());
   const auto stacked = [data] { return Labelled(data).map(torch::data::transforms::Stack<>()); };
   auto in_order = torch::data::make_data_loader<torch::data::samplers::SequentialSampler>(stacked(), 64);

@@ -13,7 +13,7 @@ void start(bench::Settings& s) {
   const minnow::Device device(s.device);
   if (device.is_cpu()) return;
   auto options = minnow::cuda::math_options();
-  options.cudnn_benchmark = true;  // as the twin does
+  options.cudnn_benchmark = true;  // as in the PyTorch workloads
   minnow::cuda::set_math_options(options);
   s.synchronize = [device] { minnow::synchronize(device); };
 }

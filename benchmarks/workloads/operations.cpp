@@ -96,7 +96,7 @@ std::vector<Workload> operation_workloads() {
   list.push_back({"conv_224_3x3_forward", [wide](const Settings& s) { return convolve(s, wide); }});
   const Convolution strided{{128, 3, 224, 224}, {64, 3, 7, 7}, {.stride = 2}, 0.1};
   list.push_back({"conv_224_7x7_forward", [strided](const Settings& s) { return convolve(s, strided); }});
-  // A GPU's table has larger ones in their place.
+  // large.cpp has larger sizes for GPUs.
   for (Workload& w : list)
     if (w.name != "add_1" && w.name != "add_1M" && w.name != "conv_28_forward_backward") w.devices = For::kCpu;
   return list;

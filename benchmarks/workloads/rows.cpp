@@ -1,4 +1,4 @@
-// Short rows, channels and tables: what normalisation, attention and embeddings do between the products.
+// Short rows, channels and tables: the operations of normalization, attention and embeddings besides products.
 
 #include <minnow/ops/arithmetic.h>
 #include <minnow/ops/index.h>

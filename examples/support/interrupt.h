@@ -5,14 +5,14 @@
 #include <csignal>
 #include <ctime>
 
-/// What asks a training to end early: Ctrl-C, SIGTERM, the terminal that is closed, the reader of a pipe that has gone.
+/// Signals that end the training early: Ctrl-C, SIGTERM, a closed terminal (SIGHUP), a closed pipe (SIGPIPE).
 namespace interrupt {
 
 inline std::atomic<int> received = 0;
 inline std::atomic<long> first_ms = 0;
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<long>::is_always_lock_free);
 
-/// Only notes the signal.  A second Ctrl-C or SIGTERM ends the program at once; one that follows within 0.2 s is the
+/// Records the signal.  A second Ctrl-C or SIGTERM ends the program at once; one that follows within 0.2 s is the
 /// same one, which a shell or `timeout` sent both to the program and to its group.
 inline void on_signal(int number) {
   const int error = errno;
@@ -31,12 +31,13 @@ inline void on_signal(int number) {
   errno = error;
 }
 
-/// Until there is something to save, they end the program, also where a shell script started it in the background.
+/// Makes SIGINT and SIGTERM end the program, also where a shell script started it in the background: nothing to save
+/// yet.
 inline void end_at_once() {
   for (const int number : {SIGINT, SIGTERM}) std::signal(number, SIG_DFL);
 }
 
-/// From here on signals are noted.  A closed terminal that the caller ignores (nohup) stays ignored.
+/// From here on signals are recorded.  SIGHUP stays ignored if the caller ignores it (nohup).
 inline void watch() {
   struct sigaction action = {};
   action.sa_handler = on_signal;
@@ -46,13 +47,13 @@ inline void watch() {
     sigaction(number, nullptr, &before);
     if (number != SIGHUP || before.sa_handler != SIG_IGN) sigaction(number, &action, nullptr);
   }
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that grows beyond its limit: the write says so
+  std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the file size limit fails instead
 }
 
-/// The signal that came, or 0.
+/// The signal that was received, or 0.
 inline int signal() { return received; }
 
-/// As a shell shows it.
+/// The exit status that shells use for it.
 inline int exit_status() { return 128 + received; }
 
 }  // namespace interrupt

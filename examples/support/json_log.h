@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <minnow/minnow.h>
 
-/// A file to which one JSON object a line is appended.  Each line is on the disk when append returns.
+/// Appends JSON objects to a file, one a line.  Each line is on the disk when append() returns.
 class JsonLog {
  public:
   /// IoError when the file cannot be opened.
@@ -39,7 +39,7 @@ class JsonLog {
     const int error = errno;
     throw minnow::IoError("--log: cannot write '" + path_ +
                           "'\n  the system says: " + std::generic_category().message(error) + '\n' +
-                          (error == ENOENT ? "make its folder, or name another file" : "name another file"));
+                          (error == ENOENT ? "create its folder, or give another file" : "give another file"));
   }
 
   std::string path_;

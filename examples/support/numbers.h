@@ -5,7 +5,7 @@
 #include <string>
 #include <type_traits>
 
-/// What an option takes: a number from `least` to `most`, and nothing else in its text.
+/// Checks that the text of an option is a number from `least` to `most`.
 template <class T> CLI::Validator number_in(T least, T most) {
   const auto text_of = [](T value) {
     char text[32];

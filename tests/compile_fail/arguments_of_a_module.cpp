@@ -1,6 +1,6 @@
-// expect: derives from nn::ModuleOf<Result\(Arguments...\)>
+// expect: derive from nn::ModuleOf<Result\(Arguments...\)>
 // messages: 4
-// Other arguments than tensors need a module of another kind.
+// Arguments other than tensors need a ModuleOf.
 #include <minnow/nn/linear.h>
 
 using namespace minnow;

@@ -1,6 +1,6 @@
 // expect: child\(\) registers a module
 // messages: 4
-// A tensor is registered by another function.
+// A tensor is registered by parameter() or buffer().
 #include <minnow/nn/linear.h>
 #include <minnow/tensor/create.h>
 

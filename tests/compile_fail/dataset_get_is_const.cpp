@@ -1,6 +1,6 @@
 // expect: get\(\) of a dataset is const
 // messages: 4
-// The threads of a loader call get() at the same time.
+// The threads of a data loader call get() concurrently.
 #include <minnow/data/loader.h>
 
 using namespace minnow;

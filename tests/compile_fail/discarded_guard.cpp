@@ -1,5 +1,5 @@
 // expect: nodiscard
-// A guard without a name is gone at the end of its own line.
+// A guard without a name is destroyed at the end of its line.
 #include <minnow/autograd/grad_mode.h>
 #include <minnow/tensor/profile.h>
 #include <minnow/tensor/stream.h>
@@ -8,7 +8,7 @@
 void compute(const minnow::Stream& stream) {
   minnow::NoGradGuard();              // must not compile
   minnow::NoGradGuard{};              // must not compile
-  minnow::AutoGradMode(false);            // must not compile
+  minnow::AutoGradMode(false);        // must not compile
   minnow::SerialRegion{};             // must not compile
   minnow::StreamGuard{stream};        // must not compile
   minnow::DeviceGuard("sim:1");       // must not compile

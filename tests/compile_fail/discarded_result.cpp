@@ -1,5 +1,5 @@
 // expect: nodiscard
-// A result that nobody takes is a mistake: the functions change nothing.
+// A result that is not used is a mistake: these functions do not change their operands.
 #include <minnow/minnow.h>
 
 void drop(const minnow::Tensor& x) {

@@ -1,5 +1,5 @@
 // expect: nodiscard
-// `to` and its kin return the moved tensor; the tensor itself stays where it is.
+// to(), cpu() and so on return another tensor; the tensor itself does not move.
 #include <minnow/tensor/tensor.h>
 
 void move(const minnow::Tensor& t) {

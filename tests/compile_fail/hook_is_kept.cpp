@@ -1,5 +1,5 @@
 // expect: nodiscard|unused-result
-// A hook ends with its handle: to drop that would be to hook nothing.
+// A hook is removed when its handle is destroyed.
 #include <minnow/autograd/engine.h>
 #include <minnow/nn/linear.h>
 

@@ -1,5 +1,5 @@
 // expect: use of deleted function|overload resolution selected deleted operator
-// Assigning to a result, and changing a temporary in place, would be lost.
+// Assignments to a temporary tensor would be lost.
 #include <minnow/minnow.h>
 
 void lose(minnow::Tensor x, const minnow::Tensor& y) {

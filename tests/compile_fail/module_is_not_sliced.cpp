@@ -1,5 +1,5 @@
 // expect: protected|deleted
-// A module is copied as what it is, and its registered tensors are never exchanged behind its back.
+// A module is copied with its own type, and its registered tensors are not replaced.
 #include <minnow/nn/linear.h>
 
 void use(minnow::nn::Linear& a, minnow::nn::Linear& b, const minnow::Tensor& t) {

@@ -1,6 +1,6 @@
 // expect: std::int64_t size\(\) const
 // messages: 4
-// A loader says in one sentence what a dataset lacks.
+// The data loader says in one sentence what the dataset lacks.
 #include <minnow/data/loader.h>
 
 using namespace minnow;

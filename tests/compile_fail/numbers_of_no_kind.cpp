@@ -1,5 +1,5 @@
 // expect: T must be a number type|takes numbers|takes a pointer to elements|an index is an integer
-// What holds no numbers is refused in a sentence.
+// Arguments that are not numbers are refused in one sentence.
 #include <string>
 #include <vector>
 #include <minnow/minnow.h>

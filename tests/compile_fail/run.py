@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 MARK = re.compile(r"//\s*must not compile\s*$")
-# Errors, notes, and the lines that say from where; not the source that they quote, nor who included whom.
+# Errors, notes and their locations; not the quoted source and the include stack.
 MESSAGE = re.compile(r": (error|note|warning|fatal error): |: In (instantiation|substitution) |:\s+(recursively )?required (from|by|for) ", re.M)
 LIMIT = re.compile(r"//\s*messages:\s*(\d+)\s*$", re.M)
 EXPECT = re.compile(r"//\s*expect:\s*(.+?)\s*$", re.M)
@@ -75,7 +75,7 @@ def self_test(command):
             found = fault(command, path)
             if (found is None) != (expected is None) or (expected and expected not in found):
                 sys.exit(f"self-test '{name}': expected {expected!r}, found {found!r}")
-    print(f"the runner tells {len(cases)} cases apart")
+    print(f"the runner passes its own {len(cases)} cases")
 
 
 def main():

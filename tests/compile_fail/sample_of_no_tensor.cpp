@@ -1,6 +1,6 @@
 // expect: a sample is a tensor or number
 // messages: 4
-// What a loader cannot put into a batch.
+// Samples that a data loader cannot put into a batch.
 #include <string>
 #include <vector>
 #include <minnow/data/loader.h>

@@ -1,6 +1,6 @@
 // expect: a step returns a tensor or nothing
 // messages: 4
-// The result of a captured step is read by its caller.
+// The caller reads the result of a captured step after each run.
 #include <minnow/tensor/captured_step.h>
 
 using namespace minnow;

@@ -1,4 +1,4 @@
-// What a user's project does with the package: include the umbrella, link the target, compute something.
+// A user's project: it includes minnow.h, links the target and computes something.
 #include <minnow/minnow.h>
 
 #include <cstdio>

@@ -129,7 +129,7 @@ TEST(Errors, OptimizerSteps) {
       Misuse{"IndexError", "SGD", "no parameter group 2", [&] { (void)sgd.parameters(2); }},
       Misuse{"ValueError", "SGD::load_state_dict", "'param_groups.0.lr' is missing",
              [&] { sgd.load_state_dict(missing); }},
-      Misuse{"ValueError", "SGD::load_state_dict", "of which", [&] { sgd.load_state_dict(extra); }},
+      Misuse{"ValueError", "SGD::load_state_dict", "belong to these groups", [&] { sgd.load_state_dict(extra); }},
       Misuse{"ValueError", "SGD", "lr must be finite and at least 0, got -1", [&] { sgd.load_state_dict(negative); }},
   });
 }
@@ -178,7 +178,7 @@ TEST(Errors, Clipping) {
   x.set_grad(full({2, 3}, INFINITY));
   const Tensor none;
   expect_errors({
-      Misuse{"ValueError", "clip_grad_norm_", "max_norm must be 0 or more, got -1", [=] { clip_grad_norm_({x}, -1); }},
+      Misuse{"ValueError", "clip_grad_norm_", "max_norm must be at least 0, got -1", [=] { clip_grad_norm_({x}, -1); }},
       Misuse{"ValueError", "clip_grad_norm_", "norm_type must be positive, got 0",
              [=] { clip_grad_norm_({x}, 1, {.norm_type = 0}); }},
       Misuse{"ValueError", "clip_grad_norm_", "a parameter is undefined",
@@ -186,9 +186,9 @@ TEST(Errors, Clipping) {
                clip_grad_norm_({x, none}, 1);
              }},
       Misuse{"ValueError", "clip_grad_norm_", "inf", [=] { clip_grad_norm_({x}, 1, {.error_if_nonfinite = true}); }},
-      Misuse{"ValueError", "clip_grad_value_", "the limit must be 0 or more, got -1",
+      Misuse{"ValueError", "clip_grad_value_", "clip_value must be at least 0, got -1",
              [=] { clip_grad_value_({x}, -1); }},
-      Misuse{"ValueError", "clip_grad_value_", "the limit must be 0 or more, got nan",
+      Misuse{"ValueError", "clip_grad_value_", "clip_value must be at least 0, got nan",
              [=] { clip_grad_value_({x}, std::nan("")); }},
       Misuse{"ValueError", "clip_grad_value_", "a parameter is undefined", [=] { clip_grad_value_({none}, 1); }},
   });

@@ -121,7 +121,7 @@ DTYPES = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int
 
 
 def promotion():
-    """Tables of the result's dtype, as places in DTYPES; 255 where PyTorch refuses."""
+    """Tables of the result's dtype, as indices in DTYPES; 255 where PyTorch refuses."""
     book = Book("promotion")
     ops = {"add": torch.add, "sub": torch.sub, "mul": torch.mul, "div": torch.div, "maximum": torch.maximum,
            "pow": torch.pow, "eq": torch.eq, "floor_divide": torch.floor_divide, "atan2": torch.atan2,

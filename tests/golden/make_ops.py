@@ -252,7 +252,7 @@ def creation():
 
 
 def indexing():
-    """Indexing by tensors and masks, reading and writing; what joins and repeats; products of one rank."""
+    """Indexing by tensors and masks, reading and writing; joining and repeating; products of one rank."""
     book = Book("indexing")
     x, v = randn("indexing x", 4, 3, 5), randn("indexing v", 2, 3, 5)
     i, j, square = torch.tensor([3, 0, -1, 0]), torch.tensor([0, 2, -3, 1]), torch.tensor([[0, 3], [1, -2]])

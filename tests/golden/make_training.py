@@ -1,4 +1,4 @@
-"""Golden values of initialisation, modules, optimizers, learning rate schedulers and clipping (PyTorch 2.15)."""
+"""Golden values of initialization, modules, optimizers, learning rate schedulers and clipping (PyTorch 2.15)."""
 import numpy as np
 import torch
 from book import Book, randn
@@ -8,7 +8,7 @@ STEPS = 10
 
 
 def trajectory(book, name, make, **options):
-    """NAME/p0, p1: the start; /g0, g1: [steps, ...] gradients; /after0, /after1: [steps, ...] parameters."""
+    """NAME/p0, p1: the initial parameters; /g0, g1: [steps, ...] gradients; /after0, /after1: [steps, ...] parameters."""
     params = [nn.Parameter(randn(name + "p0", 2, 3)), nn.Parameter(randn(name + "p1", 4))]
     optimizer = make(params, **options)
     grads = [torch.stack([randn(f"{name}g{i}{s}", *p.shape) for s in range(STEPS)]) for i, p in enumerate(params)]
@@ -114,7 +114,7 @@ def lr_schedulers():
 
 
 def statistics():
-    """[mean, std, lowest, highest] of what initialisers give, and gains."""
+    """[mean, std, minimum, maximum] of initialized tensors, and gains."""
     book = Book("init")
     torch.manual_seed(0)
 

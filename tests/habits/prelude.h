@@ -1,4 +1,4 @@
-// What the statements of habits.txt stand among.
+// The declarations before the statements of habits.txt.
 #include <iostream>
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What someone who knows LibTorch types, compiled and not run: habits.txt says which lines do, and what the others are told.
+"""Compiles, without running, what users of LibTorch type: habits.txt says which lines compile, and the errors of the others.
 
 run.py COMPILER FLAG...
 """

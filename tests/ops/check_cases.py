@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 # Headers whose functions of the namespace minnow are public, and those with members of Tensor.
 HEADERS = ["ops/*.h", "tensor/create.h", "nn/loss.h"]
 MEMBERS = ["tensor/tensor.h", "tensor/index.h"]
-# Functions that need no row, and why.
+# Functions that need no row, with the reason.
 EXEMPT = {
     "grad": "accessor of autograd, not an operation", "from_blob": "takes host memory; tests/tensor/create_test.cpp",
     "cuda": "needs a GPU; tests/tensor/transfer_test.cpp", "pin_memory": "needs a GPU; tests/tensor/transfer_test.cpp",

@@ -160,7 +160,7 @@ TEST(Optimizer, RefusesBadParameters) {
   expect_contains(error_of<ValueError>([] { optim::SGD(std::vector<Tensor>{}); }), "empty");
   expect_contains(error_of<ValueError>([&] { optim::SGD({p, p}); }), "twice");
   expect_contains(error_of<ValueError>([&] { optim::SGD({p, Tensor()}); }), "undefined");
-  expect_contains(error_of<DTypeError>([] { optim::SGD({tensor({1, 2})}); }), "not floating-point");
+  expect_contains(error_of<DTypeError>([] { optim::SGD({tensor({1, 2})}); }), "must be floating-point");
   Tensor w = p;
   w.set_name("w");
   const std::string text = error_of<AutogradError>([&] { optim::Adam({w * 2}); });

@@ -24,12 +24,12 @@ TEST(OptimizerState, CountsAreWholeAndFlagsAre0Or1) {
     EXPECT_FALSE(adam.options().amsgrad);
     EXPECT_EQ(adam.lr(), 0.5);
   };
-  refused("state.0.step", 2.5, "is not a count");
-  refused("state.0.step", -1, "is not a count");
-  refused("state.0.step", std::numeric_limits<double>::quiet_NaN(), "is not a count");
-  refused("param_groups.0.amsgrad", 0.3, "is neither 0 nor 1");
-  refused("param_groups.0.maximize", -1, "is neither 0 nor 1");
-  refused("param_groups.0.maximize", std::numeric_limits<double>::quiet_NaN(), "is neither 0 nor 1");
+  refused("state.0.step", 2.5, "must be a whole number");
+  refused("state.0.step", -1, "must be a whole number");
+  refused("state.0.step", std::numeric_limits<double>::quiet_NaN(), "must be a whole number");
+  refused("param_groups.0.amsgrad", 0.3, "must be 0 or 1");
+  refused("param_groups.0.maximize", -1, "must be 0 or 1");
+  refused("param_groups.0.maximize", std::numeric_limits<double>::quiet_NaN(), "must be 0 or 1");
 }
 
 TEST(OptimizerState, ExampleInTheHintIsValid) {

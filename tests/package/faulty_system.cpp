@@ -1,4 +1,4 @@
-// Loaded before a program: calls to the system that fail or stall, as MINNOW_FAULT names them.
+// Preloaded into a program: makes system calls fail or stall, as MINNOW_FAULT says.
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -14,7 +14,7 @@ bool fault(const char* name) {
   return wanted && std::strcmp(wanted, name) == 0;
 }
 
-/// Is it one of the library's temporary files?
+/// Whether it is one of the library's temporary files.
 bool is_temporary(int fd) {
   char link[64], path[4096] = {};
   std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs cmake/fetch_mnist.sh against a server of this machine that is good, breaks off, lies, refuses or is not there.
+"""Runs cmake/fetch_mnist.sh against a local server that works, disconnects, sends other content, refuses, or is not running.
 
 fetch_mnist_test.py SCRIPT"""
 
@@ -22,7 +22,7 @@ PACKED = {name: gzip.compress(content) for name, content in CONTENT.items()}
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    """Serves PACKED by the server's `mode`, and notes each request as (name, first byte asked for)."""
+    """Serves PACKED by the server's `mode`, and records each request as (name, first byte requested)."""
 
     def do_GET(self):
         name, mode = self.path.strip("/"), self.server.mode
@@ -100,7 +100,7 @@ class FetchMnist(unittest.TestCase):
         self.assertEqual(sorted(NAMES), sorted(p.name for p in self.dir.iterdir() if p.name != ".lock"))
 
     def assert_refused(self, message, text):
-        """One line that says why, and no file under its own name."""
+        """Expects one line with the reason, and no file with the final name."""
         self.assertRegex(message, text)
         self.assertEqual(message.count("\n"), 1)
         self.assertFalse([p for p in self.dir.glob("*.gz") if not p.name.startswith(".")])
@@ -153,9 +153,9 @@ class FetchMnist(unittest.TestCase):
         self.fetch("good")
         self.assert_all_there()
 
-    def test_a_spoilt_file_is_replaced(self):
+    def test_a_damaged_file_is_replaced(self):
         self.fetch("good")
-        (self.dir / NAMES[2]).write_bytes(b"spoilt")
+        (self.dir / NAMES[2]).write_bytes(b"damaged")
         self.fetch("good")
         self.assert_all_there()
 

@@ -1,4 +1,4 @@
-// A program that a debugger stops: it tells how tensors print, which gdb is to show alike.
+// A program for gdb: it prints tensors, which the printer must show in the same way.
 #include <minnow/minnow.h>
 
 #include <cstdio>

@@ -1,5 +1,5 @@
 """gdb_test.py PRINTER PROGRAM WORK: gdb with the printer shows tensors as the program prints them, and a layer's members;
-in the running program and in its core dump.  Exit status 77: there is no gdb here, or it may not trace."""
+in the running program and in its core dump.  Exit status 77: there is no gdb, or it may not trace."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Ctrl-C and its like in the mnist example: what is trained is saved, what was there before is not spoilt.
+"""Ctrl-C and other signals in the mnist example: trained weights are saved, and older files are not damaged.
 
 interrupt_test.py PROGRAM
 """
@@ -20,26 +20,26 @@ class Interrupt(training.Training):
                 time.sleep(1)
                 child.send_signal(number)
                 output, errors = self.finish(child, 128 + number)
-                self.assertEqual(errors.splitlines()[0], "interrupted: saving what is trained (once more ends at once)")
+                self.assertEqual(errors.splitlines()[0], "interrupted: saving the weights (a second signal ends at once)")
                 self.assertIn("weights   x.safetensors", output)
-                # The epoch that was under way is not tested any more.
+                # The interrupted epoch is not tested.
                 self.assertEqual(output.count("test accuracy"), output.count("938/938"), output)
                 self.assertGreater(os.path.getsize(self.path("x.safetensors")), 400_000)
                 self.assertEqual(self.files(), ["x.safetensors"])
                 self.run_to_end("--epochs", "0", "--load", "x.safetensors")
 
-    def test_signals_that_come_twice_for_one_cause(self):
+    def test_one_signal_delivered_twice_counts_once(self):
         child = self.start("--epochs", "10000")
         self.wait_for_training(child)
         time.sleep(1)
         for number in (signal.SIGTERM, signal.SIGTERM, signal.SIGHUP, signal.SIGHUP):
             child.send_signal(number)
         output, errors = child.communicate(timeout=120)
-        # Of those that are pending together the system delivers the lowest number first.
+        # Of pending signals the system delivers the lowest number first.
         self.assertIn(child.returncode, (128 + signal.SIGTERM, 128 + signal.SIGHUP), output + errors)
         self.assertEqual(self.files(), ["mnist.safetensors"])
 
-    def test_before_the_first_step_nothing_is_spoilt(self):
+    def test_before_the_first_step_files_are_unchanged(self):
         self.run_to_end("--save", "good", "--dry-run")
         with open(self.path("good"), "w") as file:
             file.write("the good weights")

@@ -1,4 +1,4 @@
-"""The mnist example in careless hands: wrong numbers, places that cannot be written.
+"""Bad options of the mnist example: numbers out of range, paths that cannot be written.
 
 mnist_options_test.py PROGRAM
 """
@@ -13,7 +13,7 @@ import training
 
 class Options(training.Training):
     def refuse(self, *arguments, status=1):
-        """What it says before it begins to train."""
+        """The output before training starts."""
         output, errors = self.run_to_end(*arguments, status=status)
         self.assertEqual(output, "")
         return errors

@@ -1,4 +1,4 @@
-"""./run on a machine without packages: what it says, and that it stops. Where all is there: where the digits go.
+"""./run without packages stops with a list of them. With all packages: the folder of the digits.
 
 run_script_test.py SOURCE_FOLDER
 """
@@ -64,7 +64,7 @@ with tempfile.TemporaryDirectory() as folder:
         for part in ("missing packages:", " g++", " cmake", " ninja-build", "sudo apt-get install"):
             expect(part in result.stdout, f"{command} says '{part}'", result)
         expect("fetching" not in result.stdout, f"{command} fetches nothing before", result)
-    expect(not os.path.exists(log) and not os.path.exists(os.path.join(copy, "build")), "nothing was done", result)
+    expect(not os.path.exists(log) and not os.path.exists(os.path.join(copy, "build")), "nothing was built", result)
 
     if os.geteuid() == 0:
         result = run("quickstart", as_nobody=False)
@@ -76,7 +76,7 @@ with tempfile.TemporaryDirectory() as folder:
         expect(result.returncode == 1 and "there is no apt-get here" in result.stdout, "not a Debian", result)
 
     shutil.rmtree(os.path.join(copy, "build"), ignore_errors=True)  # root's
-    # From here on every package is there, and CMake builds a program that says what it was given.
+    # From here on every package is installed, and CMake builds a program that prints its arguments.
     program("dpkg-query", "printf installed")
     built = "build/release/examples"
     program("cmake", f"mkdir -p {built}; printf '#!/bin/sh\\necho \"digits of $MINNOW_DATA, arguments $*\"\\n' >{built}/mnist;"
@@ -109,11 +109,11 @@ with tempfile.TemporaryDirectory() as folder:
         expect("fetching" not in result.stdout, "fetched once", result)
         expect_digits(place, what, result)
 
-    spoilt = os.path.join(home, ".cache/minnow/mnist/t10k-labels-idx1-ubyte.gz")
+    damaged = os.path.join(home, ".cache/minnow/mnist/t10k-labels-idx1-ubyte.gz")
     for variables, arguments in ((gone, "--synthetic"), (good, "")):
-        with gzip.open(spoilt, "wb") as file:
+        with gzip.open(damaged, "wb") as file:
             file.write(b"something else")
         result = run("mnist", **variables)
-        expect(f"{spoilt} is not the file it should be" in result.stdout, "a spoilt file is seen", result)
+        expect(f"{damaged} is not the file it should be" in result.stdout, "a damaged file is found", result)
         expect(f", arguments {arguments}\n" in result.stdout, f"then the arguments are '{arguments}'", result)
-print("./run stops with its lists, and keeps the digits where they belong")
+print("./run lists missing packages, and keeps the digits in their folder")

@@ -16,7 +16,7 @@ import training
 
 class Faults(training.Training):
     def train(self, fault):
-        """Trains for a moment and is asked to stop while the calls to the system fail."""
+        """Trains for a moment and gets a signal while system calls fail."""
         child = self.start("--epochs", "10000", "--save", "x", fault=fault, preload=library)
         self.wait_for_training(child, "epoch 1/")
         child.send_signal(signal.SIGINT)

@@ -1,4 +1,4 @@
-"""The mnist example as a child process: what the tests of its behaviour share."""
+"""Runs the mnist example as a child process, for the tests of it."""
 
 import os
 import subprocess
@@ -17,7 +17,7 @@ def take_program():
 
 
 class Training(unittest.TestCase):
-    """Has a folder of its own, in which the programs run."""
+    """Makes a temporary folder, in which the programs run."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -52,7 +52,7 @@ class Training(unittest.TestCase):
         self.fail("it ended before it trained: " + child.stderr.read())
 
     def finish(self, child, status):
-        """Its output and its errors."""
+        """Returns stdout and stderr."""
         output, errors = child.communicate(timeout=120)
         self.assertEqual(child.returncode, status, f"{output}{errors}")
         return output, errors

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""umbrella.py MINNOW_H -- HEADER...: minnow.h includes each header that is for users, and none of the library's own."""
+"""umbrella.py MINNOW_H -- HEADER...: minnow.h includes each public header, and no internal one."""
 
 import re
 import sys
