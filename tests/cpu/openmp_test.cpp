@@ -15,7 +15,7 @@ namespace minnow::test {
 namespace {
 
 /// Memory for a result, filled so that elements that are not written are found.
-Tensor spoiled(const Shape& shape, DType dtype) {
+Tensor nan_filled(const Shape& shape, DType dtype) {
   const Tensor t = blank(shape, dtype);
   for (std::int64_t i = 0; i < t.numel(); ++i) set(t, i, is_floating_point(dtype) ? std::nan("") : 99);
   return t;
@@ -25,7 +25,7 @@ Tensor product(DType dtype, const Shape& a, const Shape& b, bool transposed = fa
   const Lay lay = transposed ? Lay::kReversed : Lay::kContiguous;
   const Tensor x = is_floating_point(dtype) ? reals(a, dtype) : numbers(a, dtype),
                y = is_floating_point(dtype) ? reals(b, dtype, lay) : numbers(b, dtype, lay);
-  const Tensor out = spoiled({a[0], a[1], b[2]}, dtype);
+  const Tensor out = nan_filled({a[0], a[1], b[2]}, dtype);
   const Tensor bias = is_floating_point(dtype) ? reals({b[2]}, dtype) : Tensor();
   backend().run(calls::Matmul{x, y, bias, out});
   return out;
@@ -38,8 +38,8 @@ std::vector<Tensor> convolution(DType dtype, const Shape& x_shape, const Shape& 
   };
   const Shape y_shape{x_shape[0], w_shape[0], out_size(0), out_size(1)};
   const Tensor x = reals(x_shape, dtype), w = reals(w_shape, dtype), bias = reals({w_shape[0]}, dtype),
-               grad = reals(y_shape, dtype), y = spoiled(y_shape, dtype), grad_x = spoiled(x_shape, dtype),
-               grad_w = spoiled(w_shape, dtype), grad_bias = spoiled({w_shape[0]}, dtype);
+               grad = reals(y_shape, dtype), y = nan_filled(y_shape, dtype), grad_x = nan_filled(x_shape, dtype),
+               grad_w = nan_filled(w_shape, dtype), grad_bias = nan_filled({w_shape[0]}, dtype);
   backend().run(calls::Conv2d{x, w, bias, y, p});
   backend().run(calls::Conv2dBackwardInput{grad, w, grad_x, p});
   backend().run(calls::Conv2dBackwardWeight{grad, x, grad_w, grad_bias, p});
@@ -56,8 +56,8 @@ std::vector<Tensor> results() {
   }
   all.push_back(product(DType::float32, {1, 2, 1100}, {1, 1100, 1000}, true));
   all.push_back(product(DType::float32, {1, 500, 784}, {1, 784, 128}, true));
-  const Tensor grad = reals({300, 64}), x = reals({300, 200}), grad_w = spoiled({64, 200}, DType::float32),
-               grad_bias = spoiled({64}, DType::float32);
+  const Tensor grad = reals({300, 64}), x = reals({300, 200}), grad_w = nan_filled({64, 200}, DType::float32),
+               grad_bias = nan_filled({64}, DType::float32);
   backend().run(calls::LinearBackwardWeight{grad, x, grad_w, grad_bias});
   all.insert(all.end(), {grad_w, grad_bias});
   const auto add = [&](const std::vector<Tensor>& list) { all.insert(all.end(), list.begin(), list.end()); };
@@ -65,7 +65,7 @@ std::vector<Tensor> results() {
   add(convolution(DType::float32, {9, 6, 30, 30}, {20, 6, 5, 5}, {.stride = {2, 2}}));
   add(convolution(DType::bfloat16, {5, 8, 20, 20}, {12, 8, 3, 3}, {.padding = {1, 1}}));
   add(convolution(DType::float64, {3, 3, 12, 12}, {4, 3, 3, 3}, {}));
-  const Tensor big = reals({300, 700}), flipped = spoiled({700, 300}, DType::float32);
+  const Tensor big = reals({300, 700}), flipped = nan_filled({700, 300}, DType::float32);
   backend().run(calls::Copy{Tensor(big.storage(), big.dtype(), {700, 300}, {1, 700}), flipped});
   all.push_back(flipped);
   return all;

@@ -101,7 +101,7 @@ TEST(Team, ScratchKeepsItsNumberOfThreads) {
   const int before = num_threads();
   set_num_threads(2);
   {
-    const ThreadScratch room(64);
+    const ThreadScratch scratch(64);
     set_num_threads(9);
     std::atomic<int> most = 0;
     parallel_for(1000, kParallelBytes, [&](std::int64_t) {

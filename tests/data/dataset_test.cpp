@@ -64,8 +64,8 @@ TEST(Datasets, AcceptViewsAndTensorsThatAreBeingCopied) {
       EXPECT_EQ(set.get(i)[0].to_vector<double>(), view(i).to_vector<double>());
   }
   const sim::ScopedOptions options({.bandwidth = 10e6});
-  const Tensor home = ones({100, 1000}).to("sim:0").to("cpu", {.non_blocking = true});
-  const data::TensorDataset late(home);
+  const Tensor host = ones({100, 1000}).to("sim:0").to("cpu", {.non_blocking = true});
+  const data::TensorDataset late(host);
   for (auto& [x] : data::DataLoader(late, {.batch_size = 100, .num_workers = 0}))
     for (const float v : x.span<float>()) ASSERT_EQ(v, 1);
 }

@@ -48,7 +48,7 @@ template <class F> bool throws(Kind kind, F f) {
   return false;
 }
 
-/// Sample 5 of 8 throws as long as it is told to.
+/// Sample 5 of 8 throws while `bad` is set.
 struct Fragile {
   Kind kind;
   std::shared_ptr<std::atomic<bool>> bad = std::make_shared<std::atomic<bool>>(true);
@@ -174,7 +174,7 @@ TEST(Thrown, ByHooksAndUserFunctions) {
   }
 }
 
-/// Throws in forward as long as it is told to.
+/// Throws in forward while `bad` is set.
 struct Breaking : nn::Module {
   Kind kind;
   std::shared_ptr<bool> bad = std::make_shared<bool>(true);

@@ -74,7 +74,7 @@ void* take(std::size_t bytes, std::size_t alignment, const void* caller) {
 [[gnu::noinline]] void* operator new(std::size_t bytes, std::align_val_t alignment) {
   return take(bytes, static_cast<std::size_t>(alignment), __builtin_return_address(0));
 }
-// A sanitizer has these of its own, whose blocks the deletes below would not be told from ours.
+// A sanitizer replaces these too; the deletes below could not distinguish its blocks from ours.
 [[gnu::noinline]] void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
   return fails(__builtin_return_address(0)) ? nullptr : std::malloc(std::max<std::size_t>(bytes, 1));
 }

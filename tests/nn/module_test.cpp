@@ -224,11 +224,11 @@ TEST(LoadStateDict, IntoAMovedAndTrainedModule) {
   EXPECT_EQ(weight.grad().to_vector<double>(), grad);  // a load leaves gradients alone
   nn::init::zeros_(source.body.fc.weight);             // and the source is not shared
   EXPECT_NE(weight.to_vector<float>(), source.body.fc.weight.to_vector<float>());
-  // Home again, into a module of the other device.
-  Net home;
-  home.load_state_dict(target.state_dict(), {.convert = true});
-  EXPECT_TRUE(home.scale.device().is_cpu());
-  EXPECT_EQ(home.body.fc.weight.to_vector<float>(), weight.to_vector<float>());
+  // Back into a module on the host.
+  Net host;
+  host.load_state_dict(target.state_dict(), {.convert = true});
+  EXPECT_TRUE(host.scale.device().is_cpu());
+  EXPECT_EQ(host.body.fc.weight.to_vector<float>(), weight.to_vector<float>());
 }
 
 TEST(Module, CloneOfAMovedModuleIsOnTheSameDevice) {

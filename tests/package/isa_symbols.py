@@ -2,7 +2,7 @@
 """isa_symbols.py VARIANT... -- OBJECT...: no object of an instruction set has a weak symbol outside of its variant's namespace.
 
 The linker keeps one copy of a weak symbol. If it kept the AVX-512 copy of, say, std::max<float>, every machine would run it.
-Objects are told apart by their path, .../minnow_isa_VARIANT.dir/...
+The variant of an object is in its path, .../minnow_isa_VARIANT.dir/...
 """
 
 import re

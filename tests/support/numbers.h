@@ -47,8 +47,8 @@ inline Tensor strided_scratch(const Shape& shape, DType dtype, const std::vector
     step *= std::max<std::int64_t>(shape[d], 1);
     if (i == shape.rank() - 1) step += gap;
   }
-  const Tensor room = test::scratch({step}, dtype);
-  return Tensor(room.storage(), dtype, shape, strides);
+  const Tensor memory = test::scratch({step}, dtype);
+  return Tensor(memory.storage(), dtype, shape, strides);
 }
 
 /// Fills with random values rounded to `dtype` on a grid that every floating-point dtype holds (multiples of 1/64),

@@ -9,10 +9,10 @@ namespace minnow::test {
 inline Tensor on_device(const Tensor& t, Device device) {
   if (!t.defined()) return t;
   const auto elements = static_cast<std::int64_t>(t.storage()->bytes() / t.itemsize());
-  const Tensor room(t.storage(), t.dtype(), {elements}, {1});
+  const Tensor memory(t.storage(), t.dtype(), {elements}, {1});
   ToOptions options;
   options.copy = true;
-  return Tensor(room.to(device, options).storage(), t.dtype(), t.shape(), t.strides(), t.storage_offset());
+  return Tensor(memory.to(device, options).storage(), t.dtype(), t.shape(), t.strides(), t.storage_offset());
 }
 
 /// Copies such a view back to the host.

@@ -29,7 +29,7 @@ inline double mixed(std::int64_t i) {
 }
 
 inline Tensor on(const Tensor& t, Device device) { return raw::to_device(t, device); }
-inline Tensor home(const Tensor& t) { return raw::to_device(t, Device()); }
+inline Tensor to_host(const Tensor& t) { return raw::to_device(t, Device()); }
 
 /// In float64, the reference for all others.
 inline Tensor exact(const Tensor& t) { return is_floating_point(t.dtype()) ? raw::cast(t, DType::float64) : t; }
@@ -38,7 +38,7 @@ inline Tensor exact(const Tensor& t) { return is_floating_point(t.dtype()) ? raw
 inline void expect_agrees(const Tensor& got, const Tensor& want, const std::string& what, double scale = 1) {
   Tolerance tolerance = tolerance_of(got.dtype());
   tolerance.absolute *= scale;
-  expect_close(home(got), raw::cast(want, got.dtype()), what, tolerance);
+  expect_close(to_host(got), raw::cast(want, got.dtype()), what, tolerance);
 }
 
 }  // namespace minnow::test

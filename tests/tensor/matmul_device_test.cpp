@@ -135,11 +135,11 @@ TEST_P(MatmulOnDevice, AnyStridesOfOperandsBiasAndOutput) {
   for (const DType dtype : kFloats)
     for (const std::vector<int>& order : {std::vector{1, 0, 2}, {2, 1, 0}, {1, 2, 0}, {2, 0, 1}, {0, 2, 1}}) {
       const Tensor a = strided_scratch({3, 6, 5}, dtype, order, 2), b = strided_scratch({3, 5, 7}, dtype, order, 1);
-      const Tensor room = strided_scratch({7, 3}, dtype, {0, 1}, 0);
+      const Tensor memory = strided_scratch({7, 3}, dtype, {0, 1}, 0);
       randomise(a, 1);
       randomise(b, 2);
-      randomise(room, 3);
-      check({}, a, b, Tensor(room.storage(), dtype, {7}, {3}, 1), strided_scratch({3, 6, 7}, dtype, order, 2));
+      randomise(memory, 3);
+      check({}, a, b, Tensor(memory.storage(), dtype, {7}, {3}, 1), strided_scratch({3, 6, 7}, dtype, order, 2));
     }
 }
 
@@ -160,10 +160,10 @@ TEST_P(MatmulOnDevice, BatchesRepeatByStrideZero) {
 TEST_P(MatmulOnDevice, ViewsThatBeginAnywhere) {
   for (const DType dtype : kFloats)
     for (const std::int64_t offset : {1, 3, 8}) {
-      const Tensor room = random({400}, dtype, 1);
-      const Tensor a(room.storage(), dtype, {1, 8, 16}, {128, 16, 1}, offset);
-      const Tensor b(room.storage(), dtype, {1, 16, 8}, {128, 8, 1}, offset + 7);
-      check({}, a, b, Tensor(room.storage(), dtype, {8}, {1}, offset), test::scratch({1, 8, 8}, dtype));
+      const Tensor memory = random({400}, dtype, 1);
+      const Tensor a(memory.storage(), dtype, {1, 8, 16}, {128, 16, 1}, offset);
+      const Tensor b(memory.storage(), dtype, {1, 16, 8}, {128, 8, 1}, offset + 7);
+      check({}, a, b, Tensor(memory.storage(), dtype, {8}, {1}, offset), test::scratch({1, 8, 8}, dtype));
     }
 }
 

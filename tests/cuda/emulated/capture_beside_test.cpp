@@ -116,9 +116,9 @@ TEST_F(CaptureBeside, OutOfMemoryIsTypedAndKeepsTheCapture) {
 TEST_F(CaptureBeside, CopiesAndEventsWork) {
   capture([] {
     const Tensor x = raw::to_device(full({kMany}, 4.0, {}), "cuda");  // pageable
-    const Tensor home = raw::to_device(x, "cpu", true);
-    while (!home.is_ready()) std::this_thread::yield();
-    EXPECT_EQ(test::values(home)[5], 4);
+    const Tensor host = raw::to_device(x, "cpu", true);
+    while (!host.is_ready()) std::this_thread::yield();
+    EXPECT_EQ(test::values(host)[5], 4);
     const Stream side{Device("cuda")};
     const Event start = side.record();
     side.wait(current_stream("cuda").record());

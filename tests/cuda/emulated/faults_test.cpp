@@ -87,7 +87,7 @@ class CudaCrash : public ::testing::Test {
 
 /// Objects that may exist when the device fails; destroyed after main.
 struct Survivors {
-  Tensor x = ones_there(1000), pinned = raw::pin_memory(ones({1000})), home;
+  Tensor x = ones_there(1000), pinned = raw::pin_memory(ones({1000})), host;
   Stream side{Device("cuda")};
   Event event = side.record();
   std::optional<CapturedStep> step;
@@ -113,7 +113,7 @@ void use_everything() {
   s.loader.emplace(data::SyntheticDigits(64),
                    data::DataLoaderOptions{.batch_size = 8, .num_workers = 1, .device = Device("cuda")});
   for (auto& [images, labels] : *s.loader) static_cast<void>(images.shape());
-  s.home = s.x.to("cpu", {.non_blocking = true});
+  s.host = s.x.to("cpu", {.non_blocking = true});
 }
 
 /// Everything refuses the device and quotes the first cause, and nothing throws that must not.

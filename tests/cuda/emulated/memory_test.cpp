@@ -50,7 +50,7 @@ TEST_F(CudaMemory, OfAnotherStreamIsNotReusedBeforeItsReaderIsDone) {
     x = there(first);
   }
   current_stream("cuda").wait(side.record());
-  const Tensor home = raw::to_device(x, "cpu", true);  // reads x, later
+  const Tensor host = raw::to_device(x, "cpu", true);  // reads x, later
   const void* block = x.raw_data();
   x = Tensor();
   {
@@ -59,18 +59,18 @@ TEST_F(CudaMemory, OfAnotherStreamIsNotReusedBeforeItsReaderIsDone) {
     EXPECT_NE(z.raw_data(), block);
     side.synchronize();
   }
-  EXPECT_EQ(values(home), values(first));
+  EXPECT_EQ(values(host), values(first));
 }
 
 TEST_F(CudaMemory, OfTheSameStreamIsReusedAtOnce) {
   const Tensor first = raw::pin_memory(counting(kMany)), second = pinned(-1);
   Tensor x = there(first);
   const void* block = x.raw_data();
-  const Tensor home = raw::to_device(x, "cpu", true);
+  const Tensor host = raw::to_device(x, "cpu", true);
   std::thread([&] { x = Tensor(); }).join();  // from any thread
   const Tensor z = there(second);
   EXPECT_EQ(z.raw_data(), block);
-  EXPECT_EQ(values(home), values(first));
+  EXPECT_EQ(values(host), values(first));
   EXPECT_EQ(values(raw::to_device(z, "cpu")), values(second));
 }
 

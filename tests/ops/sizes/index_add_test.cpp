@@ -64,7 +64,7 @@ Tensor reference(const Sizes& s, const Tensor& out, const Tensor& index, const T
 }
 
 void expect_same(const Tensor& got, const Tensor& want, const std::string& what) {
-  expect_close(home(got), raw::cast(want, got.dtype()), what, {});
+  expect_close(to_host(got), raw::cast(want, got.dtype()), what, {});
 }
 
 TEST_P(RowsIndexAdd, OneIndexForAllLines) {
@@ -79,7 +79,7 @@ TEST_P(RowsIndexAdd, OneIndexForAllLines) {
       // The same from memory in another order, which is added to along its last dimension.
       const Tensor turned = raw::transpose(on(source, device()), 1, 2);
       const Tensor got = raw::index_add(raw::transpose(on(out, device()), 1, 2), 2, there, turned);
-      expect_same(raw::transpose(home(got), 1, 2), want, s.str(dtype) + " turned");
+      expect_same(raw::transpose(to_host(got), 1, 2), want, s.str(dtype) + " turned");
     }
 }
 
@@ -93,7 +93,7 @@ TEST_P(RowsIndexAdd, AnIndexForEachLine) {
       expect_same(raw::scatter_add(on(out, device()), 1, there, x), want, s.str(dtype));
       const Tensor got = raw::scatter_add(raw::transpose(on(out, device()), 1, 2), 2, raw::transpose(there, 1, 2),
                                           raw::transpose(x, 1, 2));
-      expect_same(raw::transpose(home(got), 1, 2), want, s.str(dtype) + " turned");
+      expect_same(raw::transpose(to_host(got), 1, 2), want, s.str(dtype) + " turned");
     }
 }
 
@@ -108,7 +108,7 @@ TEST_P(RowsIndexAdd, AnIndexThatIsExpandedOverTheLines) {
 
 /// The bits of float32 elements.
 std::vector<std::uint32_t> bits_of(const Tensor& t) {
-  const Tensor here = home(t);
+  const Tensor here = to_host(t);
   const auto values = here.span<float>();
   std::vector<std::uint32_t> bits(values.size());
   std::memcpy(bits.data(), values.data(), values.size_bytes());

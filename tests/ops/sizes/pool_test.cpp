@@ -51,11 +51,11 @@ TEST_P(RowsPool, Max) {
           const Tensor x = image(c.image, dtype, last, from);
           const auto want = raw::max_pool2d(x, c.params);
           const auto got = raw::max_pool2d(on(x, device()), c.params);
-          expect_close(home(got.values), want.values, name, {0, 0});
-          expect_close(home(got.indices), want.indices, name, {0, 0});
+          expect_close(to_host(got.values), want.values, name, {0, 0});
+          expect_close(to_host(got.indices), want.indices, name, {0, 0});
           EXPECT_EQ(got.values.strides(), want.values.strides()) << name;
           const Tensor g = image(want.values.shape(), dtype, last, mixed);
-          expect_close(home(raw::max_pool2d_backward(on(g, device()), got.indices, on(x, device()), c.params)),
+          expect_close(to_host(raw::max_pool2d_backward(on(g, device()), got.indices, on(x, device()), c.params)),
                        raw::max_pool2d_backward(g, want.indices, x, c.params), name + " backward", {0, 0});
         }
 }
@@ -67,9 +67,9 @@ TEST_P(RowsPool, Average) {
         const std::string name = "avg_pool2d " + std::string(name_of(dtype)) + c.image.str() + (last ? " last" : "");
         const Tensor x = image(c.image, dtype, last, mixed);
         const Tensor want = raw::avg_pool2d(x, c.params);
-        expect_close(home(raw::avg_pool2d(on(x, device()), c.params)), want, name);
+        expect_close(to_host(raw::avg_pool2d(on(x, device()), c.params)), want, name);
         const Tensor g = image(want.shape(), dtype, last, mixed);
-        expect_close(home(raw::avg_pool2d_backward(on(g, device()), on(x, device()), c.params)),
+        expect_close(to_host(raw::avg_pool2d_backward(on(g, device()), on(x, device()), c.params)),
                      raw::avg_pool2d_backward(g, x, c.params), name + " backward");
       }
 }
@@ -84,17 +84,19 @@ TEST_P(RowsPool, KernelsFarLargerThanTheImage) {
     Pool2dParams params{{kHuge, kHuge}, {1, 1}, {kHuge / 2, kHuge / 2}};
     const auto got = raw::max_pool2d(there, params);
     ASSERT_EQ(got.values.shape(), (Shape{2, 3, 6, 5}));
-    expect_close(home(got.values), raw::expand(raw::max_pool2d(x, whole).values, {2, 3, 6, 5}), "max_pool2d", {0, 0});
+    expect_close(to_host(got.values), raw::expand(raw::max_pool2d(x, whole).values, {2, 3, 6, 5}), "max_pool2d",
+                 {0, 0});
     const Tensor shares = raw::reduce(raw::kReduce<kernels::Sum>, g, {2, 3}, true);
-    const Tensor back = home(raw::max_pool2d_backward(far, got.indices, there, params));
+    const Tensor back = to_host(raw::max_pool2d_backward(far, got.indices, there, params));
     expect_close(raw::reduce(raw::kReduce<kernels::Sum>, back, {2, 3}, true), shares, "max_pool2d_backward");
     params.count_include_pad = false;
-    expect_close(home(raw::avg_pool2d(there, params)), raw::expand(raw::avg_pool2d(x, whole), {2, 3, 6, 5}),
+    expect_close(to_host(raw::avg_pool2d(there, params)), raw::expand(raw::avg_pool2d(x, whole), {2, 3, 6, 5}),
                  "avg_pool2d");
-    expect_close(home(raw::avg_pool2d_backward(far, there, params)),
+    expect_close(to_host(raw::avg_pool2d_backward(far, there, params)),
                  raw::expand(raw::avg_pool2d_backward(shares, x, whole), {2, 3, 5, 4}), "avg_pool2d_backward");
     params.count_include_pad = true;  // the padding outweighs the image
-    for (const float mean : home(raw::avg_pool2d(there, params)).to_vector<float>()) EXPECT_LT(std::abs(mean), 1e-30);
+    for (const float mean : to_host(raw::avg_pool2d(there, params)).to_vector<float>())
+      EXPECT_LT(std::abs(mean), 1e-30);
   }
 }
 
@@ -105,7 +107,7 @@ TEST_P(RowsPool, GradientAndImageInDifferentOrders) {
   const Tensor g = image(pooled.values.shape(), DType::float32, false, mixed);
   const Tensor want = raw::max_pool2d_backward(g, pooled.indices, x, params);
   const Tensor got = raw::max_pool2d_backward(on(g, device()), on(pooled.indices, device()), on(x, device()), params);
-  expect_close(home(got), want, "max_pool2d_backward");
+  expect_close(to_host(got), want, "max_pool2d_backward");
 }
 
 }  // namespace

@@ -129,8 +129,8 @@ TEST_P(RowsReduce, IndicesOfExtrema) {
           const auto got =
               raw::arg_reduce(largest, viewed(on(x, device()), layout), static_cast<int>(layout.dims[0]), false);
           const std::string name = name_of_case(largest ? "argmax" : "argmin", layout, dtype);
-          expect_close(home(got.indices), want.indices, name);
-          expect_close(home(got.values), want.values, name);
+          expect_close(to_host(got.indices), want.indices, name);
+          expect_close(to_host(got.values), want.values, name);
         }
       }
     }
@@ -142,7 +142,7 @@ TEST_P(RowsReduce, RowsReducedInSeveralPasses) {
     for (const auto& [op, name] : {std::pair{raw::kReduce<k::Mean>, "mean"}, {raw::kReduce<k::Max>, "max"}})
       expect_agrees(raw::reduce(op, on(x, device()), layout.dims, false), raw::reduce(op, exact(x), layout.dims, false),
                     name_of_case(name, layout, DType::float32));
-    expect_close(home(raw::arg_reduce(true, on(x, device()), 0, false).indices),
+    expect_close(to_host(raw::arg_reduce(true, on(x, device()), 0, false).indices),
                  raw::arg_reduce(true, x, 0, false).indices, name_of_case("argmax", layout, DType::float32));
   }
 }
@@ -150,9 +150,9 @@ TEST_P(RowsReduce, RowsReducedInSeveralPasses) {
 TEST_P(RowsReduce, SumsDoNotDependOnTiming) {
   const Tensor x = on(made({100, 3001}, DType::float32, mixed), device());
   for (const Shape& dims : {Shape{0}, Shape{1}, Shape{}}) {
-    const auto first = home(raw::reduce(raw::kReduce<k::Sum>, x, dims, false)).to_vector<float>();
+    const auto first = to_host(raw::reduce(raw::kReduce<k::Sum>, x, dims, false)).to_vector<float>();
     for (int again = 0; again < 3; ++again)
-      EXPECT_EQ(home(raw::reduce(raw::kReduce<k::Sum>, x, dims, false)).to_vector<float>(), first);
+      EXPECT_EQ(to_host(raw::reduce(raw::kReduce<k::Sum>, x, dims, false)).to_vector<float>(), first);
   }
 }
 

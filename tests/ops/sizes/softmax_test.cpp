@@ -39,7 +39,7 @@ TEST_P(RowsSoftmax, ForwardAndBackward) {
         const Tensor g = made(l.shape, dtype, [](std::int64_t i) { return mixed(i + 1000000); });
         const Tensor y = raw::softmax(on(x, device()), l.dim, log);
         expect_agrees(y, raw::softmax(exact(x), l.dim, log), name_of_case("softmax", l, dtype, log));
-        const Tensor saved = raw::cast(home(y), dtype);
+        const Tensor saved = raw::cast(to_host(y), dtype);
         const Tensor got = raw::softmax_backward(on(g, device()), y, l.dim, log);
         expect_agrees(got, raw::softmax_backward(exact(g), exact(saved), l.dim, log),
                       name_of_case("softmax_backward", l, dtype, log), is_half(dtype) ? 100 : 1);
@@ -63,7 +63,7 @@ TEST_P(RowsSoftmax, RowsThatAreNotAligned) {
       const Tensor y = raw::softmax(moved(there), 1, false);
       expect_agrees(y, raw::softmax(exact(moved(x)), 1, false), "softmax " + name);
       expect_agrees(raw::softmax_backward(moved(grad), y, 1, false),
-                    raw::softmax_backward(exact(moved(g)), exact(home(y)), 1, false), "softmax_backward " + name,
+                    raw::softmax_backward(exact(moved(g)), exact(to_host(y)), 1, false), "softmax_backward " + name,
                     is_half(dtype) ? 100 : 1);
       const Tensor target = targets(3, shape[1]);
       expect_agrees(raw::cross_entropy(moved(there), on(target, device())).losses,
@@ -99,7 +99,7 @@ TEST_P(RowsSoftmax, CrossEntropy) {
       expect_agrees(got.losses, want.losses, name);
       expect_agrees(got.exp_sums, want.exp_sums, name);
       const Tensor g = made({n}, got.losses.dtype(), [](std::int64_t i) { return mixed(i + 99); });
-      const Tensor sums = home(got.exp_sums);
+      const Tensor sums = to_host(got.exp_sums);
       expect_agrees(raw::cross_entropy_backward(on(g, device()), on(x, device()), there, got.exp_sums),
                     raw::cross_entropy_backward(exact(g), exact(x), target, exact(sums)), name + " backward",
                     is_half(dtype) ? 100 : 1);
