@@ -5,7 +5,6 @@
 #include <minnow/optim/clip.h>
 #include <minnow/optim/lr_scheduler.h>
 #include <minnow/optim/optimizers.h>
-#include <minnow/optim/lr_scheduler.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include "errors.h"
@@ -41,7 +40,7 @@ template <class O> void expect_parameters_checked(const char* name) {
                           O o({x});
                           o.add_param_group({x});
                         }}});
-  expect_errors({Misuse{"IndexError", name, "no parameter group 1", [=] {
+  expect_errors({Misuse{"IndexError", name, "parameter group 1 is out of range", [=] {
                           O o({x});
                           o.options(1);
                         }}});
@@ -124,9 +123,9 @@ TEST(Errors, OptimizerSteps) {
              }},
       Misuse{"ValueError", "SGD", "lr must be finite and at least 0, got -1", [&] { sgd.set_lr(-1.0); }},
       Misuse{"ValueError", "SGD", "lr must be finite and at least 0, got inf", [&] { sgd.set_lr(0, INFINITY); }},
-      Misuse{"IndexError", "SGD", "no parameter group 1", [&] { sgd.set_lr(1, 0.1); }},
-      Misuse{"IndexError", "SGD", "no parameter group -1", [&] { (void)sgd.lr(-1); }},
-      Misuse{"IndexError", "SGD", "no parameter group 2", [&] { (void)sgd.parameters(2); }},
+      Misuse{"IndexError", "SGD", "parameter group 1 is out of range", [&] { sgd.set_lr(1, 0.1); }},
+      Misuse{"IndexError", "SGD", "parameter group -1 is out of range", [&] { (void)sgd.lr(-1); }},
+      Misuse{"IndexError", "SGD", "parameter group 2 is out of range", [&] { (void)sgd.parameters(2); }},
       Misuse{"ValueError", "SGD::load_state_dict", "'param_groups.0.lr' is missing",
              [&] { sgd.load_state_dict(missing); }},
       Misuse{"ValueError", "SGD::load_state_dict", "belong to these groups", [&] { sgd.load_state_dict(extra); }},

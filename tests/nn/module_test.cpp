@@ -261,7 +261,7 @@ TEST(Containers, NamesOrderAndErrors) {
   list.push_back(nn::Dropout(0.1));
   EXPECT_EQ(list.size(), 3);
   EXPECT_EQ(list[-1].describe(), "Dropout(0.1)");
-  expect_contains(error_of<IndexError>([&] { list[3]; }), "no module 3");
+  expect_contains(error_of<IndexError>([&] { list[3]; }), "index 3 is out of range");
   expect_contains(error_of<ValueError>([&] { list.get<nn::Linear>(1); }), "not a Linear");
   expect_contains(error_of<Error>([&] { list(ones({1, 2})); }), "has no forward");
   nn::Sequential copy(named);

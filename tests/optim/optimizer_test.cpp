@@ -131,7 +131,7 @@ TEST(Optimizer, GroupsHaveTheirOwnOptions) {
   EXPECT_EQ(q.item(), 0.75);
   sgd.set_lr(1, 0.0);
   EXPECT_EQ(sgd.lr(1), 0.0);
-  expect_contains(error_of<IndexError>([&] { (void)sgd.lr(2); }), "no parameter group 2");
+  expect_contains(error_of<IndexError>([&] { (void)sgd.lr(2); }), "parameter group 2 is out of range");
   expect_contains(error_of<ValueError>([&] { sgd.set_lr(-1.0); }), "-1");
 }
 
