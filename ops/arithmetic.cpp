@@ -13,35 +13,14 @@
 #include <minnow/tensor/raw/elementwise.h>
 
 namespace minnow {
+
+// recorded(functor, y, a, b): y = functor(a, b) with its gradients.
 namespace {
 
-using BinaryFunction = Tensor (*)(const In&, const In&);
-
-template <class Op> Tensor compute(const In& a, const In& b) { return raw::binary(raw::kBinary<Op>, a, b); }
-
-/// An operation without a gradient.
-template <class Op> Tensor plain(const In& a, const In& b) {
-  const CallSite site(Op::kName.data(), a.where);
-  return compute<Op>(a, b);
-}
-
-/// An operation beside a number.
-Tensor beside(const char* op, BinaryFunction function, const In& a, Scalar b) {
-  const CallSite site(op, a.where);
-  return function(a, raw::scalar_tensor(b, *a));
-}
-Tensor beside(const char* op, BinaryFunction function, Scalar a, const In& b, SourceLocation where) {
-  const CallSite site(op, where);
-  return function(raw::scalar_tensor(a, *b), b);
-}
-
-/// Records an operation whose gradients are g * da(a, b) and g * db(a, b).
-template <class Op, class Da, class Db> Tensor function(const In& a, const In& b, Da da, Db db) {
-  const CallSite site(Op::kName.data(), a.where);
-  Tensor y = compute<Op>(a, b);
-  if (!records(*a, *b)) return y;
+/// Gradients g * da(a, b) and g * db(a, b).
+template <class Op, class Da, class Db> Tensor by_slopes(Op, Tensor y, const Tensor& a, const Tensor& b, Da da, Db db) {
   return record(Op::kName.data(), std::move(y), {a, b},
-                [a = Saved(*a), b = Saved(*b), da, db](const Tensor& g, Needs needs) -> Gradients {
+                [a = Saved(a), b = Saved(b), da, db](const Tensor& g, Needs needs) -> Gradients {
                   const Tensor x = a(), w = b();
                   return {needs[0] ? mul(g, da(x, w)) : Tensor(), needs[1] ? mul(g, db(x, w)) : Tensor()};
                 });
@@ -53,234 +32,252 @@ Tensor share(const Tensor& chosen, const Tensor& equal, const Tensor& like) {
   return where(equal, 0.5, chosen.to(like.dtype()));
 }
 
-}  // namespace
-
-Tensor add(const In& a, const In& b) {
-  const CallSite site("add", a.where);
-  Tensor y = compute<kernels::Add>(a, b);
-  if (!records(*a, *b)) return y;
+Tensor recorded(kernels::Add, Tensor y, const Tensor& a, const Tensor& b) {
   return record("add", std::move(y), {a, b}, [](const Tensor& g) -> Gradients { return {g, g}; });
 }
 
-Tensor sub(const In& a, const In& b) {
-  const CallSite site("sub", a.where);
-  Tensor y = compute<kernels::Sub>(a, b);
-  if (!records(*a, *b)) return y;
+Tensor recorded(kernels::Sub, Tensor y, const Tensor& a, const Tensor& b) {
   return record("sub", std::move(y), {a, b}, [](const Tensor& g, Needs needs) -> Gradients {
     return {g, needs[1] ? neg(g) : Tensor()};
   });
 }
 
-Tensor mul(const In& a, const In& b) {
-  const CallSite site("mul", a.where);
-  Tensor y = compute<kernels::Mul>(a, b);
-  if (!records(*a, *b)) return y;
-  const bool need_a = needs_grad(*a), need_b = needs_grad(*b);
+Tensor recorded(kernels::Mul, Tensor y, const Tensor& a, const Tensor& b) {
+  const bool need_a = needs_grad(a), need_b = needs_grad(b);
   return record(
       "mul", std::move(y), {a, b},
-      [x = need_b ? Saved(*a) : Saved(), w = need_a ? Saved(*b) : Saved()](const Tensor& g, Needs needs) -> Gradients {
+      [x = need_b ? Saved(a) : Saved(), w = need_a ? Saved(b) : Saved()](const Tensor& g, Needs needs) -> Gradients {
         return {needs[0] ? mul(g, w()) : Tensor(), needs[1] ? mul(g, x()) : Tensor()};
       });
 }
 
-Tensor div(const In& a, const In& b) {
-  const CallSite site("div", a.where);
-  Tensor y = compute<kernels::Div>(a, b);
-  if (!records(*a, *b)) return y;
-  const bool need_b = needs_grad(*b);
+Tensor recorded(kernels::Div, Tensor y, const Tensor& a, const Tensor& b) {
+  const bool need_b = needs_grad(b);
   const Saved quotient = need_b ? Saved::output(y) : Saved();
-  return record("div", std::move(y), {a, b}, [b = Saved(*b), quotient](const Tensor& g, Needs needs) -> Gradients {
+  return record("div", std::move(y), {a, b}, [b = Saved(b), quotient](const Tensor& g, Needs needs) -> Gradients {
     const Tensor share_of_a = div(g, b());
     return {needs[0] ? share_of_a : Tensor(), needs[1] ? neg(mul(share_of_a, quotient())) : Tensor()};
   });
 }
 
-Tensor floor_divide(const In& a, const In& b) { return plain<kernels::FloorDivide>(a, b); }
-
-Tensor fmod(const In& a, const In& b) {
-  return function<kernels::Fmod>(
-      a, b, [](const Tensor& x, const Tensor&) { return ones_like(x); },
+Tensor recorded(kernels::Fmod op, Tensor y, const Tensor& a, const Tensor& b) {
+  return by_slopes(
+      op, std::move(y), a, b, [](const Tensor& x, const Tensor&) { return ones_like(x); },
       [](const Tensor& x, const Tensor& w) { return neg(trunc(div(x, w))); });
 }
 
-Tensor remainder(const In& a, const In& b) {
+Tensor recorded(kernels::Remainder op, Tensor y, const Tensor& a, const Tensor& b) {
   // floor(div(x, w)) would round first: 1 / 0.1 is 10, and 0.1 goes 9 times into 1.
-  return function<kernels::Remainder>(
-      a, b, [](const Tensor& x, const Tensor&) { return ones_like(x); },
+  return by_slopes(
+      op, std::move(y), a, b, [](const Tensor& x, const Tensor&) { return ones_like(x); },
       [](const Tensor& x, const Tensor& w) { return neg(floor_divide(x, w)); });
 }
 
-Tensor pow(const In& a, const In& b) {
+Tensor recorded(kernels::Pow op, Tensor y, const Tensor& a, const Tensor& b) {
   // 0^0 = 1 has slope 0 in both operands, as in PyTorch; elsewhere log(0) = -inf is right.
-  return function<kernels::Pow>(
-      a, b, [](const Tensor& x, const Tensor& w) { return where(eq(w, 0), 0.0, mul(w, pow(x, sub(w, 1)))); },
+  return by_slopes(
+      op, std::move(y), a, b,
+      [](const Tensor& x, const Tensor& w) { return where(eq(w, 0), 0.0, mul(w, pow(x, sub(w, 1)))); },
       [](const Tensor& x, const Tensor& w) {
         return where(logical_and(eq(x, 0), ge(w, 0)), 0.0, mul(pow(x, w), log(x)));
       });
 }
 
 // Where an operand is NaN, so is the result, and both get the gradient: neither is below the other.
-Tensor maximum(const In& a, const In& b) {
-  return function<kernels::Maximum>(
-      a, b, [](const Tensor& x, const Tensor& w) { return share(logical_not(lt(x, w)), eq(x, w), x); },
+Tensor recorded(kernels::Maximum op, Tensor y, const Tensor& a, const Tensor& b) {
+  return by_slopes(
+      op, std::move(y), a, b,
+      [](const Tensor& x, const Tensor& w) { return share(logical_not(lt(x, w)), eq(x, w), x); },
       [](const Tensor& x, const Tensor& w) { return share(logical_not(gt(x, w)), eq(x, w), w); });
 }
 
-Tensor minimum(const In& a, const In& b) {
-  return function<kernels::Minimum>(
-      a, b, [](const Tensor& x, const Tensor& w) { return share(logical_not(gt(x, w)), eq(x, w), x); },
+Tensor recorded(kernels::Minimum op, Tensor y, const Tensor& a, const Tensor& b) {
+  return by_slopes(
+      op, std::move(y), a, b,
+      [](const Tensor& x, const Tensor& w) { return share(logical_not(gt(x, w)), eq(x, w), x); },
       [](const Tensor& x, const Tensor& w) { return share(logical_not(lt(x, w)), eq(x, w), w); });
 }
 
-Tensor fmax(const In& a, const In& b) {
-  return function<kernels::Fmax>(
-      a, b, [](const Tensor& x, const Tensor& w) { return share(logical_or(gt(x, w), isnan(w)), eq(x, w), x); },
+Tensor recorded(kernels::Fmax op, Tensor y, const Tensor& a, const Tensor& b) {
+  return by_slopes(
+      op, std::move(y), a, b,
+      [](const Tensor& x, const Tensor& w) { return share(logical_or(gt(x, w), isnan(w)), eq(x, w), x); },
       [](const Tensor& x, const Tensor& w) { return share(logical_not(logical_or(gt(x, w), isnan(w))), eq(x, w), w); });
 }
 
-Tensor fmin(const In& a, const In& b) {
-  return function<kernels::Fmin>(
-      a, b, [](const Tensor& x, const Tensor& w) { return share(logical_or(lt(x, w), isnan(w)), eq(x, w), x); },
+Tensor recorded(kernels::Fmin op, Tensor y, const Tensor& a, const Tensor& b) {
+  return by_slopes(
+      op, std::move(y), a, b,
+      [](const Tensor& x, const Tensor& w) { return share(logical_or(lt(x, w), isnan(w)), eq(x, w), x); },
       [](const Tensor& x, const Tensor& w) { return share(logical_not(logical_or(lt(x, w), isnan(w))), eq(x, w), w); });
 }
 
-Tensor atan2(const In& a, const In& b) {
+Tensor recorded(kernels::Atan2 op, Tensor y, const Tensor& a, const Tensor& b) {
   // At the origin the slope is 0, as in PyTorch.
   const auto over_square = [](const Tensor& t, const Tensor& x, const Tensor& w) {
     const Tensor square_sum = add(square(x), square(w));
     return where(eq(square_sum, 0), 0.0, div(t, square_sum));
   };
-  return function<kernels::Atan2>(
-      a, b, [over_square](const Tensor& x, const Tensor& w) { return over_square(w, x, w); },
+  return by_slopes(
+      op, std::move(y), a, b, [over_square](const Tensor& x, const Tensor& w) { return over_square(w, x, w); },
       [over_square](const Tensor& x, const Tensor& w) { return neg(over_square(x, x, w)); });
 }
 
-Tensor hypot(const In& a, const In& b) {
-  return function<kernels::Hypot>(
-      a, b, [](const Tensor& x, const Tensor& w) { return div(x, hypot(x, w)); },
+Tensor recorded(kernels::Hypot op, Tensor y, const Tensor& a, const Tensor& b) {
+  return by_slopes(
+      op, std::move(y), a, b, [](const Tensor& x, const Tensor& w) { return div(x, hypot(x, w)); },
       [](const Tensor& x, const Tensor& w) { return div(w, hypot(x, w)); });
 }
 
-Tensor copysign(const In& a, const In& b) {
-  return function<kernels::Copysign>(
-      a, b, [](const Tensor& x, const Tensor& w) { return mul(sign(x), copysign(ones_like(x), w)); },
+Tensor recorded(kernels::Copysign op, Tensor y, const Tensor& a, const Tensor& b) {
+  return by_slopes(
+      op, std::move(y), a, b, [](const Tensor& x, const Tensor& w) { return mul(sign(x), copysign(ones_like(x), w)); },
       [](const Tensor&, const Tensor& w) { return zeros_like(w); });
 }
 
-Tensor logaddexp(const In& a, const In& b) {
-  return function<kernels::Logaddexp>(
-      a, b, [](const Tensor& x, const Tensor& w) { return sigmoid(sub(x, w)); },
+Tensor recorded(kernels::Logaddexp op, Tensor y, const Tensor& a, const Tensor& b) {
+  return by_slopes(
+      op, std::move(y), a, b, [](const Tensor& x, const Tensor& w) { return sigmoid(sub(x, w)); },
       [](const Tensor& x, const Tensor& w) { return sigmoid(sub(w, x)); });
 }
 
-Tensor add(const In& a, Scalar b) { return beside("add", add, a, b); }
-Tensor add(Scalar a, const In& b, SourceLocation where) { return beside("add", add, a, b, where); }
-Tensor sub(const In& a, Scalar b) { return beside("sub", sub, a, b); }
-Tensor sub(Scalar a, const In& b, SourceLocation where) { return beside("sub", sub, a, b, where); }
-Tensor mul(const In& a, Scalar b) { return beside("mul", mul, a, b); }
-Tensor mul(Scalar a, const In& b, SourceLocation where) { return beside("mul", mul, a, b, where); }
-Tensor div(const In& a, Scalar b) { return beside("div", div, a, b); }
-Tensor div(Scalar a, const In& b, SourceLocation where) { return beside("div", div, a, b, where); }
-Tensor floor_divide(const In& a, Scalar b) { return beside("floor_divide", floor_divide, a, b); }
-Tensor floor_divide(Scalar a, const In& b, SourceLocation where) {
-  return beside("floor_divide", floor_divide, a, b, where);
+/// Two operands as tensors: a number becomes a 0-dim one, of the dtype that it takes beside the other.
+struct Tensors {
+  Tensors(const TensorLike& x, const TensorLike& y)
+      : number(x.is_number() || y.is_number() ? beside(x, y) : Tensor()),
+        a(x.is_number() ? number : *x.tensor),
+        b(y.is_number() ? number : *y.tensor) {}
+
+  const Tensor number;
+  const Tensor &a, &b;
+
+ private:
+  static Tensor beside(const TensorLike& x, const TensorLike& y) {
+    if (x.is_number() && y.is_number())
+      throw ValueError(message("both operands are numbers", {}, "one of them must be a tensor"));
+    return x.is_number() ? raw::scalar_tensor(x.number, *y.tensor) : raw::scalar_tensor(y.number, *x.tensor);
+  }
+};
+
+template <class Op> constexpr bool has_gradient() {
+  using enum kernels::Kind;
+  return Op::kKind != kPredicate && Op::kKind != kIntegral && !std::is_same_v<Op, kernels::FloorDivide>;
 }
-Tensor fmod(const In& a, Scalar b) { return beside("fmod", fmod, a, b); }
-Tensor fmod(Scalar a, const In& b, SourceLocation where) { return beside("fmod", fmod, a, b, where); }
-Tensor remainder(const In& a, Scalar b) { return beside("remainder", remainder, a, b); }
-Tensor remainder(Scalar a, const In& b, SourceLocation where) { return beside("remainder", remainder, a, b, where); }
-Tensor pow(const In& a, Scalar b) {
+
+template <class Op> Tensor call(const TensorLike& a, const TensorLike& b) {
+  const CallSite site(Op::kName.data(), a.where);
+  const Tensors x(a, b);
+  Tensor y = raw::binary(raw::kBinary<Op>, x.a, x.b);
+  if constexpr (has_gradient<Op>())
+    if (records(x.a, x.b)) return recorded(Op(), std::move(y), x.a, x.b);
+  return y;
+}
+
+template <class Op> Tensor call_(const In& self, const TensorLike& other) {
+  constexpr const char* kName = autograd::kInPlaceName<Op>.data();
+  const CallSite site(kName, self.where);
+  const Tensors x(self, other);
+  return autograd::in_place(
+      kName, self, records(x.a, x.b), [&] { return call<Op>(self, x.b); },
+      [&] { raw::binary_(raw::kBinary<Op>, self, x.b); });
+}
+
+}  // namespace
+
+Tensor add(const TensorLike& a, const TensorLike& b) { return call<kernels::Add>(a, b); }
+Tensor add_(const In& self, const TensorLike& other) { return call_<kernels::Add>(self, other); }
+Tensor sub(const TensorLike& a, const TensorLike& b) { return call<kernels::Sub>(a, b); }
+Tensor sub_(const In& self, const TensorLike& other) { return call_<kernels::Sub>(self, other); }
+Tensor mul(const TensorLike& a, const TensorLike& b) { return call<kernels::Mul>(a, b); }
+Tensor mul_(const In& self, const TensorLike& other) { return call_<kernels::Mul>(self, other); }
+Tensor div(const TensorLike& a, const TensorLike& b) { return call<kernels::Div>(a, b); }
+Tensor div_(const In& self, const TensorLike& other) { return call_<kernels::Div>(self, other); }
+Tensor floor_divide(const TensorLike& a, const TensorLike& b) { return call<kernels::FloorDivide>(a, b); }
+Tensor floor_divide_(const In& self, const TensorLike& other) { return call_<kernels::FloorDivide>(self, other); }
+Tensor fmod(const TensorLike& a, const TensorLike& b) { return call<kernels::Fmod>(a, b); }
+Tensor fmod_(const In& self, const TensorLike& other) { return call_<kernels::Fmod>(self, other); }
+Tensor remainder(const TensorLike& a, const TensorLike& b) { return call<kernels::Remainder>(a, b); }
+Tensor remainder_(const In& self, const TensorLike& other) { return call_<kernels::Remainder>(self, other); }
+Tensor pow(const TensorLike& a, const TensorLike& b) {
   const CallSite site("pow", a.where);
-  a->require_defined("pow", a.where);
-  if (a->is_floating_point()) return pow_scalar(a, b.as_double());
-  autograd::require_power(*a, b);
-  return pow(a, raw::scalar_tensor(b, *a));
+  if (!a.is_number() && b.is_number()) {
+    a.tensor->require_defined();
+    if (a.tensor->is_floating_point()) return pow_scalar(*a.tensor, b.number.as_double());
+    autograd::require_power(*a.tensor, b.number);
+  }
+  return call<kernels::Pow>(a, b);
 }
-Tensor pow(Scalar a, const In& b, SourceLocation where) { return beside("pow", pow, a, b, where); }
-Tensor maximum(const In& a, Scalar b) { return beside("maximum", maximum, a, b); }
-Tensor maximum(Scalar a, const In& b, SourceLocation where) { return beside("maximum", maximum, a, b, where); }
-Tensor minimum(const In& a, Scalar b) { return beside("minimum", minimum, a, b); }
-Tensor minimum(Scalar a, const In& b, SourceLocation where) { return beside("minimum", minimum, a, b, where); }
-Tensor fmax(const In& a, Scalar b) { return beside("fmax", fmax, a, b); }
-Tensor fmax(Scalar a, const In& b, SourceLocation where) { return beside("fmax", fmax, a, b, where); }
-Tensor fmin(const In& a, Scalar b) { return beside("fmin", fmin, a, b); }
-Tensor fmin(Scalar a, const In& b, SourceLocation where) { return beside("fmin", fmin, a, b, where); }
-Tensor atan2(const In& a, Scalar b) { return beside("atan2", atan2, a, b); }
-Tensor atan2(Scalar a, const In& b, SourceLocation where) { return beside("atan2", atan2, a, b, where); }
-Tensor hypot(const In& a, Scalar b) { return beside("hypot", hypot, a, b); }
-Tensor hypot(Scalar a, const In& b, SourceLocation where) { return beside("hypot", hypot, a, b, where); }
-Tensor copysign(const In& a, Scalar b) { return beside("copysign", copysign, a, b); }
-Tensor copysign(Scalar a, const In& b, SourceLocation where) { return beside("copysign", copysign, a, b, where); }
-Tensor logaddexp(const In& a, Scalar b) { return beside("logaddexp", logaddexp, a, b); }
-Tensor logaddexp(Scalar a, const In& b, SourceLocation where) { return beside("logaddexp", logaddexp, a, b, where); }
+Tensor pow_(const In& self, const TensorLike& other) {
+  const CallSite site("pow_", self.where);
+  self->require_defined();
+  if (other.is_number()) autograd::require_power(*self, other.number);
+  return call_<kernels::Pow>(self, other);
+}
+Tensor maximum(const TensorLike& a, const TensorLike& b) { return call<kernels::Maximum>(a, b); }
+Tensor maximum_(const In& self, const TensorLike& other) { return call_<kernels::Maximum>(self, other); }
+Tensor minimum(const TensorLike& a, const TensorLike& b) { return call<kernels::Minimum>(a, b); }
+Tensor minimum_(const In& self, const TensorLike& other) { return call_<kernels::Minimum>(self, other); }
+Tensor fmax(const TensorLike& a, const TensorLike& b) { return call<kernels::Fmax>(a, b); }
+Tensor fmin(const TensorLike& a, const TensorLike& b) { return call<kernels::Fmin>(a, b); }
+Tensor atan2(const TensorLike& a, const TensorLike& b) { return call<kernels::Atan2>(a, b); }
+Tensor hypot(const TensorLike& a, const TensorLike& b) { return call<kernels::Hypot>(a, b); }
+Tensor copysign(const TensorLike& a, const TensorLike& b) { return call<kernels::Copysign>(a, b); }
+Tensor logaddexp(const TensorLike& a, const TensorLike& b) { return call<kernels::Logaddexp>(a, b); }
 
-Tensor eq(const In& a, const In& b) { return plain<kernels::Eq>(a, b); }
-Tensor eq(const In& a, Scalar b) { return beside("eq", eq, a, b); }
-Tensor ne(const In& a, const In& b) { return plain<kernels::Ne>(a, b); }
-Tensor ne(const In& a, Scalar b) { return beside("ne", ne, a, b); }
-Tensor lt(const In& a, const In& b) { return plain<kernels::Lt>(a, b); }
-Tensor lt(const In& a, Scalar b) { return beside("lt", lt, a, b); }
-Tensor le(const In& a, const In& b) { return plain<kernels::Le>(a, b); }
-Tensor le(const In& a, Scalar b) { return beside("le", le, a, b); }
-Tensor gt(const In& a, const In& b) { return plain<kernels::Gt>(a, b); }
-Tensor gt(const In& a, Scalar b) { return beside("gt", gt, a, b); }
-Tensor ge(const In& a, const In& b) { return plain<kernels::Ge>(a, b); }
-Tensor ge(const In& a, Scalar b) { return beside("ge", ge, a, b); }
-Tensor logical_and(const In& a, const In& b) { return plain<kernels::LogicalAnd>(a, b); }
-Tensor logical_or(const In& a, const In& b) { return plain<kernels::LogicalOr>(a, b); }
-Tensor logical_xor(const In& a, const In& b) { return plain<kernels::LogicalXor>(a, b); }
-Tensor bitwise_and(const In& a, const In& b) { return plain<kernels::BitwiseAnd>(a, b); }
-Tensor bitwise_and(const In& a, Scalar b) { return beside("bitwise_and", bitwise_and, a, b); }
-Tensor bitwise_or(const In& a, const In& b) { return plain<kernels::BitwiseOr>(a, b); }
-Tensor bitwise_or(const In& a, Scalar b) { return beside("bitwise_or", bitwise_or, a, b); }
-Tensor bitwise_xor(const In& a, const In& b) { return plain<kernels::BitwiseXor>(a, b); }
-Tensor bitwise_xor(const In& a, Scalar b) { return beside("bitwise_xor", bitwise_xor, a, b); }
-Tensor left_shift(const In& a, const In& b) { return plain<kernels::LeftShift>(a, b); }
-Tensor left_shift(const In& a, Scalar b) { return beside("left_shift", left_shift, a, b); }
-Tensor right_shift(const In& a, const In& b) { return plain<kernels::RightShift>(a, b); }
-Tensor right_shift(const In& a, Scalar b) { return beside("right_shift", right_shift, a, b); }
+Tensor eq(const TensorLike& a, const TensorLike& b) { return call<kernels::Eq>(a, b); }
+Tensor ne(const TensorLike& a, const TensorLike& b) { return call<kernels::Ne>(a, b); }
+Tensor lt(const TensorLike& a, const TensorLike& b) { return call<kernels::Lt>(a, b); }
+Tensor le(const TensorLike& a, const TensorLike& b) { return call<kernels::Le>(a, b); }
+Tensor gt(const TensorLike& a, const TensorLike& b) { return call<kernels::Gt>(a, b); }
+Tensor ge(const TensorLike& a, const TensorLike& b) { return call<kernels::Ge>(a, b); }
+Tensor logical_and(const TensorLike& a, const TensorLike& b) { return call<kernels::LogicalAnd>(a, b); }
+Tensor logical_or(const TensorLike& a, const TensorLike& b) { return call<kernels::LogicalOr>(a, b); }
+Tensor logical_xor(const TensorLike& a, const TensorLike& b) { return call<kernels::LogicalXor>(a, b); }
+Tensor bitwise_and(const TensorLike& a, const TensorLike& b) { return call<kernels::BitwiseAnd>(a, b); }
+Tensor bitwise_or(const TensorLike& a, const TensorLike& b) { return call<kernels::BitwiseOr>(a, b); }
+Tensor bitwise_xor(const TensorLike& a, const TensorLike& b) { return call<kernels::BitwiseXor>(a, b); }
+Tensor left_shift(const TensorLike& a, const TensorLike& b) { return call<kernels::LeftShift>(a, b); }
+Tensor right_shift(const TensorLike& a, const TensorLike& b) { return call<kernels::RightShift>(a, b); }
 
-Tensor where(const In& condition, const In& a, const In& b) {
+Tensor where(const In& condition, const TensorLike& a, const TensorLike& b) {
   const CallSite site("where", condition.where);
-  Tensor y = raw::where(condition, a, b);
-  if (!records(*a, *b)) return y;
-  return record("where", std::move(y), {a, b}, [c = Saved(*condition)](const Tensor& g, Needs needs) -> Gradients {
+  const Tensor none;
+  const Tensor x = a.is_number() ? raw::scalar_tensor(a.number, b.is_number() ? none : *b.tensor) : *a.tensor;
+  const Tensor w = b.is_number() ? raw::scalar_tensor(b.number, x) : *b.tensor;
+  Tensor y = raw::where(condition, x, w);
+  if (!records(x, w)) return y;
+  return record("where", std::move(y), {x, w}, [c = Saved(*condition)](const Tensor& g, Needs needs) -> Gradients {
     return {needs[0] ? where(c(), g, 0.0) : Tensor(), needs[1] ? where(c(), 0.0, g) : Tensor()};
   });
 }
 
-Tensor where(const In& condition, const In& a, Scalar b) {
-  const CallSite site("where", condition.where);
-  return where(condition, a, raw::scalar_tensor(b, *a));
-}
-Tensor where(const In& condition, Scalar a, const In& b) {
-  const CallSite site("where", condition.where);
-  return where(condition, raw::scalar_tensor(a, *b), b);
-}
-
-Tensor lerp(const In& a, const In& b, const In& weight) {
+Tensor lerp(const In& a, const In& b, const TensorLike& weight) {
   const CallSite site("lerp", a.where);
-  Tensor y = raw::ternary(raw::kTernary<kernels::Lerp>, a, b, weight);
-  return record("lerp", std::move(y), {a, b, weight},
-                [a = Saved(*a), b = Saved(*b), w = Saved(*weight)](const Tensor& g, Needs needs) -> Gradients {
+  const Tensors x(a, weight);
+  Tensor y = raw::ternary(raw::kTernary<kernels::Lerp>, a, b, x.b);
+  return record("lerp", std::move(y), {a, b, x.b},
+                [a = Saved(*a), b = Saved(*b), w = Saved(x.b)](const Tensor& g, Needs needs) -> Gradients {
                   return {needs[0] ? mul(g, sub(1, w())) : Tensor(), needs[1] ? mul(g, w()) : Tensor(),
                           needs[2] ? mul(g, sub(b(), a())) : Tensor()};
                 });
-}
-
-Tensor lerp(const In& a, const In& b, double weight) {
-  const CallSite site("lerp", a.where);
-  return lerp(a, b, raw::scalar_tensor(weight, *a));
 }
 
 Tensor add(const In& a, const In& b, Scalar alpha) {
   const CallSite site("add", a.where);
   return add(a, mul(b, alpha));
 }
+Tensor add_(const In& self, const In& other, Scalar alpha) {
+  const CallSite site("add_", self.where);
+  return add_(self, mul(other, alpha));
+}
 
 Tensor sub(const In& a, const In& b, Scalar alpha) {
   const CallSite site("sub", a.where);
   return sub(a, mul(b, alpha));
+}
+Tensor sub_(const In& self, const In& other, Scalar alpha) {
+  const CallSite site("sub_", self.where);
+  return sub_(self, mul(other, alpha));
 }
 
 bool equal(const In& a, const In& b) {

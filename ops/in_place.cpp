@@ -51,58 +51,6 @@ void written(const Tensor& self) {
 
 }  // namespace autograd
 
-namespace {
-
-template <class Op> Tensor in_place(Tensor (*function)(const In&, const In&), const In& self, const In& other) {
-  return autograd::in_place(
-      autograd::kInPlaceName<Op>.data(), self, records(*self, *other), [&] { return function(self, other); },
-      [&] { raw::binary_(raw::kBinary<Op>, self, other); });
-}
-
-/// An operation in place with a number.
-Tensor beside(const char* op, Tensor (*function)(const In&, const In&), const In& self, Scalar other) {
-  const CallSite site(op, self.where);
-  return function(self, raw::scalar_tensor(other, *self));
-}
-
-}  // namespace
-
-Tensor add_(const In& self, const In& other) { return in_place<kernels::Add>(add, self, other); }
-Tensor add_(const In& self, const In& other, Scalar alpha) {
-  const CallSite site("add_", self.where);
-  return add_(self, mul(other, alpha));
-}
-Tensor sub_(const In& self, const In& other, Scalar alpha) {
-  const CallSite site("sub_", self.where);
-  return sub_(self, mul(other, alpha));
-}
-Tensor add_(const In& self, Scalar other) { return beside("add_", add_, self, other); }
-Tensor sub_(const In& self, const In& other) { return in_place<kernels::Sub>(sub, self, other); }
-Tensor sub_(const In& self, Scalar other) { return beside("sub_", sub_, self, other); }
-Tensor mul_(const In& self, const In& other) { return in_place<kernels::Mul>(mul, self, other); }
-Tensor mul_(const In& self, Scalar other) { return beside("mul_", mul_, self, other); }
-Tensor div_(const In& self, const In& other) { return in_place<kernels::Div>(div, self, other); }
-Tensor div_(const In& self, Scalar other) { return beside("div_", div_, self, other); }
-Tensor floor_divide_(const In& self, const In& other) {
-  return in_place<kernels::FloorDivide>(floor_divide, self, other);
-}
-Tensor floor_divide_(const In& self, Scalar other) { return beside("floor_divide_", floor_divide_, self, other); }
-Tensor fmod_(const In& self, const In& other) { return in_place<kernels::Fmod>(fmod, self, other); }
-Tensor fmod_(const In& self, Scalar other) { return beside("fmod_", fmod_, self, other); }
-Tensor remainder_(const In& self, const In& other) { return in_place<kernels::Remainder>(remainder, self, other); }
-Tensor remainder_(const In& self, Scalar other) { return beside("remainder_", remainder_, self, other); }
-Tensor pow_(const In& self, const In& other) { return in_place<kernels::Pow>(pow, self, other); }
-Tensor pow_(const In& self, Scalar other) {
-  const CallSite site("pow_", self.where);
-  self->require_defined("pow_", self.where);
-  autograd::require_power(*self, other);
-  return pow_(self, raw::scalar_tensor(other, *self));
-}
-Tensor maximum_(const In& self, const In& other) { return in_place<kernels::Maximum>(maximum, self, other); }
-Tensor maximum_(const In& self, Scalar other) { return beside("maximum_", maximum_, self, other); }
-Tensor minimum_(const In& self, const In& other) { return in_place<kernels::Minimum>(minimum, self, other); }
-Tensor minimum_(const In& self, Scalar other) { return beside("minimum_", minimum_, self, other); }
-
 Tensor copy_(const In& self, const In& source) {
   return autograd::in_place(
       "copy_", self, records(*self, *source),

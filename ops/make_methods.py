@@ -4,8 +4,10 @@
 make_methods.py          writes tensor/methods.h and ops/tensor_methods.cpp
 make_methods.py --check  fails when they are not what it would write
 
-A function whose first parameter is `const In&` becomes a method of the same name, with the rest of its parameters and its
-doc comment.  Say in NOT_METHODS which do not, and in RENAMED which get another name.
+A function whose first parameter is `const In&` or `const TensorLike&` becomes a method of the same name, with the rest of
+its parameters and its doc comment.  Say in NOT_METHODS which do not, and in RENAMED which get another name.
+
+A function of `const TensorLike& a, const TensorLike& b`, each of which may be a number, is deleted for two numbers.
 """
 
 import re
@@ -22,7 +24,8 @@ OBJECTS = [("/// Whether no element is zero, of all or along dims: bool.", "Tens
             ["const Dims& dims = {}", "bool keepdim = false"])]
 
 FUNCTION = re.compile(r"((?:^///[^\n]*\n)*)^(\[\[nodiscard\]\] )?(?:inline )?(Tensor|MinMax|bool|std::vector<Tensor>) (\w+)"
-                      r"\(const In& \w+((?:, [^;]*?)?)\)(?:;| \{)", re.M)
+                      r"\(const (?:In|TensorLike)& \w+((?:, [^;]*?)?)\)(?:;| \{)", re.M)
+OF_TWO = re.compile(r"^\[\[nodiscard\]\] (?:inline )?Tensor (\w+|operator\S+?)\(const TensorLike& \w+, const TensorLike& \w+\)", re.M)
 WHERE = "SourceLocation where = SourceLocation::current()"
 
 
@@ -31,9 +34,12 @@ def split(parameters):
     return [" ".join(p.split()) for p in re.split(r",(?![^{<(]*[}>)])", parameters) if p.strip()]
 
 
+def texts():
+    return [(ROOT / "ops" / f"{header}.h").read_text(encoding="utf-8") for header in HEADERS]
+
+
 def functions():
-    for header in HEADERS:
-        text = (ROOT / "ops" / f"{header}.h").read_text(encoding="utf-8")
+    for text in texts():
         for doc, _, result, name, parameters in FUNCTION.findall(text):
             if name not in NOT_METHODS:
                 parameters = [p for p in split(parameters) if not p.startswith("SourceLocation")]
@@ -60,6 +66,7 @@ def written():
 
 def files():
     declarations, definitions = written()
+    deleted = "\n".join(f"Tensor {name}(Scalar, Scalar) = delete;" for text in texts() for name in OF_TWO.findall(text))
     note = "// Written by ops/make_methods.py from the functions in ops: change those and run it."
     yield ROOT / "tensor/methods.h", f"""{note}
 // clang-format off
@@ -74,7 +81,11 @@ namespace minnow {{
 
 class Tensor;
 struct In;
+struct TensorLike;
 struct MinMax;
+
+// One operand must be a tensor.
+{deleted}
 
 namespace detail {{
 

@@ -48,21 +48,18 @@ Tensor nonzero(const In& x) {
   return tensor(indices, {DType::int64, x->device()}).reshape({count, rank});
 }
 
-Tensor masked_fill(const In& x, const In& mask, Scalar value) {
+Tensor masked_fill(const In& x, const In& mask, const TensorLike& value) {
   const CallSite site("masked_fill", x.where);
   require_mask(*x, *mask);
-  require_representable(value, x->dtype());
-  return where(mask, raw::scalar_tensor(value, x->dtype()), x);
+  if (!value.is_number()) {
+    value.tensor->require_defined();
+    return where(mask, value.tensor->to(x->dtype()), x);
+  }
+  require_representable(value.number, x->dtype());
+  return where(mask, raw::scalar_tensor(value.number, x->dtype()), x);
 }
 
-Tensor masked_fill(const In& x, const In& mask, const In& value) {
-  const CallSite site("masked_fill", x.where);
-  require_mask(*x, *mask);
-  value->require_defined();
-  return where(mask, value->to(x->dtype()), x);
-}
-
-Tensor masked_fill_(const In& x, const In& mask, Scalar value) {
+Tensor masked_fill_(const In& x, const In& mask, const TensorLike& value) {
   const CallSite site("masked_fill_", x.where);
   return copy_(x, masked_fill(x, mask, value));
 }

@@ -421,26 +421,17 @@ const Tensor& require_holdable(const Tensor& value, const Tensor& x) {
 
 }  // namespace
 
-void Selection::update(Tensor (*in_place)(const In&, const In&), Tensor (*function)(const In&, const In&),
-                       const Tensor& other) {
+void Selection::update(Tensor (*in_place)(const In&, const TensorLike&),
+                       Tensor (*function)(const TensorLike&, const TensorLike&), const TensorLike& other) {
   const CallSite site(where_);
-  if (!indices_ && !records(target(), other)) in_place(*this, other);
-  else write(require_holdable(function(*this, other), target()));
+  const bool recording = records(target()) || (!other.is_number() && records(*other.tensor));
+  if (!indices_ && !recording) in_place(*this, other);
+  else write(fitting(function(*this, other), target()));
 }
 
-void Selection::update(Tensor (*in_place)(const In&, Scalar), Tensor (*function)(const In&, Scalar), Scalar other) {
-  const CallSite site(where_);
-  if (!indices_ && !records(target())) in_place(*this, other);
-  else write(require_holdable(function(*this, other), target()));
-}
-
-void Selection::operator+=(const Tensor& other) && { update(minnow::add_, minnow::add, other); }
-void Selection::operator+=(Scalar other) && { update(minnow::add_, minnow::add, other); }
-void Selection::operator-=(const Tensor& other) && { update(minnow::sub_, minnow::sub, other); }
-void Selection::operator-=(Scalar other) && { update(minnow::sub_, minnow::sub, other); }
-void Selection::operator*=(const Tensor& other) && { update(minnow::mul_, minnow::mul, other); }
-void Selection::operator*=(Scalar other) && { update(minnow::mul_, minnow::mul, other); }
-void Selection::operator/=(const Tensor& other) && { update(minnow::div_, minnow::div, other); }
-void Selection::operator/=(Scalar other) && { update(minnow::div_, minnow::div, other); }
+void Selection::operator+=(const TensorLike& other) && { update(minnow::add_, minnow::add, other); }
+void Selection::operator-=(const TensorLike& other) && { update(minnow::sub_, minnow::sub, other); }
+void Selection::operator*=(const TensorLike& other) && { update(minnow::mul_, minnow::mul, other); }
+void Selection::operator/=(const TensorLike& other) && { update(minnow::div_, minnow::div, other); }
 
 }  // namespace minnow

@@ -16,93 +16,55 @@ namespace minnow::detail {
 
 const Tensor& Methods::self() const { return static_cast<const Tensor&>(*this); }
 
-Tensor Methods::add(const In& b, SourceLocation where) const { return minnow::add({self(), where}, b); }
-Tensor Methods::add(Scalar b, SourceLocation where) const { return minnow::add({self(), where}, b); }
-Tensor Methods::sub(const In& b, SourceLocation where) const { return minnow::sub({self(), where}, b); }
-Tensor Methods::sub(Scalar b, SourceLocation where) const { return minnow::sub({self(), where}, b); }
-Tensor Methods::mul(const In& b, SourceLocation where) const { return minnow::mul({self(), where}, b); }
-Tensor Methods::mul(Scalar b, SourceLocation where) const { return minnow::mul({self(), where}, b); }
-Tensor Methods::div(const In& b, SourceLocation where) const { return minnow::div({self(), where}, b); }
-Tensor Methods::div(Scalar b, SourceLocation where) const { return minnow::div({self(), where}, b); }
-Tensor Methods::floor_divide(const In& b, SourceLocation where) const { return minnow::floor_divide({self(), where}, b); }
-Tensor Methods::floor_divide(Scalar b, SourceLocation where) const { return minnow::floor_divide({self(), where}, b); }
-Tensor Methods::fmod(const In& b, SourceLocation where) const { return minnow::fmod({self(), where}, b); }
-Tensor Methods::fmod(Scalar b, SourceLocation where) const { return minnow::fmod({self(), where}, b); }
-Tensor Methods::remainder(const In& b, SourceLocation where) const { return minnow::remainder({self(), where}, b); }
-Tensor Methods::remainder(Scalar b, SourceLocation where) const { return minnow::remainder({self(), where}, b); }
-Tensor Methods::pow(const In& b, SourceLocation where) const { return minnow::pow({self(), where}, b); }
-Tensor Methods::pow(Scalar b, SourceLocation where) const { return minnow::pow({self(), where}, b); }
-Tensor Methods::maximum(const In& b, SourceLocation where) const { return minnow::maximum({self(), where}, b); }
-Tensor Methods::maximum(Scalar b, SourceLocation where) const { return minnow::maximum({self(), where}, b); }
-Tensor Methods::minimum(const In& b, SourceLocation where) const { return minnow::minimum({self(), where}, b); }
-Tensor Methods::minimum(Scalar b, SourceLocation where) const { return minnow::minimum({self(), where}, b); }
-Tensor Methods::fmax(const In& b, SourceLocation where) const { return minnow::fmax({self(), where}, b); }
-Tensor Methods::fmax(Scalar b, SourceLocation where) const { return minnow::fmax({self(), where}, b); }
-Tensor Methods::fmin(const In& b, SourceLocation where) const { return minnow::fmin({self(), where}, b); }
-Tensor Methods::fmin(Scalar b, SourceLocation where) const { return minnow::fmin({self(), where}, b); }
-Tensor Methods::atan2(const In& b, SourceLocation where) const { return minnow::atan2({self(), where}, b); }
-Tensor Methods::atan2(Scalar b, SourceLocation where) const { return minnow::atan2({self(), where}, b); }
-Tensor Methods::hypot(const In& b, SourceLocation where) const { return minnow::hypot({self(), where}, b); }
-Tensor Methods::hypot(Scalar b, SourceLocation where) const { return minnow::hypot({self(), where}, b); }
-Tensor Methods::copysign(const In& b, SourceLocation where) const { return minnow::copysign({self(), where}, b); }
-Tensor Methods::copysign(Scalar b, SourceLocation where) const { return minnow::copysign({self(), where}, b); }
-Tensor Methods::logaddexp(const In& b, SourceLocation where) const { return minnow::logaddexp({self(), where}, b); }
-Tensor Methods::logaddexp(Scalar b, SourceLocation where) const { return minnow::logaddexp({self(), where}, b); }
-Tensor Methods::eq(const In& b, SourceLocation where) const { return minnow::eq({self(), where}, b); }
-Tensor Methods::eq(Scalar b, SourceLocation where) const { return minnow::eq({self(), where}, b); }
-Tensor Methods::ne(const In& b, SourceLocation where) const { return minnow::ne({self(), where}, b); }
-Tensor Methods::ne(Scalar b, SourceLocation where) const { return minnow::ne({self(), where}, b); }
-Tensor Methods::lt(const In& b, SourceLocation where) const { return minnow::lt({self(), where}, b); }
-Tensor Methods::lt(Scalar b, SourceLocation where) const { return minnow::lt({self(), where}, b); }
-Tensor Methods::le(const In& b, SourceLocation where) const { return minnow::le({self(), where}, b); }
-Tensor Methods::le(Scalar b, SourceLocation where) const { return minnow::le({self(), where}, b); }
-Tensor Methods::gt(const In& b, SourceLocation where) const { return minnow::gt({self(), where}, b); }
-Tensor Methods::gt(Scalar b, SourceLocation where) const { return minnow::gt({self(), where}, b); }
-Tensor Methods::ge(const In& b, SourceLocation where) const { return minnow::ge({self(), where}, b); }
-Tensor Methods::ge(Scalar b, SourceLocation where) const { return minnow::ge({self(), where}, b); }
+Tensor Methods::add(const TensorLike& b, SourceLocation where) const { return minnow::add({self(), where}, b); }
+Tensor Methods::add_(const TensorLike& other, SourceLocation where) const { return minnow::add_({self(), where}, other); }
+Tensor Methods::sub(const TensorLike& b, SourceLocation where) const { return minnow::sub({self(), where}, b); }
+Tensor Methods::sub_(const TensorLike& other, SourceLocation where) const { return minnow::sub_({self(), where}, other); }
+Tensor Methods::mul(const TensorLike& b, SourceLocation where) const { return minnow::mul({self(), where}, b); }
+Tensor Methods::mul_(const TensorLike& other, SourceLocation where) const { return minnow::mul_({self(), where}, other); }
+Tensor Methods::div(const TensorLike& b, SourceLocation where) const { return minnow::div({self(), where}, b); }
+Tensor Methods::div_(const TensorLike& other, SourceLocation where) const { return minnow::div_({self(), where}, other); }
+Tensor Methods::floor_divide(const TensorLike& b, SourceLocation where) const { return minnow::floor_divide({self(), where}, b); }
+Tensor Methods::floor_divide_(const TensorLike& other, SourceLocation where) const { return minnow::floor_divide_({self(), where}, other); }
+Tensor Methods::fmod(const TensorLike& b, SourceLocation where) const { return minnow::fmod({self(), where}, b); }
+Tensor Methods::fmod_(const TensorLike& other, SourceLocation where) const { return minnow::fmod_({self(), where}, other); }
+Tensor Methods::remainder(const TensorLike& b, SourceLocation where) const { return minnow::remainder({self(), where}, b); }
+Tensor Methods::remainder_(const TensorLike& other, SourceLocation where) const { return minnow::remainder_({self(), where}, other); }
+Tensor Methods::pow(const TensorLike& b, SourceLocation where) const { return minnow::pow({self(), where}, b); }
+Tensor Methods::pow_(const TensorLike& other, SourceLocation where) const { return minnow::pow_({self(), where}, other); }
+Tensor Methods::maximum(const TensorLike& b, SourceLocation where) const { return minnow::maximum({self(), where}, b); }
+Tensor Methods::maximum_(const TensorLike& other, SourceLocation where) const { return minnow::maximum_({self(), where}, other); }
+Tensor Methods::minimum(const TensorLike& b, SourceLocation where) const { return minnow::minimum({self(), where}, b); }
+Tensor Methods::minimum_(const TensorLike& other, SourceLocation where) const { return minnow::minimum_({self(), where}, other); }
+Tensor Methods::fmax(const TensorLike& b, SourceLocation where) const { return minnow::fmax({self(), where}, b); }
+Tensor Methods::fmin(const TensorLike& b, SourceLocation where) const { return minnow::fmin({self(), where}, b); }
+Tensor Methods::atan2(const TensorLike& b, SourceLocation where) const { return minnow::atan2({self(), where}, b); }
+Tensor Methods::hypot(const TensorLike& b, SourceLocation where) const { return minnow::hypot({self(), where}, b); }
+Tensor Methods::copysign(const TensorLike& b, SourceLocation where) const { return minnow::copysign({self(), where}, b); }
+Tensor Methods::logaddexp(const TensorLike& b, SourceLocation where) const { return minnow::logaddexp({self(), where}, b); }
+Tensor Methods::eq(const TensorLike& b, SourceLocation where) const { return minnow::eq({self(), where}, b); }
+Tensor Methods::ne(const TensorLike& b, SourceLocation where) const { return minnow::ne({self(), where}, b); }
+Tensor Methods::lt(const TensorLike& b, SourceLocation where) const { return minnow::lt({self(), where}, b); }
+Tensor Methods::le(const TensorLike& b, SourceLocation where) const { return minnow::le({self(), where}, b); }
+Tensor Methods::gt(const TensorLike& b, SourceLocation where) const { return minnow::gt({self(), where}, b); }
+Tensor Methods::ge(const TensorLike& b, SourceLocation where) const { return minnow::ge({self(), where}, b); }
 bool Methods::equal(const In& b, SourceLocation where) const { return minnow::equal({self(), where}, b); }
 bool Methods::allclose(const In& b, double rtol, double atol, bool equal_nan, SourceLocation where) const { return minnow::allclose({self(), where}, b, rtol, atol, equal_nan); }
-Tensor Methods::logical_and(const In& b, SourceLocation where) const { return minnow::logical_and({self(), where}, b); }
-Tensor Methods::logical_or(const In& b, SourceLocation where) const { return minnow::logical_or({self(), where}, b); }
-Tensor Methods::logical_xor(const In& b, SourceLocation where) const { return minnow::logical_xor({self(), where}, b); }
-Tensor Methods::bitwise_and(const In& b, SourceLocation where) const { return minnow::bitwise_and({self(), where}, b); }
-Tensor Methods::bitwise_and(Scalar b, SourceLocation where) const { return minnow::bitwise_and({self(), where}, b); }
-Tensor Methods::bitwise_or(const In& b, SourceLocation where) const { return minnow::bitwise_or({self(), where}, b); }
-Tensor Methods::bitwise_or(Scalar b, SourceLocation where) const { return minnow::bitwise_or({self(), where}, b); }
-Tensor Methods::bitwise_xor(const In& b, SourceLocation where) const { return minnow::bitwise_xor({self(), where}, b); }
-Tensor Methods::bitwise_xor(Scalar b, SourceLocation where) const { return minnow::bitwise_xor({self(), where}, b); }
-Tensor Methods::left_shift(const In& b, SourceLocation where) const { return minnow::left_shift({self(), where}, b); }
-Tensor Methods::left_shift(Scalar b, SourceLocation where) const { return minnow::left_shift({self(), where}, b); }
-Tensor Methods::right_shift(const In& b, SourceLocation where) const { return minnow::right_shift({self(), where}, b); }
-Tensor Methods::right_shift(Scalar b, SourceLocation where) const { return minnow::right_shift({self(), where}, b); }
-Tensor Methods::lerp(const In& b, const In& weight, SourceLocation where) const { return minnow::lerp({self(), where}, b, weight); }
-Tensor Methods::lerp(const In& b, double weight, SourceLocation where) const { return minnow::lerp({self(), where}, b, weight); }
+Tensor Methods::logical_and(const TensorLike& b, SourceLocation where) const { return minnow::logical_and({self(), where}, b); }
+Tensor Methods::logical_or(const TensorLike& b, SourceLocation where) const { return minnow::logical_or({self(), where}, b); }
+Tensor Methods::logical_xor(const TensorLike& b, SourceLocation where) const { return minnow::logical_xor({self(), where}, b); }
+Tensor Methods::bitwise_and(const TensorLike& b, SourceLocation where) const { return minnow::bitwise_and({self(), where}, b); }
+Tensor Methods::bitwise_or(const TensorLike& b, SourceLocation where) const { return minnow::bitwise_or({self(), where}, b); }
+Tensor Methods::bitwise_xor(const TensorLike& b, SourceLocation where) const { return minnow::bitwise_xor({self(), where}, b); }
+Tensor Methods::left_shift(const TensorLike& b, SourceLocation where) const { return minnow::left_shift({self(), where}, b); }
+Tensor Methods::right_shift(const TensorLike& b, SourceLocation where) const { return minnow::right_shift({self(), where}, b); }
+Tensor Methods::lerp(const In& b, const TensorLike& weight, SourceLocation where) const { return minnow::lerp({self(), where}, b, weight); }
 Tensor Methods::add(const In& b, Scalar alpha, SourceLocation where) const { return minnow::add({self(), where}, b, alpha); }
+Tensor Methods::add_(const In& other, Scalar alpha, SourceLocation where) const { return minnow::add_({self(), where}, other, alpha); }
 Tensor Methods::sub(const In& b, Scalar alpha, SourceLocation where) const { return minnow::sub({self(), where}, b, alpha); }
+Tensor Methods::sub_(const In& other, Scalar alpha, SourceLocation where) const { return minnow::sub_({self(), where}, other, alpha); }
 Tensor Methods::addcmul(const In& b, const In& c, double value, SourceLocation where) const { return minnow::addcmul({self(), where}, b, c, value); }
 Tensor Methods::addcdiv(const In& b, const In& c, double value, SourceLocation where) const { return minnow::addcdiv({self(), where}, b, c, value); }
-Tensor Methods::add_(const In& other, SourceLocation where) const { return minnow::add_({self(), where}, other); }
-Tensor Methods::add_(Scalar other, SourceLocation where) const { return minnow::add_({self(), where}, other); }
-Tensor Methods::add_(const In& other, Scalar alpha, SourceLocation where) const { return minnow::add_({self(), where}, other, alpha); }
-Tensor Methods::sub_(const In& other, Scalar alpha, SourceLocation where) const { return minnow::sub_({self(), where}, other, alpha); }
-Tensor Methods::sub_(const In& other, SourceLocation where) const { return minnow::sub_({self(), where}, other); }
-Tensor Methods::sub_(Scalar other, SourceLocation where) const { return minnow::sub_({self(), where}, other); }
-Tensor Methods::mul_(const In& other, SourceLocation where) const { return minnow::mul_({self(), where}, other); }
-Tensor Methods::mul_(Scalar other, SourceLocation where) const { return minnow::mul_({self(), where}, other); }
-Tensor Methods::div_(const In& other, SourceLocation where) const { return minnow::div_({self(), where}, other); }
-Tensor Methods::div_(Scalar other, SourceLocation where) const { return minnow::div_({self(), where}, other); }
-Tensor Methods::floor_divide_(const In& other, SourceLocation where) const { return minnow::floor_divide_({self(), where}, other); }
-Tensor Methods::floor_divide_(Scalar other, SourceLocation where) const { return minnow::floor_divide_({self(), where}, other); }
-Tensor Methods::fmod_(const In& other, SourceLocation where) const { return minnow::fmod_({self(), where}, other); }
-Tensor Methods::fmod_(Scalar other, SourceLocation where) const { return minnow::fmod_({self(), where}, other); }
-Tensor Methods::remainder_(const In& other, SourceLocation where) const { return minnow::remainder_({self(), where}, other); }
-Tensor Methods::remainder_(Scalar other, SourceLocation where) const { return minnow::remainder_({self(), where}, other); }
-Tensor Methods::pow_(const In& other, SourceLocation where) const { return minnow::pow_({self(), where}, other); }
-Tensor Methods::pow_(Scalar other, SourceLocation where) const { return minnow::pow_({self(), where}, other); }
-Tensor Methods::maximum_(const In& other, SourceLocation where) const { return minnow::maximum_({self(), where}, other); }
-Tensor Methods::maximum_(Scalar other, SourceLocation where) const { return minnow::maximum_({self(), where}, other); }
-Tensor Methods::minimum_(const In& other, SourceLocation where) const { return minnow::minimum_({self(), where}, other); }
-Tensor Methods::minimum_(Scalar other, SourceLocation where) const { return minnow::minimum_({self(), where}, other); }
 Tensor Methods::copy_(const In& source, SourceLocation where) const { return minnow::copy_({self(), where}, source); }
 Tensor Methods::fill_(Scalar value, SourceLocation where) const { return minnow::fill_({self(), where}, value); }
 Tensor Methods::zero_(SourceLocation where) const { return minnow::zero_({self(), where}); }
@@ -236,9 +198,8 @@ Tensor Methods::repeat(const Shape& times, SourceLocation where) const { return 
 Tensor Methods::flip(const Dims& dims, SourceLocation where) const { return minnow::flip({self(), where}, dims); }
 Tensor Methods::roll(::std::int64_t shift, int dim, SourceLocation where) const { return minnow::roll({self(), where}, shift, dim); }
 Tensor Methods::nonzero(SourceLocation where) const { return minnow::nonzero({self(), where}); }
-Tensor Methods::masked_fill(const In& mask, Scalar value, SourceLocation where) const { return minnow::masked_fill({self(), where}, mask, value); }
-Tensor Methods::masked_fill(const In& mask, const In& value, SourceLocation where) const { return minnow::masked_fill({self(), where}, mask, value); }
-Tensor Methods::masked_fill_(const In& mask, Scalar value, SourceLocation where) const { return minnow::masked_fill_({self(), where}, mask, value); }
+Tensor Methods::masked_fill(const In& mask, const TensorLike& value, SourceLocation where) const { return minnow::masked_fill({self(), where}, mask, value); }
+Tensor Methods::masked_fill_(const In& mask, const TensorLike& value, SourceLocation where) const { return minnow::masked_fill_({self(), where}, mask, value); }
 Tensor Methods::masked_select(const In& mask, SourceLocation where) const { return minnow::masked_select({self(), where}, mask); }
 Tensor Methods::tril(::std::int64_t diagonal, SourceLocation where) const { return minnow::tril({self(), where}, diagonal); }
 Tensor Methods::triu(::std::int64_t diagonal, SourceLocation where) const { return minnow::triu({self(), where}, diagonal); }

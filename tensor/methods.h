@@ -11,7 +11,54 @@ namespace minnow {
 
 class Tensor;
 struct In;
+struct TensorLike;
 struct MinMax;
+
+// One operand must be a tensor.
+Tensor add(Scalar, Scalar) = delete;
+Tensor sub(Scalar, Scalar) = delete;
+Tensor mul(Scalar, Scalar) = delete;
+Tensor div(Scalar, Scalar) = delete;
+Tensor floor_divide(Scalar, Scalar) = delete;
+Tensor fmod(Scalar, Scalar) = delete;
+Tensor remainder(Scalar, Scalar) = delete;
+Tensor pow(Scalar, Scalar) = delete;
+Tensor maximum(Scalar, Scalar) = delete;
+Tensor minimum(Scalar, Scalar) = delete;
+Tensor fmax(Scalar, Scalar) = delete;
+Tensor fmin(Scalar, Scalar) = delete;
+Tensor atan2(Scalar, Scalar) = delete;
+Tensor hypot(Scalar, Scalar) = delete;
+Tensor copysign(Scalar, Scalar) = delete;
+Tensor logaddexp(Scalar, Scalar) = delete;
+Tensor eq(Scalar, Scalar) = delete;
+Tensor ne(Scalar, Scalar) = delete;
+Tensor lt(Scalar, Scalar) = delete;
+Tensor le(Scalar, Scalar) = delete;
+Tensor gt(Scalar, Scalar) = delete;
+Tensor ge(Scalar, Scalar) = delete;
+Tensor logical_and(Scalar, Scalar) = delete;
+Tensor logical_or(Scalar, Scalar) = delete;
+Tensor logical_xor(Scalar, Scalar) = delete;
+Tensor bitwise_and(Scalar, Scalar) = delete;
+Tensor bitwise_or(Scalar, Scalar) = delete;
+Tensor bitwise_xor(Scalar, Scalar) = delete;
+Tensor left_shift(Scalar, Scalar) = delete;
+Tensor right_shift(Scalar, Scalar) = delete;
+Tensor operator+(Scalar, Scalar) = delete;
+Tensor operator-(Scalar, Scalar) = delete;
+Tensor operator*(Scalar, Scalar) = delete;
+Tensor operator/(Scalar, Scalar) = delete;
+Tensor operator%(Scalar, Scalar) = delete;
+Tensor operator==(Scalar, Scalar) = delete;
+Tensor operator!=(Scalar, Scalar) = delete;
+Tensor operator<(Scalar, Scalar) = delete;
+Tensor operator<=(Scalar, Scalar) = delete;
+Tensor operator>(Scalar, Scalar) = delete;
+Tensor operator>=(Scalar, Scalar) = delete;
+Tensor operator&(Scalar, Scalar) = delete;
+Tensor operator|(Scalar, Scalar) = delete;
+Tensor operator^(Scalar, Scalar) = delete;
 
 namespace detail {
 
@@ -20,115 +67,76 @@ namespace detail {
 class Methods {
  public:
   /// a + b.
-  [[nodiscard]] Tensor add(const In& b, SourceLocation where = SourceLocation::current()) const;
-  [[nodiscard]] Tensor add(Scalar b, SourceLocation where = SourceLocation::current()) const;
+  [[nodiscard]] Tensor add(const TensorLike& b, SourceLocation where = SourceLocation::current()) const;
+  Tensor add_(const TensorLike& other, SourceLocation where = SourceLocation::current()) const;
   /// a - b.
-  [[nodiscard]] Tensor sub(const In& b, SourceLocation where = SourceLocation::current()) const;
-  [[nodiscard]] Tensor sub(Scalar b, SourceLocation where = SourceLocation::current()) const;
+  [[nodiscard]] Tensor sub(const TensorLike& b, SourceLocation where = SourceLocation::current()) const;
+  Tensor sub_(const TensorLike& other, SourceLocation where = SourceLocation::current()) const;
   /// a b.
-  [[nodiscard]] Tensor mul(const In& b, SourceLocation where = SourceLocation::current()) const;
-  [[nodiscard]] Tensor mul(Scalar b, SourceLocation where = SourceLocation::current()) const;
+  [[nodiscard]] Tensor mul(const TensorLike& b, SourceLocation where = SourceLocation::current()) const;
+  Tensor mul_(const TensorLike& other, SourceLocation where = SourceLocation::current()) const;
   /// a / b; integers give float32.
-  [[nodiscard]] Tensor div(const In& b, SourceLocation where = SourceLocation::current()) const;
-  [[nodiscard]] Tensor div(Scalar b, SourceLocation where = SourceLocation::current()) const;
+  [[nodiscard]] Tensor div(const TensorLike& b, SourceLocation where = SourceLocation::current()) const;
+  Tensor div_(const TensorLike& other, SourceLocation where = SourceLocation::current()) const;
   /// The largest integer not above a / b.  Gradient: none.
-  [[nodiscard]] Tensor floor_divide(const In& b, SourceLocation where = SourceLocation::current()) const;
-  [[nodiscard]] Tensor floor_divide(Scalar b, SourceLocation where = SourceLocation::current()) const;
+  [[nodiscard]] Tensor floor_divide(const TensorLike& b, SourceLocation where = SourceLocation::current()) const;
+  Tensor floor_divide_(const TensorLike& other, SourceLocation where = SourceLocation::current()) const;
   /// a - b trunc(a / b): the sign of a.
-  [[nodiscard]] Tensor fmod(const In& b, SourceLocation where = SourceLocation::current()) const;
-  [[nodiscard]] Tensor fmod(Scalar b, SourceLocation where = SourceLocation::current()) const;
+  [[nodiscard]] Tensor fmod(const TensorLike& b, SourceLocation where = SourceLocation::current()) const;
+  Tensor fmod_(const TensorLike& other, SourceLocation where = SourceLocation::current()) const;
   /// a - b floor(a / b): the sign of b.
-  [[nodiscard]] Tensor remainder(const In& b, SourceLocation where = SourceLocation::current()) const;
-  [[nodiscard]] Tensor remainder(Scalar b, SourceLocation where = SourceLocation::current()) const;
+  [[nodiscard]] Tensor remainder(const TensorLike& b, SourceLocation where = SourceLocation::current()) const;
+  Tensor remainder_(const TensorLike& other, SourceLocation where = SourceLocation::current()) const;
   /// a^b.
-  [[nodiscard]] Tensor pow(const In& b, SourceLocation where = SourceLocation::current()) const;
-  [[nodiscard]] Tensor pow(Scalar b, SourceLocation where = SourceLocation::current()) const;
+  [[nodiscard]] Tensor pow(const TensorLike& b, SourceLocation where = SourceLocation::current()) const;
+  Tensor pow_(const TensorLike& other, SourceLocation where = SourceLocation::current()) const;
   /// The larger; NaN wins.  Equal elements share the gradient.
-  [[nodiscard]] Tensor maximum(const In& b, SourceLocation where = SourceLocation::current()) const;
-  [[nodiscard]] Tensor maximum(Scalar b, SourceLocation where = SourceLocation::current()) const;
+  [[nodiscard]] Tensor maximum(const TensorLike& b, SourceLocation where = SourceLocation::current()) const;
+  Tensor maximum_(const TensorLike& other, SourceLocation where = SourceLocation::current()) const;
   /// The smaller; NaN wins.  Equal elements share the gradient.
-  [[nodiscard]] Tensor minimum(const In& b, SourceLocation where = SourceLocation::current()) const;
-  [[nodiscard]] Tensor minimum(Scalar b, SourceLocation where = SourceLocation::current()) const;
+  [[nodiscard]] Tensor minimum(const TensorLike& b, SourceLocation where = SourceLocation::current()) const;
+  Tensor minimum_(const TensorLike& other, SourceLocation where = SourceLocation::current()) const;
   /// The larger; a number wins over NaN.  Equal elements share the gradient.
-  [[nodiscard]] Tensor fmax(const In& b, SourceLocation where = SourceLocation::current()) const;
-  [[nodiscard]] Tensor fmax(Scalar b, SourceLocation where = SourceLocation::current()) const;
+  [[nodiscard]] Tensor fmax(const TensorLike& b, SourceLocation where = SourceLocation::current()) const;
   /// The smaller; a number wins over NaN.  Equal elements share the gradient.
-  [[nodiscard]] Tensor fmin(const In& b, SourceLocation where = SourceLocation::current()) const;
-  [[nodiscard]] Tensor fmin(Scalar b, SourceLocation where = SourceLocation::current()) const;
+  [[nodiscard]] Tensor fmin(const TensorLike& b, SourceLocation where = SourceLocation::current()) const;
   /// The angle of the point (b, a), in radians.
-  [[nodiscard]] Tensor atan2(const In& b, SourceLocation where = SourceLocation::current()) const;
-  [[nodiscard]] Tensor atan2(Scalar b, SourceLocation where = SourceLocation::current()) const;
+  [[nodiscard]] Tensor atan2(const TensorLike& b, SourceLocation where = SourceLocation::current()) const;
   /// sqrt(a² + b²) without overflow.
-  [[nodiscard]] Tensor hypot(const In& b, SourceLocation where = SourceLocation::current()) const;
-  [[nodiscard]] Tensor hypot(Scalar b, SourceLocation where = SourceLocation::current()) const;
+  [[nodiscard]] Tensor hypot(const TensorLike& b, SourceLocation where = SourceLocation::current()) const;
   /// |a| with the sign of b.
-  [[nodiscard]] Tensor copysign(const In& b, SourceLocation where = SourceLocation::current()) const;
-  [[nodiscard]] Tensor copysign(Scalar b, SourceLocation where = SourceLocation::current()) const;
+  [[nodiscard]] Tensor copysign(const TensorLike& b, SourceLocation where = SourceLocation::current()) const;
   /// log(e^a + e^b) without overflow.
-  [[nodiscard]] Tensor logaddexp(const In& b, SourceLocation where = SourceLocation::current()) const;
-  [[nodiscard]] Tensor logaddexp(Scalar b, SourceLocation where = SourceLocation::current()) const;
-  [[nodiscard]] Tensor eq(const In& b, SourceLocation where = SourceLocation::current()) const;
-  [[nodiscard]] Tensor eq(Scalar b, SourceLocation where = SourceLocation::current()) const;
-  [[nodiscard]] Tensor ne(const In& b, SourceLocation where = SourceLocation::current()) const;
-  [[nodiscard]] Tensor ne(Scalar b, SourceLocation where = SourceLocation::current()) const;
-  [[nodiscard]] Tensor lt(const In& b, SourceLocation where = SourceLocation::current()) const;
-  [[nodiscard]] Tensor lt(Scalar b, SourceLocation where = SourceLocation::current()) const;
-  [[nodiscard]] Tensor le(const In& b, SourceLocation where = SourceLocation::current()) const;
-  [[nodiscard]] Tensor le(Scalar b, SourceLocation where = SourceLocation::current()) const;
-  [[nodiscard]] Tensor gt(const In& b, SourceLocation where = SourceLocation::current()) const;
-  [[nodiscard]] Tensor gt(Scalar b, SourceLocation where = SourceLocation::current()) const;
-  [[nodiscard]] Tensor ge(const In& b, SourceLocation where = SourceLocation::current()) const;
-  [[nodiscard]] Tensor ge(Scalar b, SourceLocation where = SourceLocation::current()) const;
+  [[nodiscard]] Tensor logaddexp(const TensorLike& b, SourceLocation where = SourceLocation::current()) const;
+  [[nodiscard]] Tensor eq(const TensorLike& b, SourceLocation where = SourceLocation::current()) const;
+  [[nodiscard]] Tensor ne(const TensorLike& b, SourceLocation where = SourceLocation::current()) const;
+  [[nodiscard]] Tensor lt(const TensorLike& b, SourceLocation where = SourceLocation::current()) const;
+  [[nodiscard]] Tensor le(const TensorLike& b, SourceLocation where = SourceLocation::current()) const;
+  [[nodiscard]] Tensor gt(const TensorLike& b, SourceLocation where = SourceLocation::current()) const;
+  [[nodiscard]] Tensor ge(const TensorLike& b, SourceLocation where = SourceLocation::current()) const;
   /// Whether shapes and all elements are equal.  Waits for the device.
   [[nodiscard]] bool equal(const In& b, SourceLocation where = SourceLocation::current()) const;
   /// Whether |a - b| <= atol + rtol |b| everywhere; NaN is equal to nothing, unless equal_nan.  Waits for the device.
   [[nodiscard]] bool allclose(const In& b, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false, SourceLocation where = SourceLocation::current()) const;
-  [[nodiscard]] Tensor logical_and(const In& b, SourceLocation where = SourceLocation::current()) const;
-  [[nodiscard]] Tensor logical_or(const In& b, SourceLocation where = SourceLocation::current()) const;
-  [[nodiscard]] Tensor logical_xor(const In& b, SourceLocation where = SourceLocation::current()) const;
-  [[nodiscard]] Tensor bitwise_and(const In& b, SourceLocation where = SourceLocation::current()) const;
-  [[nodiscard]] Tensor bitwise_and(Scalar b, SourceLocation where = SourceLocation::current()) const;
-  [[nodiscard]] Tensor bitwise_or(const In& b, SourceLocation where = SourceLocation::current()) const;
-  [[nodiscard]] Tensor bitwise_or(Scalar b, SourceLocation where = SourceLocation::current()) const;
-  [[nodiscard]] Tensor bitwise_xor(const In& b, SourceLocation where = SourceLocation::current()) const;
-  [[nodiscard]] Tensor bitwise_xor(Scalar b, SourceLocation where = SourceLocation::current()) const;
-  [[nodiscard]] Tensor left_shift(const In& b, SourceLocation where = SourceLocation::current()) const;
-  [[nodiscard]] Tensor left_shift(Scalar b, SourceLocation where = SourceLocation::current()) const;
-  [[nodiscard]] Tensor right_shift(const In& b, SourceLocation where = SourceLocation::current()) const;
-  [[nodiscard]] Tensor right_shift(Scalar b, SourceLocation where = SourceLocation::current()) const;
+  [[nodiscard]] Tensor logical_and(const TensorLike& b, SourceLocation where = SourceLocation::current()) const;
+  [[nodiscard]] Tensor logical_or(const TensorLike& b, SourceLocation where = SourceLocation::current()) const;
+  [[nodiscard]] Tensor logical_xor(const TensorLike& b, SourceLocation where = SourceLocation::current()) const;
+  [[nodiscard]] Tensor bitwise_and(const TensorLike& b, SourceLocation where = SourceLocation::current()) const;
+  [[nodiscard]] Tensor bitwise_or(const TensorLike& b, SourceLocation where = SourceLocation::current()) const;
+  [[nodiscard]] Tensor bitwise_xor(const TensorLike& b, SourceLocation where = SourceLocation::current()) const;
+  [[nodiscard]] Tensor left_shift(const TensorLike& b, SourceLocation where = SourceLocation::current()) const;
+  [[nodiscard]] Tensor right_shift(const TensorLike& b, SourceLocation where = SourceLocation::current()) const;
   /// a + weight (b - a).
-  [[nodiscard]] Tensor lerp(const In& b, const In& weight, SourceLocation where = SourceLocation::current()) const;
-  [[nodiscard]] Tensor lerp(const In& b, double weight, SourceLocation where = SourceLocation::current()) const;
+  [[nodiscard]] Tensor lerp(const In& b, const TensorLike& weight, SourceLocation where = SourceLocation::current()) const;
   /// a + alpha b, a - alpha b.
   [[nodiscard]] Tensor add(const In& b, Scalar alpha, SourceLocation where = SourceLocation::current()) const;
+  Tensor add_(const In& other, Scalar alpha, SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Tensor sub(const In& b, Scalar alpha, SourceLocation where = SourceLocation::current()) const;
+  Tensor sub_(const In& other, Scalar alpha, SourceLocation where = SourceLocation::current()) const;
   /// a + value * b * c.
   [[nodiscard]] Tensor addcmul(const In& b, const In& c, double value = 1, SourceLocation where = SourceLocation::current()) const;
   /// a + value * b / c.
   [[nodiscard]] Tensor addcdiv(const In& b, const In& c, double value = 1, SourceLocation where = SourceLocation::current()) const;
-  Tensor add_(const In& other, SourceLocation where = SourceLocation::current()) const;
-  Tensor add_(Scalar other, SourceLocation where = SourceLocation::current()) const;
-  /// self += alpha other, self -= alpha other.
-  Tensor add_(const In& other, Scalar alpha, SourceLocation where = SourceLocation::current()) const;
-  Tensor sub_(const In& other, Scalar alpha, SourceLocation where = SourceLocation::current()) const;
-  Tensor sub_(const In& other, SourceLocation where = SourceLocation::current()) const;
-  Tensor sub_(Scalar other, SourceLocation where = SourceLocation::current()) const;
-  Tensor mul_(const In& other, SourceLocation where = SourceLocation::current()) const;
-  Tensor mul_(Scalar other, SourceLocation where = SourceLocation::current()) const;
-  Tensor div_(const In& other, SourceLocation where = SourceLocation::current()) const;
-  Tensor div_(Scalar other, SourceLocation where = SourceLocation::current()) const;
-  Tensor floor_divide_(const In& other, SourceLocation where = SourceLocation::current()) const;
-  Tensor floor_divide_(Scalar other, SourceLocation where = SourceLocation::current()) const;
-  Tensor fmod_(const In& other, SourceLocation where = SourceLocation::current()) const;
-  Tensor fmod_(Scalar other, SourceLocation where = SourceLocation::current()) const;
-  Tensor remainder_(const In& other, SourceLocation where = SourceLocation::current()) const;
-  Tensor remainder_(Scalar other, SourceLocation where = SourceLocation::current()) const;
-  Tensor pow_(const In& other, SourceLocation where = SourceLocation::current()) const;
-  Tensor pow_(Scalar other, SourceLocation where = SourceLocation::current()) const;
-  Tensor maximum_(const In& other, SourceLocation where = SourceLocation::current()) const;
-  Tensor maximum_(Scalar other, SourceLocation where = SourceLocation::current()) const;
-  Tensor minimum_(const In& other, SourceLocation where = SourceLocation::current()) const;
-  Tensor minimum_(Scalar other, SourceLocation where = SourceLocation::current()) const;
   /// Writes source, broadcast and converted, from any device.
   Tensor copy_(const In& source, SourceLocation where = SourceLocation::current()) const;
   Tensor fill_(Scalar value, SourceLocation where = SourceLocation::current()) const;
@@ -368,13 +376,11 @@ class Methods {
   /// The indices of the elements that are not zero, in row-major order.   x: any shape  ->  int64 [n, x.dim()].  The host
   /// waits for the device.  No gradient.
   [[nodiscard]] Tensor nonzero(SourceLocation where = SourceLocation::current()) const;
-  /// x where the mask is false, value where it is true.   mask: bool, broadcast with x; else DTypeError.  Gradients for x
-  /// and for a tensor `value`.
-  [[nodiscard]] Tensor masked_fill(const In& mask, Scalar value, SourceLocation where = SourceLocation::current()) const;
-  [[nodiscard]] Tensor masked_fill(const In& mask, const In& value, SourceLocation where = SourceLocation::current()) const;
-  Tensor masked_fill_(const In& mask, Scalar value, SourceLocation where = SourceLocation::current()) const;
-  /// The elements where the mask is true, one-dimensional.   mask: bool, broadcast with x.  The host waits
-  /// for the device.
+  /// x where the mask is false, value where it is true.   mask: bool, broadcast with x.  The gradient goes where each
+  /// element came from.
+  [[nodiscard]] Tensor masked_fill(const In& mask, const TensorLike& value, SourceLocation where = SourceLocation::current()) const;
+  Tensor masked_fill_(const In& mask, const TensorLike& value, SourceLocation where = SourceLocation::current()) const;
+  /// The elements where the mask is true, one-dimensional.   mask: bool, broadcast with x.  Waits for the device.
   [[nodiscard]] Tensor masked_select(const In& mask, SourceLocation where = SourceLocation::current()) const;
   /// x on and below the diagonal of its last two dimensions, 0 above; diagonal 1 is the one above the
   /// main diagonal.  ShapeError below two dimensions.

@@ -12,7 +12,8 @@ inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// A number that keeps whether it was a bool, an integer or a floating-point number, for type promotion.
 class Scalar {
  public:
-  constexpr Scalar(bool v) : int_(v), float_(v), dtype_(DType::bool_) {}
+  /// Of a bool, and of nothing that only converts to one: a pointer, an enumerator.
+  template <std::same_as<bool> T> constexpr Scalar(T v) : int_(v), float_(v), dtype_(DType::bool_) {}
   template <std::integral T>
   requires(!std::same_as<T, bool>) constexpr Scalar(T v)
       : int_(static_cast<std::int64_t>(v)), float_(static_cast<double>(v)), dtype_(DType::int64) {}

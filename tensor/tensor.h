@@ -345,14 +345,10 @@ class Selection : public Tensor {
   void operator=(const Selection& source) && { write(source); }
   void operator=(const Tensor& source) && { write(source); }
   void operator=(Scalar value) && { write(value); }
-  void operator+=(const Tensor& other) &&;
-  void operator+=(Scalar other) &&;
-  void operator-=(const Tensor& other) &&;
-  void operator-=(Scalar other) &&;
-  void operator*=(const Tensor& other) &&;
-  void operator*=(Scalar other) &&;
-  void operator/=(const Tensor& other) &&;
-  void operator/=(Scalar other) &&;
+  void operator+=(const TensorLike& other) &&;
+  void operator-=(const TensorLike& other) &&;
+  void operator*=(const TensorLike& other) &&;
+  void operator/=(const TensorLike& other) &&;
 
  private:
   friend class Tensor;
@@ -362,8 +358,8 @@ class Selection : public Tensor {
   Selection(Tensor values, const Tensor& source, std::span<const Index> indices, SourceLocation where);
   void write(const Tensor& source);
   void write(Scalar value);
-  void update(Tensor (*in_place)(const In&, const In&), Tensor (*function)(const In&, const In&), const Tensor& other);
-  void update(Tensor (*in_place)(const In&, Scalar), Tensor (*function)(const In&, Scalar), Scalar other);
+  void update(Tensor (*in_place)(const In&, const TensorLike&),
+              Tensor (*function)(const TensorLike&, const TensorLike&), const TensorLike& other);
   Tensor target() const;
 
   std::weak_ptr<detail::TensorImpl> source_;

@@ -9,8 +9,8 @@
 namespace minnow::test {
 namespace {
 
-using Binary = Tensor (*)(const In&, const In&);
-using Number = Tensor (*)(const In&, Scalar);
+using Binary = Tensor (*)(const TensorLike&, const TensorLike&);
+using InPlace = Tensor (*)(const In&, const TensorLike&);
 using Unary = Tensor (*)(const In&);
 template <class... F> using Rows = std::initializer_list<std::tuple<const char*, F...>>;
 
@@ -110,49 +110,49 @@ OpCases comparisons_and_bits() {
 
 OpCases numbers_behind() {
   OpCases cases;
-  for (const auto& [name, number, function] : Rows<Number, Binary>{{"add", add, add},
-                                                                   {"sub", sub, sub},
-                                                                   {"mul", mul, mul},
-                                                                   {"div", div, div},
-                                                                   {"fmod", fmod, fmod},
-                                                                   {"remainder", remainder, remainder},
-                                                                   {"pow", pow, pow},
-                                                                   {"maximum", maximum, maximum},
-                                                                   {"minimum", minimum, minimum},
-                                                                   {"fmax", fmax, fmax},
-                                                                   {"fmin", fmin, fmin},
-                                                                   {"atan2", atan2, atan2},
-                                                                   {"hypot", hypot, hypot},
-                                                                   {"copysign", copysign, copysign},
-                                                                   {"logaddexp", logaddexp, logaddexp},
-                                                                   {"floor_divide", floor_divide, floor_divide},
-                                                                   {"eq", eq, eq},
-                                                                   {"ne", ne, ne},
-                                                                   {"lt", lt, lt},
-                                                                   {"le", le, le},
-                                                                   {"gt", gt, gt},
-                                                                   {"ge", ge, ge}}) {
-    cases.push_back(by_number(name, "by a number", one([f = number](const Tensors& x) { return f(x[0], 1.5); }),
+  for (const auto& [name, function] : Rows<Binary>{{"add", add},
+                                                   {"sub", sub},
+                                                   {"mul", mul},
+                                                   {"div", div},
+                                                   {"fmod", fmod},
+                                                   {"remainder", remainder},
+                                                   {"pow", pow},
+                                                   {"maximum", maximum},
+                                                   {"minimum", minimum},
+                                                   {"fmax", fmax},
+                                                   {"fmin", fmin},
+                                                   {"atan2", atan2},
+                                                   {"hypot", hypot},
+                                                   {"copysign", copysign},
+                                                   {"logaddexp", logaddexp},
+                                                   {"floor_divide", floor_divide},
+                                                   {"eq", eq},
+                                                   {"ne", ne},
+                                                   {"lt", lt},
+                                                   {"le", le},
+                                                   {"gt", gt},
+                                                   {"ge", ge}}) {
+    cases.push_back(by_number(name, "by a number", one([f = function](const Tensors& x) { return f(x[0], 1.5); }),
                               one([f = function](const Tensors& x) { return f(x[0], as_tensor(x[0])); })));
     const std::string is = name;
     if (is == "floor_divide" || is.size() == 2) cases.back().gradient = Gradient::kNone;
   }
-  for (const auto& [name, number, function] : Rows<Number, Binary>{{"bitwise_and", bitwise_and, bitwise_and},
-                                                                   {"bitwise_or", bitwise_or, bitwise_or},
-                                                                   {"bitwise_xor", bitwise_xor, bitwise_xor},
-                                                                   {"left_shift", left_shift, left_shift},
-                                                                   {"right_shift", right_shift, right_shift}}) {
-    cases.push_back(by_number(name, "by a number", one([f = number](const Tensors& x) { return f(x[0], 2); }),
+  for (const auto& [name, function] : Rows<Binary>{{"bitwise_and", bitwise_and},
+                                                   {"bitwise_or", bitwise_or},
+                                                   {"bitwise_xor", bitwise_xor},
+                                                   {"left_shift", left_shift},
+                                                   {"right_shift", right_shift}}) {
+    cases.push_back(by_number(name, "by a number", one([f = function](const Tensors& x) { return f(x[0], 2); }),
                               one([f = function](const Tensors& x) {
                                 return f(x[0], full({}, 2, {x[0].dtype(), x[0].device()}));
                               })));
     cases.back().dtypes = integral();
     cases.back().gradient = Gradient::kNone;
   }
-  for (const auto& [name, number] :
-       Rows<Number>{{"add", add}, {"sub", sub}, {"mul", mul}, {"div", div}, {"pow", pow}, {"remainder", remainder}}) {
+  for (const auto& [name, function] :
+       Rows<Binary>{{"add", add}, {"sub", sub}, {"mul", mul}, {"div", div}, {"pow", pow}, {"remainder", remainder}}) {
     OpCase c{
-        .function = name, .variant = "by 2.5", .call = one([f = number](const Tensors& x) { return f(x[0], 2.5); })};
+        .function = name, .variant = "by 2.5", .call = one([f = function](const Tensors& x) { return f(x[0], 2.5); })};
     c.inputs = {{values({2, 3})}};
     c.golden = {"binary: scalar/" + std::string(name)};
     c.takes_other_dtypes = true;
@@ -224,6 +224,12 @@ OpCases of_three() {
                  .inputs = {{mask({2, 3}), values({2, 3})}, {mask({2, 1}), values({3})}},
                  .same_as = one([like](const Tensors& x) { return where(x[0], like(x[1]), x[1]); }),
                  .takes_other_dtypes = true},
+                {.function = "where",
+                 .variant = "a number or a number",
+                 .call = one([](const Tensors& x) { return where(x[0], 1, 0.5); }),
+                 .inputs = {{mask({2, 3})}, {mask({0, 3})}, {mask({})}},
+                 .gradient = Gradient::kNone,
+                 .same_as = one([](const Tensors& x) { return x[0].to(float32) * 0.5 + 0.5; })},
                 {.function = "lerp",
                  .call = one([](const Tensors& x) { return lerp(x[0], x[1], x[2]); }),
                  .inputs = three,
@@ -291,7 +297,7 @@ OpCases answers() {
            .takes_other_dtypes = true}};
 }
 
-OpCase in_place(const char* name, Binary form, Binary function) {
+OpCase in_place(const char* name, InPlace form, Binary function) {
   return {.function = name,
           .call = written([form](const Tensor& y, const Tensors& x) { form(y, x[1]); }),
           .inputs = {{values({2, 3}), values({2, 3})},
@@ -305,29 +311,29 @@ OpCase in_place(const char* name, Binary form, Binary function) {
 
 OpCases in_place_forms() {
   OpCases cases;
-  for (const auto& [name, form, function] : Rows<Binary, Binary>{{"add_", add_, add},
-                                                                 {"sub_", sub_, sub},
-                                                                 {"mul_", mul_, mul},
-                                                                 {"div_", div_, div},
-                                                                 {"fmod_", fmod_, fmod},
-                                                                 {"remainder_", remainder_, remainder},
-                                                                 {"pow_", pow_, pow},
-                                                                 {"maximum_", maximum_, maximum},
-                                                                 {"minimum_", minimum_, minimum},
-                                                                 {"floor_divide_", floor_divide_, floor_divide}}) {
+  for (const auto& [name, form, function] : Rows<InPlace, Binary>{{"add_", add_, add},
+                                                                  {"sub_", sub_, sub},
+                                                                  {"mul_", mul_, mul},
+                                                                  {"div_", div_, div},
+                                                                  {"fmod_", fmod_, fmod},
+                                                                  {"remainder_", remainder_, remainder},
+                                                                  {"pow_", pow_, pow},
+                                                                  {"maximum_", maximum_, maximum},
+                                                                  {"minimum_", minimum_, minimum},
+                                                                  {"floor_divide_", floor_divide_, floor_divide}}) {
     cases.push_back(in_place(name, form, function));
     if (cases.back().function == "div_") cases.back().dtypes = floating_point_dtypes();
   }
-  for (const auto& [name, form, function] : Rows<Number, Number>{{"add_", add_, add},
-                                                                 {"sub_", sub_, sub},
-                                                                 {"mul_", mul_, mul},
-                                                                 {"div_", div_, div},
-                                                                 {"fmod_", fmod_, fmod},
-                                                                 {"remainder_", remainder_, remainder},
-                                                                 {"pow_", pow_, pow},
-                                                                 {"maximum_", maximum_, maximum},
-                                                                 {"minimum_", minimum_, minimum},
-                                                                 {"floor_divide_", floor_divide_, floor_divide}}) {
+  for (const auto& [name, form, function] : Rows<InPlace, Binary>{{"add_", add_, add},
+                                                                  {"sub_", sub_, sub},
+                                                                  {"mul_", mul_, mul},
+                                                                  {"div_", div_, div},
+                                                                  {"fmod_", fmod_, fmod},
+                                                                  {"remainder_", remainder_, remainder},
+                                                                  {"pow_", pow_, pow},
+                                                                  {"maximum_", maximum_, maximum},
+                                                                  {"minimum_", minimum_, minimum},
+                                                                  {"floor_divide_", floor_divide_, floor_divide}}) {
     cases.push_back(by_number(name, "by a number", written([f = form](const Tensor& y, const Tensors&) { f(y, 1.5); }),
                               one([f = function](const Tensors& x) { return f(x[0], 1.5); })));
   }

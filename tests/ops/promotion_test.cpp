@@ -82,15 +82,15 @@ TEST_P(Promotion, OfTwoTensors) {
 }
 
 TEST_P(Promotion, OfATensorAndANumber) {
-  const std::map<std::string, Tensor (*)(const In&, Scalar)> by_number{{"add", add},
-                                                                       {"sub", sub},
-                                                                       {"mul", mul},
-                                                                       {"div", div},
-                                                                       {"pow", pow},
-                                                                       {"eq", eq},
-                                                                       {"fmod", fmod},
-                                                                       {"remainder", remainder},
-                                                                       {"floor_divide", floor_divide}};
+  const std::map<std::string, Binary> by_number{{"add", add},
+                                                {"sub", sub},
+                                                {"mul", mul},
+                                                {"div", div},
+                                                {"pow", pow},
+                                                {"eq", eq},
+                                                {"fmod", fmod},
+                                                {"remainder", remainder},
+                                                {"floor_divide", floor_divide}};
   for (const auto& [name, function] : by_number) {
     const auto op = function;
     expect_table(name + "/tensor,number", std::vector<Scalar>{true, 2, 2.5},

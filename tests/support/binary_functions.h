@@ -5,11 +5,16 @@
 
 namespace minnow::test {
 
-using Binary = Tensor (*)(const In&, const In&);
+using Binary = Tensor (*)(const TensorLike&, const TensorLike&);
+using BinaryInPlace = Tensor (*)(const In&, const TensorLike&);
 
 struct NamedBinary {
   const char* name;
   Binary function;
+};
+struct NamedBinaryInPlace {
+  const char* name;
+  BinaryInPlace function;
 };
 
 /// The elementwise functions of two tensors of any dtype.
