@@ -42,8 +42,21 @@ Tensor new_result(const Shape& shape, const Strides& like, DType dtype, Device d
   return allocate(shape, strides_like(shape, like), dtype, device, false);
 }
 
+namespace {
+
+/// Memory of one element, in one piece with the storage that owns it.
+struct OneElement {
+  explicit OneElement(DType dtype) : storage(element, size_of(dtype), Device(), nullptr) {}
+
+  alignas(8) std::byte element[8];
+  Storage storage;
+};
+
+}  // namespace
+
 Tensor scalar_tensor(Scalar value, DType dtype) {
-  const Tensor out(std::make_shared<Storage>(cpu_allocator(), Device(), size_of(dtype)), dtype, {}, {});
+  const auto memory = std::make_shared<OneElement>(dtype);
+  const Tensor out(std::shared_ptr<Storage>(memory, &memory->storage), dtype, {}, {});
   dtype_switch(dtype, [&]<class T>() {
     T& element = *static_cast<T*>(out.raw_data());
     if constexpr (std::is_same_v<T, bool>) element = value.as_double() != 0;
