@@ -23,8 +23,8 @@ std::string call_text(std::string_view name, std::initializer_list<double> numbe
 
 }  // namespace detail
 
-/// A function of one tensor as a module: nn::ReLU().
-template <detail::ClassName Name, Tensor (*Function)(const In&)> class Activation : public Module {
+/// A function of one tensor as a module.
+template <detail::Text Name, Tensor (*Function)(const In&)> class ActivationLayer : public Module {
  public:
   Tensor forward(const Tensor& x) override {
     const auto site = called();
@@ -33,11 +33,11 @@ template <detail::ClassName Name, Tensor (*Function)(const In&)> class Activatio
   std::string describe() const override { return std::string(Name.view()); }
 };
 
-/// A function of one tensor and one number as a module: nn::ELU(0.5).
-template <detail::ClassName Name, Tensor (*Function)(const In&, double), double (*Default)()>
-class Activation1 : public Module {
+/// The same with one number.
+template <detail::Text Name, Tensor (*Function)(const In&, double), double (*Default)()>
+class ActivationLayer1 : public Module {
  public:
-  explicit Activation1(double value = Default()) : value_(value) {}
+  explicit ActivationLayer1(double value = Default()) : value_(value) {}
   Tensor forward(const Tensor& x) override {
     const auto site = called();
     return Function(x, value_);
@@ -48,11 +48,12 @@ class Activation1 : public Module {
   double value_;
 };
 
-/// A function of one tensor and two numbers as a module: nn::Hardtanh(-2, 2).
-template <detail::ClassName Name, Tensor (*Function)(const In&, double, double), std::array<double, 2> (*Default)()>
-class Activation2 : public Module {
+/// The same with two.
+template <detail::Text Name, Tensor (*Function)(const In&, double, double), std::array<double, 2> (*Default)()>
+class ActivationLayer2 : public Module {
  public:
-  explicit Activation2(double first = Default()[0], double second = Default()[1]) : first_(first), second_(second) {}
+  explicit ActivationLayer2(double first = Default()[0], double second = Default()[1])
+      : first_(first), second_(second) {}
   Tensor forward(const Tensor& x) override {
     const auto site = called();
     return Function(x, first_, second_);
@@ -70,35 +71,35 @@ template <int First, int Second> std::array<double, 2> two() { return {First, Se
 
 }  // namespace detail
 
-using ReLU = Activation<"ReLU", relu>;
-using ReLU6 = Activation<"ReLU6", relu6>;
-using SELU = Activation<"SELU", selu>;
-using GELU = Activation<"GELU", gelu>;
-/// GELU by its tanh approximation: PyTorch's GELU(approximate="tanh").
-using GELUTanh = Activation<"GELUTanh", gelu_tanh>;
-using SiLU = Activation<"SiLU", silu>;
-using Mish = Activation<"Mish", mish>;
-using Sigmoid = Activation<"Sigmoid", sigmoid>;
-using LogSigmoid = Activation<"LogSigmoid", log_sigmoid>;
-using Tanh = Activation<"Tanh", tanh>;
-using Hardswish = Activation<"Hardswish", hardswish>;
-using Hardsigmoid = Activation<"Hardsigmoid", hardsigmoid>;
-using Softsign = Activation<"Softsign", softsign>;
-using Tanhshrink = Activation<"Tanhshrink", tanhshrink>;
-/// LeakyReLU(negative_slope = 0.01)
-using LeakyReLU = Activation1<"LeakyReLU", leaky_relu, detail::ratio<1, 100>>;
-/// ELU(alpha = 1)
-using ELU = Activation1<"ELU", elu, detail::ratio<1>>;
-/// CELU(alpha = 1)
-using CELU = Activation1<"CELU", celu, detail::ratio<1>>;
-/// Softshrink(lambd = 0.5)
-using Softshrink = Activation1<"Softshrink", softshrink, detail::ratio<1, 2>>;
-/// Hardshrink(lambd = 0.5)
-using Hardshrink = Activation1<"Hardshrink", hardshrink, detail::ratio<1, 2>>;
-/// Softplus(beta = 1, threshold = 20)
-using Softplus = Activation2<"Softplus", softplus, detail::two<1, 20>>;
-/// Hardtanh(min_val = -1, max_val = 1)
-using Hardtanh = Activation2<"Hardtanh", hardtanh, detail::two<-1, 1>>;
+using ReLU = ActivationLayer<"ReLU", relu>;
+using ReLU6 = ActivationLayer<"ReLU6", relu6>;
+using SELU = ActivationLayer<"SELU", selu>;
+using GELU = ActivationLayer<"GELU", gelu>;
+/// GELU by its tanh approximation.
+using GELUTanh = ActivationLayer<"GELUTanh", gelu_tanh>;
+using SiLU = ActivationLayer<"SiLU", silu>;
+using Mish = ActivationLayer<"Mish", mish>;
+using Sigmoid = ActivationLayer<"Sigmoid", sigmoid>;
+using LogSigmoid = ActivationLayer<"LogSigmoid", log_sigmoid>;
+using Tanh = ActivationLayer<"Tanh", tanh>;
+using Hardswish = ActivationLayer<"Hardswish", hardswish>;
+using Hardsigmoid = ActivationLayer<"Hardsigmoid", hardsigmoid>;
+using Softsign = ActivationLayer<"Softsign", softsign>;
+using Tanhshrink = ActivationLayer<"Tanhshrink", tanhshrink>;
+/// LeakyReLU(slope)
+using LeakyReLU = ActivationLayer1<"LeakyReLU", leaky_relu, detail::ratio<1, 100>>;
+/// ELU(alpha)
+using ELU = ActivationLayer1<"ELU", elu, detail::ratio<1>>;
+/// CELU(alpha)
+using CELU = ActivationLayer1<"CELU", celu, detail::ratio<1>>;
+/// Softshrink(lambda)
+using Softshrink = ActivationLayer1<"Softshrink", softshrink, detail::ratio<1, 2>>;
+/// Hardshrink(lambda)
+using Hardshrink = ActivationLayer1<"Hardshrink", hardshrink, detail::ratio<1, 2>>;
+/// Softplus(beta, threshold)
+using Softplus = ActivationLayer2<"Softplus", softplus, detail::two<1, 20>>;
+/// Hardtanh(low, high)
+using Hardtanh = ActivationLayer2<"Hardtanh", hardtanh, detail::two<-1, 1>>;
 
 /// Threshold(threshold, value): x where x > threshold, else value.
 class Threshold : public Module {

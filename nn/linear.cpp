@@ -35,10 +35,10 @@ Tensor Linear::forward(const Tensor& x) {
 }
 
 std::string Linear::describe() const {
-  const char* suffix = activation_ == minnow::Activation::relu        ? ", relu"
-                       : activation_ == minnow::Activation::gelu_tanh ? ", gelu_tanh"
-                                                                      : "";
-  return fmt::format("Linear({}, {}{}{})", weight.size(1), weight.size(0), bias.defined() ? "" : ", no bias", suffix);
+  const char* bent = activation_ == Activation::relu        ? ", relu"
+                     : activation_ == Activation::gelu_tanh ? ", gelu_tanh"
+                                                            : "";
+  return fmt::format("Linear({}, {}{}{})", weight.size(1), weight.size(0), bias.defined() ? "" : ", no bias", bent);
 }
 
 }  // namespace minnow::nn

@@ -8,7 +8,7 @@ namespace minnow::nn {
 struct LinearOptions {
   bool bias = true;
   /// Applied to the result, in the same kernel where the device can.
-  minnow::Activation activation = minnow::Activation::none;
+  Activation activation = Activation::none;
 };
 
 /// y = activation(x Wᵀ + b).   x: [..., in_features]  ->  [..., out_features].
@@ -31,7 +31,7 @@ class Linear : public Module {
   std::string describe() const override;
 
  private:
-  minnow::Activation activation_;
+  Activation activation_;
 };
 
 }  // namespace minnow::nn

@@ -181,7 +181,7 @@ Tensor convolve(const In& x, const In& w, const Tensor& b, const Conv2dParams& p
 
 }  // namespace
 
-Tensor conv2d(const In& x, const In& w, const Tensor& b, const Conv2dOptions& o) {
+Tensor conv2d(const In& x, const In& w, const Tensor& b, const Conv2dFuncOptions& o) {
   const CallSite site("conv2d", x.where);
   const Conv2dParams params{{o.stride.height, o.stride.width},
                             {o.padding.height, o.padding.width},

@@ -6,7 +6,8 @@
 
 namespace minnow {
 
-struct Conv2dOptions {
+/// Of the function; the layer's are nn::Conv2dOptions.
+struct Conv2dFuncOptions {
   Pair stride = 1;
   Pair padding = 0;   ///< zeros on each side
   Pair dilation = 1;  ///< distance between the kernel's elements; 1 = none
@@ -14,8 +15,8 @@ struct Conv2dOptions {
 };
 
 /// Cross-correlation.   x: [N, C, H, W]  w: [O, C / groups, KH, KW]  b: [O] or undefined  ->  [N, O, OH, OW],
-/// OH = ⌊(H + 2 padding - dilation (KH - 1) - 1) / stride⌋ + 1.  ShapeError for shapes that do not match, DTypeError
-/// unless all have one floating-point dtype, ValueError for options out of range.  Gradients of any order.
-[[nodiscard]] Tensor conv2d(const In& x, const In& w, const Tensor& b = {}, const Conv2dOptions& options = {});
+/// OH = ⌊(H + 2 padding - dilation (KH - 1) - 1) / stride⌋ + 1.  One floating dtype; ShapeError, DTypeError,
+/// ValueError. Any order of gradient.
+[[nodiscard]] Tensor conv2d(const In& x, const In& w, const Tensor& b = {}, const Conv2dFuncOptions& options = {});
 
 }  // namespace minnow

@@ -35,7 +35,7 @@ Workload multiply_matrices(const char* name, std::int64_t n) {
 /// The user's images in both orders of memory; the weights as they are.
 struct Convolution {
   Shape image, weight;
-  Conv2dOptions options;
+  Conv2dFuncOptions options;
   double scale;
 };
 

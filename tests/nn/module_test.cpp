@@ -245,8 +245,8 @@ TEST(Module, CloneOfAMovedModuleIsOnTheSameDevice) {
   EXPECT_EQ(net.scale.device(), Device("sim:0"));
 }
 
-TEST(Linear, FusedActivationAgreesWithTheFunction) {
-  nn::Linear bent(3, 8, {.activation = minnow::Activation::relu});
+TEST(Linear, ActivationIsThatOfTheFunction) {
+  nn::Linear bent(3, 8, {.activation = Activation::relu});
   EXPECT_EQ(bent.describe(), "Linear(3, 8, relu)");
   const Tensor x = randn({5, 3});
   EXPECT_EQ(bent(x).to_vector<float>(), relu(linear(x, bent.weight, bent.bias)).to_vector<float>());

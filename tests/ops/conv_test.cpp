@@ -6,7 +6,8 @@
 namespace minnow::test {
 namespace {
 
-OpCase conv(const std::string& name, const Conv2dOptions& options, const Shape& x, const Shape& w, bool bias = true) {
+OpCase conv(const std::string& name, const Conv2dFuncOptions& options, const Shape& x, const Shape& w,
+            bool bias = true) {
   Inputs inputs{values(x, -0.5, 0.5), values(w, -0.5, 0.5)}, none = inputs;
   if (bias) inputs.push_back(values({w[0]}));
   none[0].shape = {0, x[1], x[2], x[3]};
