@@ -95,9 +95,11 @@ struct Arange {
 
 // Elementwise.  Outputs have the inputs' common shape.
 
+/// Computes in `compute` (float32, float64 or int64), as the others; operands and output convert at load and store.
 struct Unary {
   static constexpr const char* kName = "unary";
   int op;
+  DType compute;
   const View& x;
   const View& out;
   double p0 = 0, p1 = 0;
@@ -123,7 +125,6 @@ struct UnaryCurve {
   double p0 = 0, p1 = 0;
 };
 
-/// Computes in the dtype `compute` (float32, float64 or int64); operands and output are converted at load and store.
 struct Binary {
   static constexpr const char* kName = "binary";
   using Result = Outcome;

@@ -13,23 +13,15 @@ namespace {
 
 constexpr std::int64_t kThreadElements = 8192;
 
-/// The traits of the functors by index.
-struct UnaryTraits {
-  kernels::Kind kind[kernels::UnaryOps::kSize];
-  constexpr UnaryTraits() : kind{} {
-    kernels::for_each(kernels::UnaryOps{}, [this]<class Op, int I>() { kind[I] = Op::kKind; });
+/// Which functors give bool, by number.
+template <class Ops> struct Traits {
+  bool predicate[Ops::kSize];
+  constexpr Traits() : predicate{} {
+    kernels::for_each(Ops{}, [this]<class Op, int I>() { predicate[I] = Op::kKind == kernels::Kind::kPredicate; });
   }
 };
-constexpr UnaryTraits kUnary;
-
-struct BinaryTraits {
-  bool predicate[kernels::BinaryOps::kSize];
-  constexpr BinaryTraits() : predicate{} {
-    kernels::for_each(kernels::BinaryOps{},
-                      [this]<class Op, int I>() { predicate[I] = Op::kKind == kernels::Kind::kPredicate; });
-  }
-};
-constexpr BinaryTraits kBinary;
+constexpr Traits<kernels::UnaryOps> kUnary;
+constexpr Traits<kernels::BinaryOps> kBinary;
 
 [[noreturn]] void throw_missing(const char* family, int op, DType dtype) {
   throw BackendError(std::string(family) + ": operation " + std::to_string(op) + " has no loop for " +
@@ -88,15 +80,10 @@ void derivative(const SlopeJob& job, DType compute, const View& grad, const View
 
 template <> void execute(const calls::Unary& args) {
   const View &x = args.x, &out = args.out;
-  int op = args.op;
-  const kernels::Kind kind = kUnary.kind[op];
-  const bool predicate = kind == kernels::Kind::kPredicate;
-  if (op == kernels::kIndexOf<kernels::UnaryOps, kernels::BitwiseNot> && out.dtype() == DType::bool_)
-    op = kernels::kIndexOf<kernels::UnaryOps, kernels::LogicalNot>;
-  const Compute compute = compute_of(predicate || !is_floating_point(out.dtype()) ? x.dtype() : out.dtype());
-  const DType chunk = dtype_of(compute);
-  const DType result = kUnary.kind[op] == kernels::Kind::kPredicate ? DType::bool_ : chunk;
-  const UnaryJob job{loops().unary[static_cast<int>(compute)][op], args.p0, args.p1};
+  const int op = args.op;
+  const DType chunk = args.compute;
+  const DType result = kUnary.predicate[op] ? DType::bool_ : chunk;
+  const UnaryJob job{loops().unary[static_cast<int>(compute_of(chunk))][op], args.p0, args.p1};
   if (job.loop == nullptr) throw_missing("unary", op, chunk);
   const std::int64_t n = out.numel();
   if (x.dtype() == chunk && out.dtype() == result && same_dense_layout(x, out)) {

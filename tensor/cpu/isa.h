@@ -1,7 +1,6 @@
 #pragma once
 
 #include <minnow/tensor/cpu/isa/kernels.h>
-#include <minnow/tensor/dtype.h>
 
 namespace minnow::cpu {
 
@@ -16,16 +15,5 @@ const Kernels& loops();
 /// Chooses the loops of later operations, for tests.  Returns false, without effect, if it is not supported.
 bool use_isa(Isa isa);
 Isa current_isa();
-
-/// The type that elements of a dtype are computed in.
-constexpr Compute compute_of(DType dtype) {
-  if (dtype == DType::float64) return Compute::kDouble;
-  return is_floating_point(dtype) ? Compute::kFloat : Compute::kInt64;
-}
-/// The dtype of a compute type.
-constexpr DType dtype_of(Compute compute) {
-  constexpr DType kTypes[kComputes] = {DType::float32, DType::float64, DType::int64};
-  return kTypes[static_cast<int>(compute)];
-}
 
 }  // namespace minnow::cpu

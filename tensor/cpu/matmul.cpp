@@ -5,6 +5,7 @@
 #include <minnow/tensor/cpu/parallel.h>
 #include <minnow/tensor/cpu/reference.h>
 #include <minnow/tensor/internal.h>
+#include <minnow/tensor/kernels/compute.h>
 #include <minnow/tensor/kernels/reduce.h>
 #include <minnow/tensor/kernels/unary.h>
 
@@ -284,9 +285,10 @@ void product(const MatmulParams& params, const View& a, const View& b, const Vie
 
 void activate(Activation activation, const View& out) {
   using Ops = kernels::UnaryOps;
-  if (activation == Activation::relu) execute(calls::Unary{kernels::kIndexOf<Ops, kernels::Relu>, out, out});
+  const DType compute = kernels::compute_type(out.dtype());
+  if (activation == Activation::relu) execute(calls::Unary{kernels::kIndexOf<Ops, kernels::Relu>, compute, out, out});
   else if (activation == Activation::gelu_tanh)
-    execute(calls::Unary{kernels::kIndexOf<Ops, kernels::GeluTanh>, out, out});
+    execute(calls::Unary{kernels::kIndexOf<Ops, kernels::GeluTanh>, compute, out, out});
 }
 
 }  // namespace

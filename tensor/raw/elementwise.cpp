@@ -12,6 +12,7 @@
 namespace minnow::detail::raw {
 namespace {
 
+using kernels::compute_type;
 using kernels::Kind;
 
 /// What the checks need to know about an operation whose index is known only at run time.
@@ -39,13 +40,7 @@ constexpr auto kTernaryInfo = infos(kernels::TernaryOps{});
 const OpInfo& unary_info(int op) { return kUnaryInfo[static_cast<std::size_t>(op)]; }
 const OpInfo& binary_info(int op) { return kBinaryInfo[static_cast<std::size_t>(op)]; }
 
-/// The dtype that elementwise loops compute in.
-DType compute_type(DType promoted) {
-  if (is_integral(promoted)) return DType::int64;
-  return promoted == DType::float64 ? DType::float64 : DType::float32;
-}
-
-constexpr const char* kConvertBool = "convert first: .to(int64), or use logical_and, logical_or, logical_not";
+constexpr const char* kConvertBool = "convert first: .to(int64), or use the functions of logic";
 
 DType unary_result(const OpInfo& info, const In& x) {
   const DType dtype = x->dtype();
@@ -153,21 +148,33 @@ Shape broadcast_shape(const In& a, const In& b) {
   return shape;
 }
 
+namespace {
+
+/// x -> out in place or not, of checked dtypes.
+void run_unary(Backend& backend, int op, const View& x, const View& out, DType result, double p0, double p1) {
+  if (op == kUnary<kernels::BitwiseNot> && result == DType::bool_) op = kUnary<kernels::LogicalNot>;
+  const DType compute = compute_type(is_floating(result) ? result : x.dtype());
+  if (out.numel()) backend.run(calls::Unary{op, compute, x, out, p0, p1});
+}
+
+}  // namespace
+
 Tensor unary(int op, const In& x, double p0, double p1) {
   const OpInfo& info = unary_info(op);
   Backend& backend = dispatch({{"self", *x}});
   const DType result = unary_result(info, x);
   const Tensor out = allocate_like(x->shape(), result, x->device(), {&*x});
-  if (out.numel()) backend.run(calls::Unary{op, *x, out, p0, p1});
+  run_unary(backend, op, *x, out, result, p0, p1);
   return out;
 }
 
 void unary_(int op, const In& x, double p0, double p1) {
   const OpInfo& info = unary_info(op);
   Backend& backend = dispatch({{"self", *x}});
-  require_castable(x, unary_result(info, x));
+  const DType result = unary_result(info, x);
+  require_castable(x, result);
   require_writable(x);
-  if (x->numel()) backend.run(calls::Unary{op, *x, *x, p0, p1});
+  run_unary(backend, op, *x, *x, result, p0, p1);
   x->storage()->bump_version();
 }
 

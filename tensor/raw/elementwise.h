@@ -4,6 +4,7 @@
 #include <minnow/tensor/in.h>
 #include <minnow/tensor/internal.h>
 #include <minnow/tensor/kernels/binary.h>
+#include <minnow/tensor/kernels/compute.h>
 #include <minnow/tensor/kernels/ternary.h>
 #include <minnow/tensor/kernels/unary.h>
 

@@ -80,7 +80,7 @@ TEST_P(Elementwise, UnaryAndDerivativesOfEveryLayoutAndDtype) {
         const Tensor x = numbers(shape, dtype, lay, -3);
         const Tensor g = numbers(shape, dtype, Lay::kContiguous, -1, 3);
         const Tensor y = blank(shape, dtype, Lay::kReversed);
-        backend().run(calls::Unary{kSquare, x, y});
+        backend().run(calls::Unary{kSquare, kernels::compute_type(dtype), x, y});
         for (std::int64_t i = 0; i < y.numel(); ++i) ASSERT_EQ(get(y, i), get(x, i) * get(x, i));
         backend().run(calls::UnarySlope{kSquare, g, x, y});
         for (std::int64_t i = 0; i < y.numel(); ++i) ASSERT_EQ(get(y, i), get(g, i) * 2 * get(x, i));
@@ -95,14 +95,14 @@ TEST(ElementwiseCpu, PredicatesNumbersAndBoolsInUnary) {
   const Shape shape{5, 70};
   const Tensor bools = numbers(shape, DType::bool_, Lay::kContiguous, 0, 2);
   const Tensor out = blank(shape, DType::bool_);
-  backend().run(calls::Unary{kIndexOf<UnaryOps, BitwiseNot>, bools, out});
+  backend().run(calls::Unary{kIndexOf<UnaryOps, LogicalNot>, DType::int64, bools, out});
   for (std::int64_t i = 0; i < out.numel(); ++i) ASSERT_EQ(get(out, i), 1 - get(bools, i));
   const Tensor small = numbers(shape, DType::uint8);
   const Tensor negated = blank(shape, DType::uint8);
-  backend().run(calls::Unary{kIndexOf<UnaryOps, Neg>, small, negated});
+  backend().run(calls::Unary{kIndexOf<UnaryOps, Neg>, DType::int64, small, negated});
   for (std::int64_t i = 0; i < out.numel(); ++i) ASSERT_EQ(get(negated, i), std::fmod(256 - get(small, i), 256));
   const Tensor roots = blank(shape);
-  backend().run(calls::Unary{kIndexOf<UnaryOps, Sqrt>, small, roots});
+  backend().run(calls::Unary{kIndexOf<UnaryOps, Sqrt>, float32, small, roots});
   for (std::int64_t i = 0; i < out.numel(); ++i) ASSERT_TRUE(test::close(get(roots, i), std::sqrt(get(small, i))));
 }
 
@@ -154,7 +154,7 @@ TEST(ElementwiseCpu, SameBitsForAnyNumberOfThreads) {
   test::expect_thread_invariant([&] {
     const Tensor out = blank({700, 333});
     static_cast<void>(backend().run(calls::Binary{kAdd, float32, a, b, out}));
-    backend().run(calls::Unary{kIndexOf<UnaryOps, Exp>, out, out});
+    backend().run(calls::Unary{kIndexOf<UnaryOps, Exp>, float32, out, out});
     return out;
   });
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <minnow/tensor/internal.h>
 #include <minnow/tensor/kernels/binary.h>
+#include <minnow/tensor/kernels/compute.h>
 #include <minnow/tensor/kernels/reduce.h>
 #include <minnow/tensor/kernels/ternary.h>
 #include <minnow/tensor/kernels/unary.h>
@@ -10,9 +11,10 @@
 
 namespace minnow::cpu {
 
-/// The types that functors compute in.  Elements of other dtypes are converted in chunks.
-enum class Compute : std::uint8_t { kFloat, kDouble, kInt64 };
-inline constexpr int kComputes = 3;
+using kernels::Compute;
+using kernels::compute_of;
+using kernels::dtype_of;
+using kernels::kComputes;
 
 // Loops over dense arrays.  An output may be the same array as an input, but must not overlap it otherwise.
 

@@ -4,18 +4,13 @@
 #include <type_traits>
 #include <minnow/tensor/cuda/elementwise/convert.h>
 #include <minnow/tensor/dtype.h>
+#include <minnow/tensor/kernels/compute.h>
 
 namespace minnow::cuda {
 
-/// The types that functors compute in; elements are converted at load and store.
-enum class Compute : std::uint8_t { kFloat, kDouble, kInt64 };
-inline constexpr int kComputes = 3;
-
-/// The type that elements of a dtype are computed in.
-constexpr Compute compute_of(DType dtype) {
-  if (dtype == DType::float64) return Compute::kDouble;
-  return is_floating_point(dtype) ? Compute::kFloat : Compute::kInt64;
-}
+using kernels::Compute;
+using kernels::compute_of;
+using kernels::dtype_of;
 
 /// The dtypes that a kernel reads and writes directly.  kSameFamily: those that are computed in T; other (mixed)
 /// operands are converted before or after, which keeps the kernels small.  kSameFamilyAndBool: also bool, for masks.

@@ -11,13 +11,6 @@ namespace minnow::cuda {
 namespace {
 
 using kernels::BinaryOps;
-using kernels::UnaryOps;
-
-bool is_predicate(int op) {
-  bool predicate = false;
-  kernels::visit(UnaryOps{}, op, [&]<class Op>() { predicate = Op::kKind == kernels::Kind::kPredicate; });
-  return predicate;
-}
 
 bool divides(int op) {
   bool yes = false;
@@ -41,13 +34,9 @@ Loops<N> find(const char* family, int op, Compute compute, const Loops<N>* of_fl
 template <> void execute(const calls::Unary& args) {
   const View &x = args.x, &out = args.out;
   const Call call(args);
-  int op = args.op;
-  const bool of_input = is_predicate(op) || !is_floating_point(out.dtype());
-  if (op == kernels::kIndexOf<UnaryOps, kernels::BitwiseNot> && out.dtype() == DType::bool_)
-    op = kernels::kIndexOf<UnaryOps, kernels::LogicalNot>;
-  const Compute compute = compute_of(of_input ? x.dtype() : out.dtype());
+  const Compute compute = compute_of(args.compute);
   const Loops<1> loops =
-      find("unary", op, compute, unary_table<float>(), unary_table<double>(), unary_table<std::int64_t>());
+      find("unary", args.op, compute, unary_table<float>(), unary_table<double>(), unary_table<std::int64_t>());
   Run<1>{loops, compute, args.p0, args.p1}(call, out.shape(), Elements(out), {Elements(x)});
 }
 

@@ -9,11 +9,7 @@ std::int64_t itemsize(DType dtype) { return static_cast<std::int64_t>(size_of(dt
 
 void* byte_address(const void* data, std::int64_t bytes) { return static_cast<char*>(const_cast<void*>(data)) + bytes; }
 
-DType dtype_of(Compute compute) {
-  return compute == Compute::kFloat ? DType::float32 : compute == Compute::kDouble ? DType::float64 : DType::int64;
-}
-
-/// Whether all elements are a single one.
+/// Whether all elements are one.
 bool is_uniform(const Elements& view, const Shape& shape) {
   if (view.data == nullptr) return true;
   for (int d = 0; d < shape.rank(); ++d)

@@ -6,6 +6,7 @@
 #include <minnow/tensor/cuda/libraries/matmul_plain.h>
 #include <minnow/tensor/cuda/libraries/pack.h>
 #include <minnow/tensor/cuda_math.h>
+#include <minnow/tensor/kernels/compute.h>
 #include <minnow/tensor/kernels/reduce.h>
 #include <minnow/tensor/kernels/unary.h>
 
@@ -104,9 +105,10 @@ void run_product(const Call& call, const MatmulParams& params, const View& a, co
 
 void activate(Activation activation, const View& out) {
   using Ops = kernels::UnaryOps;
-  if (activation == Activation::relu) execute(calls::Unary{kernels::kIndexOf<Ops, kernels::Relu>, out, out});
+  const DType compute = kernels::compute_type(out.dtype());
+  if (activation == Activation::relu) execute(calls::Unary{kernels::kIndexOf<Ops, kernels::Relu>, compute, out, out});
   else if (activation == Activation::gelu_tanh)
-    execute(calls::Unary{kernels::kIndexOf<Ops, kernels::GeluTanh>, out, out});
+    execute(calls::Unary{kernels::kIndexOf<Ops, kernels::GeluTanh>, compute, out, out});
 }
 
 /// A matrix as a batch of one, transposed if `transposed`.
