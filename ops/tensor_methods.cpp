@@ -69,21 +69,31 @@ Tensor Methods::copy_(const In& source, SourceLocation where) const { return min
 Tensor Methods::fill_(Scalar value, SourceLocation where) const { return minnow::fill_({self(), where}, value); }
 Tensor Methods::zero_(SourceLocation where) const { return minnow::zero_({self(), where}); }
 Tensor Methods::neg(SourceLocation where) const { return minnow::neg({self(), where}); }
+Tensor Methods::neg_(SourceLocation where) const { return minnow::neg_({self(), where}); }
 Tensor Methods::abs(SourceLocation where) const { return minnow::abs({self(), where}); }
+Tensor Methods::abs_(SourceLocation where) const { return minnow::abs_({self(), where}); }
 Tensor Methods::sign(SourceLocation where) const { return minnow::sign({self(), where}); }
 Tensor Methods::exp(SourceLocation where) const { return minnow::exp({self(), where}); }
+Tensor Methods::exp_(SourceLocation where) const { return minnow::exp_({self(), where}); }
 Tensor Methods::exp2(SourceLocation where) const { return minnow::exp2({self(), where}); }
 Tensor Methods::expm1(SourceLocation where) const { return minnow::expm1({self(), where}); }
 Tensor Methods::log(SourceLocation where) const { return minnow::log({self(), where}); }
+Tensor Methods::log_(SourceLocation where) const { return minnow::log_({self(), where}); }
 Tensor Methods::log2(SourceLocation where) const { return minnow::log2({self(), where}); }
 Tensor Methods::log10(SourceLocation where) const { return minnow::log10({self(), where}); }
 Tensor Methods::log1p(SourceLocation where) const { return minnow::log1p({self(), where}); }
 Tensor Methods::sqrt(SourceLocation where) const { return minnow::sqrt({self(), where}); }
+Tensor Methods::sqrt_(SourceLocation where) const { return minnow::sqrt_({self(), where}); }
 Tensor Methods::rsqrt(SourceLocation where) const { return minnow::rsqrt({self(), where}); }
+Tensor Methods::rsqrt_(SourceLocation where) const { return minnow::rsqrt_({self(), where}); }
 Tensor Methods::square(SourceLocation where) const { return minnow::square({self(), where}); }
+Tensor Methods::square_(SourceLocation where) const { return minnow::square_({self(), where}); }
 Tensor Methods::reciprocal(SourceLocation where) const { return minnow::reciprocal({self(), where}); }
+Tensor Methods::reciprocal_(SourceLocation where) const { return minnow::reciprocal_({self(), where}); }
 Tensor Methods::sin(SourceLocation where) const { return minnow::sin({self(), where}); }
+Tensor Methods::sin_(SourceLocation where) const { return minnow::sin_({self(), where}); }
 Tensor Methods::cos(SourceLocation where) const { return minnow::cos({self(), where}); }
+Tensor Methods::cos_(SourceLocation where) const { return minnow::cos_({self(), where}); }
 Tensor Methods::tan(SourceLocation where) const { return minnow::tan({self(), where}); }
 Tensor Methods::asin(SourceLocation where) const { return minnow::asin({self(), where}); }
 Tensor Methods::acos(SourceLocation where) const { return minnow::acos({self(), where}); }
@@ -91,19 +101,25 @@ Tensor Methods::atan(SourceLocation where) const { return minnow::atan({self(), 
 Tensor Methods::sinh(SourceLocation where) const { return minnow::sinh({self(), where}); }
 Tensor Methods::cosh(SourceLocation where) const { return minnow::cosh({self(), where}); }
 Tensor Methods::tanh(SourceLocation where) const { return minnow::tanh({self(), where}); }
+Tensor Methods::tanh_(SourceLocation where) const { return minnow::tanh_({self(), where}); }
 Tensor Methods::asinh(SourceLocation where) const { return minnow::asinh({self(), where}); }
 Tensor Methods::acosh(SourceLocation where) const { return minnow::acosh({self(), where}); }
 Tensor Methods::atanh(SourceLocation where) const { return minnow::atanh({self(), where}); }
 Tensor Methods::erf(SourceLocation where) const { return minnow::erf({self(), where}); }
 Tensor Methods::erfc(SourceLocation where) const { return minnow::erfc({self(), where}); }
 Tensor Methods::erfinv(SourceLocation where) const { return minnow::erfinv({self(), where}); }
+Tensor Methods::erfinv_(SourceLocation where) const { return minnow::erfinv_({self(), where}); }
 Tensor Methods::lgamma(SourceLocation where) const { return minnow::lgamma({self(), where}); }
 Tensor Methods::digamma(SourceLocation where) const { return minnow::digamma({self(), where}); }
 Tensor Methods::logit(SourceLocation where) const { return minnow::logit({self(), where}); }
 Tensor Methods::floor(SourceLocation where) const { return minnow::floor({self(), where}); }
+Tensor Methods::floor_(SourceLocation where) const { return minnow::floor_({self(), where}); }
 Tensor Methods::ceil(SourceLocation where) const { return minnow::ceil({self(), where}); }
+Tensor Methods::ceil_(SourceLocation where) const { return minnow::ceil_({self(), where}); }
 Tensor Methods::round(SourceLocation where) const { return minnow::round({self(), where}); }
+Tensor Methods::round_(SourceLocation where) const { return minnow::round_({self(), where}); }
 Tensor Methods::trunc(SourceLocation where) const { return minnow::trunc({self(), where}); }
+Tensor Methods::trunc_(SourceLocation where) const { return minnow::trunc_({self(), where}); }
 Tensor Methods::frac(SourceLocation where) const { return minnow::frac({self(), where}); }
 Tensor Methods::isnan(SourceLocation where) const { return minnow::isnan({self(), where}); }
 Tensor Methods::isinf(SourceLocation where) const { return minnow::isinf({self(), where}); }
@@ -111,13 +127,17 @@ Tensor Methods::isfinite(SourceLocation where) const { return minnow::isfinite({
 Tensor Methods::logical_not(SourceLocation where) const { return minnow::logical_not({self(), where}); }
 Tensor Methods::bitwise_not(SourceLocation where) const { return minnow::bitwise_not({self(), where}); }
 Tensor Methods::sigmoid(SourceLocation where) const { return minnow::sigmoid({self(), where}); }
+Tensor Methods::sigmoid_(SourceLocation where) const { return minnow::sigmoid_({self(), where}); }
 Tensor Methods::log_sigmoid(SourceLocation where) const { return minnow::log_sigmoid({self(), where}); }
 Tensor Methods::relu(SourceLocation where) const { return minnow::relu({self(), where}); }
+Tensor Methods::relu_(SourceLocation where) const { return minnow::relu_({self(), where}); }
 Tensor Methods::relu6(SourceLocation where) const { return minnow::relu6({self(), where}); }
 Tensor Methods::selu(SourceLocation where) const { return minnow::selu({self(), where}); }
 Tensor Methods::gelu(SourceLocation where) const { return minnow::gelu({self(), where}); }
+Tensor Methods::gelu_(SourceLocation where) const { return minnow::gelu_({self(), where}); }
 Tensor Methods::gelu_tanh(SourceLocation where) const { return minnow::gelu_tanh({self(), where}); }
 Tensor Methods::silu(SourceLocation where) const { return minnow::silu({self(), where}); }
+Tensor Methods::silu_(SourceLocation where) const { return minnow::silu_({self(), where}); }
 Tensor Methods::mish(SourceLocation where) const { return minnow::mish({self(), where}); }
 Tensor Methods::hardswish(SourceLocation where) const { return minnow::hardswish({self(), where}); }
 Tensor Methods::hardsigmoid(SourceLocation where) const { return minnow::hardsigmoid({self(), where}); }
@@ -132,30 +152,10 @@ Tensor Methods::softshrink(double lambda, SourceLocation where) const { return m
 Tensor Methods::hardshrink(double lambda, SourceLocation where) const { return minnow::hardshrink({self(), where}, lambda); }
 Tensor Methods::threshold(double limit, double value, SourceLocation where) const { return minnow::threshold({self(), where}, limit, value); }
 Tensor Methods::clamp(double low, double high, SourceLocation where) const { return minnow::clamp({self(), where}, low, high); }
+Tensor Methods::clamp_(double low, double high, SourceLocation where) const { return minnow::clamp_({self(), where}, low, high); }
 Tensor Methods::nan_to_num(double nan, SourceLocation where) const { return minnow::nan_to_num({self(), where}, nan); }
 Tensor Methods::clamp_min(double low, SourceLocation where) const { return minnow::clamp_min({self(), where}, low); }
 Tensor Methods::clamp_max(double high, SourceLocation where) const { return minnow::clamp_max({self(), where}, high); }
-Tensor Methods::neg_(SourceLocation where) const { return minnow::neg_({self(), where}); }
-Tensor Methods::abs_(SourceLocation where) const { return minnow::abs_({self(), where}); }
-Tensor Methods::exp_(SourceLocation where) const { return minnow::exp_({self(), where}); }
-Tensor Methods::log_(SourceLocation where) const { return minnow::log_({self(), where}); }
-Tensor Methods::sqrt_(SourceLocation where) const { return minnow::sqrt_({self(), where}); }
-Tensor Methods::rsqrt_(SourceLocation where) const { return minnow::rsqrt_({self(), where}); }
-Tensor Methods::square_(SourceLocation where) const { return minnow::square_({self(), where}); }
-Tensor Methods::reciprocal_(SourceLocation where) const { return minnow::reciprocal_({self(), where}); }
-Tensor Methods::sin_(SourceLocation where) const { return minnow::sin_({self(), where}); }
-Tensor Methods::cos_(SourceLocation where) const { return minnow::cos_({self(), where}); }
-Tensor Methods::tanh_(SourceLocation where) const { return minnow::tanh_({self(), where}); }
-Tensor Methods::erfinv_(SourceLocation where) const { return minnow::erfinv_({self(), where}); }
-Tensor Methods::floor_(SourceLocation where) const { return minnow::floor_({self(), where}); }
-Tensor Methods::ceil_(SourceLocation where) const { return minnow::ceil_({self(), where}); }
-Tensor Methods::round_(SourceLocation where) const { return minnow::round_({self(), where}); }
-Tensor Methods::trunc_(SourceLocation where) const { return minnow::trunc_({self(), where}); }
-Tensor Methods::sigmoid_(SourceLocation where) const { return minnow::sigmoid_({self(), where}); }
-Tensor Methods::relu_(SourceLocation where) const { return minnow::relu_({self(), where}); }
-Tensor Methods::gelu_(SourceLocation where) const { return minnow::gelu_({self(), where}); }
-Tensor Methods::silu_(SourceLocation where) const { return minnow::silu_({self(), where}); }
-Tensor Methods::clamp_(double low, double high, SourceLocation where) const { return minnow::clamp_({self(), where}, low, high); }
 Tensor Methods::sum(const Dims& dims, bool keepdim, SourceLocation where) const { return minnow::sum({self(), where}, dims, keepdim); }
 Tensor Methods::mean(const Dims& dims, bool keepdim, SourceLocation where) const { return minnow::mean({self(), where}, dims, keepdim); }
 Tensor Methods::var(const Dims& dims, double correction, bool keepdim, SourceLocation where) const { return minnow::var({self(), where}, dims, correction, keepdim); }

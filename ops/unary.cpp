@@ -79,24 +79,34 @@ constexpr auto kFunctions = table(kernels::UnaryOps{});
 std::span<const UnaryFunction> unary_functions() { return kFunctions; }
 
 Tensor neg(const In& x) { return function<kernels::Neg>(x); }
+Tensor neg_(const In& x) { return in_place<kernels::Neg>(x); }
 Tensor abs(const In& x) { return function<kernels::Abs>(x); }
+Tensor abs_(const In& x) { return in_place<kernels::Abs>(x); }
 Tensor sign(const In& x) { return function<kernels::Sign>(x); }
 Tensor exp(const In& x) { return function<kernels::Exp>(x); }
+Tensor exp_(const In& x) { return in_place<kernels::Exp>(x); }
 Tensor exp2(const In& x) { return function<kernels::Exp2>(x); }
 Tensor expm1(const In& x) { return function<kernels::Expm1>(x); }
 Tensor log(const In& x) { return function<kernels::Log>(x); }
+Tensor log_(const In& x) { return in_place<kernels::Log>(x); }
 Tensor log2(const In& x) { return function<kernels::Log2>(x); }
 Tensor log10(const In& x) { return function<kernels::Log10>(x); }
 Tensor log1p(const In& x) { return function<kernels::Log1p>(x); }
 Tensor sqrt(const In& x) { return function<kernels::Sqrt>(x); }
+Tensor sqrt_(const In& x) { return in_place<kernels::Sqrt>(x); }
 Tensor rsqrt(const In& x) { return function<kernels::Rsqrt>(x); }
+Tensor rsqrt_(const In& x) { return in_place<kernels::Rsqrt>(x); }
 Tensor square(const In& x) {
   const CallSite site("square", x.where);
   return function<kernels::Square>(x->defined() && x->dtype() == DType::bool_ ? x->to(int64) : *x);
 }
+Tensor square_(const In& x) { return in_place<kernels::Square>(x); }
 Tensor reciprocal(const In& x) { return function<kernels::Reciprocal>(x); }
+Tensor reciprocal_(const In& x) { return in_place<kernels::Reciprocal>(x); }
 Tensor sin(const In& x) { return function<kernels::Sin>(x); }
+Tensor sin_(const In& x) { return in_place<kernels::Sin>(x); }
 Tensor cos(const In& x) { return function<kernels::Cos>(x); }
+Tensor cos_(const In& x) { return in_place<kernels::Cos>(x); }
 Tensor tan(const In& x) { return function<kernels::Tan>(x); }
 Tensor asin(const In& x) { return function<kernels::Asin>(x); }
 Tensor acos(const In& x) { return function<kernels::Acos>(x); }
@@ -104,19 +114,25 @@ Tensor atan(const In& x) { return function<kernels::Atan>(x); }
 Tensor sinh(const In& x) { return function<kernels::Sinh>(x); }
 Tensor cosh(const In& x) { return function<kernels::Cosh>(x); }
 Tensor tanh(const In& x) { return function<kernels::Tanh>(x); }
+Tensor tanh_(const In& x) { return in_place<kernels::Tanh>(x); }
 Tensor asinh(const In& x) { return function<kernels::Asinh>(x); }
 Tensor acosh(const In& x) { return function<kernels::Acosh>(x); }
 Tensor atanh(const In& x) { return function<kernels::Atanh>(x); }
 Tensor erf(const In& x) { return function<kernels::Erf>(x); }
 Tensor erfc(const In& x) { return function<kernels::Erfc>(x); }
 Tensor erfinv(const In& x) { return function<kernels::Erfinv>(x); }
+Tensor erfinv_(const In& x) { return in_place<kernels::Erfinv>(x); }
 Tensor lgamma(const In& x) { return function<kernels::Lgamma>(x); }
 Tensor digamma(const In& x) { return function<kernels::Digamma>(x); }
 Tensor logit(const In& x) { return function<kernels::Logit>(x); }
 Tensor floor(const In& x) { return function<kernels::Floor>(x); }
+Tensor floor_(const In& x) { return in_place<kernels::Floor>(x); }
 Tensor ceil(const In& x) { return function<kernels::Ceil>(x); }
+Tensor ceil_(const In& x) { return in_place<kernels::Ceil>(x); }
 Tensor round(const In& x) { return function<kernels::Round>(x); }
+Tensor round_(const In& x) { return in_place<kernels::Round>(x); }
 Tensor trunc(const In& x) { return function<kernels::Trunc>(x); }
+Tensor trunc_(const In& x) { return in_place<kernels::Trunc>(x); }
 Tensor frac(const In& x) { return function<kernels::Frac>(x); }
 Tensor isnan(const In& x) { return function<kernels::IsNan>(x); }
 Tensor isinf(const In& x) { return function<kernels::IsInf>(x); }
@@ -124,13 +140,17 @@ Tensor isfinite(const In& x) { return function<kernels::IsFinite>(x); }
 Tensor logical_not(const In& x) { return function<kernels::LogicalNot>(x); }
 Tensor bitwise_not(const In& x) { return function<kernels::BitwiseNot>(x); }
 Tensor sigmoid(const In& x) { return function<kernels::Sigmoid>(x); }
+Tensor sigmoid_(const In& x) { return in_place<kernels::Sigmoid>(x); }
 Tensor log_sigmoid(const In& x) { return function<kernels::LogSigmoid>(x); }
 Tensor relu(const In& x) { return function<kernels::Relu>(x); }
+Tensor relu_(const In& x) { return in_place<kernels::Relu>(x); }
 Tensor relu6(const In& x) { return function<kernels::Relu6>(x); }
 Tensor selu(const In& x) { return function<kernels::Selu>(x); }
 Tensor gelu(const In& x) { return function<kernels::Gelu>(x); }
+Tensor gelu_(const In& x) { return in_place<kernels::Gelu>(x); }
 Tensor gelu_tanh(const In& x) { return function<kernels::GeluTanh>(x); }
 Tensor silu(const In& x) { return function<kernels::Silu>(x); }
+Tensor silu_(const In& x) { return in_place<kernels::Silu>(x); }
 Tensor mish(const In& x) { return function<kernels::Mish>(x); }
 Tensor hardswish(const In& x) { return function<kernels::Hardswish>(x); }
 Tensor hardsigmoid(const In& x) { return function<kernels::Hardsigmoid>(x); }
@@ -145,6 +165,7 @@ Tensor softshrink(const In& x, double lambda) { return function<kernels::Softshr
 Tensor hardshrink(const In& x, double lambda) { return function<kernels::Hardshrink>(x, lambda); }
 Tensor threshold(const In& x, double limit, double value) { return function<kernels::Threshold>(x, limit, value); }
 Tensor clamp(const In& x, double low, double high) { return function<kernels::Clamp>(x, low, high); }
+Tensor clamp_(const In& x, double low, double high) { return in_place<kernels::Clamp>(x, low, high); }
 Tensor pow_scalar(const In& x, double exponent) { return function<kernels::PowScalar>(x, exponent); }
 Tensor nan_to_num(const In& x, double nan) {
   const CallSite site("nan_to_num", x.where);
@@ -152,27 +173,5 @@ Tensor nan_to_num(const In& x, double nan) {
   if (!x->is_floating_point()) return x->clone();
   return function<kernels::NanToNum>(x, nan);
 }
-
-Tensor neg_(const In& x) { return in_place<kernels::Neg>(x); }
-Tensor abs_(const In& x) { return in_place<kernels::Abs>(x); }
-Tensor exp_(const In& x) { return in_place<kernels::Exp>(x); }
-Tensor log_(const In& x) { return in_place<kernels::Log>(x); }
-Tensor sqrt_(const In& x) { return in_place<kernels::Sqrt>(x); }
-Tensor rsqrt_(const In& x) { return in_place<kernels::Rsqrt>(x); }
-Tensor square_(const In& x) { return in_place<kernels::Square>(x); }
-Tensor reciprocal_(const In& x) { return in_place<kernels::Reciprocal>(x); }
-Tensor sin_(const In& x) { return in_place<kernels::Sin>(x); }
-Tensor cos_(const In& x) { return in_place<kernels::Cos>(x); }
-Tensor tanh_(const In& x) { return in_place<kernels::Tanh>(x); }
-Tensor erfinv_(const In& x) { return in_place<kernels::Erfinv>(x); }
-Tensor floor_(const In& x) { return in_place<kernels::Floor>(x); }
-Tensor ceil_(const In& x) { return in_place<kernels::Ceil>(x); }
-Tensor round_(const In& x) { return in_place<kernels::Round>(x); }
-Tensor trunc_(const In& x) { return in_place<kernels::Trunc>(x); }
-Tensor sigmoid_(const In& x) { return in_place<kernels::Sigmoid>(x); }
-Tensor relu_(const In& x) { return in_place<kernels::Relu>(x); }
-Tensor gelu_(const In& x) { return in_place<kernels::Gelu>(x); }
-Tensor silu_(const In& x) { return in_place<kernels::Silu>(x); }
-Tensor clamp_(const In& x, double low, double high) { return in_place<kernels::Clamp>(x, low, high); }
 
 }  // namespace minnow

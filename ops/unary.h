@@ -3,25 +3,29 @@
 #include <span>
 #include <minnow/tensor/in.h>
 
-// Elementwise functions of one operand.  Integers are converted to float32 if the function needs it.  Functions and
-// derivatives are in tensor/kernels/unary_math.h and unary_activation.h.  Second derivatives exist where the functor
-// has kOrder = 2.
+/// Elementwise functions of one operand.  Integers are promoted to float32 where the function needs it.
+/// Gradients are in tensor/kernels/unary_math.h and unary_activation.h beside the functions; second order as
+/// well.  A name that ends with an underscore is the form in place: written over x.
 namespace minnow {
 
 /// -x.
 [[nodiscard]] Tensor neg(const In& x);
+Tensor neg_(const In& x);
 /// |x|.
 [[nodiscard]] Tensor abs(const In& x);
+Tensor abs_(const In& x);
 /// -1, 0 or 1.
 [[nodiscard]] Tensor sign(const In& x);
 /// e^x.
 [[nodiscard]] Tensor exp(const In& x);
+Tensor exp_(const In& x);
 /// 2^x.
 [[nodiscard]] Tensor exp2(const In& x);
 /// e^x - 1, exact near 0.
 [[nodiscard]] Tensor expm1(const In& x);
 /// Natural logarithm.
 [[nodiscard]] Tensor log(const In& x);
+Tensor log_(const In& x);
 /// Logarithm to base 2.
 [[nodiscard]] Tensor log2(const In& x);
 /// Logarithm to base 10.
@@ -30,17 +34,23 @@ namespace minnow {
 [[nodiscard]] Tensor log1p(const In& x);
 /// √x.
 [[nodiscard]] Tensor sqrt(const In& x);
+Tensor sqrt_(const In& x);
 /// 1 / √x.
 [[nodiscard]] Tensor rsqrt(const In& x);
-/// x²; int64 for bool, as in PyTorch.
+Tensor rsqrt_(const In& x);
+/// x²; of bool as int64, as in PyTorch.
 [[nodiscard]] Tensor square(const In& x);
+Tensor square_(const In& x);
 /// 1 / x.
 [[nodiscard]] Tensor reciprocal(const In& x);
-/// x in radians.
+Tensor reciprocal_(const In& x);
+/// Of x in radians.
 [[nodiscard]] Tensor sin(const In& x);
-/// x in radians.
+Tensor sin_(const In& x);
+/// Of x in radians.
 [[nodiscard]] Tensor cos(const In& x);
-/// x in radians.
+Tensor cos_(const In& x);
+/// Of x in radians.
 [[nodiscard]] Tensor tan(const In& x);
 /// In radians; NaN outside [-1, 1].
 [[nodiscard]] Tensor asin(const In& x);
@@ -54,7 +64,7 @@ namespace minnow {
 [[nodiscard]] Tensor cosh(const In& x);
 /// sinh(x) / cosh(x).
 [[nodiscard]] Tensor tanh(const In& x);
-/// The inverse of sinh.
+Tensor tanh_(const In& x);
 [[nodiscard]] Tensor asinh(const In& x);
 /// The inverse of cosh; NaN below 1.
 [[nodiscard]] Tensor acosh(const In& x);
@@ -66,6 +76,7 @@ namespace minnow {
 [[nodiscard]] Tensor erfc(const In& x);
 /// The inverse of erf.
 [[nodiscard]] Tensor erfinv(const In& x);
+Tensor erfinv_(const In& x);
 /// log |Γ(x)|.
 [[nodiscard]] Tensor lgamma(const In& x);
 /// The derivative of lgamma.  It has no gradient here.
@@ -74,12 +85,16 @@ namespace minnow {
 [[nodiscard]] Tensor logit(const In& x);
 /// Rounded down.  Gradient 0.
 [[nodiscard]] Tensor floor(const In& x);
-/// Rounded up.  Gradient 0.
+Tensor floor_(const In& x);
+/// Gradient 0.
 [[nodiscard]] Tensor ceil(const In& x);
-/// Rounded to the nearest integer, half to even.  Gradient 0.
+Tensor ceil_(const In& x);
+/// Half to even; gradient 0.
 [[nodiscard]] Tensor round(const In& x);
-/// Rounded towards 0.  Gradient 0.
+Tensor round_(const In& x);
+/// Gradient 0.
 [[nodiscard]] Tensor trunc(const In& x);
+Tensor trunc_(const In& x);
 /// x - trunc(x).
 [[nodiscard]] Tensor frac(const In& x);
 /// Whether x is NaN: bool.
@@ -94,20 +109,24 @@ namespace minnow {
 [[nodiscard]] Tensor bitwise_not(const In& x);
 /// 1 / (1 + e^-x).
 [[nodiscard]] Tensor sigmoid(const In& x);
+Tensor sigmoid_(const In& x);
 /// log(sigmoid(x)) without overflow.
 [[nodiscard]] Tensor log_sigmoid(const In& x);
 /// max(x, 0).
 [[nodiscard]] Tensor relu(const In& x);
+Tensor relu_(const In& x);
 /// min(max(x, 0), 6).
 [[nodiscard]] Tensor relu6(const In& x);
 /// scale x, or scale alpha (e^x - 1) below 0, Klambauer et al. 2017.
 [[nodiscard]] Tensor selu(const In& x);
 /// x Φ(x), Hendrycks and Gimpel 2016.
 [[nodiscard]] Tensor gelu(const In& x);
+Tensor gelu_(const In& x);
 /// GELU by its tanh approximation.
 [[nodiscard]] Tensor gelu_tanh(const In& x);
 /// x sigmoid(x).
 [[nodiscard]] Tensor silu(const In& x);
+Tensor silu_(const In& x);
 /// x tanh(softplus(x)), Misra 2019.
 [[nodiscard]] Tensor mish(const In& x);
 /// x relu6(x + 3) / 6, Howard et al. 2019.
@@ -136,6 +155,7 @@ namespace minnow {
 [[nodiscard]] Tensor threshold(const In& x, double limit, double value);
 /// x limited to [low, high]; NaN stays.
 [[nodiscard]] Tensor clamp(const In& x, double low = -kInfinity, double high = kInfinity);
+Tensor clamp_(const In& x, double low = -kInfinity, double high = kInfinity);
 /// x^exponent.
 [[nodiscard]] Tensor pow_scalar(const In& x, double exponent);
 /// x with `nan` for NaN and the largest finite numbers for ±infinity; integers stay as they are.
@@ -146,31 +166,7 @@ namespace minnow {
 [[nodiscard]] inline Tensor operator-(const In& x) { return neg(x); }
 [[nodiscard]] inline Tensor operator~(const In& x) { return bitwise_not(x); }
 
-// In place: x is overwritten.
-
-Tensor neg_(const In& x);
-Tensor abs_(const In& x);
-Tensor exp_(const In& x);
-Tensor log_(const In& x);
-Tensor sqrt_(const In& x);
-Tensor rsqrt_(const In& x);
-Tensor square_(const In& x);
-Tensor reciprocal_(const In& x);
-Tensor sin_(const In& x);
-Tensor cos_(const In& x);
-Tensor tanh_(const In& x);
-Tensor erfinv_(const In& x);
-Tensor floor_(const In& x);
-Tensor ceil_(const In& x);
-Tensor round_(const In& x);
-Tensor trunc_(const In& x);
-Tensor sigmoid_(const In& x);
-Tensor relu_(const In& x);
-Tensor gelu_(const In& x);
-Tensor silu_(const In& x);
-Tensor clamp_(const In& x, double low = -kInfinity, double high = kInfinity);
-
-/// The unary functions, by their index in kernels::UnaryOps.  Parameters that a function does not have are ignored.
+/// A unary function by its number in kernels::UnaryOps; parameters that it does not have are ignored.
 using UnaryFunction = Tensor (*)(const In& x, double p0, double p1);
 std::span<const UnaryFunction> unary_functions();
 

@@ -143,18 +143,22 @@ class Methods {
   Tensor zero_(SourceLocation where = SourceLocation::current()) const;
   /// -x.
   [[nodiscard]] Tensor neg(SourceLocation where = SourceLocation::current()) const;
+  Tensor neg_(SourceLocation where = SourceLocation::current()) const;
   /// |x|.
   [[nodiscard]] Tensor abs(SourceLocation where = SourceLocation::current()) const;
+  Tensor abs_(SourceLocation where = SourceLocation::current()) const;
   /// -1, 0 or 1.
   [[nodiscard]] Tensor sign(SourceLocation where = SourceLocation::current()) const;
   /// e^x.
   [[nodiscard]] Tensor exp(SourceLocation where = SourceLocation::current()) const;
+  Tensor exp_(SourceLocation where = SourceLocation::current()) const;
   /// 2^x.
   [[nodiscard]] Tensor exp2(SourceLocation where = SourceLocation::current()) const;
   /// e^x - 1, exact near 0.
   [[nodiscard]] Tensor expm1(SourceLocation where = SourceLocation::current()) const;
   /// Natural logarithm.
   [[nodiscard]] Tensor log(SourceLocation where = SourceLocation::current()) const;
+  Tensor log_(SourceLocation where = SourceLocation::current()) const;
   /// Logarithm to base 2.
   [[nodiscard]] Tensor log2(SourceLocation where = SourceLocation::current()) const;
   /// Logarithm to base 10.
@@ -163,17 +167,23 @@ class Methods {
   [[nodiscard]] Tensor log1p(SourceLocation where = SourceLocation::current()) const;
   /// √x.
   [[nodiscard]] Tensor sqrt(SourceLocation where = SourceLocation::current()) const;
+  Tensor sqrt_(SourceLocation where = SourceLocation::current()) const;
   /// 1 / √x.
   [[nodiscard]] Tensor rsqrt(SourceLocation where = SourceLocation::current()) const;
-  /// x²; int64 for bool, as in PyTorch.
+  Tensor rsqrt_(SourceLocation where = SourceLocation::current()) const;
+  /// x²; of bool as int64, as in PyTorch.
   [[nodiscard]] Tensor square(SourceLocation where = SourceLocation::current()) const;
+  Tensor square_(SourceLocation where = SourceLocation::current()) const;
   /// 1 / x.
   [[nodiscard]] Tensor reciprocal(SourceLocation where = SourceLocation::current()) const;
-  /// x in radians.
+  Tensor reciprocal_(SourceLocation where = SourceLocation::current()) const;
+  /// Of x in radians.
   [[nodiscard]] Tensor sin(SourceLocation where = SourceLocation::current()) const;
-  /// x in radians.
+  Tensor sin_(SourceLocation where = SourceLocation::current()) const;
+  /// Of x in radians.
   [[nodiscard]] Tensor cos(SourceLocation where = SourceLocation::current()) const;
-  /// x in radians.
+  Tensor cos_(SourceLocation where = SourceLocation::current()) const;
+  /// Of x in radians.
   [[nodiscard]] Tensor tan(SourceLocation where = SourceLocation::current()) const;
   /// In radians; NaN outside [-1, 1].
   [[nodiscard]] Tensor asin(SourceLocation where = SourceLocation::current()) const;
@@ -187,7 +197,7 @@ class Methods {
   [[nodiscard]] Tensor cosh(SourceLocation where = SourceLocation::current()) const;
   /// sinh(x) / cosh(x).
   [[nodiscard]] Tensor tanh(SourceLocation where = SourceLocation::current()) const;
-  /// The inverse of sinh.
+  Tensor tanh_(SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Tensor asinh(SourceLocation where = SourceLocation::current()) const;
   /// The inverse of cosh; NaN below 1.
   [[nodiscard]] Tensor acosh(SourceLocation where = SourceLocation::current()) const;
@@ -199,6 +209,7 @@ class Methods {
   [[nodiscard]] Tensor erfc(SourceLocation where = SourceLocation::current()) const;
   /// The inverse of erf.
   [[nodiscard]] Tensor erfinv(SourceLocation where = SourceLocation::current()) const;
+  Tensor erfinv_(SourceLocation where = SourceLocation::current()) const;
   /// log |Γ(x)|.
   [[nodiscard]] Tensor lgamma(SourceLocation where = SourceLocation::current()) const;
   /// The derivative of lgamma.  It has no gradient here.
@@ -207,12 +218,16 @@ class Methods {
   [[nodiscard]] Tensor logit(SourceLocation where = SourceLocation::current()) const;
   /// Rounded down.  Gradient 0.
   [[nodiscard]] Tensor floor(SourceLocation where = SourceLocation::current()) const;
-  /// Rounded up.  Gradient 0.
+  Tensor floor_(SourceLocation where = SourceLocation::current()) const;
+  /// Gradient 0.
   [[nodiscard]] Tensor ceil(SourceLocation where = SourceLocation::current()) const;
-  /// Rounded to the nearest integer, half to even.  Gradient 0.
+  Tensor ceil_(SourceLocation where = SourceLocation::current()) const;
+  /// Half to even; gradient 0.
   [[nodiscard]] Tensor round(SourceLocation where = SourceLocation::current()) const;
-  /// Rounded towards 0.  Gradient 0.
+  Tensor round_(SourceLocation where = SourceLocation::current()) const;
+  /// Gradient 0.
   [[nodiscard]] Tensor trunc(SourceLocation where = SourceLocation::current()) const;
+  Tensor trunc_(SourceLocation where = SourceLocation::current()) const;
   /// x - trunc(x).
   [[nodiscard]] Tensor frac(SourceLocation where = SourceLocation::current()) const;
   /// Whether x is NaN: bool.
@@ -227,20 +242,24 @@ class Methods {
   [[nodiscard]] Tensor bitwise_not(SourceLocation where = SourceLocation::current()) const;
   /// 1 / (1 + e^-x).
   [[nodiscard]] Tensor sigmoid(SourceLocation where = SourceLocation::current()) const;
+  Tensor sigmoid_(SourceLocation where = SourceLocation::current()) const;
   /// log(sigmoid(x)) without overflow.
   [[nodiscard]] Tensor log_sigmoid(SourceLocation where = SourceLocation::current()) const;
   /// max(x, 0).
   [[nodiscard]] Tensor relu(SourceLocation where = SourceLocation::current()) const;
+  Tensor relu_(SourceLocation where = SourceLocation::current()) const;
   /// min(max(x, 0), 6).
   [[nodiscard]] Tensor relu6(SourceLocation where = SourceLocation::current()) const;
   /// scale x, or scale alpha (e^x - 1) below 0, Klambauer et al. 2017.
   [[nodiscard]] Tensor selu(SourceLocation where = SourceLocation::current()) const;
   /// x Φ(x), Hendrycks and Gimpel 2016.
   [[nodiscard]] Tensor gelu(SourceLocation where = SourceLocation::current()) const;
+  Tensor gelu_(SourceLocation where = SourceLocation::current()) const;
   /// GELU by its tanh approximation.
   [[nodiscard]] Tensor gelu_tanh(SourceLocation where = SourceLocation::current()) const;
   /// x sigmoid(x).
   [[nodiscard]] Tensor silu(SourceLocation where = SourceLocation::current()) const;
+  Tensor silu_(SourceLocation where = SourceLocation::current()) const;
   /// x tanh(softplus(x)), Misra 2019.
   [[nodiscard]] Tensor mish(SourceLocation where = SourceLocation::current()) const;
   /// x relu6(x + 3) / 6, Howard et al. 2019.
@@ -269,32 +288,12 @@ class Methods {
   [[nodiscard]] Tensor threshold(double limit, double value, SourceLocation where = SourceLocation::current()) const;
   /// x limited to [low, high]; NaN stays.
   [[nodiscard]] Tensor clamp(double low = -kInfinity, double high = kInfinity, SourceLocation where = SourceLocation::current()) const;
-  /// x with `nan` for NaN and the largest finite numbers for ±infinity; integers stay as they are.
+  Tensor clamp_(double low = -kInfinity, double high = kInfinity, SourceLocation where = SourceLocation::current()) const;
+  /// NaN becomes `nan`, the infinities the largest finite numbers; integers stay as they are.
   [[nodiscard]] Tensor nan_to_num(double nan = 0, SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Tensor clamp_min(double low, SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Tensor clamp_max(double high, SourceLocation where = SourceLocation::current()) const;
-  Tensor neg_(SourceLocation where = SourceLocation::current()) const;
-  Tensor abs_(SourceLocation where = SourceLocation::current()) const;
-  Tensor exp_(SourceLocation where = SourceLocation::current()) const;
-  Tensor log_(SourceLocation where = SourceLocation::current()) const;
-  Tensor sqrt_(SourceLocation where = SourceLocation::current()) const;
-  Tensor rsqrt_(SourceLocation where = SourceLocation::current()) const;
-  Tensor square_(SourceLocation where = SourceLocation::current()) const;
-  Tensor reciprocal_(SourceLocation where = SourceLocation::current()) const;
-  Tensor sin_(SourceLocation where = SourceLocation::current()) const;
-  Tensor cos_(SourceLocation where = SourceLocation::current()) const;
-  Tensor tanh_(SourceLocation where = SourceLocation::current()) const;
-  Tensor erfinv_(SourceLocation where = SourceLocation::current()) const;
-  Tensor floor_(SourceLocation where = SourceLocation::current()) const;
-  Tensor ceil_(SourceLocation where = SourceLocation::current()) const;
-  Tensor round_(SourceLocation where = SourceLocation::current()) const;
-  Tensor trunc_(SourceLocation where = SourceLocation::current()) const;
-  Tensor sigmoid_(SourceLocation where = SourceLocation::current()) const;
-  Tensor relu_(SourceLocation where = SourceLocation::current()) const;
-  Tensor gelu_(SourceLocation where = SourceLocation::current()) const;
-  Tensor silu_(SourceLocation where = SourceLocation::current()) const;
-  Tensor clamp_(double low = -kInfinity, double high = kInfinity, SourceLocation where = SourceLocation::current()) const;
-  /// Σ x; 0 for no elements.  int64 for integers and bool.
+  /// Integers and bool sum to int64.
   [[nodiscard]] Tensor sum(const Dims& dims = {}, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;
   /// Σ x / n; NaN for no elements.  DTypeError unless x is floating-point.
   [[nodiscard]] Tensor mean(const Dims& dims = {}, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;
