@@ -72,7 +72,7 @@ Tensor minimum_(const In& self, const TensorLike& other);
 [[nodiscard]] Tensor logical_or(const TensorLike& a, const TensorLike& b);
 [[nodiscard]] Tensor logical_xor(const TensorLike& a, const TensorLike& b);
 
-// Integers and bool only: DTypeError for floating operands.
+// Integers and bool only: DTypeError for floating-point operands.
 [[nodiscard]] Tensor bitwise_and(const TensorLike& a, const TensorLike& b);
 [[nodiscard]] Tensor bitwise_or(const TensorLike& a, const TensorLike& b);
 [[nodiscard]] Tensor bitwise_xor(const TensorLike& a, const TensorLike& b);

@@ -8,11 +8,12 @@ namespace minnow {
 /// The indices of the elements that are not zero, in row-major order.   x: any shape  ->  int64 [n, x.dim()].  The host
 /// waits for the device.  No gradient.
 [[nodiscard]] Tensor nonzero(const In& x);
-/// x where the mask is false, value where it is true.   mask: bool, broadcast with x.  The gradient goes where each
-/// element came from.
+/// x where the mask is false, value where it is true.   mask: bool, broadcast with x; else DTypeError.  Gradients for x
+/// and for a tensor `value`.
 [[nodiscard]] Tensor masked_fill(const In& x, const In& mask, const TensorLike& value);
 Tensor masked_fill_(const In& x, const In& mask, const TensorLike& value);
-/// The elements where the mask is true, one-dimensional.   mask: bool, broadcast with x.  Waits for the device.
+/// The elements where the mask is true, one-dimensional.   mask: bool, broadcast with x.  The host waits
+/// for the device.
 [[nodiscard]] Tensor masked_select(const In& x, const In& mask);
 /// x on and below the diagonal of its last two dimensions, 0 above; diagonal 1 is the one above the
 /// main diagonal.  ShapeError below two dimensions.

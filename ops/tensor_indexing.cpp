@@ -426,7 +426,7 @@ void Selection::update(Tensor (*in_place)(const In&, const TensorLike&),
   const CallSite site(where_);
   const bool recording = records(target()) || (!other.is_number() && records(*other.tensor));
   if (!indices_ && !recording) in_place(*this, other);
-  else write(fitting(function(*this, other), target()));
+  else write(require_holdable(function(*this, other), target()));
 }
 
 void Selection::operator+=(const TensorLike& other) && { update(minnow::add_, minnow::add, other); }

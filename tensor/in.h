@@ -22,9 +22,9 @@ concept Number = std::integral<T> || std::floating_point<T> || std::same_as<T, S
 
 }  // namespace detail
 
-/// How operations take a tensor, as `const In&`: a reference, and the user's line, which the conversion evaluates at
-/// the caller, so that even `a + b` can name it.  Valid within the full expression only: never store one; copy the
-/// tensor.
+/// The parameter type of operations, as `const In&`: a reference to a tensor, and the user's line, which the conversion
+/// takes at the caller, so that errors of `a + b` name it too.  Valid only within the full expression: never store one;
+/// copy the tensor.
 struct In : detail::OfExpression {
   In(const Tensor& t, SourceLocation l = SourceLocation::current()) : tensor(t), where(l) {}
 

@@ -289,11 +289,11 @@ class Methods {
   /// x limited to [low, high]; NaN stays.
   [[nodiscard]] Tensor clamp(double low = -kInfinity, double high = kInfinity, SourceLocation where = SourceLocation::current()) const;
   Tensor clamp_(double low = -kInfinity, double high = kInfinity, SourceLocation where = SourceLocation::current()) const;
-  /// NaN becomes `nan`, the infinities the largest finite numbers; integers stay as they are.
+  /// x with `nan` for NaN and the largest finite numbers for ±infinity; integers stay as they are.
   [[nodiscard]] Tensor nan_to_num(double nan = 0, SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Tensor clamp_min(double low, SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Tensor clamp_max(double high, SourceLocation where = SourceLocation::current()) const;
-  /// Integers and bool sum to int64.
+  /// Σ x; 0 for no elements.  int64 for integers and bool.
   [[nodiscard]] Tensor sum(const Dims& dims = {}, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;
   /// Σ x / n; NaN for no elements.  DTypeError unless x is floating-point.
   [[nodiscard]] Tensor mean(const Dims& dims = {}, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;
@@ -375,11 +375,12 @@ class Methods {
   /// The indices of the elements that are not zero, in row-major order.   x: any shape  ->  int64 [n, x.dim()].  The host
   /// waits for the device.  No gradient.
   [[nodiscard]] Tensor nonzero(SourceLocation where = SourceLocation::current()) const;
-  /// x where the mask is false, value where it is true.   mask: bool, broadcast with x.  The gradient goes where each
-  /// element came from.
+  /// x where the mask is false, value where it is true.   mask: bool, broadcast with x; else DTypeError.  Gradients for x
+  /// and for a tensor `value`.
   [[nodiscard]] Tensor masked_fill(const In& mask, const TensorLike& value, SourceLocation where = SourceLocation::current()) const;
   Tensor masked_fill_(const In& mask, const TensorLike& value, SourceLocation where = SourceLocation::current()) const;
-  /// The elements where the mask is true, one-dimensional.   mask: bool, broadcast with x.  Waits for the device.
+  /// The elements where the mask is true, one-dimensional.   mask: bool, broadcast with x.  The host waits
+  /// for the device.
   [[nodiscard]] Tensor masked_select(const In& mask, SourceLocation where = SourceLocation::current()) const;
   /// x on and below the diagonal of its last two dimensions, 0 above; diagonal 1 is the one above the
   /// main diagonal.  ShapeError below two dimensions.

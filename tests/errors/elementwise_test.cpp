@@ -38,7 +38,7 @@ TEST(Errors, EveryBinaryFunction) {
     });
 }
 
-TEST(Errors, OfEveryBinaryFunctionInPlace) {
+TEST(Errors, EveryBinaryFunctionInPlace) {
   const NamedBinaryInPlace all[] = {
       {"add_", add_},
       {"sub_", sub_},
@@ -91,8 +91,9 @@ TEST(Errors, OfEveryBinaryFunctionInPlace) {
   });
 }
 
-/// A division by 0 is found on the way, and loses nothing: in one loop, in several, for other strides and dtypes.
-TEST(Errors, AnIntegerDividedByZeroInPlaceIsNotTouched) {
+/// A division by 0 is reported, and the other elements are computed: in one loop, in several, for other strides and
+/// dtypes.
+TEST(Errors, IntegerDivisionByZeroInPlaceChangesNothing) {
   const NamedBinaryInPlace all[] = {{"floor_divide_", floor_divide_}, {"fmod_", fmod_}, {"remainder_", remainder_}};
   for (const Device device : {Device(), Device(DeviceType::sim)})
     for (const DType dtype : {DType::int64, DType::int32, DType::uint8})
