@@ -43,7 +43,7 @@ class BackwardPass {
   void seed(const Tensor& output, const Tensor& grad) { accumulate(autograd::edge_to(output), grad); }
   void request(std::vector<Requested>* requested) { requested_ = requested; }
   void execute() {
-    const GradMode mode(create_);
+    const AutoGradMode mode(create_);
     if (requested_) mark_needed();
     while (!queue_.empty()) {
       GradientQueue::Entry next = queue_.take();
@@ -317,7 +317,7 @@ Tensor seed_gradient(const Tensor& output, const Tensor& given) {
     const bool inside = autograd::RunningNode::current() && !is_grad_enabled();
     throw AutogradError(
         message("the output depends on no tensor that requires a gradient", {{"output", output}},
-                inside ? "a gradient function does not record: write `GradMode on(true);` at its beginning, and call "
+                inside ? "a gradient function does not record: write `AutoGradMode on(true);` at its beginning, and call "
                          "requires_grad_() on an input"
                        : "call requires_grad_() on an input, and compute outside of NoGradGuard"));
   }

@@ -24,7 +24,7 @@ std::string call_text(std::string_view name, std::initializer_list<double> numbe
 }  // namespace detail
 
 /// A function of one tensor as a module.
-template <detail::Text Name, Tensor (*Function)(const In&)> class ActivationLayer : public Module {
+template <detail::ClassName Name, Tensor (*Function)(const In&)> class ActivationLayer : public Module {
  public:
   Tensor forward(const Tensor& x) override {
     const auto site = called();
@@ -34,7 +34,7 @@ template <detail::Text Name, Tensor (*Function)(const In&)> class ActivationLaye
 };
 
 /// The same with one number.
-template <detail::Text Name, Tensor (*Function)(const In&, double), double (*Default)()>
+template <detail::ClassName Name, Tensor (*Function)(const In&, double), double (*Default)()>
 class ActivationLayer1 : public Module {
  public:
   explicit ActivationLayer1(double value = Default()) : value_(value) {}
@@ -49,7 +49,7 @@ class ActivationLayer1 : public Module {
 };
 
 /// The same with two.
-template <detail::Text Name, Tensor (*Function)(const In&, double, double), std::array<double, 2> (*Default)()>
+template <detail::ClassName Name, Tensor (*Function)(const In&, double, double), std::array<double, 2> (*Default)()>
 class ActivationLayer2 : public Module {
  public:
   explicit ActivationLayer2(double first = Default()[0], double second = Default()[1])

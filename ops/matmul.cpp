@@ -216,7 +216,7 @@ Tensor matmul(const In& a, const In& b) {
 Tensor linear(const In& x, const In& w, const Tensor& b, Activation activation) {
   const CallSite site("linear", x.where);
   // The gradient of gelu_tanh needs its input; for integers the product has to be converted first.
-  if (activation == Activation::gelu_tanh && (records(*x, *w) || records(b) || !is_floating(x->dtype())))
+  if (activation == Activation::gelu_tanh && (records(*x, *w) || records(b) || !is_floating_point(x->dtype())))
     return gelu_tanh(linear(x, w, b));
   Tensor y = raw::linear(x, w, b, activation);
   if (!records(*x, *w) && !records(b)) return y;

@@ -10,7 +10,7 @@ namespace {
 
 /// The gradient returns to x's device; the engine converts its dtype.
 Tensor record_copy(const char* name, const Tensor& x, Tensor y) {
-  if (y.is_same(x) || !is_floating(y.dtype())) return y;
+  if (y.is_same(x) || !is_floating_point(y.dtype())) return y;
   return record(name, std::move(y), {x}, [device = x.device()](const Tensor& g) { return g.to(device); });
 }
 

@@ -22,7 +22,7 @@ RandomGenerator& generator_of(const RandomOptions& options) {
 std::int64_t numbers_drawn(const Tensor& t) { return t.dtype() == DType::float64 ? 2 * t.numel() : t.numel(); }
 
 void require_floating(DType dtype) {
-  if (!is_floating(dtype))
+  if (!is_floating_point(dtype))
     throw DTypeError(message("cannot draw " + std::string(name_of(dtype)) + " numbers", {},
                              "choose a floating-point dtype, or randint for integers"));
 }
@@ -368,8 +368,8 @@ Tensor detail::view_of(void* data, const Shape& shape, std::optional<DType> own,
 }
 
 void detail::require_representable(Scalar value, DType dtype) {
-  if (is_floating(dtype) || dtype >= DType::bool_) return;  // an invalid dtype is refused when memory is allocated
-  const bool floating = is_floating(value.dtype());
+  if (is_floating_point(dtype) || dtype >= DType::bool_) return;  // an invalid dtype is refused when memory is allocated
+  const bool floating = is_floating_point(value.dtype());
   if (dtype == DType::int64 && !floating && !value.exceeds_int64()) return;
   const double v = std::trunc(value.as_double());  // NaN is outside of every range
   if (dtype == DType::int64 && v >= -0x1p63 && v < 0x1p63) return;

@@ -76,8 +76,8 @@ constexpr DType promote_types(DType a, DType b) {
     if (a == DType::float64 || b == DType::float64) return DType::float64;
     return DType::float32;  // float32 and a half, or the two halves
   }
-  if (is_floating(a)) return a;
-  if (is_floating(b)) return b;
+  if (is_floating_point(a)) return a;
+  if (is_floating_point(b)) return b;
   return a < b ? a : b;  // the wider one of int64, int32, uint8, bool holds all values of the other
 }
 

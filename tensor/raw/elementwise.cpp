@@ -153,7 +153,7 @@ namespace {
 /// x -> out in place or not, of checked dtypes.
 void run_unary(Backend& backend, int op, const View& x, const View& out, DType result, double p0, double p1) {
   if (op == kUnary<kernels::BitwiseNot> && result == DType::bool_) op = kUnary<kernels::LogicalNot>;
-  const DType compute = compute_type(is_floating(result) ? result : x.dtype());
+  const DType compute = compute_type(is_floating_point(result) ? result : x.dtype());
   if (out.numel()) backend.run(calls::Unary{op, compute, x, out, p0, p1});
 }
 
