@@ -34,8 +34,7 @@ void require_double(const GradcheckFunction& function, const std::vector<Tensor>
           message("an input is not float64", {{"input", t}}, "central differences need float64: .to(float64)"));
   }
   if (!any)
-    throw AutogradError(
-        message("no input requires a gradient", {}, "call requires_grad_() on those to be checked"));
+    throw AutogradError(message("no input requires a gradient", {}, "call requires_grad_() on those to be checked"));
 }
 
 void require_output(const Tensor& out) {
@@ -111,8 +110,9 @@ class Check {
       const auto i = differ - first.begin();
       text << "\n  element " << i << ": " << *differ << " and " << second[static_cast<std::size_t>(i)];
     }
-    text << "\nit must be deterministic: draw its random numbers from a generator that it seeds itself, and call eval() "
-            "on modules";
+    text
+        << "\nit must be deterministic: draw its random numbers from a generator that it seeds itself, and call eval() "
+           "on modules";
     throw AutogradError(text.str());
   }
 

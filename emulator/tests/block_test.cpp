@@ -3,7 +3,7 @@
 #include <emulator/launch.h>
 #include <gtest/gtest.h>
 #include <vector>
-#include <minnow/tensor/cuda/runtime/start.h>
+#include <minnow/tensor/cuda/runtime/launch_syntax.h>
 
 #include "memory.h"
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <string>
 #include <vector>
-#include <minnow/tensor/cuda/runtime/start.h>
+#include <minnow/tensor/cuda/runtime/launch_syntax.h>
 
 #include "memory.h"
 

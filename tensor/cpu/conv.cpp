@@ -2,8 +2,8 @@
 #include <minnow/tensor/cpu/conv_direct.h>
 #include <minnow/tensor/cpu/conv_parts.h>
 #include <minnow/tensor/cpu/cpu_backend.h>
+#include <minnow/tensor/cpu/dense_copy.h>
 #include <minnow/tensor/cpu/onednn_plan.h>
-#include <minnow/tensor/cpu/pack.h>
 #include <minnow/tensor/cpu/reference.h>
 #include <minnow/tensor/cpu/winograd.h>
 #include <minnow/tensor/internal.h>

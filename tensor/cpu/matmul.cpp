@@ -1,7 +1,7 @@
 #include <minnow/tensor/cpu/cpu_backend.h>
+#include <minnow/tensor/cpu/dense_copy.h>
 #include <minnow/tensor/cpu/gemm.h>
 #include <minnow/tensor/cpu/onednn_plan.h>
-#include <minnow/tensor/cpu/pack.h>
 #include <minnow/tensor/cpu/parallel.h>
 #include <minnow/tensor/cpu/reference.h>
 #include <minnow/tensor/internal.h>

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <limits>
 #include <minnow/tensor/cpu/cpu_backend.h>
+#include <minnow/tensor/cpu/dense_copy.h>
 #include <minnow/tensor/cpu/isa.h>
-#include <minnow/tensor/cpu/pack.h>
 #include <minnow/tensor/cpu/parallel.h>
 #include <minnow/tensor/cpu/window.h>
 #include <minnow/tensor/internal.h>

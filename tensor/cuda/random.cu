@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <minnow/tensor/cuda/cuda_backend.h>
-#include <minnow/tensor/cuda/elementwise/elements.h>
+#include <minnow/tensor/cuda/elementwise/element_access.h>
 #include <minnow/tensor/cuda/runtime/launch.h>
 #include <minnow/tensor/kernels/philox.h>
 

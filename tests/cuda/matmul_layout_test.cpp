@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 #include <unordered_set>
 #include <vector>
-#include <minnow/tensor/cuda/elementwise/alignment.h>
+#include <minnow/tensor/cuda/elementwise/pointer_alignment.h>
 #include <minnow/tensor/cuda/libraries/matmul_layout.h>
 
 namespace minnow::cuda {

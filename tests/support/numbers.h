@@ -5,7 +5,7 @@
 #include <cstring>
 #include <vector>
 #include <minnow/tensor/allocator.h>
-#include <minnow/tensor/cpu/pack.h>
+#include <minnow/tensor/cpu/dense_copy.h>
 #include <minnow/tensor/internal.h>
 #include <minnow/tensor/tensor.h>
 

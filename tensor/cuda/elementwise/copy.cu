@@ -1,6 +1,6 @@
 #include <minnow/tensor/cuda/cuda_backend.h>
+#include <minnow/tensor/cuda/elementwise/copy_unit.h>
 #include <minnow/tensor/cuda/elementwise/elementwise_kernels.h>
-#include <minnow/tensor/cuda/runtime/moved.h>
 
 namespace minnow::cuda {
 namespace {

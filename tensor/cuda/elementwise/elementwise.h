@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <minnow/tensor/cuda/elementwise/elements.h>
+#include <minnow/tensor/cuda/elementwise/element_access.h>
 #include <minnow/tensor/cuda/runtime/launch.h>
 #include <minnow/tensor/internal.h>
 #include <minnow/tensor/kernels/strided.h>

@@ -1,6 +1,6 @@
 #include <minnow/tensor/cuda/cuda_backend.h>
+#include <minnow/tensor/cuda/elementwise/copy_unit.h>
 #include <minnow/tensor/cuda/runtime/launch.h>
-#include <minnow/tensor/cuda/runtime/moved.h>
 #include <minnow/tensor/kernels/strided.h>
 
 namespace minnow::cuda {

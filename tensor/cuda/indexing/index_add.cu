@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <bit>
 #include <minnow/tensor/cuda/cuda_backend.h>
-#include <minnow/tensor/cuda/elementwise/elements.h>
+#include <minnow/tensor/cuda/elementwise/element_access.h>
 #include <minnow/tensor/cuda/indexing/sort.h>
 #include <minnow/tensor/cuda/runtime/launch.h>
 #include <minnow/tensor/kernels/binary.h>

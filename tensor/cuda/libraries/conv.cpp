@@ -1,10 +1,10 @@
 #include <string>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/cuda/cuda_backend.h>
-#include <minnow/tensor/cuda/elementwise/alignment.h>
+#include <minnow/tensor/cuda/elementwise/pointer_alignment.h>
 #include <minnow/tensor/cuda/libraries/conv_layout.h>
 #include <minnow/tensor/cuda/libraries/conv_plan.h>
-#include <minnow/tensor/cuda/libraries/pack.h>
+#include <minnow/tensor/cuda/libraries/dense_copy.h>
 #include <minnow/tensor/cuda_math.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/kernels/binary.h>

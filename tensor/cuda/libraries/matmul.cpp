@@ -1,10 +1,10 @@
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/cuda/cuda_backend.h>
-#include <minnow/tensor/cuda/elementwise/alignment.h>
+#include <minnow/tensor/cuda/elementwise/pointer_alignment.h>
 #include <minnow/tensor/cuda/libraries/cublaslt.h>
+#include <minnow/tensor/cuda/libraries/dense_copy.h>
+#include <minnow/tensor/cuda/libraries/matmul_fallback.h>
 #include <minnow/tensor/cuda/libraries/matmul_layout.h>
-#include <minnow/tensor/cuda/libraries/matmul_plain.h>
-#include <minnow/tensor/cuda/libraries/pack.h>
 #include <minnow/tensor/cuda_math.h>
 #include <minnow/tensor/kernels/compute.h>
 #include <minnow/tensor/kernels/reduce.h>

@@ -1,6 +1,6 @@
 #include <minnow/tensor/cuda/cuda_backend.h>
 #include <minnow/tensor/cuda/elementwise/convert.h>
-#include <minnow/tensor/cuda/reductions/block.h>
+#include <minnow/tensor/cuda/reductions/block_reduce.h>
 #include <minnow/tensor/cuda/reductions/reduce.h>
 #include <minnow/tensor/cuda/runtime/launch.h>
 

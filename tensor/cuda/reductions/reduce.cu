@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <minnow/tensor/cuda/cuda_backend.h>
-#include <minnow/tensor/cuda/reductions/block.h>
+#include <minnow/tensor/cuda/reductions/block_reduce.h>
 
 namespace minnow::cuda {
 namespace {

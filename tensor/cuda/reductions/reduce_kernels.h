@@ -3,7 +3,7 @@
 #include <string>
 #include <type_traits>
 #include <minnow/tensor/cuda/elementwise/convert.h>
-#include <minnow/tensor/cuda/reductions/block.h>
+#include <minnow/tensor/cuda/reductions/block_reduce.h>
 #include <minnow/tensor/cuda/reductions/reduce.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>

@@ -2,7 +2,7 @@
 
 #include <initializer_list>
 #include <minnow/tensor/cuda/elementwise/convert.h>
-#include <minnow/tensor/cuda/reductions/block.h>
+#include <minnow/tensor/cuda/reductions/block_reduce.h>
 #include <minnow/tensor/internal.h>
 #include <minnow/tensor/kernels/math.h>
 

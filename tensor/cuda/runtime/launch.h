@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <minnow/tensor/cuda/runtime/call.h>
-#include <minnow/tensor/cuda/runtime/start.h>
+#include <minnow/tensor/cuda/runtime/launch_syntax.h>
 #include <minnow/tensor/cuda/runtime/status.h>
 
 namespace minnow::cuda {

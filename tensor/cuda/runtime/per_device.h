@@ -5,7 +5,7 @@
 #include <mutex>
 #include <vector>
 #include <minnow/tensor/cuda/runtime/call.h>
-#include <minnow/tensor/cuda/runtime/uncaptured.h>
+#include <minnow/tensor/cuda/runtime/capture_exemption.h>
 
 namespace minnow::cuda {
 

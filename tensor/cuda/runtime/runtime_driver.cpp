@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cuda_runtime_api.h>
 #include <minnow/tensor/cuda/memory/memory_pool.h>
+#include <minnow/tensor/cuda/runtime/capture_exemption.h>
 #include <minnow/tensor/cuda/runtime/status.h>
-#include <minnow/tensor/cuda/runtime/uncaptured.h>
 
 namespace minnow::cuda {
 namespace {

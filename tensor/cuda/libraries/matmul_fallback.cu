@@ -1,4 +1,4 @@
-#include <minnow/tensor/cuda/libraries/matmul_plain.h>
+#include <minnow/tensor/cuda/libraries/matmul_fallback.h>
 
 #include <cstdint>
 #include <type_traits>

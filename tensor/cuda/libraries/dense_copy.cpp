@@ -1,4 +1,4 @@
-#include <minnow/tensor/cuda/libraries/pack.h>
+#include <minnow/tensor/cuda/libraries/dense_copy.h>
 
 #include <memory>
 #include <minnow/tensor/backend/devices.h>

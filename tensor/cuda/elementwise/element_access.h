@@ -4,6 +4,7 @@
 #include <type_traits>
 #include <minnow/tensor/cuda/elementwise/convert.h>
 #include <minnow/tensor/dtype.h>
+#include <minnow/tensor/internal.h>
 #include <minnow/tensor/kernels/compute.h>
 
 namespace minnow::cuda {

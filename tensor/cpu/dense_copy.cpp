@@ -1,4 +1,4 @@
-#include <minnow/tensor/cpu/pack.h>
+#include <minnow/tensor/cpu/dense_copy.h>
 
 #include <memory>
 #include <minnow/tensor/cpu/cpu_backend.h>
