@@ -11,7 +11,8 @@ set(minnow_isa_flags_baseline)
 set(minnow_isa_flags_avx2 -mavx2 -mfma -mf16c)
 set(minnow_isa_flags_avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mprefer-vector-width=512)
 
-target_compile_definitions(minnow_tensor PRIVATE MINNOW_ISA_X86=${minnow_isa_x86})
+set_source_files_properties("${minnow_SOURCE_DIR}/tensor/cpu/isa.cpp" PROPERTIES COMPILE_DEFINITIONS
+                            MINNOW_ISA_X86=${minnow_isa_x86})
 file(GLOB minnow_isa_sources CONFIGURE_DEPENDS "${minnow_SOURCE_DIR}/tensor/cpu/isa/*.cpp")
 if(minnow_isa_sources)
   foreach(variant IN LISTS minnow_isa_variants)

@@ -8,6 +8,7 @@ set(MINNOW_SANITIZE "" CACHE STRING "Sanitizers of our targets, as for -fsanitiz
 option(MINNOW_CUDA_EMULATOR "Run the tests also with the CUDA backend on an emulated GPU; needs CUDA's headers" OFF)
 mark_as_advanced(MINNOW_CUDA_EMULATOR)
 option(MINNOW_WERROR "Warnings are errors" OFF)
+option(MINNOW_PRECOMPILE "Precompile the standard headers that most of our sources include" ON)
 option(MINNOW_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(MINNOW_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 option(MINNOW_BUILD_BENCHMARKS "Build the benchmarks" ${PROJECT_IS_TOP_LEVEL})
@@ -37,5 +38,24 @@ function(minnow_set_up target)
     target_compile_options(${target} PRIVATE -fsanitize=${MINNOW_SANITIZE} -fno-sanitize-recover=all
                                              -fno-omit-frame-pointer)
     target_link_options(${target} PUBLIC -fsanitize=${MINNOW_SANITIZE})
+  endif()
+endfunction()
+
+# minnow_precompile(TARGET OWNER [HEADER...]): the sources of TARGET start with the standard library's headers that most of
+# them include, and the given ones. They are compiled once, with OWNER's compile options, which must be those of TARGET.
+# Ours are not among them: CMake makes system headers of all that it precompiles, of which compilers do not warn.
+function(minnow_precompile target owner)
+  if(NOT MINNOW_PRECOMPILE)
+    return()
+  endif()
+  # For a compiler cache, whose copy may be older than the headers: clang compares contents, not times.
+  target_compile_options(${target} PRIVATE "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
+  if(target STREQUAL owner)
+    target_precompile_headers(
+      ${target} PRIVATE <algorithm> <array> <atomic> <chrono> <cmath> <cstring> <functional> <limits> <map> <memory> <mutex>
+                        <numeric> <optional> <span> <sstream> <string> <unordered_map> <unordered_set> <utility> <vector>
+                        ${ARGN})
+  else()
+    target_precompile_headers(${target} REUSE_FROM ${owner})
   endif()
 endfunction()
