@@ -51,9 +51,13 @@ if(NOT EXISTS "${list}" OR "${program}" IS_NEWER_THAN "${list}" OR "${CMAKE_CURR
   endforeach()
   set(script "")
   foreach(name IN LISTS names)
+    set(alone "")
+    if(name MATCHES "(^|[._])(loader_overlap|team|sim_stream|large)")  # those that measure time, or fill the memory
+      set(alone " RUN_SERIAL ON")
+    endif()
     set(arguments "--gtest_brief=1 [[--gtest_filter=${filter_of_${name}}]]")
     string(APPEND script "add_test([[${name}]] [[${program}]] ${arguments})\n"
-                         "set_tests_properties([[${name}]] PROPERTIES TIMEOUT 900 LABELS [[${labels}]])\n")
+                         "set_tests_properties([[${name}]] PROPERTIES TIMEOUT 900 LABELS [[${labels}]]${alone})\n")
   endforeach()
   file(WRITE "${list}" "${script}")
 endif()
