@@ -1,6 +1,7 @@
 #include <minnow/data/progress.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <fmt/format.h>
 #include <iostream>
@@ -13,6 +14,8 @@ namespace {
 
 constexpr int kBarWidth = 20;
 constexpr std::size_t kDefaultColumns = 80;
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 bool shown_on_terminal(const ProgressOptions& options) {
   if (options.terminal) return *options.terminal;
@@ -87,16 +90,15 @@ void ProgressBar::start(std::string_view default_label) {
   drawn_ = 0;
   values_.clear();
   active_ = true;
-  start_ = last_drawn_ = Clock::now();
+  start_ = last_drawn_ = now();
 }
 
 void ProgressBar::step(std::int64_t samples) {
   ++done_;
   samples_ += samples;
-  const auto now = Clock::now();
-  if (std::chrono::duration<double>(now - last_drawn_).count() < interval_ || done_ >= total_) return;
+  if (now() - last_drawn_ < interval_ || done_ >= total_) return;
   draw(false);
-  last_drawn_ = Clock::now();
+  last_drawn_ = now();
 }
 
 void ProgressBar::finish() {
@@ -132,7 +134,7 @@ ProgressBar& ProgressBar::show(std::string_view name, const Tensor& value, Sourc
   return *this;
 }
 
-double ProgressBar::elapsed() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+double ProgressBar::elapsed() const { return now() - start_; }
 
 double ProgressBar::images_per_second() const {
   const double seconds = elapsed();

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <iosfwd>
 #include <iterator>
@@ -54,7 +53,6 @@ class ProgressBar {
   double images_per_second() const;
 
  private:
-  using Clock = std::chrono::steady_clock;
   struct Value {
     std::string name;
     double number = 0;
@@ -73,8 +71,8 @@ class ProgressBar {
   std::int64_t total_;
   std::int64_t done_ = 0, samples_ = 0;
   bool active_ = false;
-  std::size_t drawn_ = 0;  // characters of the line on the terminal
-  Clock::time_point start_, last_drawn_;
+  std::size_t drawn_ = 0;              // characters of the line on the terminal
+  double start_ = 0, last_drawn_ = 0;  // seconds, of a clock that only goes on
   std::vector<Value> values_;
 };
 
