@@ -37,7 +37,7 @@ struct Row {
 std::string grouped(std::int64_t n) {
   std::string text = std::to_string(n);
   for (auto i = static_cast<std::ptrdiff_t>(text.size()) - 3; i > 0; i -= 3)
-    text.insert(static_cast<std::size_t>(i), ",");
+    text.insert(static_cast<std::size_t>(i), 1, ',');
   return text;
 }
 
@@ -85,6 +85,7 @@ std::string detail::summary_of(const Module& model, const std::function<void()>&
   const auto parameters = model.parameters();
   std::unordered_map<const State*, std::string> shapes;
   std::vector<HookHandle> hooks;
+  hooks.reserve(modules.size());
   for (const auto& [name, module] : modules)
     hooks.push_back(module.register_forward_hook(
         [&](const ForwardCall& done) { shapes.emplace(&Access::state(done.module), shapes_of(done.outputs)); }));

@@ -21,7 +21,10 @@ LRFunction step_lr(StepLROptions o, SourceLocation where) {
   if (!(o.gamma >= 0) || !std::isfinite(o.gamma))
     throw ValueError(fmt::format("StepLR: gamma must be finite and at least 0, got {}\nthe default is 0.1", o.gamma),
                      where);
-  return [o](double base, std::int64_t t) { return base * std::pow(o.gamma, static_cast<double>(t / o.step_size)); };
+  return [o](double base, std::int64_t t) {
+    const std::int64_t drops = t / o.step_size;
+    return base * std::pow(o.gamma, static_cast<double>(drops));
+  };
 }
 
 LRFunction cosine_annealing_lr(CosineAnnealingLROptions o, SourceLocation where) {
