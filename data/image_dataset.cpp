@@ -86,9 +86,10 @@ ImageDataset::ImageDataset(const Tensor& images, const Tensor& labels, std::int6
       classes_(classes) {
   const auto [mean, std] = normalization;
   if (!std::isfinite(mean) || !std::isfinite(std) || std <= 0)
-    throw ValueError(
-        fmt::format("{}mean must be finite, std finite and positive, got mean {} and std {}", name(), mean, std),
-        where);
+    throw ValueError(fmt::format("{}mean must be finite, std finite and positive, got mean {} and std {}\npixels "
+                                 "become (byte / 255 - mean) / std",
+                                 name(), mean, std),
+                     where);
   scale_ = static_cast<float>(1 / (255 * std));
   shift_ = static_cast<float>(-mean / std);
 }

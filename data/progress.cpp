@@ -52,7 +52,9 @@ ProgressBar::ProgressBar(std::int64_t batches, ProgressOptions options, SourceLo
       interval_(options_.interval.value_or(terminal_ ? 0.1 : 10.0)),
       total_(batches) {
   if (batches < 0)
-    throw ValueError("progress: the number of batches must be at least 0, got " + std::to_string(batches), where);
+    throw ValueError("progress: the number of batches must be at least 0, got " + std::to_string(batches) +
+                         "\ngive that of the loop",
+                     where);
   if (!(interval_ >= 0))
     throw ValueError(
         fmt::format("progress: interval must be at least 0, got {}\nit is in seconds; 0 updates the line at each step",

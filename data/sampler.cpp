@@ -18,7 +18,9 @@ constexpr std::uint64_t kOrder = 0x6f72646572;  // "order": other random numbers
 
 void check_size(const char* op, const char* name, std::int64_t size, SourceLocation where) {
   if (size >= 0) return;
-  throw ValueError(std::string(op) + ": " + name + " must be at least 0, got " + std::to_string(size), where);
+  throw ValueError(
+      std::string(op) + ": " + name + " must be at least 0, got " + std::to_string(size) + "\nit counts samples",
+      where);
 }
 
 /// A list of `size` indices.
@@ -75,7 +77,8 @@ WeightedRandomSampler::WeightedRandomSampler(std::vector<double> weights, std::i
   double sum = 0;
   for (std::size_t i = 0; i < weights_.size(); ++i) {
     if (!std::isfinite(weights_[i]) || weights_[i] < 0)
-      throw ValueError(fmt::format("WeightedRandomSampler: weights must be finite and at least 0, got {} at index {}",
+      throw ValueError(fmt::format("WeightedRandomSampler: weights must be finite and at least 0, got {} at index {}\n"
+                                   "probabilities are proportional to them",
                                    weights_[i], i),
                        where);
     positive += weights_[i] > 0 ? 1 : 0;

@@ -22,9 +22,13 @@ struct Drawn {
 };
 
 Drawn draw(std::int64_t size, const SyntheticDigitsOptions& options, SourceLocation where) {
-  if (size < 0) throw ValueError("SyntheticDigits: size must be at least 0, got " + std::to_string(size), where);
+  if (size < 0)
+    throw ValueError("SyntheticDigits: size must be at least 0, got " + std::to_string(size) + "\nit counts digits",
+                     where);
   if (options.first < 0)
-    throw ValueError("SyntheticDigits: first must be at least 0, got " + std::to_string(options.first), where);
+    throw ValueError("SyntheticDigits: first must be at least 0, got " + std::to_string(options.first) +
+                         "\nit is the number of the first digit",
+                     where);
   Drawn drawn{detail::host_tensor(DType::uint8, {size, detail::kDigitSide, detail::kDigitSide}, where),
               detail::host_tensor(DType::int64, {size}, where)};
   auto* pixels = drawn.images.data<std::uint8_t>();

@@ -66,7 +66,7 @@ void check_distance(const char* name, std::int64_t pixels, SourceLocation where)
   constexpr std::int64_t kMax = std::int64_t{1} << 31;
   if (pixels >= 0 && pixels <= kMax) return;
   throw ValueError(std::string(CallSite::op_or("RandomShift")) + ": " + name + " must be in [0, " +
-                       std::to_string(kMax) + "], got " + std::to_string(pixels),
+                       std::to_string(kMax) + "], got " + std::to_string(pixels) + "\nit is a distance in pixels",
                    where);
 }
 
@@ -86,9 +86,10 @@ Tensor ToFloat::operator()(const Tensor& image, SourceLocation where) const {
 
 Tensor Normalize::operator()(const Tensor& image, SourceLocation where) const {
   if (!std::isfinite(mean) || !std::isfinite(std) || std <= 0)
-    throw ValueError(
-        fmt::format("Normalize: mean must be finite, std finite and positive, got mean {} and std {}", mean, std),
-        where);
+    throw ValueError(fmt::format("Normalize: mean must be finite, std finite and positive, got mean {} and std "
+                                 "{}\npixels become (x - mean) / std",
+                                 mean, std),
+                     where);
   const Tensor in = dense("Normalize", image, where);
   if (in.dtype() != DType::float32)
     throw DTypeError(message("Normalize", "an image must be float32", {{"image", image}}, "put ToFloat{} before it"),

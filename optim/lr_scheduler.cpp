@@ -84,7 +84,9 @@ void LRScheduler::step(SourceLocation where) { apply(steps_ + 1, where); }
 
 void LRScheduler::set_steps(std::int64_t steps, SourceLocation where) {
   if (steps < 0)
-    throw ValueError(fmt::format("set_steps: the number of steps must be at least 0, got {}", steps), where);
+    throw ValueError(
+        fmt::format("set_steps: the number of steps must be at least 0, got {}\n0 goes back to the start", steps),
+        where);
   apply(steps, where);
 }
 

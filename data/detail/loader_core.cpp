@@ -23,7 +23,8 @@ constexpr std::size_t kMaxHeld = 64;  // limits the search where a user keeps ev
 
 void check(const DataLoaderOptions& o, SourceLocation where) {
   const auto refuse = [&](const char* name, std::int64_t value, const char* expected) {
-    throw ValueError(std::string("DataLoader: ") + name + " must be " + expected + ", got " + std::to_string(value),
+    throw ValueError(std::string("DataLoader: ") + name + " must be " + expected + ", got " + std::to_string(value) +
+                         "\nchange this option of the loader",
                      where);
   };
   if (o.batch_size < 1) refuse("batch_size", o.batch_size, "1 or more");
