@@ -116,8 +116,7 @@ void Optimizer::load_state_dict(const StateDict& values, SourceLocation where) {
     for (const detail::OptionRef& option : options_of(g)) {
       const double value = read_number(values, group_key(g, option.name), used, problems);
       if (option.flag != nullptr && value != 0 && value != 1)
-        problems += "
-  '" + group_key(g, option.name) + "' must be 0 or 1";
+        problems += "\n  '" + group_key(g, option.name) + "' must be 0 or 1";
       after.back().push_back(value);
     }
   }

@@ -22,16 +22,16 @@ FLOORS = {
     "examples": 6, "tests": 6, "emulator": 6, "benchmarks": 6,
 }
 DEVICE_FLOOR = 3
-DEVICE_ROOMS = set()  # the folders of tensor that have a backend: tensor/sim/sim_backend.h
+DEVICE_FOLDERS = set()  # the folders of tensor that have a backend: tensor/sim/sim_backend.h
 # sim is the CPU's backend with a second memory: it derives from this class, and includes nothing else of cpu/.
 DERIVED = {("tensor/sim", "tensor/cpu/cpu_backend.h")}
-PUBLIC_ROOMS = {"tensor", "tensor/raw", "tensor/io", "autograd", "ops", "nn", "optim", "data"}
+PUBLIC_FOLDERS = {"tensor", "tensor/raw", "tensor/io", "autograd", "ops", "nn", "optim", "data"}
 LIBRARIES = re.compile(r"^(oneapi/|dnnl|fmt/|nlohmann/|zlib\.h|omp\.h|cuda|cudnn|cublas)")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
 CUDA_CONDITION = re.compile(r"^\s*#\s*(?:if|ifdef|ifndef|elif)\b.*(?:CUDA|__NVCC__)", re.M)
 
 
-def room(path):
+def folder_and_floor(path):
     """The longest known folder of a path such as tensor/cpu/isa/unary.cpp, and its floor."""
     parts = path.split("/")
     for count in (2, 1):
@@ -49,18 +49,18 @@ def library(name):
 
 
 def is_public(path):
-    return path.endswith(".h") and path.rsplit("/", 1)[0] in PUBLIC_ROOMS
+    return path.endswith(".h") and path.rsplit("/", 1)[0] in PUBLIC_FOLDERS
 
 
 def include_fault(source, target):
     """Why `source` may not include `target`, both relative to the tree; None if it may."""
-    here, floor = room(source)
-    there, target_floor = room(target)
+    here, floor = folder_and_floor(source)
+    there, target_floor = folder_and_floor(target)
     if there is None:
-        return "is in no room of the house"
+        return "is in no known folder"
     if (here, target) in DERIVED:
         return None
-    if there in DEVICE_ROOMS and here not in (there, "tests", "emulator"):
+    if there in DEVICE_FOLDERS and here not in (there, "tests", "emulator"):
         return f"belongs to {there}, which nobody includes"
     if source.endswith(".cpp") and here in ("tensor", "autograd") and library(there) == here:
         return None  # what a header declares may be made of all that its library has
@@ -82,12 +82,12 @@ def includes(text):
 
 
 def find_devices(tree):
-    for name in DEVICE_ROOMS:
+    for name in DEVICE_FOLDERS:
         FLOORS.pop(name)
-    DEVICE_ROOMS.clear()
-    DEVICE_ROOMS.update(f"tensor/{path.parent.name}" for path in tree.glob("tensor/*/*_backend.h")
+    DEVICE_FOLDERS.clear()
+    DEVICE_FOLDERS.update(f"tensor/{path.parent.name}" for path in tree.glob("tensor/*/*_backend.h")
                         if path.name == f"{path.parent.name}_backend.h")
-    FLOORS.update(dict.fromkeys(DEVICE_ROOMS, DEVICE_FLOOR))
+    FLOORS.update(dict.fromkeys(DEVICE_FOLDERS, DEVICE_FLOOR))
 
 
 def check(tree):
@@ -104,9 +104,9 @@ def check(tree):
             faults.append(f"{path}: {lines} lines; the hard stop is {MAX_LINES}")
         if Path(path).suffix not in SUFFIXES:
             continue
-        here, _ = room(path)
+        here, _ = folder_and_floor(path)
         if here is None:
-            faults.append(f"{path}: stands in no room of the house")
+            faults.append(f"{path}: is in no known folder")
             continue
         if here != "tensor/kernels" and CUDA_CONDITION.search(text):
             faults.append(f"{path}: a CUDA conditional outside tensor/kernels")
@@ -124,7 +124,7 @@ def check(tree):
                 faults.append(f'{path}: includes "{name}"; write <minnow/...>')
     headers = [path for path in texts if path.endswith(".h")]
     faults += [f"{path}: no header of its name stands beside it" for path in texts
-               if path.endswith(".cpp") and path.rsplit("/", 1)[0] in PUBLIC_ROOMS and not has_header(path, headers)]
+               if path.endswith(".cpp") and path.rsplit("/", 1)[0] in PUBLIC_FOLDERS and not has_header(path, headers)]
     return faults + library_faults(texts)
 
 
@@ -192,7 +192,7 @@ BAD = [
     ("tensor/backend/backend.h", "#include <dnnl.hpp>\n", "reaches every user"),
     ("autograd/tensor_bad.cpp", "#if defined(MINNOW_CUDA)\n#endif\n", "CUDA conditional"),
     ("nn/lost.cpp", "", "no header"),
-    ("tensor/strange/bad.h", "", "no room"),
+    ("tensor/strange/bad.h", "", "no known folder"),
     ("tensor/backend/bad.h", "#include <minnow/tensor/sim/sim_backend.h>\n", "nobody includes"),
     ("tests/long.cpp", "\n" * 601, "601 lines"),
 ]
