@@ -12,6 +12,7 @@
 #include <minnow/nn/summary.h>
 #include <minnow/ops/arithmetic.h>
 #include <minnow/ops/reduce.h>
+#include <minnow/optim/lr_scheduler.h>
 #include <minnow/optim/optimizers.h>
 #include <minnow/tensor/captured_step.h>
 #include <minnow/tensor/create.h>
