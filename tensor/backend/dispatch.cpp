@@ -13,7 +13,7 @@ std::string move_hint(Operands operands, const Tensor& first, const Tensor& othe
   // An operand that is written in place keeps its device.
   if (std::string_view(operands.begin()->name) == "self")
     for (const Operand& o : operands)
-      if (o.tensor.device() != operands.begin()->tensor.device())
+      if (!o.left_out() && o.tensor.device() != operands.begin()->tensor.device())
         return "the result is written to self: move the other one first, " + std::string(o.name) +
                moved_to(operands.begin()->tensor);
   // Suggest to move data to the model (operands with a name are parameters), and operands on the host to the device.
@@ -31,7 +31,7 @@ std::string move_hint(Operands operands, const Tensor& first, const Tensor& othe
 
 [[noreturn]] void refuse(Operands operands, const Tensor& first, const Tensor& other) {
   for (const Operand& o : operands)
-    if (!o.tensor.defined())
+    if (!o.tensor.defined() && !o.optional)
       throw ValueError(message("operand '" + std::string(o.name) + "' is undefined", operands,
                                "it was default-constructed, moved from, or is a gradient that was never computed"));
   throw DeviceError(message("operands are on different devices", operands, move_hint(operands, first, other)));
@@ -43,8 +43,10 @@ std::string message(std::string_view op, std::string_view text, Operands operand
   std::string out{CallSite::op_or(op)};
   out.append(out.empty() ? "" : ": ").append(text);
   std::size_t width = 0;
-  for (const Operand& o : operands) width = std::max(width, std::string_view(o.name).size());
+  for (const Operand& o : operands)
+    if (!o.left_out()) width = std::max(width, std::string_view(o.name).size());
   for (const Operand& o : operands) {
+    if (o.left_out()) continue;
     std::string name = o.name;
     name.resize(width, ' ');
     out.append("\n  ").append(name).append("  ").append(describe(o.tensor));
@@ -62,11 +64,11 @@ std::string dtype_hint(Operands operands) {
   const auto rank = [](const Operand& o) { return o.tensor.is_floating_point() ? o.tensor.name().empty() ? 1 : 2 : 0; };
   const Operand* kept = operands.begin();
   for (const Operand& o : operands)
-    if (rank(o) > rank(*kept)) kept = &o;
+    if (!o.left_out() && rank(o) > rank(*kept)) kept = &o;
   const bool floating = kept->tensor.is_floating_point();
   const std::string call = ".to(" + std::string(floating ? name_of(kept->tensor.dtype()) : "float32") + ")";
   for (const Operand& o : operands) {
-    if (floating && o.tensor.dtype() == kept->tensor.dtype()) continue;
+    if (o.left_out() || (floating && o.tensor.dtype() == kept->tensor.dtype())) continue;
     if (rank(o) == 2) return "convert the whole module, e.g. net" + call;
     return "convert " + std::string(o.name) + " first: " + o.name + call;
   }
@@ -76,6 +78,7 @@ std::string dtype_hint(Operands operands) {
 Backend& dispatch(Operands operands, HostScalars scalars) {
   const Tensor* first = nullptr;
   for (const Operand& o : operands) {
+    if (o.left_out()) continue;
     if (!o.tensor.defined()) refuse(operands, o.tensor, o.tensor);
     o.tensor.storage()->wait_ready();  // a non-blocking copy into host memory
     if (scalars == HostScalars::allowed && o.tensor.dim() == 0 && o.tensor.device().is_cpu()) continue;

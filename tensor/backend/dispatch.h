@@ -9,18 +9,23 @@
 
 namespace minnow::detail {
 
-/// An operand and its name in messages.
+/// An operand and its name in messages.  One that is optional may be undefined, and is then left out.
 struct Operand {
   const char* name;
   const Tensor& tensor;
+  bool optional = false;
+
+  bool left_out() const { return optional && !tensor.defined(); }
 };
+inline constexpr bool kOptional = true;
 using Operands = std::initializer_list<Operand>;
 
 /// Whether 0-dim CPU tensors are allowed beside operands on another device (elementwise operations).
 enum class HostScalars : bool { refused, allowed };
 
 /// The backend for the open operation (CallSite) on these operands; the only place that compares devices.  DeviceError
-/// that lists every operand if they are on different devices; ValueError for an undefined operand.
+/// that lists every operand if they are on different devices; ValueError for an undefined operand that is
+/// not optional.
 Backend& dispatch(Operands operands, HostScalars scalars = HostScalars::refused);
 /// The same; if no operation is open, errors name `op` (a literal).
 Backend& dispatch(std::string_view op, Operands operands, SourceLocation where,
