@@ -90,6 +90,19 @@ std::vector<Workload> row_workloads() {
   }
   add_channels(list, "NCHW", MemoryFormat::Contiguous);
   add_channels(list, "NHWC", MemoryFormat::ChannelsLast);
+  for (const auto& [count, n] : {std::pair<std::int64_t, std::int64_t>{32, 128}, {8192, 768}}) {
+    const auto operands = [count = count, n = n](const Settings& s) {
+      return std::vector{formula(1, {s.quick ? 4 : count, n}, 4), formula(2, {n}), formula(4, {n})};
+    };
+    const auto norm = [n = n](const std::vector<Tensor>& t) { return torch::layer_norm(t[0], {n}, t[1], t[2]); };
+    const std::string name = "layer_norm_" + std::to_string(n);
+    list.push_back(
+        {name, [=](const Settings& s) { return forward_only([t = operands(s), norm] { return norm(t); }); }});
+    list.push_back({name + "_backward", [=](const Settings& s) {
+                      const std::vector<Tensor> t = operands(s);
+                      return gradients(t, [t, norm] { return norm(t); });
+                    }});
+  }
   const auto table = [](const Settings& s) {
     return std::pair{formula(1, {s.quick ? 16 : 1024, 128}), formula(2, {128})};
   };

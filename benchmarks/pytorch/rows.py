@@ -54,6 +54,10 @@ def workloads(tools):
         inputs = make()
         return gradients(inputs, lambda: f(*inputs))
 
+    def norm(count, n):
+        inputs = formula(1, (pick(count, 4), n), 4), formula(2, (n,)), formula(4, (n,))
+        return lambda x, weight, bias: torch.nn.functional.layer_norm(x, (n,), weight, bias), lambda: inputs
+
     def table():
         return formula(1, (pick(1024, 16), 128)), formula(2, (128,))
 
@@ -72,6 +76,9 @@ def workloads(tools):
             known[f"{name}_{order}"] = lambda f=f, layout=layout: forward(f, lambda: channels(layout))
         known[f"mul_channels_backward_{order}"] = lambda layout=layout: backward(
             CHANNELS["mul_channels"], lambda: channels(layout))
+    for count, n in ((32, 128), (8192, 768)):
+        known[f"layer_norm_{n}"] = lambda count=count, n=n: forward(*norm(count, n))
+        known[f"layer_norm_{n}_backward"] = lambda count=count, n=n: backward(*norm(count, n))
     known["mul_row_128"] = lambda: forward(CHANNELS["mul_channels"], table)
     known["mul_row_128_backward"] = lambda: backward(CHANNELS["mul_channels"], table)
     known["index_select_backward"] = lambda: backward(*select())

@@ -2,6 +2,7 @@
 
 #include <minnow/ops/arithmetic.h>
 #include <minnow/ops/index.h>
+#include <minnow/ops/layer_norm.h>
 #include <minnow/ops/reduce.h>
 #include <minnow/ops/softmax.h>
 #include <minnow/tensor/raw/view.h>
@@ -91,6 +92,21 @@ std::vector<Workload> row_workloads() {
   }
   add_channels(list, "NCHW", MemoryFormat::contiguous);
   add_channels(list, "NHWC", MemoryFormat::channels_last);
+  for (const auto& [count, n] : {std::pair<std::int64_t, std::int64_t>{32, 128}, {8192, 768}}) {
+    const auto operands = [count = count, n = n](const Settings& s) {
+      return std::vector{formula(s, 1, {s.quick ? 4 : count, n}, 4), formula(s, 2, {n}), formula(s, 4, {n})};
+    };
+    const auto norm = [n = n](const std::vector<Tensor>& t) { return layer_norm(t[0], n, t[1], t[2]); };
+    const std::string name = "layer_norm_" + std::to_string(n);
+    list.push_back({name, [=](const Settings& s) { return forward_only([t = operands(s), norm] { return norm(t); }); },
+                    For::kCpu});
+    list.push_back({name + "_backward",
+                    [=](const Settings& s) {
+                      const std::vector<Tensor> t = operands(s);
+                      return gradients(s, t, [t, norm] { return norm(t); });
+                    },
+                    For::kCpu});
+  }
   const auto table = [](const Settings& s) {
     return std::pair{formula(s, 1, {s.quick ? 16 : 1024, 128}), formula(s, 2, {128})};
   };

@@ -39,6 +39,7 @@
 #include <minnow/ops/cross_entropy.h>
 #include <minnow/ops/dropout.h>
 #include <minnow/ops/index.h>
+#include <minnow/ops/layer_norm.h>
 #include <minnow/ops/masked.h>
 #include <minnow/ops/matmul.h>
 #include <minnow/ops/pair.h>
@@ -55,6 +56,7 @@
 #include <minnow/nn/embedding.h>
 #include <minnow/nn/functional.h>
 #include <minnow/nn/init.h>
+#include <minnow/nn/layer_norm.h>
 #include <minnow/nn/linear.h>
 #include <minnow/nn/loss.h>
 #include <minnow/nn/module.h>

@@ -218,6 +218,33 @@ struct CrossEntropyBackward {
   std::int64_t ignore_index;
 };
 
+// Layer normalisation.  x, y, grad, grad_x: [rows, n] and contiguous, neither size 0; weight, bias and their gradients:
+// contiguous [n], or undefined.  stats: float64 [2, rows], each row's mean and then its 1 / sqrt(variance + eps).  Both in
+// double: where a row's mean is large beside its deviation, a float's rounding would show in the result.
+
+/// y = (x - mean) / sqrt(variance + eps) * weight + bias.  stats may be undefined: they are wanted for the gradient only.
+struct LayerNorm {
+  static constexpr const char* kName = "layer_norm";
+  const View& x;
+  const View& weight;
+  const View& bias;
+  const View& y;
+  const View& stats;
+  double eps;
+};
+
+/// Those of grad_x, grad_weight and grad_bias that are defined.
+struct LayerNormBackward {
+  static constexpr const char* kName = "layer_norm_backward";
+  const View& grad;
+  const View& x;
+  const View& weight;
+  const View& stats;
+  const View& grad_x;
+  const View& grad_weight;
+  const View& grad_bias;
+};
+
 // Linear algebra.
 
 /// a: [B, M, K]  b: [B, K, N]  out: [B, M, N]; B may have stride 0 (broadcast), and the strides of a
@@ -388,12 +415,13 @@ struct Update {
 template <class...> struct CallList {};
 
 /// All calls.  Backend's functions, the forwarding backends and captured calls are generated from this list.
-using Calls = CallList<calls::Copy, calls::Fill, calls::Arange, calls::Unary, calls::UnarySlope, calls::UnaryCurve,
-                       calls::Binary, calls::Ternary, calls::Reduce, calls::ArgReduce, calls::Cumsum, calls::Softmax,
-                       calls::SoftmaxBackward, calls::CrossEntropy, calls::CrossEntropyBackward, calls::Matmul,
-                       calls::LinearBackwardWeight, calls::Conv2d, calls::Conv2dBackwardInput,
-                       calls::Conv2dBackwardWeight, calls::MaxPool2d, calls::MaxPool2dBackward, calls::AvgPool2d,
-                       calls::AvgPool2dBackward, calls::Gather, calls::ScatterAdd, calls::IndexSelect, calls::IndexAdd,
-                       calls::Uniform, calls::Normal, calls::Randint, calls::Bernoulli, calls::Update>;
+using Calls =
+    CallList<calls::Copy, calls::Fill, calls::Arange, calls::Unary, calls::UnarySlope, calls::UnaryCurve, calls::Binary,
+             calls::Ternary, calls::Reduce, calls::ArgReduce, calls::Cumsum, calls::Softmax, calls::SoftmaxBackward,
+             calls::CrossEntropy, calls::CrossEntropyBackward, calls::LayerNorm, calls::LayerNormBackward,
+             calls::Matmul, calls::LinearBackwardWeight, calls::Conv2d, calls::Conv2dBackwardInput,
+             calls::Conv2dBackwardWeight, calls::MaxPool2d, calls::MaxPool2dBackward, calls::AvgPool2d,
+             calls::AvgPool2dBackward, calls::Gather, calls::ScatterAdd, calls::IndexSelect, calls::IndexAdd,
+             calls::Uniform, calls::Normal, calls::Randint, calls::Bernoulli, calls::Update>;
 
 }  // namespace minnow::detail

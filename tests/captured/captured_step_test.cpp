@@ -10,10 +10,11 @@ namespace {
 
 struct Net : nn::Module {
   nn::Linear fc1 = child("fc1", nn::Linear(6, 16));
+  nn::LayerNorm norm = child("norm", nn::LayerNorm(16));
   nn::Dropout dropout = child("dropout", nn::Dropout(0.3));
   nn::Linear fc2 = child("fc2", nn::Linear(16, 3));
 
-  Tensor forward(const Tensor& x) override { return fc2(dropout(relu(fc1(x)))); }
+  Tensor forward(const Tensor& x) override { return fc2(dropout(relu(norm(fc1(x))))); }
 };
 
 /// Reshapes the inputs to images of one channel.

@@ -1,5 +1,7 @@
+#include <cmath>
 #include <gtest/gtest.h>
 #include <minnow/ops/conv.h>
+#include <minnow/ops/layer_norm.h>
 #include <minnow/ops/matmul.h>
 #include <minnow/ops/pool.h>
 #include <minnow/tensor/create.h>
@@ -45,6 +47,30 @@ TEST(Errors, Products) {
                linear(zeros({2, 4}), far);
              }},
       Misuse{"ValueError", "linear", kUndefined, [=] { linear(x, none); }},
+  });
+}
+
+TEST(Errors, LayerNorm) {
+  const Tensor x = zeros({2, 3}), w = zeros({3}), b = zeros({3}), none;
+  const char* const shown = "float32[2, 3] on cpu";
+  expect_errors({
+      Misuse{"ShapeError", "layer_norm", "x must end with the sizes of normalized_shape, [2]",
+             [=] { layer_norm(x, 2); }},
+      Misuse{"ShapeError", "layer_norm", shown, [=] { layer_norm(x, Shape{}); }},
+      Misuse{"ShapeError", "layer_norm", "[1, 2, 3]",
+             [=] {
+               layer_norm(x, {1, 2, 3});
+             }},
+      Misuse{"ShapeError", "layer_norm", "float32[] on cpu", [=] { layer_norm(zeros({}), 1); }},
+      Misuse{"ShapeError", "layer_norm", "weight  float32[2, 3]", [=] { layer_norm(x, 3, x); }},
+      Misuse{"ShapeError", "layer_norm", "bias    float32[1]", [=] { layer_norm(x, 3, w, zeros({1})); }},
+      Misuse{"ShapeError", "layer_norm", "here [3], or none at all", [=] { layer_norm(x, 3, none, zeros({4})); }},
+      Misuse{"DTypeError", "layer_norm", "float64[3] on cpu", [=] { layer_norm(x, 3, w, b.to(DType::float64)); }},
+      Misuse{"DTypeError", "layer_norm", "int64[2, 3] on cpu", [=] { layer_norm(x.to(DType::int64), 3); }},
+      Misuse{"DeviceError", "layer_norm", "float32[3] on sim:0", [=] { layer_norm(x, 3, none, b.to("sim:0")); }},
+      Misuse{"ValueError", "layer_norm", "eps must be 0 or more, got -1", [=] { layer_norm(x, 3, w, b, -1); }},
+      Misuse{"ValueError", "layer_norm", "got nan", [=] { layer_norm(x, 3, w, b, std::nan("")); }},
+      Misuse{"ValueError", "layer_norm", kUndefined, [=] { layer_norm(none, 3, w); }},
   });
 }
 

@@ -1,4 +1,4 @@
-"""Golden values of reductions, products, convolution, pooling, softmax, losses and indexing (PyTorch 2.15)."""
+"""Golden values of reductions, products, convolution, pooling, softmax, layer_norm, losses and indexing (PyTorch 2.15)."""
 import torch
 import torch.nn.functional as F
 from book import Book, randn, rng
@@ -127,6 +127,30 @@ def softmax():
         book.case(f"{name}/odd", lambda t: op(t, 1), odd, grad=False)
         book.case(f"{name}/float64", lambda t: op(t, 0), x[0].double())
         book.case(f"{name}/0-dim", lambda t: op(t, 0), torch.tensor(2.0))
+    book.close()
+
+
+def layer_norm():
+    book = Book("layer_norm")
+    x, weight, bias = (randn("layer_norm " + name, *shape) for name, shape in
+                       {"x": (2, 3, 5), "weight": (5,), "bias": (5,)}.items())
+    norm = lambda x, weight=None, bias=None: F.layer_norm(x, x.shape[-1:], weight, bias)
+    book.case("last", norm, x, weight, bias)
+    book.case("last/no bias", norm, x, weight)
+    book.case("last/alone", norm, x * 3 + 2)
+    for dtype in (torch.float64, torch.float16, torch.bfloat16):
+        # Of halves PyTorch's gradients are less exact: it keeps mean and deviation in half precision.
+        exact = dtype == torch.float64
+        book.case(f"last/{dtype}", norm, *(t.to(dtype) for t in (x, weight, bias)), grad=exact)
+    book.case("last/long", norm, randn("layer_norm", 3, 700), randn("layer_norm weight", 700))
+    book.case("last/equal", norm, torch.full((2, 3), 7.0), torch.tensor([1.0, 2, 3]))
+    book.case("last/no rows", norm, torch.zeros(0, 5), weight, bias)
+    book.case("last/empty rows", norm, torch.zeros(3, 0), torch.zeros(0), torch.zeros(0))
+    book.case("last/nan", norm, torch.tensor([[1.0, NAN, 2], [INF, 1, 2], [3, 1, 2]]), grad=False)
+    book.case("bias", lambda x, bias: F.layer_norm(x, (5,), None, bias), x, bias)
+    book.case("two", lambda x, *affine: F.layer_norm(x, (3, 5), *affine), x, randn("layer_norm weight", 3, 5),
+              randn("layer_norm bias", 3, 5))
+    book.case("eps", lambda x: F.layer_norm(x, (5,), eps=0.5), x)
     book.close()
 
 
@@ -332,6 +356,7 @@ def main():
     conv()
     pool()
     softmax()
+    layer_norm()
     losses()
     index()
     views()

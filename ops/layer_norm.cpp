@@ -1,0 +1,110 @@
+#include <minnow/ops/layer_norm.h>
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <minnow/autograd/record.h>
+#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/reduce.h>
+#include <minnow/ops/unary.h>
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/internal.h>
+#include <minnow/tensor/raw/copy.h>
+#include <minnow/tensor/raw/create.h>
+
+namespace minnow {
+namespace {
+
+/// operands: x first, then weight and bias.
+void check(Operands operands, const Shape& normalized, double eps) {
+  const Tensor& x = operands.begin()->tensor;
+  const int lead = x.dim() - normalized.rank();
+  if (normalized.empty() || lead < 0 || !std::equal(normalized.begin(), normalized.end(), x.shape().begin() + lead))
+    throw ShapeError(message("x must end with the sizes of normalized_shape, " + normalized.str(), operands,
+                             "normalized_shape is the last sizes of x, one or more"));
+  for (const Operand& o : operands) {
+    if (o.left_out()) continue;
+    if (o.tensor.dtype() != x.dtype() || !o.tensor.is_floating_point())
+      throw DTypeError(message("operands must share one floating dtype", operands, dtype_hint(operands)));
+    if (&o != operands.begin() && o.tensor.shape() != normalized)
+      throw ShapeError(message("weight and bias must be of the sizes of normalized_shape", operands,
+                               "here " + normalized.str() + ", or none at all"));
+  }
+  if (!(eps >= 0))
+    throw ValueError(message(fmt::format("eps must be 0 or more, got {}", eps), operands,
+                             "it is added to the variance, whose root is divided by"));
+}
+
+/// Contiguous elements as rows of n.
+View rows_of(const Tensor& t, std::int64_t n) {
+  return View(t.storage(), t.dtype(), {t.numel() / n, n}, {n, 1}, t.storage_offset());
+}
+View flat(const Tensor& t) {
+  return t.defined() ? View(t.storage(), t.dtype(), t.numel(), 1, t.storage_offset()) : View();
+}
+Tensor dense(const Tensor& t) { return t.defined() ? raw::contiguous(t) : t; }
+
+Tensor result_like(const Tensor& t) { return raw::new_result(t.shape(), t.dtype(), t.device()); }
+
+Gradients gradients(const Tensor& grad, const Tensor& x, const Tensor& weight, const Tensor& stats, std::int64_t n,
+                    const Shape& normalized, Needs needs) {
+  const Operands operands{{"grad", grad}, {"x", x}, {"weight", weight, kOptional}};
+  Backend& backend = dispatch(operands);
+  Gradients out(3);
+  if (needs[0]) out[0] = result_like(x);
+  for (const std::size_t i : {1, 2})
+    if (needs[i]) out[i] = raw::new_result(normalized, x.dtype(), x.device());
+  if (x.numel()) {
+    const Tensor g = raw::contiguous(grad), from = raw::contiguous(x), w = dense(weight);
+    backend.run(calls::LayerNormBackward{rows_of(g, n), rows_of(from, n), flat(w), stats,
+                                         needs[0] ? rows_of(out[0], n) : View(), flat(out[1]), flat(out[2])});
+    return out;
+  }
+  for (const std::size_t i : {1, 2})
+    if (needs[i]) raw::fill_(out[i], 0);
+  return out;
+}
+
+/// The same of recorded functions, for derivatives of it.  Halves are computed in float32, as backends do.
+Gradients recorded_gradients(const Tensor& grad, const Tensor& given, const Tensor& weight, const Shape& normalized,
+                             double eps, Needs needs) {
+  const DType dtype = given.dtype(), wide = is_half(dtype) ? DType::float32 : dtype;
+  Shape dims;
+  for (int d = -normalized.rank(); d < 0; ++d) dims.push_back(d);
+  const auto average = [&](const Tensor& t) { return mean(t, dims, true); };
+  const Tensor x = given.to(wide), g_y = grad.to(wide), centred = sub(x, average(x));
+  const Tensor rstd = pow(add(average(square(centred)), eps), -0.5), h = mul(centred, rstd);
+  Gradients out(3);
+  if (needs[0]) {
+    const Tensor g = weight.defined() ? mul(g_y, weight.to(wide)) : g_y;
+    out[0] = mul(rstd, sub(sub(g, average(g)), mul(h, average(mul(g, h))))).to(dtype);
+  }
+  if (needs[1]) out[1] = sum_to(mul(g_y, h), normalized).to(dtype);
+  if (needs[2]) out[2] = sum_to(grad, normalized);
+  return out;
+}
+
+}  // namespace
+
+Tensor layer_norm(const In& x, const Shape& normalized_shape, const Tensor& weight, const Tensor& bias, double eps) {
+  const CallSite site("layer_norm", x.where);
+  const Operands operands{{"x", *x}, {"weight", weight, kOptional}, {"bias", bias, kOptional}};
+  Backend& backend = dispatch(operands);
+  check(operands, normalized_shape, eps);
+  const bool recorded = records(*x, weight) || records(bias);
+  const std::int64_t n = normalized_shape.numel();
+  Tensor y = result_like(*x), stats;
+  if (y.numel()) {
+    if (recorded) stats = raw::new_result({2, y.numel() / n}, DType::float64, x->device());
+    const Tensor from = raw::contiguous(x), w = dense(weight), b = dense(bias);
+    backend.run(calls::LayerNorm{rows_of(from, n), flat(w), flat(b), rows_of(y, n), stats, eps});
+  }
+  if (!recorded) return y;
+  return record("layer_norm", std::move(y), {x, weight, bias},
+                [x = Saved(*x), w = Saved(weight), stats, n, normalized_shape, eps](const Tensor& g, Needs needs) {
+                  if (is_grad_enabled()) return recorded_gradients(g, x(), w(), normalized_shape, eps, needs);
+                  return gradients(g, x(), w(), stats, n, normalized_shape, needs);
+                });
+}
+
+}  // namespace minnow
