@@ -141,7 +141,7 @@ TEST_F(DeviceMemoryTest, OutOfMemoryFreesTheCacheAndTriesOnce) {
   const int tries = driver.allocations;
   const std::string message = error_of<OutOfMemoryError>([&] { take(4 * kMega); });
   EXPECT_EQ(driver.allocations, tries + 2);
-  for (const char* part : {"out of memory on fake:0", "requested 4194304", "in tensors 8388608", "held 8388608",
+  for (const char* part : {"out of memory on fake:0", "requested 4194304", "in tensors 8388608", "reserved 8388608",
                            "peak 8388608", "free on the device 2097152"})
     EXPECT_TRUE(has(message, part)) << message;
   EXPECT_EQ(memory.stats().allocated, static_cast<std::int64_t>(8 * kMega));

@@ -121,7 +121,7 @@ TEST_F(Mnist, TheDefaultFolderIsThatOfTheUser) {
     else ::unsetenv(name);
 }
 
-TEST_F(Mnist, FashionMnistIsNotReadFromMnistsFolder) {
+TEST_F(Mnist, CollectionsDoNotShareAFolder) {
   write("train-images-idx3-ubyte", idx(8, {1, 1, 1}, {0}));
   write("train-labels-idx1-ubyte", idx(8, {1}, {0}));
   const char* before = std::getenv("MINNOW_DATA");

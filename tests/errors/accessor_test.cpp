@@ -51,10 +51,10 @@ TEST(Errors, Shapes) {
   expect_errors({
       Misuse{"ShapeError", "Shape", "9 dimensions", [=] { Shape(std::vector<std::int64_t>(9, 1)); }},
       Misuse{"ShapeError", "Shape", "9 dimensions", [=] { Shape::filled(9, 1); }},
-      Misuse{"ShapeError", "Shape", "-1 dimensions", [=] { Shape::filled(-1, 1); }},
+      Misuse{"ShapeError", "Shape", "got -1", [=] { Shape::filled(-1, 1); }},
       Misuse{"ShapeError", "Shape", "9 dimensions", [=] { Shape(full).push_back(1); }},
       Misuse{"ShapeError", "Shape", "9 dimensions", [=] { Shape(full).insert(0, 1); }},
-      Misuse{"IndexError", "Shape::insert", "place 3",
+      Misuse{"IndexError", "Shape::insert", "index 3",
              [] {
                Shape({1, 2}).insert(3, 1);
              }},
@@ -62,11 +62,11 @@ TEST(Errors, Shapes) {
              [] {
                Shape({1, 2}).insert(-1, 1);
              }},
-      Misuse{"IndexError", "Shape::erase", "place 2",
+      Misuse{"IndexError", "Shape::erase", "index 2",
              [] {
                Shape({1, 2}).erase(2);
              }},
-      Misuse{"IndexError", "Shape::erase", "place -1",
+      Misuse{"IndexError", "Shape::erase", "index -1",
              [] {
                Shape({1, 2}).erase(-1);
              }},
@@ -128,8 +128,8 @@ TEST(Errors, DeviceNames) {
 TEST(Errors, Generators) {
   RandomGenerator generator(1);
   expect_errors({
-      Misuse{"ValueError", "RandomGenerator::reserve", "-1 numbers", [&] { generator.reserve(-1); }},
-      Misuse{"ValueError", "RandomGenerator::reserve", "give 0 or more", [&] { default_generator().reserve(-kToEnd); }},
+      Misuse{"ValueError", "RandomGenerator::reserve", "got -1", [&] { generator.reserve(-1); }},
+      Misuse{"ValueError", "RandomGenerator::reserve", "pass 0 or more", [&] { default_generator().reserve(-kToEnd); }},
   });
   EXPECT_EQ(generator.state().offset, 0U);
 }

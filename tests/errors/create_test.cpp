@@ -173,9 +173,9 @@ TEST(Errors, Memory) {
 
 TEST(Errors, Threads) {
   expect_errors({
-      Misuse{"ValueError", "set_num_threads", "0 threads", [] { set_num_threads(0); }},
-      Misuse{"ValueError", "set_num_threads", "-1 threads", [] { set_num_threads(-1); }},
-      Misuse{"ValueError", "set_num_threads", "give 1 or more", [] { set_num_threads(INT32_MIN); }},
+      Misuse{"ValueError", "set_num_threads", "got 0", [] { set_num_threads(0); }},
+      Misuse{"ValueError", "set_num_threads", "got -1", [] { set_num_threads(-1); }},
+      Misuse{"ValueError", "set_num_threads", "pass 1 or more", [] { set_num_threads(INT32_MIN); }},
   });
 }
 

@@ -134,7 +134,7 @@ TEST(Errors, OperatorsAndNumbers) {
       Misuse{"ValueError", "pow", kUndefined, [=] { (void)pow(none, 2); }},
       Misuse{"ValueError", "pow", kUndefined, [=] { (void)pow(2, none); }},
       Misuse{"ValueError", "lt", kUndefined, [=] { (void)(none < 2); }},
-      Misuse{"ValueError", "gt", kUndefined, [=] { (void)(2 < none); }},
+      Misuse{"ValueError", "lt", kUndefined, [=] { (void)(2 < none); }},
       Misuse{"ValueError", "floor_divide", "int64[3] on cpu", [] { (void)floor_divide(arange(3), 0); }},
       Misuse{"ValueError", "remainder", "int64[3] on cpu", [] { (void)(arange(3) % 0); }},
       Misuse{"ValueError", "fmod", "int64[3] on cpu", [] { (void)fmod(arange(3), 0); }},

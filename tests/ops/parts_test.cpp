@@ -142,8 +142,8 @@ TEST(Errors, SplitAndUnbind) {
   const Tensor x = zeros({4, 2}), one = zeros({});
   const char *shown = "float32[4, 2] on cpu", *scalar = "float32[] on cpu", *none = "undefined tensor";
   test::expect_errors({
-      Misuse{"ValueError", "split", "size 0", [=] { split(x, 0); }},
-      Misuse{"ValueError", "split", "size -1", [=] { split(x, -1); }},
+      Misuse{"ValueError", "split", "got 0", [=] { split(x, 0); }},
+      Misuse{"ValueError", "split", "got -1", [=] { split(x, -1); }},
       Misuse{"IndexError", "split", shown, [=] { split(x, 1, 2); }},
       Misuse{"IndexError", "split", scalar, [=] { split(one, 1); }},
       Misuse{"ValueError", "split", none, [=] { split(Tensor(), 1); }},

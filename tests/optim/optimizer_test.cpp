@@ -238,7 +238,7 @@ TEST_P(OptimOn, ClipsByNormAndValue) {
   EXPECT_NEAR(h.grad().item(), std::sqrt(0.5), 1e-3);
   expect_contains(error_of<ValueError>([&] { optim::clip_grad_norm_({p}, -1); }), "max_norm");
   expect_contains(error_of<ValueError>([&] { optim::clip_grad_norm_({p}, 1, {.norm_type = 0}); }), "norm_type");
-  expect_contains(error_of<ValueError>([&] { optim::clip_grad_value_({p}, -1); }), "limit");
+  expect_contains(error_of<ValueError>([&] { optim::clip_grad_value_({p}, -1); }), "clip_value");
 }
 
 }  // namespace

@@ -23,7 +23,8 @@ class Interrupt(training.Training):
                 self.assertEqual(errors.splitlines()[0], "interrupted: saving the weights (a second signal ends at once)")
                 self.assertIn("weights   x.safetensors", output)
                 # The interrupted epoch is not tested.
-                self.assertEqual(output.count("test accuracy"), output.count("938/938"), output)
+                # The signal may come between the last step of an epoch and its test.
+                self.assertIn(output.count("938/938") - output.count("test accuracy"), (0, 1), output)
                 self.assertGreater(os.path.getsize(self.path("x.safetensors")), 400_000)
                 self.assertEqual(self.files(), ["x.safetensors"])
                 self.run_to_end("--epochs", "0", "--load", "x.safetensors")

@@ -124,7 +124,7 @@ TEST(CachingAllocator, FreesItsCacheAndRetriesOnce) {
   EXPECT_EQ(ledger.blocks.size(), 2U);
 
   const std::string message = test::error_of<OutOfMemoryError>([&] { allocator.allocate(3000); });
-  for (const char* part : {"fake:0", "requested 3000 bytes", "in tensors 10240 bytes", "held 10240", "peak 10240",
+  for (const char* part : {"fake:0", "requested 3000 bytes", "in tensors 10240 bytes", "reserved 10240", "peak 10240",
                            "limit 10240", "smaller batches"})
     EXPECT_NE(message.find(part), std::string::npos) << message;
   EXPECT_EQ(allocator.stats().blocks, 2);  // the failure changed nothing
