@@ -1,6 +1,7 @@
 #include "op_cases.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <minnow/autograd/engine.h>
@@ -154,6 +155,22 @@ Tensor single(const Tensors& outputs) {
   return total;
 }
 
+/// The gradient that is recorded, for a second derivative, is the one that is not.
+void expect_same_when_recorded(const GradcheckFunction& function, const Tensors& x) {
+  Tensors inputs;
+  std::copy_if(x.begin(), x.end(), std::back_inserter(inputs), [](const Tensor& t) { return t.requires_grad(); });
+  const auto gradients = [&](bool recorded) {
+    return grad({sum(function(x))}, inputs, {.create_graph = recorded, .allow_unused = true});
+  };
+  const Tensors plain = gradients(false), recorded = gradients(true);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    ASSERT_EQ(plain[i].defined(), recorded[i].defined());
+    if (plain[i].defined()) {
+      EXPECT_TRUE(allclose(recorded[i].detach(), plain[i], 1e-9, 1e-12, true)) << "gradient " << i << " when recorded";
+    }
+  }
+}
+
 void gradients(const OpCase& c, Device device) {
   const GradcheckFunction function = [&c](const Tensors& x) { return single(call(c.call, x)); };
   bool first = true;
@@ -181,6 +198,7 @@ void gradients(const OpCase& c, Device device) {
         return y * y;
       };
       EXPECT_TRUE(gradgradcheck(squared, leaves(Layout::kContiguous)));
+      expect_same_when_recorded(squared, leaves(Layout::kContiguous));
     }
     if (first) { EXPECT_TRUE(gradcheck(function, leaves(Layout::kPermuted))); }
     first = false;
