@@ -108,8 +108,9 @@ class Printer {
 
  private:
   static std::string separator(int rank, int indent) {
-    return "," + std::string(static_cast<std::size_t>(rank - 1), '\n') +
-           std::string(static_cast<std::size_t>(indent + 1), ' ');
+    std::string text = ",";
+    text.append(static_cast<std::size_t>(rank - 1), '\n');
+    return text.append(static_cast<std::size_t>(indent + 1), ' ');
   }
   void collect(const Tensor& t) {
     if (t.dim() == 0) {

@@ -55,7 +55,7 @@ TEST(ForeignFiles, AreNamedWithTheCodeThatConvertsThem) {
 /// Its length, 640, has the bytes of a pickle's beginning.
 TEST(ForeignFiles, ADamagedFileIsNotTakenForAPickle) {
   const TemporaryFolder folder;
-  write_bytes(folder / "x", std::string("\x80\2\0\0\0\0\0\0", 8) + std::string(640, '{'));
+  write_bytes(folder / "x", std::string("\x80\2\0\0\0\0\0\0", 8).append(640, '{'));
   EXPECT_FALSE(has(error_of<FormatError>([&] { static_cast<void>(load(folder / "x")); }), "pickle"));
 }
 
