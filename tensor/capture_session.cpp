@@ -2,16 +2,11 @@
 
 #include <cstring>
 #include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/calling_thread.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 
 namespace minnow::detail {
-namespace {
-
-thread_local CaptureSession* innermost = nullptr;
-
-}  // namespace
-
 void forbid_in_capture(std::string_view op, SourceLocation where) {
   throw BackendError(std::string(CallSite::op_or(op)) +
                          ": cannot be captured, because it waits for the device or uses host memory\n"
@@ -25,16 +20,16 @@ CaptureSession::CaptureSession(Device device)
 
 CaptureSession::~CaptureSession() { end(); }
 
-CaptureSession* CaptureSession::current() { return innermost; }
+CaptureSession* CaptureSession::current() { return calling_thread.capture; }
 
 void CaptureSession::begin() {
-  outer_ = innermost;
-  innermost = this;
+  outer_ = calling_thread.capture;
+  calling_thread.capture = this;
 }
 
 void CaptureSession::end() {
-  if (innermost != this) return;
-  innermost = outer_;
+  if (calling_thread.capture != this) return;
+  calling_thread.capture = outer_;
   for (const auto& generator_use : generators_)
     generator_use->taken = generator_use->generator->state().offset - generator_use->base;
   for (const auto& action : at_end_) action();

@@ -6,15 +6,14 @@
 #include <minnow/tensor/backend/captured_calls.h>
 #include <minnow/tensor/backend/devices.h>
 #include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/calling_thread.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/text.h>
 
 namespace minnow {
 namespace {
 
-thread_local int current_index[kDeviceTypes] = {};
-
-int& index_of(DeviceType type) { return current_index[static_cast<int>(type)]; }
+int& index_of(DeviceType type) { return calling_thread.device_index[static_cast<int>(type)]; }
 
 const DeviceKind& kind_of(DeviceType type) { return kDeviceKinds[static_cast<int>(type)]; }
 

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <thread>
 #include <utility>
+#include <minnow/tensor/calling_thread.h>
 #include <minnow/tensor/error.h>
 
 namespace minnow {
@@ -29,8 +30,6 @@ std::atomic<int>& setting() {
   }();
   return *threads;
 }
-
-thread_local int serial_depth = 0;
 
 std::string read_file(const std::string& path) {
   std::ifstream file(path);
@@ -128,7 +127,7 @@ int first_num_threads(const ThreadSettings& s) {
 
 }  // namespace detail
 
-int num_threads() { return serial_depth > 0 ? 1 : setting().load(std::memory_order_relaxed); }
+int num_threads() { return detail::calling_thread.serial_regions > 0 ? 1 : setting().load(std::memory_order_relaxed); }
 
 int max_threads() {
   constexpr int kEach = 8, kLeast = 64;
@@ -149,7 +148,7 @@ void set_num_threads(int threads, SourceLocation where) {
   setting().store(threads, std::memory_order_relaxed);
 }
 
-SerialRegion::SerialRegion() { ++serial_depth; }
-SerialRegion::~SerialRegion() { --serial_depth; }
+SerialRegion::SerialRegion() { ++detail::calling_thread.serial_regions; }
+SerialRegion::~SerialRegion() { --detail::calling_thread.serial_regions; }
 
 }  // namespace minnow

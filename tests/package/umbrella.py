@@ -5,10 +5,10 @@ import re
 import sys
 
 INTERNAL = {
-    "autograd/gradient_watch.h", "autograd/node.h",
-    "autograd/thread_state.h", "autograd/gradient_queue.h", "tensor/activation.h", "tensor/allocator.h", "tensor/call_site.h",
-    "tensor/checked.h",
-    "tensor/dtype_switch.h", "tensor/io/file.h", "tensor/internal.h", "tensor/methods.h", "tensor/capture_session.h", "tensor/text.h", "tensor/view.h",
+    "autograd/gradient_queue.h", "autograd/gradient_watch.h", "autograd/node.h", "autograd/thread_state.h",
+    "tensor/activation.h", "tensor/allocator.h", "tensor/call_site.h", "tensor/calling_thread.h",
+    "tensor/capture_session.h", "tensor/checked.h", "tensor/dtype_switch.h", "tensor/internal.h", "tensor/io/file.h",
+    "tensor/methods.h", "tensor/text.h", "tensor/view.h",
 }
 
 
