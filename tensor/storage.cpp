@@ -67,6 +67,8 @@ std::shared_ptr<Storage> detail::make_storage(Allocator& allocator, Device devic
     const std::string_view what = error.what(), kind = "OutOfMemoryError: ";
     const std::string_view op = CallSite::op_or(wanted.op);
     std::string text = std::string(op) + (op.empty() ? "" : ": ") + std::string(what.substr(kind.size()));
+    if (const auto line = text.rfind("  (", text.find('\n')); line != std::string::npos && error.where().line)
+      text.erase(line, text.find('\n') - line);  // the new error adds it again
     if (!wanted.op.empty())
       text.insert(std::min(text.find('\n'), text.size()),
                   "\n  wanted for " + std::string(name_of(wanted.dtype)) + wanted.shape.str() + " on " + device.str());

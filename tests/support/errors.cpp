@@ -28,6 +28,7 @@ std::string fault(const Misuse& m) {
     if (what.rfind(head, 0) != 0) return "does not begin with '" + head + "':\n" + what;
     if (what.find(m.operand) == std::string::npos) return "does not mention '" + std::string(m.operand) + "':\n" + what;
     if (!is_near(e.where(), m.where) || what.find(place) == std::string::npos) return "is not of this line:\n" + what;
+    if (what.rfind(place, what.find('\n')) != what.find(place)) return "has its line twice:\n" + what;
     return "";
   } catch (const std::exception& e) { return std::string("is no Error of minnow's: ") + e.what(); }
   return "does not throw";
