@@ -315,11 +315,11 @@ void require_seeds(const std::vector<Tensor>& outputs, const std::vector<Tensor>
 Tensor seed_gradient(const Tensor& output, const Tensor& given) {
   if (!output.defined() || !output.requires_grad()) {
     const bool inside = autograd::RunningNode::current() && !is_grad_enabled();
-    throw AutogradError(
-        message("the output depends on no tensor that requires a gradient", {{"output", output}},
-                inside ? "a gradient function does not record: write `AutoGradMode on(true);` at its beginning, and call "
-                         "requires_grad_() on an input"
-                       : "call requires_grad_() on an input, and compute outside of NoGradGuard"));
+    throw AutogradError(message(
+        "the output depends on no tensor that requires a gradient", {{"output", output}},
+        inside ? "a gradient function does not record: write `AutoGradMode on(true);` at its beginning, and call "
+                 "requires_grad_() on an input"
+               : "call requires_grad_() on an input, and compute outside of NoGradGuard"));
   }
   if (!given.defined()) {
     if (output.numel() != 1)

@@ -412,7 +412,8 @@ namespace {
 /// x must be able to hold the result of an operation in place.
 const Tensor& require_holdable(const Tensor& value, const Tensor& x) {
   const DType from = value.dtype(), to = x.dtype();
-  const bool valid = is_floating_point(to) || (!is_floating_point(from) && (to != DType::bool_ || from == DType::bool_));
+  const bool valid =
+      is_floating_point(to) || (!is_floating_point(from) && (to != DType::bool_ || from == DType::bool_));
   if (!valid)
     throw DTypeError(message("the result is " + std::string(name_of(from)) + ", which self cannot hold", {{"self", x}},
                              "convert it first, or write x(...) = (...).to(" + std::string(name_of(to)) + ")"));

@@ -368,7 +368,8 @@ Tensor detail::view_of(void* data, const Shape& shape, std::optional<DType> own,
 }
 
 void detail::require_representable(Scalar value, DType dtype) {
-  if (is_floating_point(dtype) || dtype >= DType::bool_) return;  // an invalid dtype is refused when memory is allocated
+  if (is_floating_point(dtype) || dtype >= DType::bool_)
+    return;  // an invalid dtype is refused when memory is allocated
   const bool floating = is_floating_point(value.dtype());
   if (dtype == DType::int64 && !floating && !value.exceeds_int64()) return;
   const double v = std::trunc(value.as_double());  // NaN is outside of every range

@@ -2,7 +2,6 @@
 #include <minnow/optim/clip.h>
 #include <minnow/optim/lr_scheduler.h>
 #include <minnow/optim/optimizers.h>
-#include <minnow/optim/lr_scheduler.h>
 #include <minnow/tensor/create.h>
 
 #include "devices.h"

@@ -161,8 +161,8 @@ TEST_F(Failure, OutOfMemoryIsTypedAndTheProgramContinues) {
   const std::string message = error_of<OutOfMemoryError>([] {
     empty({std::int64_t{1} << 40}, {DType::float32, Device("cuda")});
   });
-  for (const char* part : {"out of memory on cuda:0: requested 4398046511104 bytes  (errors_test.cpp:", "reserved", "peak",
-                           "free on the device"})
+  for (const char* part : {"out of memory on cuda:0: requested 4398046511104 bytes  (errors_test.cpp:", "reserved",
+                           "peak", "free on the device"})
     EXPECT_TRUE(has(message, part)) << message;
   EXPECT_EQ(memory_stats("cuda").allocated, live);
   emulator::fail_next("cudaMalloc", cudaErrorMemoryAllocation, 1);  // once: the second attempt succeeds
