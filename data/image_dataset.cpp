@@ -26,7 +26,7 @@ void normalize_to_batch(const std::uint8_t* in, float* out, std::int64_t n, floa
   }
 }
 
-constexpr const char* kUndefined = "\nit was default-constructed, moved from, or is a gradient that was not computed";
+constexpr const char* kUndefined = "\nit was default-constructed, moved from, or is a gradient that was never computed";
 constexpr const char* kMove = "\ncall .cpu(), and let the loader move batches: {.device = ...}";
 
 /// The function that the user called: this constructor, or e.g. mnist().

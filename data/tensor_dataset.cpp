@@ -12,7 +12,7 @@ std::int64_t prepare_rows(std::span<Tensor> tensors, SourceLocation where) {
   for (auto& tensor : tensors) {
     if (!tensor.defined())
       throw ValueError("TensorDataset: a tensor is undefined" + operands +
-                           "\nit was default-constructed, moved from, or is a gradient that was not computed",
+                           "\nit was default-constructed, moved from, or is a gradient that was never computed",
                        where);
     if (!tensor.device().is_cpu())
       throw DeviceError("TensorDataset: tensors must be on the cpu" + operands +

@@ -13,7 +13,7 @@ namespace {
 Tensor dense(const char* op, const Tensor& image, SourceLocation where) {
   if (!image.defined())
     throw ValueError(message(op, "the image is undefined", {{"image", image}},
-                             "it was default-constructed, moved from, or is a gradient that was not computed"),
+                             "it was default-constructed, moved from, or is a gradient that was never computed"),
                      where);
   if (!image.device().is_cpu())
     throw DeviceError(message(op, "images must be on the cpu", {{"image", image}},

@@ -16,7 +16,8 @@ const Shape& checked(const Shape& sizes, double eps, SourceLocation where) {
     throw ValueError(
         fmt::format("LayerNorm: the sizes must be positive\n  normalized_shape  {}\ngive the last sizes of the input",
                     sizes.str()));
-  if (!(eps >= 0)) throw ValueError(fmt::format("LayerNorm: eps must be 0 or more, got {}", eps));
+  if (!(eps >= 0))
+    throw ValueError(fmt::format("LayerNorm: eps must be 0 or more, got {}\nit is added to the variance", eps));
   return sizes;
 }
 

@@ -10,7 +10,7 @@ struct LayerNormOptions {
   bool bias = true;                ///< and, beside it, a bias
 };
 
-/// Layer normalisation: y = (x - mean) / √(variance + eps) weight + bias, of the last dimensions of x (see
+/// Layer normalization: y = (x - mean) / √(variance + eps) weight + bias, of the last dimensions of x (see
 /// minnow::layer_norm).   x: [..., normalized_shape]  ->  the same.  weight and bias have normalized_shape and start as
 /// ones and zeros, as in PyTorch.
 class LayerNorm : public Module {

@@ -15,7 +15,7 @@ struct Conv2dFuncOptions {
 };
 
 /// Cross-correlation.   x: [N, C, H, W]  w: [O, C / groups, KH, KW]  b: [O] or undefined  ->  [N, O, OH, OW],
-/// OH = ⌊(H + 2 padding - dilation (KH - 1) - 1) / stride⌋ + 1.  One floating dtype; ShapeError, DTypeError,
+/// OH = ⌊(H + 2 padding - dilation (KH - 1) - 1) / stride⌋ + 1.  One floating-point dtype; ShapeError, DTypeError,
 /// ValueError. Any order of gradient.
 [[nodiscard]] Tensor conv2d(const In& x, const In& w, const Tensor& b = {}, const Conv2dFuncOptions& options = {});
 

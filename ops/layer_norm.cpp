@@ -25,7 +25,7 @@ void check(Operands operands, const Shape& normalized, double eps) {
   for (const Operand& o : operands) {
     if (o.left_out()) continue;
     if (o.tensor.dtype() != x.dtype() || !o.tensor.is_floating_point())
-      throw DTypeError(message("operands must share one floating dtype", operands, dtype_hint(operands)));
+      throw DTypeError(message("operands must have one floating-point dtype", operands, dtype_hint(operands)));
     if (&o != operands.begin() && o.tensor.shape() != normalized)
       throw ShapeError(message("weight and bias must be of the sizes of normalized_shape", operands,
                                "here " + normalized.str() + ", or none at all"));

@@ -5,7 +5,7 @@
 
 namespace minnow::detail {
 
-// Arithmetic without undefined behaviour for sizes and strides, whose products may overflow (2^62 beside 0).
+// Arithmetic without undefined behavior for sizes and strides, whose products may overflow (2^62 beside 0).
 
 /// a * b modulo 2^64, for results that are not used or are refused later.
 constexpr std::int64_t wrapping_mul(std::int64_t a, std::int64_t b) {

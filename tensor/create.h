@@ -47,14 +47,14 @@ template <class Options, TensorOption T> Options options_of(const T& option) {
 // Creation.  Nothing is recorded; .requires_grad_() makes the result a leaf.  ShapeError for negative sizes,
 // DeviceError for a device that does not exist, OutOfMemoryError.
 
-/// Uninitialised memory.
+/// Uninitialized memory.
 [[nodiscard]] Tensor empty(const Shape& shape, const TensorOptions& options = {},
                            SourceLocation where = SourceLocation::current());
 template <TensorOption T>
 [[nodiscard]] Tensor empty(const Shape& shape, const T& option, SourceLocation where = SourceLocation::current()) {
   return empty(shape, detail::options_of<TensorOptions>(option), where);
 }
-/// Uninitialised and dense, with the dimensions in the order of the strides `like` (of the same rank).
+/// Uninitialized and dense, with the dimensions in the order of the strides `like` (of the same rank).
 [[nodiscard]] Tensor empty_strided_like(const Shape& shape, const Strides& like, DType dtype, Device device,
                                         SourceLocation where = SourceLocation::current());
 [[nodiscard]] Tensor zeros(const Shape& shape, const TensorOptions& options = {},

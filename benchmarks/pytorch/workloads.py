@@ -215,7 +215,7 @@ def idx(folder, name):
 
 
 def epoch(data):
-    """A whole epoch through a DataLoader.  The data set holds normalised floats: reading it costs as little as it can."""
+    """A whole epoch through a DataLoader.  The data set holds normalized floats: reading it costs as little as it can."""
     folder = pathlib.Path(data)
     images = torch.from_numpy(idx(folder, "train-images-idx3-ubyte").astype(np.float32)).unsqueeze(1)
     images = (images / 255 - 0.1307) / 0.3081

@@ -218,7 +218,7 @@ struct CrossEntropyBackward {
   std::int64_t ignore_index;
 };
 
-// Layer normalisation.  x, y, grad, grad_x: [rows, n] and contiguous, neither size 0; weight, bias and their gradients:
+// Layer normalization.  x, y, grad, grad_x: [rows, n] and contiguous, neither size 0; weight, bias and their gradients:
 // contiguous [n], or undefined.  stats: float64 [2, rows], each row's mean and then its 1 / sqrt(variance + eps).  Both in
 // double: where a row's mean is large beside its deviation, a float's rounding would show in the result.
 

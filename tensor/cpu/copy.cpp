@@ -27,7 +27,7 @@ struct Transpose {
   std::int64_t batches = 1;
 };
 
-/// Whether a copy is a transpose: the dense dimensions differ.  Merges neighbouring dimensions that are one dimension
+/// Whether a copy is a transpose: the dense dimensions differ.  Merges neighboring dimensions that are one dimension
 /// in both tensors.
 bool find_transpose(const View& from, const View& to, Transpose& t) {
   std::int64_t size[kMaxRank], sf[kMaxRank], st[kMaxRank];

@@ -5,7 +5,7 @@
 
 namespace minnow::cpu {
 
-/// A new, uninitialised tensor in host memory.
+/// A new, uninitialized tensor in host memory.
 View scratch(const Shape& shape, DType dtype, MemoryFormat format = MemoryFormat::contiguous);
 
 /// Copies elements between any strides and dtypes of one shape.

@@ -69,7 +69,7 @@ struct Traversal {
   }
 };
 
-/// Orders dimensions by the first operand's strides, drops those of size 1, and merges neighbours that are one
+/// Orders dimensions by the first operand's strides, drops those of size 1, and merges neighbors that are one
 /// dimension in every operand.
 void merge_dimensions(const Shape& shape, std::span<TraverseOperand> operands, Traversal& plan) {
   int order[kMaxRank];

@@ -68,7 +68,7 @@ Tensor read_tensor(const io::InputFile& file, const Entry& entry, std::uint64_t 
   auto storage = std::make_shared<Storage>(cpu_allocator(), Device(), bytes);
   const std::span<std::byte> out(static_cast<std::byte*>(storage->data()), bytes);
   file.read(data + entry.begin, out);
-  if (entry.dtype == DType::bool_)  // a bool that is neither 0 nor 1 is undefined behaviour
+  if (entry.dtype == DType::bool_)  // a bool that is neither 0 nor 1 is undefined behavior
     for (std::byte& byte : out) byte = byte == std::byte{0} ? byte : std::byte{1};
   return Tensor(std::move(storage), entry.dtype, entry.shape, contiguous_strides(entry.shape));
 }

@@ -115,7 +115,7 @@ struct Walk {
 };
 
 /// The layout of operands of one shape, which has elements.  Dimensions are in the memory order of the first operand
-/// (the output, so that neighbouring elements in memory have neighbouring numbers), and are merged if all operands
+/// (the output, so that neighboring elements in memory have neighboring numbers), and are merged if all operands
 /// allow it.
 template <int N> Layout<N> collapse(const Shape& shape, const Walk (&operands)[N]) {
   Layout<N> layout;
@@ -149,7 +149,7 @@ template <int N> Layout<N> collapse(const Shape& shape, const Walk (&operands)[N
   return layout;
 }
 
-/// Joins neighbouring elements to wider ones of up to 16 bytes, for operands that are copied unchanged: the first M, at
+/// Joins neighboring elements to wider ones of up to 16 bytes, for operands that are copied unchanged: the first M, at
 /// `addresses`, with elements of `itemsize` bytes.  The other operands (indices) must have stride 0 along them.
 /// Returns the new size of an element.
 template <int N, int M>

@@ -75,7 +75,7 @@ struct Elu : Unary<Saves::kInput, 1> {
   template <class T> MINNOW_HD static T slope(T x, T alpha) { return x <= T(0) ? alpha * math::exp(x) : T(1); }
   template <class T> MINNOW_HD static T curve(T x, T alpha) { return x <= T(0) ? alpha * math::exp(x) : T(0); }
 };
-/// y = 1.0507 elu(x, 1.6733), the constants of self-normalising networks.
+/// y = 1.0507 elu(x, 1.6733), the constants of self-normalizing networks.
 struct Selu : Unary<Saves::kInput> {
   static constexpr std::string_view kName = "selu";
   static constexpr double kScale = 1.0507009873554804934193349852946;

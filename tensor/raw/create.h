@@ -5,7 +5,7 @@
 
 namespace minnow::detail::raw {
 
-// Uninitialised memory for the result of the operation that the open CallSite names.
+// Uninitialized memory for the result of the operation that the open CallSite names.
 
 Tensor new_result(const Shape& shape, DType dtype, Device device);
 /// Dense, in the order of dimensions of `like`.

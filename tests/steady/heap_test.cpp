@@ -76,7 +76,7 @@ TEST(Heap, CountsWhatIsAllocated) {
   if (!test::heap_is_counted()) GTEST_SKIP() << "malloc is not counted in this build";
   test::reset_heap();
   const auto block = std::make_unique<char[]>(12345);
-  testing::internal::CaptureStdout();  // the block is used, so that the call is not optimised away
+  testing::internal::CaptureStdout();  // the block is used, so that the call is not optimized away
   std::printf("%p", static_cast<const void*>(block.get()));
   testing::internal::GetCapturedStdout();
   EXPECT_GE(test::heap_use().calls, 1u);

@@ -20,7 +20,7 @@ struct Bool {
 MINNOW_HD float widen(Half h) {
   const std::uint32_t sign = std::uint32_t{h.bits & 0x8000u} << 16;
   const std::uint32_t magnitude = h.bits & 0x7fffu;
-  // Scaling by 2^112 moves the exponent's bias from 15 to 127 and normalises subnormals.
+  // Scaling by 2^112 moves the exponent's bias from 15 to 127 and normalizes subnormals.
   const float finite = host::from_bits(magnitude << 13) * host::from_bits(0x77800000u);
   const std::uint32_t special = 0x7f800000u | ((magnitude & 0x3ffu) << 13);
   return host::from_bits((magnitude >= 0x7c00u ? special : host::bits(finite)) | sign);

@@ -60,7 +60,7 @@ struct SoftmaxLoops {
 };
 inline constexpr std::int64_t kSoftmaxColumns = 64;
 
-/// Contiguous rows of n elements for layer normalisation.  nullptr: there is none, or it is not wanted.
+/// Contiguous rows of n elements for layer normalization.  nullptr: there is none, or it is not wanted.
 struct LayerNormRows {
   std::int64_t rows, n;  ///< at most kLayerNormRows rows
   const void *x, *weight, *bias;

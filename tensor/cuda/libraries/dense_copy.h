@@ -5,7 +5,7 @@
 
 namespace minnow::cuda {
 
-/// A new, uninitialised tensor on the call's device.
+/// A new, uninitialized tensor on the call's device.
 View scratch(const Call& call, const Shape& shape, DType dtype, MemoryFormat format = MemoryFormat::contiguous);
 
 /// Copies elements between any strides and dtypes of one shape.

@@ -31,7 +31,7 @@ inline bool normalise(Matrices& m) {
   return (m.plain() || m.flipped()) && m.batch_stride >= 0;
 }
 
-/// Whether a product can be written to `m` (normalised): rows are contiguous and matrices do not overlap.
+/// Whether a product can be written to `m` (normalized): rows are contiguous and matrices do not overlap.
 inline bool writable(const Matrices& m) {
   return m.plain() && (m.batch == 1 || m.batch_stride >= m.rows * m.row_stride);
 }
@@ -64,7 +64,7 @@ inline void join_batch(Matrices& a, Matrices& b, Matrices& out) {
 /// A row-major matrix read by columns is its transpose, so out = a b is computed as outᵀ = bᵀ aᵀ: cuBLASLt's left
 /// operand is b and its right one is a.  An operand with contiguous rows is passed directly, one with contiguous
 /// columns is transposed by cuBLASLt.  The columns of out are the rows of cuBLASLt's result, along which it adds a
-/// bias.  All operands are normalised, and out is writable.
+/// bias.  All operands are normalized, and out is writable.
 inline Product column_major(Matrices a, Matrices b, Matrices out) {
   join_batch(a, b, out);
   const auto side = [](const Matrices& m) -> ColumnMajor {

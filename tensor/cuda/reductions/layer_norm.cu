@@ -99,7 +99,7 @@ template <class S> struct Backward {
   std::int64_t rows, n;
 };
 
-/// g = grad weight and h = (x - mean) rstd of neighbouring elements.
+/// g = grad weight and h = (x - mean) rstd of neighboring elements.
 template <class S, class T, int kCount>
 __device__ __forceinline__ void load_pair(const Backward<S>& a, const Normal<T>& normal, std::int64_t row,
                                           std::int64_t i, T (&g)[kCount], T (&h)[kCount]) {

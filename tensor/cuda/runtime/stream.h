@@ -26,7 +26,4 @@ class CudaStream final : public Stream::State {
   const bool is_default_;
 };
 
-/// Makes an Event of a recorded one.
-Event make_event(Context& context, PooledEvent event);
-
 }  // namespace minnow::cuda
