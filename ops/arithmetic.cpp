@@ -174,10 +174,10 @@ template <class Op> Tensor call(const TensorLike& a, const TensorLike& b) {
 }
 
 template <class Op> Tensor call_(const In& self, const TensorLike& other) {
-  constexpr const char* kName = autograd::kInPlaceName<Op>.data();
+  constexpr const char* kName = detail::kInPlaceName<Op>.data();
   const CallSite site(kName, self.where);
   const Tensors x(self, other);
-  return autograd::in_place(
+  return detail::in_place(
       kName, self, records(x.a, x.b), [&] { return call<Op>(self, x.b); },
       [&] { raw::binary_(raw::kBinary<Op>, self, x.b); });
 }
@@ -201,16 +201,16 @@ Tensor remainder_(const In& self, const TensorLike& other) { return call_<kernel
 Tensor pow(const TensorLike& a, const TensorLike& b) {
   const CallSite site("pow", a.where);
   if (!a.is_number() && b.is_number()) {
-    a.tensor->require_defined();
+    dispatch({{"a", *a.tensor}});
     if (a.tensor->is_floating_point()) return pow_scalar(*a.tensor, b.number.as_double());
-    autograd::require_power(*a.tensor, b.number);
+    detail::require_power("a", *a.tensor, b.number);
   }
   return call<kernels::Pow>(a, b);
 }
 Tensor pow_(const In& self, const TensorLike& other) {
   const CallSite site("pow_", self.where);
   self->require_defined();
-  if (other.is_number()) autograd::require_power(*self, other.number);
+  if (other.is_number()) detail::require_power("self", *self, other.number);
   return call_<kernels::Pow>(self, other);
 }
 Tensor maximum(const TensorLike& a, const TensorLike& b) { return call<kernels::Maximum>(a, b); }
@@ -254,7 +254,7 @@ Tensor where(const In& condition, const TensorLike& a, const TensorLike& b) {
 Tensor lerp(const In& a, const In& b, const TensorLike& weight) {
   const CallSite site("lerp", a.where);
   const Tensors x(a, weight);
-  Tensor y = raw::ternary(raw::kTernary<kernels::Lerp>, a, b, x.b);
+  Tensor y = raw::ternary(raw::kTernary<kernels::Lerp>, a, b, x.b, 0, "weight");
   return record("lerp", std::move(y), {a, b, x.b},
                 [a = Saved(*a), b = Saved(*b), w = Saved(x.b)](const Tensor& g, Needs needs) -> Gradients {
                   return {needs[0] ? mul(g, sub(1, w())) : Tensor(), needs[1] ? mul(g, w()) : Tensor(),

@@ -10,7 +10,7 @@
 #include <minnow/tensor/raw/view.h>
 
 namespace minnow {
-namespace autograd {
+namespace detail {
 
 void require_recordable(const Tensor& self) {
   if (self.is_leaf() && self.requires_grad())
@@ -38,28 +38,28 @@ void replace_value(const Tensor& self, const Tensor& value) {
   if (retains_grad) self.retain_grad();
 }
 
-void require_power(const Tensor& base, Scalar power) {
+void require_power(const char* name, const Tensor& base, Scalar power) {
   if (is_floating_point(base.dtype()) || power.dtype() != DType::int64 || power.as_int() >= 0 || power.exceeds_int64())
     return;
-  throw ValueError(message("the power " + std::to_string(power.as_int()) + " of integers is no integer",
-                           {{"self", base}}, "convert first: .to(float32)"));
+  throw ValueError(message("the power " + std::to_string(power.as_int()) + " of an integer is not an integer",
+                           {{name, base}}, "convert first: .to(float32)"));
 }
 
-void written(const Tensor& self) {
+void mark_written(const Tensor& self) {
   if (self.slot() && self.slot()->producer) self.slot()->produced_version = self.storage()->version();
 }
 
-}  // namespace autograd
+}  // namespace detail
 
 Tensor copy_(const In& self, const In& source) {
-  return autograd::in_place(
+  return detail::in_place(
       "copy_", self, records(*self, *source),
       [&] { return source->to(self->device(), self->dtype(), {.copy = true}).expand(self->shape()).contiguous(); },
       [&] { raw::copy_to(*source, *self); });
 }
 
 Tensor fill_(const In& self, Scalar value) {
-  return autograd::in_place(
+  return detail::in_place(
       "fill_", self, records(*self), [&] { return full_like(self, value); }, [&] { raw::fill_(self, value); });
 }
 

@@ -67,7 +67,7 @@ Tensor masked_fill_(const In& x, const In& mask, const TensorLike& value) {
 Tensor masked_select(const In& x, const In& mask) {
   const CallSite site("masked_select", x.where);
   require_mask(*x, *mask);
-  const Shape shape = raw::broadcast_shape(x, mask);
+  const Shape shape = raw::broadcast_shape(x, mask, "x", "mask");
   if (shape.rank() == 0) return masked_select(x->unsqueeze(0), mask);  // one element or none
   return x->expand(shape).index({mask->expand(shape)});
 }

@@ -132,7 +132,7 @@ AdvancedIndex resolve_advanced(const Tensor& x, std::span<const Index> indices) 
   }
   const raw::Indexed basic = raw::resolve(x, plain);
   advanced.slices = basic.slices;
-  advanced.view = autograd::sliced(x, basic.slices, basic.shape);
+  advanced.view = detail::sliced(x, basic.slices, basic.shape);
   if (joined_dims > 1)
     advanced.view = advanced.view.flatten(advanced.dims.front(), advanced.dims.front() + joined_dims - 1);
   Shape common;
@@ -281,23 +281,23 @@ Tensor zeroed(const In& g, const Slices& slices) {
 
 /// Writes `part` to the slices of x and records the result as the new value of x.
 void record_write(const Tensor& x, const Slices& slices, const Tensor& part) {
-  autograd::require_recordable(x);
+  detail::require_recordable(x);
   raw::require_writable(x);
   // No other tensor has this memory (require_recordable): the new value may be written to it, unless the graph needs
   // the old.
   const bool sole_owner = x.storage()->graph_references() == 0;
   Tensor out = sole_owner ? raw::alias(x, x.shape(), x.strides(), x.storage_offset()) : raw::clone(x);
   out = record("index_put_", std::move(out), {x, part}, [slices](const Tensor& g, Needs needs) -> Gradients {
-    return {needs[0] ? zeroed(g, slices) : Tensor(), needs[1] ? autograd::sliced(g, slices, slices.size) : Tensor()};
+    return {needs[0] ? zeroed(g, slices) : Tensor(), needs[1] ? detail::sliced(g, slices, slices.size) : Tensor()};
   });
   raw::copy_to(part, raw::slice(out, slices));
-  autograd::written(out);
-  autograd::replace_value(x, out);
+  detail::mark_written(out);
+  detail::replace_value(x, out);
 }
 
 void write_positions(const Tensor& x, std::span<const Index> indices, const Tensor& value) {
   const bool recording = records(x, value);
-  if (recording) autograd::require_recordable(x);
+  if (recording) detail::require_recordable(x);
   Slices slices;
   Tensor part;
   {
@@ -352,7 +352,7 @@ Selection Tensor::index(std::span<const Index> given, SourceLocation where) cons
     return {read_positions(resolve_advanced(*this, indices)), *this, indices, where};
   }
   const raw::Indexed indexed = raw::resolve(*this, indices);
-  return {autograd::sliced(*this, indexed.slices, indexed.shape), *this, indexed.slices, where};
+  return {detail::sliced(*this, indexed.slices, indexed.shape), *this, indexed.slices, where};
 }
 
 Tensor::Iterator Tensor::begin() const {

@@ -16,7 +16,7 @@ Tensor record_reshape(const char* name, const Tensor& x, Tensor y) {
   return record(name, std::move(y), {x}, [shape = x.shape()](const Tensor& g) { return g.reshape(shape); });
 }
 
-using autograd::sliced;
+using detail::sliced;
 
 /// Zeros of shape `whole` with g in the slices: the gradient of sliced().
 Tensor zeros_with(const Tensor& g, const Shape& whole, const Slices& slices) {
@@ -40,7 +40,7 @@ struct SliceGradient {
 
 }  // namespace
 
-Tensor autograd::sliced(const Tensor& x, const Slices& slices, const Shape& shape) {
+Tensor detail::sliced(const Tensor& x, const Slices& slices, const Shape& shape) {
   Tensor y = raw::slice(x, slices);
   if (shape != slices.size) y = raw::view(y, shape);
   if (!records(x)) return y;

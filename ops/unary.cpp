@@ -60,8 +60,8 @@ template <class Op> Tensor function(const In& x, double p0 = 0, double p1 = 0) {
 }
 
 template <class Op> Tensor in_place(const In& x, double p0 = 0, double p1 = 0) {
-  return autograd::in_place(
-      autograd::kInPlaceName<Op>.data(), x, records(*x), [&] { return function<Op>(x, p0, p1); },
+  return detail::in_place(
+      detail::kInPlaceName<Op>.data(), x, records(*x), [&] { return function<Op>(x, p0, p1); },
       [&] { raw::unary_(raw::kUnary<Op>, x, p0, p1); });
 }
 

@@ -37,7 +37,8 @@ struct CapturedStepOptions {
 ///
 /// Each call runs the step once: the first `warm_up` calls run directly, the next is captured and replayed, later ones
 /// are replayed.  The results are those of the same calls without capture.  The inputs (up to four, on any device) are
-/// copied to memory that the step owns; each combination of shapes and dtypes has its own capture.  The result is the
+/// copied to memory that the step owns (so no gradients of theirs: parameters are trained); each combination of shapes and
+/// dtypes has its own capture.  The result is the
 /// tensor that the function returned (undefined for void); the next run overwrites it.
 ///
 /// A replay does not run the function: what it does on the host (branches, printing, counters) happens only in the runs

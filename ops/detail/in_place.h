@@ -6,7 +6,7 @@
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
 
-namespace minnow::autograd {
+namespace minnow::detail {
 
 /// Refuses to overwrite self while recording: a leaf that requires a gradient, or memory that other tensors
 /// share, whose history would then not belong to their value.
@@ -14,9 +14,9 @@ void require_recordable(const Tensor& self);
 /// Gives self, which alone holds its memory, another value and that value's history.
 void replace_value(const Tensor& self, const Tensor& value);
 /// Refuses a negative power of integers.
-void require_power(const Tensor& base, Scalar power);
+void require_power(const char* name, const Tensor& base, Scalar power);
 /// After a write that is not recorded: self's own history stays valid.
-void written(const Tensor& self);
+void mark_written(const Tensor& self);
 
 /// "add_" of an operation called "add".
 template <class Op>
@@ -39,9 +39,9 @@ Tensor in_place(const char* op, const In& self, bool recording, Compute compute,
     replace_value(*self, compute());
   } else {
     write();
-    written(*self);
+    mark_written(*self);
   }
   return *self;
 }
 
-}  // namespace minnow::autograd
+}  // namespace minnow::detail

@@ -133,14 +133,14 @@ Tensor scalar_tensor(Scalar value, const Tensor& x) {
   return scalar_tensor(value, dtype);
 }
 
-Shape broadcast_shape(const In& a, const In& b) {
+Shape broadcast_shape(const In& a, const In& b, const char* name_a, const char* name_b) {
   if (a->shape() == b->shape()) return a->shape();
   const int rank = std::max(a->dim(), b->dim());
   Shape shape = Shape::filled(rank, 1);
   for (int d = 1; d <= rank; ++d) {
     const std::int64_t m = d <= a->dim() ? a->shape()[-d] : 1, n = d <= b->dim() ? b->shape()[-d] : 1;
     if (m != n && m != 1 && n != 1)
-      throw ShapeError(message("shapes cannot be broadcast together", {{"a", *a}, {"b", *b}},
+      throw ShapeError(message("shapes cannot be broadcast together", {{name_a, *a}, {name_b, *b}},
                                "sizes must be equal or 1, counted from the last dimension; they differ in dimension " +
                                    std::to_string(rank - d)));
     shape[-d] = m == 1 ? n : m;
@@ -209,7 +209,7 @@ void binary_(int op, const In& a, const In& b) {
   Backend& backend = dispatch({{"self", *a}, {"other", *b}}, HostScalars::allowed);
   DType result;
   const DType compute = binary_compute(info, a, b, result);
-  require_same_shape_target(a, broadcast_shape(a, b));
+  require_same_shape_target(a, broadcast_shape(a, b, "self", "other"));
   require_castable(a, result);
   require_writable(a);
   if (a->device() != b->device() && a->device().is_cpu())
@@ -227,13 +227,13 @@ void binary_(int op, const In& a, const In& b) {
   a->storage()->bump_version();
 }
 
-Tensor ternary(int op, const In& a, const In& b, const In& c, double p) {
+Tensor ternary(int op, const In& a, const In& b, const In& c, double p, const char* name_c) {
   const OpInfo& info = kTernaryInfo[static_cast<std::size_t>(op)];
-  Backend& backend = dispatch({{"a", *a}, {"b", *b}, {"c", *c}}, HostScalars::allowed);
+  Backend& backend = dispatch({{"a", *a}, {"b", *b}, {name_c, *c}}, HostScalars::allowed);
   const DType promoted = promote_types(result_type(*a, *b), c->dtype());
   const DType result = info.kind == Kind::kFloating && is_integral(promoted) ? DType::float32 : promoted;
   const Shape ab = broadcast_shape(a, b);
-  const Shape shape = ab == c->shape() ? ab : broadcast_shape(expand(a, ab), c);
+  const Shape shape = ab == c->shape() ? ab : broadcast_shape(expand(a, ab), c, "a", name_c);
   const Device device = a->device().is_cpu() ? device_of(*b, *c) : a->device();
   const Tensor out = allocate_like(shape, result, device, {&*a, &*b, &*c});
   if (out.numel())
@@ -249,7 +249,7 @@ Tensor where(const In& condition, const In& a, const In& b) {
                              "compare first, e.g. x > 0"));
   const DType result = result_type(*a, *b);
   const Shape ab = broadcast_shape(a, b);
-  const Shape shape = broadcast_shape(condition, expand(a, ab));
+  const Shape shape = broadcast_shape(condition, expand(a, ab), "condition", "a");
   const Device device = condition->device().is_cpu() ? device_of(*a, *b) : condition->device();
   const Tensor out = allocate_like(shape, result, device, {&*a, &*b, &*condition});
   if (out.numel())

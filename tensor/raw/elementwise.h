@@ -25,7 +25,7 @@ DType scalar_type(const Tensor& x, Scalar value);
 /// ValueError for an unsigned number that int64 cannot hold.
 Tensor scalar_tensor(Scalar value, const Tensor& x);
 /// The shape that both operands broadcast to.  ShapeError if there is none.
-Shape broadcast_shape(const In& a, const In& b);
+Shape broadcast_shape(const In& a, const In& b, const char* name_a = "a", const char* name_b = "b");
 
 /// Functions of floating-point numbers convert integers to float32; predicates give bool.
 Tensor unary(int op, const In& x, double p0 = 0, double p1 = 0);
@@ -38,7 +38,7 @@ Tensor binary(int op, const In& a, const In& b);
 /// Writes the result to a; b is broadcast to a.
 void binary_(int op, const In& a, const In& b);
 
-Tensor ternary(int op, const In& a, const In& b, const In& c, double p = 0);
+Tensor ternary(int op, const In& a, const In& b, const In& c, double p = 0, const char* name_c = "c");
 /// condition (bool) ? a : b, broadcast.
 Tensor where(const In& condition, const In& a, const In& b);
 

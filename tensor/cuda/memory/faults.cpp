@@ -29,7 +29,9 @@ bool any(std::uint32_t* words, std::size_t count) {
 
 std::uint32_t* Faults::obtain(std::size_t words) {
   auto* first = static_cast<std::uint32_t*>(driver_.allocate_pinned(words * sizeof(std::uint32_t)));
-  if (!first) throw OutOfMemoryError("out of pinned host memory: requested " + std::to_string(words * 4) + " bytes");
+  if (!first)
+    throw OutOfMemoryError("out of pinned host memory: requested " + std::to_string(words * 4) +
+                           " bytes\nfree memory of other programs, or pin less");
   std::fill_n(first, words, 0U);
   return first;
 }
@@ -101,7 +103,7 @@ void Faults::report(const Word& word) const {
       throw ValueError(operation + ": an integer was divided by zero" + found +
                        "check the divisor, or divide floating-point tensors");
   }
-  throw BackendError(operation + ": an unknown fault" + found);
+  throw BackendError(operation + ": an unknown fault" + found + "this is an error in minnow");
 }
 
 }  // namespace minnow::cuda

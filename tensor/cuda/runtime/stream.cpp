@@ -38,7 +38,10 @@ class CudaEvent final : public Event::State {
   Context& context() const { return context_; }
   EventHandle handle() const { return event_.handle(); }
   void refuse_captured() const {
-    if (captured_) throw BackendError("Event: it was recorded in a captured step, where it only orders work");
+    if (captured_)
+      throw BackendError(
+          "Event: it was recorded in a captured step, where it only orders work\nrecord another one outside of the "
+          "step");
   }
 
  private:
