@@ -425,6 +425,7 @@ Tensor cat(const std::vector<Tensor>& tensors, int dim, SourceLocation where) {
   if (!records(tensors)) return y;
   dim = y.dim() == 1 ? 0 : raw::wrap_dim(y, dim);
   std::vector<std::int64_t> sizes;
+  sizes.reserve(tensors.size());
   for (const Tensor& t : tensors) sizes.push_back(raw::is_skipped_by_cat(t) ? kSkipped : t.shape()[dim]);
   return record("cat", std::move(y), tensors, [dim, sizes](const Tensor& g, Needs needs) {
     Gradients gradients(sizes.size());

@@ -90,6 +90,7 @@ std::vector<Tensor> index_tensors(const Tensor& x, const Tensor& index, int dim,
   }
   const Tensor positions = nonzero(index);
   std::vector<Tensor> columns;
+  columns.reserve(static_cast<std::size_t>(index.dim()));
   for (int d = 0; d < index.dim(); ++d) columns.push_back(positions.select(1, d));
   return columns;
 }

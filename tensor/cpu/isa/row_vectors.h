@@ -13,7 +13,7 @@ namespace {
 
 typedef std::int32_t IntVector __attribute__((vector_size(kVectorBytes)));
 typedef double DoubleVector __attribute__((vector_size(kVectorBytes)));  // with half the lanes of a Vector
-constexpr int kLanes64 = kLanes32 / 2;
+inline constexpr int kLanes64 = kLanes32 / 2;
 
 /// x in every lane (0 + x would lose the sign of -0).
 MINNOW_HD Vector splat(float x) { return x - Vector{}; }

@@ -9,7 +9,7 @@
 namespace minnow::cpu::MINNOW_ISA {
 namespace {
 
-constexpr int kLanes32 = kVectorBytes / 4;
+inline constexpr int kLanes32 = kVectorBytes / 4;
 typedef float Vector __attribute__((vector_size(kVectorBytes)));
 
 MINNOW_HD Vector load(const float* from) {
