@@ -66,7 +66,7 @@ def written():
 
 def files():
     declarations, definitions = written()
-    deleted = "\n".join(f"Tensor {name}(Scalar, Scalar) = delete;" for text in texts() for name in OF_TWO.findall(text))
+    deleted = "\n".join(f"void {name}(Scalar, Scalar) = delete;" for text in texts() for name in OF_TWO.findall(text))
     note = "// Written by ops/make_methods.py from the functions in ops: change those and run it."
     yield ROOT / "tensor/methods.h", f"""{note}
 // clang-format off
