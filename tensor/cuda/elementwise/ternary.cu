@@ -4,8 +4,12 @@
 namespace minnow::cuda {
 namespace {
 
+/// Conditions, and masks in products (dropout), are not converted.
 template <class Op>
-struct TernaryValue : Body<3, std::is_same_v<Op, kernels::Where> ? Accepts::kSameFamilyAndBool : Accepts::kSameFamily> {
+inline constexpr bool kTakesMasks = std::is_same_v<Op, kernels::Where> || std::is_same_v<Op, kernels::Addcmul>;
+
+template <class Op>
+struct TernaryValue : Body<3, kTakesMasks<Op> ? Accepts::kSameFamilyAndBool : Accepts::kSameFamily> {
   template <class T> MINNOW_HD static T value(T a, T b, T c, T p) { return Op::value(a, b, c, p); }
 };
 

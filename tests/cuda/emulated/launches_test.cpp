@@ -30,5 +30,21 @@ TEST(CudaLaunches, ElementsOfEveryDTypeConvertInTheKernel) {
   }
 }
 
+// The numbers that decide, and the product with the mask, which the kernel reads as it is.
+TEST(CudaLaunches, DropoutReadsItsMask) {
+  for (const DType dtype : {DType::float32, DType::float64, DType::float16, DType::bfloat16}) {
+    const TensorOptions options{dtype, Device("cuda")};
+    const Tensor x = full({4, 8}, 5.0, options).requires_grad_(), g = full({4, 8}, 3.0, options);
+    const std::string name(name_of(dtype));
+    EXPECT_EQ(launches_of([&] { return dropout(x); }), 2u) << name;
+    const Tensor y = dropout(x);
+    const std::size_t before = emulator::calls_of("cudaLaunchKernel");
+    y.backward(g);
+    EXPECT_EQ(emulator::calls_of("cudaLaunchKernel") - before, 1u) << name;
+    const std::vector<double> values = y.to_vector<double>(), slopes = x.grad().to_vector<double>();
+    for (std::size_t i = 0; i < values.size(); ++i) EXPECT_EQ(slopes[i] * 5, values[i] * 3) << name;
+  }
+}
+
 }  // namespace
 }  // namespace minnow
