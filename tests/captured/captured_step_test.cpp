@@ -213,6 +213,38 @@ TEST_P(CapturedStepTest, TensorsReadFromOutsideAreKeptAliveAndReadInEachRun) {
   EXPECT_EQ(step(zeros({3})).to_vector<double>(), std::vector<double>(3, 4.0));
 }
 
+TEST_P(CapturedStepTest, MemoryFromOutsideIsWrittenInPlaceWhileRecording) {
+  const auto run = [&](bool captured) {
+    const Tensor w = full({3}, 2.0, {.device = device()}).requires_grad_();
+    const Tensor state = full({3}, 1.0, {.device = device()});
+    const auto once = [&](const Tensor& x) {
+      const Tensor before = state + x;  // reads the memory, but no tensor shares it
+      state.add_(w * x);
+      state.add_(w);
+      sum(state * before).backward();
+    };
+    CapturedStep step(once, {.device = device(), .warm_up = 0});
+    const Tensor x = full({3}, 4.0, {.device = device()});
+    if (captured) step(x);
+    else once(x);
+    return std::pair(state.to_vector<double>(), w.grad().to_vector<double>());
+  };
+  EXPECT_EQ(run(false), run(true));
+}
+
+TEST_P(CapturedStepTest, MemoryFromOutsideIsNotSharedOnceTheStepIsGone) {
+  const Tensor state = full({3}, 1.0, {.device = device()});
+  const auto references = [&] { return state.storage().use_count() - state.storage()->graph_references(); };
+  const auto before = references();
+  {
+    CapturedStep step([&](const Tensor& x) { return state + x; }, {.device = device(), .warm_up = 0});
+    step(ones({3}));
+    EXPECT_EQ(references(), before) << "the step's reference is no tensor";
+  }
+  EXPECT_EQ(references(), before);
+  EXPECT_EQ(state.storage()->graph_references(), 0);
+}
+
 TEST_P(CapturedStepTest, ShapesBeyondTheLimitRunDirectly) {
   CapturedStep sums([](const Tensor& x) { return sum(x); }, {.device = device(), .warm_up = 0, .max_captures = 2});
   for (std::int64_t n = 1; n < 6; ++n) EXPECT_EQ(sums(ones({n})).item(), static_cast<double>(n));

@@ -13,6 +13,7 @@ MemoryPool::MemoryPool(DeviceMemory& memory) : memory_(memory), arena_(memory.op
 
 MemoryPool::~MemoryPool() {
   memory_.close_pool(*arena_);
+  for (const auto& storage : kept_) storage->add_graph_reference(-1);
   kept_.clear();
   for (const auto& action : at_release_) action();
 }
@@ -22,6 +23,7 @@ void MemoryPool::keep(const std::shared_ptr<Storage>& storage) {
   for (const auto& each : kept_)
     if (each == storage) return;
   kept_.push_back(storage);
+  storage->add_graph_reference(1);  // no tensor of the program: in-place operations are still possible
 }
 
 PoolGuard::PoolGuard(MemoryPool& pool) : previous_(current) {
