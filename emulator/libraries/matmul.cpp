@@ -10,8 +10,11 @@ namespace {
 
 constexpr std::uint32_t kRelu = 2, kBias = 4, kDrelu = 8, kBiasGradient = 16, kGelu = 32, kDgelu = 64, kAux = 128;
 
-/// GELU by its tanh form, as the library computes it, and its derivative.
-double gelu(double x) { return 0.5 * x * (1 + std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x))); }
+/// GELU by its tanh form, with an approximate tanh as the library has it, and its derivative.
+double gelu(double x) {
+  const double t = (1 + 5e-5) * std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x));
+  return 0.5 * x * (1 + (t > 1 ? 1 : t < -1 ? -1 : t));
+}
 double gelu_slope(double x) {
   const double t = std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x));
   return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * 0.7978845608028654 * (1 + 3 * 0.044715 * x * x);
