@@ -5,6 +5,7 @@
 #include <vector>
 #include <minnow/tensor/cuda/runtime/library.h>
 #include <minnow/tensor/cuda/runtime/per_device.h>
+#include <minnow/tensor/cuda/runtime/status.h>
 
 namespace minnow::cuda::cublaslt {
 namespace {
@@ -125,6 +126,18 @@ Handle<cublasLtMatmulPreference_t, cublasStatus_t> make_preference(const MatmulK
   return preference;
 }
 
+/// Whether a status means that the library has not begun, because it does not support this.  Clears the CUDA error that
+/// the attempt may have left, which the next launch would report.
+bool refused(cublasStatus_t status) {
+  switch (status) {
+    case CUBLAS_STATUS_NOT_SUPPORTED:
+    case CUBLAS_STATUS_INVALID_VALUE:
+    case CUBLAS_STATUS_ARCH_MISMATCH:
+    case CUBLAS_STATUS_ALLOC_FAILED: cudaGetLastError(); return true;
+    default: return false;
+  }
+}
+
 std::shared_ptr<MatmulPlan> make_plan(cublasLtHandle_t handle, const MatmulKey& key, const void* epilogue) {
   auto plan = std::make_shared<MatmulPlan>();
   if (key.product.batch > std::numeric_limits<std::int32_t>::max()) return plan;
@@ -135,23 +148,30 @@ std::shared_ptr<MatmulPlan> make_plan(cublasLtHandle_t handle, const MatmulKey& 
   plan->b = make_layout(key.product.b, key.product.batch, key.dtype);
   plan->d = make_layout(key.product.d, key.product.batch, key.dtype);
   const auto preference = make_preference(key);
-  std::array<cublasLtMatmulHeuristicResult_t, 4> results{};
+  std::array<cublasLtMatmulHeuristicResult_t, 8> results{};
   int found = 0;
   const cublasStatus_t status =
       functions().heuristic(handle, plan->desc.get(), plan->a.get(), plan->b.get(), plan->d.get(), plan->d.get(),
                             preference.get(), static_cast<int>(results.size()), results.data(), &found);
-  // Some versions return INVALID_VALUE for a type that an epilogue does not support.
-  const bool fused = epilogue_of(key) != CUBLASLT_EPILOGUE_DEFAULT;
-  if (status == CUBLAS_STATUS_NOT_SUPPORTED || (fused && status == CUBLAS_STATUS_INVALID_VALUE)) return plan;
+  // Some versions return INVALID_VALUE for a type that an epilogue does not support, or for sizes that they do not.
+  if (refused(status)) return plan;
   check(status, "cublasLtMatmulAlgoGetHeuristic");
-  for (int i = 0; i < found && !plan->possible; ++i) {
+  for (int i = 0; i < found; ++i) {
     const auto& result = results[static_cast<std::size_t>(i)];
-    if (result.state != CUBLAS_STATUS_SUCCESS) continue;
-    plan->algorithm = result.algo;
-    plan->workspace = result.workspaceSize;
-    plan->possible = true;
+    if (result.state == CUBLAS_STATUS_SUCCESS) plan->choices.push_back({result.algo, result.workspaceSize});
   }
   return plan;
+}
+
+/// Whether something else can be tried after this status: the library refused, or failed without the device and without
+/// losing old values.  Throws if the device failed.
+bool another_may(const Call& call, cublasStatus_t status, double beta) {
+  if (refused(status)) return true;
+  if (beta != 0) return false;
+  cudaGetLastError();
+  cudaStreamCaptureStatus capture{};  // if the device failed, every call fails
+  cuda::check(cudaStreamIsCapturing(call.stream(), &capture), "cudaStreamIsCapturing");
+  return true;
 }
 
 }  // namespace
@@ -172,20 +192,30 @@ std::shared_ptr<MatmulPlan> plan(const Call& call, const MatmulKey& key, const M
   return state.plans.get(key, [&] { return make_plan(state.handle, key, operands.epilogue()); });
 }
 
-void run(const Call& call, MatmulPlan& plan, DType dtype, double alpha, double beta, const MatmulOperands& operands) {
-  const Scratch workspace(call, plan.workspace);
+bool run(const Call& call, MatmulPlan& plan, DType dtype, double alpha, double beta, const MatmulOperands& operands) {
   const auto alpha_single = static_cast<float>(alpha), beta_single = static_cast<float>(beta);
   const bool wide = dtype == DType::float64;
   const void* scales[2] = {wide ? static_cast<const void*>(&alpha) : &alpha_single,
                            wide ? static_cast<const void*>(&beta) : &beta_single};
   DeviceState& state = state_of(call);
   const std::lock_guard lock(plan.mutex);
+  if (plan.choices.empty()) return false;
   if (const void* pointer = operands.epilogue()) set(plan.desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, pointer);
-  check(functions().matmul(state.handle, plan.desc.get(), scales[0], operands.a, plan.a.get(), operands.b, plan.b.get(),
-                           scales[1], operands.d, plan.d.get(), operands.d, plan.d.get(), &plan.algorithm,
-                           workspace.as<void>(), plan.workspace, call.stream()),
-        "cublasLtMatmul");
-  call.launched();
+  while (!plan.choices.empty()) {
+    const MatmulPlan::Choice& choice = plan.choices.front();
+    const Scratch workspace(call, choice.workspace);
+    const cublasStatus_t status =
+        functions().matmul(state.handle, plan.desc.get(), scales[0], operands.a, plan.a.get(), operands.b, plan.b.get(),
+                           scales[1], operands.d, plan.d.get(), operands.d, plan.d.get(), &choice.algorithm,
+                           workspace.as<void>(), choice.workspace, call.stream());
+    if (status == CUBLAS_STATUS_SUCCESS) {
+      call.launched();
+      return true;
+    }
+    if (!another_may(call, status, beta)) check(status, "cublasLtMatmul");
+    plan.choices.erase(plan.choices.begin());
+  }
+  return false;
 }
 
 }  // namespace minnow::cuda::cublaslt

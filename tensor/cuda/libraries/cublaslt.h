@@ -3,6 +3,7 @@
 #include <cublasLt.h>
 #include <memory>
 #include <mutex>
+#include <vector>
 #include <minnow/tensor/cuda/libraries/matmul_layout.h>
 #include <minnow/tensor/cuda/runtime/call.h>
 #include <minnow/tensor/cuda/runtime/handle.h>
@@ -38,10 +39,12 @@ void check(cublasStatus_t status, const char* function);
 struct MatmulPlan {
   Handle<cublasLtMatmulDesc_t, cublasStatus_t> desc;
   Handle<cublasLtMatrixLayout_t, cublasStatus_t> a, b, d;
-  cublasLtMatmulAlgo_t algorithm{};
-  std::size_t workspace = 0;
-  bool possible = false;  ///< false if cuBLASLt has no algorithm for it
-  std::mutex mutex;       ///< held while the bias is set and the product is launched
+  struct Choice {
+    cublasLtMatmulAlgo_t algorithm{};
+    std::size_t workspace = 0;
+  };
+  std::vector<Choice> choices;  ///< the best one first; those that were refused are removed
+  std::mutex mutex;             ///< held while choices are used, and while the bias is set and the product is launched
 };
 
 /// The operands of one run of a plan, in cuBLASLt's order.
@@ -58,7 +61,8 @@ struct MatmulOperands {
 /// The plan of a key on a device, from its cache.
 std::shared_ptr<MatmulPlan> plan(const Call& call, const MatmulKey& key, const MatmulOperands& operands);
 
-/// d = alpha op(a) op(b) + beta d (+ bias), on the call's stream.
-void run(const Call& call, MatmulPlan& plan, DType dtype, double alpha, double beta, const MatmulOperands& operands);
+/// d = alpha op(a) op(b) + beta d (+ bias), on the call's stream.  Returns false if cuBLASLt has no algorithm for it, or
+/// refuses all that it has named.
+bool run(const Call& call, MatmulPlan& plan, DType dtype, double alpha, double beta, const MatmulOperands& operands);
 
 }  // namespace minnow::cuda::cublaslt

@@ -80,9 +80,7 @@ bool run_library(const Call& call, const MatmulParams& params, const View& a, co
   key.align_d = alignment_of(operands.d);
   key.align_bias = alignment_of(operands.epilogue());
   const auto plan = cublaslt::plan(call, key, operands);
-  if (!plan->possible) return false;
-  cublaslt::run(call, *plan, key.dtype, params.alpha, params.beta, operands);
-  return true;
+  return cublaslt::run(call, *plan, key.dtype, params.alpha, params.beta, operands);
 }
 
 /// Adds a bias to the rows: an empty sum + the old values + the bias.
