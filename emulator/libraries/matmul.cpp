@@ -1,6 +1,7 @@
 #include "matmul.h"
 
 #include <cmath>
+#include <cstdlib>
 #include <vector>
 
 #include "numbers.h"
@@ -39,6 +40,12 @@ std::vector<double> dense(const Product& p, const Layout& layout, const void* da
   return out;
 }
 
+/// Whether ReLU gives NaN for NaN.  The documentation does not say; the maximum of PTX gives the number.
+bool relu_keeps_nan() {
+  static const bool keeps = std::getenv("MINNOW_EMULATOR_RELU_KEEPS_NAN") != nullptr;
+  return keeps;
+}
+
 /// The bit of an element in the mask that ReLU writes for its gradient.
 bool mask_bit(const Product& p, int batch, std::int64_t row, std::int64_t col) {
   const std::int64_t bit = batch * p.what.aux_batch_stride + col * p.what.aux_leading + row;
@@ -60,7 +67,7 @@ double finish(const Product& p, int batch, std::int64_t row, std::int64_t col, d
   if (epilogue & kDgelu) return x * gelu_slope(load(p.what.aux, p.d.type, aux));
   if (epilogue & kRelu) {
     if (epilogue & kAux) set_mask_bit(p, batch, row, col, x > 0);
-    return x > 0 || std::isnan(x) ? x : 0;
+    return x > 0 || (std::isnan(x) && relu_keeps_nan()) ? x : 0;
   }
   if (epilogue & kGelu) {
     if (epilogue & kAux) store(p.what.aux, p.d.type, aux, x);

@@ -1,11 +1,18 @@
 #include <minnow/tensor/cuda/libraries/cublaslt.h>
 
 #include <array>
+#include <atomic>
+#include <cmath>
+#include <cstring>
 #include <limits>
 #include <vector>
+#include <minnow/tensor/cuda/runtime/context.h>
 #include <minnow/tensor/cuda/runtime/library.h>
 #include <minnow/tensor/cuda/runtime/per_device.h>
 #include <minnow/tensor/cuda/runtime/status.h>
+#include <minnow/tensor/cuda_math.h>
+#include <minnow/tensor/dtype_switch.h>
+#include <minnow/tensor/error.h>
 
 namespace minnow::cuda::cublaslt {
 namespace {
@@ -39,10 +46,13 @@ Functions load() {
   return f;
 }
 
+enum class Answer : std::uint8_t { unknown, no, yes };
+
 /// The state of one device, made at its first product and never destroyed.
 struct DeviceState {
   cublasLtHandle_t handle{};
   PlanCache<MatmulKey, MatmulPlan> plans{kPlans};
+  std::array<std::atomic<Answer>, 2 * kDTypeCount> relu_keeps_nan{};  // by dtype, without and with TF32
 };
 
 DeviceState& state_of(const Call& call) {
@@ -163,6 +173,18 @@ std::shared_ptr<MatmulPlan> make_plan(cublasLtHandle_t handle, const MatmulKey& 
   return plan;
 }
 
+/// Whether all elements are NaN.
+bool all_nan(DType dtype, const std::vector<unsigned char>& bytes) {
+  return dtype_switch(dtype, [&]<class T>() {
+    for (std::size_t i = 0; i < bytes.size(); i += sizeof(T)) {
+      T value;
+      std::memcpy(&value, &bytes[i], sizeof value);
+      if (!std::isnan(static_cast<double>(value))) return false;
+    }
+    return true;
+  });
+}
+
 /// Whether something else can be tried after this status: the library refused, or failed without the device and without
 /// losing old values.  Throws if the device failed.
 bool another_may(const Call& call, cublasStatus_t status, double beta) {
@@ -216,6 +238,36 @@ bool run(const Call& call, MatmulPlan& plan, DType dtype, double alpha, double b
     plan.choices.erase(plan.choices.begin());
   }
   return false;
+}
+
+bool relu_keeps_nan(const Call& call, DType dtype) {
+  const bool tf32 = math_options().matmul_tf32;
+  std::atomic<Answer>& known = state_of(call).relu_keeps_nan[2 * static_cast<std::size_t>(dtype) + (tf32 ? 1 : 0)];
+  if (const Answer answer = known.load(); answer != Answer::unknown) return answer == Answer::yes;
+  RuntimeDriver& driver = call.context().driver;
+  if (capturing() || driver.is_captured(call.stream())) return false;
+  constexpr std::int64_t kSide = 16;
+  const std::size_t bytes = kSide * kSide * size_of(dtype);
+  try {
+    const Scratch nan(call, bytes), zero(call, bytes), out(call, bytes);
+    driver.fill(nan.as<void>(), 0xff, bytes, call.stream());  // NaN in every type
+    driver.fill(zero.as<void>(), 0, bytes, call.stream());
+    const Matrices square{1, kSide, kSide, 0, kSide, 1};
+    MatmulKey key;
+    key.product = column_major(square, square, square);
+    key.dtype = dtype;
+    key.tf32 = tf32;
+    key.activation = Activation::relu;
+    const MatmulOperands operands{nan.as<void>(), zero.as<void>(), out.as<void>()};
+    bool keeps = false;
+    if (run(call, *plan(call, key, operands), dtype, 1, 0, operands)) {
+      std::vector<unsigned char> values(bytes);
+      driver.read(values.data(), out.as<void>(), bytes, call.stream());
+      keeps = all_nan(dtype, values);
+    }
+    known = keeps ? Answer::yes : Answer::no;
+    return keeps;
+  } catch (const OutOfMemoryError&) { return false; }  // another time there may be enough
 }
 
 }  // namespace minnow::cuda::cublaslt

@@ -65,4 +65,8 @@ std::shared_ptr<MatmulPlan> plan(const Call& call, const MatmulKey& key, const M
 /// refuses all that it has named.
 bool run(const Call& call, MatmulPlan& plan, DType dtype, double alpha, double beta, const MatmulOperands& operands);
 
+/// Whether the ReLU of this library gives NaN for NaN, as ours does; its documentation only says max(x, 0).  The first
+/// call for a dtype finds out by a small product, for which it waits.  During a capture false, unless it is known.
+bool relu_keeps_nan(const Call& call, DType dtype);
+
 }  // namespace minnow::cuda::cublaslt

@@ -13,14 +13,10 @@
 namespace minnow::cuda {
 namespace {
 
-/// Whether cuBLASLt's ReLU gives NaN for NaN, as ours does.  Its documentation only says max(x, 0); the tests of fused
-/// activations check it on a GPU.  If false, our kernel computes the ReLU after the product.
-constexpr bool kReluOfLibraryKeepsNan = true;
-
 /// Whether cuBLASLt's epilogue computes the activation as our kernel does, which otherwise runs after the product.
-bool fuses(Activation activation, DType dtype) {
+bool fuses(const Call& call, Activation activation, DType dtype) {
   switch (activation) {
-    case Activation::relu: return kReluOfLibraryKeepsNan;
+    case Activation::relu: return cublaslt::relu_keeps_nan(call, dtype);
     // Its tanh is an approximation with an error of 5e-5, below the rounding of half types only.
     case Activation::gelu_tanh: return is_half(dtype);
     case Activation::none: break;
@@ -142,7 +138,8 @@ template <> void execute(const calls::Matmul& args) {
     return convert(rows, out);
   }
   const View row = bias.defined() ? loadable(call, bias) : bias;
-  if (fuses(params.activation, out.dtype()) && run_library(call, params, a, b, out, {row, params.activation})) return;
+  if (fuses(call, params.activation, out.dtype()) && run_library(call, params, a, b, out, {row, params.activation}))
+    return;
   run_product(call, params, a, b, row, out);
   activate(params.activation, out);
 }

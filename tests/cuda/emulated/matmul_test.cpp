@@ -8,8 +8,8 @@
 #include "support/golden.h"
 #include "support/thrown.h"
 
-/// What the CUDA backend does if cuBLASLt refuses a product.  Each test has its own shapes, because plans are
-/// cached.
+/// What the CUDA backend does if cuBLASLt refuses a product, or computes an activation in another way.  Each test has
+/// its own shapes, because plans are cached.
 namespace minnow {
 namespace {
 
@@ -109,6 +109,59 @@ TEST_F(CudaMatmul, DeviceFaultIsNotTreatedAsARefusal) {
     std::_Exit(good ? 0 : 1);
   };
   EXPECT_EXIT(fail(), ::testing::ExitedWithCode(0), "");
+}
+
+/// Whether relu keeps NaN and all else in every dtype, with `launches` kernels of our own beside the product.
+bool relu_keeps_nan(std::size_t launches) {
+  bool good = true;
+  for (const DType dtype : {DType::float32, DType::float16, DType::bfloat16})
+    for (int run = 0; run < 2; ++run) {  // the first one may have to find out
+      const Layer layer(16);
+      layer.x.data<float>()[6] = NAN;
+      const Tensor x = there(layer.x).to(dtype), w = there(layer.w).to(dtype), bias = there(layer.bias).to(dtype);
+      Tensor y;
+      const std::size_t seen = calls_in("cudaLaunchKernel", [&] { y = linear(x, w, bias, Activation::relu); });
+      const std::vector<double> got = y.to_vector<double>(), want = relu(layer.want()).to_vector<double>();
+      good = good && seen == launches;
+      for (std::size_t i = 0; i < got.size(); ++i)
+        good = good && (std::isnan(want[i]) ? std::isnan(got[i]) : std::abs(got[i] - want[i]) < 0.1);
+      if (!good) std::cerr << name_of(dtype) << ": " << seen << " launches, " << y;
+    }
+  return good;
+}
+
+TEST_F(CudaMatmul, ReluOfTheLibraryIsUsedIfItKeepsNan) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(std::_Exit(relu_keeps_nan(1) ? 0 : 1), ::testing::ExitedWithCode(0), "");
+  const auto keeping = [] {
+    setenv("MINNOW_EMULATOR_RELU_KEEPS_NAN", "1", 1);
+    std::_Exit(relu_keeps_nan(0) ? 0 : 1);
+  };
+  EXPECT_EXIT(keeping(), ::testing::ExitedWithCode(0), "");
+}
+
+// While a graph is captured, nothing can be found out: the activation is our own kernel.
+TEST_F(CudaMatmul, ReluInACaptureIsNotFusedUntilTheAnswerIsKnown) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto captured = [] {
+    setenv("MINNOW_EMULATOR_RELU_KEEPS_NAN", "1", 1);
+    const Layer layer(16);
+    layer.x.data<float>()[6] = NAN;
+    const Tensor w = there(layer.w), bias = there(layer.bias);
+    CapturedStep step([&](const Tensor& x) { return linear(x, w, bias, Activation::relu); },
+                      {.device = Device("cuda"), .warm_up = 0});
+    bool good = true;
+    for (int i = 0; i < 2; ++i) {
+      const std::vector<double> got = step(layer.x).to_vector<double>(), want = relu(layer.want()).to_vector<double>();
+      for (std::size_t k = 0; k < got.size(); ++k)
+        good = good && (std::isnan(want[k]) ? std::isnan(got[k]) : std::abs(got[k] - want[k]) < 1e-4);
+    }
+    good = good && step.captures() == 1;
+    const Tensor x = there(layer.x);
+    good = good && calls_in("cudaLaunchKernel", [&] { static_cast<void>(linear(x, w, bias, Activation::relu)); }) == 0;
+    std::_Exit(good ? 0 : 1);
+  };
+  EXPECT_EXIT(captured(), ::testing::ExitedWithCode(0), "");
 }
 
 }  // namespace
