@@ -72,8 +72,8 @@ Gradients recorded_gradients(const Tensor& grad, const Tensor& given, const Tens
   Shape dims;
   for (int d = -normalized.rank(); d < 0; ++d) dims.push_back(d);
   const auto average = [&](const Tensor& t) { return mean(t, dims, true); };
-  const Tensor x = given.to(wide), g_y = grad.to(wide), centred = sub(x, average(x));
-  const Tensor rstd = pow(add(average(square(centred)), eps), -0.5), h = mul(centred, rstd);
+  const Tensor x = given.to(wide), g_y = grad.to(wide), centered = sub(x, average(x));
+  const Tensor rstd = pow(add(average(square(centered)), eps), -0.5), h = mul(centered, rstd);
   Gradients out(3);
   if (needs[0]) {
     const Tensor g = weight.defined() ? mul(g_y, weight.to(wide)) : g_y;

@@ -28,7 +28,7 @@ struct Matrices {
 };
 
 /// Replaces the strides of dimensions of size 1.  Returns false if a library cannot take the layout.
-bool normalise(Matrices& m) {
+bool normalize(Matrices& m) {
   if (m.cols == 1) m.col_stride = 1;
   if (m.rows == 1) m.row_stride = m.col_stride == 1 ? m.cols : 1;
   if (m.batch == 1) m.batch_stride = 0;
@@ -46,7 +46,7 @@ Matrices view_of(const View& t) {
 Matrices operand(const View& t, View& holder) {
   holder = t;
   Matrices m = view_of(t);
-  if (normalise(m)) return m;
+  if (normalize(m)) return m;
   // A repeated matrix is copied once.
   const View one = t.strides()[0] == 0 && m.batch > 1
                        ? View(t.storage(), t.dtype(), {1, m.rows, m.cols}, t.strides(), t.storage_offset())
@@ -54,7 +54,7 @@ Matrices operand(const View& t, View& holder) {
   holder = scratch(one.shape(), t.dtype());
   convert(one, holder);
   Matrices copy = view_of(holder);
-  normalise(copy);
+  normalize(copy);
   copy.batch = m.batch;
   return copy;
 }
@@ -233,9 +233,9 @@ bool run_library(const MatmulParams& params, const View& a, const View& b, const
     a_holder = scratch(a.shape(), a.dtype());  // both are repeated, which no library accepts as a batch
     convert(a, a_holder);
     av = view_of(a_holder);
-    normalise(av);
+    normalize(av);
   }
-  normalise(ov);
+  normalize(ov);
   join_batch(av, bv, ov);
   const MatmulOperands o{av, bv, ov, bias.defined() ? static_cast<const char*>(bias.raw_data()) : nullptr};
   if (out.dtype() == DType::float32 && run_own(params, o)) return true;
@@ -255,7 +255,7 @@ void run_converted(const MatmulParams& params, const View& a, const View& b, con
 
 bool rows_contiguous(const View& out) {
   Matrices m = view_of(out);
-  return normalise(m) && m.col_stride == 1 && (m.batch == 1 || m.batch_stride >= m.rows * m.row_stride);
+  return normalize(m) && m.col_stride == 1 && (m.batch == 1 || m.batch_stride >= m.rows * m.row_stride);
 }
 
 void run_reference(const MatmulParams& params, const View& a, const View& b, const View& bias, const View& out) {

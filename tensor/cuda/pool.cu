@@ -250,7 +250,8 @@ View by_pixels(const View& x) {
 }
 
 void require_one_dtype(const char* op, const View& a, const View& b) {
-  if (a.dtype() != b.dtype()) throw DTypeError(std::string(op) + ": gradient and image have different dtypes");
+  if (a.dtype() != b.dtype())
+    throw DTypeError(std::string(op) + ": gradient and image have different dtypes\nthis is an error in minnow");
 }
 
 }  // namespace

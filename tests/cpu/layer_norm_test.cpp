@@ -73,7 +73,7 @@ TEST_P(LayerNormCpu, RowsAroundTheWidthsOfVectorsAndBuffers) {
         for (const bool affine : {true, false}) check(rows, n, dtype, affine);
 }
 
-TEST_P(LayerNormCpu, ARowOfNanOrInfinitiesLeavesItsNeighboursAlone) {
+TEST_P(LayerNormCpu, ARowOfNanOrInfinitiesLeavesItsNeighborsAlone) {
   for (const std::int64_t n : {3, 16, 70}) {
     const Tensor x = test::reals({40, n}), y = blank({40, n});
     set(x, 5 * n + n - 1, NAN);

@@ -42,7 +42,7 @@ void expect_product(Matrices a, Matrices b, Matrices out) {
         for (std::int64_t k = 0; k < a.cols; ++k) sum += at(a_data, a, p, i, k) * at(b_data, b, p, k, j);
         expected[static_cast<std::size_t>(p * out.batch_stride + i * out.row_stride + j * out.col_stride)] = sum;
       }
-  ASSERT_TRUE(normalise(a) && normalise(b) && normalise(out) && writable(out));
+  ASSERT_TRUE(normalize(a) && normalize(b) && normalize(out) && writable(out));
   const Product product = column_major(a, b, out);
   for (const ColumnMajor* side : {&product.a, &product.b, &product.d}) EXPECT_GE(side->leading, side->rows);
   EXPECT_FALSE(product.d.transpose);
@@ -101,23 +101,23 @@ TEST(MatmulLayout, SharedRightSideIsOneProduct) {
 
 TEST(MatmulLayout, RefusesUnsupportedStrides) {
   Matrices strided{1, 3, 4, 0, 8, 2};
-  EXPECT_FALSE(normalise(strided));
+  EXPECT_FALSE(normalize(strided));
   Matrices repeated_rows{1, 3, 4, 0, 0, 1};
-  EXPECT_FALSE(normalise(repeated_rows));
+  EXPECT_FALSE(normalize(repeated_rows));
   Matrices repeated_columns{1, 3, 4, 0, 1, 0};
-  EXPECT_FALSE(normalise(repeated_columns));
+  EXPECT_FALSE(normalize(repeated_columns));
   Matrices overlapping{1, 3, 4, 0, 2, 1};
-  EXPECT_FALSE(normalise(overlapping));
+  EXPECT_FALSE(normalize(overlapping));
   Matrices repeated_batch{2, 3, 4, 0, 4, 1};
-  EXPECT_TRUE(normalise(repeated_batch));
+  EXPECT_TRUE(normalize(repeated_batch));
   EXPECT_FALSE(writable(repeated_batch));
   Matrices columns{1, 3, 4, 0, 1, 3};
-  EXPECT_TRUE(normalise(columns));
+  EXPECT_TRUE(normalize(columns));
   EXPECT_FALSE(writable(columns));
   Matrices row_of_repeats{1, 1, 4, 0, 77, 0};
-  EXPECT_FALSE(normalise(row_of_repeats));
+  EXPECT_FALSE(normalize(row_of_repeats));
   Matrices column_with_steps{1, 4, 1, 0, 6, 9};
-  EXPECT_TRUE(normalise(column_with_steps));
+  EXPECT_TRUE(normalize(column_with_steps));
   EXPECT_EQ(column_with_steps.col_stride, 1);
 }
 

@@ -37,10 +37,10 @@ TEST(GoldenInit, DistributionsAreThoseOfPyTorch) {
       {"kaiming_normal/fan_out,relu",
        [](const Tensor& w) { kaiming_normal_(w, {.mode = FanMode::fan_out, .nonlinearity = "relu"}); }},
       {"trunc_normal", [](const Tensor& w) { trunc_normal_(w, {.mean = 0.5, .std = 1, .a = -1, .b = 1}); }}};
-  for (const auto& [name, initialise] : all) {
+  for (const auto& [name, initialize] : all) {
     const Tensor matrix = empty({400, 300}), filters = empty({64, 32, 5, 3});
-    initialise(matrix);
-    initialise(filters);
+    initialize(matrix);
+    initialize(filters);
     expect_alike(book, name + "/matrix", matrix);
     expect_alike(book, name + "/filters", filters);
   }

@@ -210,7 +210,7 @@ TEST(OddSafetensors, AreAccepted) {
   EXPECT_EQ(loaded(file_of("{\"a\":" + entry("[0,1844674407370955161]", "[0,0]") + "}")).at("a").numel(), 0);
 }
 
-TEST(OddSafetensors, BoolBytesAreNormalised) {
+TEST(OddSafetensors, BoolBytesAreNormalized) {
   const TemporaryFolder folder;
   std::string bytes = file_of("{\"a\":" + entry("[4]", "[0,4]", "\"BOOL\"") + "}", 4);
   bytes[bytes.size() - 1] = '\0';

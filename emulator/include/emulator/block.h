@@ -28,7 +28,7 @@ void meet_block(Place place, void* slot, Meeting meeting);
 /// The same for the lanes of this thread's warp that are in the mask; slots of other lanes are nullptr, count is 32.
 void meet_warp(Place place, std::uint32_t mask, void* slot, Meeting meeting);
 
-/// Ends the kernel with an error: its behaviour would be undefined on a GPU.
+/// Ends the kernel with an error: its behavior would be undefined on a GPU.
 [[noreturn]] void fault(Place place, const std::string& text);
 
 /// The index of this thread in its block, and a number that identifies this run of a block.

@@ -72,17 +72,17 @@ template <class T> void forward(const LayerNormRows& job) {
           *bias = static_cast<const T*>(job.bias);
   Normal<T> normal;
   double sums[kLayerNormRows], squares[kLayerNormRows];
-  const auto centred = [&](std::int64_t r, std::int64_t i, int some) {
+  const auto centered = [&](std::int64_t r, std::int64_t i, int some) {
     return load_some(x + r * n + i, some) - splat(normal.about[r]);
   };
   wide_sums<T>(
       job.rows, n, [&](std::int64_t r, std::int64_t i, int some) { return load_some(x + r * n + i, some); }, sums);
   for (std::int64_t r = 0; r < job.rows; ++r) normal.about[r] = static_cast<T>(sums[r] / count);
-  wide_sums<T>(job.rows, n, centred, sums);
+  wide_sums<T>(job.rows, n, centered, sums);
   wide_sums<T>(
       job.rows, n,
       [&](std::int64_t r, std::int64_t i, int some) {
-        const auto c = centred(r, i, some);
+        const auto c = centered(r, i, some);
         return c * c;
       },
       squares);

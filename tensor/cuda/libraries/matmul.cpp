@@ -34,13 +34,13 @@ Matrices matrices_of(const View& t) {
 Matrices operand(const Call& call, const View& t, View& holder) {
   holder = t;
   Matrices m = matrices_of(t);
-  if (normalise(m)) return m;
+  if (normalize(m)) return m;
   // A repeated matrix is copied once.
   const bool repeated = t.strides()[0] == 0;
   const View one = repeated ? View(t.storage(), t.dtype(), {1, m.rows, m.cols}, t.strides(), t.storage_offset()) : t;
   holder = packed(call, one);
   Matrices copy = matrices_of(holder);
-  normalise(copy);
+  normalize(copy);
   copy.batch = m.batch;
   return copy;
 }
@@ -61,7 +61,7 @@ bool run_library(const Call& call, const MatmulParams& params, const View& a, co
   View a_holder, b_holder;
   const Matrices left = operand(call, a, a_holder), right = operand(call, b, b_holder);
   Matrices result = matrices_of(out);
-  normalise(result);
+  normalize(result);
   const cublaslt::MatmulOperands operands{b_holder.raw_data(), a_holder.raw_data(), out.raw_data(),
                                           data_of(extras.bias), data_of(extras.sums)};
   MatmulKey key;
@@ -131,7 +131,7 @@ template <> void execute(const calls::Matmul& args) {
     return activate(params.activation, out);
   }
   Matrices result = matrices_of(out);
-  if (!normalise(result) || !writable(result)) {
+  if (!normalize(result) || !writable(result)) {
     const View rows = scratch(call, out.shape(), out.dtype());
     if (params.beta != 0) convert(out, rows);
     execute(calls::Matmul{a, b, bias, rows, params});

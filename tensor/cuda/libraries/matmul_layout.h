@@ -24,7 +24,7 @@ struct Matrices {
 
 /// Replaces the strides of dimensions of size 1.  Returns false if neither rows nor columns are contiguous, so that
 /// cuBLASLt cannot take the layout.
-inline bool normalise(Matrices& m) {
+inline bool normalize(Matrices& m) {
   if (m.cols == 1) m.col_stride = 1;
   if (m.rows == 1) m.row_stride = m.col_stride == 1 ? m.cols : 1;
   if (m.batch == 1) m.batch_stride = 0;

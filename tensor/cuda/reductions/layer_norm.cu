@@ -42,7 +42,7 @@ template <class S> struct Forward {
 };
 
 /// `width` threads (a warp or the block) read a row three times, the second and third time mostly from the cache.
-template <class S, class T> __global__ void normalise(Forward<S> a, unsigned width, bool vectors) {
+template <class S, class T> __global__ void normalize(Forward<S> a, unsigned width, bool vectors) {
   const unsigned thread = threadIdx.x % width;
   const std::int64_t row = threadIdx.x / width, per_block = blockDim.x / width;
   const auto count = static_cast<double>(a.n);
@@ -231,7 +231,7 @@ template <> void execute(const calls::LayerNorm& args) {
                        rows,
                        n,
                        args.eps};
-    launch(call, normalise<S, T>, blocks_for(rows, kThreads / width), kThreads, a, width,
+    launch(call, normalize<S, T>, blocks_for(rows, kThreads / width), kThreads, a, width,
            takes_vectors<S>(n, {a.x, a.weight, a.bias, a.y}));
   });
 }

@@ -8,11 +8,11 @@ namespace {
 namespace math = kernels::math;
 
 /// y from x minus the row's largest element: e^x / sum, or x - log(sum).
-template <class T> struct Normalise {
+template <class T> struct Normalize {
   T factor, log_sum;
   bool log;
 
-  __device__ __forceinline__ Normalise(double sum, bool to_log)
+  __device__ __forceinline__ Normalize(double sum, bool to_log)
       : factor(static_cast<T>(1.0 / sum)), log_sum(to_log ? static_cast<T>(math::log(sum)) : T(0)), log(to_log) {}
   __device__ __forceinline__ T operator()(T x) const { return log ? x - log_sum : math::exp(x) * factor; }
 };
@@ -36,7 +36,7 @@ __global__ void softmax_kept(const S* __restrict__ x, S* __restrict__ y, std::in
       kept[k] -= most;
       if (items.place(k) < n) sum += math::exp(kept[k]);
     }
-    const Normalise<T> normal(static_cast<double>(group_join(width, sum, T(0), Add())), log);
+    const Normalize<T> normal(static_cast<double>(group_join(width, sum, T(0), Add())), log);
 #pragma unroll
     for (int k = 0; k < kItems; ++k) kept[k] = normal(kept[k]);
     items.store(y + r * n, kept);
@@ -53,7 +53,7 @@ __global__ void softmax_long(const S* __restrict__ x, S* __restrict__ y, std::in
     ExpSum<T> sum = ExpSum<T>::nothing();
     sum.add_row(from, threadIdx.x, n, blockDim.x, vectors);
     sum = block_join(sum, ExpSum<T>::nothing(), JoinExpSums());
-    const Normalise<T> normal(sum.over_most(), log);
+    const Normalize<T> normal(sum.over_most(), log);
     for_some<S>(0, n, threadIdx.x, blockDim.x, vectors, [&]<int kCount>(std::int64_t i) {
       T some[kCount];
       load_some(from + i, some);
@@ -71,7 +71,7 @@ __global__ void softmax_columns(const S* __restrict__ x, S* __restrict__ y, Exte
     if (at >= 0) sum.add(x + at, e.inner, first, e.n, width);
     sum = columns_join(width, sum, JoinExpSums());
     if (at < 0) return;
-    const Normalise<T> normal(sum.over_most(), log);
+    const Normalize<T> normal(sum.over_most(), log);
     for (std::int64_t k = first; k < e.n; k += width) {
       const std::int64_t i = at + k * e.inner;
       y[i] = narrow<S>(normal(widen<T>(x[i]) - sum.most));

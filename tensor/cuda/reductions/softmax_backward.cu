@@ -100,7 +100,8 @@ template <> void execute(const calls::SoftmaxBackward& args) {
   const int dim = args.dim;
   const bool log = args.log;
   if (y.numel() == 0) return;
-  if (grad.dtype() != y.dtype()) throw DTypeError("softmax_backward: gradient and result have different dtypes");
+  if (grad.dtype() != y.dtype())
+    throw DTypeError("softmax_backward: gradient and result have different dtypes\nthis is an error in minnow");
   const Call call(args);
   const Extents e = extents(y, dim);
   visit_floating(y.dtype(), [&]<class S, class T>() {
