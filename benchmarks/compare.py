@@ -11,6 +11,7 @@ Ratio: minnow's time over the faster of the two, the median over the rounds.
 import argparse
 import datetime
 import json
+import math
 import os
 import pathlib
 import platform
@@ -47,6 +48,14 @@ GOALS.append(("the worst of conv, softmax, cross_entropy beside PyTorch", "as fa
               lambda ours, theirs: min(theirs(n) / ours(n) for n in FUSED), "{:.2f} times", lambda x: x >= 0.95))
 
 
+def workloads_of_goals():
+    """The names of the workloads that the goals are computed from."""
+    names = set()
+    for _, _, number, _, _ in GOALS:
+        number(lambda n: names.add(n) or 1.0, lambda n: names.add(n) or 1.0)
+    return names
+
+
 class Side:
     """A program that answers "NAME REPEAT" with a line of JSON."""
 
@@ -62,7 +71,12 @@ class Side:
             line = self.process.stdout.readline()
         except BrokenPipeError:
             line = ""
-        return json.loads(line) if line else {"name": name, "error": f"{self.label} has ended"}
+        if not line:
+            return {"name": name, "error": f"{self.label} has ended"}
+        try:
+            return json.loads(line)
+        except ValueError:
+            return {"name": name, "error": f"{self.label} answered {line.strip()[:200]!r}"}
 
     def close(self):
         try:
@@ -120,9 +134,14 @@ def plain_data(data, build):
     return str(target)
 
 
+def is_finite(value):
+    """A number; programs write null for NaN and infinity, Python's json reads and writes NaN."""
+    return value is not None and math.isfinite(value)
+
+
 def same(name, device, a, b):
     """Whether two lists of values agree, and by how much they differ at most."""
-    if len(a) != len(b) or not a:
+    if len(a) != len(b) or not a or not all(is_finite(value) for value in (*a, *b)):
         return False, float("inf")
     worst = 0.0
     for part in range(0, len(a), 9) if len(a) % 9 == 0 else [0]:  # digests of several tensors have nine values each
@@ -170,6 +189,8 @@ def compare(name, sides, arguments):
                 continue
             times[side.label].append(answer["seconds"])
             values[side.label], variants[side.label] = answer["values"], answer["variant"]
+            if not all(map(is_finite, answer["values"])):
+                problems.append(f"{side.label} computed NaN or infinity")
         if problems:
             break
     row = {"name": name, "seconds": {}, "variants": variants, "problems": problems, "ratio": None}
@@ -283,6 +304,8 @@ def main():
     for name in arguments.only or []:
         if name not in names:
             sys.exit(f"there is no workload '{name}'; there are: {' '.join(names)}")
+    needed = workloads_of_goals() & set(names) if arguments.device != "cpu" and not arguments.only else set()
+    names.sort(key=lambda name: name not in needed)  # first, and the goals after them, in case the rest takes too long
     rows = []
     if not arguments.json:
         print(f"{where}: {about}")
@@ -296,13 +319,12 @@ def main():
         if not arguments.json:
             columns = cells(row, labels)
             print(table_line(columns[:len(labels) + 2], 30), "; ".join(columns[len(labels) + 2:]), flush=True)
+            if needed and len(rows) == len(needed):
+                print(*(table_line(line, 56) for line in goals(rows)), sep="\n", flush=True)
     for side in sides:
         side.close()
     if arguments.json:
         print(json.dumps({"about": about, "machine": where, "rows": rows}, indent=1))
-    elif arguments.device != "cpu" and not arguments.only:
-        for line in goals(rows):
-            print(table_line(line, 56))
     if arguments.write:
         write_report(rows, labels, about, where)
     return 1 if any(row["problems"] for row in rows) else 0

@@ -54,6 +54,13 @@ std::string escaped(const std::string& text) {
   return out;
 }
 
+/// JSON has no NaN and no infinity.
+std::string in_json(double value) {
+  char text[32] = "null";
+  if (std::isfinite(value)) std::snprintf(text, sizeof text, "%.9g", value);
+  return text;
+}
+
 /// False when it failed.
 bool report(const Workload& workload, const Settings& settings, int repeat) {
   bool done = false;
@@ -67,9 +74,10 @@ bool report(const Workload& workload, const Settings& settings, int repeat) {
       best = seconds;
       name = v.name;
     }
-    std::printf(R"({"name": "%s", "variant": "%s", "seconds": %.9g, "values": [)", workload.name.c_str(), name.c_str(),
-                best);
-    for (std::size_t i = 0; i < ready.values.size(); ++i) std::printf("%s%.9g", i ? ", " : "", ready.values[i]);
+    std::printf(R"({"name": "%s", "variant": "%s", "seconds": %s, "values": [)", workload.name.c_str(), name.c_str(),
+                in_json(best).c_str());
+    for (std::size_t i = 0; i < ready.values.size(); ++i)
+      std::printf("%s%s", i ? ", " : "", in_json(ready.values[i]).c_str());
     std::printf("]}\n");
     done = true;
   } catch (const std::exception& error) {
