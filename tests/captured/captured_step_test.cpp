@@ -103,7 +103,26 @@ struct Momentum : optim::SGD {
 
 TEST_P(CapturedStepTest, SameBitsAsWithoutCapture) { expect_equal_bits<Net, optim::Adam>(device()); }
 
-TEST_P(CapturedStepTest, Convolutions) { expect_equal_bits<Images, Momentum>(device()); }
+/// Without it cuDNN may add in any order.
+class Deterministic {
+ public:
+  Deterministic() {
+    cuda::MathOptions options = before_;
+    options.deterministic = true;
+    cuda::set_math_options(options);
+  }
+  ~Deterministic() { cuda::set_math_options(before_); }
+  Deterministic(const Deterministic&) = delete;
+  Deterministic& operator=(const Deterministic&) = delete;
+
+ private:
+  const cuda::MathOptions before_ = cuda::math_options();
+};
+
+TEST_P(CapturedStepTest, Convolutions) {
+  const Deterministic scope;
+  expect_equal_bits<Images, Momentum>(device());
+}
 
 TEST_P(CapturedStepTest, EachRunReadsInputsAndOverwritesTheResult) {
   CapturedStep doubled([](const Tensor& x) { return x * 2; }, {.device = device(), .warm_up = 0});
