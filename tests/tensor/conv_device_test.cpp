@@ -43,6 +43,8 @@ class ConvOnDevice : public test::DeviceTest {
     const DType dtype = on_device.dtype();
     double bound = test::sum_bound(terms, is_half(dtype) ? DType::float32 : dtype);
     if (is_half(dtype)) bound += test::epsilon(dtype) * (2 + std::sqrt(static_cast<double>(terms)) * 2);
+    // cuDNN may choose Winograd's or Fourier's transforms, whose error is larger than that of a sum.
+    if (dtype == DType::float32 && on_device.device().is_cuda()) bound *= 16;
     EXPECT_LE(test::largest_difference(test::on_host(on_device), want), bound) << what << " in " << name_of(dtype);
   }
 
