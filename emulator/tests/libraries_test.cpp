@@ -1,3 +1,4 @@
+#include <cmath>
 #include <cublasLt.h>
 #include <cudnn.h>
 #include <emulator/launch.h>
@@ -95,6 +96,26 @@ TEST_F(Libraries, TheBiasRunsAlongRows) {
       (Multiplication{.epilogue = CUBLASLT_EPILOGUE_BGRADB, .bias = sums.data()}.run(a.data(), b.data(), d.data())),
       CUBLAS_STATUS_SUCCESS);
   EXPECT_EQ(sums.read(), (std::vector<float>{3, 7, 11}));
+}
+
+// What programs must not rely on.
+TEST_F(Libraries, ReluMayDropNanAndGeluIsApproximate) {
+  const Buffer<float> a({1, 2, 3, 4}), b({NAN, 1, -1, -1, 0.25f, 0}), d(6);
+  EXPECT_EQ((Multiplication{.epilogue = CUBLASLT_EPILOGUE_RELU}.run(a.data(), b.data(), d.data())),
+            CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ(d.read(), (std::vector<float>{0, 0, 0, 0, 0.25f, 0.5f}));
+  EXPECT_EQ((Multiplication{.epilogue = CUBLASLT_EPILOGUE_GELU}.run(a.data(), b.data(), d.data())),
+            CUBLAS_STATUS_SUCCESS);
+  const double exact = 0.25 * (1 + std::tanh(0.7978845608028654 * (0.5 + 0.044715 * 0.125)));
+  EXPECT_NEAR(d.read()[5], exact, 2e-5);
+  EXPECT_GT(std::abs(d.read()[5] - exact), 1e-6);
+}
+
+TEST_F(Libraries, AProductIsRefusedOnOrder) {
+  const Buffer<float> a({1, 2, 3, 4}), b({1, 2, 3, 4, 5, 6}), d(6);
+  emulator::fail_next_algorithm("cublasLtMatmul", 1, CUBLAS_STATUS_NOT_SUPPORTED);  // the one without workspace
+  EXPECT_EQ((Multiplication{}.run(a.data(), b.data(), d.data())), CUBLAS_STATUS_NOT_SUPPORTED);
+  EXPECT_EQ((Multiplication{}.run(a.data(), b.data(), d.data())), CUBLAS_STATUS_SUCCESS);
 }
 
 TEST_F(Libraries, WhatIsWrongIsRefused) {
