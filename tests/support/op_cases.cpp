@@ -232,7 +232,9 @@ void golden(const OpCase& c, Device device) {
     const auto [file, name] = golden_name(text);
     const std::vector<std::string> names = meant(book(file, device), name);
     if (names.empty()) ADD_FAILURE() << "there are no golden values '" << text << "'";
-    for (const std::string& each : names) expect_golden(book(file, device), each, c.call, c.tolerance);
+    const bool other = device.is_cuda() && c.tolerance_on_cuda.absolute > 0;
+    for (const std::string& each : names)
+      expect_golden(book(file, device), each, c.call, other ? c.tolerance_on_cuda : c.tolerance);
   }
 }
 

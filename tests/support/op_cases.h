@@ -72,6 +72,7 @@ struct OpCase {
   std::string without_golden = {};       ///< why there are none
   Function same_as = {};                 ///< gives the same bits
   Tolerance tolerance = {};              ///< of golden values, if not that of the dtype
+  Tolerance tolerance_on_cuda = {};      ///< the same, where a library has algorithms with larger errors
   bool takes_other_dtypes = false;       ///< other dtypes are not tested
   bool takes_other_devices = false;      ///< inputs may be on several devices
   bool exact = true;                     ///< in half precision it agrees with double precision
