@@ -18,7 +18,7 @@ namespace minnow {
 [[nodiscard]] Tensor dot(const In& a, const In& b);
 [[nodiscard]] Tensor outer(const In& a, const In& b);
 /// y = activation(x Wᵀ + b).   x: [..., in]  w: [out, in]  b: [out] or undefined  ->  [..., out].  With relu the result
-/// is stored once, on CUDA by one kernel (which may turn NaN into 0); so is gelu_tanh if nothing is recorded.
+/// is stored once, on CUDA by one kernel where cuBLASLt's keeps NaN; so is gelu_tanh if nothing is recorded.
 /// ShapeError and DTypeError as for matmul.
 [[nodiscard]] Tensor linear(const In& x, const In& w, const Tensor& b = {}, Activation activation = Activation::none);
 
