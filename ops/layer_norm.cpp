@@ -52,7 +52,7 @@ Gradients gradients(const Tensor& grad, const Tensor& x, const Tensor& weight, c
   Backend& backend = dispatch(operands);
   Gradients out(3);
   if (needs[0]) out[0] = result_like(x);
-  for (const std::size_t i : {1, 2})
+  for (const std::size_t i : {1U, 2U})
     if (needs[i]) out[i] = raw::new_result(normalized, x.dtype(), x.device());
   if (x.numel()) {
     const Tensor g = raw::contiguous(grad), from = raw::contiguous(x), w = dense(weight);
@@ -60,7 +60,7 @@ Gradients gradients(const Tensor& grad, const Tensor& x, const Tensor& weight, c
                                          needs[0] ? rows_of(out[0], n) : View(), flat(out[1]), flat(out[2])});
     return out;
   }
-  for (const std::size_t i : {1, 2})
+  for (const std::size_t i : {1U, 2U})
     if (needs[i]) raw::fill_(out[i], 0);
   return out;
 }
