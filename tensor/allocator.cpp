@@ -1,7 +1,6 @@
 #include <minnow/tensor/allocator.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstdlib>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
@@ -15,7 +14,6 @@ namespace {
 
 constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
-constexpr int kSteps = 8;  // size classes between two powers of two
 
 class HostMemory final : public MemorySource {
  public:
@@ -33,21 +31,9 @@ class HostMemory final : public MemorySource {
 
 }  // namespace
 
-std::size_t CachingAllocator::rounded(std::size_t bytes) {
-  bytes = std::max(bytes, std::size_t{512});
-  const std::size_t step = std::bit_floor(bytes) / kSteps;
-  return (bytes + step - 1) / step * step;
-}
-
-int CachingAllocator::class_of(std::size_t rounded_bytes) {
-  const int power = static_cast<int>(std::bit_width(rounded_bytes)) - 1;
-  const auto step = (rounded_bytes >> (power - 3)) & (kSteps - 1);
-  return (power - 9) * kSteps + static_cast<int>(step);
-}
-
 void* CachingAllocator::allocate(std::size_t bytes) {
   if (bytes > (std::size_t{1} << 62)) out_of_memory(bytes);
-  const std::size_t size = rounded(bytes);
+  const std::size_t size = SizeClass::rounded(bytes);
   std::unique_lock lock(mutex_);
   void* block = take(size);
   if (!block) {
@@ -64,12 +50,12 @@ void* CachingAllocator::allocate(std::size_t bytes) {
 }
 
 void CachingAllocator::deallocate(void* block, std::size_t bytes) noexcept {
-  const std::size_t size = rounded(bytes);
+  const std::size_t size = SizeClass::rounded(bytes);
   const std::lock_guard lock(mutex_);
   stats_.allocated -= static_cast<std::int64_t>(size);
   --stats_.blocks;
   try {
-    free_[static_cast<std::size_t>(class_of(size))].push_back(block);
+    free_.put(block, size);
   } catch (...) {  // the list cannot grow
     stats_.reserved -= static_cast<std::int64_t>(size);
     source_->release(block, size);
@@ -78,13 +64,7 @@ void CachingAllocator::deallocate(void* block, std::size_t bytes) noexcept {
 
 /// A cached block, or one from the source, if necessary after returning the cache to it; nullptr if it has none.
 void* CachingAllocator::take(std::size_t size) {
-  const auto size_class = static_cast<std::size_t>(class_of(size));
-  if (free_.size() <= size_class) free_.resize(size_class + 1);
-  if (!free_[size_class].empty()) {
-    void* block = free_[size_class].back();
-    free_[size_class].pop_back();
-    return block;
-  }
+  if (void* block = free_.take(size)) return block;
   void* block = source_->obtain(size);
   if (!block) {
     release_cache();
@@ -112,15 +92,11 @@ void CachingAllocator::reset_peak() {
 }
 
 void CachingAllocator::release_cache() {
-  for (std::size_t size_class = 0; size_class < free_.size(); ++size_class) {
-    const std::size_t power = size_class / kSteps + 9, step = size_class % kSteps;
-    const std::size_t size = (std::size_t{1} << power) + step * ((std::size_t{1} << power) / kSteps);
-    for (void* block : free_[size_class]) {
-      source_->release(block, size);
-      stats_.reserved -= static_cast<std::int64_t>(size);
-    }
-    free_[size_class].clear();
-  }
+  free_.erase_if([this](void* block, std::size_t size) {
+    source_->release(block, size);
+    stats_.reserved -= static_cast<std::int64_t>(size);
+    return true;
+  });
 }
 
 void CachingAllocator::out_of_memory(std::size_t bytes) const {

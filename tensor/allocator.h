@@ -6,7 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <vector>
+#include <minnow/tensor/free_lists.h>
 
 namespace minnow {
 
@@ -54,8 +54,7 @@ class MemorySource {
   virtual std::size_t limit() const { return 0; }
 };
 
-/// Keeps freed blocks in lists by size class (eight classes between powers of two, so at most 1/8 is wasted) and reuses
-/// them: in a steady state it makes no system calls.
+/// Keeps freed blocks by size class and reuses them: in a steady state it makes no system calls.
 class CachingAllocator final : public Allocator {
  public:
   explicit CachingAllocator(std::unique_ptr<MemorySource> source) : source_(std::move(source)) {}
@@ -67,11 +66,6 @@ class CachingAllocator final : public Allocator {
   void empty_cache() override;
   void reset_peak() override;
 
-  /// The size of the block for a request.
-  static std::size_t rounded(std::size_t bytes);
-  /// The index of a size class, from the smallest on.
-  static int class_of(std::size_t rounded_bytes);
-
  private:
   void* take(std::size_t size);
   void release_cache();
@@ -79,7 +73,7 @@ class CachingAllocator final : public Allocator {
 
   std::unique_ptr<MemorySource> source_;
   mutable std::mutex mutex_;
-  std::vector<std::vector<void*>> free_;  // by size class
+  FreeLists<void> free_;
   MemoryStats stats_;
 };
 

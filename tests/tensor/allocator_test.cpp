@@ -49,16 +49,17 @@ class FakeMemory final : public MemorySource {
   Ledger& ledger_;
 };
 
-TEST(CachingAllocator, SizeClassesWasteAtMostAnEighth) {
+TEST(SizeClass, WastesAtMostAnEighth) {
   std::mt19937_64 random(1);
   for (int i = 0; i < 20000; ++i) {
     const std::size_t bytes = i < 4096 ? static_cast<std::size_t>(i) : random() >> (random() % 50 + 14);
-    const std::size_t size = CachingAllocator::rounded(bytes);
+    const std::size_t size = SizeClass::rounded(bytes);
     ASSERT_GE(size, bytes);
     ASSERT_GE(size, 512U);
     ASSERT_EQ(size % 64, 0U) << bytes;
     if (bytes >= 512) { ASSERT_LE(size - bytes, bytes / 8) << bytes; }
-    ASSERT_EQ(CachingAllocator::rounded(size), size) << bytes;
+    ASSERT_EQ(SizeClass::rounded(size), size) << bytes;
+    ASSERT_EQ(SizeClass::size(SizeClass::index(size)), size) << bytes;
   }
 }
 
@@ -73,13 +74,13 @@ TEST(CachingAllocator, ReturnsAllMemoryToTheSystem) {
       if (live.empty() || random() % 2) {
         const std::size_t bytes = random() >> (random() % 20 + 44);
         live.emplace_back(allocator.allocate(bytes), bytes);
-        live_bytes += CachingAllocator::rounded(bytes);
+        live_bytes += SizeClass::rounded(bytes);
         peak = std::max(peak, live_bytes);
-        ASSERT_EQ(ledger.blocks.at(live.back().first), CachingAllocator::rounded(bytes));
+        ASSERT_EQ(ledger.blocks.at(live.back().first), SizeClass::rounded(bytes));
       } else {
         const std::size_t at = random() % live.size();
         allocator.deallocate(live[at].first, live[at].second);
-        live_bytes -= CachingAllocator::rounded(live[at].second);
+        live_bytes -= SizeClass::rounded(live[at].second);
         live.erase(live.begin() + static_cast<std::ptrdiff_t>(at));
       }
       if (i % 1000 == 0) allocator.empty_cache();

@@ -1,6 +1,5 @@
 #include <minnow/tensor/cuda/memory/arena.h>
 
-#include <minnow/tensor/allocator.h>
 #include <minnow/tensor/internal.h>
 
 namespace minnow::cuda {
@@ -13,20 +12,8 @@ Arena::Lists& Arena::of(StreamHandle stream) {
   return *lists.back();
 }
 
-Block* Arena::take(StreamHandle stream, std::size_t size) {
-  auto& free = of(stream).free;
-  const auto slot = static_cast<std::size_t>(CachingAllocator::class_of(size));
-  if (slot >= free.size() || free[slot].empty()) return nullptr;
-  Block* block = free[slot].back();
-  free[slot].pop_back();
-  return block;
-}
+Block* Arena::take(StreamHandle stream, std::size_t size) { return of(stream).free.take(size); }
 
-void Arena::put(Block* block) {
-  auto& free = of(block->stream).free;
-  const auto slot = static_cast<std::size_t>(CachingAllocator::class_of(block->size));
-  if (slot >= free.size()) free.resize(slot + 1);
-  free[slot].push_back(block);
-}
+void Arena::put(Block* block) { of(block->stream).free.put(block, block->size); }
 
 }  // namespace minnow::cuda

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 #include <minnow/tensor/cuda/memory/driver.h>
+#include <minnow/tensor/free_lists.h>
+#include <minnow/tensor/internal.h>
 
 namespace minnow::cuda {
 
@@ -40,7 +42,7 @@ struct Arena {
   struct Lists {
     StreamHandle stream = nullptr;
     Slab* open = nullptr;  ///< the slab from which small blocks are taken
-    std::vector<std::vector<Block*>> free;
+    FreeLists<Block> free;
   };
 
   Lists& of(StreamHandle stream);

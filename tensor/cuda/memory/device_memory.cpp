@@ -16,7 +16,7 @@ template <class T> bool contains(const std::vector<T>& values, const T& value) {
 }  // namespace
 
 std::size_t DeviceMemory::rounded(std::size_t bytes) {
-  return CachingAllocator::rounded(std::max(kUnit, (bytes + kUnit - 1) / kUnit * kUnit));
+  return SizeClass::rounded(std::max(kUnit, (bytes + kUnit - 1) / kUnit * kUnit));
 }
 
 void* DeviceMemory::allocate(std::size_t bytes) {
@@ -170,7 +170,7 @@ void DeviceMemory::release_cache() {
   const auto goes = [this](const Slab* slab) { return slab->busy == 0 && slab->arena == &cache_; };
   for (const auto& lists : cache_.lists) {
     if (lists->open && goes(lists->open)) lists->open = nullptr;
-    for (auto& free : lists->free) std::erase_if(free, [&](const Block* block) { return goes(block->slab); });
+    lists->free.erase_if([&](const Block* block, std::size_t) { return goes(block->slab); });
   }
   std::erase_if(blocks_, [&](const auto& entry) { return goes(entry.second->slab); });
   std::erase_if(slabs_, [&](const std::unique_ptr<Slab>& slab) {
@@ -201,8 +201,7 @@ void DeviceMemory::close_pool(Arena& arena) noexcept {
   try {
     driver_.synchronize_device();
     for (const auto& lists : arena.lists)
-      for (const auto& free : lists->free)
-        for (Block* block : free) cache_.put(block);
+      lists->free.erase_if([this](Block* block, std::size_t) { return cache_.put(block), true; });
   } catch (...) {  // the device failed: these blocks are not reused
   }
 }

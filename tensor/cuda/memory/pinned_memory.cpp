@@ -5,15 +5,10 @@
 #include <minnow/tensor/internal.h>
 
 namespace minnow::cuda {
-namespace {
-
-std::size_t size_class_of(std::size_t size) { return static_cast<std::size_t>(CachingAllocator::class_of(size)); }
-
-}  // namespace
 
 void* PinnedMemory::allocate(std::size_t bytes) {
   const std::lock_guard lock(mutex_);
-  Block* block = bytes > (std::size_t{1} << 62) ? nullptr : obtain(CachingAllocator::rounded(bytes));
+  Block* block = bytes > (std::size_t{1} << 62) ? nullptr : obtain(SizeClass::rounded(bytes));
   if (!block)
     throw OutOfMemoryError("out of pinned host memory: requested " + std::to_string(bytes) + " bytes\n  in tensors " +
                            std::to_string(stats_.allocated) + " bytes, reserved " + std::to_string(stats_.reserved) +
@@ -25,22 +20,14 @@ void* PinnedMemory::allocate(std::size_t bytes) {
   return block->data;
 }
 
-PinnedMemory::Block* PinnedMemory::take(std::size_t size_class) {
-  if (size_class >= free_.size() || free_[size_class].empty()) return nullptr;
-  Block* block = free_[size_class].back();
-  free_[size_class].pop_back();
-  return block;
-}
-
 PinnedMemory::Block* PinnedMemory::obtain(std::size_t size) {
-  const std::size_t size_class = size_class_of(size);
-  if (Block* block = take(size_class)) return block;
+  if (Block* block = free_.take(size)) return block;
   process_pending(false);
-  if (Block* block = take(size_class)) return block;
+  if (Block* block = free_.take(size)) return block;
   void* data = driver_.allocate_pinned(size);
   if (!data) {
     process_pending(true);
-    if (Block* block = take(size_class)) return block;
+    if (Block* block = free_.take(size)) return block;
     release_cache();
     data = driver_.allocate_pinned(size);
   }
@@ -71,9 +58,7 @@ void PinnedMemory::deallocate(void* data, std::size_t) noexcept {
 
 void PinnedMemory::make_free(Block* block) {
   block->uses.clear();
-  const std::size_t size_class = size_class_of(block->size);
-  if (size_class >= free_.size()) free_.resize(size_class + 1);
-  free_[size_class].push_back(block);
+  free_.put(block, block->size);
 }
 
 void PinnedMemory::process_pending(bool wait) {
@@ -118,14 +103,12 @@ void PinnedMemory::empty_cache() {
 }
 
 void PinnedMemory::release_cache() {
-  for (auto& free : free_) {
-    for (Block* block : free) {
-      driver_.release_pinned(block->data);
-      stats_.reserved -= static_cast<std::int64_t>(block->size);
-      blocks_.erase(block->data);
-    }
-    free.clear();
-  }
+  free_.erase_if([this](Block* block, std::size_t size) {
+    driver_.release_pinned(block->data);
+    stats_.reserved -= static_cast<std::int64_t>(size);
+    blocks_.erase(block->data);
+    return true;
+  });
 }
 
 }  // namespace minnow::cuda

@@ -36,7 +36,6 @@ class PinnedMemory final : public Allocator {
   };
 
   // The caller holds mutex_.
-  Block* take(std::size_t size_class);
   Block* obtain(std::size_t size);
   void make_free(Block* block);
   void process_pending(bool wait);
@@ -45,7 +44,7 @@ class PinnedMemory final : public Allocator {
   Driver& driver_;
   mutable std::mutex mutex_;
   std::unordered_map<const void*, std::unique_ptr<Block>> blocks_;
-  std::vector<std::vector<Block*>> free_;  // by size class
+  FreeLists<Block> free_;
   std::vector<Block*> pending_;
   MemoryStats stats_;
 };
