@@ -13,6 +13,8 @@ set(minnow_isa_flags_avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf
 
 set_source_files_properties("${minnow_SOURCE_DIR}/tensor/cpu/isa.cpp" PROPERTIES COMPILE_DEFINITIONS
                             MINNOW_ISA_X86=${minnow_isa_x86})
+# Random numbers have the same bits everywhere.
+set_source_files_properties("${minnow_SOURCE_DIR}/tensor/cpu/isa/random.cpp" PROPERTIES COMPILE_OPTIONS -ffp-contract=off)
 file(GLOB minnow_isa_sources CONFIGURE_DEPENDS "${minnow_SOURCE_DIR}/tensor/cpu/isa/*.cpp")
 if(minnow_isa_sources)
   foreach(variant IN LISTS minnow_isa_variants)
@@ -20,9 +22,10 @@ if(minnow_isa_sources)
     minnow_set_up(minnow_isa_${variant})
     target_include_directories(minnow_isa_${variant} PRIVATE "${minnow_include_dir}")
     target_compile_definitions(minnow_isa_${variant} PRIVATE MINNOW_ISA=${variant} MINNOW_ISA_X86=${minnow_isa_x86})
-    # Never -ffast-math: NaN, infinities and the order of sums keep their meaning.
+    # Never -ffast-math: NaN, infinities and the order of sums keep their meaning. Products and sums may be joined.
     target_compile_options(minnow_isa_${variant} PRIVATE "$<$<NOT:$<CONFIG:Debug>>:-O3>" -fno-trapping-math
-                                                         -fno-math-errno ${minnow_isa_flags_${variant}})
+                                                         -fno-math-errno -ffp-contract=fast
+                                                         ${minnow_isa_flags_${variant}})
     # clang does not know `GCC ivdep`, and checks at run time for what it promises.
     target_compile_options(minnow_isa_${variant} PRIVATE "$<$<CXX_COMPILER_ID:Clang>:-Wno-unknown-pragmas>")
     target_link_libraries(minnow_isa_${variant} PRIVATE OpenMP::OpenMP_CXX)

@@ -1,8 +1,6 @@
 #pragma once
 
-#include <cmath>
 #include <cstdint>
-#include <numbers>
 
 namespace minnow::data {
 
@@ -18,7 +16,7 @@ class Random {
   /// In [0, 1).
   double uniform() { return static_cast<double>(bits() >> 11) * 0x1p-53; }
   /// In [low, high).
-  double uniform(double low, double high) { return low + (high - low) * uniform(); }
+  double uniform(double low, double high);
   /// An integer in [0, n), without bias; 0 for n < 2.
   std::int64_t below(std::int64_t n) {
     if (n < 2) return 0;
@@ -29,10 +27,7 @@ class Random {
     return static_cast<std::int64_t>(x % range);
   }
   /// Normally distributed, mean 0, standard deviation 1.
-  double normal() {
-    const double radius = std::sqrt(-2.0 * std::log(1.0 - uniform()));
-    return radius * std::cos(2.0 * std::numbers::pi * uniform());
-  }
+  double normal();
 
  private:
   static constexpr std::uint64_t kStep = 0x9E3779B97F4A7C15;

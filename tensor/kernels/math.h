@@ -132,22 +132,6 @@ MINNOW_HD float hypot(float x, float y) {
   return infinite ? kInfinity<float> : r;
 }
 
-/// a b + c, rounded after each step, so that all devices give the same bits.
-MINNOW_HD float mul_add(float a, float b, float c) {
-#ifdef __CUDA_ARCH__
-  return __fadd_rn(__fmul_rn(a, b), c);
-#else
-  return a * b + c;
-#endif
-}
-MINNOW_HD double mul_add(double a, double b, double c) {
-#ifdef __CUDA_ARCH__
-  return __dadd_rn(__dmul_rn(a, b), c);
-#else
-  return a * b + c;
-#endif
-}
-
 template <class T> MINNOW_HD bool isnan(T x) { return x != x; }
 template <class T> MINNOW_HD bool isinf(T x) { return abs(x) == kInfinity<T>; }
 template <class T> MINNOW_HD bool isfinite(T x) { return abs(x) < kInfinity<T>; }

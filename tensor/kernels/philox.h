@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <minnow/tensor/kernels/math.h>
+#include <minnow/tensor/kernels/hd.h>
 
 namespace minnow::detail::kernels {
 
@@ -49,14 +49,6 @@ MINNOW_HD float uniform_float(std::uint32_t x) { return static_cast<float>(x >> 
 MINNOW_HD double uniform_double(std::uint32_t low, std::uint32_t high) {
   const std::uint64_t x = (std::uint64_t{high} << 32) | low;
   return static_cast<double>(x >> 11) * 0x1p-53;
-}
-
-/// Two independent normal numbers from two uniform ones in [0, 1) (Box and Muller 1958).
-template <class T> struct NormalPair { T first, second; };
-template <class T> MINNOW_HD NormalPair<T> box_muller(T u, T v) {
-  const T radius = math::sqrt(T(-2) * math::log(T(1) - u));
-  const T angle = T(6.28318530717958648) * v;
-  return {radius * math::cos(angle), radius * math::sin(angle)};
 }
 
 }  // namespace minnow::detail::kernels

@@ -4,6 +4,7 @@
 #include <minnow/tensor/internal.h>
 #include <minnow/tensor/kernels/binary.h>
 #include <minnow/tensor/kernels/compute.h>
+#include <minnow/tensor/kernels/draw.h>
 #include <minnow/tensor/kernels/reduce.h>
 #include <minnow/tensor/kernels/ternary.h>
 #include <minnow/tensor/kernels/unary.h>
@@ -121,6 +122,9 @@ using FillLoop = void (*)(const void* value, void* to, std::int64_t n);
 /// Applies a rule to n elements of param, grad and the states (nullptr for those that it does not have).
 using UpdateLoop = void (*)(void* param, const void* grad, void* const* state, std::int64_t n, const double* constants);
 
+/// Sets the elements of `counters` counters from their numbers by a draw.
+using DrawLoop = void (*)(const void* draw, const std::uint32_t* numbers, void* values, std::int64_t counters);
+
 /// The families of loops, one for each file of this folder, and their list.
 namespace family {
 struct Unary;
@@ -162,6 +166,7 @@ struct Kernels {
   FillLoop fill;
   /// out[4 k + lane] of Philox counter + k.
   void (*philox)(std::uint64_t seed, std::uint64_t counter, std::uint32_t* out, std::int64_t counters);
+  DrawLoop draw[kernels::Draws::kSize];
 };
 
 }  // namespace minnow::cpu

@@ -1,5 +1,5 @@
 #include <minnow/tensor/cpu/isa/variant.h>
-#include <minnow/tensor/kernels/philox.h>
+#include <minnow/tensor/kernels/draw.h>
 
 namespace minnow::cpu::MINNOW_ISA {
 namespace {
@@ -45,8 +45,24 @@ void philox(std::uint64_t seed, std::uint64_t counter, std::uint32_t* out, std::
   }
 }
 
+template <class Draw> void draw(const void* by, const std::uint32_t* numbers, void* values, std::int64_t counters) {
+  constexpr int kElements = 4 / Draw::kPerElement;
+  const Draw draw = *static_cast<const Draw*>(by);
+  auto* const to = static_cast<typename Draw::Type*>(values);
+  for (std::int64_t c = 0; c < counters; ++c) {
+    std::uint32_t r[4];
+    typename Draw::Type y[kElements];
+    for (int k = 0; k < 4; ++k) r[k] = numbers[4 * c + k];
+    draw(r, y);
+    for (int k = 0; k < kElements; ++k) to[kElements * c + k] = y[k];
+  }
+}
+
 }  // namespace
 
-template <> void install_loops<family::Random>(Kernels& k) { k.philox = philox; }
+template <> void install_loops<family::Random>(Kernels& k) {
+  k.philox = philox;
+  kernels::for_each(kernels::Draws{}, [&]<class Draw, int I>() { k.draw[I] = draw<Draw>; });
+}
 
 }  // namespace minnow::cpu::MINNOW_ISA

@@ -1,6 +1,7 @@
 #include <minnow/tensor/cuda/cuda_backend.h>
 #include <minnow/tensor/cuda/elementwise/copy_unit.h>
 #include <minnow/tensor/cuda/elementwise/elementwise_kernels.h>
+#include <minnow/tensor/kernels/rounded.h>
 
 namespace minnow::cuda {
 namespace {
@@ -109,7 +110,7 @@ void copy_same_dtype(const Call& call, const View& from, const View& to) {
 
 template <class T> __device__ T element(std::int64_t i, T start, T by) {
   if constexpr (std::is_integral_v<T>) return start + i * by;
-  else return kernels::math::mul_add(static_cast<T>(i), by, start);
+  else return kernels::mul_add(static_cast<T>(i), by, start);
 }
 
 template <class T> __global__ void arange_kernel(void* out, DType dtype, std::int64_t n, T start, T by) {
