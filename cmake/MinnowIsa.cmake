@@ -21,7 +21,8 @@ if(minnow_isa_sources)
     add_library(minnow_isa_${variant} OBJECT ${minnow_isa_sources})
     minnow_set_up(minnow_isa_${variant})
     target_include_directories(minnow_isa_${variant} PRIVATE "${minnow_include_dir}")
-    target_compile_definitions(minnow_isa_${variant} PRIVATE MINNOW_ISA=${variant} MINNOW_ISA_X86=${minnow_isa_x86})
+    target_compile_definitions(minnow_isa_${variant} PRIVATE MINNOW_ISA=${variant} MINNOW_ISA_X86=${minnow_isa_x86}
+                               $<$<STREQUAL:${variant},baseline>:MINNOW_ISA_ONCE>)
     # Never -ffast-math: NaN, infinities and the order of sums keep their meaning. Products and sums may be joined.
     target_compile_options(minnow_isa_${variant} PRIVATE "$<$<NOT:$<CONFIG:Debug>>:-O3>" -fno-trapping-math
                                                          -fno-math-errno -ffp-contract=fast

@@ -15,5 +15,10 @@ const Kernels& loops();
 /// Chooses the loops of later operations, for tests.  Returns false, without effect, if it is not supported.
 bool use_isa(Isa isa);
 Isa current_isa();
+/// The argument for the current instruction set.
+template <class Loops> const Loops& current_of(const Loops& baseline, const Loops& avx2, const Loops& avx512) {
+  const Isa isa = current_isa();
+  return isa == Isa::kAvx512 ? avx512 : isa == Isa::kAvx2 ? avx2 : baseline;
+}
 
 }  // namespace minnow::cpu

@@ -61,27 +61,6 @@ struct SoftmaxLoops {
 };
 inline constexpr std::int64_t kSoftmaxColumns = 64;
 
-/// Contiguous rows of n elements for layer normalization.  nullptr: there is none, or it is not wanted.
-struct LayerNormRows {
-  std::int64_t rows, n;  ///< at most kLayerNormRows rows
-  const void *x, *weight, *bias;
-  void* y;
-  double *mean, *rstd;  ///< [rows]
-  double eps;
-};
-struct LayerNormGradients {
-  std::int64_t rows, n;
-  const void *grad, *x, *weight;
-  const double *mean, *rstd;
-  void* grad_x;
-  double *grad_weight, *grad_bias;  ///< [n]: what the rows give is added
-};
-struct LayerNormLoops {
-  void (*forward)(const LayerNormRows& job);
-  void (*backward)(const LayerNormGradients& job);
-};
-inline constexpr std::int64_t kLayerNormRows = 64;
-
 /// Max pooling over n channels of one pixel, in float32.
 struct PoolLoops {
   /// y = max(x, y), NaN if one is; index = position where it is x.
@@ -132,7 +111,6 @@ struct Slope;
 struct Binary;
 struct Reduce;
 struct Softmax;
-struct LayerNorm;
 struct Convert;
 struct Pool;
 struct Update;
@@ -141,8 +119,8 @@ struct Gemm;
 struct Transpose;
 }  // namespace family
 using LoopFamilies =
-    kernels::List<family::Unary, family::Slope, family::Binary, family::Reduce, family::Softmax, family::LayerNorm,
-                  family::Convert, family::Pool, family::Update, family::Random, family::Gemm, family::Transpose>;
+    kernels::List<family::Unary, family::Slope, family::Binary, family::Reduce, family::Softmax, family::Convert,
+                  family::Pool, family::Update, family::Random, family::Gemm, family::Transpose>;
 
 /// All loops of one instruction set.  A loop is nullptr if the functor does not take the type.
 struct Kernels {
@@ -156,7 +134,6 @@ struct Kernels {
   ReduceLoops reduce[kComputes][kernels::ReduceOps::kSize];
   ArgLoop arg_rows;
   SoftmaxLoops softmax[2];
-  LayerNormLoops layer_norm[2];
   PoolLoops pool;
   UpdateLoop update[2][kernels::UpdateRules::kSize];
   ConvertLoop load[8][kComputes];   ///< [DType][Compute]

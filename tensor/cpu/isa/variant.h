@@ -7,7 +7,31 @@
 // merge functions that are neither in that namespace nor always inlined, across instruction sets.  So loops are in
 // unnamed namespaces, and nothing of the standard library is instantiated here.
 //
+// A file may hold a whole operation: the loops, a constant table of them (MINNOW_ISA_TABLE), and under MINNOW_ISA_ONCE what is
+// compiled for the baseline alone and takes the current table by MINNOW_ISA_LOOPS.  Loops that several operations use are
+// in the table of kernels.h.
+//
 // The baseline fills the whole table; the others replace the float32 loops, which gain from wider vectors.
+
+/// Declares a table of loops of each instruction set; each file's variant defines its own in MINNOW_ISA.
+#define MINNOW_ISA_TABLE(type, name) \
+  namespace minnow::cpu {            \
+  namespace baseline {               \
+  extern const type name;            \
+  }                                  \
+  namespace avx2 {                   \
+  extern const type name;            \
+  }                                  \
+  namespace avx512 {                 \
+  extern const type name;            \
+  }                                  \
+  }
+/// The table of the current instruction set (isa.h).
+#if MINNOW_ISA_X86
+#define MINNOW_ISA_LOOPS(name) ::minnow::cpu::current_of(baseline::name, avx2::name, avx512::name)
+#else
+#define MINNOW_ISA_LOOPS(name) baseline::name
+#endif
 
 namespace minnow::cpu {
 
