@@ -47,7 +47,7 @@ Tensor dense(const Tensor& t) { return t.defined() ? raw::contiguous(t) : t; }
 Tensor result_like(const Tensor& t) { return raw::new_result(t.shape(), t.dtype(), t.device()); }
 
 Gradients gradients(const Tensor& grad, const Tensor& x, const Tensor& weight, const Tensor& stats, std::int64_t n,
-                    const Shape& normalized, Needs needs) {
+                    const Shape& normalized, bool centered, Needs needs) {
   const Operands operands{{"grad", grad}, {"x", x}, {"weight", weight, kOptional}};
   Backend& backend = dispatch(operands);
   Gradients out(3);
@@ -57,7 +57,7 @@ Gradients gradients(const Tensor& grad, const Tensor& x, const Tensor& weight, c
   if (x.numel()) {
     const Tensor g = raw::contiguous(grad), from = raw::contiguous(x), w = dense(weight);
     backend.run(calls::LayerNormBackward{rows_of(g, n), rows_of(from, n), flat(w), stats,
-                                         needs[0] ? rows_of(out[0], n) : View(), flat(out[1]), flat(out[2])});
+                                         needs[0] ? rows_of(out[0], n) : View(), flat(out[1]), flat(out[2]), centered});
     return out;
   }
   for (const std::size_t i : {1U, 2U})
@@ -67,27 +67,26 @@ Gradients gradients(const Tensor& grad, const Tensor& x, const Tensor& weight, c
 
 /// The same of recorded functions, for derivatives of it.  Halves are computed in float32, as backends do.
 Gradients recorded_gradients(const Tensor& grad, const Tensor& given, const Tensor& weight, const Shape& normalized,
-                             double eps, Needs needs) {
+                             double eps, bool centered, Needs needs) {
   const DType dtype = given.dtype(), wide = is_half(dtype) ? DType::float32 : dtype;
   Shape dims;
   for (int d = -normalized.rank(); d < 0; ++d) dims.push_back(d);
   const auto average = [&](const Tensor& t) { return mean(t, dims, true); };
-  const Tensor x = given.to(wide), g_y = grad.to(wide), centered = sub(x, average(x));
-  const Tensor rstd = pow(add(average(square(centered)), eps), -0.5), h = mul(centered, rstd);
+  const Tensor x = given.to(wide), g_y = grad.to(wide), distance = centered ? sub(x, average(x)) : x;
+  const Tensor rstd = pow(add(average(square(distance)), eps), -0.5), h = mul(distance, rstd);
   Gradients out(3);
   if (needs[0]) {
     const Tensor g = weight.defined() ? mul(g_y, weight.to(wide)) : g_y;
-    out[0] = mul(rstd, sub(sub(g, average(g)), mul(h, average(mul(g, h))))).to(dtype);
+    out[0] = mul(rstd, sub(centered ? sub(g, average(g)) : g, mul(h, average(mul(g, h))))).to(dtype);
   }
   if (needs[1]) out[1] = sum_to(mul(g_y, h), normalized).to(dtype);
   if (needs[2]) out[2] = sum_to(grad, normalized);
   return out;
 }
 
-}  // namespace
-
-Tensor layer_norm(const In& x, const Shape& normalized_shape, const Tensor& weight, const Tensor& bias, double eps) {
-  const CallSite site("layer_norm", x.where);
+/// Of the operation that is open; operands: x, weight and bias.
+Tensor normalize(const char* op, const In& x, const Shape& normalized_shape, const Tensor& weight, const Tensor& bias,
+                 double eps, bool centered) {
   const Operands operands{{"x", *x}, {"weight", weight, kOptional}, {"bias", bias, kOptional}};
   Backend& backend = dispatch(operands);
   check(operands, normalized_shape, eps);
@@ -97,14 +96,29 @@ Tensor layer_norm(const In& x, const Shape& normalized_shape, const Tensor& weig
   if (y.numel()) {
     if (recorded) stats = raw::new_result({2, y.numel() / n}, DType::float64, x->device());
     const Tensor from = raw::contiguous(x), w = dense(weight), b = dense(bias);
-    backend.run(calls::LayerNorm{rows_of(from, n), flat(w), flat(b), rows_of(y, n), stats, eps});
+    backend.run(calls::LayerNorm{rows_of(from, n), flat(w), flat(b), rows_of(y, n), stats, eps, centered});
   }
   if (!recorded) return y;
-  return record("layer_norm", std::move(y), {x, weight, bias},
-                [x = Saved(*x), w = Saved(weight), stats, n, normalized_shape, eps](const Tensor& g, Needs needs) {
-                  if (is_grad_enabled()) return recorded_gradients(g, x(), w(), normalized_shape, eps, needs);
-                  return gradients(g, x(), w(), stats, n, normalized_shape, needs);
-                });
+  return record(
+      op, std::move(y), {x, weight, bias},
+      [x = Saved(*x), w = Saved(weight), stats, n, normalized_shape, eps, centered](const Tensor& g, Needs needs) {
+        if (is_grad_enabled()) return recorded_gradients(g, x(), w(), normalized_shape, eps, centered, needs);
+        return gradients(g, x(), w(), stats, n, normalized_shape, centered, needs);
+      });
+}
+
+}  // namespace
+
+Tensor layer_norm(const In& x, const Shape& normalized_shape, const Tensor& weight, const Tensor& bias, double eps) {
+  const CallSite site("layer_norm", x.where);
+  return normalize("layer_norm", x, normalized_shape, weight, bias, eps, true);
+}
+
+Tensor rms_norm(const In& x, const Shape& normalized_shape, const Tensor& weight, std::optional<double> eps) {
+  const CallSite site("rms_norm", x.where);
+  x->require_defined();
+  return normalize("rms_norm", x, normalized_shape, weight, {},
+                   eps.value_or(x->dtype() == DType::float64 ? 0x1p-52 : 0x1p-23), false);
 }
 
 }  // namespace minnow

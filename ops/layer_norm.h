@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <minnow/tensor/in.h>
 
 namespace minnow {
@@ -15,5 +16,13 @@ namespace minnow {
 /// different dtypes, ValueError when eps is negative.
 [[nodiscard]] Tensor layer_norm(const In& x, const Shape& normalized_shape, const Tensor& weight = {},
                                 const Tensor& bias = {}, double eps = 1e-5);
+
+/// The same without a mean (Zhang and Sennrich 2019, "Root Mean Square Layer Normalization"), as
+/// torch.nn.functional.rms_norm:  y = x / √(mean(x²) + eps) weight.  eps: that of float32 (2^-23), or for float64 of float64 (2^-52),
+/// if none is given.
+/// With g = dy weight and h = x / √(mean(x²) + eps):  dx = (g - h mean(g h)) / √(mean(x²) + eps),  dweight = Σ dy h.  Any
+/// order of gradient; errors as of layer_norm.
+[[nodiscard]] Tensor rms_norm(const In& x, const Shape& normalized_shape, const Tensor& weight = {},
+                              std::optional<double> eps = {});
 
 }  // namespace minnow

@@ -103,6 +103,22 @@ std::vector<Workload> row_workloads() {
                       return gradients(t, [t, norm] { return norm(t); });
                     }});
   }
+  for (const auto& [channels, side] : {std::pair<std::int64_t, std::int64_t>{64, 56}, {512, 7}}) {
+    const auto operands = [channels = channels, side = side](const Settings& s) {
+      return std::vector{formula(1, {s.quick ? 2 : 16, channels, side, side}, 4), formula(2, {channels}),
+                         formula(4, {channels})};
+    };
+    const auto norm = [](const std::vector<Tensor>& t) {
+      return torch::batch_norm(t[0], t[1], t[2], {}, {}, true, 0.1, 1e-5, false);
+    };
+    const std::string name = "batch_norm_" + std::to_string(channels);
+    list.push_back(
+        {name, [=](const Settings& s) { return forward_only([t = operands(s), norm] { return norm(t); }); }});
+    list.push_back({name + "_backward", [=](const Settings& s) {
+                      const std::vector<Tensor> t = operands(s);
+                      return gradients(t, [t, norm] { return norm(t); });
+                    }});
+  }
   const auto table = [](const Settings& s) {
     return std::pair{formula(1, {s.quick ? 16 : 1024, 128}), formula(2, {128})};
   };

@@ -58,6 +58,11 @@ def workloads(tools):
         inputs = formula(1, (pick(count, 4), n), 4), formula(2, (n,)), formula(4, (n,))
         return lambda x, weight, bias: torch.nn.functional.layer_norm(x, (n,), weight, bias), lambda: inputs
 
+    def batch_norm(n, side):
+        inputs = formula(1, (pick(16, 2), n, side, side), 4), formula(2, (n,)), formula(4, (n,))
+        norm = lambda x, weight, bias: torch.nn.functional.batch_norm(x, None, None, weight, bias, True)
+        return norm, lambda: inputs
+
     def table():
         return formula(1, (pick(1024, 16), 128)), formula(2, (128,))
 
@@ -79,6 +84,9 @@ def workloads(tools):
     for count, n in ((32, 128), (8192, 768)):
         known[f"layer_norm_{n}"] = lambda count=count, n=n: forward(*norm(count, n))
         known[f"layer_norm_{n}_backward"] = lambda count=count, n=n: backward(*norm(count, n))
+    for n, side in ((64, 56), (512, 7)):
+        known[f"batch_norm_{n}"] = lambda n=n, side=side: forward(*batch_norm(n, side))
+        known[f"batch_norm_{n}_backward"] = lambda n=n, side=side: backward(*batch_norm(n, side))
     known["mul_row_128"] = lambda: forward(CHANNELS["mul_channels"], table)
     known["mul_row_128_backward"] = lambda: backward(CHANNELS["mul_channels"], table)
     known["index_select_backward"] = lambda: backward(*select())

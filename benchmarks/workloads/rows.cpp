@@ -1,6 +1,7 @@
 // Short rows, channels and tables: the operations of normalization, attention and embeddings besides products.
 
 #include <minnow/ops/arithmetic.h>
+#include <minnow/ops/batch_norm.h>
 #include <minnow/ops/index.h>
 #include <minnow/ops/layer_norm.h>
 #include <minnow/ops/reduce.h>
@@ -98,6 +99,24 @@ std::vector<Workload> row_workloads() {
     };
     const auto norm = [n = n](const std::vector<Tensor>& t) { return layer_norm(t[0], n, t[1], t[2]); };
     const std::string name = "layer_norm_" + std::to_string(n);
+    list.push_back({name, [=](const Settings& s) { return forward_only([t = operands(s), norm] { return norm(t); }); },
+                    For::kCpu});
+    list.push_back({name + "_backward",
+                    [=](const Settings& s) {
+                      const std::vector<Tensor> t = operands(s);
+                      return gradients(s, t, [t, norm] { return norm(t); });
+                    },
+                    For::kCpu});
+  }
+  for (const auto& [channels, side] : {std::pair<std::int64_t, std::int64_t>{64, 56}, {512, 7}}) {
+    const auto operands = [channels = channels, side = side](const Settings& s) {
+      return std::vector{formula(s, 1, {s.quick ? 2 : 16, channels, side, side}, 4), formula(s, 2, {channels}),
+                         formula(s, 4, {channels})};
+    };
+    const auto norm = [](const std::vector<Tensor>& t) {
+      return batch_norm(t[0], {}, {}, t[1], t[2], {.training = true});
+    };
+    const std::string name = "batch_norm_" + std::to_string(channels);
     list.push_back({name, [=](const Settings& s) { return forward_only([t = operands(s), norm] { return norm(t); }); },
                     For::kCpu});
     list.push_back({name + "_backward",

@@ -35,6 +35,7 @@
 #include <minnow/autograd/saved.h>
 
 #include <minnow/ops/arithmetic.h>
+#include <minnow/ops/batch_norm.h>
 #include <minnow/ops/conv.h>
 #include <minnow/ops/cross_entropy.h>
 #include <minnow/ops/dropout.h>
@@ -50,6 +51,7 @@
 
 #include <minnow/nn/activation.h>
 #include <minnow/nn/basic.h>
+#include <minnow/nn/batch_norm.h>
 #include <minnow/nn/clone.h>
 #include <minnow/nn/containers.h>
 #include <minnow/nn/conv.h>

@@ -26,7 +26,7 @@ struct AnyField {
 template <class C, std::size_t... I> constexpr bool takes_fields(std::index_sequence<I...>) {
   return requires { C{(static_cast<void>(I), AnyField{})...}; };
 }
-inline constexpr std::size_t kMaxFields = 8;
+inline constexpr std::size_t kMaxFields = 10;
 template <class C, std::size_t N = kMaxFields + 1> constexpr std::size_t field_count() {
   if constexpr (N == 0 || takes_fields<C>(std::make_index_sequence<N>())) return N;
   else return field_count<C, N - 1>();
@@ -42,7 +42,7 @@ template <class C> using ResultOf = typename detail::ResultType<C>::Type;
 /// A tuple of references to all members of a call, in order.
 template <class C> constexpr auto fields(const C& call) {
   constexpr std::size_t kCount = detail::field_count<C>();
-  static_assert(kCount > 0 && kCount <= detail::kMaxFields, "a call has 1 to 8 members");
+  static_assert(kCount > 0 && kCount <= detail::kMaxFields, "a call has 1 to 10 members");
   if constexpr (kCount == 1) {
     const auto& [a] = call;
     return std::tie(a);
@@ -64,9 +64,15 @@ template <class C> constexpr auto fields(const C& call) {
   } else if constexpr (kCount == 7) {
     const auto& [a, b, c, d, e, f, g] = call;
     return std::tie(a, b, c, d, e, f, g);
-  } else {
+  } else if constexpr (kCount == 8) {
     const auto& [a, b, c, d, e, f, g, h] = call;
     return std::tie(a, b, c, d, e, f, g, h);
+  } else if constexpr (kCount == 9) {
+    const auto& [a, b, c, d, e, f, g, h, i] = call;
+    return std::tie(a, b, c, d, e, f, g, h, i);
+  } else {
+    const auto& [a, b, c, d, e, f, g, h, i, j] = call;
+    return std::tie(a, b, c, d, e, f, g, h, i, j);
   }
 }
 

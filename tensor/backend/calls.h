@@ -222,7 +222,8 @@ struct CrossEntropyBackward {
 // contiguous [n], or undefined.  stats: float64 [2, rows], each row's mean and then its 1 / sqrt(variance + eps).  Both in
 // double: where a row's mean is large beside its deviation, a float's rounding would show in the result.
 
-/// y = (x - mean) / sqrt(variance + eps) * weight + bias.  stats may be undefined: they are wanted for the gradient only.
+/// y = (x - mean) / sqrt(variance + eps) * weight + bias; if not centered, 0 is taken for the mean.  stats may be undefined:
+/// they are wanted for the gradient only.
 struct LayerNorm {
   static constexpr const char* kName = "layer_norm";
   const View& x;
@@ -231,6 +232,7 @@ struct LayerNorm {
   const View& y;
   const View& stats;
   double eps;
+  bool centered;
 };
 
 /// Those of grad_x, grad_weight and grad_bias that are defined.
@@ -243,6 +245,39 @@ struct LayerNormBackward {
   const View& grad_x;
   const View& grad_weight;
   const View& grad_bias;
+  bool centered;
+};
+
+// Batch normalization.  x, y, grad, grad_x: [outer, channels, inner] and contiguous, no size 0.  weight, bias, the running
+// statistics and the gradients of weight and bias: contiguous [channels], floating-point, or undefined.  stats: float64
+// [2, channels], each channel's mean and then its 1 / sqrt(variance + eps).
+
+/// y = (x - mean) / sqrt(variance + eps) * weight + bias.  In training mean and variance are those of x, and the running ones
+/// move to them: running += momentum * (of x - running), with the variance's n - 1; else they are the running ones.
+struct BatchNorm {
+  static constexpr const char* kName = "batch_norm";
+  const View& x;
+  const View& weight;
+  const View& bias;
+  const View& running_mean;
+  const View& running_var;
+  const View& y;
+  const View& stats;
+  bool training;
+  double momentum, eps;
+};
+
+/// Those of grad_x, grad_weight and grad_bias that are defined.  In training stats depend on x.
+struct BatchNormBackward {
+  static constexpr const char* kName = "batch_norm_backward";
+  const View& grad;
+  const View& x;
+  const View& weight;
+  const View& stats;
+  const View& grad_x;
+  const View& grad_weight;
+  const View& grad_bias;
+  bool training;
 };
 
 // Linear algebra.
@@ -419,9 +454,9 @@ using Calls =
     CallList<calls::Copy, calls::Fill, calls::Arange, calls::Unary, calls::UnarySlope, calls::UnaryCurve, calls::Binary,
              calls::Ternary, calls::Reduce, calls::ArgReduce, calls::Cumsum, calls::Softmax, calls::SoftmaxBackward,
              calls::CrossEntropy, calls::CrossEntropyBackward, calls::LayerNorm, calls::LayerNormBackward,
-             calls::Matmul, calls::LinearBackwardWeight, calls::Conv2d, calls::Conv2dBackwardInput,
-             calls::Conv2dBackwardWeight, calls::MaxPool2d, calls::MaxPool2dBackward, calls::AvgPool2d,
-             calls::AvgPool2dBackward, calls::Gather, calls::ScatterAdd, calls::IndexSelect, calls::IndexAdd,
-             calls::Uniform, calls::Normal, calls::Randint, calls::Bernoulli, calls::Update>;
+             calls::BatchNorm, calls::BatchNormBackward, calls::Matmul, calls::LinearBackwardWeight, calls::Conv2d,
+             calls::Conv2dBackwardInput, calls::Conv2dBackwardWeight, calls::MaxPool2d, calls::MaxPool2dBackward,
+             calls::AvgPool2d, calls::AvgPool2dBackward, calls::Gather, calls::ScatterAdd, calls::IndexSelect,
+             calls::IndexAdd, calls::Uniform, calls::Normal, calls::Randint, calls::Bernoulli, calls::Update>;
 
 }  // namespace minnow::detail

@@ -18,9 +18,9 @@ double tolerance(DType dtype) { return dtype == DType::float16 ? 2e-3 : dtype ==
 struct Row {
   double mean = 0, rstd = 0;
 
-  Row(const Tensor& x, std::int64_t first, std::int64_t n) {
+  Row(const Tensor& x, std::int64_t first, std::int64_t n, bool centered) {
     double variance = 0;
-    for (std::int64_t k = 0; k < n; ++k) mean += get(x, first + k) / static_cast<double>(n);
+    for (std::int64_t k = 0; centered && k < n; ++k) mean += get(x, first + k) / static_cast<double>(n);
     for (std::int64_t k = 0; k < n; ++k) variance += std::pow(get(x, first + k) - mean, 2) / static_cast<double>(n);
     rstd = 1 / std::sqrt(variance + kEps);
   }
@@ -31,24 +31,24 @@ void expect_near(const Tensor& t, std::int64_t i, double expected, double absolu
       << what << " " << t.shape().str() << " " << i << ": " << get(t, i) << ", expected " << expected;
 }
 
-void check(std::int64_t rows, std::int64_t n, DType dtype, bool affine) {
+void check(std::int64_t rows, std::int64_t n, DType dtype, bool affine, bool centered) {
   const Tensor x = test::reals({rows, n}, dtype, test::Lay::kContiguous, 3), g = test::reals({n, rows}, dtype);
   const Tensor w = affine ? test::reals({n}, dtype) : Tensor(), b = affine ? test::reals({n}, dtype) : Tensor();
   const Tensor y = blank({rows, n}, dtype), stats = blank({2, rows}, DType::float64), dx = blank({rows, n}, dtype),
                dw = blank({n}, dtype), db = blank({n}, dtype);
-  backend().run(calls::LayerNorm{x, w, b, y, stats, kEps});
-  backend().run(calls::LayerNormBackward{g, x, w, stats, dx, dw, db});
+  backend().run(calls::LayerNorm{x, w, b, y, stats, kEps, centered});
+  backend().run(calls::LayerNormBackward{g, x, w, stats, dx, dw, db, centered});
   const double absolute = 5 * tolerance(dtype);
   std::vector<double> to_weight(static_cast<std::size_t>(n)), to_bias = to_weight;
   for (std::int64_t r = 0; r < rows; ++r) {
-    const Row row(x, r * n, n);
+    const Row row(x, r * n, n, centered);
     ASSERT_TRUE(test::close(get(stats, r), row.mean, 1e-6, 1e-6) && test::close(get(stats, rows + r), row.rstd, 1e-6));
     const auto weight = [&](std::int64_t k) { return affine ? get(w, k) : 1.0; };
     double mean = 0, slope = 0;
     for (std::int64_t k = 0; k < n; ++k) {
       const double h = (get(x, r * n + k) - row.mean) * row.rstd, grad = get(g, r * n + k);
       expect_near(y, r * n + k, h * weight(k) + (affine ? get(b, k) : 0), absolute, "y");
-      mean += grad * weight(k) / static_cast<double>(n);
+      if (centered) mean += grad * weight(k) / static_cast<double>(n);
       slope += grad * weight(k) * h / static_cast<double>(n);
       to_weight[static_cast<std::size_t>(k)] += grad * h;
       to_bias[static_cast<std::size_t>(k)] += grad;
@@ -70,7 +70,8 @@ TEST_P(LayerNormCpu, RowsAroundTheWidthsOfVectorsAndBuffers) {
   for (const std::int64_t n : {1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 64, 100, 129, 1000, 4095, 4097})
     for (const std::int64_t rows : {std::int64_t{1}, std::int64_t{9}, n < 40 ? std::int64_t{900} : std::int64_t{20}})
       for (const DType dtype : {DType::float32, DType::float64, DType::float16, DType::bfloat16})
-        for (const bool affine : {true, false}) check(rows, n, dtype, affine);
+        for (const bool affine : {true, false})
+          for (const bool centered : {true, false}) check(rows, n, dtype, affine, centered);
 }
 
 TEST_P(LayerNormCpu, ARowOfNanOrInfinitiesLeavesItsNeighborsAlone) {
@@ -78,7 +79,7 @@ TEST_P(LayerNormCpu, ARowOfNanOrInfinitiesLeavesItsNeighborsAlone) {
     const Tensor x = test::reals({40, n}), y = blank({40, n});
     set(x, 5 * n + n - 1, NAN);
     set(x, 17 * n, INFINITY);
-    backend().run(calls::LayerNorm{x, Tensor(), Tensor(), y, Tensor(), kEps});
+    backend().run(calls::LayerNorm{x, Tensor(), Tensor(), y, Tensor(), kEps, true});
     for (std::int64_t i = 0; i < y.numel(); ++i) ASSERT_EQ(std::isnan(get(y, i)), i / n == 5 || i / n == 17) << n;
   }
 }
@@ -86,11 +87,11 @@ TEST_P(LayerNormCpu, ARowOfNanOrInfinitiesLeavesItsNeighborsAlone) {
 TEST_P(LayerNormCpu, OnlyTheGradientsThatAreWanted) {
   const Tensor x = test::reals({300, 40}, DType::float16), w = test::reals({40}, DType::float16), none;
   const Tensor stats = blank({2, 300}, DType::float64), y = blank({300, 40}, DType::float16);
-  backend().run(calls::LayerNorm{x, w, none, y, stats, kEps});
+  backend().run(calls::LayerNorm{x, w, none, y, stats, kEps, true});
   const auto run = [&](bool input, bool weight, bool bias) {
     std::vector<Tensor> out{input ? blank({300, 40}, DType::float16) : none,
                             weight ? blank({40}, DType::float16) : none, bias ? blank({40}, DType::float16) : none};
-    backend().run(calls::LayerNormBackward{y, x, w, stats, out[0], out[1], out[2]});
+    backend().run(calls::LayerNormBackward{y, x, w, stats, out[0], out[1], out[2], true});
     return out;
   };
   const std::vector<Tensor> whole = run(true, true, true);
@@ -108,13 +109,13 @@ TEST(LayerNormThreads, AnyNumberGivesTheSameBits) {
       const Tensor stats = blank({2, shape[0]}, DType::float64);
       test::expect_thread_invariant([&] {
         const Tensor y = blank(shape, dtype);
-        backend().run(calls::LayerNorm{x, w, w, y, stats, kEps});
+        backend().run(calls::LayerNorm{x, w, w, y, stats, kEps, true});
         return y;
       });
       for (const int which : {0, 1, 2})
         test::expect_thread_invariant([&] {
           const Tensor out[] = {blank(shape, dtype), blank({shape[1]}, dtype), blank({shape[1]}, dtype)};
-          backend().run(calls::LayerNormBackward{x, x, w, stats, out[0], out[1], out[2]});
+          backend().run(calls::LayerNormBackward{x, x, w, stats, out[0], out[1], out[2], true});
           return out[which];
         });
     }

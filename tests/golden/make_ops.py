@@ -151,6 +151,52 @@ def layer_norm():
     book.case("two", lambda x, *affine: F.layer_norm(x, (3, 5), *affine), x, randn("layer_norm weight", 3, 5),
               randn("layer_norm bias", 3, 5))
     book.case("eps", lambda x: F.layer_norm(x, (5,), eps=0.5), x)
+    rms = lambda x, weight=None: F.rms_norm(x, x.shape[-1:], weight)
+    book.case("rms", rms, x, weight)
+    book.case("rms/alone", rms, x * 3 + 2)
+    book.case("rms/torch.float64", rms, x.double(), weight.double())
+    book.case("rms/eps", lambda x, weight: F.rms_norm(x, (5,), weight, 0.5), x, weight)
+    book.close()
+
+
+def batch_norm():
+    book = Book("batch_norm")
+    x, weight, bias = (randn("batch_norm " + name, *shape) for name, shape in
+                       {"x": (4, 3, 2, 5), "weight": (3,), "bias": (3,)}.items())
+    mean, var = torch.tensor([0.5, -1, 2]), torch.tensor([0.5, 1, 4])
+    train = lambda x, weight=None, bias=None: F.batch_norm(x, None, None, weight, bias, True)
+    evaluate = lambda x, weight=None, bias=None: F.batch_norm(x, mean.to(x.dtype), var.to(x.dtype), weight, bias)
+    book.case("train", train, x, weight, bias)
+    book.case("train/alone", train, x * 3 + 2)
+    book.case("train/no bias", train, x, weight)
+    book.case("train/rows", train, randn("batch_norm rows", 37, 3), weight, bias)
+    book.case("train/sequence", train, x[:, :, 0], weight, bias)
+    book.case("train/volume", train, x[:, :, :, :4].reshape(4, 3, 2, 2, 2), weight, bias)
+    book.case("train/last", train, x.permute(0, 2, 3, 1).contiguous().permute(0, 3, 1, 2), weight, bias)
+    book.case("eval", evaluate, x, weight, bias)
+    book.case("eval/alone", evaluate, x)
+    for dtype in (torch.float64, torch.float16, torch.bfloat16):
+        # PyTorch keeps statistics of halves in half precision, so that training is less exact, and gradients are.
+        case = [t.to(dtype) for t in (x, weight, bias)]
+        if dtype == torch.float64:
+            book.case(f"train/{dtype}", train, *case)
+        book.case(f"eval/{dtype}", evaluate, *case, grad=dtype == torch.float64)
+    book.case("train/eps", lambda x: F.batch_norm(x, None, None, None, None, True, eps=0.5), x)
+
+    def running(x, mean, var, momentum):
+        mean, var = mean.clone(), var.clone()
+        y = F.batch_norm(x, mean, var, None, None, True, momentum)
+        return torch.cat([y.flatten(), mean, var])
+    book.case("running", lambda x: running(x, mean, var, 0.1), x, grad=False)
+    book.case("running/momentum", lambda x: running(x, mean, var, 0.7), x, grad=False)
+    book.case("instance", lambda x, *affine: F.instance_norm(x, None, None, *affine), x, weight, bias)
+    book.case("instance/alone", lambda x: F.instance_norm(x, eps=0.1), x[:, :, 0])
+    y = randn("group_norm", 3, 6, 2, 2)
+    of_six = randn("group_norm weight", 6), randn("group_norm bias", 6)
+    for groups in (1, 2, 6):
+        book.case(f"group/{groups}", lambda x, *affine: F.group_norm(x, groups, *affine), y, *of_six)
+    book.case("group/alone", lambda x: F.group_norm(x, 3), y)
+    book.case("group/rows", lambda x: F.group_norm(x, 2), y[:, :, 0, 0].contiguous())
     book.close()
 
 
@@ -357,6 +403,7 @@ def main():
     pool()
     softmax()
     layer_norm()
+    batch_norm()
     losses()
     index()
     views()

@@ -57,10 +57,27 @@ TEST(LayerNorm, AStateDictGoesAround) {
   EXPECT_TRUE(copy(x).detach().equal(first(x).detach()));
 }
 
+TEST(RMSNorm, HasAWeight) {
+  const nn::RMSNorm norm(4), plain({2, 4}, {.eps = 0.1, .elementwise_affine = false});
+  EXPECT_EQ(names_of(norm), std::vector<std::string>{"weight"});
+  EXPECT_EQ(names_of(plain), std::vector<std::string>());
+  EXPECT_EQ(norm.describe(), "RMSNorm([4])");
+  EXPECT_EQ(plain.describe(), "RMSNorm([2, 4], eps 0.1, no weight)");
+  const Tensor x = rand({3, 2, 4});
+  EXPECT_TRUE(norm(x).detach().equal(rms_norm(x, 4)));
+  EXPECT_TRUE(plain(x).equal(rms_norm(x, {2, 4}, {}, 0.1)));
+}
+
 TEST(LayerNorm, RefusesSizesThatAreNone) {
   nn::LayerNorm norm(3);
   expect_errors({
       Misuse{"ValueError", "LayerNorm", "normalized_shape  [0]", [] { nn::LayerNorm(0); }},
+      Misuse{"ValueError", "RMSNorm", "normalized_shape  [0]", [] { nn::RMSNorm(0); }},
+      Misuse{"ValueError", "RMSNorm", "eps must be 0 or more, got -1", [] { nn::RMSNorm(3, {.eps = -1}); }},
+      Misuse{"ShapeError", "rms_norm", "float32[2, 4] on cpu",
+             [] {
+               static_cast<void>(rms_norm(ones({2, 4}), 3));
+             }},
       Misuse{"ValueError", "LayerNorm", "normalized_shape  []",
              [] { nn::LayerNorm(Shape{}, {.elementwise_affine = false}); }},
       Misuse{"ValueError", "LayerNorm", "eps must be 0 or more, got -1", [] { nn::LayerNorm(3, {.eps = -1}); }},

@@ -51,5 +51,25 @@ OpCases of_rows() {
 
 const Register kTable(of_rows);
 
+OpCases without_mean() {
+  const auto over_last = [](std::optional<double> eps) {
+    return one([=](const Tensors& x) {
+      return rms_norm(x[0], x[0].dim() ? x[0].size(-1) : 1, x.size() > 1 ? x[1] : Tensor(), eps);
+    });
+  };
+  return {{.function = "rms_norm",
+           .call = over_last({}),
+           .inputs = {{values({2, 3, 5}, -1, 1), values({5})}, {values({3, 5}, 1, 3)}, {values({0, 5}), values({5})}},
+           .golden = {"layer_norm: rms", "layer_norm: rms/alone", "layer_norm: rms/torch.float64"},
+           .optional_from = 1},
+          {.function = "rms_norm",
+           .variant = "with eps",
+           .call = over_last(0.5),
+           .inputs = {{values({3, 5}, -1, 1), values({5})}, {values({4, 1}), values({1})}, {values({3, 70}, -2, 2)}},
+           .golden = {"layer_norm: rms/eps"},
+           .optional_from = 1}};
+}
+const Register kRms(without_mean);
+
 }  // namespace
 }  // namespace minnow::test

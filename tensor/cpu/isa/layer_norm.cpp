@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <utility>
 #include <minnow/tensor/cpu/cpu_backend.h>
+#include <minnow/tensor/cpu/elements.h>
 #include <minnow/tensor/cpu/isa.h>
 #include <minnow/tensor/cpu/isa/row_vectors.h>
 #include <minnow/tensor/cpu/parallel.h>
@@ -15,6 +15,7 @@ struct LayerNormRows {
   void* y;
   double *mean, *rstd;  ///< [rows]
   double eps;
+  bool centered;
 };
 struct LayerNormGradients {
   std::int64_t rows, n;
@@ -22,6 +23,7 @@ struct LayerNormGradients {
   const double *mean, *rstd;
   void* grad_x;
   double *grad_weight, *grad_bias;  ///< [n]: what the rows give is added
+  bool centered;
 };
 struct LayerNormLoops {
   void (*forward[2])(const LayerNormRows& job);  ///< of floats and of doubles
@@ -36,46 +38,6 @@ MINNOW_ISA_TABLE(LayerNormLoops, layer_norm_loops)
 namespace minnow::cpu::MINNOW_ISA {
 namespace {
 
-// What row_vectors.h has for float, for double.
-
-MINNOW_HD DoubleVector splat(double x) { return x - DoubleVector{}; }
-MINNOW_HD DoubleVector load_some(const double* from, int n) {
-  DoubleVector v{};
-  if (n == kLanes64) std::memcpy(&v, from, sizeof v);
-  else
-    for (int l = 0; l < n; ++l) v[l] = from[l];
-  return v;
-}
-MINNOW_HD DoubleVector keep_first(DoubleVector v, int n) {
-  for (int l = n; l < kLanes64; ++l) v[l] = 0;
-  return v;
-}
-template <class F> MINNOW_HD void row_map(double* to, std::int64_t n, const F& f) {
-  std::int64_t i = 0;
-  for (; i + kLanes64 <= n; i += kLanes64) {
-    const DoubleVector v = f(i, kLanes64);
-    std::memcpy(to + i, &v, sizeof v);
-  }
-  if (i == n) return;
-  const DoubleVector v = f(i, static_cast<int>(n - i));
-  for (int l = 0; i + l < n; ++l) to[i + l] = v[l];
-}
-
-template <class T> constexpr int kLanes = static_cast<int>(kVectorBytes / sizeof(T));
-
-/// The sum of read(0, m), read(m, m), ... over a row, in double and still in several lanes.
-template <class T, class Read> MINNOW_HD DoubleVector wide_sum(std::int64_t n, const Read& read) {
-  if constexpr (std::is_same_v<T, float>) {
-    return row_sum(n, read);
-  } else {
-    DoubleVector a{}, b{};
-    std::int64_t i = 0;
-    for (; i + 2 * kLanes64 <= n; i += 2 * kLanes64) a += read(i, kLanes64), b += read(i + kLanes64, kLanes64);
-    for (; i + kLanes64 <= n; i += kLanes64) a += read(i, kLanes64);
-    if (i < n) b += keep_first(read(i, static_cast<int>(n - i)), static_cast<int>(n - i));
-    return a + b;
-  }
-}
 template <class T, class Read>
 MINNOW_HD void wide_sums(std::int64_t rows, std::int64_t n, const Read& read, double* sums) {
   fold_rows<DoubleVector>(
@@ -104,14 +66,18 @@ template <class T> void forward(const LayerNormRows& job) {
   const T *x = static_cast<const T*>(job.x), *weight = static_cast<const T*>(job.weight),
           *bias = static_cast<const T*>(job.bias);
   Normal<T> normal;
-  double sums[kLayerNormRows], squares[kLayerNormRows];
+  double sums[kLayerNormRows] = {}, squares[kLayerNormRows];
   const auto centered = [&](std::int64_t r, std::int64_t i, int some) {
     return load_some(x + r * n + i, some) - splat(normal.about[r]);
   };
-  wide_sums<T>(
-      job.rows, n, [&](std::int64_t r, std::int64_t i, int some) { return load_some(x + r * n + i, some); }, sums);
-  for (std::int64_t r = 0; r < job.rows; ++r) normal.about[r] = static_cast<T>(sums[r] / count);
-  wide_sums<T>(job.rows, n, centered, sums);
+  if (job.centered) {
+    wide_sums<T>(
+        job.rows, n, [&](std::int64_t r, std::int64_t i, int some) { return load_some(x + r * n + i, some); }, sums);
+    for (std::int64_t r = 0; r < job.rows; ++r) normal.about[r] = static_cast<T>(sums[r] / count);
+    wide_sums<T>(job.rows, n, centered, sums);
+  } else {
+    for (std::int64_t r = 0; r < job.rows; ++r) normal.about[r] = 0;
+  }
   wide_sums<T>(
       job.rows, n,
       [&](std::int64_t r, std::int64_t i, int some) {
@@ -135,25 +101,7 @@ template <class T> void forward(const LayerNormRows& job) {
     });
 }
 
-MINNOW_HD void add_some(Vector v, double* to, int n) {
-  DoubleVector halves[2] = {};
-  std::memcpy(halves, to, static_cast<std::size_t>(n) * sizeof(double));
-  halves[0] += low(v), halves[1] += high(v);
-  std::memcpy(to, halves, static_cast<std::size_t>(n) * sizeof(double));
-}
-MINNOW_HD void add_some(DoubleVector v, double* to, int n) {
-  v += load_some(to, n);
-  std::memcpy(to, &v, static_cast<std::size_t>(n) * sizeof(double));
-}
-
-/// f(first, m) for m elements from the first on: all of a row, a vector at a time.
-template <class T, class F> MINNOW_HD void for_some(std::int64_t n, const F& f) {
-  std::int64_t i = 0;
-  for (; i + kLanes<T> <= n; i += kLanes<T>) f(i, kLanes<T>);
-  if (i < n) f(i, static_cast<int>(n - i));
-}
-
-/// rstd (g - mean(g) - h mean(g h)) with g = grad weight and h = (x - mean) rstd; grad h and grad for the weights.
+/// rstd (g - mean(g) - h mean(g h)), without the mean of g if not centered, with g = grad weight and h = (x - mean) rstd; grad h and grad for the weights.
 template <class T> void backward(const LayerNormGradients& job) {
   const std::int64_t n = job.n;
   const auto count = static_cast<double>(n);
@@ -163,12 +111,12 @@ template <class T> void backward(const LayerNormGradients& job) {
   for (std::int64_t r = 0; r < job.rows; ++r) normal.set(r, job.mean[r], job.rstd[r]);
   const auto h = [&](std::int64_t r, std::int64_t i, int some) { return normal(load_some(x + r * n + i, some), r); };
   if (job.grad_x != nullptr) {
-    double sums[kLayerNormRows], products[kLayerNormRows];
+    double sums[kLayerNormRows] = {}, products[kLayerNormRows];
     const auto g = [&](std::int64_t r, std::int64_t i, int some) {
       const auto all = load_some(grad + r * n + i, some);
       return weight == nullptr ? all : all * load_some(weight + i, some);
     };
-    wide_sums<T>(job.rows, n, g, sums);
+    if (job.centered) wide_sums<T>(job.rows, n, g, sums);
     wide_sums<T>(
         job.rows, n, [&](std::int64_t r, std::int64_t i, int some) { return g(r, i, some) * h(r, i, some); }, products);
     for (std::int64_t r = 0; r < job.rows; ++r) {
@@ -201,40 +149,6 @@ const LayerNormLoops layer_norm_loops = {{forward<float>, forward<double>}, {bac
 namespace minnow::cpu {
 namespace {
 
-/// Elements that are computed in float or double: halves pass through a buffer.  All functions are for none too, where the
-/// tensor is undefined.
-class Elements {
- public:
-  Elements(const View& t)
-      : dtype_(t.defined() ? t.dtype() : DType::float32),
-        data_(t.defined() ? static_cast<char*>(t.raw_data()) : nullptr) {}
-
-  /// `count` elements to read; of halves copies, which are taken from `room`.
-  const void* read(std::int64_t at, std::int64_t count, float*& room) const {
-    float* to = static_cast<float*>(write(at, count, room));
-    if (data_ != nullptr && is_half(dtype_)) loops().load[static_cast<int>(dtype_)][kFloat](place(at), to, count);
-    return to;
-  }
-  /// Where `count` elements are to be written, before written().
-  void* write(std::int64_t at, std::int64_t count, float*& room) const {
-    if (data_ == nullptr || !is_half(dtype_)) return place(at);
-    return std::exchange(room, room + count);
-  }
-  void written(std::int64_t at, std::int64_t count, const void* from) const {
-    if (data_ != nullptr && is_half(dtype_)) loops().store[kFloat][static_cast<int>(dtype_)](from, place(at), count);
-  }
-
- private:
-  static constexpr int kFloat = static_cast<int>(Compute::kFloat);
-
-  char* place(std::int64_t at) const {
-    return data_ == nullptr ? nullptr : data_ + at * static_cast<std::int64_t>(size_of(dtype_));
-  }
-
-  DType dtype_;
-  char* data_;
-};
-
 /// Rows that are worked on together: what the first level of the cache holds of their operands.
 std::int64_t rows_together(std::int64_t n) { return std::clamp<std::int64_t>(4096 / n, 1, kLayerNormRows); }
 
@@ -263,7 +177,7 @@ template <> void execute(const calls::LayerNorm& args) {
     const void* const from = x.read(at, count, room);
     void* const to = y.write(at, count, room);
     forward({last - first, n, from, weights, biases, to, mean ? mean + first : nullptr,
-             mean ? mean + rows + first : nullptr, args.eps});
+             mean ? mean + rows + first : nullptr, args.eps, args.centered});
     y.written(at, count, to);
   });
 }
@@ -321,7 +235,8 @@ template <> void execute(const calls::LayerNormBackward& args) {
       const void* const from = x.read(at, count, room);
       void* const to = grad_x.write(at, count, room);
       backward({last - first, n, grads, from, weights, mean + first, mean + rows + first, to,
-                args.grad_weight.defined() ? to_weight : nullptr, args.grad_bias.defined() ? to_weight + n : nullptr});
+                args.grad_weight.defined() ? to_weight : nullptr, args.grad_bias.defined() ? to_weight + n : nullptr,
+                args.centered});
       grad_x.written(at, count, to);
     }
   });

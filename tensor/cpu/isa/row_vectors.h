@@ -166,5 +166,63 @@ MINNOW_HD void fold_rows(std::int64_t rows, const Part& part, const Join& join, 
   for (; r < rows; ++r) out[r] = fold<kLanes / 2>(part(r), join)[0];
 }
 
+// The same for double.
+
+MINNOW_HD DoubleVector splat(double x) { return x - DoubleVector{}; }
+MINNOW_HD DoubleVector load_some(const double* from, int n) {
+  DoubleVector v{};
+  if (n == kLanes64) std::memcpy(&v, from, sizeof v);
+  else
+    for (int l = 0; l < n; ++l) v[l] = from[l];
+  return v;
+}
+MINNOW_HD DoubleVector keep_first(DoubleVector v, int n) {
+  for (int l = n; l < kLanes64; ++l) v[l] = 0;
+  return v;
+}
+template <class F> MINNOW_HD void row_map(double* to, std::int64_t n, const F& f) {
+  std::int64_t i = 0;
+  for (; i + kLanes64 <= n; i += kLanes64) {
+    const DoubleVector v = f(i, kLanes64);
+    std::memcpy(to + i, &v, sizeof v);
+  }
+  if (i == n) return;
+  const DoubleVector v = f(i, static_cast<int>(n - i));
+  for (int l = 0; i + l < n; ++l) to[i + l] = v[l];
+}
+
+template <class T> constexpr int kLanesOf = static_cast<int>(kVectorBytes / sizeof(T));
+
+/// The sum of read(0, m), read(m, m), ... over a row, in double and still in several lanes.
+template <class T, class Read> MINNOW_HD DoubleVector wide_sum(std::int64_t n, const Read& read) {
+  if constexpr (std::is_same_v<T, float>) {
+    return row_sum(n, read);
+  } else {
+    DoubleVector a{}, b{};
+    std::int64_t i = 0;
+    for (; i + 2 * kLanes64 <= n; i += 2 * kLanes64) a += read(i, kLanes64), b += read(i + kLanes64, kLanes64);
+    for (; i + kLanes64 <= n; i += kLanes64) a += read(i, kLanes64);
+    if (i < n) b += keep_first(read(i, static_cast<int>(n - i)), static_cast<int>(n - i));
+    return a + b;
+  }
+}
+MINNOW_HD void add_some(Vector v, double* to, int n) {
+  DoubleVector halves[2] = {};
+  std::memcpy(halves, to, static_cast<std::size_t>(n) * sizeof(double));
+  halves[0] += low(v), halves[1] += high(v);
+  std::memcpy(to, halves, static_cast<std::size_t>(n) * sizeof(double));
+}
+MINNOW_HD void add_some(DoubleVector v, double* to, int n) {
+  v += load_some(to, n);
+  std::memcpy(to, &v, static_cast<std::size_t>(n) * sizeof(double));
+}
+
+/// f(first, m) for m elements from the first on: all of a row, a vector at a time.
+template <class T, class F> MINNOW_HD void for_some(std::int64_t n, const F& f) {
+  std::int64_t i = 0;
+  for (; i + kLanesOf<T> <= n; i += kLanesOf<T>) f(i, kLanesOf<T>);
+  if (i < n) f(i, static_cast<int>(n - i));
+}
+
 }  // namespace
 }  // namespace minnow::cpu::MINNOW_ISA

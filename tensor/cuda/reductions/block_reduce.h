@@ -12,6 +12,19 @@ template <class T> __device__ __forceinline__ T shuffle_xor(T value, int mask) {
   return __shfl_xor_sync(kAllLanes, value, mask);
 }
 
+/// Two sums that are made in one pass.
+struct TwoSums {
+  double first, second;
+};
+struct AddTwo {
+  __device__ __forceinline__ TwoSums operator()(const TwoSums& a, const TwoSums& b) const {
+    return {a.first + b.first, a.second + b.second};
+  }
+};
+__device__ __forceinline__ TwoSums shuffle_xor(const TwoSums& sums, int mask) {
+  return {__shfl_xor_sync(kAllLanes, sums.first, mask), __shfl_xor_sync(kAllLanes, sums.second, mask)};
+}
+
 /// Combines the values of a warp's 32 lanes in a fixed order; each lane gets the result.  All lanes must call it.
 template <class T, class Join> __device__ __forceinline__ T warp_join(T value, Join join) {
   for (int mask = kWarp / 2; mask > 0; mask /= 2) value = join(value, shuffle_xor(value, mask));

@@ -18,18 +18,6 @@ template <class T> struct Normal {
   __device__ __forceinline__ T operator()(T x) const { return (x - about) * scale + shift; }
 };
 
-struct TwoSums {
-  double first, second;
-};
-struct AddTwo {
-  __device__ __forceinline__ TwoSums operator()(const TwoSums& a, const TwoSums& b) const {
-    return {a.first + b.first, a.second + b.second};
-  }
-};
-__device__ __forceinline__ TwoSums shuffle_xor(const TwoSums& sums, int mask) {
-  return {__shfl_xor_sync(kAllLanes, sums.first, mask), __shfl_xor_sync(kAllLanes, sums.second, mask)};
-}
-
 /// nullptr: there is none, or it is not wanted.
 template <class S> struct Forward {
   const S* __restrict__ x;
@@ -39,6 +27,7 @@ template <class S> struct Forward {
   double* __restrict__ stats;
   std::int64_t rows, n;
   double eps;
+  bool centered;
 };
 
 /// `width` threads (a warp or the block) read a row three times, the second and third time mostly from the cache.
@@ -49,14 +38,17 @@ template <class S, class T> __global__ void normalize(Forward<S> a, unsigned wid
   for (std::int64_t r = blockIdx.x * per_block + row; r < a.rows; r += gridDim.x * per_block) {
     const S* x = a.x + r * a.n;
     S* y = a.y + r * a.n;
-    double sum = 0;
-    for_some<S>(0, a.n, thread, width, vectors, [&]<int kCount>(std::int64_t i) {
-      T some[kCount], few = 0;
-      load_some(x + i, some);
-      for (int u = 0; u < kCount; ++u) few += some[u];
-      sum += static_cast<double>(few);
-    });
-    const T about = static_cast<T>(group_join(width, sum, 0.0, Add()) / count);
+    T about = 0;
+    if (a.centered) {
+      double sum = 0;
+      for_some<S>(0, a.n, thread, width, vectors, [&]<int kCount>(std::int64_t i) {
+        T some[kCount], few = 0;
+        load_some(x + i, some);
+        for (int u = 0; u < kCount; ++u) few += some[u];
+        sum += static_cast<double>(few);
+      });
+      about = static_cast<T>(group_join(width, sum, 0.0, Add()) / count);
+    }
     TwoSums own{0, 0};  // of the distances from there, and of their squares
     for_some<S>(0, a.n, thread, width, vectors, [&]<int kCount>(std::int64_t i) {
       T some[kCount], few = 0, squares = 0;
@@ -68,7 +60,7 @@ template <class S, class T> __global__ void normalize(Forward<S> a, unsigned wid
       own = AddTwo()(own, {static_cast<double>(few), static_cast<double>(squares)});
     });
     own = group_join(width, own, TwoSums{0, 0}, AddTwo());
-    const double rest = own.first / count, variance = own.second / count - rest * rest;
+    const double rest = a.centered ? own.first / count : 0, variance = own.second / count - rest * rest;
     const double mean = static_cast<double>(about) + rest,
                  rstd = 1.0 / math::sqrt((variance < 0 ? 0 : variance) + a.eps);
     if (thread == 0 && a.stats != nullptr) {
@@ -97,6 +89,7 @@ template <class S> struct Backward {
   const S* __restrict__ weight;  // nullptr: of ones
   const double* __restrict__ stats;
   std::int64_t rows, n;
+  bool centered;
 };
 
 /// g = grad weight and h = (x - mean) rstd of neighboring elements.
@@ -132,7 +125,7 @@ __global__ void input_gradient(Backward<S> a, S* __restrict__ grad_x, unsigned w
       own = AddTwo()(own, {static_cast<double>(few), static_cast<double>(products)});
     });
     own = group_join(width, own, TwoSums{0, 0}, AddTwo());
-    const T mean = static_cast<T>(own.first / count), slope = static_cast<T>(own.second / count);
+    const T mean = a.centered ? static_cast<T>(own.first / count) : T(0), slope = static_cast<T>(own.second / count);
     for_some<S>(0, a.n, thread, width, vectors, [&]<int kCount>(std::int64_t i) {
       T g[kCount], h[kCount];
       load_pair(a, normal, r, i, g, h);
@@ -230,7 +223,8 @@ template <> void execute(const calls::LayerNorm& args) {
                        data_of<double>(args.stats),
                        rows,
                        n,
-                       args.eps};
+                       args.eps,
+                       args.centered};
     launch(call, normalize<S, T>, blocks_for(rows, kThreads / width), kThreads, a, width,
            takes_vectors<S>(n, {a.x, a.weight, a.bias, a.y}));
   });
@@ -242,7 +236,8 @@ template <> void execute(const calls::LayerNormBackward& args) {
   const unsigned width = row_width(n);
   visit_floating(args.x.dtype(), [&]<class S, class T>() {
     const Backward<S> a{
-        data_of<S>(args.grad), data_of<S>(args.x), data_of<S>(args.weight), data_of<double>(args.stats), rows, n};
+        data_of<S>(args.grad), data_of<S>(args.x), data_of<S>(args.weight), data_of<double>(args.stats), rows, n,
+        args.centered};
     S* const grad_x = data_of<S>(args.grad_x);
     if (grad_x != nullptr)
       launch(call, input_gradient<S, T>, blocks_for(rows, kThreads / width), kThreads, a, grad_x, width,

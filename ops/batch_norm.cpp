@@ -1,0 +1,208 @@
+#include <minnow/ops/batch_norm.h>
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <minnow/autograd/record.h>
+#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/layer_norm.h>
+#include <minnow/ops/reduce.h>
+#include <minnow/ops/unary.h>
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/internal.h>
+#include <minnow/tensor/raw/copy.h>
+#include <minnow/tensor/raw/create.h>
+
+namespace minnow {
+namespace {
+
+/// operands: x first; the others have a number for each channel, or are undefined.
+void check(Operands operands, double eps) {
+  const Tensor& x = operands.begin()->tensor;
+  if (x.dim() < 2)
+    throw ShapeError(message("x must be [N, C, ...]", operands, "x.unsqueeze(0) adds a dimension for N"));
+  if (!x.is_floating_point()) throw DTypeError(message("needs a floating-point dtype", operands, dtype_hint(operands)));
+  for (const Operand& o : operands) {
+    if (&o == operands.begin() || o.left_out()) continue;
+    if (o.tensor.dtype() != x.dtype() && !(is_half(x.dtype()) && o.tensor.dtype() == DType::float32))
+      throw DTypeError(message("operands must have one floating-point dtype, or float32 beside halves", operands,
+                               dtype_hint(operands)));
+    if (o.tensor.shape() != Shape{x.size(1)})
+      throw ShapeError(message(fmt::format("{} must have a number for each channel of x, [{}]", o.name, x.size(1)),
+                               operands, "the channels are dimension 1 of x"));
+  }
+  if (!(eps >= 0))
+    throw ValueError(message(fmt::format("eps must be 0 or more, got {}", eps), operands,
+                             "it is added to the variance, whose root is divided by"));
+}
+
+/// A contiguous tensor as [outer, channels, inner].
+View channels_of(const Tensor& t, std::int64_t channels) {
+  std::int64_t inner = 1;
+  for (int d = 2; d < t.dim(); ++d) inner *= t.size(d);
+  return View(t.storage(), t.dtype(), {t.numel() / (channels * inner), channels, inner}, {channels * inner, inner, 1},
+              t.storage_offset());
+}
+View flat(const Tensor& t) {
+  return t.defined() ? View(t.storage(), t.dtype(), t.numel(), 1, t.storage_offset()) : View();
+}
+Tensor dense(const Tensor& t) { return t.defined() ? raw::contiguous(t) : t; }
+Tensor result_like(const Tensor& t) { return raw::new_result(t.shape(), t.dtype(), t.device()); }
+
+/// Everything but the channels.
+Shape other_dims(const Tensor& x) {
+  Shape dims{0};
+  for (int d = 2; d < x.dim(); ++d) dims.push_back(d);
+  return dims;
+}
+/// A number for each channel, to be broadcast with x.
+Tensor beside(const Tensor& t, const Tensor& x, DType dtype) {
+  Shape shape = Shape::filled(x.dim(), 1);
+  shape[1] = x.size(1);
+  return t.to(dtype).reshape(shape);
+}
+
+/// The backend wrote to `dense`, which is t or a contiguous copy.
+void written(const Tensor& dense, const Tensor& t) {
+  if (dense.is_same(t)) t.storage()->bump_version();
+  else raw::copy_to(dense, t);
+}
+
+Gradients gradients(const Tensor& grad, const Tensor& x, const Tensor& weight, DType of_bias, const Tensor& stats,
+                    bool training, Needs needs) {
+  const Operands operands{{"grad", grad}, {"x", x}, {"weight", weight, kOptional}};
+  Backend& backend = dispatch(operands);
+  const std::int64_t channels = x.size(1);
+  Gradients out(3);
+  if (needs[0]) out[0] = result_like(x);
+  if (needs[1]) out[1] = raw::new_result({channels}, weight.dtype(), x.device());
+  if (needs[2]) out[2] = raw::new_result({channels}, of_bias, x.device());
+  if (x.numel()) {
+    const Tensor g = raw::contiguous(grad), from = raw::contiguous(x), w = dense(weight);
+    backend.run(calls::BatchNormBackward{channels_of(g, channels), channels_of(from, channels), flat(w), stats,
+                                         needs[0] ? channels_of(out[0], channels) : View(), flat(out[1]), flat(out[2]),
+                                         training});
+    return out;
+  }
+  for (const std::size_t i : {1U, 2U})
+    if (needs[i]) raw::fill_(out[i], 0);
+  return out;
+}
+
+/// The same of recorded functions, for derivatives of it.
+Gradients recorded_gradients(const Tensor& grad, const Tensor& given, const Tensor& weight, DType of_bias,
+                             const Tensor& stats, bool training, double eps, Needs needs) {
+  const DType dtype = given.dtype(), wide = is_half(dtype) ? DType::float32 : dtype;
+  const Shape dims = other_dims(given);
+  const Tensor x = given.to(wide), g_y = grad.to(wide);
+  const auto average = [&](const Tensor& t) { return mean(t, dims, true); };
+  Tensor h, rstd;
+  if (training) {
+    const Tensor centered = sub(x, average(x));
+    rstd = pow(add(average(square(centered)), eps), -0.5);
+    h = mul(centered, rstd);
+  } else {
+    rstd = beside(stats.select(0, 1), x, wide);
+    h = mul(sub(x, beside(stats.select(0, 0), x, wide)), rstd);
+  }
+  Gradients out(3);
+  if (needs[0]) {
+    const Tensor g = weight.defined() ? mul(g_y, beside(weight, x, wide)) : g_y;
+    out[0] = (training ? mul(rstd, sub(sub(g, average(g)), mul(h, average(mul(g, h))))) : mul(rstd, g)).to(dtype);
+  }
+  if (needs[1]) out[1] = sum(mul(g_y, h), dims).to(weight.dtype());
+  if (needs[2]) out[2] = sum(g_y, dims).to(of_bias);
+  return out;
+}
+
+}  // namespace
+
+Tensor batch_norm(const In& x, const Tensor& running_mean, const Tensor& running_var, const Tensor& weight,
+                  const Tensor& bias, const BatchNormFuncOptions& options) {
+  const CallSite site("batch_norm", x.where);
+  const Operands operands{{"x", *x},
+                          {"running_mean", running_mean, kOptional},
+                          {"running_var", running_var, kOptional},
+                          {"weight", weight, kOptional},
+                          {"bias", bias, kOptional}};
+  Backend& backend = dispatch(operands);
+  check(operands, options.eps);
+  const bool training = options.training;
+  if (running_mean.defined() != running_var.defined())
+    throw ValueError(message("running_mean and running_var belong together", operands, "give both or none"));
+  if (!training && !running_mean.defined())
+    throw ValueError(message("without training it needs running statistics", operands,
+                             "give running_mean and running_var, or {.training = true} for the statistics of x"));
+  if (!(options.momentum >= 0 && options.momentum <= 1))
+    throw ValueError(
+        message(fmt::format("momentum must be in [0, 1], got {}", options.momentum), operands, "e.g. 0.1"));
+  const std::int64_t channels = x->size(1);
+  if (training && x->numel() > 0 && x->numel() == channels)
+    throw ValueError(message("training needs more than one element per channel", operands,
+                             "their variance would be 0: give larger batches, or call eval() on the module"));
+  for (const Tensor* running : {&running_mean, &running_var})
+    if (training && running->defined() && needs_grad(*running))
+      throw AutogradError(
+          message("running statistics that are written to cannot require a gradient", operands, "detach() them"));
+  const bool recorded = records(*x, weight) || records(bias);
+  Tensor y = result_like(*x), stats;
+  if (y.numel()) {
+    stats = raw::new_result({2, channels}, DType::float64, x->device());
+    const Tensor from = raw::contiguous(x), w = dense(weight), b = dense(bias), mean = dense(running_mean),
+                 variance = dense(running_var);
+    backend.run(calls::BatchNorm{channels_of(from, channels), flat(w), flat(b), flat(mean), flat(variance),
+                                 channels_of(y, channels), stats, training, options.momentum, options.eps});
+    if (training && running_mean.defined()) {
+      written(mean, running_mean);
+      written(variance, running_var);
+    }
+  }
+  if (!recorded) return y;
+  const DType of_bias = bias.defined() ? bias.dtype() : x->dtype();
+  return record(
+      "batch_norm", std::move(y), {x, weight, bias},
+      [x = Saved(*x), w = Saved(weight), stats, of_bias, training, eps = options.eps](const Tensor& g, Needs needs) {
+        if (is_grad_enabled()) return recorded_gradients(g, x(), w(), of_bias, stats, training, eps, needs);
+        return gradients(g, x(), w(), of_bias, stats, training, needs);
+      });
+}
+
+Tensor instance_norm(const In& x, const Tensor& weight, const Tensor& bias, double eps) {
+  const CallSite site("instance_norm", x.where);
+  const Operands operands{{"x", *x}, {"weight", weight, kOptional}, {"bias", bias, kOptional}};
+  dispatch(operands);
+  check(operands, eps);
+  const std::int64_t samples = x->size(0), channels = x->size(1);
+  if (x->dim() < 3 || (x->numel() > 0 && x->numel() == samples * channels))
+    throw ValueError(message("needs more than one element per channel of a sample", operands,
+                             "x is [N, C, L...]; for [N, C] layer_norm or batch_norm"));
+  if (x->numel() == 0) return x->reshape(x->shape());
+  // The channels of all samples are channels of one.
+  Shape as_one = x->shape();
+  as_one[0] = 1;
+  as_one[1] = samples * channels;
+  const auto of_all = [&](const Tensor& t) { return t.defined() ? t.repeat({samples}) : t; };
+  return batch_norm(x->reshape(as_one), {}, {}, of_all(weight), of_all(bias), {.training = true, .eps = eps})
+      .reshape(x->shape());
+}
+
+Tensor group_norm(const In& x, std::int64_t num_groups, const Tensor& weight, const Tensor& bias, double eps) {
+  const CallSite site("group_norm", x.where);
+  const Operands operands{{"x", *x}, {"weight", weight, kOptional}, {"bias", bias, kOptional}};
+  dispatch(operands);
+  check(operands, eps);
+  const std::int64_t channels = x->size(1);
+  if (num_groups < 1 || channels % num_groups != 0)
+    throw ValueError(message(fmt::format("{} channels are not divisible into {} groups", channels, num_groups),
+                             operands, "num_groups must divide the size of dimension 1 of x"));
+  if (x->numel() == 0) return x->reshape(x->shape());
+  const DType dtype = x->dtype(), wide = is_half(dtype) ? DType::float32 : dtype;
+  const std::int64_t groups = x->size(0) * num_groups, n = x->numel() / groups;
+  const bool affine = weight.defined() || bias.defined();
+  Tensor y = layer_norm((affine ? x->to(wide) : *x).reshape({groups, n}), n, {}, {}, eps).reshape(x->shape());
+  if (weight.defined()) y = mul(y, beside(weight, y, wide));
+  if (bias.defined()) y = add(y, beside(bias, y, wide));
+  return y.to(dtype);
+}
+
+}  // namespace minnow

@@ -1,0 +1,142 @@
+#include <gtest/gtest.h>
+#include <support/devices.h>
+#include <minnow/minnow.h>
+#include "errors.h"
+
+namespace minnow {
+namespace {
+
+using test::expect_errors;
+using test::Misuse;
+
+class BatchNormOn : public test::DeviceTest {};
+INSTANTIATE_TEST_SUITE_P(Devices, BatchNormOn, test::all_devices(), test::device_test_name);
+
+std::vector<std::string> names_of(const nn::Module& module) {
+  std::vector<std::string> names;
+  for (const auto& [name, tensor] : module.state_dict()) names.push_back(name);
+  return names;
+}
+
+TEST_P(BatchNormOn, TracksTheStatisticsOfBatches) {
+  nn::BatchNorm1d norm(2);
+  norm.to(device());
+  const Tensor x = tensor({{1.0f, 10}, {3, 30}, {5, 20}}).to(device());
+  const Tensor y = norm(x);
+  EXPECT_LT(y.detach().mean(0).abs().max().item(), 1e-6);
+  EXPECT_EQ(norm.running_mean.cpu().to_vector<float>(), (std::vector<float>{0.3f, 2}));
+  EXPECT_EQ(norm.running_var.cpu().to_vector<float>(), (std::vector<float>{0.9f + 0.4f, 0.9f + 10}));
+  EXPECT_EQ(norm.num_batches_tracked.item(), 1);
+  norm.eval();
+  const Tensor evaluated = norm(x).detach().cpu();
+  EXPECT_NEAR(evaluated[0][0].item(), (1 - 0.3) / std::sqrt(1.3 + 1e-5), 1e-6);
+  EXPECT_EQ(norm.num_batches_tracked.item(), 1);
+}
+
+TEST_P(BatchNormOn, WithoutMomentumItTakesTheMeanOfAllBatches) {
+  nn::BatchNorm2d norm(1, {.momentum = std::nullopt});
+  norm.to(device());
+  for (const float value : {1.0f, 2.0f, 6.0f}) norm(full({2, 1, 2, 2}, value).to(device()));
+  EXPECT_NEAR(norm.running_mean.cpu()[0].item(), 3, 1e-6);
+  EXPECT_NEAR(norm.running_var.cpu()[0].item(), 0, 1e-6);
+}
+
+TEST_P(BatchNormOn, TrainsAResidualBlock) {
+  manual_seed(1);
+  struct Block : nn::Module {
+    nn::Conv2d conv = child("conv", nn::Conv2d(3, 3, 3, {.padding = 1}));
+    nn::BatchNorm2d norm = child("norm", nn::BatchNorm2d(3));
+    Tensor forward(const Tensor& x) override { return relu(x + norm(conv(x))); }
+  } block;
+  block.to(device());
+  optim::SGD sgd(block.parameters(), 0.1);
+  const Tensor x = randn({8, 3, 5, 5}).to(device()), wanted = randn({8, 3, 5, 5}).to(device());
+  double first = 0, last = 0;
+  for (int step = 0; step < 30; ++step) {
+    sgd.zero_grad();
+    const Tensor loss = mean(square(block(x) - wanted));
+    loss.backward();
+    sgd.step();
+    last = loss.item();
+    if (step == 0) first = last;
+  }
+  EXPECT_LT(last, 0.95 * first);
+}
+
+TEST(BatchNorm, HasPyTorchsParametersAndBuffers) {
+  const nn::BatchNorm2d norm(4), plain(4, {.affine = false}), untracked(4, {.track_running_stats = false});
+  EXPECT_EQ(names_of(norm),
+            (std::vector<std::string>{"weight", "bias", "running_mean", "running_var", "num_batches_tracked"}));
+  EXPECT_EQ(names_of(plain), (std::vector<std::string>{"running_mean", "running_var", "num_batches_tracked"}));
+  EXPECT_EQ(names_of(untracked), (std::vector<std::string>{"weight", "bias"}));
+  EXPECT_EQ(norm.describe(), "BatchNorm2d(4, eps 1e-05, momentum 0.1)");
+  EXPECT_EQ(names_of(nn::GroupNorm(2, 4)), (std::vector<std::string>{"weight", "bias"}));
+  EXPECT_EQ(names_of(nn::InstanceNorm(4)), std::vector<std::string>());
+  const Tensor x = randn({2, 4, 3, 3});
+  const nn::BatchNorm2d copy = nn::clone(untracked);
+  EXPECT_TRUE(copy(x).detach().equal(untracked(x).detach()));
+}
+
+TEST(BatchNorm, AStateDictGoesAround) {
+  nn::BatchNorm1d first(3), second(3);
+  first(randn({5, 3}));
+  second.load_state_dict(first.state_dict());
+  first.eval();
+  second.eval();
+  const Tensor x = randn({2, 3});
+  EXPECT_TRUE(second(x).detach().equal(first(x).detach()));
+  EXPECT_EQ(second.num_batches_tracked.item(), 1);
+}
+
+TEST(BatchNorm, RunningStatisticsOfFloat32ServeHalves) {
+  nn::BatchNorm1d norm(2);
+  const Tensor x = tensor({{1.0f, 10}, {3, 30}}).to(bfloat16);
+  EXPECT_EQ(norm(x).dtype(), bfloat16);
+  EXPECT_EQ(norm.running_mean.to_vector<float>(), (std::vector<float>{0.2f, 2}));
+}
+
+TEST(BatchNorm, RefusesWhatCannotWork) {
+  nn::BatchNorm1d norm(3);
+  nn::BatchNorm2d images(3);
+  nn::BatchNorm1d untracked(3, {.track_running_stats = false});
+  expect_errors({
+      Misuse{"ValueError", "BatchNorm1d", "must be positive, got 0", [] { nn::BatchNorm1d(0); }},
+      Misuse{"ValueError", "BatchNorm2d", "eps must be 0 or more, got -1", [] { nn::BatchNorm2d(3, {.eps = -1}); }},
+      Misuse{"ValueError", "BatchNorm3d", "momentum must be in [0, 1], got 2",
+             [] { nn::BatchNorm3d(3, {.momentum = 2}); }},
+      Misuse{"ValueError", "GroupNorm", "4 channels are not divisible into 3 groups", [] { nn::GroupNorm(3, 4); }},
+      Misuse{"ValueError", "InstanceNorm", "must be positive, got -1", [] { nn::InstanceNorm(-1); }},
+      Misuse{"ShapeError", "batch_norm", "a number for each channel of x, [4]",
+             [=]() mutable {
+               norm(ones({2, 4}));
+             }},
+      Misuse{"ValueError", "batch_norm", "more than one element per channel",
+             [=]() mutable {
+               norm(ones({1, 3}));
+             }},
+      Misuse{"DTypeError", "batch_norm", "one floating-point dtype",
+             [=]() mutable {
+               norm(ones({2, 3}).to(float64));
+             }},
+      Misuse{"ValueError", "batch_norm", "needs running statistics",
+             [] {
+               static_cast<void>(batch_norm(ones({2, 3}), {}, {}));
+             }},
+      Misuse{"ValueError", "batch_norm", "belong together",
+             [] {
+               static_cast<void>(batch_norm(ones({2, 3}), ones({3}), {}));
+             }},
+      Misuse{"ValueError", "instance_norm", "more than one element per channel of a sample",
+             [] {
+               static_cast<void>(instance_norm(ones({2, 3})));
+             }},
+      Misuse{"ValueError", "group_norm", "3 channels are not divisible into 2 groups",
+             [] {
+               static_cast<void>(group_norm(ones({2, 3}), 2));
+             }},
+  });
+  EXPECT_NO_THROW(static_cast<void>(untracked(ones({2, 3}))));
+}
+
+}  // namespace
+}  // namespace minnow
