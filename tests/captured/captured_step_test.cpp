@@ -124,6 +124,23 @@ TEST_P(CapturedStepTest, Convolutions) {
   expect_equal_bits<Images, Momentum>(device());
 }
 
+/// Each test is a process of its own in ctest, where cuBLASLt and cuDNN are then used here for the first time.
+TEST_P(CapturedStepTest, MayBeTheFirstUseOfLibraries) {
+  const Deterministic scope;
+  Images net;
+  net.to(device());
+  const auto run = [&](const Tensor& x) {
+    for (const Tensor& p : net.parameters()) p.set_grad({});
+    Tensor all = mean(net(x) * net(x));
+    all.backward();
+    for (const Tensor& p : net.parameters()) all = all + norm(p.grad());
+    return all.detach();
+  };
+  const Tensor x = batch(0).x.to(device());
+  CapturedStep step(run, {.device = device(), .warm_up = 0});
+  EXPECT_EQ(step(x).item(), run(x).item());
+}
+
 TEST_P(CapturedStepTest, EachRunReadsInputsAndOverwritesTheResult) {
   CapturedStep doubled([](const Tensor& x) { return x * 2; }, {.device = device(), .warm_up = 0});
   const Tensor first = doubled(full({3}, 1.5));

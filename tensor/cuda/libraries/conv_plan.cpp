@@ -3,6 +3,7 @@
 #include <array>
 #include <exception>
 #include <memory>
+#include <minnow/tensor/cuda/runtime/capture_exemption.h>
 #include <minnow/tensor/cuda/runtime/per_device.h>
 #include <minnow/tensor/cuda/runtime/status.h>
 #include <minnow/tensor/error.h>
@@ -226,6 +227,7 @@ bool run_best(const Call& call, cudnnHandle_t handle, const ConvKey& key, ConvPl
 ConvResult run(const Call& call, const ConvKey& key, const ConvOperands& operands) {
   DeviceState& state = state_of(call);
   const std::lock_guard lock(state.mutex);
+  const LibraryScope scope;
   check(functions().set_stream(state.handle, call.stream()), "cudnnSetStream");
   const auto plan = state.plans.get(key, [&] {
     auto made = std::make_shared<ConvPlan>(key);
@@ -245,6 +247,7 @@ ConvResult run(const Call& call, const ConvKey& key, const ConvOperands& operand
 bool bias_gradient(const Call& call, const ConvKey& key, const void* grad, void* grad_bias, double beta) {
   DeviceState& state = state_of(call);
   const std::lock_guard lock(state.mutex);
+  const LibraryScope scope;
   check(functions().set_stream(state.handle, call.stream()), "cudnnSetStream");
   const Descriptors d(key);
   const Scale one(key.dtype, 1), old(key.dtype, beta);

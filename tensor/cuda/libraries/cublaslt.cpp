@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 #include <vector>
+#include <minnow/tensor/cuda/runtime/capture_exemption.h>
 #include <minnow/tensor/cuda/runtime/context.h>
 #include <minnow/tensor/cuda/runtime/library.h>
 #include <minnow/tensor/cuda/runtime/per_device.h>
@@ -211,6 +212,7 @@ void check(cublasStatus_t status, const char* function) {
 
 std::shared_ptr<MatmulPlan> plan(const Call& call, const MatmulKey& key, const MatmulOperands& operands) {
   DeviceState& state = state_of(call);
+  const LibraryScope scope;
   return state.plans.get(key, [&] { return make_plan(state.handle, key, operands.epilogue()); });
 }
 
@@ -222,6 +224,7 @@ bool run(const Call& call, MatmulPlan& plan, DType dtype, double alpha, double b
   DeviceState& state = state_of(call);
   const std::lock_guard lock(plan.mutex);
   if (plan.choices.empty()) return false;
+  const LibraryScope scope;
   if (const void* pointer = operands.epilogue()) set(plan.desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, pointer);
   while (!plan.choices.empty()) {
     const MatmulPlan::Choice& choice = plan.choices.front();
