@@ -138,7 +138,8 @@ TEST_P(CapturedStepTest, MayBeTheFirstUseOfLibraries) {
   };
   const Tensor x = batch(0).x.to(device());
   CapturedStep step(run, {.device = device(), .warm_up = 0});
-  EXPECT_EQ(step(x).item(), run(x).item());
+  const double captured = step(x).item();  // first
+  EXPECT_EQ(captured, run(x).item());
 }
 
 TEST_P(CapturedStepTest, EachRunReadsInputsAndOverwritesTheResult) {
