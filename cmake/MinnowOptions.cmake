@@ -2,8 +2,11 @@
 
 set(MINNOW_CUDA AUTO CACHE STRING "Build the CUDA backend: AUTO (where nvcc is found), ON or OFF")
 set_property(CACHE MINNOW_CUDA PROPERTY STRINGS AUTO ON OFF)
-set(MINNOW_CUDA_ARCHITECTURES "80-real;90-real;90-virtual"
-    CACHE STRING "Architectures of the CUDA backend; the virtual one is PTX for newer GPUs")
+set(MINNOW_CUDA_OFF_BECAUSE "MINNOW_CUDA=OFF was set when it was configured"
+    CACHE STRING "What programs say of a build with MINNOW_CUDA=OFF")
+mark_as_advanced(MINNOW_CUDA_OFF_BECAUSE)
+set(MINNOW_CUDA_ARCHITECTURES AUTO
+    CACHE STRING "Architectures of the CUDA backend; AUTO: those of 8.0, 9.0, 10.0 and 12.0 that nvcc knows, and PTX for others")
 set(MINNOW_SANITIZE "" CACHE STRING "Sanitizers of our targets, as for -fsanitize=, e.g. address,undefined")
 option(MINNOW_CUDA_EMULATOR "Run the tests also with the CUDA backend on an emulated GPU; needs CUDA's headers" OFF)
 mark_as_advanced(MINNOW_CUDA_EMULATOR)

@@ -2,7 +2,7 @@
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/profile.h>
 
-// Built instead of the folder cuda/ if CUDA is off.
+// Built instead of the folder cuda/ if CUDA is off.  MINNOW_WHY_NO_CUDA is from cmake/MinnowCuda.cmake.
 
 namespace minnow {
 
@@ -12,9 +12,7 @@ namespace cuda {
 
 bool is_available() { return false; }
 
-std::string why_not() {
-  return "minnow was built without CUDA (configure with -DMINNOW_CUDA=ON where nvcc is installed)";
-}
+std::string why_not() { return "minnow was built without CUDA: " MINNOW_WHY_NO_CUDA; }
 
 void set_debug(bool) {}
 

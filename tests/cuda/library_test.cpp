@@ -20,6 +20,10 @@ TEST_F(LibraryTest, SearchOrder) {
       (std::vector<std::string>{"libx.so.2", "libx.so.1", "/opt/cuda/lib64/libx.so.2", "/opt/cuda/lib64/libx.so.1",
                                 "/usr/local/cuda/lib64/libx.so.2", "/usr/local/cuda/lib64/libx.so.1"}));
   EXPECT_EQ(library_files(name, nullptr, nullptr).size(), 4u);
+  const LibraryName built{"x", "X", {"libx.so"}, "", "/site/nvidia/cudnn/lib:/site/nvidia/cu13/lib"};
+  EXPECT_EQ(library_files(built, nullptr, nullptr),
+            (std::vector<std::string>{"libx.so", "/site/nvidia/cudnn/lib/libx.so", "/site/nvidia/cu13/lib/libx.so",
+                                      "/usr/local/cuda/lib64/libx.so"}));
 }
 
 TEST_F(LibraryTest, BindsFunctions) {

@@ -1,4 +1,4 @@
-"""./run without packages stops with a list of them. With all packages: the folder of the digits.
+"""./run without packages stops with a list of them. With all packages: the folder of the digits, and what is built for GPUs.
 
 run_script_test.py SOURCE_FOLDER
 """
@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 source = sys.argv[1]
-TOOLS = "bash sh env dirname uname nproc cat mkdir ls grep sed gzip sha256sum flock curl head wc mv rm sleep chmod".split()
+TOOLS = "bash sh env dirname uname nproc cat mkdir ls grep sed gzip sha256sum flock curl head wc mv rm sleep chmod sort tr paste".split()
 NOBODY = 65534
 
 
@@ -116,4 +116,44 @@ with tempfile.TemporaryDirectory() as folder:
         result = run("mnist", **variables)
         expect(f"{damaged} is not the file it should be" in result.stdout, "a damaged file is found", result)
         expect(f", arguments {arguments}\n" in result.stdout, f"then the arguments are '{arguments}'", result)
-print("./run lists missing packages, and keeps the digits in their folder")
+
+    # CMake notes its arguments, and that the build has no CUDA for the reason in the file `why`.
+    why, told = os.path.join(copy, "why"), os.path.join(copy, "told")
+    program("cmake", f"""[ "$1" = --preset ] || exit 0
+echo "$*" >{told}; touch build/release/build.ninja
+{{ printf MINNOW_WHY_NO_CUDA:INTERNAL=; cat {why}; }} >build/release/CMakeCache.txt""")
+    os.symlink(shutil.which("touch"), os.path.join(programs, "touch"))
+
+    def configured(*arguments, reason="", afresh=False, **variables):
+        """What ./run printed, and the arguments of CMake if it was called to configure."""
+        for old in (told, os.path.join(copy, "build/release/build.ninja") if afresh else told):
+            if os.path.exists(old):
+                os.remove(old)
+        with open(why, "w") as file:
+            file.write(reason + "\n")
+        result = run("mnist", "--synthetic", *arguments, as_nobody=False, **variables)
+        expect(result.returncode == 0, "./run mnist", result)
+        if not os.path.exists(told):
+            return result, None
+        with open(told) as file:
+            return result, file.read()
+
+    if not os.path.exists("/proc/driver/nvidia/version"):
+        program("nvcc", "")
+        result, arguments = configured(reason="no driver")
+        expect("-DMINNOW_CUDA=OFF -DMINNOW_CUDA_OFF_BECAUSE=./run found no NVIDIA driver" in arguments, arguments, result)
+        expect(f"{programs}/nvcc is here, but no NVIDIA driver: building for the CPU alone" in result.stdout, "a line", result)
+        result, arguments = configured(reason="no driver", MINNOW_CMAKE_ARGS="-DMINNOW_CUDA=ON -DX=1")
+        expect("--preset release -DMINNOW_CUDA=ON -DX=1\n" in arguments, arguments, result)
+    program("nvidia-smi", "echo 12.0; echo 9.0; echo 9.0")
+    result, arguments = configured(reason="cudnn.h was not found", afresh=True)
+    expect("-DMINNOW_CUDA=AUTO -DMINNOW_CUDA_ARCHITECTURES=120-real;90-real\n" in arguments, arguments, result)
+    expect("there is an NVIDIA driver, but this build is for the CPU alone: cudnn.h was not found" in result.stdout,
+           "a GPU that the build cannot use", result)
+    for options, again in (((), False), (("--device", "cpu"), False), (("--device", "cuda"), True), (("--device=cuda:1",), True)):
+        result, arguments = configured(*options, reason="cudnn.h was not found")
+        expect((arguments is not None) == again, f"configured again with {options}: {again}", result)
+    result, arguments = configured("--device", "cuda")
+    expect("for the CPU alone" not in result.stdout, "now it has CUDA", result)
+    expect(configured("--device", "cuda")[1] is None, "and is not configured again", result)
+print("./run lists missing packages, keeps the digits in their folder, and builds for the GPUs that are there")

@@ -28,7 +28,8 @@ Functions load() {
        "MINNOW_CUBLASLT",
        {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"},
        "install it with the CUDA toolkit, with your distribution's libcublas package (Debian's non-free: apt install "
-       "libcublaslt12) or with pip install nvidia-cublas, whose folder nvidia/.../lib then goes into LD_LIBRARY_PATH"});
+       "libcublaslt12) or with pip install nvidia-cublas, whose folder nvidia/.../lib then goes into LD_LIBRARY_PATH",
+       MINNOW_CUDA_FOLDERS});
   Functions f{};
   library.bind(f.create, "cublasLtCreate");
   library.bind(f.status_name, "cublasLtGetStatusName");

@@ -31,7 +31,8 @@ Functions load() {
        "MINNOW_CUDNN",
        {"libcudnn.so.9", "libcudnn.so"},
        "convolutions on CUDA need cuDNN 9: pip install nvidia-cudnn-cu13 and put its folder nvidia/cudnn/lib into "
-       "LD_LIBRARY_PATH, or with NVIDIA's Debian repository apt install cudnn9-cuda-13"});
+       "LD_LIBRARY_PATH, or with NVIDIA's Debian repository apt install cudnn9-cuda-13",
+       MINNOW_CUDA_FOLDERS});
   Functions f{};
   library.bind(f.create, "cudnnCreate");
   library.bind(f.set_stream, "cudnnSetStream");

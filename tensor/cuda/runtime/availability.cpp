@@ -5,6 +5,7 @@
 #include <minnow/tensor/backend/devices.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/cuda/cuda_backend.h>
+#include <minnow/tensor/cuda/runtime/architectures.h>
 #include <minnow/tensor/cuda/runtime/context.h>
 #include <minnow/tensor/cuda/runtime/status.h>
 #include <minnow/tensor/device.h>
@@ -18,8 +19,6 @@ Backend* detail::cuda_backend() {
 
 namespace cuda {
 namespace {
-
-constexpr int kOldestArchitecture = 8;  // compute capability 8.0
 
 struct Machine {
   int devices = 0;
@@ -47,6 +46,32 @@ std::string why_not_counted(cudaError_t status) {
          cudaGetErrorString(status);
 }
 
+Capability capability_of(int device) {
+  Capability found;
+  cudaDeviceGetAttribute(&found.major, cudaDevAttrComputeCapabilityMajor, device);
+  cudaDeviceGetAttribute(&found.minor, cudaDevAttrComputeCapabilityMinor, device);
+  return found;
+}
+
+/// Why a GPU of the machine cannot run the kernels of this library; empty if it can.
+std::string why_not_run(int device, int count) {
+  const Architectures built(MINNOW_CUDA_ARCHITECTURES);
+  const Capability gpu = capability_of(device);
+  const CodeFor code = built.code_for(gpu);
+  int driver = 0, runtime = 0;
+  cudaDriverGetVersion(&driver);
+  cudaRuntimeGetVersion(&runtime);
+  if (code == CodeFor::binary || (code == CodeFor::ptx && driver >= runtime)) return "";
+  const std::string name = Device(DeviceType::cuda, device).str() + " has compute capability " + gpu.str();
+  if (code == CodeFor::ptx)
+    return name + ", for which this library holds PTX of CUDA " + version(runtime) +
+           " only, and the driver is one of CUDA " + version(driver) + ": install a newer driver";
+  std::string all;
+  for (int i = 0; i < count; ++i) all += (i ? ", " : "") + capability_of(i).str();
+  return name + ", and this library holds code for " + built.str() + " (the GPUs here: " + all +
+         "; CUDA_VISIBLE_DEVICES chooses among them, MINNOW_CUDA_ARCHITECTURES of CMake what is built, from 8.0 on)";
+}
+
 /// The usable devices: those before the first one that the kernels were not compiled for.
 Machine look() {
   Machine machine;
@@ -59,14 +84,8 @@ Machine look() {
   }
   note_use();
   for (count = std::min(count, kMaxDevices); machine.devices < count; ++machine.devices) {
-    int major = 0, minor = 0;
-    cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, machine.devices);
-    cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, machine.devices);
-    if (major >= kOldestArchitecture) continue;
-    machine.why_not = "cuda:" + std::to_string(machine.devices) + " has compute capability " + std::to_string(major) +
-                      "." + std::to_string(minor) + ", and minnow needs " + std::to_string(kOldestArchitecture) +
-                      ".0 or newer (CUDA_VISIBLE_DEVICES chooses among several GPUs)";
-    break;
+    machine.why_not = why_not_run(machine.devices, count);
+    if (!machine.why_not.empty()) break;
   }
   return machine;
 }

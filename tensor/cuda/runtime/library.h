@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <dlfcn.h>
+#include <sstream>
 #include <string>
 #include <vector>
 #include <minnow/tensor/backend/dispatch.h>
@@ -18,6 +19,7 @@ struct LibraryName {
   const char* variable;            ///< an environment variable with the file, which replaces the search
   std::vector<std::string> files;  ///< in order of preference
   const char* hint;                ///< how to install it
+  const char* folders = "";        ///< where libraries were found when minnow was built, with ':' between
 };
 
 /// BackendError with the open operation, the user's line, the library, the function and its message.
@@ -27,11 +29,14 @@ struct LibraryName {
 }
 
 /// The files to try, in order: `named` (the variable's value) if it is set, otherwise each name as the loader finds it,
-/// below `cuda_path`, and in the default folder of the toolkit.  Both may be nullptr.
+/// below `cuda_path`, where the build found it, and in the default folder of the toolkit.  Both may be nullptr.
 inline std::vector<std::string> library_files(const LibraryName& name, const char* named, const char* cuda_path) {
   if (named && *named) return {named};
   std::vector<std::string> folders{""};
   if (cuda_path && *cuda_path) folders.push_back(std::string(cuda_path) + "/lib64/");
+  std::istringstream built(name.folders);
+  for (std::string folder; std::getline(built, folder, ':');)
+    if (!folder.empty()) folders.push_back(folder + "/");
   folders.push_back("/usr/local/cuda/lib64/");
   std::vector<std::string> out;
   for (const std::string& folder : folders)

@@ -61,7 +61,16 @@ TEST_F(OwnProcess, WithNoGpuVisible) {
 
 TEST_F(OwnProcess, WithAGpuThatIsTooOld) {
   setenv("MINNOW_EMULATOR_CAPABILITY", "7.5", 1);
-  EXPECT_EXIT(tell_why_not(), ::testing::ExitedWithCode(0), "cuda:0 has compute capability 7.5, and minnow needs 8.0");
+  EXPECT_EXIT(tell_why_not(), ::testing::ExitedWithCode(0),
+              "cuda:0 has compute capability 7.5, and this library holds code for 8.0, 9.0 ");
+}
+
+TEST_F(OwnProcess, WithGpusThatAreNewerThanTheLibrary) {
+  setenv("MINNOW_EMULATOR_DEVICES", "2", 1);
+  setenv("MINNOW_EMULATOR_CAPABILITY", "10.0,12.0", 1);
+  EXPECT_EXIT(
+      tell_why_not(), ::testing::ExitedWithCode(0),
+      "cuda:0 has compute capability 10.0, and this library holds code for 8.0, 9.0 .the GPUs here: 10.0, 12.0;");
 }
 
 TEST_F(OwnProcess, WithADriverThatIsTooOld) {
