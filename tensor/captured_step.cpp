@@ -130,7 +130,7 @@ Tensor CapturedStep::run(std::span<const Tensor> inputs, SourceLocation where) {
 /// All runs use the same memory, so a run on another stream waits for the last one.
 void CapturedStep::State::wait_for_last_run() {
   const Stream stream = current_stream(device);
-  if (last && last->state() != stream.state()) stream.wait(last->record());
+  if (last && last->state() != stream.state()) stream.wait(last->record(EventUse::ordering));
   last = stream;
 }
 

@@ -1,9 +1,17 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <minnow/tensor/device.h>
 
 namespace minnow {
+
+/// What an event is for, besides the order of work.
+enum class EventUse : std::uint8_t {
+  ordering,  ///< nothing else; costs the device least
+  timing,    ///< seconds_since()
+  waiting    ///< that too, and threads that wait for it sleep, while they otherwise may spin
+};
 
 /// A point in the work of a stream.  A handle; a default-constructed one is complete.  Thread-safe.
 class Event {
@@ -49,7 +57,7 @@ class Stream {
   /// What a backend implements.
   struct State {
     virtual ~State() = default;
-    virtual Event record() = 0;
+    virtual Event record(EventUse use) = 0;
     virtual void wait(const Event& event) = 0;
     virtual void synchronize() = 0;
   };
@@ -63,7 +71,7 @@ class Stream {
 
   Device device() const { return device_; }
   /// An event that completes when all work submitted to this stream so far has.
-  Event record() const { return state_->record(); }
+  Event record(EventUse use = EventUse::timing) const { return state_->record(use); }
   /// Makes later work of this stream wait for the event.
   void wait(const Event& event) const { state_->wait(event); }
   void synchronize() const { state_->synchronize(); }

@@ -106,7 +106,7 @@ void LoaderCore::upload(BatchMemory& memory) {
     if (memory.tensors[k].numel() > 0) backend.transfer(memory.tensors[k], memory.device.tensors()[k], true);
     bytes += memory.tensors[k].nbytes();
   }
-  memory.copied = copy_stream_->record();
+  memory.copied = copy_stream_->record(EventUse::waiting);  // a worker waits for it
   minnow::detail::note_transfer(TransferDirection::to_device, bytes, memory.started, memory.copied, where_);
   memory.tensors = memory.device.take();
 }
@@ -123,7 +123,7 @@ void LoaderCore::release(std::unique_ptr<BatchMemory> memory) noexcept {
   try {
     memory->tensors.clear();
     Event now;
-    if (copy_stream_) now = current_stream(options_.device).record();
+    if (copy_stream_) now = current_stream(options_.device).record(EventUse::ordering);
     const std::lock_guard lock(mutex_);
     if (memory->reached.state()) copies_.push_back({memory->started, memory->copied, memory->reached});
     memory->reached = Event();
@@ -142,15 +142,16 @@ void LoaderCore::release(std::unique_ptr<BatchMemory> memory) noexcept {
   }
 }
 
-/// Adds the times of finished copies to stats_; the caller holds mutex_.
+/// Adds the times of finished copies to stats_, up to the first that is not finished; the caller holds mutex_.
 void LoaderCore::collect_copy_times(bool wait) {
-  std::erase_if(copies_, [&](const Copy& copy) {
-    if (!wait && !(copy.copied.is_ready() && copy.reached.is_ready())) return false;
-    const double seconds = copy.copied.seconds_since(copy.started);
+  auto copy = copies_.begin();
+  for (; copy != copies_.end(); ++copy) {
+    if (!wait && !(copy->copied.is_ready() && copy->reached.is_ready())) break;
+    const double seconds = copy->copied.seconds_since(copy->started);
     stats_.copy_seconds += seconds;
-    stats_.exposed_seconds += std::clamp(copy.copied.seconds_since(copy.reached), 0.0, std::max(seconds, 0.0));
-    return true;
-  });
+    stats_.exposed_seconds += std::clamp(copy->copied.seconds_since(copy->reached), 0.0, std::max(seconds, 0.0));
+  }
+  copies_.erase(copies_.begin(), copy);
 }
 
 void LoaderCore::count_batch(std::int64_t samples, double wait_seconds, LoaderPosition next) {

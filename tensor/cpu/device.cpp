@@ -11,7 +11,7 @@ namespace {
 
 /// Work of the CPU is done when the call returns, so its streams wait only for events of other devices.
 struct CpuStream : Stream::State {
-  Event record() override { return {}; }
+  Event record(EventUse) override { return {}; }
   void wait(const Event& event) override { event.synchronize(); }
   void synchronize() override {}
 };

@@ -37,7 +37,7 @@ class SimEvent final : public Event::State {
 
 }  // namespace
 
-Event SimStream::record() {
+Event SimStream::record(EventUse) {
   const std::lock_guard lock(mutex_);
   return Event(std::make_shared<SimEvent>(engine_, last_, awaited_, now()));
 }

@@ -15,7 +15,7 @@ class SimStream final : public Stream::State {
  public:
   explicit SimStream(Engine& engine) : engine_(engine) {}
 
-  Event record() override;
+  Event record(EventUse use) override;
   void wait(const Event& event) override;
   /// Blocks until its copies and the awaited events are done.  Rethrows the error of one that failed; the stream can be
   /// used again afterwards.

@@ -28,7 +28,7 @@ class DeviceMemoryTest : public ::testing::Test {
   void expect_all_returned() { cuda::expect_all_returned(memory, driver); }
 
   FakeDriver driver;
-  EventPool events{driver, false};
+  EventPool events{driver, EventUse::ordering};
   StreamHandle main = driver.create_stream(), side = driver.create_stream();
   StreamHandle current = main;
   DeviceMemory memory{driver, events, "fake:0", [this] { return current; }};
@@ -296,18 +296,22 @@ TEST_F(MemoryPoolTest, NoEventIsRecordedDuringACapture) {
   give(block, kMega);
 }
 
-TEST_F(MemoryPoolTest, OutOfMemoryInACaptureDoesNotWait) {
-  driver.limit = 5 * kMega;
-  void* block = take(3 * kMega);
-  give(block, 3 * kMega);
+TEST_F(MemoryPoolTest, ACaptureGivesTheCacheBackOnlyWhereMemoryIsShort) {
+  driver.limit = 7 * kMega;
+  give(take(3 * kMega), 3 * kMega);
   MemoryPool pool(memory);
   {
     const PoolGuard guard(pool);
-    EXPECT_THROW(take(3 * kMega), OutOfMemoryError);
+    void* first = take(2 * kMega);
     EXPECT_EQ(driver.device_waits, 0);
-    give(take(1000), 1000);
+    EXPECT_EQ(driver.held, 5 * kMega);
+    void* second = take(3 * kMega);
+    EXPECT_EQ(driver.device_waits, 1);
+    EXPECT_EQ(driver.held, 5 * kMega);
+    EXPECT_THROW(take(3 * kMega), OutOfMemoryError);
+    give(first, 2 * kMega);
+    give(second, 3 * kMega);
   }
-  give(take(3 * kMega), 3 * kMega);
 }
 
 TEST_F(MemoryPoolTest, KeepsOtherMemoryThatTheCaptureUses) {

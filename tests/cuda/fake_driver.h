@@ -72,7 +72,7 @@ class FakeDriver final : public Driver {
     for (auto& [stream, count] : given) done[stream] = count;
   }
 
-  EventHandle create_event(bool) override {
+  EventHandle create_event(EventUse) override {
     const std::lock_guard lock(mutex);
     return handle(1000 + ++events);
   }

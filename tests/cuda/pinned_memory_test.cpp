@@ -10,7 +10,7 @@ namespace {
 class PinnedMemoryTest : public ::testing::Test {
  protected:
   FakeDriver driver;
-  EventPool events{driver, false};
+  EventPool events{driver, EventUse::ordering};
   PinnedMemory memory{driver};
   StreamHandle stream = driver.create_stream(), other = driver.create_stream();
 };

@@ -135,7 +135,7 @@ class MemoryThreads : public ::testing::Test {
   }
 
   FakeDriver driver;
-  EventPool events{driver, false};
+  EventPool events{driver, EventUse::ordering};
   std::array<StreamHandle, kThreads> streams;
   Exchange exchange;
   Guarded guarded{driver};

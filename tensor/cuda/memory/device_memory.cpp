@@ -49,7 +49,7 @@ Block* DeviceMemory::obtain(Arena& arena, StreamHandle stream, std::size_t size)
     if ((block = arena.take(stream, size))) return block;
   }
   if ((block = carve(arena, stream, size))) return block;
-  if (captures_ > 0) return nullptr;  // a capture forbids waiting for the device
+  // During a capture too: the driver then waits for what was submitted before, and not for the captured streams.
   process_pending(true);
   if ((block = arena.take(stream, size))) return block;
   release_cache();

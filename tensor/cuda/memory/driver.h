@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <minnow/tensor/internal.h>
+#include <minnow/tensor/stream.h>
 
 namespace minnow::cuda {
 
@@ -31,8 +32,7 @@ class Driver {
   virtual StreamHandle create_stream() = 0;
   virtual void synchronize_device() = 0;
 
-  /// Only a timed event has a time of completion; an event without time costs less.
-  virtual EventHandle create_event(bool timed) = 0;
+  virtual EventHandle create_event(EventUse use) = 0;
   virtual void record(EventHandle event, StreamHandle stream) = 0;
   virtual bool is_complete(EventHandle event) = 0;
   virtual void synchronize(EventHandle event) = 0;

@@ -27,7 +27,7 @@ EventHandle EventPool::take() {
       return event;
     }
   }
-  return driver_.create_event(timed_);
+  return driver_.create_event(use_);
 }
 
 void EventPool::give_back(EventHandle event) noexcept {

@@ -34,7 +34,7 @@ class PooledEvent {
 /// A pool of the events of one device: in a steady state none is created.  Must outlive its events.  Thread-safe.
 class EventPool {
  public:
-  EventPool(Driver& driver, bool timed) : driver_(driver), timed_(timed) {}
+  EventPool(Driver& driver, EventUse use) : driver_(driver), use_(use) {}
 
   /// An event that completes when the work submitted to the stream so far has.
   PooledEvent record(StreamHandle stream);
@@ -46,7 +46,7 @@ class EventPool {
   void give_back(EventHandle event) noexcept;
 
   Driver& driver_;
-  const bool timed_;
+  const EventUse use_;
   std::mutex mutex_;
   std::vector<EventHandle> free_;
 };

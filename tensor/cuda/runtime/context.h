@@ -24,12 +24,13 @@ class Context {
   /// An unused stream.
   StreamHandle take_stream();
   void give_back(StreamHandle stream) noexcept;
+  EventPool& events(EventUse use);
   /// After a synchronization: throws the errors that kernels found, and in the debug mode writes out of bounds.
   void report();
 
   const int index;
   RuntimeDriver driver;
-  EventPool order_events, timed_events;
+  EventPool order_events, timed_events, waited_events;
   DeviceMemory memory;
   Faults faults;
   const StreamHandle default_handle;

@@ -63,8 +63,9 @@ Context& make_context(int index) {
 Context::Context(int number)
     : index(number),
       driver(number),
-      order_events(driver, false),
-      timed_events(driver, true),
+      order_events(driver, EventUse::ordering),
+      timed_events(driver, EventUse::timing),
+      waited_events(driver, EventUse::waiting),
       memory(driver, order_events, Device(DeviceType::cuda, number).str(), [this] { return current(); }),
       faults(driver, Device(DeviceType::cuda, number).str()),
       default_handle(driver.create_stream()),
@@ -90,6 +91,15 @@ StreamHandle Context::take_stream() {
     }
   }
   return driver.create_stream();
+}
+
+EventPool& Context::events(EventUse use) {
+  switch (use) {
+    case EventUse::ordering: return order_events;
+    case EventUse::waiting: return waited_events;
+    case EventUse::timing: break;
+  }
+  return timed_events;
 }
 
 void Context::give_back(StreamHandle stream) noexcept {

@@ -25,8 +25,7 @@ class Graph final : public CapturedWork {
         stream_(backend.new_stream(index)),
         pool_(context(index).memory) {
     select(index);
-    pool_.memory().empty_cache();  // the pool takes new memory, and nothing can be freed until the end of the capture
-    capturing_.emplace(*this);     // first, so that allocations of other threads do not wait for the device from now on
+    capturing_.emplace(*this);  // first, so that allocations of other threads do not wait for the device from now on
     driver_.begin_capture(handle_of(stream_));
   }
 
@@ -55,7 +54,7 @@ class Graph final : public CapturedWork {
   void replay() override {
     const Stream stream = backend_.current_stream(index_);
     // Replays use the same memory: one on another stream waits for the last one.
-    if (last_ && last_->state() != stream.state()) stream.wait(last_->record());
+    if (last_ && last_->state() != stream.state()) stream.wait(last_->record(EventUse::ordering));
     select(index_);
     check(cudaGraphLaunch(graph_, handle_of(stream)), "cudaGraphLaunch");
     last_ = stream;

@@ -12,6 +12,15 @@ namespace {
 cudaStream_t native(StreamHandle stream) { return static_cast<cudaStream_t>(stream); }
 cudaEvent_t event_of(EventHandle event) { return static_cast<cudaEvent_t>(event); }
 
+unsigned flags_of(EventUse use) {
+  switch (use) {
+    case EventUse::ordering: return cudaEventDisableTiming;
+    case EventUse::waiting: return cudaEventBlockingSync;
+    case EventUse::timing: break;
+  }
+  return cudaEventDefault;
+}
+
 /// Clears the error of a failure that the caller handles, so that the next check of a launch does not report it.
 bool succeeded(cudaError_t status) noexcept {
   if (status == cudaSuccess) return true;
@@ -72,7 +81,7 @@ StreamHandle RuntimeDriver::create_stream() {
 }
 
 void RuntimeDriver::mark(OwnedStream& owned) {
-  if (!owned.before_capture) owned.before_capture = create_event(false);
+  if (!owned.before_capture) owned.before_capture = create_event(EventUse::ordering);
   record(owned.before_capture, owned.stream);
 }
 
@@ -121,12 +130,11 @@ void RuntimeDriver::synchronize_device() {
   for (const EventHandle event : events) synchronize(event);
 }
 
-EventHandle RuntimeDriver::create_event(bool timed) {
+EventHandle RuntimeDriver::create_event(EventUse use) {
   select(device_);
   const Uncaptured scope;
   cudaEvent_t event = nullptr;
-  check(cudaEventCreateWithFlags(&event, timed ? cudaEventDefault : cudaEventDisableTiming),
-        "cudaEventCreateWithFlags");
+  check(cudaEventCreateWithFlags(&event, flags_of(use)), "cudaEventCreateWithFlags");
   return event;
 }
 

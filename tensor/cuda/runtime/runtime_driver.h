@@ -29,7 +29,7 @@ class RuntimeDriver final : public Driver {
   void end_capture() noexcept;
   /// Whether the stream is being captured, by any thread, also if that capture has failed.
   bool is_captured(StreamHandle stream);
-  EventHandle create_event(bool timed) override;
+  EventHandle create_event(EventUse use) override;
   void record(EventHandle event, StreamHandle stream) override;
   bool is_complete(EventHandle event) override;
   void synchronize(EventHandle event) override;

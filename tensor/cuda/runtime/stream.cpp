@@ -10,8 +10,8 @@ namespace {
 
 class CudaEvent final : public Event::State {
  public:
-  CudaEvent(Context& context, PooledEvent event)
-      : context_(context), event_(std::move(event)), captured_(capturing()) {}
+  CudaEvent(Context& context, EventUse use, StreamHandle stream)
+      : context_(context), event_(context.events(use).record(stream)), use_(use), captured_(capturing()) {}
 
   bool is_ready() override {
     refuse_captured();
@@ -32,7 +32,9 @@ class CudaEvent final : public Event::State {
   double seconds() override { return since(context_.base); }
   double seconds_since(Event::State& start) override {
     auto* other = dynamic_cast<CudaEvent*>(&start);
-    return other && &other->context_ == &context_ ? since(other->event_) : State::seconds_since(start);
+    if (!other || &other->context_ != &context_) return State::seconds_since(start);
+    other->require_time();
+    return since(other->event_);
   }
 
   Context& context() const { return context_; }
@@ -49,6 +51,7 @@ class CudaEvent final : public Event::State {
   /// that kernels found are left to other waits, since code that only measures time ignores errors.
   double since(const PooledEvent& start) {
     refuse_captured();
+    require_time();
     refuse_in_capture("Event::seconds_since");
     event_.synchronize();
     start.synchronize();
@@ -60,16 +63,23 @@ class CudaEvent final : public Event::State {
     return static_cast<double>(milliseconds) / 1000;
   }
 
+  void require_time() const {
+    if (use_ == EventUse::ordering)
+      throw BackendError("Event::seconds_since: the event has no time\nrecord it with EventUse::timing",
+                         CallSite::where());
+  }
+
   Context& context_;
   const PooledEvent event_;
+  const EventUse use_;
   const bool captured_;
 };
 
 }  // namespace
 
-Event CudaStream::record() {
+Event CudaStream::record(EventUse use) {
   require_usable(context_.index, "Stream::record");
-  return Event(std::make_shared<CudaEvent>(context_, context_.timed_events.record(handle_)));
+  return Event(std::make_shared<CudaEvent>(context_, use, handle_));
 }
 
 void CudaStream::wait(const Event& event) {

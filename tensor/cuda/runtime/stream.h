@@ -15,7 +15,7 @@ class CudaStream final : public Stream::State {
     if (!is_default_) context_.give_back(handle_);
   }
 
-  Event record() override;
+  Event record(EventUse use) override;
   void wait(const Event& event) override;
   void synchronize() override;
   StreamHandle handle() const { return handle_; }

@@ -98,7 +98,7 @@ void to_host(const View& from, const View& to, bool non_blocking) {
   if (non_blocking && pinned) {
     copy(to.raw_data());
     hold(call, to.storage()->data());
-    to.storage()->set_pending(cuda_backend()->current_stream(call.device()).record());
+    to.storage()->set_pending(cuda_backend()->current_stream(call.device()).record(EventUse::ordering));
   } else if (const Staging staging(pinned || bytes > kStagingBytes ? 0 : bytes); staging.data()) {
     copy(staging.data());
     wait(call);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <iostream>
 #include <thread>
+#include <minnow/minnow.h>
 #include <minnow/tensor/backend/devices.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
@@ -172,12 +173,32 @@ TEST_F(CudaCapture, RefusesCallsThatWaitForTheDevice) {
             calls);
 }
 
-TEST_F(CudaCapture, ReusesFreeMemoryAtItsStart) {
-  constexpr std::int64_t kBytes = std::int64_t{64} << 20;
-  there(raw::pin_memory(full({kBytes / 4}, 1, {DType::float32})));
-  const std::int64_t held = memory_stats("cuda").reserved;
-  const auto recording = cuda_backend()->begin_capture(0);
-  EXPECT_LE(memory_stats("cuda").reserved, held - kBytes);
+/// Captures y = x + 1 with a large y, after as much memory went into the cache.
+void capture_large() {
+  constexpr std::int64_t kCount = std::int64_t{16} << 20;
+  there(raw::pin_memory(full({kCount}, 5, {DType::float32})));
+  const Tensor x = there(full({1}, 2, {DType::float32}));
+  CapturedStep step(
+      [&] {
+        return x + zeros({kCount}, {DType::float32, Device("cuda")});
+      },
+      {.device = Device("cuda"), .warm_up = 0});
+  EXPECT_EQ(step()(-1).item(), 2);
+  EXPECT_EQ(step.captures(), 1);
+}
+
+TEST_F(CudaCapture, KeepsTheCache) {
+  const std::size_t frees = emulator::calls_of("cudaFree");
+  capture_large();
+  EXPECT_EQ(emulator::calls_of("cudaFree"), frees);
+}
+
+TEST_F(CudaCapture, GivesTheCacheBackWhereMemoryIsShort) {
+  const std::size_t frees = emulator::calls_of("cudaFree");
+  emulator::set_device_memory(std::size_t{160} << 20);
+  capture_large();
+  emulator::set_device_memory(std::size_t{4} << 30);
+  EXPECT_GT(emulator::calls_of("cudaFree"), frees);
 }
 
 class CudaDebug : public Tidy {
