@@ -229,13 +229,18 @@ ConvResult run(const Call& call, const ConvKey& key, const ConvOperands& operand
   const std::lock_guard lock(state.mutex);
   const LibraryScope scope;
   check(functions().set_stream(state.handle, call.stream()), "cudnnSetStream");
+  const auto choose = [&](ConvPlan& plan) {
+    plan.is_to_be_measured = key.benchmark && capturing(call);
+    plan.choices = with_family(key, plan.descriptors, operands, [&](const auto& family) {
+      return choices_of(call, state.handle, key, plan.descriptors, family);
+    });
+  };
   const auto plan = state.plans.get(key, [&] {
     auto made = std::make_shared<ConvPlan>(key);
-    made->choices = with_family(key, made->descriptors, operands, [&](const auto& family) {
-      return choices_of(call, state.handle, key, made->descriptors, family);
-    });
+    choose(*made);
     return made;
   });
+  if (plan->is_to_be_measured && !capturing(call)) choose(*plan);
   if (plan->choices.empty()) return ConvResult::refused;
   if (run_fused(call, state.handle, key, *plan, operands)) return ConvResult::done_with_bias;
   const bool done = with_family(key, plan->descriptors, operands, [&](const auto& family) {

@@ -18,8 +18,9 @@ struct ConvPlan {
   explicit ConvPlan(const ConvKey& key) : descriptors(key) {}
 
   Descriptors descriptors;
-  std::vector<Choice> choices;  ///< the best one first; those that failed are removed
-  bool fuses_bias = true;       ///< false after cuDNN refused
+  std::vector<Choice> choices;     ///< the best one first; those that failed are removed
+  bool fuses_bias = true;          ///< false after cuDNN refused
+  bool is_to_be_measured = false;  ///< the choices were to be measured, but were made during a capture
 };
 
 /// The memory of one run, out = convolution + beta out.  `output` is the tensor that the direction computes.

@@ -19,6 +19,7 @@ inline unsigned blocks_for(std::int64_t n, unsigned threads = kThreads, std::int
 /// parameters.
 template <class... Parameters, class... Arguments>
 void launch(const Call& call, void (*kernel)(Parameters...), dim3 blocks, dim3 threads, Arguments... arguments) {
+  static_assert((sizeof(Parameters) + ... + 0) <= 4096, "older drivers take no more bytes of arguments");
   start<Parameters...>(call.stream(), kernel, blocks, threads, static_cast<Parameters>(arguments)...);
   call.launched();
 }

@@ -147,6 +147,25 @@ TEST_F(CudaConvolution, WithoutMemoryForTimingTheLibraryChooses) {
   expect_near(c.to_input(), raw::conv2d_backward_input(c.grad, c.w, c.x.shape(), {}), "timed");
 }
 
+/// Measuring takes a workspace of 256 MiB, by which it is seen here.
+TEST_F(CudaConvolution, FirstUsedInACaptureIsTimedAtTheNextUseOutside) {
+  cuda::MathOptions timed = cuda::math_options();
+  timed.cudnn_benchmark = true;
+  cuda::set_math_options(timed);
+  const Convolution c(35);
+  const Tensor x = c.there(c.x), w = c.there(c.w);
+  const auto measures = [&](const auto& f) {
+    reset_peak_memory("cuda");
+    const std::int64_t before = memory_stats("cuda").allocated;
+    expect_near(f(), raw::conv2d(c.x, c.w, {}, {}), "forward");
+    return memory_stats("cuda").peak - before >= std::int64_t{256} << 20;
+  };
+  CapturedStep step([&] { return raw::conv2d(x, w, {}, {}); }, {.device = Device("cuda"), .warm_up = 0});
+  EXPECT_FALSE(measures([&] { return step(); }));
+  EXPECT_TRUE(measures([&] { return c.forward(); }));
+  EXPECT_FALSE(measures([&] { return c.forward(); }));
+}
+
 /// Runs in its own process, because the device fails in it or the library must not be loaded yet.
 class CudaConvolutionAlone : public CudaConvolution {
  protected:
