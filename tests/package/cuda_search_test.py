@@ -89,9 +89,9 @@ message("libraries <${{libraries}}>\\nknown <${{known}}>")
     (programs / "broken").write_text("#!/bin/sh\nexit 1\n")
     (programs / "broken").chmod(0o755)
     result = configure("broken", "-DMINNOW_CUDA=AUTO", CUDACXX=str(programs / "broken"))
-    expect(result.returncode == 0 and "/broken does not work with this C++ compiler" in result.stdout, "a broken nvcc",
+    expect(result.returncode == 0 and "/broken cannot build a program here" in result.stdout, "a broken nvcc",
            result.stdout)
-    expect(b"minnow was built without CUDA: " in says("broken") and b"/broken does not work" in says("broken"),
+    expect(b"minnow was built without CUDA: " in says("broken") and b"/broken cannot build a program" in says("broken"),
            "the library knows the reason", result.stdout)
     result = configure("broken", "-DMINNOW_CUDA=ON", CUDACXX=str(programs / "broken"))
     expect(result.returncode != 0 and "MINNOW_CUDA=ON, but " in result.stdout, "a CUDA that is asked for is an error",
