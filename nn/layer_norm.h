@@ -35,7 +35,7 @@ class LayerNorm : public Module {
 };
 
 struct RMSNormOptions {
-  std::optional<double> eps;       ///< added to the mean of the squares; none: as of rms_norm
+  std::optional<double> eps = {};  ///< added to the mean of the squares; none: as of rms_norm
   bool elementwise_affine = true;  ///< whether there is a weight
 };
 

@@ -27,7 +27,7 @@ template <class Keep> Tensor triangle(const char* op, const In& x, Keep keep) {
   if (x->dim() < 2) throw ShapeError(message("needs at least two dimensions", {{"self", *x}}, "e.g. x.unsqueeze(0)"));
   const Tensor row = arange(x->size(-2), {DType::int64, x->device()}).unsqueeze(1);
   const Tensor column = arange(x->size(-1), {DType::int64, x->device()});
-  return where(keep(row, column), x, 0);
+  return where(keep(row, column), x, raw::scalar_tensor(0, x->dtype()));
 }
 
 }  // namespace

@@ -35,6 +35,7 @@
 #include <minnow/autograd/saved.h>
 
 #include <minnow/ops/arithmetic.h>
+#include <minnow/ops/attention.h>
 #include <minnow/ops/batch_norm.h>
 #include <minnow/ops/conv.h>
 #include <minnow/ops/cross_entropy.h>

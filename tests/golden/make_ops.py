@@ -200,6 +200,29 @@ def batch_norm():
     book.close()
 
 
+def attention():
+    book = Book("attention")
+    f = F.scaled_dot_product_attention
+    q, k, v = randn("attention q", 2, 3, 4, 5), randn("attention k", 2, 3, 6, 5), randn("attention v", 2, 3, 6, 2)
+    keep = randn("attention mask", 4, 6) > -0.5
+    keep[:, 0] = True
+    book.case("plain", f, q, k, v)
+    book.case("plain/torch.float64", f, q.double(), k.double(), v.double())
+    book.case("plain/two", f, q[0, 0], k[0, 0], v[0, 0])
+    book.case("plain/three", f, q[0], k[0], v[0])
+    book.case("causal", lambda *t: f(*t, is_causal=True), q, k, v)
+    book.case("causal/square", lambda *t: f(*t, is_causal=True), k, k.flip(2), v)
+    book.case("causal/tall", lambda *t: f(*t, is_causal=True), k, q, v[:, :, :4])
+    book.case("scale", lambda *t: f(*t, scale=0.3), q, k, v)
+    book.case("mask", lambda q, k, v: f(q, k, v, keep), q, k, v)
+    book.case("added", f, q, k, v, randn("attention added", 2, 1, 4, 6))
+    book.case("shared", lambda *t: f(*t, enable_gqa=True), randn("attention shared", 2, 6, 4, 5), k, v)
+    none = keep.clone()
+    none[1] = False
+    book.case("mask/none", lambda q, k, v: f(q, k, v, none), q, k, v, grad=False)
+    book.close()
+
+
 def losses():
     book = Book("losses")
     x, target = randn("loss x", 5, 4) * 2, torch.tensor([1, 0, 3, 3, 2])
@@ -404,6 +427,7 @@ def main():
     softmax()
     layer_norm()
     batch_norm()
+    attention()
     losses()
     index()
     views()

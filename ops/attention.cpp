@@ -1,0 +1,213 @@
+#include <minnow/ops/attention.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <limits>
+#include <minnow/autograd/record.h>
+#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/detail/softmax.h>
+#include <minnow/ops/dropout.h>
+#include <minnow/ops/index.h>
+#include <minnow/ops/masked.h>
+#include <minnow/ops/matmul.h>
+#include <minnow/ops/reduce.h>
+#include <minnow/ops/softmax.h>
+#include <minnow/ops/unary.h>
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/create.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/internal.h>
+#include <minnow/tensor/raw/view.h>
+
+namespace minnow {
+namespace {
+
+constexpr double kNever = -std::numeric_limits<double>::infinity();
+
+/// operands: query, key, value, mask.
+void check(Operands operands, const AttentionOptions& options) {
+  const Tensor &q = operands.begin()->tensor, &k = operands.begin()[1].tensor, &v = operands.begin()[2].tensor,
+               &mask = operands.begin()[3].tensor;
+  if (q.dim() < 2 || k.dim() != q.dim() || v.dim() != q.dim())
+    throw ShapeError(message("query, key and value must have the same number of dimensions, two or more", operands,
+                             "[batch, heads, length, size of a head]"));
+  if (!q.is_floating_point() || k.dtype() != q.dtype() || v.dtype() != q.dtype())
+    throw DTypeError(
+        message("query, key and value must have one floating-point dtype", operands, dtype_hint(operands)));
+  if (q.size(-1) != k.size(-1)) throw ShapeError(message("query and key have vectors of different sizes", operands));
+  if (k.size(-2) != v.size(-2)) throw ShapeError(message("key and value have different lengths", operands));
+  for (int d = 0; d < q.dim() - 2; ++d) {
+    const bool shares =
+        options.enable_gqa && d == q.dim() - 3 && k.size(d) == v.size(d) && k.size(d) > 0 && q.size(d) % k.size(d) == 0;
+    if ((k.size(d) != q.size(d) || v.size(d) != q.size(d)) && !shares)
+      throw ShapeError(
+          message("the leading dimensions differ", operands,
+                  "heads of key and value may be fewer with {.enable_gqa = true}, if they divide those of the "
+                  "query"));
+  }
+  if (!(options.dropout_p >= 0 && options.dropout_p <= 1))
+    throw ValueError(message(fmt::format("dropout_p must be in [0, 1], got {}", options.dropout_p), operands));
+  if (!mask.defined()) return;
+  if (options.is_causal)
+    throw ValueError(message("is_causal is a mask of its own", operands, "give one of them, or both as one mask"));
+  if (mask.dtype() != DType::bool_ && mask.dtype() != q.dtype())
+    throw DTypeError(message("attn_mask must be bool, or of the dtype of the query", operands,
+                             "bool: true where a position takes part"));
+}
+
+/// [..., L, E] as [N, L, E].
+Tensor flat(const Tensor& x) { return x.dim() == 3 ? x : x.reshape({-1, x.size(-2), x.size(-1)}); }
+
+/// Each head of key or value, for every head of the query that shares it.
+Tensor for_heads(const Tensor& x, std::int64_t heads) {
+  if (x.dim() < 3 || x.size(-3) == heads) return x;
+  Shape shape = x.shape(), joined = x.shape();
+  shape[-2] = heads / x.size(-3);
+  shape.push_back(x.size(-1));
+  shape[-2] = x.size(-2);
+  joined[-3] = heads;
+  return x.unsqueeze(-3).expand(shape).reshape(joined);
+}
+
+/// What is known of an attention but its operands.
+struct Plan {
+  Tensor mask;  ///< [1 or N, L, S], or undefined
+  bool causal;
+  double scale;
+  std::int64_t n, rows, columns;  ///< N, L, S
+};
+
+/// A part of the matrices [N, L, S].
+struct Part {
+  std::int64_t n, count, row, rows, columns;
+};
+
+Tensor of_part(const Tensor& x, const Part& p, std::int64_t start, std::int64_t length) {
+  return x.narrow(0, p.n, p.count).narrow(1, start, length);
+}
+
+/// The weights of rows, softmax(query keyᵀ scale + mask).
+Tensor weights(const Tensor& q, const Tensor& k, const Plan& plan, const Part& p) {
+  Tensor products = matmul(mul(q, plan.scale), k.transpose(1, 2));
+  if (plan.causal) {
+    // Row i takes columns up to i; the first p.row + 1 columns are taken by all rows.
+    const std::int64_t all = std::min(p.row + 1, p.columns);
+    if (all < p.columns) {
+      const Tensor blocked = triu(ones({p.rows, p.columns - all}, {DType::bool_, q.device()}), p.row + 1 - all);
+      const Tensor last = products.narrow(2, all, p.columns - all);
+      if (!is_grad_enabled()) masked_fill_(last, blocked, kNever);
+      else products = cat({products.narrow(2, 0, all), masked_fill(last, blocked, kNever)}, 2);
+    }
+  } else if (plan.mask.defined()) {
+    Tensor mask = plan.mask.size(0) == 1 ? plan.mask : plan.mask.narrow(0, p.n, p.count);
+    if (mask.size(1) != 1) mask = mask.narrow(1, p.row, p.rows);
+    if (mask.dtype() != DType::bool_) return softmax(add(products, mask), -1);
+    const Tensor y = softmax(masked_fill(products, logical_not(mask), kNever), -1);
+    return masked_fill(y, logical_not(any(mask, {-1}, true)), 0);
+  }
+  return softmax(products, -1);
+}
+
+Part whole(const Plan& plan) { return {0, plan.n, 0, plan.rows, plan.columns}; }
+
+/// Calls f(part) for parts of which each has as many weights as a cache holds.
+template <class F> void for_parts(const Plan& plan, const F& f) {
+  constexpr std::int64_t kWeights = 1 << 19, kRows = 64;
+  const std::int64_t rows =
+      std::clamp<std::int64_t>(kWeights / (plan.n * std::max<std::int64_t>(plan.columns, 1)), kRows, plan.rows);
+  const std::int64_t count =
+      std::clamp<std::int64_t>(kWeights / (rows * std::max<std::int64_t>(plan.columns, 1)), 1, plan.n);
+  for (std::int64_t n = 0; n < plan.n; n += count)
+    for (std::int64_t row = 0; row < plan.rows; row += rows) {
+      const std::int64_t some = std::min(rows, plan.rows - row);
+      f(Part{n, std::min(count, plan.n - n), row, some,
+             plan.causal ? std::min(plan.columns, row + some) : plan.columns});
+    }
+}
+
+Tensor forward_in_parts(const Tensor& q, const Tensor& k, const Tensor& v, const Plan& plan) {
+  const NoGradGuard guard;
+  const Tensor y = empty({plan.n, plan.rows, v.size(2)}, {q.dtype(), q.device()});
+  for_parts(plan, [&](const Part& p) {
+    const Tensor w = weights(of_part(q, p, p.row, p.rows), of_part(k, p, 0, p.columns), plan, p);
+    copy_(of_part(y, p, p.row, p.rows), matmul(w, of_part(v, p, 0, p.columns)));
+  });
+  return y;
+}
+
+Gradients gradients_in_parts(const Tensor& grad, const Tensor& q, const Tensor& k, const Tensor& v, const Plan& plan) {
+  const Tensor g_q = empty_like(q), g_k = zeros_like(k), g_v = zeros_like(v);
+  for_parts(plan, [&](const Part& p) {
+    const Tensor rows = mul(of_part(q, p, p.row, p.rows), plan.scale), g = of_part(grad, p, p.row, p.rows),
+                 columns = of_part(k, p, 0, p.columns);
+    const Tensor w = weights(of_part(q, p, p.row, p.rows), columns, plan, p);
+    add_(of_part(g_v, p, 0, p.columns), matmul(w.transpose(1, 2), g));
+    const Tensor g_w = matmul(g, of_part(v, p, 0, p.columns).transpose(1, 2));
+    const Tensor slope = raw::softmax_backward(g_w, w, 2, false);
+    copy_(of_part(g_q, p, p.row, p.rows), mul(matmul(slope, columns), plan.scale));
+    add_(of_part(g_k, p, 0, p.columns), matmul(slope.transpose(1, 2), rows));
+  });
+  return {g_q, g_k, g_v};
+}
+
+/// The same of recorded functions, for derivatives of it.
+Gradients recorded_gradients(const Tensor& grad, const Tensor& q, const Tensor& k, const Tensor& v, const Plan& plan) {
+  const Tensor w = weights(q, k, plan, whole(plan)), g_w = matmul(grad, v.transpose(1, 2));
+  const Tensor slope = mul(w, sub(g_w, sum(mul(w, g_w), {-1}, true)));
+  return {mul(matmul(slope, k), plan.scale), mul(matmul(slope.transpose(1, 2), q), plan.scale),
+          matmul(w.transpose(1, 2), grad)};
+}
+
+/// The mask as [1 or N, 1 or L, S].
+Tensor flat_mask(const Tensor& mask, const Shape& lead, std::int64_t rows, std::int64_t columns) {
+  if (!mask.defined()) return mask;
+  Shape full = lead;
+  full.push_back(rows);
+  full.push_back(columns);
+  const bool one = std::all_of(mask.shape().begin(), mask.shape().begin() + std::max(0, mask.dim() - 2),
+                               [](std::int64_t size) { return size == 1; });
+  if (one && mask.dim() <= full.rank()) return mask.reshape({mask.numel() / (rows * columns), rows, columns});
+  return mask.expand(full).reshape({-1, rows, columns});
+}
+
+}  // namespace
+
+Tensor scaled_dot_product_attention(const In& query, const In& key, const In& value, const Tensor& attn_mask,
+                                    const AttentionOptions& options) {
+  const CallSite site("scaled_dot_product_attention", query.where);
+  const Operands operands{{"query", *query}, {"key", *key}, {"value", *value}, {"attn_mask", attn_mask, kOptional}};
+  dispatch(operands);
+  check(operands, options);
+  Shape shape = query->shape();
+  const std::int64_t rows = shape[-2], columns = key->size(-2), heads = query->dim() > 2 ? shape[-3] : 1;
+  const Shape lead(query->shape().span().first(static_cast<std::size_t>(query->dim() - 2)));
+  shape[-1] = value->size(-1);
+  const Tensor q = flat(*query), k = flat(for_heads(*key, heads)), v = flat(for_heads(*value, heads));
+  const double scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(q.size(2), 1))));
+  Tensor mask = attn_mask;
+  if (mask.defined()) {
+    Shape full = lead;
+    full.push_back(rows);
+    full.push_back(columns);
+    mask = mask.expand(Shape(full.span().last(static_cast<std::size_t>(std::max(2, mask.dim())))));
+    mask = flat_mask(mask, lead, rows, columns);
+  }
+  const Plan plan{mask, options.is_causal, scale, q.size(0), rows, columns};
+  constexpr std::int64_t kFew = 1 << 20;  // weights that are kept for backward
+  const bool whole_at_once = plan.n * rows * columns <= kFew || options.dropout_p > 0 || needs_grad(mask);
+  if (whole_at_once) {
+    Tensor w = weights(q, k, plan, whole(plan));
+    if (options.dropout_p > 0) w = dropout(w, {.p = options.dropout_p});
+    return matmul(w, v).reshape(shape);
+  }
+  Tensor y = forward_in_parts(q, k, v, plan);
+  y = record("scaled_dot_product_attention", std::move(y), {q, k, v},
+             [q = Saved(q), k = Saved(k), v = Saved(v), plan](const Tensor& g, Needs) {
+               return is_grad_enabled() ? recorded_gradients(g, q(), k(), v(), plan)
+                                        : gradients_in_parts(g, q(), k(), v(), plan);
+             });
+  return y.reshape(shape);
+}
+
+}  // namespace minnow

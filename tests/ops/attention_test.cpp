@@ -1,0 +1,136 @@
+#include <minnow/ops/attention.h>
+
+#include <cmath>
+#include <gtest/gtest.h>
+#include <support/devices.h>
+#include <minnow/minnow.h>
+#include "op_cases.h"
+
+namespace minnow::test {
+namespace {
+
+Function attention(const AttentionOptions& options) {
+  return one([=](const Tensors& x) {
+    return scaled_dot_product_attention(x[0], x[1], x[2], x.size() > 3 ? x[3] : Tensor(), options);
+  });
+}
+
+OpCases all_options() {
+  const std::vector<Inputs> inputs = {{values({2, 3, 4, 5}, -1, 1), values({2, 3, 6, 5}, -1, 1), values({2, 3, 6, 2})},
+                                      {values({4, 5}, -1, 1), values({6, 5}, -1, 1), values({6, 1})},
+                                      {values({2, 0, 5}), values({2, 3, 5}), values({2, 3, 4})},
+                                      {values({0, 2, 5}), values({0, 3, 5}), values({0, 3, 4})}};
+  const std::string name = "scaled_dot_product_attention";
+  return {{.function = name,
+           .call = attention({}),
+           .inputs = inputs,
+           .golden = {"attention: plain", "attention: plain/torch.float64", "attention: plain/two",
+                      "attention: plain/three"}},
+          {.function = name,
+           .variant = "causal",
+           .call = attention({.is_causal = true}),
+           .inputs = inputs,
+           .golden = {"attention: causal", "attention: causal/square", "attention: causal/tall"}},
+          {.function = name,
+           .variant = "with a scale",
+           .call = attention({.scale = 0.3}),
+           .inputs = {inputs[0]},
+           .golden = {"attention: scale"}},
+          {.function = name,
+           .variant = "with an added mask",
+           .call = attention({}),
+           .inputs = {{inputs[0][0], inputs[0][1], inputs[0][2], values({2, 1, 4, 6}, -1, 1)},
+                      {inputs[0][0], inputs[0][1], inputs[0][2], values({4, 6}, -1, 1)},
+                      {inputs[0][0], inputs[0][1], inputs[0][2], values({6}, -1, 1)}},
+           .golden = {"attention: added"},
+           .optional_from = 3},
+          {.function = name,
+           .variant = "with shared heads",
+           .call = attention({.enable_gqa = true}),
+           .inputs = {{values({2, 6, 4, 5}, -1, 1), inputs[0][1], inputs[0][2]}},
+           .golden = {"attention: shared"}}};
+}
+const Register kTable(all_options);
+
+class AttentionOn : public DeviceTest {};
+INSTANTIATE_TEST_SUITE_P(Devices, AttentionOn, all_devices(), device_test_name);
+
+Tensor by_hand(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask) {
+  Tensor products = matmul(q, k.mT()) / std::sqrt(static_cast<double>(q.size(-1)));
+  if (mask.defined()) products = products.masked_fill(mask.logical_not(), -INFINITY);
+  return matmul(softmax(products, -1), v);
+}
+
+/// Sequences that are computed in blocks agree with one product, forward and backward.
+TEST_P(AttentionOn, BlocksAgreeWithTheWhole) {
+  manual_seed(3);
+  const std::int64_t rows = 1100, columns = 1000;
+  const auto leaf = [&](std::int64_t n, std::int64_t length, std::int64_t size) {
+    return randn({n, length, size}, float64).to(device()).requires_grad_();
+  };
+  for (const int variant : {0, 1, 2, 3}) {
+    Tensor q = leaf(2, rows, 8), k = leaf(2, columns, 8), v = leaf(2, columns, 3);
+    const Tensor g = randn({2, rows, 3}, float64).to(device());
+    const bool causal = variant == 1;
+    Tensor mask, used;
+    if (causal) used = tril(ones({rows, columns}, bool_)).to(device());
+    if (variant == 2) mask = used = (rand({rows, columns}) < 0.7).to(device());
+    if (variant == 3) mask = used = (rand({2, 1, columns}) < 0.7).to(device());
+    const Tensor y = scaled_dot_product_attention(q, k, v, mask, {.is_causal = causal});
+    y.backward(g);
+    const std::vector<Tensor> got = {y.detach(), q.grad(), k.grad(), v.grad()};
+    for (Tensor* t : {&q, &k, &v}) t->set_grad({});
+    const Tensor whole = by_hand(q, k, v, used);
+    whole.backward(g);
+    const std::vector<Tensor> expected = {whole.detach(), q.grad(), k.grad(), v.grad()};
+    for (std::size_t i = 0; i < got.size(); ++i)
+      EXPECT_LT((got[i] - expected[i]).abs().max().item(), 1e-12) << variant << " " << i;
+  }
+}
+
+TEST_P(AttentionOn, BlocksHaveSecondDerivatives) {
+  const auto leaf = [&](std::int64_t length) { return randn({1, length, 2}, float64).to(device()).requires_grad_(); };
+  const Tensor q = leaf(1100), k = leaf(1000), v = leaf(1000);
+  const auto penalty = [&](const Tensor& y) {
+    return grad(grad(y.square().sum(), q, {.create_graph = true}).square().sum(), k);
+  };
+  const Tensor got = penalty(scaled_dot_product_attention(q, k, v)), expected = penalty(by_hand(q, k, v, Tensor()));
+  EXPECT_LT((got - expected).abs().max().item(), 1e-10);
+}
+
+TEST_P(AttentionOn, ARowWithoutPositionsGivesZeros) {
+  const Tensor q = randn({2, 4, 3}).to(device()).requires_grad_(), k = randn({2, 5, 3}).to(device());
+  Tensor mask = ones({4, 5}, bool_);
+  mask[1].fill_(false);
+  const Tensor y = scaled_dot_product_attention(q, k, k, mask.to(device()));
+  y.sum().backward();
+  EXPECT_EQ(y.detach().select(1, 1).abs().max().item(), 0);
+  EXPECT_GT(y.detach().select(1, 2).abs().max().item(), 0);
+  EXPECT_EQ(q.grad().select(1, 1).abs().max().item(), 0);
+}
+
+TEST_P(AttentionOn, DropoutKeepsTheMean) {
+  manual_seed(1);
+  const Tensor q = zeros({8, 50, 4}).to(device()), v = ones({8, 400, 4}).to(device()),
+               k = zeros({8, 400, 4}).to(device());
+  const Tensor y = scaled_dot_product_attention(q, k, v, {}, {.dropout_p = 0.5});
+  EXPECT_NEAR(y.mean().item(), 1, 0.01);
+  EXPECT_GT(y.std().item(), 0.01);
+}
+
+/// The memory of long sequences grows with the length, not with its square.
+TEST(Attention, MemoryGrowsLinearly) {
+  const auto peak = [](std::int64_t length) {
+    const Tensor q = randn({1, 2, length, 8}).requires_grad_();
+    reset_peak_memory(Device("cpu"));
+    const std::int64_t before = memory_stats(Device("cpu")).allocated;
+    scaled_dot_product_attention(q, q, q, {}, {.is_causal = true}).sum().backward();
+    return memory_stats(Device("cpu")).peak - before;
+  };
+  const std::int64_t a = peak(2048), b = peak(8192);
+  EXPECT_LT(b, 5 * a);
+  EXPECT_LT(b, std::int64_t{4} * 2 * 8192 * 8192 / 8);
+}
+
+}  // namespace
+}  // namespace minnow::test
