@@ -50,7 +50,7 @@ Tensor BatchNorm::forward(const Tensor& x) {
   const int dims = x.dim();
   if (dims < least_ || dims > most_)
     throw ShapeError(
-        message(fmt::format("{} takes {} dimensions", name_,
+        message(fmt::format("{}: the input must have {} dimensions", name_,
                             least_ == most_ ? std::to_string(least_) : fmt::format("{} to {}", least_, most_)),
                 {{"x", x}}, "x is [N, C, ...]; BatchNorm1d, 2d and 3d differ in what follows"));
   double momentum = options_.momentum.value_or(0);
@@ -86,7 +86,7 @@ GroupNorm::GroupNorm(std::int64_t num_groups, std::int64_t num_channels, GroupNo
 Tensor GroupNorm::forward(const Tensor& x) {
   const CallSite site = called();
   if (x.dim() >= 2 && x.size(1) != num_channels_)
-    throw ShapeError(message(fmt::format("GroupNorm is for {} channels", num_channels_), {{"x", x}},
+    throw ShapeError(message(fmt::format("GroupNorm: the input must have {} channels", num_channels_), {{"x", x}},
                              "the channels are dimension 1 of x"));
   return group_norm(x, num_groups_, weight, bias, options_.eps);
 }
@@ -106,7 +106,7 @@ InstanceNorm::InstanceNorm(std::int64_t num_features, InstanceNormOptions option
 Tensor InstanceNorm::forward(const Tensor& x) {
   const CallSite site = called();
   if (x.dim() >= 2 && x.size(1) != num_features_)
-    throw ShapeError(message(fmt::format("InstanceNorm is for {} channels", num_features_), {{"x", x}},
+    throw ShapeError(message(fmt::format("InstanceNorm: the input must have {} channels", num_features_), {{"x", x}},
                              "the channels are dimension 1 of x"));
   return instance_norm(x, weight, bias, options_.eps);
 }

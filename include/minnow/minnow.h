@@ -66,6 +66,7 @@
 #include <minnow/nn/parameter.h>
 #include <minnow/nn/pool.h>
 #include <minnow/nn/summary.h>
+#include <minnow/nn/transformer.h>
 
 #include <minnow/optim/clip.h>
 #include <minnow/optim/lr_scheduler.h>

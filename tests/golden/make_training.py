@@ -184,7 +184,48 @@ def module():
     book.close()
 
 
+def transformer():
+    """Of each module the state dict under NAME/net., its inputs, result, and the gradients of the weights for their sum of
+    squares."""
+    book = Book("transformer")
+    x, memory = randn("transformer x", 2, 5, 8), randn("transformer memory", 2, 7, 8)
+    keep = randn("transformer mask", 5, 5) > -0.5
+    keep.fill_diagonal_(True)
+
+    def case(name, net, *inputs, **options):
+        torch.manual_seed(1)
+        with torch.no_grad():
+            for p in net.parameters():
+                p.copy_(torch.randn(p.shape) * 0.4 + (0.8 if p.dim() == 1 and "norm" in name else 0))
+        for key, value in net.state_dict().items():
+            book.put(f"{name}/net.{key}", value)
+        for i, value in enumerate(inputs):
+            book.put(f"{name}/in{i}", value)
+        out = net(*inputs, **options)
+        out = out[0] if isinstance(out, tuple) else out
+        book.put(f"{name}/out", out)
+        out.square().sum().backward()
+        for key, p in net.named_parameters():
+            book.put(f"{name}/grad.{key}", p.grad)
+
+    case("attention", nn.MultiheadAttention(8, 2, batch_first=True), x, memory, memory)
+    case("attention/self", nn.MultiheadAttention(8, 4, bias=False, batch_first=True), x, x, x)
+    case("attention/mask", nn.MultiheadAttention(8, 2, batch_first=True), x, x, x, attn_mask=~keep)
+    book.put("mask", keep)
+    layer = dict(dim_feedforward=12, dropout=0, batch_first=True)
+    case("encoder layer", nn.TransformerEncoderLayer(8, 2, **layer), x)
+    case("encoder layer/first", nn.TransformerEncoderLayer(8, 2, norm_first=True, activation="gelu", **layer), x)
+    case("encoder layer/causal", nn.TransformerEncoderLayer(8, 2, bias=False, **layer), x,
+         src_mask=nn.Transformer.generate_square_subsequent_mask(5), is_causal=True)
+    case("decoder layer", nn.TransformerDecoderLayer(8, 2, **layer), x, memory)
+    case("decoder layer/first", nn.TransformerDecoderLayer(8, 2, norm_first=True, **layer), x, memory)
+    case("encoder", nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, **layer), 2), x)
+    case("decoder", nn.TransformerDecoder(nn.TransformerDecoderLayer(8, 2, **layer), 2), x, memory)
+    book.close()
+
+
 def main():
+    transformer()
     optimizers()
     lr_schedulers()
     statistics()

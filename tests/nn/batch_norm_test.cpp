@@ -106,6 +106,15 @@ TEST(BatchNorm, RefusesWhatCannotWork) {
              [] { nn::BatchNorm3d(3, {.momentum = 2}); }},
       Misuse{"ValueError", "GroupNorm", "4 channels are not divisible into 3 groups", [] { nn::GroupNorm(3, 4); }},
       Misuse{"ValueError", "InstanceNorm", "must be positive, got -1", [] { nn::InstanceNorm(-1); }},
+      Misuse{"ShapeError", "BatchNorm2d", "must have 4 dimensions",
+             [=]() mutable {
+               images(ones({2, 3}));
+             }},
+      Misuse{"ShapeError", "GroupNorm", "must have 4 channels",
+             [] {
+               nn::GroupNorm groups(2, 4);
+               groups(ones({2, 3, 2}));
+             }},
       Misuse{"ShapeError", "batch_norm", "a number for each channel of x, [4]",
              [=]() mutable {
                norm(ones({2, 4}));

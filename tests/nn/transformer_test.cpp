@@ -1,0 +1,108 @@
+#include <gtest/gtest.h>
+#include <minnow/minnow.h>
+#include "errors.h"
+
+namespace minnow {
+namespace {
+
+using test::expect_errors;
+using test::Misuse;
+
+TEST(Transformer, LearnsToCopyThePositionBefore) {
+  manual_seed(2);
+  struct Net : nn::Module {
+    nn::Embedding tokens = child("tokens", nn::Embedding(5, 16));
+    nn::Embedding places = child("places", nn::Embedding(8, 16));
+    nn::TransformerEncoder blocks = child(
+        "blocks",
+        nn::TransformerEncoder(nn::TransformerEncoderLayer(
+                                   16, 2, {.dim_feedforward = 32, .dropout = 0, .norm_first = true, .is_causal = true}),
+                               2));
+    nn::Linear head = child("head", nn::Linear(16, 5));
+    Tensor forward(const Tensor& x) override { return head(blocks(tokens(x) + places(arange(8)))); }
+  } net;
+  optim::Adam adam(net.parameters(), {.lr = 1e-2});
+  double loss = 0;
+  for (int step = 0; step < 60; ++step) {
+    const Tensor x = randint(0, 5, {16, 8});
+    const Tensor logits = net(x).narrow(1, 1, 7).reshape({16 * 7, 5});
+    const Tensor l = nn::cross_entropy(logits, x.narrow(1, 0, 7).reshape({16 * 7}));
+    adam.zero_grad();
+    l.backward();
+    adam.step();
+    loss = l.item();
+  }
+  EXPECT_LT(loss, 0.3);
+}
+
+TEST(Transformer, LayersAreCopiesWithTheirOwnWeights) {
+  const nn::TransformerEncoder net(nn::TransformerEncoderLayer(4, 2, {.dim_feedforward = 8}), 3);
+  const StateDict weights = net.state_dict();
+  EXPECT_TRUE(weights.at("layers.0.linear1.weight").equal(weights.at("layers.2.linear1.weight")));
+  EXPECT_FALSE(weights.at("layers.0.linear1.weight").is_same(weights.at("layers.2.linear1.weight")));
+  EXPECT_EQ(net.parameters().size(), 3U * 12U);
+  EXPECT_EQ(nn::MultiheadAttention(8, 2, {.is_causal = true}).describe(), "MultiheadAttention(8, 2 heads, causal)");
+}
+
+TEST(Transformer, ACausalLayerDoesNotSeeWhatFollows) {
+  nn::TransformerEncoderLayer layer(8, 2, {.dim_feedforward = 8, .is_causal = true});
+  layer.eval();
+  const Tensor x = randn({1, 6, 8});
+  Tensor other = x.clone();
+  other[0][5].fill_(3);
+  const Tensor a = layer(x).detach(), b = layer(other).detach();
+  EXPECT_TRUE(a.narrow(1, 0, 5).allclose(b.narrow(1, 0, 5)));
+  EXPECT_FALSE(a.narrow(1, 5, 1).allclose(b.narrow(1, 5, 1)));
+}
+
+TEST(Transformer, WithoutABatchItGivesTheSame) {
+  nn::MultiheadAttention attention(8, 2);
+  const Tensor x = randn({5, 8});
+  EXPECT_TRUE(attention(x).detach().allclose(attention(x.unsqueeze(0)).squeeze(0).detach()));
+}
+
+TEST(Transformer, RefusesWhatCannotWork) {
+  nn::MultiheadAttention attention(8, 2);
+  nn::TransformerEncoderLayer layer(8, 2);
+  expect_errors({
+      Misuse{"ValueError", "MultiheadAttention", "8 features are not divisible among 3 heads",
+             [] { nn::MultiheadAttention(8, 3); }},
+      Misuse{"ValueError", "MultiheadAttention", "dropout must be in [0, 1], got 2",
+             [] { nn::MultiheadAttention(8, 2, {.dropout = 2}); }},
+      Misuse{"ValueError", "TransformerEncoder", "num_layers must be positive, got 0",
+             [=] { nn::TransformerEncoder(layer, 0); }},
+      Misuse{"ShapeError", "MultiheadAttention", "[N, L, 8] or [L, 8]",
+             [=]() mutable {
+               attention(ones({2, 3, 4}));
+             }},
+      Misuse{"DTypeError", "linear", "dtype",
+             [=]() mutable {
+               attention(ones({2, 3, 8}).to(float64));
+             }},
+      Misuse{"ShapeError", "scaled_dot_product_attention", "different lengths",
+             [] {
+               static_cast<void>(scaled_dot_product_attention(ones({2, 3}), ones({4, 3}), ones({5, 3})));
+             }},
+      Misuse{"ShapeError", "scaled_dot_product_attention", "vectors of different sizes",
+             [] {
+               static_cast<void>(scaled_dot_product_attention(ones({2, 3}), ones({4, 2}), ones({4, 3})));
+             }},
+      Misuse{"ShapeError", "scaled_dot_product_attention", "leading dimensions differ",
+             [] {
+               static_cast<void>(scaled_dot_product_attention(ones({2, 2, 3}), ones({1, 4, 3}), ones({1, 4, 3})));
+             }},
+      Misuse{"ValueError", "scaled_dot_product_attention", "is_causal is a mask of its own",
+             [] {
+               static_cast<void>(scaled_dot_product_attention(ones({2, 3}), ones({2, 3}), ones({2, 3}),
+                                                              ones({2, 2}, bool_), {.is_causal = true}));
+             }},
+      Misuse{"DTypeError", "scaled_dot_product_attention", "attn_mask must be bool",
+             [] {
+               static_cast<void>(
+                   scaled_dot_product_attention(ones({2, 3}), ones({2, 3}), ones({2, 3}), ones({2, 2}, int64)));
+             }},
+  });
+}
+
+}  // namespace
+}  // namespace minnow
