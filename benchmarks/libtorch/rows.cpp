@@ -119,6 +119,22 @@ std::vector<Workload> row_workloads() {
                       return gradients(t, [t, norm] { return norm(t); });
                     }});
   }
+  for (const std::int64_t length : {1024, 4096}) {
+    const auto operands = [length](const Settings& s) {
+      const std::int64_t n = s.quick ? length / 64 : length;
+      return std::vector{formula(1, {1, 8, n, 64}), formula(2, {1, 8, n, 64}), formula(4, {1, 8, n, 64})};
+    };
+    const auto attend = [](const std::vector<Tensor>& t) {
+      return torch::scaled_dot_product_attention(t[0], t[1], t[2]);
+    };
+    const std::string name = "attention_" + std::to_string(length);
+    list.push_back(
+        {name, [=](const Settings& s) { return forward_only([t = operands(s), attend] { return attend(t); }); }});
+    list.push_back({name + "_backward", [=](const Settings& s) {
+                      const std::vector<Tensor> t = operands(s);
+                      return gradients(t, [t, attend] { return attend(t); });
+                    }});
+  }
   const auto table = [](const Settings& s) {
     return std::pair{formula(1, {s.quick ? 16 : 1024, 128}), formula(2, {128})};
   };

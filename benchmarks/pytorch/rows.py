@@ -63,6 +63,11 @@ def workloads(tools):
         norm = lambda x, weight, bias: torch.nn.functional.batch_norm(x, None, None, weight, bias, True)
         return norm, lambda: inputs
 
+    def attention(length):
+        n = pick(length, length // 64)
+        inputs = tuple(formula(i, (1, 8, n, 64)) for i in (1, 2, 4))
+        return torch.nn.functional.scaled_dot_product_attention, lambda: inputs
+
     def table():
         return formula(1, (pick(1024, 16), 128)), formula(2, (128,))
 
@@ -87,6 +92,9 @@ def workloads(tools):
     for n, side in ((64, 56), (512, 7)):
         known[f"batch_norm_{n}"] = lambda n=n, side=side: forward(*batch_norm(n, side))
         known[f"batch_norm_{n}_backward"] = lambda n=n, side=side: backward(*batch_norm(n, side))
+    for length in (1024, 4096):
+        known[f"attention_{length}"] = lambda length=length: forward(*attention(length))
+        known[f"attention_{length}_backward"] = lambda length=length: backward(*attention(length))
     known["mul_row_128"] = lambda: forward(CHANNELS["mul_channels"], table)
     known["mul_row_128_backward"] = lambda: backward(CHANNELS["mul_channels"], table)
     known["index_select_backward"] = lambda: backward(*select())

@@ -1,6 +1,7 @@
 // Short rows, channels and tables: the operations of normalization, attention and embeddings besides products.
 
 #include <minnow/ops/arithmetic.h>
+#include <minnow/ops/attention.h>
 #include <minnow/ops/batch_norm.h>
 #include <minnow/ops/index.h>
 #include <minnow/ops/layer_norm.h>
@@ -123,6 +124,23 @@ std::vector<Workload> row_workloads() {
                     [=](const Settings& s) {
                       const std::vector<Tensor> t = operands(s);
                       return gradients(s, t, [t, norm] { return norm(t); });
+                    },
+                    For::kCpu});
+  }
+  for (const std::int64_t length : {1024, 4096}) {
+    const auto operands = [length](const Settings& s) {
+      const std::int64_t n = s.quick ? length / 64 : length;
+      return std::vector{formula(s, 1, {1, 8, n, 64}), formula(s, 2, {1, 8, n, 64}), formula(s, 4, {1, 8, n, 64})};
+    };
+    const auto attend = [](const std::vector<Tensor>& t) { return scaled_dot_product_attention(t[0], t[1], t[2]); };
+    const std::string name = "attention_" + std::to_string(length);
+    list.push_back({name,
+                    [=](const Settings& s) { return forward_only([t = operands(s), attend] { return attend(t); }); },
+                    For::kCpu});
+    list.push_back({name + "_backward",
+                    [=](const Settings& s) {
+                      const std::vector<Tensor> t = operands(s);
+                      return gradients(s, t, [t, attend] { return attend(t); });
                     },
                     For::kCpu});
   }
