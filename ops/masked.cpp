@@ -13,11 +13,12 @@
 namespace minnow {
 namespace {
 
-void require_mask(const Tensor& x, const Tensor& mask) {
-  x.require_defined();
-  mask.require_defined();
+/// The shape that x and the mask are broadcast to.
+Shape require_mask(const Tensor& x, const Tensor& mask) {
+  dispatch({{"x", x}, {"mask", mask}}, HostScalars::allowed);
   if (mask.dtype() != DType::bool_)
     throw DTypeError(message("the mask is not bool", {{"x", x}, {"mask", mask}}, "compare: mask != 0"));
+  return raw::broadcast_shape(x, mask, "x", "mask");
 }
 
 /// x where keep(row, column of the last two dimensions).
@@ -66,8 +67,7 @@ Tensor masked_fill_(const In& x, const In& mask, const TensorLike& value) {
 
 Tensor masked_select(const In& x, const In& mask) {
   const CallSite site("masked_select", x.where);
-  require_mask(*x, *mask);
-  const Shape shape = raw::broadcast_shape(x, mask, "x", "mask");
+  const Shape shape = require_mask(*x, *mask);
   if (shape.rank() == 0) return masked_select(x->unsqueeze(0), mask);  // one element or none
   return x->expand(shape).index({mask->expand(shape)});
 }

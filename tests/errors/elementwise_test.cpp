@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 #include <minnow/ops/arithmetic.h>
+#include <minnow/ops/masked.h>
 #include <minnow/ops/unary.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
@@ -162,6 +163,10 @@ TEST(Errors, ThreeOperands) {
       Misuse{"ValueError", "where", kUndefined, [=] { where(truth, none, 0.0); }},
       Misuse{"ValueError", "where", kUndefined, [=] { where(truth, 0.0, none); }},
       Misuse{"ShapeError", "lerp", "float32[4] on cpu", [] { lerp(x(), x(), zeros({4})); }},
+      Misuse{"DeviceError", "masked_fill", "mask  bool[2, 3] on sim:0", [] { masked_fill(x(), far() > 0, 1); }},
+      Misuse{"ShapeError", "masked_fill", "mask  bool[4] on cpu", [] { masked_fill(x(), zeros({4}) > 0, 1); }},
+      Misuse{"DTypeError", "masked_fill", "the mask is not bool", [] { masked_fill(x(), x(), 1); }},
+      Misuse{"DeviceError", "masked_select", "mask  bool[2, 3] on sim:0", [] { masked_select(x(), far() > 0); }},
       Misuse{"DeviceError", "lerp", "on sim:0", [] { lerp(x(), far(), x()); }},
       Misuse{"ValueError", "lerp", kUndefined, [=] { lerp(x(), none, x()); }},
       Misuse{"ShapeError", "addcmul", "float32[4] on cpu", [] { addcmul(x(), x(), zeros({4})); }},

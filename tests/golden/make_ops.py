@@ -214,12 +214,12 @@ def attention():
     book.case("causal/square", lambda *t: f(*t, is_causal=True), k, k.flip(2), v)
     book.case("causal/tall", lambda *t: f(*t, is_causal=True), k, q, v[:, :, :4])
     book.case("scale", lambda *t: f(*t, scale=0.3), q, k, v)
-    book.case("mask", lambda q, k, v: f(q, k, v, keep), q, k, v)
+    book.case("mask", f, q, k, v, keep)
     book.case("added", f, q, k, v, randn("attention added", 2, 1, 4, 6))
     book.case("shared", lambda *t: f(*t, enable_gqa=True), randn("attention shared", 2, 6, 4, 5), k, v)
     none = keep.clone()
     none[1] = False
-    book.case("mask/none", lambda q, k, v: f(q, k, v, none), q, k, v, grad=False)
+    book.case("mask/none", f, q, k, v, none, grad=False)
     book.close()
 
 
