@@ -85,6 +85,7 @@ TEST(CudaLoader, AsksForTheOldestCopyOnly) {
   Tensor work = zeros({4}, {.device = Device("cuda")});
   std::size_t most = 0, before = emulator::calls_of("cudaEventQuery");
   for (auto& [images, labels] : loader) {
+    EXPECT_EQ(images.shape()[0], labels.shape()[0]);
     for (int i = 0; i < 200; ++i) work.add_(1);
     const std::size_t now = emulator::calls_of("cudaEventQuery");
     most = std::max(most, now - before);
