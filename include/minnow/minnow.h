@@ -65,6 +65,7 @@
 #include <minnow/nn/module.h>
 #include <minnow/nn/parameter.h>
 #include <minnow/nn/pool.h>
+#include <minnow/nn/recurrent.h>
 #include <minnow/nn/summary.h>
 #include <minnow/nn/transformer.h>
 

@@ -224,8 +224,59 @@ def transformer():
     book.close()
 
 
+def recurrent():
+    """Of each module the state dict under NAME/net., its inputs, results, and all gradients for the sum of the results' squares."""
+    book = Book("recurrent")
+    x = randn("recurrent x", 5, 3, 4)
+    states = [randn(f"recurrent h{i}", 4, 3, 6) * 0.5 for i in range(2)]
+
+    def case(name, net, *inputs):
+        torch.manual_seed(1)
+        with torch.no_grad():
+            for p in net.parameters():
+                p.copy_(torch.randn(p.shape) * 0.5)
+        for key, value in net.state_dict().items():
+            book.put(f"{name}/net.{key}", value)
+        leaves = [v.clone().requires_grad_() for v in inputs]
+        if isinstance(net, nn.LSTM) and len(leaves) == 3:
+            y, (h, c) = net(leaves[0], (leaves[1], leaves[2]))
+            results = y, h, c
+        elif isinstance(net, nn.LSTM):
+            y, (h, c) = net(*leaves)
+            results = y, h, c
+        elif isinstance(net, nn.LSTMCell):
+            results = net(leaves[0], (leaves[1], leaves[2]))
+        else:
+            results = net(*leaves)
+            results = results if isinstance(results, tuple) else (results,)
+        for i, value in enumerate(leaves):
+            book.put(f"{name}/in{i}", value)
+        for i, value in enumerate(results):
+            book.put(f"{name}/out{i}", value)
+        sum(r.square().sum() for r in results).backward()
+        for i, value in enumerate(leaves):
+            book.put(f"{name}/grad{i}", value.grad)
+        for key, p in net.named_parameters():
+            book.put(f"{name}/grad.{key}", p.grad)
+
+    case("lstm", nn.LSTM(4, 6), x)
+    case("lstm/states", nn.LSTM(4, 6), x, *(s[:1] for s in states))
+    case("lstm/all", nn.LSTM(4, 6, num_layers=2, bidirectional=True), x, *states)
+    case("lstm/no bias", nn.LSTM(4, 6, bias=False, batch_first=True), x)
+    case("lstm/alone", nn.LSTM(4, 6), x[:, 0])
+    case("gru", nn.GRU(4, 6), x)
+    case("gru/all", nn.GRU(4, 6, num_layers=2, bidirectional=True), x, states[0])
+    case("gru/no bias", nn.GRU(4, 6, bias=False), x, states[0][:1])
+    case("rnn", nn.RNN(4, 6), x, states[0][:1])
+    case("rnn/relu", nn.RNN(4, 6, nonlinearity="relu", num_layers=2), x)
+    case("lstm cell", nn.LSTMCell(4, 6), x[0], states[0][0], states[1][0])
+    case("gru cell", nn.GRUCell(4, 6), x[0], states[0][0])
+    book.close()
+
+
 def main():
     transformer()
+    recurrent()
     optimizers()
     lr_schedulers()
     statistics()

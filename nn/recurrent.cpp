@@ -1,0 +1,225 @@
+#include <minnow/nn/recurrent.h>
+
+#include <cmath>
+#include <fmt/format.h>
+#include <minnow/nn/init.h>
+#include <minnow/ops/detail/recurrent.h>
+#include <minnow/ops/dropout.h>
+#include <minnow/ops/index.h>
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/create.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/internal.h>
+
+namespace minnow::nn {
+namespace {
+
+using minnow::detail::Recurrence;
+using minnow::detail::RecurrentState;
+using minnow::detail::RecurrentWeights;
+
+constexpr int of(Recurrence kind) { return static_cast<int>(kind); }
+
+void check_sizes(const char* name, std::int64_t input_size, std::int64_t hidden_size, SourceLocation where) {
+  if (input_size < 1 || hidden_size < 1)
+    throw ValueError(
+        fmt::format("{}: input_size and hidden_size must be positive, got {} and {}\ngive two sizes of 1 or "
+                    "more",
+                    name, input_size, hidden_size),
+        where);
+}
+
+Tensor initial(const Shape& shape, std::int64_t hidden_size) {
+  const double limit = 1 / std::sqrt(static_cast<double>(hidden_size));
+  return init::uniform_(empty(shape), -limit, limit);
+}
+
+RecurrentWeights weights_of(const detail::Recurrent& net, std::int64_t layer, std::int64_t direction) {
+  const std::int64_t directions = net.options.bidirectional ? 2 : 1, each = net.options.bias ? 4 : 2;
+  const auto first = static_cast<std::size_t>((layer * directions + direction) * each);
+  RecurrentWeights w{net.weights[first], net.weights[first + 1], {}, {}};
+  if (net.options.bias) {
+    w.input_bias = net.weights[first + 2];
+    w.hidden_bias = net.weights[first + 3];
+  }
+  return w;
+}
+
+}  // namespace
+
+namespace detail {
+
+std::vector<InitialWeight> initial_weights(int kind, const char* name, const Recurrent& net, SourceLocation where) {
+  check_sizes(name, net.input_size, net.hidden_size, where);
+  const RecurrentOptions& o = net.options;
+  if (o.num_layers < 1)
+    throw ValueError(fmt::format("{}: num_layers must be positive, got {}\none or more", name, o.num_layers), where);
+  if (!(o.dropout >= 0 && o.dropout <= 1))
+    throw ValueError(
+        fmt::format("{}: dropout must be in [0, 1], got {}\nit is the probability of a zero", name, o.dropout), where);
+  const std::int64_t rows = gates(static_cast<Recurrence>(kind)) * net.hidden_size,
+                     directions = o.bidirectional ? 2 : 1;
+  std::vector<InitialWeight> list;
+  for (std::int64_t layer = 0; layer < o.num_layers; ++layer)
+    for (std::int64_t direction = 0; direction < directions; ++direction) {
+      const std::string end = fmt::format("_l{}{}", layer, direction == 1 ? "_reverse" : "");
+      const std::int64_t in = layer == 0 ? net.input_size : directions * net.hidden_size;
+      list.push_back({"weight_ih" + end, initial({rows, in}, net.hidden_size)});
+      list.push_back({"weight_hh" + end, initial({rows, net.hidden_size}, net.hidden_size)});
+      if (!o.bias) continue;
+      list.push_back({"bias_ih" + end, initial({rows}, net.hidden_size)});
+      list.push_back({"bias_hh" + end, initial({rows}, net.hidden_size)});
+    }
+  return list;
+}
+
+std::tuple<Tensor, Tensor, Tensor> run_layers(int kind, const char* name, const Recurrent& net, const Tensor& given,
+                                              const Tensor& h, const Tensor& c, bool training) {
+  const bool lstm = static_cast<Recurrence>(kind) == Recurrence::lstm;
+  const Operands operands{{"x", given}, {"h", h, kOptional}, {"c", c, kOptional}};
+  dispatch(operands);
+  if (given.dim() < 2 || given.dim() > 3 || given.size(-1) != net.input_size)
+    throw ShapeError(message(fmt::format("{}: x must be [{}, {}] or [T, {}]", name,
+                                         net.options.batch_first ? "N, T" : "T, N", net.input_size, net.input_size),
+                             operands, "T steps of N sequences"));
+  const bool batched = given.dim() == 3;
+  Tensor x = !batched ? given.unsqueeze(1) : net.options.batch_first ? given.transpose(0, 1) : given;
+  if (x.size(0) == 0) throw ShapeError(message(fmt::format("{}: x has no steps", name), operands, "T is 1 or more"));
+  const std::int64_t n = x.size(1), directions = net.options.bidirectional ? 2 : 1,
+                     states = net.options.num_layers * directions;
+  const Shape shape = batched ? Shape{states, n, net.hidden_size} : Shape{states, net.hidden_size};
+  const auto state_of = [&](const Tensor& t) {
+    if (!t.defined()) return zeros({states, n, net.hidden_size}, {x.dtype(), x.device()});
+    if (t.shape() != shape)
+      throw ShapeError(message(fmt::format("{}: a state must be {}", name, shape.str()), operands,
+                               "layers and directions, sequences, hidden_size"));
+    return batched ? t : t.unsqueeze(1);
+  };
+  const Tensor h0 = state_of(h), c0 = lstm ? state_of(c) : Tensor();
+  std::vector<Tensor> last_h, last_c;
+  for (std::int64_t layer = 0; layer < net.options.num_layers; ++layer) {
+    std::vector<Tensor> results;
+    for (std::int64_t direction = 0; direction < directions; ++direction) {
+      const std::int64_t at = layer * directions + direction, length = x.size(0);
+      const Tensor from = direction == 1 ? flip(x, {0}) : x;
+      const RecurrentState state{h0[at], lstm ? c0[at] : Tensor()};
+      const Tensor all = minnow::detail::recurrent_layer(static_cast<Recurrence>(kind), from, state,
+                                                         weights_of(net, layer, direction));
+      const Tensor y = lstm ? all.narrow(0, 0, length) : all;
+      last_h.push_back(y[length - 1]);
+      if (lstm) last_c.push_back(all[length]);
+      results.push_back(direction == 1 ? flip(y, {0}) : y);
+    }
+    x = results.size() == 1 ? results[0] : cat(results, -1);
+    if (net.options.dropout > 0 && layer + 1 < net.options.num_layers) x = dropout(x, {net.options.dropout, training});
+  }
+  const Tensor y = !batched ? x.squeeze(1) : net.options.batch_first ? x.transpose(0, 1) : x;
+  const auto joined = [&](const std::vector<Tensor>& t) {
+    if (t.empty()) return Tensor();
+    return batched ? stack(t) : stack(t).squeeze(1);
+  };
+  return {y, joined(last_h), joined(last_c)};
+}
+
+std::string describe_recurrent(const char* name, const Recurrent& net) {
+  const RecurrentOptions& o = net.options;
+  return fmt::format("{}({}, {}{}{}{}{}{})", name, net.input_size, net.hidden_size,
+                     o.num_layers > 1 ? fmt::format(", {} layers", o.num_layers) : "", o.bias ? "" : ", no bias",
+                     o.batch_first ? ", batch first" : "", o.dropout > 0 ? fmt::format(", dropout {}", o.dropout) : "",
+                     o.bidirectional ? ", bidirectional" : "");
+}
+
+}  // namespace detail
+
+LSTM::LSTM(std::int64_t input_size, std::int64_t hidden_size, RecurrentOptions options, SourceLocation where)
+    : net_{input_size, hidden_size, options, {}} {
+  for (auto& [name, value] : detail::initial_weights(of(Recurrence::lstm), "LSTM", net_, where))
+    net_.weights.push_back(parameter(name, value));
+}
+std::tuple<Tensor, Tensor, Tensor> LSTM::forward(Tensor x, Tensor h, Tensor c) {
+  const CallSite site = called();
+  if (h.defined() != c.defined())
+    throw ValueError(message("LSTM: h and c belong together", {{"x", x}, {"h", h, kOptional}, {"c", c, kOptional}},
+                             "give both, or none for zeros"));
+  return detail::run_layers(of(Recurrence::lstm), "LSTM", net_, x, h, c, is_training());
+}
+std::string LSTM::describe() const { return detail::describe_recurrent("LSTM", net_); }
+
+GRU::GRU(std::int64_t input_size, std::int64_t hidden_size, RecurrentOptions options, SourceLocation where)
+    : net_{input_size, hidden_size, options, {}} {
+  for (auto& [name, value] : detail::initial_weights(of(Recurrence::gru), "GRU", net_, where))
+    net_.weights.push_back(parameter(name, value));
+}
+std::tuple<Tensor, Tensor> GRU::forward(Tensor x, Tensor h) {
+  const CallSite site = called();
+  auto [y, last, none] = detail::run_layers(of(Recurrence::gru), "GRU", net_, x, h, {}, is_training());
+  return {y, last};
+}
+std::string GRU::describe() const { return detail::describe_recurrent("GRU", net_); }
+
+RNN::RNN(std::int64_t input_size, std::int64_t hidden_size, RecurrentOptions options, Nonlinearity nonlinearity,
+         SourceLocation where)
+    : net_{input_size, hidden_size, options, {}}, nonlinearity_(nonlinearity) {
+  for (auto& [name, value] : detail::initial_weights(of(Recurrence::tanh), "RNN", net_, where))
+    net_.weights.push_back(parameter(name, value));
+}
+std::tuple<Tensor, Tensor> RNN::forward(Tensor x, Tensor h) {
+  const CallSite site = called();
+  const Recurrence kind = nonlinearity_ == Nonlinearity::tanh ? Recurrence::tanh : Recurrence::relu;
+  auto [y, last, none] = detail::run_layers(of(kind), "RNN", net_, x, h, {}, is_training());
+  return {y, last};
+}
+std::string RNN::describe() const { return detail::describe_recurrent("RNN", net_); }
+
+namespace {
+
+Tensor cell_weight(const char* name, std::int64_t gates, std::int64_t columns, std::int64_t input_size,
+                   std::int64_t hidden_size, SourceLocation where) {
+  check_sizes(name, input_size, hidden_size, where);
+  const Shape shape = columns > 0 ? Shape{gates * hidden_size, columns} : Shape{gates * hidden_size};
+  return initial(shape, hidden_size);
+}
+
+void check_cell(const char* name, Operands operands, std::int64_t input_size, std::int64_t hidden_size) {
+  dispatch(operands);
+  const Tensor& x = operands.begin()->tensor;
+  for (const Operand& o : operands)
+    if (o.tensor.dim() != 2 || o.tensor.size(0) != x.size(0) ||
+        o.tensor.size(1) != (&o == operands.begin() ? input_size : hidden_size))
+      throw ShapeError(message(fmt::format("{}: x must be [N, {}] and a state [N, {}]", name, input_size, hidden_size),
+                               operands, "one step of N sequences"));
+}
+
+}  // namespace
+
+LSTMCell::LSTMCell(std::int64_t input_size, std::int64_t hidden_size, bool bias, SourceLocation where)
+    : weight_ih(parameter("weight_ih", cell_weight("LSTMCell", 4, input_size, input_size, hidden_size, where))),
+      weight_hh(parameter("weight_hh", cell_weight("LSTMCell", 4, hidden_size, input_size, hidden_size, where))),
+      bias_ih(bias ? parameter("bias_ih", cell_weight("LSTMCell", 4, 0, input_size, hidden_size, where)) : Parameter()),
+      bias_hh(bias ? parameter("bias_hh", cell_weight("LSTMCell", 4, 0, input_size, hidden_size, where))
+                   : Parameter()) {}
+
+std::tuple<Tensor, Tensor> LSTMCell::forward(Tensor x, Tensor h, Tensor c) {
+  const CallSite site = called();
+  check_cell("LSTMCell", {{"x", x}, {"h", h}, {"c", c}}, weight_ih.size(1), weight_hh.size(1));
+  const RecurrentState next =
+      minnow::detail::recurrent_step(Recurrence::lstm, x, {h, c}, {weight_ih, weight_hh, bias_ih, bias_hh});
+  return {next.h, next.c};
+}
+std::string LSTMCell::describe() const { return fmt::format("LSTMCell({}, {})", weight_ih.size(1), weight_hh.size(1)); }
+
+GRUCell::GRUCell(std::int64_t input_size, std::int64_t hidden_size, bool bias, SourceLocation where)
+    : weight_ih(parameter("weight_ih", cell_weight("GRUCell", 3, input_size, input_size, hidden_size, where))),
+      weight_hh(parameter("weight_hh", cell_weight("GRUCell", 3, hidden_size, input_size, hidden_size, where))),
+      bias_ih(bias ? parameter("bias_ih", cell_weight("GRUCell", 3, 0, input_size, hidden_size, where)) : Parameter()),
+      bias_hh(bias ? parameter("bias_hh", cell_weight("GRUCell", 3, 0, input_size, hidden_size, where)) : Parameter()) {
+}
+
+Tensor GRUCell::forward(const Tensor& x, const Tensor& h) {
+  const CallSite site = called();
+  check_cell("GRUCell", {{"x", x}, {"h", h}}, weight_ih.size(1), weight_hh.size(1));
+  return minnow::detail::recurrent_step(Recurrence::gru, x, {h, {}}, {weight_ih, weight_hh, bias_ih, bias_hh}).h;
+}
+std::string GRUCell::describe() const { return fmt::format("GRUCell({}, {})", weight_ih.size(1), weight_hh.size(1)); }
+
+}  // namespace minnow::nn

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <minnow/tensor/in.h>
+#include <minnow/tensor/internal.h>
+
+namespace minnow::detail {
+
+enum class Recurrence : std::uint8_t { tanh, relu, gru, lstm };
+
+/// Rows of weights for each gate, in PyTorch's order: lstm i, f, g, o; gru r, z, n.
+constexpr std::int64_t gates(Recurrence kind) { return kind == Recurrence::lstm ? 4 : kind == Recurrence::gru ? 3 : 1; }
+
+struct RecurrentWeights {
+  Tensor input, hidden;            ///< [gates H, I], [gates H, H]
+  Tensor input_bias, hidden_bias;  ///< [gates H], or undefined
+};
+
+/// One step.   x: [N, I]  h, c: [N, H]; c is of lstm alone  ->  the new h and c.
+struct RecurrentState {
+  Tensor h, c;
+};
+RecurrentState recurrent_step(Recurrence kind, const Tensor& x, const RecurrentState& state,
+                              const RecurrentWeights& weights);
+
+/// All steps of a layer in one direction, as one operation.   x: [T, N, I] with T > 0  state: as above  ->  the h of each
+/// step, [T, N, H]; of lstm [T + 1, N, H], the last one is the last c.   Any order of gradient.
+/// Elman 1990; lstm: Hochreiter and Schmidhuber 1997; gru: Cho et al. 2014, with PyTorch's place of the reset gate.
+Tensor recurrent_layer(Recurrence kind, const Tensor& x, const RecurrentState& state, const RecurrentWeights& weights);
+
+}  // namespace minnow::detail

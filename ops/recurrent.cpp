@@ -1,0 +1,195 @@
+#include <minnow/autograd/engine.h>
+#include <minnow/autograd/record.h>
+#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/detail/recurrent.h>
+#include <minnow/ops/index.h>
+#include <minnow/ops/matmul.h>
+#include <minnow/ops/reduce.h>
+#include <minnow/ops/unary.h>
+#include <minnow/tensor/create.h>
+#include <minnow/tensor/raw/elementwise.h>
+
+namespace minnow::detail {
+namespace {
+
+const char* name_of(Recurrence kind) {
+  switch (kind) {
+    case Recurrence::lstm: return "lstm";
+    case Recurrence::gru: return "gru";
+    case Recurrence::tanh: return "rnn_tanh";
+    case Recurrence::relu: return "rnn_relu";
+  }
+  return "rnn";
+}
+
+/// grad f'(x) from y = f(x), in one pass.
+template <class Op> Tensor slope(const Tensor& grad, const Tensor& y) {
+  return raw::unary_slope(raw::kUnary<Op>, grad, y, 0, 0);
+}
+
+/// Part `i` of the last dimension, of parts of n.
+Tensor gate(const Tensor& x, std::int64_t i, std::int64_t n, std::int64_t count = 1) {
+  return x.narrow(-1, i * n, count * n);
+}
+
+/// What backward reads, besides operands and result.
+struct Steps {
+  Tensor gates;   ///< [T, N, gates H]: their values
+  Tensor cells;   ///< lstm: [T + 1, N, H], c before each step and at the end
+  Tensor hidden;  ///< gru: [T, N, H], the map of h that the reset gate multiplies
+};
+
+/// The steps, without recording.
+Tensor run(Recurrence kind, const Tensor& x, const RecurrentState& state, const RecurrentWeights& w, Steps& steps) {
+  const std::int64_t length = x.size(0), n = x.size(1), size = state.h.size(1);
+  const TensorOptions options{x.dtype(), x.device()};
+  const bool lstm = kind == Recurrence::lstm, gru = kind == Recurrence::gru;
+  const bool joined = !gru && w.input_bias.defined();
+  steps.gates = linear(x, w.input, joined ? w.input_bias + w.hidden_bias : w.input_bias);
+  const Tensor y = empty({length + (lstm ? 1 : 0), n, size}, options), of_hidden = w.hidden.t();
+  if (lstm) {
+    steps.cells = empty({length + 1, n, size}, options);
+    copy_(steps.cells[0], state.c);
+  }
+  if (gru) steps.hidden = empty({length, n, size}, options);
+  for (std::int64_t t = 0; t < length; ++t) {
+    const Tensor h = t == 0 ? state.h : y[t - 1], g = steps.gates[t], out = y[t];
+    if (gru) {
+      const Tensor all = linear(h, w.hidden, w.hidden_bias), rz = gate(g, 0, size, 2), candidate = gate(g, 2, size);
+      copy_(steps.hidden[t], gate(all, 2, size));
+      sigmoid_(add_(rz, gate(all, 0, size, 2)));
+      tanh_(add_(candidate, mul(gate(g, 0, size), gate(all, 2, size))));
+      copy_(out, addcmul(candidate, gate(g, 1, size), sub(h, candidate)));
+      continue;
+    }
+    add_(g, matmul(h, of_hidden));
+    if (!lstm) {
+      if (kind == Recurrence::tanh) tanh_(g);
+      else relu_(g);
+      copy_(out, g);
+      continue;
+    }
+    sigmoid_(gate(g, 0, size, 2));
+    tanh_(gate(g, 2, size));
+    sigmoid_(gate(g, 3, size));
+    const Tensor c = steps.cells[t + 1];
+    copy_(c, addcmul(mul(gate(g, 1, size), steps.cells[t]), gate(g, 0, size), gate(g, 2, size)));
+    copy_(out, mul(gate(g, 3, size), tanh(c)));
+  }
+  if (lstm) copy_(y[length], steps.cells[length]);
+  return y;
+}
+
+/// Of x, h, c and the four weights.
+Gradients gradients(Recurrence kind, const Tensor& grad, const Tensor& x, const RecurrentState& state,
+                    const RecurrentWeights& w, const Tensor& y, const Steps& steps, Needs needs) {
+  const std::int64_t length = x.size(0), n = x.size(1), size = state.h.size(1);
+  const bool lstm = kind == Recurrence::lstm, gru = kind == Recurrence::gru;
+  const Tensor of_input = empty_like(steps.gates);  // gradients of the maps of x
+  const Tensor of_hidden = gru ? empty_like(steps.gates) : of_input;
+  Tensor dh = zeros_like(state.h), dc = lstm ? grad[length] : Tensor();
+  for (std::int64_t t = length - 1; t >= 0; --t) {
+    const Tensor g = steps.gates[t], to = of_input[t], h = t == 0 ? state.h : y[t - 1];
+    dh = add(dh, grad[t]);
+    if (lstm) {
+      const Tensor i = gate(g, 0, size), f = gate(g, 1, size), candidate = gate(g, 2, size), o = gate(g, 3, size),
+                   c = tanh(steps.cells[t + 1]);
+      dc = add(dc, slope<kernels::Tanh>(mul(dh, o), c));
+      copy_(gate(to, 0, size), slope<kernels::Sigmoid>(mul(dc, candidate), i));
+      copy_(gate(to, 1, size), slope<kernels::Sigmoid>(mul(dc, steps.cells[t]), f));
+      copy_(gate(to, 2, size), slope<kernels::Tanh>(mul(dc, i), candidate));
+      copy_(gate(to, 3, size), slope<kernels::Sigmoid>(mul(dh, c), o));
+      dc = mul(dc, f);
+      dh = matmul(to, w.hidden);
+    } else if (gru) {
+      const Tensor r = gate(g, 0, size), z = gate(g, 1, size), candidate = gate(g, 2, size);
+      const Tensor d = slope<kernels::Tanh>(sub(dh, mul(dh, z)), candidate);
+      copy_(gate(to, 0, size), slope<kernels::Sigmoid>(mul(d, steps.hidden[t]), r));
+      copy_(gate(to, 1, size), slope<kernels::Sigmoid>(mul(dh, sub(h, candidate)), z));
+      copy_(gate(to, 2, size), d);
+      copy_(gate(of_hidden[t], 0, size, 2), gate(to, 0, size, 2));
+      copy_(gate(of_hidden[t], 2, size), mul(d, r));
+      dh = add(mul(dh, z), matmul(of_hidden[t], w.hidden));
+    } else {
+      copy_(to, kind == Recurrence::tanh ? slope<kernels::Tanh>(dh, g) : slope<kernels::Relu>(dh, g));
+      dh = matmul(to, w.hidden);
+    }
+  }
+  const auto rows = [](const Tensor& t) { return t.reshape({t.size(0) * t.size(1), t.size(2)}); };
+  Gradients out(7);
+  if (needs[0]) out[0] = matmul(of_input, w.input);
+  if (needs[1]) out[1] = dh;
+  if (lstm && needs[2]) out[2] = dc;
+  if (needs[3]) out[3] = matmul(rows(of_input).t(), rows(x));
+  if (needs[4]) {
+    const Tensor before =
+        length == 1 ? state.h : cat({state.h.unsqueeze(0), y.narrow(0, 0, length - 1)}).reshape({length * n, size});
+    out[4] = matmul(rows(of_hidden).t(), before);
+  }
+  if (needs[5]) out[5] = sum(of_input, {0, 1});
+  if (needs[6]) out[6] = sum(of_hidden, {0, 1});
+  return out;
+}
+
+/// The same as a graph of steps, for derivatives of it.
+Tensor graph_of_steps(Recurrence kind, const Tensor& x, RecurrentState state, const RecurrentWeights& w) {
+  std::vector<Tensor> rows;
+  for (std::int64_t t = 0; t < x.size(0); ++t) {
+    state = recurrent_step(kind, x[t], state, w);
+    rows.push_back(state.h);
+  }
+  if (kind == Recurrence::lstm) rows.push_back(state.c);
+  return stack(rows);
+}
+
+}  // namespace
+
+RecurrentState recurrent_step(Recurrence kind, const Tensor& x, const RecurrentState& state,
+                              const RecurrentWeights& w) {
+  const std::int64_t size = state.h.size(-1);
+  const Tensor of_x = linear(x, w.input, w.input_bias), of_h = linear(state.h, w.hidden, w.hidden_bias);
+  if (kind == Recurrence::gru) {
+    const Tensor rz = sigmoid(add(gate(of_x, 0, size, 2), gate(of_h, 0, size, 2)));
+    const Tensor z = gate(rz, 1, size);
+    const Tensor candidate = tanh(add(gate(of_x, 2, size), mul(gate(rz, 0, size), gate(of_h, 2, size))));
+    return {add(candidate, mul(z, sub(state.h, candidate))), {}};
+  }
+  const Tensor g = add(of_x, of_h);
+  if (kind != Recurrence::lstm) return {kind == Recurrence::tanh ? tanh(g) : relu(g), {}};
+  const Tensor input_forget = sigmoid(gate(g, 0, size, 2));
+  const Tensor c =
+      add(mul(gate(input_forget, 1, size), state.c), mul(gate(input_forget, 0, size), tanh(gate(g, 2, size))));
+  return {mul(sigmoid(gate(g, 3, size)), tanh(c)), c};
+}
+
+Tensor recurrent_layer(Recurrence kind, const Tensor& x, const RecurrentState& state, const RecurrentWeights& w) {
+  Steps steps;
+  Tensor y;
+  {
+    const NoGradGuard guard;
+    y = run(kind, x.detach(), {state.h.detach(), state.c.defined() ? state.c.detach() : Tensor()}, w, steps);
+  }
+  const auto saved = [](const Tensor& t) { return Saved(t); };
+  return record(name_of(kind), y, {x, state.h, state.c, w.input, w.hidden, w.input_bias, w.hidden_bias},
+                [kind, steps, y = y.detach(), x = saved(x), h = saved(state.h), c = saved(state.c),
+                 input = saved(w.input), hidden = saved(w.hidden), input_bias = saved(w.input_bias),
+                 hidden_bias = saved(w.hidden_bias)](const Tensor& g, Needs needs) {
+                  const RecurrentState from{h(), c()};
+                  const RecurrentWeights weights{input(), hidden(), input_bias(), hidden_bias()};
+                  if (!is_grad_enabled()) return gradients(kind, g, x(), from, weights, y, steps, needs);
+                  const Tensor operands[] = {
+                      x(), from.h, from.c, weights.input, weights.hidden, weights.input_bias, weights.hidden_bias};
+                  std::vector<Tensor> wanted;
+                  for (std::size_t i = 0; i < 7; ++i)
+                    if (needs[i] && operands[i].defined()) wanted.push_back(operands[i]);
+                  const std::vector<Tensor> found = grad({graph_of_steps(kind, operands[0], from, weights)}, wanted,
+                                                         {.create_graph = true, .grad_outputs = {g}});
+                  Gradients out(7);
+                  std::size_t at = 0;
+                  for (std::size_t i = 0; i < 7; ++i)
+                    if (needs[i] && operands[i].defined()) out[i] = found[at++];
+                  return out;
+                });
+}
+
+}  // namespace minnow::detail
