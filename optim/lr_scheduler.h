@@ -3,21 +3,88 @@
 #include <concepts>
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <type_traits>
+#include <utility>
 #include <vector>
 #include <minnow/optim/optimizer.h>
 
 namespace minnow::optim {
 
-/// A group's learning rate after `steps` steps of the scheduler.  `base_lr`: the group's rate when the scheduler was
-/// made.
-using LRFunction = std::function<double(double base_lr, std::int64_t steps)>;
+/// What a schedule gives a group after some steps.  No momentum: it leaves the group's as it is.
+struct LRValues {
+  double lr = 0;
+  std::optional<double> momentum{};
+};
+
+/// A group's learning rate after `steps` steps of the scheduler, and its momentum if the schedule cycles that.  Made by
+/// the functions below, or from a function double(double base_lr, std::int64_t steps); `base_lr` is the group's rate
+/// when the scheduler was made.
+class LRFunction {
+ public:
+  /// (base_lr, steps, group)
+  using Values = std::function<LRValues(double, std::int64_t, std::size_t)>;
+
+  LRFunction() = default;
+  template <class F>
+  requires(!std::is_same_v<std::remove_cvref_t<F>, LRFunction> &&
+           std::is_constructible_v<std::function<double(double, std::int64_t)>, F>) LRFunction(F&& rate)
+      : LRFunction(of_rate(std::forward<F>(rate))) {}
+  /// For schedules with momentum, or that differ by group.  `groups`: how many they are for; 0 for any number.
+  static LRFunction of(Values values, std::size_t groups = 0) {
+    LRFunction f;
+    f.values_ = std::move(values);
+    f.groups_ = groups;
+    return f;
+  }
+
+  explicit operator bool() const { return static_cast<bool>(values_); }
+  double operator()(double base_lr, std::int64_t steps) const { return values_(base_lr, steps, 0).lr; }
+  LRValues values(double base_lr, std::int64_t steps, std::size_t group) const {
+    return values_(base_lr, steps, group);
+  }
+  std::size_t groups() const { return groups_; }
+
+ private:
+  static LRFunction of_rate(std::function<double(double, std::int64_t)> rate);
+
+  Values values_;
+  std::size_t groups_ = 0;
+};
+
+/// The part of a scale in CyclicLR that a step counts for: the cycle (from 1), or the steps (from 0).
+enum class ScaleMode { cycle, iterations };
+/// CyclicLR's amplitude: the same in each cycle, half in each cycle, or gamma^steps.
+enum class CyclicMode { triangular, triangular2, exp_range };
+/// OneCycleLR's way from one rate to the next.
+enum class AnnealStrategy { cos, linear };
 
 struct StepLROptions {
   std::int64_t step_size = 1;  ///< positive
   double gamma = 0.1;
 };
+struct MultiStepLROptions {
+  std::vector<std::int64_t> milestones{};  ///< at least 0, in any order; one that is listed twice counts twice
+  double gamma = 0.1;
+};
+struct ConstantLROptions {
+  double factor = 1.0 / 3;       ///< in [0, 1]
+  std::int64_t total_iters = 5;  ///< positive
+};
+struct ExponentialLROptions {
+  double gamma = 1;
+};
+struct PolynomialLROptions {
+  std::int64_t total_iters = 5;  ///< positive
+  double power = 1;              ///< at least 0
+};
 struct CosineAnnealingLROptions {
   std::int64_t T_max = 1;  ///< positive: steps from the highest to the lowest rate
+  double eta_min = 0;
+};
+struct CosineAnnealingWarmRestartsOptions {
+  std::int64_t T_0 = 1;     ///< positive: steps to the first restart
+  std::int64_t T_mult = 1;  ///< positive: each cycle is this many times longer than the one before
   double eta_min = 0;
 };
 struct LinearLROptions {
@@ -25,35 +92,95 @@ struct LinearLROptions {
   double end_factor = 1;          ///< in [0, 1]
   std::int64_t total_iters = 5;   ///< positive
 };
+struct OneCycleLROptions {
+  double max_lr = 0;             ///< positive; must be given
+  std::int64_t total_steps = 0;  ///< positive; or give epochs and steps_per_epoch
+  std::int64_t epochs = 0;
+  std::int64_t steps_per_epoch = 0;
+  double pct_start = 0.3;  ///< the part of the steps in which the rate rises; in [0, 1]
+  AnnealStrategy anneal_strategy = AnnealStrategy::cos;
+  bool cycle_momentum = true;  ///< momentum (or beta1) falls while the rate rises, and the reverse
+  double base_momentum = 0.85;
+  double max_momentum = 0.95;
+  double div_factor = 25;         ///< positive: the first rate is max_lr / div_factor
+  double final_div_factor = 1e4;  ///< positive: the last rate is the first / final_div_factor
+  bool three_phase = false;       ///< down to the first rate as fast as up, then to the last one
+};
+struct CyclicLROptions {
+  double base_lr = 0;                ///< at least 0: the lowest rate
+  double max_lr = 0;                 ///< positive; must be given
+  std::int64_t step_size_up = 2000;  ///< positive
+  std::int64_t step_size_down = 0;   ///< 0: as step_size_up
+  CyclicMode mode = CyclicMode::triangular;
+  double gamma = 1;                          ///< of exp_range
+  std::function<double(double)> scale_fn{};  ///< scales the amplitude; if given, mode is not used
+  ScaleMode scale_mode = ScaleMode::cycle;   ///< what scale_fn is called with
+  bool cycle_momentum = true;                ///< momentum (or beta1) falls while the rate rises, and the reverse
+  double base_momentum = 0.8;
+  double max_momentum = 0.9;
+};
 
 /// base_lr gamma^⌊t / step_size⌋
 LRFunction step_lr(StepLROptions options, SourceLocation where = SourceLocation::current());
+/// base_lr gamma^(number of milestones up to t)
+LRFunction multi_step_lr(MultiStepLROptions options, SourceLocation where = SourceLocation::current());
+/// base_lr factor for total_iters steps, then base_lr.
+LRFunction constant_lr(ConstantLROptions options = {}, SourceLocation where = SourceLocation::current());
+/// base_lr gamma^t
+LRFunction exponential_lr(ExponentialLROptions options, SourceLocation where = SourceLocation::current());
+/// base_lr (1 - min(t, total_iters) / total_iters)^power
+LRFunction polynomial_lr(PolynomialLROptions options = {}, SourceLocation where = SourceLocation::current());
 /// eta_min + (base_lr - eta_min) (1 + cos(π t / T_max)) / 2
 LRFunction cosine_annealing_lr(CosineAnnealingLROptions options, SourceLocation where = SourceLocation::current());
+/// eta_min + (base_lr - eta_min) (1 + cos(π t' / T)) / 2, where t' are the steps since the last restart, and T is T_0 in
+/// the first cycle and T_mult times as long in each further one.
+LRFunction cosine_annealing_warm_restarts(CosineAnnealingWarmRestartsOptions options,
+                                          SourceLocation where = SourceLocation::current());
 /// base_lr times a factor that goes linearly from start_factor to end_factor in total_iters steps, and stays there.
 LRFunction linear_lr(LinearLROptions options = {}, SourceLocation where = SourceLocation::current());
+/// base_lr factor(t)
+LRFunction lambda_lr(std::function<double(std::int64_t)> factor, SourceLocation where = SourceLocation::current());
+/// Up from max_lr / div_factor to max_lr, and down to max_lr / div_factor / final_div_factor; base_lr is not used.
+/// ValueError after total_steps steps.
+LRFunction one_cycle_lr(OneCycleLROptions options, SourceLocation where = SourceLocation::current());
+/// Up from base_lr to max_lr in step_size_up steps and down again in step_size_down, over and over.
+LRFunction cyclic_lr(CyclicLROptions options, SourceLocation where = SourceLocation::current());
 /// One after the other: functions[i + 1] begins, at its own step 0, at milestones[i].  ValueError unless there is one
 /// milestone fewer than functions, and the milestones are positive and ascending.
 LRFunction sequential_lr(std::vector<LRFunction> functions, std::vector<std::int64_t> milestones,
                          SourceLocation where = SourceLocation::current());
+/// All at once: each function's base_lr is what the one before gives, so that factors multiply.  Of several momentums
+/// the last counts.  ValueError for no function.
+LRFunction chained_lr(std::vector<LRFunction> functions, SourceLocation where = SourceLocation::current());
+/// functions[g] for group g.  A scheduler over another number of groups is a ValueError.
+LRFunction lr_by_group(std::vector<LRFunction> functions, SourceLocation where = SourceLocation::current());
 
 /// Sets the learning rates of an optimizer's groups: those of step 0 when it is made, the next ones at each step().
 /// Call step() after the optimizer's.  Does not touch groups that are added later.  The optimizer must outlive it.
 class LRScheduler {
  public:
-  /// ValueError for an empty function.
+  /// ValueError for an empty function, for one made for another number of groups, and for one that cycles momentum if
+  /// the optimizer has neither momentum nor betas.
   LRScheduler(Optimizer& optimizer, LRFunction function, SourceLocation where = SourceLocation::current());
   void step(SourceLocation where = SourceLocation::current());
   std::int64_t steps() const { return steps_; }
   /// Goes to this number of steps.  ValueError below 0.
   void set_steps(std::int64_t steps, SourceLocation where = SourceLocation::current());
+  /// The rates of the groups, as the last step set them.
+  std::vector<double> get_last_lr() const { return last_lrs_; }
+
+  /// The number of steps and the base rates, as float64: "steps", "base_lrs".
+  StateDict state_dict() const;
+  /// Goes to that step: sets the rates of the groups too.  ValueError, which lists all names that are missing,
+  /// unexpected or do not fit; nothing has changed when it throws.
+  void load_state_dict(const StateDict& values, SourceLocation where = SourceLocation::current());
 
  private:
   void apply(std::int64_t steps, SourceLocation where);
 
   Optimizer& optimizer_;
   LRFunction function_;
-  std::vector<double> base_lrs_;
+  std::vector<double> base_lrs_, last_lrs_;
   std::int64_t steps_ = 0;
 };
 
@@ -65,6 +192,48 @@ class StepLR : public LRScheduler {
   template <std::integral I>
   StepLR(Optimizer& optimizer, I step_size, double gamma = 0.1, SourceLocation where = SourceLocation::current())
       : StepLR(optimizer, StepLROptions{.step_size = static_cast<std::int64_t>(step_size), .gamma = gamma}, where) {}
+};
+
+/// Multiplies the rate by gamma at each milestone: MultiStepLR(sgd, {30, 80}).
+class MultiStepLR : public LRScheduler {
+ public:
+  MultiStepLR(Optimizer& optimizer, MultiStepLROptions options, SourceLocation where = SourceLocation::current())
+      : LRScheduler(optimizer, multi_step_lr(std::move(options), where), where) {}
+  MultiStepLR(Optimizer& optimizer, std::vector<std::int64_t> milestones, double gamma = 0.1,
+              SourceLocation where = SourceLocation::current())
+      : MultiStepLR(optimizer, MultiStepLROptions{.milestones = std::move(milestones), .gamma = gamma}, where) {}
+};
+
+/// The rate times factor for total_iters steps.
+class ConstantLR : public LRScheduler {
+ public:
+  explicit ConstantLR(Optimizer& optimizer, ConstantLROptions options = {},
+                      SourceLocation where = SourceLocation::current())
+      : LRScheduler(optimizer, constant_lr(options, where), where) {}
+};
+
+/// Multiplies the rate by gamma at every step.
+class ExponentialLR : public LRScheduler {
+ public:
+  ExponentialLR(Optimizer& optimizer, ExponentialLROptions options, SourceLocation where = SourceLocation::current())
+      : LRScheduler(optimizer, exponential_lr(options, where), where) {}
+  template <class Number>
+  requires std::is_arithmetic_v<Number> ExponentialLR(Optimizer& optimizer, Number gamma,
+                                                      SourceLocation where = SourceLocation::current())
+      : ExponentialLR(optimizer, ExponentialLROptions{.gamma = static_cast<double>(gamma)}, where) {}
+};
+
+/// Down to 0 in total_iters steps, by a power of what is left of them.
+class PolynomialLR : public LRScheduler {
+ public:
+  explicit PolynomialLR(Optimizer& optimizer, PolynomialLROptions options = {},
+                        SourceLocation where = SourceLocation::current())
+      : LRScheduler(optimizer, polynomial_lr(options, where), where) {}
+  template <std::integral I>
+  PolynomialLR(Optimizer& optimizer, I total_iters, double power = 1, SourceLocation where = SourceLocation::current())
+      : PolynomialLR(optimizer,
+                     PolynomialLROptions{.total_iters = static_cast<std::int64_t>(total_iters), .power = power},
+                     where) {}
 };
 
 /// Half a cosine from the base rate down to eta_min (Loshchilov and Hutter 2017).
@@ -80,6 +249,21 @@ class CosineAnnealingLR : public LRScheduler {
   }
 };
 
+/// Half a cosine down, and again from the base rate after T_0, T_0 T_mult, ... steps: SGDR (Loshchilov and Hutter 2017).
+class CosineAnnealingWarmRestarts : public LRScheduler {
+ public:
+  CosineAnnealingWarmRestarts(Optimizer& optimizer, CosineAnnealingWarmRestartsOptions options,
+                              SourceLocation where = SourceLocation::current())
+      : LRScheduler(optimizer, cosine_annealing_warm_restarts(options, where), where) {}
+  template <std::integral I>
+  CosineAnnealingWarmRestarts(Optimizer& optimizer, I T_0, std::int64_t T_mult = 1, double eta_min = 0,
+                              SourceLocation where = SourceLocation::current())
+      : CosineAnnealingWarmRestarts(optimizer,
+                                    CosineAnnealingWarmRestartsOptions{
+                                        .T_0 = static_cast<std::int64_t>(T_0), .T_mult = T_mult, .eta_min = eta_min},
+                                    where) {}
+};
+
 /// Linear warm-up or decay.
 class LinearLR : public LRScheduler {
  public:
@@ -88,12 +272,106 @@ class LinearLR : public LRScheduler {
       : LRScheduler(optimizer, linear_lr(options, where), where) {}
 };
 
+/// The rate times factor(t), where t counts steps: LambdaLR(sgd, [](auto t) { return std::pow(0.95, t); }).  Several
+/// functions: one for each group.
+class LambdaLR : public LRScheduler {
+ public:
+  using Factor = std::function<double(std::int64_t)>;
+  LambdaLR(Optimizer& optimizer, Factor factor, SourceLocation where = SourceLocation::current())
+      : LRScheduler(optimizer, lambda_lr(std::move(factor), where), where) {}
+  LambdaLR(Optimizer& optimizer, const std::vector<Factor>& factors, SourceLocation where = SourceLocation::current())
+      : LRScheduler(optimizer, by_group(factors, where), where) {}
+
+ private:
+  static LRFunction by_group(const std::vector<Factor>& factors, SourceLocation where);
+};
+
+/// The 1cycle policy (Smith and Topin 2018, "Super-Convergence"): one cycle up and down over the whole training, with
+/// one step for each batch.  The first rate replaces the optimizer's.  With cycle_momentum it sets momentum, or beta1
+/// where the optimizer has betas; ValueError if it has neither.
+class OneCycleLR : public LRScheduler {
+ public:
+  OneCycleLR(Optimizer& optimizer, OneCycleLROptions options, SourceLocation where = SourceLocation::current())
+      : LRScheduler(optimizer, one_cycle_lr(options, where), where) {}
+  OneCycleLR(Optimizer& optimizer, double max_lr, std::int64_t total_steps = 0,
+             SourceLocation where = SourceLocation::current())
+      : OneCycleLR(optimizer, OneCycleLROptions{.max_lr = max_lr, .total_steps = total_steps}, where) {}
+};
+
+/// Cyclical learning rates (Smith 2017): between base_lr, which replaces the optimizer's rate, and max_lr, with one step
+/// for each batch.  With cycle_momentum as OneCycleLR.
+class CyclicLR : public LRScheduler {
+ public:
+  CyclicLR(Optimizer& optimizer, CyclicLROptions options, SourceLocation where = SourceLocation::current())
+      : LRScheduler(optimizer, cyclic_lr(std::move(options), where), where) {}
+  CyclicLR(Optimizer& optimizer, double base_lr, double max_lr, SourceLocation where = SourceLocation::current())
+      : CyclicLR(optimizer, CyclicLROptions{.base_lr = base_lr, .max_lr = max_lr}, where) {}
+};
+
 /// SequentialLR(adam, {linear_lr({.total_iters = 100}), cosine_annealing_lr({.T_max = 900})}, {100})
 class SequentialLR : public LRScheduler {
  public:
   SequentialLR(Optimizer& optimizer, std::vector<LRFunction> functions, std::vector<std::int64_t> milestones,
                SourceLocation where = SourceLocation::current())
       : LRScheduler(optimizer, sequential_lr(std::move(functions), std::move(milestones), where), where) {}
+};
+
+/// ChainedScheduler(sgd, {constant_lr({.factor = 0.1}), exponential_lr({.gamma = 0.9})})
+class ChainedScheduler : public LRScheduler {
+ public:
+  ChainedScheduler(Optimizer& optimizer, std::vector<LRFunction> functions,
+                   SourceLocation where = SourceLocation::current())
+      : LRScheduler(optimizer, chained_lr(std::move(functions), where), where) {}
+};
+
+/// Whether a lower or a higher metric is better.
+enum class PlateauMode { min, max };
+/// An improvement is by a part of the best metric, or by a number.
+enum class ThresholdMode { rel, abs };
+
+struct ReduceLROnPlateauOptions {
+  PlateauMode mode = PlateauMode::min;
+  double factor = 0.1;         ///< multiplies the rate; in [0, 1)
+  std::int64_t patience = 10;  ///< steps without improvement that change nothing; at least 0
+  double threshold = 1e-4;     ///< less than this is no improvement; at least 0
+  ThresholdMode threshold_mode = ThresholdMode::rel;
+  std::int64_t cooldown = 0;  ///< steps after a reduction that do not count; at least 0
+  double min_lr = 0;          ///< at least 0
+  double eps = 1e-8;          ///< a reduction by no more than this is not made; at least 0
+};
+
+/// Multiplies the rates of all groups by factor when a metric has not improved for more than `patience` steps.  NaN is
+/// no improvement.  The optimizer must outlive it.
+class ReduceLROnPlateau {
+ public:
+  /// ValueError for options out of range.
+  explicit ReduceLROnPlateau(Optimizer& optimizer, ReduceLROnPlateauOptions options = {},
+                             SourceLocation where = SourceLocation::current());
+  /// Call it after each epoch, with the validation loss for example.
+  void step(double metric, SourceLocation where = SourceLocation::current());
+  /// With a tensor of one element, which is read: waits for its device.
+  void step(const Tensor& metric, SourceLocation where = SourceLocation::current()) {
+    step(metric.item<double>(where), where);
+  }
+  std::int64_t steps() const { return steps_; }
+  double best() const { return best_; }
+  std::int64_t num_bad_epochs() const { return num_bad_epochs_; }
+  bool in_cooldown() const { return cooldown_counter_ > 0; }
+  /// The rates of the optimizer's groups.
+  std::vector<double> get_last_lr() const;
+
+  /// "steps", "best", "num_bad_epochs", "cooldown_counter", as float64.  The rates are in the optimizer's state.
+  StateDict state_dict() const;
+  /// ValueError for missing or unexpected names, or counts that are not whole numbers; nothing has changed then.
+  void load_state_dict(const StateDict& values, SourceLocation where = SourceLocation::current());
+
+ private:
+  bool is_better(double metric) const;
+
+  Optimizer& optimizer_;
+  ReduceLROnPlateauOptions options_;
+  double best_;
+  std::int64_t steps_ = 0, num_bad_epochs_ = 0, cooldown_counter_ = 0;
 };
 
 }  // namespace minnow::optim

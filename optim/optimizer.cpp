@@ -147,6 +147,24 @@ void Optimizer::set_lr(double lr, SourceLocation where) {
   for (int group = 0; group < num_param_groups(); ++group) set_lr(group, lr, where);
 }
 
+detail::OptionRef Optimizer::momentum_of(std::size_t group, SourceLocation where) const {
+  for (const detail::OptionRef& option : options_of(group))
+    if (std::string_view(option.name) == "momentum" || std::string_view(option.name) == "beta1") return option;
+  throw ValueError(
+      std::string(rule_.name) + ": it has neither momentum nor betas" + "\nset .cycle_momentum = false in the schedule",
+      where);
+}
+
+double Optimizer::momentum(int group, SourceLocation where) const {
+  return momentum_of(checked_group(group, where), where).value();
+}
+
+void Optimizer::set_momentum(int group, double momentum, SourceLocation where) {
+  const detail::OptionRef option = momentum_of(checked_group(group, where), where);
+  check_number(rule_.name, option, momentum, where);
+  option.set(momentum);
+}
+
 void Optimizer::zero_grad() {
   for (const auto& group : groups_)
     for (const Slot& slot : group) slot.param.set_grad(Tensor());

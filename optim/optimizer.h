@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstdint>
@@ -49,6 +50,11 @@ class OptionList {
 
   const OptionRef* begin() const { return list_.data(); }
   const OptionRef* end() const { return list_.data() + size_; }
+  /// Whether the options of one rule have the same values.
+  bool operator==(const OptionList& other) const {
+    return std::equal(begin(), end(), other.begin(), other.end(),
+                      [](const OptionRef& a, const OptionRef& b) { return a.value() == b.value(); });
+  }
 
   const char* conflict = nullptr;  ///< the error of options that exclude each other, each in its range
 
@@ -91,6 +97,10 @@ class Optimizer {
   void set_lr(int group, double lr, SourceLocation where = SourceLocation::current());
   /// Sets the learning rate of all groups.
   void set_lr(double lr, SourceLocation where = SourceLocation::current());
+  /// The momentum of a group, or the first of its betas.  IndexError for the group; ValueError if the optimizer has
+  /// neither, and for a number out of its range.
+  double momentum(int group = 0, SourceLocation where = SourceLocation::current()) const;
+  void set_momentum(int group, double momentum, SourceLocation where = SourceLocation::current());
 
   /// Options, numbers of steps and state by name ("state.0.exp_avg", "param_groups.0.lr"; parameters are numbered over
   /// all groups), sharing memory with the optimizer.  After load_state_dict() the next step gives the same bits.
@@ -147,6 +157,7 @@ class Optimizer {
   void load_slot(Slot& slot, std::size_t group, std::size_t index, const StateDict& values, std::size_t& used,
                  std::string& problems) const;
   detail::OptionRef lr_of(std::size_t group) const;
+  detail::OptionRef momentum_of(std::size_t group, SourceLocation where) const;
   std::vector<double> option_values(std::size_t group) const;
   void set_option_values(std::size_t group, const std::vector<double>& values) const;
   void prepare(Slot& slot, std::size_t group, unsigned states, SourceLocation where);

@@ -5,7 +5,10 @@
 #include <bit>
 #include <iterator>
 #include <memory>
+#include <string>
 #include <type_traits>
+#include <utility>
+#include <vector>
 #include <minnow/optim/optimizer.h>
 #include <minnow/tensor/kernels/update.h>
 
@@ -22,8 +25,7 @@ template <class Rule> class RuleOptimizer : public Optimizer {
   /// dense.
   explicit RuleOptimizer(const std::vector<Tensor>& params, const Options& options = {},
                          SourceLocation where = SourceLocation::current())
-      : Optimizer({Rule::kName, detail::kernels::kIndexOf<detail::kernels::UpdateRules, Rule>, kStateNames,
-                   detail::kernels::kNumConstants<Rule>}) {
+      : Optimizer(facts()) {
     add_param_group(params, options, where);
   }
   /// With this learning rate, and default values of the other options: Adam(net.parameters(), 1e-3).
@@ -31,6 +33,28 @@ template <class Rule> class RuleOptimizer : public Optimizer {
   requires std::is_arithmetic_v<Number> RuleOptimizer(const std::vector<Tensor>& params, Number lr,
                                                       SourceLocation where = SourceLocation::current())
       : RuleOptimizer(params, with_lr(static_cast<double>(lr)), where) {}
+
+  /// With options by name and parameter: `options_of(name, parameter)` gives them, and parameters whose options are equal
+  /// are a group, in the order of their first parameters.  No decay for biases and norms:
+  ///
+  ///     optim::AdamW adamw(net.named_parameters(), [](const std::string& name, const Tensor& p) {
+  ///       return optim::AdamWOptions{.lr = 1e-3, .weight_decay = p.dim() < 2 ? 0 : 0.1};
+  ///     });
+  template <class Named, class F>
+  requires std::is_invocable_r_v<Options, F&, const std::string&, const Tensor&> RuleOptimizer(
+      const std::vector<Named>& named, F&& options_of, SourceLocation where = SourceLocation::current())
+      : Optimizer(facts()) {
+    std::vector<std::pair<Options, std::vector<Tensor>>> groups;
+    for (const Named& n : named) {
+      Options own = options_of(n.name, n.tensor);
+      const auto group =
+          std::find_if(groups.begin(), groups.end(), [&](auto& g) { return list(g.first) == list(own); });
+      if (group != groups.end()) group->second.push_back(n.tensor);
+      else groups.emplace_back(own, std::vector{n.tensor});
+    }
+    if (groups.empty()) check_parameters({}, where);
+    for (const auto& [options, params] : groups) add_param_group(params, options, where);
+  }
 
   /// Adds a group of parameters with its own options.  Errors as for the constructor.
   void add_param_group(const std::vector<Tensor>& params, const Options& options = {},
@@ -65,6 +89,10 @@ template <class Rule> class RuleOptimizer : public Optimizer {
   static_assert(detail::kernels::kNumConstants<Rule> <= kMaxConstants, "raise Optimizer::kMaxConstants");
   static_assert(kNumOptions <= detail::OptionList::kMaxOptions, "raise OptionList::kMaxOptions");
 
+  static RuleFacts facts() {
+    return {Rule::kName, detail::kernels::kIndexOf<detail::kernels::UpdateRules, Rule>, kStateNames,
+            detail::kernels::kNumConstants<Rule>};
+  }
   static detail::OptionList list(Options& options) {
     detail::OptionList list;
     Rule::options(options, list);

@@ -69,6 +69,7 @@
 #include <minnow/nn/summary.h>
 #include <minnow/nn/transformer.h>
 
+#include <minnow/optim/averaged_model.h>
 #include <minnow/optim/clip.h>
 #include <minnow/optim/lr_scheduler.h>
 #include <minnow/optim/optimizer.h>

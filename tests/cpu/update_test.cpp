@@ -33,7 +33,9 @@ Case make_case(const char* name, const typename Rule::Options& o, std::int64_t s
   for (int k = 0; k < kNumStates<Rule>; ++k) {
     const auto& state = Rule::kStates[k];
     if (state.is_used(o)) c.states |= 1U << k;
-    if (std::string_view(state.name).find("sq") != std::string_view::npos) c.squares |= 1U << k;
+    const std::string_view state_name = state.name;
+    if (state_name.find("sq") != std::string_view::npos || state_name == "sum" || state_name == "acc_delta")
+      c.squares |= 1U << k;
   }
   c.by_hand = [=](double* v) { by_hand(o, static_cast<double>(step), first, v); };
   return c;
@@ -79,6 +81,64 @@ void lion_by_hand(const LionRule::Options& o, double, bool, double* v) {
   v[2] = beta2 * v[2] + (1 - beta2) * d;
 }
 
+void adagrad_by_hand(const AdagradRule::Options& o, double step, bool first, double* v) {
+  const double d = (o.maximize ? -v[1] : v[1]) + o.weight_decay * v[0];
+  v[2] += (first ? o.initial_accumulator_value : 0) + d * d;
+  v[0] -= o.lr / (1 + (step - 1) * o.lr_decay) * d / (std::sqrt(v[2]) + o.eps);
+}
+
+void adadelta_by_hand(const AdadeltaRule::Options& o, double, bool, double* v) {
+  const double d = (o.maximize ? -v[1] : v[1]) + o.weight_decay * v[0];
+  v[2] = o.rho * v[2] + (1 - o.rho) * d * d;
+  const double delta = std::sqrt(v[3] + o.eps) / std::sqrt(v[2] + o.eps) * d;
+  v[3] = o.rho * v[3] + (1 - o.rho) * delta * delta;
+  v[0] -= o.lr * delta;
+}
+
+void adamax_by_hand(const AdamaxRule::Options& o, double step, bool, double* v) {
+  const auto [beta1, beta2] = o.betas;
+  const double d = (o.maximize ? -v[1] : v[1]) + o.weight_decay * v[0];
+  v[2] = beta1 * v[2] + (1 - beta1) * d;
+  v[3] = std::fmax(beta2 * v[3], std::fabs(d) + o.eps);
+  v[0] -= o.lr / (1 - std::pow(beta1, step)) * v[2] / v[3];
+}
+
+void nadam_by_hand(const NadamRule::Options& o, double step, bool, double* v) {
+  const auto [beta1, beta2] = o.betas;
+  const auto momentum = [&](double t) { return o.betas.first * (1 - 0.5 * std::pow(0.96, t * o.momentum_decay)); };
+  double product = 1;
+  for (double t = 1; t <= step; ++t) product *= momentum(t);
+  const double d = (o.maximize ? -v[1] : v[1]) + (o.decoupled_weight_decay ? 0 : o.weight_decay * v[0]);
+  if (o.decoupled_weight_decay) v[0] -= o.lr * o.weight_decay * v[0];
+  v[2] = beta1 * v[2] + (1 - beta1) * d;
+  v[3] = beta2 * v[3] + (1 - beta2) * d * d;
+  const double next = momentum(step + 1);
+  v[0] -= o.lr * ((1 - momentum(step)) * d / (1 - product) + next * v[2] / (1 - product * next)) /
+          (std::sqrt(v[3] / (1 - std::pow(beta2, step))) + o.eps);
+}
+
+void radam_by_hand(const RadamRule::Options& o, double step, bool, double* v) {
+  const auto [beta1, beta2] = o.betas;
+  const double d = (o.maximize ? -v[1] : v[1]) + (o.decoupled_weight_decay ? 0 : o.weight_decay * v[0]);
+  if (o.decoupled_weight_decay) v[0] -= o.lr * o.weight_decay * v[0];
+  v[2] = beta1 * v[2] + (1 - beta1) * d;
+  v[3] = beta2 * v[3] + (1 - beta2) * d * d;
+  const double bias2 = 1 - std::pow(beta2, step), mean = v[2] / (1 - std::pow(beta1, step));
+  const double limit = 2 / (1 - beta2) - 1, rho = limit - 2 * step * std::pow(beta2, step) / bias2;
+  const double r = (rho - 4) * (rho - 2) * limit / ((limit - 4) * (limit - 2) * rho);
+  v[0] -= o.lr * mean * (rho > 5 ? std::sqrt(r) * std::sqrt(bias2) / (std::sqrt(v[3]) + o.eps) : 1);
+}
+
+void rprop_by_hand(const RpropRule::Options& o, double, bool first, double* v) {
+  double d = o.maximize ? -v[1] : v[1];
+  const double turn = d * v[2];
+  const double size = (first ? o.lr + v[3] : v[3]) * (turn > 0 ? o.etas.second : turn < 0 ? o.etas.first : 1);
+  v[3] = std::fmin(std::fmax(size, o.step_sizes.first), o.step_sizes.second);
+  if (turn < 0) d = 0;
+  v[0] -= v[3] * ((d > 0) - (d < 0));
+  v[2] = d;
+}
+
 std::vector<Case> cases() {
   const auto sgd = [](const char* name, const SgdRule::Options& o, bool first = false) {
     return make_case<SgdRule>(name, o, 2, first, sgd_by_hand);
@@ -100,6 +160,22 @@ std::vector<Case> cases() {
       make_case<AdamRule<true>>("adamw", {.lr = 0.01, .weight_decay = 0.1}, 1000, false, adam_by_hand<true>),
       make_case<LionRule>("lion", {.lr = 0.01, .weight_decay = 0.1}, 3, false, lion_by_hand),
       make_case<LionRule>("lion up", {.lr = 0.01, .betas = {0.5, 0.8}, .maximize = true}, 3, false, lion_by_hand),
+      make_case<AdagradRule>("adagrad", {.lr_decay = 0.1, .weight_decay = 0.1}, 3, false, adagrad_by_hand),
+      make_case<AdagradRule>("adagrad at first", {.initial_accumulator_value = 0.5, .maximize = true}, 1, true,
+                             adagrad_by_hand),
+      make_case<AdadeltaRule>("adadelta", {.eps = 1e-2, .weight_decay = 0.1, .maximize = true}, 3, false,
+                              adadelta_by_hand),
+      make_case<AdamaxRule>("adamax", {.eps = 1e-1, .weight_decay = 0.1, .maximize = true}, 3, false, adamax_by_hand),
+      make_case<NadamRule>("nadam", {.lr = 0.01, .weight_decay = 0.1, .maximize = true}, 30, false, nadam_by_hand),
+      make_case<NadamRule>("nadam decoupled",
+                           {.lr = 0.01, .weight_decay = 0.1, .momentum_decay = 0.1, .decoupled_weight_decay = true}, 2,
+                           false, nadam_by_hand),
+      make_case<RadamRule>("radam", {.lr = 0.01, .weight_decay = 0.1, .maximize = true}, 30, false, radam_by_hand),
+      make_case<RadamRule>("radam decoupled", {.lr = 0.01, .weight_decay = 0.1, .decoupled_weight_decay = true}, 3,
+                           false, radam_by_hand),
+      make_case<RpropRule>("rprop", {.maximize = true}, 3, false, rprop_by_hand),
+      make_case<RpropRule>("rprop at first", {.lr = 0.5, .etas = {0.3, 2}, .step_sizes = {0.4, 2}}, 1, true,
+                           rprop_by_hand),
       rmsprop("rmsprop", {.weight_decay = 0.1, .maximize = true}),
       rmsprop("rmsprop with momentum", {.momentum = 0.9}),
       rmsprop("rmsprop centered", {.alpha = 0.9, .eps = 0.1, .centered = true}),

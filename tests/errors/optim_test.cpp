@@ -32,8 +32,9 @@ template <class O> void expect_parameters_checked(const char* name) {
   expect_errors({Misuse{"AutogradError", name, "can't optimize a non-leaf Tensor", [=] { O(List{made}); }}});
   expect_errors({Misuse{"ShapeError", name, "float32[4, 2] on cpu", [=] { O(List{gaps}); }}});
   expect_errors({Misuse{"ValueError", name, "lr must be finite and at least 0, got -1", [=] { O({x}, {.lr = -1}); }}});
-  expect_errors({Misuse{"ValueError", name, "weight_decay must be finite and at least 0, got -1",
-                        [=] { O({x}, {.weight_decay = -1}); }}});
+  if constexpr (requires(typename O::Options o) { o.weight_decay; })
+    expect_errors({Misuse{"ValueError", name, "weight_decay must be finite and at least 0, got -1",
+                          [=] { O({x}, {.weight_decay = -1}); }}});
   expect_errors(
       {Misuse{"ValueError", name, "lr must be finite and at least 0, got nan", [=] { O({x}, {.lr = std::nan("")}); }}});
   expect_errors({Misuse{"ValueError", name, kShown, [=] {
@@ -52,6 +53,12 @@ TEST(Errors, EveryOptimizer) {
   expect_parameters_checked<optim::AdamW>("AdamW");
   expect_parameters_checked<optim::RMSprop>("RMSprop");
   expect_parameters_checked<optim::Lion>("Lion");
+  expect_parameters_checked<optim::Adagrad>("Adagrad");
+  expect_parameters_checked<optim::Adadelta>("Adadelta");
+  expect_parameters_checked<optim::Adamax>("Adamax");
+  expect_parameters_checked<optim::NAdam>("NAdam");
+  expect_parameters_checked<optim::RAdam>("RAdam");
+  expect_parameters_checked<optim::Rprop>("Rprop");
   const Tensor x = leaf();
   expect_errors({
       Misuse{"ValueError", "SGD", "momentum must be finite and at least 0, got -1",
@@ -67,6 +74,27 @@ TEST(Errors, EveryOptimizer) {
       Misuse{"ValueError", "Lion", "beta1 must be in [0, 1), got -0.5",
              [=] {
                optim::Lion({x}, {.betas = {-0.5, 0.9}});
+             }},
+      Misuse{"ValueError", "Adagrad", "initial_accumulator_value must be finite and at least 0, got -1",
+             [=] { optim::Adagrad({x}, {.initial_accumulator_value = -1}); }},
+      Misuse{"ValueError", "Adadelta", "rho must be in [0, 1], got 2", [=] { optim::Adadelta({x}, {.rho = 2}); }},
+      Misuse{"ValueError", "Adamax", "beta1 must be in [0, 1), got 1",
+             [=] {
+               optim::Adamax({x}, {.betas = {1, 0.9}});
+             }},
+      Misuse{"ValueError", "NAdam", "momentum_decay must be finite and at least 0, got -1",
+             [=] { optim::NAdam({x}, {.momentum_decay = -1}); }},
+      Misuse{"ValueError", "RAdam", "beta2 must be in [0, 1), got 2",
+             [=] {
+               optim::RAdam({x}, {.betas = {0.9, 2}});
+             }},
+      Misuse{"ValueError", "Rprop", "etaminus must be in (0, 1) and etaplus above 1",
+             [=] {
+               optim::Rprop({x}, {.etas = {0.5, 1}});
+             }},
+      Misuse{"ValueError", "Rprop", "step_size_min must not be above step_size_max",
+             [=] {
+               optim::Rprop({x}, {.step_sizes = {2, 1}});
              }},
       Misuse{"ValueError", "AdamW", "eps must be finite and at least 0, got -1",
              [=] { optim::AdamW({x}, {.eps = -1}); }},
@@ -136,7 +164,9 @@ TEST(Errors, OptimizerSteps) {
 TEST(Errors, LRSchedulers) {
   using namespace optim;
   SGD sgd({leaf()}, {.lr = 0.1});
+  Adagrad adagrad({leaf()});
   LRScheduler good(sgd, step_lr({}));
+  ReduceLROnPlateau plateau(sgd);
   const LRFunction function = step_lr({});
   expect_errors({
       Misuse{"ValueError", "StepLR", "step_size must be positive, got 0", [] { step_lr({.step_size = 0}); }},
@@ -164,6 +194,75 @@ TEST(Errors, LRSchedulers) {
              [=] {
                sequential_lr({function, function, function}, {3, 3});
              }},
+      Misuse{"ValueError", "MultiStepLR", "a milestone must be at least 0, got -1",
+             [] {
+               multi_step_lr({.milestones = {3, -1}});
+             }},
+      Misuse{"ValueError", "MultiStepLR", "gamma must be finite and at least 0, got -1",
+             [&] { MultiStepLR(sgd, {3}, -1); }},
+      Misuse{"ValueError", "ConstantLR", "factor must be in [0, 1], got 2", [] { constant_lr({.factor = 2}); }},
+      Misuse{"ValueError", "ConstantLR", "total_iters must be positive, got 0",
+             [&] { ConstantLR(sgd, {.total_iters = 0}); }},
+      Misuse{"ValueError", "ExponentialLR", "gamma must be finite and at least 0, got -1",
+             [&] { ExponentialLR(sgd, -1); }},
+      Misuse{"ValueError", "PolynomialLR", "total_iters must be positive, got 0", [&] { PolynomialLR(sgd, 0); }},
+      Misuse{"ValueError", "PolynomialLR", "power must be finite and at least 0, got -1",
+             [] { polynomial_lr({.power = -1}); }},
+      Misuse{"ValueError", "CosineAnnealingWarmRestarts", "T_0 must be positive, got 0",
+             [&] { CosineAnnealingWarmRestarts(sgd, 0); }},
+      Misuse{"ValueError", "CosineAnnealingWarmRestarts", "T_mult must be positive, got 0",
+             [] { cosine_annealing_warm_restarts({.T_mult = 0}); }},
+      Misuse{"ValueError", "CosineAnnealingWarmRestarts", "eta_min must be finite and at least 0, got -1",
+             [] { cosine_annealing_warm_restarts({.eta_min = -1}); }},
+      Misuse{"ValueError", "LambdaLR", "the function is empty", [&] { LambdaLR(sgd, LambdaLR::Factor()); }},
+      Misuse{"ValueError", "OneCycleLR", "max_lr must be finite and positive, got 0",
+             [] { one_cycle_lr({.total_steps = 9}); }},
+      Misuse{"ValueError", "OneCycleLR", "give total_steps, or epochs and steps_per_epoch, got 0, 3 and 0",
+             [] { one_cycle_lr({.max_lr = 1, .epochs = 3}); }},
+      Misuse{"ValueError", "OneCycleLR", "give total_steps, or epochs", [&] { OneCycleLR(sgd, 0.1); }},
+      Misuse{"ValueError", "OneCycleLR", "pct_start must be in [0, 1], got 2",
+             [] { one_cycle_lr({.max_lr = 1, .total_steps = 9, .pct_start = 2}); }},
+      Misuse{"ValueError", "OneCycleLR", "div_factor must be finite and positive, got 0",
+             [] { one_cycle_lr({.max_lr = 1, .total_steps = 9, .div_factor = 0}); }},
+      Misuse{"ValueError", "OneCycleLR", "must be in [0, 1), got 0.85 and 1",
+             [] { one_cycle_lr({.max_lr = 1, .total_steps = 9, .max_momentum = 1}); }},
+      Misuse{"ValueError", "OneCycleLR", "step 2 is after the last, total_steps is 1",
+             [&] {
+               OneCycleLR once(sgd, 1, 1);
+               once.set_steps(2);
+             }},
+      Misuse{"ValueError", "CyclicLR", "max_lr must be finite and positive, got 0", [] { cyclic_lr({}); }},
+      Misuse{"ValueError", "CyclicLR", "base_lr must be finite and at least 0, got -1", [&] { CyclicLR(sgd, -1, 1); }},
+      Misuse{"ValueError", "CyclicLR", "step_size_down must be positive, got -1",
+             [] { cyclic_lr({.max_lr = 1, .step_size_down = -1}); }},
+      Misuse{"ValueError", "Adagrad", "it has neither momentum nor betas", [&] { CyclicLR(adagrad, 0, 1); }},
+      Misuse{"ValueError", "ChainedScheduler", "there is no function", [&] { ChainedScheduler(sgd, {}); }},
+      Misuse{"ValueError", "ChainedScheduler", "a function is empty",
+             [=] {
+               chained_lr({function, {}});
+             }},
+      Misuse{"ValueError", "lr_by_group", "there is no function", [] { lr_by_group({}); }},
+      Misuse{"ValueError", "lr_by_group", "for several groups already",
+             [=] {
+               lr_by_group({lr_by_group({function, function}), function});
+             }},
+      Misuse{"ValueError", "LRScheduler", "the function is for 2 groups, the optimizer has 1",
+             [&] {
+               LRScheduler(sgd, lr_by_group({function, function}));
+             }},
+      Misuse{"ValueError", "SequentialLR", "the functions are for 1 and for 2 groups",
+             [=] {
+               sequential_lr({lr_by_group({function}), lr_by_group({function, function})}, {3});
+             }},
+      Misuse{"ValueError", "LRScheduler::load_state_dict", "'steps' is missing", [&] { good.load_state_dict({}); }},
+      Misuse{"ValueError", "ReduceLROnPlateau", "factor must be in [0, 1), got 1",
+             [&] { ReduceLROnPlateau(sgd, {.factor = 1}); }},
+      Misuse{"ValueError", "ReduceLROnPlateau", "patience must be finite and at least 0, got -1",
+             [&] { ReduceLROnPlateau(sgd, {.patience = -1}); }},
+      Misuse{"ValueError", "ReduceLROnPlateau", "threshold must be finite and at least 0, got nan",
+             [&] { ReduceLROnPlateau(sgd, {.threshold = std::nan("")}); }},
+      Misuse{"ValueError", "ReduceLROnPlateau::load_state_dict", "'best' is missing",
+             [&] { plateau.load_state_dict({}); }},
       Misuse{"ValueError", "LRScheduler", "the function is empty", [&] { LRScheduler(sgd, {}); }},
       Misuse{"ValueError", "set_steps", "-1", [&] { good.set_steps(-1); }},
       Misuse{"ValueError", "SGD", "lr must be finite and at least 0, got -1",

@@ -12,24 +12,114 @@ namespace {
 
 using namespace minnow::optim;
 
-TEST(GoldenLRScheduler, RatesAgreeWithPyTorch) {
-  const Book book("lr_schedulers", Device());
-  const std::map<std::string, LRFunction> all{
+std::map<std::string, LRFunction> functions() {
+  return {
       {"step/3,0.1", step_lr({.step_size = 3})},
       {"step/4,0.5", step_lr({.step_size = 4, .gamma = 0.5})},
+      {"multi_step/7,2,7,4", multi_step_lr({.milestones = {7, 2, 7, 4}, .gamma = 0.5})},
+      {"constant/0.25,4", constant_lr({.factor = 0.25, .total_iters = 4})},
+      {"exponential/0.9", exponential_lr({.gamma = 0.9})},
+      {"polynomial", polynomial_lr()},
+      {"polynomial/9,2.5", polynomial_lr({.total_iters = 9, .power = 2.5})},
       {"cosine/10", cosine_annealing_lr({.T_max = 10})},
       {"cosine/6,0.1", cosine_annealing_lr({.T_max = 6, .eta_min = 0.1})},
+      {"restarts/4", cosine_annealing_warm_restarts({.T_0 = 4})},
+      {"restarts/2,3,0.1", cosine_annealing_warm_restarts({.T_0 = 2, .T_mult = 3, .eta_min = 0.1})},
       {"linear/0.1,5", linear_lr({.start_factor = 0.1, .total_iters = 5})},
+      {"lambda", lambda_lr([](auto t) { return 1 / (1 + static_cast<double>(t)); })},
+      {"one_cycle", one_cycle_lr({.max_lr = 2, .total_steps = 20})},
+      {"one_cycle/betas", one_cycle_lr({.max_lr = 0.1, .epochs = 3, .steps_per_epoch = 5, .base_momentum = 0.7})},
+      {"one_cycle/linear", one_cycle_lr({.max_lr = 2,
+                                         .total_steps = 15,
+                                         .pct_start = 0.45,
+                                         .anneal_strategy = AnnealStrategy::linear,
+                                         .div_factor = 4,
+                                         .final_div_factor = 10})},
+      {"one_cycle/three", one_cycle_lr({.max_lr = 2, .total_steps = 20, .max_momentum = 0.9, .three_phase = true})},
+      {"one_cycle/0", one_cycle_lr({.max_lr = 2, .total_steps = 6, .pct_start = 0, .cycle_momentum = false})},
+      {"cyclic", cyclic_lr({.base_lr = 0.1, .max_lr = 1, .step_size_up = 3})},
+      {"cyclic/betas", cyclic_lr({.base_lr = 0.1,
+                                  .max_lr = 1,
+                                  .step_size_up = 3,
+                                  .step_size_down = 4,
+                                  .mode = CyclicMode::triangular2,
+                                  .base_momentum = 0.5})},
+      {"cyclic/exp", cyclic_lr({.base_lr = 0.1,
+                                .max_lr = 1,
+                                .step_size_up = 4,
+                                .step_size_down = 2,
+                                .mode = CyclicMode::exp_range,
+                                .gamma = 0.9,
+                                .cycle_momentum = false})},
+      {"cyclic/scale", cyclic_lr({.base_lr = 0.1,
+                                  .max_lr = 1,
+                                  .step_size_up = 3,
+                                  .scale_fn = [](double t) { return 1 / (1 + t); },
+                                  .scale_mode = ScaleMode::iterations})},
       {"warmup 4, cosine 8",
-       sequential_lr({linear_lr({.start_factor = 0.25, .total_iters = 4}), cosine_annealing_lr({.T_max = 8})}, {4})}};
-  for (const auto& [name, function] : all) {
-    Tensor p = zeros({1});
-    p.requires_grad_();
-    SGD sgd({p}, {.lr = 0.5});
-    LRScheduler scheduler(sgd, function);
+       sequential_lr({linear_lr({.start_factor = 0.25, .total_iters = 4}), cosine_annealing_lr({.T_max = 8})}, {4})},
+      {"warmup 3, exponential, restarts",
+       sequential_lr({constant_lr({.factor = 0.1, .total_iters = 9}), exponential_lr({.gamma = 0.8}),
+                      cosine_annealing_warm_restarts({.T_0 = 3, .T_mult = 2})},
+                     {3, 6})},
+      {"linear 4, one_cycle",
+       sequential_lr({linear_lr({.start_factor = 0.25, .total_iters = 4}),
+                      one_cycle_lr({.max_lr = 2, .total_steps = 16, .cycle_momentum = false, .div_factor = 4})},
+                     {4})},
+      {"polynomial, cyclic",
+       sequential_lr(
+           {polynomial_lr({.total_iters = 8}),
+            cyclic_lr({.base_lr = 0.5, .max_lr = 1, .step_size_up = 3, .base_momentum = 0.25, .max_momentum = 0.5})},
+           {5})},
+      {"chained", chained_lr({constant_lr({.factor = 0.1, .total_iters = 4}), exponential_lr({.gamma = 0.9}),
+                              multi_step_lr({.milestones = {8}, .gamma = 0.5})})},
+      {"chained cosine",
+       chained_lr({linear_lr({.start_factor = 0.5, .total_iters = 3}), cosine_annealing_lr({.T_max = 10})})}};
+}
+
+TEST(GoldenLRScheduler, RatesAndMomentumsAgreeWithPyTorch) {
+  const Book book("lr_schedulers", Device());
+  for (const auto& [name, function] : functions()) {
+    SCOPED_TRACE(name);
+    const std::vector<Tensor> params{zeros({1}).requires_grad_()};
+    std::unique_ptr<Optimizer> optimizer = std::make_unique<SGD>(params, SGDOptions{.lr = 0.5, .momentum = 0.5});
+    if (name.find("betas") != std::string::npos) optimizer = std::make_unique<Adam>(params, 0.5);
+    LRScheduler scheduler(*optimizer, function);
     const std::vector<double> want = book[name].to_vector<double>();
-    for (std::size_t step = 0; step < want.size(); ++step, scheduler.step())
+    std::vector<double> momentums(want.size(), 0.5);
+    if (book.contains(name + "/momentum")) momentums = book[name + "/momentum"].to_vector<double>();
+    for (std::size_t step = 0; step < want.size(); ++step) {
+      if (step) scheduler.step();
+      EXPECT_NEAR(optimizer->lr(), want[step], 1e-12) << "step " << step;
+      EXPECT_EQ(scheduler.get_last_lr(), std::vector{optimizer->lr()});
+      EXPECT_NEAR(optimizer->momentum(), momentums[step], 1e-12) << "step " << step;
+    }
+  }
+}
+
+TEST(GoldenLRScheduler, ReduceLROnPlateauAgreesWithPyTorch) {
+  const Book book("lr_schedulers", Device());
+  const std::map<std::string, ReduceLROnPlateauOptions> all{
+      {"plateau/2", {.patience = 2}},
+      {"plateau/max",
+       {.mode = PlateauMode::max,
+        .factor = 0.5,
+        .patience = 1,
+        .threshold = 0.05,
+        .threshold_mode = ThresholdMode::abs}},
+      {"plateau/cooldown", {.factor = 0.3, .patience = 1, .cooldown = 3, .min_lr = 0.03}},
+      {"plateau/eps", {.factor = 0.5, .patience = 0, .threshold_mode = ThresholdMode::abs, .eps = 0.02}},
+      {"plateau/rel", {.mode = PlateauMode::max, .factor = 0.5, .patience = 0, .threshold = 0.1}}};
+  for (const auto& [name, options] : all) {
+    SGD sgd({zeros({1}).requires_grad_()}, {.lr = 0.5});
+    ReduceLROnPlateau scheduler(sgd, options);
+    const std::vector<double> want = book[name].to_vector<double>();
+    const std::vector<double> metrics = book[name + "/metrics"].to_vector<double>();
+    for (std::size_t step = 0; step < want.size(); ++step) {
+      scheduler.step(metrics[step]);
       EXPECT_NEAR(sgd.lr(), want[step], 1e-12) << name << ", step " << step;
+    }
+    EXPECT_LT(sgd.lr(), 0.5);
   }
 }
 

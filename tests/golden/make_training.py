@@ -4,19 +4,21 @@ import torch
 from book import Book, randn
 from torch import nn
 
-STEPS = 10
+STEPS = 10  # of the module
+OPTIMIZER_STEPS = 20
 
 
 def trajectory(book, name, make, **options):
     """NAME/p0, p1: the initial parameters; /g0, g1: [steps, ...] gradients; /after0, /after1: [steps, ...] parameters."""
     params = [nn.Parameter(randn(name + "p0", 2, 3)), nn.Parameter(randn(name + "p1", 4))]
     optimizer = make(params, **options)
-    grads = [torch.stack([randn(f"{name}g{i}{s}", *p.shape) for s in range(STEPS)]) for i, p in enumerate(params)]
+    grads = [torch.stack([randn(f"{name}g{i}{s}", *p.shape) for s in range(OPTIMIZER_STEPS)])
+             for i, p in enumerate(params)]
     after = [[], []]
     for i, p in enumerate(params):
         book.put(f"{name}/p{i}", p)
         book.put(f"{name}/g{i}", grads[i])
-    for step in range(STEPS):
+    for step in range(OPTIMIZER_STEPS):
         for i, p in enumerate(params):
             p.grad = grads[i][step].clone()
         optimizer.step()
@@ -73,24 +75,63 @@ def optimizers():
     trajectory(book, "lion/betas", Lion, lr=0.01, betas=(0.5, 0.8))
     trajectory(book, "lion/decay", Lion, lr=0.01, weight_decay=0.3)
     trajectory(book, "lion/maximize", Lion, lr=0.01, weight_decay=0.3, maximize=True)
+    adagrad, adadelta, adamax = torch.optim.Adagrad, torch.optim.Adadelta, torch.optim.Adamax
+    nadam, radam, rprop = torch.optim.NAdam, torch.optim.RAdam, torch.optim.Rprop
+    trajectory(book, "adagrad", adagrad, lr=0.1)
+    trajectory(book, "adagrad/all", adagrad, lr=0.1, lr_decay=0.05, weight_decay=0.1, initial_accumulator_value=0.5,
+               eps=1e-3, maximize=True)
+    trajectory(book, "adadelta", adadelta)
+    trajectory(book, "adadelta/all", adadelta, lr=0.5, rho=0.8, eps=1e-2, weight_decay=0.1, maximize=True)
+    trajectory(book, "adamax", adamax, lr=0.01)
+    trajectory(book, "adamax/all", adamax, lr=0.01, betas=(0.8, 0.6), eps=1e-2, weight_decay=0.1, maximize=True)
+    trajectory(book, "nadam", nadam, lr=0.01)
+    trajectory(book, "nadam/all", nadam, lr=0.01, betas=(0.8, 0.9), eps=1e-3, weight_decay=0.1, momentum_decay=0.3,
+               maximize=True)
+    trajectory(book, "nadam/decoupled", nadam, lr=0.01, weight_decay=0.3, momentum_decay=0.0,
+               decoupled_weight_decay=True)
+    trajectory(book, "radam", radam, lr=0.01)
+    trajectory(book, "radam/all", radam, lr=0.01, betas=(0.8, 0.9), eps=1e-3, weight_decay=0.1, maximize=True)
+    trajectory(book, "radam/decoupled", radam, lr=0.01, betas=(0.8, 0.6), weight_decay=0.3,
+               decoupled_weight_decay=True)
+    trajectory(book, "rprop", rprop)
+    trajectory(book, "rprop/all", rprop, lr=0.05, etas=(0.4, 1.5), step_sizes=(0.02, 0.2), maximize=True)
     trajectory(book, "groups", lambda p: sgd([{"params": p[:1], "lr": 0.5}, {"params": p[1:], "weight_decay": 0.1}],
                                              lr=0.1, momentum=0.5))
     book.close()
 
 
 def lr_schedulers():
-    """Learning rates before each of 12 steps, and clipped gradients."""
+    """Learning rates (and momentums) before each of 12 steps or more, and clipped gradients."""
     book = Book("lr_schedulers")
     s = torch.optim.lr_scheduler
 
-    def rates(name, make):
-        optimizer = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=0.5)
+    def rates(name, make, steps=12, lr=0.5, momentum=None):
+        params = [nn.Parameter(torch.zeros(1))]
+        if momentum == "betas":
+            optimizer = torch.optim.Adam(params, lr=lr)
+        else:
+            optimizer = torch.optim.SGD(params, lr=lr, momentum=momentum or 0)
         scheduler = make(optimizer)
+        values, momentums = [], []
+        for step in range(steps):
+            if step:
+                optimizer.step()
+                scheduler.step()
+            group = optimizer.param_groups[0]
+            values.append(group["lr"])
+            momentums.append(group["betas"][0] if momentum == "betas" else group["momentum"])
+        book.put(name, torch.tensor(values, dtype=torch.float64))
+        if momentum:
+            book.put(name + "/momentum", torch.tensor(momentums, dtype=torch.float64))
+
+    def plateau(name, metrics, **options):
+        optimizer = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=0.5)
+        scheduler = s.ReduceLROnPlateau(optimizer, **options)
         values = []
-        for _ in range(12):
+        for metric in metrics:
+            scheduler.step(metric)
             values.append(optimizer.param_groups[0]["lr"])
-            optimizer.step()
-            scheduler.step()
+        book.put(name + "/metrics", torch.tensor(metrics, dtype=torch.float64))
         book.put(name, torch.tensor(values, dtype=torch.float64))
 
     rates("step/3,0.1", lambda o: s.StepLR(o, 3))
@@ -101,6 +142,47 @@ def lr_schedulers():
     rates("warmup 4, cosine 8", lambda o: s.SequentialLR(
         o, [s.LinearLR(o, 0.25, total_iters=4), s.CosineAnnealingLR(o, 8)], [4]))
 
+    rates("multi_step/7,2,7,4", lambda o: s.MultiStepLR(o, [7, 2, 7, 4], 0.5))
+    rates("constant/0.25,4", lambda o: s.ConstantLR(o, 0.25, 4))
+    rates("exponential/0.9", lambda o: s.ExponentialLR(o, 0.9))
+    rates("polynomial", s.PolynomialLR)
+    rates("polynomial/9,2.5", lambda o: s.PolynomialLR(o, 9, 2.5))
+    rates("restarts/4", lambda o: s.CosineAnnealingWarmRestarts(o, 4))
+    rates("restarts/2,3,0.1", lambda o: s.CosineAnnealingWarmRestarts(o, 2, 3, 0.1), 30)
+    rates("lambda", lambda o: s.LambdaLR(o, lambda t: 1 / (1 + t)))
+    rates("one_cycle", lambda o: s.OneCycleLR(o, 2.0, 20), 21, momentum=0.5)
+    rates("one_cycle/betas", lambda o: s.OneCycleLR(o, 0.1, epochs=3, steps_per_epoch=5, base_momentum=0.7), 15,
+          momentum="betas")
+    rates("one_cycle/linear", lambda o: s.OneCycleLR(o, 2.0, 15, pct_start=0.45, anneal_strategy="linear", div_factor=4,
+                                                     final_div_factor=10), 15, momentum=0.5)
+    rates("one_cycle/three", lambda o: s.OneCycleLR(o, 2.0, 20, three_phase=True, max_momentum=0.9), 20, momentum=0.5)
+    rates("one_cycle/0", lambda o: s.OneCycleLR(o, 2.0, 6, pct_start=0.0, cycle_momentum=False), 6, momentum=0.5)
+    rates("cyclic", lambda o: s.CyclicLR(o, 0.1, 1.0, 3), 20, momentum=0.5)
+    rates("cyclic/betas", lambda o: s.CyclicLR(o, 0.1, 1.0, 3, 4, "triangular2", base_momentum=0.5), 20,
+          momentum="betas")
+    rates("cyclic/exp", lambda o: s.CyclicLR(o, 0.1, 1.0, 4, 2, "exp_range", gamma=0.9, cycle_momentum=False), 20,
+          momentum=0.5)
+    rates("cyclic/scale", lambda o: s.CyclicLR(o, 0.1, 1.0, 3, scale_fn=lambda t: 1 / (1 + t),
+                                               scale_mode="iterations"), 20, momentum=0.5)
+    rates("warmup 3, exponential, restarts", lambda o: s.SequentialLR(
+        o, [s.ConstantLR(o, 0.1, 9), s.ExponentialLR(o, 0.8), s.CosineAnnealingWarmRestarts(o, 3, 2)], [3, 6]), 20)
+    rates("linear 4, one_cycle", lambda o: s.SequentialLR(
+        o, [s.LinearLR(o, 0.25, total_iters=4), s.OneCycleLR(o, 2.0, 16, div_factor=4, cycle_momentum=False)], [4]), 20)
+    rates("polynomial, cyclic", lambda o: s.SequentialLR(
+        o, [s.PolynomialLR(o, 8), s.CyclicLR(o, 0.5, 1.0, 3, max_momentum=0.5, base_momentum=0.25)], [5]), 20,
+          momentum=0.5)
+    rates("chained", lambda o: s.ChainedScheduler([s.ConstantLR(o, 0.1, 4), s.ExponentialLR(o, 0.9),
+                                                   s.MultiStepLR(o, [8], 0.5)]))
+    rates("chained cosine", lambda o: s.ChainedScheduler([s.LinearLR(o, 0.5, total_iters=3),
+                                                          s.CosineAnnealingLR(o, 10)]), 10)
+    falling = [1.0, 0.8, 0.8, 0.79999, 0.9, 0.7, 0.7, 0.7, 0.7, 0.7, 0.69, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8]
+    plateau("plateau/2", falling, patience=2)
+    plateau("plateau/max", [-x for x in falling], mode="max", patience=1, factor=0.5, threshold_mode="abs",
+            threshold=0.05)
+    plateau("plateau/cooldown", falling, patience=1, cooldown=3, factor=0.3, min_lr=0.03)
+    plateau("plateau/eps", falling, patience=0, factor=0.5, eps=0.02, threshold_mode="abs")
+    plateau("plateau/rel", [x + 1 for x in falling], mode="max", patience=0, factor=0.5, threshold=0.1)
+
     for name, limit, order in (("2,small", 0.5, 2.0), ("2,large", 100.0, 2.0), ("inf", 0.5, float("inf")),
                                ("1", 1.0, 1.0)):
         params = [nn.Parameter(torch.zeros(2, 3)), nn.Parameter(torch.zeros(4))]
@@ -110,6 +192,45 @@ def lr_schedulers():
         book.put(f"clip/{name}/norm", torch.nn.utils.clip_grad_norm_(params, limit, order))
         for i, p in enumerate(params):
             book.put(f"clip/{name}/after{i}", p.grad)
+    book.close()
+
+
+class Counted(nn.Module):
+    """Parameters, a buffer of numbers and one of counts."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight, self.bias = nn.Parameter(randn("average w", 3, 2)), nn.Parameter(randn("average b", 2))
+        self.register_buffer("mean", randn("average m", 2))
+        self.register_buffer("count", torch.tensor(0))
+
+
+def averages():
+    """The state of an average after each of 5 updates: NAME/STEP/*, and that of the module: model/STEP/*."""
+    book = Book("averages")
+    swa = torch.optim.swa_utils
+
+    def run(name, average):
+        net = Counted()
+        model = average(net)
+        for step in range(5):
+            with torch.no_grad():
+                for i, tensor in enumerate((net.weight, net.bias, net.mean)):
+                    tensor += randn(f"average {step} {i}", *tensor.shape)
+                net.count += 1
+            model.update_parameters(net)
+            for key, value in net.state_dict().items():
+                if name == "swa":
+                    book.put(f"model/{step}/{key}", value)
+            for key, value in model.state_dict().items():
+                if "buffers" not in name or "count" not in key:  # PyTorch averages whole numbers too, and cuts them
+                    book.put(f"{name}/{step}/{key}", value)
+
+    ema = {"multi_avg_fn": swa.get_ema_multi_avg_fn(0.8)}
+    run("swa", swa.AveragedModel)
+    run("ema", lambda net: swa.AveragedModel(net, **ema))
+    run("swa, buffers", lambda net: swa.AveragedModel(net, use_buffers=True))
+    run("ema, buffers", lambda net: swa.AveragedModel(net, **ema, use_buffers=True))
     book.close()
 
 
@@ -279,5 +400,6 @@ def main():
     recurrent()
     optimizers()
     lr_schedulers()
+    averages()
     statistics()
     module()

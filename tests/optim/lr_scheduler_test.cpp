@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <limits>
 #include <minnow/minnow.h>
+#include "support/thrown.h"
 
 namespace minnow {
 namespace {
@@ -78,6 +79,92 @@ TEST(LRScheduler, NextOptimizerStepUsesTheNewRate) {
     scheduler.step();
     EXPECT_EQ(p.item(), want);
   }
+}
+
+TEST(LRScheduler, GroupsMayHaveFunctionsOfTheirOwn) {
+  SGD sgd({leaf()}, {.lr = 1, .momentum = 0.5});
+  sgd.add_param_group({leaf()}, {.lr = 0.5, .momentum = 0.5});
+  LambdaLR scheduler(sgd, {[](auto) { return 0.5; }, [](auto t) { return t == 0 ? 1.0 : 0.25; }});
+  scheduler.step();
+  EXPECT_EQ(scheduler.get_last_lr(), (std::vector<double>{0.5, 0.125}));
+  sgd.set_lr(1);
+  LRScheduler both(sgd, sequential_lr({lr_by_group({linear_lr(), one_cycle_lr({.max_lr = 25, .total_steps = 9})}),
+                                       exponential_lr({.gamma = 0.5})},
+                                      {2}));
+  EXPECT_NEAR(sgd.lr(0), 1.0 / 3, 1e-12);
+  EXPECT_EQ(sgd.lr(1), 1);
+  EXPECT_EQ(sgd.momentum(0), 0.5);
+  EXPECT_EQ(sgd.momentum(1), 0.95);
+  both.set_steps(3);
+  EXPECT_EQ(both.get_last_lr(), (std::vector<double>{0.5, 0.5}));
+}
+
+TEST(LRScheduler, ResumesFromItsState) {
+  const auto make = [](Optimizer& o) { return OneCycleLR(o, {.max_lr = 0.5, .total_steps = 10}); };
+  SGD a({leaf()}, {.lr = 1, .momentum = 0.5}), b({leaf()}, {.lr = 2});
+  OneCycleLR from = make(a), to = make(b);
+  for (int i = 0; i < 4; ++i) from.step();
+  to.load_state_dict(from.state_dict());
+  EXPECT_EQ(to.steps(), 4);
+  EXPECT_EQ(b.lr(), a.lr());
+  EXPECT_EQ(b.momentum(), a.momentum());
+  from.step();
+  to.step();
+  EXPECT_EQ(b.lr(), a.lr());
+  // The base rates are part of the state.
+  SGD c({leaf()}, {.lr = 1}), d({leaf()}, {.lr = 2});
+  ExponentialLR first(c, 0.5), second(d, 0.5);
+  first.step();
+  second.load_state_dict(first.state_dict());
+  second.step();
+  EXPECT_EQ(d.lr(), 0.25);
+}
+
+TEST(LRScheduler, RefusesStateThatDoesNotFit) {
+  SGD sgd({leaf()}, {.lr = 1}), two({leaf()}, {.lr = 1});
+  two.add_param_group({leaf()});
+  ExponentialLR scheduler(sgd, 0.5), of_two(two, 0.5);
+  OneCycleLR short_one(two, {.max_lr = 0.5, .total_steps = 3});
+  StateDict more = scheduler.state_dict(), far = short_one.state_dict(), part = scheduler.state_dict();
+  more.set("best", ones({1}));
+  far.set("steps", full({}, 4.0));
+  part.set("steps", full({}, 0.5));
+  const auto refused = [](auto& s, const StateDict& values, const char* why) {
+    const std::string text = test::error_of<ValueError>([&] { s.load_state_dict(values); });
+    EXPECT_NE(text.find(why), std::string::npos) << text;
+    EXPECT_EQ(s.steps(), 0);
+  };
+  refused(scheduler, of_two.state_dict(), "'base_lrs' must have 1 numbers");
+  refused(scheduler, {}, "'steps' is missing");
+  refused(scheduler, more, "'best' is not one of its names");
+  refused(scheduler, part, "'steps' must be a whole number");
+  refused(short_one, far, "step 4 is after the last");
+  EXPECT_EQ(sgd.lr(), 1);
+}
+
+TEST(ReduceLROnPlateau, TakesTensorsAndResumes) {
+  SGD a({leaf()}, {.lr = 1}), b({leaf()}, {.lr = 1});
+  ReduceLROnPlateau from(a, {.factor = 0.5, .patience = 1, .cooldown = 2}),
+      to(b, {.factor = 0.5, .patience = 1, .cooldown = 2});
+  for (const double loss : {1.0, 1.0, std::nan("")}) from.step(full({}, loss));
+  EXPECT_EQ(a.lr(), 0.5) << "NaN is no improvement";
+  EXPECT_EQ(from.best(), 1);
+  EXPECT_TRUE(from.in_cooldown());
+  to.load_state_dict(from.state_dict());
+  b.load_state_dict(a.state_dict());
+  EXPECT_EQ(to.steps(), 3);
+  for (int i = 0; i < 5; ++i) {
+    from.step(2.0);
+    to.step(2.0);
+    EXPECT_EQ(from.num_bad_epochs(), to.num_bad_epochs());
+    EXPECT_EQ(a.lr(), b.lr());
+  }
+  EXPECT_EQ(b.lr(), 0.25);
+  StateDict broken = from.state_dict();
+  broken.set("best", full({}, NAN));
+  EXPECT_THROW(to.load_state_dict(broken), ValueError);
+  EXPECT_THROW(to.load_state_dict({}), ValueError);
+  EXPECT_THROW(to.step(ones({2})), ShapeError);
 }
 
 TEST(ParamGroups, HaveTheirOwnOptions) {
