@@ -66,6 +66,21 @@ template <class T, class Join> __device__ __forceinline__ T columns_join(unsigne
   return value;
 }
 
+/// Whether this block is the last of `blocks` to come here, counted in a word of block_counters().  It sees what the
+/// others have written before, if it reads by a volatile pointer.  All threads must call it.
+__device__ __forceinline__ bool is_last_block(std::uint32_t* counter, unsigned blocks) {
+  __shared__ bool last;
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    last = atomicAdd(counter, 1u) == blocks - 1;
+    if (last) *counter = 0;  // for the next kernel
+  }
+  __syncthreads();
+  __threadfence();
+  return last;
+}
+
 /// The threads of a block: adjacent threads have adjacent outputs, and `width` threads share an output.
 struct ColumnLayout {
   unsigned columns, width;

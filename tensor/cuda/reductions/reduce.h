@@ -17,7 +17,8 @@ struct ReduceJob {
   double p;
   void* out;
   DType out_dtype;
-  void* parts;  ///< [outputs, chunks] accumulators if rows have several chunks, otherwise nullptr
+  void* parts;              ///< [chunks, outputs] accumulators if rows have several chunks, otherwise nullptr
+  std::uint32_t* counters;  ///< one for each block of outputs
 };
 
 /// The division of the work among threads.  It depends on the shape only, so that the order of combination does too.

@@ -3,6 +3,7 @@
 #include <string>
 #include <type_traits>
 #include <minnow/tensor/cuda/elementwise/convert.h>
+#include <minnow/tensor/cuda/reductions/block_counters.h>
 #include <minnow/tensor/cuda/reductions/block_reduce.h>
 #include <minnow/tensor/cuda/reductions/reduce.h>
 #include <minnow/tensor/error.h>
@@ -78,9 +79,26 @@ __device__ __forceinline__ void join_dense(const S* __restrict__ x, std::int64_t
 }
 
 template <class Op, class T>
+__device__ __forceinline__ void store_result(const ReduceJob& job, std::int64_t output, Acc<T> acc) {
+  store_as(job.out, job.out_dtype, output, Op::finish(acc, job.n, parameter<Acc<T>>(job.p)));
+}
+
+template <class Op, class T>
 __device__ __forceinline__ void deliver(const ReduceJob& job, std::int64_t output, Acc<T> acc) {
-  if (job.parts != nullptr) static_cast<Acc<T>*>(job.parts)[output * gridDim.y + blockIdx.y] = acc;
-  else store_as(job.out, job.out_dtype, output, Op::finish(acc, job.n, parameter<Acc<T>>(job.p)));
+  if (job.parts != nullptr) static_cast<Acc<T>*>(job.parts)[blockIdx.y * job.outputs + output] = acc;
+  else store_result<Op, T>(job, output, acc);
+}
+
+/// The share of a thread, one of `width`, of the parts of an output, combined.
+template <class Op, class T>
+__device__ __forceinline__ Acc<T> join_parts(const ReduceJob& job, std::int64_t output, unsigned thread,
+                                             unsigned width) {
+  const volatile Acc<T>* parts = static_cast<const Acc<T>*>(job.parts) + output;
+  Acc<T> acc = Op::template init<Acc<T>>();
+#pragma unroll 4
+  for (unsigned k = thread; k < gridDim.y; k += width)
+    acc = Op::combine(acc, static_cast<Acc<T>>(parts[k * job.outputs]));
+  return acc;
 }
 
 template <class Op, class T> struct Combine {
@@ -106,10 +124,15 @@ template <class Op, class T> __global__ void reduce_rows(ReduceJob job, unsigned
     const Acc<T> acc = group_join(width, static_cast<Acc<T>>(own), Op::template init<Acc<T>>(), Combine<Op, Acc<T>>());
     if (thread == 0) deliver<Op, T>(job, output, acc);
   }
+  if (job.parts == nullptr || !is_last_block(job.counters + blockIdx.x, gridDim.y)) return;
+  // Only long rows have several chunks: a block has one.
+  const Acc<T> own = join_parts<Op, T>(job, blockIdx.x, threadIdx.x, blockDim.x);
+  const Acc<T> acc = block_join(own, Op::template init<Acc<T>>(), Combine<Op, Acc<T>>());
+  if (threadIdx.x == 0) store_result<Op, T>(job, blockIdx.x, acc);
 }
 
 /// Adjacent threads have adjacent outputs; `width` threads (a power of two) of different rows of threads share an
-/// output.
+/// output.  If there are several chunks, each thread has one output.
 template <class Op, class T> __global__ void reduce_columns(ReduceJob job, unsigned width) {
   const T q = parameter<T>(job.p);
   const unsigned columns = blockDim.x / width, column = threadIdx.x % columns, row = threadIdx.x / columns;
@@ -129,33 +152,23 @@ template <class Op, class T> __global__ void reduce_columns(ReduceJob job, unsig
     const Acc<T> acc = columns_join(width, static_cast<Acc<T>>(own), Combine<Op, Acc<T>>());
     if (row == 0 && output < job.outputs) deliver<Op, T>(job, output, acc);
   }
-}
-
-/// The second pass: `width` threads (a warp or the block) combine the parts of an output, in a fixed order.
-template <class Op, class A> __global__ void reduce_parts(ReduceJob job, std::int64_t chunks, unsigned width) {
-  const A* parts = static_cast<const A*>(job.parts);
-  const unsigned thread = threadIdx.x % width;
-  const std::int64_t row = threadIdx.x / width, rows = blockDim.x / width;
-  for (std::int64_t output = blockIdx.x * rows + row; output < job.outputs; output += gridDim.x * rows) {
-    A acc = Op::template init<A>();
-    for (std::int64_t k = thread; k < chunks; k += width) acc = Op::combine(acc, parts[output * chunks + k]);
-    acc = group_join(width, acc, Op::template init<A>(), Combine<Op, A>());
-    if (thread == 0) store_as(job.out, job.out_dtype, output, Op::finish(acc, job.n, parameter<A>(job.p)));
-  }
+  if (job.parts == nullptr || !is_last_block(job.counters + blockIdx.x, gridDim.y)) return;
+  const std::int64_t output = static_cast<std::int64_t>(blockIdx.x) * columns + column;
+  const bool mine = output < job.outputs;
+  const Acc<T> own = mine ? join_parts<Op, T>(job, output, row, width) : Op::template init<Acc<T>>();
+  const Acc<T> acc = columns_join(width, own, Combine<Op, Acc<T>>());
+  if (row == 0 && mine) store_result<Op, T>(job, output, acc);
 }
 
 template <class Op, class T> void run_reduce(const Call& call, ReduceJob job, const ReduceLayout& layout) {
   const Scratch parts(call,
                       layout.chunks > 1 ? static_cast<std::size_t>(job.outputs * layout.chunks) * sizeof(Acc<T>) : 0);
   job.parts = parts.as<void>();
+  job.counters = layout.chunks > 1 ? block_counters(call) : nullptr;
   const dim3 blocks(blocks_for(job.outputs, static_cast<unsigned>(layout.per_block)),
                     static_cast<unsigned>(layout.chunks));
   if (layout.by_rows) launch(call, reduce_rows<Op, T>, blocks, layout.threads, job, layout.width, layout.vectors);
   else launch(call, reduce_columns<Op, T>, blocks, layout.threads, job, layout.width);
-  if (layout.chunks == 1) return;
-  const unsigned width = parts_width(layout.chunks);
-  launch(call, reduce_parts<Op, Acc<T>>, blocks_for(job.outputs, kThreads / width), kThreads, job, layout.chunks,
-         width);
 }
 
 template <class T> void reduce_as(const Call& call, int op, ReduceJob job, const ReduceLayout& layout) {
