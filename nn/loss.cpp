@@ -29,6 +29,16 @@ Tensor reduced(const Tensor& losses, Reduction reduction, const Tensor& total) {
   return reduction == Reduction::mean ? sum(losses) / total : reduced(losses, reduction);
 }
 
+minnow::detail::RowReduction row_reduction(Reduction reduction) {
+  using minnow::detail::RowReduction;
+  switch (reduction) {
+    case Reduction::none: return RowReduction::none;
+    case Reduction::sum: return RowReduction::sum;
+    case Reduction::mean: return RowReduction::mean;
+  }
+  throw ValueError(message("the reduction must be none, mean or sum", {}, "give an nn::Reduction"));
+}
+
 void require_classes(const Tensor& x, const Tensor& target) {
   const auto text = [&](const std::string& why, const std::string& hint) {
     return message(why, {{"input", x}, {"target", target}}, hint);
@@ -100,11 +110,8 @@ Tensor cross_entropy_of_classes(const Tensor& logits, const Tensor& target, cons
   const auto shaped = [&](const Tensor& losses) {
     return o.reduction == Reduction::none ? losses.reshape(target.shape()) : losses;
   };
-  if (!o.weight.defined() && o.label_smoothing == 0) {
-    const Tensor losses = cross_entropy_rows(x, t, o.ignore_index);
-    if (o.reduction != Reduction::mean) return shaped(reduced(losses, o.reduction));
-    return sum(losses) / sum(t != o.ignore_index).to(losses.dtype());
-  }
+  if (!o.weight.defined() && o.label_smoothing == 0)
+    return shaped(minnow::detail::reduced_cross_entropy(x, t, o.ignore_index, row_reduction(o.reduction)));
   const Tensor log_p = log_softmax(x, 1), ignored = t == o.ignore_index;
   const auto [losses, total] = nll_of_rows(log_p, t, o.weight, ignored);
   if (o.label_smoothing == 0) return shaped(reduced(losses, o.reduction, total));

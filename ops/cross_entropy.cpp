@@ -1,11 +1,14 @@
 #include <minnow/ops/cross_entropy.h>
 
+#include <limits>
 #include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
 #include <minnow/ops/detail/cross_entropy.h>
 #include <minnow/ops/detail/index.h>
 #include <minnow/ops/index.h>
+#include <minnow/ops/reduce.h>
 #include <minnow/ops/softmax.h>
+#include <minnow/ops/unary.h>
 #include <minnow/tensor/backend/captured_calls.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
@@ -35,7 +38,7 @@ void refuse_class(const In& logits, const In& target, std::int64_t classes, std:
                            range_text(classes) + "ignore_index " + std::to_string(ignore_index)));
 }
 
-CrossEntropy cross_entropy(const In& logits, const In& target, std::int64_t ignore_index) {
+CrossEntropy cross_entropy(const In& logits, const In& target, std::int64_t ignore_index, RowReduction reduction) {
   const Operands operands{{"logits", *logits}, {"target", *target}};
   const CallSite site("cross_entropy", logits.where);
   Backend& backend = dispatch({{"logits", *logits}, {"target", *target}});
@@ -45,23 +48,28 @@ CrossEntropy cross_entropy(const In& logits, const In& target, std::int64_t igno
     throw DTypeError(
         message("logits must be floating-point and target int64", operands, "convert the target: .to(int64)"));
   const std::int64_t n = logits->shape()[0];
-  const CrossEntropy out{new_result({n}, logits->dtype(), logits->device()),
-                         new_result({2, n}, exp_sums_type(logits->dtype()), logits->device())};
-  if (!n) return out;
-  run_checked(
-      backend, calls::CrossEntropy{contiguous(logits), contiguous(target), out.losses, out.exp_sums, ignore_index},
-      [=](const Tensor& x, const Tensor& t) { refuse_class(x, t, x.shape()[1], ignore_index); }, *logits, *target);
-  return out;
+  const DType type = logits->dtype(), wide = exp_sums_type(type);
+  const bool combines = reduction != RowReduction::none, mean = reduction == RowReduction::mean;
+  const Tensor losses = new_result({n}, combines ? wide : type, logits->device()),
+               total = combines ? new_result({}, type, logits->device()) : Tensor(),
+               exp_sums = new_result(combines ? Shape{2 * n + 2} : Shape{2, n}, wide, logits->device());
+  if (n)
+    run_checked(
+        backend,
+        calls::CrossEntropy{contiguous(logits), contiguous(target), losses, total, exp_sums, ignore_index, mean},
+        [=](const Tensor& x, const Tensor& t) { refuse_class(x, t, x.shape()[1], ignore_index); }, *logits, *target);
+  else if (combines) raw::fill_(total, mean ? std::numeric_limits<double>::quiet_NaN() : 0.0);
+  return {combines ? total : losses, exp_sums};
 }
 
 Tensor cross_entropy_backward(const In& grad, const In& logits, const In& target, const In& exp_sums,
-                              std::int64_t ignore_index) {
+                              std::int64_t ignore_index, RowReduction reduction) {
   const CallSite site("cross_entropy_backward", grad.where);
   Backend& backend = dispatch({{"grad", *grad}, {"logits", *logits}, {"target", *target}});
   const Tensor out = new_result(logits->shape(), logits->dtype(), logits->device());
   if (out.numel())
     backend.run(calls::CrossEntropyBackward{expand(grad, {logits->shape()[0]}), contiguous(logits), contiguous(target),
-                                            *exp_sums, out, ignore_index});
+                                            *exp_sums, out, ignore_index, reduction == RowReduction::mean});
   return out;
 }
 
@@ -69,18 +77,29 @@ Tensor cross_entropy_backward(const In& grad, const In& logits, const In& target
 
 namespace minnow {
 
-Tensor cross_entropy_rows(const In& logits, const In& target, std::int64_t ignore_index) {
-  const CallSite site("cross_entropy", logits.where);
-  auto [losses, exp_sums] = raw::cross_entropy(logits, target, ignore_index);
+namespace detail {
+
+Tensor reduced_cross_entropy(const In& logits, const In& target, std::int64_t ignore_index, RowReduction reduction) {
+  auto [losses, exp_sums] = raw::cross_entropy(logits, target, ignore_index, reduction);
   if (!records(*logits)) return losses;
   return record("cross_entropy", std::move(losses), {logits},
-                [x = Saved(*logits), t = Saved(*target), sums = exp_sums, ignore_index](const Tensor& g) {
-                  if (!is_grad_enabled()) return raw::cross_entropy_backward(g, x(), t(), sums, ignore_index);
+                [x = Saved(*logits), t = Saved(*target), sums = exp_sums, ignore_index, reduction](const Tensor& g) {
+                  if (!is_grad_enabled())
+                    return raw::cross_entropy_backward(g, x(), t(), sums, ignore_index, reduction);
                   const Tensor ignored = eq(t(), ignore_index);
                   const Tensor target_mask = one_hot(where(ignored, 0, t()), x().size(1)).to(g.dtype());
-                  const Tensor row_gradient = where(ignored, 0.0, g).unsqueeze(1);
+                  const Tensor each =
+                      reduction == RowReduction::mean ? div(g, sum(logical_not(ignored)).to(g.dtype())) : g;
+                  const Tensor row_gradient = where(ignored, 0.0, each).unsqueeze(1);
                   return mul(row_gradient, sub(softmax(x(), 1), target_mask));
                 });
+}
+
+}  // namespace detail
+
+Tensor cross_entropy_rows(const In& logits, const In& target, std::int64_t ignore_index) {
+  const CallSite site("cross_entropy", logits.where);
+  return detail::reduced_cross_entropy(logits, target, ignore_index, detail::RowReduction::none);
 }
 
 }  // namespace minnow

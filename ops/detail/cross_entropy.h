@@ -4,19 +4,31 @@
 #include <minnow/tensor/in.h>
 #include <minnow/tensor/internal.h>
 
-namespace minnow::detail::raw {
+namespace minnow::detail {
+
+/// How the losses of the rows are combined.
+enum class RowReduction : std::uint8_t { none, sum, mean };
+
+/// The softmax cross-entropy of rows: [N] or 0-dim.  As minnow::cross_entropy_rows; the mean is over the rows that are
+/// not ignored.  One call of the backend in each direction.
+Tensor reduced_cross_entropy(const In& logits, const In& target, std::int64_t ignore_index, RowReduction reduction);
+
+namespace raw {
 
 struct CrossEntropy {
-  Tensor losses;  ///< [N]
-  /// [2, N] for the gradient: the largest logit, and the sum of e^(logit - largest).  float32 for halves.
+  Tensor losses;  ///< [N], or the total, 0-dim
+  /// For the gradient: the largest logit of each row, the sum of e^(logit - largest); of a total also two numbers more
+  /// (calls::CrossEntropy).  float32 for halves.
   Tensor exp_sums;
 };
 /// logits: [N, C]  target: int64 [N].  Row n: log(sum(e^logits)) - logits[target]; 0 for ignore_index.
-CrossEntropy cross_entropy(const In& logits, const In& target, std::int64_t ignore_index = -100);
+CrossEntropy cross_entropy(const In& logits, const In& target, std::int64_t ignore_index = -100,
+                           RowReduction reduction = RowReduction::none);
 /// IndexError that names the first element of target, of any shape, that is out of range.
 [[noreturn]] void refuse_class(const In& logits, const In& target, std::int64_t classes, std::int64_t ignore_index);
 /// The gradient of logits.   grad: of the losses, [N] or what broadcasts to it.
 Tensor cross_entropy_backward(const In& grad, const In& logits, const In& target, const In& exp_sums,
-                              std::int64_t ignore_index = -100);
+                              std::int64_t ignore_index = -100, RowReduction reduction = RowReduction::none);
 
-}  // namespace minnow::detail::raw
+}  // namespace raw
+}  // namespace minnow::detail

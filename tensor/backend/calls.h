@@ -195,19 +195,23 @@ struct SoftmaxBackward {
   bool log;
 };
 
-/// logits: [N, C] contiguous, target: int64 [N] -> losses: [N], exp_sums: [2, N], float32 if logits are half: the
-/// largest logit of each row, and the sum of e^(logit - largest).  The loss of a row with ignore_index is 0.
+/// logits: [N, C] contiguous, target: int64 [N] -> losses: [N], exp_sums: [2 N], float32 if logits are half: the
+/// largest logits of all rows, and then the sums of e^(logit - largest).  The loss of a row with ignore_index is 0.
+/// total: one element, the sum of the losses, or, if `mean`, their mean over the rows that are not ignored; or undefined.
+/// With a total, exp_sums has two more elements: the sum of the losses, and the number of rows that are not ignored.
 struct CrossEntropy {
   static constexpr const char* kName = "cross_entropy";
   using Result = Outcome;
   const View& logits;
   const View& target;
   const View& losses;
+  const View& total;
   const View& exp_sums;
   std::int64_t ignore_index;
+  bool mean = false;
 };
 
-/// grad: [N], of the losses -> grad_logits: [N, C].
+/// grad: [N], of the losses, or of their mean (with stride 0) -> grad_logits: [N, C].
 struct CrossEntropyBackward {
   static constexpr const char* kName = "cross_entropy_backward";
   const View& grad;
@@ -216,6 +220,7 @@ struct CrossEntropyBackward {
   const View& exp_sums;
   const View& grad_logits;
   std::int64_t ignore_index;
+  bool mean = false;
 };
 
 // Layer normalization.  x, y, grad, grad_x: [rows, n] and contiguous, neither size 0; weight, bias and their gradients:

@@ -6,6 +6,7 @@
 #include <minnow/tensor/cpu/parallel.h>
 #include <minnow/tensor/cpu/scratch.h>
 #include <minnow/tensor/internal.h>
+#include <minnow/tensor/kernels/reduce.h>
 
 namespace minnow::cpu {
 namespace {
@@ -158,23 +159,29 @@ template <> void execute(const calls::SoftmaxBackward& args) {
   });
 }
 
-template <> Outcome execute(const calls::CrossEntropy& args) {
-  const View &logits = args.logits, &target = args.target, &losses = args.losses, &exp_sums = args.exp_sums;
+namespace {
+
+/// Writes the loss and the sums of each row.  Returns the number of rows that are not ignored, -1 for a target out of
+/// range.
+std::int64_t losses_of_rows(const calls::CrossEntropy& args) {
+  const View &logits = args.logits, &target = args.target;
   const std::int64_t rows = logits.shape()[0];
   const std::int64_t n = logits.shape()[1];
   const Rows x(logits);
-  const Rows loss(losses);
-  const Rows kept(exp_sums);
+  const Rows loss(args.losses);
+  const Rows kept(args.exp_sums);
   const std::int64_t* wanted = static_cast<const std::int64_t*>(target.raw_data());
   const std::int64_t stride = target.strides()[0];
   const SoftmaxLoops& l = loops().softmax[static_cast<int>(x.compute())];
   std::atomic<bool> in_range{true};
+  std::atomic<std::int64_t> not_ignored{0};
   const std::int64_t group = rows_per_item(n);
   const ThreadScratch buffers = buffers_for(x, 1, group * n);
   parallel_blocks(rows, group, logits.nbytes(), [&](std::int64_t first, std::int64_t last) {
     float* buffer = static_cast<float*>(buffers.mine());
     double most[kMaxRows], sum[kMaxRows], log_sum[kMaxRows];
     l.exp_sums(x.load(first * n, (last - first) * n, buffer), last - first, n, most, sum, log_sum);
+    std::int64_t used = 0;
     for (std::int64_t r = first; r < last; ++r) {
       const std::int64_t t = wanted[r * stride], k = r - first;
       const bool ignored = t == args.ignore_index;
@@ -182,6 +189,7 @@ template <> Outcome execute(const calls::CrossEntropy& args) {
         in_range.store(false, std::memory_order_relaxed);
         continue;
       }
+      used += ignored ? 0 : 1;
       kept.set(r, most[k]);
       kept.set(rows + r, sum[k]);
       // What was subtracted from the logits.  log_sum + (shift - x) keeps the logarithm, which would be lost beside
@@ -189,8 +197,36 @@ template <> Outcome execute(const calls::CrossEntropy& args) {
       const double shift = std::isfinite(most[k]) ? most[k] : 0.0;
       loss.set(r, ignored ? 0.0 : log_sum[k] + (shift - x.value(r * n + t)));
     }
+    not_ignored.fetch_add(used, std::memory_order_relaxed);
   });
-  return in_range ? Outcome::ok : Outcome::class_out_of_range;
+  return in_range ? not_ignored.load() : -1;
+}
+
+/// The sum or mean of the losses; `used`: how many rows are not ignored.
+void combine_losses(const calls::CrossEntropy& args, std::int64_t used) {
+  const View &losses = args.losses, &sums = args.exp_sums;
+  const std::int64_t n = losses.shape()[0];
+  const View all(losses.storage(), losses.dtype(), {1, n, 1}, {n, losses.strides()[0], 1}, losses.storage_offset());
+  const View sum(sums.storage(), sums.dtype(), {1, 1}, {1, 1}, sums.storage_offset() + 2 * n);
+  execute(calls::Reduce{kernels::kIndexOf<kernels::ReduceOps, kernels::Sum>, all, sum});
+  const Rows kept(sums), total(args.total);
+  kept.set(2 * n + 1, static_cast<double>(used));
+  // Rounded once, as a quotient of floats: a double is more than twice as precise.
+  total.set(0, args.mean ? kept.value(2 * n) / kept.value(2 * n + 1) : kept.value(2 * n));
+}
+
+/// The gradient of each of `rows` losses whose mean has the gradient g, rounded to the compute type.
+double gradient_of_each(double g, double rows, Compute compute) {
+  return compute == Compute::kDouble ? g / rows : static_cast<double>(static_cast<float>(g / rows));
+}
+
+}  // namespace
+
+template <> Outcome execute(const calls::CrossEntropy& args) {
+  const std::int64_t used = losses_of_rows(args);
+  if (used < 0) return Outcome::class_out_of_range;
+  if (args.total.defined()) combine_losses(args, used);
+  return Outcome::ok;
 }
 
 template <> void execute(const calls::CrossEntropyBackward& args) {
@@ -217,7 +253,8 @@ template <> void execute(const calls::CrossEntropyBackward& args) {
         std::fill_n(to.at(r * n), static_cast<std::size_t>(n) * size_of(grad_logits.dtype()), char{0});
         continue;
       }
-      const double scale = g.value(r * grad_stride);
+      const double scale = args.mean ? gradient_of_each(g.value(r * grad_stride), kept.value(2 * rows + 1), x.compute())
+                                     : g.value(r * grad_stride);
       l.scaled_exp(x.load(r * n, n, buffer), out, n, kept.value(r), scale / kept.value(rows + r));
       if (x.compute() == Compute::kDouble) static_cast<double*>(out)[t] -= scale;
       else static_cast<float*>(out)[t] -= static_cast<float>(scale);

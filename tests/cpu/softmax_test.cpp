@@ -153,7 +153,7 @@ void check_cross_entropy(const Shape& shape, DType dtype, std::int64_t ignored, 
   const Tensor loss = blank({rows}, dtype), sums = blank({2, rows}, is_half(dtype) ? float32 : dtype),
                grad = test::reals({rows}, dtype, one_gradient ? test::Lay::kBroadcast : test::Lay::kContiguous);
   const Tensor dx = test::reals(shape, dtype);
-  ASSERT_EQ(backend().run(calls::CrossEntropy{x, target, loss, sums, ignored}), Outcome::ok);
+  ASSERT_EQ(backend().run(calls::CrossEntropy{x, target, loss, View(), sums, ignored}), Outcome::ok);
   backend().run(calls::CrossEntropyBackward{grad, x, target, sums, dx, ignored});
   const double atol = is_half(dtype) ? 1e-2 : 1e-5;
   for (std::int64_t r = 0; r < rows; ++r) {
@@ -180,10 +180,11 @@ TEST_P(SoftmaxCpu, CrossEntropy) {
 TEST(SoftmaxRefuses, TargetsOutOfRange) {
   const Tensor x = test::reals({4, 3});
   const Tensor loss = blank({4}), sums = blank({2, 4}), target = blank({4}, DType::int64);
-  EXPECT_EQ(backend().run(calls::CrossEntropy{x, target, loss, sums, -100}), Outcome::ok);
+  EXPECT_EQ(backend().run(calls::CrossEntropy{x, target, loss, View(), sums, -100}), Outcome::ok);
   for (const double wrong : {3.0, -1.0, 1e15}) {
     set(target, 2, wrong);
-    EXPECT_EQ(backend().run(calls::CrossEntropy{x, target, loss, sums, -100}), Outcome::class_out_of_range) << wrong;
+    EXPECT_EQ(backend().run(calls::CrossEntropy{x, target, loss, View(), sums, -100}), Outcome::class_out_of_range)
+        << wrong;
   }
 }
 

@@ -20,9 +20,9 @@ struct Layout {
 };
 const std::vector<Layout>& layouts() {
   static const std::vector<Layout> all{
-      {{11, 5}, 1},   {{3, 33}, 1},    {{3, 200}, 1},    {{3, 1000}, 1}, {{2, 1025}, 1},   {{2, 5000}, 1},
-      {{2, 9001}, 1}, {{4, 33, 5}, 1}, {{2, 700, 3}, 1}, {{6, 400}, 0},  {{3, 40}, 1},     {{3, 1028}, 1},
-      {{3, 2048}, 1}, {{3, 8192}, 1},  {{3, 9008}, 1},   {{5, 1}, 1},    {{2, 3, 4, 5}, 1}};
+      {{11, 5}, 1},   {{3, 33}, 1},    {{3, 200}, 1},    {{3, 1000}, 1}, {{2, 1025}, 1}, {{2, 5000}, 1},
+      {{2, 9001}, 1}, {{4, 33, 5}, 1}, {{2, 700, 3}, 1}, {{6, 400}, 0},  {{3, 40}, 1},   {{3, 1028}, 1},
+      {{3, 2048}, 1}, {{2, 4000}, 1},  {{3, 8192}, 1},   {{3, 9008}, 1}, {{5, 1}, 1},    {{2, 3, 4, 5}, 1}};
   return all;
 }
 
@@ -104,6 +104,53 @@ TEST_P(RowsSoftmax, CrossEntropy) {
                     raw::cross_entropy_backward(exact(g), exact(x), target, exact(sums)), name + " backward",
                     is_half(dtype) ? 100 : 1);
     }
+}
+
+std::vector<double> numbers(const Tensor& t) { return to_host(t).to_vector<double>(); }
+
+// Totals of few rows and of more than one block, or item of work, combines.
+TEST_P(RowsSoftmax, CrossEntropyTotals) {
+  for (const DType dtype : {DType::float32, DType::float64, DType::float16, DType::bfloat16})
+    for (const Shape& shape : {Shape{1, 10}, Shape{20, 10}, Shape{300, 3}, Shape{9001, 2}, Shape{7, 1500}})
+      for (const auto reduction : {RowReduction::sum, RowReduction::mean}) {
+        const bool mean = reduction == RowReduction::mean;
+        const std::string name = (mean ? "mean " : "sum ") + std::string(name_of(dtype)) + shape.str();
+        const Tensor x = made(shape, dtype, [](std::int64_t i) { return 4 * mixed(i); });
+        const Tensor target = targets(shape[0], shape[1]), there = on(target, device());
+        double sum = 0, rows = 0;
+        const std::vector<double> losses = numbers(raw::cross_entropy(exact(x), target).losses);
+        for (const double loss : losses) sum += loss;
+        for (const double t : numbers(target)) rows += t < 0 ? 0 : 1;
+        const auto got = raw::cross_entropy(on(x, device()), there, -100, reduction);
+        EXPECT_EQ(got.losses.shape(), Shape()) << name;
+        EXPECT_EQ(got.losses.dtype(), dtype) << name;
+        const Tensor want = made({}, DType::float64, [&](std::int64_t) { return mean ? sum / rows : sum; });
+        expect_agrees(got.losses, want, name);
+        EXPECT_EQ(numbers(got.losses), numbers(raw::cross_entropy(on(x, device()), there, -100, reduction).losses));
+
+        const Tensor g = made({}, dtype, [](std::int64_t) { return 0.75; });
+        const Tensor each = made({shape[0]}, DType::float64, [&](std::int64_t) { return mean ? 0.75 / rows : 0.75; });
+        const auto rows_only = raw::cross_entropy(exact(x), target);
+        expect_agrees(
+            raw::cross_entropy_backward(on(g, device()), on(x, device()), there, got.exp_sums, -100, reduction),
+            raw::cross_entropy_backward(each, exact(x), target, rows_only.exp_sums), name + " backward",
+            is_half(dtype) ? 100 : 10);
+      }
+}
+
+TEST_P(RowsSoftmax, CrossEntropyTotalsOfNothing) {
+  const Tensor x = on(made({300, 4}, DType::float32, mixed), device());
+  const Tensor ignored = on(made({300}, DType::int64, [](std::int64_t) { return -100.0; }), device());
+  const Tensor none = on(made({0, 4}, DType::float32, mixed), device());
+  const Tensor no_targets = on(made({0}, DType::int64, mixed), device());
+  EXPECT_EQ(numbers(raw::cross_entropy(x, ignored, -100, RowReduction::sum).losses), std::vector<double>{0});
+  EXPECT_EQ(numbers(raw::cross_entropy(none, no_targets, -100, RowReduction::sum).losses), std::vector<double>{0});
+  const auto mean = raw::cross_entropy(x, ignored, -100, RowReduction::mean);
+  EXPECT_TRUE(std::isnan(numbers(mean.losses)[0]));
+  EXPECT_TRUE(std::isnan(numbers(raw::cross_entropy(none, no_targets, -100, RowReduction::mean).losses)[0]));
+  const Tensor g = on(made({}, DType::float32, [](std::int64_t) { return 1.0; }), device());
+  const Tensor slope = raw::cross_entropy_backward(g, x, ignored, mean.exp_sums, -100, RowReduction::mean);
+  for (const double v : numbers(slope)) ASSERT_EQ(v, 0);
 }
 
 TEST_P(RowsSoftmax, CrossEntropyOfExtremeLogits) {
