@@ -54,7 +54,8 @@ Conv2d::Conv2d(const Shape& shape, const Conv2dOptions& options, SourceLocation 
 
 Tensor Conv2d::forward(const Tensor& x) {
   const CallSite site = called();
-  return conv2d(x, weight, bias, {options_.stride, options_.padding, options_.dilation, options_.groups});
+  return conv2d(x, weight, bias,
+                {options_.stride, options_.padding, options_.dilation, options_.groups, options_.activation});
 }
 
 std::string Conv2d::describe() const {
@@ -65,7 +66,10 @@ std::string Conv2d::describe() const {
   if (!detail::both_equal(o.padding, 0)) text += ", padding " + detail::text(o.padding);
   if (!detail::both_equal(o.dilation, 1)) text += ", dilation " + detail::text(o.dilation);
   if (o.groups != 1) text += fmt::format(", groups {}", o.groups);
-  return text + (bias.defined() ? ")" : ", no bias)");
+  if (!bias.defined()) text += ", no bias";
+  if (o.activation == Activation::relu) text += ", relu";
+  if (o.activation == Activation::gelu_tanh) text += ", gelu_tanh";
+  return text + ")";
 }
 
 }  // namespace minnow::nn

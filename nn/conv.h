@@ -11,6 +11,7 @@ struct Conv2dOptions {
   Pair dilation = 1;  ///< distance between the kernel's elements; 1 = none
   std::int64_t groups = 1;
   bool bias = true;
+  Activation activation = Activation::none;  ///< as in minnow::conv2d
 };
 
 /// Cross-correlation of images.   x: [N, in_channels, H, W]  ->  [N, out_channels, OH, OW], sizes as

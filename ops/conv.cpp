@@ -2,13 +2,16 @@
 
 #include <minnow/autograd/record.h>
 #include <minnow/ops/detail/conv.h>
+#include <minnow/ops/detail/unary.h>
 #include <minnow/ops/reduce.h>
+#include <minnow/ops/unary.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/kernels/reduce.h>
 #include <minnow/tensor/raw/copy.h>
 #include <minnow/tensor/raw/create.h>
+#include <minnow/tensor/raw/elementwise.h>
 
 namespace minnow::detail::raw {
 namespace {
@@ -77,7 +80,7 @@ void sum_images(Backend& backend, const Tensor& images, const Tensor& out) {
 
 }  // namespace
 
-Tensor conv2d(const In& x, const In& w, const Tensor& b, const Conv2dParams& params) {
+Tensor conv2d(const In& x, const In& w, const Tensor& b, const Conv2dParams& params, Activation activation) {
   const CallSite site("conv2d", x.where);
   Backend& backend =
       b.defined() ? dispatch({{"x", *x}, {"weight", *w}, {"bias", b}}) : dispatch({{"x", *x}, {"weight", *w}});
@@ -91,9 +94,11 @@ Tensor conv2d(const In& x, const In& w, const Tensor& b, const Conv2dParams& par
     if (b.defined())
       backend.run(calls::Copy{View(b.storage(), b.dtype(), shape, {0, b.strides()[0], 0, 0}, b.storage_offset()), y});
     else fill_(y, 0);
+    if (activation == Activation::relu) unary_(kUnary<kernels::Relu>, y);
+    if (activation == Activation::gelu_tanh) unary_(kUnary<kernels::GeluTanh>, y);
     return y;
   }
-  backend.run(calls::Conv2d{*x, *w, b, y, params});
+  backend.run(calls::Conv2d{*x, *w, b, y, params, activation});
   return y;
 }
 
@@ -131,7 +136,8 @@ WeightGradients conv2d_backward_weight(const In& grad, const In& x, const Shape&
 namespace minnow {
 namespace {
 
-Tensor convolve(const In& x, const In& w, const Tensor& b, const Conv2dParams& p);
+Tensor convolve(const In& x, const In& w, const Tensor& b, const Conv2dParams& p,
+                Activation activation = Activation::none);
 
 // The gradients of each of the three functions are the two others.
 Tensor weight_gradient(const In& g, const In& x, const Shape& w_shape, const Conv2dParams& p);
@@ -172,11 +178,17 @@ Gradients conv_gradients(const Tensor& g, const Tensor& x, const Tensor& w, cons
   return out;
 }
 
-Tensor convolve(const In& x, const In& w, const Tensor& b, const Conv2dParams& p) {
-  Tensor y = raw::conv2d(x, w, b, p);
-  return record("conv2d", std::move(y), {x, w, b}, [x = Saved(*x), w = Saved(*w), p](const Tensor& g, Needs needs) {
-    return conv_gradients(g, x(), w(), p, needs);
-  });
+Tensor convolve(const In& x, const In& w, const Tensor& b, const Conv2dParams& p, Activation activation) {
+  const bool recorded = records(*x, *w) || records(b);
+  // The gradient of gelu_tanh needs its input.
+  if (activation == Activation::gelu_tanh && recorded) return gelu_tanh(convolve(x, w, b, p));
+  Tensor y = raw::conv2d(x, w, b, p, activation);
+  if (!recorded) return y;
+  const Saved activated = activation == Activation::relu ? Saved::output(y) : Saved();
+  return record("conv2d", std::move(y), {x, w, b},
+                [x = Saved(*x), w = Saved(*w), activated, p](const Tensor& g, Needs needs) {
+                  return conv_gradients(activated.defined() ? relu_gradient(g, activated()) : g, x(), w(), p, needs);
+                });
 }
 
 }  // namespace
@@ -187,7 +199,7 @@ Tensor conv2d(const In& x, const In& w, const Tensor& b, const Conv2dFuncOptions
                             {o.padding.height, o.padding.width},
                             {o.dilation.height, o.dilation.width},
                             o.groups};
-  return convolve(x, w, b, params);
+  return convolve(x, w, b, params, o.activation);
 }
 
 }  // namespace minnow

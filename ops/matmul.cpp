@@ -3,6 +3,7 @@
 #include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
 #include <minnow/ops/detail/matmul.h>
+#include <minnow/ops/detail/unary.h>
 #include <minnow/ops/reduce.h>
 #include <minnow/ops/unary.h>
 #include <minnow/tensor/backend/dispatch.h>
@@ -167,13 +168,6 @@ Gradients linear_gradients(const Tensor& g, const Tensor& x, const Tensor& w, Ne
   if (needs[1]) out[1] = matmul(g_rows.t(), inputs());
   if (needs[2]) out[2] = sum(g_rows, {0});
   return out;
-}
-
-/// The gradient before a relu whose result was y.
-Tensor relu_gradient(const Tensor& grad, const Tensor& y) {
-  constexpr int op = raw::kUnary<kernels::Relu>;
-  if (!is_grad_enabled()) return raw::unary_slope(op, grad, y, 0, 0);
-  return mul(grad, raw::unary_slope(op, ones_like(y), y, 0, 0));  // the slope is constant
 }
 
 Tensor matmul_of_rank(const char* op, const In& a, int rank_a, const In& b, int rank_b) {

@@ -4,6 +4,7 @@
 #include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
 #include <minnow/ops/detail/in_place.h>
+#include <minnow/ops/detail/unary.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
@@ -173,5 +174,15 @@ Tensor nan_to_num(const In& x, double nan) {
   if (!x->is_floating_point()) return x->clone();
   return function<kernels::NanToNum>(x, nan);
 }
+
+namespace detail {
+
+Tensor relu_gradient(const Tensor& grad, const Tensor& y) {
+  constexpr int op = raw::kUnary<kernels::Relu>;
+  if (!is_grad_enabled()) return raw::unary_slope(op, grad, y, 0, 0);
+  return mul(grad, raw::unary_slope(op, ones_like(y), y, 0, 0));  // the slope is constant
+}
+
+}  // namespace detail
 
 }  // namespace minnow

@@ -4,7 +4,7 @@
 
 namespace minnow {
 
-/// What linear() applies to its result before it is stored, in the same kernel if the library can.
+/// What linear() and conv2d() apply to their results before they are stored, in the same kernel if possible.
 enum class Activation : std::uint8_t { none, relu, gelu_tanh };
 
 }  // namespace minnow

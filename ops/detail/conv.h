@@ -8,7 +8,8 @@ namespace minnow::detail::raw {
 
 /// x: [N, C, H, W]  w: [O, C / groups, KH, KW]  b: [O] or undefined  ->  [N, O, OH, OW],
 /// OH = (H + 2 padding - dilation (KH - 1) - 1) / stride + 1.
-Tensor conv2d(const In& x, const In& w, const Tensor& b, const Conv2dParams& params);
+Tensor conv2d(const In& x, const In& w, const Tensor& b, const Conv2dParams& params,
+              Activation activation = Activation::none);
 Tensor conv2d_backward_input(const In& grad, const In& w, const Shape& x_shape, const Conv2dParams& params);
 struct WeightGradients {
   Tensor weight, bias;

@@ -318,6 +318,7 @@ struct Conv2d {
   const View& bias;
   const View& y;
   Conv2dParams params = {};
+  Activation activation = Activation::none;  ///< applied last
 };
 
 struct Conv2dBackwardInput {

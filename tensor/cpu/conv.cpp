@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <minnow/tensor/cpu/activate.h>
 #include <minnow/tensor/cpu/conv_direct.h>
 #include <minnow/tensor/cpu/conv_parts.h>
 #include <minnow/tensor/cpu/cpu_backend.h>
@@ -225,7 +226,9 @@ MemoryFormat CpuBackend::conv2d_format(const Conv2dParams&, const View& x, const
   return has_library_dtype(x) ? MemoryFormat::channels_last : MemoryFormat::contiguous;
 }
 
-template <> void execute(const calls::Conv2d& args) {
+namespace {
+
+void convolve(const calls::Conv2d& args) {
   const View &x = args.x, &w = args.w, &bias = args.bias, &y = args.y;
   const Conv2dParams& params = args.params;
   if (has_library_dtype(x)) {
@@ -239,6 +242,13 @@ template <> void execute(const calls::Conv2d& args) {
   const View out = scratch(y.shape(), DType::float64);
   reference::conv2d<double>(params, in_float64(x), in_float64(w), in_float64(bias), out);
   convert(out, y);
+}
+
+}  // namespace
+
+template <> void execute(const calls::Conv2d& args) {
+  convolve(args);
+  activate(args.activation, args.y);
 }
 
 template <> void execute(const calls::Conv2dBackwardInput& args) {

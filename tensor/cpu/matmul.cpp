@@ -1,3 +1,4 @@
+#include <minnow/tensor/cpu/activate.h>
 #include <minnow/tensor/cpu/cpu_backend.h>
 #include <minnow/tensor/cpu/dense_copy.h>
 #include <minnow/tensor/cpu/gemm.h>
@@ -7,7 +8,6 @@
 #include <minnow/tensor/internal.h>
 #include <minnow/tensor/kernels/compute.h>
 #include <minnow/tensor/kernels/reduce.h>
-#include <minnow/tensor/kernels/unary.h>
 
 // float32 and, if the machine has primitives for them, halves by oneDNN or our own kernel; float64 and integers by
 // reference.h.  Results have the same bits for any number of threads.
@@ -281,14 +281,6 @@ void product(const MatmulParams& params, const View& a, const View& b, const Vie
   if (run_library(params, a, b, row, out)) return;
   if (dtype == DType::float32) run_reference(params, a, b, row, out);
   else run_converted(params, a, b, row, out, DType::float32);
-}
-
-void activate(Activation activation, const View& out) {
-  using Ops = kernels::UnaryOps;
-  const DType compute = kernels::compute_type(out.dtype());
-  if (activation == Activation::relu) execute(calls::Unary{kernels::kIndexOf<Ops, kernels::Relu>, compute, out, out});
-  else if (activation == Activation::gelu_tanh)
-    execute(calls::Unary{kernels::kIndexOf<Ops, kernels::GeluTanh>, compute, out, out});
 }
 
 }  // namespace

@@ -250,6 +250,10 @@ TEST(Linear, ActivationIsThatOfTheFunction) {
   EXPECT_EQ(bent.describe(), "Linear(3, 8, relu)");
   const Tensor x = randn({5, 3});
   EXPECT_EQ(bent(x).to_vector<float>(), relu(linear(x, bent.weight, bent.bias)).to_vector<float>());
+  nn::Conv2d conv(2, 3, 2, {.bias = false, .activation = Activation::relu});
+  EXPECT_EQ(conv.describe(), "Conv2d(2, 3, kernel 2, no bias, relu)");
+  const Tensor image = randn({1, 2, 4, 4});
+  EXPECT_EQ(conv(image).to_vector<float>(), relu(conv2d(image, conv.weight)).to_vector<float>());
   nn::Linear copy = nn::clone(bent);
   EXPECT_EQ(copy(x).to_vector<float>(), bent(x).to_vector<float>());
 }

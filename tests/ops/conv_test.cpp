@@ -1,5 +1,6 @@
 #include <minnow/ops/conv.h>
 #include <minnow/ops/pool.h>
+#include <minnow/ops/unary.h>
 
 #include "op_cases.h"
 
@@ -21,6 +22,22 @@ OpCase conv(const std::string& name, const Conv2dFuncOptions& options, const Sha
           .optional_from = 2};
 }
 
+/// Convolutions with an activation of their own.
+OpCase activated(Activation activation, const Shape& x, const Shape& w, bool bias) {
+  const bool relus = activation == Activation::relu;
+  OpCase c = conv(std::string(relus ? "relu" : "gelu_tanh") + (bias ? "" : ", no bias"), {}, x, w, bias);
+  const auto call = [](const Tensors& t, const Conv2dFuncOptions& options) {
+    return conv2d(t[0], t[1], t.size() > 2 ? t[2] : Tensor(), options);
+  };
+  c.call = one([=](const Tensors& t) { return call(t, {.activation = activation}); });
+  c.same_as = one([=](const Tensors& t) {
+    const Tensor y = call(t, {});
+    return relus ? relu(y) : gelu_tanh(y);
+  });
+  c.golden.clear();
+  return c;
+}
+
 OpCases convolutions() {
   return {conv("plain", {}, {2, 2, 4, 5}, {3, 2, 3, 2}),
           conv("no bias", {}, {1, 2, 4, 4}, {2, 2, 2, 2}, false),
@@ -33,7 +50,10 @@ OpCases convolutions() {
           conv("1x1", {}, {2, 3, 2, 3}, {2, 3, 1, 1}),
           conv("kernel 5x1", {.padding = {2, 0}}, {1, 2, 5, 3}, {2, 2, 5, 1}),
           conv("whole image", {}, {2, 1, 3, 4}, {2, 1, 3, 4}),
-          conv("float64", {}, {1, 2, 4, 4}, {2, 2, 3, 3})};
+          conv("float64", {}, {1, 2, 4, 4}, {2, 2, 3, 3}),
+          activated(Activation::relu, {2, 2, 5, 6}, {3, 2, 3, 2}, true),
+          activated(Activation::relu, {2, 2, 5, 6}, {3, 2, 3, 2}, false),
+          activated(Activation::gelu_tanh, {1, 2, 5, 6}, {5, 2, 2, 2}, true)};
 }
 
 OpCase pool(const std::string& name, const std::string& golden, const Function& call, const Shape& image) {

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cmath>
+#include <numbers>
 #include <minnow/ops/detail/conv.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/cpu/reference.h>
@@ -95,6 +98,55 @@ TEST_P(ConvOnDevice, TimedAndDeterministicAlgorithms) {
         for (int run = 0; run < 2; ++run) check(c, dtype, 0);  // the second run uses the cached plan
   }
   cuda::set_math_options(before);
+}
+
+// In one pass with the bias, and of the whole range of indices in memory order.
+TEST_P(ConvOnDevice, ActivationsComeLastAndKeepNan) {
+  for (const DType dtype : {DType::float32, DType::float64, DType::float16, DType::bfloat16})
+    for (const Activation activation : {Activation::relu, Activation::gelu_tanh})
+      for (const bool with_bias : {true, false})
+        for (const auto& [c, order] : {std::pair(kCases[0], 0), std::pair(kCases[0], 1), std::pair(kCases[7], 0)}) {
+          const Tensor x = operand(c.x, dtype, 1, order), w = operand(c.w, dtype, 2, order);
+          const Tensor first(x.storage(), dtype, {1, 1, 1, 1}, {1, 1, 1, 1}, x.storage_offset());
+          const Tensor nan = test::scratch({1, 1, 1, 1}, DType::float64);
+          *static_cast<double*>(nan.raw_data()) = NAN;
+          cpu::convert(nan, first);
+          const Tensor bias = with_bias ? test::on_device(random({c.w[0]}, dtype, 3), device()) : Tensor();
+          const Tensor dx = test::on_device(x, device()), dw = test::on_device(w, device());
+          const std::vector<double> plain = test::values_of(test::on_host(raw::conv2d(dx, dw, bias, c.params)));
+          const std::vector<double> got =
+              test::values_of(test::on_host(raw::conv2d(dx, dw, bias, c.params, activation)));
+          std::size_t nans = 0;
+          for (std::size_t i = 0; i < plain.size(); ++i) {
+            nans += std::isnan(plain[i]) ? 1 : 0;
+            ASSERT_EQ(std::isnan(got[i]), std::isnan(plain[i])) << i;
+            if (std::isnan(plain[i])) continue;
+            const double v = plain[i], inner = std::sqrt(2 / std::numbers::pi) * (v + 0.044715 * v * v * v);
+            const double want = activation == Activation::relu ? std::max(v, 0.0) : v / 2 * (1 + std::tanh(inner));
+            const double bound = dtype == DType::float64 ? 1e-12 : is_half(dtype) ? 5e-2 : 1e-4;
+            ASSERT_NEAR(got[i], want, bound) << name_of(dtype) << " at " << i;
+          }
+          EXPECT_GT(nans, 0u);
+        }
+}
+
+// Channels of many pixels are added by several blocks; sizes that vectors divide, and others.
+TEST_P(ConvOnDevice, BiasGradientsOfManyPixels) {
+  for (const DType dtype : {DType::float32, DType::float64, DType::float16, DType::bfloat16})
+    for (const MemoryFormat format : {MemoryFormat::contiguous, MemoryFormat::channels_last})
+      for (const Shape& shape : {Shape{3, 2, 64, 64}, Shape{5, 3, 61, 67}, Shape{40, 5, 1, 1}}) {
+        SCOPED_TRACE(std::string(name_of(dtype)) + shape.str());
+        const Tensor grad = random(shape, dtype, 1, format), x = random({shape[0], 1, shape[2], shape[3]}, dtype, 2);
+        const Tensor want_w = test::scratch({shape[1], 1, 1, 1}, DType::float64),
+                     want_b = test::scratch({shape[1]}, DType::float64);
+        cpu::reference::conv2d_backward_weight<double>({}, test::packed(grad, DType::float64),
+                                                       test::packed(x, DType::float64), want_w, want_b);
+        const Tensor dgrad = test::on_device(grad, device()), dx = test::on_device(x, device());
+        const auto sums = [&] { return raw::conv2d_backward_weight(dgrad, dx, {shape[1], 1, 1, 1}, true, {}).bias; };
+        const Tensor got = sums();
+        expect_near(got, want_b, shape[0] * shape[2] * shape[3], "grad_bias");
+        EXPECT_EQ(test::values_of(test::on_host(got)), test::values_of(test::on_host(sums())));
+      }
 }
 
 TEST_P(ConvOnDevice, EmptyBatches) {

@@ -2,13 +2,12 @@
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/cuda/cuda_backend.h>
 #include <minnow/tensor/cuda/elementwise/pointer_alignment.h>
+#include <minnow/tensor/cuda/libraries/conv_bias.h>
 #include <minnow/tensor/cuda/libraries/conv_layout.h>
 #include <minnow/tensor/cuda/libraries/conv_plan.h>
 #include <minnow/tensor/cuda/libraries/dense_copy.h>
 #include <minnow/tensor/cuda_math.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/kernels/binary.h>
-#include <minnow/tensor/kernels/reduce.h>
 
 namespace minnow::cuda {
 namespace {
@@ -102,32 +101,12 @@ struct Formats {
                   "; use another dtype, smaller batches, or allow algorithms that are not deterministic"));
 }
 
-/// y += bias along the channels.
-void add_bias(const View& bias, const View& y) {
-  const View wide(bias.storage(), bias.dtype(), y.shape(), {0, bias.strides()[0], 0, 0}, bias.storage_offset());
-  const DType compute = y.dtype() == DType::float64 ? DType::float64 : DType::float32;
-  static_cast<void>(execute(calls::Binary{kernels::kIndexOf<kernels::BinaryOps, kernels::Add>, compute, y, wide, y}));
-}
-
-/// The bias gradient by our own reduction: in channels-last, images and pixels are one dimension.
-void sum_channels(const Call& call, const View& grad, const View& grad_bias) {
-  const View rows = packed(call, grad, MemoryFormat::channels_last);
-  const Shape& n = grad.shape();
-  const View flat(rows.storage(), rows.dtype(), {1, n[0] * n[2] * n[3], n[1]}, {0, n[1], 1}, rows.storage_offset());
-  const View sums = scratch(call, {1, n[1]}, grad.dtype());
-  execute(calls::Reduce{kernels::kIndexOf<kernels::ReduceOps, kernels::Sum>, flat, sums});
-  convert(View(sums.storage(), sums.dtype(), {n[1]}, {1}), grad_bias);
-}
-
-void bias_gradient(const Batch& batch, const View& grad, const View& grad_bias) {
+/// The gradient of the bias, from gradients in the format of the batch.
+void bias_gradient(const Batch& batch, const View& grad_bias) {
   const View out = usable(grad_bias, MemoryFormat::contiguous)
                        ? grad_bias
                        : scratch(batch.call, grad_bias.shape(), grad_bias.dtype());
-  const bool done = batch.each_part([&](std::int64_t first, std::int64_t images) {
-    return cudnn::bias_gradient(batch.call, batch.key(images), image(batch.y, first), out.raw_data(),
-                                first > 0 ? 1 : 0);
-  });
-  if (!done) return sum_channels(batch.call, grad, grad_bias);
+  sum_channels(batch.call, batch.y, out, batch.format);
   if (!out.is_same(grad_bias)) convert(out, grad_bias);
 }
 
@@ -141,13 +120,15 @@ template <> void execute(const calls::Conv2d& args) {
   if (y.numel() == 0) return;
   const Call call(args);
   const View row = bias.defined() ? input(call, bias, MemoryFormat::contiguous) : bias;
+  const bool activates = args.activation != Activation::none;
   for (const MemoryFormat format : Formats(conv_format(x)).both) {
     const Batch batch{
         call,  ConvDirection::forward, params, input(call, x, format), input(call, w, format), target(call, y, format),
         format};
     bool fused = false;
     if (!batch.run(row, fused)) continue;
-    if (row.defined() && !fused) add_bias(row, batch.y);
+    // The activation is our kernel's, since cuDNN's may lose NaN; it adds a bias that is not fused as well.
+    if (activates || (row.defined() && !fused)) add_bias(call, fused ? View() : row, args.activation, batch.y, format);
     if (!batch.y.is_same(y)) convert(batch.y, y);
     return;
   }
@@ -192,7 +173,7 @@ template <> void execute(const calls::Conv2dBackwardWeight& args) {
     bool fused = false;
     if (!batch.run({}, fused)) continue;
     if (!batch.w.is_same(grad_w)) convert(batch.w, grad_w);
-    if (grad_bias.defined()) bias_gradient(batch, grad, grad_bias);
+    if (grad_bias.defined()) bias_gradient(batch, grad_bias);
     return;
   }
   refuse(grad, "grad", x, "x", params);

@@ -249,19 +249,4 @@ ConvResult run(const Call& call, const ConvKey& key, const ConvOperands& operand
   return done ? ConvResult::done : ConvResult::refused;
 }
 
-bool bias_gradient(const Call& call, const ConvKey& key, const void* grad, void* grad_bias, double beta) {
-  DeviceState& state = state_of(call);
-  const std::lock_guard lock(state.mutex);
-  const LibraryScope scope;
-  check(functions().set_stream(state.handle, call.stream()), "cudnnSetStream");
-  const Descriptors d(key);
-  const Scale one(key.dtype, 1), old(key.dtype, beta);
-  const cudnnStatus_t status =
-      functions().bias(state.handle, one.get(), d.y.get(), grad, old.get(), d.bias.get(), grad_bias);
-  if (status != CUDNN_STATUS_SUCCESS && another_may(call, status)) return false;
-  check(status, "cudnnConvolutionBackwardBias");
-  call.launched();
-  return true;
-}
-
 }  // namespace minnow::cuda::cudnn

@@ -40,7 +40,4 @@ enum class ConvResult { refused, done, done_with_bias };
 /// Runs the convolution of a key on the call's stream.  refused: cuDNN has no algorithm for it.
 ConvResult run(const Call& call, const ConvKey& key, const ConvOperands& operands);
 
-/// grad_bias = beta grad_bias + the sum of grad over images and pixels.  Returns false if cuDNN does not support it.
-bool bias_gradient(const Call& call, const ConvKey& key, const void* grad, void* grad_bias, double beta);
-
 }  // namespace minnow::cuda::cudnn

@@ -52,7 +52,6 @@ Functions load() {
   library.bind(f.weight_find, "cudnnFindConvolutionBackwardFilterAlgorithmEx");
   library.bind(f.weight_workspace, "cudnnGetConvolutionBackwardFilterWorkspaceSize");
   library.bind(f.weight, "cudnnConvolutionBackwardFilter");
-  library.bind(f.bias, "cudnnConvolutionBackwardBias");
   return f;
 }
 

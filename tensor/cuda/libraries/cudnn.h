@@ -46,7 +46,6 @@ struct Functions {
   decltype(&::cudnnFindConvolutionBackwardFilterAlgorithmEx) weight_find;
   decltype(&::cudnnGetConvolutionBackwardFilterWorkspaceSize) weight_workspace;
   decltype(&::cudnnConvolutionBackwardFilter) weight;
-  decltype(&::cudnnConvolutionBackwardBias) bias;
 };
 
 /// Loads the library at the first call.  BackendError if it cannot be loaded.  Thread-safe.
