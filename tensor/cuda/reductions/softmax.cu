@@ -45,8 +45,9 @@ __global__ void softmax_kept(const S* __restrict__ x, S* __restrict__ y, std::in
 
 /// Longer rows, a block for each: read twice, the second time mostly from the cache.
 template <class S, class T>
-__global__ void softmax_long(const S* __restrict__ x, S* __restrict__ y, std::int64_t rows, std::int64_t n,
-                             bool vectors, bool log) {
+__global__ void __launch_bounds__(kLongRowThreads)
+    softmax_long(const S* __restrict__ x, S* __restrict__ y, std::int64_t rows, std::int64_t n, bool vectors,
+                 bool log) {
   for (std::int64_t r = blockIdx.x; r < rows; r += gridDim.x) {
     const S* from = x + r * n;
     S* to = y + r * n;

@@ -20,8 +20,9 @@ template <class S> struct Arrays {
 };
 
 /// Rows that fit into registers: read once, written once.
-template <class S, class T, int kItems>
-__global__ void backward_kept(Arrays<S> a, std::int64_t rows, int n, unsigned width, bool vectors, bool log) {
+template <class S, class T, int kItems, unsigned kBlock>
+__global__ void __launch_bounds__(kBlock)
+    backward_kept(Arrays<S> a, std::int64_t rows, int n, unsigned width, bool vectors, bool log) {
   const KeptItems<S, kItems> items{n, static_cast<int>(threadIdx.x % width), static_cast<int>(width), vectors};
   const std::int64_t row = threadIdx.x / width, per_block = blockDim.x / width;
   for (std::int64_t r = blockIdx.x * per_block + row; r < rows; r += gridDim.x * per_block) {
@@ -62,7 +63,8 @@ __device__ __forceinline__ void column_slope(const Arrays<S>& a, std::int64_t at
 
 /// Longer rows, a block for each: read twice, the second time mostly from the cache.
 template <class S, class T>
-__global__ void backward_long(Arrays<S> a, std::int64_t rows, std::int64_t n, bool vectors, bool log) {
+__global__ void __launch_bounds__(kLongRowThreads)
+    backward_long(Arrays<S> a, std::int64_t rows, std::int64_t n, bool vectors, bool log) {
   for (std::int64_t r = blockIdx.x; r < rows; r += gridDim.x) {
     const S *grad = a.grad + r * n, *y = a.y + r * n;
     S* grad_x = a.grad_x + r * n;
@@ -93,6 +95,23 @@ template <class S, class T> __global__ void backward_columns(Arrays<S> a, Extent
   });
 }
 
+/// Rows up to this length fit into registers.
+template <class T> inline constexpr std::int64_t kKeptPairs = sizeof(T) == 4 ? 8192 : 4096;
+
+/// Calls f.template operator()<kItems, kBlock>(width) for rows in registers: `width` threads of a block have kItems
+/// elements each, of both operands.  With at most 64 registers several blocks share a multiprocessor, so that one reads
+/// while another adds.
+template <class T, class F> void visit_kept_pairs(std::int64_t n, const F& f) {
+  constexpr int kItems = sizeof(T) == 4 ? 8 : 4;
+  if (n <= kWarp) f.template operator()<1, 256>(kWarp);
+  else if (n <= kItems * kWarp) f.template operator()<kItems, 256>(kWarp);
+  else if (n <= kItems * 128) f.template operator()<kItems, 128>(128);
+  else if (n <= kItems * 256) f.template operator()<kItems, 256>(256);
+  else if (n <= kItems * 512) f.template operator()<kItems, 512>(512);
+  else if constexpr (sizeof(T) == 4) f.template operator()<16, 512>(512);
+  else f.template operator()<kItems, 1024>(1024);
+}
+
 }  // namespace
 
 template <> void execute(const calls::SoftmaxBackward& args) {
@@ -112,12 +131,12 @@ template <> void execute(const calls::SoftmaxBackward& args) {
       const ColumnLayout layout = column_layout(e.outer * e.inner, e.n, true);
       launch(call, backward_columns<S, T>, blocks_for(e.outer * e.inner, layout.columns), layout.threads(), arrays, e,
              layout.width, log);
-    } else if (e.n > kKeptRow) {
+    } else if (e.n > kKeptPairs<T>) {
       launch(call, backward_long<S, T>, blocks_for(e.outer, 1), kLongRowThreads, arrays, e.outer, e.n, vectors, log);
     } else {
-      visit_kept(e.n, [&]<int kItems>(unsigned width) {
-        launch(call, backward_kept<S, T, kItems>, blocks_for(e.outer, kThreads / width), kThreads, arrays, e.outer, e.n,
-               width, vectors, log);
+      visit_kept_pairs<T>(e.n, [&]<int kItems, unsigned kBlock>(unsigned width) {
+        launch(call, backward_kept<S, T, kItems, kBlock>, blocks_for(e.outer, kBlock / width), kBlock, arrays, e.outer,
+               e.n, width, vectors, log);
       });
     }
   });
