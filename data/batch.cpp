@@ -39,6 +39,7 @@ Tensor BatchBuffer::make(int field, DType dtype, const Shape& shape, SourceLocat
   if (storages_.size() <= k) storages_.resize(k + 1);
   if (tensors_.size() <= k) tensors_.resize(k + 1);
   tensors_[k] = Tensor();
+  std::erase_if(bytes_, [field](const Bytes& each) { return each.field == field; });
   auto& storage = storages_[k];
   if (!storage || storage.use_count() > 1 || storage->bytes() < bytes)
     storage = make_storage(*allocator_, device_, bytes, pinned_, where);
@@ -47,7 +48,18 @@ Tensor BatchBuffer::make(int field, DType dtype, const Shape& shape, SourceLocat
   return tensors_[k];
 }
 
+Tensor BatchBuffer::make_bytes(int field, const Shape& shape, float scale, float shift, SourceLocation where) {
+  if (!to_device_)
+    throw ValueError(
+        "BatchBuffer::make_bytes: this batch stays on the host\nask goes_to_device() first, and make() the floats",
+        where);
+  const Tensor made = make(field, DType::uint8, shape, where);
+  bytes_.push_back({field, scale, shift});
+  return made;
+}
+
 std::vector<Tensor> BatchBuffer::take() {
+  bytes_.clear();
   std::vector<Tensor> taken = std::move(tensors_);
   tensors_.clear();
   return taken;

@@ -6,13 +6,16 @@
 #include <minnow/data/detail/host.h>
 #include <minnow/data/detail/stream_copy.h>
 #include <minnow/tensor/internal.h>
+#include <minnow/tensor/kernels/rounded.h>
 
 namespace minnow::data {
 namespace {
 
+using minnow::detail::kernels::mul_add;
+
 /// Takes plain pointers so that the compiler vectorizes the loop.
 void normalize(const std::uint8_t* __restrict in, float* __restrict out, std::int64_t n, float scale, float shift) {
-  for (std::int64_t i = 0; i < n; ++i) out[i] = static_cast<float>(in[i]) * scale + shift;
+  for (std::int64_t i = 0; i < n; ++i) out[i] = mul_add(static_cast<float>(in[i]), scale, shift);
 }
 
 /// The same, to a batch that another thread will read.
@@ -84,7 +87,7 @@ ImageDataset::ImageDataset(const Tensor& images, const Tensor& labels, std::int6
     : images_(check_images(images, where)),
       labels_(check_labels(labels, images_.shape()[0], classes, where)),
       classes_(classes) {
-  const auto [mean, std] = normalization;
+  const double mean = normalization.mean, std = normalization.std;
   if (!std::isfinite(mean) || !std::isfinite(std) || std <= 0)
     throw ValueError(fmt::format("{}mean must be finite, std finite and positive, got mean {} and std {}\npixels "
                                  "become (byte / 255 - mean) / std",
@@ -92,6 +95,7 @@ ImageDataset::ImageDataset(const Tensor& images, const Tensor& labels, std::int6
                      where);
   scale_ = static_cast<float>(1 / (255 * std));
   shift_ = static_cast<float>(-mean / std);
+  on_device_ = normalization.on_device;
 }
 
 LabeledImages ImageDataset::get(std::int64_t i, SourceLocation where) const {
@@ -108,17 +112,23 @@ void ImageDataset::get_batch(std::span<const std::int64_t> indices, BatchBuffer&
   for (const auto i : indices) detail::check_index("ImageDataset::get_batch", i, size(), where);
   Shape shape = images_.shape();
   shape[0] = static_cast<std::int64_t>(indices.size());
-  const Tensor images = buffer.make(0, DType::float32, shape, where);
+  const bool later = on_device_ && buffer.goes_to_device();
+  const Tensor images =
+      later ? buffer.make_bytes(0, shape, scale_, shift_, where) : buffer.make(0, DType::float32, shape, where);
   const Tensor labels = buffer.make(1, DType::int64, {shape[0]}, where);
   const std::int64_t pixels = detail::row_shape(shape).numel();
   const auto* bytes = images_.data<std::uint8_t>();
   const auto* classes = labels_.data<std::int64_t>();
-  auto* out = images.data<float>();
   auto* label = labels.data<std::int64_t>();
-  for (std::size_t k = 0; k < indices.size(); ++k, out += pixels) {
+  auto* floats = later ? nullptr : images.data<float>();
+  auto* copies = later ? images.data<std::uint8_t>() : nullptr;
+  for (std::size_t k = 0; k < indices.size(); ++k) {
     if (const std::size_t next = k + detail::kRowsAhead; next < indices.size())
       detail::prefetch_row(bytes + indices[next] * pixels, static_cast<std::size_t>(pixels));
-    normalize_to_batch(bytes + indices[k] * pixels, out, pixels, scale_, shift_);
+    const auto* from = bytes + indices[k] * pixels;
+    const std::int64_t at = static_cast<std::int64_t>(k) * pixels;
+    if (later) detail::copy_past_cache(from, copies + at, static_cast<std::size_t>(pixels));
+    else normalize_to_batch(from, floats + at, pixels, scale_, shift_);
     label[k] = classes[indices[k]];
   }
   detail::finish_copies();

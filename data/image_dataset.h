@@ -16,10 +16,13 @@ struct LabeledImages {
 struct Normalization {
   double mean = 0;
   double std = 1;
+  /// Batches that a loader copies to a device travel as bytes, a quarter of the size, and are converted there: the same
+  /// float32 numbers, bit by bit.  Without effect on the cpu.
+  bool on_device = false;
 };
 
-/// Images and their class numbers.  Images are kept as bytes, and normalized when a batch is made.  A sample is
-/// {float32 [C, H, W], int64 []}.
+/// Images and their class numbers.  Images are kept as bytes, and normalized when a batch is made, or on the device
+/// that it is copied to.  A sample is {float32 [C, H, W], int64 []}.
 class ImageDataset {
  public:
   /// images: uint8 [N, H, W] or [N, C, H, W]   labels: uint8 or int64 [N], each in [0, classes).  On the cpu.
@@ -45,6 +48,7 @@ class ImageDataset {
   Tensor images_, labels_;
   std::int64_t classes_;
   float scale_ = 1, shift_ = 0;
+  bool on_device_ = false;
 };
 
 }  // namespace minnow::data

@@ -142,11 +142,11 @@ ImageDataset load(const Collection& set, std::string_view split, const fs::path&
 }  // namespace
 
 ImageDataset mnist(std::string_view split, MnistOptions options, SourceLocation where) {
-  return load(digits(), split, options.root, {options.mean, options.std}, where);
+  return load(digits(), split, options.root, {options.mean, options.std, options.normalize_on_device}, where);
 }
 
 ImageDataset fashion_mnist(std::string_view split, FashionMnistOptions options, SourceLocation where) {
-  return load(clothes(), split, options.root, {options.mean, options.std}, where);
+  return load(clothes(), split, options.root, {options.mean, options.std, options.normalize_on_device}, where);
 }
 
 std::vector<std::string> mnist_folders(const std::string& root) {

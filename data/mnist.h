@@ -13,6 +13,8 @@ struct MnistOptions {
   /// Bytes become (byte / 255 - mean) / std; the defaults are those of the training images.
   double mean = 0.1307;
   double std = 0.3081;
+  /// Batches for a device are copied as bytes and normalized there (Normalization::on_device).
+  bool normalize_on_device = false;
 };
 
 struct FashionMnistOptions {
@@ -20,6 +22,7 @@ struct FashionMnistOptions {
   std::string root{};
   double mean = 0.2860;
   double std = 0.3530;
+  bool normalize_on_device = false;
 };
 
 /// MNIST, the handwritten digits: split "train" (60,000) or "test" (10,000), images [1, 28, 28], 10 classes.  Files are

@@ -58,7 +58,7 @@ Drawn draw(std::int64_t size, const SyntheticDigitsOptions& options, SourceLocat
 ImageDataset make(std::int64_t size, const SyntheticDigitsOptions& options, SourceLocation where) {
   const CallSite site("SyntheticDigits", where);
   const auto [images, labels] = draw(size, options, where);
-  return ImageDataset(images, labels, kClasses, {options.mean, options.std}, where);
+  return ImageDataset(images, labels, kClasses, {options.mean, options.std, options.normalize_on_device}, where);
 }
 
 }  // namespace

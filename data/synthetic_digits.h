@@ -13,6 +13,7 @@ struct SyntheticDigitsOptions {
   /// Bytes become (byte / 255 - mean) / std; the defaults are about the mean and std of the pixels.
   double mean = 0.11;
   double std = 0.23;
+  bool normalize_on_device = false;  ///< as in MnistOptions
 };
 
 /// Digits like MNIST's that need no file: images [1, 28, 28], 10 classes, drawn from strokes with random distortion and

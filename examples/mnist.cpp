@@ -56,9 +56,11 @@ Digits open_digits(const Arguments& a) {
   if (a.synthetic) {
     std::cout << "data      synthetic digits (no MNIST files: --synthetic)\n";
     const std::int64_t size = a.dry_run ? 2000 : 60000;
-    return {data::SyntheticDigits(size, {.seed = 1}), data::SyntheticDigits(size / 6, {.seed = 1, .first = 1'000'000})};
+    return {data::SyntheticDigits(size, {.seed = 1, .normalize_on_device = true}),
+            data::SyntheticDigits(size / 6, {.seed = 1, .first = 1'000'000, .normalize_on_device = true})};
   }
-  Digits digits{data::mnist("train", {.root = a.data}), data::mnist("test", {.root = a.data})};
+  const data::MnistOptions options{.root = a.data, .normalize_on_device = true};
+  Digits digits{data::mnist("train", options), data::mnist("test", options)};
   std::cout << "data      MNIST, " << digits.train.size() << " + " << digits.test.size() << " images\n";
   return digits;
 }

@@ -77,8 +77,14 @@ std::unique_ptr<BatchMemory> LoaderCore::acquire() {
   ++stats_.buffers;
   Allocator& device_memory =
       options_.device.is_cpu() ? cpu_allocator() : backend_of(options_.device).allocator(options_.device.index());
-  return std::make_unique<BatchMemory>(BatchMemory{
-      BatchBuffer(*host_memory_, pinned_), BatchBuffer(device_memory, false, options_.device), {}, {}, {}, {}, {}});
+  return std::make_unique<BatchMemory>(BatchMemory{BatchBuffer(*host_memory_, pinned_, {}, copy_stream_.has_value()),
+                                                   BatchBuffer(device_memory, false, options_.device),
+                                                   {},
+                                                   {},
+                                                   {},
+                                                   {},
+                                                   {},
+                                                   {}});
 }
 
 BatchResult LoaderCore::make(std::span<const std::int64_t> indices, std::int64_t epoch) noexcept {
@@ -87,8 +93,8 @@ BatchResult LoaderCore::make(std::span<const std::int64_t> indices, std::int64_t
     result.memory = acquire();
     result.memory->copied.synchronize();  // the copy of the batch before, from this memory
     fill_(indices, seed_, epoch, result.memory->host);
-    result.memory->tensors = result.memory->host.take();
     if (copy_stream_) upload(*result.memory);
+    else result.memory->tensors = result.memory->host.take();
   } catch (...) { result.error = std::current_exception(); }
   return result;
 }
@@ -98,6 +104,8 @@ void LoaderCore::upload(BatchMemory& memory) {
   const StreamGuard guard(*copy_stream_);
   Backend& backend = backend_of(options_.device);
   copy_stream_->wait(memory.released);
+  const std::vector<BatchBuffer::Bytes> later = memory.host.bytes();
+  memory.tensors = memory.host.take();
   for (std::size_t k = 0; k < memory.tensors.size(); ++k)
     memory.device.make(static_cast<int>(k), memory.tensors[k].dtype(), memory.tensors[k].shape(), where_);
   memory.started = copy_stream_->record();
@@ -109,13 +117,25 @@ void LoaderCore::upload(BatchMemory& memory) {
   memory.copied = copy_stream_->record(EventUse::waiting);  // a worker waits for it
   minnow::detail::note_transfer(TransferDirection::to_device, bytes, memory.started, memory.copied, where_);
   memory.tensors = memory.device.take();
+  memory.ready = memory.copied;
+  if (later.empty()) return;
+  const CallSite site("DataLoader", where_);
+  const int fields = static_cast<int>(memory.tensors.size());
+  for (const auto& [field, scale, shift] : later) {
+    Tensor& tensor = memory.tensors[static_cast<std::size_t>(field)];
+    const Tensor floats = memory.device.make(fields + field, DType::float32, tensor.shape(), where_);
+    if (tensor.numel() > 0) backend.run(calls::ScaleBytes{tensor, floats, scale, shift});
+    tensor = floats;
+  }
+  memory.device.take();
+  memory.ready = copy_stream_->record();
 }
 
 void LoaderCore::deliver(BatchMemory& memory) {
   if (!copy_stream_) return;
   const Stream stream = current_stream(options_.device);
   memory.reached = stream.record();
-  stream.wait(memory.copied);
+  stream.wait(memory.ready);
 }
 
 void LoaderCore::release(std::unique_ptr<BatchMemory> memory) noexcept {

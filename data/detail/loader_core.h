@@ -22,7 +22,8 @@ struct BatchMemory {
   BatchBuffer device;
   std::vector<Tensor> tensors;  // the batch
   Event started, copied;        // begin and end of the copy to the device
-  Event reached;                // the loop's stream waits for the copy from here
+  Event ready;                  // the end of what is computed there
+  Event reached;                // the loop's stream waits for the batch from here
   Event released;               // the end of the work that the loop's stream did with it
 
   bool is_shared() const { return host.is_shared() || device.is_shared(); }

@@ -79,6 +79,14 @@ struct Copy {
   const View& to;
 };
 
+/// y = x scale + shift, rounded after each step: the same bits on every device.  x: uint8  y: float32, both contiguous.
+struct ScaleBytes {
+  static constexpr const char* kName = "scale_bytes";
+  const View& x;
+  const View& y;
+  float scale, shift;
+};
+
 /// out = value.
 struct Fill {
   static constexpr const char* kName = "fill";
@@ -456,13 +464,13 @@ struct Update {
 template <class...> struct CallList {};
 
 /// All calls.  Backend's functions, the forwarding backends and captured calls are generated from this list.
-using Calls =
-    CallList<calls::Copy, calls::Fill, calls::Arange, calls::Unary, calls::UnarySlope, calls::UnaryCurve, calls::Binary,
-             calls::Ternary, calls::Reduce, calls::ArgReduce, calls::Cumsum, calls::Softmax, calls::SoftmaxBackward,
-             calls::CrossEntropy, calls::CrossEntropyBackward, calls::LayerNorm, calls::LayerNormBackward,
-             calls::BatchNorm, calls::BatchNormBackward, calls::Matmul, calls::LinearBackwardWeight, calls::Conv2d,
-             calls::Conv2dBackwardInput, calls::Conv2dBackwardWeight, calls::MaxPool2d, calls::MaxPool2dBackward,
-             calls::AvgPool2d, calls::AvgPool2dBackward, calls::Gather, calls::ScatterAdd, calls::IndexSelect,
-             calls::IndexAdd, calls::Uniform, calls::Normal, calls::Randint, calls::Bernoulli, calls::Update>;
+using Calls = CallList<calls::Copy, calls::ScaleBytes, calls::Fill, calls::Arange, calls::Unary, calls::UnarySlope,
+                       calls::UnaryCurve, calls::Binary, calls::Ternary, calls::Reduce, calls::ArgReduce, calls::Cumsum,
+                       calls::Softmax, calls::SoftmaxBackward, calls::CrossEntropy, calls::CrossEntropyBackward,
+                       calls::LayerNorm, calls::LayerNormBackward, calls::BatchNorm, calls::BatchNormBackward,
+                       calls::Matmul, calls::LinearBackwardWeight, calls::Conv2d, calls::Conv2dBackwardInput,
+                       calls::Conv2dBackwardWeight, calls::MaxPool2d, calls::MaxPool2dBackward, calls::AvgPool2d,
+                       calls::AvgPool2dBackward, calls::Gather, calls::ScatterAdd, calls::IndexSelect, calls::IndexAdd,
+                       calls::Uniform, calls::Normal, calls::Randint, calls::Bernoulli, calls::Update>;
 
 }  // namespace minnow::detail

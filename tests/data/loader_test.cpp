@@ -8,6 +8,7 @@
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/internal.h>
 #include <minnow/tensor/random.h>
+#include <minnow/tensor/transfer_report.h>
 
 #include <cstring>
 #include <limits>
@@ -286,6 +287,43 @@ TEST(Loader, DefaultSeedIsThatOfManualSeed) {
   };
   EXPECT_EQ(seeded(8), bytes_of(set, {.batch_size = 50, .shuffle = true, .num_workers = 0, .seed = 8}));
   EXPECT_NE(seeded(8), seeded(9));
+}
+
+// Odd sizes, and datasets that hand the buffer on.
+TEST_P(LoaderOnDevice, BytesAreNormalizedOnTheDevice) {
+  const Tensor images = (arange(50 * 7 * 9) % 251).reshape({50, 7, 9}).to(uint8), labels = arange(50) % 3;
+  const auto set = [&](bool later) {
+    return data::ImageDataset(images, labels, 3, {.mean = 0.3, .std = 0.7, .on_device = later});
+  };
+  const auto parts = [&](bool later) { return data::random_split(set(later), {30, 20}, 1)[0]; };
+  const data::SyntheticDigits digits(100), later_digits(100, {.normalize_on_device = true});
+  for (const int workers : {0, 2}) {
+    DataLoaderOptions options{.batch_size = 16, .shuffle = true, .num_workers = workers, .seed = 3};
+    const auto want = bytes_of(set(false), options), part = bytes_of(parts(false), options),
+               drawn = bytes_of(digits, options);
+    options.device = device();
+    EXPECT_EQ(want, bytes_of(set(true), options));
+    EXPECT_EQ(part, bytes_of(parts(true), options));
+    EXPECT_EQ(drawn, bytes_of(later_digits, options));
+  }
+}
+
+TEST_P(LoaderOnDevice, BytesAreAQuarterOfTheCopy) {
+  if (device().is_cpu()) GTEST_SKIP() << "there are no copies";
+  DataLoader loader(data::SyntheticDigits(320, {.normalize_on_device = true}), {.device = device()});
+  std::vector<Tensor> kept;
+  reset_transfer_report();
+  for (auto& [x, y] : loader) {
+    EXPECT_EQ(x.dtype(), float32);
+    EXPECT_EQ(x.device(), device());
+    kept.push_back(x);
+  }
+  EXPECT_EQ(transfer_report()[TransferDirection::to_device].bytes, 320 * (784 + 8));
+  const data::SyntheticDigits digits(320);
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    const Tensor first = digits.get(static_cast<std::int64_t>(64 * i)).images;
+    EXPECT_EQ(kept[i].cpu()(0).to_vector<float>(), first.to_vector<float>()) << i;
+  }
 }
 
 TEST_P(LoaderOnDevice, CopiesAreReported) {

@@ -67,6 +67,7 @@ TEST(Errors, GetBatch) {
       Misuse{"IndexError", "Subset::get_batch", "size  2", [&] { part.get_batch(wild, buffer); }},
       Misuse{"ValueError", "BatchBuffer::make", "got -1", [&] { buffer.make(-1, float32, {2}); }},
       Misuse{"ValueError", "BatchBuffer::make", "got 1024", [&] { buffer.make(1024, float32, {2}); }},
+      Misuse{"ValueError", "BatchBuffer::make_bytes", "stays on the host", [&] { buffer.make_bytes(0, {2}, 1, 0); }},
       Misuse{"ShapeError", "BatchBuffer::make", "[2, -1]",
              [&] {
                buffer.make(0, float32, {2, -1});
