@@ -287,14 +287,18 @@ bool equal(const In& a, const In& b) {
   return a->shape() == b->shape() && all(eq(a, b)).item<bool>();
 }
 
-bool allclose(const In& a, const In& b, double rtol, double atol, bool equal_nan) {
-  const CallSite site("allclose", a.where);
+Tensor isclose(const In& a, const In& b, double rtol, double atol, bool equal_nan) {
+  const CallSite site("isclose", a.where);
   const NoGradGuard no_grad;
   dispatch({{"a", *a}, {"b", *b}});
   const Tensor x = a->to(float64), y = b->to(float64);
-  Tensor close = logical_or(x == y, logical_and(abs(x - y) <= abs(y) * rtol + atol, isfinite(y)));
-  if (equal_nan) close = logical_or(close, logical_and(isnan(x), isnan(y)));
-  return all(close).item<bool>();
+  const Tensor close = logical_or(x == y, logical_and(abs(x - y) <= abs(y) * rtol + atol, isfinite(y)));
+  return equal_nan ? logical_or(close, logical_and(isnan(x), isnan(y))) : close;
+}
+
+bool allclose(const In& a, const In& b, double rtol, double atol, bool equal_nan) {
+  const CallSite site("allclose", a.where);
+  return all(isclose(a, b, rtol, atol, equal_nan)).item<bool>();
 }
 
 Tensor addcmul(const In& a, const In& b, const In& c, double value) {

@@ -15,9 +15,10 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-HEADERS = ["arithmetic", "unary", "reduce", "matmul", "softmax", "dropout", "cross_entropy", "index", "masked"]
+HEADERS = ["arithmetic", "unary", "reduce", "matmul", "softmax", "dropout", "cross_entropy", "index", "masked", "rearrange",
+           "statistics"]
 # Not of one tensor above others, or for the layers above.
-NOT_METHODS = {"where", "linear", "dropout", "cross_entropy_rows", "sum_to", "embedding", "one_hot", "pow_scalar"}
+NOT_METHODS = {"where", "linear", "dropout", "cross_entropy_rows", "sum_to", "embedding", "one_hot", "pow_scalar", "pad"}
 RENAMED = {"stddev": "std"}
 # Callable objects, which no declaration of a function shows: (doc, result, name, parameters).
 OBJECTS = [("/// Whether no element is zero, of all or along dims: bool.", "Tensor", "all",
@@ -72,6 +73,7 @@ def files():
 // clang-format off
 #pragma once
 
+#include <optional>
 #include <vector>
 #include <minnow/tensor/scalar.h>
 #include <minnow/tensor/shape.h>

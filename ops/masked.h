@@ -1,8 +1,11 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <minnow/tensor/in.h>
 
-// Selecting elements by a mask, or by their position.
+// Selecting and writing elements by a mask, or by their position.  Indices are int64, from 0 on; IndexError for one out
+// of range.
 namespace minnow {
 
 /// The indices of the elements that are not zero, in row-major order.   x: any shape  ->  int64 [n, x.dim()].  The host
@@ -20,5 +23,17 @@ Tensor masked_fill_(const In& x, const In& mask, const TensorLike& value);
 [[nodiscard]] Tensor tril(const In& x, std::int64_t diagonal = 0);
 /// x on and above the diagonal, 0 below.
 [[nodiscard]] Tensor triu(const In& x, std::int64_t diagonal = 0);
+
+/// gather(x, dim, index), but x and index are broadcast in the other dimensions; without dim, elements of x.flatten().
+/// ShapeError unless x and index have one number of dimensions.
+[[nodiscard]] Tensor take_along_dim(const In& x, const In& index, std::optional<int> dim = {});
+/// A copy of x with `value` in the slices along dim at the indices of index [n].   value: a number, or a 0-dim tensor.
+/// Gradients for x and for a tensor `value`.
+[[nodiscard]] Tensor index_fill(const In& x, int dim, const In& index, const TensorLike& value);
+Tensor index_fill_(const In& x, int dim, const In& index, const TensorLike& value);
+/// A copy of x with the elements of source, in their order, where the mask is true.   mask: bool, broadcast with x
+/// source: x's dtype; IndexError if it has fewer elements than there are true ones.
+[[nodiscard]] Tensor masked_scatter(const In& x, const In& mask, const In& source);
+Tensor masked_scatter_(const In& x, const In& mask, const In& source);
 
 }  // namespace minnow

@@ -189,6 +189,47 @@ Tensor bmm(const In& a, const In& b) { return matmul_of_rank("bmm", a, 3, b, 3);
 Tensor mv(const In& a, const In& b) { return matmul_of_rank("mv", a, 2, b, 1); }
 Tensor dot(const In& a, const In& b) { return matmul_of_rank("dot", a, 1, b, 1); }
 
+namespace {
+
+bool is(Scalar value, double number) { return value.as_double() == number; }
+
+Tensor added_product(const char* op, const In& input, const In& a, const In& b, int rank, Scalar beta, Scalar alpha) {
+  const CallSite site(op, input.where);
+  dispatch({{"input", *input}, {"a", *a}, {"b", *b}});
+  const Operands operands{{"input", *input}, {"a", *a}, {"b", *b}};
+  if (a->dim() != rank || b->dim() != rank || a->shape()[-1] != b->shape()[-2] ||
+      (rank == 3 && a->shape()[0] != b->shape()[0]))
+    throw ShapeError(message("the sizes of a and b do not match", operands,
+                             rank == 2 ? "a: [M, K]  b: [K, N]" : "a: [B, M, K]  b: [B, K, N]"));
+  raw::require_same_dtype(operands);
+  if (!a->is_floating_point() && (is_floating_point(beta.dtype()) || is_floating_point(alpha.dtype())))
+    throw DTypeError(message("beta and alpha must be integers for integer operands", operands,
+                             "pass integers, or convert the operands: .to(float32)"));
+  Shape shape = a->shape();
+  shape[-1] = b->shape()[-1];
+  bool valid = input->dim() <= rank;
+  for (int d = 1; valid && d <= input->dim(); ++d) valid = input->shape()[-d] == 1 || input->shape()[-d] == shape[-d];
+  if (!valid)
+    throw ShapeError(message("input does not broadcast to the product, " + shape.str(), operands,
+                             "its sizes must be those of the product or 1, counted from the last"));
+  if (rank == 2 && input->dim() == 1 && input->shape()[0] == shape[1] && is(beta, 1) && is(alpha, 1))
+    return linear(a, b->t(), *input);  // in one call
+  Tensor product = matmul(a, b);
+  if (is(beta, 0)) return is(alpha, 1) ? product : mul(product, alpha).to(a->dtype());
+  const Tensor scaled = is(beta, 1) ? *input : mul(input, beta).to(a->dtype());
+  return is(alpha, 1) ? add(scaled, product) : add(scaled, product, alpha);
+}
+
+}  // namespace
+
+Tensor addmm(const In& input, const In& a, const In& b, Scalar beta, Scalar alpha) {
+  return added_product("addmm", input, a, b, 2, beta, alpha);
+}
+
+Tensor baddbmm(const In& input, const In& a, const In& b, Scalar beta, Scalar alpha) {
+  return added_product("baddbmm", input, a, b, 3, beta, alpha);
+}
+
 Tensor outer(const In& a, const In& b) {
   const CallSite site("outer", a.where);
   a->require_defined("outer", a.where);

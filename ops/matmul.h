@@ -2,6 +2,7 @@
 
 #include <minnow/tensor/activation.h>
 #include <minnow/tensor/in.h>
+#include <minnow/tensor/scalar.h>
 
 namespace minnow {
 
@@ -17,6 +18,10 @@ namespace minnow {
 [[nodiscard]] Tensor mv(const In& a, const In& b);
 [[nodiscard]] Tensor dot(const In& a, const In& b);
 [[nodiscard]] Tensor outer(const In& a, const In& b);
+/// beta input + alpha (a b), for matrices and for batches of matrices; input is broadcast to the product.  With beta = 0
+/// input does not count, even where it is not finite.  ShapeError and DTypeError as for mm and bmm.
+[[nodiscard]] Tensor addmm(const In& input, const In& a, const In& b, Scalar beta = 1, Scalar alpha = 1);
+[[nodiscard]] Tensor baddbmm(const In& input, const In& a, const In& b, Scalar beta = 1, Scalar alpha = 1);
 /// y = activation(x Wᵀ + b).   x: [..., in]  w: [out, in]  b: [out] or undefined  ->  [..., out].  With relu the result
 /// is stored once, on CUDA by one kernel where cuBLASLt's keeps NaN; so is gelu_tanh if nothing is recorded.
 /// ShapeError and DTypeError as for matmul.

@@ -11,6 +11,8 @@
 #include <minnow/ops/cross_entropy.h>
 #include <minnow/ops/index.h>
 #include <minnow/ops/masked.h>
+#include <minnow/ops/rearrange.h>
+#include <minnow/ops/statistics.h>
 
 namespace minnow::detail {
 
@@ -49,6 +51,7 @@ Tensor Methods::le(const TensorLike& b, SourceLocation where) const { return min
 Tensor Methods::gt(const TensorLike& b, SourceLocation where) const { return minnow::gt({self(), where}, b); }
 Tensor Methods::ge(const TensorLike& b, SourceLocation where) const { return minnow::ge({self(), where}, b); }
 bool Methods::equal(const In& b, SourceLocation where) const { return minnow::equal({self(), where}, b); }
+Tensor Methods::isclose(const In& b, double rtol, double atol, bool equal_nan, SourceLocation where) const { return minnow::isclose({self(), where}, b, rtol, atol, equal_nan); }
 bool Methods::allclose(const In& b, double rtol, double atol, bool equal_nan, SourceLocation where) const { return minnow::allclose({self(), where}, b, rtol, atol, equal_nan); }
 Tensor Methods::logical_and(const TensorLike& b, SourceLocation where) const { return minnow::logical_and({self(), where}, b); }
 Tensor Methods::logical_or(const TensorLike& b, SourceLocation where) const { return minnow::logical_or({self(), where}, b); }
@@ -183,6 +186,8 @@ Tensor Methods::bmm(const In& b, SourceLocation where) const { return minnow::bm
 Tensor Methods::mv(const In& b, SourceLocation where) const { return minnow::mv({self(), where}, b); }
 Tensor Methods::dot(const In& b, SourceLocation where) const { return minnow::dot({self(), where}, b); }
 Tensor Methods::outer(const In& b, SourceLocation where) const { return minnow::outer({self(), where}, b); }
+Tensor Methods::addmm(const In& a, const In& b, Scalar beta, Scalar alpha, SourceLocation where) const { return minnow::addmm({self(), where}, a, b, beta, alpha); }
+Tensor Methods::baddbmm(const In& a, const In& b, Scalar beta, Scalar alpha, SourceLocation where) const { return minnow::baddbmm({self(), where}, a, b, beta, alpha); }
 Tensor Methods::softmax(int dim, SourceLocation where) const { return minnow::softmax({self(), where}, dim); }
 Tensor Methods::log_softmax(int dim, SourceLocation where) const { return minnow::log_softmax({self(), where}, dim); }
 Tensor Methods::gather(int dim, const In& index, SourceLocation where) const { return minnow::gather({self(), where}, dim, index); }
@@ -203,6 +208,21 @@ Tensor Methods::masked_fill_(const In& mask, const TensorLike& value, SourceLoca
 Tensor Methods::masked_select(const In& mask, SourceLocation where) const { return minnow::masked_select({self(), where}, mask); }
 Tensor Methods::tril(::std::int64_t diagonal, SourceLocation where) const { return minnow::tril({self(), where}, diagonal); }
 Tensor Methods::triu(::std::int64_t diagonal, SourceLocation where) const { return minnow::triu({self(), where}, diagonal); }
+Tensor Methods::take_along_dim(const In& index, ::std::optional<int> dim, SourceLocation where) const { return minnow::take_along_dim({self(), where}, index, dim); }
+Tensor Methods::index_fill(int dim, const In& index, const TensorLike& value, SourceLocation where) const { return minnow::index_fill({self(), where}, dim, index, value); }
+Tensor Methods::index_fill_(int dim, const In& index, const TensorLike& value, SourceLocation where) const { return minnow::index_fill_({self(), where}, dim, index, value); }
+Tensor Methods::masked_scatter(const In& mask, const In& source, SourceLocation where) const { return minnow::masked_scatter({self(), where}, mask, source); }
+Tensor Methods::masked_scatter_(const In& mask, const In& source, SourceLocation where) const { return minnow::masked_scatter_({self(), where}, mask, source); }
+Tensor Methods::diagonal(::std::int64_t offset, int dim1, int dim2, SourceLocation where) const { return minnow::diagonal({self(), where}, offset, dim1, dim2); }
+Tensor Methods::diag(::std::int64_t diagonal, SourceLocation where) const { return minnow::diag({self(), where}, diagonal); }
+Tensor Methods::repeat_interleave(::std::int64_t repeats, ::std::optional<int> dim, SourceLocation where) const { return minnow::repeat_interleave({self(), where}, repeats, dim); }
+Tensor Methods::repeat_interleave(const In& repeats, ::std::optional<int> dim, SourceLocation where) const { return minnow::repeat_interleave({self(), where}, repeats, dim); }
+Tensor Methods::tile(const Shape& times, SourceLocation where) const { return minnow::tile({self(), where}, times); }
+Tensor Methods::nansum(const Dims& dims, bool keepdim, SourceLocation where) const { return minnow::nansum({self(), where}, dims, keepdim); }
+Tensor Methods::nanmean(const Dims& dims, bool keepdim, SourceLocation where) const { return minnow::nanmean({self(), where}, dims, keepdim); }
+Tensor Methods::count_nonzero(const Dims& dims, SourceLocation where) const { return minnow::count_nonzero({self(), where}, dims); }
+Tensor Methods::bincount(::std::int64_t minlength, SourceLocation where) const { return minnow::bincount({self(), where}, minlength); }
+Tensor Methods::bincount(const In& weights, ::std::int64_t minlength, SourceLocation where) const { return minnow::bincount({self(), where}, weights, minlength); }
 Tensor Methods::all(const Dims& dims, bool keepdim, SourceLocation where) const { return minnow::all({self(), where}, dims, keepdim); }
 
 }  // namespace minnow::detail

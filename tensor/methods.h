@@ -2,6 +2,7 @@
 // clang-format off
 #pragma once
 
+#include <optional>
 #include <vector>
 #include <minnow/tensor/scalar.h>
 #include <minnow/tensor/shape.h>
@@ -116,6 +117,8 @@ class Methods {
   [[nodiscard]] Tensor ge(const TensorLike& b, SourceLocation where = SourceLocation::current()) const;
   /// Whether shapes and all elements are equal.  Waits for the device.
   [[nodiscard]] bool equal(const In& b, SourceLocation where = SourceLocation::current()) const;
+  /// Whether |a - b| <= atol + rtol |b|, elementwise and broadcast: bool.  NaN is close to nothing, unless equal_nan.
+  [[nodiscard]] Tensor isclose(const In& b, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false, SourceLocation where = SourceLocation::current()) const;
   /// Whether |a - b| <= atol + rtol |b| everywhere; NaN is equal to nothing, unless equal_nan.  Waits for the device.
   [[nodiscard]] bool allclose(const In& b, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false, SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Tensor logical_and(const TensorLike& b, SourceLocation where = SourceLocation::current()) const;
@@ -343,6 +346,10 @@ class Methods {
   [[nodiscard]] Tensor mv(const In& b, SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Tensor dot(const In& b, SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Tensor outer(const In& b, SourceLocation where = SourceLocation::current()) const;
+  /// beta input + alpha (a b), for matrices and for batches of matrices; input is broadcast to the product.  With beta = 0
+  /// input does not count, even where it is not finite.  ShapeError and DTypeError as for mm and bmm.
+  [[nodiscard]] Tensor addmm(const In& a, const In& b, Scalar beta = 1, Scalar alpha = 1, SourceLocation where = SourceLocation::current()) const;
+  [[nodiscard]] Tensor baddbmm(const In& a, const In& b, Scalar beta = 1, Scalar alpha = 1, SourceLocation where = SourceLocation::current()) const;
   /// e^x / Σ e^x along dim.   dx = y (g - Σ g y).  DTypeError unless x is floating-point.
   [[nodiscard]] Tensor softmax(int dim, SourceLocation where = SourceLocation::current()) const;
   /// x - log Σ e^x along dim.   dx = g - e^y Σ g.  DTypeError unless x is floating-point.
@@ -387,6 +394,42 @@ class Methods {
   [[nodiscard]] Tensor tril(::std::int64_t diagonal = 0, SourceLocation where = SourceLocation::current()) const;
   /// x on and above the diagonal, 0 below.
   [[nodiscard]] Tensor triu(::std::int64_t diagonal = 0, SourceLocation where = SourceLocation::current()) const;
+  /// gather(x, dim, index), but x and index are broadcast in the other dimensions; without dim, elements of x.flatten().
+  /// ShapeError unless x and index have one number of dimensions.
+  [[nodiscard]] Tensor take_along_dim(const In& index, ::std::optional<int> dim = {}, SourceLocation where = SourceLocation::current()) const;
+  /// A copy of x with `value` in the slices along dim at the indices of index [n].   value: a number, or a 0-dim tensor.
+  /// Gradients for x and for a tensor `value`.
+  [[nodiscard]] Tensor index_fill(int dim, const In& index, const TensorLike& value, SourceLocation where = SourceLocation::current()) const;
+  Tensor index_fill_(int dim, const In& index, const TensorLike& value, SourceLocation where = SourceLocation::current()) const;
+  /// A copy of x with the elements of source, in their order, where the mask is true.   mask: bool, broadcast with x
+  /// source: x's dtype; IndexError if it has fewer elements than there are true ones.
+  [[nodiscard]] Tensor masked_scatter(const In& mask, const In& source, SourceLocation where = SourceLocation::current()) const;
+  Tensor masked_scatter_(const In& mask, const In& source, SourceLocation where = SourceLocation::current()) const;
+  /// The diagonal of the dimensions dim1 and dim2 as a view, whose last dimension it is.  offset 1 is the one above the
+  /// main diagonal.  IndexError for a dimension out of range, ValueError if both are the same.
+  [[nodiscard]] Tensor diagonal(::std::int64_t offset = 0, int dim1 = 0, int dim2 = 1, SourceLocation where = SourceLocation::current()) const;
+  /// Of a vector the square matrix with x on the diagonal and 0 elsewhere, of a matrix a copy of its diagonal.
+  /// ShapeError for others.
+  [[nodiscard]] Tensor diag(::std::int64_t diagonal = 0, SourceLocation where = SourceLocation::current()) const;
+  /// Each element `repeats` times, one after the other, along dim; without dim those of x.flatten().  ValueError for a
+  /// negative number.
+  [[nodiscard]] Tensor repeat_interleave(::std::int64_t repeats, ::std::optional<int> dim = {}, SourceLocation where = SourceLocation::current()) const;
+  /// Element i repeats[i] times.   repeats: int64 or int32, with one element or one for each element of the dimension.
+  /// The host waits for the device.
+  [[nodiscard]] Tensor repeat_interleave(const In& repeats, ::std::optional<int> dim = {}, SourceLocation where = SourceLocation::current()) const;
+  /// repeat(x, times), but a shorter list counts for the last dimensions.
+  [[nodiscard]] Tensor tile(const Shape& times, SourceLocation where = SourceLocation::current()) const;
+  /// The sum of the elements that are not NaN; int64 for integers and bool.  NaNs get a gradient of 0.
+  [[nodiscard]] Tensor nansum(const Dims& dims = {}, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;
+  /// The mean of the elements that are not NaN; NaN where there are none.  DTypeError unless x is floating-point.
+  [[nodiscard]] Tensor nanmean(const Dims& dims = {}, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;
+  /// The number of elements that are not zero (NaN is not): int64.  No gradient.
+  [[nodiscard]] Tensor count_nonzero(const Dims& dims = {}, SourceLocation where = SourceLocation::current()) const;
+  /// How often each number occurs.   x: integers [n], 0 or more  ->  int64 [max(largest + 1, minlength)].  The host waits
+  /// for the device.  ValueError for a negative element or minlength.  No gradient.
+  [[nodiscard]] Tensor bincount(::std::int64_t minlength = 0, SourceLocation where = SourceLocation::current()) const;
+  /// The sums of the weights [n] of each number: float32 if the weights are, otherwise float64.
+  [[nodiscard]] Tensor bincount(const In& weights, ::std::int64_t minlength = 0, SourceLocation where = SourceLocation::current()) const;
   /// Whether no element is zero, of all or along dims: bool.
   [[nodiscard]] Tensor all(const Dims& dims = {}, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;
 

@@ -39,15 +39,19 @@
 #include <minnow/ops/batch_norm.h>
 #include <minnow/ops/conv.h>
 #include <minnow/ops/cross_entropy.h>
+#include <minnow/ops/distance.h>
 #include <minnow/ops/dropout.h>
+#include <minnow/ops/einsum.h>
 #include <minnow/ops/index.h>
 #include <minnow/ops/layer_norm.h>
 #include <minnow/ops/masked.h>
 #include <minnow/ops/matmul.h>
 #include <minnow/ops/pair.h>
 #include <minnow/ops/pool.h>
+#include <minnow/ops/rearrange.h>
 #include <minnow/ops/reduce.h>
 #include <minnow/ops/softmax.h>
+#include <minnow/ops/statistics.h>
 #include <minnow/ops/unary.h>
 
 #include <minnow/nn/activation.h>

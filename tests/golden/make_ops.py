@@ -419,6 +419,118 @@ def indexing():
     book.close()
 
 
+def rearrange():
+    book = Book("rearrange")
+    x, line = randn("rearrange x", 2, 3, 4), randn("rearrange line", 3)
+    for offset, dim1, dim2 in ((0, 0, 1), (1, 1, 2), (-2, 2, 0), (5, 0, 1)):
+        book.case(f"diagonal/{offset},{dim1},{dim2}", lambda t: torch.diagonal(t, offset, dim1, dim2), x)
+    for k in (0, 1, -2):
+        book.case(f"diag/vector {k}", lambda t: torch.diag(t, k), line)
+        book.case(f"diag/matrix {k}", lambda t: torch.diag(t, k), x[0])
+    for mode, padding in {"constant": (1, 2, 0, 3), "reflect": (3, 1), "replicate": (2, 5), "circular": (4, 3)}.items():
+        book.case(f"pad/{mode}", lambda t: F.pad(t, padding, mode), x)
+    for mode in ("reflect", "replicate", "circular"):
+        book.case(f"pad/{mode},two", lambda t: F.pad(t, (1, 2, 2, 0), mode), x[None])
+    book.case("pad/value", lambda t: F.pad(t, (1, 0, 0, 0, 0, 1), value=2.5), x)
+    book.case("pad/negative", lambda t: F.pad(t, (-1, 2, 1, -2)), x)
+    book.case("repeat_interleave/flat", lambda t: t.repeat_interleave(2), x)
+    book.case("repeat_interleave/3,1", lambda t: t.repeat_interleave(3, 1), x)
+    book.case("repeat_interleave/tensor", lambda t, n: t.repeat_interleave(n, -2), x, torch.tensor([2, 0, 3]))
+    book.case("tile/2", lambda t: t.tile(2), x)
+    book.case("tile/2,1,1,3", lambda t: t.tile(2, 1, 1, 3), x)
+    book.case("meshgrid", lambda *t: torch.meshgrid(*t, indexing="ij"), line, x[0, 0], torch.tensor(1.5))
+    book.close()
+
+
+EQUATIONS = {"ij,jk->ik": ((2, 3), (3, 4)), "ij,jk": ((2, 3), (3, 4)), "ji": ((2, 3),), "ii->i": ((3, 3),), "ii": ((3, 3),),
+             "i,j->ij": ((2,), (3,)), "i,i->": ((3,), (3,)), "ij->": ((2, 3),), "bij,bjk->bik": ((2, 2, 3), (2, 3, 4)),
+             "bhid,bhjd->bhij": ((2, 2, 3, 2), (2, 2, 4, 2)), "...ij,...jk->...ik": ((2, 1, 2, 3), (3, 3, 2)),
+             "b...i,bij->...j": ((2, 3, 2), (2, 2, 4)), "ij,kj,lj->ikl": ((2, 3), (4, 3), (2, 3)),
+             "iij,jk->ki": ((3, 3, 2), (2, 4)), "ij,ij->ij": ((2, 3), (2, 3)), "ij,jk->i": ((2, 3), (3, 4)),
+             "i...->...": ((2, 3, 2),), "ij,j->i": ((2, 3), (1,)), "iBj, jA -> A B": ((2, 3, 2), (2, 4))}
+
+
+def einsum():
+    book = Book("einsum")
+    for equation, shapes in EQUATIONS.items():
+        book.case(equation, lambda *t: torch.einsum(equation, *t), *(randn(f"einsum {i}", *s) for i, s in enumerate(shapes)))
+    book.close()
+
+
+def distance():
+    book = Book("distance")
+    x, y, zero = randn("distance x", 2, 3, 4), randn("distance y", 2, 1, 4), torch.zeros(1, 4)
+    for p, dim in ((2, 1), (1, -1), (3, 0), (INF, 2)):
+        book.case(f"normalize/{p},{dim}", lambda t: F.normalize(t, p, dim), x)
+    book.case("normalize/two", lambda t: F.normalize(t, 2, (0, 2), 0.5), x)
+    book.case("normalize/zero", lambda t: F.normalize(t, 2, 1), zero)
+    book.case("cosine_similarity", lambda a, b: F.cosine_similarity(a, b), x, x.flip(0))
+    book.case("cosine_similarity/-1", lambda a, b: F.cosine_similarity(a, b, -1), x, y)
+    book.case("cosine_similarity/zero", lambda a, b: F.cosine_similarity(a, b, -1, 0.1), x[0], zero)
+    for p in (0, 0.5, 1, 2, 3, INF):
+        book.case(f"cdist/{p}", lambda a, b: torch.cdist(a, b, p), x, randn("distance b", 2, 2, 4))
+    book.case("cdist/same", lambda a, b: torch.cdist(a, b), x[0], x[0, :2])
+    book.case("cdist/broadcast", lambda a, b: torch.cdist(a, b), x, randn("distance b", 2, 4))
+    book.case("cdist/many", lambda a, b: torch.cdist(a, b), randn("distance many", 30, 3), randn("distance few", 2, 3))
+    book.close()
+
+
+def statistics():
+    book = Book("statistics")
+    x = randn("statistics", 2, 3, 4)
+    some = torch.tensor([[1.5, NAN, -2], [NAN, NAN, 0.5], [NAN, NAN, NAN]])
+    for name, op in {"std_mean": torch.std_mean, "var_mean": torch.var_mean}.items():
+        book.case(f"{name}/all", op, x)
+        book.case(f"{name}/1", lambda t: op(t, 1), x)
+        book.case(f"{name}/0,2,keep", lambda t: op(t, (0, 2), correction=0, keepdim=True), x)
+    for name, op in {"nansum": torch.nansum, "nanmean": torch.nanmean}.items():
+        book.case(f"{name}/all", op, some)
+        book.case(f"{name}/1,keep", lambda t: op(t, 1, keepdim=True), some[:2])
+        book.case(f"{name}/none", lambda t: op(t, 1), some, grad=False)
+    book.case("nansum/int32", lambda t: torch.nansum(t, 0), torch.tensor([[2, -3]], dtype=torch.int32))
+    book.case("count_nonzero/all", torch.count_nonzero, torch.tensor([[0.0, NAN, 2], [-0.0, 1, 0]]))
+    book.case("count_nonzero/1", lambda t: torch.count_nonzero(t, 1), torch.tensor([[0, 3, 2], [0, 0, 0]]))
+    numbers = torch.tensor([3, 0, 3, 1])
+    book.case("bincount", torch.bincount, numbers)
+    book.case("bincount/6", lambda t: torch.bincount(t, minlength=6), numbers.to(torch.uint8))
+    book.case("bincount/weights", torch.bincount, numbers, torch.tensor([0.5, 1, 2, -1]), grad=False)
+    book.case("bincount/integer weights", torch.bincount, numbers, torch.tensor([5, 1, 2, -1]))
+    close = torch.tensor([1.0, 1.00001, 1.1, NAN, INF, -INF, 0])
+    other = torch.tensor([1.0, 1, 1, NAN, INF, INF, 1e-9])
+    book.case("isclose", torch.isclose, close, other, grad=False)
+    book.case("isclose/nan", lambda a, b: torch.isclose(a, b, 0.2, 0, True), close, other, grad=False)
+    book.close()
+
+
+def masked():
+    book = Book("masked")
+    x = randn("masked x", 3, 4)
+    book.case("take_along_dim", lambda t, k: torch.take_along_dim(t, k, 1), x, torch.tensor([[3, 0], [1, 1], [2, 0]]))
+    book.case("take_along_dim/broadcast", lambda t, k: torch.take_along_dim(t, k, 0), x, torch.tensor([[2], [0]]))
+    book.case("take_along_dim/flat", lambda t, k: torch.take_along_dim(t, k), x, torch.tensor([[11, 0], [5, 5]]))
+    rows, columns = torch.tensor([2, 0, 2]), torch.tensor([1])
+    book.case("index_fill", lambda t, k: t.index_fill(0, k, -1.5), x, rows)
+    book.case("index_fill/tensor", lambda t, k, v: t.index_fill(-1, k, v), x, columns, torch.tensor(2.5))
+    mask = torch.tensor([[True, False, False, True], [False] * 4, [True, True, False, True]])
+    source = randn("masked source", 2, 4)
+    book.case("masked_scatter", lambda t, k, s: t.masked_scatter(k, s), x, mask, source)
+    book.case("masked_scatter/broadcast", lambda t, k, s: t.masked_scatter(k, s), x, mask[0], source)
+    book.close()
+
+
+def addmm():
+    book = Book("addmm")
+    x, a, b = randn("addmm x", 3, 4), randn("addmm a", 3, 2), randn("addmm b", 2, 4)
+    for name, rest in {"addmm/row": (x[0], 1, 1), "addmm/matrix": (x, 0.5, -2), "addmm/beta 0": (x[0] * NAN, 0, 3),
+                       "addmm/column": (x[:, :1], 2, 1)}.items():
+        book.case(name, lambda i, s, t: torch.addmm(i, s, t, beta=rest[1], alpha=rest[2]), rest[0], a, b,
+                  grad=name != "addmm/beta 0")
+    a, b = randn("baddbmm a", 2, 3, 2), randn("baddbmm b", 2, 2, 4)
+    book.case("baddbmm", torch.baddbmm, randn("baddbmm", 2, 3, 4), a, b)
+    book.case("baddbmm/scaled", lambda i, s, t: torch.baddbmm(i, s, t, beta=0.5, alpha=3), x, a, b)
+    book.close()
+
+
 def main():
     reduce()
     matmul()
@@ -433,3 +545,9 @@ def main():
     views()
     creation()
     indexing()
+    rearrange()
+    einsum()
+    distance()
+    statistics()
+    masked()
+    addmm()

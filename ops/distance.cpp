@@ -1,0 +1,81 @@
+#include <minnow/ops/distance.h>
+
+#include <string>
+#include <utility>
+#include <minnow/autograd/record.h>
+#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/matmul.h>
+#include <minnow/ops/reduce.h>
+#include <minnow/ops/unary.h>
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/raw/elementwise.h>
+
+namespace minnow {
+namespace {
+
+void require_same_floating_point(const Tensor& a, const Tensor& b) {
+  const Operands operands{{"a", a}, {"b", b}};
+  if (!a.is_floating_point() || a.dtype() != b.dtype())
+    throw DTypeError(message("needs operands of one floating-point dtype", operands, dtype_hint(operands)));
+}
+
+/// Up to this number of rows the differences are computed, as in PyTorch.
+constexpr std::int64_t kFewRows = 25;
+
+Tensor differences(const Tensor& a, const Tensor& b) { return sub(a.unsqueeze(-2), b.unsqueeze(-3)); }
+
+Tensor euclidean(const Tensor& a, const Tensor& b) {
+  const NoGradGuard no_grad;
+  if (a.size(-2) <= kFewRows && b.size(-2) <= kFewRows) return norm(differences(a, b), 2, -1);
+  const Tensor squares = add(sum(square(a), -1, true), sum(square(b), -1).unsqueeze(-2));
+  return sqrt(clamp_min(sub(squares, matmul(a, b.mT()), 2), 0));
+}
+
+/// a: [..., P, M]  b: [..., R, M]  ratio: [..., P, R].  Σ over the rows of b: ratio (a - b).
+Tensor weighted_differences(const Tensor& a, const Tensor& b, const Tensor& ratio) {
+  return sub(mul(a, sum(ratio, -1, true)), matmul(ratio, b));
+}
+
+}  // namespace
+
+Tensor normalize(const In& x, double p, const Dims& dims, double eps) {
+  const CallSite site("normalize", x.where);
+  return div(x, clamp_min(norm(x, p, dims, true), eps));
+}
+
+Tensor cosine_similarity(const In& a, const In& b, int dim, double eps) {
+  const CallSite site("cosine_similarity", a.where);
+  dispatch({{"a", *a}, {"b", *b}});
+  require_same_floating_point(*a, *b);
+  const Shape shape = raw::broadcast_shape(a, b);
+  const Tensor x = a->expand(shape), y = b->expand(shape);
+  return sum(mul(normalize(x, 2, dim, eps), normalize(y, 2, dim, eps)), dim);
+}
+
+Tensor cdist(const In& a, const In& b, double p) {
+  const CallSite site("cdist", a.where);
+  dispatch({{"a", *a}, {"b", *b}});
+  require_same_floating_point(*a, *b);
+  if (!(p >= 0))
+    throw ValueError(
+        message("p must be 0 or more, got " + std::to_string(p), {{"a", *a}, {"b", *b}}, "e.g. 1, 2 or kInfinity"));
+  if (a->dim() < 2 || b->dim() < 2 || a->shape()[-1] != b->shape()[-1])
+    throw ShapeError(message("the sizes do not match", {{"a", *a}, {"b", *b}}, "a: [..., P, M]  b: [..., R, M]"));
+  if (a->shape()[-1] == 0) return sum(differences(*a, *b), -1);
+  if (p != 2) return norm(differences(*a, *b), p, -1);
+  Tensor y = euclidean(*a, *b);
+  if (!records(*a, *b)) return y;
+  Saved output = Saved::output(y);
+  return record("cdist", std::move(y), {a, b},
+                [a = Saved(*a), b = Saved(*b), y = std::move(output)](const Tensor& g, Needs needs) {
+                  const Tensor distance = y(), same = eq(distance, 0);
+                  const Tensor ratio = where(same, 0.0, div(g, where(same, 1.0, distance)));
+                  Gradients out(2);
+                  if (needs[0]) out[0] = weighted_differences(a(), b(), ratio);
+                  if (needs[1]) out[1] = weighted_differences(b(), a(), ratio.mT());
+                  return out;
+                });
+}
+
+}  // namespace minnow

@@ -1,0 +1,267 @@
+#include <minnow/ops/rearrange.h>
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <minnow/autograd/record.h>
+#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/index.h>
+#include <minnow/ops/unary.h>
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/create.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/raw/copy.h>
+#include <minnow/tensor/raw/create.h>
+#include <minnow/tensor/raw/view.h>
+
+namespace minnow {
+namespace {
+
+/// A diagonal of a tensor of some shape; dimensions are counted from the front.
+struct Diagonal {
+  std::int64_t offset;
+  int dim1, dim2;
+
+  Tensor of(const Tensor& x) const {
+    const std::int64_t rows = x.shape()[dim1], columns = x.shape()[dim2];
+    // An offset out of the matrix gives no elements, also where adding it would overflow.
+    const std::int64_t row = offset < 0 ? (offset < -rows ? rows : -offset) : 0, column = offset > 0 ? offset : 0;
+    const std::int64_t size = column > columns ? 0 : std::min(rows - row, columns - column);
+    Shape shape = x.shape(), strides = x.strides();
+    for (const int d : {std::max(dim1, dim2), std::min(dim1, dim2)}) shape.erase(d), strides.erase(d);
+    shape.push_back(size);
+    strides.push_back(x.strides()[dim1] + x.strides()[dim2]);
+    const std::int64_t start = size ? row * x.strides()[dim1] + column * x.strides()[dim2] : 0;
+    return raw::alias(x, shape, strides, x.storage_offset() + start);
+  }
+};
+
+Tensor recorded_diagonal(const Tensor& x, Diagonal which);
+
+/// Zeros of shape `whole` with x on the diagonal.
+Tensor zeros_with_diagonal(const char* name, const Tensor& x, const Shape& whole, Diagonal which) {
+  Tensor y = zeros(whole, {x.dtype(), x.device()});
+  raw::copy_to(x, which.of(y));
+  return record(name, std::move(y), {x}, [which](const Tensor& g) { return recorded_diagonal(g, which); });
+}
+
+/// As the gradient of a slice: without create_graph it is added to its part of the whole gradient.
+struct DiagonalGradient {
+  Diagonal which;
+  Shape whole;
+
+  Tensor operator()(const Tensor& g) const {
+    return is_grad_enabled() ? zeros_with_diagonal("diagonal_backward", g, whole, which) : g;
+  }
+  Tensor part_of(const Tensor& sum) const { return which.of(sum); }
+};
+
+Tensor recorded_diagonal(const Tensor& x, Diagonal which) {
+  Tensor y = which.of(x);
+  if (!records(x)) return y;
+  return record("diagonal", std::move(y), {x}, DiagonalGradient{which, x.shape()});
+}
+
+}  // namespace
+
+Tensor diagonal(const In& x, std::int64_t offset, int dim1, int dim2) {
+  const CallSite site("diagonal", x.where);
+  x->require_defined("diagonal", x.where);
+  const Diagonal which{offset, raw::wrap_dim(x, dim1), raw::wrap_dim(x, dim2)};
+  if (which.dim1 == which.dim2)
+    throw ValueError(message("dim1 and dim2 are both dimension " + std::to_string(which.dim1), {{"self", *x}},
+                             "a diagonal needs two dimensions"));
+  return recorded_diagonal(*x, which);
+}
+
+Tensor diag(const In& x, std::int64_t diagonal) {
+  const CallSite site("diag", x.where);
+  x->require_defined("diag", x.where);
+  const Diagonal which{diagonal, 0, 1};
+  if (x->dim() == 2) return recorded_diagonal(*x, which).clone();
+  if (x->dim() != 1)
+    throw ShapeError(message("takes a vector or a matrix", {{"self", *x}},
+                             "x.diagonal(offset, dim1, dim2) takes the diagonals of batches of matrices"));
+  std::int64_t size = 0;
+  if (__builtin_sub_overflow(std::int64_t{0}, diagonal, &size) ||
+      __builtin_add_overflow(x->size(0), std::max(diagonal, size), &size))
+    throw ShapeError(message("diagonal " + std::to_string(diagonal) + " is too far from the main one", {{"self", *x}},
+                             "the matrix has size + |diagonal| rows"));
+  return zeros_with_diagonal("diag", *x, {size, size}, which);
+}
+
+namespace {
+
+/// The number of elements before and after those of x, for each dimension.
+struct Padding {
+  Shape before, after;
+
+  Padding negative() const {
+    Padding n = *this;
+    for (Shape* s : {&n.before, &n.after})
+      for (std::int64_t& size : *s) size = -size;
+    return n;
+  }
+};
+
+[[noreturn]] void refuse_padding(const In& x, int dim, std::int64_t before, std::int64_t after, const char* hint) {
+  throw ShapeError(message("dimension " + std::to_string(dim) + " of size " + std::to_string(x->shape()[dim]) +
+                               " cannot be padded by {" + std::to_string(before) + ", " + std::to_string(after) + "}",
+                           {{"self", *x}}, hint));
+}
+
+std::int64_t padded_size(const In& x, int dim, std::int64_t before, std::int64_t after) {
+  std::int64_t size = x->shape()[dim];
+  if (__builtin_add_overflow(size, before, &size) || __builtin_add_overflow(size, after, &size))
+    refuse_padding(x, dim, before, after, "the size would overflow");
+  if (size < 0) refuse_padding(x, dim, before, after, "negative padding may take away no more elements than there are");
+  return size;
+}
+
+Tensor constant_pad(const In& x, const Padding& padding, Scalar value) {
+  Shape shape = x->shape(), kept = shape, from = shape, to = shape;
+  for (int d = 0; d < shape.rank(); ++d) {
+    const std::int64_t before = padding.before[d], after = padding.after[d];
+    shape[d] = padded_size(x, d, before, after);
+    from[d] = std::min(std::max<std::int64_t>(-before, 0), kept[d]);
+    to[d] = std::max<std::int64_t>(before, 0);
+    kept[d] = std::max<std::int64_t>(kept[d] - from[d] - std::max<std::int64_t>(-after, 0), 0);
+  }
+  Tensor y = raw::new_result(shape, x->strides(), x->dtype(), x->device());
+  if (shape.numel() != kept.numel()) raw::fill_(y, value);
+  const Shape step = Shape::filled(shape.rank(), 1);
+  if (kept.numel()) raw::copy_to(raw::slice(x, {from, kept, step}), raw::slice(y, {to, kept, step}));
+  return record("pad", std::move(y), {x},
+                [back = padding.negative()](const Tensor& g) { return constant_pad(g, back, 0); });
+}
+
+/// For each element of the padded dimension the position in x that it comes from.
+Tensor padded_positions(const In& x, int dim, std::int64_t before, std::int64_t after, PadMode mode) {
+  const std::int64_t size = x->shape()[dim];
+  const std::int64_t most = std::max(before, after);
+  if (most > 0 && size == 0) refuse_padding(x, dim, before, after, "it has no elements to repeat; PadMode::constant");
+  if (mode == PadMode::reflect && most >= size)
+    refuse_padding(x, dim, before, after, "PadMode::reflect needs a padding less than the size");
+  if (mode == PadMode::circular && most > size)
+    refuse_padding(x, dim, before, after, "PadMode::circular needs a padding of at most the size");
+  const std::int64_t padded = padded_size(x, dim, before, after);
+  const Tensor i = arange(-before, padded - before, 1, {DType::int64, x->device()});
+  if (mode == PadMode::replicate) return clamp(i, 0, static_cast<double>(size - 1));
+  if (mode == PadMode::circular) return remainder(i, size);
+  return (size - 1) - abs((size - 1) - abs(i));
+}
+
+}  // namespace
+
+Tensor pad(const In& x, const std::vector<std::int64_t>& padding, PadMode mode, Scalar value) {
+  const CallSite site("pad", x.where);
+  x->require_defined("pad", x.where);
+  const auto count = static_cast<int>(std::min<std::size_t>(padding.size(), 2 * kMaxRank + 1));
+  if (count % 2 != 0 || count / 2 > x->dim())
+    throw ShapeError(message(std::to_string(padding.size()) + " numbers of padding", {{"self", *x}},
+                             "give two, {before, after}, for each padded dimension, from the last one on"));
+  Padding padded{Shape::filled(x->dim(), 0), Shape::filled(x->dim(), 0)};
+  for (int i = 0; i < count / 2; ++i) {
+    padded.before[x->dim() - 1 - i] = padding[static_cast<std::size_t>(2 * i)];
+    padded.after[x->dim() - 1 - i] = padding[static_cast<std::size_t>(2 * i + 1)];
+    for (const std::int64_t n :
+         {padding[static_cast<std::size_t>(2 * i)], padding[static_cast<std::size_t>(2 * i + 1)]})
+      if (n == INT64_MIN)
+        throw ValueError(
+            message("padding " + std::to_string(n) + " is too small", {{"self", *x}}, "give the number of elements"));
+  }
+  if (mode == PadMode::constant) {
+    require_representable(value, x->dtype());
+    return constant_pad(x, padded, value);
+  }
+  Tensor y = *x;
+  for (int d = 0; d < x->dim(); ++d)
+    if (padded.before[d] != 0 || padded.after[d] != 0)
+      y = index_select(y, d, padded_positions(y, d, padded.before[d], padded.after[d], mode));
+  return y.is_same(*x) ? x->clone() : y;
+}
+
+namespace {
+
+/// x, or x.flatten() without a dimension, and the dimension counted from the front.
+std::pair<Tensor, int> flat_without_dim(const In& x, std::optional<int> dim) {
+  x->require_defined();
+  if (!dim) return {x->reshape({-1}), 0};
+  const int d = raw::wrap_dim(x, *dim);
+  return {x->dim() ? *x : x->reshape({1}), d};
+}
+
+}  // namespace
+
+Tensor repeat_interleave(const In& x, std::int64_t repeats, std::optional<int> dim) {
+  const CallSite site("repeat_interleave", x.where);
+  const auto [from, d] = flat_without_dim(x, dim);
+  if (repeats < 0)
+    throw ValueError(
+        message("repeats must be 0 or more, got " + std::to_string(repeats), {{"self", *x}}, "0 leaves no elements"));
+  Shape joined = from.shape();
+  if (__builtin_mul_overflow(joined[d], repeats, &joined[d]))
+    throw ShapeError(message(
+        "the size of dimension " + std::to_string(d) + " overflows when it is multiplied by " + std::to_string(repeats),
+        {{"self", *x}}, "repeat fewer times"));
+  raw::require_max_rank(from);
+  Shape repeated = from.shape();
+  repeated.insert(d + 1, repeats);
+  return from.unsqueeze(d + 1).expand(repeated).reshape(joined);
+}
+
+Tensor repeat_interleave(const In& x, const In& repeats, std::optional<int> dim) {
+  const CallSite site("repeat_interleave", x.where);
+  const auto [from, d] = flat_without_dim(x, dim);
+  dispatch({{"self", *x}, {"repeats", *repeats}});
+  if (repeats->dtype() != DType::int64 && repeats->dtype() != DType::int32)
+    throw DTypeError(
+        message("repeats must be int64 or int32", {{"self", *x}, {"repeats", *repeats}}, "convert it: .to(int64)"));
+  const std::int64_t size = from.shape()[d];
+  if (repeats->dim() > 1 || (repeats->numel() != 1 && repeats->numel() != size))
+    throw ShapeError(message("repeats does not match dimension " + std::to_string(d),
+                             {{"self", *x}, {"repeats", *repeats}},
+                             "it needs 1 or " + std::to_string(size) + " elements"));
+  const std::vector<std::int64_t> times = repeats->to(DType::int64).to_vector<std::int64_t>();
+  std::vector<std::int64_t> positions;
+  for (std::int64_t i = 0; i < size; ++i) {
+    const std::int64_t n = times[times.size() == 1 ? 0 : static_cast<std::size_t>(i)];
+    if (n < 0)
+      throw ValueError(
+          message("repeats must be 0 or more, got " + std::to_string(n), {{"self", *x}, {"repeats", *repeats}}));
+    positions.insert(positions.end(), static_cast<std::size_t>(n), i);
+  }
+  return index_select(from, d, tensor(positions, {DType::int64, x->device()}));
+}
+
+Tensor tile(const In& x, const Shape& times) {
+  const CallSite site("tile", x.where);
+  x->require_defined("tile", x.where);
+  Shape counts = times;
+  while (counts.rank() < x->dim()) counts.insert(0, 1);
+  return repeat(x, counts);
+}
+
+std::vector<Tensor> meshgrid(const std::vector<Tensor>& tensors, SourceLocation where) {
+  const CallSite site("meshgrid", where);
+  if (tensors.empty()) throw ValueError(message("there are no tensors", {}, "give at least one vector"));
+  Shape shape;
+  for (const Tensor& t : tensors) {
+    t.require_defined("meshgrid", where);
+    if (t.dim() > 1) throw ShapeError(message("takes vectors", {{"tensor", t}}, "flatten it: .flatten()"));
+    if (t.dtype() != tensors[0].dtype())
+      throw DTypeError(message("the dtypes differ", {{"first", tensors[0]}, {"other", t}}, "convert one: .to(dtype)"));
+    dispatch({{"first", tensors[0]}, {"other", t}});
+    shape.push_back(t.numel(), where);
+  }
+  std::vector<Tensor> grids;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    Shape along = Shape::filled(shape.rank(), 1);
+    along[static_cast<int>(i)] = tensors[i].numel();
+    grids.push_back(tensors[i].reshape(along).expand(shape));
+  }
+  return grids;
+}
+
+}  // namespace minnow
