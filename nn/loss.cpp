@@ -1,6 +1,8 @@
 #include <minnow/nn/loss.h>
 
+#include <cmath>
 #include <fmt/format.h>
+#include <minnow/nn/detail/loss.h>
 #include <minnow/ops/arithmetic.h>
 #include <minnow/ops/cross_entropy.h>
 #include <minnow/ops/detail/cross_entropy.h>
@@ -15,16 +17,9 @@
 namespace minnow::nn {
 namespace {
 
-Tensor reduced(const Tensor& losses, Reduction reduction) {
-  switch (reduction) {
-    case Reduction::none: return losses;
-    case Reduction::sum: return sum(losses);
-    case Reduction::mean: return mean(losses);
-  }
-  throw ValueError(message("the reduction must be none, mean or sum", {}, "give an nn::Reduction"));
-}
+using detail::reduced, detail::require_same_shape;
 
-/// As above, with the mean taken over `total`.
+/// With the mean taken over `total`.
 Tensor reduced(const Tensor& losses, Reduction reduction, const Tensor& total) {
   return reduction == Reduction::mean ? sum(losses) / total : reduced(losses, reduction);
 }
@@ -166,19 +161,6 @@ Tensor nll_loss(const In& x, const In& target, const NLLLossOptions& options) {
   return reduced(losses, options.reduction, total);
 }
 
-namespace {
-
-void require_same_shape(const Tensor& x, const Tensor& y) {
-  dispatch({{"x", x}, {"y", y}});
-  if (!(x.shape() == y.shape()))
-    throw ShapeError(message("the shapes differ", {{"x", x}, {"y", y}}, "reshape or expand one of them first"));
-  if (!x.is_floating_point() && !y.is_floating_point())
-    throw DTypeError(
-        message("neither operand is floating-point", {{"x", x}, {"y", y}}, "convert one of them: .to(float32)"));
-}
-
-}  // namespace
-
 Tensor mse_loss(const In& x, const In& y, LossOptions options) {
   const CallSite site("mse_loss", x.where);
   require_same_shape(*x, *y);
@@ -201,6 +183,18 @@ Tensor smooth_l1_loss(const In& x, const In& y, SmoothL1LossOptions options) {
   // Clamped, since the gradient of an infinite square times 0 would be NaN.
   const Tensor parabola = square(clamp(d, -beta, beta)) * (0.5 / beta);
   return reduced(where(size < beta, parabola, size - 0.5 * beta), options.reduction);
+}
+
+Tensor huber_loss(const In& x, const In& y, HuberLossOptions options) {
+  const CallSite site("huber_loss", x.where);
+  require_same_shape(*x, *y);
+  const double delta = options.delta;
+  if (!(delta > 0 && std::isfinite(delta)))
+    throw ValueError(message(fmt::format("delta must be positive and finite, got {}", delta), {},
+                             "for a parabola everywhere use mse_loss"));
+  const Tensor d = *x - *y, size = abs(d);
+  const Tensor parabola = square(clamp(d, -delta, delta)) * 0.5;
+  return reduced(where(size < delta, parabola, (size - 0.5 * delta) * delta), options.reduction);
 }
 
 Tensor binary_cross_entropy_with_logits(const In& x, const In& y, const BCEWithLogitsLossOptions& options) {

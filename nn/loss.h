@@ -6,7 +6,12 @@
 namespace minnow::nn {
 
 /// How the losses of the elements are combined.
-enum class Reduction { none, mean, sum };
+enum class Reduction {
+  none,
+  mean,
+  sum,
+  batchmean,  ///< kl_div only: the sum over the size of the first dimension
+};
 
 struct CrossEntropyLossOptions {
   Tensor weight{};                   ///< [C], of each class; undefined: ones
@@ -46,6 +51,13 @@ struct SmoothL1LossOptions {
 };
 /// (x - y)² / (2 beta) where |x - y| < beta, else |x - y| - beta / 2.
 Tensor smooth_l1_loss(const In& x, const In& y, SmoothL1LossOptions options = {});
+
+struct HuberLossOptions {
+  double delta = 1;  ///< positive: where the parabola becomes a line
+  Reduction reduction = Reduction::mean;
+};
+/// (x - y)² / 2 where |x - y| < delta, else delta (|x - y| - delta / 2) (Huber 1964): delta times smooth_l1_loss.
+Tensor huber_loss(const In& x, const In& y, HuberLossOptions options = {});
 
 struct BCEWithLogitsLossOptions {
   Tensor weight{};      ///< of each element; broadcast to x

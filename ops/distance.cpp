@@ -50,7 +50,22 @@ Tensor cosine_similarity(const In& a, const In& b, int dim, double eps) {
   require_same_floating_point(*a, *b);
   const Shape shape = raw::broadcast_shape(a, b);
   const Tensor x = a->expand(shape), y = b->expand(shape);
-  return sum(mul(normalize(x, 2, dim, eps), normalize(y, 2, dim, eps)), dim);
+  // At least eps, with the gradient of the norm itself, as in PyTorch.
+  const auto length = [&](const Tensor& t) {
+    const Tensor n = norm(t, 2, dim);
+    return where(lt(n, eps), add(sub(n, n.detach()), eps), n);
+  };
+  return div(sum(mul(x, y), dim), mul(length(x), length(y)));
+}
+
+Tensor pairwise_distance(const In& a, const In& b, const PairwiseDistanceOptions& options) {
+  const CallSite site("pairwise_distance", a.where);
+  dispatch({{"a", *a}, {"b", *b}});
+  require_same_floating_point(*a, *b);
+  if (a->dim() == 0 && b->dim() == 0)
+    throw ShapeError(
+        message("a and b have no dimension", {{"a", *a}, {"b", *b}}, "they are vectors, or arrays of them"));
+  return norm(add(sub(a, b), options.eps), options.p, -1, options.keepdim);
 }
 
 Tensor cdist(const In& a, const In& b, double p) {

@@ -64,8 +64,10 @@
 #include <minnow/nn/functional.h>
 #include <minnow/nn/init.h>
 #include <minnow/nn/layer_norm.h>
+#include <minnow/nn/likelihood_loss.h>
 #include <minnow/nn/linear.h>
 #include <minnow/nn/loss.h>
+#include <minnow/nn/margin_loss.h>
 #include <minnow/nn/module.h>
 #include <minnow/nn/parameter.h>
 #include <minnow/nn/pool.h>

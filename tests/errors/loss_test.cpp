@@ -1,7 +1,11 @@
 #include <cmath>
 #include <gtest/gtest.h>
 #include <minnow/nn/init.h>
+#include <minnow/nn/likelihood_loss.h>
 #include <minnow/nn/loss.h>
+#include <minnow/nn/margin_loss.h>
+#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/distance.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include "errors.h"
@@ -62,6 +66,16 @@ TEST(Errors, ElementLosses) {
       {"mse_loss", [](const In& x, const In& y) { return nn::mse_loss(x, y); }},
       {"l1_loss", [](const In& x, const In& y) { return nn::l1_loss(x, y); }},
       {"smooth_l1_loss", [](const In& x, const In& y) { return nn::smooth_l1_loss(x, y); }},
+      {"huber_loss", [](const In& x, const In& y) { return nn::huber_loss(x, y); }},
+      {"binary_cross_entropy", [](const In& x, const In& y) { return nn::binary_cross_entropy(x, y); }},
+      {"kl_div", [](const In& x, const In& y) { return nn::kl_div(x, y); }},
+      {"gaussian_nll_loss", [](const In& x, const In& y) { return nn::gaussian_nll_loss(x, y, x); }},
+      {"poisson_nll_loss", [](const In& x, const In& y) { return nn::poisson_nll_loss(x, y); }},
+      {"soft_margin_loss", [](const In& x, const In& y) { return nn::soft_margin_loss(x, y); }},
+      {"hinge_embedding_loss", [](const In& x, const In& y) { return nn::hinge_embedding_loss(x, y); }},
+      {"margin_ranking_loss", [](const In& x, const In& y) { return nn::margin_ranking_loss(x, y, x); }},
+      {"triplet_margin_loss", [](const In& x, const In& y) { return nn::triplet_margin_loss(x, y, x); }},
+      {"multilabel_soft_margin_loss", [](const In& x, const In& y) { return nn::multilabel_soft_margin_loss(x, y); }},
       {"binary_cross_entropy_with_logits",
        [](const In& x, const In& y) { return nn::binary_cross_entropy_with_logits(x, y); }}};
   const Tensor x = zeros({2, 3}), none, far = zeros({2, 3}, {.device = "sim:0"}), ints = zeros({2, 3}, {DType::int64});
@@ -79,6 +93,67 @@ TEST(Errors, ElementLosses) {
              [=] { nn::binary_cross_entropy_with_logits(x, x, {.weight = ones({4})}); }},
       Misuse{"ShapeError", "binary_cross_entropy_with_logits", "float32[4] on cpu",
              [=] { nn::binary_cross_entropy_with_logits(x, x, {.pos_weight = ones({4})}); }},
+  });
+}
+
+TEST(Errors, LikelihoodLosses) {
+  const Tensor x = zeros({2, 3}), none, ints = zeros({2, 3}, {DType::int64});
+  const auto batchmean = nn::Reduction::batchmean;
+  expect_errors({
+      Misuse{"ValueError", "huber_loss", "delta must be positive and finite, got 0",
+             [=] { nn::huber_loss(x, x, {.delta = 0}); }},
+      Misuse{"ValueError", "huber_loss", "got inf", [=] { nn::huber_loss(x, x, {.delta = HUGE_VAL}); }},
+      Misuse{"ValueError", "mse_loss", "batchmean is for kl_div only", [=] { nn::mse_loss(x, x, {batchmean}); }},
+      Misuse{"ShapeError", "binary_cross_entropy", "float32[4] on cpu",
+             [=] { nn::binary_cross_entropy(x, x, {.weight = ones({4})}); }},
+      Misuse{"ShapeError", "binary_cross_entropy", "weight is larger than x",
+             [=] {
+               nn::binary_cross_entropy(x, x, {.weight = ones({2, 2, 3})});
+             }},
+      Misuse{"DeviceError", "binary_cross_entropy", "on sim:0",
+             [=] { nn::binary_cross_entropy(x, x, {.weight = ones({3}, {.device = "sim:0"})}); }},
+      Misuse{"ShapeError", "gaussian_nll_loss", "var fits neither", [=] { nn::gaussian_nll_loss(x, x, ones({3})); }},
+      Misuse{"DTypeError", "gaussian_nll_loss", "int64[2, 3] on cpu", [=] { nn::gaussian_nll_loss(x, x, ints); }},
+      Misuse{"ValueError", "gaussian_nll_loss", "eps must be positive, got 0",
+             [=] { nn::gaussian_nll_loss(x, x, x, {.eps = 0}); }},
+      Misuse{"ValueError", "gaussian_nll_loss", kUndefined, [=] { nn::gaussian_nll_loss(x, x, none); }},
+      Misuse{"ValueError", "poisson_nll_loss", "eps must be positive, got -1",
+             [=] { nn::poisson_nll_loss(x, x, {.log_input = false, .eps = -1}); }},
+  });
+}
+
+TEST(Errors, MarginLosses) {
+  const Tensor x = zeros({2, 3}), row = zeros({2}), t = tensor({0, 1}), none, wide = ones({4});
+  const Tensor labels = zeros({2, 3}, {DType::int64}), ints = labels, cube = zeros({2, 3, 4});
+  expect_errors({
+      Misuse{"ShapeError", "margin_ranking_loss", "float32[2] on cpu", [=] { nn::margin_ranking_loss(x, x, row); }},
+      Misuse{"ShapeError", "cosine_embedding_loss", "y must have one number",
+             [=] { nn::cosine_embedding_loss(x, x, x); }},
+      Misuse{"ShapeError", "cosine_embedding_loss", "[N, D] or [D]", [=] { nn::cosine_embedding_loss(cube, cube, t); }},
+      Misuse{"ValueError", "cosine_embedding_loss", "margin must be in [-1, 1], got 2",
+             [=] { nn::cosine_embedding_loss(x, x, t, {.margin = 2}); }},
+      Misuse{"ValueError", "triplet_margin_loss", "margin must be positive, got 0",
+             [=] { nn::triplet_margin_loss(x, x, x, {.margin = 0}); }},
+      Misuse{"ShapeError", "triplet_margin_loss", "no dimension",
+             [] { nn::triplet_margin_loss(zeros({}), zeros({}), zeros({})); }},
+      Misuse{"IndexError", "multilabel_margin_loss", "classes of this x go from 0 to 2",
+             [=] { nn::multilabel_margin_loss(x, labels + 3); }},
+      Misuse{"IndexError", "multilabel_margin_loss", "int64[2, 3]", [=] { nn::multilabel_margin_loss(x, labels - 2); }},
+      Misuse{"DTypeError", "multilabel_margin_loss", "class numbers must be int64",
+             [=] { nn::multilabel_margin_loss(x, x); }},
+      Misuse{"ShapeError", "multilabel_margin_loss", "does not fit x", [=] { nn::multilabel_margin_loss(x, t); }},
+      Misuse{"ShapeError", "multilabel_margin_loss", "[N, C] or [C]", [=] { nn::multilabel_margin_loss(cube, t); }},
+      Misuse{"ShapeError", "multilabel_soft_margin_loss", "float32[4] on cpu",
+             [=] { nn::multilabel_soft_margin_loss(x, x, {.weight = wide}); }},
+      Misuse{"IndexError", "multi_margin_loss", "a target is out of range", [=] { nn::multi_margin_loss(x, t + 2); }},
+      Misuse{"ValueError", "multi_margin_loss", "p must be 1 or 2, got 3",
+             [=] { nn::multi_margin_loss(x, t, {.p = 3}); }},
+      Misuse{"ShapeError", "multi_margin_loss", "float32[4] on cpu",
+             [=] { nn::multi_margin_loss(x, t, {.weight = wide}); }},
+      Misuse{"DTypeError", "multi_margin_loss", "x is not floating-point", [=] { nn::multi_margin_loss(ints, t); }},
+      Misuse{"DTypeError", "cosine_similarity", "int64[2, 3] on cpu", [=] { cosine_similarity(ints, x); }},
+      Misuse{"IndexError", "cosine_similarity", "float32[2, 3] on cpu", [=] { cosine_similarity(x, x, 2); }},
+      Misuse{"ShapeError", "pairwise_distance", "float32[] on cpu", [] { pairwise_distance(zeros({}), zeros({})); }},
   });
 }
 

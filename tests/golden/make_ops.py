@@ -260,6 +260,82 @@ def losses():
     book.close()
 
 
+def likelihood_losses():
+    book = Book("likelihood_losses")
+    x, y = randn("loss x", 5, 4), randn("loss y", 5, 4)
+    p, q = torch.sigmoid(x), torch.softmax(y, 1)
+    logs, var = torch.log_softmax(x, 1), randn("loss var", 5, 4).abs()
+    edges = torch.tensor([0.0, 0, 1, 1, 0.5, 0]), torch.tensor([0.0, 1, 0, 1, 1, 0.3])
+    few, counts = torch.tensor([[0.0, 0.5, 0.5, 0]] * 5), torch.tensor([[0.25, 1, 2, 7], [0.5, 1.5, 3, 20]])
+    weight = torch.tensor([0.5, 1, 2, 0.1])
+    book.put("weight", weight)
+    # At a count of 0 PyTorch's gradient of Stirling's approximation is NaN.
+    for r in ("mean", "sum", "none"):
+        book.case(f"huber/{r}", lambda t, y: F.huber_loss(t, y, reduction=r, delta=0.7), 2 * x, y)
+        book.case(f"bce/{r}", lambda t, y: F.binary_cross_entropy(t, y, reduction=r), p, q)
+        book.case(f"bce/weight,{r}", lambda t, y: F.binary_cross_entropy(t, y, weight, reduction=r), p, q)
+        book.case(f"kl_div/{r}", lambda t, y: F.kl_div(t, y, reduction=r), logs, q)
+        book.case(f"kl_div/log,{r}", lambda t, y: F.kl_div(t, y, reduction=r, log_target=True), logs, q.log())
+        book.case(f"gaussian/{r}", lambda t, y, v: F.gaussian_nll_loss(t, y, v, reduction=r), x, y, var)
+        book.case(f"gaussian/full,{r}",
+                  lambda t, y, v: F.gaussian_nll_loss(t, y, v, full=True, eps=0.5, reduction=r), x, y, var)
+        book.case(f"poisson/{r}", lambda t, y: F.poisson_nll_loss(t, y, reduction=r), x[:2], counts)
+        book.case(f"poisson/full,{r}", lambda t, y: F.poisson_nll_loss(t, y, full=True, reduction=r), x[:2], counts)
+        book.case(f"poisson/rate,{r}", lambda t, y: F.poisson_nll_loss(
+            t, y, log_input=False, full=True, eps=1e-3, reduction=r), p[:2], counts)
+    book.case("huber/delta 1", F.huber_loss, 2 * x, y)
+    book.case("bce/edges", lambda t, y: F.binary_cross_entropy(t, y, reduction="none"), *edges)
+    book.case("kl_div/batchmean", lambda t, y: F.kl_div(t, y, reduction="batchmean"), logs, q)
+    book.case("kl_div/log,batchmean",
+              lambda t, y: F.kl_div(t, y, reduction="batchmean", log_target=True), logs, q.log())
+    # At a probability of 0 PyTorch's gradient for the target is NaN.
+    book.case("kl_div/zeros", lambda t: F.kl_div(t, few, reduction="none"), logs)
+    book.put("few", few)
+    book.case("gaussian/rows", F.gaussian_nll_loss, x, y, var[:, 0])
+    book.case("gaussian/columns", F.gaussian_nll_loss, x, y, var[:, :1])
+    book.close()
+
+
+def margin_losses():
+    book = Book("margin_losses")
+    x, a, b = (randn("margin " + name, 5, 4) for name in "xab")
+    flags = (randn("margin flags", 5, 4) > 0).long()  # the tests make them 1 and -1, too
+    classes = torch.tensor([1, 0, 3, 3, 2])
+    several = torch.tensor([[3, 0, -1, 1], [-1, 0, 1, 2], [0, 1, 2, 3], [2, -1, -1, -1], [1, 1, -1, 0]])
+    weight = torch.tensor([0.5, 1, 2, 0.1])
+    book.put("weight", weight)
+    for r in ("mean", "sum", "none"):
+        book.case(f"soft_margin/{r}", lambda t, y: F.soft_margin_loss(t, 2 * y - 1, reduction=r), x, flags)
+        book.case(f"hinge_embedding/{r}",
+                  lambda t, y: F.hinge_embedding_loss(t, 2 * y - 1, 0.7, reduction=r), x, flags)
+        book.case(f"margin_ranking/{r}",
+                  lambda s, t, y: F.margin_ranking_loss(s, t, 2 * y - 1, 0.3, reduction=r), a, b, flags)
+        book.case(f"cosine_embedding/{r}",
+                  lambda s, t, y: F.cosine_embedding_loss(s, t, 2 * y - 1, 0.1, reduction=r), a, b, flags[:, 0])
+        book.case(f"triplet_margin/{r}", lambda *t: F.triplet_margin_loss(*t, reduction=r), x, a, b)
+        book.case(f"triplet_margin/swap,{r}",
+                  lambda *t: F.triplet_margin_loss(*t, margin=2.5, p=3, eps=0.1, swap=True, reduction=r), x, a, b)
+        book.case(f"multilabel_margin/{r}", lambda t, y: F.multilabel_margin_loss(t, y, reduction=r), x, several)
+        book.case(f"multilabel_soft_margin/{r}",
+                  lambda t, y: F.multilabel_soft_margin_loss(t, y.to(t.dtype), reduction=r), x, flags)
+        book.case(f"multilabel_soft_margin/weight,{r}",
+                  lambda t, y: F.multilabel_soft_margin_loss(t, y.to(t.dtype), weight, reduction=r), x, flags)
+        book.case(f"multi_margin/{r}", lambda t, y: F.multi_margin_loss(t, y, reduction=r), x, classes)
+        book.case(f"multi_margin/weight,{r}", lambda t, y: F.multi_margin_loss(
+            t, y, p=2, margin=0.7, weight=weight, reduction=r), x, classes)
+    book.case("cosine_embedding/one", lambda s, t, y: F.cosine_embedding_loss(s, t, 2 * y - 1), a[0], b[0], flags[0, 0])
+    book.case("multilabel_margin/one", F.multilabel_margin_loss, x[0], several[0])
+    book.case("multi_margin/one", F.multi_margin_loss, x[0], classes[0])
+    pairwise = F.pairwise_distance
+    book.case("pairwise_distance/2", pairwise, a, b)
+    book.case("pairwise_distance/2,keep", lambda s, t: pairwise(s, t, keepdim=True), a, b)
+    book.case("pairwise_distance/1,eps", lambda s, t: pairwise(s, t, 1, 0.1), a, b[0])
+    book.case("cosine_similarity/1", F.cosine_similarity, a, b)
+    book.case("cosine_similarity/0", lambda s, t: F.cosine_similarity(s, t, 0), a, b)
+    book.case("cosine_similarity/broadcast", lambda s, t: F.cosine_similarity(s, t, -1, 2.0), a, b[0])
+    book.close()
+
+
 def index():
     book = Book("index")
     x, y = randn("index x", 2, 3, 4), randn("index y", 2, 2, 4)
@@ -541,6 +617,8 @@ def main():
     batch_norm()
     attention()
     losses()
+    likelihood_losses()
+    margin_losses()
     index()
     views()
     creation()

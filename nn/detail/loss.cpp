@@ -1,0 +1,28 @@
+#include <minnow/nn/detail/loss.h>
+
+#include <minnow/ops/reduce.h>
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/error.h>
+
+namespace minnow::nn::detail {
+
+Tensor reduced(const Tensor& losses, Reduction reduction) {
+  switch (reduction) {
+    case Reduction::none: return losses;
+    case Reduction::sum: return sum(losses);
+    case Reduction::mean: return mean(losses);
+    case Reduction::batchmean: break;
+  }
+  throw ValueError(message("the reduction must be none, mean or sum", {}, "batchmean is for kl_div only"));
+}
+
+void require_same_shape(const Tensor& x, const Tensor& y, const char* x_name, const char* y_name) {
+  dispatch({{x_name, x}, {y_name, y}});
+  if (!(x.shape() == y.shape()))
+    throw ShapeError(message("the shapes differ", {{x_name, x}, {y_name, y}}, "reshape or expand one of them first"));
+  if (!x.is_floating_point() && !y.is_floating_point())
+    throw DTypeError(
+        message("neither operand is floating-point", {{x_name, x}, {y_name, y}}, "convert one of them: .to(float32)"));
+}
+
+}  // namespace minnow::nn::detail
