@@ -77,6 +77,7 @@
 
 #include <minnow/optim/averaged_model.h>
 #include <minnow/optim/clip.h>
+#include <minnow/optim/lbfgs.h>
 #include <minnow/optim/lr_scheduler.h>
 #include <minnow/optim/optimizer.h>
 #include <minnow/optim/optimizers.h>

@@ -195,6 +195,52 @@ def lr_schedulers():
     book.close()
 
 
+def lbfgs():
+    """Parameters, the loss and the calls of the closure after each of 8 steps, in float64."""
+    book = Book("lbfgs")
+
+    def trajectory(name, loss_of, **options):
+        params = [nn.Parameter(randn("lbfgs0", 2, 3, dtype=torch.float64)),
+                  nn.Parameter(randn("lbfgs1", 4, dtype=torch.float64))]
+        for i, p in enumerate(params):
+            book.put(f"{name}/p{i}", p)
+        optimizer = torch.optim.LBFGS(params, **options)
+
+        def closure():
+            optimizer.zero_grad()
+            loss = loss_of(torch.cat([p.flatten() for p in params]))
+            loss.backward()
+            return loss
+
+        losses, evaluations, after = [], [], [[], []]
+        for _ in range(8):
+            losses.append(optimizer.step(closure).detach())
+            evaluations.append(optimizer.state[params[0]]["func_evals"])
+            for i, p in enumerate(params):
+                after[i].append(p.detach().clone())
+        book.put(f"{name}/losses", torch.stack(losses))
+        book.put(f"{name}/func_evals", torch.tensor(evaluations))
+        for i in range(2):
+            book.put(f"{name}/after{i}", torch.stack(after[i]))
+
+    weights = torch.arange(1, 11, dtype=torch.float64)
+
+    def bowl(z):
+        return (weights * z * z).sum() / 2 + (z**4).sum() / 4
+
+    def valley(z):  # Rosenbrock's
+        return (100 * (z[1:] - z[:-1] ** 2) ** 2 + (1 - z[:-1]) ** 2).sum()
+
+    trajectory("bowl", bowl, lr=0.3, max_iter=3)
+    trajectory("bowl, short history", bowl, lr=0.1, max_iter=5, history_size=2)
+    trajectory("bowl, up", lambda z: -bowl(z), lr=0.3, max_iter=3, maximize=True)
+    trajectory("bowl, wolfe", bowl, max_iter=2, line_search_fn="strong_wolfe")
+    trajectory("valley, wolfe", valley, max_iter=4, line_search_fn="strong_wolfe")
+    trajectory("valley, wolfe, few", valley, max_iter=4, max_eval=6, history_size=3, lr=2,
+               line_search_fn="strong_wolfe")
+    book.close()
+
+
 class Counted(nn.Module):
     """Parameters, a buffer of numbers and one of counts."""
 
@@ -400,6 +446,7 @@ def main():
     recurrent()
     optimizers()
     lr_schedulers()
+    lbfgs()
     averages()
     statistics()
     module()
