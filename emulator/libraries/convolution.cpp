@@ -39,7 +39,7 @@ void rows_of(const Movement& m, const Block4& x, const Block4& w, const Block4& 
 }
 
 /// Applies one element of the filter to one plane.
-void apply(Direction direction, const Row& row, double* x, double& w, double* y) {
+template <class T> void apply(Direction direction, const Row& row, T* x, T& w, T* y) {
   x += row.x_first;
   y += row.y_first;
   if (direction == Direction::forward && row.x_step == 1) {
@@ -49,7 +49,7 @@ void apply(Direction direction, const Row& row, double* x, double& w, double* y)
   } else if (direction == Direction::data) {
     for (std::int64_t i = 0; i < row.count; ++i) x[i * row.x_step] += w * y[i];
   } else {
-    double sum = 0;
+    T sum = 0;
     for (std::int64_t i = 0; i < row.count; ++i) sum += x[i * row.x_step] * y[i];
     w += sum;
   }
@@ -82,26 +82,29 @@ bool Block4::is_packed(cudnnTensorFormat_t as) const {
   return true;
 }
 
+template <class T>
 void convolve(Direction direction, const Movement& m, const Block4& x_shape, const Block4& w_shape,
-              const Block4& y_shape, std::vector<double>& x, std::vector<double>& w, std::vector<double>& y) {
+              const Block4& y_shape, std::vector<T>& x, std::vector<T>& w, std::vector<T>& y) {
   const std::int64_t per_group_in = w_shape.dim[1], per_group_out = w_shape.dim[0] / m.groups;
-  for (std::int64_t n = 0; n < x_shape.dim[0]; ++n)
-    for (std::int64_t k = 0; k < w_shape.dim[0]; ++k)
-      for (std::int64_t c = 0; c < per_group_in; ++c) {
+  for (std::int64_t n_turn = 0; n_turn < x_shape.dim[0]; ++n_turn)
+    for (std::int64_t k_turn = 0; k_turn < w_shape.dim[0]; ++k_turn)
+      for (std::int64_t c_turn = 0; c_turn < per_group_in; ++c_turn) {
+        const std::int64_t n = in_order(n_turn, x_shape.dim[0]), k = in_order(k_turn, w_shape.dim[0]),
+                           c = in_order(c_turn, per_group_in);
         const std::int64_t x_plane = n * x_shape.dim[1] + k / per_group_out * per_group_in + c;
         const std::int64_t y_plane = n * y_shape.dim[1] + k;
-        for (std::int64_t r = 0; r < w_shape.dim[2]; ++r)
-          for (std::int64_t s = 0; s < w_shape.dim[3]; ++s) {
-            double& weight =
-                w[static_cast<std::size_t>(((k * per_group_in + c) * w_shape.dim[2] + r) * w_shape.dim[3] + s)];
+        for (std::int64_t r_turn = 0; r_turn < w_shape.dim[2]; ++r_turn)
+          for (std::int64_t s_turn = 0; s_turn < w_shape.dim[3]; ++s_turn) {
+            const std::int64_t r = in_order(r_turn, w_shape.dim[2]), s = in_order(s_turn, w_shape.dim[3]);
+            T& weight = w[static_cast<std::size_t>(((k * per_group_in + c) * w_shape.dim[2] + r) * w_shape.dim[3] + s)];
             rows_of(m, x_shape, w_shape, y_shape, x_plane, y_plane, r, s,
                     [&](const Row& row) { apply(direction, row, x.data(), weight, y.data()); });
           }
       }
 }
 
-std::vector<double> dense(const Block4& shape, const void* data, bool tf32) {
-  std::vector<double> out;
+template <class T> std::vector<T> dense(const Block4& shape, const void* data, bool tf32) {
+  std::vector<T> out;
   out.reserve(static_cast<std::size_t>(shape.count()));
   const cudaDataType_t type = number_type(shape.type);
   for (std::int64_t a = 0; a < shape.dim[0]; ++a)
@@ -110,12 +113,13 @@ std::vector<double> dense(const Block4& shape, const void* data, bool tf32) {
         for (std::int64_t d = 0; d < shape.dim[3]; ++d) {
           const double value =
               load(data, type, a * shape.stride[0] + b * shape.stride[1] + c * shape.stride[2] + d * shape.stride[3]);
-          out.push_back(tf32 ? to_tf32(value) : value);
+          out.push_back(static_cast<T>(tf32 ? to_tf32(value) : value));
         }
   return out;
 }
 
-void blend(const Block4& shape, void* data, const std::vector<double>& values, double alpha, double beta) {
+template <class T>
+void blend(const Block4& shape, void* data, const std::vector<T>& values, double alpha, double beta) {
   const cudaDataType_t type = number_type(shape.type);
   auto value = values.begin();
   for (std::int64_t a = 0; a < shape.dim[0]; ++a)
@@ -124,9 +128,18 @@ void blend(const Block4& shape, void* data, const std::vector<double>& values, d
         for (std::int64_t d = 0; d < shape.dim[3]; ++d) {
           const std::int64_t at = a * shape.stride[0] + b * shape.stride[1] + c * shape.stride[2] + d * shape.stride[3];
           const double old = beta == 0 ? 0 : beta * load(data, type, at);
-          store(data, type, at, alpha * *value++ + old);
+          store(data, type, at, alpha * static_cast<double>(*value++) + old);
         }
 }
+
+template void convolve(Direction, const Movement&, const Block4&, const Block4&, const Block4&, std::vector<float>&,
+                       std::vector<float>&, std::vector<float>&);
+template void convolve(Direction, const Movement&, const Block4&, const Block4&, const Block4&, std::vector<double>&,
+                       std::vector<double>&, std::vector<double>&);
+template std::vector<float> dense(const Block4&, const void*, bool);
+template std::vector<double> dense(const Block4&, const void*, bool);
+template void blend(const Block4&, void*, const std::vector<float>&, double, double);
+template void blend(const Block4&, void*, const std::vector<double>&, double, double);
 
 cudaDataType_t number_type(cudnnDataType_t type) {
   switch (type) {

@@ -35,15 +35,16 @@ struct Movement {
 
 enum class Direction { forward, data, filter };
 
-/// x, y and w are dense arrays of doubles in the order of their dimensions; the result is added to the output of the
-/// direction.
+/// x, y and w are dense arrays in the order of their dimensions; the result is added to the output of the direction.  T
+/// is the type of the sums, float or double.
+template <class T>
 void convolve(Direction direction, const Movement& movement, const Block4& x_shape, const Block4& w_shape,
-              const Block4& y_shape, std::vector<double>& x, std::vector<double>& w, std::vector<double>& y);
+              const Block4& y_shape, std::vector<T>& x, std::vector<T>& w, std::vector<T>& y);
 
 /// The elements in the order of dimensions; `tf32`: rounded to TF32.
-std::vector<double> dense(const Block4& shape, const void* data, bool tf32 = false);
+template <class T> std::vector<T> dense(const Block4& shape, const void* data, bool tf32 = false);
 /// data = alpha values + beta data; data is not read if beta is 0.
-void blend(const Block4& shape, void* data, const std::vector<double>& values, double alpha, double beta);
+template <class T> void blend(const Block4& shape, void* data, const std::vector<T>& values, double alpha, double beta);
 
 cudaDataType_t number_type(cudnnDataType_t type);
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <new>
 #include <string_view>
+#include <vector>
 
 #include "matmul.h"
 #include "numbers.h"
@@ -14,6 +15,9 @@
 using namespace emulator;
 
 namespace {
+
+/// The workspace of an algorithm that uses one.
+constexpr std::uint64_t kWorkspace = 8192;
 
 struct Preference {
   std::uint64_t workspace = 0;
@@ -48,21 +52,15 @@ template <class T> cublasStatus_t take_only(T value, const void* from, std::size
   return status == CUBLAS_STATUS_SUCCESS && given != value ? CUBLAS_STATUS_NOT_SUPPORTED : status;
 }
 
-std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) { return (hash ^ value) * 0x100000001b3u + (hash >> 29); }
-
 std::uint64_t configuration(const Description& what, const Layout& a, const Layout& b, const Layout& c,
                             const Layout& d) {
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  for (const std::uint64_t value :
-       {static_cast<std::uint64_t>(what.compute), static_cast<std::uint64_t>(what.transpose_a),
-        static_cast<std::uint64_t>(what.transpose_b), static_cast<std::uint64_t>(what.epilogue)})
-    hash = mixed(hash, value);
+  std::uint64_t hash =
+      mixed(1, {static_cast<std::uint64_t>(what.compute), static_cast<std::uint64_t>(what.transpose_a),
+                static_cast<std::uint64_t>(what.transpose_b), static_cast<std::uint64_t>(what.epilogue)});
   for (const Layout* layout : {&a, &b, &c, &d})
-    for (const std::uint64_t value :
-         {static_cast<std::uint64_t>(layout->type), static_cast<std::uint64_t>(layout->order), layout->rows,
-          layout->cols, static_cast<std::uint64_t>(layout->leading), static_cast<std::uint64_t>(layout->batch),
-          static_cast<std::uint64_t>(layout->batch_stride)})
-      hash = mixed(hash, value);
+    hash = mixed(hash, {static_cast<std::uint64_t>(layout->type), static_cast<std::uint64_t>(layout->order),
+                        layout->rows, layout->cols, static_cast<std::uint64_t>(layout->leading),
+                        static_cast<std::uint64_t>(layout->batch), static_cast<std::uint64_t>(layout->batch_stride)});
   return hash;
 }
 
@@ -72,14 +70,19 @@ bool on_device(const void* data, std::int64_t elements, cudaDataType_t type) {
   return data && is_device_memory(data, static_cast<std::size_t>(elements) * size_of(type));
 }
 
+/// Whether the epilogue reads or writes a bias.
+bool needs_bias(const Description& what) {
+  constexpr std::uint32_t kBias = 4 | 16 | 256 | 512;
+  return what.epilogue & kBias;
+}
+
 /// Whether the memory that the epilogue reads and writes beside D exists.
 bool epilogue_is_there(const Product& p) {
-  constexpr std::uint32_t kNeedsBias = 4 | 16 | 256 | 512, kNeedsAux = 128;
+  constexpr std::uint32_t kNeedsAux = 128;
   const bool by_columns = p.what.epilogue == CUBLASLT_EPILOGUE_BGRADB;
   const auto length = static_cast<std::int64_t>(by_columns ? p.d.cols : p.d.rows);
   const auto type = p.what.bias_type < 0 ? p.d.type : static_cast<cudaDataType_t>(p.what.bias_type);
-  if ((p.what.epilogue & kNeedsBias) &&
-      !on_device(p.what.bias, (p.d.batch - 1) * p.what.bias_batch_stride + length, type))
+  if (needs_bias(p.what) && !on_device(p.what.bias, (p.d.batch - 1) * p.what.bias_batch_stride + length, type))
     return false;
   if (!(p.what.epilogue & kNeedsAux)) return true;
   const bool bits = p.what.epilogue & (2 | 8);
@@ -246,14 +249,20 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtM
   if (!is_consistent(what, la, lb, lc, ld)) return CUBLAS_STATUS_INVALID_VALUE;
   if (!is_supported(what, la, lb, lc, ld)) return CUBLAS_STATUS_NOT_SUPPORTED;
   const auto& preference = behind<Preference>(preference_handle);
-  // First one that uses workspace, if that is allowed, then one that needs none.  Tests call them 0 and 1.
-  for (const std::uint64_t workspace : {std::uint64_t{8192}, std::uint64_t{0}}) {
-    if (workspace > preference.workspace || *found == requested) continue;
+  const std::uint64_t which = configuration(what, la, lb, lc, ld);
+  // One that uses workspace, if that is allowed, and one that needs none.  Tests call them 0 and 1.
+  std::vector<std::uint64_t> workspaces{0};
+  if (preference.workspace >= kWorkspace) workspaces.insert(workspaces.begin(), kWorkspace);
+  shuffle(workspaces, which);
+  // The state of each result says whether it can be used: here that of the first one says no.
+  if (requested > 1) results[(*found)++].state = CUBLAS_STATUS_NOT_SUPPORTED;
+  for (const std::uint64_t workspace : workspaces) {
+    if (*found == requested) break;
     cublasLtMatmulHeuristicResult_t& result = results[(*found)++];
     result = {};
     result.state = CUBLAS_STATUS_SUCCESS;
     result.workspaceSize = workspace;
-    Algorithm algorithm{configuration(what, la, lb, lc, ld), workspace, {}};
+    Algorithm algorithm{which, workspace, {}};
     std::copy(preference.alignment, preference.alignment + 4, algorithm.alignment);
     std::memcpy(&result.algo, &algorithm, sizeof algorithm);
   }
@@ -291,9 +300,13 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
   if (algorithm.workspace > workspace_bytes || (algorithm.workspace && !is_device_memory(workspace, workspace_bytes)) ||
       !aligned(workspace, 256) || !operands_are_there(p, algorithm))
     return CUBLAS_STATUS_INVALID_VALUE;
-  if (const int status = library_status("cublasLtMatmul", algorithm.workspace ? 0 : 1))
-    return static_cast<cublasStatus_t>(status);
+  const int number = algorithm.workspace ? 0 : 1;
+  if (const int status = library_status("cublasLtMatmul", number)) return static_cast<cublasStatus_t>(status);
+  if (algo && refuses(algorithm.configuration, number)) return CUBLAS_STATUS_NOT_SUPPORTED;
   const cudaError_t given = submit(stream, [p, workspace, used = algorithm.workspace] {
+    // A kernel loads and stores it by vectors.
+    if (needs_bias(p.what) && !aligned(p.what.bias, 16))
+      return std::string("cublasLtMatmul: misaligned address, the epilogue's pointer");
     if (used) std::memset(workspace, 0x7f, used);  // it is the library's to write
     compute(p);
     return std::string();

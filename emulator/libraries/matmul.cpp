@@ -26,16 +26,17 @@ cudaDataType_t bias_type(const Product& p) {
 }
 
 /// op(X) of one matrix of the batch, in row-major order.
-std::vector<double> dense(const Product& p, const Layout& layout, const void* data, bool transpose, int batch) {
+template <class T>
+std::vector<T> dense(const Product& p, const Layout& layout, const void* data, bool transpose, int batch) {
   const auto rows = static_cast<std::int64_t>(transpose ? layout.cols : layout.rows),
              cols = static_cast<std::int64_t>(transpose ? layout.rows : layout.cols);
   const std::int64_t first = batch * layout.batch_stride;
-  std::vector<double> out;
+  std::vector<T> out;
   out.reserve(static_cast<std::size_t>(rows * cols));
   for (std::int64_t i = 0; i < rows; ++i)
     for (std::int64_t j = 0; j < cols; ++j) {
       const double x = load(data, layout.type, first + (transpose ? layout.at(j, i) : layout.at(i, j)));
-      out.push_back(p.what.compute == CUBLAS_COMPUTE_32F_FAST_TF32 ? to_tf32(x) : x);
+      out.push_back(static_cast<T>(p.what.compute == CUBLAS_COMPUTE_32F_FAST_TF32 ? to_tf32(x) : x));
     }
   return out;
 }
@@ -44,6 +45,12 @@ std::vector<double> dense(const Product& p, const Layout& layout, const void* da
 bool relu_keeps_nan() {
   static const bool keeps = std::getenv("MINNOW_EMULATOR_RELU_KEEPS_NAN") != nullptr;
   return keeps;
+}
+
+/// Whether doubles have epilogues.  The documentation's table does not say so; the library of today has them.
+bool doubles_have_epilogues() {
+  static const bool have = std::getenv("MINNOW_EMULATOR_NO_DOUBLE_EPILOGUES") == nullptr;
+  return have;
 }
 
 /// The bit of an element in the mask that ReLU writes for its gradient.
@@ -76,40 +83,44 @@ double finish(const Product& p, int batch, std::int64_t row, std::int64_t col, d
   return x;
 }
 
-void compute_one(const Product& p, int batch) {
+/// Sums in T, in one order or in the other.
+template <class T> void compute_one(const Product& p, int batch) {
   const auto m = static_cast<std::int64_t>(p.d.rows), n = static_cast<std::int64_t>(p.d.cols);
   const bool transpose_a = p.what.transpose_a != CUBLAS_OP_N, transpose_b = p.what.transpose_b != CUBLAS_OP_N;
-  const std::vector<double> a = dense(p, p.a, p.a_data, transpose_a, batch);
-  const std::vector<double> b = dense(p, p.b, p.b_data, transpose_b, batch);
+  const std::vector<T> a = dense<T>(p, p.a, p.a_data, transpose_a, batch);
+  const std::vector<T> b = dense<T>(p, p.b, p.b_data, transpose_b, batch);
   const auto k = static_cast<std::int64_t>(transpose_a ? p.a.rows : p.a.cols);
-  std::vector<double> row(static_cast<std::size_t>(n)), bias_of_b(static_cast<std::size_t>(n));
+  std::vector<T> row(static_cast<std::size_t>(n));
   const std::int64_t bias_first = batch * p.what.bias_batch_stride;
   for (std::int64_t i = 0; i < m; ++i) {
-    std::fill(row.begin(), row.end(), 0.0);
-    double bias_of_a = 0;
-    for (std::int64_t l = 0; l < k; ++l) {
-      const double factor = a[static_cast<std::size_t>(i * k + l)];
-      const double* from = b.data() + l * n;
+    std::fill(row.begin(), row.end(), T(0));
+    T bias_of_a = 0;
+    for (std::int64_t turn = 0; turn < k; ++turn) {
+      const std::int64_t l = in_order(turn, k);
+      const T factor = a[static_cast<std::size_t>(i * k + l)];
+      const T* from = b.data() + l * n;
       bias_of_a += factor;
       for (std::int64_t j = 0; j < n; ++j) row[static_cast<std::size_t>(j)] += factor * from[j];
     }
-    double bias_gradient = 0;
-    for (std::int64_t j = 0; j < n; ++j) {
-      double x = p.alpha * row[static_cast<std::size_t>(j)];
+    T bias_gradient = 0;
+    for (std::int64_t turn = 0; turn < n; ++turn) {
+      const std::int64_t j = in_order(turn, n);
+      double x = p.alpha * static_cast<double>(row[static_cast<std::size_t>(j)]);
       // If beta is 0, C is not read: it may be uninitialized.
       if (p.beta != 0) x += p.beta * load(p.c_data, p.c.type, batch * p.c.batch_stride + p.c.at(i, j));
       x = finish(p, batch, i, j, x);
-      bias_gradient += x;
+      bias_gradient += static_cast<T>(x);
       store(p.d_data, p.d.type, batch * p.d.batch_stride + p.d.at(i, j), x);
     }
-    if (p.what.epilogue & kBiasGradient) store(p.what.bias, bias_type(p), bias_first + i, bias_gradient);
-    if (p.what.epilogue == CUBLASLT_EPILOGUE_BGRADA) store(p.what.bias, bias_type(p), bias_first + i, bias_of_a);
+    const auto keep = [&](T sum) { store(p.what.bias, bias_type(p), bias_first + i, static_cast<double>(sum)); };
+    if (p.what.epilogue & kBiasGradient) keep(bias_gradient);
+    if (p.what.epilogue == CUBLASLT_EPILOGUE_BGRADA) keep(bias_of_a);
   }
   if (p.what.epilogue != CUBLASLT_EPILOGUE_BGRADB) return;
   for (std::int64_t j = 0; j < n; ++j) {
-    double sum = 0;
-    for (std::int64_t l = 0; l < k; ++l) sum += b[static_cast<std::size_t>(l * n + j)];
-    store(p.what.bias, bias_type(p), bias_first + j, sum);
+    T sum = 0;
+    for (std::int64_t turn = 0; turn < k; ++turn) sum += b[static_cast<std::size_t>(in_order(turn, k) * n + j)];
+    store(p.what.bias, bias_type(p), bias_first + j, static_cast<double>(sum));
   }
 }
 
@@ -151,9 +162,13 @@ bool is_supported(const Description& what, const Layout& a, const Layout& b, con
     if (layout->order != CUBLASLT_ORDER_COL && layout->order != CUBLASLT_ORDER_ROW) return false;
   const bool plain = what.epilogue == CUBLASLT_EPILOGUE_DEFAULT;
   if (!plain && d.order == CUBLASLT_ORDER_ROW) return false;
+  // Seen on cuBLASLt 13: the operand that is summed must not be turned in this way.
+  if (what.epilogue == CUBLASLT_EPILOGUE_BGRADA && what.transpose_a != CUBLAS_OP_N) return false;
+  if (what.epilogue == CUBLASLT_EPILOGUE_BGRADB && what.transpose_b == CUBLAS_OP_N) return false;
   switch (what.compute) {
-    // There may be no algorithm for what the documentation allows: here for doubles with an epilogue.
-    case CUBLAS_COMPUTE_64F: return what.scale == CUDA_R_64F && a.type == CUDA_R_64F && d.type == CUDA_R_64F && plain;
+    case CUBLAS_COMPUTE_64F:
+      return what.scale == CUDA_R_64F && a.type == CUDA_R_64F && d.type == CUDA_R_64F &&
+             (plain || doubles_have_epilogues());
     case CUBLAS_COMPUTE_32F:
     case CUBLAS_COMPUTE_32F_PEDANTIC:
       return what.scale == CUDA_R_32F && ((a.type == CUDA_R_32F && d.type == CUDA_R_32F) ||
@@ -177,7 +192,10 @@ bool is_consistent(const Description& what, const Layout& a, const Layout& b, co
 }
 
 void compute(const Product& product) {
-  for (int batch = 0; batch < product.d.batch; ++batch) compute_one(product, batch);
+  for (int batch = 0; batch < product.d.batch; ++batch) {
+    if (product.what.compute == CUBLAS_COMPUTE_64F) compute_one<double>(product, batch);
+    else compute_one<float>(product, batch);
+  }
 }
 
 }  // namespace emulator

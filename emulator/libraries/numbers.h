@@ -4,7 +4,12 @@
 #include <cstring>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <emulator/launch.h>
+#include <initializer_list>
 #include <library_types.h>
+#include <limits>
+#include <utility>
+#include <vector>
 
 /// Elements of the types that the libraries take.  Conversions are those of CUDA's own headers.
 namespace emulator {
@@ -48,5 +53,37 @@ inline double to_tf32(double value) {
   std::memcpy(&rounded, &bits, sizeof rounded);
   return static_cast<double>(rounded);
 }
+
+/// A hash of some numbers.
+inline std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
+  hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
+  return hash ^ hash >> 29;
+}
+inline std::uint64_t mixed(std::uint64_t hash, std::initializer_list<std::uint64_t> values) {
+  for (const std::uint64_t value : values) hash = mixed(hash, value);
+  return hash;
+}
+
+/// A number in [-1, 1] that looks like chance.
+inline double noise(std::uint64_t a, std::uint64_t b) {
+  return static_cast<double>(mixed(mixed(mixed(1, a), b), 2) >> 11) * 0x1p-52 - 1;
+}
+
+/// Brings a list into an order that depends on the configuration, if MINNOW_EMULATOR_CHOICES is set.
+template <class T> void shuffle(std::vector<T>& list, std::uint64_t configuration) {
+  const std::uint64_t seed = choices_seed();
+  if (seed == 0) return;
+  for (std::size_t i = list.size(); i > 1; --i)
+    std::swap(list[i - 1], list[static_cast<std::size_t>(mixed(seed, {configuration, i}) >> 32) % i]);
+}
+
+/// Whether a library refuses to run what it has named itself: one in three if MINNOW_EMULATOR_CHOICES is set.
+inline bool refuses(std::uint64_t configuration, int algorithm) {
+  const std::uint64_t seed = choices_seed();
+  return seed != 0 && (mixed(seed, {configuration, static_cast<std::uint64_t>(algorithm), 3}) >> 32) % 3 == 0;
+}
+
+/// Index i of `count`, from the other end if libraries sum backwards.
+inline std::int64_t in_order(std::int64_t i, std::int64_t count) { return sums_backwards() ? count - 1 - i : i; }
 
 }  // namespace emulator

@@ -1,3 +1,4 @@
+#include <cstdlib>
 #include <emulator/block.h>
 #include <emulator/launch.h>
 
@@ -48,6 +49,17 @@ int library_status(const std::string& function, int algorithm) {
   ++runtime().calls[function];
   const auto found = runtime().refused_algorithms.find({function, algorithm});
   return found != runtime().refused_algorithms.end() && found->second.count-- > 0 ? found->second.status : 0;
+}
+
+std::uint64_t choices_seed() {
+  static const char* text = std::getenv("MINNOW_EMULATOR_CHOICES");
+  static const std::uint64_t seed = text ? std::strtoull(text, nullptr, 10) : 0;
+  return seed;
+}
+
+bool sums_backwards() {
+  static const bool backwards = std::getenv("MINNOW_EMULATOR_BACKWARDS") != nullptr;
+  return backwards;
 }
 
 std::size_t calls_of(const std::string& function) {

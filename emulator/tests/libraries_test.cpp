@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cublasLt.h>
 #include <cudnn.h>
 #include <emulator/launch.h>
@@ -18,14 +20,16 @@ struct Multiplication {
   int m = 2, n = 3, k = 2, leading_a = 2, leading_b = 2, leading_d = 2, batch = 1;
   bool transpose_a = false, transpose_b = false;
   cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
-  const float* bias = nullptr;
+  const void* bias = nullptr;
   float alpha = 1, beta = 0;
+  bool doubles = false;
 
-  cublasStatus_t run(const float* a, const float* b, float* d) {
+  cublasStatus_t run(const void* a, const void* b, void* d) {
     cublasLtHandle_t handle{};
     cublasLtCreate(&handle);
     cublasLtMatmulDesc_t desc{};
-    cublasLtMatmulDescCreate(&desc, CUBLAS_COMPUTE_32F, CUDA_R_32F);
+    const cudaDataType_t type = doubles ? CUDA_R_64F : CUDA_R_32F;
+    cublasLtMatmulDescCreate(&desc, doubles ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F, type);
     const std::int32_t ops[2] = {transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N, transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N};
     cublasLtMatmulDescSetAttribute(desc, CUBLASLT_MATMUL_DESC_TRANSA, &ops[0], sizeof ops[0]);
     cublasLtMatmulDescSetAttribute(desc, CUBLASLT_MATMUL_DESC_TRANSB, &ops[1], sizeof ops[1]);
@@ -33,7 +37,7 @@ struct Multiplication {
     cublasLtMatmulDescSetAttribute(desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias);
     const auto layout = [&](int rows, int cols, int leading) {
       cublasLtMatrixLayout_t made{};
-      cublasLtMatrixLayoutCreate(&made, CUDA_R_32F, static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(cols),
+      cublasLtMatrixLayoutCreate(&made, type, static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(cols),
                                  leading);
       const std::int32_t count = batch;
       const std::int64_t stride = leading * cols;
@@ -44,8 +48,10 @@ struct Multiplication {
     const cublasLtMatrixLayout_t la = transpose_a ? layout(k, m, leading_a) : layout(m, k, leading_a),
                                  lb = transpose_b ? layout(n, k, leading_b) : layout(k, n, leading_b),
                                  ld = layout(m, n, leading_d);
-    const cublasStatus_t status =
-        cublasLtMatmul(handle, desc, &alpha, a, la, b, lb, &beta, d, ld, d, ld, nullptr, nullptr, 0, nullptr);
+    const double wide[2] = {static_cast<double>(alpha), static_cast<double>(beta)};
+    const cublasStatus_t status = cublasLtMatmul(handle, desc, doubles ? static_cast<const void*>(&wide[0]) : &alpha, a,
+                                                 la, b, lb, doubles ? static_cast<const void*>(&wide[1]) : &beta, d, ld,
+                                                 d, ld, nullptr, nullptr, 0, nullptr);
     for (const cublasLtMatrixLayout_t made : {la, lb, ld}) cublasLtMatrixLayoutDestroy(made);
     cublasLtMatmulDescDestroy(desc);
     cublasLtDestroy(handle);
@@ -91,11 +97,120 @@ TEST_F(Libraries, TheBiasRunsAlongRows) {
       (Multiplication{.epilogue = CUBLASLT_EPILOGUE_RELU_BIAS, .bias = bias.data()}.run(a.data(), b.data(), d.data())),
       CUBLAS_STATUS_SUCCESS);
   EXPECT_EQ(d.read(), (std::vector<float>{0, 110, 7, 122, 15, 134}));
-  const Buffer<float> sums(3);
+}
+
+TEST_F(Libraries, SumsOfAnOperandNeedItInOneOrientation) {
+  const Buffer<float> a({1, 2, 3, 4}), b({1, 2, 3, 4, 5, 6}), d(6), sums(3);
+  Multiplication product{.epilogue = CUBLASLT_EPILOGUE_BGRADB, .bias = sums.data()};
+  EXPECT_EQ(product.run(a.data(), b.data(), d.data()), CUBLAS_STATUS_NOT_SUPPORTED);
+  product.transpose_b = true;
+  product.leading_b = 3;
+  EXPECT_EQ(product.run(a.data(), b.data(), d.data()), CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ(sums.read(), (std::vector<float>{5, 7, 9}));
+  product.epilogue = CUBLASLT_EPILOGUE_BGRADA;
+  EXPECT_EQ(product.run(a.data(), b.data(), d.data()), CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ(sums.read(), (std::vector<float>{4, 6, 9}));
+  product.transpose_a = true;
+  EXPECT_EQ(product.run(a.data(), b.data(), d.data()), CUBLAS_STATUS_NOT_SUPPORTED);
+}
+
+TEST_F(Libraries, ABiasMustBeAligned) {
+  const Buffer<float> a(4), b(6), d(6), bias(3);
   EXPECT_EQ(
-      (Multiplication{.epilogue = CUBLASLT_EPILOGUE_BGRADB, .bias = sums.data()}.run(a.data(), b.data(), d.data())),
+      (Multiplication{.epilogue = CUBLASLT_EPILOGUE_BIAS, .bias = bias.data() + 1}.run(a.data(), b.data(), d.data())),
       CUBLAS_STATUS_SUCCESS);
-  EXPECT_EQ(sums.read(), (std::vector<float>{3, 7, 11}));
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorLaunchFailure);
+  EXPECT_NE(emulator::last_fault().find("misaligned"), std::string::npos) << emulator::last_fault();
+  emulator::recover();
+}
+
+/// In a process of its own with an environment variable, which is read once: a test does this first.
+void expect_with(const char* variable, const char* value, bool (*good)()) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto child = [&] {
+    setenv(variable, value, 1);
+    std::_Exit(good() ? 0 : 1);
+  };
+  EXPECT_EXIT(child(), ::testing::ExitedWithCode(0), "");
+}
+
+cublasStatus_t biased_doubles() {
+  const Buffer<double> a({1, 2, 3, 4}), b({1, 2, 3, 4, 5, 6}), d(6), bias({-8, 100});
+  const cublasStatus_t status =
+      Multiplication{.epilogue = CUBLASLT_EPILOGUE_BIAS, .bias = bias.data(), .doubles = true}.run(a.data(), b.data(),
+                                                                                                   d.data());
+  if (status == CUBLAS_STATUS_SUCCESS) { EXPECT_EQ(d.read(), (std::vector<double>{-1, 110, 7, 122, 15, 134})); }
+  return status;
+}
+
+TEST_F(Libraries, DoublesHaveEpiloguesUnlessToldOtherwise) {
+  expect_with("MINNOW_EMULATOR_NO_DOUBLE_EPILOGUES", "1",
+              [] { return biased_doubles() == CUBLAS_STATUS_NOT_SUPPORTED; });
+  EXPECT_EQ(biased_doubles(), CUBLAS_STATUS_SUCCESS);
+}
+
+/// The product of a row and a column with the sum 1, or 0 if its parts are added from the last one.
+float sum_of_three() {
+  const Buffer<float> a({1e8f, -1e8f, 1}), b({1, 1, 1}), d(1);
+  Multiplication{.m = 1, .n = 1, .k = 3, .leading_a = 1, .leading_b = 3, .leading_d = 1}.run(a.data(), b.data(),
+                                                                                             d.data());
+  return d.read()[0];
+}
+
+TEST_F(Libraries, SumsAreSinglePrecisionInTwoOrders) {
+  expect_with("MINNOW_EMULATOR_BACKWARDS", "1", [] { return sum_of_three() == 0; });
+  EXPECT_EQ(sum_of_three(), 1);
+}
+
+/// The products of two matrices of floats [size, size] that the heuristic names, in its order: the workspace, or -1 if
+/// its state says that it cannot be used, or -2 if it is refused when it runs.
+std::vector<int> named_products(int size) {
+  const auto n = static_cast<std::uint64_t>(size);
+  const Buffer<float> data(n * n), space(4096);
+  cublasLtHandle_t handle{};
+  cublasLtCreate(&handle);
+  cublasLtMatmulDesc_t desc{};
+  cublasLtMatmulDescCreate(&desc, CUBLAS_COMPUTE_32F, CUDA_R_32F);
+  cublasLtMatrixLayout_t layout{};
+  cublasLtMatrixLayoutCreate(&layout, CUDA_R_32F, n, n, size);
+  cublasLtMatmulPreference_t preference{};
+  cublasLtMatmulPreferenceCreate(&preference);
+  const std::uint64_t most = 16384;
+  cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &most, sizeof most);
+  cublasLtMatmulHeuristicResult_t results[8];
+  int found = 0;
+  EXPECT_EQ(
+      cublasLtMatmulAlgoGetHeuristic(handle, desc, layout, layout, layout, layout, preference, 8, results, &found),
+      CUBLAS_STATUS_SUCCESS);
+  std::vector<int> named;
+  for (int i = 0; i < found; ++i) {
+    const auto& result = results[i];
+    const float one = 1, zero = 0;
+    named.push_back(result.state == CUBLAS_STATUS_SUCCESS ? static_cast<int>(result.workspaceSize) : -1);
+    if (result.state == CUBLAS_STATUS_SUCCESS &&
+        cublasLtMatmul(handle, desc, &one, data.data(), layout, data.data(), layout, &zero, data.data(), layout,
+                       data.data(), layout, &result.algo, space.data(), 16384, nullptr) != CUBLAS_STATUS_SUCCESS)
+      named.back() = -2;
+  }
+  cublasLtMatmulPreferenceDestroy(preference);
+  cublasLtMatrixLayoutDestroy(layout);
+  cublasLtMatmulDescDestroy(desc);
+  cublasLtDestroy(handle);
+  return named;
+}
+
+TEST_F(Libraries, AHeuristicNamesWhatCannotBeUsed) {
+  expect_with("MINNOW_EMULATOR_CHOICES", "1", [] {
+    int refused = 0, turned = 0;
+    for (int size = 1; size <= 40; ++size) {
+      const std::vector<int> named = named_products(size);
+      if (named != named_products(size)) return false;
+      refused += static_cast<int>(std::count(named.begin(), named.end(), -2));
+      turned += named[1] == 0 || named[2] == 8192;
+    }
+    return refused > 10 && refused < 50 && turned > 5 && turned < 35;
+  });
+  EXPECT_EQ(named_products(8), (std::vector<int>{-1, 8192, 0}));
 }
 
 // What programs must not rely on.
@@ -268,6 +383,82 @@ TEST_F(Libraries, ConvolutionsThatDoNotFitAreRefused) {
   EXPECT_EQ(cudnnSetConvolution2dDescriptor(c.conv, 0, 0, 1, 1, 0, 1, CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT),
             CUDNN_STATUS_BAD_PARAM)
       << "no dilation is 1";
+}
+
+// What programs must not rely on.
+TEST_F(Libraries, AListOfConvolutionsHasEntriesOfAllKinds) {
+  Convolution c;
+  c.describe();
+  cudnnSetFilter4dDescriptor(c.w, CUDNN_DATA_FLOAT, c.format, 6, 4, 3, 3);
+  cudnnSetConvolution2dDescriptor(c.conv, 0, 0, 1, 1, 1, 1, CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT);
+  cudnnSetConvolutionGroupCount(c.conv, 1);
+  cudnnSetTensor4dDescriptor(c.y, c.format, CUDNN_DATA_FLOAT, 2, 6, 4, 3);
+  const std::vector<float> image = numbers(240, 1), filter = numbers(216, 2);
+  const Buffer<float> x(image), w(filter), y(144), exact(144);
+  const Buffer<char> space(65536);
+  const float one = 1, zero = 0;
+  const auto run = [&](cudnnConvolutionFwdAlgo_t algorithm, const Buffer<float>& to) {
+    return cudnnConvolutionForward(c.handle, &one, c.x, x.data(), c.w, w.data(), c.conv, algorithm, space.data(), 65536,
+                                   &zero, c.y, to.data());
+  };
+  ASSERT_EQ(run(CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM, exact), CUDNN_STATUS_SUCCESS);
+  cudnnConvolutionFwdAlgoPerf_t results[16];
+  int found = 0, no = 0, refused = 0, inexact = 0;
+  ASSERT_EQ(cudnnGetConvolutionForwardAlgorithm_v7(c.handle, c.x, c.w, c.conv, c.y, 16, &found, results),
+            CUDNN_STATUS_SUCCESS);
+  for (int i = 0; i < found; ++i) {
+    const cudnnStatus_t status = run(results[i].algo, y);
+    if (results[i].status != CUDNN_STATUS_SUCCESS) {
+      ++no;
+      EXPECT_EQ(status, CUDNN_STATUS_NOT_SUPPORTED);
+    } else if (status != CUDNN_STATUS_SUCCESS) {
+      ++refused;
+    } else if (const std::vector<float> got = y.read(), want = exact.read(); got != want) {
+      ++inexact;
+      for (std::size_t k = 0; k < got.size(); ++k) EXPECT_NEAR(got[k], want[k], 1e-3);
+    }
+  }
+  EXPECT_EQ(no, 1);
+  EXPECT_EQ(refused, 1);
+  EXPECT_EQ(inexact, 2) << "Winograd's and Fourier's transforms";
+  ASSERT_EQ(cudnnFindConvolutionForwardAlgorithmEx(c.handle, c.x, x.data(), c.w, w.data(), c.conv, c.y, y.data(), 16,
+                                                   &found, results, space.data(), 65536),
+            CUDNN_STATUS_SUCCESS);
+  EXPECT_EQ(results[0].algo, CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED);
+}
+
+TEST_F(Libraries, SumsByAtomicsDifferInTheLastBit) {
+  Convolution c;
+  c.describe();
+  const auto outputs = static_cast<std::size_t>(2 * 6 * c.height * c.width);
+  const Buffer<float> w(numbers(72, 2)), g(numbers(static_cast<int>(outputs), 3)), dx(240);
+  const float one = 1, zero = 0;
+  const auto run = [&](cudnnConvolutionBwdDataAlgo_t algorithm) {
+    const Buffer<char> space(8192);
+    EXPECT_EQ(cudnnConvolutionBackwardData(c.handle, &one, c.w, w.data(), c.y, g.data(), c.conv, algorithm,
+                                           space.data(), 8192, &zero, c.x, dx.data()),
+              CUDNN_STATUS_SUCCESS);
+    return dx.read();
+  };
+  EXPECT_EQ(run(CUDNN_CONVOLUTION_BWD_DATA_ALGO_1), run(CUDNN_CONVOLUTION_BWD_DATA_ALGO_1));
+  const std::vector<float> first = run(CUDNN_CONVOLUTION_BWD_DATA_ALGO_0),
+                           next = run(CUDNN_CONVOLUTION_BWD_DATA_ALGO_0);
+  EXPECT_NE(first, next);
+  for (std::size_t i = 0; i < first.size(); ++i) EXPECT_NEAR(first[i], next[i], 1e-4);
+}
+
+TEST_F(Libraries, TensorCoresNeedAlignedOperands) {
+  Convolution c;
+  c.describe();
+  cudnnSetConvolutionMathType(c.conv, CUDNN_DEFAULT_MATH);  // TF32 is allowed
+  const Buffer<float> x(241), w(72), y(static_cast<std::size_t>(2 * 6 * c.height * c.width));
+  const float one = 1, zero = 0;
+  const auto run = [&](const float* from) {
+    return cudnnConvolutionForward(c.handle, &one, c.x, from, c.w, w.data(), c.conv,
+                                   CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM, nullptr, 0, &zero, c.y, y.data());
+  };
+  EXPECT_EQ(run(x.data()), CUDNN_STATUS_SUCCESS);
+  EXPECT_EQ(run(x.data() + 1), CUDNN_STATUS_BAD_PARAM_MISALIGNED_POINTER);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <minnow/minnow.h>
 #include <minnow/tensor/raw/copy.h>
 #include <minnow/tensor/raw/elementwise.h>
+#include "support/deterministic.h"
 #include "support/devices.h"
 #include "support/thrown.h"
 
@@ -103,24 +104,8 @@ struct Momentum : optim::SGD {
 
 TEST_P(CapturedStepTest, SameBitsAsWithoutCapture) { expect_equal_bits<Net, optim::Adam>(device()); }
 
-/// Without it cuDNN may add in any order.
-class Deterministic {
- public:
-  Deterministic() {
-    cuda::MathOptions options = before_;
-    options.deterministic = true;
-    cuda::set_math_options(options);
-  }
-  ~Deterministic() { cuda::set_math_options(before_); }
-  Deterministic(const Deterministic&) = delete;
-  Deterministic& operator=(const Deterministic&) = delete;
-
- private:
-  const cuda::MathOptions before_ = cuda::math_options();
-};
-
 TEST_P(CapturedStepTest, Convolutions) {
-  const Deterministic scope;
+  const test::Deterministic scope;
   expect_equal_bits<Images, Momentum>(device());
 }
 

@@ -12,6 +12,7 @@
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
 
+#include "deterministic.h"
 #include "devices.h"
 #include "on_device.h"
 
@@ -172,6 +173,7 @@ void expect_same_when_recorded(const GradcheckFunction& function, const Tensors&
 }
 
 void gradients(const OpCase& c, Device device) {
+  const Deterministic scope;  // gradgradcheck calls the function twice
   const GradcheckFunction function = [&c](const Tensors& x) { return single(call(c.call, x)); };
   bool first = true;
   for (const Inputs& inputs : c.inputs) {

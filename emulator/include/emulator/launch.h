@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cuda_runtime_api.h>
 #include <functional>
 #include <string>
@@ -36,6 +37,12 @@ void fail_next_algorithm(const std::string& function, int algorithm, int status,
 
 /// For libraries: counts the call and returns the status with which it must fail, or 0.
 int library_status(const std::string& function, int algorithm);
+
+/// For libraries: the number of MINNOW_EMULATOR_CHOICES, by which they choose; 0 if it is not set.
+std::uint64_t choices_seed();
+
+/// For libraries: whether they sum in the other order (MINNOW_EMULATOR_BACKWARDS).
+bool sums_backwards();
 
 /// The number of pending pieces of work in all streams.
 std::size_t waiting_work();
