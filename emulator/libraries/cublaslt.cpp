@@ -303,6 +303,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
   const int number = algorithm.workspace ? 0 : 1;
   if (const int status = library_status("cublasLtMatmul", number)) return static_cast<cublasStatus_t>(status);
   if (algo && refuses(algorithm.configuration, number)) return CUBLAS_STATUS_NOT_SUPPORTED;
+  if (first_use("cublasLtMatmul", mixed(algorithm.configuration, algorithm.workspace)) != cudaSuccess)
+    return CUBLAS_STATUS_EXECUTION_FAILED;
   const cudaError_t given = submit(stream, [p, workspace, used = algorithm.workspace] {
     // A kernel loads and stores it by vectors.
     if (needs_bias(p.what) && !aligned(p.what.bias, 16))

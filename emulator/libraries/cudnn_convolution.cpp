@@ -272,6 +272,8 @@ cudnnStatus_t check(const char* function, const Job& job, Algorithm algorithm, v
     return refuse(CUDNN_STATUS_BAD_PARAM, "an operand is not in the device's memory");
   if (needs_alignment(job) && !(aligned(job.x_data) && aligned(job.w_data) && aligned(job.y_data)))
     return refuse(CUDNN_STATUS_BAD_PARAM_MISALIGNED_POINTER, "tensor cores need operands aligned to 16 bytes");
+  if (first_use(function, mixed(configuration(job), static_cast<std::uint64_t>(algorithm))) != cudaSuccess)
+    return refuse(CUDNN_STATUS_EXECUTION_FAILED, "the first use of a kernel in a capture");
   return CUDNN_STATUS_SUCCESS;
 }
 

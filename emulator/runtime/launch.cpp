@@ -6,7 +6,7 @@
 
 namespace emulator {
 
-void launch(cudaStream_t stream, dim3 blocks, dim3 threads, std::function<void()> thread) {
+void launch(cudaStream_t stream, dim3 blocks, dim3 threads, std::function<void()> thread, Shared shared) {
   api("cudaLaunchKernel", [&] {
     const std::uint64_t size = std::uint64_t{threads.x} * threads.y * threads.z;
     require(size > 0 && size <= 1024 && threads.z <= 64, cudaErrorInvalidConfiguration);
@@ -14,7 +14,7 @@ void launch(cudaStream_t stream, dim3 blocks, dim3 threads, std::function<void()
     require(blocks.x <= 0x7fffffffu && blocks.y <= 65535 && blocks.z <= 65535, cudaErrorInvalidConfiguration);
     const StreamPtr there = stream_of(stream);
     require(there->device == current_device, cudaErrorInvalidResourceHandle);
-    push(there, [=, thread = std::move(thread)] { return run_grid(blocks, threads, thread); });
+    push(there, [=, thread = std::move(thread)] { return run_grid(blocks, threads, thread, shared); });
   });
 }
 
@@ -49,6 +49,18 @@ int library_status(const std::string& function, int algorithm) {
   ++runtime().calls[function];
   const auto found = runtime().refused_algorithms.find({function, algorithm});
   return found != runtime().refused_algorithms.end() && found->second.count-- > 0 ? found->second.status : 0;
+}
+
+cudaError_t first_use(const std::string& function, std::uint64_t kernel) {
+  return api("first_use", [&] {
+    if (!runtime().used_kernels.insert({function, kernel}).second) return;
+    try {
+      refuse_in_capture();
+    } catch (const Status&) {
+      runtime().used_kernels.erase({function, kernel});
+      throw;
+    }
+  });
 }
 
 std::uint64_t choices_seed() {

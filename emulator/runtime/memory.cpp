@@ -1,6 +1,9 @@
 #include <algorithm>
+#include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <emulator/block.h>
 #include <emulator/launch.h>
 #include <sys/mman.h>
 
@@ -17,12 +20,51 @@ constexpr int kPoison = 0xff;
 /// In large blocks only this much at each end is filled: untouched pages cost nothing when memory is protected.
 constexpr std::size_t kPoisoned = std::size_t{4} << 20;
 
+constexpr std::size_t kPage = 4096;
+
+/// Whether each block ends at a page that nothing may touch, and a freed one cannot be touched (MINNOW_EMULATOR_GUARD).
+/// Host code can read device memory then.
+bool guards() {
+  static const bool set = std::getenv("MINNOW_EMULATOR_GUARD") != nullptr;
+  return set;
+}
+
+struct sigaction before_guards;
+
+/// A kernel that touches a guard fails; anything else has the fault that it would have had.
+void on_fault(int, siginfo_t* info, void*) {
+  if (in_kernel()) {
+    char text[64];
+    std::snprintf(text, sizeof text, "an illegal memory access, at %p", info->si_addr);
+    fault({"a kernel", 0}, text);
+  }
+  sigaction(SIGSEGV, &before_guards, nullptr);  // and it comes again
+}
+
+void watch_guards() {
+  static const bool once = [] {
+    struct sigaction action {};
+    action.sa_sigaction = on_fault;
+    action.sa_flags = SA_SIGINFO | SA_NODEFER;
+    sigaction(SIGSEGV, &action, &before_guards);
+    return true;
+  }();
+  static_cast<void>(once);
+}
+
+/// The pages of a block, without the guard behind it.
+std::size_t pages_of(std::size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
+
 Device& device_at(int index) { return runtime().devices[static_cast<std::size_t>(index)]; }
 
 void make_arena(Device& device) {
   if (device.arena) return;
   void* place = mmap(nullptr, kArena, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   require(place != MAP_FAILED, cudaErrorMemoryAllocation);
+  if (guards()) {
+    watch_guards();
+    mprotect(place, kArena, PROT_NONE);
+  }
   device.arena = static_cast<char*>(place);
   device.open = true;
 }
@@ -33,12 +75,18 @@ char* allocate(int index, std::size_t bytes) {
   const std::size_t size = (bytes + kAlign - 1) / kAlign * kAlign;
   require(device.used + size <= runtime().device_bytes, cudaErrorMemoryAllocation);
   make_arena(device);
-  std::size_t at = kAlign;
+  // With guards, a block lies at the end of its pages.
+  const std::size_t room = guards() ? pages_of(size) + kPage : size;
+  std::size_t at = guards() ? kPage : kAlign;
   for (const auto& [offset, taken] : device.blocks) {
-    if (offset - at >= size) break;
-    at = offset + taken;
+    if (offset - at >= room + (guards() ? kPage : 0)) break;
+    at = offset + taken + (guards() ? kPage : 0);
   }
-  require(at + size <= kArena, cudaErrorMemoryAllocation);
+  require(at + room <= kArena, cudaErrorMemoryAllocation);
+  if (guards()) {
+    mprotect(device.arena + at, pages_of(size), PROT_READ | PROT_WRITE);
+    at += pages_of(size) - size;
+  }
   device.blocks[at] = size;
   device.used += size;
   open_memory(index);
@@ -53,6 +101,10 @@ void release(int index, const void* data) {
   const auto block = device.blocks.find(static_cast<std::size_t>(static_cast<const char*>(data) - device.arena));
   require(block != device.blocks.end());
   device.used -= block->second;
+  if (guards()) {
+    const std::size_t pages = pages_of(block->second);
+    mprotect(device.arena + block->first + block->second - pages, pages, PROT_NONE);
+  }
   device.blocks.erase(block);
 }
 
@@ -134,7 +186,7 @@ void run_everything() {
 
 void open_memory(int index) {
   Device& device = device_at(index);
-  if (device.open || !device.arena) return;
+  if (device.open || !device.arena || guards()) return;
   mprotect(device.arena, kArena, PROT_READ | PROT_WRITE);
   device.open = true;
 }
@@ -142,7 +194,7 @@ void open_memory(int index) {
 void close_memory() {
   static const bool never = std::getenv("MINNOW_EMULATOR_OPEN_MEMORY") != nullptr;
   for (Device& device : runtime().devices) {
-    if (!device.open || !device.arena || never) continue;
+    if (!device.open || !device.arena || never || guards()) continue;
     mprotect(device.arena, kArena, PROT_NONE);
     device.open = false;
   }

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -103,6 +104,7 @@ struct Runtime {
   };
   std::map<std::pair<std::string, int>, LibraryRefusal> refused_algorithms;  // by function and algorithm
   std::map<std::string, std::size_t> calls;
+  std::set<std::pair<std::string, std::uint64_t>> used_kernels;  // of libraries
 };
 Runtime& runtime();
 

@@ -1,3 +1,4 @@
+#include <cmath>
 #include <cub/block/block_reduce.cuh>
 #include <cub/warp/warp_reduce.cuh>
 #include <emulator/launch.h>
@@ -5,13 +6,15 @@
 #include <vector>
 #include <minnow/tensor/cuda/runtime/launch_syntax.h>
 
+#include "child.h"
 #include "memory.h"
 
-// Kernels written as in a .cu file, where __shared__ variables are what is `static` here.
+// Kernels written as in a .cu file.
 namespace {
 
 using emulator::test::Buffer;
 using emulator::test::counting;
+using emulator::test::expect_with;
 
 class Kernels : public ::testing::Test {
  protected:
@@ -33,7 +36,7 @@ TEST_F(Kernels, VisitEveryElementOnce) {
 }
 
 void reverse(int* data) {
-  static int shared[256];
+  __shared__ int shared[256];
   const unsigned i = threadIdx.x + blockDim.x * threadIdx.y;
   for (int round = 0; round < 3; ++round) {
     shared[i] = data[i];
@@ -101,7 +104,7 @@ TEST_F(Kernels, AtomicsGiveWhatWasThere) {
 
 void block_sums(const float* in, float* out, int n) {
   using Reduce = cub::BlockReduce<float, 128>;
-  static Reduce::TempStorage storage;
+  __shared__ Reduce::TempStorage storage;
   const float sum = Reduce(storage).Sum(in[threadIdx.x]);
   __syncthreads();
   const float largest = Reduce(storage).Reduce(
@@ -126,7 +129,7 @@ TEST_F(Kernels, CubReducesABlock) {
 
 void warp_sums(int* out) {
   using Reduce = cub::WarpReduce<int, 16>;
-  static Reduce::TempStorage storage[4];
+  __shared__ Reduce::TempStorage storage[4];
   const int sum = Reduce(storage[threadIdx.x / 16]).Sum(static_cast<int>(threadIdx.x));
   if (threadIdx.x % 16 == 0) out[threadIdx.x / 16] = sum;
 }
@@ -183,11 +186,143 @@ TEST_F(Kernels, CubStorageUsedTwiceWithoutABarrierIsAnError) {
   expect_fault(
       [](int* out) {
         using Reduce = cub::BlockReduce<int, 64>;
-        static Reduce::TempStorage storage;
+        __shared__ Reduce::TempStorage storage;
         out[0] = Reduce(storage).Sum(1);
         out[0] = Reduce(storage).Sum(1);
       },
       64, "without a __syncthreads()");
+}
+
+// What a GPU promises to nobody.
+
+void unwritten(int* out) {
+  __shared__ int shared[64];
+  out[blockIdx.x * 64 + threadIdx.x] = shared[threadIdx.x];
+  __syncthreads();
+  shared[threadIdx.x] = 5;
+}
+
+TEST_F(Kernels, SharedMemoryHoldsNothingOfUseWhenABlockBegins) {
+  const Buffer<int> out(3 * 64);
+  minnow::cuda::start(nullptr, &unwritten, dim3(3), dim3(64), out.data());
+  EXPECT_EQ(out.read(), std::vector<int>(3 * 64, -1));
+}
+
+/// Writes the number of each thread and block in the order of their turns, before a barrier and behind it.
+void turns(int* out, int* count) {
+  const auto self = static_cast<int>(blockIdx.x * 64 + threadIdx.x);
+  out[atomicAdd(count, 1)] = self;
+  __syncthreads();
+  out[atomicAdd(count, 1)] = self;
+}
+
+TEST_F(Kernels, TheOrderOfThreadsAndBlocksMayBeRandom) {
+  expect_with("MINNOW_EMULATOR_SHUFFLE", "7", [] {
+    const Buffer<int> out(4 * 128), count(1);
+    minnow::cuda::start(nullptr, &turns, dim3(4), dim3(64), out.data(), count.data());
+    const std::vector<int> order = out.read();
+    int rising = 0, falling = 0, other_block = 0;
+    for (std::size_t i = 1; i < order.size(); ++i) {
+      if (order[i] / 64 != order[i - 1] / 64) ++other_block;
+      else ++(order[i] > order[i - 1] ? rising : falling);
+    }
+    return count.read()[0] == 4 * 128 && rising > 100 && falling > 100 && other_block > 6;
+  });
+}
+
+void sums_of_all(const int* in, int* out, int* left) {
+  __shared__ int sum, is_last;
+  if (threadIdx.x == 0) sum = 0;
+  __syncthreads();
+  atomicAdd(&sum, in[blockIdx.x * 64 + threadIdx.x]);
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    out[1 + blockIdx.x] = sum;
+    __threadfence();
+    is_last = atomicSub(left, 1) == 1;
+  }
+  __syncthreads();
+  if (!is_last || threadIdx.x != 0) return;
+  out[0] = 0;
+  for (unsigned b = 0; b < gridDim.x; ++b) out[0] += out[1 + b];
+}
+
+/// Whether a kernel gives its result in many orders.
+bool gives_the_sum() {
+  const Buffer<int> in(counting<int>(8 * 64)), out(9);
+  for (int run = 0; run < 20; ++run) {
+    const Buffer<int> left(std::vector<int>{8});
+    minnow::cuda::start(nullptr, &sums_of_all, dim3(8), dim3(64), static_cast<const int*>(in.data()), out.data(),
+                        left.data());
+    if (out.read()[0] != 8 * 64 * (8 * 64 - 1) / 2) return false;
+  }
+  return true;
+}
+
+TEST_F(Kernels, EachBlockHasItsSharedMemoryInAnyOrder) {
+  for (const char* seed : {"1", "2"}) expect_with("MINNOW_EMULATOR_SHUFFLE", seed, gives_the_sum);
+  EXPECT_TRUE(gives_the_sum());
+}
+
+void exponentials(float* out) { out[threadIdx.x] = __expf(static_cast<float>(threadIdx.x) / 8); }
+
+TEST_F(Kernels, MathematicalFunctionsMayBePerturbed) {
+  const auto run = [] {
+    const Buffer<float> out(32);
+    minnow::cuda::start(nullptr, &exponentials, dim3(1), dim3(32), out.data());
+    return out.read();
+  };
+  const auto perturbed = [] {
+    const Buffer<float> out(32);
+    minnow::cuda::start(nullptr, &exponentials, dim3(1), dim3(32), out.data());
+    const std::vector<float> values = out.read();
+    bool good = values[0] == 1;
+    for (std::size_t i = 1; i < 32; ++i) {
+      const float exact = std::exp(static_cast<float>(i) / 8);
+      good = good && (values[i] == std::nextafter(exact, 0.0f) || values[i] == std::nextafter(exact, 1e9f));
+    }
+    return good && std::exp(0.125f) == __expf(0.125f);  // on the host
+  };
+  expect_with("MINNOW_EMULATOR_PERTURB", "1", perturbed);
+  EXPECT_EQ(run()[3], std::exp(0.375f));
+}
+
+void load_at(const char* from, double* to) { *to = *reinterpret_cast<const double*>(from); }
+
+TEST_F(Kernels, AMisalignedLoadIsAnError) {
+  const Buffer<char> in(64);
+  const Buffer<double> out(1);
+  minnow::cuda::start(nullptr, &load_at, dim3(1), dim3(1), static_cast<const char*>(in.data() + 8), out.data());
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  minnow::cuda::start(nullptr, &load_at, dim3(1), dim3(1), static_cast<const char*>(in.data() + 4), out.data());
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorLaunchFailure);
+  EXPECT_NE(emulator::last_fault().find("misaligned address"), std::string::npos) << emulator::last_fault();
+  emulator::recover();
+}
+
+/// Whether a kernel that loads a double at an offset of a block of 1024 bytes fails.
+bool load_fails(std::ptrdiff_t offset) {
+  const Buffer<char> in(1024);
+  const Buffer<double> out(1);
+  minnow::cuda::start(nullptr, &load_at, dim3(1), dim3(1), static_cast<const char*>(in.data() + offset), out.data());
+  const bool failed = cudaDeviceSynchronize() == cudaErrorLaunchFailure;
+  const bool told = emulator::last_fault().find("illegal memory access") != std::string::npos;
+  emulator::recover();
+  return failed && told;
+}
+
+TEST_F(Kernels, ABlockMayEndAtAGuard) {
+  expect_with("MINNOW_EMULATOR_GUARD", "1", [] {
+    const Buffer<double> out(1);
+    char* freed = nullptr;
+    cudaMalloc(reinterpret_cast<void**>(&freed), 1024);
+    cudaFree(freed);
+    minnow::cuda::start(nullptr, &load_at, dim3(1), dim3(1), static_cast<const char*>(freed), out.data());
+    const bool after_free = cudaDeviceSynchronize() == cudaErrorLaunchFailure;
+    emulator::recover();
+    return !load_fails(0) && !load_fails(1016) && load_fails(1024) && load_fails(4096) && after_free;
+  });
+  EXPECT_FALSE(load_fails(1024)) << "without guards it goes unnoticed";
 }
 
 TEST_F(Kernels, AnImpossibleLaunchIsRefused) {

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <vector>
 
+#include "child.h"
 #include "memory.h"
 
 // The emulated cuBLASLt and cuDNN, called as their manuals say.
@@ -14,6 +15,7 @@ namespace {
 
 using emulator::test::Buffer;
 using emulator::test::counting;
+using emulator::test::expect_with;
 
 /// op(A) op(B) of small column-major matrices of floats, with an epilogue.
 struct Multiplication {
@@ -23,6 +25,7 @@ struct Multiplication {
   const void* bias = nullptr;
   float alpha = 1, beta = 0;
   bool doubles = false;
+  cudaStream_t stream = nullptr;
 
   cublasStatus_t run(const void* a, const void* b, void* d) {
     cublasLtHandle_t handle{};
@@ -49,9 +52,9 @@ struct Multiplication {
                                  lb = transpose_b ? layout(n, k, leading_b) : layout(k, n, leading_b),
                                  ld = layout(m, n, leading_d);
     const double wide[2] = {static_cast<double>(alpha), static_cast<double>(beta)};
-    const cublasStatus_t status = cublasLtMatmul(handle, desc, doubles ? static_cast<const void*>(&wide[0]) : &alpha, a,
-                                                 la, b, lb, doubles ? static_cast<const void*>(&wide[1]) : &beta, d, ld,
-                                                 d, ld, nullptr, nullptr, 0, nullptr);
+    const cublasStatus_t status =
+        cublasLtMatmul(handle, desc, doubles ? static_cast<const void*>(&wide[0]) : &alpha, a, la, b, lb,
+                       doubles ? static_cast<const void*>(&wide[1]) : &beta, d, ld, d, ld, nullptr, nullptr, 0, stream);
     for (const cublasLtMatrixLayout_t made : {la, lb, ld}) cublasLtMatrixLayoutDestroy(made);
     cublasLtMatmulDescDestroy(desc);
     cublasLtDestroy(handle);
@@ -122,16 +125,6 @@ TEST_F(Libraries, ABiasMustBeAligned) {
   EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorLaunchFailure);
   EXPECT_NE(emulator::last_fault().find("misaligned"), std::string::npos) << emulator::last_fault();
   emulator::recover();
-}
-
-/// In a process of its own with an environment variable, which is read once: a test does this first.
-void expect_with(const char* variable, const char* value, bool (*good)()) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
-  const auto child = [&] {
-    setenv(variable, value, 1);
-    std::_Exit(good() ? 0 : 1);
-  };
-  EXPECT_EXIT(child(), ::testing::ExitedWithCode(0), "");
 }
 
 cublasStatus_t biased_doubles() {
@@ -243,6 +236,29 @@ TEST_F(Libraries, WhatIsWrongIsRefused) {
             CUBLAS_STATUS_NOT_SUPPORTED);
   EXPECT_EQ((Multiplication{.epilogue = CUBLASLT_EPILOGUE_BIAS}.run(a.data(), b.data(), d.data())),
             CUBLAS_STATUS_INVALID_VALUE);
+}
+
+TEST_F(Libraries, TheFirstUseOfAKernelIsRefusedInACapture) {
+  const Buffer<float> a(4), b(6), d(6);
+  cudaStream_t stream{};
+  ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
+  const auto in_capture = [&](Multiplication product, cudaStreamCaptureMode mode) {
+    EXPECT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaSuccess);
+    cudaThreadExchangeStreamCaptureMode(&mode);
+    product.stream = stream;
+    const cublasStatus_t status = product.run(a.data(), b.data(), d.data());
+    cudaThreadExchangeStreamCaptureMode(&mode);
+    cudaGraph_t graph{};
+    EXPECT_EQ(cudaStreamEndCapture(stream, &graph) == cudaSuccess, status == CUBLAS_STATUS_SUCCESS);
+    if (graph) cudaGraphDestroy(graph);
+    return status;
+  };
+  const Multiplication cold{.n = 1}, other{.m = 1, .n = 1};
+  EXPECT_EQ(in_capture(cold, cudaStreamCaptureModeThreadLocal), CUBLAS_STATUS_EXECUTION_FAILED);
+  EXPECT_EQ(in_capture(cold, cudaStreamCaptureModeRelaxed), CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ(in_capture(cold, cudaStreamCaptureModeThreadLocal), CUBLAS_STATUS_SUCCESS) << "it is loaded now";
+  EXPECT_EQ(in_capture(other, cudaStreamCaptureModeThreadLocal), CUBLAS_STATUS_EXECUTION_FAILED);
+  EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
 }
 
 /// A convolution of floats by cuDNN: x [2, 4, 6, 5], w [6, 4 / groups, 3, 2].

@@ -1,16 +1,23 @@
 #pragma once
 
 #include <cstdint>
+#include <emulator/launch.h>
 #include <functional>
 #include <string>
 #include <vector_types.h>
 
-/// Kernels run one at a time, on one thread of the machine: one block after the other, and each thread of a block until
-/// it waits for others.  These functions are for the replacements of CUDA's; all except run_grid are called in kernels.
+/// Kernels run one at a time, on one thread of the machine: one block after the other (or some of them in turns), and
+/// each thread of a block until it waits for others.  These functions are for the replacements of CUDA's; all except run_grid are called in kernels.
 namespace emulator {
 
 /// Runs `thread` for each thread of the grid.  Returns an error text, or an empty one.
-std::string run_grid(dim3 blocks, dim3 threads, const std::function<void()>& thread);
+std::string run_grid(dim3 blocks, dim3 threads, const std::function<void()>& thread, Shared shared);
+
+/// Where the order of threads is random, others may run now.
+void pause_thread();
+
+/// Whether a kernel is running.
+bool in_kernel();
 
 /// The source line at which a thread waits.
 struct Place {

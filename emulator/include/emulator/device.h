@@ -87,7 +87,7 @@ inline int __syncthreads_or(int predicate, const char* file = __builtin_FILE(), 
 inline int __syncthreads_and(int predicate, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
   return emulator::vote({file, line}, predicate) == emulator::block_size();
 }
-inline void __threadfence() {}
+inline void __threadfence() { emulator::pause_thread(); }
 inline void __threadfence_block() {}
 inline void __threadfence_system() {}
 

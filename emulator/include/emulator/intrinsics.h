@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <emulator/perturb.h>
 #include <type_traits>
 
 namespace emulator {
@@ -20,6 +21,11 @@ concept Compared = std::is_same_v<T, int> || std::is_same_v<T, unsigned> || std:
 template <class T>
 concept Swapped = std::is_same_v<T, int> || std::is_same_v<T, unsigned> || std::is_same_v<T, unsigned long long>;
 
+/// What an atomic function finds: other threads may be there first.
+template <class T> T value_of(T* at) {
+  pause_thread();
+  return *at;
+}
 template <class T> T replace(T* at, T value) {
   const T before = *at;
   *at = value;
@@ -29,28 +35,31 @@ template <class T> T replace(T* at, T value) {
 }  // namespace emulator
 
 template <emulator::Added T> T atomicAdd(T* at, std::type_identity_t<T> value) {
-  return emulator::replace(at, static_cast<T>(*at + value));
+  return emulator::replace(at, static_cast<T>(emulator::value_of(at) + value));
 }
-inline int atomicSub(int* at, int value) { return emulator::replace(at, *at - value); }
-inline unsigned atomicSub(unsigned* at, unsigned value) { return emulator::replace(at, *at - value); }
+inline int atomicSub(int* at, int value) { return emulator::replace(at, emulator::value_of(at) - value); }
+inline unsigned atomicSub(unsigned* at, unsigned value) {
+  return emulator::replace(at, emulator::value_of(at) - value);
+}
 template <emulator::Compared T> T atomicMax(T* at, std::type_identity_t<T> value) {
-  return emulator::replace(at, std::max(*at, value));
+  return emulator::replace(at, std::max(emulator::value_of(at), value));
 }
 template <emulator::Compared T> T atomicMin(T* at, std::type_identity_t<T> value) {
-  return emulator::replace(at, std::min(*at, value));
+  return emulator::replace(at, std::min(emulator::value_of(at), value));
 }
 template <emulator::Swapped T> T atomicOr(T* at, std::type_identity_t<T> value) {
-  return emulator::replace(at, *at | value);
+  return emulator::replace(at, emulator::value_of(at) | value);
 }
 template <emulator::Swapped T> T atomicAnd(T* at, std::type_identity_t<T> value) {
-  return emulator::replace(at, *at & value);
+  return emulator::replace(at, emulator::value_of(at) & value);
 }
 template <emulator::Swapped T> T atomicExch(T* at, std::type_identity_t<T> value) {
   return emulator::replace(at, value);
 }
 inline float atomicExch(float* at, float value) { return emulator::replace(at, value); }
 template <emulator::Swapped T> T atomicCAS(T* at, std::type_identity_t<T> expected, std::type_identity_t<T> value) {
-  return emulator::replace(at, *at == expected ? value : *at);
+  const T before = emulator::value_of(at);
+  return emulator::replace(at, before == expected ? value : before);
 }
 
 template <class T> T __ldg(const T* at) { return *at; }
@@ -71,11 +80,11 @@ __extension__ using emulator_uint128 = unsigned __int128;
 inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
   return static_cast<unsigned long long>((static_cast<emulator_uint128>(a) * b) >> 64);
 }
-inline float __fdividef(float a, float b) { return a / b; }
-inline float __expf(float x) { return std::exp(x); }
-inline float __logf(float x) { return std::log(x); }
-inline float rsqrtf(float x) { return 1 / std::sqrt(x); }
-inline double rsqrt(double x) { return 1 / std::sqrt(x); }
+inline float __fdividef(float a, float b) { return emulator::perturbed(a / b); }
+inline float __expf(float x) { return emulator::perturbed(std::exp(x)); }
+inline float __logf(float x) { return emulator::perturbed(std::log(x)); }
+inline float rsqrtf(float x) { return emulator::perturbed(1 / std::sqrt(x)); }
+inline double rsqrt(double x) { return emulator::perturbed(1 / std::sqrt(x)); }
 
 // CUDA has these in the global namespace.
 template <class T>

@@ -6,12 +6,24 @@
 #include <functional>
 #include <string>
 
+extern "C" {
+extern __attribute__((weak, visibility("hidden"))) char emulated_shared_begin[], emulated_shared_end[];
+}
+
 /// Functions of the emulated CUDA runtime beside those of CUDA.  Thread-safe.
 namespace emulator {
 
+/// The memory of all __shared__ variables of a program.
+struct Shared {
+  char *begin = nullptr, *end = nullptr;
+};
+/// That of the program of which the caller is a part: shared.ld gathers it.
+inline Shared shared_memory() { return {emulated_shared_begin, emulated_shared_end}; }
+
 /// Launches a kernel on a stream, as `kernel<<<blocks, threads, 0, stream>>>` does; `thread` is called once for each
 /// thread of the grid.  cudaGetLastError() reports an invalid configuration.
-void launch(cudaStream_t stream, dim3 blocks, dim3 threads, std::function<void()> thread);
+void launch(cudaStream_t stream, dim3 blocks, dim3 threads, std::function<void()> thread,
+            Shared shared = shared_memory());
 
 /// Submits other work to a stream, as libraries do.  Work that returns a text has failed, and the device cannot be used
 /// after it (cudaErrorLaunchFailure).
@@ -34,6 +46,10 @@ void fail_next(const std::string& function, cudaError_t status, int count = 1);
 
 /// Makes the next `count` calls of a library's function with this algorithm return the status.
 void fail_next_algorithm(const std::string& function, int algorithm, int status, int count = 1);
+
+/// For libraries: what one does when it first uses a kernel, such as loading it and allocating memory.  Not allowed in a
+/// capture, unless the thread is in relaxed mode.  `kernel` is any number that tells kernels apart.
+cudaError_t first_use(const std::string& function, std::uint64_t kernel);
 
 /// For libraries: counts the call and returns the status with which it must fail, or 0.
 int library_status(const std::string& function, int algorithm);

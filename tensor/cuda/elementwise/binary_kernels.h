@@ -15,7 +15,7 @@ struct BinaryValue
 };
 
 template <class T> const Loops<2>* binary_table() {
-  static const auto table = [] {
+  static constexpr auto table = [] {
     std::array<Loops<2>, kernels::BinaryOps::kSize> t;
     kernels::for_each(kernels::BinaryOps{}, [&]<class Op, int I>() {
       if constexpr (kernels::takes<T>(Op::kKind)) t[I] = loops_of<BinaryValue<Op>, T>();

@@ -122,7 +122,7 @@ template <class T> __global__ void arange_kernel(void* out, DType dtype, std::in
 }  // namespace
 
 template <class T> const Loops<1>& copy_loops() {
-  static const Loops<1> loops = loops_of<Identity, T>();
+  static constexpr Loops<1> loops = loops_of<Identity, T>();
   return loops;
 }
 template const Loops<1>& copy_loops<float>();

@@ -90,7 +90,7 @@ template <class F, class T, int N> __global__ void strided_kernel(StridedArgs<N>
 }
 
 /// The kernels of F in T.
-template <class F, class T> Loops<F::kInputs> loops_of() {
+template <class F, class T> constexpr Loops<F::kInputs> loops_of() {
   return {dense_kernel<F, T, F::kInputs>, strided_kernel<F, T, F::kInputs>, F::kIn, F::kOut};
 }
 

@@ -16,7 +16,7 @@ struct TernaryValue : Body<3, kTakesMasks<Op> ? Accepts::kSameFamilyAndBool : Ac
 }  // namespace
 
 template <class T> const Loops<3>* ternary_table() {
-  static const auto table = [] {
+  static constexpr auto table = [] {
     std::array<Loops<3>, kernels::TernaryOps::kSize> t;
     kernels::for_each(kernels::TernaryOps{}, [&]<class Op, int I>() {
       if constexpr (kernels::takes<T>(Op::kKind)) t[I] = loops_of<TernaryValue<Op>, T>();

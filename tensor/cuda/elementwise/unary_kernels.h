@@ -22,7 +22,7 @@ template <class Op, class Form> struct UnaryDerivative : Body<2> {
 };
 
 template <class T> const Loops<1>* unary_table() {
-  static const auto table = [] {
+  static constexpr auto table = [] {
     std::array<Loops<1>, kernels::UnaryOps::kSize> t;
     kernels::for_each(kernels::UnaryOps{}, [&]<class Op, int I>() {
       if constexpr (kernels::takes<T>(Op::kKind)) t[I] = loops_of<UnaryValue<Op>, T>();
@@ -33,7 +33,7 @@ template <class T> const Loops<1>* unary_table() {
 }
 
 template <class T> const Loops<2>* slope_table() {
-  static const auto table = [] {
+  static constexpr auto table = [] {
     std::array<Loops<2>, kernels::UnaryOps::kSize> t;
     kernels::for_each(kernels::UnaryOps{}, [&]<class Op, int I>() {
       if constexpr (Op::kOrder >= 1) t[I] = loops_of<UnaryDerivative<Op, kernels::Slope>, T>();
@@ -44,7 +44,7 @@ template <class T> const Loops<2>* slope_table() {
 }
 
 template <class T> const Loops<2>* curve_table() {
-  static const auto table = [] {
+  static constexpr auto table = [] {
     std::array<Loops<2>, kernels::UnaryOps::kSize> t;
     kernels::for_each(kernels::UnaryOps{}, [&]<class Op, int I>() {
       if constexpr (Op::kOrder >= 2) t[I] = loops_of<UnaryDerivative<Op, kernels::Curve>, T>();
