@@ -196,6 +196,7 @@ const char* cudaGetErrorName(cudaError_t error) {
     case cudaErrorInitializationError: return "cudaErrorInitializationError";
     case cudaErrorCudartUnloading: return "cudaErrorCudartUnloading";
     case cudaErrorInvalidConfiguration: return "cudaErrorInvalidConfiguration";
+    case cudaErrorLaunchOutOfResources: return "cudaErrorLaunchOutOfResources";
     case cudaErrorInsufficientDriver: return "cudaErrorInsufficientDriver";
     case cudaErrorNoDevice: return "cudaErrorNoDevice";
     case cudaErrorInvalidDevice: return "cudaErrorInvalidDevice";

@@ -6,12 +6,13 @@
 
 namespace emulator {
 
-void launch(cudaStream_t stream, dim3 blocks, dim3 threads, std::function<void()> thread, Shared shared) {
+void launch(cudaStream_t stream, dim3 blocks, dim3 threads, std::function<void()> thread, bool bounded, Shared shared) {
   api("cudaLaunchKernel", [&] {
     const std::uint64_t size = std::uint64_t{threads.x} * threads.y * threads.z;
     require(size > 0 && size <= 1024 && threads.z <= 64, cudaErrorInvalidConfiguration);
     require(blocks.x > 0 && blocks.y > 0 && blocks.z > 0, cudaErrorInvalidConfiguration);
     require(blocks.x <= 0x7fffffffu && blocks.y <= 65535 && blocks.z <= 65535, cudaErrorInvalidConfiguration);
+    require(size <= 256 || bounded, cudaErrorLaunchOutOfResources);
     const StreamPtr there = stream_of(stream);
     require(there->device == current_device, cudaErrorInvalidResourceHandle);
     push(there, [=, thread = std::move(thread)] { return run_grid(blocks, threads, thread, shared); });

@@ -325,6 +325,17 @@ TEST_F(Kernels, ABlockMayEndAtAGuard) {
   EXPECT_FALSE(load_fails(1024)) << "without guards it goes unnoticed";
 }
 
+void __launch_bounds__(512) number_with_bounds(int* out, int n) { number(out, n); }
+
+TEST_F(Kernels, ManyThreadsNeedLaunchBounds) {
+  const Buffer<int> out(600);
+  minnow::cuda::start(nullptr, &number, dim3(1), dim3(512), out.data(), 600);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorLaunchOutOfResources);
+  minnow::cuda::start(nullptr, &number_with_bounds, dim3(1), dim3(512), out.data(), 600);
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+  EXPECT_EQ(out.read()[599], 3 * 599);
+}
+
 TEST_F(Kernels, AnImpossibleLaunchIsRefused) {
   for (const auto& [blocks, threads] :
        {std::pair(dim3(0), dim3(1)), std::pair(dim3(1), dim3(2048)), std::pair(dim3(1, 70000), dim3(1))}) {

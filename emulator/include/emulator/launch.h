@@ -8,6 +8,7 @@
 
 extern "C" {
 extern __attribute__((weak, visibility("hidden"))) char emulated_shared_begin[], emulated_shared_end[];
+extern __attribute__((weak, visibility("hidden"))) const char emulated_bounded_begin[], emulated_bounded_end[];
 }
 
 /// Functions of the emulated CUDA runtime beside those of CUDA.  Thread-safe.
@@ -17,12 +18,19 @@ namespace emulator {
 struct Shared {
   char *begin = nullptr, *end = nullptr;
 };
-/// That of the program of which the caller is a part: shared.ld gathers it.
+/// That of the program of which the caller is a part: device_code.ld gathers it.
 inline Shared shared_memory() { return {emulated_shared_begin, emulated_shared_end}; }
 
+/// Whether a kernel of the program of which the caller is a part has __launch_bounds__.
+template <class... Parameters> bool has_bounds(void (*kernel)(Parameters...)) {
+  const auto* at = reinterpret_cast<const char*>(kernel);
+  return at >= emulated_bounded_begin && at < emulated_bounded_end;
+}
+
 /// Launches a kernel on a stream, as `kernel<<<blocks, threads, 0, stream>>>` does; `thread` is called once for each
-/// thread of the grid.  cudaGetLastError() reports an invalid configuration.
-void launch(cudaStream_t stream, dim3 blocks, dim3 threads, std::function<void()> thread,
+/// thread of the grid.  cudaGetLastError() reports an invalid configuration.  `bounded`: the kernel was compiled for its
+/// number of threads.  Others may need 255 registers a thread, of which 65536 are enough for 256 threads.
+void launch(cudaStream_t stream, dim3 blocks, dim3 threads, std::function<void()> thread, bool bounded = false,
             Shared shared = shared_memory());
 
 /// Submits other work to a stream, as libraries do.  Work that returns a text has failed, and the device cannot be used

@@ -213,5 +213,23 @@ TEST_F(CudaCrash, DebugModeNamesTheOperationThatWroteOutOfBounds) {
   EXPECT_EXIT(overrun_in_the_debug_mode(), ::testing::ExitedWithCode(0), "");
 }
 
+/// In the debug mode each tensor is memory of its own, behind which the emulated device has nothing.
+[[noreturn]] void read_past_a_tensor() {
+  setenv("MINNOW_EMULATOR_GUARD", "1", 1);
+  const Tensor x = ones_there(10), other = ones_there(10);
+  const auto* from = static_cast<const volatile float*>(x.raw_data());
+  const auto stream = static_cast<cudaStream_t>(cuda::context(0).current());
+  emulator::launch(stream, 1, 1, [from] { static_cast<void>(from[9]); });
+  synchronize("cuda");
+  emulator::launch(stream, 1, 1, [from] { static_cast<void>(from[1000]); });
+  const std::string found = error_of<BackendError>([&] { synchronize("cuda"); });
+  std::_Exit(has(emulator::last_fault(), "illegal memory access") ? 0 : 1);
+}
+
+TEST_F(CudaCrash, AReadPastATensorIsAFault) {
+  setenv("MINNOW_CUDA_DEBUG", "1", 1);
+  EXPECT_EXIT(read_past_a_tensor(), ::testing::ExitedWithCode(0), "");
+}
+
 }  // namespace
 }  // namespace minnow
