@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Writes the golden values of this folder with PyTorch 2.15.  Run by hand; the tests read the files only."""
 import make_elementwise
+import make_layers
 import make_ops
 import make_training
 import torch
@@ -9,4 +10,5 @@ if __name__ == "__main__":
     torch.set_num_threads(1)
     make_elementwise.main()
     make_ops.main()
+    make_layers.main()
     make_training.main()
