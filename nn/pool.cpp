@@ -33,6 +33,14 @@ template <class Options> std::string text(const char* name, Pair kernel_size, co
   return shown + ")";
 }
 
+Pair checked_output(const char* name, Pair size, SourceLocation where) {
+  if (!detail::at_least(size, 1))
+    throw ValueError(
+        fmt::format("{}: output_size must be positive, got {}\n1 or more in each dimension", name, detail::text(size)),
+        where);
+  return size;
+}
+
 }  // namespace
 
 MaxPool2d::MaxPool2d(Pair kernel_size, MaxPool2dOptions options, SourceLocation where)
@@ -58,5 +66,23 @@ Tensor AvgPool2d::forward(const Tensor& x) {
   return avg_pool2d(x, kernel_size_, options_);
 }
 std::string AvgPool2d::describe() const { return text("AvgPool2d", kernel_size_, options_); }
+
+AdaptiveAvgPool2d::AdaptiveAvgPool2d(Pair output_size, SourceLocation where)
+    : output_size_(checked_output("AdaptiveAvgPool2d", output_size, where)) {}
+Tensor AdaptiveAvgPool2d::forward(const Tensor& x) {
+  const CallSite site = called();
+  return adaptive_avg_pool2d(x, output_size_);
+}
+std::string AdaptiveAvgPool2d::describe() const {
+  return fmt::format("AdaptiveAvgPool2d({})", detail::text(output_size_));
+}
+
+AdaptiveAvgPool1d::AdaptiveAvgPool1d(std::int64_t output_size, SourceLocation where)
+    : output_size_(checked_output("AdaptiveAvgPool1d", output_size, where).height) {}
+Tensor AdaptiveAvgPool1d::forward(const Tensor& x) {
+  const CallSite site = called();
+  return adaptive_avg_pool1d(x, output_size_);
+}
+std::string AdaptiveAvgPool1d::describe() const { return fmt::format("AdaptiveAvgPool1d({})", output_size_); }
 
 }  // namespace minnow::nn

@@ -42,4 +42,28 @@ class AvgPool2d : public Module {
   AvgPool2dOptions options_;
 };
 
+/// The means of windows that cover x evenly: minnow::adaptive_avg_pool2d.   x: [N, C, H, W]  ->  [N, C, *output_size].
+class AdaptiveAvgPool2d : public Module {
+ public:
+  /// ValueError unless output_size is positive.
+  explicit AdaptiveAvgPool2d(Pair output_size, SourceLocation where = SourceLocation::current());
+  Tensor forward(const Tensor& x) override;
+  std::string describe() const override;
+
+ private:
+  Pair output_size_;
+};
+
+/// The same for sequences: minnow::adaptive_avg_pool1d.   x: [N, C, L]  ->  [N, C, output_size].
+class AdaptiveAvgPool1d : public Module {
+ public:
+  /// ValueError unless output_size is positive.
+  explicit AdaptiveAvgPool1d(std::int64_t output_size, SourceLocation where = SourceLocation::current());
+  Tensor forward(const Tensor& x) override;
+  std::string describe() const override;
+
+ private:
+  std::int64_t output_size_;
+};
+
 }  // namespace minnow::nn

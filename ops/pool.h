@@ -25,4 +25,11 @@ struct AvgPool2dOptions {
 /// The mean of each window.   x: floating-point [N, C, H, W]  ->  [N, C, OH, OW].
 [[nodiscard]] Tensor avg_pool2d(const In& x, Pair kernel, const AvgPool2dOptions& options = {});
 
+/// The means of windows that cover x evenly: the i-th of n goes from ⌊i H / n⌋ to ⌈(i + 1) H / n⌉.   x: floating-point
+/// [N, C, H, W]  ->  [N, C, *output_size].  Where a size does not divide x's, windows are taken one by one.  ShapeError
+/// for other shapes and for no pixels, ValueError unless output_size is positive.
+[[nodiscard]] Tensor adaptive_avg_pool2d(const In& x, Pair output_size);
+/// The same for sequences.   x: [N, C, L]  ->  [N, C, output_size].
+[[nodiscard]] Tensor adaptive_avg_pool1d(const In& x, std::int64_t output_size);
+
 }  // namespace minnow

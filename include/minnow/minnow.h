@@ -48,8 +48,10 @@
 #include <minnow/ops/matmul.h>
 #include <minnow/ops/pair.h>
 #include <minnow/ops/pool.h>
+#include <minnow/ops/prelu.h>
 #include <minnow/ops/rearrange.h>
 #include <minnow/ops/reduce.h>
+#include <minnow/ops/resample.h>
 #include <minnow/ops/softmax.h>
 #include <minnow/ops/statistics.h>
 #include <minnow/ops/unary.h>
@@ -71,7 +73,9 @@
 #include <minnow/nn/module.h>
 #include <minnow/nn/parameter.h>
 #include <minnow/nn/pool.h>
+#include <minnow/nn/prelu.h>
 #include <minnow/nn/recurrent.h>
+#include <minnow/nn/resample.h>
 #include <minnow/nn/summary.h>
 #include <minnow/nn/transformer.h>
 

@@ -1,4 +1,4 @@
-"""Golden values of norms, attention and losses (PyTorch 2.15)."""
+"""Golden values of norms, attention, losses, resampling and adaptive pools (PyTorch 2.15)."""
 import torch
 import torch.nn.functional as F
 from book import Book, randn
@@ -212,6 +212,23 @@ def margin_losses():
     book.close()
 
 
+def resample():
+    book = Book("resample")
+    x, sequence = randn("resample", 2, 8, 3, 2), randn("resample", 2, 2, 6)
+    book.case("pixel_shuffle/2", lambda t: F.pixel_shuffle(t, 2), x)
+    book.case("pixel_shuffle/3", lambda t: F.pixel_shuffle(t, 3), randn("resample", 2, 9, 1, 2))
+    book.case("pixel_unshuffle/2", lambda t: F.pixel_unshuffle(t, 2), randn("resample", 2, 2, 6, 4))
+    book.case("interpolate/2", lambda t: F.interpolate(t, scale_factor=2), x)
+    book.case("interpolate/3,sequence", lambda t: F.interpolate(t, scale_factor=3), sequence)
+    book.case("prelu/one", F.prelu, x, torch.tensor([0.25]))
+    book.case("prelu/channels", F.prelu, x, randn("prelu", 8))
+    image = randn("resample", 1, 2, 7, 6)
+    for name, size in {"1": 1, "7x3": (7, 3), "3x4": (3, 4), "9x2": (9, 2)}.items():
+        book.case(f"adaptive/{name}", lambda t: F.adaptive_avg_pool2d(t, size), image)
+    book.case("adaptive/sequence", lambda t: F.adaptive_avg_pool1d(t, 4), sequence)
+    book.close()
+
+
 def main():
     layer_norm()
     batch_norm()
@@ -219,3 +236,4 @@ def main():
     losses()
     likelihood_losses()
     margin_losses()
+    resample()
