@@ -30,8 +30,9 @@ minnow::detail::RowReduction row_reduction(Reduction reduction) {
     case Reduction::none: return RowReduction::none;
     case Reduction::sum: return RowReduction::sum;
     case Reduction::mean: return RowReduction::mean;
+    case Reduction::batchmean: break;
   }
-  throw ValueError(message("the reduction must be none, mean or sum", {}, "give an nn::Reduction"));
+  throw ValueError(message("the reduction must be none, mean or sum", {}, "batchmean is for kl_div only"));
 }
 
 void require_classes(const Tensor& x, const Tensor& target) {
