@@ -49,7 +49,7 @@ else()
     endif()
   elseif(DEFINED ENV{CUDACXX})
     set(minnow_why_no_cuda "$ENV{CUDACXX} cannot build a program here (cmake -DCMAKE_CUDA_COMPILER=$ENV{CUDACXX} shows its \
-errors; CMAKE_CUDA_HOST_COMPILER names another C++ compiler for it)")
+errors, CMAKE_CUDA_HOST_COMPILER names another C++ compiler for it)")
   else()
     set(minnow_why_no_cuda "nvcc was not found (install version 13 of the CUDA toolkit, or set CMAKE_CUDA_COMPILER to \
 nvcc's path)")
