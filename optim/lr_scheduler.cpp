@@ -97,7 +97,10 @@ void require_fit(const char* op, const StateDict& values, std::initializer_list<
 
 LRFunction LRFunction::of_rate(std::function<double(double, std::int64_t)> rate) {
   if (!rate) return {};
-  return of([rate = std::move(rate)](double base, std::int64_t t, std::size_t) { return LRValues{rate(base, t)}; });
+  return of([rate = std::move(rate)](double base, std::int64_t t, std::size_t) {
+    const auto hidden = minnow::detail::CallSite::none();  // it may be the user's
+    return LRValues{rate(base, t)};
+  });
 }
 
 LRFunction step_lr(StepLROptions o, SourceLocation where) {
@@ -244,6 +247,7 @@ LRFunction cyclic_lr(CyclicLROptions o, SourceLocation where) {
     const double total = up + static_cast<double>(o.step_size_down), ratio = up / total;
     const double cycle = std::floor(1 + steps / total), x = 1 + steps / total - cycle;
     const double height = x <= ratio ? x / ratio : (x - 1) / (ratio - 1);
+    const auto hidden = minnow::detail::CallSite::none();
     const double scale = height * o.scale_fn(o.scale_mode == ScaleMode::cycle ? cycle : steps);
     LRValues values{o.base_lr + (o.max_lr - o.base_lr) * scale};
     if (o.cycle_momentum) values.momentum = o.max_momentum - (o.max_momentum - o.base_momentum) * scale;
@@ -324,6 +328,7 @@ LRFunction lr_by_group(std::vector<LRFunction> functions, SourceLocation where) 
 
 LRFunction LambdaLR::by_group(const std::vector<Factor>& factors, SourceLocation where) {
   std::vector<LRFunction> functions;
+  functions.reserve(factors.size());
   for (const Factor& f : factors) functions.push_back(lambda_lr(f, where));
   return lr_by_group(std::move(functions), where);
 }
@@ -434,6 +439,7 @@ void ReduceLROnPlateau::step(double metric, SourceLocation where) {
 
 std::vector<double> ReduceLROnPlateau::get_last_lr() const {
   std::vector<double> lrs;
+  lrs.reserve(static_cast<std::size_t>(optimizer_.num_param_groups()));
   for (int g = 0; g < optimizer_.num_param_groups(); ++g) lrs.push_back(optimizer_.lr(g));
   return lrs;
 }

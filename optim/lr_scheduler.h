@@ -27,9 +27,9 @@ class LRFunction {
 
   LRFunction() = default;
   template <class F>
-  requires(!std::is_same_v<std::remove_cvref_t<F>, LRFunction> &&
-           std::is_constructible_v<std::function<double(double, std::int64_t)>, F>) LRFunction(F&& rate)
-      : LRFunction(of_rate(std::forward<F>(rate))) {}
+  requires(!std::is_same_v<F, LRFunction> && std::is_constructible_v<std::function<double(double, std::int64_t)>, F>)
+      LRFunction(F rate)
+      : LRFunction(of_rate(std::move(rate))) {}
   /// For schedules with momentum, or that differ by group.  `groups`: how many they are for; 0 for any number.
   static LRFunction of(Values values, std::size_t groups = 0) {
     LRFunction f;

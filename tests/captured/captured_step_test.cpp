@@ -111,7 +111,7 @@ TEST_P(CapturedStepTest, Convolutions) {
 
 /// Each test is a process of its own in ctest, where cuBLASLt and cuDNN are then used here for the first time.
 TEST_P(CapturedStepTest, MayBeTheFirstUseOfLibraries) {
-  const Deterministic scope;
+  const test::Deterministic scope;
   Images net;
   net.to(device());
   const auto run = [&](const Tensor& x) {
