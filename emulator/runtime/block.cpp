@@ -73,6 +73,8 @@ struct Grid {
 
 /// So many blocks of a grid run at the same time if their order is random.
 constexpr std::size_t kTogether = 3;
+/// Larger grids run in order: a list of their blocks would be too long.
+constexpr std::uint64_t kMostAtRandom = std::uint64_t{1} << 20;
 /// The content of __shared__ memory when a block begins: NaN in every floating-point type, -1 in integers.
 constexpr int kPoison = 0xff;
 
@@ -233,9 +235,7 @@ std::size_t shared_bytes() { return static_cast<std::size_t>(grid.shared.end - g
 /// Fills the __shared__ memory, which on a GPU holds anything when a block begins.  A block that never waited has not
 /// used it: its threads could not have exchanged anything.
 void poison_after(const Block& b) {
-  static const char* filled = nullptr;  // before the first block too
-  if (grid.shared.begin && (b.has_waited || std::exchange(filled, grid.shared.begin) != grid.shared.begin))
-    std::memset(grid.shared.begin, kPoison, shared_bytes());
+  if (b.has_waited && grid.shared.begin) std::memset(grid.shared.begin, kPoison, shared_bytes());
 }
 
 std::string told(std::string fault) {
@@ -249,7 +249,6 @@ void run_in_order(dim3 blocks) {
     for (unsigned y = 0; y < blocks.y; ++y)
       for (unsigned x = 0; x < blocks.x; ++x) {
         begin({x, y, z});
-        poison_after(*block);
         run_some(SIZE_MAX);
         if (!grid.fault.empty()) return;
         poison_after(*block);
@@ -313,12 +312,15 @@ std::string run_grid(dim3 blocks, dim3 threads, const std::function<void()>& thr
   grid.shared = shared;
   grid.size = static_cast<int>(threads.x * threads.y * threads.z);
   grid.backwards = backwards;
-  grid.random = seed != 0;
+  grid.random = seed != 0 && std::uint64_t{blocks.x} * blocks.y * blocks.z <= kMostAtRandom;
   grid.fault.clear();
   grid.running = true;
   perturbs = perturbed;
   blockDim = threads;
   gridDim = blocks;
+  static const char* filled = nullptr;  // before the first block
+  if (shared.begin && std::exchange(filled, shared.begin) != shared.begin)
+    std::memset(shared.begin, kPoison, shared_bytes());
   if (grid.random) run_at_random(blocks);
   else run_in_order(blocks);
   perturbs = false;
