@@ -49,13 +49,15 @@ Tensor cosine_similarity(const In& a, const In& b, int dim, double eps) {
   dispatch({{"a", *a}, {"b", *b}});
   require_same_floating_point(*a, *b);
   const Shape shape = raw::broadcast_shape(a, b);
-  const Tensor x = a->expand(shape), y = b->expand(shape);
+  // Halves in float32: in their own precision eps would be 0.
+  const DType dtype = a->dtype(), wide = is_half(dtype) ? DType::float32 : dtype;
+  const Tensor x = a->expand(shape).to(wide), y = b->expand(shape).to(wide);
   // At least eps, with the gradient of the norm itself, as in PyTorch.
   const auto length = [&](const Tensor& t) {
     const Tensor n = norm(t, 2, dim);
     return where(lt(n, eps), add(sub(n, n.detach()), eps), n);
   };
-  return div(sum(mul(x, y), dim), mul(length(x), length(y)));
+  return div(sum(mul(x, y), dim), mul(length(x), length(y))).to(dtype);
 }
 
 Tensor pairwise_distance(const In& a, const In& b, const PairwiseDistanceOptions& options) {
