@@ -77,23 +77,5 @@ TEST(CudaLoader, EventsThatOnlyOrderWorkHaveNoTime) {
   EXPECT_TRUE(order.is_ready());
 }
 
-/// The copies of many batches wait for a stream with much work: each release asks for the oldest, not for all.
-TEST(CudaLoader, AsksForTheOldestCopyOnly) {
-  constexpr int kBatches = 32;
-  data::DataLoader loader(data::SyntheticDigits(kBatches * 4),
-                          {.batch_size = 4, .num_workers = 1, .prefetch = 16, .device = "cuda"});
-  Tensor work = zeros({4}, {.device = Device("cuda")});
-  std::size_t most = 0, before = emulator::calls_of("cudaEventQuery");
-  for (auto& [images, labels] : loader) {
-    EXPECT_EQ(images.shape()[0], labels.shape()[0]);
-    for (int i = 0; i < 200; ++i) work.add_(1);
-    const std::size_t now = emulator::calls_of("cudaEventQuery");
-    most = std::max(most, now - before);
-    before = now;
-  }
-  EXPECT_GT(most, 0u);
-  EXPECT_LE(most, 8u);
-}
-
 }  // namespace
 }  // namespace minnow
