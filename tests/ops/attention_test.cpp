@@ -16,8 +16,8 @@ Function attention(const AttentionOptions& options) {
 }
 
 OpCases all_options() {
-  const std::vector<Inputs> inputs = {{values({2, 3, 4, 5}, -1, 1), values({2, 3, 6, 5}, -1, 1), values({2, 3, 6, 2})},
-                                      {values({4, 5}, -1, 1), values({6, 5}, -1, 1), values({6, 1})},
+  const std::vector<Inputs> inputs = {{values({1, 2, 2, 2}, -1, 1), values({1, 2, 3, 2}, -1, 1), values({1, 2, 3, 1})},
+                                      {values({3, 2}, -1, 1), values({2, 2}, -1, 1), values({2, 1})},
                                       {values({2, 0, 5}), values({2, 3, 5}), values({2, 3, 4})},
                                       {values({0, 2, 5}), values({0, 3, 5}), values({0, 3, 4})}};
   const std::string name = "scaled_dot_product_attention";
@@ -39,22 +39,22 @@ OpCases all_options() {
           {.function = name,
            .variant = "with an added mask",
            .call = attention({}),
-           .inputs = {{inputs[0][0], inputs[0][1], inputs[0][2], values({2, 1, 4, 6}, -1, 1)},
-                      {inputs[0][0], inputs[0][1], inputs[0][2], values({4, 6}, -1, 1)},
-                      {inputs[0][0], inputs[0][1], inputs[0][2], values({6}, -1, 1)}},
+           .inputs = {{inputs[0][0], inputs[0][1], inputs[0][2], values({1, 1, 2, 3}, -1, 1)},
+                      {inputs[0][0], inputs[0][1], inputs[0][2], values({2, 3}, -1, 1)},
+                      {inputs[0][0], inputs[0][1], inputs[0][2], values({3}, -1, 1)}},
            .golden = {"attention: added"},
            .optional_from = 3},
           {.function = name,
            .variant = "with a mask",
            .call = attention({}),
-           .inputs = {{inputs[0][0], inputs[0][1], inputs[0][2], mask({4, 6})},
-                      {inputs[0][0], inputs[0][1], inputs[0][2], mask({2, 3, 1, 6})}},
+           .inputs = {{inputs[0][0], inputs[0][1], inputs[0][2], mask({2, 3})},
+                      {inputs[0][0], inputs[0][1], inputs[0][2], mask({1, 2, 1, 3})}},
            .golden = {"attention: mask", "attention: mask/none"},
            .optional_from = 3},
           {.function = name,
            .variant = "with shared heads",
            .call = attention({.enable_gqa = true}),
-           .inputs = {{values({2, 6, 4, 5}, -1, 1), inputs[0][1], inputs[0][2]}},
+           .inputs = {{values({1, 4, 2, 2}, -1, 1), inputs[0][1], inputs[0][2]}},
            .golden = {"attention: shared"}}};
 }
 const Register kTable(all_options);
@@ -76,6 +76,7 @@ TEST_P(AttentionOn, BlocksAgreeWithTheWhole) {
     return randn({n, length, size}, float64).to(device()).requires_grad_();
   };
   for (const int variant : {0, 1, 2, 3}) {
+    if (device().is_cuda() && variant != 1) continue;  // an emulated GPU is slow, and the code is the same
     Tensor q = leaf(2, rows, 8), k = leaf(2, columns, 8), v = leaf(2, columns, 3);
     const Tensor g = randn({2, rows, 3}, float64).to(device());
     const bool causal = variant == 1;

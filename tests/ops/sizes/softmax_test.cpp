@@ -111,7 +111,7 @@ std::vector<double> numbers(const Tensor& t) { return to_host(t).to_vector<doubl
 // Totals of few rows and of more than one block, or item of work, combines.
 TEST_P(RowsSoftmax, CrossEntropyTotals) {
   for (const DType dtype : {DType::float32, DType::float64, DType::float16, DType::bfloat16})
-    for (const Shape& shape : {Shape{1, 10}, Shape{20, 10}, Shape{300, 3}, Shape{9001, 2}, Shape{7, 1500}})
+    for (const Shape& shape : {Shape{1, 10}, Shape{20, 10}, Shape{300, 3}, Shape{1301, 2}, Shape{7, 1500}})
       for (const auto reduction : {RowReduction::sum, RowReduction::mean}) {
         const bool mean = reduction == RowReduction::mean;
         const std::string name = (mean ? "mean " : "sum ") + std::string(name_of(dtype)) + shape.str();
