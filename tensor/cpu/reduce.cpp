@@ -61,7 +61,7 @@ void accumulate_rows(const Reduction& reduction, const char* from, std::int64_t 
       char* to = buffer + r * n * size;
       const void* row =
           dense_row(from + r * stride * reduction.item(), reduction.sn, reduction.dtype, reduction.compute, to, n);
-      if (row != to) std::memcpy(to, row, static_cast<std::size_t>(n * size));
+      if (row != to && n > 0) std::memcpy(to, row, static_cast<std::size_t>(n * size));
     }
   }
   reduction.loops->rows(buffer, n, count, n, reduction.p, acc);
