@@ -116,7 +116,7 @@ TEST(Sim, KernelsWaitForTheCopiesOfTheirStream) {
 }
 
 TEST(Sim, APinnedBlockIsNotReusedBeforeItsCopyIsDone) {
-  const sim::ScopedOptions options({.bandwidth = 50e6});
+  const sim::ScopedOptions options({.bandwidth = 10e6});
   const Tensor source = counting(250'000);
   Tensor x = raw::pin_memory(source);
   const void* block = x.raw_data();
