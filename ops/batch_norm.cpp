@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
+#include <minnow/ops/detail/dense.h>
 #include <minnow/ops/layer_norm.h>
 #include <minnow/ops/reduce.h>
 #include <minnow/ops/unary.h>
@@ -43,11 +44,6 @@ View channels_of(const Tensor& t, std::int64_t channels) {
   return View(t.storage(), t.dtype(), {t.numel() / (channels * inner), channels, inner}, {channels * inner, inner, 1},
               t.storage_offset());
 }
-View flat(const Tensor& t) {
-  return t.defined() ? View(t.storage(), t.dtype(), t.numel(), 1, t.storage_offset()) : View();
-}
-Tensor dense(const Tensor& t) { return t.defined() ? raw::contiguous(t) : t; }
-Tensor result_like(const Tensor& t) { return raw::new_result(t.shape(), t.dtype(), t.device()); }
 
 /// Everything but the channels.
 Shape other_dims(const Tensor& x) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
+#include <minnow/ops/detail/dense.h>
 #include <minnow/ops/reduce.h>
 #include <minnow/ops/unary.h>
 #include <minnow/tensor/backend/dispatch.h>
@@ -39,12 +40,6 @@ void check(Operands operands, const Shape& normalized, double eps) {
 View rows_of(const Tensor& t, std::int64_t n) {
   return View(t.storage(), t.dtype(), {t.numel() / n, n}, {n, 1}, t.storage_offset());
 }
-View flat(const Tensor& t) {
-  return t.defined() ? View(t.storage(), t.dtype(), t.numel(), 1, t.storage_offset()) : View();
-}
-Tensor dense(const Tensor& t) { return t.defined() ? raw::contiguous(t) : t; }
-
-Tensor result_like(const Tensor& t) { return raw::new_result(t.shape(), t.dtype(), t.device()); }
 
 Gradients gradients(const Tensor& grad, const Tensor& x, const Tensor& weight, const Tensor& stats, std::int64_t n,
                     const Shape& normalized, bool centered, Needs needs) {

@@ -69,6 +69,18 @@ void add_channels(std::vector<Workload>& list, const std::string& order, MemoryF
                   }});
 }
 
+using Tensors = std::vector<Tensor>;
+
+/// f of some operands, and with the gradients of all of them.
+template <class Operands, class F>
+void add_layer(std::vector<Workload>& list, const std::string& name, const Operands& operands, const F& f) {
+  list.push_back({name, [=](const Settings& s) { return forward_only([t = operands(s), f] { return f(t); }); }});
+  list.push_back({name + "_backward", [=](const Settings& s) {
+                    const Tensors t = operands(s);
+                    return gradients(t, [t, f] { return f(t); });
+                  }});
+}
+
 }  // namespace
 
 std::vector<Workload> row_workloads() {
@@ -92,48 +104,26 @@ std::vector<Workload> row_workloads() {
   add_channels(list, "NHWC", MemoryFormat::ChannelsLast);
   for (const auto& [count, n] : {std::pair<std::int64_t, std::int64_t>{32, 128}, {8192, 768}}) {
     const auto operands = [count = count, n = n](const Settings& s) {
-      return std::vector{formula(1, {s.quick ? 4 : count, n}, 4), formula(2, {n}), formula(4, {n})};
+      return Tensors{formula(1, {s.quick ? 4 : count, n}, 4), formula(2, {n}), formula(4, {n})};
     };
-    const auto norm = [n = n](const std::vector<Tensor>& t) { return torch::layer_norm(t[0], {n}, t[1], t[2]); };
-    const std::string name = "layer_norm_" + std::to_string(n);
-    list.push_back(
-        {name, [=](const Settings& s) { return forward_only([t = operands(s), norm] { return norm(t); }); }});
-    list.push_back({name + "_backward", [=](const Settings& s) {
-                      const std::vector<Tensor> t = operands(s);
-                      return gradients(t, [t, norm] { return norm(t); });
-                    }});
+    add_layer(list, "layer_norm_" + std::to_string(n), operands,
+              [n = n](const Tensors& t) { return torch::layer_norm(t[0], {n}, t[1], t[2]); });
   }
   for (const auto& [channels, side] : {std::pair<std::int64_t, std::int64_t>{64, 56}, {512, 7}}) {
     const auto operands = [channels = channels, side = side](const Settings& s) {
-      return std::vector{formula(1, {s.quick ? 2 : 16, channels, side, side}, 4), formula(2, {channels}),
-                         formula(4, {channels})};
+      return Tensors{formula(1, {s.quick ? 2 : 16, channels, side, side}, 4), formula(2, {channels}),
+                     formula(4, {channels})};
     };
-    const auto norm = [](const std::vector<Tensor>& t) {
-      return torch::batch_norm(t[0], t[1], t[2], {}, {}, true, 0.1, 1e-5, false);
-    };
-    const std::string name = "batch_norm_" + std::to_string(channels);
-    list.push_back(
-        {name, [=](const Settings& s) { return forward_only([t = operands(s), norm] { return norm(t); }); }});
-    list.push_back({name + "_backward", [=](const Settings& s) {
-                      const std::vector<Tensor> t = operands(s);
-                      return gradients(t, [t, norm] { return norm(t); });
-                    }});
+    add_layer(list, "batch_norm_" + std::to_string(channels), operands,
+              [](const Tensors& t) { return torch::batch_norm(t[0], t[1], t[2], {}, {}, true, 0.1, 1e-5, false); });
   }
   for (const std::int64_t length : {1024, 4096}) {
     const auto operands = [length](const Settings& s) {
       const std::int64_t n = s.quick ? length / 64 : length;
-      return std::vector{formula(1, {1, 8, n, 64}), formula(2, {1, 8, n, 64}), formula(4, {1, 8, n, 64})};
+      return Tensors{formula(1, {1, 8, n, 64}), formula(2, {1, 8, n, 64}), formula(4, {1, 8, n, 64})};
     };
-    const auto attend = [](const std::vector<Tensor>& t) {
-      return torch::scaled_dot_product_attention(t[0], t[1], t[2]);
-    };
-    const std::string name = "attention_" + std::to_string(length);
-    list.push_back(
-        {name, [=](const Settings& s) { return forward_only([t = operands(s), attend] { return attend(t); }); }});
-    list.push_back({name + "_backward", [=](const Settings& s) {
-                      const std::vector<Tensor> t = operands(s);
-                      return gradients(t, [t, attend] { return attend(t); });
-                    }});
+    add_layer(list, "attention_" + std::to_string(length), operands,
+              [](const Tensors& t) { return torch::scaled_dot_product_attention(t[0], t[1], t[2]); });
   }
   const auto table = [](const Settings& s) {
     return std::pair{formula(1, {s.quick ? 16 : 1024, 128}), formula(2, {128})};

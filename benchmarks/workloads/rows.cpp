@@ -73,6 +73,21 @@ void add_channels(std::vector<Workload>& list, const std::string& order, MemoryF
                   For::kCpu});
 }
 
+using Tensors = std::vector<Tensor>;
+
+/// f of some operands, and with the gradients of all of them.
+template <class Operands, class F>
+void add_layer(std::vector<Workload>& list, const std::string& name, const Operands& operands, const F& f) {
+  list.push_back(
+      {name, [=](const Settings& s) { return forward_only([t = operands(s), f] { return f(t); }); }, For::kCpu});
+  list.push_back({name + "_backward",
+                  [=](const Settings& s) {
+                    const Tensors t = operands(s);
+                    return gradients(s, t, [t, f] { return f(t); });
+                  },
+                  For::kCpu});
+}
+
 }  // namespace
 
 std::vector<Workload> row_workloads() {
@@ -96,53 +111,26 @@ std::vector<Workload> row_workloads() {
   add_channels(list, "NHWC", MemoryFormat::channels_last);
   for (const auto& [count, n] : {std::pair<std::int64_t, std::int64_t>{32, 128}, {8192, 768}}) {
     const auto operands = [count = count, n = n](const Settings& s) {
-      return std::vector{formula(s, 1, {s.quick ? 4 : count, n}, 4), formula(s, 2, {n}), formula(s, 4, {n})};
+      return Tensors{formula(s, 1, {s.quick ? 4 : count, n}, 4), formula(s, 2, {n}), formula(s, 4, {n})};
     };
-    const auto norm = [n = n](const std::vector<Tensor>& t) { return layer_norm(t[0], n, t[1], t[2]); };
-    const std::string name = "layer_norm_" + std::to_string(n);
-    list.push_back({name, [=](const Settings& s) { return forward_only([t = operands(s), norm] { return norm(t); }); },
-                    For::kCpu});
-    list.push_back({name + "_backward",
-                    [=](const Settings& s) {
-                      const std::vector<Tensor> t = operands(s);
-                      return gradients(s, t, [t, norm] { return norm(t); });
-                    },
-                    For::kCpu});
+    add_layer(list, "layer_norm_" + std::to_string(n), operands,
+              [n = n](const Tensors& t) { return layer_norm(t[0], n, t[1], t[2]); });
   }
   for (const auto& [channels, side] : {std::pair<std::int64_t, std::int64_t>{64, 56}, {512, 7}}) {
     const auto operands = [channels = channels, side = side](const Settings& s) {
-      return std::vector{formula(s, 1, {s.quick ? 2 : 16, channels, side, side}, 4), formula(s, 2, {channels}),
-                         formula(s, 4, {channels})};
+      return Tensors{formula(s, 1, {s.quick ? 2 : 16, channels, side, side}, 4), formula(s, 2, {channels}),
+                     formula(s, 4, {channels})};
     };
-    const auto norm = [](const std::vector<Tensor>& t) {
-      return batch_norm(t[0], {}, {}, t[1], t[2], {.training = true});
-    };
-    const std::string name = "batch_norm_" + std::to_string(channels);
-    list.push_back({name, [=](const Settings& s) { return forward_only([t = operands(s), norm] { return norm(t); }); },
-                    For::kCpu});
-    list.push_back({name + "_backward",
-                    [=](const Settings& s) {
-                      const std::vector<Tensor> t = operands(s);
-                      return gradients(s, t, [t, norm] { return norm(t); });
-                    },
-                    For::kCpu});
+    add_layer(list, "batch_norm_" + std::to_string(channels), operands,
+              [](const Tensors& t) { return batch_norm(t[0], {}, {}, t[1], t[2], {.training = true}); });
   }
   for (const std::int64_t length : {1024, 4096}) {
     const auto operands = [length](const Settings& s) {
       const std::int64_t n = s.quick ? length / 64 : length;
-      return std::vector{formula(s, 1, {1, 8, n, 64}), formula(s, 2, {1, 8, n, 64}), formula(s, 4, {1, 8, n, 64})};
+      return Tensors{formula(s, 1, {1, 8, n, 64}), formula(s, 2, {1, 8, n, 64}), formula(s, 4, {1, 8, n, 64})};
     };
-    const auto attend = [](const std::vector<Tensor>& t) { return scaled_dot_product_attention(t[0], t[1], t[2]); };
-    const std::string name = "attention_" + std::to_string(length);
-    list.push_back({name,
-                    [=](const Settings& s) { return forward_only([t = operands(s), attend] { return attend(t); }); },
-                    For::kCpu});
-    list.push_back({name + "_backward",
-                    [=](const Settings& s) {
-                      const std::vector<Tensor> t = operands(s);
-                      return gradients(s, t, [t, attend] { return attend(t); });
-                    },
-                    For::kCpu});
+    add_layer(list, "attention_" + std::to_string(length), operands,
+              [](const Tensors& t) { return scaled_dot_product_attention(t[0], t[1], t[2]); });
   }
   const auto table = [](const Settings& s) {
     return std::pair{formula(s, 1, {s.quick ? 16 : 1024, 128}), formula(s, 2, {128})};
