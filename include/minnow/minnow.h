@@ -44,6 +44,7 @@
 #include <minnow/ops/einsum.h>
 #include <minnow/ops/index.h>
 #include <minnow/ops/layer_norm.h>
+#include <minnow/ops/linalg.h>
 #include <minnow/ops/masked.h>
 #include <minnow/ops/matmul.h>
 #include <minnow/ops/pair.h>

@@ -16,6 +16,18 @@ enum class [[nodiscard]] Outcome : std::uint8_t{
     index_out_of_range,
     class_out_of_range,  ///< a target is neither in [0, classes) nor ignore_index
     zero_divisor,        ///< an integer was divided by zero
+  no_solution,         ///< a matrix has no such factorization
+};
+
+/// Routines of LAPACK, for each matrix of a batch.  All operands are contiguous, of one dtype: float32 or float64.
+enum class LapackRoutine : std::uint8_t {
+  cholesky,    ///< a: [B, N, N] -> in place L with a = L Lᵀ, 0 above the diagonal.  Reads the lower triangle.
+  lu,          ///< a: [B, N, N] -> in place L and U; b: int32 [B, N], the rows that were swapped, from 1 on
+  lu_solve,    ///< a, b: of lu; c: [B, N, K] -> in place X with A X = c
+  triangular,  ///< a: [B, N, N], upper if `flag`; c: [B, N, K] -> in place X with a X = c
+  qr,          ///< a: [B, M, N], overwritten; b: Q [B, M, K]; c: R [B, K, N], K = min(M, N)
+  eigh,        ///< a: [B, N, N] -> in place eigenvectors in columns; b: values [B, N], ascending.  Reads the lower triangle.
+  svd,         ///< a: [B, M, N], overwritten; b: U [B, M, K]; c: S [B, K], descending; d: Vᵀ [B, K, N]
 };
 
 // Parameters that several calls share.  Dilation 1 means none; backends translate to the conventions of their
@@ -316,6 +328,18 @@ struct LinearBackwardWeight {
   const View& grad_bias;
 };
 
+/// `flag` of lu: a matrix without an inverse is no_solution.  On the host only.
+struct Lapack {
+  static constexpr const char* kName = "linalg";
+  using Result = Outcome;
+  LapackRoutine routine;
+  const View& a;
+  const View& b;
+  const View& c;
+  const View& d;
+  bool flag = false;
+};
+
 // Convolution and pooling.  x: [N, C, H, W]  w: [O, C / groups, KH, KW]  bias: [O] or undefined.  The caller asks
 // the backend for the memory format of the outputs (conv2d_format).
 
@@ -468,7 +492,7 @@ using Calls = CallList<calls::Copy, calls::ScaleBytes, calls::Fill, calls::Arang
                        calls::UnaryCurve, calls::Binary, calls::Ternary, calls::Reduce, calls::ArgReduce, calls::Cumsum,
                        calls::Softmax, calls::SoftmaxBackward, calls::CrossEntropy, calls::CrossEntropyBackward,
                        calls::LayerNorm, calls::LayerNormBackward, calls::BatchNorm, calls::BatchNormBackward,
-                       calls::Matmul, calls::LinearBackwardWeight, calls::Conv2d, calls::Conv2dBackwardInput,
+                       calls::Matmul, calls::LinearBackwardWeight, calls::Lapack, calls::Conv2d, calls::Conv2dBackwardInput,
                        calls::Conv2dBackwardWeight, calls::MaxPool2d, calls::MaxPool2dBackward, calls::AvgPool2d,
                        calls::AvgPool2dBackward, calls::Gather, calls::ScatterAdd, calls::IndexSelect, calls::IndexAdd,
                        calls::Uniform, calls::Normal, calls::Randint, calls::Bernoulli, calls::Update>;

@@ -72,6 +72,7 @@ struct Entry {
       case Outcome::index_out_of_range:
         throw IndexError(operation + ": an index is out of range\nindices go from 0 to the dimension's size - 1",
                          where);
+      case Outcome::no_solution: throw ValueError(operation + ": a matrix has no solution", where);
       case Outcome::ok:
       case Outcome::captured: break;
     }

@@ -401,6 +401,42 @@ def addmm():
     book.close()
 
 
+def linalg():
+    book, L = Book("linalg"), torch.linalg
+
+    def positive(a):
+        return a @ a.mT + torch.eye(a.shape[-1], dtype=a.dtype)
+
+    def spread(a):
+        return a * a - 0.7 * a + torch.eye(*a.shape[-2:], dtype=a.dtype)
+
+    def eigh(a):
+        values, vectors = L.eigh(spread(a) + spread(a).mT)
+        return vectors * vectors, values
+
+    def svd(a):
+        u, s, vh = L.svd(spread(a), full_matrices=False)
+        return (u * s.sqrt().unsqueeze(-2)) @ vh, s, u * u, vh * vh
+
+    square = {"": (randn("linalg", 3, 3),), ":batch": (randn("linalg", 2, 1, 4, 4, dtype=torch.float64),)}
+    tall = {":tall": (randn("linalg", 4, 3),), ":wide": (randn("linalg", 2, 3, 5, dtype=torch.float64),)}
+    systems = {"": (randn("linalg", 3, 3), randn("linalg b", 3, 2)),
+               ":batch": (randn("linalg", 2, 3, 3, dtype=torch.float64), randn("linalg b", 3, 1, dtype=torch.float64))}
+    functions = {
+        "cholesky": (lambda a: L.cholesky(positive(a)), square), "cholesky/upper": (lambda a: L.cholesky(positive(a), upper=True), square),
+        "solve": (lambda a, b: L.solve(positive(a), b), systems),
+        "triangular/upper": (lambda a, b: L.solve_triangular(a, b, upper=True), systems),
+        "triangular/lower": (lambda a, b: L.solve_triangular(a, b, upper=False), systems),
+        "inv": (lambda a: L.inv(positive(a)), square), "pinv": (lambda a: L.pinv(spread(a)), tall), "det": (L.det, square),
+        "slogdet": (lambda a: tuple(reversed(L.slogdet(positive(a)))), square), "qr": (lambda a: tuple(L.qr(spread(a))), tall),
+        "eigh": (eigh, square), "eigvalsh": (lambda a: L.eigvalsh(positive(a)), square), "svd": (svd, tall),
+        "svdvals": (lambda a: L.svdvals(spread(a)), tall)}
+    for name, (function, cases) in functions.items():
+        for suffix, inputs in cases.items():
+            book.case(name + suffix, function, *inputs)
+    book.close()
+
+
 def main():
     reduce()
     matmul()
@@ -417,3 +453,4 @@ def main():
     statistics()
     masked()
     addmm()
+    linalg()

@@ -20,7 +20,7 @@ EXEMPT = {
     "cuda": "needs a GPU; tests/tensor/transfer_test.cpp", "pin_memory": "needs a GPU; tests/tensor/transfer_test.cpp",
 }
 
-RESULT = r"(?:Tensor|MinMax|StdMean|VarMean|bool|Selection|std::vector<Tensor>|std::tuple<[^>]*>)"
+RESULT = r"(?:[A-Z]\w*|bool|std::vector<Tensor>|std::tuple<[^>]*>)"
 FUNCTION = re.compile(r"^(?:\[\[nodiscard\]\] )?(?:inline )?" + RESULT + r" (\w+)\(", re.M)
 MEMBER = re.compile(r"^  (?:template <[^\n]*> )?(?:\[\[nodiscard\]\] )?(?:inline )?"
                     r"(?:Tensor|Selection) (\w+)\([^;{]*\) const(?:;| \{)", re.M)

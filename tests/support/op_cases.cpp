@@ -296,6 +296,12 @@ void dtypes(const OpCase& c, Device device) {
   }
 }
 
+void refused_on(const OpCase& c, Device device) {
+  Tensors x;
+  for (const Tensor& t : make(c.inputs.front(), dtypes_of(c).front())) x.push_back(t.to(device));
+  expect_refused<DeviceError>([&] { call(c.call, x); }, device, "on " + device.str());
+}
+
 void bad_inputs(const OpCase& c, Device device) {
   Tensors x;
   for (const Tensor& t : make(c.inputs.front(), dtypes_of(c).front())) x.push_back(t.to(device));
@@ -339,7 +345,8 @@ void add_check(const std::string& suite, const char* check_name, Check check, co
     add_test(suite, name, [=] {
       for (const OpCase* row : rows) {
         SCOPED_TRACE(row->function + " " + row->variant);
-        check(*row, device);
+        if (device.is_cuda() && !row->on_cuda) refused_on(*row, device);
+        else check(*row, device);
       }
     });
   }

@@ -75,6 +75,7 @@ struct OpCase {
   Tolerance tolerance_on_cuda = {};      ///< the same, where a library has algorithms with larger errors
   bool takes_other_dtypes = false;       ///< other dtypes are not tested
   bool takes_other_devices = false;      ///< inputs may be on several devices
+  bool on_cuda = true;                   ///< false: CUDA refuses it by DeviceError
   bool exact = true;                     ///< in half precision it agrees with double precision
   std::size_t optional_from = 100;       ///< inputs from this one on may be undefined
 };

@@ -1,0 +1,394 @@
+#include <minnow/ops/linalg.h>
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <limits>
+#include <minnow/autograd/record.h>
+#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/detail/dense.h>
+#include <minnow/ops/index.h>
+#include <minnow/ops/masked.h>
+#include <minnow/ops/matmul.h>
+#include <minnow/ops/rearrange.h>
+#include <minnow/ops/reduce.h>
+#include <minnow/ops/unary.h>
+#include <minnow/tensor/backend/captured_calls.h>
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/create.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/internal.h>
+#include <minnow/tensor/raw/copy.h>
+#include <minnow/tensor/raw/create.h>
+#include <minnow/tensor/raw/elementwise.h>
+
+namespace minnow::linalg {
+namespace {
+
+std::int64_t rows(const Tensor& a) { return a.shape()[-2]; }
+std::int64_t columns(const Tensor& a) { return a.shape()[-1]; }
+/// The sizes of the batch, and then `last`.
+Shape batch_and(const Tensor& a, std::initializer_list<std::int64_t> last) {
+  Shape out;
+  for (int d = 0; d < a.dim() - 2; ++d) out.push_back(a.shape()[d]);
+  for (const std::int64_t size : last) out.push_back(size);
+  return out;
+}
+
+void check(Operands operands, bool square) {
+  const Tensor& a = operands.begin()->tensor;
+  if (a.dim() < 2) throw ShapeError(message("a must be a matrix or a batch of them", operands, "[..., M, N]"));
+  if (square && rows(a) != columns(a))
+    throw ShapeError(message(fmt::format("a must be square, got {} rows and {} columns", rows(a), columns(a)), operands,
+                             "qr, svd and pinv take others"));
+  for (const Operand& o : operands)
+    if (o.tensor.dtype() != a.dtype() || (a.dtype() != DType::float32 && a.dtype() != DType::float64))
+      throw DTypeError(
+          message("operands must be float32 or float64, all of one dtype", operands, "convert them: .to(float32)"));
+}
+
+/// What a factorization works on: a contiguous copy.
+Tensor workspace(const Tensor& a) { return raw::clone(raw::contiguous(a)); }
+/// The last two dimensions (the last one, of vectors) of a contiguous tensor, as a batch.
+View batch(const Tensor& t, std::int64_t m, std::int64_t n) {
+  return View(t.storage(), t.dtype(), {t.numel() / (m * n), m, n}, {m * n, n, 1}, t.storage_offset());
+}
+View matrices(const Tensor& t) { return batch(t, rows(t), columns(t)); }
+View vectors(const Tensor& t, std::int64_t n) { return batch(t, n, 1); }
+
+/// Runs a routine; `wrong` and `hint` are the message if a matrix does not allow it.
+template <class Wrong> void run(const calls::Lapack& call, const Tensor& a, Wrong wrong) {
+  run_checked(
+      dispatch({{"a", a}}), call,
+      [wrong](const Tensor& matrix) {
+        const auto [what, hint] = wrong();
+        throw ValueError(message(what, {{"a", matrix}}, hint));
+      },
+      a);
+}
+struct Fault {
+  const char *what, *hint;
+};
+Fault singular() { return {"a matrix has no inverse", "its rows depend on each other; linalg::pinv takes it"}; }
+Fault no_convergence() {
+  return {"LAPACK's algorithm did not converge", "look for NaN or infinity in a: a.isfinite().all()"};
+}
+
+/// LU factors of the matrices and their swapped rows.
+struct Lu {
+  Tensor factors, pivots;
+};
+Lu factor(const Tensor& a, bool must_have_inverse) {
+  Lu lu{workspace(a), raw::new_result(batch_and(a, {rows(a)}), DType::int32, a.device())};
+  if (a.numel())
+    run({LapackRoutine::lu, matrices(lu.factors), vectors(lu.pivots, rows(a)), View(), View(), must_have_inverse}, a,
+        singular);
+  return lu;
+}
+
+Tensor diagonal_of(const Tensor& a) { return diagonal(a, 0, -2, -1); }
+/// Matrices with v: [..., N] on the diagonal.
+Tensor diagonal_matrix(const Tensor& v) {
+  return mul(v.unsqueeze(-1), eye(v.shape()[-1], -1, {v.dtype(), v.device()}));
+}
+Tensor identity_minus(const Tensor& a) { return sub(eye(rows(a), -1, {a.dtype(), a.device()}), a); }
+
+/// x / differences, for which 0 / 0 is 0: parts of a gradient that is 0 do not count.
+Tensor divided(const Tensor& x, const Tensor& differences) {
+  const Tensor both = mul(eq(x, 0).to(x.dtype()), eq(differences, 0).to(x.dtype()));
+  return div(x, add(differences, both));
+}
+/// values_j - values_i, and 1 on the diagonal.
+Tensor differences(const Tensor& values) {
+  return add(sub(values.unsqueeze(-2), values.unsqueeze(-1)),
+             eye(values.shape()[-1], -1, {values.dtype(), values.device()}));
+}
+
+/// Results of one call in one buffer, so that they are the output of one node.
+class Parts {
+ public:
+  explicit Parts(std::initializer_list<Shape> shapes) : shapes_(shapes) {}
+  Tensor buffer(const Tensor& like) const {
+    std::int64_t size = 0;
+    for (const Shape& s : shapes_) size += s.numel();
+    return raw::new_result({size}, like.dtype(), like.device());
+  }
+  Tensor part(const Tensor& whole, std::size_t i) const {
+    std::int64_t start = 0;
+    for (std::size_t k = 0; k < i; ++k) start += shapes_[k].numel();
+    return whole.narrow(0, start, shapes_[i].numel()).view(shapes_[i]);
+  }
+
+ private:
+  std::vector<Shape> shapes_;
+};
+
+/// B = a⁻¹ b of batches of the same sizes.
+Tensor solve_matrices(const Tensor& a, const Tensor& b) {
+  Tensor x = workspace(b);
+  const Lu lu = factor(a, true);
+  if (x.numel())
+    run({LapackRoutine::lu_solve, matrices(lu.factors), vectors(lu.pivots, rows(a)), matrices(x), View()}, a, singular);
+  return record("linalg::solve", std::move(x), {a, b},
+                [a = Saved(a), x = Saved::output(x)](const Tensor& g, Needs needs) -> Gradients {
+                  const Tensor g_b = solve(a().mT(), g);
+                  return {needs[0] ? neg(matmul(g_b, x().mT())) : Tensor(), g_b};
+                });
+}
+
+Tensor solve_triangles(const Tensor& a, const Tensor& b, bool upper) {
+  Tensor x = workspace(b);
+  const Tensor triangle = raw::contiguous(a);
+  if (x.numel()) run({LapackRoutine::triangular, matrices(triangle), View(), matrices(x), View(), upper}, a, singular);
+  return record("linalg::solve_triangular", std::move(x), {a, b},
+                [a = Saved(a), x = Saved::output(x), upper](const Tensor& g, Needs needs) -> Gradients {
+                  const Tensor g_b = solve_triangular(a().mT(), g, !upper);
+                  if (!needs[0]) return {Tensor(), g_b};
+                  const Tensor g_a = neg(matmul(g_b, x().mT()));
+                  return {upper ? triu(g_a) : tril(g_a), g_b};
+                });
+}
+
+/// Calls f with matrices a and b whose batches were broadcast together.
+template <class F> Tensor on_batches(const In& a, const In& b, const F& f) {
+  const Operands operands{{"a", *a}, {"b", *b}};
+  dispatch(operands);
+  check(operands, true);
+  const bool vector = b->dim() == 1 && a->dim() == 2;
+  const Tensor right = vector ? b->unsqueeze(-1) : *b;
+  if (right.dim() < 2 || rows(right) != rows(*a))
+    throw ShapeError(message(fmt::format("b must have the {} rows of a", rows(*a)), operands,
+                             "a: [..., N, N]  b: [..., N, K], or [N] beside one matrix"));
+  Shape lead;
+  try {
+    const auto batch_of = [](const Tensor& t) {
+      return Tensor(t.storage(), t.dtype(), batch_and(t, {}), batch_and(t, {}));
+    };
+    lead = raw::broadcast_shape(batch_of(*a), batch_of(right));
+  } catch (const ShapeError&) {
+    throw ShapeError(message("the batches cannot be broadcast together", operands, "dimensions before the last two"));
+  }
+  const auto with = [&](const Tensor& t) {
+    Shape shape = lead;
+    shape.push_back(rows(t));
+    shape.push_back(columns(t));
+    return t.shape() == shape ? t : t.expand(shape);
+  };
+  const Tensor x = f(with(*a), with(right));
+  return vector ? x.squeeze(-1) : x;
+}
+
+/// Cofactors also of singular matrices: det(U V) U diag(products of the other singular values) Vᵀ.
+Tensor cofactors(const Tensor& a) {
+  const SVD f = svd(a);
+  const std::int64_t n = rows(a);
+  const Tensor values = f.s.unsqueeze(-2).expand(batch_and(a, {n, n}));
+  const Tensor others = prod(where(eye(n, -1, {DType::bool_, a.device()}), 1.0, values), -1);
+  const Tensor sign = mul(det(f.u), det(f.vh)).unsqueeze(-1).unsqueeze(-1);
+  return mul(sign, matmul(mul(f.u, others.unsqueeze(-2)), f.vh));
+}
+
+/// The sign of the permutation and of U's diagonal.
+Tensor sign_of(const Lu& lu) {
+  const std::int64_t n = columns(lu.factors);
+  const Tensor places = arange(1, n + 1, 1, {DType::int32, lu.pivots.device()});
+  const Tensor swaps = where(eq(lu.pivots, places), 1.0, -1.0).to(lu.factors.dtype());
+  return mul(prod(swaps, -1), prod(sign(diagonal_of(lu.factors)), -1));
+}
+
+}  // namespace
+
+Tensor cholesky(const In& a, bool upper) {
+  const CallSite site("linalg::cholesky", a.where);
+  dispatch({{"a", *a}});
+  check({{"a", *a}}, true);
+  Tensor l = workspace(*a);
+  if (l.numel())
+    run({LapackRoutine::cholesky, matrices(l), View(), View(), View()}, *a, [] {
+      return Fault{"a matrix is not positive definite", "add a multiple of eye(n), or use linalg::eigh"};
+    });
+  l = record("linalg::cholesky", std::move(l), {*a}, [l = Saved::output(l)](const Tensor& g) {
+    const Tensor factor = l(), whole = tril(matmul(factor.mT(), g));
+    const Tensor phi = sub(whole, mul(diagonal_matrix(diagonal_of(whole)), 0.5));
+    const Tensor left = solve_triangular(factor.mT(), phi, true);          // L⁻ᵀ P
+    const Tensor s = solve_triangular(factor.mT(), left.mT(), true).mT();  // L⁻ᵀ P L⁻¹
+    return mul(add(s, s.mT()), 0.5);
+  });
+  return upper ? l.mT() : l;
+}
+
+Tensor solve(const In& a, const In& b) {
+  const CallSite site("linalg::solve", a.where);
+  return on_batches(a, b, solve_matrices);
+}
+
+Tensor solve_triangular(const In& a, const In& b, bool upper) {
+  const CallSite site("linalg::solve_triangular", a.where);
+  return on_batches(a, b, [upper](const Tensor& s, const Tensor& t) { return solve_triangles(s, t, upper); });
+}
+
+Tensor inv(const In& a) {
+  const CallSite site("linalg::inv", a.where);
+  dispatch({{"a", *a}});
+  check({{"a", *a}}, true);
+  Tensor y;
+  {
+    const NoGradGuard no_grad;
+    y = solve_matrices(*a, eye(rows(*a), -1, {a->dtype(), a->device()}).expand(a->shape()));
+  }
+  return record("linalg::inv", std::move(y), {*a}, [y = Saved::output(y)](const Tensor& g) {
+    const Tensor t = y().mT();
+    return neg(matmul(matmul(t, g), t));
+  });
+}
+
+Tensor pinv(const In& a, double rtol) {
+  const CallSite site("linalg::pinv", a.where);
+  dispatch({{"a", *a}});
+  check({{"a", *a}}, false);
+  Tensor p;
+  {
+    const NoGradGuard no_grad;
+    const double eps = a->dtype() == DType::float64 ? std::numeric_limits<double>::epsilon()
+                                                    : double{std::numeric_limits<float>::epsilon()};
+    const double relative = rtol < 0 ? static_cast<double>(std::max(rows(*a), columns(*a))) * eps : rtol;
+    if (a->numel()) {
+      const SVD f = svd(*a);
+      const Tensor counts = gt(f.s, mul(f.s.narrow(-1, 0, 1), relative));
+      const Tensor inverse = where(counts, reciprocal(f.s), 0.0);
+      p = matmul(mul(f.vh.mT(), inverse.unsqueeze(-2)), f.u.mT());
+    } else {
+      p = raw::new_result(batch_and(*a, {columns(*a), rows(*a)}), a->dtype(), a->device());
+    }
+  }
+  return record("linalg::pinv", std::move(p), {*a}, [a = Saved(*a), p = Saved::output(p)](const Tensor& g) {
+    const Tensor x = a(), y = p(), t = y.mT();
+    const Tensor left = matmul(identity_minus(matmul(x, y)), matmul(g.mT(), matmul(y, t)));
+    const Tensor right = matmul(matmul(t, y), matmul(g.mT(), identity_minus(matmul(y, x))));
+    return sub(add(left, right), matmul(matmul(t, g), t));
+  });
+}
+
+Tensor det(const In& a) {
+  const CallSite site("linalg::det", a.where);
+  dispatch({{"a", *a}});
+  check({{"a", *a}}, true);
+  Tensor y;
+  {
+    const NoGradGuard no_grad;
+    const Lu lu = factor(*a, false);
+    y = mul(sign_of(lu), abs(prod(diagonal_of(lu.factors), -1)));
+  }
+  return record("linalg::det", std::move(y), {*a}, [a = Saved(*a)](const Tensor& g) {
+    const Tensor x = a();
+    const auto wide = [](const Tensor& t) { return t.unsqueeze(-1).unsqueeze(-1); };
+    if (!is_grad_enabled()) return mul(wide(g), cofactors(x));
+    return mul(wide(mul(g, det(x))), inv(x).mT());
+  });
+}
+
+SlogDet slogdet(const In& a) {
+  const CallSite site("linalg::slogdet", a.where);
+  dispatch({{"a", *a}});
+  check({{"a", *a}}, true);
+  SlogDet out;
+  {
+    const NoGradGuard no_grad;
+    const Lu lu = factor(*a, false);
+    out = {sign_of(lu), sum(log(abs(diagonal_of(lu.factors))), -1)};
+  }
+  out.logabsdet = record("linalg::slogdet", std::move(out.logabsdet), {*a}, [a = Saved(*a)](const Tensor& g) {
+    return mul(g.unsqueeze(-1).unsqueeze(-1), inv(a()).mT());
+  });
+  return out;
+}
+
+namespace {
+
+/// The gradient of a = q r with as many columns as rows of r.
+Tensor tall_gradient(const Tensor& q, const Tensor& r, const Tensor& g_q, const Tensor& g_r) {
+  const Tensor m = sub(matmul(r, g_r.mT()), matmul(g_q.mT(), q));
+  const Tensor symmetric = add(tril(m), tril(m, -1).mT());
+  return solve_triangular(r, add(g_q, matmul(q, symmetric)).mT(), true).mT();
+}
+
+}  // namespace
+
+QR qr(const In& a) {
+  const CallSite site("linalg::qr", a.where);
+  dispatch({{"a", *a}});
+  check({{"a", *a}}, false);
+  const std::int64_t m = rows(*a), n = columns(*a), k = std::min(m, n);
+  const Parts parts{batch_and(*a, {m, k}), batch_and(*a, {k, n})};
+  Tensor both = parts.buffer(*a);
+  if (a->numel()) {
+    const NoGradGuard no_grad;
+    const Tensor work = workspace(*a), q = parts.part(both, 0), r = parts.part(both, 1);
+    run({LapackRoutine::qr, matrices(work), matrices(q), matrices(r), View()}, *a, no_convergence);
+  }
+  both = record("linalg::qr", std::move(both), {*a},
+                [both = Saved::output(both), parts, a = Saved(*a), m, n](const Tensor& g) {
+                  const Tensor whole = both(), q = parts.part(whole, 0), r = parts.part(whole, 1);
+                  const Tensor g_q = parts.part(g, 0), g_r = parts.part(g, 1);
+                  if (m >= n) return tall_gradient(q, r, g_q, g_r);
+                  // a = [x y] with x = q u and y = q v.
+                  const Tensor y = a().narrow(-1, m, n - m), g_u = g_r.narrow(-1, 0, m), g_v = g_r.narrow(-1, m, n - m);
+                  const Tensor g_x = tall_gradient(q, r.narrow(-1, 0, m), add(g_q, matmul(y, g_v.mT())), g_u);
+                  return cat({g_x, matmul(q, g_v)}, -1);
+                });
+  return {parts.part(both, 0), parts.part(both, 1)};
+}
+
+Eigh eigh(const In& a) {
+  const CallSite site("linalg::eigh", a.where);
+  dispatch({{"a", *a}});
+  check({{"a", *a}}, true);
+  const std::int64_t n = rows(*a);
+  const Parts parts{batch_and(*a, {n}), batch_and(*a, {n, n})};
+  Tensor both = parts.buffer(*a);
+  if (a->numel()) {
+    const NoGradGuard no_grad;
+    const Tensor values = parts.part(both, 0), columns_of = parts.part(both, 1);
+    raw::copy_to(*a, columns_of);
+    run({LapackRoutine::eigh, matrices(columns_of), vectors(values, n), View(), View()}, *a, no_convergence);
+  }
+  both = record("linalg::eigh", std::move(both), {*a}, [both = Saved::output(both), parts](const Tensor& g) {
+    const Tensor whole = both(), values = parts.part(whole, 0), v = parts.part(whole, 1);
+    const Tensor turned = divided(matmul(v.mT(), parts.part(g, 1)), differences(values));
+    const Tensor off_diagonal = sub(turned, diagonal_matrix(diagonal_of(turned)));
+    return matmul(matmul(v, add(off_diagonal, diagonal_matrix(parts.part(g, 0)))), v.mT());
+  });
+  return {parts.part(both, 0), parts.part(both, 1)};
+}
+
+Tensor eigvalsh(const In& a) { return eigh(a).values; }
+
+SVD svd(const In& a) {
+  const CallSite site("linalg::svd", a.where);
+  dispatch({{"a", *a}});
+  check({{"a", *a}}, false);
+  const std::int64_t m = rows(*a), n = columns(*a), k = std::min(m, n);
+  const Parts parts{batch_and(*a, {m, k}), batch_and(*a, {k}), batch_and(*a, {k, n})};
+  Tensor all = parts.buffer(*a);
+  if (a->numel()) {
+    const NoGradGuard no_grad;
+    const Tensor work = workspace(*a), u = parts.part(all, 0), s = parts.part(all, 1), vh = parts.part(all, 2);
+    run({LapackRoutine::svd, matrices(work), matrices(u), vectors(s, k), matrices(vh)}, *a, no_convergence);
+  }
+  all = record("linalg::svd", std::move(all), {*a}, [all = Saved::output(all), parts, m, n, k](const Tensor& g) {
+    const Tensor whole = all(), u = parts.part(whole, 0), s = parts.part(whole, 1), vh = parts.part(whole, 2);
+    const Tensor g_u = parts.part(g, 0), g_s = parts.part(g, 1), g_vh = parts.part(g, 2);
+    const auto turned = [apart = differences(square(s))](const Tensor& t) { return divided(sub(t, t.mT()), apart); };
+    const Tensor row = s.unsqueeze(-2), column = s.unsqueeze(-1);
+    const Tensor u_g = matmul(u.mT(), g_u), g_v = matmul(g_vh, vh.mT());
+    const Tensor core = add(add(mul(turned(u_g), row), mul(column, turned(g_v.mT()))), diagonal_matrix(g_s));
+    Tensor out = matmul(matmul(u, core), vh);
+    if (m > k) out = add(out, matmul(div(sub(g_u, matmul(u, u_g)), row), vh));
+    if (n > k) out = add(out, matmul(u, div(sub(g_vh, matmul(g_v, vh)), column)));
+    return out;
+  });
+  return {parts.part(all, 0), parts.part(all, 1), parts.part(all, 2)};
+}
+
+Tensor svdvals(const In& a) { return svd(a).s; }
+
+}  // namespace minnow::linalg

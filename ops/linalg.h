@@ -1,0 +1,64 @@
+#pragma once
+
+#include <minnow/tensor/in.h>
+
+/// Linear algebra by LAPACK, which is loaded when it is first needed (Debian's package liblapacke).  All take batches of
+/// matrices [..., M, N] of float32 or float64 on the CPU (or sim); on a GPU they throw DeviceError.  ShapeError for other
+/// shapes, DTypeError for other or different dtypes, BackendError if there is no LAPACK.
+namespace minnow::linalg {
+
+/// The lower triangular L with a = L Lᵀ, or its transpose if `upper`.  Reads the lower triangle of a [..., N, N].
+/// ValueError if a matrix is not positive definite.  With P = tril(Lᵀ g) and its diagonal halved,
+/// da = (S + Sᵀ) / 2 with S = L⁻ᵀ P L⁻¹ (Murray 2016, "Differentiation of the Cholesky decomposition").
+[[nodiscard]] Tensor cholesky(const In& a, bool upper = false);
+
+/// X with a X = b.   a: [..., N, N]  b: [..., N, K], or [N] beside a: [N, N]; batches are broadcast.  ValueError if a matrix
+/// is singular.  db = a⁻ᵀ g,  da = -db Xᵀ.
+[[nodiscard]] Tensor solve(const In& a, const In& b);
+/// The same for a triangular matrix; elements of the other triangle do not count.
+[[nodiscard]] Tensor solve_triangular(const In& a, const In& b, bool upper);
+
+/// The inverse of a: [..., N, N].  ValueError if a matrix is singular.  da = -a⁻ᵀ g a⁻ᵀ.
+[[nodiscard]] Tensor inv(const In& a);
+/// The pseudo-inverse of a: [..., M, N] -> [..., N, M]; singular values up to rtol times the largest count as 0 (rtol < 0:
+/// max(M, N) times the dtype's epsilon).  With P = a⁺ and the rank unchanged:  da = (I - a P) gᵀ P Pᵀ + Pᵀ P gᵀ (I - P a) - Pᵀ g Pᵀ
+/// (Golub and Pereyra 1973).
+[[nodiscard]] Tensor pinv(const In& a, double rtol = -1);
+
+/// The determinant of a: [..., N, N] -> [...].  da = g C with the cofactors C; second derivatives only where a has an
+/// inverse.
+[[nodiscard]] Tensor det(const In& a);
+struct SlogDet {
+  Tensor sign, logabsdet;
+};
+/// The sign of the determinant (0 for a singular matrix) and the logarithm of its absolute value: [...] each.
+/// da = g a⁻ᵀ, of the logarithm.
+[[nodiscard]] SlogDet slogdet(const In& a);
+
+struct QR {
+  Tensor q, r;
+};
+/// a = Q R.   a: [..., M, N]  ->  Q: [..., M, K] with orthonormal columns, R: [..., K, N] upper triangular, K = min(M, N)
+/// (PyTorch's mode "reduced").  Gradient for K = N (Walter and Lehmann 2018, "Algorithmic Differentiation of Linear Algebra
+/// Functions") and, by a's first M columns, for M < N.
+[[nodiscard]] QR qr(const In& a);
+
+struct Eigh {
+  Tensor values, vectors;
+};
+/// Eigenvalues (ascending) and eigenvectors (in columns) of symmetric matrices a: [..., N, N], whose lower triangle is read.
+/// With E_ij = values_j - values_i:  da = V (diag(g values) + (Vᵀ g V) / E) Vᵀ; not finite for equal eigenvalues if the vectors have
+/// a gradient.  ValueError if it does not converge.
+[[nodiscard]] Eigh eigh(const In& a);
+[[nodiscard]] Tensor eigvalsh(const In& a);
+
+struct SVD {
+  Tensor u, s, vh;
+};
+/// a = U diag(S) Vᵀ.   a: [..., M, N]  ->  U: [..., M, K], S: [..., K] descending, Vᵀ: [..., K, N], K = min(M, N) (PyTorch's
+/// full_matrices=False).  Gradient as in Townsend 2016, "Differentiating the Singular Value Decomposition"; not finite for
+/// equal singular values if U or Vᵀ have a gradient.  ValueError if it does not converge.
+[[nodiscard]] SVD svd(const In& a);
+[[nodiscard]] Tensor svdvals(const In& a);
+
+}  // namespace minnow::linalg

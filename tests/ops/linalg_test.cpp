@@ -1,0 +1,141 @@
+#include <gtest/gtest.h>
+#include <minnow/autograd/grad_mode.h>
+#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/linalg.h>
+#include <minnow/ops/masked.h>
+#include <minnow/ops/matmul.h>
+#include <minnow/ops/reduce.h>
+#include <minnow/ops/unary.h>
+#include <minnow/tensor/captured_step.h>
+#include <minnow/tensor/create.h>
+
+#include "op_cases.h"
+
+namespace minnow::test {
+namespace {
+
+/// Symmetric, with eigenvalues above 1.
+Tensor positive(const Tensor& a) { return add(matmul(a, a.mT()), eye(a.shape()[-1], -1, {a.dtype(), a.device()})); }
+/// Of any matrix, one of full rank, also where its rows are equal, with different singular values.
+Tensor spread(const Tensor& a) {
+  return add(sub(mul(a, a), mul(a, 0.7)), eye(a.shape()[-2], a.shape()[-1], {a.dtype(), a.device()}));
+}
+
+OpCases linear_algebra() {
+  const std::vector<DType> two{DType::float32, DType::float64};
+  const auto row = [&](const char* function, const std::string& variant, const Function& call,
+                       std::vector<Inputs> inputs, const char* golden) {
+    return OpCase{.function = function,
+                  .variant = variant,
+                  .call = call,
+                  .inputs = std::move(inputs),
+                  .dtypes = two,
+                  .golden = {std::string("linalg: ") + golden},
+                  .tolerance = {1e-4, 1e-4},
+                  .on_cuda = false};
+  };
+  const std::vector<Inputs> square{
+      {values({3, 3})}, {values({2, 4, 4})}, {values({0, 0})}, {values({0, 2, 2})}, {values({1, 1})}};
+  const std::vector<Inputs> any{{values({4, 3})}, {values({2, 3, 4})}, {values({0, 3})}, {values({2, 2})}};
+  const std::vector<Inputs> systems{{values({3, 3}), values({3, 2})},
+                                    {values({2, 3, 3}), values({3, 1})},
+                                    {values({3, 3}), values({3})},
+                                    {values({2, 2}), values({2, 0})}};
+  OpCases rows{
+      row("cholesky", "", one([](const Tensors& x) { return linalg::cholesky(positive(x[0])); }), square, "cholesky"),
+      row("cholesky", "upper", one([](const Tensors& x) { return linalg::cholesky(positive(x[0]), true); }), square,
+          "cholesky/upper"),
+      row("solve", "", one([](const Tensors& x) { return linalg::solve(positive(x[0]), x[1]); }), systems, "solve"),
+      row("solve_triangular", "upper", one([](const Tensors& x) { return linalg::solve_triangular(x[0], x[1], true); }),
+          systems, "triangular/upper"),
+      row("solve_triangular", "lower",
+          one([](const Tensors& x) { return linalg::solve_triangular(x[0], x[1], false); }), systems,
+          "triangular/lower"),
+      row("inv", "", one([](const Tensors& x) { return linalg::inv(positive(x[0])); }), square, "inv"),
+      row("pinv", "", one([](const Tensors& x) { return linalg::pinv(spread(x[0])); }), any, "pinv"),
+      row("det", "", one([](const Tensors& x) { return linalg::det(x[0]); }), square, "det"),
+      row(
+          "slogdet", "",
+          [](const Tensors& x) {
+            const linalg::SlogDet y = linalg::slogdet(positive(x[0]));
+            return Tensors{y.logabsdet, y.sign};
+          },
+          square, "slogdet"),
+      row(
+          "qr", "",
+          [](const Tensors& x) {
+            const linalg::QR y = linalg::qr(spread(x[0]));
+            return Tensors{y.q, y.r};
+          },
+          any, "qr"),
+      // The signs of vectors are not determined.
+      row(
+          "eigh", "",
+          [](const Tensors& x) {
+            const linalg::Eigh y = linalg::eigh(add(spread(x[0]), spread(x[0]).mT()));
+            return Tensors{mul(y.vectors, y.vectors), y.values};
+          },
+          square, "eigh"),
+      row("eigvalsh", "", one([](const Tensors& x) { return linalg::eigvalsh(positive(x[0])); }), square, "eigvalsh"),
+      row(
+          "svd", "",
+          [](const Tensors& x) {
+            const linalg::SVD y = linalg::svd(spread(x[0]));
+            return Tensors{matmul(mul(y.u, sqrt(y.s).unsqueeze(-2)), y.vh), y.s, mul(y.u, y.u), mul(y.vh, y.vh)};
+          },
+          any, "svd"),
+      row("svdvals", "", one([](const Tensors& x) { return linalg::svdvals(spread(x[0])); }), any, "svdvals"),
+  };
+  // What makes their matrices promotes integers.
+  for (OpCase& c : rows)
+    c.takes_other_dtypes =
+        c.function.starts_with("eigh") || c.function.starts_with("svd") || c.function == "qr" || c.function == "pinv";
+  return rows;
+}
+const Register table(linear_algebra);
+
+TEST(Linalg, GivesWhatItWasMadeOf) {
+  const Tensor a = randn({3, 7, 5}, {DType::float64});
+  const linalg::QR f = linalg::qr(a);
+  EXPECT_TRUE(allclose(matmul(f.q, f.r), a));
+  EXPECT_TRUE(allclose(matmul(f.q.mT(), f.q), eye(5, float64).expand({3, 5, 5}), 1e-9, 1e-12));
+  const linalg::SVD s = linalg::svd(a);
+  EXPECT_TRUE(allclose(matmul(mul(s.u, s.s.unsqueeze(-2)), s.vh), a));
+  const Tensor symmetric = matmul(a.mT(), a);
+  const linalg::Eigh e = linalg::eigh(symmetric);
+  EXPECT_TRUE(allclose(matmul(symmetric, e.vectors), mul(e.vectors, e.values.unsqueeze(-2)), 1e-8, 1e-9));
+  EXPECT_TRUE(allclose(matmul(linalg::inv(symmetric), symmetric), eye(5, float64).expand({3, 5, 5}), 1e-8, 1e-8));
+}
+
+TEST(Linalg, DetOfASingularMatrixHasAGradient) {
+  Tensor a = tensor({{1.0, 2.0, 3.0}, {2.0, 4.0, 6.0}, {1.0, 0.0, 1.0}}).to(float64).requires_grad_();
+  const Tensor d = linalg::det(a);
+  EXPECT_NEAR(d.item<double>(), 0, 1e-12);
+  d.backward();
+  const Tensor cofactors = tensor({{4.0, 4.0, -4.0}, {-2.0, -2.0, 2.0}, {0.0, 0.0, 0.0}}).to(float64);
+  EXPECT_TRUE(allclose(a.grad(), cofactors, 1e-9, 1e-9)) << a.grad();
+}
+
+TEST(Linalg, LeavesItsInputsAlone) {
+  const Tensor a = positive(rand({4, 4}, {DType::float64})), b = rand({4, 2}, {DType::float64});
+  const Tensor kept = a.clone(), kept_b = b.clone();
+  static_cast<void>(linalg::solve(a, b));
+  static_cast<void>(linalg::svd(a));
+  static_cast<void>(linalg::qr(a));
+  static_cast<void>(linalg::eigh(a));
+  static_cast<void>(linalg::cholesky(a));
+  static_cast<void>(linalg::det(a));
+  EXPECT_TRUE(equal(a, kept));
+  EXPECT_TRUE(equal(b, kept_b));
+}
+
+TEST(Linalg, CapturedStepsFactorizeAgain) {
+  CapturedStep step([](const Tensor& a) { return sum(linalg::inv(positive(a))); }, {.warm_up = 1});
+  for (int i = 0; i < 6; ++i) {
+    const Tensor a = rand({3, 3}, {DType::float64});
+    EXPECT_NEAR(step(a).item<double>(), sum(linalg::inv(positive(a))).item<double>(), 1e-12);
+  }
+}
+
+}  // namespace
+}  // namespace minnow::test
