@@ -37,10 +37,22 @@ void check(Operands operands, double eps) {
                              "it is added to the variance, whose root is divided by"));
 }
 
-/// A contiguous tensor as [outer, channels, inner].
-View channels_of(const Tensor& t, std::int64_t channels) {
+/// The order in which x is read and written: its own where that is channels_last.
+MemoryFormat format_of(const Tensor& x) {
+  const bool last = x.dim() == 4 && !x.is_contiguous() && x.is_contiguous(MemoryFormat::channels_last);
+  return last ? MemoryFormat::channels_last : MemoryFormat::contiguous;
+}
+
+Tensor new_output(const Tensor& x, MemoryFormat format) {
+  if (format == MemoryFormat::contiguous) return result_like(x);
+  return raw::new_result(x.shape(), x.strides(), x.dtype(), x.device());
+}
+
+/// Such a tensor as [outer, channels, inner].
+View channels_of(const Tensor& t, std::int64_t channels, MemoryFormat format) {
   std::int64_t inner = 1;
-  for (int d = 2; d < t.dim(); ++d) inner *= t.size(d);
+  if (format == MemoryFormat::contiguous)
+    for (int d = 2; d < t.dim(); ++d) inner *= t.size(d);
   return View(t.storage(), t.dtype(), {t.numel() / (channels * inner), channels, inner}, {channels * inner, inner, 1},
               t.storage_offset());
 }
@@ -70,13 +82,15 @@ Gradients gradients(const Tensor& grad, const Tensor& x, const Tensor& weight, D
   Backend& backend = dispatch(operands);
   const std::int64_t channels = x.size(1);
   Gradients out(3);
-  if (needs[0]) out[0] = result_like(x);
+  const MemoryFormat format = format_of(x);
+  if (needs[0]) out[0] = new_output(x, format);
   if (needs[1]) out[1] = raw::new_result({channels}, weight.dtype(), x.device());
   if (needs[2]) out[2] = raw::new_result({channels}, of_bias, x.device());
   if (x.numel()) {
-    const Tensor g = raw::contiguous(grad), from = raw::contiguous(x), w = dense(weight);
-    backend.run(calls::BatchNormBackward{channels_of(g, channels), channels_of(from, channels), flat(w), stats,
-                                         needs[0] ? channels_of(out[0], channels) : View(), flat(out[1]), flat(out[2]),
+    const Tensor g = raw::contiguous(grad, format), from = raw::contiguous(x, format), w = dense(weight);
+    const auto channels_in = [&](const Tensor& t) { return channels_of(t, channels, format); };
+    backend.run(calls::BatchNormBackward{channels_in(g), channels_in(from), flat(w), stats,
+                                         needs[0] ? channels_in(out[0]) : View(), flat(out[1]), flat(out[2]),
                                          training});
     return out;
   }
@@ -141,13 +155,14 @@ Tensor batch_norm(const In& x, const Tensor& running_mean, const Tensor& running
       throw AutogradError(
           message("running statistics that are written to cannot require a gradient", operands, "detach() them"));
   const bool recorded = records(*x, weight) || records(bias);
-  Tensor y = result_like(*x), stats;
+  const MemoryFormat format = format_of(*x);
+  Tensor y = new_output(*x, format), stats;
   if (y.numel()) {
     stats = raw::new_result({2, channels}, DType::float64, x->device());
-    const Tensor from = raw::contiguous(x), w = dense(weight), b = dense(bias), mean = dense(running_mean),
+    const Tensor from = raw::contiguous(x, format), w = dense(weight), b = dense(bias), mean = dense(running_mean),
                  variance = dense(running_var);
-    backend.run(calls::BatchNorm{channels_of(from, channels), flat(w), flat(b), flat(mean), flat(variance),
-                                 channels_of(y, channels), stats, training, options.momentum, options.eps});
+    backend.run(calls::BatchNorm{channels_of(from, channels, format), flat(w), flat(b), flat(mean), flat(variance),
+                                 channels_of(y, channels, format), stats, training, options.momentum, options.eps});
     if (training && running_mean.defined()) {
       written(mean, running_mean);
       written(variance, running_var);

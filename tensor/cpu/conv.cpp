@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <minnow/tensor/cpu/activate.h>
+#include <minnow/tensor/cpu/conv_columns.h>
 #include <minnow/tensor/cpu/conv_direct.h>
 #include <minnow/tensor/cpu/conv_parts.h>
 #include <minnow/tensor/cpu/cpu_backend.h>
@@ -8,9 +9,10 @@
 #include <minnow/tensor/cpu/reference.h>
 #include <minnow/tensor/cpu/winograd.h>
 #include <minnow/tensor/internal.h>
+#include <minnow/tensor/kernels/reduce.h>
 #include <minnow/tensor/threads.h>
 
-// oneDNN computes float32 and halves on dense channels-last activations (others are copied to that layout, and a single
+// float32 with few positions and many weights is a product (conv_columns.h).  Else oneDNN computes float32 and halves on dense channels-last activations (others are copied to that layout, and a single
 // ungrouped input channel gets a second one of zeros); weights are reordered to the layout that it chooses.  Halves
 // without a primitive on this machine, and all weight gradients of halves, are computed in float32.  All other dtypes,
 // and what oneDNN refuses, are computed in float64 by reference.h.  Results have the same bits for any number of
@@ -67,6 +69,11 @@ bool library_forward(const Conv2dParams& params, const View& x, const View& w, c
   const View b = bias.defined() ? packed(bias, dtype) : bias;
   const View out =
       y.is_contiguous(MemoryFormat::channels_last) ? y : scratch(y.shape(), dtype, MemoryFormat::channels_last);
+  if (dtype == DType::float32 && suits_columns(params, in.shape(), kernel.shape(), y.shape())) {
+    columns_forward(params, in, kernel, b, out);
+    if (!out.is_same(y)) convert(out, y);
+    return true;
+  }
   if (dtype == DType::float32 && suits_winograd(params, in.shape(), kernel.shape(), y.shape()) &&
       winograd_forward(params, in, kernel, b, out)) {
     if (!out.is_same(y)) convert(out, y);
@@ -85,6 +92,11 @@ bool library_backward_input(const Conv2dParams& params, const View& grad, const 
   if (pad) shape[1] = padded(shape[1]);
   const bool direct = !pad && grad_x.is_contiguous(MemoryFormat::channels_last);
   const View out = direct ? grad_x : scratch(shape, dtype, MemoryFormat::channels_last);
+  if (dtype == DType::float32 && suits_columns(params, shape, kernel.shape(), g.shape())) {
+    columns_backward_input(params, g, kernel, out);
+    if (!direct) convert(out, grad_x);
+    return true;
+  }
   if (dtype == DType::float32 && suits_winograd(params, shape, kernel.shape(), g.shape()) &&
       winograd_backward_input(params, g, kernel, out)) {
     if (!direct) convert(out, grad_x);
@@ -171,12 +183,32 @@ void store_weight_gradient(const onednn::Executable& to_rows, const float* sums,
   if (!direct) convert(first_slices(rows, 1, grad_w.shape()[1]), grad_w);
 }
 
+/// `t` if it is row-major float32, otherwise new memory.
+View packed_output(const View& t) {
+  return t.is_contiguous() && t.dtype() == DType::float32 ? t : scratch(t.shape(), DType::float32);
+}
+
+/// The sum of each channel of a channels-last tensor.
+void sum_channels(const View& t, const View& out) {
+  const std::int64_t channels = t.shape()[1], rows = t.numel() / channels;
+  execute(calls::Reduce{kernels::kIndexOf<kernels::ReduceOps, kernels::Sum>,
+                        View(t.storage(), t.dtype(), {1, rows, channels}, {t.numel(), channels, 1}, t.storage_offset()),
+                        View(out.storage(), out.dtype(), {1, channels}, {channels, 1}, out.storage_offset())});
+}
+
 bool library_backward_weight(const Conv2dParams& params, const View& grad, const View& x, const View& grad_w,
                              const View& grad_bias) {
   const bool pad = params.groups == 1 && x.shape()[1] == 1, with_bias = grad_bias.defined();
   const View g = activations(grad, DType::float32, false), in = activations(x, DType::float32, pad);
   Shape shape = grad_w.shape();
   if (pad) shape[1] = padded(shape[1]);
+  if (suits_columns(params, in.shape(), shape, g.shape())) {
+    const View out = packed_output(grad_w);
+    columns_backward_weight(params, g, in, out);
+    if (!out.is_same(grad_w)) convert(out, grad_w);
+    if (with_bias) sum_channels(g, grad_bias);
+    return true;
+  }
   const ConvParts parts = cut(x.shape()[0], shape.numel());
 
   const onednn::OneThread alone;
