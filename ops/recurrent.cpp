@@ -46,7 +46,8 @@ Tensor run(Recurrence kind, const Tensor& x, const RecurrentState& state, const 
   const bool lstm = kind == Recurrence::lstm, gru = kind == Recurrence::gru;
   const bool joined = !gru && w.input_bias.defined();
   steps.gates = linear(x, w.input, joined ? w.input_bias + w.hidden_bias : w.input_bias);
-  const Tensor y = empty({length + (lstm ? 1 : 0), n, size}, options), of_hidden = w.hidden.t();
+  const Tensor y = empty({length + (lstm ? 1 : 0), n, size}, options),
+               of_hidden = w.hidden.t().contiguous();  // packed again for every step otherwise
   if (lstm) {
     steps.cells = empty({length + 1, n, size}, options);
     copy_(steps.cells[0], state.c);
