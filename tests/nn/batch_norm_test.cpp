@@ -63,6 +63,31 @@ TEST_P(BatchNormOn, TrainsAResidualBlock) {
   EXPECT_LT(last, 0.95 * first);
 }
 
+TEST_P(BatchNormOn, KeepsChannelsLast) {
+  for (const bool training : {true, false}) {
+    const auto run = [&](MemoryFormat format, MemoryFormat format_of_grad) {
+      RandomGenerator generator(1);
+      const Tensor x = randn({3, 5, 4, 2}, {.generator = &generator}).contiguous(format).to(device()).requires_grad_();
+      const Tensor g = randn({3, 5, 4, 2}, {.generator = &generator}).contiguous(format_of_grad).to(device());
+      nn::BatchNorm2d norm(5);
+      norm.to(device());
+      norm.train(training);
+      const Tensor y = norm(x);
+      EXPECT_TRUE(y.is_contiguous(format));
+      y.backward(g);
+      EXPECT_TRUE(x.grad().is_contiguous(format));
+      return std::vector<Tensor>{y.detach(), x.grad(), norm.weight.grad(), norm.bias.grad(), norm.running_var};
+    };
+    const auto last = MemoryFormat::channels_last, first = MemoryFormat::contiguous;
+    const std::vector<Tensor> want = run(first, first);
+    for (const MemoryFormat format_of_grad : {last, first}) {
+      const std::vector<Tensor> got = run(last, format_of_grad);
+      for (std::size_t i = 0; i < want.size(); ++i)
+        EXPECT_TRUE(allclose(got[i], want[i], 1e-5, 1e-6)) << "result " << i << ", training " << training;
+    }
+  }
+}
+
 TEST(BatchNorm, HasPyTorchsParametersAndBuffers) {
   const nn::BatchNorm2d norm(4), plain(4, {.affine = false}), untracked(4, {.track_running_stats = false});
   EXPECT_EQ(names_of(norm),
