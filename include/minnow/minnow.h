@@ -88,6 +88,7 @@
 #include <minnow/optim/optimizers.h>
 
 #include <minnow/data/batch.h>
+#include <minnow/data/csv.h>
 #include <minnow/data/dataset.h>
 #include <minnow/data/idx.h>
 #include <minnow/data/image_dataset.h>

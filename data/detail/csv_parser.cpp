@@ -1,0 +1,345 @@
+#include <minnow/data/detail/csv_parser.h>
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace minnow::data::detail {
+namespace {
+
+enum class Number { none, integer, real };
+
+/// Eight digits at once; false unless all eight characters are digits.  The bytes of a word are digits if they are
+/// '0' ... '9'; pairs, fours and the eight are joined by multiplications.
+bool eight_digits(const char* at, std::uint64_t& value) {
+  std::uint64_t x = 0;
+  std::memcpy(&x, at, sizeof(x));
+  if (((x & (x + 0x0606060606060606)) & 0xF0F0F0F0F0F0F0F0) != 0x3030303030303030) return false;
+  x -= 0x3030303030303030;
+  x = x * 10 + (x >> 8);
+  value =
+      (((x & 0x000000FF000000FF) * 0x000F424000000064) + (((x >> 16) & 0x000000FF000000FF) * 0x0000271000000001)) >> 32;
+  return true;
+}
+
+/// mantissa * 10^power correctly rounded, for power in [-22, 22]; false where it takes more digits to decide.
+bool scaled(std::uint64_t mantissa, int power, double& value) {
+  static constexpr long double kPowers[] = {1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,  1e7L,
+                                            1e8L,  1e9L,  1e10L, 1e11L, 1e12L, 1e13L, 1e14L, 1e15L,
+                                            1e16L, 1e17L, 1e18L, 1e19L, 1e20L, 1e21L, 1e22L};
+  if (mantissa <= std::uint64_t{1} << 53) {  // both factors are exact, and the result is rounded once
+    const auto exact = static_cast<double>(mantissa), factor = static_cast<double>(kPowers[std::abs(power)]);
+    value = power < 0 ? exact / factor : exact * factor;
+    return true;
+  }
+  if constexpr (std::numeric_limits<long double>::digits == 64 && sizeof(long double) == 16) {
+    // Rounded to 64 bits, and then to 53: wrong only where the 11 bits that are left out are about one half.
+    const auto exact = static_cast<long double>(mantissa);
+    const long double wide = power < 0 ? exact / kPowers[-power] : exact * kPowers[power];
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &wide, sizeof(bits));
+    value = static_cast<double>(wide);
+    const std::uint64_t rest = bits & 0x7FF;
+    return rest < 0x3FF || rest > 0x401;
+  }
+  return false;
+}
+
+/// Parses a number at `p`, which then is its end.
+Number parse_number(const char*& p, const char* end, std::uint64_t& bits) {
+  constexpr int kMaxPower = 22, kMaxDigits = 19;  // of scaled(); that fit into 64 bits
+  const char* at = p;
+  const bool negative = *at == '-';
+  if (negative || *at == '+') ++at;
+  const char* const first = at;
+  std::uint64_t mantissa = 0;
+  const auto digits = [&] {
+    for (std::uint64_t eight = 0; end - at >= 8 && eight_digits(at, eight); at += 8)
+      mantissa = mantissa * 100000000 + eight;
+    for (; static_cast<unsigned char>(*at - '0') < 10; ++at)
+      mantissa = mantissa * 10 + static_cast<unsigned>(*at - '0');
+  };
+  digits();
+  std::ptrdiff_t count = at - first;
+  if (count > 0 && count < kMaxDigits && *at != '.' && *at != 'e' && *at != 'E') {
+    p = at;
+    bits = negative ? 0 - mantissa : mantissa;
+    return Number::integer;
+  }
+  int power = 0;
+  if (*at == '.') {
+    const char* const fraction = ++at;
+    digits();
+    power = static_cast<int>(std::max<std::ptrdiff_t>(fraction - at, -100000));
+    count += at - fraction;
+  }
+  if (count == 0) {  // inf and nan
+    double value = 0;
+    const auto [stop, error] = std::from_chars(first, end, value);
+    if (error != std::errc() || stop == first || *first == '-') return Number::none;
+    p = stop;
+    bits = std::bit_cast<std::uint64_t>(negative ? -value : value);
+    return Number::real;
+  }
+  bool plain = count <= kMaxDigits;
+  if (*at != 'e' && *at != 'E' && power == 0 && at[-1] != '.') {  // many digits
+    std::int64_t whole = 0;
+    if (std::from_chars(negative ? first - 1 : first, at, whole).ec == std::errc()) {
+      p = at;
+      bits = static_cast<std::uint64_t>(whole);
+      return Number::integer;
+    }
+  }
+  if (*at == 'e' || *at == 'E') {
+    const char* exponent = at + 1;
+    if (*exponent == '-' || *exponent == '+') ++exponent;
+    int shift = 0;
+    const auto [stop, error] = std::from_chars(exponent, end, shift);
+    if (stop == exponent || *exponent == '-') return Number::none;
+    plain = plain && error == std::errc() && std::abs(shift) < 1000;
+    if (plain) power += at[1] == '-' ? -shift : shift;
+    at = stop;
+  }
+  double value = 0;
+  if (!plain || std::abs(power) > kMaxPower || !scaled(mantissa, power, value)) {
+    const auto [stop, error] = std::from_chars(first, at, value);
+    if (error == std::errc::result_out_of_range) {  // value is unchanged then: does it overflow, or is it too small?
+      const char* exponent = std::find_if(first, at, [](char c) { return c == 'e' || c == 'E'; });
+      const char* digit = std::find_if(first, exponent, [](char c) { return c >= '1' && c <= '9'; });
+      const char* point = std::find(first, exponent, '.');
+      const bool small = exponent != at ? exponent[1] == '-' : digit > point;
+      value = digit == exponent || small ? 0 : std::numeric_limits<double>::infinity();
+    } else if (stop != at) {
+      return Number::none;
+    }
+  }
+  p = at;
+  bits = std::bit_cast<std::uint64_t>(negative ? -value : value);
+  return Number::real;
+}
+
+class Parser {
+ public:
+  Parser(const char* begin, const char* end, const CsvSyntax& syntax) : at_(begin), end_(end), syntax_(syntax) {
+    const std::size_t columns = syntax.kinds.size();
+    part_.kinds = syntax.kinds;
+    part_.missing.resize(columns);
+    part_.texts.resize(columns);
+    part_.not_numbers.resize(columns);
+  }
+
+  CsvPart parse() {
+    const std::size_t columns = syntax_.kinds.size();
+    while (at_ < end_ && !part_.fault.at) {
+      if (*at_ == '\n') {
+        ++at_;
+        continue;
+      }
+      if (*at_ == '\r' && at_[1] == '\n') {
+        at_ += 2;
+        continue;
+      }
+      const std::size_t row = part_.cells.size();
+      part_.cells.resize(row + columns);
+      const char* const line = at_;
+      std::size_t column = 0;
+      for (;; ++column) {
+        if (column >= columns) {
+          fail(line, columns, "more than " + std::to_string(columns) + " fields", std::to_string(columns) + " fields");
+          break;
+        }
+        cell(column, part_.cells[row + column]);
+        if (part_.fault.at) break;
+        const char stop = *at_++;
+        if (stop == '\n') break;
+      }
+      if (row == 0)  // the lines are about as long as the first
+        part_.cells.reserve(static_cast<std::size_t>((end_ - line) / (at_ - line) + 8) * columns * 17 / 16);
+      if (!part_.fault.at && column + 1 < columns)
+        fail(line, column, std::to_string(column + 1) + (column == 0 ? " field" : " fields"),
+             std::to_string(columns) + " fields");
+    }
+    return std::move(part_);
+  }
+
+  std::vector<std::string> line() {
+    std::vector<std::string> fields;
+    for (;;) {
+      const Field field = next_field(fields.size());
+      if (part_.fault.at) break;
+      fields.emplace_back(field.text);
+      if (*at_++ == '\n') break;
+    }
+    return fields;
+  }
+  const char* at() const { return at_; }
+  CsvFault& fault() { return part_.fault; }
+
+ private:
+  struct Field {
+    std::string_view text;
+    bool quoted = false;
+  };
+
+  void fail(const char* at, std::size_t column, std::string found, std::string expected) {
+    part_.fault = {at, column, std::move(found), std::move(expected)};
+  }
+
+  bool ends_field(char c) const { return c == syntax_.separator || c == '\n'; }
+
+  /// The text of a field; at_ is then at the separator or line end after it.
+  Field next_field(std::size_t column) {
+    if (*at_ == syntax_.quote) return quoted_field(column);
+    const char* const begin = at_;
+    while (!ends_field(*at_)) {
+      if (*at_ == syntax_.quote) {
+        fail(at_, column, "a quote within a field that does not begin with one",
+             "quotes around the whole field, and doubled ones within it");
+        return {};
+      }
+      ++at_;
+    }
+    const char* stop = at_;
+    if (*at_ == '\n' && stop > begin && stop[-1] == '\r') --stop;
+    if (std::find(begin, stop, '\r') != stop)
+      fail(std::find(begin, stop, '\r'), column, "a carriage return without a line feed",
+           "lines that end with LF or CRLF");
+    return {{begin, static_cast<std::size_t>(stop - begin)}, false};
+  }
+
+  Field quoted_field(std::size_t column) {
+    const char* const open = at_;
+    const char* const begin = ++at_;
+    std::string* unescaped = nullptr;
+    const char* from = begin;
+    for (;;) {
+      at_ = std::find(at_, end_, syntax_.quote);
+      if (at_ == end_) {
+        fail(open, column, "a quote that is not closed", "a closing quote");
+        return {};
+      }
+      if (at_ + 1 == end_ || at_[1] != syntax_.quote) break;
+      if (!unescaped) unescaped = &part_.unescaped.emplace_back();
+      unescaped->append(from, at_ + 1);
+      at_ += 2;
+      from = at_;
+    }
+    const char* const close = at_++;
+    if (*at_ == '\r' && at_[1] == '\n') ++at_;
+    if (!ends_field(*at_)) {
+      fail(at_, column, "text after a closing quote", "a separator or the end of the line");
+      return {};
+    }
+    if (!unescaped) return {{begin, static_cast<std::size_t>(close - begin)}, true};
+    unescaped->append(from, close);
+    return {*unescaped, true};
+  }
+
+  bool is_missing(std::string_view text) const {
+    return std::find(syntax_.missing.begin(), syntax_.missing.end(), text) != syntax_.missing.end();
+  }
+
+  void cell(std::size_t column, std::uint64_t& out) {
+    const CsvKind kind = part_.kinds[column];
+    if (kind == CsvKind::text) {
+      const Field field = next_field(column);
+      if (part_.fault.at) return;
+      out = text(column, field);
+      return;
+    }
+    const char* p = at_;
+    if (const Number number = parse_number(p, end_, out); number != Number::none) {
+      if (*p == '\r' && p[1] == '\n') ++p;
+      if (ends_field(*p)) {
+        at_ = p;
+        store(column, number, out);
+        return;
+      }
+    }
+    uncommon(column, out);
+  }
+
+  /// A cell of numbers with quotes, spaces, a missing value or other text.
+  void uncommon(std::size_t column, std::uint64_t& out) {
+    const char* const begin = at_;
+    const Field field = next_field(column);
+    if (part_.fault.at) return;
+    std::string_view text = field.text;
+    while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+    while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+    if (!field.quoted && (is_missing(field.text) || is_missing(text))) {
+      ++part_.missing[column];
+      out = std::bit_cast<std::uint64_t>(std::numeric_limits<double>::quiet_NaN());
+      store(column, Number::real, out);
+      return;
+    }
+    scratch_.assign(text);
+    const char* p = scratch_.c_str();
+    const char* const stop = p + scratch_.size();
+    if (const Number number = parse_number(p, stop, out); number != Number::none && p == stop) {
+      store(column, number, out);
+      return;
+    }
+    if (!part_.not_numbers[column]) part_.not_numbers[column] = begin;
+    out = 0;
+  }
+
+  /// Keeps all cells of a column of one kind.
+  void store(std::size_t column, Number number, std::uint64_t& out) {
+    CsvKind& kind = part_.kinds[column];
+    if (number == Number::integer) {
+      if (kind == CsvKind::real)
+        out = std::bit_cast<std::uint64_t>(static_cast<double>(static_cast<std::int64_t>(out)));
+      return;
+    }
+    if (kind == CsvKind::real) return;
+    kind = CsvKind::real;
+    const std::size_t columns = part_.kinds.size();
+    for (std::uint64_t* earlier = &part_.cells[column]; earlier < &out; earlier += columns)
+      *earlier = std::bit_cast<std::uint64_t>(static_cast<double>(static_cast<std::int64_t>(*earlier)));
+  }
+
+  std::uint64_t text(std::size_t column, const Field& field) {
+    if (!field.quoted && is_missing(field.text)) {
+      ++part_.missing[column];
+      return static_cast<std::uint64_t>(std::int64_t{-1});
+    }
+    CsvPart::Texts& texts = part_.texts[column];
+    const auto [entry, added] = texts.numbers.try_emplace(field.text, static_cast<std::int64_t>(texts.texts.size()));
+    if (added) texts.texts.push_back(field.text);
+    return static_cast<std::uint64_t>(entry->second);
+  }
+
+  const char* at_;
+  const char* end_;
+  const CsvSyntax& syntax_;
+  CsvPart part_;
+  std::string scratch_;
+};
+
+}  // namespace
+
+CsvPart parse_csv(const char* begin, const char* end, const CsvSyntax& syntax) {
+  return Parser(begin, end, syntax).parse();
+}
+
+std::vector<std::string> parse_csv_line(const char*& at, const char* end, const CsvSyntax& syntax, CsvFault& fault) {
+  Parser parser(at, end, syntax);
+  std::vector<std::string> fields = parser.line();
+  at = parser.at();
+  fault = parser.fault();
+  return fields;
+}
+
+std::string csv_excerpt(const char* at, const char* end, const CsvSyntax& syntax) {
+  constexpr std::ptrdiff_t kMax = 40;
+  const char* stop = std::find_if(at, end, [&](char c) { return c == syntax.separator || c == '\n' || c == '\r'; });
+  const bool cut = stop - at > kMax;
+  std::string text(at, cut ? at + kMax : stop);
+  return "'" + text + (cut ? "...'" : "'");
+}
+
+}  // namespace minnow::data::detail
