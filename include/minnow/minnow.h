@@ -42,6 +42,7 @@
 #include <minnow/ops/distance.h>
 #include <minnow/ops/dropout.h>
 #include <minnow/ops/einsum.h>
+#include <minnow/ops/fft.h>
 #include <minnow/ops/index.h>
 #include <minnow/ops/layer_norm.h>
 #include <minnow/ops/linalg.h>
@@ -63,6 +64,7 @@
 #include <minnow/nn/clone.h>
 #include <minnow/nn/containers.h>
 #include <minnow/nn/conv.h>
+#include <minnow/nn/ctc_loss.h>
 #include <minnow/nn/embedding.h>
 #include <minnow/nn/functional.h>
 #include <minnow/nn/init.h>

@@ -16,7 +16,7 @@ enum class [[nodiscard]] Outcome : std::uint8_t{
     index_out_of_range,
     class_out_of_range,  ///< a target is neither in [0, classes) nor ignore_index
     zero_divisor,        ///< an integer was divided by zero
-  no_solution,         ///< a matrix has no such factorization
+    no_solution,         ///< a matrix has no such factorization
 };
 
 /// Routines of LAPACK, for each matrix of a batch.  All operands are contiguous, of one dtype: float32 or float64.
@@ -26,8 +26,8 @@ enum class LapackRoutine : std::uint8_t {
   lu_solve,    ///< a, b: of lu; c: [B, N, K] -> in place X with A X = c
   triangular,  ///< a: [B, N, N], upper if `flag`; c: [B, N, K] -> in place X with a X = c
   qr,          ///< a: [B, M, N], overwritten; b: Q [B, M, K]; c: R [B, K, N], K = min(M, N)
-  eigh,        ///< a: [B, N, N] -> in place eigenvectors in columns; b: values [B, N], ascending.  Reads the lower triangle.
-  svd,         ///< a: [B, M, N], overwritten; b: U [B, M, K]; c: S [B, K], descending; d: Vᵀ [B, K, N]
+  eigh,  ///< a: [B, N, N] -> in place eigenvectors in columns; b: values [B, N], ascending.  Reads the lower triangle.
+  svd,   ///< a: [B, M, N], overwritten; b: U [B, M, K]; c: S [B, K], descending; d: Vᵀ [B, K, N]
 };
 
 // Parameters that several calls share.  Dilation 1 means none; backends translate to the conventions of their
@@ -402,6 +402,53 @@ struct AvgPool2dBackward {
   Pool2dParams params = {};
 };
 
+/// Connectionist temporal classification: losses [N] of log-probabilities x [T, N, C], float32 or float64.  targets,
+/// int64, contiguous: [N, S], or [sum of target_lengths], one sample after the other.  input_lengths, target_lengths:
+/// int64 [N], contiguous.  alpha: T * (2 * targets.numel() + N) elements, which backward reads: the forward variables of
+/// sample n, [T, 2 * target_length + 1], begin at T * (2 * its first target + n).
+struct CtcLoss {
+  static constexpr const char* kName = "ctc_loss";
+  using Result = Outcome;
+  const View& x;
+  const View& targets;
+  const View& input_lengths;
+  const View& target_lengths;
+  const View& alpha;
+  const View& losses;
+  std::int64_t blank;
+};
+
+/// grad: [N]; losses: those of the forward call; grad_x: contiguous.  zero_infinity: an infinite loss has the gradient 0.
+struct CtcLossBackward {
+  static constexpr const char* kName = "ctc_loss_backward";
+  const View& grad;
+  const View& x;
+  const View& targets;
+  const View& input_lengths;
+  const View& target_lengths;
+  const View& alpha;
+  const View& losses;
+  const View& grad_x;
+  std::int64_t blank;
+  bool zero_infinity;
+};
+
+/// Discrete Fourier transforms along dim, of float32 or float64.  A complex operand has a last dimension of 2.
+///   complex x, complex y [.., n, .., 2]:   y[f] = scale sum_k x[k] w^(f k)
+///   real x [.., n, ..], complex y:         the same, y has n / 2 + 1 numbers; those that stand for two are times `middle`
+///   complex x, real y [.., n, ..]:         y[f] = scale Re sum_k c[k] x[k] w^(f k), k to n / 2, c = middle where k
+///                                          stands for two, else 1
+/// w = e^(-2 pi i / n), or its inverse.
+struct Fft {
+  static constexpr const char* kName = "fft";
+  const View& x;
+  const View& y;
+  int dim;
+  bool inverse;
+  double scale;
+  double middle;
+};
+
 // Indexing along dim.  index: int64.
 
 /// out[..., i, ...] = x[..., index[..., i, ...], ...]; index has out's shape.
@@ -492,9 +539,10 @@ using Calls = CallList<calls::Copy, calls::ScaleBytes, calls::Fill, calls::Arang
                        calls::UnaryCurve, calls::Binary, calls::Ternary, calls::Reduce, calls::ArgReduce, calls::Cumsum,
                        calls::Softmax, calls::SoftmaxBackward, calls::CrossEntropy, calls::CrossEntropyBackward,
                        calls::LayerNorm, calls::LayerNormBackward, calls::BatchNorm, calls::BatchNormBackward,
-                       calls::Matmul, calls::LinearBackwardWeight, calls::Lapack, calls::Conv2d, calls::Conv2dBackwardInput,
-                       calls::Conv2dBackwardWeight, calls::MaxPool2d, calls::MaxPool2dBackward, calls::AvgPool2d,
-                       calls::AvgPool2dBackward, calls::Gather, calls::ScatterAdd, calls::IndexSelect, calls::IndexAdd,
-                       calls::Uniform, calls::Normal, calls::Randint, calls::Bernoulli, calls::Update>;
+                       calls::Matmul, calls::LinearBackwardWeight, calls::Lapack, calls::Conv2d,
+                       calls::Conv2dBackwardInput, calls::Conv2dBackwardWeight, calls::MaxPool2d,
+                       calls::MaxPool2dBackward, calls::AvgPool2d, calls::AvgPool2dBackward, calls::CtcLoss,
+                       calls::CtcLossBackward, calls::Fft, calls::Gather, calls::ScatterAdd, calls::IndexSelect,
+                       calls::IndexAdd, calls::Uniform, calls::Normal, calls::Randint, calls::Bernoulli, calls::Update>;
 
 }  // namespace minnow::detail

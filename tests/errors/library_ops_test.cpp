@@ -1,6 +1,7 @@
 #include <cmath>
 #include <gtest/gtest.h>
 #include <minnow/ops/conv.h>
+#include <minnow/ops/fft.h>
 #include <minnow/ops/layer_norm.h>
 #include <minnow/ops/matmul.h>
 #include <minnow/ops/pool.h>
@@ -47,6 +48,28 @@ TEST(Errors, Products) {
                linear(zeros({2, 4}), far);
              }},
       Misuse{"ValueError", "linear", kUndefined, [=] { linear(x, none); }},
+  });
+}
+
+TEST(Errors, FourierTransforms) {
+  const Tensor x = zeros({4, 2}), real = zeros({4, 3}), none;
+  expect_errors({
+      Misuse{"ShapeError", "fft", "float32[4, 3] on cpu", [=] { fft(real); }},
+      Misuse{"ShapeError", "ifft", "float32[2] on cpu", [=] { ifft(zeros({2})); }},
+      Misuse{"ShapeError", "irfft", "real and imaginary parts", [=] { irfft(real); }},
+      Misuse{"ShapeError", "fft2", "rfft is for real tensors", [=] { fft2(real); }},
+      Misuse{"DTypeError", "fft", "float16[4, 2] on cpu", [=] { fft(x.to(DType::float16)); }},
+      Misuse{"DTypeError", "rfft", "int64[4, 2] on cpu", [=] { rfft(x.to(DType::int64)); }},
+      Misuse{"IndexError", "fft", "dimension 1 is out of range", [=] { fft(x, {}, 1); }},
+      Misuse{"IndexError", "fft2", "dimension -2", [=] { fft2(x); }},
+      Misuse{"IndexError", "rfft", "float32[] on cpu", [=] { rfft(zeros({})); }},
+      Misuse{"ValueError", "ifft", "a transform of 0 numbers", [=] { ifft(x, 0); }},
+      Misuse{"ValueError", "irfft", "a transform of 0 numbers",
+             [=] {
+               irfft(zeros({1, 2}));
+             }},
+      Misuse{"ValueError", "rfft", "a transform of -1 numbers", [=] { rfft(real, -1); }},
+      Misuse{"ValueError", "rfft", kUndefined, [=] { rfft(none); }},
   });
 }
 

@@ -1,5 +1,6 @@
 #include <cmath>
 #include <gtest/gtest.h>
+#include <minnow/nn/ctc_loss.h>
 #include <minnow/nn/init.h>
 #include <minnow/nn/likelihood_loss.h>
 #include <minnow/nn/loss.h>
@@ -19,6 +20,49 @@ using test::Misuse;
 
 constexpr const char* kUndefined = "undefined tensor";
 constexpr const char* kShown = "float32[2, 3] on cpu";
+
+TEST(Errors, CtcLoss) {
+  const Tensor x = zeros({6, 2, 4}), t = ones({2, 3}, {DType::int64}), in = tensor({6, 5}), out = tensor({3, 1}), none;
+  expect_errors({
+      Misuse{"ShapeError", "ctc_loss", "float32[6] on cpu", [=] { nn::ctc_loss(zeros({6}), t, in, out); }},
+      Misuse{"ShapeError", "ctc_loss", "int64[3, 3] on cpu",
+             [=] {
+               nn::ctc_loss(x, ones({3, 3}, {DType::int64}), in, out);
+             }},
+      Misuse{"ShapeError", "ctc_loss", "int64[3] on cpu", [=] { nn::ctc_loss(x, t, arange(3), out); }},
+      Misuse{"ShapeError", "ctc_loss", "int64[] on cpu", [=] { nn::ctc_loss(x, t, in, tensor(3)); }},
+      Misuse{"ShapeError", "ctc_loss", "float32[6, 4] on cpu",
+             [=] {
+               nn::ctc_loss(zeros({6, 4}), t, in, out);
+             }},
+      Misuse{"DTypeError", "ctc_loss", "float16[6, 2, 4] on cpu",
+             [=] { nn::ctc_loss(x.to(DType::float16), t, in, out); }},
+      Misuse{"DTypeError", "ctc_loss", "float32[2, 3] on cpu",
+             [=] {
+               nn::ctc_loss(x, zeros({2, 3}), in, out);
+             }},
+      Misuse{"DTypeError", "ctc_loss", "int32[2] on cpu", [=] { nn::ctc_loss(x, t, in.to(DType::int32), out); }},
+      Misuse{"ValueError", "ctc_loss", "blank is 4, and there are 4 classes",
+             [=] { nn::ctc_loss(x, t, in, out, {.blank = 4}); }},
+      Misuse{"ValueError", "ctc_loss", "blank is -1", [=] { nn::ctc_loss(x, t, in, out, {.blank = -1}); }},
+      Misuse{"ValueError", "ctc_loss", "input_lengths[1] is 7, and log_probs has 6 steps",
+             [=] {
+               nn::ctc_loss(x, t, tensor({6, 7}), out);
+             }},
+      Misuse{"ValueError", "ctc_loss", "target_lengths[0] is 4, and there are 3 targets",
+             [=] {
+               nn::ctc_loss(x, t, in, tensor({4, 1}));
+             }},
+      Misuse{"ValueError", "ctc_loss", "target_lengths sum to 4, and there are 6 targets",
+             [=] { nn::ctc_loss(x, t.flatten(), in, out); }},
+      Misuse{"IndexError", "ctc_loss", "target 5 of sample 0 is out of range",
+             [=] { nn::ctc_loss(x, t * 5, in, out); }},
+      Misuse{"DeviceError", "ctc_loss", "int64[2] on sim:0", [=] { nn::ctc_loss(x, t, in.to("sim:0"), out); }},
+      Misuse{"ValueError", "ctc_loss", kUndefined, [=] { nn::ctc_loss(x, t, none, out); }},
+      Misuse{"ValueError", "ctc_loss", "batchmean",
+             [=] { nn::ctc_loss(x, t, in, out, {.reduction = nn::Reduction::batchmean}); }},
+  });
+}
 
 TEST(Errors, ClassLosses) {
   const Tensor x = zeros({2, 3}), none, t = tensor({0, 1}), far = t.to("sim:0"), ints = zeros({2, 3}, {DType::int64});

@@ -1,4 +1,4 @@
-"""Golden values of norms, attention, losses, resampling and adaptive pools (PyTorch 2.15)."""
+"""Golden values of norms, attention, losses, resampling, adaptive pools, ctc_loss and Fourier transforms (PyTorch 2.15)."""
 import torch
 import torch.nn.functional as F
 from book import Book, randn
@@ -229,6 +229,55 @@ def resample():
     book.close()
 
 
+def ctc_loss():
+    book = Book("ctc_loss")
+    loss, none = F.ctc_loss, "none"
+    x, one = randn("ctc", 6, 3, 5), randn("ctc", 6, 5)
+    padded, joined = torch.tensor([[0, 3], [1, 2], [2, 2]]), torch.tensor([0, 3, 1, 1, 2])
+    for r in ("mean", "sum", none):
+        book.case(f"padded/{r}", lambda t, y: loss(t.log_softmax(2), y + 1, (6, 4, 5), (2, 1, 2), reduction=r), x, padded)
+        book.case(f"joined/{r}", lambda t, y: loss(
+            t.log_softmax(2), y, torch.tensor([6, 6, 5]), torch.tensor([2, 0, 3]), blank=4, reduction=r), x, joined)
+    number = lambda n: torch.tensor(n)
+    book.case("single", lambda t, y: loss(t.log_softmax(1), y + 1, number(6), number(2), reduction=none), one, padded[0])
+    book.case("log_probs", lambda t, y: loss(t, y + 1, (6, 4, 5), (2, 1, 2)), x.log_softmax(2), padded)
+    book.case("infinite", lambda t, y: loss(t.log_softmax(2), y, (6, 1, 0), (2, 2, 2), reduction=none), x, padded + 1)
+    book.case("zero_infinity", lambda t, y: loss(
+        t.log_softmax(2), y + 1, (6, 1, 0), (2, 2, 0), zero_infinity=True), x, padded)
+    long, labels = randn("ctc", 40, 2, 10), torch.arange(32).reshape(2, 16) * 5 % 9
+    book.case("long", lambda t, y: loss(t.log_softmax(2), y, (40, 33), (16, 12), blank=9, reduction="sum"), long, labels)
+    book.case("padded/mean:float64", lambda t, y: loss(t.log_softmax(2), y + 1, (6, 4, 5), (2, 1, 2)), x.double(), padded)
+    book.close()
+
+
+def fft():
+    book = Book("fft")
+    transforms = {"fft": torch.fft.fft, "ifft": torch.fft.ifft, "rfft": torch.fft.rfft, "irfft": torch.fft.irfft,
+                  "fft2": torch.fft.fft2, "ifft2": torch.fft.ifft2}
+
+    def case(function, name, shape, *args, dtype=torch.float32, **options):
+        real_in, real_out = function == "rfft", function == "irfft"
+
+        def call(x):
+            y = transforms[function](x if real_in else torch.view_as_complex(x), *args, **options)
+            return y if real_out else torch.view_as_real(y)
+
+        book.case(f"{function}/{name}", call, randn("fft", *shape, *(() if real_in else (2,)), dtype=dtype))
+
+    for function in ("fft", "ifft", "rfft", "irfft"):
+        for norm in ("backward", "ortho", "forward"):
+            case(function, norm, (2, 6), norm=norm)
+        case(function, "backward:float64", (2, 6), dtype=torch.float64)
+        for n in (1, 2, 4, 5, 9, 16, 17, 26):
+            case(function, f"n{n}", (2, 7), n=n)
+        case(function, "dim0", (6, 3), dim=0, norm="ortho")
+        case(function, "dim1", (2, 5, 3), n=8, dim=1, norm="ortho")
+    case("fft2", "backward", (2, 3, 4))
+    case("fft2", "ortho", (3, 4), norm="ortho")
+    case("ifft2", "backward", (2, 3, 4))
+    book.close()
+
+
 def main():
     layer_norm()
     batch_norm()
@@ -237,3 +286,5 @@ def main():
     likelihood_losses()
     margin_losses()
     resample()
+    ctc_loss()
+    fft()

@@ -99,6 +99,9 @@ void Faults::report(const Word& word) const {
     case Fault::target_out_of_range:
       throw IndexError(operation + ": a target is out of range" + found +
                        "targets go from 0 to the number of classes - 1, or are ignore_index");
+    case Fault::length_out_of_range:
+      throw ValueError(operation + ": a length is out of range" + found +
+                       "lengths are at least 0, and no more than there is in the tensor that they measure");
     case Fault::division_by_zero:
       throw ValueError(operation + ": an integer was divided by zero" + found +
                        "check the divisor, or divide floating-point tensors");

@@ -11,7 +11,7 @@
 namespace minnow::cuda {
 
 /// Wrong data that a kernel can find; reported at the next synchronization.
-enum class Fault : std::uint8_t { index_out_of_range, target_out_of_range, division_by_zero };
+enum class Fault : std::uint8_t { index_out_of_range, target_out_of_range, length_out_of_range, division_by_zero };
 
 /// Words in host memory, one for each call that can find a fault while it runs on the device.  They are used in turn,
 /// so that a word is reused long after the work that could write it.  Words of captured work, which every replay

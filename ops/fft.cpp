@@ -1,0 +1,119 @@
+#include <minnow/ops/fft.h>
+
+#include <cmath>
+#include <fmt/format.h>
+#include <minnow/autograd/record.h>
+#include <minnow/ops/rearrange.h>
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/raw/create.h>
+
+namespace minnow {
+namespace {
+
+using detail::Backend, detail::dispatch, detail::message;
+
+enum class Kind : std::uint8_t { complex, from_real, to_real };
+
+/// A transform whose sizes fit, as calls::Fft.
+struct Transform {
+  Kind kind;
+  int dim;
+  std::int64_t n;
+  bool inverse;
+  double scale, middle;
+
+  /// The transform of the gradient: of e^(-it) the other direction, and real numbers for complex ones.
+  Transform adjoint() const {
+    const Kind other = kind == Kind::complex ? kind : kind == Kind::from_real ? Kind::to_real : Kind::from_real;
+    return {other, dim, n, !inverse, scale, middle};
+  }
+};
+
+Tensor apply(const Transform& t, const Tensor& x) {
+  Shape shape = x.shape();
+  if (t.kind == Kind::from_real) {
+    shape[t.dim] = t.n / 2 + 1;
+    shape.push_back(2);
+  } else if (t.kind == Kind::to_real) {
+    shape[t.dim] = t.n;
+    shape.erase(x.dim() - 1);
+  }
+  Backend& backend = dispatch({{"x", x}});
+  Tensor y = detail::raw::new_result(shape, x.dtype(), x.device());
+  if (y.numel()) backend.run(detail::calls::Fft{x, y, t.dim, t.inverse, t.scale, t.middle});
+  return record("fft", std::move(y), {x}, [t](const Tensor& g) { return apply(t.adjoint(), g); });
+}
+
+/// x with `size` elements along dim: cut, or with zeros added.
+Tensor sized(const Tensor& x, int dim, std::int64_t size) {
+  const std::int64_t given = x.size(dim);
+  if (given == size) return x;
+  if (given > size) return x.narrow(dim, 0, size);
+  std::vector<std::int64_t> padding(static_cast<std::size_t>(2 * (x.dim() - dim)), 0);
+  padding.back() = size - given;
+  return pad(x, padding);
+}
+
+double scale_of(FftNorm norm, bool inverse, std::int64_t n) {
+  const auto size = static_cast<double>(n);
+  if (norm == FftNorm::ortho) return 1 / std::sqrt(size);
+  return inverse == (norm == FftNorm::backward) ? 1 / size : 1;
+}
+
+Tensor transform(const Tensor& x, std::optional<std::int64_t> n, int dim, FftNorm norm, Kind kind, bool inverse) {
+  dispatch({{"x", x}});
+  if (x.dtype() != DType::float32 && x.dtype() != DType::float64)
+    throw DTypeError(message("x must be float32 or float64", {{"x", x}}, "convert it: .to(float32)"));
+  const bool complex = kind != Kind::from_real;
+  if (complex && (x.dim() < 2 || x.size(-1) != 2))
+    throw ShapeError(
+        message("x is not complex", {{"x", x}},
+                "a complex tensor has a last dimension of 2, real and imaginary parts: stack({re, im}, -1); "
+                "rfft is for real tensors"));
+  const int rank = x.dim() - (complex ? 1 : 0);
+  if (dim < -rank || dim >= rank)
+    throw IndexError(message(fmt::format("dimension {} is out of range", dim), {{"x", x}},
+                             complex ? "the last dimension, of real and imaginary parts, is not counted"
+                                     : "x needs at least one dimension"));
+  if (dim < 0) dim += rank;
+  const std::int64_t size = n ? *n : kind == Kind::to_real ? 2 * (x.size(dim) - 1) : x.size(dim);
+  if (size < 1)
+    throw ValueError(message(fmt::format("a transform of {} numbers", size), {{"x", x}}, "n must be at least 1"));
+  const Transform t{kind, dim, size, inverse, scale_of(norm, inverse, size), kind == Kind::to_real ? 2.0 : 1.0};
+  return apply(t, sized(x, dim, kind == Kind::to_real ? size / 2 + 1 : size));
+}
+
+}  // namespace
+
+Tensor fft(const In& x, std::optional<std::int64_t> n, int dim, FftNorm norm) {
+  const CallSite site("fft", x.where);
+  return transform(*x, n, dim, norm, Kind::complex, false);
+}
+
+Tensor ifft(const In& x, std::optional<std::int64_t> n, int dim, FftNorm norm) {
+  const CallSite site("ifft", x.where);
+  return transform(*x, n, dim, norm, Kind::complex, true);
+}
+
+Tensor rfft(const In& x, std::optional<std::int64_t> n, int dim, FftNorm norm) {
+  const CallSite site("rfft", x.where);
+  return transform(*x, n, dim, norm, Kind::from_real, false);
+}
+
+Tensor irfft(const In& x, std::optional<std::int64_t> n, int dim, FftNorm norm) {
+  const CallSite site("irfft", x.where);
+  return transform(*x, n, dim, norm, Kind::to_real, true);
+}
+
+Tensor fft2(const In& x, FftNorm norm) {
+  const CallSite site("fft2", x.where);
+  return transform(transform(*x, {}, -1, norm, Kind::complex, false), {}, -2, norm, Kind::complex, false);
+}
+
+Tensor ifft2(const In& x, FftNorm norm) {
+  const CallSite site("ifft2", x.where);
+  return transform(transform(*x, {}, -1, norm, Kind::complex, true), {}, -2, norm, Kind::complex, true);
+}
+
+}  // namespace minnow

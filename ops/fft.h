@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <minnow/tensor/in.h>
+
+// Discrete Fourier transforms of float32 and float64 tensors, computed in float64.  A complex tensor is a real one with a
+// last dimension of 2, real and imaginary parts (torch.view_as_real); `dim` does not count it.  n: the size of the
+// transform (of the result, for irfft): longer lines are cut, shorter ones have zeros added.  Gradients of any order.
+// DTypeError; ShapeError for a complex operand without its last dimension of 2; IndexError for a dimension out of
+// range, ValueError for n < 1.
+namespace minnow {
+
+/// Which direction of a transform is divided: backward: the inverse one, by n; ortho: both, by √n; forward: the other one.
+enum class FftNorm : std::uint8_t { backward, ortho, forward };
+
+/// y[f] = Σ_k x[k] e^(-2πi f k / n), of complex numbers.
+[[nodiscard]] Tensor fft(const In& x, std::optional<std::int64_t> n = {}, int dim = -1,
+                         FftNorm norm = FftNorm::backward);
+/// The inverse of fft: y[k] = Σ_f x[f] e^(2πi f k / n) / n.
+[[nodiscard]] Tensor ifft(const In& x, std::optional<std::int64_t> n = {}, int dim = -1,
+                          FftNorm norm = FftNorm::backward);
+/// fft of real numbers: complex, the first n / 2 + 1 results along dim, of which the others are the conjugates.
+[[nodiscard]] Tensor rfft(const In& x, std::optional<std::int64_t> n = {}, int dim = -1,
+                          FftNorm norm = FftNorm::backward);
+/// The inverse of rfft: n real numbers from n / 2 + 1 complex ones.  n: by default 2 (size - 1), an even number.  The
+/// imaginary parts of the first one, and for an even n of the last one, are not read.
+[[nodiscard]] Tensor irfft(const In& x, std::optional<std::int64_t> n = {}, int dim = -1,
+                           FftNorm norm = FftNorm::backward);
+/// fft along two dimensions.
+[[nodiscard]] Tensor fft2(const In& x, FftNorm norm = FftNorm::backward);
+/// ifft along two dimensions.
+[[nodiscard]] Tensor ifft2(const In& x, FftNorm norm = FftNorm::backward);
+
+}  // namespace minnow

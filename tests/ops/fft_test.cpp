@@ -1,0 +1,101 @@
+#include <cmath>
+#include <gtest/gtest.h>
+#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/fft.h>
+#include <minnow/ops/index.h>
+#include <minnow/ops/matmul.h>
+#include <minnow/ops/unary.h>
+#include <minnow/tensor/create.h>
+#include <minnow/tensor/index.h>
+#include <minnow/tensor/random.h>
+
+#include "devices.h"
+#include "op_cases.h"
+
+namespace minnow::test {
+namespace {
+
+using Transform = Tensor (*)(const In&, std::optional<std::int64_t>, int, FftNorm);
+
+const std::initializer_list<std::pair<std::string, FftNorm>> kNorms{
+    {"backward", FftNorm::backward}, {"ortho", FftNorm::ortho}, {"forward", FftNorm::forward}};
+
+OpCase row(const std::string& function, const std::string& golden, const Function& call,
+           const std::vector<Inputs>& inputs) {
+  return {.function = function,
+          .variant = golden,
+          .call = call,
+          .inputs = inputs,
+          .dtypes = {DType::float32, DType::float64},
+          .golden = {"fft: " + function + "/" + golden},
+          .tolerance = {1e-5, 1e-5}};
+}
+
+OpCases transforms() {
+  OpCases cases;
+  const std::initializer_list<std::pair<std::string, Transform>> functions{
+      {"fft", fft}, {"ifft", ifft}, {"rfft", rfft}, {"irfft", irfft}};
+  for (const auto& [function, f] : functions) {
+    const Transform transform = f;
+    const bool real = function == "rfft";
+    const auto shape = [real](Shape s) {
+      if (!real) s.push_back(2);
+      return Inputs{values(s, -1, 1)};
+    };
+    for (const auto& [name, norm] : kNorms) {
+      const FftNorm n = norm;
+      cases.push_back(row(function, name, one([=](const Tensors& x) { return transform(x[0], {}, -1, n); }),
+                          {shape({2, 6}), shape({5}), shape({0, 4})}));
+    }
+    for (const std::int64_t n : {1, 2, 4, 5, 9, 16, 17, 26})
+      cases.push_back(row(function, "n" + std::to_string(n),
+                          one([=](const Tensors& x) { return transform(x[0], n, -1, FftNorm::backward); }),
+                          {shape({2, 7}), shape({3})}));
+    cases.push_back(row(function, "dim0", one([=](const Tensors& x) { return transform(x[0], {}, 0, FftNorm::ortho); }),
+                        {shape({6, 3}), shape({4, 2, 3})}));
+    cases.push_back(row(function, "dim1", one([=](const Tensors& x) { return transform(x[0], 8, 1, FftNorm::ortho); }),
+                        {shape({2, 5, 3})}));
+  }
+  cases.push_back(row("fft2", "backward", one([](const Tensors& x) { return fft2(x[0]); }),
+                      {{values({2, 3, 4, 2}, -1, 1)}, {values({5, 2, 2}, -1, 1)}}));
+  cases.push_back(row("fft2", "ortho", one([](const Tensors& x) { return fft2(x[0], FftNorm::ortho); }),
+                      {{values({3, 4, 2}, -1, 1)}}));
+  cases.push_back(
+      row("ifft2", "backward", one([](const Tensors& x) { return ifft2(x[0]); }), {{values({2, 3, 4, 2}, -1, 1)}}));
+  return cases;
+}
+
+const Register kTable(transforms);
+
+/// Sizes with each kind of factors, against the sums themselves; there and back.
+TEST(Fft, AnySize) {
+  manual_seed(3);
+  for (const std::int64_t n : {1, 3, 8, 12, 13, 19, 30, 64, 97, 101, 210, 289, 1001, 1024}) {
+    SCOPED_TRACE(n);
+    const Tensor x = randn({n, 2}, {DType::float64}), k = arange(n);
+    const Tensor angle = remainder(k.unsqueeze(1) * k, n).to(DType::float64) * (2 * M_PI / static_cast<double>(n));
+    const Tensor c = cos(angle), s = sin(angle), re = x(all, 0), im = x(all, 1);
+    const Tensor want = stack({matmul(c, re) + matmul(s, im), matmul(c, im) - matmul(s, re)}, -1);
+    for (const Device& device : test_devices()) {
+      const Tensor there = x.to(device), y = fft(there);
+      EXPECT_TRUE(allclose(y.cpu(), want, 1e-10, 1e-10)) << device;
+      EXPECT_TRUE(allclose(ifft(y).cpu(), x, 1e-12, 1e-12)) << device;
+      const Tensor real = there(all, 0), half = rfft(real);
+      EXPECT_EQ(half.shape(), (Shape{n / 2 + 1, 2}));
+      EXPECT_TRUE(allclose(half, fft(stack({real, zeros_like(real)}, -1)).narrow(0, 0, n / 2 + 1), 1e-10, 1e-10));
+      EXPECT_TRUE(allclose(irfft(half, n), real, 1e-12, 1e-12)) << device;
+    }
+  }
+}
+
+/// The results of float32 are those of float64, rounded.
+TEST(Fft, Float32IsRoundedOnce) {
+  for (const Device& device : test_devices()) {
+    const Tensor x = randn({3, 1000, 2}, {DType::float32, device});
+    const Tensor wide = fft(x.to(DType::float64), {}, 1).to(DType::float32);
+    EXPECT_TRUE(equal(fft(x, {}, 1), wide)) << device;
+  }
+}
+
+}  // namespace
+}  // namespace minnow::test
