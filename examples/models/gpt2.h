@@ -1,0 +1,135 @@
+#pragma once
+
+#include <minnow/minnow.h>
+
+/// Radford et al. 2019, "Language Models are Unsupervised Multitask Learners", with the names of Hugging Face's
+/// GPT2LMHeadModel.
+namespace models {
+
+namespace nn = minnow::nn;
+using minnow::Tensor;
+
+/// The defaults are those of Hugging Face's "gpt2" (124 million parameters).
+struct GPT2Options {
+  std::int64_t vocab_size = 50257, n_positions = 1024, n_embd = 768, n_layer = 12, n_head = 12;
+  double dropout = 0.1;
+};
+
+/// A linear map whose weight is [in, out].
+struct Conv1D : nn::Module {
+  nn::Parameter weight, bias;
+
+  Conv1D(std::int64_t in, std::int64_t out, double std = 0.02)
+      : weight(parameter("weight", minnow::randn({in, out}) * std)), bias(parameter("bias", minnow::zeros({out}))) {}
+
+  Tensor forward(const Tensor& x) override { return minnow::linear(x, weight.t(), bias); }
+};
+
+struct GPT2Attention : nn::Module {
+  Conv1D c_attn, c_proj;
+  nn::Dropout resid_dropout;
+
+  explicit GPT2Attention(const GPT2Options& o)
+      : c_attn(child("c_attn", Conv1D(o.n_embd, 3 * o.n_embd))),
+        c_proj(child("c_proj", Conv1D(o.n_embd, o.n_embd, 0.02 / std::sqrt(2.0 * static_cast<double>(o.n_layer))))),
+        resid_dropout(child("resid_dropout", nn::Dropout(o.dropout))),
+        options_(o) {}
+
+  Tensor forward(const Tensor& x) override {
+    const std::int64_t heads = options_.n_head, width = options_.n_embd / heads;
+    const Tensor qkv = c_attn(x).view({x.size(0), x.size(1), 3, heads, width}).permute({2, 0, 3, 1, 4});
+    const Tensor y = scaled_dot_product_attention(
+        qkv[0], qkv[1], qkv[2], {}, {.dropout_p = is_training() ? options_.dropout : 0, .is_causal = true});
+    return resid_dropout(c_proj(y.transpose(1, 2).flatten(2)));
+  }
+
+ private:
+  GPT2Options options_;
+};
+
+struct GPT2MLP : nn::Module {
+  Conv1D c_fc, c_proj;
+  nn::Dropout dropout;
+
+  explicit GPT2MLP(const GPT2Options& o)
+      : c_fc(child("c_fc", Conv1D(o.n_embd, 4 * o.n_embd))),
+        c_proj(child("c_proj", Conv1D(4 * o.n_embd, o.n_embd, 0.02 / std::sqrt(2.0 * static_cast<double>(o.n_layer))))),
+        dropout(child("dropout", nn::Dropout(o.dropout))) {}
+
+  Tensor forward(const Tensor& x) override { return dropout(c_proj(gelu_tanh(c_fc(x)))); }
+};
+
+struct GPT2Block : nn::Module {
+  nn::LayerNorm ln_1, ln_2;
+  GPT2Attention attn;
+  GPT2MLP mlp;
+
+  explicit GPT2Block(const GPT2Options& o)
+      : ln_1(child("ln_1", nn::LayerNorm(o.n_embd))),
+        ln_2(child("ln_2", nn::LayerNorm(o.n_embd))),
+        attn(child("attn", GPT2Attention(o))),
+        mlp(child("mlp", GPT2MLP(o))) {}
+
+  Tensor forward(const Tensor& x) override {
+    const Tensor y = x + attn(ln_1(x));
+    return y + mlp(ln_2(y));
+  }
+};
+
+struct GPT2Model : nn::Module {
+  nn::Embedding wte, wpe;
+  nn::Dropout drop;
+  nn::Sequential h = child("h", nn::Sequential());
+  nn::LayerNorm ln_f;
+
+  explicit GPT2Model(const GPT2Options& o)
+      : wte(child("wte", nn::Embedding(o.vocab_size, o.n_embd))),
+        wpe(child("wpe", nn::Embedding(o.n_positions, o.n_embd))),
+        drop(child("drop", nn::Dropout(o.dropout))),
+        ln_f(child("ln_f", nn::LayerNorm(o.n_embd))) {
+    nn::init::normal_(wte.weight, 0, 0.02);
+    nn::init::normal_(wpe.weight, 0, 0.02);
+    for (std::int64_t i = 0; i < o.n_layer; ++i) h.push_back(GPT2Block(o));
+  }
+
+  Tensor forward(const Tensor& tokens) override {
+    const Tensor positions = minnow::arange(tokens.size(-1), {.dtype = minnow::int64, .device = tokens.device()});
+    return ln_f(h(drop(wte(tokens) + wpe(positions))));
+  }
+};
+
+/// A linear map without a bias that shares its weight.
+struct TiedLinear : nn::Module {
+  nn::Parameter weight;
+
+  explicit TiedLinear(const nn::Parameter& shared) : weight(parameter("weight", shared)) {}
+
+  Tensor forward(const Tensor& x) override { return linear(x, weight); }
+};
+
+struct GPT2LMHeadModel : nn::Module {
+  GPT2Model transformer;
+  TiedLinear lm_head;
+
+  explicit GPT2LMHeadModel(const GPT2Options& o = {})
+      : transformer(child("transformer", GPT2Model(o))),
+        lm_head(child("lm_head", TiedLinear(transformer.wte.weight))) {}
+
+  /// tokens: int64 [N, T]  ->  [N, T, vocab_size]: of each token the logits of the next one.
+  Tensor forward(const Tensor& tokens) override { return lm_head(transformer(tokens)); }
+
+  /// The weights of a file of Hugging Face's: with or without the prefix "transformer.", the last layer's copy of the
+  /// embedding, and the masks that older files hold.
+  void load_weights(const std::string& path) {
+    minnow::StateDict weights;
+    for (const auto& [name, tensor] : minnow::load(path)) {
+      if (name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias")) continue;
+      const bool whole = name.starts_with("transformer.") || name.starts_with("lm_head.");
+      weights.set(whole ? name : "transformer." + name, tensor);
+    }
+    if (!weights.contains("lm_head.weight")) weights.set("lm_head.weight", weights.at("transformer.wte.weight"));
+    load_state_dict(weights);
+  }
+};
+
+}  // namespace models
