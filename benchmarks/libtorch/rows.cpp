@@ -10,16 +10,6 @@ using torch::Tensor;
 
 using Unary = Tensor (*)(const Tensor& x);
 
-template <class F> Ready forward_only(F f) {
-  const torch::NoGradGuard no_grad;
-  return {{{"",
-            [f] {
-              const torch::NoGradGuard inside;
-              (void)f();
-            }}},
-          digest(f())};
-}
-
 template <class F> Ready gradients(const std::vector<Tensor>& inputs, F f) {
   for (const Tensor& t : inputs) t.requires_grad_();
   const Tensor y = f();
@@ -70,6 +60,12 @@ void add_channels(std::vector<Workload>& list, const std::string& order, MemoryF
 }
 
 using Tensors = std::vector<Tensor>;
+
+/// n indices below `end`.
+Tensor scattered(std::int64_t end, std::int64_t n) {
+  const Tensor i = torch::arange(n);
+  return (i * i * 7919).remainder(end);
+}
 
 /// f of some operands, and with the gradients of all of them.
 template <class Operands, class F>
@@ -125,6 +121,9 @@ std::vector<Workload> row_workloads() {
     add_layer(list, "attention_" + std::to_string(length), operands,
               [](const Tensors& t) { return torch::scaled_dot_product_attention(t[0], t[1], t[2]); });
   }
+  const auto vocabulary = [](const Settings& s) { return Tensors{formula(1, {s.quick ? 50 : 30000, 256})}; };
+  add_layer(list, "embedding", vocabulary,
+            [](const Tensors& t) { return torch::embedding(t[0], scattered(t[0].size(0), 4096)); });
   const auto table = [](const Settings& s) {
     return std::pair{formula(1, {s.quick ? 16 : 1024, 128}), formula(2, {128})};
   };
@@ -137,7 +136,7 @@ std::vector<Workload> row_workloads() {
   list.push_back({"index_select_backward", [](const Settings& s) {
                     const std::int64_t words = s.quick ? 50 : 50000, n = s.quick ? 16 : 2048;
                     const Tensor x = formula(1, {words, 128});
-                    const Tensor i = torch::arange(n), index = (i * i * 7919).remainder(words);
+                    const Tensor index = scattered(words, n);
                     return gradients({x}, [x, index] { return x.index_select(0, index); });
                   }});
   return list;

@@ -114,7 +114,7 @@ std::vector<Workload> operation_workloads() {
 
 int main(int argc, char** argv) {
   std::vector<Workload> all = operation_workloads();
-  for (const auto& family : {bench::row_workloads(), bench::training_workloads()})
+  for (const auto& family : {bench::row_workloads(), bench::training_workloads(), bench::network_workloads()})
     all.insert(all.end(), family.begin(), family.end());
   return bench::run(
       argc, argv, all, [](const Settings& s) { at::set_num_threads(s.threads); }, [](const Settings&) {});

@@ -8,6 +8,7 @@ namespace bench {
 
 std::vector<Workload> training_workloads();
 std::vector<Workload> row_workloads();
+std::vector<Workload> network_workloads();
 
 /// Numbers by formula as a tensor.
 inline torch::Tensor formula(std::uint32_t seed, torch::IntArrayRef shape, double scale = 1) {
@@ -20,6 +21,16 @@ inline torch::Tensor formula(std::uint32_t seed, torch::IntArrayRef shape, doubl
 
 inline std::vector<double> digest(const torch::Tensor& t) {
   return digest(t.data_ptr<float>(), {t.sizes().data(), t.sizes().size()}, {t.strides().data(), t.strides().size()});
+}
+
+template <class F> Ready forward_only(F f) {
+  const torch::NoGradGuard no_grad;
+  return {{{"",
+            [f] {
+              const torch::NoGradGuard inside;
+              (void)f();
+            }}},
+          digest(f())};
 }
 
 }  // namespace bench

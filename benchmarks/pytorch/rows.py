@@ -68,6 +68,11 @@ def workloads(tools):
         inputs = tuple(formula(i, (1, 8, n, 64)) for i in (1, 2, 4))
         return torch.nn.functional.scaled_dot_product_attention, lambda: inputs
 
+    def words():
+        table = formula(1, (pick(30000, 50), 256))
+        index = torch.arange(4096).square() * 7919 % table.size(0)
+        return lambda table: torch.nn.functional.embedding(index, table), lambda: (table,)
+
     def table():
         return formula(1, (pick(1024, 16), 128)), formula(2, (128,))
 
@@ -95,6 +100,8 @@ def workloads(tools):
     for length in (1024, 4096):
         known[f"attention_{length}"] = lambda length=length: forward(*attention(length))
         known[f"attention_{length}_backward"] = lambda length=length: backward(*attention(length))
+    known["embedding"] = lambda: forward(*words())
+    known["embedding_backward"] = lambda: backward(*words())
     known["mul_row_128"] = lambda: forward(CHANNELS["mul_channels"], table)
     known["mul_row_128_backward"] = lambda: backward(CHANNELS["mul_channels"], table)
     known["index_select_backward"] = lambda: backward(*select())

@@ -17,6 +17,7 @@ import torch.nn.functional as F
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
+import networks
 import rows
 
 
@@ -430,6 +431,7 @@ def workloads(data):
         "cnn_epoch": cnn_epoch,
         "cnn_epoch_captured": cnn_epoch_captured,
         **rows.workloads(sys.modules[__name__]),
+        **networks.workloads(sys.modules[__name__]),
     }
 
 

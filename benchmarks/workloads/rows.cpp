@@ -75,6 +75,13 @@ void add_channels(std::vector<Workload>& list, const std::string& order, MemoryF
 
 using Tensors = std::vector<Tensor>;
 
+/// n indices below `end`.
+Tensor scattered(std::int64_t end, std::int64_t n) {
+  std::vector<std::int64_t> places;
+  for (std::int64_t i = 0; i < n; ++i) places.push_back(i * i * 7919 % end);
+  return tensor(places);
+}
+
 /// f of some operands, and with the gradients of all of them.
 template <class Operands, class F>
 void add_layer(std::vector<Workload>& list, const std::string& name, const Operands& operands, const F& f) {
@@ -132,6 +139,9 @@ std::vector<Workload> row_workloads() {
     add_layer(list, "attention_" + std::to_string(length), operands,
               [](const Tensors& t) { return scaled_dot_product_attention(t[0], t[1], t[2]); });
   }
+  const auto vocabulary = [](const Settings& s) { return Tensors{formula(s, 1, {s.quick ? 50 : 30000, 256})}; };
+  add_layer(list, "embedding", vocabulary,
+            [](const Tensors& t) { return embedding(scattered(t[0].size(0), 4096), t[0]); });
   const auto table = [](const Settings& s) {
     return std::pair{formula(s, 1, {s.quick ? 16 : 1024, 128}), formula(s, 2, {128})};
   };
@@ -148,9 +158,7 @@ std::vector<Workload> row_workloads() {
                   [](const Settings& s) {
                     const std::int64_t words = s.quick ? 50 : 50000, n = s.quick ? 16 : 2048;
                     const Tensor x = formula(s, 1, {words, 128});
-                    std::vector<std::int64_t> places;
-                    for (std::int64_t i = 0; i < n; ++i) places.push_back(i * i * 7919 % words);
-                    const Tensor index = tensor(places);
+                    const Tensor index = scattered(words, n);
                     return gradients(s, {x}, [x, index] { return index_select(x, 0, index); });
                   },
                   For::kCpu});

@@ -15,6 +15,8 @@ std::vector<Workload> row_workloads();
 /// Single operations of a GPU's sizes.
 std::vector<Workload> large_workloads();
 std::vector<Workload> training_workloads();
+/// Whole networks and recurrent layers.
+std::vector<Workload> network_workloads();
 /// A whole epoch of the CNN, eager and captured.
 std::vector<Workload> epoch_workloads();
 

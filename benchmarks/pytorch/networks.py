@@ -1,0 +1,152 @@
+"""benchmarks/workloads/networks.cpp on PyTorch."""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class BasicBlock(nn.Module):
+    def __init__(self, before, after, stride):
+        super().__init__()
+        self.conv1 = nn.Conv2d(before, after, 3, stride, 1, bias=False)
+        self.bn1 = nn.BatchNorm2d(after)
+        self.conv2 = nn.Conv2d(after, after, 3, 1, 1, bias=False)
+        self.bn2 = nn.BatchNorm2d(after)
+        self.downsample = None
+        if stride != 1 or before != after:
+            self.downsample = nn.Sequential(nn.Conv2d(before, after, 1, stride, bias=False), nn.BatchNorm2d(after))
+
+    def forward(self, x):
+        y = self.bn2(self.conv2(F.relu(self.bn1(self.conv1(x)))))
+        return F.relu(y + (self.downsample(x) if self.downsample else x))
+
+
+class ResNet18(nn.Module):
+    def __init__(self, width, classes):
+        super().__init__()
+        self.conv1 = nn.Conv2d(3, width, 7, 2, 3, bias=False)
+        self.bn1 = nn.BatchNorm2d(width)
+        self.layer1, self.layer2, self.layer3, self.layer4 = (
+            nn.Sequential(BasicBlock(before, after, stride), BasicBlock(after, after, 1))
+            for before, after, stride in ((width, width, 1), (width, 2 * width, 2), (2 * width, 4 * width, 2),
+                                          (4 * width, 8 * width, 2)))
+        self.fc = nn.Linear(8 * width, classes)
+
+    def forward(self, x):
+        x = F.max_pool2d(F.relu(self.bn1(self.conv1(x))), 3, 2, 1)
+        x = self.layer4(self.layer3(self.layer2(self.layer1(x))))
+        return self.fc(F.adaptive_avg_pool2d(x, 1).flatten(1))
+
+
+class Conv1D(nn.Module):
+    """GPT-2's linear map, whose weight is [in, out]."""
+
+    def __init__(self, inputs, outputs):
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(inputs, outputs))
+        self.bias = nn.Parameter(torch.empty(outputs))
+
+    def forward(self, x):
+        return F.linear(x, self.weight.t(), self.bias)
+
+
+class Block(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        self.ln_1, self.ln_2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.attn = nn.ModuleDict({"c_attn": Conv1D(width, 3 * width), "c_proj": Conv1D(width, width)})
+        self.mlp = nn.ModuleDict({"c_fc": Conv1D(width, 4 * width), "c_proj": Conv1D(4 * width, width)})
+
+    def forward(self, x):
+        qkv = self.attn.c_attn(self.ln_1(x))
+        q, k, v = qkv.view(x.size(0), x.size(1), 3, self.heads, -1).permute(2, 0, 3, 1, 4)
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.attn.c_proj(y.transpose(1, 2).flatten(2))
+        return x + self.mlp.c_proj(F.gelu(self.mlp.c_fc(self.ln_2(x)), approximate="tanh"))
+
+
+class GPT2(nn.Module):
+    def __init__(self, words, length, width, layers, heads):
+        super().__init__()
+        self.transformer = nn.ModuleDict({
+            "wte": nn.Embedding(words, width), "wpe": nn.Embedding(length, width),
+            "h": nn.ModuleList(Block(width, heads) for _ in range(layers)), "ln_f": nn.LayerNorm(width)})
+        self.lm_head = nn.Linear(width, words, bias=False)
+        self.lm_head.weight = self.transformer.wte.weight
+
+    def forward(self, tokens):
+        x = self.transformer.wte(tokens) + self.transformer.wpe(torch.arange(tokens.size(1)))
+        for block in self.transformer.h:
+            x = block(x)
+        return self.lm_head(self.transformer.ln_f(x))
+
+
+def workloads(tools):
+    """By name.  tools: the module that has formula, forward_only and Settings."""
+    formula, pick = tools.formula, tools.Settings.pick
+
+    @torch.no_grad()
+    def fill_by_name(model):
+        model.to(tools.Settings.device)
+        # A tied parameter has the first of its names.
+        for i, (name, p) in enumerate(sorted(model.named_parameters())):
+            wide = p.dim() > 1
+            values = formula(100 + i, tuple(p.shape), 1 / math.sqrt(p[0].numel()) if wide else 0.1)
+            p.copy_(values + 1 if not wide and name.endswith("weight") else values)
+        return model
+
+    def steps(makes):
+        """makes: a model and the function that gives its loss, by name of the variant."""
+        variants, values = {}, []
+        for name, make in makes.items():
+            model, loss = make()
+            fill_by_name(model)
+            model.to(memory_format=torch.channels_last if name == "NHWC" else torch.contiguous_format)
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, fused=True)
+
+            def step(model=model, loss=loss, optimizer=optimizer):
+                value = loss(model)
+                optimizer.zero_grad()
+                value.backward()
+                optimizer.step()
+                return value
+
+            losses = [step().item() for _ in range(3)]
+            variants[name], values = step, values or losses
+        return variants, values
+
+    def sequence():
+        return formula(1, pick((100, 64, 512), (5, 2, 16)))
+
+    def recurrent_forward(layer):
+        x = sequence()
+        model = fill_by_name(layer(x.size(2), x.size(2)))
+        return tools.forward_only(lambda: model(x)[0])
+
+    def recurrent_step(layer):
+        x = sequence()
+        return steps({"": lambda: (layer(x.size(2), x.size(2)), lambda model: model(x)[0].square().mean())})
+
+    def resnet():
+        n, side = pick(16, 2), pick(64, 32)
+        labels = torch.arange(n) * 7 % 10
+
+        def make(layout):
+            images = formula(1, (n, 3, side, side)).contiguous(memory_format=layout)
+            return ResNet18(pick(64, 4), 10), lambda model: F.cross_entropy(model(images), labels)
+
+        return steps({"NCHW": lambda: make(torch.contiguous_format), "NHWC": lambda: make(torch.channels_last)})
+
+    def gpt():
+        n, length, words = pick(8, 2), pick(256, 8), 256
+        places = torch.arange(n * length)
+        tokens, following = (places.square() * 31 % words).view(n, length), (places + 1).square() * 31 % words
+        return steps({"": lambda: (GPT2(words, length, *pick((384, 6, 6), (24, 2, 2))),
+                                   lambda model: F.cross_entropy(model(tokens).view(-1, words), following))})
+
+    return {"lstm_forward": lambda: recurrent_forward(nn.LSTM), "lstm_step": lambda: recurrent_step(nn.LSTM),
+            "gru_forward": lambda: recurrent_forward(nn.GRU), "gru_step": lambda: recurrent_step(nn.GRU),
+            "resnet18_step": resnet, "gpt_step": gpt}

@@ -1,0 +1,103 @@
+// Whole networks, and the layers that they spend their time in.
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <minnow/minnow.h>
+#include "models/gpt2.h"
+#include "models/resnet.h"
+#include "workloads/workloads.h"
+
+namespace bench {
+namespace {
+
+using namespace minnow;
+
+/// Parameters by formula, in the order of their names: weights uniform in ±1 / sqrt(inputs), those of norms around 1.
+void fill_by_name(const Settings& s, nn::Module& model) {
+  model.to(Device(s.device));
+  const NoGradGuard no_grad;
+  auto named = model.named_parameters();
+  std::sort(named.begin(), named.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  std::uint32_t seed = 100;
+  for (const auto& [name, p] : named) {
+    const bool wide = p.dim() > 1;
+    const Tensor values =
+        formula(s, seed++, p.shape(), wide ? 1 / std::sqrt(static_cast<double>(p.numel() / p.size(0))) : 0.1);
+    copy_(p, !wide && name.ends_with("weight") ? values + 1 : values);
+  }
+}
+
+/// Steps of SGD on loss(); the losses of three are checked.
+template <class Model, class Loss> Ready steps(const Settings& s, Model model, Loss loss) {
+  fill_by_name(s, model);
+  const auto optimizer =
+      std::make_shared<optim::SGD>(model.parameters(), optim::SGDOptions{.lr = 0.01, .momentum = 0.9});
+  const auto step = [model, optimizer, loss]() mutable {
+    const Tensor value = loss(model);
+    optimizer->zero_grad();
+    value.backward();
+    optimizer->step();
+    return value;
+  };
+  Ready ready{{{"", step}}, {}};
+  auto checked = step;
+  for (int i = 0; i < 3; ++i) ready.values.push_back(checked().item());
+  return ready;
+}
+
+/// The sequence of a recurrent layer, and a step that makes its outputs small.
+template <class Layer> void add_recurrent(std::vector<Workload>& list, const std::string& name) {
+  const auto input = [](const Settings& s) {
+    return s.quick ? formula(s, 1, {5, 2, 16}) : formula(s, 1, {100, 64, 512});
+  };
+  list.push_back({name + "_forward",
+                  [=](const Settings& s) {
+                    const Tensor x = input(s);
+                    Layer layer(x.size(2), x.size(2));
+                    fill_by_name(s, layer);
+                    return forward_only([layer, x] { return std::get<0>(layer(x)); });
+                  },
+                  For::kCpu});
+  list.push_back({name + "_step",
+                  [=](const Settings& s) {
+                    const Tensor x = input(s);
+                    return steps(s, Layer(x.size(2), x.size(2)),
+                                 [x](const Layer& layer) { return mean(square(std::get<0>(layer(x)))); });
+                  },
+                  For::kCpu});
+}
+
+Ready resnet(const Settings& s) {
+  const std::int64_t n = s.quick ? 2 : 16, side = s.quick ? 32 : 64;
+  models::ResNet model({2, 2, 2, 2}, {.num_classes = 10, .width = s.quick ? 4 : 64});
+  const Tensor images = formula(s, 1, {n, 3, side, side}), labels = (arange(n, int64) * 7 % 10).to(Device(s.device));
+  return steps(s, model, [=](const models::ResNet& net) { return nn::cross_entropy(net(images), labels); });
+}
+
+Ready gpt(const Settings& s) {
+  const std::int64_t n = s.quick ? 2 : 8, length = s.quick ? 8 : 256, words = 256;
+  const models::GPT2Options small{
+      .vocab_size = words, .n_positions = length, .n_embd = 24, .n_layer = 2, .n_head = 2, .dropout = 0};
+  const models::GPT2Options full{
+      .vocab_size = words, .n_positions = length, .n_embd = 384, .n_layer = 6, .n_head = 6, .dropout = 0};
+  const Tensor places = arange(n * length, int64), tokens = (places * places * 31 % words).view({n, length});
+  const Tensor next = ((places + 1) * (places + 1) * 31 % words).to(Device(s.device));
+  return steps(s, models::GPT2LMHeadModel(s.quick ? small : full),
+               [x = tokens.to(Device(s.device)), next, words](const models::GPT2LMHeadModel& model) {
+                 return nn::cross_entropy(model(x).view({-1, words}), next);
+               });
+}
+
+}  // namespace
+
+std::vector<Workload> network_workloads() {
+  std::vector<Workload> list;
+  add_recurrent<nn::LSTM>(list, "lstm");
+  add_recurrent<nn::GRU>(list, "gru");
+  list.push_back({"resnet18_step", resnet, For::kCpu});
+  list.push_back({"gpt_step", gpt, For::kCpu});
+  return list;
+}
+
+}  // namespace bench
