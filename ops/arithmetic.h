@@ -112,7 +112,9 @@ Tensor sub_(const In& self, const In& other, Scalar alpha);
 
 /// Writes source, broadcast and converted, from any device.
 Tensor copy_(const In& self, const In& source);
+/// Writes a number to each element.  Gradient: none.
 Tensor fill_(const In& self, Scalar value);
+/// fill_(self, 0).
 Tensor zero_(const In& self);
 
 // To a temporary the result would be lost; where it is a view, write x.narrow(0, 0, 2).add_(1), or x(slice(0, 2)) += 1.

@@ -27,9 +27,9 @@ enum class FftNorm : std::uint8_t { backward, ortho, forward };
 /// imaginary parts of the first one, and for an even n of the last one, are not read.
 [[nodiscard]] Tensor irfft(const In& x, std::optional<std::int64_t> n = {}, int dim = -1,
                            FftNorm norm = FftNorm::backward);
-/// fft along two dimensions.
+/// fft along the last two dimensions.
 [[nodiscard]] Tensor fft2(const In& x, FftNorm norm = FftNorm::backward);
-/// ifft along two dimensions.
+/// ifft along the last two dimensions.
 [[nodiscard]] Tensor ifft2(const In& x, FftNorm norm = FftNorm::backward);
 
 }  // namespace minnow

@@ -160,7 +160,9 @@ Tensor clamp_(const In& x, double low = -kInfinity, double high = kInfinity);
 [[nodiscard]] Tensor pow_scalar(const In& x, double exponent);
 /// x with `nan` for NaN and the largest finite numbers for ±infinity; integers stay as they are.
 [[nodiscard]] Tensor nan_to_num(const In& x, double nan = 0);
+/// clamp with a lower bound only.
 [[nodiscard]] inline Tensor clamp_min(const In& x, double low) { return clamp(x, low); }
+/// clamp with an upper bound only.
 [[nodiscard]] inline Tensor clamp_max(const In& x, double high) { return clamp(x, -kInfinity, high); }
 
 [[nodiscard]] inline Tensor operator-(const In& x) { return neg(x); }

@@ -57,12 +57,14 @@ template <TensorOption T>
 /// Uninitialized and dense, with the dimensions in the order of the strides `like` (of the same rank).
 [[nodiscard]] Tensor empty_strided_like(const Shape& shape, const Strides& like, DType dtype, Device device,
                                         SourceLocation where = SourceLocation::current());
+/// Each element 0.
 [[nodiscard]] Tensor zeros(const Shape& shape, const TensorOptions& options = {},
                            SourceLocation where = SourceLocation::current());
 template <TensorOption T>
 [[nodiscard]] Tensor zeros(const Shape& shape, const T& option, SourceLocation where = SourceLocation::current()) {
   return zeros(shape, detail::options_of<TensorOptions>(option), where);
 }
+/// Each element 1.
 [[nodiscard]] Tensor ones(const Shape& shape, const TensorOptions& options = {},
                           SourceLocation where = SourceLocation::current());
 template <TensorOption T>
@@ -147,7 +149,9 @@ template <TensorOption T>
 [[nodiscard]] Tensor empty_like(const In& x, std::optional<DType> dtype = {});
 [[nodiscard]] Tensor zeros_like(const In& x, std::optional<DType> dtype = {});
 [[nodiscard]] Tensor ones_like(const In& x, std::optional<DType> dtype = {});
+/// The same, each element `value`.
 [[nodiscard]] Tensor full_like(const In& x, Scalar value, std::optional<DType> dtype = {});
+/// As rand and randn, with the shape, order of dimensions, dtype and device of x.
 [[nodiscard]] Tensor rand_like(const In& x);
 [[nodiscard]] Tensor randn_like(const In& x);
 

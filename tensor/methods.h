@@ -142,7 +142,9 @@ class Methods {
   [[nodiscard]] Tensor addcdiv(const In& b, const In& c, double value = 1, SourceLocation where = SourceLocation::current()) const;
   /// Writes source, broadcast and converted, from any device.
   Tensor copy_(const In& source, SourceLocation where = SourceLocation::current()) const;
+  /// Writes a number to each element.  Gradient: none.
   Tensor fill_(Scalar value, SourceLocation where = SourceLocation::current()) const;
+  /// fill_(self, 0).
   Tensor zero_(SourceLocation where = SourceLocation::current()) const;
   /// -x.
   [[nodiscard]] Tensor neg(SourceLocation where = SourceLocation::current()) const;
@@ -294,7 +296,9 @@ class Methods {
   Tensor clamp_(double low = -kInfinity, double high = kInfinity, SourceLocation where = SourceLocation::current()) const;
   /// x with `nan` for NaN and the largest finite numbers for ±infinity; integers stay as they are.
   [[nodiscard]] Tensor nan_to_num(double nan = 0, SourceLocation where = SourceLocation::current()) const;
+  /// clamp with a lower bound only.
   [[nodiscard]] Tensor clamp_min(double low, SourceLocation where = SourceLocation::current()) const;
+  /// clamp with an upper bound only.
   [[nodiscard]] Tensor clamp_max(double high, SourceLocation where = SourceLocation::current()) const;
   /// Σ x; 0 for no elements.  int64 for integers and bool.
   [[nodiscard]] Tensor sum(const Dims& dims = {}, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""completion.py MINNOW_H COMPILER...: what an editor offers after `minnow::` is declared in a header that is for users.
+"""completion.py MINNOW_H COMPILER...: what an editor offers after `minnow::` is declared in a header that is for users, and
+docs/headers.py, from which the pages of docs/ are written, finds it there.
 
 Asks clang's completion.  Exit status 77 (skipped) where clang is missing.
 """
@@ -15,13 +16,39 @@ from pathlib import Path
 OWN = {"detail", "autograd"}
 
 
-def offered(clang, flags):
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent / "docs"))
+import headers  # noqa: E402
+
+
+def offered(clang, flags, space="minnow::"):
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "user.cpp"
-        source.write_text("#include <minnow/minnow.h>\nvoid user() {\n  minnow::\n}\n")
-        command = [clang, *flags, "-fsyntax-only", "-Xclang", f"-code-completion-at={source}:3:11", str(source)]
+        source.write_text("#include <minnow/minnow.h>\nvoid user() {\n" + space + "\n}\n")
+        command = [clang, *flags, "-fsyntax-only", "-Xclang", f"-code-completion-at={source}:3:{len(space) + 1}", str(source)]
         text = subprocess.run(command, capture_output=True, text=True).stdout
     return {re.split(r" : |\n", line)[0].strip() for line in text.split("COMPLETION: ")[1:]}
+
+
+def not_found(clang, flags):
+    """What docs/headers.py does not find, and what it finds where nothing is."""
+    spaces, faults = {}, []
+    for entity in headers.entities():
+        spaces.setdefault(entity.space, set()).add(entity.name)
+    inner = {name for space in spaces for name in space.split("::")}
+    for space, found in spaces.items():
+        path = f"minnow::{space}::" if space else "minnow::"
+        names = {name for name in offered(clang, flags, path) if name.isidentifier()} - OWN - inner
+        lower = lower_headers() if not space else set()
+        faults += [f"{path}{name}: docs/headers.py does not find it" for name in sorted(names - found - lower)]
+        faults += [f"{path}{name}: docs/headers.py finds it, and clang does not" for name in sorted(found - names)]
+    return faults
+
+
+def lower_headers():
+    """Names that public headers only pass on."""
+    paths = [path for path in (headers.ROOT / "tensor").glob("*.h")
+             if f"tensor/{path.name}" not in headers.public_headers()]
+    return {entity.name for entity in headers.entities([str(p.relative_to(headers.ROOT)) for p in paths])}
 
 
 def main():
@@ -40,7 +67,9 @@ def main():
     strangers = sorted(names - words)
     print("\n".join(f"minnow::{name} is offered, and no public header declares it: move it to minnow::detail"
                     for name in strangers) or f"{len(names)} names, all public")
-    sys.exit(1 if strangers else 0)
+    faults = not_found(clang, sys.argv[2:])
+    print("\n".join(faults))
+    sys.exit(1 if strangers or faults else 0)
 
 
 if __name__ == "__main__":

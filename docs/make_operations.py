@@ -1,0 +1,243 @@
+#!/usr/bin/env python3
+"""Writes docs/operations.md and docs/layers.md from the public headers: their names, parameters and comments.
+
+make_operations.py          writes the pages
+make_operations.py --check  fails when they are not what it would write
+"""
+
+import re
+import sys
+from pathlib import Path
+
+import headers
+
+HERE = Path(__file__).resolve().parent
+NOTE = "<!-- Written by docs/make_operations.py from the headers: change those and run it. -->"
+OPERATIONS = ("tensor/create.h", "tensor/random.h", "tensor/index.h", "ops/", "nn/.*loss.h")
+NOT_LAYERS = ("tensor/(?!kernels/rules)", "autograd/", "ops/", "nn/.*loss.h")
+
+
+def is_of(header, patterns):
+    return any(re.match(pattern, header) for pattern in patterns)
+
+
+def sentence(doc):
+    """The first sentence of a comment."""
+    end = re.search(r"(?<!e\.g)(?<!et al)(?<!\.)\.(?=\s+(?:[A-Z0-9`({\[]|[a-z_]\w*(?:, [a-z_]\w*)*:)|\s*$)", doc)
+    return doc[:end.end()] if end else doc
+
+
+def cell(text):
+    return text.replace("|", "\\|").strip()
+
+
+def parameters(entity, options):
+    """The names of the parameters, with their defaults; of options their fields."""
+    text = entity.text[entity.text.index("("):]
+    depth = 0
+    for at, c in enumerate(text):
+        depth += {"(": 1, ")": -1}.get(c, 0)
+        if depth == 0:
+            break
+    shown = []
+    for parameter in headers.split(text[1:at]):
+        declared, _, default = (part.strip() for part in parameter.partition("="))
+        if "SourceLocation" in declared or not declared or declared == "void":
+            continue
+        kind = re.search(r"(\w+)\s*&?\s*\w*$", declared)
+        fields = options.get(kind.group(1)) if kind else None
+        name = re.search(r"\(\*(\w+)\)|(\w+)(?:\[\])?$", declared)
+        if fields:
+            shown.append("{" + ", ".join("." + f for f in fields) + "}")
+        elif name:
+            shown.append((name.group(1) or name.group(2)) + (f" = {default}" if default and default != "{}" else ""))
+    return ", ".join(shown)
+
+
+def options_of(entities):
+    return {e.name: [m.name for m in e.members if m.kind == "object"] for e in entities
+            if e.kind == "class" and e.name.endswith("Options")}
+
+
+def introduction(header):
+    """The comment above the header's namespace."""
+    text = (headers.ROOT / header).read_text(encoding="utf-8")
+    found = re.search(r"^((?://[^\n]*\n)+)namespace minnow", text, re.M)
+    return " ".join(re.sub(r"^///?", "", line).strip() for line in found.group(1).splitlines()) if found else ""
+
+
+def title(header):
+    return Path(header).stem.replace("_", " ").capitalize()
+
+
+def inherited(group):
+    """The comment of a declaration stands also for those below it with the same parameters; for others it does not."""
+    owner = None
+    for entity in group:
+        arguments = entity.text.partition("(")[2]
+        if entity.doc and (owner is None or entity.doc != owner.doc):
+            owner = entity
+        elif entity.kind != "function":
+            entity.doc = ""
+        elif entity.doc and entity.name not in (owner.name, owner.name + "_") and arguments != owner.text.partition("(")[2]:
+            entity.doc = ""
+    return group
+
+
+def functions(entities, header):
+    callable_types = {e.name for e in entities if any(m.name == "operator()" for m in e.members)}
+    docs = {e.name: e.doc for e in entities if e.kind == "class"}
+    found = []
+    for e in entities:
+        if e.header != header:
+            continue
+        if e.kind == "function":
+            found.append(e)
+        elif e.kind == "object" and e.text.split()[0] in callable_types:
+            kind = next(t for t in entities if t.name == e.text.split()[0])
+            call = next(m for m in kind.members if m.name == "operator()")
+            doc = re.sub(r"^.*?As a function, (\w)", lambda m: m.group(1).upper(), docs[kind.name])
+            found.append(headers.Entity("function", e.name, e.space, call.text.replace("operator()", e.name), doc, header))
+    return inherited(found)
+
+
+def operations():
+    everything = headers.entities()
+    options, methods = options_of(everything), headers.methods()
+    renamed = {"stddev": "std"}
+    count, sections = 0, []
+    names = {e.qualified for e in everything}
+    for header in headers.public_headers():
+        if not is_of(header, OPERATIONS):
+            continue
+        rows = {}
+        for e in functions(everything, header):
+            base = e.qualified[:-1] if e.name.endswith("_") and e.qualified[:-1] in names else None
+            if not base:
+                rows.setdefault(e.qualified, []).append(e)
+        if not rows:
+            continue
+        lines = [f"## {title(header)}", ""]
+        if text := introduction(header):
+            lines += [text, ""]
+        lines += ["| function | what it is | forms |", "|---|---|---|"]
+        for name, overloads in rows.items():
+            count += 1
+            signatures = list(dict.fromkeys(f"`{name}({parameters(e, options)})`" for e in overloads
+                                            if "const T& option" not in e.text))
+            forms = []
+            method = renamed.get(name, name)
+            if method in methods:
+                forms.append(f"`x.{method}`")
+            if name + "_" in names:
+                forms.append(f"`{name}_`")
+            doc = next((e.doc for e in overloads if e.doc), "")
+            lines.append(f"| {'<br>'.join(map(cell, signatures))} | {cell(sentence(doc))} | {', '.join(forms)} |")
+        sections.append((header, lines))
+    tensor = next(e for e in everything if e.kind == "class" and e.name == "Tensor")
+    free = {e.name for e in everything if e.kind == "function" and not e.space}
+    own = {}
+    for m in tensor.members:
+        if m.kind == "function" and m.name not in free and m.name not in ("Tensor", "operator()"):
+            own.setdefault(m.name, []).append(m)
+    lines = ["## Methods of Tensor alone", "", "| method | what it is |", "|---|---|"]
+    seen, plain = set(), []
+    for name, overloads in own.items():
+        doc = next((m.doc for m in overloads), "")
+        if not doc or doc in seen:  # a comment stands for one name
+            plain.append(f"`x.{name}`")
+            continue
+        seen.add(doc)
+        signatures = dict.fromkeys(f"`x.{name}({parameters(m, options)})`" for m in overloads)
+        lines.append(f"| {'<br>'.join(map(cell, signatures))} | {cell(sentence(doc))} |")
+    lines += ["", f"And {', '.join(plain)}."] if plain else []
+    text = "\n\n".join("\n".join(lines) for _, lines in sections)
+    return f"""# Operations
+
+{NOTE}
+
+The {count} public functions of tensors, by header: `#include <minnow/minnow.h>` has all of them. The comments in the headers
+say more: shapes, dtypes, errors and gradients. Parameters in braces are options: `conv2d(x, w, b, {{.stride = 2}})`. Under
+*forms* are the method of `Tensor` and the form in place, which writes over its first operand.
+
+{text}
+
+{chr(10).join(lines)}
+"""
+
+
+def is_layer_page(e):
+    hidden = e.kind in ("enum", "concept") or e.name.endswith("Options") or e.space in ("", "cuda", "profile")
+    return not hidden and not is_of(e.header, NOT_LAYERS)
+
+
+def described(e, options):
+    """The row of a class, an alias or a function."""
+    name, doc = e.qualified, e.doc
+    if e.kind == "function":
+        return f"{name}({parameters(e, options)})", doc
+    if e.kind == "alias":
+        layer = re.search(r'<"\w+", (\w+)', e.text)
+        fields = options.get(e.name + "Options")
+        if layer and doc.startswith(e.name + "("):  # its arguments
+            name, doc = f"{e.space}::{doc}", ""
+        if layer:
+            doc = doc or f"`{layer.group(1)}` as a layer."
+        if "RuleOptimizer" in e.text:
+            return f"{name}(params, {'{' + ', '.join('.' + f for f in fields) + '}' if fields else 'options'})", doc
+        return name, doc
+    makers = [m for m in e.members if m.kind == "function" and m.name == e.name and "&&" not in m.text
+              and not re.search(rf"\(\s*const {e.name}&\s*\w*\s*\)", m.text)]
+    if makers:
+        return f"{name}({next(filter(None, (parameters(m, options) for m in makers)), '')})", doc
+    fields = [m.name for m in e.members if m.kind == "object"] if e.text.startswith("struct") else []
+    return name + ("{" + ", ".join("." + f for f in fields) + "}" if fields else ""), doc
+
+
+def layers():
+    everything = headers.entities()
+    options = options_of(everything)
+    floors = {}
+    for e in everything:
+        if is_layer_page(e) and (e.doc or e.kind == "alias" or e.kind == "class"):
+            folder = "optim" if "kernels/rules" in e.header else e.header.split("/")[0]
+            header = "optim/optimizers.h" if "kernels/rules" in e.header else e.header
+            floors.setdefault(folder, {}).setdefault(header, []).append(e)
+    parts = []
+    for folder, families in floors.items():
+        lines = [f"## {folder}"]
+        for header in sorted(families):
+            rows = dict.fromkeys(f"| `{cell(signature)}` | {cell(sentence(doc))} |"
+                                 for signature, doc in (described(e, options) for e in inherited(families[header])) if doc)
+            if rows:
+                intro = introduction(header)
+                lines += ["", f"### {title(header)}", ""] + [intro, ""] * bool(intro) + ["| | |", "|---|---|", *rows]
+        parts.append("\n".join(lines))
+    text = "\n\n".join(parts)
+    return f"""# Layers, optimizers, data
+
+{NOTE}
+
+What the folders above the operations declare, by header; losses are in [operations.md](operations.md). The first constructor
+of each class is shown; parameters in braces are options: `nn::Conv2d(3, 16, 3, {{.stride = 2}})`.
+
+{text}
+"""
+
+
+def main():
+    pages = {HERE / "operations.md": operations(), HERE / "layers.md": layers()}
+    silent = re.findall(r"^\| (`.*`) \|  \|", "\n".join(pages.values()), re.M)
+    if silent:
+        sys.exit("\n".join(f"{name}: write a comment above its declaration" for name in silent))
+    if "--check" not in sys.argv[1:]:
+        for path, text in pages.items():
+            path.write_text(text, encoding="utf-8")
+        return
+    stale = [p.name for p, text in pages.items() if not p.exists() or p.read_text(encoding="utf-8") != text]
+    if stale:
+        sys.exit(f"{', '.join(stale)}: not up to date; run docs/make_operations.py")
+
+
+if __name__ == "__main__":
+    main()
