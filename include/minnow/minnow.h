@@ -93,6 +93,7 @@
 #include <minnow/data/csv.h>
 #include <minnow/data/dataset.h>
 #include <minnow/data/idx.h>
+#include <minnow/data/image.h>
 #include <minnow/data/image_dataset.h>
 #include <minnow/data/loader.h>
 #include <minnow/data/loader_options.h>
