@@ -25,6 +25,8 @@ DTYPES = [
     ("bfloat16", 2, None),
     ("int64", 8, "q"),
     ("int32", 4, "i"),
+    ("int16", 2, "h"),
+    ("int8", 1, "b"),
     ("uint8", 1, "B"),
     ("bool", 1, "?"),
 ]
@@ -82,7 +84,7 @@ class Format:
         finite = [v for v in shown if math.isfinite(v)]
         magnitudes = [abs(v) for v in finite if v != 0]
         self.whole = all(v == math.floor(v) for v in finite)
-        if magnitudes and dtype not in ("int64", "int32", "uint8", "bool"):
+        if magnitudes and dtype not in ("int64", "int32", "int16", "int8", "uint8", "bool"):
             largest, smallest = max(magnitudes), min(magnitudes)
             self.scientific = largest / smallest > 1000 or largest > 1e8 or (not self.whole and smallest < 1e-4)
         self.width = max((len(self.number(v)) for v in finite), default=0)

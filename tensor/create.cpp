@@ -375,6 +375,8 @@ void detail::require_representable(Scalar value, DType dtype) {
   const double v = std::trunc(value.as_double());  // NaN is outside of every range
   if (dtype == DType::int64 && v >= -0x1p63 && v < 0x1p63) return;
   if (dtype == DType::int32 && v >= -0x1p31 && v < 0x1p31) return;
+  if (dtype == DType::int16 && v >= -0x1p15 && v < 0x1p15) return;
+  if (dtype == DType::int8 && v >= -0x1p7 && v < 0x1p7) return;
   if (dtype == DType::uint8 && std::abs(v) <= 255) return;
   throw ValueError(fmt::format("{}: {} does not fit into {}\nchoose a wider dtype, or a value that it holds",
                                CallSite::op(), text(value), name_of(dtype)));

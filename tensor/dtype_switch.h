@@ -13,6 +13,8 @@ template <class F> decltype(auto) dtype_switch(DType dtype, F&& f) {
     case DType::bfloat16: return f.template operator()<bfloat16_t>();
     case DType::int64: return f.template operator()<std::int64_t>();
     case DType::int32: return f.template operator()<std::int32_t>();
+    case DType::int16: return f.template operator()<std::int16_t>();
+    case DType::int8: return f.template operator()<std::int8_t>();
     case DType::uint8: return f.template operator()<std::uint8_t>();
     case DType::bool_: break;
   }

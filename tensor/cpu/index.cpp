@@ -3,6 +3,7 @@
 #include <minnow/tensor/cpu/cpu_backend.h>
 #include <minnow/tensor/cpu/isa.h>
 #include <minnow/tensor/cpu/parallel.h>
+#include <minnow/tensor/dtype_switch.h>
 #include <minnow/tensor/internal.h>
 
 namespace minnow::cpu {
@@ -85,16 +86,7 @@ void add_run(DType dtype, const char* from, char* to, std::int64_t n) {
       }
     }
   };
-  switch (dtype) {
-    case DType::float32: return add(float{});
-    case DType::float64: return add(double{});
-    case DType::float16: return add(float16_t{});
-    case DType::bfloat16: return add(bfloat16_t{});
-    case DType::int64: return add(std::int64_t{});
-    case DType::int32: return add(std::int32_t{});
-    case DType::uint8: return add(std::uint8_t{});
-    case DType::bool_: return add(bool{});
-  }
+  dtype_switch(dtype, [&]<class T>() { add(T{}); });
 }
 
 char* element(const View& t, std::int64_t offset) {

@@ -16,8 +16,8 @@
 
 namespace minnow::test {
 
-inline constexpr DType kAllDtypes[] = {DType::float32, DType::float64, DType::float16, DType::bfloat16,
-                                       DType::int64,   DType::int32,   DType::uint8,   DType::bool_};
+inline constexpr DType kAllDtypes[] = {DType::float32, DType::float64, DType::float16, DType::bfloat16, DType::int64,
+                                       DType::int32,   DType::int16,   DType::int8,    DType::uint8,    DType::bool_};
 
 /// How a test tensor lies in memory.
 enum class Lay { kContiguous, kReversed, kGaps, kBroadcast };
@@ -70,6 +70,8 @@ inline double get(const Tensor& t, std::int64_t i) {
     case DType::bfloat16: return static_cast<double>(static_cast<float>(*static_cast<const bfloat16_t*>(p)));
     case DType::int64: return static_cast<double>(*static_cast<const std::int64_t*>(p));
     case DType::int32: return *static_cast<const std::int32_t*>(p);
+    case DType::int16: return *static_cast<const std::int16_t*>(p);
+    case DType::int8: return *static_cast<const std::int8_t*>(p);
     case DType::uint8: return *static_cast<const std::uint8_t*>(p);
     case DType::bool_: break;
   }
@@ -84,6 +86,8 @@ inline void set(const Tensor& t, std::int64_t i, double v) {
     case DType::bfloat16: *static_cast<bfloat16_t*>(p) = bfloat16_t(static_cast<float>(v)); return;
     case DType::int64: *static_cast<std::int64_t*>(p) = static_cast<std::int64_t>(v); return;
     case DType::int32: *static_cast<std::int32_t*>(p) = static_cast<std::int32_t>(v); return;
+    case DType::int16: *static_cast<std::int16_t*>(p) = static_cast<std::int16_t>(v); return;
+    case DType::int8: *static_cast<std::int8_t*>(p) = static_cast<std::int8_t>(v); return;
     case DType::uint8: *static_cast<std::uint8_t*>(p) = static_cast<std::uint8_t>(v); return;
     case DType::bool_: *static_cast<std::uint8_t*>(p) = v != 0 ? 1 : 0; return;
   }

@@ -8,7 +8,8 @@ import torch
 from safetensors.torch import save_file
 
 HERE = pathlib.Path(__file__).parent
-DTYPES = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.uint8]
+DTYPES = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16,
+          torch.int8, torch.uint8]
 
 
 def ramp(shape, dtype):

@@ -23,7 +23,8 @@ const std::map<std::string, Binary>& functions() {
 }
 
 constexpr DType kDTypes[] = {DType::float32, DType::float64, DType::float16, DType::bfloat16,
-                             DType::int64,   DType::int32,   DType::uint8,   DType::bool_};
+                             DType::int64,   DType::int32,   DType::int16,   DType::int8,
+                             DType::uint8,   DType::bool_};
 constexpr int kRefused = 255;
 
 /// The index of the result's dtype, or kRefused.
@@ -43,7 +44,7 @@ class Promotion : public DeviceTest {
   void expect_table(const std::string& table, const std::vector<Second>& columns, F function) {
     ASSERT_TRUE(book_.contains(table)) << table;
     const std::vector<int> want = book_[table].to_vector<int>();
-    ASSERT_EQ(want.size(), 8 * columns.size());
+    ASSERT_EQ(want.size(), std::size(kDTypes) * columns.size());
     for (std::size_t i = 0; i < want.size(); ++i) {
       const DType row = kDTypes[i / columns.size()];
       const int got = place([&] { return function(row, columns[i % columns.size()]); });

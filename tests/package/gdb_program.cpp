@@ -19,7 +19,7 @@ int main() {
   const Tensor floats = tensor({{1.5, -2.25, 1e-5}, {3.0, 4.0, 5.0}});
   const Tensor whole = arange(6, {.dtype = float32}).reshape({2, 1, 3});
   const Tensor ints = tensor({{1, -20}, {300, 9007199254740993}});
-  const Tensor small = arange(4, {.dtype = uint8});
+  const Tensor small = arange(4, {.dtype = uint8}), signed_small = arange(-2, 2, 1, {.dtype = int8});
   const Tensor none;
   const Tensor nothing = zeros({2, 0}, {.dtype = int32});
   const Tensor turned = whole.reshape({2, 3}).t();

@@ -395,7 +395,7 @@ Input indices(const Shape& shape, std::int64_t size) {
 Input mask(const Shape& shape) { return {shape, 0, 1, Input::Kind::kMask}; }
 
 std::vector<DType> floating_point_dtypes() { return {DType::float32, DType::float64, DType::float16, DType::bfloat16}; }
-std::vector<DType> integral() { return {DType::int64, DType::int32, DType::uint8}; }
+std::vector<DType> integral() { return {DType::int64, DType::int32, DType::int16, DType::int8, DType::uint8}; }
 std::vector<DType> numbers() {
   std::vector<DType> both = floating_point_dtypes();
   for (const DType dtype : integral()) both.push_back(dtype);

@@ -14,8 +14,8 @@
 namespace minnow {
 namespace {
 
-constexpr DType kAll[] = {DType::float32, DType::float64, DType::float16, DType::bfloat16,
-                          DType::int64,   DType::int32,   DType::uint8,   DType::bool_};
+constexpr DType kAll[] = {DType::float32, DType::float64, DType::float16, DType::bfloat16, DType::int64,
+                          DType::int32,   DType::int16,   DType::int8,    DType::uint8,    DType::bool_};
 
 Tensor numbers(const Shape& shape, DType dtype, std::int64_t modulus = 7) {
   std::vector<double> values;

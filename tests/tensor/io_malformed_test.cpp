@@ -122,7 +122,7 @@ TEST(MalformedSafetensors, Fields) {
        {file_of("{\"a\":" + entry("[1]", "[0,4,4]") + "}", 4), "more than two offsets"},
        {file_of("{\"a\":" + entry("[1]", "[0,4]", "4") + "}", 4), "a dtype"},
        {file_of("{\"a\":" + entry("[1]", "[0,4]", "\"f32\"") + "}", 4), "of dtype \"f32\""},
-       {file_of("{\"a\":" + entry("[4]", "[0,4]", "\"I8\"") + "}", 4), "which minnow does not have"},
+       {file_of("{\"a\":" + entry("[4]", "[0,4]", "\"U16\"") + "}", 4), "which minnow does not have"},
        {file_of("{\"a\":" + entry("[1]", "[0,4]", "\"U32\"") + "}", 4), "tensor \"a\" of dtype \"U32\""},
        {file_of("{\"a\":" + entry("[1,1,1,1,1,1,1,1,1]", "[0,4]") + "}", 4), "more than 8 dimensions"},
        {extra("01"), "',' or '}'"},

@@ -27,6 +27,8 @@ StateDict reference() {
           {"ramp.bfloat16", ramp<bfloat16_t>({2, 3})},
           {"ramp.int64", ramp<std::int64_t>({2, 3})},
           {"ramp.int32", ramp<std::int32_t>({2, 3})},
+          {"ramp.int16", ramp<std::int16_t>({2, 3})},
+          {"ramp.int8", ramp<std::int8_t>({2, 3})},
           {"ramp.uint8", ramp<std::uint8_t>({2, 3})},
           {"ramp.bool", ramp<bool>({2, 3})},
           {"none", ramp<float>({0, 3})},

@@ -20,6 +20,9 @@ TEST(Limits, NumbersThatADTypeDoesNotHoldAreRefused) {
 }
 
 TEST(Limits, NumbersThatADTypeHoldsAreAccepted) {
+  EXPECT_THROW((void)full({2}, 128, {.dtype = DType::int8}), ValueError);
+  EXPECT_THROW((void)full({2}, -32769, {.dtype = DType::int16}), ValueError);
+  EXPECT_EQ(full({1}, -128, {.dtype = DType::int8}).item<int>(), -128);
   EXPECT_EQ(full({1}, -1, {.dtype = DType::uint8}).item<int>(), 255);
   EXPECT_EQ(full({1}, 255.9, {.dtype = DType::uint8}).item<int>(), 255);
   EXPECT_EQ(full({1}, INT64_MIN, {.dtype = DType::int64}).item<std::int64_t>(), INT64_MIN);

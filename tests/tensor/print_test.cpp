@@ -61,6 +61,8 @@ TEST(Print, EveryDtype) {
   EXPECT_EQ(text(DType::bfloat16), "tensor([0., 1., 2.], dtype=bfloat16)");
   EXPECT_EQ(text(int64), "tensor([0, 1, 2])");
   EXPECT_EQ(text(int32), "tensor([0, 1, 2], dtype=int32)");
+  EXPECT_EQ(text(int16), "tensor([0, 1, 2], dtype=int16)");
+  EXPECT_EQ(to_string(tensor({-1, 2}).to(int8)), "tensor([-1,  2], dtype=int8)");
   EXPECT_EQ(text(uint8), "tensor([0, 1, 2], dtype=uint8)");
   EXPECT_EQ(text(DType::bool_), "tensor([false,  true,  true])");
   EXPECT_EQ(to_string(tensor({0.1}).to(DType::bfloat16)), "tensor([0.1001], dtype=bfloat16)");

@@ -94,6 +94,8 @@ template <> void install_loops<family::Convert>(Kernels& k) {
   install<double>(k, DType::float64);
   install<std::int64_t>(k, DType::int64);
   install<std::int32_t>(k, DType::int32);
+  install<std::int16_t>(k, DType::int16);
+  install<std::int8_t>(k, DType::int8);
   install<std::uint8_t>(k, DType::uint8);
   install<Bool>(k, DType::bool_);
 }

@@ -136,8 +136,8 @@ struct Kernels {
   SoftmaxLoops softmax[2];
   PoolLoops pool;
   UpdateLoop update[2][kernels::UpdateRules::kSize];
-  ConvertLoop load[8][kComputes];   ///< [DType][Compute]
-  ConvertLoop store[kComputes][8];  ///< [Compute][DType]
+  ConvertLoop load[kDTypeCount][kComputes];   ///< [DType][Compute]
+  ConvertLoop store[kComputes][kDTypeCount];  ///< [Compute][DType]
   GemmLoops gemm;
   TransposeLoop transpose;
   FillLoop fill;

@@ -47,6 +47,8 @@ template <class T, class F> __device__ __forceinline__ auto visit_stored(DType d
   } else {
     switch (dtype) {
       case DType::int32: return f(std::int32_t());
+      case DType::int16: return f(std::int16_t());
+      case DType::int8: return f(std::int8_t());
       case DType::uint8: return f(std::uint8_t());
       case DType::bool_: return f(bool());
       default: return f(std::int64_t());
@@ -63,6 +65,8 @@ template <class T> __device__ __forceinline__ void store_as(void* out, DType dty
     case DType::bfloat16: static_cast<bfloat16_t*>(out)[i] = narrow<bfloat16_t>(x); break;
     case DType::int64: static_cast<std::int64_t*>(out)[i] = narrow<std::int64_t>(x); break;
     case DType::int32: static_cast<std::int32_t*>(out)[i] = narrow<std::int32_t>(x); break;
+    case DType::int16: static_cast<std::int16_t*>(out)[i] = narrow<std::int16_t>(x); break;
+    case DType::int8: static_cast<std::int8_t*>(out)[i] = narrow<std::int8_t>(x); break;
     case DType::uint8: static_cast<std::uint8_t*>(out)[i] = narrow<std::uint8_t>(x); break;
     case DType::bool_: static_cast<bool*>(out)[i] = narrow<bool>(x); break;
   }

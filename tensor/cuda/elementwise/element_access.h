@@ -35,6 +35,8 @@ template <class T, Accepts Set, class F> __device__ __forceinline__ void visit_a
       case DType::bfloat16: return f(bfloat16_t());
       case DType::int64: return f(std::int64_t());
       case DType::int32: return f(std::int32_t());
+      case DType::int16: return f(std::int16_t());
+      case DType::int8: return f(std::int8_t());
       case DType::uint8: return f(std::uint8_t());
       case DType::bool_: return f(bool());
     }

@@ -16,12 +16,12 @@ struct Code {
 };
 
 /// In the order of the reference writer.
-constexpr Code kCodes[] = {{"BOOL", DType::bool_},    {"U8", DType::uint8},  {"F16", DType::float16},
-                           {"BF16", DType::bfloat16}, {"I32", DType::int32}, {"F32", DType::float32},
-                           {"F64", DType::float64},   {"I64", DType::int64}};
-constexpr std::string_view kForeignCodes[] = {"F4",      "F6_E2M3", "F6_E3M2",     "I8",          "F8_E5M2",
-                                              "F8_E4M3", "F8_E8M0", "F8_E4M3FNUZ", "F8_E5M2FNUZ", "I16",
-                                              "U16",     "U32",     "C64",         "U64"};
+constexpr Code kCodes[] = {{"BOOL", DType::bool_}, {"U8", DType::uint8},    {"I8", DType::int8},
+                           {"I16", DType::int16},  {"F16", DType::float16}, {"BF16", DType::bfloat16},
+                           {"I32", DType::int32},  {"F32", DType::float32}, {"F64", DType::float64},
+                           {"I64", DType::int64}};
+constexpr std::string_view kForeignCodes[] = {"F4",          "F6_E2M3",     "F6_E3M2", "F8_E5M2", "F8_E4M3", "F8_E8M0",
+                                              "F8_E4M3FNUZ", "F8_E5M2FNUZ", "U16",     "U32",     "C64",     "U64"};
 
 /// A name from the file for messages: quoted, escaped and shortened.
 std::string shown(std::string_view name) {
