@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <minnow/tensor/activation.h>
+#include <minnow/tensor/view.h>
+
+// What the calls of a backend have besides their operands (calls.h).
+namespace minnow::detail {
+
+/// What a call found in its operands' elements.  In no case was anything read or written out of bounds.
+enum class [[nodiscard]] Outcome : std::uint8_t{
+    ok,
+    captured,  ///< not run: the call was captured, and replays run it
+    index_out_of_range,
+    class_out_of_range,  ///< a target is neither in [0, classes) nor ignore_index
+    zero_divisor,        ///< an integer was divided by zero
+    no_solution,         ///< a matrix has no such factorization
+};
+
+/// Routines of LAPACK, for each matrix of a batch.  All operands are contiguous, of one dtype: float32 or float64.
+enum class LapackRoutine : std::uint8_t {
+  cholesky,    ///< a: [B, N, N] -> in place L with a = L Lᵀ, 0 above the diagonal.  Reads the lower triangle.
+  lu,          ///< a: [B, N, N] -> in place L and U; b: int32 [B, N], the rows that were swapped, from 1 on
+  lu_solve,    ///< a, b: of lu; c: [B, N, K] -> in place X with A X = c
+  triangular,  ///< a: [B, N, N], upper if `flag`; c: [B, N, K] -> in place X with a X = c
+  qr,          ///< a: [B, M, N], overwritten; b: Q [B, M, K]; c: R [B, K, N], K = min(M, N)
+  eigh,  ///< a: [B, N, N] -> in place eigenvectors in columns; b: values [B, N], ascending.  Reads the lower triangle.
+  svd,   ///< a: [B, M, N], overwritten; b: U [B, M, K]; c: S [B, K], descending; d: Vᵀ [B, K, N]
+};
+
+// Parameters that several calls share.  Dilation 1 means none; backends translate to the conventions of their
+// libraries.
+
+/// out = activation(alpha * a b + beta * out (+ bias)).
+struct MatmulParams {
+  double alpha = 1;
+  double beta = 0;
+  Activation activation = Activation::none;  ///< for floating-point results only
+};
+
+struct Conv2dParams {
+  std::int64_t stride[2] = {1, 1};
+  std::int64_t padding[2] = {0, 0};
+  std::int64_t dilation[2] = {1, 1};
+  std::int64_t groups = 1;
+};
+
+struct Pool2dParams {
+  std::int64_t kernel[2] = {1, 1};
+  std::int64_t stride[2] = {1, 1};
+  std::int64_t padding[2] = {0, 0};
+  std::int64_t dilation[2] = {1, 1};
+  bool count_include_pad = true;
+};
+
+/// One parameter in an optimizer's fused pass.  `state` are the tensors that the rule keeps for it, of the same shape;
+/// nullptr for those that its options leave out.
+struct UpdateItem {
+  static constexpr int kMaxStates = 3;
+  const View* param;
+  const View* grad;
+  const View* state[kMaxStates];
+};
+
+struct UpdateParams {
+  int rule = 0;                       ///< index in kernels::UpdateRules
+  std::span<const double> constants;  ///< the rule's Constants<double>, as an array
+  /// If set, device memory with these numbers, which kernels read instead: a captured step changes them between
+  /// replays.
+  const double* replayed = nullptr;
+};
+
+}  // namespace minnow::detail
