@@ -118,7 +118,7 @@ Tensor gather(const In& x, int dim, const In& index) {
   return out;
 }
 
-Tensor scatter_add(const In& x, int dim, const In& index, const In& source) {
+Tensor scatter_add(const In& x, int dim, const In& index, const In& source, ScatterOp op) {
   const CallSite site("scatter_add", x.where);
   Backend& backend = dispatch({{"x", *x}, {"index", *index}, {"source", *source}});
   dim = wrap_dim(x, dim);
@@ -130,7 +130,7 @@ Tensor scatter_add(const In& x, int dim, const In& index, const In& source) {
   const Tensor out = contiguous(clone(x));
   if (!index->numel()) return out;
   const View at = at_least_1d(*index);
-  run_indexed(backend, calls::ScatterAdd{at_least_1d(*source), at, cropped(at_least_1d(out), dim, at), dim}, x, dim,
+  run_indexed(backend, calls::ScatterAdd{at_least_1d(*source), at, cropped(at_least_1d(out), dim, at), dim, op}, x, dim,
               index);
   return out;
 }
@@ -147,7 +147,7 @@ Tensor index_select(const In& x, int dim, const In& index) {
   return out;
 }
 
-Tensor index_add(const In& x, int dim, const In& index, const In& source) {
+Tensor index_add(const In& x, int dim, const In& index, const In& source, ScatterOp op) {
   const CallSite site("index_add", x.where);
   Backend& backend = dispatch({{"x", *x}, {"index", *index}, {"source", *source}});
   check_select(x, dim, index);
@@ -159,7 +159,7 @@ Tensor index_add(const In& x, int dim, const In& index, const In& source) {
   require_same_dtype(x, index, source);
   const Tensor out = contiguous(clone(x));
   if (source->numel())
-    run_indexed(backend, calls::IndexAdd{at_least_1d(*source), at_least_1d(*index), at_least_1d(out), dim}, x, dim,
+    run_indexed(backend, calls::IndexAdd{at_least_1d(*source), at_least_1d(*index), at_least_1d(out), dim, op}, x, dim,
                 index);
   return out;
 }

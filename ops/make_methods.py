@@ -16,15 +16,16 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 HEADERS = ["arithmetic", "unary", "reduce", "matmul", "softmax", "dropout", "cross_entropy", "index", "masked", "rearrange",
-           "statistics"]
+           "statistics", "sample", "scan", "scatter", "search", "sort"]
 # Not of one tensor above others, or for the layers above.
-NOT_METHODS = {"where", "linear", "dropout", "cross_entropy_rows", "sum_to", "embedding", "one_hot", "pow_scalar", "pad"}
+NOT_METHODS = {"where", "linear", "dropout", "cross_entropy_rows", "sum_to", "embedding", "one_hot", "pow_scalar", "pad",
+               "bucketize", "searchsorted"}
 RENAMED = {"stddev": "std"}
 # Callable objects, which no declaration of a function shows: (doc, result, name, parameters).
 OBJECTS = [("/// Whether no element is zero, of all or along dims: bool.", "Tensor", "all",
             ["const Dims& dims = {}", "bool keepdim = false"])]
 
-FUNCTION = re.compile(r"((?:^///[^\n]*\n)*)^(\[\[nodiscard\]\] )?(?:inline )?(Tensor|MinMax|bool|std::vector<Tensor>) (\w+)"
+FUNCTION = re.compile(r"((?:^///[^\n]*\n)*)^(\[\[nodiscard\]\] )?(?:inline )?(Tensor|MinMax|Ordered|Unique|bool|std::vector<Tensor>) (\w+)"
                       r"\(const (?:In|TensorLike)& \w+((?:, [^;]*?)?)\)(?:;| \{)", re.M)
 OF_TWO = re.compile(r"^\[\[nodiscard\]\] (?:inline )?Tensor (\w+|operator\S+?)\(const TensorLike& \w+, const TensorLike& \w+\)", re.M)
 WHERE = "SourceLocation where = SourceLocation::current()"
@@ -73,6 +74,7 @@ def files():
 // clang-format off
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 #include <minnow/tensor/scalar.h>
@@ -85,6 +87,10 @@ class Tensor;
 struct In;
 struct TensorLike;
 struct MinMax;
+struct Ordered;
+struct Unique;
+class RandomGenerator;
+enum class Scatter : std::uint8_t;
 
 // One operand must be a tensor.
 {deleted}

@@ -257,7 +257,8 @@ Tensor running_sum(const In& x, int dim, bool reverse) {
   const DType dtype = x->is_floating_point() ? x->dtype() : DType::int64;
   Tensor y = raw::new_result(x->shape(), dtype, x->device());
   if (x->dim() == 0) raw::copy_to(*x, y);
-  else if (y.numel()) backend.run(calls::Cumsum{raw::contiguous(raw::cast(x, dtype)), y, dim, reverse});
+  else if (y.numel())
+    backend.run(calls::Scan{ScanOp::sum, raw::contiguous(raw::cast(x, dtype)), {}, y, {}, dim, reverse});
   return record("cumsum", std::move(y), {x}, [dim, reverse](const Tensor& g) { return running_sum(g, dim, !reverse); });
 }
 

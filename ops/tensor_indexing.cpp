@@ -272,6 +272,12 @@ Tensor with_values(const AdvancedIndex& c, const Tensor& value) {
       .permute(inverse(c.order()));
 }
 
+/// The view with the values added at the positions.
+Tensor with_sums(const AdvancedIndex& c, const Tensor& value) {
+  const Tensor sums = index_add(as_rows(c), 0, flat_positions(c), value_rows(c, value));
+  return sums.reshape(ordered_sizes(c, 0)).permute(inverse(c.order()));
+}
+
 /// g with zeros in the slices: the gradient of the tensor that was overwritten there.
 Tensor zeroed(const In& g, const Slices& slices) {
   Tensor y = raw::clone(g);
@@ -296,7 +302,7 @@ void record_write(const Tensor& x, const Slices& slices, const Tensor& part) {
   detail::replace_value(x, out);
 }
 
-void write_positions(const Tensor& x, std::span<const Index> indices, const Tensor& value) {
+void write_positions(const Tensor& x, std::span<const Index> indices, const Tensor& value, bool accumulate = false) {
   const bool recording = records(x, value);
   if (recording) detail::require_recordable(x);
   Slices slices;
@@ -304,8 +310,8 @@ void write_positions(const Tensor& x, std::span<const Index> indices, const Tens
   {
     const AdvancedIndex advanced = resolve_advanced(x, indices);
     slices = advanced.slices;
-    if (!recording && write_rows(x, advanced, value)) return;
-    part = with_values(advanced, value).reshape(slices.size);
+    if (!recording && !accumulate && write_rows(x, advanced, value)) return;
+    part = (accumulate ? with_sums(advanced, value) : with_values(advanced, value)).reshape(slices.size);
     if (!recording) {
       const Tensor target = raw::slice(x, slices);
       if (part.storage() != target.storage()) raw::copy_to(part, target);
@@ -366,9 +372,23 @@ Tensor::Iterator Tensor::begin() const {
 
 Tensor::Iterator Tensor::end() const { return {this, size(0)}; }
 
-Tensor Tensor::index_put_(std::initializer_list<Index> indices, const Tensor& source, SourceLocation where) const {
-  index(indices, where) = source;
+Tensor Tensor::index_put_(std::initializer_list<Index> indices, const Tensor& source, bool accumulate,
+                          SourceLocation where) const {
+  const CallSite site("index_put_", where);
+  require_defined();
+  source.require_defined();
+  const bool positions = std::any_of(indices.begin(), indices.end(), [](auto& i) { return i.kind == Kind::kTensor; });
+  if (accumulate && positions) write_positions(*this, indices, source, true);
+  else if (accumulate) index(indices, where) += source.to(dtype());
+  else index(indices, where) = source;
   return *this;
+}
+
+Tensor Tensor::index_put(std::initializer_list<Index> indices, const Tensor& source, bool accumulate,
+                         SourceLocation where) const {
+  const CallSite site("index_put", where);
+  require_defined();
+  return clone().index_put_(indices, source, accumulate, where);
 }
 
 /// The tensor to write to: the one that was indexed, or this view if that is gone.

@@ -13,6 +13,11 @@
 #include <minnow/ops/masked.h>
 #include <minnow/ops/rearrange.h>
 #include <minnow/ops/statistics.h>
+#include <minnow/ops/sample.h>
+#include <minnow/ops/scan.h>
+#include <minnow/ops/scatter.h>
+#include <minnow/ops/search.h>
+#include <minnow/ops/sort.h>
 
 namespace minnow::detail {
 
@@ -223,6 +228,39 @@ Tensor Methods::nanmean(const Dims& dims, bool keepdim, SourceLocation where) co
 Tensor Methods::count_nonzero(const Dims& dims, SourceLocation where) const { return minnow::count_nonzero({self(), where}, dims); }
 Tensor Methods::bincount(::std::int64_t minlength, SourceLocation where) const { return minnow::bincount({self(), where}, minlength); }
 Tensor Methods::bincount(const In& weights, ::std::int64_t minlength, SourceLocation where) const { return minnow::bincount({self(), where}, weights, minlength); }
+Tensor Methods::bernoulli(RandomGenerator* generator, SourceLocation where) const { return minnow::bernoulli({self(), where}, generator); }
+Tensor Methods::multinomial(::std::int64_t count, bool replacement, RandomGenerator* generator, SourceLocation where) const { return minnow::multinomial({self(), where}, count, replacement, generator); }
+Tensor Methods::uniform_(double low, double high, RandomGenerator* generator, SourceLocation where) const { return minnow::uniform_({self(), where}, low, high, generator); }
+Tensor Methods::normal_(double mean, double std, RandomGenerator* generator, SourceLocation where) const { return minnow::normal_({self(), where}, mean, std, generator); }
+Tensor Methods::log_normal_(double mean, double std, RandomGenerator* generator, SourceLocation where) const { return minnow::log_normal_({self(), where}, mean, std, generator); }
+Tensor Methods::exponential_(double rate, RandomGenerator* generator, SourceLocation where) const { return minnow::exponential_({self(), where}, rate, generator); }
+Tensor Methods::cauchy_(double median, double scale, RandomGenerator* generator, SourceLocation where) const { return minnow::cauchy_({self(), where}, median, scale, generator); }
+Tensor Methods::geometric_(double p, RandomGenerator* generator, SourceLocation where) const { return minnow::geometric_({self(), where}, p, generator); }
+Tensor Methods::bernoulli_(double p, RandomGenerator* generator, SourceLocation where) const { return minnow::bernoulli_({self(), where}, p, generator); }
+Tensor Methods::random_(::std::int64_t low, ::std::int64_t high, RandomGenerator* generator, SourceLocation where) const { return minnow::random_({self(), where}, low, high, generator); }
+Tensor Methods::random_(RandomGenerator* generator, SourceLocation where) const { return minnow::random_({self(), where}, generator); }
+Tensor Methods::cumprod(int dim, SourceLocation where) const { return minnow::cumprod({self(), where}, dim); }
+Tensor Methods::logcumsumexp(int dim, SourceLocation where) const { return minnow::logcumsumexp({self(), where}, dim); }
+Ordered Methods::cummax(int dim, SourceLocation where) const { return minnow::cummax({self(), where}, dim); }
+Ordered Methods::cummin(int dim, SourceLocation where) const { return minnow::cummin({self(), where}, dim); }
+Tensor Methods::scatter(int dim, const In& index, const TensorLike& source, SourceLocation where) const { return minnow::scatter({self(), where}, dim, index, source); }
+Tensor Methods::scatter_(int dim, const In& index, const TensorLike& source, SourceLocation where) const { return minnow::scatter_({self(), where}, dim, index, source); }
+Tensor Methods::scatter_add_(int dim, const In& index, const In& source, SourceLocation where) const { return minnow::scatter_add_({self(), where}, dim, index, source); }
+Tensor Methods::scatter_reduce(int dim, const In& index, const In& source, Scatter reduce, bool include_self, SourceLocation where) const { return minnow::scatter_reduce({self(), where}, dim, index, source, reduce, include_self); }
+Tensor Methods::scatter_reduce_(int dim, const In& index, const In& source, Scatter reduce, bool include_self, SourceLocation where) const { return minnow::scatter_reduce_({self(), where}, dim, index, source, reduce, include_self); }
+Tensor Methods::index_copy(int dim, const In& index, const In& source, SourceLocation where) const { return minnow::index_copy({self(), where}, dim, index, source); }
+Tensor Methods::index_copy_(int dim, const In& index, const In& source, SourceLocation where) const { return minnow::index_copy_({self(), where}, dim, index, source); }
+Tensor Methods::index_add_(int dim, const In& index, const In& source, SourceLocation where) const { return minnow::index_add_({self(), where}, dim, index, source); }
+Tensor Methods::histc(::std::int64_t bins, double min, double max, SourceLocation where) const { return minnow::histc({self(), where}, bins, min, max); }
+Unique Methods::unique(bool return_inverse, bool return_counts, SourceLocation where) const { return minnow::unique({self(), where}, return_inverse, return_counts); }
+Unique Methods::unique_consecutive(bool return_inverse, bool return_counts, SourceLocation where) const { return minnow::unique_consecutive({self(), where}, return_inverse, return_counts); }
+Ordered Methods::sort(int dim, bool descending, SourceLocation where) const { return minnow::sort({self(), where}, dim, descending); }
+Tensor Methods::argsort(int dim, bool descending, SourceLocation where) const { return minnow::argsort({self(), where}, dim, descending); }
+Ordered Methods::topk(::std::int64_t k, int dim, bool largest, SourceLocation where) const { return minnow::topk({self(), where}, k, dim, largest); }
+Ordered Methods::kthvalue(::std::int64_t k, int dim, bool keepdim, SourceLocation where) const { return minnow::kthvalue({self(), where}, k, dim, keepdim); }
+Tensor Methods::median(SourceLocation where) const { return minnow::median({self(), where}); }
+Ordered Methods::median(int dim, bool keepdim, SourceLocation where) const { return minnow::median({self(), where}, dim, keepdim); }
+Ordered Methods::mode(int dim, bool keepdim, SourceLocation where) const { return minnow::mode({self(), where}, dim, keepdim); }
 Tensor Methods::all(const Dims& dims, bool keepdim, SourceLocation where) const { return minnow::all({self(), where}, dims, keepdim); }
 
 }  // namespace minnow::detail

@@ -2,6 +2,7 @@
 // clang-format off
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 #include <minnow/tensor/scalar.h>
@@ -14,6 +15,10 @@ class Tensor;
 struct In;
 struct TensorLike;
 struct MinMax;
+struct Ordered;
+struct Unique;
+class RandomGenerator;
+enum class Scatter : std::uint8_t;
 
 // One operand must be a tensor.
 void add(Scalar, Scalar) = delete;
@@ -434,6 +439,80 @@ class Methods {
   [[nodiscard]] Tensor bincount(::std::int64_t minlength = 0, SourceLocation where = SourceLocation::current()) const;
   /// The sums of the weights [n] of each number: float32 if the weights are, otherwise float64.
   [[nodiscard]] Tensor bincount(const In& weights, ::std::int64_t minlength = 0, SourceLocation where = SourceLocation::current()) const;
+  /// 1 with the probability that each element of p is, else 0; the dtype and shape of p.  DTypeError unless p is
+  /// floating-point.  No element is checked: of one that is not in [0, 1], the nearest counts.
+  [[nodiscard]] Tensor bernoulli(RandomGenerator* generator = nullptr, SourceLocation where = SourceLocation::current()) const;
+  /// Indices of columns, drawn with probabilities in proportion to the weights.   weights: floating-point [m] or [n, m], 0 or
+  /// more, not all 0 in a row -> int64 [count] or [n, count].  Without replacement no index is drawn twice from a row.
+  /// ValueError for weights that are negative or not finite, or fewer positive ones than are needed; on a GPU at the next
+  /// synchronization.
+  [[nodiscard]] Tensor multinomial(::std::int64_t count, bool replacement = false, RandomGenerator* generator = nullptr, SourceLocation where = SourceLocation::current()) const;
+  /// Uniform in [low, high).
+  Tensor uniform_(double low = 0, double high = 1, RandomGenerator* generator = nullptr, SourceLocation where = SourceLocation::current()) const;
+  /// Normal.
+  Tensor normal_(double mean = 0, double std = 1, RandomGenerator* generator = nullptr, SourceLocation where = SourceLocation::current()) const;
+  /// e^z with z normal.
+  Tensor log_normal_(double mean = 1, double std = 2, RandomGenerator* generator = nullptr, SourceLocation where = SourceLocation::current()) const;
+  /// Density rate e^(-rate x) from 0 on.
+  Tensor exponential_(double rate = 1, RandomGenerator* generator = nullptr, SourceLocation where = SourceLocation::current()) const;
+  /// Density 1 / (pi scale (1 + ((x - median) / scale)^2)).
+  Tensor cauchy_(double median = 0, double scale = 1, RandomGenerator* generator = nullptr, SourceLocation where = SourceLocation::current()) const;
+  /// The number of trials up to the first success, of probability p in (0, 1).  Integers too.
+  Tensor geometric_(double p, RandomGenerator* generator = nullptr, SourceLocation where = SourceLocation::current()) const;
+  /// 1 with probability p, else 0.  All dtypes.
+  Tensor bernoulli_(double p = 0.5, RandomGenerator* generator = nullptr, SourceLocation where = SourceLocation::current()) const;
+  /// Integers in [low, high), in tensors of all dtypes.  ValueError unless low < high and x can hold both ends.
+  Tensor random_(::std::int64_t low, ::std::int64_t high, RandomGenerator* generator = nullptr, SourceLocation where = SourceLocation::current()) const;
+  /// Integers from 0 to the largest up to which x holds all.
+  Tensor random_(RandomGenerator* generator = nullptr, SourceLocation where = SourceLocation::current()) const;
+  /// Running products.  int64 for integers and bool.   dx[i] = y[i - 1] s[i] with s[i] = g[i] + x[i + 1] s[i + 1], without
+  /// a quotient, so that zeros have gradients.
+  [[nodiscard]] Tensor cumprod(int dim, SourceLocation where = SourceLocation::current()) const;
+  /// log(e^x[0] + ... + e^x[i]) without overflow.  DTypeError unless x is floating-point.
+  [[nodiscard]] Tensor logcumsumexp(int dim, SourceLocation where = SourceLocation::current()) const;
+  /// The largest or smallest element so far, and the index (int64) of the last of equal ones; NaN from the first NaN on.
+  [[nodiscard]] Ordered cummax(int dim, SourceLocation where = SourceLocation::current()) const;
+  [[nodiscard]] Ordered cummin(int dim, SourceLocation where = SourceLocation::current()) const;
+  /// A copy y of x with y[index[i][j]][j] = source[i][j] for dim 0, and so on.   source: a tensor, or a number.  Of several
+  /// sources the last one is written, and gets the gradient.
+  [[nodiscard]] Tensor scatter(int dim, const In& index, const TensorLike& source, SourceLocation where = SourceLocation::current()) const;
+  Tensor scatter_(int dim, const In& index, const TensorLike& source, SourceLocation where = SourceLocation::current()) const;
+  /// scatter_add() in place.
+  Tensor scatter_add_(int dim, const In& index, const In& source, SourceLocation where = SourceLocation::current()) const;
+  /// A copy of x in which the elements that index means are the sum (product, mean, ...) of their sources, and of their own
+  /// value if include_self.  Means of integers round down.  Equal largest elements share the gradient.
+  [[nodiscard]] Tensor scatter_reduce(int dim, const In& index, const In& source, Scatter reduce, bool include_self = true, SourceLocation where = SourceLocation::current()) const;
+  Tensor scatter_reduce_(int dim, const In& index, const In& source, Scatter reduce, bool include_self = true, SourceLocation where = SourceLocation::current()) const;
+  /// A copy of x with the slices of source in the places of index [n] along dim.   source: the shape of x, n along dim.
+  /// Of several sources the last one is written, and gets the gradient.
+  [[nodiscard]] Tensor index_copy(int dim, const In& index, const In& source, SourceLocation where = SourceLocation::current()) const;
+  Tensor index_copy_(int dim, const In& index, const In& source, SourceLocation where = SourceLocation::current()) const;
+  /// index_add() in place.
+  Tensor index_add_(int dim, const In& index, const In& source, SourceLocation where = SourceLocation::current()) const;
+  /// How many elements are in each of `bins` bins of one width between min and max, both included; others are left out.  The
+  /// range is that of the elements if min = max.  The dtype of x.  DTypeError unless x is floating-point; ValueError for no
+  /// bins, or a range that is not finite.  No gradient.
+  [[nodiscard]] Tensor histc(::std::int64_t bins = 100, double min = 0, double max = 0, SourceLocation where = SourceLocation::current()) const;
+  /// The different elements of x in ascending order.  Each NaN is another.  The host waits for the device.  No gradient.
+  [[nodiscard]] Unique unique(bool return_inverse = false, bool return_counts = false, SourceLocation where = SourceLocation::current()) const;
+  /// The elements of x.flatten() that differ from the one before.
+  [[nodiscard]] Unique unique_consecutive(bool return_inverse = false, bool return_counts = false, SourceLocation where = SourceLocation::current()) const;
+  /// x in ascending or descending order along dim.
+  [[nodiscard]] Ordered sort(int dim = -1, bool descending = false, SourceLocation where = SourceLocation::current()) const;
+  /// The indices of sort().  No gradient.
+  [[nodiscard]] Tensor argsort(int dim = -1, bool descending = false, SourceLocation where = SourceLocation::current()) const;
+  /// The k largest (or smallest) elements along dim, in order.  ValueError for k below 0 or above the dimension's size.
+  [[nodiscard]] Ordered topk(::std::int64_t k, int dim = -1, bool largest = true, SourceLocation where = SourceLocation::current()) const;
+  /// The k-th smallest element along dim, counted from 1.  ValueError for another k than 1 ... size.
+  [[nodiscard]] Ordered kthvalue(::std::int64_t k, int dim = -1, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;
+  /// The median of all elements: of an even number the lower one of the two in the middle; NaN if there is a NaN, or no
+  /// element.  Elements equal to it share the gradient.  ShapeError for no integers.
+  [[nodiscard]] Tensor median(SourceLocation where = SourceLocation::current()) const;
+  /// The median along dim; of a NaN if there is one.  ShapeError for no elements.
+  [[nodiscard]] Ordered median(int dim, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;
+  /// The most frequent element along dim, the smallest of several, and the index of its last occurrence.  ShapeError for no
+  /// elements.
+  [[nodiscard]] Ordered mode(int dim = -1, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;
   /// Whether no element is zero, of all or along dims: bool.
   [[nodiscard]] Tensor all(const Dims& dims = {}, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;
 

@@ -239,9 +239,12 @@ class Tensor : public detail::Methods {
   [[nodiscard]] Selection index(std::span<const Index> indices, SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Selection index(std::initializer_list<Index> indices,
                                 SourceLocation where = SourceLocation::current()) const;
-  /// t(...) = source.
-  Tensor index_put_(std::initializer_list<Index> indices, const Tensor& source,
+  /// t(...) = source, or with `accumulate` source is added, all of those that go to one element.
+  Tensor index_put_(std::initializer_list<Index> indices, const Tensor& source, bool accumulate = false,
                     SourceLocation where = SourceLocation::current()) const;
+  /// A copy of this tensor with index_put_().
+  [[nodiscard]] Tensor index_put(std::initializer_list<Index> indices, const Tensor& source, bool accumulate = false,
+                                 SourceLocation where = SourceLocation::current()) const;
 
   class Iterator;
   /// for (const Tensor& row : t) iterates over the slices along dimension 0.  ShapeError for a 0-dim tensor.

@@ -54,7 +54,12 @@
 #include <minnow/ops/rearrange.h>
 #include <minnow/ops/reduce.h>
 #include <minnow/ops/resample.h>
+#include <minnow/ops/sample.h>
+#include <minnow/ops/scan.h>
+#include <minnow/ops/scatter.h>
+#include <minnow/ops/search.h>
 #include <minnow/ops/softmax.h>
+#include <minnow/ops/sort.h>
 #include <minnow/ops/statistics.h>
 #include <minnow/ops/unary.h>
 

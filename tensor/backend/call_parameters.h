@@ -29,6 +29,13 @@ enum class LapackRoutine : std::uint8_t {
   svd,   ///< a: [B, M, N], overwritten; b: U [B, M, K]; c: S [B, K], descending; d: Vᵀ [B, K, N]
 };
 
+/// What the elements of a line are combined to, from the first on.  The last is y[i] = x[i] + factor[i] y[i - 1].
+enum class ScanOp : std::uint8_t { sum, prod, logsumexp, max, min, recurrence };
+
+/// What is written where an element of a source goes: the old value and the source's combined, or the source's (the last
+/// of several).
+enum class ScatterOp : std::uint8_t { add, multiply, max, min, assign };
+
 // Parameters that several calls share.  Dilation 1 means none; backends translate to the conventions of their
 // libraries.
 

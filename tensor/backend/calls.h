@@ -123,13 +123,39 @@ struct ArgReduce {
   bool largest;
 };
 
-/// y = the running sums of x along dim, from the end if `reverse`.  x, y: contiguous, floating-point or int64.
-struct Cumsum {
-  static constexpr const char* kName = "cumsum";
+/// y = the running results along dim, from the end if `reverse`.  All contiguous and of one shape; x, y, factor:
+/// floating-point or int64 (logsumexp, recurrence: floating-point).  indices: int64, where the largest or smallest element
+/// is (the last of equal ones and of NaNs); undefined for other operations.  factor: of a recurrence only.
+struct Scan {
+  static constexpr const char* kName = "scan";
+  ScanOp op;
   const View& x;
+  const View& factor;
   const View& y;
+  const View& indices;
   int dim;
   bool reverse;
+};
+
+/// The first k elements of each row in ascending (or descending) order, and where they were.  Equal elements keep their
+/// order; NaN is larger than all numbers.  x: [rows, n]  values, indices (int64): [rows, k], k from 1 to n; all contiguous.
+struct Sort {
+  static constexpr const char* kName = "sort";
+  const View& x;
+  const View& values;
+  const View& indices;
+  bool descending;
+};
+
+/// indices = how many elements of its row of `sorted` are less than each value (`right`: less or equal); for NaN all.
+/// sorted: [rows, n], or [1, n] for all rows  values, indices (int64): [rows, m]; all contiguous, sorted and values of
+/// one dtype: float32, float64 or int64.
+struct SearchSorted {
+  static constexpr const char* kName = "searchsorted";
+  const View& sorted;
+  const View& values;
+  const View& indices;
+  bool right;
 };
 
 // Softmax over one dimension (0 or more).  x, y, grad: contiguous.
@@ -398,7 +424,7 @@ struct Gather {
   int dim;
 };
 
-/// out[..., index[..., i, ...], ...] += x[..., i, ...].
+/// out[..., index[..., i, ...], ...] += x[..., i, ...], or another `op` than adding, in the order of i.
 struct ScatterAdd {
   static constexpr const char* kName = "scatter_add";
   using Result = Outcome;
@@ -406,6 +432,7 @@ struct ScatterAdd {
   const View& index;
   const View& out;
   int dim;
+  ScatterOp op = ScatterOp::add;
 };
 
 /// out = the slices of x along dim at the indices of index [n].  Negative indices are out of range.
@@ -418,7 +445,7 @@ struct IndexSelect {
   int dim;
 };
 
-/// Adds the slices of x to those of out at the indices of index, in a fixed order.
+/// Adds the slices of x to those of out at the indices of index, in a fixed order, or combines them by another `op`.
 struct IndexAdd {
   static constexpr const char* kName = "index_add";
   using Result = Outcome;
@@ -426,6 +453,7 @@ struct IndexAdd {
   const View& index;
   const View& out;
   int dim;
+  ScatterOp op = ScatterOp::add;
 };
 
 // Random numbers: element i (row-major) depends on (state, i) only.  out: contiguous.
@@ -460,6 +488,14 @@ struct Bernoulli {
   double p;
 };
 
+/// Exponentially distributed: -log(u) / rate, above 0.
+struct Exponential {
+  static constexpr const char* kName = "exponential";
+  PhiloxState state;
+  const View& out;
+  double rate;
+};
+
 /// One fused pass of an optimizer over all parameters.
 struct Update {
   static constexpr const char* kName = "update";
@@ -472,14 +508,15 @@ struct Update {
 template <class...> struct CallList {};
 
 /// All calls.  Backend's functions, the forwarding backends and captured calls are generated from this list.
-using Calls = CallList<calls::Copy, calls::ScaleBytes, calls::Fill, calls::Arange, calls::Unary, calls::UnarySlope,
-                       calls::UnaryCurve, calls::Binary, calls::Ternary, calls::Reduce, calls::ArgReduce, calls::Cumsum,
-                       calls::Softmax, calls::SoftmaxBackward, calls::CrossEntropy, calls::CrossEntropyBackward,
-                       calls::LayerNorm, calls::LayerNormBackward, calls::BatchNorm, calls::BatchNormBackward,
-                       calls::Matmul, calls::LinearBackwardWeight, calls::Lapack, calls::Conv2d,
-                       calls::Conv2dBackwardInput, calls::Conv2dBackwardWeight, calls::MaxPool2d,
-                       calls::MaxPool2dBackward, calls::AvgPool2d, calls::AvgPool2dBackward, calls::CtcLoss,
-                       calls::CtcLossBackward, calls::Fft, calls::Gather, calls::ScatterAdd, calls::IndexSelect,
-                       calls::IndexAdd, calls::Uniform, calls::Normal, calls::Randint, calls::Bernoulli, calls::Update>;
+using Calls =
+    CallList<calls::Copy, calls::ScaleBytes, calls::Fill, calls::Arange, calls::Unary, calls::UnarySlope,
+             calls::UnaryCurve, calls::Binary, calls::Ternary, calls::Reduce, calls::ArgReduce, calls::Scan,
+             calls::Sort, calls::SearchSorted, calls::Softmax, calls::SoftmaxBackward, calls::CrossEntropy,
+             calls::CrossEntropyBackward, calls::LayerNorm, calls::LayerNormBackward, calls::BatchNorm,
+             calls::BatchNormBackward, calls::Matmul, calls::LinearBackwardWeight, calls::Lapack, calls::Conv2d,
+             calls::Conv2dBackwardInput, calls::Conv2dBackwardWeight, calls::MaxPool2d, calls::MaxPool2dBackward,
+             calls::AvgPool2d, calls::AvgPool2dBackward, calls::CtcLoss, calls::CtcLossBackward, calls::Fft,
+             calls::Gather, calls::ScatterAdd, calls::IndexSelect, calls::IndexAdd, calls::Uniform, calls::Normal,
+             calls::Randint, calls::Bernoulli, calls::Exponential, calls::Update>;
 
 }  // namespace minnow::detail

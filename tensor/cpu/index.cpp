@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <minnow/tensor/cpu/cpu_backend.h>
 #include <minnow/tensor/cpu/isa.h>
@@ -63,6 +64,34 @@ template <class F> void visit_size(std::size_t size, const F& f) {
   }
 }
 
+template <class T> bool is_nan(T x) {
+  if constexpr (std::is_integral_v<T>) return false;
+  else return std::isnan(x);
+}
+
+/// What an operation other than adding makes of the old value y and x.  NaN is the largest and the smallest value.
+template <class T> T combined(ScatterOp op, T y, T x) {
+  switch (op) {
+    case ScatterOp::multiply:
+      if constexpr (std::is_integral_v<T>)
+        return static_cast<T>(static_cast<std::uint64_t>(y) * static_cast<std::uint64_t>(x));
+      else return y * x;
+    case ScatterOp::max: return is_nan(y) || (!is_nan(x) && y >= x) ? y : x;
+    case ScatterOp::min: return is_nan(y) || (!is_nan(x) && y <= x) ? y : x;
+    default: return x;
+  }
+}
+
+/// to = op(to, from), for n elements of one dtype.  Halves are computed in float.
+void combine_run(ScatterOp op, DType dtype, const char* from, char* to, std::int64_t n) {
+  dtype_switch(dtype, [&]<class T>() {
+    using C = std::conditional_t<std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>, float, T>;
+    const T* x = reinterpret_cast<const T*>(from);
+    T* y = reinterpret_cast<T*>(to);
+    for (std::int64_t i = 0; i < n; ++i) y[i] = T(combined(op, static_cast<C>(y[i]), static_cast<C>(x[i])));
+  });
+}
+
 /// to += from, for n elements of one dtype.  Halves are added in float; for bool it is a logical or.
 void add_run(DType dtype, const char* from, char* to, std::int64_t n) {
   constexpr std::int64_t kMinLoopLength = 16;
@@ -87,6 +116,11 @@ void add_run(DType dtype, const char* from, char* to, std::int64_t n) {
     }
   };
   dtype_switch(dtype, [&]<class T>() { add(T{}); });
+}
+
+void scatter_run(ScatterOp op, DType dtype, const char* from, char* to, std::int64_t n) {
+  if (op == ScatterOp::add) add_run(dtype, from, to, n);
+  else combine_run(op, dtype, from, to, n);
 }
 
 char* element(const View& t, std::int64_t offset) {
@@ -155,16 +189,16 @@ template <> Outcome execute(const calls::ScatterAdd& args) {
   const std::int64_t n = size_at(index, dim);
   const std::int64_t sx = stride_of(x, dim), si = stride_of(index, dim), so = stride_of(out, dim);
   // Lines have no common elements of out; within a line the order of additions is fixed.
-  parallel_blocks(lines.count, std::max<std::int64_t>(1, 4096 / n), 2 * x.nbytes(),
-                  [&](std::int64_t begin, std::int64_t end) {
-                    for (std::int64_t l = begin; l < end; ++l) {
-                      const std::int64_t from = lines.offset(x.strides(), dim, l);
-                      const std::int64_t to = lines.offset(out.strides(), dim, l);
-                      const std::int64_t* at = indices_of(index) + lines.offset(index.strides(), dim, l);
-                      for (std::int64_t i = 0; i < n; ++i)
-                        add_run(out.dtype(), element(x, from + i * sx), element(out, to + at[i * si] * so), 1);
-                    }
-                  });
+  parallel_blocks(
+      lines.count, std::max<std::int64_t>(1, 4096 / n), 2 * x.nbytes(), [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t l = begin; l < end; ++l) {
+          const std::int64_t from = lines.offset(x.strides(), dim, l);
+          const std::int64_t to = lines.offset(out.strides(), dim, l);
+          const std::int64_t* at = indices_of(index) + lines.offset(index.strides(), dim, l);
+          for (std::int64_t i = 0; i < n; ++i)
+            scatter_run(args.op, out.dtype(), element(x, from + i * sx), element(out, to + at[i * si] * so), 1);
+        }
+      });
   return Outcome::ok;
 }
 
@@ -200,7 +234,7 @@ template <> Outcome execute(const calls::IndexAdd& args) {
   if (!all_in_range(index, 0, size_at(out, dim))) return Outcome::index_out_of_range;
   if (x.numel() == 0) return Outcome::ok;
   if (x.dim() == 0) {
-    add_run(out.dtype(), element(x, 0), element(out, 0), 1);
+    scatter_run(args.op, out.dtype(), element(x, 0), element(out, 0), 1);
     return Outcome::ok;
   }
   const SliceRun s = slice_run(out, x, dim);
@@ -218,8 +252,8 @@ template <> Outcome execute(const calls::IndexAdd& args) {
     const std::int64_t from = piece_offset(x, x.shape(), dim, s.outer, k / parts) + left;
     const std::int64_t to = piece_offset(out, x.shape(), dim, s.outer, k / parts) + left;
     for (std::int64_t i = 0; i < n; ++i) {
-      add_run(out.dtype(), element(x, from + i * x.strides()[dim]),
-              element(out, to + indices_of(index)[i * si] * out.strides()[dim]), m);
+      scatter_run(args.op, out.dtype(), element(x, from + i * x.strides()[dim]),
+                  element(out, to + indices_of(index)[i * si] * out.strides()[dim]), m);
     }
   });
   return Outcome::ok;

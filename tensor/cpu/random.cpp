@@ -52,4 +52,8 @@ template <> void execute(const calls::Bernoulli& args) {
   run(args.state, args.out, kernels::bernoulli_draw<std::uint8_t>(args.p));
 }
 
+template <> void execute(const calls::Exponential& args) {
+  kernels::with_exponential(args.out.dtype(), args.rate, [&](const auto& draw) { run(args.state, args.out, draw); });
+}
+
 }  // namespace minnow::cpu

@@ -55,4 +55,9 @@ template <> void execute(const calls::Bernoulli& args) {
   run<Accepts::kSameFamily>(args, kernels::bernoulli_draw<std::int64_t>(args.p));
 }
 
+template <> void execute(const calls::Exponential& args) {
+  kernels::with_exponential(args.out.dtype(), args.rate,
+                            [&](const auto& draw) { run<Accepts::kSameFamily>(args, draw); });
+}
+
 }  // namespace minnow::cuda

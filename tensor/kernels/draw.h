@@ -104,7 +104,40 @@ template <class T> Bernoulli<T> bernoulli_draw(double p) {
   return {static_cast<std::uint32_t>(std::ceil(std::clamp(p, 0.0, 1.0) * 0x1p24))};
 }
 
+/// -log(u) / rate with u in (0, 1], which a float16 may round to 0.
+struct ExponentialFloat {
+  using Type = float;
+  static constexpr int kPerElement = 1;
+  float rate;
+
+  MINNOW_HD void operator()(const std::uint32_t (&r)[4], float (&y)[4]) const {
+    for (int k = 0; k < 4; ++k) {
+      const float u = static_cast<float>((r[k] >> 8) + 1) * 0x1p-24f;
+      const float log = u == 1 ? -0x1p-25f : rounded_log(u).value;
+      y[k] = (Rounded<float>{-log} / Rounded<float>{rate}).value;
+    }
+  }
+};
+struct ExponentialDouble {
+  using Type = double;
+  static constexpr int kPerElement = 2;
+  double rate;
+
+  MINNOW_HD void operator()(const std::uint32_t (&r)[4], double (&y)[2]) const {
+    for (int k = 0; k < 2; ++k) {
+      const double u = uniform_double(r[2 * k], r[2 * k + 1]) + 0x1p-53;
+      const double log = u == 1 ? -0x1p-54 : rounded_log(u).value;
+      y[k] = (Rounded<double>{-log} / Rounded<double>{rate}).value;
+    }
+  }
+};
+template <class F> void with_exponential(DType dtype, double rate, const F& f) {
+  if (dtype == DType::float64) return f(ExponentialDouble{rate});
+  f(ExponentialFloat{static_cast<float>(rate)});
+}
+
 /// All draws of a host.
-using Draws = List<UniformFloat, UniformDouble, NormalFloat, NormalDouble, Randint, Bernoulli<std::uint8_t>>;
+using Draws = List<UniformFloat, UniformDouble, NormalFloat, NormalDouble, Randint, Bernoulli<std::uint8_t>,
+                   ExponentialFloat, ExponentialDouble>;
 
 }  // namespace minnow::detail::kernels

@@ -3,6 +3,7 @@
 import make_elementwise
 import make_layers
 import make_ops
+import make_order
 import make_training
 import torch
 
@@ -10,5 +11,6 @@ if __name__ == "__main__":
     torch.set_num_threads(1)
     make_elementwise.main()
     make_ops.main()
+    make_order.main()
     make_layers.main()
     make_training.main()

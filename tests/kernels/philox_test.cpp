@@ -64,6 +64,8 @@ TEST_P(PhiloxLoop, DrawsTheSameBits) {
   kernels::with_normal(DType::float64, 0.1, 1.3, check);
   check(kernels::randint_draw(-5, 1'000'000'007));
   check(kernels::bernoulli_draw<std::uint8_t>(0.3));
+  kernels::with_exponential(DType::float32, 1.3, check);
+  kernels::with_exponential(DType::float64, 1.3, check);
 }
 
 TEST(Philox, UniformIsBelowOne) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <minnow/tensor/cuda/cuda_backend.h>
 #include <minnow/tensor/cuda/elementwise/element_access.h>
 #include <minnow/tensor/cuda/indexing/sort.h>
@@ -10,7 +11,8 @@
 namespace minnow::cuda {
 namespace {
 
-/// out[line, index[line, i]] += x[line, i], for i in order: the same result in every run, without atomics.
+/// out[line, index[line, i]] += x[line, i], for i in order, or another operation: the same result in every run, without
+/// atomics.
 struct IndexSum {
   kernels::Narrow<3> lines;  ///< of out, x and index: all dimensions except the indexed one
   char* out;
@@ -19,9 +21,25 @@ struct IndexSum {
   std::int64_t n, limit;                      ///< sources of a line, and elements of out in it
   std::int64_t out_step, x_step, index_step;  ///< along a line, in bytes
   DType dtype;
+  ScatterOp op;
   bool shared;  ///< all lines have the same index
   std::uint32_t* fault;
 };
+
+template <class T> __device__ __forceinline__ T combined(ScatterOp op, T a, T b) {
+  if (op == ScatterOp::add) return kernels::Add::value(a, b);
+  if (op == ScatterOp::multiply) return kernels::Mul::value(a, b);
+  if (op == ScatterOp::max) return kernels::Maximum::value(a, b);
+  return op == ScatterOp::min ? kernels::Minimum::value(a, b) : b;
+}
+/// What does not change a value that it is combined with.
+template <class T> __device__ __forceinline__ T neutral(ScatterOp op) {
+  using Limits = std::numeric_limits<T>;
+  constexpr T kLargest = Limits::has_infinity ? Limits::infinity() : Limits::max();
+  constexpr T kSmallest = Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+  if (op == ScatterOp::multiply) return T(1);
+  return op == ScatterOp::max ? kSmallest : op == ScatterOp::min ? kLargest : T(0);
+}
 
 __device__ __forceinline__ std::int64_t index_at(const IndexSum& s, const char* line, std::int64_t i) {
   return *reinterpret_cast<const std::int64_t*>(line + i * s.index_step);
@@ -49,7 +67,7 @@ template <class T> __global__ void short_sum_kernel(IndexSum s) {
       T sum = widen<T>(*out);
       for (; j < s.n; ++j) {
         if (index_at(s, line, j) != target) continue;
-        sum = kernels::Add::value(sum, widen<T>(*reinterpret_cast<const S*>(x + j * s.x_step)));
+        sum = combined(s.op, sum, widen<T>(*reinterpret_cast<const S*>(x + j * s.x_step)));
       }
       *out = narrow<S>(sum);
     });
@@ -107,7 +125,7 @@ __device__ __forceinline__ T sum_of(const IndexSum& s, const Sorted& sorted, con
     }
 #pragma unroll
     for (int u = 0; u < kAhead; ++u)
-      if (mine[u]) sum = kernels::Add::value(sum, few[u]);
+      if (mine[u]) sum = combined(s.op, sum, few[u]);
     if (!mine[kAhead - 1]) return sum;
   }
 }
@@ -140,7 +158,7 @@ template <class T> __global__ void sorted_sum_kernel(IndexSum s, Sorted sorted, 
     const kernels::Offsets<3> line = s.lines.offsets(line_of(s, sorted, key, column));
     char* const out = out_at(s, line, key);
     visit_stored<T>(s.dtype, [&]<class S>(S) {
-      const T before = begins ? widen<T>(*reinterpret_cast<const S*>(out)) : T(0);
+      const T before = begins ? widen<T>(*reinterpret_cast<const S*>(out)) : neutral<T>(s.op);
       const T sum = sum_of<T, S>(s, sorted, s.x + line.at[1], at, stop, before);
       if (goes_on) pieces.own[at / kPieceSources * sorted.columns + column] = sum;
       else if (stop < sorted.pairs && sorted.keys[stop] == key)
@@ -164,7 +182,7 @@ template <class T> __global__ void join_kernel(IndexSum s, Sorted sorted, Pieces
     if (piece > 1 && has_key(piece - 2)) continue;  // not the first piece that continues
     T sum = pieces.carried[w];
     for (; piece < count && has_key(piece); ++piece)
-      sum = kernels::Add::value(sum, pieces.own[piece * sorted.columns + column]);
+      sum = combined(s.op, sum, pieces.own[piece * sorted.columns + column]);
     char* const out = out_at(s, s.lines.offsets(line_of(s, sorted, key, column)), key);
     visit_stored<T>(s.dtype, [&]<class S>(S) { *reinterpret_cast<S*>(out) = narrow<S>(sum); });
   }
@@ -224,7 +242,8 @@ std::int64_t step_of(const View& t, int dim) {
 }
 
 /// `along` are the index's strides over x's dimensions.
-void add(const Call& call, const View& x, int dim, const View& index, const Strides& along, const View& out) {
+void add(const Call& call, const View& x, int dim, const View& index, const Strides& along, const View& out,
+         ScatterOp op) {
   const std::int64_t size = static_cast<std::int64_t>(out.itemsize()), index_size = sizeof(std::int64_t);
   const Strides out_rest = without(out.strides(), dim), x_rest = without(x.strides(), dim);
   const Strides index_rest = without(along, dim);
@@ -234,6 +253,7 @@ void add(const Call& call, const View& x, int dim, const View& index, const Stri
   sum.out_step = step_of(out, dim), sum.x_step = step_of(x, dim);
   sum.index_step = x.dim() == 0 ? 0 : along[dim] * index_size;
   sum.dtype = out.dtype();
+  sum.op = op;
   sum.fault = call.fault_flag(Fault::index_out_of_range);
   const auto layout =
       kernels::collapse<3>(without(x.shape(), dim), {{out_rest, size}, {x_rest, size}, {index_rest, index_size}});
@@ -259,7 +279,7 @@ template <> Outcome execute(const calls::ScatterAdd& args) {
   const int dim = args.dim;
   if (index.numel() == 0) return Outcome::ok;
   const Call call(args);
-  add(call, x, dim, index, index.strides(), out);
+  add(call, x, dim, index, index.strides(), out, args.op);
   return Outcome::ok;
 }
 
@@ -270,7 +290,7 @@ template <> Outcome execute(const calls::IndexAdd& args) {
   const Call call(args);
   Strides along = Shape::filled(x.dim(), 0);
   if (x.dim() > 0) along[dim] = index.dim() == 0 ? 0 : index.strides()[0];
-  add(call, x, dim, index, along, out);
+  add(call, x, dim, index, along, out, args.op);
   return Outcome::ok;
 }
 

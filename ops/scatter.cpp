@@ -1,0 +1,207 @@
+#include <minnow/ops/scatter.h>
+
+#include <limits>
+#include <utility>
+#include <minnow/autograd/record.h>
+#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/detail/index.h>
+#include <minnow/ops/detail/scan.h>
+#include <minnow/ops/index.h>
+#include <minnow/ops/masked.h>
+#include <minnow/ops/sort.h>
+#include <minnow/ops/unary.h>
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/create.h>
+#include <minnow/tensor/dtype_switch.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/raw/view.h>
+
+namespace minnow {
+namespace {
+
+/// The elements of source that index has a place for.
+Tensor cropped(const Tensor& source, const Tensor& index) {
+  if (!source.defined() || !index.defined() || source.dim() != index.dim()) return source;
+  Tensor part = source;
+  for (int d = 0; d < part.dim(); ++d)
+    if (part.size(d) > index.size(d)) part = part.narrow(d, 0, index.size(d));
+  return part;
+}
+
+/// 0, 1, ... along dim, in a shape that broadcasts to `shape`.
+Tensor places(const Shape& shape, int dim, Device device) {
+  Shape along = Shape::filled(shape.rank(), 1);
+  if (shape.rank() > 0) along[dim] = shape[dim];
+  return arange(along.numel(), {DType::int64, device}).reshape(along);
+}
+
+/// Whether a source is the last one that is written to its element of a tensor of `shape`.
+Tensor is_last(const Shape& shape, int dim, const Tensor& index) {
+  const Tensor place = places(index.shape(), dim, index.device()).expand(index.shape());
+  const Tensor written =
+      raw::scatter_add(zeros(shape, {DType::int64, index.device()}), dim, index, place, ScatterOp::assign);
+  return eq(raw::gather(written, dim, index), place);
+}
+
+Tensor written(const In& x, int dim, const Tensor& index, const Tensor& source) {
+  Tensor y = raw::scatter_add(x, dim, index, source, ScatterOp::assign);
+  if (!records(*x, source)) return y;
+  return record("scatter", std::move(y), {x, source}, [dim, index = Saved(index)](const Tensor& g, Needs needs) {
+    Gradients out(2);
+    if (needs[0]) out[0] = scatter(g, dim, index(), 0);
+    if (needs[1]) out[1] = where(is_last(g.shape(), dim, index()), gather(g, dim, index()), 0.0);
+    return out;
+  });
+}
+
+/// For each source the product of the others of its element.
+Tensor product_of_others(const Tensor& source, int dim, const Tensor& index) {
+  if (source.dim() == 0) return ones_like(source);
+  if (source.numel() == 0) return source;
+  const Ordered order = sort(index, dim);  // the sources of an element are adjacent
+  const std::int64_t n = index.size(dim);
+  const Tensor other = ne(order.values.narrow(dim, 1, n - 1), order.values.narrow(dim, 0, n - 1));
+  const Tensor edge = ones(order.values.narrow(dim, 0, 1).shape(), {DType::bool_, index.device()});
+  const Tensor begins = cat({edge, other}, dim), ends = cat({other, edge}, dim),
+               value = gather(source, dim, order.indices);
+  const auto side = [&](const Tensor& starts, bool reverse) {
+    const Tensor first = where(starts, value, 0.0), factor = where(starts, 0.0, value);
+    return where(starts, 1.0, shifted(recurrence(first, factor, dim, reverse), dim, reverse, 1));
+  };
+  return scatter_add(zeros_like(source.detach()), dim, order.indices, mul(side(begins, false), side(ends, true)));
+}
+
+Tensor products(const Tensor& x, int dim, const Tensor& index, const Tensor& source) {
+  Tensor y = raw::scatter_add(x, dim, index, source, ScatterOp::multiply);
+  if (!records(x, source)) return y;
+  return record("scatter_reduce", std::move(y), {x, source},
+                [x = Saved(x), source = Saved(source), index = Saved(index), dim](const Tensor& g, Needs needs) {
+                  Gradients out(2);
+                  const Tensor own = x(), from = source(), to = index();
+                  if (needs[0]) out[0] = mul(g, products(ones_like(own.detach()), dim, to, from));
+                  if (needs[1]) out[1] = mul(gather(mul(g, own), dim, to), product_of_others(from, dim, to));
+                  return out;
+                });
+}
+
+Tensor extremes(const Tensor& x, int dim, const Tensor& index, const Tensor& source, ScatterOp op) {
+  Tensor y = raw::scatter_add(x, dim, index, source, op);
+  if (!records(x, source)) return y;
+  Saved output = Saved::output(y);
+  return record("scatter_reduce", std::move(y), {x, source},
+                [x = Saved(x), source = Saved(source), index = Saved(index), y = std::move(output), dim](
+                    const Tensor& g, Needs needs) {
+                  Gradients out(2);
+                  const Tensor to = index();
+                  Tensor own, from, count;  // 1 where an element equals the result, and how many do
+                  {
+                    const NoGradGuard constant;
+                    const auto equal = [&g](const Tensor& a, const Tensor& b) {
+                      return logical_or(eq(a, b), isnan(a)).to(g.dtype());
+                    };
+                    own = equal(x(), y());
+                    from = equal(source(), raw::gather(y(), dim, to));
+                    count = raw::scatter_add(own, dim, to, from);
+                  }
+                  const Tensor share = div(g, count);
+                  if (needs[0]) out[0] = mul(share, own);
+                  if (needs[1]) out[1] = mul(gather(share, dim, to), from);
+                  return out;
+                });
+}
+
+/// What leaves a source as it is.
+Scalar neutral(Scatter reduce, DType dtype) {
+  if (reduce == Scatter::sum || reduce == Scatter::mean) return 0;
+  if (reduce == Scatter::prod) return 1;
+  const bool largest = reduce == Scatter::amax;
+  if (is_floating_point(dtype))
+    return largest ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
+  return dtype_switch(dtype, [&]<class T>() -> Scalar {
+    if constexpr (std::is_integral_v<T>)
+      return largest ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max();
+    else return 0;
+  });
+}
+
+Tensor means(const Tensor& x, int dim, const Tensor& index, const Tensor& source, bool include_self) {
+  const TensorOptions options{DType::int64, x.device()};
+  const Tensor one = ones({}, options),
+               counted = include_self ? ones(x.shape(), options) : scatter(ones(x.shape(), options), dim, index, 0);
+  const Tensor count = clamp_min(scatter_add(counted, dim, index, one.expand(index.shape())), 1);
+  const Tensor total = scatter_add(x, dim, index, source);
+  if (x.is_floating_point()) return div(total, count.to(x.dtype()));
+  return floor_divide(total, count).to(x.dtype());
+}
+
+}  // namespace
+
+Tensor scatter(const In& x, int dim, const In& index, const TensorLike& source) {
+  const CallSite site("scatter", x.where);
+  if (!source.is_number()) return written(x, dim, *index, cropped(*source.tensor, *index));
+  dispatch({{"x", *x}, {"index", *index}});
+  require_representable(source.number, x->dtype());
+  return written(x, dim, *index, full({}, source.number, {x->dtype(), x->device()}).expand(index->shape()));
+}
+
+Tensor scatter_(const In& x, int dim, const In& index, const TensorLike& source) {
+  const CallSite site("scatter_", x.where);
+  return copy_(x, scatter(x, dim, index, source));
+}
+
+Tensor scatter_add_(const In& x, int dim, const In& index, const In& source) {
+  const CallSite site("scatter_add_", x.where);
+  return copy_(x, scatter_add(x, dim, index, source));
+}
+
+Tensor scatter_reduce(const In& x, int dim, const In& index, const In& source, Scatter reduce, bool include_self) {
+  const CallSite site("scatter_reduce", x.where);
+  dispatch({{"x", *x}, {"index", *index}, {"source", *source}});
+  const Tensor from = cropped(*source, *index);
+  const Tensor base = include_self ? *x : scatter(x, dim, index, neutral(reduce, x->dtype()));
+  dim = raw::wrap_dim(x, dim);
+  switch (reduce) {
+    case Scatter::sum: return scatter_add(base, dim, index, from);
+    case Scatter::prod: return products(base, dim, *index, from);
+    case Scatter::mean: return means(base, dim, *index, from, include_self);
+    case Scatter::amax: return extremes(base, dim, *index, from, ScatterOp::max);
+    case Scatter::amin: break;
+  }
+  return extremes(base, dim, *index, from, ScatterOp::min);
+}
+
+Tensor scatter_reduce_(const In& x, int dim, const In& index, const In& source, Scatter reduce, bool include_self) {
+  const CallSite site("scatter_reduce_", x.where);
+  return copy_(x, scatter_reduce(x, dim, index, source, reduce, include_self));
+}
+
+Tensor index_copy(const In& x, int dim, const In& index, const In& source) {
+  const CallSite site("index_copy", x.where);
+  Tensor y = raw::index_add(x, dim, index, source, ScatterOp::assign);
+  if (!records(*x, *source)) return y;
+  return record("index_copy", std::move(y), {x, source}, [dim, index = Saved(*index)](const Tensor& g, Needs needs) {
+    Gradients out(2);
+    const Tensor at = index();
+    if (needs[0]) out[0] = index_fill(g, dim, at, 0);
+    if (needs[1]) {
+      const int d = raw::wrap_dim(g, dim);
+      const Shape sizes = g.dim() == 0 ? Shape{1} : Shape{g.size(d)};
+      Shape along = Shape::filled(g.dim(), 1);
+      if (g.dim() > 0) along[d] = at.numel();
+      out[1] = where(is_last(sizes, 0, at.reshape({-1})).reshape(along), index_select(g, dim, at), 0.0);
+    }
+    return out;
+  });
+}
+
+Tensor index_copy_(const In& x, int dim, const In& index, const In& source) {
+  const CallSite site("index_copy_", x.where);
+  return copy_(x, index_copy(x, dim, index, source));
+}
+
+Tensor index_add_(const In& x, int dim, const In& index, const In& source) {
+  const CallSite site("index_add_", x.where);
+  return copy_(x, index_add(x, dim, index, source));
+}
+
+}  // namespace minnow

@@ -1,0 +1,127 @@
+#include <minnow/ops/search.h>
+
+#include <cmath>
+#include <fmt/format.h>
+#include <minnow/autograd/grad_mode.h>
+#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/index.h>
+#include <minnow/ops/masked.h>
+#include <minnow/ops/reduce.h>
+#include <minnow/ops/sort.h>
+#include <minnow/ops/unary.h>
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/create.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/kernels/compute.h>
+#include <minnow/tensor/raw/copy.h>
+#include <minnow/tensor/raw/create.h>
+
+namespace minnow {
+namespace {
+
+Tensor places(const char* name, const Tensor& sorted, const char* values_name, const Tensor& values, bool right) {
+  const Operands operands{{name, sorted}, {values_name, values}};
+  Backend& backend = dispatch(operands);
+  if (sorted.dtype() != values.dtype())
+    throw DTypeError(message("the dtypes differ", operands,
+                             "convert one of them: .to(" + std::string(name_of(sorted.dtype())) + ")"));
+  bool same = sorted.dim() == 1 || (sorted.dim() > 1 && sorted.dim() == values.dim());
+  for (int d = 0; same && d < sorted.dim() - 1; ++d) same = sorted.size(d) == values.size(d);
+  if (!same)
+    throw ShapeError(message("the leading sizes differ", operands,
+                             std::string(name) + " needs one dimension, or all sizes of the values but the last"));
+  const Tensor out = raw::new_result(values.shape(), DType::int64, values.device());
+  if (values.numel() == 0) return out;
+  const DType dtype = kernels::compute_type(sorted.dtype());
+  const Tensor from = raw::contiguous(raw::cast(sorted.detach(), dtype)),
+               x = raw::contiguous(raw::cast(values.detach(), dtype));
+  const std::int64_t n = sorted.size(-1), m = sorted.dim() == 1 ? x.numel() : x.size(-1), rows = x.numel() / m;
+  const auto matrix = [](const Tensor& t, std::int64_t r, std::int64_t columns) {
+    return View(t.storage(), t.dtype(), {r, columns}, {columns, 1}, t.storage_offset());
+  };
+  backend.run(calls::SearchSorted{matrix(from, sorted.dim() == 1 ? 1 : rows, n), matrix(x, rows, m),
+                                  matrix(out, rows, m), right});
+  return out;
+}
+
+/// The different elements of `values`, of which equal ones are adjacent.  order: where they were in x; undefined if they
+/// are in its order.
+Unique different(const In& x, const Tensor& values, const Tensor& order, bool return_inverse, bool return_counts) {
+  const TensorOptions options{DType::int64, x->device()};
+  const std::int64_t n = values.numel();
+  Unique out;
+  if (n == 0) {
+    out.values = values;
+    if (return_inverse) out.inverse = zeros(x->shape(), options);
+    if (return_counts) out.counts = zeros({0}, options);
+    return out;
+  }
+  const Tensor first = ones({1}, {DType::bool_, x->device()});
+  const Tensor begins = cat({first, ne(values.narrow(0, 1, n - 1), values.narrow(0, 0, n - 1))}, 0);
+  const Tensor starts = nonzero(begins).reshape({-1});
+  out.values = index_select(values, 0, starts);
+  if (return_inverse) {
+    const Tensor number = cumsum(begins, 0) - 1;
+    out.inverse = (order.defined() ? scatter_add(zeros({n}, options), 0, order, number) : number).reshape(x->shape());
+  }
+  if (return_counts) out.counts = cat({starts.narrow(0, 1, starts.numel() - 1), full({1}, n, options)}, 0) - starts;
+  return out;
+}
+
+}  // namespace
+
+Tensor searchsorted(const In& sorted, const In& values, bool right) {
+  const CallSite site("searchsorted", sorted.where);
+  return places("sorted", *sorted, "values", *values, right);
+}
+
+Tensor bucketize(const In& x, const In& boundaries, bool right) {
+  const CallSite site("bucketize", x.where);
+  dispatch({{"x", *x}, {"boundaries", *boundaries}});
+  if (boundaries->dim() != 1)
+    throw ShapeError(
+        message("boundaries is not a vector", {{"x", *x}, {"boundaries", *boundaries}}, "searchsorted takes rows"));
+  return places("boundaries", *boundaries, "x", *x, right);
+}
+
+Tensor histc(const In& x, std::int64_t bins, double min, double max) {
+  const CallSite site("histc", x.where);
+  x->require_defined();
+  if (!x->is_floating_point())
+    throw DTypeError(message("needs a floating-point tensor", {{"self", *x}},
+                             "convert first: .to(float32); bincount counts integers"));
+  if (bins < 1)
+    throw ValueError(
+        message(fmt::format("bins must be at least 1, got {}", bins), {{"self", *x}}, "pass the number of bins"));
+  const NoGradGuard no_grad;
+  const Tensor elements = x->detach().reshape({-1});
+  if (min == max && elements.numel()) {
+    const std::vector<double> range = stack({amin(elements), amax(elements)}).to_vector<double>();
+    min = range[0], max = range[1];
+  }
+  if (min == max) min -= 1, max += 1;
+  if (!(min < max) || !std::isfinite(max - min))
+    throw ValueError(message(fmt::format("the range from {} to {} is not finite and ascending", min, max),
+                             {{"self", *x}}, "pass min below max"));
+  const Tensor inside = logical_and(ge(elements, min), le(elements, max));
+  const Tensor bin = clamp(floor(mul(sub(where(inside, elements, min), min), static_cast<double>(bins) / (max - min))),
+                           0, static_cast<double>(bins - 1));
+  return index_add(zeros({bins}, {x->dtype(), x->device()}), 0, bin.to(DType::int64), inside.to(x->dtype()));
+}
+
+Unique unique(const In& x, bool return_inverse, bool return_counts) {
+  const CallSite site("unique", x.where);
+  x->require_defined();
+  const NoGradGuard no_grad;
+  const Ordered sorted = sort(x->detach().reshape({-1}), 0);
+  return different(x, sorted.values, sorted.indices, return_inverse, return_counts);
+}
+
+Unique unique_consecutive(const In& x, bool return_inverse, bool return_counts) {
+  const CallSite site("unique_consecutive", x.where);
+  x->require_defined();
+  const NoGradGuard no_grad;
+  return different(x, x->detach().reshape({-1}), {}, return_inverse, return_counts);
+}
+
+}  // namespace minnow

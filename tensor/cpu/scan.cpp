@@ -1,0 +1,113 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <minnow/tensor/cpu/cpu_backend.h>
+#include <minnow/tensor/cpu/parallel.h>
+#include <minnow/tensor/internal.h>
+
+namespace minnow::cpu {
+namespace {
+
+constexpr std::int64_t kColumns = 64;  // adjacent lines that are computed together
+
+// The state of a line: next() takes element k of it and gives its result.
+
+template <class T> struct Sum {
+  T sum = T(0);
+  T next(T x, T, std::int64_t) { return sum = static_cast<T>(sum + x); }
+};
+template <class T> struct Product {
+  T product = T(1);
+  T next(T x, T, std::int64_t) { return product = static_cast<T>(product * x); }
+};
+template <class T> struct LogSumExp {
+  T largest = -std::numeric_limits<T>::infinity(), sum = T(0);  // of e^(x - largest)
+  T next(T x, T, std::int64_t) {
+    if (x == largest) sum += T(1);
+    else if (x < largest) sum += std::exp(x - largest);
+    else sum = sum * std::exp(largest - x) + T(1), largest = x;
+    return largest + std::log(sum);
+  }
+};
+template <class T> struct Recurrence {
+  T value = T(0);
+  T next(T x, T factor, std::int64_t k) { return value = k == 0 ? x : x + factor * value; }
+};
+template <class T, bool largest> struct Extreme {
+  T value{};
+  std::int64_t at = 0;
+  T next(T x, T, std::int64_t k) {
+    if (k == 0 || x != x || (value == value && (largest ? x >= value : x <= value))) value = x, at = k;
+    return value;
+  }
+};
+
+/// Adjacent lines of n elements each, `step` apart.
+template <class S> struct Strip {
+  const S* x;
+  const S* factor;
+  S* y;
+  std::int64_t* indices;
+  std::int64_t n, step, columns;
+  bool reverse;
+};
+
+template <class Line, class S, class T> void scan(const Strip<S>& s) {
+  Line lines[kColumns] = {};
+  for (std::int64_t k = 0; k < s.n; ++k) {
+    const std::int64_t at = k * s.step;
+    for (std::int64_t c = 0; c < s.columns; ++c) {
+      const T factor = s.factor != nullptr ? static_cast<T>(s.factor[at + c]) : T(1);
+      s.y[at + c] = static_cast<S>(lines[c].next(static_cast<T>(s.x[at + c]), factor, k));
+      if constexpr (requires { lines[c].at; }) s.indices[at + c] = s.reverse ? s.n - 1 - lines[c].at : lines[c].at;
+    }
+  }
+}
+
+/// In S the elements are stored; T is what they are computed in, and `Wrapping` where an integer may overflow.
+template <class S, class T, class Wrapping> void scan_by(ScanOp op, const Strip<S>& s) {
+  switch (op) {
+    case ScanOp::sum: return scan<Sum<Wrapping>, S, Wrapping>(s);
+    case ScanOp::prod: return scan<Product<Wrapping>, S, Wrapping>(s);
+    case ScanOp::max: return scan<Extreme<T, true>, S, T>(s);
+    case ScanOp::min: return scan<Extreme<T, false>, S, T>(s);
+    case ScanOp::logsumexp:
+      if constexpr (std::is_floating_point_v<T>) scan<LogSumExp<T>, S, T>(s);
+      return;
+    case ScanOp::recurrence:
+      if constexpr (std::is_floating_point_v<T>) scan<Recurrence<T>, S, T>(s);
+      return;
+  }
+}
+
+template <class T> T* data_of(const View& t) { return t.defined() ? static_cast<T*>(t.raw_data()) : nullptr; }
+
+template <class S, class T, class Wrapping> void run(const calls::Scan& args) {
+  const View &x = args.x, &y = args.y;
+  std::int64_t outer = 1, inner = 1;
+  for (int d = 0; d < x.dim(); ++d)
+    if (d != args.dim) (d < args.dim ? outer : inner) *= x.shape()[d];
+  const std::int64_t n = x.shape()[args.dim], strips = (inner + kColumns - 1) / kColumns;
+  const std::int64_t last = args.reverse ? (n - 1) * inner : 0, step = args.reverse ? -inner : inner;
+  parallel_for(outer * strips, 2 * x.nbytes(), [&](std::int64_t i) {
+    const std::int64_t left = i % strips * kColumns, at = i / strips * n * inner + left + last;
+    const auto part = [&]<class U>(U* data) { return data == nullptr ? nullptr : data + at; };
+    scan_by<S, T, Wrapping>(
+        args.op, {part(data_of<const S>(x)), part(data_of<const S>(args.factor)), part(data_of<S>(y)),
+                  part(data_of<std::int64_t>(args.indices)), n, step, std::min(kColumns, inner - left), args.reverse});
+  });
+}
+
+}  // namespace
+
+template <> void execute(const calls::Scan& args) {
+  switch (args.x.dtype()) {
+    case DType::float32: return run<float, double, double>(args);
+    case DType::float64: return run<double, double, double>(args);
+    case DType::float16: return run<float16_t, float, float>(args);
+    case DType::bfloat16: return run<bfloat16_t, float, float>(args);
+    default: return run<std::int64_t, std::int64_t, std::uint64_t>(args);
+  }
+}
+
+}  // namespace minnow::cpu

@@ -1,0 +1,84 @@
+#include <cmath>
+#include <minnow/ops/search.h>
+#include <minnow/tensor/create.h>
+#include <minnow/tensor/error.h>
+
+#include "devices.h"
+#include "op_cases.h"
+
+namespace minnow::test {
+namespace {
+
+Tensors three(const Unique& u) { return {u.values, u.inverse, u.counts}; }
+
+OpCases searched() {
+  OpCases cases;
+  for (const bool right : {false, true}) {
+    const std::string name = right ? "right" : "left";
+    cases.push_back({.function = "searchsorted",
+                     .variant = name,
+                     .call = one([=](const Tensors& x) { return searchsorted(x[0], x[1], right); }),
+                     .inputs = {{values({6}), values({3, 4})},
+                                {values({3, 5}), values({3, 2})},
+                                {values({0}), values({2})},
+                                {values({4}), values({0})},
+                                {values({4}), values({})}},
+                     .dtypes = all_dtypes(),
+                     .golden = {"search: searchsorted/" + name}});
+    cases.push_back({.function = "bucketize",
+                     .variant = name,
+                     .call = one([=](const Tensors& x) { return bucketize(x[0], x[1], right); }),
+                     .inputs = {{values({3, 4}), values({6})}},
+                     .dtypes = all_dtypes(),
+                     .golden = {"search: bucketize/" + name}});
+  }
+  cases.push_back({.function = "histc",
+                   .variant = "4",
+                   .call = one([](const Tensors& x) { return histc(x[0], 4); }),
+                   .inputs = {{values({3, 4})}, {values({0})}, {values({})}},
+                   .golden = {"search: histc/4"}});
+  cases.push_back({.function = "histc",
+                   .variant = "range",
+                   .call = one([](const Tensors& x) { return histc(x[0], 4, 0, 1); }),
+                   .inputs = {{values({3, 4})}},
+                   .golden = {"search: histc/4,0,1"}});
+  cases.push_back({.function = "unique",
+                   .call = [](const Tensors& x) { return three(unique(x[0], true, true)); },
+                   .inputs = {{values({3, 4})}, {values({0, 2})}, {values({})}},
+                   .dtypes = all_dtypes(),
+                   .golden = {"search: unique"}});
+  cases.push_back({.function = "unique_consecutive",
+                   .call = [](const Tensors& x) { return three(unique_consecutive(x[0], true, true)); },
+                   .inputs = {{values({3, 4})}, {values({0, 2})}, {values({})}},
+                   .dtypes = all_dtypes(),
+                   .golden = {"search: unique_consecutive"}});
+  for (OpCase& c : cases) c.gradient = Gradient::kNone, c.exact = false;  // rounding makes elements equal
+  return cases;
+}
+
+const Register kSearched(searched);
+
+class Search : public DeviceTest {};
+INSTANTIATE_TEST_SUITE_P(Devices, Search, all_devices(), device_test_name);
+
+TEST_P(Search, RefusesWhatDoesNotMatch) {
+  const Tensor edges = arange(3, {float32, device()}), x = zeros({2, 3}, {float32, device()});
+  EXPECT_THROW((void)searchsorted(edges, x.to(float64)), DTypeError);
+  EXPECT_THROW((void)searchsorted(zeros({3, 3}, device()), x), ShapeError);
+  EXPECT_THROW((void)searchsorted(zeros({}, device()), x), ShapeError);
+  EXPECT_THROW((void)bucketize(x, zeros({2, 3}, device())), ShapeError);
+  EXPECT_THROW((void)histc(x, 0), ValueError);
+  EXPECT_THROW((void)histc(x, 3, 2, 1), ValueError);
+  EXPECT_THROW((void)histc(x, 3, 0, INFINITY), ValueError);
+  EXPECT_THROW((void)histc(full({2}, NAN, device())), ValueError);
+}
+
+TEST_P(Search, UniqueGivesOnlyWhatIsAskedFor) {
+  const Unique found = tensor({3, 1, 3}, device()).unique();
+  EXPECT_EQ(found.values.to_vector<int>(), (std::vector<int>{1, 3}));
+  EXPECT_FALSE(found.inverse.defined());
+  EXPECT_FALSE(found.counts.defined());
+}
+
+}  // namespace
+}  // namespace minnow::test

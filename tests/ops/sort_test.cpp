@@ -1,0 +1,169 @@
+#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/reduce.h>
+#include <minnow/ops/scan.h>
+#include <minnow/ops/sort.h>
+#include <minnow/tensor/create.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/random.h>
+#include <minnow/tensor/threads.h>
+
+#include "devices.h"
+#include "op_cases.h"
+
+namespace minnow::test {
+namespace {
+
+Tensors both(const Ordered& y) { return {y.values, y.indices}; }
+
+template <class F> Function pair_of(F function) {
+  return [function](const Tensors& x) { return both(function(x[0])); };
+}
+
+OpCases orders() {
+  OpCases cases;
+  for (const bool descending : {false, true})
+    for (const int dim : {0, 1, -1}) {
+      const std::string name = (descending ? "descending," : "ascending,") + std::to_string(dim);
+      cases.push_back({.function = "sort",
+                       .variant = name,
+                       .call = pair_of([=](const Tensor& x) { return sort(x, dim, descending); }),
+                       .inputs = {{values({3, 4})}, {values({2, 0, 3})}},
+                       .golden = {"sort: sort/" + name}});
+    }
+  for (const bool descending : {false, true})
+    cases.push_back({.function = "argsort",
+                     .variant = descending ? "descending" : "ascending",
+                     .call = one([=](const Tensors& x) { return argsort(x[0], 1, descending); }),
+                     .inputs = {{values({3, 4})}, {values({3, 0})}},
+                     .gradient = Gradient::kNone,
+                     .golden = {std::string("sort: argsort/") + (descending ? "descending" : "ascending")}});
+  const auto add = [&](const std::string& function, const std::string& variant, const Function& call,
+                       const std::vector<Inputs>& inputs) {
+    cases.push_back({.function = function,
+                     .variant = variant,
+                     .call = call,
+                     .inputs = inputs,
+                     .golden = {"sort: " + function + "/" + variant}});
+  };
+  add("sort", "long", pair_of([](const Tensor& x) { return sort(x, 0); }), {{values({170, 2})}, {values({})}});
+  cases.back().gradient = Gradient::kUnchecked;  // of elements that are nearly equal
+  add("topk", "2", pair_of([](const Tensor& x) { return topk(x, 2); }), {{values({3, 4})}, {values({0, 2})}});
+  add("topk", "smallest 3,1", pair_of([](const Tensor& x) { return topk(x, 3, 1, false); }), {{values({2, 5, 3})}});
+  add("topk", "all", pair_of([](const Tensor& x) { return topk(x, 3, 0); }), {{values({3, 2})}});
+  add("topk", "none", pair_of([](const Tensor& x) { return topk(x, 0); }), {{values({3, 2})}, {values({3, 0})}});
+  cases.back().gradient = Gradient::kUnchecked;  // of nothing
+  add("topk", "nan", pair_of([](const Tensor& x) { return topk(x, 2); }), {{values({2, 3000})}});
+  cases.back().gradient = Gradient::kUnchecked;  // of many elements
+  add("kthvalue", "2", pair_of([](const Tensor& x) { return kthvalue(x, 2); }), {{values({3, 4})}});
+  add("kthvalue", "3,0,keep", pair_of([](const Tensor& x) { return kthvalue(x, 3, 0, true); }), {{values({3, 4})}});
+  add("kthvalue", "1,1", pair_of([](const Tensor& x) { return kthvalue(x, 1, 1); }), {{values({2, 3, 2})}});
+  add("median", "all", one([](const Tensors& x) { return median(x[0]); }),
+      {{values({3, 4})}, {values({5})}, {values({})}});
+  add("median", "1", pair_of([](const Tensor& x) { return median(x, 1); }), {{values({3, 4})}, {values({0, 3})}});
+  add("median", "-1,keep", pair_of([](const Tensor& x) { return median(x, -1, true); }),
+      {{values({2, 5})}, {values({})}});
+  add("mode", "-1", one([](const Tensors& x) { return mode(x[0]).values; }), {{values({3, 4})}, {values({})}});
+  add("mode", "0,keep", one([](const Tensors& x) { return mode(x[0], 0, true).values; }), {{values({3, 4})}});
+  for (OpCase& c : cases) {
+    c.dtypes = all_dtypes();
+    c.exact = false;  // halves are equal more often, which shows in the indices
+  }
+  return cases;
+}
+
+OpCases running() {
+  OpCases cases;
+  for (const int dim : {0, 1, -1}) {
+    const auto add = [&](const std::string& function, const Function& call) {
+      cases.push_back({.function = function,
+                       .variant = std::to_string(dim),
+                       .call = call,
+                       .inputs = {{values({3, 4})}, {values({2, 0, 3})}, {}, {}},
+                       .dtypes = all_dtypes(),
+                       .golden = {"scan: " + function + "/" + std::to_string(dim)}});
+      if (dim == 0) cases.back().inputs.push_back({values({})});
+    };
+    add("cumprod", one([=](const Tensors& x) { return cumprod(x[0], dim); }));
+    cases.back().inputs[2] = {values({2, 30}, 0.9, 1.1)};
+    cases.back().inputs[3] = {values({2, 3, 33})};
+    add("logcumsumexp", one([=](const Tensors& x) { return logcumsumexp(x[0], dim); }));
+    cases.back().inputs[2] = {values({2, 30})};
+    cases.back().inputs[3] = {values({2, 3, 33})};
+    cases.back().dtypes = floating_point_dtypes();
+    add("cummax", pair_of([=](const Tensor& x) { return cummax(x, dim); }));
+    add("cummin", pair_of([=](const Tensor& x) { return cummin(x, dim); }));
+    for (std::size_t k = cases.size() - 2; k < cases.size(); ++k)
+      cases[k].inputs[2] = {values({2, 30})}, cases[k].inputs[3] = {values({2, 3, 33})}, cases[k].exact = false;
+  }
+  return cases;
+}
+
+const Register kOrders(orders);
+const Register kRunning(running);
+
+class Sort : public DeviceTest {};
+INSTANTIATE_TEST_SUITE_P(Devices, Sort, all_devices(), device_test_name);
+
+TEST_P(Sort, RefusesWhatIsOutOfRange) {
+  const Tensor x = zeros({2, 3}, {float32, device()});
+  EXPECT_THROW((void)x.sort(2), IndexError);
+  EXPECT_THROW((void)x.topk(4), ValueError);
+  EXPECT_THROW((void)x.topk(-1), ValueError);
+  EXPECT_THROW((void)x.kthvalue(0), ValueError);
+  EXPECT_THROW((void)x.kthvalue(4), ValueError);
+  EXPECT_THROW((void)zeros({2, 0}, device()).median(1), ShapeError);
+  EXPECT_THROW((void)zeros({2, 0}, device()).mode(), ShapeError);
+  EXPECT_THROW((void)zeros({0}, {int64, device()}).median(), ShapeError);
+  EXPECT_THROW((void)x.cumprod(-3), IndexError);
+  EXPECT_THROW((void)x.cummax(2), IndexError);
+}
+
+TEST_P(Sort, ModeGivesTheLastOfTheMostFrequent) {
+  const Tensor x = tensor({{1, 3, 3, 1, 2}, {5, 4, 3, 2, 1}}, device());
+  EXPECT_EQ(x.mode().values.to_vector<int>(), (std::vector<int>{1, 1}));
+  EXPECT_EQ(x.mode().indices.to_vector<int>(), (std::vector<int>{3, 4}));
+}
+
+/// Long rows, which several threads sort, and parts of them.
+TEST(SortSizes, AgreeWithTheStandardLibrary) {
+  for (const std::int64_t n : {150, 161, 4097, 70'000, 200'000})
+    for (const DType dtype : {float32, float64, int64, int16}) {
+      manual_seed(3);
+      const Tensor x = (randn({n}, float64) * 1000).to(dtype);  // with equal elements
+      const std::vector<double> numbers = x.to_vector<double>();
+      std::vector<std::int64_t> order(numbers.size());
+      for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);
+      const auto less = [&](std::int64_t a, std::int64_t b) {
+        return numbers[static_cast<std::size_t>(a)] < numbers[static_cast<std::size_t>(b)];
+      };
+      std::stable_sort(order.begin(), order.end(), less);
+      const int before = num_threads();
+      for (const int threads : {1, 2, 3}) {
+        set_num_threads(threads);
+        EXPECT_EQ(x.argsort().to_vector<std::int64_t>(), order) << n << " " << threads;
+        for (const std::int64_t k : {std::int64_t{1}, std::int64_t{20}, n / 8, n / 2}) {
+          const std::vector<std::int64_t> want(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(k));
+          EXPECT_EQ(x.topk(k, 0, false).indices.to_vector<std::int64_t>(), want) << n << " " << k << " " << threads;
+        }
+      }
+      set_num_threads(before);
+    }
+}
+
+/// Columns of a matrix with few different elements, on each device.
+TEST_P(Sort, OfManyRowsKeepsTheOrderOfEqualElements) {
+  manual_seed(1);
+  const Tensor x = randint(0, 5, {300, 40}).to(float32), there = x.to(device());
+  for (const int dim : {0, 1}) {
+    const Ordered want = x.sort(dim, true), got = there.sort(dim, true);
+    EXPECT_TRUE(equal(got.values.cpu(), want.values));
+    EXPECT_TRUE(equal(got.indices.cpu(), want.indices));
+    const Tensor ahead = want.indices.narrow(dim, 1, x.size(dim) - 1),
+                 back = want.indices.narrow(dim, 0, x.size(dim) - 1);
+    const Tensor other = ne(want.values.narrow(dim, 1, x.size(dim) - 1), want.values.narrow(dim, 0, x.size(dim) - 1));
+    EXPECT_TRUE(all(logical_or(other, ahead > back)).item<bool>());
+  }
+}
+
+}  // namespace
+}  // namespace minnow::test
