@@ -79,6 +79,9 @@ TEST_P(CapturedErrorsTest, CallsThatCannotBeReplayedAreRefused) {
               return x;
             }),
             "BackendError: synchronize");
+  EXPECT_EQ(refused([](const Tensor& x) { return x.unique().values; }), "BackendError: unique");
+  EXPECT_EQ(refused([](const Tensor& x) { return x.unique_consecutive().values; }), "BackendError: unique_consecutive");
+  EXPECT_EQ(refused([](const Tensor& x) { return x.histc(); }), "BackendError: histc");
   EXPECT_EQ((ones({2}, {.device = device()}) + 1).to_vector<double>(), (std::vector<double>{2, 2}));
   if (!device().is_cpu()) return;
   EXPECT_EQ(refused([](const Tensor& x) { return Tensor(x * x.data<float>()[0]); }), "BackendError: data");

@@ -150,6 +150,30 @@ TEST_P(CapturedStepTest, SumsByIndexAreReplayed) {
   }
 }
 
+TEST_P(CapturedStepTest, SortsScattersAndSamplesAreReplayed) {
+  const auto compute = [](const Tensor& x, const Tensor& at) {
+    const Tensor sorted = x.sort().values + x.topk(2).values.sum() + x.median(1, true).values;
+    const Tensor written = scatter(sorted, 1, at, 0.5).scatter_reduce(1, at, x, Scatter::amax);
+    const Tensor noise = zeros_like(x).exponential_(2) + x.multinomial(3, true).sum() + x.multinomial(2).sum();
+    return written + noise + written.cumprod(1) + bucketize(x, sorted.select(0, 0).contiguous());
+  };
+  CapturedStep step(compute, {.device = device(), .warm_up = 0});
+  for (const bool captured : {false, true}) {
+    static std::vector<std::vector<double>> want;
+    manual_seed(9);
+    for (std::size_t i = 0; i < 3; ++i) {
+      RandomGenerator generator(i);
+      const Tensor x = rand({3, 4}, {.generator = &generator}) + 0.1;
+      const Tensor at = randint(0, 4, {3, 4}, {.generator = &generator});
+      const Tensor y = captured ? step(x, at) : compute(x.to(device()), at.to(device()));
+      if (captured) EXPECT_EQ(y.to_vector<double>(), want[i]) << i;
+      else want.push_back(y.to_vector<double>());
+    }
+    if (captured) want.clear();
+  }
+  EXPECT_EQ(step.captures(), 1);
+}
+
 TEST_P(CapturedStepTest, TakesNoInputsAndReturnsNothing) {
   const Tensor count = zeros({}, {.device = device()});
   CapturedStep step([&] { raw::copy_to(count + 1, count, {}); }, {.device = device(), .warm_up = 1});
