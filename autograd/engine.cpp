@@ -5,6 +5,7 @@
 #include <minnow/autograd/grad_mode.h>
 #include <minnow/autograd/gradient_queue.h>
 #include <minnow/autograd/gradient_watch.h>
+#include <minnow/autograd/joint.h>
 #include <minnow/autograd/thread_state.h>
 #include <minnow/ops/arithmetic.h>
 #include <minnow/ops/reduce.h>
@@ -42,9 +43,11 @@ class BackwardPass {
 
   void seed(const Tensor& output, const Tensor& grad) { accumulate(autograd::edge_to(output), grad); }
   void request(std::vector<Requested>* requested) { requested_ = requested; }
+  /// Does not go beyond what is requested, and calls none of its hooks.
+  void stop_at_requested() { stops_ = true; }
   void execute() {
     const AutoGradMode mode(create_);
-    if (requested_) mark_needed();
+    if (requested_ && !stops_) mark_needed();
     while (!queue_.empty()) {
       GradientQueue::Entry next = queue_.take();
       if (next.leaf) finish_leaf(next);
@@ -99,6 +102,10 @@ class BackwardPass {
   }
 
   void finish_leaf(GradientQueue::Entry& entry) {
+    if (stops_) {
+      store(entry, nullptr, entry.leaf.get());
+      return;
+    }
     Slot& slot = *entry.leaf;
     std::vector<std::pair<std::int64_t, autograd::Hook>> hooks;
     {
@@ -171,8 +178,12 @@ class BackwardPass {
   }
 
   void run_node(GradientQueue::Entry& entry) {
+    if (stops_ && is_requested(entry.node.get(), nullptr)) {
+      store(entry, entry.node.get(), nullptr);
+      return;
+    }
     entry.grad = entry.node->run_hooks(std::move(entry.grad));
-    if (requested_) {
+    if (requested_ && !stops_) {
       store(entry, entry.node.get(), nullptr);
       if (!needed_.contains(entry.node.get())) return;
     }
@@ -212,7 +223,7 @@ class BackwardPass {
 
   bool wanted(const Edge& e) const {
     if (!e) return false;
-    if (!requested_) return true;
+    if (!requested_ || stops_) return true;
     return e.node ? needed_.contains(e.node.get()) || is_requested(e.node.get(), nullptr)
                   : is_requested(nullptr, e.leaf.get());
   }
@@ -243,6 +254,7 @@ class BackwardPass {
   }
 
   bool retain_, create_;
+  bool stops_ = false;
   GradientQueue queue_;
   std::vector<Requested>* requested_ = nullptr;
   std::unordered_set<const Node*> needed_;
@@ -304,6 +316,13 @@ class CheckedHook {
   SourceLocation where_;  // of the forward operation; of register_hook for a leaf
 };
 
+/// backward() adds to the gradients of leaves, which a function that runs twice would do twice.
+void refuse_in_checkpoint() {
+  if (ThreadState::current().checkpoint.runs)
+    throw AutogradError(message("it was called by the function of checkpoint(), which runs again in backward", {},
+                                "call it outside; grad() gives gradients without adding them to grad() of leaves"));
+}
+
 void require_seeds(const std::vector<Tensor>& outputs, const std::vector<Tensor>& gradients) {
   if (gradients.size() > outputs.size())
     throw ValueError(message("there are more gradients than outputs\n  outputs    " + std::to_string(outputs.size()) +
@@ -342,6 +361,7 @@ void backward(const std::vector<Tensor>& outputs, const std::vector<Tensor>& gra
   const profile::Range range("backward");
   const CallSite site("backward", where);
   refuse_in_hook();
+  refuse_in_checkpoint();
   require_seeds(outputs, gradients);
   BackwardPass run(options.retain_graph, options.create_graph);
   for (std::size_t i = 0; i < outputs.size(); ++i)
@@ -376,6 +396,22 @@ std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<T
     gradients.push_back(requested[i].grad);
   }
   return gradients;
+}
+
+std::vector<Tensor> autograd::gradients_up_to(const std::vector<Edge>& edges, std::span<const Tensor> outputs,
+                                              std::span<const Tensor> gradients, bool create_graph) {
+  std::vector<Requested> requested;
+  for (const Edge& edge : edges) requested.push_back({edge.node.get(), edge.leaf.get(), {}});
+  BackwardPass run(create_graph, create_graph);
+  run.request(&requested);
+  run.stop_at_requested();
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    if (gradients[i].defined() && outputs[i].defined() && outputs[i].requires_grad())
+      run.seed(outputs[i], gradients[i]);
+  run.execute();
+  std::vector<Tensor> found;
+  for (Requested& r : requested) found.push_back(std::move(r.grad));
+  return found;
 }
 
 HookHandle register_hook(const Tensor& x, autograd::Hook hook, SourceLocation where) {

@@ -26,6 +26,8 @@ struct Slot {
   Tensor grad;
   std::vector<std::pair<std::int64_t, Hook>> hooks;  ///< of a leaf
   bool retains_grad = false;                         ///< of a non-leaf
+  /// Of a leaf: the tensors that are one parameter, if there are several (Parameter::operator=).
+  std::vector<std::weak_ptr<detail::TensorImpl>> tied{};
 };
 
 /// Where a gradient goes: to the node that produced the operand, or to a leaf.  The engine sums and converts the
@@ -150,6 +152,11 @@ std::int64_t next_hook_id();
 /// memory was written through another tensor since its producer was recorded: the gradient would not belong to the
 /// value.
 Edge edge_to(const Tensor& x);
+
+/// The same for all tensors that are one parameter.
+inline const void* identity(const Tensor& x) {
+  return x.slot() && !x.slot()->tied.empty() ? static_cast<const void*>(x.slot().get()) : x.id();
+}
 
 /// The leaves that a tensor was computed from, at most `limit`.  Leaves that no tensor holds any more are left out.
 std::vector<Tensor> leaves_of(const Tensor& x, std::size_t limit);

@@ -10,6 +10,12 @@ struct ThreadState {
   bool records = true;             ///< is_grad_enabled()
   bool in_hook = false;            ///< a gradient hook of the user is running
   RunningNode* running = nullptr;  ///< the innermost running node
+  /// The function of checkpoint().
+  struct Checkpoint {
+    bool runs = false;
+    bool again = false;  ///< in backward
+  };
+  Checkpoint checkpoint{};
   // While a node is destroyed: those to be destroyed after it, a list through Node::next_to_destroy_.
   Node* to_destroy = nullptr;
   bool destroying = false;

@@ -130,5 +130,35 @@ template <detail::ClassName Name, Tensor (*Function)(const In&, int)> class Norm
 };
 using Softmax = Normalizing<"Softmax", softmax>;
 using LogSoftmax = Normalizing<"LogSoftmax", log_softmax>;
+namespace detail {
+
+Tensor softmin(const In& x, int dim);
+
+}  // namespace detail
+using Softmin = Normalizing<"Softmin", detail::softmin>;
+
+/// a sigmoid(b) of the two halves of a dimension (Dauphin et al. 2016).  ShapeError unless its size is even.
+class GLU : public Module {
+ public:
+  explicit GLU(int dim = -1) : dim_(dim) {}
+  Tensor forward(const Tensor& x) override;
+  std::string describe() const override { return detail::call_text("GLU", {static_cast<double>(dim_)}); }
+
+ private:
+  int dim_;
+};
+
+/// x; below 0 slope x, where the slope is uniform in [lower, upper) for each element in train mode, and their mean in eval
+/// mode (Xu et al. 2015).
+class RReLU : public Module {
+ public:
+  /// ValueError unless lower <= upper.
+  explicit RReLU(double lower = 1.0 / 8, double upper = 1.0 / 3, SourceLocation where = SourceLocation::current());
+  Tensor forward(const Tensor& x) override;
+  std::string describe() const override { return detail::call_text("RReLU", {lower_, upper_}); }
+
+ private:
+  double lower_, upper_;
+};
 
 }  // namespace minnow::nn

@@ -25,6 +25,18 @@ class Flatten : public Module {
   int start_dim_, end_dim_;
 };
 
+/// Splits a dimension into several; one size may be -1.  ShapeError if they do not fit.
+class Unflatten : public Module {
+ public:
+  Unflatten(int dim, const Shape& sizes) : dim_(dim), sizes_(sizes) {}
+  Tensor forward(const Tensor& x) override;
+  std::string describe() const override;
+
+ private:
+  int dim_;
+  Shape sizes_;
+};
+
 /// In train mode zeroes elements with probability p and scales the others by 1 / (1 - p); in eval mode y = x.
 class Dropout : public Module {
  public:

@@ -1,6 +1,7 @@
 #include <minnow/nn/batch_norm.h>
 
 #include <fmt/format.h>
+#include <minnow/autograd/checkpoint.h>
 #include <minnow/ops/arithmetic.h>
 #include <minnow/ops/batch_norm.h>
 #include <minnow/tensor/backend/dispatch.h>
@@ -55,6 +56,8 @@ Tensor BatchNorm::forward(const Tensor& x) {
                 {{"x", x}}, "x is [N, C, ...]; BatchNorm1d, 2d and 3d differ in what follows"));
   double momentum = options_.momentum.value_or(0);
   const bool tracks = is_training() && running_mean.defined();
+  if (tracks && autograd::is_recomputing())  // the first call has updated the statistics
+    return batch_norm(x, {}, {}, weight, bias, {.training = true, .eps = options_.eps});
   if (tracks) {
     add_(num_batches_tracked, 1);
     if (!options_.momentum) momentum = 1.0 / num_batches_tracked.item();

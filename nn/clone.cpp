@@ -1,5 +1,6 @@
 #include <minnow/nn/clone.h>
 
+#include <minnow/autograd/node.h>
 #include <minnow/nn/detail/access.h>
 #include <minnow/nn/detail/thread_state.h>
 #include <minnow/tensor/error.h>
@@ -10,14 +11,17 @@ namespace {
 
 Cloning*& active() { return ThreadState::current().cloning; }
 
-Tensor copy_of(const Tensor& tensor) {
+}  // namespace
+
+Tensor Cloning::copy_of(const Tensor& tensor) {
   Tensor copy = raw::clone(tensor);
   copy.set_name(tensor.name());
-  if (tensor.requires_grad()) copy.requires_grad_(true);
+  if (tensor.is_leaf() && tensor.requires_grad()) copy.requires_grad_(true);
+  if (!tensor.slot() || tensor.slot()->tied.empty()) return copy;
+  const auto [first, is_new] = tied_.try_emplace(autograd::identity(tensor), copy);
+  if (!is_new) tie(copy, first->second);
   return copy;
 }
-
-}  // namespace
 
 Cloning::Cloning(const Module& root, const std::type_info& type, SourceLocation where) : root_(root), where_(where) {
   if (typeid(root) != type)
@@ -68,6 +72,14 @@ void Cloning::add_clones(const std::shared_ptr<State>& state) {
       }
       ((*clone).*list).push_back({entry.name, clone_of->second, entry.persistent});
     }
+  for (const Derived& derived : state->derived) {
+    auto [clone_of, is_new] = tensors_.try_emplace(derived.tensor.id());
+    if (is_new) {
+      clone_of->second = copy_of(derived.tensor);
+      clones_.insert(clone_of->second.id());
+    }
+    clone->derived.push_back({derived.name, clone_of->second, {}});
+  }
   for (const Child& child : state->children) add_clones(Access::shared(*child.module));
 }
 
@@ -96,10 +108,11 @@ void Cloning::check_seen(const State& state, const std::string& owner) const {
                              type,
                          where_);
   };
-  check(state.parameters, "parameter", "nn::Parameter");
+  if (!state.container) check(state.parameters, "parameter", "nn::Parameter");
   check(state.buffers, "buffer", "nn::Buffer");
   if (state.container) return;  // its children were checked when they were copied
-  for (const Child& child : state.children) check_seen(Access::state(*child.module), owner);
+  for (const Child& child : state.children)
+    if (state.derived.empty() || child.name != "parametrizations") check_seen(Access::state(*child.module), owner);
 }
 
 Tensor Cloning::cloned(const Tensor& tensor) {

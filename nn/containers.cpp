@@ -1,5 +1,6 @@
 #include <minnow/nn/containers.h>
 
+#include <algorithm>
 #include <minnow/nn/detail/access.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
@@ -35,6 +36,97 @@ void ModuleList::refuse_type(std::int64_t i, const Module& module, const std::ty
   throw ValueError("get: module " + std::to_string(i) + " is " + module.describe() + ", not a " +
                        detail::class_name(type) + "\ncall get() with the type of the module",
                    where);
+}
+
+namespace {
+
+/// The item of a name.  IndexError, which lists the names.
+template <class Item>
+const Item& find(const std::vector<Item>& items, std::string_view name, const char* owner, SourceLocation where) {
+  std::string names;
+  for (const Item& item : items) {
+    if (item.name == name) return item;
+    names += (names.empty() ? "'" : ", '") + item.name + "'";
+  }
+  throw IndexError(std::string(owner) + ": there is no '" + std::string(name) + "'\n  names  " +
+                       (names.empty() ? "none" : names) + "\ninsert() adds one",
+                   where);
+}
+
+template <class Item> bool has(const std::vector<Item>& items, std::string_view name) {
+  return std::any_of(items.begin(), items.end(), [&](const Item& item) { return item.name == name; });
+}
+template <class Item> std::vector<std::string> names_of(const std::vector<Item>& items) {
+  std::vector<std::string> names;
+  for (const Item& item : items) names.push_back(item.name);
+  return names;
+}
+
+std::string list_text(const char* name, const std::vector<detail::Entry>& parameters) {
+  std::string text;
+  for (const auto& [key, tensor, persistent] : parameters)
+    text += (text.empty() ? "" : ", ") + key + ": " + tensor.shape().str();
+  return std::string(name) + "(" + text + ")";
+}
+
+}  // namespace
+
+ModuleDict::ModuleDict(std::initializer_list<Named> modules, SourceLocation where) : ModuleDict() {
+  for (const Named& named : modules) insert(named.name, named.module, where);
+}
+void ModuleDict::insert(std::string name, const AnyModule& module, SourceLocation where) {
+  detail::Child child = module.child_;
+  child.name = std::move(name);
+  register_child(std::move(child), where);
+}
+bool ModuleDict::contains(std::string_view name) const { return has(children(), name); }
+std::vector<std::string> ModuleDict::keys() const { return names_of(children()); }
+Module& ModuleDict::at(std::string_view name, SourceLocation where) const {
+  return *find(children(), name, "ModuleDict", where).module;
+}
+void ModuleDict::refuse_type(std::string_view name, const Module& module, const std::type_info& type,
+                             SourceLocation where) {
+  throw ValueError("get: module '" + std::string(name) + "' is " + module.describe() + ", not a " +
+                       detail::class_name(type) + "\ncall get() with the type of the module",
+                   where);
+}
+
+ParameterList::ParameterList(const std::vector<Tensor>& values, SourceLocation where) : ParameterList() {
+  for (const Tensor& value : values) push_back(value, where);
+}
+void ParameterList::push_back(const Tensor& value, SourceLocation where) {
+  parameter(std::to_string(size()), value, where);
+}
+std::int64_t ParameterList::size() const { return std::ssize(detail::Access::state(*this).parameters); }
+Tensor ParameterList::at(std::int64_t i, SourceLocation where) const {
+  const auto& all = detail::Access::state(*this).parameters;
+  const std::int64_t n = size();
+  if (i < -n || i >= n)
+    throw IndexError("ParameterList: index " + std::to_string(i) + " is out of range, it holds " + std::to_string(n) +
+                         " parameters" +
+                         (n ? "\nindices go from " + std::to_string(-n) + " to " + std::to_string(n - 1)
+                            : "\nadd parameters by push_back()"),
+                     where);
+  return all[static_cast<std::size_t>(i < 0 ? i + n : i)].tensor;
+}
+std::string ParameterList::describe() const {
+  return list_text("ParameterList", detail::Access::state(*this).parameters);
+}
+
+ParameterDict::ParameterDict(const std::vector<NamedTensor>& values, SourceLocation where) : ParameterDict() {
+  for (const auto& [name, value] : values) insert(name, value, where);
+}
+void ParameterDict::insert(std::string name, const Tensor& value, SourceLocation where) {
+  parameter(std::move(name), value, where);
+}
+std::int64_t ParameterDict::size() const { return std::ssize(detail::Access::state(*this).parameters); }
+bool ParameterDict::contains(std::string_view name) const { return has(detail::Access::state(*this).parameters, name); }
+std::vector<std::string> ParameterDict::keys() const { return names_of(detail::Access::state(*this).parameters); }
+Tensor ParameterDict::at(std::string_view name, SourceLocation where) const {
+  return find(detail::Access::state(*this).parameters, name, "ParameterDict", where).tensor;
+}
+std::string ParameterDict::describe() const {
+  return list_text("ParameterDict", detail::Access::state(*this).parameters);
 }
 
 Tensor Sequential::forward(const Tensor& x) {

@@ -1,6 +1,9 @@
 #pragma once
 
 #include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
 #include <minnow/nn/functional.h>
 
 namespace minnow::nn {
@@ -22,6 +25,7 @@ class AnyModule {
   requires detail::TensorFunction<F> AnyModule(F function) : AnyModule(Functional(std::move(function))) {}
 
  private:
+  friend class ModuleDict;
   friend class ModuleList;
   detail::Child child_;
 };
@@ -89,6 +93,86 @@ class ModuleList : public Module {
  private:
   [[noreturn]] static void refuse_type(std::int64_t i, const Module& module, const std::type_info& type,
                                        SourceLocation where);
+};
+
+/// Modules by name.  It has no forward(): call its modules.
+///
+///     nn::ModuleDict heads{{"mean", nn::Linear(8, 2)}, {"variance", nn::Linear(8, 2)}};
+///     Tensor y = heads["mean"](x);
+class ModuleDict : public Module {
+ public:
+  ModuleDict() { hold_children(); }
+  ModuleDict(std::initializer_list<Named> modules, SourceLocation where = SourceLocation::current());
+
+  /// ValueError for a name that is empty, has a dot or is in use.
+  void insert(std::string name, const AnyModule& module, SourceLocation where = SourceLocation::current());
+  std::int64_t size() const { return static_cast<std::int64_t>(children().size()); }
+  bool empty() const { return children().empty(); }
+  bool contains(std::string_view name) const;
+  /// In the order of insertion; children of all names are named_children().
+  std::vector<std::string> keys() const;
+  /// The argument of dict["name"], with the user's line.
+  struct Key {
+    Key(const char* n, SourceLocation l = SourceLocation::current()) : name(n), where(l) {}
+    Key(const std::string& n, SourceLocation l = SourceLocation::current()) : name(n), where(l) {}
+
+    std::string name;
+    SourceLocation where;
+  };
+  /// IndexError, which lists the names.
+  Module& operator[](const Key& key) const { return at(key.name, key.where); }
+  Module& at(std::string_view name, SourceLocation where = SourceLocation::current()) const;
+  /// The same as an M.  ValueError when it is of another type.
+  template <std::derived_from<Module> M>
+  M& get(std::string_view name, SourceLocation where = SourceLocation::current()) const {
+    Module& module = at(name, where);
+    if (auto* typed = dynamic_cast<M*>(&module)) return *typed;
+    refuse_type(name, module, typeid(M), where);
+  }
+
+  std::string describe() const override { return "ModuleDict"; }
+
+ private:
+  [[noreturn]] static void refuse_type(std::string_view name, const Module& module, const std::type_info& type,
+                                       SourceLocation where);
+};
+
+/// Parameters in order, named "0", "1", ...: nn::ParameterList weights({zeros({2}), ones({3})}).
+class ParameterList : public Module {
+ public:
+  ParameterList() { hold_children(); }
+  explicit ParameterList(const std::vector<Tensor>& values, SourceLocation where = SourceLocation::current());
+
+  /// Errors as for Module::parameter().
+  void push_back(const Tensor& value, SourceLocation where = SourceLocation::current());
+  std::int64_t size() const;
+  bool empty() const { return size() == 0; }
+  /// The parameter at an index; negative counts from the end.  IndexError.
+  Tensor operator[](ModuleList::Index i) const { return at(i.value, i.where); }
+  Tensor at(std::int64_t i, SourceLocation where = SourceLocation::current()) const;
+  /// All of them, to iterate over.
+  std::vector<Tensor> values() const { return parameters(); }
+
+  std::string describe() const override;
+};
+
+/// Parameters by name: nn::ParameterDict p({{"scale", ones({3})}}).
+class ParameterDict : public Module {
+ public:
+  ParameterDict() { hold_children(); }
+  explicit ParameterDict(const std::vector<NamedTensor>& values, SourceLocation where = SourceLocation::current());
+
+  /// Errors as for Module::parameter().
+  void insert(std::string name, const Tensor& value, SourceLocation where = SourceLocation::current());
+  std::int64_t size() const;
+  bool empty() const { return size() == 0; }
+  bool contains(std::string_view name) const;
+  std::vector<std::string> keys() const;
+  /// IndexError, which lists the names.
+  Tensor operator[](const ModuleDict::Key& key) const { return at(key.name, key.where); }
+  Tensor at(std::string_view name, SourceLocation where = SourceLocation::current()) const;
+
+  std::string describe() const override;
 };
 
 /// Modules and functions one after the other: y = m_n(... m_1(x)).  Each is called with one tensor.

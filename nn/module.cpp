@@ -6,8 +6,8 @@
 #include <unordered_set>
 #include <minnow/nn/detail/access.h>
 #include <minnow/nn/detail/cloning.h>
-#include <minnow/tensor/capture_session.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/internal.h>
 
 namespace minnow::nn {
 
@@ -31,10 +31,6 @@ void name_tree(State& state, std::string path, std::unordered_set<const void*>& 
     name_tree(Access::state(*child.module), join(state.path, child.name), visited);
 }
 
-[[noreturn]] void refuse_hook(SourceLocation where) {
-  throw ValueError("register_forward_hook: the hook is empty\npass a function", where);
-}
-
 bool reaches(const State& from, const State& target) {
   if (&from == &target) return true;
   return std::any_of(from.children.begin(), from.children.end(),
@@ -49,10 +45,12 @@ Module::Module(const Module& other) : state_(detail::shared_or_cloned(other.stat
 template <class... T> Tensor Module::call(SourceLocation where, const T&... x) const {
   const detail::Call call(*this, where);
   auto& self = const_cast<Module&>(*this);
+  compute_weights();
   if (!has_hooks()) return self.forward(x...);
-  const std::array<Tensor, sizeof...(x)> inputs{x...};
-  const Tensor output = self.forward(x...);
-  run_hooks(inputs, {&output, 1});
+  std::array<Tensor, sizeof...(x)> inputs{x...};
+  const auto hooked = before_forward(inputs);
+  Tensor output = std::apply([&](const auto&... input) { return self.forward(input...); }, inputs);
+  after_forward(*hooked, inputs, {&output, 1});
   return output;
 }
 
@@ -146,45 +144,6 @@ void Module::register_child(Child child, SourceLocation where) {
   }
 }
 
-HookHandle Module::register_forward_hook(ForwardHook hook, SourceLocation where) {
-  if (!hook) refuse_hook(where);
-  return add_hook([hook = std::move(hook)](Module& module, auto inputs, auto outputs) {
-    const Tensor none;
-    hook(module, inputs.empty() ? none : inputs[0], outputs.empty() ? none : outputs[0]);
-  });
-}
-
-HookHandle Module::register_forward_hook(ForwardCallHook hook, SourceLocation where) {
-  if (!hook) refuse_hook(where);
-  return add_hook([hook = std::move(hook)](Module& module, auto inputs, auto outputs) {
-    hook({module, inputs, outputs});
-  });
-}
-
-HookHandle Module::add_hook(detail::CallHook hook) {
-  auto shared = std::make_shared<const detail::CallHook>(std::move(hook));
-  state_->hooks.push_back(shared);
-  return HookHandle([weak = std::weak_ptr<State>(state_), shared] {
-    if (const auto state = weak.lock()) std::erase(state->hooks, shared);
-  });
-}
-
-/// A captured step is captured again when hooks were added or removed.
-bool Module::has_hooks() const {
-  const auto& hooks = state_->hooks;
-  if (CaptureSession* session = CaptureSession::current(); session && session->is_first_use(&hooks))
-    session->require([weak = std::weak_ptr(state_), before = hooks] {
-      const auto state = weak.lock();
-      return !state || state->hooks == before;
-    });
-  return !hooks.empty();
-}
-
-void Module::run_hooks(std::span<const Tensor> inputs, std::span<const Tensor> outputs) const {
-  const auto hooks = state_->hooks;  // a hook may remove itself
-  for (const auto& hook : hooks) (*hook)(const_cast<Module&>(*this), inputs, outputs);
-}
-
 namespace {
 
 std::string tree(const Module& module, const std::string& indent) {
@@ -198,8 +157,10 @@ std::string tree(const Module& module, const std::string& indent) {
 
 }  // namespace
 
+std::string Module::to_string() const { return tree(*this, ""); }
+
 std::ostream& operator<<(std::ostream& out, const Module& module) {
-  write_text(out, tree(module, ""));
+  write_text(out, module.to_string());
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 #include <minnow/autograd/hook_handle.h>
 #include <minnow/nn/detail/call.h>
@@ -37,10 +38,21 @@ struct LoadReport {
   std::vector<std::string> loaded, missing, unexpected;
 };
 
-/// A call of a module that has ended, for hooks.  Valid during the hook.
+/// A call of a module that begins, has ended, or whose backward has, for hooks.  Valid during the hook.  What is assigned
+/// to a tensor that is not const replaces it.
+struct ForwardPreCall {
+  Module& module;
+  std::span<Tensor> inputs;  ///< the tensors of all arguments
+};
 struct ForwardCall {
   Module& module;
-  std::span<const Tensor> inputs, outputs;  ///< the tensors of all arguments and results
+  std::span<const Tensor> inputs;
+  std::span<Tensor> outputs;  ///< the tensors of the result
+};
+struct BackwardCall {
+  Module& module;                 ///< another handle of the module
+  std::span<Tensor> grad_inputs;  ///< undefined where there is none
+  std::span<const Tensor> grad_outputs;
 };
 /// Called after a module's forward: [](nn::Module& module, const Tensor& input, const Tensor& output) {...}.  Of
 /// several inputs or outputs it gets the first; of none an undefined tensor.
@@ -53,6 +65,23 @@ namespace detail {
 
 class Cloning;
 struct Access;
+struct HookedCall;
+
+template <class S> bool is_empty(const std::function<S>& hook) { return !hook; }
+template <class F> bool is_empty(const F&) { return false; }
+/// ValueError if it is empty.
+void require_hook(const char* op, bool empty, SourceLocation where);
+
+/// Calls f with the first of the tensors, or an undefined one; a defined result replaces it.
+template <class F> void replace_first(std::span<Tensor> tensors, const F& f) {
+  const Tensor first = tensors.empty() ? Tensor() : tensors[0];
+  if constexpr (std::convertible_to<decltype(f(first)), Tensor>) {
+    const Tensor result = f(first);
+    if (result.defined() && !tensors.empty()) tensors[0] = result;
+  } else {
+    f(first);
+  }
+}
 
 template <class M> std::shared_ptr<Module> copy_as(const Module& module) {
   return std::make_shared<M>(static_cast<const M&>(module));
@@ -105,6 +134,8 @@ class Module {
 
   /// The class's name and options, as summary() and operator<< print them: "Linear(784, 128)".
   virtual std::string describe() const;
+  /// The module and its descendants, one a line, indented, as PyTorch prints them.
+  std::string to_string() const;
 
   // Tensors keep their identity when their values change, so that optimizers and members stay valid.
 
@@ -121,6 +152,11 @@ class Module {
 
   /// Sets whether all parameters get gradients.
   Module& requires_grad_(bool on = true);
+  Module& requires_grad_(const char* prefix) = delete;  // freeze(prefix), unfreeze(prefix)
+  /// Stops, or starts again, the gradients of all parameters whose names begin with `prefix`: net.freeze("encoder.").
+  /// Optimizers skip them.  ValueError if there is none.  (BatchNorm still updates its statistics in train mode.)
+  Module& freeze(std::string_view prefix, SourceLocation where = SourceLocation::current());
+  Module& unfreeze(std::string_view prefix, SourceLocation where = SourceLocation::current());
   /// Drops all gradients: grad() is undefined until the next backward.
   void zero_grad();
 
@@ -146,10 +182,53 @@ class Module {
   LoadReport load_state_dict(const StateDict& values, LoadOptions options = {},
                              SourceLocation where = SourceLocation::current());
 
-  /// Calls hook after each forward of this module, as long as the returned handle lives.
-  [[nodiscard]] HookHandle register_forward_hook(ForwardHook hook, SourceLocation where = SourceLocation::current());
-  [[nodiscard]] HookHandle register_forward_hook(ForwardCallHook hook,
-                                                 SourceLocation where = SourceLocation::current());
+  // Hooks are called as long as the returned handle lives, in the order of registration.  ValueError for an empty one.
+
+  /// Calls hook before each forward: (module, input) or (const ForwardPreCall&).  A Tensor that it returns replaces the
+  /// input, unless it is undefined.
+  template <class F>
+  requires std::invocable<F&, Module&, const Tensor&> || std::invocable<F&, const ForwardPreCall&>
+  [[nodiscard]] HookHandle register_forward_pre_hook(F hook, SourceLocation where = SourceLocation::current()) {
+    detail::require_hook("register_forward_pre_hook", detail::is_empty(hook), where);
+    return add_hook({.before = [hook = std::move(hook)](Module& module, std::span<Tensor> inputs) mutable {
+      if constexpr (std::invocable<F&, const ForwardPreCall&>) hook(ForwardPreCall{module, inputs});
+      else detail::replace_first(inputs, [&](const Tensor& x) { return hook(module, x); });
+    }});
+  }
+  /// Calls hook after each forward: (module, input, output) or (const ForwardCall&).  A Tensor that it returns replaces
+  /// the output, unless it is undefined.
+  template <class F>
+  requires std::invocable<F&, Module&, const Tensor&, const Tensor&> || std::invocable<F&, const ForwardCall&>
+  [[nodiscard]] HookHandle register_forward_hook(F hook, SourceLocation where = SourceLocation::current()) {
+    detail::require_hook("register_forward_hook", detail::is_empty(hook), where);
+    return add_hook({.after = [hook = std::move(hook)](Module& module, std::span<const Tensor> inputs,
+                                                       std::span<Tensor> outputs) mutable {
+      if constexpr (std::invocable<F&, const ForwardCall&>) hook(ForwardCall{module, inputs, outputs});
+      else
+        detail::replace_first(outputs, [&](const Tensor& y) {
+          const Tensor none;
+          return hook(module, inputs.empty() ? none : inputs[0], y);
+        });
+    }});
+  }
+  /// Calls hook in backward, when the gradients of the module's inputs are complete: (module, grad_input, grad_output) or
+  /// (const BackwardCall&).  A Tensor that it returns replaces the gradient of the input, unless it is undefined; it needs
+  /// the same shape, dtype and device.  If no input requires a gradient, it is called with the gradients of the outputs
+  /// alone.  The module must not write to its inputs, nor its caller to its outputs.
+  template <class F>
+  requires std::invocable<F&, Module&, const Tensor&, const Tensor&> || std::invocable<F&, const BackwardCall&>
+  [[nodiscard]] HookHandle register_full_backward_hook(F hook, SourceLocation where = SourceLocation::current()) {
+    detail::require_hook("register_full_backward_hook", detail::is_empty(hook), where);
+    return add_hook({.backward = [hook = std::move(hook)](Module& module, std::span<Tensor> grad_inputs,
+                                                          std::span<const Tensor> grad_outputs) mutable {
+      if constexpr (std::invocable<F&, const BackwardCall&>) hook(BackwardCall{module, grad_inputs, grad_outputs});
+      else
+        detail::replace_first(grad_inputs, [&](const Tensor& g) {
+          const Tensor none;
+          return hook(module, g, grad_outputs.empty() ? none : grad_outputs[0]);
+        });
+    }});
+  }
 
  protected:
   Module();
@@ -189,7 +268,17 @@ class Module {
   [[nodiscard]] static detail::CallSite called() { return detail::CallSite(detail::Call::line()); }
 
   bool has_hooks() const;
-  void run_hooks(std::span<const Tensor> inputs, std::span<const Tensor> outputs) const;
+  /// Runs the hooks before a call, and prepares those of backward.  The result is for after_forward().
+  std::shared_ptr<detail::HookedCall> before_forward(std::span<Tensor> inputs) const;
+  /// A call with these tensors and the hooks: f computes the results.
+  std::vector<Tensor> call_with(std::vector<Tensor> inputs,
+                                const std::function<std::vector<Tensor>(std::span<const Tensor>)>& f,
+                                SourceLocation where) const;
+  void after_forward(detail::HookedCall& call, std::span<const Tensor> inputs, std::span<Tensor> outputs) const;
+  /// Computes the weights that are computed before a call (weight_norm).
+  void compute_weights() const {
+    if (!state_->derived.empty()) compute_derived();
+  }
 
  private:
   friend class detail::Cloning;
@@ -197,7 +286,9 @@ class Module {
 
   template <class... T> Tensor call(SourceLocation where, const T&... x) const;
   [[noreturn]] void refuse_call(const char* arguments) const;
-  HookHandle add_hook(detail::CallHook hook);
+  HookHandle add_hook(detail::Hook hook);
+  void compute_derived() const;
+  Module& set_requires_grad(const char* op, std::string_view prefix, bool on, SourceLocation where);
   Module& move_to(const Device* device, const DType* dtype, SourceLocation where);
   void check_name(const char* what, const std::string& name, SourceLocation where) const;
 
@@ -230,16 +321,22 @@ template <class R, class... Args> class ModuleOf<R(Args...)> : public Module {
 
   R operator()(Args... args, SourceLocation where = SourceLocation::current()) const {
     const detail::Call call(*this, where);
+    this->compute_weights();
     if (!has_hooks()) return run(std::forward<Args>(args)...);
     std::vector<Tensor> inputs, outputs;
     (detail::collect_tensors(args, inputs), ...);
+    const auto hooked = before_forward(inputs);
+    std::size_t next = 0;
+    (detail::assign_tensors(args, inputs, next), ...);
     if constexpr (std::is_void_v<R>) {
       run(std::forward<Args>(args)...);
-      run_hooks(inputs, outputs);
+      after_forward(*hooked, inputs, outputs);
     } else {
       R result = run(std::forward<Args>(args)...);
       detail::collect_tensors(result, outputs);
-      run_hooks(inputs, outputs);
+      after_forward(*hooked, inputs, outputs);
+      next = 0;
+      detail::assign_tensors(result, outputs, next);
       return result;
     }
   }

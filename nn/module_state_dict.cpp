@@ -1,6 +1,7 @@
 // Module::state_dict and load_state_dict.
 #include <algorithm>
 #include <unordered_set>
+#include <minnow/autograd/node.h>
 #include <minnow/nn/detail/access.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
@@ -92,7 +93,7 @@ LoadReport Module::load_state_dict(const StateDict& values, LoadOptions options,
     known.insert(name);
     const Tensor* value = values.find(name);
     if (!value) continue;
-    filled.insert(tensor.id());
+    filled.insert(autograd::identity(tensor));
     if (!fits(*value, tensor, options)) {
       problems.line("'" + name + "' is " + type_of(*value) + ", the module has " + type_of(tensor));
       continue;
@@ -101,7 +102,7 @@ LoadReport Module::load_state_dict(const StateDict& values, LoadOptions options,
     copies.emplace_back(tensor, *value);
   }
   for (const auto& [name, tensor] : list)  // a shared tensor needs a value for one of its names
-    if (!filled.contains(tensor.id())) report.missing.push_back(name);
+    if (!filled.contains(autograd::identity(tensor))) report.missing.push_back(name);
   for (const auto& [name, value] : values)
     if (!known.contains(name)) report.unexpected.push_back(name);
   if (options.strict) {

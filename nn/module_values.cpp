@@ -22,7 +22,7 @@ void each_tensor(const State& state, const std::string& path, std::vector<Entry>
                  std::unordered_set<const void*>& visited, const F& f) {
   if (!visited.insert(&state).second) return;
   for (const Entry& entry : state.*list)
-    if (visited.insert(entry.tensor.id()).second) f(join(path, entry.name), entry.tensor);
+    if (visited.insert(autograd::identity(entry.tensor)).second) f(join(path, entry.name), entry.tensor);
   for (const Child& child : state.children)
     each_tensor(Access::state(*child.module), join(path, child.name), list, visited, f);
 }
@@ -109,6 +109,30 @@ Module& Module::requires_grad_(bool on) {
   return *this;
 }
 
+Module& Module::freeze(std::string_view prefix, SourceLocation where) {
+  return set_requires_grad("freeze", prefix, false, where);
+}
+Module& Module::unfreeze(std::string_view prefix, SourceLocation where) {
+  return set_requires_grad("unfreeze", prefix, true, where);
+}
+
+Module& Module::set_requires_grad(const char* op, std::string_view prefix, bool on, SourceLocation where) {
+  const auto list = named_parameters();
+  bool found = false;
+  for (auto& [name, p] : list)
+    if (name.starts_with(prefix)) {
+      Tensor(p).requires_grad_(on);
+      found = true;
+    }
+  if (found) return *this;
+  std::string names;
+  for (std::size_t i = 0; i < list.size() && i < 8; ++i) names += (i ? ", '" : "'") + list[i].name + "'";
+  throw ValueError(std::string(op) + ": no parameter's name begins with '" + std::string(prefix) + "'\n  module      " +
+                       describe() + "\n  parameters  " + (names.empty() ? "none" : names) +
+                       (list.size() > 8 ? ", ..." : "") + "\nnamed_parameters() lists all names",
+                   where);
+}
+
 void Module::zero_grad() {
   for (const Tensor& p : parameters()) p.set_grad(Tensor());
 }
@@ -135,10 +159,16 @@ Module& Module::move_to(const Device* device, const DType* dtype, SourceLocation
   };
   each_tensor(*state_, &State::parameters, plan);
   each_tensor(*state_, &State::buffers, plan);
+  for (const auto& [name, module] : named_modules())
+    for (const detail::Derived& derived : module.state_->derived)
+      moves.push_back({derived.tensor, converted(derived.tensor), {}});
   for (const Move& move : moves) {  // does not allocate and cannot fail
     move.tensor.set_data(move.value);
-    if (!move.grad.defined()) continue;
     const auto& slot = move.tensor.slot();
+    if (slot)
+      for (const auto& weak : slot->tied)
+        if (auto tied = weak.lock()) Tensor(std::move(tied)).set_data(move.value);
+    if (!move.grad.defined()) continue;
     const std::lock_guard lock(slot->mutex);
     slot->grad = move.grad;
   }

@@ -29,6 +29,16 @@ class RegisteredTensor : public Tensor {
 class Parameter : public detail::RegisteredTensor {
  public:
   Parameter() = default;
+  Parameter(const Parameter&) = default;
+  /// Ties this parameter to another one, for all layers and modules that hold them: one value, one gradient, two names.
+  ///
+  ///     Net() { decoder.weight = embedding.weight; }
+  ///
+  /// parameters() lists it once, so that an optimizer updates it once; state_dict() lists both names, as in PyTorch; to()
+  /// and clone() keep the tie.  Optimizers that were made before hold the former value of this parameter.
+  /// ValueError if one of them is undefined (a layer without bias), ShapeError for another shape, AutogradError for a
+  /// parameter that is computed (weight_norm).
+  Parameter& operator=(const Parameter& other) &;
 
  private:
   friend class Module;

@@ -5,9 +5,11 @@
 #include <unordered_map>
 #include <minnow/autograd/grad_mode.h>
 #include <minnow/nn/detail/access.h>
+#include <minnow/ops/detail/work_count.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
+#include <minnow/tensor/memory.h>
 
 namespace minnow::nn {
 namespace {
@@ -31,7 +33,13 @@ class EvalScope {
 };
 
 struct Row {
-  std::string layer, shape, count;
+  std::string layer, shape, count, work;
+};
+
+/// What a module did.
+struct Measured {
+  std::string shapes;
+  std::int64_t multiply_adds;  // without those of modules that it called
 };
 
 std::string grouped(std::int64_t n) {
@@ -41,20 +49,30 @@ std::string grouped(std::int64_t n) {
   return text;
 }
 
-std::string table(const std::vector<Row>& rows, std::int64_t total, std::int64_t trainable) {
-  std::size_t layer = 0, shape = 0, count = 0;
+std::string table(const std::vector<Row>& rows) {
+  std::size_t layer = 0, shape = 0, count = 0, work = 0;
   for (const Row& row : rows) {
     layer = std::max(layer, row.layer.size());
     shape = std::max(shape, row.shape.size());
     count = std::max(count, row.count.size());
+    work = std::max(work, row.work.size());
   }
+  const std::string line = std::string(layer + shape + count + work + 6, '-') + "\n";
   std::string text;
   for (const Row& row : rows) {
-    text += fmt::format("{:<{}}  {:<{}}  {:>{}}\n", row.layer, layer, row.shape, shape, row.count, count);
-    if (&row == &rows.front()) text += std::string(layer + shape + count + 4, '-') + "\n";
+    text += fmt::format("{:<{}}  {:<{}}  {:>{}}  {:>{}}\n", row.layer, layer, row.shape, shape, row.count, count,
+                        row.work, work);
+    if (&row == &rows.front()) text += line;
   }
-  text += std::string(layer + shape + count + 4, '-') + "\n";
-  return text + fmt::format("parameters: {}, trainable: {}\n", grouped(total), grouped(trainable));
+  return text + line;
+}
+
+/// "1.5 MB"
+std::string bytes_text(std::int64_t bytes) {
+  const auto n = static_cast<double>(bytes);
+  return n < 1e6   ? fmt::format("{:.1f} KB", n / 1e3)
+         : n < 1e9 ? fmt::format("{:.1f} MB", n / 1e6)
+                   : fmt::format("{:.1f} GB", n / 1e9);
 }
 
 std::string shapes_of(std::span<const Tensor> tensors) {
@@ -83,36 +101,58 @@ Tensor detail::summary_input(const Module& model, const Shape& shape, SourceLoca
 std::string detail::summary_of(const Module& model, const std::function<void()>& call) {
   const auto modules = model.named_modules();
   const auto parameters = model.parameters();
-  std::unordered_map<const State*, std::string> shapes;
+  std::unordered_map<const State*, Measured> measured;
   std::vector<HookHandle> hooks;
-  hooks.reserve(modules.size());
-  for (const auto& [name, module] : modules)
-    hooks.push_back(module.register_forward_hook(
-        [&](const ForwardCall& done) { shapes.emplace(&Access::state(done.module), shapes_of(done.outputs)); }));
+  struct Open {
+    std::int64_t before, of_children;
+  };
+  std::vector<Open> open;
+  const minnow::detail::WorkCount work;
+  const Device device = parameters.empty() ? Device() : parameters[0].device();
+  std::int64_t activations = 0;
+  hooks.reserve(2 * modules.size());
+  for (const auto& [name, module] : modules) {
+    hooks.push_back(module.register_forward_pre_hook([&](const ForwardPreCall&) {
+      if (open.empty()) activations -= memory_stats(device).allocated;
+      open.push_back({work.multiply_adds(), 0});
+    }));
+    hooks.push_back(module.register_forward_hook([&](const ForwardCall& done) {
+      const std::int64_t all = work.multiply_adds() - open.back().before;
+      measured.emplace(&Access::state(done.module), Measured{shapes_of(done.outputs), all - open.back().of_children});
+      open.pop_back();
+      if (!open.empty()) open.back().of_children += all;
+      else activations += memory_stats(device).allocated;
+    }));
+  }
   const UnregisteredList unregistered;
   {
     const EvalScope eval(modules);
-    const NoGradGuard guard;
+    const AutoGradMode recording(true);
     call();
   }
 
-  std::vector<Row> rows{{"layer", "output", "parameters"}};
+  std::vector<Row> rows{{"layer", "output", "parameters", "multiply-adds"}};
   for (const auto& [name, module] : modules) {
     const auto& state = detail::Access::state(module);
     std::int64_t own = 0;
     for (const auto& entry : state.parameters) own += entry.tensor.numel();
     const auto depth = static_cast<std::size_t>(name.empty() ? 0 : 1 + std::count(name.begin(), name.end(), '.'));
     const std::string last = name.substr(name.find_last_of('.') + 1);
-    const auto found = shapes.find(&state);
+    const auto found = measured.find(&state);
+    const bool called = found != measured.end();
     rows.push_back({std::string(2 * depth, ' ') + (last.empty() ? "" : last + ": ") + module.describe(),
-                    found == shapes.end() ? "-" : found->second, own ? grouped(own) : "-"});
+                    called ? found->second.shapes : "-", own ? grouped(own) : "-",
+                    called && found->second.multiply_adds ? grouped(found->second.multiply_adds) : "-"});
   }
   std::int64_t total = 0, trainable = 0;
   for (const Tensor& p : parameters) {
     total += p.numel();
     if (p.requires_grad()) trainable += p.numel();
   }
-  return table(rows, total, trainable) + list_of(unregistered.modules());
+  return table(rows) +
+         fmt::format("parameters: {}, trainable: {}\nmultiply-adds: {}, activations: {}\n", grouped(total),
+                     grouped(trainable), grouped(work.multiply_adds()), bytes_text(activations)) +
+         list_of(unregistered.modules());
 }
 
 std::string summary(const Module& model, const Shape& input, SourceLocation where) {

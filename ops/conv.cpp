@@ -3,6 +3,7 @@
 #include <minnow/autograd/record.h>
 #include <minnow/ops/detail/conv.h>
 #include <minnow/ops/detail/unary.h>
+#include <minnow/ops/detail/work_count.h>
 #include <minnow/ops/reduce.h>
 #include <minnow/ops/unary.h>
 #include <minnow/tensor/backend/dispatch.h>
@@ -98,6 +99,7 @@ Tensor conv2d(const In& x, const In& w, const Tensor& b, const Conv2dParams& par
     if (activation == Activation::gelu_tanh) unary_(kUnary<kernels::GeluTanh>, y);
     return y;
   }
+  WorkCount::add(y.numel() * (w->numel() / w->shape()[0]));
   backend.run(calls::Conv2d{*x, *w, b, y, params, activation});
   return y;
 }

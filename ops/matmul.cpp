@@ -4,6 +4,7 @@
 #include <minnow/ops/arithmetic.h>
 #include <minnow/ops/detail/matmul.h>
 #include <minnow/ops/detail/unary.h>
+#include <minnow/ops/detail/work_count.h>
 #include <minnow/ops/reduce.h>
 #include <minnow/ops/unary.h>
 #include <minnow/tensor/backend/dispatch.h>
@@ -93,6 +94,7 @@ Tensor matmul(const In& a, const In& b) {
   if (!a_vector) shape.push_back(m);
   if (!b_vector) shape.push_back(n);
   const Tensor out = new_result(shape, a->dtype(), a->device());
+  WorkCount::add(out.numel() * x.size(2));
   if (out.numel()) backend.run(calls::Matmul{x, y, View(), reshaped(out, {x.size(0), x.size(1), n})});
   return out;
 }
@@ -109,6 +111,7 @@ Tensor linear(const In& x, const In& w, const Tensor& bias, Activation activatio
   const Tensor out = new_result(shape, x->dtype(), x->device());
   if (!out.numel()) return out;
   const std::int64_t rows = out.numel() / out_features;
+  WorkCount::add(out.numel() * in);
   const View wt(w->storage(), w->dtype(), {1, in, out_features}, {0, w->strides()[1], w->strides()[0]},
                 w->storage_offset());
   backend.run(calls::Matmul{reshaped(contiguous(x), {1, rows, in}),

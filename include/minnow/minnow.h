@@ -27,6 +27,7 @@
 #include <minnow/tensor/transfer_report.h>
 #include <minnow/tensor/warning.h>
 
+#include <minnow/autograd/checkpoint.h>
 #include <minnow/autograd/engine.h>
 #include <minnow/autograd/grad_mode.h>
 #include <minnow/autograd/gradcheck.h>
@@ -79,7 +80,10 @@
 #include <minnow/nn/loss.h>
 #include <minnow/nn/margin_loss.h>
 #include <minnow/nn/module.h>
+#include <minnow/nn/pairs.h>
 #include <minnow/nn/parameter.h>
+#include <minnow/nn/parameter_vector.h>
+#include <minnow/nn/parametrizations.h>
 #include <minnow/nn/pool.h>
 #include <minnow/nn/prelu.h>
 #include <minnow/nn/recurrent.h>

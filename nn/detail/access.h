@@ -11,7 +11,14 @@ namespace minnow::nn::detail {
 struct Access {
   static State& state(const Module& module) { return *module.state_; }
   static const std::shared_ptr<State>& shared(const Module& module) { return module.state_; }
+  static void register_child(const Module& module, Child child, SourceLocation where) {
+    const_cast<Module&>(module).register_child(std::move(child), where);
+  }
+  static void compute_derived(const Module& module) { module.compute_derived(); }
 };
+
+/// Makes a leaf and all that is tied to it one with another leaf.
+void tie(const Tensor& tensor, const Tensor& to);
 
 /// "encoder" and "fc1": "encoder.fc1".
 inline std::string join(const std::string& path, const std::string& name) {

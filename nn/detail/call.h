@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <tuple>
 #include <type_traits>
 #include <vector>
@@ -76,6 +77,24 @@ template <class T> void collect_tensors(const T& value, std::vector<Tensor>& out
                        }) {
     if constexpr (!std::is_arithmetic_v<typename T::value_type>)
       for (const auto& part : value) collect_tensors(part, out);
+  }
+}
+
+/// Puts the tensors, in the order of collect_tensors(), into an argument or a result.  `next` counts them.
+template <class T> void assign_tensors(T& value, std::span<const Tensor> tensors, std::size_t& next) {
+  if constexpr (std::is_base_of_v<Tensor, T>) {
+    if constexpr (std::is_same_v<Tensor, T>) value = tensors[next];
+    ++next;
+  } else if constexpr (TupleLike<T>) {
+    std::apply([&](auto&... part) { (assign_tensors(part, tensors, next), ...); }, value);
+  } else if constexpr (requires { value.has_value(), *value; }) {
+    if (value.has_value()) assign_tensors(*value, tensors, next);
+  } else if constexpr (requires {
+                         typename T::value_type;
+                         value.begin() != value.end();
+                       }) {
+    if constexpr (!std::is_arithmetic_v<typename T::value_type>)
+      for (auto& part : value) assign_tensors(part, tensors, next);
   }
 }
 

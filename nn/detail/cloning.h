@@ -28,6 +28,7 @@ class Cloning {
   void copy_children(const State& state);
   void check_seen(const State& state, const std::string& owner) const;
   Tensor cloned(const Tensor& tensor);
+  Tensor copy_of(const Tensor& tensor);
   void deactivate();
 
   const Module& root_;
@@ -36,8 +37,9 @@ class Cloning {
   bool active_ = false;
   std::unordered_map<const State*, std::shared_ptr<State>> states_;
   std::unordered_map<const void*, Tensor> tensors_;
-  std::unordered_set<const void*> clones_;  // states and tensors of the clone: their copies share
-  std::unordered_set<const void*> seen_;    // originals that the running copy asked for
+  std::unordered_map<const void*, Tensor> tied_;  // by identity: the first clone of tied tensors
+  std::unordered_set<const void*> clones_;        // states and tensors of the clone: their copies share
+  std::unordered_set<const void*> seen_;          // originals that the running copy asked for
 };
 
 /// The state itself; inside clone() its clone.

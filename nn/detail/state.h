@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -15,8 +16,12 @@ namespace detail {
 
 struct State;
 
-/// A hook, with all inputs and outputs.
-using CallHook = std::function<void(Module& module, std::span<const Tensor> inputs, std::span<const Tensor> outputs)>;
+/// A hook: one of the three.  What it assigns replaces inputs, outputs and gradients of inputs.
+struct Hook {
+  std::function<void(Module& module, std::span<Tensor> inputs)> before{};
+  std::function<void(Module& module, std::span<const Tensor> inputs, std::span<Tensor> outputs)> after{};
+  std::function<void(Module& module, std::span<Tensor> grad_inputs, std::span<const Tensor> grad_outputs)> backward{};
+};
 
 /// A child: a module, and how to copy a module of its type.
 struct Child {
@@ -31,10 +36,18 @@ struct Entry {
   bool persistent = true;
 };
 
+/// A tensor of a layer that a module below "parametrizations" computes before each call (weight_norm).
+struct Derived {
+  std::string name;
+  Tensor tensor;
+  std::vector<std::uint64_t> computed_from{};  ///< memory and versions of what it was computed from without recording
+};
+
 /// The state that the handles of one module share.
 struct State {
   std::vector<Entry> parameters, buffers;
   std::vector<Child> children;
+  std::vector<Derived> derived;
   bool training = true;
   /// The children are not members of the module's class (Sequential).
   bool container = false;
@@ -42,7 +55,7 @@ struct State {
   bool registered = false;
   /// The names of its parents and of this module: "encoder.fc1".
   std::string path;
-  std::vector<std::shared_ptr<const CallHook>> hooks;
+  std::vector<std::shared_ptr<const Hook>> hooks;
 };
 
 }  // namespace detail

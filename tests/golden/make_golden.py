@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Writes the golden values of this folder with PyTorch 2.15.  Run by hand; the tests read the files only."""
+import make_distributions
 import make_elementwise
 import make_layers
+import make_modules
 import make_ops
 import make_order
 import make_training
@@ -14,3 +16,5 @@ if __name__ == "__main__":
     make_order.main()
     make_layers.main()
     make_training.main()
+    make_modules.main()
+    make_distributions.main()

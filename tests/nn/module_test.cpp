@@ -292,16 +292,17 @@ TEST(Summary, WholeText) {
   Net net;
   net.body.fc.weight.requires_grad_(false);
   EXPECT_EQ(nn::summary(net, {5, 3}),
-            "layer                 output  parameters\n"
-            "----------------------------------------\n"
-            "Net                   [5, 2]           2\n"
-            "  body: Body          [5, 4]           -\n"
-            "    fc: Linear(3, 4)  [5, 4]          16\n"
-            "  head: Sequential    [5, 2]           -\n"
-            "    0: Linear(4, 2)   [5, 2]          10\n"
-            "    1: Dropout(0.5)   [5, 2]           -\n"
-            "----------------------------------------\n"
-            "parameters: 28, trainable: 16\n");
+            "layer                 output  parameters  multiply-adds\n"
+            "-------------------------------------------------------\n"
+            "Net                   [5, 2]           2              -\n"
+            "  body: Body          [5, 4]           -              -\n"
+            "    fc: Linear(3, 4)  [5, 4]          16             60\n"
+            "  head: Sequential    [5, 2]           -              -\n"
+            "    0: Linear(4, 2)   [5, 2]          10             40\n"
+            "    1: Dropout(0.5)   [5, 2]           -              -\n"
+            "-------------------------------------------------------\n"
+            "parameters: 28, trainable: 16\n"
+            "multiply-adds: 100, activations: 1.5 KB\n");
   net.to("sim:0");
   EXPECT_EQ(nn::summary(net, {5, 3}).substr(0, 5), "layer");
 }

@@ -1,0 +1,196 @@
+#include <minnow/autograd/checkpoint.h>
+
+#include <algorithm>
+#include <unordered_set>
+#include <minnow/autograd/joint.h>
+#include <minnow/autograd/record.h>
+#include <minnow/autograd/thread_state.h>
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/random.h>
+
+namespace minnow::autograd {
+namespace {
+
+constexpr const char* kName = "checkpoint";
+
+/// While f runs.
+class CheckpointScope {
+ public:
+  explicit CheckpointScope(bool again) : before_(ThreadState::current().checkpoint), no_site_(CallSite::none()) {
+    ThreadState::current().checkpoint = {true, again || before_.again};
+  }
+  ~CheckpointScope() { ThreadState::current().checkpoint = before_; }
+  CheckpointScope(const CheckpointScope&) = delete;
+  CheckpointScope& operator=(const CheckpointScope&) = delete;
+
+ private:
+  ThreadState::Checkpoint before_;
+  CallSite no_site_;
+};
+
+/// Lets the default generator draw from an earlier state.
+class GeneratorScope {
+ public:
+  explicit GeneratorScope(PhiloxState state) : before_(default_generator().state()) {
+    default_generator().set_state(state);
+  }
+  ~GeneratorScope() { default_generator().set_state(before_); }
+  GeneratorScope(const GeneratorScope&) = delete;
+  GeneratorScope& operator=(const GeneratorScope&) = delete;
+
+ private:
+  PhiloxState before_;
+};
+
+/// Where the graph of `outputs` ends that was recorded since `start`: leaves, and nodes that are older.
+std::vector<Edge> ends_of(std::span<const Tensor> outputs, std::uint64_t start) {
+  std::vector<Edge> ends;
+  std::unordered_set<const void*> seen;
+  std::vector<Node*> stack;
+  const auto visit = [&](const Edge& edge) {
+    if (!edge) return;
+    const void* id = edge.node ? static_cast<const void*>(edge.node.get()) : edge.leaf.get();
+    if (!seen.insert(id).second) return;
+    if (edge.leaf && edge.leaf->order >= start)
+      throw AutogradError(message("the function makes a leaf that requires a gradient", {},
+                                  "backward calls the function again, which makes another one: make it outside"));
+    if (edge.node && edge.node->order() >= start) stack.push_back(edge.node.get());
+    else ends.push_back(edge);
+  };
+  for (const Tensor& out : outputs)
+    if (out.defined()) visit(edge_to(out));
+  while (!stack.empty()) {
+    Node* node = stack.back();
+    stack.pop_back();
+    for (const Edge& edge : node->edges()) visit(edge);
+  }
+  return ends;
+}
+
+/// A leaf that f used, and the version of its memory then.
+struct UsedLeaf {
+  std::weak_ptr<detail::TensorImpl> tensor;
+  std::uint32_t version;
+};
+
+/// What backward needs.
+class Recomputation {
+ public:
+  Recomputation(CheckpointedFunction f, std::span<const Tensor> inputs, PhiloxState random)
+      : f_(std::move(f)), random_(random) {
+    for (const Tensor& x : inputs) inputs_.emplace_back(x);
+  }
+
+  void keep(std::span<const Tensor> outputs, std::vector<Edge> ends) {
+    for (const Tensor& out : outputs) outputs_.emplace_back(out.layout());
+    ends_ = std::move(ends);
+    for (const Edge& end : ends_)
+      if (end.leaf)
+        if (const auto owner = end.leaf->owner.lock()) leaves_.push_back({owner, owner->view.storage()->version()});
+  }
+
+  Gradients gradients(const std::vector<Tensor>& grads) const {
+    const bool create_graph = is_grad_enabled();
+    require_unchanged_leaves();
+    std::vector<Tensor> results;
+    {
+      const AutoGradMode mode(true);
+      std::vector<Tensor> inputs;
+      for (const Saved& x : inputs_) inputs.push_back(x());
+      const GeneratorScope generator(random_);
+      const CheckpointScope scope(true);
+      results = f_(inputs);
+    }
+    require_same(results);
+    return gradients_up_to(ends_, results, grads, create_graph);
+  }
+
+ private:
+  /// The geometry of a result.
+  struct Kept {
+    explicit Kept(const detail::View& view) {
+      defined = view.defined();
+      if (!defined) return;
+      shape = view.shape();
+      dtype = view.dtype();
+      device = view.device();
+      text = describe(view);
+    }
+    bool defined = false;
+    Shape shape;
+    DType dtype = DType::float32;
+    Device device;
+    std::string text;
+  };
+
+  void require_unchanged_leaves() const {
+    for (const UsedLeaf& leaf : leaves_)
+      if (const auto owner = leaf.tensor.lock(); owner && owner->view.storage()->version() != leaf.version)
+        throw AutogradError(message("a leaf was overwritten after the function used it", {{"leaf", Tensor(owner)}},
+                                    "call backward before optimizer.step(), or compute the loss again"));
+  }
+
+  void require_same(const std::vector<Tensor>& results) const {
+    bool same = results.size() == outputs_.size();
+    for (std::size_t i = 0; same && i < results.size(); ++i) {
+      const Kept& kept = outputs_[i];
+      same = results[i].defined() == kept.defined &&
+             (!kept.defined || (results[i].shape() == kept.shape && results[i].dtype() == kept.dtype &&
+                                results[i].device() == kept.device));
+      if (!same)
+        throw AutogradError(
+            message("the function gave another result when backward called it again\n  before  " + kept.text,
+                    {{"now", results[i]}}, "it must depend on its arguments alone"));
+    }
+    if (!same)
+      throw AutogradError(message("the function gave another number of results when backward called it again", {},
+                                  "it must depend on its arguments alone"));
+  }
+
+  CheckpointedFunction f_;
+  std::vector<Saved> inputs_;
+  PhiloxState random_;
+  std::vector<Kept> outputs_;
+  std::vector<Edge> ends_;
+  std::vector<UsedLeaf> leaves_;
+};
+
+}  // namespace
+
+bool is_recomputing() { return ThreadState::current().checkpoint.again; }
+
+std::vector<Tensor> checkpoint(CheckpointedFunction f, std::vector<Tensor> inputs, SourceLocation where) {
+  const CallSite site(kName, where);
+  if (!is_grad_enabled()) {
+    const CallSite none = CallSite::none();
+    return f(inputs);
+  }
+  std::vector<std::uint32_t> versions;
+  for (const Tensor& x : inputs) versions.push_back(x.defined() ? x.storage()->version() : 0);
+  const auto again = std::make_shared<Recomputation>(f, inputs, default_generator().state());
+  const std::uint64_t start = next_order();
+  std::vector<Tensor> outputs;
+  {
+    const CheckpointScope scope(is_recomputing());
+    outputs = f(inputs);
+  }
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (inputs[i].defined() && inputs[i].storage()->version() != versions[i])
+      throw AutogradError(message("the function writes to its argument, and would do so again in backward",
+                                  {{"x", inputs[i]}}, "use the form that returns a new tensor"));
+  std::vector<Edge> ends = ends_of(outputs, start);
+  if (ends.empty()) return outputs;
+  again->keep(outputs, ends);
+  std::vector<Tensor> recorded = outputs, plain(outputs.size());
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    if (outputs[i].defined() && !needs_grad(outputs[i])) plain[i] = std::exchange(recorded[i], Tensor());
+  recorded = record_joint(
+      kName, recorded, std::move(ends), [again](std::vector<Tensor> grads, Needs) { return again->gradients(grads); },
+      where);
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    if (plain[i].defined()) recorded[i] = plain[i];
+  return recorded;
+}
+
+}  // namespace minnow::autograd
