@@ -3,9 +3,11 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <minnow/nn/init.h>
+#include <minnow/ops/arithmetic.h>
 #include <minnow/ops/detail/recurrent.h>
 #include <minnow/ops/dropout.h>
 #include <minnow/ops/index.h>
+#include <minnow/ops/rearrange.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
@@ -35,15 +37,44 @@ Tensor initial(const Shape& shape, std::int64_t hidden_size) {
 }
 
 RecurrentWeights weights_of(const detail::Recurrent& net, std::int64_t layer, std::int64_t direction) {
-  const std::int64_t directions = net.options.bidirectional ? 2 : 1, each = net.options.bias ? 4 : 2;
+  const bool projected = net.options.proj_size > 0;
+  const std::int64_t directions = net.options.bidirectional ? 2 : 1,
+                     each = (net.options.bias ? 4 : 2) + (projected ? 1 : 0);
   const auto first = static_cast<std::size_t>((layer * directions + direction) * each);
-  RecurrentWeights w{net.weights[first], net.weights[first + 1], {}, {}};
+  RecurrentWeights w{net.weights[first], net.weights[first + 1], {}, {}, {}};
   if (net.options.bias) {
     w.input_bias = net.weights[first + 2];
     w.hidden_bias = net.weights[first + 3];
   }
+  if (projected) w.projection = net.weights[first + static_cast<std::size_t>(each) - 1];
   return w;
 }
+
+/// Where sequences of a batch end.
+class Sequences {
+ public:
+  Sequences(const Tensor& x, const std::vector<std::int64_t>* lengths) {
+    if (lengths == nullptr) return;
+    const Tensor steps = arange(x.size(0), int64).unsqueeze(1), ends = tensor(*lengths).unsqueeze(0);
+    const Tensor on = lt(steps, ends);
+    active_ = on.unsqueeze(-1).to(x.device());
+    order_ = where(on, ends - 1 - steps, steps).unsqueeze(-1).to(x.device());
+  }
+
+  /// bool [T, N, 1]; undefined if all have T steps.
+  const Tensor& active() const { return active_; }
+  /// Each sequence backwards.
+  Tensor reversed(const Tensor& x) const {
+    return order_.defined() ? gather(x, 0, order_.expand(x.shape())) : flip(x, {0});
+  }
+  /// x, and 0 behind the ends.
+  Tensor masked(const Tensor& x) const { return active_.defined() ? where(active_, x, 0) : x; }
+
+ private:
+  Tensor active_, order_;
+};
+
+std::tuple<Tensor, Tensor> parts_of(const RecurrentState& state) { return {state.h, state.c}; }
 
 }  // namespace
 
@@ -57,63 +88,88 @@ std::vector<InitialWeight> initial_weights(int kind, const char* name, const Rec
   if (!(o.dropout >= 0 && o.dropout <= 1))
     throw ValueError(
         fmt::format("{}: dropout must be in [0, 1], got {}\nit is the probability of a zero", name, o.dropout), where);
+  if (o.proj_size != 0 && static_cast<Recurrence>(kind) != Recurrence::lstm)
+    throw ValueError(fmt::format("{}: it has no projections, got proj_size {}\nan LSTM has", name, o.proj_size), where);
+  if (o.proj_size < 0 || o.proj_size >= net.hidden_size)
+    throw ValueError(fmt::format("{}: proj_size must be at least 0 and below hidden_size, got {} and {}\n0 is for none",
+                                 name, o.proj_size, net.hidden_size),
+                     where);
   const std::int64_t rows = gates(static_cast<Recurrence>(kind)) * net.hidden_size,
                      directions = o.bidirectional ? 2 : 1;
+  const std::int64_t h_size = o.proj_size > 0 ? o.proj_size : net.hidden_size;
   std::vector<InitialWeight> list;
   for (std::int64_t layer = 0; layer < o.num_layers; ++layer)
     for (std::int64_t direction = 0; direction < directions; ++direction) {
       const std::string end = fmt::format("_l{}{}", layer, direction == 1 ? "_reverse" : "");
-      const std::int64_t in = layer == 0 ? net.input_size : directions * net.hidden_size;
+      const std::int64_t in = layer == 0 ? net.input_size : directions * h_size;
       list.push_back({"weight_ih" + end, initial({rows, in}, net.hidden_size)});
-      list.push_back({"weight_hh" + end, initial({rows, net.hidden_size}, net.hidden_size)});
-      if (!o.bias) continue;
-      list.push_back({"bias_ih" + end, initial({rows}, net.hidden_size)});
-      list.push_back({"bias_hh" + end, initial({rows}, net.hidden_size)});
+      list.push_back({"weight_hh" + end, initial({rows, h_size}, net.hidden_size)});
+      if (o.bias) {
+        list.push_back({"bias_ih" + end, initial({rows}, net.hidden_size)});
+        list.push_back({"bias_hh" + end, initial({rows}, net.hidden_size)});
+      }
+      if (o.proj_size > 0) list.push_back({"weight_hr" + end, initial({h_size, net.hidden_size}, net.hidden_size)});
     }
   return list;
 }
 
 std::tuple<Tensor, Tensor, Tensor> run_layers(int kind, const char* name, const Recurrent& net, const Tensor& given,
-                                              const Tensor& h, const Tensor& c, bool training) {
+                                              const Tensor& h, const Tensor& c, bool training,
+                                              const std::vector<std::int64_t>* lengths) {
   const bool lstm = static_cast<Recurrence>(kind) == Recurrence::lstm;
   const Operands operands{{"x", given}, {"h", h, kOptional}, {"c", c, kOptional}};
   dispatch(operands);
+  if (lstm && h.defined() != c.defined())
+    throw ValueError(message("LSTM: h and c belong together", operands, "give both, or none for zeros"));
   if (given.dim() < 2 || given.dim() > 3 || given.size(-1) != net.input_size)
     throw ShapeError(message(fmt::format("{}: x must be [{}, {}] or [T, {}]", name,
                                          net.options.batch_first ? "N, T" : "T, N", net.input_size, net.input_size),
                              operands, "T steps of N sequences"));
   const bool batched = given.dim() == 3;
-  Tensor x = !batched ? given.unsqueeze(1) : net.options.batch_first ? given.transpose(0, 1) : given;
+  const bool batch_first = batched && net.options.batch_first && lengths == nullptr;
+  Tensor x = !batched ? given.unsqueeze(1) : batch_first ? given.transpose(0, 1) : given;
   if (x.size(0) == 0) throw ShapeError(message(fmt::format("{}: x has no steps", name), operands, "T is 1 or more"));
   const std::int64_t n = x.size(1), directions = net.options.bidirectional ? 2 : 1,
                      states = net.options.num_layers * directions;
-  const Shape shape = batched ? Shape{states, n, net.hidden_size} : Shape{states, net.hidden_size};
-  const auto state_of = [&](const Tensor& t) {
-    if (!t.defined()) return zeros({states, n, net.hidden_size}, {x.dtype(), x.device()});
+  const bool projected = net.options.proj_size > 0;
+  const Sequences sequences(x, lengths);
+  x = sequences.masked(x);  // NaN behind an end would reach gradients
+  const auto state_of = [&](const Tensor& t, std::int64_t size) {
+    const Shape shape = batched ? Shape{states, n, size} : Shape{states, size};
+    if (!t.defined()) return zeros({states, n, size}, {x.dtype(), x.device()});
     if (t.shape() != shape)
       throw ShapeError(message(fmt::format("{}: a state must be {}", name, shape.str()), operands,
                                "layers and directions, sequences, hidden_size"));
     return batched ? t : t.unsqueeze(1);
   };
-  const Tensor h0 = state_of(h), c0 = lstm ? state_of(c) : Tensor();
+  const Tensor h0 = state_of(h, projected ? net.options.proj_size : net.hidden_size),
+               c0 = lstm ? state_of(c, net.hidden_size) : Tensor();
   std::vector<Tensor> last_h, last_c;
   for (std::int64_t layer = 0; layer < net.options.num_layers; ++layer) {
     std::vector<Tensor> results;
     for (std::int64_t direction = 0; direction < directions; ++direction) {
       const std::int64_t at = layer * directions + direction, length = x.size(0);
-      const Tensor from = direction == 1 ? flip(x, {0}) : x;
+      const Tensor from = direction == 1 ? sequences.reversed(x) : x;
       const RecurrentState state{h0[at], lstm ? c0[at] : Tensor()};
-      const Tensor all = minnow::detail::recurrent_layer(static_cast<Recurrence>(kind), from, state,
-                                                         weights_of(net, layer, direction));
-      const Tensor y = lstm ? all.narrow(0, 0, length) : all;
+      const RecurrentWeights w = weights_of(net, layer, direction);
+      Tensor y, c_end;
+      if (projected) {
+        std::tie(y, c_end) = parts_of(minnow::detail::projected_layer(from, state, w, sequences.active()));
+      } else {
+        const Tensor all =
+            minnow::detail::recurrent_layer(static_cast<Recurrence>(kind), from, state, w, sequences.active());
+        y = lstm ? all.narrow(0, 0, length) : all;
+        if (lstm) c_end = all[length];
+      }
       last_h.push_back(y[length - 1]);
-      if (lstm) last_c.push_back(all[length]);
-      results.push_back(direction == 1 ? flip(y, {0}) : y);
+      if (lstm) last_c.push_back(c_end);
+      results.push_back(direction == 1 ? sequences.reversed(y) : y);
     }
     x = results.size() == 1 ? results[0] : cat(results, -1);
     if (net.options.dropout > 0 && layer + 1 < net.options.num_layers) x = dropout(x, {net.options.dropout, training});
   }
-  const Tensor y = !batched ? x.squeeze(1) : net.options.batch_first ? x.transpose(0, 1) : x;
+  x = sequences.masked(x);
+  const Tensor y = !batched ? x.squeeze(1) : batch_first ? x.transpose(0, 1) : x;
   const auto joined = [&](const std::vector<Tensor>& t) {
     if (t.empty()) return Tensor();
     return batched ? stack(t) : stack(t).squeeze(1);
@@ -123,10 +179,11 @@ std::tuple<Tensor, Tensor, Tensor> run_layers(int kind, const char* name, const 
 
 std::string describe_recurrent(const char* name, const Recurrent& net) {
   const RecurrentOptions& o = net.options;
-  return fmt::format("{}({}, {}{}{}{}{}{})", name, net.input_size, net.hidden_size,
+  return fmt::format("{}({}, {}{}{}{}{}{}{})", name, net.input_size, net.hidden_size,
                      o.num_layers > 1 ? fmt::format(", {} layers", o.num_layers) : "", o.bias ? "" : ", no bias",
                      o.batch_first ? ", batch first" : "", o.dropout > 0 ? fmt::format(", dropout {}", o.dropout) : "",
-                     o.bidirectional ? ", bidirectional" : "");
+                     o.bidirectional ? ", bidirectional" : "",
+                     o.proj_size > 0 ? fmt::format(", projected to {}", o.proj_size) : "");
 }
 
 }  // namespace detail
@@ -138,10 +195,20 @@ LSTM::LSTM(std::int64_t input_size, std::int64_t hidden_size, RecurrentOptions o
 }
 std::tuple<Tensor, Tensor, Tensor> LSTM::forward(Tensor x, Tensor h, Tensor c) {
   const CallSite site = called();
-  if (h.defined() != c.defined())
-    throw ValueError(message("LSTM: h and c belong together", {{"x", x}, {"h", h, kOptional}, {"c", c, kOptional}},
-                             "give both, or none for zeros"));
   return detail::run_layers(of(Recurrence::lstm), "LSTM", net_, x, h, c, is_training());
+}
+std::tuple<PackedSequence, Tensor, Tensor> LSTM::operator()(const PackedSequence& x, const Tensor& h, const Tensor& c,
+                                                            SourceLocation where) const {
+  const auto results = call_with(
+      {x.padded, h, c},
+      [&](std::span<const Tensor> in) -> std::vector<Tensor> {
+        const CallSite site = called();
+        auto [y, last_h, last_c] =
+            detail::run_layers(of(Recurrence::lstm), "LSTM", net_, in[0], in[1], in[2], is_training(), &x.lengths);
+        return {y, last_h, last_c};
+      },
+      where);
+  return {PackedSequence{results[0], x.lengths}, results[1], results[2]};
 }
 std::string LSTM::describe() const { return detail::describe_recurrent("LSTM", net_); }
 
@@ -154,6 +221,19 @@ std::tuple<Tensor, Tensor> GRU::forward(Tensor x, Tensor h) {
   const CallSite site = called();
   auto [y, last, none] = detail::run_layers(of(Recurrence::gru), "GRU", net_, x, h, {}, is_training());
   return {y, last};
+}
+std::tuple<PackedSequence, Tensor> GRU::operator()(const PackedSequence& x, const Tensor& h,
+                                                   SourceLocation where) const {
+  const auto results = call_with(
+      {x.padded, h},
+      [&](std::span<const Tensor> in) -> std::vector<Tensor> {
+        const CallSite site = called();
+        auto [y, last, none] =
+            detail::run_layers(of(Recurrence::gru), "GRU", net_, in[0], in[1], {}, is_training(), &x.lengths);
+        return {y, last};
+      },
+      where);
+  return {PackedSequence{results[0], x.lengths}, results[1]};
 }
 std::string GRU::describe() const { return detail::describe_recurrent("GRU", net_); }
 
@@ -168,6 +248,20 @@ std::tuple<Tensor, Tensor> RNN::forward(Tensor x, Tensor h) {
   const Recurrence kind = nonlinearity_ == Nonlinearity::tanh ? Recurrence::tanh : Recurrence::relu;
   auto [y, last, none] = detail::run_layers(of(kind), "RNN", net_, x, h, {}, is_training());
   return {y, last};
+}
+std::tuple<PackedSequence, Tensor> RNN::operator()(const PackedSequence& x, const Tensor& h,
+                                                   SourceLocation where) const {
+  const auto results = call_with(
+      {x.padded, h},
+      [&](std::span<const Tensor> in) -> std::vector<Tensor> {
+        const CallSite site = called();
+        auto [y, last, none] =
+            detail::run_layers(of(nonlinearity_ == Nonlinearity::tanh ? Recurrence::tanh : Recurrence::relu), "RNN",
+                               net_, in[0], in[1], {}, is_training(), &x.lengths);
+        return {y, last};
+      },
+      where);
+  return {PackedSequence{results[0], x.lengths}, results[1]};
 }
 std::string RNN::describe() const { return detail::describe_recurrent("RNN", net_); }
 

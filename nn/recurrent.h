@@ -4,6 +4,7 @@
 #include <tuple>
 #include <vector>
 #include <minnow/nn/module.h>
+#include <minnow/nn/packed_sequence.h>
 
 namespace minnow::nn {
 
@@ -13,6 +14,8 @@ struct RecurrentOptions {
   bool batch_first = false;    ///< x is [N, T, input_size], not [T, N, input_size]
   double dropout = 0;          ///< of each layer's results but the last one's, in train mode
   bool bidirectional = false;  ///< a second direction, whose results stand behind those of the first
+  /// Of an LSTM: the size of h, which is projected from hidden_size elements (Sak et al. 2014); 0: it is not.
+  std::int64_t proj_size = 0;
 };
 
 namespace detail {
@@ -25,9 +28,11 @@ struct Recurrent {
   std::vector<Parameter> weights;  ///< layer by layer, each direction's input, hidden and their biases
 };
 
-/// {y, h, c} of all layers.   kind: a Recurrence; h and c may be undefined for zeros.
+/// {y, h, c} of all layers.   kind: a Recurrence; h and c may be undefined for zeros.   lengths: of sequences [T, N, ...]
+/// that end before T; the others are nullptr.
 std::tuple<Tensor, Tensor, Tensor> run_layers(int kind, const char* name, const Recurrent& net, const Tensor& x,
-                                              const Tensor& h, const Tensor& c, bool training);
+                                              const Tensor& h, const Tensor& c, bool training,
+                                              const std::vector<std::int64_t>* lengths = nullptr);
 /// The tensors in the order of `weights`, and their names.  ValueError for sizes that are not positive, and dropout.
 struct InitialWeight {
   std::string name;
@@ -38,14 +43,17 @@ std::string describe_recurrent(const char* name, const Recurrent& net);
 
 }  // namespace detail
 
-/// Long short-term memory (Hochreiter and Schmidhuber 1997), as torch.nn.LSTM without projections.
+/// Long short-term memory (Hochreiter and Schmidhuber 1997), as torch.nn.LSTM.
 ///
 ///     auto [y, h, c] = lstm(x);        // from zeros
 ///     auto [y2, h2, c2] = lstm(x2, h, c);
+///     auto [z, h3, c3] = lstm(nn::pack_padded_sequence(x, lengths));   // z: pad_packed_sequence(z)
 ///
 /// x: [T, N, input_size], or [N, T, input_size] with batch_first, or [T, input_size]  ->  y: the h of all steps of the last
 /// layer, hidden_size elements each, twice as many if bidirectional; h and c: the last ones of each layer and direction,
 /// [num_layers * directions, N, hidden_size].  One layer in one direction is one operation, with any order of gradient.
+/// With proj_size, h and y have proj_size elements, and a layer is as many operations as steps.
+/// Of a PackedSequence, h and c are those at the end of each sequence.
 class LSTM : public ModuleOf<std::tuple<Tensor, Tensor, Tensor>(Tensor, Tensor, Tensor)> {
  public:
   /// ValueError unless the sizes and num_layers are positive and dropout is in [0, 1].
@@ -58,6 +66,9 @@ class LSTM : public ModuleOf<std::tuple<Tensor, Tensor, Tensor>(Tensor, Tensor, 
   std::tuple<Tensor, Tensor, Tensor> operator()(Tensor x, SourceLocation where = SourceLocation::current()) const {
     return ModuleOf::operator()(std::move(x), Tensor(), Tensor(), where);
   }
+  std::tuple<PackedSequence, Tensor, Tensor> operator()(const PackedSequence& x, const Tensor& h = {},
+                                                        const Tensor& c = {},
+                                                        SourceLocation where = SourceLocation::current()) const;
 
  private:
   detail::Recurrent net_;
@@ -76,6 +87,8 @@ class GRU : public ModuleOf<std::tuple<Tensor, Tensor>(Tensor, Tensor)> {
   std::tuple<Tensor, Tensor> operator()(Tensor x, SourceLocation where = SourceLocation::current()) const {
     return ModuleOf::operator()(std::move(x), Tensor(), where);
   }
+  std::tuple<PackedSequence, Tensor> operator()(const PackedSequence& x, const Tensor& h = {},
+                                                SourceLocation where = SourceLocation::current()) const;
 
  private:
   detail::Recurrent net_;
@@ -97,6 +110,8 @@ class RNN : public ModuleOf<std::tuple<Tensor, Tensor>(Tensor, Tensor)> {
   std::tuple<Tensor, Tensor> operator()(Tensor x, SourceLocation where = SourceLocation::current()) const {
     return ModuleOf::operator()(std::move(x), Tensor(), where);
   }
+  std::tuple<PackedSequence, Tensor> operator()(const PackedSequence& x, const Tensor& h = {},
+                                                SourceLocation where = SourceLocation::current()) const;
 
  private:
   detail::Recurrent net_;

@@ -34,9 +34,10 @@ Tensor gate(const Tensor& x, std::int64_t i, std::int64_t n, std::int64_t count 
 
 /// What backward reads, besides operands and result.
 struct Steps {
-  Tensor gates;   ///< [T, N, gates H]: their values
-  Tensor cells;   ///< lstm: [T + 1, N, H], c before each step and at the end
-  Tensor hidden;  ///< gru: [T, N, H], the map of h that the reset gate multiplies
+  Tensor gates{};   ///< [T, N, gates H]: their values
+  Tensor cells{};   ///< lstm: [T + 1, N, H], c before each step and at the end
+  Tensor hidden{};  ///< gru: [T, N, H], the map of h that the reset gate multiplies
+  Tensor active{};  ///< bool [T, N, 1], or undefined: where a sequence goes on
 };
 
 /// The steps, without recording.
@@ -53,21 +54,23 @@ Tensor run(Recurrence kind, const Tensor& x, const RecurrentState& state, const 
     copy_(steps.cells[0], state.c);
   }
   if (gru) steps.hidden = empty({length, n, size}, options);
+  const bool ends = steps.active.defined();
   for (std::int64_t t = 0; t < length; ++t) {
     const Tensor h = t == 0 ? state.h : y[t - 1], g = steps.gates[t], out = y[t];
+    const auto give = [&](const Tensor& next) { copy_(out, ends ? where(steps.active[t], next, h) : next); };
     if (gru) {
       const Tensor all = linear(h, w.hidden, w.hidden_bias), rz = gate(g, 0, size, 2), candidate = gate(g, 2, size);
       copy_(steps.hidden[t], gate(all, 2, size));
       sigmoid_(add_(rz, gate(all, 0, size, 2)));
       tanh_(add_(candidate, mul(gate(g, 0, size), gate(all, 2, size))));
-      copy_(out, addcmul(candidate, gate(g, 1, size), sub(h, candidate)));
+      give(addcmul(candidate, gate(g, 1, size), sub(h, candidate)));
       continue;
     }
     add_(g, matmul(h, of_hidden));
     if (!lstm) {
       if (kind == Recurrence::tanh) tanh_(g);
       else relu_(g);
-      copy_(out, g);
+      give(g);
       continue;
     }
     sigmoid_(gate(g, 0, size, 2));
@@ -75,7 +78,8 @@ Tensor run(Recurrence kind, const Tensor& x, const RecurrentState& state, const 
     sigmoid_(gate(g, 3, size));
     const Tensor c = steps.cells[t + 1];
     copy_(c, addcmul(mul(gate(g, 1, size), steps.cells[t]), gate(g, 0, size), gate(g, 2, size)));
-    copy_(out, mul(gate(g, 3, size), tanh(c)));
+    if (ends) copy_(c, where(steps.active[t], c, steps.cells[t]));
+    give(mul(gate(g, 3, size), tanh(c)));
   }
   if (lstm) copy_(y[length], steps.cells[length]);
   return y;
@@ -92,6 +96,17 @@ Gradients gradients(Recurrence kind, const Tensor& grad, const Tensor& x, const 
   for (std::int64_t t = length - 1; t >= 0; --t) {
     const Tensor g = steps.gates[t], to = of_input[t], h = t == 0 ? state.h : y[t - 1];
     dh = add(dh, grad[t]);
+    // The gradients of sequences that have ended go past the step.
+    Tensor past_h, past_c;
+    if (steps.active.defined()) {
+      const Tensor active = steps.active[t];
+      past_h = where(active, 0, dh);
+      dh = where(active, dh, 0);
+      if (lstm) {
+        past_c = where(active, 0, dc);
+        dc = where(active, dc, 0);
+      }
+    }
     if (lstm) {
       const Tensor i = gate(g, 0, size), f = gate(g, 1, size), candidate = gate(g, 2, size), o = gate(g, 3, size),
                    c = tanh(steps.cells[t + 1]);
@@ -115,6 +130,8 @@ Gradients gradients(Recurrence kind, const Tensor& grad, const Tensor& x, const 
       copy_(to, kind == Recurrence::tanh ? slope<kernels::Tanh>(dh, g) : slope<kernels::Relu>(dh, g));
       dh = matmul(to, w.hidden);
     }
+    if (past_h.defined()) dh = add(dh, past_h);
+    if (past_c.defined()) dc = add(dc, past_c);
   }
   const auto rows = [](const Tensor& t) { return t.reshape({t.size(0) * t.size(1), t.size(2)}); };
   Gradients out(7);
@@ -133,21 +150,26 @@ Gradients gradients(Recurrence kind, const Tensor& grad, const Tensor& x, const 
 }
 
 /// The same as a graph of steps, for derivatives of it.
-Tensor graph_of_steps(Recurrence kind, const Tensor& x, RecurrentState state, const RecurrentWeights& w) {
+std::vector<Tensor> graph_of_steps(Recurrence kind, const Tensor& x, RecurrentState& state, const RecurrentWeights& w,
+                                   const Tensor& active) {
   std::vector<Tensor> rows;
   for (std::int64_t t = 0; t < x.size(0); ++t) {
+    const RecurrentState before = state;
     state = recurrent_step(kind, x[t], state, w);
+    if (active.defined()) {
+      state.h = where(active[t], state.h, before.h);
+      if (state.c.defined()) state.c = where(active[t], state.c, before.c);
+    }
     rows.push_back(state.h);
   }
-  if (kind == Recurrence::lstm) rows.push_back(state.c);
-  return stack(rows);
+  return rows;
 }
 
 }  // namespace
 
 RecurrentState recurrent_step(Recurrence kind, const Tensor& x, const RecurrentState& state,
                               const RecurrentWeights& w) {
-  const std::int64_t size = state.h.size(-1);
+  const std::int64_t size = w.hidden.size(0) / gates(kind);
   const Tensor of_x = linear(x, w.input, w.input_bias), of_h = linear(state.h, w.hidden, w.hidden_bias);
   if (kind == Recurrence::gru) {
     const Tensor rz = sigmoid(add(gate(of_x, 0, size, 2), gate(of_h, 0, size, 2)));
@@ -160,11 +182,18 @@ RecurrentState recurrent_step(Recurrence kind, const Tensor& x, const RecurrentS
   const Tensor input_forget = sigmoid(gate(g, 0, size, 2));
   const Tensor c =
       add(mul(gate(input_forget, 1, size), state.c), mul(gate(input_forget, 0, size), tanh(gate(g, 2, size))));
-  return {mul(sigmoid(gate(g, 3, size)), tanh(c)), c};
+  const Tensor h = mul(sigmoid(gate(g, 3, size)), tanh(c));
+  return {w.projection.defined() ? linear(h, w.projection) : h, c};
 }
 
-Tensor recurrent_layer(Recurrence kind, const Tensor& x, const RecurrentState& state, const RecurrentWeights& w) {
-  Steps steps;
+RecurrentState projected_layer(const Tensor& x, RecurrentState state, const RecurrentWeights& w, const Tensor& active) {
+  const std::vector<Tensor> rows = graph_of_steps(Recurrence::lstm, x, state, w, active);
+  return {stack(rows), state.c};
+}
+
+Tensor recurrent_layer(Recurrence kind, const Tensor& x, const RecurrentState& state, const RecurrentWeights& w,
+                       const Tensor& active) {
+  Steps steps{.active = active};
   Tensor y;
   {
     const NoGradGuard guard;
@@ -176,15 +205,18 @@ Tensor recurrent_layer(Recurrence kind, const Tensor& x, const RecurrentState& s
                  input = saved(w.input), hidden = saved(w.hidden), input_bias = saved(w.input_bias),
                  hidden_bias = saved(w.hidden_bias)](const Tensor& g, Needs needs) {
                   const RecurrentState from{h(), c()};
-                  const RecurrentWeights weights{input(), hidden(), input_bias(), hidden_bias()};
+                  const RecurrentWeights weights{input(), hidden(), input_bias(), hidden_bias(), {}};
                   if (!is_grad_enabled()) return gradients(kind, g, x(), from, weights, y, steps, needs);
                   const Tensor operands[] = {
                       x(), from.h, from.c, weights.input, weights.hidden, weights.input_bias, weights.hidden_bias};
                   std::vector<Tensor> wanted;
                   for (std::size_t i = 0; i < 7; ++i)
                     if (needs[i] && operands[i].defined()) wanted.push_back(operands[i]);
-                  const std::vector<Tensor> found = grad({graph_of_steps(kind, operands[0], from, weights)}, wanted,
-                                                         {.create_graph = true, .grad_outputs = {g}});
+                  RecurrentState at_end = from;
+                  std::vector<Tensor> rows = graph_of_steps(kind, operands[0], at_end, weights, steps.active);
+                  if (kind == Recurrence::lstm) rows.push_back(at_end.c);
+                  const std::vector<Tensor> found =
+                      grad({stack(rows)}, wanted, {.create_graph = true, .grad_outputs = {g}});
                   Gradients out(7);
                   std::size_t at = 0;
                   for (std::size_t i = 0; i < 7; ++i)

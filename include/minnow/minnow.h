@@ -80,6 +80,7 @@
 #include <minnow/nn/loss.h>
 #include <minnow/nn/margin_loss.h>
 #include <minnow/nn/module.h>
+#include <minnow/nn/packed_sequence.h>
 #include <minnow/nn/pairs.h>
 #include <minnow/nn/parameter.h>
 #include <minnow/nn/parameter_vector.h>

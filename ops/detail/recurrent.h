@@ -14,6 +14,7 @@ constexpr std::int64_t gates(Recurrence kind) { return kind == Recurrence::lstm 
 struct RecurrentWeights {
   Tensor input, hidden;            ///< [gates H, I], [gates H, H]
   Tensor input_bias, hidden_bias;  ///< [gates H], or undefined
+  Tensor projection{};             ///< of lstm: [P, H], which makes the new h of size P, or undefined
 };
 
 /// One step.   x: [N, I]  h, c: [N, H]; c is of lstm alone  ->  the new h and c.
@@ -25,7 +26,12 @@ RecurrentState recurrent_step(Recurrence kind, const Tensor& x, const RecurrentS
 
 /// All steps of a layer in one direction, as one operation.   x: [T, N, I] with T > 0  state: as above  ->  the h of each
 /// step, [T, N, H]; of lstm [T + 1, N, H], the last one is the last c.   Any order of gradient.
+/// active: bool [T, N, 1], or undefined; the state of a sequence stays where it is false.
 /// Elman 1990; lstm: Hochreiter and Schmidhuber 1997; gru: Cho et al. 2014, with PyTorch's place of the reset gate.
-Tensor recurrent_layer(Recurrence kind, const Tensor& x, const RecurrentState& state, const RecurrentWeights& weights);
+Tensor recurrent_layer(Recurrence kind, const Tensor& x, const RecurrentState& state, const RecurrentWeights& weights,
+                       const Tensor& active = {});
+/// The same of an lstm with projection, step by step: the h of each step, [T, N, P], and the last c.
+RecurrentState projected_layer(const Tensor& x, RecurrentState state, const RecurrentWeights& weights,
+                               const Tensor& active = {});
 
 }  // namespace minnow::detail

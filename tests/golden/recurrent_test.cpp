@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <minnow/autograd/gradcheck.h>
 #include <minnow/ops/arithmetic.h>
+#include <minnow/ops/index.h>
 #include <minnow/ops/reduce.h>
 #include <minnow/ops/unary.h>
 #include <minnow/tensor/create.h>
@@ -23,8 +24,9 @@ Tensors listed(const Tensor& result) { return {result}; }
 class GoldenRecurrent : public DeviceTest {
  protected:
   /// The module with PyTorch's weights gives its results, and the gradients of the sum of their squares.
-  template <class M, class Call> void expect_as_in_pytorch(const std::string& name, M module, const Call& call) {
-    const Book book("recurrent", device());
+  template <class M, class Call>
+  void expect_as_in_pytorch(const std::string& name, M module, const Call& call, const char* file = "recurrent") {
+    const Book book(file, device());
     module.to(device());
     StateDict weights;
     for (const auto& [key, tensor] : module.state_dict()) weights.set(key, book[name + "/net." + key]);
@@ -73,6 +75,44 @@ TEST_P(GoldenRecurrent, Rnn) {
   expect_as_in_pytorch("rnn/relu", nn::RNN(4, 6, {.num_layers = 2}, nn::Nonlinearity::relu), kFromZeros);
 }
 
+TEST_P(GoldenRecurrent, Projections) {
+  expect_as_in_pytorch("lstm/projections", nn::LSTM(4, 6, {.proj_size = 2}), kFromZeros, "packed");
+  expect_as_in_pytorch("lstm/projections, all",
+                       nn::LSTM(4, 6, {.num_layers = 2, .bidirectional = true, .proj_size = 2}), kFromTwo, "packed");
+}
+
+TEST_P(GoldenRecurrent, PackedSequences) {
+  const auto check = [&](const std::string& name, auto net, bool batch_first = false) {
+    const Book book("packed", device());
+    const Tensor lengths = book[name + "/lengths"];
+    expect_as_in_pytorch(
+        name, net,
+        [&](auto& module, const Tensors& x) {
+          const nn::PackedSequence packed = nn::pack_padded_sequence(x[0], lengths, {.batch_first = batch_first});
+          const auto padded = [&](const nn::PackedSequence& p) {
+            return nn::pad_packed_sequence(p, {.batch_first = batch_first}).first;
+          };
+          if constexpr (std::is_same_v<decltype(net), nn::LSTM>) {
+            auto [y, h, c] = x.size() == 3 ? module(packed, x[1], x[2]) : module(packed);
+            return std::tuple(padded(y), h, c);
+          } else {
+            auto [y, h] = x.size() == 2 ? module(packed, x[1]) : module(packed);
+            return std::tuple(padded(y), h);
+          }
+        },
+        "packed");
+  };
+  const nn::RecurrentOptions both{.num_layers = 2, .bidirectional = true};
+  check("lstm/lengths", nn::LSTM(4, 6));
+  check("lstm/lengths, all", nn::LSTM(4, 6, both));
+  check("lstm/lengths and projections", nn::LSTM(4, 6, {.num_layers = 2, .bidirectional = true, .proj_size = 2}));
+  check("lstm/lengths, batch first", nn::LSTM(4, 6, {.batch_first = true}), true);
+  check("gru/lengths", nn::GRU(4, 6));
+  check("gru/lengths, all", nn::GRU(4, 6, {.num_layers = 2, .bias = false, .bidirectional = true}));
+  check("rnn/lengths, all", nn::RNN(4, 6, both));
+  check("rnn/relu, lengths", nn::RNN(4, 6, {}, nn::Nonlinearity::relu));
+}
+
 /// First and second derivatives, of all weights too.
 TEST_P(GoldenRecurrent, DerivativesMatchDifferences) {
   const auto check = [&](auto net, const auto& call, const Tensors& inputs) {
@@ -88,6 +128,18 @@ TEST_P(GoldenRecurrent, DerivativesMatchDifferences) {
   check(nn::LSTM(2, 3), kFromTwo, {x, h, c});
   check(nn::GRU(2, 3), kFromOne, {x, h});
   check(nn::RNN(2, 3), kFromOne, {x, h});
+  const auto packed = [](auto& net, const Tensors& t) {
+    auto [y, last] = net(nn::pack_padded_sequence(t[0], {3, 1}), t[1]);
+    return cat({nn::pad_packed_sequence(y).first.flatten(), last.flatten()});
+  };
+  check(nn::GRU(2, 3), packed, {x, h});
+  check(nn::RNN(2, 3), packed, {x, h});
+  check(nn::LSTM(2, 3),
+        [](auto& net, const Tensors& t) {
+          auto [y, last_h, last_c] = net(nn::pack_padded_sequence(t[0], {3, 1}), t[1], t[2]);
+          return cat({nn::pad_packed_sequence(y).first.flatten(), last_h.flatten(), last_c.flatten()});
+        },
+        {x, h, c});
 }
 
 }  // namespace

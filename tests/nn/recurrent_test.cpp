@@ -65,6 +65,46 @@ TEST(Recurrent, DropoutIsBetweenLayersInTrainMode) {
   EXPECT_TRUE(std::get<0>(net(x)).equal(std::get<0>(net(x))));
 }
 
+TEST(PackedSequences, ArePaddedAndCut) {
+  const Tensor a = ones({3, 2}), b = full({1, 2}, 2.0);
+  const Tensor padded = nn::pad_sequence({a, b}, {.batch_first = true, .padding_value = -1});
+  EXPECT_TRUE(padded[1].equal(tensor({{2.0F, 2.0F}, {-1.0F, -1.0F}, {-1.0F, -1.0F}})));
+  EXPECT_EQ(nn::pad_sequence({a, b}).shape(), (Shape{3, 2, 2}));
+  const nn::PackedSequence packed = nn::pack_sequence({b, a});
+  EXPECT_EQ(packed.lengths, (std::vector<std::int64_t>{1, 3}));
+  const auto [again, lengths] =
+      nn::pad_packed_sequence(packed, {.batch_first = true, .padding_value = 7, .total_length = 4});
+  EXPECT_EQ(again.shape(), (Shape{2, 4, 2}));
+  EXPECT_EQ(again[0][3].to_vector<float>(), (std::vector<float>{7, 7}));
+  EXPECT_EQ(lengths.to_vector<int>(), (std::vector<int>{1, 3}));
+  EXPECT_EQ(nn::pack_padded_sequence(ones({5, 2, 1}), {2, 3}).padded.size(0), 3);  // as long as the longest
+  // What stands behind the ends has no effect, not even NaN.
+  const nn::LSTM lstm(2, 3, {.bidirectional = true});
+  Tensor x = full({4, 2, 2}, std::nan("")), y = zeros({4, 2, 2});
+  for (const Tensor& t : {x, y}) {
+    t(slice(0, 2), 0) = 0.5;
+    t(all, 1) = 0.25;
+  }
+  x.requires_grad_();
+  const auto [p, h, c] = lstm(nn::pack_padded_sequence(x, {2, 4}));
+  const auto [q, g, d] = lstm(nn::pack_padded_sequence(y, {2, 4}));
+  EXPECT_TRUE(nn::pad_packed_sequence(p).first.equal(nn::pad_packed_sequence(q).first));
+  EXPECT_TRUE(h.equal(g));
+  sum(h).backward();
+  EXPECT_EQ(x.grad()(3, 0).to_vector<float>(), (std::vector<float>{0, 0}));
+}
+
+TEST(Recurrent, HooksSeePackedSequences) {
+  nn::GRU net(2, 3);
+  int calls = 0;
+  const auto hook = net.register_forward_hook([&](const nn::ForwardCall& call) {
+    ++calls;
+    EXPECT_EQ(call.outputs[0].shape(), (Shape{3, 2, 3}));
+  });
+  (void)net(nn::pack_padded_sequence(ones({3, 2, 2}), {3, 1}));
+  EXPECT_EQ(calls, 1);
+}
+
 TEST(Recurrent, RefusesWhatCannotWork) {
   const nn::LSTM lstm(2, 3);
   const nn::GRU gru(2, 3);
@@ -74,6 +114,21 @@ TEST(Recurrent, RefusesWhatCannotWork) {
       Misuse{"ValueError", "GRU", "num_layers must be positive, got 0", [] { nn::GRU(2, 3, {.num_layers = 0}); }},
       Misuse{"ValueError", "RNN", "dropout must be in [0, 1], got 2", [] { nn::RNN(2, 3, {.dropout = 2}); }},
       Misuse{"ValueError", "GRUCell", "must be positive, got 2 and -1", [] { nn::GRUCell(2, -1); }},
+      Misuse{"ValueError", "LSTM", "proj_size must be", [] { nn::LSTM(2, 3, {.proj_size = 3}); }},
+      Misuse{"ValueError", "GRU", "it has no projections", [] { nn::GRU(2, 3, {.proj_size = 2}); }},
+      Misuse{"ValueError", "pad_sequence", "is empty", [] { (void)nn::pad_sequence({}); }},
+      Misuse{"ShapeError", "pack_padded_sequence", "1 lengths of 4 sequences",
+             [] {
+               (void)nn::pack_padded_sequence(ones({5, 4, 3}), {2});
+             }},
+      Misuse{"ValueError", "pack_padded_sequence", "in [1, 5], got 6",
+             [] {
+               (void)nn::pack_padded_sequence(ones({5, 2, 3}), {2, 6});
+             }},
+      Misuse{"ValueError", "pad_packed_sequence", "total_length 2 is below",
+             [] {
+               (void)nn::pad_packed_sequence({ones({5, 2, 3}), {5, 1}}, {.total_length = 2});
+             }},
       Misuse{"ShapeError", "LSTM", "x must be [T, N, 2] or [T, 2]",
              [=] {
                lstm(ones({5, 4, 3}));
