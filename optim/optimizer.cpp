@@ -65,7 +65,7 @@ void Optimizer::check_parameters(const std::vector<Tensor>& params, SourceLocati
   if (params.empty()) throw ValueError(op + ": the list of parameters is empty\ngive net.parameters()", where);
   std::unordered_set<const void*> known;
   for (const auto& group : groups_)
-    for (const Slot& slot : group) known.insert(slot.param.id());
+    for (const Slot& slot : group) known.insert(autograd::identity(slot.param));
   for (std::size_t i = 0; i < params.size(); ++i) {
     const Tensor& p = params[i];
     const std::string shown = "\n  parameter " + std::to_string(i) + "  " + describe(p);
@@ -92,7 +92,7 @@ void Optimizer::check_parameters(const std::vector<Tensor>& params, SourceLocati
       throw ShapeError(op + ": the elements of a parameter must be dense in memory" + shown + " with strides " +
                            p.strides().str() + "\ncall .contiguous() before requires_grad_()",
                        where);
-    if (!known.insert(p.id()).second)
+    if (!known.insert(autograd::identity(p)).second)
       throw ValueError(op + ": a parameter is listed twice" + shown + "\neach may be in one group, once", where);
   }
 }
@@ -178,8 +178,7 @@ void Optimizer::step(SourceLocation where) {
   try {
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       check_options(options_of(g), where);
-      const unsigned states = states_of(g);
-      for (Slot& slot : groups_[g]) prepare(slot, g, states, where);
+      for (Slot& slot : groups_[g]) prepare(slot, g, states_of_parameter(g, slot.param), where);
     }
     if (minnow::detail::has_late_warnings())
       minnow::detail::give_late_warnings([this](const void* tensor_id) { return updates(tensor_id); });
@@ -216,7 +215,7 @@ void Optimizer::prepare(Slot& slot, std::size_t group, unsigned states, SourceLo
   slot.grad.storage()->wait_ready();
   prepare_gradient(slot, where);
   for (std::size_t k = 0; k < rule_.states.size(); ++k)
-    if (states >> k & 1U) prepare_state(slot.state[k], slot, where);
+    if (states >> k & 1U) prepare_state(k, slot, where);
   pending_.back().first = slot.fresh;
 }
 
@@ -242,16 +241,23 @@ void Optimizer::prepare_gradient(Slot& slot, SourceLocation where) const {
   slot.grad = slot.reordered;
 }
 
-void Optimizer::prepare_state(Tensor& state, Slot& slot, SourceLocation where) const {
-  if (state.defined() && same_layout(state, slot.param)) return;
+void Optimizer::prepare_state(std::size_t k, Slot& slot, SourceLocation where) const {
+  Tensor& state = slot.state[k];
+  const Tensor& p = slot.param;
+  const Shape shape = state_shape(p, k);
+  const bool like_param = shape == p.shape();
+  if (state.defined() &&
+      (like_param ? same_layout(state, p)
+                  : state.shape() == shape && state.dtype() == p.dtype() && state.device() == p.device()))
+    return;
   if (CaptureSession::current())
     throw BackendError(std::string(rule_.name) +
                            "::step: the state of a parameter cannot be allocated in a captured step"
                            "\n  parameter  " +
                            describe(slot.param) + "\nrun the step directly first: {.warm_up = 1}",
                        where);
-  const bool keep_values = state.defined() && state.shape() == slot.param.shape();
-  const Tensor allocated = empty_as(slot.param, where);
+  const bool keep_values = state.defined() && state.shape() == shape;
+  const Tensor allocated = like_param ? empty_as(p, where) : empty(shape, {p.dtype(), p.device()}, where);
   if (keep_values) raw::copy_to(state, allocated, where);
   else raw::fill_({allocated, where}, 0.0);
   if (!state.defined()) slot.fresh = true;
@@ -265,7 +271,36 @@ bool Optimizer::can_share_a_pass(const Pending& a, const Constants& constants, c
   return std::equal(constants.begin(), constants.begin() + rule_.num_constants, other.begin());
 }
 
+void Optimizer::update(const Composed&) {}
+
+void Optimizer::run_composed(const Pending& pending) {
+  Slot& slot = *pending.slot;
+  if (CaptureSession* session = CaptureSession::current()) {
+    if (!can_be_captured())
+      throw BackendError(std::string(rule_.name) + "::step: its steps cannot be captured: each has other numbers" +
+                         "\n  parameter  " + describe(slot.param) + "\ncall step() outside of the captured step");
+    session->on_failure([&slot] { --slot.steps; });
+    session->require([this, group = pending.group, values = option_values(pending.group), changes = changes_,
+                      where = CallSite::where()] {
+      if (changes != changes_) return false;
+      check_options(options_of(group), where);
+      return values == option_values(group);
+    });
+    session->dynamic(1, [&slot](std::span<double>, bool again) {
+      if (again) count_step(slot);
+    });
+  }
+  const NoGradGuard guard;
+  update({slot.param, slot.grad, std::span(slot.state).first(rule_.states.size()), pending.group, pending.step});
+  count_step(slot);
+  slot.grad = Tensor();
+}
+
 void Optimizer::run(std::size_t first) {
+  if (rule_.number < 0) {
+    pending_[first].done = true;
+    return run_composed(pending_[first]);
+  }
   const Pending key = pending_[first];
   const Tensor& like = key.slot->param;
   Constants constants;

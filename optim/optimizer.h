@@ -114,7 +114,7 @@ class Optimizer {
   /// The constants of a rule.
   struct RuleFacts {
     const char* name;
-    int number;  ///< in detail::kernels::UpdateRules
+    int number;  ///< in detail::kernels::UpdateRules; -1 if update() makes the steps
     std::span<const char* const> states;
     std::size_t num_constants;
   };
@@ -126,6 +126,21 @@ class Optimizer {
   void check_options(const detail::OptionList& options, SourceLocation where) const;
   void add_parameters(const std::vector<Tensor>& params);
   std::size_t checked_group(int group, SourceLocation where) const;
+
+  /// The step of one parameter, for update().
+  struct Composed {
+    const Tensor& param;
+    const Tensor& grad;
+    std::span<const Tensor> states;  ///< undefined where states_of_parameter() has no bit
+    std::size_t group;
+    std::int64_t step;  ///< from 1
+  };
+  /// Writes the parameter and its states by operations, which do not record.
+  virtual void update(const Composed& update);
+  /// Whether its steps depend on gradients, states and options alone, so that a captured step may keep them.
+  virtual bool can_be_captured() const { return false; }
+  virtual unsigned states_of_parameter(std::size_t group, const Tensor&) const { return states_of(group); }
+  virtual Shape state_shape(const Tensor& param, std::size_t) const { return param.shape(); }
 
   virtual detail::OptionList options_of(std::size_t group) const = 0;
   /// The states that a group's options need: bit k for state k.
@@ -162,8 +177,9 @@ class Optimizer {
   void set_option_values(std::size_t group, const std::vector<double>& values) const;
   void prepare(Slot& slot, std::size_t group, unsigned states, SourceLocation where);
   void prepare_gradient(Slot& slot, SourceLocation where) const;
-  void prepare_state(Tensor& state, Slot& slot, SourceLocation where) const;
+  void prepare_state(std::size_t k, Slot& slot, SourceLocation where) const;
   void run(std::size_t first);
+  void run_composed(const Pending& pending);
   /// Whether two updates of one group have the same constants, so that they can be made in one pass.  `constants`:
   /// those of a.
   bool can_share_a_pass(const Pending& a, const Constants& constants, const Pending& b) const;

@@ -88,14 +88,14 @@ void Optimizer::load_slot(Slot& slot, std::size_t group, std::size_t index, cons
     const Tensor* value = values.find(key);
     if (!value) continue;
     ++used;
-    if (value->defined() && value->shape() == slot.param.shape() && value->dtype() == slot.param.dtype()) {
+    if (value->defined() && value->shape() == state_shape(slot.param, i) && value->dtype() == slot.param.dtype()) {
       slot.state[i] = *value;
       slot.fresh = false;
     } else {
       problems += "\n  '" + key + "' is " + describe(*value) + ", the parameter is " + describe(slot.param);
     }
   }
-  const unsigned needed = slot.fresh ? 0 : states_of(group);
+  const unsigned needed = slot.fresh ? 0 : states_of_parameter(group, slot.param);
   for (std::size_t i = 0; i < names.size(); ++i)
     if ((needed >> i & 1U) && !slot.state[i].defined())
       problems += "\n  '" + state_key(index, names[i]) + "' is missing";

@@ -92,10 +92,13 @@
 #include <minnow/nn/summary.h>
 #include <minnow/nn/transformer.h>
 
+#include <minnow/optim/adafactor.h>
 #include <minnow/optim/averaged_model.h>
 #include <minnow/optim/clip.h>
+#include <minnow/optim/composed_optimizer.h>
 #include <minnow/optim/lbfgs.h>
 #include <minnow/optim/lr_scheduler.h>
+#include <minnow/optim/muon.h>
 #include <minnow/optim/optimizer.h>
 #include <minnow/optim/optimizers.h>
 
