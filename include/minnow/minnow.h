@@ -118,3 +118,9 @@
 #include <minnow/data/synthetic_digits.h>
 #include <minnow/data/tensor_dataset.h>
 #include <minnow/data/transform.h>
+
+#include <minnow/distributions/continuous.h>
+#include <minnow/distributions/discrete.h>
+#include <minnow/distributions/distribution.h>
+#include <minnow/distributions/gamma.h>
+#include <minnow/distributions/multivariate_normal.h>

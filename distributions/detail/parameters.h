@@ -1,0 +1,37 @@
+#pragma once
+
+#include <initializer_list>
+#include <vector>
+#include <minnow/tensor/in.h>
+#include <minnow/tensor/internal.h>
+#include <minnow/tensor/random.h>
+
+namespace minnow::distributions::detail {
+
+struct NamedParameter {
+  const char* name;
+  const TensorLike& value;
+};
+
+/// The parameters of a distribution, broadcast to one shape; numbers take the dtype and device of the tensors.
+std::vector<Tensor> broadcast(const char* owner, std::initializer_list<NamedParameter> parameters);
+/// ValueError if it is undefined, DTypeError unless floating-point.
+void require_floating_point(const char* owner, const char* name, const Tensor& parameter, SourceLocation where);
+
+/// `shape` followed by `rest`.
+Shape join(const Shape& shape, const Shape& rest);
+/// Random numbers like a parameter.
+Tensor uniform(const Shape& shape, const Tensor& like, RandomGenerator* generator);
+Tensor normal(const Shape& shape, const Tensor& like, RandomGenerator* generator);
+/// The relative precision of a dtype, and its smallest positive normal number.
+double precision(DType dtype);
+double tiny(DType dtype);
+/// a log x, and 0 where a is 0 and x is not positive.
+Tensor xlogy(const Tensor& a, const Tensor& x);
+/// Values of the gamma distribution with rate 1, with gradients to its concentration.
+Tensor standard_gamma(const Tensor& concentration, RandomGenerator* generator);
+
+/// dx / da of a value x of the gamma distribution with concentration a and rate 1, as torch._standard_gamma_grad.
+Tensor standard_gamma_gradient(const Tensor& a, const Tensor& x);
+
+}  // namespace minnow::distributions::detail

@@ -1,0 +1,178 @@
+#include <minnow/distributions/distribution.h>
+
+#include <limits>
+#include <minnow/autograd/grad_mode.h>
+#include <minnow/distributions/detail/parameters.h>
+#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/reduce.h>
+#include <minnow/ops/unary.h>
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/create.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/raw/elementwise.h>
+
+namespace minnow::distributions {
+
+namespace detail {
+
+std::vector<Tensor> broadcast(const char* owner, std::initializer_list<NamedParameter> parameters) {
+  const SourceLocation where = parameters.begin()->value.where;
+  const CallSite site(owner, where);
+  TensorOptions options{.dtype = DType::float32};
+  const Tensor* first = nullptr;
+  for (const auto& [name, value] : parameters)
+    if (!value.is_number()) {
+      require_floating_point(owner, name, *value.tensor, where);
+      if (first == nullptr) options = {value.tensor->dtype(), value.tensor->device()};
+      if (first == nullptr) first = value.tensor;
+      else if (value.tensor->dtype() != first->dtype())
+        throw DTypeError(message("the parameters have different dtypes", {{"first", *first}, {name, *value.tensor}},
+                                 "convert one of them"));
+      else minnow::detail::dispatch({{"first", *first}, {name, *value.tensor}});
+    }
+  std::vector<Tensor> list;
+  Shape shape;
+  for (const auto& [name, value] : parameters) {
+    list.push_back(value.is_number() ? full({}, value.number, options, where) : *value.tensor);
+    shape = list.size() == 1 ? list[0].shape() : minnow::detail::raw::broadcast_shape(empty(shape), list.back());
+  }
+  for (Tensor& t : list)
+    if (!(t.shape() == shape)) t = t.expand(shape);
+  return list;
+}
+
+void require_floating_point(const char* owner, const char* name, const Tensor& parameter, SourceLocation where) {
+  const CallSite site(owner, where);
+  if (!parameter.defined())
+    throw ValueError(message("a parameter is undefined", {{name, parameter}}, "give it a value"));
+  if (!parameter.is_floating_point())
+    throw DTypeError(message("parameters must be floating-point", {{name, parameter}}, "convert it: .to(float32)"));
+}
+
+Shape join(const Shape& shape, const Shape& rest) {
+  Shape all = shape;
+  for (const std::int64_t size : rest) all.push_back(size);
+  return all;
+}
+
+Tensor uniform(const Shape& shape, const Tensor& like, RandomGenerator* generator) {
+  return rand(shape, {like.dtype(), like.device(), generator});
+}
+Tensor normal(const Shape& shape, const Tensor& like, RandomGenerator* generator) {
+  return randn(shape, {like.dtype(), like.device(), generator});
+}
+
+double precision(DType dtype) {
+  switch (dtype) {
+    case DType::float64: return std::numeric_limits<double>::epsilon();
+    case DType::float16: return 0x1p-10;
+    case DType::bfloat16: return 0x1p-7;
+    default: return static_cast<double>(std::numeric_limits<float>::epsilon());
+  }
+}
+double tiny(DType dtype) {
+  if (dtype == DType::float64) return std::numeric_limits<double>::min();
+  return dtype == DType::float16 ? 0x1p-14 : static_cast<double>(std::numeric_limits<float>::min());
+}
+
+Tensor xlogy(const Tensor& a, const Tensor& x) {
+  return a * log(where(logical_and(eq(a, 0), le(x, 0)), ones_like(x), x));
+}
+
+}  // namespace detail
+
+Tensor Distribution::sample(const Shape& shape, RandomGenerator* generator, SourceLocation where) const {
+  const CallSite site("sample", where);
+  const NoGradGuard guard;
+  return draw(detail::join(detail::join(shape, batch_shape_), event_shape_), generator);
+}
+
+Tensor Distribution::rsample(const Shape& shape, RandomGenerator* generator, SourceLocation where) const {
+  const CallSite site("rsample", where);
+  if (!has_rsample())
+    throw ValueError(message(std::string(name()) + " is discrete: its values have no gradients", {},
+                             "use sample(), and log_prob() for the score function (REINFORCE)"));
+  return draw(detail::join(detail::join(shape, batch_shape_), event_shape_), generator);
+}
+
+Tensor Distribution::log_prob(const TensorLike& value) const {
+  const CallSite site("log_prob", value.where);
+  if (value.is_number()) return log_density(full({}, value.number, {like().dtype(), like().device()}));
+  minnow::detail::dispatch({{"value", *value.tensor}, {"parameter", like()}});
+  return log_density(*value.tensor);
+}
+
+Tensor Distribution::entropy(SourceLocation where) const {
+  const CallSite site("entropy", where);
+  return find_entropy();
+}
+Tensor Distribution::mean(SourceLocation where) const {
+  const CallSite site("mean", where);
+  return find_mean();
+}
+Tensor Distribution::variance(SourceLocation where) const {
+  const CallSite site("variance", where);
+  return find_variance();
+}
+Tensor Distribution::stddev(SourceLocation where) const {
+  const CallSite site("stddev", where);
+  return sqrt(find_variance());
+}
+
+Tensor kl_divergence(const Distribution& p, const Distribution& q, SourceLocation where) {
+  const CallSite site("kl_divergence", where);
+  minnow::detail::dispatch({{"p", p.like()}, {"q", q.like()}}, minnow::detail::HostScalars::allowed);
+  const Tensor result = p.divergence(q);
+  if (!result.defined())
+    throw ValueError(message(std::string("there is no formula for ") + p.name() + " and " + q.name(), {},
+                             "estimate it: mean(p.log_prob(x) - q.log_prob(x)) of samples x of p"));
+  return result;
+}
+
+namespace {
+
+Shape part(const Shape& shape, int from, int to) {
+  Shape result;
+  for (int d = from; d < to; ++d) result.push_back(shape[d]);
+  return result;
+}
+
+Tensor sum_last(const Tensor& x, int dims) {
+  std::vector<std::int64_t> list;
+  for (int d = 0; d < dims; ++d) list.push_back(-1 - d);
+  return list.empty() ? x : sum(x, Dims(list));
+}
+
+/// The base's batch_shape without, and its event_shape with, the last dimensions of it.
+Shape outer(const Distribution& base, int dims, SourceLocation where) {
+  const Shape& batch = base.batch_shape();
+  const int rank = static_cast<int>(batch.rank());
+  if (dims < 0 || dims > rank)
+    throw ShapeError("Independent: the batch_shape " + batch.str() + " of " + base.name() + " has no " +
+                         std::to_string(dims) + " dimensions\ngive 0 to " + std::to_string(rank),
+                     where);
+  return part(batch, 0, rank - dims);
+}
+Shape inner(const Distribution& base, int dims) {
+  const int rank = static_cast<int>(base.batch_shape().rank());
+  return detail::join(part(base.batch_shape(), rank - dims, rank), base.event_shape());
+}
+
+}  // namespace
+
+Independent::Independent(std::shared_ptr<const Distribution> base, int dims, SourceLocation where)
+    : Distribution(outer(*base, dims, where), inner(*base, dims)), base_(std::move(base)), dims_(dims) {}
+
+Tensor Independent::draw(const Shape& shape, RandomGenerator* generator) const { return base_->draw(shape, generator); }
+Tensor Independent::log_density(const Tensor& value) const { return sum_last(base_->log_density(value), dims_); }
+Tensor Independent::find_entropy() const { return sum_last(base_->find_entropy(), dims_); }
+Tensor Independent::find_mean() const { return base_->find_mean(); }
+Tensor Independent::find_variance() const { return base_->find_variance(); }
+Tensor Independent::divergence(const Distribution& q) const {
+  const auto* other = dynamic_cast<const Independent*>(&q);
+  if (other == nullptr || other->dims_ != dims_) return {};
+  const Tensor each = base_->divergence(*other->base_);
+  return each.defined() ? sum_last(each, dims_) : each;
+}
+
+}  // namespace minnow::distributions

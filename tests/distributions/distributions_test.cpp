@@ -1,0 +1,254 @@
+#include <cmath>
+#include <gtest/gtest.h>
+#include <minnow/distributions/detail/parameters.h>
+#include <minnow/minnow.h>
+#include "support/devices.h"
+#include "support/errors.h"
+#include "support/golden.h"
+#include "support/thrown.h"
+
+namespace minnow::test {
+namespace {
+
+using namespace distributions;
+
+using Tensors = std::vector<Tensor>;
+
+class Distributions : public DeviceTest {};
+INSTANTIATE_TEST_SUITE_P(Devices, Distributions, all_devices(), device_test_name);
+
+/// A distribution of `count` parameters.
+struct Family {
+  const char* name;
+  std::size_t count;
+  std::function<std::shared_ptr<Distribution>(const Tensor* parameters)> make;
+};
+
+template <class D> Family of_two(const char* name) {
+  return {name, 2, [](const Tensor* p) { return std::make_shared<D>(p[0], p[1]); }};
+}
+template <class D> Family of_one(const char* name) {
+  return {name, 1, [](const Tensor* p) { return std::make_shared<D>(p[0]); }};
+}
+
+std::vector<Family> families() {
+  return {
+      of_two<Normal>("Normal"),
+      of_two<LogNormal>("LogNormal"),
+      of_two<Laplace>("Laplace"),
+      of_two<Uniform>("Uniform"),
+      of_one<Exponential>("Exponential"),
+      of_two<Gamma>("Gamma"),
+      of_two<Beta>("Beta"),
+      of_one<Dirichlet>("Dirichlet"),
+      of_one<Bernoulli>("Bernoulli"),
+      {"Bernoulli logits", 1,
+       [](const Tensor* p) { return std::make_shared<Bernoulli>(ProbsOrLogits{.logits = p[0]}); }},
+      of_one<Categorical>("Categorical"),
+      {"Categorical logits", 1,
+       [](const Tensor* p) { return std::make_shared<Categorical>(ProbsOrLogits{.logits = p[0]}); }},
+      {"MultivariateNormal", 2,
+       [](const Tensor* p) { return std::make_shared<MultivariateNormal>(p[0], Spread{.scale_tril = p[1]}); }},
+      {"MultivariateNormal covariance", 2,
+       [](const Tensor* p) { return std::make_shared<MultivariateNormal>(p[0], Spread{.covariance_matrix = p[1]}); }},
+      {"Independent", 2, [](const Tensor* p) { return std::make_shared<Independent>(Normal(p[0], p[1]), 1); }}};
+}
+
+TEST_P(Distributions, GivePyTorchsValuesAndGradients) {
+  const Book book("distributions", device());
+  std::set<std::string> known{"standard_gamma_grad"};
+  for (const Family& family : families()) {
+    const std::string name = family.name;
+    const std::size_t n = family.count;
+    // PyTorch takes the gradient of a covariance to be symmetric.
+    const auto parameters = [&](const Tensors& x) {
+      Tensors p = x;
+      if (name == "MultivariateNormal covariance")
+        for (std::size_t i = 1; i < x.size(); i += 2) p[i] = (x[i] + x[i].mT()) / 2;
+      return p;
+    };
+    const std::map<std::string, Function> functions{
+        {"log_prob",
+         [&](const Tensors& x) {
+           return Tensors{family.make(parameters({x.begin(), x.end() - 1}).data())->log_prob(x[n])};
+         }},
+        {"entropy", [&](const Tensors& x) { return Tensors{family.make(parameters(x).data())->entropy()}; }},
+        {"kl",
+         [&](const Tensors& x) {
+           const Tensors p = parameters(x);
+           return Tensors{kl_divergence(*family.make(p.data()), *family.make(p.data() + n))};
+         }},
+        {"mean", [&](const Tensors& x) { return Tensors{family.make(parameters(x).data())->mean()}; }},
+        {"variance", [&](const Tensors& x) { return Tensors{family.make(parameters(x).data())->variance()}; }}};
+    for (const auto& [what, function] : functions) {
+      const std::string key = name + "/" + what;
+      known.insert(key);
+      if (name.starts_with("Categorical") && (what == "mean" || what == "variance")) continue;
+      ASSERT_TRUE(book.contains(key + "/in0")) << key;
+      SCOPED_TRACE(key);
+      expect_golden(book, key, function);
+    }
+  }
+  for (const std::string& name : book.cases()) EXPECT_TRUE(known.contains(name)) << name;
+}
+
+TEST_P(Distributions, DensitiesMatchDifferences) {
+  const Tensor x = tensor({0.4, 0.8}, float64).to(device());
+  const auto leaf = [&](double a, double b) { return tensor({a, b}, float64).to(device()).requires_grad_(); };
+  const auto check = [&](const auto& f, const Tensors& inputs) {
+    gradcheck([&](const Tensors& p) -> Tensor { return f(p); }, inputs);
+    gradgradcheck([&](const Tensors& p) -> Tensor { return f(p); }, inputs);
+  };
+  check([&](const Tensors& p) { return Normal(p[0], p[1]).log_prob(x); }, {leaf(0.1, 0.2), leaf(0.5, 0.9)});
+  check([&](const Tensors& p) { return Gamma(p[0], p[1]).log_prob(x); }, {leaf(1.1, 2.2), leaf(0.5, 0.9)});
+  check([&](const Tensors& p) { return Beta(p[0], p[1]).log_prob(x); }, {leaf(1.1, 2.2), leaf(0.5, 0.9)});
+  check([&](const Tensors& p) { return Bernoulli({.logits = p[0]}).log_prob(ones_like(x)); }, {leaf(0.3, -0.4)});
+  check([&](const Tensors& p) { return Categorical({.logits = p[0]}).entropy(); }, {leaf(0.3, -0.4)});
+}
+
+/// Mean and variance of samples are within five standard errors of the distribution's; they are those of the seed.
+TEST_P(Distributions, SamplesHaveTheMoments) {
+  constexpr std::int64_t kCount = 20000;
+  const Tensor a = tensor({0.3, 1.0, 2.5, 12.0}, float64).to(device()),
+               b = tensor({1.5, 0.7, 3.0, 2.0}, float64).to(device());
+  const Tensor l = tensor({{1.0, 0.0}, {0.5, 0.8}}, float64).to(device());
+  std::vector<std::shared_ptr<Distribution>> list{
+      std::make_shared<Normal>(a, b),
+      std::make_shared<LogNormal>(a / 10, b / 10),
+      std::make_shared<Laplace>(a, b),
+      std::make_shared<Uniform>(a, a + b),
+      std::make_shared<Exponential>(b),
+      std::make_shared<Gamma>(a, b),
+      std::make_shared<Beta>(a, b),
+      std::make_shared<Dirichlet>(a),
+      std::make_shared<Bernoulli>(sigmoid(a - b)),
+      std::make_shared<MultivariateNormal>(tensor({1.0, -1.0}, float64).to(device()), Spread{.scale_tril = l}),
+      std::make_shared<Independent>(Normal(a, b), 1)};
+  for (const auto& p : list) {
+    SCOPED_TRACE(p->name());
+    RandomGenerator generator(5), same(5);
+    const Tensor x = p->sample({kCount}, &generator);
+    EXPECT_TRUE(x.equal(p->sample({kCount}, &same)));
+    EXPECT_FALSE(x.equal(p->sample({kCount}, &same)));
+    EXPECT_EQ(x.dtype(), float64);
+    EXPECT_EQ(x.device(), device());
+    EXPECT_FALSE(x.requires_grad());
+    const auto found_mean = mean(x, 0).to_vector<double>(), want_mean = p->mean().to_vector<double>();
+    const auto found_variance = var(x, 0).to_vector<double>(), want_variance = p->variance().to_vector<double>();
+    const auto fourth = mean(square(square(x - p->mean())), 0).to_vector<double>();
+    for (std::size_t i = 0; i < want_mean.size(); ++i) {
+      EXPECT_NEAR(found_mean[i], want_mean[i], 5 * std::sqrt(want_variance[i] / kCount)) << i;
+      const double error = std::sqrt(std::max(fourth[i] - want_variance[i] * want_variance[i], 1e-12) / kCount);
+      EXPECT_NEAR(found_variance[i], want_variance[i], 5 * error) << i;
+    }
+    EXPECT_TRUE(isfinite(p->log_prob(x)).to_vector<bool>() ==
+                std::vector<bool>(static_cast<std::size_t>(p->log_prob(x).numel()), true));
+  }
+  const Categorical p(tensor({{1.0, 2.0, 0.0, 1.0}, {0.0, 0.0, 5.0, 0.0}}, float64).to(device()));
+  RandomGenerator generator(5);
+  const Tensor x = p.sample({kCount}, &generator);
+  EXPECT_EQ(x.shape(), (Shape{kCount, 2}));
+  EXPECT_EQ(x.dtype(), int64);
+  const double wants[2][4] = {{0.25, 0.5, 0, 0.25}, {0, 0, 1, 0}};
+  for (int row = 0; row < 2; ++row)
+    for (int k = 0; k < 4; ++k) {
+      const double found = mean(eq(x.select(1, row), k).to(float64)).item(), want = wants[row][k];
+      EXPECT_NEAR(found, want, 5 * std::sqrt(want * (1 - want) / kCount)) << row << " " << k;
+    }
+}
+
+TEST_P(Distributions, SamplesAreTheSameOnEveryDevice) {
+  const auto draw = [](const Device& d, auto make) {
+    RandomGenerator generator(3);
+    return make(tensor({0.4, 2.0}).to(d)).sample({5}, &generator).cpu();
+  };
+  const auto gamma = [](const Tensor& a) { return Gamma(a, 2); };
+  const auto normal = [](const Tensor& a) { return Normal(a, 2); };
+  const auto categorical = [](const Tensor& a) { return Categorical(a); };
+  EXPECT_TRUE(draw(device(), gamma).allclose(draw("cpu", gamma)));
+  EXPECT_TRUE(draw(device(), normal).allclose(draw("cpu", normal)));
+  EXPECT_TRUE(draw(device(), categorical).equal(draw("cpu", categorical)));
+}
+
+/// The gradient of the mean of samples is that of the mean.
+TEST_P(Distributions, SamplesHaveGradients) {
+  constexpr std::int64_t kCount = 20000;
+  Tensor a = tensor({0.4, 1.5, 9.0}, float64).to(device()).requires_grad_(),
+         b = tensor({0.7, 2.0, 3.0}, float64).to(device()).requires_grad_();
+  const std::vector<std::shared_ptr<Distribution>> list{
+      std::make_shared<Normal>(a, b),      std::make_shared<Laplace>(a, b),
+      std::make_shared<Uniform>(a, a + b), std::make_shared<LogNormal>(a / 10, b / 10),
+      std::make_shared<Gamma>(a, b),       std::make_shared<Beta>(a, b)};
+  for (const auto& p : list) {
+    SCOPED_TRACE(p->name());
+    RandomGenerator generator(7);
+    const Tensors found = grad({sum(mean(p->rsample({kCount}, &generator), 0))}, {a, b}, {.retain_graph = true});
+    const Tensors want = grad({sum(p->mean())}, {a, b}, {.allow_unused = true});
+    for (std::size_t i = 0; i < 2; ++i) {
+      const Tensor exact = want[i].defined() ? want[i] : zeros_like(a);
+      EXPECT_TRUE(found[i].allclose(exact, 0.1, 0.03)) << to_string(found[i]) << to_string(exact);
+    }
+  }
+  const Tensor weights = tensor({1.0, -2.0, 0.5}, float64).to(device());
+  RandomGenerator generator(7);
+  const Tensor found = grad(sum(weights * mean(Dirichlet(a).rsample({kCount}, &generator), 0)), a);
+  EXPECT_TRUE(found.allclose(grad(sum(weights * Dirichlet(a).mean()), a), 0.1, 0.03));
+}
+
+TEST_P(Distributions, TheGradientOfGammaSamplesIsPyTorchs) {
+  const Book book("distributions", device());
+  const Tensor a = book["standard_gamma_grad/concentration"];
+  const Tensor value = book["standard_gamma_grad/value"], want = book["standard_gamma_grad/grad"];
+  expect_close(distributions::detail::standard_gamma_gradient(a.expand(value.shape()), value), want, "grad",
+               {1e-6, 1e-9});
+}
+
+TEST(DistributionsDtypes, ParametersMayBeNumbersAndHalves) {
+  const Normal standard(0, 1);
+  EXPECT_EQ(standard.batch_shape(), (Shape{}));
+  EXPECT_EQ(standard.sample({2}).dtype(), float32);
+  EXPECT_NEAR(standard.log_prob(0.5).item(), -0.5 * 0.25 - 0.5 * std::log(2 * M_PI), 1e-6);
+  const Gamma half(full({3}, 0.5, float16), 2);
+  EXPECT_EQ(half.sample().dtype(), float16);
+  const Normal mixed(zeros({2, 1}, float64), ones({3}, float64));
+  EXPECT_EQ(mixed.rsample({4}).shape(), (Shape{4, 2, 3}));
+  EXPECT_EQ(Independent(mixed, 1).log_prob(zeros({4, 2, 3}, float64)).shape(), (Shape{4, 2}));
+  EXPECT_EQ(Independent(mixed, 1).event_shape(), (Shape{3}));
+  EXPECT_EQ(Dirichlet(ones({2, 3})).entropy().shape(), (Shape{2}));
+  EXPECT_EQ(Uniform(0, 2).log_prob(3).item(), -kInfinity);
+  EXPECT_EQ(kl_divergence(Uniform(0, 2), Uniform(0, 1)).item(), kInfinity);
+  EXPECT_EQ(kl_divergence(Categorical(tensor({0.5, 0.5})), Categorical(tensor({1.0, 0.0}))).item(), kInfinity);
+  EXPECT_NEAR(kl_divergence(Categorical(tensor({1.0, 0.0})), Categorical(tensor({0.5, 0.5}))).item(), std::log(2),
+              1e-6);
+}
+
+TEST(DistributionsErrors, BadInputs) {
+  const Tensor two = ones({2}), three = ones({3}), whole = ones({2}, int64);
+  expect_errors({
+      Misuse{"ShapeError", "Normal", "float32[3] on cpu", [=] { Normal(two, three); }},
+      Misuse{"DTypeError", "Gamma", "parameters must be floating-point", [=] { Gamma(whole, 1); }},
+      Misuse{"DTypeError", "Beta", "different dtypes", [=] { Beta(two, ones({2}, float64)); }},
+      Misuse{"ValueError", "Normal", "a parameter is undefined", [=] { Normal(Tensor(), 1); }},
+      Misuse{"DeviceError", "Normal", "sim:0", [=] { Normal(two, two.to("sim:0")); }},
+      Misuse{"ValueError", "Bernoulli", "one of probs and logits", [=] { Bernoulli(ProbsOrLogits{}); }},
+      Misuse{"ValueError", "Categorical", "one of probs and logits",
+             [=] { Categorical({.probs = two, .logits = two}); }},
+      Misuse{"ShapeError", "Categorical", "there are no categories", [=] { Categorical(ones({})); }},
+      Misuse{"ShapeError", "Dirichlet", "the concentration is a number", [=] { Dirichlet(ones({})); }},
+      Misuse{"ShapeError", "MultivariateNormal", "[..., D, D]",
+             [=] {
+               MultivariateNormal(two, {.scale_tril = ones({3, 3})});
+             }},
+      Misuse{"ValueError", "MultivariateNormal", "and one alone", [=] { MultivariateNormal(two, {}); }},
+      Misuse{"ShapeError", "Independent", "[2] of Normal has no 2 dimensions", [=] { Independent(Normal(two, 1), 2); }},
+      Misuse{"ValueError", "rsample", "Categorical is discrete", [=] { (void)Categorical(two).rsample(); }},
+      Misuse{"ValueError", "mean", "names", [=] { (void)Categorical(two).mean(); }},
+      Misuse{"DTypeError", "log_prob", "are indices", [=] { (void)Categorical(two).log_prob(two); }},
+      Misuse{"ShapeError", "log_prob", "float32[3] on cpu", [=] { (void)Normal(two, 1).log_prob(three); }},
+      Misuse{"ValueError", "kl_divergence", "no formula for Normal and Gamma",
+             [=] { (void)kl_divergence(Normal(two, 1), Gamma(two, 1)); }},
+  });
+}
+
+}  // namespace
+}  // namespace minnow::test
