@@ -135,6 +135,7 @@ namespace detail {
 Tensor softmin(const In& x, int dim);
 
 }  // namespace detail
+/// softmax(-x) along a dimension.
 using Softmin = Normalizing<"Softmin", detail::softmin>;
 
 /// a sigmoid(b) of the two halves of a dimension (Dauphin et al. 2016).  ShapeError unless its size is even.

@@ -38,17 +38,20 @@ struct LoadReport {
   std::vector<std::string> loaded, missing, unexpected;
 };
 
-/// A call of a module that begins, has ended, or whose backward has, for hooks.  Valid during the hook.  What is assigned
-/// to a tensor that is not const replaces it.
+// What hooks get, valid while they run.  What is assigned to a tensor that is not const replaces it.
+
+/// A call of a module that begins.
 struct ForwardPreCall {
   Module& module;
   std::span<Tensor> inputs;  ///< the tensors of all arguments
 };
+/// A call of a module that has ended.
 struct ForwardCall {
   Module& module;
   std::span<const Tensor> inputs;
   std::span<Tensor> outputs;  ///< the tensors of the result
 };
+/// A call of a module whose backward has ended.
 struct BackwardCall {
   Module& module;                 ///< another handle of the module
   std::span<Tensor> grad_inputs;  ///< undefined where there is none
