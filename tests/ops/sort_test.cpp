@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <minnow/ops/arithmetic.h>
 #include <minnow/ops/reduce.h>
 #include <minnow/ops/scan.h>
@@ -122,6 +125,18 @@ TEST_P(Sort, ModeGivesTheLastOfTheMostFrequent) {
   const Tensor x = tensor({{1, 3, 3, 1, 2}, {5, 4, 3, 2, 1}}, device());
   EXPECT_EQ(x.mode().values.to_vector<int>(), (std::vector<int>{1, 1}));
   EXPECT_EQ(x.mode().indices.to_vector<int>(), (std::vector<int>{3, 4}));
+}
+
+/// The NaN of 0 / 0 has a sign on some processors.
+TEST_P(Sort, EveryNaNIsTheLargest) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const DType dtype : floating_point_dtypes()) {
+    const Tensor x = tensor({1.0, -nan, kInfinity, nan, -kInfinity}).to(dtype).to(device());
+    EXPECT_TRUE(std::signbit(x.cpu().to(float64)(1).item())) << name_of(dtype);
+    EXPECT_EQ(x.argsort().to_vector<int>(), (std::vector<int>{4, 0, 2, 1, 3})) << name_of(dtype);
+    EXPECT_EQ(x.argsort(0, true).to_vector<int>(), (std::vector<int>{1, 3, 2, 0, 4})) << name_of(dtype);
+    EXPECT_EQ(x.topk(3).indices.to_vector<int>(), (std::vector<int>{1, 3, 2})) << name_of(dtype);
+  }
 }
 
 /// Long rows, which several threads sort, and parts of them.
