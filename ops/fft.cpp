@@ -6,6 +6,7 @@
 #include <minnow/ops/rearrange.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/raw/copy.h>
 #include <minnow/tensor/raw/create.h>
 
 namespace minnow {
@@ -84,6 +85,20 @@ Tensor transform(const Tensor& x, std::optional<std::int64_t> n, int dim, FftNor
   return apply(t, sized(x, dim, kind == Kind::to_real ? size / 2 + 1 : size));
 }
 
+/// count numbers from 0 on, from `turn` on minus n, over n d.
+Tensor frequencies(std::int64_t count, std::int64_t turn, std::int64_t n, double d, const TensorOptions& options) {
+  if (n < 1) throw ValueError(message(fmt::format("a transform of {} numbers", n), {}, "n must be at least 1"));
+  const DType dtype = options.dtype.value_or(DType::float32);
+  if (!is_floating_point(dtype))
+    throw DTypeError(
+        message(fmt::format("frequencies of dtype {}", name_of(dtype)), {}, "take a floating-point dtype"));
+  const Tensor out = empty({count}, options), host = empty({count}, {DType::float64});
+  double* values = host.data<double>();
+  for (std::int64_t k = 0; k < count; ++k)
+    values[k] = static_cast<double>(k < turn ? k : k - n) / (static_cast<double>(n) * d);
+  return detail::raw::copy_to(host, out);
+}
+
 }  // namespace
 
 Tensor fft(const In& x, std::optional<std::int64_t> n, int dim, FftNorm norm) {
@@ -114,6 +129,26 @@ Tensor fft2(const In& x, FftNorm norm) {
 Tensor ifft2(const In& x, FftNorm norm) {
   const CallSite site("ifft2", x.where);
   return transform(transform(*x, {}, -1, norm, Kind::complex, true), {}, -2, norm, Kind::complex, true);
+}
+
+Tensor rfft2(const In& x, FftNorm norm) {
+  const CallSite site("rfft2", x.where);
+  return transform(transform(*x, {}, -1, norm, Kind::from_real, false), {}, -2, norm, Kind::complex, false);
+}
+
+Tensor irfft2(const In& x, FftNorm norm) {
+  const CallSite site("irfft2", x.where);
+  return transform(transform(*x, {}, -2, norm, Kind::complex, true), {}, -1, norm, Kind::to_real, true);
+}
+
+Tensor fftfreq(std::int64_t n, double d, const TensorOptions& options, SourceLocation where) {
+  const CallSite site("fftfreq", where);
+  return frequencies(n, (n + 1) / 2, n, d, options);
+}
+
+Tensor rfftfreq(std::int64_t n, double d, const TensorOptions& options, SourceLocation where) {
+  const CallSite site("rfftfreq", where);
+  return frequencies(n / 2 + 1, n / 2 + 1, n, d, options);
 }
 
 }  // namespace minnow

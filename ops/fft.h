@@ -2,7 +2,7 @@
 
 #include <cstdint>
 #include <optional>
-#include <minnow/tensor/in.h>
+#include <minnow/tensor/create.h>
 
 // Discrete Fourier transforms of float32 and float64 tensors, computed in float64.  A complex tensor is a real one with a
 // last dimension of 2, real and imaginary parts (torch.view_as_real); `dim` does not count it.  n: the size of the
@@ -31,5 +31,17 @@ enum class FftNorm : std::uint8_t { backward, ortho, forward };
 [[nodiscard]] Tensor fft2(const In& x, FftNorm norm = FftNorm::backward);
 /// ifft along the last two dimensions.
 [[nodiscard]] Tensor ifft2(const In& x, FftNorm norm = FftNorm::backward);
+/// rfft along the last dimension, then fft along the one before.
+[[nodiscard]] Tensor rfft2(const In& x, FftNorm norm = FftNorm::backward);
+/// The inverse of rfft2, with an even size of the last dimension.
+[[nodiscard]] Tensor irfft2(const In& x, FftNorm norm = FftNorm::backward);
+
+/// The frequencies of fft's results, for samples `d` apart: 0, 1, ..., (n - 1) / 2, -n / 2, ..., -1, over n d.  ValueError
+/// for n < 1, DTypeError unless the dtype is floating-point.
+[[nodiscard]] Tensor fftfreq(std::int64_t n, double d = 1, const TensorOptions& options = {},
+                             SourceLocation where = SourceLocation::current());
+/// The frequencies of rfft's results: 0, 1, ..., n / 2, over n d.  The same errors.
+[[nodiscard]] Tensor rfftfreq(std::int64_t n, double d = 1, const TensorOptions& options = {},
+                              SourceLocation where = SourceLocation::current());
 
 }  // namespace minnow

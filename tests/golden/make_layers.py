@@ -253,10 +253,10 @@ def ctc_loss():
 def fft():
     book = Book("fft")
     transforms = {"fft": torch.fft.fft, "ifft": torch.fft.ifft, "rfft": torch.fft.rfft, "irfft": torch.fft.irfft,
-                  "fft2": torch.fft.fft2, "ifft2": torch.fft.ifft2}
+                  "fft2": torch.fft.fft2, "ifft2": torch.fft.ifft2, "rfft2": torch.fft.rfft2, "irfft2": torch.fft.irfft2}
 
     def case(function, name, shape, *args, dtype=torch.float32, **options):
-        real_in, real_out = function == "rfft", function == "irfft"
+        real_in, real_out = function.startswith("rfft"), function.startswith("irfft")
 
         def call(x):
             y = transforms[function](x if real_in else torch.view_as_complex(x), *args, **options)
@@ -275,6 +275,13 @@ def fft():
     case("fft2", "backward", (2, 3, 4))
     case("fft2", "ortho", (3, 4), norm="ortho")
     case("ifft2", "backward", (2, 3, 4))
+    case("rfft2", "backward", (2, 3, 4))
+    case("irfft2", "ortho", (2, 3, 4), norm="ortho")
+    for name, make in {"fftfreq/1": lambda o: torch.fft.fftfreq(1, **o), "fftfreq/5": lambda o: torch.fft.fftfreq(5, **o),
+                       "fftfreq/8": lambda o: torch.fft.fftfreq(8, 0.25, **o),
+                       "rfftfreq/5": lambda o: torch.fft.rfftfreq(5, 0.1, **o),
+                       "rfftfreq/8": lambda o: torch.fft.rfftfreq(8, **o)}.items():
+        book.case(name, lambda x: make({"dtype": x.dtype}), torch.zeros(()))
     book.close()
 
 

@@ -62,10 +62,33 @@ OpCases transforms() {
                       {{values({3, 4, 2}, -1, 1)}}));
   cases.push_back(
       row("ifft2", "backward", one([](const Tensors& x) { return ifft2(x[0]); }), {{values({2, 3, 4, 2}, -1, 1)}}));
+  cases.push_back(row("rfft2", "backward", one([](const Tensors& x) { return rfft2(x[0]); }),
+                      {{values({2, 3, 4}, -1, 1)}, {values({5, 3}, -1, 1)}}));
+  cases.push_back(row("irfft2", "ortho", one([](const Tensors& x) { return irfft2(x[0], FftNorm::ortho); }),
+                      {{values({2, 3, 4, 2}, -1, 1)}}));
   return cases;
 }
 
-const Register kTable(transforms);
+/// The input has the dtype and device of the result.
+OpCase frequencies(const std::string& function, const std::string& golden, std::int64_t n, double d) {
+  const auto make = function == "fftfreq" ? fftfreq : rfftfreq;
+  return {.function = function,
+          .variant = golden,
+          .call = one([=](const Tensors& like) {
+            like[0].require_defined("case", SourceLocation::current());
+            return make(n, d, {like[0].dtype(), like[0].device()}, SourceLocation::current());
+          }),
+          .inputs = {{values({})}},
+          .gradient = Gradient::kNone,
+          .golden = {"fft: " + function + "/" + golden}};
+}
+
+OpCases all_frequencies() {
+  return {frequencies("fftfreq", "1", 1, 1), frequencies("fftfreq", "5", 5, 1), frequencies("fftfreq", "8", 8, 0.25),
+          frequencies("rfftfreq", "5", 5, 0.1), frequencies("rfftfreq", "8", 8, 1)};
+}
+
+const Register kTables[] = {Register(transforms), Register(all_frequencies)};
 
 /// Sizes with each kind of factors, against the sums themselves; there and back.
 TEST(Fft, AnySize) {
