@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <memory>
 #include <minnow/autograd/record.h>
 #include <minnow/ops/detail/ctc_loss.h>
 #include <minnow/tensor/backend/captured_calls.h>
@@ -93,9 +94,10 @@ Tensor ctc_losses(const In& log_probs, const In& targets, const In& input_length
     run_checked(backend, calls::CtcLoss{x, labels, in, out, alpha, losses, blank}, refuse, x, *targets, *input_lengths,
                 *target_lengths);
   if (!records(x)) return losses;
-  Kept kept{Saved(x), Saved(labels), Saved(in), Saved(out), Saved::output(losses), alpha, blank, zero_infinity};
+  const auto kept = std::make_shared<const Kept>(
+      Kept{Saved(x), Saved(labels), Saved(in), Saved(out), Saved::output(losses), alpha, blank, zero_infinity});
   return record("ctc_loss", std::move(losses), {log_probs},
-                [kept = std::move(kept)](const Tensor& grad) { return gradient(kept, grad); });
+                [kept](const Tensor& grad) { return gradient(*kept, grad); });
 }
 
 }  // namespace minnow::detail

@@ -48,7 +48,7 @@ class Transform {
   std::int64_t memory() const { return inner_.empty() ? 2 * n_ : 3 * inner_[0].n_; }
 
   /// In the first n numbers of `data`; the others are used.
-  void run(Complex* data) const {
+  [[gnu::noinline]] void run(Complex* data) const {
     if (!inner_.empty()) return run_convolution(data);
     Complex *from = data, *to = data + n_;
     std::int64_t done = 1;
