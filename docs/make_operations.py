@@ -67,7 +67,8 @@ def introduction(header):
 
 
 def title(header):
-    return Path(header).stem.replace("_", " ").capitalize()
+    name = Path(header).stem.replace("_", " ").capitalize()
+    return f"{name} (of tensor/)" if header.startswith("tensor/") else name
 
 
 def inherited(group):

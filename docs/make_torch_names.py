@@ -23,7 +23,7 @@ NAMES, MAP, PAGE = HERE / "torch-names.txt", HERE / "torch-names-map.txt", HERE 
 # Where a name of a module of PyTorch is looked for: namespaces of minnow, "x." for the methods of Tensor.
 PLACES = {
     "torch": ["", "x.", "nn", "linalg"],
-    "torch.Tensor": ["x.", ""],
+    "torch.Tensor": ["x.", "", "linalg"],
     "torch.nn.functional": ["", "nn", "x."],
     "torch.nn": ["nn"],
     "torch.nn.init": ["nn::init"],
