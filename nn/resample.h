@@ -1,7 +1,9 @@
 #pragma once
 
 #include <minnow/nn/module.h>
+#include <minnow/ops/local_response_norm.h>
 #include <minnow/ops/resample.h>
+#include <minnow/ops/unfold.h>
 
 namespace minnow::nn {
 
@@ -29,11 +31,10 @@ class PixelUnshuffle : public Module {
   std::int64_t factor_;
 };
 
-/// Repeats pixels: minnow::interpolate.   x: [N, C, H, W]  ->  [N, C, H f, W f], also of one or three spatial
-/// dimensions; f: scale_factor.
+/// x in another size: minnow::interpolate.   x: [N, C, H, W]  ->  [N, C, OH, OW], also of one or three spatial dimensions.
 class Upsample : public Module {
  public:
-  /// ValueError unless scale_factor is a whole number of 1 or more.
+  /// ValueError unless either size or scale_factor is given, of positive numbers.
   explicit Upsample(const InterpolateOptions& options, SourceLocation where = SourceLocation::current());
   explicit Upsample(double scale_factor, SourceLocation where = SourceLocation::current())
       : Upsample(InterpolateOptions{.scale_factor = scale_factor}, where) {}
@@ -42,6 +43,72 @@ class Upsample : public Module {
 
  private:
   InterpolateOptions options_;
+};
+
+/// The blocks of images as columns: minnow::unfold.   x: [N, C, H, W]  ->  [N, C KH KW, L].
+class Unfold : public Module {
+ public:
+  /// ValueError unless sizes are positive and padding at least 0.
+  explicit Unfold(Pair kernel_size, const UnfoldOptions& options = {},
+                  SourceLocation where = SourceLocation::current());
+  Tensor forward(const Tensor& x) override;
+  std::string describe() const override;
+
+ private:
+  Pair kernel_size_;
+  UnfoldOptions options_;
+};
+
+/// Adds blocks to images: minnow::fold.   x: [N, C KH KW, L]  ->  [N, C, *output_size].
+class Fold : public Module {
+ public:
+  /// ValueError unless sizes are positive and padding at least 0.
+  Fold(Pair output_size, Pair kernel_size, const UnfoldOptions& options = {},
+       SourceLocation where = SourceLocation::current());
+  Tensor forward(const Tensor& x) override;
+  std::string describe() const override;
+
+ private:
+  Pair output_size_, kernel_size_;
+  UnfoldOptions options_;
+};
+
+/// Mixes the channels of groups: minnow::channel_shuffle.   x: [N, C, ...].
+class ChannelShuffle : public Module {
+ public:
+  /// ValueError unless groups is positive.
+  explicit ChannelShuffle(std::int64_t groups, SourceLocation where = SourceLocation::current());
+  Tensor forward(const Tensor& x) override;
+  std::string describe() const override;
+
+ private:
+  std::int64_t groups_;
+};
+
+/// Divides a dimension: x.unflatten(dim, sizes).
+class Unflatten : public Module {
+ public:
+  Unflatten(int dim, const Shape& sizes) : dim_(dim), sizes_(sizes) {}
+  Tensor forward(const Tensor& x) override;
+  std::string describe() const override;
+
+ private:
+  int dim_;
+  Shape sizes_;
+};
+
+/// Divides by the channels around: minnow::local_response_norm.   x: [N, C, ...].
+class LocalResponseNorm : public Module {
+ public:
+  /// ValueError unless size is positive.
+  explicit LocalResponseNorm(std::int64_t size, const LocalResponseNormOptions& options = {},
+                             SourceLocation where = SourceLocation::current());
+  Tensor forward(const Tensor& x) override;
+  std::string describe() const override;
+
+ private:
+  std::int64_t size_;
+  LocalResponseNormOptions options_;
 };
 
 }  // namespace minnow::nn

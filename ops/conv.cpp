@@ -17,47 +17,12 @@
 namespace minnow::detail::raw {
 namespace {
 
-/// The largest stride, padding or dilation: products with sizes do not overflow, and libraries take no larger ones.
-constexpr std::int64_t kMaxParameter = (std::int64_t{1} << 31) - 1;
-
 /// The size of the output along spatial dimension d (0 or 1); below 1 if the kernel does not fit.
 std::int64_t output_size(const Conv2dParams& p, const Shape& x, const Shape& w, int d) {
   std::int64_t span = 0;  // if it overflows, it is wider than any image
   if (__builtin_mul_overflow(p.dilation[d], w[2 + d] - 1, &span)) return 0;
   const std::int64_t reach = x[2 + d] - 1 - span + 2 * p.padding[d];
   return reach < 0 ? 0 : reach / p.stride[d] + 1;
-}
-
-std::string text(const std::int64_t (&pair)[2]) {
-  return "{" + std::to_string(pair[0]) + ", " + std::to_string(pair[1]) + "}";
-}
-
-/// operands: x, weight and, if defined, bias.
-void check(const In& x, const In& w, const Tensor& b, const Conv2dParams& p, Operands operands) {
-  for (int d = 0; d < 2; ++d)
-    if (p.stride[d] < 1 || p.dilation[d] < 1 || p.padding[d] < 0 || p.groups < 1)
-      throw ValueError(message("stride, dilation and groups must be 1 or more, padding 0 or more", operands,
-                               "stride " + text(p.stride) + ", padding " + text(p.padding) + ", dilation " +
-                                   text(p.dilation) + ", groups " + std::to_string(p.groups) + " were given"));
-  for (int d = 0; d < 2; ++d)
-    if (p.stride[d] > kMaxParameter || p.dilation[d] > kMaxParameter || p.padding[d] > kMaxParameter)
-      throw ValueError(message("stride, padding and dilation must be at most " + std::to_string(kMaxParameter),
-                               operands,
-                               "stride " + text(p.stride) + ", padding " + text(p.padding) + ", dilation " +
-                                   text(p.dilation) + " were given; no image is that large"));
-  if (x->dim() != 4 || w->dim() != 4)
-    throw ShapeError(message("x and weight need four dimensions", operands,
-                             "x: [N, C, H, W]  weight: [O, C / groups, KH, KW]; a single image: .unsqueeze(0)"));
-  const Shape &xs = x->shape(), &ws = w->shape();
-  if (xs[1] % p.groups || ws[0] % p.groups || xs[1] / p.groups != ws[1] || (b.defined() && b.shape() != Shape{ws[0]}))
-    throw ShapeError(message("the channels do not match", operands,
-                             "with groups = " + std::to_string(p.groups) + " weight must be [O, " +
-                                 std::to_string(xs[1] / p.groups) + ", KH, KW] and bias [O], O divisible by groups"));
-  if (output_size(p, xs, ws, 0) < 1 || output_size(p, xs, ws, 1) < 1 || ws[2] < 1 || ws[3] < 1)
-    throw ShapeError(message("the kernel does not fit into the padded image", operands,
-                             "use a smaller kernel or dilation, or more padding"));
-  if (x->dtype() != w->dtype() || (b.defined() && b.dtype() != x->dtype()) || !x->is_floating_point())
-    throw DTypeError(message("operands must have one floating-point dtype", operands, dtype_hint(operands)));
 }
 
 Tensor allocate(const Shape& shape, MemoryFormat format, const In& like) {
@@ -85,8 +50,6 @@ Tensor conv2d(const In& x, const In& w, const Tensor& b, const Conv2dParams& par
   const CallSite site("conv2d", x.where);
   Backend& backend =
       b.defined() ? dispatch({{"x", *x}, {"weight", *w}, {"bias", b}}) : dispatch({{"x", *x}, {"weight", *w}});
-  if (b.defined()) check(x, w, b, params, {{"x", *x}, {"weight", *w}, {"bias", b}});
-  else check(x, w, b, params, {{"x", *x}, {"weight", *w}});
   const Shape shape{x->shape()[0], w->shape()[0], output_size(params, x->shape(), w->shape(), 0),
                     output_size(params, x->shape(), w->shape(), 1)};
   const Tensor y = allocate(shape, backend.conv2d_format(params, *x, *w), x);
@@ -138,13 +101,15 @@ WeightGradients conv2d_backward_weight(const In& grad, const In& x, const Shape&
 namespace minnow {
 namespace {
 
-Tensor convolve(const In& x, const In& w, const Tensor& b, const Conv2dParams& p,
-                Activation activation = Activation::none);
+using detail::convolve;
+using detail::convolve_transposed;
 
 // The gradients of each of the three functions are the two others.
 Tensor weight_gradient(const In& g, const In& x, const Shape& w_shape, const Conv2dParams& p);
 
-Tensor input_gradient(const In& g, const In& w, const Shape& x_shape, const Conv2dParams& p) {
+}  // namespace
+
+Tensor detail::convolve_transposed(const In& g, const In& w, const Shape& x_shape, const Conv2dParams& p) {
   Tensor out = raw::conv2d_backward_input(g, w, x_shape, p);
   if (!records(*g, *w)) return out;
   return record("conv2d_backward_input", std::move(out), {g, w},
@@ -154,19 +119,21 @@ Tensor input_gradient(const In& g, const In& w, const Shape& x_shape, const Conv
                 });
 }
 
+namespace {
+
 Tensor weight_gradient(const In& g, const In& x, const Shape& w_shape, const Conv2dParams& p) {
   Tensor out = raw::conv2d_backward_weight(g, x, w_shape, false, p).weight;
   if (!records(*g, *x)) return out;
   return record("conv2d_backward_weight", std::move(out), {g, x},
                 [g = Saved(*g), x = Saved(*x), p](const Tensor& gg, Needs needs) -> Gradients {
                   return {needs[0] ? convolve(x(), gg, {}, p) : Tensor(),
-                          needs[1] ? input_gradient(g(), gg, x().shape(), p) : Tensor()};
+                          needs[1] ? convolve_transposed(g(), gg, x().shape(), p) : Tensor()};
                 });
 }
 
 Gradients conv_gradients(const Tensor& g, const Tensor& x, const Tensor& w, const Conv2dParams& p, Needs needs) {
   Gradients out(3);
-  if (needs[0]) out[0] = input_gradient(g, w, x.shape(), p);
+  if (needs[0]) out[0] = convolve_transposed(g, w, x.shape(), p);
   if (is_grad_enabled()) {
     if (needs[1]) out[1] = weight_gradient(g, x, w.shape(), p);
     if (needs[2]) out[2] = sum(g, {0, 2, 3});
@@ -180,7 +147,9 @@ Gradients conv_gradients(const Tensor& g, const Tensor& x, const Tensor& w, cons
   return out;
 }
 
-Tensor convolve(const In& x, const In& w, const Tensor& b, const Conv2dParams& p, Activation activation) {
+}  // namespace
+
+Tensor detail::convolve(const In& x, const In& w, const Tensor& b, const Conv2dParams& p, Activation activation) {
   const bool recorded = records(*x, *w) || records(b);
   // The gradient of gelu_tanh needs its input.
   if (activation == Activation::gelu_tanh && recorded) return gelu_tanh(convolve(x, w, b, p));
@@ -191,17 +160,6 @@ Tensor convolve(const In& x, const In& w, const Tensor& b, const Conv2dParams& p
                 [x = Saved(*x), w = Saved(*w), activated, p](const Tensor& g, Needs needs) {
                   return conv_gradients(activated.defined() ? relu_gradient(g, activated()) : g, x(), w(), p, needs);
                 });
-}
-
-}  // namespace
-
-Tensor conv2d(const In& x, const In& w, const Tensor& b, const Conv2dFuncOptions& o) {
-  const CallSite site("conv2d", x.where);
-  const Conv2dParams params{{o.stride.height, o.stride.width},
-                            {o.padding.height, o.padding.width},
-                            {o.dilation.height, o.dilation.width},
-                            o.groups};
-  return convolve(x, w, b, params, o.activation);
 }
 
 }  // namespace minnow

@@ -18,8 +18,8 @@ ROOT = Path(__file__).resolve().parent.parent
 HEADERS = ["arithmetic", "unary", "reduce", "matmul", "softmax", "dropout", "cross_entropy", "index", "masked", "rearrange",
            "statistics", "sample", "scan", "scatter", "search", "sort"]
 # Not of one tensor above others, or for the layers above.
-NOT_METHODS = {"where", "linear", "dropout", "cross_entropy_rows", "sum_to", "embedding", "one_hot", "pow_scalar", "pad",
-               "bucketize", "searchsorted"}
+NOT_METHODS = {"where", "linear", "dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "cross_entropy_rows",
+               "sum_to", "embedding", "one_hot", "pow_scalar", "pad", "bucketize", "searchsorted"}
 RENAMED = {"stddev": "std"}
 # Callable objects, which no declaration of a function shows: (doc, result, name, parameters).
 OBJECTS = [("/// Whether no element is zero, of all or along dims: bool.", "Tensor", "all",

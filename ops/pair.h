@@ -12,4 +12,12 @@ struct Pair {
   constexpr Pair(std::int64_t h, std::int64_t w) : height(h), width(w) {}
 };
 
+/// A number for depth, height and width: 3, or {1, 3, 5}.
+struct Triple {
+  std::int64_t depth, height, width;
+  constexpr Triple(std::int64_t each) : depth(each), height(each), width(each) {}
+  constexpr Triple(int each) : Triple(std::int64_t{each}) {}
+  constexpr Triple(std::int64_t d, std::int64_t h, std::int64_t w) : depth(d), height(h), width(w) {}
+};
+
 }  // namespace minnow

@@ -15,6 +15,14 @@ namespace minnow {
 /// ShapeError for others.
 [[nodiscard]] Tensor diag(const In& x, std::int64_t diagonal = 0);
 
+/// The windows of `size` elements that begin at every `step`-th one of dimension dim, as a view: their number replaces the
+/// dimension, their elements are a new last one.   [..., n, ...]  ->  [..., (n - size) / step + 1, ..., size].  ShapeError
+/// for windows that do not fit, ValueError for a step below 1.
+[[nodiscard]] Tensor unfold(const In& x, int dim, std::int64_t size, std::int64_t step);
+/// Dimension dim divided into `sizes`, one of which may be -1: the inverse of flatten.  ShapeError unless their product is
+/// its size.
+[[nodiscard]] Tensor unflatten(const In& x, int dim, const Shape& sizes);
+
 /// What pad() writes around x: a number, x mirrored without the edge, the edge, or x from its other end.
 enum class PadMode : std::uint8_t { constant, reflect, replicate, circular };
 /// x with more elements at the beginning and the end of its last dimensions, as torch.nn.functional.pad.   padding:

@@ -1,6 +1,5 @@
 #include <minnow/ops/resample.h>
 
-#include <cmath>
 #include <fmt/format.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
@@ -49,26 +48,16 @@ Tensor pixel_unshuffle(const In& x, std::int64_t r) {
       .reshape(joined(*x, {c * r * r, h / r, w / r}));
 }
 
-Tensor interpolate(const In& x, const InterpolateOptions& options) {
-  const CallSite site("interpolate", x.where);
+Tensor channel_shuffle(const In& x, std::int64_t groups) {
+  const CallSite site("channel_shuffle", x.where);
   dispatch({{"x", *x}});
-  if (x->dim() < 3 || x->dim() > 5)
-    throw ShapeError(
-        message("x needs three to five dimensions", {{"x", *x}}, "x: [N, C, L], [N, C, H, W], [N, C, D, H, W]"));
-  if (options.mode != Interpolation::nearest)
-    throw ValueError(message("only the mode nearest is supported", {{"x", *x}}, "give Interpolation::nearest"));
-  const double factor = options.scale_factor;
-  if (!(factor >= 1 && factor <= 1e9 && factor == std::floor(factor)))
-    throw ValueError(message(fmt::format("scale_factor must be a whole number of 1 or more, got {}", factor),
-                             {{"x", *x}}, "fractions are not supported; to shrink use avg_pool2d"));
-  const auto times = static_cast<std::int64_t>(factor);
-  // One dimension after another of size 1 behind each spatial one, repeated.
-  Shape split{x->size(0) * x->size(1)}, wide = split, whole{x->size(0), x->size(1)};
-  for (int d = 2; d < x->dim(); ++d) {
-    for (Shape* shape : {&split, &wide}) shape->push_back(x->size(d));
-    split.push_back(1), wide.push_back(times), whole.push_back(x->size(d) * times);
-  }
-  return x->reshape(split).expand(wide).reshape(whole);
+  if (x->dim() < 3) throw ShapeError(message("x needs three dimensions or more", {{"x", *x}}, "x: [N, C, ...]"));
+  if (groups < 1)
+    throw ValueError(message(fmt::format("groups must be positive, got {}", groups), {{"x", *x}}, "e.g. 2"));
+  if (x->size(1) % groups != 0)
+    throw ShapeError(message("groups does not divide the number of channels", {{"x", *x}},
+                             fmt::format("{} channels, groups {}", x->size(1), groups)));
+  return x->unflatten(1, {groups, x->size(1) / groups}).transpose(1, 2).reshape(x->shape());
 }
 
 }  // namespace minnow

@@ -220,6 +220,8 @@ Tensor Methods::masked_scatter(const In& mask, const In& source, SourceLocation 
 Tensor Methods::masked_scatter_(const In& mask, const In& source, SourceLocation where) const { return minnow::masked_scatter_({self(), where}, mask, source); }
 Tensor Methods::diagonal(::std::int64_t offset, int dim1, int dim2, SourceLocation where) const { return minnow::diagonal({self(), where}, offset, dim1, dim2); }
 Tensor Methods::diag(::std::int64_t diagonal, SourceLocation where) const { return minnow::diag({self(), where}, diagonal); }
+Tensor Methods::unfold(int dim, ::std::int64_t size, ::std::int64_t step, SourceLocation where) const { return minnow::unfold({self(), where}, dim, size, step); }
+Tensor Methods::unflatten(int dim, const Shape& sizes, SourceLocation where) const { return minnow::unflatten({self(), where}, dim, sizes); }
 Tensor Methods::repeat_interleave(::std::int64_t repeats, ::std::optional<int> dim, SourceLocation where) const { return minnow::repeat_interleave({self(), where}, repeats, dim); }
 Tensor Methods::repeat_interleave(const In& repeats, ::std::optional<int> dim, SourceLocation where) const { return minnow::repeat_interleave({self(), where}, repeats, dim); }
 Tensor Methods::tile(const Shape& times, SourceLocation where) const { return minnow::tile({self(), where}, times); }

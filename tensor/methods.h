@@ -420,6 +420,13 @@ class Methods {
   /// Of a vector the square matrix with x on the diagonal and 0 elsewhere, of a matrix a copy of its diagonal.
   /// ShapeError for others.
   [[nodiscard]] Tensor diag(::std::int64_t diagonal = 0, SourceLocation where = SourceLocation::current()) const;
+  /// The windows of `size` elements that begin at every `step`-th one of dimension dim, as a view: their number replaces the
+  /// dimension, their elements are a new last one.   [..., n, ...]  ->  [..., (n - size) / step + 1, ..., size].  ShapeError
+  /// for windows that do not fit, ValueError for a step below 1.
+  [[nodiscard]] Tensor unfold(int dim, ::std::int64_t size, ::std::int64_t step, SourceLocation where = SourceLocation::current()) const;
+  /// Dimension dim divided into `sizes`, one of which may be -1: the inverse of flatten.  ShapeError unless their product is
+  /// its size.
+  [[nodiscard]] Tensor unflatten(int dim, const Shape& sizes, SourceLocation where = SourceLocation::current()) const;
   /// Each element `repeats` times, one after the other, along dim; without dim those of x.flatten().  ValueError for a
   /// negative number.
   [[nodiscard]] Tensor repeat_interleave(::std::int64_t repeats, ::std::optional<int> dim = {}, SourceLocation where = SourceLocation::current()) const;

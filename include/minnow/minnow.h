@@ -43,10 +43,12 @@
 #include <minnow/ops/distance.h>
 #include <minnow/ops/dropout.h>
 #include <minnow/ops/einsum.h>
+#include <minnow/ops/embedding_bag.h>
 #include <minnow/ops/fft.h>
 #include <minnow/ops/index.h>
 #include <minnow/ops/layer_norm.h>
 #include <minnow/ops/linalg.h>
+#include <minnow/ops/local_response_norm.h>
 #include <minnow/ops/masked.h>
 #include <minnow/ops/matmul.h>
 #include <minnow/ops/pair.h>
@@ -63,6 +65,7 @@
 #include <minnow/ops/sort.h>
 #include <minnow/ops/statistics.h>
 #include <minnow/ops/unary.h>
+#include <minnow/ops/unfold.h>
 
 #include <minnow/nn/activation.h>
 #include <minnow/nn/basic.h>
@@ -71,6 +74,7 @@
 #include <minnow/nn/containers.h>
 #include <minnow/nn/conv.h>
 #include <minnow/nn/ctc_loss.h>
+#include <minnow/nn/dropout.h>
 #include <minnow/nn/embedding.h>
 #include <minnow/nn/functional.h>
 #include <minnow/nn/init.h>
@@ -81,6 +85,7 @@
 #include <minnow/nn/margin_loss.h>
 #include <minnow/nn/module.h>
 #include <minnow/nn/packed_sequence.h>
+#include <minnow/nn/padding.h>
 #include <minnow/nn/pairs.h>
 #include <minnow/nn/parameter.h>
 #include <minnow/nn/parameter_vector.h>

@@ -1,21 +1,32 @@
 #pragma once
 
-#include <minnow/ops/pool.h>
 #include <minnow/tensor/backend/calls.h>
 #include <minnow/tensor/in.h>
 #include <minnow/tensor/internal.h>
 
-namespace minnow::detail::raw {
+namespace minnow::detail {
+
+/// The number of windows in a dimension; less than 1 if none fits.
+std::int64_t pooled_size(std::int64_t in, std::int64_t kernel, std::int64_t stride, std::int64_t padding,
+                         std::int64_t dilation, bool ceil_mode);
+
+namespace raw {
 
 struct MaxPooled {
   Tensor values;
   Tensor indices;  ///< int32: h * W + w of the largest element of each window
 };
 
-/// x: [N, C, H, W] -> [N, C, OH, OW].
-MaxPooled max_pool2d(const In& x, const Pool2dParams& params);
+/// x: [N, C, H, W] -> [N, C, OH, OW].  Checked operands.
+MaxPooled max_pool2d(const In& x, const Pool2dParams& params, bool ceil_mode = false);
 Tensor max_pool2d_backward(const In& grad, const In& indices, const Tensor& x_like, const Pool2dParams& params);
-Tensor avg_pool2d(const In& x, const Pool2dParams& params);
+Tensor avg_pool2d(const In& x, const Pool2dParams& params, bool ceil_mode = false);
 Tensor avg_pool2d_backward(const In& grad, const Tensor& x_like, const Pool2dParams& params);
 
-}  // namespace minnow::detail::raw
+}  // namespace raw
+
+/// Recorded, of checked operands.
+raw::MaxPooled max_pool(const In& x, const Pool2dParams& params, bool ceil_mode);
+Tensor avg_pool(const In& x, const Pool2dParams& params, bool ceil_mode);
+
+}  // namespace minnow::detail

@@ -30,11 +30,12 @@ void take_largest(std::int64_t n, const T* __restrict x, std::int64_t step, T* _
     return;
   }
   for (std::int64_t i = 0; i < n; ++i) {
-    const T value = x[i * step];
-    if (value > y[i * out_step] || value != value) {
-      y[i * out_step] = value;
-      index[i * out_step] = position + static_cast<std::int32_t>(i) * position_step;
-    }
+    // Without branches: which element is the largest cannot be foreseen.
+    const T value = x[i * step], best = y[i * out_step];
+    const bool take = (value > best) | (value != value);
+    const std::int32_t old = index[i * out_step], here = position + static_cast<std::int32_t>(i) * position_step;
+    y[i * out_step] = take ? value : best;
+    index[i * out_step] = take ? here : old;
   }
 }
 

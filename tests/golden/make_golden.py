@@ -6,6 +6,7 @@ import make_layers
 import make_modules
 import make_ops
 import make_order
+import make_spatial
 import make_training
 import torch
 
@@ -15,6 +16,7 @@ if __name__ == "__main__":
     make_ops.main()
     make_order.main()
     make_layers.main()
+    make_spatial.main()
     make_training.main()
     make_modules.main()
     make_distributions.main()

@@ -39,13 +39,14 @@ TEST(Resample, RefusesBadShapesAndFactors) {
   const Tensor x = zeros({1, 3, 3, 4}), row = zeros({3}), ints = zeros({1, 3, 3, 4}, {DType::int64});
   expect_errors({
       Misuse{"ValueError", "PixelShuffle", "upscale_factor must be positive, got 0", [] { nn::PixelShuffle(0); }},
-      Misuse{"ValueError", "Upsample", "whole number of 1 or more, got 1.5", [] { nn::Upsample(1.5); }},
+      Misuse{"ValueError", "Upsample", "scale_factor must be positive, got -1", [] { nn::Upsample(-1); }},
       Misuse{"ValueError", "AdaptiveAvgPool2d", "output_size must be positive, got 0",
              [] { nn::AdaptiveAvgPool2d(0); }},
       Misuse{"ValueError", "PReLU", "num_parameters must be positive, got 0", [] { nn::PReLU(0); }},
       Misuse{"ShapeError", "pixel_shuffle", "3 channels, upscale_factor 2", [=] { (void)pixel_shuffle(x, 2); }},
       Misuse{"ShapeError", "pixel_unshuffle", "3 by 4, downscale_factor 2", [=] { (void)pixel_unshuffle(x, 2); }},
-      Misuse{"ValueError", "interpolate", "got 0.5", [=] { (void)interpolate(x, {.scale_factor = 0.5}); }},
+      Misuse{"ValueError", "interpolate", "scale_factor 0.25 of a size of 3 gives no size",
+             [=] { (void)interpolate(x, {.scale_factor = 0.25}); }},
       Misuse{"ShapeError", "interpolate", "float32[3] on cpu", [=] { (void)interpolate(row, {.scale_factor = 2}); }},
       Misuse{"ShapeError", "adaptive_avg_pool2d", "float32[3] on cpu", [=] { (void)adaptive_avg_pool2d(row, 1); }},
       Misuse{"DTypeError", "adaptive_avg_pool2d", "int64[1, 3, 3, 4]", [=] { (void)adaptive_avg_pool2d(ints, 1); }},

@@ -1,0 +1,135 @@
+#include <minnow/ops/embedding_bag.h>
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <limits>
+#include <vector>
+#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/index.h>
+#include <minnow/ops/masked.h>
+#include <minnow/ops/reduce.h>
+#include <minnow/ops/unary.h>
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/create.h>
+#include <minnow/tensor/error.h>
+
+namespace minnow {
+namespace {
+
+bool is_index(const Tensor& t) { return t.dtype() == DType::int64 || t.dtype() == DType::int32; }
+
+void check(const Tensor& index, const Tensor& weight, const Tensor& offsets, const EmbeddingBagFuncOptions& o,
+           Operands operands) {
+  dispatch(operands);
+  if (!is_index(index) || (offsets.defined() && !is_index(offsets)))
+    throw DTypeError(message("index and offsets must be int64 or int32", operands, "convert first: .to(int64)"));
+  if (!weight.is_floating_point())
+    throw DTypeError(message("weight must be floating-point", operands, "convert first: .to(float32)"));
+  if (weight.dim() != 2) throw ShapeError(message("weight must have two dimensions", operands, "weight: [rows, size]"));
+  const bool rows = index.dim() == 2;
+  if ((!rows && index.dim() != 1) || rows == offsets.defined() || (offsets.defined() && offsets.dim() != 1))
+    throw ShapeError(message("bags are the rows of an index [B, L], or offsets [B] of an index [L]", operands,
+                             "offsets are the positions at which bags begin"));
+  if (offsets.defined() && o.include_last_offset && offsets.numel() == 0)
+    throw ShapeError(message("include_last_offset needs one offset or more", operands, "give the end of the last bag"));
+  const Tensor& each = o.per_sample_weights;
+  if (!each.defined()) return;
+  if (o.mode != BagMode::sum)
+    throw ValueError(message("per_sample_weights are for BagMode::sum", operands, "give .mode = BagMode::sum"));
+  if (each.shape() != index.shape())
+    throw ShapeError(message("per_sample_weights do not match index", operands, "one for each index"));
+  if (each.dtype() != weight.dtype())
+    throw DTypeError(message("per_sample_weights and weight have different dtypes", operands, dtype_hint(operands)));
+}
+
+void check_offsets(const Tensor& offsets, std::int64_t count, Operands operands) {
+  if (!offsets.device().is_cpu()) return;
+  const std::vector<std::int64_t> at = offsets.to_vector<std::int64_t>();
+  const bool in_order = std::is_sorted(at.begin(), at.end());
+  if (at.empty() || (in_order && at.front() == 0 && at.back() <= count)) return;
+  throw ValueError(message(fmt::format("offsets must go from 0 to at most {} and not decrease", count), operands,
+                           fmt::format("they go from {} to {}", at.front(), at.back())));
+}
+
+/// The rows of bags of one size: [B, L, d].  A row counts where `valid` [B, L] is true; undefined: all do.
+Tensor combined(const Tensor& rows, const Tensor& valid, BagMode mode) {
+  const Tensor each = valid.defined() ? valid.unsqueeze(2) : valid;
+  if (mode == BagMode::max) {
+    if (rows.size(1) == 0) return sum(rows, 1);
+    const double least = -std::numeric_limits<double>::infinity();
+    const Tensor largest = max(each.defined() ? where(each, rows, least) : rows, 1).values;
+    return each.defined() ? where(any(each, 1), largest, 0) : largest;
+  }
+  const Tensor total = sum(each.defined() ? where(each, rows, 0) : rows, 1);
+  if (mode == BagMode::sum) return total;
+  if (!each.defined()) return div(total, static_cast<double>(std::max<std::int64_t>(rows.size(1), 1)));
+  return div(total, clamp_min(sum(each.to(rows.dtype()), 1), 1));
+}
+
+/// Bags of different sizes as rows of the largest one's.
+Tensor largest_of_bags(const Tensor& index, const Tensor& weight, const Tensor& starts, const Tensor& ends,
+                       std::optional<std::int64_t> padding_idx) {
+  const Tensor sizes = sub(ends, starts);
+  const std::int64_t most = index.numel() && starts.numel() ? amax(sizes).item<std::int64_t>() : 0;
+  if (most <= 0) return mul(sum(weight, 0, true), 0).expand({starts.numel(), weight.size(1)}).clone();
+  const Tensor i = arange(0, most, 1, {DType::int64, index.device()});
+  const Tensor positions = minimum(add(starts.unsqueeze(1), i), clamp(sub(ends, 1), 0).unsqueeze(1));
+  const Tensor picked = index_select(index, 0, positions.flatten()).reshape(positions.shape());
+  Tensor valid = lt(i, sizes.unsqueeze(1));
+  if (padding_idx) valid = logical_and(valid, ne(picked, *padding_idx));
+  return combined(embedding(picked, weight), valid, BagMode::max);
+}
+
+}  // namespace
+
+Tensor embedding_bag(const In& index, const In& weight, const Tensor& offsets, const EmbeddingBagFuncOptions& o) {
+  const CallSite site("embedding_bag", index.where);
+  const Operands operands{{"index", *index},
+                          {"weight", *weight},
+                          {"offsets", offsets, kOptional},
+                          {"per_sample_weights", o.per_sample_weights, kOptional}};
+  check(*index, *weight, offsets, o, operands);
+  const std::int64_t n = weight->size(0);
+  std::optional<std::int64_t> padding = o.padding_idx;
+  if (padding && (*padding < -n || *padding >= n))
+    throw IndexError(message(fmt::format("padding_idx must be in [{}, {}], got {}", -n, n - 1, *padding), operands,
+                             "pass the index of a row of weight"));
+  if (padding && *padding < 0) *padding += n;
+
+  const bool half = weight->dtype() == DType::float16 || weight->dtype() == DType::bfloat16;
+  const auto whole = [&](const Tensor& t) { return half ? t.to(DType::float32) : t; };
+  const Tensor places = index->to(DType::int64);
+  if (offsets.defined()) check_offsets(offsets, places.numel(), operands);
+  Tensor starts, ends;
+  const std::int64_t bags = !offsets.defined() ? places.size(0) : offsets.numel() - (o.include_last_offset ? 1 : 0);
+  if (offsets.defined()) {
+    starts = offsets.to(DType::int64);
+    if (o.mode == BagMode::max) {
+      const Tensor end = full({1}, places.numel(), {DType::int64, places.device()});
+      ends = o.include_last_offset ? starts.narrow(0, 1, bags) : cat({starts, end}).narrow(0, 1, bags);
+      return largest_of_bags(places, *weight, starts.narrow(0, 0, bags), ends, padding);
+    }
+  }
+  Tensor rows = whole(embedding(places, *weight, padding));
+  if (o.per_sample_weights.defined()) rows = mul(rows, whole(o.per_sample_weights).unsqueeze(-1));
+  const Tensor valid = padding ? ne(places, *padding) : Tensor();
+  if (!offsets.defined()) return combined(rows, valid, o.mode).to(weight->dtype());
+
+  // The bag of each index: how many bags have begun there, less one.  Behind the last offset is a bag more.
+  const TensorOptions ints{DType::int64, places.device()};
+  const Tensor begun = index_add(zeros({places.numel() + 1}, ints), 0, starts, ones({starts.numel()}, ints));
+  const Tensor bag = sub(cumsum(begun, 0), 1).narrow(0, 0, places.numel());
+  const std::int64_t slots = std::max<std::int64_t>(starts.numel(), 1);
+  const auto added = [&](const Tensor& what) {
+    Shape shape = what.shape();
+    shape[0] = slots;
+    return index_add(zeros(shape, {what.dtype(), what.device()}), 0, bag, what).narrow(0, 0, bags);
+  };
+  const Tensor total = added(valid.defined() ? where(valid.unsqueeze(1), rows, 0) : rows);
+  if (o.mode == BagMode::sum) return total.to(weight->dtype());
+  const TensorOptions like{rows.dtype(), rows.device()};
+  const Tensor counts = added(valid.defined() ? valid.to(rows.dtype()) : ones({places.numel()}, like));
+  return div(total, clamp_min(counts, 1).unsqueeze(1)).to(weight->dtype());
+}
+
+}  // namespace minnow

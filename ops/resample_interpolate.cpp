@@ -1,0 +1,212 @@
+#include <cmath>
+#include <fmt/format.h>
+#include <vector>
+#include <minnow/autograd/record.h>
+#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/detail/windows.h>
+#include <minnow/ops/index.h>
+#include <minnow/ops/pool.h>
+#include <minnow/ops/resample.h>
+#include <minnow/ops/unary.h>
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/create.h>
+#include <minnow/tensor/error.h>
+
+namespace minnow {
+namespace {
+
+using Mode = Interpolation;
+
+constexpr const char* kNames[] = {"nearest", "nearest_exact", "linear", "bilinear", "bicubic", "trilinear", "area"};
+
+/// A spatial dimension and its new size.
+struct Axis {
+  int dim;
+  std::int64_t in, out;
+  double factor = 0;  ///< the given one, or 0
+
+  bool whole() const { return factor > 0 ? factor == std::floor(factor) : out % in == 0; }
+};
+
+/// The pixels that each output pixel is a sum of, and their weights.
+struct Taps {
+  std::vector<Tensor> index;   ///< int64 [out] each
+  std::vector<Tensor> weight;  ///< [out, 1, ...] each, as many dimensions as there are from `dim` on
+};
+
+/// The numbers of the output pixels.
+Tensor numbers(const Axis& a, DType dtype, Device device) { return arange(0, a.out, 1, {dtype, device}); }
+
+/// As PyTorch computes it, in float32.
+Tensor nearest_index(const Axis& a, bool exact, Device device) {
+  const float scale =
+      a.factor > 0 ? static_cast<float>(1 / a.factor) : static_cast<float>(a.in) / static_cast<float>(a.out);
+  const Tensor i = numbers(a, DType::float32, device);
+  const Tensor at = floor(mul(exact ? add(i, 0.5) : i, scale)).to(DType::int64);
+  return clamp(at, 0, static_cast<double>(a.in - 1));
+}
+
+/// The place of each output pixel in units of input pixels: float64 [out].
+Tensor places(const Axis& a, bool align_corners, Device device) {
+  const Tensor i = numbers(a, DType::float64, device);
+  if (align_corners) return mul(i, a.out > 1 ? static_cast<double>(a.in - 1) / static_cast<double>(a.out - 1) : 0.0);
+  const double scale = a.factor > 0 ? 1 / a.factor : static_cast<double>(a.in) / static_cast<double>(a.out);
+  return sub(mul(add(i, 0.5), scale), 0.5);
+}
+
+Tensor indices_at(const Tensor& places, const Axis& a) {
+  return clamp(places, 0, static_cast<double>(a.in - 1)).to(DType::int64);
+}
+
+Taps linear_taps(const Axis& a, bool align_corners, Device device) {
+  const Tensor at = clamp(places(a, align_corners, device), 0, static_cast<double>(a.in - 1)), first = floor(at);
+  const Tensor second = sub(at, first);
+  return {{indices_at(first, a), indices_at(add(first, 1), a)}, {sub(1, second), second}};
+}
+
+/// Keys' kernel at distance d from 0 to 1, and from 1 to 2.
+Tensor near(const Tensor& d) { return add(mul(mul(sub(mul(d, 1.25), 2.25), d), d), 1); }
+Tensor far(const Tensor& d) { return add(mul(sub(mul(add(mul(d, -0.75), 3.75), d), 6), d), 3); }
+
+Taps cubic_taps(const Axis& a, bool align_corners, Device device) {
+  const Tensor at = places(a, align_corners, device), first = floor(at);
+  const Tensor t = sub(at, first), u = sub(1, t);
+  return {
+      {indices_at(sub(first, 1), a), indices_at(first, a), indices_at(add(first, 1), a), indices_at(add(first, 2), a)},
+      {far(add(t, 1)), near(t), near(u), far(add(u, 1))}};
+}
+
+Tensor spread(const Tensor& y, const Axis& a, const Taps& taps);
+
+/// The weighted sums of pixels along a dimension.
+Tensor weighted(const Tensor& x, const Axis& a, const Taps& taps) {
+  Tensor y;
+  {
+    const NoGradGuard no_grad;
+    for (std::size_t t = 0; t < taps.index.size(); ++t) {
+      const Tensor each = detail::select_slices(x, a.dim, taps.index[t]);
+      y = y.defined() ? addcmul(y, each, taps.weight[t]) : mul_(each, taps.weight[t]);
+    }
+  }
+  return record("interpolate", std::move(y), {x}, [a, taps](const Tensor& g) { return spread(g, a, taps); });
+}
+
+/// The transposed map: adds each weighted pixel of y to those that it came from.
+Tensor spread(const Tensor& y, const Axis& a, const Taps& taps) {
+  Tensor x;
+  {
+    const NoGradGuard no_grad;
+    std::vector<Tensor> parts;
+    for (const Tensor& weight : taps.weight) parts.push_back(mul(y, weight));
+    const Tensor all_parts = cat(parts, a.dim), index = cat(taps.index);
+    Shape shape = y.shape();
+    shape[a.dim] = a.in;
+    const Tensor none = zeros(shape, {y.dtype(), y.device()});
+    x = a.dim < y.dim() - 1 ? index_add(none, a.dim, index, all_parts)
+                            : scatter_add(none, a.dim, index.expand(all_parts.shape()), all_parts);
+  }
+  return record("interpolate_backward", std::move(x), {y}, [a, taps](const Tensor& g) { return weighted(g, a, taps); });
+}
+
+/// One dimension after another of size 1 behind each spatial one, repeated.
+Tensor repeated(const Tensor& x, std::span<const Axis> axes) {
+  Shape split{x.size(0) * x.size(1)}, wide = split, whole{x.size(0), x.size(1)};
+  for (const Axis& a : axes) {
+    for (Shape* shape : {&split, &wide}) shape->push_back(a.in);
+    split.push_back(1), wide.push_back(a.out / a.in), whole.push_back(a.out);
+  }
+  return x.reshape(split).expand(wide).reshape(whole);
+}
+
+std::vector<Axis> axes_of(const Tensor& x, const InterpolateOptions& o) {
+  const int dims = x.dim() - 2;
+  const Operands operands{{"x", x}};
+  if ((o.size.count == 0) == (o.scale_factor.count == 0))
+    throw ValueError(message("needs either size or scale_factor", operands, "e.g. {.scale_factor = 2}"));
+  const int given = o.size.count + o.scale_factor.count;
+  if (given != 1 && given != dims)
+    throw ValueError(message(fmt::format("{} numbers for {} spatial dimensions", given, dims), operands,
+                             "give one for each, or one for all"));
+  std::vector<Axis> axes;
+  for (int d = 0; d < dims; ++d) {
+    Axis a{2 + d, x.size(2 + d), 0};
+    const int i = given == 1 ? 0 : d;
+    if (o.size.count) {
+      a.out = o.size.values[i];
+      if (a.out < 1)
+        throw ValueError(message(fmt::format("size must be positive, got {}", a.out), operands, "e.g. {.size = 8}"));
+    } else {
+      a.factor = o.scale_factor.values[i];
+      const double out = std::floor(static_cast<double>(a.in) * a.factor);
+      if (!(a.factor > 0 && a.factor <= 1e9 && (out >= 1 || a.in == 0)))
+        throw ValueError(message(fmt::format("scale_factor {} of a size of {} gives no size", a.factor, a.in), operands,
+                                 "give a positive one, by which at least one pixel is left"));
+      a.out = static_cast<std::int64_t>(out);
+    }
+    if (a.in == 0) throw ShapeError(message("x has no pixels", operands, "each spatial size must be 1 or more"));
+    axes.push_back(a);
+  }
+  return axes;
+}
+
+void check(const Tensor& x, const InterpolateOptions& o) {
+  const Operands operands{{"x", x}};
+  dispatch(operands);
+  if (x.dim() < 3 || x.dim() > 5)
+    throw ShapeError(
+        message("x needs three to five dimensions", operands, "x: [N, C, L], [N, C, H, W], [N, C, D, H, W]"));
+  const int wanted = o.mode == Mode::linear                                ? 1
+                     : o.mode == Mode::bilinear || o.mode == Mode::bicubic ? 2
+                     : o.mode == Mode::trilinear                           ? 3
+                                                                           : x.dim() - 2;
+  const char* const mode = kNames[static_cast<int>(o.mode)];
+  if (wanted != x.dim() - 2)
+    throw ShapeError(message(fmt::format("{} is for {} spatial dimension{}", mode, wanted, wanted > 1 ? "s" : ""),
+                             operands, "linear: one, bilinear and bicubic: two, trilinear: three"));
+  const bool nearest = o.mode == Mode::nearest || o.mode == Mode::nearest_exact;
+  if (o.align_corners && (nearest || o.mode == Mode::area))
+    throw ValueError(message(fmt::format("{} has no align_corners", mode), operands,
+                             "it is for linear, bilinear, bicubic and trilinear"));
+  if (!nearest && !x.is_floating_point())
+    throw DTypeError(message("x must be floating-point", operands, "convert first: .to(float32); nearest takes any"));
+}
+
+Tensor nearest(const Tensor& x, std::span<const Axis> axes, bool exact) {
+  bool whole = true;
+  for (const Axis& a : axes) whole = whole && a.whole();
+  if (whole) return repeated(x, axes);
+  Tensor y = x;
+  for (const Axis& a : axes)
+    if (a.in != a.out || (a.factor > 0 && a.factor != 1))
+      y = detail::select_slices(y, a.dim, nearest_index(a, exact, x.device()));
+  return y;
+}
+
+Tensor area(const Tensor& x, std::span<const Axis> axes) {
+  if (axes.size() == 1) return adaptive_avg_pool1d(x, axes[0].out);
+  if (axes.size() == 2) return adaptive_avg_pool2d(x, {axes[0].out, axes[1].out});
+  return adaptive_avg_pool3d(x, {axes[0].out, axes[1].out, axes[2].out});
+}
+
+}  // namespace
+
+Tensor interpolate(const In& x, const InterpolateOptions& o) {
+  const CallSite site("interpolate", x.where);
+  check(*x, o);
+  const std::vector<Axis> axes = axes_of(*x, o);
+  if (o.mode == Mode::nearest || o.mode == Mode::nearest_exact) return nearest(*x, axes, o.mode == Mode::nearest_exact);
+  if (o.mode == Mode::area) return area(*x, axes);
+  const DType compute = x->dtype() == DType::float64 ? DType::float64 : DType::float32;
+  Tensor y = x->to(compute);
+  for (const Axis& a : axes) {
+    if (a.in == a.out && (a.factor == 0 || a.factor == 1)) continue;
+    Taps taps = (o.mode == Mode::bicubic ? cubic_taps : linear_taps)(a, o.align_corners, x->device());
+    Shape along = Shape::filled(y.dim() - a.dim, 1);
+    along[0] = a.out;
+    for (Tensor& weight : taps.weight) weight = weight.to(compute).reshape(along);
+    y = weighted(y, a, taps);
+  }
+  return y.is_same(*x) ? x->clone() : y.to(x->dtype());
+}
+
+}  // namespace minnow
