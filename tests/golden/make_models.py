@@ -5,13 +5,17 @@ Weights and inputs are a formula of their names, which tests/models/formula.h ha
 sizes need no files.  Of each state after one step of SGD the file keeps 16 elements, and two numbers that depend on all:
 the norm of the change and its product with a vector of the formula.  Run by hand, like make_golden.py."""
 import math
+import pathlib
+import shutil
+import tempfile
 
 import numpy as np
+import safetensors.torch
 import torch
 import torch.nn.functional as F
 import torchvision.models as vision
 import transformers
-from book import Book
+from book import HERE, Book
 
 SAMPLES = 16
 
@@ -108,6 +112,34 @@ def gpt2(book):
           lambda out: F.cross_entropy(out[0][:, :-1].flatten(0, 1), tokens[:, 1:].flatten()), 0.1)
 
 
+def gpt2_file(book):
+    """A file as Hugging Face writes it, and what its model continues a text with."""
+    config = transformers.GPT2Config(vocab_size=40, n_positions=16, n_embd=16, n_layer=2, n_head=2, bos_token_id=0,
+                                     eos_token_id=39)
+    model = fill(transformers.GPT2LMHeadModel(config), 6).float().eval()
+    with tempfile.TemporaryDirectory() as folder:
+        model.save_pretrained(folder)
+        shutil.copy(pathlib.Path(folder) / "model.safetensors", HERE / "gpt2_weights.safetensors")
+    tokens = integers("tokens", 39, 1, 5)
+    book.put("gpt2_file/continued", model.generate(tokens, do_sample=False, max_new_tokens=11, pad_token_id=39))
+
+
+def torch_net():
+    """A network of torch.nn, an input and the result, for examples/import_pytorch."""
+    torch.manual_seed(1)
+    net = torch.nn.Sequential()
+    net.conv = torch.nn.Conv2d(1, 6, 3, stride=2, padding=1)
+    net.norm = torch.nn.BatchNorm2d(6)
+    net.act = torch.nn.ReLU()
+    net.flatten = torch.nn.Flatten()
+    net.fc = torch.nn.Linear(6 * 5 * 5, 4)
+    for _ in range(3):  # running statistics
+        net(torch.randn(8, 1, 10, 10))
+    images = torch.randn(2, 1, 10, 10)
+    safetensors.torch.save_file({**net.state_dict(), "input": images, "output": net.eval()(images).detach()},
+                                HERE / "torch_net.safetensors")
+
+
 def bert(book):
     config = transformers.BertConfig(vocab_size=96, hidden_size=48, num_hidden_layers=3, num_attention_heads=4,
                                      intermediate_size=80, max_position_embeddings=32, hidden_dropout_prob=0,
@@ -123,6 +155,7 @@ def bert(book):
 def main():
     book = Book("models")
     gpt2(book)
+    gpt2_file(book)
     bert(book)
     of_images(book, "resnet18", vision.resnet18(), 64, gain=3)
     # With other numbers inputs of ReLU6 are so close to 0 or 6 that rounding decides on gradients, in PyTorch as well.
@@ -134,6 +167,7 @@ def main():
     of_images(book, "vgg11_bn", vgg, 32)
     of_images(book, "vit_b_16", vision.VisionTransformer(64, 16, 3, 12, 768, 3072), 64)
     book.close()
+    torch_net()
 
 
 if __name__ == "__main__":

@@ -117,6 +117,17 @@ TEST_P(Models, GPT2LMHeadModel) {
       });
 }
 
+TEST_P(Models, Gpt2OfHuggingFacesFile) {
+  const Book book("models", device());
+  models::GPT2LMHeadModel model({.vocab_size = 40, .n_positions = 16, .n_embd = 16, .n_layer = 2, .n_head = 2});
+  model.load_weights(std::string(MINNOW_TEST_DIR) + "/golden/gpt2_weights.safetensors");
+  model.to(device()).eval();
+  const NoGradGuard no_grad;
+  Tensor tokens = integers("tokens", 39, {1, 5}).to(device());
+  while (tokens.size(1) < 16) tokens = cat({tokens, argmax(model(tokens)(all, -1), -1, true)}, 1);
+  expect_close(tokens, book["gpt2_file/continued"], "gpt2_file/continued");
+}
+
 TEST_P(Models, BertModel) {
   models::BertModel model({.vocab_size = 96,
                            .hidden_size = 48,
