@@ -1,0 +1,110 @@
+// GPT-2: trains a small one on a text and lets it write, or continues with Hugging Face's weights:
+//     ./run gpt --text FILE
+//     ./run gpt --weights model.safetensors --tokens 464,3290,318
+#include <cmath>
+#include <cstdio>
+#include <sstream>
+#include <minnow/minnow.h>
+
+#include "models/gpt2.h"
+#include "support/program.h"
+#include "support/text.h"
+
+using namespace minnow;
+
+namespace {
+
+/// `count` tokens more.   tokens: [1, T]
+Tensor continued(const models::GPT2LMHeadModel& net, Tensor tokens, std::int64_t count, std::int64_t most,
+                 double temperature) {
+  const NoGradGuard no_grad;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const Tensor seen = tokens(all, slice(-std::min(tokens.size(1), most)));
+    const Tensor logits = net(seen)(all, -1);
+    tokens = cat({tokens, temperature > 0 ? sample(logits, temperature) : argmax(logits, -1, true)}, 1);
+  }
+  return tokens;
+}
+
+/// The sizes of a file's model, and the model with its weights.
+models::GPT2LMHeadModel with_weights(const std::string& path, std::int64_t heads, models::GPT2Options& options) {
+  std::int64_t layers = 0;
+  for (const auto& [name, tensor] : load(path)) {
+    if (name.ends_with("wte.weight")) options.vocab_size = tensor.size(0), options.n_embd = tensor.size(1);
+    if (name.ends_with("wpe.weight")) options.n_positions = tensor.size(0);
+    if (name.ends_with("ln_1.weight")) ++layers;
+  }
+  options.n_layer = layers;
+  options.n_head = heads ? heads : options.n_embd / 64;
+  models::GPT2LMHeadModel net(options);
+  net.load_weights(path);
+  return net;
+}
+
+/// Returns the part of the next letters that the network knows, in percent.
+double train(models::GPT2LMHeadModel& net, const Tensor& text, std::int64_t steps, std::int64_t length, double lr) {
+  optim::AdamW adamw(net.named_parameters(), [&](const std::string&, const Tensor& p) {
+    return optim::AdamWOptions{.lr = lr, .weight_decay = p.dim() < 2 ? 0 : 0.1};  // none for biases and norms
+  });
+  optim::OneCycleLR schedule(adamw, {.max_lr = lr, .total_steps = steps, .pct_start = 0.1});
+  double right = 0;
+  for (std::int64_t step = 1; step <= steps; ++step) {
+    const Tensor begin = randint(0, text.numel() - length, {16, 1}, {.device = text.device()});
+    const Tensor rows = text(begin + arange(length + 1, {.device = text.device()}));
+    const Tensor logits = net(rows(all, slice(0, -1))), target = rows(all, slice(1));
+    const Tensor loss = nn::cross_entropy(logits.flatten(0, 1), target.flatten());
+    adamw.zero_grad();
+    loss.backward();
+    optim::clip_grad_norm_(net.parameters(), 1);
+    adamw.step();
+    schedule.step();
+    if (step % 50 != 0) continue;
+    right = 100 * mean((argmax(logits, -1) == target).to(float32)).item();
+    std::printf("step %lld: loss %.3f, %.0f %% of the next letters\n", static_cast<long long>(step), loss.item(),
+                right);
+  }
+  return right;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string path, prompt = "Shall I ", weights, numbers = "0";
+  std::int64_t steps = 300, count = 200, heads = 0;
+  double lr = 3e-3, temperature = 0.5;
+  models::GPT2Options options{
+      .vocab_size = Text::kTokens, .n_positions = 64, .n_embd = 64, .n_layer = 2, .n_head = 4, .dropout = 0};
+  Program program("Trains a small GPT-2 on a text and lets it write, or continues with Hugging Face's weights.");
+  program.option("--text", path, "a text file (default: three sonnets)");
+  program.option("--steps", steps, "training steps");
+  program.option("--layers", options.n_layer, "of the network");
+  program.option("--width", options.n_embd, "of the network; a multiple of 4");
+  program.option("--lr", lr, "AdamW's highest learning rate");
+  program.option("--prompt", prompt, "what the written text begins with");
+  program.option("--count", count, "letters or tokens that are written");
+  program.option("--temperature", temperature, "below 1: more probable letters; 0: the most probable");
+  program.option("--weights", weights, "safetensors file of Hugging Face's GPT2LMHeadModel; nothing is trained");
+  program.option("--tokens", numbers, "with --weights: numbers of the tokens to continue, e.g. 464,3290,318");
+  program.option("--heads", heads, "with --weights: heads (0: one for each 64 of the width)");
+  return program.run(argc, argv, [&](Device device) {
+    if (!weights.empty()) {
+      models::GPT2LMHeadModel net = with_weights(weights, heads, options);
+      net.to(device).eval();
+      std::vector<std::int64_t> tokens;
+      std::istringstream list(numbers);
+      for (std::string number; std::getline(list, number, ',');) tokens.push_back(std::stoll(number));
+      const Tensor all = continued(net, tensor(tokens, device).unsqueeze(0), count, options.n_positions, temperature);
+      for (const std::int64_t token : all.to_vector<std::int64_t>())
+        std::printf("%lld ", static_cast<long long>(token));
+      std::printf("\n");
+      return 0.0;
+    }
+    models::GPT2LMHeadModel net(options);
+    net.to(device);
+    const double right = train(net, Text(path).tokens().to(device), steps, options.n_positions, lr);
+    net.eval();
+    const Tensor begin = Text::encode(prompt).to(device).unsqueeze(0);
+    std::printf("\n%s\n", Text::decode(continued(net, begin, count, options.n_positions, temperature)).c_str());
+    return right;
+  });
+}
