@@ -16,6 +16,7 @@
 #include <minnow/tensor/io/file.h>
 #include <minnow/tensor/raw/copy.h>
 #include <minnow/tensor/raw/transfer.h>
+#include <minnow/tensor/raw/view.h>
 
 namespace minnow::data {
 namespace {
@@ -38,7 +39,9 @@ Tensor dense(const char* op, const Tensor& image, SourceLocation where) {
     throw DTypeError(
         message(name.c_str(), "an image must be uint8 or float32", {{"image", image}}, "convert it: .to(float32)"),
         where);
-  return raw::contiguous({raw::to_device({image, where}, Device()), where});
+  const Tensor host = raw::contiguous(raw::to_device(raw::detach({image, where}), Device()));
+  host.storage()->wait_ready();
+  return host;
 }
 
 /// Bytes [C, H, W] to write.

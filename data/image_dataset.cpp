@@ -87,14 +87,30 @@ ImageDataset::ImageDataset(const Tensor& images, const Tensor& labels, std::int6
     : images_(check_images(images, where)),
       labels_(check_labels(labels, images_.shape()[0], classes, where)),
       classes_(classes) {
-  const double mean = normalization.mean, std = normalization.std;
-  if (!std::isfinite(mean) || !std::isfinite(std) || std <= 0)
-    throw ValueError(fmt::format("{}mean must be finite, std finite and positive, got mean {} and std {}\npixels "
-                                 "become (byte / 255 - mean) / std",
-                                 name(), mean, std),
+  std::vector<double> means = normalization.means, stds = normalization.stds;
+  const std::int64_t channels = images_.shape()[1];
+  if (means.empty() && stds.empty()) {
+    means = {normalization.mean};
+    stds = {normalization.std};
+  } else if (static_cast<std::int64_t>(means.size()) != channels || means.size() != stds.size()) {
+    throw ValueError(fmt::format("{}{} means and {} stds for {} channels\ngive one of each for each channel", name(),
+                                 means.size(), stds.size(), channels),
                      where);
-  scale_ = static_cast<float>(1 / (255 * std));
-  shift_ = static_cast<float>(-mean / std);
+  } else if (normalization.on_device) {
+    throw ValueError(name() +
+                         "means and stds of channels do not work on the device\ngive one mean and std, or leave "
+                         "on_device out",
+                     where);
+  }
+  for (std::size_t c = 0; c < means.size(); ++c) {
+    if (!std::isfinite(means[c]) || !std::isfinite(stds[c]) || stds[c] <= 0)
+      throw ValueError(fmt::format("{}mean must be finite, std finite and positive, got mean {} and std {}\npixels "
+                                   "become (byte / 255 - mean) / std",
+                                   name(), means[c], stds[c]),
+                       where);
+    scales_.push_back(static_cast<float>(1 / (255 * stds[c])));
+    shifts_.push_back(static_cast<float>(-means[c] / stds[c]));
+  }
   on_device_ = normalization.on_device;
 }
 
@@ -104,7 +120,12 @@ LabeledImages ImageDataset::get(std::int64_t i, SourceLocation where) const {
   const std::int64_t pixels = shape.numel();
   const Tensor image = detail::host_tensor(DType::float32, shape, where);
   const Tensor label(labels_.storage(), DType::int64, Shape(), Strides(), i);
-  normalize(images_.data<std::uint8_t>() + i * pixels, image.data<float>(), pixels, scale_, shift_);
+  const std::int64_t plane = pixels / static_cast<std::int64_t>(scales_.size());
+  for (std::size_t c = 0; c < scales_.size(); ++c) {
+    const std::int64_t first = static_cast<std::int64_t>(c) * plane;
+    normalize(images_.data<std::uint8_t>() + i * pixels + first, image.data<float>() + first, plane, scales_[c],
+              shifts_[c]);
+  }
   return {image, label};
 }
 
@@ -114,9 +135,10 @@ void ImageDataset::get_batch(std::span<const std::int64_t> indices, BatchBuffer&
   shape[0] = static_cast<std::int64_t>(indices.size());
   const bool later = on_device_ && buffer.goes_to_device();
   const Tensor images =
-      later ? buffer.make_bytes(0, shape, scale_, shift_, where) : buffer.make(0, DType::float32, shape, where);
+      later ? buffer.make_bytes(0, shape, scales_[0], shifts_[0], where) : buffer.make(0, DType::float32, shape, where);
   const Tensor labels = buffer.make(1, DType::int64, {shape[0]}, where);
   const std::int64_t pixels = detail::row_shape(shape).numel();
+  const std::int64_t plane = pixels / static_cast<std::int64_t>(scales_.size());
   const auto* bytes = images_.data<std::uint8_t>();
   const auto* classes = labels_.data<std::int64_t>();
   auto* label = labels.data<std::int64_t>();
@@ -128,7 +150,10 @@ void ImageDataset::get_batch(std::span<const std::int64_t> indices, BatchBuffer&
     const auto* from = bytes + indices[k] * pixels;
     const std::int64_t at = static_cast<std::int64_t>(k) * pixels;
     if (later) detail::copy_past_cache(from, copies + at, static_cast<std::size_t>(pixels));
-    else normalize_to_batch(from, floats + at, pixels, scale_, shift_);
+    for (std::size_t c = 0; c < scales_.size() && !later; ++c) {
+      const std::int64_t first = static_cast<std::int64_t>(c) * plane;
+      normalize_to_batch(from + first, floats + at + first, plane, scales_[c], shifts_[c]);
+    }
     label[k] = classes[indices[k]];
   }
   detail::finish_copies();

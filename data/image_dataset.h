@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 #include <minnow/data/dataset.h>
 
 namespace minnow::data {
@@ -19,6 +20,9 @@ struct Normalization {
   /// Batches that a loader copies to a device travel as bytes, a quarter of the size, and are converted there: the same
   /// float32 numbers, bit by bit.  Without effect on the cpu.
   bool on_device = false;
+  /// One for each channel, in place of mean and std.  Not together with on_device.
+  std::vector<double> means{};
+  std::vector<double> stds{};
 };
 
 /// Images and their class numbers.  Images are kept as bytes, and normalized when a batch is made, or on the device
@@ -27,7 +31,7 @@ class ImageDataset {
  public:
   /// images: uint8 [N, H, W] or [N, C, H, W]   labels: uint8 or int64 [N], each in [0, classes).  On the cpu.
   /// DTypeError, ShapeError, DeviceError, IndexError for a label out of range, ValueError for a std that is not
-  /// positive.
+  /// positive, and for means and stds that are not one for each channel.
   ImageDataset(const Tensor& images, const Tensor& labels, std::int64_t classes, Normalization normalization = {},
                SourceLocation where = SourceLocation::current());
 
@@ -47,7 +51,7 @@ class ImageDataset {
  private:
   Tensor images_, labels_;
   std::int64_t classes_;
-  float scale_ = 1, shift_ = 0;
+  std::vector<float> scales_, shifts_;  // one, or one for each channel
   bool on_device_ = false;
 };
 

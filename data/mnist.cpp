@@ -1,10 +1,9 @@
 #include <minnow/data/mnist.h>
 
 #include <algorithm>
-#include <cctype>
-#include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <minnow/data/detail/collection.h>
 #include <minnow/data/idx.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
@@ -14,14 +13,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kClasses = 10;
+using detail::Collection;
+using detail::folders_of;
+using detail::refuse_missing;
+using detail::Tried;
 
-struct Collection {
-  std::string name;                  // "mnist", as the function that reads it
-  std::vector<std::string> folders;  // relative to a root
-  bool own_files_only = false;       // $MINNOW_DATA itself may hold MNIST's files, which have the same names
-  std::string hint;
-};
+constexpr std::int64_t kClasses = 10;
 
 const Collection& digits() {
   static const auto* set = new Collection{"mnist",
@@ -41,42 +38,6 @@ const Collection& clothes() {
   return *set;
 }
 
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
-
-bool names_fashion(const fs::path& path) {
-  const fs::path folder = path.has_filename() ? path : path.parent_path();
-  std::string text = folder.filename().string();
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text.find("fashion") != std::string::npos;
-}
-
-std::vector<fs::path> folders_of(const Collection& set, const fs::path& root) {
-  std::vector<fs::path> folders;
-  const auto add = [&](const fs::path& base, bool include_base) {
-    if (include_base) folders.push_back(base);
-    for (const auto& folder : set.folders) folders.push_back(base / folder);
-  };
-  if (!root.empty()) {
-    add(root, true);
-  } else if (const fs::path shared = variable("MINNOW_DATA"); !shared.empty()) {
-    add(shared, !set.own_files_only || names_fashion(shared));
-  } else {
-    fs::path cache = variable("XDG_CACHE_HOME");  // its specification says to ignore relative paths
-    if (!cache.is_absolute()) cache = fs::path(variable("HOME")) / ".cache";
-    if (cache.is_absolute()) folders.push_back(cache / "minnow" / set.folders.front());
-  }
-  return folders;
-}
-
-/// A path that was tried, and why it cannot be read, unless it does not exist.
-struct Tried {
-  fs::path path;
-  std::string reason;
-};
-
 /// The first file, in any of its spellings, in the first folder that has one.  Appends every path that was tried.
 fs::path find(const std::vector<fs::path>& folders, const std::string& part, const std::string& rank,
               std::vector<Tried>& tried) {
@@ -91,20 +52,6 @@ fs::path find(const std::vector<fs::path>& folders, const std::string& part, con
         else tried.push_back({path, code ? code.message() : ""});
       }
   return {};
-}
-
-[[noreturn]] void refuse_missing(const Collection& set, const std::string& what, const std::vector<Tried>& tried,
-                                 SourceLocation where) {
-  bool only_missing = true;
-  std::string paths;
-  for (const auto& [path, reason] : tried) {
-    paths += "\n  " + path.string() + (reason.empty() ? "" : ": " + reason);
-    only_missing = only_missing && reason.empty();
-  }
-  if (tried.empty()) paths = " nothing: neither HOME nor XDG_CACHE_HOME names a folder";
-  throw IoError(set.name + ": the " + what + (only_missing ? " were not found" : " cannot be read") + "; tried" +
-                    paths + "\n" + (only_missing ? set.hint : "make the paths with a reason readable; or " + set.hint),
-                where);
 }
 
 ImageDataset load(const Collection& set, std::string_view split, const fs::path& root, Normalization normalization,

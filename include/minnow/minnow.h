@@ -12,6 +12,8 @@
 #include <minnow/tensor/half.h>
 #include <minnow/tensor/in.h>
 #include <minnow/tensor/index.h>
+#include <minnow/tensor/io/npy.h>
+#include <minnow/tensor/io/npz.h>
 #include <minnow/tensor/io/safetensors.h>
 #include <minnow/tensor/io/state_dict.h>
 #include <minnow/tensor/memory.h>
@@ -108,8 +110,10 @@
 #include <minnow/optim/optimizers.h>
 
 #include <minnow/data/batch.h>
+#include <minnow/data/cifar.h>
 #include <minnow/data/csv.h>
 #include <minnow/data/dataset.h>
+#include <minnow/data/file_dataset.h>
 #include <minnow/data/idx.h>
 #include <minnow/data/image.h>
 #include <minnow/data/image_dataset.h>

@@ -5,9 +5,8 @@
 #include <minnow/tensor/allocator.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
-#include <minnow/tensor/io/detail/foreign.h>
-#include <minnow/tensor/io/detail/header.h>
 #include <minnow/tensor/io/detail/json_reader.h>
+#include <minnow/tensor/io/detail/open_header.h>
 #include <minnow/tensor/io/file.h>
 #include <minnow/tensor/raw/copy.h>
 #include <minnow/tensor/raw/transfer.h>
@@ -18,50 +17,10 @@ namespace {
 
 using io::detail::Entry;
 using io::detail::Header;
-using io::detail::Refusal;
+using io::detail::open_header;
+using io::detail::Opened;
 
 static_assert(std::endian::native == std::endian::little, "safetensors files are little-endian: swap bytes here");
-
-constexpr std::uint64_t kLengthBytes = 8;
-
-/// The header, checked against the file's size, and the offset of the data.
-struct Opened {
-  Header header;
-  std::uint64_t data = 0;
-};
-
-Opened read_header(const io::InputFile& file) {
-  if (file.size() < kLengthBytes)
-    throw Refusal{"a file of " + std::to_string(file.size()) + " bytes", "at least the 8 of the header's length"};
-  std::uint64_t length = 0;
-  file.read(0, std::as_writable_bytes(std::span(&length, 1)));
-  const std::uint64_t rest = file.size() - kLengthBytes;
-  if (length > io::detail::kMaxHeaderBytes || length > rest)
-    throw Refusal{"a header length of " + std::to_string(length) + " bytes",
-                  "at most " + std::to_string(std::min(io::detail::kMaxHeaderBytes, rest)) +
-                      (rest < io::detail::kMaxHeaderBytes ? ", which follow it in the file" : "")};
-  std::string text(length, '\0');
-  file.read(kLengthBytes, std::as_writable_bytes(std::span(text)));
-  return {io::detail::parse_header(text, rest - length), kLengthBytes + length};
-}
-
-Opened open_header(const io::InputFile& file, const char* op, SourceLocation where) {
-  try {
-    return read_header(file);
-  } catch (const Refusal& refusal) {
-    io::detail::Foreign other = io::detail::recognize(file);
-    const bool known = !other.found.empty();
-    if (!known) other = {refusal.found, "the file is damaged or has another format: save or download it again"};
-    throw FormatError(std::string(op) + ": '" + file.path() + "' is not a safetensors file that minnow can read" +
-                          "\n  found     " + other.found + "\n  expected  " +
-                          (known ? "a safetensors file" : refusal.expected) + "\n" + other.hint,
-                      where);
-  } catch (const std::bad_alloc&) {
-    throw OutOfMemoryError(
-        std::string(op) + ": no memory for the header of '" + file.path() + "'\nload it where there is more memory",
-        where);
-  }
-}
 
 Tensor read_tensor(const io::InputFile& file, const Entry& entry, std::uint64_t data) {
   const std::size_t bytes = entry.end - entry.begin;

@@ -1,0 +1,313 @@
+#include <minnow/tensor/io/npz.h>
+
+#include <limits>
+#include <memory>
+#include <new>
+#include <vector>
+#include <zlib.h>
+#include <minnow/tensor/allocator.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/internal.h>
+#include <minnow/tensor/io/detail/json_reader.h>
+#include <minnow/tensor/io/detail/npy_header.h>
+#include <minnow/tensor/io/file.h>
+#include <minnow/tensor/raw/copy.h>
+#include <minnow/tensor/raw/transfer.h>
+#include <minnow/tensor/raw/view.h>
+
+// The zip format: APPNOTE.TXT 6.3.10 of PKWARE, as far as NumPy uses it.
+namespace minnow {
+namespace {
+
+using io::detail::Refusal;
+
+constexpr std::uint64_t kLocal = 0x04034b50, kCentral = 0x02014b50, kEnd = 0x06054b50, kEnd64 = 0x06064b50,
+                        kLocator64 = 0x07064b50;
+constexpr std::size_t kLocalBytes = 30, kCentralBytes = 46, kEndBytes = 22, kLocator64Bytes = 20, kEnd64Bytes = 56;
+constexpr std::uint64_t kNone32 = 0xffffffff;
+constexpr int kStored = 0, kDeflated = 8;
+
+/// A little-endian number.
+std::uint64_t get(std::span<const std::byte> bytes, std::size_t at, std::size_t size) {
+  std::uint64_t value = 0;
+  for (std::size_t i = size; i-- > 0;) value = value << 8 | std::to_integer<std::uint64_t>(bytes[at + i]);
+  return value;
+}
+
+struct Member {
+  std::string name;
+  int method = kStored;
+  std::uint64_t crc = 0, packed = 0, size = 0, offset = 0;
+};
+
+/// The sizes and the offset that do not fit into 32 bits, in this order.
+void read_extra64(std::span<const std::byte> extra, Member& member) {
+  for (std::size_t at = 0; at + 4 <= extra.size();) {
+    const std::uint64_t id = get(extra, at, 2), length = get(extra, at + 2, 2);
+    at += 4;
+    if (length > extra.size() - at) return;
+    if (id == 1) {
+      std::size_t field = at;
+      for (std::uint64_t* value : {&member.size, &member.packed, &member.offset}) {
+        if (*value != kNone32) continue;
+        if (field + 8 > at + length) throw Refusal{"a zip64 record that is too short", "its sizes"};
+        *value = get(extra, field, 8);
+        field += 8;
+      }
+    }
+    at += length;
+  }
+}
+
+/// Where the central directory is, and how many members it has.
+struct Directory {
+  std::uint64_t offset = 0, size = 0, count = 0;
+};
+
+Directory find_directory(const io::InputFile& file) {
+  constexpr std::uint64_t kMaxComment = 0xffff;
+  const std::uint64_t tail_bytes = std::min<std::uint64_t>(file.size(), kEndBytes + kMaxComment);
+  std::vector<std::byte> tail(tail_bytes);
+  file.read(file.size() - tail_bytes, tail);
+  for (std::size_t at = tail.size() < kEndBytes ? 0 : tail.size() - kEndBytes + 1; at-- > 0;) {
+    if (get(tail, at, 4) != kEnd || at + kEndBytes + get(tail, at + 20, 2) != tail.size()) continue;
+    Directory found{get(tail, at + 16, 4), get(tail, at + 12, 4), get(tail, at + 10, 2)};
+    if (at >= kLocator64Bytes && get(tail, at - kLocator64Bytes, 4) == kLocator64) {
+      const std::uint64_t place = get(tail, at - kLocator64Bytes + 8, 8);
+      if (file.size() < kEnd64Bytes || place > file.size() - kEnd64Bytes)
+        throw Refusal{"a zip64 record outside of the file", "one within it"};
+      std::vector<std::byte> end(kEnd64Bytes);
+      file.read(place, end);
+      if (get(end, 0, 4) != kEnd64) throw Refusal{"no zip64 record where one should be", "its signature"};
+      found = {get(end, 48, 8), get(end, 40, 8), get(end, 32, 8)};
+    }
+    if (found.offset > file.size() || found.size > file.size() - found.offset)
+      throw Refusal{"a directory of members outside of the file", "one within it"};
+    return found;
+  }
+  throw Refusal{"no directory of members at the end of the file", "a zip archive, which ends with one"};
+}
+
+std::vector<Member> read_directory(const io::InputFile& file) {
+  const Directory directory = find_directory(file);
+  std::vector<std::byte> bytes(directory.size);
+  file.read(directory.offset, bytes);
+  std::vector<Member> members;
+  std::uint64_t total = 0;
+  for (std::size_t at = 0; members.size() < directory.count;) {
+    if (bytes.size() - at < kCentralBytes || get(bytes, at, 4) != kCentral)
+      throw Refusal{"a directory that ends after " + std::to_string(members.size()) + " members",
+                    std::to_string(directory.count) + " members"};
+    const auto at_of = std::span<const std::byte>(bytes).subspan(at);
+    const std::size_t name = get(at_of, 28, 2), extra = get(at_of, 30, 2), comment = get(at_of, 32, 2);
+    if (name + extra + comment > at_of.size() - kCentralBytes)
+      throw Refusal{"a member beyond the directory", "one within it"};
+    Member member{{reinterpret_cast<const char*>(at_of.data()) + kCentralBytes, name},
+                  static_cast<int>(get(at_of, 10, 2)),
+                  get(at_of, 16, 4),
+                  get(at_of, 20, 4),
+                  get(at_of, 24, 4),
+                  get(at_of, 42, 4)};
+    read_extra64(at_of.subspan(kCentralBytes + name, extra), member);
+    if ((get(at_of, 8, 2) & 1) != 0)
+      throw Refusal{"the encrypted member '" + member.name + "'", "one without encryption"};
+    if (member.method != kStored && member.method != kDeflated)
+      throw Refusal{"the member '" + member.name + "' with compression method " + std::to_string(member.method),
+                    "0 (stored) or 8 (deflated)"};
+    if (!member.name.ends_with(".npy")) throw Refusal{"the member '" + member.name + "'", "arrays, named *.npy"};
+    if (member.offset > file.size() || member.packed > file.size() - total)
+      throw Refusal{"members that are larger than the file", "at most its " + std::to_string(file.size()) + " bytes"};
+    total += member.packed;
+    constexpr std::uint64_t kMaxRatio = 1032;  // of deflate
+    if (member.method == kStored ? member.size != member.packed : member.size / kMaxRatio > member.packed)
+      throw Refusal{"the member '" + member.name + "' of " + std::to_string(member.packed) + " bytes that claims " +
+                        std::to_string(member.size),
+                    "a possible size"};
+    at += kCentralBytes + name + extra + comment;
+    members.push_back(std::move(member));
+  }
+  return members;
+}
+
+struct Inflate {
+  Inflate() {
+    if (inflateInit2(&stream, -15) != Z_OK) throw std::bad_alloc();
+  }
+  ~Inflate() { inflateEnd(&stream); }
+  Inflate(const Inflate&) = delete;
+  Inflate& operator=(const Inflate&) = delete;
+  z_stream stream{};
+};
+
+/// Decompresses a member to exactly out.size() bytes.
+void unpack(const io::InputFile& file, std::uint64_t at, const Member& member, std::span<std::byte> out) {
+  constexpr std::size_t kBlock = std::size_t{1} << 18;
+  Inflate inflater;
+  z_stream& z = inflater.stream;
+  std::vector<std::byte> in(std::min<std::uint64_t>(kBlock, member.packed));
+  std::uint64_t left = member.packed;
+  std::size_t done = 0;
+  int code = Z_OK;
+  std::byte beyond{};
+  while (code != Z_STREAM_END) {
+    if (z.avail_in == 0 && left > 0) {
+      const auto part = std::span(in).first(std::min<std::uint64_t>(in.size(), left));
+      file.read(at, part);
+      at += part.size();
+      left -= part.size();
+      z.next_in = reinterpret_cast<Bytef*>(in.data());
+      z.avail_in = static_cast<uInt>(part.size());
+    }
+    const bool full = done == out.size();
+    const std::size_t space = full ? 1 : std::min<std::size_t>(out.size() - done, kBlock);
+    z.next_out = reinterpret_cast<Bytef*>(full ? &beyond : out.data() + done);
+    z.avail_out = static_cast<uInt>(space);
+    code = inflate(&z, Z_NO_FLUSH);
+    const std::size_t got = space - z.avail_out;
+    if (code == Z_MEM_ERROR) throw std::bad_alloc();
+    const bool stuck = code == Z_BUF_ERROR && got == 0 && left == 0;
+    if ((code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR) || stuck || (full && got > 0))
+      throw Refusal{"damaged data of the member '" + member.name + "'", std::to_string(member.size) + " bytes"};
+    if (!full) done += got;
+  }
+  if (done != out.size())
+    throw Refusal{std::to_string(done) + " bytes of the member '" + member.name + "'", std::to_string(member.size)};
+}
+
+Tensor read_member(const io::InputFile& file, const Member& member, SourceLocation where) {
+  std::byte head[kLocalBytes];
+  if (member.offset > file.size() - kLocalBytes)
+    throw Refusal{"the member '" + member.name + "' outside of the file", "one within it"};
+  file.read(member.offset, head);
+  if (get(head, 0, 4) != kLocal) throw Refusal{"no member where '" + member.name + "' should be", "its signature"};
+  const std::uint64_t begin = member.offset + kLocalBytes + get(head, 26, 2) + get(head, 28, 2);
+  if (begin > file.size() || member.packed > file.size() - begin)
+    throw Refusal{"the member '" + member.name + "', which is cut off", std::to_string(member.packed) + " bytes"};
+  const auto content = std::make_unique_for_overwrite<std::byte[]>(member.size);
+  const std::span<std::byte> bytes(content.get(), member.size);
+  if (member.method == kStored) file.read(begin, bytes);
+  else unpack(file, begin, member, bytes);
+  if (crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()) != member.crc)
+    throw Refusal{"another checksum of the member '" + member.name + "'", "the one in its directory"};
+  const io::detail::NpyHeader header =
+      io::detail::parse_npy_header(bytes.first(std::min(bytes.size(), io::detail::kNpyHeadBytes)), bytes.size());
+  auto storage = std::make_shared<Storage>(cpu_allocator(), Device(), bytes.size() - header.data);
+  std::copy(bytes.begin() + static_cast<std::ptrdiff_t>(header.data), bytes.end(),
+            static_cast<std::byte*>(storage->data()));
+  return io::detail::finish_npy(header, std::move(storage), where);
+}
+
+/// Appends a little-endian number.
+void put(std::string& out, std::uint64_t value, int size) {
+  for (int i = 0; i < size; ++i) out += static_cast<char>(value >> (8 * i) & 0xff);
+}
+
+std::vector<std::byte> pack(std::span<const std::byte> in) {
+  z_stream z{};
+  if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY) != Z_OK) throw std::bad_alloc();
+  const std::unique_ptr<z_stream, int (*)(z_stream*)> end(&z, deflateEnd);
+  std::vector<std::byte> out(deflateBound(&z, static_cast<uLong>(in.size())));
+  z.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(in.data()));
+  z.avail_in = static_cast<uInt>(in.size());
+  z.next_out = reinterpret_cast<Bytef*>(out.data());
+  z.avail_out = static_cast<uInt>(out.size());
+  deflate(&z, Z_FINISH);  // all at once, into a buffer that is large enough
+  out.resize(z.total_out);
+  return out;
+}
+
+/// What the local header and the directory have in common, from the version on.
+std::string fields_of(const Member& member, std::size_t name) {
+  std::string out;
+  put(out, 20, 2);
+  put(out, 0x800, 2);  // names are UTF-8
+  put(out, static_cast<std::uint64_t>(member.method), 2);
+  put(out, 0, 2);
+  put(out, 0x21, 2);  // 1980-01-01, as numpy
+  put(out, member.crc, 4);
+  put(out, member.packed, 4);
+  put(out, member.size, 4);
+  put(out, name, 2);
+  put(out, 0, 2);
+  return out;
+}
+
+}  // namespace
+
+StateDict load_npz(const std::string& path, Device device, SourceLocation where) {
+  const CallSite site("load_npz", where);
+  const io::InputFile file("load_npz", path, where);
+  try {
+    StateDict tensors;
+    for (const Member& member : read_directory(file)) {
+      const std::string name = member.name.substr(0, member.name.size() - 4);
+      if (tensors.contains(name)) throw Refusal{"two members '" + member.name + "'", "one of each name"};
+      tensors.set(name, raw::to_device({read_member(file, member, where), where}, device));
+    }
+    return tensors;
+  } catch (const Refusal& refusal) {
+    throw FormatError("load_npz: '" + path + "' is not an .npz file that minnow can read\n  found     " +
+                          refusal.found + "\n  expected  " + refusal.expected + "\nsave it again with numpy.savez()",
+                      where);
+  } catch (const std::bad_alloc&) {
+    throw OutOfMemoryError("load_npz: no memory for '" + path + "'\nsave its arrays as .npy files", where);
+  }
+}
+
+void save_npz(const StateDict& tensors, const std::string& path, const NpzOptions& options, SourceLocation where) {
+  const CallSite site("save_npz", where);
+  constexpr std::size_t kMaxMembers = 0xfffe, kMaxName = 0xfff0;
+  const auto check_space = [&](std::uint64_t bytes) {
+    if (bytes >= kNone32)
+      throw ValueError("save_npz: the file would have 4 GiB or more\nsave as safetensors, or in several files", where);
+  };
+  if (tensors.size() > kMaxMembers)
+    throw ValueError("save_npz: there are 65535 tensors or more\nsave in several files", where);
+  io::AtomicFile file("save_npz", path, where);
+  std::string directory;
+  std::uint64_t written = 0;
+  for (const auto& [key, tensor] : tensors) {
+    if (!tensor.defined()) throw ValueError("save_npz: the tensor '" + key + "' is undefined\nleave it out", where);
+    if (key.empty() || key.size() > kMaxName || !io::detail::is_utf8(key))
+      throw ValueError("save_npz: the name '" + key + "' is empty, too long or not UTF-8\ngive it another name", where);
+    const Tensor host = raw::contiguous(raw::to_device(raw::detach({tensor, where}), Device()));
+    host.storage()->wait_ready();
+    const std::string head = io::detail::write_npy_header("save_npz", host, where);
+    check_space(static_cast<std::uint64_t>(host.nbytes()) + head.size());
+    std::vector<std::byte> content(head.size() + static_cast<std::size_t>(host.nbytes()));
+    std::copy_n(reinterpret_cast<const std::byte*>(head.data()), head.size(), content.begin());
+    std::copy_n(static_cast<const std::byte*>(host.raw_data()), host.nbytes(),
+                content.begin() + static_cast<std::ptrdiff_t>(head.size()));
+    Member member{key + ".npy", options.compress ? kDeflated : kStored};
+    member.crc = crc32_z(0, reinterpret_cast<const Bytef*>(content.data()), content.size());
+    member.size = content.size();
+    if (options.compress) content = pack(content);
+    member.packed = content.size();
+    check_space(written + member.packed + 2 * member.name.size() + directory.size() + 1024);
+    const std::string fields = fields_of(member, member.name.size());
+    std::string local;
+    put(local, kLocal, 4);
+    local += fields + member.name;
+    put(directory, kCentral, 4);
+    put(directory, 20, 2);
+    directory += fields;
+    directory.append(10, '\0');  // comment, disk, attributes
+    put(directory, written, 4);
+    directory += member.name;
+    file.write(std::as_bytes(std::span(local)));
+    file.write(content);
+    written += local.size() + content.size();
+  }
+  std::string end = directory;
+  put(end, kEnd, 4);
+  put(end, 0, 4);
+  put(end, tensors.size(), 2);
+  put(end, tensors.size(), 2);
+  put(end, directory.size(), 4);
+  put(end, written, 4);
+  put(end, 0, 2);
+  file.write(std::as_bytes(std::span(end)));
+  file.commit();
+}
+
+}  // namespace minnow
