@@ -148,8 +148,9 @@ template <class D> class DataLoader {
         samples_(detail::checked_samples("the dataset", dataset_->size(), where)),
         core_(std::make_shared<detail::LoaderCore>(
             options,
-            [data = dataset_, where](auto indices, std::uint64_t seed, std::int64_t epoch, BatchBuffer& buffer) {
-              fill(*data, indices, SampleRandom{seed, epoch}, buffer, where);
+            [data = dataset_, collate = options.collate, where](auto indices, std::uint64_t seed, std::int64_t epoch,
+                                                                BatchBuffer& buffer) {
+              fill(*data, indices, SampleRandom{seed, epoch}, buffer, collate, where);
             },
             where)),
         order_(std::move(order)),
@@ -175,7 +176,18 @@ template <class D> class DataLoader {
 
   /// Writes a batch, whole or sample by sample.  Exceptions become SampleErrors.
   static void fill(const Data& data, std::span<const std::int64_t> indices, SampleRandom random_of, BatchBuffer& buffer,
-                   SourceLocation where) {
+                   const Collate& collate, SourceLocation where) {
+    if (collate) {
+      std::vector<std::vector<Tensor>> samples(indices.size());
+      for (std::size_t row = 0; row < indices.size(); ++row)
+        guarded(indices[row], where, [&] {
+          Random random = random_of(indices[row]);
+          if constexpr (detail::is_sample<Sample>())
+            samples[row] = detail::field_tensors(sample_of(data, indices[row], random, where), where);
+        });
+      detail::put_fields(buffer, collate(samples), detail::kFieldCount<Sample>, where);
+      return;
+    }
     if constexpr (BatchDataset<Data>) {
       try {
         batch_of(data, indices, buffer, where);

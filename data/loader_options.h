@@ -1,15 +1,31 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string_view>
+#include <vector>
 #include <minnow/tensor/device.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/tensor.h>
 
 namespace minnow::data {
 
 /// The data loader chooses.
 inline constexpr int kAuto = -1;
+
+/// Makes a batch: gets the fields of each sample (numbers as 0-dim tensors), returns one tensor for each field.  Called
+/// by the threads of a loader at the same time.
+using Collate = std::function<std::vector<Tensor>(const std::vector<std::vector<Tensor>>& samples)>;
+
+struct PadOptions {
+  double value = 0;
+  bool left = false;  ///< pads before the elements, not after them
+};
+/// For samples of different lengths: each field becomes [batch, longest sizes of this batch], padded by `value`.  The
+/// batch throws ShapeError for samples of different ranks, DTypeError for different dtypes, ValueError for a value that
+/// an integer dtype cannot hold.
+Collate pad_collate(const PadOptions& options = {});
 
 struct DataLoaderOptions {
   std::int64_t batch_size = 64;
@@ -29,6 +45,8 @@ struct DataLoaderOptions {
   std::optional<std::uint64_t> seed = std::nullopt;
   /// Makes batches in pinned memory, for your own copies to a device.
   bool pin_memory = false;
+  /// Makes batches of samples, e.g. `pad_collate()`; by default samples of one shape are stacked.
+  Collate collate = {};
 };
 
 /// The position of a data loader: save it to continue later with the same batches.

@@ -147,4 +147,36 @@ std::vector<std::vector<std::int64_t>> detail::random_parts(std::int64_t total, 
   return parts;
 }
 
+BucketSampler::BucketSampler(std::vector<std::int64_t> lengths, std::int64_t batch_size, std::int64_t pool,
+                             SourceLocation where)
+    : lengths_(std::move(lengths)), batch_size_(batch_size), pool_(pool) {
+  if (batch_size < 1 || pool < 1)
+    throw ValueError(fmt::format("BucketSampler: batch_size and pool must be at least 1, got {} and {}\nthey count "
+                                 "samples and batches",
+                                 batch_size, pool),
+                     where);
+}
+
+std::vector<std::int64_t> BucketSampler::indices(std::uint64_t seed, std::int64_t epoch, SourceLocation where) const {
+  Random random = order_of(seed, epoch);
+  const std::vector<std::int64_t> order = shuffled("BucketSampler", size(), random, where);
+  std::vector<std::int64_t> sorted = order;
+  const std::int64_t full = size() / batch_size_;
+  const std::int64_t span = pool_ < full ? pool_ * batch_size_ : size();
+  for (std::int64_t begin = 0; begin < size(); begin += span)
+    std::stable_sort(sorted.begin() + begin, sorted.begin() + std::min(begin + span, size()),
+                     [&](std::int64_t a, std::int64_t b) {
+                       return lengths_[static_cast<std::size_t>(a)] < lengths_[static_cast<std::size_t>(b)];
+                     });
+  // Other random numbers than those of the order.
+  const std::vector<std::int64_t> batches =
+      shuffled("BucketSampler", full, Random(seed ^ kOrder, static_cast<std::uint64_t>(epoch), 1), where);
+  std::vector<std::int64_t> out;
+  out.reserve(sorted.size());
+  for (const std::int64_t b : batches)
+    out.insert(out.end(), sorted.begin() + b * batch_size_, sorted.begin() + (b + 1) * batch_size_);
+  out.insert(out.end(), sorted.begin() + full * batch_size_, sorted.end());
+  return out;
+}
+
 }  // namespace minnow::data

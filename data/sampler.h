@@ -72,4 +72,22 @@ class WeightedRandomSampler {
   bool replacement_;
 };
 
+/// Batches of samples of similar lengths, which need little padding: indices come in a random order in which every
+/// `batch_size` neighbours, a batch of a loader of the same batch_size, have similar lengths.  Pools of `pool` batches
+/// are drawn at random and sorted by length; their batches come in random order, a smaller one last.  ValueError for a
+/// batch_size or pool below 1.
+class BucketSampler {
+ public:
+  BucketSampler(std::vector<std::int64_t> lengths, std::int64_t batch_size, std::int64_t pool = 100,
+                SourceLocation where = SourceLocation::current());
+  std::int64_t size() const { return static_cast<std::int64_t>(lengths_.size()); }
+  /// OutOfMemoryError.
+  std::vector<std::int64_t> indices(std::uint64_t seed, std::int64_t epoch,
+                                    SourceLocation where = SourceLocation::current()) const;
+
+ private:
+  std::vector<std::int64_t> lengths_;
+  std::int64_t batch_size_, pool_;
+};
+
 }  // namespace minnow::data

@@ -1,9 +1,12 @@
 #include <minnow/data/detail/collate.h>
 
+#include <algorithm>
 #include <cstring>
 #include <minnow/data/detail/host.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
+#include <minnow/tensor/raw/copy.h>
+#include <minnow/tensor/raw/transfer.h>
 
 namespace minnow::data::detail {
 namespace {
@@ -56,4 +59,99 @@ void collate_number(BatchBuffer& buffer, int field, std::int64_t row, std::int64
   std::memcpy(static_cast<char*>(batch.raw_data()) + static_cast<std::size_t>(row) * item, value, item);
 }
 
+Tensor number_tensor(DType dtype, const void* value, SourceLocation where) {
+  const Tensor out = host_tensor(dtype, Shape(), where);
+  std::memcpy(out.raw_data(), value, size_of(dtype));
+  return out;
+}
+
+void put_fields(BatchBuffer& buffer, const std::vector<Tensor>& fields, std::size_t expected, SourceLocation where) {
+  if (fields.size() != expected)
+    throw ValueError("collate: the function returned " + std::to_string(fields.size()) + " tensors, a sample has " +
+                         std::to_string(expected) + " fields\nreturn one tensor for each field of a sample",
+                     where);
+  for (std::size_t k = 0; k < fields.size(); ++k) {
+    const Tensor& field = fields[k];
+    if (!field.defined())
+      throw ValueError("collate: the function returned an undefined tensor for field " + std::to_string(k) +
+                           "\nreturn a tensor for each field",
+                       where);
+    if (!field.device().is_cpu())
+      throw DeviceError("collate: the function returned a tensor that is not on the cpu\n  field " + std::to_string(k) +
+                            "  " + describe(field) + "\nlet the loader move whole batches: {.device = ...}",
+                        where);
+    copy_host(field, buffer.make(static_cast<int>(k), field.dtype(), field.shape(), where));
+  }
+}
+
+void check_stream_options(std::int64_t batch_size, SourceLocation where) {
+  if (batch_size < 1)
+    throw ValueError(
+        "StreamLoader: batch_size must be at least 1, got " + std::to_string(batch_size) + "\nit counts samples",
+        where);
+}
+
+std::vector<Tensor> stream_batch(const std::vector<std::vector<Tensor>>& samples, const Collate& collate,
+                                 std::size_t expected, Device device, SourceLocation where) {
+  BatchBuffer buffer;
+  const auto rows = static_cast<std::int64_t>(samples.size());
+  if (collate) {
+    put_fields(buffer, collate(samples), expected, where);
+  } else {
+    for (std::int64_t row = 0; row < rows; ++row)
+      for (std::size_t k = 0; k < expected; ++k)
+        collate_field(buffer, static_cast<int>(k), row, rows, samples[static_cast<std::size_t>(row)][k], where);
+  }
+  std::vector<Tensor> fields = buffer.take();
+  if (!device.is_cpu())
+    for (Tensor& field : fields) field = raw::to_device({field, where}, device, false, "StreamLoader");
+  return fields;
+}
+
+namespace {
+
+/// One field of all samples, padded to the longest.
+Tensor pad_field(const std::vector<std::vector<Tensor>>& samples, std::size_t k, const PadOptions& options) {
+  const Tensor& first = samples[0].at(k);
+  Shape shape = first.shape();
+  for (const auto& sample : samples) {
+    const Tensor& field = sample.at(k);
+    const std::string lines = "\n  this sample  " + describe(field) + "\n  the first    " + describe(first);
+    if (field.dtype() != first.dtype())
+      throw DTypeError("pad_collate: field " + std::to_string(k) + " changes its dtype within a batch" + lines +
+                       "\nconvert the samples to one dtype by a transform");
+    if (field.dim() != first.dim())
+      throw ShapeError("pad_collate: field " + std::to_string(k) + " changes its rank within a batch" + lines +
+                       "\ngive the samples one rank; their sizes may differ");
+    for (int d = 0; d < shape.rank(); ++d) shape[d] = std::max(shape[d], field.shape()[d]);
+  }
+  const Shape row = shape;
+  shape.insert(0, static_cast<std::int64_t>(samples.size()));
+  const Tensor out = host_tensor(first.dtype(), shape, {});
+  raw::fill_({out, {}}, options.value);
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const Tensor& field = samples[i].at(k);
+    std::int64_t at = static_cast<std::int64_t>(i) * row.numel();
+    const Strides strides = contiguous_strides(row);
+    if (options.left)
+      for (int d = 0; d < row.rank(); ++d) at += (row[d] - field.shape()[d]) * strides[d];
+    if (field.numel() == 0) continue;
+    raw::copy_to(field, Tensor(out.storage(), out.dtype(), field.shape(), strides, at));
+  }
+  return out;
+}
+
+}  // namespace
 }  // namespace minnow::data::detail
+
+namespace minnow::data {
+
+Collate pad_collate(const PadOptions& options) {
+  return [options](const std::vector<std::vector<Tensor>>& samples) {
+    std::vector<Tensor> fields;
+    for (std::size_t k = 0; k < samples.at(0).size(); ++k) fields.push_back(detail::pad_field(samples, k, options));
+    return fields;
+  };
+}
+
+}  // namespace minnow::data

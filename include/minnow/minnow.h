@@ -123,6 +123,7 @@
 #include <minnow/data/progress.h>
 #include <minnow/data/random.h>
 #include <minnow/data/sampler.h>
+#include <minnow/data/stream_loader.h>
 #include <minnow/data/subset.h>
 #include <minnow/data/synthetic_digits.h>
 #include <minnow/data/tensor_dataset.h>
