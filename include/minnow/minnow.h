@@ -117,6 +117,7 @@
 #include <minnow/data/idx.h>
 #include <minnow/data/image.h>
 #include <minnow/data/image_dataset.h>
+#include <minnow/data/image_transform.h>
 #include <minnow/data/loader.h>
 #include <minnow/data/loader_options.h>
 #include <minnow/data/mnist.h>

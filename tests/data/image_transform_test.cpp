@@ -1,0 +1,235 @@
+#include <cmath>
+#include <map>
+#include <minnow/data/image_transform.h>
+#include <minnow/data/loader.h>
+#include <minnow/data/tensor_dataset.h>
+#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/reduce.h>
+#include <minnow/tensor/create.h>
+#include <minnow/tensor/error.h>
+#include "support/golden.h"
+#include "support/thrown.h"
+
+namespace minnow {
+namespace {
+
+using data::Interpolation;
+using data::Random;
+using test::Book;
+using test::error_of;
+using test::has;
+
+class Torchvision : public ::testing::Test {
+ protected:
+  void same(const Tensor& got, const std::string& name, double levels = 1) {
+    const Tensor want = book_[name];
+    EXPECT_EQ(got.dtype(), want.dtype()) << name;
+    // Bytes of torchvision are computed with rounded weights: one level.
+    if (want.dtype() == uint8) test::expect_close(got.to(float32), want.to(float32), name, {0, levels});
+    else test::expect_close(got, want, name, {1e-5, 2e-5});
+  }
+  Book book_{"transforms", {}};
+};
+
+TEST_F(Torchvision, FixedTransformsAreEqual) {
+  for (const std::string name : {"float", "bytes", "batch"}) {
+    const Tensor x = book_[name + "/in"];
+    for (const auto& [h, w] : {std::pair{4, 3}, {18, 14}, {5, 20}, {9, 7}, {1, 1}})
+      for (const bool antialias : {true, false})
+        same(data::resize(x, h, w, antialias),
+             name + "/resize " + std::to_string(h) + " " + std::to_string(w) + " " + std::to_string(antialias));
+    for (const auto& [mode, text] :
+         {std::pair{Interpolation::nearest, "nearest"}, {Interpolation::bilinear, "bilinear"}}) {
+      for (const auto& [degrees, number] : {std::pair{30.0, "30"}, {-90.0, "-90"}, {180.0, "180"}, {12.5, "12.5"}})
+        same(data::rotate(x, degrees, mode), name + "/rotate " + number + " " + text);
+      same(data::affine(
+               x, {.degrees = 17, .translate = {1.5, -1}, .scale = 1.25, .shear = {10, -5}, .interpolation = mode}),
+           name + "/affine " + text);
+    }
+    for (const auto& [factor, number] : {std::pair{0.0, "0"}, {0.5, "0.5"}, {1.7, "1.7"}}) {
+      same(data::adjust_brightness(x, factor), name + "/brightness " + number, 0);
+      same(data::adjust_contrast(x, factor), name + "/contrast " + number);
+      same(data::adjust_saturation(x, factor), name + "/saturation " + number);
+    }
+    for (const auto& [factor, number] : {std::pair{-0.5, "-0.5"}, {-0.1, "-0.1"}, {0.3, "0.3"}})
+      same(data::adjust_hue(x, factor), name + "/hue " + number);
+    same(data::to_grayscale(x), name + "/grey");
+    same(data::CenterCrop{4, 5}(x), name + "/center 4 5", 0);
+    Random random(1);
+    same(data::RandomVerticalFlip{1}(x, random), name + "/flip", 0);
+  }
+  const Tensor x = book_["float/in"];
+  same(data::NormalizeChannels{{0.4, 0.5, 0.6}, {0.2, 0.3, 0.4}}(x), "float/normalize");
+  same(data::ConvertImageDtype{uint8}(x), "float/to bytes", 0);
+  same(data::ConvertImageDtype{}(book_["bytes/in"]), "bytes/to float");
+}
+
+Tensor ramp(const Shape& shape, DType dtype) {
+  return (arange(1, shape.numel() + 1).to(float32) / (dtype == uint8 ? 1.0 : 256.0)).reshape(shape).to(dtype);
+}
+
+TEST(ImageTransforms, AnyLayoutAndNoChangeInPlace) {
+  const Tensor x = ramp({7, 5, 3}, float32).permute({2, 0, 1});
+  const auto before = x.contiguous().to_vector<float>();
+  Random random(2);
+  const auto same = [&](const Tensor& a, const Tensor& b) { EXPECT_EQ(a.to_vector<float>(), b.to_vector<float>()); };
+  same(data::resize(x, 4, 9), data::resize(x.contiguous(), 4, 9));
+  same(data::rotate(x, 33, Interpolation::bilinear, 0.5),
+       data::rotate(x.contiguous(), 33, Interpolation::bilinear, 0.5));
+  same(data::adjust_hue(x, 0.2), data::adjust_hue(x.contiguous(), 0.2));
+  data::RandomErasing{.p = 1}(x, random);
+  data::ColorJitter{.5, .5, .5, .2}(x, random);
+  EXPECT_EQ(x.contiguous().to_vector<float>(), before);
+}
+
+TEST(ImageTransforms, FillIsWhatIsOutside) {
+  const Tensor x = ones({1, 6, 6});
+  const Tensor moved = data::affine(x, {.translate = {2, 1}, .fill = 5});
+  EXPECT_EQ(moved(0, 0, 3).item(), 5);
+  EXPECT_EQ(moved(0, 3, 1).item(), 5);
+  EXPECT_EQ(moved(0, 3, 2).item(), 1);
+  EXPECT_EQ(data::rotate(x, 45, Interpolation::nearest, 7)(0, 0, 0).item(), 7);
+}
+
+TEST(ImageTransforms, ErasingWritesOneRectangle) {
+  const Tensor x = zeros({2, 20, 30});
+  std::map<bool, int> erased;
+  for (std::uint64_t k = 0; k < 400; ++k) {
+    Random random(5, 0, k);
+    const Tensor y = data::RandomErasing{.p = 0.25, .value = 1}(x, random);
+    const double sum = y.sum().item();
+    ++erased[sum > 0];
+    if (sum == 0) continue;
+    EXPECT_GE(sum / 1200, 0.01);
+    EXPECT_LE(sum / 1200, 0.36);
+    EXPECT_EQ(y(0).to_vector<float>(), y(1).to_vector<float>());
+  }
+  EXPECT_NEAR(erased[true], 100, 35);
+}
+
+TEST(ImageTransforms, ResizedCropHasTheSizeAsked) {
+  const Tensor x = ramp({3, 15, 15}, float32);
+  double least = 1e9, most = 0;
+  for (std::uint64_t k = 0; k < 50; ++k) {
+    Random random(6, 0, k);
+    const Tensor y = data::RandomResizedCrop{.height = 8, .width = 6}(x, random);
+    EXPECT_EQ(y.shape(), Shape({3, 8, 6}));
+    least = std::min(least, y(0).mean().item()), most = std::max(most, y(0).mean().item());
+  }
+  EXPECT_LT(least + 0.1, most);
+  Random random(1);  // no window fits: the middle
+  EXPECT_EQ((data::RandomResizedCrop{.height = 2, .width = 2, .scale = {1, 1}, .ratio = {5, 6}}(x, random)).shape(),
+            Shape({3, 2, 2}));
+}
+
+TEST(ImageTransforms, RotationsAndAffinesVary) {
+  const Tensor x = ramp({1, 9, 9}, float32);
+  int same = 0;
+  for (std::uint64_t k = 0; k < 20; ++k) {
+    Random random(6, 0, k), again(6, 0, k);
+    const Tensor y = data::RandomRotation{.degrees = 90}(x, random);
+    same += y.to_vector<float>() == x.to_vector<float>() ? 1 : 0;
+    EXPECT_EQ(y.to_vector<float>(), data::RandomRotation{.degrees = 90}(x, again).to_vector<float>());
+    EXPECT_EQ(
+        data::RandomAffine({.degrees = 5, .translate = {0.2, 0.2}, .scale = {0.5, 2}, .shear = 9})(x, random).shape(),
+        x.shape());
+  }
+  EXPECT_LT(same, 3);
+  Random random(1);
+  EXPECT_EQ(data::RandomRotation{.degrees = 0}(x, random).to_vector<float>(), x.to_vector<float>());
+}
+
+TEST(ImageTransforms, WorkersChangeNothing) {
+  const data::TensorDataset set(ramp({40, 3, 12, 10}, float32), arange(40));
+  const auto transformed = data::transform(
+      set, data::Compose(
+               data::RandomResizedCrop{.height = 8, .width = 8}, data::RandomVerticalFlip{},
+               data::RandomAffine{.degrees = 20, .interpolation = Interpolation::bilinear},
+               data::ColorJitter{0.4, 0.4, 0.4, 0.1}, [](const Tensor& t) { return t * 0.5; }, data::RandomErasing{}));
+  std::vector<std::vector<float>> first;
+  for (const int workers : {0, 1, 3}) {
+    data::DataLoader loader(transformed, {.batch_size = 7, .shuffle = true, .num_workers = workers, .seed = 4});
+    std::size_t k = 0;
+    for (auto& [x, y] : loader) {
+      if (workers == 0) first.push_back(x.to_vector<float>());
+      else EXPECT_EQ(x.to_vector<float>(), first.at(k)) << workers;
+      ++k;
+    }
+    EXPECT_EQ(k, 6U);
+  }
+  EXPECT_NE(first[0], first[1]);
+}
+
+TEST(ImageTransforms, ABatchMayShareItsNumbersOrNot) {
+  const Tensor batch = ramp({1, 3, 8, 8}, float32).expand({4, 3, 8, 8});
+  Random random(1);
+  const Tensor together = data::RandomRotation{.degrees = 90}(batch, random);
+  EXPECT_EQ(together(0).to_vector<float>(), together(3).to_vector<float>());
+  const Tensor apart = data::PerImage(data::RandomRotation{.degrees = 90})(batch, random);
+  EXPECT_EQ(apart.shape(), batch.shape());
+  EXPECT_NE(apart(0).to_vector<float>(), apart(3).to_vector<float>());
+}
+
+TEST(ImageTransforms, MixupAndCutmix) {
+  const Tensor images = arange(4).to(float32).reshape({4, 1, 1, 1}).expand({4, 2, 10, 10}),
+               labels = tensor({0, 1, 2, 2});
+  double sum = 0, spread = 0;
+  for (std::uint64_t k = 0; k < 300; ++k) {
+    Random random(8, 0, k);
+    const auto [x, y] = data::mixup(images, labels, 3, random, 1);
+    EXPECT_EQ(y.shape(), Shape({4, 3}));
+    const double lambda = y(1, 1).item();
+    EXPECT_NEAR(y(1, 0).item(), 1 - lambda, 1e-6);
+    EXPECT_NEAR(y(0, 2).item(), 1 - lambda, 1e-6);  // the first with the last
+    EXPECT_NEAR(y(3, 2).item(), 1, 1e-6);
+    EXPECT_NEAR(x(1, 0, 3, 3).item(), lambda, 1e-6);
+    EXPECT_NEAR(x(0, 1, 9, 9).item(), 3 * (1 - lambda), 1e-5);
+    sum += lambda, spread += lambda * lambda;
+  }
+  EXPECT_NEAR(sum / 300, 0.5, 0.06);  // uniform for alpha = 1
+  EXPECT_NEAR(spread / 300 - 0.25, 1.0 / 12, 0.03);
+  for (std::uint64_t k = 0; k < 100; ++k) {
+    Random random(9, 0, k);
+    const auto [x, y] = data::cutmix(images.to(uint8), labels, 3, random, 0.5);
+    int other = 0;
+    for (const auto byte : x(1, 0).to_vector<std::uint8_t>()) other += byte == 0 ? 1 : 0;
+    EXPECT_NEAR(y(1, 0).item(), other / 100.0, 1e-6);
+    EXPECT_NEAR(y(1, 1).item(), 1 - other / 100.0, 1e-6);
+    EXPECT_EQ(x.dtype(), uint8);
+  }
+}
+
+TEST(ImageTransforms, RefuseWhatIsNoImage) {
+  const Tensor x = zeros({3, 4, 4}), two = zeros({2, 4, 4}), labels = tensor({0, 1, 2});
+  Random random(1);
+  EXPECT_THROW(data::resize(x, 0, 4), ValueError);
+  EXPECT_THROW(data::resize(x, 4, -1), ValueError);
+  EXPECT_THROW(data::resize(Tensor(), 4, 4), ValueError);
+  EXPECT_THROW(data::resize(zeros({4}), 4, 4), ShapeError);
+  EXPECT_THROW(data::resize(zeros({3, 0, 4}), 4, 4), ShapeError);
+  EXPECT_THROW(data::resize(x.to(float64), 4, 4), DTypeError);
+  EXPECT_THROW(data::resize(x.to("sim:0"), 4, 4), DeviceError);
+  EXPECT_TRUE(has(error_of<ShapeError>([&] { (data::CenterCrop{5, 4}(x)); }), "CenterCrop: the window of 5 x 4"));
+  EXPECT_THROW(data::adjust_hue(x, 0.6), ValueError);
+  EXPECT_THROW(data::adjust_hue(two, 0.1), ShapeError);
+  EXPECT_THROW(data::adjust_contrast(x, -1), ValueError);
+  EXPECT_THROW(data::to_grayscale(x, 2), ValueError);
+  EXPECT_THROW(data::affine(x, {.scale = 0}), ValueError);
+  EXPECT_THROW(data::affine(x, {.degrees = std::nan("")}), ValueError);
+  EXPECT_THROW(data::rotate(x.to(uint8), 3, Interpolation::nearest, 256), ValueError);
+  EXPECT_THROW(data::RandomVerticalFlip{1.5}(x, random), ValueError);
+  EXPECT_THROW(data::RandomErasing({.scale = {0.5, 0.2}})(x, random), ValueError);
+  EXPECT_THROW(data::RandomResizedCrop({.ratio = {0, 1}})(x, random), ValueError);
+  EXPECT_THROW(data::ColorJitter({.hue = 0.7})(x, random), ValueError);
+  EXPECT_THROW((data::NormalizeChannels{{0.5}, {0.5}}(x)), ValueError);
+  EXPECT_THROW(data::ConvertImageDtype{float64}(x), DTypeError);
+  const Tensor batch = zeros({3, 1, 4, 4});
+  EXPECT_THROW(data::mixup(batch, labels, 2, random), IndexError);
+  EXPECT_THROW(data::mixup(batch, labels, 3, random, 0), ValueError);
+  EXPECT_THROW(data::mixup(batch, labels.to(float32), 3, random), DTypeError);
+  EXPECT_THROW(data::mixup(batch.to(uint8), labels, 3, random), DTypeError);
+  EXPECT_THROW(data::cutmix(batch, tensor({0, 1}), 3, random), ShapeError);
+}
+
+}  // namespace
+}  // namespace minnow
