@@ -128,6 +128,7 @@
 #include <minnow/data/subset.h>
 #include <minnow/data/synthetic_digits.h>
 #include <minnow/data/tensor_dataset.h>
+#include <minnow/data/text.h>
 #include <minnow/data/transform.h>
 
 #include <minnow/distributions/continuous.h>
