@@ -25,17 +25,7 @@ std::string Dropout::describe() const { return fmt::format("Dropout({})", p_); }
 
 Tensor Unflatten::forward(const Tensor& x) {
   const CallSite site = called();
-  const std::int64_t size = x.size(dim_);
-  const int dim = dim_ < 0 ? dim_ + x.dim() : dim_;
-  // The sizes of the one dimension are found by themselves, so that -1 is of this dimension alone.
-  const Shape sizes = zeros({1}).expand({size}).reshape(sizes_).shape();
-  Shape shape;
-  for (int d = 0; d < x.dim(); ++d) {
-    if (d != dim) shape.push_back(x.shape()[d]);
-    else
-      for (const std::int64_t s : sizes) shape.push_back(s);
-  }
-  return x.reshape(shape);
+  return x.unflatten(dim_, sizes_);
 }
 
 std::string Unflatten::describe() const { return fmt::format("Unflatten({}, {})", dim_, sizes_.str()); }

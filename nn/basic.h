@@ -25,7 +25,7 @@ class Flatten : public Module {
   int start_dim_, end_dim_;
 };
 
-/// Splits a dimension into several; one size may be -1.  ShapeError if they do not fit.
+/// Splits a dimension into several: x.unflatten(dim, sizes).  One size may be -1.  ShapeError if they do not fit.
 class Unflatten : public Module {
  public:
   Unflatten(int dim, const Shape& sizes) : dim_(dim), sizes_(sizes) {}

@@ -118,12 +118,6 @@ Tensor ChannelShuffle::forward(const Tensor& x) {
 }
 std::string ChannelShuffle::describe() const { return fmt::format("ChannelShuffle({})", groups_); }
 
-Tensor Unflatten::forward(const Tensor& x) {
-  const CallSite site = called();
-  return x.unflatten(dim_, sizes_);
-}
-std::string Unflatten::describe() const { return fmt::format("Unflatten({}, {})", dim_, sizes_.str()); }
-
 LocalResponseNorm::LocalResponseNorm(std::int64_t size, const LocalResponseNormOptions& options, SourceLocation where)
     : size_(checked("LocalResponseNorm", "size", size, where)), options_(options) {}
 Tensor LocalResponseNorm::forward(const Tensor& x) {

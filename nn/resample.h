@@ -85,18 +85,6 @@ class ChannelShuffle : public Module {
   std::int64_t groups_;
 };
 
-/// Divides a dimension: x.unflatten(dim, sizes).
-class Unflatten : public Module {
- public:
-  Unflatten(int dim, const Shape& sizes) : dim_(dim), sizes_(sizes) {}
-  Tensor forward(const Tensor& x) override;
-  std::string describe() const override;
-
- private:
-  int dim_;
-  Shape sizes_;
-};
-
 /// Divides by the channels around: minnow::local_response_norm.   x: [N, C, ...].
 class LocalResponseNorm : public Module {
  public:

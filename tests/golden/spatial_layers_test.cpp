@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <minnow/nn/basic.h>
 #include <minnow/nn/conv.h>
 #include <minnow/nn/embedding.h>
 #include <minnow/nn/padding.h>
