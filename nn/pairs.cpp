@@ -53,7 +53,7 @@ Tensor Bilinear::forward(const Tensor& a, const Tensor& b) {
   dispatch(operands);
   const std::int64_t out = weight.size(0), first = weight.size(1), second = weight.size(2);
   if (a.dim() < 1 || b.dim() < 1 || a.size(-1) != first || b.size(-1) != second)
-    throw ShapeError(message("the operands must be [..., in1_features] and [..., in2_features]", operands,
+    throw ShapeError(message("Bilinear: the operands must be [..., in1_features] and [..., in2_features]", operands,
                              "the last sizes are those of the weight"));
   // [..., 1, in1] · [in1, out in2] as [..., out, in2], times b.
   const Tensor mapped = matmul(a, weight.permute({1, 0, 2}).reshape({first, out * second}));
