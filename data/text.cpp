@@ -208,22 +208,20 @@ BpeTokenizer::BpeTokenizer(const std::string& vocab_path, const std::string& mer
     ++line_number;
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (line.empty() || (line_number == 1 && line.starts_with("#version"))) continue;
-    const auto refuse_line = [&](const std::string& wanted) {
-      refuse(merges_path, fmt::format("'{}' on line {}", line.substr(0, 60), line_number), wanted);
-    };
+    const std::string place = fmt::format("'{}' on line {}", line.substr(0, 60), line_number);
     const std::size_t space = line.find(' ');
     if (space == std::string_view::npos || space == 0 || space + 1 == line.size() ||
         line.find(' ', space + 1) != std::string_view::npos)
-      refuse_line("two tokens with a space between them");
+      refuse(merges_path, place, "two tokens with a space between them");
     std::string left, right;
     if (!bytes_of(line.substr(0, space), left) || !bytes_of(line.substr(space + 1), right))
-      refuse_line("characters that stand for bytes");
+      refuse(merges_path, place, "characters that stand for bytes");
     const auto a = made->numbers.find(left), b = made->numbers.find(right), joined = made->numbers.find(left + right);
     if (a == made->numbers.end() || b == made->numbers.end() || joined == made->numbers.end())
-      refuse_line("tokens that, alone and joined, are in '" + vocab_path + "'");
+      refuse(merges_path, place, "tokens that, alone and joined, are in '" + vocab_path + "'");
     if (!made->merges.try_emplace(Vocabulary::key(a->second, b->second), Vocabulary::Merge{rank++, joined->second})
              .second)
-      refuse_line("each pair once");
+      refuse(merges_path, place + " again", "each pair once");
   }
   vocabulary_ = std::move(made);
 }

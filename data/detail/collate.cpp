@@ -128,6 +128,7 @@ Tensor pad_field(const std::vector<std::vector<Tensor>>& samples, std::size_t k,
   const Shape row = shape;
   shape.insert(0, static_cast<std::int64_t>(samples.size()));
   const Tensor out = host_tensor(first.dtype(), shape, {});
+  require_representable(Scalar(options.value), first.dtype());
   raw::fill_({out, {}}, options.value);
   for (std::size_t i = 0; i < samples.size(); ++i) {
     const Tensor& field = samples[i].at(k);

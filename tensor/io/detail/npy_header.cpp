@@ -194,8 +194,10 @@ std::string write_npy_header(const char* op, const Tensor& tensor, SourceLocatio
     if (d + 1 < tensor.dim() || d == 0) text += ',';
   }
   text += "), }";
-  constexpr std::size_t kFixed = 10;
-  text.append((kAlignment - (kFixed + text.size() + 1) % kAlignment) % kAlignment, ' ');
+  // As NumPy: space for a longer first size, then at least one more space.
+  constexpr std::size_t kFixed = 10, kDigits = 21;
+  if (tensor.dim() > 0) text.append(kDigits - std::to_string(tensor.shape()[0]).size(), ' ');
+  text.append(kAlignment - (kFixed + text.size() + 1) % kAlignment, ' ');
   text += '\n';
   std::string head(kMagic, kMagicBytes);
   head += {'\1', '\0', static_cast<char>(text.size() & 0xff), static_cast<char>(text.size() >> 8)};
