@@ -140,13 +140,15 @@ TEST(ComposedOptimizersErrors, BadInputs) {
                    [=] { Adafactor({matrix}, {.beta2_decay = 0.1}); }},
   });
   Adafactor adafactor({matrix});
-  CapturedStep step([&](const Tensor& x) {
-    Tensor loss = sum(matrix * x);
-    adafactor.zero_grad();
-    loss.backward();
-    adafactor.step();
-    return loss;
-  });
+  CapturedStep step(
+      [&](const Tensor& x) {
+        Tensor loss = sum(matrix * x);
+        adafactor.zero_grad();
+        loss.backward();
+        adafactor.step();
+        return loss;
+      },
+      {.device = "cpu"});
   const Tensor x = ones({3, 2});
   const auto run = [&] {
     for (int i = 0; i < 5; ++i) (void)step(x);  // the first ones run directly

@@ -106,7 +106,8 @@ OpCases scattered() {
                                   {values({4, 2}), indices({200, 2}, 3), values({200, 2}, 0.98, 1.02)},
                                   {values({}), indices({}, 1), values({})}},
                        .golden = {"scatter: scatter_reduce/" + variant}});
-      cases.back().exact = reduce != Scatter::prod;  // halves round after each of many factors
+      cases.back().exact = reduce != Scatter::prod;   // halves round after each of many factors
+      cases.back().tolerance_on_cuda = {1e-2, 1e-2};  // they are added in no fixed order there
       if (reduce == Scatter::amax || reduce == Scatter::amin)
         cases.back().inputs[2] = {values({4, 2}), indices({9, 2}, 3), values({9, 2})};
     }
