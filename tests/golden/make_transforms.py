@@ -23,7 +23,7 @@ def main():
                 y = y.round().clamp(0, 255).byte() if name == "bytes" else y
                 BOOK.put(f"{name}/resize {height} {width} {int(antialias)}", y)
         for mode, interpolation in MODES.items():
-            for degrees in (30, -90, 180, 12.5):
+            for degrees in (31, -90, 180, 12.5):
                 BOOK.put(f"{name}/rotate {degrees} {mode}", F.rotate(x, degrees, interpolation=interpolation))
             BOOK.put(f"{name}/affine {mode}",
                      F.affine(x, 17, [1.5, -1], 1.25, [10, -5], interpolation=interpolation))
