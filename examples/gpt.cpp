@@ -93,8 +93,8 @@ int main(int argc, char** argv) {
       std::vector<std::int64_t> tokens;
       std::istringstream list(numbers);
       for (std::string number; std::getline(list, number, ',');) tokens.push_back(std::stoll(number));
-      const Tensor all = continued(net, tensor(tokens, device).unsqueeze(0), count, options.n_positions, temperature);
-      for (const std::int64_t token : all.to_vector<std::int64_t>())
+      const Tensor whole = continued(net, tensor(tokens, device).unsqueeze(0), count, options.n_positions, temperature);
+      for (const std::int64_t token : whole.to_vector<std::int64_t>())
         std::printf("%lld ", static_cast<long long>(token));
       std::printf("\n");
       return 0.0;

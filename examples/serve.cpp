@@ -66,9 +66,9 @@ int main(int argc, char** argv) {
         workers.emplace_back([&, t] { right += answer(net, 1'000'000 + t * requests, requests, device); });
     }
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-    const auto all = static_cast<double>(threads * requests), share = 100 * static_cast<double>(right) / all;
+    const auto total = static_cast<double>(threads * requests), share = 100 * static_cast<double>(right) / total;
     std::printf("%lld threads: %.0f requests/s, %.1f %% of the answers are right\n", static_cast<long long>(threads),
-                all / elapsed.count(), share);
+                total / elapsed.count(), share);
     return share;
   });
 }
