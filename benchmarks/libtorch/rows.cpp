@@ -121,6 +121,12 @@ std::vector<Workload> row_workloads() {
     add_layer(list, "attention_" + std::to_string(length), operands,
               [](const Tensors& t) { return torch::scaled_dot_product_attention(t[0], t[1], t[2]); });
   }
+  const auto million = [](const Settings& s) { return formula(1, {s.quick ? 1000 : 1 << 20}); };
+  list.push_back(
+      {"sort_1M", [=](const Settings& s) { return forward_only([x = million(s)] { return std::get<0>(x.sort()); }); }});
+  list.push_back({"topk_1M", [=](const Settings& s) {
+                    return forward_only([x = million(s)] { return std::get<0>(x.topk(100)); });
+                  }});
   const auto vocabulary = [](const Settings& s) { return Tensors{formula(1, {s.quick ? 50 : 30000, 256})}; };
   add_layer(list, "embedding", vocabulary,
             [](const Tensors& t) { return torch::embedding(t[0], scattered(t[0].size(0), 4096)); });

@@ -100,6 +100,9 @@ def workloads(tools):
     for length in (1024, 4096):
         known[f"attention_{length}"] = lambda length=length: forward(*attention(length))
         known[f"attention_{length}_backward"] = lambda length=length: backward(*attention(length))
+    million = lambda: (formula(1, (pick(1 << 20, 1000),)),)
+    known["sort_1M"] = lambda: forward(lambda x: x.sort().values, million)
+    known["topk_1M"] = lambda: forward(lambda x: x.topk(100).values, million)
     known["embedding"] = lambda: forward(*words())
     known["embedding_backward"] = lambda: backward(*words())
     known["mul_row_128"] = lambda: forward(CHANNELS["mul_channels"], table)

@@ -7,6 +7,7 @@
 #include <minnow/ops/layer_norm.h>
 #include <minnow/ops/reduce.h>
 #include <minnow/ops/softmax.h>
+#include <minnow/ops/sort.h>
 #include <minnow/tensor/raw/view.h>
 #include "workloads/workloads.h"
 
@@ -139,6 +140,13 @@ std::vector<Workload> row_workloads() {
     add_layer(list, "attention_" + std::to_string(length), operands,
               [](const Tensors& t) { return scaled_dot_product_attention(t[0], t[1], t[2]); });
   }
+  const auto million = [](const Settings& s) { return formula(s, 1, {s.quick ? 1000 : 1 << 20}); };
+  list.push_back({"sort_1M",
+                  [=](const Settings& s) { return forward_only([x = million(s)] { return sort(x).values; }); },
+                  For::kCpu});
+  list.push_back({"topk_1M",
+                  [=](const Settings& s) { return forward_only([x = million(s)] { return topk(x, 100).values; }); },
+                  For::kCpu});
   const auto vocabulary = [](const Settings& s) { return Tensors{formula(s, 1, {s.quick ? 50 : 30000, 256})}; };
   add_layer(list, "embedding", vocabulary,
             [](const Tensors& t) { return embedding(scattered(t[0].size(0), 4096), t[0]); });
