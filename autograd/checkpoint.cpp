@@ -167,6 +167,7 @@ std::vector<Tensor> checkpoint(CheckpointedFunction f, std::vector<Tensor> input
     return f(inputs);
   }
   std::vector<std::uint32_t> versions;
+  versions.reserve(inputs.size());
   for (const Tensor& x : inputs) versions.push_back(x.defined() ? x.storage()->version() : 0);
   const auto again = std::make_shared<Recomputation>(f, inputs, default_generator().state());
   const std::uint64_t start = next_order();

@@ -401,6 +401,7 @@ std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<T
 std::vector<Tensor> autograd::gradients_up_to(const std::vector<Edge>& edges, std::span<const Tensor> outputs,
                                               std::span<const Tensor> gradients, bool create_graph) {
   std::vector<Requested> requested;
+  requested.reserve(edges.size());
   for (const Edge& edge : edges) requested.push_back({edge.node.get(), edge.leaf.get(), {}});
   BackwardPass run(create_graph, create_graph);
   run.request(&requested);
@@ -410,6 +411,7 @@ std::vector<Tensor> autograd::gradients_up_to(const std::vector<Edge>& edges, st
       run.seed(outputs[i], gradients[i]);
   run.execute();
   std::vector<Tensor> found;
+  found.reserve(requested.size());
   for (Requested& r : requested) found.push_back(std::move(r.grad));
   return found;
 }

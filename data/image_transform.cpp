@@ -163,8 +163,8 @@ std::vector<Taps> taps(std::int64_t in, std::int64_t out, bool antialias) {
       else tap.weights[0] = 1;
       continue;
     }
-    tap.first = std::max<std::int64_t>(static_cast<std::int64_t>(center - scale + 0.5), 0);
-    const std::int64_t end = std::min(static_cast<std::int64_t>(center + scale + 0.5), in);
+    tap.first = std::max<std::int64_t>(static_cast<std::int64_t>(std::floor(center - scale + 0.5)), 0);
+    const std::int64_t end = std::min(static_cast<std::int64_t>(std::floor(center + scale + 0.5)), in);
     double sum = 0;
     for (std::int64_t j = tap.first; j < end; ++j) {
       const double w = std::max(0.0, 1 - std::abs((static_cast<double>(j) - center + 0.5) / scale));

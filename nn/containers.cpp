@@ -58,6 +58,7 @@ template <class Item> bool has(const std::vector<Item>& items, std::string_view 
 }
 template <class Item> std::vector<std::string> names_of(const std::vector<Item>& items) {
   std::vector<std::string> names;
+  names.reserve(items.size());
   for (const Item& item : items) names.push_back(item.name);
   return names;
 }

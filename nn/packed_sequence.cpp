@@ -81,6 +81,7 @@ PackedSequence pack_sequence(const std::vector<Tensor>& sequences, SourceLocatio
   const CallSite site("pack_sequence", where);
   const Tensor padded = pad_sequence(sequences, {}, where);
   std::vector<std::int64_t> lengths;
+  lengths.reserve(sequences.size());
   for (const Tensor& s : sequences) lengths.push_back(s.size(0));
   return pack_padded_sequence({padded, where}, lengths);
 }

@@ -8,7 +8,8 @@
 namespace minnow::nn {
 
 void detail::tie(const Tensor& tensor, const Tensor& to) {
-  const auto slot = to.slot(), former = tensor.slot();
+  const auto& slot = to.slot();
+  const auto& former = tensor.slot();
   std::vector<std::weak_ptr<minnow::detail::TensorImpl>> all = slot->tied;
   if (all.empty()) all.push_back(to.weak());
   if (former && !former->tied.empty()) all.insert(all.end(), former->tied.begin(), former->tied.end());

@@ -128,7 +128,7 @@ Tensor solve_matrices(const Tensor& a, const Tensor& b) {
   const Lu lu = factor(a, true);
   if (x.numel())
     run({LapackRoutine::lu_solve, matrices(lu.factors), vectors(lu.pivots, rows(a)), matrices(x), View()}, a, singular);
-  return record("linalg::solve", std::move(x), {a, b},
+  return record("linalg::solve", x, {a, b},
                 [a = Saved(a), x = Saved::output(x)](const Tensor& g, Needs needs) -> Gradients {
                   const Tensor g_b = solve(a().mT(), g);
                   return {needs[0] ? neg(matmul(g_b, x().mT())) : Tensor(), g_b};
@@ -139,7 +139,7 @@ Tensor solve_triangles(const Tensor& a, const Tensor& b, bool upper) {
   Tensor x = workspace(b);
   const Tensor triangle = raw::contiguous(a);
   if (x.numel()) run({LapackRoutine::triangular, matrices(triangle), View(), matrices(x), View(), upper}, a, singular);
-  return record("linalg::solve_triangular", std::move(x), {a, b},
+  return record("linalg::solve_triangular", x, {a, b},
                 [a = Saved(a), x = Saved::output(x), upper](const Tensor& g, Needs needs) -> Gradients {
                   const Tensor g_b = solve_triangular(a().mT(), g, !upper);
                   if (!needs[0]) return {Tensor(), g_b};
@@ -206,7 +206,7 @@ Tensor cholesky(const In& a, bool upper) {
     run({LapackRoutine::cholesky, matrices(l), View(), View(), View()}, *a, [] {
       return Fault{"a matrix is not positive definite", "add a multiple of eye(n), or use linalg::eigh"};
     });
-  l = record("linalg::cholesky", std::move(l), {*a}, [l = Saved::output(l)](const Tensor& g) {
+  l = record("linalg::cholesky", l, {*a}, [l = Saved::output(l)](const Tensor& g) {
     const Tensor factor = l(), whole = tril(matmul(factor.mT(), g));
     const Tensor phi = sub(whole, mul(diagonal_matrix(diagonal_of(whole)), 0.5));
     const Tensor left = solve_triangular(factor.mT(), phi, true);          // L⁻ᵀ P
@@ -235,7 +235,7 @@ Tensor inv(const In& a) {
     const NoGradGuard no_grad;
     y = solve_matrices(*a, eye(rows(*a), -1, {a->dtype(), a->device()}).expand(a->shape()));
   }
-  return record("linalg::inv", std::move(y), {*a}, [y = Saved::output(y)](const Tensor& g) {
+  return record("linalg::inv", y, {*a}, [y = Saved::output(y)](const Tensor& g) {
     const Tensor t = y().mT();
     return neg(matmul(matmul(t, g), t));
   });
@@ -260,7 +260,7 @@ Tensor pinv(const In& a, double rtol) {
       p = raw::new_result(batch_and(*a, {columns(*a), rows(*a)}), a->dtype(), a->device());
     }
   }
-  return record("linalg::pinv", std::move(p), {*a}, [a = Saved(*a), p = Saved::output(p)](const Tensor& g) {
+  return record("linalg::pinv", p, {*a}, [a = Saved(*a), p = Saved::output(p)](const Tensor& g) {
     const Tensor x = a(), y = p(), t = y.mT();
     const Tensor left = matmul(identity_minus(matmul(x, y)), matmul(g.mT(), matmul(y, t)));
     const Tensor right = matmul(matmul(t, y), matmul(g.mT(), identity_minus(matmul(y, x))));
@@ -278,7 +278,7 @@ Tensor det(const In& a) {
     const Lu lu = factor(*a, false);
     y = mul(sign_of(lu), abs(prod(diagonal_of(lu.factors), -1)));
   }
-  return record("linalg::det", std::move(y), {*a}, [a = Saved(*a)](const Tensor& g) {
+  return record("linalg::det", y, {*a}, [a = Saved(*a)](const Tensor& g) {
     const Tensor x = a();
     const auto wide = [](const Tensor& t) { return t.unsqueeze(-1).unsqueeze(-1); };
     if (!is_grad_enabled()) return mul(wide(g), cofactors(x));
@@ -325,16 +325,15 @@ QR qr(const In& a) {
     const Tensor work = workspace(*a), q = parts.part(both, 0), r = parts.part(both, 1);
     run({LapackRoutine::qr, matrices(work), matrices(q), matrices(r), View()}, *a, no_convergence);
   }
-  both = record("linalg::qr", std::move(both), {*a},
-                [both = Saved::output(both), parts, a = Saved(*a), m, n](const Tensor& g) {
-                  const Tensor whole = both(), q = parts.part(whole, 0), r = parts.part(whole, 1);
-                  const Tensor g_q = parts.part(g, 0), g_r = parts.part(g, 1);
-                  if (m >= n) return tall_gradient(q, r, g_q, g_r);
-                  // a = [x y] with x = q u and y = q v.
-                  const Tensor y = a().narrow(-1, m, n - m), g_u = g_r.narrow(-1, 0, m), g_v = g_r.narrow(-1, m, n - m);
-                  const Tensor g_x = tall_gradient(q, r.narrow(-1, 0, m), add(g_q, matmul(y, g_v.mT())), g_u);
-                  return cat({g_x, matmul(q, g_v)}, -1);
-                });
+  both = record("linalg::qr", both, {*a}, [both = Saved::output(both), parts, a = Saved(*a), m, n](const Tensor& g) {
+    const Tensor whole = both(), q = parts.part(whole, 0), r = parts.part(whole, 1);
+    const Tensor g_q = parts.part(g, 0), g_r = parts.part(g, 1);
+    if (m >= n) return tall_gradient(q, r, g_q, g_r);
+    // a = [x y] with x = q u and y = q v.
+    const Tensor y = a().narrow(-1, m, n - m), g_u = g_r.narrow(-1, 0, m), g_v = g_r.narrow(-1, m, n - m);
+    const Tensor g_x = tall_gradient(q, r.narrow(-1, 0, m), add(g_q, matmul(y, g_v.mT())), g_u);
+    return cat({g_x, matmul(q, g_v)}, -1);
+  });
   return {parts.part(both, 0), parts.part(both, 1)};
 }
 
@@ -351,7 +350,7 @@ Eigh eigh(const In& a) {
     raw::copy_to(*a, columns_of);
     run({LapackRoutine::eigh, matrices(columns_of), vectors(values, n), View(), View()}, *a, no_convergence);
   }
-  both = record("linalg::eigh", std::move(both), {*a}, [both = Saved::output(both), parts](const Tensor& g) {
+  both = record("linalg::eigh", both, {*a}, [both = Saved::output(both), parts](const Tensor& g) {
     const Tensor whole = both(), values = parts.part(whole, 0), v = parts.part(whole, 1);
     const Tensor turned = divided(matmul(v.mT(), parts.part(g, 1)), differences(values));
     const Tensor off_diagonal = sub(turned, diagonal_matrix(diagonal_of(turned)));
@@ -374,7 +373,7 @@ SVD svd(const In& a) {
     const Tensor work = workspace(*a), u = parts.part(all, 0), s = parts.part(all, 1), vh = parts.part(all, 2);
     run({LapackRoutine::svd, matrices(work), matrices(u), vectors(s, k), matrices(vh)}, *a, no_convergence);
   }
-  all = record("linalg::svd", std::move(all), {*a}, [all = Saved::output(all), parts, m, n, k](const Tensor& g) {
+  all = record("linalg::svd", all, {*a}, [all = Saved::output(all), parts, m, n, k](const Tensor& g) {
     const Tensor whole = all(), u = parts.part(whole, 0), s = parts.part(whole, 1), vh = parts.part(whole, 2);
     const Tensor g_u = parts.part(g, 0), g_s = parts.part(g, 1), g_vh = parts.part(g, 2);
     const auto turned = [apart = differences(square(s))](const Tensor& t) { return divided(sub(t, t.mT()), apart); };
