@@ -9,8 +9,9 @@ namespace minnow::detail::raw {
 std::size_t checked_bytes(const Shape& shape, DType dtype) {
   std::int64_t bytes = static_cast<std::int64_t>(size_of(dtype));
   if (!bytes)
-    throw DTypeError(message(fmt::format("{} is not a dtype", static_cast<int>(dtype)), {},
-                             "give one of float32, float64, float16, bfloat16, int64, int32, int16, int8, uint8, bool"));
+    throw DTypeError(
+        message(fmt::format("{} is not a dtype", static_cast<int>(dtype)), {},
+                "give one of float32, float64, float16, bfloat16, int64, int32, int16, int8, uint8, bool"));
   bool overflow = false, none = false;
   for (const std::int64_t size : shape) {
     if (size < 0) throw ShapeError(message("a size is negative\n  shape  " + shape.str(), {}, "sizes are 0 or more"));

@@ -22,9 +22,8 @@ const std::map<std::string, Binary>& functions() {
   return *all;
 }
 
-constexpr DType kDTypes[] = {DType::float32, DType::float64, DType::float16, DType::bfloat16,
-                             DType::int64,   DType::int32,   DType::int16,   DType::int8,
-                             DType::uint8,   DType::bool_};
+constexpr DType kDTypes[] = {DType::float32, DType::float64, DType::float16, DType::bfloat16, DType::int64,
+                             DType::int32,   DType::int16,   DType::int8,    DType::uint8,    DType::bool_};
 constexpr int kRefused = 255;
 
 /// The index of the result's dtype, or kRefused.
