@@ -139,6 +139,7 @@ Shape part(const Shape& shape, int from, int to) {
 
 Tensor sum_last(const Tensor& x, int dims) {
   std::vector<std::int64_t> list;
+  list.reserve(static_cast<std::size_t>(dims));
   for (int d = 0; d < dims; ++d) list.push_back(-1 - d);
   return list.empty() ? x : sum(x, Dims(list));
 }

@@ -46,8 +46,8 @@ class Distribution {
   [[nodiscard]] Tensor stddev(SourceLocation where = SourceLocation::current()) const;
 
  protected:
-  Distribution(Shape batch_shape, Shape event_shape)
-      : batch_shape_(std::move(batch_shape)), event_shape_(std::move(event_shape)) {}
+  Distribution(const Shape& batch_shape, const Shape& event_shape)
+      : batch_shape_(batch_shape), event_shape_(event_shape) {}
 
   // What a distribution is, inside of an open CallSite.
 
