@@ -161,8 +161,9 @@ TEST_F(Arrays, RefusesMalformedNpz) {
     }
     EXPECT_LT(read, 90);
     // The directory is at the end: of each member its method, sizes, offset and name.
+    const std::string mark = "PK\1\2";
     const auto central =
-        static_cast<std::size_t>(std::search(good.begin(), good.end(), "PK\1\2", "PK\1\2" + 4) - good.begin());
+        static_cast<std::size_t>(std::search(good.begin(), good.end(), mark.begin(), mark.end()) - good.begin());
     const auto changed = [&](std::size_t at, std::initializer_list<std::uint8_t> bytes) {
       Bytes bad = good;
       std::copy(bytes.begin(), bytes.end(), bad.begin() + static_cast<std::ptrdiff_t>(central + at));
