@@ -319,6 +319,8 @@ void check_values(const char* op, std::string_view name, const Table::Column& co
   double low = -0x1p63, high = 0x1p63;
   if (dtype == DType::int32) low = -0x1p31, high = 0x1p31;
   else if (dtype == DType::uint8) low = 0, high = 256;
+  else if (dtype == DType::int16) low = -0x1p15, high = 0x1p15;
+  else if (dtype == DType::int8) low = -0x1p7, high = 0x1p7;
   std::vector<double> values(static_cast<std::size_t>(column.values.numel()));
   write_column(column, values.data(), 1, fill);
   for (std::size_t i = 0; i < values.size(); ++i)

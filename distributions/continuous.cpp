@@ -57,9 +57,10 @@ Tensor LogNormal::divergence(const Distribution& q) const {
 Laplace::Laplace(const TensorLike& loc, const TensorLike& scale)
     : OfTwo(detail::broadcast("Laplace", {{"loc", loc}, {"scale", scale}})) {}
 Tensor Laplace::draw(const Shape& shape, RandomGenerator* generator) const {
-  const double limit = 1 - detail::precision(loc().dtype()) / 2;
-  const Tensor u = clamp(detail::uniform(shape, loc(), generator) * 2 - 1, -limit, limit);
-  return loc() - scale() * (sign(u) * log1p(-abs(u)));
+  const Tensor drawn = detail::uniform(shape, loc(), generator);
+  const double limit = 1 - detail::precision(drawn.dtype()) / 2;
+  const Tensor u = clamp(drawn * 2 - 1, -limit, limit);
+  return (loc() - scale() * (sign(u) * log1p(-abs(u)))).to(loc().dtype());
 }
 Tensor Laplace::log_density(const Tensor& value) const { return -log(2 * scale()) - abs(value - loc()) / scale(); }
 Tensor Laplace::find_entropy() const { return 1 + log(2 * scale()); }
@@ -74,7 +75,7 @@ Tensor Laplace::divergence(const Distribution& q) const {
 Uniform::Uniform(const TensorLike& low, const TensorLike& high)
     : OfTwo(detail::broadcast("Uniform", {{"low", low}, {"high", high}})) {}
 Tensor Uniform::draw(const Shape& shape, RandomGenerator* generator) const {
-  return low() + (high() - low()) * detail::uniform(shape, low(), generator);
+  return (low() + (high() - low()) * detail::uniform(shape, low(), generator)).to(low().dtype());
 }
 Tensor Uniform::log_density(const Tensor& value) const {
   const Tensor inside = logical_and(le(low(), value), gt(high(), value));
@@ -94,9 +95,11 @@ Exponential::Exponential(const TensorLike& rate) : Exponential(detail::broadcast
 Exponential::Exponential(std::vector<Tensor> parameters)
     : Distribution(parameters[0].shape(), {}), rate_(std::move(parameters[0])) {}
 Tensor Exponential::draw(const Shape& shape, RandomGenerator* generator) const {
-  return -log1p(-detail::uniform(shape, rate_, generator)) / rate_;
+  return (-log1p(-detail::uniform(shape, rate_, generator)) / rate_).to(rate_.dtype());
 }
-Tensor Exponential::log_density(const Tensor& value) const { return log(rate_) - rate_ * value; }
+Tensor Exponential::log_density(const Tensor& value) const {
+  return where(ge(value, 0), log(rate_) - rate_ * value, -kInfinity);
+}
 Tensor Exponential::find_entropy() const { return 1 - log(rate_); }
 Tensor Exponential::find_mean() const { return reciprocal(rate_); }
 Tensor Exponential::find_variance() const { return reciprocal(square(rate_)); }

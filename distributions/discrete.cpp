@@ -54,9 +54,13 @@ Bernoulli::Bernoulli(const ProbsOrLogits& parameter, SourceLocation where)
                 parameter.probs.defined() ? logits_of(parameter.probs) : parameter.logits) {}
 
 Tensor Bernoulli::draw(const Shape& shape, RandomGenerator* generator) const {
-  return lt(detail::uniform(shape, probs_, generator), probs_).to(probs_.dtype());
+  const Tensor u = detail::uniform(shape, probs_, generator);
+  return lt(u, probs_.to(u.dtype())).to(probs_.dtype());
 }
-Tensor Bernoulli::log_density(const Tensor& value) const { return logits_ * value + log_sigmoid(-logits_); }
+Tensor Bernoulli::log_density(const Tensor& value) const {
+  const Tensor possible = logical_or(eq(value, 0), eq(value, 1));
+  return where(possible, logits_ * value + log_sigmoid(-logits_), -kInfinity);
+}
 Tensor Bernoulli::find_entropy() const { return -(logits_ * probs_ + log_sigmoid(-logits_)); }
 Tensor Bernoulli::find_variance() const { return probs_ * (1 - probs_); }
 Tensor Bernoulli::divergence(const Distribution& q) const {
@@ -98,7 +102,7 @@ Categorical::Categorical(const ProbsOrLogits& parameter, SourceLocation where)
 /// The largest of the logits with noise -log(-log u) is distributed as the categories are (Gumbel 1954).
 Tensor Categorical::draw(const Shape& shape, RandomGenerator* generator) const {
   const Tensor u = detail::uniform(detail::join(shape, {probs_.size(-1)}), probs_, generator);
-  return argmax(log(probs_) - log(-log(u)), -1);
+  return argmax(log(probs_.to(u.dtype())) - log(-log(u)), -1);
 }
 Tensor Categorical::log_density(const Tensor& value) const {
   if (value.is_floating_point())

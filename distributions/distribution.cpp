@@ -56,7 +56,7 @@ Shape join(const Shape& shape, const Shape& rest) {
 }
 
 Tensor uniform(const Shape& shape, const Tensor& like, RandomGenerator* generator) {
-  return rand(shape, {like.dtype(), like.device(), generator});
+  return rand(shape, {is_half(like.dtype()) ? DType::float32 : like.dtype(), like.device(), generator});
 }
 Tensor normal(const Shape& shape, const Tensor& like, RandomGenerator* generator) {
   return randn(shape, {like.dtype(), like.device(), generator});

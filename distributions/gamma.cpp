@@ -73,14 +73,14 @@ Tensor detail::standard_gamma(const Tensor& concentration, RandomGenerator* gene
     value = d;
     Tensor open = ones_like(a, DType::bool_);
     for (int i = 0; i < kProposals; ++i) {
-      const Tensor x = normal(a.shape(), a, generator), u = uniform(a.shape(), a, generator);
+      const Tensor x = normal(a.shape(), a, generator), u = uniform(a.shape(), a, generator).to(a.dtype());
       const Tensor root = 1 + c * x, v = root * square(root);
       const Tensor taken =
           logical_and(gt(v, 0), lt(log(u), 0.5 * square(x) + d * (1 - v + log(clamp_min(v, tiny(a.dtype()))))));
       value = where(logical_and(open, taken), d * v, value);
       open = logical_and(open, logical_not(taken));
     }
-    const Tensor u = clamp_min(uniform(a.shape(), a, generator), tiny(a.dtype()));
+    const Tensor u = clamp_min(uniform(a.shape(), a, generator).to(a.dtype()), tiny(a.dtype()));
     value = clamp_min(where(small, value * pow(u, reciprocal(a)), value), tiny(concentration.dtype()));
     value = value.to(concentration.dtype());
   }
@@ -125,8 +125,10 @@ Tensor Beta::draw(const Shape& shape, RandomGenerator* generator) const {
   return clamp(x / (x + y), detail::tiny(first.dtype()), 1 - detail::precision(first.dtype()) / 2);
 }
 Tensor Beta::log_density(const Tensor& value) const {
-  return detail::xlogy(first - 1, value) + detail::xlogy(second - 1, 1 - value) + lgamma(first + second) -
-         lgamma(first) - lgamma(second);
+  const Tensor inside = logical_and(ge(value, 0), le(value, 1));
+  const Tensor density = detail::xlogy(first - 1, value) + detail::xlogy(second - 1, 1 - value) +
+                         lgamma(first + second) - lgamma(first) - lgamma(second);
+  return where(inside, density, -kInfinity);
 }
 Tensor Beta::find_entropy() const {
   const Tensor total = first + second;

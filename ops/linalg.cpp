@@ -148,16 +148,15 @@ Tensor solve_triangles(const Tensor& a, const Tensor& b, bool upper) {
                 });
 }
 
-/// Calls f with matrices a and b whose batches were broadcast together.
-template <class F> Tensor on_batches(const In& a, const In& b, const F& f) {
+/// Calls f with matrices a and b whose batches were broadcast together; vector: b holds vectors.
+template <class F> Tensor on_batches(const In& a, const In& b, bool vector, const F& f) {
   const Operands operands{{"a", *a}, {"b", *b}};
   dispatch(operands);
   check(operands, true);
-  const bool vector = b->dim() == 1 && a->dim() == 2;
   const Tensor right = vector ? b->unsqueeze(-1) : *b;
   if (right.dim() < 2 || rows(right) != rows(*a))
     throw ShapeError(message(fmt::format("b must have the {} rows of a", rows(*a)), operands,
-                             "a: [..., N, N]  b: [..., N, K], or [N] beside one matrix"));
+                             "a: [..., N, N]  b: [..., N, K], or vectors [..., N]"));
   Shape lead;
   try {
     const auto batch_of = [](const Tensor& t) {
@@ -218,12 +217,17 @@ Tensor cholesky(const In& a, bool upper) {
 
 Tensor solve(const In& a, const In& b) {
   const CallSite site("linalg::solve", a.where);
-  return on_batches(a, b, solve_matrices);
+  dispatch({{"a", *a}, {"b", *b}});
+  const bool vector =
+      b->dim() == 1 || (b->dim() > 1 && a->dim() == b->dim() + 1 && b->shape() == batch_and(*a, {rows(*a)}));
+  return on_batches(a, b, vector, solve_matrices);
 }
 
 Tensor solve_triangular(const In& a, const In& b, bool upper) {
   const CallSite site("linalg::solve_triangular", a.where);
-  return on_batches(a, b, [upper](const Tensor& s, const Tensor& t) { return solve_triangles(s, t, upper); });
+  dispatch({{"a", *a}, {"b", *b}});
+  return on_batches(a, b, b->dim() == 1,
+                    [upper](const Tensor& s, const Tensor& t) { return solve_triangles(s, t, upper); });
 }
 
 Tensor inv(const In& a) {
@@ -381,8 +385,8 @@ SVD svd(const In& a) {
     const Tensor u_g = matmul(u.mT(), g_u), g_v = matmul(g_vh, vh.mT());
     const Tensor core = add(add(mul(turned(u_g), row), mul(column, turned(g_v.mT()))), diagonal_matrix(g_s));
     Tensor out = matmul(matmul(u, core), vh);
-    if (m > k) out = add(out, matmul(div(sub(g_u, matmul(u, u_g)), row), vh));
-    if (n > k) out = add(out, matmul(u, div(sub(g_vh, matmul(g_v, vh)), column)));
+    if (m > k) out = add(out, matmul(divided(sub(g_u, matmul(u, u_g)), row), vh));
+    if (n > k) out = add(out, matmul(u, divided(sub(g_vh, matmul(g_v, vh)), column)));
     return out;
   });
   return {parts.part(all, 0), parts.part(all, 1), parts.part(all, 2)};

@@ -12,7 +12,8 @@ namespace minnow::linalg {
 /// da = (S + Sᵀ) / 2 with S = L⁻ᵀ P L⁻¹ (Murray 2016, "Differentiation of the Cholesky decomposition").
 [[nodiscard]] Tensor cholesky(const In& a, bool upper = false);
 
-/// X with a X = b.   a: [..., N, N]  b: [..., N, K], or [N] beside a: [N, N]; batches are broadcast.  ValueError if a matrix
+/// X with a X = b.   a: [..., N, N]  b: [..., N, K], or vectors: [N], or a's shape
+/// without the last size; batches are broadcast.  ValueError if a matrix
 /// is singular.  db = a⁻ᵀ g,  da = -db Xᵀ.
 [[nodiscard]] Tensor solve(const In& a, const In& b);
 /// The same for a triangular matrix; elements of the other triangle do not count.
@@ -32,7 +33,7 @@ struct SlogDet {
   Tensor sign, logabsdet;
 };
 /// The sign of the determinant (0 for a singular matrix) and the logarithm of its absolute value: [...] each.
-/// da = g a⁻ᵀ, of the logarithm.
+/// da = g a⁻ᵀ, of the logarithm; ValueError in backward if a matrix is singular.
 [[nodiscard]] SlogDet slogdet(const In& a);
 
 struct QR {

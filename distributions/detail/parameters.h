@@ -20,7 +20,7 @@ void require_floating_point(const char* owner, const char* name, const Tensor& p
 
 /// `shape` followed by `rest`.
 Shape join(const Shape& shape, const Shape& rest);
-/// Random numbers like a parameter.
+/// Random numbers like a parameter; the uniform ones are float32 beside halves, which have too few of them.
 Tensor uniform(const Shape& shape, const Tensor& like, RandomGenerator* generator);
 Tensor normal(const Shape& shape, const Tensor& like, RandomGenerator* generator);
 /// The relative precision of a dtype, and its smallest positive normal number.

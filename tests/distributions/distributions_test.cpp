@@ -1,5 +1,6 @@
 #include <cmath>
 #include <gtest/gtest.h>
+#include <limits>
 #include <minnow/distributions/detail/parameters.h>
 #include <minnow/minnow.h>
 #include "support/devices.h"
@@ -220,6 +221,24 @@ TEST(DistributionsDtypes, ParametersMayBeNumbersAndHalves) {
   EXPECT_EQ(kl_divergence(Categorical(tensor({0.5, 0.5})), Categorical(tensor({1.0, 0.0}))).item(), kInfinity);
   EXPECT_NEAR(kl_divergence(Categorical(tensor({1.0, 0.0})), Categorical(tensor({0.5, 0.5}))).item(), std::log(2),
               1e-6);
+}
+
+TEST(DistributionsDtypes, HalvesAreDrawnFromEnoughNumbers) {
+  manual_seed(5);
+  for (const DType dtype : {DType::float16, DType::bfloat16}) {
+    const Tensor chosen = distributions::Categorical(ones({4000}).to(dtype)).sample({300});
+    EXPECT_NEAR(chosen.to(float64).mean().item(), 2000, 300);  // 67 is the standard deviation
+    const Tensor rare = distributions::Bernoulli(full({200000}, 0.001).to(dtype)).sample();
+    EXPECT_NEAR(rare.to(float64).mean().item(), 0.001, 0.0004);
+    EXPECT_EQ(distributions::Exponential(ones({4}).to(dtype)).sample({2}).dtype(), dtype);
+  }
+}
+
+TEST(DistributionsDtypes, OutsideOfTheSupportTheDensityIsZero) {
+  const double none = -std::numeric_limits<double>::infinity();
+  EXPECT_EQ(distributions::Exponential(2.0).log_prob(tensor(-1.0)).item(), none);
+  EXPECT_EQ(distributions::Beta(2.0, 1.0).log_prob(tensor(1.5)).item(), none);
+  EXPECT_EQ(distributions::Bernoulli(0.3).log_prob(tensor(2.0)).item(), none);
 }
 
 TEST(DistributionsErrors, BadInputs) {

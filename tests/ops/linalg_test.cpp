@@ -116,6 +116,21 @@ TEST(Linalg, DetOfASingularMatrixHasAGradient) {
   EXPECT_TRUE(allclose(a.grad(), cofactors, 1e-9, 1e-9)) << a.grad();
 }
 
+TEST(Linalg, SolvesForVectorsOfABatch) {
+  const Tensor a = positive(rand({3, 3, 3}, {DType::float64})), b = rand({3, 3}, {DType::float64});
+  const Tensor x = linalg::solve(a, b);
+  EXPECT_EQ(x.shape(), Shape({3, 3}));
+  EXPECT_TRUE(allclose(matmul(a, x.unsqueeze(-1)).squeeze(-1), b, 1e-9, 1e-12));
+  EXPECT_TRUE(allclose(linalg::solve(a, b(0))(1), linalg::solve(a(1), b(0)), 1e-9, 1e-12));
+}
+
+TEST(Linalg, SingularValuesOfZeroHaveAGradient) {
+  Tensor a = tensor({{1.0, 0.0}, {0.0, 0.0}, {0.0, 0.0}}).to(float64).requires_grad_();
+  sum(linalg::svdvals(a)).backward();
+  EXPECT_TRUE(all(isfinite(a.grad())).item<bool>()) << a.grad();
+  EXPECT_EQ(a.grad()(0, 0).item(), 1);
+}
+
 TEST(Linalg, LeavesItsInputsAlone) {
   const Tensor a = positive(rand({4, 4}, {DType::float64})), b = rand({4, 2}, {DType::float64});
   const Tensor kept = a.clone(), kept_b = b.clone();
