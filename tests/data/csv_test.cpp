@@ -211,5 +211,13 @@ TEST_F(Csv, RefusesMalformedFiles) {
   EXPECT_TRUE(has(error_of<FormatError>([&] { read_csv(path); }), "truncated"));
 }
 
+TEST_F(Csv, NumbersThatADtypeCannotHoldAreRefused) {
+  const Table t = table("a,b\n127,128\n-128,70000\n");
+  EXPECT_EQ(t.tensor({"a"}, {.dtype = DType::int8})(1, 0).item(), -128);
+  EXPECT_EQ(t.tensor({"b"}, {.dtype = DType::int32})(1, 0).item(), 70000);
+  for (const DType dtype : {DType::int8, DType::int16, DType::uint8})
+    EXPECT_TRUE(has(error_of<ValueError>([&] { (void)t.tensor({"b"}, {.dtype = dtype}); }), "cannot hold the value"));
+}
+
 }  // namespace
 }  // namespace minnow
