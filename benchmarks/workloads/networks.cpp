@@ -84,7 +84,7 @@ Ready gpt(const Settings& s) {
   const Tensor places = arange(n * length, int64), tokens = (places * places * 31 % words).view({n, length});
   const Tensor next = ((places + 1) * (places + 1) * 31 % words).to(Device(s.device));
   return steps(s, models::GPT2LMHeadModel(s.quick ? small : full),
-               [x = tokens.to(Device(s.device)), next, words](const models::GPT2LMHeadModel& model) {
+               [x = tokens.to(Device(s.device)), next](const models::GPT2LMHeadModel& model) {
                  return nn::cross_entropy(model(x).view({-1, words}), next);
                });
 }
