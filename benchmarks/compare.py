@@ -2,9 +2,11 @@
 
     benchmarks/compare.py --build build/release [--torch-python PYTHON] [--libtorch build/libtorch/libtorch_workloads]
     benchmarks/compare.py --build build/release --device cuda
+    benchmarks/compare.py --against benchmarks/results/FILE.md      fails if a ratio is over 15 % worse than there
 
 PyTorch is searched in --torch-python, $MINNOW_TORCH_PYTHON and python3; without it minnow runs alone.  The LibTorch program
-is built from benchmarks/libtorch into BUILD/libtorch where PyTorch is installed (--no-libtorch skips it).
+is built from benchmarks/libtorch into BUILD/libtorch where PyTorch is installed (--no-libtorch skips it).  Rows that
+read files are compared with pandas and torchvision, where --torch-python has them.
 Ratio: minnow's time over the faster of the two, the median over the rounds.
 """
 
@@ -20,6 +22,8 @@ import statistics
 import subprocess
 import sys
 
+import make_files
+
 HERE = pathlib.Path(__file__).resolve().parent
 
 # Relative to the larger of the value and the mean magnitude of its tensor: sums in other orders, in float32.
@@ -29,6 +33,14 @@ TOLERANCES = {"mlp_step_sgd": 1e-4, "mlp_step_adam": 1e-3, "cnn_step_adam": 2e-3
               "conv_256x56x56_bf16": 3e-2, "cnn_epoch": 2e-2, "cnn_epoch_captured": 2e-2}
 # On a GPU convolutions round their operands to TF32.
 GPU_TOLERANCES = {"conv_28_forward": 1e-2, "conv_28_forward_backward": 1e-2, "cnn_step_adam": 2e-2}
+
+# Rows that read what make_files.py writes.
+FILE_ROWS = {"csv_100k", "png", "png_loader"}
+
+NO_SUCH_WORKLOAD = "there is no such workload"
+
+# A ratio may be this much above that of the table it is compared with.
+MARGIN = 1.15
 
 # Goals for a GPU of the H200's class: a text, the number, its format, and whether it is met.
 # A number is computed from minnow's and PyTorch's seconds, by workload; at most 5 % slower passes as equal.
@@ -183,6 +195,8 @@ def compare(name, sides, arguments):
     for _ in range(arguments.rounds):
         for side in sides:
             answer = side.measure(name, arguments.repeat)
+            if answer.get("error") == NO_SUCH_WORKLOAD and side is not sides[0]:
+                continue  # LibTorch reads no files
             if "error" in answer:
                 problems.append(f"{side.label}: {answer['error']}")
                 times[side.label].append(None)
@@ -248,6 +262,32 @@ def write_report(rows, labels, about, where):
     print(f"written to {path}")
 
 
+def ratios_of(path):
+    """The ratios of a report, by row."""
+    ratios = {}
+    for line in path.read_text().splitlines():
+        columns = [c.strip() for c in line.strip("|").split("|")]
+        if len(columns) > 2 and re.fullmatch(r"\d+\.\d+", columns[-1]):
+            ratios[columns[0]] = float(columns[-1])
+    return ratios
+
+
+def regressions(rows, path):
+    """A line for each row whose ratio is worse than in the report by more than MARGIN, or is missing."""
+    before = ratios_of(path)
+    if not before:
+        return [f"{path} has no ratios"]
+    lines = []
+    for row in rows:
+        if row["name"] not in before:
+            continue
+        if row["ratio"] is None:
+            lines.append(f"{row['name']}: no ratio, {before[row['name']]:.2f} in {path.name}")
+        elif row["ratio"] > before[row["name"]] * MARGIN:
+            lines.append(f"{row['name']}: {row['ratio']:.2f}, {before[row['name']]:.2f} in {path.name}")
+    return lines
+
+
 def default_data():
     """$MINNOW_DATA, or where ./run mnist puts the files."""
     cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "minnow/mnist"
@@ -269,6 +309,7 @@ def parse():
     parser.add_argument("--libtorch", type=pathlib.Path, help="the built program with the LibTorch workloads")
     parser.add_argument("--no-libtorch", action="store_true")
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
+    parser.add_argument("--against", type=pathlib.Path, help="a report in benchmarks/results: fail if a ratio is 15 %% worse")
     parser.add_argument("--write", action="store_true", help="write benchmarks/results/<date>-<cpu>.md")
     return parser.parse_args()
 
@@ -277,7 +318,11 @@ def start_sides(arguments):
     """The programs to compare, and a line about them."""
     build = arguments.build.resolve()
     environment = {**os.environ, "OMP_NUM_THREADS": str(arguments.threads), "MKL_NUM_THREADS": str(arguments.threads)}
-    options = ["--threads", arguments.threads, "--data", plain_data(arguments.data, build), "--device", arguments.device]
+    files = build / ("benchmark-files-quick" if arguments.quick else "benchmark-files")
+    if arguments.device == "cpu" and arguments.only is None or set(arguments.only or []) & FILE_ROWS:
+        make_files.make(files, arguments.quick)
+    options = ["--threads", arguments.threads, "--data", plain_data(arguments.data, build), "--device", arguments.device,
+               "--files", files]
     if arguments.quick:
         options.append("--quick")
         arguments.rounds = 1
@@ -327,7 +372,9 @@ def main():
         print(json.dumps({"about": about, "machine": where, "rows": rows}, indent=1))
     if arguments.write:
         write_report(rows, labels, about, where)
-    return 1 if any(row["problems"] for row in rows) else 0
+    worse = regressions(rows, arguments.against) if arguments.against else []
+    print(*worse, sep="\n", file=sys.stderr, end="\n" if worse else "")
+    return 1 if worse or any(row["problems"] for row in rows) else 0
 
 
 if __name__ == "__main__":

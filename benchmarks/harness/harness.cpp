@@ -108,11 +108,12 @@ Arguments parse(int argc, char** argv) {
     else if (i + 1 < argc && option == "--device") a.settings.device = argv[++i];
     else if (i + 1 < argc && option == "--only") a.only = argv[++i];
     else if (i + 1 < argc && option == "--data") a.settings.data = argv[++i];
+    else if (i + 1 < argc && option == "--files") a.settings.files = argv[++i];
     else if (i + 1 < argc && option == "--threads") a.settings.threads = std::atoi(argv[++i]);
     else if (i + 1 < argc && option == "--repeat") a.repeat = std::atoi(argv[++i]);
     else
       throw std::runtime_error(
-          "usage: [--device D] [--threads N] [--data DIR] [--repeat N] [--quick] "
+          "usage: [--device D] [--threads N] [--data DIR] [--files DIR] [--repeat N] [--quick] "
           "[--only NAME | --serve | --list]");
   }
   return a;

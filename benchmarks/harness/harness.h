@@ -25,7 +25,8 @@ struct Ready {
 
 struct Settings {
   int threads = 2;
-  std::string data;  ///< folder of the MNIST files
+  std::string data;   ///< folder of the MNIST files
+  std::string files;  ///< folder of make_files.py
   std::string device = "cpu";
   bool quick = false;  ///< small sizes and one sample, to check that it works
   /// Waits until the device has done all its work; called around each sample.

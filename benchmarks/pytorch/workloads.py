@@ -17,6 +17,7 @@ import torch.nn.functional as F
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
+import files
 import networks
 import rows
 
@@ -397,7 +398,7 @@ def cnn_epoch_captured():
     return {"": lambda: training.epoch(replay)}, checked_losses()
 
 
-def workloads(data):
+def workloads(data, folder):
     conv_28 = ((64, 32, 28, 28), (64, 32, 3, 3), 0.1)
     return {
         "add_1": small_add,
@@ -432,6 +433,7 @@ def workloads(data):
         "cnn_epoch_captured": cnn_epoch_captured,
         **rows.workloads(sys.modules[__name__]),
         **networks.workloads(sys.modules[__name__]),
+        **files.workloads(sys.modules[__name__], folder),
     }
 
 
@@ -475,6 +477,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--data", default=os.environ.get("MINNOW_DATA", ""))
+    parser.add_argument("--files", default="", help="folder of make_files.py")
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--only")
     parser.add_argument("--device", default="cpu")
@@ -484,7 +487,7 @@ def main():
     torch.set_num_threads(arguments.threads)
     Settings.device, Settings.quick = torch.device(arguments.device), arguments.quick
     torch.backends.cudnn.benchmark = True
-    known = workloads(arguments.data)
+    known = workloads(arguments.data, arguments.files)
     if arguments.serve:
         for line in sys.stdin:
             name, repeat = line.split()

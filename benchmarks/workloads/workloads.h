@@ -17,6 +17,8 @@ std::vector<Workload> large_workloads();
 std::vector<Workload> training_workloads();
 /// Whole networks and recurrent layers.
 std::vector<Workload> network_workloads();
+/// Files that are read into tensors.
+std::vector<Workload> file_workloads();
 /// A whole epoch of the CNN, eager and captured.
 std::vector<Workload> epoch_workloads();
 

@@ -13,6 +13,7 @@ import tempfile
 import types
 
 source = pathlib.Path(sys.argv[1])
+sys.path.insert(0, str(source / "benchmarks"))
 spec = importlib.util.spec_from_file_location("compare", source / "benchmarks/compare.py")
 compare = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(compare)
@@ -21,6 +22,7 @@ ANSWERS = {"good": '{"name": "good", "variant": "", "seconds": 2, "values": [1, 
            "null": '{"name": "null", "variant": "", "seconds": 2, "values": [null, 1]}',
            "nan": '{"name": "nan", "variant": "", "seconds": 2, "values": [NaN, 1]}',
            "bad": '{"name": "bad", "variant": "", "seconds": nan, "values": []}',
+           "absent": '{"name": "absent", "error": "there is no such workload"}',
            "cnn_epoch": '{"name": "cnn_epoch", "variant": "", "seconds": 0.5, "values": [1, 1]}'}
 PROGRAM = f"""#!{sys.executable}
 import sys
@@ -49,6 +51,12 @@ with tempfile.TemporaryDirectory() as folder:
     rows = {name: compare.compare(name, sides, arguments) for name in (*ANSWERS, "last")}
     for side in sides:
         side.close()
+    report = pathlib.Path(folder) / "report.md"
+    worse = {}
+    for ratio in ("0.86", "0.88"):
+        report.write_text(f"| workload | minnow | PyTorch | ratio |\n|---|---|---|---|\n| good | 1 s | 1 s | {ratio} |\n"
+                          "| bad | 1 s | 1 s | 1.00 |\n")
+        worse[ratio] = compare.regressions([rows["good"], rows["bad"], rows["null"]], report)
     done = subprocess.run([sys.executable, source / "benchmarks/compare.py", "--build", folder, "--torch-python", "none",
                            "--no-libtorch", "--device", "cuda", "--data", ""], env={"PATH": folder}, capture_output=True, text=True)
 
@@ -58,7 +66,10 @@ for name in ("null", "nan"):
     expect(rows[name]["seconds"]["minnow"] == 2, f"the time is shown beside it: {rows[name]}")
 expect("minnow answered" in rows["bad"]["problems"][0], f"a bad line: {rows['bad']}")
 expect("minnow has ended" in rows["last"]["problems"][0], f"a program that ends: {rows['last']}")
+expect([line.split(":")[0] for line in worse["0.86"]] == ["good", "bad"], f"a ratio 16 % worse, and a missing one: {worse}")
+expect([line.split(":")[0] for line in worse["0.88"]] == ["bad"], f"a ratio 14 % worse is no regression: {worse}")
+expect(rows["absent"]["problems"] == ["minnow: there is no such workload"], f"a row that only minnow must have: {rows['absent']}")
 lines = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("| ")]
 goals = [goal[0].split()[0] for goal in compare.GOALS]
-expect(done.returncode == 1 and lines == ["workload", "cnn_epoch", *goals, "good", "null", "nan", "bad", "last"],
+expect(done.returncode == 1 and lines == ["workload", "cnn_epoch", *goals, "good", "null", "nan", "bad", "absent", "last"],
        f"every row, those of the goals first, then the goals, and failure:\n{done.stdout}{done.stderr}")
