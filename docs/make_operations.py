@@ -7,6 +7,7 @@ make_operations.py --check  fails when they are not what it would write
 
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import headers
@@ -14,7 +15,8 @@ import headers
 HERE = Path(__file__).resolve().parent
 NOTE = "<!-- Written by docs/make_operations.py from the headers: change those and run it. -->"
 OPERATIONS = ("tensor/create.h", "tensor/random.h", "tensor/index.h", "ops/", "nn/.*loss.h")
-NOT_LAYERS = ("tensor/(?!kernels/rules)", "autograd/", "ops/", "nn/.*loss.h")
+NOT_LAYERS = ("tensor/(?!kernels/rules|io/)", "ops/", "nn/.*loss.h")
+IN_MINNOW = ("autograd/", "tensor/io/")  # what is in no namespace of its own
 
 
 def is_of(header, patterns):
@@ -68,7 +70,7 @@ def introduction(header):
 
 def title(header):
     name = Path(header).stem.replace("_", " ").capitalize()
-    return f"{name} (of tensor/)" if header.startswith("tensor/") else name
+    return f"{name} (of tensor/)" if header.startswith("tensor/") and not header.startswith("tensor/io/") else name
 
 
 def inherited(group):
@@ -168,7 +170,8 @@ say more: shapes, dtypes, errors and gradients. Parameters in braces are options
 
 
 def is_layer_page(e):
-    hidden = e.kind in ("enum", "concept") or e.name.endswith("Options") or e.space in ("", "cuda", "profile")
+    hidden = (e.kind in ("enum", "concept") or e.name.endswith("Options") or e.name.startswith("operator")
+              or e.space in (("cuda", "profile") if is_of(e.header, IN_MINNOW) else ("", "cuda", "profile")))
     return not hidden and not is_of(e.header, NOT_LAYERS)
 
 
@@ -195,9 +198,27 @@ def described(e, options):
     return name + ("{" + ", ".join("." + f for f in fields) + "}" if fields else ""), doc
 
 
+def with_templates_named(everything):
+    """Entities in which `using Conv2d = Conv<Pair>` and its like stand for the template, as one: Conv1d/2d/3d."""
+    templates = {e.qualified: e for e in everything if e.kind == "class" and e.doc}
+    aliases = {}
+    for e in everything:
+        of = e.kind == "alias" and re.fullmatch(r"using ((\w+?)\dd) = \2<.*>", e.text)
+        if of and f"{e.space}::{of.group(2)}" in templates:
+            aliases.setdefault(f"{e.space}::{of.group(2)}", []).append(e)
+    hidden = {id(alias) for group in aliases.values() for alias in group}
+    for e in everything:
+        if group := aliases.get(e.qualified) if e.kind == "class" else None:
+            name = "/".join([group[0].name, *(alias.name[-2:] for alias in group[1:])])
+            yield replace(e, name=name, members=[replace(m, name=name) if m.name == e.name else m for m in e.members])
+        elif id(e) not in hidden:
+            yield e
+
+
 def layers():
     everything = headers.entities()
     options = options_of(everything)
+    everything = list(with_templates_named(everything))
     floors = {}
     for e in everything:
         if is_layer_page(e) and (e.doc or e.kind == "alias" or e.kind == "class"):
@@ -206,20 +227,23 @@ def layers():
             floors.setdefault(folder, {}).setdefault(header, []).append(e)
     parts = []
     for folder, families in floors.items():
-        lines = [f"## {folder}"]
+        lines = ["## " + ("files" if folder == "tensor" else folder)]
         for header in sorted(families):
-            rows = dict.fromkeys(f"| `{cell(signature)}` | {cell(sentence(doc))} |"
-                                 for signature, doc in (described(e, options) for e in inherited(families[header])) if doc)
+            rows = {}  # overloads with one comment are one row
+            for signature, doc in (described(e, options) for e in inherited(families[header])):
+                if doc:
+                    rows.setdefault((signature.partition("(")[0], doc), f"| `{cell(signature)}` | {cell(sentence(doc))} |")
+            rows = rows.values()
             if rows:
                 intro = introduction(header)
                 lines += ["", f"### {title(header)}", ""] + [intro, ""] * bool(intro) + ["| | |", "|---|---|", *rows]
         parts.append("\n".join(lines))
     text = "\n\n".join(parts)
-    return f"""# Layers, optimizers, data
+    return f"""# Gradients, layers, optimizers, data, files
 
 {NOTE}
 
-What the folders above the operations declare, by header; losses are in [operations.md](operations.md). The first constructor
+What the folders beside and above the operations declare, by header; losses are in [operations.md](operations.md). The first constructor
 of each class is shown; parameters in braces are options: `nn::Conv2d(3, 16, 3, {{.stride = 2}})`.
 
 {text}

@@ -284,6 +284,13 @@ void check_cell(const char* name, Operands operands, std::int64_t input_size, st
                                operands, "one step of N sequences"));
 }
 
+/// `state`, or zeros where there is none.
+Tensor state_of(const char* name, const Tensor& state, const Tensor& x, std::int64_t hidden_size) {
+  if (state.defined()) return state;
+  if (x.dim() == 0) throw ShapeError(message(name, {{"x", x}}, "one step of N sequences: [N, input_size]"));
+  return zeros({x.size(0), hidden_size}, {.dtype = x.dtype(), .device = x.device()});
+}
+
 }  // namespace
 
 LSTMCell::LSTMCell(std::int64_t input_size, std::int64_t hidden_size, bool bias, SourceLocation where)
@@ -295,6 +302,8 @@ LSTMCell::LSTMCell(std::int64_t input_size, std::int64_t hidden_size, bool bias,
 
 std::tuple<Tensor, Tensor> LSTMCell::forward(Tensor x, Tensor h, Tensor c) {
   const CallSite site = called();
+  h = state_of("LSTMCell", h, x, weight_hh.size(1));
+  c = state_of("LSTMCell", c, x, weight_hh.size(1));
   check_cell("LSTMCell", {{"x", x}, {"h", h}, {"c", c}}, weight_ih.size(1), weight_hh.size(1));
   const RecurrentState next =
       minnow::detail::recurrent_step(Recurrence::lstm, x, {h, c}, {weight_ih, weight_hh, bias_ih, bias_hh});
@@ -309,11 +318,38 @@ GRUCell::GRUCell(std::int64_t input_size, std::int64_t hidden_size, bool bias, S
       bias_hh(bias ? parameter("bias_hh", cell_weight("GRUCell", 3, 0, input_size, hidden_size, where)) : Parameter()) {
 }
 
+Tensor GRUCell::forward(const Tensor& x) {
+  const CallSite site = called();
+  return forward(x, state_of("GRUCell", {}, x, weight_hh.size(1)));
+}
 Tensor GRUCell::forward(const Tensor& x, const Tensor& h) {
   const CallSite site = called();
   check_cell("GRUCell", {{"x", x}, {"h", h}}, weight_ih.size(1), weight_hh.size(1));
   return minnow::detail::recurrent_step(Recurrence::gru, x, {h, {}}, {weight_ih, weight_hh, bias_ih, bias_hh}).h;
 }
 std::string GRUCell::describe() const { return fmt::format("GRUCell({}, {})", weight_ih.size(1), weight_hh.size(1)); }
+
+RNNCell::RNNCell(std::int64_t input_size, std::int64_t hidden_size, bool bias, Nonlinearity nonlinearity,
+                 SourceLocation where)
+    : weight_ih(parameter("weight_ih", cell_weight("RNNCell", 1, input_size, input_size, hidden_size, where))),
+      weight_hh(parameter("weight_hh", cell_weight("RNNCell", 1, hidden_size, input_size, hidden_size, where))),
+      bias_ih(bias ? parameter("bias_ih", cell_weight("RNNCell", 1, 0, input_size, hidden_size, where)) : Parameter()),
+      bias_hh(bias ? parameter("bias_hh", cell_weight("RNNCell", 1, 0, input_size, hidden_size, where)) : Parameter()),
+      nonlinearity_(nonlinearity) {}
+
+Tensor RNNCell::forward(const Tensor& x) {
+  const CallSite site = called();
+  return forward(x, state_of("RNNCell", {}, x, weight_hh.size(1)));
+}
+Tensor RNNCell::forward(const Tensor& x, const Tensor& h) {
+  const CallSite site = called();
+  check_cell("RNNCell", {{"x", x}, {"h", h}}, weight_ih.size(1), weight_hh.size(1));
+  const Recurrence kind = nonlinearity_ == Nonlinearity::tanh ? Recurrence::tanh : Recurrence::relu;
+  return minnow::detail::recurrent_step(kind, x, {h, {}}, {weight_ih, weight_hh, bias_ih, bias_hh}).h;
+}
+std::string RNNCell::describe() const {
+  return fmt::format("RNNCell({}, {}{})", weight_ih.size(1), weight_hh.size(1),
+                     nonlinearity_ == Nonlinearity::relu ? ", relu" : "");
+}
 
 }  // namespace minnow::nn

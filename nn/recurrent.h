@@ -118,7 +118,8 @@ class RNN : public ModuleOf<std::tuple<Tensor, Tensor>(Tensor, Tensor)> {
   Nonlinearity nonlinearity_;
 };
 
-/// One step of an LSTM: auto [h, c] = cell(x, h, c).   x: [N, input_size]  h, c: [N, hidden_size]  ->  the same.
+/// One step of an LSTM: auto [h, c] = cell(x, h, c), or cell(x) from zeros.   x: [N, input_size]  h, c: [N, hidden_size]
+/// ->  the same.
 class LSTMCell : public ModuleOf<std::tuple<Tensor, Tensor>(Tensor, Tensor, Tensor)> {
  public:
   /// ValueError unless the sizes are positive.
@@ -129,9 +130,13 @@ class LSTMCell : public ModuleOf<std::tuple<Tensor, Tensor>(Tensor, Tensor, Tens
 
   std::tuple<Tensor, Tensor> forward(Tensor x, Tensor h, Tensor c) override;
   std::string describe() const override;
+  using ModuleOf::operator();
+  std::tuple<Tensor, Tensor> operator()(Tensor x, SourceLocation where = SourceLocation::current()) const {
+    return ModuleOf::operator()(std::move(x), Tensor(), Tensor(), where);
+  }
 };
 
-/// One step of a GRU: h = cell(x, h).   x: [N, input_size]  h: [N, hidden_size]  ->  as h.
+/// One step of a GRU: h = cell(x, h), or cell(x) from zeros.   x: [N, input_size]  h: [N, hidden_size]  ->  as h.
 class GRUCell : public Module {
  public:
   /// ValueError unless the sizes are positive.
@@ -140,8 +145,26 @@ class GRUCell : public Module {
 
   Parameter weight_ih, weight_hh, bias_ih, bias_hh;
 
+  Tensor forward(const Tensor& x) override;
   Tensor forward(const Tensor& x, const Tensor& h) override;
   std::string describe() const override;
+};
+
+/// One step of an RNN: h = cell(x, h), or cell(x) from zeros.   x: [N, input_size]  h: [N, hidden_size]  ->  as h.
+class RNNCell : public Module {
+ public:
+  /// ValueError unless the sizes are positive.
+  RNNCell(std::int64_t input_size, std::int64_t hidden_size, bool bias = true,
+          Nonlinearity nonlinearity = Nonlinearity::tanh, SourceLocation where = SourceLocation::current());
+
+  Parameter weight_ih, weight_hh, bias_ih, bias_hh;
+
+  Tensor forward(const Tensor& x) override;
+  Tensor forward(const Tensor& x, const Tensor& h) override;
+  std::string describe() const override;
+
+ private:
+  Nonlinearity nonlinearity_;
 };
 
 }  // namespace minnow::nn

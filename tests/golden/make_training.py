@@ -411,7 +411,7 @@ def recurrent():
         elif isinstance(net, nn.LSTM):
             y, (h, c) = net(*leaves)
             results = y, h, c
-        elif isinstance(net, nn.LSTMCell):
+        elif isinstance(net, nn.LSTMCell) and len(leaves) == 3:
             results = net(leaves[0], (leaves[1], leaves[2]))
         else:
             results = net(*leaves)
@@ -438,6 +438,10 @@ def recurrent():
     case("rnn/relu", nn.RNN(4, 6, nonlinearity="relu", num_layers=2), x)
     case("lstm cell", nn.LSTMCell(4, 6), x[0], states[0][0], states[1][0])
     case("gru cell", nn.GRUCell(4, 6), x[0], states[0][0])
+    case("rnn cell", nn.RNNCell(4, 6), x[0], states[0][0])
+    case("lstm cell/zeros", nn.LSTMCell(4, 6), x[0])
+    case("gru cell/zeros", nn.GRUCell(4, 6), x[0])
+    case("rnn cell/relu, zeros", nn.RNNCell(4, 6, bias=False, nonlinearity="relu"), x[0])
     book.close()
 
 

@@ -61,6 +61,7 @@ TEST_P(GoldenRecurrent, Lstm) {
   expect_as_in_pytorch("lstm/no bias", nn::LSTM(4, 6, {.bias = false, .batch_first = true}), kFromZeros);
   expect_as_in_pytorch("lstm/alone", nn::LSTM(4, 6), kFromZeros);
   expect_as_in_pytorch("lstm cell", nn::LSTMCell(4, 6), kFromTwo);
+  expect_as_in_pytorch("lstm cell/zeros", nn::LSTMCell(4, 6), kFromZeros);
 }
 
 TEST_P(GoldenRecurrent, Gru) {
@@ -68,10 +69,13 @@ TEST_P(GoldenRecurrent, Gru) {
   expect_as_in_pytorch("gru/all", nn::GRU(4, 6, {.num_layers = 2, .bidirectional = true}), kFromOne);
   expect_as_in_pytorch("gru/no bias", nn::GRU(4, 6, {.bias = false}), kFromOne);
   expect_as_in_pytorch("gru cell", nn::GRUCell(4, 6), kFromOne);
+  expect_as_in_pytorch("gru cell/zeros", nn::GRUCell(4, 6), kFromZeros);
 }
 
 TEST_P(GoldenRecurrent, Rnn) {
   expect_as_in_pytorch("rnn", nn::RNN(4, 6), kFromOne);
+  expect_as_in_pytorch("rnn cell", nn::RNNCell(4, 6), kFromOne);
+  expect_as_in_pytorch("rnn cell/relu, zeros", nn::RNNCell(4, 6, false, nn::Nonlinearity::relu), kFromZeros);
   expect_as_in_pytorch("rnn/relu", nn::RNN(4, 6, {.num_layers = 2}, nn::Nonlinearity::relu), kFromZeros);
 }
 
