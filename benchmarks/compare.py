@@ -2,6 +2,7 @@
 
     benchmarks/compare.py --build build/release [--torch-python PYTHON] [--libtorch build/libtorch/libtorch_workloads]
     benchmarks/compare.py --build build/release --device cuda
+    benchmarks/compare.py --memory                       peak memory of a process for each row, not time
     benchmarks/compare.py --against benchmarks/results/FILE.md      fails if a ratio is over 15 % worse than there
 
 PyTorch is searched in --torch-python, $MINNOW_TORCH_PYTHON and python3; without it minnow runs alone.  The LibTorch program
@@ -72,9 +73,9 @@ class Side:
     """A program that answers "NAME REPEAT" with a line of JSON."""
 
     def __init__(self, label, command, environment):
-        self.label = label
+        self.label, self.command, self.environment = label, [*map(str, command)], environment
         self.process = subprocess.Popen(
-            [*map(str, command), "--serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+            [*self.command, "--serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
 
     def measure(self, name, repeat):
         try:
@@ -89,6 +90,13 @@ class Side:
             return json.loads(line)
         except ValueError:
             return {"name": name, "error": f"{self.label} answered {line.strip()[:200]!r}"}
+
+    def peak(self, name):
+        """The peak resident size of a process that runs one row once, in MB; None if the side does not have it."""
+        done = subprocess.run([*self.command, "--only", name, "--repeat", "1"], env=self.environment, capture_output=True,
+                              text=True)
+        lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
+        return json.loads(lines[-1]).get("peak", 0) / 1e6 if lines else None
 
     def close(self):
         try:
@@ -223,6 +231,16 @@ def compare(name, sides, arguments):
     return row
 
 
+def compare_memory(names, sides):
+    """Prints the peak memory of each side, and minnow's share of the smallest of the others."""
+    print(table_line(["workload, peak MB", *(side.label for side in sides), "ratio"], 30))
+    for name in names:
+        peaks = [side.peak(name) for side in sides]
+        others = [peak for peak in peaks[1:] if peak]
+        ratio = f"{peaks[0] / min(others):.2f}" if peaks[0] and others else "-"
+        print(table_line([name, *(f"{peak:.0f}" if peak else "-" for peak in peaks), ratio], 30), flush=True)
+
+
 def cells(row, labels):
     times = [time_text(row["seconds"][s]) if s in row["seconds"] else "-" for s in labels]
     return [row["name"], *times, f"{row['ratio']:.2f}" if row["ratio"] is not None else "-", *row["problems"]]
@@ -309,6 +327,7 @@ def parse():
     parser.add_argument("--libtorch", type=pathlib.Path, help="the built program with the LibTorch workloads")
     parser.add_argument("--no-libtorch", action="store_true")
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
+    parser.add_argument("--memory", action="store_true", help="compare peak memory instead of time")
     parser.add_argument("--against", type=pathlib.Path, help="a report in benchmarks/results: fail if a ratio is 15 %% worse")
     parser.add_argument("--write", action="store_true", help="write benchmarks/results/<date>-<cpu>.md")
     return parser.parse_args()
@@ -351,6 +370,11 @@ def main():
             sys.exit(f"there is no workload '{name}'; there are: {' '.join(names)}")
     needed = workloads_of_goals() & set(names) if arguments.device != "cpu" and not arguments.only else set()
     names.sort(key=lambda name: name not in needed)  # first, and the goals after them, in case the rest takes too long
+    if arguments.memory:
+        compare_memory(arguments.only or names, sides)
+        for side in sides:
+            side.close()
+        return 0
     rows = []
     if not arguments.json:
         print(f"{where}: {about}")

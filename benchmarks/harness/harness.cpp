@@ -9,6 +9,7 @@
 #include <iostream>
 #include <sstream>
 #include <stdexcept>
+#include <sys/resource.h>
 
 namespace bench {
 namespace {
@@ -61,6 +62,13 @@ std::string in_json(double value) {
   return text;
 }
 
+/// The largest resident size of this process, in bytes.
+double peak_memory() {
+  rusage use = {};
+  getrusage(RUSAGE_SELF, &use);
+  return 1024.0 * static_cast<double>(use.ru_maxrss);
+}
+
 /// False when it failed.
 bool report(const Workload& workload, const Settings& settings, int repeat) {
   bool done = false;
@@ -74,8 +82,8 @@ bool report(const Workload& workload, const Settings& settings, int repeat) {
       best = seconds;
       name = v.name;
     }
-    std::printf(R"({"name": "%s", "variant": "%s", "seconds": %s, "values": [)", workload.name.c_str(), name.c_str(),
-                in_json(best).c_str());
+    std::printf(R"({"name": "%s", "variant": "%s", "seconds": %s, "peak": %.0f, "values": [)", workload.name.c_str(),
+                name.c_str(), in_json(best).c_str(), peak_memory());
     for (std::size_t i = 0; i < ready.values.size(); ++i)
       std::printf("%s%s", i ? ", " : "", in_json(ready.values[i]).c_str());
     std::printf("]}\n");

@@ -7,6 +7,7 @@ import json
 import math
 import os
 import pathlib
+import resource
 import statistics
 import sys
 import time
@@ -463,7 +464,8 @@ def report(name, prepare, repeat):
         variants, values = prepare()
         times = {variant: measure(step, repeat) for variant, step in variants.items()}
         best = min(times, key=times.get)
-        line = {"name": name, "variant": best, "seconds": times[best], "values": values}
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        line = {"name": name, "variant": best, "seconds": times[best], "peak": peak, "values": values}
     except Exception as error:  # the runner shows it in the row
         line = {"name": name, "error": f"{type(error).__name__}: {error}"}
     print(json.dumps(line), flush=True)
