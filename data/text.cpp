@@ -200,6 +200,7 @@ BpeTokenizer::BpeTokenizer(const std::string& vocab_path, const std::string& mer
   }
 
   const std::string merges = read_file("BpeTokenizer", merges_path, where);
+  if (!io::detail::is_utf8(merges)) refuse(merges_path, "bytes that are not UTF-8", "lines of two tokens");
   std::int64_t line_number = 0, rank = 0;
   for (std::size_t at = 0; at < merges.size();) {
     const std::size_t stop = std::min(merges.find('\n', at), merges.size());

@@ -72,6 +72,8 @@ Directory find_directory(const io::InputFile& file) {
   for (std::size_t at = tail.size() < kEndBytes ? 0 : tail.size() - kEndBytes + 1; at-- > 0;) {
     if (get(tail, at, 4) != kEnd || at + kEndBytes + get(tail, at + 20, 2) != tail.size()) continue;
     Directory found{get(tail, at + 16, 4), get(tail, at + 12, 4), get(tail, at + 10, 2)};
+    if (get(tail, at + 4, 4) != 0 || get(tail, at + 8, 2) != found.count)
+      throw Refusal{"an archive of several disks", "one file"};
     if (at >= kLocator64Bytes && get(tail, at - kLocator64Bytes, 4) == kLocator64) {
       const std::uint64_t place = get(tail, at - kLocator64Bytes + 8, 8);
       if (file.size() < kEnd64Bytes || place > file.size() - kEnd64Bytes)
@@ -94,7 +96,8 @@ std::vector<Member> read_directory(const io::InputFile& file) {
   file.read(directory.offset, bytes);
   std::vector<Member> members;
   std::uint64_t total = 0;
-  for (std::size_t at = 0; members.size() < directory.count;) {
+  std::size_t at = 0;
+  while (members.size() < directory.count) {
     if (bytes.size() - at < kCentralBytes || get(bytes, at, 4) != kCentral)
       throw Refusal{"a directory that ends after " + std::to_string(members.size()) + " members",
                     std::to_string(directory.count) + " members"};
@@ -126,6 +129,8 @@ std::vector<Member> read_directory(const io::InputFile& file) {
     at += kCentralBytes + name + extra + comment;
     members.push_back(std::move(member));
   }
+  if (at != bytes.size())
+    throw Refusal{"a directory with more than " + std::to_string(directory.count) + " members", "as many as it says"};
   return members;
 }
 
@@ -180,9 +185,12 @@ Tensor read_member(const io::InputFile& file, const Member& member, SourceLocati
     throw Refusal{"the member '" + member.name + "' outside of the file", "one within it"};
   file.read(member.offset, head);
   if (get(head, 0, 4) != kLocal) throw Refusal{"no member where '" + member.name + "' should be", "its signature"};
-  const std::uint64_t begin = member.offset + kLocalBytes + get(head, 26, 2) + get(head, 28, 2);
+  std::string name(get(head, 26, 2), '\0');
+  const std::uint64_t begin = member.offset + kLocalBytes + name.size() + get(head, 28, 2);
   if (begin > file.size() || member.packed > file.size() - begin)
     throw Refusal{"the member '" + member.name + "', which is cut off", std::to_string(member.packed) + " bytes"};
+  file.read(member.offset + kLocalBytes, std::as_writable_bytes(std::span(name)));
+  if (name != member.name) throw Refusal{"another name where '" + member.name + "' should be", "its name"};
   const auto content = std::make_unique_for_overwrite<std::byte[]>(member.size);
   const std::span<std::byte> bytes(content.get(), member.size);
   if (member.method == kStored) file.read(begin, bytes);

@@ -20,8 +20,8 @@ namespace minnow::test {
 /// An empty directory, removed at the end of the test.
 class TemporaryFolder {
  public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "minnow-test-XXXXXX").string();
+  explicit TemporaryFolder(const std::filesystem::path& in = std::filesystem::temp_directory_path()) {
+    std::string name = (in / "minnow-test-XXXXXX").string();
     path_ = mkdtemp(name.data());
   }
   ~TemporaryFolder() {

@@ -161,6 +161,15 @@ Tensor decode_jpeg(std::span<const std::byte> file, const ReadImageOptions& opti
   };
   require(read_header(&reader, file.data(), file.size()));
   check_pixels(reader.info.image_width, reader.info.image_height, options);
+  // Of each 8 x 8 block a Huffman code takes a bit at least; of the files with arithmetic codes, which may take less, a
+  // bound is far from what programs write.
+  const std::uint64_t pixels = std::uint64_t{reader.info.image_width} * reader.info.image_height;
+  const std::uint64_t most = reader.info.arith_code ? 1U << 16 : 512;  // in a byte
+  if (pixels / most > file.size())
+    throw ImageFault{"a JPEG file of " + std::to_string(file.size()) + " bytes that claims " +
+                         std::to_string(reader.info.image_width) + " x " + std::to_string(reader.info.image_height) +
+                         " pixels",
+                     "as many pixels as its data can have"};
   const bool four = reader.info.num_components == 4;
   require(start(&reader, options.mode));
   const auto width = std::size_t{reader.info.output_width}, height = std::size_t{reader.info.output_height};
