@@ -19,11 +19,12 @@ namespace minnow::data {
 /// type where all its fields are tensors, else it is a tuple of tensors; each field is [batch, ...].
 ///
 /// Order and augmentation depend on (seed, epoch, sample) alone: batches are equal, bit by bit, for any number of
-/// workers.  With a device, batches are copied there from pinned memory while the step before computes.  A batch may be
+/// workers.  Random operations that a dataset calls without a generator draw from one of the batch.  With a device, batches are copied there from pinned memory while the step before computes.  A batch may be
 /// kept: its memory is used again when no tensor holds it, after the work that was queued on the loop's stream until
 /// then (a program that uses a batch on another stream must wait for that stream first).  An exception that the dataset
-/// throws reaches the loop as a SampleError with the index of the sample.  Thread-safety: several threads may loop over
-/// one loader at once.
+/// throws, of any type, reaches the loop as a SampleError with the index of the sample, that of a collate function as a
+/// BatchError; later batches and epochs are not affected.  Thread-safety: several threads may loop over one loader at
+/// once.
 template <class D> class DataLoader {
   // A static_assert, since the errors of a constraint would be long.
   static constexpr bool kHasSize = detail::HasSize<D>, kHasGet = detail::HasGet<D>, kIsDataset = Dataset<D>;
@@ -148,9 +149,9 @@ template <class D> class DataLoader {
         samples_(detail::checked_samples("the dataset", dataset_->size(), where)),
         core_(std::make_shared<detail::LoaderCore>(
             options,
-            [data = dataset_, collate = options.collate, where](auto indices, std::uint64_t seed, std::int64_t epoch,
+            [data = dataset_, collate = options.collate, where](auto indices, std::uint64_t seed, LoaderPosition at,
                                                                 BatchBuffer& buffer) {
-              fill(*data, indices, SampleRandom{seed, epoch}, buffer, collate, where);
+              fill(*data, indices, SampleRandom{seed, at}, buffer, collate, where);
             },
             where)),
         order_(std::move(order)),
@@ -168,13 +169,13 @@ template <class D> class DataLoader {
 
   struct SampleRandom {
     std::uint64_t seed;
-    std::int64_t epoch;
+    LoaderPosition at;
     Random operator()(std::int64_t sample) const {
-      return Random(seed, static_cast<std::uint64_t>(epoch), static_cast<std::uint64_t>(sample));
+      return Random(seed, static_cast<std::uint64_t>(at.epoch), static_cast<std::uint64_t>(sample));
     }
   };
 
-  /// Writes a batch, whole or sample by sample.  Exceptions become SampleErrors.
+  /// Writes a batch, whole or sample by sample.  Exceptions become SampleErrors and BatchErrors.
   static void fill(const Data& data, std::span<const std::int64_t> indices, SampleRandom random_of, BatchBuffer& buffer,
                    const Collate& collate, SourceLocation where) {
     if (collate) {
@@ -185,7 +186,11 @@ template <class D> class DataLoader {
           if constexpr (detail::is_sample<Sample>())
             samples[row] = detail::field_tensors(sample_of(data, indices[row], random, where), where);
         });
-      detail::put_fields(buffer, collate(samples), detail::kFieldCount<Sample>, where);
+      std::vector<Tensor> fields;
+      try {
+        fields = collate(samples);
+      } catch (...) { detail::throw_batch_error(random_of.at.batch, where); }
+      detail::put_fields(buffer, fields, detail::kFieldCount<Sample>, where);
       return;
     }
     if constexpr (BatchDataset<Data>) {
@@ -198,7 +203,7 @@ template <class D> class DataLoader {
             (void)sample_of(data, i, random, where);
           });
         }
-        throw;
+        detail::throw_batch_error(random_of.at.batch, where);
       }
       detail::check_batch(buffer.tensors(), detail::kFieldCount<Sample>, indices.size(), typeid(D), where);
     } else {

@@ -24,7 +24,7 @@ struct PadOptions {
 };
 /// For samples of different lengths: each field becomes [batch, longest sizes of this batch], padded by `value`.  The
 /// batch throws ShapeError for samples of different ranks, DTypeError for different dtypes, ValueError for a value that
-/// an integer dtype cannot hold.
+/// an integer dtype cannot hold; a loader nests them in a BatchError.
 Collate pad_collate(const PadOptions& options = {});
 
 struct DataLoaderOptions {
@@ -74,12 +74,26 @@ struct LoaderStats {
 /// A sample could not be read.  The dataset's exception is nested in it (std::rethrow_if_nested).
 class SampleError : public Error {
  public:
-  SampleError(std::int64_t sample, std::string_view what, SourceLocation where = {});
+  SampleError(std::int64_t sample, std::string_view what, SourceLocation where = {},
+              std::string_view loader = "DataLoader");
   /// Its index in the dataset.
   std::int64_t sample() const noexcept { return sample_; }
 
  private:
   std::int64_t sample_;
+};
+
+/// A batch could not be made: a `collate` or get_batch() has thrown, for samples that can be read one by one.  What it
+/// threw is nested in this error (std::rethrow_if_nested).
+class BatchError : public Error {
+ public:
+  BatchError(std::int64_t batch, std::string_view what, SourceLocation where = {},
+             std::string_view loader = "DataLoader");
+  /// Its number in the epoch, from 0 on.
+  std::int64_t batch() const noexcept { return batch_; }
+
+ private:
+  std::int64_t batch_;
 };
 
 }  // namespace minnow::data

@@ -28,7 +28,9 @@ struct StreamLoaderOptions {
 ///     StreamLoader loader([](std::int64_t epoch) { return Lines("log.txt"); }, {.batch_size = 32});
 ///     for (auto& [x, y] : loader) ...
 ///
-/// The loop's thread reads, in order.  Samples and batches are those of a DataLoader.  Not thread-safe.
+/// The loop's thread reads, in order.  Samples and batches are those of a DataLoader.  An exception of next() reaches
+/// the loop as a SampleError with the number of samples before it in the epoch, that of a collate function as a
+/// BatchError; an iterator continues after it.  Not thread-safe.
 template <class Open> class StreamLoader {
   using Stream = std::invoke_result_t<Open&, std::int64_t>;
   using Sample = typename decltype(std::declval<Stream&>().next())::value_type;
@@ -49,7 +51,11 @@ template <class Open> class StreamLoader {
   }
 
   /// Opens the stream of the next epoch: 0 first, then 1, ...
-  Iterator begin() { return Iterator(*this, open_(epoch_++)); }
+  Iterator begin() {
+    Stream stream = open_(epoch_);
+    ++epoch_;
+    return Iterator(*this, std::move(stream));
+  }
   std::default_sentinel_t end() const { return {}; }
   /// The epoch that begin() starts next.
   std::int64_t epoch() const { return epoch_; }
@@ -83,6 +89,8 @@ template <class Open> class StreamLoader<Open>::Iterator {
   struct State {
     Stream stream;
     Batch batch{};
+    std::vector<std::vector<Tensor>> samples{};  // of the batch that is being made
+    std::int64_t read = 0, batches = 0;
     bool ended = false, done = false;
   };
   Iterator(const StreamLoader& loader, Stream stream)
@@ -92,20 +100,30 @@ template <class Open> class StreamLoader<Open>::Iterator {
 
   void advance() {
     const StreamLoaderOptions& options = loader_->options_;
-    std::vector<std::vector<Tensor>> samples;
-    while (!state_->ended && static_cast<std::int64_t>(samples.size()) < options.batch_size) {
-      std::optional<Sample> sample = state_->stream.next();
-      if (sample) samples.push_back(detail::field_tensors(*sample, loader_->where_));
-      else state_->ended = true;
-    }
-    state_->batch = Batch();
-    state_->done =
+    State& state = *state_;
+    state.batch = Batch();
+    while (!state.ended && static_cast<std::int64_t>(state.samples.size()) < options.batch_size) read_one(state);
+    const std::vector<std::vector<Tensor>> samples = std::exchange(state.samples, {});
+    state.done =
         samples.empty() || (options.drop_last && static_cast<std::int64_t>(samples.size()) < options.batch_size);
-    if (state_->done) return;
-    const std::vector<Tensor> fields =
-        detail::stream_batch(samples, options.collate, detail::kFieldCount<Sample>, options.device, loader_->where_);
+    if (state.done) return;
+    const std::int64_t number = state.batches++;
+    std::vector<Tensor> fields;
+    try {
+      fields =
+          detail::stream_batch(samples, options.collate, detail::kFieldCount<Sample>, options.device, loader_->where_);
+    } catch (...) { detail::throw_batch_error(number, loader_->where_, "StreamLoader"); }
     auto field = fields.begin();
-    std::apply([&](auto&... target) { ((target = *field++), ...); }, detail::tie_fields(state_->batch));
+    std::apply([&](auto&... target) { ((target = *field++), ...); }, detail::tie_fields(state.batch));
+  }
+
+  void read_one(State& state) {
+    try {
+      std::optional<Sample> sample = state.stream.next();
+      if (sample) state.samples.push_back(detail::field_tensors(*sample, loader_->where_));
+      else state.ended = true;
+    } catch (...) { detail::throw_sample_error(state.read++, loader_->where_, "StreamLoader"); }
+    ++state.read;
   }
 
   const StreamLoader* loader_;

@@ -2,6 +2,10 @@
 
 #include <minnow/tensor/device.h>
 
+namespace minnow {
+class RandomGenerator;
+}
+
 namespace minnow::detail {
 
 class CallSite;
@@ -9,10 +13,11 @@ class CaptureSession;
 
 /// What the tensor part keeps for each thread.
 struct CallingThread {
-  const CallSite* site = nullptr;       ///< the one that counts: a site inside of another operation does not replace it
-  CaptureSession* capture = nullptr;    ///< the innermost capture
-  int device_index[kDeviceTypes] = {};  ///< the current device of each type
-  int serial_regions = 0;               ///< how many are open (SerialRegion)
+  const CallSite* site = nullptr;     ///< the one that counts: a site inside of another operation does not replace it
+  CaptureSession* capture = nullptr;  ///< the innermost capture
+  RandomGenerator* generator = nullptr;  ///< replaces the default generator
+  int device_index[kDeviceTypes] = {};   ///< the current device of each type
+  int serial_regions = 0;                ///< how many are open (SerialRegion)
 };
 extern constinit thread_local CallingThread calling_thread;
 

@@ -1,6 +1,8 @@
 #include <minnow/tensor/random.h>
 
 #include <string>
+#include <utility>
+#include <minnow/tensor/calling_thread.h>
 #include <minnow/tensor/capture_session.h>
 #include <minnow/tensor/error.h>
 
@@ -31,10 +33,19 @@ void RandomGenerator::set_state(PhiloxState state) {
 }
 
 RandomGenerator& default_generator() {
+  if (RandomGenerator* replaced = detail::calling_thread.generator) return *replaced;
   static auto* generator = new RandomGenerator();  // never destroyed: global tensors may draw at exit
   return *generator;
 }
 
 void manual_seed(std::uint64_t seed) { default_generator().manual_seed(seed); }
+
+namespace detail {
+
+DefaultGenerator::DefaultGenerator(RandomGenerator& generator) noexcept
+    : previous_(std::exchange(calling_thread.generator, &generator)) {}
+DefaultGenerator::~DefaultGenerator() { calling_thread.generator = previous_; }
+
+}  // namespace detail
 
 }  // namespace minnow

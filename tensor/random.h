@@ -40,4 +40,20 @@ RandomGenerator& default_generator();
 /// Restarts the default generator with a seed.
 void manual_seed(std::uint64_t seed);
 
+namespace detail {
+
+/// Replaces this thread's default generator for a scope.
+class DefaultGenerator {
+ public:
+  [[nodiscard]] explicit DefaultGenerator(RandomGenerator& generator) noexcept;
+  ~DefaultGenerator();
+  DefaultGenerator(const DefaultGenerator&) = delete;
+  DefaultGenerator& operator=(const DefaultGenerator&) = delete;
+
+ private:
+  RandomGenerator* const previous_;
+};
+
+}  // namespace detail
+
 }  // namespace minnow

@@ -2,14 +2,37 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <minnow/data/detail/host.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
 #include <minnow/tensor/raw/copy.h>
 #include <minnow/tensor/raw/transfer.h>
 
+namespace minnow::data {
+namespace {
+
+/// "DataLoader: sample 3 could not be read", and what was thrown.
+std::string failure(std::string_view loader, const char* part, std::int64_t number, const char* verb,
+                    std::string_view what) {
+  return std::string(loader) + ": " + part + " " + std::to_string(number) + " could not be " + verb + "\n  " +
+         std::string(what) + "\nthis exception is nested in the error: std::rethrow_if_nested";
+}
+
+}  // namespace
+
+SampleError::SampleError(std::int64_t sample, std::string_view what, SourceLocation where, std::string_view loader)
+    : Error("SampleError", failure(loader, "sample", sample, "read", what), where), sample_(sample) {}
+
+BatchError::BatchError(std::int64_t batch, std::string_view what, SourceLocation where, std::string_view loader)
+    : Error("BatchError", failure(loader, "batch", batch, "made", what), where), batch_(batch) {}
+
+}  // namespace minnow::data
+
 namespace minnow::data::detail {
 namespace {
+
+constexpr std::string_view kNoText = "an exception that is not a std::exception";
 
 /// The batch's tensor for this field: made for the first row, checked for the others.
 Tensor field_of(BatchBuffer& buffer, int field, std::int64_t row, std::int64_t rows, DType dtype, const Shape& shape,
@@ -82,6 +105,22 @@ void put_fields(BatchBuffer& buffer, const std::vector<Tensor>& fields, std::siz
                         where);
     copy_host(field, buffer.make(static_cast<int>(k), field.dtype(), field.shape(), where));
   }
+}
+
+void throw_sample_error(std::int64_t sample, SourceLocation where, std::string_view loader) {
+  try {
+    throw;
+  } catch (const std::exception& error) {
+    std::throw_with_nested(SampleError(sample, error.what(), where, loader));
+  } catch (...) { std::throw_with_nested(SampleError(sample, kNoText, where, loader)); }
+}
+
+void throw_batch_error(std::int64_t batch, SourceLocation where, std::string_view loader) {
+  try {
+    throw;
+  } catch (const std::exception& error) {
+    std::throw_with_nested(BatchError(batch, error.what(), where, loader));
+  } catch (...) { std::throw_with_nested(BatchError(batch, kNoText, where, loader)); }
 }
 
 void check_stream_options(std::int64_t batch_size, SourceLocation where) {

@@ -50,6 +50,10 @@ template <class Sample> std::vector<Tensor> field_tensors(const Sample& sample, 
 /// DeviceError for one that is not on the cpu.
 void put_fields(BatchBuffer& buffer, const std::vector<Tensor>& fields, std::size_t expected, SourceLocation where);
 
+/// Throws a SampleError or BatchError in which the current exception is nested.
+[[noreturn]] void throw_sample_error(std::int64_t sample, SourceLocation where, std::string_view loader = "DataLoader");
+[[noreturn]] void throw_batch_error(std::int64_t batch, SourceLocation where, std::string_view loader = "DataLoader");
+
 void check_stream_options(std::int64_t batch_size, SourceLocation where);
 /// A batch of samples on a device, stacked or by a Collate.
 std::vector<Tensor> stream_batch(const std::vector<std::vector<Tensor>>& samples, const Collate& collate,

@@ -128,7 +128,7 @@ void Epoch::State::work() noexcept {
   for (;;) {
     const std::int64_t batch = claim();
     if (batch < 0) return;
-    put(batch, core_->make(indices_of(batch), epoch_));
+    put(batch, core_->make(indices_of(batch), {epoch_, batch}));
   }
 }
 
@@ -191,7 +191,7 @@ BatchResult Epoch::State::take_from_ring() {
 
 BatchResult Epoch::State::take_own() {
   while (claimed_ < total_ && claimed_ <= current_ + ahead_) {
-    made_.push_back(core_->make(indices_of(claimed_), epoch_));
+    made_.push_back(core_->make(indices_of(claimed_), {epoch_, claimed_}));
     ++claimed_;
   }
   BatchResult result = std::move(made_.front());

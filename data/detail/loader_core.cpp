@@ -2,19 +2,13 @@
 
 #include <algorithm>
 #include <string>
+#include <minnow/data/random.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/random.h>
 #include <minnow/tensor/text.h>
 #include <minnow/tensor/transfer_report.h>
 
 namespace minnow::data {
-
-SampleError::SampleError(std::int64_t sample, std::string_view what, SourceLocation where)
-    : Error("SampleError",
-            "DataLoader: sample " + std::to_string(sample) + " could not be read\n  " + std::string(what) +
-                "\nthe dataset's exception is nested in this one: std::rethrow_if_nested",
-            where),
-      sample_(sample) {}
 
 namespace detail {
 namespace {
@@ -87,12 +81,20 @@ std::unique_ptr<BatchMemory> LoaderCore::acquire() {
                                                    {}});
 }
 
-BatchResult LoaderCore::make(std::span<const std::int64_t> indices, std::int64_t epoch) noexcept {
+BatchResult LoaderCore::make(std::span<const std::int64_t> indices, LoaderPosition at) noexcept {
   BatchResult result;
   try {
     result.memory = acquire();
     result.memory->copied.synchronize();  // the copy of the batch before, from this memory
-    fill_(indices, seed_, epoch, result.memory->host);
+    result.memory->host.take();           // of a batch that failed
+    result.memory->device.take();
+    // What a dataset draws without its Random depends on the batch, and not on the thread.
+    RandomGenerator generator(
+        Random(seed_, static_cast<std::uint64_t>(at.epoch), static_cast<std::uint64_t>(at.batch)).bits());
+    {
+      const minnow::detail::DefaultGenerator replaced(generator);
+      fill_(indices, seed_, at, result.memory->host);
+    }
     if (copy_stream_) upload(*result.memory);
     else result.memory->tensors = result.memory->host.take();
   } catch (...) { result.error = std::current_exception(); }
@@ -246,14 +248,6 @@ void check_batch(std::span<const Tensor> fields, std::size_t expected, std::size
       throw ShapeError(text("a field without " + std::to_string(rows) + " rows, one for each sample of the batch",
                             "make each field as [" + std::to_string(rows) + ", ...], whose size is indices.size()"),
                        where);
-}
-
-void throw_sample_error(std::int64_t sample, SourceLocation where) {
-  try {
-    throw;
-  } catch (const std::exception& error) {
-    std::throw_with_nested(SampleError(sample, error.what(), where));
-  } catch (...) { std::throw_with_nested(SampleError(sample, "an exception that is not a std::exception", where)); }
 }
 
 }  // namespace detail

@@ -39,8 +39,8 @@ struct BatchResult {
 /// Thread-safe.
 class LoaderCore {
  public:
-  /// Writes the samples with these indices; seed and epoch are those of the augmentation.
-  using Fill = std::function<void(std::span<const std::int64_t> indices, std::uint64_t seed, std::int64_t epoch,
+  /// Writes the samples with these indices, batch `at`; seed and epoch are those of the augmentation.
+  using Fill = std::function<void(std::span<const std::int64_t> indices, std::uint64_t seed, LoaderPosition at,
                                   BatchBuffer& buffer)>;
 
   /// ValueError for options out of range, DeviceError for a device that cannot be used.
@@ -54,7 +54,7 @@ class LoaderCore {
   SourceLocation where() const { return where_; }
 
   /// Makes a batch and starts its copy to the device.
-  BatchResult make(std::span<const std::int64_t> indices, std::int64_t epoch) noexcept;
+  BatchResult make(std::span<const std::int64_t> indices, LoaderPosition at) noexcept;
   /// Makes the loop's stream wait for the copy.
   void deliver(BatchMemory& memory);
   /// Takes the memory back when the loop goes on; it is used again when no tensor holds it.
@@ -106,8 +106,5 @@ std::int64_t batches_of(std::int64_t samples, const DataLoaderOptions& options);
 /// ShapeError for another number of rows.
 void check_batch(std::span<const Tensor> fields, std::size_t expected, std::size_t rows, const std::type_info& dataset,
                  SourceLocation where);
-
-/// Throws a SampleError in which the current exception is nested.
-[[noreturn]] void throw_sample_error(std::int64_t sample, SourceLocation where);
 
 }  // namespace minnow::data::detail

@@ -97,8 +97,10 @@ TEST(Collate, ErrorsNameTheFault) {
     std::int64_t size() const { return 2; }
     Tensor get(std::int64_t i) const { return i == 0 ? zeros({2}) : zeros({2}, int64); }
   };
-  EXPECT_TRUE(has(text(data::pad_collate(), ShapeError(""), Ranks()), "changes its rank"));
-  EXPECT_TRUE(has(text(data::pad_collate(), DTypeError(""), Types()), "changes its dtype"));
+  EXPECT_TRUE(has(text(data::pad_collate(), data::BatchError(0, ""), Ranks()),
+                  "ShapeError: pad_collate: field 0 changes its rank"));
+  EXPECT_TRUE(has(text(data::pad_collate(), data::BatchError(0, ""), Types()),
+                  "DTypeError: pad_collate: field 0 changes its dtype"));
   EXPECT_THROW(data::BucketSampler({1, 2}, 0), ValueError);
   EXPECT_THROW(data::BucketSampler({1, 2}, 1, 0), ValueError);
 }
