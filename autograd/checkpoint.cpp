@@ -1,7 +1,7 @@
 #include <minnow/autograd/checkpoint.h>
 
 #include <algorithm>
-#include <unordered_set>
+#include <set>
 #include <minnow/autograd/joint.h>
 #include <minnow/autograd/record.h>
 #include <minnow/autograd/thread_state.h>
@@ -46,12 +46,12 @@ class GeneratorScope {
 /// Where the graph of `outputs` ends that was recorded since `start`: leaves, and nodes that are older.
 std::vector<Edge> ends_of(std::span<const Tensor> outputs, std::uint64_t start) {
   std::vector<Edge> ends;
-  std::unordered_set<const void*> seen;
+  std::set<std::pair<const void*, std::uint32_t>> seen;
   std::vector<Node*> stack;
   const auto visit = [&](const Edge& edge) {
     if (!edge) return;
     const void* id = edge.node ? static_cast<const void*>(edge.node.get()) : edge.leaf.get();
-    if (!seen.insert(id).second) return;
+    if (!seen.insert({id, edge.output}).second) return;
     if (edge.leaf && edge.leaf->order >= start)
       throw AutogradError(message("the function makes a leaf that requires a gradient", {},
                                   "backward calls the function again, which makes another one: make it outside"));
@@ -90,7 +90,7 @@ class Recomputation {
         if (const auto owner = end.leaf->owner.lock()) leaves_.push_back({owner, owner->view.storage()->version()});
   }
 
-  Gradients gradients(const std::vector<Tensor>& grads) const {
+  Gradients gradients(std::span<const Tensor> grads) const {
     const bool create_graph = is_grad_enabled();
     require_unchanged_leaves();
     std::vector<Tensor> results;
@@ -187,8 +187,8 @@ std::vector<Tensor> checkpoint(CheckpointedFunction f, std::vector<Tensor> input
   for (std::size_t i = 0; i < outputs.size(); ++i)
     if (outputs[i].defined() && !needs_grad(outputs[i])) plain[i] = std::exchange(recorded[i], Tensor());
   recorded = record_joint(
-      kName, recorded, std::move(ends), [again](std::vector<Tensor> grads, Needs) { return again->gradients(grads); },
-      where);
+      kName, recorded, std::move(ends),
+      [again](std::span<const Tensor> grads, Needs) { return again->gradients(grads); }, where);
   for (std::size_t i = 0; i < outputs.size(); ++i)
     if (plain[i].defined()) recorded[i] = plain[i];
   return recorded;

@@ -33,7 +33,8 @@ constexpr int kAdd = raw::kBinary<kernels::Add>;
 struct Requested {
   const Node* node;
   const Slot* leaf;
-  Tensor grad;
+  std::uint32_t output;
+  Tensor grad{};
 };
 
 /// One backward, from outputs to leaves.
@@ -65,7 +66,7 @@ class BackwardPass {
   /// Takes over the first gradient that reaches a node or leaf and adds each later one, in place if one of the two may
   /// be written to.
   void accumulate(const Edge& edge, Tensor grad) {
-    Tensor& sum = queue_.at(edge).grad;
+    Tensor& sum = queue_.at(edge);
     if (!sum.defined()) {
       sum = std::move(grad);
       return;
@@ -83,7 +84,7 @@ class BackwardPass {
   void accumulate_part(const Edge& edge, const Node& node, const Tensor& grad) {
     require_device(node, edge, grad);
     const CallSite site = CallSite::instead(node.name(), node.where());
-    Tensor& sum = queue_.at(edge).grad;
+    Tensor& sum = queue_.at(edge);
     const bool first = !sum.defined();
     if (first) sum = zeros(edge.shape, {edge.dtype, edge.device});
     require_same_geometry(sum, edge.shape, edge.dtype, edge.device);
@@ -103,7 +104,7 @@ class BackwardPass {
 
   void finish_leaf(GradientQueue::Entry& entry) {
     if (stops_) {
-      store(entry, nullptr, entry.leaf.get());
+      store(entry);
       return;
     }
     Slot& slot = *entry.leaf;
@@ -115,7 +116,7 @@ class BackwardPass {
     for (const auto& [id, hook] : hooks)
       if (Tensor changed = hook(entry.grad); changed.defined()) entry.grad = changed;
     if (requested_) {
-      store(entry, nullptr, entry.leaf.get());
+      store(entry);
       return;
     }
     require_leaf_unchanged(slot, entry.grad);
@@ -172,27 +173,28 @@ class BackwardPass {
     throw AutogradError(text);
   }
 
-  void store(const GradientQueue::Entry& entry, const Node* node, const Slot* leaf) const {
+  void store(GradientQueue::Entry& entry) const {
     for (Requested& c : *requested_)
-      if ((node && c.node == node) || (leaf && c.leaf == leaf)) c.grad = entry.grad;
+      if (c.node == entry.node.get() && c.leaf == entry.leaf.get()) c.grad = entry.grads()[c.output];
   }
 
   void run_node(GradientQueue::Entry& entry) {
-    if (stops_ && is_requested(entry.node.get(), nullptr)) {
-      store(entry, entry.node.get(), nullptr);
+    if (stops_ && ends_at(entry.node.get())) {
+      store(entry);
       return;
     }
-    entry.grad = entry.node->run_hooks(std::move(entry.grad));
+    const std::span<Tensor> grads = entry.grads();
+    entry.node->run_hooks(grads);
     if (requested_ && !stops_) {
-      store(entry, entry.node.get(), nullptr);
+      store(entry);
       if (!needed_.contains(entry.node.get())) return;
     }
     const auto& edges = entry.node->edges();
     std::uint64_t bits = 0;
     for (std::size_t i = 0; i < std::min<std::size_t>(edges.size(), 64); ++i)
       if (wanted(edges[i])) bits |= std::uint64_t{1} << i;
-    autograd::Gradients gradients = entry.node->run(entry.grad, autograd::Needs(bits), retain_, CallSite::where());
-    entry.grad = Tensor();  // so that gradients which share its memory may be written to
+    autograd::Gradients gradients = entry.node->run(grads, autograd::Needs(bits), retain_, CallSite::where());
+    std::fill(grads.begin(), grads.end(), Tensor());  // so that gradients which share its memory may be written to
     const bool part = !create_ && entry.node->gives_part();
     for (std::size_t i = 0; i < gradients.size(); ++i) {
       if (!gradients[i].defined() || !wanted(edges[i])) continue;
@@ -224,13 +226,15 @@ class BackwardPass {
   bool wanted(const Edge& e) const {
     if (!e) return false;
     if (!requested_ || stops_) return true;
-    return e.node ? needed_.contains(e.node.get()) || is_requested(e.node.get(), nullptr)
-                  : is_requested(nullptr, e.leaf.get());
+    return (e.node && needed_.contains(e.node.get())) ||
+           std::any_of(requested_->begin(), requested_->end(), [&](const Requested& c) {
+             return c.node == e.node.get() && c.leaf == e.leaf.get() && c.output == e.output;
+           });
   }
 
-  bool is_requested(const Node* node, const Slot* leaf) const {
-    return std::any_of(requested_->begin(), requested_->end(),
-                       [&](const Requested& c) { return (node && c.node == node) || (leaf && c.leaf == leaf); });
+  /// Of a pass that stops at what is requested: all that leads to one output of a node is requested with it.
+  bool ends_at(const Node* node) const {
+    return std::any_of(requested_->begin(), requested_->end(), [&](const Requested& c) { return c.node == node; });
   }
 
   /// The nodes from which a requested gradient can be reached: the others need not run.  In ascending order, so that
@@ -380,7 +384,7 @@ std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<T
       throw AutogradError(message("an input does not require a gradient", {{"input", input}},
                                   "call requires_grad_() on it before it is used"));
     const auto& slot = input.slot();
-    requested.push_back({slot->producer.get(), slot->producer ? nullptr : slot.get(), {}});
+    requested.push_back({slot->producer.get(), slot->producer ? nullptr : slot.get(), slot->output});
   }
   BackwardPass run(options.retain_graph, options.create_graph);
   run.request(&requested);
@@ -402,7 +406,7 @@ std::vector<Tensor> autograd::gradients_up_to(const std::vector<Edge>& edges, st
                                               std::span<const Tensor> gradients, bool create_graph) {
   std::vector<Requested> requested;
   requested.reserve(edges.size());
-  for (const Edge& edge : edges) requested.push_back({edge.node.get(), edge.leaf.get(), {}});
+  for (const Edge& edge : edges) requested.push_back({edge.node.get(), edge.leaf.get(), edge.output});
   BackwardPass run(create_graph, create_graph);
   run.request(&requested);
   run.stop_at_requested();
@@ -426,7 +430,7 @@ HookHandle register_hook(const Tensor& x, autograd::Hook hook, SourceLocation wh
   const std::shared_ptr<Slot> slot = x.slot();
   hook = CheckedHook(std::move(hook), x, where);
   if (slot->producer) {
-    const std::int64_t id = slot->producer->add_hook(std::move(hook));
+    const std::int64_t id = slot->producer->add_hook(slot->output, std::move(hook));
     return HookHandle([node = std::weak_ptr<Node>(slot->producer), id] {
       if (const auto alive = node.lock()) alive->remove_hook(id);
     });

@@ -36,7 +36,7 @@ void GradientQueue::grow() {
   for (const Key& key : heap_) table_[find(key.order)] = key;
 }
 
-GradientQueue::Entry& GradientQueue::at(const Edge& edge) {
+GradientQueue::Entry& GradientQueue::entry(const Edge& edge) {
   const std::uint64_t order = edge.node ? edge.node->order() : edge.leaf->order;
   if (const Key& known = table_[find(order)]; known.index != kFree) return entries_[known.index];
   if (2 * (heap_.size() + 1) > table_.size()) grow();
@@ -50,6 +50,7 @@ GradientQueue::Entry& GradientQueue::at(const Edge& edge) {
     entry.node = edge.node;
     entry.leaf = edge.leaf;
   }
+  if (edge.node && edge.node->outputs() > 1) entries_[key.index].several.resize(edge.node->outputs());
   table_[find(order)] = key;
   heap_.push_back(key);
   std::push_heap(heap_.begin(), heap_.end(), [](const Key& a, const Key& b) { return a.order < b.order; });

@@ -7,7 +7,7 @@
 
 namespace minnow::autograd {
 
-/// The gradients that one backward has not used yet: a sum for each node or leaf that gradients have reached, taken out
+/// The gradients that one backward has not used yet: a sum for each output of a node and each leaf that gradients have reached, taken out
 /// with the highest number first.  Nodes are numbered as they are recorded, so every user of the output of the highest
 /// node has run already, and its sum is complete.  No dependencies are counted, and nothing is written to nodes, which
 /// other threads may be running.
@@ -15,15 +15,18 @@ class GradientQueue {
  public:
   struct Entry {
     std::shared_ptr<Node> node;
-    std::shared_ptr<Slot> leaf;  // if there is no node
-    Tensor grad;                 // undefined until the first gradient arrives
+    std::shared_ptr<Slot> leaf;     // if there is no node
+    Tensor grad;                    // undefined until the first gradient arrives
+    std::vector<Tensor> several{};  // instead of grad, of a node with several outputs: one for each
     std::uint32_t next_unused = 0;
+
+    std::span<Tensor> grads() { return several.empty() ? std::span(&grad, 1) : std::span(several); }
   };
 
   GradientQueue();
   bool empty() const { return heap_.empty(); }
-  /// The entry of the edge's node or leaf, made if there is none.  Valid until the next call.
-  Entry& at(const Edge& edge);
+  /// The sum for the edge's leaf or for that output of its node, made if there is none.  Valid until the next call.
+  Tensor& at(const Edge& edge) { return entry(edge).grads()[edge.output]; }
   /// Takes out the entry with the highest number.
   Entry take();
   /// All nodes that have an entry, in no order.
@@ -35,6 +38,7 @@ class GradientQueue {
     std::uint32_t index = 0;  // in entries_; in table_: kFree
   };
 
+  Entry& entry(const Edge& edge);
   std::size_t find(std::uint64_t order) const;
   void grow();
   void erase(std::uint64_t order);

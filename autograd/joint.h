@@ -8,11 +8,10 @@
 namespace minnow::autograd {
 
 /// The gradients of a joint operation's inputs from those of its outputs, which are undefined where none arrived.
-using JointGradient = std::function<Gradients(std::vector<Tensor> grads, Needs needs)>;
+using JointGradient = std::function<Gradients(std::span<const Tensor> grads, Needs needs)>;
 
-/// Records one operation with several outputs: `gradient` is called once for each backward, when the gradients of all
-/// outputs have arrived.  Returns the outputs as new tensors of the same memory; those that are undefined or not
-/// floating-point are returned as they are.  `name` must outlive the graph.
+/// record() of several outputs whose number is known only at run time, with the edges to the inputs.  Outputs that are in
+/// the graph already are returned as new tensors of the same memory.
 std::vector<Tensor> record_joint(const char* name, std::span<const Tensor> outputs, std::vector<Edge> inputs,
                                  JointGradient gradient, SourceLocation where);
 

@@ -74,7 +74,7 @@ void Node::destroy(Node* node) noexcept {
   thread.destroying = false;
 }
 
-Gradients Node::run(const Tensor& grad, Needs needs, bool retain, SourceLocation backward_line) {
+Gradients Node::run(std::span<const Tensor> grads, Needs needs, bool retain, SourceLocation backward_line) {
   const CallSite site = CallSite::instead(name_, where_);
   if (RunningNode::within(this))
     throw AutogradError(std::string(name_) +
@@ -85,7 +85,7 @@ Gradients Node::run(const Tensor& grad, Needs needs, bool retain, SourceLocation
     throw AutogradError(std::string(name_) + ": the graph was freed by an earlier backward, and runs again at " +
                         file_and_line(backward_line) +
                         "\npass {.retain_graph = true} to all but the last backward, or compute the loss again");
-  Gradients gradients = gradients_of(grad, needs);
+  Gradients gradients = gradients_of(grads, needs);
   if (gradients.size() != edges_.size()) throw AutogradError(wrong_count(name_, gradients.size(), edges_.size()));
   if (!retain) {
     release();
@@ -94,41 +94,63 @@ Gradients Node::run(const Tensor& grad, Needs needs, bool retain, SourceLocation
   return gradients;
 }
 
-Gradients Node::gradients_of(const Tensor& grad, Needs needs) {
+Gradients Node::gradients_of(std::span<const Tensor> grads, Needs needs) {
   const RunningNode running(this);
-  if (opened_site_) return backward(grad, needs);
+  if (opened_site_) return backward(grads, needs);
   const CallSite users = CallSite::none();
-  return backward(grad, needs);
+  return backward(grads, needs);
 }
 
 Tensor Node::part_of(const Tensor& whole) const { return whole; }
 
-std::int64_t Node::add_hook(Hook hook) {
+std::int64_t Node::add_hook(std::uint32_t output, Hook hook) {
   const std::lock_guard lock(hook_mutex());
-  hooks_.emplace_back(next_hook_id(), std::move(hook));
+  hooks_.push_back({next_hook_id(), output, std::move(hook)});
   has_hooks_.store(true, std::memory_order_release);
-  return hooks_.back().first;
+  return hooks_.back().id;
 }
 
 void Node::remove_hook(std::int64_t id) {
   decltype(hooks_) removed;  // destroyed after the lock is released: a hook's destructor may call anything
   const std::lock_guard lock(hook_mutex());
-  const auto it = std::find_if(hooks_.begin(), hooks_.end(), [id](const auto& hook) { return hook.first == id; });
+  const auto it = std::find_if(hooks_.begin(), hooks_.end(), [id](const auto& hook) { return hook.id == id; });
   if (it == hooks_.end()) return;
   removed.push_back(std::move(*it));
   hooks_.erase(it);
 }
 
-Tensor Node::run_hooks(Tensor grad) {
-  if (!has_hooks_.load(std::memory_order_acquire)) return grad;
-  std::vector<std::pair<std::int64_t, Hook>> hooks;
+void Node::run_hooks(std::span<Tensor> grads) {
+  if (!has_hooks_.load(std::memory_order_acquire)) return;
+  std::vector<OutputHook> hooks;
   {
     const std::lock_guard lock(hook_mutex());
     hooks = hooks_;
   }
-  for (const auto& [id, hook] : hooks)
-    if (Tensor changed = hook(grad); changed.defined()) grad = std::move(changed);
-  return grad;
+  for (const OutputHook& h : hooks) {
+    Tensor& grad = grads[h.output];
+    if (!grad.defined()) continue;
+    if (Tensor changed = h.hook(grad); changed.defined()) grad = std::move(changed);
+  }
+}
+
+void JointNode::attach(std::span<Tensor> outputs) {
+  outputs_ = static_cast<std::uint32_t>(outputs.size());
+  ids_.reserve(outputs.size());
+  for (std::uint32_t i = 0; i < outputs_; ++i) {
+    Tensor& out = outputs[i];
+    ids_.push_back(out.defined() ? out.id() : nullptr);
+    if (!out.defined() || !out.is_floating_point()) continue;
+    if (out.slot()) out = Tensor(out.storage(), out.dtype(), out.shape(), out.strides(), out.storage_offset());
+    auto slot = std::make_shared<Slot>();
+    slot->producer = shared_from_this();
+    slot->produced_version = out.storage()->version();
+    slot->output = i;
+    out.set_slot(std::move(slot));
+  }
+}
+
+std::uint32_t JointNode::place_of(const void* id) const {
+  return static_cast<std::uint32_t>(std::find(ids_.begin(), ids_.end(), id) - ids_.begin());
 }
 
 Edge edge_to(const Tensor& x) {
@@ -139,7 +161,7 @@ Edge edge_to(const Tensor& x) {
                                             "after '") +
                                     slot->producer->name() + "' recorded it",
                                 {{"operand", x}}, "write to a .clone(), or use the form that returns a new tensor"));
-  return {slot->producer, slot->producer ? nullptr : slot, x.shape(), x.dtype(), x.device()};
+  return {slot->producer, slot->producer ? nullptr : slot, x.shape(), x.dtype(), x.device(), slot->output};
 }
 
 std::vector<Tensor> leaves_of(const Tensor& x, std::size_t limit) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 #include <minnow/tensor/in.h>
 
@@ -21,6 +22,7 @@ struct Slot {
   std::weak_ptr<detail::TensorImpl> owner;  ///< of a leaf: for messages
   std::shared_ptr<Node> producer;           ///< of a non-leaf
   std::uint32_t produced_version = 0;       ///< of the storage when the producer wrote its value
+  std::uint32_t output = 0;                 ///< of a non-leaf: its place among the outputs of the producer
   std::uint64_t order = 0;                  ///< of a leaf: a number from the counter of the nodes
   std::mutex mutex;                         ///< guards grad and hooks
   Tensor grad;
@@ -38,6 +40,7 @@ struct Edge {
   Shape shape;
   DType dtype = DType::float32;
   Device device;
+  std::uint32_t output = 0;  ///< of the node
 
   explicit operator bool() const { return node || leaf; }
 };
@@ -54,7 +57,7 @@ class Needs {
   std::uint64_t bits_;
 };
 
-/// One recorded operation: edges to the producers of its inputs, and a function from the output's gradient to
+/// One recorded operation: edges to the producers of its inputs, and a function from the gradients of its outputs to
 /// theirs.  Nodes are numbered as they are made, so an operation's number is above those of all it depends
 /// on.  Made by make_node.
 class Node : public std::enable_shared_from_this<Node> {
@@ -69,11 +72,12 @@ class Node : public std::enable_shared_from_this<Node> {
   const char* name() const { return name_; }
   SourceLocation where() const { return where_; }
   std::uint64_t order() const { return order_; }
+  std::size_t outputs() const { return outputs_; }
 
-  /// The inputs' gradients, one for each.  Drops the saved values afterwards, unless `retain`; AutogradError if they
+  /// The inputs' gradients, one for each, from those of the outputs, which are undefined where none arrived.  Drops the saved values afterwards, unless `retain`; AutogradError if they
   /// were dropped before.  `backward_line` is where the user called backward.  Errors have the node's name and line; in
   /// a gradient function recorded outside of every CallSite they name the operation that it called.
-  Gradients run(const Tensor& grad, Needs needs, bool retain, SourceLocation backward_line);
+  Gradients run(std::span<const Tensor> grads, Needs needs, bool retain, SourceLocation backward_line);
   std::vector<Edge>& edges() { return edges_; }
 
   /// An operation whose output is a part of its input (a slice) gives, without create_graph, the gradient of that part
@@ -81,32 +85,54 @@ class Node : public std::enable_shared_from_this<Node> {
   virtual bool gives_part() const { return false; }
   virtual Tensor part_of(const Tensor& whole) const;
 
-  // Hooks on the gradient of the output.
-  std::int64_t add_hook(Hook hook);
+  // Hooks on the gradient of an output.
+  std::int64_t add_hook(std::uint32_t output, Hook hook);
   void remove_hook(std::int64_t id);
-  Tensor run_hooks(Tensor grad);
+  void run_hooks(std::span<Tensor> grads);
 
  protected:
-  virtual Gradients backward(const Tensor& grad, Needs needs) = 0;
+  virtual Gradients backward(std::span<const Tensor> grads, Needs needs) = 0;
   /// Drops the saved values.
   virtual void release() = 0;
 
  private:
   template <class T> friend struct NodeAllocator;
+  friend class JointNode;
+  struct OutputHook {
+    std::int64_t id;
+    std::uint32_t output;
+    Hook hook;
+  };
+
   static void destroy(Node* node) noexcept;
-  Gradients gradients_of(const Tensor& grad, Needs needs);
+  Gradients gradients_of(std::span<const Tensor> grads, Needs needs);
 
   const char* name_;
   SourceLocation where_;
   const bool opened_site_;  // a CallSite was open: a function of the library, or one that opens a site as it does
   std::uint64_t order_;
+  std::uint32_t outputs_ = 1;
   std::mutex mutex_;  // one backward at a time runs or releases a node
   bool released_ = false;
   std::atomic<bool> has_hooks_ = false;
   std::vector<Edge> edges_;
-  std::vector<std::pair<std::int64_t, Hook>>
-      hooks_;  // guarded by hook_mutex(), since a gradient function may add hooks
+  std::vector<OutputHook> hooks_;  // guarded by hook_mutex(), since a gradient function may add hooks
   Node* next_to_destroy_ = nullptr;
+};
+
+/// An operation with several outputs: its gradient function is called once in a backward, with the gradients of all.
+class JointNode : public Node {
+ public:
+  using Node::Node;
+
+  /// Makes each defined floating-point tensor of `outputs` an output of this node; an edge for each input comes first.
+  /// One that is in the graph already becomes another handle of the same memory.
+  void attach(std::span<Tensor> outputs);
+  /// The place of the output that was this tensor when it was attached, by Tensor::id(), or outputs().
+  std::uint32_t place_of(const void* id) const;
+
+ private:
+  std::vector<const void*> ids_;
 };
 
 /// Destroys nodes one after another, never recursively: what a node holds (edges, saved values, tensors that a lambda

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <concepts>
 #include <initializer_list>
 #include <optional>
@@ -41,13 +43,32 @@ template <class F> class FunctionNode final : public Node {
   }
 
  protected:
-  Gradients backward(const Tensor& grad, Needs needs) override {
-    if constexpr (std::invocable<F&, const Tensor&, Needs>) return gradients((*f_)(grad, needs));
-    else return gradients((*f_)(grad));
+  Gradients backward(std::span<const Tensor> grads, Needs needs) override {
+    if constexpr (std::invocable<F&, const Tensor&, Needs>) return gradients((*f_)(grads[0], needs));
+    else return gradients((*f_)(grads[0]));
   }
   void release() override {
     if constexpr (!GivesPart<F>) f_.reset();  // a part's function holds only numbers, which part_of() still needs
   }
+
+ private:
+  static Gradients gradients(Gradients g) { return g; }
+  static Gradients gradients(Tensor g) { return {std::move(g)}; }
+
+  std::optional<F> f_;
+};
+
+/// The same for several outputs.
+template <class F> class JointFunctionNode final : public JointNode {
+ public:
+  JointFunctionNode(const char* name, SourceLocation where, F&& f) : JointNode(name, where), f_(std::move(f)) {}
+
+ protected:
+  Gradients backward(std::span<const Tensor> grads, Needs needs) override {
+    if constexpr (std::invocable<F&, std::span<const Tensor>, Needs>) return gradients((*f_)(grads, needs));
+    else return gradients((*f_)(grads));
+  }
+  void release() override { f_.reset(); }
 
  private:
   static Gradients gradients(Gradients g) { return g; }
@@ -68,6 +89,9 @@ struct Input {
 /// Makes `out` the node's output.  If `out` is in the graph already (an input that was returned unchanged), its history
 /// stays and `out` becomes another handle of the same memory.
 void attach(const std::shared_ptr<Node>& node, Tensor& out, std::span<const Input> inputs);
+void attach(const std::shared_ptr<JointNode>& node, std::span<Tensor> outputs, std::span<const Input> inputs);
+/// The line of the first defined input if one of them needs a gradient and it is recorded.
+std::optional<SourceLocation> recorded_at(std::span<const Input> inputs);
 
 }  // namespace autograd
 
@@ -75,8 +99,7 @@ void attach(const std::shared_ptr<Node>& node, Tensor& out, std::span<const Inpu
 /// operation is recorded; yours can be, too:
 ///
 ///     Tensor cube(const In& x) {
-///       const CallSite site("cube", x.where);
-///       const Tensor y = raw_cube(x);
+///       Tensor y; { NoGradGuard no_grad; y = *x * *x * *x; }
 ///       return record("cube", y, {x}, [x = Saved(*x)](const Tensor& grad) { return grad * 3 * x() * x(); });
 ///     }
 ///
@@ -87,18 +110,30 @@ void attach(const std::shared_ptr<Node>& node, Tensor& out, std::span<const Inpu
 /// nothing is recorded and f is dropped.  Returns `out`; ValueError if it is undefined.  `name` must outlive the graph
 /// (a literal).
 template <class F> Tensor record(const char* name, Tensor out, std::initializer_list<autograd::Input> inputs, F f) {
-  if (!is_grad_enabled()) return out;
-  bool needed = false;
-  SourceLocation where;
-  for (const autograd::Input& in : inputs) {
-    if (!in.tensor.defined()) continue;
-    needed = needed || needs_grad(in.tensor);
-    if (!where.line) where = in.where;
-  }
-  if (!needed) return out;
-  out.require_defined(name, where);
-  const auto node = autograd::make_node<autograd::FunctionNode<F>>(name, where, std::move(f));
-  autograd::attach(node, out, std::span(inputs.begin(), inputs.size()));
+  const std::span operands(inputs.begin(), inputs.size());
+  const auto where = autograd::recorded_at(operands);
+  if (!where) return out;
+  out.require_defined(name, *where);
+  const auto node = autograd::make_node<autograd::FunctionNode<F>>(name, *where, std::move(f));
+  autograd::attach(node, out, operands);
+  return out;
+}
+
+/// The same for an operation with several outputs:
+///
+///     auto [q, r] = record("qr", {raw_q, raw_r}, {a}, [...](std::span<const Tensor> grads) { ... grads[0] ... grads[1] ... });
+///
+/// f: (grads) or (grads, needs), called once in a backward with the gradients of all outputs: grads[i] is undefined if
+/// the result does not depend on output i, which counts as 0.  Outputs that are undefined or not floating-point (indices)
+/// are returned as they are and get none.  A Saved::output is one of the tensors given here.
+template <std::size_t N, class F>
+std::array<Tensor, N> record(const char* name, const Tensor (&outputs)[N],
+                             std::initializer_list<autograd::Input> inputs, F f) {
+  std::array<Tensor, N> out;
+  std::copy(outputs, outputs + N, out.begin());
+  const std::span operands(inputs.begin(), inputs.size());
+  if (const auto where = autograd::recorded_at(operands))
+    autograd::attach(autograd::make_node<autograd::JointFunctionNode<F>>(name, *where, std::move(f)), out, operands);
   return out;
 }
 

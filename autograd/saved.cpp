@@ -29,7 +29,7 @@ Saved Saved::output(const Tensor& out) {
   Saved saved;
   saved.value_ = graph_handle(out);
   saved.version_ = out.storage()->version();
-  saved.is_output_ = true;
+  saved.output_ = out.id();
   return saved;
 }
 
@@ -46,10 +46,20 @@ Tensor Saved::operator()() const {
   Tensor value = value_.detach();
   if (slot_) {
     value.set_slot(slot_);
-  } else if (is_output_ && node) {
+  } else if (output_ && node) {
+    std::uint32_t place = 0;
+    if (node->outputs() > 1) {
+      place = static_cast<const autograd::JointNode*>(node)->place_of(output_);
+      if (place == node->outputs()) {
+        const CallSite site(node->name(), node->where());
+        throw AutogradError(message("a saved value is none of the outputs that were recorded", {{"saved", value_}},
+                                    "pass to Saved::output the tensors that are passed to record"));
+      }
+    }
     auto slot = std::make_shared<autograd::Slot>();
     slot->producer = const_cast<autograd::Node*>(node)->shared_from_this();
     slot->produced_version = version_;
+    slot->output = place;
     value.set_slot(std::move(slot));
   }
   return value;

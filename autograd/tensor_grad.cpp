@@ -102,7 +102,7 @@ void Tensor::retain_grad(SourceLocation where) const {
                                 "call requires_grad_() on what it is computed from"));
   if (is_leaf()) return;
   slot()->retains_grad = true;
-  slot()->producer->add_hook([weak = std::weak_ptr<autograd::Slot>(slot())](const Tensor& g) {
+  slot()->producer->add_hook(slot()->output, [weak = std::weak_ptr<autograd::Slot>(slot())](const Tensor& g) {
     if (const auto alive = weak.lock()) {
       const std::lock_guard lock(alive->mutex);
       alive->grad = alive->grad.defined() ? minnow::add(alive->grad, g) : g;

@@ -108,7 +108,8 @@ std::shared_ptr<detail::HookedCall> Module::before_forward(std::span<Tensor> inp
   std::vector<Tensor> wanted(inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (inputs[i].defined() && needs_grad(inputs[i])) wanted[i] = inputs[i];
-  const auto run = [backward = call->backward](std::vector<Tensor> grads, Needs) {
+  const auto run = [backward = call->backward](std::span<const Tensor> arrived, Needs) {
+    std::vector<Tensor> grads(arrived.begin(), arrived.end());
     backward->run(grads);
     backward->grad_outputs.clear();
     return grads;
@@ -138,7 +139,8 @@ void Module::after_forward(detail::HookedCall& call, std::span<const Tensor> inp
   std::vector<Tensor> wanted(outputs.size());
   for (std::size_t i = 0; i < outputs.size(); ++i)
     if (outputs[i].defined() && needs_grad(outputs[i])) wanted[i] = outputs[i];
-  const auto run = [backward = call.backward, n = inputs.size()](std::vector<Tensor> grads, Needs) {
+  const auto run = [backward = call.backward, n = inputs.size()](std::span<const Tensor> arrived, Needs) {
+    std::vector<Tensor> grads(arrived.begin(), arrived.end());
     backward->grad_outputs = grads;
     if (!backward->has_inputs) {
       std::vector<Tensor> none(n);

@@ -74,8 +74,6 @@ class Sequences {
   Tensor active_, order_;
 };
 
-std::tuple<Tensor, Tensor> parts_of(const RecurrentState& state) { return {state.h, state.c}; }
-
 }  // namespace
 
 namespace detail {
@@ -152,15 +150,9 @@ std::tuple<Tensor, Tensor, Tensor> run_layers(int kind, const char* name, const 
       const Tensor from = direction == 1 ? sequences.reversed(x) : x;
       const RecurrentState state{h0[at], lstm ? c0[at] : Tensor()};
       const RecurrentWeights w = weights_of(net, layer, direction);
-      Tensor y, c_end;
-      if (projected) {
-        std::tie(y, c_end) = parts_of(minnow::detail::projected_layer(from, state, w, sequences.active()));
-      } else {
-        const Tensor all =
-            minnow::detail::recurrent_layer(static_cast<Recurrence>(kind), from, state, w, sequences.active());
-        y = lstm ? all.narrow(0, 0, length) : all;
-        if (lstm) c_end = all[length];
-      }
+      const auto [y, c_end] = projected ? minnow::detail::projected_layer(from, state, w, sequences.active())
+                                        : minnow::detail::recurrent_layer(static_cast<Recurrence>(kind), from, state, w,
+                                                                          sequences.active());
       last_h.push_back(y[length - 1]);
       if (lstm) last_c.push_back(c_end);
       results.push_back(direction == 1 ? sequences.reversed(y) : y);

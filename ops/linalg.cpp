@@ -46,6 +46,10 @@ void check(Operands operands, bool square) {
           message("operands must be float32 or float64, all of one dtype", operands, "convert them: .to(float32)"));
 }
 
+/// A result for each matrix of the batch, of a's dtype.
+Tensor result(const Tensor& a, std::initializer_list<std::int64_t> sizes) {
+  return raw::new_result(batch_and(a, sizes), a.dtype(), a.device());
+}
 /// What a factorization works on: a contiguous copy.
 Tensor workspace(const Tensor& a) { return raw::clone(raw::contiguous(a)); }
 /// The last two dimensions (the last one, of vectors) of a contiguous tensor, as a batch.
@@ -103,24 +107,8 @@ Tensor differences(const Tensor& values) {
              eye(values.shape()[-1], -1, {values.dtype(), values.device()}));
 }
 
-/// Results of one call in one buffer, so that they are the output of one node.
-class Parts {
- public:
-  explicit Parts(std::initializer_list<Shape> shapes) : shapes_(shapes) {}
-  Tensor buffer(const Tensor& like) const {
-    std::int64_t size = 0;
-    for (const Shape& s : shapes_) size += s.numel();
-    return raw::new_result({size}, like.dtype(), like.device());
-  }
-  Tensor part(const Tensor& whole, std::size_t i) const {
-    std::int64_t start = 0;
-    for (std::size_t k = 0; k < i; ++k) start += shapes_[k].numel();
-    return whole.narrow(0, start, shapes_[i].numel()).view(shapes_[i]);
-  }
-
- private:
-  std::vector<Shape> shapes_;
-};
+/// The gradient of an output, 0 if none arrived.
+Tensor or_zero(const Tensor& grad, const Tensor& output) { return grad.defined() ? grad : zeros_like(output.detach()); }
 
 /// B = a⁻¹ b of batches of the same sizes.
 Tensor solve_matrices(const Tensor& a, const Tensor& b) {
@@ -322,23 +310,22 @@ QR qr(const In& a) {
   dispatch({{"a", *a}});
   check({{"a", *a}}, false);
   const std::int64_t m = rows(*a), n = columns(*a), k = std::min(m, n);
-  const Parts parts{batch_and(*a, {m, k}), batch_and(*a, {k, n})};
-  Tensor both = parts.buffer(*a);
+  const Tensor q = result(*a, {m, k}), r = result(*a, {k, n});
   if (a->numel()) {
-    const NoGradGuard no_grad;
-    const Tensor work = workspace(*a), q = parts.part(both, 0), r = parts.part(both, 1);
+    const Tensor work = workspace(*a);
     run({LapackRoutine::qr, matrices(work), matrices(q), matrices(r), View()}, *a, no_convergence);
   }
-  both = record("linalg::qr", both, {*a}, [both = Saved::output(both), parts, a = Saved(*a), m, n](const Tensor& g) {
-    const Tensor whole = both(), q = parts.part(whole, 0), r = parts.part(whole, 1);
-    const Tensor g_q = parts.part(g, 0), g_r = parts.part(g, 1);
-    if (m >= n) return tall_gradient(q, r, g_q, g_r);
+  const auto gradient = [q = Saved::output(q), r = Saved::output(r), a = Saved(*a), m,
+                         n](std::span<const Tensor> grads) {
+    const Tensor q_ = q(), r_ = r(), g_q = or_zero(grads[0], q_), g_r = or_zero(grads[1], r_);
+    if (m >= n) return tall_gradient(q_, r_, g_q, g_r);
     // a = [x y] with x = q u and y = q v.
     const Tensor y = a().narrow(-1, m, n - m), g_u = g_r.narrow(-1, 0, m), g_v = g_r.narrow(-1, m, n - m);
-    const Tensor g_x = tall_gradient(q, r.narrow(-1, 0, m), add(g_q, matmul(y, g_v.mT())), g_u);
-    return cat({g_x, matmul(q, g_v)}, -1);
-  });
-  return {parts.part(both, 0), parts.part(both, 1)};
+    const Tensor g_x = tall_gradient(q_, r_.narrow(-1, 0, m), add(g_q, matmul(y, g_v.mT())), g_u);
+    return cat({g_x, matmul(q_, g_v)}, -1);
+  };
+  auto [q_out, r_out] = record("linalg::qr", {q, r}, {*a}, gradient);
+  return {q_out, r_out};
 }
 
 Eigh eigh(const In& a) {
@@ -346,21 +333,23 @@ Eigh eigh(const In& a) {
   dispatch({{"a", *a}});
   check({{"a", *a}}, true);
   const std::int64_t n = rows(*a);
-  const Parts parts{batch_and(*a, {n}), batch_and(*a, {n, n})};
-  Tensor both = parts.buffer(*a);
+  const Tensor values = result(*a, {n}), columns_of = result(*a, {n, n});
   if (a->numel()) {
-    const NoGradGuard no_grad;
-    const Tensor values = parts.part(both, 0), columns_of = parts.part(both, 1);
     raw::copy_to(*a, columns_of);
     run({LapackRoutine::eigh, matrices(columns_of), vectors(values, n), View(), View()}, *a, no_convergence);
   }
-  both = record("linalg::eigh", both, {*a}, [both = Saved::output(both), parts](const Tensor& g) {
-    const Tensor whole = both(), values = parts.part(whole, 0), v = parts.part(whole, 1);
-    const Tensor turned = divided(matmul(v.mT(), parts.part(g, 1)), differences(values));
-    const Tensor off_diagonal = sub(turned, diagonal_matrix(diagonal_of(turned)));
-    return matmul(matmul(v, add(off_diagonal, diagonal_matrix(parts.part(g, 0)))), v.mT());
-  });
-  return {parts.part(both, 0), parts.part(both, 1)};
+  const auto gradient = [l = Saved::output(values), v = Saved::output(columns_of)](std::span<const Tensor> grads) {
+    const Tensor v_ = v(), &g_l = grads[0], &g_v = grads[1];
+    Tensor core = g_l.defined() ? diagonal_matrix(g_l) : Tensor();
+    if (g_v.defined()) {
+      const Tensor turned = divided(matmul(v_.mT(), g_v), differences(l()));
+      const Tensor off_diagonal = sub(turned, diagonal_matrix(diagonal_of(turned)));
+      core = core.defined() ? add(off_diagonal, core) : off_diagonal;
+    }
+    return matmul(matmul(v_, core), v_.mT());
+  };
+  auto [values_out, vectors_out] = record("linalg::eigh", {values, columns_of}, {*a}, gradient);
+  return {values_out, vectors_out};
 }
 
 Tensor eigvalsh(const In& a) { return eigh(a).values; }
@@ -370,26 +359,27 @@ SVD svd(const In& a) {
   dispatch({{"a", *a}});
   check({{"a", *a}}, false);
   const std::int64_t m = rows(*a), n = columns(*a), k = std::min(m, n);
-  const Parts parts{batch_and(*a, {m, k}), batch_and(*a, {k}), batch_and(*a, {k, n})};
-  Tensor all = parts.buffer(*a);
+  const Tensor u = result(*a, {m, k}), s = result(*a, {k}), vh = result(*a, {k, n});
   if (a->numel()) {
-    const NoGradGuard no_grad;
-    const Tensor work = workspace(*a), u = parts.part(all, 0), s = parts.part(all, 1), vh = parts.part(all, 2);
+    const Tensor work = workspace(*a);
     run({LapackRoutine::svd, matrices(work), matrices(u), vectors(s, k), matrices(vh)}, *a, no_convergence);
   }
-  all = record("linalg::svd", all, {*a}, [all = Saved::output(all), parts, m, n, k](const Tensor& g) {
-    const Tensor whole = all(), u = parts.part(whole, 0), s = parts.part(whole, 1), vh = parts.part(whole, 2);
-    const Tensor g_u = parts.part(g, 0), g_s = parts.part(g, 1), g_vh = parts.part(g, 2);
-    const auto turned = [apart = differences(square(s))](const Tensor& t) { return divided(sub(t, t.mT()), apart); };
-    const Tensor row = s.unsqueeze(-2), column = s.unsqueeze(-1);
-    const Tensor u_g = matmul(u.mT(), g_u), g_v = matmul(g_vh, vh.mT());
+  const auto gradient = [u = Saved::output(u), s = Saved::output(s), vh = Saved::output(vh), m, n,
+                         k](std::span<const Tensor> grads) {
+    const Tensor u_ = u(), vh_ = vh();
+    if (!grads[0].defined() && !grads[2].defined()) return matmul(mul(u_, grads[1].unsqueeze(-2)), vh_);
+    const Tensor s_ = s(), g_u = or_zero(grads[0], u_), g_s = or_zero(grads[1], s_), g_vh = or_zero(grads[2], vh_);
+    const auto turned = [apart = differences(square(s_))](const Tensor& t) { return divided(sub(t, t.mT()), apart); };
+    const Tensor row = s_.unsqueeze(-2), column = s_.unsqueeze(-1);
+    const Tensor u_g = matmul(u_.mT(), g_u), g_v = matmul(g_vh, vh_.mT());
     const Tensor core = add(add(mul(turned(u_g), row), mul(column, turned(g_v.mT()))), diagonal_matrix(g_s));
-    Tensor out = matmul(matmul(u, core), vh);
-    if (m > k) out = add(out, matmul(divided(sub(g_u, matmul(u, u_g)), row), vh));
-    if (n > k) out = add(out, matmul(u, divided(sub(g_vh, matmul(g_v, vh)), column)));
+    Tensor out = matmul(matmul(u_, core), vh_);
+    if (m > k) out = add(out, matmul(divided(sub(g_u, matmul(u_, u_g)), row), vh_));
+    if (n > k) out = add(out, matmul(u_, divided(sub(g_vh, matmul(g_v, vh_)), column)));
     return out;
-  });
-  return {parts.part(all, 0), parts.part(all, 1), parts.part(all, 2)};
+  };
+  auto [u_out, s_out, vh_out] = record("linalg::svd", {u, s, vh}, {*a}, gradient);
+  return {u_out, s_out, vh_out};
 }
 
 Tensor svdvals(const In& a) { return svd(a).s; }

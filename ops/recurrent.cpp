@@ -41,13 +41,14 @@ struct Steps {
 };
 
 /// The steps, without recording.
-Tensor run(Recurrence kind, const Tensor& x, const RecurrentState& state, const RecurrentWeights& w, Steps& steps) {
+RecurrentState run(Recurrence kind, const Tensor& x, const RecurrentState& state, const RecurrentWeights& w,
+                   Steps& steps) {
   const std::int64_t length = x.size(0), n = x.size(1), size = state.h.size(1);
   const TensorOptions options{x.dtype(), x.device()};
   const bool lstm = kind == Recurrence::lstm, gru = kind == Recurrence::gru;
   const bool joined = !gru && w.input_bias.defined();
   steps.gates = linear(x, w.input, joined ? w.input_bias + w.hidden_bias : w.input_bias);
-  const Tensor y = empty({length + (lstm ? 1 : 0), n, size}, options),
+  const Tensor y = empty({length, n, size}, options),
                of_hidden = w.hidden.t().contiguous();  // packed again for every step otherwise
   if (lstm) {
     steps.cells = empty({length + 1, n, size}, options);
@@ -81,21 +82,21 @@ Tensor run(Recurrence kind, const Tensor& x, const RecurrentState& state, const 
     if (ends) copy_(c, where(steps.active[t], c, steps.cells[t]));
     give(mul(gate(g, 3, size), tanh(c)));
   }
-  if (lstm) copy_(y[length], steps.cells[length]);
-  return y;
+  return {y, lstm ? steps.cells[length].clone() : Tensor()};
 }
 
-/// Of x, h, c and the four weights.
-Gradients gradients(Recurrence kind, const Tensor& grad, const Tensor& x, const RecurrentState& state,
+/// Of x, h, c and the four weights, from those of the steps and of the last c.
+Gradients gradients(Recurrence kind, const Tensor& grad, Tensor dc, const Tensor& x, const RecurrentState& state,
                     const RecurrentWeights& w, const Tensor& y, const Steps& steps, Needs needs) {
   const std::int64_t length = x.size(0), n = x.size(1), size = state.h.size(1);
   const bool lstm = kind == Recurrence::lstm, gru = kind == Recurrence::gru;
   const Tensor of_input = empty_like(steps.gates);  // gradients of the maps of x
   const Tensor of_hidden = gru ? empty_like(steps.gates) : of_input;
-  Tensor dh = zeros_like(state.h), dc = lstm ? grad[length] : Tensor();
+  Tensor dh = zeros_like(state.h);
+  if (lstm && !dc.defined()) dc = zeros_like(state.c);
   for (std::int64_t t = length - 1; t >= 0; --t) {
     const Tensor g = steps.gates[t], to = of_input[t], h = t == 0 ? state.h : y[t - 1];
-    dh = add(dh, grad[t]);
+    if (grad.defined()) dh = add(dh, grad[t]);
     // The gradients of sequences that have ended go past the step.
     Tensor past_h, past_c;
     if (steps.active.defined()) {
@@ -191,38 +192,42 @@ RecurrentState projected_layer(const Tensor& x, RecurrentState state, const Recu
   return {stack(rows), state.c};
 }
 
-Tensor recurrent_layer(Recurrence kind, const Tensor& x, const RecurrentState& state, const RecurrentWeights& w,
-                       const Tensor& active) {
+RecurrentState recurrent_layer(Recurrence kind, const Tensor& x, const RecurrentState& state, const RecurrentWeights& w,
+                               const Tensor& active) {
   Steps steps{.active = active};
-  Tensor y;
+  RecurrentState y;
   {
     const NoGradGuard guard;
     y = run(kind, x.detach(), {state.h.detach(), state.c.defined() ? state.c.detach() : Tensor()}, w, steps);
   }
   const auto saved = [](const Tensor& t) { return Saved(t); };
-  return record(name_of(kind), y, {x, state.h, state.c, w.input, w.hidden, w.input_bias, w.hidden_bias},
-                [kind, steps, y = y.detach(), x = saved(x), h = saved(state.h), c = saved(state.c),
-                 input = saved(w.input), hidden = saved(w.hidden), input_bias = saved(w.input_bias),
-                 hidden_bias = saved(w.hidden_bias)](const Tensor& g, Needs needs) {
-                  const RecurrentState from{h(), c()};
-                  const RecurrentWeights weights{input(), hidden(), input_bias(), hidden_bias(), {}};
-                  if (!is_grad_enabled()) return gradients(kind, g, x(), from, weights, y, steps, needs);
-                  const Tensor operands[] = {
-                      x(), from.h, from.c, weights.input, weights.hidden, weights.input_bias, weights.hidden_bias};
-                  std::vector<Tensor> wanted;
-                  for (std::size_t i = 0; i < 7; ++i)
-                    if (needs[i] && operands[i].defined()) wanted.push_back(operands[i]);
-                  RecurrentState at_end = from;
-                  std::vector<Tensor> rows = graph_of_steps(kind, operands[0], at_end, weights, steps.active);
-                  if (kind == Recurrence::lstm) rows.push_back(at_end.c);
-                  const std::vector<Tensor> found =
-                      grad({stack(rows)}, wanted, {.create_graph = true, .grad_outputs = {g}});
-                  Gradients out(7);
-                  std::size_t at = 0;
-                  for (std::size_t i = 0; i < 7; ++i)
-                    if (needs[i] && operands[i].defined()) out[i] = found[at++];
-                  return out;
-                });
+  const auto gradient = [kind, steps, y = Saved::output(y.h), x = saved(x), h = saved(state.h), c = saved(state.c),
+                         input = saved(w.input), hidden = saved(w.hidden), input_bias = saved(w.input_bias),
+                         hidden_bias = saved(w.hidden_bias)](std::span<const Tensor> grads, Needs needs) {
+    const RecurrentState from{h(), c()};
+    const RecurrentWeights weights{input(), hidden(), input_bias(), hidden_bias(), {}};
+    if (!is_grad_enabled()) return gradients(kind, grads[0], grads[1], x(), from, weights, y(), steps, needs);
+    const Tensor operands[] = {
+        x(), from.h, from.c, weights.input, weights.hidden, weights.input_bias, weights.hidden_bias};
+    std::vector<Tensor> wanted;
+    for (std::size_t i = 0; i < 7; ++i)
+      if (needs[i] && operands[i].defined()) wanted.push_back(operands[i]);
+    RecurrentState at_end = from;
+    const std::vector<Tensor> rows = graph_of_steps(kind, operands[0], at_end, weights, steps.active);
+    std::vector<Tensor> ends, arrived;
+    if (grads[0].defined()) ends.push_back(stack(rows)), arrived.push_back(grads[0]);
+    if (grads[1].defined()) ends.push_back(at_end.c), arrived.push_back(grads[1]);
+    const std::vector<Tensor> found =
+        grad(ends, wanted, {.create_graph = true, .allow_unused = true, .grad_outputs = arrived});
+    Gradients out(7);
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < 7; ++i)
+      if (needs[i] && operands[i].defined()) out[i] = found[at++];
+    return out;
+  };
+  auto [all, last_c] = record(name_of(kind), {y.h, y.c},
+                              {x, state.h, state.c, w.input, w.hidden, w.input_bias, w.hidden_bias}, gradient);
+  return {all, last_c};
 }
 
 }  // namespace minnow::detail

@@ -25,11 +25,11 @@ RecurrentState recurrent_step(Recurrence kind, const Tensor& x, const RecurrentS
                               const RecurrentWeights& weights);
 
 /// All steps of a layer in one direction, as one operation.   x: [T, N, I] with T > 0  state: as above  ->  the h of each
-/// step, [T, N, H]; of lstm [T + 1, N, H], the last one is the last c.   Any order of gradient.
+/// step, [T, N, H], and of lstm the last c.   Any order of gradient.
 /// active: bool [T, N, 1], or undefined; the state of a sequence stays where it is false.
 /// Elman 1990; lstm: Hochreiter and Schmidhuber 1997; gru: Cho et al. 2014, with PyTorch's place of the reset gate.
-Tensor recurrent_layer(Recurrence kind, const Tensor& x, const RecurrentState& state, const RecurrentWeights& weights,
-                       const Tensor& active = {});
+RecurrentState recurrent_layer(Recurrence kind, const Tensor& x, const RecurrentState& state,
+                               const RecurrentWeights& weights, const Tensor& active = {});
 /// The same of an lstm with projection, step by step: the h of each step, [T, N, P], and the last c.
 RecurrentState projected_layer(const Tensor& x, RecurrentState state, const RecurrentWeights& weights,
                                const Tensor& active = {});
