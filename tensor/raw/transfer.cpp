@@ -81,7 +81,6 @@ Tensor to_device(const In& x, Device device, bool non_blocking, const char* op) 
 }
 
 void transfer_to(const In& x, const Tensor& to) {
-  x->storage()->wait_ready();
   if (x->device().is_cpu() || to.device().is_cpu() || x->device().type() == to.device().type()) {
     const CallSite site("copy_", x.where);
     if (x->numel()) transfer(*x, to, x->is_pinned() && !to.device().is_cpu());

@@ -91,10 +91,10 @@ void Engine::copy_bytes(const Copy& copy) {
     throw BackendError("sim: a copy of " + std::to_string(copy.bytes) + " bytes failed");
   const double bandwidth = bandwidth_.load(std::memory_order_relaxed);
   const auto start = std::chrono::steady_clock::now();
-  std::memcpy(copy.to, copy.from, copy.bytes);
-  if (bandwidth > 0)
+  if (bandwidth > 0)  // the bytes arrive at the end: who does not wait finds the old ones
     std::this_thread::sleep_until(start + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                                               std::chrono::duration<double>(double(copy.bytes) / bandwidth)));
+  std::memcpy(copy.to, copy.from, copy.bytes);
 }
 
 void Engine::wait(const Copy& copy) {

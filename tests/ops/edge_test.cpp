@@ -167,6 +167,16 @@ TEST_P(Edge, CrossEntropyOfLargeLogitsIsExact) {
   EXPECT_NEAR(many.grad().to_vector<float>()[7], 1.0 / 3000, 1e-9);
 }
 
+TEST_P(Edge, CrossEntropyIgnoresInfinitiesOfIgnoredRows) {
+  const double inf = std::numeric_limits<double>::infinity();
+  Tensor logits = tensor({{inf, 0.0}, {1.0, 1.0}, {-inf, -inf}}, {.dtype = float32, .device = device()});
+  logits.requires_grad_();
+  const Tensor loss = nn::cross_entropy(logits, tensor({-100, 1, -100}, {.device = device()}));
+  loss.backward();
+  EXPECT_NEAR(loss.item(), std::log(2), 1e-6);
+  EXPECT_EQ(logits.grad().to_vector<float>(), (std::vector<float>{0, 0, 0.5F, -0.5F, 0, 0}));
+}
+
 TEST_P(Edge, CrossEntropyWithoutClassesIsAnError) {
   const Tensor target = tensor({0, 0}, {.device = device()});
   const std::string text = test::error_of<IndexError>([&] {

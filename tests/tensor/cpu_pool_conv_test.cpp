@@ -145,5 +145,27 @@ TEST(CpuConv, AgreesWithPlainLoops) {
       }
 }
 
+/// oneDNN gets a second channel of zeros beside a single one: 0 times what was in that memory may be NaN.
+TEST(CpuConv, OneChannelIsFreeOfWhatWasInItsMemory) {
+  const Shape xs = {2, 1, 6, 7}, ws = {4, 1, 3, 3}, ys = {2, 4, 4, 5};
+  for (const MemoryFormat format : kFormats) {
+    const Tensor x = test::random(xs, DType::float32, 1, format), w = test::random(ws, DType::float32, 2);
+    const Tensor y = test::scratch(ys, DType::float32, format), gx = test::scratch(xs, DType::float32, format),
+                 gw = test::scratch(ws, DType::float32);
+    for (std::int64_t n = 8; n <= 4096; n *= 2) {  // free blocks of all sizes that the call may take
+      std::vector<Tensor> blocks;
+      for (int i = 0; i < 8; ++i) {
+        blocks.push_back(test::scratch({n}, DType::float32));
+        std::fill_n(blocks.back().data<float>(), n, NAN);
+      }
+    }
+    cpu::execute(calls::Conv2d{x, w, {}, y, {}});
+    cpu::execute(calls::Conv2dBackwardInput{y, w, gx, {}});
+    cpu::execute(calls::Conv2dBackwardWeight{y, x, gw, {}, {}});
+    for (const Tensor& t : {y, gx, gw})
+      for (const double value : test::values_of(t)) ASSERT_TRUE(std::isfinite(value));
+  }
+}
+
 }  // namespace
 }  // namespace minnow

@@ -59,7 +59,7 @@ TEST(SimOptions, BadValuesAreErrorsThatNameThem) {
 }
 
 TEST(Sim, OutOfMemoryNamesTheNumbersAndTheProgramContinues) {
-  empty_cache("sim:0");
+  pinned_allocator()->empty_cache();
   const std::int64_t used = memory_stats("sim:0").allocated;
   const sim::ScopedOptions options({.memory = static_cast<std::size_t>(used) + (1 << 20)});
   const Tensor quarter = counting(1 << 16), half = counting(1 << 17);
@@ -80,7 +80,7 @@ TEST(Sim, OutOfMemoryNamesTheNumbersAndTheProgramContinues) {
 }
 
 TEST(Sim, AllocationWaitsForMemoryThatRunningCopiesHold) {
-  empty_cache("sim:0");
+  pinned_allocator()->empty_cache();
   const auto used = static_cast<std::size_t>(memory_stats("sim:0").allocated);
   const sim::ScopedOptions options({.memory = used + (1 << 20), .bandwidth = 50e6});
   const Tensor large = raw::pin_memory(counting(200'000));
@@ -300,6 +300,38 @@ TEST(SimDeathTest, TheEnvironmentSetsDevicesMemoryAndBandwidth) {
   const Variable devices("MINNOW_SIM_DEVICES", "2"), memory("MINNOW_SIM_MEMORY", "1M");
   const Variable bandwidth("MINNOW_SIM_BANDWIDTH", "10M");
   EXPECT_EXIT(use(), ::testing::ExitedWithCode(0), "");
+}
+
+/// Two devices whose copies of 1 MB take 30 ms, so that what does not wait for them sees old bytes.
+const sim::Options kSlow{.devices = 2, .bandwidth = 32e6};
+constexpr std::int64_t kMegabyte = 1 << 18;
+
+TEST(SimWaits, ACopyFromTheHostWaitsForTheCopyThatFillsIt) {
+  const sim::ScopedOptions slow(kSlow);
+  const Tensor x = counting(kMegabyte), there = raw::to_device(x, "sim:0");
+  const Tensor home = raw::to_device(there, Device(), true);
+  sim::device(1).engine.set_bandwidth(0);
+  EXPECT_EQ(values(raw::to_device(raw::to_device(home, "sim:1"), "cpu")), values(x));
+}
+
+TEST(SimWaits, ACopyBetweenDevicesComesAfterTheCopiesToItsTarget) {
+  const sim::ScopedOptions slow(kSlow);
+  const Tensor x = counting(kMegabyte), there = raw::to_device(x, "sim:0"), target = raw::to_device(x, "sim:1");
+  const std::vector<float> old(kMegabyte, -1);
+  raw::transfer_to(raw::pin_memory(test::host_tensor(old, {kMegabyte})), target);  // from pinned memory: nobody waits
+  sim::device(0).engine.set_bandwidth(0);
+  raw::transfer_to(there, target);
+  EXPECT_EQ(values(raw::to_device(target, "cpu")), values(x));
+}
+
+TEST(SimWaits, PinningWaitsForTheCopyThatFillsThePageableMemory) {
+  constexpr double kBandwidth = 256e6;
+  const sim::ScopedOptions slow({.devices = 1, .pinned_memory = 4096, .bandwidth = kBandwidth});
+  const Tensor x = counting(8 * kMegabyte), there = raw::to_device(x, "sim:0");  // no free block is as large
+  const Tensor home = raw::to_device(there, Device(), true);
+  ASSERT_FALSE(home.is_pinned());
+  sim::set_options({.bandwidth = kBandwidth});
+  EXPECT_EQ(values(raw::pin_memory(home)), values(x));
 }
 
 TEST(SimDeathTest, ProgramEndsWhileCopiesRun) {
