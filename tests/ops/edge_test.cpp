@@ -169,12 +169,15 @@ TEST_P(Edge, CrossEntropyOfLargeLogitsIsExact) {
 
 TEST_P(Edge, CrossEntropyIgnoresInfinitiesOfIgnoredRows) {
   const double inf = std::numeric_limits<double>::infinity();
-  Tensor logits = tensor({{inf, 0.0}, {1.0, 1.0}, {-inf, -inf}}, {.dtype = float32, .device = device()});
-  logits.requires_grad_();
-  const Tensor loss = nn::cross_entropy(logits, tensor({-100, 1, -100}, {.device = device()}));
-  loss.backward();
-  EXPECT_NEAR(loss.item(), std::log(2), 1e-6);
-  EXPECT_EQ(logits.grad().to_vector<float>(), (std::vector<float>{0, 0, 0.5F, -0.5F, 0, 0}));
+  for (const std::int64_t ignored : {-100, 0}) {
+    Tensor logits = tensor({{inf, 0.0}, {1.0, 1.0}, {-inf, -inf}}, {.dtype = float32, .device = device()});
+    logits.requires_grad_();
+    const Tensor target = tensor({ignored, std::int64_t{1}, ignored}, {.device = device()});
+    const Tensor loss = nn::cross_entropy(logits, target, {.ignore_index = ignored});
+    loss.backward();
+    EXPECT_NEAR(loss.item(), std::log(2), 1e-6);
+    EXPECT_EQ(logits.grad().to_vector<float>(), (std::vector<float>{0, 0, 0.5F, -0.5F, 0, 0})) << ignored;
+  }
 }
 
 TEST_P(Edge, CrossEntropyWithoutClassesIsAnError) {
