@@ -10,6 +10,7 @@
 #include <minnow/data/detail/collate.h>
 #include <minnow/data/detail/epoch.h>
 #include <minnow/data/detail/fields.h>
+#include <minnow/data/detail/loader_state.h>
 #include <minnow/data/loader_options.h>
 #include <minnow/data/sampler.h>
 
@@ -112,6 +113,15 @@ template <class D> class DataLoader {
                            "} is negative\ngive what position() said, or an epoch of 0 or more",
                        where);
     core().set_position(position);
+  }
+  /// Seed, position and what the batches depend on, as int64 of the same bits: "seed", "epoch", "batch", "samples",
+  /// "batch_size", "drop_last", "shuffle".  Samplers have no other state.
+  StateDict state_dict() const { return detail::loader_state(core(), samples_); }
+  /// The next loop has the batches that were left, for any number of workers; those before are not read.  End running
+  /// loops first.  ValueError if the loader has another number of samples or other options, or the values are not those
+  /// of a loader; nothing has changed then.
+  void load_state_dict(const StateDict& values, SourceLocation where = SourceLocation::current()) {
+    detail::load_loader_state(core(), samples_, values, where);
   }
   /// Waits for copies that are running.
   LoaderStats stats() const { return core().stats(); }

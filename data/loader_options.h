@@ -49,7 +49,8 @@ struct DataLoaderOptions {
   Collate collate = {};
 };
 
-/// The position of a data loader: save it to continue later with the same batches.
+/// The position of a data loader: save it to continue later with the same batches.  Within the loop over the last batch
+/// it is the end of that epoch, from which a loop has no batches; after the loop, the start of the next epoch.
 struct LoaderPosition {
   std::int64_t epoch = 0;
   /// Batches of that epoch that the loop has had.

@@ -69,6 +69,7 @@ ProgressBar::ProgressBar(ProgressBar&& other) noexcept
       terminal_(other.terminal_),
       interval_(other.interval_),
       total_(other.total_),
+      first_(other.first_),
       done_(other.done_),
       samples_(other.samples_),
       active_(std::exchange(other.active_, false)),
@@ -85,10 +86,11 @@ ProgressBar::~ProgressBar() {
   }
 }
 
-void ProgressBar::start(std::string_view default_label) {
+void ProgressBar::start(std::string_view default_label, std::int64_t done) {
   if (active_ && drawn_ > 0) *out_ << '\n';
   label_ = options_.label.empty() ? std::string(default_label) : options_.label;
-  done_ = samples_ = 0;
+  first_ = done_ = done;
+  samples_ = 0;
   drawn_ = 0;
   values_.clear();
   active_ = true;
@@ -152,8 +154,9 @@ std::string ProgressBar::line() const {
     text += fmt::format("  {} {:.4f}", value.name, value.tensor.defined() ? value.tensor.item<double>() : value.number);
   text += fmt::format("  {:.0f} images/s", images_per_second());
   if (done_ >= total_) return text + "  " + clock_text(elapsed());
-  if (done_ == 0) return text;
-  return text + "  ETA " + clock_text(elapsed() / static_cast<double>(done_) * static_cast<double>(total_ - done_));
+  if (done_ == first_) return text;
+  return text + "  ETA " +
+         clock_text(elapsed() / static_cast<double>(done_ - first_) * static_cast<double>(total_ - done_));
 }
 
 void ProgressBar::draw(bool last) {

@@ -35,8 +35,8 @@ class ProgressBar {
   ProgressBar(ProgressBar&& other) noexcept;
   ProgressBar& operator=(ProgressBar&&) = delete;
 
-  /// Starts at batch 0.
-  void start(std::string_view default_label);
+  /// Starts at batch `done`: those before are not part of the speed.
+  void start(std::string_view default_label, std::int64_t done = 0);
   /// Counts a batch of `samples` samples.
   void step(std::int64_t samples);
   /// Writes the last state and ends the line.
@@ -69,7 +69,7 @@ class ProgressBar {
   bool terminal_;
   double interval_;
   std::int64_t total_;
-  std::int64_t done_ = 0, samples_ = 0;
+  std::int64_t first_ = 0, done_ = 0, samples_ = 0;
   bool active_ = false;
   std::size_t drawn_ = 0;              // characters of the line on the terminal
   double start_ = 0, last_drawn_ = 0;  // seconds, of a clock that only goes on
@@ -117,7 +117,10 @@ template <class Loader> class Progress {
   /// Starts the loader's next epoch.
   Iterator begin() {
     auto at = loader_->begin();
-    bar_.start("epoch " + std::to_string(loader_->epoch() + 1));
+    std::int64_t skipped = 0;  // by a loader that continues in the middle of an epoch
+    if constexpr (requires { loader_->position().batch; })
+      skipped = at == std::default_sentinel ? loader_->size() : loader_->position().batch - 1;
+    bar_.start("epoch " + std::to_string(loader_->epoch() + 1), skipped);
     return Iterator(std::move(at), &bar_);
   }
   std::default_sentinel_t end() const { return {}; }

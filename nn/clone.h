@@ -14,4 +14,10 @@ template <std::derived_from<Module> M> M clone(const M& module, SourceLocation w
   return copy;
 }
 
+/// A deep copy of a module's state_dict(), e.g. of the best epoch: `best = nn::snapshot(net);` and, at the end,
+/// `net.load_state_dict(best);`.  OutOfMemoryError.
+inline StateDict snapshot(const Module& module, SourceLocation where = SourceLocation::current()) {
+  return module.state_dict().clone(where);
+}
+
 }  // namespace minnow::nn

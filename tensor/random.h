@@ -6,6 +6,8 @@
 
 namespace minnow {
 
+class StateDict;
+
 /// The position in a Philox stream from which an operation draws: element i uses counter offset + i / 4, lane i % 4, so
 /// that the numbers do not depend on device or threads.
 struct PhiloxState {
@@ -29,6 +31,10 @@ class RandomGenerator {
   void manual_seed(std::uint64_t seed);
   PhiloxState state() const;
   void set_state(PhiloxState state);
+  /// "seed" and "offset", int64 with the same bits.
+  StateDict state_dict() const;
+  /// ValueError unless the values are what state_dict() gave; nothing has changed then.
+  void load_state_dict(const StateDict& values, SourceLocation where = SourceLocation::current());
 
  private:
   mutable std::mutex mutex_;

@@ -9,6 +9,7 @@
 #include <new>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <minnow/tensor/capture_session.h>
 #include <minnow/tensor/threads.h>
 
@@ -56,6 +57,7 @@ class Epoch::State {
   std::int64_t epoch_;
   std::int64_t total_;    // batches of the whole epoch
   std::int64_t current_;  // the next one that the consumer gets
+  bool ended_ = false;    // the consumer has reached the end
   std::unique_ptr<BatchMemory> in_use_;
 
   // Without workers: batches that are made ahead.
@@ -202,14 +204,16 @@ BatchResult Epoch::State::take_own() {
 const std::vector<Tensor>* Epoch::State::next() {
   if (CaptureSession::current()) forbid_in_capture("DataLoader", core_->where());
   core_->release(std::move(in_use_));
-  if (current_ >= total_) return nullptr;
+  if (current_ >= total_) {
+    if (!std::exchange(ended_, true)) core_->finish_epoch(epoch_);
+    return nullptr;
+  }
   const auto start = Clock::now();
   BatchResult result = workers_.empty() ? take_own() : take_from_ring();
   const auto samples = static_cast<std::int64_t>(indices_of(current_).size());
   ++current_;
   in_use_ = std::move(result.memory);
-  core_->count_batch(result.error ? 0 : samples, seconds_since(start),
-                     current_ < total_ ? LoaderPosition{epoch_, current_} : LoaderPosition{epoch_ + 1, 0});
+  core_->count_batch(result.error ? 0 : samples, seconds_since(start), {epoch_, current_});
   if (result.error) std::rethrow_exception(result.error);
   core_->deliver(*in_use_);
   return &in_use_->tensors;

@@ -184,6 +184,11 @@ void LoaderCore::count_batch(std::int64_t samples, double wait_seconds, LoaderPo
   position_ = next;
 }
 
+void LoaderCore::finish_epoch(std::int64_t epoch) {
+  const std::lock_guard lock(mutex_);
+  position_ = {epoch + 1, 0};
+}
+
 LoaderStats LoaderCore::stats() {
   const std::lock_guard lock(mutex_);
   collect_copy_times(true);

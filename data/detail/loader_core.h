@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -51,6 +52,7 @@ class LoaderCore {
 
   const DataLoaderOptions& options() const { return options_; }
   std::uint64_t seed() const { return seed_; }
+  void set_seed(std::uint64_t seed) { seed_ = seed; }
   SourceLocation where() const { return where_; }
 
   /// Makes a batch and starts its copy to the device.
@@ -61,6 +63,8 @@ class LoaderCore {
   void release(std::unique_ptr<BatchMemory> memory) noexcept;
 
   void count_batch(std::int64_t samples, double wait_seconds, LoaderPosition next);
+  /// The loop has reached the end of its epoch.
+  void finish_epoch(std::int64_t epoch);
   LoaderStats stats();
   LoaderPosition position() const;
   void set_position(LoaderPosition position);
@@ -80,7 +84,7 @@ class LoaderCore {
   DataLoaderOptions options_;
   Fill fill_;
   SourceLocation where_;
-  std::uint64_t seed_;
+  std::atomic<std::uint64_t> seed_;
   minnow::detail::Allocator* host_memory_;
   bool pinned_ = false;
   std::optional<Stream> copy_stream_;  // for copies to the device

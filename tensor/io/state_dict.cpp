@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/internal.h>
+#include <minnow/tensor/raw/copy.h>
 
 namespace minnow {
 
@@ -42,6 +44,14 @@ bool StateDict::erase(std::string_view name) {
   for (auto& [key, index] : index_)
     if (index > gone) --index;
   return true;
+}
+
+StateDict StateDict::clone(SourceLocation where) const {
+  const detail::CallSite site("StateDict::clone", where);
+  StateDict copy;
+  for (const auto& [name, tensor] : items_)
+    copy.set(name, tensor.defined() ? detail::raw::clone({tensor, where}) : Tensor());
+  return copy;
 }
 
 }  // namespace minnow

@@ -14,7 +14,7 @@ namespace minnow {
 ///
 ///     for (const auto& [name, tensor] : load("mnist.safetensors")) ...
 ///
-/// Copying a dictionary shares its tensors.  Threads may read it at the same time.
+/// Copying a dictionary shares its tensors; clone() copies them.  Threads may read it at the same time.
 class StateDict {
  public:
   using value_type = std::pair<std::string, Tensor>;
@@ -41,6 +41,9 @@ class StateDict {
   void set(std::string_view name, Tensor tensor) { (*this)[name] = std::move(tensor); }
   /// Removes a name; returns whether it was there.
   bool erase(std::string_view name);
+
+  /// A deep copy: each tensor has memory of its own, on its device.  OutOfMemoryError.
+  StateDict clone(SourceLocation where = SourceLocation::current()) const;
 
  private:
   struct Hash : std::hash<std::string_view> {

@@ -279,6 +279,85 @@ TEST(Loader, ContinuesFromAPosition) {
   }
 }
 
+/// A dataset that counts which samples were read.
+struct Counted {
+  std::shared_ptr<std::vector<std::atomic<int>>> reads = std::make_shared<std::vector<std::atomic<int>>>(23);
+  std::int64_t size() const { return 23; }
+  Tensor get(std::int64_t i, data::Random& random) const {
+    ++(*reads)[static_cast<std::size_t>(i)];
+    return tensor({static_cast<double>(i), random.uniform()});
+  }
+};
+
+std::vector<std::vector<double>> batches_of_rest(data::DataLoader<Counted>& loader) {
+  std::vector<std::vector<double>> list;
+  for (auto& x : loader) list.push_back(x.reshape({-1}).to_vector<double>());
+  return list;
+}
+
+// Another seed and worker count than those of the loader that was saved, at each position.
+TEST(Loader, AStateContinuesWithTheBatchesThatWereLeft) {
+  constexpr std::uint64_t kSeed = 0xfedcba9876543210;  // more bits than a double has
+  const DataLoaderOptions options{.batch_size = 4, .shuffle = true, .num_workers = 0, .seed = kSeed};
+  for (std::int64_t cut = 1; cut <= 6; ++cut) {
+    DataLoader first(Counted(), options);
+    first.set_epoch(3);
+    std::int64_t n = 0;
+    StateDict state;
+    std::vector<std::vector<double>> left;
+    for (auto& x : first) {
+      if (n++ >= cut) left.push_back(x.reshape({-1}).to_vector<double>());
+      if (n == cut) state = first.state_dict();
+    }
+    for (const int workers : {0, 1, 3}) {
+      const Counted set;
+      DataLoader second(set, {.batch_size = 4, .shuffle = true, .num_workers = workers, .seed = 1});
+      second.load_state_dict(state);
+      EXPECT_EQ(second.position(), (data::LoaderPosition{3, cut}));
+      EXPECT_EQ(batches_of_rest(second), left) << cut << ", workers " << workers;
+      int reads = 0;
+      for (const auto& count : *set.reads) reads += count;
+      EXPECT_EQ(reads, 23 - std::min<std::int64_t>(4 * cut, 23)) << cut << ", workers " << workers;
+      EXPECT_EQ(second.position(), (data::LoaderPosition{4, 0}));
+      EXPECT_EQ(second.state_dict().at("seed").item<std::int64_t>(), static_cast<std::int64_t>(kSeed));
+    }
+  }
+}
+
+TEST(Loader, TheLastBatchOfAnEpochIsNotTheStartOfTheNext) {
+  DataLoader loader(data::TensorDataset(counting(8)), {.batch_size = 4});
+  int n = 0;
+  for (auto& [x] : loader)
+    if (x.defined() && ++n == 2) break;
+  EXPECT_EQ(loader.position(), (data::LoaderPosition{0, 2}));
+  loader.set_position(loader.position());
+  for (auto& [x] : loader) FAIL() << x;  // what follows the loop is done once more, then
+  EXPECT_EQ(loader.position(), (data::LoaderPosition{1, 0}));
+}
+
+TEST(Loader, AStateOfOtherBatchesIsRefused) {
+  const data::TensorDataset set(counting(8));
+  DataLoader loader(set, {.batch_size = 4, .seed = 1});
+  const StateDict good = loader.state_dict();
+  const auto refused = [&](const StateDict& state, DataLoaderOptions options, const char* text) {
+    DataLoader other(set, options);
+    other.set_position({5, 1});
+    const std::string what = test::error_of<ValueError>([&] { other.load_state_dict(state); });
+    EXPECT_TRUE(has(what, text) && has(what, "loader_test.cpp")) << what;
+    EXPECT_EQ(other.position(), (data::LoaderPosition{5, 1}));
+  };
+  refused(good, {.batch_size = 2}, "\n  batch_size  saved 4, this loader 2\n");
+  refused(good, {.batch_size = 4, .shuffle = true}, "\n  shuffle  saved 0, this loader 1\n");
+  StateDict bad = good;
+  bad.erase("epoch");
+  bad.set("seed", zeros({}));
+  bad.set("more", zeros({}));
+  refused(bad, {.batch_size = 4}, "'seed' is not one int64 number\n  'epoch' is missing\n  'more' is not one of");
+  bad = good;
+  bad.set("epoch", full({}, -1, int64));
+  refused(bad, {.batch_size = 4}, "there is no epoch -1");
+}
+
 TEST(Loader, DefaultSeedIsThatOfManualSeed) {
   const data::TensorDataset set(counting(100), counting(100));
   const auto seeded = [&](std::uint64_t seed) {

@@ -39,6 +39,15 @@ std::string shown(const std::string& written) {
   return line.substr(0, line.find_last_not_of(' ') + 1);
 }
 
+TEST(Progress, ALoaderThatContinuesIsShownWhereItIs) {
+  std::ostringstream out;
+  data::DataLoader loader(data::TensorDataset{zeros({12, 2})}, {.batch_size = 2});
+  loader.set_position({4, 3});
+  for (auto& [x] : progress(loader, {.out = &out, .terminal = false, .interval = 0})) EXPECT_EQ(x.size(0), 2);
+  EXPECT_TRUE(has(out.str(), "epoch 5  4/6")) << out.str();
+  EXPECT_TRUE(has(out.str(), "epoch 5  6/6")) << out.str();
+}
+
 TEST(ProgressBar, RedrawsOneLineOnATerminal) {
   std::ostringstream out;
   data::ProgressBar bar(40, {.label = "train", .out = &out, .terminal = true, .interval = 0});

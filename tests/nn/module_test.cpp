@@ -98,6 +98,19 @@ TEST(Module, CloneIsIndependent) {
   EXPECT_EQ(copy.body.fc.weight.name(), "body.fc.weight");
 }
 
+TEST(Module, ASnapshotKeepsItsValues) {
+  Net net;
+  const Tensor x = randn({5, 3});
+  net.eval();
+  const auto before = net(x).to_vector<float>();
+  const StateDict best = nn::snapshot(net);
+  for (const Tensor& p : net.parameters()) nn::init::zeros_(p);
+  EXPECT_NE(net(x).to_vector<float>(), before);
+  net.load_state_dict(best);
+  EXPECT_EQ(net(x).to_vector<float>(), before);
+  for (const auto& [name, tensor] : best) EXPECT_FALSE(tensor.requires_grad()) << name;
+}
+
 TEST(Module, CloneNamesMembersThatItCannotCopy) {
   struct Plain : nn::Module {
     Tensor w = parameter("w", ones({2}));

@@ -142,6 +142,19 @@ TEST(StateDict, KeepsTheOrderAndFindsByName) {
   EXPECT_EQ(dict.size(), 2u);
 }
 
+TEST(StateDict, ACloneHasMemoryOfItsOwn) {
+  const Tensor x = ramp<float>({3, 2});
+  const StateDict dict{{"b", x}, {"a", x.t()}, {"none", Tensor()}};
+  const StateDict copy = dict.clone();
+  x.data<float>()[1] = 100;
+  EXPECT_EQ(copy.begin()->first, "b");
+  EXPECT_EQ(copy.at("b").to_vector<float>(), ramp<float>({3, 2}).to_vector<float>());
+  EXPECT_EQ(copy.at("a").shape(), Shape({2, 3}));
+  EXPECT_NE(copy.at("a").to_vector<float>(), dict.at("a").to_vector<float>());
+  EXPECT_FALSE(copy.at("none").defined());
+  EXPECT_EQ(copy.size(), 3u);
+}
+
 TEST(StateDict, ErrorListsTheNames) {
   const StateDict dict{{"fc1.weight", ramp<float>({1})}, {"fc1.bias", ramp<float>({1})}};
   try {

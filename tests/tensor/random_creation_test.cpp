@@ -3,6 +3,8 @@
 #include <functional>
 #include <gtest/gtest.h>
 #include <minnow/tensor/create.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/io/state_dict.h>
 #include <minnow/tensor/threads.h>
 #include "devices.h"
 
@@ -56,6 +58,22 @@ TEST_P(RandomCreation, FollowsItsDistribution) {
       EXPECT_LT(std::abs(correlation(z, lag)), 4 / std::sqrt(kMany)) << name_of(dtype) << " lag " << lag;
     }
   }
+}
+
+TEST_P(RandomCreation, AStateContinuesTheStream) {
+  RandomGenerator generator(0xfedcba9876543217), other(1);  // more bits than a double has
+  generator.set_state({0xfedcba9876543217, (std::uint64_t{1} << 61) + 1});
+  const StateDict state = generator.state_dict();
+  const auto draw = [&](RandomGenerator& g) { return rand({5}, {float32, device(), &g}).to_vector<float>(); };
+  const auto want = draw(generator);
+  other.load_state_dict(state);
+  EXPECT_EQ(draw(other), want);
+  EXPECT_EQ(other.state().seed, generator.state().seed);
+  EXPECT_EQ(other.state().offset, generator.state().offset);
+  StateDict bad{{"seed", state.at("seed")}, {"offset", zeros({})}};
+  EXPECT_THROW(other.load_state_dict(bad), ValueError);
+  EXPECT_THROW(other.load_state_dict({{"seed", state.at("seed")}}), ValueError);
+  EXPECT_EQ(other.state().offset, generator.state().offset);
 }
 
 TEST_P(RandomCreation, IntegersAndOrdersAreEven) {
