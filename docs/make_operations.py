@@ -16,7 +16,7 @@ HERE = Path(__file__).resolve().parent
 NOTE = "<!-- Written by docs/make_operations.py from the headers: change those and run it. -->"
 OPERATIONS = ("tensor/create.h", "tensor/random.h", "tensor/index.h", "ops/", "nn/.*loss.h")
 NOT_LAYERS = ("tensor/(?!kernels/rules|io/)", "ops/", "nn/.*loss.h")
-IN_MINNOW = ("autograd/", "tensor/io/")  # what is in no namespace of its own
+IN_MINNOW = ("autograd/", "tensor/io/", "training/")  # what is in no namespace of its own
 
 
 def is_of(header, patterns):

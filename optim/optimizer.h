@@ -88,6 +88,8 @@ class Optimizer {
   /// Drops the gradients: grad() is undefined until the next backward.
   void zero_grad();
 
+  /// The name of its class: "Adam".
+  const char* name() const { return rule_.name; }
   int num_param_groups() const { return static_cast<int>(groups_.size()); }
   /// The parameters of a group, or of all.  IndexError.
   std::vector<Tensor> parameters() const;

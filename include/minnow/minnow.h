@@ -136,3 +136,6 @@
 #include <minnow/distributions/distribution.h>
 #include <minnow/distributions/gamma.h>
 #include <minnow/distributions/multivariate_normal.h>
+
+#include <minnow/training/checkpoint.h>
+#include <minnow/training/interrupt.h>

@@ -1,0 +1,28 @@
+#pragma once
+
+namespace minnow {
+
+/// While it exists, the first Ctrl-C (SIGINT), SIGTERM, closed terminal (SIGHUP) or closed pipe (SIGPIPE) does not end
+/// the program: interrupted() says so, and the training loop saves and ends.  A second SIGINT or SIGTERM ends it at once.
+///
+///     InterruptGuard guard;
+///     for (auto& [x, y] : loader) {
+///       ...
+///       if (interrupted()) return checkpoint.save(), 128 + interrupted();
+///     }
+///
+/// A SIGHUP that the caller ignores (nohup) stays ignored.  The handlers are the process's: make one guard, in the
+/// main thread.  The destructor brings those before back.
+class InterruptGuard {
+ public:
+  InterruptGuard();
+  ~InterruptGuard();
+  InterruptGuard(const InterruptGuard&) = delete;
+  InterruptGuard& operator=(const InterruptGuard&) = delete;
+};
+
+/// The signal that a guard has received since it was made, or 0.  A shell's exit status for it is 128 + interrupted().
+/// Thread-safe.
+int interrupted() noexcept;
+
+}  // namespace minnow
