@@ -3,6 +3,7 @@
 #include <minnow/minnow.h>
 
 #include "support/program.h"
+#include "support/saved_run.h"
 #include "support/text.h"
 
 using namespace minnow;
@@ -58,6 +59,7 @@ int main(int argc, char** argv) {
   program.option("--prompt", prompt, "what the written text begins with");
   program.option("--letters", letters, "that are written");
   program.option("--temperature", temperature, "below 1: more probable letters");
+  SavedRun saved(program);
   return program.run(argc, argv, [&](Device device) {
     CharLstm net(hidden);
     net.to(device);
@@ -67,12 +69,17 @@ int main(int argc, char** argv) {
     const std::int64_t width = text.tokens().numel() / batch;
     if (width <= length) throw ValueError("--text: the text is too short\ngive one of 350 letters or more");
     const Tensor rows = text.tokens().narrow(0, 0, batch * width).view({batch, width}).to(device);
-    States states;
+    const Tensor none = zeros({1, batch, hidden}, device);
+    States states{none.clone(), none.clone()};
     double right = 0;
-    for (std::int64_t step = 1, at = 0; step <= steps; ++step, at += length) {
+    std::int64_t step = 0, at = 0;
+    saved.add("model", net).add("adam", adam).add("step", step).add("at", at).add("right", right);
+    saved.add("h", states.first).add("c", states.second).begin();
+    while (step < steps) {
+      ++step;
       if (at + length >= width) {
         at = 0;
-        states = {};
+        states = {none, none};
       }
       const Tensor target = rows(all, slice(at + 1, at + length + 1));
       const auto [logits, now] = net(rows(all, slice(at, at + length)), states);
@@ -82,11 +89,14 @@ int main(int argc, char** argv) {
       loss.backward();
       optim::clip_grad_norm_(net.parameters(), 1);
       adam.step();
+      at += length;
+      saved.step();
       if (step % 50 != 0) continue;
       right = 100 * mean((argmax(logits, -1) == target).to(float32)).item();
       std::printf("step %lld: loss %.3f, %.0f %% of the next letters\n", static_cast<long long>(step), loss.item(),
                   right);
     }
+    saved.save();
     std::printf("\n%s\n", write(net, prompt, letters, temperature, device).c_str());
     return right;
   });

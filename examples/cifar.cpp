@@ -5,6 +5,7 @@
 
 #include "models/resnet.h"
 #include "support/program.h"
+#include "support/saved_run.h"
 
 using namespace minnow;
 
@@ -39,6 +40,7 @@ int main(int argc, char** argv) {
   program.option("--images", images, "to train on, of those that are made");
   program.option("--batch-size", batch_size, "images in a step");
   program.option("--lr", lr, "highest learning rate");
+  SavedRun saved(program);
   return program.run(argc, argv, [&](Device device) {
     const data::ImageDataset train = images_of(folder, "train", images, 0),
                              test = images_of(folder, "test", 500, images);
@@ -52,16 +54,20 @@ int main(int argc, char** argv) {
     });
     optim::OneCycleLR schedule(sgd, {.max_lr = lr, .epochs = epochs, .steps_per_epoch = train.size() / batch_size});
     double right = 0;
-    for (std::int64_t epoch = 1; epoch <= epochs; ++epoch) {
+    saved.add("model", net).add("sgd", sgd).add("schedule", schedule).add("train", loader).add("right", right).begin();
+    while (loader.position().epoch < epochs) {
       for (auto& [x, labels] : progress(loader)) {
         const Tensor loss = nn::cross_entropy(net(x), labels, {.label_smoothing = 0.1});
         sgd.zero_grad();
         loss.backward();
         sgd.step();
         schedule.step();
+        saved.step();
       }
       right = accuracy(net, test, device);
-      std::printf("epoch %lld: %.1f %% of the test images are right\n", static_cast<long long>(epoch), right);
+      std::printf("epoch %lld: %.1f %% of the test images are right\n", static_cast<long long>(loader.epoch() + 1),
+                  right);
+      saved.save(true);
     }
     return right;
   });

@@ -8,6 +8,7 @@
 
 #include "models/gpt2.h"
 #include "support/program.h"
+#include "support/saved_run.h"
 #include "support/text.h"
 
 using namespace minnow;
@@ -42,13 +43,17 @@ models::GPT2LMHeadModel with_weights(const std::string& path, std::int64_t heads
 }
 
 /// Returns the part of the next letters that the network knows, in percent.
-double train(models::GPT2LMHeadModel& net, const Tensor& text, std::int64_t steps, std::int64_t length, double lr) {
+double train(models::GPT2LMHeadModel& net, const Tensor& text, std::int64_t steps, std::int64_t length, double lr,
+             SavedRun& saved) {
   optim::AdamW adamw(net.named_parameters(), [&](const std::string&, const Tensor& p) {
     return optim::AdamWOptions{.lr = lr, .weight_decay = p.dim() < 2 ? 0 : 0.1};  // none for biases and norms
   });
   optim::OneCycleLR schedule(adamw, {.max_lr = lr, .total_steps = steps, .pct_start = 0.1});
   double right = 0;
-  for (std::int64_t step = 1; step <= steps; ++step) {
+  std::int64_t step = 0;
+  saved.add("model", net).add("adamw", adamw).add("schedule", schedule).add("step", step).add("right", right).begin();
+  while (step < steps) {
+    ++step;
     const Tensor begin = randint(0, text.numel() - length, {16, 1}, {.device = text.device()});
     const Tensor rows = text(begin + arange(length + 1, {.device = text.device()}));
     const Tensor logits = net(rows(all, slice(0, -1))), target = rows(all, slice(1));
@@ -58,11 +63,13 @@ double train(models::GPT2LMHeadModel& net, const Tensor& text, std::int64_t step
     optim::clip_grad_norm_(net.parameters(), 1);
     adamw.step();
     schedule.step();
+    saved.step();
     if (step % 50 != 0) continue;
     right = 100 * mean((argmax(logits, -1) == target).to(float32)).item();
     std::printf("step %lld: loss %.3f, %.0f %% of the next letters\n", static_cast<long long>(step), loss.item(),
                 right);
   }
+  saved.save();
   return right;
 }
 
@@ -86,6 +93,7 @@ int main(int argc, char** argv) {
   program.option("--weights", weights, "safetensors file of Hugging Face's GPT2LMHeadModel; nothing is trained");
   program.option("--tokens", numbers, "with --weights: numbers of the tokens to continue, e.g. 464,3290,318");
   program.option("--heads", heads, "with --weights: heads (0: one for each 64 of the width)");
+  SavedRun saved(program);
   return program.run(argc, argv, [&](Device device) {
     if (!weights.empty()) {
       models::GPT2LMHeadModel net = with_weights(weights, heads, options);
@@ -101,7 +109,7 @@ int main(int argc, char** argv) {
     }
     models::GPT2LMHeadModel net(options);
     net.to(device);
-    const double right = train(net, Text(path).tokens().to(device), steps, options.n_positions, lr);
+    const double right = train(net, Text(path).tokens().to(device), steps, options.n_positions, lr, saved);
     net.eval();
     const Tensor begin = Text::encode(prompt).to(device).unsqueeze(0);
     std::printf("\n%s\n", Text::decode(continued(net, begin, count, options.n_positions, temperature)).c_str());

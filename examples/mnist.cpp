@@ -1,5 +1,6 @@
 // Trains an MLP or a CNN on MNIST, on the CPU or a GPU:  ./run mnist --model mlp --epochs 5
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
@@ -9,7 +10,6 @@
 #include <minnow/minnow.h>
 #include <minnow/tensor/io/file.h>
 
-#include "support/interrupt.h"
 #include "support/json_log.h"
 #include "support/numbers.h"
 
@@ -18,12 +18,12 @@ using namespace minnow;
 namespace {
 
 struct Arguments {
-  std::string model = "cnn", device = "auto", data, save = "mnist.safetensors", load, log;
+  std::string model = "cnn", device = "auto", data, save = "mnist.safetensors", load, log, checkpoint;
   std::int64_t epochs = 3, batch_size = 64;
   double lr = 1e-3;
   std::uint64_t seed = 3;
   int workers = data::kAuto, threads = 0;
-  bool captured = false, synthetic = false, dry_run = false;
+  bool captured = false, synthetic = false, dry_run = false, resume = false;
 };
 
 struct Mlp : nn::Module {
@@ -73,15 +73,21 @@ std::optional<double> accuracy(nn::Module& model, const data::ImageDataset& test
   Tensor correct = zeros({}, {DType::int64, device});
   for (auto& [images, labels] : loader) {
     correct += sum(argmax(model(images), 1) == labels);
-    if (interrupt::signal()) return std::nullopt;
+    if (interrupted()) return std::nullopt;
   }
   model.train();
   return correct.item() / static_cast<double>(test.size());
 }
 
 struct EpochResult {
-  std::int64_t steps = 0;
+  std::int64_t steps = 0;  // of this program
   double loss = 0, seconds = 0, images_per_second = 0;
+};
+
+/// Sums of an epoch, which a checkpoint keeps.
+struct Sums {
+  Tensor loss;
+  std::int64_t steps = 0;
 };
 
 using Step = std::function<Tensor(const Tensor& images, const Tensor& labels)>;
@@ -100,21 +106,23 @@ Step make_step(nn::Module& model, optim::Adam& adam, Device device, const Argume
   return [captured](const Tensor& images, const Tensor& labels) { return (*captured)(images, labels); };
 }
 
-EpochResult train_epoch(const Step& step, data::DataLoader<data::ImageDataset>& loader, const Arguments& a) {
+EpochResult train_epoch(const Step& step, data::DataLoader<data::ImageDataset>& loader, Sums& sums,
+                        const Arguments& a) {
   const auto start = std::chrono::steady_clock::now();
-  Tensor total = zeros({}, {DType::float32, loader.options().device});
+  if (loader.position().batch == 0) sums.loss.zero_(), sums.steps = 0;
   std::int64_t steps = 0, seen = 0;
   auto bar = progress(loader);
   for (auto& [images, labels] : bar) {
     const Tensor loss = step(images, labels);
-    total += loss;
+    sums.loss += loss;
+    ++sums.steps;
     bar.show("loss", loss);
     seen += images.size(0);
     if (++steps == 20 && a.dry_run) break;
-    if (interrupt::signal()) return {.steps = steps};
+    if (interrupted()) return {.steps = steps};
   }
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-  return {steps, total.item() / static_cast<double>(std::max<std::int64_t>(steps, 1)), elapsed.count(),
+  return {steps, sums.loss.item() / static_cast<double>(std::max<std::int64_t>(sums.steps, 1)), elapsed.count(),
           static_cast<double>(seen) / elapsed.count()};
 }
 
@@ -144,21 +152,39 @@ bool save_weights(const nn::Module& model, const std::string& path) {
 
 struct Trained {
   std::int64_t steps = 0;
-  bool logged = true;
+  bool complete = true;  // false: a log or checkpoint could not be written
 };
 
-Trained train(nn::Module& model, const Digits& digits, Device device, const Arguments& a,
-              std::unique_ptr<JsonLog> log) {
+/// Calls f, which writes a log or a checkpoint: the training goes on where that fails.
+template <class F> void attempt(const char* what, Trained& done, F f) {
+  try {
+    f();
+  } catch (const IoError& e) {
+    std::cerr << e.what() << "\nthe training goes on without the " << what << '\n';
+    done.complete = false;
+  }
+}
+
+Trained train(nn::Module& model, const Digits& digits, Device device, const Arguments& a, std::unique_ptr<JsonLog> log,
+              Checkpoint* checkpoint) {
   optim::Adam adam(model.parameters(), {.lr = a.lr});
   data::DataLoader loader(
       digits.train,
       {.batch_size = a.batch_size, .shuffle = true, .num_workers = a.workers, .device = device, .seed = a.seed});
+  Sums sums{zeros({}, {DType::float32, device})};
+  if (checkpoint) {
+    checkpoint->add("model", model).add("adam", adam).add("train", loader);
+    checkpoint->add("loss", sums.loss).add("steps", sums.steps);
+    if (const auto found = a.resume ? checkpoint->resume() : std::nullopt)
+      std::cout << "resumed   " << found->path << std::endl;
+  }
   const Step step = make_step(model, adam, device, a);
   Trained done;
-  for (std::int64_t epoch = 1; epoch <= a.epochs && !interrupt::signal(); ++epoch) {
-    const EpochResult r = train_epoch(step, loader, a);
+  while (loader.position().epoch < a.epochs && !interrupted()) {
+    const EpochResult r = train_epoch(step, loader, sums, a);
+    const std::int64_t epoch = loader.epoch() + 1;
     done.steps += r.steps;
-    if (interrupt::signal()) break;
+    if (interrupted()) break;
     const std::optional<double> share = accuracy(model, digits.test, device);
     if (!share) break;
     std::printf("epoch %lld/%lld  loss %.4f  test accuracy %.2f %%  %.1f s  %.0f images/s\n",
@@ -170,15 +196,17 @@ Trained train(nn::Module& model, const Digits& digits, Device device, const Argu
                               {"accuracy", *share},
                               {"seconds", r.seconds},
                               {"images_per_second", r.images_per_second}};
-    try {
-      if (log) log->append(line);
-    } catch (const IoError& e) {
-      std::cerr << e.what() << "\nthe training goes on without the log\n";
-      log = nullptr;
-      done.logged = false;
-    }
+    if (log)
+      attempt("log", done, [&] {
+        std::unique_ptr<JsonLog> open = std::move(log);
+        open->append(line);
+        log = std::move(open);
+      });
     if (a.dry_run) break;
+    if (checkpoint) attempt("checkpoint", done, [&] { checkpoint->save({.metric = *share, .background = true}); });
   }
+  if (checkpoint && interrupted() && done.steps > 0) attempt("checkpoint", done, [&] { checkpoint->save(); });
+  if (checkpoint) attempt("checkpoint", done, [&] { checkpoint->wait(); });
   return done;
 }
 
@@ -186,13 +214,13 @@ Trained train(nn::Module& model, const Digits& digits, Device device, const Argu
 int finish(const nn::Module& model, const Trained& done, const Arguments& a) {
   std::fflush(stdout);
   const bool saved = saves(a) && done.steps > 0;  // an untrained network does not replace a file
-  if (interrupt::signal())
+  if (interrupted())
     std::cerr << (saved      ? "interrupted: saving the weights (a second signal ends at once)\n"
                   : saves(a) ? "interrupted before the first step: nothing is saved\n"
                              : "interrupted\n");
   if (saved && !save_weights(model, a.save)) return EXIT_FAILURE;
-  if (interrupt::signal()) return interrupt::exit_status();
-  if (std::cout.flush() && !std::ferror(stdout)) return done.logged ? EXIT_SUCCESS : EXIT_FAILURE;
+  if (interrupted()) return 128 + interrupted();
+  if (std::cout.flush() && !std::ferror(stdout)) return done.complete ? EXIT_SUCCESS : EXIT_FAILURE;
   std::cerr << "mnist: the output could not be written\n";
   return EXIT_FAILURE;
 }
@@ -200,6 +228,10 @@ int finish(const nn::Module& model, const Trained& done, const Arguments& a) {
 int run(const Arguments& a) {
   // Checks that the output can be written before training.
   if (saves(a)) io::AtomicFile("--save", a.save, SourceLocation::current());
+  std::optional<Checkpoint> checkpoint;
+  if (a.checkpoint.empty() && a.resume)
+    throw ValueError("--resume: there is no checkpoint\ngive --checkpoint FOLDER too");
+  if (!a.checkpoint.empty()) checkpoint.emplace(a.checkpoint, CheckpointOptions{.higher_is_better = true});
   auto log = a.log.empty() ? nullptr : std::make_unique<JsonLog>(a.log);
 
   if (a.threads) set_num_threads(a.threads);
@@ -213,9 +245,9 @@ int run(const Arguments& a) {
   if (!a.load.empty()) model->load_state_dict(load(a.load));
   model->to(device);
   const Digits digits = open_digits(a);
-  interrupt::watch();
+  const InterruptGuard guard;
   std::cout << nn::summary(*model, {1, 1, 28, 28}) << std::endl;
-  const Trained done = train(*model, digits, device, a, std::move(log));
+  const Trained done = train(*model, digits, device, a, std::move(log), checkpoint ? &*checkpoint : nullptr);
   if (a.epochs == 0)
     if (const auto share = accuracy(*model, digits.test, device)) std::printf("test accuracy %.2f %%\n", 100 * *share);
   return finish(*model, done, a);
@@ -224,7 +256,8 @@ int run(const Arguments& a) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  interrupt::end_at_once();
+  // Until there is something to save; a shell script's background jobs ignore SIGINT.
+  for (const int number : {SIGINT, SIGTERM}) std::signal(number, SIG_DFL);
   Arguments a;
   CLI::App app("Trains a network on MNIST.");
   app.add_option("--model", a.model, "mlp or cnn")->check(CLI::IsMember({"mlp", "cnn"}))->capture_default_str();
@@ -245,6 +278,8 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--save", a.save, "safetensors file for the weights; empty: not saved")->capture_default_str();
   app.add_option("--load", a.load, "safetensors file of initial weights");
+  app.add_option("--checkpoint", a.checkpoint, "folder in which the training is saved after each epoch and at Ctrl-C");
+  app.add_flag("--resume", a.resume, "continue where the last training with this --checkpoint ended");
   app.add_option("--log", a.log, "append one JSON object a line for each epoch to this file");
   app.add_flag("--captured", a.captured, "capture the step once and replay it");
   app.add_flag("--synthetic", a.synthetic, "synthetic digits, which need no files");

@@ -36,6 +36,10 @@ void Program::option(const std::string& name, double& value, const std::string& 
   impl_->app.add_option(name, value, help)->check(CLI::Range(0.0, 1e9))->capture_default_str();
 }
 
+void Program::flag(const std::string& name, bool& value, const std::string& help) {
+  impl_->app.add_flag(name, value, help);
+}
+
 int Program::run(int argc, char** argv, const std::function<double(minnow::Device)>& program) {
   CLI11_PARSE(impl_->app, argc, argv);
   try {
@@ -45,6 +49,8 @@ int Program::run(int argc, char** argv, const std::function<double(minnow::Devic
     const double score = program(device);
     if (score >= impl_->expect) return 0;
     std::fprintf(stderr, "the score is %g, below the %g that --expect asks for\n", score, impl_->expect);
-  } catch (const std::exception& e) { std::fprintf(stderr, "%s\n", e.what()); }
+  } catch (const EndOfProgram& end) { return end.status; } catch (const std::exception& e) {
+    std::fprintf(stderr, "%s\n", e.what());
+  }
   return 1;
 }
