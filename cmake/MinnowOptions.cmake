@@ -10,6 +10,8 @@ set(MINNOW_CUDA_ARCHITECTURES AUTO
 set(MINNOW_SANITIZE "" CACHE STRING "Sanitizers of our targets, as for -fsanitize=, e.g. address,undefined")
 option(MINNOW_CUDA_EMULATOR "Run the tests also with the CUDA backend on an emulated GPU; needs CUDA's headers" OFF)
 mark_as_advanced(MINNOW_CUDA_EMULATOR)
+option(MINNOW_FUZZ "Build programs that try random files on the readers (tests/fuzz); needs clang" OFF)
+mark_as_advanced(MINNOW_FUZZ)
 option(MINNOW_WERROR "Warnings are errors" OFF)
 option(MINNOW_PRECOMPILE "Precompile the standard headers that most of our sources include" ON)
 option(MINNOW_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})

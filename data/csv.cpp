@@ -184,6 +184,7 @@ std::vector<CsvPart> parse_all(const char* begin, const char* end, CsvSyntax& sy
 template <class F> void each_cell(const CsvPart& part, std::size_t column, F f) {
   const std::size_t columns = part.kinds.size();
   const std::size_t rows = part.cells.size() / columns;
+  if (rows == 0) return;  // cells.data() may be null
   const std::uint64_t* cell = part.cells.data() + column;
   for (std::size_t row = 0; row < rows; ++row, cell += columns) f(*cell, row);
 }

@@ -82,7 +82,8 @@ void keep_owner_and_mode(int fd, const struct stat& old) {
 InputFile::InputFile(std::string op, std::string path, SourceLocation where)
     : op_(std::move(op)), path_(std::move(path)), where_(where) {
   refuse_nul(op_, path_, where_);
-  fd_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  do fd_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  while (fd_ < 0 && errno == EINTR);  // by a signal, on some file systems
   if (fd_ < 0) refuse(op_, path_, "cannot open", errno, where_);
   struct stat info = {};
   const int status = ::fstat(fd_, &info);
@@ -162,7 +163,8 @@ void AtomicFile::create_temporary(unsigned mode) {
 
 /// Opened before anything is written, so that errors are found while the old file is still there.
 void AtomicFile::open_directory() {
-  folder_ = ::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  do folder_ = ::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  while (folder_ < 0 && errno == EINTR);
   if (folder_ < 0 && errno != EACCES) fail("cannot write", errno);
 }
 
@@ -191,7 +193,7 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
 void AtomicFile::commit() {
   // Not retried: after a failed fsync the kernel may have dropped the bytes.
   if (::fsync(fd_) != 0) fail("cannot flush", errno);
-  if (::close(std::exchange(fd_, -1)) != 0) fail("cannot close", errno);
+  if (::close(std::exchange(fd_, -1)) != 0 && errno != EINTR) fail("cannot close", errno);
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("cannot rename the finished file to", errno);
   temporary_.clear();
   ::close(std::exchange(lock_, -1));

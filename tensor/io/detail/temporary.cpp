@@ -41,17 +41,19 @@ const std::string& own_prefix() {
 
 bool is_temporary(std::string_view name) { return name.starts_with(kPrefix) && name.ends_with(kSuffix); }
 
-/// Whether the name, relative to `directory`, still refers to this file.
-bool has_name(int fd, int directory, const char* name) {
+/// Whether the name, relative to `directory`, still refers to this file; `otherwise` if the system does not tell.
+bool has_name(int fd, int directory, const char* name, bool otherwise) {
   struct stat opened = {}, named = {};
-  return ::fstat(fd, &opened) == 0 && ::fstatat(directory, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-         opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
+  if (::fstat(fd, &opened) != 0) return otherwise;
+  if (::fstatat(directory, name, &named, AT_SYMLINK_NOFOLLOW) != 0) return otherwise && errno != ENOENT;
+  return opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
 }
 
 /// Whether the file was left behind.  Takes its lock, so that no writer has it and no other process removes it.
 bool is_abandoned(int fd, int directory, const char* name) {
   struct stat info = {};
-  if (::flock(fd, LOCK_EX | LOCK_NB) != 0 || !has_name(fd, directory, name) || ::fstat(fd, &info) != 0) return false;
+  if (::flock(fd, LOCK_EX | LOCK_NB) != 0 || !has_name(fd, directory, name, false) || ::fstat(fd, &info) != 0)
+    return false;
   if (!S_ISREG(info.st_mode) || info.st_uid != ::geteuid()) return false;
   return std::string_view(name).starts_with(own_prefix()) || ::time(nullptr) - info.st_mtime > kDay;
 }
@@ -66,11 +68,11 @@ Temporary make_temporary(const std::string& directory, unsigned mode) {
     file.path = directory + "/" + own_prefix() + std::to_string(::getpid()) + "-" + std::to_string(count++) +
                 std::string(kSuffix);
     file.fd = ::open(file.path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-    if (file.fd < 0 && errno == EEXIST) continue;
+    if (file.fd < 0 && (errno == EEXIST || errno == EINTR)) continue;
     if (file.fd < 0) return file;
     // Another process may sweep between the two calls: then it has the lock, or has removed the file.
     const bool taken = ::flock(file.fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-    if (!taken && has_name(file.fd, AT_FDCWD, file.path.c_str())) return file;
+    if (!taken && has_name(file.fd, AT_FDCWD, file.path.c_str(), true)) return file;
     ::close(file.fd);
     file.fd = -1;
     errno = EEXIST;

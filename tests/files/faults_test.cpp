@@ -1,0 +1,351 @@
+// The nth system call of saving and loading fails, for every n: a typed error or success, the old file or the new one, and
+// nothing left behind.  CMake links this program with --wrap for the functions below.
+
+#include <cerrno>
+#include <cstdarg>
+#include <dirent.h>
+#include <fcntl.h>
+#include <functional>
+#include <gtest/gtest.h>
+#include <map>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <minnow/data/csv.h>
+#include <minnow/data/file_dataset.h>
+#include <minnow/data/idx.h>
+#include <minnow/data/image.h>
+#include <minnow/data/text.h>
+#include <minnow/tensor/create.h>
+#include <minnow/tensor/io/npy.h>
+#include <minnow/tensor/io/npz.h>
+#include <minnow/tensor/io/safetensors.h>
+
+#include "hostile.h"
+
+namespace minnow {
+namespace {
+
+enum class Fault { none, error, short_count, nothing };
+
+/// What happens to the calls of this thread.
+struct Plan {
+  Fault fault = Fault::none;
+  int error = 0;
+  std::size_t at = 0;     // the number of the call
+  std::size_t calls = 0;  // so far
+  std::string failed;     // its name
+  bool renamed = false;
+};
+Plan* plan = nullptr;
+
+/// Whether this call fails; errno is set then.
+bool fails(const char* name) {
+  if (!plan || plan->fault != Fault::error || plan->calls++ != plan->at) return false;
+  plan->failed = name;
+  errno = plan->error;
+  return true;
+}
+
+/// The bytes that a read or write may take: all, half of them, or none.
+std::size_t allowed(const char* name, std::size_t bytes) {
+  if (!plan || (plan->fault != Fault::short_count && plan->fault != Fault::nothing)) return bytes;
+  if (plan->fault == Fault::short_count) {  // of every call
+    plan->failed = name;
+    return std::min(bytes, 1 + bytes / 3);
+  }
+  if (plan->calls++ != plan->at) return bytes;
+  plan->failed = name;
+  return 0;
+}
+
+}  // namespace
+}  // namespace minnow
+
+// NOLINTBEGIN(bugprone-reserved-identifier): the linker's names.
+extern "C" {
+int __real_open(const char* path, int flags, ...);
+int __real_openat(int folder, const char* path, int flags, ...);
+int __real_close(int fd);
+ssize_t __real_read(int fd, void* bytes, size_t count);
+ssize_t __real_pread(int fd, void* bytes, size_t count, off_t offset);
+ssize_t __real_write(int fd, const void* bytes, size_t count);
+int __real_fsync(int fd);
+int __real_rename(const char* from, const char* to);
+int __real_fstat(int fd, struct stat* info);
+int __real_lstat(const char* path, struct stat* info);
+int __real_stat(const char* path, struct stat* info);
+int __real_fstatat(int folder, const char* path, struct stat* info, int flags);
+int __real_flock(int fd, int operation);
+int __real_fcntl(int fd, int command, ...);
+int __real_fchown(int fd, uid_t owner, gid_t group);
+int __real_fchmod(int fd, mode_t mode);
+int __real_faccessat(int folder, const char* path, int mode, int flags);
+DIR* __real_opendir(const char* path);
+
+int __wrap_open(const char* path, int flags, ...) {
+  va_list more;
+  va_start(more, flags);
+  const mode_t mode = (flags & O_CREAT) != 0 ? va_arg(more, mode_t) : 0;
+  va_end(more);
+  return minnow::fails("open") ? -1 : __real_open(path, flags, mode);
+}
+int __wrap_openat(int folder, const char* path, int flags, ...) {
+  va_list more;
+  va_start(more, flags);
+  const mode_t mode = (flags & O_CREAT) != 0 ? va_arg(more, mode_t) : 0;
+  va_end(more);
+  return minnow::fails("openat") ? -1 : __real_openat(folder, path, flags, mode);
+}
+int __wrap_close(int fd) {  // the descriptor is closed all the same, as by Linux
+  const bool fails = minnow::fails("close");
+  const int error = errno, result = __real_close(fd);
+  if (!fails) return result;
+  errno = error;
+  return -1;
+}
+ssize_t __wrap_read(int fd, void* bytes, size_t count) {
+  return minnow::fails("read") ? -1 : __real_read(fd, bytes, minnow::allowed("read", count));
+}
+ssize_t __wrap_pread(int fd, void* bytes, size_t count, off_t offset) {
+  return minnow::fails("pread") ? -1 : __real_pread(fd, bytes, minnow::allowed("pread", count), offset);
+}
+ssize_t __wrap_write(int fd, const void* bytes, size_t count) {
+  return minnow::fails("write") ? -1 : __real_write(fd, bytes, minnow::allowed("write", count));
+}
+int __wrap_fsync(int fd) { return minnow::fails("fsync") ? -1 : __real_fsync(fd); }
+int __wrap_rename(const char* from, const char* to) {
+  if (minnow::fails("rename")) return -1;
+  const int result = __real_rename(from, to);
+  if (minnow::plan && result == 0) minnow::plan->renamed = true;
+  return result;
+}
+int __wrap_fstat(int fd, struct stat* info) { return minnow::fails("fstat") ? -1 : __real_fstat(fd, info); }
+int __wrap_lstat(const char* path, struct stat* info) { return minnow::fails("lstat") ? -1 : __real_lstat(path, info); }
+int __wrap_stat(const char* path, struct stat* info) { return minnow::fails("stat") ? -1 : __real_stat(path, info); }
+int __wrap_fstatat(int folder, const char* path, struct stat* info, int flags) {
+  return minnow::fails("fstatat") ? -1 : __real_fstatat(folder, path, info, flags);
+}
+int __wrap_flock(int fd, int operation) { return minnow::fails("flock") ? -1 : __real_flock(fd, operation); }
+int __wrap_fcntl(int fd, int command, ...) {
+  va_list more;
+  va_start(more, command);
+  const long argument = va_arg(more, long);  // NOLINT(google-runtime-int): as the kernel
+  va_end(more);
+  return minnow::fails("fcntl") ? -1 : __real_fcntl(fd, command, argument);
+}
+int __wrap_fchown(int fd, uid_t owner, gid_t group) {
+  return minnow::fails("fchown") ? -1 : __real_fchown(fd, owner, group);
+}
+int __wrap_fchmod(int fd, mode_t mode) { return minnow::fails("fchmod") ? -1 : __real_fchmod(fd, mode); }
+int __wrap_faccessat(int folder, const char* path, int mode, int flags) {
+  return minnow::fails("faccessat") ? -1 : __real_faccessat(folder, path, mode, flags);
+}
+DIR* __wrap_opendir(const char* path) { return minnow::fails("opendir") ? nullptr : __real_opendir(path); }
+}
+// NOLINTEND(bugprone-reserved-identifier)
+
+namespace minnow {
+namespace {
+
+using test::MemoryFolder;
+using test::ramp;
+
+/// Faults for the calls within its scope.
+class Faults {
+ public:
+  Faults(Fault fault, std::size_t at, int error = 0) : plan_{fault, error, at, 0, {}, false} { plan = &plan_; }
+  ~Faults() { plan = nullptr; }
+  Faults(const Faults&) = delete;
+  Faults& operator=(const Faults&) = delete;
+  const Plan& result() const { return plan_; }
+
+ private:
+  Plan plan_;
+};
+
+std::size_t open_files() {
+  std::size_t count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) count += !entry.path().empty();
+  return count;
+}
+
+/// Something that writes a file, with other content for another version, or reads what it wrote and gives it as text.
+struct Work {
+  std::string name;
+  std::function<void(const std::string&, int)> write;
+  std::function<std::string(const std::string&)> read;
+};
+void PrintTo(const Work& work, std::ostream* out) { *out << work.name; }
+
+Tensor numbers(int version) { return version == 0 ? ramp<float>({3}) : ramp<float>({50, 40}); }
+
+Tensor picture(int version) {
+  const Tensor image = empty({1, 4, 4 + version}, {.dtype = DType::uint8});
+  for (std::int64_t i = 0; i < image.numel(); ++i) image.data<std::uint8_t>()[i] = static_cast<std::uint8_t>(9 * i);
+  return image;
+}
+
+std::vector<Work> works() {
+  const auto bytes = [](const std::string& content) {
+    return [content](const std::string& path, int) { test::write_bytes(path, content); };
+  };
+  const std::string idx = test::raw({0, 0, 8, 1, 0, 0, 0, 5, 1, 2, 3, 4, 5}), table = "a,b\n1,x\n2,y\n";
+  const auto read_idx = [](const std::string& path) { return test::text_of(data::read_idx(path)); };
+  const auto read_csv = [](const std::string& path) { return test::text_of(data::read_csv(path).tensor({"a", "b"})); };
+  return {{"safetensors",
+           [](const std::string& path, int v) {
+             save({{"x", numbers(v)}, {"y", ramp<bool>({2})}}, path);
+           },
+           [](const std::string& path) { return test::text_of(load(path)); }},
+          {"npy", [](const std::string& path, int v) { save_npy(numbers(v), path); },
+           [](const std::string& path) { return test::text_of(load_npy(path)); }},
+          {"npz",
+           [](const std::string& path, int v) {
+             save_npz({{"x", numbers(v)}}, path);
+           },
+           [](const std::string& path) { return test::text_of(load_npz(path)); }},
+          {"packed_npz",
+           [](const std::string& path, int v) {
+             save_npz({{"x", numbers(v)}}, path, {.compress = true});
+           },
+           [](const std::string& path) { return test::text_of(load_npz(path)); }},
+          {"png", [](const std::string& path, int v) { data::write_png(picture(v), path); },
+           [](const std::string& path) { return test::text_of(data::read_image(path)); }},
+          {"rows", [](const std::string& path, int v) { save_npy(numbers(v), path); },
+           [](const std::string& path) { return test::text_of(data::FileTensor::npy(path).row(2)); }},
+          {"idx", bytes(idx), read_idx},
+          {"packed_idx", bytes(test::gzipped(idx)), read_idx},
+          {"csv", bytes(table), read_csv},
+          {"packed_csv", bytes(test::gzipped(table)), read_csv},
+          {"text", bytes(table), [](const std::string& path) { return data::read_text(path); }}};
+}
+
+class FileFaults : public ::testing::TestWithParam<Work> {
+ protected:
+  /// The text of the IoError in which the work ends; empty if it succeeds.
+  template <class F> static std::string error_of(F&& work) {
+    try {
+      work();
+    } catch (const IoError& error) { return error.what(); }
+    return "";
+  }
+
+  const MemoryFolder folder_;
+  const std::string path_ = folder_ / "x";
+};
+
+constexpr std::size_t kMostCalls = 500;
+
+TEST_P(FileFaults, AnErrorOfAnyCallOfSaving) {
+  const Work& work = GetParam();
+  std::map<std::string, int> failed;
+  work.write(path_, 1);
+  const std::string next = test::read_bytes(path_);
+  work.write(path_, 0);
+  const std::string old = test::read_bytes(path_);
+  if (old == next) return;  // not written by the library
+  for (const int error : {ENOSPC, EIO, EMFILE, EACCES, EINTR})
+    for (std::size_t n = 0;; ++n) {
+      ASSERT_LT(n, kMostCalls);
+      work.write(path_, 0);
+      ASSERT_TRUE(test::read_bytes(path_) == old);
+      const std::size_t files = open_files();
+      std::string what;
+      Plan after;
+      {
+        const Faults faults(Fault::error, n, error);
+        ASSERT_NO_THROW(what = error_of([&] { work.write(path_, 1); })) << "call " << n << " of " << work.name;
+        after = faults.result();
+      }
+      if (after.failed.empty()) break;
+      const std::string place =
+          after.failed + ", call " + std::to_string(n) + ", " + std::strerror(error) + ": " + what;
+      ++failed[after.failed];
+      EXPECT_EQ(open_files(), files) << place;
+      EXPECT_TRUE(test::read_bytes(path_) == (after.renamed ? next : old)) << place;
+      EXPECT_TRUE(after.renamed || !what.empty()) << place;
+      EXPECT_TRUE(what.empty() || what.find(path_) != what.npos) << place;
+      const bool retried = after.failed == "open" || after.failed == "write" || after.failed == "close";
+      EXPECT_TRUE(what.empty() || error != EINTR || !retried) << place;
+      EXPECT_EQ(folder_.files(), 1u) << place;
+    }
+  for (const char* call : {"open", "write", "fsync", "close", "rename", "lstat", "flock", "fcntl", "fstat"})
+    EXPECT_GT(failed[call], 0) << call;
+}
+
+TEST_P(FileFaults, AnErrorOfAnyCallOfLoading) {
+  const Work& work = GetParam();
+  std::map<std::string, int> failed;
+  work.write(path_, 1);
+  const std::string expected = work.read(path_);
+  for (const int error : {EIO, EMFILE, EACCES, EINTR})
+    for (std::size_t n = 0;; ++n) {
+      ASSERT_LT(n, kMostCalls);
+      const std::size_t files = open_files();
+      std::string what, got;
+      Plan after;
+      {
+        const Faults faults(Fault::error, n, error);
+        ASSERT_NO_THROW(what = error_of([&] { got = work.read(path_); })) << "call " << n << " of " << work.name;
+        after = faults.result();
+      }
+      if (after.failed.empty()) break;
+      const std::string place =
+          after.failed + ", call " + std::to_string(n) + ", " + std::strerror(error) + ": " + what;
+      ++failed[after.failed];
+      EXPECT_EQ(open_files(), files) << place;
+      const bool survived = after.failed == "close" || (error == EINTR && after.failed != "fstat");
+      EXPECT_EQ(what.empty(), survived) << place;
+      EXPECT_EQ(got, survived ? expected : "") << place;
+      EXPECT_TRUE(survived || what.find(path_) != what.npos) << place;
+    }
+  for (const char* call : {"open", "pread", "close", "fstat"}) EXPECT_GT(failed[call], 0) << call;
+}
+
+TEST_P(FileFaults, ShortCountsAreContinued) {
+  const Work& work = GetParam();
+  work.write(path_, 1);
+  const std::string bytes = test::read_bytes(path_), expected = work.read(path_);
+  {
+    const Faults faults(Fault::short_count, 0);
+    work.write(path_, 1);
+    EXPECT_EQ(work.read(path_), expected);
+    EXPECT_EQ(faults.result().failed, "pread");
+  }
+  EXPECT_TRUE(test::read_bytes(path_) == bytes);
+}
+
+/// A write that takes nothing, and a file that ends while it is read.
+TEST_P(FileFaults, NothingIsWrittenOrRead) {
+  const Work& work = GetParam();
+  work.write(path_, 1);
+  const std::string bytes = test::read_bytes(path_), expected = work.read(path_);
+  for (std::size_t n = 0;; ++n) {
+    ASSERT_LT(n, kMostCalls);
+    std::string got;
+    const Faults faults(Fault::nothing, n);
+    try {
+      got = work.read(path_);
+    } catch (const IoError&) {
+    } catch (const FormatError&) {}
+    if (faults.result().failed.empty()) break;
+    EXPECT_TRUE(got.empty() || got == expected) << n;
+  }
+  for (std::size_t n = 0;; ++n) {
+    ASSERT_LT(n, kMostCalls);
+    std::string what;
+    const Faults faults(Fault::nothing, n);
+    ASSERT_NO_THROW(what = error_of([&] { work.write(path_, 1); })) << n;
+    if (faults.result().failed.empty()) break;
+    EXPECT_TRUE(faults.result().failed != "write" || what.find("cannot write") != what.npos) << n << what;
+    EXPECT_EQ(folder_.files(), 1u) << n;
+  }
+  EXPECT_TRUE(test::read_bytes(path_) == bytes);
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, FileFaults, ::testing::ValuesIn(works()),
+                         [](const auto& work) { return work.param.name; });
+
+}  // namespace
+}  // namespace minnow
