@@ -99,6 +99,15 @@ Tensor matmul(const In& a, const In& b) {
   return out;
 }
 
+void matmul_add_(const Tensor& out, const Tensor& a, const Tensor& b) {
+  const Operands operands{{"out", out}, {"a", a}, {"b", b}};
+  Backend& backend = dispatch(operands);
+  require_same_dtype(operands);
+  WorkCount::add(out.numel() * a.size(1));
+  backend.run(calls::Matmul{
+      unsqueeze(a, 0), unsqueeze(b, 0), View(), reshaped(out, {1, out.size(0), out.size(1)}), {.beta = 1}});
+}
+
 Tensor linear(const In& x, const In& w, const Tensor& bias, Activation activation) {
   const CallSite site("linear", x.where);
   Backend& backend =

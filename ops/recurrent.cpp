@@ -1,11 +1,14 @@
+#include <algorithm>
 #include <minnow/autograd/engine.h>
 #include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
+#include <minnow/ops/detail/matmul.h>
 #include <minnow/ops/detail/recurrent.h>
 #include <minnow/ops/index.h>
 #include <minnow/ops/matmul.h>
 #include <minnow/ops/reduce.h>
 #include <minnow/ops/unary.h>
+#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/raw/elementwise.h>
 
@@ -40,49 +43,97 @@ struct Steps {
   Tensor active{};  ///< bool [T, N, 1], or undefined: where a sequence goes on
 };
 
-/// The steps, without recording.
+/// Elementwise calls that write to memory which is there: allocations and checks were a third of a step of a small layer.
+class Into {
+ public:
+  explicit Into(const Tensor& x) : backend_(dispatch({{"x", x}})), compute_(kernels::compute_type(x.dtype())) {}
+
+  template <class Op> void unary(const View& x, const View& out) const {
+    if (out.numel()) backend_.run(calls::Unary{raw::kUnary<Op>, compute_, x, out});
+  }
+  template <class Op> void binary(const View& a, const View& b, const View& out) const {
+    if (out.numel()) (void)backend_.run(calls::Binary{raw::kBinary<Op>, compute_, a, b, out});
+  }
+  /// out = a + b c.
+  void addcmul(const View& a, const View& b, const View& c, const View& out) const {
+    if (out.numel()) backend_.run(calls::Ternary{raw::kTernary<kernels::Addcmul>, compute_, a, b, c, out, 1});
+  }
+  bool on_host() const { return backend_.computes_on_host(); }
+
+ private:
+  Backend& backend_;
+  DType compute_;
+};
+
+/// A step of an lstm.   gates: [N, 4 H], the maps of x and h, which become the gates' values  c: before the step.
+void lstm_step(const Into& into, const Tensor& gates, const View& c, const View& next_c, const View& next_h,
+               const View& room) {
+  const std::int64_t size = c.shape()[1];
+  const Tensor input = gate(gates, 0, size), forget = gate(gates, 1, size), candidate = gate(gates, 2, size),
+               output = gate(gates, 3, size), input_forget = gate(gates, 0, size, 2);
+  into.unary<kernels::Sigmoid>(input_forget, input_forget);
+  into.unary<kernels::Tanh>(candidate, candidate);
+  into.unary<kernels::Sigmoid>(output, output);
+  into.binary<kernels::Mul>(forget, c, room);
+  into.addcmul(room, input, candidate, next_c);
+  into.unary<kernels::Tanh>(next_c, room);
+  into.binary<kernels::Mul>(output, room, next_h);
+}
+
+/// The steps, without recording.  `keep`: `steps` gets what backward reads.
 RecurrentState run(Recurrence kind, const Tensor& x, const RecurrentState& state, const RecurrentWeights& w,
-                   Steps& steps) {
+                   Steps& steps, bool keep) {
   const std::int64_t length = x.size(0), n = x.size(1), size = state.h.size(1);
   const TensorOptions options{x.dtype(), x.device()};
   const bool lstm = kind == Recurrence::lstm, gru = kind == Recurrence::gru;
   const bool joined = !gru && w.input_bias.defined();
-  steps.gates = linear(x, w.input, joined ? w.input_bias + w.hidden_bias : w.input_bias);
-  const Tensor y = empty({length, n, size}, options),
+  const Into into(x);
+  // Maps of x of this many steps at a time stay in the cache until their steps.
+  constexpr std::int64_t kElements = 1 << 21;
+  const std::int64_t together =
+      keep || !into.on_host()
+          ? length
+          : std::clamp<std::int64_t>(kElements / std::max<std::int64_t>(1, n * size * gates(kind)), 1, length);
+  const Tensor bias = joined ? w.input_bias + w.hidden_bias : w.input_bias, y = empty({length, n, size}, options),
                of_hidden = w.hidden.t().contiguous();  // packed again for every step otherwise
-  if (lstm) {
-    steps.cells = empty({length + 1, n, size}, options);
-    copy_(steps.cells[0], state.c);
-  }
-  if (gru) steps.hidden = empty({length, n, size}, options);
   const bool ends = steps.active.defined();
+  Tensor room, h = state.h, c = state.c;
+  if (lstm) {
+    steps.cells = empty({keep ? length + 1 : 2, n, size}, options);
+    copy_(steps.cells[0], state.c);
+    c = steps.cells[0];
+    room = empty({n, size}, options);
+  }
+  if (gru && keep) steps.hidden = empty({length, n, size}, options);
   for (std::int64_t t = 0; t < length; ++t) {
-    const Tensor h = t == 0 ? state.h : y[t - 1], g = steps.gates[t], out = y[t];
+    if (t % together == 0)
+      steps.gates = linear(together == length ? x : x.narrow(0, t, std::min(together, length - t)), w.input, bias);
+    const Tensor g = steps.gates[t % together], out = y[t];
     const auto give = [&](const Tensor& next) { copy_(out, ends ? where(steps.active[t], next, h) : next); };
     if (gru) {
       const Tensor all = linear(h, w.hidden, w.hidden_bias), rz = gate(g, 0, size, 2), candidate = gate(g, 2, size);
-      copy_(steps.hidden[t], gate(all, 2, size));
+      if (keep) copy_(steps.hidden[t], gate(all, 2, size));
       sigmoid_(add_(rz, gate(all, 0, size, 2)));
       tanh_(add_(candidate, mul(gate(g, 0, size), gate(all, 2, size))));
       give(addcmul(candidate, gate(g, 1, size), sub(h, candidate)));
-      continue;
-    }
-    add_(g, matmul(h, of_hidden));
-    if (!lstm) {
+    } else if (lstm) {
+      const Tensor next = steps.cells[keep ? t + 1 : (t + 1) % 2];
+      if (g.numel()) raw::matmul_add_(g, h, of_hidden);
+      lstm_step(into, g, c, next, out, room);
+      if (ends) {
+        copy_(next, where(steps.active[t], next, c));
+        copy_(out, where(steps.active[t], out, h));
+      }
+      c = next;
+    } else {
+      if (g.numel()) raw::matmul_add_(g, h, of_hidden);
       if (kind == Recurrence::tanh) tanh_(g);
       else relu_(g);
       give(g);
-      continue;
     }
-    sigmoid_(gate(g, 0, size, 2));
-    tanh_(gate(g, 2, size));
-    sigmoid_(gate(g, 3, size));
-    const Tensor c = steps.cells[t + 1];
-    copy_(c, addcmul(mul(gate(g, 1, size), steps.cells[t]), gate(g, 0, size), gate(g, 2, size)));
-    if (ends) copy_(c, where(steps.active[t], c, steps.cells[t]));
-    give(mul(gate(g, 3, size), tanh(c)));
+    h = out;
   }
-  return {y, lstm ? steps.cells[length].clone() : Tensor()};
+  return {y, lstm ? c.clone() : Tensor()};
 }
 
 /// Of x, h, c and the four weights, from those of the steps and of the last c.
@@ -194,12 +245,15 @@ RecurrentState projected_layer(const Tensor& x, RecurrentState state, const Recu
 
 RecurrentState recurrent_layer(Recurrence kind, const Tensor& x, const RecurrentState& state, const RecurrentWeights& w,
                                const Tensor& active) {
+  const Tensor inputs[] = {x, state.h, state.c, w.input, w.hidden, w.input_bias, w.hidden_bias};
+  const bool keep = records(inputs);
   Steps steps{.active = active};
   RecurrentState y;
   {
     const NoGradGuard guard;
-    y = run(kind, x.detach(), {state.h.detach(), state.c.defined() ? state.c.detach() : Tensor()}, w, steps);
+    y = run(kind, x.detach(), {state.h.detach(), state.c.defined() ? state.c.detach() : Tensor()}, w, steps, keep);
   }
+  if (!keep) return y;
   const auto saved = [](const Tensor& t) { return Saved(t); };
   const auto gradient = [kind, steps, y = Saved::output(y.h), x = saved(x), h = saved(state.h), c = saved(state.c),
                          input = saved(w.input), hidden = saved(w.hidden), input_bias = saved(w.input_bias),

@@ -8,6 +8,7 @@
 namespace minnow::cpu {
 namespace {
 
+constexpr int kAdd = kernels::kIndexOf<kernels::BinaryOps, kernels::Add>;
 constexpr std::int64_t kStrip = 512;            // columns of b that are packed at a time
 constexpr std::int64_t kColumns = 16;           // the step of share()
 constexpr std::int64_t kMaxUnpackedRows = 128;  // up to here packing b costs more than it saves
@@ -61,9 +62,9 @@ TileRows tile_rows(const Product& p, std::int64_t row, int rows, std::int64_t k,
   return {copy, 1, kMaxTileRows};
 }
 
-/// Computes a part of the product to c, on one thread.  Writes rows of c from left to right, not the columns of a panel
+/// Computes a part of the product to c, or with `add` adds it, on one thread.  Writes rows of c from left to right, not the columns of a panel
 /// from top to bottom, where the processor would prefetch rows of the next thread.
-void run_part(const Product& p, Range rows, Range cols, float* c, std::int64_t c_row, float* panels) {
+void run_part(const Product& p, Range rows, Range cols, float* c, std::int64_t c_row, float* panels, bool add) {
   const GemmLoops& l = loops().gemm;
   const std::int64_t depth = block_depth(p.k);
   const bool direct = p.b_col == 1 && rows.size() <= kMaxUnpackedRows;
@@ -92,7 +93,7 @@ void run_part(const Product& p, Range rows, Range cols, float* c, std::int64_t c
                               c + (i - rows.begin) * c_row + left + j,
                               c_row,
                               k > 0 || p.bias == nullptr ? nullptr : p.bias + cols.begin + left + j,
-                              k > 0};
+                              k > 0 || add};
           l.tile(tile, height, static_cast<int>(width));
         }
       }
@@ -100,12 +101,15 @@ void run_part(const Product& p, Range rows, Range cols, float* c, std::int64_t c
   }
 }
 
-/// Copies the columns of the parts to c.
+/// Copies the columns of the parts to c, or adds them.
 void join_columns(const Product& p, const Workspace& space, std::int64_t parts) {
   parallel_for(p.m, 2 * p.m * p.n * static_cast<std::int64_t>(sizeof(float)), [&](std::int64_t row) {
     for (std::int64_t i = 0; i < parts; ++i) {
       const Range cols = share(p.n, parts, i);
-      std::copy_n(space.c(i) + row * space.c_row(), cols.size(), p.c + row * p.c_row + cols.begin);
+      const float* from = space.c(i) + row * space.c_row();
+      float* to = p.c + row * p.c_row + cols.begin;
+      if (p.add) loops().binary[static_cast<int>(Compute::kFloat)][kAdd](to, from, to, cols.size());
+      else std::copy_n(from, cols.size(), to);
     }
   });
 }
@@ -123,12 +127,13 @@ void multiply(const Product& p) {
   const std::int64_t max_parts = std::min((by_rows ? p.m : p.n) / kMinSide, p.m * p.n * p.k / kMinWork);
   const std::int64_t parts =
       std::clamp<std::int64_t>(in_parallel() ? 1 : num_threads(), 1, std::max<std::int64_t>(1, max_parts));
-  const Workspace space(p, parts, !by_rows && parts > 1);
+  // A sum is added to c as a whole, for any number of parts: the bits are the same.
+  const Workspace space(p, parts, !by_rows && (parts > 1 || p.add));
   parallel_for(parts, parts > 1 ? kParallelBytes : 0, [&](std::int64_t i) {
     const Range rows = by_rows ? share(p.m, parts, i) : Range{0, p.m};
     const Range cols = by_rows ? Range{0, p.n} : share(p.n, parts, i);
-    if (space.c(i)) run_part(p, rows, cols, space.c(i), space.c_row(), space.panels(i));
-    else run_part(p, rows, cols, p.c + rows.begin * p.c_row, p.c_row, space.panels(i));
+    if (space.c(i)) run_part(p, rows, cols, space.c(i), space.c_row(), space.panels(i), false);
+    else run_part(p, rows, cols, p.c + rows.begin * p.c_row, p.c_row, space.panels(i), p.add);
   });
   if (space.c(0)) join_columns(p, space, parts);
 }

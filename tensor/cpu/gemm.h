@@ -4,7 +4,7 @@
 
 namespace minnow::cpu {
 
-/// c = a b + bias in float32.   a: [m, k]  b: [k, n]  c: [m, n], rows dense  bias: [n] or nullptr.
+/// c = a b + bias in float32, or c += a b.   a: [m, k]  b: [k, n]  c: [m, n], rows dense  bias: [n] or nullptr.
 /// Strides in elements; one of b's is 1.
 struct Product {
   std::int64_t m, n, k;
@@ -15,6 +15,7 @@ struct Product {
   const float* bias;
   float* c;
   std::int64_t c_row;
+  bool add = false;  ///< to c; without a bias
 };
 
 /// Whether multiply() is efficient: there are enough rows for packing b, or b can be read without.

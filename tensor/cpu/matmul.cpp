@@ -203,25 +203,36 @@ bool run_parts(const MatmulParams& params, const MatmulOperands& o, DType dtype)
   return true;
 }
 
-Product product_of(const MatmulOperands& o, std::int64_t item) {
+Product product_of(const MatmulOperands& o, std::int64_t item, bool add) {
   const auto of = [item](const Matrices& m) { return reinterpret_cast<float*>(m.data) + item * m.batch_stride; };
-  return {o.out.rows,     o.out.cols,      o.a.cols,       of(o.a),        o.a.row_stride,
-          o.a.col_stride, of(o.b),         o.b.row_stride, o.b.col_stride, reinterpret_cast<const float*>(o.bias),
-          of(o.out),      o.out.row_stride};
+  return {o.out.rows,
+          o.out.cols,
+          o.a.cols,
+          of(o.a),
+          o.a.row_stride,
+          o.a.col_stride,
+          of(o.b),
+          o.b.row_stride,
+          o.b.col_stride,
+          reinterpret_cast<const float*>(o.bias),
+          of(o.out),
+          o.out.row_stride,
+          add};
 }
 
 /// Computes a product by our kernel; returns false if oneDNN is faster or the kernel does not support the parameters.
 bool run_own(const MatmulParams& params, const MatmulOperands& o) {
   constexpr std::int64_t kMaxWork = 1 << 30;  // multiplications; above, oneDNN's AVX-512 kernels are faster
-  if (o.out.transposed() || params.alpha != 1 || params.beta != 0) return false;
-  const Product first = product_of(o, 0);
+  const bool add = params.beta == 1 && o.bias == nullptr;
+  if (o.out.transposed() || params.alpha != 1 || (params.beta != 0 && !add)) return false;
+  const Product first = product_of(o, 0, add);
   const std::int64_t work = first.m * first.n * first.k, batch = o.out.batch;
   if (!is_worth_packing(first) || (work > kMaxWork && onednn::has_avx512())) return false;
   if (batch < num_threads()) {
-    for (std::int64_t i = 0; i < batch; ++i) multiply(product_of(o, i));
+    for (std::int64_t i = 0; i < batch; ++i) multiply(product_of(o, i, add));
     return true;
   }
-  parallel_for(batch, batch * work, [&](std::int64_t i) { multiply(product_of(o, i)); });
+  parallel_for(batch, batch * work, [&](std::int64_t i) { multiply(product_of(o, i, add)); });
   return true;
 }
 

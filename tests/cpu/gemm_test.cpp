@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <vector>
@@ -15,6 +16,7 @@ using test::EveryIsa;
 struct Case {
   std::int64_t m, n, k;
   bool a_transposed, b_transposed, bias;
+  bool add = false;  // to ones
 };
 
 std::vector<float> numbers(std::int64_t n, std::uint32_t seed) {
@@ -38,17 +40,18 @@ struct Operands {
   std::vector<float> multiply(int threads) const {
     const Case& s = shape;
     std::vector<float> c(static_cast<std::size_t>(s.m * (s.n + kGap)), -77.0f);
+    for (std::int64_t i = 0; s.add && i < s.m; ++i) std::fill_n(c.data() + i * (s.n + kGap), s.n, 1.0f);
     const int before = num_threads();
     set_num_threads(threads);
     cpu::multiply({s.m, s.n, s.k, a.data(), s.a_transposed ? 1 : s.k, s.a_transposed ? s.m : 1, b.data(),
                    s.b_transposed ? 1 : s.n, s.b_transposed ? s.k : 1, s.bias ? bias.data() : nullptr, c.data(),
-                   s.n + kGap});
+                   s.n + kGap, s.add});
     set_num_threads(before);
     return c;
   }
   double exact(std::int64_t i, std::int64_t j) const {
     const Case& s = shape;
-    double sum = s.bias ? static_cast<double>(bias[static_cast<std::size_t>(j)]) : 0.0;
+    double sum = s.bias ? static_cast<double>(bias[static_cast<std::size_t>(j)]) : s.add ? 1.0 : 0.0;
     for (std::int64_t k = 0; k < s.k; ++k)
       sum += static_cast<double>(a[static_cast<std::size_t>(s.a_transposed ? k * s.m + i : i * s.k + k)]) *
              static_cast<double>(b[static_cast<std::size_t>(s.b_transposed ? j * s.k + k : k * s.n + j)]);
@@ -62,8 +65,8 @@ TEST_P(Gemm, MatchesTheSumsAtEveryEdgeOfATile) {
   for (const std::int64_t m : {1, 5, 6, 7, 13, 130})
     for (const std::int64_t n : {1, 10, 16, 17, 63, 64, 65, 530})
       for (const std::int64_t k : {1, 15, 17, 128, 129, 300})
-        for (int form = 0; form < 8; ++form) {
-          const Operands x({m, n, k, (form & 1) != 0, (form & 2) != 0, (form & 4) != 0});
+        for (int form = 0; form < 12; ++form) {
+          const Operands x({m, n, k, (form & 1) != 0, (form & 2) != 0, (form & 4) != 0, form >= 8});
           const std::vector<float> c = x.multiply(1);
           const double bound = 6 * 0x1p-23 * (1 + std::sqrt(static_cast<double>(k)));
           double worst = 0;
@@ -81,7 +84,8 @@ TEST_P(Gemm, MatchesTheSumsAtEveryEdgeOfATile) {
 
 TEST_P(Gemm, SameBitsForAnyNumberOfThreads) {
   for (const Case& c : {Case{64, 128, 784, false, true, true}, Case{128, 784, 64, true, false, false},
-                        Case{65, 100, 300, false, false, true}, Case{300, 33, 70, true, true, false}}) {
+                        Case{65, 100, 300, false, false, true}, Case{300, 33, 70, true, true, false},
+                        Case{64, 512, 700, false, false, false, true}, Case{300, 64, 700, false, false, false, true}}) {
     const Operands x(c);
     const std::vector<float> alone = x.multiply(1);
     for (const int threads : {2, 3, 5, 8})
