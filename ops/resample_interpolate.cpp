@@ -96,14 +96,15 @@ Tensor spread(const Tensor& y, const Axis& a, const Taps& taps) {
   Tensor x;
   {
     const NoGradGuard no_grad;
-    std::vector<Tensor> parts;
-    for (const Tensor& weight : taps.weight) parts.push_back(mul(y, weight));
-    const Tensor all_parts = cat(parts, a.dim), index = cat(taps.index);
+    Backend& backend = dispatch({{"grad", y}});
     Shape shape = y.shape();
     shape[a.dim] = a.in;
-    const Tensor none = zeros(shape, {y.dtype(), y.device()});
-    x = a.dim < y.dim() - 1 ? index_add(none, a.dim, index, all_parts)
-                            : scatter_add(none, a.dim, index.expand(all_parts.shape()), all_parts);
+    x = zeros(shape, {y.dtype(), y.device()});
+    for (std::size_t t = 0; y.numel() && t < taps.index.size(); ++t) {
+      const Tensor part = mul(y, taps.weight[t]);
+      if (a.dim < y.dim() - 1) (void)backend.run(calls::IndexAdd{part, taps.index[t], x, a.dim});
+      else (void)backend.run(calls::ScatterAdd{part, taps.index[t].expand(y.shape()), x, a.dim});
+    }
   }
   return record("interpolate_backward", std::move(x), {y}, [a, taps](const Tensor& g) { return weighted(g, a, taps); });
 }

@@ -41,17 +41,27 @@ const std::int64_t* indices_of(const View& index) { return static_cast<const std
 
 /// Whether every index is in [0, limit).
 bool all_in_range(const View& index, int dim, std::int64_t limit) {
-  const Lines lines(index.shape(), dim);
-  const std::int64_t n = size_at(index, dim);
-  const std::int64_t stride = stride_of(index, dim);
   if (index.numel() == 0) return true;
+  Shape once = index.shape();  // a broadcast index is read once
+  for (int d = 0; d < index.dim(); ++d)
+    if (index.strides()[d] == 0) once[d] = 1;
+  const Lines lines(once, dim);
+  const std::int64_t n = index.dim() == 0 ? 1 : once[dim];
+  const std::int64_t stride = stride_of(index, dim);
+  // One that is out of range sets the sign; without a branch the loop is vectorized.
+  std::uint64_t signs = 0;
   for (std::int64_t l = 0; l < lines.count; ++l) {
     const std::int64_t* at = indices_of(index) + lines.offset(index.strides(), dim, l);
-    for (std::int64_t i = 0; i < n; ++i) {
-      if (at[i * stride] < 0 || at[i * stride] >= limit) return false;
-    }
+    const auto check = [&](std::int64_t i) {
+      const auto value = static_cast<std::uint64_t>(i);
+      signs |= value | (static_cast<std::uint64_t>(limit - 1) - value);
+    };
+    if (stride == 1)
+      for (std::int64_t i = 0; i < n; ++i) check(at[i]);
+    else
+      for (std::int64_t i = 0; i < n; ++i) check(at[i * stride]);
   }
-  return true;
+  return static_cast<std::int64_t>(signs) >= 0;
 }
 
 /// Calls f with an unsigned integer type of the element's size, to copy it unchanged.
@@ -123,6 +133,26 @@ void scatter_run(ScatterOp op, DType dtype, const char* from, char* to, std::int
   else combine_run(op, dtype, from, to, n);
 }
 
+/// Scattered along a line: to[at[i]] = op(to[at[i]], from[i]).  Strides in elements.
+struct ScatterLine {
+  const char* from;
+  const std::int64_t* at;
+  char* to;
+  std::int64_t from_step, at_step, to_step, n;
+};
+template <class T> void add_line(const ScatterLine& l) {
+  const T* x = reinterpret_cast<const T*>(l.from);
+  T* y = reinterpret_cast<T*>(l.to);
+  for (std::int64_t i = 0; i < l.n; ++i) y[l.at[i * l.at_step] * l.to_step] += x[i * l.from_step];
+}
+void scatter_line(ScatterOp op, DType dtype, const ScatterLine& l) {
+  if (op == ScatterOp::add && dtype == DType::float32) return add_line<float>(l);
+  if (op == ScatterOp::add && dtype == DType::float64) return add_line<double>(l);
+  const auto size = static_cast<std::int64_t>(size_of(dtype));
+  for (std::int64_t i = 0; i < l.n; ++i)
+    scatter_run(op, dtype, l.from + i * l.from_step * size, l.to + l.at[i * l.at_step] * l.to_step * size, 1);
+}
+
 char* element(const View& t, std::int64_t offset) {
   return static_cast<char*>(t.raw_data()) + offset * static_cast<std::int64_t>(t.itemsize());
 }
@@ -189,16 +219,15 @@ template <> Outcome execute(const calls::ScatterAdd& args) {
   const std::int64_t n = size_at(index, dim);
   const std::int64_t sx = stride_of(x, dim), si = stride_of(index, dim), so = stride_of(out, dim);
   // Lines have no common elements of out; within a line the order of additions is fixed.
-  parallel_blocks(
-      lines.count, std::max<std::int64_t>(1, 4096 / n), 2 * x.nbytes(), [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t l = begin; l < end; ++l) {
-          const std::int64_t from = lines.offset(x.strides(), dim, l);
-          const std::int64_t to = lines.offset(out.strides(), dim, l);
-          const std::int64_t* at = indices_of(index) + lines.offset(index.strides(), dim, l);
-          for (std::int64_t i = 0; i < n; ++i)
-            scatter_run(args.op, out.dtype(), element(x, from + i * sx), element(out, to + at[i * si] * so), 1);
-        }
-      });
+  parallel_blocks(lines.count, std::max<std::int64_t>(1, 4096 / n), 2 * x.nbytes(),
+                  [&](std::int64_t begin, std::int64_t end) {
+                    for (std::int64_t l = begin; l < end; ++l) {
+                      const std::int64_t from = lines.offset(x.strides(), dim, l);
+                      const std::int64_t to = lines.offset(out.strides(), dim, l);
+                      const std::int64_t* at = indices_of(index) + lines.offset(index.strides(), dim, l);
+                      scatter_line(args.op, out.dtype(), {element(x, from), at, element(out, to), sx, si, so, n});
+                    }
+                  });
   return Outcome::ok;
 }
 

@@ -29,6 +29,9 @@ void take_largest(std::int64_t n, const T* __restrict x, std::int64_t step, T* _
     }
     return;
   }
+  if constexpr (std::is_same_v<T, float>)
+    if (out_step == 1 && step == position_step && (step == 1 || step == 2))
+      return loops().pool.take_from_row(x, static_cast<int>(step), y, index, n, position);
   for (std::int64_t i = 0; i < n; ++i) {
     // Without branches: which element is the largest cannot be foreseen.
     const T value = x[i * step], best = y[i * out_step];
@@ -99,8 +102,17 @@ template <class T> constexpr T lowest() {
 template <class T> void max_row(const PoolGeometry& p, const T* x, T* y, std::int32_t* index, std::int64_t oh) {
   const auto channels = p.by_channel ? p.channels : 1;
   const std::int64_t step = p.by_channel ? 1 : 0;
-  for (std::int64_t ow = 0; ow < p.w.out; ++ow) {
-    const auto start = static_cast<std::int32_t>(p.h.first_inside(oh) * p.w.in + p.w.first_inside(ow));
+  const std::int64_t first_row = p.h.first_inside(oh) * p.w.in;
+  const bool dense = !p.by_channel && p.small[3] == 1;
+  // The first inputs of windows that begin inside are evenly apart: a loop that is vectorized.
+  const std::int64_t begin = dense ? p.w.first(0) : 0, end = dense ? std::max(begin, p.w.last(0)) : 0;
+  if (end > begin) {
+    std::fill(y + begin, y + end, lowest<T>());
+    auto at = static_cast<std::int32_t>(first_row + p.w.input(begin, 0));
+    for (std::int64_t ow = begin; ow < end; ++ow, at += static_cast<std::int32_t>(p.w.stride)) index[ow] = at;
+  }
+  for (std::int64_t ow = begin == 0 ? end : 0; ow < p.w.out; ow = ow + 1 == begin ? end : ow + 1) {
+    const auto start = static_cast<std::int32_t>(first_row + p.w.first_inside(ow));
     for (std::int64_t c = 0; c < channels; ++c) {
       y[ow * p.small[3] + c * step] = lowest<T>();
       index[ow * p.small[3] + c * step] = start;

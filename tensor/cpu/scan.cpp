@@ -9,6 +9,7 @@ namespace minnow::cpu {
 namespace {
 
 constexpr std::int64_t kColumns = 64;  // adjacent lines that are computed together
+constexpr int kRows = 4;               // the same of rows
 
 // The state of a line: next() takes element k of it and gives its result.
 
@@ -42,17 +43,37 @@ template <class T, bool largest> struct Extreme {
   }
 };
 
-/// Adjacent lines of n elements each, `step` apart.
+/// Lines of n elements each, `step` apart; the next line begins `next` behind, 1 if lines are columns.
 template <class S> struct Strip {
   const S* x;
   const S* factor;
   S* y;
   std::int64_t* indices;
-  std::int64_t n, step, columns;
+  std::int64_t n, step, next, columns;
   bool reverse;
 };
 
+/// Some lines from the first on, whose states are in registers: a line waits for its last result.
+template <int Count, class Line, class S, class T> void scan_rows(const Strip<S>& s, std::int64_t first) {
+  Line lines[Count] = {};
+  for (std::int64_t k = 0; k < s.n; ++k) {
+#pragma GCC unroll 4
+    for (int r = 0; r < Count; ++r) {
+      const std::int64_t at = (first + r) * s.next + k * s.step;
+      s.y[at] = static_cast<S>(
+          lines[r].next(static_cast<T>(s.x[at]), s.factor != nullptr ? static_cast<T>(s.factor[at]) : T(1), k));
+      if constexpr (requires { lines[r].at; }) s.indices[at] = s.reverse ? s.n - 1 - lines[r].at : lines[r].at;
+    }
+  }
+}
+
 template <class Line, class S, class T> void scan(const Strip<S>& s) {
+  if (s.next != 1 || s.columns == 1) {
+    std::int64_t r = 0;
+    for (; r + kRows <= s.columns; r += kRows) scan_rows<kRows, Line, S, T>(s, r);
+    for (; r < s.columns; ++r) scan_rows<1, Line, S, T>(s, r);
+    return;
+  }
   Line lines[kColumns] = {};
   for (std::int64_t k = 0; k < s.n; ++k) {
     const std::int64_t at = k * s.step;
@@ -87,14 +108,17 @@ template <class S, class T, class Wrapping> void run(const calls::Scan& args) {
   std::int64_t outer = 1, inner = 1;
   for (int d = 0; d < x.dim(); ++d)
     if (d != args.dim) (d < args.dim ? outer : inner) *= x.shape()[d];
-  const std::int64_t n = x.shape()[args.dim], strips = (inner + kColumns - 1) / kColumns;
+  const std::int64_t n = x.shape()[args.dim];
   const std::int64_t last = args.reverse ? (n - 1) * inner : 0, step = args.reverse ? -inner : inner;
-  parallel_for(outer * strips, 2 * x.nbytes(), [&](std::int64_t i) {
-    const std::int64_t left = i % strips * kColumns, at = i / strips * n * inner + left + last;
+  const bool rows = inner == 1;
+  const std::int64_t lines = rows ? outer : inner, together = rows ? kRows : kColumns,
+                     strips = (lines + together - 1) / together;
+  parallel_for(rows ? strips : outer * strips, 2 * x.nbytes(), [&](std::int64_t i) {
+    const std::int64_t left = i % strips * together, at = i / strips * n * inner + left * (rows ? n : 1) + last;
     const auto part = [&]<class U>(U* data) { return data == nullptr ? nullptr : data + at; };
-    scan_by<S, T, Wrapping>(
-        args.op, {part(data_of<const S>(x)), part(data_of<const S>(args.factor)), part(data_of<S>(y)),
-                  part(data_of<std::int64_t>(args.indices)), n, step, std::min(kColumns, inner - left), args.reverse});
+    scan_by<S, T, Wrapping>(args.op, {part(data_of<const S>(x)), part(data_of<const S>(args.factor)),
+                                      part(data_of<S>(y)), part(data_of<std::int64_t>(args.indices)), n, step,
+                                      rows ? n : 1, std::min(together, lines - left), args.reverse});
   });
 }
 

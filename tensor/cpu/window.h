@@ -48,6 +48,8 @@ struct Window {
   std::int64_t last_reading(std::int64_t i) const { return std::min(kernel, (i + padding) / dilation + 1); }
   /// The first input of window o that is not in the padding.
   std::int64_t first_inside(std::int64_t o) const {
+    const std::int64_t start = input(o, 0);
+    if (start >= 0) return inside(start) ? start : 0;
     const std::int64_t k = first_tap(o);
     return k < last_tap(o) ? input(o, k) : 0;
   }

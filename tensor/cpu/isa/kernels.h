@@ -61,10 +61,12 @@ struct SoftmaxLoops {
 };
 inline constexpr std::int64_t kSoftmaxColumns = 64;
 
-/// Max pooling over n channels of one pixel, in float32.
+/// Max pooling over n channels of one pixel, or n pixels of a row, in float32.
 struct PoolLoops {
   /// y = max(x, y), NaN if one is; index = position where it is x.
   void (*take_largest)(const float* x, float* y, std::int32_t* index, std::int64_t n, std::int32_t position);
+  /// The same of each `step`-th element of a row, 1 or 2, whose positions are as far apart.
+  void (*take_from_row)(const float* x, int step, float* y, std::int32_t* index, std::int64_t n, std::int32_t position);
   /// grad_x += grad where index is position.
   void (*give_chosen)(const float* grad, const std::int32_t* index, float* grad_x, std::int64_t n,
                       std::int32_t position);

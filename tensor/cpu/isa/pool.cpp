@@ -13,6 +13,22 @@ void take_largest(const float* __restrict x, float* __restrict y, std::int32_t* 
   }
 }
 
+template <int Step>
+MINNOW_HD void take_each(const float* __restrict x, float* __restrict y, std::int32_t* __restrict index, std::int64_t n,
+                         std::int32_t position) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    const float value = x[i * Step], best = y[i];
+    const bool take = (value > best) | (value != value);
+    y[i] = take ? value : best;
+    index[i] = take ? position + static_cast<std::int32_t>(i) * Step : index[i];
+  }
+}
+
+void take_from_row(const float* x, int step, float* y, std::int32_t* index, std::int64_t n, std::int32_t position) {
+  if (step == 1) take_each<1>(x, y, index, n, position);
+  else take_each<2>(x, y, index, n, position);
+}
+
 void give_chosen(const float* __restrict grad, const std::int32_t* __restrict index, float* __restrict grad_x,
                  std::int64_t n, std::int32_t position) {
   for (std::int64_t i = 0; i < n; ++i) grad_x[i] += index[i] == position ? grad[i] : 0.0f;
@@ -20,6 +36,6 @@ void give_chosen(const float* __restrict grad, const std::int32_t* __restrict in
 
 }  // namespace
 
-template <> void install_loops<family::Pool>(Kernels& k) { k.pool = {take_largest, give_chosen}; }
+template <> void install_loops<family::Pool>(Kernels& k) { k.pool = {take_largest, take_from_row, give_chosen}; }
 
 }  // namespace minnow::cpu::MINNOW_ISA
