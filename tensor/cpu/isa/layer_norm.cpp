@@ -24,6 +24,7 @@ struct LayerNormGradients {
   void* grad_x;
   double *grad_weight, *grad_bias;  ///< [n]: what the rows give is added
   bool centered;
+  bool prefetched;  ///< the rows behind these are wanted next, and are not in the cache
 };
 struct LayerNormLoops {
   void (*forward[2])(const LayerNormRows& job);  ///< of floats and of doubles
@@ -38,10 +39,21 @@ MINNOW_ISA_TABLE(LayerNormLoops, layer_norm_loops)
 namespace minnow::cpu::MINNOW_ISA {
 namespace {
 
+/// Begins to load a row of n elements.
+template <class T> MINNOW_HD void prefetch(const T* row, std::int64_t n) {
+  constexpr std::int64_t kLine = 64 / static_cast<std::int64_t>(sizeof(T));
+  for (std::int64_t i = 0; i < n; i += kLine) __builtin_prefetch(row + i, 0, 2);
+}
+
+/// Row r of `soon`, unless that is nullptr, is prefetched before row r is summed.
 template <class T, class Read>
-MINNOW_HD void wide_sums(std::int64_t rows, std::int64_t n, const Read& read, double* sums) {
+MINNOW_HD void wide_sums(std::int64_t rows, std::int64_t n, const Read& read, double* sums, const T* soon = nullptr) {
   fold_rows<DoubleVector>(
-      rows, [&](std::int64_t r) { return wide_sum<T>(n, [&](std::int64_t i, int some) { return read(r, i, some); }); },
+      rows,
+      [&](std::int64_t r) {
+        if (soon != nullptr) prefetch(soon + r * n, n);
+        return wide_sum<T>(n, [&](std::int64_t i, int some) { return read(r, i, some); });
+      },
       Plus(), sums);
 }
 
@@ -118,10 +130,12 @@ template <class T> void backward(const LayerNormGradients& job) {
     };
     if (job.centered) wide_sums<T>(job.rows, n, g, sums);
     wide_sums<T>(
-        job.rows, n, [&](std::int64_t r, std::int64_t i, int some) { return g(r, i, some) * h(r, i, some); }, products);
+        job.rows, n, [&](std::int64_t r, std::int64_t i, int some) { return g(r, i, some) * h(r, i, some); }, products,
+        job.prefetched ? grad + job.rows * n : nullptr);
     for (std::int64_t r = 0; r < job.rows; ++r) {
       const auto mean = splat(static_cast<T>(sums[r] / count)), slope = splat(static_cast<T>(products[r] / count)),
                  scale = splat(normal.scale[r]);
+      if (job.prefetched) prefetch(x + (job.rows + r) * n, n);
       row_map(static_cast<T*>(job.grad_x) + r * n, n,
               [&](std::int64_t i, int some) { return scale * (g(r, i, some) - mean - h(r, i, some) * slope); });
     }
@@ -151,6 +165,13 @@ namespace {
 
 /// Rows that are worked on together: what the first level of the cache holds of their operands.
 std::int64_t rows_together(std::int64_t n) { return std::clamp<std::int64_t>(4096 / n, 1, kLayerNormRows); }
+
+/// Reading a few rows of several operands at a time, the processor waits for the first lines of each: a backward pass over
+/// operands in memory took 1.4 times as long.
+bool is_prefetched(const View& x) {
+  constexpr std::int64_t kCached = 4 << 20;  // bytes
+  return x.nbytes() > kCached && !is_half(x.dtype());
+}
 
 /// Bytes of `count` converted elements.
 std::size_t converted(const View& x, std::int64_t count) {
@@ -236,7 +257,7 @@ template <> void execute(const calls::LayerNormBackward& args) {
       void* const to = grad_x.write(at, count, room);
       backward({last - first, n, grads, from, weights, mean + first, mean + rows + first, to,
                 args.grad_weight.defined() ? to_weight : nullptr, args.grad_bias.defined() ? to_weight + n : nullptr,
-                args.centered});
+                args.centered, is_prefetched(args.x)});
       grad_x.written(at, count, to);
     }
   });
