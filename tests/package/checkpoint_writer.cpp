@@ -1,0 +1,58 @@
+// Saves checkpoints until it is killed, or says which one is there: for checkpoint_kill_test.py.
+#include <cstdio>
+#include <cstdlib>
+#include <fcntl.h>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <unistd.h>
+#include <minnow/minnow.h>
+
+using namespace minnow;
+
+namespace {
+
+/// As programs save that do not know better: over the old file.
+void write_in_place(const std::string& from, const std::string& to) {
+  std::ifstream in(from, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  for (int again = 0; again < 40; ++again) {  // most kills are to come here
+    const int file = ::open(to.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    for (std::size_t at = 0; at < bytes.size(); at += 4096)
+      if (::write(file, bytes.data() + at, std::min<std::size_t>(4096, bytes.size() - at)) < 0) std::exit(3);
+    ::close(file);
+  }
+}
+
+}  // namespace
+
+/// checkpoint_writer save|background|in_place|check FOLDER
+int main(int, char** argv) {
+  const std::string mode = argv[1], folder = argv[2];
+  Tensor x = zeros({500, 1000});
+  std::int64_t step = 0;
+  Checkpoint checkpoint(folder);
+  checkpoint.add("x", x).add("step", step);
+  try {
+    const auto found = checkpoint.resume();
+    if (mode == "check") {
+      const bool whole = found && (x == step).all().item() == 1;
+      std::printf("%lld\n", whole ? static_cast<long long>(step) : -1LL);
+      return whole ? 0 : 1;
+    }
+  } catch (const Error& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+  for (;;) {
+    x.fill_(static_cast<double>(++step));
+    const std::string path = checkpoint.save({.background = mode == "background"});
+    if (mode == "background") {
+      x.fill_(-1);  // the file has what was there
+      checkpoint.wait();
+    }
+    if (mode == "in_place") write_in_place(path, folder + ".in_place/checkpoint-00000001.safetensors");
+    std::printf("%lld\n", static_cast<long long>(step));
+    std::fflush(stdout);
+  }
+}
