@@ -128,8 +128,10 @@ std::vector<Workload> row_workloads() {
                     return forward_only([x = million(s)] { return std::get<0>(x.topk(100)); });
                   }});
   const auto vocabulary = [](const Settings& s) { return Tensors{formula(1, {s.quick ? 50 : 30000, 256})}; };
-  add_layer(list, "embedding", vocabulary,
-            [](const Tensors& t) { return torch::embedding(t[0], scattered(t[0].size(0), 4096)); });
+  add_layer(list, "embedding", vocabulary, [index = std::make_shared<torch::Tensor>()](const Tensors& t) {
+    if (!index->defined()) *index = scattered(t[0].size(0), 4096);
+    return torch::embedding(t[0], *index);
+  });
   const auto table = [](const Settings& s) {
     return std::pair{formula(1, {s.quick ? 16 : 1024, 128}), formula(2, {128})};
   };

@@ -1,5 +1,6 @@
 // Short rows, channels and tables: the operations of normalization, attention and embeddings besides products.
 
+#include <memory>
 #include <minnow/ops/arithmetic.h>
 #include <minnow/ops/attention.h>
 #include <minnow/ops/batch_norm.h>
@@ -148,8 +149,10 @@ std::vector<Workload> row_workloads() {
                   [=](const Settings& s) { return forward_only([x = million(s)] { return topk(x, 100).values; }); },
                   For::kCpu});
   const auto vocabulary = [](const Settings& s) { return Tensors{formula(s, 1, {s.quick ? 50 : 30000, 256})}; };
-  add_layer(list, "embedding", vocabulary,
-            [](const Tensors& t) { return embedding(scattered(t[0].size(0), 4096), t[0]); });
+  add_layer(list, "embedding", vocabulary, [index = std::make_shared<Tensor>()](const Tensors& t) {
+    if (!index->defined()) *index = scattered(t[0].size(0), 4096);  // made once, as in PyTorch's workload
+    return embedding(*index, t[0]);
+  });
   const auto table = [](const Settings& s) {
     return std::pair{formula(s, 1, {s.quick ? 16 : 1024, 128}), formula(s, 2, {128})};
   };

@@ -148,7 +148,14 @@ template <class T> void add_line(const ScatterLine& l) {
 void scatter_line(ScatterOp op, DType dtype, const ScatterLine& l) {
   if (op == ScatterOp::add && dtype == DType::float32) return add_line<float>(l);
   if (op == ScatterOp::add && dtype == DType::float64) return add_line<double>(l);
+  if (op == ScatterOp::add && dtype == DType::int64) return add_line<std::uint64_t>(l);  // wraps around
   const auto size = static_cast<std::int64_t>(size_of(dtype));
+  if (op == ScatterOp::assign)
+    return visit_size(size_of(dtype), [&]<class T>() {
+      const T* x = reinterpret_cast<const T*>(l.from);
+      T* y = reinterpret_cast<T*>(l.to);
+      for (std::int64_t i = 0; i < l.n; ++i) y[l.at[i * l.at_step] * l.to_step] = x[i * l.from_step];
+    });
   for (std::int64_t i = 0; i < l.n; ++i)
     scatter_run(op, dtype, l.from + i * l.from_step * size, l.to + l.at[i * l.at_step] * l.to_step * size, 1);
 }
@@ -243,15 +250,26 @@ template <> Outcome execute(const calls::IndexSelect& args) {
   const SliceRun s = slice_run(x, out, dim);
   const std::int64_t n = index.numel();
   const std::int64_t si = stride_of(index, 0);
-  const std::size_t bytes = static_cast<std::size_t>(s.run) * out.itemsize();
+  const auto size = static_cast<std::int64_t>(out.itemsize());
+  const std::size_t bytes = static_cast<std::size_t>(s.run * size);
   const std::int64_t group = std::max<std::int64_t>(1, 4096 / s.run);
+  const std::int64_t x_step = x.strides()[dim], out_step = out.strides()[dim];
+  // All indices of a piece, then the next: where a piece is one element, its place costs more than the element.
   parallel_blocks(n * s.pieces, group, 2 * out.nbytes(), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t k = begin; k < end; ++k) {
-      const std::int64_t i = k / s.pieces;
-      const std::int64_t from =
-          indices_of(index)[i * si] * x.strides()[dim] + piece_offset(x, out.shape(), dim, s.outer, k % s.pieces);
-      const std::int64_t to = i * out.strides()[dim] + piece_offset(out, out.shape(), dim, s.outer, k % s.pieces);
-      std::memcpy(element(out, to), element(x, from), bytes);
+    for (std::int64_t k = begin; k < end;) {
+      const std::int64_t piece = k / n, first = k % n, last = std::min(n, first + end - k);
+      const char* from = element(x, piece_offset(x, out.shape(), dim, s.outer, piece));
+      char* to = element(out, piece_offset(out, out.shape(), dim, s.outer, piece));
+      const std::int64_t* at = indices_of(index);
+      if (s.run == 1)
+        visit_size(out.itemsize(), [&]<class T>() {
+          for (std::int64_t i = first; i < last; ++i)
+            reinterpret_cast<T*>(to)[i * out_step] = reinterpret_cast<const T*>(from)[at[i * si] * x_step];
+        });
+      else
+        for (std::int64_t i = first; i < last; ++i)
+          std::memcpy(to + i * out_step * size, from + at[i * si] * x_step * size, bytes);
+      k += last - first;
     }
   });
   return Outcome::ok;
@@ -280,6 +298,10 @@ template <> Outcome execute(const calls::IndexAdd& args) {
     const std::int64_t m = std::min(part, s.run - left);
     const std::int64_t from = piece_offset(x, x.shape(), dim, s.outer, k / parts) + left;
     const std::int64_t to = piece_offset(out, x.shape(), dim, s.outer, k / parts) + left;
+    if (m == 1)
+      return scatter_line(
+          args.op, out.dtype(),
+          {element(x, from), indices_of(index), element(out, to), x.strides()[dim], si, out.strides()[dim], n});
     for (std::int64_t i = 0; i < n; ++i) {
       scatter_run(args.op, out.dtype(), element(x, from + i * x.strides()[dim]),
                   element(out, to + indices_of(index)[i * si] * out.strides()[dim]), m);
