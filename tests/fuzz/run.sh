@@ -5,7 +5,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 folder=$(realpath "$1") seconds=${2:-60} jobs=${3:-2}
-export ASAN_OPTIONS=allocator_may_return_null=1:detect_leaks=${MINNOW_FUZZ_LEAKS:-1}
+export OMP_NUM_THREADS=1 ASAN_OPTIONS=allocator_may_return_null=1:detect_leaks=${MINNOW_FUZZ_LEAKS:-1}
 
 run_one() {
   local name=$1 folder=$2 here=$3 seconds=$4 options=()
