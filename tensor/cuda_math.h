@@ -11,7 +11,7 @@ struct MathOptions {
   /// The first convolution of each shape measures all algorithms of cuDNN and keeps the fastest one, instead of using
   /// cuDNN's heuristic.  Pays if shapes repeat.
   bool cudnn_benchmark = false;
-  /// Use only algorithms that give the same bits each time.
+  /// Use only algorithms that give the same bits each time (set_deterministic); cudnn_benchmark has no effect then.
   bool deterministic = false;
 };
 

@@ -1,23 +1,19 @@
 #pragma once
 
-#include <minnow/tensor/cuda_math.h>
+#include <minnow/tensor/deterministic.h>
 
 namespace minnow::test {
 
 /// Only deterministic algorithms on CUDA, for a scope: otherwise cuDNN may add in any order.
 class Deterministic {
  public:
-  Deterministic() {
-    cuda::MathOptions options = before_;
-    options.deterministic = true;
-    cuda::set_math_options(options);
-  }
-  ~Deterministic() { cuda::set_math_options(before_); }
+  Deterministic() { set_deterministic(true); }
+  ~Deterministic() { set_deterministic(before_); }
   Deterministic(const Deterministic&) = delete;
   Deterministic& operator=(const Deterministic&) = delete;
 
  private:
-  const cuda::MathOptions before_ = cuda::math_options();
+  const bool before_ = is_deterministic();
 };
 
 }  // namespace minnow::test

@@ -1,0 +1,15 @@
+#include <minnow/tensor/deterministic.h>
+
+#include <minnow/tensor/cuda_math.h>
+
+namespace minnow {
+
+void set_deterministic(bool on) {
+  cuda::MathOptions options = cuda::math_options();
+  options.deterministic = on;
+  cuda::set_math_options(options);
+}
+
+bool is_deterministic() { return cuda::math_options().deterministic; }
+
+}  // namespace minnow
