@@ -112,8 +112,10 @@ EpochResult train_epoch(const Step& step, data::DataLoader<data::ImageDataset>& 
   if (loader.position().batch == 0) sums.loss.zero_(), sums.steps = 0;
   std::int64_t steps = 0, seen = 0;
   auto bar = progress(loader);
+  nn::FiniteCheck check;
   for (auto& [images, labels] : bar) {
     const Tensor loss = step(images, labels);
+    check(loss);
     sums.loss += loss;
     ++sums.steps;
     bar.show("loss", loss);
@@ -121,6 +123,7 @@ EpochResult train_epoch(const Step& step, data::DataLoader<data::ImageDataset>& 
     if (++steps == 20 && a.dry_run) break;
     if (interrupted()) return {.steps = steps};
   }
+  check.finish();
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   return {steps, sums.loss.item() / static_cast<double>(std::max<std::int64_t>(sums.steps, 1)), elapsed.count(),
           static_cast<double>(seen) / elapsed.count()};

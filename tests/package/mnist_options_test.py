@@ -4,8 +4,10 @@ mnist_options_test.py PROGRAM
 """
 
 import json
+import math
 import os
 import resource
+import struct
 import unittest
 
 import training
@@ -38,6 +40,19 @@ class Options(training.Training):
     def test_numbers_that_are_welcome(self):
         self.run_to_end("--dry-run", "--seed", "18446744073709551615", "--batch-size", "1000000", "--lr", "1e-4",
                         "--epochs", "1000000", "--workers", "0", "--threads", "1")
+
+    def test_a_loss_that_is_not_finite_ends_the_training(self):
+        header, data = {}, b""
+        for name, shape in {"fc1.weight": [128, 784], "fc1.bias": [128], "fc2.weight": [10, 128], "fc2.bias": [10]}.items():
+            begin = len(data)
+            data += struct.pack("<f", float("nan")) * math.prod(shape)
+            header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [begin, len(data)]}
+        text = json.dumps(header).encode()
+        with open(self.path("nan.safetensors"), "wb") as file:
+            file.write(struct.pack("<Q", len(text)) + text + data)
+        for more in ([], ["--captured", "--device", "sim"]):
+            errors = self.run_to_end("--model", "mlp", "--dry-run", "--load", "nan.safetensors", *more, status=1)[1]
+            self.assertRegex(errors, r"FiniteCheck: loss number 1 was the first that is NaN or infinite  \(mnist.cpp:\d+\)")
 
     def test_places_are_tried_before_the_training(self):
         os.mkdir(self.path("folder"))

@@ -1,0 +1,54 @@
+#include <minnow/nn/finite_check.h>
+
+#include <minnow/autograd/grad_mode.h>
+#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/index.h>
+#include <minnow/ops/reduce.h>
+#include <minnow/ops/unary.h>
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/capture_session.h>
+#include <minnow/tensor/create.h>
+#include <minnow/tensor/error.h>
+
+namespace minnow::nn {
+
+void FiniteCheck::operator()(const In& loss) {
+  const CallSite site("FiniteCheck", loss.where);
+  dispatch({{"loss", *loss}});
+  const NoGradGuard no_grad;
+  const bool captured = CaptureSession::current();
+  if (!counts_.defined()) {
+    if (captured) forbid_in_capture("FiniteCheck");  // each replay would begin to count again
+    counts_ = tensor({1, 0}, {DType::int64, loss->device()});
+    good_ = counts_.select(0, 0);
+    so_far_ = counts_.select(0, 1);
+  }
+  const Tensor finite = isfinite(loss->detach());
+  mul_(good_, loss->dim() ? all(finite) : finite);
+  add_(so_far_, good_);
+  if (!captured) look(false);
+}
+
+void FiniteCheck::poll(SourceLocation where) {
+  const CallSite site("FiniteCheck", where);
+  look(false);
+}
+
+void FiniteCheck::finish(SourceLocation where) {
+  const CallSite site("FiniteCheck", where);
+  seen_ = Tensor();
+  look(true);
+}
+
+void FiniteCheck::look(bool wait) {
+  if (!counts_.defined()) return;
+  if (!seen_.defined()) seen_ = counts_.to(Device(), {.non_blocking = true});
+  if (!wait && !seen_.is_ready()) return;
+  const auto counts = seen_.to_vector<std::int64_t>();
+  seen_ = Tensor();
+  if (counts[0]) return;
+  throw ValueError(message("loss number " + std::to_string(counts[1] + 1) + " was the first that is NaN or infinite",
+                           {}, "lower the learning rate or clip gradients; DetectAnomalyGuard finds the operation"));
+}
+
+}  // namespace minnow::nn
