@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_set>
+#include <minnow/autograd/anomaly.h>
 #include <minnow/autograd/grad_mode.h>
 #include <minnow/autograd/gradient_queue.h>
 #include <minnow/autograd/gradient_watch.h>
@@ -42,7 +43,11 @@ class BackwardPass {
  public:
   BackwardPass(bool retain, bool create) : retain_(retain || create), create_(create) {}
 
-  void seed(const Tensor& output, const Tensor& grad) { accumulate(autograd::edge_to(output), grad); }
+  void seed(const Tensor& output, const Tensor& grad) {
+    const Edge edge = autograd::edge_to(output);
+    if (checks_) autograd::check_gradient_at(edge, grad, "the gradient that backward was given for its result", "");
+    accumulate(edge, grad);
+  }
   void request(std::vector<Requested>* requested) { requested_ = requested; }
   /// Does not go beyond what is requested, and calls none of its hooks.
   void stop_at_requested() { stops_ = true; }
@@ -78,6 +83,7 @@ class BackwardPass {
       if (!may_write(sum)) std::swap(sum, grad);
       raw::binary_(kAdd, sum, grad);
     }
+    if (checks_) check_sum(edge, sum);
   }
 
   /// The same for the gradient of a part of the input: it is added to that part of a sum that only this pass holds.
@@ -92,6 +98,7 @@ class BackwardPass {
     const Tensor part = node.part_of(sum);
     if (first) raw::copy_to(grad, part);
     else raw::binary_(kAdd, part, grad);
+    if (checks_) check_sum(edge, sum);
   }
 
   /// A later gradient must have the first one's shape, dtype and device.
@@ -115,6 +122,9 @@ class BackwardPass {
     }
     for (const auto& [id, hook] : hooks)
       if (Tensor changed = hook(entry.grad); changed.defined()) entry.grad = changed;
+    if (checks_ && !hooks.empty())
+      autograd::check_gradient_at(edge_of(entry), entry.grad, "the gradient after the hooks of a leaf",
+                                  "a hook returned it");
     if (requested_) {
       store(entry);
       return;
@@ -134,6 +144,16 @@ class BackwardPass {
     if (create_) slot.grad = add(slot.grad, entry.grad);
     else if (is_expanded(slot.grad)) slot.grad = raw::binary(kAdd, slot.grad, entry.grad);
     else raw::binary_(kAdd, slot.grad, entry.grad);
+    if (checks_) check_sum(edge_of(entry), slot.grad);
+  }
+
+  static Edge edge_of(const GradientQueue::Entry& leaf) {
+    return {nullptr, leaf.leaf, leaf.grad.shape(), leaf.grad.dtype(), leaf.grad.device()};
+  }
+
+  static void check_sum(const Edge& edge, const Tensor& sum) {
+    autograd::check_gradient_at(edge, sum, "the sum of the gradients of its uses",
+                                "each of them is finite: scale the loss, or use a dtype with a wider range");
   }
 
   /// Whether elements of x share memory, so that x cannot be written to.
@@ -194,12 +214,21 @@ class BackwardPass {
     for (std::size_t i = 0; i < std::min<std::size_t>(edges.size(), 64); ++i)
       if (wanted(edges[i])) bits |= std::uint64_t{1} << i;
     autograd::Gradients gradients = entry.node->run(grads, autograd::Needs(bits), retain_, CallSite::where());
-    std::fill(grads.begin(), grads.end(), Tensor());  // so that gradients which share its memory may be written to
     const bool part = !create_ && entry.node->gives_part();
+    if (checks_) check_gradients(*entry.node, gradients, grads, part);
+    std::fill(grads.begin(), grads.end(), Tensor());  // so that gradients which share its memory may be written to
     for (std::size_t i = 0; i < gradients.size(); ++i) {
       if (!gradients[i].defined() || !wanted(edges[i])) continue;
       if (part) accumulate_part(edges[i], *entry.node, std::exchange(gradients[i], Tensor()));
       else accumulate(edges[i], fit_to_input(*entry.node, edges[i], std::move(gradients[i])));
+    }
+  }
+
+  void check_gradients(Node& node, autograd::Gradients& gradients, std::span<const Tensor> incoming, bool part) const {
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+      if (!gradients[i].defined() || !wanted(node.edges()[i])) continue;
+      if (!part) gradients[i] = fit_to_input(node, node.edges()[i], std::move(gradients[i]));
+      autograd::check_gradient(node, i, gradients[i], incoming);
     }
   }
 
@@ -259,6 +288,7 @@ class BackwardPass {
 
   bool retain_, create_;
   bool stops_ = false;
+  const bool checks_ = is_anomaly_enabled();
   GradientQueue queue_;
   std::vector<Requested>* requested_ = nullptr;
   std::unordered_set<const Node*> needed_;

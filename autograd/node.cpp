@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 #include <utility>
+#include <minnow/autograd/anomaly.h>
 #include <minnow/autograd/thread_state.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
@@ -27,12 +28,6 @@ std::string wrong_count(const char* name, std::size_t returned, std::size_t inpu
   if (inputs == 1) return text + "return one Tensor";
   return text + "return one for each input that record() was given, in their order: Gradients{g0, g1, ...}, with " +
          "Tensor() for an input that gets none";
-}
-
-/// "train.cpp:42".
-std::string file_and_line(SourceLocation where) {
-  const std::string_view file = where.file;
-  return std::string(file.substr(file.find_last_of('/') + 1)) + ":" + std::to_string(where.line);
 }
 
 }  // namespace

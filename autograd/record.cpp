@@ -1,6 +1,8 @@
 #include <minnow/autograd/record.h>
 
 #include <algorithm>
+#include <minnow/autograd/anomaly.h>
+#include <minnow/autograd/thread_state.h>
 #include <minnow/tensor/internal.h>
 
 namespace minnow {
@@ -43,6 +45,7 @@ void autograd::attach(const std::shared_ptr<Node>& node, Tensor& out, std::span<
   slot->producer = node;
   slot->produced_version = out.storage()->version();
   out.set_slot(std::move(slot));
+  if (ThreadState::current().checks_forward) check_result(*node, out, inputs);
 }
 
 void autograd::attach(const std::shared_ptr<JointNode>& node, std::span<Tensor> outputs,
@@ -53,6 +56,8 @@ void autograd::attach(const std::shared_ptr<JointNode>& node, std::span<Tensor> 
   }
   add_edges(*node, inputs);
   node->attach(outputs);
+  if (ThreadState::current().checks_forward)
+    for (const Tensor& out : outputs) check_result(*node, out, inputs);
 }
 
 }  // namespace minnow

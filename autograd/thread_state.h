@@ -9,6 +9,7 @@ class RunningNode;
 struct ThreadState {
   bool records = true;             ///< is_grad_enabled()
   bool in_hook = false;            ///< a gradient hook of the user is running
+  bool checks_forward = false;     ///< AnomalyOptions
   RunningNode* running = nullptr;  ///< the innermost running node
   /// The function of checkpoint().
   struct Checkpoint {

@@ -18,6 +18,7 @@ struct CallingThread {
   RandomGenerator* generator = nullptr;  ///< replaces the default generator
   int device_index[kDeviceTypes] = {};   ///< the current device of each type
   int serial_regions = 0;                ///< how many are open (SerialRegion)
+  bool detects_anomaly = false;          ///< gradients are checked, for which a CapturedStep runs directly
 };
 extern constinit thread_local CallingThread calling_thread;
 

@@ -6,6 +6,7 @@
 #include <minnow/tensor/captured_step.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/cuda_math.h>
+#include <minnow/tensor/deterministic.h>
 #include <minnow/tensor/device.h>
 #include <minnow/tensor/dtype.h>
 #include <minnow/tensor/error.h>
@@ -29,6 +30,7 @@
 #include <minnow/tensor/transfer_report.h>
 #include <minnow/tensor/warning.h>
 
+#include <minnow/autograd/anomaly.h>
 #include <minnow/autograd/checkpoint.h>
 #include <minnow/autograd/engine.h>
 #include <minnow/autograd/grad_mode.h>
@@ -78,6 +80,7 @@
 #include <minnow/nn/ctc_loss.h>
 #include <minnow/nn/dropout.h>
 #include <minnow/nn/embedding.h>
+#include <minnow/nn/finite_check.h>
 #include <minnow/nn/functional.h>
 #include <minnow/nn/init.h>
 #include <minnow/nn/layer_norm.h>
