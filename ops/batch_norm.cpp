@@ -211,8 +211,9 @@ Tensor group_norm(const In& x, std::int64_t num_groups, const Tensor& weight, co
   const std::int64_t groups = x->size(0) * num_groups, n = x->numel() / groups;
   const bool affine = weight.defined() || bias.defined();
   Tensor y = layer_norm((affine ? x->to(wide) : *x).reshape({groups, n}), n, {}, {}, eps).reshape(x->shape());
-  if (weight.defined()) y = mul(y, beside(weight, y, wide));
-  if (bias.defined()) y = add(y, beside(bias, y, wide));
+  if (weight.defined() && bias.defined()) y = addcmul(beside(bias, y, wide), y, beside(weight, y, wide));
+  else if (weight.defined()) y = mul(y, beside(weight, y, wide));
+  else if (bias.defined()) y = add(y, beside(bias, y, wide));
   return y.to(dtype);
 }
 

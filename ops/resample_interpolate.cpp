@@ -1,9 +1,9 @@
 #include <cmath>
 #include <fmt/format.h>
+#include <span>
 #include <vector>
 #include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
-#include <minnow/ops/detail/windows.h>
 #include <minnow/ops/index.h>
 #include <minnow/ops/pool.h>
 #include <minnow/ops/resample.h>
@@ -26,6 +26,7 @@ struct Axis {
   double factor = 0;  ///< the given one, or 0
 
   bool whole() const { return factor > 0 ? factor == std::floor(factor) : out % in == 0; }
+  bool same() const { return in == out && (factor == 0 || factor == 1); }
 };
 
 /// The pixels that each output pixel is a sum of, and their weights.
@@ -37,8 +38,9 @@ struct Taps {
 /// The numbers of the output pixels.
 Tensor numbers(const Axis& a, DType dtype, Device device) { return arange(0, a.out, 1, {dtype, device}); }
 
-/// As PyTorch computes it, in float32.
+/// As PyTorch computes it, in float32, unless pixels are repeated.
 Tensor nearest_index(const Axis& a, bool exact, Device device) {
+  if (a.whole()) return floor_divide(numbers(a, DType::int64, device), a.out / a.in);
   const float scale =
       a.factor > 0 ? static_cast<float>(1 / a.factor) : static_cast<float>(a.in) / static_cast<float>(a.out);
   const Tensor i = numbers(a, DType::float32, device);
@@ -84,7 +86,7 @@ Tensor weighted(const Tensor& x, const Axis& a, const Taps& taps) {
   {
     const NoGradGuard no_grad;
     for (std::size_t t = 0; t < taps.index.size(); ++t) {
-      const Tensor each = detail::select_slices(x, a.dim, taps.index[t]);
+      const Tensor each = index_select(x, a.dim, taps.index[t]);
       y = y.defined() ? addcmul(y, each, taps.weight[t]) : mul_(each, taps.weight[t]);
     }
   }
@@ -109,14 +111,12 @@ Tensor spread(const Tensor& y, const Axis& a, const Taps& taps) {
   return record("interpolate_backward", std::move(x), {y}, [a, taps](const Tensor& g) { return weighted(g, a, taps); });
 }
 
-/// One dimension after another of size 1 behind each spatial one, repeated.
-Tensor repeated(const Tensor& x, std::span<const Axis> axes) {
-  Shape split{x.size(0) * x.size(1)}, wide = split, whole{x.size(0), x.size(1)};
-  for (const Axis& a : axes) {
-    for (Shape* shape : {&split, &wide}) shape->push_back(a.in);
-    split.push_back(1), wide.push_back(a.out / a.in), whole.push_back(a.out);
-  }
-  return x.reshape(split).expand(wide).reshape(whole);
+/// f(axis) for each: smaller results first, and of larger ones the last dimension first, whose elements cost most.
+template <class F> void in_order(std::span<const Axis> axes, const F& f) {
+  for (const Axis& a : axes)
+    if (a.out < a.in) f(a);
+  for (auto a = axes.rbegin(); a != axes.rend(); ++a)
+    if (a->out >= a->in && !a->same()) f(*a);
 }
 
 std::vector<Axis> axes_of(const Tensor& x, const InterpolateOptions& o) {
@@ -173,14 +173,9 @@ void check(const Tensor& x, const InterpolateOptions& o) {
 }
 
 Tensor nearest(const Tensor& x, std::span<const Axis> axes, bool exact) {
-  bool whole = true;
-  for (const Axis& a : axes) whole = whole && a.whole();
-  if (whole) return repeated(x, axes);
   Tensor y = x;
-  for (const Axis& a : axes)
-    if (a.in != a.out || (a.factor > 0 && a.factor != 1))
-      y = detail::select_slices(y, a.dim, nearest_index(a, exact, x.device()));
-  return y;
+  in_order(axes, [&](const Axis& a) { y = index_select(y, a.dim, nearest_index(a, exact, x.device())); });
+  return y.is_same(x) ? x.clone() : y;
 }
 
 Tensor area(const Tensor& x, std::span<const Axis> axes) {
@@ -199,14 +194,13 @@ Tensor interpolate(const In& x, const InterpolateOptions& o) {
   if (o.mode == Mode::area) return area(*x, axes);
   const DType compute = x->dtype() == DType::float64 ? DType::float64 : DType::float32;
   Tensor y = x->to(compute);
-  for (const Axis& a : axes) {
-    if (a.in == a.out && (a.factor == 0 || a.factor == 1)) continue;
+  in_order(axes, [&](const Axis& a) {
     Taps taps = (o.mode == Mode::bicubic ? cubic_taps : linear_taps)(a, o.align_corners, x->device());
     Shape along = Shape::filled(y.dim() - a.dim, 1);
     along[0] = a.out;
     for (Tensor& weight : taps.weight) weight = weight.to(compute).reshape(along);
     y = weighted(y, a, taps);
-  }
+  });
   return y.is_same(*x) ? x->clone() : y.to(x->dtype());
 }
 
