@@ -51,7 +51,7 @@ class Options(training.Training):
         with open(self.path("nan.safetensors"), "wb") as file:
             file.write(struct.pack("<Q", len(text)) + text + data)
         for more in ([], ["--captured", "--device", "sim"]):
-            errors = self.run_to_end("--model", "mlp", "--dry-run", "--load", "nan.safetensors", *more, status=1)[1]
+            errors = self.run_to_end("--dry-run", "--load", "nan.safetensors", *more, status=1)[1]
             self.assertRegex(errors, r"FiniteCheck: loss number 1 was the first that is NaN or infinite  \(mnist.cpp:\d+\)")
 
     def test_places_are_tried_before_the_training(self):
