@@ -43,7 +43,7 @@ struct Steps {
   Tensor active{};  ///< bool [T, N, 1], or undefined: where a sequence goes on
 };
 
-/// Elementwise calls that write to memory which is there: allocations and checks were a third of a step of a small layer.
+/// Elementwise calls that write to memory which is there: allocations and checks took an eighth of a small layer.
 class Into {
  public:
   explicit Into(const Tensor& x) : backend_(dispatch({{"x", x}})), compute_(kernels::compute_type(x.dtype())) {}

@@ -31,6 +31,26 @@ TEST(Recurrent, LearnsToRememberTheFirstElement) {
   EXPECT_LT(loss, 0.15);
 }
 
+// Without a gradient the maps of x are made some steps at a time: here 128 of 130.
+TEST(Recurrent, GivesTheSameWithoutGradients) {
+  const Tensor x = randn({130, 64, 16});
+  const auto close = [](const Tensor& a, const Tensor& b) { return allclose(a, b, 1e-5, 1e-6); };
+  nn::LSTM lstm(16, 64);
+  nn::GRU gru(16, 86);
+  nn::RNN rnn(16, 260);
+  const auto [y, h, c] = lstm(x);
+  const auto [gru_y, gru_h] = gru(x);
+  const auto [rnn_y, rnn_h] = rnn(x);
+  const NoGradGuard guard;
+  const auto [y2, h2, c2] = lstm(x);
+  EXPECT_TRUE(y.requires_grad() && !y2.requires_grad());
+  EXPECT_TRUE(close(y, y2) && close(h, h2) && close(c, c2));
+  const auto [gru_y2, gru_h2] = gru(x);
+  const auto [rnn_y2, rnn_h2] = rnn(x);
+  EXPECT_TRUE(close(gru_y, gru_y2) && close(gru_h, gru_h2));
+  EXPECT_TRUE(close(rnn_y, rnn_y2) && close(rnn_h, rnn_h2));
+}
+
 TEST(Recurrent, HasPyTorchsNames) {
   const nn::LSTM net(2, 3, {.num_layers = 2, .bidirectional = true});
   std::vector<std::string> names;

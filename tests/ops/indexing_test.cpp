@@ -247,5 +247,15 @@ TEST(IndexingErrors, NameTheIndexAndTheLine) {
   }
 }
 
+// Lines are longer than what one thread selects at a time.
+TEST(Indexing, SelectsFromLongLines) {
+  const Tensor x = arange(0, 5 * 3000).reshape({5, 3000}), index = arange(2999, -1, -1, int64);
+  const Tensor y = index_select(x, 1, index);
+  EXPECT_TRUE(equal(y, gather(x, 1, index.expand({5, 3000}))));
+  EXPECT_EQ(y(3, 1096).item(), 3 * 3000 + 1903);
+  EXPECT_TRUE(equal(index_select(x.to(int16), 1, index), y.to(int16)));
+  EXPECT_TRUE(equal(index_add(zeros_like(x), 1, index, x), y));
+}
+
 }  // namespace
 }  // namespace minnow
