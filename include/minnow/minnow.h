@@ -13,9 +13,12 @@
 #include <minnow/tensor/half.h>
 #include <minnow/tensor/in.h>
 #include <minnow/tensor/index.h>
+#include <minnow/tensor/io/load.h>
+#include <minnow/tensor/io/metadata.h>
 #include <minnow/tensor/io/npy.h>
 #include <minnow/tensor/io/npz.h>
 #include <minnow/tensor/io/safetensors.h>
+#include <minnow/tensor/io/save.h>
 #include <minnow/tensor/io/state_dict.h>
 #include <minnow/tensor/memory.h>
 #include <minnow/tensor/profile.h>

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <minnow/tensor/device.h>
+#include <minnow/tensor/io/load.h>
 #include <minnow/tensor/io/state_dict.h>
 
 namespace minnow {
@@ -9,6 +10,9 @@ namespace minnow {
 /// Reads the arrays of a .npz file (a zip archive of .npy files, stored or deflated) by name, to `device`.  Checksums
 /// are compared.  The errors of load_npy().
 StateDict load_npz(const std::string& path, Device device = {}, SourceLocation where = SourceLocation::current());
+/// Some of the arrays, or under other names: as load().
+StateDict load_npz(const std::string& path, const LoadOptions& options,
+                   SourceLocation where = SourceLocation::current());
 
 struct NpzOptions {
   bool compress = false;  ///< as numpy.savez_compressed

@@ -1,32 +1,62 @@
 #pragma once
 
-#include <map>
+#include <cstdint>
+#include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 #include <minnow/tensor/device.h>
+#include <minnow/tensor/dtype.h>
+#include <minnow/tensor/io/load.h>
+#include <minnow/tensor/io/save.h>
+#include <minnow/tensor/io/metadata.h>
 #include <minnow/tensor/io/state_dict.h>
+#include <minnow/tensor/shape.h>
+#include <minnow/tensor/tensor.h>
 
 namespace minnow {
 
-/// Text that is stored with the tensors of a file.
-using Metadata = std::map<std::string, std::string>;
+namespace io::detail {
+class SafetensorsReader;
+}
 
-/// Writes a safetensors file, which the Python package `safetensors` can read.  Tensors on any device and with any
-/// strides are copied to the host; gradients are not written.  The file is replaced atomically: until the new one is
-/// complete and flushed, an old file stays as it is.
+/// A tensor in a file.
+struct TensorInfo {
+  std::string name;
+  DType dtype = DType::float32;
+  Shape shape;
+  std::int64_t nbytes = 0;
+};
+
+/// An open safetensors file, or an index (.index.json) with its files: what is in it, and its tensors one at a time.
 ///
-/// ValueError for an undefined tensor, a name that is not UTF-8, or the reserved name "__metadata__"; IoError if the
-/// file cannot be written.
-void save(const StateDict& tensors, const std::string& path, const Metadata& metadata = {},
-          SourceLocation where = SourceLocation::current());
-
-/// Reads a safetensors file, in the order of its data, to `device` (files do not store devices).  The whole header is
-/// checked before anything is allocated.  The file is not mapped, so it may change later.
+///     SafetensorsFile file("model.safetensors.index.json");
+///     for (const TensorInfo& info : file.tensors()) ...
+///     Tensor w = file.load("wte.weight", "cuda");
 ///
-/// FormatError, with what was found and what was expected, for a file that is not valid or has a dtype or rank that
-/// Tensor does not support; IoError if it cannot be read; DeviceError if the device does not exist; OutOfMemoryError.
-StateDict load(const std::string& path, Device device = {}, SourceLocation where = SourceLocation::current());
+/// Opening reads and checks the headers only, in milliseconds for files of any size.  load() reads the bytes of one tensor
+/// straight into its memory.  The file is not mapped into memory: it may be replaced while it is open (the old one is
+/// read), and where another process cuts it, load() throws IoError, not SIGBUS.  Bytes that are overwritten in place are
+/// read as they are then: the format has no checksums.
+///
+/// A handle: copies share the open file.  Threads may use it at the same time.
+class SafetensorsFile {
+ public:
+  /// FormatError, with what was found and what was expected, for a file that is not valid or has a dtype or rank that
+  /// Tensor does not have, and for an index that does not agree with its files; IoError; OutOfMemoryError.
+  explicit SafetensorsFile(const std::string& path, SourceLocation where = SourceLocation::current());
 
-/// The metadata of a safetensors file.  The same errors as load().
-Metadata load_metadata(const std::string& path, SourceLocation where = SourceLocation::current());
+  /// In the order of their bytes; of an index, file by file.
+  const std::vector<TensorInfo>& tensors() const;
+  const Metadata& metadata() const;
+  const std::string& path() const;
+  /// nullptr if there is no such name.
+  const TensorInfo* find(std::string_view name) const;
+  /// A tensor of its own memory.  IndexError if there is no such name; IoError; DeviceError; OutOfMemoryError.
+  Tensor load(std::string_view name, Device device = {}, SourceLocation where = SourceLocation::current()) const;
+
+ private:
+  std::shared_ptr<const io::detail::SafetensorsReader> reader_;
+};
 
 }  // namespace minnow

@@ -190,6 +190,20 @@ TEST(Errors, Files) {
       Misuse{"IoError", "load_metadata", "a directory", [=] { load_metadata(folder); }},
       Misuse{"FormatError", "load_metadata", "/proc/self/exe", [] { load_metadata("/proc/self/exe"); }},
       Misuse{"IoError", "load", "the path is empty", [] { load(""); }},
+      Misuse{"IoError", "SafetensorsFile", "/nowhere/x", [] { SafetensorsFile("/nowhere/x"); }},
+      Misuse{"FormatError", "SafetensorsFile", "/proc/self/exe", [] { SafetensorsFile("/proc/self/exe"); }},
+      Misuse{"ValueError", "save", "does not write",
+             [=] {
+               save({{"w", x}}, here + ".pt");
+             }},
+      Misuse{"ValueError", "save", "2 tensors",
+             [=] {
+               save({{"w", x}, {"v", x}}, here + ".npy");
+             }},
+      Misuse{"ValueError", "save", "max_shard_bytes -1",
+             [=] {
+               save({{"w", x}}, here, {.max_shard_bytes = -1});
+             }},
       Misuse{"IoError", "load", "zero byte", [] { load(std::string("a\0b", 3)); }},
       Misuse{"ValueError", "save", "the metadata 'k' is not UTF-8",
              [=] {
@@ -210,8 +224,11 @@ TEST(Errors, Files) {
       Misuse{"IndexError", "StateDict", "none", [] { (void)StateDict().at("w"); }},
   });
   save({{"w", x}}, here);
-  expect_errors(
-      {Misuse{"DeviceError", "load", "cuda:9 cannot be used", [=] { load(here, Device(DeviceType::cuda, 9)); }}});
+  expect_errors({
+      Misuse{"DeviceError", "load", "cuda:9 cannot be used", [=] { load(here, Device(DeviceType::cuda, 9)); }},
+      Misuse{"ValueError", "load", "begins with 'v'", [=] { load(here, {.prefix = "v"}); }},
+      Misuse{"IndexError", "SafetensorsFile::load", "'w'", [=] { (void)SafetensorsFile(here).load("v"); }},
+  });
   std::filesystem::remove(here);
 }
 

@@ -28,39 +28,74 @@ std::string convert(const std::string& library, const std::string& tensors, cons
          ", " + quoted(target) + ")";
 }
 
+/// The path ends otherwise: load() goes by that.
+Foreign ours(Format format, const std::string& end) {
+  return {format, name_of(format), "load() reads it under a name that ends in " + end};
+}
+
 Foreign of_torch(const std::string& found, const std::string& path) {
-  return {found, convert("torch", "torch.load(" + quoted(path) + ", map_location=\"cpu\")", path) +
-                     "\nfor a checkpoint, save only its dictionary of tensors, e.g. torch.load(...)[\"model\"]"};
+  return {Format::other, found,
+          convert("torch", "torch.load(" + quoted(path) + ", map_location=\"cpu\")", path) +
+              "\nfor a checkpoint, save only its dictionary of tensors, e.g. torch.load(...)[\"model\"]"};
 }
 
 Foreign of_zip(std::string_view bytes, const std::string& path) {
   constexpr std::size_t kName = 30;  // the first entry's name
   const std::string_view name = bytes.size() > kName ? bytes.substr(kName) : "";
-  if (name.find(".npy") != name.npos)
-    return {"a zip archive of .npy files, as numpy.savez writes",
-            convert("numpy", "dict(numpy.load(" + quoted(path) + "))", path)};
+  if (name.find(".npy") != name.npos) return ours(Format::npz, ".npz");
   return of_torch("a zip archive, as torch.save writes", path);
 }
 
+struct End {
+  std::string_view text;
+  Format format;
+};
+constexpr End kEnds[] = {{".safetensors", Format::safetensors},
+                         {".index.json", Format::index},
+                         {".npz", Format::npz},
+                         {".npy", Format::npy},
+                         {".pt", Format::torch},
+                         {".pth", Format::torch},
+                         {".bin", Format::torch}};
+
 }  // namespace
+
+std::string name_of(Format format) {
+  switch (format) {
+    case Format::index: return "an index of safetensors files";
+    case Format::npz: return "a zip archive of .npy files, as numpy.savez writes";
+    case Format::npy: return "an .npy file";
+    case Format::torch: return "a zip archive, as torch.save writes";
+    default: return "a safetensors file";
+  }
+}
+
+Format format_of_name(const std::string& path) {
+  const auto same = [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b; };
+  for (const auto& [text, format] : kEnds)
+    if (path.size() >= text.size() &&
+        std::equal(path.end() - static_cast<std::ptrdiff_t>(text.size()), path.end(), text.begin(), same))
+      return format;
+  return Format::other;
+}
 
 Foreign recognize(const InputFile& file) {
   std::array<char, 128> buffer{};
-  const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(file.size(), buffer.size()));
-  file.read(0, std::as_writable_bytes(std::span(buffer).first(size)));
-  const std::string_view bytes(buffer.data(), size);
+  const std::string_view bytes(buffer.data(), file.read_some(0, std::as_writable_bytes(std::span(buffer))));
   if (bytes.starts_with("PK\x03\x04"sv)) return of_zip(bytes, file.path());
-  // The second byte of a pickle is its protocol.  The length of a safetensors header could begin like this too; its
-  // third byte would be 0.
-  if (size > 8 && bytes[0] == '\x80' && bytes[1] >= 2 && bytes[1] <= 5 && bytes[2] != 0)
+  // The first bytes of a safetensors file are its header's length, below 2^27.
+  if (bytes.size() > 8 && bytes.substr(4, 4) == "\0\0\0\0"sv && bytes[8] == '{')
+    return ours(Format::safetensors, ".safetensors");
+  if (bytes.starts_with('{') && bytes.find_first_of('\0') == bytes.npos) return ours(Format::index, ".index.json");
+  // The second byte of a pickle is its protocol.
+  if (bytes.size() > 8 && bytes[0] == '\x80' && bytes[1] >= 2 && bytes[1] <= 5 && bytes[2] != 0)
     return of_torch("a pickle, as older versions of torch.save wrote", file.path());
-  if (bytes.starts_with("\x93NUMPY"sv))
-    return {"a .npy file", convert("numpy", "{\"x\": numpy.load(" + quoted(file.path()) + ")}", file.path())};
+  if (bytes.starts_with("\x93NUMPY"sv)) return ours(Format::npy, ".npy");
   if (bytes.starts_with("\x89HDF\r\n"sv))
-    return {"an HDF5 file", "read it with Python's h5py, and save its arrays with safetensors.numpy"};
-  if (bytes.starts_with("\x1f\x8b"sv)) return {"a gzip file", "unpack it first: gunzip"};
+    return {Format::other, "an HDF5 file", "read it with Python's h5py, and save its arrays with safetensors.numpy"};
+  if (bytes.starts_with("\x1f\x8b"sv)) return {Format::other, "a gzip file", "unpack it first: gunzip"};
   if (bytes.starts_with("version https://git-lfs"sv))
-    return {"a pointer of git-lfs, not the file itself", "fetch the file: git lfs pull"};
+    return {Format::other, "a pointer of git-lfs, not the file itself", "fetch the file: git lfs pull"};
   return {};
 }
 

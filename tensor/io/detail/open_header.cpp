@@ -33,8 +33,9 @@ Opened open_header(const InputFile& file, const char* op, SourceLocation where) 
     return read_header(file);
   } catch (const Refusal& refusal) {
     Foreign other = recognize(file);
-    const bool known = !other.found.empty();
-    if (!known) other = {refusal.found, "the file is damaged or has another format: save or download it again"};
+    const bool known = !other.found.empty() && other.format != Format::safetensors;
+    if (!known)
+      other = {Format::other, refusal.found, "the file is damaged or has another format: save or download it again"};
     throw FormatError(std::string(op) + ": '" + file.path() + "' is not a safetensors file that minnow can read" +
                           "\n  found     " + other.found + "\n  expected  " +
                           (known ? "a safetensors file" : refusal.expected) + "\n" + other.hint,
