@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 FOLDERS = ("tensor", "autograd", "ops", "nn", "optim", "data", "distributions", "training", "examples", "tests", "emulator", "benchmarks")
+FOLDERS = ("tensor", "autograd", "ops", "nn", "optim", "data", "distributions", "examples", "tests", "emulator", "benchmarks", "tools")
 SUFFIXES = {".h", ".cpp", ".cu", ".cuh"}
 MAX_LINES = 600
 GROUND = {
@@ -24,6 +25,7 @@ FLOORS = {
     "nn": 5, "optim": 5, "data": 5, "distributions": 5,
     "training": 5.5,
     "examples": 6, "tests": 6, "emulator": 6, "benchmarks": 6,
+    "examples": 6, "tests": 6, "emulator": 6, "benchmarks": 6, "tools": 6,
 }
 DEVICE_FLOOR = 3
 DEVICE_FOLDERS = set()  # the folders of tensor that have a backend: tensor/sim/sim_backend.h
@@ -119,7 +121,7 @@ def check(tree):
             if name.startswith("minnow/"):
                 target = name.removeprefix("minnow/")
                 if target == "minnow.h":
-                    if here not in ("examples", "tests", "benchmarks"):
+                    if here not in ("examples", "tests", "benchmarks", "tools"):
                         faults.append(f"{path}: includes the umbrella")
                 elif target not in texts:
                     faults.append(f"{path}: includes {name}, which does not exist")

@@ -6,6 +6,7 @@
 #include <minnow/tensor/io/detail/foreign.h>
 #include <minnow/tensor/io/detail/safetensors_reader.h>
 #include <minnow/tensor/io/detail/selection.h>
+#include <minnow/tensor/io/detail/torch_file.h>
 #include <minnow/tensor/io/npy.h>
 #include <minnow/tensor/io/npz.h>
 
@@ -56,6 +57,7 @@ StateDict load(const std::string& path, const LoadOptions& options, SourceLocati
       const auto selected = io::detail::select(options, {""}, path, where);
       return {{selected[0].name, load_npy(path, options.device, where)}};
     }
+    case Format::torch: return io::detail::load_torch(*file, options, where);
     default: return load_safetensors(std::move(file), format == Format::index, options, where);
   }
 }
@@ -69,6 +71,7 @@ Metadata load_metadata(const std::string& path, SourceLocation where) {
   auto file = std::make_unique<io::InputFile>("load_metadata", path, where);
   const Format format = choose_format("load_metadata", *file, where);
   if (format == Format::npz || format == Format::npy) return {};
+  if (format == Format::torch) return io::detail::load_torch_metadata("load_metadata", *file, where);
   return io::detail::SafetensorsReader("load_metadata", std::move(file), format == Format::index, where).metadata();
 }
 

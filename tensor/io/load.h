@@ -46,6 +46,13 @@ struct LoadOptions {
 ///     .index.json     a safetensors index: the tensors of all its files, which are in its folder
 ///     .npz            arrays by name, of NumPy (npz.h)
 ///     .npy            one array of NumPy, whose name is ""
+///     .pt .pth .bin   what torch.save() wrote (of PyTorch 1.6 and later)
+///
+/// Files of torch.save() may hold tensors and parameters in dictionaries, lists and tuples.  Their names are the keys on the
+/// way to them, joined by dots: "optimizer.state.0.exp_avg".  Numbers become 0-dim tensors of int64, float64 or bool, a list
+/// or tuple of numbers a 1-dim tensor; None and empty containers are left out; strings are metadata.  Tensors that shared
+/// memory share it again, with their strides.  No code of the file is run: a file that needs other Python objects, such as
+/// a whole module, is refused by their names.
 ///
 /// Everything that describes the tensors is checked before the first is allocated; nothing is returned half loaded.
 ///
@@ -55,8 +62,8 @@ struct LoadOptions {
 StateDict load(const std::string& path, const LoadOptions& options, SourceLocation where = SourceLocation::current());
 StateDict load(const std::string& path, Device device = {}, SourceLocation where = SourceLocation::current());
 
-/// The text that is stored with the tensors of a safetensors file or index (the first text of a key, of several files);
-/// nothing for .npz and .npy.  The errors of load().
+/// The text that is stored with the tensors of a safetensors file or index (the first text of a key, of several files); the
+/// strings of a file of torch.save(), by their names; nothing for .npz and .npy.  The errors of load().
 Metadata load_metadata(const std::string& path, SourceLocation where = SourceLocation::current());
 
 }  // namespace minnow

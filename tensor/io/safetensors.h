@@ -8,8 +8,8 @@
 #include <minnow/tensor/device.h>
 #include <minnow/tensor/dtype.h>
 #include <minnow/tensor/io/load.h>
-#include <minnow/tensor/io/save.h>
 #include <minnow/tensor/io/metadata.h>
+#include <minnow/tensor/io/save.h>
 #include <minnow/tensor/io/state_dict.h>
 #include <minnow/tensor/shape.h>
 #include <minnow/tensor/tensor.h>

@@ -29,18 +29,16 @@ TEST(ForeignFiles, AreNamedWithTheCodeThatConvertsThem) {
   const std::string zip = "PK\3\4\0\0\b\b\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x10\0\x12\0"s;
   const std::string torch = "import torch, safetensors.torch";
   const std::vector<Case> cases = {
-      {"a.pt",
-       zip + "archive/data.pklFB",
-       {"zip archive, as torch.save", torch, "a.pt\", map_location", "a.safetensors\")"}},
-      {"net.pth", "PK\3\4", {"torch.save", torch, "net.safetensors"}},
+      {"a.safetensors", zip + "archive/data.pklFB", {"zip archive, as torch.save", "load() reads it", ".pt"}},
+      {"net.pth", "PK\3\4", {"no directory of members", "torch.save(model.state_dict()"}},
       {"old.pt", "\x80\2\x8a\nl\xfc\x9c\x46\xf9 j\xa8P\x19.", {"a pickle", torch}},
       {"v4.pt", "\x80\4\x95\xa7\0\0\0\0\0\0\0}"s, {"a pickle", torch}},
       {"x.safetensors", zip + "weight.npy\x93NUMPY", {"numpy.savez", "load() reads it", ".npz"}},
-      {"y.safetensors", "\x93NUMPY\1\0v\0{'descr'"s, {"an .npy file", "load() reads it", ".npy"}},
+      {"y.safetensors", "\x93NUMPY\1\0v\0{'descr'"s, {"a .npy file", "load() reads it", ".npy"}},
       {"x.h5", "\x89HDF\r\n\x1a\n\0\0\0"s, {"HDF5", "h5py"}},
       {"x.gz", "\x1f\x8b\b\0\0\0\0\0\0\0"s, {"a gzip file", "gunzip"}},
       {"lfs", "version https://git-lfs.github.com/spec/v1\noid", {"git-lfs", "git lfs pull"}},
-      {"say \"hi\".pt", "PK\3\4", {"say \\\"hi\\\".pt"}}};
+      {"say \"hi\".pt", "\x80\2\x8a\nl\xfc\x9c\x46\xf9 j\xa8P\x19.", {"say \\\"hi\\\".pt"}}};
   for (const auto& [name, bytes, says] : cases) {
     const std::string path = folder / name;
     write_bytes(path, bytes);

@@ -139,7 +139,7 @@ TEST(FormatsByName, ChooseWhatIsWrittenAndRead) {
       write_bytes(folder / to, bytes);
       if (std::string(from) == "x.NPZ" && std::string(to) == "y.npz") continue;
       const std::string what = error_of<FormatError>([&] { static_cast<void>(load(folder / to)); });
-      EXPECT_TRUE(has(what, std::string(from) == "x.npy"   ? "found     an .npy file"
+      EXPECT_TRUE(has(what, std::string(from) == "x.npy"   ? "found     a .npy file"
                             : std::string(from) == "x.NPZ" ? "found     a zip archive of .npy files"
                                                            : "found     a safetensors file"))
           << from << " as " << to << ": " << what;

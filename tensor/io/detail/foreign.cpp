@@ -39,11 +39,11 @@ Foreign of_torch(const std::string& found, const std::string& path) {
               "\nfor a checkpoint, save only its dictionary of tensors, e.g. torch.load(...)[\"model\"]"};
 }
 
-Foreign of_zip(std::string_view bytes, const std::string& path) {
+Foreign of_zip(std::string_view bytes) {
   constexpr std::size_t kName = 30;  // the first entry's name
   const std::string_view name = bytes.size() > kName ? bytes.substr(kName) : "";
   if (name.find(".npy") != name.npos) return ours(Format::npz, ".npz");
-  return of_torch("a zip archive, as torch.save writes", path);
+  return ours(Format::torch, ".pt");
 }
 
 struct End {
@@ -64,7 +64,7 @@ std::string name_of(Format format) {
   switch (format) {
     case Format::index: return "an index of safetensors files";
     case Format::npz: return "a zip archive of .npy files, as numpy.savez writes";
-    case Format::npy: return "an .npy file";
+    case Format::npy: return "a .npy file";
     case Format::torch: return "a zip archive, as torch.save writes";
     default: return "a safetensors file";
   }
@@ -82,7 +82,7 @@ Format format_of_name(const std::string& path) {
 Foreign recognize(const InputFile& file) {
   std::array<char, 128> buffer{};
   const std::string_view bytes(buffer.data(), file.read_some(0, std::as_writable_bytes(std::span(buffer))));
-  if (bytes.starts_with("PK\x03\x04"sv)) return of_zip(bytes, file.path());
+  if (bytes.starts_with("PK\x03\x04"sv)) return of_zip(bytes);
   // The first bytes of a safetensors file are its header's length, below 2^27.
   if (bytes.size() > 8 && bytes.substr(4, 4) == "\0\0\0\0"sv && bytes[8] == '{')
     return ours(Format::safetensors, ".safetensors");
