@@ -30,7 +30,7 @@ Format choose_format(const char* op, const io::InputFile& file, SourceLocation w
 
 StateDict load_safetensors(std::unique_ptr<io::InputFile> file, bool index, const LoadOptions& options,
                            SourceLocation where) {
-  const io::detail::SafetensorsReader reader("load", std::move(file), index, where);
+  const detail::SafetensorsReader reader("load", std::move(file), index, where);
   std::vector<std::string> names;
   for (const TensorInfo& info : reader.tensors()) names.push_back(info.name);
   StateDict tensors;
@@ -72,7 +72,7 @@ Metadata load_metadata(const std::string& path, SourceLocation where) {
   const Format format = choose_format("load_metadata", *file, where);
   if (format == Format::npz || format == Format::npy) return {};
   if (format == Format::torch) return io::detail::load_torch_metadata("load_metadata", *file, where);
-  return io::detail::SafetensorsReader("load_metadata", std::move(file), format == Format::index, where).metadata();
+  return detail::SafetensorsReader("load_metadata", std::move(file), format == Format::index, where).metadata();
 }
 
 }  // namespace minnow

@@ -13,7 +13,7 @@ SafetensorsFile::SafetensorsFile(const std::string& path, SourceLocation where) 
   const CallSite site(kOp, where);
   auto file = std::make_unique<io::InputFile>(kOp, path, where);
   const bool index = io::detail::format_of_name(path) == io::detail::Format::index;
-  reader_ = std::make_shared<io::detail::SafetensorsReader>(kOp, std::move(file), index, where);
+  reader_ = std::make_shared<detail::SafetensorsReader>(kOp, std::move(file), index, where);
 }
 
 const std::vector<TensorInfo>& SafetensorsFile::tensors() const { return reader_->tensors(); }

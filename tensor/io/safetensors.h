@@ -16,7 +16,7 @@
 
 namespace minnow {
 
-namespace io::detail {
+namespace detail {
 class SafetensorsReader;
 }
 
@@ -56,7 +56,7 @@ class SafetensorsFile {
   Tensor load(std::string_view name, Device device = {}, SourceLocation where = SourceLocation::current()) const;
 
  private:
-  std::shared_ptr<const io::detail::SafetensorsReader> reader_;
+  std::shared_ptr<const detail::SafetensorsReader> reader_;
 };
 
 }  // namespace minnow

@@ -14,11 +14,17 @@
 #include <minnow/tensor/io/detail/shard_index.h>
 #include <minnow/tensor/raw/transfer.h>
 
-namespace minnow::io::detail {
+namespace minnow::detail {
+
+using io::detail::Entry;
+using io::detail::Opened;
+using io::detail::Refusal;
+using io::detail::ShardIndex;
 
 static_assert(std::endian::native == std::endian::little, "safetensors files are little-endian: swap bytes here");
 
-SafetensorsReader::SafetensorsReader(const char* op, std::unique_ptr<InputFile> file, bool index, SourceLocation where)
+SafetensorsReader::SafetensorsReader(const char* op, std::unique_ptr<io::InputFile> file, bool index,
+                                     SourceLocation where)
     : path_(file->path()) {
   try {
     if (index) add_index(op, *file, where);
@@ -37,8 +43,8 @@ void SafetensorsReader::sort_names() {
             [this](std::uint32_t a, std::uint32_t b) { return tensors_[a].name < tensors_[b].name; });
 }
 
-void SafetensorsReader::add_file(const char* op, std::unique_ptr<InputFile> file, SourceLocation where) {
-  Opened opened = open_header(*file, op, where);
+void SafetensorsReader::add_file(const char* op, std::unique_ptr<io::InputFile> file, SourceLocation where) {
+  Opened opened = io::detail::open_header(*file, op, where);
   for (Entry& entry : opened.header.entries) {
     tensors_.push_back(
         {std::move(entry.name), entry.dtype, entry.shape, static_cast<std::int64_t>(entry.end - entry.begin)});
@@ -48,7 +54,7 @@ void SafetensorsReader::add_file(const char* op, std::unique_ptr<InputFile> file
   files_.push_back(std::move(file));
 }
 
-void SafetensorsReader::add_index(const char* op, const InputFile& index, SourceLocation where) {
+void SafetensorsReader::add_index(const char* op, const io::InputFile& index, SourceLocation where) {
   const auto refuse = [&](const std::string& found, const std::string& expected) {
     throw FormatError(std::string(op) + ": '" + path_ + "' is not an index of safetensors files that minnow can read" +
                           "\n  found     " + found + "\n  expected  " + expected +
@@ -56,14 +62,14 @@ void SafetensorsReader::add_index(const char* op, const InputFile& index, Source
                       where);
   };
   try {
-    const ShardIndex shards = read_shard_index(index);
+    const ShardIndex shards = io::detail::read_shard_index(index);
     const std::string folder = path_.substr(0, path_.find_last_of('/') + 1);
     for (std::size_t i = 0; i < shards.files.size(); ++i) {
       const std::string& name = shards.files[i];
       if (::access((folder + name).c_str(), F_OK) != 0)
         throw Refusal{"no file '" + name + "' beside it", "all files that it names"};
       const std::size_t begin = tensors_.size();
-      add_file(op, std::make_unique<InputFile>(op, folder + name, where), where);
+      add_file(op, std::make_unique<io::InputFile>(op, folder + name, where), where);
       for (std::size_t t = begin; t < tensors_.size(); ++t) {
         const auto entry = shards.file_of.find(tensors_[t].name);
         if (entry == shards.file_of.end() || entry->second != i)
@@ -87,7 +93,7 @@ const TensorInfo* SafetensorsReader::find(std::string_view name) const {
 
 Tensor SafetensorsReader::read(const char* op, const TensorInfo& info, Device device, SourceLocation where) const {
   const Place& place = places_[static_cast<std::size_t>(&info - tensors_.data())];
-  const InputFile& file = *files_[place.file];
+  const io::InputFile& file = *files_[place.file];
   const auto refuse = [&] {
     throw OutOfMemoryError(std::string(op) + ": no memory for the tensor '" + info.name + "' of '" + file.path() +
                                "'\n  tensor  " + std::string(name_of(info.dtype)) + info.shape.str() + ", " +
@@ -110,4 +116,4 @@ Tensor SafetensorsReader::read(const char* op, const TensorInfo& info, Device de
   return {};
 }
 
-}  // namespace minnow::io::detail
+}  // namespace minnow::detail
