@@ -119,7 +119,7 @@ template <class F> Tensor record(const char* name, Tensor out, std::initializer_
   return out;
 }
 
-/// The same for an operation with several outputs:
+/// The same for an operation with several outputs, which are returned as an array.
 ///
 ///     auto [q, r] = record("qr", {raw_q, raw_r}, {a}, [...](std::span<const Tensor> grads) { ... grads[0] ... grads[1] ... });
 ///

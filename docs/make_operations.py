@@ -48,7 +48,7 @@ def parameters(entity, options):
             continue
         kind = re.search(r"(\w+)\s*&?\s*\w*$", declared)
         fields = options.get(kind.group(1)) if kind else None
-        name = re.search(r"\(\*(\w+)\)|(\w+)(?:\[\])?$", declared)
+        name = re.search(r"\([*&](\w+)\)|(\w+)(?:\[\])?$", declared)
         if fields:
             shown.append("{" + ", ".join("." + f for f in fields) + "}")
         elif name:

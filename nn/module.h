@@ -233,6 +233,16 @@ class Module {
     }});
   }
 
+  /// Calls hook in backward, before the gradients of the module's outputs are used: (module, grad_output).  A Tensor that it
+  /// returns replaces the gradient of the (first) output, unless it is undefined; it needs the same shape, dtype and device.
+  template <std::invocable<Module&, const Tensor&> F>
+  [[nodiscard]] HookHandle register_full_backward_pre_hook(F hook, SourceLocation where = SourceLocation::current()) {
+    detail::require_hook("register_full_backward_pre_hook", detail::is_empty(hook), where);
+    return add_hook({.before_backward = [hook = std::move(hook)](Module& module, std::span<Tensor> grads) mutable {
+      detail::replace_first(grads, [&](const Tensor& g) { return hook(module, g); });
+    }});
+  }
+
  protected:
   Module();
   Module(const Module& other);

@@ -38,10 +38,26 @@ struct BackwardHooks {
     const std::vector<Tensor> given = grad_inputs;
     {
       const CallSite users = CallSite::none();
-      for (const auto& hook : hooks) hook->backward(module, grad_inputs, grad_outputs);
+      for (const auto& hook : hooks)
+        if (hook->backward) hook->backward(module, grad_inputs, grad_outputs);
     }
+    require_like(given, grad_inputs);
+  }
+
+  void run_before(std::vector<Tensor>& grads) {
+    const std::vector<Tensor> given = grads;
+    {
+      const CallSite users = CallSite::none();
+      for (const auto& hook : hooks)
+        if (hook->before_backward) hook->before_backward(module, grads);
+    }
+    require_like(given, grads);
+  }
+
+ private:
+  void require_like(const std::vector<Tensor>& given, const std::vector<Tensor>& changed) const {
     for (std::size_t i = 0; i < given.size(); ++i) {
-      const Tensor &before = given[i], &after = grad_inputs[i];
+      const Tensor &before = given[i], &after = changed[i];
       if (!before.defined() || !after.defined()) continue;
       const bool same_shape = after.shape() == before.shape(), same_dtype = after.dtype() == before.dtype();
       if (same_shape && same_dtype && after.device() == before.device()) continue;
@@ -99,7 +115,7 @@ std::shared_ptr<detail::HookedCall> Module::before_forward(std::span<Tensor> inp
     if (hook->before) hook->before(const_cast<Module&>(*this), inputs);
   Hooks backward;
   std::copy_if(call->hooks.begin(), call->hooks.end(), std::back_inserter(backward),
-               [](const auto& hook) { return hook->backward != nullptr; });
+               [](const auto& hook) { return hook->backward || hook->before_backward; });
   if (backward.empty() || !is_grad_enabled()) return call;
   call->backward = std::make_shared<BackwardHooks>(BackwardHooks{Handle(*this), std::move(backward)});
   if (!records(inputs)) return call;
@@ -141,6 +157,7 @@ void Module::after_forward(detail::HookedCall& call, std::span<const Tensor> inp
     if (outputs[i].defined() && needs_grad(outputs[i])) wanted[i] = outputs[i];
   const auto run = [backward = call.backward, n = inputs.size()](std::span<const Tensor> arrived, Needs) {
     std::vector<Tensor> grads(arrived.begin(), arrived.end());
+    backward->run_before(grads);
     backward->grad_outputs = grads;
     if (!backward->has_inputs) {
       std::vector<Tensor> none(n);

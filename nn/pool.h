@@ -12,6 +12,12 @@ template <class Size> class MaxPool : public Module {
   /// ValueError unless kernel_size is positive, stride at least 0 and padding at most half of kernel_size.
   explicit MaxPool(Size kernel_size, MaxPoolOptions<Size> options = {},
                    SourceLocation where = SourceLocation::current());
+  /// MaxPool3d({1, 2, 2}), which would otherwise also be three arguments.
+  template <std::size_t N>
+  requires minnow::detail::BracedSize<Size, N>
+  explicit MaxPool(const std::int64_t (&kernel_size)[N], MaxPoolOptions<Size> options = {},
+                   SourceLocation where = SourceLocation::current())
+      : MaxPool(minnow::detail::braced_size<Size>(kernel_size), options, where) {}
   /// MaxPool2d(2, 2)
   template <std::integral Stride>
   requires(!std::same_as<Stride, bool>)
@@ -34,6 +40,12 @@ template <class Size> class AvgPool : public Module {
   /// ValueError unless kernel_size is positive, stride at least 0 and padding at most half of kernel_size.
   explicit AvgPool(Size kernel_size, AvgPoolOptions<Size> options = {},
                    SourceLocation where = SourceLocation::current());
+  /// AvgPool3d({1, 2, 2}), which would otherwise also be three arguments.
+  template <std::size_t N>
+  requires minnow::detail::BracedSize<Size, N>
+  explicit AvgPool(const std::int64_t (&kernel_size)[N], AvgPoolOptions<Size> options = {},
+                   SourceLocation where = SourceLocation::current())
+      : AvgPool(minnow::detail::braced_size<Size>(kernel_size), options, where) {}
   /// AvgPool2d(2, 2)
   template <std::integral Stride>
   requires(!std::same_as<Stride, bool>)
@@ -75,6 +87,12 @@ template <class Size> class MaxUnpool : public Module {
   /// ValueError unless kernel_size is positive, stride and padding at least 0.
   explicit MaxUnpool(Size kernel_size, MaxUnpoolOptions<Size> options = {},
                      SourceLocation where = SourceLocation::current());
+  /// MaxUnpool3d({1, 2, 2}), which would otherwise also be three arguments.
+  template <std::size_t N>
+  requires minnow::detail::BracedSize<Size, N>
+  explicit MaxUnpool(const std::int64_t (&kernel_size)[N], MaxUnpoolOptions<Size> options = {},
+                     SourceLocation where = SourceLocation::current())
+      : MaxUnpool(minnow::detail::braced_size<Size>(kernel_size), options, where) {}
   /// MaxUnpool2d(2, 2)
   template <std::integral Stride>
   requires(!std::same_as<Stride, bool>)

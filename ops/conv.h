@@ -37,6 +37,8 @@ using Conv1dFuncOptions = ConvFuncOptions<std::int64_t>;
 using Conv2dFuncOptions = ConvFuncOptions<Pair>;
 using Conv3dFuncOptions = ConvFuncOptions<Triple>;
 
+// All take a batch, or one sequence, image or volume alone, whose result has no N either.
+
 /// Cross-correlation, and an activation of its result.   x: [N, C, H, W]  w: [O, C / groups, KH, KW]  b: [O] or undefined  ->  [N, O, OH, OW],
 /// OH = ⌊(H + 2 padding - dilation (KH - 1) - 1) / stride⌋ + 1.  One floating-point dtype; ShapeError, DTypeError,
 /// ValueError. Any order of gradient.

@@ -75,7 +75,7 @@ void check(const Tensor& x, const Tensor& w, const Tensor& b, const Geometry& g,
   if (x.dim() != dims + 2 || w.dim() != dims + 2)
     throw ShapeError(
         message(fmt::format("x and weight need {} dimensions", kCount[dims - 1]), operands,
-                fmt::format("x: [N, C, {}]  weight: [{}, {}]; a single {}: .unsqueeze(0)", kSpace[dims - 1],
+                fmt::format("x: [N, C, {0}], or a single {3} [C, {0}]  weight: [{1}, {2}]", kSpace[dims - 1],
                             transposed ? "C, O / groups" : "O, C / groups", kKernel[dims - 1], kThing[dims - 1])));
   const std::int64_t in = x.shape()[1], outer = w.shape()[0], inner = w.shape()[1];
   const std::int64_t out = transposed ? inner * g.groups : outer;
@@ -149,6 +149,7 @@ Tensor convolution(const In& x, const In& w, const Tensor& b, const ConvFuncOpti
   Geometry g = geometry(options);
   const Operands operands{{"x", *x}, {"weight", *w}, {"bias", b, kOptional}};
   dispatch(operands);
+  if (x->dim() == g.dims() + 1) return convolution(In(x->unsqueeze(0), x.where), w, b, options).squeeze(0);
   check(*x, *w, b, g, operands, false);
   const Tensor in = padded(*x, *w, g, operands);
   check_kernel(in, *w, g, operands);
@@ -212,6 +213,7 @@ Tensor transposed(const In& x, const In& w, const Tensor& b, const ConvTranspose
   const Geometry g = geometry(options);
   const Operands operands{{"x", *x}, {"weight", *w}, {"bias", b, kOptional}};
   dispatch(operands);
+  if (x->dim() == g.dims() + 1) return transposed(In(x->unsqueeze(0), x.where), w, b, options).squeeze(0);
   check_transposed(*x, *w, b, g, operands);
   Tensor y;
   if (g.dims() == 3) y = transposed_volumes(*x, *w, g);

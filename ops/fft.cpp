@@ -3,6 +3,7 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <minnow/autograd/record.h>
+#include <minnow/ops/index.h>
 #include <minnow/ops/rearrange.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
@@ -85,6 +86,28 @@ Tensor transform(const Tensor& x, std::optional<std::int64_t> n, int dim, FftNor
   return apply(t, sized(x, dim, kind == Kind::to_real ? size / 2 + 1 : size));
 }
 
+/// All dimensions, if none are given.
+std::vector<int> dimensions(const Tensor& x, const Shape& given, bool complex) {
+  x.require_defined();
+  const int rank = x.dim() - (complex ? 1 : 0);
+  std::vector<int> dims(given.begin(), given.end());
+  if (dims.empty())
+    for (int d = 0; d < rank; ++d) dims.push_back(d);
+  return dims;
+}
+
+Tensor transforms(Tensor x, const Dims& given, FftNorm norm, bool inverse) {
+  for (const int d : dimensions(x, given, true)) x = transform(x, {}, d, norm, Kind::complex, inverse);
+  return x;
+}
+
+Tensor shifted(const Tensor& x, const Dims& given, bool back) {
+  Tensor y = x;
+  for (const int d : dimensions(x, given, false))
+    if (x.size(d) > 0) y = roll(y, back ? (x.size(d) + 1) / 2 : x.size(d) / 2, d);
+  return y;
+}
+
 /// count numbers from 0 on, from `turn` on minus n, over n d.
 Tensor frequencies(std::int64_t count, std::int64_t turn, std::int64_t n, double d, const TensorOptions& options) {
   if (n < 1) throw ValueError(message(fmt::format("a transform of {} numbers", n), {}, "n must be at least 1"));
@@ -139,6 +162,46 @@ Tensor rfft2(const In& x, FftNorm norm) {
 Tensor irfft2(const In& x, FftNorm norm) {
   const CallSite site("irfft2", x.where);
   return transform(transform(*x, {}, -2, norm, Kind::complex, true), {}, -1, norm, Kind::to_real, true);
+}
+
+Tensor fftn(const In& x, const Dims& dims, FftNorm norm) {
+  const CallSite site("fftn", x.where);
+  return transforms(*x, dims, norm, false);
+}
+
+Tensor ifftn(const In& x, const Dims& dims, FftNorm norm) {
+  const CallSite site("ifftn", x.where);
+  return transforms(*x, dims, norm, true);
+}
+
+Tensor rfftn(const In& x, const Dims& dims, FftNorm norm) {
+  const CallSite site("rfftn", x.where);
+  Tensor y = *x;
+  const std::vector<int> at = dimensions(y, dims, false);
+  for (std::size_t i = at.size(); i-- > 0;)
+    y = i + 1 == at.size() ? transform(y, {}, at[i], norm, Kind::from_real, false)
+                           : transform(y, {}, at[i], norm, Kind::complex, false);
+  return y;
+}
+
+Tensor irfftn(const In& x, const Dims& dims, FftNorm norm) {
+  const CallSite site("irfftn", x.where);
+  Tensor y = *x;
+  const std::vector<int> at = dimensions(y, dims, true);
+  for (std::size_t i = 0; i < at.size(); ++i)
+    y = i + 1 == at.size() ? transform(y, {}, at[i], norm, Kind::to_real, true)
+                           : transform(y, {}, at[i], norm, Kind::complex, true);
+  return y;
+}
+
+Tensor fftshift(const In& x, const Dims& dims) {
+  const CallSite site("fftshift", x.where);
+  return shifted(*x, dims, false);
+}
+
+Tensor ifftshift(const In& x, const Dims& dims) {
+  const CallSite site("ifftshift", x.where);
+  return shifted(*x, dims, true);
 }
 
 Tensor fftfreq(std::int64_t n, double d, const TensorOptions& options, SourceLocation where) {

@@ -36,6 +36,19 @@ enum class FftNorm : std::uint8_t { backward, ortho, forward };
 /// The inverse of rfft2, with an even size of the last dimension.
 [[nodiscard]] Tensor irfft2(const In& x, FftNorm norm = FftNorm::backward);
 
+/// fft along the given dimensions, all by default.
+[[nodiscard]] Tensor fftn(const In& x, const Dims& dims = {}, FftNorm norm = FftNorm::backward);
+/// ifft along the given dimensions, all by default.
+[[nodiscard]] Tensor ifftn(const In& x, const Dims& dims = {}, FftNorm norm = FftNorm::backward);
+/// rfft along the last of the dimensions, then fft along the others.
+[[nodiscard]] Tensor rfftn(const In& x, const Dims& dims = {}, FftNorm norm = FftNorm::backward);
+/// The inverse of rfftn, with an even size of the last of the dimensions.
+[[nodiscard]] Tensor irfftn(const In& x, const Dims& dims = {}, FftNorm norm = FftNorm::backward);
+/// x with the frequency 0 in the middle of the given dimensions.  Here the last dimension of a complex tensor counts.
+[[nodiscard]] Tensor fftshift(const In& x, const Dims& dims);
+/// The inverse of fftshift.
+[[nodiscard]] Tensor ifftshift(const In& x, const Dims& dims);
+
 /// The frequencies of fft's results, for samples `d` apart: 0, 1, ..., (n - 1) / 2, -n / 2, ..., -1, over n d.  ValueError
 /// for n < 1, DTypeError unless the dtype is floating-point.
 [[nodiscard]] Tensor fftfreq(std::int64_t n, double d = 1, const TensorOptions& options = {},

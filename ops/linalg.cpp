@@ -89,6 +89,15 @@ Lu factor(const Tensor& a, bool must_have_inverse) {
   return lu;
 }
 
+/// Not finite where a matrix has none.
+Tensor unchecked_inverse(const Tensor& a) {
+  const Tensor x = workspace(eye(rows(a), -1, {a.dtype(), a.device()}).expand(a.shape()));
+  const Lu lu = factor(a, false);
+  if (x.numel())
+    run({LapackRoutine::lu_solve, matrices(lu.factors), vectors(lu.pivots, rows(a)), matrices(x), View()}, a, singular);
+  return x;
+}
+
 Tensor diagonal_of(const Tensor& a) { return diagonal(a, 0, -2, -1); }
 /// Matrices with v: [..., N] on the diagonal.
 Tensor diagonal_matrix(const Tensor& v) {
@@ -289,7 +298,8 @@ SlogDet slogdet(const In& a) {
     out = {sign_of(lu), sum(log(abs(diagonal_of(lu.factors))), -1)};
   }
   out.logabsdet = record("linalg::slogdet", std::move(out.logabsdet), {*a}, [a = Saved(*a)](const Tensor& g) {
-    return mul(g.unsqueeze(-1).unsqueeze(-1), inv(a()).mT());
+    const Tensor x = a();
+    return mul(g.unsqueeze(-1).unsqueeze(-1), (is_grad_enabled() ? inv(x) : unchecked_inverse(x)).mT());
   });
   return out;
 }
@@ -383,5 +393,32 @@ SVD svd(const In& a) {
 }
 
 Tensor svdvals(const In& a) { return svd(a).s; }
+
+Tensor lstsq(const In& a, const In& b) {
+  const CallSite site("linalg::lstsq", a.where);
+  const Operands operands{{"a", *a}, {"b", *b}};
+  dispatch(operands);
+  check(operands, false);
+  const bool vector = b->dim() + 1 == a->dim();
+  const Tensor right = vector ? b->unsqueeze(-1) : *b;
+  if (right.dim() < 2 || rows(right) != rows(*a))
+    throw ShapeError(message(fmt::format("b must have the {} rows of a", rows(*a)), operands,
+                             "a: [..., M, N]  b: [..., M, K], or vectors [..., M]"));
+  const Tensor x = matmul(pinv(a), right);
+  return vector ? x.squeeze(-1) : x;
+}
+
+Tensor matrix_power(const In& a, std::int64_t n) {
+  const CallSite site("linalg::matrix_power", a.where);
+  dispatch({{"a", *a}});
+  check({{"a", *a}}, true);
+  Tensor square = n < 0 ? inv(a) : *a, power;
+  for (std::uint64_t left = n < 0 ? -static_cast<std::uint64_t>(n) : static_cast<std::uint64_t>(n); left; left /= 2) {
+    if (left % 2) power = power.defined() ? matmul(power, square) : square;
+    if (left > 1) square = matmul(square, square);
+  }
+  if (!power.defined()) return eye(rows(*a), -1, {a->dtype(), a->device()}).expand(a->shape()).contiguous();
+  return power.is_same(*a) ? a->clone() : power;
+}
 
 }  // namespace minnow::linalg

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <minnow/tensor/in.h>
 
 /// Linear algebra by LAPACK, which is loaded when it is first needed (Debian's package liblapacke).  All take batches of
@@ -33,7 +34,7 @@ struct SlogDet {
   Tensor sign, logabsdet;
 };
 /// The sign of the determinant (0 for a singular matrix) and the logarithm of its absolute value: [...] each.
-/// da = g a⁻ᵀ, of the logarithm; ValueError in backward if a matrix is singular.
+/// da = g a⁻ᵀ, of the logarithm: not finite if a matrix is singular, a ValueError with create_graph.
 [[nodiscard]] SlogDet slogdet(const In& a);
 
 struct QR {
@@ -61,5 +62,11 @@ struct SVD {
 /// equal singular values if U or Vᵀ have a gradient.  ValueError if it does not converge.
 [[nodiscard]] SVD svd(const In& a);
 [[nodiscard]] Tensor svdvals(const In& a);
+
+/// The X that makes the norm of a X - b smallest, of several the smallest: a⁺ b.   a: [..., M, N]  b: [..., M, K], or vectors
+/// [..., M]  ->  [..., N, K] or [..., N].  Any rank.
+[[nodiscard]] Tensor lstsq(const In& a, const In& b);
+/// aⁿ, of the inverse for a negative n: [..., N, N].  ValueError if that is needed and a matrix is singular.
+[[nodiscard]] Tensor matrix_power(const In& a, std::int64_t n);
 
 }  // namespace minnow::linalg

@@ -5,7 +5,7 @@
 #include <minnow/tensor/in.h>
 
 // Pools of sequences [N, C, L], images [N, C, H, W] and volumes [N, C, D, H, W], floating-point: x has one to three spatial
-// dimensions behind those of the batch and the channels.
+// dimensions behind those of the batch and the channels.  One alone, [C, H, W], gives one without N.
 namespace minnow {
 
 template <class Size> struct MaxPoolOptions {

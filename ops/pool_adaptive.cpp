@@ -3,6 +3,7 @@
 #include <vector>
 #include <minnow/ops/arithmetic.h>
 #include <minnow/ops/detail/extents.h>
+#include <minnow/ops/detail/pool.h>
 #include <minnow/ops/detail/windows.h>
 #include <minnow/ops/index.h>
 #include <minnow/ops/pool.h>
@@ -17,9 +18,9 @@ namespace {
 using detail::Extents;
 
 constexpr const char* kCount[] = {"three", "four", "five"};
-constexpr const char* kShape[] = {"x: [N, C, L]; a single sequence: .unsqueeze(0)",
-                                  "x: [N, C, H, W]; a single image: .unsqueeze(0)",
-                                  "x: [N, C, D, H, W]; a single volume: .unsqueeze(0)"};
+constexpr const char* kShape[] = {"x: [N, C, L], or a single sequence [C, L]",
+                                  "x: [N, C, H, W], or a single image [C, H, W]",
+                                  "x: [N, C, D, H, W], or a single volume [C, D, H, W]"};
 
 void check(const Tensor& x, const Extents& size) {
   const char* hint = kShape[size.dims - 1];
@@ -56,6 +57,8 @@ Tensor window_means(const Tensor& x, int dim, std::int64_t count) {
 }
 
 Tensor average(const Tensor& x, const Extents& size) {
+  if (x.defined() && x.dim() == size.dims + 1) return average(x.unsqueeze(0), size).squeeze(0);
+  check(x, size);
   if (size.all_equal(1)) {
     Shape dims;
     for (int d = 0; d < size.dims; ++d) dims.push_back(2 + d);
@@ -88,6 +91,8 @@ MinMax window_maxima(const Tensor& x, const Tensor& positions, int dim, std::int
 }
 
 MinMax largest(const Tensor& x, const Extents& size) {
+  if (x.defined() && x.dim() == size.dims + 1)
+    return detail::of_batch(x, size.dims, [&](const Tensor& batch) { return largest(batch, size); });
   check(x, size);
   Extents k = size;
   if (divides(x, size, k)) {
@@ -107,17 +112,14 @@ MinMax largest(const Tensor& x, const Extents& size) {
 
 Tensor adaptive_avg_pool1d(const In& x, std::int64_t output_size) {
   const CallSite site("adaptive_avg_pool1d", x.where);
-  check(*x, output_size);
   return average(*x, output_size);
 }
 Tensor adaptive_avg_pool2d(const In& x, Pair output_size) {
   const CallSite site("adaptive_avg_pool2d", x.where);
-  check(*x, output_size);
   return average(*x, output_size);
 }
 Tensor adaptive_avg_pool3d(const In& x, Triple output_size) {
   const CallSite site("adaptive_avg_pool3d", x.where);
-  check(*x, output_size);
   return average(*x, output_size);
 }
 

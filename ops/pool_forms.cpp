@@ -19,12 +19,13 @@ namespace minnow {
 namespace {
 
 using detail::Extents;
+using detail::of_batch;
 using detail::pooled_size;
 
 constexpr const char* kCount[] = {"three", "four", "five"};
-constexpr const char* kShape[] = {"x: [N, C, L]; a single sequence: .unsqueeze(0)",
-                                  "x: [N, C, H, W]; a single image: .unsqueeze(0)",
-                                  "x: [N, C, D, H, W]; a single volume: .unsqueeze(0)"};
+constexpr const char* kShape[] = {"x: [N, C, L], or a single sequence [C, L]",
+                                  "x: [N, C, H, W], or a single image [C, H, W]",
+                                  "x: [N, C, D, H, W], or a single volume [C, D, H, W]"};
 constexpr const char* kThing[] = {"sequence", "image", "volume"};
 
 struct Geometry {
@@ -149,7 +150,8 @@ Tensor divided(const Tensor& x, const Geometry& g, std::int64_t divisor) {
 }
 
 template <class Size> MinMax max_pool(const Tensor& x, Size kernel, const MaxPoolOptions<Size>& o, bool indices) {
-  return largest(x, {kernel, stride_or_kernel(o.stride, kernel), o.padding, o.dilation, o.ceil_mode}, indices);
+  const Geometry g{kernel, stride_or_kernel(o.stride, kernel), o.padding, o.dilation, o.ceil_mode};
+  return of_batch(x, g.dims(), [&](const Tensor& batch) { return largest(batch, g, indices); });
 }
 
 Tensor checked_average(const Tensor& x, const Geometry& g, std::int64_t divisor) {
@@ -161,12 +163,12 @@ Tensor checked_average(const Tensor& x, const Geometry& g, std::int64_t divisor)
 }
 
 template <class Size> Tensor avg_pool(const Tensor& x, const Extents& k, const AvgPoolOptions<Size>& o) {
-  return checked_average(
-      x, {k, stride_or_kernel(o.stride, k), o.padding, Extents(k.dims, 1), o.ceil_mode, o.count_include_pad},
-      o.divisor_override);
+  const Geometry g{k, stride_or_kernel(o.stride, k), o.padding, Extents(k.dims, 1), o.ceil_mode, o.count_include_pad};
+  return of_batch(x, k.dims, [&](const Tensor& batch) { return checked_average(batch, g, o.divisor_override); });
 }
 
 Tensor lp_pool(const Tensor& x, double p, const Extents& k, const Extents& stride, bool ceil_mode) {
+  if (x.defined() && x.dim() == k.dims + 1) return lp_pool(x.unsqueeze(0), p, k, stride, ceil_mode).squeeze(0);
   const Geometry g{k, stride_or_kernel(stride, k), Extents(k.dims, 0), Extents(k.dims, 1), ceil_mode};
   check(x, g);
   if (!(p > 0)) throw ValueError(message(fmt::format("p must be positive, got {}", p), {{"x", x}}, "e.g. 2"));
@@ -178,6 +180,10 @@ Tensor max_unpool(const In& x, const In& indices, const Extents& k, const Extent
   const Extents stride = stride_or_kernel(given_stride, k);
   const Operands operands{{"x", *x}, {"indices", *indices}};
   dispatch(operands);
+  if (x->dim() == k.dims + 1 && indices->dim() == x->dim())
+    return max_unpool(In(x->unsqueeze(0), x.where), In(indices->unsqueeze(0), x.where), k, given_stride, padding,
+                      wanted)
+        .squeeze(0);
   check_input(*x, k.dims);
   if (indices->dtype() != DType::int64)
     throw DTypeError(message("indices must be int64", operands, "those of max_pool2d_with_indices"));

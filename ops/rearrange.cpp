@@ -91,6 +91,54 @@ Tensor diag(const In& x, std::int64_t diagonal) {
   return zeros_with_diagonal("diag", *x, {size, size}, which);
 }
 
+Tensor diag_embed(const In& x, std::int64_t offset, int dim1, int dim2) {
+  const CallSite site("diag_embed", x.where);
+  x->require_defined();
+  const int rank = x->dim() + 1;
+  const auto wrapped = [&](int d) {
+    if (d < -rank || d >= rank)
+      throw IndexError(message("dimension " + std::to_string(d) + " is out of range", {{"self", *x}},
+                               "the result has " + std::to_string(rank) + " dimensions"));
+    return d < 0 ? d + rank : d;
+  };
+  const Diagonal which{offset, wrapped(dim1), wrapped(dim2)};
+  constexpr std::int64_t kFar = std::int64_t{1} << 40;
+  if (x->dim() == 0 || which.dim1 == which.dim2 || offset > kFar || offset < -kFar)
+    throw ShapeError(message("takes vectors, and two dimensions for the matrices", {{"self", *x}},
+                             "x: [..., n], dim1 and dim2 differ"));
+  raw::require_max_rank(x, rank);
+  const std::int64_t size = x->size(-1) + std::abs(offset);
+  Shape whole;
+  for (int d = 0, from = 0; d < rank; ++d) whole.push_back(d == which.dim1 || d == which.dim2 ? size : x->size(from++));
+  return zeros_with_diagonal("diag_embed", *x, whole, which);
+}
+
+namespace {
+
+/// With at least `rank` dimensions, more of them in front.
+std::vector<Tensor> with_rank(const std::vector<Tensor>& tensors, int rank) {
+  std::vector<Tensor> out;
+  for (Tensor t : tensors) {
+    t.require_defined();
+    while (t.dim() < rank) t = t.unsqueeze(0);
+    out.push_back(std::move(t));
+  }
+  return out;
+}
+
+}  // namespace
+
+Tensor hstack(const std::vector<Tensor>& tensors, SourceLocation where) {
+  const CallSite site("hstack", where);
+  const std::vector<Tensor> parts = with_rank(tensors, 1);
+  return cat(parts, parts.empty() || parts[0].dim() == 1 ? 0 : 1, where);
+}
+
+Tensor vstack(const std::vector<Tensor>& tensors, SourceLocation where) {
+  const CallSite site("vstack", where);
+  return cat(with_rank(tensors, 2), 0, where);
+}
+
 namespace {
 
 /// The number of elements before and after those of x, for each dimension.

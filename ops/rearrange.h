@@ -15,6 +15,14 @@ namespace minnow {
 /// ShapeError for others.
 [[nodiscard]] Tensor diag(const In& x, std::int64_t diagonal = 0);
 
+/// Matrices with the vectors of x on their diagonals and 0 elsewhere: the inverse of diagonal().   [..., n]  ->
+/// [..., n + |offset|, n + |offset|], whose dimensions become dim1 and dim2 of the result.
+[[nodiscard]] Tensor diag_embed(const In& x, std::int64_t offset = 0, int dim1 = -2, int dim2 = -1);
+/// Tensors one after the other along dimension 0, or 1 if they are no vectors; of numbers a vector.
+[[nodiscard]] Tensor hstack(const std::vector<Tensor>& tensors, SourceLocation where = SourceLocation::current());
+/// Tensors one below the other: vectors become rows.
+[[nodiscard]] Tensor vstack(const std::vector<Tensor>& tensors, SourceLocation where = SourceLocation::current());
+
 /// The windows of `size` elements that begin at every `step`-th one of dimension dim, as a view: their number replaces the
 /// dimension, their elements are a new last one.   [..., n, ...]  ->  [..., (n - size) / step + 1, ..., size].  ShapeError
 /// for windows that do not fit, ValueError for a step below 1.

@@ -43,6 +43,9 @@ struct InterpolateOptions {
   EachDimension<double> scale_factor = {};  ///< the sizes are ⌊size · factor⌋
   Interpolation mode = Interpolation::nearest;
   bool align_corners = false;  ///< the centers of the corner pixels stay; of linear, bilinear, bicubic and trilinear
+  /// Of bilinear and bicubic, where x becomes smaller: averages over the pixels that an output pixel covers (cubic with
+  /// a = -0.5), as a product with a matrix for each dimension.
+  bool antialias = false;
 };
 /// x in another size.   x: [N, C, L], [N, C, H, W] or [N, C, D, H, W]; linear, bilinear and bicubic, and trilinear are for
 /// one, two and three spatial dimensions.  Floating-point; nearest of any dtype.  Halves are computed in float32.

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <span>
@@ -5,7 +6,9 @@
 #include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
 #include <minnow/ops/index.h>
+#include <minnow/ops/matmul.h>
 #include <minnow/ops/pool.h>
+#include <minnow/ops/reduce.h>
 #include <minnow/ops/resample.h>
 #include <minnow/ops/unary.h>
 #include <minnow/tensor/backend/dispatch.h>
@@ -168,6 +171,8 @@ void check(const Tensor& x, const InterpolateOptions& o) {
   if (o.align_corners && (nearest || o.mode == Mode::area))
     throw ValueError(message(fmt::format("{} has no align_corners", mode), operands,
                              "it is for linear, bilinear, bicubic and trilinear"));
+  if (o.antialias && o.mode != Mode::bilinear && o.mode != Mode::bicubic)
+    throw ValueError(message(fmt::format("{} has no antialias", mode), operands, "it is for bilinear and bicubic"));
   if (!nearest && !x.is_floating_point())
     throw DTypeError(message("x must be floating-point", operands, "convert first: .to(float32); nearest takes any"));
 }
@@ -184,6 +189,26 @@ Tensor area(const Tensor& x, std::span<const Axis> axes) {
   return adaptive_avg_pool3d(x, {axes[0].out, axes[1].out, axes[2].out});
 }
 
+/// [out, in]: a triangle or Keys' kernel with a = -0.5, as wide as an output pixel; each row sums to 1.
+Tensor antialiasing(const Axis& a, const InterpolateOptions& o, DType dtype, Device device) {
+  const auto in = static_cast<double>(a.in), out = static_cast<double>(a.out);
+  const double scale = o.align_corners ? (a.out > 1 ? (in - 1) / (out - 1) : 0)
+                       : a.factor > 0  ? 1 / a.factor
+                                       : in / out;
+  const Tensor center = mul(add(numbers(a, DType::float64, device), 0.5), scale).unsqueeze(1);
+  const Tensor pixel = add(arange(0, a.in, 1, {DType::float64, device}), 0.5);
+  const Tensor d = div(abs(sub(pixel, center)), std::max(scale, 1.0));
+  Tensor weight;
+  if (o.mode == Mode::bicubic) {
+    const Tensor close = add(mul(mul(sub(mul(d, 1.5), 2.5), d), d), 1);
+    const Tensor distant = add(mul(sub(mul(add(mul(d, -0.5), 2.5), d), 4), d), 2);
+    weight = where(lt(d, 1), close, where(lt(d, 2), distant, 0.0));
+  } else {
+    weight = clamp_min(sub(1, d), 0);
+  }
+  return div(weight, sum(weight, 1, true)).to(dtype);
+}
+
 }  // namespace
 
 Tensor interpolate(const In& x, const InterpolateOptions& o) {
@@ -195,6 +220,11 @@ Tensor interpolate(const In& x, const InterpolateOptions& o) {
   const DType compute = x->dtype() == DType::float64 ? DType::float64 : DType::float32;
   Tensor y = x->to(compute);
   in_order(axes, [&](const Axis& a) {
+    if (o.antialias) {
+      const Tensor weight = antialiasing(a, o, compute, x->device());
+      y = a.dim == y.dim() - 1 ? matmul(y, weight.t()) : matmul(weight, y);
+      return;
+    }
     Taps taps = (o.mode == Mode::bicubic ? cubic_taps : linear_taps)(a, o.align_corners, x->device());
     Shape along = Shape::filled(y.dim() - a.dim, 1);
     along[0] = a.out;

@@ -1,6 +1,7 @@
 #include <minnow/ops/scan.h>
 
 #include <limits>
+#include <string>
 #include <utility>
 #include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
@@ -91,9 +92,23 @@ Tensor logcumsumexp(const In& x, int dim) {
     // dx[k] = sum over i >= k of g[i] e^(x[k] - y[i]) = e^(x[k] - y[k]) s[k], with s[k] = g[k] + e^(y[k] - y[k+1]) s[k+1].
     // No exponent is above 0; one of -infinity - -infinity counts as -infinity.
     const Tensor last = y(), finite = where(eq(last, -std::numeric_limits<double>::infinity()), 0.0, last);
-    const Tensor decay = exp(sub(last, shifted(finite, dim, true, 0)));
+    // Behind +infinity nothing depends on what came before.
+    const Tensor decay =
+        where(eq(last, std::numeric_limits<double>::infinity()), 0.0, exp(sub(last, shifted(finite, dim, true, 0))));
     return mul(exp(sub(x(), finite)), recurrence(g, decay, dim, true));
   });
+}
+
+Tensor diff(const In& x, std::int64_t n, int dim) {
+  const CallSite site("diff", x.where);
+  dim = raw::wrap_dim(x, dim);
+  if (n < 0 || x->dim() == 0)
+    throw ValueError(message(x->dim() == 0 ? "x has no dimension" : "n must be 0 or more, got " + std::to_string(n),
+                             {{"self", *x}}, "diff(x) gives x[1:] - x[:-1]"));
+  Tensor y = *x;
+  for (std::int64_t i = 0; i < n && y.size(dim) > 0; ++i)
+    y = sub(y.narrow(dim, 1, y.size(dim) - 1), y.narrow(dim, 0, y.size(dim) - 1));
+  return n == 0 ? x->clone() : y;
 }
 
 Ordered cummax(const In& x, int dim) { return running_extreme("cummax", ScanOp::max, x, dim); }

@@ -11,6 +11,8 @@ namespace minnow {
 [[nodiscard]] Tensor cumprod(const In& x, int dim);
 /// log(e^x[0] + ... + e^x[i]) without overflow.  DTypeError unless x is floating-point.
 [[nodiscard]] Tensor logcumsumexp(const In& x, int dim);
+/// Differences of neighbours along dim, n times: x[i + 1] - x[i].  ValueError for n below 0, or no dimension.
+[[nodiscard]] Tensor diff(const In& x, std::int64_t n = 1, int dim = -1);
 /// The largest or smallest element so far, and the index (int64) of the last of equal ones; NaN from the first NaN on.
 [[nodiscard]] Ordered cummax(const In& x, int dim);
 [[nodiscard]] Ordered cummin(const In& x, int dim);

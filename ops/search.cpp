@@ -15,6 +15,7 @@
 #include <minnow/tensor/kernels/compute.h>
 #include <minnow/tensor/raw/copy.h>
 #include <minnow/tensor/raw/create.h>
+#include <minnow/tensor/raw/view.h>
 
 namespace minnow {
 namespace {
@@ -44,25 +45,28 @@ Tensor places(const char* name, const Tensor& sorted, const char* values_name, c
   return out;
 }
 
-/// The different elements of `values`, of which equal ones are adjacent.  order: where they were in x; undefined if they
+/// The different elements, or rows, of `values`, of which equal ones are adjacent.  order: where they were in x; undefined if they
 /// are in its order.
 Unique different(const In& x, const Tensor& values, const Tensor& order, bool return_inverse, bool return_counts) {
   const TensorOptions options{DType::int64, x->device()};
-  const std::int64_t n = values.numel();
+  const std::int64_t n = values.size(0);
+  const Shape places = values.dim() == 2 ? Shape{n} : x->shape();
   Unique out;
   if (n == 0) {
     out.values = values;
-    if (return_inverse) out.inverse = zeros(x->shape(), options);
+    if (return_inverse) out.inverse = zeros(places, options);
     if (return_counts) out.counts = zeros({0}, options);
     return out;
   }
   const Tensor first = ones({1}, {DType::bool_, x->device()});
-  const Tensor begins = cat({first, ne(values.narrow(0, 1, n - 1), values.narrow(0, 0, n - 1))}, 0);
+  Tensor differs = ne(values.narrow(0, 1, n - 1), values.narrow(0, 0, n - 1));
+  if (values.dim() == 2) differs = any(differs, 1);
+  const Tensor begins = cat({first, differs}, 0);
   const Tensor starts = nonzero(begins).reshape({-1});
   out.values = index_select(values, 0, starts);
   if (return_inverse) {
     const Tensor number = cumsum(begins, 0) - 1;
-    out.inverse = (order.defined() ? scatter_add(zeros({n}, options), 0, order, number) : number).reshape(x->shape());
+    out.inverse = (order.defined() ? scatter_add(zeros({n}, options), 0, order, number) : number).reshape(places);
   }
   if (return_counts) out.counts = cat({starts.narrow(0, 1, starts.numel() - 1), full({1}, n, options)}, 0) - starts;
   return out;
@@ -70,8 +74,15 @@ Unique different(const In& x, const Tensor& values, const Tensor& order, bool re
 
 }  // namespace
 
-Tensor searchsorted(const In& sorted, const In& values, bool right) {
+Tensor searchsorted(const In& sorted, const In& values, bool right, const Tensor& sorter) {
   const CallSite site("searchsorted", sorted.where);
+  if (sorter.defined()) {
+    const Operands operands{{"sorted", *sorted}, {"sorter", sorter}};
+    dispatch(operands);
+    if (sorter.shape() != sorted->shape() || sorter.dtype() != DType::int64)
+      throw ShapeError(message("sorter must be int64, of the shape of sorted", operands, "argsort(sorted)"));
+    return places("sorted", gather(sorted->detach(), -1, sorter), "values", *values, right);
+  }
   return places("sorted", *sorted, "values", *values, right);
 }
 
@@ -109,12 +120,40 @@ Tensor histc(const In& x, std::int64_t bins, double min, double max) {
   return index_add(zeros({bins}, {x->dtype(), x->device()}), 0, bin.to(DType::int64), inside.to(x->dtype()));
 }
 
-Unique unique(const In& x, bool return_inverse, bool return_counts) {
+Unique unique(const In& x, bool return_inverse, bool return_counts, std::optional<int> dim) {
   const CallSite site("unique", x.where);
   x->require_defined();
   const NoGradGuard no_grad;
+  if (dim && x->dim() > 0) {
+    const int d = raw::wrap_dim(x, *dim);
+    const Tensor first = x->detach().transpose(0, d);
+    const std::int64_t n = first.size(0), m = n ? first.numel() / n : 1;
+    if (m == 0)
+      throw ShapeError(message("its slices have no elements", {{"self", *x}}, "choose the dimension of size 0"));
+    const Tensor rows = first.reshape({n, m});
+    Tensor order = arange(n, {DType::int64, x->device()});
+    for (std::int64_t column = n ? m - 1 : -1; column >= 0; --column)  // stable: the first column decides last
+      order = index_select(order, 0, argsort(index_select(rows.narrow(1, column, 1).reshape({n}), 0, order), 0));
+    Unique found = different(x, index_select(rows, 0, order), order, return_inverse, return_counts);
+    Shape shape = first.shape();
+    shape[0] = found.values.size(0);
+    found.values = found.values.reshape(shape).transpose(0, d).contiguous();
+    return found;
+  }
   const Ordered sorted = sort(x->detach().reshape({-1}), 0);
   return different(x, sorted.values, sorted.indices, return_inverse, return_counts);
+}
+
+Tensor isin(const In& x, const In& elements) {
+  const CallSite site("isin", x.where);
+  dispatch({{"self", *x}, {"elements", *elements}});
+  const NoGradGuard no_grad;
+  if (elements->numel() == 0) return zeros(x->shape(), {DType::bool_, x->device()});
+  const DType dtype = promote_types(x->dtype(), elements->dtype());
+  const Tensor values = x->detach().to(dtype), sorted = sort(elements->detach().to(dtype).reshape({-1})).values;
+  const Tensor at =
+      clamp(places("elements", sorted, "self", values, false), 0, static_cast<double>(sorted.numel() - 1));
+  return eq(index_select(sorted, 0, at.reshape({-1})).reshape(x->shape()), values);
 }
 
 Unique unique_consecutive(const In& x, bool return_inverse, bool return_counts) {

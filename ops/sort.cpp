@@ -1,5 +1,6 @@
 #include <minnow/ops/sort.h>
 
+#include <cmath>
 #include <limits>
 #include <string>
 #include <utility>
@@ -124,14 +125,28 @@ Ordered median(const In& x, int dim, bool keepdim) {
   return single("median", found, x, dim, keepdim);
 }
 
-Tensor median(const In& x) {
-  const CallSite site("median", x.where);
+Ordered nanmedian(const In& x, int dim, bool keepdim) {
+  const CallSite site("nanmedian", x.where);
+  dim = raw::wrap_dim(x, dim);
+  require_elements(x, dim);
+  if (!x->is_floating_point() || x->dim() == 0) return median(x, dim, keepdim);
+  const Ordered sorted = first_of(x, dim, size_along(x, dim), false);  // NaN comes last
+  const Tensor numbers = sum(logical_not(isnan(sorted.values)), dim, true);
+  const Tensor middle = floor_divide(sub(clamp_min(numbers, 1), 1), 2);
+  return single("nanmedian", {gather(sorted.values, dim, middle), gather(sorted.indices, dim, middle)}, x, dim,
+                keepdim);
+}
+
+namespace {
+
+/// Of all elements, whose equal ones share the gradient.
+Tensor median_of_all(const char* name, const In& x, Ordered (*along)(const In&, int, bool)) {
   x->require_defined();
   const Tensor elements = x->detach().reshape({-1});
   if (elements.numel() == 0 && x->is_floating_point())
     return full({}, std::numeric_limits<double>::quiet_NaN(), {x->dtype(), x->device()});
-  Tensor y = median(elements, 0).values;
-  return record("median", y, {x}, [x = Saved(*x), y = y.detach()](const Tensor& g) {
+  Tensor y = along(elements, 0, false).values;
+  return record(name, y, {x}, [x = Saved(*x), y = y.detach()](const Tensor& g) {
     const Tensor value = x();
     Tensor share;
     {
@@ -141,6 +156,40 @@ Tensor median(const In& x) {
     }
     return mul(g, share);
   });
+}
+
+}  // namespace
+
+Tensor median(const In& x) {
+  const CallSite site("median", x.where);
+  return median_of_all("median", x, median);
+}
+
+Tensor nanmedian(const In& x) {
+  const CallSite site("nanmedian", x.where);
+  return median_of_all("nanmedian", x, nanmedian);
+}
+
+Tensor quantile(const In& x, double q, std::optional<int> dim, bool keepdim) {
+  const CallSite site("quantile", x.where);
+  dispatch({{"self", *x}});
+  if (x->dtype() != DType::float32 && x->dtype() != DType::float64)
+    throw DTypeError(message("needs float32 or float64", {{"self", *x}}, "convert it: .to(float32)"));
+  if (!(q >= 0 && q <= 1))
+    throw ValueError(message("q must be in [0, 1], got " + std::to_string(q), {{"self", *x}}, "0.5 is the median"));
+  const bool whole = !dim || x->dim() == 0;
+  const Tensor values = whole ? x->reshape({-1}) : *x;
+  const int along = whole ? 0 : raw::wrap_dim(x, *dim);
+  require_elements(values, along);
+  const Tensor sorted = sort(values, along).values;
+  const double place = q * static_cast<double>(values.size(along) - 1), below = std::floor(place);
+  const auto at = static_cast<std::int64_t>(below);
+  Tensor y = sorted.narrow(along, at, 1);
+  if (place > below) y = lerp(y, sorted.narrow(along, at + 1, 1), place - below);
+  const Tensor last = sorted.narrow(along, values.size(along) - 1, 1);
+  y = where(isnan(last), last, y);
+  if (whole) return y.reshape(keepdim ? Shape::filled(x->dim(), 1) : Shape{});
+  return keepdim ? y : y.squeeze(along);
 }
 
 Ordered mode(const In& x, int dim, bool keepdim) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <minnow/tensor/in.h>
 
 // Order along a dimension.  Equal elements keep their order, and NaN is larger than all numbers.  All dtypes.  IndexError
@@ -26,6 +27,14 @@ struct Ordered {
 [[nodiscard]] Tensor median(const In& x);
 /// The median along dim; of a NaN if there is one.  ShapeError for no elements.
 [[nodiscard]] Ordered median(const In& x, int dim, bool keepdim = false);
+/// The median of the elements that are not NaN; NaN if there is none.  Otherwise as median.
+[[nodiscard]] Tensor nanmedian(const In& x);
+/// The same along dim.  ShapeError for no elements.
+[[nodiscard]] Ordered nanmedian(const In& x, int dim, bool keepdim = false);
+/// The q-quantile of all elements, or along dim: the element at q (n - 1) of those in order, between two elements in a straight
+/// line.  NaN if there is a NaN.  DTypeError unless float32 or float64; ValueError for q outside of [0, 1], ShapeError for no
+/// elements.
+[[nodiscard]] Tensor quantile(const In& x, double q, std::optional<int> dim = {}, bool keepdim = false);
 /// The most frequent element along dim, the smallest of several, and the index of its last occurrence.  ShapeError for no
 /// elements.
 [[nodiscard]] Ordered mode(const In& x, int dim = -1, bool keepdim = false);

@@ -191,6 +191,11 @@ Tensor Methods::bmm(const In& b, SourceLocation where) const { return minnow::bm
 Tensor Methods::mv(const In& b, SourceLocation where) const { return minnow::mv({self(), where}, b); }
 Tensor Methods::dot(const In& b, SourceLocation where) const { return minnow::dot({self(), where}, b); }
 Tensor Methods::outer(const In& b, SourceLocation where) const { return minnow::outer({self(), where}, b); }
+Tensor Methods::tensordot(const In& b, int dims, SourceLocation where) const { return minnow::tensordot({self(), where}, b, dims); }
+Tensor Methods::tensordot(const In& b, const Dims& dims_a, const Dims& dims_b, SourceLocation where) const { return minnow::tensordot({self(), where}, b, dims_a, dims_b); }
+Tensor Methods::kron(const In& b, SourceLocation where) const { return minnow::kron({self(), where}, b); }
+Tensor Methods::cross(const In& b, int dim, SourceLocation where) const { return minnow::cross({self(), where}, b, dim); }
+Tensor Methods::trace(SourceLocation where) const { return minnow::trace({self(), where}); }
 Tensor Methods::addmm(const In& a, const In& b, Scalar beta, Scalar alpha, SourceLocation where) const { return minnow::addmm({self(), where}, a, b, beta, alpha); }
 Tensor Methods::baddbmm(const In& a, const In& b, Scalar beta, Scalar alpha, SourceLocation where) const { return minnow::baddbmm({self(), where}, a, b, beta, alpha); }
 Tensor Methods::softmax(int dim, SourceLocation where) const { return minnow::softmax({self(), where}, dim); }
@@ -220,6 +225,7 @@ Tensor Methods::masked_scatter(const In& mask, const In& source, SourceLocation 
 Tensor Methods::masked_scatter_(const In& mask, const In& source, SourceLocation where) const { return minnow::masked_scatter_({self(), where}, mask, source); }
 Tensor Methods::diagonal(::std::int64_t offset, int dim1, int dim2, SourceLocation where) const { return minnow::diagonal({self(), where}, offset, dim1, dim2); }
 Tensor Methods::diag(::std::int64_t diagonal, SourceLocation where) const { return minnow::diag({self(), where}, diagonal); }
+Tensor Methods::diag_embed(::std::int64_t offset, int dim1, int dim2, SourceLocation where) const { return minnow::diag_embed({self(), where}, offset, dim1, dim2); }
 Tensor Methods::unfold(int dim, ::std::int64_t size, ::std::int64_t step, SourceLocation where) const { return minnow::unfold({self(), where}, dim, size, step); }
 Tensor Methods::unflatten(int dim, const Shape& sizes, SourceLocation where) const { return minnow::unflatten({self(), where}, dim, sizes); }
 Tensor Methods::repeat_interleave(::std::int64_t repeats, ::std::optional<int> dim, SourceLocation where) const { return minnow::repeat_interleave({self(), where}, repeats, dim); }
@@ -243,6 +249,7 @@ Tensor Methods::random_(::std::int64_t low, ::std::int64_t high, RandomGenerator
 Tensor Methods::random_(RandomGenerator* generator, SourceLocation where) const { return minnow::random_({self(), where}, generator); }
 Tensor Methods::cumprod(int dim, SourceLocation where) const { return minnow::cumprod({self(), where}, dim); }
 Tensor Methods::logcumsumexp(int dim, SourceLocation where) const { return minnow::logcumsumexp({self(), where}, dim); }
+Tensor Methods::diff(::std::int64_t n, int dim, SourceLocation where) const { return minnow::diff({self(), where}, n, dim); }
 Ordered Methods::cummax(int dim, SourceLocation where) const { return minnow::cummax({self(), where}, dim); }
 Ordered Methods::cummin(int dim, SourceLocation where) const { return minnow::cummin({self(), where}, dim); }
 Tensor Methods::scatter(int dim, const In& index, const TensorLike& source, SourceLocation where) const { return minnow::scatter({self(), where}, dim, index, source); }
@@ -254,14 +261,18 @@ Tensor Methods::index_copy(int dim, const In& index, const In& source, SourceLoc
 Tensor Methods::index_copy_(int dim, const In& index, const In& source, SourceLocation where) const { return minnow::index_copy_({self(), where}, dim, index, source); }
 Tensor Methods::index_add_(int dim, const In& index, const In& source, SourceLocation where) const { return minnow::index_add_({self(), where}, dim, index, source); }
 Tensor Methods::histc(::std::int64_t bins, double min, double max, SourceLocation where) const { return minnow::histc({self(), where}, bins, min, max); }
-Unique Methods::unique(bool return_inverse, bool return_counts, SourceLocation where) const { return minnow::unique({self(), where}, return_inverse, return_counts); }
+Unique Methods::unique(bool return_inverse, bool return_counts, ::std::optional<int> dim, SourceLocation where) const { return minnow::unique({self(), where}, return_inverse, return_counts, dim); }
 Unique Methods::unique_consecutive(bool return_inverse, bool return_counts, SourceLocation where) const { return minnow::unique_consecutive({self(), where}, return_inverse, return_counts); }
+Tensor Methods::isin(const In& elements, SourceLocation where) const { return minnow::isin({self(), where}, elements); }
 Ordered Methods::sort(int dim, bool descending, SourceLocation where) const { return minnow::sort({self(), where}, dim, descending); }
 Tensor Methods::argsort(int dim, bool descending, SourceLocation where) const { return minnow::argsort({self(), where}, dim, descending); }
 Ordered Methods::topk(::std::int64_t k, int dim, bool largest, SourceLocation where) const { return minnow::topk({self(), where}, k, dim, largest); }
 Ordered Methods::kthvalue(::std::int64_t k, int dim, bool keepdim, SourceLocation where) const { return minnow::kthvalue({self(), where}, k, dim, keepdim); }
 Tensor Methods::median(SourceLocation where) const { return minnow::median({self(), where}); }
 Ordered Methods::median(int dim, bool keepdim, SourceLocation where) const { return minnow::median({self(), where}, dim, keepdim); }
+Tensor Methods::nanmedian(SourceLocation where) const { return minnow::nanmedian({self(), where}); }
+Ordered Methods::nanmedian(int dim, bool keepdim, SourceLocation where) const { return minnow::nanmedian({self(), where}, dim, keepdim); }
+Tensor Methods::quantile(double q, ::std::optional<int> dim, bool keepdim, SourceLocation where) const { return minnow::quantile({self(), where}, q, dim, keepdim); }
 Ordered Methods::mode(int dim, bool keepdim, SourceLocation where) const { return minnow::mode({self(), where}, dim, keepdim); }
 Tensor Methods::all(const Dims& dims, bool keepdim, SourceLocation where) const { return minnow::all({self(), where}, dims, keepdim); }
 

@@ -355,6 +355,17 @@ class Methods {
   [[nodiscard]] Tensor mv(const In& b, SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Tensor dot(const In& b, SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Tensor outer(const In& b, SourceLocation where = SourceLocation::current()) const;
+  /// Products of a and b, summed over the last `dims` dimensions of a and the first of b; or over those of two lists, pair by
+  /// pair.  ShapeError if their sizes differ.
+  [[nodiscard]] Tensor tensordot(const In& b, int dims = 2, SourceLocation where = SourceLocation::current()) const;
+  [[nodiscard]] Tensor tensordot(const In& b, const Dims& dims_a, const Dims& dims_b, SourceLocation where = SourceLocation::current()) const;
+  /// The Kronecker product: b times each element of a, block by block.   [..., M, N] and [..., P, Q]  ->  [..., M P, N Q], for any
+  /// number of dimensions.
+  [[nodiscard]] Tensor kron(const In& b, SourceLocation where = SourceLocation::current()) const;
+  /// The vectors orthogonal to those of a and b along dim, of size 3: a[1] b[2] - a[2] b[1], ...  The others are broadcast.
+  [[nodiscard]] Tensor cross(const In& b, int dim = -1, SourceLocation where = SourceLocation::current()) const;
+  /// The sum of the diagonal of a matrix.
+  [[nodiscard]] Tensor trace(SourceLocation where = SourceLocation::current()) const;
   /// beta input + alpha (a b), for matrices and for batches of matrices; input is broadcast to the product.  With beta = 0
   /// input does not count, even where it is not finite.  ShapeError and DTypeError as for mm and bmm.
   [[nodiscard]] Tensor addmm(const In& a, const In& b, Scalar beta = 1, Scalar alpha = 1, SourceLocation where = SourceLocation::current()) const;
@@ -420,6 +431,9 @@ class Methods {
   /// Of a vector the square matrix with x on the diagonal and 0 elsewhere, of a matrix a copy of its diagonal.
   /// ShapeError for others.
   [[nodiscard]] Tensor diag(::std::int64_t diagonal = 0, SourceLocation where = SourceLocation::current()) const;
+  /// Matrices with the vectors of x on their diagonals and 0 elsewhere: the inverse of diagonal().   [..., n]  ->
+  /// [..., n + |offset|, n + |offset|], whose dimensions become dim1 and dim2 of the result.
+  [[nodiscard]] Tensor diag_embed(::std::int64_t offset = 0, int dim1 = -2, int dim2 = -1, SourceLocation where = SourceLocation::current()) const;
   /// The windows of `size` elements that begin at every `step`-th one of dimension dim, as a view: their number replaces the
   /// dimension, their elements are a new last one.   [..., n, ...]  ->  [..., (n - size) / step + 1, ..., size].  ShapeError
   /// for windows that do not fit, ValueError for a step below 1.
@@ -477,6 +491,8 @@ class Methods {
   [[nodiscard]] Tensor cumprod(int dim, SourceLocation where = SourceLocation::current()) const;
   /// log(e^x[0] + ... + e^x[i]) without overflow.  DTypeError unless x is floating-point.
   [[nodiscard]] Tensor logcumsumexp(int dim, SourceLocation where = SourceLocation::current()) const;
+  /// Differences of neighbours along dim, n times: x[i + 1] - x[i].  ValueError for n below 0, or no dimension.
+  [[nodiscard]] Tensor diff(::std::int64_t n = 1, int dim = -1, SourceLocation where = SourceLocation::current()) const;
   /// The largest or smallest element so far, and the index (int64) of the last of equal ones; NaN from the first NaN on.
   [[nodiscard]] Ordered cummax(int dim, SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Ordered cummin(int dim, SourceLocation where = SourceLocation::current()) const;
@@ -501,9 +517,13 @@ class Methods {
   /// bins, or a range that is not finite.  No gradient.
   [[nodiscard]] Tensor histc(::std::int64_t bins = 100, double min = 0, double max = 0, SourceLocation where = SourceLocation::current()) const;
   /// The different elements of x in ascending order.  Each NaN is another.  The host waits for the device.  No gradient.
-  [[nodiscard]] Unique unique(bool return_inverse = false, bool return_counts = false, SourceLocation where = SourceLocation::current()) const;
+  /// With dim the different slices x(dim = i), in ascending order of their first elements, then their second ones, ...; inverse
+  /// is then int64 [size of dim].  One sort for each element of a slice.  ShapeError for slices without elements.
+  [[nodiscard]] Unique unique(bool return_inverse = false, bool return_counts = false, ::std::optional<int> dim = {}, SourceLocation where = SourceLocation::current()) const;
   /// The elements of x.flatten() that differ from the one before.
   [[nodiscard]] Unique unique_consecutive(bool return_inverse = false, bool return_counts = false, SourceLocation where = SourceLocation::current()) const;
+  /// Whether each element of x is in `elements`, of any shape: bool.  NaN is in nothing.  No gradient.
+  [[nodiscard]] Tensor isin(const In& elements, SourceLocation where = SourceLocation::current()) const;
   /// x in ascending or descending order along dim.
   [[nodiscard]] Ordered sort(int dim = -1, bool descending = false, SourceLocation where = SourceLocation::current()) const;
   /// The indices of sort().  No gradient.
@@ -517,6 +537,14 @@ class Methods {
   [[nodiscard]] Tensor median(SourceLocation where = SourceLocation::current()) const;
   /// The median along dim; of a NaN if there is one.  ShapeError for no elements.
   [[nodiscard]] Ordered median(int dim, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;
+  /// The median of the elements that are not NaN; NaN if there is none.  Otherwise as median.
+  [[nodiscard]] Tensor nanmedian(SourceLocation where = SourceLocation::current()) const;
+  /// The same along dim.  ShapeError for no elements.
+  [[nodiscard]] Ordered nanmedian(int dim, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;
+  /// The q-quantile of all elements, or along dim: the element at q (n - 1) of those in order, between two elements in a straight
+  /// line.  NaN if there is a NaN.  DTypeError unless float32 or float64; ValueError for q outside of [0, 1], ShapeError for no
+  /// elements.
+  [[nodiscard]] Tensor quantile(double q, ::std::optional<int> dim = {}, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;
   /// The most frequent element along dim, the smallest of several, and the index of its last occurrence.  ShapeError for no
   /// elements.
   [[nodiscard]] Ordered mode(int dim = -1, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;

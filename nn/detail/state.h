@@ -21,6 +21,7 @@ struct Hook {
   std::function<void(Module& module, std::span<Tensor> inputs)> before{};
   std::function<void(Module& module, std::span<const Tensor> inputs, std::span<Tensor> outputs)> after{};
   std::function<void(Module& module, std::span<Tensor> grad_inputs, std::span<const Tensor> grad_outputs)> backward{};
+  std::function<void(Module& module, std::span<Tensor> grad_outputs)> before_backward{};
 };
 
 /// A child: a module, and how to copy a module of its type.

@@ -6,6 +6,15 @@
 
 namespace minnow::detail {
 
+/// Calls f with x as a batch, also where it is one sequence, image or volume; the result has N if x has.
+template <class F> auto of_batch(const Tensor& x, int dims, const F& f) {
+  if (!x.defined() || x.dim() != dims + 1) return f(x);
+  auto y = f(x.unsqueeze(0));
+  if constexpr (requires { y.indices; })
+    return decltype(y){y.values.squeeze(0), y.indices.defined() ? y.indices.squeeze(0) : Tensor()};
+  else return decltype(y)(y.squeeze(0));
+}
+
 /// The number of windows in a dimension; less than 1 if none fits.
 std::int64_t pooled_size(std::int64_t in, std::int64_t kernel, std::int64_t stride, std::int64_t padding,
                          std::int64_t dilation, bool ceil_mode);

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Writes the golden values of this folder with PyTorch 2.15.  Run by hand; the tests read the files only."""
+import make_combined
 import make_distributions
 import make_elementwise
 import make_layers
@@ -19,4 +20,5 @@ if __name__ == "__main__":
     make_spatial.main()
     make_training.main()
     make_modules.main()
+    make_combined.main()
     make_distributions.main()

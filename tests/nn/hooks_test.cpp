@@ -84,6 +84,32 @@ TEST_P(ModuleHooks, BackwardHooksGetTheGradients) {
   EXPECT_EQ(x.grad().to_vector<float>(), (std::vector<float>{4000, 6000}));
 }
 
+TEST_P(ModuleHooks, HooksBeforeBackwardReplaceTheGradientsOfOutputs) {
+  Two net;
+  net.to(device());
+  Tensor x = tensor({1.0F, 1.0F}).to(device()).requires_grad_(), y = tensor({4.0F, 5.0F}).to(device()).requires_grad_();
+  std::vector<int> order;
+  const auto after = net.register_full_backward_hook([&](const nn::BackwardCall& call) {
+    order.push_back(2);
+    EXPECT_EQ(call.grad_outputs[0].to_vector<float>(), (std::vector<float>{30, 30})) << "as it was replaced";
+  });
+  auto before = net.register_full_backward_pre_hook([&](nn::Module& module, const Tensor& g) {
+    order.push_back(1);
+    EXPECT_EQ(module.describe(), "Two");
+    return g * 3;
+  });
+  sum(net(x, y) * 10).backward();
+  EXPECT_EQ(order, (std::vector<int>{1, 2}));
+  EXPECT_EQ(net.w.grad().to_vector<float>(), (std::vector<float>{30, 30}));
+  before = net.register_full_backward_pre_hook([](nn::Module&, const Tensor&) { return ones({7}); });
+  EXPECT_THROW(sum(net(x, y)).backward(), ShapeError);
+  before = net.register_full_backward_pre_hook([&](nn::Module&, const Tensor&) { order.push_back(3); });
+  net.zero_grad();
+  sum(net(x.detach(), y.detach()) * 30).backward();
+  EXPECT_EQ(order.back(), 2) << "an input without a gradient: the other hook still runs";
+  EXPECT_EQ(net.w.grad().to_vector<float>(), (std::vector<float>{30, 30}));
+}
+
 TEST_P(ModuleHooks, ABackwardHookOfOneInputMayReturnItsGradient) {
   nn::Linear net(2, 2);
   net.to(device());

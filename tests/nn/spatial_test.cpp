@@ -143,6 +143,14 @@ TEST(Spatial, RefusesBadConvolutions) {
   });
 }
 
+TEST(Spatial, AKernelInBracesIsOneSize) {
+  const Tensor volume = ones({1, 1, 2, 4, 6});
+  EXPECT_EQ(nn::MaxPool3d({1, 2, 2})(volume).shape(), (Shape{1, 1, 2, 2, 3}));
+  EXPECT_EQ(nn::AvgPool3d({2, 2, 3}, {.stride = 1})(volume).shape(), (Shape{1, 1, 1, 3, 4}));
+  EXPECT_EQ(nn::MaxPool2d({1, 2})(volume.squeeze(0)).shape(), (Shape{1, 2, 4, 3}));
+  EXPECT_EQ(nn::MaxPool2d(2, 1)(volume.squeeze(0)).shape(), (Shape{1, 2, 3, 5}));
+}
+
 TEST(Spatial, RefusesBadPools) {
   const Tensor line = zeros({1, 2, 5}), image = zeros({1, 2, 4, 4});
   const Tensor at = zeros({1, 2, 2, 2}, int64);
@@ -158,7 +166,7 @@ TEST(Spatial, RefusesBadPools) {
       Misuse{"ValueError", "LPPool2d", "norm_type must be positive", [] { nn::LPPool2d(0, 2); }},
       Misuse{"ShapeError", "max_pool1d", "x: [N, C, L]", [=] { (void)max_pool1d(image, 2); }},
       Misuse{"ShapeError", "avg_pool1d", "kernel 6", [=] { (void)avg_pool1d(line, 6); }},
-      Misuse{"ShapeError", "max_pool3d", "five dimensions", [=] { (void)max_pool3d(image, 2); }},
+      Misuse{"ShapeError", "max_pool3d", "five dimensions", [=] { (void)max_pool3d(line, 2); }},
       Misuse{"ShapeError", "max_unpool2d", "x and indices have different shapes",
              [=] { (void)max_unpool2d(image, at, 2); }},
       Misuse{"DTypeError", "max_unpool2d", "must be int64", [=] { (void)max_unpool2d(image, image, 2); }},
