@@ -300,6 +300,7 @@ StateDict load_torch(const InputFile& file, const LoadOptions& options, SourceLo
     TorchReader reader(file);
     const std::vector<Selected> selected = select(options, reader.names(), file.path(), where);
     std::vector<std::optional<Described>> described;
+    described.reserve(selected.size());
     for (const Selected& s : selected) described.push_back(reader.describe(s.index));
     StateDict tensors;
     for (std::size_t i = 0; i < selected.size(); ++i)
