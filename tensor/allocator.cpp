@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
+#include <minnow/tensor/storage_origin.h>
 
 #if defined(__linux__)
 #include <sys/mman.h>
@@ -55,23 +56,25 @@ void CachingAllocator::deallocate(void* block, std::size_t bytes) noexcept {
   stats_.allocated -= static_cast<std::int64_t>(size);
   --stats_.blocks;
   try {
-    free_.put(block, size);
+    if (stats_.reserved <= limit_) return free_.put(block, size);
   } catch (...) {  // the list cannot grow
-    stats_.reserved -= static_cast<std::int64_t>(size);
-    source_->release(block, size);
   }
+  stats_.reserved -= static_cast<std::int64_t>(size);
+  source_->release(block, size);
 }
 
 /// A cached block, or one from the source, if necessary after returning the cache to it; nullptr if it has none.
 void* CachingAllocator::take(std::size_t size) {
+  const auto bytes = static_cast<std::int64_t>(size);
+  if (stats_.allocated + bytes > limit_) return nullptr;
   if (void* block = free_.take(size)) return block;
-  void* block = source_->obtain(size);
+  void* block = stats_.reserved + bytes > limit_ ? nullptr : source_->obtain(size);
   if (!block) {
     release_cache();
     block = source_->obtain(size);
   }
   if (!block) return nullptr;
-  stats_.reserved += static_cast<std::int64_t>(size);
+  stats_.reserved += bytes;
   ++stats_.system_calls;
   return block;
 }
@@ -91,6 +94,13 @@ void CachingAllocator::reset_peak() {
   stats_.peak = stats_.allocated;
 }
 
+void CachingAllocator::set_limit(std::int64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  stats_.limit = bytes;
+  limit_ = bytes > 0 ? bytes : kNoLimit;
+  if (stats_.reserved > limit_) release_cache();
+}
+
 void CachingAllocator::release_cache() {
   free_.erase_if([this](void* block, std::size_t size) {
     source_->release(block, size);
@@ -100,11 +110,18 @@ void CachingAllocator::release_cache() {
 }
 
 void CachingAllocator::out_of_memory(std::size_t bytes) const {
-  throw OutOfMemoryError("out of memory on " + source_->name() + ": requested " + std::to_string(bytes) +
-                         " bytes\n  in tensors " + std::to_string(stats_.allocated) + " bytes, reserved " +
-                         std::to_string(stats_.reserved) + ", peak " + std::to_string(stats_.peak) +
-                         (source_->limit() ? ", limit " + std::to_string(source_->limit()) : "") +
-                         "\nuse smaller batches, or free tensors that are no longer needed");
+  throw_out_of_memory(source_->name(), bytes, stats_,
+                      source_->limit() ? ", limit " + std::to_string(source_->limit()) : "");
+}
+
+void throw_out_of_memory(const std::string& device, std::size_t requested, const MemoryStats& stats,
+                         const std::string& more) {
+  throw OutOfMemoryError(
+      "out of memory on " + device + ": requested " + std::to_string(requested) + " bytes\n  in tensors " +
+      std::to_string(stats.allocated) + " bytes, reserved " + std::to_string(stats.reserved) + ", peak " +
+      std::to_string(stats.peak) + more + (stats.limit ? ", set_memory_limit " + std::to_string(stats.limit) : "") +
+      largest_memory_uses(device) + "\nuse smaller batches, or free tensors that are no longer needed" +
+      (stats.limit ? ", or raise the limit" : ""));
 }
 
 Allocator& cpu_allocator() {

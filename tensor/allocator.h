@@ -2,7 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -17,9 +17,13 @@ struct MemoryStats {
   std::int64_t peak = 0;          ///< the maximum of `allocated` since the start or reset_peak_memory()
   std::int64_t blocks = 0;        ///< live blocks
   std::int64_t system_calls = 0;  ///< blocks obtained from the system so far: constant in a steady state
+  std::int64_t limit = 0;         ///< that set_memory_limit() has set; 0: none
 };
 
 namespace detail {
+
+/// The limit of an allocator without one.
+inline constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 
 /// The memory of one device.  Thread-safe.  Lives until the process ends, since global tensors may be destroyed last.
 class Allocator {
@@ -33,6 +37,8 @@ class Allocator {
   /// Returns every cached block to the system.
   virtual void empty_cache() = 0;
   virtual void reset_peak() = 0;
+  /// Obtains no more than `bytes` from the system; 0: no limit.  Memory of devices only.
+  virtual void set_limit(std::int64_t) {}
   /// The stream whose order decides when a block that this thread allocates now may be used and reused; nullptr for
   /// memory without streams.
   virtual const void* stream() const { return nullptr; }
@@ -65,6 +71,7 @@ class CachingAllocator final : public Allocator {
   MemoryStats stats() const override;
   void empty_cache() override;
   void reset_peak() override;
+  void set_limit(std::int64_t bytes) override;
 
  private:
   void* take(std::size_t size);
@@ -75,7 +82,12 @@ class CachingAllocator final : public Allocator {
   mutable std::mutex mutex_;
   FreeLists<void> free_;
   MemoryStats stats_;
+  std::int64_t limit_ = kNoLimit;
 };
+
+/// OutOfMemoryError with these numbers, and the lines that hold most, if memory is recorded.
+[[noreturn]] void throw_out_of_memory(const std::string& device, std::size_t requested, const MemoryStats& stats,
+                                      const std::string& more);
 
 /// Host memory: 64-byte aligned, large blocks on huge pages.
 Allocator& cpu_allocator();

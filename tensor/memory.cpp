@@ -32,6 +32,14 @@ MemoryStats pinned_memory_stats() {
 
 void empty_cache(Device device, SourceLocation where) { allocator_of("empty_cache", device, where).empty_cache(); }
 
+void set_memory_limit(Device device, std::int64_t bytes, SourceLocation where) {
+  if (bytes < 0)
+    throw ValueError("set_memory_limit: the limit must be at least 0, got " + std::to_string(bytes) +
+                         "\ngive a number of bytes, or 0 for no limit",
+                     where);
+  allocator_of("set_memory_limit", device, where).set_limit(bytes);
+}
+
 void reset_peak_memory(Device device, SourceLocation where) {
   allocator_of("reset_peak_memory", device, where).reset_peak();
 }

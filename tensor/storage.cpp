@@ -2,6 +2,7 @@
 
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
+#include <minnow/tensor/storage_origin.h>
 
 namespace minnow {
 namespace {
@@ -13,12 +14,14 @@ std::atomic<std::int64_t> live{0};
 std::int64_t live_storages() { return live.load(); }
 
 Storage::Storage(Allocator& allocator, Device device, std::size_t bytes, bool pinned)
-    : data_(bytes ? allocator.allocate(bytes) : nullptr),
+    : origin_(StorageOrigin::of(bytes, device)),
+      data_(bytes ? allocator.allocate(bytes) : nullptr),
       bytes_(bytes),
       device_(device),
       pinned_(pinned),
       stream_(allocator.stream()),
       allocator_(&allocator) {
+  if (origin_) origin_->link();
   live.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -62,7 +65,9 @@ void Storage::wait_pending() const {
 std::shared_ptr<Storage> detail::make_storage(Allocator& allocator, Device device, std::size_t bytes, bool pinned,
                                               SourceLocation where, const Wanted& wanted) {
   try {
-    return std::make_shared<Storage>(allocator, device, bytes, pinned);
+    auto storage = std::make_shared<Storage>(allocator, device, bytes, pinned);
+    if (StorageOrigin* origin = storage->origin()) origin->describe(where, wanted);
+    return storage;
   } catch (const OutOfMemoryError& error) {  // the allocator does not know the operation
     const std::string_view what = error.what(), kind = "OutOfMemoryError: ";
     const std::string_view op = CallSite::op_or(wanted.op);

@@ -15,6 +15,10 @@
 
 namespace minnow {
 
+namespace detail {
+class StorageOrigin;
+}
+
 /// A block of memory on one device, shared by the tensors that view it.
 class Storage {
  public:
@@ -31,6 +35,8 @@ class Storage {
   Device device() const { return device_; }
   /// The allocator of the memory; nullptr for the caller's memory.
   const detail::Allocator* allocator() const { return allocator_; }
+  /// Where it was made; nullptr unless memory was recorded then.
+  detail::StorageOrigin* origin() const { return origin_.get(); }
   /// Whether this is page-locked host memory.
   bool is_pinned() const { return pinned_; }
   /// The stream that the memory was allocated for (see Allocator::stream).  Its allocator must be told of uses on
@@ -67,6 +73,7 @@ class Storage {
   Event pending() const;
   void wait_pending() const;
 
+  std::unique_ptr<detail::StorageOrigin> origin_;  // while memory is recorded (record_memory)
   void* data_ = nullptr;
   std::size_t bytes_ = 0;
   Device device_;

@@ -1,6 +1,7 @@
 #include <minnow/tensor/text.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cxxabi.h>
 #include <memory>
@@ -40,6 +41,16 @@ void put(std::ostream& out, std::string_view text) {
 }
 
 }  // namespace
+
+std::string format_bytes(std::int64_t bytes) {
+  static constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB"};
+  double value = static_cast<double>(bytes);
+  int unit = 0;
+  for (; value >= 1000 && unit < 4; ++unit) value /= 1000;
+  char text[32];
+  std::snprintf(text, sizeof text, unit ? "%.1f %s" : "%.0f %s", value, kUnits[unit]);
+  return text;
+}
 
 void write_text(std::ostream& out, std::string_view text) {
   const std::ostream::sentry ready(out);

@@ -94,16 +94,6 @@ Ledger& ledger() {
   return *instance;
 }
 
-std::string format_bytes(std::int64_t bytes) {
-  static constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB"};
-  double value = static_cast<double>(bytes);
-  int unit = 0;
-  for (; value >= 1000 && unit < 4; ++unit) value /= 1000;
-  char text[32];
-  std::snprintf(text, sizeof text, unit ? "%.1f %s" : "%.0f %s", value, kUnits[unit]);
-  return text;
-}
-
 }  // namespace
 
 std::string_view name_of(TransferDirection direction) {

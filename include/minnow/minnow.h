@@ -21,6 +21,7 @@
 #include <minnow/tensor/io/save.h>
 #include <minnow/tensor/io/state_dict.h>
 #include <minnow/tensor/memory.h>
+#include <minnow/tensor/memory_report.h>
 #include <minnow/tensor/profile.h>
 #include <minnow/tensor/random.h>
 #include <minnow/tensor/scalar.h>

@@ -27,7 +27,9 @@ void* DeviceMemory::allocate(std::size_t bytes) {
   if (bytes > kMost) out_of_memory(bytes);
   const bool guarded = debug_ && !pool;
   const std::size_t size = rounded(bytes + (guarded ? 2 * kUnit : 0));
-  Block* block = obtain(pool ? *pool->arena_ : cache_, stream, size);
+  Block* block = nullptr;
+  if (stats_.allocated + static_cast<std::int64_t>(size) <= limit_)
+    block = obtain(pool ? *pool->arena_ : cache_, stream, size);
   if (!block) out_of_memory(bytes);
   block->live = true;
   block->guarded = guarded;
@@ -64,6 +66,7 @@ Block* DeviceMemory::carve(Arena& arena, StreamHandle stream, std::size_t size) 
     auto made = std::make_unique<Slab>();
     made->bytes = small ? kSlab : size;
     made->arena = &arena;
+    if (stats_.reserved + static_cast<std::int64_t>(made->bytes) > limit_) return nullptr;
     made->base = static_cast<char*>(driver_.allocate(made->bytes));
     if (!made->base) return nullptr;
     slab = made.get();
@@ -158,6 +161,15 @@ void DeviceMemory::reset_peak() {
   stats_.peak = stats_.allocated;
 }
 
+void DeviceMemory::set_limit(std::int64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  stats_.limit = bytes;
+  limit_ = bytes > 0 ? bytes : kNoLimit;
+  if (stats_.reserved <= limit_ || captures_ > 0) return;
+  process_pending(true);
+  release_cache();
+}
+
 void DeviceMemory::empty_cache() {
   const std::lock_guard lock(mutex_);
   if (captures_ > 0) return;
@@ -182,11 +194,7 @@ void DeviceMemory::release_cache() {
 }
 
 void DeviceMemory::out_of_memory(std::size_t bytes) const {
-  throw OutOfMemoryError("out of memory on " + name_ + ": requested " + std::to_string(bytes) +
-                         " bytes\n  in tensors " + std::to_string(stats_.allocated) + " bytes, reserved " +
-                         std::to_string(stats_.reserved) + ", peak " + std::to_string(stats_.peak) +
-                         ", free on the device " + std::to_string(driver_.free_bytes()) +
-                         "\nuse smaller batches, or free tensors that are no longer needed");
+  throw_out_of_memory(name_, bytes, stats_, ", free on the device " + std::to_string(driver_.free_bytes()));
 }
 
 std::unique_ptr<Arena> DeviceMemory::open_pool() { return std::make_unique<Arena>(); }

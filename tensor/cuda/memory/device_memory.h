@@ -33,6 +33,7 @@ class DeviceMemory final : public Allocator {
   MemoryStats stats() const override;
   void empty_cache() override;
   void reset_peak() override;
+  void set_limit(std::int64_t bytes) override;
   const void* stream() const override { return current_(); }
 
   /// Notes that work on `stream` uses the block of `data`, which is not reused before that work is done.
@@ -95,6 +96,7 @@ class DeviceMemory final : public Allocator {
   bool debug_ = false;
   std::string damage_;
   MemoryStats stats_;
+  std::int64_t limit_ = kNoLimit;
 };
 
 }  // namespace minnow::cuda
