@@ -57,20 +57,20 @@ void Adafactor::update(const Composed& u) {
   const Tensor grad = o.maximize ? -u.grad : u.grad, squares = square(grad);
   Tensor estimate;
   if (grad.dim() > 1) {
-    const Tensor &rows = u.states[0], &columns = u.states[1];
-    rows.copy_(lerp(rows, mean(squares, -1, true), weight));
-    columns.copy_(lerp(columns, mean(squares, -2, true), weight));
+    const Tensor rows = lerp(u.states[0], mean(squares, -1, true), weight),
+                 columns = lerp(u.states[1], mean(squares, -2, true), weight);
+    write(u.states[0], rows);
+    write(u.states[1], columns);
     estimate = matmul(rows, columns) / clamp_min(mean(rows, -2, true), eps1);
   } else {
-    u.states[2].copy_(lerp(u.states[2], squares, weight));
-    estimate = u.states[2];
+    estimate = lerp(u.states[2], squares, weight);
+    write(u.states[2], estimate);
   }
   const Tensor direction = grad * rsqrt(clamp_min(estimate, eps1 * eps1));
   const Tensor size = clamp_min(root_mean_square(u.param), o.eps2) * rate,
                shrunk = clamp_min(root_mean_square(direction) / o.d, 1);
   const Tensor change = direction * (size / shrunk);
-  if (o.weight_decay != 0) u.param.mul_(1 - o.lr * o.weight_decay);
-  u.param.sub_(change);
+  write(u.param, (o.weight_decay != 0 ? u.param * (1 - o.lr * o.weight_decay) : u.param) - change);
 }
 
 }  // namespace minnow::optim

@@ -13,6 +13,7 @@
 #include <minnow/optim/optimizers.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/raw/copy.h>
 
 namespace minnow::optim {
 namespace {
@@ -176,6 +177,19 @@ LBFGS::Point LBFGS::strong_wolfe(const std::function<Point(double)>& at, Point s
 
 Tensor LBFGS::run(const std::function<Tensor()>& closure, SourceLocation where) {
   check_options(where);
+  State state = state_;
+  std::vector<std::pair<Tensor, Tensor>> before;
+  for (const Tensor& p : params_) before.emplace_back(p.detach(), p.detach().clone());
+  try {
+    return minimize(closure, where);
+  } catch (...) {
+    state_ = std::move(state);
+    for (const auto& [param, value] : before) minnow::detail::raw::copy_to(value, param, where);
+    throw;
+  }
+}
+
+Tensor LBFGS::minimize(const std::function<Tensor()>& closure, SourceLocation where) {
   const NoGradGuard guard;
   const double sign = options_.maximize ? -1 : 1;
   Tensor first_loss;

@@ -46,7 +46,7 @@ class LBFGS {
                  SourceLocation where = SourceLocation::current());
 
   /// `closure` drops the gradients, computes the loss, calls backward and returns the loss.  Returns that of the first
-  /// call.
+  /// call.  Parameters and state are unchanged when it throws.
   template <std::invocable F> Tensor step(F&& closure, SourceLocation where = SourceLocation::current()) {
     return run(std::function<Tensor()>(std::ref(closure)), where);
   }
@@ -83,6 +83,7 @@ class LBFGS {
 
   void check_options(SourceLocation where) const;
   Tensor run(const std::function<Tensor()>& closure, SourceLocation where);
+  Tensor minimize(const std::function<Tensor()>& closure, SourceLocation where);
   Tensor flat_grad() const;
   void move(double t, const Tensor& direction) const;
   Tensor direction(const Tensor& grad);

@@ -66,11 +66,12 @@ void Muon::check_parameter(const Tensor& param, SourceLocation where) const {
 void Muon::update(const Composed& u) {
   const MuonOptions& o = settings(u.group);
   const Tensor& buffer = u.states[0];
-  buffer.copy_(lerp(buffer, u.grad, 1 - o.momentum));
-  const Tensor direction = o.nesterov ? lerp(u.grad, buffer, o.momentum) : buffer;
+  const Tensor average = lerp(buffer, u.grad, 1 - o.momentum);
+  const Tensor direction = o.nesterov ? lerp(u.grad, average, o.momentum) : average;
   const Tensor step = orthogonalized(direction, o).to(u.param.dtype());
-  if (o.weight_decay != 0) u.param.mul_(1 - o.lr * o.weight_decay);
-  u.param.add_(step * (-o.lr * scale_of(o.adjust_lr, u.param.shape())));
+  const Tensor decayed = o.weight_decay != 0 ? u.param * (1 - o.lr * o.weight_decay) : u.param;
+  write(buffer, average);
+  write(u.param, decayed + step * (-o.lr * scale_of(o.adjust_lr, u.param.shape())));
 }
 
 }  // namespace minnow::optim

@@ -185,6 +185,7 @@ void Optimizer::step(SourceLocation where) {
     items_.reserve(pending_.size());  // the last allocation: from here on parameters change
     for (std::size_t i = 0; i < pending_.size(); ++i)
       if (!pending_[i].done) run(i);
+    write_composed();
   } catch (...) {
     finish_step();
     throw;
@@ -202,6 +203,7 @@ bool Optimizer::updates(const void* tensor_id) const {
 void Optimizer::finish_step() noexcept {
   for (const Pending& p : pending_) p.slot->grad = Tensor();
   pending_.clear();
+  writes_.clear();
 }
 
 void Optimizer::prepare(Slot& slot, std::size_t group, unsigned states, SourceLocation where) {
@@ -292,8 +294,12 @@ void Optimizer::run_composed(const Pending& pending) {
   }
   const NoGradGuard guard;
   update({slot.param, slot.grad, std::span(slot.state).first(rule_.states.size()), pending.group, pending.step});
-  count_step(slot);
-  slot.grad = Tensor();
+}
+
+void Optimizer::write_composed() {
+  if (rule_.number >= 0) return;
+  for (const auto& [target, value] : writes_) raw::copy_to(value, target);
+  for (const Pending& p : pending_) count_step(*p.slot);
 }
 
 void Optimizer::run(std::size_t first) {

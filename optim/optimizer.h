@@ -76,7 +76,7 @@ class Optimizer {
   Optimizer& operator=(const Optimizer&) = delete;
 
   /// Updates all parameters that have a gradient.  DeviceError, DTypeError or ShapeError for a gradient that does not
-  /// fit its parameter, ValueError for options out of range; no parameter has changed then.
+  /// fit its parameter, ValueError for options out of range; no parameter has changed then, nor when memory runs out.
   void step(SourceLocation where = SourceLocation::current());
   /// Calls closure, which computes the loss and calls backward, then steps.  Returns the loss.
   template <std::invocable F> Tensor step(F&& closure, SourceLocation where = SourceLocation::current()) {
@@ -137,8 +137,10 @@ class Optimizer {
     std::size_t group;
     std::int64_t step;  ///< from 1
   };
-  /// Writes the parameter and its states by operations, which do not record.
+  /// Computes the parameter and its states by operations, which do not record, and gives them to write().
   virtual void update(const Composed& update);
+  /// Writes a parameter or a state when those of all parameters are computed, so that a step that fails changes none.
+  void write(const Tensor& target, const Tensor& value) { writes_.emplace_back(target, value); }
   /// Whether its steps depend on gradients, states and options alone, so that a captured step may keep them.
   virtual bool can_be_captured() const { return false; }
   virtual unsigned states_of_parameter(std::size_t group, const Tensor&) const { return states_of(group); }
@@ -182,6 +184,7 @@ class Optimizer {
   void prepare_state(std::size_t k, Slot& slot, SourceLocation where) const;
   void run(std::size_t first);
   void run_composed(const Pending& pending);
+  void write_composed();
   /// Whether two updates of one group have the same constants, so that they can be made in one pass.  `constants`:
   /// those of a.
   bool can_share_a_pass(const Pending& a, const Constants& constants, const Pending& b) const;
@@ -199,6 +202,7 @@ class Optimizer {
   // Members, so that steps do not allocate.
   std::vector<Pending> pending_;
   std::vector<detail::UpdateItem> items_;
+  std::vector<std::pair<Tensor, Tensor>> writes_;  // targets and values
 };
 
 }  // namespace minnow::optim

@@ -212,6 +212,7 @@ INSTANTIATE_TEST_SUITE_P(, AllocationFault, ::testing::ValuesIn(kPieces),
 void expect_the_same_afterwards(const Piece& piece, Shortage shortage) {
   const Numbers want = piece.work();
   EXPECT_EQ(piece.work(), want);
+  const std::int64_t storages = live_storages();
   Numbers got;
   with_each_fault(
       shortage,
@@ -222,6 +223,7 @@ void expect_the_same_afterwards(const Piece& piece, Shortage shortage) {
       [&](std::size_t n) {
         EXPECT_TRUE(got.empty() || got == want) << "without a word, when allocation " << n << " failed";
         EXPECT_EQ(piece.work(), want) << "after allocation " << n << " failed";
+        EXPECT_EQ(live_storages(), storages) << "a leak, after allocation " << n << " failed";
       });
   EXPECT_EQ(got, want);
 }
