@@ -70,8 +70,8 @@ template <class D> class DataLoader {
     samples_ = detail::checked_samples("the sampler", sampler.size(), where);
   }
   /// A loader that was moved from can be assigned to; its other functions throw ValueError.
-  DataLoader(DataLoader&&) = default;
-  DataLoader& operator=(DataLoader&&) = default;
+  DataLoader(DataLoader&&) noexcept(std::is_nothrow_move_constructible_v<D>) = default;
+  DataLoader& operator=(DataLoader&&) noexcept(std::is_nothrow_move_assignable_v<D>) = default;
 
   /// Batches in an epoch.
   std::int64_t size() const { return detail::batches_of(samples_, options()); }
