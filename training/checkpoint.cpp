@@ -158,11 +158,16 @@ void Checkpoint::State::load(const std::string& path, const detail::CheckpointFi
       before[i].set(name, tensor.defined() ? host_copy(tensor, false) : tensor);
   }
   const std::string* loading = nullptr;
+  constexpr std::size_t kReserve = 1 << 20;
+  auto reserve = std::make_unique<std::byte[]>(kReserve);  // so that a shortage of memory does not stop the way back
   const auto undo = [&] {
+    reserve.reset();
     in_order([&](std::size_t i) {
       try {
         parts[i].part.load(before[i]);
-      } catch (...) {  // only a class of the user's could refuse its own state
+      } catch (const std::exception& error) {
+        warn("Checkpoint::resume: '" + parts[i].name + "' could not be restored: resume again before you use it\n" +
+             error.what());
       }
     });
   };
@@ -352,14 +357,14 @@ std::optional<ResumedCheckpoint> Checkpoint::resume(SourceLocation where) {
       note(error);
       continue;
     }
-    s.load(path, file, where);
     const auto number = [&](const char* name) {
       const Tensor* value = file.tensors.find(name);
       return value ? std::optional(value->item<double>()) : std::nullopt;
     };
-    s.best = number(kBest);
+    ResumedCheckpoint found{path, files.back().number, number(kMetric), number(kBest)};
+    s.load(path, file, where);  // nothing fails after it
+    s.best = found.best;
     s.number = newest;
-    ResumedCheckpoint found{path, files.back().number, number(kMetric), s.best};
     s.own = std::move(files);
     return found;
   }

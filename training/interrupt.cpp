@@ -10,7 +10,7 @@
 namespace minnow {
 namespace {
 
-constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ};
 struct sigaction before[std::size(kSignals)];
 
 std::atomic<int> received = 0;
@@ -45,7 +45,8 @@ InterruptGuard::InterruptGuard() {
   action.sa_flags = SA_RESTART;
   for (std::size_t i = 0; i < std::size(kSignals); ++i) {
     sigaction(kSignals[i], nullptr, &before[i]);
-    if (kSignals[i] != SIGHUP || before[i].sa_handler != SIG_IGN) sigaction(kSignals[i], &action, nullptr);
+    if (kSignals[i] == SIGXFSZ) std::signal(SIGXFSZ, SIG_IGN);
+    else if (kSignals[i] != SIGHUP || before[i].sa_handler != SIG_IGN) sigaction(kSignals[i], &action, nullptr);
   }
 }
 

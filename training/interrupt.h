@@ -11,8 +11,9 @@ namespace minnow {
 ///       if (interrupted()) return checkpoint.save(), 128 + interrupted();
 ///     }
 ///
-/// A SIGHUP that the caller ignores (nohup) stays ignored.  The handlers are the process's: make one guard, in the
-/// main thread.  The destructor brings those before back.
+/// A write beyond the limit of a file's size (SIGXFSZ) fails instead of ending the program.  A SIGHUP that the caller
+/// ignores (nohup) stays ignored.  The handlers are the process's: make one guard, in the main thread.  The destructor
+/// brings those before back.
 class InterruptGuard {
  public:
   InterruptGuard();

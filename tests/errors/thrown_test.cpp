@@ -95,7 +95,16 @@ TEST(Thrown, ByADatasetInAWorkerOrNot) {
         EXPECT_EQ(batches_of(loader), 4);
         const FragileBatches whole{{kind}};
         data::DataLoader batches(whole, {.batch_size = 2, .num_workers = workers, .device = device});
-        EXPECT_TRUE(throws(kind, [&] { batches_of(batches); })) << static_cast<int>(kind) << " with " << workers;
+        EXPECT_TRUE(throws(kind,
+                           [&] {
+                             try {
+                               batches_of(batches);
+                             } catch (const data::BatchError& e) {
+                               EXPECT_EQ(e.batch(), 0);
+                               std::rethrow_if_nested(e);
+                             }
+                           }))
+            << static_cast<int>(kind) << " with " << workers;
         *whole.bad = false;
         EXPECT_EQ(batches_of(batches), 4);
       }

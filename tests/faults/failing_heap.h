@@ -1,6 +1,9 @@
 #pragma once
 
 #include <cstddef>
+#include <new>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/memory.h>
 
 namespace test {
 
@@ -19,5 +22,19 @@ class FailingHeap {
   /// Whether an allocation has failed.
   bool has_failed() const;
 };
+
+/// Makes the nth allocation of the work fail; returns whether it threw, and sets whether it came so far.
+template <class Work> bool throws(std::size_t n, Shortage shortage, bool& failed, const Work& work) {
+  minnow::empty_cache(minnow::Device());
+  const FailingHeap heap(n, shortage);
+  bool threw = false;
+  try {
+    work();
+  } catch (const std::bad_alloc&) { threw = true; } catch (const minnow::OutOfMemoryError&) {
+    threw = true;
+  }
+  failed = heap.has_failed();
+  return threw;
+}
 
 }  // namespace test

@@ -10,8 +10,8 @@
 namespace minnow {
 namespace {
 
-using test::FailingHeap;
-using test::Shortage;
+using ::test::Shortage;
+using ::test::throws;
 
 struct Format {
   const char* name;
@@ -43,20 +43,6 @@ class FailedFile : public ::testing::TestWithParam<Format> {
     EXPECT_EQ(values.size(), 3U);
     EXPECT_EQ(values.at("bias").to_vector<std::int64_t>(), (std::vector<std::int64_t>{0, 1, 2, 3, 4, 5, 6}));
     return values.at("weight").to_vector<float>().back();
-  }
-
-  /// Makes the nth allocation of the work fail; returns whether it threw, and sets whether it came so far.
-  template <class Work> static bool throws(std::size_t n, Shortage shortage, bool& failed, const Work& work) {
-    empty_cache(Device());
-    const FailingHeap heap(n, shortage);
-    bool threw = false;
-    try {
-      work();
-    } catch (const std::bad_alloc&) { threw = true; } catch (const OutOfMemoryError&) {
-      threw = true;
-    }
-    failed = heap.has_failed();
-    return threw;
   }
 
   std::string folder_;

@@ -126,7 +126,8 @@ OpCases matrices() {
                         one([n](const Tensors& x) { return linalg::matrix_power(x[0], n); }),
                         {{values({2, 3, 3}, -1, 1)}}, kSingleAndDouble));
   for (OpCase& c : cases) c.on_cuda = false, c.exact = false, c.tolerance = {1e-4, 1e-4};
-  cases[2].gradient = Gradient::kNone;  // the identity
+  for (std::size_t i = 2; i < 6; ++i) cases[i].on_cuda = true;  // products alone; the last has an inverse
+  cases[2].gradient = Gradient::kNone;                          // the identity
   return cases;
 }
 

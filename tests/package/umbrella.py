@@ -9,7 +9,7 @@ INTERNAL = {
     "autograd/thread_state.h",
     "tensor/activation.h", "tensor/allocator.h", "tensor/call_site.h", "tensor/calling_thread.h",
     "tensor/capture_session.h", "tensor/checked.h", "tensor/dtype_switch.h", "tensor/free_lists.h", "tensor/internal.h",
-    "tensor/io/file.h", "tensor/methods.h", "tensor/text.h", "tensor/view.h",
+    "tensor/io/file.h", "tensor/methods.h", "tensor/storage_origin.h", "tensor/text.h", "tensor/view.h",
 }
 
 

@@ -1,6 +1,7 @@
 // Limits of memory, and the lines that hold it.
 
 #include <atomic>
+#include <cstdlib>
 #include <gtest/gtest.h>
 #include <thread>
 #include <vector>
@@ -26,12 +27,18 @@ class MemoryOf : public test::DeviceTest {
     set_memory_limit(device(), 0);
     record_memory(false);
   }
+  /// In debug mode blocks of a GPU have margins, which count too.
+  static bool has_margins() {
+    const char* debug = std::getenv("MINNOW_CUDA_DEBUG");
+    return device().is_cuda() && debug && *debug == '1';
+  }
   static MemoryStats stats() { return memory_stats(device()); }
   static Tensor block(std::int64_t bytes) { return empty({bytes}, {DType::uint8, device()}); }
 };
 INSTANTIATE_TEST_SUITE_P(Devices, MemoryOf, test::all_devices(), test::device_test_name);
 
 TEST_P(MemoryOf, ALimitIsReachedExactly) {
+  if (has_margins()) GTEST_SKIP() << "the sizes are not exact";
   const std::int64_t before = stats().reserved;
   set_memory_limit(device(), before + 8 * kMiB);
   EXPECT_EQ(stats().limit, before + 8 * kMiB);
@@ -56,6 +63,7 @@ TEST_P(MemoryOf, ALimitIsReachedExactly) {
 }
 
 TEST_P(MemoryOf, CachedBlocksAreReturnedBeforeALimitIsReached) {
+  if (has_margins()) GTEST_SKIP() << "the sizes are not exact";
   const std::int64_t before = stats().reserved;
   set_memory_limit(device(), before + 8 * kMiB);
   for (int round = 0; round < 3; ++round) {
@@ -66,6 +74,7 @@ TEST_P(MemoryOf, CachedBlocksAreReturnedBeforeALimitIsReached) {
 }
 
 TEST_P(MemoryOf, ALimitBelowWhatIsInUseHoldsForWhatComesAfter) {
+  if (has_margins()) GTEST_SKIP() << "the sizes are not exact";
   const std::int64_t before = stats().reserved;
   Tensor a = block(4 * kMiB), b = block(4 * kMiB);
   { const Tensor cached = block(6 * kMiB); }
@@ -73,6 +82,7 @@ TEST_P(MemoryOf, ALimitBelowWhatIsInUseHoldsForWhatComesAfter) {
   EXPECT_EQ(stats().reserved, before + 8 * kMiB) << "the cache is returned";
   EXPECT_THROW(block(1), OutOfMemoryError);
   a.fill_(2);
+  synchronize(device());  // or its memory is not free yet
   a = Tensor();
   EXPECT_THROW(block(4 * kMiB), OutOfMemoryError);
   b = Tensor();

@@ -28,8 +28,12 @@ void* DeviceMemory::allocate(std::size_t bytes) {
   const bool guarded = debug_ && !pool;
   const std::size_t size = rounded(bytes + (guarded ? 2 * kUnit : 0));
   Block* block = nullptr;
-  if (stats_.allocated + static_cast<std::int64_t>(size) <= limit_)
+  if (stats_.allocated + static_cast<std::int64_t>(size) <= limit_) {
     block = obtain(pool ? *pool->arena_ : cache_, stream, size);
+  } else if (captures_ == 0) {  // what is reserved beyond the limit is returned
+    process_pending(true);
+    release_cache();
+  }
   if (!block) out_of_memory(bytes);
   block->live = true;
   block->guarded = guarded;
