@@ -76,7 +76,7 @@ def make_npz():
     put("npz", "zip64", archive(zipfile.ZIP_STORED, ["a.npy"], True))
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as file:
-        file.writestr("a.npy", npy("<f4", "(3,)", counting(12)), zipfile.ZIP_DEFLATED)
+        file.writestr(zipfile.ZipInfo("a.npy"), npy("<f4", "(3,)", counting(12)), zipfile.ZIP_DEFLATED)
         file.comment = b"made by hand"
     put("npz", "deflated", out.getvalue())
 
@@ -146,10 +146,22 @@ def make_bpe():
     put("bpe", "crlf", b"ma b\r\n\r\nb c")
 
 
+def make_torch():
+    with open(os.path.join(HERE, "../golden/torch_files.safetensors"), "rb") as file:
+        golden = file.read()
+    size = struct.unpack("<Q", golden[:8])[0]
+    for name, entry in json.loads(golden[8:8 + size]).items():
+        if name.startswith("good/") and name.endswith("/file"):
+            begin, end = entry["data_offsets"]
+            if end - begin < 3000:
+                put("torch", name[5:-5], golden[8 + size + begin:8 + size + end])
+
+
 def make_cifar():
     put("cifar", "one", b"\7" + bytes(3072))
     put("cifar", "two", (b"\0" + bytes(3072)) * 2)
 
 
-for make in (make_safetensors, make_npy, make_npz, make_idx, make_csv, make_image, make_bpe, make_cifar):
+for make in (make_safetensors, make_npy, make_npz, make_idx, make_csv, make_image, make_bpe, make_cifar,
+             make_torch):
     make()
