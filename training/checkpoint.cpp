@@ -157,7 +157,7 @@ void Checkpoint::State::load(const std::string& path, const detail::CheckpointFi
     for (const auto& [name, tensor] : parts[i].part.state())
       before[i].set(name, tensor.defined() ? host_copy(tensor, false) : tensor);
   }
-  const std::string* loading = nullptr;
+  const std::string *loading = nullptr, *unrestored = nullptr;
   constexpr std::size_t kReserve = 1 << 20;
   auto reserve = std::make_unique<std::byte[]>(kReserve);  // so that a shortage of memory does not stop the way back
   const auto undo = [&] {
@@ -165,11 +165,12 @@ void Checkpoint::State::load(const std::string& path, const detail::CheckpointFi
     in_order([&](std::size_t i) {
       try {
         parts[i].part.load(before[i]);
-      } catch (const std::exception& error) {
-        warn("Checkpoint::resume: '" + parts[i].name + "' could not be restored: resume again before you use it\n" +
-             error.what());
+      } catch (...) {  // whatever a class of the user's throws: the others are restored all the same
+        unrestored = &parts[i].name;
       }
     });
+    if (unrestored)
+      warn("Checkpoint::resume: '" + *unrestored + "' could not be restored: resume again before you use it");
   };
   try {
     in_order([&](std::size_t i) {
@@ -177,9 +178,8 @@ void Checkpoint::State::load(const std::string& path, const detail::CheckpointFi
       parts[i].part.load(values[i]);
     });
   } catch (const ValueError& error) {
-    const std::string text = error.what();
     undo();
-    throw ValueError("Checkpoint::resume: '" + *loading + "' of '" + path + "' does not fit\n" + text, where);
+    throw ValueError("Checkpoint::resume: '" + *loading + "' of '" + path + "' does not fit\n" + error.what(), where);
   } catch (...) {
     undo();
     throw;
