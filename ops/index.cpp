@@ -118,8 +118,11 @@ Tensor gather(const In& x, int dim, const In& index) {
   return out;
 }
 
-Tensor scatter_add(const In& x, int dim, const In& index, const In& source, ScatterOp op) {
-  const CallSite site("scatter_add", x.where);
+namespace {
+
+enum class To : std::uint8_t { copy, self };
+
+Tensor scatter(To to, const In& x, int dim, const In& index, const In& source, ScatterOp op) {
   Backend& backend = dispatch({{"x", *x}, {"index", *index}, {"source", *source}});
   dim = wrap_dim(x, dim);
   check_gather(x, dim, index);
@@ -127,12 +130,50 @@ Tensor scatter_add(const In& x, int dim, const In& index, const In& source, Scat
     throw ShapeError(message("source does not match index", {{"x", *x}, {"index", *index}, {"source", *source}},
                              "source needs the shape of index"));
   require_same_dtype(x, index, source);
-  const Tensor out = contiguous(clone(x));
+  const Tensor out = to == To::self ? *x : contiguous(clone(x));
   if (!index->numel()) return out;
   const View at = at_least_1d(*index);
   run_indexed(backend, calls::ScatterAdd{at_least_1d(*source), at, cropped(at_least_1d(out), dim, at), dim, op}, x, dim,
               index);
   return out;
+}
+
+Tensor add_slices(To to, const In& x, int dim, const In& index, const In& source, ScatterOp op) {
+  Backend& backend = dispatch({{"x", *x}, {"index", *index}, {"source", *source}});
+  check_select(x, dim, index);
+  dim = wrap_dim(x, dim);
+  const Shape shape = selected_shape(x, dim, index);
+  if (source->shape() != shape)
+    throw ShapeError(message("source does not match", {{"x", *x}, {"index", *index}, {"source", *source}},
+                             "source needs shape " + shape.str()));
+  require_same_dtype(x, index, source);
+  const Tensor out = to == To::self ? *x : contiguous(clone(x));
+  if (source->numel())
+    run_indexed(backend, calls::IndexAdd{at_least_1d(*source), at_least_1d(*index), at_least_1d(out), dim, op}, x, dim,
+                index);
+  return out;
+}
+
+/// Whether x can be written while index and source are read.
+bool is_apart(const In& x, const In& index, const In& source) {
+  return x->defined() && index->defined() && source->defined() && x->is_contiguous() &&
+         x->storage() != index->storage() && x->storage() != source->storage();
+}
+
+}  // namespace
+
+Tensor scatter_add(const In& x, int dim, const In& index, const In& source, ScatterOp op) {
+  const CallSite site("scatter_add", x.where);
+  return scatter(To::copy, x, dim, index, source, op);
+}
+
+void scatter_add_(const In& x, int dim, const In& index, const In& source, ScatterOp op) {
+  if (!is_apart(x, index, source)) {
+    copy_to(scatter_add(x, dim, index, source, op), *x);
+    return;
+  }
+  scatter(To::self, x, dim, index, source, op);
+  x->storage()->bump_version();
 }
 
 Tensor index_select(const In& x, int dim, const In& index) {
@@ -149,19 +190,16 @@ Tensor index_select(const In& x, int dim, const In& index) {
 
 Tensor index_add(const In& x, int dim, const In& index, const In& source, ScatterOp op) {
   const CallSite site("index_add", x.where);
-  Backend& backend = dispatch({{"x", *x}, {"index", *index}, {"source", *source}});
-  check_select(x, dim, index);
-  dim = wrap_dim(x, dim);
-  const Shape shape = selected_shape(x, dim, index);
-  if (source->shape() != shape)
-    throw ShapeError(message("source does not match", {{"x", *x}, {"index", *index}, {"source", *source}},
-                             "source needs shape " + shape.str()));
-  require_same_dtype(x, index, source);
-  const Tensor out = contiguous(clone(x));
-  if (source->numel())
-    run_indexed(backend, calls::IndexAdd{at_least_1d(*source), at_least_1d(*index), at_least_1d(out), dim, op}, x, dim,
-                index);
-  return out;
+  return add_slices(To::copy, x, dim, index, source, op);
+}
+
+void index_add_(const In& x, int dim, const In& index, const In& source, ScatterOp op) {
+  if (!is_apart(x, index, source)) {
+    copy_to(index_add(x, dim, index, source, op), *x);
+    return;
+  }
+  add_slices(To::self, x, dim, index, source, op);
+  x->storage()->bump_version();
 }
 
 Tensor index_select_backward(const In& grad, int dim, const In& index, const Shape& shape) {
@@ -273,7 +311,10 @@ Tensor gather(const In& x, int dim, const In& index) {
   const CallSite site("gather", x.where);
   Tensor y = raw::gather(x, dim, index);
   return record("gather", std::move(y), {x}, [dim, index = Saved(*index), shape = x->shape()](const Tensor& g) {
-    return scatter_add(zeros(shape, {g.dtype(), g.device()}), dim, index(), g);
+    const Tensor out = zeros(shape, {g.dtype(), g.device()});
+    if (is_grad_enabled()) return scatter_add(out, dim, index(), g);
+    raw::scatter_add_(out, dim, index(), g);
+    return out;
   });
 }
 

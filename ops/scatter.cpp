@@ -4,6 +4,7 @@
 #include <utility>
 #include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
+#include <minnow/ops/detail/in_place.h>
 #include <minnow/ops/detail/index.h>
 #include <minnow/ops/detail/scan.h>
 #include <minnow/ops/index.h>
@@ -136,22 +137,36 @@ Tensor means(const Tensor& x, int dim, const Tensor& index, const Tensor& source
 
 }  // namespace
 
-Tensor scatter(const In& x, int dim, const In& index, const TensorLike& source) {
-  const CallSite site("scatter", x.where);
-  if (!source.is_number()) return written(x, dim, *index, cropped(*source.tensor, *index));
+namespace {
+
+/// What is written at the indices: the part of a tensor that they have a place for, or a number for each.
+Tensor source_of(const In& x, const In& index, const TensorLike& source) {
+  if (!source.is_number()) return cropped(*source.tensor, *index);
   dispatch({{"x", *x}, {"index", *index}});
   require_representable(source.number, x->dtype());
-  return written(x, dim, *index, full({}, source.number, {x->dtype(), x->device()}).expand(index->shape()));
+  return full({}, source.number, {x->dtype(), x->device()}).expand(index->shape());
+}
+
+}  // namespace
+
+Tensor scatter(const In& x, int dim, const In& index, const TensorLike& source) {
+  const CallSite site("scatter", x.where);
+  return written(x, dim, *index, source_of(x, index, source));
 }
 
 Tensor scatter_(const In& x, int dim, const In& index, const TensorLike& source) {
   const CallSite site("scatter_", x.where);
-  return copy_(x, scatter(x, dim, index, source));
+  const Tensor from = source_of(x, index, source);
+  return detail::in_place(
+      "scatter_", x, records(*x, from), [&] { return written(x, dim, *index, from); },
+      [&] { raw::scatter_add_(x, dim, index, from, ScatterOp::assign); });
 }
 
 Tensor scatter_add_(const In& x, int dim, const In& index, const In& source) {
-  const CallSite site("scatter_add_", x.where);
-  return copy_(x, scatter_add(x, dim, index, source));
+  const Tensor from = cropped(*source, *index);
+  return detail::in_place(
+      "scatter_add_", x, records(*x, from), [&] { return scatter_add(x, dim, index, from); },
+      [&] { raw::scatter_add_(x, dim, index, from); });
 }
 
 Tensor scatter_reduce(const In& x, int dim, const In& index, const In& source, Scatter reduce, bool include_self) {
@@ -195,13 +210,15 @@ Tensor index_copy(const In& x, int dim, const In& index, const In& source) {
 }
 
 Tensor index_copy_(const In& x, int dim, const In& index, const In& source) {
-  const CallSite site("index_copy_", x.where);
-  return copy_(x, index_copy(x, dim, index, source));
+  return detail::in_place(
+      "index_copy_", x, records(*x, *source), [&] { return index_copy(x, dim, index, source); },
+      [&] { raw::index_add_(x, dim, index, source, ScatterOp::assign); });
 }
 
 Tensor index_add_(const In& x, int dim, const In& index, const In& source) {
-  const CallSite site("index_add_", x.where);
-  return copy_(x, index_add(x, dim, index, source));
+  return detail::in_place(
+      "index_add_", x, records(*x, *source), [&] { return index_add(x, dim, index, source); },
+      [&] { raw::index_add_(x, dim, index, source); });
 }
 
 }  // namespace minnow

@@ -17,10 +17,14 @@ namespace minnow::detail::raw {
 Tensor gather(const In& x, int dim, const In& index);
 /// A copy y of x with y[index[i][j]][j] += source[i][j] for dim 0, and so on, or another `op` than adding.
 Tensor scatter_add(const In& x, int dim, const In& index, const In& source, ScatterOp op = ScatterOp::add);
+/// The same in x itself.
+void scatter_add_(const In& x, int dim, const In& index, const In& source, ScatterOp op = ScatterOp::add);
 /// The slices of x along dim at the indices of index (int64 [n]).
 Tensor index_select(const In& x, int dim, const In& index);
 /// A copy of x with the slices of source added to those at the indices of index, or combined with them by another `op`.
 Tensor index_add(const In& x, int dim, const In& index, const In& source, ScatterOp op = ScatterOp::add);
+/// The same in x itself.
+void index_add_(const In& x, int dim, const In& index, const In& source, ScatterOp op = ScatterOp::add);
 /// The gradient of index_select with respect to an x of `shape`.
 Tensor index_select_backward(const In& grad, int dim, const In& index, const Shape& shape);
 /// int64 [...] -> int64 [..., classes], 1 at the class that an element is.  classes = -1: the largest element + 1.

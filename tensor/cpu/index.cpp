@@ -302,9 +302,15 @@ template <> Outcome execute(const calls::IndexAdd& args) {
       return scatter_line(
           args.op, out.dtype(),
           {element(x, from), indices_of(index), element(out, to), x.strides()[dim], si, out.strides()[dim], n});
+    const auto place = [&](std::int64_t i) {
+      return element(out, to + indices_of(index)[i * si] * out.strides()[dim]);
+    };
+    const std::int64_t bytes = m * static_cast<std::int64_t>(out.itemsize());
+    constexpr std::int64_t kAhead = 8, kLine = 64;
     for (std::int64_t i = 0; i < n; ++i) {
-      scatter_run(args.op, out.dtype(), element(x, from + i * x.strides()[dim]),
-                  element(out, to + indices_of(index)[i * si] * out.strides()[dim]), m);
+      if (i + kAhead < n)
+        for (std::int64_t b = 0; b < bytes; b += kLine) __builtin_prefetch(place(i + kAhead) + b, 1);
+      scatter_run(args.op, out.dtype(), element(x, from + i * x.strides()[dim]), place(i), m);
     }
   });
   return Outcome::ok;
