@@ -116,6 +116,12 @@ TEST(Checkpoint, KeepsTheLastAndTheBest) {
   const TemporaryFolder folder;
   int steps = 0;
   {
+    Checkpoint none(folder / "n");
+    EXPECT_FALSE(has(none.save({.metric = std::nan("")}), "best"));
+    EXPECT_TRUE(has(none.save({.metric = 2}), "best"));
+    EXPECT_FALSE(has(none.save({.metric = 2}), "best"));  // as good is not better
+  }
+  {
     Checkpoint checkpoint(folder / "c", {.higher_is_better = true});
     checkpoint.add("steps", steps);
     EXPECT_FALSE(checkpoint.resume());
@@ -145,6 +151,38 @@ TEST(Checkpoint, KeepsTheLastAndTheBest) {
   next.save();
   EXPECT_EQ(names_of(folder / "c"),
             (std::vector<std::string>{"checkpoint-00000007-best.safetensors", "checkpoint-00000008.safetensors"}));
+}
+
+TEST(Checkpoint, OneNameMayBeginWithAnother) {
+  const TemporaryFolder folder;
+  StateDict net{{"weight", ones({2})}}, net2{{"weight", zeros({3})}};
+  Checkpoint checkpoint(folder / "c");
+  checkpoint.add("net", net).add("net2", net2);
+  checkpoint.save();
+  net = net2 = StateDict();
+  EXPECT_TRUE(checkpoint.resume());
+  EXPECT_EQ(net.size(), 1U);
+  EXPECT_EQ(net.at("weight").to_vector<float>(), (std::vector<float>{1, 1}));
+  EXPECT_EQ(net2.size(), 1U);
+  EXPECT_EQ(net2.at("weight").to_vector<float>(), (std::vector<float>{0, 0, 0}));
+}
+
+TEST(Checkpoint, ARateThatWasSetByHandComesBack) {
+  const TemporaryFolder folder;
+  nn::Linear net(2, 2);
+  for (const bool first : {true, false}) {
+    optim::SGD sgd(net.parameters(), {.lr = 0.1});
+    optim::StepLR schedule(sgd, 5);
+    Checkpoint checkpoint(folder / "c");
+    checkpoint.add("sgd", sgd).add("schedule", schedule);
+    if (first) {
+      sgd.set_lr(0.025);
+      checkpoint.save();
+    } else {
+      ASSERT_TRUE(checkpoint.resume());
+      EXPECT_EQ(sgd.lr(), 0.025);
+    }
+  }
 }
 
 TEST(Checkpoint, ARunThatIsNotResumedLeavesTheFilesOfOthers) {
@@ -243,7 +281,8 @@ TEST_P(CheckpointOnDevice, WhatDoesNotFitIsNamedAndChangesNothing) {
 
 TEST_P(CheckpointOnDevice, InTheBackgroundTheFileHasTheStateAtTheCall) {
   const TemporaryFolder folder;
-  Tensor x = full({200, 1000}, 1.0, {.dtype = float32, .device = device()});
+  const Tensor begin = arange(2'000'000, {.dtype = float32}).reshape({2000, 1000});
+  Tensor x = begin.clone().to(device());
   Tensor columns = x.t();
   Checkpoint checkpoint(folder / "c");
   checkpoint.add("x", x).add("columns", columns);
@@ -251,9 +290,9 @@ TEST_P(CheckpointOnDevice, InTheBackgroundTheFileHasTheStateAtTheCall) {
     const std::string path = checkpoint.save({.background = true});
     for (int k = 0; k < 5; ++k) x.add_(1);  // goes on while it is copied and written
     checkpoint.wait();
-    const float want = static_cast<float>(5 * i - 4);
-    EXPECT_EQ(load(path).at("x").to_vector<float>(), std::vector<float>(200'000, want)) << i;
-    EXPECT_EQ(load(path).at("columns").to_vector<float>(), std::vector<float>(200'000, want)) << i;
+    const Tensor want = begin + (5 * i - 5);
+    EXPECT_TRUE(equal(load(path).at("x"), want)) << i;
+    EXPECT_TRUE(equal(load(path).at("columns"), want.t())) << i;
   }
   EXPECT_EQ(names_of(folder / "c").size(), 2U);
 }
@@ -317,13 +356,21 @@ TEST(Checkpoint, RefusesNamesAndFolders) {
 }
 
 TEST(Interrupt, TheFirstSignalIsRemembered) {
+  const auto handler = [] {
+    struct sigaction now = {};
+    sigaction(SIGINT, nullptr, &now);
+    return now.sa_handler;
+  };
+  const auto before = handler();
   {
     const InterruptGuard guard;
     EXPECT_EQ(interrupted(), 0);
     std::raise(SIGTERM);
     std::raise(SIGINT);  // within 0.2 s: the same
     EXPECT_EQ(interrupted(), SIGTERM);
+    EXPECT_NE(handler(), before);
   }
+  EXPECT_EQ(handler(), before);
   const InterruptGuard guard;
   EXPECT_EQ(interrupted(), 0);
   EXPECT_EXIT(
