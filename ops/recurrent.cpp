@@ -43,43 +43,6 @@ struct Steps {
   Tensor active{};  ///< bool [T, N, 1], or undefined: where a sequence goes on
 };
 
-/// Elementwise calls that write to memory which is there: allocations and checks took an eighth of a small layer.
-class Into {
- public:
-  explicit Into(const Tensor& x) : backend_(dispatch({{"x", x}})), compute_(kernels::compute_type(x.dtype())) {}
-
-  template <class Op> void unary(const View& x, const View& out) const {
-    if (out.numel()) backend_.run(calls::Unary{raw::kUnary<Op>, compute_, x, out});
-  }
-  template <class Op> void binary(const View& a, const View& b, const View& out) const {
-    if (out.numel()) (void)backend_.run(calls::Binary{raw::kBinary<Op>, compute_, a, b, out});
-  }
-  /// out = a + b c.
-  void addcmul(const View& a, const View& b, const View& c, const View& out) const {
-    if (out.numel()) backend_.run(calls::Ternary{raw::kTernary<kernels::Addcmul>, compute_, a, b, c, out, 1});
-  }
-  bool on_host() const { return backend_.computes_on_host(); }
-
- private:
-  Backend& backend_;
-  DType compute_;
-};
-
-/// A step of an lstm.   gates: [N, 4 H], the maps of x and h, which become the gates' values  c: before the step.
-void lstm_step(const Into& into, const Tensor& gates, const View& c, const View& next_c, const View& next_h,
-               const View& room) {
-  const std::int64_t size = c.shape()[1];
-  const Tensor input = gate(gates, 0, size), forget = gate(gates, 1, size), candidate = gate(gates, 2, size),
-               output = gate(gates, 3, size), input_forget = gate(gates, 0, size, 2);
-  into.unary<kernels::Sigmoid>(input_forget, input_forget);
-  into.unary<kernels::Tanh>(candidate, candidate);
-  into.unary<kernels::Sigmoid>(output, output);
-  into.binary<kernels::Mul>(forget, c, room);
-  into.addcmul(room, input, candidate, next_c);
-  into.unary<kernels::Tanh>(next_c, room);
-  into.binary<kernels::Mul>(output, room, next_h);
-}
-
 /// The steps, without recording.  `keep`: `steps` gets what backward reads.
 RecurrentState run(Recurrence kind, const Tensor& x, const RecurrentState& state, const RecurrentWeights& w,
                    Steps& steps, bool keep) {
@@ -87,22 +50,21 @@ RecurrentState run(Recurrence kind, const Tensor& x, const RecurrentState& state
   const TensorOptions options{x.dtype(), x.device()};
   const bool lstm = kind == Recurrence::lstm, gru = kind == Recurrence::gru;
   const bool joined = !gru && w.input_bias.defined();
-  const Into into(x);
+  Backend& backend = dispatch({{"x", x}});
   // Maps of x of this many steps at a time stay in the cache until their steps.
   constexpr std::int64_t kElements = 1 << 21;
   const std::int64_t together =
-      keep || !into.on_host()
+      keep || !backend.computes_on_host()
           ? length
           : std::clamp<std::int64_t>(kElements / std::max<std::int64_t>(1, n * size * gates(kind)), 1, length);
   const Tensor bias = joined ? w.input_bias + w.hidden_bias : w.input_bias, y = empty({length, n, size}, options),
                of_hidden = w.hidden.t().contiguous();  // packed again for every step otherwise
   const bool ends = steps.active.defined();
-  Tensor room, h = state.h, c = state.c;
+  Tensor h = state.h, c = state.c;
   if (lstm) {
     steps.cells = empty({keep ? length + 1 : 2, n, size}, options);
     copy_(steps.cells[0], state.c);
     c = steps.cells[0];
-    room = empty({n, size}, options);
   }
   if (gru && keep) steps.hidden = empty({length, n, size}, options);
   for (std::int64_t t = 0; t < length; ++t) {
@@ -119,7 +81,7 @@ RecurrentState run(Recurrence kind, const Tensor& x, const RecurrentState& state
     } else if (lstm) {
       const Tensor next = steps.cells[keep ? t + 1 : (t + 1) % 2];
       if (g.numel()) raw::matmul_add_(g, h, of_hidden);
-      lstm_step(into, g, c, next, out, room);
+      if (out.numel()) backend.run(calls::LstmStep{g, c, next, out});
       if (ends) {
         copy_(next, where(steps.active[t], next, c));
         copy_(out, where(steps.active[t], out, h));

@@ -236,6 +236,17 @@ struct LayerNormBackward {
   bool centered;
 };
 
+/// A step of an LSTM: gates [n, 4 size], the maps of x and h, become i, f, g and o (sigmoid, and tanh for g);
+/// next_cell = f cell + i g;  next_hidden = o tanh(next_cell).   cell, next_cell, next_hidden: [n, size].  All of one
+/// floating-point dtype and contiguous, no size 0.
+struct LstmStep {
+  static constexpr const char* kName = "lstm_step";
+  const View& gates;
+  const View& cell;
+  const View& next_cell;
+  const View& next_hidden;
+};
+
 // Batch normalization.  x, y, grad, grad_x: [outer, channels, inner] and contiguous, no size 0.  weight, bias, the running
 // statistics and the gradients of weight and bias: contiguous [channels], floating-point, or undefined.  stats: float64
 // [2, channels], each channel's mean and then its 1 / sqrt(variance + eps).
@@ -512,7 +523,7 @@ using Calls =
     CallList<calls::Copy, calls::ScaleBytes, calls::Fill, calls::Arange, calls::Unary, calls::UnarySlope,
              calls::UnaryCurve, calls::Binary, calls::Ternary, calls::Reduce, calls::ArgReduce, calls::Scan,
              calls::Sort, calls::SearchSorted, calls::Softmax, calls::SoftmaxBackward, calls::CrossEntropy,
-             calls::CrossEntropyBackward, calls::LayerNorm, calls::LayerNormBackward, calls::BatchNorm,
+             calls::CrossEntropyBackward, calls::LayerNorm, calls::LayerNormBackward, calls::LstmStep, calls::BatchNorm,
              calls::BatchNormBackward, calls::Matmul, calls::LinearBackwardWeight, calls::Lapack, calls::Conv2d,
              calls::Conv2dBackwardInput, calls::Conv2dBackwardWeight, calls::MaxPool2d, calls::MaxPool2dBackward,
              calls::AvgPool2d, calls::AvgPool2dBackward, calls::CtcLoss, calls::CtcLossBackward, calls::Fft,
