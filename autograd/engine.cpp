@@ -115,13 +115,13 @@ class BackwardPass {
       return;
     }
     Slot& slot = *entry.leaf;
-    std::vector<std::pair<std::int64_t, autograd::Hook>> hooks;
+    std::vector<autograd::LeafHook> hooks;
     {
       const std::lock_guard lock(slot.mutex);
       if (!slot.hooks.empty()) hooks = slot.hooks;
     }
-    for (const auto& [id, hook] : hooks)
-      if (Tensor changed = hook(entry.grad); changed.defined()) entry.grad = changed;
+    for (const autograd::LeafHook& hook : hooks)
+      if (Tensor changed = hook.after ? Tensor() : hook.call(entry.grad); changed.defined()) entry.grad = changed;
     if (checks_ && !hooks.empty())
       autograd::check_gradient_at(edge_of(entry), entry.grad, "the gradient after the hooks of a leaf",
                                   "a hook returned it");
@@ -131,6 +131,14 @@ class BackwardPass {
     }
     require_leaf_unchanged(slot, entry.grad);
     autograd::watch_gradient(entry.leaf, autograd::GradientUse::read);
+    const Tensor sum = add_to_leaf(entry);
+    for (const autograd::LeafHook& hook : hooks)
+      if (hook.after) hook.call(sum);
+  }
+
+  /// Adds to the gradient of a leaf, and gives the sum.
+  Tensor add_to_leaf(GradientQueue::Entry& entry) {
+    Slot& slot = *entry.leaf;
     const std::lock_guard lock(slot.mutex);
     if (!slot.grad.defined()) {
       if (CaptureSession* session = CaptureSession::current())  // an abandoned capture has computed no gradient
@@ -138,13 +146,14 @@ class BackwardPass {
           if (const auto held = leaf.lock()) held->grad = Tensor();
         });
       slot.grad = create_ || may_write(entry.grad) ? entry.grad : entry.grad.clone();
-      return;
+      return slot.grad;
     }
     require_addable(slot, entry.grad);
     if (create_) slot.grad = add(slot.grad, entry.grad);
     else if (is_expanded(slot.grad)) slot.grad = raw::binary(kAdd, slot.grad, entry.grad);
     else raw::binary_(kAdd, slot.grad, entry.grad);
     if (checks_) check_sum(edge_of(entry), slot.grad);
+    return slot.grad;
   }
 
   static Edge edge_of(const GradientQueue::Entry& leaf) {
@@ -388,6 +397,42 @@ Tensor seed_gradient(const Tensor& output, const Tensor& given) {
   return given.dtype() == output.dtype() ? given : given.to(output.dtype());
 }
 
+/// What hooks ask to be called at the end of the backward of this scope.
+class AfterBackward {
+ public:
+  AfterBackward() : outer_(std::exchange(ThreadState::current().after_backward, &calls_)) {}
+  ~AfterBackward() { ThreadState::current().after_backward = outer_; }
+  AfterBackward(const AfterBackward&) = delete;
+  AfterBackward& operator=(const AfterBackward&) = delete;
+
+  void run() const {
+    for (const auto& call : calls_) call();
+  }
+
+ private:
+  std::vector<std::function<void()>> calls_;
+  std::vector<std::function<void()>>* outer_;
+};
+
+HookHandle hook_on_leaf(const std::shared_ptr<Slot>& slot, autograd::Hook hook, bool after) {
+  const std::lock_guard lock(slot->mutex);
+  const std::int64_t id = autograd::next_hook_id();
+  slot->hooks.push_back({id, std::move(hook), after});
+  return HookHandle([weak = std::weak_ptr<Slot>(slot), id] {
+    if (const auto alive = weak.lock()) {
+      const std::lock_guard guard(alive->mutex);
+      std::erase_if(alive->hooks, [id](const autograd::LeafHook& h) { return h.id == id; });
+    }
+  });
+}
+
+void require_hook(const Tensor& x, bool empty) {
+  if (empty) throw ValueError(message("the hook is empty", {{"self", x}}, "pass a function"));
+  if (!x.requires_grad())
+    throw AutogradError(
+        message("the tensor does not require a gradient", {{"self", x}}, "call requires_grad_() first"));
+}
+
 }  // namespace
 
 void backward(const std::vector<Tensor>& outputs, const std::vector<Tensor>& gradients, BackwardOptions options,
@@ -400,7 +445,9 @@ void backward(const std::vector<Tensor>& outputs, const std::vector<Tensor>& gra
   BackwardPass run(options.retain_graph, options.create_graph);
   for (std::size_t i = 0; i < outputs.size(); ++i)
     run.seed(outputs[i], seed_gradient(outputs[i], i < gradients.size() ? gradients[i] : Tensor()));
+  const AfterBackward after;
   run.execute();
+  after.run();
 }
 
 std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
@@ -453,10 +500,7 @@ std::vector<Tensor> autograd::gradients_up_to(const std::vector<Edge>& edges, st
 HookHandle register_hook(const Tensor& x, autograd::Hook hook, SourceLocation where) {
   const CallSite site("register_hook", where);
   x.require_defined("register_hook", where);
-  if (!hook) throw ValueError(message("the hook is empty", {{"self", x}}, "pass a function"));
-  if (!x.requires_grad())
-    throw AutogradError(
-        message("the tensor does not require a gradient", {{"self", x}}, "call requires_grad_() first"));
+  require_hook(x, !hook);
   const std::shared_ptr<Slot> slot = x.slot();
   hook = CheckedHook(std::move(hook), x, where);
   if (slot->producer) {
@@ -465,15 +509,30 @@ HookHandle register_hook(const Tensor& x, autograd::Hook hook, SourceLocation wh
       if (const auto alive = node.lock()) alive->remove_hook(id);
     });
   }
-  const std::lock_guard lock(slot->mutex);
-  const std::int64_t id = autograd::next_hook_id();
-  slot->hooks.emplace_back(id, std::move(hook));
-  return HookHandle([weak = std::weak_ptr<Slot>(slot), id] {
-    if (const auto alive = weak.lock()) {
-      const std::lock_guard guard(alive->mutex);
-      std::erase_if(alive->hooks, [id](const auto& h) { return h.first == id; });
-    }
-  });
+  return hook_on_leaf(slot, std::move(hook), false);
+}
+
+HookHandle register_post_accumulate_grad_hook(const Tensor& x, std::function<void(const Tensor&)> hook,
+                                              SourceLocation where) {
+  const CallSite site("register_post_accumulate_grad_hook", where);
+  x.require_defined("register_post_accumulate_grad_hook", where);
+  require_hook(x, !hook);
+  if (!x.is_leaf())
+    throw AutogradError(message("the tensor is no leaf: no gradient is accumulated", {{"self", x}},
+                                "register_hook() is called with the gradient of a result"));
+  return hook_on_leaf(
+      x.slot(),
+      [hook = std::move(hook), weak = std::weak_ptr(x.slot()->owner)](const Tensor&) {
+        const HookScope scope;
+        if (const auto owner = weak.lock()) hook(Tensor(owner));
+        return Tensor();
+      },
+      true);
+}
+
+void autograd::call_after_backward(std::function<void()> call) {
+  if (auto* calls = ThreadState::current().after_backward) calls->push_back(std::move(call));
+  else call();
 }
 
 }  // namespace minnow

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <concepts>
+#include <functional>
 #include <vector>
 #include <minnow/autograd/hook_handle.h>
 #include <minnow/autograd/node.h>
@@ -39,5 +40,15 @@ void backward(const std::vector<Tensor>& outputs, const std::vector<Tensor>& gra
 /// (AutogradError).
 [[nodiscard]] HookHandle register_hook(const Tensor& x, autograd::Hook hook,
                                        SourceLocation where = SourceLocation::current());
+
+/// A hook that is called after each backward has added to the gradient of x, a leaf: hook(x), with the sum in x.grad().
+/// A hook may not call backward or grad.  AutogradError for a tensor that is no leaf or requires no gradient.
+[[nodiscard]] HookHandle register_post_accumulate_grad_hook(const Tensor& x, std::function<void(const Tensor& x)> hook,
+                                                            SourceLocation where = SourceLocation::current());
+
+/// From a hook: calls it at the end of the backward that runs on this thread.  At once if there is none.
+namespace autograd {
+void call_after_backward(std::function<void()> call);
+}
 
 }  // namespace minnow

@@ -9,9 +9,9 @@ void watch_gradient(const std::shared_ptr<Slot>& slot, GradientUse use) {
   if (!session || slot->producer || !session->is_first_use(slot.get())) return;
   {
     const std::lock_guard lock(slot->mutex);
-    session->require([slot, hooks = slot->hooks.size(), last = slot->hooks.empty() ? 0 : slot->hooks.back().first] {
+    session->require([slot, hooks = slot->hooks.size(), last = slot->hooks.empty() ? 0 : slot->hooks.back().id] {
       const std::lock_guard now(slot->mutex);
-      return slot->hooks.size() == hooks && (hooks == 0 || slot->hooks.back().first == last);
+      return slot->hooks.size() == hooks && (hooks == 0 || slot->hooks.back().id == last);
     });
   }
   if (use == GradientUse::read) {

@@ -16,6 +16,13 @@ class Node;
 /// Called with a gradient; a defined result replaces the gradient.
 using Hook = std::function<Tensor(const Tensor& grad)>;
 
+/// A hook on a leaf.
+struct LeafHook {
+  std::int64_t id;
+  Hook call;
+  bool after = false;  ///< called with grad(), once that has the sum; its result counts nothing
+};
+
 /// What autograd keeps with a tensor that takes part in a graph.
 struct Slot {
   bool requires_grad = false;               ///< of a leaf
@@ -26,8 +33,8 @@ struct Slot {
   std::uint64_t order = 0;                  ///< of a leaf: a number from the counter of the nodes
   std::mutex mutex;                         ///< guards grad and hooks
   Tensor grad;
-  std::vector<std::pair<std::int64_t, Hook>> hooks;  ///< of a leaf
-  bool retains_grad = false;                         ///< of a non-leaf
+  std::vector<LeafHook> hooks;  ///< of a leaf
+  bool retains_grad = false;    ///< of a non-leaf
   /// Of a leaf: the tensors that are one parameter, if there are several (Parameter::operator=).
   std::vector<std::weak_ptr<detail::TensorImpl>> tied{};
 };

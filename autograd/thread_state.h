@@ -1,5 +1,8 @@
 #pragma once
 
+#include <functional>
+#include <vector>
+
 namespace minnow::autograd {
 
 class Node;
@@ -7,10 +10,11 @@ class RunningNode;
 
 /// The state of autograd on a thread.
 struct ThreadState {
-  bool records = true;             ///< is_grad_enabled()
-  bool in_hook = false;            ///< a gradient hook of the user is running
-  bool checks_forward = false;     ///< AnomalyOptions
-  RunningNode* running = nullptr;  ///< the innermost running node
+  bool records = true;                                           ///< is_grad_enabled()
+  bool in_hook = false;                                          ///< a gradient hook of the user is running
+  bool checks_forward = false;                                   ///< AnomalyOptions
+  std::vector<std::function<void()>>* after_backward = nullptr;  ///< of the backward that runs
+  RunningNode* running = nullptr;                                ///< the innermost running node
   /// The function of checkpoint().
   struct Checkpoint {
     bool runs = false;

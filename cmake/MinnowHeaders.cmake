@@ -2,7 +2,7 @@
 # that never ran CMake, and minnow.h, which includes the public headers.
 
 set(minnow_include_dir "${minnow_SOURCE_DIR}/include")
-set(minnow_folders tensor autograd ops nn optim data distributions training)
+set(minnow_folders tensor autograd ops nn optim data distributions training distributed)
 
 # Tests check that each of these compiles alone, and that minnow.h includes the public ones.
 file(GLOB minnow_headers CONFIGURE_DEPENDS RELATIVE "${minnow_SOURCE_DIR}"

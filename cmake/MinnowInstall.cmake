@@ -5,6 +5,9 @@ include(CMakePackageConfigHelpers)
 set(minnow_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/minnow")
 
 install(TARGETS minnow EXPORT minnowTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+if(minnow_with_mpi)
+  install(TARGETS minnow_distributed EXPORT minnowTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+endif()
 foreach(folder IN LISTS minnow_folders)
   install(DIRECTORY "${minnow_SOURCE_DIR}/${folder}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/minnow"
           FILES_MATCHING PATTERN "*.h" PATTERN "cpu" EXCLUDE PATTERN "cuda" EXCLUDE PATTERN "sim" EXCLUDE)

@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-FOLDERS = ("tensor", "autograd", "ops", "nn", "optim", "data", "distributions", "training", "examples", "tests", "emulator", "benchmarks", "tools")
+FOLDERS = ("tensor", "autograd", "ops", "nn", "optim", "data", "distributions", "training", "distributed", "examples", "tests", "emulator", "benchmarks", "tools")
 SUFFIXES = {".h", ".cpp", ".cu", ".cuh"}
 MAX_LINES = 600
 GROUND = {
@@ -22,7 +22,7 @@ FLOORS = {
     "tensor/raw": 3, "tensor/io": 3.5,
     "autograd": 4, "ops": 4.5,
     "nn": 5, "optim": 5, "data": 5, "distributions": 5,
-    "training": 5.5,
+    "training": 5.5, "distributed": 5.6,
     "examples": 6, "tests": 6, "emulator": 6, "benchmarks": 6, "tools": 6,
 }
 DEVICE_FLOOR = 3

@@ -1,0 +1,28 @@
+# minnow::distributed, a library of its own: only programs of several processes link MPI.  minnow_with_mpi says whether it is
+# built.
+
+set(minnow_with_mpi OFF)
+if(NOT MINNOW_MPI MATCHES "^(AUTO|ON|OFF)$")
+  message(FATAL_ERROR "MINNOW_MPI is '${MINNOW_MPI}'; it may be AUTO, ON or OFF")
+elseif(NOT MINNOW_MPI STREQUAL "OFF")
+  set(MPI_CXX_SKIP_MPICXX ON)  # the C++ binding of MPI 2, which is gone from MPI 3
+  find_package(MPI 3.0 QUIET GLOBAL COMPONENTS CXX)
+  if(MPI_CXX_FOUND)
+    set(minnow_with_mpi ON)
+  elseif(MINNOW_MPI STREQUAL "ON")
+    message(FATAL_ERROR "MINNOW_MPI=ON, but MPI was not found. On Debian: apt-get install libopenmpi-dev")
+  else()
+    message(STATUS "building without minnow::distributed: MPI was not found")
+  endif()
+endif()
+
+if(minnow_with_mpi)
+  file(GLOB_RECURSE minnow_distributed_sources CONFIGURE_DEPENDS "${minnow_SOURCE_DIR}/distributed/*.cpp")
+  add_library(minnow_distributed STATIC ${minnow_distributed_sources})
+  minnow_set_up(minnow_distributed)
+  target_include_directories(
+    minnow_distributed PUBLIC "$<BUILD_INTERFACE:${minnow_include_dir}>" "$<INSTALL_INTERFACE:include>")
+  target_link_libraries(minnow_distributed PUBLIC minnow PRIVATE MPI::MPI_CXX Threads::Threads)
+  set_target_properties(minnow_distributed PROPERTIES EXPORT_NAME distributed)
+  add_library(minnow::distributed ALIAS minnow_distributed)
+endif()

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <minnow/nn/module.h>
+
+namespace minnow::dist {
+
+/// What a step does with the buffers of the module, such as the running statistics of BatchNorm.
+enum class BufferSync : std::uint8_t {
+  none,       ///< each rank has its own
+  broadcast,  ///< before each forward in train mode, those of rank 0
+  mean,       ///< before each forward in train mode, the mean of the ranks' (integers: those of rank 0)
+};
+
+struct DataParallelOptions {
+  double bucket_mb = 25;  ///< gradients are sent together in buckets of at most this many MB, or one by one
+  BufferSync buffers = BufferSync::broadcast;
+};
+
+/// Training of one module by all ranks, each with batches of its own.  At the start parameters and buffers are those of
+/// rank 0; after each backward the gradients are the mean over the ranks, on all of them the same bits, so that equal
+/// optimizers keep the parameters equal.  The module is used as before: nothing is wrapped, and state dicts have the
+/// same names.
+///
+///     Net net;
+///     dist::DataParallel parallel(net);
+///     optim::Adam adam(net.parameters(), {.lr = 1e-3});
+///     for (auto& [x, y] : loader) {                     // of a data::DistributedSampler
+///       const Tensor loss = nn::cross_entropy(net(x), y);
+///       adam.zero_grad();
+///       loss.backward();                                // averages the gradients meanwhile
+///       adam.step();
+///     }
+///
+/// Buckets are filled in the order in which backward reaches the parameters, from the last layer to the first, and are
+/// sent while backward goes on; it returns when all have arrived.  Reference: Li et al. 2020, PyTorch Distributed.
+///
+/// A parameter that got a gradient on some ranks but not on all is an AutogradError on all of them, which names it and
+/// the ranks.  One that got none on any rank keeps none.  Ranks whose modules have other parameters get a ValueError
+/// from the constructor.  Parameters that are added, moved or frozen later need a new DataParallel.  CapturedStep is
+/// not supported yet (BackendError).  Not thread-safe; one backward at a time.
+class DataParallel {
+ public:
+  explicit DataParallel(nn::Module& module, const DataParallelOptions& options = {},
+                        SourceLocation where = SourceLocation::current());
+  ~DataParallel();
+  DataParallel(const DataParallel&) = delete;
+  DataParallel& operator=(const DataParallel&) = delete;
+
+  /// While it lives, backward does not average: gradients are added up on each rank, and the first backward after it
+  /// averages the sums.
+  class NoSync {
+   public:
+    explicit NoSync(DataParallel& parallel);
+    ~NoSync();
+    NoSync(const NoSync&) = delete;
+    NoSync& operator=(const NoSync&) = delete;
+
+   private:
+    DataParallel& parallel_;
+  };
+  /// const auto guard = parallel.no_sync();
+  [[nodiscard]] NoSync no_sync() { return NoSync(*this); }
+
+  struct Report {
+    std::int64_t backwards = 0;  ///< that averaged
+    std::int64_t bytes = 0;      ///< of gradients, of one rank
+    double seconds = 0;          ///< that buckets were under way, from the first to the last
+    double waited = 0;           ///< of these, after backward had nothing else to do
+    double hidden() const { return seconds > 0 ? 1 - waited / seconds : 1; }
+  };
+  /// Since the start.
+  Report report() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace minnow::dist

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <minnow/distributed/collectives.h>
+#include <minnow/distributed/detail/communicator.h>
+#include <minnow/distributed/process.h>
+
+namespace minnow::dist {
+
+struct Work::State {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool done = false;
+  std::exception_ptr error;
+  std::function<void()> finish;  ///< on the thread that waits: copies back to the device
+};
+
+/// The thread that talks to the other ranks: collectives run on it, in the order in which they are called, while the
+/// program goes on.
+class Engine {
+ public:
+  /// Of the Process that lives.  BackendError if there is none.
+  static Engine& current();
+  static Engine* current_or_null();
+
+  explicit Engine(const ProcessOptions& options);
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  /// Runs `job` on the thread, after all that came before; then `finish` on the thread that waits for it.
+  Work start(std::function<void(Communicator&)> job, std::function<void()> finish = {});
+  const Communicator& communicator() const { return communicator_; }
+  /// All that was started has ended.  Throws if the other ranks do not end too.
+  void finish();
+  [[noreturn]] void abort() { communicator_.abort(); }
+
+ private:
+  struct Job {
+    std::function<void(Communicator&)> run;
+    std::shared_ptr<Work::State> state;
+    const char* op;  // of the user's call, for errors
+    SourceLocation where;
+  };
+  void run();
+  void stop();
+
+  Communicator communicator_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Job> jobs_;
+  bool stops_ = false;
+  std::thread thread_;
+};
+
+}  // namespace minnow::dist

@@ -1,0 +1,174 @@
+#include <gtest/gtest.h>
+#include <minnow/distributed/collectives.h>
+#include <minnow/distributed/data_parallel.h>
+#include <minnow/distributed/process.h>
+#include <minnow/minnow.h>
+#include "devices.h"
+#include "support/thrown.h"
+
+namespace minnow {
+namespace {
+
+using dist::BufferSync;
+using dist::DataParallel;
+using test::error_of;
+using test::expect_contains;
+
+struct Net : nn::Module {
+  nn::Linear first = child("first", nn::Linear(6, 16));
+  nn::BatchNorm1d norm = child("norm", nn::BatchNorm1d(16));
+  nn::Linear side = child("side", nn::Linear(16, 3));
+  nn::Linear last = child("last", nn::Linear(16, 3));
+  bool with_side = true;
+
+  Tensor forward(const Tensor& x) override {
+    const Tensor h = tanh(first(x));
+    return with_side ? last(h) + side(h) : last(h);
+  }
+};
+
+/// Rows of a batch: those of rank r are the r-th part.
+Tensor batch(std::int64_t rows, int seed) {
+  return sin(arange(rows * 6, {.dtype = float32}).reshape({rows, 6}) * (1.3 + 0.1 * seed));
+}
+Tensor part_of(const Tensor& all) {
+  const std::int64_t n = all.size(0) / dist::size();
+  return all.narrow(0, dist::rank() * n, n);
+}
+Tensor loss_of(Net& net, const Tensor& x) { return mean(square(net(x) - 1)); }
+
+void expect_close(const Tensor& a, const Tensor& b, const std::string& name) {
+  EXPECT_TRUE(allclose(a, b, 1e-5, 1e-6)) << name << "\n" << a << "\n" << b;
+}
+/// All ranks have the same bits.
+void expect_equal_on_all_ranks(const Tensor& x, const std::string& name) {
+  const Tensor all = dist::all_gather(x);
+  for (int r = 1; r < dist::size(); ++r) EXPECT_TRUE(equal(all[0], all[r])) << name << " of rank " << r;
+}
+
+class DataParallelOnDevice : public test::DeviceTest {};
+INSTANTIATE_TEST_SUITE_P(Devices, DataParallelOnDevice, test::all_devices(), test::device_test_name);
+
+TEST_P(DataParallelOnDevice, ManyRanksTrainAsOneDoes) {
+  for (const double bucket_mb : {25.0, 1e-4, 1e-9}) {  // one bucket, some, one for each parameter
+    manual_seed(7);
+    Net alone;
+    manual_seed(static_cast<std::uint64_t>(8 + dist::rank()));
+    Net net;
+    net.to(device());
+    DataParallel parallel(net, {.bucket_mb = bucket_mb});
+    alone.load_state_dict(net.state_dict());
+    optim::Adam adam(net.parameters(), {.lr = 0.01}), adam_alone(alone.parameters(), {.lr = 0.01});
+    for (int step = 0; step < 20; ++step) {
+      const Tensor x = batch(12, step);
+      const Tensor loss = loss_of(net, part_of(x).to(device()));
+      adam.zero_grad();
+      loss.backward();
+      adam.step();
+      const Tensor loss_alone = loss_of(alone, x);
+      adam_alone.zero_grad();
+      loss_alone.backward();
+      adam_alone.step();
+    }
+    const StateDict want = alone.state_dict();
+    for (const auto& [name, tensor] : net.state_dict()) {
+      if (is_floating_point(tensor.dtype())) {
+        EXPECT_TRUE(allclose(tensor.cpu(), want.at(name), 1e-4, 1e-5)) << name;
+      }
+      expect_equal_on_all_ranks(tensor, name);
+    }
+    const DataParallel::Report report = parallel.report();
+    EXPECT_EQ(report.backwards, 20);
+    EXPECT_EQ(report.bytes, 20 * 4 * net.num_parameters());
+    EXPECT_LE(report.waited, report.seconds);
+  }
+}
+
+TEST(DataParallel, GradientsAddUpWithoutSync) {
+  Net net;
+  DataParallel parallel(net, {.buffers = BufferSync::none});
+  Net alone;
+  alone.load_state_dict(net.state_dict());
+  const Tensor x = batch(12, 1), y = batch(12, 2);
+  {
+    const auto guard = parallel.no_sync();
+    loss_of(net, part_of(x)).backward();
+    if (dist::size() > 1) {
+      const Tensor all = dist::all_gather(net.last.weight.grad());
+      EXPECT_FALSE(equal(all[0], all[1]));
+    }
+  }
+  loss_of(net, part_of(y)).backward();
+  loss_of(alone, x).backward();
+  loss_of(alone, y).backward();
+  for (const auto& [name, p] : net.named_parameters()) {
+    if (!p.grad().defined()) continue;
+    expect_equal_on_all_ranks(p.grad(), name);
+  }
+  expect_close(net.first.weight.grad(), alone.first.weight.grad(), "first.weight");
+  expect_close(net.last.bias.grad(), alone.last.bias.grad(), "last.bias");
+}
+
+TEST(DataParallel, AParameterWithoutGradientIsNamed) {
+  Net net;
+  DataParallel parallel(net);
+  net.with_side = false;
+  loss_of(net, part_of(batch(12, 1))).backward();  // on no rank: it keeps none
+  EXPECT_FALSE(net.side.weight.grad().defined());
+  EXPECT_TRUE(net.last.weight.grad().defined());
+  if (dist::size() == 1) return;
+  net.with_side = dist::rank() != 1;
+  const Tensor loss = loss_of(net, part_of(batch(12, 1)));
+  const std::string what = error_of<AutogradError>([&] { loss.backward(); });
+  expect_contains(what, "'side.");
+  expect_contains(what, "none on rank 1");
+  net.with_side = true;
+  net.zero_grad();
+  loss_of(net, part_of(batch(12, 1))).backward();  // goes on
+  expect_equal_on_all_ranks(net.side.weight.grad(), "side.weight");
+}
+
+TEST(DataParallel, BuffersFollowRank0OrAreAveraged) {
+  for (const BufferSync sync : {BufferSync::broadcast, BufferSync::mean, BufferSync::none}) {
+    nn::BatchNorm1d norm(2);
+    const DataParallel parallel(norm, {.buffers = sync});
+    norm(full({4, 2}, dist::rank(), {.dtype = float32}) + arange(4, {.dtype = float32}).reshape({4, 1}));
+    const Tensor own = norm.state_dict().at("running_mean").clone();
+    norm(zeros({4, 2}) + arange(4, {.dtype = float32}).reshape({4, 1}));
+    const Tensor all = dist::all_gather(norm.state_dict().at("running_mean"));
+    const Tensor before = dist::all_gather(own);
+    const Tensor from = sync == BufferSync::broadcast ? before[0] : sync == BufferSync::mean ? mean(before, {0}) : own;
+    expect_close(norm.state_dict().at("running_mean"), from * 0.9 + 0.15, "running_mean");
+    if (sync != BufferSync::none) expect_equal_on_all_ranks(norm.state_dict().at("running_mean"), "running_mean");
+    norm.eval();
+    norm(zeros({4, 2}));  // no buffers are sent
+  }
+}
+
+TEST(DataParallel, OtherModulesAreRefused) {
+  if (dist::size() == 1) return;
+  nn::Linear net(3, dist::rank() == 1 ? 4 : 5);
+  const std::string what = error_of<ValueError>([&] { const DataParallel parallel(net); });
+  expect_contains(what, "rank 0  DataParallel  float32[5, 3]  'weight'");
+  expect_contains(what, "rank 1  DataParallel  float32[4, 3]  'weight'");
+  nn::Sequential longer =
+      dist::rank() == 1 ? nn::Sequential(nn::Linear(2, 2)) : nn::Sequential(nn::Linear(2, 2), nn::Linear(2, 2));
+  expect_contains(error_of<ValueError>([&] { const DataParallel parallel(longer); }), "'1.weight'");
+}
+
+TEST(DataParallel, AnExceptionInBackwardLeavesItUsable) {
+  Net net;
+  DataParallel parallel(net);
+  {
+    const HookHandle hook = register_hook(net.first.bias, [](const Tensor&) -> Tensor { throw ValueError("mine"); });
+    const Tensor loss = loss_of(net, part_of(batch(12, 1)));
+    EXPECT_THROW(loss.backward(), ValueError);  // on all ranks
+  }
+  net.zero_grad();
+  loss_of(net, part_of(batch(12, 1))).backward();
+  for (const auto& [name, p] : net.named_parameters())
+    if (p.grad().defined()) expect_equal_on_all_ranks(p.grad(), name);
+}
+
+}  // namespace
+}  // namespace minnow
