@@ -69,6 +69,33 @@ std::vector<std::int64_t> RandomSampler::indices(std::uint64_t seed, std::int64_
   return shuffled("RandomSampler", size_, order_of(seed, epoch), where);
 }
 
+DistributedSampler::DistributedSampler(std::int64_t size, int rank, int ranks, const DistributedSamplerOptions& options,
+                                       SourceLocation where)
+    : size_(size), rank_(rank), ranks_(ranks), options_(options) {
+  check_size("DistributedSampler", "size", size, where);
+  if (rank < 0 || rank >= ranks)
+    throw ValueError(fmt::format("DistributedSampler: rank {} of {} does not exist\nranks go from 0 to ranks - 1: pass "
+                                 "dist::rank() and dist::size()",
+                                 rank, ranks),
+                     where);
+}
+
+std::int64_t DistributedSampler::size() const {
+  const std::int64_t whole = size_ / ranks_;
+  return options_.drop_last || size_ % ranks_ == 0 ? whole : whole + 1;
+}
+
+std::vector<std::int64_t> DistributedSampler::indices(std::uint64_t seed, std::int64_t epoch,
+                                                      SourceLocation where) const {
+  const std::vector<std::int64_t> all = options_.shuffle
+                                            ? shuffled("DistributedSampler", size_, order_of(seed, epoch), where)
+                                            : SequentialSampler(size_, where).indices(seed, epoch, where);
+  std::vector<std::int64_t> own = list_of("DistributedSampler", size(), where);
+  for (std::size_t i = 0; i < own.size(); ++i)
+    own[i] = all[(i * static_cast<std::size_t>(ranks_) + static_cast<std::size_t>(rank_)) % all.size()];
+  return own;
+}
+
 WeightedRandomSampler::WeightedRandomSampler(std::vector<double> weights, std::int64_t num_samples, bool replacement,
                                              SourceLocation where)
     : weights_(std::move(weights)), num_samples_(num_samples), replacement_(replacement) {

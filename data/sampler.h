@@ -53,6 +53,34 @@ class RandomSampler {
   std::int64_t size_;
 };
 
+struct DistributedSamplerOptions {
+  bool shuffle = true;
+  /// Leave out the last samples where the ranks would get different numbers; otherwise the first ones of the epoch come
+  /// again at its end.
+  bool drop_last = false;
+};
+
+/// The part of a data set that one of several ranks trains on: every ranks-th index of an epoch's order, from `rank` on,
+/// as many for each rank.  Batches of n on each rank are together the batch of n * ranks that one rank would have.
+///
+///     data::DataLoader loader(set, data::DistributedSampler(set.size(), dist::rank(), dist::size()), {.batch_size = 64});
+///
+/// ValueError for a negative size, and a rank that is not in [0, ranks).
+class DistributedSampler {
+ public:
+  DistributedSampler(std::int64_t size, int rank, int ranks, const DistributedSamplerOptions& options = {},
+                     SourceLocation where = SourceLocation::current());
+  std::int64_t size() const;
+  /// OutOfMemoryError.
+  std::vector<std::int64_t> indices(std::uint64_t seed, std::int64_t epoch,
+                                    SourceLocation where = SourceLocation::current()) const;
+
+ private:
+  std::int64_t size_;
+  int rank_, ranks_;
+  DistributedSamplerOptions options_;
+};
+
 /// `num_samples` indices, i with a probability proportional to weights[i]; with replacement an index may come again.
 /// ValueError when a weight is negative or not finite, all are zero, or, without replacement, num_samples is more than
 /// the number of positive weights.

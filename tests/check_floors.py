@@ -29,7 +29,7 @@ DEVICE_FLOOR = 3
 DEVICE_FOLDERS = set()  # the folders of tensor that have a backend: tensor/sim/sim_backend.h
 # sim is the CPU's backend with a second memory: it derives from this class, and includes nothing else of cpu/.
 DERIVED = {("tensor/sim", "tensor/cpu/cpu_backend.h")}
-PUBLIC_FOLDERS = {"tensor", "tensor/raw", "tensor/io", "autograd", "ops", "nn", "optim", "data", "distributions", "training"}
+PUBLIC_FOLDERS = {"tensor", "tensor/raw", "tensor/io", "autograd", "ops", "nn", "optim", "data", "distributions", "training", "distributed"}
 LIBRARIES = re.compile(r"^(oneapi/|dnnl|fmt/|nlohmann/|zlib\.h|omp\.h|cuda|cudnn|cublas)")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
 CUDA_CONDITION = re.compile(r"^\s*#\s*(?:if|ifdef|ifndef|elif)\b.*(?:CUDA|__NVCC__)", re.M)

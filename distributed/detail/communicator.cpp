@@ -78,11 +78,15 @@ bool Signature::operator==(const Signature& other) const {
          std::equal(sizes, sizes + rank, other.sizes) && std::strcmp(name, other.name) == 0;
 }
 
+const char* Signature::name_of_kind() const {
+  constexpr const char* kKinds[] = {
+      "all_reduce", "broadcast", "all_gather", "reduce_scatter", "barrier", "DataParallel", "the end of its Process"};
+  return kKinds[static_cast<int>(kind)];
+}
+
 std::string Signature::str() const {
-  constexpr const char *kKinds[] =
-      {"all_reduce", "broadcast", "all_gather", "reduce_scatter", "barrier", "DataParallel", "the end of its Process"},
-                       *kOps[] = {"sum", "mean", "max", "min"};
-  std::string text = kKinds[static_cast<int>(kind)];
+  constexpr const char* kOps[] = {"sum", "mean", "max", "min"};
+  std::string text = name_of_kind();
   if (dtype >= 0) {
     Shape shape;
     for (int d = 0; d < rank; ++d) shape.push_back(sizes[d]);
@@ -124,8 +128,9 @@ void Communicator::agree(const Signature& mine) {
     constexpr double kGrace = 5;  // rank 0 answers at the timeout
     if (!wait_for(answer, timeout_ + kGrace)) {
       cancel(answer);
-      throw BackendError(mine.str() + ": rank 0 has not called it within " + std::to_string(timeout_) +
-                         " s\nall ranks call the same collectives; rank 0 has ended, hangs, or waits for another one");
+      throw BackendError(std::string(mine.name_of_kind()) + ": rank 0 has not called it within " +
+                         std::to_string(timeout_) + " s\n  rank " + std::to_string(rank_) + "  " + mine.str() +
+                         "\nall ranks call the same collectives; rank 0 has ended, hangs, or waits for another one");
     }
     require_done(wait_for(sent, timeout_), "a signature", timeout_);
   }
@@ -158,10 +163,11 @@ Communicator::Verdict Communicator::judge(const Signature& mine) {
         cancel(requests[r]);
       }
     verdict.kind = missing.empty() ? 0 : 2;
-    std::snprintf(verdict.text, sizeof verdict.text,
-                  "%s: ranks that have not called it within %g s: %s\nall ranks call the same collectives; these have "
-                  "ended, hang, or are slow: see ProcessOptions::timeout",
-                  mine.str().c_str(), timeout_, missing.substr(0, 500).c_str());
+    std::snprintf(
+        verdict.text, sizeof verdict.text,
+        "%s: ranks that have not called it within %g s: %s\n  rank 0  %s\nall ranks call the same collectives; "
+        "these have ended, hang, or are slow: see ProcessOptions::timeout",
+        mine.name_of_kind(), timeout_, missing.substr(0, 500).c_str(), mine.str().c_str());
   }
   for (std::size_t r = 1; r < all.size() && verdict.kind == 0; ++r) {
     if (all[r] == mine) continue;
@@ -169,7 +175,7 @@ Communicator::Verdict Communicator::judge(const Signature& mine) {
     std::snprintf(verdict.text, sizeof verdict.text,
                   "%s: the ranks do not call the same\n  rank 0  %s\n  rank %zu  %s\nall ranks call the same "
                   "collectives in the same order, with the same shapes and dtypes",
-                  mine.str().substr(0, mine.str().find("  ")).c_str(), mine.str().c_str(), r, all[r].str().c_str());
+                  mine.name_of_kind(), mine.str().c_str(), r, all[r].str().c_str());
   }
   std::vector<MPI_Request> sent(all.size(), MPI_REQUEST_NULL);
   for (int r = 1; r < size_; ++r)

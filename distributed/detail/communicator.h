@@ -22,6 +22,7 @@ struct Signature {
   char name[64] = "";  ///< of a parameter
 
   bool operator==(const Signature& other) const;
+  const char* name_of_kind() const;
   std::string str() const;
 };
 

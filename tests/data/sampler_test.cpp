@@ -97,5 +97,29 @@ TEST(RandomSplit, PartsHaveTheirSizesAndMixTheWholeSet) {
   EXPECT_EQ(data::random_split(data::TensorDataset(arange(0)), {0, 0}).size(), 2U);
 }
 
+TEST(DistributedSampler, RanksShareAnEpoch) {
+  for (const std::int64_t size : {0, 1, 3, 12, 50})
+    for (const int ranks : {1, 2, 3, 4, 7})
+      for (const bool shuffle : {false, true})
+        for (const bool drop_last : {false, true}) {
+          const data::DistributedSampler first(size, 0, ranks, {.shuffle = shuffle, .drop_last = drop_last});
+          EXPECT_EQ(first.size(), drop_last ? size / ranks : (size + ranks - 1) / ranks);
+          std::vector<Indices> of_ranks;
+          for (int rank = 0; rank < ranks; ++rank)
+            of_ranks.push_back(data::DistributedSampler(size, rank, ranks, {.shuffle = shuffle, .drop_last = drop_last})
+                                   .indices(5, 3));
+          // Together: the order of one rank, its first samples again where some are missing.
+          const Indices whole =
+              shuffle ? data::RandomSampler(size).indices(5, 3) : data::SequentialSampler(size).indices(5, 3);
+          for (const Indices& own : of_ranks) ASSERT_EQ(static_cast<std::int64_t>(own.size()), first.size());
+          for (std::size_t i = 0; i < static_cast<std::size_t>(first.size()) * of_ranks.size(); ++i)
+            EXPECT_EQ(of_ranks[i % of_ranks.size()][i / of_ranks.size()], whole[i % whole.size()]);
+        }
+  EXPECT_NE(data::DistributedSampler(50, 0, 2).indices(1, 0), data::DistributedSampler(50, 0, 2).indices(1, 1));
+  for (const int rank : {-1, 2}) EXPECT_THROW(data::DistributedSampler(5, rank, 2), ValueError);
+  EXPECT_THROW(data::DistributedSampler(-5, 0, 2), ValueError);
+  EXPECT_THROW(data::DistributedSampler(5, 0, 0), ValueError);
+}
+
 }  // namespace
 }  // namespace minnow

@@ -1,0 +1,58 @@
+"""run.py MPIRUN PROGRAM: a rank that hangs, throws, is killed or leaves ends all ranks within 30 s, with its cause."""
+
+import os
+import random
+import subprocess
+import sys
+import time
+
+MPIRUN, PROGRAM = sys.argv[1:3]
+KILLS = int(os.environ.get("MINNOW_KILLS", "3"))
+LIMIT = 30
+CASES = [  # what a rank does, which rank, how many there are, texts that must be printed
+    ("hangs", 1, 3, ["all_reduce: ranks that have not called it within 3 s: 1", "program.cpp:"]),
+    ("hangs", 0, 2, ["rank 0 has not called it within 3"]),
+    ("throws", 1, 3, ["the cause of rank 1", "rank 1 of 3 leaves its Process by an exception"]),
+    ("throws", 0, 2, ["the cause of rank 1", "rank 0 of 2 leaves its Process by an exception"]),
+    ("killed", 1, 3, ["signal 9"]),
+    ("exits", 1, 2, ["Exit code:    3"]),
+    ("leaves", 1, 2, ["the ranks do not call the same", "the end of its Process"]),
+    ("leaves", 0, 3, ["the ranks do not call the same", "the end of its Process"]),
+]
+
+
+def start(ranks, *arguments):
+    command = [MPIRUN, "--oversubscribe", "--allow-run-as-root", "-n", str(ranks), PROGRAM, *map(str, arguments)]
+    began = time.monotonic()
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=2 * LIMIT)
+    except subprocess.TimeoutExpired as late:
+        return None, str(late.output) + str(late.stderr), 2 * LIMIT
+    return done.returncode, done.stdout + done.stderr, time.monotonic() - began
+
+
+def main():
+    faults = []
+    status, output, _ = start(3, "nothing")
+    if status != 0:
+        faults.append(f"ranks that do nothing wrong: status {status}\n{output}")
+    for how, culprit, ranks, texts in CASES:
+        status, output, seconds = start(ranks, how, culprit)
+        missing = [text for text in texts if text not in output]
+        if status in (None, 0) or seconds > LIMIT or missing:
+            faults.append(f"rank {culprit} of {ranks} {how}: status {status}, {seconds:.1f} s, not printed: {missing}\n{output}")
+        else:
+            print(f"rank {culprit} of {ranks} {how}: all ended after {seconds:.1f} s")
+    slowest = 0.0
+    for _ in range(KILLS):
+        moment = random.uniform(0.0, 0.5)
+        status, output, seconds = start(3, "train", moment)
+        slowest = max(slowest, seconds - moment)
+        if status in (None, 0) or seconds > LIMIT:
+            faults.append(f"killed after {moment:.3f} s of training: status {status}, {seconds:.1f} s\n{output}")
+    print(f"{KILLS} kills at random moments of training: all ended, the slowest after {slowest:.1f} s")
+    print("\n".join(faults))
+    return 1 if faults else 0
+
+
+sys.exit(main())
