@@ -72,9 +72,7 @@ TEST_P(DataParallelOnDevice, ManyRanksTrainAsOneDoes) {
     }
     const StateDict want = alone.state_dict();
     for (const auto& [name, tensor] : net.state_dict()) {
-      if (is_floating_point(tensor.dtype())) {
-        EXPECT_TRUE(allclose(tensor.cpu(), want.at(name), 1e-4, 1e-5)) << name;
-      }
+      if (is_floating_point(tensor.dtype())) { EXPECT_TRUE(allclose(tensor.cpu(), want.at(name), 1e-4, 1e-5)) << name; }
       expect_equal_on_all_ranks(tensor, name);
     }
     const DataParallel::Report report = parallel.report();
