@@ -12,6 +12,7 @@
 
 #include "support/json_log.h"
 #include "support/numbers.h"
+#include "support/ranks.h"
 
 using namespace minnow;
 
@@ -23,7 +24,7 @@ struct Arguments {
   double lr = 1e-3;
   std::uint64_t seed = 3;
   int workers = data::kAuto, threads = 0;
-  bool captured = false, synthetic = false, dry_run = false, resume = false;
+  bool captured = false, synthetic = false, dry_run = false, resume = false, distributed = false;
 };
 
 struct Mlp : nn::Module {
@@ -169,11 +170,11 @@ template <class F> void attempt(const char* what, Trained& done, F f) {
 }
 
 Trained train(nn::Module& model, const Digits& digits, Device device, const Arguments& a, std::unique_ptr<JsonLog> log,
-              Checkpoint* checkpoint) {
+              Checkpoint* checkpoint, const Ranks& ranks) {
   optim::Adam adam(model.parameters(), {.lr = a.lr});
   data::DataLoader loader(
-      digits.train,
-      {.batch_size = a.batch_size, .shuffle = true, .num_workers = a.workers, .device = device, .seed = a.seed});
+      digits.train, data::DistributedSampler(digits.train.size(), ranks.rank(), ranks.size()),
+      {.batch_size = a.batch_size / ranks.size(), .num_workers = a.workers, .device = device, .seed = a.seed});
   Sums sums{zeros({}, {DType::float32, device})};
   if (checkpoint) {
     checkpoint->add("model", model).add("adam", adam).add("train", loader);
@@ -182,9 +183,11 @@ Trained train(nn::Module& model, const Digits& digits, Device device, const Argu
       std::cout << "resumed   " << found->path << std::endl;
   }
   const Step step = make_step(model, adam, device, a);
+  const bool saving = checkpoint && ranks.rank() == 0;
   Trained done;
   while (loader.position().epoch < a.epochs && !interrupted()) {
-    const EpochResult r = train_epoch(step, loader, sums, a);
+    EpochResult r = train_epoch(step, loader, sums, a);
+    r.images_per_second *= ranks.size();
     const std::int64_t epoch = loader.epoch() + 1;
     done.steps += r.steps;
     if (interrupted()) break;
@@ -206,9 +209,9 @@ Trained train(nn::Module& model, const Digits& digits, Device device, const Argu
         log = std::move(open);
       });
     if (a.dry_run) break;
-    if (checkpoint) attempt("checkpoint", done, [&] { checkpoint->save({.metric = *share, .background = true}); });
+    if (saving) attempt("checkpoint", done, [&] { checkpoint->save({.metric = *share, .background = true}); });
   }
-  if (checkpoint && interrupted() && done.steps > 0) attempt("checkpoint", done, [&] { checkpoint->save(); });
+  if (saving && interrupted() && done.steps > 0) attempt("checkpoint", done, [&] { checkpoint->save(); });
   if (checkpoint) attempt("checkpoint", done, [&] { checkpoint->wait(); });
   return done;
 }
@@ -228,7 +231,15 @@ int finish(const nn::Module& model, const Trained& done, const Arguments& a) {
   return EXIT_FAILURE;
 }
 
-int run(const Arguments& a) {
+int run(Arguments a) {
+  Ranks ranks(a.distributed);
+  if (a.batch_size % ranks.size() != 0)
+    throw ValueError("--batch-size: " + std::to_string(a.batch_size) + " images cannot be divided among " +
+                     std::to_string(ranks.size()) + " ranks\ngive a multiple of the number of ranks");
+  if (ranks.rank() > 0) {  // rank 0 prints and saves
+    a.save = a.log = "";
+    if (!std::freopen("/dev/null", "w", stdout)) throw IoError("/dev/null cannot be opened");
+  }
   // Checks that the output can be written before training.
   if (saves(a)) io::AtomicFile("--save", a.save, SourceLocation::current());
   std::optional<Checkpoint> checkpoint;
@@ -239,18 +250,21 @@ int run(const Arguments& a) {
 
   if (a.threads) set_num_threads(a.threads);
   manual_seed(a.seed);
-  const Device device = a.device == "auto" ? best_device() : Device(a.device);
-  std::cout << "device    " << device.str() << ", " << num_threads() << " threads\n";
+  const Device device = a.device == "auto" ? ranks.device() : Device(a.device);
+  std::cout << "device    " << device.str() << ", " << num_threads() << " threads";
+  if (a.distributed) std::cout << " for each of " << ranks.size() << " ranks";
+  std::cout << '\n';
 
   std::unique_ptr<nn::Module> model;
   if (a.model == "mlp") model = std::make_unique<Mlp>();
   else model = std::make_unique<Cnn>();
   if (!a.load.empty()) model->load_state_dict(load(a.load));
   model->to(device);
+  ranks.average_gradients(*model);
   const Digits digits = open_digits(a);
   const InterruptGuard guard;
   std::cout << nn::summary(*model, {1, 1, 28, 28}) << std::endl;
-  const Trained done = train(*model, digits, device, a, std::move(log), checkpoint ? &*checkpoint : nullptr);
+  const Trained done = train(*model, digits, device, a, std::move(log), checkpoint ? &*checkpoint : nullptr, ranks);
   if (a.epochs == 0)
     if (const auto share = accuracy(*model, digits.test, device)) std::printf("test accuracy %.2f %%\n", 100 * *share);
   return finish(*model, done, a);
@@ -285,6 +299,7 @@ int main(int argc, char** argv) {
   app.add_flag("--resume", a.resume, "continue where the last training with this --checkpoint ended");
   app.add_option("--log", a.log, "append one JSON object a line for each epoch to this file");
   app.add_flag("--captured", a.captured, "capture the step once and replay it");
+  app.add_flag("--distributed", a.distributed, "train by the ranks of mpirun; --batch-size is that of all of them");
   app.add_flag("--synthetic", a.synthetic, "synthetic digits, which need no files");
   app.add_flag("--dry-run", a.dry_run, "20 batches and one test, nothing is saved");
   app.failure_message([](const CLI::App*, const CLI::Error& e) {
