@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <dirent.h>
 #include <sys/stat.h>
 #include <system_error>
@@ -54,6 +55,13 @@ std::vector<File> files_of(const std::string& folder) {
   }
   std::sort(files.begin(), files.end(), [](const File& a, const File& b) { return a.number < b.number; });
   return files;
+}
+
+/// The path from the root: a program may change its working directory between two saves.
+std::string absolute(std::string path) {
+  if (path.starts_with('/')) return path;
+  const std::unique_ptr<char, void (*)(void*)> now(::getcwd(nullptr, 0), &std::free);
+  return now ? std::string(now.get()) + "/" + path : path;
 }
 
 /// A copy of a part's state that later changes of the part do not reach, on the host.
@@ -225,7 +233,7 @@ Checkpoint::Checkpoint(std::string folder, const CheckpointOptions& options, Sou
                       "' cannot be used as a folder\n  the system says: " + std::generic_category().message(error) +
                       "\ngive the path of a folder; it is made if it is missing, the folders above it are not",
                   where);
-  state_ = std::make_unique<State>(std::move(folder), options);
+  state_ = std::make_unique<State>(absolute(std::move(folder)), options);
   add("default_generator", default_generator(), where);
 }
 
@@ -245,9 +253,10 @@ std::string Checkpoint::name_without_arguments(const std::type_info& type) {
 Checkpoint& Checkpoint::add_part(std::string name, Part part, SourceLocation where) {
   const bool known = std::any_of(state_->parts.begin(), state_->parts.end(),
                                  [&](const State::Named& named) { return named.name == name; });
-  if (known || name.empty() || name == "checkpoint" || name.find('.') != std::string::npos)
+  const bool reserved = name == "checkpoint" || name == "__metadata__";
+  if (known || reserved || name.empty() || name.find('.') != std::string::npos || !io::detail::is_utf8(name))
     throw ValueError("Checkpoint::add: the name '" + name +
-                         (known ? "' is taken" : "' is empty, has a '.', or is the library's own") +
+                         (known ? "' is taken" : "' is empty, has a '.', is not UTF-8, or is the library's own") +
                          "\ngive each part a name of its own, e.g. \"model\"",
                      where);
   state_->parts.push_back({std::move(name), std::move(part)});
@@ -295,9 +304,18 @@ Checkpoint& Checkpoint::add(std::string name, Tensor& tensor, SourceLocation whe
 }
 
 Checkpoint& Checkpoint::add(std::string name, StateDict& values, SourceLocation where) {
-  return add_part(
-      std::move(name),
-      {.state = [&values] { return values; }, .load = [&values](const StateDict& loaded) { values = loaded; }}, where);
+  return add_part(std::move(name),
+                  {.state = [&values] { return values; },
+                   .load =
+                       [&values](const StateDict& loaded) {
+                         StateDict next;
+                         for (const auto& [key, tensor] : loaded) {
+                           const Tensor* now = values.find(key);
+                           next.set(key, now && now->defined() ? tensor.to(now->device()) : tensor);
+                         }
+                         values = std::move(next);
+                       }},
+                  where);
 }
 
 std::string Checkpoint::save(const CheckpointSaveOptions& options, SourceLocation where) {
@@ -316,21 +334,21 @@ std::string Checkpoint::save(const CheckpointSaveOptions& options, SourceLocatio
   for (const auto& [name, part] : s.parts) metadata[kPart + name] = part.kind;
 
   const File file{s.number + 1, is_best};
-  s.running = std::make_unique<State::Running>(State::Running{.file = file, .best = best});
+  auto started = std::make_unique<State::Running>(State::Running{.file = file, .best = best});
   const std::string path = s.path_of(file);
-  const auto write = [running = s.running.get(), path, tensors = std::move(tensors), metadata, where] {
+  const auto write = [running = started.get(), path, tensors = std::move(tensors), metadata, where] {
     try {
       detail::write_checkpoint(path, tensors, metadata, where);
     } catch (...) { running->error = std::current_exception(); }
   };
   try {
-    if (options.background) s.running->thread = std::thread(write);
+    if (options.background) started->thread = std::thread(write);
   } catch (const std::system_error&) {  // no thread: written here
   }
-  if (!s.running->thread.joinable()) {
-    write();
-    s.settle();
-  }
+  const bool here = !started->thread.joinable();
+  if (here) write();
+  s.running = std::move(started);
+  if (here) s.settle();
   return path;
 }
 

@@ -60,7 +60,8 @@ struct ResumedCheckpoint {
 /// a folder.
 class Checkpoint {
  public:
-  /// Makes the folder if it is missing.  IoError if it cannot be made; ValueError for options out of range.
+  /// Makes the folder if it is missing; a relative path stays the same if the program changes its working directory.
+  /// IoError if it cannot be made; ValueError for options out of range.
   explicit Checkpoint(std::string folder, const CheckpointOptions& options = {},
                       SourceLocation where = SourceLocation::current());
   /// Waits for a save in the background; warns if it has failed.
@@ -70,7 +71,7 @@ class Checkpoint {
 
   /// Adds what is to be saved: a number, a Tensor, a StateDict, or what has state_dict() and load_state_dict(): modules,
   /// optimizers, schedules, averages, generators, data loaders, your own.  It must outlive the checkpoint.  ValueError
-  /// for an empty name, one that has a '.', or was given before.
+  /// for an empty name, one that has a '.', is not UTF-8, or was given before.
   template <class T>
   requires(!std::is_const_v<T>) Checkpoint& add(std::string name, T& part,
                                                 SourceLocation where = SourceLocation::current()) {

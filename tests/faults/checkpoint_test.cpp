@@ -1,5 +1,6 @@
 // The nth allocation fails, for every n, while a checkpoint is saved or resumed and while a file of torch.save() is read.
 
+#include <algorithm>
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <minnow/minnow.h>
@@ -62,6 +63,39 @@ TEST(FailedCheckpoint, ASaveIsTheOldFileOrTheNewOne) {
       if (other.state() != now) run.checkpoint.save();
     }
     EXPECT_GT(n, 50U);
+    EXPECT_LT(n, kMost);
+  }
+}
+
+// The files before are counted and removed as if it had not been tried.
+TEST(FailedCheckpoint, ASaveThatFailedIsForgotten) {
+  for (const bool background : {false, true}) {
+    const test::TemporaryFolder folder;
+    double x = 1;
+    Checkpoint checkpoint(folder / "c", {.keep = 1});
+    checkpoint.add("x", x);
+    const auto newest = [&] {
+      std::string last;
+      for (const auto& file : std::filesystem::directory_iterator(folder / "c"))
+        last = std::max(last, file.path().filename().string());
+      return last;
+    };
+    checkpoint.save({.metric = 1});
+    checkpoint.save();
+    std::string before = newest();
+    bool failed = true;
+    std::size_t n = 0;
+    for (; failed && n < kMost; ++n) {
+      throws(n, Shortage::once, failed, [&] { checkpoint.save({.background = background}); });
+      try {
+        checkpoint.wait();
+      } catch (const std::bad_alloc&) {  // the thread's, which may have had the failure
+      } catch (const OutOfMemoryError&) {}
+      ASSERT_GE(newest(), before) << "allocation " << n;
+      ASSERT_TRUE(std::filesystem::exists(checkpoint.best_path())) << "allocation " << n;
+      before = newest();
+    }
+    EXPECT_GT(n, 20U);
     EXPECT_LT(n, kMost);
   }
 }

@@ -342,7 +342,7 @@ TEST(Checkpoint, RefusesNamesAndFolders) {
   write_bytes(folder / "file", "x");
   expect_contains(error_of<IoError>([&] { Checkpoint(folder / "file"); }), "Not a directory");
   Checkpoint checkpoint(folder / "c");
-  for (const std::string name : {"", "a.b", "checkpoint", "default_generator"})
+  for (const std::string name : {"", "a.b", "checkpoint", "__metadata__", "\xff", "default_generator"})
     expect_contains(error_of<ValueError>([&] { checkpoint.add(name, n); }), "'" + name + "' is");
   checkpoint.add("n", n);
   EXPECT_THROW(checkpoint.add("n", n), ValueError);
