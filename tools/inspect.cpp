@@ -49,10 +49,16 @@ Statistics statistics_of(const Tensor& tensor) {
   return all;
 }
 
-/// For the terminal: control characters of a file do not reach it.
-std::string shown(const std::string& text) {
+/// For the terminal: control characters of a file do not reach it, also those of two bytes (U+0080 to U+009F).
+std::string shown(const std::string& text, bool lines = false) {
   std::string out;
-  for (const char c : text) out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const bool two = byte == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0;
+    const bool control = (byte < 0x20 && !(lines && byte == '\n')) || byte == 0x7f || two;
+    out += control ? '?' : text[i];
+    if (two) ++i;
+  }
   return out;
 }
 
@@ -127,7 +133,7 @@ int main(int argc, char** argv) {
     inspect(path, statistics);
   } catch (const std::exception& error) {
     std::fflush(stdout);
-    std::fprintf(stderr, "%s\n", error.what());
+    std::fprintf(stderr, "%s\n", shown(error.what(), true).c_str());
     return 1;
   }
   return 0;

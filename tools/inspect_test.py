@@ -34,11 +34,11 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "x.safetensors"
         values = struct.pack("<7f", 1, 3, 0, 0, math.nan, math.inf, -math.inf)
-        path.write_bytes(safetensors({"layer.w": ("F32", [7], values), "none": ("I64", [0, 2], b""), "a\x1b[2J": ("U8", [1], b"\7")},
+        path.write_bytes(safetensors({"layer.w": ("F32", [7], values), "none": ("I64", [0, 2], b""), "a\x1b[2J\u009b2Jé": ("U8", [1], b"\7")},
                                      {"format": "pt"}))
         text = run(path)
         expect(text, "layer.w", "float32", "[7]", " 28 ", "min 0 max 3 mean 1 std 1.22474 zeros 2 NaN 1 Inf 2", "[0, 2]",
-               "metadata format: pt", "3 tensors, 29 bytes", "a?[2J")
+               "metadata format: pt", "3 tensors, 29 bytes", "a?[2J?2Jé")
         assert text.index("layer.w") < text.index("none") < text.index("a?"), "the order of the file"
         names = run("--names", path)
         expect(names, "layer.w", "3 tensors, 29 bytes")

@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
-#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
-#include <memory>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <system_error>
@@ -124,19 +122,10 @@ AtomicFile::AtomicFile(std::string op, std::string path, SourceLocation where)
     : op_(std::move(op)), path_(std::move(path)), target_(path_), where_(where) {
   refuse_nul(op_, path_, where_);
   struct stat info = {};
-  bool replaces = false;
-  if (::lstat(target_.c_str(), &info) == 0) {
-    if (S_ISLNK(info.st_mode)) {
-      const std::unique_ptr<char, void (*)(void*)> real(::realpath(target_.c_str(), nullptr), &std::free);
-      if (!real) fail("cannot follow the link", errno);
-      target_ = real.get();
-      if (::stat(target_.c_str(), &info) != 0) fail("cannot examine", errno);
-    }
+  const bool replaces = follow_links(info);
+  if (replaces) {
     if (!S_ISREG(info.st_mode)) refuse_kind(op_, path_, info.st_mode, where_);
     if (::faccessat(AT_FDCWD, target_.c_str(), W_OK, AT_EACCESS) != 0) fail("not permitted to replace", errno);
-    replaces = true;
-  } else if (errno != ENOENT) {
-    fail("cannot write", errno);
   }
   const auto slash = target_.find_last_of('/');
   directory_ = slash == std::string::npos ? "." : target_.substr(0, slash + 1);
@@ -149,6 +138,24 @@ AtomicFile::AtomicFile(std::string op, std::string path, SourceLocation where)
     release();
     throw;
   }
+}
+
+/// Whether the target exists, which then is no link.  As open() does, follows a link to a file that does not exist yet.
+bool AtomicFile::follow_links(struct stat& info) {
+  constexpr int kMaxLinks = 40;
+  for (int links = 0; ::lstat(target_.c_str(), &info) == 0; ++links) {
+    if (!S_ISLNK(info.st_mode)) return true;
+    if (links == kMaxLinks) fail("cannot follow the link", ELOOP);
+    char to[PATH_MAX];
+    const ssize_t size = ::readlink(target_.c_str(), to, sizeof to);
+    if (size < 0) fail("cannot follow the link", errno);
+    target_.resize(to[0] == '/' ? 0 : target_.find_last_of('/') + 1);
+    target_.append(to, static_cast<std::size_t>(size));
+  }
+  if (errno != ENOENT) fail("cannot write", errno);
+  // A link of /proc to a file without a name.
+  if (::stat(path_.c_str(), &info) == 0) fail("cannot follow the link", ENOENT);
+  return false;
 }
 
 void AtomicFile::create_temporary(unsigned mode) {

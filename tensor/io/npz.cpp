@@ -51,9 +51,9 @@ std::vector<std::byte> pack(std::span<const std::byte> in) {
   z.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(in.data()));
   z.avail_in = static_cast<uInt>(in.size());
   z.next_out = reinterpret_cast<Bytef*>(out.data());
-  z.avail_out = static_cast<uInt>(out.size());
-  deflate(&z, Z_FINISH);  // all at once, into a buffer that is large enough
-  out.resize(z.total_out);
+  z.avail_out = static_cast<uInt>(std::min<std::size_t>(out.size(), std::numeric_limits<uInt>::max()));
+  // All at once.  Only a buffer of more than 4 GiB is not large enough: its size says that the file would be too large.
+  if (deflate(&z, Z_FINISH) == Z_STREAM_END) out.resize(z.total_out);
   return out;
 }
 

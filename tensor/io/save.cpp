@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <memory>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -94,6 +95,13 @@ std::vector<StateDict> divide(const StateDict& tensors, std::int64_t most) {
   return shards;
 }
 
+/// Removes a regular file, also behind a link.
+void remove_old(const std::string& path) {
+  const std::unique_ptr<char, void (*)(void*)> old(::realpath(path.c_str(), nullptr), &std::free);
+  struct stat info = {};
+  if (old && ::lstat(old.get(), &info) == 0 && S_ISREG(info.st_mode)) ::unlink(old.get());
+}
+
 void save_shards(const std::vector<StateDict>& shards, const std::string& index_path, const Metadata& metadata,
                  SourceLocation where) {
   constexpr std::string_view kEnd = ".safetensors";
@@ -114,8 +122,7 @@ void save_shards(const std::vector<StateDict>& shards, const std::string& index_
   }
   const std::string text = io::detail::write_shard_index(index, total);
   index_file.write(std::as_bytes(std::span(text)));
-  const std::unique_ptr<char, void (*)(void*)> old(::realpath(index_path.c_str(), nullptr), &std::free);
-  if (old) ::unlink(old.get());
+  remove_old(index_path);
   for (const auto& file : files) file->commit();
   index_file.commit();
 }
@@ -130,9 +137,14 @@ void save_safetensors(const StateDict& tensors, const std::string& path, const S
   double bytes = 0;
   for (const auto& [name, tensor] : tensors) bytes += static_cast<double>(tensor.nbytes());
   const bool several = options.max_shard_bytes > 0 && bytes > static_cast<double>(options.max_shard_bytes);
-  if (!as_index && !several) return written(tensors, path, options.metadata, where)->commit();
+  if (!as_index && !several) {
+    written(tensors, path, options.metadata, where)->commit();
+    if (options.max_shard_bytes > 0) remove_old(path + ".index.json");
+    return;
+  }
   const auto shards = options.max_shard_bytes > 0 ? divide(tensors, options.max_shard_bytes) : std::vector{tensors};
   save_shards(shards, as_index ? path : path + ".index.json", options.metadata, where);
+  if (!as_index) remove_old(path);  // Hugging Face's loaders would prefer it to the index
 }
 
 }  // namespace

@@ -75,6 +75,23 @@ TEST(AtomicFile, KeepsTheModeAndFollowsLinks) {
   EXPECT_EQ(folder.files(), 2u);
 }
 
+TEST(AtomicFile, MakesTheFileThatALinkNames) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "d");
+  std::filesystem::create_symlink("d/again", folder / "link");
+  std::filesystem::create_symlink(folder / "d/x", folder / "d/again");
+  for (int i = 1; i < 3; ++i) {  // the file does not exist at first
+    save({{"a", ramp<float>({i})}}, folder / "link");
+    EXPECT_TRUE(std::filesystem::is_symlink(folder / "link") && std::filesystem::is_symlink(folder / "d/again"));
+    EXPECT_EQ(load(folder / "d/x").at("a").numel(), i);
+  }
+  std::filesystem::create_symlink("no/x", folder / "lost");
+  EXPECT_NE(io_error([&] { save({}, folder / "lost"); }).find("missing directories"), std::string::npos);
+  std::filesystem::create_symlink("loop", folder / "loop");
+  EXPECT_NE(io_error([&] { save({}, folder / "loop"); }).find("form a loop"), std::string::npos);
+  EXPECT_EQ(folder.files(), 4u);
+}
+
 TEST(AtomicFile, NewFilesObeyTheUmask) {
   const TemporaryFolder folder;
   const mode_t mask = umask(022);

@@ -199,6 +199,25 @@ TEST(Shards, AreDividedAndNamedAsHuggingFaceDoes) {
   EXPECT_EQ(load(folder / "none.index.json").size(), 0u);
 }
 
+// Else load() of the same path would give what was saved before.
+TEST(Shards, ReplaceTheOneFileAndAreReplacedByIt) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "m.safetensors", index = path + ".index.json";
+  save(four(), path);
+  std::filesystem::create_directory(folder / "d.safetensors");
+  save(four(), folder / "d.safetensors", {.max_shard_bytes = 20});
+  EXPECT_TRUE(std::filesystem::exists(folder / "d.safetensors"));
+  save(four(), path, {.max_shard_bytes = 20});
+  EXPECT_FALSE(std::filesystem::exists(path));
+  EXPECT_EQ(load(index).size(), 4u);
+  save(four(), index, {.max_shard_bytes = 30});
+  save({{"a", ramp<float>({1})}}, folder / "m.safetensors.index.json.safetensors");
+  EXPECT_TRUE(std::filesystem::exists(index));
+  save(four(), path, {.max_shard_bytes = 1000});
+  EXPECT_FALSE(std::filesystem::exists(index));
+  EXPECT_EQ(load(path).size(), 4u);
+}
+
 TEST(Shards, ThatCannotBeWrittenLeaveTheOldOnes) {
   const TemporaryFolder folder;
   const std::string index = folder / "m.safetensors.index.json";
