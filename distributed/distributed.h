@@ -4,3 +4,4 @@
 #include <minnow/distributed/collectives.h>
 #include <minnow/distributed/data_parallel.h>
 #include <minnow/distributed/process.h>
+#include <minnow/distributed/sharded.h>
