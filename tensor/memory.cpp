@@ -40,6 +40,10 @@ void set_memory_limit(Device device, std::int64_t bytes, SourceLocation where) {
   allocator_of("set_memory_limit", device, where).set_limit(bytes);
 }
 
+std::int64_t max_memory(Device device, SourceLocation where) {
+  return allocator_of("max_memory", device, where).stats().peak;
+}
+
 void reset_peak_memory(Device device, SourceLocation where) {
   allocator_of("reset_peak_memory", device, where).reset_peak();
 }

@@ -20,6 +20,8 @@ void empty_cache(Device device, SourceLocation where = SourceLocation::current()
 /// in blocks, which memory_stats() counts: at most 1/8 more than a tensor's bytes, at least 512 bytes; small ones on cuda
 /// in pieces of 2 MiB.  ValueError below 0.
 void set_memory_limit(Device device, std::int64_t bytes, SourceLocation where = SourceLocation::current());
+/// The most bytes that tensors of the device used at once, since the start or reset_peak_memory(): memory_stats().peak.
+std::int64_t max_memory(Device device, SourceLocation where = SourceLocation::current());
 /// Sets the peak to what is used now.
 void reset_peak_memory(Device device, SourceLocation where = SourceLocation::current());
 

@@ -69,5 +69,30 @@ TEST_P(Memory, OfPartsOfAPartIsThatOfThePart) {
   EXPECT_LT(static_cast<double>(peak_of([&] { loss.backward(); })), 2.2 * kSize);
 }
 
+TEST_P(Memory, OfActivationsIsReleasedAsBackwardGoes) {
+  constexpr int kLayers = 16;
+  const double before = static_cast<double>(memory_stats(device()).allocated);
+  const auto held = [&] { return (static_cast<double>(memory_stats(device()).allocated) - before) / kSize; };
+  std::vector<double> at;  // sizes in use when the gradient of each layer's result arrives
+  std::vector<HookHandle> hooks;
+  Tensor x = leaf({kElements});
+  for (int i = 0; i < kLayers; ++i) {
+    x = sin(x);  // keeps its input
+    hooks.push_back(register_hook(x, [&](const Tensor&) {
+      at.push_back(held());
+      return Tensor();
+    }));
+  }
+  const Tensor loss = sum(x);
+  x = Tensor();
+  const double forward = held();
+  reset_peak_memory(device());
+  loss.backward();
+  ASSERT_EQ(at.size(), static_cast<std::size_t>(kLayers));
+  for (int i = 1; i < kLayers; ++i) EXPECT_LT(at[static_cast<std::size_t>(i)], at[static_cast<std::size_t>(i) - 1]);
+  EXPECT_LT(at.back(), 5);
+  EXPECT_LT((static_cast<double>(max_memory(device())) - before) / kSize, forward + 2.1);
+}
+
 }  // namespace
 }  // namespace minnow

@@ -101,6 +101,7 @@ TEST(Errors, MissingDevices) {
       Misuse{"DeviceError", "empty_cache", no_cuda, [=] { empty_cache(far); }},
       Misuse{"DeviceError", "empty_cache", no_sim, [=] { empty_cache(wild); }},
       Misuse{"DeviceError", "empty_cache", no_cpu, [=] { empty_cache(second); }},
+      Misuse{"DeviceError", "max_memory", no_cuda, [=] { (void)max_memory(far); }},
       Misuse{"DeviceError", "reset_peak_memory", no_cuda, [=] { reset_peak_memory(far); }},
       Misuse{"DeviceError", "reset_peak_memory", no_sim, [=] { reset_peak_memory(wild); }},
       Misuse{"DeviceError", "reset_peak_memory", no_cpu, [=] { reset_peak_memory(second); }},

@@ -90,6 +90,19 @@ TEST_P(MemoryOf, ALimitBelowWhatIsInUseHoldsForWhatComesAfter) {
   EXPECT_EQ(stats().reserved, before + 4 * kMiB);
 }
 
+TEST_P(MemoryOf, TheMaximumIsThatSinceTheLastReset) {
+  reset_peak_memory(device());
+  const std::int64_t before = max_memory(device());
+  EXPECT_EQ(before, stats().allocated);
+  { const Tensor a = block(4 * kMiB), b = block(2 * kMiB); }
+  { const Tensor c = block(5 * kMiB); }
+  const std::int64_t most = max_memory(device());
+  EXPECT_GE(most, before + 6 * kMiB);
+  EXPECT_LT(most, before + 8 * kMiB);
+  reset_peak_memory(device());
+  EXPECT_LT(max_memory(device()), most);
+}
+
 TEST_P(MemoryOf, ThreadsTogetherStayBelowALimit) {
   const std::int64_t before = stats().reserved;
   const std::int64_t limit = before + 8 * kMiB;
