@@ -1,6 +1,9 @@
 #include <minnow/nn/containers.h>
 
 #include <algorithm>
+#include <typeinfo>
+#include <minnow/autograd/anomaly.h>
+#include <minnow/nn/activation.h>
 #include <minnow/nn/detail/access.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
@@ -130,10 +133,38 @@ std::string ParameterDict::describe() const {
   return list_text("ParameterDict", detail::Access::state(*this).parameters);
 }
 
+namespace {
+
+/// Whether a call of the module is its forward() and nothing else.
+bool is_plain(const Module& module) {
+  const detail::State& state = detail::Access::state(module);
+  return state.hooks.empty() && state.derived.empty();
+}
+bool is_relu(const Module* module) { return module && typeid(*module) == typeid(ReLU) && is_plain(*module); }
+bool joins_relu_before(const Module* m) { return m && is_plain(*m) && detail::Access::joins_relu_before(*m); }
+bool joins_relu_behind(const Module& m) { return is_plain(m) && detail::Access::joins_relu_behind(m); }
+
+}  // namespace
+
+/// A ReLU and the layer beside it are one operation, where that layer can do both.
 Tensor Sequential::forward(const Tensor& x) {
   const CallSite site = called();
+  const std::vector<detail::Child>& all = children();
+  const auto at = [&](std::size_t i) { return i < all.size() ? all[i].module.get() : nullptr; };
+  const bool joins = !is_anomaly_enabled();  // which tells operations apart
   Tensor y = x;
-  for (Module& module : *this) y = module(y);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    Module* joined = nullptr;
+    if (joins && is_relu(at(i)) && joins_relu_before(at(i + 1))) joined = at(i + 1);
+    else if (joins && is_relu(at(i + 1)) && joins_relu_behind(*at(i)) && !joins_relu_before(at(i + 2))) joined = at(i);
+    if (joined) {
+      const detail::Call call(*joined, CallSite::where());
+      y = detail::Access::forward_with_relu(*joined, y);
+      ++i;
+    } else {
+      y = (*at(i))(y);
+    }
+  }
   return y;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <typeinfo>
 #include <minnow/nn/detail/extents.h>
 #include <minnow/nn/init.h>
 #include <minnow/tensor/create.h>
@@ -133,12 +134,20 @@ Conv<Size>::Conv(const Shape& shape, const ConvOptions<Size>& options, SourceLoc
                         : Parameter()),
       options_(options) {}
 
-template <class Size> Tensor Conv<Size>::forward(const Tensor& x) {
+template <class Size> Tensor Conv<Size>::forward(const Tensor& x) { return convolve(x, options_.activation); }
+
+template <class Size> detail::ReluBeside Conv<Size>::joins_relu() const {
+  const bool plain = typeid(*this) == typeid(Conv) && options_.activation == Activation::none;
+  return plain ? detail::ReluBeside::behind : detail::ReluBeside::none;
+}
+template <class Size> Tensor Conv<Size>::forward_with_relu(const Tensor& x) { return convolve(x, Activation::relu); }
+
+template <class Size> Tensor Conv<Size>::convolve(const Tensor& x, Activation activation) const {
   const CallSite site = called();
   const ConvOptions<Size>& o = options_;
   const bool pads = o.padding_mode != PadMode::constant && x.defined() && x.dim() == kDims<Size> + 2;
   const ConvFuncOptions<Size> options{o.stride, pads ? ConvPadding<Size>(0) : o.padding, o.dilation, o.groups,
-                                      o.activation};
+                                      activation};
   const Tensor in = pads ? padded(x, weight, o) : x;
   if constexpr (kDims<Size> == 1) return conv1d(in, weight, bias, options);
   else if constexpr (kDims<Size> == 2) return conv2d(in, weight, bias, options);

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <fmt/format.h>
+#include <typeinfo>
 #include <minnow/nn/init.h>
 #include <minnow/ops/matmul.h>
 #include <minnow/tensor/create.h>
@@ -32,6 +33,15 @@ Linear::Linear(std::int64_t in_features, std::int64_t out_features, LinearOption
 Tensor Linear::forward(const Tensor& x) {
   const CallSite site = called();
   return linear(x, weight, bias, activation_);
+}
+
+detail::ReluBeside Linear::joins_relu() const {
+  return typeid(*this) == typeid(Linear) && activation_ == Activation::none ? detail::ReluBeside::behind
+                                                                            : detail::ReluBeside::none;
+}
+Tensor Linear::forward_with_relu(const Tensor& x) {
+  const CallSite site = called();
+  return linear(x, weight, bias, Activation::relu);
 }
 
 std::string Linear::describe() const {

@@ -78,6 +78,9 @@ Tensor Module::forward(const Tensor&, const Tensor&, const Tensor&, const Tensor
   refuse_call("const Tensor&, const Tensor&, const Tensor&, const Tensor&");
 }
 
+detail::ReluBeside Module::joins_relu() const { return detail::ReluBeside::none; }
+Tensor Module::forward_with_relu(const Tensor&) { refuse_call("const Tensor&"); }
+
 std::string Module::describe() const { return detail::class_name(typeid(*this)); }
 
 void Module::check_name(const char* what, const std::string& name, SourceLocation where) const {

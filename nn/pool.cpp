@@ -1,7 +1,10 @@
 #include <minnow/nn/pool.h>
 
 #include <fmt/format.h>
+#include <typeinfo>
 #include <minnow/nn/detail/extents.h>
+#include <minnow/ops/detail/pool.h>
+#include <minnow/ops/unary.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
 
@@ -71,6 +74,15 @@ template <class Size> Tensor MaxPool<Size>::forward(const Tensor& x) {
   if constexpr (std::same_as<Size, Pair>) return max_pool2d(x, kernel_size_, options_);
   else if constexpr (std::same_as<Size, Triple>) return max_pool3d(x, kernel_size_, options_);
   else return max_pool1d(x, kernel_size_, options_);
+}
+template <class Size> detail::ReluBeside MaxPool<Size>::joins_relu() const {
+  return std::same_as<Size, Pair> && typeid(*this) == typeid(MaxPool) ? detail::ReluBeside::before
+                                                                      : detail::ReluBeside::none;
+}
+template <class Size> Tensor MaxPool<Size>::forward_with_relu(const Tensor& x) {
+  const CallSite site = called();
+  if constexpr (std::same_as<Size, Pair>) return minnow::detail::relu_max_pool2d(x, kernel_size_, options_);
+  else return this->forward(relu(x));
 }
 template <class Size> std::string MaxPool<Size>::describe() const {
   const auto& o = options_;

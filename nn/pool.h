@@ -27,6 +27,9 @@ template <class Size> class MaxPool : public Module {
   std::string describe() const override;
 
  private:
+  detail::ReluBeside joins_relu() const override;
+  Tensor forward_with_relu(const Tensor& x) override;
+
   Size kernel_size_;
   MaxPoolOptions<Size> options_;
 };

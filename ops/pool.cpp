@@ -1,12 +1,14 @@
 #include <minnow/ops/detail/pool.h>
 
 #include <minnow/autograd/record.h>
+#include <minnow/ops/detail/unary.h>
 #include <minnow/ops/index.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
 #include <minnow/tensor/raw/create.h>
+#include <minnow/tensor/raw/elementwise.h>
 
 namespace minnow::detail {
 
@@ -47,10 +49,10 @@ MaxPooled max_pool2d(const In& x, const Pool2dParams& params, bool ceil_mode) {
   return out;
 }
 
-Tensor max_pool2d_backward(const In& grad, const In& indices, const Tensor& x_like, const Pool2dParams& params) {
+Tensor max_pool2d_backward(const In& grad, const In& indices, const Layout& x, const Pool2dParams& params) {
   const CallSite site("max_pool2d_backward", grad.where);
   Backend& backend = dispatch({{"grad", *grad}, {"indices", *indices}});
-  const Tensor out = new_result(x_like.shape(), x_like.strides(), x_like.dtype(), x_like.device());
+  const Tensor out = new_result(x.shape, x.strides, x.dtype, grad->device());
   if (!out.numel()) return out;
   if (grad->numel()) backend.run(calls::MaxPool2dBackward{*grad, *indices, out, params});
   else raw::fill_(out, 0);
@@ -66,10 +68,10 @@ Tensor avg_pool2d(const In& x, const Pool2dParams& params, bool ceil_mode) {
   return out;
 }
 
-Tensor avg_pool2d_backward(const In& grad, const Tensor& x_like, const Pool2dParams& params) {
+Tensor avg_pool2d_backward(const In& grad, const Layout& x, const Pool2dParams& params) {
   const CallSite site("avg_pool2d_backward", grad.where);
   Backend& backend = dispatch({{"grad", *grad}});
-  const Tensor out = new_result(x_like.shape(), x_like.strides(), x_like.dtype(), x_like.device());
+  const Tensor out = new_result(x.shape, x.strides, x.dtype, grad->device());
   if (!out.numel()) return out;
   if (grad->numel()) backend.run(calls::AvgPool2dBackward{*grad, out, params});
   else raw::fill_(out, 0);
@@ -80,19 +82,16 @@ Tensor avg_pool2d_backward(const In& grad, const Tensor& x_like, const Pool2dPar
 
 namespace {
 
-/// x for its shape alone: a view without history, whose values are not read.
-Tensor without_history(const Tensor& x) { return x.detach(); }
-
-Tensor max_gradient(const In& g, const Tensor& indices, const Tensor& x_like, const Pool2dParams& p) {
-  Tensor out = raw::max_pool2d_backward(g, indices, x_like, p);
+Tensor max_gradient(const In& g, const Tensor& indices, const Layout& x, const Pool2dParams& p) {
+  Tensor out = raw::max_pool2d_backward(g, indices, x, p);
   return record("max_pool2d_backward", std::move(out), {g}, [indices](const Tensor& gg) {
     const Tensor positions = raw::cast(indices, DType::int64).flatten(2);
     return gather(gg.flatten(2), 2, positions).reshape(indices.shape());
   });
 }
 
-Tensor avg_gradient(const In& g, const Tensor& x_like, const Pool2dParams& p, bool ceil_mode) {
-  Tensor out = raw::avg_pool2d_backward(g, x_like, p);
+Tensor avg_gradient(const In& g, const Layout& x, const Pool2dParams& p, bool ceil_mode) {
+  Tensor out = raw::avg_pool2d_backward(g, x, p);
   return record("avg_pool2d_backward", std::move(out), {g},
                 [p, ceil_mode](const Tensor& gg) { return avg_pool(gg, p, ceil_mode); });
 }
@@ -102,17 +101,26 @@ Tensor avg_gradient(const In& g, const Tensor& x_like, const Pool2dParams& p, bo
 raw::MaxPooled max_pool(const In& x, const Pool2dParams& p, bool ceil_mode) {
   auto [y, indices] = raw::max_pool2d(x, p, ceil_mode);
   if (records(*x))
-    y = record("max_pool2d", std::move(y), {x}, [x = without_history(*x), positions = indices, p](const Tensor& g) {
-      return max_gradient(g, positions, x, p);
-    });
+    y = record("max_pool2d", std::move(y), {x},
+               [x = Layout(*x), positions = indices, p](const Tensor& g) { return max_gradient(g, positions, x, p); });
   return {y, indices};
+}
+
+Tensor relu_max_pool(const In& x, const Pool2dParams& p, bool ceil_mode) {
+  auto [y, indices] = raw::max_pool2d(x, p, ceil_mode);
+  raw::unary_(raw::kUnary<kernels::Relu>, y);
+  if (!records(*x)) return y;
+  const Saved pooled = Saved::output(y);
+  return record("max_pool2d", std::move(y), {x}, [x = Layout(*x), positions = indices, pooled, p](const Tensor& g) {
+    return max_gradient(relu_gradient(g, pooled()), positions, x, p);
+  });
 }
 
 Tensor avg_pool(const In& x, const Pool2dParams& p, bool ceil_mode) {
   Tensor y = raw::avg_pool2d(x, p, ceil_mode);
   if (!records(*x)) return y;
   return record("avg_pool2d", std::move(y), {x},
-                [x = without_history(*x), p, ceil_mode](const Tensor& g) { return avg_gradient(g, x, p, ceil_mode); });
+                [x = Layout(*x), p, ceil_mode](const Tensor& g) { return avg_gradient(g, x, p, ceil_mode); });
 }
 
 }  // namespace minnow::detail

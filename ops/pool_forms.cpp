@@ -224,6 +224,15 @@ Tensor max_unpool(const In& x, const In& indices, const Extents& k, const Extent
 
 }  // namespace
 
+Tensor detail::relu_max_pool2d(const In& x, Pair kernel, const MaxPool2dOptions& o) {
+  const CallSite site("max_pool2d", x.where);
+  const Geometry g{kernel, stride_or_kernel(o.stride, kernel), o.padding, o.dilation, o.ceil_mode};
+  return of_batch(*x, 2, [&](const Tensor& batch) {
+    check(batch, g);
+    return relu_max_pool(batch, g.last_two(), g.ceil_mode);
+  });
+}
+
 Tensor max_pool1d(const In& x, std::int64_t kernel, const MaxPool1dOptions& options) {
   const CallSite site("max_pool1d", x.where);
   return max_pool(*x, kernel, options, false).values;

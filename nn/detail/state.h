@@ -37,6 +37,9 @@ struct Entry {
   bool persistent = true;
 };
 
+/// The relu beside a layer that the layer can compute itself.
+enum class ReluBeside : std::uint8_t { none, before, behind };
+
 /// A tensor of a layer that a module below "parametrizations" computes before each call (weight_norm).
 struct Derived {
   std::string name;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <minnow/ops/pool.h>
 #include <minnow/tensor/backend/calls.h>
 #include <minnow/tensor/in.h>
 #include <minnow/tensor/internal.h>
@@ -19,6 +20,14 @@ template <class F> auto of_batch(const Tensor& x, int dims, const F& f) {
 std::int64_t pooled_size(std::int64_t in, std::int64_t kernel, std::int64_t stride, std::int64_t padding,
                          std::int64_t dilation, bool ceil_mode);
 
+/// Of an input of which backward needs nothing else: its memory is not kept.
+struct Layout {
+  Layout(const Tensor& t) : shape(t.shape()), strides(t.strides()), dtype(t.dtype()) {}
+  Shape shape;
+  Strides strides;
+  DType dtype;
+};
+
 namespace raw {
 
 struct MaxPooled {
@@ -28,14 +37,18 @@ struct MaxPooled {
 
 /// x: [N, C, H, W] -> [N, C, OH, OW].  Checked operands.
 MaxPooled max_pool2d(const In& x, const Pool2dParams& params, bool ceil_mode = false);
-Tensor max_pool2d_backward(const In& grad, const In& indices, const Tensor& x_like, const Pool2dParams& params);
+Tensor max_pool2d_backward(const In& grad, const In& indices, const Layout& x, const Pool2dParams& params);
 Tensor avg_pool2d(const In& x, const Pool2dParams& params, bool ceil_mode = false);
-Tensor avg_pool2d_backward(const In& grad, const Tensor& x_like, const Pool2dParams& params);
+Tensor avg_pool2d_backward(const In& grad, const Layout& x, const Pool2dParams& params);
 
 }  // namespace raw
 
 /// Recorded, of checked operands.
 raw::MaxPooled max_pool(const In& x, const Pool2dParams& params, bool ceil_mode);
 Tensor avg_pool(const In& x, const Pool2dParams& params, bool ceil_mode);
+/// Of relu(x), which is not computed: of the pooled elements alone, in both directions.
+Tensor relu_max_pool(const In& x, const Pool2dParams& params, bool ceil_mode);
+/// The same of operands that are not checked.
+Tensor relu_max_pool2d(const In& x, Pair kernel, const MaxPool2dOptions& options);
 
 }  // namespace minnow::detail
