@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <atomic>
 #include <minnow/tensor/cpu/activate.h>
 #include <minnow/tensor/cpu/conv_columns.h>
 #include <minnow/tensor/cpu/conv_direct.h>
+#include <minnow/tensor/cpu/conv_few.h>
 #include <minnow/tensor/cpu/conv_parts.h>
 #include <minnow/tensor/cpu/cpu_backend.h>
 #include <minnow/tensor/cpu/dense_copy.h>
@@ -41,13 +43,22 @@ View first_slices(const View& t, int dim, std::int64_t n) {
 
 /// Activations for oneDNN: channels-last, in `dtype`, with at least two channels if `pad`.
 View activations(const View& t, DType dtype, bool pad) {
-  if (!pad || t.shape()[1] != 1) return packed(t, dtype, MemoryFormat::channels_last);
+  const bool wide = pad && t.shape()[1] == 1;
+  if (wide || t.dtype() != dtype || !t.is_contiguous(MemoryFormat::channels_last)) count_copies({1, 0});
+  if (!wide) return packed(t, dtype, MemoryFormat::channels_last);
   Shape shape = t.shape();
   shape[1] = 2;
-  const View wide = scratch(shape, dtype, MemoryFormat::channels_last);
-  execute(calls::Fill{wide, 0});
-  convert(t, first_slices(wide, 1, 1));
-  return wide;
+  const View padded = scratch(shape, dtype, MemoryFormat::channels_last);
+  execute(calls::Fill{padded, 0});
+  convert(t, first_slices(padded, 1, 1));
+  return padded;
+}
+
+/// A result in its own layout.
+void store(const View& from, const View& to) {
+  if (from.is_same(to)) return;
+  count_copies({1, 0});
+  convert(from, to);
 }
 
 /// Weights row-major, in `dtype`, with zeros for the channels that activations() added.
@@ -62,25 +73,33 @@ View weights(const View& w, DType dtype, bool pad) {
 }
 
 /// Returns false if oneDNN has no such convolution on this machine (halves).
-bool library_forward(const Conv2dParams& params, const View& x, const View& w, const View& bias, const View& y) {
+bool library_forward(const Conv2dParams& params, const View& x, const View& w, const View& bias, const View& y,
+                     Activation activation) {
   const DType dtype = x.dtype();
-  const bool pad = params.groups == 1 && x.shape()[1] == 1;
-  const View in = activations(x, dtype, pad), kernel = weights(w, dtype, pad);
   const View b = bias.defined() ? packed(bias, dtype) : bias;
   const View out =
       y.is_contiguous(MemoryFormat::channels_last) ? y : scratch(y.shape(), dtype, MemoryFormat::channels_last);
+  if (dtype == DType::float32 && suits_few(params, x.shape(), w.shape())) {
+    few_forward(params, x, packed(w, dtype), b, out, activation);
+    store(out, y);
+    return true;
+  }
+  const bool pad = params.groups == 1 && x.shape()[1] == 1;
+  const View in = activations(x, dtype, pad), kernel = weights(w, dtype, pad);
   if (dtype == DType::float32 && suits_columns(params, in.shape(), kernel.shape(), y.shape())) {
     columns_forward(params, in, kernel, b, out);
-    if (!out.is_same(y)) convert(out, y);
+    activate(activation, out);
+    store(out, y);
     return true;
   }
-  if (dtype == DType::float32 && suits_winograd(params, in.shape(), kernel.shape(), y.shape()) &&
-      winograd_forward(params, in, kernel, b, out)) {
-    if (!out.is_same(y)) convert(out, y);
+  if (dtype == DType::float32 && suits_winograd(params, in.shape(), kernel.shape(), y.shape())) {
+    winograd_forward(params, in, kernel, b, out, activation);
+    store(out, y);
     return true;
   }
-  if (!direct_forward(params, in, kernel, b, out)) return false;
-  if (!out.is_same(y)) convert(out, y);
+  if (!direct_forward(params, in, kernel, b, out, activation)) return false;
+  if (dtype != DType::float32) activate(activation, out);
+  store(out, y);
   return true;
 }
 
@@ -94,16 +113,16 @@ bool library_backward_input(const Conv2dParams& params, const View& grad, const 
   const View out = direct ? grad_x : scratch(shape, dtype, MemoryFormat::channels_last);
   if (dtype == DType::float32 && suits_columns(params, shape, kernel.shape(), g.shape())) {
     columns_backward_input(params, g, kernel, out);
-    if (!direct) convert(out, grad_x);
+    store(out, grad_x);
     return true;
   }
-  if (dtype == DType::float32 && suits_winograd(params, shape, kernel.shape(), g.shape()) &&
-      winograd_backward_input(params, g, kernel, out)) {
-    if (!direct) convert(out, grad_x);
+  if (dtype == DType::float32 && suits_winograd(params, shape, kernel.shape(), g.shape())) {
+    winograd_backward_input(params, g, kernel, out);
+    store(out, grad_x);
     return true;
   }
   if (!direct_backward_input(params, g, kernel, out)) return false;
-  if (!direct) convert(first_slices(out, 1, grad_x.shape()[1]), grad_x);
+  store(direct ? out : first_slices(out, 1, grad_x.shape()[1]), grad_x);
   return true;
 }
 
@@ -118,15 +137,9 @@ struct PartPlan {
   PartPlan(const Conv2dParams& params, Shape xs, const Shape& w, Shape ys, bool bias, std::int64_t n,
            const memory::desc& want)
       : images(n) {
-    const bool winograd = suits_winograd(params, xs, w, ys);
     xs[0] = ys[0] = n;
     const ConvLayouts d = conv_layouts(params, xs, w, ys, DType::float32, bias);
-    dnnl::convolution_backward_weights::primitive_desc plan;
-    if (winograd)
-      plan = onednn::conv_weight_plan(
-          kBackward, params,
-          {onednn::any_layout(xs, DType::float32), want, d.bias, onednn::any_layout(ys, DType::float32), true});
-    if (!plan) plan = onednn::conv_weight_plan(kBackward, params, {d.x, want, d.bias, d.y});
+    const auto plan = onednn::conv_weight_plan(kBackward, params, {d.x, want, d.bias, d.y});
     if (!plan) return;
     layout = plan.diff_weights_desc();
     x = onednn::Relayout(kBackward, d.x, plan.src_desc());
@@ -199,7 +212,14 @@ void sum_channels(const View& t, const View& out) {
 bool library_backward_weight(const Conv2dParams& params, const View& grad, const View& x, const View& grad_w,
                              const View& grad_bias) {
   const bool pad = params.groups == 1 && x.shape()[1] == 1, with_bias = grad_bias.defined();
-  const View g = activations(grad, DType::float32, false), in = activations(x, DType::float32, pad);
+  const View g = activations(grad, DType::float32, false);
+  if (suits_few(params, x.shape(), grad_w.shape())) {
+    const View out = packed_output(grad_w);
+    few_backward_weight(params, g, x.dtype() == DType::float32 ? x : packed(x, DType::float32), out, grad_bias);
+    if (!out.is_same(grad_w)) convert(out, grad_w);
+    return true;
+  }
+  const View in = activations(x, DType::float32, pad);
   Shape shape = grad_w.shape();
   if (pad) shape[1] = padded(shape[1]);
   if (suits_columns(params, in.shape(), shape, g.shape())) {
@@ -209,6 +229,12 @@ bool library_backward_weight(const Conv2dParams& params, const View& grad, const
     if (with_bias) sum_channels(g, grad_bias);
     return true;
   }
+  if (suits_winograd(params, in.shape(), shape, g.shape())) {
+    const View out = packed_output(grad_w);
+    winograd_backward_weight(params, g, in, out, grad_bias);
+    if (!out.is_same(grad_w)) convert(out, grad_w);
+    return true;
+  }
   const ConvParts parts = cut(x.shape()[0], shape.numel());
 
   const onednn::OneThread alone;
@@ -216,6 +242,8 @@ bool library_backward_weight(const Conv2dParams& params, const View& grad, const
       conv_key(params, in.dtype(), in.shape(), shape, g.shape(), with_bias),
       [&] { return std::make_shared<WeightPlan>(params, in.shape(), shape, g.shape(), with_bias, parts); });
   if (!plan->usable()) return false;
+  if (plan->small.x.bytes() != 0) count_copies({1, 0});
+  if (plan->small.grad.bytes() != 0) count_copies({1, 0});
 
   const View weight = scratch({parts.count, plan->floats}, DType::float32),
              bias = scratch({parts.count, shape[0]}, DType::float32);
@@ -236,6 +264,16 @@ bool library_backward_weight(const Conv2dParams& params, const View& grad, const
 }
 
 }  // namespace
+
+namespace {
+std::atomic<std::int64_t> copied_activations{0}, copied_weights{0};
+}
+
+ConvCopies conv_copies() { return {copied_activations.load(), copied_weights.load()}; }
+void count_copies(ConvCopies more) {
+  copied_activations.fetch_add(more.activations, std::memory_order_relaxed);
+  copied_weights.fetch_add(more.weights, std::memory_order_relaxed);
+}
 
 ConvParts cut(std::int64_t batch, std::int64_t weight_elements) {
   const std::int64_t max_parts = weight_elements <= (1 << 16) ? 16 : weight_elements <= (1 << 20) ? 8 : 4;
@@ -260,27 +298,30 @@ MemoryFormat CpuBackend::conv2d_format(const Conv2dParams&, const View& x, const
 
 namespace {
 
-void convolve(const calls::Conv2d& args) {
+/// Whether the activation is applied already.
+bool convolve(const calls::Conv2d& args) {
   const View &x = args.x, &w = args.w, &bias = args.bias, &y = args.y;
   const Conv2dParams& params = args.params;
   if (has_library_dtype(x)) {
-    if (library_forward(params, x, w, bias, y)) return;
+    if (library_forward(params, x, w, bias, y, args.activation)) return true;
     const View out = scratch(y.shape(), DType::float32, MemoryFormat::channels_last);
     const View b = bias.defined() ? packed(bias, DType::float32) : bias;
     if (library_forward(params, packed(x, DType::float32, MemoryFormat::channels_last), packed(w, DType::float32), b,
-                        out))
-      return convert(out, y);
+                        out, Activation::none)) {
+      convert(out, y);
+      return false;
+    }
   }
   const View out = scratch(y.shape(), DType::float64);
   reference::conv2d<double>(params, in_float64(x), in_float64(w), in_float64(bias), out);
   convert(out, y);
+  return false;
 }
 
 }  // namespace
 
 template <> void execute(const calls::Conv2d& args) {
-  convolve(args);
-  activate(args.activation, args.y);
+  if (!convolve(args)) activate(args.activation, args.y);
 }
 
 template <> void execute(const calls::Conv2dBackwardInput& args) {

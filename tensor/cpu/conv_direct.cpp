@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <vector>
+#include <minnow/tensor/cpu/activate.h>
 #include <minnow/tensor/cpu/conv_parts.h>
 #include <minnow/tensor/cpu/onednn_plan.h>
 #include <minnow/tensor/internal.h>
@@ -94,7 +95,7 @@ struct Forward {
   static constexpr bool kOfOutputs = true;
   static BlockConvolution make(const Conv2dParams& params, const ConvLayouts& l, const memory::desc& w,
                                std::int64_t bottom) {
-    const auto plan = onednn::conv_plan(kName, params, {l.x, w, l.bias, l.y, false, bottom});
+    const auto plan = onednn::conv_plan(kName, params, {l.x, w, l.bias, l.y, bottom});
     if (!plan) return {};
     return {onednn::executable<dnnl::convolution_forward>(kName, plan,
                                                           {{DNNL_ARG_SRC, l.x},
@@ -109,7 +110,7 @@ struct BackwardInput {
   static constexpr bool kOfOutputs = false;
   static BlockConvolution make(const Conv2dParams& params, const ConvLayouts& l, const memory::desc& w,
                                std::int64_t bottom) {
-    const auto plan = onednn::conv_input_plan(kName, params, {l.x, w, l.bias, l.y, false, bottom});
+    const auto plan = onednn::conv_input_plan(kName, params, {l.x, w, l.bias, l.y, bottom});
     if (!plan) return {};
     return {
         onednn::executable<dnnl::convolution_backward_data>(
@@ -131,6 +132,7 @@ template <class Direction> class DirectPlan {
   /// Calls f(rows, primitive, weights in oneDNN's layout, scratch memory) for each part.
   template <class F> void run(const View& w, const F& f) const {
     const onednn::Buffer weights_copy(weights_.bytes());
+    if (weights_.bytes() != 0) count_copies({0, 1});
     const void* weights = weights_.run(Direction::kName, w.raw_data(), weights_copy.data());
     for_each_part(static_cast<std::int64_t>(pieces_.size()), bytes_, [&](std::int64_t i, char* own) {
       f(pieces_[static_cast<std::size_t>(i)], convolutions_[convolution_of_[static_cast<std::size_t>(i)]].run, weights,
@@ -202,13 +204,18 @@ ConvLayouts conv_layouts(const Conv2dParams& params, const Shape& x, const Shape
           bias ? row_major({w[0]}, dtype) : onednn::nothing(), onednn::desc_of(y, channels_last_strides(y), dtype)};
 }
 
-bool direct_forward(const Conv2dParams& params, const View& x, const View& w, const View& bias, const View& y) {
+bool direct_forward(const Conv2dParams& params, const View& x, const View& w, const View& bias, const View& y,
+                    Activation activation) {
   const onednn::OneThread alone;
   const auto plan = direct_plan<Forward>(params, x.shape(), w.shape(), y.shape(), x.dtype(), bias.defined());
   if (!plan->usable()) return false;
   const void* added = bias.defined() ? bias.raw_data() : nullptr;
   plan->run(w, [&](const RowRange& p, const onednn::Executable& run, const void* weights, void* own) {
-    run.run(kForward, {row_address(x, p.image, p.x_row), weights, added, row_address(y, p.image, p.y_row)}, own);
+    char* const out = row_address(y, p.image, p.y_row);
+    run.run(kForward, {row_address(x, p.image, p.x_row), weights, added, out}, own);
+    if (y.dtype() == DType::float32)
+      activate(activation, reinterpret_cast<float*>(out),
+               p.block.images * p.block.y_rows * y.shape()[1] * y.shape()[3]);
   });
   return true;
 }

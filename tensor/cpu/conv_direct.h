@@ -21,7 +21,9 @@ ConvLayouts conv_layouts(const Conv2dParams& params, const Shape& x, const Shape
 // false if it has none on this machine.  Images, or the rows of a few images, are divided into parts by their sizes
 // only, and each part is computed by one thread, so that the bits do not depend on the number of threads.
 
-bool direct_forward(const Conv2dParams& params, const View& x, const View& w, const View& bias, const View& y);
+/// float32 results are activated, part by part while they are in the cache.
+bool direct_forward(const Conv2dParams& params, const View& x, const View& w, const View& bias, const View& y,
+                    Activation activation);
 bool direct_backward_input(const Conv2dParams& params, const View& grad, const View& w, const View& grad_x);
 
 }  // namespace minnow::cpu

@@ -27,6 +27,13 @@ struct ConvParts {
 };
 ConvParts cut(std::int64_t batch, std::int64_t weight_elements);
 
+/// What convolutions copied so far because it had another layout than the one that they compute in.  For tests.
+struct ConvCopies {
+  std::int64_t activations, weights;
+};
+ConvCopies conv_copies();
+void count_copies(ConvCopies more);
+
 /// Bytes from one image to the next, of dense activations.
 std::int64_t image_bytes(const View& t);
 

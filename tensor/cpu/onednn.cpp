@@ -45,9 +45,7 @@ dnnl::primitive_attr attributes(const Epilogue& epilogue) {
   return attr;
 }
 
-dnnl::algorithm algorithm_of(const ConvDescs& d) {
-  return d.winograd ? dnnl::algorithm::convolution_winograd : dnnl::algorithm::convolution_direct;
-}
+constexpr auto kDirect = dnnl::algorithm::convolution_direct;
 constexpr auto kTraining = dnnl::prop_kind::forward_training;
 
 [[noreturn]] void out_of_memory(std::string_view op) {
@@ -137,9 +135,8 @@ dnnl::convolution_forward::primitive_desc conv_plan(std::string_view op, const C
                                                     Epilogue epilogue) {
   const memory::dims padding = pair(params.padding), end = end_padding(params, d);
   return guarded(op, [&] {
-    return make_plan<dnnl::convolution_forward>(attributes(epilogue), std::tuple<>(), kTraining, algorithm_of(d), d.x,
-                                                d.w, d.bias, d.y, pair(params.stride), dilation_of(params), padding,
-                                                end);
+    return make_plan<dnnl::convolution_forward>(attributes(epilogue), std::tuple<>(), kTraining, kDirect, d.x, d.w,
+                                                d.bias, d.y, pair(params.stride), dilation_of(params), padding, end);
   });
 }
 
@@ -149,7 +146,7 @@ dnnl::convolution_backward_data::primitive_desc conv_input_plan(std::string_view
   return guarded(op, [&] {
     const auto forward = conv_plan(op, params, d);
     if (!forward) return dnnl::convolution_backward_data::primitive_desc();
-    return make_plan<dnnl::convolution_backward_data>(attributes({}), std::tie(forward), algorithm_of(d), d.x, d.w, d.y,
+    return make_plan<dnnl::convolution_backward_data>(attributes({}), std::tie(forward), kDirect, d.x, d.w, d.y,
                                                       pair(params.stride), dilation_of(params), padding, end);
   });
 }
@@ -160,9 +157,8 @@ dnnl::convolution_backward_weights::primitive_desc conv_weight_plan(std::string_
   return guarded(op, [&] {
     const auto forward = conv_plan(op, params, d);
     if (!forward) return dnnl::convolution_backward_weights::primitive_desc();
-    return make_plan<dnnl::convolution_backward_weights>(attributes({}), std::tie(forward), algorithm_of(d), d.x, d.w,
-                                                         d.bias, d.y, pair(params.stride), dilation_of(params), padding,
-                                                         end);
+    return make_plan<dnnl::convolution_backward_weights>(attributes({}), std::tie(forward), kDirect, d.x, d.w, d.bias,
+                                                         d.y, pair(params.stride), dilation_of(params), padding, end);
   });
 }
 

@@ -71,7 +71,6 @@ dnnl::matmul::primitive_desc matmul_plan(std::string_view op, const memory::desc
 
 struct ConvDescs {
   memory::desc x, w, bias, y;
-  bool winograd = false;         ///< the algorithm; layouts must be any_layout
   std::int64_t bottom = kAsTop;  ///< rows of padding after the last row
 
   static constexpr std::int64_t kAsTop = -1;
