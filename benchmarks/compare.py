@@ -3,6 +3,10 @@
     benchmarks/compare.py --build build/release [--torch-python PYTHON] [--libtorch build/libtorch/libtorch_workloads]
     benchmarks/compare.py --build build/release --device cuda
     benchmarks/compare.py --memory                       peak memory of a process for each row, not time
+    benchmarks/compare.py --start                        time and memory of a process that adds two tensors
+    benchmarks/compare.py --scaling                      the steps of the CNN and of GPT with 1 thread and with --threads
+    benchmarks/compare.py --deterministic                the price of set_deterministic(true) for these steps
+    benchmarks/compare.py --accuracy                     time of the CNN to 99 % on MNIST, medians of 5 seeds (10 minutes)
     benchmarks/compare.py --against benchmarks/results/FILE.md      fails if a ratio is over 15 % worse than there
 
 PyTorch is searched in --torch-python, $MINNOW_TORCH_PYTHON and python3; without it minnow runs alone.  The LibTorch program
@@ -24,6 +28,7 @@ import subprocess
 import sys
 
 import make_files
+import studies
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -39,6 +44,9 @@ GPU_TOLERANCES = {"conv_28_forward": 1e-2, "conv_28_forward_backward": 1e-2, "cn
 FILE_ROWS = {"csv_100k", "png", "png_loader"}
 
 NO_SUCH_WORKLOAD = "there is no such workload"
+
+STUDIES = {"start": "time and memory of a process that adds two tensors", "scaling": "1 thread against --threads",
+           "deterministic": "the price of the deterministic mode", "accuracy": "time to 99 %% on MNIST"}
 
 # A ratio may be this much above that of the table it is compared with.
 MARGIN = 1.15
@@ -328,6 +336,8 @@ def parse():
     parser.add_argument("--no-libtorch", action="store_true")
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
     parser.add_argument("--memory", action="store_true", help="compare peak memory instead of time")
+    for study, what in STUDIES.items():
+        parser.add_argument(f"--{study}", action="store_true", help=what)
     parser.add_argument("--against", type=pathlib.Path, help="a report in benchmarks/results: fail if a ratio is 15 %% worse")
     parser.add_argument("--write", action="store_true", help="write benchmarks/results/<date>-<cpu>.md")
     return parser.parse_args()
@@ -358,6 +368,19 @@ def start_sides(arguments):
     return sides, f"{arguments.device}, {arguments.threads} threads, PyTorch {version}; medians of {arguments.rounds} rounds in turn."
 
 
+def study(arguments, names, sides):
+    if arguments.memory:
+        compare_memory(arguments.only or names, sides)
+    if arguments.start:
+        studies.start(arguments.build, HERE, sides, arguments.rounds, table_line)
+    if arguments.scaling:
+        studies.scaling(sides, arguments.threads, arguments, table_line, time_text)
+    if arguments.deterministic:
+        studies.deterministic(sides[0], arguments, table_line, time_text)
+    if arguments.accuracy:
+        studies.accuracy(sides, table_line, time_text)
+
+
 def main():
     arguments = parse()
     sides, about = start_sides(arguments)
@@ -370,8 +393,8 @@ def main():
             sys.exit(f"there is no workload '{name}'; there are: {' '.join(names)}")
     needed = workloads_of_goals() & set(names) if arguments.device != "cpu" and not arguments.only else set()
     names.sort(key=lambda name: name not in needed)  # first, and the goals after them, in case the rest takes too long
-    if arguments.memory:
-        compare_memory(arguments.only or names, sides)
+    if arguments.memory or any(getattr(arguments, study) for study in STUDIES):
+        study(arguments, names, sides)
         for side in sides:
             side.close()
         return 0

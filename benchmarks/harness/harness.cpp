@@ -73,8 +73,10 @@ double peak_memory() {
 bool report(const Workload& workload, const Settings& settings, int repeat) {
   bool done = false;
   try {
-    const Ready ready = workload.prepare(settings);
-    double best = 0;
+    Settings own = settings;
+    own.seed = repeat;
+    const Ready ready = workload.prepare(own);
+    double best = ready.seconds;
     std::string name;
     for (const Variant& v : ready.variants) {
       const double seconds = measure(v.step, repeat, settings);
@@ -113,6 +115,7 @@ Arguments parse(int argc, char** argv) {
     if (option == "--serve") a.serve = true;
     else if (option == "--list") a.list = true;
     else if (option == "--quick") a.settings.quick = true;
+    else if (option == "--deterministic") a.settings.deterministic = true;
     else if (i + 1 < argc && option == "--device") a.settings.device = argv[++i];
     else if (i + 1 < argc && option == "--only") a.only = argv[++i];
     else if (i + 1 < argc && option == "--data") a.settings.data = argv[++i];
@@ -129,6 +132,7 @@ Arguments parse(int argc, char** argv) {
 
 /// Whether a workload is listed for the device.
 bool listed(const Workload& w, const Settings& s) {
+  if (w.devices == For::kAsked) return false;
   return w.devices == For::kAll || (w.devices == For::kCpu) == (s.device == "cpu");
 }
 

@@ -21,6 +21,8 @@ struct Ready {
   std::vector<Variant> variants;
   /// Numbers that every implementation must agree on.
   std::vector<double> values;
+  /// What prepare() measured itself, if there are no variants.
+  double seconds = 0;
 };
 
 struct Settings {
@@ -29,12 +31,14 @@ struct Settings {
   std::string files;  ///< folder of make_files.py
   std::string device = "cpu";
   bool quick = false;  ///< small sizes and one sample, to check that it works
+  int seed = 0;        ///< the number behind the name of a workload that takes one
+  bool deterministic = false;
   /// Waits until the device has done all its work; called around each sample.
   std::function<void()> synchronize = [] {};
 };
 
-/// Which devices `--list` names a workload for; any device runs any of them.
-enum class For : std::uint8_t { kAll, kCpu, kGpu };
+/// Which devices `--list` names a workload for; any device runs any of them.  kAsked: none.
+enum class For : std::uint8_t { kAll, kCpu, kGpu, kAsked };
 
 struct Workload {
   std::string name;

@@ -18,6 +18,7 @@ import torch.nn.functional as F
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
+import accuracy
 import files
 import networks
 import rows
@@ -246,6 +247,23 @@ def epoch(data):
     return variants, [mean, mean]
 
 
+def loader_alone(data):
+    """The batches of an epoch, without steps."""
+    folder = pathlib.Path(data)
+    images = torch.from_numpy(idx(folder, "train-images-idx3-ubyte").astype(np.float32)).unsqueeze(1)
+    labels = torch.from_numpy(idx(folder, "train-labels-idx1-ubyte").astype(np.int64))
+    dataset = TensorDataset((images / 255 - 0.1307) / 0.3081, labels)
+
+    def walk(loader):
+        return sum(len(x) for x, _ in loader)
+
+    variants = {}
+    for workers in (0, 2):
+        loader = DataLoader(dataset, batch_size=64, shuffle=True, num_workers=workers, persistent_workers=workers > 0)
+        variants[f"{workers} workers"] = lambda loader=loader: walk(loader)
+    return variants, [float(len(dataset))] * 2
+
+
 def quarter_billion(seed):
     return tiled(seed, Settings.pick(256, 2), (1 << 20,))
 
@@ -419,6 +437,7 @@ def workloads(data, folder):
         "mlp_step_adam": lambda: training_step(mlp, ADAM),
         "cnn_step_adam": lambda: training_step(cnn, {"fused": ADAM["fused"]}, FORMATS),
         "mlp_epoch": lambda: epoch(data),
+        "mnist_loader": lambda: loader_alone(data),
         "add_256M": add_large,
         "copy_256M": copy_large,
         "square_sum_256M": square_sum_large,
@@ -493,6 +512,9 @@ def main():
     if arguments.serve:
         for line in sys.stdin:
             name, repeat = line.split()
+            if name == "cnn_to_99":
+                print(json.dumps({"name": name, **accuracy.run(sys.modules[__name__], arguments.data, int(repeat))}), flush=True)
+                continue
             report(name, known[name], int(repeat))
         return
     for name, prepare in known.items():

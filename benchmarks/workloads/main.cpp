@@ -1,6 +1,7 @@
 // The workloads of compare.py on minnow: a line of JSON for each.
 
 #include <minnow/tensor/cuda_math.h>
+#include <minnow/tensor/deterministic.h>
 #include <minnow/tensor/memory.h>
 #include <minnow/tensor/stream.h>
 #include <minnow/tensor/threads.h>
@@ -10,6 +11,7 @@ namespace {
 
 void start(bench::Settings& s) {
   minnow::set_num_threads(s.threads);
+  minnow::set_deterministic(s.deterministic);
   const minnow::Device device(s.device);
   if (device.is_cpu()) return;
   auto options = minnow::cuda::math_options();

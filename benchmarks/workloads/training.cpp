@@ -72,13 +72,33 @@ Ready epoch(const Settings& settings) {
   return ready;
 }
 
+/// The batches of an epoch, without steps.
+Ready loader_alone(const Settings& settings) {
+  const auto dataset = data::mnist("train", {.root = settings.data});
+  const auto count = std::make_shared<std::int64_t>(0);
+  Ready ready;
+  for (const int workers : {0, 2}) {
+    const auto loader = std::make_shared<data::DataLoader<data::ImageDataset>>(
+        dataset, data::DataLoaderOptions{.batch_size = 64, .shuffle = true, .num_workers = workers});
+    ready.variants.push_back({std::to_string(workers) + " workers", [loader, count] {
+                                *count = 0;
+                                for (const auto& [images, labels] : *loader) *count += images.size(0);
+                              }});
+  }
+  ready.variants[0].step();
+  ready.values = {static_cast<double>(*count), static_cast<double>(*count)};
+  return ready;
+}
+
 }  // namespace
 
 std::vector<Workload> training_workloads() {
   return {{"mlp_step_sgd", [](const Settings& s) { return training_step(s, mlp, sgd); }, For::kCpu},
           {"mlp_step_adam", [](const Settings& s) { return training_step(s, mlp, adam); }},
           {"cnn_step_adam", [](const Settings& s) { return training_step(s, cnn, adam); }},
-          {"mlp_epoch", epoch, For::kCpu}};
+          {"mlp_epoch", epoch, For::kCpu},
+          {"mnist_loader", loader_alone, For::kCpu},
+          {"cnn_to_99", time_to_accuracy, For::kAsked}};
 }
 
 }  // namespace bench

@@ -1,0 +1,6 @@
+"""benchmarks/start.cpp with PyTorch."""
+
+import torch
+
+x = torch.tensor([1.0, 2.0, 3.0])
+print(x + x)

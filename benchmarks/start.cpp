@@ -1,0 +1,10 @@
+// What `compare.py --start` measures: a process that makes a tensor, adds and prints.
+
+#include <iostream>
+#include <minnow/ops/arithmetic.h>
+#include <minnow/tensor/create.h>
+
+int main() {
+  const minnow::Tensor x = minnow::tensor({1.0, 2.0, 3.0});
+  std::cout << x + x << '\n';
+}
