@@ -65,6 +65,19 @@ TEST(Safetensors, WritesTheBytesOfThePythonPackage) {
   EXPECT_EQ(folder.files(), 1u);
 }
 
+TEST(Safetensors, HeadersArePaddedTo8BytesAndNoMore) {
+  const TemporaryFolder folder;
+  for (std::size_t k = 1; k <= 8; ++k) {
+    save(StateDict{{std::string(k, 'n'), ramp<float>({1})}}, folder / "x.safetensors");
+    const std::string bytes = read_bytes(folder / "x.safetensors");
+    std::uint64_t length = 0;
+    std::memcpy(&length, bytes.data(), sizeof length);
+    const std::string header = bytes.substr(sizeof length, length);
+    EXPECT_EQ(length % 8, 0U) << header;
+    EXPECT_LT(header.size() - 1 - header.find_last_not_of(' '), 8U) << header;
+  }
+}
+
 TEST(Safetensors, LoadsAModuleOfTorchByName) {
   const StateDict tensors = load(golden("reference_module.safetensors"));
   EXPECT_EQ(tensors.size(), 9u);
