@@ -20,6 +20,12 @@ struct CapturedStepOptions {
   int warm_up = 3;
   /// The number of combinations of input shapes that are captured; others run directly.
   int max_captures = 8;
+  /// A replay does not call the function, and does not notice that it would do something else.  With n > 0 every n-th
+  /// run of a capture calls it once more, as a capture does, and compares its calls with those that are replayed:
+  /// operations, shapes, dtypes, numbers, and which tensors from outside are read and written.  Where they differ it is
+  /// a BackendError with both calls and their lines, and nothing was computed.  Not on a GPU, whose graphs have no list
+  /// of calls.
+  int check_every = 0;
 };
 
 /// A training step that is captured once and then replayed as one unit: a CUDA graph on a GPU, where a small network is
@@ -36,13 +42,18 @@ struct CapturedStepOptions {
 ///     for (auto& [images, labels] : loader) Tensor loss = step(images, labels);
 ///
 /// Each call runs the step once: the first `warm_up` calls run directly, the next is captured and replayed, later ones
-/// are replayed.  The results are those of the same calls without capture.  The inputs (up to four, on any device) are
-/// copied to memory that the step owns (so no gradients of theirs: parameters are trained); each combination of shapes and
-/// dtypes has its own capture.  The result is the
-/// tensor that the function returned (undefined for void); the next run overwrites it.
+/// are replayed.  The results are those of the same calls without capture.  Inputs (up to four, on any device) have no
+/// gradients: parameters are trained.  A replay on the CPU or sim reads an input where it is; it is copied to memory that
+/// the step owns if it is on another device or has another layout than at the capture, if the step writes it, keeps it or
+/// uses its memory otherwise, and for a CUDA graph.  Each combination of shapes and dtypes has its own capture.  The result
+/// is the tensor that the function returned (undefined for void); the next run overwrites it.
+///
+/// The memory of all intermediate tensors is laid out once, by the calls that use them, and elementwise operations that
+/// follow each other are made in one pass over their elements (CPU and sim).
 ///
 /// A replay does not run the function: what it does on the host (branches, printing, counters) happens only in the runs
-/// before, and every tensor that it reads must be an input or stay the same tensor.  Learning rates, step counts of
+/// before, and every tensor that it reads must be an input or stay the same tensor; `check_every` finds what does not hold
+/// to this.  Learning rates, step counts of
 /// optimizers and random numbers advance in replays; optimizers and generators must outlive the step.
 ///
 /// The step runs directly and is captured again after a change that concerns it: parameters that were moved, converted

@@ -165,8 +165,9 @@ def digit_labels(n):
     return (torch.arange(n) * 7 % 10).to(Settings.device)
 
 
-def training_step(make, optimizers, layouts=("NCHW",)):
-    """Losses of three steps without dropout are checked; steps with dropout are timed."""
+def training_step(make, optimizers, layouts=("NCHW",), compiled=False):
+    """Losses of three steps without dropout are checked; steps with dropout are timed.  `compiled`: also with torch.compile
+    of the model and its loss, beside which the optimizer is one fused pass already."""
     batch = Settings.pick(64, 4)
     labels = digit_labels(batch)
     variants, values = {}, []
@@ -189,6 +190,37 @@ def training_step(make, optimizers, layouts=("NCHW",)):
             model.train()
             variants[f"{layout} {kind}".strip() if len(layouts) > 1 else kind] = step
             values = values or losses
+            if compiled and kind == "fused":
+                variants[f"{layout} compiled".strip()] = compiled_step(model, images, labels, optimizer)
+    return variants, values
+
+
+def compiled_step(model, images, labels, optimizer):
+    loss_of = torch.compile(lambda x, y: F.cross_entropy(model(x), y))
+
+    def step():
+        loss = loss_of(images, labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    step()
+    return step
+
+
+def chain():
+    """Elementwise operations one after the other, eager and compiled to one pass."""
+    def compute(x, y):
+        z = (x * 2 + y) * torch.sigmoid(x) - y
+        return torch.abs(z * z - x) + 1
+
+    count = Settings.pick(1 << 22, 1000)
+    x, y = formula(1, (count,)), formula(2, (count,))
+    variants, values = forward_only(lambda: compute(x, y))
+    if not Settings.quick:
+        compiled = torch.compile(compute)
+        variants["compiled"] = forward_only(lambda: compiled(x, y))[0][""]
     return variants, values
 
 
@@ -435,6 +467,10 @@ def workloads(data, folder):
         "conv_224_7x7_forward": lambda: convolve((128, 3, 224, 224), (64, 3, 7, 7), 0.1, stride=2),
         "mlp_step_sgd": lambda: training_step(mlp, SGD),
         "mlp_step_adam": lambda: training_step(mlp, ADAM),
+        "mlp_step_sgd_captured": lambda: training_step(mlp, SGD, compiled=not Settings.quick),
+        "mlp_step_adam_captured": lambda: training_step(mlp, ADAM, compiled=not Settings.quick),
+        "cnn_step_adam_captured": lambda: training_step(cnn, {"fused": ADAM["fused"]}, FORMATS, not Settings.quick),
+        "chain_4M": chain,
         "cnn_step_adam": lambda: training_step(cnn, {"fused": ADAM["fused"]}, FORMATS),
         "mlp_epoch": lambda: epoch(data),
         "mnist_loader": lambda: loader_alone(data),

@@ -3,7 +3,10 @@
 #include <minnow/data/mnist.h>
 #include <minnow/nn/loss.h>
 #include <minnow/ops/arithmetic.h>
+#include <minnow/ops/reduce.h>
+#include <minnow/ops/unary.h>
 #include <minnow/optim/optimizers.h>
+#include <minnow/tensor/captured_step.h>
 #include "workloads/models.h"
 
 namespace bench {
@@ -20,26 +23,46 @@ std::shared_ptr<optim::Optimizer> adam(const std::vector<Tensor>& params) {
   return std::make_shared<optim::Adam>(params, optim::AdamOptions{.lr = 1e-3});
 }
 
+enum class Run : std::uint8_t { directly, captured };
+
 /// Losses of three steps without dropout are checked; steps with dropout are timed.
-Ready training_step(const Settings& s, nn::Sequential (*make)(), MakeOptimizer make_optimizer) {
+Ready training_step(const Settings& s, nn::Sequential (*make)(), MakeOptimizer make_optimizer,
+                    Run run = Run::directly) {
   nn::Sequential model = make();
   place(s, model);
   const auto optimizer = make_optimizer(model.parameters());
   const std::int64_t batch = s.quick ? 4 : 64;
   const Tensor images = formula(s, 1, {batch, 1, 28, 28}), labels = digit_labels(s, batch);
-  const auto step = [model, images, labels, optimizer]() mutable {
-    const Tensor loss = nn::cross_entropy(model(images), labels);
+  auto train = [model, optimizer](const Tensor& x, const Tensor& y) mutable {
+    const Tensor loss = nn::cross_entropy(model(x), y);
     optimizer->zero_grad();
     loss.backward();
     optimizer->step();
     return loss;
   };
+  std::function<Tensor()> step = [train, images, labels]() mutable { return train(images, labels); };
+  if (run == Run::captured) {
+    const auto captured = std::make_shared<CapturedStep>(train, CapturedStepOptions{.device = Device(s.device)});
+    step = [=] { return (*captured)(images, labels); };
+  }
   Ready ready{{{"", step}}, {}};
   model.eval();
-  auto checked = step;
-  for (int i = 0; i < 3; ++i) ready.values.push_back(checked().item());
+  for (int i = 0; i < 3; ++i) ready.values.push_back(step().item());
   model.train();
   return ready;
+}
+
+/// Elementwise operations one after the other, which a capture makes in one pass.
+Ready chain(const Settings& s) {
+  const auto compute = [](const Tensor& x, const Tensor& y) {
+    const Tensor z = (x * 2 + y) * sigmoid(x) - y;
+    return abs(z * z - x) + 1;
+  };
+  const NoGradGuard no_grad;
+  const std::int64_t count = s.quick ? 1000 : 1 << 22;
+  const Tensor x = formula(s, 1, {count}), y = formula(s, 2, {count});
+  const auto captured = std::make_shared<CapturedStep>(compute, CapturedStepOptions{.device = Device(s.device)});
+  return {{{"captured", [=] { (void)(*captured)(x, y); }}}, digest(compute(x, y))};
 }
 
 template <class Loader> double train(const Settings& s, Loader& loader) {
@@ -93,12 +116,19 @@ Ready loader_alone(const Settings& settings) {
 }  // namespace
 
 std::vector<Workload> training_workloads() {
-  return {{"mlp_step_sgd", [](const Settings& s) { return training_step(s, mlp, sgd); }, For::kCpu},
-          {"mlp_step_adam", [](const Settings& s) { return training_step(s, mlp, adam); }},
-          {"cnn_step_adam", [](const Settings& s) { return training_step(s, cnn, adam); }},
-          {"mlp_epoch", epoch, For::kCpu},
-          {"mnist_loader", loader_alone, For::kCpu},
-          {"cnn_to_99", time_to_accuracy, For::kAsked}};
+  return {
+      {"mlp_step_sgd", [](const Settings& s) { return training_step(s, mlp, sgd); }, For::kCpu},
+      {"mlp_step_sgd_captured", [](const Settings& s) { return training_step(s, mlp, sgd, Run::captured); }, For::kCpu},
+      {"mlp_step_adam", [](const Settings& s) { return training_step(s, mlp, adam); }},
+      {"mlp_step_adam_captured", [](const Settings& s) { return training_step(s, mlp, adam, Run::captured); },
+       For::kCpu},
+      {"cnn_step_adam", [](const Settings& s) { return training_step(s, cnn, adam); }},
+      {"cnn_step_adam_captured", [](const Settings& s) { return training_step(s, cnn, adam, Run::captured); },
+       For::kCpu},
+      {"chain_4M", chain, For::kCpu},
+      {"mlp_epoch", epoch, For::kCpu},
+      {"mnist_loader", loader_alone, For::kCpu},
+      {"cnn_to_99", time_to_accuracy, For::kAsked}};
 }
 
 }  // namespace bench

@@ -1,30 +1,9 @@
 #include <minnow/tensor/backend/capture_pool.h>
 
-#include <memory>
-#include <mutex>
-#include <vector>
+#include <iterator>
 
 namespace minnow::detail {
 namespace {
-
-class Blocks final : public MemorySource {
- public:
-  Blocks(Allocator& memory, Device device) : memory_(memory), device_(device) {}
-
-  void* obtain(std::size_t bytes) noexcept override {
-    try {
-      return memory_.allocate(bytes);
-    } catch (...) {  // nullptr means that there is no memory
-      return nullptr;
-    }
-  }
-  void release(void* block, std::size_t bytes) noexcept override { memory_.deallocate(block, bytes); }
-  std::string name() const override { return device_.str() + ", while a step is captured"; }
-
- private:
-  Allocator& memory_;
-  const Device device_;
-};
 
 struct Pools {
   std::mutex mutex;
@@ -38,27 +17,70 @@ Pools& pools() {
 
 }  // namespace
 
-CapturePool::CapturePool(Allocator& memory, Device device)
-    : memory_(memory), blocks_(std::make_unique<Blocks>(memory, device)) {}
-
-CapturePool& CapturePool::open(Allocator& memory, Device device) {
+CapturePool& CapturePool::open(Allocator& memory) {
   const std::lock_guard lock(pools().mutex);
   for (const auto& pool : pools().all) {
-    if (&pool->memory_ != &memory || pool->open_ || pool->stats().blocks != 0) continue;
-    pool->open_ = true;
+    const std::lock_guard own(pool->mutex_);
+    if (&pool->memory_ != &memory || pool->phase_ != Phase::closed || !pool->blocks_.empty()) continue;
+    pool->phase_ = Phase::capturing;
+    pool->blocks_so_far_ = 0;
     return *pool;
   }
-  return *pools().all.emplace_back(new CapturePool(memory, device));
+  return *pools().all.emplace_back(new CapturePool(memory));
+}
+
+std::size_t CapturePool::number_of(void* block) const {
+  const std::lock_guard lock(mutex_);
+  return blocks_.at(block).number;
+}
+
+std::vector<bool> CapturePool::finish() {
+  const std::lock_guard lock(mutex_);
+  std::vector<bool> is_kept(blocks_so_far_);
+  for (const auto& [address, block] : blocks_) is_kept[block.number] = true;
+  phase_ = Phase::replayed;
+  return is_kept;
 }
 
 void CapturePool::close() noexcept {
-  open_ = false;
-  blocks_.empty_cache();
+  const std::lock_guard lock(mutex_);
+  phase_ = Phase::closed;
+  for (auto block = blocks_.begin(); block != blocks_.end();) {
+    const auto next = std::next(block);
+    if (!block->second.in_use) {
+      memory_.deallocate(block->first, block->second.bytes);
+      blocks_.erase(block);
+    }
+    block = next;
+  }
+}
+
+void* CapturePool::allocate(std::size_t bytes) {
+  void* block = memory_.allocate(bytes);
+  try {
+    const std::lock_guard lock(mutex_);
+    blocks_.insert_or_assign(block, Block{blocks_so_far_, bytes});
+    ++blocks_so_far_;
+  } catch (...) {
+    memory_.deallocate(block, bytes);
+    throw;
+  }
+  return block;
 }
 
 void CapturePool::deallocate(void* block, std::size_t bytes) noexcept {
-  blocks_.deallocate(block, bytes);
-  if (!open_) blocks_.empty_cache();
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = blocks_.find(block);
+    if (phase_ == Phase::replayed) {
+      found->second.in_use = false;
+      return;
+    }
+    blocks_.erase(found);
+  }
+  memory_.deallocate(block, bytes);
 }
+
+MemoryStats CapturePool::stats() const { return memory_.stats(); }
 
 }  // namespace minnow::detail

@@ -5,7 +5,9 @@
 #include <type_traits>
 #include <utility>
 #include <vector>
+#include <minnow/tensor/backend/call_text.h>
 #include <minnow/tensor/backend/calls.h>
+#include <minnow/tensor/backend/capture_memory.h>
 
 // How a capture keeps the arguments of its calls for the replays.
 
@@ -18,20 +20,8 @@ template <> inline constexpr bool kIsPlainArgument<MatmulParams> = true;
 template <> inline constexpr bool kIsPlainArgument<Conv2dParams> = true;
 template <> inline constexpr bool kIsPlainArgument<Pool2dParams> = true;
 
-/// Captured calls do not own memory from the capture's pool, so that use counts, and what the step decides by them, are
-/// those of a direct run.
-struct CaptureMemory {
-  const Allocator& allocator;
-
-  View without_owner(const View& view) const {
-    const auto& storage = view.storage();
-    return View(std::make_shared<Storage>(storage->data(), storage->bytes(), storage->device(), nullptr), view.dtype(),
-                view.shape(), view.strides(), view.storage_offset());
-  }
-  bool owns(const View& view) const { return view.defined() && view.storage()->allocator() == &allocator; }
-};
-
-/// An argument of a captured call.  value() is the argument of the replayed call.  There is a specialization for each
+/// An argument of a captured call.  value() is the argument of the replayed call; describe() adds what must not change if
+/// the step is captured again.  There is a specialization for each
 /// type of argument; one of another type could refer to memory that is freed before the replay.
 template <class T> class CapturedArgument {
   static_assert(sizeof(T) == 0, "a captured call cannot keep an argument of this type");
@@ -41,20 +31,19 @@ template <class T>
 requires kIsPlainArgument<T>
 class CapturedArgument<T> {
  public:
-  CapturedArgument(const T& argument, const CaptureMemory&) : argument_(argument) {}
+  CapturedArgument(const T& argument, CaptureMemory&) : argument_(argument) {}
   const T& value() const { return argument_; }
+  void describe(CallText& text) const { text.add(argument_); }
 
  private:
   T argument_;
 };
 
-/// Memory that is not the pool's is kept alive.  It is counted like a saved value, because it is not visible to the
-/// user and so does not prevent writing in place.
 template <> class CapturedArgument<View> {
  public:
-  CapturedArgument(const View& argument, const CaptureMemory& pool)
-      : view_(pool.owns(argument) ? pool.without_owner(argument) : argument), is_counted_(!pool.owns(argument)) {
-    if (view_.defined() && is_counted_) view_.storage()->add_graph_reference(1);
+  CapturedArgument(const View& argument, CaptureMemory& memory)
+      : view_(memory.kept(argument)), is_counted_(memory.is_outside(argument)) {
+    if (is_counted_) view_.storage()->add_graph_reference(1);
   }
   CapturedArgument(CapturedArgument&& other) noexcept
       : view_(std::exchange(other.view_, View())), is_counted_(other.is_counted_) {}
@@ -69,6 +58,7 @@ template <> class CapturedArgument<View> {
     return view_;
   }
   const View& view() const { return view_; }
+  void describe(CallText& text) const { text.add(view_); }
 
  private:
   View view_;
@@ -78,10 +68,13 @@ template <> class CapturedArgument<View> {
 /// The value has the seed and the offset of this replay.
 template <> class CapturedArgument<PhiloxState> {
  public:
-  CapturedArgument(const PhiloxState& argument, const CaptureMemory&) : state_(argument) {}
+  CapturedArgument(const PhiloxState& argument, CaptureMemory&) : state_(argument) {}
   PhiloxState value() const {
     if (state_.replayed == nullptr) return state_;
     return {state_.replayed[0], state_.offset + state_.replayed[1]};
+  }
+  void describe(CallText& text) const {
+    if (state_.replayed == nullptr) text.add(state_.offset);
   }
 
  private:
@@ -91,10 +84,11 @@ template <> class CapturedArgument<PhiloxState> {
 /// The value has the constants of this replay.
 template <> class CapturedArgument<UpdateParams> {
  public:
-  CapturedArgument(const UpdateParams& argument, const CaptureMemory&)
+  CapturedArgument(const UpdateParams& argument, CaptureMemory&)
       : rule_(argument.rule),
         constants_(argument.constants.begin(), argument.constants.end()),
         replayed_(argument.replayed) {}
+  void describe(CallText& text) const { text.add(rule_); }
   UpdateParams value() const { return {rule_, {replayed_ ? replayed_ : constants_.data(), constants_.size()}}; }
 
  private:
@@ -105,10 +99,10 @@ template <> class CapturedArgument<UpdateParams> {
 
 template <> class CapturedArgument<std::span<const UpdateItem>> {
  public:
-  CapturedArgument(std::span<const UpdateItem> items, const CaptureMemory& pool) {
+  CapturedArgument(std::span<const UpdateItem> items, CaptureMemory& memory) {
     views_.reserve(items.size() * (2 + std::size(UpdateItem{}.state)));
     const auto keep = [&](const View* view) {
-      return view && view->defined() ? &views_.emplace_back(*view, pool).view() : nullptr;
+      return view && view->defined() ? &views_.emplace_back(*view, memory).view() : nullptr;
     };
     for (const UpdateItem& item : items) {
       UpdateItem& kept = items_.emplace_back(UpdateItem{keep(item.param), keep(item.grad), {}});
@@ -118,6 +112,9 @@ template <> class CapturedArgument<std::span<const UpdateItem>> {
   std::span<const UpdateItem> value() const {
     for (const CapturedArgument<View>& view : views_) static_cast<void>(view.value());
     return items_;
+  }
+  void describe(CallText& text) const {
+    for (const CapturedArgument<View>& view : views_) view.describe(text);
   }
 
  private:

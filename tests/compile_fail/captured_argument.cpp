@@ -10,9 +10,9 @@ struct Options {
   const float* weights;
 };
 
-void keep(const CaptureMemory& pool, const float* numbers, std::span<const int> sizes, Options options) {
-  const CapturedArgument<double> number(1.0, pool);
-  const CapturedArgument<const float*> pointer(numbers, pool);          // must not compile
-  const CapturedArgument<std::span<const int>> elsewhere(sizes, pool);  // must not compile
-  const CapturedArgument<Options> unknown(options, pool);               // must not compile
+void keep(CaptureMemory& memory, const float* numbers, std::span<const int> sizes, Options options) {
+  const CapturedArgument<double> number(1.0, memory);
+  const CapturedArgument<const float*> pointer(numbers, memory);          // must not compile
+  const CapturedArgument<std::span<const int>> elsewhere(sizes, memory);  // must not compile
+  const CapturedArgument<Options> unknown(options, memory);               // must not compile
 }
