@@ -1,10 +1,12 @@
 // The CNN of examples/mnist.cpp on the ranks of mpirun, for distributed.py:
-//     mpirun -n 2 build/benchmarks/distributed BATCH STEPS
+//     mpirun -n 2 build/benchmarks/distributed BATCH STEPS [alone]
+// alone: gradients are not averaged.
 // Prints on rank 0: images per second of all ranks, the share of the exchange that backward hides, and the seconds that an
 // all_reduce of 4 bytes and of 16 MB takes.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <minnow/distributed/distributed.h>
 #include <minnow/minnow.h>
 
@@ -28,7 +30,9 @@ int main(int argc, char** argv) {
   nn::Sequential net(nn::Conv2d(1, 32, 3), relu, nn::Conv2d(32, 64, 3), relu, nn::MaxPool2d(2), nn::Dropout(0.25),
                      nn::Flatten(), nn::Linear(9216, 128), relu, nn::Dropout(0.5), nn::Linear(128, 10));
   net.to(process.device());
-  const dist::DataParallel parallel(net);
+  dist::DataParallel parallel(net);
+  std::optional<dist::DataParallel::NoSync> alone;
+  if (argc > 3) alone.emplace(parallel);
   optim::Adam adam(net.parameters());
   const Tensor images = rand({own, 1, 28, 28}, {.device = process.device()}),
                labels = randint(0, 10, {own}, {.device = process.device()});
