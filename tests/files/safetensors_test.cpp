@@ -1,12 +1,14 @@
 // Files that are not valid safetensors, and some that look odd but are valid.
 
 #include <cstring>
+#include <filesystem>
 #include <gtest/gtest.h>
 #include <random>
 #include <minnow/data/file_dataset.h>
 #include <minnow/tensor/io/safetensors.h>
 
 #include "hostile.h"
+#include "support/thrown.h"
 
 namespace minnow {
 namespace {
@@ -58,6 +60,14 @@ TEST(HostileSafetensors, Length) {
         "a header length of 100000001"},
        {"big-endian length", test::big(2, 8) + "{}", "a header length of 144115188075855872"}},
       13);
+}
+
+TEST(HostileSafetensors, AFileThatIsLongEnoughForAHeaderAboveTheLimit) {
+  const MemoryFolder folder;
+  const std::string path = folder / "long.safetensors";
+  write_bytes(path, little(100'000'001, 8) + "{}");
+  std::filesystem::resize_file(path, 101'000'000);  // takes no memory
+  test::expect_contains(test::error_of<FormatError>([&] { load(path); }), "a header length of 100000001");
 }
 
 TEST(HostileSafetensors, OtherFormats) {
