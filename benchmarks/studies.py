@@ -1,6 +1,6 @@
 """What compare.py measures beside its rows: --start, --scaling, --deterministic, --accuracy."""
 
-import os
+import re
 import statistics
 import subprocess
 import sys
@@ -12,15 +12,14 @@ STEPS = ["cnn_step_adam", "gpt_step"]
 
 
 def spend(command, environment):
-    """Seconds and the peak resident size in MB of a process."""
+    """Seconds of a process and the peak resident size in MB that it prints."""
     start = time.perf_counter()
-    process = subprocess.Popen([*map(str, command)], env=environment, stdout=subprocess.DEVNULL)
-    _, status, use = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
+    done = subprocess.run([*map(str, command)], env=environment, stdout=subprocess.PIPE, text=True)
     seconds = time.perf_counter() - start
-    if process.returncode:
-        sys.exit(f"{command[0]} failed with {process.returncode}")
-    return seconds, use.ru_maxrss / 1e3
+    peak = re.search(r"VmHWM:\s*(\d+) kB", done.stdout)
+    if done.returncode or not peak:
+        sys.exit(f"{command[0]} failed with {done.returncode}: {done.stdout[-200:]}")
+    return seconds, int(peak.group(1)) * 1.024e-3
 
 
 def start(build, here, sides, rounds, line):
