@@ -27,7 +27,8 @@ struct NamedModule {
 };
 
 struct LoadOptions {
-  /// Missing and unexpected names are errors.  Other shapes and dtypes always are.
+  /// Missing and unexpected names are errors.  Other shapes and dtypes always are, and values of which the module has no
+  /// name at all.
   bool strict = true;
   /// Convert floating-point values to the parameter's floating-point dtype instead of refusing them.
   bool convert = false;
@@ -114,7 +115,8 @@ concept FewTensors = sizeof...(A) >= 1 && sizeof...(A) <= 4 && (std::convertible
 class Module {
  public:
   virtual ~Module() = default;
-  Module& operator=(const Module&) = delete;
+  // Register in the initializer of the member:  nn::Linear fc = child("fc", nn::Linear(3, 4));
+  Module& operator=(const Module&) = delete;  // see the line above
 
   /// Calls forward(), then the hooks.  Errors of the layers that forward() calls name the line of this call.
   Tensor operator()(const In& x) const;

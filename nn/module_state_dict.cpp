@@ -69,6 +69,19 @@ void prepare(std::vector<std::pair<Tensor, Tensor>>& copies) {
   for (const auto& [tensor, value] : copies) raw::wait_for(tensor, value);
 }
 
+/// What the names of the values have in front of all that are missing, e.g. "module."; empty if they differ otherwise.
+std::string beginning_of(const StateDict& values, const LoadReport& report) {
+  if (report.missing.empty()) return {};
+  const std::string end = "." + report.missing.front();
+  for (const std::string& name : report.unexpected) {
+    if (!name.ends_with(end)) continue;
+    std::string beginning = name.substr(0, name.size() - end.size() + 1);
+    const auto has_it = [&](const std::string& missing) { return values.contains(beginning + missing); };
+    if (std::all_of(report.missing.begin(), report.missing.end(), has_it)) return beginning;
+  }
+  return {};
+}
+
 }  // namespace
 
 StateDict Module::state_dict() const {
@@ -105,14 +118,21 @@ LoadReport Module::load_state_dict(const StateDict& values, LoadOptions options,
     if (!filled.contains(autograd::identity(tensor))) report.missing.push_back(name);
   for (const auto& [name, value] : values)
     if (!known.contains(name)) report.unexpected.push_back(name);
-  if (options.strict) {
+  const bool nothing = report.loaded.empty() && problems.text().empty() && !values.empty() && !list.empty();
+  if (options.strict || nothing) {
     problems.names("missing     ", report.missing);
     problems.names("unexpected  ", report.unexpected);
   }
-  if (!problems.text().empty())
-    throw ValueError("load_state_dict: the values do not fit " + describe() + problems.text() +
-                     "\nload into the architecture that was saved; {.strict = false} skips missing and unexpected "
-                     "names, {.convert = true} converts floating-point values");
+  if (!problems.text().empty()) {
+    std::string hint =
+        "load into the architecture that was saved; {.strict = false} skips missing and unexpected names, {.convert = "
+        "true} converts floating-point values";
+    if (const std::string extra = beginning_of(values, report); !extra.empty())
+      hint = "some names begin with '" + extra + "': load(path, {.prefix = \"" + extra + "\", .rename = {{\"" + extra +
+             "\", \"\"}}})";
+    else if (!options.strict && nothing) hint = R"(no name fits: load(path, {.rename = {{"old", "new"}}}))";
+    throw ValueError("load_state_dict: the values do not fit " + describe() + problems.text() + '\n' + hint);
+  }
   prepare(copies);
   for (const auto& [tensor, value] : copies) raw::overwrite(value, tensor);  // does not allocate
   return report;

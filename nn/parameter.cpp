@@ -1,5 +1,6 @@
 #include <minnow/nn/parameter.h>
 
+#include <utility>
 #include <minnow/autograd/node.h>
 #include <minnow/nn/detail/access.h>
 #include <minnow/tensor/backend/dispatch.h>
@@ -35,6 +36,21 @@ Parameter& Parameter::operator=(const Parameter& other) & {
     throw AutogradError(message("a parameter is computed from others", {{"this", *this}, {"other", other}},
                                 "tie parameters before weight_norm() or spectral_norm()"));
   if (slot() != other.slot()) detail::tie(*this, other);
+  return *this;
+}
+
+Parameter& Parameter::operator=(Parameter&& other) & {
+  if (defined() || !other.defined()) return *this = std::as_const(other);
+  become(other);
+  return *this;
+}
+
+Buffer& Buffer::operator=(Buffer&& other) & {
+  const minnow::detail::CallSite site("Buffer::operator=", {});
+  if (defined())
+    throw ValueError(message("the buffer exists already", {{"this", *this}, {"other", other}},
+                             "give it other values by copy_(), or a tensor of another shape by set_data()"));
+  become(other);
   return *this;
 }
 

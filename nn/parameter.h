@@ -17,6 +17,7 @@ class RegisteredTensor : public Tensor {
 
  protected:
   explicit RegisteredTensor(const Tensor& tensor) : Tensor(tensor) {}
+  void become(const RegisteredTensor& other) { Tensor::operator=(other); }
 
  private:
   static Tensor shared_or_cloned(const Tensor& tensor);
@@ -24,8 +25,12 @@ class RegisteredTensor : public Tensor {
 
 }  // namespace detail
 
-/// A trainable tensor of a module, made by Module::parameter(); undefined when default-constructed (a layer without
-/// bias).
+/// A trainable tensor of a module, made by Module::parameter(), in the initializer of the member or in the body of the
+/// constructor; undefined when default-constructed (a layer without bias).
+///
+///     nn::Parameter scale = parameter("scale", ones({3}));
+///     nn::Parameter shift;
+///     Net() { shift = parameter("shift", zeros({3})); }
 class Parameter : public detail::RegisteredTensor {
  public:
   Parameter() = default;
@@ -39,16 +44,23 @@ class Parameter : public detail::RegisteredTensor {
   /// ValueError if one of them is undefined (a layer without bias), ShapeError for another shape, AutogradError for a
   /// parameter that is computed (weight_norm).
   Parameter& operator=(const Parameter& other) &;
+  /// An undefined parameter becomes the one that parameter() has made; otherwise as above.
+  Parameter& operator=(Parameter&& other) &;
 
  private:
   friend class Module;
   explicit Parameter(const Tensor& tensor) : RegisteredTensor(tensor) {}
 };
 
-/// A tensor that belongs to a module and is not trained (running statistics), made by Module::buffer().
+/// A tensor that belongs to a module and is not trained (running statistics), made by Module::buffer() as a Parameter is
+/// by parameter().
 class Buffer : public detail::RegisteredTensor {
  public:
   Buffer() = default;
+  Buffer(const Buffer&) = default;
+  Buffer& operator=(const Buffer&) = delete;  // copy_() gives it other values
+  /// An undefined buffer becomes the one that buffer() has made.  ValueError for a defined one.
+  Buffer& operator=(Buffer&& other) &;
 
  private:
   friend class Module;

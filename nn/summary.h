@@ -29,38 +29,42 @@ Tensor summary_input(const Module& model, const Shape& shape, SourceLocation whe
 ///
 /// Runs forward once with zeros of the parameters' dtype and device, in eval mode; modes are restored.  Layers that forward() does not call show "-"; modules that it calls and that are not registered are
 /// listed below the table.  ShapeError for a negative size; else what forward() throws.
-std::string summary(const Module& model, const Shape& input, SourceLocation where = SourceLocation::current());
+[[nodiscard]] std::string summary(const Module& model, const Shape& input,
+                                  SourceLocation where = SourceLocation::current());
 
 /// The same with these inputs: summary(net, tokens, mask).
-std::string summary(const Module& model, const In& x);
-std::string summary(const Module& model, const In& x, const In& y);
-std::string summary(const Module& model, const In& x, const In& y, const In& z);
-std::string summary(const Module& model, const In& x, const In& y, const In& z, const In& w);
+[[nodiscard]] std::string summary(const Module& model, const In& x);
+[[nodiscard]] std::string summary(const Module& model, const In& x, const In& y);
+[[nodiscard]] std::string summary(const Module& model, const In& x, const In& y, const In& z);
+[[nodiscard]] std::string summary(const Module& model, const In& x, const In& y, const In& z, const In& w);
 
 // The same for a ModuleOf, with its own arguments.
 template <detail::OfArity<1> M>
-std::string summary(const M& model, detail::Argument<M, 0> a, SourceLocation where = SourceLocation::current()) {
+[[nodiscard]] std::string summary(const M& model, detail::Argument<M, 0> a,
+                                  SourceLocation where = SourceLocation::current()) {
   return detail::summary_of(model, [&] { (void)model(a, where); });
 }
 template <detail::OfArity<2> M>
-std::string summary(const M& model, detail::Argument<M, 0> a, detail::Argument<M, 1> b,
-                    SourceLocation where = SourceLocation::current()) {
+[[nodiscard]] std::string summary(const M& model, detail::Argument<M, 0> a, detail::Argument<M, 1> b,
+                                  SourceLocation where = SourceLocation::current()) {
   return detail::summary_of(model, [&] { (void)model(a, b, where); });
 }
 template <detail::OfArity<3> M>
-std::string summary(const M& model, detail::Argument<M, 0> a, detail::Argument<M, 1> b, detail::Argument<M, 2> c,
-                    SourceLocation where = SourceLocation::current()) {
+[[nodiscard]] std::string summary(const M& model, detail::Argument<M, 0> a, detail::Argument<M, 1> b,
+                                  detail::Argument<M, 2> c, SourceLocation where = SourceLocation::current()) {
   return detail::summary_of(model, [&] { (void)model(a, b, c, where); });
 }
 template <detail::OfArity<4> M>
-std::string summary(const M& model, detail::Argument<M, 0> a, detail::Argument<M, 1> b, detail::Argument<M, 2> c,
-                    detail::Argument<M, 3> d, SourceLocation where = SourceLocation::current()) {
+[[nodiscard]] std::string summary(const M& model, detail::Argument<M, 0> a, detail::Argument<M, 1> b,
+                                  detail::Argument<M, 2> c, detail::Argument<M, 3> d,
+                                  SourceLocation where = SourceLocation::current()) {
   return detail::summary_of(model, [&] { (void)model(a, b, c, d, where); });
 }
 /// The same for a ModuleOf that takes one tensor, and an input of this shape.
 template <detail::OfArity<1> M>
-requires std::same_as<detail::Argument<M, 0>, Tensor> std::string summary(
-    const M& model, const Shape& input, SourceLocation where = SourceLocation::current()) {
+requires std::same_as<detail::Argument<M, 0>, Tensor>
+[[nodiscard]] std::string summary(const M& model, const Shape& input,
+                                  SourceLocation where = SourceLocation::current()) {
   return detail::summary_of(model, [&] { (void)model(detail::summary_input(model, input, where), where); });
 }
 

@@ -190,22 +190,32 @@ std::string TransformerDecoderLayer::describe() const { return describe_layer("T
 TransformerEncoder::TransformerEncoder(const TransformerEncoderLayer& layer, std::int64_t num_layers,
                                        SourceLocation where)
     : layers(child("layers", copies("TransformerEncoder", layer, num_layers, where))) {}
+TransformerEncoder::TransformerEncoder(const TransformerEncoderLayer& layer, std::int64_t num_layers,
+                                       const LayerNorm& last, SourceLocation where)
+    : TransformerEncoder(layer, num_layers, where) {
+  norm.emplace(child("norm", last, where));
+}
 
 Tensor TransformerEncoder::forward(const Tensor& x) { return forward(x, {}); }
 Tensor TransformerEncoder::forward(const Tensor& x, const Tensor& mask) {
   Tensor y = x;
   for (Module& layer : layers) y = mask.defined() ? layer(y, mask) : layer(y);
-  return y;
+  return norm ? (*norm)(y) : y;
 }
 
 TransformerDecoder::TransformerDecoder(const TransformerDecoderLayer& layer, std::int64_t num_layers,
                                        SourceLocation where)
     : layers(child("layers", copies("TransformerDecoder", layer, num_layers, where))) {}
+TransformerDecoder::TransformerDecoder(const TransformerDecoderLayer& layer, std::int64_t num_layers,
+                                       const LayerNorm& last, SourceLocation where)
+    : TransformerDecoder(layer, num_layers, where) {
+  norm.emplace(child("norm", last, where));
+}
 
 Tensor TransformerDecoder::forward(const Tensor& x, const Tensor& memory) {
   Tensor y = x;
   for (Module& layer : layers) y = layer(y, memory);
-  return y;
+  return norm ? (*norm)(y) : y;
 }
 
 }  // namespace minnow::nn

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <minnow/nn/basic.h>
 #include <minnow/nn/containers.h>
 #include <minnow/nn/layer_norm.h>
@@ -16,7 +17,8 @@ struct MultiheadAttentionOptions {
 /// Attention of several heads (Vaswani et al. 2017, "Attention Is All You Need"), as torch.nn.MultiheadAttention with
 /// batch_first: linear maps of query, key and value, scaled_dot_product_attention for each head, a linear map of all heads.
 /// query: [N, L, embed_dim] or [L, embed_dim]  key, value: [N, S, embed_dim]  ->  as query.  A mask is that of
-/// scaled_dot_product_attention: bool is true where a position takes part (PyTorch's module: where it does not).
+/// scaled_dot_product_attention, broadcast with [N, heads, L, S]: bool is true where a position takes part (PyTorch's
+/// module: where it does not).  A mask of padding [N, S] is given as mask(all, newaxis, newaxis).
 class MultiheadAttention : public Module {
  public:
   /// ValueError unless both numbers are positive, num_heads divides embed_dim, and dropout is in [0, 1].
@@ -97,27 +99,36 @@ class TransformerDecoderLayer : public Module {
   TransformerLayerOptions options_;
 };
 
-/// num_layers copies of a layer, one after another, as torch.nn.TransformerEncoder.
+/// num_layers copies of a layer, one after another, as torch.nn.TransformerEncoder.  With norm_first a last LayerNorm belongs
+/// behind them: TransformerEncoder(layer, 6, nn::LayerNorm(d_model)).
 class TransformerEncoder : public Module {
  public:
   /// All layers begin with the weights of `layer`, as in PyTorch.  ValueError unless num_layers is positive.
   TransformerEncoder(const TransformerEncoderLayer& layer, std::int64_t num_layers,
                      SourceLocation where = SourceLocation::current());
+  /// The same with a norm of the last layer's result.
+  TransformerEncoder(const TransformerEncoderLayer& layer, std::int64_t num_layers, const LayerNorm& norm,
+                     SourceLocation where = SourceLocation::current());
 
   ModuleList layers;
+  std::optional<LayerNorm> norm;
 
   Tensor forward(const Tensor& x) override;
   Tensor forward(const Tensor& x, const Tensor& mask) override;
 };
 
-/// num_layers copies of a layer, as torch.nn.TransformerDecoder.
+/// num_layers copies of a layer, and a LayerNorm behind them if one is given, as torch.nn.TransformerDecoder.
 class TransformerDecoder : public Module {
  public:
   /// All layers begin with the weights of `layer`, as in PyTorch.  ValueError unless num_layers is positive.
   TransformerDecoder(const TransformerDecoderLayer& layer, std::int64_t num_layers,
                      SourceLocation where = SourceLocation::current());
+  /// The same with a norm of the last layer's result.
+  TransformerDecoder(const TransformerDecoderLayer& layer, std::int64_t num_layers, const LayerNorm& norm,
+                     SourceLocation where = SourceLocation::current());
 
   ModuleList layers;
+  std::optional<LayerNorm> norm;
 
   Tensor forward(const Tensor& x, const Tensor& memory) override;
 };

@@ -190,6 +190,10 @@ Tensor scaled_dot_product_attention(const In& query, const In& key, const In& va
     Shape full = lead;
     full.push_back(rows);
     full.push_back(columns);
+    for (int d = 1; d <= std::min(mask.dim(), full.rank()); ++d)
+      if (mask.size(-d) != 1 && mask.size(-d) != full[-d])
+        throw ShapeError(message("the mask cannot be broadcast with " + full.str(), operands,
+                                 "one of padding, [N, S], is given as mask(all, newaxis, newaxis)"));
     mask = mask.expand(Shape(full.span().last(static_cast<std::size_t>(std::max(2, mask.dim())))));
     mask = flat_mask(mask, lead, rows, columns);
   }

@@ -54,6 +54,31 @@ TEST(Module, CopiesAndMovesShare) {
   static_assert(!std::is_assignable_v<nn::Parameter&, Tensor>);
 }
 
+TEST(Module, RegistersInTheBodyOfAConstructor) {
+  struct Late : nn::Module {
+    nn::Parameter scale;
+    nn::Buffer shift;
+    Late() {
+      scale = parameter("scale", ones({3}));
+      shift = buffer("shift", zeros({3}));
+    }
+    void again() { shift = buffer("other", zeros({3})); }
+    Tensor forward(const Tensor& x) override { return x * scale + shift; }
+  };
+  Late net;
+  Late copy = nn::clone(net);
+  optim::SGD sgd(net.parameters(), {.lr = 1});
+  net.to(float64);
+  sum(net(ones({2, 3}, float64))).backward();
+  sgd.step();
+  EXPECT_EQ(net.scale.to_vector<double>(), (std::vector<double>{-1, -1, -1}));
+  EXPECT_TRUE(net.scale.is_same(net.parameters()[0]));
+  EXPECT_TRUE(net.shift.is_same(net.named_buffers()[0].tensor));
+  EXPECT_TRUE(copy.scale.is_same(copy.parameters()[0]));
+  EXPECT_EQ(copy.scale.to_vector<float>(), (std::vector<float>{1, 1, 1}));
+  expect_contains(error_of<ValueError>([&] { net.again(); }), "the buffer exists already");
+}
+
 TEST(Module, ApplyZeroGradAndRequiresGradReachAllModules) {
   Net net;
   std::vector<std::string> order;
@@ -219,6 +244,26 @@ TEST(LoadStateDict, WholeErrorText) {
   };
   Many many;
   expect_contains(error_of<ValueError>([&] { many.load_state_dict(StateDict()); }), "'p19' and 5 more");
+}
+
+TEST(LoadStateDict, SaysWhatTheNamesBeginWith) {
+  nn::Linear net(2, 3);
+  StateDict dict{{"epoch", zeros({})}};
+  for (const auto& [name, value] : nn::Linear(2, 3).state_dict()) dict.set("model.net." + name, value);
+  expect_contains(error_of<ValueError>([&] { net.load_state_dict(dict); }),
+                  R"(load(path, {.prefix = "model.net.", .rename = {{"model.net.", ""}}}))");
+  expect_contains(error_of<ValueError>([&] { net.load_state_dict(dict, {.strict = false}); }),
+                  "unexpected  'epoch', 'model.net.weight'");
+  expect_contains(error_of<ValueError>([&] {
+                    net.load_state_dict({{"w", ones({1})}}, {.strict = false});
+                  }),
+                  "no name fits");
+  EXPECT_TRUE(net.load_state_dict({}, {.strict = false}).loaded.empty());
+  dict.set("bias", ones({3}));
+  EXPECT_EQ(net.load_state_dict(dict, {.strict = false}).loaded, std::vector<std::string>{"bias"});
+  dict.set("weight", ones({3}));
+  dict.erase("model.net.weight");
+  expect_contains(error_of<ValueError>([&] { net.load_state_dict(dict); }), "load into the architecture");
 }
 
 TEST(LoadStateDict, IntoAMovedAndTrainedModule) {

@@ -44,6 +44,23 @@ TEST(Transformer, LayersAreCopiesWithTheirOwnWeights) {
   EXPECT_EQ(nn::MultiheadAttention(8, 2, {.is_causal = true}).describe(), "MultiheadAttention(8, 2 heads, causal)");
 }
 
+TEST(Transformer, TheLastNormIsBehindTheLayers) {
+  const nn::TransformerEncoderLayer layer(4, 2, {.dim_feedforward = 8, .dropout = 0, .norm_first = true});
+  const nn::TransformerEncoder net(layer, 2, nn::LayerNorm(4));
+  const Tensor x = randn({2, 3, 4});
+  nn::TransformerEncoder without(layer, 2);
+  StateDict weights = net.state_dict();
+  nn::init::constant_(weights["norm.bias"], 5);
+  weights.erase("norm.weight");
+  EXPECT_TRUE(weights.erase("norm.bias"));
+  without.load_state_dict(weights);
+  EXPECT_TRUE(net(x).detach().allclose(layer_norm(without(x), 4) + 5));
+  EXPECT_TRUE(nn::clone(net)(x).detach().equal(net(x).detach()));
+  const nn::TransformerDecoder decoder(nn::TransformerDecoderLayer(4, 2, {.dim_feedforward = 8}), 1, nn::LayerNorm(4));
+  EXPECT_TRUE(decoder.state_dict().contains("norm.weight"));
+  EXPECT_LT(decoder(x, x).detach().mean(-1).abs().max().item(), 1e-5);
+}
+
 TEST(Transformer, ACausalLayerDoesNotSeeWhatFollows) {
   nn::TransformerEncoderLayer layer(8, 2, {.dim_feedforward = 8, .is_causal = true});
   layer.eval();
@@ -74,6 +91,10 @@ TEST(Transformer, RefusesWhatCannotWork) {
       Misuse{"ShapeError", "MultiheadAttention", "[N, L, 8] or [L, 8]",
              [=]() mutable {
                attention(ones({2, 3, 4}));
+             }},
+      Misuse{"ShapeError", "scaled_dot_product_attention", "mask(all, newaxis, newaxis)",
+             [=]() mutable {
+               attention(ones({2, 3, 8}), ones({2, 3}, bool_));
              }},
       Misuse{"DTypeError", "linear", "dtype",
              [=]() mutable {
