@@ -58,7 +58,7 @@ Tensor Bernoulli::draw(const Shape& shape, RandomGenerator* generator) const {
   return lt(u, probs_.to(u.dtype())).to(probs_.dtype());
 }
 Tensor Bernoulli::log_density(const Tensor& value) const {
-  const Tensor possible = logical_or(eq(value, 0), eq(value, 1));
+  const Tensor possible = logical_and(ge(value, 0), le(value, 1));
   return where(possible, logits_ * value + log_sigmoid(-logits_), -kInfinity);
 }
 Tensor Bernoulli::find_entropy() const { return -(logits_ * probs_ + log_sigmoid(-logits_)); }

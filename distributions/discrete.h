@@ -10,7 +10,8 @@ struct ProbsOrLogits {
   Tensor logits{};  ///< log(p / (1 - p)); of a Categorical log p plus any number
 };
 
-/// 1 with probability p, else 0, in the dtype of the parameter.
+/// 1 with probability p, else 0, in the dtype of the parameter.  log_prob of a value between them is
+/// value log p + (1 - value) log(1 - p), the cross-entropy of a grey pixel.
 class Bernoulli : public Distribution {
  public:
   explicit Bernoulli(const TensorLike& probs);

@@ -239,6 +239,8 @@ TEST(DistributionsDtypes, OutsideOfTheSupportTheDensityIsZero) {
   EXPECT_EQ(distributions::Exponential(2.0).log_prob(tensor(-1.0)).item(), none);
   EXPECT_EQ(distributions::Beta(2.0, 1.0).log_prob(tensor(1.5)).item(), none);
   EXPECT_EQ(distributions::Bernoulli(0.3).log_prob(tensor(2.0)).item(), none);
+  EXPECT_NEAR(distributions::Bernoulli(0.3).log_prob(tensor(0.25)).item(), 0.25 * std::log(0.3) + 0.75 * std::log(0.7),
+              1e-6);
 }
 
 TEST(DistributionsErrors, BadInputs) {
