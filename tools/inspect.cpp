@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <minnow/minnow.h>
+#include <minnow/training/detail/checkpoint_file.h>
 
 using namespace minnow;
 
@@ -16,8 +17,10 @@ constexpr const char* kUsage =
     "minnow-inspect [--names] FILE\n"
     "Lists the tensors of a file in its order (.safetensors, .index.json, .npz, .npy, .pt), with dtype, shape, bytes "
     "and the\n"
-    "statistics of their elements, and its metadata.  If the file is not valid it says why, and exits with 1.\n"
-    "  --names  no statistics: of safetensors files only the headers are read\n";
+    "statistics of their elements, and its metadata.  If the file is not valid it says why, and exits with 1; the "
+    "checksums\n"
+    "of a Checkpoint's file are checked.\n"
+    "  --names  no statistics, no checksums: of safetensors files only the headers are read\n";
 
 /// Of the elements that are numbers; nan and inf are counted apart.
 struct Statistics {
@@ -85,7 +88,7 @@ std::optional<SafetensorsFile> lazily(const std::string& path) {
 }
 
 void inspect(const std::string& path, bool statistics) {
-  const Metadata metadata = load_metadata(path);
+  Metadata metadata = load_metadata(path);
   std::int64_t bytes = 0;
   std::size_t count = 0;
   const auto note = [&](const TensorInfo& info, const Tensor* values) {
@@ -93,7 +96,11 @@ void inspect(const std::string& path, bool statistics) {
     bytes += info.nbytes;
     ++count;
   };
-  if (const auto file = lazily(path)) {
+  if (metadata.contains("crc32") && statistics) {  // a Checkpoint's
+    const detail::CheckpointFile checked = detail::read_checkpoint(path, SourceLocation::current());
+    for (const auto& [name, tensor] : checked.tensors)
+      note({name, tensor.dtype(), tensor.shape(), tensor.nbytes()}, &tensor);
+  } else if (const auto file = lazily(path)) {
     for (const TensorInfo& info : file->tensors()) {
       const Tensor values = statistics ? file->load(info.name) : Tensor();
       note(info, statistics ? &values : nullptr);
@@ -102,6 +109,7 @@ void inspect(const std::string& path, bool statistics) {
     for (const auto& [name, tensor] : load(path))
       note({name, tensor.dtype(), tensor.shape(), tensor.nbytes()}, statistics ? &tensor : nullptr);
   }
+  std::erase_if(metadata, [](const auto& item) { return item.first.starts_with("crc32"); });
   for (const auto& [key, value] : metadata) std::printf("metadata %s: %s\n", shown(key).c_str(), shown(value).c_str());
   std::printf("%zu tensors, %lld bytes\n", count, static_cast<long long>(bytes));
 }

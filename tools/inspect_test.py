@@ -7,6 +7,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import zlib
 from pathlib import Path
 
 
@@ -17,6 +18,17 @@ def safetensors(tensors, metadata):
         data += content
     text = json.dumps(header).encode()
     return struct.pack("<Q", len(text)) + text + data
+
+
+def checkpoint(tensors, metadata):
+    """What Checkpoint::save() writes: checksums of the header, first of all, and of each tensor."""
+    sums = {f"crc32 {name}": f"{zlib.crc32(content):08x}" for name, (_, _, content) in tensors.items()}
+    file = bytearray(safetensors(tensors, {"crc32": "00000000", **sums, **metadata}).replace(b'": ', b'":'))
+    (length,) = struct.unpack_from("<Q", file)
+    length -= length + 8 + sum(len(content) for _, _, content in tensors.values()) - len(file)
+    file[:8] = struct.pack("<Q", length)
+    file[34:42] = f"{zlib.crc32(file[8:8 + length]):08x}".encode()
+    return file
 
 
 def main():
@@ -46,6 +58,15 @@ def main():
         path.write_bytes(path.read_bytes()[:-1])
         expect(run(path, status=1), "FormatError", str(path), "expected")
         expect(run(Path(folder) / "gone", status=1), "IoError", "No such file")
+        saved = checkpoint({"model.w": ("F32", [2], bytes(8)), "step": ("I64", [], bytes(8))}, {"part model": ""})
+        path.write_bytes(saved)
+        text = run(path)
+        expect(text, "model.w", "metadata part model", "2 tensors, 16 bytes")
+        assert "crc32" not in text
+        saved[-1] = 1
+        path.write_bytes(saved)
+        expect(run(path, status=1), "is damaged", "'step'", "checksum")
+        expect(run("--names", path), "2 tensors, 16 bytes")
         pickle = Path(folder) / "x.pt"
         pickle.write_bytes(b"PK\3\4" + bytes(100))
         expect(run(pickle, status=1), "FormatError", "torch.save")
