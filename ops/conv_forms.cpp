@@ -84,10 +84,12 @@ void check(const Tensor& x, const Tensor& w, const Tensor& b, const Geometry& g,
   if (!fits || (b.defined() && b.shape() != Shape{out}))
     throw ShapeError(message(
         "the channels do not match", operands,
-        transposed ? fmt::format("with groups = {} weight must be [{}, O / {}, {}] and bias [O], and groups divides {}",
-                                 g.groups, in, g.groups, kKernel[dims - 1], in)
-                   : fmt::format("with groups = {} weight must be [O, {}, {}] and bias [O], O divisible by groups",
-                                 g.groups, in / g.groups, kKernel[dims - 1])));
+        transposed
+            ? fmt::format("with groups = {} weight must be [{}, O / {}, {}] and bias [O], and groups divides {}",
+                          g.groups, in, g.groups, kKernel[dims - 1], in)
+            : fmt::format("with groups = {0} this weight takes x: [N, {1}, {2}]; for this x weight must be [O, {3}, "
+                          "{4}] and bias [O], O divisible by groups",
+                          g.groups, inner * g.groups, kSpace[dims - 1], in / g.groups, kKernel[dims - 1])));
 }
 
 void check_dtypes(const Tensor& x, const Tensor& w, const Tensor& b, Operands operands) {

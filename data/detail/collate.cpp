@@ -52,7 +52,7 @@ Tensor field_of(BatchBuffer& buffer, int field, std::int64_t row, std::int64_t r
                      where);
   if (row_shape(made.shape()) != shape)
     throw ShapeError("collate: field " + std::to_string(field) + " changes its shape within a batch" + lines +
-                         "\ngive the samples one shape by a transform, or use batch_size 1",
+                         "\ngive the samples one shape by a transform, or pad them: {.collate = data::pad_collate()}",
                      where);
   return made;
 }

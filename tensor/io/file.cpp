@@ -23,7 +23,7 @@ constexpr std::size_t kMaxTransfer = std::size_t{1} << 30;
 const char* hint_of(int error) {
   switch (error) {
     case ENOENT:
-    case ENOTDIR: return "check the path; missing directories are not created";
+    case ENOTDIR: return "check the path: all its directories must exist";
     case EACCES:
     case EPERM:
     case EROFS: return "check the permissions";

@@ -99,7 +99,7 @@ TEST(Spatial, RefusesBadConvolutions) {
              [=] {
                (void)conv1d(image, zeros({2, 4, 3}));
              }},
-      Misuse{"ShapeError", "conv1d", "weight must be [O, 4, K]",
+      Misuse{"ShapeError", "conv1d", "takes x: [N, 3, L]; for this x weight must be [O, 4, K]",
              [=] {
                (void)conv1d(line, zeros({2, 3, 3}));
              }},
