@@ -1,4 +1,5 @@
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <minnow/data/loader.h>
@@ -103,6 +104,16 @@ TEST(Collate, ErrorsNameTheFault) {
                   "DTypeError: pad_collate: field 0 changes its dtype"));
   EXPECT_THROW(data::BucketSampler({1, 2}, 0), ValueError);
   EXPECT_THROW(data::BucketSampler({1, 2}, 1, 0), ValueError);
+}
+
+TEST(BucketSampler, TheOrderOfTheBatchesChangesWithTheEpoch) {
+  std::vector<std::int64_t> lengths(100);
+  std::iota(lengths.begin(), lengths.end(), 0);
+  const data::BucketSampler sampler(lengths, 10, 10);  // one pool: the batches are the same in each epoch
+  const auto first = sampler.indices(1, 0), second = sampler.indices(1, 1);
+  EXPECT_NE(first, second);
+  EXPECT_EQ(std::set(first.begin(), first.begin() + 10).size(), 10U);
+  EXPECT_EQ(first, sampler.indices(1, 0));
 }
 
 TEST(BucketSampler, BatchesHaveSimilarLengthsAndAllSamples) {

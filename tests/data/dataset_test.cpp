@@ -40,6 +40,7 @@ TEST(Datasets, SplitsCoverEverythingOnce) {
   EXPECT_NE(parts[0].indices(), data::random_split(hundred, {70, 30}, 2)[0].indices());
   EXPECT_THROW(data::random_split(hundred, {70, 31}), ValueError);
   EXPECT_THROW(data::random_split(hundred, {70, 29}), ValueError);
+  EXPECT_THROW(data::random_split(hundred, {70, std::numeric_limits<std::int64_t>::max()}), ValueError);
   EXPECT_THROW(data::random_split(hundred, {101, -1}), ValueError);
   EXPECT_THROW(data::Subset(hundred, {100}), IndexError);
   EXPECT_THROW(parts[0].get(70), IndexError);
