@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <set>
+#include <minnow/autograd/autocast_scope.h>
 #include <minnow/autograd/joint.h>
 #include <minnow/autograd/record.h>
 #include <minnow/autograd/thread_state.h>
 #include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/calling_thread.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/random.h>
 
@@ -14,10 +16,11 @@ namespace {
 
 constexpr const char* kName = "checkpoint";
 
-/// While f runs.
+/// While f runs.  It keeps its own casts of parameters: the graph of each of its runs ends at the parameters.
 class CheckpointScope {
  public:
-  explicit CheckpointScope(bool again) : before_(ThreadState::current().checkpoint), no_site_(CallSite::none()) {
+  CheckpointScope(bool again, const AutocastMode& autocast)
+      : before_(ThreadState::current().checkpoint), no_site_(CallSite::none()), autocast_(autocast, false) {
     ThreadState::current().checkpoint = {true, again || before_.again};
   }
   ~CheckpointScope() { ThreadState::current().checkpoint = before_; }
@@ -27,6 +30,7 @@ class CheckpointScope {
  private:
   ThreadState::Checkpoint before_;
   CallSite no_site_;
+  AutocastScope autocast_;
 };
 
 /// Lets the default generator draw from an earlier state.
@@ -99,7 +103,7 @@ class Recomputation {
       std::vector<Tensor> inputs;
       for (const Saved& x : inputs_) inputs.push_back(x());
       const GeneratorScope generator(random_);
-      const CheckpointScope scope(true);
+      const CheckpointScope scope(true, autocast_);
       results = f_(inputs);
     }
     require_same(results);
@@ -151,6 +155,7 @@ class Recomputation {
   CheckpointedFunction f_;
   std::vector<Saved> inputs_;
   PhiloxState random_;
+  AutocastMode autocast_ = calling_thread.autocast;
   std::vector<Kept> outputs_;
   std::vector<Edge> ends_;
   std::vector<UsedLeaf> leaves_;
@@ -173,7 +178,7 @@ std::vector<Tensor> checkpoint(CheckpointedFunction f, std::vector<Tensor> input
   const std::uint64_t start = next_order();
   std::vector<Tensor> outputs;
   {
-    const CheckpointScope scope(is_recomputing());
+    const CheckpointScope scope(is_recomputing(), calling_thread.autocast);
     outputs = f(inputs);
   }
   for (std::size_t i = 0; i < inputs.size(); ++i)

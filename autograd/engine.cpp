@@ -11,6 +11,7 @@
 #include <minnow/ops/arithmetic.h>
 #include <minnow/ops/reduce.h>
 #include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/calling_thread.h>
 #include <minnow/tensor/capture_session.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
@@ -38,6 +39,18 @@ struct Requested {
   Tensor grad{};
 };
 
+/// Gradients are computed in the dtypes of the forward pass, whatever guards there are.
+class WithoutAutocast {
+ public:
+  WithoutAutocast() : before_(std::exchange(calling_thread.autocast, {})) {}
+  ~WithoutAutocast() { calling_thread.autocast = before_; }
+  WithoutAutocast(const WithoutAutocast&) = delete;
+  WithoutAutocast& operator=(const WithoutAutocast&) = delete;
+
+ private:
+  AutocastMode before_;
+};
+
 /// One backward, from outputs to leaves.
 class BackwardPass {
  public:
@@ -53,6 +66,7 @@ class BackwardPass {
   void stop_at_requested() { stops_ = true; }
   void execute() {
     const AutoGradMode mode(create_);
+    const WithoutAutocast dtypes_of_forward;
     if (requested_ && !stops_) mark_needed();
     while (!queue_.empty()) {
       GradientQueue::Entry next = queue_.take();

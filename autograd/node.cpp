@@ -82,7 +82,7 @@ Gradients Node::run(std::span<const Tensor> grads, Needs needs, bool retain, Sou
                         "\npass {.retain_graph = true} to all but the last backward, or compute the loss again");
   Gradients gradients = gradients_of(grads, needs);
   if (gradients.size() != edges_.size()) throw AutogradError(wrong_count(name_, gradients.size(), edges_.size()));
-  if (!retain) {
+  if (!retain && !is_reusable()) {
     release();
     released_ = true;
   }

@@ -91,6 +91,8 @@ class Node : public std::enable_shared_from_this<Node> {
   /// only.  part_of() is the part as a view of the whole gradient, to which the engine adds it.
   virtual bool gives_part() const { return false; }
   virtual Tensor part_of(const Tensor& whole) const;
+  /// Whether it saves nothing and runs in any number of backwards, also without retain_graph.
+  virtual bool is_reusable() const { return false; }
 
   // Hooks on the gradient of an output.
   std::int64_t add_hook(std::uint32_t output, Hook hook);

@@ -40,6 +40,8 @@ int main(int argc, char** argv) {
   program.option("--images", images, "to train on, of those that are made");
   program.option("--batch-size", batch_size, "images in a step");
   program.option("--lr", lr, "highest learning rate");
+  bool amp = false;
+  program.flag("--amp", amp, "mixed precision: bfloat16 under an Autocast guard");
   SavedRun saved(program);
   return program.run(argc, argv, [&](Device device) {
     const data::ImageDataset train = images_of(folder, "train", images, 0),
@@ -57,7 +59,11 @@ int main(int argc, char** argv) {
     saved.add("model", net).add("sgd", sgd).add("schedule", schedule).add("train", loader).add("right", right).begin();
     while (loader.position().epoch < epochs) {
       for (auto& [x, labels] : progress(loader)) {
-        const Tensor loss = nn::cross_entropy(net(x), labels, {.label_smoothing = 0.1});
+        Tensor loss;
+        {
+          const Autocast guard(bfloat16, {.enabled = amp});
+          loss = nn::cross_entropy(net(x), labels, {.label_smoothing = 0.1});
+        }
         sgd.zero_grad();
         loss.backward();
         sgd.step();

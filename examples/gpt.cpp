@@ -44,7 +44,7 @@ models::GPT2LMHeadModel with_weights(const std::string& path, std::int64_t heads
 
 /// Returns the part of the next letters that the network knows, in percent.
 double train(models::GPT2LMHeadModel& net, const Tensor& text, std::int64_t steps, std::int64_t length, double lr,
-             SavedRun& saved) {
+             bool amp, SavedRun& saved) {
   optim::AdamW adamw(net.named_parameters(), [&](const std::string&, const Tensor& p) {
     return optim::AdamWOptions{.lr = lr, .weight_decay = p.dim() < 2 ? 0 : 0.1};  // none for biases and norms
   });
@@ -56,8 +56,13 @@ double train(models::GPT2LMHeadModel& net, const Tensor& text, std::int64_t step
     ++step;
     const Tensor begin = randint(0, text.numel() - length, {16, 1}, {.device = text.device()});
     const Tensor rows = text(begin + arange(length + 1, {.device = text.device()}));
-    const Tensor logits = net(rows(all, slice(0, -1))), target = rows(all, slice(1));
-    const Tensor loss = nn::cross_entropy(logits.flatten(0, 1), target.flatten());
+    const Tensor target = rows(all, slice(1));
+    Tensor logits, loss;
+    {
+      const Autocast guard(bfloat16, {.enabled = amp});
+      logits = net(rows(all, slice(0, -1)));
+      loss = nn::cross_entropy(logits.flatten(0, 1), target.flatten());
+    }
     adamw.zero_grad();
     loss.backward();
     optim::clip_grad_norm_(net.parameters(), 1);
@@ -93,6 +98,8 @@ int main(int argc, char** argv) {
   program.option("--weights", weights, "safetensors file of Hugging Face's GPT2LMHeadModel; nothing is trained");
   program.option("--tokens", numbers, "with --weights: numbers of the tokens to continue, e.g. 464,3290,318");
   program.option("--heads", heads, "with --weights: heads (0: one for each 64 of the width)");
+  bool amp = false;
+  program.flag("--amp", amp, "mixed precision: bfloat16 under an Autocast guard");
   SavedRun saved(program);
   return program.run(argc, argv, [&](Device device) {
     if (!weights.empty()) {
@@ -109,7 +116,7 @@ int main(int argc, char** argv) {
     }
     models::GPT2LMHeadModel net(options);
     net.to(device);
-    const double right = train(net, Text(path).tokens().to(device), steps, options.n_positions, lr, saved);
+    const double right = train(net, Text(path).tokens().to(device), steps, options.n_positions, lr, amp, saved);
     net.eval();
     const Tensor begin = Text::encode(prompt).to(device).unsqueeze(0);
     std::printf("\n%s\n", Text::decode(continued(net, begin, count, options.n_positions, temperature)).c_str());

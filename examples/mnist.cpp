@@ -24,7 +24,7 @@ struct Arguments {
   double lr = 1e-3;
   std::uint64_t seed = 3;
   int workers = data::kAuto, threads = 0;
-  bool captured = false, synthetic = false, dry_run = false, resume = false, distributed = false;
+  bool captured = false, amp = false, synthetic = false, dry_run = false, resume = false, distributed = false;
 };
 
 struct Mlp : nn::Module {
@@ -95,8 +95,12 @@ using Step = std::function<Tensor(const Tensor& images, const Tensor& labels)>;
 
 /// A training step that returns the loss; with --captured it is captured once and replayed.
 Step make_step(nn::Module& model, optim::Adam& adam, Device device, const Arguments& a) {
-  const auto step = [&](const Tensor& images, const Tensor& labels) {
-    const Tensor loss = nn::cross_entropy(model(images), labels);
+  const auto step = [&, amp = a.amp](const Tensor& images, const Tensor& labels) {
+    Tensor loss;
+    {
+      const Autocast guard(bfloat16, {.enabled = amp});
+      loss = nn::cross_entropy(model(images), labels);
+    }
     adam.zero_grad();
     loss.backward();
     adam.step();
@@ -300,6 +304,7 @@ int main(int argc, char** argv) {
   app.add_option("--log", a.log, "append one JSON object a line for each epoch to this file");
   app.add_flag("--captured", a.captured, "capture the step once and replay it");
   app.add_flag("--distributed", a.distributed, "train by the ranks of mpirun; --batch-size is that of all of them");
+  app.add_flag("--amp", a.amp, "mixed precision: bfloat16 under an Autocast guard");
   app.add_flag("--synthetic", a.synthetic, "synthetic digits, which need no files");
   app.add_flag("--dry-run", a.dry_run, "20 batches and one test, nothing is saved");
   app.failure_message([](const CLI::App*, const CLI::Error& e) {

@@ -4,6 +4,7 @@
 #include <limits>
 #include <minnow/nn/detail/loss.h>
 #include <minnow/ops/arithmetic.h>
+#include <minnow/ops/detail/autocast.h>
 #include <minnow/ops/detail/ctc_loss.h>
 #include <minnow/ops/unary.h>
 #include <minnow/tensor/backend/dispatch.h>
@@ -14,6 +15,9 @@ namespace minnow::nn {
 Tensor ctc_loss(const In& log_probs, const In& targets, const In& input_lengths, const In& target_lengths,
                 CTCLossOptions options) {
   const CallSite site("ctc_loss", log_probs.where);
+  if (const auto cast = autocast(site, *log_probs, *targets, *input_lengths, *target_lengths))
+    return ctc_loss({cast[0], log_probs.where}, {cast[1], targets.where}, {cast[2], input_lengths.where},
+                    {cast[3], target_lengths.where}, options);
   const Tensor& x = *log_probs;
   const minnow::detail::Operands operands{
       {"log_probs", x}, {"targets", *targets}, {"input_lengths", *input_lengths}, {"target_lengths", *target_lengths}};

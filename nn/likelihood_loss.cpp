@@ -7,6 +7,7 @@
 #include <minnow/autograd/record.h>
 #include <minnow/nn/detail/loss.h>
 #include <minnow/ops/arithmetic.h>
+#include <minnow/ops/detail/autocast.h>
 #include <minnow/ops/reduce.h>
 #include <minnow/ops/unary.h>
 #include <minnow/tensor/backend/dispatch.h>
@@ -63,6 +64,8 @@ Tensor variances(const Tensor& x, const Tensor& var) {
 
 Tensor binary_cross_entropy(const In& x, const In& y, const BCELossOptions& options) {
   const CallSite site("binary_cross_entropy", x.where);
+  if (const auto cast = autocast(site, *x, *y))
+    return binary_cross_entropy({cast[0], x.where}, {cast[1], y.where}, options);
   require_same_shape(*x, *y);
   const Tensor& weight = options.weight;
   const Tensor losses = cross_entropy_of_two(*x, *y);
@@ -76,6 +79,8 @@ Tensor binary_cross_entropy(const In& x, const In& y, const BCELossOptions& opti
 
 Tensor kl_div(const In& x, const In& target, const KLDivLossOptions& options) {
   const CallSite site("kl_div", x.where);
+  if (const auto cast = autocast(site, *x, *target))
+    return kl_div({cast[0], x.where}, {cast[1], target.where}, options);
   require_same_shape(*x, *target, "x", "target");
   const Tensor& t = *target;
   const Tensor losses = options.log_target ? exp(t) * (t - *x) : entropy_term(t) - t * *x;
@@ -85,6 +90,8 @@ Tensor kl_div(const In& x, const In& target, const KLDivLossOptions& options) {
 
 Tensor gaussian_nll_loss(const In& x, const In& target, const In& var, const GaussianNLLLossOptions& options) {
   const CallSite site("gaussian_nll_loss", x.where);
+  if (const auto cast = autocast(site, *x, *target, *var))
+    return gaussian_nll_loss({cast[0], x.where}, {cast[1], target.where}, {cast[2], var.where}, options);
   dispatch({{"x", *x}, {"target", *target}, {"var", *var}});
   require_same_shape(*x, *target, "x", "target");
   if (!var->is_floating_point())
@@ -101,6 +108,8 @@ Tensor gaussian_nll_loss(const In& x, const In& target, const In& var, const Gau
 
 Tensor poisson_nll_loss(const In& x, const In& target, const PoissonNLLLossOptions& options) {
   const CallSite site("poisson_nll_loss", x.where);
+  if (const auto cast = autocast(site, *x, *target))
+    return poisson_nll_loss({cast[0], x.where}, {cast[1], target.where}, options);
   require_same_shape(*x, *target, "x", "target");
   if (!options.log_input) require_positive("eps", options.eps, "it keeps the logarithm of 0 finite");
   const Tensor& t = *target;

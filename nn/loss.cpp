@@ -5,6 +5,7 @@
 #include <minnow/nn/detail/loss.h>
 #include <minnow/ops/arithmetic.h>
 #include <minnow/ops/cross_entropy.h>
+#include <minnow/ops/detail/autocast.h>
 #include <minnow/ops/detail/cross_entropy.h>
 #include <minnow/ops/detail/softmax.h>
 #include <minnow/ops/index.h>
@@ -135,6 +136,11 @@ Tensor cross_entropy_of_probabilities(const Tensor& logits, const Tensor& target
 
 Tensor cross_entropy(const In& logits, const In& target, const CrossEntropyLossOptions& options) {
   const CallSite site("cross_entropy", logits.where);
+  if (const auto cast = autocast(site, *logits, *target, options.weight)) {
+    CrossEntropyLossOptions converted = options;
+    converted.weight = cast[2];
+    return cross_entropy({cast[0], logits.where}, {cast[1], target.where}, converted);
+  }
   dispatch({{"logits", *logits}, {"target", *target}});
   require_classes(*logits, *target);
   require_weight(options.weight, *logits, classes_of(*logits));
@@ -148,6 +154,11 @@ Tensor cross_entropy(const In& logits, const In& target, const CrossEntropyLossO
 
 Tensor nll_loss(const In& x, const In& target, const NLLLossOptions& options) {
   const CallSite site("nll_loss", x.where);
+  if (const auto cast = autocast(site, *x, *target, options.weight)) {
+    NLLLossOptions converted = options;
+    converted.weight = cast[2];
+    return nll_loss({cast[0], x.where}, {cast[1], target.where}, converted);
+  }
   dispatch({{"log_probabilities", *x}, {"target", *target}});
   require_classes(*x, *target);
   if (target->is_floating_point())
@@ -164,18 +175,21 @@ Tensor nll_loss(const In& x, const In& target, const NLLLossOptions& options) {
 
 Tensor mse_loss(const In& x, const In& y, LossOptions options) {
   const CallSite site("mse_loss", x.where);
+  if (const auto cast = autocast(site, *x, *y)) return mse_loss({cast[0], x.where}, {cast[1], y.where}, options);
   require_same_shape(*x, *y);
   return reduced(square(*x - *y), options.reduction);
 }
 
 Tensor l1_loss(const In& x, const In& y, LossOptions options) {
   const CallSite site("l1_loss", x.where);
+  if (const auto cast = autocast(site, *x, *y)) return l1_loss({cast[0], x.where}, {cast[1], y.where}, options);
   require_same_shape(*x, *y);
   return reduced(abs(*x - *y), options.reduction);
 }
 
 Tensor smooth_l1_loss(const In& x, const In& y, SmoothL1LossOptions options) {
   const CallSite site("smooth_l1_loss", x.where);
+  if (const auto cast = autocast(site, *x, *y)) return smooth_l1_loss({cast[0], x.where}, {cast[1], y.where}, options);
   require_same_shape(*x, *y);
   const double beta = options.beta;
   if (!(beta > 0))
@@ -188,6 +202,7 @@ Tensor smooth_l1_loss(const In& x, const In& y, SmoothL1LossOptions options) {
 
 Tensor huber_loss(const In& x, const In& y, HuberLossOptions options) {
   const CallSite site("huber_loss", x.where);
+  if (const auto cast = autocast(site, *x, *y)) return huber_loss({cast[0], x.where}, {cast[1], y.where}, options);
   require_same_shape(*x, *y);
   const double delta = options.delta;
   if (!(delta > 0 && std::isfinite(delta)))
@@ -200,6 +215,8 @@ Tensor huber_loss(const In& x, const In& y, HuberLossOptions options) {
 
 Tensor binary_cross_entropy_with_logits(const In& x, const In& y, const BCEWithLogitsLossOptions& options) {
   const CallSite site("binary_cross_entropy_with_logits", x.where);
+  if (const auto cast = autocast(site, *x, *y))
+    return binary_cross_entropy_with_logits({cast[0], x.where}, {cast[1], y.where}, options);
   require_same_shape(*x, *y);
   // -log s(x) = softplus(-x), -log(1 - s(x)) = softplus(x) = x + softplus(-x).
   const Tensor neg_log_p = -log_sigmoid(x), negative = 1.0 - *y;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <minnow/nn/detail/loss.h>
 #include <minnow/ops/arithmetic.h>
+#include <minnow/ops/detail/autocast.h>
 #include <minnow/ops/distance.h>
 #include <minnow/ops/index.h>
 #include <minnow/ops/reduce.h>
@@ -60,12 +61,16 @@ template <class F> Tensor with_target_errors(const Tensor& x, const Tensor& targ
 
 Tensor soft_margin_loss(const In& x, const In& y, LossOptions options) {
   const CallSite site("soft_margin_loss", x.where);
+  if (const auto cast = autocast(site, *x, *y))
+    return soft_margin_loss({cast[0], x.where}, {cast[1], y.where}, options);
   require_same_shape(*x, *y);
   return reduced(-log_sigmoid(*x * *y), options.reduction);
 }
 
 Tensor hinge_embedding_loss(const In& x, const In& y, HingeEmbeddingLossOptions options) {
   const CallSite site("hinge_embedding_loss", x.where);
+  if (const auto cast = autocast(site, *x, *y))
+    return hinge_embedding_loss({cast[0], x.where}, {cast[1], y.where}, options);
   require_same_shape(*x, *y);
   const Tensor far = where(*y != 1, hinge(options.margin - *x), 0.0);
   return reduced(far + where(*y != -1, *x, 0.0), options.reduction);
@@ -73,6 +78,8 @@ Tensor hinge_embedding_loss(const In& x, const In& y, HingeEmbeddingLossOptions 
 
 Tensor margin_ranking_loss(const In& x1, const In& x2, const In& y, MarginRankingLossOptions options) {
   const CallSite site("margin_ranking_loss", x1.where);
+  if (const auto cast = autocast(site, *x1, *x2, *y))
+    return margin_ranking_loss({cast[0], x1.where}, {cast[1], x2.where}, {cast[2], y.where}, options);
   dispatch({{"x1", *x1}, {"x2", *x2}, {"y", *y}});
   require_same_shape(*x1, *x2, "x1", "x2");
   require_same_shape(*x1, *y, "x1", "y");
@@ -81,6 +88,8 @@ Tensor margin_ranking_loss(const In& x1, const In& x2, const In& y, MarginRankin
 
 Tensor cosine_embedding_loss(const In& x1, const In& x2, const In& y, CosineEmbeddingLossOptions options) {
   const CallSite site("cosine_embedding_loss", x1.where);
+  if (const auto cast = autocast(site, *x1, *x2, *y))
+    return cosine_embedding_loss({cast[0], x1.where}, {cast[1], x2.where}, {cast[2], y.where}, options);
   dispatch({{"x1", *x1}, {"x2", *x2}, {"y", *y}});
   require_same_shape(*x1, *x2, "x1", "x2");
   if (x1->dim() != 1 && x1->dim() != 2)
@@ -101,6 +110,8 @@ Tensor cosine_embedding_loss(const In& x1, const In& x2, const In& y, CosineEmbe
 
 Tensor triplet_margin_loss(const In& anchor, const In& positive, const In& negative, TripletMarginLossOptions options) {
   const CallSite site("triplet_margin_loss", anchor.where);
+  if (const auto cast = autocast(site, *anchor, *positive, *negative))
+    return triplet_margin_loss({cast[0], anchor.where}, {cast[1], positive.where}, {cast[2], negative.where}, options);
   dispatch({{"anchor", *anchor}, {"positive", *positive}, {"negative", *negative}});
   require_same_shape(*anchor, *positive, "anchor", "positive");
   require_same_shape(*anchor, *negative, "anchor", "negative");
@@ -120,6 +131,8 @@ Tensor triplet_margin_loss(const In& anchor, const In& positive, const In& negat
 
 Tensor multilabel_margin_loss(const In& x, const In& target, LossOptions options) {
   const CallSite site("multilabel_margin_loss", x.where);
+  if (const auto cast = autocast(site, *x, *target))
+    return multilabel_margin_loss({cast[0], x.where}, {cast[1], target.where}, options);
   require_rows(*x, *target);
   require_class_numbers(*x, *target, x->shape());
   // [N, C]: whether an element of target is a class, and that class, else 0.
@@ -137,6 +150,8 @@ Tensor multilabel_margin_loss(const In& x, const In& target, LossOptions options
 
 Tensor multilabel_soft_margin_loss(const In& x, const In& y, const MultiLabelSoftMarginLossOptions& options) {
   const CallSite site("multilabel_soft_margin_loss", x.where);
+  if (const auto cast = autocast(site, *x, *y))
+    return multilabel_soft_margin_loss({cast[0], x.where}, {cast[1], y.where}, options);
   require_same_shape(*x, *y);
   if (x->dim() == 0)
     throw ShapeError(message("x has no dimension of classes", {{"x", *x}, {"y", *y}}, "it is [..., C]"));
@@ -149,6 +164,8 @@ Tensor multilabel_soft_margin_loss(const In& x, const In& y, const MultiLabelSof
 
 Tensor multi_margin_loss(const In& x, const In& target, const MultiMarginLossOptions& options) {
   const CallSite site("multi_margin_loss", x.where);
+  if (const auto cast = autocast(site, *x, *target))
+    return multi_margin_loss({cast[0], x.where}, {cast[1], target.where}, options);
   require_rows(*x, *target);
   require_class_numbers(*x, *target, x->dim() == 1 ? Shape() : Shape{x->size(0)});
   require_class_weight(*x, options.weight);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <minnow/nn/init.h>
 #include <minnow/ops/arithmetic.h>
+#include <minnow/ops/detail/autocast.h>
 #include <minnow/ops/distance.h>
 #include <minnow/ops/matmul.h>
 #include <minnow/tensor/backend/dispatch.h>
@@ -51,17 +52,18 @@ Tensor Bilinear::forward(const Tensor& a, const Tensor& b) {
   const CallSite site = called();
   const Operands operands{{"a", a}, {"b", b}, {"weight", weight}};
   dispatch(operands);
+  const minnow::detail::AutocastLayer cast("bilinear", {&a, &b, &weight, &bias});
   const std::int64_t out = weight.size(0), first = weight.size(1), second = weight.size(2);
   if (a.dim() < 1 || b.dim() < 1 || a.size(-1) != first || b.size(-1) != second)
     throw ShapeError(message("Bilinear: the operands must be [..., in1_features] and [..., in2_features]", operands,
                              "the last sizes are those of the weight"));
   // [..., 1, in1] · [in1, out in2] as [..., out, in2], times b.
-  const Tensor mapped = matmul(a, weight.permute({1, 0, 2}).reshape({first, out * second}));
+  const Tensor mapped = matmul(cast(a), cast(weight).permute({1, 0, 2}).reshape({first, out * second}));
   Shape shape = a.shape();
   shape[-1] = out;
   shape.push_back(second);
-  const Tensor y = matmul(mapped.reshape(shape), b.unsqueeze(-1)).squeeze(-1);
-  return bias.defined() ? y + bias : y;
+  const Tensor y = matmul(mapped.reshape(shape), cast(b).unsqueeze(-1)).squeeze(-1);
+  return bias.defined() ? y + cast(bias) : y;
 }
 
 std::string Bilinear::describe() const {

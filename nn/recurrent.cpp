@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <minnow/nn/init.h>
 #include <minnow/ops/arithmetic.h>
+#include <minnow/ops/detail/autocast.h>
 #include <minnow/ops/detail/recurrent.h>
 #include <minnow/ops/dropout.h>
 #include <minnow/ops/index.h>
@@ -114,6 +115,7 @@ std::vector<InitialWeight> initial_weights(int kind, const char* name, const Rec
 std::tuple<Tensor, Tensor, Tensor> run_layers(int kind, const char* name, const Recurrent& net, const Tensor& given,
                                               const Tensor& h, const Tensor& c, bool training,
                                               const std::vector<std::int64_t>* lengths) {
+  const minnow::detail::AutocastLayer cast(name, {&given, &h, &c, &net.weights[0]});
   const bool lstm = static_cast<Recurrence>(kind) == Recurrence::lstm;
   const Operands operands{{"x", given}, {"h", h, kOptional}, {"c", c, kOptional}};
   dispatch(operands);
@@ -125,7 +127,8 @@ std::tuple<Tensor, Tensor, Tensor> run_layers(int kind, const char* name, const 
                              operands, "T steps of N sequences"));
   const bool batched = given.dim() == 3;
   const bool batch_first = batched && net.options.batch_first && lengths == nullptr;
-  Tensor x = !batched ? given.unsqueeze(1) : batch_first ? given.transpose(0, 1) : given;
+  const Tensor in = cast(given);
+  Tensor x = !batched ? in.unsqueeze(1) : batch_first ? in.transpose(0, 1) : in;
   if (x.size(0) == 0) throw ShapeError(message(fmt::format("{}: x has no steps", name), operands, "T is 1 or more"));
   const std::int64_t n = x.size(1), directions = net.options.bidirectional ? 2 : 1,
                      states = net.options.num_layers * directions;
@@ -140,8 +143,8 @@ std::tuple<Tensor, Tensor, Tensor> run_layers(int kind, const char* name, const 
                                "layers and directions, sequences, hidden_size"));
     return batched ? t : t.unsqueeze(1);
   };
-  const Tensor h0 = state_of(h, projected ? net.options.proj_size : net.hidden_size),
-               c0 = lstm ? state_of(c, net.hidden_size) : Tensor();
+  const Tensor h0 = state_of(cast(h), projected ? net.options.proj_size : net.hidden_size),
+               c0 = lstm ? state_of(cast(c), net.hidden_size) : Tensor();
   std::vector<Tensor> last_h, last_c;
   for (std::int64_t layer = 0; layer < net.options.num_layers; ++layer) {
     std::vector<Tensor> results;
@@ -149,7 +152,8 @@ std::tuple<Tensor, Tensor, Tensor> run_layers(int kind, const char* name, const 
       const std::int64_t at = layer * directions + direction, length = x.size(0);
       const Tensor from = direction == 1 ? sequences.reversed(x) : x;
       const RecurrentState state{h0[at], lstm ? c0[at] : Tensor()};
-      const RecurrentWeights w = weights_of(net, layer, direction);
+      RecurrentWeights w = weights_of(net, layer, direction);
+      for (Tensor* t : {&w.input, &w.hidden, &w.input_bias, &w.hidden_bias, &w.projection}) *t = cast(*t);
       const auto [y, c_end] = projected ? minnow::detail::projected_layer(from, state, w, sequences.active())
                                         : minnow::detail::recurrent_layer(static_cast<Recurrence>(kind), from, state, w,
                                                                           sequences.active());
@@ -276,6 +280,15 @@ void check_cell(const char* name, Operands operands, std::int64_t input_size, st
                                operands, "one step of N sequences"));
 }
 
+/// One step, as PyTorch computes it under an Autocast guard: on CUDA as a whole, elsewhere by its operations.
+RecurrentState cell_step(const char* name, Recurrence kind, const Tensor& x, const RecurrentState& state,
+                         const RecurrentWeights& w) {
+  if (!x.device().is_cuda()) return minnow::detail::recurrent_step(kind, x, state, w);
+  const minnow::detail::AutocastLayer cast(name, {&x, &state.h, &state.c, &w.input});
+  return minnow::detail::recurrent_step(kind, cast(x), {cast(state.h), cast(state.c)},
+                                        {cast(w.input), cast(w.hidden), cast(w.input_bias), cast(w.hidden_bias), {}});
+}
+
 /// `state`, or zeros where there is none.
 Tensor state_of(const char* name, const Tensor& state, const Tensor& x, std::int64_t hidden_size) {
   if (state.defined()) return state;
@@ -298,7 +311,7 @@ std::tuple<Tensor, Tensor> LSTMCell::forward(Tensor x, Tensor h, Tensor c) {
   c = state_of("LSTMCell", c, x, weight_hh.size(1));
   check_cell("LSTMCell", {{"x", x}, {"h", h}, {"c", c}}, weight_ih.size(1), weight_hh.size(1));
   const RecurrentState next =
-      minnow::detail::recurrent_step(Recurrence::lstm, x, {h, c}, {weight_ih, weight_hh, bias_ih, bias_hh});
+      cell_step("LSTMCell", Recurrence::lstm, x, {h, c}, {weight_ih, weight_hh, bias_ih, bias_hh, {}});
   return {next.h, next.c};
 }
 std::string LSTMCell::describe() const { return fmt::format("LSTMCell({}, {})", weight_ih.size(1), weight_hh.size(1)); }
@@ -317,7 +330,7 @@ Tensor GRUCell::forward(const Tensor& x) {
 Tensor GRUCell::forward(const Tensor& x, const Tensor& h) {
   const CallSite site = called();
   check_cell("GRUCell", {{"x", x}, {"h", h}}, weight_ih.size(1), weight_hh.size(1));
-  return minnow::detail::recurrent_step(Recurrence::gru, x, {h, {}}, {weight_ih, weight_hh, bias_ih, bias_hh}).h;
+  return cell_step("GRUCell", Recurrence::gru, x, {h, {}}, {weight_ih, weight_hh, bias_ih, bias_hh, {}}).h;
 }
 std::string GRUCell::describe() const { return fmt::format("GRUCell({}, {})", weight_ih.size(1), weight_hh.size(1)); }
 
@@ -337,7 +350,7 @@ Tensor RNNCell::forward(const Tensor& x, const Tensor& h) {
   const CallSite site = called();
   check_cell("RNNCell", {{"x", x}, {"h", h}}, weight_ih.size(1), weight_hh.size(1));
   const Recurrence kind = nonlinearity_ == Nonlinearity::tanh ? Recurrence::tanh : Recurrence::relu;
-  return minnow::detail::recurrent_step(kind, x, {h, {}}, {weight_ih, weight_hh, bias_ih, bias_hh}).h;
+  return cell_step("RNNCell", kind, x, {h, {}}, {weight_ih, weight_hh, bias_ih, bias_hh, {}}).h;
 }
 std::string RNNCell::describe() const {
   return fmt::format("RNNCell({}, {}{})", weight_ih.size(1), weight_hh.size(1),

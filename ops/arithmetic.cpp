@@ -2,6 +2,7 @@
 
 #include <minnow/autograd/grad_mode.h>
 #include <minnow/autograd/record.h>
+#include <minnow/ops/detail/autocast.h>
 #include <minnow/ops/detail/in_place.h>
 #include <minnow/ops/reduce.h>
 #include <minnow/ops/unary.h>
@@ -164,8 +165,19 @@ template <class Op> constexpr bool has_gradient() {
   return Op::kKind != kPredicate && Op::kKind != kIntegral && !std::is_same_v<Op, kernels::FloorDivide>;
 }
 
+/// The operands under an Autocast guard, of which one may be a number.
+AutocastOperands autocast_pair(const CallSite& site, const TensorLike& a, const TensorLike& b) {
+  const Tensor none;
+  return autocast(site, a.is_number() ? none : *a.tensor, b.is_number() ? none : *b.tensor);
+}
+TensorLike in_pair(const AutocastOperands& cast, std::size_t i, const TensorLike& given) {
+  return given.is_number() ? TensorLike(given.number, given.where) : TensorLike(cast[i], given.where);
+}
+
 template <class Op> Tensor call(const TensorLike& a, const TensorLike& b) {
   const CallSite site(Op::kName.data(), a.where);
+  if constexpr (std::is_same_v<Op, kernels::Atan2>)
+    if (const auto cast = autocast_pair(site, a, b)) return call<Op>(in_pair(cast, 0, a), in_pair(cast, 1, b));
   const Tensors x(a, b);
   Tensor y = raw::binary(raw::kBinary<Op>, x.a, x.b);
   if constexpr (has_gradient<Op>())
@@ -200,6 +212,7 @@ Tensor remainder(const TensorLike& a, const TensorLike& b) { return call<kernels
 Tensor remainder_(const In& self, const TensorLike& other) { return call_<kernels::Remainder>(self, other); }
 Tensor pow(const TensorLike& a, const TensorLike& b) {
   const CallSite site("pow", a.where);
+  if (const auto cast = autocast_pair(site, a, b)) return pow(in_pair(cast, 0, a), in_pair(cast, 1, b));
   if (!a.is_number() && b.is_number()) {
     dispatch({{"a", *a.tensor}});
     if (a.tensor->is_floating_point()) return pow_scalar(*a.tensor, b.number.as_double());
@@ -303,6 +316,8 @@ bool allclose(const In& a, const In& b, double rtol, double atol, bool equal_nan
 
 Tensor addcmul(const In& a, const In& b, const In& c, double value) {
   const CallSite site("addcmul", a.where);
+  if (const auto cast = autocast(site, *a, *b, *c))
+    return addcmul({cast[0], a.where}, {cast[1], b.where}, {cast[2], c.where}, value);
   Tensor y = raw::ternary(raw::kTernary<kernels::Addcmul>, a, b, c, value);
   return record(
       "addcmul", std::move(y), {a, b, c},
@@ -313,6 +328,8 @@ Tensor addcmul(const In& a, const In& b, const In& c, double value) {
 
 Tensor addcdiv(const In& a, const In& b, const In& c, double value) {
   const CallSite site("addcdiv", a.where);
+  if (const auto cast = autocast(site, *a, *b, *c))
+    return addcdiv({cast[0], a.where}, {cast[1], b.where}, {cast[2], c.where}, value);
   Tensor y = raw::ternary(raw::kTernary<kernels::Addcdiv>, a, b, c, value);
   return record("addcdiv", std::move(y), {a, b, c},
                 [b = Saved(*b), c = Saved(*c), value](const Tensor& g, Needs needs) -> Gradients {

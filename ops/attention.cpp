@@ -6,6 +6,7 @@
 #include <limits>
 #include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
+#include <minnow/ops/detail/autocast.h>
 #include <minnow/ops/detail/softmax.h>
 #include <minnow/ops/dropout.h>
 #include <minnow/ops/index.h>
@@ -176,6 +177,9 @@ Tensor flat_mask(const Tensor& mask, const Shape& lead, std::int64_t rows, std::
 Tensor scaled_dot_product_attention(const In& query, const In& key, const In& value, const Tensor& attn_mask,
                                     const AttentionOptions& options) {
   const CallSite site("scaled_dot_product_attention", query.where);
+  if (const auto cast = autocast(site, *query, *key, *value, attn_mask))
+    return scaled_dot_product_attention({cast[0], query.where}, {cast[1], key.where}, {cast[2], value.where}, cast[3],
+                                        options);
   const Operands operands{{"query", *query}, {"key", *key}, {"value", *value}, {"attn_mask", attn_mask, kOptional}};
   dispatch(operands);
   check(operands, options);

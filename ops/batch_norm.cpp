@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
+#include <minnow/ops/detail/autocast.h>
 #include <minnow/ops/detail/dense.h>
 #include <minnow/ops/layer_norm.h>
 #include <minnow/ops/reduce.h>

@@ -4,6 +4,7 @@
 #include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
 #include <minnow/ops/conv.h>
+#include <minnow/ops/detail/autocast.h>
 #include <minnow/ops/detail/conv.h>
 #include <minnow/ops/detail/extents.h>
 #include <minnow/ops/detail/windows.h>
@@ -230,31 +231,39 @@ Tensor transposed(const In& x, const In& w, const Tensor& b, const ConvTranspose
   return y;
 }
 
+template <class Options>
+Tensor under_autocast(const detail::CallSite& site, const In& x, const In& w, const Tensor& b, const Options& options,
+                      Tensor (*f)(const In&, const In&, const Tensor&, const Options&)) {
+  if (const auto cast = detail::autocast(site, *x, *w, b))
+    return f({cast[0], x.where}, {cast[1], w.where}, cast[2], options);
+  return f(x, w, b, options);
+}
+
 }  // namespace
 
 Tensor conv1d(const In& x, const In& w, const Tensor& b, const Conv1dFuncOptions& options) {
   const CallSite site("conv1d", x.where);
-  return convolution(x, w, b, options);
+  return under_autocast(site, x, w, b, options, convolution<std::int64_t>);
 }
 Tensor conv2d(const In& x, const In& w, const Tensor& b, const Conv2dFuncOptions& options) {
   const CallSite site("conv2d", x.where);
-  return convolution(x, w, b, options);
+  return under_autocast(site, x, w, b, options, convolution<Pair>);
 }
 Tensor conv3d(const In& x, const In& w, const Tensor& b, const Conv3dFuncOptions& options) {
   const CallSite site("conv3d", x.where);
-  return convolution(x, w, b, options);
+  return under_autocast(site, x, w, b, options, convolution<Triple>);
 }
 Tensor conv_transpose1d(const In& x, const In& w, const Tensor& b, const ConvTranspose1dFuncOptions& options) {
   const CallSite site("conv_transpose1d", x.where);
-  return transposed(x, w, b, options);
+  return under_autocast(site, x, w, b, options, transposed<std::int64_t>);
 }
 Tensor conv_transpose2d(const In& x, const In& w, const Tensor& b, const ConvTranspose2dFuncOptions& options) {
   const CallSite site("conv_transpose2d", x.where);
-  return transposed(x, w, b, options);
+  return under_autocast(site, x, w, b, options, transposed<Pair>);
 }
 Tensor conv_transpose3d(const In& x, const In& w, const Tensor& b, const ConvTranspose3dFuncOptions& options) {
   const CallSite site("conv_transpose3d", x.where);
-  return transposed(x, w, b, options);
+  return under_autocast(site, x, w, b, options, transposed<Triple>);
 }
 
 }  // namespace minnow

@@ -4,6 +4,7 @@
 #include <utility>
 #include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
+#include <minnow/ops/detail/autocast.h>
 #include <minnow/ops/matmul.h>
 #include <minnow/ops/reduce.h>
 #include <minnow/ops/unary.h>
@@ -41,11 +42,14 @@ Tensor weighted_differences(const Tensor& a, const Tensor& b, const Tensor& rati
 
 Tensor normalize(const In& x, double p, const Dims& dims, double eps) {
   const CallSite site("normalize", x.where);
+  if (const auto cast = autocast(site, *x)) return normalize({cast[0], x.where}, p, dims, eps);
   return div(x, clamp_min(norm(x, p, dims, true), eps));
 }
 
 Tensor cosine_similarity(const In& a, const In& b, int dim, double eps) {
   const CallSite site("cosine_similarity", a.where);
+  if (const auto cast = autocast(site, *a, *b))
+    return cosine_similarity({cast[0], a.where}, {cast[1], b.where}, dim, eps);
   dispatch({{"a", *a}, {"b", *b}});
   require_same_floating_point(*a, *b);
   const Shape shape = raw::broadcast_shape(a, b);
@@ -62,6 +66,8 @@ Tensor cosine_similarity(const In& a, const In& b, int dim, double eps) {
 
 Tensor pairwise_distance(const In& a, const In& b, const PairwiseDistanceOptions& options) {
   const CallSite site("pairwise_distance", a.where);
+  if (const auto cast = autocast(site, *a, *b))
+    return pairwise_distance({cast[0], a.where}, {cast[1], b.where}, options);
   dispatch({{"a", *a}, {"b", *b}});
   require_same_floating_point(*a, *b);
   if (a->dim() == 0 && b->dim() == 0)
@@ -72,6 +78,7 @@ Tensor pairwise_distance(const In& a, const In& b, const PairwiseDistanceOptions
 
 Tensor cdist(const In& a, const In& b, double p) {
   const CallSite site("cdist", a.where);
+  if (const auto cast = autocast(site, *a, *b)) return cdist({cast[0], a.where}, {cast[1], b.where}, p);
   dispatch({{"a", *a}, {"b", *b}});
   require_same_floating_point(*a, *b);
   if (!(p >= 0))

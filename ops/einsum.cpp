@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 #include <minnow/ops/arithmetic.h>
+#include <minnow/ops/detail/autocast.h>
 #include <minnow/ops/matmul.h>
 #include <minnow/ops/rearrange.h>
 #include <minnow/ops/reduce.h>
@@ -191,6 +192,7 @@ Term product(Term a, Term b, const Labels& kept) {
 
 Tensor einsum(std::string_view text, const std::vector<Tensor>& operands, SourceLocation where) {
   const CallSite site("einsum", where);
+  if (const auto cast = autocast(site, std::span(operands))) return einsum(text, cast.list(operands.size()), where);
   const Equation equation(text);
   if (equation.inputs.size() != operands.size())
     equation.refuse("it has " + std::to_string(equation.inputs.size()) + " operands, but " +

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <minnow/autograd/record.h>
+#include <minnow/ops/detail/autocast.h>
 #include <minnow/ops/index.h>
 #include <minnow/ops/rearrange.h>
 #include <minnow/tensor/backend/dispatch.h>
@@ -126,56 +127,67 @@ Tensor frequencies(std::int64_t count, std::int64_t turn, std::int64_t n, double
 
 Tensor fft(const In& x, std::optional<std::int64_t> n, int dim, FftNorm norm) {
   const CallSite site("fft", x.where);
+  if (const auto cast = autocast(site, *x)) return fft({cast[0], x.where}, n, dim, norm);
   return transform(*x, n, dim, norm, Kind::complex, false);
 }
 
 Tensor ifft(const In& x, std::optional<std::int64_t> n, int dim, FftNorm norm) {
   const CallSite site("ifft", x.where);
+  if (const auto cast = autocast(site, *x)) return ifft({cast[0], x.where}, n, dim, norm);
   return transform(*x, n, dim, norm, Kind::complex, true);
 }
 
 Tensor rfft(const In& x, std::optional<std::int64_t> n, int dim, FftNorm norm) {
   const CallSite site("rfft", x.where);
+  if (const auto cast = autocast(site, *x)) return rfft({cast[0], x.where}, n, dim, norm);
   return transform(*x, n, dim, norm, Kind::from_real, false);
 }
 
 Tensor irfft(const In& x, std::optional<std::int64_t> n, int dim, FftNorm norm) {
   const CallSite site("irfft", x.where);
+  if (const auto cast = autocast(site, *x)) return irfft({cast[0], x.where}, n, dim, norm);
   return transform(*x, n, dim, norm, Kind::to_real, true);
 }
 
 Tensor fft2(const In& x, FftNorm norm) {
   const CallSite site("fft2", x.where);
+  if (const auto cast = autocast(site, *x)) return fft2({cast[0], x.where}, norm);
   return transform(transform(*x, {}, -1, norm, Kind::complex, false), {}, -2, norm, Kind::complex, false);
 }
 
 Tensor ifft2(const In& x, FftNorm norm) {
   const CallSite site("ifft2", x.where);
+  if (const auto cast = autocast(site, *x)) return ifft2({cast[0], x.where}, norm);
   return transform(transform(*x, {}, -1, norm, Kind::complex, true), {}, -2, norm, Kind::complex, true);
 }
 
 Tensor rfft2(const In& x, FftNorm norm) {
   const CallSite site("rfft2", x.where);
+  if (const auto cast = autocast(site, *x)) return rfft2({cast[0], x.where}, norm);
   return transform(transform(*x, {}, -1, norm, Kind::from_real, false), {}, -2, norm, Kind::complex, false);
 }
 
 Tensor irfft2(const In& x, FftNorm norm) {
   const CallSite site("irfft2", x.where);
+  if (const auto cast = autocast(site, *x)) return irfft2({cast[0], x.where}, norm);
   return transform(transform(*x, {}, -2, norm, Kind::complex, true), {}, -1, norm, Kind::to_real, true);
 }
 
 Tensor fftn(const In& x, const Dims& dims, FftNorm norm) {
   const CallSite site("fftn", x.where);
+  if (const auto cast = autocast(site, *x)) return fftn({cast[0], x.where}, dims, norm);
   return transforms(*x, dims, norm, false);
 }
 
 Tensor ifftn(const In& x, const Dims& dims, FftNorm norm) {
   const CallSite site("ifftn", x.where);
+  if (const auto cast = autocast(site, *x)) return ifftn({cast[0], x.where}, dims, norm);
   return transforms(*x, dims, norm, true);
 }
 
 Tensor rfftn(const In& x, const Dims& dims, FftNorm norm) {
   const CallSite site("rfftn", x.where);
+  if (const auto cast = autocast(site, *x)) return rfftn({cast[0], x.where}, dims, norm);
   Tensor y = *x;
   const std::vector<int> at = dimensions(y, dims, false);
   for (std::size_t i = at.size(); i-- > 0;)
@@ -186,6 +198,7 @@ Tensor rfftn(const In& x, const Dims& dims, FftNorm norm) {
 
 Tensor irfftn(const In& x, const Dims& dims, FftNorm norm) {
   const CallSite site("irfftn", x.where);
+  if (const auto cast = autocast(site, *x)) return irfftn({cast[0], x.where}, dims, norm);
   Tensor y = *x;
   const std::vector<int> at = dimensions(y, dims, true);
   for (std::size_t i = 0; i < at.size(); ++i)

@@ -4,6 +4,7 @@
 #include <utility>
 #include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
+#include <minnow/ops/detail/autocast.h>
 #include <minnow/ops/detail/index.h>
 #include <minnow/tensor/backend/captured_calls.h>
 #include <minnow/tensor/backend/dispatch.h>
@@ -320,6 +321,8 @@ Tensor gather(const In& x, int dim, const In& index) {
 
 Tensor scatter_add(const In& x, int dim, const In& index, const In& source) {
   const CallSite site("scatter_add", x.where);
+  if (const auto cast = autocast(site, *x, *index, *source))
+    return scatter_add({cast[0], x.where}, dim, {cast[1], index.where}, {cast[2], source.where});
   Tensor y = raw::scatter_add(x, dim, index, source);
   return record("scatter_add", std::move(y), {x, source},
                 [dim, index = Saved(*index)](const Tensor& g, Needs needs) -> Gradients {
@@ -462,6 +465,7 @@ constexpr std::int64_t kSkipped = -1;
 
 Tensor cat(const std::vector<Tensor>& tensors, int dim, SourceLocation where) {
   const CallSite site("cat", where);
+  if (const auto cast = autocast(site, std::span(tensors))) return cat(cast.list(tensors.size()), dim, where);
   Tensor y = raw::cat(tensors, dim);
   if (!records(tensors)) return y;
   dim = y.dim() == 1 ? 0 : raw::wrap_dim(y, dim);
@@ -482,6 +486,7 @@ Tensor cat(const std::vector<Tensor>& tensors, int dim, SourceLocation where) {
 
 Tensor stack(const std::vector<Tensor>& tensors, int dim, SourceLocation where) {
   const CallSite site("stack", where);
+  if (const auto cast = autocast(site, std::span(tensors))) return stack(cast.list(tensors.size()), dim, where);
   std::vector<Tensor> rows;
   for (const Tensor& t : tensors) {
     t.require_defined("stack", where);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
+#include <minnow/ops/detail/autocast.h>
 #include <minnow/ops/detail/dense.h>
 #include <minnow/ops/reduce.h>
 #include <minnow/ops/unary.h>
@@ -25,8 +26,10 @@ void check(Operands operands, const Shape& normalized, double eps) {
                              "normalized_shape is the last sizes of x, one or more"));
   for (const Operand& o : operands) {
     if (o.left_out()) continue;
-    if (o.tensor.dtype() != x.dtype() || !o.tensor.is_floating_point())
-      throw DTypeError(message("operands must have one floating-point dtype", operands, dtype_hint(operands)));
+    const bool wider = is_half(x.dtype()) && o.tensor.dtype() == DType::float32;
+    if ((o.tensor.dtype() != x.dtype() && !wider) || !o.tensor.is_floating_point())
+      throw DTypeError(message("operands must have one floating-point dtype, or float32 beside halves", operands,
+                               dtype_hint(operands)));
     if (&o != operands.begin() && o.tensor.shape() != normalized)
       throw ShapeError(message("weight and bias must be of the sizes of normalized_shape", operands,
                                "here " + normalized.str() + ", or none at all"));
@@ -85,6 +88,10 @@ Tensor normalize(const char* op, const In& x, const Shape& normalized_shape, con
   const Operands operands{{"x", *x}, {"weight", weight, kOptional}, {"bias", bias, kOptional}};
   Backend& backend = dispatch(operands);
   check(operands, normalized_shape, eps);
+  if ((weight.defined() && weight.dtype() != x->dtype()) || (bias.defined() && bias.dtype() != x->dtype())) {
+    const auto wide = [](const Tensor& t) { return t.defined() ? t.to(DType::float32) : t; };
+    return normalize(op, {wide(*x), x.where}, normalized_shape, wide(weight), wide(bias), eps, centered).to(x->dtype());
+  }
   const bool recorded = records(*x, weight) || records(bias);
   const std::int64_t n = normalized_shape.numel();
   Tensor y = result_like(*x), stats;
@@ -106,11 +113,14 @@ Tensor normalize(const char* op, const In& x, const Shape& normalized_shape, con
 
 Tensor layer_norm(const In& x, const Shape& normalized_shape, const Tensor& weight, const Tensor& bias, double eps) {
   const CallSite site("layer_norm", x.where);
+  if (const auto cast = autocast(site, *x, weight, bias))
+    return layer_norm({cast[0], x.where}, normalized_shape, cast[1], cast[2], eps);
   return normalize("layer_norm", x, normalized_shape, weight, bias, eps, true);
 }
 
 Tensor rms_norm(const In& x, const Shape& normalized_shape, const Tensor& weight, std::optional<double> eps) {
   const CallSite site("rms_norm", x.where);
+  if (const auto cast = autocast(site, *x, weight)) return rms_norm({cast[0], x.where}, normalized_shape, cast[1], eps);
   x->require_defined();
   return normalize("rms_norm", x, normalized_shape, weight, {},
                    eps.value_or(x->dtype() == DType::float64 ? 0x1p-52 : 0x1p-23), false);

@@ -5,6 +5,7 @@
 #include <limits>
 #include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
+#include <minnow/ops/detail/autocast.h>
 #include <minnow/ops/detail/dense.h>
 #include <minnow/ops/index.h>
 #include <minnow/ops/masked.h>
@@ -195,6 +196,7 @@ Tensor sign_of(const Lu& lu) {
 
 Tensor cholesky(const In& a, bool upper) {
   const CallSite site("linalg::cholesky", a.where);
+  if (const auto cast = autocast(site, *a)) return cholesky({cast[0], a.where}, upper);
   dispatch({{"a", *a}});
   check({{"a", *a}}, true);
   Tensor l = workspace(*a);
@@ -214,6 +216,7 @@ Tensor cholesky(const In& a, bool upper) {
 
 Tensor solve(const In& a, const In& b) {
   const CallSite site("linalg::solve", a.where);
+  if (const auto cast = autocast(site, *a, *b)) return solve({cast[0], a.where}, {cast[1], b.where});
   dispatch({{"a", *a}, {"b", *b}});
   const bool vector =
       b->dim() == 1 || (b->dim() > 1 && a->dim() == b->dim() + 1 && b->shape() == batch_and(*a, {rows(*a)}));
@@ -229,6 +232,7 @@ Tensor solve_triangular(const In& a, const In& b, bool upper) {
 
 Tensor inv(const In& a) {
   const CallSite site("linalg::inv", a.where);
+  if (const auto cast = autocast(site, *a)) return inv({cast[0], a.where});
   dispatch({{"a", *a}});
   check({{"a", *a}}, true);
   Tensor y;
@@ -244,6 +248,7 @@ Tensor inv(const In& a) {
 
 Tensor pinv(const In& a, double rtol) {
   const CallSite site("linalg::pinv", a.where);
+  if (const auto cast = autocast(site, *a)) return pinv({cast[0], a.where}, rtol);
   dispatch({{"a", *a}});
   check({{"a", *a}}, false);
   Tensor p;
@@ -317,6 +322,7 @@ Tensor tall_gradient(const Tensor& q, const Tensor& r, const Tensor& g_q, const 
 
 QR qr(const In& a) {
   const CallSite site("linalg::qr", a.where);
+  if (const auto cast = autocast(site, *a)) return qr({cast[0], a.where});
   dispatch({{"a", *a}});
   check({{"a", *a}}, false);
   const std::int64_t m = rows(*a), n = columns(*a), k = std::min(m, n);
@@ -340,6 +346,7 @@ QR qr(const In& a) {
 
 Eigh eigh(const In& a) {
   const CallSite site("linalg::eigh", a.where);
+  if (const auto cast = autocast(site, *a)) return eigh({cast[0], a.where});
   dispatch({{"a", *a}});
   check({{"a", *a}}, true);
   const std::int64_t n = rows(*a);
@@ -366,6 +373,7 @@ Tensor eigvalsh(const In& a) { return eigh(a).values; }
 
 SVD svd(const In& a) {
   const CallSite site("linalg::svd", a.where);
+  if (const auto cast = autocast(site, *a)) return svd({cast[0], a.where});
   dispatch({{"a", *a}});
   check({{"a", *a}}, false);
   const std::int64_t m = rows(*a), n = columns(*a), k = std::min(m, n);
@@ -396,6 +404,7 @@ Tensor svdvals(const In& a) { return svd(a).s; }
 
 Tensor lstsq(const In& a, const In& b) {
   const CallSite site("linalg::lstsq", a.where);
+  if (const auto cast = autocast(site, *a, *b)) return lstsq({cast[0], a.where}, {cast[1], b.where});
   const Operands operands{{"a", *a}, {"b", *b}};
   dispatch(operands);
   check(operands, false);
@@ -410,6 +419,7 @@ Tensor lstsq(const In& a, const In& b) {
 
 Tensor matrix_power(const In& a, std::int64_t n) {
   const CallSite site("linalg::matrix_power", a.where);
+  if (const auto cast = autocast(site, *a)) return matrix_power({cast[0], a.where}, n);
   dispatch({{"a", *a}});
   check({{"a", *a}}, true);
   Tensor square = n < 0 ? inv(a) : *a, power;

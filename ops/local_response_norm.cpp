@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <minnow/ops/arithmetic.h>
+#include <minnow/ops/detail/autocast.h>
 #include <minnow/ops/pool.h>
 #include <minnow/ops/rearrange.h>
 #include <minnow/ops/unary.h>
@@ -12,6 +13,7 @@ namespace minnow {
 
 Tensor local_response_norm(const In& x, std::int64_t size, const LocalResponseNormOptions& o) {
   const CallSite site("local_response_norm", x.where);
+  if (const auto cast = autocast(site, *x)) return local_response_norm({cast[0], x.where}, size, o);
   dispatch({{"x", *x}});
   if (x->dim() < 3) throw ShapeError(message("x needs three dimensions or more", {{"x", *x}}, "x: [N, C, ...]"));
   if (!x->is_floating_point())

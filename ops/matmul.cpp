@@ -2,6 +2,7 @@
 
 #include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
+#include <minnow/ops/detail/autocast.h>
 #include <minnow/ops/detail/matmul.h>
 #include <minnow/ops/detail/unary.h>
 #include <minnow/ops/detail/work_count.h>
@@ -184,6 +185,8 @@ Gradients linear_gradients(const Tensor& g, const Tensor& x, const Tensor& w, Ne
 
 Tensor matmul_of_rank(const char* op, const In& a, int rank_a, const In& b, int rank_b) {
   const CallSite site(op, a.where);
+  if (const auto cast = autocast(site, *a, *b))
+    return matmul_of_rank(op, {cast[0], a.where}, rank_a, {cast[1], b.where}, rank_b);
   a->require_defined(op, a.where);
   b->require_defined(op, b.where);
   if (a->dim() != rank_a || b->dim() != rank_b || (rank_a == 3 && a->shape()[0] != b->shape()[0]))
@@ -207,6 +210,8 @@ bool is(Scalar value, double number) { return value.as_double() == number; }
 
 Tensor added_product(const char* op, const In& input, const In& a, const In& b, int rank, Scalar beta, Scalar alpha) {
   const CallSite site(op, input.where);
+  if (const auto cast = autocast(site, *input, *a, *b))
+    return added_product(op, {cast[0], input.where}, {cast[1], a.where}, {cast[2], b.where}, rank, beta, alpha);
   dispatch({{"input", *input}, {"a", *a}, {"b", *b}});
   const Operands operands{{"input", *input}, {"a", *a}, {"b", *b}};
   if (a->dim() != rank || b->dim() != rank || a->shape()[-1] != b->shape()[-2] ||
@@ -253,6 +258,7 @@ Tensor outer(const In& a, const In& b) {
 
 Tensor matmul(const In& a, const In& b) {
   const CallSite site("matmul", a.where);
+  if (const auto cast = autocast(site, *a, *b)) return matmul({cast[0], a.where}, {cast[1], b.where});
   Tensor y = raw::matmul(a, b);
   if (!records(*a, *b)) return y;
   return record("matmul", std::move(y), {a, b}, [a = Saved(*a), b = Saved(*b)](const Tensor& g, Needs needs) {
@@ -262,6 +268,8 @@ Tensor matmul(const In& a, const In& b) {
 
 Tensor linear(const In& x, const In& w, const Tensor& b, Activation activation) {
   const CallSite site("linear", x.where);
+  if (const auto cast = autocast(site, *x, *w, b))
+    return linear({cast[0], x.where}, {cast[1], w.where}, cast[2], activation);
   // The gradient of gelu_tanh needs its input; for integers the product has to be converted first.
   if (activation == Activation::gelu_tanh && (records(*x, *w) || records(b) || !is_floating_point(x->dtype())))
     return gelu_tanh(linear(x, w, b));

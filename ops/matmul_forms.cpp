@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <vector>
 #include <minnow/ops/arithmetic.h>
+#include <minnow/ops/detail/autocast.h>
 #include <minnow/ops/index.h>
 #include <minnow/ops/matmul.h>
 #include <minnow/ops/rearrange.h>
@@ -14,6 +15,8 @@ namespace minnow {
 
 Tensor tensordot(const In& a, const In& b, const Dims& dims_a, const Dims& dims_b) {
   const CallSite site("tensordot", a.where);
+  if (const auto cast = autocast(site, *a, *b))
+    return tensordot({cast[0], a.where}, {cast[1], b.where}, dims_a, dims_b);
   const Operands operands{{"a", *a}, {"b", *b}};
   dispatch(operands);
   const Shape &in_a = dims_a, &in_b = dims_b;
@@ -47,6 +50,7 @@ Tensor tensordot(const In& a, const In& b, const Dims& dims_a, const Dims& dims_
 
 Tensor tensordot(const In& a, const In& b, int dims) {
   const CallSite site("tensordot", a.where);
+  if (const auto cast = autocast(site, *a, *b)) return tensordot({cast[0], a.where}, {cast[1], b.where}, dims);
   const Operands operands{{"a", *a}, {"b", *b}};
   dispatch(operands);
   if (dims < 0 || dims > a->dim() || dims > b->dim())
@@ -75,6 +79,7 @@ Tensor kron(const In& a, const In& b) {
 
 Tensor cross(const In& a, const In& b, int dim) {
   const CallSite site("cross", a.where);
+  if (const auto cast = autocast(site, *a, *b)) return cross({cast[0], a.where}, {cast[1], b.where}, dim);
   const Operands operands{{"a", *a}, {"b", *b}};
   dispatch(operands);
   const int of_a = raw::wrap_dim(a, dim), of_b = raw::wrap_dim(b, dim);
@@ -85,6 +90,7 @@ Tensor cross(const In& a, const In& b, int dim) {
 
 Tensor trace(const In& x) {
   const CallSite site("trace", x.where);
+  if (const auto cast = autocast(site, *x)) return trace({cast[0], x.where});
   x->require_defined();
   if (x->dim() != 2) throw ShapeError(message("takes a matrix", {{"self", *x}}, "of batches: x.diagonal(0, -2, -1)"));
   return sum(diagonal(x));

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <vector>
 #include <minnow/ops/arithmetic.h>
+#include <minnow/ops/detail/autocast.h>
 #include <minnow/ops/detail/extents.h>
 #include <minnow/ops/detail/pool.h>
 #include <minnow/ops/detail/windows.h>
@@ -120,6 +121,7 @@ Tensor adaptive_avg_pool2d(const In& x, Pair output_size) {
 }
 Tensor adaptive_avg_pool3d(const In& x, Triple output_size) {
   const CallSite site("adaptive_avg_pool3d", x.where);
+  if (const auto cast = autocast(site, *x)) return adaptive_avg_pool3d({cast[0], x.where}, output_size);
   return average(*x, output_size);
 }
 
@@ -133,6 +135,7 @@ MinMax adaptive_max_pool2d_with_indices(const In& x, Pair output_size) {
 }
 MinMax adaptive_max_pool3d_with_indices(const In& x, Triple output_size) {
   const CallSite site("adaptive_max_pool3d_with_indices", x.where);
+  if (const auto cast = autocast(site, *x)) return adaptive_max_pool3d_with_indices({cast[0], x.where}, output_size);
   return largest(*x, output_size);
 }
 Tensor adaptive_max_pool1d(const In& x, std::int64_t output_size) {
@@ -145,6 +148,7 @@ Tensor adaptive_max_pool2d(const In& x, Pair output_size) {
 }
 Tensor adaptive_max_pool3d(const In& x, Triple output_size) {
   const CallSite site("adaptive_max_pool3d", x.where);
+  if (const auto cast = autocast(site, *x)) return adaptive_max_pool3d({cast[0], x.where}, output_size);
   return largest(*x, output_size).values;
 }
 

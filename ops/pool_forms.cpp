@@ -4,6 +4,7 @@
 #include <vector>
 #include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
+#include <minnow/ops/detail/autocast.h>
 #include <minnow/ops/detail/extents.h>
 #include <minnow/ops/detail/index.h>
 #include <minnow/ops/detail/pool.h>
@@ -243,6 +244,7 @@ Tensor max_pool2d(const In& x, Pair kernel, const MaxPool2dOptions& options) {
 }
 Tensor max_pool3d(const In& x, Triple kernel, const MaxPool3dOptions& options) {
   const CallSite site("max_pool3d", x.where);
+  if (const auto cast = autocast(site, *x)) return max_pool3d({cast[0], x.where}, kernel, options);
   return max_pool(*x, kernel, options, false).values;
 }
 MinMax max_pool1d_with_indices(const In& x, std::int64_t kernel, const MaxPool1dOptions& options) {
@@ -255,19 +257,26 @@ MinMax max_pool2d_with_indices(const In& x, Pair kernel, const MaxPool2dOptions&
 }
 MinMax max_pool3d_with_indices(const In& x, Triple kernel, const MaxPool3dOptions& options) {
   const CallSite site("max_pool3d_with_indices", x.where);
+  if (const auto cast = autocast(site, *x)) return max_pool3d_with_indices({cast[0], x.where}, kernel, options);
   return max_pool(*x, kernel, options, true);
 }
 
 Tensor max_unpool1d(const In& x, const In& indices, std::int64_t kernel, const MaxUnpool1dOptions& options) {
   const CallSite site("max_unpool1d", x.where);
+  if (const auto cast = autocast(site, *x, *indices))
+    return max_unpool1d({cast[0], x.where}, {cast[1], indices.where}, kernel, options);
   return max_unpool(x, indices, kernel, options.stride, options.padding, options.output_size);
 }
 Tensor max_unpool2d(const In& x, const In& indices, Pair kernel, const MaxUnpool2dOptions& options) {
   const CallSite site("max_unpool2d", x.where);
+  if (const auto cast = autocast(site, *x, *indices))
+    return max_unpool2d({cast[0], x.where}, {cast[1], indices.where}, kernel, options);
   return max_unpool(x, indices, kernel, options.stride, options.padding, options.output_size);
 }
 Tensor max_unpool3d(const In& x, const In& indices, Triple kernel, const MaxUnpool3dOptions& options) {
   const CallSite site("max_unpool3d", x.where);
+  if (const auto cast = autocast(site, *x, *indices))
+    return max_unpool3d({cast[0], x.where}, {cast[1], indices.where}, kernel, options);
   return max_unpool(x, indices, kernel, options.stride, options.padding, options.output_size);
 }
 
@@ -281,19 +290,23 @@ Tensor avg_pool2d(const In& x, Pair kernel, const AvgPool2dOptions& options) {
 }
 Tensor avg_pool3d(const In& x, Triple kernel, const AvgPool3dOptions& options) {
   const CallSite site("avg_pool3d", x.where);
+  if (const auto cast = autocast(site, *x)) return avg_pool3d({cast[0], x.where}, kernel, options);
   return avg_pool(*x, kernel, options);
 }
 
 Tensor lp_pool1d(const In& x, double p, std::int64_t kernel, const LPPool1dOptions& options) {
   const CallSite site("lp_pool1d", x.where);
+  if (const auto cast = autocast(site, *x)) return lp_pool1d({cast[0], x.where}, p, kernel, options);
   return lp_pool(*x, p, kernel, options.stride, options.ceil_mode);
 }
 Tensor lp_pool2d(const In& x, double p, Pair kernel, const LPPool2dOptions& options) {
   const CallSite site("lp_pool2d", x.where);
+  if (const auto cast = autocast(site, *x)) return lp_pool2d({cast[0], x.where}, p, kernel, options);
   return lp_pool(*x, p, kernel, options.stride, options.ceil_mode);
 }
 Tensor lp_pool3d(const In& x, double p, Triple kernel, const LPPool3dOptions& options) {
   const CallSite site("lp_pool3d", x.where);
+  if (const auto cast = autocast(site, *x)) return lp_pool3d({cast[0], x.where}, p, kernel, options);
   return lp_pool(*x, p, kernel, options.stride, options.ceil_mode);
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <minnow/ops/arithmetic.h>
+#include <minnow/ops/detail/autocast.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
 
@@ -9,6 +10,7 @@ namespace minnow {
 
 Tensor prelu(const In& x, const In& weight) {
   const CallSite site("prelu", x.where);
+  if (const auto cast = autocast(site, *x, *weight)) return prelu({cast[0], x.where}, {cast[1], weight.where});
   const Operands operands{{"x", *x}, {"weight", *weight}};
   dispatch(operands);
   if (!x->is_floating_point() || x->dtype() != weight->dtype())

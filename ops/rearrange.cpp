@@ -6,6 +6,7 @@
 #include <utility>
 #include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
+#include <minnow/ops/detail/autocast.h>
 #include <minnow/ops/index.h>
 #include <minnow/ops/unary.h>
 #include <minnow/tensor/backend/dispatch.h>
@@ -205,6 +206,8 @@ Tensor padded_positions(const In& x, int dim, std::int64_t before, std::int64_t 
 Tensor pad(const In& x, const std::vector<std::int64_t>& padding, PadMode mode, Scalar value) {
   const CallSite site("pad", x.where);
   x->require_defined("pad", x.where);
+  if (mode == PadMode::reflect || mode == PadMode::replicate)
+    if (const auto cast = autocast(site, *x)) return pad({cast[0], x.where}, padding, mode, value);
   const auto count = static_cast<int>(std::min<std::size_t>(padding.size(), 2 * kMaxRank + 1));
   if (count % 2 != 0 || count / 2 > x->dim())
     throw ShapeError(message(std::to_string(padding.size()) + " numbers of padding", {{"self", *x}},

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
+#include <minnow/ops/detail/autocast.h>
 #include <minnow/ops/index.h>
 #include <minnow/ops/unary.h>
 #include <minnow/tensor/backend/dispatch.h>
@@ -102,6 +103,7 @@ Tensor product_of_others(const Tensor& x, const Shape& kept) {
 
 Tensor sum(const In& x, const Dims& dims, bool keepdim) {
   const CallSite site("sum", x.where);
+  if (const auto cast = autocast(site, *x)) return sum({cast[0], x.where}, dims, keepdim);
   Tensor y = compute<kernels::Sum>(x, dims, keepdim);
   if (!records(*x)) return y;
   return record("sum", std::move(y), {x},
@@ -135,6 +137,7 @@ Tensor stddev(const In& x, const Dims& dims, double correction, bool keepdim) {
 
 Tensor prod(const In& x, const Dims& dims, bool keepdim) {
   const CallSite site("prod", x.where);
+  if (const auto cast = autocast(site, *x)) return prod({cast[0], x.where}, dims, keepdim);
   Tensor y = compute<kernels::Prod>(x, dims, keepdim);
   if (!records(*x)) return y;
   return record("prod", std::move(y), {x}, [x = Saved(*x), geometry = Geometry(x, dims), dims](const Tensor& g) {
@@ -165,6 +168,7 @@ Tensor All::operator()(const In& x, const Dims& dims, bool keepdim) const {
 
 Tensor norm(const In& x, double p, const Dims& dims, bool keepdim) {
   const CallSite site("norm", x.where);
+  if (const auto cast = autocast(site, *x)) return norm({cast[0], x.where}, p, dims, keepdim);
   x->require_defined("norm", x.where);
   if (!x->is_floating_point())
     throw DTypeError(message("needs a floating-point tensor", {{"self", *x}}, "convert first: .to(float32)"));
@@ -186,6 +190,7 @@ Tensor norm(const In& x, double p, const Dims& dims, bool keepdim) {
 
 Tensor logsumexp(const In& x, const Dims& dims, bool keepdim) {
   const CallSite site("logsumexp", x.where);
+  if (const auto cast = autocast(site, *x)) return logsumexp({cast[0], x.where}, dims, keepdim);
   x->require_defined("logsumexp", x.where);
   Tensor y;
   if (raw::reduced_count(x, dims) == 0) {  // log 0
@@ -266,6 +271,7 @@ Tensor running_sum(const In& x, int dim, bool reverse) {
 
 Tensor cumsum(const In& x, int dim) {
   const CallSite site("cumsum", x.where);
+  if (const auto cast = autocast(site, *x)) return cumsum({cast[0], x.where}, dim);
   return running_sum(x, dim, false);
 }
 

@@ -2,6 +2,7 @@
 #include <vector>
 #include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
+#include <minnow/ops/detail/autocast.h>
 #include <minnow/ops/index.h>
 #include <minnow/ops/resample.h>
 #include <minnow/ops/unary.h>
@@ -107,6 +108,8 @@ void add_taps(const Tensor& pixels, const std::vector<std::vector<Tap>>& taps, c
 
 Tensor grid_sample(const In& x, const In& grid, const GridSampleOptions& options) {
   const CallSite site("grid_sample", x.where);
+  if (const auto cast = autocast(site, *x, *grid))
+    return grid_sample({cast[0], x.where}, {cast[1], grid.where}, options);
   check(*x, *grid, options);
   const DType compute = x->dtype() == DType::float64 ? DType::float64 : DType::float32;
   const Tensor places = grid->to(compute);
@@ -131,6 +134,7 @@ Tensor grid_sample(const In& x, const In& grid, const GridSampleOptions& options
 
 Tensor affine_grid(const In& theta, const Shape& size, bool align_corners) {
   const CallSite site("affine_grid", theta.where);
+  if (const auto cast = autocast(site, *theta)) return affine_grid({cast[0], theta.where}, size, align_corners);
   const Operands operands{{"theta", *theta}};
   dispatch(operands);
   const int dims = size.rank() - 2;

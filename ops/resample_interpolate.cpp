@@ -5,6 +5,7 @@
 #include <vector>
 #include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
+#include <minnow/ops/detail/autocast.h>
 #include <minnow/ops/index.h>
 #include <minnow/ops/matmul.h>
 #include <minnow/ops/pool.h>
@@ -213,6 +214,7 @@ Tensor antialiasing(const Axis& a, const InterpolateOptions& o, DType dtype, Dev
 
 Tensor interpolate(const In& x, const InterpolateOptions& o) {
   const CallSite site("interpolate", x.where);
+  if (const auto cast = autocast(site, *x)) return interpolate({cast[0], x.where}, o);
   check(*x, o);
   const std::vector<Axis> axes = axes_of(*x, o);
   if (o.mode == Mode::nearest || o.mode == Mode::nearest_exact) return nearest(*x, axes, o.mode == Mode::nearest_exact);

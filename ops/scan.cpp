@@ -5,6 +5,7 @@
 #include <utility>
 #include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
+#include <minnow/ops/detail/autocast.h>
 #include <minnow/ops/detail/scan.h>
 #include <minnow/ops/index.h>
 #include <minnow/ops/unary.h>
@@ -71,6 +72,7 @@ Tensor detail::recurrence(const Tensor& x, const Tensor& factor, int dim, bool r
 
 Tensor cumprod(const In& x, int dim) {
   const CallSite site("cumprod", x.where);
+  if (const auto cast = autocast(site, *x)) return cumprod({cast[0], x.where}, dim);
   dim = raw::wrap_dim(x, dim);
   Tensor y = scan(ScanOp::prod, x, {}, {}, dim);
   if (!records(*x)) return y;

@@ -4,6 +4,7 @@
 #include <utility>
 #include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
+#include <minnow/ops/detail/autocast.h>
 #include <minnow/ops/detail/in_place.h>
 #include <minnow/ops/detail/index.h>
 #include <minnow/ops/detail/scan.h>
@@ -192,6 +193,8 @@ Tensor scatter_reduce_(const In& x, int dim, const In& index, const In& source, 
 
 Tensor index_copy(const In& x, int dim, const In& index, const In& source) {
   const CallSite site("index_copy", x.where);
+  if (const auto cast = autocast(site, *x, *index, *source))
+    return index_copy({cast[0], x.where}, dim, {cast[1], index.where}, {cast[2], source.where});
   Tensor y = raw::index_add(x, dim, index, source, ScatterOp::assign);
   if (!records(*x, *source)) return y;
   return record("index_copy", std::move(y), {x, source}, [dim, index = Saved(*index)](const Tensor& g, Needs needs) {

@@ -2,6 +2,7 @@
 
 #include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
+#include <minnow/ops/detail/autocast.h>
 #include <minnow/ops/detail/softmax.h>
 #include <minnow/ops/reduce.h>
 #include <minnow/ops/unary.h>
@@ -45,6 +46,7 @@ namespace minnow {
 
 Tensor softmax(const In& x, int dim) {
   const CallSite site("softmax", x.where);
+  if (const auto cast = autocast(site, *x)) return softmax({cast[0], x.where}, dim);
   Tensor y = raw::softmax(x, dim, false);
   if (!records(*x)) return y;
   Saved output = Saved::output(y);
@@ -57,6 +59,7 @@ Tensor softmax(const In& x, int dim) {
 
 Tensor log_softmax(const In& x, int dim) {
   const CallSite site("log_softmax", x.where);
+  if (const auto cast = autocast(site, *x)) return log_softmax({cast[0], x.where}, dim);
   Tensor y = raw::softmax(x, dim, true);
   if (!records(*x)) return y;
   Saved output = Saved::output(y);

@@ -6,6 +6,7 @@
 #include <utility>
 #include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
+#include <minnow/ops/detail/autocast.h>
 #include <minnow/ops/index.h>
 #include <minnow/ops/reduce.h>
 #include <minnow/ops/scan.h>
@@ -172,6 +173,7 @@ Tensor nanmedian(const In& x) {
 
 Tensor quantile(const In& x, double q, std::optional<int> dim, bool keepdim) {
   const CallSite site("quantile", x.where);
+  if (const auto cast = autocast(site, *x)) return quantile({cast[0], x.where}, q, dim, keepdim);
   dispatch({{"self", *x}});
   if (x->dtype() != DType::float32 && x->dtype() != DType::float64)
     throw DTypeError(message("needs float32 or float64", {{"self", *x}}, "convert it: .to(float32)"));

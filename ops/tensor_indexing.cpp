@@ -2,6 +2,7 @@
 #include <cstring>
 #include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
+#include <minnow/ops/detail/autocast.h>
 #include <minnow/ops/detail/in_place.h>
 #include <minnow/ops/detail/view.h>
 #include <minnow/ops/index.h>
@@ -388,6 +389,7 @@ Tensor Tensor::index_put(std::initializer_list<Index> indices, const Tensor& sou
                          SourceLocation where) const {
   const CallSite site("index_put", where);
   require_defined();
+  if (const auto cast = autocast(site, *this, source)) return cast[0].index_put(indices, cast[1], accumulate, where);
   return clone().index_put_(indices, source, accumulate, where);
 }
 

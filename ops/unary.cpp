@@ -3,6 +3,7 @@
 #include <array>
 #include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
+#include <minnow/ops/detail/autocast.h>
 #include <minnow/ops/detail/in_place.h>
 #include <minnow/ops/detail/unary.h>
 #include <minnow/tensor/backend/dispatch.h>
@@ -47,6 +48,8 @@ Tensor first_derivative(const FunctionInfo& f, const Tensor& grad, const Tensor&
 
 template <class Op> Tensor function(const In& x, double p0 = 0, double p1 = 0) {
   const CallSite site(Op::kName.data(), x.where);
+  if constexpr (Op::kKind == kernels::Kind::kFloating)
+    if (const auto cast = autocast(site, *x)) return function<Op>({cast[0], x.where}, p0, p1);
   constexpr int op = raw::kUnary<Op>;
   Tensor y = raw::unary(op, x, p0, p1);
   if constexpr (Op::kOrder > 0) {

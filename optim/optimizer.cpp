@@ -12,6 +12,8 @@
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/profile.h>
 #include <minnow/tensor/raw/copy.h>
+#include <minnow/tensor/raw/elementwise.h>
+#include <minnow/tensor/raw/transfer.h>
 #include <minnow/tensor/warning.h>
 
 namespace minnow::optim {
@@ -170,8 +172,12 @@ void Optimizer::zero_grad() {
     for (const Slot& slot : group) slot.param.set_grad(Tensor());
 }
 
-void Optimizer::step(SourceLocation where) {
+void Optimizer::step(SourceLocation where) { step_unless({}, where); }
+
+void Optimizer::step_unless(std::span<const Tensor> found_inf, SourceLocation where) {
   const profile::Range range("step");
+  settle();
+  found_inf_ = found_inf;
   const std::string op = std::string(rule_.name) + "::step";
   const CallSite site(op.c_str(), where);
   pending_.clear();
@@ -186,11 +192,41 @@ void Optimizer::step(SourceLocation where) {
     for (std::size_t i = 0; i < pending_.size(); ++i)
       if (!pending_[i].done) run(i);
     write_composed();
+    if (!found_inf.empty() && !CaptureSession::current()) {
+      std::vector<std::pair<Slot*, bool>> slots;
+      for (const Pending& p : pending_) slots.emplace_back(p.slot, p.first);
+      note_outcome(found_inf[0], slots);
+    }
   } catch (...) {
     finish_step();
     throw;
   }
   finish_step();
+}
+
+const Tensor& Optimizer::found_inf_on(Device device) const {
+  static const auto* none = new Tensor();
+  for (const Tensor& found : found_inf_)
+    if (found.device() == device) return found;
+  return *none;
+}
+
+void Optimizer::note_outcome(const Tensor& found_inf, std::span<const std::pair<Slot*, bool>> slots) {
+  outcome_ = raw::to_device(found_inf, Device(), true);
+  uncertain_.assign(slots.begin(), slots.end());
+  if (found_inf.device().is_cpu()) settle();  // it is known
+}
+
+void Optimizer::settle() const {
+  if (!outcome_.defined()) return;
+  const Tensor outcome = std::exchange(outcome_, Tensor());
+  outcome.storage()->wait_ready();
+  if (*static_cast<const float*>(outcome.raw_data()) != 0)
+    for (const auto& [slot, fresh] : uncertain_) {
+      --slot->steps;
+      slot->fresh = fresh;
+    }
+  uncertain_.clear();
 }
 
 bool Optimizer::updates(const void* tensor_id) const {
@@ -204,6 +240,7 @@ void Optimizer::finish_step() noexcept {
   for (const Pending& p : pending_) p.slot->grad = Tensor();
   pending_.clear();
   writes_.clear();
+  found_inf_ = {};
 }
 
 void Optimizer::prepare(Slot& slot, std::size_t group, unsigned states, SourceLocation where) {
@@ -288,9 +325,11 @@ void Optimizer::run_composed(const Pending& pending) {
       check_options(options_of(group), where);
       return values == option_values(group);
     });
-    session->dynamic(1, [&slot](std::span<double>, bool again) {
+    session->dynamic(1, [this, &slot](std::span<double>, bool again) {
+      settle();
       if (again) count_step(slot);
     });
+    settle_after_replays(*session, {&slot});
   }
   const NoGradGuard guard;
   update({slot.param, slot.grad, std::span(slot.state).first(rule_.states.size()), pending.group, pending.step});
@@ -298,7 +337,10 @@ void Optimizer::run_composed(const Pending& pending) {
 
 void Optimizer::write_composed() {
   if (rule_.number >= 0) return;
-  for (const auto& [target, value] : writes_) raw::copy_to(value, target);
+  for (const auto& [target, value] : writes_) {
+    const Tensor& found = found_inf_on(target.device());
+    raw::copy_to(found.defined() ? raw::where(raw::cast(found, DType::bool_), target, value) : value, target);
+  }
   for (const Pending& p : pending_) count_step(*p.slot);
 }
 
@@ -334,7 +376,9 @@ void Optimizer::run(std::size_t first) {
     replayed = record(*session, key);
   }
   const auto numbers = std::span(constants).first(rule_.num_constants);
-  backend_of(like.device()).run(calls::Update{{rule_.number, numbers, replayed}, items_});
+  const Tensor& found = found_inf_on(like.device());
+  CaptureSession::note(found);
+  backend_of(like.device()).run(calls::Update{{rule_.number, numbers, replayed}, items_, found});
   for (std::size_t i = first; i < pending_.size(); ++i) {
     Slot& slot = *pending_[i].slot;
     if (!pending_[i].done || !slot.grad.defined()) continue;
@@ -349,6 +393,15 @@ void Optimizer::count_step(Slot& slot) {
   slot.fresh = false;
 }
 
+void Optimizer::settle_after_replays(CaptureSession& session, const std::vector<Slot*>& slots) {
+  if (found_inf_.empty()) return;
+  session.after_replay([this, slots, found = found_inf_[0]] {
+    std::vector<std::pair<Slot*, bool>> uncertain = uncertain_;
+    for (Slot* slot : slots) uncertain.emplace_back(slot, false);
+    note_outcome(found, uncertain);
+  });
+}
+
 const double* Optimizer::record(CaptureSession& session, const Pending& key) {
   std::vector<Slot*> slots;
   for (const Pending& p : pending_)
@@ -361,7 +414,9 @@ const double* Optimizer::record(CaptureSession& session, const Pending& key) {
     check_options(options_of(key.group), where);
     return is_as_captured(key, slots);
   });
+  settle_after_replays(session, slots);
   return session.dynamic(rule_.num_constants, [this, key, slots](std::span<double> numbers, bool again) {
+    settle();
     if (again)
       for (Slot* slot : slots) count_step(*slot);
     constants_of(key.group, again ? slots.front()->steps : key.step, !again && key.first, numbers.data());

@@ -18,6 +18,8 @@ class CaptureSession;
 
 namespace minnow::optim {
 
+class GradScaler;
+
 namespace detail {
 
 using minnow::detail::CaptureSession;
@@ -153,6 +155,7 @@ class Optimizer {
   virtual void constants_of(std::size_t group, std::int64_t step, bool first, double* out) const = 0;
 
  private:
+  friend class GradScaler;
   using Constants = std::array<double, kMaxConstants>;
   /// A parameter, its state, and the number of its updates.
   struct Slot {
@@ -172,6 +175,14 @@ class Optimizer {
     bool first;
     bool done;
   };
+
+  /// A step that changes nothing if found_inf, a number on each device of the parameters, is not 0.
+  void step_unless(std::span<const Tensor> found_inf, SourceLocation where);
+  const Tensor& found_inf_on(Device device) const;
+  /// After a step that may have changed nothing: keeps what is needed to take back the counts.
+  void note_outcome(const Tensor& found_inf, std::span<const std::pair<Slot*, bool>> slots);
+  /// Takes back the counts of the step before if it has changed nothing.  Waits until its gradients were checked.
+  void settle() const;
 
   void load_slot(Slot& slot, std::size_t group, std::size_t index, const StateDict& values, std::size_t& used,
                  std::string& problems) const;
@@ -193,6 +204,7 @@ class Optimizer {
   static void count_step(Slot& slot);
   /// In a captured step: makes each replay compute the constants of this pass again.
   const double* record(detail::CaptureSession& session, const Pending& key);
+  void settle_after_replays(detail::CaptureSession& session, const std::vector<Slot*>& slots);
   /// Whether a captured pass over these slots would still be the same.
   bool is_as_captured(const Pending& key, const std::vector<Slot*>& slots) const;
 
@@ -203,6 +215,10 @@ class Optimizer {
   std::vector<Pending> pending_;
   std::vector<detail::UpdateItem> items_;
   std::vector<std::pair<Tensor, Tensor>> writes_;  // targets and values
+  std::span<const Tensor> found_inf_{};            // of the running step
+  // Of the step before, until settle(): a copy of found_inf on the host, and whether the states were not updated before.
+  mutable Tensor outcome_;
+  mutable std::vector<std::pair<Slot*, bool>> uncertain_;
 };
 
 }  // namespace minnow::optim

@@ -48,6 +48,7 @@ double read_number(const StateDict& values, const std::string& key, std::size_t&
 }  // namespace
 
 StateDict Optimizer::state_dict() const {
+  settle();
   StateDict dict;
   std::size_t index = 0;
   const auto names = rule_.states;
@@ -107,6 +108,7 @@ void Optimizer::load_state_dict(const StateDict& values, SourceLocation where) {
                          "\nload into an optimizer of the same kind over the same parameters",
                      where);
   };
+  settle();
   std::string problems;
   std::size_t used = 0;
   std::vector<std::vector<double>> before, after;

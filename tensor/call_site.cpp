@@ -29,6 +29,7 @@ CallSite::~CallSite() { calling_thread.site = outer_; }
 CallSite CallSite::instead(const char* op, SourceLocation where) noexcept { return CallSite(op, where, true); }
 CallSite CallSite::none() noexcept { return CallSite(nullptr, {}, false); }
 
+bool CallSite::is_outermost() const noexcept { return calling_thread.site == this; }
 bool CallSite::is_open() noexcept { return calling_thread.site && calling_thread.site->op_; }
 std::string_view CallSite::op() noexcept { return op_or(""); }
 std::string_view CallSite::op_or(std::string_view other) noexcept {

@@ -29,6 +29,9 @@ class CallSite {
   /// Hides the open ones while the library calls a function of the user: operations that it calls open their own.
   [[nodiscard]] static CallSite none() noexcept;
 
+  /// Whether this is the one that counts.
+  bool is_outermost() const noexcept;
+
   /// Whether an operation is open on this thread.
   static bool is_open() noexcept;
   /// Its name (a C string); empty if none is open.

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
+#include <minnow/tensor/calling_thread.h>
 #include <minnow/tensor/internal.h>
 #include <minnow/tensor/random.h>
 #include <minnow/tensor/tensor.h>
@@ -60,6 +61,7 @@ class CaptureSession {
 
   /// Whether a replay does what the step would do now: all conditions hold.
   bool is_current() {
+    if (!has_same_autocast()) return false;
     if (Storage::all_rebindings() != rebindings_ && !uses_are_current()) return false;
     for (const auto& holds : conditions_)
       if (!holds()) return false;
@@ -103,6 +105,7 @@ class CaptureSession {
     std::uint32_t rebindings;
   };
 
+  bool has_same_autocast() const { return autocast_ == calling_thread.autocast; }
   bool uses_are_current();
   void write_generator(const GeneratorUse& generator_use, std::span<double> numbers, bool again) const;
   void fill(std::span<double> numbers);
@@ -119,6 +122,7 @@ class CaptureSession {
   std::vector<std::function<void()>> at_end_, after_replay_;
   std::size_t used_ = 0;
   bool again_ = false;  // whether it was replayed before
+  const AutocastMode autocast_ = calling_thread.autocast;
   CaptureSession* outer_ = nullptr;
 };
 

@@ -140,13 +140,16 @@ def workloads(tools):
 
         return steps({"NCHW": lambda: make(torch.contiguous_format), "NHWC": lambda: make(torch.channels_last)})
 
-    def gpt():
+    def gpt(amp):
         n, length, words = pick(8, 2), pick(256, 8), 256
         places = torch.arange(n * length)
         tokens, following = (places.square() * 31 % words).view(n, length), (places + 1).square() * 31 % words
-        return steps({"": lambda: (GPT2(words, length, *pick((384, 6, 6), (24, 2, 2))),
-                                   lambda model: F.cross_entropy(model(tokens).view(-1, words), following))})
+        def loss(model):
+            with torch.autocast("cpu", torch.bfloat16, enabled=amp):
+                return F.cross_entropy(model(tokens).view(-1, words), following)
+
+        return steps({"": lambda: (GPT2(words, length, *pick((384, 6, 6), (24, 2, 2))), loss)})
 
     return {"lstm_forward": lambda: recurrent_forward(nn.LSTM), "lstm_step": lambda: recurrent_step(nn.LSTM),
             "gru_forward": lambda: recurrent_forward(nn.GRU), "gru_step": lambda: recurrent_step(nn.GRU),
-            "resnet18_step": resnet, "gpt_step": gpt}
+            "resnet18_step": resnet, "gpt_step": lambda: gpt(False), "gpt_step_bf16": lambda: gpt(True)}

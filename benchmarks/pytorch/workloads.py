@@ -164,9 +164,9 @@ def digit_labels(n):
     return (torch.arange(n) * 7 % 10).to(Settings.device)
 
 
-def training_step(make, optimizers, layouts=("NCHW",), compiled=False):
+def training_step(make, optimizers, layouts=("NCHW",), compiled=False, amp=False):
     """Losses of three steps without dropout are checked; steps with dropout are timed.  `compiled`: also with torch.compile
-    of the model and its loss, beside which the optimizer is one fused pass already."""
+    of the model and its loss, beside which the optimizer is one fused pass already.  `amp`: in bfloat16."""
     batch = Settings.pick(64, 4)
     labels = digit_labels(batch)
     variants, values = {}, []
@@ -178,7 +178,8 @@ def training_step(make, optimizers, layouts=("NCHW",), compiled=False):
             optimizer = make_optimizer(model.parameters())
 
             def step(model=model, images=images, optimizer=optimizer):
-                loss = F.cross_entropy(model(images), labels)
+                with torch.autocast(Settings.device.type, torch.bfloat16, enabled=amp):
+                    loss = F.cross_entropy(model(images), labels)
                 optimizer.zero_grad()
                 loss.backward()
                 optimizer.step()
@@ -471,6 +472,7 @@ def workloads(data, folder):
         "cnn_step_adam_captured": lambda: training_step(cnn, {"fused": ADAM["fused"]}, FORMATS, not Settings.quick),
         "chain_4M": chain,
         "cnn_step_adam": lambda: training_step(cnn, {"fused": ADAM["fused"]}, FORMATS),
+        "cnn_step_bf16": lambda: training_step(cnn, {"fused": ADAM["fused"]}, FORMATS, amp=True),
         "mlp_epoch": lambda: epoch(data),
         "mnist_loader": lambda: loader_alone(data),
         "add_256M": add_large,

@@ -75,7 +75,8 @@ Ready resnet(const Settings& s) {
   return steps(s, model, [=](const models::ResNet& net) { return nn::cross_entropy(net(images), labels); });
 }
 
-Ready gpt(const Settings& s) {
+/// `amp`: in bfloat16, under a guard.
+Ready gpt(const Settings& s, bool amp) {
   const std::int64_t n = s.quick ? 2 : 8, length = s.quick ? 8 : 256, words = 256;
   const models::GPT2Options small{
       .vocab_size = words, .n_positions = length, .n_embd = 24, .n_layer = 2, .n_head = 2, .dropout = 0};
@@ -84,7 +85,8 @@ Ready gpt(const Settings& s) {
   const Tensor places = arange(n * length, int64), tokens = (places * places * 31 % words).view({n, length});
   const Tensor next = ((places + 1) * (places + 1) * 31 % words).to(Device(s.device));
   return steps(s, models::GPT2LMHeadModel(s.quick ? small : full),
-               [x = tokens.to(Device(s.device)), next](const models::GPT2LMHeadModel& model) {
+               [x = tokens.to(Device(s.device)), next, amp](const models::GPT2LMHeadModel& model) {
+                 const Autocast guard(bfloat16, {.enabled = amp});
                  return nn::cross_entropy(model(x).view({-1, words}), next);
                });
 }
@@ -96,7 +98,8 @@ std::vector<Workload> network_workloads() {
   add_recurrent<nn::LSTM>(list, "lstm");
   add_recurrent<nn::GRU>(list, "gru");
   list.push_back({"resnet18_step", resnet, For::kCpu});
-  list.push_back({"gpt_step", gpt, For::kCpu});
+  list.push_back({"gpt_step", [](const Settings& s) { return gpt(s, false); }, For::kCpu});
+  list.push_back({"gpt_step_bf16", [](const Settings& s) { return gpt(s, true); }, For::kCpu});
   return list;
 }
 

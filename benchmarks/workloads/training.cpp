@@ -1,4 +1,5 @@
 #include <memory>
+#include <minnow/autograd/autocast.h>
 #include <minnow/data/loader.h>
 #include <minnow/data/mnist.h>
 #include <minnow/nn/loss.h>
@@ -23,7 +24,7 @@ std::shared_ptr<optim::Optimizer> adam(const std::vector<Tensor>& params) {
   return std::make_shared<optim::Adam>(params, optim::AdamOptions{.lr = 1e-3});
 }
 
-enum class Run : std::uint8_t { directly, captured };
+enum class Run : std::uint8_t { directly, captured, in_bfloat16 };
 
 /// Losses of three steps without dropout are checked; steps with dropout are timed.
 Ready training_step(const Settings& s, nn::Sequential (*make)(), MakeOptimizer make_optimizer,
@@ -33,8 +34,12 @@ Ready training_step(const Settings& s, nn::Sequential (*make)(), MakeOptimizer m
   const auto optimizer = make_optimizer(model.parameters());
   const std::int64_t batch = s.quick ? 4 : 64;
   const Tensor images = formula(s, 1, {batch, 1, 28, 28}), labels = digit_labels(s, batch);
-  auto train = [model, optimizer](const Tensor& x, const Tensor& y) mutable {
-    const Tensor loss = nn::cross_entropy(model(x), y);
+  auto train = [model, optimizer, run](const Tensor& x, const Tensor& y) mutable {
+    Tensor loss;
+    {
+      const Autocast guard(bfloat16, {.enabled = run == Run::in_bfloat16});
+      loss = nn::cross_entropy(model(x), y);
+    }
     optimizer->zero_grad();
     loss.backward();
     optimizer->step();
@@ -125,6 +130,7 @@ std::vector<Workload> training_workloads() {
       {"cnn_step_adam", [](const Settings& s) { return training_step(s, cnn, adam); }},
       {"cnn_step_adam_captured", [](const Settings& s) { return training_step(s, cnn, adam, Run::captured); },
        For::kCpu},
+      {"cnn_step_bf16", [](const Settings& s) { return training_step(s, cnn, adam, Run::in_bfloat16); }},
       {"chain_4M", chain, For::kCpu},
       {"mlp_epoch", epoch, For::kCpu},
       {"mnist_loader", loader_alone, For::kCpu},

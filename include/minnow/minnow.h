@@ -35,6 +35,7 @@
 #include <minnow/tensor/warning.h>
 
 #include <minnow/autograd/anomaly.h>
+#include <minnow/autograd/autocast.h>
 #include <minnow/autograd/checkpoint.h>
 #include <minnow/autograd/engine.h>
 #include <minnow/autograd/grad_mode.h>
@@ -110,6 +111,7 @@
 #include <minnow/optim/averaged_model.h>
 #include <minnow/optim/clip.h>
 #include <minnow/optim/composed_optimizer.h>
+#include <minnow/optim/grad_scaler.h>
 #include <minnow/optim/lbfgs.h>
 #include <minnow/optim/lr_scheduler.h>
 #include <minnow/optim/muon.h>

@@ -56,6 +56,8 @@ class Backend : public detail::Runs<Calls> {
   /// dtype, shape and strides.  With non_blocking the call may return before the copy is done; the storages are kept
   /// until then.
   virtual void transfer(const View& from, const View& to, bool non_blocking) = 0;
+  /// Whether products of this half dtype are faster than those of float32.
+  virtual bool computes_half(DType dtype) const = 0;
   /// The memory format that the outputs of a convolution must have.
   virtual MemoryFormat conv2d_format(const Conv2dParams& params, const View& x, const View& w) = 0;
 };

@@ -21,6 +21,9 @@ namespace minnow::detail {
 /// each backend defines execute() for it.
 namespace calls {
 
+/// A missing operand.
+inline constinit const View kUndefined{};
+
 /// to = from, converted.  Any strides and dtypes, on one device.
 struct Copy {
   static constexpr const char* kName = "copy";
@@ -507,11 +510,35 @@ struct Exponential {
   double rate;
 };
 
-/// One fused pass of an optimizer over all parameters.
+/// One fused pass of an optimizer over all parameters.  found_inf: float32, one element, or undefined; nothing is changed
+/// if it is not 0.
 struct Update {
   static constexpr const char* kName = "update";
   UpdateParams params;
   std::span<const UpdateItem> items;
+  const View& found_inf = kUndefined;
+};
+
+// A gradient scaler.  scale, found_inf: float32, growth_tracker: int32, one element each.
+
+/// Multiplies all gradients (grad of each item; param is the same, and there are no states) by 1 / scale, and sets found_inf to 1 if an
+/// element was not finite.
+struct Unscale {
+  static constexpr const char* kName = "unscale";
+  std::span<const UpdateItem> items;
+  const View& scale;
+  const View& found_inf;
+};
+
+/// scale *= backoff_factor if found_inf is not 0, else *= growth_factor, unless it becomes infinite, each time when
+/// growth_tracker has counted growth_interval steps.
+struct UpdateScale {
+  static constexpr const char* kName = "update_scale";
+  const View& scale;
+  const View& growth_tracker;
+  const View& found_inf;
+  double growth_factor, backoff_factor;
+  std::int64_t growth_interval;
 };
 
 }  // namespace calls
@@ -528,6 +555,6 @@ using Calls =
              calls::Conv2dBackwardInput, calls::Conv2dBackwardWeight, calls::MaxPool2d, calls::MaxPool2dBackward,
              calls::AvgPool2d, calls::AvgPool2dBackward, calls::CtcLoss, calls::CtcLossBackward, calls::Fft,
              calls::Gather, calls::ScatterAdd, calls::IndexSelect, calls::IndexAdd, calls::Uniform, calls::Normal,
-             calls::Randint, calls::Bernoulli, calls::Exponential, calls::Update>;
+             calls::Randint, calls::Bernoulli, calls::Exponential, calls::Update, calls::Unscale, calls::UpdateScale>;
 
 }  // namespace minnow::detail

@@ -187,6 +187,7 @@ class CallCapture final : public Forwarding<CallCapture> {
   Stream current_stream(int index) override { return backend_.current_stream(index); }
   void set_current_stream(int index, const Stream& stream) override { backend_.set_current_stream(index, stream); }
   Stream new_stream(int index) override { return backend_.new_stream(index); }
+  bool computes_half(DType dtype) const override { return backend_.computes_half(dtype); }
   MemoryFormat conv2d_format(const Conv2dParams& params, const View& x, const View& w) override {
     return backend_.conv2d_format(params, x, w);
   }

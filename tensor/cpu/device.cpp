@@ -3,6 +3,7 @@
 #include <minnow/tensor/backend/devices.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/cpu/cpu_backend.h>
+#include <minnow/tensor/cpu/onednn.h>
 #include <minnow/tensor/cpu/parallel.h>
 
 namespace minnow {
@@ -38,6 +39,8 @@ void CpuBackend::set_current_stream(int, const Stream&) {}
 Stream CpuBackend::new_stream(int) { return make_stream(); }
 
 void CpuBackend::synchronize(int) {}
+
+bool CpuBackend::computes_half(DType dtype) const { return onednn::has_half(dtype); }
 
 std::unique_ptr<CapturedWork> CpuBackend::begin_capture(int) { return capture_calls(*this, Device()); }
 

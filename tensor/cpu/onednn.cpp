@@ -107,6 +107,18 @@ bool has_avx512() {
   return there;
 }
 
+bool has_half(DType dtype) {
+  const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
+  const auto has = [isa](dnnl::cpu_isa wanted) {
+    return (isa & static_cast<unsigned>(wanted)) == static_cast<unsigned>(wanted);
+  };
+  if (dtype == DType::bfloat16) return has(dnnl::cpu_isa::avx512_core_bf16);
+#if DNNL_VERSION_MAJOR >= 3
+  if (dtype == DType::float16) return has(dnnl::cpu_isa::avx512_core_fp16);
+#endif
+  return false;
+}
+
 bool has_type(DType dtype) { return dtype == DType::float32 || is_half(dtype); }
 
 memory::data_type type_of(DType dtype) {

@@ -100,6 +100,9 @@ void sgemm(std::string_view op, const Gemm& gemm);
 /// Whether oneDNN uses AVX-512 for float32.
 bool has_avx512();
 
+/// Whether the processor has instructions for products of a half dtype that oneDNN uses.
+bool has_half(DType dtype);
+
 /// OutOfMemoryError if there is too little address space for a plan or primitive; oneDNN would crash.
 void require_address_space(std::string_view op);
 

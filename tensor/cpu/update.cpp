@@ -81,6 +81,7 @@ Range share_of(const UpdateItem& item, std::int64_t threads, std::int64_t i) {
 template <> void execute(const calls::Update& args) {
   const UpdateParams& params = args.params;
   const std::span<const UpdateItem> items = args.items;
+  if (args.found_inf.defined() && *static_cast<const float*>(args.found_inf.raw_data()) != 0) return;
   // One parallel loop for all flat items.
   auto& flat = per_thread<std::vector<const UpdateItem*>>();
   flat.clear();

@@ -22,6 +22,7 @@ class CudaBackend final : public Forwarding<CudaBackend> {
   void synchronize(int index) override;
   std::unique_ptr<CapturedWork> begin_capture(int index) override;
   void transfer(const View& from, const View& to, bool non_blocking) override;
+  bool computes_half(DType) const override { return true; }
   MemoryFormat conv2d_format(const Conv2dParams& params, const View& x, const View& w) override;
 
   template <class C> ResultOf<C> pass(const C& call) { return execute(call); }

@@ -23,6 +23,9 @@ template <class Rule> struct ItemMemory {
 template <class Rule, class T> struct RuleConstants {
   typename Rule::template Constants<T> constants;
   const double* replayed;
+  const float* found_inf;  ///< nullptr, or not 0: nothing is changed
+
+  __device__ __forceinline__ bool is_skipped() const { return found_inf != nullptr && *found_inf != 0; }
 };
 
 /// Items whose tensors are all dense in the parameter's order.  Blocks are numbered over all items; item k has those
@@ -86,6 +89,7 @@ __device__ __forceinline__ void step_all(const typename Rule::template Constants
 }
 
 template <class Rule, class T> __global__ void dense_update_kernel(DenseTable<Rule, T> table) {
+  if (table.settings.is_skipped()) return;
   const auto c = constants_of<Rule, T>(table.settings);
   std::uint32_t item = 0, end = table.items;
   while (end - item > 1) {
@@ -117,6 +121,7 @@ template <class Rule, class T> __global__ void dense_update_kernel(DenseTable<Ru
 }
 
 template <class Rule, class T> __global__ void strided_update_kernel(StridedItem<Rule, T> item) {
+  if (item.settings.is_skipped()) return;
   const auto c = constants_of<Rule, T>(item.settings);
   const ItemMemory<Rule>& m = item.memory;
   const std::uint32_t step_size = gridDim.x * blockDim.x;
@@ -186,10 +191,10 @@ void run_strided(const Call& call, const Roles<Rule>& roles, const RuleConstants
 
 /// Updates all items whose parameter is computed in T, the dense ones in as few launches as their table allows.
 template <class Rule, class T>
-void run(const Call& call, const UpdateParams& params, std::span<const UpdateItem> items) {
+void run(const Call& call, const UpdateParams& params, std::span<const UpdateItem> items, const float* found_inf) {
   constexpr Compute kCompute = std::is_same_v<T, double> ? Compute::kDouble : Compute::kFloat;
   using Table = DenseTable<Rule, T>;
-  Table table{{kernels::constants_in<Rule, T>(params.constants.data()), params.replayed}, 0, 0, {}, {}, {}};
+  Table table{{kernels::constants_in<Rule, T>(params.constants.data()), params.replayed, found_inf}, 0, 0, {}, {}, {}};
   static_assert(sizeof(table) <= 4096);
   const auto flush = [&] {
     if (table.items > 0) launch(call, dense_update_kernel<Rule, T>, table.blocks, kThreads, table);
@@ -222,9 +227,10 @@ template <> void execute(const calls::Update& args) {
   const std::span<const UpdateItem> items = args.items;
   if (items.empty()) return;
   const Call call(args);
+  const auto* found_inf = args.found_inf.defined() ? static_cast<const float*>(args.found_inf.raw_data()) : nullptr;
   kernels::visit(kernels::UpdateRules{}, params.rule, [&]<class Rule>() {
-    run<Rule, float>(call, params, items);
-    run<Rule, double>(call, params, items);
+    run<Rule, float>(call, params, items, found_inf);
+    run<Rule, double>(call, params, items, found_inf);
   });
 }
 

@@ -110,6 +110,7 @@ std::unique_ptr<CapturedWork> SimBackend::begin_capture(int index) {
   return capture_calls(*this, Device(DeviceType::sim, index));
 }
 
+bool SimBackend::computes_half(DType dtype) const { return cpu_backend()->computes_half(dtype); }
 MemoryFormat SimBackend::conv2d_format(const Conv2dParams& params, const View& x, const View& w) {
   return cpu_backend()->conv2d_format(params, x, w);
 }

@@ -21,6 +21,7 @@ class SimBackend final : public Forwarding<SimBackend> {
   void synchronize(int index) override;
   std::unique_ptr<CapturedWork> begin_capture(int index) override;
   void transfer(const View& from, const View& to, bool non_blocking) override;
+  bool computes_half(DType dtype) const override;
   MemoryFormat conv2d_format(const Conv2dParams& params, const View& x, const View& w) override;
 
   /// Runs a call on the device of its operands.  Elementwise calls can have 0-dim CPU operands, to which a copy may be

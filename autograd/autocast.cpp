@@ -1,0 +1,115 @@
+#include <minnow/autograd/autocast.h>
+
+#include <unordered_map>
+#include <utility>
+#include <minnow/autograd/autocast_scope.h>
+#include <minnow/autograd/record.h>
+#include <minnow/tensor/call_site.h>
+#include <minnow/tensor/capture_session.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/internal.h>
+#include <minnow/tensor/raw/copy.h>
+
+namespace minnow {
+namespace autograd {
+
+/// The casts of parameters.  Those of a captured step are made in it, and are of no use outside.
+class AutocastCache {
+ public:
+  Tensor find(const Tensor& parameter, DType dtype) const {
+    const auto found = casts_.find(parameter.id());
+    if (found == casts_.end() || session_ != CaptureSession::current()) return {};
+    const Cast& cast = found->second;
+    const auto storage = cast.storage.lock();
+    const bool valid = cast.value.dtype() == dtype && cast.parameter.lock() == parameter.handle() &&
+                       storage == parameter.storage() && cast.version == storage->version();
+    if (!valid || (is_grad_enabled() && !needs_grad(cast.value))) return {};
+    return cast.value;
+  }
+  void keep(const Tensor& parameter, const Tensor& value) {
+    if (session_ != CaptureSession::current()) return;
+    casts_[parameter.id()] = {parameter.weak(), parameter.storage(), parameter.storage()->version(), value};
+  }
+  void clear() { casts_.clear(); }
+
+ private:
+  struct Cast {
+    std::weak_ptr<detail::TensorImpl> parameter;
+    std::weak_ptr<Storage> storage;
+    std::uint32_t version;
+    Tensor value;
+  };
+  std::unordered_map<const void*, Cast> casts_;
+  const CaptureSession* session_ = CaptureSession::current();
+};
+
+namespace {
+
+constinit thread_local AutocastCache* cache = nullptr;
+
+/// The gradient of a cast, which the engine converts back.  It keeps nothing, so that graphs which share it may run one
+/// after the other.
+class CastNode final : public Node {
+ public:
+  using Node::Node;
+  bool is_reusable() const override { return true; }
+
+ protected:
+  Gradients backward(std::span<const Tensor> grads, Needs) override { return {grads[0]}; }
+  void release() override {}
+};
+
+Tensor cast_of_parameter(const Tensor& x, DType dtype, SourceLocation where) {
+  Tensor y = raw::cast(x, dtype);
+  if (!records(x)) return y;
+  const Input input(x, where);
+  attach(make_node<CastNode>("to", where), y, {&input, 1});
+  return y;
+}
+
+}  // namespace
+
+AutocastScope::AutocastScope(const AutocastMode& mode, bool keeps_cache)
+    : mode_(std::exchange(calling_thread.autocast, mode)), outer_(cache) {
+  if (keeps_cache && (outer_ || !mode.enabled)) return;
+  own_ = std::make_unique<AutocastCache>();
+  cache = own_.get();
+}
+
+AutocastScope::~AutocastScope() {
+  calling_thread.autocast = mode_;
+  cache = outer_;
+}
+
+Tensor autocast_to(const Tensor& x, DType dtype) {
+  if (x.dtype() == dtype) return x;
+  const AutocastMode& mode = calling_thread.autocast;
+  const bool is_parameter = x.dtype() == DType::float32 && x.slot() && x.slot()->requires_grad;
+  if (!is_parameter || dtype != mode.dtype || !mode.caches || !cache) return x.to(dtype);
+  Tensor y = cache->find(x, dtype);
+  if (y.defined()) return y;
+  y = cast_of_parameter(x, dtype, CallSite::where());
+  cache->keep(x, y);
+  return y;
+}
+
+}  // namespace autograd
+
+Autocast::Autocast(DType dtype, AutocastOptions options, SourceLocation where) {
+  if (!is_half(dtype))
+    throw DTypeError("Autocast: " + std::string(name_of(dtype)) +
+                         " is no lower precision\ngive bfloat16, or float16 with an optim::GradScaler",
+                     where);
+  scope_ = std::make_unique<autograd::AutocastScope>(
+      AutocastMode{options.enabled, options.cache_enabled, options.force, dtype}, true);
+}
+
+Autocast::~Autocast() = default;
+
+bool is_autocast_enabled() { return calling_thread.autocast.enabled; }
+DType get_autocast_dtype() { return calling_thread.autocast.dtype; }
+void clear_autocast_cache() {
+  if (autograd::cache) autograd::cache->clear();
+}
+
+}  // namespace minnow
