@@ -58,8 +58,8 @@ std::vector<File> files_of(const std::string& folder) {
 }
 
 /// The path from the root: a program may change its working directory between two saves.
-std::string absolute(std::string path) {
-  if (path.starts_with('/')) return path;
+std::string absolute(const std::string& path) {
+  if (path.starts_with("/")) return path;
   const std::unique_ptr<char, void (*)(void*)> now(::getcwd(nullptr, 0), &std::free);
   return now ? std::string(now.get()) + "/" + path : path;
 }
@@ -233,7 +233,8 @@ Checkpoint::Checkpoint(std::string folder, const CheckpointOptions& options, Sou
                       "' cannot be used as a folder\n  the system says: " + std::generic_category().message(error) +
                       "\ngive the path of a folder; it is made if it is missing, the folders above it are not",
                   where);
-  state_ = std::make_unique<State>(absolute(std::move(folder)), options);
+  folder = absolute(folder);
+  state_ = std::make_unique<State>(std::move(folder), options);
   add("default_generator", default_generator(), where);
 }
 
@@ -264,7 +265,7 @@ Checkpoint& Checkpoint::add_part(std::string name, Part part, SourceLocation whe
 }
 
 Checkpoint& Checkpoint::add_number(std::string name, bool real, std::function<Number()> get,
-                                   std::function<void(const Number&)> set, SourceLocation where) {
+                                   std::function<bool(const Number&)> set, SourceLocation where) {
   const DType dtype = real ? DType::float64 : DType::int64;
   return add_part(
       std::move(name),
@@ -279,8 +280,9 @@ Checkpoint& Checkpoint::add_number(std::string name, bool real, std::function<Nu
              if (!value || value->dtype() != dtype || value->numel() != 1)
                throw ValueError(std::string("it is ") + (value ? describe(*value) : "missing") + ", not one " +
                                 std::string(name_of(dtype)));
-             if (real) set(Number(value->item<double>()));
-             else set(Number(value->item<std::int64_t>()));
+             if (!set(real ? Number(value->item<double>()) : Number(value->item<std::int64_t>())))
+               throw ValueError("it is " + std::to_string(value->item<std::int64_t>()) +
+                                ", which its type in this program does not hold");
            }},
       where);
 }

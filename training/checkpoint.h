@@ -80,8 +80,13 @@ class Checkpoint {
       return add_number(
           std::move(name), std::floating_point<T>, [&part] { return Number(part); },
           [&part](const Number& n) {
-            if constexpr (std::floating_point<T>) part = static_cast<T>(n.real);
-            else part = static_cast<T>(n.whole);
+            if constexpr (std::floating_point<T>) {
+              part = static_cast<T>(n.real);
+            } else {
+              if (static_cast<std::int64_t>(static_cast<T>(n.whole)) != n.whole) return false;
+              part = static_cast<T>(n.whole);
+            }
+            return true;
           },
           where);
     } else {
@@ -122,7 +127,8 @@ class Checkpoint {
  private:
   struct Number {
     template <class T>
-    explicit Number(T value) : whole(static_cast<std::int64_t>(value)), real(static_cast<double>(value)) {}
+    explicit Number(T value)
+        : whole(std::is_integral_v<T> ? static_cast<std::int64_t>(value) : 0), real(static_cast<double>(value)) {}
     std::int64_t whole;
     double real;
   };
@@ -142,7 +148,7 @@ class Checkpoint {
   static std::string name_without_arguments(const std::type_info& type);
   Checkpoint& add_part(std::string name, Part part, SourceLocation where);
   Checkpoint& add_number(std::string name, bool real, std::function<Number()> get,
-                         std::function<void(const Number&)> set, SourceLocation where);
+                         std::function<bool(const Number&)> set, SourceLocation where);
 
   std::unique_ptr<State> state_;
 };

@@ -68,6 +68,26 @@ TEST_P(CheckpointUse, AStateDictStaysOnItsDevice) {
   EXPECT_EQ(best.at("x").to_vector<double>(), std::vector<double>{7});
 }
 
+TEST(CheckpointUse, ANumberThatItsTypeDoesNotHoldIsRefused) {
+  const TemporaryFolder folder;
+  const auto refused = [&](std::int64_t saved, auto number) {
+    const auto before = number;
+    std::filesystem::remove_all(folder / "c");
+    Checkpoint writer(folder / "c");
+    writer.add("n", saved).save();
+    Checkpoint reader(folder / "c");
+    reader.add("n", number);
+    const std::string what = test::error_of<ValueError>([&] { reader.resume(); });
+    test::expect_contains(what, "'n' of '");
+    test::expect_contains(what, "it is " + std::to_string(saved) + ", which");
+    EXPECT_EQ(number, before);
+  };
+  refused(std::int64_t{1} << 40, 7);
+  refused(-1, std::uint8_t{7});
+  refused(2, true);
+  refused(128, std::int8_t{-1});
+}
+
 struct Odd : nn::Module {
   nn::Linear a = child("a", nn::Linear(4, 4)), b = child("b", nn::Linear(4, 4));
   Tensor scalar = buffer("scalar", rand({})), none = buffer("none", zeros({0, 3}));
