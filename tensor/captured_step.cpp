@@ -107,7 +107,8 @@ CapturedStep::CapturedStep(Function step, int inputs, const CapturedStepOptions&
                          std::to_string(options.check_every) + " must be 0 or more\nthe defaults are 3, 8 and 0",
                      where);
   const CallSite site("CapturedStep", where);
-  if (options.check_every > 0 && !backend_of(state_->device, where).computes_on_host())
+  const bool on_host = backend_of(state_->device, where).computes_on_host();  // DeviceError if it cannot be used
+  if (options.check_every > 0 && !on_host)
     throw ValueError("CapturedStep: check_every compares lists of calls, which a step on " + state_->device.str() +
                          " does not have\ncheck the step on the cpu: {.device = \"cpu\"}",
                      where);
