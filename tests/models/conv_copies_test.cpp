@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <minnow/minnow.h>
 #include <minnow/tensor/cpu/conv_parts.h>
-#include "models/resnet.h"
+#include "../../examples/models/resnet.h"
 
 namespace minnow {
 namespace {
