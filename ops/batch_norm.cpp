@@ -201,6 +201,8 @@ Tensor instance_norm(const In& x, const Tensor& weight, const Tensor& bias, doub
 
 Tensor group_norm(const In& x, std::int64_t num_groups, const Tensor& weight, const Tensor& bias, double eps) {
   const CallSite site("group_norm", x.where);
+  if (const auto cast = autocast(site, *x, weight, bias))
+    return group_norm({cast[0], x.where}, num_groups, cast[1], cast[2], eps);
   const Operands operands{{"x", *x}, {"weight", weight, kOptional}, {"bias", bias, kOptional}};
   dispatch(operands);
   check(operands, eps);

@@ -168,6 +168,11 @@ void GradScaler::step(Optimizer& optimizer, SourceLocation where) {
     refuse(kOp, "it was called for this optimizer since the last update()\ncall update() after the steps", where);
   if (!scale_.defined())
     refuse(kOp, "scale() was not called\ncall scaler.scale(loss).backward() to compute the gradients", where);
+  if (scale_.device().is_cuda() && CaptureSession::current())
+    throw BackendError(
+        "GradScaler::step: it cannot be captured on CUDA, where the host cannot learn meanwhile that a step was skipped"
+        "\nrun the step directly, or use bfloat16, which needs no scaler",
+        where);
   Use& use = use_of(optimizer);
   if (use.stage == Stage::kReady) {
     unscale(use, optimizer, where);

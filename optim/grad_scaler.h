@@ -32,7 +32,8 @@ struct GradScalerOptions {
 /// Checking and unscaling all gradients of a device is one pass.  What it finds stays on the device: the optimizer's pass
 /// reads it there and then changes neither parameters nor states.  The host learns of it at the next step, for the number
 /// of steps that were made, so that it is never more than a step ahead of a GPU.  Works for each optimizer, several of
-/// them, accumulated gradients and in a CapturedStep (after a direct run).  Not thread-safe.
+/// them, accumulated gradients and in a CapturedStep (after a direct run; not on CUDA, where the host cannot learn of a
+/// skipped step while one is captured: BackendError).  Not thread-safe.
 class GradScaler {
  public:
   /// ValueError for options out of range.

@@ -5,6 +5,7 @@
 #include <limits>
 #include <minnow/autograd/node.h>
 #include <minnow/minnow.h>
+#include "support/deterministic.h"
 #include "support/devices.h"
 
 namespace minnow {
@@ -58,6 +59,7 @@ TEST_P(JoinedRelu, GivesWhatTheModulesGiveOneAfterTheOther) {
     c.net.to(device());
     const Tensor x = input(c.x);
     if (c.nodes >= 0) { EXPECT_EQ(nodes_of(c.net, x), c.nodes) << c.net.to_string(); }
+    const test::Deterministic scope;  // cuDNN adds in any order otherwise
     const auto joined = results(c.net, x, true), apart = results(c.net, x, false);
     ASSERT_EQ(joined.size(), apart.size());
     for (std::size_t i = 0; i < joined.size(); ++i)
@@ -66,6 +68,7 @@ TEST_P(JoinedRelu, GivesWhatTheModulesGiveOneAfterTheOther) {
 }
 
 TEST_P(JoinedRelu, HasSecondDerivatives) {
+  const test::Deterministic scope;  // gradgradcheck calls the function twice
   nn::Sequential net(nn::Conv2d(2, 3, 3), nn::ReLU(), nn::MaxPool2d(2));
   net.to(device(), float64);
   const Tensor x = randn({1, 2, 6, 6}, {.dtype = float64}).to(device()).requires_grad_();
