@@ -7,7 +7,12 @@ set(MINNOW_CUDA_OFF_BECAUSE "MINNOW_CUDA=OFF was set when it was configured"
 mark_as_advanced(MINNOW_CUDA_OFF_BECAUSE)
 set(MINNOW_CUDA_ARCHITECTURES AUTO
     CACHE STRING "Architectures of the CUDA backend; AUTO: those of 8.0, 9.0, 10.0 and 12.0 that nvcc knows, and PTX for others")
-set(MINNOW_MPI AUTO CACHE STRING "Build minnow::distributed: AUTO (where MPI is found), ON or OFF")
+# In a project that adds this folder only if it asks for it: the search sets cache variables of the whole build.
+set(minnow_mpi OFF)
+if(PROJECT_IS_TOP_LEVEL)
+  set(minnow_mpi AUTO)
+endif()
+set(MINNOW_MPI ${minnow_mpi} CACHE STRING "Build minnow::distributed: AUTO (where MPI is found), ON or OFF")
 set_property(CACHE MINNOW_MPI PROPERTY STRINGS AUTO ON OFF)
 set(MINNOW_SANITIZE "" CACHE STRING "Sanitizers of our targets, as for -fsanitize=, e.g. address,undefined")
 option(MINNOW_CUDA_EMULATOR "Run the tests also with the CUDA backend on an emulated GPU; needs CUDA's headers" OFF)
