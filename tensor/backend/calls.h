@@ -21,8 +21,8 @@ namespace minnow::detail {
 /// each backend defines execute() for it.
 namespace calls {
 
-/// A missing operand.
-inline constinit const View kUndefined{};
+/// A missing operand.  Not inline: files that are compiled for an instruction set would each have its destructor.
+extern const View kUndefined;
 
 /// to = from, converted.  Any strides and dtypes, on one device.
 struct Copy {

@@ -5,6 +5,9 @@
 #include <minnow/tensor/error.h>
 
 namespace minnow::detail {
+
+constinit const View calls::kUndefined{};
+
 namespace {
 
 /// A hint which of two operands to move.
