@@ -515,7 +515,7 @@ HookHandle register_hook(const Tensor& x, autograd::Hook hook, SourceLocation wh
   const CallSite site("register_hook", where);
   x.require_defined("register_hook", where);
   require_hook(x, !hook);
-  const std::shared_ptr<Slot> slot = x.slot();
+  const std::shared_ptr<Slot>& slot = x.slot();
   hook = CheckedHook(std::move(hook), x, where);
   if (slot->producer) {
     const std::int64_t id = slot->producer->add_hook(slot->output, std::move(hook));

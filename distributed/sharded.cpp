@@ -125,6 +125,7 @@ void Shards::share() const {
 StateDict Shards::gathered(const StateDict& own, SourceLocation where) const {
   const CallSite site("dist::Sharded::state_dict", where);
   std::vector<StateDict> of_ranks;
+  of_ranks.reserve(static_cast<std::size_t>(size()));
   for (int r = 0; r < size(); ++r) of_ranks.push_back(broadcast_dict(own, r));
   StateDict all;
   for (std::size_t k = 0; k < parameters_.size(); ++k)

@@ -218,6 +218,7 @@ void CapturedStep::State::capture(Captured& entry, SourceLocation where) {
   std::vector<Tensor> inputs = own_inputs(entry, where);
   const auto versions_of = [&] {
     std::vector<std::uint32_t> versions;
+    versions.reserve(inputs.size());
     for (const Tensor& t : inputs) versions.push_back(t.storage()->version());
     return versions;
   };

@@ -33,7 +33,7 @@ class ChainBuilder {
     for (std::size_t k = 0; fits && k < call.inputs.size() && call.inputs[k]; ++k)
       fits = (fused.inputs[k] = operand(*call.inputs[k], out)) >= 0;
     fits = fits && (fused.out = operand(out, out)) >= 0 && !conflicts(fused);
-    if (fits) chain_.calls.push_back(std::move(fused));
+    if (fits) chain_.calls.push_back(fused);
     else chain_.operands.resize(before);
     return fits;
   }
