@@ -49,7 +49,7 @@ def transformer():
     return [(50257 * 768 + 1024 * 768, 0)] + 12 * [(block, block * tokens)] + [(0, 50257 * 768 * tokens)]
 
 
-# Seconds of a step of one rank with 2 threads (benchmarks/results), so that the ratio of arithmetic to bytes is a real one.
+# Seconds of a step of one rank with 2 threads (benchmarks/results); that of GPT-2 is assumed, not measured.
 MODELS = {"MNIST CNN, B 64": (cnn, 0.0138), "ResNet-18, B 16": (resnet18, 0.0477), "GPT-2 124M, B 4 T 64": (transformer, 1.0)}
 
 

@@ -25,14 +25,13 @@ using nn::NamedTensor;
 using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-/// Parameters of one dtype whose gradients are sent together, in host memory: the gradients, and behind them a word for
-/// each parameter that says whether this rank has its gradient.
+/// Parameters of one dtype whose gradients are sent together, in host memory.
 struct Bucket {
   std::vector<std::size_t> parameters;
   std::vector<std::int64_t> begins;  // in elements
   Tensor host{};                     // the gradients
-  Tensor present{};                  // uint8 [parameters]; after the exchange int32 counts
-  Tensor counts{};
+  Tensor present{};                  // int32 [parameters]: whether this rank has it
+  Tensor counts{};                   // int32 [parameters]: how many ranks have it
   std::size_t ready = 0;
   Work work{};
   Clock::time_point sent{};
