@@ -143,19 +143,21 @@ AtomicFile::AtomicFile(std::string op, std::string path, SourceLocation where)
 /// Whether the target exists, which then is no link.  As open() does, follows a link to a file that does not exist yet.
 bool AtomicFile::follow_links(struct stat& info) {
   constexpr int kMaxLinks = 40;
-  for (int links = 0; ::lstat(target_.c_str(), &info) == 0; ++links) {
-    if (!S_ISLNK(info.st_mode)) return true;
-    if (links == kMaxLinks) fail("cannot follow the link", ELOOP);
+  for (int links = 0;; ++links) {
+    const bool exists = ::lstat(target_.c_str(), &info) == 0;
+    if (exists && !S_ISLNK(info.st_mode)) return true;
+    if (!exists && errno != ENOENT) fail("cannot write", errno);
+    // What is found now another writer has just made, or it is a link of /proc to a file without a name.
+    struct stat behind = {};
+    if (!exists && ::stat(path_.c_str(), &behind) != 0) return false;
+    if (links == kMaxLinks) fail("cannot follow the link", exists ? ELOOP : ENOENT);
+    if (!exists) continue;
     char to[PATH_MAX];
     const ssize_t size = ::readlink(target_.c_str(), to, sizeof to);
     if (size < 0) fail("cannot follow the link", errno);
     target_.resize(to[0] == '/' ? 0 : target_.find_last_of('/') + 1);
     target_.append(to, static_cast<std::size_t>(size));
   }
-  if (errno != ENOENT) fail("cannot write", errno);
-  // A link of /proc to a file without a name.
-  if (::stat(path_.c_str(), &info) == 0) fail("cannot follow the link", ENOENT);
-  return false;
 }
 
 void AtomicFile::create_temporary(unsigned mode) {

@@ -11,6 +11,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 #include <minnow/data/csv.h>
 #include <minnow/data/file_dataset.h>
 #include <minnow/data/idx.h>
@@ -36,6 +37,7 @@ struct Plan {
   std::size_t calls = 0;  // so far
   std::string failed;     // its name
   bool renamed = false;
+  std::string appears{};  // a file that another writer makes just before the next stat()
 };
 Plan* plan = nullptr;
 
@@ -122,7 +124,11 @@ int __wrap_rename(const char* from, const char* to) {
 }
 int __wrap_fstat(int fd, struct stat* info) { return minnow::fails("fstat") ? -1 : __real_fstat(fd, info); }
 int __wrap_lstat(const char* path, struct stat* info) { return minnow::fails("lstat") ? -1 : __real_lstat(path, info); }
-int __wrap_stat(const char* path, struct stat* info) { return minnow::fails("stat") ? -1 : __real_stat(path, info); }
+int __wrap_stat(const char* path, struct stat* info) {
+  if (minnow::plan && !minnow::plan->appears.empty())
+    __real_close(__real_open(std::exchange(minnow::plan->appears, {}).c_str(), O_WRONLY | O_CREAT, 0600));
+  return minnow::fails("stat") ? -1 : __real_stat(path, info);
+}
 int __wrap_fstatat(int folder, const char* path, struct stat* info, int flags) {
   return minnow::fails("fstatat") ? -1 : __real_fstatat(folder, path, info, flags);
 }
@@ -154,7 +160,7 @@ using test::ramp;
 /// Faults for the calls within its scope.
 class Faults {
  public:
-  Faults(Fault fault, std::size_t at, int error = 0) : plan_{fault, error, at, 0, {}, false} { plan = &plan_; }
+  Faults(Fault fault, std::size_t at, int error = 0) : plan_{fault, error, at, 0, {}, false, {}} { plan = &plan_; }
   ~Faults() { plan = nullptr; }
   Faults(const Faults&) = delete;
   Faults& operator=(const Faults&) = delete;
@@ -342,6 +348,19 @@ TEST_P(FileFaults, NothingIsWrittenOrRead) {
     EXPECT_EQ(folder_.files(), 1u) << n;
   }
   EXPECT_TRUE(test::read_bytes(path_) == bytes);
+}
+
+TEST(FileRaces, TwoWritersMakeAFileAtOnce) {
+  const MemoryFolder folder;
+  const std::string path = folder / "x";
+  Plan other;
+  other.appears = path;
+  plan = &other;
+  save({{"x", numbers(1)}}, path);
+  plan = nullptr;
+  EXPECT_TRUE(other.appears.empty());
+  EXPECT_EQ(test::text_of(load(path)), test::text_of({{"x", numbers(1)}}));
+  EXPECT_EQ(folder.files(), 1u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, FileFaults, ::testing::ValuesIn(works()),
