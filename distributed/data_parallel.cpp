@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -154,12 +155,13 @@ void DataParallel::State::finish() {
     send(bucket);
   }
   for (Bucket& bucket : buckets) bucket.work.wait();
-  ++report.backwards;
-  report.waited += seconds_since(start);
-  report.seconds += seconds_since(first);
+  Report now{.backwards = 1, .waited = seconds_since(start)};
+  now.seconds = seconds_since(first);
+  for (const Bucket& bucket : buckets) now.bytes += bucket.host.nbytes();
+  add(report, now);
+  Engine::current().count(now);
   for (const Bucket& bucket : buckets) require_all(bucket);
   for (const Bucket& bucket : buckets) {
-    report.bytes += bucket.host.nbytes();
     for (std::size_t place = 0; place < bucket.parameters.size(); ++place) {
       if (bucket.counts.data<std::int32_t>()[place] == 0) continue;
       const Tensor& p = parameters[bucket.parameters[place]].tensor;
@@ -228,6 +230,17 @@ DataParallel::~DataParallel() = default;
 DataParallel::NoSync::NoSync(DataParallel& parallel) : parallel_(parallel) { ++parallel_.state_->no_sync; }
 DataParallel::NoSync::~NoSync() { --parallel_.state_->no_sync; }
 
-DataParallel::Report DataParallel::report() const { return state_->report; }
+Report DataParallel::report() const { return state_->report; }
+
+Report report() { return Engine::current().report(); }
+
+std::string Report::str() const {
+  const double each = 1.0 / static_cast<double>(std::max<std::int64_t>(backwards, 1));
+  char text[160];
+  std::snprintf(text, sizeof text, "%.2f MB of gradients in %.2f ms, %.0f %% of it behind backward (%lld backwards)",
+                static_cast<double>(bytes) * each / 1e6, seconds * each * 1e3, 100 * hidden(),
+                static_cast<long long>(backwards));
+  return text;
+}
 
 }  // namespace minnow::dist

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <minnow/nn/module.h>
 
 namespace minnow::dist {
@@ -16,6 +17,18 @@ enum class BufferSync : std::uint8_t {
 struct DataParallelOptions {
   double bucket_mb = 25;  ///< gradients are sent together in buckets of at most this many MB, or one by one
   BufferSync buffers = BufferSync::broadcast;
+};
+
+/// What the exchange of gradients has cost this rank.
+struct Report {
+  std::int64_t backwards = 0;  ///< that averaged
+  std::int64_t bytes = 0;      ///< of gradients
+  double seconds = 0;          ///< that buckets were under way, from the first to the last of each backward
+  double waited = 0;           ///< of these, after backward had nothing else to do
+  /// The share of the exchange that went on while backward did.
+  double hidden() const { return seconds > 0 ? 1 - waited / seconds : 1; }
+  /// In a line, a backward's mean.
+  std::string str() const;
 };
 
 /// Training of one module by all ranks, each with batches of its own.  At the start parameters and buffers are those of
@@ -63,13 +76,6 @@ class DataParallel {
   /// const auto guard = parallel.no_sync();
   [[nodiscard]] NoSync no_sync() { return NoSync(*this); }
 
-  struct Report {
-    std::int64_t backwards = 0;  ///< that averaged
-    std::int64_t bytes = 0;      ///< of gradients, of one rank
-    double seconds = 0;          ///< that buckets were under way, from the first to the last
-    double waited = 0;           ///< of these, after backward had nothing else to do
-    double hidden() const { return seconds > 0 ? 1 - waited / seconds : 1; }
-  };
   /// Since the start.
   Report report() const;
 
@@ -77,5 +83,8 @@ class DataParallel {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+/// Of all DataParallel of the Process, since its start.  BackendError if there is no Process.
+Report report();
 
 }  // namespace minnow::dist

@@ -5,11 +5,15 @@
 #include <cstdlib>
 #include <exception>
 #include <thread>
+#include <minnow/autograd/grad_mode.h>
+#include <minnow/distributed/collectives.h>
 #include <minnow/distributed/detail/engine.h>
 #include <minnow/tensor/call_site.h>
+#include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
 #include <minnow/tensor/threads.h>
+#include <minnow/training/interrupt.h>
 
 namespace minnow::dist {
 namespace {
@@ -72,6 +76,14 @@ int rank() {
 int size() {
   const Engine* e = Engine::current_or_null();
   return e == nullptr ? 1 : e->communicator().size();
+}
+
+int interrupted(SourceLocation where) {
+  const CallSite site("dist::interrupted", where);
+  const NoGradGuard guard;
+  const Tensor signal = full({}, minnow::interrupted(), {.dtype = int32});
+  all_reduce(signal, ReduceOp::max);
+  return signal.item<std::int32_t>();
 }
 
 }  // namespace minnow::dist

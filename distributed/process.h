@@ -48,4 +48,8 @@ class Process {
 int rank();
 int size();
 
+/// minnow::interrupted() of any rank: the same answer on all of them, so that they stop at the same step.  Called by all
+/// ranks together, as a collective is.
+int interrupted(SourceLocation where = SourceLocation::current());
+
 }  // namespace minnow::dist

@@ -67,14 +67,14 @@ Digits open_digits(const Arguments& a) {
 }
 
 /// The fraction of the test images that are classified correctly; none when it was interrupted.
-std::optional<double> accuracy(nn::Module& model, const data::ImageDataset& test, Device device) {
+std::optional<double> accuracy(nn::Module& model, const data::ImageDataset& test, Device device, const Ranks& ranks) {
   const NoGradGuard no_grad;
   model.eval();
   data::DataLoader loader(test, {.batch_size = 500, .device = device});
   Tensor correct = zeros({}, {DType::int64, device});
   for (auto& [images, labels] : loader) {
     correct += sum(argmax(model(images), 1) == labels);
-    if (interrupted()) return std::nullopt;
+    if (ranks.interrupted()) return std::nullopt;
   }
   model.train();
   return correct.item() / static_cast<double>(test.size());
@@ -111,8 +111,8 @@ Step make_step(nn::Module& model, optim::Adam& adam, Device device, const Argume
   return [captured](const Tensor& images, const Tensor& labels) { return (*captured)(images, labels); };
 }
 
-EpochResult train_epoch(const Step& step, data::DataLoader<data::ImageDataset>& loader, Sums& sums,
-                        const Arguments& a) {
+EpochResult train_epoch(const Step& step, data::DataLoader<data::ImageDataset>& loader, Sums& sums, const Arguments& a,
+                        const Ranks& ranks) {
   const auto start = std::chrono::steady_clock::now();
   if (loader.position().batch == 0) sums.loss.zero_(), sums.steps = 0;
   std::int64_t steps = 0, seen = 0;
@@ -126,7 +126,7 @@ EpochResult train_epoch(const Step& step, data::DataLoader<data::ImageDataset>& 
     bar.show("loss", loss);
     seen += images.size(0);
     if (++steps == 20 && a.dry_run) break;
-    if (interrupted()) return {.steps = steps};
+    if (ranks.interrupted()) return {.steps = steps};
   }
   check.finish();
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
@@ -161,6 +161,7 @@ bool save_weights(const nn::Module& model, const std::string& path) {
 struct Trained {
   std::int64_t steps = 0;
   bool complete = true;  // false: a log or checkpoint could not be written
+  int signal = 0;        // that interrupted it
 };
 
 /// Calls f, which writes a log or a checkpoint: the training goes on where that fails.
@@ -189,14 +190,14 @@ Trained train(nn::Module& model, const Digits& digits, Device device, const Argu
   const Step step = make_step(model, adam, device, a);
   const bool saving = checkpoint && ranks.rank() == 0;
   Trained done;
-  while (loader.position().epoch < a.epochs && !interrupted()) {
-    EpochResult r = train_epoch(step, loader, sums, a);
+  while (loader.position().epoch < a.epochs && (done.signal = ranks.interrupted()) == 0) {
+    EpochResult r = train_epoch(step, loader, sums, a, ranks);
     r.images_per_second *= ranks.size();
     const std::int64_t epoch = loader.epoch() + 1;
     done.steps += r.steps;
-    if (interrupted()) break;
-    const std::optional<double> share = accuracy(model, digits.test, device);
-    if (!share) break;
+    if ((done.signal = ranks.interrupted()) != 0) break;
+    const std::optional<double> share = accuracy(model, digits.test, device, ranks);
+    if (!share) continue;
     std::printf("epoch %lld/%lld  loss %.4f  test accuracy %.2f %%  %.1f s  %.0f images/s\n",
                 static_cast<long long>(epoch), static_cast<long long>(a.epochs), r.loss, 100 * *share, r.seconds,
                 r.images_per_second);
@@ -215,21 +216,22 @@ Trained train(nn::Module& model, const Digits& digits, Device device, const Argu
     if (a.dry_run) break;
     if (saving) attempt("checkpoint", done, [&] { checkpoint->save({.metric = *share, .background = true}); });
   }
-  if (saving && interrupted() && done.steps > 0) attempt("checkpoint", done, [&] { checkpoint->save(); });
+  if (saving && done.signal != 0 && done.steps > 0) attempt("checkpoint", done, [&] { checkpoint->save(); });
   if (checkpoint) attempt("checkpoint", done, [&] { checkpoint->wait(); });
+  if (done.signal == 0 && a.distributed) std::cout << "exchange  " << ranks.report() << '\n';
   return done;
 }
 
 /// Saves the weights and returns the exit status.
-int finish(const nn::Module& model, const Trained& done, const Arguments& a) {
+int finish(const nn::Module& model, const Trained& done, const Arguments& a, const Ranks& ranks) {
   std::fflush(stdout);
   const bool saved = saves(a) && done.steps > 0;  // an untrained network does not replace a file
-  if (interrupted())
+  if (done.signal != 0 && ranks.rank() == 0)
     std::cerr << (saved      ? "interrupted: saving the weights (a second signal ends at once)\n"
                   : saves(a) ? "interrupted before the first step: nothing is saved\n"
                              : "interrupted\n");
   if (saved && !save_weights(model, a.save)) return EXIT_FAILURE;
-  if (interrupted()) return 128 + interrupted();
+  if (done.signal != 0) return 128 + done.signal;
   if (std::cout.flush() && !std::ferror(stdout)) return done.complete ? EXIT_SUCCESS : EXIT_FAILURE;
   std::cerr << "mnist: the output could not be written\n";
   return EXIT_FAILURE;
@@ -268,10 +270,13 @@ int run(Arguments a) {
   const Digits digits = open_digits(a);
   const InterruptGuard guard;
   std::cout << nn::summary(*model, {1, 1, 28, 28}) << std::endl;
-  const Trained done = train(*model, digits, device, a, std::move(log), checkpoint ? &*checkpoint : nullptr, ranks);
-  if (a.epochs == 0)
-    if (const auto share = accuracy(*model, digits.test, device)) std::printf("test accuracy %.2f %%\n", 100 * *share);
-  return finish(*model, done, a);
+  Trained done = train(*model, digits, device, a, std::move(log), checkpoint ? &*checkpoint : nullptr, ranks);
+  if (a.epochs == 0) {
+    if (const auto share = accuracy(*model, digits.test, device, ranks))
+      std::printf("test accuracy %.2f %%\n", 100 * *share);
+    done.signal = ranks.interrupted();
+  }
+  return finish(*model, done, a, ranks);
 }
 
 }  // namespace

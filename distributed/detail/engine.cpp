@@ -78,6 +78,23 @@ void Engine::finish() {
   communicator_.finish();
 }
 
+void add(Report& sum, const Report& more) {
+  sum.backwards += more.backwards;
+  sum.bytes += more.bytes;
+  sum.seconds += more.seconds;
+  sum.waited += more.waited;
+}
+
+void Engine::count(const Report& more) {
+  const std::lock_guard lock(mutex_);
+  add(report_, more);
+}
+
+Report Engine::report() const {
+  const std::lock_guard lock(mutex_);
+  return report_;
+}
+
 Work::~Work() {
   if (!state_) return;
   try {

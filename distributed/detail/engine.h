@@ -9,6 +9,7 @@
 #include <mutex>
 #include <thread>
 #include <minnow/distributed/collectives.h>
+#include <minnow/distributed/data_parallel.h>
 #include <minnow/distributed/detail/communicator.h>
 #include <minnow/distributed/process.h>
 
@@ -21,6 +22,8 @@ struct Work::State {
   std::exception_ptr error;
   std::function<void()> finish;  ///< on the thread that waits: copies back to the device
 };
+
+void add(Report& sum, const Report& more);
 
 /// The thread that talks to the other ranks: collectives run on it, in the order in which they are called, while the
 /// program goes on.
@@ -40,6 +43,9 @@ class Engine {
   const Communicator& communicator() const { return communicator_; }
   /// All that was started has ended.  Throws if the other ranks do not end too.
   void finish();
+  /// Adds to what dist::report() says.
+  void count(const Report& more);
+  Report report() const;
   [[noreturn]] void abort() { communicator_.abort(); }
 
  private:
@@ -53,8 +59,9 @@ class Engine {
   void stop();
 
   Communicator communicator_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
+  Report report_{};
   std::deque<Job> jobs_;
   bool stops_ = false;
   std::thread thread_;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <minnow/minnow.h>
 
 /// The ranks that mpirun has started, or this program alone.
@@ -18,6 +19,10 @@ class Ranks {
   minnow::Device device() const;
   /// From now on backward averages the gradients of the model over the ranks.  The model must outlive this.
   void average_gradients(minnow::nn::Module& model);
+  /// The signal that any rank has received, or 0: all ask together.
+  int interrupted() const;
+  /// What the exchange of gradients has cost; empty without --distributed.
+  std::string report() const;
 
  private:
   struct State;

@@ -15,3 +15,5 @@ int Ranks::rank() const { return 0; }
 int Ranks::size() const { return 1; }
 Device Ranks::device() const { return best_device(); }
 void Ranks::average_gradients(nn::Module&) {}
+int Ranks::interrupted() const { return minnow::interrupted(); }
+std::string Ranks::report() const { return ""; }

@@ -22,3 +22,6 @@ Device Ranks::device() const { return state_->process ? state_->process->device(
 void Ranks::average_gradients(nn::Module& model) {
   if (state_->process) state_->parallel.emplace(model);
 }
+
+int Ranks::interrupted() const { return state_->process ? dist::interrupted() : minnow::interrupted(); }
+std::string Ranks::report() const { return state_->process ? dist::report().str() : ""; }

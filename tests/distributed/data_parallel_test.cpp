@@ -57,6 +57,7 @@ TEST_P(DataParallelOnDevice, ManyRanksTrainAsOneDoes) {
     Net net;
     net.to(device());
     DataParallel parallel(net, {.bucket_mb = bucket_mb});
+    const dist::Report before = dist::report();
     alone.load_state_dict(net.state_dict());
     optim::Adam adam(net.parameters(), {.lr = 0.01}), adam_alone(alone.parameters(), {.lr = 0.01});
     for (int step = 0; step < 20; ++step) {
@@ -75,10 +76,13 @@ TEST_P(DataParallelOnDevice, ManyRanksTrainAsOneDoes) {
       if (is_floating_point(tensor.dtype())) { EXPECT_TRUE(allclose(tensor.cpu(), want.at(name), 1e-4, 1e-5)) << name; }
       expect_equal_on_all_ranks(tensor, name);
     }
-    const DataParallel::Report report = parallel.report();
+    const dist::Report report = parallel.report();
     EXPECT_EQ(report.backwards, 20);
     EXPECT_EQ(report.bytes, 20 * 4 * net.num_parameters());
     EXPECT_LE(report.waited, report.seconds);
+    EXPECT_EQ(report.str().substr(report.str().rfind('(')), "(20 backwards)");
+    EXPECT_EQ(dist::report().backwards - before.backwards, 20);
+    EXPECT_EQ(dist::report().bytes - before.bytes, report.bytes);
   }
 }
 

@@ -35,29 +35,75 @@ int run(const std::string& how, int culprit) {
   return 0;
 }
 
-/// Rank 1 is killed at a random moment of its training.
-int train(double seconds) {
+/// Trains for ever, with a checkpoint by rank 0 every few steps; one rank is killed after some time.
+int train(double seconds, int culprit, const std::string& folder) {
   const dist::Process process({.timeout = 5});
   nn::Linear net(300, 300);
   const dist::DataParallel parallel(net, {.bucket_mb = 0.01});
-  if (process.rank() == 1)
+  optim::SGD sgd(net.parameters(), {.lr = 1e-4});
+  int step = 0;
+  Checkpoint checkpoint(folder);
+  checkpoint.add("model", net).add("sgd", sgd).add("step", step);
+  checkpoint.resume();
+  if (process.rank() == culprit)
     std::thread([seconds] {
       rest(seconds);
       std::raise(SIGKILL);
     }).detach();
-  for (;;) {
+  for (;; ++step) {
+    if (process.rank() == 0 && step % 3 == 0) {
+      checkpoint.save();
+      std::printf("saved %d\n", step);
+      std::fflush(stdout);
+    }
     net.zero_grad();
     mean(net(ones({8, 300}))).backward();
+    sgd.step();
   }
+}
+
+/// Trains until Ctrl-C: all ranks stop at the same step.
+int stop() {
+  const dist::Process process({.timeout = 5});
+  const InterruptGuard guard;
+  const Tensor x = ones({1000});
+  if (process.rank() == 0) {
+    std::printf("begun\n");
+    std::fflush(stdout);
+  }
+  int step = 0;
+  for (; dist::interrupted() == 0; ++step) dist::all_reduce(x, dist::ReduceOp::mean);
+  const Tensor steps = dist::all_gather(full({}, step, {.dtype = int32}));
+  if (process.rank() == 0)
+    std::printf("stopped at step %d to %d\n", steps.min().item<std::int32_t>(), steps.max().item<std::int32_t>());
+  return 0;
+}
+
+/// All ranks read the checkpoint: the step of each.
+int resume(const std::string& folder) {
+  const dist::Process process({.timeout = 5});
+  nn::Linear net(300, 300);
+  optim::SGD sgd(net.parameters(), {.lr = 1e-4});
+  int step = -1;
+  Checkpoint checkpoint(folder);
+  checkpoint.add("model", net).add("sgd", sgd).add("step", step);
+  checkpoint.resume();
+  const Tensor steps = dist::all_gather(full({}, step, {.dtype = int32}));
+  if (process.rank() == 0)
+    std::printf("resumed %d of %d\n", steps.min().item<std::int32_t>(), steps.max().item<std::int32_t>());
+  return 0;
 }
 
 }  // namespace
 
-/// program HOW [RANK]: what a rank does wrong; program train SECONDS.
+/// program HOW [RANK]: what a rank does wrong; program train SECONDS RANK FOLDER; program
+/// resume FOLDER; program stop.
 int main(int argc, char** argv) {
   const std::string how = argc > 1 ? argv[1] : "";
   try {
-    return how == "train" ? train(std::stod(argv[2])) : run(how, argc > 2 ? std::stoi(argv[2]) : 1);
+    if (how == "train") return train(std::stod(argv[2]), std::stoi(argv[3]), argv[4]);
+    if (how == "stop") return stop();
+    return how == "resume" ? resume(argv[2]) : run(how, argc > 2 ? std::stoi(argv[2]) : 1);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 1;

@@ -2,8 +2,11 @@
 
 import os
 import random
+import re
+import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 MPIRUN, PROGRAM = sys.argv[1:3]
@@ -31,8 +34,24 @@ def start(ranks, *arguments):
     return done.returncode, done.stdout + done.stderr, time.monotonic() - began
 
 
+def interrupt():
+    """Ctrl-C, as mpirun gets it; an empty text if all ranks stopped at the same step."""
+    command = [MPIRUN, "--oversubscribe", "--allow-run-as-root", "-n", "3", PROGRAM, "stop"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace") as ranks:
+        begun = ranks.stdout.readline()
+        time.sleep(random.uniform(0.0, 0.2))
+        ranks.send_signal(signal.SIGINT)
+        try:
+            output = begun + ranks.communicate(timeout=LIMIT)[0]
+        except subprocess.TimeoutExpired:
+            ranks.kill()
+            return f"Ctrl-C: the ranks go on after {LIMIT} s"
+    found = re.search(r"stopped at step (\d+) to (\d+)", output)
+    return "" if found and found[1] == found[2] else f"Ctrl-C: the ranks did not stop together\n{output}"
+
+
 def main():
-    faults = []
+    faults = [fault for fault in [interrupt()] if fault]
     status, output, _ = start(3, "nothing")
     if status != 0:
         faults.append(f"ranks that do nothing wrong: status {status}\n{output}")
@@ -43,14 +62,22 @@ def main():
             faults.append(f"rank {culprit} of {ranks} {how}: status {status}, {seconds:.1f} s, not printed: {missing}\n{output}")
         else:
             print(f"rank {culprit} of {ranks} {how}: all ended after {seconds:.1f} s")
-    slowest = 0.0
-    for _ in range(KILLS):
-        moment = random.uniform(0.0, 0.5)
-        status, output, seconds = start(3, "train", moment)
-        slowest = max(slowest, seconds - moment)
-        if status in (None, 0) or seconds > LIMIT:
-            faults.append(f"killed after {moment:.3f} s of training: status {status}, {seconds:.1f} s\n{output}")
-    print(f"{KILLS} kills at random moments of training: all ended, the slowest after {slowest:.1f} s")
+    slowest, saved = 0.0, -1
+    with tempfile.TemporaryDirectory() as folder:
+        for kill in range(KILLS):
+            moment, culprit = random.uniform(0.0, 0.5), kill % 3
+            status, output, seconds = start(3, "train", moment, culprit, folder)
+            slowest = max(slowest, seconds - moment)
+            if status in (None, 0) or seconds > LIMIT:
+                faults.append(f"rank {culprit} killed after {moment:.3f} s: status {status}, {seconds:.1f} s\n{output}")
+            saved = max([saved, *map(int, re.findall(r"^saved (\d+)$", output, re.M))])
+            status, output, _ = start(2, "resume", folder)
+            found = re.search(r"^resumed (-?\d+) of (-?\d+)$", output, re.M)
+            least, most = map(int, found.groups()) if found else (-2, -2)
+            if status != 0 or least != most or least < saved:
+                faults.append(f"kill {kill}: step {saved} was saved, {least} to {most} found, status {status}\n{output}")
+    print(f"{KILLS} kills at random moments of training: all ended, the slowest after {slowest:.1f} s; "
+          f"no checkpoint of {saved} steps was lost")
     print("\n".join(faults))
     return 1 if faults else 0
 
