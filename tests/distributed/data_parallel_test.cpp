@@ -1,4 +1,6 @@
+#include <filesystem>
 #include <gtest/gtest.h>
+#include <unistd.h>
 #include <minnow/distributed/collectives.h>
 #include <minnow/distributed/data_parallel.h>
 #include <minnow/distributed/process.h>
@@ -84,6 +86,61 @@ TEST_P(DataParallelOnDevice, ManyRanksTrainAsOneDoes) {
     EXPECT_EQ(dist::report().backwards - before.backwards, 20);
     EXPECT_EQ(dist::report().bytes - before.bytes, report.bytes);
   }
+}
+
+/// A run with a schedule, clipped gradients, an average of the weights and checkpoints.
+struct Training {
+  Net net;
+  DataParallel parallel{net};
+  optim::AdamW adamw{net.parameters(), {.lr = 0.02}};
+  optim::StepLR schedule{adamw, 2, 0.5};
+  optim::AveragedModel<Net> ema{net, {.decay = 0.9}};
+  int step = 0;
+
+  void train_until(int end) {
+    for (; step < end; ++step) {
+      const Tensor loss = loss_of(net, part_of(batch(12, step)));
+      adamw.zero_grad();
+      loss.backward();
+      optim::clip_grad_norm_(net.parameters(), 0.1);
+      adamw.step();
+      schedule.step();
+      ema.update_parameters(net);
+    }
+  }
+  void open(Checkpoint& checkpoint) {
+    checkpoint.add("net", net).add("adamw", adamw).add("schedule", schedule).add("ema", ema).add("step", step);
+  }
+};
+
+TEST(DataParallel, Rank0WritesACheckpointAndAllReadIt) {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("minnow-ranks-" + std::to_string(::getppid()));
+  Training whole, first, second;
+  second.net.load_state_dict(first.net.state_dict());
+  whole.net.load_state_dict(first.net.state_dict());
+  whole.train_until(6);
+  first.train_until(3);
+  Checkpoint written(folder.string());
+  first.open(written);
+  if (dist::rank() == 0) written.save();
+  dist::barrier();
+  Checkpoint read(folder.string());
+  second.open(read);
+  ASSERT_TRUE(read.resume().has_value());
+  EXPECT_EQ(second.step, 3);
+  second.train_until(6);
+  dist::barrier();
+  if (dist::rank() == 0) std::filesystem::remove_all(folder);
+  const auto same = [](const nn::Module& a, const nn::Module& b) {
+    const StateDict want = b.state_dict();
+    for (const auto& [name, tensor] : a.state_dict()) {
+      EXPECT_TRUE(equal(tensor, want.at(name))) << name;
+      expect_equal_on_all_ranks(tensor, name);
+    }
+  };
+  same(second.net, whole.net);
+  same(second.ema.module(), whole.ema.module());
 }
 
 TEST(DataParallel, GradientsAddUpWithoutSync) {
