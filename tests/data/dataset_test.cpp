@@ -40,7 +40,9 @@ TEST(Datasets, SplitsCoverEverythingOnce) {
   EXPECT_NE(parts[0].indices(), data::random_split(hundred, {70, 30}, 2)[0].indices());
   EXPECT_THROW(data::random_split(hundred, {70, 31}), ValueError);
   EXPECT_THROW(data::random_split(hundred, {70, 29}), ValueError);
-  EXPECT_THROW(data::random_split(hundred, {70, std::numeric_limits<std::int64_t>::max()}), ValueError);
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  EXPECT_THROW(data::random_split(hundred, {70, kMost}), ValueError);
+  EXPECT_THROW(data::random_split(hundred, {70, kMost, kMost, 32}), ValueError);  // 100 modulo 2^64
   EXPECT_THROW(data::random_split(hundred, {101, -1}), ValueError);
   EXPECT_THROW(data::Subset(hundred, {100}), IndexError);
   EXPECT_THROW(parts[0].get(70), IndexError);
