@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Predicts how data parallel training scales, from a model of cost; checks the model against this machine.
 
-benchmarks/scaling.py                              the table and the picture (docs/scaling.svg with --write)
+benchmarks/scaling.py                              the table, from the steps measured in benchmarks/results
+benchmarks/scaling.py --write                      the same into docs/scaling.md, and its picture docs/scaling.svg
 benchmarks/scaling.py --check build/release        measured with 1 to 4 ranks here, beside what the model says
 
 A step is forward (a third of its time) and backward (two thirds), which reaches the layers from the last to the first, each
@@ -13,9 +14,12 @@ the step ends when backward has and the last bucket has arrived.  Links are full
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
 
 BUCKET = 25e6
 MEMORY = 8e9  # bytes a second that one thread copies in, sums and copies out
@@ -49,8 +53,19 @@ def transformer():
     return [(50257 * 768 + 1024 * 768, 0)] + 12 * [(block, block * tokens)] + [(0, 50257 * 768 * tokens)]
 
 
-# Seconds of a step of one rank with 2 threads (benchmarks/results); that of GPT-2 is assumed, not measured.
-MODELS = {"MNIST CNN, B 64": (cnn, 0.0138), "ResNet-18, B 16": (resnet18, 0.0477), "GPT-2 124M, B 4 T 64": (transformer, 1.0)}
+# The layers, and the row of compare.py that measures a step of one rank.
+MODELS = {"MNIST CNN, B 64": (cnn, "cnn_step_adam"), "ResNet-18, B 16": (resnet18, "resnet18_step"),
+          "GPT-2 124M, B 4 T 64": (transformer, "gpt2_train")}
+
+
+def measured():
+    """Seconds of each row in the newest table of a CPU, and its name."""
+    tables = sorted(path for path in (HERE / "results").glob("*.md") if "\ncpu, " in path.read_text())
+    seconds = {}
+    for name, time in re.findall(r"^\| (\w+) \| ([\d.]+ \w+) \|", tables[-1].read_text(), re.M):
+        number, unit = time.split()
+        seconds[name] = float(number) * {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}[unit]
+    return seconds, tables[-1].name
 
 
 def exchange(size, ranks, latency, bandwidth, memory):
@@ -76,19 +91,29 @@ def step_time(layers, seconds, ranks, latency, bandwidth, memory=MEMORY, bucket=
 
 
 def table():
-    rows = []
-    for model, (layers, seconds) in MODELS.items():
+    rows, lines = [], []
+    seconds, name = measured()
+    for model, (layers, row) in MODELS.items():
         for link, bandwidth in LINKS.items():
-            efficiency = [seconds / step_time(layers(), seconds, n, LATENCY, bandwidth) for n in RANKS]
+            efficiency = [seconds[row] / step_time(layers(), seconds[row], n, LATENCY, bandwidth) for n in RANKS]
             rows.append((model, link, efficiency))
-    return rows
-
-
-def show(rows):
-    print("| model | link | " + " | ".join(map(str, RANKS)) + " |")
-    print("|---|---|" + "---|" * len(RANKS))
+    lines = ["| model | step of one rank | link | " + " | ".join(map(str, RANKS)) + " |",
+             "|---|---|---|" + "---|" * len(RANKS)]
     for model, link, efficiency in rows:
-        print(f"| {model} | {link} | " + " | ".join(f"{e:.0%}" for e in efficiency) + " |")
+        lines.append(f"| {model} | {seconds[MODELS[model][1]] * 1e3:.1f} ms | {link} | "
+                     + " | ".join(f"{e:.0%}" for e in efficiency) + " |")
+    return rows, lines, name
+
+
+def write(rows, lines, name):
+    """The table between the marks of docs/scaling.md, and the picture."""
+    docs = HERE.parent / "docs"
+    page = docs / "scaling.md"
+    begin, end = "<!-- table -->\n", "<!-- end -->\n"
+    before, rest = page.read_text().split(begin)
+    steps = f"Steps: benchmarks/results/{name}.\n"
+    page.write_text(before + begin + steps + "\n" + "\n".join(lines) + "\n" + end + rest.split(end)[1])
+    (docs / "scaling.svg").write_text(picture(rows))
 
 
 def picture(rows):
@@ -152,15 +177,15 @@ def check(build, batch=24, steps=100):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--check", metavar="BUILD", help="measure with 2, 3 and 4 ranks on this machine")
-    parser.add_argument("--write", action="store_true", help="write docs/scaling.svg")
+    parser.add_argument("--write", action="store_true", help="write docs/scaling.md and docs/scaling.svg")
     a = parser.parse_args()
     if a.check:
         check(a.check)
         return
-    rows = table()
-    show(rows)
+    rows, lines, name = table()
+    print("\n".join(lines))
     if a.write:
-        (Path(__file__).resolve().parent.parent / "docs/scaling.svg").write_text(picture(rows))
+        write(rows, lines, name)
 
 
 main()

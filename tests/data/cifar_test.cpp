@@ -1,6 +1,5 @@
-#include <minnow/data/cifar.h>
-#include <minnow/data/loader.h>
-#include <minnow/tensor/error.h>
+#include <numbers>
+#include <minnow/minnow.h>
 #include "data/files.h"
 #include "support/thrown.h"
 
@@ -98,6 +97,28 @@ TEST(SyntheticShapes, DependOnTheirNumberAlone) {
   EXPECT_NE(all.get(0).images.to_vector<float>(),
             data::SyntheticShapes(1, {.seed = 1}).get(0).images.to_vector<float>());
   EXPECT_THROW(data::SyntheticShapes(-1), ValueError);
+}
+
+/// The share of its bounding box that a shape fills.
+TEST(SyntheticShapes, FillTheirBoxes) {
+  const data::SyntheticShapes set(400);
+  double filled[10] = {}, count[10] = {};
+  for (std::int64_t i = 0; i < set.size(); ++i) {
+    const Tensor image = set.images()[i].to(float32);
+    const Tensor differs = amax(abs(image - image(slice(), slice(0, 1), slice(0, 1))), 0) > 50;  // than a corner does
+    const Tensor rows = any(differs, 1), columns = any(differs, 0);
+    const double box = static_cast<double>(rows.sum().item<std::int64_t>() * columns.sum().item<std::int64_t>());
+    const std::int64_t label = set.get(i).labels.item<std::int64_t>();
+    filled[label] += static_cast<double>(differs.sum().item<std::int64_t>()) / box;
+    ++count[label];
+  }
+  for (int label = 0; label < 10; ++label) EXPECT_GT(count[label], 20) << label;
+  const auto share = [&](int label) { return filled[label] / count[label]; };
+  EXPECT_NEAR(share(0), std::numbers::pi / 4, 0.06);  // a disc
+  EXPECT_NEAR(share(2), 1.0, 0.03);                   // a square
+  EXPECT_NEAR(share(4), 0.5, 0.06);                   // a triangle
+  EXPECT_LT(share(1), share(0));                      // a ring
+  EXPECT_LT(share(3), share(2));                      // a frame
 }
 
 }  // namespace

@@ -134,6 +134,7 @@ TEST_F(Images, AFolderIsADataset) {
   const auto set = data::image_folder(folder_ / "d");
   EXPECT_EQ(set.classes(), (std::vector<std::string>{"Bird", "cat"}));
   EXPECT_EQ(set.labels(), (std::vector<std::int64_t>{0, 1, 1, 1}));
+  EXPECT_EQ(set.get(3).labels.item<std::int64_t>(), 1);
   EXPECT_TRUE(set.paths()[1].ends_with("cat/a.PNG") && set.paths()[3].ends_with("x/0.png"));
   int samples = 0;
   for (auto& [images, labels] : data::DataLoader(set, {.batch_size = 2, .num_workers = 2})) {
