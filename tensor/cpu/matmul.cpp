@@ -1,6 +1,7 @@
 #include <minnow/tensor/cpu/activate.h>
 #include <minnow/tensor/cpu/cpu_backend.h>
 #include <minnow/tensor/cpu/dense_copy.h>
+#include <minnow/tensor/cpu/few_rows.h>
 #include <minnow/tensor/cpu/gemm.h>
 #include <minnow/tensor/cpu/onednn_plan.h>
 #include <minnow/tensor/cpu/parallel.h>
@@ -227,6 +228,13 @@ bool run_own(const MatmulParams& params, const MatmulOperands& o) {
   if (o.out.transposed() || params.alpha != 1 || (params.beta != 0 && !add)) return false;
   const Product first = product_of(o, 0, add);
   const std::int64_t work = first.m * first.n * first.k, batch = o.out.batch;
+  if (has_few_rows(first)) {
+    if (batch == 1) multiply_few_rows(first);
+    else
+      parallel_for(batch, batch * first.n * first.k * static_cast<std::int64_t>(sizeof(float)),
+                   [&](std::int64_t i) { multiply_few_rows(product_of(o, i, add)); });
+    return true;
+  }
   if (!is_worth_packing(first) || (work > kMaxWork && onednn::has_avx512())) return false;
   if (batch < num_threads()) {
     for (std::int64_t i = 0; i < batch; ++i) multiply(product_of(o, i, add));

@@ -1,0 +1,71 @@
+#include <minnow/tensor/cpu/few_rows.h>
+#include "cpu_support.h"
+
+namespace minnow {
+namespace {
+
+using test::get;
+
+class FewRowsCpu : public test::EveryIsa {};
+INSTANTIATE_TEST_SUITE_P(Isa, FewRowsCpu, test::every_isa(), test::isa_name);
+
+struct Case {
+  std::int64_t m, n, k;
+  bool transposed, bias = false, add = false, a_transposed = false;
+};
+
+Tensor run(const Case& c, const Tensor& a, const Tensor& b, const Tensor& bias) {
+  const Tensor y = test::blank({c.m, c.n + 3});
+  for (std::int64_t i = 0; i < y.numel(); ++i) test::set(y, i, 0.25);
+  const cpu::Product p{c.m,
+                       c.n,
+                       c.k,
+                       a.data<float>(),
+                       c.a_transposed ? 1 : c.k,
+                       c.a_transposed ? c.m : 1,
+                       b.data<float>(),
+                       c.transposed ? 1 : c.n,
+                       c.transposed ? c.k : 1,
+                       c.bias ? bias.data<float>() : nullptr,
+                       y.data<float>(),
+                       c.n + 3,
+                       c.add};
+  EXPECT_TRUE(cpu::has_few_rows(p) || !c.transposed || c.k == 1);
+  cpu::multiply_few_rows(p);
+  return y;
+}
+
+void check(const Case& c) {
+  const Tensor a = test::reals({c.m, c.k}), b = test::reals({c.k, c.n}), bias = test::reals({c.n});
+  const Tensor y = run(c, a, b, bias);
+  for (std::int64_t i = 0; i < c.m; ++i)
+    for (std::int64_t j = 0; j < c.n + 3; ++j) {
+      double want = j >= c.n ? 0.25 : c.bias ? get(bias, j) : c.add ? 0.25 : 0;
+      for (std::int64_t k = 0; j < c.n && k < c.k; ++k)
+        want += get(a, c.a_transposed ? k * c.m + i : i * c.k + k) * get(b, c.transposed ? j * c.k + k : k * c.n + j);
+      ASSERT_TRUE(test::close(get(y, i * (c.n + 3) + j), want, 2e-6, 1e-5 + 1e-7 * static_cast<double>(c.k)))
+          << c.m << " " << c.n << " " << c.k << ": " << i << ", " << j;
+    }
+  const int before = num_threads();
+  for (const int threads : {1, 2, 5}) {
+    set_num_threads(threads);
+    EXPECT_TRUE(test::same_bits(y, run(c, a, b, bias))) << threads << " threads";
+  }
+  set_num_threads(before);
+}
+
+TEST_P(FewRowsCpu, AreProducts) {
+  for (const bool transposed : {false, true})
+    for (const std::int64_t m : {1, 2, 3, 4, 5, 8}) {
+      check({m, 1, 1, transposed});
+      check({m, 5, 19, transposed, true});
+      check({m, 67, 33, transposed, false, true});
+      check({m, 130, 8, transposed, true, false, true});
+      check({m, 1100, 77, transposed, true});
+    }
+  check({1, 3000, 130, false, true});
+  check({2, 3000, 130, true, true});
+}
+
+}  // namespace
+}  // namespace minnow
