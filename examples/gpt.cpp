@@ -1,8 +1,11 @@
 // GPT-2: trains a small one on a text and lets it write, or continues with Hugging Face's weights:
 //     ./run gpt --text FILE
+//     ./run gpt --weights model.safetensors --vocab vocab.json --merges merges.txt --prompt "The dog is"
 //     ./run gpt --weights model.safetensors --tokens 464,3290,318
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
+#include <optional>
 #include <sstream>
 #include <minnow/minnow.h>
 
@@ -19,10 +22,16 @@ namespace {
 Tensor continued(const models::GPT2LMHeadModel& net, Tensor tokens, std::int64_t count, std::int64_t most,
                  double temperature) {
   const NoGradGuard no_grad;
+  models::KVCache cache;
+  Tensor next = tokens;
   for (std::int64_t i = 0; i < count; ++i) {
-    const Tensor seen = tokens(all, slice(-std::min(tokens.size(1), most)));
-    const Tensor logits = net(seen)(all, -1);
-    tokens = cat({tokens, temperature > 0 ? sample(logits, temperature) : argmax(logits, -1, true)}, 1);
+    if (cache.length() + next.size(1) > most) {  // there are no more positions: the last tokens, from the first one on
+      cache = {};
+      next = tokens(all, slice(-std::min(tokens.size(1), most)));
+    }
+    const Tensor logits = net(next, cache)(all, -1);
+    next = temperature > 0 ? sample(logits, temperature) : argmax(logits, -1, true);
+    tokens = cat({tokens, next}, 1);
   }
   return tokens;
 }
@@ -40,6 +49,13 @@ models::GPT2LMHeadModel with_weights(const std::string& path, std::int64_t heads
   models::GPT2LMHeadModel net(options);
   net.load_weights(path);
   return net;
+}
+
+/// The tokenizer of a vocabulary file; none without a file.
+std::optional<data::BpeTokenizer> tokenizer_of(const std::string& vocabulary, std::string merges) {
+  if (vocabulary.empty()) return {};
+  if (merges.empty()) merges = (std::filesystem::path(vocabulary).parent_path() / "merges.txt").string();
+  return data::BpeTokenizer(vocabulary, merges);
 }
 
 /// Returns the part of the next letters that the network knows, in percent.
@@ -81,7 +97,7 @@ double train(models::GPT2LMHeadModel& net, const Tensor& text, std::int64_t step
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::string path, prompt = "Shall I ", weights, numbers = "0";
+  std::string path, prompt = "Shall I ", weights, vocabulary, merges, numbers = "0";
   std::int64_t steps = 300, count = 200, heads = 0;
   double lr = 3e-3, temperature = 0.5;
   models::GPT2Options options{
@@ -97,6 +113,8 @@ int main(int argc, char** argv) {
   program.option("--temperature", temperature, "below 1: more probable letters; 0: the most probable");
   program.option("--weights", weights, "safetensors file of Hugging Face's GPT2LMHeadModel; nothing is trained");
   program.option("--tokens", numbers, "with --weights: numbers of the tokens to continue, e.g. 464,3290,318");
+  program.option("--vocab", vocabulary, "with --weights: the tokens (vocab.json), for --prompt instead of --tokens");
+  program.option("--merges", merges, "the merges of the tokens (default: merges.txt beside --vocab)");
   program.option("--heads", heads, "with --weights: heads (0: one for each 64 of the width)");
   bool amp = false;
   program.flag("--amp", amp, "mixed precision: bfloat16 under an Autocast guard");
@@ -105,13 +123,18 @@ int main(int argc, char** argv) {
     if (!weights.empty()) {
       models::GPT2LMHeadModel net = with_weights(weights, heads, options);
       net.to(device).eval();
+      const std::optional<data::BpeTokenizer> tokenizer = tokenizer_of(vocabulary, merges);
       std::vector<std::int64_t> tokens;
-      std::istringstream list(numbers);
+      if (tokenizer) tokens = tokenizer->encode(prompt);
+      std::istringstream list(tokenizer ? "" : numbers);
       for (std::string number; std::getline(list, number, ',');) tokens.push_back(std::stoll(number));
+      if (tokens.empty()) throw ValueError("--prompt: there are no tokens\ngive a text to continue");
       const Tensor whole = continued(net, tensor(tokens, device).unsqueeze(0), count, options.n_positions, temperature);
-      for (const std::int64_t token : whole.to_vector<std::int64_t>())
+      tokens = whole.to_vector<std::int64_t>();
+      if (tokenizer) std::printf("%s\n", tokenizer->decode(tokens).c_str());
+      for (const std::int64_t token : tokenizer ? std::vector<std::int64_t>() : tokens)
         std::printf("%lld ", static_cast<long long>(token));
-      std::printf("\n");
+      if (!tokenizer) std::printf("\n");
       return 0.0;
     }
     models::GPT2LMHeadModel net(options);

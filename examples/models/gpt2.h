@@ -15,6 +15,29 @@ struct GPT2Options {
   double dropout = 0.1;
 };
 
+/// The keys and values of the tokens that a model has seen, as Hugging Face's past_key_values.  A call with a cache gets the new
+/// tokens alone:
+///
+///     models::KVCache cache;
+///     Tensor logits = net(prompt, cache);                          // [N, T]
+///     while (...) logits = net(argmax(logits(all, -1), -1, true), cache);   // [N, 1]
+class KVCache {
+ public:
+  /// [N, heads, room, width], of which the first length() positions are used.
+  struct Layer {
+    Tensor keys, values;
+  };
+
+  /// The number of tokens seen.
+  std::int64_t length() const { return length_; }
+
+ private:
+  friend struct GPT2Model;
+
+  std::vector<Layer> layers_;
+  std::int64_t length_ = 0;
+};
+
 /// A linear map whose weight is [in, out].
 struct Conv1D : nn::Module {
   nn::Parameter weight, bias;
@@ -41,6 +64,31 @@ struct GPT2Attention : nn::Module {
     const Tensor y = scaled_dot_product_attention(
         qkv[0], qkv[1], qkv[2], {}, {.dropout_p = is_training() ? options_.dropout : 0, .is_causal = true});
     return resid_dropout(c_proj(y.transpose(1, 2).flatten(2)));
+  }
+
+  /// Of the positions behind those of the cache, which gets them.
+  Tensor cached(const Tensor& x, KVCache::Layer& seen, std::int64_t length) const {
+    const std::int64_t heads = options_.n_head, width = options_.n_embd / heads, count = x.size(1),
+                       end = length + count;
+    const Tensor qkv = c_attn(x).view({x.size(0), count, 3, heads, width}).permute({2, 0, 3, 1, 4});
+    const auto with_new = [&](Tensor& kept, const Tensor& some) {
+      constexpr std::int64_t kRoom = 64;
+      if (!kept.defined() || end > kept.size(2)) {  // twice as much room each time
+        const std::int64_t room = std::min(options_.n_positions, std::max(2 * length, end + kRoom));
+        const Tensor larger =
+            minnow::empty({x.size(0), heads, room, width}, {.dtype = x.dtype(), .device = x.device()});
+        if (length > 0) copy_(larger.narrow(2, 0, length), kept.narrow(2, 0, length));
+        kept = larger;
+      }
+      copy_(kept.narrow(2, length, count), some);
+      return kept.narrow(2, 0, end);
+    };
+    const Tensor keys = with_new(seen.keys, qkv[1]), values = with_new(seen.values, qkv[2]);
+    Tensor mask;  // of several new positions, each takes those before it
+    if (count > 1 && length > 0)
+      mask = tril(minnow::ones({count, end}, {.dtype = minnow::bool_, .device = x.device()}), length);
+    const Tensor y = scaled_dot_product_attention(qkv[0], keys, values, mask, {.is_causal = count > 1 && length == 0});
+    return c_proj(y.transpose(1, 2).flatten(2));
   }
 
  private:
@@ -74,6 +122,10 @@ struct GPT2Block : nn::Module {
     const Tensor y = x + attn(ln_1(x));
     return y + mlp(ln_2(y));
   }
+  Tensor cached(const Tensor& x, KVCache::Layer& seen, std::int64_t length) const {
+    const Tensor y = x + attn.cached(ln_1(x), seen, length);
+    return y + mlp(ln_2(y));
+  }
 };
 
 struct GPT2Model : nn::Module {
@@ -86,7 +138,8 @@ struct GPT2Model : nn::Module {
       : wte(child("wte", nn::Embedding(o.vocab_size, o.n_embd))),
         wpe(child("wpe", nn::Embedding(o.n_positions, o.n_embd))),
         drop(child("drop", nn::Dropout(o.dropout))),
-        ln_f(child("ln_f", nn::LayerNorm(o.n_embd))) {
+        ln_f(child("ln_f", nn::LayerNorm(o.n_embd))),
+        options_(o) {
     nn::init::normal_(wte.weight, 0, 0.02);
     nn::init::normal_(wpe.weight, 0, 0.02);
     for (std::int64_t i = 0; i < o.n_layer; ++i) h.push_back(GPT2Block(o));
@@ -96,6 +149,29 @@ struct GPT2Model : nn::Module {
     const Tensor positions = minnow::arange(tokens.size(-1), {.dtype = minnow::int64, .device = tokens.device()});
     return ln_f(h(drop(wte(tokens) + wpe(positions))));
   }
+
+  /// Without gradients and dropout.  ValueError for more positions than n_positions, and for another number of sequences.
+  Tensor cached(const Tensor& tokens, KVCache& cache) const {
+    const minnow::NoGradGuard no_grad;
+    const std::int64_t length = cache.length_, end = length + tokens.size(1);
+    if (end > options_.n_positions)
+      throw minnow::ValueError("GPT2: " + std::to_string(end) + " tokens are more than its " +
+                               std::to_string(options_.n_positions) + " positions\nbegin again with an empty cache");
+    if (cache.layers_.empty()) cache.layers_.resize(static_cast<std::size_t>(h.size()));
+    if (length > 0 && cache.layers_[0].keys.size(0) != tokens.size(0))
+      throw minnow::ValueError("GPT2: the cache is of " + std::to_string(cache.layers_[0].keys.size(0)) +
+                               " sequences, the tokens are of " + std::to_string(tokens.size(0)) +
+                               "\ngive each batch a cache of its own");
+    const Tensor positions = minnow::arange(length, end, 1, {.dtype = minnow::int64, .device = tokens.device()});
+    Tensor x = wte(tokens) + wpe(positions);
+    for (std::int64_t i = 0; i < h.size(); ++i)
+      x = h.get<GPT2Block>(i).cached(x, cache.layers_[static_cast<std::size_t>(i)], length);
+    cache.length_ = end;
+    return ln_f(x);
+  }
+
+ private:
+  GPT2Options options_;
 };
 
 /// A linear map without a bias that shares its weight.
@@ -117,6 +193,25 @@ struct GPT2LMHeadModel : nn::Module {
 
   /// tokens: int64 [N, T]  ->  [N, T, vocab_size]: of each token the logits of the next one.
   Tensor forward(const Tensor& tokens) override { return lm_head(transformer(tokens)); }
+
+  using Module::operator();
+  /// The same of tokens that follow those of the cache, without gradients and dropout.
+  template <std::convertible_to<Tensor> T> Tensor operator()(const T& tokens, KVCache& cache) const {
+    const minnow::NoGradGuard no_grad;
+    return lm_head(transformer.cached(tokens, cache));
+  }
+
+  /// `count` tokens more, each the most probable one.   tokens: int64 [N, T]  ->  [N, T + count]
+  Tensor generate(const Tensor& tokens, std::int64_t count) const {
+    const minnow::NoGradGuard no_grad;
+    KVCache cache;
+    std::vector<Tensor> all{tokens};
+    for (std::int64_t i = 0; i < count; ++i) {
+      const Tensor last = transformer.cached(all.back(), cache).narrow(1, all.back().size(1) - 1, 1);
+      all.push_back(argmax(lm_head(last), -1));
+    }
+    return cat(all, 1);
+  }
 
   /// The weights of a file of Hugging Face's: with or without the prefix "transformer.", the last layer's copy of the
   /// embedding, and the masks that older files hold.

@@ -128,6 +128,31 @@ TEST_P(Models, Gpt2OfHuggingFacesFile) {
   Tensor tokens = integers("tokens", 39, {1, 5}).to(device());
   while (tokens.size(1) < 16) tokens = cat({tokens, argmax(model(tokens)(all, -1), -1, true)}, 1);
   expect_close(tokens, book["gpt2_file/continued"], "gpt2_file/continued");
+  expect_close(model.generate(tokens(all, slice(0, 5)), 11), book["gpt2_file/continued"], "with a cache");
+}
+
+TEST_P(Models, Gpt2WithAKVCacheGivesTheSame) {
+  models::GPT2LMHeadModel model(
+      {.vocab_size = 96, .n_positions = 100, .n_embd = 48, .n_layer = 3, .n_head = 4, .dropout = 0.5});
+  model.to(device()).eval();
+  const Tensor tokens = integers("tokens", 96, {2, 90}).to(device());
+  const NoGradGuard no_grad;
+  const Tensor whole = model(tokens);
+  models::KVCache cache;
+  std::vector<Tensor> parts;
+  for (std::int64_t at = 0; at < 90;) {  // the prompt, then one at a time, then several, past the first room
+    const std::int64_t count = at == 0 ? 7 : at < 40 ? 1 : std::min<std::int64_t>(25, 90 - at);
+    parts.push_back(model(tokens(all, slice(at, at + count)), cache));
+    at += count;
+    EXPECT_EQ(cache.length(), at);
+  }
+  expect_close(cat(parts, 1), whole, "logits", {1e-4, 1e-4});
+  EXPECT_THROW((void)model(tokens(all, slice(0, 11)), cache), ValueError);
+  EXPECT_THROW((void)model(tokens(slice(0, 1), slice(0, 1)), cache), ValueError);
+  EXPECT_EQ(cache.length(), 90);
+  Tensor continued = tokens(all, slice(0, 5));
+  for (int i = 0; i < 20; ++i) continued = cat({continued, argmax(model(continued)(all, -1), -1, true)}, 1);
+  EXPECT_TRUE(model.generate(tokens(all, slice(0, 5)), 20).equal(continued));
 }
 
 TEST_P(Models, BertModel) {
