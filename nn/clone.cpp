@@ -70,7 +70,7 @@ void Cloning::add_clones(const std::shared_ptr<State>& state) {
         clone_of->second = copy_of(entry.tensor);
         clones_.insert(clone_of->second.id());
       }
-      ((*clone).*list).push_back({entry.name, clone_of->second, entry.persistent});
+      ((*clone).*list).push_back({entry.name, clone_of->second, entry.persistent, entry.is_member});
     }
   for (const Derived& derived : state->derived) {
     auto [clone_of, is_new] = tensors_.try_emplace(derived.tensor.id());
@@ -102,7 +102,7 @@ void Cloning::check_seen(const State& state, const std::string& owner) const {
                      where_);
   const auto check = [&](const std::vector<Entry>& list, const char* what, const char* type) {
     for (const Entry& entry : list)
-      if (!seen_.contains(entry.tensor.id()))
+      if (entry.is_member && !seen_.contains(entry.tensor.id()))
         throw ValueError(std::string("clone: ") + what + " '" + entry.tensor.name() + "' of " + owner +
                              " is held as a plain Tensor, so that its copy would share it\ndeclare the member as " +
                              type,

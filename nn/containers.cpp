@@ -68,8 +68,7 @@ template <class Item> std::vector<std::string> names_of(const std::vector<Item>&
 
 std::string list_text(const char* name, const std::vector<detail::Entry>& parameters) {
   std::string text;
-  for (const auto& [key, tensor, persistent] : parameters)
-    text += (text.empty() ? "" : ", ") + key + ": " + tensor.shape().str();
+  for (const detail::Entry& p : parameters) text += (text.empty() ? "" : ", ") + p.name + ": " + p.tensor.shape().str();
   return std::string(name) + "(" + text + ")";
 }
 

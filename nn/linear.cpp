@@ -3,7 +3,10 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <typeinfo>
+#include <minnow/nn/detail/quantized.h>
 #include <minnow/nn/init.h>
+#include <minnow/ops/detail/autocast.h>
+#include <minnow/ops/detail/quantized.h>
 #include <minnow/ops/matmul.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
@@ -22,6 +25,15 @@ Tensor initial_value(const Shape& shape, std::int64_t in_features, std::int64_t 
   return init::uniform_(empty(shape), -bound, bound);
 }
 
+Tensor computed(const Linear& layer, const Tensor& x, Activation activation) {
+  if (layer.weight.dtype() == DType::int8) {
+    const minnow::detail::AutocastLayer cast("quantized_linear", {&x});
+    return minnow::detail::quantized_linear(cast(x), layer.weight, detail::scale_of(layer, layer.weight), layer.bias,
+                                            activation);
+  }
+  return linear(x, layer.weight, layer.bias, activation);
+}
+
 }  // namespace
 
 Linear::Linear(std::int64_t in_features, std::int64_t out_features, LinearOptions options, SourceLocation where)
@@ -32,7 +44,7 @@ Linear::Linear(std::int64_t in_features, std::int64_t out_features, LinearOption
 
 Tensor Linear::forward(const Tensor& x) {
   const CallSite site = called();
-  return linear(x, weight, bias, activation_);
+  return computed(*this, x, activation_);
 }
 
 detail::ReluBeside Linear::joins_relu() const {
@@ -41,14 +53,15 @@ detail::ReluBeside Linear::joins_relu() const {
 }
 Tensor Linear::forward_with_relu(const Tensor& x) {
   const CallSite site = called();
-  return linear(x, weight, bias, Activation::relu);
+  return computed(*this, x, Activation::relu);
 }
 
 std::string Linear::describe() const {
   const char* bent = activation_ == Activation::relu        ? ", relu"
                      : activation_ == Activation::gelu_tanh ? ", gelu_tanh"
                                                             : "";
-  return fmt::format("Linear({}, {}{}{})", weight.size(1), weight.size(0), bias.defined() ? "" : ", no bias", bent);
+  return fmt::format("Linear({}, {}{}{}{})", weight.size(1), weight.size(0), bias.defined() ? "" : ", no bias", bent,
+                     weight.dtype() == DType::int8 ? ", int8" : "");
 }
 
 }  // namespace minnow::nn

@@ -46,6 +46,10 @@ class Problems {
   std::string text_;
 };
 
+constexpr const char* kQuantizedModule = "the module is quantized to int8: load before nn::quantize_dynamic_()";
+constexpr const char* kQuantizedValues =
+    "the values are of a model that is quantized to int8: call nn::quantize_dynamic_() on this one first";
+
 bool fits(const Tensor& value, const Tensor& target, LoadOptions options) {
   if (!value.defined() || !(value.shape() == target.shape())) return false;
   return value.dtype() == target.dtype() ||
@@ -99,6 +103,7 @@ LoadReport Module::load_state_dict(const StateDict& values, LoadOptions options,
   collect(*state_, "", list);
   LoadReport report;
   Problems problems;
+  const char* quantized = nullptr;  // a hint
   std::unordered_set<std::string> known;
   std::unordered_set<const void*> filled;
   std::vector<std::pair<Tensor, Tensor>> copies;
@@ -109,6 +114,10 @@ LoadReport Module::load_state_dict(const StateDict& values, LoadOptions options,
     filled.insert(autograd::identity(tensor));
     if (!fits(*value, tensor, options)) {
       problems.line("'" + name + "' is " + type_of(*value) + ", the module has " + type_of(tensor));
+      if (value->defined() && tensor.dtype() != value->dtype()) {
+        if (tensor.dtype() == DType::int8) quantized = kQuantizedModule;
+        if (value->dtype() == DType::int8) quantized = kQuantizedValues;
+      }
       continue;
     }
     report.loaded.push_back(name);
@@ -127,7 +136,8 @@ LoadReport Module::load_state_dict(const StateDict& values, LoadOptions options,
     std::string hint =
         "load into the architecture that was saved; {.strict = false} skips missing and unexpected names, {.convert = "
         "true} converts floating-point values";
-    if (const std::string extra = beginning_of(values, report); !extra.empty())
+    if (quantized != nullptr) hint = quantized;
+    else if (const std::string extra = beginning_of(values, report); !extra.empty())
       hint = "some names begin with '" + extra + "': load(path, {.prefix = \"" + extra + "\", .rename = {{\"" + extra +
              "\", \"\"}}})";
     else if (!options.strict && nothing) hint = R"(no name fits: load(path, {.rename = {{"old", "new"}}}))";

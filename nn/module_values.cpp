@@ -3,6 +3,7 @@
 #include <unordered_set>
 #include <minnow/autograd/node.h>
 #include <minnow/nn/detail/access.h>
+#include <minnow/nn/detail/quantized.h>
 #include <minnow/tensor/capture_session.h>
 #include <minnow/tensor/error.h>
 
@@ -146,6 +147,11 @@ Module& Module::move_to(const Device* device, const DType* dtype, SourceLocation
   if (dtype && !is_floating_point(*dtype))
     throw DTypeError("to: the dtype of parameters must be floating-point\n  module  " + describe() + "\n  dtype   " +
                      std::string(name_of(*dtype)) + "\ngive one, e.g. float64");
+  if (dtype && *dtype != DType::float32)
+    if (const std::string layer = detail::quantized_layer(*this); !layer.empty())
+      throw DTypeError("to: " + layer + " is quantized to int8 and computes in float32\n  module  " + describe() +
+                       "\n  dtype   " + std::string(name_of(*dtype)) +
+                       "\nconvert other modules by themselves, or the model before quantize_dynamic()");
   struct Move {
     Tensor tensor, value, grad;
   };

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <fmt/format.h>
+#include <minnow/nn/detail/quantized.h>
 #include <minnow/nn/init.h>
 #include <minnow/ops/arithmetic.h>
 #include <minnow/ops/detail/autocast.h>
@@ -37,17 +38,23 @@ Tensor initial(const Shape& shape, std::int64_t hidden_size) {
   return init::uniform_(empty(shape), -limit, limit);
 }
 
-RecurrentWeights weights_of(const detail::Recurrent& net, std::int64_t layer, std::int64_t direction) {
+RecurrentWeights weights_of(const detail::Recurrent& net, const Module& module, std::int64_t layer,
+                            std::int64_t direction) {
   const bool projected = net.options.proj_size > 0;
   const std::int64_t directions = net.options.bidirectional ? 2 : 1,
                      each = (net.options.bias ? 4 : 2) + (projected ? 1 : 0);
   const auto first = static_cast<std::size_t>((layer * directions + direction) * each);
-  RecurrentWeights w{net.weights[first], net.weights[first + 1], {}, {}, {}};
+  RecurrentWeights w{net.weights[first], net.weights[first + 1], {}, {}};
   if (net.options.bias) {
     w.input_bias = net.weights[first + 2];
     w.hidden_bias = net.weights[first + 3];
   }
   if (projected) w.projection = net.weights[first + static_cast<std::size_t>(each) - 1];
+  if (w.input.dtype() == DType::int8) {
+    w.input_scale = detail::scale_of(module, w.input);
+    w.hidden_scale = detail::scale_of(module, w.hidden);
+    if (projected) w.projection_scale = detail::scale_of(module, w.projection);
+  }
   return w;
 }
 
@@ -112,10 +119,11 @@ std::vector<InitialWeight> initial_weights(int kind, const char* name, const Rec
   return list;
 }
 
-std::tuple<Tensor, Tensor, Tensor> run_layers(int kind, const char* name, const Recurrent& net, const Tensor& given,
-                                              const Tensor& h, const Tensor& c, bool training,
+std::tuple<Tensor, Tensor, Tensor> run_layers(int kind, const char* name, const Recurrent& net, const Module& module,
+                                              const Tensor& given, const Tensor& h, const Tensor& c,
                                               const std::vector<std::int64_t>* lengths) {
-  const minnow::detail::AutocastLayer cast(name, {&given, &h, &c, &net.weights[0]});
+  const bool quantized = net.weights[0].dtype() == DType::int8;
+  const minnow::detail::AutocastLayer cast(quantized ? "quantized_linear" : name, {&given, &h, &c, &net.weights[0]});
   const bool lstm = static_cast<Recurrence>(kind) == Recurrence::lstm;
   const Operands operands{{"x", given}, {"h", h, kOptional}, {"c", c, kOptional}};
   dispatch(operands);
@@ -152,7 +160,7 @@ std::tuple<Tensor, Tensor, Tensor> run_layers(int kind, const char* name, const 
       const std::int64_t at = layer * directions + direction, length = x.size(0);
       const Tensor from = direction == 1 ? sequences.reversed(x) : x;
       const RecurrentState state{h0[at], lstm ? c0[at] : Tensor()};
-      RecurrentWeights w = weights_of(net, layer, direction);
+      RecurrentWeights w = weights_of(net, module, layer, direction);
       for (Tensor* t : {&w.input, &w.hidden, &w.input_bias, &w.hidden_bias, &w.projection}) *t = cast(*t);
       const auto [y, c_end] = projected ? minnow::detail::projected_layer(from, state, w, sequences.active())
                                         : minnow::detail::recurrent_layer(static_cast<Recurrence>(kind), from, state, w,
@@ -162,7 +170,8 @@ std::tuple<Tensor, Tensor, Tensor> run_layers(int kind, const char* name, const 
       results.push_back(direction == 1 ? sequences.reversed(y) : y);
     }
     x = results.size() == 1 ? results[0] : cat(results, -1);
-    if (net.options.dropout > 0 && layer + 1 < net.options.num_layers) x = dropout(x, {net.options.dropout, training});
+    if (net.options.dropout > 0 && layer + 1 < net.options.num_layers)
+      x = dropout(x, {net.options.dropout, module.is_training()});
   }
   x = sequences.masked(x);
   const Tensor y = !batched ? x.squeeze(1) : batch_first ? x.transpose(0, 1) : x;
@@ -175,11 +184,12 @@ std::tuple<Tensor, Tensor, Tensor> run_layers(int kind, const char* name, const 
 
 std::string describe_recurrent(const char* name, const Recurrent& net) {
   const RecurrentOptions& o = net.options;
-  return fmt::format("{}({}, {}{}{}{}{}{}{})", name, net.input_size, net.hidden_size,
+  return fmt::format("{}({}, {}{}{}{}{}{}{}{})", name, net.input_size, net.hidden_size,
                      o.num_layers > 1 ? fmt::format(", {} layers", o.num_layers) : "", o.bias ? "" : ", no bias",
                      o.batch_first ? ", batch first" : "", o.dropout > 0 ? fmt::format(", dropout {}", o.dropout) : "",
                      o.bidirectional ? ", bidirectional" : "",
-                     o.proj_size > 0 ? fmt::format(", projected to {}", o.proj_size) : "");
+                     o.proj_size > 0 ? fmt::format(", projected to {}", o.proj_size) : "",
+                     net.weights[0].dtype() == DType::int8 ? ", int8" : "");
 }
 
 }  // namespace detail
@@ -191,7 +201,7 @@ LSTM::LSTM(std::int64_t input_size, std::int64_t hidden_size, RecurrentOptions o
 }
 std::tuple<Tensor, Tensor, Tensor> LSTM::forward(Tensor x, Tensor h, Tensor c) {
   const CallSite site = called();
-  return detail::run_layers(of(Recurrence::lstm), "LSTM", net_, x, h, c, is_training());
+  return detail::run_layers(of(Recurrence::lstm), "LSTM", net_, *this, x, h, c);
 }
 std::tuple<PackedSequence, Tensor, Tensor> LSTM::operator()(const PackedSequence& x, const Tensor& h, const Tensor& c,
                                                             SourceLocation where) const {
@@ -200,7 +210,7 @@ std::tuple<PackedSequence, Tensor, Tensor> LSTM::operator()(const PackedSequence
       [&](std::span<const Tensor> in) -> std::vector<Tensor> {
         const CallSite site = called();
         auto [y, last_h, last_c] =
-            detail::run_layers(of(Recurrence::lstm), "LSTM", net_, in[0], in[1], in[2], is_training(), &x.lengths);
+            detail::run_layers(of(Recurrence::lstm), "LSTM", net_, *this, in[0], in[1], in[2], &x.lengths);
         return {y, last_h, last_c};
       },
       where);
@@ -215,7 +225,7 @@ GRU::GRU(std::int64_t input_size, std::int64_t hidden_size, RecurrentOptions opt
 }
 std::tuple<Tensor, Tensor> GRU::forward(Tensor x, Tensor h) {
   const CallSite site = called();
-  auto [y, last, none] = detail::run_layers(of(Recurrence::gru), "GRU", net_, x, h, {}, is_training());
+  auto [y, last, none] = detail::run_layers(of(Recurrence::gru), "GRU", net_, *this, x, h, {});
   return {y, last};
 }
 std::tuple<PackedSequence, Tensor> GRU::operator()(const PackedSequence& x, const Tensor& h,
@@ -225,7 +235,7 @@ std::tuple<PackedSequence, Tensor> GRU::operator()(const PackedSequence& x, cons
       [&](std::span<const Tensor> in) -> std::vector<Tensor> {
         const CallSite site = called();
         auto [y, last, none] =
-            detail::run_layers(of(Recurrence::gru), "GRU", net_, in[0], in[1], {}, is_training(), &x.lengths);
+            detail::run_layers(of(Recurrence::gru), "GRU", net_, *this, in[0], in[1], {}, &x.lengths);
         return {y, last};
       },
       where);
@@ -242,7 +252,7 @@ RNN::RNN(std::int64_t input_size, std::int64_t hidden_size, RecurrentOptions opt
 std::tuple<Tensor, Tensor> RNN::forward(Tensor x, Tensor h) {
   const CallSite site = called();
   const Recurrence kind = nonlinearity_ == Nonlinearity::tanh ? Recurrence::tanh : Recurrence::relu;
-  auto [y, last, none] = detail::run_layers(of(kind), "RNN", net_, x, h, {}, is_training());
+  auto [y, last, none] = detail::run_layers(of(kind), "RNN", net_, *this, x, h, {});
   return {y, last};
 }
 std::tuple<PackedSequence, Tensor> RNN::operator()(const PackedSequence& x, const Tensor& h,
@@ -253,7 +263,7 @@ std::tuple<PackedSequence, Tensor> RNN::operator()(const PackedSequence& x, cons
         const CallSite site = called();
         auto [y, last, none] =
             detail::run_layers(of(nonlinearity_ == Nonlinearity::tanh ? Recurrence::tanh : Recurrence::relu), "RNN",
-                               net_, in[0], in[1], {}, is_training(), &x.lengths);
+                               net_, *this, in[0], in[1], {}, &x.lengths);
         return {y, last};
       },
       where);

@@ -28,10 +28,10 @@ struct Recurrent {
   std::vector<Parameter> weights;  ///< layer by layer, each direction's input, hidden and their biases
 };
 
-/// {y, h, c} of all layers.   kind: a Recurrence; h and c may be undefined for zeros.   lengths: of sequences [T, N, ...]
+/// {y, h, c} of all layers of a module.   kind: a Recurrence; h and c may be undefined for zeros.   lengths: of sequences [T, N, ...]
 /// that end before T; the others are nullptr.
-std::tuple<Tensor, Tensor, Tensor> run_layers(int kind, const char* name, const Recurrent& net, const Tensor& x,
-                                              const Tensor& h, const Tensor& c, bool training,
+std::tuple<Tensor, Tensor, Tensor> run_layers(int kind, const char* name, const Recurrent& net, const Module& module,
+                                              const Tensor& x, const Tensor& h, const Tensor& c,
                                               const std::vector<std::int64_t>* lengths = nullptr);
 /// The tensors in the order of `weights`, and their names.  ValueError for sizes that are not positive, and dropout.
 struct InitialWeight {

@@ -138,6 +138,7 @@ constexpr Rule kRules[] = {
     {"prelu", kLower, kLower},
     {"prod", kFloat, kFloat},
     {"quantile", kFloat, kNone},
+    {"quantized_linear", kFloat, kFloat},
     {"reciprocal", kNone, kFloat},
     {"rfft", kFloat, kNone},
     {"rfft2", kFloat, kNone},

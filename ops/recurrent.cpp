@@ -3,6 +3,7 @@
 #include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
 #include <minnow/ops/detail/matmul.h>
+#include <minnow/ops/detail/quantized.h>
 #include <minnow/ops/detail/recurrent.h>
 #include <minnow/ops/index.h>
 #include <minnow/ops/matmul.h>
@@ -35,6 +36,10 @@ Tensor gate(const Tensor& x, std::int64_t i, std::int64_t n, std::int64_t count 
   return x.narrow(-1, i * n, count * n);
 }
 
+Tensor mapped(const Tensor& x, const Tensor& w, const Tensor& scale, const Tensor& bias) {
+  return scale.defined() ? quantized_linear(x, w, scale, bias) : linear(x, w, bias);
+}
+
 /// What backward reads, besides operands and result.
 struct Steps {
   Tensor gates{};   ///< [T, N, gates H]: their values
@@ -53,12 +58,17 @@ RecurrentState run(Recurrence kind, const Tensor& x, const RecurrentState& state
   Backend& backend = dispatch({{"x", x}});
   // Maps of x of this many steps at a time stay in the cache until their steps.
   constexpr std::int64_t kElements = 1 << 21;
+  const bool quantized = w.input_scale.defined();  // x is rounded as a whole
   const std::int64_t together =
-      keep || !backend.computes_on_host()
+      keep || quantized || !backend.computes_on_host()
           ? length
           : std::clamp<std::int64_t>(kElements / std::max<std::int64_t>(1, n * size * gates(kind)), 1, length);
-  const Tensor bias = joined ? w.input_bias + w.hidden_bias : w.input_bias, y = empty({length, n, size}, options),
-               of_hidden = w.hidden.t().contiguous();  // packed again for every step otherwise
+  const Tensor bias = joined ? w.input_bias + w.hidden_bias : w.input_bias, y = empty({length, n, size}, options);
+  const Tensor of_hidden = quantized ? Tensor() : w.hidden.t().contiguous();  // packed again for every step otherwise
+  const auto add_hidden = [&](const Tensor& g, const Tensor& before) {
+    if (quantized) quantized_linear_add_(g, before, w.hidden, w.hidden_scale);
+    else if (g.numel()) raw::matmul_add_(g, before, of_hidden);
+  };
   const bool ends = steps.active.defined();
   Tensor h = state.h, c = state.c;
   if (lstm) {
@@ -69,18 +79,20 @@ RecurrentState run(Recurrence kind, const Tensor& x, const RecurrentState& state
   if (gru && keep) steps.hidden = empty({length, n, size}, options);
   for (std::int64_t t = 0; t < length; ++t) {
     if (t % together == 0)
-      steps.gates = linear(together == length ? x : x.narrow(0, t, std::min(together, length - t)), w.input, bias);
+      steps.gates =
+          mapped(together == length ? x : x.narrow(0, t, std::min(together, length - t)), w.input, w.input_scale, bias);
     const Tensor g = steps.gates[t % together], out = y[t];
     const auto give = [&](const Tensor& next) { copy_(out, ends ? where(steps.active[t], next, h) : next); };
     if (gru) {
-      const Tensor all = linear(h, w.hidden, w.hidden_bias), rz = gate(g, 0, size, 2), candidate = gate(g, 2, size);
+      const Tensor all = mapped(h, w.hidden, w.hidden_scale, w.hidden_bias), rz = gate(g, 0, size, 2),
+                   candidate = gate(g, 2, size);
       if (keep) copy_(steps.hidden[t], gate(all, 2, size));
       sigmoid_(add_(rz, gate(all, 0, size, 2)));
       tanh_(add_(candidate, mul(gate(g, 0, size), gate(all, 2, size))));
       give(addcmul(candidate, gate(g, 1, size), sub(h, candidate)));
     } else if (lstm) {
       const Tensor next = steps.cells[keep ? t + 1 : (t + 1) % 2];
-      if (g.numel()) raw::matmul_add_(g, h, of_hidden);
+      add_hidden(g, h);
       if (out.numel()) backend.run(calls::LstmStep{g, c, next, out});
       if (ends) {
         copy_(next, where(steps.active[t], next, c));
@@ -88,7 +100,7 @@ RecurrentState run(Recurrence kind, const Tensor& x, const RecurrentState& state
       }
       c = next;
     } else {
-      if (g.numel()) raw::matmul_add_(g, h, of_hidden);
+      add_hidden(g, h);
       if (kind == Recurrence::tanh) tanh_(g);
       else relu_(g);
       give(g);
@@ -184,7 +196,8 @@ std::vector<Tensor> graph_of_steps(Recurrence kind, const Tensor& x, RecurrentSt
 RecurrentState recurrent_step(Recurrence kind, const Tensor& x, const RecurrentState& state,
                               const RecurrentWeights& w) {
   const std::int64_t size = w.hidden.size(0) / gates(kind);
-  const Tensor of_x = linear(x, w.input, w.input_bias), of_h = linear(state.h, w.hidden, w.hidden_bias);
+  const Tensor of_x = mapped(x, w.input, w.input_scale, w.input_bias),
+               of_h = mapped(state.h, w.hidden, w.hidden_scale, w.hidden_bias);
   if (kind == Recurrence::gru) {
     const Tensor rz = sigmoid(add(gate(of_x, 0, size, 2), gate(of_h, 0, size, 2)));
     const Tensor z = gate(rz, 1, size);
@@ -197,7 +210,7 @@ RecurrentState recurrent_step(Recurrence kind, const Tensor& x, const RecurrentS
   const Tensor c =
       add(mul(gate(input_forget, 1, size), state.c), mul(gate(input_forget, 0, size), tanh(gate(g, 2, size))));
   const Tensor h = mul(sigmoid(gate(g, 3, size)), tanh(c));
-  return {w.projection.defined() ? linear(h, w.projection) : h, c};
+  return {w.projection.defined() ? mapped(h, w.projection, w.projection_scale, {}) : h, c};
 }
 
 RecurrentState projected_layer(const Tensor& x, RecurrentState state, const RecurrentWeights& w, const Tensor& active) {
@@ -209,6 +222,11 @@ RecurrentState recurrent_layer(Recurrence kind, const Tensor& x, const Recurrent
                                const Tensor& active) {
   const Tensor inputs[] = {x, state.h, state.c, w.input, w.hidden, w.input_bias, w.hidden_bias};
   const bool keep = records(inputs);
+  if (w.input_scale.defined()) {
+    const CallSite site(name_of(kind), {});
+    check_quantized(
+        {{"x", x}, {"weight", w.input}, {"bias", w.input_bias, kOptional}, {"h", state.h}, {"c", state.c, kOptional}});
+  }
   Steps steps{.active = active};
   RecurrentState y;
   {
@@ -221,7 +239,7 @@ RecurrentState recurrent_layer(Recurrence kind, const Tensor& x, const Recurrent
                          input = saved(w.input), hidden = saved(w.hidden), input_bias = saved(w.input_bias),
                          hidden_bias = saved(w.hidden_bias)](std::span<const Tensor> grads, Needs needs) {
     const RecurrentState from{h(), c()};
-    const RecurrentWeights weights{input(), hidden(), input_bias(), hidden_bias(), {}};
+    const RecurrentWeights weights{input(), hidden(), input_bias(), hidden_bias()};
     if (!is_grad_enabled()) return gradients(kind, grads[0], grads[1], x(), from, weights, y(), steps, needs);
     const Tensor operands[] = {
         x(), from.h, from.c, weights.input, weights.hidden, weights.input_bias, weights.hidden_bias};

@@ -17,7 +17,15 @@ namespace minnow {
 
 namespace detail {
 class StorageOrigin;
-}
+
+/// Base of what Storage::prepared() keeps.
+struct Prepared {
+  Prepared() = default;
+  virtual ~Prepared() = default;
+  Prepared(const Prepared&) = delete;
+  Prepared& operator=(const Prepared&) = delete;
+};
+}  // namespace detail
 
 /// A block of memory on one device, shared by the tensors that view it.
 class Storage {
@@ -61,6 +69,19 @@ class Storage {
   int graph_references() const { return graph_references_.load(std::memory_order_relaxed); }
   void add_graph_reference(int n) { graph_references_.fetch_add(n, std::memory_order_relaxed); }
 
+  /// What a backend has made of the content, e.g. weights in a library's layout.  It is kept until the next write; `make` makes
+  /// it if there is none that `fits` accepts.  Thread-safe.
+  template <class T, class Fits, class Make> std::shared_ptr<const T> prepared(const Fits& fits, const Make& make) {
+    const std::lock_guard lock(mutex_);
+    auto kept = std::dynamic_pointer_cast<const T>(prepared_);
+    if (kept && prepared_version_ == version() && fits(*kept)) return kept;
+    const std::uint32_t now = version();
+    kept = make();
+    prepared_ = kept;
+    prepared_version_ = now;
+    return kept;
+  }
+
   /// Notes that a copy into this host memory runs until `event`; host reads wait for it.
   void set_pending(Event event);
   bool is_ready() const;
@@ -85,6 +106,8 @@ class Storage {
   mutable std::atomic<bool> has_pending_ = false;
   mutable std::mutex mutex_;
   mutable Event pending_;
+  std::shared_ptr<const detail::Prepared> prepared_;
+  std::uint32_t prepared_version_ = 0;
   detail::Allocator* allocator_ = nullptr;
   std::function<void(void*)> deleter_;
   static inline std::atomic<std::uint64_t> all_rebindings_ = 0;

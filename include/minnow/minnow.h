@@ -102,6 +102,7 @@
 #include <minnow/nn/parametrizations.h>
 #include <minnow/nn/pool.h>
 #include <minnow/nn/prelu.h>
+#include <minnow/nn/quantize.h>
 #include <minnow/nn/recurrent.h>
 #include <minnow/nn/resample.h>
 #include <minnow/nn/summary.h>

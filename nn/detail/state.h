@@ -35,6 +35,7 @@ struct Entry {
   std::string name;
   Tensor tensor;
   bool persistent = true;
+  bool is_member = true;  ///< the module's class holds it; not the scales of a quantized weight
 };
 
 /// The relu beside a layer that the layer can compute itself.

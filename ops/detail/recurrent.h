@@ -15,6 +15,8 @@ struct RecurrentWeights {
   Tensor input, hidden;            ///< [gates H, I], [gates H, H]
   Tensor input_bias, hidden_bias;  ///< [gates H], or undefined
   Tensor projection{};             ///< of lstm: [P, H], which makes the new h of size P, or undefined
+  /// Of weights that are quantized to int8: their scales (ops/detail/quantized.h).  There are no gradients then.
+  Tensor input_scale{}, hidden_scale{}, projection_scale{};
 };
 
 /// One step.   x: [N, I]  h, c: [N, H]; c is of lstm alone  ->  the new h and c.

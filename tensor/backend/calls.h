@@ -305,6 +305,22 @@ struct LinearBackwardWeight {
   const View& grad_bias;
 };
 
+/// y = activation(q(x) wᵀ scale + bias), or with `add` what y was besides.  q(x): x rounded to 8 bits with one scale and one zero
+/// point for all of x, from its smallest and largest element and 0; the sums are exact, so that y has the same bits for any number
+/// of threads.  All of y is NaN if x has NaN or infinity.
+/// x: float32 [N, I]  w: int8 [O, I]  scale: float32 [O]  bias: float32 [O] or undefined  y: float32 [N, O]; all contiguous,
+/// none empty, I at most 65536.
+struct QuantizedLinear {
+  static constexpr const char* kName = "quantized_linear";
+  const View& x;
+  const View& w;
+  const View& scale;
+  const View& bias;
+  const View& y;
+  bool add = false;
+  Activation activation = Activation::none;
+};
+
 /// `flag` of lu: a matrix without an inverse is no_solution.  On the host only.
 struct Lapack {
   static constexpr const char* kName = "linalg";
@@ -551,10 +567,11 @@ using Calls =
              calls::UnaryCurve, calls::Binary, calls::Ternary, calls::Reduce, calls::ArgReduce, calls::Scan,
              calls::Sort, calls::SearchSorted, calls::Softmax, calls::SoftmaxBackward, calls::CrossEntropy,
              calls::CrossEntropyBackward, calls::LayerNorm, calls::LayerNormBackward, calls::LstmStep, calls::BatchNorm,
-             calls::BatchNormBackward, calls::Matmul, calls::LinearBackwardWeight, calls::Lapack, calls::Conv2d,
-             calls::Conv2dBackwardInput, calls::Conv2dBackwardWeight, calls::MaxPool2d, calls::MaxPool2dBackward,
-             calls::AvgPool2d, calls::AvgPool2dBackward, calls::CtcLoss, calls::CtcLossBackward, calls::Fft,
-             calls::Gather, calls::ScatterAdd, calls::IndexSelect, calls::IndexAdd, calls::Uniform, calls::Normal,
-             calls::Randint, calls::Bernoulli, calls::Exponential, calls::Update, calls::Unscale, calls::UpdateScale>;
+             calls::BatchNormBackward, calls::Matmul, calls::LinearBackwardWeight, calls::QuantizedLinear,
+             calls::Lapack, calls::Conv2d, calls::Conv2dBackwardInput, calls::Conv2dBackwardWeight, calls::MaxPool2d,
+             calls::MaxPool2dBackward, calls::AvgPool2d, calls::AvgPool2dBackward, calls::CtcLoss,
+             calls::CtcLossBackward, calls::Fft, calls::Gather, calls::ScatterAdd, calls::IndexSelect, calls::IndexAdd,
+             calls::Uniform, calls::Normal, calls::Randint, calls::Bernoulli, calls::Exponential, calls::Update,
+             calls::Unscale, calls::UpdateScale>;
 
 }  // namespace minnow::detail

@@ -101,29 +101,49 @@ OneThread::~OneThread() {
   if (before_ != 1) omp_set_num_threads(before_);
 }
 
+namespace {
+
+/// Whether oneDNN uses all the instructions that `wanted` stands for.
+bool has_isa(dnnl::cpu_isa wanted) {
+  const auto all = static_cast<unsigned>(wanted);
+  return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & all) == all;
+}
+
+}  // namespace
+
 bool has_avx512() {
-  constexpr auto kWanted = static_cast<unsigned>(dnnl::cpu_isa::avx512_core);
-  static const bool there = (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & kWanted) == kWanted;
+  static const bool there = has_isa(dnnl::cpu_isa::avx512_core);
   return there;
 }
 
 bool has_half(DType dtype) {
-  const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
-  const auto has = [isa](dnnl::cpu_isa wanted) {
-    return (isa & static_cast<unsigned>(wanted)) == static_cast<unsigned>(wanted);
-  };
-  if (dtype == DType::bfloat16) return has(dnnl::cpu_isa::avx512_core_bf16);
+  if (dtype == DType::bfloat16) return has_isa(dnnl::cpu_isa::avx512_core_bf16);
 #if DNNL_VERSION_MAJOR >= 3
-  if (dtype == DType::float16) return has(dnnl::cpu_isa::avx512_core_fp16);
+  if (dtype == DType::float16) return has_isa(dnnl::cpu_isa::avx512_core_fp16);
 #endif
   return false;
+}
+
+bool adds_bytes_exactly() {
+#if defined(__x86_64__)
+  static const bool exact = has_isa(dnnl::cpu_isa::avx512_core_vnni) || has_isa(dnnl::cpu_isa::avx2_vnni);
+  return exact;
+#else
+  return true;
+#endif
 }
 
 bool has_type(DType dtype) { return dtype == DType::float32 || is_half(dtype); }
 
 memory::data_type type_of(DType dtype) {
-  if (dtype == DType::bfloat16) return memory::data_type::bf16;
-  return dtype == DType::float16 ? memory::data_type::f16 : memory::data_type::f32;
+  switch (dtype) {
+    case DType::bfloat16: return memory::data_type::bf16;
+    case DType::float16: return memory::data_type::f16;
+    case DType::uint8: return memory::data_type::u8;
+    case DType::int8: return memory::data_type::s8;
+    case DType::int32: return memory::data_type::s32;
+    default: return memory::data_type::f32;
+  }
 }
 
 memory::desc desc_of(const Shape& shape, const Strides& strides, DType dtype) {

@@ -103,6 +103,10 @@ bool has_avx512();
 /// Whether the processor has instructions for products of a half dtype that oneDNN uses.
 bool has_half(DType dtype);
 
+/// Whether products of uint8 and int8 are added as 32 bits.  Without instructions for it, pairs of them are added as 16 bits
+/// and cut off; bytes up to 127 are exact there too.
+bool adds_bytes_exactly();
+
 /// OutOfMemoryError if there is too little address space for a plan or primitive; oneDNN would crash.
 void require_address_space(std::string_view op);
 

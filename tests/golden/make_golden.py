@@ -7,6 +7,7 @@ import make_layers
 import make_modules
 import make_ops
 import make_order
+import make_quantized
 import make_spatial
 import make_training
 import torch
@@ -22,3 +23,4 @@ if __name__ == "__main__":
     make_modules.main()
     make_combined.main()
     make_distributions.main()
+    make_quantized.main()

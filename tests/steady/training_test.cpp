@@ -11,6 +11,7 @@
 #include <minnow/nn/linear.h>
 #include <minnow/nn/loss.h>
 #include <minnow/nn/pool.h>
+#include <minnow/nn/quantize.h>
 #include <minnow/ops/conv.h>
 #include <minnow/optim/optimizers.h>
 #include <minnow/tensor/captured_step.h>
@@ -147,6 +148,15 @@ TEST(SteadyState, CapturedMlpStepDoesNotAllocate) {
   const std::size_t calls = heap_calls_of_a_step([&] { step(x, y); });
   std::printf("captured MLP step: %zu calls of the heap\n", calls);
   EXPECT_LE(calls, of_openmp(4));
+}
+
+TEST(SteadyState, QuantizedLayersAllocateHandlesOnly) {
+  nn::Sequential model = mlp();
+  nn::quantize_dynamic_(model);
+  const Tensor x = randn({64, 32});
+  const std::size_t calls = heap_calls_of_a_step([&] { (void)model(x); });
+  std::printf("int8 MLP: %zu calls of the heap\n", calls);
+  EXPECT_LE(calls, 40 + of_openmp(6));
 }
 
 }  // namespace
