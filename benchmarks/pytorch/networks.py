@@ -60,10 +60,15 @@ class Block(nn.Module):
         self.attn = nn.ModuleDict({"c_attn": Conv1D(width, 3 * width), "c_proj": Conv1D(width, width)})
         self.mlp = nn.ModuleDict({"c_fc": Conv1D(width, 4 * width), "c_proj": Conv1D(4 * width, width)})
 
-    def forward(self, x):
+    def forward(self, x, cache=None, at=0):
+        """cache: keys and values of the positions before `at`, [2, N, heads, room, width]; gets those of x."""
         qkv = self.attn.c_attn(self.ln_1(x))
         q, k, v = qkv.view(x.size(0), x.size(1), 3, self.heads, -1).permute(2, 0, 3, 1, 4)
-        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        if cache is not None:
+            end = at + x.size(1)
+            cache[0, :, :, at:end], cache[1, :, :, at:end] = k, v
+            k, v = cache[0, :, :, :end], cache[1, :, :, :end]
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=x.size(1) > 1)
         x = x + self.attn.c_proj(y.transpose(1, 2).flatten(2))
         return x + self.mlp.c_proj(F.gelu(self.mlp.c_fc(self.ln_2(x)), approximate="tanh"))
 
@@ -83,6 +88,21 @@ class GPT2(nn.Module):
             x = block(x)
         return self.lm_head(self.transformer.ln_f(x))
 
+    def generate(self, tokens, count):
+        """`count` tokens more, each the most probable one."""
+        n, block = tokens.size(0), self.transformer.h[0]
+        room, width = tokens.size(1) + count, self.lm_head.in_features // block.heads
+        cache = torch.empty(len(self.transformer.h), 2, n, block.heads, room, width)
+        every, at = [tokens], 0
+        for _ in range(count):
+            new = every[-1]
+            x = self.transformer.wte(new) + self.transformer.wpe(torch.arange(at, at + new.size(1)))
+            for block, kept in zip(self.transformer.h, cache):
+                x = block(x, kept, at)
+            at += new.size(1)
+            every.append(self.lm_head(self.transformer.ln_f(x[:, -1:])).argmax(-1))
+        return torch.cat(every, 1)
+
 
 def workloads(tools):
     """By name.  tools: the module that has formula, forward_only and Settings."""
@@ -98,14 +118,17 @@ def workloads(tools):
             p.copy_(values + 1 if not wide and name.endswith("weight") else values)
         return model
 
-    def steps(makes):
+    def sgd(parameters):
+        return torch.optim.SGD(parameters, lr=0.01, momentum=0.9, fused=True)
+
+    def steps(makes, make_optimizer=sgd):
         """makes: a model and the function that gives its loss, by name of the variant."""
         variants, values = {}, []
         for name, make in makes.items():
             model, loss = make()
             fill_by_name(model)
             model.to(memory_format=torch.channels_last if name == "NHWC" else torch.contiguous_format)
-            optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, fused=True)
+            optimizer = make_optimizer(model.parameters())
 
             def step(model=model, loss=loss, optimizer=optimizer):
                 value = loss(model)
@@ -150,6 +173,45 @@ def workloads(tools):
 
         return steps({"": lambda: (GPT2(words, length, *pick((384, 6, 6), (24, 2, 2))), loss)})
 
-    return {"lstm_forward": lambda: recurrent_forward(nn.LSTM), "lstm_step": lambda: recurrent_step(nn.LSTM),
+    def gpt2():
+        """Of Hugging Face's size, 124 million parameters."""
+        return GPT2(*pick((50257, 1024, 768, 12, 12), (256, 32, 24, 2, 2)))
+
+    def tokens_of(n, length):
+        return (torch.arange(n * length).square() * 31 % pick(50257, 256)).view(n, length)
+
+    def gpt2_train():
+        tokens = tokens_of(4, pick(64, 8) + 1)
+        x, following = tokens[:, :-1].contiguous(), tokens[:, 1:].flatten()
+        return steps({"": lambda: (gpt2(), lambda model: F.cross_entropy(model(x).flatten(0, 1), following))},
+                     lambda parameters: torch.optim.AdamW(parameters, lr=1e-4, fused=True))
+
+    def gpt2_generate():
+        model, prompt, count = fill_by_name(gpt2()).eval(), tokens_of(1, pick(16, 4)), pick(64, 16)
+
+        @torch.inference_mode()
+        def run():
+            return model.generate(prompt, count)
+
+        with torch.no_grad():
+            values = tools.digest(model(prompt)) + run().flatten().tolist()
+        return {"": run}, values[:len(values) // 9 * 9]
+
+    def int8_linear():
+        from torch.ao.quantization import per_channel_dynamic_qconfig, quantize_dynamic
+        n = pick(1024, 64)
+        x, model = formula(1, (32, n)), nn.Sequential(fill_by_name(nn.Linear(n, n)))
+        variants, values = {}, []
+        for engine in ("x86", "onednn", "fbgemm"):
+            if engine not in torch.backends.quantized.supported_engines:
+                continue
+            torch.backends.quantized.engine = engine
+            quantized = quantize_dynamic(model, {nn.Linear: per_channel_dynamic_qconfig})
+            step, numbers = tools.forward_only(lambda quantized=quantized: quantized(x))
+            variants[engine], values = step[""], values or numbers
+        return variants, values
+
+    return {"gpt2_train": gpt2_train, "gpt2_generate_64": gpt2_generate, "int8_linear": int8_linear,
+            "lstm_forward": lambda: recurrent_forward(nn.LSTM), "lstm_step": lambda: recurrent_step(nn.LSTM),
             "gru_forward": lambda: recurrent_forward(nn.GRU), "gru_step": lambda: recurrent_step(nn.GRU),
             "resnet18_step": resnet, "gpt_step": lambda: gpt(False), "gpt_step_bf16": lambda: gpt(True)}

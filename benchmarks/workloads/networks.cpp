@@ -28,11 +28,11 @@ void fill_by_name(const Settings& s, nn::Module& model) {
   }
 }
 
-/// Steps of SGD on loss(); the losses of three are checked.
-template <class Model, class Loss> Ready steps(const Settings& s, Model model, Loss loss) {
+/// Steps of an optimizer on loss(); the losses of three are checked.
+template <class Optimizer = optim::SGD, class Options = optim::SGDOptions, class Model, class Loss>
+Ready steps(const Settings& s, Model model, Loss loss, Options options = {.lr = 0.01, .momentum = 0.9}) {
   fill_by_name(s, model);
-  const auto optimizer =
-      std::make_shared<optim::SGD>(model.parameters(), optim::SGDOptions{.lr = 0.01, .momentum = 0.9});
+  const auto optimizer = std::make_shared<Optimizer>(model.parameters(), options);
   const auto step = [model, optimizer, loss]() mutable {
     const Tensor value = loss(model);
     optimizer->zero_grad();
@@ -91,6 +91,54 @@ Ready gpt(const Settings& s, bool amp) {
                });
 }
 
+/// GPT-2 of Hugging Face's size (124 million parameters).
+models::GPT2Options gpt2(const Settings& s) {
+  if (s.quick) return {.vocab_size = 256, .n_positions = 32, .n_embd = 24, .n_layer = 2, .n_head = 2, .dropout = 0};
+  return {.dropout = 0};
+}
+
+Tensor tokens_of(const models::GPT2Options& options, std::int64_t n, std::int64_t length) {
+  const Tensor places = arange(n * length, int64);
+  return (places * places * 31 % options.vocab_size).view({n, length});
+}
+
+Ready gpt2_train(const Settings& s) {
+  const models::GPT2Options options = gpt2(s);
+  const std::int64_t length = s.quick ? 8 : 64;
+  const Tensor tokens = tokens_of(options, 4, length + 1).to(Device(s.device));
+  return steps<optim::AdamW>(
+      s, models::GPT2LMHeadModel(options),
+      [x = tokens(all, slice(0, -1)).contiguous(), next = tokens(all, slice(1)).flatten(),
+       words = options.vocab_size](const models::GPT2LMHeadModel& model) {
+        return nn::cross_entropy(model(x).view({-1, words}), next);
+      },
+      optim::AdamWOptions{.lr = 1e-4});
+}
+
+/// 64 tokens behind a prompt of 16, each the most probable one.
+Ready gpt2_generate(const Settings& s) {
+  const models::GPT2Options options = gpt2(s);
+  models::GPT2LMHeadModel model(options);
+  fill_by_name(s, model);
+  model.eval();
+  const NoGradGuard no_grad;
+  const Tensor prompt = tokens_of(options, 1, s.quick ? 4 : 16).to(Device(s.device));
+  const auto run = [model, prompt, count = s.quick ? 16 : 64] { return model.generate(prompt, count); };
+  Ready ready{{{"", run}}, digest(model(prompt))};
+  for (const double token : run().to(Device("cpu")).to(float64).flatten().to_vector<double>())
+    ready.values.push_back(token);
+  ready.values.resize(ready.values.size() / 9 * 9);  // by nines, as digests are compared
+  return ready;
+}
+
+Ready int8_linear(const Settings& s) {
+  const std::int64_t n = s.quick ? 64 : 1024;
+  nn::Linear layer(n, n);
+  fill_by_name(s, layer);
+  nn::quantize_dynamic_(layer);
+  return forward_only([layer, x = formula(s, 1, {32, n})] { return layer(x); });
+}
+
 }  // namespace
 
 std::vector<Workload> network_workloads() {
@@ -100,6 +148,9 @@ std::vector<Workload> network_workloads() {
   list.push_back({"resnet18_step", resnet, For::kCpu});
   list.push_back({"gpt_step", [](const Settings& s) { return gpt(s, false); }, For::kCpu});
   list.push_back({"gpt_step_bf16", [](const Settings& s) { return gpt(s, true); }, For::kCpu});
+  list.push_back({"gpt2_train", gpt2_train, For::kCpu});
+  list.push_back({"gpt2_generate_64", gpt2_generate, For::kCpu});
+  list.push_back({"int8_linear", int8_linear, For::kCpu});
   return list;
 }
 
