@@ -180,10 +180,15 @@ def workloads(tools):
     def tokens_of(n, length):
         return (torch.arange(n * length).square() * 31 % pick(50257, 256)).view(n, length)
 
-    def gpt2_train():
+    def gpt2_train(amp):
         tokens = tokens_of(4, pick(64, 8) + 1)
         x, following = tokens[:, :-1].contiguous(), tokens[:, 1:].flatten()
-        return steps({"": lambda: (gpt2(), lambda model: F.cross_entropy(model(x).flatten(0, 1), following))},
+
+        def loss(model):
+            with torch.autocast("cpu", torch.bfloat16, enabled=amp):
+                return F.cross_entropy(model(x).flatten(0, 1), following)
+
+        return steps({"": lambda: (gpt2(), loss)},
                      lambda parameters: torch.optim.AdamW(parameters, lr=1e-4, fused=True))
 
     def gpt2_generate():
@@ -211,7 +216,8 @@ def workloads(tools):
             variants[engine], values = step[""], values or numbers
         return variants, values
 
-    return {"gpt2_train": gpt2_train, "gpt2_generate_64": gpt2_generate, "int8_linear": int8_linear,
+    return {"gpt2_train": lambda: gpt2_train(False), "gpt2_train_bf16": lambda: gpt2_train(True),
+            "gpt2_generate_64": gpt2_generate, "int8_linear": int8_linear,
             "lstm_forward": lambda: recurrent_forward(nn.LSTM), "lstm_step": lambda: recurrent_step(nn.LSTM),
             "gru_forward": lambda: recurrent_forward(nn.GRU), "gru_step": lambda: recurrent_step(nn.GRU),
             "resnet18_step": resnet, "gpt_step": lambda: gpt(False), "gpt_step_bf16": lambda: gpt(True)}

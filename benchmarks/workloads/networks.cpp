@@ -102,14 +102,15 @@ Tensor tokens_of(const models::GPT2Options& options, std::int64_t n, std::int64_
   return (places * places * 31 % options.vocab_size).view({n, length});
 }
 
-Ready gpt2_train(const Settings& s) {
+Ready gpt2_train(const Settings& s, bool amp) {
   const models::GPT2Options options = gpt2(s);
   const std::int64_t length = s.quick ? 8 : 64;
   const Tensor tokens = tokens_of(options, 4, length + 1).to(Device(s.device));
   return steps<optim::AdamW>(
       s, models::GPT2LMHeadModel(options),
-      [x = tokens(all, slice(0, -1)).contiguous(), next = tokens(all, slice(1)).flatten(),
-       words = options.vocab_size](const models::GPT2LMHeadModel& model) {
+      [x = tokens(all, slice(0, -1)).contiguous(), next = tokens(all, slice(1)).flatten(), words = options.vocab_size,
+       amp](const models::GPT2LMHeadModel& model) {
+        const Autocast guard(bfloat16, {.enabled = amp});
         return nn::cross_entropy(model(x).view({-1, words}), next);
       },
       optim::AdamWOptions{.lr = 1e-4});
@@ -148,7 +149,8 @@ std::vector<Workload> network_workloads() {
   list.push_back({"resnet18_step", resnet, For::kCpu});
   list.push_back({"gpt_step", [](const Settings& s) { return gpt(s, false); }, For::kCpu});
   list.push_back({"gpt_step_bf16", [](const Settings& s) { return gpt(s, true); }, For::kCpu});
-  list.push_back({"gpt2_train", gpt2_train, For::kCpu});
+  list.push_back({"gpt2_train", [](const Settings& s) { return gpt2_train(s, false); }, For::kCpu});
+  list.push_back({"gpt2_train_bf16", [](const Settings& s) { return gpt2_train(s, true); }, For::kCpu});
   list.push_back({"gpt2_generate_64", gpt2_generate, For::kCpu});
   list.push_back({"int8_linear", int8_linear, For::kCpu});
   return list;
