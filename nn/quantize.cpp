@@ -1,6 +1,7 @@
 #include <minnow/nn/quantize.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 #include <typeinfo>
 #include <unordered_map>
@@ -10,6 +11,8 @@
 #include <minnow/nn/linear.h>
 #include <minnow/nn/recurrent.h>
 #include <minnow/ops/detail/quantized.h>
+#include <minnow/ops/reduce.h>
+#include <minnow/ops/unary.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
 
@@ -50,6 +53,8 @@ void check(const Tensor& weight, bool is_shared) {
                           "quantize the other layers, by modules"));
   if (is_shared)
     throw ValueError(text("several modules hold the weight", "give the layer a weight of its own, or tie it: a = b"));
+  if (!std::isfinite(amax(abs(weight.detach())).item()))
+    throw ValueError(text("the weight has NaN or infinity", "load or train finite weights first"));
 }
 
 /// Takes a tensor from those that are tied to it.

@@ -17,13 +17,14 @@ namespace minnow::nn {
 ///     net.load_state_dict(load("net.safetensors"));
 ///
 /// In the state dict `weight` becomes int8 and `weight_scale` (float32 [out_features]) stands beside it; biases stay
-/// float32.  The model is in eval mode and none of its parameters requires a gradient: a quantized layer has no gradient, and
-/// an input that requires one is an AutogradError.  x is float32.  Classes that are derived from these layers, MultiheadAttention's
-/// in_proj_weight and other layers stay as they are.  On a processor that cannot add products of 8 bits exactly, activations
-/// have 7 bits (PyTorch's reduce_range).  If x has NaN or infinity, all of the result is NaN.
-/// ValueError if there is no such layer, for more than 65536 inputs, and for a weight that is computed (weight_norm) or that
-/// other modules hold; DTypeError unless weights are float32; BackendError on CUDA, where int8 layers do not run.  Nothing has
-/// changed when it throws.
+/// float32.  The model is in eval mode and none of its parameters requires a gradient: a quantized layer has no gradient,
+/// and an input that requires one is an AutogradError.  x is float32; under an Autocast guard halves are converted to it.
+/// Classes that are derived from these layers, MultiheadAttention's in_proj_weight and other layers stay as they are.  On a
+/// processor that cannot add products of 8 bits exactly, activations have 7 bits (PyTorch's reduce_range).  If x has NaN or
+/// infinity, all of the result is NaN.
+/// ValueError if there is no such layer, for more than 65536 inputs, and for a weight that has NaN or infinity, that is
+/// computed (weight_norm) or that other modules hold; DTypeError unless weights are float32; BackendError on CUDA, where
+/// int8 layers do not run.  Nothing has changed when it throws.
 inline void quantize_dynamic_(Module& model, SourceLocation where = SourceLocation::current()) {
   detail::quantize_layers("quantize_dynamic_", model, where);
 }

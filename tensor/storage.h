@@ -81,6 +81,11 @@ class Storage {
     prepared_version_ = now;
     return kept;
   }
+  /// For a caller that may write to the memory by its address.
+  void forget_prepared() {
+    const std::lock_guard lock(mutex_);
+    prepared_.reset();
+  }
 
   /// Notes that a copy into this host memory runs until `event`; host reads wait for it.
   void set_pending(Event event);

@@ -69,6 +69,7 @@ void* Tensor::host_data(DType expected, SourceLocation where) const {
                      where);
   CaptureSession::forbid_access("data", device(), where);
   storage()->wait_ready();
+  if (expected == DType::int8) storage()->forget_prepared();  // of weights
   return raw_data();
 }
 

@@ -1,3 +1,4 @@
+#include <cmath>
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <minnow/minnow.h>
@@ -95,6 +96,80 @@ TEST(QuantizeDynamic, FilesAreAQuarterAndLoad) {
   EXPECT_TRUE(other(x).equal(wanted));
 }
 
+TEST(QuantizeDynamic, EmptyNarrowAndStridedInputs) {
+  manual_seed(2);
+  const nn::Sequential net(nn::Linear(37, 11), nn::ReLU());
+  const nn::Sequential small = nn::quantize_dynamic(net);
+  const NoGradGuard no_grad;
+  for (const Shape& shape : {Shape{0, 37}, Shape{2, 0, 37}}) {
+    Shape wanted = shape;
+    wanted[-1] = 11;
+    EXPECT_EQ(small(empty(shape)).shape(), wanted);
+  }
+  const Tensor x = randn({37, 6});
+  const Tensor y = small(x.t());
+  EXPECT_LT(difference(y, net(x.t())), 0.02);
+  EXPECT_TRUE(y.equal(small(x.t().contiguous())));
+  EXPECT_EQ(amin(y).item(), 0);  // ReLU is in the same pass
+  EXPECT_LT(difference(small(x.select(1, 3)), net(x.select(1, 3))), 0.02);
+  EXPECT_LT(difference(small(zeros({2, 37})), net(zeros({2, 37}))), 1e-6);
+  EXPECT_TRUE(small(x.t().contiguous().view({2, 3, 37})).equal(y.view({2, 3, 11})));
+  const nn::LSTM lstm = nn::quantize_dynamic(nn::LSTM(5, 3));
+  EXPECT_EQ(std::get<0>(lstm(empty({4, 0, 5}))).shape(), (Shape{4, 0, 3}));
+}
+
+TEST(QuantizeDynamic, UnderAnAutocastGuardLayersTakeHalves) {
+  const NoGradGuard no_grad;
+  Net net;
+  nn::quantize_dynamic_(net);
+  nn::LSTM lstm(5, 3);
+  nn::quantize_dynamic_(lstm);
+  const Tensor x = randn({4, 64}).to(bfloat16).to(float32), steps = randn({2, 4, 5});
+  const Tensor y = net(x), states = std::get<0>(lstm(steps));
+  const Autocast guard(bfloat16, {.force = true});
+  EXPECT_TRUE(net(x).equal(y));
+  EXPECT_TRUE(net(x.to(bfloat16)).equal(y));
+  EXPECT_TRUE(std::get<0>(lstm(steps)).equal(states));
+}
+
+TEST(QuantizeDynamic, WritesByAddressAreSeen) {
+  const NoGradGuard no_grad;
+  nn::Linear layer(20, 4, {.bias = false});
+  nn::quantize_dynamic_(layer);
+  const Tensor x = randn({2, 20});
+  EXPECT_NE(amax(abs(layer(x))).item(), 0);
+  for (std::int8_t& value : layer.weight.span<std::int8_t>()) value = 0;
+  EXPECT_EQ(amax(abs(layer(x))).item(), 0);
+}
+
+TEST(QuantizeDynamic, DigitsAreReadAsInFloat32) {
+  struct Reader : nn::Module {
+    nn::Linear fc1 = child("fc1", nn::Linear(784, 64)), fc2 = child("fc2", nn::Linear(64, 10));
+    Tensor forward(const Tensor& images) override { return fc2(relu(fc1(images.flatten(1)))); }
+  };
+  manual_seed(1);
+  Reader net;
+  optim::Adam adam(net.parameters(), {.lr = 2e-3});
+  data::DataLoader train(data::SyntheticDigits(4000), {.batch_size = 50, .shuffle = true});
+  for (int epoch = 0; epoch < 4; ++epoch)
+    for (auto& [images, labels] : train) {
+      adam.zero_grad();
+      nn::cross_entropy(net(images), labels).backward();
+      adam.step();
+    }
+  constexpr std::int64_t kImages = 4000;
+  const auto percent_right = [&](const nn::Module& model) {
+    const NoGradGuard no_grad;
+    double right = 0;
+    data::DataLoader test(data::SyntheticDigits(kImages, {.first = 1'000'000}), {.batch_size = 500});
+    for (auto& [images, labels] : test) right += sum(argmax(model(images), 1) == labels).item();
+    return 100 * right / kImages;
+  };
+  const double before = percent_right(net), after = percent_right(nn::quantize_dynamic(net));
+  EXPECT_GT(before, 85);
+  EXPECT_NEAR(after, before, 0.2);
+}
+
 TEST(QuantizeDynamic, RecurrentLayers) {
   manual_seed(3);
   const Tensor x = randn({7, 2, 20});
@@ -169,6 +244,8 @@ TEST(QuantizeDynamic, MisuseIsNamed) {
   nn::Linear half(3, 4), same(96, 10), wide(65537, 1), normed(3, 4);
   half.to(bfloat16);
   nn::weight_norm(normed);
+  nn::Linear broken(3, 4);
+  broken.weight.detach()(1, 2) = std::nan("");
   struct Sharing : nn::Module {
     nn::Linear a = child("a", nn::Linear(3, 4));
     nn::Parameter also = parameter("also", a.weight);
@@ -183,6 +260,8 @@ TEST(QuantizeDynamic, MisuseIsNamed) {
       Misuse{"DTypeError", "quantize_dynamic_", "bfloat16[4, 3]", [&] { nn::quantize_dynamic_(half); }},
       Misuse{"ValueError", "quantize_dynamic_", "at most 65536 inputs", [&] { nn::quantize_dynamic_(wide); }},
       Misuse{"ValueError", "quantize_dynamic_", "weight_norm", [&] { nn::quantize_dynamic_(normed); }},
+      Misuse{"ValueError", "quantize_dynamic_", "the weight has NaN or infinity",
+             [&] { nn::quantize_dynamic_(broken); }},
       Misuse{"ValueError", "quantize_dynamic_", "several modules hold the weight",
              [&] { nn::quantize_dynamic_(sharing); }},
       Misuse{"DTypeError", "to", "'body.0' is quantized to int8", [&] { net.to(bfloat16); }},
