@@ -39,7 +39,7 @@ NVIDIA's repository, or set MINNOW_CUDNN_INCLUDE_DIR to its folder)" PARENT_SCOP
   endif()
 endfunction()
 
-# Folders that have libcublasLt or libcudnn, among those given and the lib folders beside the headers and of python3.  A
+# Folders that have libcublasLt, libcudnn or libnccl, among those given and the lib folders beside the headers and of python3.  A
 # program looks there when the loader does not know these libraries.
 function(minnow_find_cuda_libraries out python)
   set(places ${ARGN})
@@ -52,7 +52,7 @@ function(minnow_find_cuda_libraries out python)
   endforeach()
   set(found "")
   foreach(place IN LISTS places)
-    file(GLOB libraries "${place}/libcublasLt.so.*" "${place}/libcudnn.so.*")
+    file(GLOB libraries "${place}/libcublasLt.so.*" "${place}/libcudnn.so.*" "${place}/libnccl.so.*")
     if(libraries)
       list(APPEND found "${place}")
     endif()

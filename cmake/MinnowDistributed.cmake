@@ -22,7 +22,10 @@ if(minnow_with_mpi)
   minnow_set_up(minnow_distributed)
   target_include_directories(
     minnow_distributed PUBLIC "$<BUILD_INTERFACE:${minnow_include_dir}>" "$<INSTALL_INTERFACE:include>")
-  target_link_libraries(minnow_distributed PUBLIC minnow PRIVATE MPI::MPI_CXX Threads::Threads)
+  string(REPLACE ";" ":" folders "${minnow_cuda_folders}")
+  target_compile_definitions(minnow_distributed PRIVATE "MINNOW_NCCL_FOLDERS=\"${folders}\"")
+  # NCCL is loaded when the first collective of tensors on a GPU needs it.
+  target_link_libraries(minnow_distributed PUBLIC minnow PRIVATE MPI::MPI_CXX Threads::Threads ${CMAKE_DL_LIBS})
   set_target_properties(minnow_distributed PROPERTIES EXPORT_NAME distributed)
   add_library(minnow::distributed ALIAS minnow_distributed)
 endif()

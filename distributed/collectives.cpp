@@ -7,6 +7,7 @@
 #include <minnow/distributed/detail/engine.h>
 #include <minnow/distributed/detail/transfer.h>
 #include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/capture_session.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
@@ -16,6 +17,7 @@
 namespace minnow::dist {
 namespace {
 
+using detail::CaptureSession;
 using Kind = Signature::Kind;
 
 Signature signature(Kind kind, const Tensor& x) {
@@ -56,6 +58,28 @@ void put(const Tensor& host, const Tensor& x) {
   else detail::raw::copy_to(host, x.detach());
 }
 
+/// NCCL for x, if that is on a GPU where it can be used and has the dtype.
+Nccl* nccl_of(Engine& engine, const Tensor& x, bool reduces) {
+  if (!x.device().is_cuda() || !Nccl::has(x.dtype(), reduces)) {
+    CaptureSession::forbid_access(CallSite::op(), x.device());
+    return nullptr;
+  }
+  Nccl* const nccl = engine.nccl(x.device());
+  if (nccl == nullptr) CaptureSession::forbid_access(CallSite::op(), x.device());
+  return nccl;
+}
+
+/// Compares what all ranks call.
+std::function<void(Communicator&)> agreeing(Signature mine) {
+  mine.on_gpu = 1;
+  return [mine](Communicator& c) { c.agree(mine); };
+}
+
+/// After NCCL has written `dense`, which is x itself or a copy.
+std::function<void()> putting(const Tensor& dense, const Tensor& x) {
+  return [dense, x] { put(dense, x); };
+}
+
 Work start_all_reduce(const In& x, ReduceOp op) {
   Engine& engine = Engine::current();
   x->require_defined();
@@ -63,6 +87,10 @@ Work start_all_reduce(const In& x, ReduceOp op) {
   detail::raw::require_writable(x);
   Signature mine = signature(Kind::all_reduce, *x);
   mine.op = static_cast<std::int32_t>(op);
+  if (Nccl* const nccl = nccl_of(engine, *x, true)) {
+    const Tensor dense = detail::raw::contiguous(x->detach());
+    return engine.start(*nccl, {Nccl::Call::Kind::all_reduce, dense, dense, op}, agreeing(mine), putting(dense, *x));
+  }
   const Tensor host = on_host(*x);
   return engine.start(
       [host, op, mine](Communicator& c) {
@@ -79,6 +107,11 @@ Work start_broadcast(const In& x, int root) {
   detail::raw::require_writable(x);
   Signature mine = signature(Kind::broadcast, *x);
   mine.root = root;
+  if (Nccl* const nccl = nccl_of(engine, *x, false)) {
+    const Tensor dense = detail::raw::contiguous(x->detach());
+    return engine.start(*nccl, {Nccl::Call::Kind::broadcast, dense, dense, ReduceOp::sum, root}, agreeing(mine),
+                        root == rank() ? std::function<void()>() : putting(dense, *x));
+  }
   const Tensor host = on_host(*x);
   return engine.start(
       [host, root, mine](Communicator& c) {
@@ -92,8 +125,12 @@ Work start_broadcast(const In& x, int root) {
 
 Work start_all_gather(const In& x, const Tensor& out) {
   const Signature mine = signature(Kind::all_gather, *x);
+  Engine& engine = Engine::current();
+  if (Nccl* const nccl = out.device() == x->device() ? nccl_of(engine, *x, false) : nullptr)
+    return engine.start(*nccl, {Nccl::Call::Kind::all_gather, detail::raw::contiguous(x->detach()), out.detach()},
+                        agreeing(mine), putting(out, out));
   const Tensor host = on_host(*x), all = out.device().is_cpu() ? out : empty(out.shape(), {out.dtype(), Device()});
-  return Engine::current().start(
+  return engine.start(
       [host, all, mine](Communicator& c) {
         c.agree(mine);
         all_gather_bytes(c, bytes_of(host), bytes_of(all), static_cast<std::size_t>(host.nbytes()));
@@ -163,6 +200,13 @@ Tensor reduce_scatter(const In& x, ReduceOp op) {
                              "x needs the shape [" + std::to_string(size()) + ", ...]"));
   Signature mine = signature(Kind::reduce_scatter, *x);
   mine.op = static_cast<std::int32_t>(op);
+  if (Nccl* const nccl = nccl_of(engine, *x, true)) {
+    const Tensor out = empty(x->detach()[0].shape(), {x->dtype(), x->device()});
+    engine
+        .start(*nccl, {Nccl::Call::Kind::reduce_scatter, detail::raw::contiguous(x->detach()), out, op}, agreeing(mine))
+        .wait();
+    return out;
+  }
   const Tensor host = on_host(*x);
   const Tensor row = empty(x->detach()[0].shape(), {x->dtype(), Device()});
   engine

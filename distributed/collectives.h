@@ -6,10 +6,19 @@
 
 // What all ranks of a dist::Process do together.  Each rank calls the same functions in the same order, with tensors of the
 // same shape and dtype; ranks that differ all get a ValueError that names two of them and what each has called, and
-// BackendError names the ranks that have not called within the timeout.  Tensors may be on any device: those of a device are
-// copied to the host and back.  Results are the same bits on all ranks and in all runs: sums are added in the order of
-// the ranks, float16 and bfloat16 in float32.  All need a Process (BackendError).  Thread-safe, where the program sees to
-// the order.
+// BackendError names the ranks that have not called within the timeout.  Results are the same bits on all ranks.  All need
+// a Process (BackendError).  Thread-safe, where the program sees to the order.
+//
+// Tensors of the CPU and of sim go through the host, by MPI: sums are added in the order of the ranks, float16 and bfloat16
+// in float32, so that all runs have the same bits.
+//
+// Tensors of a GPU go by NCCL, which is loaded when first needed, on all ranks or on none; send, recv, and reductions of
+// int16, go through the host.  The host waits until all ranks have called, which takes a small message of MPI to rank 0 and
+// back, and not for the GPU: its work is ordered as that of an operation.  Inside a CapturedStep the call is captured, and
+// replays compare nothing: a rank that then does something else is told at the timeout.  The order of sums is NCCL's, which
+// rounds those of float16 and bfloat16 at each step; its max and min leave NaNs out.  If a GPU finds that a rank is gone,
+// or waits longer than the timeout, all ranks end with a message.  Where NCCL cannot be used (it is not installed, or ranks
+// share a GPU), rank 0 gives a warning that says why, and tensors are copied to the host and back.
 namespace minnow::dist {
 
 /// How the ranks' elements are combined.  `mean` is of floating-point dtypes; of bool, sum and max mean "or", min "and".

@@ -26,13 +26,14 @@ using nn::NamedTensor;
 using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-/// Parameters of one dtype whose gradients are sent together, in host memory.
+/// Parameters of one dtype whose gradients are sent together: by NCCL those of a GPU, the others from host memory.
 struct Bucket {
   std::vector<std::size_t> parameters;
   std::vector<std::int64_t> begins;  // in elements
-  Tensor host{};                     // the gradients
-  Tensor present{};                  // int32 [parameters]: whether this rank has it
-  Tensor counts{};                   // int32 [parameters]: how many ranks have it
+  Nccl* nccl = nullptr;
+  Tensor flat{};     // the gradients
+  Tensor present{};  // int32 [parameters]: whether this rank has it
+  Tensor counts{};   // int32 [parameters]: how many ranks have it
   std::size_t ready = 0;
   Work work{};
   Clock::time_point sent{};
@@ -40,7 +41,7 @@ struct Bucket {
 
 /// A part of a bucket, in the shape of its parameter.
 Tensor part_of(const Bucket& bucket, std::size_t place, const Tensor& p) {
-  return bucket.host.narrow(0, bucket.begins[place], p.numel()).reshape(p.shape());
+  return bucket.flat.narrow(0, bucket.begins[place], p.numel()).reshape(p.shape());
 }
 
 /// What differs between modules, compared by all ranks.
@@ -85,8 +86,9 @@ void DataParallel::State::make_buckets() {
   // Backward reaches the last parameters first.
   for (std::size_t k = parameters.size(); k-- > 0;) {
     const Tensor& p = parameters[k].tensor;
-    const bool fits = !buckets.empty() && bytes + p.nbytes() <= most &&
-                      parameters[buckets.back().parameters.front()].tensor.dtype() == p.dtype();
+    const Tensor* const first = buckets.empty() ? nullptr : &parameters[buckets.back().parameters.front()].tensor;
+    const bool fits =
+        first != nullptr && bytes + p.nbytes() <= most && first->dtype() == p.dtype() && first->device() == p.device();
     if (!fits) {
       buckets.emplace_back();
       bytes = 0;
@@ -100,7 +102,8 @@ void DataParallel::State::make_buckets() {
   for (Bucket& bucket : buckets) {
     const Tensor& last = parameters[bucket.parameters.back()].tensor;
     const std::int64_t n = bucket.begins.back() + last.numel();
-    bucket.host = empty({n}, {last.dtype(), Device()});
+    if (last.device().is_cuda() && Nccl::has(last.dtype(), true)) bucket.nccl = Engine::current().nccl(last.device());
+    bucket.flat = empty({n}, {last.dtype(), bucket.nccl ? last.device() : Device()});
     bucket.present = zeros({static_cast<std::int64_t>(bucket.parameters.size())}, {DType::int32, Device()});
     bucket.counts = zeros_like(bucket.present);
   }
@@ -109,16 +112,16 @@ void DataParallel::State::make_buckets() {
 void DataParallel::State::on_gradient(std::size_t k) {
   if (no_sync > 0) return;
   const NoGradGuard guard;
-  if (CaptureSession::current() != nullptr)
-    throw BackendError(
-        message("the gradients of several ranks cannot be averaged in a captured step", {}, "run the step directly"));
+  if (CaptureSession::current() != nullptr && buckets[places[k].first].nccl == nullptr)
+    throw BackendError(message("the gradients of several ranks cannot be averaged in a captured step without NCCL", {},
+                               "run the step directly"));
   if (!running) {
     running = true;
     next = 0;
     for (Bucket& bucket : buckets) {
       bucket.work.wait();  // of a backward that has thrown
       bucket.ready = 0;
-      detail::raw::fill_(bucket.present, 0);
+      std::fill_n(bucket.present.data<std::int32_t>(), bucket.parameters.size(), 0);
     }
     const std::shared_ptr<void> scope(nullptr, [this](void*) { running = false; });  // also if backward throws
     autograd::call_after_backward([this, scope] { finish(); });
@@ -136,9 +139,18 @@ void DataParallel::State::on_gradient(std::size_t k) {
 
 void DataParallel::State::send(Bucket& bucket) {
   bucket.sent = Clock::now();
-  detail::raw::copy_to(bucket.present, bucket.counts);
-  bucket.work = Engine::current().start([host = bucket.host, counts = bucket.counts](Communicator& c) {
+  std::copy_n(bucket.present.data<std::int32_t>(), bucket.parameters.size(), bucket.counts.data<std::int32_t>());
+  const auto count = [counts = bucket.counts](Communicator& c) {
     all_reduce_bytes(c, ReduceOp::sum, DType::int32, static_cast<std::byte*>(counts.raw_data()), counts.numel());
+  };
+  Engine& engine = Engine::current();
+  if (bucket.nccl != nullptr) {
+    bucket.work =
+        engine.start(*bucket.nccl, {Nccl::Call::Kind::all_reduce, bucket.flat, bucket.flat, ReduceOp::mean}, count);
+    return;
+  }
+  bucket.work = engine.start([count, host = bucket.flat](Communicator& c) {
+    count(c);
     all_reduce_bytes(c, ReduceOp::mean, host.dtype(), static_cast<std::byte*>(host.raw_data()), host.numel());
   });
 }
@@ -157,7 +169,7 @@ void DataParallel::State::finish() {
   for (Bucket& bucket : buckets) bucket.work.wait();
   Report now{.backwards = 1, .waited = seconds_since(start)};
   now.seconds = seconds_since(first);
-  for (const Bucket& bucket : buckets) now.bytes += bucket.host.nbytes();
+  for (const Bucket& bucket : buckets) now.bytes += bucket.flat.nbytes();
   add(report, now);
   Engine::current().count(now);
   for (const Bucket& bucket : buckets) require_all(bucket);

@@ -51,8 +51,9 @@ struct Report {
 ///
 /// A parameter that got a gradient on some ranks but not on all is an AutogradError on all of them, which names it and
 /// the ranks.  One that got none on any rank keeps none.  Ranks whose modules have other parameters get a ValueError
-/// from the constructor.  Parameters that are added, moved or frozen later need a new DataParallel.  CapturedStep is
-/// not supported yet (BackendError).  Not thread-safe; one backward at a time.
+/// from the constructor.  Parameters that are added, moved or frozen later need a new DataParallel.  Gradients on a GPU
+/// are averaged by NCCL (collectives.h), without the host waiting for the GPU, and so are those in a CapturedStep on CUDA;
+/// any other captured step is a BackendError.  Not thread-safe; one backward at a time.
 class DataParallel {
  public:
   explicit DataParallel(nn::Module& module, const DataParallelOptions& options = {},

@@ -75,7 +75,7 @@ StateDict broadcast_dict(const StateDict& mine, int root) {
       text >> size;
       shape.push_back(size);
     }
-    const Tensor value = root == rank() ? mine.at(name) : empty(shape, {.dtype = static_cast<DType>(dtype)});
+    const Tensor value = root == rank() ? mine.at(name).cpu() : empty(shape, {.dtype = static_cast<DType>(dtype)});
     broadcast(value, root);
     all.set(name, value);
   }

@@ -74,13 +74,19 @@ int count_of(std::size_t bytes) { return static_cast<int>(bytes); }
 }  // namespace
 
 bool Signature::operator==(const Signature& other) const {
-  return kind == other.kind && dtype == other.dtype && op == other.op && root == other.root && rank == other.rank &&
-         std::equal(sizes, sizes + rank, other.sizes) && std::strcmp(name, other.name) == 0;
+  return kind == other.kind && dtype == other.dtype && op == other.op && root == other.root && on_gpu == other.on_gpu &&
+         rank == other.rank && std::equal(sizes, sizes + rank, other.sizes) && std::strcmp(name, other.name) == 0;
 }
 
 const char* Signature::name_of_kind() const {
-  constexpr const char* kKinds[] = {
-      "all_reduce", "broadcast", "all_gather", "reduce_scatter", "barrier", "DataParallel", "the end of its Process"};
+  constexpr const char* kKinds[] = {"all_reduce",
+                                    "broadcast",
+                                    "all_gather",
+                                    "reduce_scatter",
+                                    "barrier",
+                                    "DataParallel",
+                                    "the end of its Process",
+                                    "the start of NCCL"};
   return kKinds[static_cast<int>(kind)];
 }
 
@@ -92,6 +98,7 @@ std::string Signature::str() const {
     for (int d = 0; d < rank; ++d) shape.push_back(sizes[d]);
     text += std::string("  ") + std::string(name_of(static_cast<DType>(dtype))) + shape.str();
   }
+  if (on_gpu != 0) text += " on a GPU";
   if (op >= 0) text += std::string("  ") + kOps[op];
   if (root >= 0) text += "  from rank " + std::to_string(root);
   if (name[0] != '\0') text += std::string("  '") + name + "'";

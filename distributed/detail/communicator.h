@@ -11,13 +11,14 @@ namespace minnow::dist {
 
 /// What a rank calls, compared with what the others call.
 struct Signature {
-  enum class Kind : std::int32_t { all_reduce, broadcast, all_gather, reduce_scatter, barrier, buckets, end };
+  enum class Kind : std::int32_t { all_reduce, broadcast, all_gather, reduce_scatter, barrier, buckets, end, nccl };
 
   Kind kind = Kind::barrier;
   std::int32_t dtype = -1;
   std::int32_t op = -1;
   std::int32_t root = -1;
-  std::int32_t rank = 0;  ///< of the shape
+  std::int32_t on_gpu = 0;  ///< by NCCL
+  std::int32_t rank = 0;    ///< of the shape
   std::int64_t sizes[8] = {};
   char name[64] = "";  ///< of a parameter
 

@@ -1,11 +1,18 @@
 #include <minnow/distributed/detail/engine.h>
 
+#include <chrono>
+#include <cstdio>
 #include <utility>
+#include <minnow/tensor/backend/cuda_native.h>
+#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
+#include <minnow/tensor/warning.h>
 
 namespace minnow::dist {
 namespace {
+
+using detail::message;
 
 Engine* live = nullptr;
 
@@ -18,7 +25,8 @@ Engine& Engine::current() {
 
 Engine* Engine::current_or_null() { return live; }
 
-Engine::Engine(const ProcessOptions& options) : communicator_(options.timeout), thread_([this] { run(); }) {
+Engine::Engine(const ProcessOptions& options)
+    : timeout_(options.timeout), communicator_(options.timeout), thread_([this] { run(); }) {
   live = this;
 }
 
@@ -47,12 +55,77 @@ Work Engine::start(std::function<void(Communicator&)> job, std::function<void()>
   return Work(std::move(state));
 }
 
+Work Engine::start(Nccl& nccl, const Nccl::Call& call, std::function<void(Communicator&)> before,
+                   std::function<void()> finish) {
+  const Device device = call.to.device();
+  auto after = std::make_shared<Event>();
+  const auto wait = [after, device, finish = std::move(finish)] {
+    current_stream(device).wait(*after);
+    if (finish) finish();
+  };
+  if (cuda::is_capturing()) {
+    start(std::move(before)).wait();
+    *after = nccl.submit_captured(call);
+    return start([](Communicator&) {}, wait);
+  }
+  Work work = start(
+      [&nccl, call, before = std::move(before), after,
+       ready = current_stream(device).record(EventUse::ordering)](Communicator& c) {
+        before(c);
+        *after = nccl.submit(call, ready);
+      },
+      wait);
+  work.state_->after = after;
+  return work;
+}
+
+Nccl* Engine::nccl(Device device) {
+  const std::lock_guard lock(nccl_mutex_);
+  const auto found = nccl_.find(device.index());
+  if (found != nccl_.end()) return found->second.get();
+  if (cuda::is_capturing())
+    throw BackendError(message("NCCL cannot start in a captured step", {},
+                               "let the step run once before it is captured: CapturedStepOptions::warm_up"));
+  std::unique_ptr<Nccl> started;
+  std::string why_not;
+  start([&](Communicator& c) {
+    Signature mine;
+    mine.kind = Signature::Kind::nccl;
+    c.agree(mine);
+    started = Nccl::start(c, device, why_not);
+  }).wait();
+  if (!why_not.empty() && communicator_.size() > 1 && communicator_.rank() == 0)
+    warn("dist: tensors of GPUs go through the host, which is slower: NCCL cannot be used\n" + why_not);
+  return (nccl_[device.index()] = std::move(started)).get();
+}
+
+/// Between jobs.  What NCCL could not finish is in nobody's hands: all ranks end, before they use wrong numbers.
+void Engine::watch() {
+  std::string trouble;
+  {
+    const std::unique_lock lock(nccl_mutex_, std::try_to_lock);
+    if (!lock.owns_lock()) return;
+    for (const auto& [index, nccl] : nccl_)
+      if (nccl && trouble.empty()) trouble = nccl->trouble(timeout_);
+  }
+  if (trouble.empty()) return;
+  std::fprintf(stderr, "rank %d of %d: %s\n", communicator_.rank(), communicator_.size(), trouble.c_str());
+  for (const auto& [index, nccl] : nccl_)
+    if (nccl) nccl->abort();
+  communicator_.abort();
+}
+
 void Engine::run() {
   for (;;) {
     Job job{};
     {
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return stops_ || !jobs_.empty(); });
+      constexpr std::chrono::milliseconds kWatch(200);
+      while (!changed_.wait_for(lock, kWatch, [&] { return stops_ || !jobs_.empty(); })) {
+        lock.unlock();
+        watch();
+        lock.lock();
+      }
       if (jobs_.empty()) return;
       job = std::move(jobs_.front());
       jobs_.pop_front();
@@ -75,6 +148,8 @@ void Engine::finish() {
   end.kind = Signature::Kind::end;
   start([end](Communicator& c) { c.agree(end); }).wait();
   stop();
+  for (const auto& [index, nccl] : nccl_)
+    if (nccl) nccl->finish();
   communicator_.finish();
 }
 
@@ -106,7 +181,7 @@ Work::~Work() {
 bool Work::is_done() const {
   if (!state_) return true;
   const std::lock_guard lock(state_->mutex);
-  return state_->done;
+  return state_->done && (!state_->after || state_->after->is_ready());
 }
 
 void Work::wait() {

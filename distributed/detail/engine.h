@@ -8,9 +8,11 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <unordered_map>
 #include <minnow/distributed/collectives.h>
 #include <minnow/distributed/data_parallel.h>
 #include <minnow/distributed/detail/communicator.h>
+#include <minnow/distributed/detail/nccl.h>
 #include <minnow/distributed/process.h>
 
 namespace minnow::dist {
@@ -21,6 +23,7 @@ struct Work::State {
   bool done = false;
   std::exception_ptr error;
   std::function<void()> finish;  ///< on the thread that waits: copies back to the device
+  std::shared_ptr<Event> after;  ///< of what a GPU still has to do
 };
 
 void add(Report& sum, const Report& more);
@@ -40,6 +43,14 @@ class Engine {
 
   /// Runs `job` on the thread, after all that came before; then `finish` on the thread that waits for it.
   Work start(std::function<void(Communicator&)> job, std::function<void()> finish = {});
+  /// Submits the call to NCCL on that thread, after the current stream's work, and after `before`, which may check what
+  /// the others call.  Whoever waits makes the current stream wait for it, not the host; then runs `finish`.  In a
+  /// capture the call is a part of the captured work.
+  Work start(Nccl& nccl, const Nccl::Call& call, std::function<void(Communicator&)> before,
+             std::function<void()> finish = {});
+  /// NCCL for a GPU, started at the first call, which all ranks make together; nullptr where they cannot use it: a
+  /// warning has said why.
+  Nccl* nccl(Device device);
   const Communicator& communicator() const { return communicator_; }
   /// All that was started has ended.  Throws if the other ranks do not end too.
   void finish();
@@ -56,14 +67,18 @@ class Engine {
     SourceLocation where;
   };
   void run();
+  void watch();
   void stop();
 
+  const double timeout_;
   Communicator communicator_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   Report report_{};
   std::deque<Job> jobs_;
   bool stops_ = false;
+  std::mutex nccl_mutex_;
+  std::unordered_map<int, std::unique_ptr<Nccl>> nccl_;  // of each GPU; empty where it cannot be used
   std::thread thread_;
 };
 

@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <pthread.h>
+#include <unistd.h>
 
 #include "runtime.h"
 
@@ -86,6 +87,16 @@ cudaError_t cudaSetDevice(int device) {
   return api("cudaSetDevice", [&] {
     require_device(device);
     current_device = device;
+  });
+}
+
+cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device) {
+  return api("cudaDeviceGetPCIBusId", [&] {
+    require_device(device);
+    // Each process has GPUs of its own.
+    static const bool same = std::getenv("MINNOW_EMULATOR_SAME_GPUS") != nullptr;
+    std::snprintf(text, static_cast<std::size_t>(length), "%08x:%02x:00.0", same ? 0u : static_cast<unsigned>(getpid()),
+                  static_cast<unsigned>(device));
   });
 }
 

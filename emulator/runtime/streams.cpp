@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <emulator/launch.h>
+#include <emulator/processes.h>
 
 #include "runtime.h"
 
@@ -96,6 +97,25 @@ void run_all(int index) {
 
 cudaError_t submit(cudaStream_t stream, std::function<std::string()> work) {
   return api("submit", [&] { push(stream_of(stream), std::move(work)); });
+}
+
+void advance() {
+  constexpr int kPieces = 16;
+  api("advance", [&] {
+    for (Device& device : runtime().devices)
+      for (const StreamPtr& stream : std::vector(device.streams))
+        for (int i = 0; i < kPieces && !stream->waiting.empty(); ++i) run_one(*stream);
+  });
+}
+
+bool leaves_capture(cudaStream_t handle) {
+  bool leaves = false;
+  api("leaves_capture", [&] {
+    const StreamPtr stream = stream_of(handle);
+    for (const CapturePtr& capture : runtime().captures)
+      leaves |= !stream->capture && capture->thread == std::this_thread::get_id();
+  });
+  return leaves;
 }
 
 std::size_t waiting_work() {

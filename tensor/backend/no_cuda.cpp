@@ -1,3 +1,4 @@
+#include <minnow/tensor/backend/cuda_native.h>
 #include <minnow/tensor/backend/devices.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/profile.h>
@@ -17,6 +18,12 @@ std::string why_not() { return "minnow was built without CUDA: " MINNOW_WHY_NO_C
 void set_debug(bool) {}
 
 bool debug() { return false; }
+
+void* native_stream(const Tensor&, const Tensor&) { return nullptr; }
+
+std::string bus_id(int) { return ""; }
+
+bool is_capturing() { return false; }
 
 }  // namespace cuda
 

@@ -1,6 +1,6 @@
 #include <cmath>
 #include <gtest/gtest.h>
-#include <minnow/tensor/cuda/runtime/library.h>
+#include <minnow/tensor/backend/library.h>
 
 namespace minnow::cuda {
 namespace {

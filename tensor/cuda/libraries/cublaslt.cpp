@@ -6,9 +6,9 @@
 #include <cstring>
 #include <limits>
 #include <vector>
+#include <minnow/tensor/backend/library.h>
 #include <minnow/tensor/cuda/runtime/capture_exemption.h>
 #include <minnow/tensor/cuda/runtime/context.h>
-#include <minnow/tensor/cuda/runtime/library.h>
 #include <minnow/tensor/cuda/runtime/per_device.h>
 #include <minnow/tensor/cuda/runtime/status.h>
 #include <minnow/tensor/cuda_math.h>

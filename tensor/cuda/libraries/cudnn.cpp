@@ -1,7 +1,7 @@
 #include <minnow/tensor/cuda/libraries/cudnn.h>
 
 #include <limits>
-#include <minnow/tensor/cuda/runtime/library.h>
+#include <minnow/tensor/backend/library.h>
 
 namespace minnow::cuda::cudnn {
 namespace {
