@@ -147,9 +147,9 @@ void Engine::finish() {
   Signature end;
   end.kind = Signature::Kind::end;
   start([end](Communicator& c) { c.agree(end); }).wait();
-  stop();
-  for (const auto& [index, nccl] : nccl_)
+  for (const auto& [index, nccl] : nccl_)  // while the thread watches
     if (nccl) nccl->finish();
+  stop();
   communicator_.finish();
 }
 

@@ -20,11 +20,11 @@ class Nccl {
  public:
   /// One call of NCCL.  Both tensors are contiguous; `from` may be `to`.
   struct Call {
-    enum class Kind : std::uint8_t { all_reduce, broadcast, all_gather, reduce_scatter, send, recv };
+    enum class Kind : std::uint8_t { all_reduce, broadcast, all_gather, reduce_scatter };
     Kind kind;
     Tensor from, to;
     ReduceOp op = ReduceOp::sum;
-    int peer = 0;  ///< the root, or whom to send to, or from whom to receive
+    int root = 0;
   };
 
   /// On the thread of the engine, on all ranks together.  Where NCCL cannot be used, by any of them, `why_not` says so on

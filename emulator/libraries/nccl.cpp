@@ -60,19 +60,18 @@ void keep_going() {
 int submit_call(const NcclWork& work, const void* from, void* to, void* comm, cudaStream_t stream) {
   const std::shared_ptr<NcclGroup> group = group_of(comm);
   if (!group) return refuse(kInvalidArgument, "this is no communicator, or one that has ended");
-  if (group->is_aborted()) return refuse(kInvalidUsage, "the communicator was aborted");
   if (group->status() != kSuccess) return refuse(group->status(), group->error());
   const auto ranks = static_cast<std::size_t>(group->ranks());
   const std::size_t size = nccl_size_of(work.dtype), bytes = work.count * size;
   if (size == 0) return refuse(kInvalidArgument, "there is no type " + std::to_string(work.dtype));
   if (work.op < 0 || work.op > 4) return refuse(kInvalidArgument, "there is no operation " + std::to_string(work.op));
-  if (work.peer < 0 || work.peer >= group->ranks())
-    return refuse(kInvalidArgument, "there is no rank " + std::to_string(work.peer));
+  if (work.root < 0 || work.root >= group->ranks())
+    return refuse(kInvalidArgument, "there is no rank " + std::to_string(work.root));
   if (work.count == 0) return kSuccess;
-  const bool reads = work.call != NcclCall::recv && (work.call != NcclCall::broadcast || work.peer == group->rank());
+  const bool reads = work.call != NcclCall::broadcast || work.root == group->rank();
   if (reads && !is_device_memory(from, bytes * (work.call == NcclCall::reduce_scatter ? ranks : 1)))
     return refuse(kInvalidArgument, "the buffer to send is not in the memory of the GPU");
-  if (work.call != NcclCall::send && !is_device_memory(to, bytes * (work.call == NcclCall::all_gather ? ranks : 1)))
+  if (!is_device_memory(to, bytes * (work.call == NcclCall::all_gather ? ranks : 1)))
     return refuse(kInvalidArgument, "the buffer to receive is not in the memory of the GPU");
   if (leaves_capture(stream)) return refuse(kInvalidUsage, "the stream is not a part of this thread's capture");
   static_cast<void>(library_status(work.str().substr(0, work.str().find(' ')), 0));
@@ -166,14 +165,6 @@ ncclResult_t ncclAllGather(const void* from, void* to, std::size_t count, int dt
 ncclResult_t ncclReduceScatter(const void* from, void* to, std::size_t count, int dtype, int op, ncclComm_t comm,
                                cudaStream_t stream) {
   return submit_call({NcclCall::reduce_scatter, dtype, op, 0, count}, from, to, comm, stream);
-}
-
-ncclResult_t ncclSend(const void* from, std::size_t count, int dtype, int peer, ncclComm_t comm, cudaStream_t stream) {
-  return submit_call({NcclCall::send, dtype, 0, peer, count}, from, nullptr, comm, stream);
-}
-
-ncclResult_t ncclRecv(void* to, std::size_t count, int dtype, int peer, ncclComm_t comm, cudaStream_t stream) {
-  return submit_call({NcclCall::recv, dtype, 0, peer, count}, nullptr, to, comm, stream);
 }
 
 }  // extern "C"

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -84,10 +85,9 @@ std::size_t nccl_size_of(int dtype) {
 }
 
 std::string NcclWork::str() const {
-  constexpr const char* kNames[] = {"ncclAllReduce",     "ncclBroadcast", "ncclAllGather",
-                                    "ncclReduceScatter", "ncclSend",      "ncclRecv"};
+  constexpr const char* kNames[] = {"ncclAllReduce", "ncclBroadcast", "ncclAllGather", "ncclReduceScatter"};
   return std::string(kNames[static_cast<int>(call)]) + " of " + std::to_string(count) + " elements of type " +
-         std::to_string(dtype) + ", operation " + std::to_string(op) + ", peer " + std::to_string(peer);
+         std::to_string(dtype) + ", operation " + std::to_string(op) + ", root " + std::to_string(root);
 }
 
 struct NcclGroup::Shared {
@@ -100,7 +100,6 @@ struct NcclGroup::Shared {
   std::atomic<int> ranks;
   std::atomic<int> pids[kMostRanks];
   Slot slots[kMostRanks];
-  Slot pairs[kMostRanks][kMostRanks];  // from, to
 };
 
 bool NcclGroup::make(const std::string& name) {
@@ -182,46 +181,25 @@ bool NcclGroup::exchange(const NcclWork& work, const std::byte* mine, std::size_
 
 void NcclGroup::done() { shared_->slots[rank_].taken = turn_; }
 
-bool NcclGroup::send(const NcclWork& work, const std::byte* from, std::size_t bytes) {
-  Shared::Slot& slot = shared_->pairs[rank_][work.peer];
-  for (std::size_t at = 0; at < bytes; at += kChunk) {
-    if (!wait(work.peer, [&] { return slot.taken >= slot.posted; })) return false;
-    std::memcpy(slot.data, from + at, std::min(kChunk, bytes - at));
-    slot.work = work;
-    ++slot.posted;
-  }
-  return wait(work.peer, [&] { return slot.taken >= slot.posted; });
-}
-
-bool NcclGroup::receive(const NcclWork& work, std::byte* to, std::size_t bytes) {
-  Shared::Slot& slot = shared_->pairs[work.peer][rank_];
-  for (std::size_t at = 0; at < bytes; at += kChunk) {
-    if (!wait(work.peer, [&] { return slot.posted > slot.taken; })) return false;
-    if (slot.work.count != work.count || slot.work.dtype != work.dtype)
-      return fail(kInvalidUsage, "rank " + std::to_string(work.peer) + " calls " + slot.work.str() + "; rank " +
-                                     std::to_string(rank_) + " calls " + work.str());
-    std::memcpy(to + at, slot.data, std::min(kChunk, bytes - at));
-    ++slot.taken;
-  }
-  return true;
-}
-
 bool NcclGroup::run(const NcclWork& work, const void* from_void, void* to_void) {
   if (status_ != 0) return false;
+  static const char* const fails = std::getenv("MINNOW_EMULATOR_NCCL_FAILS");
+  if (fails != nullptr && ++calls_ >= std::atoi(fails)) {
+    aborted_ = true;  // nothing is written, as where a kernel waits for a network that is gone
+    return fail(kRemoteError, "the network is gone");
+  }
   const auto* const from = static_cast<const std::byte*>(from_void);
   auto* const to = static_cast<std::byte*>(to_void);
   const std::size_t size = nccl_size_of(work.dtype), bytes = work.count * size;
-  if (work.call == NcclCall::send) return send(work, from, bytes);
-  if (work.call == NcclCall::recv) return receive(work, to, bytes);
   const int rows = work.call == NcclCall::reduce_scatter ? ranks_ : 1;
   for (int row = 0; row < rows; ++row)
     for (std::size_t at = 0; at < bytes; at += kChunk) {
       const std::size_t some = std::min(kChunk, bytes - at), row_at = static_cast<std::size_t>(row) * bytes;
-      const bool gives = work.call != NcclCall::broadcast || work.peer == rank_;
+      const bool gives = work.call != NcclCall::broadcast || work.root == rank_;
       if (!exchange(work, from + row_at + at, gives ? some : 0)) return false;
       const auto data_of = [&](int r) { return static_cast<const std::byte*>(shared_->slots[r].data); };
       if (work.call == NcclCall::broadcast) {
-        std::memcpy(to + at, data_of(work.peer), some);
+        std::memcpy(to + at, data_of(work.root), some);
       } else if (work.call == NcclCall::all_gather) {
         for (int r = 0; r < ranks_; ++r) std::memcpy(to + static_cast<std::size_t>(r) * bytes + at, data_of(r), some);
       } else if (work.call == NcclCall::all_reduce || row == rank_) {

@@ -8,12 +8,12 @@
 /// What the processes of a communicator share: memory in which each puts what the others read.
 namespace emulator {
 
-enum class NcclCall : std::int32_t { all_reduce, broadcast, all_gather, reduce_scatter, send, recv };
+enum class NcclCall : std::int32_t { all_reduce, broadcast, all_gather, reduce_scatter };
 
 /// One call, compared between the ranks.  Enumerations are NCCL's.
 struct NcclWork {
   NcclCall call = NcclCall::all_reduce;
-  std::int32_t dtype = 0, op = 0, peer = 0;
+  std::int32_t dtype = 0, op = 0, root = 0;
   std::uint64_t count = 0;
 
   bool operator==(const NcclWork&) const = default;
@@ -48,8 +48,6 @@ class NcclGroup {
  private:
   struct Shared;
   bool exchange(const NcclWork& work, const std::byte* mine, std::size_t bytes);
-  bool send(const NcclWork& work, const std::byte* from, std::size_t bytes);
-  bool receive(const NcclWork& work, std::byte* to, std::size_t bytes);
   void done();
   bool fail(int status, const std::string& text);
   template <class Condition> bool wait(int other, Condition holds);
@@ -57,6 +55,7 @@ class NcclGroup {
   Shared* shared_ = nullptr;
   int rank_, ranks_;
   std::uint64_t turn_ = 0;
+  int calls_ = 0;
   std::atomic<bool> aborted_ = false;
   std::atomic<int> status_ = 0;
   char error_[512] = "";

@@ -1,5 +1,10 @@
+#include <chrono>
+#include <cstring>
+#include <cuda_runtime_api.h>
+#include <dlfcn.h>
 #include <emulator/launch.h>
 #include <gtest/gtest.h>
+#include <thread>
 #include <minnow/distributed/collectives.h>
 #include <minnow/distributed/data_parallel.h>
 #include <minnow/distributed/process.h>
@@ -151,6 +156,53 @@ TEST(NcclOnCuda, ShardedStatesAreOfAllRanks) {
     if (is_floating_point(value.dtype())) { EXPECT_TRUE(allclose(all.at(name).cpu(), value, 1e-4, 1e-5)) << name; }
   }
   sharded.load_state_dict(all);
+}
+
+struct UniqueId {
+  char internal[128];
+};
+
+/// The emulated library itself, without what compares the ranks' calls before.
+TEST(NcclOnCuda, TheEmulationTellsWhatRanksCall) {
+  if (dist::size() == 1) return;
+  synchronize(kGpu);
+  dist::barrier();
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));  // nothing is watched any more
+  void* const library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(library, nullptr);
+  const auto function = [&]<class F>(F*& to, const char* name) { to = reinterpret_cast<F*>(dlsym(library, name)); };
+  int (*get_id)(UniqueId*) = nullptr, (*init)(void**, int, UniqueId, int) = nullptr, (*destroy)(void*) = nullptr;
+  int (*all_reduce)(const void*, void*, std::size_t, int, int, void*, cudaStream_t) = nullptr;
+  int (*async_error)(void*, int*) = nullptr;
+  function(get_id, "ncclGetUniqueId");
+  function(init, "ncclCommInitRank");
+  function(destroy, "ncclCommDestroy");
+  function(all_reduce, "ncclAllReduce");
+  function(async_error, "ncclCommGetAsyncError");
+  UniqueId id{};
+  if (dist::rank() == 0) { EXPECT_EQ(get_id(&id), 0); }
+  const Tensor bytes = empty({static_cast<std::int64_t>(sizeof id)}, {.dtype = uint8});
+  std::memcpy(bytes.raw_data(), &id, sizeof id);
+  dist::broadcast(bytes);
+  std::memcpy(&id, bytes.raw_data(), sizeof id);
+  void* comm = nullptr;
+  ASSERT_EQ(init(&comm, dist::size(), id, dist::rank()), 0);
+  float* memory = nullptr;
+  cudaStream_t stream = nullptr;
+  ASSERT_EQ(cudaMalloc(reinterpret_cast<void**>(&memory), 64), cudaSuccess);
+  ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
+  EXPECT_EQ(all_reduce(memory, memory, dist::rank() == 0 ? 4u : 3u, 7, 0, comm, stream), 0);
+  EXPECT_EQ(cudaStreamSynchronize(stream), cudaErrorLaunchFailure);
+  expect_contains(emulator::last_fault(), "ncclAllReduce of 3 elements of type 7");
+  emulator::recover();
+  int status = 0;
+  EXPECT_EQ(async_error(comm, &status), 0);
+  EXPECT_EQ(status, 5);
+  EXPECT_EQ(all_reduce(memory, memory, 4, 7, 0, comm, stream), 5);
+  EXPECT_EQ(destroy(comm), 0);
+  cudaFree(memory);
+  cudaStreamDestroy(stream);
+  dist::barrier();
 }
 
 }  // namespace

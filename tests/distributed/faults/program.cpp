@@ -18,6 +18,7 @@ void rest(double seconds) { std::this_thread::sleep_for(std::chrono::duration<do
 void misbehave(const std::string& how, int step) {
   if (step < 3) return;
   if (how == "hangs") rest(600);
+  if (how == "rests") rest(8);
   if (how == "throws") throw ValueError("the cause of rank 1");
   if (how == "killed") std::raise(SIGKILL);
   if (how == "exits") std::exit(3);
@@ -26,12 +27,14 @@ void misbehave(const std::string& how, int step) {
 int run(const std::string& how, int culprit) {
   const dist::Process process({.timeout = 3});
   const bool wrong = process.rank() == culprit;
-  const Tensor x = ones({1000});
+  const Tensor x = ones({1000}, {.device = process.device()});
   for (int step = 0; step < 10; ++step) {
     if (wrong) misbehave(how, step);
     if (wrong && how == "leaves" && step == 5) return 0;
     dist::all_reduce(x, dist::ReduceOp::mean);
+    if (how == "rests") synchronize(process.device());
   }
+  std::printf("rank %d has %g\n", process.rank(), static_cast<double>(x.max().item<float>()));
   return 0;
 }
 
@@ -39,6 +42,7 @@ int run(const std::string& how, int culprit) {
 int train(double seconds, int culprit, const std::string& folder) {
   const dist::Process process({.timeout = 5});
   nn::Linear net(300, 300);
+  net.to(process.device());
   const dist::DataParallel parallel(net, {.bucket_mb = 0.01});
   optim::SGD sgd(net.parameters(), {.lr = 1e-4});
   int step = 0;
@@ -57,7 +61,7 @@ int train(double seconds, int culprit, const std::string& folder) {
       std::fflush(stdout);
     }
     net.zero_grad();
-    mean(net(ones({8, 300}))).backward();
+    mean(net(ones({8, 300}, {.device = process.device()}))).backward();
     sgd.step();
   }
 }

@@ -1,4 +1,5 @@
-"""run.py MPIRUN PROGRAM: a rank that hangs, throws, is killed or leaves ends all ranks within 30 s, with its cause."""
+"""run.py MPIRUN PROGRAM [emulated]: a rank that hangs, throws, is killed or leaves ends all ranks within 30 s, with its
+cause.  emulated: each rank has an emulated GPU."""
 
 import os
 import random
@@ -10,7 +11,8 @@ import tempfile
 import time
 
 MPIRUN, PROGRAM = sys.argv[1:3]
-KILLS = int(os.environ.get("MINNOW_KILLS", "3"))
+EMULATED = sys.argv[3:] == ["emulated"]
+KILLS = int(os.environ.get("MINNOW_KILLS", "1" if EMULATED else "3"))
 LIMIT = 30
 CASES = [  # what a rank does, which rank, how many there are, texts that must be printed
     ("hangs", 1, 3, ["all_reduce: ranks that have not called it within 3 s: 1", "program.cpp:"]),
@@ -22,13 +24,25 @@ CASES = [  # what a rank does, which rank, how many there are, texts that must b
     ("leaves", 1, 2, ["the ranks do not call the same", "the end of its Process"]),
     ("leaves", 0, 3, ["the ranks do not call the same", "the end of its Process"]),
 ]
+if EMULATED:
+    CASES = [case for case in CASES if case[0] in ("killed", "throws")]
+GPU_CASES = [  # environment variables, what a rank does, whether all goes well in the end, texts that must be printed
+    ({"MINNOW_NCCL": "none"}, "nothing", True,
+     ["tensors of GPUs go through the host", "rank 0: ", "NCCL, which could not be loaded", "rank 1 has 1"]),
+    ({"MINNOW_EMULATOR_SAME_GPUS": "1"}, "nothing", True, ["ranks 0 and 1 use the same GPU", "rank 1 has 1"]),
+    ({"MINNOW_EMULATOR_NCCL_FAILS": "3"}, "rests", False,
+     ["all_reduce of NCCL on rank", "remote process exited or there was a network error"]),
+    ({"MINNOW_EMULATOR_NCCL_FAILS": "3"}, "nothing", False,
+     ["a collective of NCCL on rank", "network error"]),
+]
 
 
-def start(ranks, *arguments):
+def start(ranks, *arguments, **variables):
     command = [MPIRUN, "--oversubscribe", "--allow-run-as-root", "-n", str(ranks), PROGRAM, *map(str, arguments)]
     began = time.monotonic()
     try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=2 * LIMIT)
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=2 * LIMIT,
+                              env={**os.environ, **variables})
     except subprocess.TimeoutExpired as late:
         return None, str(late.output) + str(late.stderr), 2 * LIMIT
     return done.returncode, done.stdout + done.stderr, time.monotonic() - began
@@ -51,7 +65,7 @@ def interrupt():
 
 
 def main():
-    faults = [fault for fault in [interrupt()] if fault]
+    faults = [fault for fault in ([] if EMULATED else [interrupt()]) if fault]
     status, output, _ = start(3, "nothing")
     if status != 0:
         faults.append(f"ranks that do nothing wrong: status {status}\n{output}")
@@ -62,6 +76,11 @@ def main():
             faults.append(f"rank {culprit} of {ranks} {how}: status {status}, {seconds:.1f} s, not printed: {missing}\n{output}")
         else:
             print(f"rank {culprit} of {ranks} {how}: all ended after {seconds:.1f} s")
+    for variables, how, ends_well, texts in GPU_CASES if EMULATED else []:
+        status, output, seconds = start(2, how, **variables)
+        missing = [text for text in texts if text not in output]
+        if (status == 0) != ends_well or seconds > LIMIT or missing:
+            faults.append(f"{variables}: status {status}, {seconds:.1f} s, not printed: {missing}\n{output}")
     slowest, saved = 0.0, -1
     with tempfile.TemporaryDirectory() as folder:
         for kill in range(KILLS):
