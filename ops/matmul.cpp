@@ -172,13 +172,17 @@ Gradients linear_gradients(const Tensor& g, const Tensor& x, const Tensor& w, Ne
   const auto inputs = [&] { return x.reshape({g_rows.size(0), w.size(1)}); };
   Gradients out(3);
   if (needs[0]) out[0] = matmul(g, w);
-  if (needs[1] && needs[2] && !is_grad_enabled() && g.numel() != 0 && x.numel() != 0) {
+  // The gradient of a transposed weight is transposed too, so that it is in the weight's order in memory.
+  const bool transposed = !w.is_contiguous() && w.strides()[0] == 1 && backend_of(w.device()).computes_on_host();
+  if (needs[1] && transposed) {
+    out[1] = matmul(inputs().t(), g_rows).t();
+  } else if (needs[1] && needs[2] && !is_grad_enabled() && g.numel() != 0 && x.numel() != 0) {
     auto gradients = raw::linear_backward_weight(g_rows, inputs());
     out[1] = gradients.weight;
     out[2] = gradients.bias;
     return out;
   }
-  if (needs[1]) out[1] = matmul(g_rows.t(), inputs());
+  if (needs[1] && !transposed) out[1] = matmul(g_rows.t(), inputs());
   if (needs[2]) out[2] = sum(g_rows, {0});
   return out;
 }

@@ -16,9 +16,9 @@
 
 // float32 with few positions and many weights is a product (conv_columns.h).  Else oneDNN computes float32 and halves on dense channels-last activations (others are copied to that layout, and a single
 // ungrouped input channel gets a second one of zeros); weights are reordered to the layout that it chooses.  Halves
-// without a primitive on this machine, and all weight gradients of halves, are computed in float32.  All other dtypes,
-// and what oneDNN refuses, are computed in float64 by reference.h.  Results have the same bits for any number of
-// threads.
+// without a primitive on this machine are computed in float32; weight gradients of halves are sums in float32.  All
+// other dtypes, and what oneDNN refuses, are computed in float64 by reference.h.  Results have the same bits for any
+// number of threads.
 
 namespace minnow::cpu {
 namespace {
@@ -54,6 +54,9 @@ View activations(const View& t, DType dtype, bool pad) {
   return padded;
 }
 
+/// `t` itself if it has that dtype.
+View in_dtype(const View& t, DType dtype) { return t.dtype() == dtype ? t : packed(t, dtype); }
+
 /// A result in its own layout.
 void store(const View& from, const View& to) {
   if (from.is_same(to)) return;
@@ -76,14 +79,15 @@ View weights(const View& w, DType dtype, bool pad) {
 bool library_forward(const Conv2dParams& params, const View& x, const View& w, const View& bias, const View& y,
                      Activation activation) {
   const DType dtype = x.dtype();
-  const View b = bias.defined() ? packed(bias, dtype) : bias;
   const View out =
       y.is_contiguous(MemoryFormat::channels_last) ? y : scratch(y.shape(), dtype, MemoryFormat::channels_last);
-  if (dtype == DType::float32 && suits_few(params, x.shape(), w.shape())) {
-    few_forward(params, x, packed(w, dtype), b, out, activation);
+  if (suits_few(params, x.shape(), w.shape())) {
+    few_forward(params, in_dtype(x, DType::float32), packed(w, DType::float32),
+                bias.defined() ? packed(bias, DType::float32) : bias, out, activation);
     store(out, y);
     return true;
   }
+  const View b = bias.defined() ? packed(bias, dtype) : bias;
   const bool pad = params.groups == 1 && x.shape()[1] == 1;
   const View in = activations(x, dtype, pad), kernel = weights(w, dtype, pad);
   if (dtype == DType::float32 && suits_columns(params, in.shape(), kernel.shape(), y.shape())) {
@@ -126,7 +130,7 @@ bool library_backward_input(const Conv2dParams& params, const View& grad, const 
   return true;
 }
 
-/// The weight and bias gradient of some images, on one thread.
+/// The weight and bias gradient of some images, on one thread: float32, of operands in `dtype`.
 struct PartPlan {
   std::int64_t images = 0;
   onednn::Relayout x, grad;
@@ -135,11 +139,13 @@ struct PartPlan {
 
   /// `want`: the layout of the weight gradient, or any.
   PartPlan(const Conv2dParams& params, Shape xs, const Shape& w, Shape ys, bool bias, std::int64_t n,
-           const memory::desc& want)
+           const memory::desc& want, DType dtype)
       : images(n) {
     xs[0] = ys[0] = n;
-    const ConvLayouts d = conv_layouts(params, xs, w, ys, DType::float32, bias);
-    const auto plan = onednn::conv_weight_plan(kBackward, params, {d.x, want, d.bias, d.y});
+    ConvLayouts d = conv_layouts(params, xs, w, ys, dtype, bias);
+    if (bias) d.bias = row_major({w[0]}, DType::float32);
+    const auto plan =
+        onednn::conv_weight_plan(kBackward, params, {d.x, want, d.bias, d.y}, dtype == DType::float32 ? want : d.w);
     if (!plan) return;
     layout = plan.diff_weights_desc();
     x = onednn::Relayout(kBackward, d.x, plan.src_desc());
@@ -166,9 +172,10 @@ struct WeightPlan {
   std::int64_t floats = 0;
 
   WeightPlan(const Conv2dParams& params, const Shape& x, const Shape& w, const Shape& y, bool bias,
-             const ConvParts& parts)
-      : small(params, x, w, y, bias, parts.small(), onednn::any_layout(grouped(w, params.groups), DType::float32)),
-        large(small.sums ? PartPlan(params, x, w, y, bias, parts.large(), small.layout) : small) {
+             const ConvParts& parts, DType dtype)
+      : small(params, x, w, y, bias, parts.small(), onednn::any_layout(grouped(w, params.groups), DType::float32),
+              dtype),
+        large(small.sums ? PartPlan(params, x, w, y, bias, parts.large(), small.layout, dtype) : small) {
     if (!usable()) return;
     rows = onednn::reorder(kBackward, small.layout, row_major(grouped(w, params.groups), DType::float32));
     floats = static_cast<std::int64_t>(small.layout.get_size() / sizeof(float));
@@ -209,38 +216,15 @@ void sum_channels(const View& t, const View& out) {
                         View(out.storage(), out.dtype(), {1, channels}, {channels, 1}, out.storage_offset())});
 }
 
-bool library_backward_weight(const Conv2dParams& params, const View& grad, const View& x, const View& grad_w,
-                             const View& grad_bias) {
-  const bool pad = params.groups == 1 && x.shape()[1] == 1, with_bias = grad_bias.defined();
-  const View g = activations(grad, DType::float32, false);
-  if (suits_few(params, x.shape(), grad_w.shape())) {
-    const View out = packed_output(grad_w);
-    few_backward_weight(params, g, x.dtype() == DType::float32 ? x : packed(x, DType::float32), out, grad_bias);
-    if (!out.is_same(grad_w)) convert(out, grad_w);
-    return true;
-  }
-  const View in = activations(x, DType::float32, pad);
-  Shape shape = grad_w.shape();
-  if (pad) shape[1] = padded(shape[1]);
-  if (suits_columns(params, in.shape(), shape, g.shape())) {
-    const View out = packed_output(grad_w);
-    columns_backward_weight(params, g, in, out);
-    if (!out.is_same(grad_w)) convert(out, grad_w);
-    if (with_bias) sum_channels(g, grad_bias);
-    return true;
-  }
-  if (suits_winograd(params, in.shape(), shape, g.shape())) {
-    const View out = packed_output(grad_w);
-    winograd_backward_weight(params, g, in, out, grad_bias);
-    if (!out.is_same(grad_w)) convert(out, grad_w);
-    return true;
-  }
-  const ConvParts parts = cut(x.shape()[0], shape.numel());
-
+/// By oneDNN, in the dtype of `in` and `g`; false if it has no such convolution.  `shape`: that of the weights.
+bool parts_backward_weight(const Conv2dParams& params, const View& g, const View& in, const Shape& shape,
+                           const View& grad_w, const View& grad_bias) {
+  const bool with_bias = grad_bias.defined();
+  const ConvParts parts = cut(in.shape()[0], shape.numel());
   const onednn::OneThread alone;
   const auto plan = onednn::plans<WeightPlan>().get(
       conv_key(params, in.dtype(), in.shape(), shape, g.shape(), with_bias),
-      [&] { return std::make_shared<WeightPlan>(params, in.shape(), shape, g.shape(), with_bias, parts); });
+      [&] { return std::make_shared<WeightPlan>(params, in.shape(), shape, g.shape(), with_bias, parts, in.dtype()); });
   if (!plan->usable()) return false;
   if (plan->small.x.bytes() != 0) count_copies({1, 0});
   if (plan->small.grad.bytes() != 0) count_copies({1, 0});
@@ -261,6 +245,38 @@ bool library_backward_weight(const Conv2dParams& params, const View& grad, const
     convert(View(bias.storage(), bias.dtype(), {shape[0]}, {1}), grad_bias);
   }
   return true;
+}
+
+bool library_backward_weight(const Conv2dParams& params, const View& grad, const View& x, const View& grad_w,
+                             const View& grad_bias) {
+  const bool pad = params.groups == 1 && x.shape()[1] == 1, with_bias = grad_bias.defined();
+  if (suits_few(params, x.shape(), grad_w.shape())) {
+    const View out = packed_output(grad_w);
+    few_backward_weight(params, activations(grad, grad.dtype(), false), in_dtype(x, DType::float32), out, grad_bias);
+    if (!out.is_same(grad_w)) convert(out, grad_w);
+    return true;
+  }
+  Shape shape = grad_w.shape();
+  if (pad) shape[1] = padded(shape[1]);
+  const DType dtype = x.dtype();
+  if (is_half(dtype) && parts_backward_weight(params, activations(grad, dtype, false), activations(x, dtype, pad),
+                                              shape, grad_w, grad_bias))
+    return true;
+  const View g = activations(grad, DType::float32, false), in = activations(x, DType::float32, pad);
+  if (suits_columns(params, in.shape(), shape, g.shape())) {
+    const View out = packed_output(grad_w);
+    columns_backward_weight(params, g, in, out);
+    if (!out.is_same(grad_w)) convert(out, grad_w);
+    if (with_bias) sum_channels(g, grad_bias);
+    return true;
+  }
+  if (suits_winograd(params, in.shape(), shape, g.shape())) {
+    const View out = packed_output(grad_w);
+    winograd_backward_weight(params, g, in, out, grad_bias);
+    if (!out.is_same(grad_w)) convert(out, grad_w);
+    return true;
+  }
+  return parts_backward_weight(params, g, in, shape, grad_w, grad_bias);
 }
 
 }  // namespace

@@ -23,7 +23,9 @@ class Rows {
         columns_{w[3], p.stride[1], p.padding[1], p.dilation[1], x.shape()[3], y[3]} {}
 
   /// The memory that a thread needs for padded rows.
-  std::size_t bytes() const { return padded() ? sizeof(float) * static_cast<std::size_t>(width()) : 0; }
+  std::size_t bytes() const {  // whole cache lines
+    return padded() ? (sizeof(float) * static_cast<std::size_t>(width()) + 63) / 64 * 64 : 0;
+  }
   /// Elements from one output to the next, and from one tap to the next, in the rows that of() gives.
   std::int64_t output_step() const { return columns_.stride * step(); }
   std::int64_t tap_step() const { return columns_.dilation * step(); }
@@ -47,6 +49,34 @@ class Rows {
   const float* x_;
   std::int64_t image_, row_, column_;
   Window rows_, columns_;
+};
+
+/// Lines of `size` elements, which a thread has as float32: where they are, or in bytes() bytes of its own.
+class Lines {
+ public:
+  Lines(const View& t, std::int64_t size)
+      : data_(static_cast<char*>(t.raw_data())),
+        size_(size),
+        bytes_(size * static_cast<std::int64_t>(t.itemsize())),
+        dtype_(t.dtype()) {}
+
+  std::size_t bytes() const { return is_half(dtype_) ? sizeof(float) * static_cast<std::size_t>(size_) : 0; }
+  float* open(std::int64_t line, char* own) const {
+    return reinterpret_cast<float*>(is_half(dtype_) ? own : data_ + line * bytes_);
+  }
+  const float* load(std::int64_t line, char* own) const {
+    if (is_half(dtype_)) loops().load[static_cast<int>(dtype_)][kFloat](data_ + line * bytes_, own, size_);
+    return open(line, own);
+  }
+  void close(std::int64_t line, const float* values) const {
+    if (is_half(dtype_)) loops().store[kFloat][static_cast<int>(dtype_)](values, data_ + line * bytes_, size_);
+  }
+
+ private:
+  static constexpr int kFloat = static_cast<int>(Compute::kFloat);
+  char* data_;
+  std::int64_t size_, bytes_;
+  DType dtype_;
 };
 
 /// w [O, 1, KH, KW] as [KH * KW, O].
@@ -89,10 +119,10 @@ void few_forward(const Conv2dParams& params, const View& x, const View& w, const
   const std::int64_t lines = ys[0] * ys[2], line_size = ys[3] * outputs;
   const std::int64_t parts = std::min<std::int64_t>(lines, 64);
   const float* const added = bias.defined() ? floats(bias) : nullptr;
-  float* const out = static_cast<float*>(y.raw_data());
-  for_each_part(parts, rows.bytes(), [&](std::int64_t part, char* own) {
+  const Lines out(y, line_size);
+  for_each_part(parts, rows.bytes() + out.bytes(), [&](std::int64_t part, char* own) {
     for (std::int64_t line = lines * part / parts; line < lines * (part + 1) / parts; ++line) {
-      float* const to = out + line * line_size;
+      float* const to = out.open(line, own + rows.bytes());
       bool more = false;
       for (std::int64_t i = 0; i < ws[2]; ++i) {
         const float* const from = rows.of(line / ys[2], line % ys[2], i, reinterpret_cast<float*>(own));
@@ -104,6 +134,7 @@ void few_forward(const Conv2dParams& params, const View& x, const View& w, const
       }
       for (std::int64_t k = 0; !more && k < line_size; ++k) to[k] = added ? added[k % outputs] : 0;
       activate(activation, to, line_size);
+      out.close(line, to);
     }
   });
 }
@@ -120,10 +151,11 @@ void few_backward_weight(const Conv2dParams& params, const View& grad, const Vie
   float* const all = static_cast<float*>(sums.raw_data());
   std::fill_n(all, parts.count * size, 0.0F);
   const float one = 1;
-  for_parts(parts, rows.bytes(), [&](std::int64_t p, const ConvPart& part, char* own) {
+  const Lines from_grad(grad, line_size);
+  for_parts(parts, rows.bytes() + from_grad.bytes(), [&](std::int64_t p, const ConvPart& part, char* own) {
     float* const sum = all + p * size;
     for (std::int64_t line = part.first * ys[2]; line < (part.first + part.size) * ys[2]; ++line) {
-      const float* const g = floats(grad) + line * line_size;
+      const float* const g = from_grad.load(line, own + rows.bytes());
       for (std::int64_t i = 0; i < ws[2]; ++i) {
         const float* const from = rows.of(line / ys[2], line % ys[2], i, reinterpret_cast<float*>(own));
         if (from)

@@ -164,7 +164,9 @@ class PartGrid {
     const std::int64_t parts = std::clamp<std::int64_t>(work / part_work, 1, kMaxWork);
     batches_ = std::min(o.out.batch, parts);
     const std::int64_t each = (parts + batches_ - 1) / batches_;
-    cols_ = std::clamp<std::int64_t>(n / width, 1, each);
+    // oneDNN's faster kernels of halves write whole rows: columns are divided only if there are few of them.
+    const bool by_rows = is_half_type && m >= kTallParts * height;
+    cols_ = by_rows ? 1 : std::clamp<std::int64_t>(n / width, 1, each);
     rows_ = std::clamp<std::int64_t>(m / height, 1, (each + cols_ - 1) / cols_);
     while (count() > kMaxWork) rows_ > 1 ? --rows_ : --cols_;
   }
@@ -177,7 +179,7 @@ class PartGrid {
             block(whole_.out, items, rows, cols, itemsize_),
             whole_.bias ? whole_.bias + cols.begin * itemsize_ : nullptr};
   }
-  static constexpr std::int64_t kMaxWork = 32;
+  static constexpr std::int64_t kMaxWork = 32, kTallParts = 8;
 
  private:
   MatmulOperands whole_;

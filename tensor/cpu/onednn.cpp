@@ -184,10 +184,12 @@ dnnl::convolution_backward_data::primitive_desc conv_input_plan(std::string_view
 }
 
 dnnl::convolution_backward_weights::primitive_desc conv_weight_plan(std::string_view op, const Conv2dParams& params,
-                                                                    const ConvDescs& d) {
+                                                                    const ConvDescs& d, const memory::desc& w) {
   const memory::dims padding = pair(params.padding), end = end_padding(params, d);
   return guarded(op, [&] {
-    const auto forward = conv_plan(op, params, d);
+    ConvDescs taken = d;
+    taken.w = w;
+    const auto forward = conv_plan(op, params, taken);
     if (!forward) return dnnl::convolution_backward_weights::primitive_desc();
     return make_plan<dnnl::convolution_backward_weights>(attributes({}), std::tie(forward), kDirect, d.x, d.w, d.bias,
                                                          d.y, pair(params.stride), dilation_of(params), padding, end);

@@ -79,8 +79,9 @@ dnnl::convolution_forward::primitive_desc conv_plan(std::string_view op, const C
                                                     const ConvDescs& descs, Epilogue epilogue = {});
 dnnl::convolution_backward_data::primitive_desc conv_input_plan(std::string_view op, const Conv2dParams& params,
                                                                 const ConvDescs& descs);
+/// `w`: the weights of the forward convolution; for halves, the gradient is float32.
 dnnl::convolution_backward_weights::primitive_desc conv_weight_plan(std::string_view op, const Conv2dParams& params,
-                                                                    const ConvDescs& descs);
+                                                                    const ConvDescs& descs, const memory::desc& w);
 
 /// C = alpha op(A) op(B) + beta C in float32, row-major, op(X) = X or its transpose.
 struct Gemm {

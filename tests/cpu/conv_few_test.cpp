@@ -90,6 +90,49 @@ TEST(CpuConvFew, ThreadsDoNotChangeTheBits) {
   set_num_threads(before);
 }
 
+Tensor as(const Tensor& t, DType dtype, MemoryFormat format = MemoryFormat::contiguous) {
+  const Tensor out = test::scratch(t.shape(), dtype, format);
+  cpu::execute(calls::Copy{t, out});
+  return out;
+}
+
+/// The same numbers, rounded to bfloat16, in another dtype.
+Tensors rounded(const Tensors& t, DType dtype) {
+  Tensors r = t;
+  for (Tensor* x : {&r.x, &r.grad}) *x = as(as(*x, DType::bfloat16, t.format), dtype, t.format);
+  for (Tensor* x : {&r.w, &r.bias}) *x = as(as(*x, DType::bfloat16), dtype);
+  return r;
+}
+
+TEST(CpuConvFew, HalvesAreRoundedOnce) {
+  for (const Case& c : kCases) {
+    const Tensors t(c, DType::float32), half = rounded(t, DType::bfloat16), single = rounded(t, DType::float32);
+    const Results got = half.run(half.bias, Activation::relu), want = single.run(single.bias, Activation::relu);
+    EXPECT_TRUE(test::same_bits(got.y, as(want.y, DType::bfloat16, t.format)));
+    EXPECT_TRUE(test::same_bits(got.grad_w, as(want.grad_w, DType::bfloat16)));
+    EXPECT_TRUE(test::same_bits(got.grad_bias, as(want.grad_bias, DType::bfloat16)));
+  }
+}
+
+TEST(CpuConvHalves, WeightGradientsAreSumsInFloat32) {
+  const Conv2dParams params{{1, 1}, {1, 1}, {1, 1}, 1};
+  const auto half = [](const Shape& shape, unsigned seed) {
+    const MemoryFormat last = MemoryFormat::channels_last;
+    return as(test::random(shape, DType::float32, seed, last), DType::bfloat16, last);
+  };
+  const Tensor x = half({10, 32, 9, 7}, 1), grad = half({10, 48, 9, 7}, 2);
+  const auto run = [&](const Tensor& g, const Tensor& in, DType dtype) {
+    const Results r{Tensor(), test::scratch({48, 32, 3, 3}, dtype), test::scratch({48}, dtype)};
+    cpu::execute(calls::Conv2dBackwardWeight{g, in, r.grad_w, r.grad_bias, params});
+    return r;
+  };
+  const Results got = run(grad, x, DType::float32),
+                want = run(as(grad, DType::float64), as(x, DType::float64), DType::float64);
+  const double bound = test::sum_bound(10 * 9 * 7, DType::float32);
+  EXPECT_LE(test::largest_difference(got.grad_w, want.grad_w), bound);
+  EXPECT_LE(test::largest_difference(got.grad_bias, want.grad_bias), bound);
+}
+
 TEST(CpuConvFew, ReadsImagesOfAnyStridesWhereTheyAre) {
   const Tensors t(kCases[1], DType::float32);
   const Shape& shape = t.x.shape();

@@ -29,6 +29,15 @@ Tensor indices(const Nested& values, const Tensor& beside) { return tensor(value
 class OpDetails : public test::DeviceTest {};
 INSTANTIATE_TEST_SUITE_P(Devices, OpDetails, test::all_devices(), test::device_test_name);
 
+TEST_P(OpDetails, TransposedWeightOfLinear) {
+  const Tensor x = random_input({5, 3}, 1, device()), w = random_input({3, 4}, 2, device()).requires_grad_(),
+               b = random_input({4}, 3, device()).requires_grad_();
+  const GradcheckFunction f = [&](const Inputs& in) { return linear(x, in[0].t(), in[1]); };
+  EXPECT_TRUE(gradcheck(f, {w, b}));
+  sum(linear(x, w.t(), b)).backward();
+  EXPECT_TRUE(w.grad().is_contiguous() || device().is_cuda());  // so that an optimizer reads it as it is
+}
+
 TEST_P(OpDetails, ChannelsLastImages) {
   const Tensor x = random_input({2, 3, 4, 4}, 1, device()).contiguous(MemoryFormat::channels_last);
   const Tensor w = random_input({4, 3, 3, 3}, 2, device()).contiguous(MemoryFormat::channels_last);
