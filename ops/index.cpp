@@ -520,16 +520,18 @@ Tensor repeat(const In& x, const Shape& times) {
 Tensor flip(const In& x, const Dims& dims) {
   const CallSite site("flip", x.where);
   x->require_defined("flip", x.where);
-  Tensor y = static_cast<const Shape&>(dims).empty() ? x->clone() : *x;
+  Tensor from = raw::detach(x);
   unsigned seen = 0;
   for (const std::int64_t d : static_cast<const Shape&>(dims)) {
     const int dim = raw::wrap_dim(x, static_cast<int>(d));
     if (std::exchange(seen, seen | 1u << dim) & 1u << dim)
       throw ValueError(
           message("dimension " + std::to_string(d) + " is given twice", {{"self", *x}}, "give each dimension once"));
-    y = index_select(y, dim, arange(x->size(dim) - 1, -1, -1, {DType::int64, x->device()}));
+    if (x->numel() && x->dim()) from = raw::reversed(from, dim);
   }
-  return y;
+  Tensor y = raw::new_result(x->shape(), x->strides(), x->dtype(), x->device());
+  raw::overwrite(from, y);
+  return record("flip", std::move(y), {x}, [dims](const Tensor& g) { return flip(g, dims); });
 }
 
 Tensor roll(const In& x, std::int64_t shift, int dim) {

@@ -14,6 +14,8 @@
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
 #include <minnow/tensor/raw/create.h>
+#include <minnow/tensor/raw/elementwise.h>
+#include <minnow/tensor/raw/reduce.h>
 #include <minnow/tensor/raw/view.h>
 
 namespace minnow {
@@ -185,21 +187,103 @@ Tensor constant_pad(const In& x, const Padding& padding, Scalar value) {
                 [back = padding.negative()](const Tensor& g) { return constant_pad(g, back, 0); });
 }
 
-/// For each element of the padded dimension the position in x that it comes from.
-Tensor padded_positions(const In& x, int dim, std::int64_t before, std::int64_t after, PadMode mode) {
-  const std::int64_t size = x->shape()[dim];
-  const std::int64_t most = std::max(before, after);
+void check_edges(const In& x, int dim, std::int64_t before, std::int64_t after, PadMode mode) {
+  const std::int64_t size = x->shape()[dim], most = std::max(before, after);
   if (most > 0 && size == 0) refuse_padding(x, dim, before, after, "it has no elements to repeat; PadMode::constant");
   if (mode == PadMode::reflect && most >= size)
     refuse_padding(x, dim, before, after, "PadMode::reflect needs a padding less than the size");
   if (mode == PadMode::circular && most > size)
     refuse_padding(x, dim, before, after, "PadMode::circular needs a padding of at most the size");
-  const std::int64_t padded = padded_size(x, dim, before, after);
+  padded_size(x, dim, before, after);
+}
+
+/// For each element of the padded dimension the position in x that it comes from.
+Tensor padded_positions(const In& x, int dim, std::int64_t before, std::int64_t after, PadMode mode) {
+  check_edges(x, dim, before, after, mode);
+  const std::int64_t size = x->shape()[dim], padded = padded_size(x, dim, before, after);
   const Tensor i = arange(-before, padded - before, 1, {DType::int64, x->device()});
   if (mode == PadMode::replicate) return clamp(i, 0, static_cast<double>(size - 1));
   if (mode == PadMode::circular) return remainder(i, size);
   return (size - 1) - abs((size - 1) - abs(i));
 }
+
+/// Padding of no negative numbers, which takes elements of x along its edges, or gives gradients back to them.
+class EdgePadding {
+ public:
+  EdgePadding(const Shape& inner, const Padding& padding, PadMode mode)
+      : inner_(inner), padding_(padding), mode_(mode) {}
+
+  Tensor of(const Tensor& x) const {
+    Shape shape = inner_;
+    for (int d = 0; d < shape.rank(); ++d) shape[d] += padding_.before[d] + padding_.after[d];
+    Tensor y = raw::new_result(shape, x.strides(), x.dtype(), x.device());
+    // The edges of a dimension are those of what the dimensions behind it have made.
+    Slices made{padding_.before, inner_, Shape::filled(shape.rank(), 1)};
+    raw::overwrite(x, raw::slice(y, made));
+    for (int d = shape.rank() - 1; d >= 0; --d) {
+      for (const bool front : {true, false})
+        if (size_of(d, front)) raw::overwrite(source(raw::slice(y, made), d, front), edge(y, made, d, front));
+      made.start[d] = 0, made.size[d] = shape[d];
+    }
+    return record("pad", std::move(y), {x}, [p = *this](const Tensor& g) { return p.gradient(g); });
+  }
+
+  /// The edges are added to the elements that they were taken from.
+  Tensor gradient(const Tensor& grad) const {
+    const bool half = is_half(grad.dtype());
+    Tensor sum = half ? raw::cast(grad, DType::float32) : raw::detach(grad);
+    for (int d = 0; d < inner_.rank(); ++d) {
+      if (!padding_.before[d] && !padding_.after[d]) continue;
+      Slices kept{Shape::filled(sum.dim(), 0), sum.shape(), Shape::filled(sum.dim(), 1)};
+      const Tensor whole = sum;
+      kept.start[d] = padding_.before[d], kept.size[d] = inner_[d];
+      sum = raw::new_result(kept.size, whole.strides(), whole.dtype(), whole.device());
+      raw::overwrite(raw::slice(whole, kept), sum);
+      for (const bool front : {true, false})
+        if (size_of(d, front)) add(edge(whole, kept, d, front), sum, d, front);
+    }
+    if (half) sum = raw::cast(sum, grad.dtype());
+    return record("pad_backward", std::move(sum), {grad}, [p = *this](const Tensor& g) { return p.of(g); });
+  }
+
+ private:
+  std::int64_t size_of(int d, bool front) const { return (front ? padding_.before : padding_.after)[d]; }
+  /// The edge of dimension d, beside what was made.
+  Tensor edge(const Tensor& y, Slices made, int d, bool front) const {
+    made.start[d] = front ? 0 : padding_.before[d] + inner_[d];
+    made.size[d] = size_of(d, front);
+    return raw::slice(y, made);
+  }
+  /// Where the elements of an edge come from, in a tensor that is not padded along d; of replicate a single one.
+  Tensor taken(const Tensor& x, int d, bool front) const {
+    const std::int64_t n = inner_[d], size = size_of(d, front);
+    Slices at{Shape::filled(x.dim(), 0), x.shape(), Shape::filled(x.dim(), 1)};
+    at.size[d] = mode_ == PadMode::replicate ? 1 : size;
+    if (mode_ == PadMode::replicate) at.start[d] = front ? 0 : n - 1;
+    else if (mode_ == PadMode::reflect) at.start[d] = front ? 1 : n - 1 - size;
+    else at.start[d] = front ? n - size : 0;
+    return raw::slice(x, at);
+  }
+  Tensor source(const Tensor& x, int d, bool front) const {
+    const Tensor from = taken(x, d, front);
+    if (mode_ == PadMode::circular || !from.numel()) return from;
+    if (mode_ == PadMode::reflect) return raw::reversed(from, d);
+    Shape shape = from.shape();
+    shape[d] = size_of(d, front);
+    return raw::expand(from, shape);
+  }
+  void add(const Tensor& edge, const Tensor& to, int d, bool front) const {
+    if (!edge.numel()) return;
+    const Tensor at = taken(to, d, front);
+    if (mode_ != PadMode::replicate)
+      return raw::binary_(raw::kBinary<kernels::Add>, at, mode_ == PadMode::reflect ? raw::reversed(edge, d) : edge);
+    raw::binary_(raw::kBinary<kernels::Add>, at, raw::reduce(raw::kReduce<kernels::Sum>, edge, {d}, true));
+  }
+
+  Shape inner_;
+  Padding padding_;
+  PadMode mode_;
+};
 
 }  // namespace
 
@@ -225,6 +309,12 @@ Tensor pad(const In& x, const std::vector<std::int64_t>& padding, PadMode mode, 
   if (mode == PadMode::constant) {
     require_representable(value, x->dtype());
     return constant_pad(x, padded, value);
+  }
+  const auto negative = [](std::int64_t n) { return n < 0; };
+  if (std::none_of(padded.before.begin(), padded.before.end(), negative) &&
+      std::none_of(padded.after.begin(), padded.after.end(), negative)) {
+    for (int d = 0; d < x->dim(); ++d) check_edges(x, d, padded.before[d], padded.after[d], mode);
+    return EdgePadding(x->shape(), padded, mode).of(*x);
   }
   Tensor y = *x;
   for (int d = 0; d < x->dim(); ++d)

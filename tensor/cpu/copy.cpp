@@ -94,8 +94,73 @@ template <class T> void run_transpose(const Transpose& t, const View& from, cons
   });
 }
 
-void copy_chunk(const void* context, void* const* c, std::int64_t n) {
-  std::memcpy(c[0], c[1], static_cast<std::size_t>(n) * *static_cast<const std::size_t*>(context));
+/// Rows along the dimension in which `to` has its smallest stride; dimensions that are one in both tensors are merged.
+/// Strides are in elements; those of `from` may be 0 or negative.
+struct RowCopy {
+  int rank = 0;  ///< of the dimensions before the rows
+  std::int64_t sizes[kMaxRank] = {}, from[kMaxRank] = {}, to[kMaxRank] = {};
+  std::int64_t rows = 1, n = 1, from_step = 1, to_step = 1;
+
+  RowCopy(const View& source, const View& target) {
+    int order[kMaxRank], used = 0;
+    for (int d = 0; d < target.dim(); ++d) {
+      if (target.shape()[d] == 1) continue;
+      int at = used++;
+      for (; at > 0 && target.strides()[order[at - 1]] < target.strides()[d]; --at) order[at] = order[at - 1];
+      order[at] = d;
+    }
+    for (int i = 0; i < used; ++i) {
+      const std::int64_t size = target.shape()[order[i]], f = source.strides()[order[i]],
+                         t = target.strides()[order[i]];
+      if (rank == 0 || from[rank - 1] != f * size || to[rank - 1] != t * size) sizes[rank++] = 1;
+      sizes[rank - 1] *= size, from[rank - 1] = f, to[rank - 1] = t;
+    }
+    if (rank == 0) return;
+    --rank;
+    n = sizes[rank], from_step = from[rank], to_step = to[rank];
+    for (int d = 0; d < rank; ++d) rows *= sizes[d];
+  }
+};
+
+template <class T>
+void copy_row(const T* __restrict from, std::int64_t from_step, T* __restrict to, std::int64_t to_step,
+              std::int64_t n) {
+  if (to_step == 1 && from_step == 1) {
+    std::memcpy(to, from, static_cast<std::size_t>(n) * sizeof(T));
+  } else if (to_step == 1 && from_step == -1) {
+    const T* const first = from - (n - 1);
+    for (std::int64_t i = 0; i < n; ++i) to[i] = first[n - 1 - i];
+  } else if (to_step == 1 && from_step == 0) {
+    std::fill_n(to, n, *from);
+  } else {
+    for (std::int64_t i = 0; i < n; ++i) to[i * to_step] = from[i * from_step];
+  }
+}
+
+template <class T> void run_rows(const RowCopy& c, const View& source, const View& target) {
+  constexpr std::int64_t kElements = 1 << 14;
+  const std::int64_t part = std::min(c.n, kElements), parts = (c.n + part - 1) / part;  // long rows are divided
+  parallel_blocks(c.rows * parts, kElements / part, 2 * target.nbytes(), [&](std::int64_t begin, std::int64_t end) {
+    std::int64_t index[kMaxRank], row = begin / parts, first = begin % parts * part;
+    const T* from = static_cast<const T*>(source.raw_data());
+    T* to = static_cast<T*>(target.raw_data());
+    for (int d = c.rank - 1; d >= 0; row /= c.sizes[d], --d) {
+      index[d] = row % c.sizes[d];
+      from += index[d] * c.from[d], to += index[d] * c.to[d];
+    }
+    for (std::int64_t k = begin; k < end; ++k) {
+      copy_row(from + first * c.from_step, c.from_step, to + first * c.to_step, c.to_step, std::min(part, c.n - first));
+      first += part;
+      if (first < c.n) continue;
+      first = 0;
+      for (int d = c.rank - 1; d >= 0; --d) {
+        from += c.from[d], to += c.to[d];
+        if (++index[d] < c.sizes[d]) break;
+        from -= c.sizes[d] * c.from[d], to -= c.sizes[d] * c.to[d];
+        index[d] = 0;
+      }
+    }
+  });
 }
 
 void copy_same_dtype(const View& from, const View& to) {
@@ -115,9 +180,13 @@ void copy_same_dtype(const View& from, const View& to) {
       default: return run_transpose<std::uint64_t>(t, from, to);
     }
   }
-  const std::size_t size = to.itemsize();
-  std::array operands{TraverseOperand::output(to, to.dtype()), TraverseOperand::input(from, from.dtype())};
-  traverse(to.shape(), operands, copy_chunk, &size);
+  const RowCopy rows(from, to);
+  switch (to.itemsize()) {
+    case 1: return run_rows<std::uint8_t>(rows, from, to);
+    case 2: return run_rows<std::uint16_t>(rows, from, to);
+    case 4: return run_rows<std::uint32_t>(rows, from, to);
+    default: return run_rows<std::uint64_t>(rows, from, to);
+  }
 }
 
 }  // namespace

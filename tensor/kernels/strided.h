@@ -69,7 +69,10 @@ template <int N> bool is_narrow(const Layout<N>& layout) {
   if (layout.numel >= kLimit) return false;
   for (int k = 0; k < N; ++k) {
     std::int64_t span = 0;
-    for (int d = 0; d < layout.rank; ++d) span += (layout.sizes[d] - 1) * layout.strides[k][d];
+    for (int d = 0; d < layout.rank; ++d) {
+      const std::int64_t stride = layout.strides[k][d];
+      span += (layout.sizes[d] - 1) * (stride < 0 ? -stride : stride);
+    }
     if (span >= kLimit) return false;
   }
   return true;

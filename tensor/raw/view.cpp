@@ -55,6 +55,13 @@ Tensor alias(const In& x, const Shape& shape, const Strides& strides, std::int64
   return Tensor(x->storage(), x->dtype(), shape, strides, offset);
 }
 
+Tensor reversed(const In& x, int dim) {
+  Strides strides = x->strides();
+  const std::int64_t last = (x->shape()[dim] - 1) * strides[dim];
+  strides[dim] = -strides[dim];
+  return alias(x, x->shape(), strides, x->storage_offset() + last);
+}
+
 Tensor detach(const In& x) { return alias(x, x->shape(), x->strides(), x->storage_offset()); }
 
 Tensor first_dim_at(const In& x, std::int64_t i) {

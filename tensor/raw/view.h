@@ -15,6 +15,9 @@ void require_max_rank(const In& x, int dims = 1);
 
 /// The same storage with another shape, strides and offset, unchecked.
 Tensor alias(const In& x, const Shape& shape, const Strides& strides, std::int64_t offset);
+/// x with its last index along dim first: of a negative stride, so only to be read by overwrite() and binary_().  x has
+/// elements.
+Tensor reversed(const In& x, int dim);
 /// x without its history.
 Tensor detach(const In& x);
 /// x[i], without the first dimension; not checked.

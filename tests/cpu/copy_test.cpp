@@ -38,6 +38,21 @@ TEST(CopyCpu, Transposes) {
   }
 }
 
+/// Rows in both directions, short ones and such as are divided between threads.
+TEST(CopyCpu, ReversedRowsAndColumns) {
+  for (const DType dtype : {DType::uint8, DType::float16, DType::float32, DType::float64})
+    for (const Shape& shape : {Shape{3, 5, 7}, Shape{2, 1, 40000}, Shape{300, 3}, Shape{1, 2}})
+      for (const Lay lay : {Lay::kContiguous, Lay::kReversed, Lay::kGaps})
+        for (int d = 0; d < shape.rank(); ++d) {
+          const Tensor x = numbers(shape, dtype, lay);
+          Strides strides = x.strides();
+          const std::int64_t last = (shape[d] - 1) * strides[d];
+          strides[d] = -strides[d];
+          for (const Lay to : {Lay::kContiguous, Lay::kReversed, Lay::kGaps})
+            check_copy(Tensor(x.storage(), dtype, shape, strides, x.storage_offset() + last), blank(shape, dtype, to));
+        }
+}
+
 TEST(CopyCpu, ImagesBetweenTheirFormats) {
   const Shape shape{3, 20, 9, 11};
   const Tensor nhwc = test::with_strides(shape, channels_last_strides(shape), float32);

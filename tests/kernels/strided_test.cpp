@@ -100,6 +100,7 @@ TEST(Strided, LargeLayoutsAreSplitInto31BitParts) {
   const Strides a{far, 1}, b{1, 3};
   const auto layout = collapse<2>(shape, {{a, 1}, {b, 8}});
   EXPECT_FALSE(kernels::is_narrow(layout));
+  EXPECT_FALSE(kernels::is_narrow(collapse<2>(shape, {{b, 8}, {{-far, 1}, 1}})));  // read backwards
   EXPECT_EQ(offsets_of(layout), expected_offsets(shape, a, b, 1, 8));
   // More elements than 31 bits count, some of them in the last part.
   const Shape long_shape{(std::int64_t{5} << 30) + 7};
