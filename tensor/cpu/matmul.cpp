@@ -246,6 +246,18 @@ bool run_own(const MatmulParams& params, const MatmulOperands& o) {
   return true;
 }
 
+/// Computes a matrix times a vector; returns false for other products.
+bool run_vector(const MatmulParams& params, const MatmulOperands& o) {
+  if (o.out.cols != 1 || o.out.rows < 2 || o.out.batch != 1 || o.bias || params.alpha != 1 || params.beta != 0)
+    return false;
+  if (o.b.row_stride != 1 || (o.out.row_stride != 1 && o.out.rows > 1)) return false;
+  const bool transposed = o.a.col_stride != 1;
+  multiply_vector({transposed ? o.a.cols : o.a.rows, transposed ? o.a.rows : o.a.cols,
+                   reinterpret_cast<const float*>(o.a.data), o.a.leading(), reinterpret_cast<const float*>(o.b.data),
+                   reinterpret_cast<float*>(o.out.data), transposed});
+  return true;
+}
+
 /// Computes a product of float32 or halves, with contiguous rows of out; returns false if neither way can.
 bool run_library(const MatmulParams& params, const View& a, const View& b, const View& bias, const View& out) {
   View a_holder, b_holder;
@@ -259,7 +271,7 @@ bool run_library(const MatmulParams& params, const View& a, const View& b, const
   normalize(ov);
   join_batch(av, bv, ov);
   const MatmulOperands o{av, bv, ov, bias.defined() ? static_cast<const char*>(bias.raw_data()) : nullptr};
-  if (out.dtype() == DType::float32 && run_own(params, o)) return true;
+  if (out.dtype() == DType::float32 && (run_vector(params, o) || run_own(params, o))) return true;
   return run_parts(params, o, out.dtype());
 }
 

@@ -61,6 +61,38 @@ struct Operands {
 
 class Gemm : public EveryIsa {};
 
+TEST_P(Gemm, AMatrixTimesAVectorWithTheSameBitsForAnyNumberOfThreads) {
+  constexpr std::int64_t kGap = 3;
+  for (const std::int64_t rows : {1, 3, 4, 6, 130, 1100})
+    for (const std::int64_t cols : {1, 15, 16, 33, 200, 2050})
+      for (const bool transposed : {false, true}) {
+        const std::vector<float> a = numbers(rows * (cols + kGap), 1), x = numbers(transposed ? rows : cols, 2);
+        const std::int64_t results = transposed ? cols : rows;
+        const auto multiply = [&](int threads) {
+          std::vector<float> y(static_cast<std::size_t>(results + 1), -77.0f);
+          const int before = num_threads();
+          set_num_threads(threads);
+          cpu::multiply_vector({rows, cols, a.data(), cols + kGap, x.data(), y.data(), transposed});
+          set_num_threads(before);
+          return y;
+        };
+        const std::vector<float> y = multiply(1);
+        EXPECT_EQ(multiply(3), y) << rows << "x" << cols;
+        EXPECT_EQ(y.back(), -77.0f);
+        double worst = 0;
+        for (std::int64_t i = 0; i < results; ++i) {
+          double sum = 0;
+          for (std::int64_t k = 0; k < (transposed ? rows : cols); ++k)
+            sum += static_cast<double>(
+                       a[static_cast<std::size_t>(transposed ? k * (cols + kGap) + i : i * (cols + kGap) + k)]) *
+                   static_cast<double>(x[static_cast<std::size_t>(k)]);
+          worst = std::max(worst, std::fabs(static_cast<double>(y[static_cast<std::size_t>(i)]) - sum));
+        }
+        EXPECT_LE(worst, 6 * 0x1p-23 * (1 + std::sqrt(static_cast<double>(transposed ? rows : cols))))
+            << rows << "x" << cols << (transposed ? " transposed" : "");
+      }
+}
+
 TEST_P(Gemm, MatchesTheSumsAtEveryEdgeOfATile) {
   for (const std::int64_t m : {1, 5, 6, 7, 13, 130})
     for (const std::int64_t n : {1, 10, 16, 17, 63, 64, 65, 530})
