@@ -199,12 +199,66 @@ Tensor instance_norm(const In& x, const Tensor& weight, const Tensor& bias, doub
       .reshape(x->shape());
 }
 
+namespace {
+
+/// group_norm by the loops of layer_norm, which on the host take a weight for each channel of a row.
+struct GroupNorm {
+  std::int64_t groups, channels, run;  ///< channels of a group, elements of a channel
+  double eps;
+
+  GroupNorm(const Tensor& x, std::int64_t num_groups, double epsilon)
+      : groups(num_groups), channels(x.size(1) / num_groups), run(x.numel() / (x.size(0) * x.size(1))), eps(epsilon) {}
+
+  View rows(const Tensor& t) const {
+    const std::int64_t n = channels * run;
+    return View(t.storage(), t.dtype(), {t.numel() / n, n}, {n, 1}, t.storage_offset());
+  }
+  /// A contiguous tensor of a number for each channel.
+  View by_channel(const Tensor& t) const {
+    return t.defined() ? View(t.storage(), t.dtype(), {groups, channels}, {channels, 1}, t.storage_offset()) : View();
+  }
+
+  Gradients gradients(const Tensor& grad, const Tensor& x, const Tensor& weight, DType of_bias, const Tensor& stats,
+                      Needs needs) const {
+    Backend& backend = dispatch({{"grad", grad}, {"x", x}, {"weight", weight, kOptional}});
+    Gradients out(3);
+    if (needs[0]) out[0] = result_like(x);
+    if (needs[1]) out[1] = raw::new_result({groups * channels}, weight.dtype(), x.device());
+    if (needs[2]) out[2] = raw::new_result({groups * channels}, of_bias, x.device());
+    const Tensor g = raw::contiguous(grad), from = raw::contiguous(x), w = dense(weight);
+    backend.run(calls::LayerNormBackward{rows(g), rows(from), by_channel(w), stats, needs[0] ? rows(out[0]) : View(),
+                                         by_channel(out[1]), by_channel(out[2]), true});
+    return out;
+  }
+
+  /// The same of recorded functions, for derivatives of it.
+  Gradients recorded_gradients(const Tensor& grad, const Tensor& given, const Tensor& weight, DType of_bias,
+                               Needs needs) const {
+    const DType dtype = given.dtype(), wide = is_half(dtype) ? DType::float32 : dtype;
+    const Shape split{given.size(0), groups, channels, run}, group{2, 3}, others{0, 3};
+    const auto average = [&](const Tensor& t) { return mean(t, group, true); };
+    const Tensor x = given.to(wide).reshape(split), g_y = grad.to(wide).reshape(split), centered = sub(x, average(x));
+    const Tensor rstd = pow(add(average(square(centered)), eps), -0.5), h = mul(centered, rstd);
+    Gradients out(3);
+    if (needs[0]) {
+      const Tensor g = weight.defined() ? mul(g_y, weight.to(wide).reshape({groups, channels, 1})) : g_y;
+      const Tensor of_x = mul(rstd, sub(sub(g, average(g)), mul(h, average(mul(g, h)))));
+      out[0] = of_x.reshape(given.shape()).to(dtype);
+    }
+    if (needs[1]) out[1] = sum(mul(g_y, h), others).reshape({groups * channels}).to(weight.dtype());
+    if (needs[2]) out[2] = sum(g_y, others).reshape({groups * channels}).to(of_bias);
+    return out;
+  }
+};
+
+}  // namespace
+
 Tensor group_norm(const In& x, std::int64_t num_groups, const Tensor& weight, const Tensor& bias, double eps) {
   const CallSite site("group_norm", x.where);
   if (const auto cast = autocast(site, *x, weight, bias))
     return group_norm({cast[0], x.where}, num_groups, cast[1], cast[2], eps);
   const Operands operands{{"x", *x}, {"weight", weight, kOptional}, {"bias", bias, kOptional}};
-  dispatch(operands);
+  Backend& backend = dispatch(operands);
   check(operands, eps);
   const std::int64_t channels = x->size(1);
   if (num_groups < 1 || channels % num_groups != 0)
@@ -214,6 +268,22 @@ Tensor group_norm(const In& x, std::int64_t num_groups, const Tensor& weight, co
   const DType dtype = x->dtype(), wide = is_half(dtype) ? DType::float32 : dtype;
   const std::int64_t groups = x->size(0) * num_groups, n = x->numel() / groups;
   const bool affine = weight.defined() || bias.defined();
+  constexpr std::int64_t kRun = 4;  // below, the loops are not worth their beginning
+  const GroupNorm norm(*x, num_groups, eps);
+  if (affine && backend.computes_on_host() && norm.run >= kRun) {
+    const bool recorded = records(*x, weight) || records(bias);
+    const Tensor out = result_like(*x), from = raw::contiguous(x), w = dense(weight), b = dense(bias);
+    const Tensor stats = recorded ? raw::new_result({2, groups}, DType::float64, x->device()) : Tensor();
+    backend.run(
+        calls::LayerNorm{norm.rows(from), norm.by_channel(w), norm.by_channel(b), norm.rows(out), stats, eps, true});
+    if (!recorded) return out;
+    const DType of_bias = bias.defined() ? bias.dtype() : dtype;
+    return record("group_norm", out, {x, weight, bias},
+                  [x = Saved(*x), w = Saved(weight), stats, of_bias, norm](const Tensor& g, Needs needs) {
+                    if (is_grad_enabled()) return norm.recorded_gradients(g, x(), w(), of_bias, needs);
+                    return norm.gradients(g, x(), w(), of_bias, stats, needs);
+                  });
+  }
   Tensor y = layer_norm((affine ? x->to(wide) : *x).reshape({groups, n}), n, {}, {}, eps).reshape(x->shape());
   if (!affine) return y;
   // With means of 0 and variances of 1 batch_norm is y weight + bias, in one pass forward and one backward.

@@ -8,6 +8,16 @@
 
 namespace minnow::cpu {
 
+/// The rows of group_norm: row i is group i modulo `groups` of its sample, and `run` adjacent elements of a row, a channel,
+/// share a weight and a bias.  A run of 0: each element of a row has its own, the same in all rows.
+struct ChannelRuns {
+  std::int64_t run = 0, groups = 1, first = 0;  ///< of the first row
+
+  std::int64_t channels(std::int64_t n) const { return n / run; }
+  /// The number of row r's first channel.
+  std::int64_t channel(std::int64_t r, std::int64_t n) const { return (first + r) % groups * channels(n); }
+};
+
 /// Contiguous rows of n elements for layer normalization.  nullptr: there is none, or it is not wanted.
 struct LayerNormRows {
   std::int64_t rows, n;  ///< at most kLayerNormRows rows
@@ -16,14 +26,16 @@ struct LayerNormRows {
   double *mean, *rstd;  ///< [rows]
   double eps;
   bool centered;
+  ChannelRuns runs;
 };
 struct LayerNormGradients {
   std::int64_t rows, n;
   const void *grad, *x, *weight;
   const double *mean, *rstd;
   void* grad_x;
-  double *grad_weight, *grad_bias;  ///< [n]: what the rows give is added
+  double *grad_weight, *grad_bias;  ///< [n], or of all channels: what the rows give is added
   bool centered;
+  ChannelRuns runs;
   bool prefetched;  ///< the rows behind these are wanted next, and are not in the cache
 };
 struct LayerNormLoops {
@@ -72,6 +84,23 @@ template <class T> struct Normal {
   }
 };
 
+/// weight[i], or 1, in every lane.
+template <class T> MINNOW_HD auto factor_at(const T* weight, std::int64_t i) {
+  return splat(weight ? weight[i] : T(1));
+}
+
+/// (x - mean) rstd weight + bias of a row in which runs of elements share them.
+template <class T> MINNOW_HD void scale_runs(const LayerNormRows& job, const Normal<T>& normal, std::int64_t r) {
+  const T *x = static_cast<const T*>(job.x) + r * job.n, *weight = static_cast<const T*>(job.weight),
+          *bias = static_cast<const T*>(job.bias);
+  T* y = static_cast<T*>(job.y) + r * job.n;
+  const std::int64_t run = job.runs.run, begin = job.runs.channel(r, job.n), end = begin + job.runs.channels(job.n);
+  for (std::int64_t c = begin; c < end; ++c, x += run, y += run) {
+    const auto factor = factor_at(weight, c), shift = splat(bias ? bias[c] : T(0));
+    row_map(y, run, [&](std::int64_t i, int some) { return normal(load_some(x + i, some), r) * factor + shift; });
+  }
+}
+
 template <class T> void forward(const LayerNormRows& job) {
   const std::int64_t n = job.n;
   const auto count = static_cast<double>(n);
@@ -104,6 +133,10 @@ template <class T> void forward(const LayerNormRows& job) {
     normal.set(r, mean, rstd);
     if (job.mean != nullptr) job.mean[r] = mean, job.rstd[r] = rstd;
   }
+  if (job.runs.run != 0) {
+    for (std::int64_t r = 0; r < job.rows; ++r) scale_runs(job, normal, r);
+    return;
+  }
   for (std::int64_t r = 0; r < job.rows; ++r)
     row_map(static_cast<T*>(job.y) + r * n, n, [&](std::int64_t i, int some) {
       auto y = normal(load_some(x + r * n + i, some), r);
@@ -111,6 +144,36 @@ template <class T> void forward(const LayerNormRows& job) {
       if (bias != nullptr) y = y + load_some(bias + i, some);
       return y;
     });
+}
+
+/// The gradients where runs of elements share a weight and a bias: the sums over a run are all that its channel needs.
+template <class T>
+MINNOW_HD void backward_runs(const LayerNormGradients& job, const Normal<T>& normal, std::int64_t r) {
+  const std::int64_t n = job.n, run = job.runs.run, begin = job.runs.channel(r, n), end = begin + job.runs.channels(n);
+  const T *grad = static_cast<const T*>(job.grad) + r * n, *x = static_cast<const T*>(job.x) + r * n,
+          *weight = static_cast<const T*>(job.weight);
+  const auto h = [&](std::int64_t i, int some) { return normal(load_some(x + i, some), r); };
+  double sum = 0, product = 0;
+  for (std::int64_t c = begin, at = 0; c < end; ++c, at += run) {
+    const auto all = [](DoubleVector v) { return fold<kLanes64 / 2>(v, Plus())[0]; };
+    const double g = all(wide_sum<T>(run, [&](std::int64_t i, int some) { return load_some(grad + at + i, some); }));
+    const double gh = all(
+        wide_sum<T>(run, [&](std::int64_t i, int some) { return load_some(grad + at + i, some) * h(at + i, some); }));
+    if (job.grad_weight != nullptr) job.grad_weight[c] += gh;
+    if (job.grad_bias != nullptr) job.grad_bias[c] += g;
+    const double w = weight ? static_cast<double>(weight[c]) : 1;
+    sum += w * g, product += w * gh;
+  }
+  if (job.grad_x == nullptr) return;
+  const auto mean = splat(static_cast<T>(sum / static_cast<double>(n))),
+             slope = splat(static_cast<T>(product / static_cast<double>(n))), scale = splat(normal.scale[r]);
+  T* to = static_cast<T*>(job.grad_x) + r * n;
+  for (std::int64_t c = begin, at = 0; c < end; ++c, at += run) {
+    const auto factor = factor_at(weight, c);
+    row_map(to + at, run, [&](std::int64_t i, int some) {
+      return scale * (load_some(grad + at + i, some) * factor - mean - h(at + i, some) * slope);
+    });
+  }
 }
 
 /// rstd (g - mean(g) - h mean(g h)), without the mean of g if not centered, with g = grad weight and h = (x - mean) rstd; grad h and grad for the weights.
@@ -121,6 +184,10 @@ template <class T> void backward(const LayerNormGradients& job) {
           *weight = static_cast<const T*>(job.weight);
   Normal<T> normal;
   for (std::int64_t r = 0; r < job.rows; ++r) normal.set(r, job.mean[r], job.rstd[r]);
+  if (job.runs.run != 0) {
+    for (std::int64_t r = 0; r < job.rows; ++r) backward_runs(job, normal, r);
+    return;
+  }
   const auto h = [&](std::int64_t r, std::int64_t i, int some) { return normal(load_some(x + r * n + i, some), r); };
   if (job.grad_x != nullptr) {
     double sums[kLayerNormRows] = {}, products[kLayerNormRows];
@@ -178,6 +245,21 @@ std::size_t converted(const View& x, std::int64_t count) {
   return is_half(x.dtype()) ? static_cast<std::size_t>(count) * sizeof(float) : 0;
 }
 
+/// Operands of weights that are matrices [groups, channels] are those of group_norm, on rows of n.
+ChannelRuns runs_of(std::initializer_list<const View*> weights, std::int64_t n) {
+  for (const View* w : weights)
+    if (w->defined() && w->dim() == 2) return {n / w->shape()[1], w->shape()[0]};
+  return {};
+}
+/// The numbers of weights.
+std::int64_t weights_of(const ChannelRuns& runs, std::int64_t n) {
+  return runs.run ? runs.groups * runs.channels(n) : n;
+}
+ChannelRuns from_row(ChannelRuns runs, std::int64_t row) {
+  runs.first = row;
+  return runs;
+}
+
 /// The index of the loops in a table.
 int of_type(const View& x) { return x.dtype() == DType::float64 ? 1 : 0; }
 
@@ -188,17 +270,19 @@ template <> void execute(const calls::LayerNorm& args) {
   const Elements x(args.x), weight(args.weight), bias(args.bias), y(args.y);
   auto* const mean = args.stats.defined() ? static_cast<double*>(args.stats.raw_data()) : nullptr;
   const auto forward = MINNOW_ISA_LOOPS(layer_norm_loops).forward[of_type(args.x)];
-  const ThreadScratch scratch(converted(args.x, 2 * together * n), converted(args.x, 2 * n));
+  const ChannelRuns runs = runs_of({&args.weight, &args.bias}, n);
+  const std::int64_t count_of_weights = weights_of(runs, n);
+  const ThreadScratch scratch(converted(args.x, 2 * together * n), converted(args.x, 2 * count_of_weights));
   float* shared = static_cast<float*>(scratch.shared());
-  const void* const weights = weight.read(0, n, shared);
-  const void* const biases = bias.read(0, n, shared);
+  const void* const weights = weight.read(0, count_of_weights, shared);
+  const void* const biases = bias.read(0, count_of_weights, shared);
   parallel_blocks(rows, together, 2 * args.x.nbytes(), [&](std::int64_t first, std::int64_t last) {
     float* room = static_cast<float*>(scratch.mine());
     const std::int64_t at = first * n, count = (last - first) * n;
     const void* const from = x.read(at, count, room);
     void* const to = y.write(at, count, room);
     forward({last - first, n, from, weights, biases, to, mean ? mean + first : nullptr,
-             mean ? mean + rows + first : nullptr, args.eps, args.centered});
+             mean ? mean + rows + first : nullptr, args.eps, args.centered, from_row(runs, first)});
     y.written(at, count, to);
   });
 }
@@ -239,15 +323,17 @@ template <> void execute(const calls::LayerNormBackward& args) {
   const auto backward = MINNOW_ISA_LOOPS(layer_norm_loops).backward[of_type(args.x)];
   const bool sums = args.grad_weight.defined() || args.grad_bias.defined();
   const Parts parts(rows, n);
-  const std::size_t sums_size = sums ? static_cast<std::size_t>(parts.count * 2 * n) * sizeof(double) : 0;
-  const ThreadScratch scratch(converted(args.x, 3 * together * n), sums_size + converted(args.x, n));
-  auto* const of_parts = static_cast<double*>(scratch.shared());  // [parts, 2, n]
+  const ChannelRuns runs = runs_of({&args.weight, &args.grad_weight, &args.grad_bias}, n);
+  const std::int64_t k = weights_of(runs, n);
+  const std::size_t sums_size = sums ? static_cast<std::size_t>(parts.count * 2 * k) * sizeof(double) : 0;
+  const ThreadScratch scratch(converted(args.x, 3 * together * n), sums_size + converted(args.x, k));
+  auto* const of_parts = static_cast<double*>(scratch.shared());  // [parts, 2, k]
   float* shared =
-      sums ? reinterpret_cast<float*>(of_parts + parts.count * 2 * n) : static_cast<float*>(scratch.shared());
-  const void* const weights = weight.read(0, n, shared);
+      sums ? reinterpret_cast<float*>(of_parts + parts.count * 2 * k) : static_cast<float*>(scratch.shared());
+  const void* const weights = weight.read(0, k, shared);
   parallel_for(parts.count, 3 * args.x.nbytes(), [&](std::int64_t part) {
-    double* const to_weight = sums ? of_parts + part * 2 * n : nullptr;
-    if (sums) std::fill_n(to_weight, 2 * n, 0.0);
+    double* const to_weight = sums ? of_parts + part * 2 * k : nullptr;
+    if (sums) std::fill_n(to_weight, 2 * k, 0.0);
     const std::int64_t end = std::min(rows, (part + 1) * parts.rows);
     for (std::int64_t first = part * parts.rows; first < end; first += together) {
       float* room = static_cast<float*>(scratch.mine());
@@ -256,13 +342,13 @@ template <> void execute(const calls::LayerNormBackward& args) {
       const void* const from = x.read(at, count, room);
       void* const to = grad_x.write(at, count, room);
       backward({last - first, n, grads, from, weights, mean + first, mean + rows + first, to,
-                args.grad_weight.defined() ? to_weight : nullptr, args.grad_bias.defined() ? to_weight + n : nullptr,
-                args.centered, is_prefetched(args.x)});
+                args.grad_weight.defined() ? to_weight : nullptr, args.grad_bias.defined() ? to_weight + k : nullptr,
+                args.centered, from_row(runs, first), is_prefetched(args.x)});
       grad_x.written(at, count, to);
     }
   });
-  if (args.grad_weight.defined()) join(of_parts, parts.count, 2 * n, args.grad_weight);
-  if (args.grad_bias.defined()) join(of_parts + n, parts.count, 2 * n, args.grad_bias);
+  if (args.grad_weight.defined()) join(of_parts, parts.count, 2 * k, args.grad_weight);
+  if (args.grad_bias.defined()) join(of_parts + k, parts.count, 2 * k, args.grad_bias);
 }
 
 }  // namespace minnow::cpu
