@@ -84,7 +84,7 @@ MinMax window_maxima(const Tensor& x, const Tensor& positions, int dim, std::int
   const Tensor end = floor_divide(arange(1, count + 1, 1, ints) * size + (count - 1), count);
   // Shorter windows have their last element again, which does not become the first of the largest.
   const Tensor taps = minimum(start.unsqueeze(1) + arange(0, most, 1, ints), end.unsqueeze(1) - 1);
-  const MinMax found = max(detail::select_slices(x, dim, taps.flatten()).unflatten(dim, {count, most}), dim + 1);
+  const MinMax found = max(index_select(x, dim, taps.flatten()).unflatten(dim, {count, most}), dim + 1);
   Shape along = Shape::filled(x.dim(), 1);
   along[dim] = count;
   const Tensor at = found.indices + start.reshape(along);

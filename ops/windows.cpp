@@ -68,13 +68,6 @@ Tensor overlap_add(const Tensor& parts, const Windowing& w, std::int64_t length)
   return record("unfold_backward", std::move(out), {parts}, [w](const Tensor& g) { return windows(g, w); });
 }
 
-Tensor select_slices(const Tensor& x, int dim, const Tensor& index) {
-  if (dim != x.dim() - 1) return index_select(x, dim, index);
-  Shape shape = x.shape();
-  shape[dim] = index.numel();
-  return gather(x, dim, index.expand(shape));
-}
-
 }  // namespace minnow::detail
 
 namespace minnow {

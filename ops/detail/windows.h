@@ -20,7 +20,4 @@ Tensor windows(const Tensor& x, const Windowing& w);
 /// The transposed map: the elements of windows are added at their places in a dimension of `length`, the others are 0.
 Tensor overlap_add(const Tensor& parts, const Windowing& w, std::int64_t length);
 
-/// index_select(x, dim, index).  Along the last dimension, where slices are single elements, gather is faster on a CPU.
-Tensor select_slices(const Tensor& x, int dim, const Tensor& index);
-
 }  // namespace minnow::detail

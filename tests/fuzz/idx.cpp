@@ -1,6 +1,6 @@
 #include <bit>
-#include <zlib.h>
 #include <minnow/data/idx.h>
+#include "../support/gzip.h"
 #include "fuzz.h"
 
 using namespace minnow;
@@ -23,20 +23,6 @@ std::string idx_of(const Tensor& t) {
   return out;
 }
 
-std::string gzipped(std::string in) {
-  z_stream z{};
-  fuzz::require(deflateInit2(&z, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK, "deflateInit2");
-  std::string out(deflateBound(&z, in.size()) + 64, '\0');
-  z.next_in = reinterpret_cast<Bytef*>(in.data());
-  z.avail_in = static_cast<uInt>(in.size());
-  z.next_out = reinterpret_cast<Bytef*>(out.data());
-  z.avail_out = static_cast<uInt>(out.size());
-  deflate(&z, Z_FINISH);
-  out.resize(z.total_out);
-  deflateEnd(&z);
-  return out;
-}
-
 }  // namespace
 
 // Plain, or gzip where the bytes begin so.
@@ -46,7 +32,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!fuzz::accepts(file, fuzz::text(data, size), [&](const std::string& path) { read = data::read_idx(path); }))
     return 0;
   const std::string written = idx_of(read);
-  for (const std::string& bytes : {written, gzipped(written)}) {
+  for (const std::string& bytes : {written, test::gzipped(written)}) {
     again.write(bytes);
     fuzz::require(fuzz::same(data::read_idx(again.path()), read), "the same tensor");
   }
