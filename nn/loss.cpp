@@ -2,12 +2,14 @@
 
 #include <cmath>
 #include <fmt/format.h>
+#include <minnow/autograd/record.h>
 #include <minnow/nn/detail/loss.h>
 #include <minnow/ops/arithmetic.h>
 #include <minnow/ops/cross_entropy.h>
 #include <minnow/ops/detail/autocast.h>
 #include <minnow/ops/detail/cross_entropy.h>
 #include <minnow/ops/detail/softmax.h>
+#include <minnow/ops/detail/unary.h>
 #include <minnow/ops/index.h>
 #include <minnow/ops/reduce.h>
 #include <minnow/ops/softmax.h>
@@ -177,14 +179,16 @@ Tensor mse_loss(const In& x, const In& y, LossOptions options) {
   const CallSite site("mse_loss", x.where);
   if (const auto cast = autocast(site, *x, *y)) return mse_loss({cast[0], x.where}, {cast[1], y.where}, options);
   require_same_shape(*x, *y);
-  return reduced(square(*x - *y), options.reduction);
+  const Tensor d = *x - *y;
+  return reduced(records(d) ? square(d) : square_(d), options.reduction);  // nothing else has d
 }
 
 Tensor l1_loss(const In& x, const In& y, LossOptions options) {
   const CallSite site("l1_loss", x.where);
   if (const auto cast = autocast(site, *x, *y)) return l1_loss({cast[0], x.where}, {cast[1], y.where}, options);
   require_same_shape(*x, *y);
-  return reduced(abs(*x - *y), options.reduction);
+  const Tensor d = *x - *y;
+  return reduced(records(d) ? abs(d) : abs_(d), options.reduction);
 }
 
 Tensor smooth_l1_loss(const In& x, const In& y, SmoothL1LossOptions options) {
@@ -194,10 +198,7 @@ Tensor smooth_l1_loss(const In& x, const In& y, SmoothL1LossOptions options) {
   const double beta = options.beta;
   if (!(beta > 0))
     throw ValueError(message(fmt::format("beta must be positive, got {}", beta), {}, "for beta = 0 use l1_loss"));
-  const Tensor d = *x - *y, size = abs(d);
-  // Clamped, since the gradient of an infinite square times 0 would be NaN.
-  const Tensor parabola = square(clamp(d, -beta, beta)) * (0.5 / beta);
-  return reduced(where(size < beta, parabola, size - 0.5 * beta), options.reduction);
+  return reduced(minnow::detail::smooth_l1(*x - *y, beta, 1), options.reduction);
 }
 
 Tensor huber_loss(const In& x, const In& y, HuberLossOptions options) {
@@ -208,9 +209,7 @@ Tensor huber_loss(const In& x, const In& y, HuberLossOptions options) {
   if (!(delta > 0 && std::isfinite(delta)))
     throw ValueError(message(fmt::format("delta must be positive and finite, got {}", delta), {},
                              "for a parabola everywhere use mse_loss"));
-  const Tensor d = *x - *y, size = abs(d);
-  const Tensor parabola = square(clamp(d, -delta, delta)) * 0.5;
-  return reduced(where(size < delta, parabola, (size - 0.5 * delta) * delta), options.reduction);
+  return reduced(minnow::detail::smooth_l1(*x - *y, delta, delta), options.reduction);
 }
 
 Tensor binary_cross_entropy_with_logits(const In& x, const In& y, const BCEWithLogitsLossOptions& options) {

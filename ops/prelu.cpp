@@ -1,12 +1,31 @@
 #include <minnow/ops/prelu.h>
 
 #include <fmt/format.h>
+#include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
 #include <minnow/ops/detail/autocast.h>
+#include <minnow/ops/reduce.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/raw/elementwise.h>
 
 namespace minnow {
+namespace {
+
+/// weight broadcasts with x.
+Gradients gradients(const Tensor& g, const Tensor& x, const Tensor& weight, Needs needs) {
+  Gradients out(2);
+  if (is_grad_enabled()) {
+    if (needs[0]) out[0] = where(x > 0, g, g * weight);
+    if (needs[1]) out[1] = sum_to(where(x > 0, 0.0, g * x), weight.shape());
+    return out;
+  }
+  if (needs[0]) out[0] = raw::ternary(raw::kTernary<kernels::PreluSlope>, g, x, weight);
+  if (needs[1]) out[1] = sum_to(raw::binary(raw::kBinary<kernels::PreluWeight>, g, x), weight.shape());
+  return out;
+}
+
+}  // namespace
 
 Tensor prelu(const In& x, const In& weight) {
   const CallSite site("prelu", x.where);
@@ -16,14 +35,17 @@ Tensor prelu(const In& x, const In& weight) {
   if (!x->is_floating_point() || x->dtype() != weight->dtype())
     throw DTypeError(message("x and weight must have one floating-point dtype", operands, dtype_hint(operands)));
   const int dim = x->dim() > 1 ? 1 : 0;
-  if (weight->dim() == 1 && weight->size(0) == 1) return where(*x > 0, *x, *x * weight->reshape({}));
-  if (weight->dim() != 1 || x->dim() == 0 || weight->size(0) != x->size(dim))
+  const bool single = weight->dim() == 1 && weight->size(0) == 1;
+  if (!single && (weight->dim() != 1 || x->dim() == 0 || weight->size(0) != x->size(dim)))
     throw ShapeError(
         message("weight must have one number, or one for each channel", operands,
                 x->dim() == 0 ? "its shape is [1] here" : fmt::format("its shape is [1] or [{}] here", x->size(dim))));
-  Shape shape = Shape::filled(x->dim(), 1);
-  shape[dim] = x->size(dim);
-  return where(*x > 0, *x, *x * weight->reshape(shape));
+  Shape shape = Shape::filled(single ? 0 : x->dim(), 1);
+  if (!single) shape[dim] = x->size(dim);
+  const Tensor factors = weight->reshape(shape);
+  return record(
+      "prelu", raw::binary(raw::kBinary<kernels::Prelu>, x, factors), {x, factors},
+      [x = Saved(*x), w = Saved(factors)](const Tensor& g, Needs needs) { return gradients(g, x(), w(), needs); });
 }
 
 }  // namespace minnow

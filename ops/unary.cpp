@@ -186,6 +186,12 @@ Tensor relu_gradient(const Tensor& grad, const Tensor& y) {
   return mul(grad, raw::unary_slope(op, ones_like(y), y, 0, 0));  // the slope is constant
 }
 
+Tensor smooth_l1(const Tensor& d, double beta, double scale) {
+  if (records(d)) return function<kernels::SmoothL1>(d, beta, scale);
+  raw::unary_(raw::kUnary<kernels::SmoothL1>, d, beta, scale);
+  return d;
+}
+
 }  // namespace detail
 
 }  // namespace minnow

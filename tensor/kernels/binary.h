@@ -66,39 +66,45 @@ struct Div : Binary<Kind::kFloating> {
 struct FloorDivide : Binary<Kind::kNumeric, true> {
   static constexpr std::string_view kName = "floor_divide";
   static constexpr bool kTakesBool = false;
+  static constexpr bool kByFmod = true;
   template <class T> MINNOW_HD static T value(T a, T b) {
     if constexpr (std::is_integral_v<T>) {
       const T q = detail::quotient(a, b);
       return detail::remainder(a, b) != 0 && (a < 0) != (b < 0) ? q - 1 : q;
     } else {
-      if (b == T(0)) return a / b;
-      const T mod = math::fmod(a, b);
-      T q = (a - mod) / b;
-      if (mod != T(0) && (b < T(0)) != (mod < T(0))) q -= T(1);
-      if (q == T(0)) return math::copysign(T(0), a / b);
-      const T low = math::floor(q);
-      return q - low > T(0.5) ? low + T(1) : low;
+      return of_mod(a, b, math::fmod(a, b));
     }
+  }
+  template <class T> MINNOW_HD static T of_mod(T a, T b, T mod) {
+    const T whole = (a - mod) / b;
+    const T q = ((mod != T(0)) & ((b < T(0)) != (mod < T(0)))) ? whole - T(1) : whole;
+    const T low = math::floor(q), nearest = q - low > T(0.5) ? low + T(1) : low;
+    const T result = q == T(0) ? math::copysign(T(0), a / b) : nearest;
+    return b == T(0) ? a / b : result;
   }
 };
 /// The remainder of a / b, with the sign of a.
 struct Fmod : Binary<Kind::kNumeric, true> {
   static constexpr std::string_view kName = "fmod";
   static constexpr bool kTakesBool = false;
+  static constexpr bool kByFmod = true;
   template <class T> MINNOW_HD static T value(T a, T b) {
     if constexpr (std::is_integral_v<T>) return detail::remainder(a, b);
-    else return math::fmod(a, b);
+    else return of_mod(a, b, math::fmod(a, b));
   }
+  template <class T> MINNOW_HD static T of_mod(T, T, T mod) { return mod; }
 };
 /// The remainder of a / b, with the sign of b.
 struct Remainder : Binary<Kind::kNumeric, true> {
   static constexpr std::string_view kName = "remainder";
   static constexpr bool kTakesBool = false;
+  static constexpr bool kByFmod = true;
   template <class T> MINNOW_HD static T value(T a, T b) {
-    T r;
-    if constexpr (std::is_integral_v<T>) r = detail::remainder(a, b);
-    else r = math::fmod(a, b);
-    return r != T(0) && (b < T(0)) != (r < T(0)) ? r + b : r;
+    if constexpr (std::is_integral_v<T>) return of_mod(a, b, detail::remainder(a, b));
+    else return of_mod(a, b, math::fmod(a, b));
+  }
+  template <class T> MINNOW_HD static T of_mod(T, T b, T mod) {
+    return ((mod != T(0)) & ((b < T(0)) != (mod < T(0)))) ? mod + b : mod;
   }
 };
 /// a^b; for integers modulo 2^64.
@@ -151,6 +157,16 @@ struct Fmin : Binary<> {
     const T smaller = a < b ? a : b;
     return b != b ? a : smaller;
   }
+};
+/// a where a > 0, else a b.
+struct Prelu : Binary<Kind::kFloating> {
+  static constexpr std::string_view kName = "prelu";
+  template <class T> MINNOW_HD static T value(T a, T b) { return a > T(0) ? a : a * b; }
+};
+/// a b where b <= 0, else 0: the gradient a of Prelu for its weight, at b.
+struct PreluWeight : Binary<Kind::kFloating> {
+  static constexpr std::string_view kName = "prelu_backward";
+  template <class T> MINNOW_HD static T value(T a, T b) { return b > T(0) ? T(0) : a * b; }
 };
 /// The angle of the point (b, a).
 struct Atan2 : Binary<Kind::kFloating> {
@@ -253,8 +269,8 @@ struct RightShift : Binary<Kind::kIntegral> {
 };
 
 /// All binary operations.  An operation's index in this list is its number.
-using BinaryOps = List<Add, Sub, Mul, Div, FloorDivide, Fmod, Remainder, Pow, Maximum, Minimum, Fmax, Fmin, Atan2,
-                       Hypot, Copysign, Logaddexp, Eq, Ne, Lt, Le, Gt, Ge, LogicalAnd, LogicalOr, LogicalXor,
-                       BitwiseAnd, BitwiseOr, BitwiseXor, LeftShift, RightShift>;
+using BinaryOps = List<Add, Sub, Mul, Div, FloorDivide, Fmod, Remainder, Pow, Maximum, Minimum, Fmax, Fmin, Prelu,
+                       PreluWeight, Atan2, Hypot, Copysign, Logaddexp, Eq, Ne, Lt, Le, Gt, Ge, LogicalAnd, LogicalOr,
+                       LogicalXor, BitwiseAnd, BitwiseOr, BitwiseXor, LeftShift, RightShift>;
 
 }  // namespace minnow::detail::kernels

@@ -136,6 +136,14 @@ template <class T> MINNOW_HD bool isnan(T x) { return x != x; }
 template <class T> MINNOW_HD bool isinf(T x) { return abs(x) == kInfinity<T>; }
 template <class T> MINNOW_HD bool isfinite(T x) { return abs(x) < kInfinity<T>; }
 
+/// The distribution function of the normal distribution.
+MINNOW_HD double normal_cdf(double x) { return 0.5 * (1.0 + erf(x * 0.707106781186547524)); }
+#ifdef __CUDA_ARCH__
+MINNOW_HD float normal_cdf(float x) { return 0.5f * (1.0f + erf(x * 0.707106781186547524f)); }
+#else
+MINNOW_HD float normal_cdf(float x) { return host::normal_cdf(x); }
+#endif
+
 /// 1 / (1 + e^-x).
 template <class T> MINNOW_HD T sigmoid(T x) { return T(1) / (T(1) + exp(-x)); }
 

@@ -36,7 +36,13 @@ struct Addcdiv : Ternary<Kind::kFloating> {
   template <class T> MINNOW_HD static T value(T a, T b, T c, T p) { return a + p * (b / c); }
 };
 
+/// a where b > 0, else a c: the gradient a of Prelu, at b with weight c.
+struct PreluSlope : Ternary<Kind::kFloating> {
+  static constexpr std::string_view kName = "prelu_backward";
+  template <class T> MINNOW_HD static T value(T a, T b, T c, T) { return b > T(0) ? a : a * c; }
+};
+
 /// All ternary operations.  An operation's index in this list is its number.
-using TernaryOps = List<Where, Lerp, Addcmul, Addcdiv>;
+using TernaryOps = List<Where, Lerp, Addcmul, Addcdiv, PreluSlope>;
 
 }  // namespace minnow::detail::kernels

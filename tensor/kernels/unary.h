@@ -11,6 +11,6 @@ using UnaryOps =
          Asin, Acos, Atan, Sinh, Cosh, Tanh, Asinh, Acosh, Atanh, Erf, Erfc, Erfinv, Lgamma, Digamma, Logit, Floor,
          Ceil, Round, Trunc, Frac, Clamp, PowScalar, NanToNum, IsNan, IsInf, IsFinite, LogicalNot, BitwiseNot, Sigmoid,
          LogSigmoid, Softplus, Relu, Relu6, LeakyRelu, Elu, Selu, Celu, Gelu, GeluTanh, Silu, Mish, Hardtanh, Hardswish,
-         Hardsigmoid, Softsign, Softshrink, Hardshrink, Tanhshrink, Threshold>;
+         Hardsigmoid, Softsign, Softshrink, Hardshrink, Tanhshrink, SmoothL1, Threshold>;
 
 }  // namespace minnow::detail::kernels

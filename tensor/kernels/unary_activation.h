@@ -96,7 +96,7 @@ struct Celu : Unary<Saves::kInput, 1> {
 /// y = x P(x), P the normal distribution's cumulative function, p its density;  dy/dx = P + x p.
 struct Gelu : Unary<Saves::kInput> {
   static constexpr std::string_view kName = "gelu";
-  template <class T> MINNOW_HD static T below(T x) { return T(0.5) * (T(1) + math::erf(x * T(0.707106781186547524))); }
+  template <class T> MINNOW_HD static T below(T x) { return math::normal_cdf(x); }
   template <class T> MINNOW_HD static T density(T x) { return T(0.398942280401432678) * math::exp(T(-0.5) * x * x); }
   template <class T> MINNOW_HD static T value(T x) { return x * below(x); }
   template <class T> MINNOW_HD static T slope(T x) { return below(x) + x * density(x); }
@@ -214,6 +214,26 @@ struct Tanhshrink : Unary<Saves::kInput> {
     const T t = math::tanh(x);
     return T(2) * t * (T(1) - t * t);
   }
+};
+/// y = s x^2 / (2 b) where |x| < b, else s (|x| - b / 2): the losses smooth_l1 and huber of a difference.
+struct SmoothL1 : Unary<Saves::kInput, 2> {
+  static constexpr std::string_view kName = "smooth_l1";
+  /// s / b, finite, so that 0 times it is 0.
+  template <class T> MINNOW_HD static T bend(T b, T s) {
+    constexpr T kMax = std::numeric_limits<T>::max();
+    const T c = s / b;
+    return c > kMax ? kMax : c;
+  }
+  template <class T> MINNOW_HD static T value(T x, T b, T s) {
+    const T size = math::abs(x);
+    return size < b ? T(0.5) * bend(b, s) * (x * x) : s * (size - T(0.5) * b);
+  }
+  template <class T> MINNOW_HD static T slope(T x, T b, T s) {
+    const T inside = x * bend(b, s);
+    const T right = x >= b ? s : inside;
+    return x <= -b ? -s : right;
+  }
+  template <class T> MINNOW_HD static T curve(T x, T b, T s) { return math::abs(x) < b ? bend(b, s) : T(0); }
 };
 /// y = x where x > t, else v.
 struct Threshold : Unary<Saves::kInput, 2, Kind::kNumeric> {

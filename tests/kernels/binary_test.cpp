@@ -48,6 +48,56 @@ TEST_P(BinaryLoops, FloatAgreesWithDouble) {
   });
 }
 
+/// Remainders are exact: any quotient, also of numbers that nearly divide each other, and blocks with and without the
+/// slow cases.
+TEST_P(BinaryLoops, RemaindersAreThoseOfLibm) {
+  std::vector<float> a, b;
+  std::uint32_t seed = 1;
+  const auto next = [&seed] { return seed = seed * 1664525u + 1013904223u; };
+  const auto number = [&](int exponent) {
+    const float m = 1.0f + static_cast<float>(next() >> 9) * 0x1p-23f;
+    return std::ldexp((next() >> 31) != 0 ? -m : m, exponent);
+  };
+  const auto pair = [&](float x, float y) { a.push_back(x), b.push_back(y); };
+  for (int i = 0; i < 60000; ++i) {
+    const float y = number(static_cast<int>(next() >> 28) - 8);
+    const float whole = static_cast<float>(next() >> (8 + (next() >> 27) % 24)) * y;  // rounded: beside a multiple
+    pair(whole, y);
+    pair(std::nextafter(whole, 0.0f), y);
+    pair(number(static_cast<int>(next() >> 27) - 8), y);
+  }
+  for (int i = 0; i < 3000; ++i)
+    pair(number(static_cast<int>(next() >> 24) - 128), number(static_cast<int>(next() >> 24) - 128));
+  const std::vector<float> some = some_floats();
+  for (int round = 0; round < 2; ++round)  // in blocks of their own, and among others
+    for (const float x : some)
+      for (const float y : some) {
+        pair(x, y);
+        for (int i = 0; round == 1 && i < 3; ++i) pair(x, 1.5f);
+      }
+  std::vector<float> out(a.size());
+  const auto n = static_cast<std::int64_t>(a.size());
+  const auto compare = [&](const char* name, const auto& expected) {
+    int faults = 0;
+    for (std::size_t i = 0; i < a.size() && faults < 3; ++i) {
+      const float want = expected(a[i], b[i]);
+      if (std::isnan(want) ? std::isnan(out[i]) : out[i] == want && std::signbit(out[i]) == std::signbit(want))
+        continue;
+      ++faults;
+      ADD_FAILURE() << name << "(" << a[i] << ", " << b[i] << ") = " << out[i] << ", expected " << want;
+    }
+  };
+  cpu::loops().binary[0][kIndexOf<BinaryOps, Fmod>](a.data(), b.data(), out.data(), n);
+  compare("fmod", [](float x, float y) { return std::fmod(x, y); });
+  cpu::loops().binary[0][kIndexOf<BinaryOps, Remainder>](a.data(), b.data(), out.data(), n);
+  compare("remainder", [](float x, float y) {
+    const float r = std::fmod(x, y);
+    return r != 0 && (y < 0) != (r < 0) ? r + y : r;
+  });
+  cpu::loops().binary[0][kIndexOf<BinaryOps, FloorDivide>](a.data(), b.data(), out.data(), n);
+  compare("floor_divide", [](float x, float y) { return FloorDivide::value(x, y); });
+}
+
 TEST_P(BinaryLoops, TernaryFloatAgreesWithDouble) {
   const std::vector<float> values = some_floats();
   for_each(TernaryOps{}, [&]<class Op, int I>() {

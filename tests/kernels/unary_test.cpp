@@ -114,6 +114,8 @@ TEST(UnaryDerivative, SlopeAndCurveMatchCentralDifferences) {
       for (int i = -60; i <= 60; ++i) {
         const double x = i * 0.0731 + 0.0117;
         constexpr double kStep = 1e-5;
+        // Its slope has a kink, which one-sided differences of values do not show.
+        if (std::is_same_v<Op, kernels::SmoothL1> && std::fabs(std::fabs(x) - kP0) < 2 * kStep) continue;
         const double up = value<Op>(x + kStep, kP0, kP1);
         const double down = value<Op>(x - kStep, kP0, kP1);
         const double here = value<Op>(x, kP0, kP1);
@@ -172,6 +174,19 @@ TEST_P(Unary, PolynomialsAreAccurateToAFewUlp) {
   check(Asinh{}, 1, -1e4f, 1e4f);
 }
 
+TEST_P(Unary, GeluIsAccurateToTwoMillionths) {
+  std::vector<float> x;
+  for (int i = -80000; i <= 80000; ++i) x.push_back(static_cast<float>(i) * 1e-4f);
+  x.insert(x.end(), {1e-30f, 1e30f, -1e30f, std::numeric_limits<float>::infinity()});
+  std::vector<float> y(x.size());
+  cpu::loops().unary[0][kernels::kIndexOf<UnaryOps, kernels::Gelu>](x.data(), y.data(),
+                                                                    static_cast<std::int64_t>(x.size()), 0, 0);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double z = static_cast<double>(x[i]), expected = 0.5 * z * std::erfc(-z * 0.707106781186547524);
+    ASSERT_TRUE(close(y[i], expected, 3e-7, 2e-6)) << "gelu(" << x[i] << ") = " << y[i] << ", expected " << expected;
+  }
+}
+
 TEST_P(Unary, HugeAnglesAndSignedZeros) {
   using namespace kernels;
   const float x[] = {1e8f, -3e20f, 12345678.0f, 0.0f, -0.0f};
@@ -220,6 +235,13 @@ TEST(UnarySemantics, KinksAndNan) {
   EXPECT_NEAR(Erfinv::value(0.9), 1.1630871536766743, 1e-14);
   EXPECT_EQ(PowScalar::slope(0.0, 0.0), 0);
   EXPECT_EQ(NanToNum::value(nan, 0.25), 0.25);
+  const double inf = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(SmoothL1::value(-inf, 0.5, 2.0), inf);
+  EXPECT_EQ(SmoothL1::slope(-inf, 0.5, 2.0), -2);
+  EXPECT_EQ(SmoothL1::slope(0.25, 0.5, 2.0), 1);
+  EXPECT_TRUE(std::isnan(SmoothL1::slope(nan, 0.5, 2.0)));
+  EXPECT_EQ(SmoothL1::value(0.0f, 1e-45f, 1.0f), 0);  // 1 / beta is infinite
+  EXPECT_EQ(SmoothL1::slope(0.0f, 1e-45f, 1.0f), 0);
 }
 
 TEST(UnarySemantics, Integers) {
