@@ -101,6 +101,66 @@ template <class T> MINNOW_HD void scale_runs(const LayerNormRows& job, const Nor
   }
 }
 
+/// The sum of c = x - about over a row, in several lanes, and that of c c: one pass.
+template <class T> MINNOW_HD DoubleVector sum_and_squares(const T* x, std::int64_t n, T about, DoubleVector& squares) {
+  constexpr int kAll = kLanesOf<T>, kTogether = 8;
+  const auto c = [&](std::int64_t i, int some) { return load_some(x + i, some) - splat(about); };
+  DoubleVector sum{}, square{};
+  std::int64_t i = 0;
+  if constexpr (std::is_same_v<T, float>) {
+    DoubleVector more{}, more_squares{};
+    for (; i + kTogether * kAll <= n; i += kTogether * kAll) {
+      Vector v[kTogether];
+#pragma GCC unroll 8
+      for (int k = 0; k < kTogether; ++k) v[k] = c(i + k * kAll, kAll);
+      const Vector u = ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7]));
+#pragma GCC unroll 8
+      for (int k = 0; k < kTogether; ++k) v[k] *= v[k];
+      const Vector q = ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7]));
+      sum += low(u), more += high(u), square += low(q), more_squares += high(q);
+    }
+    for (; i < n; i += kAll) {
+      const int some = static_cast<int>(n - i < kAll ? n - i : kAll);
+      const Vector v = some == kAll ? c(i, kAll) : keep_first(c(i, some), some, 0.0f), q = v * v;
+      sum += low(v), more += high(v), square += low(q), more_squares += high(q);
+    }
+    sum += more, square += more_squares;
+  } else {
+    for (; i < n; i += kAll) {
+      const int some = static_cast<int>(n - i < kAll ? n - i : kAll);
+      const DoubleVector v = some == kAll ? c(i, kAll) : keep_first(c(i, some), some);
+      sum += v, square += v * v;
+    }
+  }
+  squares = square;
+  return sum;
+}
+
+/// Sums of rows less `about`, which is near enough to the mean, and of the squares.
+template <class T>
+MINNOW_HD void centered_sums(const LayerNormRows& job, const T* x, T* about, double* sums, double* squares) {
+  const std::int64_t n = job.n, first = n < 16 ? n : 16;
+  const auto count = static_cast<double>(n);
+  for (std::int64_t r = 0; r < job.rows; ++r) {
+    double sum = 0;
+    for (std::int64_t i = 0; i < first; ++i) sum += static_cast<double>(x[r * n + i]);
+    about[r] = static_cast<T>(sum / static_cast<double>(first));
+  }
+  DoubleVector wide[kLayerNormRows];
+  const auto sum = [&](std::int64_t r) { return sum_and_squares(x + r * n, n, about[r], wide[r]); };
+  fold_rows<DoubleVector>(job.rows, sum, Plus(), sums);
+  fold_rows<DoubleVector>(
+      job.rows, [&](std::int64_t r) { return wide[r]; }, Plus(), squares);
+  for (std::int64_t r = 0; r < job.rows; ++r) {
+    const double rest = sums[r] / count;
+    if (2 * rest * rest <= squares[r] / count) continue;  // the mean is within a deviation: little is lost
+    const auto all = [](DoubleVector v) { return fold<kLanes64 / 2>(v, Plus())[0]; };
+    about[r] = static_cast<T>(static_cast<double>(about[r]) + rest);
+    sums[r] = all(sum_and_squares(x + r * n, n, about[r], wide[r]));
+    squares[r] = all(wide[r]);
+  }
+}
+
 template <class T> void forward(const LayerNormRows& job) {
   const std::int64_t n = job.n;
   const auto count = static_cast<double>(n);
@@ -108,24 +168,21 @@ template <class T> void forward(const LayerNormRows& job) {
           *bias = static_cast<const T*>(job.bias);
   Normal<T> normal;
   double sums[kLayerNormRows] = {}, squares[kLayerNormRows];
-  const auto centered = [&](std::int64_t r, std::int64_t i, int some) {
+  const auto from_about = [&](std::int64_t r, std::int64_t i, int some) {
     return load_some(x + r * n + i, some) - splat(normal.about[r]);
   };
   if (job.centered) {
-    wide_sums<T>(
-        job.rows, n, [&](std::int64_t r, std::int64_t i, int some) { return load_some(x + r * n + i, some); }, sums);
-    for (std::int64_t r = 0; r < job.rows; ++r) normal.about[r] = static_cast<T>(sums[r] / count);
-    wide_sums<T>(job.rows, n, centered, sums);
+    centered_sums(job, x, normal.about, sums, squares);
   } else {
     for (std::int64_t r = 0; r < job.rows; ++r) normal.about[r] = 0;
+    wide_sums<T>(
+        job.rows, n,
+        [&](std::int64_t r, std::int64_t i, int some) {
+          const auto c = from_about(r, i, some);
+          return c * c;
+        },
+        squares);
   }
-  wide_sums<T>(
-      job.rows, n,
-      [&](std::int64_t r, std::int64_t i, int some) {
-        const auto c = centered(r, i, some);
-        return c * c;
-      },
-      squares);
   for (std::int64_t r = 0; r < job.rows; ++r) {
     const double rest = sums[r] / count, variance = squares[r] / count - rest * rest;
     const double mean = static_cast<double>(normal.about[r]) + rest;
