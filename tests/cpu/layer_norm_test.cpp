@@ -31,8 +31,12 @@ void expect_near(const Tensor& t, std::int64_t i, double expected, double absolu
       << what << " " << t.shape().str() << " " << i << ": " << get(t, i) << ", expected " << expected;
 }
 
-void check(std::int64_t rows, std::int64_t n, DType dtype, bool affine, bool centered) {
+/// `first`, `all`: added to the first 16 elements of each row, and to all.
+void check(std::int64_t rows, std::int64_t n, DType dtype, bool affine, bool centered, double first = 0,
+           double all = 0) {
   const Tensor x = test::reals({rows, n}, dtype, test::Lay::kContiguous, 3), g = test::reals({n, rows}, dtype);
+  for (std::int64_t i = 0; (first != 0 || all != 0) && i < rows * n; ++i)
+    set(x, i, get(x, i) + all + (i % n < 16 ? first : 0));
   const Tensor w = affine ? test::reals({n}, dtype) : Tensor(), b = affine ? test::reals({n}, dtype) : Tensor();
   const Tensor y = blank({rows, n}, dtype), stats = blank({2, rows}, DType::float64), dx = blank({rows, n}, dtype),
                dw = blank({n}, dtype), db = blank({n}, dtype);
@@ -72,6 +76,15 @@ TEST_P(LayerNormCpu, RowsAroundTheWidthsOfVectorsAndBuffers) {
       for (const DType dtype : {DType::float32, DType::float64, DType::float16, DType::bfloat16})
         for (const bool affine : {true, false})
           for (const bool centered : {true, false}) check(rows, n, dtype, affine, centered);
+}
+
+TEST_P(LayerNormCpu, RowsWhoseBeginningIsNotLikeTheRest) {
+  for (const DType dtype : {DType::float32, DType::float64})
+    for (const std::int64_t n : {15, 17, 100, 768, 4097}) {
+      check(20, n, dtype, true, true, 1e4);
+      check(20, n, dtype, true, true, -1e3);
+    }
+  check(20, 768, DType::float64, true, true, 10, 1e4);
 }
 
 TEST_P(LayerNormCpu, ARowOfNanOrInfinitiesLeavesItsNeighborsAlone) {
