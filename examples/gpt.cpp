@@ -18,39 +18,6 @@ using namespace minnow;
 
 namespace {
 
-/// `count` tokens more.   tokens: [1, T]
-Tensor continued(const models::GPT2LMHeadModel& net, Tensor tokens, std::int64_t count, std::int64_t most,
-                 double temperature) {
-  const NoGradGuard no_grad;
-  models::KVCache cache;
-  Tensor next = tokens;
-  for (std::int64_t i = 0; i < count; ++i) {
-    if (cache.length() + next.size(1) > most) {  // there are no more positions: the last tokens, from the first one on
-      cache = {};
-      next = tokens(all, slice(-std::min(tokens.size(1), most)));
-    }
-    const Tensor logits = net(next, cache)(all, -1);
-    next = temperature > 0 ? sample(logits, temperature) : argmax(logits, -1, true);
-    tokens = cat({tokens, next}, 1);
-  }
-  return tokens;
-}
-
-/// The sizes of a file's model, and the model with its weights.
-models::GPT2LMHeadModel with_weights(const std::string& path, std::int64_t heads, models::GPT2Options& options) {
-  std::int64_t layers = 0;
-  for (const auto& [name, tensor] : load(path)) {
-    if (name.ends_with("wte.weight")) options.vocab_size = tensor.size(0), options.n_embd = tensor.size(1);
-    if (name.ends_with("wpe.weight")) options.n_positions = tensor.size(0);
-    if (name.ends_with("ln_1.weight")) ++layers;
-  }
-  options.n_layer = layers;
-  options.n_head = heads ? heads : options.n_embd / 64;
-  models::GPT2LMHeadModel net(options);
-  net.load_weights(path);
-  return net;
-}
-
 /// The tokenizer of a vocabulary file; none without a file.
 std::optional<data::BpeTokenizer> tokenizer_of(const std::string& vocabulary, std::string merges) {
   if (vocabulary.empty()) return {};
@@ -121,7 +88,7 @@ int main(int argc, char** argv) {
   SavedRun saved(program);
   return program.run(argc, argv, [&](Device device) {
     if (!weights.empty()) {
-      models::GPT2LMHeadModel net = with_weights(weights, heads, options);
+      models::GPT2LMHeadModel net = models::load_gpt2(weights, heads);
       net.to(device).eval();
       const std::optional<data::BpeTokenizer> tokenizer = tokenizer_of(vocabulary, merges);
       std::vector<std::int64_t> tokens;
@@ -129,8 +96,7 @@ int main(int argc, char** argv) {
       std::istringstream list(tokenizer ? "" : numbers);
       for (std::string number; std::getline(list, number, ',');) tokens.push_back(std::stoll(number));
       if (tokens.empty()) throw ValueError("--prompt: there are no tokens\ngive a text to continue");
-      const Tensor whole = continued(net, tensor(tokens, device).unsqueeze(0), count, options.n_positions, temperature);
-      tokens = whole.to_vector<std::int64_t>();
+      tokens = net.generate(tensor(tokens, device).unsqueeze(0), count, temperature).to_vector<std::int64_t>();
       if (tokenizer) std::printf("%s\n", tokenizer->decode(tokens).c_str());
       for (const std::int64_t token : tokenizer ? std::vector<std::int64_t>() : tokens)
         std::printf("%lld ", static_cast<long long>(token));
@@ -142,7 +108,7 @@ int main(int argc, char** argv) {
     const double right = train(net, Text(path).tokens().to(device), steps, options.n_positions, lr, amp, saved);
     net.eval();
     const Tensor begin = Text::encode(prompt).to(device).unsqueeze(0);
-    std::printf("\n%s\n", Text::decode(continued(net, begin, count, options.n_positions, temperature)).c_str());
+    std::printf("\n%s\n", Text::decode(net.generate(begin, count, temperature)).c_str());
     return right;
   });
 }

@@ -201,16 +201,24 @@ struct GPT2LMHeadModel : nn::Module {
     return lm_head(transformer.cached(tokens, cache));
   }
 
-  /// `count` tokens more, each the most probable one.   tokens: int64 [N, T]  ->  [N, T + count]
-  Tensor generate(const Tensor& tokens, std::int64_t count) const {
+  /// `count` tokens more: the most probable ones, or with a temperature above 0 drawn from softmax(logits / temperature).
+  /// Where the positions end, it goes on from the last n_positions tokens.   tokens: int64 [N, T]  ->  [N, T + count]
+  Tensor generate(Tensor tokens, std::int64_t count, double temperature = 0) const {
     const minnow::NoGradGuard no_grad;
+    const std::int64_t most = transformer.wpe.weight.size(0);
     KVCache cache;
-    std::vector<Tensor> all{tokens};
+    Tensor next = tokens;
     for (std::int64_t i = 0; i < count; ++i) {
-      const Tensor last = transformer.cached(all.back(), cache).narrow(1, all.back().size(1) - 1, 1);
-      all.push_back(argmax(lm_head(last), -1));
+      if (cache.length() + next.size(1) > most) {
+        cache = {};
+        const std::int64_t kept = std::min(tokens.size(1), most);
+        next = tokens.narrow(1, tokens.size(1) - kept, kept);
+      }
+      const Tensor last = transformer.cached(next, cache).narrow(1, next.size(1) - 1, 1), logits = lm_head(last);
+      next = temperature > 0 ? multinomial(softmax(logits.flatten(0, 1) / temperature, -1), 1) : argmax(logits, -1);
+      tokens = minnow::cat({tokens, next}, 1);
     }
-    return cat(all, 1);
+    return tokens;
   }
 
   /// The weights of a file of Hugging Face's: with or without the prefix "transformer.", the last layer's copy of the
@@ -226,5 +234,20 @@ struct GPT2LMHeadModel : nn::Module {
     load_state_dict(weights);
   }
 };
+
+/// The model of a file of Hugging Face's, whose sizes it takes from there.   heads: 0 for one for each 64 of the width
+inline GPT2LMHeadModel load_gpt2(const std::string& path, std::int64_t heads = 0) {
+  GPT2Options options;
+  options.n_layer = 0;
+  for (const auto& [name, tensor] : minnow::load(path)) {
+    if (name.ends_with("wte.weight")) options.vocab_size = tensor.size(0), options.n_embd = tensor.size(1);
+    if (name.ends_with("wpe.weight")) options.n_positions = tensor.size(0);
+    if (name.ends_with("ln_1.weight")) ++options.n_layer;
+  }
+  options.n_head = heads ? heads : options.n_embd / 64;
+  GPT2LMHeadModel net(options);
+  net.load_weights(path);
+  return net;
+}
 
 }  // namespace models
