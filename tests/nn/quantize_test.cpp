@@ -224,7 +224,7 @@ TEST(QuantizeDynamic, RunsOnOtherDevicesAndInCapturedSteps) {
   EXPECT_TRUE(net(x.to(Device("sim"))).cpu().equal(y));
   net.to(Device("cpu"));
   const Tensor into = empty({4, 10});
-  CapturedStep step([&](const Tensor& in) { copy_(into, net(in)); });
+  CapturedStep step([&](const Tensor& in) { copy_(into, net(in)); }, {.device = Device()});
   for (int i = 0; i < 5; ++i) step(x);
   EXPECT_TRUE(into.equal(y));
 }
