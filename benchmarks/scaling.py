@@ -6,7 +6,8 @@ benchmarks/scaling.py --write                      the same into docs/scaling.md
 benchmarks/scaling.py --check build/release        measured with 1 to 4 ranks here, beside what the model says
 
 A step is forward (a third of its time) and backward (two thirds), which reaches the layers from the last to the first, each
-after the share of the arithmetic behind it.  Gradients are filled into buckets of 25 MB in that order.  A bucket of b bytes
+after the share of the arithmetic behind it.  Gradients are filled into buckets of 25 MB, and
+at most a quarter of all, in that order.  A bucket of b bytes
 is exchanged by n ranks in 2 (n - 1) latency + 2 b (n - 1) / n / bandwidth + b / memory: the messages of an exchange and a
 gather (distributed/detail/transfer.cpp), what goes over a rank's link, and the sum.  Buckets follow each other on the link;
 the step ends when backward has and the last bucket has arrived.  Links are full-duplex and not shared.
@@ -78,6 +79,7 @@ def step_time(layers, seconds, ranks, latency, bandwidth, memory=MEMORY, bucket=
         return seconds
     forward, backward = seconds / 3, seconds * 2 / 3
     work = sum(flops for _, flops in layers)
+    bucket = min(bucket, sum(4 * parameters for parameters, _ in layers) / 4)
     now, link, held = forward, 0.0, 0.0
     for i, (parameters, flops) in reversed(list(enumerate(layers))):
         now += backward * flops / work

@@ -80,7 +80,10 @@ struct DataParallel::State {
 };
 
 void DataParallel::State::make_buckets() {
-  const auto most = static_cast<std::int64_t>(options.bucket_mb * 1e6);
+  std::int64_t all = 0;
+  for (const NamedTensor& p : parameters) all += p.tensor.nbytes();
+  // The last bucket is complete when backward ends, and nothing hides it: it must not be most of a small model.
+  const std::int64_t most = std::min(static_cast<std::int64_t>(options.bucket_mb * 1e6), all / 4);
   places.resize(parameters.size());
   std::int64_t bytes = 0;
   // Backward reaches the last parameters first.

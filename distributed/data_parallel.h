@@ -15,7 +15,8 @@ enum class BufferSync : std::uint8_t {
 };
 
 struct DataParallelOptions {
-  double bucket_mb = 25;  ///< gradients are sent together in buckets of at most this many MB, or one by one
+  /// Gradients are sent together in buckets of at most this many MB and a quarter of all, or one by one.
+  double bucket_mb = 25;
   BufferSync buffers = BufferSync::broadcast;
 };
 

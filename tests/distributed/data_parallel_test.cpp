@@ -52,7 +52,7 @@ class DataParallelOnDevice : public test::DeviceTest {};
 INSTANTIATE_TEST_SUITE_P(Devices, DataParallelOnDevice, test::all_devices(), test::device_test_name);
 
 TEST_P(DataParallelOnDevice, ManyRanksTrainAsOneDoes) {
-  for (const double bucket_mb : {25.0, 1e-4, 1e-9}) {  // one bucket, some, one for each parameter
+  for (const double bucket_mb : {25.0, 1e-4, 1e-9}) {  // a quarter of all in each, less, one parameter
     manual_seed(7);
     Net alone;
     manual_seed(static_cast<std::uint64_t>(8 + dist::rank()));
