@@ -70,18 +70,21 @@ Ready chain(const Settings& s) {
   return {{{"captured", [=] { (void)(*captured)(x, y); }}}, digest(compute(x, y))};
 }
 
-template <class Loader> double train(const Settings& s, Loader& loader) {
+template <class Loader> double train(const Settings& s, Loader& loader, Run run = Run::directly) {
   nn::Sequential model = mlp();
   place(s, model);
   const auto optimizer = adam(model.parameters());
-  Tensor total = zeros({});
-  for (const auto& [images, labels] : loader) {
+  const auto step = [&model, &optimizer](const Tensor& images, const Tensor& labels) {
     const Tensor loss = nn::cross_entropy(model(images), labels);
     optimizer->zero_grad();
     loss.backward();
     optimizer->step();
-    total += loss.detach();
-  }
+    return loss.detach();
+  };
+  CapturedStep captured(step, {.device = Device(s.device)});
+  Tensor total = zeros({});
+  for (const auto& [images, labels] : loader)
+    total += run == Run::captured ? captured(images, labels) : step(images, labels);
   return total.item() / static_cast<double>(loader.size());
 }
 
@@ -94,8 +97,10 @@ Ready epoch(const Settings& settings) {
   for (const int workers : {0, 2}) {
     const auto loader = std::make_shared<data::DataLoader<data::ImageDataset>>(
         dataset, data::DataLoaderOptions{.batch_size = 64, .shuffle = true, .num_workers = workers});
-    ready.variants.push_back(
-        {std::to_string(workers) + " workers", [settings, loader] { (void)train(settings, *loader); }});
+    for (const auto& [name, run] :
+         {std::pair{" workers", Run::directly}, std::pair{" workers, captured", Run::captured}})
+      ready.variants.push_back(
+          {std::to_string(workers) + name, [settings, loader, run = run] { (void)train(settings, *loader, run); }});
   }
   return ready;
 }
