@@ -102,6 +102,29 @@ TEST(BatchNorm, HasPyTorchsParametersAndBuffers) {
   EXPECT_TRUE(copy(x).detach().equal(untracked(x).detach()));
 }
 
+// More groups in all than the loops take together, and no multiple of it.
+TEST_P(BatchNormOn, GroupsOfManySamplesAreThoseOfEachSample) {
+  nn::GroupNorm norm(3, 6);
+  norm.to(device());
+  norm.weight.detach().copy_(tensor({1.0, 2, -1, 0.5, 3, -2}));
+  norm.bias.detach().copy_(tensor({0.0, 1, 2, 3, 4, 5}));
+  const Tensor x = randn({70, 6, 2, 3}, {.device = device()}).requires_grad_(), g = randn_like(x.detach());
+  const Tensor y = norm(x);
+  y.backward(g);
+  const Tensor of_weight = norm.weight.grad().clone(), of_bias = norm.bias.grad().clone(), of_x = x.grad().clone();
+  x.set_grad({});
+  norm.weight.set_grad({});
+  norm.bias.set_grad({});
+  for (std::int64_t i = 0; i < x.size(0); ++i) {
+    const Tensor sample = norm(x.narrow(0, i, 1));
+    EXPECT_TRUE(allclose(sample.detach(), y.detach().narrow(0, i, 1), 1e-5, 1e-5)) << "sample " << i;
+    sample.backward(g.narrow(0, i, 1));
+  }
+  EXPECT_TRUE(allclose(x.grad(), of_x, 1e-4, 1e-5));
+  EXPECT_TRUE(allclose(norm.weight.grad(), of_weight, 1e-4, 1e-4));
+  EXPECT_TRUE(allclose(norm.bias.grad(), of_bias, 1e-4, 1e-4));
+}
+
 TEST(BatchNorm, AStateDictGoesAround) {
   nn::BatchNorm1d first(3), second(3);
   first(randn({5, 3}));
