@@ -139,16 +139,18 @@ class CallCapture final : public Forwarding<CallCapture> {
   void replay() const {
     if (!device_.is_cpu()) backend_.current_stream(device_.index()).synchronize();  // copies that fused calls may read
     auto fused = fused_.begin();
+    auto bytes = bytes_.begin();
     for (std::size_t i = 0; i < calls_.size(); ++i) {
       if (fused != fused_.end() && fused->begin == i) {
         fused->calls->run();
         i = (fused++)->end - 1;
-        continue;
+      } else {
+        const Entry& entry = calls_[i];
+        const CallSite site = CallSite::instead(entry.operation.c_str(), entry.where);
+        if (const Outcome outcome = entry.call->run(backend_); outcome != Outcome::ok) [[unlikely]]
+          entry.fail(outcome);
       }
-      const Entry& entry = calls_[i];
-      const CallSite site = CallSite::instead(entry.operation.c_str(), entry.where);
-      if (const Outcome outcome = entry.call->run(backend_); outcome != Outcome::ok) [[unlikely]]
-        entry.fail(outcome);
+      for (; bytes != bytes_.end() && bytes->call <= i; ++bytes) bytes->storage->forget_prepared();
     }
   }
 
@@ -164,6 +166,8 @@ class CallCapture final : public Forwarding<CallCapture> {
   template <class C> ResultOf<C> pass(const C& call) {
     memory_.begin_call(calls_.size());
     calls_.push_back({captured(call, memory_), std::string(CallSite::op()), CallSite::where()});
+    if constexpr (!std::is_same_v<C, calls::QuantizedLinear>)
+      std::apply([this](const auto&... arguments) { (this->note_bytes(arguments), ...); }, fields(call));
     if constexpr (!std::is_void_v<ResultOf<C>>) return Outcome::captured;
   }
 
@@ -206,6 +210,12 @@ class CallCapture final : public Forwarding<CallCapture> {
            entry.call->describe(memory_).text() + "  (" + std::string(file) + ":" + std::to_string(entry.where.line) +
            ")";
   }
+  /// Of an argument of the last call.
+  template <class T> void note_bytes(const T& argument) {
+    if constexpr (std::is_same_v<T, View>)
+      if (argument.defined() && argument.dtype() == DType::int8)
+        bytes_.push_back({calls_.size() - 1, memory_.kept(argument).storage()});
+  }
   [[noreturn]] static void refuse() { forbid_in_capture(CallSite::op(), CallSite::where()); }
 
   Backend& backend_;
@@ -213,6 +223,12 @@ class CallCapture final : public Forwarding<CallCapture> {
   CaptureMemory memory_;
   std::vector<Entry> calls_;
   std::vector<FusedPart> fused_;
+  /// A call that may write to int8, which no replay counts as a version: what was prepared of it is forgotten.
+  struct Bytes {
+    std::size_t call;
+    std::shared_ptr<Storage> storage;
+  };
+  std::vector<Bytes> bytes_;  // in the order of the calls
 };
 
 thread_local CallCapture* capturing = nullptr;

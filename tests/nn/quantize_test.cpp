@@ -229,6 +229,29 @@ TEST(QuantizeDynamic, RunsOnOtherDevicesAndInCapturedSteps) {
   EXPECT_TRUE(into.equal(y));
 }
 
+TEST(QuantizeDynamic, WritesInACapturedStepAreSeen) {
+  const NoGradGuard no_grad;
+  nn::Linear layer(20, 4, {.bias = false});
+  nn::quantize_dynamic_(layer);
+  const Tensor x = randn({2, 20}), first = empty({2, 4}), second = empty({2, 4}), weight = layer.weight;
+  CapturedStep step(
+      [&](const Tensor& sign) {
+        copy_(first, layer(x));
+        copy_(weight, (weight * sign).to(int8));
+        copy_(second, layer(x));
+      },
+      {.device = Device()});
+  weight.clamp_(-100, 100);  // which have a negative
+  const Tensor plus = layer(x);
+  ASSERT_GT(amax(abs(plus)).item(), 0);
+  for (int i = 0; i < 6; ++i) {
+    step(full({}, -1, {.dtype = int8}));
+    EXPECT_TRUE(first.equal(i % 2 ? -plus : plus)) << i;
+    EXPECT_TRUE(second.equal(i % 2 ? plus : -plus)) << i;
+    EXPECT_TRUE(layer(x).equal(second)) << i;
+  }
+}
+
 TEST(QuantizeDynamic, FrozenPartsOfATrainedModel) {
   manual_seed(1);
   nn::Linear encoder(8, 6), head(6, 1);
