@@ -9,6 +9,7 @@
 #include <minnow/tensor/error.h>
 #include "data/files.h"
 #include "support/golden.h"
+#include "support/image_files.h"
 #include "support/thrown.h"
 
 namespace minnow {
@@ -38,6 +39,8 @@ const char* const kFiles[] = {"png_rgb",   "png_grey",         "png_rgba",  "png
                               "jpeg_fine", "jpeg_progressive", "jpeg_grey", "jpeg_cmyk"};
 
 TEST_F(Images, HavePillowsPixels) {
+  MINNOW_NEEDS_PNG();
+  MINNOW_NEEDS_JPEG();
   for (const std::string name : kFiles)
     for (const auto& [key, mode] : {std::pair{"unchanged", ImageMode::unchanged}, {"rgb", ImageMode::rgb}}) {
       const Tensor got = read_image(write(name, bytes(book_[name + "/file"])), {.mode = mode});
@@ -55,6 +58,8 @@ TEST_F(Images, HavePillowsPixels) {
 }
 
 TEST_F(Images, ComeBackAsTheyWereWritten) {
+  MINNOW_NEEDS_PNG();
+  MINNOW_NEEDS_JPEG();
   const std::string path = folder_ / "x.png";
   for (const Shape& shape : {Shape{1, 1, 1}, {3, 5, 7}, {2, 4, 9}, {4, 33, 2}, {3, 200, 300}}) {
     const Tensor x = (arange(shape.numel()) * 37).remainder(251).to(uint8).reshape(shape);
@@ -72,6 +77,8 @@ TEST_F(Images, ComeBackAsTheyWereWritten) {
 }
 
 TEST_F(Images, SaveImageRoundsFloatsAndMakesGrids) {
+  MINNOW_NEEDS_PNG();
+  MINNOW_NEEDS_JPEG();
   data::save_image(tensor({{-1.0, 0.0, 0.5}, {1.0, 2.0, std::nan("")}}), folder_ / "f.png");
   EXPECT_EQ(bytes(read_image(folder_ / "f.png"))[2], 128);
   EXPECT_EQ(bytes(read_image(folder_ / "f.png", {.mode = ImageMode::grey})), (Bytes{0, 0, 128, 255, 255, 0}));
@@ -91,7 +98,23 @@ TEST_F(Images, GridsAreTorchvisions) {
   same(data::make_grid(x(0)), "one");
 }
 
+TEST_F(Images, SayWhichLibraryTheBuildDidNotFind) {
+  const auto library_missing_for = [&](const std::string& name) {
+    const auto path = write(name, bytes(book_[name + "/file"]));
+    return error_of<BackendError>([&] { read_image(path); });
+  };
+  if (test::reads_png() && test::reads_jpeg()) GTEST_SKIP() << "minnow was built with both";
+  if (!test::reads_png()) {
+    test::expect_contains(library_missing_for("png_rgb"), "read_image: minnow was built without libpng");
+  }
+  if (!test::reads_jpeg()) {
+    test::expect_contains(library_missing_for("jpeg_rgb"), "read_image: minnow was built without libjpeg");
+  }
+}
+
 TEST_F(Images, RefusesDamagedFiles) {
+  MINNOW_NEEDS_PNG();
+  MINNOW_NEEDS_JPEG();
   for (const std::string name : kFiles) {
     const Bytes good = bytes(book_[name + "/file"]);
     // Every truncation, and many flipped bytes: an error or an image, never a crash.
@@ -128,6 +151,8 @@ TEST_F(Images, RefusesDamagedFiles) {
 }
 
 TEST_F(Images, AFolderIsADataset) {
+  MINNOW_NEEDS_PNG();
+  MINNOW_NEEDS_JPEG();
   const Bytes rgb = bytes(book_["png_rgb/file"]), grey = bytes(book_["png_grey/file"]);
   write("d/cat/b.png", rgb), write("d/cat/a.PNG", grey), write("d/cat/x/0.png", rgb), write("d/cat/notes.txt", rgb);
   write("d/Bird/1.jpg", bytes(book_["jpeg_rgb/file"])), write("d/readme.png", rgb);

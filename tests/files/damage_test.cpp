@@ -12,6 +12,7 @@
 #include <minnow/tensor/io/safetensors.h>
 
 #include "hostile.h"
+#include "image_files.h"
 
 namespace minnow {
 namespace {
@@ -84,7 +85,12 @@ std::vector<Format> formats() {
            [array](const std::string& path) { return array(data::read_image(path)); }}};
 }
 
-class Damage : public ::testing::TestWithParam<Format> {};
+class Damage : public ::testing::TestWithParam<Format> {
+ protected:
+  void SetUp() override {
+    if (GetParam().name == "x.png") MINNOW_NEEDS_PNG();
+  }
+};
 
 TEST_P(Damage, EveryBeginningIsRefused) {
   const MemoryFolder folder;

@@ -23,6 +23,7 @@
 #include <minnow/tensor/io/safetensors.h>
 
 #include "hostile.h"
+#include "image_files.h"
 
 namespace minnow {
 namespace {
@@ -229,6 +230,9 @@ std::vector<Work> works() {
 
 class FileFaults : public ::testing::TestWithParam<Work> {
  protected:
+  void SetUp() override {
+    if (GetParam().name == "png") MINNOW_NEEDS_PNG();
+  }
   /// The text of the IoError in which the work ends; empty if it succeeds.
   template <class F> static std::string error_of(F&& work) {
     try {

@@ -5,6 +5,7 @@
 #include <minnow/tensor/create.h>
 
 #include "hostile.h"
+#include "image_files.h"
 
 namespace minnow {
 namespace {
@@ -41,6 +42,7 @@ void expect_refused(const std::vector<Hostile>& files, std::size_t at_least, con
 }
 
 TEST(HostilePng, IsRefused) {
+  MINNOW_NEEDS_PNG();
   const std::string head = header(2, 2), body = data(kRows), good = png(head + body);
   const std::string rgb_rows = raw({0, 1, 2, 3, 4, 5, 6, 0, 1, 2, 3, 4, 5, 6});
   const std::string damaged = "a damaged PNG file: ";
@@ -113,6 +115,7 @@ TEST(HostilePng, IsRefused) {
 
 /// What a PNG file unpacks beside its pixels is limited too.
 TEST(HostilePng, BombsTakeNoMemory) {
+  MINNOW_NEEDS_PNG();
   const std::string head = header(2, 2), body = data(kRows), zeros(10 << 20, '\0');
   const std::string packed = test::deflated(zeros, 15);
   const test::MemoryFolder folder;
@@ -129,6 +132,7 @@ TEST(HostilePng, BombsTakeNoMemory) {
 }
 
 TEST(OddPng, IsRead) {
+  MINNOW_NEEDS_PNG();
   const std::string text = "uint8[1, 2, 2] 1 2 3 4", palette = chunk("PLTE", counting(6));
   test::expect_accepted(
       {{"grey", png(header(2, 2) + data(kRows)), text},
@@ -210,6 +214,7 @@ struct Jpeg {
 };
 
 TEST(HostileJpeg, IsRefused) {
+  MINNOW_NEEDS_JPEG();
   constexpr int kQuantization = 0xdb, kFrame = 0xc0, kCodes = 0xc4, kScan = 0xda;
   const Jpeg grey(1), rgb(3);
   const std::string damaged = "a damaged JPEG file: ";
@@ -271,6 +276,7 @@ TEST(HostileJpeg, IsRefused) {
 }
 
 TEST(OddJpeg, IsRead) {
+  MINNOW_NEEDS_JPEG();
   const Jpeg grey(1);
   const auto shape = [](const std::string& path) { return data::read_image(path).shape().str(); };
   const std::string scan = grey.parts[grey.find(0xda)];
@@ -285,6 +291,8 @@ TEST(OddJpeg, IsRead) {
 
 /// Every beginning of a file is refused.
 TEST(HostileImages, CutAtEveryPlace) {
+  MINNOW_NEEDS_PNG();
+  MINNOW_NEEDS_JPEG();
   const test::MemoryFolder folder;
   const std::string path = folder / "cut";
   for (const std::string& whole :
