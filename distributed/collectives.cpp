@@ -43,6 +43,13 @@ void require_rank(int rank, const char* name) {
                              {}, "ranks go from 0 to " + std::to_string(size() - 1)));
 }
 
+void require_other(int other, const char* name) {
+  require_rank(other, name);
+  if (other == rank())
+    throw ValueError(message(std::string(name) + " is this rank itself, " + std::to_string(other), {},
+                             "a rank sends to others: copy the tensor instead"));
+}
+
 /// x's elements on the host, dense: x itself if it is so.
 Tensor on_host(const Tensor& x) {
   const Tensor value = x.detach();
@@ -227,7 +234,7 @@ void send(const In& x, int to) {
   const CallSite site("send", x.where);
   Engine& engine = Engine::current();
   x->require_defined();
-  require_rank(to, "to");
+  require_other(to, "to");
   const Signature mine = signature(Kind::broadcast, *x);
   const Tensor host = on_host(*x);
   engine
@@ -242,7 +249,7 @@ void recv(const In& x, int from) {
   const CallSite site("recv", x.where);
   Engine& engine = Engine::current();
   x->require_defined();
-  require_rank(from, "from");
+  require_other(from, "from");
   detail::raw::require_writable(x);
   const Signature mine = signature(Kind::broadcast, *x);
   const Tensor host = on_host(*x);

@@ -30,8 +30,9 @@ class [[nodiscard]] Work {
  public:
   Work() = default;
   Work(Work&&) noexcept = default;
-  Work& operator=(Work&&) noexcept = default;
-  /// Waits; errors are lost.
+  /// As the destructor does for the collective that this had.
+  Work& operator=(Work&&) noexcept;
+  /// Waits; an error becomes a warning.  Does not wait when an exception leaves the scope.
   ~Work();
 
   bool is_done() const;
@@ -42,6 +43,7 @@ class [[nodiscard]] Work {
   friend class Engine;
   struct State;
   explicit Work(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  void drop() noexcept;
   std::shared_ptr<State> state_;
 };
 
@@ -64,10 +66,11 @@ Tensor reduce_scatter(const In& x, ReduceOp op = ReduceOp::sum);
 /// Returns when all ranks have called it.
 void barrier(SourceLocation where = SourceLocation::current());
 
-/// Sends x to rank `to`, which calls recv(y, from) with a tensor of the same shape and dtype: ValueError there
-/// otherwise.  May return before it was received.
+/// Sends x to another rank, which calls recv(y, from) with a tensor of the same shape and dtype: ValueError there
+/// otherwise.  May return before it was received.  ValueError for this rank itself and for one that does not exist;
+/// BackendError if it is not received within the timeout.
 void send(const In& x, int to);
-/// x = what rank `from` sends.
+/// x = what another rank sends.  The same errors.
 void recv(const In& x, int from);
 
 }  // namespace minnow::dist

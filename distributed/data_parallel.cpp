@@ -1,9 +1,10 @@
 #include <minnow/distributed/data_parallel.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
-#include <cstring>
+#include <exception>
 #include <string>
 #include <vector>
 #include <minnow/autograd/engine.h>
@@ -30,7 +31,9 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 struct Bucket {
   std::vector<std::size_t> parameters;
   std::vector<std::int64_t> begins;  // in elements
+  Device device{};                   // of the parameters
   Nccl* nccl = nullptr;
+  Signature mine{};
   Tensor flat{};     // the gradients
   Tensor present{};  // int32 [parameters]: whether this rank has it
   Tensor counts{};   // int32 [parameters]: how many ranks have it
@@ -44,37 +47,65 @@ Tensor part_of(const Bucket& bucket, std::size_t place, const Tensor& p) {
   return bucket.flat.narrow(0, bucket.begins[place], p.numel()).reshape(p.shape());
 }
 
+/// Its memory, and how often that was written.
+std::pair<const Storage*, std::uint32_t> state_of(const Tensor& buffer) {
+  return {buffer.storage().get(), buffer.storage()->version()};
+}
+
 /// What differs between modules, compared by all ranks.
 Signature signature_of(const NamedTensor& parameter) {
   Signature s;
-  s.kind = Signature::Kind::buckets;
+  s.kind = Signature::Kind::parameter;
   s.dtype = static_cast<std::int32_t>(parameter.tensor.dtype());
   s.rank = parameter.tensor.dim();
   for (int d = 0; d < parameter.tensor.dim(); ++d) s.sizes[d] = parameter.tensor.size(d);
-  std::strncpy(s.name, parameter.name.c_str(), sizeof s.name - 1);
+  s.set_name(parameter.name);
   return s;
+}
+
+/// Waits for all buckets; throws what the first that has failed has thrown.
+void wait_for_all(std::vector<Bucket>& buckets) {
+  std::exception_ptr error;
+  for (Bucket& bucket : buckets) {
+    try {
+      bucket.work.wait();
+    } catch (...) {
+      if (!error) error = std::current_exception();
+    }
+  }
+  if (error) std::rethrow_exception(error);
 }
 
 }  // namespace
 
 struct DataParallel::State {
-  State(nn::Module& net, const DataParallelOptions& chosen) : module(net), options(chosen) {}
+  State(const DataParallelOptions& chosen, SourceLocation line) : options(chosen), where(line) {}
 
   void make_buckets();
+  bool buckets_fit() const;
+  void begin();
   void on_gradient(std::size_t parameter);
+  void put(std::size_t parameter);
   void send(Bucket& bucket);
   void finish();
-  void sync_buffers();
+  void require_same_parameters(const nn::Module& module) const;
+  void sync_buffers(const nn::Module& module);
+  void note_buffers(const nn::Module& module);
   void require_all(const Bucket& bucket) const;
 
-  nn::Module& module;
   const DataParallelOptions options;
+  const SourceLocation where;  // it was made
+  int number = 0;              // of the DataParallel of this process, from 1
   std::vector<NamedTensor> parameters;
   std::vector<std::pair<std::size_t, std::size_t>> places;  // of each parameter: its bucket, and its place there
+  std::vector<char> waiting;                                // of each parameter: it has gradients of no_sync()
   std::vector<Bucket> buckets;                              // in the order in which they are sent
   std::size_t next = 0;                                     // the first bucket that was not sent
+  std::int64_t turn = 1;                                    // of the next backward that averages
   bool running = false;                                     // a backward that averages
   int no_sync = 0;
+  std::vector<std::pair<const Storage*, std::uint32_t>> buffers;  // as they were after the last sync
+  bool captured = false;                                          // buffers change by replays, which nothing counts
   std::vector<HookHandle> hooks;
   Report report;
 };
@@ -84,7 +115,8 @@ void DataParallel::State::make_buckets() {
   for (const NamedTensor& p : parameters) all += p.tensor.nbytes();
   // The last bucket is complete when backward ends, and nothing hides it: it must not be most of a small model.
   const std::int64_t most = std::min(static_cast<std::int64_t>(options.bucket_mb * 1e6), all / 4);
-  places.resize(parameters.size());
+  buckets.clear();
+  places.assign(parameters.size(), {});
   std::int64_t bytes = 0;
   // Backward reaches the last parameters first.
   for (std::size_t k = parameters.size(); k-- > 0;) {
@@ -103,32 +135,68 @@ void DataParallel::State::make_buckets() {
     bytes += p.nbytes();
   }
   for (Bucket& bucket : buckets) {
+    const NamedTensor& first = parameters[bucket.parameters.front()];
     const Tensor& last = parameters[bucket.parameters.back()].tensor;
     const std::int64_t n = bucket.begins.back() + last.numel();
+    bucket.device = last.device();
+    bucket.nccl = nullptr;
     if (last.device().is_cuda() && Nccl::has(last.dtype(), true)) bucket.nccl = Engine::current().nccl(last.device());
     bucket.flat = empty({n}, {last.dtype(), bucket.nccl ? last.device() : Device()});
     bucket.present = zeros({static_cast<std::int64_t>(bucket.parameters.size())}, {DType::int32, Device()});
     bucket.counts = zeros_like(bucket.present);
+    bucket.mine.kind = Signature::Kind::bucket;
+    bucket.mine.dtype = static_cast<std::int32_t>(last.dtype());
+    bucket.mine.model = number;
+    bucket.mine.on_gpu = bucket.nccl != nullptr ? 1 : 0;
+    bucket.mine.rank = 1;
+    bucket.mine.sizes[0] = n;
+    bucket.mine.set_name(first.name);
   }
 }
 
+/// False after Module::to().
+bool DataParallel::State::buckets_fit() const {
+  for (const Bucket& bucket : buckets)
+    for (std::size_t place = 0; place < bucket.parameters.size(); ++place) {
+      const Tensor& p = parameters[bucket.parameters[place]].tensor;
+      const std::int64_t end = place + 1 < bucket.begins.size() ? bucket.begins[place + 1] : bucket.flat.numel();
+      if (p.dtype() != bucket.flat.dtype() || p.device() != bucket.device || p.numel() != end - bucket.begins[place])
+        return false;
+    }
+  return true;
+}
+
+/// At the first gradient of a backward.
+void DataParallel::State::begin() {
+  for (Bucket& bucket : buckets) bucket.work = Work();  // of a backward that has thrown
+  if (!buckets_fit()) make_buckets();
+  for (Bucket& bucket : buckets) {
+    bucket.ready = 0;
+    std::fill_n(bucket.present.data<std::int32_t>(), bucket.parameters.size(), 0);
+  }
+  next = 0;
+  running = true;
+  const std::shared_ptr<void> scope(nullptr, [this](void*) { running = false; });  // also if backward throws
+  autograd::call_after_backward([this, scope] { finish(); });
+}
+
 void DataParallel::State::on_gradient(std::size_t k) {
-  if (no_sync > 0) return;
+  if (no_sync > 0) {
+    waiting[k] = 1;
+    return;
+  }
   const NoGradGuard guard;
+  if (!running) begin();
   if (CaptureSession::current() != nullptr && buckets[places[k].first].nccl == nullptr)
     throw BackendError(message("the gradients of several ranks cannot be averaged in a captured step without NCCL", {},
                                "run the step directly"));
-  if (!running) {
-    running = true;
-    next = 0;
-    for (Bucket& bucket : buckets) {
-      bucket.work.wait();  // of a backward that has thrown
-      bucket.ready = 0;
-      std::fill_n(bucket.present.data<std::int32_t>(), bucket.parameters.size(), 0);
-    }
-    const std::shared_ptr<void> scope(nullptr, [this](void*) { running = false; });  // also if backward throws
-    autograd::call_after_backward([this, scope] { finish(); });
-  }
+  put(k);
+  // In the order of the buckets, on all ranks the same.
+  while (next < buckets.size() && buckets[next].ready == buckets[next].parameters.size()) send(buckets[next++]);
+}
+
+/// Puts a gradient into its bucket.
+void DataParallel::State::put(std::size_t k) {
   const auto [b, place] = places[k];
   Bucket& bucket = buckets[b];
   int& present = bucket.present.data<std::int32_t>()[place];
@@ -136,24 +204,29 @@ void DataParallel::State::on_gradient(std::size_t k) {
   present = 1;
   const Tensor& p = parameters[k].tensor;
   detail::raw::copy_to(p.grad().detach(), part_of(bucket, place, p));
-  // In the order of the buckets, on all ranks the same.
-  while (next < buckets.size() && buckets[next].ready == buckets[next].parameters.size()) send(buckets[next++]);
 }
 
 void DataParallel::State::send(Bucket& bucket) {
   bucket.sent = Clock::now();
-  std::copy_n(bucket.present.data<std::int32_t>(), bucket.parameters.size(), bucket.counts.data<std::int32_t>());
-  const auto count = [counts = bucket.counts](Communicator& c) {
-    all_reduce_bytes(c, ReduceOp::sum, DType::int32, static_cast<std::byte*>(counts.raw_data()), counts.numel());
+  const auto* const present = bucket.present.data<std::int32_t>();
+  bucket.mine.turn = turn;
+  bucket.mine.detail = hash_of(present, bucket.parameters.size() * sizeof *present);
+  std::copy_n(present, bucket.parameters.size(), bucket.counts.data<std::int32_t>());
+  // Ranks that have the same gradients know how many have each.
+  const auto agree = [counts = bucket.counts, mine = bucket.mine](Communicator& c) {
+    auto* const data = counts.data<std::int32_t>();
+    if (c.agree(mine))
+      std::transform(data, data + counts.numel(), data, [&](std::int32_t has) { return has * c.size(); });
+    else all_reduce_bytes(c, ReduceOp::sum, DType::int32, reinterpret_cast<std::byte*>(data), counts.numel());
   };
   Engine& engine = Engine::current();
   if (bucket.nccl != nullptr) {
     bucket.work =
-        engine.start(*bucket.nccl, {Nccl::Call::Kind::all_reduce, bucket.flat, bucket.flat, ReduceOp::mean}, count);
+        engine.start(*bucket.nccl, {Nccl::Call::Kind::all_reduce, bucket.flat, bucket.flat, ReduceOp::mean}, agree);
     return;
   }
-  bucket.work = engine.start([count, host = bucket.flat](Communicator& c) {
-    count(c);
+  bucket.work = engine.start([agree, host = bucket.flat](Communicator& c) {
+    agree(c);
     all_reduce_bytes(c, ReduceOp::mean, host.dtype(), static_cast<std::byte*>(host.raw_data()), host.numel());
   });
 }
@@ -164,18 +237,24 @@ void DataParallel::State::finish() {
   const Clock::time_point start = Clock::now(), first = next > 0 ? buckets.front().sent : start;
   for (; next < buckets.size(); ++next) {
     Bucket& bucket = buckets[next];
-    for (std::size_t place = 0; place < bucket.parameters.size(); ++place)
-      if (bucket.present.data<std::int32_t>()[place] == 0)
-        detail::raw::fill_(part_of(bucket, place, parameters[bucket.parameters[place]].tensor), 0);
+    for (std::size_t place = 0; place < bucket.parameters.size(); ++place) {
+      if (bucket.present.data<std::int32_t>()[place] != 0) continue;
+      const std::size_t k = bucket.parameters[place];
+      const Tensor& p = parameters[k].tensor;
+      if (waiting[k] != 0 && p.grad().defined()) put(k);
+      else detail::raw::fill_(part_of(bucket, place, p), 0);
+    }
     send(bucket);
   }
-  for (Bucket& bucket : buckets) bucket.work.wait();
+  wait_for_all(buckets);
+  ++turn;
   Report now{.backwards = 1, .waited = seconds_since(start)};
   now.seconds = seconds_since(first);
   for (const Bucket& bucket : buckets) now.bytes += bucket.flat.nbytes();
   add(report, now);
   Engine::current().count(now);
   for (const Bucket& bucket : buckets) require_all(bucket);
+  std::fill(waiting.begin(), waiting.end(), char{0});
   for (const Bucket& bucket : buckets) {
     for (std::size_t place = 0; place < bucket.parameters.size(); ++place) {
       if (bucket.counts.data<std::int32_t>()[place] == 0) continue;
@@ -202,13 +281,52 @@ void DataParallel::State::require_all(const Bucket& bucket) const {
   }
 }
 
-void DataParallel::State::sync_buffers() {
-  const NoGradGuard guard;
-  for (const NamedTensor& buffer : module.named_buffers()) {
-    if (options.buffers == BufferSync::mean && is_floating_point(buffer.tensor.dtype()))
-      all_reduce(buffer.tensor, ReduceOp::mean);
-    else broadcast(buffer.tensor);
+/// Parameters that came later would be averaged by nobody.
+void DataParallel::State::require_same_parameters(const nn::Module& module) const {
+  std::size_t k = 0;
+  for (const NamedTensor& p : module.named_parameters()) {
+    if (k < parameters.size() && p.tensor.slot() == parameters[k].tensor.slot()) {
+      ++k;
+    } else if (p.tensor.requires_grad()) {
+      throw AutogradError(message("'" + p.name + "' requires a gradient, and did not when the DataParallel was made",
+                                  {{"parameter", p.tensor}},
+                                  "make the DataParallel after parameters are added, replaced or unfrozen"));
+    }
   }
+}
+
+void DataParallel::State::sync_buffers(const nn::Module& module) {
+  const NoGradGuard guard;
+  const std::vector<NamedTensor> all = module.named_buffers();
+  // A buffer that is written is one that backward may refuse, so that those are left alone that nobody has changed.
+  std::vector<char> changed(all.size(), 1);
+  captured = captured || CaptureSession::current() != nullptr;
+  if (!captured) {
+    for (std::size_t i = 0; i < all.size() && all.size() == buffers.size(); ++i)
+      changed[i] = buffers[i] != state_of(all[i].tensor) ? 1 : 0;
+    Signature mine;
+    mine.kind = Signature::Kind::buffers;
+    mine.model = number;
+    mine.detail = hash_of(changed.data(), changed.size());
+    bool same = true;
+    Engine::current().start([&](Communicator& c) { same = c.agree(mine); }).wait();
+    if (!same) std::fill(changed.begin(), changed.end(), char{1});
+  }
+  std::vector<Work> works;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (changed[i] == 0) continue;
+    const Tensor& buffer = all[i].tensor;
+    works.push_back(options.buffers == BufferSync::mean && is_floating_point(buffer.dtype())
+                        ? all_reduce_async(buffer, ReduceOp::mean)
+                        : broadcast_async(buffer));
+  }
+  for (Work& work : works) work.wait();
+  note_buffers(module);
+}
+
+void DataParallel::State::note_buffers(const nn::Module& module) {
+  buffers.clear();
+  for (const NamedTensor& buffer : module.named_buffers()) buffers.push_back(state_of(buffer.tensor));
 }
 
 DataParallel::DataParallel(nn::Module& module, const DataParallelOptions& options, SourceLocation where) {
@@ -217,27 +335,42 @@ DataParallel::DataParallel(nn::Module& module, const DataParallelOptions& option
     throw ValueError(
         message("bucket_mb must be positive, got " + std::to_string(options.bucket_mb), {}, "the default is 25"));
   Engine& engine = Engine::current();
-  state_ = std::make_unique<State>(module, options);
+  state_ = std::make_unique<State>(options, where);
   State& s = *state_;
+  static std::atomic<int> made = 0;
+  s.number = ++made;
   for (const NamedTensor& p : module.named_parameters())
     if (p.tensor.requires_grad()) s.parameters.push_back(p);
+  s.waiting.assign(s.parameters.size(), 0);
   engine
       .start([&](Communicator& c) {
         for (const NamedTensor& p : s.parameters) c.agree(signature_of(p));
-        c.agree({});
+        Signature end;
+        end.kind = Signature::Kind::parameter;
+        char text[64] = "";
+        std::snprintf(text, sizeof text, "no more; bucket_mb %g, buffers %s", options.bucket_mb,
+                      options.buffers == BufferSync::none        ? "none"
+                      : options.buffers == BufferSync::broadcast ? "broadcast"
+                                                                 : "mean");
+        end.set_name(text);
+        c.agree(end);
       })
       .wait();
   const NoGradGuard guard;
   for (const NamedTensor& p : module.named_parameters()) broadcast(p.tensor.detach());
   for (const NamedTensor& b : module.named_buffers()) broadcast(b.tensor);
+  s.note_buffers(module);
   s.make_buckets();
   for (std::size_t k = 0; k < s.parameters.size(); ++k)
     s.hooks.push_back(
         register_post_accumulate_grad_hook(s.parameters[k].tensor, [&s, k](const Tensor&) { s.on_gradient(k); }));
-  if (options.buffers != BufferSync::none && !module.named_buffers().empty())
-    s.hooks.push_back(module.register_forward_pre_hook([&s](const nn::ForwardPreCall&) {
-      if (s.module.is_training() && s.no_sync == 0) s.sync_buffers();
-    }));
+  s.hooks.push_back(module.register_forward_pre_hook([&s](const nn::ForwardPreCall& call) {
+    if (!call.module.is_training()) return;
+    const CallSite forward("dist::DataParallel", s.where);
+    if (is_grad_enabled()) s.require_same_parameters(call.module);
+    if (s.options.buffers != BufferSync::none && s.no_sync == 0 && !call.module.named_buffers().empty())
+      s.sync_buffers(call.module);
+  }));
 }
 
 DataParallel::~DataParallel() = default;

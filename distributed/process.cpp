@@ -18,7 +18,14 @@
 namespace minnow::dist {
 namespace {
 
-std::unique_ptr<Engine> engine;
+/// Ends with the program, if exit() is called while the Process lives; not in a copy of it that fork() has made.
+struct Owner {
+  std::unique_ptr<Engine> engine;
+  ~Owner() {
+    if (engine && engine->is_forked()) static_cast<void>(engine.release());
+  }
+} owner;
+std::unique_ptr<Engine>& engine = owner.engine;
 std::terminate_handler before = nullptr;
 
 /// mpirun tells which rank has ended, but not why.
@@ -44,10 +51,12 @@ Process::Process(const ProcessOptions& options, SourceLocation where) : exceptio
 
 Process::~Process() {
   std::set_terminate(before);
+  if (engine->is_forked()) return;
   if (std::uncaught_exceptions() > exceptions_) {
     std::fprintf(stderr, "rank %d of %d leaves its Process by an exception; mpirun ends the others with it\n", rank(),
                  size());
-    static_cast<void>(engine.release());  // its thread may wait for a rank: left to the end of the program
+    engine->leave();
+    static_cast<void>(engine.release());  // a GPU may wait for a rank: left to the end of the program
     return;
   }
   try {

@@ -9,7 +9,8 @@
 namespace minnow::dist {
 
 struct ProcessOptions {
-  /// Seconds that a collective waits for a rank that has not called it, before it throws and names that rank.
+  /// Seconds that a collective waits for a rank that has not called it, before it throws and names that rank; may be
+  /// infinite.
   double timeout = 300;
 };
 
@@ -26,7 +27,8 @@ struct ProcessOptions {
 /// program should end, and mpirun then ends the others.
 class Process {
  public:
-  /// Starts MPI.  BackendError if it cannot be started, or was before.
+  /// Starts MPI.  BackendError if it cannot be started, or was before.  If other ranks do not make theirs, the program
+  /// ends with a message 15 s after the timeout.
   explicit Process(const ProcessOptions& options = {}, SourceLocation where = SourceLocation::current());
   /// Waits for the other ranks, and ends MPI.  If they are elsewhere, it ends all ranks with a message.
   ~Process();

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <unistd.h>
 #include <utility>
 #include <minnow/tensor/backend/cuda_native.h>
 #include <minnow/tensor/backend/dispatch.h>
@@ -20,20 +21,32 @@ Engine* live = nullptr;
 
 Engine& Engine::current() {
   if (live == nullptr) throw BackendError("there is no dist::Process\nmake one at the beginning of main()");
+  if (live->is_forked())
+    throw BackendError(
+        "this process was made by fork() from a rank, and is none\ncall collectives in the process that made the "
+        "dist::Process");
   return *live;
 }
 
 Engine* Engine::current_or_null() { return live; }
 
 Engine::Engine(const ProcessOptions& options)
-    : timeout_(options.timeout), communicator_(options.timeout), thread_([this] { run(); }) {
+    : timeout_(options.timeout),
+      pid_(static_cast<int>(getpid())),
+      communicator_(options.timeout),
+      thread_([this] { run(); }) {
   live = this;
 }
 
-Engine::~Engine() {
+Engine::~Engine() { leave(); }
+
+void Engine::leave() {
+  Communicator::leave();
   stop();
   live = nullptr;
 }
+
+bool Engine::is_forked() const { return static_cast<int>(getpid()) != pid_; }
 
 void Engine::stop() {
   {
@@ -47,6 +60,8 @@ void Engine::stop() {
 Work Engine::start(std::function<void(Communicator&)> job, std::function<void()> finish) {
   auto state = std::make_shared<Work::State>();
   state->finish = std::move(finish);
+  state->op = CallSite::op();
+  state->exceptions = std::uncaught_exceptions();
   {
     const std::lock_guard lock(mutex_);
     jobs_.push_back({std::move(job), state, CallSite::op().data(), CallSite::where()});
@@ -134,6 +149,9 @@ void Engine::run() {
     try {
       const CallSite site(job.op, job.where);
       job.run(communicator_);
+    } catch (const BackendError&) {
+      error = std::current_exception();
+      failed_.push_back(std::move(job.run));
     } catch (...) { error = std::current_exception(); }
     job.run = nullptr;  // what it holds is free before anyone is told
     const std::lock_guard lock(job.state->mutex);
@@ -146,7 +164,15 @@ void Engine::run() {
 void Engine::finish() {
   Signature end;
   end.kind = Signature::Kind::end;
-  start([end](Communicator& c) { c.agree(end); }).wait();
+  int sender = -1;
+  start([&](Communicator& c) {
+    c.agree(end);
+    sender = c.unreceived();
+  }).wait();
+  if (sender >= 0)
+    warn("dist::Process: rank " + std::to_string(sender) + " has sent a tensor that rank " +
+         std::to_string(communicator_.rank()) + " has not received\ncall recv(x, " + std::to_string(sender) +
+         ") for each send()");
   for (const auto& [index, nccl] : nccl_)  // while the thread watches
     if (nccl) nccl->finish();
   stop();
@@ -170,11 +196,29 @@ Report Engine::report() const {
   return report_;
 }
 
-Work::~Work() {
-  if (!state_) return;
+Work& Work::operator=(Work&& other) noexcept {
+  if (this != &other) {
+    drop();
+    state_ = std::move(other.state_);
+  }
+  return *this;
+}
+
+Work::~Work() { drop(); }
+
+/// Nobody waits for it any more.
+void Work::drop() noexcept {
+  // An exception that leaves the scope is told at once: other ranks may never come.
+  if (!state_ || std::uncaught_exceptions() > state_->exceptions) return;
+  const std::shared_ptr<State> state = state_;
   try {
     wait();
-  } catch (...) {  // said by whoever waits
+  } catch (const std::exception& error) {
+    try {
+      warn("dist: nobody has waited for " + (state->op.empty() ? "a collective" : state->op) + ", which has failed\n" +
+           error.what());
+    } catch (...) {  // a handler of warnings has thrown
+    }
   }
 }
 

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <unordered_map>
 #include <minnow/distributed/collectives.h>
@@ -24,6 +25,8 @@ struct Work::State {
   std::exception_ptr error;
   std::function<void()> finish;  ///< on the thread that waits: copies back to the device
   std::shared_ptr<Event> after;  ///< of what a GPU still has to do
+  std::string op;                ///< of the call, for a warning
+  int exceptions = 0;            ///< that were under way at the call
 };
 
 void add(Report& sum, const Report& more);
@@ -54,6 +57,10 @@ class Engine {
   const Communicator& communicator() const { return communicator_; }
   /// All that was started has ended.  Throws if the other ranks do not end too.
   void finish();
+  /// Ends the thread without waiting for other ranks.  There is no Process any more.
+  void leave();
+  /// This process is a copy of a rank's, made by fork(): it has none of the threads.
+  bool is_forked() const;
   /// Adds to what dist::report() says.
   void count(const Report& more);
   Report report() const;
@@ -71,6 +78,7 @@ class Engine {
   void stop();
 
   const double timeout_;
+  const int pid_;
   Communicator communicator_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
@@ -78,7 +86,8 @@ class Engine {
   std::deque<Job> jobs_;
   bool stops_ = false;
   std::mutex nccl_mutex_;
-  std::unordered_map<int, std::unique_ptr<Nccl>> nccl_;  // of each GPU; empty where it cannot be used
+  std::unordered_map<int, std::unique_ptr<Nccl>> nccl_;    // of each GPU; empty where it cannot be used
+  std::deque<std::function<void(Communicator&)>> failed_;  // MPI may still read and write what they hold
   std::thread thread_;
 };
 

@@ -152,6 +152,24 @@ TEST(CollectivesOnCpu, SeveralInTheBackground) {
   EXPECT_TRUE(equal(out, full({dist::size(), 10}, static_cast<double>(dist::size()), {.dtype = float64})));
 }
 
+TEST(CollectivesOnCpu, AHandleThatIsReplacedIsWaitedFor) {
+  const Tensor whole = full({4, 4}, dist::rank() + 1, {.dtype = float32}), x = whole.t().narrow(0, 1, 2);
+  dist::Work work = dist::all_reduce_async(x);
+  work = dist::all_reduce_async(ones({3}));
+  EXPECT_TRUE(equal(x, full({2, 4}, dist::size() * (dist::size() + 1) / 2, {.dtype = float32})));
+  work.wait();
+}
+
+TEST(CollectivesOnCpu, AFailureThatNobodyWaitsForIsAWarning) {
+  if (dist::size() == 1) return;
+  std::string warning;
+  const WarningHandler before = set_warning_handler([&](const std::string& text) { warning = text; });
+  static_cast<void>(dist::all_reduce_async(ones({dist::rank() == 1 ? 3 : 4})));
+  set_warning_handler(before);
+  expect_contains(warning, "nobody has waited for all_reduce_async, which has failed");
+  expect_contains(warning, "rank 1  all_reduce  float32[3]  sum");
+}
+
 TEST(CollectivesOnCpu, RanksThatDifferAreNamed) {
   if (dist::size() == 1) return;
   const bool odd = dist::rank() == 1;
@@ -175,6 +193,8 @@ TEST(CollectivesOnCpu, RanksThatDifferAreNamed) {
 TEST(CollectivesOnCpu, RefusesBadArguments) {
   expect_contains(error_of<ValueError>([] { dist::broadcast(ones({2}), dist::size()); }), "ranks go from 0 to");
   expect_contains(error_of<ValueError>([] { dist::send(ones({2}), -1); }), "to is rank -1");
+  expect_contains(error_of<ValueError>([] { dist::send(ones({2}), dist::rank()); }), "to is this rank itself");
+  expect_contains(error_of<ValueError>([] { dist::recv(ones({2}), dist::rank()); }), "from is this rank itself");
   expect_contains(error_of<DTypeError>([] { dist::all_reduce(ones({2}, {.dtype = int64}), ReduceOp::mean); }), "mean");
   expect_contains(error_of<ShapeError>([] { dist::reduce_scatter(ones({dist::size() + 1})); }), "row for each rank");
   expect_contains(error_of<ShapeError>([] { dist::all_gather_async(ones({2}), ones({2})).wait(); }),

@@ -168,6 +168,22 @@ TEST(DataParallel, GradientsAddUpWithoutSync) {
   expect_close(net.last.bias.grad(), alone.last.bias.grad(), "last.bias");
 }
 
+TEST(DataParallel, GradientsWithoutSyncAreAveragedEvenIfTheLastBackwardHasNone) {
+  Net net;
+  DataParallel parallel(net, {.buffers = BufferSync::none});
+  const Tensor x = batch(12, 1);
+  {
+    const auto guard = parallel.no_sync();
+    loss_of(net, part_of(x)).backward();
+  }
+  const Tensor own = net.side.weight.grad().clone();
+  net.with_side = false;
+  loss_of(net, part_of(x)).backward();
+  dist::all_reduce(own, dist::ReduceOp::mean);
+  expect_close(net.side.weight.grad(), own, "side.weight");
+  expect_equal_on_all_ranks(net.side.weight.grad(), "side.weight");
+}
+
 TEST(DataParallel, AParameterWithoutGradientIsNamed) {
   Net net;
   DataParallel parallel(net);
@@ -213,6 +229,89 @@ TEST(DataParallel, OtherModulesAreRefused) {
   nn::Sequential longer =
       dist::rank() == 1 ? nn::Sequential(nn::Linear(2, 2)) : nn::Sequential(nn::Linear(2, 2), nn::Linear(2, 2));
   expect_contains(error_of<ValueError>([&] { const DataParallel parallel(longer); }), "'1.weight'");
+  struct Named : nn::Module {
+    explicit Named(const std::string& name) { weight = parameter(name, ones({2})); }
+    nn::Parameter weight;
+    Tensor forward(const Tensor& x) override { return x * weight; }
+  } named(std::string(80, 'x') + (dist::rank() == 1 ? "b" : "a"));
+  expect_contains(error_of<ValueError>([&] { const DataParallel parallel(named); }), "xb'");
+  nn::Linear same(3, 5);
+  const double megabytes = dist::rank() == 1 ? 1 : 25;
+  expect_contains(error_of<ValueError>([&] { const DataParallel parallel(same, {.bucket_mb = megabytes}); }),
+                  "rank 1  DataParallel  'no more; bucket_mb 1, buffers broadcast'");
+}
+
+TEST(DataParallel, RanksThatUseModelsInAnotherOrderAreNamed) {
+  Net a, b;
+  const DataParallel parallel_a(a, {.buffers = BufferSync::none}), parallel_b(b, {.buffers = BufferSync::none});
+  const Tensor x = part_of(batch(12, 1));
+  const Tensor first = loss_of(dist::rank() == 1 ? b : a, x), second = loss_of(dist::rank() == 1 ? a : b, x);
+  if (dist::size() > 1) {
+    const std::string what = error_of<ValueError>([&] { first.backward(); });
+    expect_contains(what, "rank 0  backward of DataParallel  model ");
+    expect_contains(what, "the ranks do not call the same");
+    a.zero_grad();
+    b.zero_grad();
+  }
+  mean(square(a(x) + b(x))).backward();  // both in one
+  expect_equal_on_all_ranks(a.last.weight.grad(), "a");
+  expect_equal_on_all_ranks(b.last.weight.grad(), "b");
+}
+
+TEST(DataParallel, ParametersThatComeLaterAreRefused) {
+  Net net;
+  net.first.weight.requires_grad_(false);
+  const DataParallel parallel(net);
+  loss_of(net, part_of(batch(12, 1))).backward();
+  net.last.weight.requires_grad_(false);  // of fewer, the others are averaged
+  loss_of(net, part_of(batch(12, 1))).backward();
+  expect_equal_on_all_ranks(net.side.weight.grad(), "side.weight");
+  net.first.weight.requires_grad_(true);
+  expect_contains(error_of<AutogradError>([&] { loss_of(net, part_of(batch(12, 1))); }),
+                  "'first.weight' requires a gradient, and did not");
+}
+
+TEST_P(DataParallelOnDevice, TheModuleMayBeConvertedAndMoved) {
+  Net net;
+  const DataParallel parallel(net);
+  Net alone;
+  alone.load_state_dict(net.state_dict());
+  net.to(device());
+  net.to(float64);
+  alone.to(float64);
+  const Tensor x = batch(12, 1).to(float64);
+  loss_of(net, part_of(x).to(device())).backward();
+  loss_of(alone, x).backward();
+  EXPECT_TRUE(allclose(net.first.weight.grad().cpu(), alone.first.weight.grad(), 1e-13, 1e-14));
+  expect_equal_on_all_ranks(net.first.weight.grad(), "first.weight");
+}
+
+/// Multiplies by a buffer, which backward needs.
+struct Masked : nn::Module {
+  nn::Linear linear = child("linear", nn::Linear(6, 3));
+  nn::Buffer mask = buffer("mask", full({3}, 2, {.dtype = float32}));
+  Tensor forward(const Tensor& x) override { return linear(x) * mask; }
+};
+
+TEST_P(DataParallelOnDevice, BuffersAreWrittenOnlyWhereTheyHaveChanged) {
+  Masked net;
+  net.to(device());
+  const DataParallel parallel(net);
+  const Tensor x = part_of(batch(12, 1)).to(device());
+  mean(square(net(x) + net(x * 2))).backward();
+  expect_equal_on_all_ranks(net.linear.weight.grad(), "weight");
+  if (dist::rank() == dist::size() - 1) net.mask.fill_(5);  // on one rank only
+  net(x);
+  EXPECT_TRUE(equal(net.mask.cpu(), full({3}, dist::size() == 1 ? 5 : 2, {.dtype = float32})));
+}
+
+TEST(DataParallel, AnotherHandleOfTheModuleIsTheModule) {
+  auto net = std::make_unique<Masked>();
+  const DataParallel parallel(*net);
+  Masked other = *net;
+  net.reset();
+  mean(square(other(part_of(batch(12, 1))))).backward();
+  expect_equal_on_all_ranks(other.linear.weight.grad(), "weight");
 }
 
 TEST(DataParallel, AnExceptionInBackwardLeavesItUsable) {

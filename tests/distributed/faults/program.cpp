@@ -1,8 +1,12 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <functional>
 #include <string>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 #include <minnow/distributed/collectives.h>
 #include <minnow/distributed/data_parallel.h>
 #include <minnow/distributed/process.h>
@@ -22,6 +26,69 @@ void misbehave(const std::string& how, int step) {
   if (how == "throws") throw ValueError("the cause of rank 1");
   if (how == "killed") std::raise(SIGKILL);
   if (how == "exits") std::exit(3);
+}
+
+/// Goes on after an error.
+void attempt(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) { std::fprintf(stderr, "%s\n", error.what()); }
+}
+
+/// One rank comes after the timeout: what the others call then is not what it calls.
+int come_late(int culprit) {
+  const dist::Process process({.timeout = 3});
+  for (int step = 0; step < 4; ++step) {
+    if (process.rank() == culprit && step == 1) rest(culprit == 0 ? 9.5 : 4);  // the others wait 5 s more for rank 0
+    const Tensor x = full({2}, step, {.dtype = float32});
+    attempt([&] {
+      dist::all_reduce(x);
+      if (x[0].item<float>() != static_cast<float>(step * process.size()))
+        std::printf("WRONG numbers in step %d\n", step);
+    });
+  }
+  return 0;
+}
+
+/// One rank ends, by an exception or by exit(), while others do not come to what it has begun.
+int end_with_a_collective_under_way(const std::string& how, int culprit) {
+  const dist::Process process({.timeout = 200});
+  const Tensor x = ones({1000});
+  if (process.rank() != culprit) rest(600);
+  const dist::Work work = dist::all_reduce_async(x);
+  if (how == "exits under way") std::exit(3);
+  throw ValueError("the cause of rank " + std::to_string(culprit));
+}
+
+/// One rank stops before the others, or goes on after an exception in the middle of backward.
+int train_unevenly(const std::string& how, int culprit) {
+  const dist::Process process({.timeout = 20});
+  nn::Sequential net(nn::Linear(4, 8), nn::Linear(8, 8), nn::Linear(8, 2));
+  const dist::DataParallel parallel(net, {.bucket_mb = 1e-9});
+  for (int step = 0; step < 4; ++step) {
+    if (process.rank() == culprit && how == "stops" && step == 2) return 0;
+    attempt([&] {
+      HookHandle hook;
+      if (process.rank() == culprit && how == "skips" && step == 1)
+        hook = register_hook(net.parameters()[4], [](const Tensor&) -> Tensor { throw ValueError("mine"); });
+      mean(square(net(ones({3, 4})))).backward();
+    });
+  }
+  return 0;
+}
+
+/// A copy of a rank says that it is none, and ends.
+int make_a_copy() {
+  const dist::Process process({.timeout = 5});
+  const pid_t child = fork();
+  if (child == 0) {
+    attempt([] { dist::barrier(); });
+    std::exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  dist::barrier();
+  return status;
 }
 
 int run(const std::string& how, int culprit) {
@@ -101,12 +168,19 @@ int resume(const std::string& folder) {
 }  // namespace
 
 /// program HOW [RANK]: what a rank does wrong; program train SECONDS RANK FOLDER; program
-/// resume FOLDER; program stop.
+/// resume FOLDER; program stop; program forks.
 int main(int argc, char** argv) {
   const std::string how = argc > 1 ? argv[1] : "";
   try {
     if (how == "train") return train(std::stod(argv[2]), std::stoi(argv[3]), argv[4]);
     if (how == "stop") return stop();
+    const int rank = argc > 2 ? std::atoi(argv[2]) : 1;
+    if (how == "late") return come_late(rank);
+    if (how == "stops" || how == "skips") return train_unevenly(how, rank);
+    if (how == "throws under way" || how == "exits under way") return end_with_a_collective_under_way(how, rank);
+    if (how == "forks") return make_a_copy();
+    const char* const own = std::getenv("OMPI_COMM_WORLD_RANK");
+    if (how == "never begins" && own != nullptr && std::atoi(own) == rank) return 0;
     return how == "resume" ? resume(argv[2]) : run(how, argc > 2 ? std::stoi(argv[2]) : 1);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());

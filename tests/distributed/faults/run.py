@@ -23,6 +23,13 @@ CASES = [  # what a rank does, which rank, how many there are, texts that must b
     ("exits", 1, 2, ["Exit code:    3"]),
     ("leaves", 1, 2, ["the ranks do not call the same", "the end of its Process"]),
     ("leaves", 0, 3, ["the ranks do not call the same", "the end of its Process"]),
+    ("late", 1, 2, ["within 3 s: 1", "the ranks have lost each other", "rank 1  at its call 2"]),
+    ("late", 0, 2, ["rank 0 has not called it within 3 s", "the ranks have lost each other"]),
+    ("stops", 1, 2, ["backward of DataParallel  model 1  backward 3  float32[2]", "rank 1  the end of its Process"]),
+    ("skips", 1, 2, ["mine", "the ranks do not call the same", "rank 1  backward of DataParallel  model 1  backward 2"]),
+    ("throws under way", 1, 2, ["the cause of rank 1", "rank 1 of 2 leaves its Process by an exception"]),
+    ("exits under way", 1, 2, ["Exit code:    3"]),
+    ("never begins", 1, 2, ["MPI has not started within 18 s"]),
 ]
 if EMULATED:
     CASES = [case for case in CASES if case[0] in ("killed", "throws")]
@@ -72,10 +79,14 @@ def main():
     for how, culprit, ranks, texts in CASES:
         status, output, seconds = start(ranks, how, culprit)
         missing = [text for text in texts if text not in output]
-        if status in (None, 0) or seconds > LIMIT or missing:
+        if status in (None, 0) or seconds > LIMIT or missing or "WRONG" in output:
             faults.append(f"rank {culprit} of {ranks} {how}: status {status}, {seconds:.1f} s, not printed: {missing}\n{output}")
         else:
             print(f"rank {culprit} of {ranks} {how}: all ended after {seconds:.1f} s")
+    if not EMULATED:
+        status, output, seconds = start(2, "forks")
+        if status != 0 or seconds > LIMIT or output.count("was made by fork() from a rank") != 2:
+            faults.append(f"copies of ranks: status {status}, {seconds:.1f} s\n{output}")
     for variables, how, ends_well, texts in GPU_CASES if EMULATED else []:
         status, output, seconds = start(2, how, **variables)
         missing = [text for text in texts if text not in output]
