@@ -9,8 +9,7 @@
 namespace minnow::dist {
 
 struct ProcessOptions {
-  /// Seconds that a collective waits for a rank that has not called it, before it throws and names that rank; may be
-  /// infinite.
+  /// Seconds that a collective waits for a rank that has not called it, before it throws and names that rank.
   double timeout = 300;
 };
 
@@ -21,14 +20,18 @@ struct ProcessOptions {
 ///       Net net;
 ///       net.to(process.device());
 ///       dist::DataParallel parallel(net);
+///       ...
+///     }
+///
+/// The default generator is the same on all ranks: manual_seed(seed + process.rank()) gives them different dropout masks.
+/// A Checkpoint that rank 0 writes holds that of rank 0: after resume() the ranks seed theirs again, if they are to differ.
 ///
 /// Unless OMP_NUM_THREADS is set, the ranks of a machine share its processors.  Without mpirun there is one rank, and
 /// all works as with several.  When an exception leaves the scope of a Process, the others are not waited for: the
 /// program should end, and mpirun then ends the others.
 class Process {
  public:
-  /// Starts MPI.  BackendError if it cannot be started, or was before.  If other ranks do not make theirs, the program
-  /// ends with a message 15 s after the timeout.
+  /// Starts MPI.  BackendError if it cannot be started, or was before.
   explicit Process(const ProcessOptions& options = {}, SourceLocation where = SourceLocation::current());
   /// Waits for the other ranks, and ends MPI.  If they are elsewhere, it ends all ranks with a message.
   ~Process();

@@ -36,7 +36,15 @@ class Shards {
 ///     dist::Sharded<optim::Adam> adam(net.parameters(), {.lr = 1e-3});
 ///     optim::CosineAnnealingLR schedule(adam.optimizer(), 10);
 ///
-/// One group of parameters.  All ranks make it, and call step(), state_dict() and load_state_dict(), together.
+/// One group of parameters.  All ranks make it, and call step(), state_dict() and load_state_dict(), together; so a
+/// checkpoint that rank 0 writes gets a state that all have made, not the optimizer:
+///
+///     StateDict state;
+///     checkpoint.add("model", net).add("adam", state);
+///     if (checkpoint.resume()) adam.load_state_dict(state);
+///     ...
+///     state = adam.state_dict();
+///     if (process.rank() == 0) checkpoint.save();
 template <std::derived_from<optim::Optimizer> O> class Sharded {
  public:
   using Options = typename O::Options;

@@ -30,6 +30,12 @@ def public_headers():
     return re.findall(r"#include <minnow/(.+)>", umbrella)
 
 
+def distributed_headers():
+    """Those of the library minnow::distributed, which minnow.h does not include."""
+    umbrella = (ROOT / "distributed/distributed.h").read_text(encoding="utf-8")
+    return re.findall(r"#include <minnow/(.+)>", umbrella)
+
+
 def closing(text, at):
     """The end of the braces that open at `at`, of literals and comments free text."""
     depth = 0

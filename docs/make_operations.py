@@ -170,7 +170,7 @@ say more: shapes, dtypes, errors and gradients. Parameters in braces are options
 
 
 def is_layer_page(e):
-    hidden = (e.kind in ("enum", "concept") or e.name.endswith("Options") or e.name.startswith("operator")
+    hidden = (e.kind == "enum" or (e.kind == "concept" and not e.space) or e.name.endswith("Options") or e.name.startswith("operator")
               or e.space in (("cuda", "profile") if is_of(e.header, IN_MINNOW) else ("", "cuda", "profile")))
     return not hidden and not is_of(e.header, NOT_LAYERS)
 
@@ -216,7 +216,7 @@ def with_templates_named(everything):
 
 
 def layers():
-    everything = headers.entities()
+    everything = headers.entities() + headers.entities(headers.distributed_headers())
     options = options_of(everything)
     everything = list(with_templates_named(everything))
     floors = {}
