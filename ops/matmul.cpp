@@ -105,6 +105,13 @@ void matmul_add_(const Tensor& out, const Tensor& a, const Tensor& b) {
   Backend& backend = dispatch(operands);
   require_same_dtype(operands);
   WorkCount::add(out.numel() * a.size(1));
+  if (b.dim() == 3) {
+    const std::int64_t count = b.size(0), width = b.size(2);
+    const View each(a.storage(), a.dtype(), {count, a.size(0), a.size(1)}, {0, a.strides()[0], a.strides()[1]},
+                    a.storage_offset()),
+        parts(out.storage(), out.dtype(), {count, out.size(0), width}, {width, out.size(1), 1}, out.storage_offset());
+    return backend.run(calls::Matmul{each, b, View(), parts, {.beta = 1}});
+  }
   backend.run(calls::Matmul{
       unsqueeze(a, 0), unsqueeze(b, 0), View(), reshaped(out, {1, out.size(0), out.size(1)}), {.beta = 1}});
 }

@@ -40,6 +40,16 @@ Tensor mapped(const Tensor& x, const Tensor& w, const Tensor& scale, const Tenso
   return scale.defined() ? quantized_linear(x, w, scale, bias) : linear(x, w, bias);
 }
 
+/// The weights as steps of n sequences read them: transposed, or they were packed again for every step, and where our kernel
+/// multiplies, in panels that it reads from one end to the other.
+Tensor transposed(const Tensor& w, std::int64_t n, const Backend& backend) {
+  constexpr std::int64_t kWidth = 64, kLeast = 16;  // columns of a panel; sequences
+  const std::int64_t rows = w.size(0), size = w.size(1);
+  if (!backend.computes_on_host() || w.dtype() != DType::float32 || n < kLeast || rows % kWidth != 0)
+    return w.t().contiguous();
+  return w.reshape({rows / kWidth, kWidth, size}).transpose(1, 2).contiguous();
+}
+
 /// What backward reads, besides operands and result.
 struct Steps {
   Tensor gates{};   ///< [T, N, gates H]: their values
@@ -64,7 +74,7 @@ RecurrentState run(Recurrence kind, const Tensor& x, const RecurrentState& state
           ? length
           : std::clamp<std::int64_t>(kElements / std::max<std::int64_t>(1, n * size * gates(kind)), 1, length);
   const Tensor bias = joined ? w.input_bias + w.hidden_bias : w.input_bias, y = empty({length, n, size}, options);
-  const Tensor of_hidden = quantized ? Tensor() : w.hidden.t().contiguous();  // packed again for every step otherwise
+  const Tensor of_hidden = quantized ? Tensor() : transposed(w.hidden, n, backend);
   const auto add_hidden = [&](const Tensor& g, const Tensor& before) {
     if (quantized) quantized_linear_add_(g, before, w.hidden, w.hidden_scale);
     else if (g.numel()) raw::matmul_add_(g, before, of_hidden);

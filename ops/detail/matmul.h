@@ -8,7 +8,8 @@ namespace minnow::detail::raw {
 
 /// The product by PyTorch's rules: a vector is a row or a column, leading dimensions are broadcast.
 Tensor matmul(const In& a, const In& b);
-/// out += a b.   a: [M, K]  b: [K, N]  out: [M, N], contiguous; one dtype, none empty.
+/// out += a b.   a: [M, K]  b: [K, N], or [P, K, N / P]: panels of adjacent columns  out: [M, N], contiguous; one dtype, none
+/// empty.
 void matmul_add_(const Tensor& out, const Tensor& a, const Tensor& b);
 /// y = activation(x Wᵀ + b).   x: [..., in]  w: [out, in]  b: [out] or undefined  ->  [..., out].
 Tensor linear(const In& x, const In& w, const Tensor& b, Activation activation = Activation::none);

@@ -258,7 +258,19 @@ bool run_vector(const MatmulParams& params, const MatmulOperands& o) {
   return true;
 }
 
-/// Computes a product of float32 or halves, with contiguous rows of out; returns false if neither way can.
+bool rows_contiguous(const View& out) {
+  Matrices m = view_of(out);
+  return normalize(m) && m.col_stride == 1 && (m.batch == 1 || m.batch_stride >= m.rows * m.row_stride);
+}
+/// Whether the matrices are columns of a wider one, which our kernel can write.
+bool side_by_side(const View& out) {
+  Matrices m = view_of(out);
+  return out.dtype() == DType::float32 && normalize(m) && m.col_stride == 1 && m.batch > 1 &&
+         m.batch_stride >= m.cols && m.row_stride >= m.batch * m.batch_stride;
+}
+
+/// Computes a product of float32 or halves, with contiguous rows of out or matrices side by side; returns false if neither
+/// way can.
 bool run_library(const MatmulParams& params, const View& a, const View& b, const View& bias, const View& out) {
   View a_holder, b_holder;
   Matrices av = operand(a, a_holder), bv = operand(b, b_holder), ov = view_of(out);
@@ -272,7 +284,7 @@ bool run_library(const MatmulParams& params, const View& a, const View& b, const
   join_batch(av, bv, ov);
   const MatmulOperands o{av, bv, ov, bias.defined() ? static_cast<const char*>(bias.raw_data()) : nullptr};
   if (out.dtype() == DType::float32 && (run_vector(params, o) || run_own(params, o))) return true;
-  return run_parts(params, o, out.dtype());
+  return rows_contiguous(out) && run_parts(params, o, out.dtype());
 }
 
 void product(const MatmulParams& params, const View& a, const View& b, const View& bias, const View& out);
@@ -284,11 +296,6 @@ void run_converted(const MatmulParams& params, const View& a, const View& b, con
   if (params.beta != 0) convert(out, converted_out);
   product(params, packed(a, dtype), packed(b, dtype), bias.defined() ? packed(bias, dtype) : bias, converted_out);
   convert(converted_out, out);
-}
-
-bool rows_contiguous(const View& out) {
-  Matrices m = view_of(out);
-  return normalize(m) && m.col_stride == 1 && (m.batch == 1 || m.batch_stride >= m.rows * m.row_stride);
 }
 
 void run_reference(const MatmulParams& params, const View& a, const View& b, const View& bias, const View& out) {
@@ -309,10 +316,12 @@ void product(const MatmulParams& params, const View& a, const View& b, const Vie
     if (dtype == DType::float32) return run_reference(params, a, b, bias, out);
     return run_converted(params, a, b, bias, out, DType::float32);
   }
-  if (!rows_contiguous(out)) return run_converted(params, a, b, bias, out, dtype);
+  const bool contiguous = rows_contiguous(out);
+  if (!contiguous && !side_by_side(out)) return run_converted(params, a, b, bias, out, dtype);
   const View row = bias.defined() ? packed(bias, dtype) : bias;
   if (run_library(params, a, b, row, out)) return;
-  if (dtype == DType::float32) run_reference(params, a, b, row, out);
+  if (!contiguous) run_converted(params, a, b, row, out, dtype);
+  else if (dtype == DType::float32) run_reference(params, a, b, row, out);
   else run_converted(params, a, b, row, out, DType::float32);
 }
 

@@ -51,6 +51,19 @@ TEST(Recurrent, GivesTheSameWithoutGradients) {
   EXPECT_TRUE(close(rnn_y, rnn_y2) && close(rnn_h, rnn_h2));
 }
 
+// Weights are in panels for the batch of 32, and not for 4.
+TEST(Recurrent, ABatchGivesWhatItsPartsGive) {
+  const NoGradGuard guard;
+  const Tensor x = randn({5, 32, 16}), h0 = randn({1, 32, 32}), c0 = randn({1, 32, 32});
+  const nn::LSTM lstm(16, 32);
+  const auto [y, h, c] = lstm(x, h0, c0);
+  for (std::int64_t i = 0; i < 32; i += 4) {
+    const auto part = [i](const Tensor& t) { return t.narrow(1, i, 4); };
+    const auto [y2, h2, c2] = lstm(part(x), part(h0).contiguous(), part(c0).contiguous());
+    EXPECT_TRUE(allclose(part(y), y2, 1e-5, 1e-6) && allclose(part(c), c2, 1e-5, 1e-6));
+  }
+}
+
 TEST(Recurrent, HasPyTorchsNames) {
   const nn::LSTM net(2, 3, {.num_layers = 2, .bidirectional = true});
   std::vector<std::string> names;

@@ -160,5 +160,19 @@ TEST(CpuMatmul, EqualBitsForAnyNumberOfThreads) {
   set_num_threads(before);
 }
 
+// The panels of a recurrent layer: the matrices of the output are columns of a wider one.
+TEST(CpuMatmul, WritesMatricesSideBySide) {
+  const std::vector<int> plain = {0, 1, 2}, flipped = {0, 2, 1}, beside = {1, 0, 2};
+  for (const auto& [batch, m, k, n] : {Case{4, 40, 150, 64}, {3, 12, 30, 33}, {2, 5, 300, 256}})
+    for (const double beta : {0.0, 1.0, 0.5})
+      for (const auto& order : {plain, flipped}) {
+        const Tensor a = random({1, m, k}, DType::float32, 1),
+                     b = test::strided_scratch({batch, k, n}, DType::float32, order, 0);
+        randomise(b, 2);
+        const Tensor repeated(a.storage(), DType::float32, {batch, m, k}, {0, k, 1});
+        check({.beta = beta}, repeated, b, {}, test::strided_scratch({batch, m, n}, DType::float32, beside, 3));
+      }
+}
+
 }  // namespace
 }  // namespace minnow
