@@ -1,6 +1,8 @@
 #include <minnow/autograd/engine.h>
 
 #include <algorithm>
+#include <atomic>
+#include <unordered_map>
 #include <unordered_set>
 #include <minnow/autograd/anomaly.h>
 #include <minnow/autograd/grad_mode.h>
@@ -30,6 +32,9 @@ using autograd::Slot;
 using autograd::ThreadState;
 
 constexpr int kAdd = raw::kBinary<kernels::Add>;
+
+/// Hooks that wait for the gradients of leaves.
+std::atomic<int> after_hooks = 0;
 
 /// A gradient that grad() asked for, of a node's output or of a leaf.
 struct Requested {
@@ -68,6 +73,7 @@ class BackwardPass {
     const AutoGradMode mode(create_);
     const WithoutAutocast dtypes_of_forward;
     if (requested_ && !stops_) mark_needed();
+    if (!requested_ && after_hooks > 0) note_first_uses();
     while (!queue_.empty()) {
       GradientQueue::Entry next = queue_.take();
       if (next.leaf) finish_leaf(next);
@@ -289,9 +295,8 @@ class BackwardPass {
     return std::any_of(requested_->begin(), requested_->end(), [&](const Requested& c) { return c.node == node; });
   }
 
-  /// The nodes from which a requested gradient can be reached: the others need not run.  In ascending order, so that
-  /// a node comes after all that it depends on.
-  void mark_needed() {
+  /// The nodes that this pass may reach, in no order.
+  std::vector<Node*> all_nodes() const {
     std::vector<Node*> all;
     std::unordered_set<Node*> seen;
     std::vector<Node*> stack = queue_.nodes();
@@ -303,6 +308,25 @@ class BackwardPass {
       for (const Edge& e : node->edges())
         if (e.node && seen.insert(e.node.get()).second) stack.push_back(e.node.get());
     }
+    return all;
+  }
+
+  /// Hooks hear of a leaf's gradient while the nodes behind it still wait.
+  void note_first_uses() {
+    std::unordered_map<std::uint64_t, std::uint64_t> first;
+    for (Node* node : all_nodes())
+      for (const Edge& e : node->edges()) {
+        if (!e.leaf) continue;
+        const auto [use, is_new] = first.try_emplace(e.leaf->order, node->order());
+        if (!is_new) use->second = std::min(use->second, node->order());
+      }
+    queue_.set_first_uses(std::move(first));
+  }
+
+  /// The nodes from which a requested gradient can be reached: the others need not run.  In ascending order, so that
+  /// a node comes after all that it depends on.
+  void mark_needed() {
+    std::vector<Node*> all = all_nodes();
     std::sort(all.begin(), all.end(), [](const Node* a, const Node* b) { return a->order() < b->order(); });
     for (Node* node : all)
       for (const Edge& e : node->edges())
@@ -432,7 +456,9 @@ HookHandle hook_on_leaf(const std::shared_ptr<Slot>& slot, autograd::Hook hook, 
   const std::lock_guard lock(slot->mutex);
   const std::int64_t id = autograd::next_hook_id();
   slot->hooks.push_back({id, std::move(hook), after});
-  return HookHandle([weak = std::weak_ptr<Slot>(slot), id] {
+  if (after) ++after_hooks;
+  return HookHandle([weak = std::weak_ptr<Slot>(slot), id, after] {
+    if (after) --after_hooks;
     if (const auto alive = weak.lock()) {
       const std::lock_guard guard(alive->mutex);
       std::erase_if(alive->hooks, [id](const autograd::LeafHook& h) { return h.id == id; });

@@ -22,6 +22,10 @@ GradientQueue::GradientQueue() : unused_(kFree), table_(kFirstSize, Key{0, kFree
   heap_.reserve(kFirstSize / 2);
 }
 
+void GradientQueue::set_first_uses(std::unordered_map<std::uint64_t, std::uint64_t> first_uses) {
+  first_uses_ = std::move(first_uses);
+}
+
 /// The index of `order` in the table, or the free one where it belongs.
 std::size_t GradientQueue::find(std::uint64_t order) const {
   const std::size_t mask = table_.size() - 1;
@@ -33,7 +37,7 @@ std::size_t GradientQueue::find(std::uint64_t order) const {
 void GradientQueue::grow() {
   std::vector<Key> larger(table_.size() * 2, Key{0, kFree});
   table_.swap(larger);
-  for (const Key& key : heap_) table_[find(key.order)] = key;
+  for (const Waiting& waiting : heap_) table_[find(waiting.key.order)] = waiting.key;
 }
 
 GradientQueue::Entry& GradientQueue::entry(const Edge& edge) {
@@ -52,14 +56,17 @@ GradientQueue::Entry& GradientQueue::entry(const Edge& edge) {
   }
   if (edge.node && edge.node->outputs() > 1) entries_[key.index].several.resize(edge.node->outputs());
   table_[find(order)] = key;
-  heap_.push_back(key);
-  std::push_heap(heap_.begin(), heap_.end(), [](const Key& a, const Key& b) { return a.order < b.order; });
+  std::uint64_t rank = 2 * order;
+  if (edge.leaf && !first_uses_.empty())
+    if (const auto use = first_uses_.find(order); use != first_uses_.end()) rank = 2 * use->second - 1;
+  heap_.push_back({rank, key});
+  std::push_heap(heap_.begin(), heap_.end());
   return entries_[key.index];
 }
 
 GradientQueue::Entry GradientQueue::take() {
-  std::pop_heap(heap_.begin(), heap_.end(), [](const Key& a, const Key& b) { return a.order < b.order; });
-  const Key key = heap_.back();
+  std::pop_heap(heap_.begin(), heap_.end());
+  const Key key = heap_.back().key;
   heap_.pop_back();
   erase(key.order);
   Entry entry = std::move(entries_[key.index]);
@@ -82,8 +89,8 @@ void GradientQueue::erase(std::uint64_t order) {
 
 std::vector<Node*> GradientQueue::nodes() const {
   std::vector<Node*> nodes;
-  for (const Key& key : heap_)
-    if (Node* node = entries_[key.index].node.get()) nodes.push_back(node);
+  for (const Waiting& waiting : heap_)
+    if (Node* node = entries_[waiting.key.index].node.get()) nodes.push_back(node);
   return nodes;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 #include <minnow/autograd/node.h>
 
@@ -24,6 +25,9 @@ class GradientQueue {
   };
 
   GradientQueue();
+  /// From now on a leaf comes out as soon as its sum is complete: after the node of the lowest number that uses it, which
+  /// `first_uses` gives for the number of the leaf.  Otherwise leaves, which are older than nodes, come last.
+  void set_first_uses(std::unordered_map<std::uint64_t, std::uint64_t> first_uses);
   bool empty() const { return heap_.empty(); }
   /// The sum for the edge's leaf or for that output of its node, made if there is none.  Valid until the next call.
   Tensor& at(const Edge& edge) { return entry(edge).grads()[edge.output]; }
@@ -37,6 +41,13 @@ class GradientQueue {
     std::uint64_t order = 0;
     std::uint32_t index = 0;  // in entries_; in table_: kFree
   };
+  struct Waiting {
+    std::uint64_t rank;  // the highest comes out: twice the number, and one less than that of its first use
+    Key key;
+    bool operator<(const Waiting& other) const {
+      return rank != other.rank ? rank < other.rank : key.order < other.key.order;
+    }
+  };
 
   Entry& entry(const Edge& edge);
   std::size_t find(std::uint64_t order) const;
@@ -45,7 +56,8 @@ class GradientQueue {
 
   std::vector<Entry> entries_;
   std::uint32_t unused_;  // the first free index of entries_; next_unused links the others
-  std::vector<Key> heap_;
+  std::vector<Waiting> heap_;
+  std::unordered_map<std::uint64_t, std::uint64_t> first_uses_;
   std::vector<Key> table_;  // order -> index: open addressing, at most half full, a power of two
 };
 

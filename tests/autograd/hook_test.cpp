@@ -119,5 +119,33 @@ TEST_P(Hooks, LiveAsLongAsTheirHandles) {
   }
 }
 
+TEST(PostAccumulateHook, IsCalledAsSoonAsTheGradientIsComplete) {
+  const Tensor first = full({2}, 2, {.dtype = float32}).requires_grad_();
+  const Tensor twice = full({2}, 3, {.dtype = float32}).requires_grad_();
+  const Tensor last = full({2}, 5, {.dtype = float32}).requires_grad_();
+  std::vector<std::string> order;
+  std::vector<HookHandle> hooks;
+  const auto note = [&](const Tensor& x, const std::string& name) {
+    hooks.push_back(register_post_accumulate_grad_hook(x, [&order, name](const Tensor& p) {
+      order.push_back(name + " " + std::to_string(p.grad()[0].item<float>()));
+    }));
+  };
+  note(first, "first");
+  note(twice, "twice");
+  note(last, "last");
+  const Tensor a = first * 1, b = a * twice;
+  const HookHandle on_a = register_hook(a, [&](const Tensor&) {
+    order.push_back("a");
+    return Tensor();
+  });
+  const HookHandle on_b = register_hook(b, [&](const Tensor&) {
+    order.push_back("b");
+    return Tensor();
+  });
+  sum(b * last * twice).backward();
+  // d/dtwice of first * twice^2 * last: 2 * 2 * 3 * 5
+  EXPECT_EQ(order, (std::vector<std::string>{"last 18.000000", "b", "twice 60.000000", "a", "first 45.000000"}));
+}
+
 }  // namespace
 }  // namespace minnow

@@ -305,6 +305,13 @@ TEST_P(DataParallelOnDevice, BuffersAreWrittenOnlyWhereTheyHaveChanged) {
   EXPECT_TRUE(equal(net.mask.cpu(), full({3}, dist::size() == 1 ? 5 : 2, {.dtype = float32})));
 }
 
+TEST(DataParallel, GradientsThatShareMemoryAreAveraged) {
+  nn::Linear net(3, 2);
+  const DataParallel parallel(net);
+  (sum(net.bias) * (dist::rank() + 1)).backward({}, {.create_graph = true});
+  EXPECT_TRUE(allclose(net.bias.grad().detach(), full({2}, (dist::size() + 1) / 2.0, {.dtype = float32})));
+}
+
 TEST(DataParallel, AnotherHandleOfTheModuleIsTheModule) {
   auto net = std::make_unique<Masked>();
   const DataParallel parallel(*net);
