@@ -1,11 +1,13 @@
 #include <minnow/nn/transformer.h>
 
 #include <fmt/format.h>
+#include <utility>
 #include <minnow/autograd/grad_mode.h>
 #include <minnow/nn/clone.h>
 #include <minnow/nn/init.h>
 #include <minnow/ops/arithmetic.h>
 #include <minnow/ops/attention.h>
+#include <minnow/ops/masked.h>
 #include <minnow/ops/matmul.h>
 #include <minnow/ops/unary.h>
 #include <minnow/tensor/backend/dispatch.h>
@@ -63,6 +65,36 @@ std::string describe_layer(const char* name, const TransformerLayerOptions& opti
                      options.norm_first ? ", norm first" : "", options.is_causal ? ", causal" : "");
 }
 
+/// Bool, [rows, columns]: true where the position of a column is not after that of the row.
+Tensor causal_mask(std::int64_t rows, std::int64_t columns, Device device) {
+  return ones({rows, columns}, {.dtype = DType::bool_, .device = device}).tril();
+}
+
+/// One mask for two, each bool (true where a position takes part), numbers that are added, or undefined.
+Tensor both(const Tensor& a, const Tensor& b) {
+  if (!a.defined() || !b.defined()) return a.defined() ? a : b;
+  const bool a_is_bool = a.dtype() == DType::bool_, b_is_bool = b.dtype() == DType::bool_;
+  if (a_is_bool && b_is_bool) return logical_and(a, b);
+  if (!a_is_bool && !b_is_bool) return a + b;
+  return where(a_is_bool ? a : b, a_is_bool ? b : a, -kInfinity);
+}
+
+/// The masks of a call as the two that forward() takes.
+std::pair<Tensor, Tensor> joined(const TransformerDecoderMasks& masks, const Tensor& x) {
+  const auto of_keys = [&](const char* name, const Tensor& padding) {
+    if (!padding.defined()) return padding;
+    if (padding.dim() != x.dim() - 1)
+      throw ShapeError(
+          message(fmt::format("{} must be {}", name, x.dim() == 3 ? "[batch, length]" : "[length]"),
+                  {{"x", x}, {name, padding}},
+                  "one element for each position; masks of pairs of positions are tgt_mask and memory_mask"));
+    return x.dim() == 3 ? padding(all, newaxis, newaxis) : padding;
+  };
+  Tensor of_x = both(masks.tgt_mask, of_keys("tgt_key_padding_mask", masks.tgt_key_padding_mask));
+  if (masks.tgt_is_causal) of_x = both(of_x, causal_mask(x.size(-2), x.size(-2), x.device()));
+  return {of_x, both(masks.memory_mask, of_keys("memory_key_padding_mask", masks.memory_key_padding_mask))};
+}
+
 template <class Layer>
 ModuleList copies(const char* name, const Layer& layer, std::int64_t count, SourceLocation where) {
   if (count < 1)
@@ -113,9 +145,11 @@ Tensor MultiheadAttention::forward(const Tensor& query, const Tensor& key, const
     };
     q = project(query, 0), k = project(key, 1), v = project(value, 2);
   }
+  const bool two_masks = options_.is_causal && mask.defined();
   const Tensor heads = scaled_dot_product_attention(
-      split_heads(q, num_heads_), split_heads(k, num_heads_), split_heads(v, num_heads_), mask,
-      {.dropout_p = is_training() ? options_.dropout : 0, .is_causal = options_.is_causal});
+      split_heads(q, num_heads_), split_heads(k, num_heads_), split_heads(v, num_heads_),
+      two_masks ? both(mask, causal_mask(q.size(-2), k.size(-2), q.device())) : mask,
+      {.dropout_p = is_training() ? options_.dropout : 0, .is_causal = options_.is_causal && !two_masks});
   return out_proj(heads.transpose(-2, -3).flatten(-2, -1));
 }
 
@@ -172,9 +206,26 @@ Tensor TransformerDecoderLayer::feed_forward(const Tensor& x) {
   return dropout(linear2(dropout(y)));
 }
 
-Tensor TransformerDecoderLayer::forward(const Tensor& x, const Tensor& memory) {
-  const auto to_itself = [&](const Tensor& t) { return dropout(self_attn(t)); };
-  const auto to_memory = [&](const Tensor& t) { return dropout(multihead_attn(t, memory, memory)); };
+Tensor TransformerDecoderLayer::operator()(const In& x, const In& memory, const TransformerDecoderMasks& masks) const {
+  const CallSite site("TransformerDecoderLayer", x.where);
+  dispatch({{"x", *x}, {"memory", *memory}});
+  const auto [of_x, of_memory] = joined(masks, *x);
+  return Module::operator()(x, memory, of_x, of_memory);
+}
+
+Tensor TransformerDecoderLayer::forward(const Tensor& x, const Tensor& memory) { return forward(x, memory, {}, {}); }
+Tensor TransformerDecoderLayer::forward(const Tensor& x, const Tensor& memory, const Tensor& tgt_mask) {
+  return forward(x, memory, tgt_mask, {});
+}
+Tensor TransformerDecoderLayer::forward(const Tensor& x, const Tensor& memory, const Tensor& tgt_mask,
+                                        const Tensor& memory_mask) {
+  const auto to_itself = [&](const Tensor& t) {
+    return dropout(tgt_mask.defined() ? self_attn(t, tgt_mask) : self_attn(t));
+  };
+  const auto to_memory = [&](const Tensor& t) {
+    return dropout(memory_mask.defined() ? multihead_attn(t, memory, memory, memory_mask)
+                                         : multihead_attn(t, memory, memory));
+  };
   if (options_.norm_first) {
     const Tensor y = x + to_itself(norm1(x));
     const Tensor z = y + to_memory(norm2(y));
@@ -212,9 +263,22 @@ TransformerDecoder::TransformerDecoder(const TransformerDecoderLayer& layer, std
   norm.emplace(child("norm", last, where));
 }
 
-Tensor TransformerDecoder::forward(const Tensor& x, const Tensor& memory) {
+Tensor TransformerDecoder::operator()(const In& x, const In& memory, const TransformerDecoderMasks& masks) const {
+  const CallSite site("TransformerDecoder", x.where);
+  dispatch({{"x", *x}, {"memory", *memory}});
+  const auto [of_x, of_memory] = joined(masks, *x);
+  return Module::operator()(x, memory, of_x, of_memory);
+}
+
+Tensor TransformerDecoder::forward(const Tensor& x, const Tensor& memory) { return forward(x, memory, {}, {}); }
+Tensor TransformerDecoder::forward(const Tensor& x, const Tensor& memory, const Tensor& tgt_mask) {
+  return forward(x, memory, tgt_mask, {});
+}
+Tensor TransformerDecoder::forward(const Tensor& x, const Tensor& memory, const Tensor& tgt_mask,
+                                   const Tensor& memory_mask) {
   Tensor y = x;
-  for (Module& layer : layers) y = layer(y, memory);
+  for (Module& layer : layers)
+    y = tgt_mask.defined() || memory_mask.defined() ? layer(y, memory, tgt_mask, memory_mask) : layer(y, memory);
   return norm ? (*norm)(y) : y;
 }
 

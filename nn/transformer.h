@@ -18,7 +18,8 @@ struct MultiheadAttentionOptions {
 /// batch_first: linear maps of query, key and value, scaled_dot_product_attention for each head, a linear map of all heads.
 /// query: [N, L, embed_dim] or [L, embed_dim]  key, value: [N, S, embed_dim]  ->  as query.  A mask is that of
 /// scaled_dot_product_attention, broadcast with [N, heads, L, S]: bool is true where a position takes part (PyTorch's
-/// module: where it does not).  A mask of padding [N, S] is given as mask(all, newaxis, newaxis).
+/// module: where it does not).  A mask of padding [N, S] is given as mask(all, newaxis, newaxis).  With is_causal, both
+/// count.
 class MultiheadAttention : public Module {
  public:
   /// ValueError unless both numbers are positive, num_heads divides embed_dim, and dropout is in [0, 1].
@@ -77,8 +78,20 @@ class TransformerEncoderLayer : public Module {
   TransformerLayerOptions options_;
 };
 
+/// What the attentions of a decoder leave out.  The masks are those of MultiheadAttention: bool is true where a position
+/// takes part (PyTorch: where it does not), numbers are added; undefined: all take part.
+struct TransformerDecoderMasks {
+  Tensor tgt_mask{};                 ///< of x to itself: broadcast with [N, heads, L, L]
+  Tensor memory_mask{};              ///< of x to memory: broadcast with [N, heads, L, S]
+  Tensor tgt_key_padding_mask{};     ///< of x's positions: [N, L]
+  Tensor memory_key_padding_mask{};  ///< of memory's: [N, S]
+  bool tgt_is_causal = false;        ///< a position of x takes itself and those before it, also beside masks
+};
+
 /// A layer of a transformer's decoder, as torch.nn.TransformerDecoderLayer with batch_first: attention of x to itself, of x to
 /// the encoder's results, and two linear maps.   x: [N, L, d_model]  memory: [N, S, d_model]  ->  as x.
+///
+///     Tensor y = layer(x, memory, {.memory_key_padding_mask = lengths_mask, .tgt_is_causal = true});
 class TransformerDecoderLayer : public Module {
  public:
   /// is_causal is of the attention of x to itself.  ValueError as for TransformerEncoderLayer.
@@ -90,7 +103,13 @@ class TransformerDecoderLayer : public Module {
   LayerNorm norm1, norm2, norm3;
   Dropout dropout;
 
+  using Module::operator();
+  Tensor operator()(const In& x, const In& memory, const TransformerDecoderMasks& masks) const;
+
   Tensor forward(const Tensor& x, const Tensor& memory) override;
+  Tensor forward(const Tensor& x, const Tensor& memory, const Tensor& tgt_mask) override;
+  /// Either mask may be undefined.
+  Tensor forward(const Tensor& x, const Tensor& memory, const Tensor& tgt_mask, const Tensor& memory_mask) override;
   std::string describe() const override;
 
  private:
@@ -117,7 +136,8 @@ class TransformerEncoder : public Module {
   Tensor forward(const Tensor& x, const Tensor& mask) override;
 };
 
-/// num_layers copies of a layer, and a LayerNorm behind them if one is given, as torch.nn.TransformerDecoder.
+/// num_layers copies of a layer, and a LayerNorm behind them if one is given, as torch.nn.TransformerDecoder.  Called as the
+/// layer is.
 class TransformerDecoder : public Module {
  public:
   /// All layers begin with the weights of `layer`, as in PyTorch.  ValueError unless num_layers is positive.
@@ -130,7 +150,13 @@ class TransformerDecoder : public Module {
   ModuleList layers;
   std::optional<LayerNorm> norm;
 
+  using Module::operator();
+  Tensor operator()(const In& x, const In& memory, const TransformerDecoderMasks& masks) const;
+
   Tensor forward(const Tensor& x, const Tensor& memory) override;
+  Tensor forward(const Tensor& x, const Tensor& memory, const Tensor& tgt_mask) override;
+  /// Either mask may be undefined.
+  Tensor forward(const Tensor& x, const Tensor& memory, const Tensor& tgt_mask, const Tensor& memory_mask) override;
 };
 
 }  // namespace minnow::nn

@@ -264,6 +264,51 @@ Tensor where(const In& condition, const TensorLike& a, const TensorLike& b) {
   });
 }
 
+namespace {
+
+/// A bound of clamp: a number as a 0-dim tensor.
+Tensor bound_of(const In& x, const TensorLike& bound) {
+  return bound.is_number() ? raw::scalar_tensor(bound.number, *x) : *bound.tensor;
+}
+
+/// PyTorch's gradients: those of x where it is within the bounds, else of the bound; halves where both are equal.
+Gradients clamp_gradients(const Tensor& g, const Tensor& x, const Tensor& low, const Tensor& high, Needs needs) {
+  const Tensor below = lt(x, low), above = gt(x, high), apart = lt(low, high), ordered = le(low, high);
+  const Tensor half = mul(g, 0.5);
+  const Tensor at_low = logical_and(eq(x, low), apart), at_high = logical_and(eq(x, high), apart);
+  const auto part = [&](const Tensor& equal, const Tensor& chosen) {
+    return where(equal, half, where(chosen, g, 0.0));
+  };
+  return {needs[0] ? part(logical_or(at_low, at_high), logical_not(logical_or(below, above))) : Tensor(),
+          needs[1] ? part(at_low, logical_and(below, ordered)) : Tensor(),
+          needs[2] ? part(at_high, logical_or(logical_and(above, ordered), gt(low, high))) : Tensor()};
+}
+
+}  // namespace
+
+Tensor clamp(const In& x, const TensorLike& low, const TensorLike& high) {
+  const CallSite site("clamp", x.where);
+  x->require_defined();
+  const Tensor a = bound_of(x, low), b = bound_of(x, high);
+  if (!a.defined() && !b.defined())
+    throw ValueError(message("both bounds are undefined", {{"x", *x}}, "pass a tensor or a number for one of them"));
+  if (!b.defined()) return maximum(*x, a);
+  if (!a.defined()) return minimum(*x, b);
+  Tensor y = raw::binary(raw::kBinary<kernels::Minimum>, raw::binary(raw::kBinary<kernels::Maximum>, *x, a), b);
+  return record("clamp", std::move(y), {*x, a, b},
+                [x = Saved(*x), a = Saved(a), b = Saved(b)](const Tensor& g, Needs needs) {
+                  return clamp_gradients(g, x(), a(), b(), needs);
+                });
+}
+Tensor clamp_min(const In& x, const In& low) {
+  const CallSite site("clamp_min", x.where);
+  return maximum(x, low);
+}
+Tensor clamp_max(const In& x, const In& high) {
+  const CallSite site("clamp_max", x.where);
+  return minimum(x, high);
+}
+
 Tensor lerp(const In& a, const In& b, const TensorLike& weight) {
   const CallSite site("lerp", a.where);
   const Tensors x(a, weight);

@@ -83,6 +83,13 @@ Tensor minimum_(const In& self, const TensorLike& other);
 
 /// condition ? a : b, elementwise.  condition: bool.
 [[nodiscard]] Tensor where(const In& condition, const TensorLike& a, const TensorLike& b);
+/// x limited to [low, high], elementwise and broadcast, in the common dtype; `high` where low is above it; NaN in any of
+/// them gives NaN.  An undefined bound is none (ValueError if both are).  Where x is a bound, both get half of the gradient.
+[[nodiscard]] Tensor clamp(const In& x, const TensorLike& low, const TensorLike& high);
+/// clamp with lower bounds only.
+[[nodiscard]] Tensor clamp_min(const In& x, const In& low);
+/// clamp with upper bounds only.
+[[nodiscard]] Tensor clamp_max(const In& x, const In& high);
 /// a + weight (b - a).
 [[nodiscard]] Tensor lerp(const In& a, const In& b, const TensorLike& weight);
 /// a + alpha b, a - alpha b.

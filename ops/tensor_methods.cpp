@@ -66,6 +66,9 @@ Tensor Methods::bitwise_or(const TensorLike& b, SourceLocation where) const { re
 Tensor Methods::bitwise_xor(const TensorLike& b, SourceLocation where) const { return minnow::bitwise_xor({self(), where}, b); }
 Tensor Methods::left_shift(const TensorLike& b, SourceLocation where) const { return minnow::left_shift({self(), where}, b); }
 Tensor Methods::right_shift(const TensorLike& b, SourceLocation where) const { return minnow::right_shift({self(), where}, b); }
+Tensor Methods::clamp(const TensorLike& low, const TensorLike& high, SourceLocation where) const { return minnow::clamp({self(), where}, low, high); }
+Tensor Methods::clamp_min(const In& low, SourceLocation where) const { return minnow::clamp_min({self(), where}, low); }
+Tensor Methods::clamp_max(const In& high, SourceLocation where) const { return minnow::clamp_max({self(), where}, high); }
 Tensor Methods::lerp(const In& b, const TensorLike& weight, SourceLocation where) const { return minnow::lerp({self(), where}, b, weight); }
 Tensor Methods::add(const In& b, Scalar alpha, SourceLocation where) const { return minnow::add({self(), where}, b, alpha); }
 Tensor Methods::add_(const In& other, Scalar alpha, SourceLocation where) const { return minnow::add_({self(), where}, other, alpha); }

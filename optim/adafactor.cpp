@@ -37,7 +37,7 @@ void AdafactorOptions::list(detail::OptionList& f) {
 }
 
 Adafactor::Adafactor(const std::vector<Tensor>& params, const AdafactorOptions& options, SourceLocation where)
-    : ComposedOptimizer({"Adafactor", -1, kStates, 0}) {
+    : ComposedOptimizer({"Adafactor", -1, kStates, 0}, options) {
   add_param_group(params, options, where);
 }
 

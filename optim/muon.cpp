@@ -52,7 +52,7 @@ void MuonOptions::list(detail::OptionList& f) {
 }
 
 Muon::Muon(const std::vector<Tensor>& params, const MuonOptions& options, SourceLocation where)
-    : ComposedOptimizer({"Muon", -1, kStates, 0}) {
+    : ComposedOptimizer({"Muon", -1, kStates, 0}, options) {
   add_param_group(params, options, where);
 }
 

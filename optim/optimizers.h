@@ -25,7 +25,7 @@ template <class Rule> class RuleOptimizer : public Optimizer {
   /// dense.
   explicit RuleOptimizer(const std::vector<Tensor>& params, const Options& options = {},
                          SourceLocation where = SourceLocation::current())
-      : Optimizer(facts()) {
+      : Optimizer(facts()), defaults_(options) {
     add_param_group(params, options, where);
   }
   /// With this learning rate, and default values of the other options: Adam(net.parameters(), 1e-3).
@@ -56,8 +56,13 @@ template <class Rule> class RuleOptimizer : public Optimizer {
     for (const auto& [options, params] : groups) add_param_group(params, options, where);
   }
 
-  /// Adds a group of parameters with its own options.  Errors as for the constructor.
-  void add_param_group(const std::vector<Tensor>& params, const Options& options = {},
+  /// Adds a group of parameters with the options that the constructor was given.  Errors as for the constructor.
+  template <class = void>
+  void add_param_group(const std::vector<Tensor>& params, SourceLocation where = SourceLocation::current()) {
+    add_param_group(params, defaults_, where);
+  }
+  /// With its own options, all of them: those that are left out are the class's defaults, not the constructor's.
+  void add_param_group(const std::vector<Tensor>& params, const Options& options,
                        SourceLocation where = SourceLocation::current()) {
     check_parameters(params, where);
     auto own = std::make_unique<Options>(options);
@@ -66,6 +71,8 @@ template <class Rule> class RuleOptimizer : public Optimizer {
     add_parameters(params);
   }
 
+  /// The options that the constructor was given, to change one for a group: `auto o = sgd.defaults(); o.lr = 0.01;`.
+  const Options& defaults() const { return defaults_; }
   /// A group's options, to read or to change between steps.  IndexError.
   Options& options(int group = 0, SourceLocation where = SourceLocation::current()) {
     return *options_[checked_group(group, where)];
@@ -118,6 +125,7 @@ template <class Rule> class RuleOptimizer : public Optimizer {
     return options;
   }
 
+  Options defaults_{};
   std::vector<std::unique_ptr<Options>> options_;  // pointers: references stay valid when groups are added
 };
 

@@ -35,10 +35,11 @@ concept TensorOption = std::same_as<T, DType> || std::convertible_to<T, Device>;
 
 namespace detail {
 
-template <class Options, TensorOption T> Options options_of(const T& option) {
+template <class Options, TensorOption T> Options options_of(const T& option, SourceLocation where) {
   Options options;
   if constexpr (std::same_as<T, DType>) options.dtype = option;
-  else options.device = Device(option);
+  else if constexpr (std::is_constructible_v<Device, const T&, SourceLocation>) options.device = Device(option, where);
+  else options.device = option;
   return options;
 }
 
@@ -52,7 +53,7 @@ template <class Options, TensorOption T> Options options_of(const T& option) {
                            SourceLocation where = SourceLocation::current());
 template <TensorOption T>
 [[nodiscard]] Tensor empty(const Shape& shape, const T& option, SourceLocation where = SourceLocation::current()) {
-  return empty(shape, detail::options_of<TensorOptions>(option), where);
+  return empty(shape, detail::options_of<TensorOptions>(option, where), where);
 }
 /// Uninitialized and dense, with the dimensions in the order of the strides `like` (of the same rank).
 [[nodiscard]] Tensor empty_strided_like(const Shape& shape, const Strides& like, DType dtype, Device device,
@@ -62,14 +63,14 @@ template <TensorOption T>
                            SourceLocation where = SourceLocation::current());
 template <TensorOption T>
 [[nodiscard]] Tensor zeros(const Shape& shape, const T& option, SourceLocation where = SourceLocation::current()) {
-  return zeros(shape, detail::options_of<TensorOptions>(option), where);
+  return zeros(shape, detail::options_of<TensorOptions>(option, where), where);
 }
 /// Each element 1.
 [[nodiscard]] Tensor ones(const Shape& shape, const TensorOptions& options = {},
                           SourceLocation where = SourceLocation::current());
 template <TensorOption T>
 [[nodiscard]] Tensor ones(const Shape& shape, const T& option, SourceLocation where = SourceLocation::current()) {
-  return ones(shape, detail::options_of<TensorOptions>(option), where);
+  return ones(shape, detail::options_of<TensorOptions>(option, where), where);
 }
 /// Default dtype: that of the value, bool, int64 or float32.  ValueError for a value that an integer dtype cannot hold;
 /// the same in fill_() and tensor().
@@ -78,7 +79,7 @@ template <TensorOption T>
 template <TensorOption T>
 [[nodiscard]] Tensor full(const Shape& shape, Scalar value, const T& option,
                           SourceLocation where = SourceLocation::current()) {
-  return full(shape, value, detail::options_of<TensorOptions>(option), where);
+  return full(shape, value, detail::options_of<TensorOptions>(option, where), where);
 }
 /// start, start + step, ... up to, not including, stop.  Default dtype: int64 if all three are integers, otherwise
 /// float32.  ValueError if step is 0 or leads away from stop.
@@ -87,18 +88,18 @@ template <TensorOption T>
 template <TensorOption T>
 [[nodiscard]] Tensor arange(Scalar start, Scalar stop, Scalar step, const T& option,
                             SourceLocation where = SourceLocation::current()) {
-  return arange(start, stop, step, detail::options_of<TensorOptions>(option), where);
+  return arange(start, stop, step, detail::options_of<TensorOptions>(option, where), where);
 }
 [[nodiscard]] Tensor arange(Scalar stop, const TensorOptions& options = {},
                             SourceLocation where = SourceLocation::current());
 template <TensorOption T>
 [[nodiscard]] Tensor arange(Scalar start, Scalar stop, const T& option,
                             SourceLocation where = SourceLocation::current()) {
-  return arange(start, stop, 1, detail::options_of<TensorOptions>(option), where);
+  return arange(start, stop, 1, detail::options_of<TensorOptions>(option, where), where);
 }
 template <TensorOption T>
 [[nodiscard]] Tensor arange(Scalar stop, const T& option, SourceLocation where = SourceLocation::current()) {
-  return arange(stop, detail::options_of<TensorOptions>(option), where);
+  return arange(stop, detail::options_of<TensorOptions>(option, where), where);
 }
 /// `steps` numbers from start to stop, both included.  ValueError for fewer than 0.
 [[nodiscard]] Tensor linspace(double start, double stop, std::int64_t steps, const TensorOptions& options = {},
@@ -106,14 +107,14 @@ template <TensorOption T>
 template <TensorOption T>
 [[nodiscard]] Tensor linspace(double start, double stop, std::int64_t steps, const T& option,
                               SourceLocation where = SourceLocation::current()) {
-  return linspace(start, stop, steps, detail::options_of<TensorOptions>(option), where);
+  return linspace(start, stop, steps, detail::options_of<TensorOptions>(option, where), where);
 }
 /// A rows x columns matrix with ones on the diagonal (columns = -1: square).
 [[nodiscard]] Tensor eye(std::int64_t rows, std::int64_t columns = -1, const TensorOptions& options = {},
                          SourceLocation where = SourceLocation::current());
 template <TensorOption T>
 [[nodiscard]] Tensor eye(std::int64_t rows, const T& option, SourceLocation where = SourceLocation::current()) {
-  return eye(rows, -1, detail::options_of<TensorOptions>(option), where);
+  return eye(rows, -1, detail::options_of<TensorOptions>(option, where), where);
 }
 
 // Random numbers depend only on the generator's seed and on how many were drawn before: they are the same on every
@@ -124,14 +125,14 @@ template <TensorOption T>
                           SourceLocation where = SourceLocation::current());
 template <TensorOption T>
 [[nodiscard]] Tensor rand(const Shape& shape, const T& option, SourceLocation where = SourceLocation::current()) {
-  return rand(shape, detail::options_of<RandomOptions>(option), where);
+  return rand(shape, detail::options_of<RandomOptions>(option, where), where);
 }
 /// Normal, mean 0, standard deviation 1 (Box and Muller 1958).  DTypeError unless the dtype is floating-point.
 [[nodiscard]] Tensor randn(const Shape& shape, const RandomOptions& options = {},
                            SourceLocation where = SourceLocation::current());
 template <TensorOption T>
 [[nodiscard]] Tensor randn(const Shape& shape, const T& option, SourceLocation where = SourceLocation::current()) {
-  return randn(shape, detail::options_of<RandomOptions>(option), where);
+  return randn(shape, detail::options_of<RandomOptions>(option, where), where);
 }
 /// Integers in [low, high), int64.  ValueError unless low < high.
 [[nodiscard]] Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, const RandomOptions& options = {},
@@ -139,7 +140,7 @@ template <TensorOption T>
 template <TensorOption T>
 [[nodiscard]] Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, const T& option,
                              SourceLocation where = SourceLocation::current()) {
-  return randint(low, high, shape, detail::options_of<RandomOptions>(option), where);
+  return randint(low, high, shape, detail::options_of<RandomOptions>(option, where), where);
 }
 /// The numbers 0 ... n - 1 in random order, int64 (Fisher and Yates).  ValueError for n below 0.
 [[nodiscard]] Tensor randperm(std::int64_t n, const RandomOptions& options = {},
@@ -178,7 +179,7 @@ class Nested {
                             SourceLocation where = SourceLocation::current());
 template <TensorOption T>
 [[nodiscard]] Tensor tensor(const Nested& values, const T& option, SourceLocation where = SourceLocation::current()) {
-  return tensor(values, detail::options_of<TensorOptions>(option), where);
+  return tensor(values, detail::options_of<TensorOptions>(option, where), where);
 }
 struct BlobOptions;
 namespace detail {
@@ -241,7 +242,7 @@ template <class T>
 template <class V, TensorOption T>
 [[nodiscard]] Tensor tensor(const std::vector<V>& values, const T& option,
                             SourceLocation where = SourceLocation::current()) {
-  return tensor(values, detail::options_of<TensorOptions>(option), where);
+  return tensor(values, detail::options_of<TensorOptions>(option, where), where);
 }
 
 struct BlobOptions {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <minnow/tensor/shape.h>
 #include <minnow/tensor/source_location.h>
 
@@ -17,16 +18,31 @@ struct TensorImpl;
 
 inline constexpr std::int64_t kToEnd = std::numeric_limits<std::int64_t>::max();
 
+namespace detail {
+
+/// A number of a Slice, which {} and std::nullopt leave out.
+template <std::int64_t kDefault> struct SliceNumber {
+  constexpr SliceNumber() = default;
+  constexpr SliceNumber(std::nullopt_t) {}
+  constexpr SliceNumber(std::int64_t number) : value(number) {}
+
+  std::int64_t value = kDefault;
+};
+
+}  // namespace detail
+
 /// Elements start, start + step, ... up to, not including, stop.  Negative start and stop count from the end.
 struct Slice {
-  constexpr Slice(std::int64_t first = 0, std::int64_t end = kToEnd, std::int64_t every = 1)
-      : start(first), stop(end), step(every) {}
+  constexpr Slice(detail::SliceNumber<0> first = 0, detail::SliceNumber<kToEnd> end = kToEnd,
+                  detail::SliceNumber<1> every = 1)
+      : start(first.value), stop(end.value), step(every.value) {}
 
   std::int64_t start, stop, step;
 };
 
-/// Python's start:stop:step; ValueError unless step is positive.
-constexpr Slice slice(std::int64_t start = 0, std::int64_t stop = kToEnd, std::int64_t step = 1) {
+/// Python's start:stop:step, where {} leaves a number out: slice({}, {}, 2) is ::2.  ValueError unless step is positive.
+constexpr Slice slice(detail::SliceNumber<0> start = 0, detail::SliceNumber<kToEnd> stop = kToEnd,
+                      detail::SliceNumber<1> step = 1) {
   return {start, stop, step};
 }
 

@@ -134,6 +134,13 @@ class Methods {
   [[nodiscard]] Tensor bitwise_xor(const TensorLike& b, SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Tensor left_shift(const TensorLike& b, SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Tensor right_shift(const TensorLike& b, SourceLocation where = SourceLocation::current()) const;
+  /// x limited to [low, high], elementwise and broadcast, in the common dtype; `high` where low is above it; NaN in any of
+  /// them gives NaN.  An undefined bound is none (ValueError if both are).  Where x is a bound, both get half of the gradient.
+  [[nodiscard]] Tensor clamp(const TensorLike& low, const TensorLike& high, SourceLocation where = SourceLocation::current()) const;
+  /// clamp with lower bounds only.
+  [[nodiscard]] Tensor clamp_min(const In& low, SourceLocation where = SourceLocation::current()) const;
+  /// clamp with upper bounds only.
+  [[nodiscard]] Tensor clamp_max(const In& high, SourceLocation where = SourceLocation::current()) const;
   /// a + weight (b - a).
   [[nodiscard]] Tensor lerp(const In& b, const TensorLike& weight, SourceLocation where = SourceLocation::current()) const;
   /// a + alpha b, a - alpha b.

@@ -225,13 +225,15 @@ Checkpoint::Checkpoint(std::string folder, const CheckpointOptions& options, Sou
   if (options.keep < 1)
     throw ValueError("Checkpoint: keep must be at least 1, got " + std::to_string(options.keep) + "\nthe default is 2",
                      where);
+  for (std::size_t end = folder.find('/', 1); end != std::string::npos; end = folder.find('/', end + 1))
+    ::mkdir(folder.substr(0, end).c_str(), 0777);  // where that fails, so does the last one
   int error = ::mkdir(folder.c_str(), 0777) == 0 ? 0 : errno;
   struct stat info = {};
   if (error == EEXIST && ::stat(folder.c_str(), &info) == 0) error = S_ISDIR(info.st_mode) ? 0 : ENOTDIR;
   if (error != 0)
     throw IoError("Checkpoint: '" + folder +
                       "' cannot be used as a folder\n  the system says: " + std::generic_category().message(error) +
-                      "\ngive the path of a folder; it is made if it is missing, the folders above it are not",
+                      "\ngive the path of a folder; it is made if it is missing, with those above it",
                   where);
   folder = absolute(folder);
   state_ = std::make_unique<State>(std::move(folder), options);

@@ -60,7 +60,7 @@ struct ResumedCheckpoint {
 /// a folder.
 class Checkpoint {
  public:
-  /// Makes the folder if it is missing; a relative path stays the same if the program changes its working directory.
+  /// Makes the folder, and those above it, if it is missing; a relative path stays the same if the program changes its working directory.
   /// IoError if it cannot be made; ValueError for options out of range.
   explicit Checkpoint(std::string folder, const CheckpointOptions& options = {},
                       SourceLocation where = SourceLocation::current());

@@ -159,6 +159,30 @@ TEST(Errors, TensorsFromValues) {
   });
 }
 
+TEST(Errors, DeviceTexts) {
+  const std::vector<float> values{1, 2};
+  constexpr const char* kText = "'gpu'";
+  expect_errors({
+      Misuse{"DeviceError", "Device", kText, [] { (void)empty({2}, "gpu"); }},
+      Misuse{"DeviceError", "Device", kText, [] { (void)zeros({2}, std::string("gpu")); }},
+      Misuse{"DeviceError", "Device", kText, [] { (void)ones({2}, std::string_view("gpu")); }},
+      Misuse{"DeviceError", "Device", kText, [] { (void)full({2}, 7, "gpu"); }},
+      Misuse{"DeviceError", "Device", kText, [] { (void)arange(0, 3, 1, "gpu"); }},
+      Misuse{"DeviceError", "Device", kText, [] { (void)arange(0, 3, "gpu"); }},
+      Misuse{"DeviceError", "Device", kText, [] { (void)arange(3, "gpu"); }},
+      Misuse{"DeviceError", "Device", kText, [] { (void)linspace(0, 1, 2, "gpu"); }},
+      Misuse{"DeviceError", "Device", kText, [] { (void)eye(2, "gpu"); }},
+      Misuse{"DeviceError", "Device", kText, [] { (void)rand({2}, "gpu"); }},
+      Misuse{"DeviceError", "Device", kText, [] { (void)randn({2}, "gpu"); }},
+      Misuse{"DeviceError", "Device", kText, [] { (void)randint(0, 3, {2}, "gpu"); }},
+      Misuse{"DeviceError", "Device", kText,
+             [] {
+               (void)tensor({1, 2}, "gpu");
+             }},
+      Misuse{"DeviceError", "Device", kText, [=] { (void)tensor(values, "gpu"); }},
+  });
+}
+
 TEST(Errors, Memory) {
   const auto used = static_cast<std::size_t>(memory_stats("sim:0").allocated);
   empty_cache("sim:0");

@@ -386,6 +386,21 @@ def transformer():
          src_mask=nn.Transformer.generate_square_subsequent_mask(5), is_causal=True)
     case("decoder layer", nn.TransformerDecoderLayer(8, 2, **layer), x, memory)
     case("decoder layer/first", nn.TransformerDecoderLayer(8, 2, norm_first=True, **layer), x, memory)
+    tgt_mask, memory_mask = randn("decoder mask", 5, 5) > -0.5, randn("decoder memory mask", 5, 7) > -0.5
+    tgt_mask.fill_diagonal_(True)
+    memory_mask[:, 0] = True  # a row of which no position takes part is NaN here and zeros in minnow
+    tgt_padding, memory_padding = torch.arange(5) < torch.tensor([[5], [4]]), torch.arange(7) < torch.tensor([[4], [7]])
+    for name, mask in (("tgt mask", tgt_mask), ("memory mask", memory_mask), ("tgt padding", tgt_padding),
+                       ("memory padding", memory_padding)):
+        book.put(name, mask)
+    case("decoder layer/masks", nn.TransformerDecoderLayer(8, 2, **layer), x, memory, tgt_mask=~tgt_mask, memory_mask=~memory_mask)
+    case("decoder layer/padding", nn.TransformerDecoderLayer(8, 2, **layer), x, memory, tgt_key_padding_mask=~tgt_padding,
+         memory_key_padding_mask=~memory_padding)
+    case("decoder/all masks", nn.TransformerDecoder(nn.TransformerDecoderLayer(8, 2, **layer), 2), x, memory,
+         tgt_mask=nn.Transformer.generate_square_subsequent_mask(5), tgt_is_causal=True,
+         memory_mask=torch.zeros(5, 7).masked_fill(~memory_mask, float("-inf")),
+         tgt_key_padding_mask=torch.zeros(2, 5).masked_fill(~tgt_padding, float("-inf")),
+         memory_key_padding_mask=torch.zeros(2, 7).masked_fill(~memory_padding, float("-inf")))
     case("encoder", nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, **layer), 2), x)
     case("decoder", nn.TransformerDecoder(nn.TransformerDecoderLayer(8, 2, **layer), 2), x, memory)
     book.close()

@@ -1,8 +1,10 @@
 #include <minnow/nn/transformer.h>
 
 #include <gtest/gtest.h>
+#include <minnow/ops/arithmetic.h>
 #include <minnow/ops/reduce.h>
 #include <minnow/ops/unary.h>
+#include <minnow/tensor/create.h>
 
 #include "devices.h"
 #include "golden.h"
@@ -47,6 +49,28 @@ TEST_P(GoldenTransformer, Layers) {
   expect_as_in_pytorch("decoder layer", nn::TransformerDecoderLayer(8, 2, options), of_two);
   expect_as_in_pytorch("encoder", nn::TransformerEncoder(nn::TransformerEncoderLayer(8, 2, options), 2), of_one);
   expect_as_in_pytorch("decoder", nn::TransformerDecoder(nn::TransformerDecoderLayer(8, 2, options), 2), of_two);
+  expect_as_in_pytorch("decoder layer/masks", nn::TransformerDecoderLayer(8, 2, options), [](auto& net, const auto& b) {
+    return net(b("attention/in0"), b("attention/in1"), b("tgt mask"), b("memory mask"));
+  });
+  expect_as_in_pytorch(
+      "decoder layer/padding", nn::TransformerDecoderLayer(8, 2, options), [](auto& net, const auto& b) {
+        return net(b("attention/in0"), b("attention/in1"),
+                   {.tgt_key_padding_mask = b("tgt padding"), .memory_key_padding_mask = b("memory padding")});
+      });
+  const auto all_masks = [](auto& net, const auto& b) {
+    const Tensor memory_mask = where(b("memory mask"), zeros_like(b("memory mask"), DType::float32), -kInfinity);
+    return net(b("attention/in0"), b("attention/in1"),
+               {.memory_mask = memory_mask,
+                .tgt_key_padding_mask = b("tgt padding"),
+                .memory_key_padding_mask = b("memory padding"),
+                .tgt_is_causal = !net.layers[0].describe().ends_with("causal)")});
+  };
+  expect_as_in_pytorch("decoder/all masks", nn::TransformerDecoder(nn::TransformerDecoderLayer(8, 2, options), 2),
+                       all_masks);
+  options.is_causal = true;
+  expect_as_in_pytorch("decoder/all masks", nn::TransformerDecoder(nn::TransformerDecoderLayer(8, 2, options), 2),
+                       all_masks);
+  options.is_causal = false;
   options.norm_first = true;
   expect_as_in_pytorch("decoder layer/first", nn::TransformerDecoderLayer(8, 2, options), of_two);
   options.activation = nn::TransformerActivation::gelu;

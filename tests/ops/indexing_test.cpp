@@ -125,6 +125,15 @@ TEST_P(Indexing, GradientsOfReadingAndWriting) {
       x, y);
 }
 
+TEST(Slices, EmptyBracesLeaveANumberOut) {
+  const Tensor x = arange(5);
+  EXPECT_EQ(x(slice({}, {}, 2)).to_vector<std::int64_t>(), (std::vector<std::int64_t>{0, 2, 4}));
+  EXPECT_EQ(x(slice(1, {}, 2)).to_vector<std::int64_t>(), (std::vector<std::int64_t>{1, 3}));
+  EXPECT_EQ(x(slice({}, -2)).to_vector<std::int64_t>(), (std::vector<std::int64_t>{0, 1, 2}));
+  EXPECT_EQ(x(Slice(std::nullopt, std::nullopt, 4)).to_vector<std::int64_t>(), (std::vector<std::int64_t>{0, 4}));
+  EXPECT_EQ(x(slice(3, {}, {})).to_vector<std::int64_t>(), (std::vector<std::int64_t>{3, 4}));
+}
+
 TEST_P(Indexing, ResultsWrittenRowByRowInARecordedLoop) {
   const Tensor w = counted({2}).requires_grad_();
   const Tensor out = zeros({4, 2}, {float64, device()});

@@ -135,6 +135,29 @@ TEST(Optimizer, GroupsHaveTheirOwnOptions) {
   expect_contains(error_of<ValueError>([&] { sgd.set_lr(-1.0); }), "-1");
 }
 
+TEST(Optimizer, AGroupWithoutOptionsHasThoseOfTheConstructor) {
+  const Tensor p = leaf(ones({1})), q = leaf(ones({1})), r = leaf(ones({1}));
+  optim::SGD sgd({p}, {.lr = 0.5, .momentum = 0.25});
+  sgd.set_lr(0.125);  // of the first group alone
+  sgd.add_param_group({q});
+  EXPECT_EQ(sgd.lr(1), 0.5);
+  EXPECT_EQ(sgd.options(1).momentum, 0.25);
+  auto options = sgd.defaults();
+  options.lr = 2;
+  sgd.add_param_group({r}, options);
+  EXPECT_EQ(sgd.lr(2), 2);
+  EXPECT_EQ(sgd.options(2).momentum, 0.25);
+  optim::Adam adam({p}, 0.75);
+  adam.add_param_group({q});
+  EXPECT_EQ(adam.lr(1), 0.75);
+  const Tensor a = leaf(ones({2, 2})), b = leaf(ones({2, 2}));
+  optim::Muon muon({a}, {.lr = 0.375, .momentum = 0.5});
+  muon.add_param_group({b});
+  EXPECT_EQ(muon.lr(1), 0.375);
+  EXPECT_EQ(muon.options(1).momentum, muon.defaults().momentum);
+  EXPECT_EQ(muon.defaults().momentum, 0.5);
+}
+
 TEST(Optimizer, StepsAreCountedForEachParameter) {
   // Adam's first step is lr for every parameter, whenever its first gradient comes.
   const Tensor p = leaf(zeros({1})), q = leaf(zeros({1}));

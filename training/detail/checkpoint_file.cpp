@@ -1,10 +1,10 @@
 #include <minnow/training/detail/checkpoint_file.h>
 
-#include <cstdio>
 #include <span>
-#include <zlib.h>
+#include <utility>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/io/detail/checksum.h>
 #include <minnow/tensor/io/detail/json_reader.h>
 #include <minnow/tensor/io/detail/open_header.h>
 #include <minnow/tensor/io/file.h>
@@ -13,21 +13,9 @@
 namespace minnow::detail {
 namespace {
 
+using io::detail::checksum;
+using io::detail::checksum_key;
 using io::detail::Entry;
-
-// The header begins with its own checksum, of the header in which that checksum is kNoSum: the first of the sorted keys.
-constexpr std::string_view kStart = "{\"__metadata__\":{\"crc32\":\"", kNoSum = "00000000";
-constexpr const char* kHeaderKey = "crc32";
-
-std::string key_of(const std::string& tensor) { return "crc32 " + tensor; }
-
-std::string checksum(std::span<const std::byte> bytes) {
-  const auto sum = static_cast<unsigned>(crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
-  char text[9];
-  std::snprintf(text, sizeof text, "%08x", sum);
-  return text;
-}
-std::string checksum(const std::string& text) { return checksum(std::as_bytes(std::span(text))); }
 
 std::span<std::byte> bytes_of(const Tensor& host) {
   return {static_cast<std::byte*>(host.raw_data()), static_cast<std::size_t>(host.nbytes())};
@@ -49,12 +37,12 @@ void write_checkpoint(const std::string& path, const StateDict& tensors, Metadat
     tensor.storage()->wait_ready();
     host.set(name, raw::contiguous({tensor, where}));
     header.entries.push_back({name, tensor.dtype(), tensor.shape()});
-    metadata[key_of(name)] = checksum(bytes_of(host.at(name)));
+    metadata[checksum_key(name)] = checksum(bytes_of(host.at(name)));
   }
-  metadata[kHeaderKey] = kNoSum;
+  metadata[std::string(io::detail::kHeaderChecksumKey)] = "00000000";
   header.metadata = std::move(metadata);
   std::string text = io::detail::write_header(header);
-  text.replace(kStart.size(), kNoSum.size(), checksum(text));
+  io::detail::set_header_checksum(text);
   const std::uint64_t length = text.size();
   if (length > io::detail::kMaxHeaderBytes)
     throw ValueError("Checkpoint::save: names and metadata take " + std::to_string(length) +
@@ -73,19 +61,17 @@ CheckpointFile read_checkpoint(const std::string& path, SourceLocation where) {
   io::detail::Opened opened = io::detail::open_header(file, "Checkpoint::resume", where);
   std::string text(opened.data - sizeof(std::uint64_t), '\0');
   file.read(sizeof(std::uint64_t), std::as_writable_bytes(std::span(text)));
-  if (!text.starts_with(kStart) || text.size() < kStart.size() + kNoSum.size())
+  const io::detail::HeaderChecksum sum = io::detail::header_checksum(std::move(text));
+  if (sum.found.empty())
     refuse(path, "a header without a checksum", "a file that Checkpoint::save() has written", where);
-  const std::string written = text.substr(kStart.size(), kNoSum.size());
-  text.replace(kStart.size(), kNoSum.size(), kNoSum);
-  if (const std::string sum = checksum(text); sum != written)
-    refuse(path, "a header with the checksum " + sum, written, where);
+  if (sum.found != sum.expected) refuse(path, "a header with the checksum " + sum.expected, sum.found, where);
   CheckpointFile out;
   for (const Entry& entry : opened.header.entries) {
     const Tensor tensor = empty(entry.shape, {.dtype = entry.dtype}, where);
     const std::span<std::byte> bytes = bytes_of(tensor);
     file.read(opened.data + entry.begin, bytes);
-    const std::string sum = checksum(bytes), known = opened.header.metadata[key_of(entry.name)];
-    if (sum != known) refuse(path, "the tensor '" + entry.name + "' with the checksum " + sum, known, where);
+    const std::string is = checksum(bytes), known = opened.header.metadata[checksum_key(entry.name)];
+    if (is != known) refuse(path, "the tensor '" + entry.name + "' with the checksum " + is, known, where);
     if (entry.dtype == DType::bool_)  // a bool that is neither 0 nor 1 is undefined behavior
       for (std::byte& byte : bytes) byte = byte == std::byte{0} ? byte : std::byte{1};
     out.tensors.set(entry.name, tensor);

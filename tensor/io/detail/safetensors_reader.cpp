@@ -4,11 +4,14 @@
 #include <bit>
 #include <new>
 #include <numeric>
+#include <span>
+#include <string>
 #include <unistd.h>
 #include <utility>
 #include <minnow/tensor/allocator.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
+#include <minnow/tensor/io/detail/checksum.h>
 #include <minnow/tensor/io/detail/json_reader.h>
 #include <minnow/tensor/io/detail/open_header.h>
 #include <minnow/tensor/io/detail/shard_index.h>
@@ -22,6 +25,36 @@ using io::detail::Refusal;
 using io::detail::ShardIndex;
 
 static_assert(std::endian::native == std::endian::little, "safetensors files are little-endian: swap bytes here");
+
+namespace {
+
+[[noreturn]] void refuse_damaged(const char* op, const std::string& path, const std::string& found,
+                                 const std::string& expected, SourceLocation where) {
+  throw FormatError(std::string(op) + ": '" + path + "' is damaged\n  found     " + found + "\n  expected  " +
+                        expected +
+                        "\nuse another checkpoint; a program that changes tensors must not keep their checksums",
+                    where);
+}
+
+/// Takes the checksums of a Checkpoint's file out of its metadata, so that no other file gets them; empty if there are
+/// none.  FormatError if that of the header is wrong.
+Metadata take_checksums(const char* op, const io::InputFile& file, Opened& opened, SourceLocation where) {
+  Metadata checksums, &all = opened.header.metadata;
+  if (!all.contains(std::string(io::detail::kHeaderChecksumKey))) return checksums;
+  std::string text(opened.data - sizeof(std::uint64_t), '\0');
+  file.read(sizeof(std::uint64_t), std::as_writable_bytes(std::span(text)));
+  const io::detail::HeaderChecksum sum = io::detail::header_checksum(std::move(text));
+  if (sum.found.empty()) return checksums;  // written by another program
+  if (sum.found != sum.expected)
+    refuse_damaged(op, file.path(), "a header with the checksum " + sum.expected, sum.found, where);
+  for (auto entry = all.begin(); entry != all.end();)
+    if (entry->first == io::detail::kHeaderChecksumKey || entry->first.starts_with(io::detail::kTensorChecksumKey))
+      checksums.insert(all.extract(entry++));
+    else ++entry;
+  return checksums;
+}
+
+}  // namespace
 
 SafetensorsReader::SafetensorsReader(const char* op, std::unique_ptr<io::InputFile> file, bool index,
                                      SourceLocation where)
@@ -45,10 +78,12 @@ void SafetensorsReader::sort_names() {
 
 void SafetensorsReader::add_file(const char* op, std::unique_ptr<io::InputFile> file, SourceLocation where) {
   Opened opened = io::detail::open_header(*file, op, where);
+  const Metadata checksums = take_checksums(op, *file, opened, where);
   for (Entry& entry : opened.header.entries) {
+    const auto known = checksums.find(io::detail::checksum_key(entry.name));
     tensors_.push_back(
         {std::move(entry.name), entry.dtype, entry.shape, static_cast<std::int64_t>(entry.end - entry.begin)});
-    places_.push_back({files_.size(), opened.data + entry.begin});
+    places_.push_back({files_.size(), opened.data + entry.begin, known == checksums.end() ? "" : known->second});
   }
   metadata_.merge(opened.header.metadata);
   files_.push_back(std::move(file));
@@ -106,6 +141,10 @@ Tensor SafetensorsReader::read(const char* op, const TensorInfo& info, Device de
     auto storage = std::make_shared<Storage>(cpu_allocator(), Device(), static_cast<std::size_t>(info.nbytes));
     const std::span<std::byte> out(static_cast<std::byte*>(storage->data()), static_cast<std::size_t>(info.nbytes));
     file.read(place.offset, out);
+    if (!place.checksum.empty())
+      if (const std::string is = io::detail::checksum(out); is != place.checksum)
+        refuse_damaged(op, file.path(), "the tensor '" + info.name + "' with the checksum " + is, place.checksum,
+                       where);
     if (info.dtype == DType::bool_)  // a bool that is neither 0 nor 1 is undefined behavior
       for (std::byte& byte : out) byte = byte == std::byte{0} ? byte : std::byte{1};
     const Tensor host(std::move(storage), info.dtype, info.shape, contiguous_strides(info.shape));

@@ -27,6 +27,7 @@ class SafetensorsReader {
   struct Place {
     std::size_t file = 0;
     std::uint64_t offset = 0;
+    std::string checksum{};  ///< of a Checkpoint's file
   };
 
   void add_file(const char* op, std::unique_ptr<io::InputFile> file, SourceLocation where);
