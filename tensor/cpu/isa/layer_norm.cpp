@@ -27,6 +27,7 @@ struct LayerNormRows {
   double eps;
   bool centered;
   ChannelRuns runs;
+  bool prefetched;  ///< the rows behind these are wanted next, and are not in the cache
 };
 struct LayerNormGradients {
   std::int64_t rows, n;
@@ -36,7 +37,7 @@ struct LayerNormGradients {
   double *grad_weight, *grad_bias;  ///< [n], or of all channels: what the rows give is added
   bool centered;
   ChannelRuns runs;
-  bool prefetched;  ///< the rows behind these are wanted next, and are not in the cache
+  bool prefetched;
 };
 struct LayerNormLoops {
   void (*forward[2])(const LayerNormRows& job);  ///< of floats and of doubles
@@ -51,21 +52,10 @@ MINNOW_ISA_TABLE(LayerNormLoops, layer_norm_loops)
 namespace minnow::cpu::MINNOW_ISA {
 namespace {
 
-/// Begins to load a row of n elements.
-template <class T> MINNOW_HD void prefetch(const T* row, std::int64_t n) {
-  constexpr std::int64_t kLine = 64 / static_cast<std::int64_t>(sizeof(T));
-  for (std::int64_t i = 0; i < n; i += kLine) __builtin_prefetch(row + i, 0, 2);
-}
-
-/// Row r of `soon`, unless that is nullptr, is prefetched before row r is summed.
 template <class T, class Read>
-MINNOW_HD void wide_sums(std::int64_t rows, std::int64_t n, const Read& read, double* sums, const T* soon = nullptr) {
+MINNOW_HD void wide_sums(std::int64_t rows, std::int64_t n, const Read& read, double* sums) {
   fold_rows<DoubleVector>(
-      rows,
-      [&](std::int64_t r) {
-        if (soon != nullptr) prefetch(soon + r * n, n);
-        return wide_sum<T>(n, [&](std::int64_t i, int some) { return read(r, i, some); });
-      },
+      rows, [&](std::int64_t r) { return wide_sum<T>(n, [&](std::int64_t i, int some) { return read(r, i, some); }); },
       Plus(), sums);
 }
 
@@ -101,39 +91,47 @@ template <class T> MINNOW_HD void scale_runs(const LayerNormRows& job, const Nor
   }
 }
 
-/// The sum of c = x - about over a row, in several lanes, and that of c c: one pass.
-template <class T> MINNOW_HD DoubleVector sum_and_squares(const T* x, std::int64_t n, T about, DoubleVector& squares) {
+/// The sum of v = value(i, m) over a row, in several lanes, and that of other(v, i, m): one pass.
+template <class T, class Value, class Other>
+MINNOW_HD DoubleVector two_sums(std::int64_t n, const Value& value, const Other& other, DoubleVector& others) {
   constexpr int kAll = kLanesOf<T>, kTogether = 8;
-  const auto c = [&](std::int64_t i, int some) { return load_some(x + i, some) - splat(about); };
-  DoubleVector sum{}, square{};
+  DoubleVector sum{}, rest{};
   std::int64_t i = 0;
   if constexpr (std::is_same_v<T, float>) {
-    DoubleVector more{}, more_squares{};
+    DoubleVector more{}, more_rest{};
     for (; i + kTogether * kAll <= n; i += kTogether * kAll) {
       Vector v[kTogether];
 #pragma GCC unroll 8
-      for (int k = 0; k < kTogether; ++k) v[k] = c(i + k * kAll, kAll);
+      for (int k = 0; k < kTogether; ++k) v[k] = value(i + k * kAll, kAll);
       const Vector u = ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7]));
 #pragma GCC unroll 8
-      for (int k = 0; k < kTogether; ++k) v[k] *= v[k];
+      for (int k = 0; k < kTogether; ++k) v[k] = other(v[k], i + k * kAll, kAll);
       const Vector q = ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7]));
-      sum += low(u), more += high(u), square += low(q), more_squares += high(q);
+      sum += low(u), more += high(u), rest += low(q), more_rest += high(q);
     }
     for (; i < n; i += kAll) {
       const int some = static_cast<int>(n - i < kAll ? n - i : kAll);
-      const Vector v = some == kAll ? c(i, kAll) : keep_first(c(i, some), some, 0.0f), q = v * v;
-      sum += low(v), more += high(v), square += low(q), more_squares += high(q);
+      const Vector v = some == kAll ? value(i, kAll) : keep_first(value(i, some), some, 0.0f);
+      const Vector q = some == kAll ? other(v, i, kAll) : keep_first(other(v, i, some), some, 0.0f);
+      sum += low(v), more += high(v), rest += low(q), more_rest += high(q);
     }
-    sum += more, square += more_squares;
+    sum += more, rest += more_rest;
   } else {
     for (; i < n; i += kAll) {
       const int some = static_cast<int>(n - i < kAll ? n - i : kAll);
-      const DoubleVector v = some == kAll ? c(i, kAll) : keep_first(c(i, some), some);
-      sum += v, square += v * v;
+      const DoubleVector v = some == kAll ? value(i, kAll) : keep_first(value(i, some), some);
+      sum += v, rest += some == kAll ? other(v, i, kAll) : keep_first(other(v, i, some), some);
     }
   }
-  squares = square;
+  others = rest;
   return sum;
+}
+
+/// The sum of c = x - about over a row, in several lanes, and that of c c.
+template <class T> MINNOW_HD DoubleVector sum_and_squares(const T* x, std::int64_t n, T about, DoubleVector& squares) {
+  return two_sums<T>(
+      n, [&](std::int64_t i, int some) { return load_some(x + i, some) - splat(about); },
+      [](auto c, std::int64_t, int) { return c * c; }, squares);
 }
 
 /// Sums of rows less `about`, which is near enough to the mean, and of the squares.
@@ -194,8 +192,10 @@ template <class T> void forward(const LayerNormRows& job) {
     for (std::int64_t r = 0; r < job.rows; ++r) scale_runs(job, normal, r);
     return;
   }
+  const std::int64_t behind = job.prefetched ? job.rows * n : 0;
   for (std::int64_t r = 0; r < job.rows; ++r)
     row_map(static_cast<T*>(job.y) + r * n, n, [&](std::int64_t i, int some) {
+      __builtin_prefetch(x + behind + r * n + i, 0, 2);
       auto y = normal(load_some(x + r * n + i, some), r);
       if (weight != nullptr) y = y * load_some(weight + i, some);
       if (bias != nullptr) y = y + load_some(bias + i, some);
@@ -246,31 +246,43 @@ template <class T> void backward(const LayerNormGradients& job) {
     return;
   }
   const auto h = [&](std::int64_t r, std::int64_t i, int some) { return normal(load_some(x + r * n + i, some), r); };
-  if (job.grad_x != nullptr) {
-    double sums[kLayerNormRows] = {}, products[kLayerNormRows];
-    const auto g = [&](std::int64_t r, std::int64_t i, int some) {
-      const auto all = load_some(grad + r * n + i, some);
-      return weight == nullptr ? all : all * load_some(weight + i, some);
+  const std::int64_t behind = job.prefetched ? job.rows * n : 0;  // the rows that are wanted next
+  const bool sums_only = job.grad_x == nullptr;
+  T mean[kLayerNormRows] = {}, slope[kLayerNormRows] = {};
+  if (!sums_only) {
+    double sums[kLayerNormRows], products[kLayerNormRows];
+    DoubleVector wide[kLayerNormRows];
+    const auto row = [&](std::int64_t r) {
+      const auto g = [&](std::int64_t i, int some) {
+        const auto all = load_some(grad + r * n + i, some);
+        return weight == nullptr ? all : all * load_some(weight + i, some);
+      };
+      const auto product = [&](auto v, std::int64_t i, int some) {
+        __builtin_prefetch(grad + behind + r * n + i, 0, 2);
+        return v * h(r, i, some);
+      };
+      return two_sums<T>(n, g, product, wide[r]);
     };
-    if (job.centered) wide_sums<T>(job.rows, n, g, sums);
-    wide_sums<T>(
-        job.rows, n, [&](std::int64_t r, std::int64_t i, int some) { return g(r, i, some) * h(r, i, some); }, products,
-        job.prefetched ? grad + job.rows * n : nullptr);
+    fold_rows<DoubleVector>(job.rows, row, Plus(), sums);
+    fold_rows<DoubleVector>(
+        job.rows, [&](std::int64_t r) { return wide[r]; }, Plus(), products);
     for (std::int64_t r = 0; r < job.rows; ++r) {
-      const auto mean = splat(static_cast<T>(sums[r] / count)), slope = splat(static_cast<T>(products[r] / count)),
-                 scale = splat(normal.scale[r]);
-      if (job.prefetched) prefetch(x + (job.rows + r) * n, n);
-      row_map(static_cast<T*>(job.grad_x) + r * n, n,
-              [&](std::int64_t i, int some) { return scale * (g(r, i, some) - mean - h(r, i, some) * slope); });
+      if (job.centered) mean[r] = static_cast<T>(sums[r] / count);
+      slope[r] = static_cast<T>(products[r] / count);
     }
   }
-  if (job.grad_weight == nullptr && job.grad_bias == nullptr) return;
+  T* const grad_x = static_cast<T*>(job.grad_x);
   for_some<T>(n, [&](std::int64_t i, int some) {
     auto to_weight = splat(T(0)), to_bias = splat(T(0));
+    const auto factor = weight == nullptr ? splat(T(1)) : load_some(weight + i, some);
     for (std::int64_t r = 0; r < job.rows; ++r) {
-      const auto g = load_some(grad + r * n + i, some);
-      to_weight += g * h(r, i, some);
+      const std::int64_t at = r * n + i;
+      __builtin_prefetch(x + behind + at, 0, 2);
+      const auto g = load_some(grad + at, some), of_row = h(r, i, some);
+      to_weight += g * of_row;
       to_bias += g;
+      if (sums_only) continue;
+      store_some(splat(normal.scale[r]) * (g * factor - splat(mean[r]) - of_row * splat(slope[r])), grad_x + at, some);
     }
     if (job.grad_weight != nullptr) add_some(to_weight, job.grad_weight + i, some);
     if (job.grad_bias != nullptr) add_some(to_bias, job.grad_bias + i, some);
@@ -339,7 +351,8 @@ template <> void execute(const calls::LayerNorm& args) {
     const void* const from = x.read(at, count, room);
     void* const to = y.write(at, count, room);
     forward({last - first, n, from, weights, biases, to, mean ? mean + first : nullptr,
-             mean ? mean + rows + first : nullptr, args.eps, args.centered, from_row(runs, first)});
+             mean ? mean + rows + first : nullptr, args.eps, args.centered, from_row(runs, first),
+             is_prefetched(args.x)});
     y.written(at, count, to);
   });
 }

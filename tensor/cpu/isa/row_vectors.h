@@ -206,6 +206,13 @@ template <class T, class Read> MINNOW_HD DoubleVector wide_sum(std::int64_t n, c
     return a + b;
   }
 }
+MINNOW_HD void store_some(Vector v, float* to, int n) {
+  if (n == kLanes32) store(v, to);
+  else store_first(v, to, n);
+}
+MINNOW_HD void store_some(DoubleVector v, double* to, int n) {
+  std::memcpy(to, &v, static_cast<std::size_t>(n) * sizeof(double));
+}
 MINNOW_HD void add_some(Vector v, double* to, int n) {
   DoubleVector halves[2] = {};
   std::memcpy(halves, to, static_cast<std::size_t>(n) * sizeof(double));
