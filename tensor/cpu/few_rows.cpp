@@ -9,7 +9,7 @@ namespace minnow::cpu {
 bool has_few_rows(const Product& p) {
   constexpr std::int64_t kSmall = 1 << 16;  // elements of b: smaller ones stay in the cache, where tiles are as fast
   if (p.m > kFewRows || p.k < 1) return false;
-  return p.b_col == 1 ? p.n * p.k >= kSmall : p.b_row == 1;
+  return p.b_col == 1 ? p.m == 1 && p.n * p.k >= kSmall : p.b_row == 1;  // tiles of more rows read b once too
 }
 
 void multiply_few_rows(const Product& p) {

@@ -27,17 +27,4 @@ bool is_worth_packing(const Product& p);
 /// threads.
 void multiply(const Product& p);
 
-/// y = a x in float32, or aᵀ x.   a: [rows, cols], rows dense and `stride` elements apart  x and y: dense
-struct MatrixVector {
-  std::int64_t rows, cols;
-  const float* a;
-  std::int64_t stride;
-  const float* x;
-  float* y;
-  bool transposed;
-};
-
-/// Reads the matrix once, at the speed of memory; bits as in multiply().
-void multiply_vector(const MatrixVector& p);
-
 }  // namespace minnow::cpu

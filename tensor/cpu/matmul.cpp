@@ -246,15 +246,14 @@ bool run_own(const MatmulParams& params, const MatmulOperands& o) {
   return true;
 }
 
-/// Computes a matrix times a vector; returns false for other products.
+/// Computes a matrix times a vector, as the vector times the transpose; returns false for other products.
 bool run_vector(const MatmulParams& params, const MatmulOperands& o) {
   if (o.out.cols != 1 || o.out.rows < 2 || o.out.batch != 1 || o.bias || params.alpha != 1 || params.beta != 0)
     return false;
-  if (o.b.row_stride != 1 || (o.out.row_stride != 1 && o.out.rows > 1)) return false;
-  const bool transposed = o.a.col_stride != 1;
-  multiply_vector({transposed ? o.a.cols : o.a.rows, transposed ? o.a.rows : o.a.cols,
-                   reinterpret_cast<const float*>(o.a.data), o.a.leading(), reinterpret_cast<const float*>(o.b.data),
-                   reinterpret_cast<float*>(o.out.data), transposed});
+  if (o.b.row_stride != 1 || o.out.row_stride != 1) return false;
+  const std::int64_t n = o.out.rows, k = o.a.cols;
+  multiply_few_rows({1, n, k, reinterpret_cast<const float*>(o.b.data), k, 1, reinterpret_cast<const float*>(o.a.data),
+                     o.a.col_stride, o.a.row_stride, nullptr, reinterpret_cast<float*>(o.out.data), n});
   return true;
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <vector>
+#include <minnow/tensor/cpu/few_rows.h>
 #include <minnow/tensor/cpu/gemm.h>
 #include <minnow/tensor/threads.h>
 #include "../kernels/isa_support.h"
@@ -72,7 +73,9 @@ TEST_P(Gemm, AMatrixTimesAVectorWithTheSameBitsForAnyNumberOfThreads) {
           std::vector<float> y(static_cast<std::size_t>(results + 1), -77.0f);
           const int before = num_threads();
           set_num_threads(threads);
-          cpu::multiply_vector({rows, cols, a.data(), cols + kGap, x.data(), y.data(), transposed});
+          const std::int64_t depth = transposed ? rows : cols, step = cols + kGap;
+          cpu::multiply_few_rows({1, results, depth, x.data(), depth, 1, a.data(), transposed ? step : 1,
+                                  transposed ? 1 : step, nullptr, y.data(), results});
           set_num_threads(before);
           return y;
         };

@@ -19,11 +19,11 @@ template <int Deep> void add_rows(const FewRowsPart& p, const float* a, const fl
 #pragma GCC unroll 8
     for (int d = 0; d < Deep; ++d) x[d] = splat(of_row[d]);
     const auto step = [&](std::int64_t j, int some) {
-      Vector sum = load_some(sums + j, some);
+      // Added to each other first, which rounds them less than a large sum.
+      Vector added = x[0] * load_some(b + j, some);
 #pragma GCC unroll 8
-      for (int d = 0; d < Deep; ++d) sum += x[d] * load_some(b + d * p.b_step + j, some);
-      if (some == kLanes32) store(sum, sums + j);
-      else store_first(sum, sums + j, some);
+      for (int d = 1; d < Deep; ++d) added += x[d] * load_some(b + d * p.b_step + j, some);
+      store_some(load_some(sums + j, some) + added, sums + j, some);
     };
     std::int64_t j = 0;
     for (; j + kLanes32 <= n; j += kLanes32) step(j, kLanes32);
