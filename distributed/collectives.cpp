@@ -50,6 +50,13 @@ void require_other(int other, const char* name) {
                              "a rank sends to others: copy the tensor instead"));
 }
 
+/// What a rank has, that is not what this one has.
+std::string differing(const std::string& who, const Signature& theirs) {
+  const std::string tensor = theirs.str();
+  return message(who + " another tensor:" + tensor.substr(tensor.find("  ")), {},
+                 "both need the same shape and dtype, and both a GPU or neither");
+}
+
 /// x's elements on the host, dense: x itself if it is so.
 Tensor on_host(const Tensor& x) {
   const Tensor value = x.detach();
@@ -235,7 +242,20 @@ void send(const In& x, int to) {
   Engine& engine = Engine::current();
   x->require_defined();
   require_other(to, "to");
-  const Signature mine = signature(Kind::broadcast, *x);
+  Signature mine = signature(Kind::broadcast, *x);
+  if (Nccl* const nccl = engine.started_nccl(x->device())) {
+    mine.on_gpu = 1;
+    const Tensor dense = detail::raw::contiguous(x->detach());
+    const auto agree = [mine, to](Communicator& c) {
+      c.send(reinterpret_cast<const std::byte*>(&mine), sizeof mine, to);
+      Signature theirs;
+      c.receive(reinterpret_cast<std::byte*>(&theirs), sizeof theirs, to);
+      if (!(theirs == mine)) throw ValueError(differing("rank " + std::to_string(to) + " receives", theirs));
+    };
+    engine.start(*nccl, {Nccl::Call::Kind::send, dense, dense, ReduceOp::sum, to}, agree).wait();
+    return;
+  }
+  CaptureSession::forbid_access(CallSite::op(), x->device());
   const Tensor host = on_host(*x);
   engine
       .start([host, to, mine](Communicator& c) {
@@ -251,25 +271,32 @@ void recv(const In& x, int from) {
   x->require_defined();
   require_other(from, "from");
   detail::raw::require_writable(x);
-  const Signature mine = signature(Kind::broadcast, *x);
-  const Tensor host = on_host(*x);
-  Signature theirs;
-  engine
-      .start([&](Communicator& c) {
-        c.receive(reinterpret_cast<std::byte*>(&theirs), sizeof theirs, from);
-        std::int64_t numel = 1;
-        for (int d = 0; d < theirs.rank; ++d) numel *= theirs.sizes[d];
-        const std::size_t bytes = static_cast<std::size_t>(numel) * size_of(static_cast<DType>(theirs.dtype));
-        std::vector<std::byte> other(theirs == mine ? 0 : bytes);  // what does not fit is received, and dropped
-        c.receive(theirs == mine ? bytes_of(host) : other.data(), bytes, from);
-      })
-      .wait();
-  if (!(theirs == mine)) {
-    const std::string sent = theirs.str();
-    throw ValueError(
-        message("rank " + std::to_string(from) + " has sent another tensor:" + sent.substr(sent.find("  ")),
-                {{"x", *x}}, "receive to a tensor of the shape and dtype that is sent"));
+  Signature mine = signature(Kind::broadcast, *x);
+  Nccl* const nccl = engine.started_nccl(x->device());
+  if (nccl == nullptr) CaptureSession::forbid_access(CallSite::op(), x->device());
+  mine.on_gpu = nccl != nullptr ? 1 : 0;
+  const Tensor host = nccl != nullptr ? Tensor() : on_host(*x);
+  const auto agree = [mine, from, host](Communicator& c) {
+    Signature theirs;
+    c.receive(reinterpret_cast<std::byte*>(&theirs), sizeof theirs, from);
+    const bool same = theirs == mine;
+    if (theirs.on_gpu != 0) {  // it waits for what this rank has
+      c.send(reinterpret_cast<const std::byte*>(&mine), sizeof mine, from);
+    } else {
+      std::int64_t numel = 1;
+      for (int d = 0; d < theirs.rank; ++d) numel *= theirs.sizes[d];
+      const std::size_t bytes = static_cast<std::size_t>(numel) * size_of(static_cast<DType>(theirs.dtype));
+      std::vector<std::byte> other(same ? 0 : bytes);  // what does not fit is received, and dropped
+      c.receive(same ? bytes_of(host) : other.data(), bytes, from);
+    }
+    if (!same) throw ValueError(differing("rank " + std::to_string(from) + " has sent", theirs));
+  };
+  if (nccl != nullptr) {
+    const Tensor dense = detail::raw::contiguous(x->detach());
+    engine.start(*nccl, {Nccl::Call::Kind::recv, dense, dense, ReduceOp::sum, from}, agree, putting(dense, *x)).wait();
+    return;
   }
+  engine.start(agree).wait();
   put(host, *x);
 }
 

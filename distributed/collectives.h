@@ -12,13 +12,14 @@
 // Tensors of the CPU and of sim go through the host, by MPI: sums are added in the order of the ranks, float16 and bfloat16
 // in float32, so that all runs have the same bits.
 //
-// Tensors of a GPU go by NCCL, which is loaded when first needed, on all ranks or on none; send, recv, and reductions of
-// int16, go through the host.  The host waits until all ranks have called, which takes a small message of MPI to rank 0 and
-// back, and not for the GPU: its work is ordered as that of an operation.  Inside a CapturedStep the call is captured, and
-// replays compare nothing: a rank that then does something else is told at the timeout.  The order of sums is NCCL's, which
-// rounds those of float16 and bfloat16 at each step; its max and min leave NaNs out.  If a GPU finds that a rank is gone,
-// or waits longer than the timeout, all ranks end with a message.  Where NCCL cannot be used (it is not installed, or ranks
-// share a GPU), rank 0 gives a warning that says why, and tensors are copied to the host and back.
+// Tensors of a GPU go by NCCL, which is loaded when first needed, on all ranks or on none; reductions of int16 go
+// through the host, and so do send and recv before the first collective of all ranks, as two alone cannot start it.
+// The host waits until all ranks have called, which takes a small message of MPI to rank 0 and back, and not for the
+// GPU: its work is ordered as that of an operation.  Inside a CapturedStep the call is captured, and replays compare
+// nothing: a rank that then does something else is told at the timeout.  The order of sums is NCCL's, which rounds
+// those of float16 and bfloat16 at each step; its max and min leave NaNs out.  If a GPU finds that a rank is gone, or
+// waits longer than the timeout, all ranks end with a message.  Where NCCL cannot be used (it is not installed, or
+// ranks share a GPU), rank 0 gives a warning that says why, and tensors are copied to the host and back.
 namespace minnow::dist {
 
 /// How the ranks' elements are combined.  `mean` is of floating-point dtypes; of bool, sum and max mean "or", min "and".
@@ -67,7 +68,7 @@ Tensor reduce_scatter(const In& x, ReduceOp op = ReduceOp::sum);
 void barrier(SourceLocation where = SourceLocation::current());
 
 /// Sends x to another rank, which calls recv(y, from) with a tensor of the same shape and dtype: ValueError there
-/// otherwise.  May return before it was received.  ValueError for this rank itself and for one that does not exist;
+/// otherwise, and by NCCL here too.  May return before it was received; by NCCL it waits until recv was called.  ValueError for this rank itself and for one that does not exist;
 /// BackendError if it is not received within the timeout.
 void send(const In& x, int to);
 /// x = what another rank sends.  The same errors.

@@ -124,6 +124,10 @@ void Shards::share() const {
 
 StateDict Shards::gathered(const StateDict& own, SourceLocation where) const {
   const CallSite site("dist::Sharded::state_dict", where);
+  for (const auto& [key, tensor] : own)
+    if (const auto part = StateKey::read(key); part && part->number >= own_.size())
+      throw ValueError(message("optimizer() has parameters that this does not know", {},
+                               "give all parameters to the constructor: there is one group of them"));
   std::vector<StateDict> of_ranks;
   of_ranks.reserve(static_cast<std::size_t>(size()));
   for (int r = 0; r < size(); ++r) of_ranks.push_back(broadcast_dict(own, r));

@@ -114,6 +114,12 @@ Nccl* Engine::nccl(Device device) {
   return (nccl_[device.index()] = std::move(started)).get();
 }
 
+Nccl* Engine::started_nccl(Device device) {
+  const std::lock_guard lock(nccl_mutex_);
+  const auto found = device.is_cuda() ? nccl_.find(device.index()) : nccl_.end();
+  return found == nccl_.end() ? nullptr : found->second.get();
+}
+
 /// Between jobs.  What NCCL could not finish is in nobody's hands: all ranks end, before they use wrong numbers.
 void Engine::watch() {
   std::string trouble;

@@ -54,6 +54,8 @@ class Engine {
   /// NCCL for a GPU, started at the first call, which all ranks make together; nullptr where they cannot use it: a
   /// warning has said why.
   Nccl* nccl(Device device);
+  /// The same if a call of all ranks has started it; otherwise nullptr.
+  Nccl* started_nccl(Device device);
   const Communicator& communicator() const { return communicator_; }
   /// All that was started has ended.  Throws if the other ranks do not end too.
   void finish();

@@ -51,6 +51,8 @@ struct Functions {
   Status (*broadcast)(const void* from, void* to, std::size_t n, int dtype, int root, void* comm, void* stream);
   Status (*all_gather)(const void* from, void* to, std::size_t n, int dtype, void* comm, void* stream);
   Status (*reduce_scatter)(const void* from, void* to, std::size_t n, int dtype, int op, void* comm, void* stream);
+  Status (*send)(const void* from, std::size_t n, int dtype, int peer, void* comm, void* stream);
+  Status (*recv)(void* to, std::size_t n, int dtype, int peer, void* comm, void* stream);
 };
 
 Functions load() {
@@ -74,6 +76,8 @@ Functions load() {
   library.bind(f.broadcast, "ncclBroadcast");
   library.bind(f.all_gather, "ncclAllGather");
   library.bind(f.reduce_scatter, "ncclReduceScatter");
+  library.bind(f.send, "ncclSend");
+  library.bind(f.recv, "ncclRecv");
   return f;
 }
 
@@ -110,7 +114,8 @@ int op_of(ReduceOp op, DType dtype) {
 }
 
 const char* function_of(Nccl::Call::Kind kind) {
-  constexpr const char* kNames[] = {"ncclAllReduce", "ncclBroadcast", "ncclAllGather", "ncclReduceScatter"};
+  constexpr const char* kNames[] = {"ncclAllReduce",     "ncclBroadcast", "ncclAllGather",
+                                    "ncclReduceScatter", "ncclSend",      "ncclRecv"};
   return kNames[static_cast<int>(kind)];
 }
 
@@ -233,6 +238,8 @@ Event Nccl::run(const Call& call, const Stream& stream) {
     case broadcast: status = f.broadcast(from, to, bytes, kUint8, call.root, comm_, to_stream); break;
     case all_gather: status = f.all_gather(from, to, bytes, kUint8, comm_, to_stream); break;
     case reduce_scatter: status = f.reduce_scatter(from, to, n, type, op, comm_, to_stream); break;
+    case send: status = f.send(from, bytes, kUint8, call.root, comm_, to_stream); break;
+    case recv: status = f.recv(to, bytes, kUint8, call.root, comm_, to_stream); break;
   }
   check(status, function_of(call.kind));
   return stream.record(EventUse::ordering);

@@ -18,9 +18,9 @@ namespace minnow::dist {
 /// one that joins the capture.
 class Nccl {
  public:
-  /// One call of NCCL.  Both tensors are contiguous; `from` may be `to`.
+  /// One call of NCCL.  Both tensors are contiguous; `from` may be `to`.  `root` of send and recv is the other rank.
   struct Call {
-    enum class Kind : std::uint8_t { all_reduce, broadcast, all_gather, reduce_scatter };
+    enum class Kind : std::uint8_t { all_reduce, broadcast, all_gather, reduce_scatter, send, recv };
     Kind kind;
     Tensor from, to;
     ReduceOp op = ReduceOp::sum;

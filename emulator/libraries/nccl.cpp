@@ -68,10 +68,13 @@ int submit_call(const NcclWork& work, const void* from, void* to, void* comm, cu
   if (work.root < 0 || work.root >= group->ranks())
     return refuse(kInvalidArgument, "there is no rank " + std::to_string(work.root));
   if (work.count == 0) return kSuccess;
-  const bool reads = work.call != NcclCall::broadcast || work.root == group->rank();
+  const bool of_two = work.call == NcclCall::send || work.call == NcclCall::recv;
+  if (of_two && work.root == group->rank())
+    return refuse(kInvalidUsage, "a rank sends to itself only inside a group of calls");
+  const bool reads = work.call != NcclCall::recv && (work.call != NcclCall::broadcast || work.root == group->rank());
   if (reads && !is_device_memory(from, bytes * (work.call == NcclCall::reduce_scatter ? ranks : 1)))
     return refuse(kInvalidArgument, "the buffer to send is not in the memory of the GPU");
-  if (!is_device_memory(to, bytes * (work.call == NcclCall::all_gather ? ranks : 1)))
+  if (work.call != NcclCall::send && !is_device_memory(to, bytes * (work.call == NcclCall::all_gather ? ranks : 1)))
     return refuse(kInvalidArgument, "the buffer to receive is not in the memory of the GPU");
   if (leaves_capture(stream)) return refuse(kInvalidUsage, "the stream is not a part of this thread's capture");
   static_cast<void>(library_status(work.str().substr(0, work.str().find(' ')), 0));
@@ -165,6 +168,14 @@ ncclResult_t ncclAllGather(const void* from, void* to, std::size_t count, int dt
 ncclResult_t ncclReduceScatter(const void* from, void* to, std::size_t count, int dtype, int op, ncclComm_t comm,
                                cudaStream_t stream) {
   return submit_call({NcclCall::reduce_scatter, dtype, op, 0, count}, from, to, comm, stream);
+}
+
+ncclResult_t ncclSend(const void* from, std::size_t count, int dtype, int peer, ncclComm_t comm, cudaStream_t stream) {
+  return submit_call({NcclCall::send, dtype, 0, peer, count}, from, nullptr, comm, stream);
+}
+
+ncclResult_t ncclRecv(void* to, std::size_t count, int dtype, int peer, ncclComm_t comm, cudaStream_t stream) {
+  return submit_call({NcclCall::recv, dtype, 0, peer, count}, nullptr, to, comm, stream);
 }
 
 }  // extern "C"

@@ -85,7 +85,8 @@ std::size_t nccl_size_of(int dtype) {
 }
 
 std::string NcclWork::str() const {
-  constexpr const char* kNames[] = {"ncclAllReduce", "ncclBroadcast", "ncclAllGather", "ncclReduceScatter"};
+  constexpr const char* kNames[] = {"ncclAllReduce",     "ncclBroadcast", "ncclAllGather",
+                                    "ncclReduceScatter", "ncclSend",      "ncclRecv"};
   return std::string(kNames[static_cast<int>(call)]) + " of " + std::to_string(count) + " elements of type " +
          std::to_string(dtype) + ", operation " + std::to_string(op) + ", root " + std::to_string(root);
 }
@@ -100,6 +101,7 @@ struct NcclGroup::Shared {
   std::atomic<int> ranks;
   std::atomic<int> pids[kMostRanks];
   Slot slots[kMostRanks];
+  Slot pairs[kMostRanks][kMostRanks];  // from a rank to another
 };
 
 bool NcclGroup::make(const std::string& name) {
@@ -181,6 +183,37 @@ bool NcclGroup::exchange(const NcclWork& work, const std::byte* mine, std::size_
 
 void NcclGroup::done() { shared_->slots[rank_].taken = turn_; }
 
+/// Ends when the other rank has taken everything, as a kernel may.
+bool NcclGroup::send(const NcclWork& work, const std::byte* from) {
+  Shared::Slot& pair = shared_->pairs[rank_][work.root];
+  const std::size_t bytes = work.count * nccl_size_of(work.dtype);
+  for (std::size_t at = 0; at < bytes; at += kChunk) {
+    const std::uint64_t number = pair.posted;
+    pair.work = work;
+    std::memcpy(pair.data, from + at, std::min(kChunk, bytes - at));
+    pair.posted = number + 1;
+    if (!wait(work.root, [&] { return pair.taken > number; })) return false;
+  }
+  return true;
+}
+
+bool NcclGroup::receive(const NcclWork& work, std::byte* to) {
+  Shared::Slot& pair = shared_->pairs[work.root][rank_];
+  const std::size_t bytes = work.count * nccl_size_of(work.dtype);
+  for (std::size_t at = 0; at < bytes; at += kChunk) {
+    const std::uint64_t number = pair.taken;
+    if (!wait(work.root, [&] { return pair.posted > number; })) return false;
+    const bool fits = pair.work.dtype == work.dtype && pair.work.count == work.count;
+    if (fits) std::memcpy(to + at, pair.data, std::min(kChunk, bytes - at));
+    const std::string theirs = pair.work.str();
+    pair.taken = number + 1;
+    if (!fits)
+      return fail(kInvalidUsage, "the ranks differ, at which a GPU hangs: rank " + std::to_string(rank_) + " calls " +
+                                     work.str() + "; rank " + std::to_string(work.root) + " calls " + theirs);
+  }
+  return true;
+}
+
 bool NcclGroup::run(const NcclWork& work, const void* from_void, void* to_void) {
   if (status_ != 0) return false;
   static const char* const fails = std::getenv("MINNOW_EMULATOR_NCCL_FAILS");
@@ -190,6 +223,8 @@ bool NcclGroup::run(const NcclWork& work, const void* from_void, void* to_void) 
   }
   const auto* const from = static_cast<const std::byte*>(from_void);
   auto* const to = static_cast<std::byte*>(to_void);
+  if (work.call == NcclCall::send) return send(work, from);
+  if (work.call == NcclCall::recv) return receive(work, to);
   const std::size_t size = nccl_size_of(work.dtype), bytes = work.count * size;
   const int rows = work.call == NcclCall::reduce_scatter ? ranks_ : 1;
   for (int row = 0; row < rows; ++row)

@@ -8,9 +8,9 @@
 /// What the processes of a communicator share: memory in which each puts what the others read.
 namespace emulator {
 
-enum class NcclCall : std::int32_t { all_reduce, broadcast, all_gather, reduce_scatter };
+enum class NcclCall : std::int32_t { all_reduce, broadcast, all_gather, reduce_scatter, send, recv };
 
-/// One call, compared between the ranks.  Enumerations are NCCL's.
+/// One call, compared between the ranks.  Enumerations are NCCL's.  `root` of send and recv is the other rank.
 struct NcclWork {
   NcclCall call = NcclCall::all_reduce;
   std::int32_t dtype = 0, op = 0, root = 0;
@@ -47,6 +47,8 @@ class NcclGroup {
 
  private:
   struct Shared;
+  bool send(const NcclWork& work, const std::byte* from);
+  bool receive(const NcclWork& work, std::byte* to);
   bool exchange(const NcclWork& work, const std::byte* mine, std::size_t bytes);
   void done();
   bool fail(int status, const std::string& text);

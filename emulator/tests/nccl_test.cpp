@@ -70,6 +70,9 @@ TEST_F(Nccl, RefusesWhatIsWrong) {
   EXPECT_EQ(all_reduce(memory, memory, 4, kFloat, 5, comm, stream), kInvalidArgument);
   EXPECT_EQ(all_reduce(memory, memory, 4, kFloat, kSum, host, stream), kInvalidArgument);
   EXPECT_EQ(all_reduce(nullptr, nullptr, 0, kFloat, kSum, comm, stream), kSuccess);
+  const auto send = function<int(const void*, std::size_t, int, int, Comm, cudaStream_t)>("ncclSend");
+  EXPECT_EQ(send(memory, 4, kFloat, 0, comm, stream), kInvalidUsage);  // to itself
+  EXPECT_EQ(send(memory, 4, kFloat, 1, comm, stream), kInvalidArgument);
   Comm other = nullptr;
   EXPECT_EQ(init(&other, 2, 2), kInvalidArgument);
   EXPECT_EQ(init(&other, 0, 0), kInvalidArgument);

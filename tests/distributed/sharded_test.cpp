@@ -100,6 +100,11 @@ TEST(ShardedErrors, AreNamed) {
   values.set("state.x.step", zeros({}, {.dtype = float64}));
   values.set("state.99.step", zeros({}, {.dtype = float64}));
   expect_contains(error_of<ValueError>([&] { adam.load_state_dict(values); }), "names belong to these groups");
+  Net more;
+  adam.optimizer().add_param_group(more.parameters(), {.lr = 0.5});
+  for (const Tensor& p : more.parameters()) p.set_grad(ones_like(p.detach()));
+  adam.step();
+  expect_contains(error_of<ValueError>([&] { adam.state_dict(); }), "there is one group of them");
 }
 
 }  // namespace
