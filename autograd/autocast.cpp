@@ -3,6 +3,7 @@
 #include <unordered_map>
 #include <utility>
 #include <minnow/autograd/autocast_scope.h>
+#include <minnow/autograd/cast_node.h>
 #include <minnow/autograd/record.h>
 #include <minnow/tensor/call_site.h>
 #include <minnow/tensor/capture_session.h>
@@ -47,19 +48,7 @@ namespace {
 
 constinit thread_local AutocastCache* cache = nullptr;
 
-/// The gradient of a cast, which the engine converts back.  It keeps nothing, so that graphs which share it may run one
-/// after the other.
-class CastNode final : public Node {
- public:
-  using Node::Node;
-  bool is_reusable() const override { return true; }
-
- protected:
-  Gradients backward(std::span<const Tensor> grads, Needs) override { return {grads[0]}; }
-  void release() override {}
-};
-
-Tensor cast_of_parameter(const Tensor& x, DType dtype, SourceLocation where) {
+Tensor recorded_cast(const Tensor& x, DType dtype, SourceLocation where) {
   Tensor y = raw::cast(x, dtype);
   if (!records(x)) return y;
   const Input input(x, where);
@@ -85,10 +74,11 @@ Tensor autocast_to(const Tensor& x, DType dtype) {
   if (x.dtype() == dtype) return x;
   const AutocastMode& mode = calling_thread.autocast;
   const bool is_parameter = x.dtype() == DType::float32 && x.slot() && x.slot()->requires_grad;
-  if (!is_parameter || dtype != mode.dtype || !mode.caches || !cache) return x.to(dtype);
+  if (!is_parameter || dtype != mode.dtype || !mode.caches || !cache)
+    return is_half(dtype) ? recorded_cast(x, dtype, CallSite::where()) : x.to(dtype);
   Tensor y = cache->find(x, dtype);
   if (y.defined()) return y;
-  y = cast_of_parameter(x, dtype, CallSite::where());
+  y = recorded_cast(x, dtype, CallSite::where());
   cache->keep(x, y);
   return y;
 }

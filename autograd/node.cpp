@@ -1,9 +1,11 @@
 #include <minnow/autograd/node.h>
 
 #include <algorithm>
+#include <typeinfo>
 #include <unordered_set>
 #include <utility>
 #include <minnow/autograd/anomaly.h>
+#include <minnow/autograd/cast_node.h>
 #include <minnow/autograd/thread_state.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
@@ -148,6 +150,11 @@ std::uint32_t JointNode::place_of(const void* id) const {
   return static_cast<std::uint32_t>(std::find(ids_.begin(), ids_.end(), id) - ids_.begin());
 }
 
+DType gradient_dtype(const Tensor& x) {
+  Node* const producer = x.slot() ? x.slot()->producer.get() : nullptr;
+  return producer && typeid(*producer) == typeid(CastNode) ? producer->edges()[0].dtype : x.dtype();
+}
+
 Edge edge_to(const Tensor& x) {
   const auto& slot = x.slot();
   if (!slot || (!slot->producer && !slot->requires_grad)) return {};
@@ -156,7 +163,7 @@ Edge edge_to(const Tensor& x) {
                                             "after '") +
                                     slot->producer->name() + "' recorded it",
                                 {{"operand", x}}, "write to a .clone(), or use the form that returns a new tensor"));
-  return {slot->producer, slot->producer ? nullptr : slot, x.shape(), x.dtype(), x.device(), slot->output};
+  return {slot->producer, slot->producer ? nullptr : slot, x.shape(), gradient_dtype(x), x.device(), slot->output};
 }
 
 std::vector<Tensor> leaves_of(const Tensor& x, std::size_t limit) {

@@ -1,5 +1,6 @@
 #include <minnow/ops/matmul.h>
 
+#include <minnow/autograd/cast_node.h>
 #include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
 #include <minnow/ops/detail/autocast.h>
@@ -62,7 +63,7 @@ void check_linear(Operands operands) {
 
 }  // namespace
 
-Tensor matmul(const In& a, const In& b) {
+Tensor matmul(const In& a, const In& b, std::optional<DType> out_dtype) {
   const CallSite site("matmul", a.where);
   Backend& backend = dispatch({{"a", *a}, {"b", *b}});
   require_same_dtype({{"a", *a}, {"b", *b}});
@@ -94,7 +95,7 @@ Tensor matmul(const In& a, const In& b) {
   Shape shape = batch;
   if (!a_vector) shape.push_back(m);
   if (!b_vector) shape.push_back(n);
-  const Tensor out = new_result(shape, a->dtype(), a->device());
+  const Tensor out = new_result(shape, out_dtype.value_or(a->dtype()), a->device());
   WorkCount::add(out.numel() * x.size(2));
   if (out.numel()) backend.run(calls::Matmul{x, y, View(), reshaped(out, {x.size(0), x.size(1), n})});
   return out;
@@ -139,11 +140,11 @@ Tensor linear(const In& x, const In& w, const Tensor& bias, Activation activatio
   return out;
 }
 
-LinearGradients linear_backward_weight(const In& grad, const In& x) {
+LinearGradients linear_backward_weight(const In& grad, const In& x, DType weight) {
   const CallSite site("linear_backward", grad.where);
   Backend& backend = dispatch({{"grad", *grad}, {"x", *x}});
   const std::int64_t out_features = grad->shape()[1];
-  LinearGradients out{new_result({out_features, x->shape()[1]}, grad->dtype(), grad->device()),
+  LinearGradients out{new_result({out_features, x->shape()[1]}, weight, grad->device()),
                       new_result({out_features}, grad->dtype(), grad->device())};
   backend.run(calls::LinearBackwardWeight{*grad, *x, out.weight, out.bias});
   return out;
@@ -174,22 +175,35 @@ Gradients matmul_gradients(const Tensor& grad, const Tensor& a, const Tensor& b,
   return out;
 }
 
-Gradients linear_gradients(const Tensor& g, const Tensor& x, const Tensor& w, Needs needs) {
+/// The dtypes in which the gradients of x and w are wanted.
+struct GradientDTypes {
+  DType x, w;
+  GradientDTypes(const Tensor& x_, const Tensor& w_) : x(x_.dtype()), w(w_.dtype()) {
+    if (!backend_of(w_.device()).computes_on_host()) return;
+    x = autograd::gradient_dtype(x_);
+    w = autograd::gradient_dtype(w_);
+  }
+};
+
+Gradients linear_gradients(const Tensor& g, const Tensor& x, const Tensor& w, GradientDTypes dtypes, Needs needs) {
+  const auto product = [](const Tensor& a, const Tensor& b, DType dtype) {
+    return is_grad_enabled() ? matmul(a, b) : raw::matmul(a, b, dtype);
+  };
   const Tensor g_rows = g.dim() == 2 ? g : g.reshape({-1, g.size(-1)});
   const auto inputs = [&] { return x.reshape({g_rows.size(0), w.size(1)}); };
   Gradients out(3);
-  if (needs[0]) out[0] = matmul(g, w);
+  if (needs[0]) out[0] = product(g, w, dtypes.x);
   // The gradient of a transposed weight is transposed too, so that it is in the weight's order in memory.
   const bool transposed = !w.is_contiguous() && w.strides()[0] == 1 && backend_of(w.device()).computes_on_host();
   if (needs[1] && transposed) {
-    out[1] = matmul(inputs().t(), g_rows).t();
+    out[1] = product(inputs().t(), g_rows, dtypes.w).t();
   } else if (needs[1] && needs[2] && !is_grad_enabled() && g.numel() != 0 && x.numel() != 0) {
-    auto gradients = raw::linear_backward_weight(g_rows, inputs());
+    auto gradients = raw::linear_backward_weight(g_rows, inputs(), dtypes.w);
     out[1] = gradients.weight;
     out[2] = gradients.bias;
     return out;
   }
-  if (needs[1] && !transposed) out[1] = matmul(g_rows.t(), inputs());
+  if (needs[1] && !transposed) out[1] = product(g_rows.t(), inputs(), dtypes.w);
   if (needs[2]) out[2] = sum(g_rows, {0});
   return out;
 }
@@ -288,8 +302,9 @@ Tensor linear(const In& x, const In& w, const Tensor& b, Activation activation) 
   if (!records(*x, *w) && !records(b)) return y;
   const Saved activated = activation == Activation::relu ? Saved::output(y) : Saved();
   return record(
-      "linear", std::move(y), {x, w, b}, [x = Saved(*x), w = Saved(*w), activated](const Tensor& grad, Needs needs) {
-        return linear_gradients(activated.defined() ? relu_gradient(grad, activated()) : grad, x(), w(), needs);
+      "linear", std::move(y), {x, w, b},
+      [x = Saved(*x), w = Saved(*w), activated, dtypes = GradientDTypes(*x, *w)](const Tensor& grad, Needs needs) {
+        return linear_gradients(activated.defined() ? relu_gradient(grad, activated()) : grad, x(), w(), dtypes, needs);
       });
 }
 

@@ -1,13 +1,15 @@
 #pragma once
 
+#include <optional>
 #include <minnow/tensor/activation.h>
 #include <minnow/tensor/in.h>
 #include <minnow/tensor/internal.h>
 
 namespace minnow::detail::raw {
 
-/// The product by PyTorch's rules: a vector is a row or a column, leading dimensions are broadcast.
-Tensor matmul(const In& a, const In& b);
+/// The product by PyTorch's rules: a vector is a row or a column, leading dimensions are broadcast.   out: its dtype, if that is
+/// another one: float32 of halves, on devices that compute on the host
+Tensor matmul(const In& a, const In& b, std::optional<DType> out = {});
 /// out += a b.   a: [M, K]  b: [K, N], or [P, K, N / P]: panels of adjacent columns  out: [M, N], contiguous; one dtype, none
 /// empty.
 void matmul_add_(const Tensor& out, const Tensor& a, const Tensor& b);
@@ -17,7 +19,7 @@ struct LinearGradients {
   Tensor weight, bias;
 };
 /// The gradients of w and b for y = x Wᵀ + b, in one kernel if the library has one.   grad: [N, out]  x: [N, in],
-/// neither empty.
-LinearGradients linear_backward_weight(const In& grad, const In& x);
+/// neither empty.   weight: the dtype of its gradient, as for matmul
+LinearGradients linear_backward_weight(const In& grad, const In& x, DType weight);
 
 }  // namespace minnow::detail::raw

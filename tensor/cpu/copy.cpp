@@ -195,10 +195,14 @@ template <> void execute(const calls::Copy& args) {
   const View &from = args.from, &to = args.to;
   if (to.numel() == 0) return;
   if (from.dtype() == to.dtype()) return copy_same_dtype(from, to);
-  // The source is converted to its compute type first, which is exact, and then to the target.
+  // The source is converted to its compute type first, which is exact, and then to the target, if that is another one.
   const Compute compute = compute_of(from.dtype());
-  const ConvertLoop convert = loops().store[static_cast<int>(compute)][static_cast<int>(to.dtype())];
-  std::array operands{TraverseOperand::output(to, to.dtype()), TraverseOperand::input(from, dtype_of(compute))};
+  const DType exact = dtype_of(compute);
+  const bool widens = to.dtype() == exact;
+  const ConvertLoop convert = widens ? loops().load[static_cast<int>(from.dtype())][static_cast<int>(compute)]
+                                     : loops().store[static_cast<int>(compute)][static_cast<int>(to.dtype())];
+  std::array operands{TraverseOperand::output(to, to.dtype()),
+                      TraverseOperand::input(from, widens ? from.dtype() : exact)};
   traverse(
       to.shape(), operands,
       [](const void* context, void* const* c, std::int64_t n) {

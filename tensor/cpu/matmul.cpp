@@ -128,15 +128,21 @@ struct MatmulPlan {
   onednn::Executable run;
 };
 
+/// Of the operands, and of the result.
+struct MatmulDTypes {
+  DType in, out;
+};
+
 /// The matmul primitive for one part, on one thread; `run` is empty if oneDNN has none for these operands.
-std::shared_ptr<MatmulPlan> primitive(const MatmulParams& params, const MatmulOperands& o, DType dtype) {
+std::shared_ptr<MatmulPlan> primitive(const MatmulParams& params, const MatmulOperands& o, MatmulDTypes dtypes) {
+  const DType dtype = dtypes.in;
   onednn::PlanKey key;
-  key.add(static_cast<int>(dtype), o.bias != nullptr).add(params.alpha).add(params.beta);
+  key.add(static_cast<int>(dtype), static_cast<int>(dtypes.out), o.bias != nullptr).add(params.alpha).add(params.beta);
   for (const Matrices* m : {&o.a, &o.b, &o.out})
     key.add(m->batch, m->rows, m->cols, m->batch_stride, m->row_stride, m->col_stride);
   return onednn::plans<MatmulPlan>().get(key, [&] {
     const auto a_desc = desc_of(o.a, dtype, true), b_desc = desc_of(o.b, dtype, true),
-               out_desc = desc_of(o.out, dtype, false);
+               out_desc = desc_of(o.out, dtypes.out, false);
     auto bias_desc = onednn::nothing();
     const std::int64_t n = o.out.cols;
     if (o.bias)
@@ -155,10 +161,13 @@ std::shared_ptr<MatmulPlan> primitive(const MatmulParams& params, const MatmulOp
 /// do not depend on the number of threads.
 class PartGrid {
  public:
-  PartGrid(const MatmulOperands& o, DType dtype) : whole_(o), itemsize_(static_cast<std::int64_t>(size_of(dtype))) {
+  PartGrid(const MatmulOperands& o, MatmulDTypes dtypes)
+      : whole_(o),
+        itemsize_(static_cast<std::int64_t>(size_of(dtypes.in))),
+        out_itemsize_(static_cast<std::int64_t>(size_of(dtypes.out))) {
     const std::int64_t m = o.out.rows, n = o.out.cols, work = o.out.batch * m * n * o.a.cols;
     // The multiplications, rows and columns of a part.  Products with few rows are bound by memory.
-    const bool is_narrow = m < 16, is_half_type = is_half(dtype);
+    const bool is_narrow = m < 16, is_half_type = is_half(dtypes.in);
     const std::int64_t part_work = is_narrow ? 1 << 20 : is_half_type ? 1 << 23 : 1 << 27;
     const std::int64_t width = is_narrow ? 128 : is_half_type ? 256 : 512, height = 128;
     const std::int64_t parts = std::clamp<std::int64_t>(work / part_work, 1, kMaxWork);
@@ -176,27 +185,27 @@ class PartGrid {
     const Range items{batch * p / batches_, batch * (p + 1) / batches_}, depth{0, whole_.a.cols};
     const Range rows = share(whole_.out.rows, rows_, r), cols = share(whole_.out.cols, cols_, c);
     return {block(whole_.a, items, rows, depth, itemsize_), block(whole_.b, items, depth, cols, itemsize_),
-            block(whole_.out, items, rows, cols, itemsize_),
+            block(whole_.out, items, rows, cols, out_itemsize_),
             whole_.bias ? whole_.bias + cols.begin * itemsize_ : nullptr};
   }
   static constexpr std::int64_t kMaxWork = 32, kTallParts = 8;
 
  private:
   MatmulOperands whole_;
-  std::int64_t itemsize_, batches_ = 1, rows_ = 1, cols_ = 1;
+  std::int64_t itemsize_, out_itemsize_, batches_ = 1, rows_ = 1, cols_ = 1;
 };
 
 /// Computes a product by oneDNN; returns false if it has no primitive for these operands.
-bool run_parts(const MatmulParams& params, const MatmulOperands& o, DType dtype) {
-  const PartGrid grid(o, dtype);
+bool run_parts(const MatmulParams& params, const MatmulOperands& o, MatmulDTypes dtypes) {
+  const PartGrid grid(o, dtypes);
   const onednn::OneThread alone;
-  if (dtype == DType::float32 && prefers_sgemm(params, o)) {
+  if (dtypes.in == DType::float32 && prefers_sgemm(params, o)) {
     parallel_loop(grid.count(), num_threads(), [&](std::int64_t i) { run_sgemm(grid[i]); });
     return true;
   }
   std::shared_ptr<MatmulPlan> plans[PartGrid::kMaxWork];
   for (std::int64_t i = 0; i < grid.count(); ++i) {
-    plans[i] = primitive(params, grid[i], dtype);
+    plans[i] = primitive(params, grid[i], dtypes);
     if (!plans[i]->run) return false;
   }
   parallel_loop(grid.count(), num_threads(), [&](std::int64_t i) {
@@ -282,8 +291,8 @@ bool run_library(const MatmulParams& params, const View& a, const View& b, const
   normalize(ov);
   join_batch(av, bv, ov);
   const MatmulOperands o{av, bv, ov, bias.defined() ? static_cast<const char*>(bias.raw_data()) : nullptr};
-  if (out.dtype() == DType::float32 && (run_vector(params, o) || run_own(params, o))) return true;
-  return rows_contiguous(out) && run_parts(params, o, out.dtype());
+  if (a.dtype() == DType::float32 && (run_vector(params, o) || run_own(params, o))) return true;
+  return rows_contiguous(out) && run_parts(params, o, {a.dtype(), out.dtype()});
 }
 
 void product(const MatmulParams& params, const View& a, const View& b, const View& bias, const View& out);
@@ -305,9 +314,16 @@ void run_reference(const MatmulParams& params, const View& a, const View& b, con
   else reference::matmul<std::int64_t>(params, a, rows, bias, out);
 }
 
+/// float32 of halves, without a bias.
+void run_widening(const MatmulParams& params, const View& a, const View& b, const View& out) {
+  if (onednn::has_half(a.dtype()) && a.shape()[2] != 0 && run_library(params, a, b, {}, out)) return;
+  product(params, packed(a, DType::float32), packed(b, DType::float32), {}, out);
+}
+
 void product(const MatmulParams& params, const View& a, const View& b, const View& bias, const View& out) {
   if (out.numel() == 0) return;
   const DType dtype = out.dtype();
+  if (is_half(a.dtype()) && dtype == DType::float32) return run_widening(params, a, b, out);
   if (is_integral(dtype) && dtype != DType::int64) return run_converted(params, a, b, bias, out, DType::int64);
   if (!onednn::has_type(dtype)) return run_reference(params, a, b, bias, out);
   // oneDNN refuses empty sums, and would multiply the bias by alpha.

@@ -1,17 +1,28 @@
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <minnow/tensor/cpu/cpu_backend.h>
 #include <minnow/tensor/cpu/dense_copy.h>
 #include <minnow/tensor/cpu/isa.h>
 #include <minnow/tensor/cpu/parallel.h>
+#include <minnow/tensor/cpu/pool_loops.h>
 #include <minnow/tensor/cpu/window.h>
 #include <minnow/tensor/internal.h>
 
-// Any layout: inner loops run over channels for channels-last, otherwise along rows.  float32, float64 and int64
-// directly, other dtypes are converted to one of them.
+// Any layout: inner loops run over channels for channels-last, otherwise along rows.  float32, float64, int64 and the
+// largest of bfloat16 directly, other dtypes are converted to one of them.
 
 namespace minnow::cpu {
 namespace {
+
+struct BFloat16 {
+  std::uint16_t bits;
+  operator float() const { return std::bit_cast<float>(std::uint32_t{bits} << 16); }
+};
+
+/// Whether value is above best, or NaN; without a branch.
+template <class T> bool is_larger(T value, T best) { return (value > best) | (value != value); }
+bool is_larger(BFloat16 value, BFloat16 best) { return is_larger(static_cast<float>(value), static_cast<float>(best)); }
 
 // The inner loops: over the channels of one pixel (steps 1 and position_step 0) or along a row.
 
@@ -21,9 +32,11 @@ void take_largest(std::int64_t n, const T* __restrict x, std::int64_t step, T* _
                   std::int32_t position_step) {
   if (step == 1 && out_step == 1 && position_step == 0) {
     if constexpr (std::is_same_v<T, float>) return loops().pool.take_largest(x, y, index, n, position);
+    if constexpr (std::is_same_v<T, BFloat16>)
+      return half_pool_loops().take_largest(&x->bits, &y->bits, index, n, position);
     for (std::int64_t i = 0; i < n; ++i) {
       const T value = x[i], best = y[i];
-      const bool take = (value > best) | (value != value);
+      const bool take = is_larger(value, best);
       y[i] = take ? value : best;
       index[i] = take ? position : index[i];
     }
@@ -35,24 +48,28 @@ void take_largest(std::int64_t n, const T* __restrict x, std::int64_t step, T* _
   for (std::int64_t i = 0; i < n; ++i) {
     // Without branches: which element is the largest cannot be foreseen.
     const T value = x[i * step], best = y[i * out_step];
-    const bool take = (value > best) | (value != value);
+    const bool take = is_larger(value, best);
     const std::int32_t old = index[i * out_step], here = position + static_cast<std::int32_t>(i) * position_step;
     y[i * out_step] = take ? value : best;
     index[i * out_step] = take ? here : old;
   }
 }
 
+/// Windows of bfloat16 have no element in common: there is nothing to add, and to round.
+void give(BFloat16 from, BFloat16& to) { to = from; }
+template <class T> void give(T from, T& to) { to += from; }
+
 template <class T>
 void give_chosen(std::int64_t n, const T* __restrict grad, const std::int32_t* __restrict index, std::int64_t step,
                  T* __restrict grad_x, std::int64_t out_step, std::int32_t position, std::int32_t position_step) {
   if (step == 1 && out_step == 1 && position_step == 0) {
     if constexpr (std::is_same_v<T, float>) return loops().pool.give_chosen(grad, index, grad_x, n, position);
-    for (std::int64_t i = 0; i < n; ++i) grad_x[i] += index[i] == position ? grad[i] : T(0);
-    return;
+    if constexpr (std::is_same_v<T, BFloat16>)
+      return half_pool_loops().give_chosen(&grad->bits, index, &grad_x->bits, n, position);
   }
   for (std::int64_t i = 0; i < n; ++i)
     if (index[i * step] == position + static_cast<std::int32_t>(i) * position_step)
-      grad_x[i * out_step] += grad[i * step];
+      give(grad[i * step], grad_x[i * out_step]);
 }
 
 template <class T>
@@ -95,7 +112,8 @@ template <class F> void for_rows(const PoolGeometry& p, std::int64_t rows, std::
 }
 
 template <class T> constexpr T lowest() {
-  if constexpr (std::numeric_limits<T>::has_infinity) return -std::numeric_limits<T>::infinity();
+  if constexpr (std::is_same_v<T, BFloat16>) return {0xff80};
+  else if constexpr (std::numeric_limits<T>::has_infinity) return -std::numeric_limits<T>::infinity();
   else return std::numeric_limits<T>::lowest();
 }
 
@@ -167,10 +185,10 @@ template <class F> void for_windows_reading(const PoolGeometry& p, std::int64_t 
 template <class T> void clear_row(const PoolGeometry& p, T* row) {
   const std::int64_t channels = p.by_channel ? p.channels : 1;
   if (p.big[3] == channels) {
-    std::fill_n(row, p.w.in * channels, T(0));
+    std::fill_n(row, p.w.in * channels, T{});
     return;
   }
-  for (std::int64_t iw = 0; iw < p.w.in; ++iw) std::fill_n(row + iw * p.big[3], channels, T(0));
+  for (std::int64_t iw = 0; iw < p.w.in; ++iw) std::fill_n(row + iw * p.big[3], channels, T{});
 }
 
 template <class T> void max_backward(const PoolGeometry& p, const View& grad, const View& indices, const View& grad_x) {
@@ -255,6 +273,17 @@ template <class F> void visit(DType dtype, const F& f) {
   else f(std::int64_t());
 }
 
+/// The same for the largest elements.
+template <class F> void visit_largest(DType dtype, const F& f) {
+  if (dtype == DType::bfloat16) f(BFloat16());
+  else visit(dtype, f);
+}
+
+/// Whether an element of the input may be in several windows.
+bool windows_overlap(const Pool2dParams& p) {
+  return (p.kernel[0] - 1) * p.dilation[0] >= p.stride[0] || (p.kernel[1] - 1) * p.dilation[1] >= p.stride[1];
+}
+
 /// `t` itself, or new memory in another dtype, from which the caller converts back.
 View output_as(const View& t, DType dtype) { return t.dtype() == dtype ? t : scratch(t.shape(), dtype, format_of(t)); }
 
@@ -266,12 +295,12 @@ template <> void execute(const calls::MaxPool2d& args) {
   const View &x = args.x, &y = args.y, &indices = args.indices;
   const Pool2dParams& params = args.params;
   if (y.numel() == 0) return;
-  const DType dtype = pool_dtype(x.dtype());
+  const DType dtype = x.dtype() == DType::bfloat16 ? DType::bfloat16 : pool_dtype(x.dtype());
   const View from = input_as(x, dtype), to = scratch(y.shape(), dtype, format_of(y));
   const bool direct = y.dtype() == dtype && y.strides() == indices.strides();
   const View out = direct ? y : to, index = direct ? indices : scratch(y.shape(), DType::int32, format_of(y));
   const PoolGeometry plan = geometry_of(params, from, out);
-  visit(dtype, [&](auto t) { max_forward<decltype(t)>(plan, from, out, index); });
+  visit_largest(dtype, [&](auto t) { max_forward<decltype(t)>(plan, from, out, index); });
   if (direct) return;
   convert(out, y);
   convert(index, indices);
@@ -281,14 +310,15 @@ template <> void execute(const calls::MaxPool2dBackward& args) {
   const View &grad = args.grad, &indices = args.indices, &grad_x = args.grad_x;
   const Pool2dParams& params = args.params;
   if (grad_x.numel() == 0) return;
-  const DType dtype = pool_dtype(grad_x.dtype());
+  const bool sums = grad_x.dtype() != DType::bfloat16 || windows_overlap(params);
+  const DType dtype = sums ? pool_dtype(grad_x.dtype()) : DType::bfloat16;
   // Gradient and indices need the same strides.
   const bool same_strides = grad.dtype() == dtype && grad.strides() == indices.strides();
   const View from = same_strides ? grad : packed(grad, dtype, format_of(indices));
   const View index = same_strides ? indices : packed(indices, DType::int32, format_of(indices));
   const View to = output_as(grad_x, dtype);
   const PoolGeometry plan = geometry_of(params, to, from);
-  visit(dtype, [&](auto t) { max_backward<decltype(t)>(plan, from, index, to); });
+  visit_largest(dtype, [&](auto t) { max_backward<decltype(t)>(plan, from, index, to); });
   if (!to.is_same(grad_x)) convert(to, grad_x);
 }
 

@@ -76,13 +76,36 @@ TEST_P(AutocastGuard, KeepsMasterWeights) {
   loss.backward();  // outside of the guard
   EXPECT_EQ(fc.weight.dtype(), float32);
   EXPECT_EQ(fc.weight.grad().dtype(), float32);
-  // The gradients of a cast are exact: those of the converted weight, in float32.
+  // The gradients are those of the converted weight, of which the host rounds none.
   Tensor w = fc.weight.detach().to(bfloat16).requires_grad_(), b = fc.bias.detach().to(bfloat16).requires_grad_();
   mean(square(linear(x.to(bfloat16), w, b).to(float32))).backward();
-  EXPECT_TRUE(fc.weight.grad().equal(w.grad().to(float32)));
+  EXPECT_TRUE(fc.weight.grad().to(bfloat16).equal(w.grad()));
   EXPECT_TRUE(fc.bias.grad().equal(b.grad().to(float32)));
   sgd.step();
   EXPECT_EQ(fc.weight.dtype(), float32);
+}
+
+TEST_P(AutocastGuard, GradientsOfCastsAreNotRoundedOnTheHost) {
+  if (device().is_cuda()) GTEST_SKIP() << "its library gives them in the dtype of the operands";
+  const Tensor x = numbers({30, 40}).requires_grad_(), grad = numbers({30, 24}).to(bfloat16);
+  const auto wide = [](const Tensor& t) { return t.detach().to(bfloat16).to(float64); };
+  const auto expect_close = [](const Tensor& got, const Tensor& want) {
+    EXPECT_EQ(got.dtype(), float32);
+    EXPECT_LT(amax(abs(got.to(float64) - want)).item(), 1e-4);
+  };
+  for (const bool transposed : {false, true})
+    for (const bool biased : {false, true}) {
+      const Tensor w = numbers(transposed ? Shape{40, 24} : Shape{24, 40}).requires_grad_(),
+                   b = biased ? numbers({24}).requires_grad_() : Tensor();
+      x.set_grad({});
+      {
+        const Autocast guard(bfloat16, kForced);
+        linear(x, transposed ? w.t() : w, b).backward(grad);
+      }
+      const Tensor want = matmul(wide(grad).t(), wide(x));
+      expect_close(w.grad(), transposed ? want.t() : want);
+      expect_close(x.grad(), matmul(wide(grad), transposed ? wide(w).t() : wide(w)));
+    }
 }
 
 TEST_P(AutocastGuard, ConvertsAParameterOnceUntilItIsWritten) {

@@ -116,6 +116,27 @@ TEST(CpuMatmul, BatchesRepeatByStrideZero) {
   }
 }
 
+TEST(CpuMatmul, ProductsOfHalvesInFloat32) {
+  const Case cases[] = {{1, 300, 150, 520}, {1, 70, 300, 20}, {3, 40, 70, 50}, {1, 4, 0, 3}, {1, 1, 30, 1}};
+  const auto as = [](const Tensor& t, DType dtype) {
+    const Tensor to = test::scratch(t.shape(), dtype);
+    cpu::convert(t, to);
+    return to;
+  };
+  for (const DType dtype : {DType::bfloat16, DType::float16})
+    for (const Case& c : cases)
+      for (int form = 0; form < 4; ++form) {
+        const std::vector<int> plain = {0, 1, 2}, flipped = {0, 2, 1};
+        const Tensor a = test::strided_scratch({c.batch, c.m, c.k}, dtype, form & 1 ? flipped : plain, 0);
+        const Tensor b = test::strided_scratch({c.batch, c.k, c.n}, dtype, form & 2 ? flipped : plain, 0);
+        for (const Tensor& t : {a, b}) cpu::convert(random(t.shape(), DType::float32, 5), t);
+        const Tensor out = test::scratch({c.batch, c.m, c.n}, DType::float32), want = as(out, DType::float64);
+        cpu::execute(calls::Matmul{a, b, View(), out});
+        cpu::execute(calls::Matmul{as(a, DType::float64), as(b, DType::float64), View(), want});
+        EXPECT_LE(test::largest_difference(out, want), test::sum_bound(c.k, DType::float32));
+      }
+}
+
 TEST(CpuMatmul, NanAndInfinityPass) {
   const Tensor a = random({1, 2, 2}, DType::float32, 1), b = random({1, 2, 2}, DType::float32, 2);
   static_cast<float*>(a.raw_data())[0] = NAN;

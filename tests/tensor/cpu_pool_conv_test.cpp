@@ -37,7 +37,7 @@ TEST(CpuPool, MaxAndItsGradientAgreeWithPlainLoops) {
   for (const DType dtype : {DType::float32, DType::float64, DType::bfloat16})
     for (const MemoryFormat format : kFormats)
       for (const Pool2dParams& p : kPools)
-        for (const std::int64_t channels : {1, 5}) {
+        for (const std::int64_t channels : {1, 5, 37}) {
           const Shape xs = {2, channels, 7, 8}, ys = {2, channels, pooled(7, p, 0), pooled(8, p, 1)};
           const Tensor x = test::random(xs, dtype, 1, format), grad = test::random(ys, dtype, 2, format);
           const Tensor y = test::scratch(ys, dtype, format), index = test::scratch(ys, DType::int32, format);
@@ -60,14 +60,17 @@ TEST(CpuPool, MaxAndItsGradientAgreeWithPlainLoops) {
 }
 
 TEST(CpuPool, NanWins) {
-  for (const MemoryFormat format : kFormats) {
-    const Tensor x = test::random({1, 2, 2, 2}, DType::float32, 1, format);
-    static_cast<float*>(x.raw_data())[2] = NAN;
-    const Tensor y = test::scratch({1, 2, 1, 1}, DType::float32), index = test::scratch({1, 2, 1, 1}, DType::int32);
-    cpu::execute(calls::MaxPool2d{x, y, index, kPools[0]});
-    const auto values = test::values_of(y);
-    EXPECT_EQ(std::isnan(values[0]) + std::isnan(values[1]), 1);
-  }
+  for (const DType dtype : {DType::float32, DType::bfloat16})
+    for (const MemoryFormat format : kFormats) {
+      const Tensor x = test::random({1, 2, 2, 2}, dtype, 1, format);
+      if (dtype == DType::float32) static_cast<float*>(x.raw_data())[2] = NAN;
+      else static_cast<std::uint16_t*>(x.raw_data())[2] = 0x7fc0;
+      const Tensor y = test::scratch({1, 2, 1, 1}, dtype, format),
+                   index = test::scratch({1, 2, 1, 1}, DType::int32, format);
+      cpu::execute(calls::MaxPool2d{x, y, index, kPools[0]});
+      const auto values = test::values_of(y);
+      EXPECT_EQ(std::isnan(values[0]) + std::isnan(values[1]), 1);
+    }
 }
 
 TEST(CpuPool, AverageAndItsGradientAgreeWithPlainLoops) {
