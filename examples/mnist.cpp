@@ -308,7 +308,8 @@ int main(int argc, char** argv) {
   app.add_flag("--resume", a.resume, "continue where the last training with this --checkpoint ended");
   app.add_option("--log", a.log, "append one JSON object a line for each epoch to this file");
   app.add_flag("--captured", a.captured, "capture the step once and replay it");
-  app.add_flag("--distributed", a.distributed, "train by the ranks of mpirun; --batch-size is that of all of them");
+  app.add_flag("--distributed", a.distributed,
+               "train by the ranks of mpirun together; --batch-size is that of all of them");
   app.add_flag("--amp", a.amp, "mixed precision: bfloat16 under an Autocast guard");
   app.add_flag("--synthetic", a.synthetic, "synthetic digits, which need no files");
   app.add_flag("--dry-run", a.dry_run, "20 batches and one test, nothing is saved");
