@@ -7,9 +7,11 @@
 namespace minnow::cpu {
 
 bool has_few_rows(const Product& p) {
-  constexpr std::int64_t kSmall = 1 << 16;  // elements of b: smaller ones stay in the cache, where tiles are as fast
+  // Elements of b: smaller ones stay in the cache, where tiles are as fast, and for several rows faster; larger ones come from
+  // memory, which few rows read in order.
+  constexpr std::int64_t kSmall = 1 << 16, kLarge = 1 << 23;
   if (p.m > kFewRows || p.k < 1) return false;
-  return p.b_col == 1 ? p.m == 1 && p.n * p.k >= kSmall : p.b_row == 1;  // tiles of more rows read b once too
+  return p.b_col == 1 ? p.n * p.k >= (p.m == 1 ? kSmall : kLarge) : p.b_row == 1;
 }
 
 void multiply_few_rows(const Product& p) {

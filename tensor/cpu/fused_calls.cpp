@@ -126,7 +126,8 @@ class Fused final : public FusedCalls {
   }
 
   /// Begins to load a part of the operands' next block, one for each call: the processor does not look beyond a page, which a
-  /// block often is, and all parts at once would wait for each other.
+  /// block often is, and all parts at once would wait for each other.  Always inline: gcc drops calls of a function that only
+  /// prefetches.
   [[gnu::always_inline]] void prefetch(std::size_t part, std::int64_t next) const {
     constexpr std::int64_t kLine = 64;
     const auto parts = static_cast<std::int64_t>(chain_.calls.size()), i = static_cast<std::int64_t>(part);
