@@ -251,7 +251,8 @@ int run(Arguments a) {
   std::optional<Checkpoint> checkpoint;
   if (a.checkpoint.empty() && a.resume)
     throw ValueError("--resume: there is no checkpoint\ngive --checkpoint FOLDER too");
-  if (!a.checkpoint.empty()) checkpoint.emplace(a.checkpoint, CheckpointOptions{.higher_is_better = true});
+  if (!a.checkpoint.empty())
+    checkpoint.emplace(a.checkpoint, CheckpointOptions{.higher_is_better = true}, SourceLocation::current());
   auto log = a.log.empty() ? nullptr : std::make_unique<JsonLog>(a.log);
 
   if (a.threads) set_num_threads(a.threads);

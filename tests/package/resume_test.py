@@ -48,8 +48,14 @@ class Resume(training.Training):
     def test_without_a_folder(self):
         errors = self.run_to_end("--resume", status=1)[1]
         self.assertIn("--checkpoint FOLDER", errors)
-        errors = self.run_to_end("--checkpoint", "no/such", status=1)[1]
-        self.assertIn("'no/such'", errors)
+        with open(self.path("file"), "w"):
+            pass
+        errors = self.run_to_end("--checkpoint", "file/such", status=1)[1]
+        self.assertRegex(errors, r"'file/such' cannot be used as a folder  \(mnist.cpp:")
+
+    def test_a_folder_is_made_with_those_above_it(self):
+        self.run_to_end("--epochs", "1", "--checkpoint", "no/such")
+        self.assertTrue(os.listdir(self.path("no/such")))
 
 
 training.take_program()
