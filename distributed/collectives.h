@@ -68,8 +68,9 @@ Tensor reduce_scatter(const In& x, ReduceOp op = ReduceOp::sum);
 void barrier(SourceLocation where = SourceLocation::current());
 
 /// Sends x to another rank, which calls recv(y, from) with a tensor of the same shape and dtype: ValueError there
-/// otherwise, and by NCCL here too.  May return before it was received; by NCCL it waits until recv was called.  ValueError for this rank itself and for one that does not exist;
-/// BackendError if it is not received within the timeout.
+/// otherwise, and by NCCL here too.  May return before it was received; by NCCL it waits until recv was
+/// called.  ValueError for this rank itself and for one that does not exist; BackendError if it is not received within the
+/// timeout.
 void send(const In& x, int to);
 /// x = what another rank sends.  The same errors.
 void recv(const In& x, int from);

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <bit>
 #include <limits>
 #include <minnow/tensor/cpu/cpu_backend.h>
 #include <minnow/tensor/cpu/dense_copy.h>
@@ -7,6 +6,7 @@
 #include <minnow/tensor/cpu/parallel.h>
 #include <minnow/tensor/cpu/pool_loops.h>
 #include <minnow/tensor/cpu/window.h>
+#include <minnow/tensor/half.h>
 #include <minnow/tensor/internal.h>
 
 // Any layout: inner loops run over channels for channels-last, otherwise along rows.  float32, float64, int64 and the
@@ -15,14 +15,11 @@
 namespace minnow::cpu {
 namespace {
 
-struct BFloat16 {
-  std::uint16_t bits;
-  operator float() const { return std::bit_cast<float>(std::uint32_t{bits} << 16); }
-};
-
 /// Whether value is above best, or NaN; without a branch.
 template <class T> bool is_larger(T value, T best) { return (value > best) | (value != value); }
-bool is_larger(BFloat16 value, BFloat16 best) { return is_larger(static_cast<float>(value), static_cast<float>(best)); }
+bool is_larger(bfloat16_t value, bfloat16_t best) {
+  return is_larger(static_cast<float>(value), static_cast<float>(best));
+}
 
 // The inner loops: over the channels of one pixel (steps 1 and position_step 0) or along a row.
 
@@ -32,7 +29,7 @@ void take_largest(std::int64_t n, const T* __restrict x, std::int64_t step, T* _
                   std::int32_t position_step) {
   if (step == 1 && out_step == 1 && position_step == 0) {
     if constexpr (std::is_same_v<T, float>) return loops().pool.take_largest(x, y, index, n, position);
-    if constexpr (std::is_same_v<T, BFloat16>)
+    if constexpr (std::is_same_v<T, bfloat16_t>)
       return half_pool_loops().take_largest(&x->bits, &y->bits, index, n, position);
     for (std::int64_t i = 0; i < n; ++i) {
       const T value = x[i], best = y[i];
@@ -56,7 +53,7 @@ void take_largest(std::int64_t n, const T* __restrict x, std::int64_t step, T* _
 }
 
 /// Windows of bfloat16 have no element in common: there is nothing to add, and to round.
-void give(BFloat16 from, BFloat16& to) { to = from; }
+void give(bfloat16_t from, bfloat16_t& to) { to = from; }
 template <class T> void give(T from, T& to) { to += from; }
 
 template <class T>
@@ -64,7 +61,7 @@ void give_chosen(std::int64_t n, const T* __restrict grad, const std::int32_t* _
                  T* __restrict grad_x, std::int64_t out_step, std::int32_t position, std::int32_t position_step) {
   if (step == 1 && out_step == 1 && position_step == 0) {
     if constexpr (std::is_same_v<T, float>) return loops().pool.give_chosen(grad, index, grad_x, n, position);
-    if constexpr (std::is_same_v<T, BFloat16>)
+    if constexpr (std::is_same_v<T, bfloat16_t>)
       return half_pool_loops().give_chosen(&grad->bits, index, &grad_x->bits, n, position);
   }
   for (std::int64_t i = 0; i < n; ++i)
@@ -112,7 +109,7 @@ template <class F> void for_rows(const PoolGeometry& p, std::int64_t rows, std::
 }
 
 template <class T> constexpr T lowest() {
-  if constexpr (std::is_same_v<T, BFloat16>) return {0xff80};
+  if constexpr (std::is_same_v<T, bfloat16_t>) return bfloat16_t::from_bits(0xff80);
   else if constexpr (std::numeric_limits<T>::has_infinity) return -std::numeric_limits<T>::infinity();
   else return std::numeric_limits<T>::lowest();
 }
@@ -275,7 +272,7 @@ template <class F> void visit(DType dtype, const F& f) {
 
 /// The same for the largest elements.
 template <class F> void visit_largest(DType dtype, const F& f) {
-  if (dtype == DType::bfloat16) f(BFloat16());
+  if (dtype == DType::bfloat16) f(bfloat16_t());
   else visit(dtype, f);
 }
 
