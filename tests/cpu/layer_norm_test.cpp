@@ -1,3 +1,4 @@
+#include <minnow/tensor/raw/view.h>
 #include "cpu_support.h"
 
 namespace minnow {
@@ -112,6 +113,34 @@ TEST_P(LayerNormCpu, OnlyTheGradientsThatAreWanted) {
     const std::vector<Tensor> some = run(wanted & 1, wanted & 2, wanted & 4);
     for (std::size_t i = 0; i < 3; ++i)
       if (some[i].defined()) { EXPECT_TRUE(test::same_bits(some[i], whole[i])) << wanted << " " << i; }
+  }
+}
+
+TEST_P(LayerNormCpu, RowsOfALargeTensorAreThoseOfASmallOne) {
+  const Tensor none;
+  for (const std::int64_t n : {768, 1004, 1001}) {
+    for (const std::int64_t offset : {0, 1}) {  // of the results in their memory, which then has no vectors' alignment
+      const std::int64_t rows = (16 << 20) / (n * 4), some = 40;
+      const auto part = [n](const Tensor& t, std::int64_t first, std::int64_t count) {
+        return raw::alias(t, {count, n}, {n, 1}, t.storage_offset() + first * n);
+      };
+      const Tensor x = test::reals({rows, n}), g = test::reals({rows, n}, DType::float32, test::Lay::kContiguous, 3),
+                   w = test::reals({n});
+      const auto make = [&](std::int64_t count) {
+        return raw::alias(blank({count * n + 1}), {count, n}, {n, 1}, offset);
+      };
+      const Tensor y = make(rows), dx = make(rows), stats = blank({2, rows}, DType::float64);
+      backend().run(calls::LayerNorm{x, w, w, y, stats, kEps, true});
+      backend().run(calls::LayerNormBackward{g, x, w, stats, dx, none, none, true});
+      for (std::int64_t r = 0; r + some <= rows; r += 997) {
+        const Tensor few = blank({some, n}), few_dx = blank({some, n}), few_stats = blank({2, some}, DType::float64);
+        backend().run(calls::LayerNorm{part(x, r, some), w, w, few, few_stats, kEps, true});
+        backend().run(
+            calls::LayerNormBackward{part(g, r, some), part(x, r, some), w, few_stats, few_dx, none, none, true});
+        ASSERT_TRUE(test::same_bits(few, part(y, r, some))) << n << " " << offset << " " << r;
+        ASSERT_TRUE(test::same_bits(few_dx, part(dx, r, some))) << n << " " << offset << " " << r;
+      }
+    }
   }
 }
 

@@ -5,6 +5,7 @@
 #include <minnow/tensor/cpu/isa/row_vectors.h>
 #include <minnow/tensor/cpu/parallel.h>
 #include <minnow/tensor/cpu/scratch.h>
+#include <minnow/tensor/cpu/streamed.h>
 
 namespace minnow::cpu {
 
@@ -28,6 +29,7 @@ struct LayerNormRows {
   bool centered;
   ChannelRuns runs;
   bool prefetched;  ///< the rows behind these are wanted next, and are not in the cache
+  bool streamed;    ///< y is written past the caches
 };
 struct LayerNormGradients {
   std::int64_t rows, n;
@@ -38,6 +40,7 @@ struct LayerNormGradients {
   bool centered;
   ChannelRuns runs;
   bool prefetched;
+  bool streamed;
 };
 struct LayerNormLoops {
   void (*forward[2])(const LayerNormRows& job);  ///< of floats and of doubles
@@ -193,14 +196,23 @@ template <class T> void forward(const LayerNormRows& job) {
     return;
   }
   const std::int64_t behind = job.prefetched ? job.rows * n : 0;
+  const auto result = [&](std::int64_t r, std::int64_t i, int some) {
+    __builtin_prefetch(x + behind + r * n + i, 0, 2);
+    auto y = normal(load_some(x + r * n + i, some), r);
+    if (weight != nullptr) y = y * load_some(weight + i, some);
+    if (bias != nullptr) y = y + load_some(bias + i, some);
+    return y;
+  };
+  T* const y = static_cast<T*>(job.y);
+  if constexpr (std::is_same_v<T, float>) {
+    if (job.streamed && can_stream(y, n)) {
+      for (std::int64_t r = 0; r < job.rows; ++r)
+        for (std::int64_t i = 0; i < n; i += kLanes32) stream(result(r, i, kLanes32), y + r * n + i);
+      return end_stream();
+    }
+  }
   for (std::int64_t r = 0; r < job.rows; ++r)
-    row_map(static_cast<T*>(job.y) + r * n, n, [&](std::int64_t i, int some) {
-      __builtin_prefetch(x + behind + r * n + i, 0, 2);
-      auto y = normal(load_some(x + r * n + i, some), r);
-      if (weight != nullptr) y = y * load_some(weight + i, some);
-      if (bias != nullptr) y = y + load_some(bias + i, some);
-      return y;
-    });
+    row_map(y + r * n, n, [&](std::int64_t i, int some) { return result(r, i, some); });
 }
 
 /// The gradients where runs of elements share a weight and a bias: the sums over a run are all that its channel needs.
@@ -272,6 +284,8 @@ template <class T> void backward(const LayerNormGradients& job) {
     }
   }
   T* const grad_x = static_cast<T*>(job.grad_x);
+  bool streams = false;
+  if constexpr (std::is_same_v<T, float>) streams = job.streamed && can_stream(grad_x, n);
   for_some<T>(n, [&](std::int64_t i, int some) {
     auto to_weight = splat(T(0)), to_bias = splat(T(0));
     const auto factor = weight == nullptr ? splat(T(1)) : load_some(weight + i, some);
@@ -282,11 +296,19 @@ template <class T> void backward(const LayerNormGradients& job) {
       to_weight += g * of_row;
       to_bias += g;
       if (sums_only) continue;
-      store_some(splat(normal.scale[r]) * (g * factor - splat(mean[r]) - of_row * splat(slope[r])), grad_x + at, some);
+      const auto result = splat(normal.scale[r]) * (g * factor - splat(mean[r]) - of_row * splat(slope[r]));
+      if constexpr (std::is_same_v<T, float>) {
+        if (streams) {
+          stream(result, grad_x + at);
+          continue;
+        }
+      }
+      store_some(result, grad_x + at, some);
     }
     if (job.grad_weight != nullptr) add_some(to_weight, job.grad_weight + i, some);
     if (job.grad_bias != nullptr) add_some(to_bias, job.grad_bias + i, some);
   });
+  if (streams) end_stream();
 }
 
 }  // namespace
@@ -352,7 +374,7 @@ template <> void execute(const calls::LayerNorm& args) {
     void* const to = y.write(at, count, room);
     forward({last - first, n, from, weights, biases, to, mean ? mean + first : nullptr,
              mean ? mean + rows + first : nullptr, args.eps, args.centered, from_row(runs, first),
-             is_prefetched(args.x)});
+             is_prefetched(args.x), is_streamed(2 * args.x.nbytes())});
     y.written(at, count, to);
   });
 }
@@ -413,7 +435,7 @@ template <> void execute(const calls::LayerNormBackward& args) {
       void* const to = grad_x.write(at, count, room);
       backward({last - first, n, grads, from, weights, mean + first, mean + rows + first, to,
                 args.grad_weight.defined() ? to_weight : nullptr, args.grad_bias.defined() ? to_weight + k : nullptr,
-                args.centered, from_row(runs, first), is_prefetched(args.x)});
+                args.centered, from_row(runs, first), is_prefetched(args.x), is_streamed(3 * args.x.nbytes())});
       grad_x.written(at, count, to);
     }
   });

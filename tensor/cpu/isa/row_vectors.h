@@ -2,7 +2,7 @@
 
 #include <minnow/tensor/cpu/isa/vector.h>
 
-#ifdef __AVX2__
+#ifdef __SSE2__
 #include <immintrin.h>
 #endif
 
@@ -48,6 +48,28 @@ MINNOW_HD void store_first(Vector v, float* to, int n) {
   store(v, lanes);
   for (int l = 0; l < n; ++l) to[l] = lanes[l];
 #endif
+}
+
+/// Stores past the caches (streamed.h); `to` is aligned to a vector.  end_stream() comes before other threads may read it.
+MINNOW_HD void stream(Vector v, float* to) {
+#if defined(__AVX512F__)
+  _mm512_stream_ps(to, reinterpret_cast<__m512>(v));
+#elif defined(__AVX2__)
+  _mm256_stream_ps(to, reinterpret_cast<__m256>(v));
+#elif defined(__SSE2__)
+  _mm_stream_ps(to, reinterpret_cast<__m128>(v));
+#else
+  store(v, to);
+#endif
+}
+MINNOW_HD void end_stream() {
+#ifdef __SSE2__
+  _mm_sfence();
+#endif
+}
+/// Whether all rows of n from `to` on can be streamed.
+MINNOW_HD bool can_stream(const float* to, std::int64_t n) {
+  return reinterpret_cast<std::uintptr_t>(to) % kVectorBytes == 0 && n % kLanes32 == 0;
 }
 
 template <int From, int... I> MINNOW_HD DoubleVector widen_from(Vector v, std::integer_sequence<int, I...>) {
