@@ -13,7 +13,7 @@ namespace {
 using test::error_of;
 using test::has;
 
-std::string at(unsigned line) { return "  (hook_test.cpp:" + std::to_string(line) + ")"; }
+std::string behind(unsigned line) { return "  (hook_test.cpp:" + std::to_string(line) + ")"; }
 
 class Hooks : public test::DeviceTest {
  protected:
@@ -31,7 +31,8 @@ TEST_P(Hooks, AnotherShapeOfANonLeafNamesTheForwardLine) {
   const Tensor y = x * 2;
   const auto hook = register_hook(y, [](const Tensor&) { return ones({3}); });
   const std::string text = error_of<ShapeError>([&] { sum(y).backward(); });
-  EXPECT_TRUE(has(text, "ShapeError: register_hook: a hook returned a gradient of another shape" + at(line))) << text;
+  EXPECT_TRUE(has(text, "ShapeError: register_hook: a hook returned a gradient of another shape" + behind(line)))
+      << text;
   EXPECT_TRUE(has(text, "float32[2, 3] on " + device().str() + "   result of 'mul'")) << text;
   EXPECT_TRUE(has(text, "returned  float32[3] on cpu")) << text;
 }
@@ -41,7 +42,7 @@ TEST_P(Hooks, AnotherDtypeOfALeafNamesTheLeafAndTheHooksLine) {
   const unsigned line = __LINE__ + 1;
   const auto hook = register_hook(x, [](const Tensor& g) { return g.to(DType::float64); });
   const std::string text = error_of<DTypeError>([&] { sum(x * 2).backward(); });
-  EXPECT_TRUE(has(text, "gradient of another dtype" + at(line))) << text;
+  EXPECT_TRUE(has(text, "gradient of another dtype" + behind(line))) << text;
   EXPECT_TRUE(has(text, "parameter 'fc.weight'")) << text;
 }
 

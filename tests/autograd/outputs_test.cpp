@@ -238,8 +238,8 @@ TEST_P(Outputs, AWrongNumberOfGradientsAndAFreedGraph) {
 }
 
 TEST_P(Outputs, SumsDoNotGrowWithTheUses) {
-  constexpr std::int64_t kElements = 1 << 14;
-  const Tensor x = ones({kElements}, {.device = device()}).requires_grad_();
+  constexpr std::int64_t kCount = 1 << 14;
+  const Tensor x = ones({kCount}, {.device = device()}).requires_grad_();
   const auto results = sincos(x);
   const Tensor s = results[0], c = results[1];
   Tensor loss = zeros({}, {.device = device()});
@@ -247,7 +247,7 @@ TEST_P(Outputs, SumsDoNotGrowWithTheUses) {
   const std::int64_t before = memory_stats(device()).allocated;
   reset_peak_memory(device());
   loss.backward();
-  EXPECT_LT(static_cast<double>(memory_stats(device()).peak - before), 5.5 * 4 * kElements);
+  EXPECT_LT(static_cast<double>(memory_stats(device()).peak - before), 5.5 * 4 * kCount);
 }
 
 TEST_P(Outputs, ALongChainNeedsNoStack) {

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kThreads = 4;
 constexpr int kRounds = 1500;
-constexpr std::size_t kMega = std::size_t{1} << 20;
+constexpr std::size_t kMegabyte = std::size_t{1} << 20;
 
 thread_local StreamHandle my_stream = nullptr;
 
@@ -86,7 +86,7 @@ class MemoryThreads : public ::testing::Test {
  protected:
   MemoryThreads() {
     for (StreamHandle& stream : streams) stream = driver.create_stream();
-    driver.limit = 24 * kMega;
+    driver.limit = 24 * kMegabyte;
     driver.pinned_limit = 60;
   }
   /// Runs body(random, number) on each thread, with its own stream.
@@ -102,7 +102,7 @@ class MemoryThreads : public ::testing::Test {
   }
   StreamHandle any(std::mt19937& random) { return streams[random() % kThreads]; }
   static std::size_t some_bytes(std::mt19937& random) {
-    return random() % 4 ? random() % 20'000 + 1 : random() % kMega + 1;
+    return random() % 4 ? random() % 20'000 + 1 : random() % kMegabyte + 1;
   }
   /// Puts a block into the exchange, if there is memory.
   template <class Memory> void allocate(Memory& memory, std::mt19937& random) {

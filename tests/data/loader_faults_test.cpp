@@ -287,7 +287,7 @@ TEST_P(LoaderFaults, SeveralThreadsLoopOverOneLoader) {
 }
 
 /// 0, 1, ... 9; item 5 throws, once.
-struct Stream {
+struct FailingStream {
   Thrown kind;
   float at = 0;
   std::optional<Tensor> next() {
@@ -300,7 +300,7 @@ struct Stream {
 
 TEST_P(LoaderFaults, AStreamGoesOnAfterWhatCouldNotBeRead) {
   for (const Thrown kind : kKinds) {
-    data::StreamLoader loader([&](std::int64_t) { return Stream{kind}; }, {.batch_size = 4, .device = device()});
+    data::StreamLoader loader([&](std::int64_t) { return FailingStream{kind}; }, {.batch_size = 4, .device = device()});
     for (int epoch = 0; epoch < 2; ++epoch) {
       const auto [sums, errors] = read_all(loader, [&](const Error& error) {
         EXPECT_EQ(dynamic_cast<const data::SampleError&>(error).sample(), 5);
@@ -316,7 +316,7 @@ TEST_P(LoaderFaults, AStreamGoesOnAfterWhatCouldNotBeRead) {
       for (const auto& sample : samples) rows.push_back(sample[0]);
       return std::vector<Tensor>{stack(rows)};
     };
-    data::StreamLoader collated([&](std::int64_t) { return Stream{Thrown::none}; },
+    data::StreamLoader collated([&](std::int64_t) { return FailingStream{Thrown::none}; },
                                 {.batch_size = 4, .device = device(), .collate = collate});
     const auto [sums, errors] = read_all(collated, [&](const Error& error) {
       EXPECT_EQ(dynamic_cast<const data::BatchError&>(error).batch(), 1);
@@ -331,7 +331,7 @@ TEST(LoaderFault, AStreamThatCouldNotBeOpenedIsOpenedAgain) {
   int opened = 0;
   data::StreamLoader loader([&](std::int64_t epoch) {
     if (opened++ == 0) throw std::runtime_error("not there");
-    return Stream{Thrown::none, static_cast<float>(epoch)};
+    return FailingStream{Thrown::none, static_cast<float>(epoch)};
   });
   EXPECT_THROW(loader.begin(), std::runtime_error);
   EXPECT_EQ(loader.epoch(), 0);
@@ -342,7 +342,7 @@ TEST(LoaderFault, AStreamThatCouldNotBeOpenedIsOpenedAgain) {
 TEST_P(LoaderFaults, AStreamIsLeftEarly) {
   const std::int64_t storages = live_storages();
   for (int i = 0; i < 100; ++i) {
-    data::StreamLoader loader([&](std::int64_t) { return Stream{i % 2 ? Thrown::number : Thrown::none}; },
+    data::StreamLoader loader([&](std::int64_t) { return FailingStream{i % 2 ? Thrown::number : Thrown::none}; },
                               {.batch_size = 3, .device = device()});
     try {
       int left = i % 4;

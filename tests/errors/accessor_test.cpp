@@ -12,9 +12,9 @@ namespace minnow {
 namespace {
 
 using test::expect_errors;
+using test::kHuge;
+using test::kUndefined;
 using test::Misuse;
-
-constexpr const char* kUndefined = "undefined tensor";
 
 TEST(Errors, Accessors) {
   const Tensor none;
@@ -72,7 +72,6 @@ TEST(Errors, Shapes) {
              }},
       Misuse{"IndexError", "Shape::erase", "[]", [] { Shape().erase(0); }},
   });
-  constexpr std::int64_t kHuge = std::int64_t{1} << 40;
   const Tensor one = zeros({1});
   expect_errors({Misuse{"ShapeError", "expand", "float32[1] on cpu", [=] { (void)one.expand({kHuge, kHuge}); }}});
 }

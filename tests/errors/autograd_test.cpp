@@ -14,10 +14,9 @@ namespace minnow {
 namespace {
 
 using test::expect_errors;
+using test::kShown;
+using test::kUndefined;
 using test::Misuse;
-
-constexpr const char* kUndefined = "undefined tensor";
-constexpr const char* kShown = "float32[2, 3] on cpu";
 
 Tensor leaf() { return zeros({2, 3}).requires_grad_(); }
 

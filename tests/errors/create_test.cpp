@@ -12,12 +12,12 @@ namespace minnow {
 namespace {
 
 using test::expect_errors;
+using test::kHuge;
+using test::kUndefined;
 using test::Misuse;
 
-constexpr const char* kUndefined = "undefined tensor";
 constexpr const char* kNegative = "[2, -1]";
 constexpr const char* kNoDevice = "cuda:9 cannot be used";
-constexpr std::int64_t kHuge = std::int64_t{1} << 40;
 constexpr const char* kTooMuch = "[1099511627776, 1099511627776]";
 
 TEST(Errors, FilledTensors) {

@@ -13,12 +13,12 @@ namespace minnow {
 namespace {
 
 using test::expect_errors;
+using test::kHuge;
+using test::kUndefined;
 using test::Misuse;
 using namespace data;
 
 using Indices = std::vector<std::int64_t>;
-
-constexpr std::int64_t kHuge = std::int64_t{1} << 40;
 
 ImageDataset images() { return {zeros({4, 2, 2}, {DType::uint8}), zeros({4}, {DType::int64}), 3}; }
 
@@ -83,7 +83,6 @@ TEST(Errors, GetBatch) {
 TEST(Errors, Transforms) {
   const Tensor none, x = zeros({3, 4}), line = zeros({4}), bytes = zeros({3, 4}, {DType::uint8});
   const Tensor ints = zeros({3, 4}, {DType::int64}), far = zeros({3, 4}, {.device = "sim:0"});
-  constexpr const char* kUndefined = "undefined tensor";
   constexpr const char* kFar = "float32[3, 4] on sim:0";
   constexpr const char* kInts = "int64[3, 4] on cpu";
   Random random(1);

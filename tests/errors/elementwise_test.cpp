@@ -14,11 +14,10 @@ namespace minnow {
 namespace {
 
 using test::expect_errors;
+using test::kShown;
+using test::kUndefined;
 using test::Misuse;
 using test::NamedBinaryInPlace;
-
-constexpr const char* kUndefined = "undefined tensor";
-constexpr const char* kShown = "float32[2, 3] on cpu";
 
 const Tensor& x() {
   static const auto* t = new Tensor(zeros({2, 3}));

@@ -15,9 +15,8 @@ namespace minnow {
 namespace {
 
 using test::expect_errors;
+using test::kUndefined;
 using test::Misuse;
-
-constexpr const char* kUndefined = "undefined tensor";
 
 TEST(Errors, Products) {
   const Tensor x = zeros({2, 3}), w = zeros({4, 3}), b = zeros({4}), none, far = zeros({3, 4}, {.device = "sim:0"});

@@ -16,10 +16,9 @@ namespace minnow {
 namespace {
 
 using test::expect_errors;
+using test::kShown;
+using test::kUndefined;
 using test::Misuse;
-
-constexpr const char* kUndefined = "undefined tensor";
-constexpr const char* kShown = "float32[2, 3] on cpu";
 
 TEST(Errors, CtcLoss) {
   const Tensor x = zeros({6, 2, 4}), t = ones({2, 3}, {DType::int64}), in = tensor({6, 5}), out = tensor({3, 1}), none;

@@ -10,9 +10,8 @@ namespace minnow {
 namespace {
 
 using test::expect_errors;
+using test::kUndefined;
 using test::Misuse;
-
-constexpr const char* kUndefined = "undefined tensor";
 
 TEST(Errors, HostAccess) {
   const Tensor none, x = zeros({2, 3}), far = zeros({2, 3}, {.device = "sim:0"});

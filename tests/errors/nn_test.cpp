@@ -18,12 +18,11 @@ namespace minnow {
 namespace {
 
 using test::expect_errors;
+using test::kHuge;
+using test::kUndefined;
 using test::Misuse;
 
-constexpr const char* kUndefined = "undefined tensor";
-
 TEST(Errors, LayerConstruction) {
-  constexpr std::int64_t kHuge = std::int64_t{1} << 40;
   expect_errors({
       Misuse{"ValueError", "Linear", "must be positive, got 0 and 3", [] { nn::Linear(0, 3); }},
       Misuse{"ValueError", "Linear", "must be positive, got 3 and -1", [] { nn::Linear(3, -1); }},

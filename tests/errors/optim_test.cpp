@@ -15,15 +15,14 @@ namespace minnow {
 namespace {
 
 using test::expect_errors;
+using test::kShown;
 using test::Misuse;
 
-constexpr const char* kShown = "float32[2, 3] on cpu";
-
-Tensor leaf() { return zeros({2, 3}).requires_grad_(); }
+Tensor trained() { return zeros({2, 3}).requires_grad_(); }
 
 template <class O> void expect_parameters_checked(const char* name) {
   using List = std::vector<Tensor>;
-  const Tensor x = leaf(), made = x * 2, ints = arange(3), none, gaps = zeros({4, 4}).narrow(1, 0, 2);
+  const Tensor x = trained(), made = x * 2, ints = arange(3), none, gaps = zeros({4, 4}).narrow(1, 0, 2);
   // One call each: in a template the rows of one list all have the line of its beginning.
   expect_errors({Misuse{"ValueError", name, "net.parameters()", [=] { O(List{}); }}});
   expect_errors({Misuse{"ValueError", name, "undefined tensor", [=] { O(List{none}); }}});
@@ -59,7 +58,7 @@ TEST(Errors, EveryOptimizer) {
   expect_parameters_checked<optim::NAdam>("NAdam");
   expect_parameters_checked<optim::RAdam>("RAdam");
   expect_parameters_checked<optim::Rprop>("Rprop");
-  const Tensor x = leaf();
+  const Tensor x = trained();
   expect_errors({
       Misuse{"ValueError", "SGD", "momentum must be finite and at least 0, got -1",
              [=] { optim::SGD({x}, {.momentum = -1}); }},
@@ -102,7 +101,7 @@ TEST(Errors, EveryOptimizer) {
 }
 
 TEST(Errors, MovedLeafIsNamedBesideItsCopy) {
-  Tensor w = leaf();
+  Tensor w = trained();
   w.set_name("fc1.weight");
   Tensor moved = w.to("sim:0");
   moved.set_name("on the device");
@@ -114,14 +113,14 @@ TEST(Errors, MovedLeafIsNamedBesideItsCopy) {
 }
 
 TEST(Errors, OptimizerSteps) {
-  const Tensor x = leaf();
+  const Tensor x = trained();
   sum(x).backward();
   optim::SGD sgd({x});
   StateDict missing, extra = sgd.state_dict(), negative = sgd.state_dict();
   extra.set("more", x);
   negative.set("param_groups.0.lr", full({}, -1.0, {DType::float64}));
   const auto with_gradient = [](const Tensor& g) {
-    Tensor p = leaf();
+    Tensor p = trained();
     p.set_grad(zeros_like(p));
     p.grad().set_data(g);
     return p;
@@ -163,8 +162,8 @@ TEST(Errors, OptimizerSteps) {
 
 TEST(Errors, LRSchedulers) {
   using namespace optim;
-  SGD sgd({leaf()}, {.lr = 0.1});
-  Adagrad adagrad({leaf()});
+  SGD sgd({trained()}, {.lr = 0.1});
+  Adagrad adagrad({trained()});
   LRScheduler good(sgd, step_lr({}));
   ReduceLROnPlateau plateau(sgd);
   const LRFunction function = step_lr({});
@@ -272,7 +271,7 @@ TEST(Errors, LRSchedulers) {
 
 TEST(Errors, Clipping) {
   using namespace optim;
-  Tensor x = leaf();
+  Tensor x = trained();
   x.set_grad(full({2, 3}, INFINITY));
   const Tensor none;
   expect_errors({

@@ -14,10 +14,9 @@ namespace minnow {
 namespace {
 
 using test::expect_errors;
+using test::kShown;
+using test::kUndefined;
 using test::Misuse;
-
-constexpr const char* kUndefined = "undefined tensor";
-constexpr const char* kShown = "float32[2, 3] on cpu";
 
 TEST(Errors, EveryReduction) {
   using Function = std::function<Tensor(const In&, const Shape&)>;

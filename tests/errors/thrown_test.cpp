@@ -142,12 +142,12 @@ TEST(Thrown, ByASamplerOrATransform) {
   }
 }
 
-Tensor leaf() { return ones({2, 3}).requires_grad_(); }
+Tensor ones_leaf() { return ones({2, 3}).requires_grad_(); }
 
 TEST(Thrown, ByHooksAndUserFunctions) {
   for (const Kind kind : kKinds) {
     const std::int64_t nodes = autograd::live_nodes();
-    const Tensor x = leaf();
+    const Tensor x = ones_leaf();
     bool bad = true;
     const autograd::Hook hook = [&](const Tensor&) -> Tensor {
       if (bad) fail(kind);
@@ -219,7 +219,7 @@ TEST(Thrown, ByModulesAndTheirHooks) {
 
 TEST(Thrown, ByClosuresSchedulersAndCapturedSteps) {
   for (const Kind kind : kKinds) {
-    const Tensor w = leaf();
+    const Tensor w = ones_leaf();
     optim::SGD sgd({w}, {.lr = 0.5});
     sum(w).backward();
     EXPECT_TRUE(throws(kind, [&] { sgd.step([&]() -> Tensor { fail(kind); }); }));

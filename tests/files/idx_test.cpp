@@ -26,30 +26,30 @@ std::string idx(int type, const std::vector<std::uint64_t>& sizes, const std::st
   return out + data;
 }
 
-const std::string kSix = idx(8, {2, 3}, counting(6));
+const std::string kSixBytes = idx(8, {2, 3}, counting(6));
 
 std::vector<Hostile> hostile_idx() {
   constexpr std::uint64_t kMost = 0xffffffff;
   return {{"empty file", "", "an empty file"},
           {"one byte", raw({0}), "is not an IDX file"},
           {"three bytes", raw({0, 0, 8}), "is not an IDX file"},
-          {"the first byte is not 0", with(kSix, 0, "\1"), "is not an IDX file"},
-          {"the second byte is not 0", with(kSix, 1, "\1"), "is not an IDX file"},
-          {"type 0", with(kSix, 2, raw({0})), "unknown element type"},
-          {"type 7", with(kSix, 2, raw({7})), "unknown element type"},
-          {"type 0x0a", with(kSix, 2, raw({0x0a})), "unknown element type"},
-          {"type 0x0f", with(kSix, 2, raw({0x0f})), "unknown element type"},
-          {"type 0xff", with(kSix, 2, raw({0xff})), "unknown element type"},
+          {"the first byte is not 0", with(kSixBytes, 0, "\1"), "is not an IDX file"},
+          {"the second byte is not 0", with(kSixBytes, 1, "\1"), "is not an IDX file"},
+          {"type 0", with(kSixBytes, 2, raw({0})), "unknown element type"},
+          {"type 7", with(kSixBytes, 2, raw({7})), "unknown element type"},
+          {"type 0x0a", with(kSixBytes, 2, raw({0x0a})), "unknown element type"},
+          {"type 0x0f", with(kSixBytes, 2, raw({0x0f})), "unknown element type"},
+          {"type 0xff", with(kSixBytes, 2, raw({0xff})), "unknown element type"},
           {"rank 0", raw({0, 0, 8, 0, 5}), "an impossible rank"},
           {"rank 9", idx(8, {1, 1, 1, 1, 1, 1, 1, 1, 1}, "x"), "an impossible rank"},
           {"rank 255", raw({0, 0, 8, 255}) + std::string(2000, '\0'), "an impossible rank"},
           {"no sizes", raw({0, 0, 8, 2}), "ends within its header"},
           {"cut within the first size", raw({0, 0, 8, 2, 0, 0}), "ends within its header"},
           {"cut within the last size", raw({0, 0, 8, 2, 0, 0, 0, 1, 0, 0, 0}), "ends within its header"},
-          {"no data", kSix.substr(0, 12), "is too short"},
-          {"cut by a byte", cut(kSix, 1), "is too short"},
-          {"a byte more", kSix + "x", "is too long"},
-          {"another array behind it", kSix + kSix, "is too long"},
+          {"no data", kSixBytes.substr(0, 12), "is too short"},
+          {"cut by a byte", cut(kSixBytes, 1), "is too short"},
+          {"a byte more", kSixBytes + "x", "is too long"},
+          {"another array behind it", kSixBytes + kSixBytes, "is too long"},
           {"bytes without elements", idx(8, {0, 3}, "x"), "is too long"},
           {"little-endian sizes", raw({0, 0, 8, 2, 2, 0, 0, 0, 3, 0, 0, 0}) + counting(6), "is too short"},
           {"sizes of 2^32 - 1", idx(8, {kMost, kMost, kMost}, "x"), "an impossible size"},
@@ -98,7 +98,7 @@ TEST(HostileIdx, OtherContentIsRefused) {
 TEST(OddIdx, IsRead) {
   const auto read = [](const std::string& path) { return test::text_of(data::read_idx(path)); };
   std::vector<test::Valid> files = {
-      {"bytes", kSix, "uint8[2, 3] 1 2 3 4 5 6"},
+      {"bytes", kSixBytes, "uint8[2, 3] 1 2 3 4 5 6"},
       {"signed bytes", idx(9, {2}, raw({0x80, 5})), "int32[2] -128 5"},
       {"shorts", idx(0x0b, {2}, raw({0xff, 0xfe, 1, 2})), "int32[2] -2 258"},
       {"ints", idx(0x0c, {1}, big(0x80000000, 4)), "int32[1] -2.14748e+09"},
@@ -148,13 +148,13 @@ std::vector<Hostile> hostile_gzip(const std::string& content) {
 }
 
 TEST(HostileGzip, IsRefused) {
-  std::vector<Hostile> files = hostile_gzip(kSix);
-  files.push_back({"not gzip", kSix, "is not gzip"});
-  files.push_back({"zlib's format", test::deflated(kSix, 15), "is not gzip"});
-  files.push_back({"deflate alone", test::deflated(kSix, -15), "is not gzip"});
+  std::vector<Hostile> files = hostile_gzip(kSixBytes);
+  files.push_back({"not gzip", kSixBytes, "is not gzip"});
+  files.push_back({"zlib's format", test::deflated(kSixBytes, 15), "is not gzip"});
+  files.push_back({"deflate alone", test::deflated(kSixBytes, -15), "is not gzip"});
   files.push_back({"a web page", "<!DOCTYPE html><html></html>", "a web page"});
   files.push_back({"an empty file", "", "an empty file"});
-  files.push_back({"a bomb behind a small array", gzipped(kSix + std::string(20 << 20, '\0')), "more bytes"});
+  files.push_back({"a bomb behind a small array", gzipped(kSixBytes + std::string(20 << 20, '\0')), "more bytes"});
   files.push_back({"more than it can hold", gzipped(idx(8, {1 << 30}, std::string(1000, '\0'))), "is too short"});
   test::expect_refused(files, 32, "bad-idx3-ubyte.gz", [](const std::string& path) { data::read_idx(path); });
 }
@@ -165,7 +165,7 @@ TEST(HostileGzip, IsRefusedAroundText) {
 }
 
 TEST(OddGzip, IsRead) {
-  const std::string good = gzipped(kSix), data = good.substr(10);
+  const std::string good = gzipped(kSixBytes), data = good.substr(10);
   const auto flagged = [&](int flags, const std::string& fields) {
     return with(good.substr(0, 10), 3, raw({flags})) + fields + data;
   };
@@ -177,8 +177,8 @@ TEST(OddGzip, IsRead) {
                          {"text flag, a time, another system", with(good, 3, raw({1, 9, 9, 9, 9, 2, 0})), text},
                          {"a checksum of the header", named + little(test::checksum(named) & 0xffff, 2) + data, text},
                          {"a stored block",
-                          good.substr(0, 10) + raw({1}) + little(kSix.size(), 2) + little(~kSix.size() & 0xffff, 2) +
-                              kSix + good.substr(good.size() - 8),
+                          good.substr(0, 10) + raw({1}) + little(kSixBytes.size(), 2) +
+                              little(~kSixBytes.size() & 0xffff, 2) + kSixBytes + good.substr(good.size() - 8),
                           text}},
                         "odd.gz", [](const std::string& path) { return test::text_of(data::read_idx(path)); });
 }

@@ -2,21 +2,17 @@
 #include <support/devices.h>
 #include <minnow/minnow.h>
 #include "errors.h"
+#include "nn/state_names.h"
 
 namespace minnow {
 namespace {
 
 using test::expect_errors;
 using test::Misuse;
+using test::state_names;
 
 class BatchNormOn : public test::DeviceTest {};
 INSTANTIATE_TEST_SUITE_P(Devices, BatchNormOn, test::all_devices(), test::device_test_name);
-
-std::vector<std::string> names_of(const nn::Module& module) {
-  std::vector<std::string> names;
-  for (const auto& [name, tensor] : module.state_dict()) names.push_back(name);
-  return names;
-}
 
 TEST_P(BatchNormOn, TracksTheStatisticsOfBatches) {
   nn::BatchNorm1d norm(2);
@@ -90,13 +86,13 @@ TEST_P(BatchNormOn, KeepsChannelsLast) {
 
 TEST(BatchNorm, HasPyTorchsParametersAndBuffers) {
   const nn::BatchNorm2d norm(4), plain(4, {.affine = false}), untracked(4, {.track_running_stats = false});
-  EXPECT_EQ(names_of(norm),
+  EXPECT_EQ(state_names(norm),
             (std::vector<std::string>{"weight", "bias", "running_mean", "running_var", "num_batches_tracked"}));
-  EXPECT_EQ(names_of(plain), (std::vector<std::string>{"running_mean", "running_var", "num_batches_tracked"}));
-  EXPECT_EQ(names_of(untracked), (std::vector<std::string>{"weight", "bias"}));
+  EXPECT_EQ(state_names(plain), (std::vector<std::string>{"running_mean", "running_var", "num_batches_tracked"}));
+  EXPECT_EQ(state_names(untracked), (std::vector<std::string>{"weight", "bias"}));
   EXPECT_EQ(norm.describe(), "BatchNorm2d(4, eps 1e-05, momentum 0.1)");
-  EXPECT_EQ(names_of(nn::GroupNorm(2, 4)), (std::vector<std::string>{"weight", "bias"}));
-  EXPECT_EQ(names_of(nn::InstanceNorm(4)), std::vector<std::string>());
+  EXPECT_EQ(state_names(nn::GroupNorm(2, 4)), (std::vector<std::string>{"weight", "bias"}));
+  EXPECT_EQ(state_names(nn::InstanceNorm(4)), std::vector<std::string>());
   const Tensor x = randn({2, 4, 3, 3});
   const nn::BatchNorm2d copy = nn::clone(untracked);
   EXPECT_TRUE(copy(x).detach().equal(untracked(x).detach()));

@@ -2,21 +2,17 @@
 #include <support/devices.h>
 #include <minnow/minnow.h>
 #include "errors.h"
+#include "nn/state_names.h"
 
 namespace minnow {
 namespace {
 
 using test::expect_errors;
 using test::Misuse;
+using test::state_names;
 
 class LayerNormOn : public test::DeviceTest {};
 INSTANTIATE_TEST_SUITE_P(Devices, LayerNormOn, test::all_devices(), test::device_test_name);
-
-std::vector<std::string> names_of(const nn::Module& module) {
-  std::vector<std::string> names;
-  for (const auto& [name, tensor] : module.state_dict()) names.push_back(name);
-  return names;
-}
 
 TEST_P(LayerNormOn, TrainsItsWeightAndBias) {
   nn::LayerNorm norm({2, 3});
@@ -34,11 +30,11 @@ TEST_P(LayerNormOn, TrainsItsWeightAndBias) {
 
 TEST(LayerNorm, HasPyTorchsParameters) {
   const nn::LayerNorm norm(4), plain(4, {.elementwise_affine = false}), unbiased({2, 4}, {.eps = 0.1, .bias = false});
-  EXPECT_EQ(names_of(norm), (std::vector<std::string>{"weight", "bias"}));
+  EXPECT_EQ(state_names(norm), (std::vector<std::string>{"weight", "bias"}));
   EXPECT_EQ(norm.weight.to_vector<float>(), std::vector<float>(4, 1));
   EXPECT_EQ(norm.bias.to_vector<float>(), std::vector<float>(4, 0));
-  EXPECT_EQ(names_of(plain), std::vector<std::string>());
-  EXPECT_EQ(names_of(unbiased), std::vector<std::string>{"weight"});
+  EXPECT_EQ(state_names(plain), std::vector<std::string>());
+  EXPECT_EQ(state_names(unbiased), std::vector<std::string>{"weight"});
   EXPECT_EQ(norm.describe(), "LayerNorm([4], eps 1e-05)");
   EXPECT_EQ(plain.describe(), "LayerNorm([4], eps 1e-05, no weight)");
   EXPECT_EQ(unbiased.describe(), "LayerNorm([2, 4], eps 0.1, no bias)");
@@ -59,8 +55,8 @@ TEST(LayerNorm, AStateDictGoesAround) {
 
 TEST(RMSNorm, HasAWeight) {
   const nn::RMSNorm norm(4), plain({2, 4}, {.eps = 0.1, .elementwise_affine = false});
-  EXPECT_EQ(names_of(norm), std::vector<std::string>{"weight"});
-  EXPECT_EQ(names_of(plain), std::vector<std::string>());
+  EXPECT_EQ(state_names(norm), std::vector<std::string>{"weight"});
+  EXPECT_EQ(state_names(plain), std::vector<std::string>());
   EXPECT_EQ(norm.describe(), "RMSNorm([4])");
   EXPECT_EQ(plain.describe(), "RMSNorm([2, 4], eps 0.1, no weight)");
   const Tensor x = rand({3, 2, 4});

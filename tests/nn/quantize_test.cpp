@@ -16,7 +16,7 @@ using test::Misuse;
 /// Of the largest result; the half where products of bytes are added exactly (activations have 8 bits then, not 7).
 constexpr double kError = 0.03;
 
-struct Net : nn::Module {
+struct Classifier : nn::Module {
   nn::Sequential body = child("body", nn::Sequential(nn::Linear(64, 96), nn::ReLU(), nn::Dropout(0.5)));
   nn::Linear head = child("head", nn::Linear(96, 10, {.bias = false}));
   Tensor forward(const Tensor& x) override { return head(body(x)); }
@@ -36,7 +36,7 @@ struct TempFile {
 
 TEST(QuantizeDynamic, LinearLayersOfATreeBecomeInt8InPlace) {
   manual_seed(1);
-  Net net;
+  Classifier net;
   const Tensor x = randn({8, 64});
   net.eval();
   const Tensor before = net(x).detach();
@@ -60,13 +60,13 @@ TEST(QuantizeDynamic, LinearLayersOfATreeBecomeInt8InPlace) {
 
 TEST(QuantizeDynamic, OfACopyLeavesTheModel) {
   manual_seed(1);
-  const Net net;
+  const Classifier net;
   const Tensor x = randn({8, 64}), before = nn::clone(net).eval()(x);
-  const Net quantized = nn::quantize_dynamic(net);
+  const Classifier quantized = nn::quantize_dynamic(net);
   EXPECT_EQ(net.head.weight.dtype(), float32);
   EXPECT_TRUE(net.is_training() && net.head.weight.requires_grad());
   EXPECT_LT(difference(quantized(x), before.detach()), kError);
-  const Net again = nn::clone(quantized);
+  const Classifier again = nn::clone(quantized);
   EXPECT_TRUE(again(x).equal(quantized(x)));
   again.head.weight.zero_();
   EXPECT_FALSE(again(x).equal(quantized(x)));  // a write to the weight is seen
@@ -124,7 +124,7 @@ TEST(QuantizeDynamic, EmptyNarrowAndStridedInputs) {
 
 TEST(QuantizeDynamic, UnderAnAutocastGuardLayersTakeHalves) {
   const NoGradGuard no_grad;
-  Net net;
+  Classifier net;
   nn::quantize_dynamic_(net);
   nn::LSTM lstm(5, 3);
   nn::quantize_dynamic_(lstm);
@@ -217,7 +217,7 @@ TEST(QuantizeDynamic, TiedWeightsBecomeTwo) {
 }
 
 TEST(QuantizeDynamic, RunsOnOtherDevicesAndInCapturedSteps) {
-  Net net;
+  Classifier net;
   nn::quantize_dynamic_(net);
   const Tensor x = randn({4, 64}), y = net(x);
   net.to(Device("sim"));
@@ -265,7 +265,7 @@ TEST(QuantizeDynamic, FrozenPartsOfATrainedModel) {
 }
 
 TEST(QuantizeDynamic, MisuseIsNamed) {
-  Net net;
+  Classifier net;
   nn::quantize_dynamic_(net);
   nn::Conv2d conv(1, 2, 3);
   nn::Linear half(3, 4), same(96, 10), wide(65537, 1), normed(3, 4);
@@ -281,7 +281,7 @@ TEST(QuantizeDynamic, MisuseIsNamed) {
   nn::LSTM lstm(3, 4);
   nn::quantize_dynamic_(lstm);
   expect_errors({
-      Misuse{"ValueError", "quantize_dynamic_", "Net has no Linear, LSTM or GRU of float32",
+      Misuse{"ValueError", "quantize_dynamic_", "Classifier has no Linear, LSTM or GRU of float32",
              [&] { nn::quantize_dynamic_(net); }},
       Misuse{"ValueError", "quantize_dynamic", "Conv2d", [&] { (void)nn::quantize_dynamic(conv); }},
       Misuse{"DTypeError", "quantize_dynamic_", "bfloat16[4, 3]", [&] { nn::quantize_dynamic_(half); }},

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <utility>
 #include <vector>
@@ -23,6 +24,11 @@ struct Misuse {
   std::function<void()> call;
   SourceLocation where;
 };
+
+// Operands, as errors show them.
+inline constexpr const char* kUndefined = "undefined tensor";
+inline constexpr const char* kShown = "float32[2, 3] on cpu";  ///< zeros({2, 3})
+inline constexpr std::int64_t kHuge = std::int64_t{1} << 40;   ///< a size without memory for it
 
 /// Runs all of them: each must throw an Error with that class, operation and operand, and the file and line of the row.
 void expect_errors(const std::vector<Misuse>& misuses);

@@ -29,12 +29,12 @@ Tensor expected(const MatmulParams& p, const Tensor& a, const Tensor& b, const T
   return out;
 }
 
-struct Case {
+struct Product {
   std::int64_t batch, m, k, n;
 };
-const Case kCases[] = {{1, 1, 1, 1},   {1, 5, 7, 3},   {1, 64, 128, 10}, {1, 33, 300, 65}, {3, 17, 9, 21},
-                       {1, 1, 200, 9}, {1, 200, 1, 9}, {1, 9, 200, 1},   {2, 1, 8, 1},     {1, 128, 64, 784},
-                       {0, 4, 4, 4},   {1, 0, 4, 4},   {1, 4, 4, 0},     {2, 4, 0, 5},     {4, 1, 1, 6}};
+const Product kProducts[] = {{1, 1, 1, 1},   {1, 5, 7, 3},   {1, 64, 128, 10}, {1, 33, 300, 65}, {3, 17, 9, 21},
+                             {1, 1, 200, 9}, {1, 200, 1, 9}, {1, 9, 200, 1},   {2, 1, 8, 1},     {1, 128, 64, 784},
+                             {0, 4, 4, 4},   {1, 0, 4, 4},   {1, 4, 4, 0},     {2, 4, 0, 5},     {4, 1, 1, 6}};
 const DType kDTypes[] = {DType::float32, DType::float64, DType::float16, DType::bfloat16,
                          DType::int64,   DType::int32,   DType::uint8};
 
@@ -56,7 +56,7 @@ void check(const MatmulParams& p, const Tensor& a, const Tensor& b, const Tensor
 
 TEST(CpuMatmul, AllDTypesShapesAndTransposes) {
   for (const DType dtype : kDTypes)
-    for (const Case& c : kCases)
+    for (const Product& c : kProducts)
       for (int form = 0; form < 8; ++form) {
         if (dtype == DType::uint8 && c.k > 9) continue;  // values wrap there, as in PyTorch
         const std::vector<int> plain = {0, 1, 2}, flipped = {0, 2, 1};
@@ -117,14 +117,14 @@ TEST(CpuMatmul, BatchesRepeatByStrideZero) {
 }
 
 TEST(CpuMatmul, ProductsOfHalvesInFloat32) {
-  const Case cases[] = {{1, 300, 150, 520}, {1, 70, 300, 20}, {3, 40, 70, 50}, {1, 4, 0, 3}, {1, 1, 30, 1}};
+  const Product cases[] = {{1, 300, 150, 520}, {1, 70, 300, 20}, {3, 40, 70, 50}, {1, 4, 0, 3}, {1, 1, 30, 1}};
   const auto as = [](const Tensor& t, DType dtype) {
     const Tensor to = test::scratch(t.shape(), dtype);
     cpu::convert(t, to);
     return to;
   };
   for (const DType dtype : {DType::bfloat16, DType::float16})
-    for (const Case& c : cases)
+    for (const Product& c : cases)
       for (int form = 0; form < 4; ++form) {
         const std::vector<int> plain = {0, 1, 2}, flipped = {0, 2, 1};
         const Tensor a = test::strided_scratch({c.batch, c.m, c.k}, dtype, form & 1 ? flipped : plain, 0);
@@ -149,12 +149,13 @@ TEST(CpuMatmul, NanAndInfinityPass) {
 }
 
 TEST(CpuMatmul, EqualBitsForAnyNumberOfThreads) {
-  const Case cases[] = {{1, 64, 784, 128}, {1, 64, 128, 10}, {1, 128, 64, 784},  {1, 10, 64, 128},   {1, 64, 9216, 128},
-                        {1, 8, 4096, 8},   {5, 30, 70, 50},  {1, 256, 256, 256}, {1, 100, 128, 600}, {1, 3, 20000, 5},
-                        {1, 3, 511, 5},    {1, 16, 400, 16}, {1, 64, 500, 128},  {1, 1, 500, 1},     {1, 2, 1000, 64}};
+  const Product cases[] = {{1, 64, 784, 128},  {1, 64, 128, 10}, {1, 128, 64, 784}, {1, 10, 64, 128},
+                           {1, 64, 9216, 128}, {1, 8, 4096, 8},  {5, 30, 70, 50},   {1, 256, 256, 256},
+                           {1, 100, 128, 600}, {1, 3, 20000, 5}, {1, 3, 511, 5},    {1, 16, 400, 16},
+                           {1, 64, 500, 128},  {1, 1, 500, 1},   {1, 2, 1000, 64}};
   const int before = num_threads();
   for (const DType dtype : {DType::float32, DType::bfloat16, DType::float64})
-    for (const Case& c : cases)
+    for (const Product& c : cases)
       for (int form = 0; form < 4; ++form) {
         if (dtype == DType::float64 && c.k > 1000) continue;
         const std::vector<int> plain = {0, 1, 2}, flipped = {0, 2, 1};
@@ -184,7 +185,7 @@ TEST(CpuMatmul, EqualBitsForAnyNumberOfThreads) {
 // The panels of a recurrent layer: the matrices of the output are columns of a wider one.
 TEST(CpuMatmul, WritesMatricesSideBySide) {
   const std::vector<int> plain = {0, 1, 2}, flipped = {0, 2, 1}, beside = {1, 0, 2};
-  for (const auto& [batch, m, k, n] : {Case{4, 40, 150, 64}, {3, 12, 30, 33}, {2, 5, 300, 256}})
+  for (const auto& [batch, m, k, n] : {Product{4, 40, 150, 64}, {3, 12, 30, 33}, {2, 5, 300, 256}})
     for (const double beta : {0.0, 1.0, 0.5})
       for (const auto& order : {plain, flipped}) {
         const Tensor a = random({1, m, k}, DType::float32, 1),

@@ -8,17 +8,18 @@
 namespace minnow {
 namespace {
 
-struct Case {
+struct Convolution {
   std::int64_t batch, channels, outputs, height, width, padding;
 };
 // Batches of one, two equal and two unequal groups; sides that are no multiple of a tile of 4 x 4.
-const Case kCases[] = {{5, 32, 64, 17, 14, 0}, {8, 48, 32, 15, 18, 1}, {9, 32, 48, 13, 14, 1}, {67, 16, 16, 12, 12, 0}};
+const Convolution kConvolutions[] = {
+    {5, 32, 64, 17, 14, 0}, {8, 48, 32, 15, 18, 1}, {9, 32, 48, 13, 14, 1}, {67, 16, 16, 12, 12, 0}};
 
 struct Tensors {
   Conv2dParams params;
   Tensor x, w, bias, grad;
 
-  Tensors(const Case& c, DType dtype)
+  Tensors(const Convolution& c, DType dtype)
       : params{{1, 1}, {c.padding, c.padding}, {1, 1}, 1},
         x(test::random({c.batch, c.channels, c.height, c.width}, dtype, 1, format(dtype))),
         w(test::random({c.outputs, c.channels, 3, 3}, dtype, 2)),
@@ -46,7 +47,7 @@ struct Tensors {
 };
 
 TEST(CpuWinograd, AgreesWithThePlainSums) {
-  for (const Case& c : kCases) {
+  for (const Convolution& c : kConvolutions) {
     const Tensors single(c, DType::float32), exact(c, DType::float64);
     ASSERT_TRUE(cpu::suits_winograd(single.params, single.x.shape(), single.w.shape(), single.grad.shape()));
     const auto got = single.run(), want = exact.run();
@@ -61,7 +62,7 @@ TEST(CpuWinograd, AgreesWithThePlainSums) {
 
 TEST(CpuWinograd, SameBitsForAnyNumberOfThreads) {
   const int before = num_threads();
-  for (const Case& c : kCases) {
+  for (const Convolution& c : kConvolutions) {
     const Tensors t(c, DType::float32);
     set_num_threads(1);
     const auto alone = t.run();

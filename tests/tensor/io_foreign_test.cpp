@@ -18,7 +18,7 @@ using test::ramp;
 using test::TemporaryFolder;
 using test::write_bytes;
 
-struct Case {
+struct Refused {
   std::string name, bytes;
   std::vector<std::string> says;
 };
@@ -28,7 +28,7 @@ TEST(ForeignFiles, AreNamedWithTheCodeThatConvertsThem) {
   const TemporaryFolder folder;
   const std::string zip = "PK\3\4\0\0\b\b\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x10\0\x12\0"s;
   const std::string torch = "import torch, safetensors.torch";
-  const std::vector<Case> cases = {
+  const std::vector<Refused> cases = {
       {"a.safetensors", zip + "archive/data.pklFB", {"zip archive, as torch.save", "load() reads it", ".pt"}},
       {"net.pth", "PK\3\4", {"no directory of members", "torch.save(model.state_dict()"}},
       {"old.pt", "\x80\2\x8a\nl\xfc\x9c\x46\xf9 j\xa8P\x19.", {"a pickle", torch}},
