@@ -51,7 +51,8 @@ class View {
   bool is_pinned() const { return storage_->is_pinned(); }
   /// The address of the first element, on any device.
   void* raw_data() const {
-    return static_cast<char*>(storage_->data()) + offset_ * static_cast<std::int64_t>(itemsize());
+    char* const data = static_cast<char*>(storage_->data());  // null without elements: nothing is added to it
+    return data ? data + offset_ * static_cast<std::int64_t>(itemsize()) : nullptr;
   }
   /// Whether both are the same elements with the same layout.
   bool is_same(const View& other) const {

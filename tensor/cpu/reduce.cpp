@@ -70,6 +70,7 @@ void accumulate_rows(const Reduction& reduction, const char* from, std::int64_t 
 /// Adds rows [begin, end) of columns [left, left + cols) of slice o to the accumulators.
 void accumulate_columns(const Reduction& reduction, std::int64_t o, std::int64_t begin, std::int64_t end,
                         std::int64_t left, std::int64_t cols, void* acc) {
+  if (begin == end) return;  // no elements, which have no address
   const char* from = reduction.data + (o * reduction.so + left) * reduction.item();
   if (!reduction.converts()) {
     reduction.loops->columns(from + begin * reduction.sn * reduction.item(), reduction.sn, end - begin, cols,
@@ -103,9 +104,11 @@ void reduce_short_rows(const Reduction& reduction, std::int64_t bytes) {
       const std::int64_t o = k / reduction.inner, i = k % reduction.inner;
       // Adjacent outputs; if the inner dimension is 1, they are adjacent in the outer one.
       const std::int64_t count = reduction.inner == 1 ? last - k : std::min(last - k, reduction.inner - i);
-      accumulate_rows(reduction, reduction.data + (o * reduction.so + i * reduction.si) * reduction.item(),
-                      reduction.inner == 1 ? reduction.so : reduction.si, count, reduction.n,
-                      acc + static_cast<std::size_t>(k - first) * kAccumulatorBytes);
+      if (reduction.n > 0) {  // else the rows have no address
+        accumulate_rows(reduction, reduction.data + (o * reduction.so + i * reduction.si) * reduction.item(),
+                        reduction.inner == 1 ? reduction.so : reduction.si, count, reduction.n,
+                        acc + static_cast<std::size_t>(k - first) * kAccumulatorBytes);
+      }
       k += count;
     }
     reduction.finish(acc, first, last - first);
