@@ -58,7 +58,11 @@ void check(Operands operands, const AttentionOptions& options) {
 }
 
 /// [..., L, E] as [N, L, E].
-Tensor flat(const Tensor& x) { return x.dim() == 3 ? x : x.reshape({-1, x.size(-2), x.size(-1)}); }
+Tensor flat(const Tensor& x) {
+  if (x.dim() == 3) return x;
+  const Shape lead(x.shape().span().first(static_cast<std::size_t>(x.dim() - 2)));
+  return x.reshape({lead.numel(), x.size(-2), x.size(-1)});
+}
 
 /// Each head of key or value, for every head of the query that shares it.
 Tensor for_heads(const Tensor& x, std::int64_t heads) {
@@ -168,8 +172,8 @@ Tensor flat_mask(const Tensor& mask, const Shape& lead, std::int64_t rows, std::
   full.push_back(columns);
   const bool one = std::all_of(mask.shape().begin(), mask.shape().begin() + std::max(0, mask.dim() - 2),
                                [](std::int64_t size) { return size == 1; });
-  if (one && mask.dim() <= full.rank()) return mask.reshape({mask.numel() / (rows * columns), rows, columns});
-  return mask.expand(full).reshape({-1, rows, columns});
+  if (one && mask.dim() <= full.rank()) return mask.reshape({1, rows, columns});
+  return mask.expand(full).reshape({lead.numel(), rows, columns});
 }
 
 }  // namespace
@@ -189,7 +193,7 @@ Tensor scaled_dot_product_attention(const In& query, const In& key, const In& va
   shape[-1] = value->size(-1);
   const Tensor q = flat(*query), k = flat(for_heads(*key, heads)), v = flat(for_heads(*value, heads));
   const double scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(q.size(2), 1))));
-  Tensor mask = attn_mask;
+  Tensor mask = attn_mask, none;
   if (mask.defined()) {
     Shape full = lead;
     full.push_back(rows);
@@ -198,16 +202,23 @@ Tensor scaled_dot_product_attention(const In& query, const In& key, const In& va
       if (mask.size(-d) != 1 && mask.size(-d) != full[-d])
         throw ShapeError(message("the mask cannot be broadcast with " + full.str(), operands,
                                  "one of padding, [N, S], is given as mask(all, newaxis, newaxis)"));
+    if (mask.is_floating_point() && mask.numel()) {  // rows of -infinity alone, which softmax would make NaN
+      none = eq(amax(mask.detach(), -1, true), kNever);
+      mask = masked_fill(mask, none, 0);
+    }
     mask = mask.expand(Shape(full.span().last(static_cast<std::size_t>(std::max(2, mask.dim())))));
     mask = flat_mask(mask, lead, rows, columns);
   }
   const Plan plan{mask, options.is_causal, scale, q.size(0), rows, columns};
   constexpr std::int64_t kFew = 1 << 20;  // weights that are kept for backward
   const bool whole_at_once = plan.n * rows * columns <= kFew || options.dropout_p > 0 || needs_grad(mask);
+  const auto result = [&](const Tensor& y) {
+    return none.defined() ? masked_fill(y.reshape(shape), none, 0) : y.reshape(shape);
+  };
   if (whole_at_once) {
     Tensor w = weights(q, k, plan, whole(plan));
     if (options.dropout_p > 0) w = dropout(w, {.p = options.dropout_p});
-    return matmul(w, v).reshape(shape);
+    return result(matmul(w, v));
   }
   Tensor y = forward_in_parts(q, k, v, plan);
   y = record("scaled_dot_product_attention", std::move(y), {q, k, v},
@@ -215,7 +226,7 @@ Tensor scaled_dot_product_attention(const In& query, const In& key, const In& va
                return is_grad_enabled() ? recorded_gradients(g, q(), k(), v(), plan)
                                         : gradients_in_parts(g, q(), k(), v(), plan);
              });
-  return y.reshape(shape);
+  return result(y);
 }
 
 }  // namespace minnow

@@ -313,10 +313,20 @@ Tensor pad(const In& x, const std::vector<std::int64_t>& padding, PadMode mode, 
   const auto negative = [](std::int64_t n) { return n < 0; };
   if (std::none_of(padded.before.begin(), padded.before.end(), negative) &&
       std::none_of(padded.after.begin(), padded.after.end(), negative)) {
-    for (int d = 0; d < x->dim(); ++d) check_edges(x, d, padded.before[d], padded.after[d], mode);
+    for (int d = 0; d < x->dim(); ++d)
+      if (padded.before[d] || padded.after[d]) check_edges(x, d, padded.before[d], padded.after[d], mode);
     return EdgePadding(x->shape(), padded, mode).of(*x);
   }
   Tensor y = *x;
+  if (mode == PadMode::circular)  // what is taken away does not come back at the other end
+    for (int d = 0; d < x->dim(); ++d) {
+      std::int64_t &before = padded.before[d], &after = padded.after[d];
+      const std::int64_t start = std::max<std::int64_t>(-before, 0), stop = std::max<std::int64_t>(-after, 0);
+      if (start > x->size(d) || stop > x->size(d) - start)
+        refuse_padding(x, d, before, after, "negative padding may take away no more elements than there are");
+      y = y.narrow(d, start, x->size(d) - start - stop);
+      before += start, after += stop;
+    }
   for (int d = 0; d < x->dim(); ++d)
     if (padded.before[d] != 0 || padded.after[d] != 0)
       y = index_select(y, d, padded_positions(y, d, padded.before[d], padded.after[d], mode));

@@ -108,8 +108,10 @@ Tensor diff(const In& x, std::int64_t n, int dim) {
     throw ValueError(message(x->dim() == 0 ? "x has no dimension" : "n must be 0 or more, got " + std::to_string(n),
                              {{"self", *x}}, "diff(x) gives x[1:] - x[:-1]"));
   Tensor y = *x;
-  for (std::int64_t i = 0; i < n && y.size(dim) > 0; ++i)
-    y = sub(y.narrow(dim, 1, y.size(dim) - 1), y.narrow(dim, 0, y.size(dim) - 1));
+  for (std::int64_t i = 0; i < n && y.size(dim) > 0; ++i) {
+    const Tensor next = y.narrow(dim, 1, y.size(dim) - 1), own = y.narrow(dim, 0, y.size(dim) - 1);
+    y = x->dtype() == DType::bool_ ? ne(next, own) : sub(next, own);
+  }
   return n == 0 ? x->clone() : y;
 }
 

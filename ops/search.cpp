@@ -126,7 +126,12 @@ Unique unique(const In& x, bool return_inverse, bool return_counts, std::optiona
   const NoGradGuard no_grad;
   if (dim && x->dim() > 0) {
     const int d = raw::wrap_dim(x, *dim);
-    const Tensor first = x->detach().transpose(0, d);
+    Shape to_front{d}, back;
+    for (int i = 0; i < x->dim(); ++i) {
+      if (i != d) to_front.push_back(i);
+      back.push_back(i == d ? 0 : i < d ? i + 1 : i);
+    }
+    const Tensor first = x->detach().permute(to_front);
     const std::int64_t n = first.size(0), m = n ? first.numel() / n : 1;
     if (m == 0)
       throw ShapeError(message("its slices have no elements", {{"self", *x}}, "choose the dimension of size 0"));
@@ -137,7 +142,7 @@ Unique unique(const In& x, bool return_inverse, bool return_counts, std::optiona
     Unique found = different(x, index_select(rows, 0, order), order, return_inverse, return_counts);
     Shape shape = first.shape();
     shape[0] = found.values.size(0);
-    found.values = found.values.reshape(shape).transpose(0, d).contiguous();
+    found.values = found.values.reshape(shape).permute(back).contiguous();
     return found;
   }
   const Ordered sorted = sort(x->detach().reshape({-1}), 0);
@@ -151,8 +156,9 @@ Tensor isin(const In& x, const In& elements) {
   if (elements->numel() == 0) return zeros(x->shape(), {DType::bool_, x->device()});
   const DType dtype = promote_types(x->dtype(), elements->dtype());
   const Tensor values = x->detach().to(dtype), sorted = sort(elements->detach().to(dtype).reshape({-1})).values;
-  const Tensor at =
-      clamp(places("elements", sorted, "self", values, false), 0, static_cast<double>(sorted.numel() - 1));
+  // The search takes a NaN for less than its value: one that stands in the way must count as the largest number.
+  const Tensor from = is_floating_point(dtype) ? masked_fill(sorted, isnan(sorted), kInfinity) : sorted;
+  const Tensor at = clamp(places("elements", from, "self", values, false), 0, static_cast<double>(sorted.numel() - 1));
   return eq(index_select(sorted, 0, at.reshape({-1})).reshape(x->shape()), values);
 }
 

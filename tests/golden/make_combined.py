@@ -20,6 +20,7 @@ def main():
     x, y = randn("x", 3, 4, 5), randn("y", 4, 5, 2)
     case("diff", torch.diff, x)
     case("diff/2,1", lambda t: torch.diff(t, 2, 1), x)
+    case("diff/bool", torch.diff, x > 0, grad=False)
     case("diff/9,0", lambda t: torch.diff(t, 9, 0), x)
     case("tensordot/2", torch.tensordot, x, y)
     case("tensordot/0", lambda a, b: torch.tensordot(a, b, 0), x[0], y[0])
@@ -53,11 +54,15 @@ def main():
             case(f"unique/{dim}:{name}", lambda t: torch.unique(t, return_inverse=True, return_counts=True, dim=dim), t, grad=False)
     case("unique/1:volume", lambda t: torch.unique(t, return_inverse=True, return_counts=True, dim=1),
          few[:, None].expand(5, 4, 3).contiguous().float(), grad=False)
+    case("unique/2:box", lambda t: torch.unique(t, return_inverse=True, return_counts=True, dim=2),
+         (randn("box", 2, 2, 6) > 0).float(), grad=False)
     case("unique/0:none", lambda t: torch.unique(t, return_inverse=True, return_counts=True, dim=0), torch.zeros(0, 3), grad=False)
     mixed, values = x[0, 0], randn("values", 2, 3)
     case("searchsorted/sorter", lambda s, v: torch.searchsorted(s, v, sorter=torch.argsort(s)), mixed, values, grad=False)
     case("isin", torch.isin, few, torch.tensor([5, 1, 9]), grad=False)
     case("isin/float32", torch.isin, torch.tensor([1.0, NAN, 2, -0.0]), torch.tensor([[NAN, 0.0], [2, 3]]), grad=False)
+    case("isin/nan", torch.isin, torch.tensor([1.0, 2, NAN, INF]), torch.tensor([NAN, 1, NAN, NAN]), grad=False)
+    case("isin/infinity", torch.isin, torch.tensor([1.0, NAN, INF]), torch.tensor([NAN, INF, NAN, 1]), grad=False)
     case("isin/none", torch.isin, few, torch.zeros(0, dtype=torch.int64), grad=False)
 
     tall, wide = randn("tall", 5, 3), randn("wide", 2, 3, 4)

@@ -93,6 +93,9 @@ def attention():
     book.case("mask", f, q, k, v, keep)
     book.case("added", f, q, k, v, randn("attention added", 2, 1, 4, 6))
     book.case("shared", lambda *t: f(*t, enable_gqa=True), randn("attention shared", 2, 6, 4, 5), k, v)
+    added = randn("attention added", 1, 1, 4, 6)
+    added[..., 1, :], added[..., 2, 3:] = -INF, -INF
+    book.case("added/none", f, q, k, v, added)
     none = keep.clone()
     none[1] = False
     book.case("mask/none", f, q, k, v, none, grad=False)

@@ -301,6 +301,9 @@ def rearrange():
         book.case(f"pad/{mode}", lambda t: F.pad(t, padding, mode), x)
     for mode in ("reflect", "replicate", "circular"):
         book.case(f"pad/{mode},two", lambda t: F.pad(t, (1, 2, 2, 0), mode), x[None])
+    book.case("pad/circular,negative", lambda t: F.pad(t, (-1, 2, 1, -1), "circular"), x[None])
+    for mode in ("reflect", "replicate", "circular"):
+        book.case(f"pad/{mode},none", lambda t: F.pad(t, (1, 1), mode), torch.zeros(0, 2, 3))
     book.case("pad/value", lambda t: F.pad(t, (1, 0, 0, 0, 0, 1), value=2.5), x)
     book.case("pad/negative", lambda t: F.pad(t, (-1, 2, 1, -2)), x)
     book.case("repeat_interleave/flat", lambda t: t.repeat_interleave(2), x)

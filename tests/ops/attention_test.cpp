@@ -19,7 +19,9 @@ OpCases all_options() {
   const std::vector<Inputs> inputs = {{values({1, 2, 2, 2}, -1, 1), values({1, 2, 3, 2}, -1, 1), values({1, 2, 3, 1})},
                                       {values({3, 2}, -1, 1), values({2, 2}, -1, 1), values({2, 1})},
                                       {values({2, 0, 5}), values({2, 3, 5}), values({2, 3, 4})},
-                                      {values({0, 2, 5}), values({0, 3, 5}), values({0, 3, 4})}};
+                                      {values({0, 2, 5}), values({0, 3, 5}), values({0, 3, 4})},
+                                      {values({2, 1, 0, 5}), values({2, 1, 3, 5}), values({2, 1, 3, 4})},
+                                      {values({2, 1, 2, 5}), values({2, 1, 0, 5}), values({2, 1, 0, 4})}};
   const std::string name = "scaled_dot_product_attention";
   return {{.function = name,
            .call = attention({}),
@@ -42,7 +44,7 @@ OpCases all_options() {
            .inputs = {{inputs[0][0], inputs[0][1], inputs[0][2], values({1, 1, 2, 3}, -1, 1)},
                       {inputs[0][0], inputs[0][1], inputs[0][2], values({2, 3}, -1, 1)},
                       {inputs[0][0], inputs[0][1], inputs[0][2], values({3}, -1, 1)}},
-           .golden = {"attention: added"},
+           .golden = {"attention: added", "attention: added/none"},
            .optional_from = 3},
           {.function = name,
            .variant = "with a mask",

@@ -67,6 +67,7 @@ OpCases products() {
         "diag_embed", "diag_embed/" + std::to_string(offset) + "," + std::to_string(dim1) + "," + std::to_string(dim2),
         one([o = offset, a = dim1, b = dim2](const Tensors& x) { return diag_embed(x[0], o, a, b); }),
         {{matrix}, {values({0, 3})}}));
+  cases[0].golden.push_back("combined: diff/bool");
   for (OpCase& c : cases) c.takes_other_dtypes = true, c.exact = c.function != "cross";  // differences of products
   return cases;
 }
@@ -96,14 +97,16 @@ OpCases order() {
 
 OpCases searches() {
   OpCases cases;
-  for (const int dim : {0, 1})
+  for (const int dim : {0, 1, 2})
     cases.push_back(row(
         "unique", "unique/" + std::to_string(dim),
         [dim](const Tensors& x) {
           const Unique u = unique(x[0], true, true, dim);
           return Tensors{u.values, u.inverse, u.counts};
         },
-        {{values({5, 3})}, {values({2, 1, 2})}}, all_dtypes()));
+        dim == 2 ? std::vector<Inputs>{{values({2, 2, 5})}}
+                 : std::vector<Inputs>{{values({5, 3})}, {values({2, 1, 2})}},
+        all_dtypes()));
   cases.push_back(row("searchsorted", "searchsorted/sorter",
                       one([](const Tensors& x) { return searchsorted(x[0], x[1], false, argsort(x[0])); }),
                       {{values({5}), values({2, 3})}, {values({2, 5}), values({2, 3})}}, all_dtypes()));
@@ -111,6 +114,8 @@ OpCases searches() {
                       {{values({3, 4}), values({5})}, {values({2}), values({0})}, {values({}), values({})}},
                       all_dtypes()));
   cases.back().golden.push_back("combined: isin/float32");
+  cases.back().golden.push_back("combined: isin/nan");
+  cases.back().golden.push_back("combined: isin/infinity");
   cases.back().golden.push_back("combined: isin/none");
   for (OpCase& c : cases) c.gradient = Gradient::kNone, c.exact = false;
   return cases;

@@ -64,7 +64,15 @@ OpCases padded() {
       row("pad", "circular", with({4, 3}, PadMode::circular), boxes, {"rearrange: pad/circular"}),
       row("pad", "reflect two", with({1, 2, 2, 0}, PadMode::reflect), {images[0]}, {"rearrange: pad/reflect,two"}),
       row("pad", "replicate two", with({1, 2, 2, 0}, PadMode::replicate), images, {"rearrange: pad/replicate,two"}),
-      row("pad", "circular two", with({1, 2, 2, 0}, PadMode::circular), images, {"rearrange: pad/circular,two"})};
+      row("pad", "circular two", with({1, 2, 2, 0}, PadMode::circular), images, {"rearrange: pad/circular,two"}),
+      row("pad", "circular negative", with({-1, 2, 1, -1}, PadMode::circular), {images[0]},
+          {"rearrange: pad/circular,negative"}),
+      row("pad", "reflect none", with({1, 1}, PadMode::reflect), {{values({0, 2, 3})}},
+          {"rearrange: pad/reflect,none"}),
+      row("pad", "replicate none", with({1, 1}, PadMode::replicate), {{values({0, 2, 3})}},
+          {"rearrange: pad/replicate,none"}),
+      row("pad", "circular none", with({1, 1}, PadMode::circular), {{values({0, 2, 3})}},
+          {"rearrange: pad/circular,none"})};
   cases[1].takes_other_dtypes = true;
   return cases;
 }
