@@ -23,9 +23,10 @@ if(minnow_isa_sources)
     target_include_directories(minnow_isa_${variant} PRIVATE "${minnow_include_dir}")
     target_compile_definitions(minnow_isa_${variant} PRIVATE MINNOW_ISA=${variant} MINNOW_ISA_X86=${minnow_isa_x86}
                                $<$<STREQUAL:${variant},baseline>:MINNOW_ISA_ONCE>)
-    # Never -ffast-math: NaN, infinities and the order of sums keep their meaning. Products and sums may be joined.
+    # Never -ffast-math: NaN, infinities and the order of sums keep their meaning. Products and sums may be joined, but not
+    # between a sanitizer's checks: clang would join some of them, and the bits would depend on how work is divided.
     target_compile_options(minnow_isa_${variant} PRIVATE "$<$<NOT:$<CONFIG:Debug>>:-O3>" -fno-trapping-math
-                                                         -fno-math-errno -ffp-contract=fast
+                                                         -fno-math-errno -ffp-contract=$<IF:$<BOOL:${MINNOW_SANITIZE}>,off,fast>
                                                          ${minnow_isa_flags_${variant}})
     # clang does not know `GCC ivdep`, and checks at run time for what it promises.
     target_compile_options(minnow_isa_${variant} PRIVATE "$<$<CXX_COMPILER_ID:Clang>:-Wno-unknown-pragmas>")
