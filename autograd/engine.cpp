@@ -8,6 +8,7 @@
 #include <minnow/autograd/grad_mode.h>
 #include <minnow/autograd/gradient_queue.h>
 #include <minnow/autograd/gradient_watch.h>
+#include <minnow/autograd/indexed_node.h>
 #include <minnow/autograd/joint.h>
 #include <minnow/autograd/thread_state.h>
 #include <minnow/ops/arithmetic.h>
@@ -115,8 +116,8 @@ class BackwardPass {
     if (first) sum = zeros(edge.shape, {edge.dtype, edge.device});
     require_same_geometry(sum, edge.shape, edge.dtype, edge.device);
     if (!may_write(sum)) sum = raw::clone(sum);
-    const Tensor part = node.part_of(sum);
-    if (first) raw::copy_to(grad, part);
+    if (const auto* indexed = dynamic_cast<const autograd::IndexedNode*>(&node)) indexed->add_to(sum, grad);
+    else if (const Tensor part = node.part_of(sum); first) raw::copy_to(grad, part);
     else raw::binary_(kAdd, part, grad);
     if (checks_) check_sum(edge, sum);
   }

@@ -104,13 +104,20 @@ template <class F> auto with_target_errors(const In& x, const In& target, std::i
   } catch (const IndexError&) { raw::refuse_class(x, target, classes_of(*x), ignore_index); }
 }
 
-Tensor cross_entropy_of_classes(const Tensor& logits, const Tensor& target, const CrossEntropyLossOptions& o) {
+/// Whether the losses are one call of the backend, which reads halves and computes in float32.
+bool is_one_call(const Tensor& target, const CrossEntropyLossOptions& o) {
+  return !target.is_floating_point() && !o.weight.defined() && o.label_smoothing == 0;
+}
+
+/// result: the dtype of the losses.
+Tensor cross_entropy_of_classes(const Tensor& logits, const Tensor& target, const CrossEntropyLossOptions& o,
+                                DType result) {
   const Tensor x = to_rows(logits), t = flat(target);
   const auto shaped = [&](const Tensor& losses) {
     return o.reduction == Reduction::none ? losses.reshape(target.shape()) : losses;
   };
-  if (!o.weight.defined() && o.label_smoothing == 0)
-    return shaped(minnow::detail::reduced_cross_entropy(x, t, o.ignore_index, row_reduction(o.reduction)));
+  if (is_one_call(target, o))
+    return shaped(minnow::detail::reduced_cross_entropy(x, t, o.ignore_index, row_reduction(o.reduction), result));
   const Tensor log_p = log_softmax(x, 1), ignored = t == o.ignore_index;
   const auto [losses, total] = nll_of_rows(log_p, t, o.weight, ignored);
   if (o.label_smoothing == 0) return shaped(reduced(losses, o.reduction, total));
@@ -138,11 +145,14 @@ Tensor cross_entropy_of_probabilities(const Tensor& logits, const Tensor& target
 
 Tensor cross_entropy(const In& logits, const In& target, const CrossEntropyLossOptions& options) {
   const CallSite site("cross_entropy", logits.where);
-  if (const auto cast = autocast(site, *logits, *target, options.weight)) {
-    CrossEntropyLossOptions converted = options;
-    converted.weight = cast[2];
-    return cross_entropy({cast[0], logits.where}, {cast[1], target.where}, converted);
-  }
+  const bool takes_halves =
+      logits->defined() && target->defined() && is_half(logits->dtype()) && is_one_call(*target, options);
+  if (!takes_halves)
+    if (const auto cast = autocast(site, *logits, *target, options.weight)) {
+      CrossEntropyLossOptions converted = options;
+      converted.weight = cast[2];
+      return cross_entropy({cast[0], logits.where}, {cast[1], target.where}, converted);
+    }
   dispatch({{"logits", *logits}, {"target", *target}});
   require_classes(*logits, *target);
   require_weight(options.weight, *logits, classes_of(*logits));
@@ -150,8 +160,9 @@ Tensor cross_entropy(const In& logits, const In& target, const CrossEntropyLossO
     throw ValueError(message(fmt::format("label_smoothing must be in [0, 1], got {}", options.label_smoothing), {},
                              "0 turns it off"));
   if (target->is_floating_point()) return cross_entropy_of_probabilities(*logits, *target, options);
+  const DType result = takes_halves ? minnow::detail::cross_entropy_dtype(site, *logits) : logits->dtype();
   return with_target_errors(logits, target, options.ignore_index,
-                            [&] { return cross_entropy_of_classes(*logits, *target, options); });
+                            [&] { return cross_entropy_of_classes(*logits, *target, options, result); });
 }
 
 Tensor nll_loss(const In& x, const In& target, const NLLLossOptions& options) {

@@ -5,6 +5,7 @@
 #include <vector>
 #include <minnow/autograd/autocast_scope.h>
 #include <minnow/ops/detail/autocast.h>
+#include <minnow/ops/detail/cross_entropy.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
@@ -223,6 +224,12 @@ AutocastOperands autocast_operands(const CallSite& site, std::span<const Tensor*
   for (std::size_t i = 0; i < operands.size(); ++i)
     cast[i] = is_eligible(*operands[i], device) ? autograd::autocast_to(*operands[i], *dtype) : *operands[i];
   return AutocastOperands(std::move(cast));
+}
+
+DType cross_entropy_dtype(const CallSite& site, const Tensor& logits) {
+  if (!calling_thread.autocast.enabled || !site.is_outermost()) return logits.dtype();
+  const Tensor* const operand = &logits;
+  return autocast_dtype("cross_entropy", {&operand, 1}).value_or(logits.dtype());
 }
 
 AutocastOperands autocast_list(const CallSite& site, std::span<const Tensor> operands) {

@@ -38,7 +38,8 @@ void refuse_class(const In& logits, const In& target, std::int64_t classes, std:
                            range_text(classes) + "ignore_index " + std::to_string(ignore_index)));
 }
 
-CrossEntropy cross_entropy(const In& logits, const In& target, std::int64_t ignore_index, RowReduction reduction) {
+CrossEntropy cross_entropy(const In& logits, const In& target, std::int64_t ignore_index, RowReduction reduction,
+                           std::optional<DType> result) {
   const Operands operands{{"logits", *logits}, {"target", *target}};
   const CallSite site("cross_entropy", logits.where);
   Backend& backend = dispatch({{"logits", *logits}, {"target", *target}});
@@ -48,7 +49,7 @@ CrossEntropy cross_entropy(const In& logits, const In& target, std::int64_t igno
     throw DTypeError(
         message("logits must be floating-point and target int64", operands, "convert the target: .to(int64)"));
   const std::int64_t n = logits->shape()[0];
-  const DType type = logits->dtype(), wide = exp_sums_type(type);
+  const DType type = result.value_or(logits->dtype()), wide = exp_sums_type(logits->dtype());
   const bool combines = reduction != RowReduction::none, mean = reduction == RowReduction::mean;
   const Tensor losses = new_result({n}, combines ? wide : type, logits->device()),
                total = combines ? new_result({}, type, logits->device()) : Tensor(),
@@ -79,8 +80,9 @@ namespace minnow {
 
 namespace detail {
 
-Tensor reduced_cross_entropy(const In& logits, const In& target, std::int64_t ignore_index, RowReduction reduction) {
-  auto [losses, exp_sums] = raw::cross_entropy(logits, target, ignore_index, reduction);
+Tensor reduced_cross_entropy(const In& logits, const In& target, std::int64_t ignore_index, RowReduction reduction,
+                             std::optional<DType> result) {
+  auto [losses, exp_sums] = raw::cross_entropy(logits, target, ignore_index, reduction, result);
   if (!records(*logits)) return losses;
   return record("cross_entropy", std::move(losses), {logits},
                 [x = Saved(*logits), t = Saved(*target), sums = exp_sums, ignore_index, reduction](const Tensor& g) {
@@ -91,7 +93,7 @@ Tensor reduced_cross_entropy(const In& logits, const In& target, std::int64_t ig
                   const Tensor each =
                       reduction == RowReduction::mean ? div(g, sum(logical_not(ignored)).to(g.dtype())) : g;
                   const Tensor row_gradient = where(ignored, 0.0, each).unsqueeze(1);
-                  return mul(row_gradient, sub(softmax(x(), 1), target_mask));
+                  return mul(row_gradient, sub(softmax(x().to(g.dtype()), 1), target_mask));
                 });
 }
 

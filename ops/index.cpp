@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <minnow/autograd/indexed_node.h>
 #include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
 #include <minnow/ops/detail/autocast.h>
@@ -203,16 +204,6 @@ void index_add_(const In& x, int dim, const In& index, const In& source, Scatter
   x->storage()->bump_version();
 }
 
-Tensor index_select_backward(const In& grad, int dim, const In& index, const Shape& shape) {
-  const CallSite site("index_select_backward", grad.where);
-  Backend& backend = dispatch({{"grad", *grad}, {"index", *index}});
-  const Tensor out = empty(shape, {grad->dtype(), grad->device()});
-  raw::fill_(out, 0);
-  dim = wrap_dim(out, dim);
-  if (grad->numel()) run_indexed(backend, calls::IndexAdd{*grad, *index, out, dim}, out, dim, index);
-  return out;
-}
-
 Tensor one_hot(const In& index, std::int64_t classes) {
   const CallSite site("one_hot", index.where);
   Backend& backend = dispatch({{"index", *index}});
@@ -307,16 +298,74 @@ Tensor cat(std::span<const Tensor> tensors, int dim) {
 }  // namespace minnow::detail::raw
 
 namespace minnow {
+namespace {
+
+/// What an operation reads of a tensor of the shape `whole`.
+struct Indexed {
+  int dim;
+  Saved index;
+  Shape whole;
+};
+
+class GatherNode final : public autograd::IndexedNode {
+ public:
+  GatherNode(const char* name, SourceLocation where, Indexed read) : IndexedNode(name, where), read_(std::move(read)) {}
+
+  void add_to(const Tensor& sum, const Tensor& grad) const override {
+    raw::scatter_add_(sum, read_.dim, read_.index(), raw::cast(grad, sum.dtype()));
+  }
+
+ protected:
+  Gradients backward(std::span<const Tensor> grads, Needs) override {
+    const Tensor& g = grads[0];
+    if (!is_grad_enabled()) return {g};
+    return {scatter_add(zeros(read_.whole, {g.dtype(), g.device()}), read_.dim, read_.index(), g)};
+  }
+
+ private:
+  Indexed read_;
+};
+
+/// Of slices, without those at padding_idx.
+class SelectNode final : public autograd::IndexedNode {
+ public:
+  SelectNode(const char* name, SourceLocation where, Indexed read, std::optional<std::int64_t> padding_idx = {})
+      : IndexedNode(name, where), read_(std::move(read)), padding_idx_(padding_idx) {}
+
+  void add_to(const Tensor& sum, const Tensor& grad) const override {
+    raw::index_add_(sum, read_.dim, read_.index(), raw::cast(grad, sum.dtype()));
+  }
+
+ protected:
+  Gradients backward(std::span<const Tensor> grads, Needs) override {
+    const Tensor index = read_.index();
+    Shape shape = read_.whole;
+    if (shape.rank() > 0) shape[read_.dim] = index.numel();
+    Tensor g = grads[0].reshape(shape);
+    if (padding_idx_) g = minnow::where(eq(index, *padding_idx_).unsqueeze(1), 0.0, g);
+    if (!is_grad_enabled()) return {g};
+    return {index_add(zeros(read_.whole, {g.dtype(), g.device()}), read_.dim, index, g)};
+  }
+
+ private:
+  Indexed read_;
+  std::optional<std::int64_t> padding_idx_;
+};
+
+template <class N, class... Arguments>
+Tensor record_indexed(const char* name, Tensor y, const In& x, const Arguments&... arguments) {
+  if (!records(*x)) return y;
+  const autograd::Input input(x);
+  autograd::attach(autograd::make_node<N>(name, x.where, arguments...), y, {&input, 1});
+  return y;
+}
+
+}  // namespace
 
 Tensor gather(const In& x, int dim, const In& index) {
   const CallSite site("gather", x.where);
   Tensor y = raw::gather(x, dim, index);
-  return record("gather", std::move(y), {x}, [dim, index = Saved(*index), shape = x->shape()](const Tensor& g) {
-    const Tensor out = zeros(shape, {g.dtype(), g.device()});
-    if (is_grad_enabled()) return scatter_add(out, dim, index(), g);
-    raw::scatter_add_(out, dim, index(), g);
-    return out;
-  });
+  return record_indexed<GatherNode>("gather", std::move(y), x, Indexed{dim, Saved(*index), x->shape()});
 }
 
 Tensor scatter_add(const In& x, int dim, const In& index, const In& source) {
@@ -333,10 +382,7 @@ Tensor scatter_add(const In& x, int dim, const In& index, const In& source) {
 Tensor index_select(const In& x, int dim, const In& index) {
   const CallSite site("index_select", x.where);
   Tensor y = raw::index_select(x, dim, index);
-  return record("index_select", std::move(y), {x}, [dim, index = Saved(*index), shape = x->shape()](const Tensor& g) {
-    if (!is_grad_enabled()) return raw::index_select_backward(g, dim, index(), shape);
-    return index_add(zeros(shape, {g.dtype(), g.device()}), dim, index(), g);
-  });
+  return record_indexed<SelectNode>("index_select", std::move(y), x, Indexed{dim, Saved(*index), x->shape()});
 }
 
 Tensor index_add(const In& x, int dim, const In& index, const In& source) {
@@ -366,12 +412,7 @@ Tensor embedding(const In& index, const In& weight, std::optional<std::int64_t> 
   Shape shape = index->shape();
   shape.push_back(d);
   Tensor y = raw::reshape(raw::index_select(weight, 0, flat), shape);
-  return record("embedding", std::move(y), {weight}, [flat = Saved(flat), padding_idx, n, d](const Tensor& g) {
-    const Tensor rows = g.reshape({flat().numel(), d});
-    const Tensor kept = padding_idx ? where(eq(flat(), *padding_idx).unsqueeze(1), 0.0, rows) : rows;
-    if (!is_grad_enabled()) return raw::index_select_backward(kept, 0, flat(), {n, d});
-    return index_add(zeros({n, d}, {g.dtype(), g.device()}), 0, flat(), kept);
-  });
+  return record_indexed<SelectNode>("embedding", std::move(y), weight, Indexed{0, Saved(flat), {n, d}}, padding_idx);
 }
 
 Tensor one_hot(const In& index, std::int64_t classes) {

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <minnow/tensor/call_site.h>
 #include <minnow/tensor/in.h>
 #include <minnow/tensor/internal.h>
 
@@ -10,8 +12,13 @@ namespace minnow::detail {
 enum class RowReduction : std::uint8_t { none, sum, mean };
 
 /// The softmax cross-entropy of rows: [N] or 0-dim.  As minnow::cross_entropy_rows; the mean is over the rows that are
-/// not ignored.  One call of the backend in each direction.
-Tensor reduced_cross_entropy(const In& logits, const In& target, std::int64_t ignore_index, RowReduction reduction);
+/// not ignored.  One call of the backend in each direction.  result: float32, also of halves; the logits' dtype
+/// if not given.
+Tensor reduced_cross_entropy(const In& logits, const In& target, std::int64_t ignore_index, RowReduction reduction,
+                             std::optional<DType> result = {});
+
+/// The dtype in which a guard wants the losses of logits that are read as they are; theirs without one.
+DType cross_entropy_dtype(const CallSite& site, const Tensor& logits);
 
 namespace raw {
 
@@ -23,7 +30,7 @@ struct CrossEntropy {
 };
 /// logits: [N, C]  target: int64 [N].  Row n: log(sum(e^logits)) - logits[target]; 0 for ignore_index.
 CrossEntropy cross_entropy(const In& logits, const In& target, std::int64_t ignore_index = -100,
-                           RowReduction reduction = RowReduction::none);
+                           RowReduction reduction = RowReduction::none, std::optional<DType> result = {});
 /// IndexError that names the first element of target, of any shape, that is out of range.
 [[noreturn]] void refuse_class(const In& logits, const In& target, std::int64_t classes, std::int64_t ignore_index);
 /// The gradient of logits.   grad: of the losses, [N] or what broadcasts to it.

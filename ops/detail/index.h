@@ -25,8 +25,6 @@ Tensor index_select(const In& x, int dim, const In& index);
 Tensor index_add(const In& x, int dim, const In& index, const In& source, ScatterOp op = ScatterOp::add);
 /// The same in x itself.
 void index_add_(const In& x, int dim, const In& index, const In& source, ScatterOp op = ScatterOp::add);
-/// The gradient of index_select with respect to an x of `shape`.
-Tensor index_select_backward(const In& grad, int dim, const In& index, const Shape& shape);
 /// int64 [...] -> int64 [..., classes], 1 at the class that an element is.  classes = -1: the largest element + 1.
 Tensor one_hot(const In& index, std::int64_t classes);
 /// An element of an index tensor that is out of range, and its position: "[3, 1]".

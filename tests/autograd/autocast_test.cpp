@@ -85,6 +85,37 @@ TEST_P(AutocastGuard, KeepsMasterWeights) {
   EXPECT_EQ(fc.weight.dtype(), float32);
 }
 
+TEST_P(AutocastGuard, CrossEntropyReadsHalvesAndGivesFloats) {
+  constexpr std::int64_t kRows = 40, kClasses = 3000;
+  const Tensor target = (arange(kRows, int64) * 71 % kClasses).to(device());
+  target(3) = -100;
+  for (const DType dtype : {bfloat16, float16})
+    for (const nn::Reduction reduction : {nn::Reduction::none, nn::Reduction::sum, nn::Reduction::mean}) {
+      const Tensor logits = (numbers({kRows, kClasses}) * 4).to(dtype).requires_grad_();
+      const Tensor wide = logits.detach().to(float32).requires_grad_();
+      const auto loss_of = [&](const Tensor& x) { return nn::cross_entropy(x, target, {.reduction = reduction}); };
+      const Tensor want = loss_of(wide), scale = numbers(want.shape());
+      sum(want * scale).backward();
+      const std::int64_t before = memory_stats(device()).allocated;
+      reset_peak_memory(device());
+      Tensor got;
+      {
+        const Autocast guard(dtype, kForced);
+        got = loss_of(logits);
+      }
+      sum(got * scale).backward();
+      const std::int64_t peak = memory_stats(device()).peak - before;
+      EXPECT_LT(peak, 2 * logits.nbytes());  // its gradient; a copy as float32 takes as much as two
+      ASSERT_EQ(got.dtype(), float32);
+      ASSERT_EQ(logits.grad().dtype(), dtype);
+      const bool same_order = !device().is_cuda();  // of the additions
+      EXPECT_TRUE(same_order ? got.equal(want) : allclose(got, want, 1e-6));
+      const Tensor rounded = wide.grad().to(dtype);
+      EXPECT_TRUE(same_order ? logits.grad().equal(rounded) : allclose(logits.grad(), rounded, 1e-2, 1e-6));
+      EXPECT_EQ(loss_of(logits).dtype(), dtype);
+    }
+}
+
 TEST_P(AutocastGuard, GradientsOfCastsAreNotRoundedOnTheHost) {
   if (device().is_cuda()) GTEST_SKIP() << "its library gives them in the dtype of the operands";
   const Tensor x = numbers({30, 40}).requires_grad_(), grad = numbers({30, 24}).to(bfloat16);

@@ -61,6 +61,18 @@ TEST_P(Memory, OfAllPartsOfATensorIsTwiceItsSize) {
   EXPECT_LT(static_cast<double>(peak_of([&] { loss.backward(); })), 2.2 * kSize);
 }
 
+TEST_P(Memory, OfRowsOfATensorIsItsSize) {
+  const Tensor few = tensor({5, 3, 5}).to(device());
+  const auto rows = [&](const Tensor& x, int) { return embedding(few, x); };
+  EXPECT_LT(peak_of_uses(leaf({1024, 64}), rows), 1.1);
+  EXPECT_LT(peak_of_uses(leaf({1024, 64}), [&](const Tensor& x, int) { return index_select(x, 0, few); }), 1.1);
+  const auto one = [&](const Tensor& x, int) { return gather(x, 1, few.unsqueeze(0)); };
+  EXPECT_LT(peak_of_uses(leaf({64, 1024}), one), 1.1);
+  const Tensor weight = leaf({1024, 64});  // also of the last layer
+  const Tensor loss = sum(linear(embedding(few, weight), weight));
+  EXPECT_LT(static_cast<double>(peak_of([&] { loss.backward(); })), 1.2 * kSize);
+}
+
 TEST_P(Memory, OfPartsOfAPartIsThatOfThePart) {
   const Tensor x = leaf({2, 64, kElements / 128}) * 2;
   Tensor loss = zeros({}, {.device = device()});

@@ -4,7 +4,7 @@
 #include "devices.h"
 #include "errors.h"
 
-/// Slices, split, chunk and unbind, whose gradients are written into one tensor.
+/// Slices, split, chunk, unbind and rows, whose gradients are written into one tensor.
 namespace minnow {
 namespace {
 
@@ -123,6 +123,45 @@ TEST_P(Parts, OfAFreedGraphAreAnError) {
   again.backward({.retain_graph = true});
   again.backward();
   EXPECT_EQ(values(x.grad()), (Doubles{0, 3, 0}));
+}
+
+TEST_P(Parts, RowsAreAddedToAGradientThatIsThere) {
+  const Tensor index = tensor({2, 0, 2}).to(device());
+  Tensor x = range({3, 2});
+  for (const bool create_graph : {false, true}) {  // with it each gradient has the size of x
+    x.set_grad({});
+    const Tensor rows = embedding(index, x, 0), some = index_select(x, 1, tensor({1, 1}).to(device()));
+    const Tensor part = gather(x, 0, index.unsqueeze(1)), loss = sum(rows * 2) + sum(some) + sum(part * 5) + sum(x * x);
+    loss.backward({.create_graph = create_graph});
+    EXPECT_EQ(values(x.grad().detach()), (Doubles{5, 4, 4, 8, 22, 16}));
+  }
+  const Tensor given = ones({3, 2}, {DType::float64, device()}), h = x * 1, row = index_select(h, 0, index);
+  x.set_grad({});
+  backward({row, h}, {ones({3, 2}, {DType::float64, device()}), given});
+  EXPECT_EQ(values(given), Doubles(6, 1));  // the caller's tensor is not written
+  EXPECT_EQ(values(x.grad()), (Doubles{2, 2, 1, 1, 3, 3}));
+
+  const Tensor wide = range({2, 3});  // the gradient that is there is in another order
+  (sum(wide.t() * x) + sum(embedding(tensor({1}).to(device()), wide))).backward();
+  EXPECT_EQ(values(wide.grad()), (Doubles{0, 2, 4, 2, 4, 6}));
+  const Tensor half = zeros({2}, {DType::bfloat16, device()}).requires_grad_(), scalar = range({});
+  sum(index_select(half, 0, index.clamp(0, 1))).backward();
+  sum(index_select(scalar, 0, tensor({0}).to(device())) * 4).backward();
+  EXPECT_EQ(half.grad().to_vector<float>(), (std::vector<float>{1, 2}));
+  EXPECT_EQ(values(scalar.grad()), Doubles{4});
+}
+
+TEST_P(Parts, RowsOfAFreedGraphOrAnOverwrittenIndexAreAnError) {
+  Tensor x = range({3, 2});
+  Tensor index = tensor({1}).to(device());
+  const Tensor row = embedding(index, x);
+  sum(row).backward({.retain_graph = true});
+  sum(row).backward();
+  EXPECT_EQ(values(x.grad()), (Doubles{0, 0, 2, 2, 0, 0}));
+  EXPECT_THROW(sum(row).backward(), AutogradError);
+  const Tensor again = index_select(x, 0, index);
+  fill_(index, 0);
+  EXPECT_THROW(sum(again).backward(), AutogradError);
 }
 
 TEST_P(Parts, HaveSecondDerivatives) {
