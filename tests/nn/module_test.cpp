@@ -14,7 +14,7 @@ struct Body : nn::Module {
   Tensor forward(const Tensor& x) override { return relu(fc(x)); }
 };
 
-struct Net : nn::Module {
+struct ScaledNet : nn::Module {
   Body body = child("body", Body());
   nn::Sequential head = child("head", nn::Sequential(nn::Linear(4, 2), nn::Dropout(0.5)));
   nn::Parameter scale = parameter("scale", ones({2}));
@@ -26,7 +26,7 @@ using test::error_of;
 using test::expect_contains;
 
 TEST(Module, ParameterNamesAreStateDictKeys) {
-  Net net;
+  ScaledNet net;
   std::vector<std::string> names;
   for (const auto& [name, tensor] : net.named_parameters()) {
     names.push_back(name);
@@ -42,15 +42,15 @@ TEST(Module, ParameterNamesAreStateDictKeys) {
 }
 
 TEST(Module, CopiesAndMovesShare) {
-  Net net;
-  Net copy = net;
-  Net moved = std::move(copy);
+  ScaledNet net;
+  ScaledNet copy = net;
+  ScaledNet moved = std::move(copy);
   EXPECT_TRUE(moved.body.fc.weight.is_same(net.body.fc.weight));
   nn::init::constant_(moved.scale, 7);
   EXPECT_EQ(net.scale.to_vector<float>(), (std::vector<float>{7, 7}));
   moved.eval();
   EXPECT_FALSE(net.head[1].is_training());
-  static_assert(!std::is_copy_assignable_v<Net> && !std::is_move_assignable_v<Net>);
+  static_assert(!std::is_copy_assignable_v<ScaledNet> && !std::is_move_assignable_v<ScaledNet>);
   static_assert(!std::is_assignable_v<nn::Parameter&, Tensor>);
 }
 
@@ -80,10 +80,10 @@ TEST(Module, RegistersInTheBodyOfAConstructor) {
 }
 
 TEST(Module, ApplyZeroGradAndRequiresGradReachAllModules) {
-  Net net;
+  ScaledNet net;
   std::vector<std::string> order;
   net.apply([&](nn::Module& m) { order.push_back(m.describe().substr(0, 3)); });
-  EXPECT_EQ(order.back(), "Net");  // children first
+  EXPECT_EQ(order.back(), "ScaledNet");  // children first
   EXPECT_EQ(order.size(), 6u);
   for (const Tensor& p : net.parameters()) p.set_grad(ones_like(p));
   net.zero_grad();
@@ -107,10 +107,10 @@ TEST(Module, StateDictSharesMemoryAndOmitsNonPersistentBuffers) {
 }
 
 TEST(Module, CloneIsIndependent) {
-  Net net;
+  ScaledNet net;
   net.eval();
   const Tensor x = randn({5, 3});
-  Net copy = nn::clone(net);
+  ScaledNet copy = nn::clone(net);
   EXPECT_EQ(copy(x).to_vector<float>(), net(x).to_vector<float>());
   EXPECT_FALSE(copy.is_training());
   const auto before = net(x).to_vector<float>();
@@ -124,7 +124,7 @@ TEST(Module, CloneIsIndependent) {
 }
 
 TEST(Module, ASnapshotKeepsItsValues) {
-  Net net;
+  ScaledNet net;
   const Tensor x = randn({5, 3});
   net.eval();
   const auto before = net(x).to_vector<float>();
@@ -155,7 +155,7 @@ TEST(Module, CloneNamesMembersThatItCannotCopy) {
   };
   expect_contains(error_of<Error>([] { (void)nn::clone(Forgotten()); }), "not registered");
   // Nothing stays behind.
-  EXPECT_NO_THROW((void)nn::clone(Net()));
+  EXPECT_NO_THROW((void)nn::clone(ScaledNet()));
 }
 
 TEST(Module, RefusesBadRegistrations) {
@@ -194,7 +194,7 @@ TEST(Module, SharedChildIsListedOnceAndSavedByBothNames) {
 }
 
 TEST(LoadStateDict, ListsEveryProblemAndChangesNothing) {
-  Net net;
+  ScaledNet net;
   StateDict dict = nn::clone(net).state_dict();
   for (const auto& [name, t] : dict)
     if (t.is_floating_point()) nn::init::constant_(t, 3);
@@ -221,7 +221,7 @@ TEST(LoadStateDict, ListsEveryProblemAndChangesNothing) {
 }
 
 TEST(LoadStateDict, WholeErrorText) {
-  Net net;
+  ScaledNet net;
   StateDict dict = nn::clone(net).state_dict();
   dict.erase("scale");
   dict.erase("body.count");
@@ -231,7 +231,7 @@ TEST(LoadStateDict, WholeErrorText) {
   text.erase(text.find("  (module_test.cpp"),
              text.find(")", text.find("  (module_test.cpp")) + 1 - text.find("  (module_test.cpp"));
   EXPECT_EQ(text,
-            "ValueError: load_state_dict: the values do not fit Net\n"
+            "ValueError: load_state_dict: the values do not fit ScaledNet\n"
             "  'head.0.bias' is float32[3], the module has float32[2]\n"
             "  missing     'scale', 'body.count'\n"
             "  unexpected  'extra'\n"
@@ -267,7 +267,7 @@ TEST(LoadStateDict, SaysWhatTheNamesBeginWith) {
 }
 
 TEST(LoadStateDict, IntoAMovedAndTrainedModule) {
-  Net source, target;
+  ScaledNet source, target;
   target.to("sim:0");
   target.to(DType::float64);
   const Tensor weight = target.body.fc.weight;
@@ -283,18 +283,18 @@ TEST(LoadStateDict, IntoAMovedAndTrainedModule) {
   nn::init::zeros_(source.body.fc.weight);             // and the source is not shared
   EXPECT_NE(weight.to_vector<float>(), source.body.fc.weight.to_vector<float>());
   // Back into a module on the host.
-  Net host;
+  ScaledNet host;
   host.load_state_dict(target.state_dict(), {.convert = true});
   EXPECT_TRUE(host.scale.device().is_cpu());
   EXPECT_EQ(host.body.fc.weight.to_vector<float>(), weight.to_vector<float>());
 }
 
 TEST(Module, CloneOfAMovedModuleIsOnTheSameDevice) {
-  Net net;
+  ScaledNet net;
   net.to("sim:0");
   net.body.fc.weight.requires_grad_(false);
   sum(net(ones({1, 3}, {{}, "sim:0"}))).backward();
-  Net copy = nn::clone(net);
+  ScaledNet copy = nn::clone(net);
   EXPECT_EQ(copy.scale.device(), Device("sim:0"));
   EXPECT_FALSE(copy.scale.grad().defined());
   EXPECT_FALSE(copy.body.fc.weight.requires_grad());
@@ -347,12 +347,12 @@ TEST(Hooks, RunWhileTheHandleLives) {
 }
 
 TEST(Summary, WholeText) {
-  Net net;
+  ScaledNet net;
   net.body.fc.weight.requires_grad_(false);
   EXPECT_EQ(nn::summary(net, {5, 3}),
             "layer                 output  parameters  multiply-adds\n"
             "-------------------------------------------------------\n"
-            "Net                   [5, 2]           2              -\n"
+            "ScaledNet             [5, 2]           2              -\n"
             "  body: Body          [5, 4]           -              -\n"
             "    fc: Linear(3, 4)  [5, 4]          16             60\n"
             "  head: Sequential    [5, 2]           -              -\n"
@@ -366,7 +366,7 @@ TEST(Summary, WholeText) {
 }
 
 TEST(Summary, ShowsShapesAndRestoresModes) {
-  Net net;
+  ScaledNet net;
   net.body.eval();
   const std::string text = nn::summary(net, {5, 3});
   expect_contains(text, "fc: Linear(3, 4)");
@@ -380,7 +380,7 @@ class ModuleOn : public test::DeviceTest {};
 INSTANTIATE_TEST_SUITE_P(Devices, ModuleOn, test::all_devices(), test::device_test_name);
 
 TEST_P(ModuleOn, ToKeepsHandlesAndMovesGradients) {
-  Net net;
+  ScaledNet net;
   const Tensor weight = net.body.fc.weight;
   sum(net(randn({4, 3}))).backward();
   const auto values = weight.to_vector<float>(), grads = weight.grad().to_vector<float>();
@@ -399,7 +399,7 @@ TEST_P(ModuleOn, ToKeepsHandlesAndMovesGradients) {
 }
 
 TEST_P(ModuleOn, LoadsToTheParametersDevice) {
-  Net source, target;
+  ScaledNet source, target;
   target.to(device());
   EXPECT_EQ(target.load_state_dict(source.state_dict()).loaded.size(), 6u);
   EXPECT_EQ(target.scale.device(), device());
