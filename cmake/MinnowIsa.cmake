@@ -16,6 +16,12 @@ set_source_files_properties("${minnow_SOURCE_DIR}/tensor/cpu/isa.cpp" PROPERTIES
 # Random numbers have the same bits everywhere.
 set_source_files_properties("${minnow_SOURCE_DIR}/tensor/cpu/isa/random.cpp" PROPERTIES COMPILE_OPTIONS -ffp-contract=off)
 file(GLOB minnow_isa_sources CONFIGURE_DEPENDS "${minnow_SOURCE_DIR}/tensor/cpu/isa/*.cpp")
+# Products and sums may be joined, but not between a sanitizer's checks: clang would join some of them, and the bits would
+# depend on how work is divided.
+set(minnow_isa_contract fast)
+if(MINNOW_SANITIZE)
+  set(minnow_isa_contract off)
+endif()
 if(minnow_isa_sources)
   foreach(variant IN LISTS minnow_isa_variants)
     add_library(minnow_isa_${variant} OBJECT ${minnow_isa_sources})
@@ -23,10 +29,9 @@ if(minnow_isa_sources)
     target_include_directories(minnow_isa_${variant} PRIVATE "${minnow_include_dir}")
     target_compile_definitions(minnow_isa_${variant} PRIVATE MINNOW_ISA=${variant} MINNOW_ISA_X86=${minnow_isa_x86}
                                $<$<STREQUAL:${variant},baseline>:MINNOW_ISA_ONCE>)
-    # Never -ffast-math: NaN, infinities and the order of sums keep their meaning. Products and sums may be joined, but not
-    # between a sanitizer's checks: clang would join some of them, and the bits would depend on how work is divided.
+    # Never -ffast-math: NaN, infinities and the order of sums keep their meaning.
     target_compile_options(minnow_isa_${variant} PRIVATE "$<$<NOT:$<CONFIG:Debug>>:-O3>" -fno-trapping-math
-                                                         -fno-math-errno -ffp-contract=$<IF:$<BOOL:${MINNOW_SANITIZE}>,off,fast>
+                                                         -fno-math-errno -ffp-contract=${minnow_isa_contract}
                                                          ${minnow_isa_flags_${variant}})
     # clang does not know `GCC ivdep`, and checks at run time for what it promises.
     target_compile_options(minnow_isa_${variant} PRIVATE "$<$<CXX_COMPILER_ID:Clang>:-Wno-unknown-pragmas>")

@@ -83,7 +83,7 @@ TEST(Module, ApplyZeroGradAndRequiresGradReachAllModules) {
   ScaledNet net;
   std::vector<std::string> order;
   net.apply([&](nn::Module& m) { order.push_back(m.describe().substr(0, 3)); });
-  EXPECT_EQ(order.back(), "ScaledNet");  // children first
+  EXPECT_EQ(order.back(), "Sca");  // children first
   EXPECT_EQ(order.size(), 6u);
   for (const Tensor& p : net.parameters()) p.set_grad(ones_like(p));
   net.zero_grad();
