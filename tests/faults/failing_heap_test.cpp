@@ -13,6 +13,7 @@
 #include <new>
 #include <string>
 #include <vector>
+#include <minnow/tensor/threads.h>
 #include "sanitizer.h"
 
 namespace {
@@ -102,6 +103,8 @@ void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
 namespace test {
 
 FailingHeap::FailingHeap(std::size_t nth, Shortage shortage) {
+  // LLVM's OpenMP allocates when it is first asked something, partly in the C++ library, and keeps its lock if that throws.
+  static_cast<void>(minnow::num_threads());
   lasting = shortage == Shortage::lasting;
   failed = false;
   left = static_cast<std::int64_t>(nth);
