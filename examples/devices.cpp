@@ -1,6 +1,7 @@
 // Devices, transfers between them, and their errors:  ./run devices
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <cstdio>
 #include <filesystem>
 #include <iostream>
 #include <unistd.h>

@@ -1,6 +1,7 @@
 // Trains an MLP or a CNN on MNIST, on the CPU or a GPU:  ./run mnist --model mlp --epochs 5
 #include <CLI/CLI.hpp>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>

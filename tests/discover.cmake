@@ -1,5 +1,6 @@
-# Read by ctest, with `program`, `prefix`, `labels`, `filter` and `list` set: adds the tests that the program lists.
+# Read by ctest, with `program`, `prefix`, `labels`, `filter`, `joined` and `list` set: adds the tests that the program lists.
 #
+# `joined`: those of a class in one process, "data.data_loader", because a process begins slowly with sanitizers.
 # A test of ctest is a test of the program on all of its devices, "data.data_loader.keeps_the_order"; of the tables in
 # ops/ it is all that is checked of a function, "ops.softmax".  Names are in lower case: `ctest -R softmax` finds every
 # test that is named after softmax.  The list is kept until the program is newer.
@@ -28,7 +29,10 @@ if(NOT EXISTS "${list}" OR "${program}" IS_NEWER_THAN "${list}" OR "${CMAKE_CURR
       string(REGEX REPLACE "^.*/" "" class "${suite}")
     elseif(suite AND line MATCHES "^  ([A-Za-z0-9_]+)(/[A-Za-z0-9_/]+)?$")
       set(test "${CMAKE_MATCH_1}")
-      if(NOT CMAKE_MATCH_2)
+      if(joined)
+        set(name "${class}")
+        set(those "${suite}.${filter}")
+      elseif(NOT CMAKE_MATCH_2)
         set(name "${class}.${test}")
         set(those "${suite}.${test}")
       elseif(suite MATCHES "/")  # once for each device
