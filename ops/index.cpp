@@ -130,7 +130,7 @@ Tensor scatter(To to, const In& x, int dim, const In& index, const In& source, S
   check_gather(x, dim, index);
   if (source->shape() != index->shape())
     throw ShapeError(message("source does not match index", {{"x", *x}, {"index", *index}, {"source", *source}},
-                             "source needs the shape of index"));
+                             "source needs the sizes of index, or larger ones"));
   require_same_dtype(x, index, source);
   const Tensor out = to == To::self ? *x : contiguous(clone(x));
   if (!index->numel()) return out;
@@ -372,8 +372,9 @@ Tensor scatter_add(const In& x, int dim, const In& index, const In& source) {
   const CallSite site("scatter_add", x.where);
   if (const auto cast = autocast(site, *x, *index, *source))
     return scatter_add({cast[0], x.where}, dim, {cast[1], index.where}, {cast[2], source.where});
-  Tensor y = raw::scatter_add(x, dim, index, source);
-  return record("scatter_add", std::move(y), {x, source},
+  const Tensor part = detail::cropped(*source, *index);
+  Tensor y = raw::scatter_add(x, dim, index, part);
+  return record("scatter_add", std::move(y), {x, part},
                 [dim, index = Saved(*index)](const Tensor& g, Needs needs) -> Gradients {
                   return {g, needs[1] ? gather(g, dim, index()) : Tensor()};
                 });

@@ -121,6 +121,9 @@ Tensor take_along_dim(const In& x, const In& index, std::optional<int> dim) {
 
 namespace {
 
+/// Negative indices count from the end.
+Tensor from_zero(const Tensor& index, std::int64_t size) { return where(index < 0, index + size, index); }
+
 /// bool, true at the elements of dimension dim that index has, of a shape that broadcasts to x's.
 Tensor chosen(const In& x, int dim, const In& index) {
   Backend& backend = dispatch({{"x", *x}, {"index", *index}});
@@ -131,15 +134,17 @@ Tensor chosen(const In& x, int dim, const In& index) {
   dim = raw::wrap_dim(x, dim);
   const std::int64_t size = x->dim() ? x->shape()[dim] : 1;
   const TensorOptions options{DType::int64, x->device()};
-  const Tensor counts = zeros({size}, options), positions = index->reshape({-1});
+  const Tensor counts = zeros({size}, options), positions = from_zero(*index, size).reshape({-1});
   if (positions.numel())
     run_checked(
         backend, calls::IndexAdd{ones({1}, options).expand(positions.shape()), positions, counts, 0},
         [size, dim](const Tensor& t, const Tensor& i) {
-          const auto invalid = raw::find_invalid_index(i, size);
-          throw IndexError(
-              message((invalid ? "index " + invalid->str() : "an index") + " is out of range", {{"x", t}, {"index", i}},
-                      "indices of dimension " + std::to_string(dim) + " go from 0 to " + std::to_string(size - 1)));
+          auto invalid = raw::find_invalid_index(from_zero(i, size), size);
+          if (invalid && invalid->value < 0) invalid->value -= size;
+          throw IndexError(message((invalid ? "index " + invalid->str() : "an index") + " is out of range",
+                                   {{"x", t}, {"index", i}},
+                                   "indices of dimension " + std::to_string(dim) + " go from " + std::to_string(-size) +
+                                       " to " + std::to_string(size - 1)));
         },
         *x, *index);
   Shape shape = Shape::filled(x->dim(), 1);

@@ -27,8 +27,8 @@ Tensor masked_fill_(const In& x, const In& mask, const TensorLike& value);
 /// gather(x, dim, index), but x and index are broadcast in the other dimensions; without dim, elements of x.flatten().
 /// ShapeError unless x and index have one number of dimensions.
 [[nodiscard]] Tensor take_along_dim(const In& x, const In& index, std::optional<int> dim = {});
-/// A copy of x with `value` in the slices along dim at the indices of index [n].   value: a number, or a 0-dim tensor.
-/// Gradients for x and for a tensor `value`.
+/// A copy of x with `value` in the slices along dim at the indices of index [n], which count from the end if negative.
+/// value: a number, or a 0-dim tensor.  Gradients for x and for a tensor `value`.
 [[nodiscard]] Tensor index_fill(const In& x, int dim, const In& index, const TensorLike& value);
 Tensor index_fill_(const In& x, int dim, const In& index, const TensorLike& value);
 /// A copy of x with the elements of source, in their order, where the mask is true.   mask: bool, broadcast with x

@@ -33,7 +33,8 @@ namespace minnow {
 /// input does not count, even where it is not finite.  ShapeError and DTypeError as for mm and bmm.
 [[nodiscard]] Tensor addmm(const In& input, const In& a, const In& b, Scalar beta = 1, Scalar alpha = 1);
 [[nodiscard]] Tensor baddbmm(const In& input, const In& a, const In& b, Scalar beta = 1, Scalar alpha = 1);
-/// y = activation(x Wᵀ + b).   x: [..., in]  w: [out, in]  b: [out] or undefined  ->  [..., out].  With relu the result
+/// y = activation(x Wᵀ + b).   x: [..., in]  w: [out, in]  b: [out] or undefined  ->  [..., out]; without b, w may be a vector
+/// [in]  ->  [...].  With relu the result
 /// is stored once, on CUDA by one kernel where cuBLASLt's keeps NaN; so is gelu_tanh if nothing is recorded.
 /// ShapeError and DTypeError as for matmul.
 [[nodiscard]] Tensor linear(const In& x, const In& w, const Tensor& b = {}, Activation activation = Activation::none);

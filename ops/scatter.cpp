@@ -19,9 +19,9 @@
 #include <minnow/tensor/raw/view.h>
 
 namespace minnow {
-namespace {
 
-/// The elements of source that index has a place for.
+namespace detail {
+
 Tensor cropped(const Tensor& source, const Tensor& index) {
   if (!source.defined() || !index.defined() || source.dim() != index.dim()) return source;
   Tensor part = source;
@@ -29,6 +29,10 @@ Tensor cropped(const Tensor& source, const Tensor& index) {
     if (part.size(d) > index.size(d)) part = part.narrow(d, 0, index.size(d));
   return part;
 }
+
+}  // namespace detail
+
+namespace {
 
 /// 0, 1, ... along dim, in a shape that broadcasts to `shape`.
 Tensor places(const Shape& shape, int dim, Device device) {
@@ -142,7 +146,7 @@ namespace {
 
 /// What is written at the indices: the part of a tensor that they have a place for, or a number for each.
 Tensor source_of(const In& x, const In& index, const TensorLike& source) {
-  if (!source.is_number()) return cropped(*source.tensor, *index);
+  if (!source.is_number()) return detail::cropped(*source.tensor, *index);
   dispatch({{"x", *x}, {"index", *index}});
   require_representable(source.number, x->dtype());
   return full({}, source.number, {x->dtype(), x->device()}).expand(index->shape());
@@ -164,7 +168,7 @@ Tensor scatter_(const In& x, int dim, const In& index, const TensorLike& source)
 }
 
 Tensor scatter_add_(const In& x, int dim, const In& index, const In& source) {
-  const Tensor from = cropped(*source, *index);
+  const Tensor from = detail::cropped(*source, *index);
   return detail::in_place(
       "scatter_add_", x, records(*x, from), [&] { return scatter_add(x, dim, index, from); },
       [&] { raw::scatter_add_(x, dim, index, from); });
@@ -173,7 +177,7 @@ Tensor scatter_add_(const In& x, int dim, const In& index, const In& source) {
 Tensor scatter_reduce(const In& x, int dim, const In& index, const In& source, Scatter reduce, bool include_self) {
   const CallSite site("scatter_reduce", x.where);
   dispatch({{"x", *x}, {"index", *index}, {"source", *source}});
-  const Tensor from = cropped(*source, *index);
+  const Tensor from = detail::cropped(*source, *index);
   const Tensor base = include_self ? *x : scatter(x, dim, index, neutral(reduce, x->dtype()));
   dim = raw::wrap_dim(x, dim);
   switch (reduce) {

@@ -164,7 +164,7 @@ Tensor Methods::hardshrink(double lambda, SourceLocation where) const { return m
 Tensor Methods::threshold(double limit, double value, SourceLocation where) const { return minnow::threshold({self(), where}, limit, value); }
 Tensor Methods::clamp(double low, double high, SourceLocation where) const { return minnow::clamp({self(), where}, low, high); }
 Tensor Methods::clamp_(double low, double high, SourceLocation where) const { return minnow::clamp_({self(), where}, low, high); }
-Tensor Methods::nan_to_num(double nan, SourceLocation where) const { return minnow::nan_to_num({self(), where}, nan); }
+Tensor Methods::nan_to_num(double nan, ::std::optional<double> posinf, ::std::optional<double> neginf, SourceLocation where) const { return minnow::nan_to_num({self(), where}, nan, posinf, neginf); }
 Tensor Methods::clamp_min(double low, SourceLocation where) const { return minnow::clamp_min({self(), where}, low); }
 Tensor Methods::clamp_max(double high, SourceLocation where) const { return minnow::clamp_max({self(), where}, high); }
 Tensor Methods::sum(const Dims& dims, bool keepdim, SourceLocation where) const { return minnow::sum({self(), where}, dims, keepdim); }

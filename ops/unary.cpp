@@ -1,6 +1,9 @@
 #include <minnow/ops/unary.h>
 
 #include <array>
+#include <cmath>
+#include <limits>
+#include <optional>
 #include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
 #include <minnow/ops/detail/autocast.h>
@@ -20,15 +23,11 @@ using kernels::Saves;
 struct FunctionInfo {
   const char* name;
   int op;
-  int order;
   double p0, p1;
 };
 
 /// grad * curve(saved).  Has no gradient of its own.
 Tensor second_derivative(const FunctionInfo& f, const Tensor& grad, const Tensor& saved) {
-  if (f.order < 2)
-    throw AutogradError(
-        message("it has no second derivative", {{"grad", grad}, {"x", saved}}, "call backward without create_graph"));
   Tensor out = raw::unary_slope(f.op, grad, saved, f.p0, f.p1, true);
   return record(f.name, std::move(out), {grad, saved}, [](const Tensor&) -> Gradients {
     throw AutogradError(message("it has no third derivative", {}, "call backward without create_graph"));
@@ -55,7 +54,7 @@ template <class Op> Tensor function(const In& x, double p0 = 0, double p1 = 0) {
   if constexpr (Op::kOrder > 0) {
     if (!records(*x)) return y;
     Saved saved = Op::kSaves == Saves::kOutput ? Saved::output(y) : Saved(*x);
-    const FunctionInfo f{Op::kName.data(), op, Op::kOrder, p0, p1};
+    const FunctionInfo f{Op::kName.data(), op, p0, p1};
     return record(Op::kName.data(), std::move(y), {x},
                   [f, s = std::move(saved)](const Tensor& g) { return first_derivative(f, g, s()); });
   } else {
@@ -168,14 +167,55 @@ Tensor hardtanh(const In& x, double low, double high) { return function<kernels:
 Tensor softshrink(const In& x, double lambda) { return function<kernels::Softshrink>(x, lambda); }
 Tensor hardshrink(const In& x, double lambda) { return function<kernels::Hardshrink>(x, lambda); }
 Tensor threshold(const In& x, double limit, double value) { return function<kernels::Threshold>(x, limit, value); }
-Tensor clamp(const In& x, double low, double high) { return function<kernels::Clamp>(x, low, high); }
-Tensor clamp_(const In& x, double low, double high) { return in_place<kernels::Clamp>(x, low, high); }
+
+namespace {
+
+/// Whether a bound makes x, integers, floating-point, as in PyTorch.  An infinite one is none.
+bool is_widened(const Tensor& x, double low, double high) {
+  const auto is_fraction = [](double bound) { return std::isfinite(bound) && bound != std::trunc(bound); };
+  return !x.is_floating_point() && x.dtype() != DType::bool_ && (is_fraction(low) || is_fraction(high));
+}
+
+}  // namespace
+
+Tensor clamp(const In& x, double low, double high) {
+  const CallSite site("clamp", x.where);
+  x->require_defined();
+  if (is_widened(*x, low, high)) return function<kernels::Clamp>({x->to(DType::float32), x.where}, low, high);
+  return function<kernels::Clamp>(x, low, high);
+}
+Tensor clamp_(const In& x, double low, double high) {
+  const CallSite site("clamp_", x.where);
+  x->require_defined();
+  if (is_widened(*x, low, high))
+    throw DTypeError(message("a bound that is no whole number makes the result float32, which self cannot hold",
+                             {{"self", *x}}, "use clamp, or whole numbers"));
+  return in_place<kernels::Clamp>(x, low, high);
+}
 Tensor pow_scalar(const In& x, double exponent) { return function<kernels::PowScalar>(x, exponent); }
-Tensor nan_to_num(const In& x, double nan) {
+
+namespace {
+
+/// The largest finite number of a floating-point dtype.
+double largest_of(DType dtype) {
+  switch (dtype) {
+    case DType::float16: return 65504;
+    case DType::bfloat16: return 0x1.FEp127;
+    case DType::float32: return std::numeric_limits<float>::max();
+    default: return std::numeric_limits<double>::max();
+  }
+}
+
+}  // namespace
+
+Tensor nan_to_num(const In& x, double nan, std::optional<double> posinf, std::optional<double> neginf) {
   const CallSite site("nan_to_num", x.where);
   x->require_defined("nan_to_num", x.where);
   if (!x->is_floating_point()) return x->clone();
-  return function<kernels::NanToNum>(x, nan);
+  Tensor y = function<kernels::NanToNum>(x, nan, largest_of(x->dtype()));
+  if (posinf) y = where(eq(*x, kInfinity), *posinf, y);
+  if (neginf) y = where(eq(*x, -kInfinity), *neginf, y);
+  return y;
 }
 
 namespace detail {

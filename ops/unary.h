@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <minnow/tensor/in.h>
 
@@ -153,13 +154,15 @@ Tensor silu_(const In& x);
 [[nodiscard]] Tensor hardshrink(const In& x, double lambda = 0.5);
 /// x above the limit; value at and below it.
 [[nodiscard]] Tensor threshold(const In& x, double limit, double value);
-/// x limited to [low, high]; NaN stays.
+/// x limited to [low, high]; NaN stays.  Integers become float32 if a bound is not a whole number (clamp_: DTypeError).
 [[nodiscard]] Tensor clamp(const In& x, double low = -kInfinity, double high = kInfinity);
 Tensor clamp_(const In& x, double low = -kInfinity, double high = kInfinity);
 /// x^exponent.
 [[nodiscard]] Tensor pow_scalar(const In& x, double exponent);
-/// x with `nan` for NaN and the largest finite numbers for ±infinity; integers stay as they are.
-[[nodiscard]] Tensor nan_to_num(const In& x, double nan = 0);
+/// x with `nan` for NaN, and posinf and neginf for the infinities: without them the largest finite numbers of the dtype.  Integers
+/// stay as they are.
+[[nodiscard]] Tensor nan_to_num(const In& x, double nan = 0, std::optional<double> posinf = {},
+                                std::optional<double> neginf = {});
 /// clamp with a lower bound only.
 [[nodiscard]] inline Tensor clamp_min(const In& x, double low) { return clamp(x, low); }
 /// clamp with an upper bound only.

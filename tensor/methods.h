@@ -303,11 +303,12 @@ class Methods {
   [[nodiscard]] Tensor hardshrink(double lambda = 0.5, SourceLocation where = SourceLocation::current()) const;
   /// x above the limit; value at and below it.
   [[nodiscard]] Tensor threshold(double limit, double value, SourceLocation where = SourceLocation::current()) const;
-  /// x limited to [low, high]; NaN stays.
+  /// x limited to [low, high]; NaN stays.  Integers become float32 if a bound is not a whole number (clamp_: DTypeError).
   [[nodiscard]] Tensor clamp(double low = -kInfinity, double high = kInfinity, SourceLocation where = SourceLocation::current()) const;
   Tensor clamp_(double low = -kInfinity, double high = kInfinity, SourceLocation where = SourceLocation::current()) const;
-  /// x with `nan` for NaN and the largest finite numbers for ±infinity; integers stay as they are.
-  [[nodiscard]] Tensor nan_to_num(double nan = 0, SourceLocation where = SourceLocation::current()) const;
+  /// x with `nan` for NaN, and posinf and neginf for the infinities: without them the largest finite numbers of the dtype.  Integers
+  /// stay as they are.
+  [[nodiscard]] Tensor nan_to_num(double nan = 0, ::std::optional<double> posinf = {}, ::std::optional<double> neginf = {}, SourceLocation where = SourceLocation::current()) const;
   /// clamp with a lower bound only.
   [[nodiscard]] Tensor clamp_min(double low, SourceLocation where = SourceLocation::current()) const;
   /// clamp with an upper bound only.
@@ -384,8 +385,8 @@ class Methods {
   /// out[i][j] = x[index[i][j]][j] for dim 0, and so on.  index: x's number of dimensions, none larger than x's except
   /// dim. The gradient is scatter_add.
   [[nodiscard]] Tensor gather(int dim, const In& index, SourceLocation where = SourceLocation::current()) const;
-  /// A copy y of x with y[index[i][j]][j] += source[i][j] for dim 0, and so on.  source: the shape of index, the dtype of
-  /// x.
+  /// A copy y of x with y[index[i][j]][j] += source[i][j] for dim 0, and so on.  source: in no dimension smaller than index (what is
+  /// beyond is not read), the dtype of x.
   [[nodiscard]] Tensor scatter_add(int dim, const In& index, const In& source, SourceLocation where = SourceLocation::current()) const;
   /// The slices of x along dim at the indices of index [n].
   [[nodiscard]] Tensor index_select(int dim, const In& index, SourceLocation where = SourceLocation::current()) const;
@@ -424,8 +425,8 @@ class Methods {
   /// gather(x, dim, index), but x and index are broadcast in the other dimensions; without dim, elements of x.flatten().
   /// ShapeError unless x and index have one number of dimensions.
   [[nodiscard]] Tensor take_along_dim(const In& index, ::std::optional<int> dim = {}, SourceLocation where = SourceLocation::current()) const;
-  /// A copy of x with `value` in the slices along dim at the indices of index [n].   value: a number, or a 0-dim tensor.
-  /// Gradients for x and for a tensor `value`.
+  /// A copy of x with `value` in the slices along dim at the indices of index [n], which count from the end if negative.
+  /// value: a number, or a 0-dim tensor.  Gradients for x and for a tensor `value`.
   [[nodiscard]] Tensor index_fill(int dim, const In& index, const TensorLike& value, SourceLocation where = SourceLocation::current()) const;
   Tensor index_fill_(int dim, const In& index, const TensorLike& value, SourceLocation where = SourceLocation::current()) const;
   /// A copy of x with the elements of source, in their order, where the mask is true.   mask: bool, broadcast with x

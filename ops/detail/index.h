@@ -8,6 +8,13 @@
 #include <minnow/tensor/in.h>
 #include <minnow/tensor/internal.h>
 
+namespace minnow::detail {
+
+/// The part of source that index has a place for, as a view.
+Tensor cropped(const Tensor& source, const Tensor& index);
+
+}  // namespace minnow::detail
+
 namespace minnow::detail::raw {
 
 // A 0-dim tensor counts as one of a single element, as in PyTorch.

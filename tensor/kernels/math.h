@@ -194,4 +194,25 @@ MINNOW_HD double trigamma(double x) {
 }
 MINNOW_HD float trigamma(float x) { return static_cast<float>(trigamma(static_cast<double>(x))); }
 
+/// The second derivative of digamma.
+MINNOW_HD double tetragamma(double x) {
+  double result = 0;
+  if (x < 0.5) {  // psi''(1 - x) - psi''(x) = 2 pi^3 cos(pi x) / sin^3(pi x)
+    const double s = sin(3.14159265358979323846 * x);
+    result = -62.0125533605995829 * cos(3.14159265358979323846 * x) / (s * s * s);
+    x = 1 - x;
+  }
+  for (; x < 10; x += 1) result -= 2 / (x * x * x);
+  const double z = 1 / (x * x);
+  double p = -35.0 / 2;
+  p = p * z + 691.0 / 210;
+  p = p * z - 5.0 / 6;
+  p = p * z + 3.0 / 10;
+  p = p * z - 1.0 / 6;
+  p = p * z + 1.0 / 6;
+  p = p * z - 1.0 / 2;
+  return result + ((p * z - 1 / x) - 1) * z;
+}
+MINNOW_HD float tetragamma(float x) { return static_cast<float>(tetragamma(static_cast<double>(x))); }
+
 }  // namespace minnow::detail::kernels::math

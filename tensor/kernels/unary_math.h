@@ -239,10 +239,11 @@ struct Lgamma : Unary<Saves::kInput> {
   template <class T> MINNOW_HD static T curve(T x) { return math::trigamma(x); }
 };
 /// y = (ln gamma)'(x);  dy/dx = trigamma(x).
-struct Digamma : Unary<Saves::kInput, 0, Kind::kFloating, 1> {
+struct Digamma : Unary<Saves::kInput> {
   static constexpr std::string_view kName = "digamma";
   template <class T> MINNOW_HD static T value(T x) { return math::digamma(x); }
   template <class T> MINNOW_HD static T slope(T x) { return math::trigamma(x); }
+  template <class T> MINNOW_HD static T curve(T x) { return math::tetragamma(x); }
 };
 /// y = ln(x / (1 - x));  dy/dx = 1 / (x (1 - x)).
 struct Logit : Unary<Saves::kInput> {
@@ -319,17 +320,17 @@ struct PowScalar : Unary<Saves::kInput, 1, Kind::kNumeric> {
     return factor == T(0) ? T(0) : factor * math::pow(x, p - T(2));
   }
 };
-/// NaN becomes p, the infinities the largest and lowest finite numbers;  dy/dx = 1 where x is finite, else 0.
-struct NanToNum : Unary<Saves::kInput, 1> {
+/// NaN becomes p, the infinities the largest and lowest finite numbers of the tensor's dtype, max and -max (T is float for halves);
+/// dy/dx = 1 where x is finite, else 0.
+struct NanToNum : Unary<Saves::kInput, 2> {
   static constexpr std::string_view kName = "nan_to_num";
-  template <class T> MINNOW_HD static T value(T x, T p) {
-    constexpr T kMax = std::numeric_limits<T>::max();
-    const T low = x < -kMax ? -kMax : x;
-    const T finite = low > kMax ? kMax : low;
+  template <class T> MINNOW_HD static T value(T x, T p, T max) {
+    const T low = x < -max ? -max : x;
+    const T finite = low > max ? max : low;
     return x != x ? p : finite;
   }
-  template <class T> MINNOW_HD static T slope(T x, T) { return math::isfinite(x) ? T(1) : T(0); }
-  template <class T> MINNOW_HD static T curve(T, T) { return T(0); }
+  template <class T> MINNOW_HD static T slope(T x, T, T max) { return math::abs(x) <= max ? T(1) : T(0); }
+  template <class T> MINNOW_HD static T curve(T, T, T) { return T(0); }
 };
 /// Whether x is NaN.
 struct IsNan : Unary<Saves::kNothing, 0, Kind::kPredicate, 0> {

@@ -33,8 +33,8 @@ template <class T> MINNOW_HD T parameter(double p) {
 
 /// Traits of a unary functor.
 ///   value(x[, p0[, p1]])  the function, with kParams parameters after the operand
-///   slope(s[, ...])       its derivative, computed from what kSaves says (kOrder >= 1)
-///   curve(s[, ...])       the derivative of slope with respect to s (kOrder == 2)
+///   slope(s[, ...])       its derivative, computed from what kSaves says (kOrder 2; 0: there is none)
+///   curve(s[, ...])       the derivative of slope with respect to s (kOrder 2)
 /// Where the function has no derivative, slope() is what PyTorch gives.
 template <Saves S, int Params = 0, Kind K = Kind::kFloating, int Order = 2> struct Unary {
   static constexpr Saves kSaves = S;

@@ -36,7 +36,7 @@ TEST(Errors, Products) {
                linear(x, zeros({4, 5}), b);
              }},
       Misuse{"ShapeError", "linear", "float32[3] on cpu", [=] { linear(x, w, zeros({3})); }},
-      Misuse{"ShapeError", "linear", "float32[3] on cpu", [=] { linear(x, zeros({3})); }},
+      Misuse{"ShapeError", "linear", "float32[5] on cpu", [=] { linear(x, zeros({5})); }},
       Misuse{"DTypeError", "linear", "float64[3, 4] on cpu",
              [=] {
                linear(zeros({2, 4}), wide);

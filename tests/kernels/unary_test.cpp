@@ -232,10 +232,13 @@ TEST(UnarySemantics, KinksAndNan) {
   EXPECT_TRUE(std::isnan(Digamma::value(-1.0)));
   EXPECT_NEAR(Digamma::value(1.0), -0.57721566490153286, 1e-14);
   EXPECT_NEAR(Digamma::slope(1.0), 1.6449340668482264, 1e-13);
+  EXPECT_NEAR(Digamma::curve(1.0), -2.4041138063191886, 1e-12);  // -2 zeta(3)
+  EXPECT_NEAR(Digamma::curve(-0.3), 67.639081199883147, 1e-11);
   EXPECT_NEAR(Erfinv::value(0.9), 1.1630871536766743, 1e-14);
   EXPECT_EQ(PowScalar::slope(0.0, 0.0), 0);
-  EXPECT_EQ(NanToNum::value(nan, 0.25), 0.25);
+  EXPECT_EQ(NanToNum::value(nan, 0.25, 65504.0), 0.25);
   const double inf = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(NanToNum::value(-inf, 0.25, 65504.0), -65504);
   EXPECT_EQ(SmoothL1::value(-inf, 0.5, 2.0), inf);
   EXPECT_EQ(SmoothL1::slope(-inf, 0.5, 2.0), -2);
   EXPECT_EQ(SmoothL1::slope(0.25, 0.5, 2.0), 1);

@@ -10,6 +10,7 @@
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include "devices.h"
+#include "thrown.h"
 
 namespace minnow {
 namespace {
@@ -226,6 +227,15 @@ TEST_P(Indexing, OfMasksOfSeveralDimensions) {
   EXPECT_EQ(x.to_vector<double>(), (Values{0, 1, 2, 3, 0, 0, 0, 0, 0, 0, 0, 0}));
   turned(mask.t()) = ones({4, 2}, {float64, device()});
   EXPECT_EQ(x.sum().item(), 6 + 8);
+}
+
+TEST_P(Indexing, IndexFillCountsNegativeIndicesFromTheEnd) {
+  const Tensor x = zeros({3, 2}, {.device = device()});
+  EXPECT_EQ(index_fill(x, 0, tensor({-1, 0}, {DType::int64, device()}), 4).to_vector<float>(),
+            (std::vector<float>{4, 4, 0, 0, 4, 4}));
+  const Tensor bad = tensor({-3, -4}, {DType::int64, device()});
+  const std::string text = test::error_of<IndexError>([&] { (void)index_fill(x, 0, bad, 4).cpu(); });
+  test::expect_contains(text, device().is_cuda() ? "an index is out of range" : "index -4 at [1]");
 }
 
 TEST_P(Indexing, FlipAndRollAreCopies) {

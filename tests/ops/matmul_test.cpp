@@ -59,6 +59,7 @@ OpCases layers() {
                                    {values({2, 3}), values({4, 3})},
                                    {values({3}), values({4, 3}), values({4})},
                                    {values({2, 2, 3}), values({4, 3}), values({4})},
+                                   {values({2, 3}), values({3})},
                                    {values({0, 3}), values({4, 3}), values({4})}};
   return {{.function = "linear",
            .call = one([](const Tensors& x) { return linear(x[0], x[1], third(x)); }),

@@ -1,4 +1,6 @@
+#include <cmath>
 #include <gtest/gtest.h>
+#include <limits>
 #include <minnow/autograd/gradcheck.h>
 #include <minnow/ops/arithmetic.h>
 #include <minnow/ops/reduce.h>
@@ -65,6 +67,33 @@ TEST_P(UnaryForms, NanToNumLeavesIntegersAsTheyAre) {
   EXPECT_EQ(y.to_vector<std::int64_t>(), values);
   EXPECT_FALSE(y.is_same(x));
   EXPECT_EQ(nan_to_num(zeros({2}, {DType::bool_, device()})).dtype(), DType::bool_);
+}
+
+TEST_P(UnaryForms, NanToNumGivesNumbersOfTheDtype) {
+  const Tensor x = tensor({kInfinity, -kInfinity, std::nan(""), 1.5}, {DType::float64, device()});
+  for (const auto& [dtype, largest] : std::vector<std::pair<DType, double>>{
+           {DType::float16, 65504}, {DType::bfloat16, 0x1.FEp127}, {DType::float32, 0x1.FFFFFEp127}})
+    EXPECT_EQ(nan_to_num(x.to(dtype), 7).to_vector<double>(), (std::vector<double>{largest, -largest, 7, 1.5}));
+  EXPECT_EQ(nan_to_num(x, 0, 5).to_vector<double>(),
+            (std::vector<double>{5, std::numeric_limits<double>::lowest(), 0, 1.5}));
+  const Tensor leaf = x.clone().requires_grad_();
+  const Tensor y = nan_to_num(leaf, 0, 5, -6);
+  EXPECT_EQ(y.to_vector<double>(), (std::vector<double>{5, -6, 0, 1.5}));
+  sum(y).backward();
+  EXPECT_EQ(leaf.grad().to_vector<double>(), (std::vector<double>{0, 0, 0, 1}));
+}
+
+TEST_P(UnaryForms, ClampOfIntegersByAFractionIsFloatingPoint) {
+  const Tensor x = arange(5, {DType::int64, device()});
+  EXPECT_EQ(clamp(x, 1, 3).dtype(), DType::int64);
+  EXPECT_EQ(clamp(x, 1).dtype(), DType::int64);
+  const Tensor y = clamp(x, 1.5, 3);
+  EXPECT_EQ(y.dtype(), DType::float32);
+  EXPECT_EQ(y.to_vector<double>(), (std::vector<double>{1.5, 1.5, 2, 3, 3}));
+  EXPECT_EQ(clamp_max(x, 0.5).to_vector<double>(), (std::vector<double>{0, 0.5, 0.5, 0.5, 0.5}));
+  Tensor written = x.clone();
+  EXPECT_THROW(clamp_(written, 1.5, 3), DTypeError);
+  EXPECT_TRUE(equal(written, x));
 }
 
 TEST_P(UnaryForms, BadInputsAreTypedErrors) {
