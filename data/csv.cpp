@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <cctype>
 #include <cmath>
 #include <cstring>
 #include <fmt/format.h>
+#include <iterator>
 #include <memory>
 #include <minnow/data/detail/byte_reader.h>
 #include <minnow/data/detail/csv_parser.h>

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fmt/format.h>
+#include <iterator>
 #include <memory>
 #include <minnow/data/detail/byte_reader.h>
 #include <minnow/data/detail/codec.h>

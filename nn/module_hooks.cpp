@@ -1,5 +1,6 @@
 // The hooks of modules.
 #include <algorithm>
+#include <iterator>
 #include <minnow/autograd/joint.h>
 #include <minnow/autograd/record.h>
 #include <minnow/nn/detail/access.h>

@@ -49,7 +49,8 @@ std::pair<Tensor, Tensor> pad_packed_sequence(const PackedSequence& packed, cons
                              {}, "leave it 0 for the largest length"));
   Tensor active = lt(arange(steps, int64).unsqueeze(1), lengths.unsqueeze(0));
   for (int d = 2; d < packed.padded.dim(); ++d) active = active.unsqueeze(-1);
-  Tensor x = minnow::where(active.to(packed.padded.device()), packed.padded, options.padding_value);
+  const Tensor padding = full({}, options.padding_value, {packed.padded.dtype(), packed.padded.device()});
+  Tensor x = minnow::where(active.to(packed.padded.device()), packed.padded, padding);
   if (options.total_length > steps) {
     Shape rest = x.shape();
     rest[0] = options.total_length - steps;

@@ -129,7 +129,7 @@ std::tuple<Tensor, Tensor, Tensor> run_layers(int kind, const char* name, const 
   dispatch(operands);
   if (lstm && h.defined() != c.defined())
     throw ValueError(message("LSTM: h and c belong together", operands, "give both, or none for zeros"));
-  if (given.dim() < 2 || given.dim() > 3 || given.size(-1) != net.input_size)
+  if (given.dim() < (lengths != nullptr ? 3 : 2) || given.dim() > 3 || given.size(-1) != net.input_size)
     throw ShapeError(message(fmt::format("{}: x must be [{}, {}] or [T, {}]", name,
                                          net.options.batch_first ? "N, T" : "T, N", net.input_size, net.input_size),
                              operands, "T steps of N sequences"));

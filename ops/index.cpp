@@ -130,7 +130,7 @@ Tensor scatter(To to, const In& x, int dim, const In& index, const In& source, S
   check_gather(x, dim, index);
   if (source->shape() != index->shape())
     throw ShapeError(message("source does not match index", {{"x", *x}, {"index", *index}, {"source", *source}},
-                             "source needs the sizes of index, or larger ones"));
+                             "source needs the number of dimensions of index, and no smaller sizes"));
   require_same_dtype(x, index, source);
   const Tensor out = to == To::self ? *x : contiguous(clone(x));
   if (!index->numel()) return out;

@@ -295,7 +295,8 @@ Tensor linear(const In& x, const In& w, const Tensor& b, Activation activation) 
   const CallSite site("linear", x.where);
   if (const auto cast = autocast(site, *x, *w, b))
     return linear({cast[0], x.where}, {cast[1], w.where}, cast[2], activation);
-  if (!b.defined() && x->defined() && w->defined() && w->dim() == 1 && x->dim() > 0 && x->size(-1) == w->size(0))
+  if (!b.defined() && x->defined() && w->defined() && w->dim() == 1 && x->dim() > 0 && x->dtype() == w->dtype() &&
+      x->size(-1) == w->size(0))
     return linear(x, {w->unsqueeze(0), w.where}, b, activation).squeeze(-1);
   // The gradient of gelu_tanh needs its input; for integers the product has to be converted first.
   if (activation == Activation::gelu_tanh && (records(*x, *w) || records(b) || !is_floating_point(x->dtype())))

@@ -25,8 +25,10 @@ namespace detail {
 Tensor cropped(const Tensor& source, const Tensor& index) {
   if (!source.defined() || !index.defined() || source.dim() != index.dim()) return source;
   Tensor part = source;
-  for (int d = 0; d < part.dim(); ++d)
+  for (int d = 0; d < part.dim(); ++d) {
+    if (part.size(d) < index.size(d)) return source;  // the error shows it whole
     if (part.size(d) > index.size(d)) part = part.narrow(d, 0, index.size(d));
+  }
   return part;
 }
 

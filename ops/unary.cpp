@@ -1,5 +1,6 @@
 #include <minnow/ops/unary.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -11,6 +12,7 @@
 #include <minnow/ops/detail/unary.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
+#include <minnow/tensor/dtype_switch.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/elementwise.h>
 
@@ -170,10 +172,22 @@ Tensor threshold(const In& x, double limit, double value) { return function<kern
 
 namespace {
 
-/// Whether a bound makes x, integers, floating-point, as in PyTorch.  An infinite one is none.
+/// Whether a bound makes x, integers, floating-point, as in PyTorch: one that is no whole number.  An infinite one that limits
+/// nothing is none.
 bool is_widened(const Tensor& x, double low, double high) {
-  const auto is_fraction = [](double bound) { return std::isfinite(bound) && bound != std::trunc(bound); };
-  return !x.is_floating_point() && x.dtype() != DType::bool_ && (is_fraction(low) || is_fraction(high));
+  const auto is_fraction = [](double bound) { return bound != std::trunc(bound); };
+  return !x.is_floating_point() && x.dtype() != DType::bool_ &&
+         (is_fraction(low) || is_fraction(high) || low == kInfinity || high == -kInfinity);
+}
+
+/// The number next to a bound that x's dtype can hold: integers are limited as int64.
+double held(double bound, const Tensor& x) {
+  return dtype_switch(x.dtype(), [&]<class T>() -> double {
+    if constexpr (!std::is_integral_v<T>) return bound;
+    else
+      return std::clamp(bound, static_cast<double>(std::numeric_limits<T>::min()),
+                        static_cast<double>(std::numeric_limits<T>::max()));
+  });
 }
 
 }  // namespace
@@ -181,8 +195,9 @@ bool is_widened(const Tensor& x, double low, double high) {
 Tensor clamp(const In& x, double low, double high) {
   const CallSite site("clamp", x.where);
   x->require_defined();
-  if (is_widened(*x, low, high)) return function<kernels::Clamp>({x->to(DType::float32), x.where}, low, high);
-  return function<kernels::Clamp>(x, low, high);
+  if (is_widened(*x, low, high)) return clamp({x->to(DType::float32), x.where}, low, high);
+  if (std::isnan(low) || std::isnan(high)) return clamp(x, TensorLike(low), TensorLike(high));  // NaN
+  return function<kernels::Clamp>(x, held(low, *x), held(high, *x));
 }
 Tensor clamp_(const In& x, double low, double high) {
   const CallSite site("clamp_", x.where);
@@ -190,7 +205,8 @@ Tensor clamp_(const In& x, double low, double high) {
   if (is_widened(*x, low, high))
     throw DTypeError(message("a bound that is no whole number makes the result float32, which self cannot hold",
                              {{"self", *x}}, "use clamp, or whole numbers"));
-  return in_place<kernels::Clamp>(x, low, high);
+  if (std::isnan(low) || std::isnan(high)) return copy_(x, clamp(x, low, high));
+  return in_place<kernels::Clamp>(x, held(low, *x), held(high, *x));
 }
 Tensor pow_scalar(const In& x, double exponent) { return function<kernels::PowScalar>(x, exponent); }
 

@@ -21,6 +21,7 @@ NAMES = {  # of the standard library, by header; those that every other header d
                  "upper_bound",
     "array": "array",
     "atomic": "atomic",
+    "cctype": "isalnum isalpha isdigit isspace tolower toupper",
     "chrono": "chrono",
     "cmath": "acos asin atan atan2 cbrt ceil cos cosh erf exp exp2 expm1 fabs floor fma fmod hypot ilogb isfinite isinf isnan lgamma "
              "log log10 log1p log2 lround nearbyint pow round sin sinh sqrt tan tanh trunc",
@@ -37,6 +38,7 @@ NAMES = {  # of the standard library, by header; those that every other header d
     "future": "async future promise",
     "initializer_list": "initializer_list",
     "iostream": "cerr cout",
+    "iterator": "back_inserter make_move_iterator",
     "limits": "numeric_limits",
     "list": "list",
     "map": "map multimap",
@@ -77,7 +79,7 @@ ALSO = {
 HEADER_OF = {name: header for header, names in NAMES.items() for name in names.split()}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
 NOT_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|R"\((?:.|\n)*?\)"', re.S)
-USED = re.compile(r"\bstd::(\w+)")
+USED = re.compile(r"\bstd::(?:ranges::)?(\w+)")
 
 
 def check(tree):

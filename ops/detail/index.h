@@ -10,7 +10,7 @@
 
 namespace minnow::detail {
 
-/// The part of source that index has a place for, as a view.
+/// The part of source that index has a place for, as a view; source itself if it is too small.
 Tensor cropped(const Tensor& source, const Tensor& index);
 
 }  // namespace minnow::detail

@@ -295,7 +295,7 @@ struct Frac : Unary<Saves::kNothing> {
   template <class T> MINNOW_HD static T slope(T) { return T(1); }
   template <class T> MINNOW_HD static T curve(T) { return T(0); }
 };
-/// y = min(max(x, lo), hi), NaN where x is NaN;  dy/dx = 1 strictly inside, else 0.
+/// y = min(max(x, lo), hi), NaN where x is NaN;  dy/dx = 1 strictly inside, else 0.  An infinite bound is none.
 struct Clamp : Unary<Saves::kInput, 2, Kind::kNumeric> {
   static constexpr std::string_view kName = "clamp";
   static constexpr bool kTakesBool = false;
@@ -303,7 +303,10 @@ struct Clamp : Unary<Saves::kInput, 2, Kind::kNumeric> {
     const T raised = x < lo ? lo : x;
     return raised > hi ? hi : raised;
   }
-  template <class T> MINNOW_HD static T slope(T x, T lo, T hi) { return x > lo && x < hi ? T(1) : T(0); }
+  template <class T> MINNOW_HD static T slope(T x, T lo, T hi) {
+    if constexpr (std::is_integral_v<T>) return T(0);  // never asked
+    else return (x > lo || lo == -math::kInfinity<T>)&&(x < hi || hi == math::kInfinity<T>) ? T(1) : T(0);
+  }
   template <class T> MINNOW_HD static T curve(T, T, T) { return T(0); }
 };
 /// y = x^p;  dy/dx = p x^(p-1), 0 where p = 0.  Integers take p >= 0.

@@ -24,8 +24,9 @@ template <class T> constexpr bool takes(Kind kind) {
 /// A parameter in the compute type; saturates for integers.
 template <class T> MINNOW_HD T parameter(double p) {
   if constexpr (std::is_integral_v<T>) {
-    if (!(p > -0x1p63)) return std::numeric_limits<T>::min();
-    return p < 0x1p63 ? static_cast<T>(p) : std::numeric_limits<T>::max();
+    constexpr T kMin = std::numeric_limits<T>::min(), kMax = std::numeric_limits<T>::max();
+    if (!(p > static_cast<double>(kMin))) return kMin;
+    return p < static_cast<double>(kMax) + 1 ? static_cast<T>(p) : kMax;
   } else {
     return static_cast<T>(p);
   }

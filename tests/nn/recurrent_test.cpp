@@ -111,6 +111,9 @@ TEST(PackedSequences, ArePaddedAndCut) {
   EXPECT_EQ(again[0][3].to_vector<float>(), (std::vector<float>{7, 7}));
   EXPECT_EQ(lengths.to_vector<int>(), (std::vector<int>{1, 3}));
   EXPECT_EQ(nn::pack_padded_sequence(ones({5, 2, 1}), {2, 3}).padded.size(0), 3);  // as long as the longest
+  const Tensor numbers = nn::pad_packed_sequence(nn::pack_padded_sequence(full({3, 2}, 16777217, int64), {3, 1})).first;
+  EXPECT_EQ(numbers.to_vector<std::int64_t>(),
+            (std::vector<std::int64_t>{16777217, 16777217, 16777217, 0, 16777217, 0}));
   // What stands behind the ends has no effect, not even NaN.
   const nn::LSTM lstm(2, 3, {.bidirectional = true});
   Tensor x = full({4, 2, 2}, std::nan("")), y = zeros({4, 2, 2});
@@ -150,6 +153,10 @@ TEST(Recurrent, RefusesWhatCannotWork) {
       Misuse{"ValueError", "LSTM", "proj_size must be", [] { nn::LSTM(2, 3, {.proj_size = 3}); }},
       Misuse{"ValueError", "GRU", "it has no projections", [] { nn::GRU(2, 3, {.proj_size = 2}); }},
       Misuse{"ValueError", "pad_sequence", "is empty", [] { (void)nn::pad_sequence({}); }},
+      Misuse{"ShapeError", "LSTM", "x must be [T, N, 3]",
+             [] {
+               (void)nn::LSTM(3, 4)(nn::pack_padded_sequence(ones({3, 3}), {2, 3, 1}));
+             }},
       Misuse{"ShapeError", "pack_padded_sequence", "1 lengths of 4 sequences",
              [] {
                (void)nn::pack_padded_sequence(ones({5, 4, 3}), {2});

@@ -1,6 +1,8 @@
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
+#include <utility>
+#include <vector>
 #include <minnow/autograd/gradcheck.h>
 #include <minnow/ops/arithmetic.h>
 #include <minnow/ops/reduce.h>
@@ -94,6 +96,22 @@ TEST_P(UnaryForms, ClampOfIntegersByAFractionIsFloatingPoint) {
   Tensor written = x.clone();
   EXPECT_THROW(clamp_(written, 1.5, 3), DTypeError);
   EXPECT_TRUE(equal(written, x));
+}
+
+TEST_P(UnaryForms, ClampBeyondTheDTypeAndWithoutABound) {
+  const Tensor x = tensor({-5, 5}, {DType::int8, device()});
+  EXPECT_EQ(clamp(x, -300, 300).to_vector<int>(), (std::vector<int>{-5, 5}));
+  EXPECT_EQ(clamp(x, 150, 300).to_vector<int>(), (std::vector<int>{127, 127}));
+  EXPECT_EQ(clamp(x.to(DType::uint8), -300, -200).to_vector<int>(), (std::vector<int>{0, 0}));
+  EXPECT_EQ(clamp_min(x, kInfinity).to_vector<double>(), (std::vector<double>{kInfinity, kInfinity}));
+  EXPECT_TRUE(all(isnan(clamp(x, 0, std::nan("")))).item<bool>());
+  EXPECT_TRUE(all(isnan(clamp(x.to(DType::float32), std::nan(""), 3))).item<bool>());
+  const Tensor ends = tensor({-kInfinity, kInfinity}, {DType::float32, device()}).requires_grad_();
+  sum(clamp_min(ends, 0)).backward();
+  EXPECT_EQ(ends.grad().to_vector<double>(), (std::vector<double>{0, 1}));
+  ends.set_grad(Tensor());
+  sum(clamp_max(ends, 0)).backward();
+  EXPECT_EQ(ends.grad().to_vector<double>(), (std::vector<double>{1, 0}));
 }
 
 TEST_P(UnaryForms, BadInputsAreTypedErrors) {

@@ -102,10 +102,11 @@ class DeterministicTraining : public ::testing::TestWithParam<Case> {
   const test::Deterministic scope_;
   int before_ = num_threads();
 };
-INSTANTIATE_TEST_SUITE_P(Networks, DeterministicTraining,
-                         ::testing::Values(Case("mlp", mlp), Case("cnn", cnn), Case("recurrent", recurrent),
-                                           Case("gpt", gpt)),
-                         [](const auto& p) { return p.param.first; });
+class DeterministicPrice : public DeterministicTraining {};  // measures time
+const auto all_cases =
+    ::testing::Values(Case("mlp", mlp), Case("cnn", cnn), Case("recurrent", recurrent), Case("gpt", gpt));
+INSTANTIATE_TEST_SUITE_P(Networks, DeterministicTraining, all_cases, [](const auto& p) { return p.param.first; });
+INSTANTIATE_TEST_SUITE_P(Networks, DeterministicPrice, all_cases, [](const auto& p) { return p.param.first; });
 
 TEST_P(DeterministicTraining, HasTheSameBitsForAnyNumberOfThreads) {
   const auto make = GetParam().second;
@@ -122,7 +123,7 @@ TEST_P(DeterministicTraining, HasTheSameBitsForAnyNumberOfThreads) {
 }
 
 /// The time of a training with and without the mode, in turn; of the ratios the least, since machines are busy.
-TEST_P(DeterministicTraining, PriceOfTheMode) {
+TEST_P(DeterministicPrice, OfTheMode) {
   const auto make = GetParam().second;
   const auto seconds = [&](bool on) {
     set_deterministic(on);

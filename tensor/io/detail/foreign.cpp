@@ -11,7 +11,7 @@ namespace {
 using namespace std::string_view_literals;
 
 /// The path as a Python string literal.
-std::string quoted(const std::string& path) {
+std::string python_text(const std::string& path) {
   std::string text = "\"";
   for (const char c : path) {
     if (c == '"' || c == '\\') text += '\\';
@@ -25,7 +25,7 @@ std::string convert(const std::string& library, const std::string& tensors, cons
   const std::string target = std::filesystem::path(path).replace_extension("safetensors").string();
   const std::string module = "safetensors." + library;
   return "convert it with Python:\n  import " + library + ", " + module + "\n  " + module + ".save_file(" + tensors +
-         ", " + quoted(target) + ")";
+         ", " + python_text(target) + ")";
 }
 
 /// The path ends otherwise: load() goes by that.
@@ -35,7 +35,7 @@ Foreign ours(Format format, const std::string& end) {
 
 Foreign of_torch(const std::string& found, const std::string& path) {
   return {Format::other, found,
-          convert("torch", "torch.load(" + quoted(path) + ", map_location=\"cpu\")", path) +
+          convert("torch", "torch.load(" + python_text(path) + ", map_location=\"cpu\")", path) +
               "\nfor a checkpoint, save only its dictionary of tensors, e.g. torch.load(...)[\"model\"]"};
 }
 

@@ -20,7 +20,7 @@ constexpr std::size_t kAlignment = 64;
 constexpr char kMagic[] = "\x93NUMPY";
 constexpr std::size_t kMagicBytes = 6;
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string out(1, '\'');
   out += text;
   out += '\'';
@@ -51,7 +51,7 @@ class Reader {
       if (key == "descr" && !descr) descr = true, read_descr(header);
       else if (key == "fortran_order" && !order) order = true, header.fortran = boolean();
       else if (key == "shape" && !shape) shape = true, header.shape = tuple();
-      else fail("the key " + quoted(key), "the keys descr, fortran_order and shape, once each");
+      else fail("the key " + in_quotes(key), "the keys descr, fortran_order and shape, once each");
       if (!accept(',') && next() != '}') fail(rest(), "',' or '}'");
     }
     if (!descr || !order || !shape)
@@ -66,7 +66,7 @@ class Reader {
     throw Refusal{std::move(found), std::move(expected)};
   }
   std::string rest() const {
-    return at_ < text_.size() ? quoted(text_.substr(at_, 20)) + " in the header" : "the end of the header";
+    return at_ < text_.size() ? in_quotes(text_.substr(at_, 20)) + " in the header" : "the end of the header";
   }
   void skip_space() {
     while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t')) ++at_;
@@ -81,7 +81,7 @@ class Reader {
     return true;
   }
   void expect(char c) {
-    if (!accept(c)) fail(rest(), quoted(std::string_view(&c, 1)));
+    if (!accept(c)) fail(rest(), in_quotes(std::string_view(&c, 1)));
   }
   std::string string() {
     const char quote = next();
@@ -128,7 +128,7 @@ class Reader {
     const char order = descr.empty() ? '\0' : descr[0];
     const std::string type = order == '<' || order == '>' || order == '|' || order == '=' ? descr.substr(1) : descr;
     if (type.starts_with('O'))
-      fail("Python objects (descr " + quoted(descr) + ")", "numbers: save x.astype(\"float32\")");
+      fail("Python objects (descr " + in_quotes(descr) + ")", "numbers: save x.astype(\"float32\")");
     for (int d = 0; d < kDTypeCount; ++d)
       if (const auto dtype = static_cast<DType>(d); !type.empty() && type == numpy_type(dtype)) {
         header.dtype = dtype;
@@ -137,7 +137,7 @@ class Reader {
       }
     std::string known;
     for (int d = 0; d < kDTypeCount; ++d) known.append(1, ' ').append(numpy_type(static_cast<DType>(d)));
-    fail("elements of type " + quoted(descr), "one of" + known + ": save x.astype(\"float32\")");
+    fail("elements of type " + in_quotes(descr), "one of" + known + ": save x.astype(\"float32\")");
   }
 
   std::string_view text_;
