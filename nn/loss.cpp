@@ -45,7 +45,8 @@ void require_classes(const Tensor& x, const Tensor& target) {
   if (!x.is_floating_point()) throw DTypeError(text("the input is not floating-point", "convert it: .to(float32)"));
   if (x.dim() < 1) throw ShapeError(text("the input has no dimension of classes", "it is [N, C, ...] or [C]"));
   if (target.is_floating_point()) return;
-  if (target.dtype() != DType::int64) throw DTypeError(text("class numbers must be int64", "convert them: .to(int64)"));
+  if (target.dtype() != DType::int64)
+    throw DTypeError(text("class numbers must be int64 or uint8", "convert them: .to(int64)"));
   Shape want = x.shape();
   want.erase(x.dim() == 1 ? 0 : 1);
   if (!(target.shape() == want))
@@ -130,6 +131,10 @@ Tensor cross_entropy_of_probabilities(const Tensor& logits, const Tensor& target
   if (!(logits.shape() == target.shape()))
     throw ShapeError(message("probabilities must have the logits' shape", {{"logits", logits}, {"target", target}},
                              "class numbers are int64 and have no dimension of classes"));
+  if (o.ignore_index >= 0)
+    throw ValueError(message(fmt::format("probabilities have no class {} to ignore", o.ignore_index),
+                             {{"logits", logits}, {"target", target}},
+                             "give a row that does not count zeros as target"));
   const Tensor x = to_rows(logits);
   Tensor t = to_rows(target);
   if (o.label_smoothing > 0) t = t * (1 - o.label_smoothing) + o.label_smoothing / static_cast<double>(x.size(1));
@@ -154,6 +159,7 @@ Tensor cross_entropy(const In& logits, const In& target, const CrossEntropyLossO
       return cross_entropy({cast[0], logits.where}, {cast[1], target.where}, converted);
     }
   dispatch({{"logits", *logits}, {"target", *target}});
+  if (target->dtype() == DType::uint8) return cross_entropy(logits, {target->to(DType::int64), target.where}, options);
   require_classes(*logits, *target);
   require_weight(options.weight, *logits, classes_of(*logits));
   if (!(options.label_smoothing >= 0 && options.label_smoothing <= 1))
@@ -173,6 +179,7 @@ Tensor nll_loss(const In& x, const In& target, const NLLLossOptions& options) {
     return nll_loss({cast[0], x.where}, {cast[1], target.where}, converted);
   }
   dispatch({{"log_probabilities", *x}, {"target", *target}});
+  if (target->dtype() == DType::uint8) return nll_loss(x, {target->to(DType::int64), target.where}, options);
   require_classes(*x, *target);
   if (target->is_floating_point())
     throw DTypeError(message("class numbers must be int64", {{"log_probabilities", *x}, {"target", *target}},
@@ -207,8 +214,8 @@ Tensor smooth_l1_loss(const In& x, const In& y, SmoothL1LossOptions options) {
   if (const auto cast = autocast(site, *x, *y)) return smooth_l1_loss({cast[0], x.where}, {cast[1], y.where}, options);
   require_same_shape(*x, *y);
   const double beta = options.beta;
-  if (!(beta > 0))
-    throw ValueError(message(fmt::format("beta must be positive, got {}", beta), {}, "for beta = 0 use l1_loss"));
+  if (beta == 0) return l1_loss(x, y, {options.reduction});
+  if (!(beta > 0)) throw ValueError(message(fmt::format("beta must be 0 or positive, got {}", beta), {}, "1 is usual"));
   return reduced(minnow::detail::smooth_l1(*x - *y, beta, 1), options.reduction);
 }
 

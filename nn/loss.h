@@ -15,17 +15,17 @@ enum class Reduction {
 
 struct CrossEntropyLossOptions {
   Tensor weight{};                   ///< [C], of each class; undefined: ones
-  std::int64_t ignore_index = -100;  ///< targets with this value add nothing to the loss and the mean
+  std::int64_t ignore_index = -100;  ///< classes with this number add nothing to the loss and the mean
   double label_smoothing = 0;        ///< part of the target that is spread evenly over all classes, in [0, 1]
   Reduction reduction = Reduction::mean;
 };
 
 /// Cross-entropy of softmax(logits) and the target.   logits: [N, C, ...] or [C]
-/// target: int64 class numbers [N, ...] or [], or probabilities, floating-point, of logits' shape.
+/// target: class numbers, int64 or uint8, [N, ...] or [], or probabilities, floating-point, of logits' shape.
 ///   class:          l = -w[t] log softmax(x)[t];  mean: over the sum of the w[t] that are not ignored
 ///   probabilities:  l = -Σ_c w[c] t[c] log softmax(x)[c];  mean: over the number of rows
-/// none: the losses, [N, ...] or [].  The mean of no losses is NaN.  ShapeError, DTypeError, ValueError; IndexError for
-/// a target out of range.
+/// none: the losses, [N, ...] or [].  The mean of no losses is NaN.  ShapeError, DTypeError, ValueError (also for an
+/// ignore_index of 0 or more with probabilities); IndexError for a target out of range.
 Tensor cross_entropy(const In& logits, const In& target, const CrossEntropyLossOptions& options = {});
 
 struct NLLLossOptions {
@@ -33,7 +33,8 @@ struct NLLLossOptions {
   std::int64_t ignore_index = -100;
   Reduction reduction = Reduction::mean;
 };
-/// Negative log-likelihood: l = -w[t] x[t].   x: log-probabilities [N, C, ...] or [C]   target: int64 [N, ...] or [].
+/// Negative log-likelihood: l = -w[t] x[t].   x: log-probabilities [N, C, ...] or [C]   target: class numbers,
+/// int64 or uint8, [N, ...] or [].
 /// The mean and the errors are those of cross_entropy.
 Tensor nll_loss(const In& log_probabilities, const In& target, const NLLLossOptions& options = {});
 
@@ -46,7 +47,7 @@ Tensor mse_loss(const In& x, const In& y, LossOptions options = {});
 Tensor l1_loss(const In& x, const In& y, LossOptions options = {});
 
 struct SmoothL1LossOptions {
-  double beta = 1;  ///< positive: where the parabola becomes a line
+  double beta = 1;  ///< where the parabola becomes a line; 0: the line alone, l1_loss
   Reduction reduction = Reduction::mean;
 };
 /// (x - y)² / (2 beta) where |x - y| < beta, else |x - y| - beta / 2.

@@ -11,22 +11,27 @@
 
 namespace minnow::nn {
 
+void detail::require_lengths(const Tensor& padded, const std::vector<std::int64_t>& lengths, const char* name,
+                             const Tensor& given) {
+  if (padded.dim() < 2) throw ShapeError(message("the sequences must be [T, N, ...]", {{name, given}}, "T steps of N"));
+  if (std::ssize(lengths) != padded.size(1) || lengths.empty())
+    throw ShapeError(message(fmt::format("there are {} lengths of {} sequences", lengths.size(), padded.size(1)),
+                             {{name, given}}, "give one for each; is the first dimension that of the batch?"));
+  for (const std::int64_t length : lengths)
+    if (length < 1 || length > padded.size(0))
+      throw ValueError(message(fmt::format("a length must be in [1, {}], got {}", padded.size(0), length),
+                               {{name, given}}, "leave out empty sequences"));
+}
+
 PackedSequence pack_padded_sequence(const In& x, const std::vector<std::int64_t>& lengths, const PackOptions& options) {
   const CallSite site("pack_padded_sequence", x.where);
   dispatch({{"x", *x}});
   if (x->dim() < 2)
     throw ShapeError(message("x must be [T, N, ...] or, with batch_first, [N, T, ...]", {{"x", *x}}, "T steps of N"));
   const Tensor padded = options.batch_first ? x->transpose(0, 1) : *x;
-  const std::int64_t steps = padded.size(0);
-  if (std::ssize(lengths) != padded.size(1) || lengths.empty())
-    throw ShapeError(message(fmt::format("there are {} lengths of {} sequences", lengths.size(), padded.size(1)),
-                             {{"x", *x}}, "give one for each; is x batch_first?"));
-  for (const std::int64_t length : lengths)
-    if (length < 1 || length > steps)
-      throw ValueError(message(fmt::format("a length must be in [1, {}], got {}", steps, length), {{"x", *x}},
-                               "leave out empty sequences"));
+  detail::require_lengths(padded, lengths, "x", *x);
   const std::int64_t longest = *std::max_element(lengths.begin(), lengths.end());
-  return {longest == steps ? padded : padded.narrow(0, 0, longest), lengths};
+  return {longest == padded.size(0) ? padded : padded.narrow(0, 0, longest), lengths};
 }
 
 PackedSequence pack_padded_sequence(const In& x, const In& lengths, const PackOptions& options) {
@@ -42,6 +47,7 @@ std::pair<Tensor, Tensor> pad_packed_sequence(const PackedSequence& packed, cons
                                               SourceLocation where) {
   const CallSite site("pad_packed_sequence", where);
   dispatch({{"padded", packed.padded}});
+  detail::require_lengths(packed.padded, packed.lengths, "padded", packed.padded);
   const Tensor lengths = tensor(packed.lengths);
   const std::int64_t steps = packed.padded.size(0);
   if (options.total_length != 0 && options.total_length < steps)

@@ -14,6 +14,12 @@ struct PackedSequence {
   std::vector<std::int64_t> lengths;  ///< N numbers from 1 to T
 };
 
+namespace detail {
+/// ShapeError unless `padded`, [T, N, ...], has N lengths, ValueError for one that is not in [1, T].   given: as the caller named it.
+void require_lengths(const Tensor& padded, const std::vector<std::int64_t>& lengths, const char* name,
+                     const Tensor& given);
+}  // namespace detail
+
 struct PackOptions {
   bool batch_first = false;  ///< x is [N, T, ...], not [T, N, ...]
 };

@@ -133,6 +133,10 @@ std::tuple<Tensor, Tensor, Tensor> run_layers(int kind, const char* name, const 
     throw ShapeError(message(fmt::format("{}: x must be [{}, {}] or [T, {}]", name,
                                          net.options.batch_first ? "N, T" : "T, N", net.input_size, net.input_size),
                              operands, "T steps of N sequences"));
+  if (lengths != nullptr) {
+    const CallSite site(name, {});
+    require_lengths(given, *lengths, "x", given);
+  }
   const bool batched = given.dim() == 3;
   const bool batch_first = batched && net.options.batch_first && lengths == nullptr;
   const Tensor in = cast(given);
@@ -299,6 +303,9 @@ RecurrentState cell_step(const char* name, Recurrence kind, const Tensor& x, con
                                         {cast(w.input), cast(w.hidden), cast(w.input_bias), cast(w.hidden_bias), {}});
 }
 
+/// One sequence as a batch of it.
+Tensor row_of(const Tensor& x) { return x.defined() ? x.unsqueeze(0) : x; }
+
 /// `state`, or zeros where there is none.
 Tensor state_of(const char* name, const Tensor& state, const Tensor& x, std::int64_t hidden_size) {
   if (state.defined()) return state;
@@ -317,6 +324,10 @@ LSTMCell::LSTMCell(std::int64_t input_size, std::int64_t hidden_size, bool bias,
 
 std::tuple<Tensor, Tensor> LSTMCell::forward(Tensor x, Tensor h, Tensor c) {
   const CallSite site = called();
+  if (x.defined() && x.dim() == 1) {
+    const auto [next_h, next_c] = forward(row_of(x), row_of(h), row_of(c));
+    return {next_h.squeeze(0), next_c.squeeze(0)};
+  }
   h = state_of("LSTMCell", h, x, weight_hh.size(1));
   c = state_of("LSTMCell", c, x, weight_hh.size(1));
   check_cell("LSTMCell", {{"x", x}, {"h", h}, {"c", c}}, weight_ih.size(1), weight_hh.size(1));
@@ -335,10 +346,12 @@ GRUCell::GRUCell(std::int64_t input_size, std::int64_t hidden_size, bool bias, S
 
 Tensor GRUCell::forward(const Tensor& x) {
   const CallSite site = called();
+  if (x.defined() && x.dim() == 1) return forward(row_of(x)).squeeze(0);
   return forward(x, state_of("GRUCell", {}, x, weight_hh.size(1)));
 }
 Tensor GRUCell::forward(const Tensor& x, const Tensor& h) {
   const CallSite site = called();
+  if (x.defined() && x.dim() == 1) return forward(row_of(x), row_of(h)).squeeze(0);
   check_cell("GRUCell", {{"x", x}, {"h", h}}, weight_ih.size(1), weight_hh.size(1));
   return cell_step("GRUCell", Recurrence::gru, x, {h, {}}, {weight_ih, weight_hh, bias_ih, bias_hh, {}}).h;
 }
@@ -354,10 +367,12 @@ RNNCell::RNNCell(std::int64_t input_size, std::int64_t hidden_size, bool bias, N
 
 Tensor RNNCell::forward(const Tensor& x) {
   const CallSite site = called();
+  if (x.defined() && x.dim() == 1) return forward(row_of(x)).squeeze(0);
   return forward(x, state_of("RNNCell", {}, x, weight_hh.size(1)));
 }
 Tensor RNNCell::forward(const Tensor& x, const Tensor& h) {
   const CallSite site = called();
+  if (x.defined() && x.dim() == 1) return forward(row_of(x), row_of(h)).squeeze(0);
   check_cell("RNNCell", {{"x", x}, {"h", h}}, weight_ih.size(1), weight_hh.size(1));
   const Recurrence kind = nonlinearity_ == Nonlinearity::tanh ? Recurrence::tanh : Recurrence::relu;
   return cell_step("RNNCell", kind, x, {h, {}}, {weight_ih, weight_hh, bias_ih, bias_hh, {}}).h;

@@ -119,7 +119,7 @@ class RNN : public ModuleOf<std::tuple<Tensor, Tensor>(Tensor, Tensor)> {
 };
 
 /// One step of an LSTM: auto [h, c] = cell(x, h, c), or cell(x) from zeros.   x: [N, input_size]  h, c: [N, hidden_size]
-/// ->  the same.
+/// ->  the same.  All of them may be without N.
 class LSTMCell : public ModuleOf<std::tuple<Tensor, Tensor>(Tensor, Tensor, Tensor)> {
  public:
   /// ValueError unless the sizes are positive.
@@ -136,7 +136,8 @@ class LSTMCell : public ModuleOf<std::tuple<Tensor, Tensor>(Tensor, Tensor, Tens
   }
 };
 
-/// One step of a GRU: h = cell(x, h), or cell(x) from zeros.   x: [N, input_size]  h: [N, hidden_size]  ->  as h.
+/// One step of a GRU: h = cell(x, h), or cell(x) from zeros.   x: [N, input_size]  h: [N, hidden_size]  ->  as h.  Both may
+/// be without N.
 class GRUCell : public Module {
  public:
   /// ValueError unless the sizes are positive.
@@ -150,7 +151,8 @@ class GRUCell : public Module {
   std::string describe() const override;
 };
 
-/// One step of an RNN: h = cell(x, h), or cell(x) from zeros.   x: [N, input_size]  h: [N, hidden_size]  ->  as h.
+/// One step of an RNN: h = cell(x, h), or cell(x) from zeros.   x: [N, input_size]  h: [N, hidden_size]  ->  as h.  Both may
+/// be without N.
 class RNNCell : public Module {
  public:
   /// ValueError unless the sizes are positive.

@@ -25,6 +25,7 @@ using kernels::Saves;
 struct FunctionInfo {
   const char* name;
   int op;
+  int order;
   double p0, p1;
 };
 
@@ -42,9 +43,17 @@ Tensor first_derivative(const FunctionInfo& f, const Tensor& grad, const Tensor&
   if (!records(grad, saved)) return out;
   return record(f.name, std::move(out), {grad, saved},
                 [f, g = Saved(grad), s = Saved(saved)](const Tensor& gg, Needs needs) -> Gradients {
-                  return {needs[0] ? first_derivative(f, gg, s()) : Tensor(),
-                          needs[1] ? second_derivative(f, mul(gg, g()), s()) : Tensor()};
+                  Tensor bend;
+                  if (needs[1] && f.order > 1) bend = second_derivative(f, mul(gg, g()), s());
+                  else if (needs[1]) bend = zeros_like(s());  // 0 * gg * g is NaN where those are infinite
+                  return {needs[0] ? first_derivative(f, gg, s()) : Tensor(), std::move(bend)};
                 });
+}
+
+/// The derivative of a function whose slope is the same everywhere: it depends on grad alone.
+Tensor constant_derivative(const FunctionInfo& f, const Tensor& grad) {
+  return record(f.name, raw::unary_slope(f.op, grad, grad, f.p0, f.p1), {grad},
+                [f](const Tensor& gg) { return constant_derivative(f, gg); });
 }
 
 template <class Op> Tensor function(const In& x, double p0 = 0, double p1 = 0) {
@@ -55,10 +64,14 @@ template <class Op> Tensor function(const In& x, double p0 = 0, double p1 = 0) {
   Tensor y = raw::unary(op, x, p0, p1);
   if constexpr (Op::kOrder > 0) {
     if (!records(*x)) return y;
-    Saved saved = Op::kSaves == Saves::kOutput ? Saved::output(y) : Saved(*x);
-    const FunctionInfo f{Op::kName.data(), op, p0, p1};
-    return record(Op::kName.data(), std::move(y), {x},
-                  [f, s = std::move(saved)](const Tensor& g) { return first_derivative(f, g, s()); });
+    const FunctionInfo f{Op::kName.data(), op, Op::kOrder, p0, p1};
+    if constexpr (Op::kSaves == Saves::kNothing) {
+      return record(f.name, std::move(y), {x}, [f](const Tensor& g) { return constant_derivative(f, g); });
+    } else {
+      Saved saved = Op::kSaves == Saves::kOutput ? Saved::output(y) : Saved(*x);
+      return record(f.name, std::move(y), {x},
+                    [f, s = std::move(saved)](const Tensor& g) { return first_derivative(f, g, s()); });
+    }
   } else {
     return y;
   }

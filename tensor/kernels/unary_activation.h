@@ -35,15 +35,14 @@ struct Softplus : Unary<Saves::kInput, 2> {
   }
 };
 /// y = max(x, 0), NaN where x is NaN;  dy/dx = 1 where y > 0, else 0.
-struct Relu : Unary<Saves::kOutput, 0, Kind::kNumeric> {
+struct Relu : PiecewiseLinear<Saves::kOutput, 0, Kind::kNumeric> {
   static constexpr std::string_view kName = "relu";
   static constexpr bool kTakesBool = false;
   template <class T> MINNOW_HD static T value(T x) { return x < T(0) ? T(0) : x; }
   template <class T> MINNOW_HD static T slope(T y) { return y > T(0) ? T(1) : T(0); }
-  template <class T> MINNOW_HD static T curve(T) { return T(0); }
 };
 /// y = min(max(x, lo), hi);  dy/dx = 0 where x <= lo or x >= hi, else 1.
-struct Hardtanh : Unary<Saves::kInput, 2, Kind::kNumeric> {
+struct Hardtanh : PiecewiseLinear<Saves::kInput, 2, Kind::kNumeric> {
   static constexpr std::string_view kName = "hardtanh";
   static constexpr bool kTakesBool = false;
   template <class T> MINNOW_HD static T value(T x, T lo, T hi) {
@@ -51,22 +50,19 @@ struct Hardtanh : Unary<Saves::kInput, 2, Kind::kNumeric> {
     return raised > hi ? hi : raised;
   }
   template <class T> MINNOW_HD static T slope(T x, T lo, T hi) { return x <= lo || x >= hi ? T(0) : T(1); }
-  template <class T> MINNOW_HD static T curve(T, T, T) { return T(0); }
 };
 /// y = min(max(x, 0), 6).
-struct Relu6 : Unary<Saves::kInput, 0, Kind::kNumeric> {
+struct Relu6 : PiecewiseLinear<Saves::kInput, 0, Kind::kNumeric> {
   static constexpr std::string_view kName = "relu6";
   static constexpr bool kTakesBool = false;
   template <class T> MINNOW_HD static T value(T x) { return Hardtanh::value(x, T(0), T(6)); }
   template <class T> MINNOW_HD static T slope(T x) { return Hardtanh::slope(x, T(0), T(6)); }
-  template <class T> MINNOW_HD static T curve(T) { return T(0); }
 };
 /// y = x where x > 0, else slope x.
-struct LeakyRelu : Unary<Saves::kInput, 1> {
+struct LeakyRelu : PiecewiseLinear<Saves::kInput, 1> {
   static constexpr std::string_view kName = "leaky_relu";
   template <class T> MINNOW_HD static T value(T x, T a) { return x > T(0) ? x : x * a; }
   template <class T> MINNOW_HD static T slope(T x, T a) { return x > T(0) ? T(1) : a; }
-  template <class T> MINNOW_HD static T curve(T, T) { return T(0); }
 };
 /// y = x where x > 0, else alpha (e^x - 1).
 struct Elu : Unary<Saves::kInput, 1> {
@@ -166,11 +162,10 @@ struct Hardswish : Unary<Saves::kInput> {
   template <class T> MINNOW_HD static T curve(T x) { return x > T(-3) && x < T(3) ? T(1) / T(3) : T(0); }
 };
 /// y = min(max(x + 3, 0), 6) / 6;  dy/dx = 1/6 inside of (-3, 3), else 0.
-struct Hardsigmoid : Unary<Saves::kInput> {
+struct Hardsigmoid : PiecewiseLinear<Saves::kInput> {
   static constexpr std::string_view kName = "hardsigmoid";
   template <class T> MINNOW_HD static T value(T x) { return Relu6::value(x + T(3)) / T(6); }
   template <class T> MINNOW_HD static T slope(T x) { return x > T(-3) && x < T(3) ? T(1) / T(6) : T(0); }
-  template <class T> MINNOW_HD static T curve(T) { return T(0); }
 };
 /// y = x / (1 + |x|);  dy/dx = 1 / (1 + |x|)^2.
 struct Softsign : Unary<Saves::kInput> {
@@ -186,21 +181,19 @@ struct Softsign : Unary<Saves::kInput> {
   }
 };
 /// y = x - l where x > l, x + l where x < -l, else 0.
-struct Softshrink : Unary<Saves::kInput, 1> {
+struct Softshrink : PiecewiseLinear<Saves::kInput, 1> {
   static constexpr std::string_view kName = "softshrink";
   template <class T> MINNOW_HD static T value(T x, T l) {
     const T shrunk = x > l ? x - l : x + l;
     return x >= -l && x <= l ? x * T(0) : shrunk;
   }
   template <class T> MINNOW_HD static T slope(T x, T l) { return x >= -l && x <= l ? T(0) : T(1); }
-  template <class T> MINNOW_HD static T curve(T, T) { return T(0); }
 };
 /// y = 0 where |x| <= l, else x.
-struct Hardshrink : Unary<Saves::kInput, 1> {
+struct Hardshrink : PiecewiseLinear<Saves::kInput, 1> {
   static constexpr std::string_view kName = "hardshrink";
   template <class T> MINNOW_HD static T value(T x, T l) { return x >= -l && x <= l ? T(0) : x; }
   template <class T> MINNOW_HD static T slope(T x, T l) { return x >= -l && x <= l ? T(0) : T(1); }
-  template <class T> MINNOW_HD static T curve(T, T) { return T(0); }
 };
 /// y = x - tanh x;  dy/dx = tanh^2 x.
 struct Tanhshrink : Unary<Saves::kInput> {
@@ -236,11 +229,10 @@ struct SmoothL1 : Unary<Saves::kInput, 2> {
   template <class T> MINNOW_HD static T curve(T x, T b, T s) { return math::abs(x) < b ? bend(b, s) : T(0); }
 };
 /// y = x where x > t, else v.
-struct Threshold : Unary<Saves::kInput, 2, Kind::kNumeric> {
+struct Threshold : PiecewiseLinear<Saves::kInput, 2, Kind::kNumeric> {
   static constexpr std::string_view kName = "threshold";
   template <class T> MINNOW_HD static T value(T x, T t, T v) { return x <= t ? v : x; }
   template <class T> MINNOW_HD static T slope(T x, T t, T) { return x <= t ? T(0) : T(1); }
-  template <class T> MINNOW_HD static T curve(T, T, T) { return T(0); }
 };
 
 }  // namespace minnow::detail::kernels

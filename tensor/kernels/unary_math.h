@@ -6,7 +6,7 @@
 namespace minnow::detail::kernels {
 
 /// y = -x.
-struct Neg : Unary<Saves::kNothing, 0, Kind::kNumeric> {
+struct Neg : PiecewiseLinear<Saves::kNothing, 0, Kind::kNumeric> {
   static constexpr std::string_view kName = "neg";
   static constexpr bool kTakesBool = false;
   template <class T> MINNOW_HD static T value(T x) {
@@ -14,10 +14,9 @@ struct Neg : Unary<Saves::kNothing, 0, Kind::kNumeric> {
     else return -x;
   }
   template <class T> MINNOW_HD static T slope(T) { return T(-1); }
-  template <class T> MINNOW_HD static T curve(T) { return T(0); }
 };
 /// y = |x|;  dy/dx = sign(x).
-struct Abs : Unary<Saves::kInput, 0, Kind::kNumeric> {
+struct Abs : PiecewiseLinear<Saves::kInput, 0, Kind::kNumeric> {
   static constexpr std::string_view kName = "abs";
   static constexpr bool kTakesBool = false;
   template <class T> MINNOW_HD static T value(T x) {
@@ -25,7 +24,6 @@ struct Abs : Unary<Saves::kInput, 0, Kind::kNumeric> {
     else return math::abs(x);
   }
   template <class T> MINNOW_HD static T slope(T x) { return static_cast<T>((x > T(0)) - (x < T(0))); }
-  template <class T> MINNOW_HD static T curve(T) { return T(0); }
 };
 /// y = -1, 0 or 1 (0 for NaN).
 struct Sign : Step<> {
@@ -289,14 +287,13 @@ struct Trunc : Step<> {
   }
 };
 /// y = x - trunc x;  dy/dx = 1.
-struct Frac : Unary<Saves::kNothing> {
+struct Frac : PiecewiseLinear<Saves::kNothing> {
   static constexpr std::string_view kName = "frac";
   template <class T> MINNOW_HD static T value(T x) { return x - math::trunc(x); }
   template <class T> MINNOW_HD static T slope(T) { return T(1); }
-  template <class T> MINNOW_HD static T curve(T) { return T(0); }
 };
 /// y = min(max(x, lo), hi), NaN where x is NaN;  dy/dx = 1 strictly inside, else 0.  An infinite bound is none.
-struct Clamp : Unary<Saves::kInput, 2, Kind::kNumeric> {
+struct Clamp : PiecewiseLinear<Saves::kInput, 2, Kind::kNumeric> {
   static constexpr std::string_view kName = "clamp";
   static constexpr bool kTakesBool = false;
   template <class T> MINNOW_HD static T value(T x, T lo, T hi) {
@@ -305,9 +302,10 @@ struct Clamp : Unary<Saves::kInput, 2, Kind::kNumeric> {
   }
   template <class T> MINNOW_HD static T slope(T x, T lo, T hi) {
     if constexpr (std::is_integral_v<T>) return T(0);  // never asked
-    else return (x > lo || lo == -math::kInfinity<T>)&&(x < hi || hi == math::kInfinity<T>) ? T(1) : T(0);
+    const bool above = x > lo || lo == -math::kInfinity<T>;
+    const bool below = x < hi || hi == math::kInfinity<T>;
+    return above && below ? T(1) : T(0);
   }
-  template <class T> MINNOW_HD static T curve(T, T, T) { return T(0); }
 };
 /// y = x^p;  dy/dx = p x^(p-1), 0 where p = 0.  Integers take p >= 0.
 struct PowScalar : Unary<Saves::kInput, 1, Kind::kNumeric> {
@@ -325,7 +323,7 @@ struct PowScalar : Unary<Saves::kInput, 1, Kind::kNumeric> {
 };
 /// NaN becomes p, the infinities the largest and lowest finite numbers of the tensor's dtype, max and -max (T is float for halves);
 /// dy/dx = 1 where x is finite, else 0.
-struct NanToNum : Unary<Saves::kInput, 2> {
+struct NanToNum : PiecewiseLinear<Saves::kInput, 2> {
   static constexpr std::string_view kName = "nan_to_num";
   template <class T> MINNOW_HD static T value(T x, T p, T max) {
     const T low = x < -max ? -max : x;
@@ -333,7 +331,6 @@ struct NanToNum : Unary<Saves::kInput, 2> {
     return x != x ? p : finite;
   }
   template <class T> MINNOW_HD static T slope(T x, T, T max) { return math::abs(x) <= max ? T(1) : T(0); }
-  template <class T> MINNOW_HD static T curve(T, T, T) { return T(0); }
 };
 /// Whether x is NaN.
 struct IsNan : Unary<Saves::kNothing, 0, Kind::kPredicate, 0> {

@@ -24,9 +24,8 @@ template <class T> constexpr bool takes(Kind kind) {
 /// A parameter in the compute type; saturates for integers.
 template <class T> MINNOW_HD T parameter(double p) {
   if constexpr (std::is_integral_v<T>) {
-    constexpr T kMin = std::numeric_limits<T>::min(), kMax = std::numeric_limits<T>::max();
-    if (!(p > static_cast<double>(kMin))) return kMin;
-    return p < static_cast<double>(kMax) + 1 ? static_cast<T>(p) : kMax;
+    if (!(p > -0x1p63)) return std::numeric_limits<T>::min();
+    return p < 0x1p63 ? static_cast<T>(p) : std::numeric_limits<T>::max();
   } else {
     return static_cast<T>(p);
   }
@@ -34,8 +33,8 @@ template <class T> MINNOW_HD T parameter(double p) {
 
 /// Traits of a unary functor.
 ///   value(x[, p0[, p1]])  the function, with kParams parameters after the operand
-///   slope(s[, ...])       its derivative, computed from what kSaves says (kOrder 2; 0: there is none)
-///   curve(s[, ...])       the derivative of slope with respect to s (kOrder 2)
+///   slope(s[, ...])       its derivative, computed from what kSaves says (from kOrder 1)
+///   curve(s[, ...])       the derivative of slope with respect to s (kOrder 2; kOrder 1: slope is constant in pieces)
 /// Where the function has no derivative, slope() is what PyTorch gives.
 template <Saves S, int Params = 0, Kind K = Kind::kFloating, int Order = 2> struct Unary {
   static constexpr Saves kSaves = S;
@@ -45,10 +44,11 @@ template <Saves S, int Params = 0, Kind K = Kind::kFloating, int Order = 2> stru
   static constexpr bool kTakesBool = true;  // false: bool is refused, as in PyTorch
 };
 
+template <Saves S, int Params = 0, Kind K = Kind::kFloating> using PiecewiseLinear = Unary<S, Params, K, 1>;
+
 /// Step functions: their derivative is 0.
-template <Kind K = Kind::kNumeric> struct Step : Unary<Saves::kNothing, 0, K> {
+template <Kind K = Kind::kNumeric> struct Step : PiecewiseLinear<Saves::kNothing, 0, K> {
   template <class T> MINNOW_HD static T slope(T) { return T(0); }
-  template <class T> MINNOW_HD static T curve(T) { return T(0); }
 };
 
 }  // namespace minnow::detail::kernels

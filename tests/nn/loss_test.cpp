@@ -29,6 +29,9 @@ TEST_P(LossOn, CrossEntropyOfClasses) {
   EXPECT_NEAR(each[1], l10, 1e-6);
   EXPECT_NEAR(nn::cross_entropy(logits(), classes(-100, 1)).item(), l11, 1e-6);
   EXPECT_TRUE(std::isnan(nn::cross_entropy(logits(), classes(-100, -100)).item()));
+  const Tensor bytes = classes(0, 1).to(DType::uint8);
+  EXPECT_NEAR(nn::cross_entropy(logits(), bytes).item(), (l00 + l11) / 2, 1e-6);
+  EXPECT_NEAR(nn::nll_loss(log_softmax(logits(), 1), bytes).item(), (l00 + l11) / 2, 1e-6);
 }
 
 TEST_P(LossOn, WeightSmoothingAndIgnoring) {
@@ -75,6 +78,10 @@ TEST_P(LossOn, SmoothL1AtInfiniteDistance) {
   EXPECT_EQ(loss.item(), HUGE_VAL);
   loss.backward();
   EXPECT_EQ(x.grad().to_vector<float>(), (std::vector<float>{0.25F, -0.25F, 0.125F, 0.25F}));
+  EXPECT_EQ(
+      nn::smooth_l1_loss(x.detach(), full_like(x.detach(), 1), {.beta = 0, .reduction = Reduction::none})(slice(2, {}))
+          .to_vector<float>(),
+      (std::vector<float>{0.5F, 2.0F}));
 }
 
 TEST_P(LossOn, Regression) {
@@ -124,7 +131,8 @@ TEST(Loss, RefusesBadInputs) {
   expect_contains(error_of<DTypeError>([&] { nn::nll_loss(x, x); }), "int64");
   expect_contains(error_of<ShapeError>([&] { nn::mse_loss(x, ones({2, 1})); }), "shapes differ");
   expect_contains(error_of<ValueError>([&] { nn::mse_loss(x, Tensor()); }), "undefined");
-  expect_contains(error_of<ValueError>([&] { nn::smooth_l1_loss(x, x, {.beta = 0}); }), "beta");
+  expect_contains(error_of<ValueError>([&] { nn::smooth_l1_loss(x, x, {.beta = -1}); }), "beta");
+  expect_contains(error_of<ValueError>([&] { nn::cross_entropy(x, x, {.ignore_index = 0}); }), "no class 0 to ignore");
 }
 
 TEST(Init, DistributionsAndErrors) {

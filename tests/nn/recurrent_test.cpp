@@ -130,6 +130,22 @@ TEST(PackedSequences, ArePaddedAndCut) {
   EXPECT_EQ(x.grad()(3, 0).to_vector<float>(), (std::vector<float>{0, 0}));
 }
 
+TEST(Recurrent, CellsTakeOneSequence) {
+  const Tensor x = randn({2}), h = randn({3}), c = randn({3});
+  const nn::LSTMCell lstm(2, 3);
+  const auto [next_h, next_c] = lstm(x, h, c);
+  const auto [rows_h, rows_c] = lstm(x.unsqueeze(0), h.unsqueeze(0), c.unsqueeze(0));
+  EXPECT_TRUE(next_h.equal(rows_h[0]));
+  EXPECT_TRUE(next_c.equal(rows_c[0]));
+  EXPECT_EQ(std::get<1>(lstm(x)).shape(), Shape{3});
+  const nn::GRUCell gru(2, 3);
+  EXPECT_TRUE(gru(x, h).equal(gru(x.unsqueeze(0), h.unsqueeze(0))[0]));
+  EXPECT_TRUE(gru(x).equal(gru(x.unsqueeze(0))[0]));
+  const nn::RNNCell rnn(2, 3);
+  EXPECT_TRUE(rnn(x, h).equal(rnn(x.unsqueeze(0), h.unsqueeze(0))[0]));
+  EXPECT_TRUE(rnn(x).equal(rnn(x.unsqueeze(0))[0]));
+}
+
 TEST(Recurrent, HooksSeePackedSequences) {
   nn::GRU net(2, 3);
   int calls = 0;
@@ -164,6 +180,14 @@ TEST(Recurrent, RefusesWhatCannotWork) {
       Misuse{"ValueError", "pack_padded_sequence", "in [1, 5], got 6",
              [] {
                (void)nn::pack_padded_sequence(ones({5, 2, 3}), {2, 6});
+             }},
+      Misuse{"ValueError", "LSTM", "in [1, 5], got 9",
+             [] {
+               (void)nn::LSTM(3, 4)(nn::PackedSequence{ones({5, 2, 3}), {2, 9}});
+             }},
+      Misuse{"ShapeError", "pad_packed_sequence", "1 lengths of 2 sequences",
+             [] {
+               (void)nn::pad_packed_sequence({ones({5, 2, 3}), {5}});
              }},
       Misuse{"ValueError", "pad_packed_sequence", "total_length 2 is below",
              [] {

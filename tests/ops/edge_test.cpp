@@ -10,6 +10,7 @@
 #include <minnow/ops/detail/softmax.h>
 #include <minnow/ops/index.h>
 #include <minnow/ops/reduce.h>
+#include <minnow/ops/unary.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include "devices.h"
@@ -89,6 +90,24 @@ TEST_P(EdgeGradient, OfProdOfItsGradientBesideZeros) {
   EXPECT_TRUE(gradgradcheck(along, {x}));
   EXPECT_TRUE(gradgradcheck([](const auto& in) { return prod(in[0]); }, {leaf({{1, 0}, {3, 2}})}));
   EXPECT_TRUE(gradgradcheck([](const auto& in) { return prod(in[0]); }, {leaf(7)}));
+}
+
+TEST_P(EdgeGradient, OfTheGradientOfPiecewiseLinearFunctions) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (const auto f : {+[](const In& x) { return abs(x); }, +[](const In& x) { return relu(x); },
+                       +[](const In& x) { return leaky_relu(x); }, +[](const In& x) { return clamp(x, -1, 1); }}) {
+    const Tensor x = leaf({2, 3, 4}), infinite = leaf({1, infinity, -infinity});
+    const Tensor first = grad(sum(f(x) * infinite), x, {.create_graph = true});
+    EXPECT_EQ(gradient(first(0), x), (Doubles{0, 0, 0}));
+  }
+  // The third derivative of x * x * abs(x) is 6 sign(x).
+  const Tensor x = leaf({-2, 3});
+  Tensor d = x * x * abs(x);
+  for (int order = 0; order < 3; ++order) d = grad(sum(d), x, {.create_graph = order < 2});
+  EXPECT_EQ(d.to_vector<double>(), (Doubles{-6, 6}));
+  d = square(-x) * x;  // 3 x^2, 6 x, 6
+  for (int order = 0; order < 2; ++order) d = grad(sum(d), x, {.create_graph = order < 1});
+  EXPECT_EQ(d.to_vector<double>(), (Doubles{-12, 18}));
 }
 
 TEST_P(EdgeGradient, OfRemainderOfItsDivisor) {
