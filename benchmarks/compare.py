@@ -293,27 +293,38 @@ def write_report(rows, labels, about, where):
 
 def ratios_of(path):
     """The ratios of a report, by row."""
-    ratios = {}
-    for line in path.read_text().splitlines():
-        columns = [c.strip() for c in line.strip("|").split("|")]
-        if len(columns) > 2 and re.fullmatch(r"\d+\.\d+", columns[-1]):
-            ratios[columns[0]] = float(columns[-1])
+    try:
+        lines = path.read_text().splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        sys.exit(f"--against {path}: cannot be read: {error}")
+    ratios, column = {}, None
+    for line in lines:
+        columns = [c.strip() for c in line.strip().strip("|").split("|")]
+        if columns[0] == "workload":
+            column = columns.index("ratio") if "ratio" in columns else None
+        elif column is not None and len(columns) > column and re.fullmatch(r"\d+\.\d+", columns[column]):
+            ratios[columns[0]] = float(columns[column])
+    if not ratios:
+        sys.exit(f"--against {path}: it has no ratios; give a table that --write has written")
     return ratios
 
 
-def regressions(rows, path):
-    """A line for each row whose ratio is worse than in the report by more than MARGIN, or is missing."""
-    before = ratios_of(path)
-    if not before:
-        return [f"{path} has no ratios"]
+def regressions(rows, before, only, name):
+    """A line for each row whose ratio is over MARGIN times that in the report `name`, and for each that one of them lacks.
+
+    Rows that are newer than the report pass, unless they are asked for by `only`."""
     lines = []
     for row in rows:
         if row["name"] not in before:
-            continue
-        if row["ratio"] is None:
-            lines.append(f"{row['name']}: no ratio, {before[row['name']]:.2f} in {path.name}")
+            if only:
+                lines.append(f"{row['name']}: no ratio in {name}")
+        elif row["ratio"] is None:
+            lines.append(f"{row['name']}: no ratio, {before[row['name']]:.2f} in {name}")
         elif row["ratio"] > before[row["name"]] * MARGIN:
-            lines.append(f"{row['name']}: {row['ratio']:.2f}, {before[row['name']]:.2f} in {path.name}")
+            lines.append(f"{row['name']}: {row['ratio']:.2f}, {before[row['name']]:.2f} in {name}")
+    measured = {row["name"] for row in rows}
+    if not only:
+        lines += [f"{row}: not measured, {before[row]:.2f} in {name}" for row in before if row not in measured]
     return lines
 
 
@@ -386,6 +397,7 @@ def study(arguments, names, sides):
 
 def main():
     arguments = parse()
+    before = ratios_of(arguments.against) if arguments.against else {}  # an error now, not after all rows
     sides, about = start_sides(arguments)
     labels = [s.label for s in sides]
     where = processor() if arguments.device == "cpu" else gpu()
@@ -422,7 +434,7 @@ def main():
         print(json.dumps({"about": about, "machine": where, "rows": rows}, indent=1))
     if arguments.write:
         write_report(rows, labels, about, where)
-    worse = regressions(rows, arguments.against) if arguments.against else []
+    worse = regressions(rows, before, arguments.only, arguments.against.name) if arguments.against else []
     print(*worse, sep="\n", file=sys.stderr, end="\n" if worse else "")
     return 1 if worse or any(row["problems"] for row in rows) else 0
 

@@ -55,8 +55,21 @@ with tempfile.TemporaryDirectory() as folder:
     worse = {}
     for ratio in ("0.86", "0.88"):
         report.write_text(f"| workload | minnow | PyTorch | ratio |\n|---|---|---|---|\n| good | 1 s | 1 s | {ratio} |\n"
-                          "| bad | 1 s | 1 s | 1.00 |\n")
-        worse[ratio] = compare.regressions([rows["good"], rows["bad"], rows["null"]], report)
+                          "| bad | 1 s | 1 s | 1.00 | minnow computed NaN |\n| gone | 1 s | 1 s | 0.50 |\n")
+        before = compare.ratios_of(report)
+        worse[ratio] = [compare.regressions([rows[name] for name in ("good", "bad", "null")], before, only, report.name)
+                        for only in (None, ["good", "bad", "null"])]
+
+    def against(path, *options):
+        """Of a comparison with the table `path`: the exit status, the rows that were measured, and the messages."""
+        done = subprocess.run([sys.executable, source / "benchmarks/compare.py", "--build", folder, "--torch-python", "none",
+                               "--no-libtorch", "--data", "", "--against", path, *options],
+                              env={"PATH": folder}, capture_output=True, text=True)
+        return done.returncode, done.stdout.count("| "), done.stderr
+
+    good = against(report, "--only", "good")
+    report.write_text("| workload | minnow |\n|---|---|\n| good | 1.00 |\n")
+    bad = against(report), against(pathlib.Path(folder) / "none.md"), against(folder)
     done = subprocess.run([sys.executable, source / "benchmarks/compare.py", "--build", folder, "--torch-python", "none",
                            "--no-libtorch", "--device", "cuda", "--data", ""], env={"PATH": folder}, capture_output=True, text=True)
 
@@ -66,8 +79,14 @@ for name in ("null", "nan"):
     expect(rows[name]["seconds"]["minnow"] == 2, f"the time is shown beside it: {rows[name]}")
 expect("minnow answered" in rows["bad"]["problems"][0], f"a bad line: {rows['bad']}")
 expect("minnow has ended" in rows["last"]["problems"][0], f"a program that ends: {rows['last']}")
-expect([line.split(":")[0] for line in worse["0.86"]] == ["good", "bad"], f"a ratio 16 % worse, and a missing one: {worse}")
-expect([line.split(":")[0] for line in worse["0.88"]] == ["bad"], f"a ratio 14 % worse is no regression: {worse}")
+names = {ratio: [[line.split(":")[0] for line in lines] for lines in worse[ratio]] for ratio in worse}
+expect(names["0.86"] == [["good", "bad", "gone"], ["good", "bad", "null"]],
+       f"a ratio 16 % worse, one that is missing now, a row that is gone, and one that the table lacks: {worse}")
+expect(names["0.88"] == [["bad", "gone"], ["bad", "null"]], f"a ratio 14 % worse is no regression: {worse}")
+expect(good[0] == 1 and "good: no ratio, 0.88 in report.md" in good[2], f"a row without PyTorch: {good}")
+for done_bad, what in zip(bad, ("it has no ratios", "cannot be read", "cannot be read")):
+    expect(done_bad[0] == 1 and done_bad[1] == 0 and what in done_bad[2] and "Traceback" not in done_bad[2],
+           f"a bad table is an error before the first row: {done_bad}")
 expect(rows["absent"]["problems"] == ["minnow: there is no such workload"], f"a row that only minnow must have: {rows['absent']}")
 lines = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("| ")]
 goals = [goal[0].split()[0] for goal in compare.GOALS]
