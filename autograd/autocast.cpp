@@ -23,13 +23,15 @@ class AutocastCache {
     const Cast& cast = found->second;
     const auto storage = cast.storage.lock();
     const bool valid = cast.value.dtype() == dtype && cast.parameter.lock() == parameter.handle() &&
-                       storage == parameter.storage() && cast.version == storage->version();
+                       storage == parameter.storage() && cast.version == storage->version() &&
+                       cast.value_version == cast.value.storage()->version();
     if (!valid || (is_grad_enabled() && !needs_grad(cast.value))) return {};
     return cast.value;
   }
   void keep(const Tensor& parameter, const Tensor& value) {
     if (session_ != CaptureSession::current()) return;
-    casts_[parameter.id()] = {parameter.weak(), parameter.storage(), parameter.storage()->version(), value};
+    casts_[parameter.id()] = {parameter.weak(), parameter.storage(), parameter.storage()->version(), value,
+                              value.storage()->version()};
   }
   void clear() { casts_.clear(); }
 
@@ -39,6 +41,7 @@ class AutocastCache {
     std::weak_ptr<Storage> storage;
     std::uint32_t version;
     Tensor value;
+    std::uint32_t value_version;  // some operations, such as einsum("ij->ji"), give views of their operand
   };
   std::unordered_map<const void*, Cast> casts_;
   const CaptureSession* session_ = CaptureSession::current();

@@ -166,7 +166,7 @@ class BackwardPass {
         session->on_abandon([leaf = std::weak_ptr(entry.leaf)] {
           if (const auto held = leaf.lock()) held->grad = Tensor();
         });
-      slot.grad = create_ || may_write(entry.grad) ? entry.grad : entry.grad.clone();
+      slot.grad = may_write(entry.grad) ? entry.grad : entry.grad.clone();
       return slot.grad;
     }
     require_addable(slot, entry.grad);

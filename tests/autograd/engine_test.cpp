@@ -182,6 +182,19 @@ TEST_P(Engine, CreateGraphGivesSecondDerivatives) {
   x.set_grad({});  // breaks the cycle: a gradient with a history refers to the leaf
 }
 
+TEST_P(Engine, GradientsWithAHistoryShareNoMemory) {
+  Tensor a = leaf({1, 2}), b = leaf({3, 4}), c = leaf({5, 6});
+  sum((a + b) * c * c).backward({.create_graph = true});
+  {
+    const NoGradGuard no_grad;
+    a.grad().detach().mul_(10);  // as clipping does
+  }
+  EXPECT_EQ(values(a.grad()), (Doubles{250, 360}));
+  EXPECT_EQ(values(b.grad()), (Doubles{25, 36}));
+  EXPECT_EQ(values(grad(sum(b.grad()), c)), (Doubles{10, 12}));
+  for (Tensor* x : {&a, &b, &c}) x->set_grad({});
+}
+
 TEST_P(Engine, HooksSeeTheWholeGradientAndMayReplaceIt) {
   Tensor x = leaf({1, 2});
   int calls = 0;
