@@ -22,9 +22,10 @@ void watch_gradient(const std::shared_ptr<Slot>& slot, GradientUse use) {
     });
   }
   const auto after = std::make_shared<Tensor>();
-  session->at_end([slot, after] {
+  session->at_end([session, slot, after] {
     const std::lock_guard lock(slot->mutex);
     *after = slot->grad;
+    if (after->defined()) session->overwrites(after->storage());
   });
   session->after_replay([slot, after] {
     const std::lock_guard lock(slot->mutex);

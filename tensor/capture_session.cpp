@@ -36,14 +36,17 @@ void CaptureSession::end() {
   at_end_.clear();
   seen_.clear();
   std::erase_if(uses_, [](const auto& use) { return use.second.storage.expired(); });
+  for (const auto& [address, use] : uses_)
+    if (const auto storage = use.storage.lock(); storage && storage->version() != use.version) overwrites(storage);
 }
 
 void CaptureSession::use(const View& tensor) {
   if (!tensor.defined()) return;
   const auto& storage = tensor.storage();
-  const auto [entry, is_new] = uses_.try_emplace(storage.get(), Use{storage, storage->rebindings()});
+  const Use now{storage, storage->rebindings(), storage->version()};
+  const auto [entry, is_new] = uses_.try_emplace(storage.get(), now);
   // The storage was destroyed, and this is another one at its address.
-  if (!is_new && entry->second.storage.expired()) entry->second = {storage, storage->rebindings()};
+  if (!is_new && entry->second.storage.expired()) entry->second = now;
 }
 
 bool CaptureSession::uses_are_current() {
@@ -98,6 +101,8 @@ void CaptureSession::undo_run() noexcept {
 }
 
 void CaptureSession::upload(SourceLocation where) {
+  for (const auto& written : overwritten_)
+    if (const auto storage = written.lock()) storage->bump_version();
   if (used_ == 0) return;
   if (device().is_cpu())
     return fill({static_cast<double*>(numbers_.raw_data()), used_});  // replays on the CPU are done when they return

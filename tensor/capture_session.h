@@ -50,6 +50,9 @@ class CaptureSession {
     if (CaptureSession* session = current()) session->use(tensor);
   }
   void use(const View& tensor);
+  /// Notes memory that each replay writes, beside what the step used and wrote while it was captured: a result, which is
+  /// new in each direct run.  Replays count these writes, so that backward refuses values that were saved before.
+  void overwrites(const std::shared_ptr<Storage>& storage) { overwritten_.push_back(storage); }
   /// Whether this is the first call with this address.
   bool is_first_use(const void* of) { return seen_.insert(of).second; }
   /// A condition for a replay; if it is false the step is captured again.  It may throw what the step itself would
@@ -84,7 +87,7 @@ class CaptureSession {
 
   /// Undoes the last run: a capture that is abandoned, or a replay that failed.
   void undo_run() noexcept;
-  /// Writes the numbers of the next replay to the device, on the current stream.
+  /// Before each replay: counts its writes, and writes its numbers to the device, on the current stream.
   void upload(SourceLocation where);
 
  private:
@@ -99,10 +102,10 @@ class CaptureSession {
     const std::uint64_t* device_state;
   };
 
-  /// Memory that the step uses, and the rebindings of its storage at the first use.
+  /// Memory that the step uses, and the rebindings and the version of its storage at the first use.
   struct Use {
     std::weak_ptr<Storage> storage;
-    std::uint32_t rebindings;
+    std::uint32_t rebindings, version;
   };
 
   bool has_same_autocast() const { return autocast_ == calling_thread.autocast; }
@@ -116,6 +119,7 @@ class CaptureSession {
   std::vector<std::unique_ptr<GeneratorUse>> generators_;
   std::vector<std::function<void()>> undo_, undo_once_;
   std::unordered_map<const Storage*, Use> uses_;
+  std::vector<std::weak_ptr<Storage>> overwritten_;
   std::uint64_t rebindings_;  // of all storages, when uses_ was last found unchanged
   std::unordered_set<const void*> seen_;
   std::vector<std::function<bool()>> conditions_;

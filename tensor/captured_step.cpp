@@ -231,6 +231,7 @@ void CapturedStep::State::capture(Captured& entry, SourceLocation where) {
     if (list)
       for (const Tensor& t : inputs) list->add_input(t);
     output = run_step(inputs);
+    if (output.defined()) session->overwrites(output.storage());
     session->end();
     if (entry.list) require_same_calls(*entry.list, *list, where);
     entry.work.reset();

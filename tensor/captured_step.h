@@ -46,7 +46,8 @@ struct CapturedStepOptions {
 /// gradients: parameters are trained.  A replay on the CPU or sim reads an input where it is; it is copied to memory that
 /// the step owns if it is on another device or has another layout than at the capture, if the step writes it, keeps it or
 /// uses its memory otherwise, and for a CUDA graph.  Each combination of shapes and dtypes has its own capture.  The result
-/// is the tensor that the function returned (undefined for void); the next run overwrites it.
+/// is the tensor that the function returned (undefined for void); the next run overwrites it, and backward of what was
+/// computed with it before is an AutogradError then.  clone() keeps it.
 ///
 /// The memory of all intermediate tensors is laid out once, by the calls that use them, and elementwise operations that
 /// follow each other are made in one pass over their elements (CPU and sim).
@@ -54,7 +55,8 @@ struct CapturedStepOptions {
 /// A replay does not run the function: what it does on the host (branches, printing, counters) happens only in the runs
 /// before, and every tensor that it reads must be an input or stay the same tensor; `check_every` finds what does not hold
 /// to this.  Learning rates, step counts of
-/// optimizers and random numbers advance in replays; optimizers and generators must outlive the step.
+/// optimizers and random numbers advance in replays; optimizers and generators must outlive the step.  Schedulers and averages of weights (EMA) take
+/// their step outside.
 ///
 /// The step runs directly and is captured again after a change that concerns it: parameters that were moved, converted
 /// or given other data (Module::to, set_data), gradients that were dropped or replaced if the step adds to them,

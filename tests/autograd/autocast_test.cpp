@@ -161,6 +161,31 @@ TEST_P(AutocastGuard, ConvertsAParameterOnceUntilItIsWritten) {
   EXPECT_TRUE(fc.weight.grad().defined());
 }
 
+TEST_P(AutocastGuard, KeptCastsAreNotWrittenThroughViews) {
+  const Tensor w = ones({2, 2}, {.device = device()}).requires_grad_(), x = ones({2, 2}, {.device = device()});
+  const Autocast guard(bfloat16, kForced);
+  const NoGradGuard no_grad;
+  Tensor turned = einsum("ij->ji", {w});  // a view of the converted parameter
+  ASSERT_EQ(turned.dtype(), bfloat16);
+  turned.mul_(10);
+  EXPECT_EQ(matmul(w, x).to_vector<double>(), std::vector<double>(4, 2.0));
+}
+
+TEST_P(AutocastGuard, ReplaysThatWriteAParameterAreSeen) {
+  const Tensor w = ones({2, 2}, {.device = device()}).requires_grad_(), x = ones({2, 1}, {.device = device()});
+  CapturedStep step(
+      [&] {
+        const NoGradGuard no_grad;
+        w.mul_(2);
+      },
+      {.device = device(), .warm_up = 0});
+  const Autocast guard(bfloat16, kForced);
+  for (const double want : {4.0, 8.0, 16.0}) {
+    step();
+    EXPECT_EQ(matmul(w, x).to_vector<double>(), std::vector<double>(2, want));
+  }
+}
+
 TEST_P(AutocastGuard, CastsUnderNoGradAreNotThoseOfTraining) {
   nn::Linear fc(4, 4);
   fc.to(device());

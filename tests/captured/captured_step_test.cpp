@@ -291,6 +291,37 @@ TEST_P(CapturedStepTest, MemoryFromOutsideIsNotSharedOnceTheStepIsGone) {
   EXPECT_EQ(state.storage()->graph_references(), 0);
 }
 
+/// A replay writes to memory whose values a graph outside of the step has saved.
+TEST_P(CapturedStepTest, BackwardRefusesSavedValuesThatAReplayOverwrote) {
+  const Tensor w = full({3}, 2.0, {.device = device()}).requires_grad_();
+  const Tensor v = full({3}, 5.0, {.device = device()}).requires_grad_();
+  const Tensor state = zeros({3}, {.device = device()}), mask = full({3}, 1.0, {.device = device()});
+  CapturedStep step(
+      [&](const Tensor& x) {
+        w.set_grad({});
+        sum(w * x).backward();
+        raw::copy_to(x, state, {});
+        return x * mask;
+      },
+      {.device = device(), .warm_up = 0});
+  const Tensor one = full({3}, 1.0), two = full({3}, 2.0);
+  const auto refused = [&](const char* what, const auto& saved) {
+    const Tensor at_once = sum(v * saved(step(one)));
+    at_once.backward();
+    const Tensor too_late = sum(v * saved(step(one)));
+    step(two);
+    const std::string text = test::error_of<AutogradError>([&] { too_late.backward(); });
+    EXPECT_NE(text.find("overwritten"), std::string::npos) << what << text;
+  };
+  refused("the result", [](const Tensor& result) { return result; });
+  refused("what the step writes", [&](const Tensor&) { return state; });
+  refused("a gradient", [&](const Tensor&) { return w.grad(); });
+  EXPECT_EQ(v.grad().to_vector<double>(), std::vector<double>(3, 3.0));
+  const Tensor loss = sum(v * mask);
+  step(two);
+  EXPECT_NO_THROW(loss.backward()) << "the step only reads it";
+}
+
 TEST_P(CapturedStepTest, ShapesBeyondTheLimitRunDirectly) {
   CapturedStep sums([](const Tensor& x) { return sum(x); }, {.device = device(), .warm_up = 0, .max_captures = 2});
   for (std::int64_t n = 1; n < 6; ++n) EXPECT_EQ(sums(ones({n})).item(), static_cast<double>(n));
