@@ -212,6 +212,12 @@ void GradScaler::update(std::optional<double> new_scale, SourceLocation where) {
     const Tensor found = all_found();
     if (!found.defined()) refuse(kOp, "no gradients were checked before\ncall step() for each optimizer first", where);
     minnow::detail::Backend& backend = dispatch({{"scale", scale_}, {"growth_tracker", growth_tracker_}});
+    if (CaptureSession* session = CaptureSession::current())
+      session->require([this, growth = options_.growth_factor, backoff = options_.backoff_factor,
+                        interval = options_.growth_interval] {
+        return options_.growth_factor == growth && options_.backoff_factor == backoff &&
+               options_.growth_interval == interval;
+      });
     backend.run(calls::UpdateScale{scale_, growth_tracker_, found, options_.growth_factor, options_.backoff_factor,
                                    options_.growth_interval});
     scale_.storage()->bump_version();

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <limits>
 #include <numbers>
+#include <minnow/tensor/capture_session.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 
@@ -59,6 +60,15 @@ void require_functions(const char* op, const std::vector<LRFunction>& functions,
 double anneal(AnnealStrategy strategy, double start, double end, double progress) {
   if (strategy == AnnealStrategy::linear) return (end - start) * progress + start;
   return end + (start - end) / 2 * (std::cos(std::numbers::pi * progress) + 1);
+}
+
+/// BackendError in a captured step, whose replays would keep the rate of the capture.
+void forbid_in_capture(const char* op, SourceLocation where) {
+  if (minnow::detail::CaptureSession::current())
+    throw BackendError(std::string(op) +
+                           ": it cannot be part of a captured step, whose replays would not call it\n"
+                           "call it after the captured step: rates that are set outside count in replays",
+                       where);
 }
 
 Tensor numbers(const std::vector<double>& values) { return tensor(values, {.dtype = DType::float64}); }
@@ -346,7 +356,10 @@ LRScheduler::LRScheduler(Optimizer& optimizer, LRFunction function, SourceLocati
   apply(0, where);
 }
 
-void LRScheduler::step(SourceLocation where) { apply(steps_ + 1, where); }
+void LRScheduler::step(SourceLocation where) {
+  forbid_in_capture("LRScheduler::step", where);
+  apply(steps_ + 1, where);
+}
 
 void LRScheduler::set_steps(std::int64_t steps, SourceLocation where) {
   if (steps < 0)
@@ -417,6 +430,7 @@ bool ReduceLROnPlateau::is_better(double metric) const {
 }
 
 void ReduceLROnPlateau::step(double metric, SourceLocation where) {
+  forbid_in_capture("ReduceLROnPlateau::step", where);
   ++steps_;
   if (is_better(metric)) {
     best_ = metric;

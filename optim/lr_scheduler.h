@@ -162,6 +162,7 @@ class LRScheduler {
   /// ValueError for an empty function, for one made for another number of groups, and for one that cycles momentum if
   /// the optimizer has neither momentum nor betas.
   LRScheduler(Optimizer& optimizer, LRFunction function, SourceLocation where = SourceLocation::current());
+  /// BackendError in a CapturedStep, whose replays would not call it.
   void step(SourceLocation where = SourceLocation::current());
   std::int64_t steps() const { return steps_; }
   /// Goes to this number of steps.  ValueError below 0.
@@ -347,7 +348,7 @@ class ReduceLROnPlateau {
   /// ValueError for options out of range.
   explicit ReduceLROnPlateau(Optimizer& optimizer, ReduceLROnPlateauOptions options = {},
                              SourceLocation where = SourceLocation::current());
-  /// Call it after each epoch, with the validation loss for example.
+  /// Call it after each epoch, with the validation loss for example.  BackendError in a CapturedStep.
   void step(double metric, SourceLocation where = SourceLocation::current());
   /// With a tensor of one element, which is read: waits for its device.
   void step(const Tensor& metric, SourceLocation where = SourceLocation::current()) {

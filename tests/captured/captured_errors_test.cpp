@@ -90,6 +90,32 @@ TEST_P(CapturedErrorsTest, CallsThatCannotBeReplayedAreRefused) {
             "BackendError: from_blob");
 }
 
+TEST_P(CapturedErrorsTest, SchedulersInAStepAreRefused) {
+  const Tensor w = ones({2}, {.device = device()}).requires_grad_();
+  optim::SGD sgd({w}, {.lr = 1});
+  optim::LRScheduler schedule(sgd, optim::exponential_lr({.gamma = 0.5}));
+  optim::ReduceLROnPlateau plateau(sgd);
+  const auto expect_refused = [&](const std::string& name, const auto& next) {
+    CapturedStep step(
+        [&](const Tensor& x) {
+          sgd.zero_grad();
+          sum(w * x).backward();
+          sgd.step();
+          next();
+        },
+        {.device = device(), .warm_up = 1});
+    const Tensor x = zeros({2});
+    step(x);
+    const double rate = sgd.lr();
+    const std::string text = test::error_of<BackendError>([&] { step(x); });
+    EXPECT_EQ(text.find("BackendError: " + name + ": it cannot be part of a captured step"), 0U) << text;
+    EXPECT_EQ(sgd.lr(), rate);
+  };
+  expect_refused("LRScheduler::step", [&] { schedule.step(); });
+  EXPECT_EQ(schedule.steps(), 1);
+  expect_refused("ReduceLROnPlateau::step", [&] { plateau.step(0.0); });
+}
+
 TEST_P(CapturedErrorsTest, DataLoaderInAStepIsRefused) {
   data::DataLoader loader{data::TensorDataset(ones({4, 2})), {.batch_size = 2, .num_workers = 0}};
   CapturedStep step(

@@ -103,6 +103,39 @@ TEST_P(GradScaler, CapturedStepsAreDirectSteps) {
   for (const double v : direct) EXPECT_TRUE(std::isfinite(v));
 }
 
+TEST_P(GradScaler, OptionsMayChangeBetweenReplays) {
+  if (device().is_cuda()) GTEST_SKIP() << "it cannot be captured on CUDA";
+  const auto scales = [&](bool captured) {
+    const Tensor w = ones({3}, {.device = device()}).requires_grad_();
+    optim::SGD sgd({w}, {.lr = 0.1});
+    optim::GradScaler scaler({.init_scale = 4, .growth_interval = 1});
+    const auto once = [&](const Tensor& x) {
+      sgd.zero_grad();
+      scaler.scale(sum(w * x)).backward();
+      scaler.step(sgd);
+      scaler.update();
+    };
+    CapturedStep step(once, {.device = device(), .warm_up = 1});
+    std::vector<double> all;
+    const auto run = [&](double factor) {
+      const Tensor x = full({3}, factor, {.device = device()});
+      if (captured) step(x);
+      else once(x);
+      all.push_back(scaler.get_scale());
+    };
+    for (int i = 0; i < 3; ++i) run(1);
+    scaler.set_growth_factor(8);
+    for (int i = 0; i < 2; ++i) run(1);
+    scaler.set_backoff_factor(0.125);
+    for (int i = 0; i < 2; ++i) run(kInf);
+    scaler.set_growth_interval(2);
+    for (int i = 0; i < 4; ++i) run(1);
+    EXPECT_EQ(step.replays(), captured ? 7 : 0);
+    return all;
+  };
+  EXPECT_EQ(scales(true), scales(false));
+}
+
 TEST_P(GradScaler, ASkippedStepChangesNothing) {
   Tensor w = ones({300, 7}, {.device = device()}).requires_grad_(),
          v = ones({5}, {.device = device()}).requires_grad_();
