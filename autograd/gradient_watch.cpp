@@ -22,14 +22,14 @@ void watch_gradient(const std::shared_ptr<Slot>& slot, GradientUse use) {
     });
   }
   const auto after = std::make_shared<Tensor>();
-  session->at_end([session, slot, after] {
+  session->at_end([slot, after] {
     const std::lock_guard lock(slot->mutex);
     *after = slot->grad;
-    if (after->defined()) session->overwrites(after->storage());
   });
   session->after_replay([slot, after] {
     const std::lock_guard lock(slot->mutex);
     if (!slot->grad.is_same(*after)) slot->grad = *after;
+    if (after->defined()) after->storage()->bump_version();  // a direct run makes another gradient
   });
 }
 

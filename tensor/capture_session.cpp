@@ -36,8 +36,13 @@ void CaptureSession::end() {
   at_end_.clear();
   seen_.clear();
   std::erase_if(uses_, [](const auto& use) { return use.second.storage.expired(); });
+}
+
+void CaptureSession::note_writes(const Tensor& result) {
+  if (result.defined()) overwritten_.push_back(result.storage());
   for (const auto& [address, use] : uses_)
-    if (const auto storage = use.storage.lock(); storage && storage->version() != use.version) overwrites(storage);
+    if (const auto storage = use.storage.lock(); storage && storage->version() != use.version)
+      overwritten_.push_back(storage);
 }
 
 void CaptureSession::use(const View& tensor) {

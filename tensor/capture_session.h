@@ -50,9 +50,9 @@ class CaptureSession {
     if (CaptureSession* session = current()) session->use(tensor);
   }
   void use(const View& tensor);
-  /// Notes memory that each replay writes, beside what the step used and wrote while it was captured: a result, which is
-  /// new in each direct run.  Replays count these writes, so that backward refuses values that were saved before.
-  void overwrites(const std::shared_ptr<Storage>& storage) { overwritten_.push_back(storage); }
+  /// Called after end(): notes the memory that each replay writes, which is what the step wrote while it was captured, and
+  /// its result.  Replays count these writes, so that backward refuses values that were saved before.
+  void note_writes(const Tensor& result);
   /// Whether this is the first call with this address.
   bool is_first_use(const void* of) { return seen_.insert(of).second; }
   /// A condition for a replay; if it is false the step is captured again.  It may throw what the step itself would

@@ -231,8 +231,8 @@ void CapturedStep::State::capture(Captured& entry, SourceLocation where) {
     if (list)
       for (const Tensor& t : inputs) list->add_input(t);
     output = run_step(inputs);
-    if (output.defined()) session->overwrites(output.storage());
     session->end();
+    session->note_writes(output);
     if (entry.list) require_same_calls(*entry.list, *list, where);
     entry.work.reset();
     entry.list = nullptr;
