@@ -192,17 +192,17 @@ void Module::compute_derived() const {
   }
 }
 
-void weight_norm(const Module& module, std::string_view name, int dim, SourceLocation where) {
+void detail::weight_norm(const Module& module, std::string_view name, int dim, SourceLocation where) {
   parametrize("weight_norm", module, name, dim, where, [&](const Tensor& w) { return WeightNorm(w, dim); });
 }
 
-void spectral_norm(const Module& module, std::string_view name, SpectralNormOptions options, SourceLocation where) {
+void detail::spectral_norm(const Module& module, std::string_view name, const SpectralNormOptions& options,
+                           SourceLocation where) {
   if (options.n_power_iterations < 1)
     throw ValueError(fmt::format("spectral_norm: n_power_iterations must be positive, got {}\nuse 1 or more",
                                  options.n_power_iterations),
                      where);
-  if (options.dim < 0) options.dim = 0x7fff;
-  parametrize("spectral_norm", module, name, options.dim, where,
+  parametrize("spectral_norm", module, name, options.dim < 0 ? 0x7fff : options.dim, where,
               [&](const Tensor& w) { return SpectralNorm(w, options); });
 }
 

@@ -158,9 +158,10 @@ Tensor batch_norm(const In& x, const Tensor& running_mean, const Tensor& running
           message("running statistics that are written to cannot require a gradient", operands, "detach() them"));
   const bool recorded = records(*x, weight) || records(bias);
   const MemoryFormat format = format_of(*x);
-  Tensor y = new_output(*x, format), stats;
-  if (y.numel()) {
-    stats = raw::new_result({2, channels}, DType::float64, x->device());
+  Tensor y = new_output(*x, format), stats = raw::new_result({2, channels}, DType::float64, x->device());
+  if (!y.numel()) {
+    raw::fill_(stats, 0);
+  } else {
     const Tensor from = raw::contiguous(x, format), w = dense(weight), b = dense(bias), mean = dense(running_mean),
                  variance = dense(running_var);
     backend.run(calls::BatchNorm{channels_of(from, channels, format), flat(w), flat(b), flat(mean), flat(variance),

@@ -76,8 +76,12 @@ Tensor conv2d_backward_input(const In& grad, const In& w, const Shape& x_shape, 
                   channels_last ? channels_last_strides(x_shape) : contiguous_strides(x_shape));
   const Tensor out = allocate(x_shape, backend.conv2d_format(params, like, *w), grad);
   if (!out.numel()) return out;
-  if (grad->numel()) backend.run(calls::Conv2dBackwardInput{*grad, *w, out, params});
-  else raw::fill_(out, 0);
+  if (!grad->numel()) {
+    raw::fill_(out, 0);
+    return out;
+  }
+  WorkCount::add(grad->numel() * (w->numel() / w->shape()[0]));
+  backend.run(calls::Conv2dBackwardInput{*grad, *w, out, params});
   return out;
 }
 

@@ -117,6 +117,18 @@ TEST_P(GoldenParametrizations, UnderCheckpointAndInHalves) {
   EXPECT_EQ(net(x.to(float64)).dtype(), float64);
 }
 
+TEST(Parametrizations, ReturnTheModule) {
+  const nn::Linear given(4, 3);
+  const auto& same = nn::weight_norm(given);
+  EXPECT_EQ(&same, &given);
+  const nn::Sequential net(nn::spectral_norm(nn::Linear(4, 4)), relu, nn::weight_norm(nn::Linear(4, 2), "bias"));
+  const StateDict state = net.state_dict();
+  EXPECT_TRUE(state.contains("0.parametrizations.weight.original"));
+  EXPECT_TRUE(state.contains("2.parametrizations.bias.original0"));
+  sum(net(ones({3, 4}))).backward();
+  for (const Tensor& p : net.parameters()) EXPECT_TRUE(p.grad().defined());
+}
+
 TEST(ParametrizationErrors, BadInputs) {
   const nn::Linear fc(2, 3);
   const nn::Linear normed(2, 3);

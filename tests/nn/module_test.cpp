@@ -365,6 +365,14 @@ TEST(Summary, WholeText) {
   EXPECT_EQ(nn::summary(net, {5, 3}).substr(0, 5), "layer");
 }
 
+TEST(Summary, CountsTransposedConvolutions) {
+  // Each element of the input is multiplied with (out_channels / groups) kernels.
+  expect_contains(nn::summary(nn::ConvTranspose2d(4, 6, 3, {.stride = 2}), {1, 4, 5, 5}), "multiply-adds: 5,400,");
+  expect_contains(nn::summary(nn::ConvTranspose1d(4, 6, 3, {.groups = 2}), {2, 4, 5}), "multiply-adds: 360,");
+  expect_contains(nn::summary(nn::ConvTranspose3d(2, 3, 2), {1, 2, 2, 3, 4}), "multiply-adds: 1,152,");
+  expect_contains(nn::summary(nn::Conv3d(2, 3, 2), {1, 2, 2, 3, 4}), "multiply-adds: 288,");
+}
+
 TEST(Summary, ShowsShapesAndRestoresModes) {
   ScaledNet net;
   net.body.eval();

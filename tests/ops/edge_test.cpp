@@ -6,6 +6,7 @@
 #include <minnow/autograd/gradcheck.h>
 #include <minnow/nn/loss.h>
 #include <minnow/ops/arithmetic.h>
+#include <minnow/ops/batch_norm.h>
 #include <minnow/ops/detail/cross_entropy.h>
 #include <minnow/ops/detail/softmax.h>
 #include <minnow/ops/index.h>
@@ -123,6 +124,20 @@ TEST_P(EdgeGradient, OfMaxGoesToNaN) {
   }
   const Tensor rows = leaf({{1, kNaN}, {2, 5}});
   EXPECT_EQ(gradient(amax(rows, {1}), rows), (Doubles{0, 1, 0, 1}));
+}
+
+TEST_P(EdgeGradient, OfBatchNormOfNoImages) {
+  const Tensor statistics = ones({3}, {float64, device()});
+  for (const bool training : {true, false}) {
+    const Tensor x = zeros({0, 3, 2}, {float64, device()}).requires_grad_();
+    const Tensor w = ones({3}, {float64, device()}).requires_grad_();
+    const auto y = batch_norm(x, statistics, statistics, w, {}, {.training = training});
+    const auto first = grad({sum(y)}, {x, w}, {.create_graph = true});
+    EXPECT_EQ(first[1].to_vector<double>(), std::vector<double>(3, 0));
+    const auto second = grad({sum(first[0]) + sum(first[1])}, {x, w});
+    EXPECT_EQ(second[0].shape(), x.shape());
+    EXPECT_EQ(second[1].to_vector<double>(), std::vector<double>(3, 0));
+  }
 }
 
 TEST_P(EdgeGradient, OfNormsOfInfiniteOrder) {
