@@ -157,7 +157,7 @@ void GradScaler::unscale_(Optimizer& optimizer, SourceLocation where) {
   if (!scale_.defined())
     refuse(kOp, "scale() was not called\ncall scaler.scale(loss).backward() to compute the gradients", where);
   unscale(use, optimizer, where);
-  set_stage(use, Stage::kUnscaled);
+  if (!use.found_inf.empty()) set_stage(use, Stage::kUnscaled);
 }
 
 void GradScaler::step(Optimizer& optimizer, SourceLocation where) {
@@ -176,10 +176,10 @@ void GradScaler::step(Optimizer& optimizer, SourceLocation where) {
   Use& use = use_of(optimizer);
   if (use.stage == Stage::kReady) {
     unscale(use, optimizer, where);
+    if (use.found_inf.empty())
+      refuse(kOp, "no parameter of this optimizer has a gradient\ncall scaler.scale(loss).backward() before", where);
     set_stage(use, Stage::kUnscaled);
   }
-  if (use.found_inf.empty())
-    refuse(kOp, "no parameter of this optimizer has a gradient\ncall scaler.scale(loss).backward() before", where);
   {
     const CallSite none = CallSite::none();
     optimizer.step_unless(use.found_inf, where);

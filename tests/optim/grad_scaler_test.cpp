@@ -267,6 +267,10 @@ TEST_P(GradScaler, RefusesMisuse) {
   expect_contains(error_of<ValueError>([&] { scaler.update(); }), "no gradients were checked before");
   sgd.zero_grad();
   expect_contains(error_of<ValueError>([&] { scaler.step(sgd); }), "no parameter of this optimizer has a gradient");
+  scaler.unscale_(sgd);
+  scaler.scale(sum(w)).backward();
+  EXPECT_NO_THROW(scaler.step(sgd)) << "what had no gradient is not taken as unscaled";
+  EXPECT_EQ(w.grad().to_vector<double>(), std::vector<double>(4, 1.0));
   Tensor half = ones({4}, {.dtype = float16, .device = device()}).requires_grad_();
   optim::SGD halves({half}, {.lr = 1});
   scaler.scale(sum(half)).backward();
