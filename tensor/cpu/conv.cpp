@@ -14,11 +14,12 @@
 #include <minnow/tensor/kernels/reduce.h>
 #include <minnow/tensor/threads.h>
 
-// float32 with few positions and many weights is a product (conv_columns.h).  Else oneDNN computes float32 and halves on dense channels-last activations (others are copied to that layout, and a single
-// ungrouped input channel gets a second one of zeros); weights are reordered to the layout that it chooses.  Halves
-// without a primitive on this machine are computed in float32; weight gradients of halves are sums in float32.  All
-// other dtypes, and what oneDNN refuses, are computed in float64 by reference.h.  Results have the same bits for any
-// number of threads.
+// One input channel is read by conv_few.h, float32 with few positions and many weights is a product (conv_columns.h), and 3x3
+// windows of many channels are computed by winograd.h.  Else oneDNN computes float32 and halves on dense channels-last
+// activations (others are copied to that layout, and a single ungrouped input channel gets a second one of zeros); weights
+// are reordered to the layout that it chooses.  Halves without a primitive on this machine are computed in float32; weight
+// gradients of halves are sums in float32.  All other dtypes, and what oneDNN refuses, are computed in float64 by
+// reference.h.  Results have the same bits for any number of threads.
 
 namespace minnow::cpu {
 namespace {
@@ -75,6 +76,12 @@ View weights(const View& w, DType dtype, bool pad) {
   return wide;
 }
 
+/// AMX multiplies bfloat16 faster than Winograd's float32 can be.
+bool takes_winograd(DType dtype, const Conv2dParams& params, const Shape& x, const Shape& w, const Shape& y) {
+  const bool is_read = dtype == DType::float32 || (dtype == DType::bfloat16 && !onednn::has_amx());
+  return is_read && suits_winograd(params, x, w, y);
+}
+
 /// Returns false if oneDNN has no such convolution on this machine (halves).
 bool library_forward(const Conv2dParams& params, const View& x, const View& w, const View& bias, const View& y,
                      Activation activation) {
@@ -96,8 +103,9 @@ bool library_forward(const Conv2dParams& params, const View& x, const View& w, c
     store(out, y);
     return true;
   }
-  if (dtype == DType::float32 && suits_winograd(params, in.shape(), kernel.shape(), y.shape())) {
-    winograd_forward(params, in, kernel, b, out, activation);
+  if (takes_winograd(dtype, params, in.shape(), kernel.shape(), y.shape())) {
+    winograd_forward(params, in, in_dtype(kernel, DType::float32), b.defined() ? in_dtype(b, DType::float32) : b, out,
+                     activation);
     store(out, y);
     return true;
   }
@@ -120,8 +128,8 @@ bool library_backward_input(const Conv2dParams& params, const View& grad, const 
     store(out, grad_x);
     return true;
   }
-  if (dtype == DType::float32 && suits_winograd(params, shape, kernel.shape(), g.shape())) {
-    winograd_backward_input(params, g, kernel, out);
+  if (takes_winograd(dtype, params, shape, kernel.shape(), g.shape())) {
+    winograd_backward_input(params, g, in_dtype(kernel, DType::float32), out);
     store(out, grad_x);
     return true;
   }
@@ -259,6 +267,14 @@ bool library_backward_weight(const Conv2dParams& params, const View& grad, const
   Shape shape = grad_w.shape();
   if (pad) shape[1] = padded(shape[1]);
   const DType dtype = x.dtype();
+  const auto by_winograd = [&](const View& g, const View& in) {
+    const View out = packed_output(grad_w);
+    winograd_backward_weight(params, g, in, out, grad_bias);
+    if (!out.is_same(grad_w)) convert(out, grad_w);
+    return true;
+  };
+  if (is_half(dtype) && takes_winograd(dtype, params, x.shape(), shape, grad.shape()))
+    return by_winograd(activations(grad, dtype, false), activations(x, dtype, pad));
   if (is_half(dtype) && parts_backward_weight(params, activations(grad, dtype, false), activations(x, dtype, pad),
                                               shape, grad_w, grad_bias))
     return true;
@@ -270,12 +286,7 @@ bool library_backward_weight(const Conv2dParams& params, const View& grad, const
     if (with_bias) sum_channels(g, grad_bias);
     return true;
   }
-  if (suits_winograd(params, in.shape(), shape, g.shape())) {
-    const View out = packed_output(grad_w);
-    winograd_backward_weight(params, g, in, out, grad_bias);
-    if (!out.is_same(grad_w)) convert(out, grad_w);
-    return true;
-  }
+  if (suits_winograd(params, in.shape(), shape, g.shape())) return by_winograd(g, in);
   return parts_backward_weight(params, g, in, shape, grad_w, grad_bias);
 }
 

@@ -1,8 +1,7 @@
 #pragma once
 
-#include <algorithm>
+#include <minnow/tensor/cpu/each_part.h>
 #include <minnow/tensor/cpu/onednn_plan.h>
-#include <minnow/tensor/cpu/parallel.h>
 #include <minnow/tensor/internal.h>
 
 namespace minnow::cpu {
@@ -40,18 +39,6 @@ std::int64_t image_bytes(const View& t);
 /// What a plan of a convolution depends on.
 onednn::PlanKey conv_key(const Conv2dParams& params, DType dtype, const Shape& x, const Shape& w, const Shape& y,
                          bool bias);
-
-/// Calls f(i, `bytes` of memory of the thread) for i in [0, count), in parallel.
-template <class F> void for_each_part(std::int64_t count, std::size_t bytes, const F& f) {
-  const int threads = in_parallel() ? 1 : static_cast<int>(std::min<std::int64_t>(num_threads(), count));
-  bytes = (bytes + 63) / 64 * 64;
-  const onednn::Buffer memory(bytes * static_cast<std::size_t>(threads));
-  parallel_loop(count, threads, [&](std::int64_t i) {
-    char* own = static_cast<char*>(memory.data());
-    if (own) own += bytes * static_cast<std::size_t>(threads > 1 ? thread_number() : 0);
-    f(i, own);
-  });
-}
 
 /// Calls f(number, part, `bytes` of memory of the thread) for each part, in parallel.
 template <class F> void for_parts(const ConvParts& parts, std::size_t bytes, const F& f) {

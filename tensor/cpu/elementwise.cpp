@@ -2,6 +2,7 @@
 #include <atomic>
 #include <string>
 #include <minnow/tensor/cpu/cpu_backend.h>
+#include <minnow/tensor/cpu/dense_copy.h>
 #include <minnow/tensor/cpu/isa.h>
 #include <minnow/tensor/cpu/parallel.h>
 #include <minnow/tensor/cpu/traverse.h>
@@ -56,8 +57,28 @@ struct TernaryJob {
 
 Outcome outcome_of(bool no_zero_divisor) { return no_zero_divisor ? Outcome::ok : Outcome::zero_divisor; }
 
-void derivative(const SlopeJob& job, DType compute, const View& grad, const View& saved, const View& out) {
+/// grad where y > 0, else 0, of halves in the same dense layout.
+void relu_slope_of_halves(const View& grad, const View& y, const View& out) {
+  // The bits of positive numbers, as integers, go up to infinity's; those of NaN are larger.
+  const std::int16_t infinity = y.dtype() == DType::float16 ? 0x7c00 : 0x7f80;
   const std::int64_t n = out.numel();
+  parallel_blocks(n, kThreadElements, 3 * bytes_of(out, n), [&](std::int64_t begin, std::int64_t end) {
+    const auto* g = reinterpret_cast<const std::int16_t*>(at(grad, begin));
+    const auto* s = reinterpret_cast<const std::int16_t*>(at(y, begin));
+    auto* to = reinterpret_cast<std::int16_t*>(at(out, begin));
+    const std::int16_t largest = infinity;
+    const std::int64_t count = end - begin;
+#pragma GCC ivdep
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int16_t value = g[i];
+      to[i] = (s[i] > 0) & (s[i] <= largest) ? value : std::int16_t{0};
+    }
+  });
+}
+
+void derivative(const SlopeJob& job, DType compute, const View& any_grad, const View& any_saved, const View& out) {
+  const std::int64_t n = out.numel();
+  const View grad = laid_out_as(out, any_grad), saved = laid_out_as(out, any_saved);
   if (grad.dtype() == compute && saved.dtype() == compute && out.dtype() == compute && same_dense_layout(grad, out) &&
       same_dense_layout(saved, out)) {
     parallel_blocks(n, kThreadElements, 3 * bytes_of(out, n), [&](std::int64_t b, std::int64_t e) {
@@ -108,6 +129,11 @@ template <> void execute(const calls::UnarySlope& args) {
   if (compute == Compute::kInt64) throw_missing("unary_slope", op, out.dtype());
   const SlopeJob job{loops().slope[static_cast<int>(compute)][op], args.p0, args.p1};
   if (job.loop == nullptr) throw_missing("unary_slope", op, out.dtype());
+  const bool same_half = is_half(out.dtype()) && grad.dtype() == out.dtype() && saved.dtype() == out.dtype();
+  if (op == kernels::kIndexOf<kernels::UnaryOps, kernels::Relu> && same_half) {
+    const View g = laid_out_as(out, grad), y = laid_out_as(out, saved);
+    if (same_dense_layout(g, out) && same_dense_layout(y, out)) return relu_slope_of_halves(g, y, out);
+  }
   derivative(job, dtype_of(compute), grad, saved, out);
 }
 
@@ -122,7 +148,8 @@ template <> void execute(const calls::UnaryCurve& args) {
 }
 
 template <> Outcome execute(const calls::Binary& args) {
-  const View &a = args.a, &b = args.b, &out = args.out;
+  const View& out = args.out;
+  const View a = laid_out_as(out, args.a), b = laid_out_as(out, args.b);
   const int op = args.op;
   const DType compute = args.compute;
   const DType result = kBinary.predicate[op] ? DType::bool_ : compute;
@@ -161,7 +188,8 @@ template <> Outcome execute(const calls::Binary& args) {
 }
 
 template <> void execute(const calls::Ternary& args) {
-  const View &a = args.a, &b = args.b, &c = args.c, &out = args.out;
+  const View& out = args.out;
+  const View a = laid_out_as(out, args.a), b = laid_out_as(out, args.b), c = laid_out_as(out, args.c);
   const int op = args.op;
   const DType compute = args.compute;
   const TernaryJob job{loops().ternary[static_cast<int>(compute_of(compute))][op], args.p};

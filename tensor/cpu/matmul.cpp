@@ -1,6 +1,9 @@
+#include <algorithm>
+#include <cstring>
 #include <minnow/tensor/cpu/activate.h>
 #include <minnow/tensor/cpu/cpu_backend.h>
 #include <minnow/tensor/cpu/dense_copy.h>
+#include <minnow/tensor/cpu/each_part.h>
 #include <minnow/tensor/cpu/few_rows.h>
 #include <minnow/tensor/cpu/gemm.h>
 #include <minnow/tensor/cpu/onednn_plan.h>
@@ -157,6 +160,12 @@ std::shared_ptr<MatmulPlan> primitive(const MatmulParams& params, const MatmulOp
   });
 }
 
+/// Whether columns of b are a dense matrix.  oneDNN's faster kernels of halves take and write only whole ones: columns of the
+/// result are written to one, and copied.
+bool has_dense_columns(const MatmulOperands& o, DType dtype) {
+  return is_half(dtype) && o.b.transposed() && o.b.col_stride == o.b.rows;
+}
+
 /// The division of a product into parts that one thread computes each.  It depends on the sizes only, so that the bits
 /// do not depend on the number of threads.
 class PartGrid {
@@ -169,7 +178,10 @@ class PartGrid {
     // The multiplications, rows and columns of a part.  Products with few rows are bound by memory.
     const bool is_narrow = m < 16, is_half_type = is_half(dtypes.in);
     const std::int64_t part_work = is_narrow ? 1 << 20 : is_half_type ? 1 << 23 : 1 << 27;
-    const std::int64_t width = is_narrow ? 128 : is_half_type ? 256 : 512, height = 128;
+    constexpr std::int64_t height = 128;
+    const bool is_small = m < 2 * height && n < 512;  // or one thread would compute all of it
+    const std::int64_t wide = is_half_type ? is_small && has_dense_columns(o, dtypes.in) ? 32 : 256 : 512,
+                       width = is_narrow ? 128 : wide;
     const std::int64_t parts = std::clamp<std::int64_t>(work / part_work, 1, kMaxWork);
     batches_ = std::min(o.out.batch, parts);
     const std::int64_t each = (parts + batches_ - 1) / batches_;
@@ -180,6 +192,7 @@ class PartGrid {
     while (count() > kMaxWork) rows_ > 1 ? --rows_ : --cols_;
   }
   std::int64_t count() const { return batches_ * rows_ * cols_; }
+  std::int64_t cols() const { return cols_; }
   MatmulOperands operator[](std::int64_t i) const {
     const std::int64_t batch = whole_.out.batch, p = i / (rows_ * cols_), r = i / cols_ % rows_, c = i % cols_;
     const Range items{batch * p / batches_, batch * (p + 1) / batches_}, depth{0, whole_.a.cols};
@@ -203,14 +216,30 @@ bool run_parts(const MatmulParams& params, const MatmulOperands& o, MatmulDTypes
     parallel_loop(grid.count(), num_threads(), [&](std::int64_t i) { run_sgemm(grid[i]); });
     return true;
   }
+  const bool copies = grid.cols() > 1 && has_dense_columns(o, dtypes.in) && params.beta == 0 && o.out.batch == 1;
+  const std::size_t itemsize = size_of(dtypes.out);
   std::shared_ptr<MatmulPlan> plans[PartGrid::kMaxWork];
+  std::size_t room = 0;
+  const auto part_of = [&](std::int64_t i) {
+    MatmulOperands part = grid[i];
+    if (copies) part.out.row_stride = part.out.cols;
+    return part;
+  };
   for (std::int64_t i = 0; i < grid.count(); ++i) {
-    plans[i] = primitive(params, grid[i], dtypes);
+    const MatmulOperands part = part_of(i);
+    plans[i] = primitive(params, part, dtypes);
     if (!plans[i]->run) return false;
+    if (copies) room = std::max(room, itemsize * static_cast<std::size_t>(part.out.rows * part.out.cols));
   }
-  parallel_loop(grid.count(), num_threads(), [&](std::int64_t i) {
-    const MatmulOperands part = grid[i];
-    plans[i]->run.run(kOp, {part.a.data, part.b.data, part.bias, part.out.data});
+  for_each_part(grid.count(), room, [&](std::int64_t i, char* own) {
+    const MatmulOperands part = part_of(i);
+    char* const to = part.out.data;
+    plans[i]->run.run(kOp, {part.a.data, part.b.data, part.bias, copies ? own : to});
+    if (!copies) return;
+    const std::size_t row = itemsize * static_cast<std::size_t>(part.out.cols),
+                      step = itemsize * static_cast<std::size_t>(o.out.row_stride);
+    for (std::size_t r = 0; r < static_cast<std::size_t>(part.out.rows); ++r)
+      std::memcpy(to + r * step, own + r * row, row);
   });
   return true;
 }

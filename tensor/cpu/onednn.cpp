@@ -116,6 +116,11 @@ bool has_avx512() {
   return there;
 }
 
+bool has_amx() {
+  static const bool there = has_isa(dnnl::cpu_isa::avx512_core_amx);
+  return there;
+}
+
 bool has_half(DType dtype) {
   if (dtype == DType::bfloat16) return has_isa(dnnl::cpu_isa::avx512_core_bf16);
 #if DNNL_VERSION_MAJOR >= 3

@@ -100,6 +100,8 @@ void sgemm(std::string_view op, const Gemm& gemm);
 
 /// Whether oneDNN uses AVX-512 for float32.
 bool has_avx512();
+/// Whether the machine has tiles for products of bfloat16.
+bool has_amx();
 
 /// Whether the processor has instructions for products of a half dtype that oneDNN uses.
 bool has_half(DType dtype);

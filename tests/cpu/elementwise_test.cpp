@@ -1,3 +1,5 @@
+#include <cmath>
+#include <limits>
 #include <minnow/tensor/internal.h>
 #include "cpu_support.h"
 
@@ -172,6 +174,48 @@ TEST(ElementwiseCpu, StridesBeyond32Bits) {
   EXPECT_EQ(get(out, 1), 9);
   static_cast<void>(backend().run(calls::Binary{kAdd, DType::int64, x, x, out}));
   EXPECT_EQ(get(out, 1), 18);
+}
+
+/// PyTorch's: 0, also of an infinite gradient, wherever y is not positive.
+TEST_P(Elementwise, SlopeOfReluOfHalves) {
+  const float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  const float ys[] = {1, 0, -0.0F, -2, infinity, -infinity, nan, 6e-8F}, grads[] = {3, -infinity, nan, 0.5F, 2};
+  const Shape shape{2, 20, 24, 25};
+  for (const DType dtype : {DType::float16, DType::bfloat16})
+    for (const bool same : {true, false}) {
+      const Tensor y = test::with_strides(shape, channels_last_strides(shape), dtype),
+                   out = test::with_strides(shape, y.strides(), dtype),
+                   grad = same ? test::with_strides(shape, y.strides(), dtype) : blank(shape, dtype),
+                   wide_y = blank(shape), wide_grad = blank(shape);
+      for (std::int64_t i = 0; i < y.numel(); ++i) {
+        static_cast<float*>(wide_y.raw_data())[i] = ys[i % 8];
+        static_cast<float*>(wide_grad.raw_data())[i] = grads[i % 5];
+      }
+      backend().run(calls::Copy{wide_y, y});
+      backend().run(calls::Copy{wide_grad, grad});
+      backend().run(calls::UnarySlope{kIndexOf<UnaryOps, Relu>, grad, y, out, 0, 0});
+      for (std::int64_t i = 0; i < out.numel(); ++i) {
+        const double want = ys[i % 8] > 0 ? get(grad, i) : 0, got = get(out, i);
+        ASSERT_TRUE(std::isnan(want) ? std::isnan(got) : got == want) << i << ": " << got << ", expected " << want;
+      }
+    }
+}
+
+/// Large operands in another format than the result are laid out as it.
+TEST_P(Elementwise, ContiguousAndChannelsLastOperands) {
+  const Shape shape{3, 40, 17, 19};
+  for (const DType dtype : {DType::uint8, DType::bfloat16, DType::float32, DType::float64}) {
+    const auto images = [&](bool last, int first) {
+      const Tensor t = last ? test::with_strides(shape, channels_last_strides(shape), dtype) : blank(shape, dtype);
+      backend().run(calls::Copy{numbers(shape, dtype, Lay::kContiguous, first, 5), t});
+      return t;
+    };
+    const DType compute = cpu::dtype_of(cpu::compute_of(dtype));
+    for (const bool a_last : {false, true})
+      for (const bool b_last : {false, true})
+        for (const bool out_last : {false, true})
+          check_sub(images(a_last, 5), images(b_last, 0), images(out_last, 0), compute);
+  }
 }
 
 }  // namespace

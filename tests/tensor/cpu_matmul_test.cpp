@@ -117,7 +117,8 @@ TEST(CpuMatmul, BatchesRepeatByStrideZero) {
 }
 
 TEST(CpuMatmul, ProductsOfHalvesInFloat32) {
-  const Product cases[] = {{1, 300, 150, 520}, {1, 70, 300, 20}, {3, 40, 70, 50}, {1, 4, 0, 3}, {1, 1, 30, 1}};
+  const Product cases[] = {{1, 300, 150, 520}, {1, 70, 300, 20},   {3, 40, 70, 50},   {1, 4, 0, 3},
+                           {1, 1, 30, 1},      {1, 64, 4100, 120}, {1, 200, 900, 300}};
   const auto as = [](const Tensor& t, DType dtype) {
     const Tensor to = test::scratch(t.shape(), dtype);
     cpu::convert(t, to);

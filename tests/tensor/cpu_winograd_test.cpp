@@ -1,5 +1,5 @@
 #include <gtest/gtest.h>
-
+#include <limits>
 #include <minnow/tensor/cpu/cpu_backend.h>
 #include <minnow/tensor/cpu/winograd.h>
 #include <minnow/tensor/threads.h>
@@ -57,6 +57,41 @@ TEST(CpuWinograd, AgreesWithThePlainSums) {
     const std::int64_t pixels = single.grad.numel() / c.outputs;
     EXPECT_LE(test::largest_difference(got.grad_w, want.grad_w), bound(pixels));
     EXPECT_LE(test::largest_difference(got.grad_bias, want.grad_bias), bound(pixels));
+  }
+}
+
+/// As float32 of the same numbers, rounded at the end.
+TEST(CpuWinograd, ReadsAndWritesBFloat16) {
+  const auto last = MemoryFormat::channels_last;
+  const auto rounded = [&](const Tensor& t) {
+    const Tensor r = test::scratch(t.shape(), DType::bfloat16, last);
+    cpu::execute(calls::Copy{t, r});
+    return r;
+  };
+  const auto widened = [&](const Tensor& t) {
+    const Tensor w = test::scratch(t.shape(), DType::float32, last);
+    cpu::execute(calls::Copy{t, w});
+    return w;
+  };
+  for (const Convolution& c : kConvolutions) {
+    const Tensors t(c, DType::float32);
+    static_cast<float*>(t.x.raw_data())[3] = std::numeric_limits<float>::quiet_NaN();
+    static_cast<float*>(t.grad.raw_data())[1] = std::numeric_limits<float>::infinity();
+    const Tensor x = rounded(t.x), grad = rounded(t.grad), wide_x = widened(x), wide_grad = widened(grad);
+    const Tensor y = rounded(t.grad), wide_y = test::scratch(y.shape(), DType::float32, last);
+    cpu::winograd_forward(t.params, x, t.w, t.bias, y, Activation::relu);
+    cpu::winograd_forward(t.params, wide_x, t.w, t.bias, wide_y, Activation::relu);
+    EXPECT_TRUE(test::same_bits(y, rounded(wide_y)));
+    const Tensor grad_x = rounded(t.x), wide_grad_x = test::scratch(x.shape(), DType::float32, last);
+    cpu::winograd_backward_input(t.params, grad, t.w, grad_x);
+    cpu::winograd_backward_input(t.params, wide_grad, t.w, wide_grad_x);
+    EXPECT_TRUE(test::same_bits(grad_x, rounded(wide_grad_x)));
+    const Tensor grad_w[] = {test::scratch(t.w.shape(), DType::float32), test::scratch(t.w.shape(), DType::float32)},
+                 grad_bias[] = {test::scratch(t.bias.shape(), DType::float32),
+                                test::scratch(t.bias.shape(), DType::float32)};
+    cpu::winograd_backward_weight(t.params, grad, x, grad_w[0], grad_bias[0]);
+    cpu::winograd_backward_weight(t.params, wide_grad, wide_x, grad_w[1], grad_bias[1]);
+    EXPECT_TRUE(test::same_bits(grad_w[0], grad_w[1]) && test::same_bits(grad_bias[0], grad_bias[1]));
   }
 }
 

@@ -16,14 +16,18 @@ struct WinogradTile {
   std::int64_t row, channels;
   int top, bottom, left, right;  ///< rows [top, bottom) and columns [left, right) of it exist
 };
-/// Each transformed element is `step` elements from the next one, and has all channels.
-struct WinogradLoops {
+/// Between activations and transformed float32.  Each transformed element is `step` elements from the next one, and has all
+/// channels.   E: float, or std::uint16_t for bfloat16.
+template <class E> struct WinogradTransforms {
   /// 6 x 6 elements; those that do not exist are 0.
-  void (*input)(const float* at, const WinogradTile& tile, float* to, std::int64_t step);
+  void (*input)(const E* at, const WinogradTile& tile, float* to, std::int64_t step);
   /// 4 x 4 elements of a gradient, whose sums are added to `sums`, if that is not nullptr.
-  void (*gradient)(const float* at, const WinogradTile& tile, float* to, std::int64_t step, float* sums);
-  void (*output)(const float* from, std::int64_t step, float* at, const WinogradTile& tile, const float* bias,
-                 bool relu);
+  void (*gradient)(const E* at, const WinogradTile& tile, float* to, std::int64_t step, float* sums);
+  void (*output)(const float* from, std::int64_t step, E* at, const WinogradTile& tile, const float* bias, bool relu);
+};
+struct WinogradLoops {
+  WinogradTransforms<float> of_float;
+  WinogradTransforms<std::uint16_t> of_bfloat16;
   /// g: [9, n].
   void (*weights)(const float* g, std::int64_t n, float* to, std::int64_t step);
   void (*weight_gradient)(const float* from, std::int64_t step, std::int64_t n, float* g);
@@ -121,7 +125,23 @@ template <class M> MINNOW_HD void transform(const Vector (&from)[M::kFrom * M::k
   for (int i = 0; i < M::kTo; ++i) M::apply(half + i * M::kFrom, to + i * M::kTo);
 }
 
-template <int Side> MINNOW_HD void load_tile(const float* at, const WinogradTile& t, Vector (&v)[Side * Side]) {
+typedef std::uint16_t BFloats __attribute__((vector_size(kVectorBytes / 2)));
+typedef std::uint32_t Bits __attribute__((vector_size(kVectorBytes)));
+
+MINNOW_HD Vector load(const std::uint16_t* from) {
+  BFloats v;
+  std::memcpy(&v, from, sizeof v);
+  return reinterpret_cast<Vector>(__builtin_convertvector(v, Bits) << 16);
+}
+/// Rounds to nearest even.
+MINNOW_HD void store(Vector v, std::uint16_t* to) {
+  const Bits bits = reinterpret_cast<Bits>(v), high = bits >> 16;
+  const Bits rounded = v == v ? (bits + 0x7fffU + (high & 1U)) >> 16 : high | 0x40U;
+  const BFloats narrow = __builtin_convertvector(rounded, BFloats);
+  std::memcpy(to, &narrow, sizeof narrow);
+}
+
+template <int Side, class E> MINNOW_HD void load_tile(const E* at, const WinogradTile& t, Vector (&v)[Side * Side]) {
 #pragma GCC unroll 6
   for (int i = 0; i < Side; ++i)
 #pragma GCC unroll 4
@@ -148,7 +168,7 @@ template <int Count> MINNOW_HD void load_all(const float* from, std::int64_t ste
   for (int i = 0; i < Count; ++i) v[i] = load(from + i * step);
 }
 
-void input(const float* at, const WinogradTile& tile, float* to, std::int64_t step) {
+template <class E> void input(const E* at, const WinogradTile& tile, float* to, std::int64_t step) {
   for (std::int64_t c = 0; c < tile.channels; c += kLanes32) {
     Vector d[36], v[36];
     load_tile<6>(at + c, tile, d);
@@ -157,7 +177,7 @@ void input(const float* at, const WinogradTile& tile, float* to, std::int64_t st
   }
 }
 
-void gradient(const float* at, const WinogradTile& tile, float* to, std::int64_t step, float* sums) {
+template <class E> void gradient(const E* at, const WinogradTile& tile, float* to, std::int64_t step, float* sums) {
   for (std::int64_t c = 0; c < tile.channels; c += kLanes32) {
     Vector y[16], w[36];
     load_tile<4>(at + c, tile, y);
@@ -172,7 +192,8 @@ void gradient(const float* at, const WinogradTile& tile, float* to, std::int64_t
   }
 }
 
-void output(const float* from, std::int64_t step, float* at, const WinogradTile& tile, const float* bias, bool relu) {
+template <class E>
+void output(const float* from, std::int64_t step, E* at, const WinogradTile& tile, const float* bias, bool relu) {
   for (std::int64_t c = 0; c < tile.channels; c += kLanes32) {
     Vector m[36], y[16];
     load_all(from + c, step, m);
@@ -206,7 +227,10 @@ void weight_gradient(const float* from, std::int64_t step, std::int64_t n, float
 
 }  // namespace
 
-extern const WinogradLoops winograd_loops = {input, gradient, output, weights, weight_gradient};
+extern const WinogradLoops winograd_loops = {{input<float>, gradient<float>, output<float>},
+                                             {input<std::uint16_t>, gradient<std::uint16_t>, output<std::uint16_t>},
+                                             weights,
+                                             weight_gradient};
 
 }  // namespace minnow::cpu::MINNOW_ISA
 
@@ -240,16 +264,22 @@ struct Tiles {
   }
 };
 
+template <class E> const WinogradTransforms<E>& transforms() {
+  const WinogradLoops& loops = MINNOW_ISA_LOOPS(winograd_loops);
+  if constexpr (std::is_same_v<E, float>) return loops.of_float;
+  else return loops.of_bfloat16;
+}
+
 /// The tile of `side` elements from (h, w) on of an image, and its address, which may lie before the image.
-struct Place {
-  const float* at;
+template <class E> struct Place {
+  E* at;
   WinogradTile tile;
 
   Place(const View& t, std::int64_t image, std::int64_t h, std::int64_t w, int side) {
     const Shape& s = t.shape();
     const auto clipped = [&](std::int64_t n) { return static_cast<int>(std::clamp<std::int64_t>(n, 0, side)); };
     tile = {s[3] * s[1], s[1], clipped(-h), clipped(s[2] - h), clipped(-w), clipped(s[3] - w)};
-    at = floats(t) + (image * s[2] + h) * tile.row + w * s[1];
+    at = static_cast<E*>(t.raw_data()) + (image * s[2] + h) * tile.row + w * s[1];
   }
 };
 
@@ -287,11 +317,12 @@ View transformed(const View& w, bool backward) {
 }
 
 /// y = the convolution of x with transformed weights.
+template <class E>
 void convolve(const View& x, const View& transformed, const View& bias, const View& y, const std::int64_t (&padding)[2],
               bool relu) {
   const std::int64_t from = x.shape()[1], to = y.shape()[1];
   const Tiles tiles(y.shape(), from + to);
-  const WinogradLoops& loop = MINNOW_ISA_LOOPS(winograd_loops);
+  const WinogradTransforms<E>& loop = transforms<E>();
   const GemmLoops& gemm = loops().gemm;
   const float *const u = floats(transformed), *const added = bias.defined() ? floats(bias) : nullptr;
   const std::int64_t in_step = tiles.block * from, out_step = tiles.block * to;
@@ -302,7 +333,7 @@ void convolve(const View& x, const View& transformed, const View& bias, const Vi
         const std::int64_t first = b * tiles.block, n = std::min(tiles.block, tiles.count() - first);
         for (std::int64_t i = 0; i < n; ++i)
           tiles.at(first + i, [&](std::int64_t image, std::int64_t h, std::int64_t w) {
-            const Place place(x, image, h - padding[0], w - padding[1], 6);
+            const Place<const E> place(x, image, h - padding[0], w - padding[1], 6);
             loop.input(place.at, place.tile, v + i * from, in_step);
           });
         for (std::int64_t e = 0; e < kElements; ++e)
@@ -310,8 +341,8 @@ void convolve(const View& x, const View& transformed, const View& bias, const Vi
                    n, to);
         for (std::int64_t i = 0; i < n; ++i)
           tiles.at(first + i, [&](std::int64_t image, std::int64_t h, std::int64_t w) {
-            const Place place(y, image, h, w, 4);
-            loop.output(m + i * to, out_step, const_cast<float*>(place.at), place.tile, added, relu);
+            const Place<E> place(y, image, h, w, 4);
+            loop.output(m + i * to, out_step, place.at, place.tile, added, relu);
           });
       });
 }
@@ -329,20 +360,30 @@ bool suits_winograd(const Conv2dParams& params, const Shape& x, const Shape& w, 
 
 void winograd_forward(const Conv2dParams& params, const View& x, const View& w, const View& bias, const View& y,
                       Activation activation) {
-  convolve(x, transformed(w, false), bias, y, params.padding, activation == Activation::relu);
+  const bool relu = activation == Activation::relu;
+  const View u = transformed(w, false);
+  if (x.dtype() == DType::bfloat16) convolve<std::uint16_t>(x, u, bias, y, params.padding, relu);
+  else convolve<float>(x, u, bias, y, params.padding, relu);
   if (activation != Activation::relu) activate(activation, y);
 }
 
 void winograd_backward_input(const Conv2dParams& params, const View& grad, const View& w, const View& grad_x) {
-  convolve(grad, transformed(w, true), {}, grad_x, {2 - params.padding[0], 2 - params.padding[1]}, false);
+  const std::int64_t padding[] = {2 - params.padding[0], 2 - params.padding[1]};
+  const View u = transformed(w, true);
+  if (grad.dtype() == DType::bfloat16) convolve<std::uint16_t>(grad, u, {}, grad_x, padding, false);
+  else convolve<float>(grad, u, {}, grad_x, padding, false);
 }
 
-void winograd_backward_weight(const Conv2dParams& params, const View& grad, const View& x, const View& grad_w,
-                              const View& grad_bias) {
+namespace {
+
+template <class E>
+void weight_gradients(const Conv2dParams& params, const View& grad, const View& x, const View& grad_w,
+                      const View& grad_bias) {
   const std::int64_t in = x.shape()[1], out = grad.shape()[1], taps = 9 * in * out;
   const Tiles tiles(grad.shape(), in + out);
   const ConvParts parts = cut(grad.shape()[0], grad_w.numel());
-  const WinogradLoops& loop = MINNOW_ISA_LOOPS(winograd_loops);
+  const WinogradTransforms<E>& loop = transforms<E>();
+  const auto of_weights = MINNOW_ISA_LOOPS(winograd_loops).weight_gradient;
   const GemmLoops& gemm = loops().gemm;
   // Of each part [C, 9, O], and behind it the sums of the gradient.
   const View sums = scratch({parts.count, taps + out}, DType::float32);
@@ -361,7 +402,7 @@ void winograd_backward_weight(const Conv2dParams& params, const View& grad, cons
           const std::int64_t n = std::min(tiles.block, end - first);
           for (std::int64_t i = 0; i < n; ++i)
             tiles.at(first + i, [&](std::int64_t image, std::int64_t h, std::int64_t w) {
-              const Place read(x, image, h - params.padding[0], w - params.padding[1], 6),
+              const Place<const E> read(x, image, h - params.padding[0], w - params.padding[1], 6),
                   arrived(grad, image, h, w, 4);
               loop.input(read.at, read.tile, v + i * in, in_step);
               loop.gradient(arrived.at, arrived.tile, g + i * out, out_step, grad_bias.defined() ? bias : nullptr);
@@ -371,7 +412,7 @@ void winograd_backward_weight(const Conv2dParams& params, const View& grad, cons
                      {v + e * in_step, 1, in, g + e * out_step, out, n, s + e * in * out, out, nullptr, first != begin},
                      in, out);
         }
-        for (std::int64_t c = 0; c < in; ++c) loop.weight_gradient(s + c * out, in * out, out, result + c * 9 * out);
+        for (std::int64_t c = 0; c < in; ++c) of_weights(s + c * out, in * out, out, result + c * 9 * out);
       });
   float* const all = floats(sums);
   parallel_for(in, sums.nbytes(), [&](std::int64_t c) {
@@ -385,6 +426,14 @@ void winograd_backward_weight(const Conv2dParams& params, const View& grad, cons
   for (std::int64_t p = 1; p < parts.count; ++p)
     for (std::int64_t o = 0; o < out; ++o) all[taps + o] += all[p * (taps + out) + taps + o];
   convert(View(sums.storage(), DType::float32, {out}, {1}, taps), grad_bias);
+}
+
+}  // namespace
+
+void winograd_backward_weight(const Conv2dParams& params, const View& grad, const View& x, const View& grad_w,
+                              const View& grad_bias) {
+  const auto run = x.dtype() == DType::bfloat16 ? weight_gradients<std::uint16_t> : weight_gradients<float>;
+  run(params, grad, x, grad_w, grad_bias);
 }
 
 }  // namespace minnow::cpu
