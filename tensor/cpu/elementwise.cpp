@@ -68,10 +68,10 @@ void relu_slope_of_halves(const View& grad, const View& y, const View& out) {
     auto* to = reinterpret_cast<std::int16_t*>(at(out, begin));
     const std::int16_t largest = infinity;
     const std::int64_t count = end - begin;
-#pragma GCC ivdep
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int16_t value = g[i];
-      to[i] = (s[i] > 0) & (s[i] <= largest) ? value : std::int16_t{0};
+      const bool keeps = (s[i] > 0) & (s[i] <= largest);
+      to[i] = keeps ? value : std::int16_t{0};
     }
   });
 }
