@@ -46,8 +46,9 @@ struct CapturedStepOptions {
 /// gradients: parameters are trained.  A replay on the CPU or sim reads an input where it is; it is copied to memory that
 /// the step owns if it is on another device or has another layout than at the capture, if the step writes it, keeps it or
 /// uses its memory otherwise, and for a CUDA graph.  Each combination of shapes and dtypes has its own capture.  The result
-/// is the tensor that the function returned (undefined for void); the next run overwrites it, and backward of what was
-/// computed with it before is an AutogradError then.  clone() keeps it.
+/// is the tensor that the function returned (undefined for void); the next run overwrites it, as it does
+/// gradients and what the function assigns to variables outside, and backward of what was computed with a result or a
+/// gradient before is an AutogradError then.  clone() keeps it.
 ///
 /// The memory of all intermediate tensors is laid out once, by the calls that use them, and elementwise operations that
 /// follow each other are made in one pass over their elements (CPU and sim).

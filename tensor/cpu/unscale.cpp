@@ -49,7 +49,7 @@ template <> void execute(const calls::UpdateScale& args) {
   if (*static_cast<const float*>(args.found_inf.raw_data()) != 0) {
     scale = static_cast<float>(static_cast<double>(scale) * args.backoff_factor);
     tracker = 0;
-  } else if (++tracker == args.growth_interval) {
+  } else if (++tracker >= args.growth_interval) {
     const auto grown = static_cast<float>(static_cast<double>(scale) * args.growth_factor);
     if (std::isfinite(grown)) scale = grown;
     tracker = 0;

@@ -133,7 +133,7 @@ __global__ void update_scale_kernel(float* scale, std::int32_t* tracker, const f
   if (*found_inf != 0) {
     *scale = static_cast<float>(static_cast<double>(*scale) * backoff);
     *tracker = 0;
-  } else if (++*tracker == interval) {
+  } else if (++*tracker >= interval) {
     const auto grown = static_cast<float>(static_cast<double>(*scale) * growth);
     if (grown - grown == 0) *scale = grown;
     *tracker = 0;

@@ -136,6 +136,24 @@ TEST_P(GradScaler, OptionsMayChangeBetweenReplays) {
   EXPECT_EQ(scales(true), scales(false));
 }
 
+TEST_P(GradScaler, AShorterIntervalCountsTheStepsBefore) {
+  const Tensor w = ones({3}, {.device = device()}).requires_grad_();
+  optim::SGD sgd({w}, {.lr = 0.1});
+  optim::GradScaler scaler({.init_scale = 4, .growth_interval = 9});
+  const auto scale_after_a_step = [&] {
+    sgd.zero_grad();
+    scaler.scale(sum(w)).backward();
+    scaler.step(sgd);
+    scaler.update();
+    return scaler.get_scale();
+  };
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(scale_after_a_step(), 4);
+  scaler.set_growth_interval(2);  // of 4 good steps it would never be the next
+  EXPECT_EQ(scale_after_a_step(), 8);
+  EXPECT_EQ(scale_after_a_step(), 8);
+  EXPECT_EQ(scale_after_a_step(), 16);
+}
+
 TEST_P(GradScaler, ASkippedStepChangesNothing) {
   Tensor w = ones({300, 7}, {.device = device()}).requires_grad_(),
          v = ones({5}, {.device = device()}).requires_grad_();
