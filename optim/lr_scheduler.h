@@ -3,6 +3,7 @@
 #include <concepts>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -200,9 +201,15 @@ class MultiStepLR : public LRScheduler {
  public:
   MultiStepLR(Optimizer& optimizer, MultiStepLROptions options, SourceLocation where = SourceLocation::current())
       : LRScheduler(optimizer, multi_step_lr(std::move(options), where), where) {}
-  MultiStepLR(Optimizer& optimizer, std::vector<std::int64_t> milestones, double gamma = 0.1,
+  // Templates, as a list of options would fit a vector of numbers too.
+  template <std::integral T>
+  MultiStepLR(Optimizer& optimizer, std::initializer_list<T> milestones, double gamma = 0.1,
               SourceLocation where = SourceLocation::current())
-      : MultiStepLR(optimizer, MultiStepLROptions{.milestones = std::move(milestones), .gamma = gamma}, where) {}
+      : MultiStepLR(optimizer, std::vector<std::int64_t>(milestones.begin(), milestones.end()), gamma, where) {}
+  template <std::same_as<std::vector<std::int64_t>> Milestones>
+  MultiStepLR(Optimizer& optimizer, const Milestones& milestones, double gamma = 0.1,
+              SourceLocation where = SourceLocation::current())
+      : MultiStepLR(optimizer, MultiStepLROptions{.milestones = milestones, .gamma = gamma}, where) {}
 };
 
 /// The rate times factor for total_iters steps.
