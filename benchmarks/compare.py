@@ -191,8 +191,12 @@ def time_text(seconds):
 
 
 def processor():
+    """Name, family and model: several generations have the same name."""
     try:
-        return re.search(r"model name\s*: (.*)", pathlib.Path("/proc/cpuinfo").read_text()).group(1)
+        text = pathlib.Path("/proc/cpuinfo").read_text()
+        name, family, model = (re.search(rf"^{field}\s*: (.*)", text, re.M).group(1)
+                               for field in ("model name", "cpu family", "model"))
+        return f"{name}, family {family}, model {model}"
     except (OSError, AttributeError):
         return platform.processor() or platform.machine()
 

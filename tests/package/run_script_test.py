@@ -55,6 +55,11 @@ with tempfile.TemporaryDirectory() as folder:
         result = run(shell=shell)
         expect(result.returncode == 0 and all(f"./run {c}" in result.stdout for c in ("mnist", "test", "quickstart")),
                "without a command it lists them", result)
+    examples = [name[:-4] for name in os.listdir(os.path.join(source, "examples")) if name.endswith(".cpp")]
+    for name in examples:
+        result = run(name)
+        expect("there is no command" not in result.stdout, f"the example {name} is a command", result)
+    expect(len(examples) > 10, "the examples are there", result)
     result = run("nonsense")
     expect(result.returncode == 2 and "there is no command 'nonsense'" in result.stdout, "a wrong command", result)
 
