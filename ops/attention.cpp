@@ -7,6 +7,7 @@
 #include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
 #include <minnow/ops/detail/autocast.h>
+#include <minnow/ops/detail/matmul.h>
 #include <minnow/ops/detail/softmax.h>
 #include <minnow/ops/dropout.h>
 #include <minnow/ops/index.h>
@@ -118,9 +119,11 @@ Part whole(const Plan& plan) { return {0, plan.n, 0, plan.rows, plan.columns}; }
 
 /// Calls f(part) for parts of which each has as many weights as a cache holds.
 template <class F> void for_parts(const Plan& plan, const F& f) {
-  constexpr std::int64_t kWeights = 1 << 19, kRows = 64;
-  const std::int64_t rows =
-      std::clamp<std::int64_t>(kWeights / (plan.n * std::max<std::int64_t>(plan.columns, 1)), kRows, plan.rows);
+  constexpr std::int64_t kWeights = 1 << 19, kFewRows = 64, kManyRows = 128;
+  // Keys are packed for the product with each part: many rows share it.
+  const std::int64_t room = kWeights / std::max<std::int64_t>(plan.columns, 1),
+                     least = std::min(plan.rows, std::clamp(room, kFewRows, kManyRows));
+  const std::int64_t rows = std::clamp(room / plan.n, least, plan.rows);
   const std::int64_t count =
       std::clamp<std::int64_t>(kWeights / (rows * std::max<std::int64_t>(plan.columns, 1)), 1, plan.n);
   for (std::int64_t n = 0; n < plan.n; n += count)
@@ -129,6 +132,12 @@ template <class F> void for_parts(const Plan& plan, const F& f) {
       f(Part{n, std::min(count, plan.n - n), row, some,
              plan.causal ? std::min(plan.columns, row + some) : plan.columns});
     }
+}
+
+/// out += a b, of matrices.
+void add_product(const Tensor& out, const Tensor& a, const Tensor& b) {
+  if (dispatch({{"out", out}}).computes_on_host()) raw::matmul_add_(out, a, b);
+  else add_(out, matmul(a, b));
 }
 
 Tensor forward_in_parts(const Tensor& q, const Tensor& k, const Tensor& v, const Plan& plan) {
@@ -147,11 +156,11 @@ Gradients gradients_in_parts(const Tensor& grad, const Tensor& q, const Tensor& 
     const Tensor rows = mul(of_part(q, p, p.row, p.rows), plan.scale), g = of_part(grad, p, p.row, p.rows),
                  columns = of_part(k, p, 0, p.columns);
     const Tensor w = weights(of_part(q, p, p.row, p.rows), columns, plan, p);
-    add_(of_part(g_v, p, 0, p.columns), matmul(w.transpose(1, 2), g));
+    add_product(of_part(g_v, p, 0, p.columns), w.transpose(1, 2), g);
     const Tensor g_w = matmul(g, of_part(v, p, 0, p.columns).transpose(1, 2));
     const Tensor slope = raw::softmax_backward(g_w, w, 2, false);
     copy_(of_part(g_q, p, p.row, p.rows), mul(matmul(slope, columns), plan.scale));
-    add_(of_part(g_k, p, 0, p.columns), matmul(slope.transpose(1, 2), rows));
+    add_product(of_part(g_k, p, 0, p.columns), slope.transpose(1, 2), rows);
   });
   return {g_q, g_k, g_v};
 }

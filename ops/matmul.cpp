@@ -105,7 +105,8 @@ void matmul_add_(const Tensor& out, const Tensor& a, const Tensor& b) {
   const Operands operands{{"out", out}, {"a", a}, {"b", b}};
   Backend& backend = dispatch(operands);
   require_same_dtype(operands);
-  WorkCount::add(out.numel() * a.size(1));
+  WorkCount::add(out.numel() * a.size(-1));
+  if (a.dim() == 3) return backend.run(calls::Matmul{a, b, View(), out, {.beta = 1}});
   if (b.dim() == 3) {
     const std::int64_t count = b.size(0), width = b.size(2);
     const View each(a.storage(), a.dtype(), {count, a.size(0), a.size(1)}, {0, a.strides()[0], a.strides()[1]},
