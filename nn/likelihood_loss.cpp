@@ -115,7 +115,7 @@ Tensor poisson_nll_loss(const In& x, const In& target, const PoissonNLLLossOptio
   const Tensor& t = *target;
   Tensor losses = options.log_input ? exp(*x) - t * *x : *x - t * log(*x + options.eps);
   if (options.full) {
-    const Tensor many = logical_not(t <= 1), n = where(many, t, 1.0);
+    const Tensor many = t > 1, n = where(many, t, 1.0);
     losses = losses + where(many, n * log(n) - n + log(n * (2 * std::numbers::pi)) * 0.5, 0.0);
   }
   return reduced(losses, options.reduction);

@@ -76,9 +76,8 @@ void relu_slope_of_halves(const View& grad, const View& y, const View& out) {
   });
 }
 
-void derivative(const SlopeJob& job, DType compute, const View& any_grad, const View& any_saved, const View& out) {
+void derivative(const SlopeJob& job, DType compute, const View& grad, const View& saved, const View& out) {
   const std::int64_t n = out.numel();
-  const View grad = laid_out_as(out, any_grad), saved = laid_out_as(out, any_saved);
   if (grad.dtype() == compute && saved.dtype() == compute && out.dtype() == compute && same_dense_layout(grad, out) &&
       same_dense_layout(saved, out)) {
     parallel_blocks(n, kThreadElements, 3 * bytes_of(out, n), [&](std::int64_t b, std::int64_t e) {
@@ -123,22 +122,23 @@ template <> void execute(const calls::Unary& args) {
 }
 
 template <> void execute(const calls::UnarySlope& args) {
-  const View &grad = args.grad, &saved = args.saved, &out = args.out;
+  const View& out = args.out;
+  const View grad = laid_out_as(out, args.grad), saved = laid_out_as(out, args.saved);
   const int op = args.op;
   const Compute compute = compute_of(out.dtype());
   if (compute == Compute::kInt64) throw_missing("unary_slope", op, out.dtype());
   const SlopeJob job{loops().slope[static_cast<int>(compute)][op], args.p0, args.p1};
   if (job.loop == nullptr) throw_missing("unary_slope", op, out.dtype());
   const bool same_half = is_half(out.dtype()) && grad.dtype() == out.dtype() && saved.dtype() == out.dtype();
-  if (op == kernels::kIndexOf<kernels::UnaryOps, kernels::Relu> && same_half) {
-    const View g = laid_out_as(out, grad), y = laid_out_as(out, saved);
-    if (same_dense_layout(g, out) && same_dense_layout(y, out)) return relu_slope_of_halves(g, y, out);
-  }
+  if (op == kernels::kIndexOf<kernels::UnaryOps, kernels::Relu> && same_half && same_dense_layout(grad, out) &&
+      same_dense_layout(saved, out))
+    return relu_slope_of_halves(grad, saved, out);
   derivative(job, dtype_of(compute), grad, saved, out);
 }
 
 template <> void execute(const calls::UnaryCurve& args) {
-  const View &grad = args.grad, &saved = args.saved, &out = args.out;
+  const View& out = args.out;
+  const View grad = laid_out_as(out, args.grad), saved = laid_out_as(out, args.saved);
   const int op = args.op;
   const Compute compute = compute_of(out.dtype());
   if (compute == Compute::kInt64) throw_missing("unary_curve", op, out.dtype());
