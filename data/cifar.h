@@ -38,7 +38,7 @@ struct SyntheticShapesOptions {
 
 /// Images in CIFAR's format that need no file: [3, 32, 32], 10 classes of shapes (disk, ring, square, frame, triangle,
 /// cross, diagonal cross, stripes in two directions, checkers) in random colours, places and sizes, with noise.  Image i
-/// depends on (seed, first + i) alone.
+/// depends on (seed, first + i) alone.  Bytes become (byte / 255 - 0.5) / 0.3.
 class SyntheticShapes : public ImageDataset {
  public:
   /// ValueError for a negative size or first.

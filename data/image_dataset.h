@@ -26,7 +26,7 @@ struct Normalization {
 };
 
 /// Images and their class numbers.  Images are kept as bytes, and normalized when a batch is made, or on the device
-/// that it is copied to.  A sample is {float32 [C, H, W], int64 []}.
+/// that it is copied to.  A sample is {float32 [C, H, W], int64 []}; with the default normalization it is in [0, 1].
 class ImageDataset {
  public:
   /// images: uint8 [N, H, W] or [N, C, H, W]   labels: uint8 or int64 [N], each in [0, classes).  On the cpu.

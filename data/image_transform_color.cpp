@@ -28,6 +28,13 @@ Planes colors_of(const char* op, const Tensor& image, SourceLocation where) {
                    where);
 }
 
+/// The same, of values that can be cut to the range of colours.
+Planes bounded_colors_of(const char* op, const Tensor& image, SourceLocation where) {
+  const Planes in = colors_of(op, image, where);
+  detail::check_unit_range(op, in.tensor, where);
+  return in;
+}
+
 bool is_rgb(const Tensor& image) { return image.dim() >= 3 && image.shape()[-3] == 3; }
 
 void check_factor(const char* op, double factor, double low, double high, SourceLocation where) {
@@ -105,7 +112,7 @@ Tensor to_grayscale(const Tensor& image, std::int64_t channels, SourceLocation w
 Tensor adjust_brightness(const Tensor& image, double factor, SourceLocation where) {
   const CallSite site("adjust_brightness", where);
   check_factor("adjust_brightness", factor, 0, kMaxFactor, where);
-  const Planes in = colors_of("adjust_brightness", image, where);
+  const Planes in = bounded_colors_of("adjust_brightness", image, where);
   const Tensor out = in.like(in.height, in.width, where);
   std::vector<float> plane;
   for (std::int64_t k = 0; k < in.count; ++k) {
@@ -119,7 +126,7 @@ Tensor adjust_brightness(const Tensor& image, double factor, SourceLocation wher
 Tensor adjust_contrast(const Tensor& image, double factor, SourceLocation where) {
   const CallSite site("adjust_contrast", where);
   check_factor("adjust_contrast", factor, 0, kMaxFactor, where);
-  const Planes in = colors_of("adjust_contrast", image, where);
+  const Planes in = bounded_colors_of("adjust_contrast", image, where);
   const Tensor out = in.like(in.height, in.width, where);
   Rgb planes;
   std::vector<float> grey;
@@ -147,7 +154,7 @@ Tensor adjust_contrast(const Tensor& image, double factor, SourceLocation where)
 Tensor adjust_saturation(const Tensor& image, double factor, SourceLocation where) {
   const CallSite site("adjust_saturation", where);
   check_factor("adjust_saturation", factor, 0, kMaxFactor, where);
-  const Planes in = colors_of("adjust_saturation", image, where);
+  const Planes in = bounded_colors_of("adjust_saturation", image, where);
   if (!is_rgb(image)) return image;
   const Tensor out = in.like(in.height, in.width, where);
   Rgb planes;
@@ -167,7 +174,7 @@ Tensor adjust_saturation(const Tensor& image, double factor, SourceLocation wher
 Tensor adjust_hue(const Tensor& image, double factor, SourceLocation where) {
   const CallSite site("adjust_hue", where);
   check_factor("adjust_hue", factor, -0.5, 0.5, where);
-  const Planes in = colors_of("adjust_hue", image, where);
+  const Planes in = bounded_colors_of("adjust_hue", image, where);
   if (!is_rgb(image)) return image;
   const Tensor out = in.like(in.height, in.width, where);
   Rgb planes;
@@ -203,6 +210,7 @@ Tensor ConvertImageDtype::operator()(const Tensor& image, SourceLocation where) 
         where);
   if (image.dtype() == dtype) return image;
   if (in.bytes) return ToFloat{}(image, where);
+  detail::check_unit_range("ConvertImageDtype", in.tensor, where);
   const Tensor out = detail::host_tensor(dtype, image.shape(), where);
   std::transform(in.tensor.data<float>(), in.tensor.data<float>() + in.tensor.numel(), out.data<std::uint8_t>(),
                  [](float x) { return static_cast<std::uint8_t>(x > 0 ? std::min(x * 255.999F, 255.0F) : 0); });

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <fmt/format.h>
 #include <minnow/data/detail/host.h>
+#include <minnow/data/detail/planes.h>
 #include <minnow/tensor/backend/dispatch.h>
 
 namespace minnow::data {
@@ -74,7 +75,10 @@ void check_distance(const char* name, std::int64_t pixels, SourceLocation where)
 
 Tensor ToFloat::operator()(const Tensor& image, SourceLocation where) const {
   const Tensor in = dense("ToFloat", image, where);
-  if (in.dtype() == DType::float32) return image;
+  if (in.dtype() == DType::float32) {
+    detail::check_unit_range("ToFloat", in, where);
+    return image;
+  }
   if (in.dtype() != DType::uint8)
     throw DTypeError(
         message("ToFloat", "an image must be uint8 or float32", {{"image", image}}, "convert it: .to(float32)"), where);

@@ -11,7 +11,8 @@ namespace minnow::data {
 // Functions of one image on the host, [H, W] or [C, H, W]; each returns a tensor and does not change the image.  When
 // applied they throw ValueError for options out of range, and DTypeError, ShapeError or DeviceError for the image.
 
-/// uint8 to float32: y = x / 255.  A float32 image passes unchanged.
+/// uint8 to float32: y = x / 255.  A float32 image in [0, 1] passes unchanged; ValueError for one far outside, which is
+/// normalized already.
 struct ToFloat {
   Tensor operator()(const Tensor& image, SourceLocation where = SourceLocation::current()) const;
 };
@@ -96,7 +97,9 @@ template <Dataset D, class... F> class Transformed {
   std::tuple<F...> functions_;
 };
 
-/// `transform(mnist("train"), RandomShift{.pixels = 2}, [](Tensor image) { ... })`.
+/// `transform(mnist("train"), RandomShift{.pixels = 2}, [](Tensor image) { ... })`.  Samples of an ImageDataset are
+/// normalized before; `ImageDataset(set.images(), set.labels(), set.classes())` leaves them in [0, 1], for transforms of
+/// colours and a normalization of your own.
 template <Dataset D, class... F> Transformed<D, F...> transform(D dataset, F... functions) {
   return Transformed<D, F...>(std::move(dataset), std::move(functions)...);
 }

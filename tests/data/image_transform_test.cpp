@@ -140,7 +140,7 @@ TEST(ImageTransforms, RotationsAndAffinesVary) {
 }
 
 TEST(ImageTransforms, WorkersChangeNothing) {
-  const data::TensorDataset set(ramp({40, 3, 12, 10}, float32), arange(40));
+  const data::TensorDataset set(ramp({40, 3, 12, 10}, float32) / 57, arange(40));
   const auto transformed = data::transform(
       set, data::Compose(
                data::RandomResizedCrop{.height = 8, .width = 8}, data::RandomVerticalFlip{},
@@ -222,6 +222,14 @@ TEST(ImageTransforms, RefuseWhatIsNoImage) {
   EXPECT_THROW(data::RandomResizedCrop({.ratio = {0, 1}})(x, random), ValueError);
   EXPECT_THROW(data::ColorJitter({.hue = 0.7})(x, random), ValueError);
   EXPECT_THROW((data::NormalizeChannels{{0.5}, {0.5}}(x)), ValueError);
+  for (const Tensor& y : {(x - 0.5) / 0.3, x + 255}) {  // normalized, or bytes as floats
+    EXPECT_TRUE(has(error_of<ValueError>([&] { data::ColorJitter{.brightness = 0.2}(y, random); }),
+                    "ColorJitter: the values of a float32 image must be in [0, 1]"));
+    EXPECT_THROW(data::adjust_contrast(y, 0.5), ValueError);
+    EXPECT_THROW(data::adjust_saturation(y, 0.5), ValueError);
+    EXPECT_THROW(data::adjust_hue(y, 0.1), ValueError);
+    EXPECT_THROW(data::ConvertImageDtype{uint8}(y), ValueError);
+  }
   EXPECT_THROW(data::ConvertImageDtype{float64}(x), DTypeError);
   const Tensor batch = zeros({3, 1, 4, 4});
   EXPECT_THROW(data::mixup(batch, labels, 2, random), IndexError);

@@ -7,6 +7,7 @@
 #include <minnow/ops/arithmetic.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
+#include "support/thrown.h"
 
 namespace minnow {
 namespace {
@@ -107,6 +108,12 @@ TEST(Transforms, ToFloatAndNormalize) {
   EXPECT_EQ(reals.shape(), (Shape{2, 2}));
   EXPECT_EQ(reals.to_vector<float>(), (std::vector<float>{0, 0.2F, 0.4F, 1}));
   EXPECT_TRUE(data::ToFloat{}(reals).is_same(reals));
+  const Tensor cubic = tensor({{-0.2, 0.5}, {0.5, 1.2}});  // what interpolation leaves
+  EXPECT_TRUE(data::ToFloat{}(cubic).is_same(cubic));
+  const std::string text = test::error_of<ValueError>([&] { data::ToFloat{}((reals - 0.1307) / 0.3081); });
+  EXPECT_TRUE(test::has(text, "ToFloat: the values of a float32 image must be in [0, 1], but are in [-0.424, 2.82]"))
+      << text;
+  EXPECT_THROW(data::ToFloat{}(full({2, 2}, std::nan(""))), ValueError);
   const Tensor normal = data::Normalize{.mean = 0.5, .std = 0.25}(tensor({0.0, 0.5, 1.0}));
   EXPECT_EQ(normal.to_vector<float>(), (std::vector<float>{-2, 0, 2}));
   for (const double std : {0.0, -1.0, std::nan("")}) EXPECT_THROW((data::Normalize{0, std}(reals)), ValueError) << std;
