@@ -576,14 +576,4 @@ Tensor flip(const In& x, const Dims& dims) {
   return record("flip", std::move(y), {x}, [dims](const Tensor& g) { return flip(g, dims); });
 }
 
-Tensor roll(const In& x, std::int64_t shift, int dim) {
-  const CallSite site("roll", x.where);
-  x->require_defined("roll", x.where);
-  dim = raw::wrap_dim(x, dim);
-  const std::int64_t size = x->dim() ? x->shape()[dim] : 0;
-  if (size == 0) return x->clone();
-  const std::int64_t cut = ((-shift) % size + size) % size;
-  return cat({x->narrow(dim, cut, size - cut), x->narrow(dim, 0, cut)}, dim);
-}
-
 }  // namespace minnow

@@ -51,7 +51,5 @@ namespace minnow {
 [[nodiscard]] Tensor repeat(const In& x, const Shape& times);
 /// A copy of x with the elements along dims in reverse order.
 [[nodiscard]] Tensor flip(const In& x, const Dims& dims);
-/// x with the elements along dim shifted by `shift`; those past the end come back at the beginning.
-[[nodiscard]] Tensor roll(const In& x, std::int64_t shift, int dim);
 
 }  // namespace minnow

@@ -16,8 +16,9 @@ namespace {
 Gradients gradients(const Tensor& g, const Tensor& x, const Tensor& weight, Needs needs) {
   Gradients out(2);
   if (is_grad_enabled()) {
-    if (needs[0]) out[0] = where(x > 0, g, g * weight);
-    if (needs[1]) out[1] = sum_to(where(x > 0, 0.0, g * x), weight.shape());
+    // The second derivatives at 0 are 0, as in PyTorch.
+    if (needs[0]) out[0] = where(x < 0, g * weight, where(x > 0, g, g * weight.detach()));
+    if (needs[1]) out[1] = sum_to(where(x >= 0, 0.0, g * x), weight.shape());
     return out;
   }
   if (needs[0]) out[0] = raw::ternary(raw::kTernary<kernels::PreluSlope>, g, x, weight);

@@ -394,6 +394,33 @@ Tensor tile(const In& x, const Shape& times) {
   return repeat(x, counts);
 }
 
+namespace {
+
+Tensor rolled(const Tensor& x, std::int64_t shift, int dim) {
+  dim = raw::wrap_dim(x, dim);
+  const std::int64_t size = x.dim() ? x.shape()[dim] : 0;
+  if (size == 0) return x.clone();
+  const std::int64_t cut = (size - shift % size) % size;
+  return cat({x.narrow(dim, cut, size - cut), x.narrow(dim, 0, cut)}, dim);
+}
+
+}  // namespace
+
+Tensor roll(const In& x, const Shape& shifts, const Dims& dims) {
+  const CallSite site("roll", x.where);
+  x->require_defined("roll", x.where);
+  const Shape& along = dims;
+  const int wanted = std::max(along.rank(), 1);
+  if (shifts.rank() != wanted)
+    throw ValueError(
+        message(std::to_string(shifts.rank()) + " shifts for " + std::to_string(along.rank()) + " dimensions",
+                {{"self", *x}}, "give a shift for each dimension, or one shift and no dimension"));
+  if (along.empty()) return rolled(x->flatten(), shifts[0], 0).reshape(x->shape());
+  Tensor y = rolled(*x, shifts[0], static_cast<int>(along[0]));
+  for (int i = 1; i < wanted; ++i) y = rolled(y, shifts[i], static_cast<int>(along[i]));
+  return y;
+}
+
 std::vector<Tensor> meshgrid(const std::vector<Tensor>& tensors, SourceLocation where) {
   const CallSite site("meshgrid", where);
   if (tensors.empty()) throw ValueError(message("there are no tensors", {}, "give at least one vector"));

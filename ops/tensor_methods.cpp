@@ -214,7 +214,6 @@ Tensor Methods::index_add(int dim, const In& index, const In& source, SourceLoca
 ::std::vector<Tensor> Methods::unbind(int dim, SourceLocation where) const { return minnow::unbind({self(), where}, dim); }
 Tensor Methods::repeat(const Shape& times, SourceLocation where) const { return minnow::repeat({self(), where}, times); }
 Tensor Methods::flip(const Dims& dims, SourceLocation where) const { return minnow::flip({self(), where}, dims); }
-Tensor Methods::roll(::std::int64_t shift, int dim, SourceLocation where) const { return minnow::roll({self(), where}, shift, dim); }
 Tensor Methods::nonzero(SourceLocation where) const { return minnow::nonzero({self(), where}); }
 Tensor Methods::masked_fill(const In& mask, const TensorLike& value, SourceLocation where) const { return minnow::masked_fill({self(), where}, mask, value); }
 Tensor Methods::masked_fill_(const In& mask, const TensorLike& value, SourceLocation where) const { return minnow::masked_fill_({self(), where}, mask, value); }
@@ -234,6 +233,7 @@ Tensor Methods::unflatten(int dim, const Shape& sizes, SourceLocation where) con
 Tensor Methods::repeat_interleave(::std::int64_t repeats, ::std::optional<int> dim, SourceLocation where) const { return minnow::repeat_interleave({self(), where}, repeats, dim); }
 Tensor Methods::repeat_interleave(const In& repeats, ::std::optional<int> dim, SourceLocation where) const { return minnow::repeat_interleave({self(), where}, repeats, dim); }
 Tensor Methods::tile(const Shape& times, SourceLocation where) const { return minnow::tile({self(), where}, times); }
+Tensor Methods::roll(const Shape& shifts, const Dims& dims, SourceLocation where) const { return minnow::roll({self(), where}, shifts, dims); }
 Tensor Methods::nansum(const Dims& dims, bool keepdim, SourceLocation where) const { return minnow::nansum({self(), where}, dims, keepdim); }
 Tensor Methods::nanmean(const Dims& dims, bool keepdim, SourceLocation where) const { return minnow::nanmean({self(), where}, dims, keepdim); }
 Tensor Methods::count_nonzero(const Dims& dims, SourceLocation where) const { return minnow::count_nonzero({self(), where}, dims); }

@@ -41,13 +41,14 @@ Tensor second_derivative(const FunctionInfo& f, const Tensor& grad, const Tensor
 Tensor first_derivative(const FunctionInfo& f, const Tensor& grad, const Tensor& saved) {
   Tensor out = raw::unary_slope(f.op, grad, saved, f.p0, f.p1);
   if (!records(grad, saved)) return out;
-  return record(f.name, std::move(out), {grad, saved},
-                [f, g = Saved(grad), s = Saved(saved)](const Tensor& gg, Needs needs) -> Gradients {
-                  Tensor bend;
-                  if (needs[1] && f.order > 1) bend = second_derivative(f, mul(gg, g()), s());
-                  else if (needs[1]) bend = zeros_like(s());  // 0 * gg * g is NaN where those are infinite
-                  return {needs[0] ? first_derivative(f, gg, s()) : Tensor(), std::move(bend)};
-                });
+  return record(
+      f.name, std::move(out), {grad, saved},
+      [f, g = f.order > 1 ? Saved(grad) : Saved(), s = Saved(saved)](const Tensor& gg, Needs needs) -> Gradients {
+        Tensor bend;
+        if (needs[1] && f.order > 1) bend = second_derivative(f, mul(gg, g()), s());
+        else if (needs[1]) bend = zeros_like(s());  // 0 * gg * g is NaN where those are infinite
+        return {needs[0] ? first_derivative(f, gg, s()) : Tensor(), std::move(bend)};
+      });
 }
 
 /// The derivative of a function whose slope is the same everywhere: it depends on grad alone.

@@ -41,34 +41,35 @@ struct CapturedStepOptions {
 ///     }, {.device = device});
 ///     for (auto& [images, labels] : loader) Tensor loss = step(images, labels);
 ///
-/// Each call runs the step once: the first `warm_up` calls run directly, the next is captured and replayed, later ones
-/// are replayed.  The results are those of the same calls without capture.  Inputs (up to four, on any device) have no
-/// gradients: parameters are trained.  A replay on the CPU or sim reads an input where it is; it is copied to memory that
-/// the step owns if it is on another device or has another layout than at the capture, if the step writes it, keeps it or
-/// uses its memory otherwise, and for a CUDA graph.  Each combination of shapes and dtypes has its own capture.  The result
-/// is the tensor that the function returned (undefined for void); the next run overwrites it, as it does
-/// gradients and what the function assigns to variables outside, and backward of what was computed with a result or a
-/// gradient before is an AutogradError then.  clone() keeps it.
+/// Each call runs the step once: the first `warm_up` calls run directly, the next is captured and replayed, later
+/// ones are replayed.  The results are those of the same calls without capture.  Inputs (up to four, on any device)
+/// have no gradients: parameters are trained.  A replay on the CPU or sim reads an input where it is; it is copied
+/// to memory that the step owns if it is on another device or has another layout than at the capture, if the step
+/// writes it, keeps it or uses its memory otherwise, and for a CUDA graph.  Each combination of shapes and dtypes
+/// has its own capture.  The result is the tensor that the function returned (undefined for void); the next run
+/// overwrites it, as it does gradients and what the function assigns to variables outside, and backward of what was
+/// computed with a result or a gradient before is an AutogradError then.  clone() keeps it.
 ///
-/// The memory of all intermediate tensors is laid out once, by the calls that use them, and elementwise operations that
-/// follow each other are made in one pass over their elements (CPU and sim).
+/// The memory of all intermediate tensors is laid out once, by the calls that use them, and elementwise operations
+/// that follow each other are made in one pass over their elements (CPU and sim).
 ///
-/// A replay does not run the function: what it does on the host (branches, printing, counters) happens only in the runs
-/// before, and every tensor that it reads must be an input or stay the same tensor; `check_every` finds what does not hold
-/// to this.  Learning rates, step counts of
-/// optimizers and random numbers advance in replays; optimizers and generators must outlive the step.  Schedulers and averages of weights (EMA) take
-/// their step outside.
+/// A replay does not run the function: what it does on the host (branches, printing, counters) happens only in the
+/// runs before, and every tensor that it reads must be an input or stay the same tensor; `check_every` finds what
+/// does not hold to this.  Learning rates, step counts of optimizers and random numbers advance in replays;
+/// optimizers and generators must outlive the step.  Schedulers and averages of weights (EMA) take their step
+/// outside.
 ///
-/// The step runs directly and is captured again after a change that concerns it: parameters that were moved, converted
-/// or given other data (Module::to, set_data), gradients that were dropped or replaced if the step adds to them,
-/// train() and eval(), requires_grad_(), and state or options of an optimizer that change its kernels.  If such changes
-/// keep coming after few replays, the step stays uncaptured and runs directly.
+/// The step runs directly and is captured again after a change that concerns it: parameters that were moved,
+/// converted or given other data (Module::to, set_data), gradients that were dropped or replaced if the step adds to
+/// them, train() and eval(), requires_grad_(), and state or options of an optimizer that change its kernels.  If
+/// such changes keep coming after few replays, the step stays uncaptured and runs directly.
 ///
-/// A call that waits for the device or reads values (item, data, printing), copies to another device, computes there,
-/// or reads host memory (tensor, a loader) cannot be captured: BackendError with the user's line.  Nothing was captured
-/// then, and the program can go on.  Data that a kernel refuses, such as an index out of range, is an error in a replay
-/// too, with the operation and line of the capture: on a GPU at the next synchronization, elsewhere at once; that run
-/// is not counted. A capture keeps its memory until the step is destroyed.  Not thread-safe.
+/// A call that waits for the device or reads values (item, data, printing), copies to another device, computes
+/// there, or reads host memory (tensor, a loader) cannot be captured: BackendError with the user's line.  Nothing
+/// was captured then, and the program can go on.  Data that a kernel refuses, such as an index out of range, is an
+/// error in a replay too, with the operation and line of the capture: on a GPU at the next synchronization,
+/// elsewhere at once; that run is not counted.  A capture keeps its memory until the step is destroyed.  Not
+/// thread-safe.
 class CapturedStep {
  public:
   using Function = std::function<Tensor(std::span<const Tensor>)>;

@@ -405,8 +405,6 @@ class Methods {
   [[nodiscard]] Tensor repeat(const Shape& times, SourceLocation where = SourceLocation::current()) const;
   /// A copy of x with the elements along dims in reverse order.
   [[nodiscard]] Tensor flip(const Dims& dims, SourceLocation where = SourceLocation::current()) const;
-  /// x with the elements along dim shifted by `shift`; those past the end come back at the beginning.
-  [[nodiscard]] Tensor roll(::std::int64_t shift, int dim, SourceLocation where = SourceLocation::current()) const;
   /// The indices of the elements that are not zero, in row-major order.   x: any shape  ->  int64 [n, x.dim()].  The host
   /// waits for the device.  No gradient.
   [[nodiscard]] Tensor nonzero(SourceLocation where = SourceLocation::current()) const;
@@ -457,6 +455,9 @@ class Methods {
   [[nodiscard]] Tensor repeat_interleave(const In& repeats, ::std::optional<int> dim = {}, SourceLocation where = SourceLocation::current()) const;
   /// repeat(x, times), but a shorter list counts for the last dimensions.
   [[nodiscard]] Tensor tile(const Shape& times, SourceLocation where = SourceLocation::current()) const;
+  /// x with the elements along dims shifted, those past the end coming back at the beginning: a shift for each of dims, or one
+  /// without dims for the elements of x.flatten().  ValueError for another number of shifts.
+  [[nodiscard]] Tensor roll(const Shape& shifts, const Dims& dims = {}, SourceLocation where = SourceLocation::current()) const;
   /// The sum of the elements that are not NaN; int64 for integers and bool.  NaNs get a gradient of 0.
   [[nodiscard]] Tensor nansum(const Dims& dims = {}, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;
   /// The mean of the elements that are not NaN; NaN where there are none.  DTypeError unless x is floating-point.

@@ -146,8 +146,11 @@ class Tensor : public detail::Methods {
   bool is_ready(SourceLocation where = SourceLocation::current()) const {
     return impl("is_ready", where)->view.storage()->is_ready();
   }
-  /// Whether both handles refer to the same tensor; values are not compared.
-  bool is_same(const Tensor& other) const { return impl_ == other.impl_; }
+  /// Whether both handles refer to the same tensor, or to tied parameters; values are not compared.
+  bool is_same(const Tensor& other) const {
+    if (!impl_ || !other.impl_) return impl_ == other.impl_;
+    return impl_ == other.impl_ || (impl_->slot && impl_->slot == other.impl_->slot);
+  }
 
   /// Whether this handle is the only one of the tensor and of its memory, so that nobody else can see a write.
   bool is_unique() const { return impl_.use_count() == 1 && impl_->view.storage().use_count() == 1; }

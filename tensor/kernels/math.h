@@ -173,8 +173,12 @@ MINNOW_HD double digamma(double x) {
 }
 MINNOW_HD float digamma(float x) { return static_cast<float>(digamma(static_cast<double>(x))); }
 
-/// The derivative of digamma.
+/// Whether x is 0, -1, -2, ...: the poles of digamma and of its derivatives.
+MINNOW_HD bool is_pole_of_digamma(double x) { return x <= 0 && x - floor(x) == 0; }  // not -infinity
+
+/// The derivative of digamma; infinite at the poles.
 MINNOW_HD double trigamma(double x) {
+  if (is_pole_of_digamma(x)) return kInfinity<double>;
   double sign = 1;
   double result = 0;
   if (x < 0.5) {
@@ -194,8 +198,9 @@ MINNOW_HD double trigamma(double x) {
 }
 MINNOW_HD float trigamma(float x) { return static_cast<float>(trigamma(static_cast<double>(x))); }
 
-/// The second derivative of digamma.
+/// The second derivative of digamma; -infinity at the poles, as on their right.
 MINNOW_HD double tetragamma(double x) {
+  if (is_pole_of_digamma(x)) return -kInfinity<double>;
   double result = 0;
   if (x < 0.5) {  // psi''(1 - x) - psi''(x) = 2 pi^3 cos(pi x) / sin^3(pi x)
     const double s = sin(3.14159265358979323846 * x);

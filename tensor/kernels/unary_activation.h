@@ -31,7 +31,7 @@ struct Softplus : Unary<Saves::kInput, 2> {
   }
   template <class T> MINNOW_HD static T curve(T x, T beta, T threshold) {
     const T z = x * beta;
-    return z > threshold ? T(0) : beta * math::sigmoid(z) * math::sigmoid(-z);
+    return z >= threshold ? T(0) : beta * math::sigmoid(z) * math::sigmoid(-z);
   }
 };
 /// y = max(x, 0), NaN where x is NaN;  dy/dx = 1 where y > 0, else 0.
@@ -69,7 +69,7 @@ struct Elu : Unary<Saves::kInput, 1> {
   static constexpr std::string_view kName = "elu";
   template <class T> MINNOW_HD static T value(T x, T alpha) { return x <= T(0) ? alpha * math::expm1(x) : x; }
   template <class T> MINNOW_HD static T slope(T x, T alpha) { return x <= T(0) ? alpha * math::exp(x) : T(1); }
-  template <class T> MINNOW_HD static T curve(T x, T alpha) { return x <= T(0) ? alpha * math::exp(x) : T(0); }
+  template <class T> MINNOW_HD static T curve(T x, T alpha) { return x < T(0) ? alpha * math::exp(x) : T(0); }
 };
 /// y = 1.0507 elu(x, 1.6733), the constants of self-normalizing networks.
 struct Selu : Unary<Saves::kInput> {
@@ -80,14 +80,14 @@ struct Selu : Unary<Saves::kInput> {
     return x <= T(0) ? T(kScale * kAlpha) * math::expm1(x) : T(kScale) * x;
   }
   template <class T> MINNOW_HD static T slope(T x) { return x <= T(0) ? T(kScale * kAlpha) * math::exp(x) : T(kScale); }
-  template <class T> MINNOW_HD static T curve(T x) { return x <= T(0) ? T(kScale * kAlpha) * math::exp(x) : T(0); }
+  template <class T> MINNOW_HD static T curve(T x) { return x < T(0) ? T(kScale * kAlpha) * math::exp(x) : T(0); }
 };
 /// y = x where x > 0, else alpha (e^(x / alpha) - 1).
 struct Celu : Unary<Saves::kInput, 1> {
   static constexpr std::string_view kName = "celu";
   template <class T> MINNOW_HD static T value(T x, T alpha) { return x <= T(0) ? alpha * math::expm1(x / alpha) : x; }
   template <class T> MINNOW_HD static T slope(T x, T alpha) { return x <= T(0) ? math::exp(x / alpha) : T(1); }
-  template <class T> MINNOW_HD static T curve(T x, T alpha) { return x <= T(0) ? math::exp(x / alpha) / alpha : T(0); }
+  template <class T> MINNOW_HD static T curve(T x, T alpha) { return x < T(0) ? math::exp(x / alpha) / alpha : T(0); }
 };
 /// y = x P(x), P the normal distribution's cumulative function, p its density;  dy/dx = P + x p.
 struct Gelu : Unary<Saves::kInput> {

@@ -243,11 +243,14 @@ struct Digamma : Unary<Saves::kInput> {
   template <class T> MINNOW_HD static T slope(T x) { return math::trigamma(x); }
   template <class T> MINNOW_HD static T curve(T x) { return math::tetragamma(x); }
 };
-/// y = ln(x / (1 - x));  dy/dx = 1 / (x (1 - x)).
+/// y = ln(x / (1 - x));  dy/dx = 1 / (x (1 - x)), NaN outside of [0, 1] as y.
 struct Logit : Unary<Saves::kInput> {
   static constexpr std::string_view kName = "logit";
   template <class T> MINNOW_HD static T value(T x) { return math::log(x / (T(1) - x)); }
-  template <class T> MINNOW_HD static T slope(T x) { return T(1) / (x * (T(1) - x)); }
+  template <class T> MINNOW_HD static T slope(T x) {
+    const T product = x * (T(1) - x);
+    return product < T(0) ? math::kNan<T> : T(1) / product;
+  }
   template <class T> MINNOW_HD static T curve(T x) { return (T(2) * x - T(1)) * slope(x) * slope(x); }
 };
 /// The largest integer <= x.

@@ -276,6 +276,8 @@ def indexing():
     book.case("flip", lambda t: torch.flip(t, (0, -1)), x)
     book.case("roll", lambda t: torch.roll(t, 2, -1), x)
     book.case("roll/back", lambda t: torch.roll(t, -7, 0), x)
+    book.case("roll/flat", lambda t: torch.roll(t, 4), x)
+    book.case("roll/several", lambda t: torch.roll(t, (1, -4, 2), (0, -1, 0)), x)
     a, b = randn("indexing ma", 3, 4), randn("indexing mb", 4, 2)
     book.case("mm", torch.mm, a, b)
     book.case("bmm", torch.bmm, a.expand(2, 3, 4), b.expand(2, 4, 2))

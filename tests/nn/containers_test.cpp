@@ -128,6 +128,9 @@ TEST_P(TiedWeights, AreOneParameter) {
   net.to(device());
   const auto tied = [](const Tied& m) { return m.embedding.weight.storage() == m.decoder.weight.storage(); };
   EXPECT_TRUE(tied(net));
+  EXPECT_TRUE(net.decoder.weight.is_same(net.embedding.weight));
+  EXPECT_FALSE(net.decoder.weight.detach().is_same(net.embedding.weight.detach()));
+  EXPECT_FALSE(net.decoder.weight.is_same(net.decoder.bias));
   EXPECT_EQ(net.decoder.weight.device(), device());
 
   // The gradient is that of both uses, and the optimizer's step is one.

@@ -10,6 +10,7 @@
 #include <minnow/ops/detail/cross_entropy.h>
 #include <minnow/ops/detail/softmax.h>
 #include <minnow/ops/index.h>
+#include <minnow/ops/prelu.h>
 #include <minnow/ops/reduce.h>
 #include <minnow/ops/unary.h>
 #include <minnow/tensor/create.h>
@@ -63,7 +64,9 @@ using Doubles = std::vector<double>;
 class EdgeGradient : public Edge {
  protected:
   static Tensor leaf(const Nested& values) { return tensor(values, {DType::float64, device()}).requires_grad_(); }
-  static Doubles gradient(const Tensor& y, const Tensor& x) { return grad(sum(y), x).to_vector<double>(); }
+  static Doubles gradient(const Tensor& y, const Tensor& x) {
+    return grad(sum(y), x, {.retain_graph = true}).to_vector<double>();
+  }
 };
 INSTANTIATE_TEST_SUITE_P(Devices, EdgeGradient, test::all_devices(), test::device_test_name);
 
@@ -109,6 +112,54 @@ TEST_P(EdgeGradient, OfTheGradientOfPiecewiseLinearFunctions) {
   d = square(-x) * x;  // 3 x^2, 6 x, 6
   for (int order = 0; order < 2; ++order) d = grad(sum(d), x, {.create_graph = order < 1});
   EXPECT_EQ(d.to_vector<double>(), (Doubles{-12, 18}));
+}
+
+TEST_P(EdgeGradient, OfTheGradientOfPiecewiseLinearFunctionsKeepsNoGradient) {
+  const Tensor x = leaf({2, -3}), arriving = leaf({4, 5});
+  const Tensor first = grad({relu(x)}, {x}, {.create_graph = true, .grad_outputs = {arriving}})[0];
+  EXPECT_EQ(arriving.storage()->graph_references(), 0);
+  EXPECT_EQ(gradient(first, arriving), (Doubles{1, 0}));
+}
+
+TEST_P(EdgeGradient, OfFunctionsAtKinksAndPoles) {
+  struct Row {
+    const char* name;
+    Tensor (*function)(const In&);
+    double at, slope, curve;
+  };
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const Row rows[] = {
+      {"elu", [](const In& x) { return elu(x, 2); }, 0, 2, 0},
+      {"selu", [](const In& x) { return selu(x); }, 0, 1.7580993408473766, 0},
+      {"celu", [](const In& x) { return celu(x, 2); }, 0, 1, 0},
+      {"softplus", [](const In& x) { return softplus(x, 2, 4); }, 2, 0.9820137900379085, 0},
+      {"digamma", [](const In& x) { return digamma(x); }, 0, infinity, -infinity},
+      {"digamma", [](const In& x) { return digamma(x); }, -0.0, infinity, -infinity},
+      {"digamma", [](const In& x) { return digamma(x); }, -2, infinity, -infinity},
+      {"digamma", [](const In& x) { return digamma(x); }, -infinity, kNaN, kNaN},
+      {"lgamma", [](const In& x) { return lgamma(x); }, -3, kNaN, infinity},
+      {"logit", [](const In& x) { return logit(x); }, -1, kNaN, kNaN},
+      {"logit", [](const In& x) { return logit(x); }, 2, kNaN, kNaN},
+      {"logit", [](const In& x) { return logit(x); }, 1, infinity, infinity},
+  };
+  for (const Row& row : rows) {
+    const Tensor x = leaf({row.at}), first = grad(sum(row.function(x)), x, {.create_graph = true});
+    const auto close = [](double given, double wanted) {
+      return std::isfinite(wanted) ? std::fabs(given - wanted) < 1e-12
+                                   : given == wanted || (given != given && wanted != wanted);
+    };
+    EXPECT_TRUE(close(first.item(), row.slope)) << row.name << "' at " << row.at << ": " << first.item();
+    const double bend = gradient(first, x)[0];
+    EXPECT_TRUE(close(bend, row.curve)) << row.name << "'' at " << row.at << ": " << bend;
+  }
+}
+
+TEST_P(EdgeGradient, OfTheGradientOfPreluAtZero) {
+  const Tensor x = leaf({-1, 0, 1, -2}), w = leaf({0.25});
+  const auto first = grad({sum(prelu(x, w))}, {x, w}, {.create_graph = true});
+  EXPECT_EQ(first[0].to_vector<double>(), (Doubles{0.25, 0.25, 1, 0.25}));
+  EXPECT_EQ(gradient(first[0], w), (Doubles{2}));
+  EXPECT_EQ(gradient(first[1], x), (Doubles{1, 0, 0, 1}));
 }
 
 TEST_P(EdgeGradient, OfRemainderOfItsDivisor) {

@@ -1,6 +1,7 @@
 #include <minnow/ops/arithmetic.h>
 #include <minnow/ops/index.h>
 #include <minnow/ops/masked.h>
+#include <minnow/ops/rearrange.h>
 #include <minnow/ops/unary.h>
 #include <minnow/tensor/create.h>
 
@@ -160,7 +161,12 @@ OpCases copies() {
                     }),
                     "flip"),
                 row("roll", "2,-1", one([](const Tensors& x) { return roll(x[0], 2, -1); }), "roll"),
-                row("roll", "-7,0", one([](const Tensors& x) { return roll(x[0], -7, 0); }), "roll/back")};
+                row("roll", "-7,0", one([](const Tensors& x) { return roll(x[0], -7, 0); }), "roll/back"),
+                row("roll", "4", one([](const Tensors& x) { return roll(x[0], 4); }), "roll/flat"),
+                row("roll", "1,-4,2,0,-1,0", one([](const Tensors& x) {
+                      return roll(x[0], {1, -4, 2}, {0, -1, 0});
+                    }),
+                    "roll/several")};
   for (const int diagonal : {-2, 0, 1}) {
     const std::string text = std::to_string(diagonal);
     cases.push_back(row("tril", text, one([=](const Tensors& x) { return tril(x[0], diagonal); }), "tril/" + text));

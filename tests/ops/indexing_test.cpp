@@ -242,7 +242,11 @@ TEST_P(Indexing, FlipAndRollAreCopies) {
   const Tensor x = counted({2, 2});
   EXPECT_NE(x.flip({}).storage(), x.storage());
   EXPECT_NE(zeros({0, 2}, {float64, device()}).roll(1, 0).storage(), x.storage());
+  EXPECT_EQ(zeros({}, {float64, device()}).roll(3).shape(), Shape{});
   EXPECT_THROW((void)x.flip({0, -2}), ValueError);
+  EXPECT_THROW((void)x.roll({1, 2}), ValueError);
+  EXPECT_THROW((void)x.roll(1, {0, 1}), ValueError);
+  EXPECT_THROW((void)x.roll({}), ValueError);
 }
 
 TEST(IndexingErrors, NumbersOfAVectorMustFit) {
