@@ -27,6 +27,19 @@ template <class Op, class Da, class Db> Tensor by_slopes(Op, Tensor y, const Ten
                 });
 }
 
+/// A slope that is constant in pieces: its gradient is 0 everywhere, also where it is infinite.
+template <class F> Tensor step(const char* name, const Tensor& x, const Tensor& w, F slope) {
+  Tensor y;
+  {
+    const NoGradGuard no_grad;
+    y = slope();
+  }
+  return record(name, std::move(y), {x, w}, [](const Tensor& g) -> Gradients {
+    const Tensor none = zeros_like(g);
+    return {none, none};
+  });
+}
+
 /// 1 where an operand was chosen, 1/2 where both are equal, 0 elsewhere.
 Tensor share(const Tensor& chosen, const Tensor& equal, const Tensor& like) {
   const NoGradGuard no_grad;
@@ -64,14 +77,16 @@ Tensor recorded(kernels::Div, Tensor y, const Tensor& a, const Tensor& b) {
 Tensor recorded(kernels::Fmod op, Tensor y, const Tensor& a, const Tensor& b) {
   return by_slopes(
       op, std::move(y), a, b, [](const Tensor& x, const Tensor&) { return ones_like(x); },
-      [](const Tensor& x, const Tensor& w) { return neg(trunc(div(x, w))); });
+      [](const Tensor& x, const Tensor& w) { return step("fmod", x, w, [&] { return neg(trunc(div(x, w))); }); });
 }
 
 Tensor recorded(kernels::Remainder op, Tensor y, const Tensor& a, const Tensor& b) {
   // floor(div(x, w)) would round first: 1 / 0.1 is 10, and 0.1 goes 9 times into 1.
   return by_slopes(
       op, std::move(y), a, b, [](const Tensor& x, const Tensor&) { return ones_like(x); },
-      [](const Tensor& x, const Tensor& w) { return neg(floor_divide(x, w)); });
+      [](const Tensor& x, const Tensor& w) {
+        return step("remainder", x, w, [&] { return neg(floor_divide(x, w)); });
+      });
 }
 
 Tensor recorded(kernels::Pow op, Tensor y, const Tensor& a, const Tensor& b) {

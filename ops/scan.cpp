@@ -93,10 +93,11 @@ Tensor logcumsumexp(const In& x, int dim) {
   return record("logcumsumexp", std::move(y), {x}, [x = Saved(*x), y = std::move(output), dim](const Tensor& g) {
     // dx[k] = sum over i >= k of g[i] e^(x[k] - y[i]) = e^(x[k] - y[k]) s[k], with s[k] = g[k] + e^(y[k] - y[k+1]) s[k+1].
     // No exponent is above 0; one of -infinity - -infinity counts as -infinity.
-    const Tensor last = y(), finite = where(eq(last, -std::numeric_limits<double>::infinity()), 0.0, last);
+    // An infinite y is a constant: the second derivative has no infinity to multiply by 0.
+    const Tensor given = y(), last = where(isinf(given), given.detach(), given);
+    const Tensor finite = where(eq(last, -kInfinity), 0.0, last);
     // Behind +infinity nothing depends on what came before.
-    const Tensor decay =
-        where(eq(last, std::numeric_limits<double>::infinity()), 0.0, exp(sub(last, shifted(finite, dim, true, 0))));
+    const Tensor decay = exp(where(eq(last, kInfinity), -kInfinity, sub(last, shifted(finite, dim, true, 0))));
     return mul(exp(sub(x(), finite)), recurrence(g, decay, dim, true));
   });
 }

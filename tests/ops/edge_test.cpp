@@ -9,9 +9,11 @@
 #include <minnow/ops/batch_norm.h>
 #include <minnow/ops/detail/cross_entropy.h>
 #include <minnow/ops/detail/softmax.h>
+#include <minnow/ops/distance.h>
 #include <minnow/ops/index.h>
 #include <minnow/ops/prelu.h>
 #include <minnow/ops/reduce.h>
+#include <minnow/ops/scan.h>
 #include <minnow/ops/unary.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
@@ -160,6 +162,53 @@ TEST_P(EdgeGradient, OfTheGradientOfPreluAtZero) {
   EXPECT_EQ(first[0].to_vector<double>(), (Doubles{0.25, 0.25, 1, 0.25}));
   EXPECT_EQ(gradient(first[0], w), (Doubles{2}));
   EXPECT_EQ(gradient(first[1], x), (Doubles{1, 0, 0, 1}));
+}
+
+TEST_P(EdgeGradient, OfTheGradientOfLogcumsumexpBesideInfinity) {
+  const auto second = [](const Nested& values) {
+    const Tensor x = leaf(values);
+    return gradient(grad(sum(logcumsumexp(x, 0)), x, {.create_graph = true}), x);
+  };
+  const Doubles inner = second({1, kInfinity, 2}), last = second({1, 2, kInfinity});
+  EXPECT_EQ(inner[0], 0);
+  EXPECT_EQ(inner[2], 0);
+  EXPECT_NEAR(last[0], 0, 1e-12);
+  EXPECT_NEAR(last[1], 0, 1e-12);
+  EXPECT_EQ(second({-kInfinity, 3}), (Doubles{0, 0}));
+}
+
+TEST_P(EdgeGradient, OfTheGradientOfCosineSimilarityOfAZeroVector) {
+  const Tensor a = leaf({{0, 0, 0}}), b = leaf({{1, 2, 3}}), weight = tensor({{1.0, 2.0, 4.0}}, {float64, device()});
+  const auto first = grad({sum(cosine_similarity(a, b))}, {a, b}, {.create_graph = true});
+  const Doubles wanted{-5727026.61240909, -11454053.22481818, 9545044.354015150};
+  const Doubles of_a = gradient(first[0] * weight, b), of_b = gradient(first[1] * weight, a);
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    EXPECT_NEAR(of_a[i], wanted[i], 1e-6) << i;
+    EXPECT_NEAR(of_b[i], wanted[i], 1e-6) << i;
+  }
+  EXPECT_EQ(gradient(first[0] * weight, a), (Doubles{0, 0, 0}));  // NaN in PyTorch
+}
+
+TEST_P(EdgeGradient, OfTheGradientOfNormsOfZeros) {
+  for (const double p : {2.0, 3.0}) {
+    const Tensor x = leaf({{0, 0}, {3, 4}}), first = grad(sum(norm(x, p, 1)), x, {.create_graph = true});
+    const Doubles second = gradient(first * tensor({1.0, 2.0}, {float64, device()}), x);
+    EXPECT_EQ(second[0], 0) << p;
+    EXPECT_EQ(second[1], 0) << p;
+    EXPECT_TRUE(std::isfinite(second[2])) << p;
+    EXPECT_NE(second[2], 0) << p;
+  }
+}
+
+TEST_P(EdgeGradient, OfTheGradientOfRemaindersIsZero) {
+  for (const auto function : {static_cast<Tensor (*)(const TensorLike&, const TensorLike&)>(fmod),
+                              static_cast<Tensor (*)(const TensorLike&, const TensorLike&)>(remainder)}) {
+    const Tensor a = leaf({1, kInfinity, kInfinity, 2, 7}), b = leaf({kInfinity, 2, kInfinity, 0, 3});
+    const Tensor first = grad(sum(function(a, b)), b, {.create_graph = true});
+    EXPECT_EQ(first.to_vector<double>()[4], -2);
+    EXPECT_EQ(gradient(first, a), Doubles(5, 0));
+    EXPECT_EQ(gradient(first, b), Doubles(5, 0));
+  }
 }
 
 TEST_P(EdgeGradient, OfRemainderOfItsDivisor) {
