@@ -81,7 +81,8 @@ std::vector<Tensor> index_tensors(const Tensor& x, const Tensor& index, int dim,
   if (index.dtype() != DType::bool_)
     throw DTypeError(message("an index tensor must be int64, int32, or bool (a mask)", {{"self", x}, {"index", index}},
                              "convert it: .to(int64), or compare: index != 0"));
-  bool valid = index.dim() > 0 && dim + index.dim() <= x.dim();
+  if (index.dim() == 0) return {nonzero(index.reshape(1)).reshape(-1)};  // of a new dimension of size 1
+  bool valid = dim + index.dim() <= x.dim();
   for (int d = 0; valid && d < index.dim(); ++d) valid = index.shape()[d] == x.shape()[dim + d];
   if (!valid)
     throw ShapeError(message("the mask does not have the sizes of the dimensions that it indexes",
@@ -126,10 +127,12 @@ AdvancedIndex resolve_advanced(const Tensor& x, std::span<const Index> indices) 
       for (const Tensor& positions : index_tensors(x, index, at, tensors == 1)) {
         advanced.positions.push_back(positions);
         advanced.dims.push_back(out++);
-        source_dims.push_back(at++);
+        source_dims.push_back(at);
+        at += dims_of(i) > 0;
       }
       if (tensors == 1 && index.dtype() == DType::bool_) joined_dims = index.dim();
     }
+    if (dims_of(i) == 0) plain.emplace_back(newaxis);
     for (int d = 0; d < dims_of(i); ++d) plain.emplace_back(all);
   }
   const raw::Indexed basic = raw::resolve(x, plain);

@@ -1,5 +1,6 @@
 #include <cmath>
 #include <gtest/gtest.h>
+#include <minnow/autograd/engine.h>
 #include <minnow/autograd/grad_mode.h>
 #include <minnow/autograd/gradcheck.h>
 #include <minnow/ops/arithmetic.h>
@@ -191,6 +192,26 @@ TEST_P(Indexing, ByZeroDimensionalTensorsIsByIntegers) {
   EXPECT_EQ(x(one).storage(), x.storage());
   x(one, 0, 0) = -1;
   EXPECT_EQ(x(1, 0, 0).item(), -1);
+}
+
+TEST_P(Indexing, ByMasksWithoutDimensionsAddsADimension) {
+  for (const bool taken : {true, false}) {
+    const std::int64_t n = taken ? 1 : 0;
+    const Tensor mask = tensor(taken, {.device = device()}), number = counted({}).requires_grad_(), x = counted({2, 3});
+    EXPECT_EQ(number(mask).shape(), Shape{n});
+    EXPECT_EQ(grad(sum(number(mask)), number).item(), n);
+    EXPECT_EQ(x(mask).shape(), (Shape{n, 2, 3}));
+    EXPECT_EQ(x(1, mask).shape(), (Shape{n, 3}));
+    EXPECT_EQ(x(all, mask).shape(), (Shape{2, n, 3}));
+    EXPECT_EQ(x(mask, slice(1)).shape(), (Shape{n, 1, 3}));
+    EXPECT_EQ(x(1, mask).sum().item(), taken ? 12 : 0);
+    x(1, mask) = counted({3}) + 7;
+    x(0)(mask) = 5;
+    EXPECT_EQ(x.to_vector<double>(), taken ? (Values{5, 5, 5, 7, 8, 9}) : (Values{0, 1, 2, 3, 4, 5}));
+    const Tensor written = number * 1;
+    written(mask) = 3 * number;
+    EXPECT_EQ(grad(written, number).item(), taken ? 3 : 1);
+  }
 }
 
 TEST_P(Indexing, InPlaceRefusesALesserDtypeKind) {
