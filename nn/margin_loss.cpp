@@ -167,6 +167,7 @@ Tensor multi_margin_loss(const In& x, const In& target, const MultiMarginLossOpt
   if (const auto cast = autocast(site, *x, *target))
     return multi_margin_loss({cast[0], x.where}, {cast[1], target.where}, options);
   require_rows(*x, *target);
+  if (x->dim() == 1 && target->dim() == 1) return multi_margin_loss({x->unsqueeze(0), x.where}, target, options);
   require_class_numbers(*x, *target, x->dim() == 1 ? Shape() : Shape{x->size(0)});
   require_class_weight(*x, options.weight);
   if (options.p != 1 && options.p != 2)

@@ -153,9 +153,8 @@ Tensor batch_norm(const In& x, const Tensor& running_mean, const Tensor& running
     throw ValueError(message("training needs more than one element per channel", operands,
                              "their variance would be 0: give larger batches, or call eval() on the module"));
   for (const Tensor* running : {&running_mean, &running_var})
-    if (training && running->defined() && needs_grad(*running))
-      throw AutogradError(
-          message("running statistics that are written to cannot require a gradient", operands, "detach() them"));
+    if (running->defined() && needs_grad(*running))
+      throw AutogradError(message("running statistics have no gradient", operands, "detach() them"));
   const bool recorded = records(*x, weight) || records(bias);
   const MemoryFormat format = format_of(*x);
   Tensor y = new_output(*x, format), stats = raw::new_result({2, channels}, DType::float64, x->device());

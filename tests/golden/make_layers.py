@@ -205,6 +205,7 @@ def margin_losses():
     book.case("cosine_embedding/one", lambda s, t, y: F.cosine_embedding_loss(s, t, 2 * y - 1), a[0], b[0], flags[0, 0])
     book.case("multilabel_margin/one", F.multilabel_margin_loss, x[0], several[0])
     book.case("multi_margin/one", F.multi_margin_loss, x[0], classes[0])
+    book.case("multi_margin/one of one", lambda t, y: F.multi_margin_loss(t, y, reduction="none"), x[0], classes[:1])
     pairwise = F.pairwise_distance
     book.case("pairwise_distance/2", pairwise, a, b)
     book.case("pairwise_distance/2,keep", lambda s, t: pairwise(s, t, keepdim=True), a, b)

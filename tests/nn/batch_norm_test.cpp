@@ -171,6 +171,11 @@ TEST(BatchNorm, RefusesWhatCannotWork) {
              [=]() mutable {
                norm(ones({2, 3}).to(float64));
              }},
+      Misuse{"AutogradError", "batch_norm", "running statistics have no gradient",
+             [] {
+               const Tensor mean = zeros({4}).requires_grad_();
+               static_cast<void>(batch_norm(ones({2, 4}), mean, ones({4}), {}, {}, {.training = false}));
+             }},
       Misuse{"ValueError", "batch_norm", "needs running statistics",
              [] {
                static_cast<void>(batch_norm(ones({2, 3}), {}, {}));

@@ -91,6 +91,10 @@ OpCases of_classes() {
                       {{values({4}), indices({4}, 4)}}));
   cases.push_back(row("multi_margin_loss", "multi_margin/one",
                       one([](const Tensors& t) { return nn::multi_margin_loss(t[0], t[1]); }), {scores[2]}));
+  cases.push_back(row("multi_margin_loss", "multi_margin/one of one", one([](const Tensors& t) {
+                        return nn::multi_margin_loss(t[0], t[1], {.reduction = Reduction::none});
+                      }),
+                      {{values({4}), indices({1}, 4)}}));
   return cases;
 }
 
