@@ -59,7 +59,7 @@ OpCases all_options() {
            .inputs = {{values({1, 4, 2, 2}, -1, 1), inputs[0][1], inputs[0][2]}},
            .golden = {"attention: shared"}}};
 }
-const Register kTable(all_options);
+const Register kAttentionTable(all_options);
 
 class AttentionOn : public DeviceTest {};
 INSTANTIATE_TEST_SUITE_P(Devices, AttentionOn, all_devices(), device_test_name);

@@ -90,7 +90,7 @@ OpCases of_channels() {
            .inputs = {{values({2, 3, 4}, -1, 1)}},
            .golden = {"batch_norm: instance/alone"}}};
 }
-const Register kTable(of_channels);
+const Register kBatchNormTable(of_channels);
 
 Function in_groups(std::int64_t groups) {
   return one([=](const Tensors& x) { return group_norm(x[0], groups, at(x, 1), at(x, 2)); });

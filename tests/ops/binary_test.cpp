@@ -405,10 +405,10 @@ OpCases in_place_forms() {
   return cases;
 }
 
-const Register kTables[] = {Register(arithmetic),     Register(comparisons_and_bits),
-                            Register(numbers_behind), Register(numbers_before),
-                            Register(of_three),       Register(answers),
-                            Register(in_place_forms)};
+const Register kBinaryTables[] = {Register(arithmetic),     Register(comparisons_and_bits),
+                                  Register(numbers_behind), Register(numbers_before),
+                                  Register(of_three),       Register(answers),
+                                  Register(in_place_forms)};
 
 }  // namespace
 }  // namespace minnow::test

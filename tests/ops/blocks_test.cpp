@@ -107,7 +107,7 @@ OpCases dropouts() {
   return cases;
 }
 
-const Register kTables[] = {Register(blocks), Register(bags), Register(dropouts)};
+const Register kBlocksTables[] = {Register(blocks), Register(bags), Register(dropouts)};
 
 }  // namespace
 }  // namespace minnow::test

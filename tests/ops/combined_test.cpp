@@ -21,8 +21,8 @@ namespace {
 
 const std::vector<DType> kSingleAndDouble{DType::float32, DType::float64};
 
-OpCase row(const char* function, const std::string& golden, const Function& call, std::vector<Inputs> inputs,
-           std::vector<DType> dtypes = floating_point_dtypes()) {
+OpCase combined(const char* function, const std::string& golden, const Function& call, std::vector<Inputs> inputs,
+                std::vector<DType> dtypes = floating_point_dtypes()) {
   return {.function = function,
           .variant = golden,
           .call = call,
@@ -35,35 +35,37 @@ OpCase row(const char* function, const std::string& golden, const Function& call
 OpCases products() {
   const Input batch = values({3, 4, 5}), matrix = values({4, 5});
   OpCases cases{
-      row("diff", "diff", one([](const Tensors& x) { return diff(x[0]); }), {{batch}, {values({0})}, {values({1})}}),
-      row("diff", "diff/2,1", one([](const Tensors& x) { return diff(x[0], 2, 1); }), {{batch}}),
-      row("diff", "diff/9,0", one([](const Tensors& x) { return diff(x[0], 9, 0); }), {{batch}}),
-      row("tensordot", "tensordot/2", one([](const Tensors& x) { return tensordot(x[0], x[1]); }),
-          {{batch, values({4, 5, 2})}, {values({2, 0, 3}), values({0, 3})}}),
-      row("tensordot", "tensordot/0", one([](const Tensors& x) { return tensordot(x[0], x[1], 0); }),
-          {{matrix, values({5, 2})}}),
-      row("tensordot", "tensordot/lists", one([](const Tensors& x) {
-            return tensordot(x[0], x[1], {0, 2}, {1, 0});
-          }),
-          {{values({5, 2, 4}), values({4, 5, 3})}}),
-      row("kron", "kron", one([](const Tensors& x) { return kron(x[0], x[1]); }),
-          {{matrix, values({5, 2})}, {values({}), values({2})}, {values({0, 2}), values({3, 2})}}),
-      row("kron", "kron/ranks", one([](const Tensors& x) { return kron(x[0], x[1]); }),
-          {{values({5}), values({4, 5, 2})}}),
-      row("cross", "cross", one([](const Tensors& x) { return cross(x[0], x[1]); }),
-          {{values({4, 3}), values({4, 3})}, {values({0, 3}), values({0, 3})}}),
-      row("cross", "cross/0,broadcast", one([](const Tensors& x) { return cross(x[0], x[1], 0); }),
-          {{values({3, 4}), values({3, 1})}}),
-      row("trace", "trace", one([](const Tensors& x) { return trace(x[0]); }), {{matrix}, {values({0, 2})}}),
-      row("hstack", "hstack", one([](const Tensors& x) { return hstack(x); }), {{batch, values({3, 2, 5})}}),
-      row("hstack", "hstack/vectors", one([](const Tensors& x) { return hstack(x); }),
-          {{values({5}), values({4})}, {values({}), values({})}}),
-      row("vstack", "vstack", one([](const Tensors& x) { return vstack(x); }), {{matrix, values({2, 5})}}),
-      row("vstack", "vstack/vectors", one([](const Tensors& x) { return vstack(x); }), {{values({5}), values({5})}}),
+      combined("diff", "diff", one([](const Tensors& x) { return diff(x[0]); }),
+               {{batch}, {values({0})}, {values({1})}}),
+      combined("diff", "diff/2,1", one([](const Tensors& x) { return diff(x[0], 2, 1); }), {{batch}}),
+      combined("diff", "diff/9,0", one([](const Tensors& x) { return diff(x[0], 9, 0); }), {{batch}}),
+      combined("tensordot", "tensordot/2", one([](const Tensors& x) { return tensordot(x[0], x[1]); }),
+               {{batch, values({4, 5, 2})}, {values({2, 0, 3}), values({0, 3})}}),
+      combined("tensordot", "tensordot/0", one([](const Tensors& x) { return tensordot(x[0], x[1], 0); }),
+               {{matrix, values({5, 2})}}),
+      combined("tensordot", "tensordot/lists", one([](const Tensors& x) {
+                 return tensordot(x[0], x[1], {0, 2}, {1, 0});
+               }),
+               {{values({5, 2, 4}), values({4, 5, 3})}}),
+      combined("kron", "kron", one([](const Tensors& x) { return kron(x[0], x[1]); }),
+               {{matrix, values({5, 2})}, {values({}), values({2})}, {values({0, 2}), values({3, 2})}}),
+      combined("kron", "kron/ranks", one([](const Tensors& x) { return kron(x[0], x[1]); }),
+               {{values({5}), values({4, 5, 2})}}),
+      combined("cross", "cross", one([](const Tensors& x) { return cross(x[0], x[1]); }),
+               {{values({4, 3}), values({4, 3})}, {values({0, 3}), values({0, 3})}}),
+      combined("cross", "cross/0,broadcast", one([](const Tensors& x) { return cross(x[0], x[1], 0); }),
+               {{values({3, 4}), values({3, 1})}}),
+      combined("trace", "trace", one([](const Tensors& x) { return trace(x[0]); }), {{matrix}, {values({0, 2})}}),
+      combined("hstack", "hstack", one([](const Tensors& x) { return hstack(x); }), {{batch, values({3, 2, 5})}}),
+      combined("hstack", "hstack/vectors", one([](const Tensors& x) { return hstack(x); }),
+               {{values({5}), values({4})}, {values({}), values({})}}),
+      combined("vstack", "vstack", one([](const Tensors& x) { return vstack(x); }), {{matrix, values({2, 5})}}),
+      combined("vstack", "vstack/vectors", one([](const Tensors& x) { return vstack(x); }),
+               {{values({5}), values({5})}}),
   };
   for (const auto& [offset, dim1, dim2] :
        std::initializer_list<std::tuple<std::int64_t, int, int>>{{0, -2, -1}, {1, 0, 2}, {-2, 2, 1}})
-    cases.push_back(row(
+    cases.push_back(combined(
         "diag_embed", "diag_embed/" + std::to_string(offset) + "," + std::to_string(dim1) + "," + std::to_string(dim2),
         one([o = offset, a = dim1, b = dim2](const Tensors& x) { return diag_embed(x[0], o, a, b); }),
         {{matrix}, {values({0, 3})}}));
@@ -76,19 +78,20 @@ OpCases order() {
   const std::vector<Inputs> lines{{values({3, 4, 5})}};
   OpCases cases;
   for (const char* q : {"0", "0.3", "0.5", "1"})
-    cases.push_back(row("quantile", std::string("quantile/") + q,
-                        one([p = std::stod(q)](const Tensors& x) { return quantile(x[0], p, 1); }), lines,
-                        kSingleAndDouble));
-  cases.push_back(row("quantile", "quantile/all", one([](const Tensors& x) { return quantile(x[0], 0.7); }),
-                      {lines[0], {values({})}}, kSingleAndDouble));
-  cases.push_back(row("quantile", "quantile/0.25,keep",
-                      one([](const Tensors& x) { return quantile(x[0], 0.25, 0, true); }), lines, kSingleAndDouble));
+    cases.push_back(combined("quantile", std::string("quantile/") + q,
+                             one([p = std::stod(q)](const Tensors& x) { return quantile(x[0], p, 1); }), lines,
+                             kSingleAndDouble));
+  cases.push_back(combined("quantile", "quantile/all", one([](const Tensors& x) { return quantile(x[0], 0.7); }),
+                           {lines[0], {values({})}}, kSingleAndDouble));
+  cases.push_back(combined("quantile", "quantile/0.25,keep",
+                           one([](const Tensors& x) { return quantile(x[0], 0.25, 0, true); }), lines,
+                           kSingleAndDouble));
   const auto pair = [](const Ordered& o) { return Tensors{o.values, o.indices}; };
-  cases.push_back(row("nanmedian", "nanmedian/all", one([](const Tensors& x) { return nanmedian(x[0]); }),
-                      {lines[0], {values({})}, {values({0})}}));
-  cases.push_back(row(
+  cases.push_back(combined("nanmedian", "nanmedian/all", one([](const Tensors& x) { return nanmedian(x[0]); }),
+                           {lines[0], {values({})}, {values({0})}}));
+  cases.push_back(combined(
       "nanmedian", "nanmedian/1", [=](const Tensors& x) { return pair(nanmedian(x[0], 1)); }, lines));
-  cases.push_back(row(
+  cases.push_back(combined(
       "nanmedian", "nanmedian/0,keep", [=](const Tensors& x) { return pair(nanmedian(x[0], 0, true)); }, lines));
   for (OpCase& c : cases)
     if (c.function == "nanmedian") c.takes_other_dtypes = true, c.exact = false;
@@ -98,7 +101,7 @@ OpCases order() {
 OpCases searches() {
   OpCases cases;
   for (const int dim : {0, 1, 2})
-    cases.push_back(row(
+    cases.push_back(combined(
         "unique", "unique/" + std::to_string(dim),
         [dim](const Tensors& x) {
           const Unique u = unique(x[0], true, true, dim);
@@ -107,12 +110,12 @@ OpCases searches() {
         dim == 2 ? std::vector<Inputs>{{values({2, 2, 5})}}
                  : std::vector<Inputs>{{values({5, 3})}, {values({2, 1, 2})}},
         all_dtypes()));
-  cases.push_back(row("searchsorted", "searchsorted/sorter",
-                      one([](const Tensors& x) { return searchsorted(x[0], x[1], false, argsort(x[0])); }),
-                      {{values({5}), values({2, 3})}, {values({2, 5}), values({2, 3})}}, all_dtypes()));
-  cases.push_back(row("isin", "isin", one([](const Tensors& x) { return isin(x[0], x[1]); }),
-                      {{values({3, 4}), values({5})}, {values({2}), values({0})}, {values({}), values({})}},
-                      all_dtypes()));
+  cases.push_back(combined("searchsorted", "searchsorted/sorter",
+                           one([](const Tensors& x) { return searchsorted(x[0], x[1], false, argsort(x[0])); }),
+                           {{values({5}), values({2, 3})}, {values({2, 5}), values({2, 3})}}, all_dtypes()));
+  cases.push_back(combined("isin", "isin", one([](const Tensors& x) { return isin(x[0], x[1]); }),
+                           {{values({3, 4}), values({5})}, {values({2}), values({0})}, {values({}), values({})}},
+                           all_dtypes()));
   cases.back().golden.push_back("combined: isin/float32");
   cases.back().golden.push_back("combined: isin/nan");
   cases.back().golden.push_back("combined: isin/infinity");
@@ -122,14 +125,15 @@ OpCases searches() {
 }
 
 OpCases matrices() {
-  OpCases cases{row("lstsq", "lstsq/tall", one([](const Tensors& x) { return linalg::lstsq(x[0], x[1]); }),
-                    {{values({5, 3}, -1, 1), values({5, 2})}, {values({4, 2}, -1, 1), values({4})}}, kSingleAndDouble),
-                row("lstsq", "lstsq/wide", one([](const Tensors& x) { return linalg::lstsq(x[0], x[1]); }),
-                    {{values({2, 3, 4}, -1, 1), values({2, 3, 2})}}, kSingleAndDouble)};
+  OpCases cases{
+      combined("lstsq", "lstsq/tall", one([](const Tensors& x) { return linalg::lstsq(x[0], x[1]); }),
+               {{values({5, 3}, -1, 1), values({5, 2})}, {values({4, 2}, -1, 1), values({4})}}, kSingleAndDouble),
+      combined("lstsq", "lstsq/wide", one([](const Tensors& x) { return linalg::lstsq(x[0], x[1]); }),
+               {{values({2, 3, 4}, -1, 1), values({2, 3, 2})}}, kSingleAndDouble)};
   for (const int n : {0, 1, 2, 5, -2})
-    cases.push_back(row("matrix_power", "matrix_power/" + std::to_string(n),
-                        one([n](const Tensors& x) { return linalg::matrix_power(x[0], n); }),
-                        {{values({2, 3, 3}, -1, 1)}}, kSingleAndDouble));
+    cases.push_back(combined("matrix_power", "matrix_power/" + std::to_string(n),
+                             one([n](const Tensors& x) { return linalg::matrix_power(x[0], n); }),
+                             {{values({2, 3, 3}, -1, 1)}}, kSingleAndDouble));
   for (OpCase& c : cases) c.on_cuda = false, c.exact = false, c.tolerance = {1e-4, 1e-4};
   for (std::size_t i = 2; i < 6; ++i) cases[i].on_cuda = true;  // products alone; the last has an inverse
   cases[2].gradient = Gradient::kNone;                          // the identity
@@ -139,34 +143,34 @@ OpCases matrices() {
 OpCases transforms() {
   const Inputs complex{values({2, 3, 4, 2}, -1, 1)}, real{values({3, 4, 5}, -1, 1)};
   const std::vector<DType>& d = kSingleAndDouble;
-  return {row("fftn", "fftn/all", one([](const Tensors& x) { return fftn(x[0]); }), {complex}, d),
-          row("fftn", "fftn/0,2", one([](const Tensors& x) {
-                return fftn(x[0], {0, 2}, FftNorm::ortho);
-              }),
-              {complex}, d),
-          row("ifftn", "ifftn/all", one([](const Tensors& x) { return ifftn(x[0]); }), {complex}, d),
-          row("ifftn", "ifftn/0,2", one([](const Tensors& x) {
-                return ifftn(x[0], {0, 2}, FftNorm::ortho);
-              }),
-              {complex}, d),
-          row("rfftn", "rfftn/all", one([](const Tensors& x) { return rfftn(x[0]); }), {real}, d),
-          row("rfftn", "rfftn/2,0", one([](const Tensors& x) {
-                return rfftn(x[0], {2, 0}, FftNorm::forward);
-              }),
-              {real}, d),
-          row("irfftn", "irfftn/all", one([](const Tensors& x) { return irfftn(x[0]); }), {complex}, d),
-          row("irfftn", "irfftn/2,0", one([](const Tensors& x) {
-                return irfftn(x[0], {2, 0}, FftNorm::ortho);
-              }),
-              {complex}, d),
-          row("fftshift", "fftshift/0,2", one([](const Tensors& x) {
-                return fftshift(x[0], {0, 2});
-              }),
-              {real, {values({0, 2, 3})}}, all_dtypes()),
-          row("ifftshift", "ifftshift/0,2", one([](const Tensors& x) {
-                return ifftshift(x[0], {0, 2});
-              }),
-              {real}, all_dtypes())};
+  return {combined("fftn", "fftn/all", one([](const Tensors& x) { return fftn(x[0]); }), {complex}, d),
+          combined("fftn", "fftn/0,2", one([](const Tensors& x) {
+                     return fftn(x[0], {0, 2}, FftNorm::ortho);
+                   }),
+                   {complex}, d),
+          combined("ifftn", "ifftn/all", one([](const Tensors& x) { return ifftn(x[0]); }), {complex}, d),
+          combined("ifftn", "ifftn/0,2", one([](const Tensors& x) {
+                     return ifftn(x[0], {0, 2}, FftNorm::ortho);
+                   }),
+                   {complex}, d),
+          combined("rfftn", "rfftn/all", one([](const Tensors& x) { return rfftn(x[0]); }), {real}, d),
+          combined("rfftn", "rfftn/2,0", one([](const Tensors& x) {
+                     return rfftn(x[0], {2, 0}, FftNorm::forward);
+                   }),
+                   {real}, d),
+          combined("irfftn", "irfftn/all", one([](const Tensors& x) { return irfftn(x[0]); }), {complex}, d),
+          combined("irfftn", "irfftn/2,0", one([](const Tensors& x) {
+                     return irfftn(x[0], {2, 0}, FftNorm::ortho);
+                   }),
+                   {complex}, d),
+          combined("fftshift", "fftshift/0,2", one([](const Tensors& x) {
+                     return fftshift(x[0], {0, 2});
+                   }),
+                   {real, {values({0, 2, 3})}}, all_dtypes()),
+          combined("ifftshift", "ifftshift/0,2", one([](const Tensors& x) {
+                     return ifftshift(x[0], {0, 2});
+                   }),
+                   {real}, all_dtypes())};
 }
 
 OpCases images() {
@@ -174,49 +178,49 @@ OpCases images() {
   for (const auto& [name, mode] : std::initializer_list<std::pair<std::string, Interpolation>>{
            {"bilinear", Interpolation::bilinear}, {"bicubic", Interpolation::bicubic}}) {
     for (const bool corners : {false, true})
-      cases.push_back(row(
+      cases.push_back(combined(
           "interpolate", "antialias/" + name + (corners ? ",corners" : ""), one([m = mode, corners](const Tensors& x) {
             return interpolate(x[0], {.size = {4, 11}, .mode = m, .align_corners = corners, .antialias = true});
           }),
           {{values({2, 3, 9, 7})}}));
-    cases.push_back(row("interpolate", "antialias/" + name + ",factor", one([m = mode](const Tensors& x) {
-                          return interpolate(x[0], {.scale_factor = {0.4, 0.6}, .mode = m, .antialias = true});
-                        }),
-                        {{values({2, 3, 9, 7})}}));
+    cases.push_back(combined("interpolate", "antialias/" + name + ",factor", one([m = mode](const Tensors& x) {
+                               return interpolate(x[0], {.scale_factor = {0.4, 0.6}, .mode = m, .antialias = true});
+                             }),
+                             {{values({2, 3, 9, 7})}}));
   }
   const auto pair = [](const MinMax& m) { return Tensors{m.values, m.indices}; };
   const Inputs image{values({3, 9, 7})};
-  cases.push_back(row("conv2d", "single/conv2d", one([](const Tensors& x) { return conv2d(x[0], x[1], x[2]); }),
-                      {{image[0], values({4, 3, 3, 2}), values({4})}}));
+  cases.push_back(combined("conv2d", "single/conv2d", one([](const Tensors& x) { return conv2d(x[0], x[1], x[2]); }),
+                           {{image[0], values({4, 3, 3, 2}), values({4})}}));
   cases.back().optional_from = 2;
-  cases.push_back(row("conv1d", "single/conv1d", one([](const Tensors& x) { return conv1d(x[0], x[1]); }),
-                      {{values({9, 7}), values({4, 9, 3})}}));
-  cases.push_back(row("conv3d", "single/conv3d", one([](const Tensors& x) { return conv3d(x[0], x[1]); }),
-                      {{values({2, 3, 9, 7}), values({4, 2, 2, 3, 2})}}));
-  cases.push_back(row("conv_transpose2d", "single/conv_transpose2d",
-                      one([](const Tensors& x) { return conv_transpose2d(x[0], x[1], {}, {.stride = 2}); }),
-                      {{image[0], values({3, 2, 3, 2})}}));
-  cases.push_back(row("max_pool2d_with_indices", "single/max_pool2d",
-                      [=](const Tensors& x) { return pair(max_pool2d_with_indices(x[0], 2)); }, {image}));
+  cases.push_back(combined("conv1d", "single/conv1d", one([](const Tensors& x) { return conv1d(x[0], x[1]); }),
+                           {{values({9, 7}), values({4, 9, 3})}}));
+  cases.push_back(combined("conv3d", "single/conv3d", one([](const Tensors& x) { return conv3d(x[0], x[1]); }),
+                           {{values({2, 3, 9, 7}), values({4, 2, 2, 3, 2})}}));
+  cases.push_back(combined("conv_transpose2d", "single/conv_transpose2d",
+                           one([](const Tensors& x) { return conv_transpose2d(x[0], x[1], {}, {.stride = 2}); }),
+                           {{image[0], values({3, 2, 3, 2})}}));
+  cases.push_back(combined("max_pool2d_with_indices", "single/max_pool2d",
+                           [=](const Tensors& x) { return pair(max_pool2d_with_indices(x[0], 2)); }, {image}));
   cases.push_back(
-      row("avg_pool2d", "single/avg_pool2d", one([](const Tensors& x) { return avg_pool2d(x[0], 2); }), {image}));
-  cases.push_back(
-      row("lp_pool2d", "single/lp_pool2d", one([](const Tensors& x) { return lp_pool2d(abs(x[0]), 2, 2); }), {image}));
-  cases.push_back(row("adaptive_avg_pool2d", "single/adaptive_avg_pool2d", one([](const Tensors& x) {
-                        return adaptive_avg_pool2d(x[0], {2, 3});
-                      }),
-                      {image}));
-  cases.push_back(row("adaptive_max_pool2d_with_indices", "single/adaptive_max_pool2d",
-                      [=](const Tensors& x) {
-                        return pair(adaptive_max_pool2d_with_indices(x[0], {2, 3}));
-                      },
-                      {image}));
+      combined("avg_pool2d", "single/avg_pool2d", one([](const Tensors& x) { return avg_pool2d(x[0], 2); }), {image}));
+  cases.push_back(combined("lp_pool2d", "single/lp_pool2d",
+                           one([](const Tensors& x) { return lp_pool2d(abs(x[0]), 2, 2); }), {image}));
+  cases.push_back(combined("adaptive_avg_pool2d", "single/adaptive_avg_pool2d", one([](const Tensors& x) {
+                             return adaptive_avg_pool2d(x[0], {2, 3});
+                           }),
+                           {image}));
+  cases.push_back(combined("adaptive_max_pool2d_with_indices", "single/adaptive_max_pool2d",
+                           [=](const Tensors& x) {
+                             return pair(adaptive_max_pool2d_with_indices(x[0], {2, 3}));
+                           },
+                           {image}));
   for (OpCase& c : cases) {
     c.tolerance = {1e-4, 1e-4};
     c.exact = false;
   }
-  cases.push_back(row("logcumsumexp", "logcumsumexp/infinite",
-                      one([](const Tensors& x) { return logcumsumexp(x[0], 0); }), {{values({3})}}));
+  cases.push_back(combined("logcumsumexp", "logcumsumexp/infinite",
+                           one([](const Tensors& x) { return logcumsumexp(x[0], 0); }), {{values({3})}}));
   return cases;
 }
 

@@ -289,9 +289,9 @@ OpCases at_positions() {
   return cases;
 }
 
-const Register kTables[] = {Register(diagonals),          Register(padded),         Register(repeated),
-                            Register(sums_of_products),   Register(products_added), Register(distances),
-                            Register(moments_and_counts), Register(at_positions)};
+const Register kCompositionsTables[] = {Register(diagonals),          Register(padded),         Register(repeated),
+                                        Register(sums_of_products),   Register(products_added), Register(distances),
+                                        Register(moments_and_counts), Register(at_positions)};
 
 }  // namespace
 }  // namespace minnow::test

@@ -83,7 +83,7 @@ OpCases pooling() {
                mean(3, {.stride = 2, .padding = 1, .count_include_pad = false}), {1, 2, 5, 5})};
 }
 
-const Register kTables[] = {Register(convolutions), Register(pooling)};
+const Register kConvTables[] = {Register(convolutions), Register(pooling)};
 
 }  // namespace
 }  // namespace minnow::test

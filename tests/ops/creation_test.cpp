@@ -110,7 +110,7 @@ OpCases like_others() {
   return cases;
 }
 
-const Register kTables[] = {Register(values_that_are_told), Register(random_numbers), Register(like_others)};
+const Register kCreationTables[] = {Register(values_that_are_told), Register(random_numbers), Register(like_others)};
 
 }  // namespace
 }  // namespace minnow::test

@@ -78,7 +78,7 @@ OpCases cases() {
   return rows;
 }
 
-const Register kTable(cases);
+const Register kCtcLossTable(cases);
 
 TEST(CtcLoss, RefusesWrongNumbersOnEachDevice) {
   for (const Device& device : test_devices()) {

@@ -88,7 +88,7 @@ OpCases all_frequencies() {
           frequencies("rfftfreq", "5", 5, 0.1), frequencies("rfftfreq", "8", 8, 1)};
 }
 
-const Register kTables[] = {Register(transforms), Register(all_frequencies)};
+const Register kFftTables[] = {Register(transforms), Register(all_frequencies)};
 
 /// Sizes with each kind of factors, against the sums themselves; there and back.
 TEST(Fft, AnySize) {

@@ -210,7 +210,7 @@ OpCases by_masks() {
   return cases;
 }
 
-const Register kTables[] = {Register(by_indices), Register(parts_and_joins), Register(copies), Register(by_masks)};
+const Register kIndexTables[] = {Register(by_indices), Register(parts_and_joins), Register(copies), Register(by_masks)};
 
 }  // namespace
 }  // namespace minnow::test

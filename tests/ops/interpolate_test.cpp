@@ -91,7 +91,7 @@ OpCases grids() {
   return cases;
 }
 
-const Register kTables[] = {Register(interpolations), Register(grids)};
+const Register kInterpolateTables[] = {Register(interpolations), Register(grids)};
 
 }  // namespace
 }  // namespace minnow::test

@@ -49,7 +49,7 @@ OpCases of_rows() {
            .golden = {"layer_norm: eps"}}};
 }
 
-const Register kTable(of_rows);
+const Register kLayerNormTable(of_rows);
 
 OpCases without_mean() {
   const auto over_last = [](std::optional<double> eps) {

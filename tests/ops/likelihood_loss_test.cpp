@@ -113,7 +113,7 @@ OpCases gaussian() {
   return cases;
 }
 
-const Register kTables[] = {Register(of_pairs), Register(gaussian)};
+const Register kLikelihoodLossTables[] = {Register(of_pairs), Register(gaussian)};
 
 }  // namespace
 }  // namespace minnow::test

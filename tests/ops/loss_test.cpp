@@ -119,7 +119,7 @@ OpCases of_distances() {
   return cases;
 }
 
-const Register kTables[] = {Register(of_classes), Register(of_distances)};
+const Register kLossTables[] = {Register(of_classes), Register(of_distances)};
 
 }  // namespace
 }  // namespace minnow::test

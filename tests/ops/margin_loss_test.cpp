@@ -21,7 +21,7 @@ OpCase row(const std::string& function, const std::string& golden, const Functio
 
 /// 0 and 1 become -1 and 1.
 Tensor signs(const Tensor& flags) { return flags * 2 - 1; }
-Tensor weight_of(const Tensor& x) { return tensor({0.5, 1.0, 2.0, 0.1}, {x.dtype(), x.device()}); }
+Tensor class_weight(const Tensor& x) { return tensor({0.5, 1.0, 2.0, 0.1}, {x.dtype(), x.device()}); }
 
 OpCases of_signs() {
   const Input x = values({5, 4}, -2, 2), y = values({5, 4}, -2, 2);
@@ -55,7 +55,7 @@ OpCases of_signs() {
                         {scores[0], scores[1], {values({2, 3, 2}, -1, 1), indices({2, 3, 2}, 2)}}));
     cases.push_back(
         row("multilabel_soft_margin_loss", "multilabel_soft_margin/weight," + name, one([r](const Tensors& t) {
-              return nn::multilabel_soft_margin_loss(t[0], t[1], {.weight = weight_of(t[0]), .reduction = r});
+              return nn::multilabel_soft_margin_loss(t[0], t[1], {.weight = class_weight(t[0]), .reduction = r});
             }),
             {scores[0]}));
   }
@@ -65,7 +65,7 @@ OpCases of_signs() {
   return cases;
 }
 
-OpCases of_classes() {
+OpCases margins_of_classes() {
   const Input x = values({5, 4}, -2, 2);
   const std::vector<Inputs> scores{
       {x, indices({5}, 4)}, {values({0, 4}), indices({0}, 4)}, {values({4}), indices({}, 4)}};
@@ -82,7 +82,7 @@ OpCases of_classes() {
                         scores));
     cases.push_back(row("multi_margin_loss", "multi_margin/weight," + name, one([r](const Tensors& t) {
                           return nn::multi_margin_loss(
-                              t[0], t[1], {.p = 2, .margin = 0.7, .weight = weight_of(t[0]), .reduction = r});
+                              t[0], t[1], {.p = 2, .margin = 0.7, .weight = class_weight(t[0]), .reduction = r});
                         }),
                         scores));
   }
@@ -98,7 +98,7 @@ OpCases of_classes() {
   return cases;
 }
 
-OpCases of_distances() {
+OpCases margins_of_distances() {
   const Input a = values({5, 4}, -2, 2), b = values({5, 4}, -2, 2);
   const std::vector<Inputs> pairs{
       {a, b}, {values({0, 3}), values({0, 3})}, {values({2, 1, 3}), values({4, 3}, 1.5, 2)}};
@@ -133,7 +133,7 @@ OpCases of_distances() {
   return cases;
 }
 
-const Register kTables[] = {Register(of_signs), Register(of_classes), Register(of_distances)};
+const Register kMarginLossTables[] = {Register(of_signs), Register(margins_of_classes), Register(margins_of_distances)};
 
 }  // namespace
 }  // namespace minnow::test

@@ -83,7 +83,7 @@ OpCases layers() {
            .optional_from = 2}};
 }
 
-const Register kTables[] = {Register(products), Register(layers)};
+const Register kMatmulTables[] = {Register(products), Register(layers)};
 
 }  // namespace
 }  // namespace minnow::test

@@ -198,8 +198,8 @@ OpCases running_sums() {
   return cases;
 }
 
-const Register kTables[] = {Register(along_dimensions), Register(of_other_orders), Register(of_truth),
-                            Register(extrema), Register(running_sums)};
+const Register kReduceTables[] = {Register(along_dimensions), Register(of_other_orders), Register(of_truth),
+                                  Register(extrema), Register(running_sums)};
 
 }  // namespace
 }  // namespace minnow::test

@@ -45,7 +45,7 @@ OpCases adaptive() {
               one([](const Tensors& x) { return adaptive_avg_pool1d(x[0], 4); }), {{values({2, 2, 6})}})};
 }
 
-const Register kTables[] = {Register(resampling), Register(adaptive)};
+const Register kResampleTables[] = {Register(resampling), Register(adaptive)};
 
 }  // namespace
 }  // namespace minnow::test

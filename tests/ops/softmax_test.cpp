@@ -55,7 +55,7 @@ OpCases of_random_masks() {
            .same_as = one([](const Tensors& x) { return zeros_like(x[0]); })}};
 }
 
-const Register kTables[] = {Register(along_a_dimension), Register(of_random_masks)};
+const Register kSoftmaxTables[] = {Register(along_a_dimension), Register(of_random_masks)};
 
 }  // namespace
 }  // namespace minnow::test

@@ -273,8 +273,8 @@ OpCases unpools() {
   };
 }
 
-const Register kTables[] = {Register(convolutions), Register(transposed),      Register(pools),
-                            Register(averages),     Register(adaptive_maxima), Register(unpools)};
+const Register kSpatialTables[] = {Register(convolutions), Register(transposed),      Register(pools),
+                                   Register(averages),     Register(adaptive_maxima), Register(unpools)};
 
 }  // namespace
 }  // namespace minnow::test

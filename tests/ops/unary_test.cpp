@@ -165,8 +165,8 @@ OpCases in_place_forms() {
   return cases;
 }
 
-const Register kTables[] = {Register(smooth), Register(steps), Register(activations), Register(parameters),
-                            Register(in_place_forms)};
+const Register kUnaryTables[] = {Register(smooth), Register(steps), Register(activations), Register(parameters),
+                                 Register(in_place_forms)};
 
 }  // namespace
 }  // namespace minnow::test

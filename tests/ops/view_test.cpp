@@ -173,7 +173,7 @@ OpCases writes() {
   return cases;
 }
 
-const Register kTables[] = {Register(views), Register(moves), Register(elements), Register(writes)};
+const Register kViewTables[] = {Register(views), Register(moves), Register(elements), Register(writes)};
 
 }  // namespace
 }  // namespace minnow::test

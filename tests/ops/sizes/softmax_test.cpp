@@ -14,26 +14,26 @@ namespace {
 class RowsSoftmax : public DeviceTest {};
 INSTANTIATE_TEST_SUITE_P(Devices, RowsSoftmax, all_devices(), device_test_name);
 
-struct Layout {
+struct SoftmaxLayout {
   Shape shape;
   int dim;
 };
-const std::vector<Layout>& layouts() {
-  static const std::vector<Layout> all{
+const std::vector<SoftmaxLayout>& softmax_layouts() {
+  static const std::vector<SoftmaxLayout> all{
       {{11, 5}, 1},   {{3, 33}, 1},    {{3, 200}, 1},    {{3, 1000}, 1}, {{2, 1025}, 1}, {{2, 5000}, 1},
       {{2, 9001}, 1}, {{4, 33, 5}, 1}, {{2, 700, 3}, 1}, {{6, 400}, 0},  {{3, 40}, 1},   {{3, 1028}, 1},
       {{3, 2048}, 1}, {{2, 4000}, 1},  {{3, 8192}, 1},   {{3, 9008}, 1}, {{5, 1}, 1},    {{2, 3, 4, 5}, 1}};
   return all;
 }
 
-std::string name_of_case(const char* op, const Layout& l, DType dtype, bool log) {
+std::string name_of_case(const char* op, const SoftmaxLayout& l, DType dtype, bool log) {
   return std::string(log ? "log_" : "") + op + " " + std::string(name_of(dtype)) + l.shape.str() + " over " +
          std::to_string(l.dim);
 }
 
 TEST_P(RowsSoftmax, ForwardAndBackward) {
   for (const DType dtype : {DType::float32, DType::float64, DType::float16, DType::bfloat16})
-    for (const Layout& l : layouts())
+    for (const SoftmaxLayout& l : softmax_layouts())
       for (const bool log : {false, true}) {
         const Tensor x = made(l.shape, dtype, [](std::int64_t i) { return 4 * mixed(i); });
         const Tensor g = made(l.shape, dtype, [](std::int64_t i) { return mixed(i + 1000000); });
@@ -73,7 +73,7 @@ TEST_P(RowsSoftmax, RowsThatAreNotAligned) {
 
 TEST_P(RowsSoftmax, InfinitiesAndNan) {
   const double infinity = HUGE_VAL;
-  for (const Layout& l : {Layout{{4, 40}, 1}, Layout{{4, 9001}, 1}, Layout{{4, 40, 3}, 1}})
+  for (const SoftmaxLayout& l : {SoftmaxLayout{{4, 40}, 1}, SoftmaxLayout{{4, 9001}, 1}, SoftmaxLayout{{4, 40, 3}, 1}})
     for (const bool log : {false, true}) {
       const std::int64_t row = l.shape.numel() / 4;
       const Tensor x = made(l.shape, DType::float32, [&](std::int64_t i) {
