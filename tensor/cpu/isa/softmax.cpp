@@ -100,6 +100,20 @@ void exp_all(const float* x, float* y, std::int64_t n) {
 #pragma GCC ivdep
   for (std::int64_t i = 0; i < n; ++i) y[i] = math::exp(x[i]);
 }
+/// y = exp(x - shift[row]).
+void exp_each(const float* x, const float* shift, float* y, std::int64_t rows, std::int64_t n) {
+  if (n % kLanes32 != 0) {
+    subtract_each(x, shift, y, rows, n);
+    return exp_all(y, y, rows * n);
+  }
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const float s = shift[r];
+    const float* from = x + r * n;
+    float* to = y + r * n;
+#pragma GCC ivdep
+    for (std::int64_t i = 0; i < n; ++i) to[i] = math::exp(from[i] - s);
+  }
+}
 
 /// Calls f(first row, rows) for parts whose elements fit into a buffer.
 template <class F> MINNOW_HD void for_parts(std::int64_t rows, std::int64_t n, const F& f) {
@@ -114,15 +128,15 @@ void short_rows(const float* data, float* result, std::int64_t rows, std::int64_
     float each[kRows];
     double sum[kRows];
     largest_of(x, m, n, each);
-    subtract_each(x, each, y, m, n);
     if (log) {
       float buffer[kBuffer];
+      subtract_each(x, each, y, m, n);
       exp_all(y, buffer, m * n);
       sums_of(buffer, m, n, sum);
       for (std::int64_t r = 0; r < m; ++r) each[r] = static_cast<float>(math::host::log_wide(sum[r]));
       subtract_each(y, each, y, m, n);
     } else {
-      exp_all(y, y, m * n);
+      exp_each(x, each, y, m, n);
       sums_of(y, m, n, sum);
       for (std::int64_t r = 0; r < m; ++r) each[r] = static_cast<float>(1.0 / sum[r]);
       multiply_each(y, each, m, n);
@@ -174,8 +188,7 @@ void short_exp_sums(const float* data, std::int64_t rows, std::int64_t n, double
       most[first + r] = static_cast<double>(each[r]);
       each[r] = shift_of(each[r]);
     }
-    subtract_each(data + first * n, each, buffer, m, n);
-    exp_all(buffer, buffer, m * n);
+    exp_each(data + first * n, each, buffer, m, n);
     sums_of(buffer, m, n, sum + first);
   });
 }
