@@ -149,16 +149,17 @@ template <> void execute(const calls::UnaryCurve& args) {
 
 template <> Outcome execute(const calls::Binary& args) {
   const View& out = args.out;
-  const View a = laid_out_as(out, args.a), b = laid_out_as(out, args.b);
   const int op = args.op;
   const DType compute = args.compute;
   const DType result = kBinary.predicate[op] ? DType::bool_ : compute;
   const BinaryLoop loop = loops().binary[static_cast<int>(compute_of(compute))][op];
   if (loop == nullptr) throw_missing("binary", op, compute);
   const std::int64_t n = out.numel();
-  const bool dense = a.dtype() == compute && b.dtype() == compute && out.dtype() == result &&
-                     same_dense_layout(a, out) && same_dense_layout(b, out);
-  if (dense && n <= kThreadElements) return outcome_of(loop(a.raw_data(), b.raw_data(), out.raw_data(), n));
+  const bool same_types = args.a.dtype() == compute && args.b.dtype() == compute && out.dtype() == result;
+  if (n <= kThreadElements && same_types && same_dense_layout(args.a, out) && same_dense_layout(args.b, out))
+    return outcome_of(loop(args.a.raw_data(), args.b.raw_data(), out.raw_data(), n));
+  const View a = laid_out_as(out, args.a), b = laid_out_as(out, args.b);
+  const bool dense = same_types && same_dense_layout(a, out) && same_dense_layout(b, out);
   BinaryJob job{loop};
   if (dense) {
     parallel_blocks(n, kThreadElements, bytes_of(a, n) + bytes_of(b, n) + bytes_of(out, n),
