@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <utility>
 #include <minnow/tensor/cpu/cpu_backend.h>
 #include <minnow/tensor/cpu/isa.h>
 #include <minnow/tensor/cpu/parallel.h>
+#include <minnow/tensor/cpu/transpose_square.h>
 #include <minnow/tensor/cpu/traverse.h>
 #include <minnow/tensor/internal.h>
 
@@ -61,31 +61,13 @@ bool find_transpose(const View& from, const View& to, Transpose& t) {
   return true;
 }
 
-template <class V, int... I> V interleave_low(V a, V b, std::integer_sequence<int, I...>) {
-  return __builtin_shufflevector(a, b, (I / 2 + I % 2 * static_cast<int>(sizeof...(I)))...);
-}
-template <class V, int... I> V interleave_high(V a, V b, std::integer_sequence<int, I...>) {
-  constexpr int kHalf = sizeof...(I) / 2;
-  return __builtin_shufflevector(a, b, (kHalf + I / 2 + I % 2 * static_cast<int>(sizeof...(I)))...);
-}
-
-/// Elements of one or two bytes: a square of as many as a vector of 16 bytes has, by perfect shuffles.
-template <class T> void transpose_square(const T* from, std::int64_t from_stride, T* to, std::int64_t to_stride) {
+/// Elements of one or two bytes: a square of as many as a vector of 16 bytes has.
+template <class T> void transpose_block(const T* from, std::int64_t from_stride, T* to, std::int64_t to_stride) {
   typedef T Lanes __attribute__((vector_size(16)));
   constexpr int kLanes = 16 / sizeof(T);
-  constexpr auto kAll = std::make_integer_sequence<int, kLanes>();
-  Lanes v[kLanes], next[kLanes];
+  Lanes v[kLanes];
   for (int i = 0; i < kLanes; ++i) std::memcpy(&v[i], from + i * from_stride, sizeof(Lanes));
-#pragma GCC unroll 4
-  for (int round = 1; round < kLanes; round *= 2) {
-#pragma GCC unroll 8
-    for (int i = 0; i < kLanes / 2; ++i) {
-      next[2 * i] = interleave_low(v[i], v[i + kLanes / 2], kAll);
-      next[2 * i + 1] = interleave_high(v[i], v[i + kLanes / 2], kAll);
-    }
-#pragma GCC unroll 16
-    for (int i = 0; i < kLanes; ++i) v[i] = next[i];
-  }
+  transpose_square<kLanes>(v);
   for (int i = 0; i < kLanes; ++i) std::memcpy(to + i * to_stride, &v[i], sizeof(Lanes));
 }
 
@@ -101,7 +83,7 @@ template <class T> void transpose_rows(const Transpose& t, const T* from, T* to,
         constexpr std::int64_t kSide = 16 / sizeof(T);
         for (std::int64_t r = begin; r < end; r += kSide)
           for (std::int64_t c = c0; c < c0 + kTile; c += kSide)
-            transpose_square(from + c * t.from_stride + r, t.from_stride, to + r * t.to_stride + c, t.to_stride);
+            transpose_block(from + c * t.from_stride + r, t.from_stride, to + r * t.to_stride + c, t.to_stride);
         continue;
       }
     }

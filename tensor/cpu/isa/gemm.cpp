@@ -30,7 +30,7 @@ void pack_transposed(const float* b, std::int64_t b_col, std::int64_t depth, int
       Vector v[kLanes32];
 #pragma GCC unroll 16
       for (int j = 0; j < kLanes32; ++j) v[j] = j < cols ? load(from + j * b_col + k) : Vector{};
-      transpose_square(v);
+      transpose_square<kLanes32>(v);
 #pragma GCC unroll 16
       for (int i = 0; i < kLanes32; ++i) store(v[i], panel + (k + i) * kCols + left);
     }

@@ -7,7 +7,7 @@ void square(const float* from, std::int64_t from_stride, float* to, std::int64_t
   Vector v[kLanes32];
 #pragma GCC unroll 16
   for (int i = 0; i < kLanes32; ++i) v[i] = load(from + i * from_stride);
-  transpose_square(v);
+  transpose_square<kLanes32>(v);
 #pragma GCC unroll 16
   for (int i = 0; i < kLanes32; ++i) store(v[i], to + i * to_stride);
 }
