@@ -60,19 +60,15 @@ MinMax max_or_min_along(bool largest, const In& x, int dim, bool keepdim) {
   return {values, indices};
 }
 
-/// x |x|^(p-2) g / y^(p-1), 0 where y is 0 and, below p = 1, where x is.  What is left out there is finite: a second
+/// x |x|^(p-2) g / y^(p-1), 0 where y is 0 and, below p = 2, where x is.  What is left out there is finite: a second
 /// derivative multiplies it by 0.
 Tensor norm_gradient(const Tensor& g, const Tensor& x, const Tensor& y, double p) {
   if (p == 1) return mul(g, sign(x));
-  const Tensor none = eq(y, 0);
-  if (p == 2) return where(none, 0.0, mul(x, div(g, where(none, 1.0, y))));
-  if (p < 1) {  // an infinite slope of a power would be multiplied by 0 in a second derivative
-    const Tensor zero = eq(x, 0);
-    const Tensor power = mul(sign(x), pow(where(zero, 1.0, abs(x)), p - 1));
-    return where(zero, 0.0, mul(power, mul(g, pow(y, 1 - p))));
-  }
-  const Tensor power = mul(sign(x), pow(abs(x), p - 1));
-  return where(none, 0.0, mul(power, div(g, pow(where(none, 1.0, y), p - 1))));
+  const Tensor none = eq(y, 0), length = where(none, 1.0, y);
+  if (p == 2) return where(none, 0.0, mul(x, div(g, length)));
+  const Tensor left_out = p < 2 ? logical_or(none, eq(x, 0)) : none;
+  const Tensor size = p < 2 ? where(left_out, 1.0, abs(x)) : abs(x);
+  return where(left_out, 0.0, mul(mul(sign(x), pow(size, p - 1)), div(g, pow(length, p - 1))));
 }
 
 /// For each element of x [rows, n] the product of those before it in its row, or of those after it.
