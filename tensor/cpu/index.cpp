@@ -193,6 +193,52 @@ std::int64_t piece_offset(const View& t, const Shape& shape, int dim, int outer,
   return sum;
 }
 
+/// How many rows ahead those that are found by an index are prefetched: the processor cannot foresee them.
+constexpr std::int64_t kRowsAhead = 8;
+
+[[gnu::always_inline]] inline void prefetch_run(const char* at, std::int64_t bytes) {
+  constexpr std::int64_t kLine = 64, kMaxBytes = 4096;  // the rest of a long run is foreseen
+  for (std::int64_t i = 0; i < std::min(bytes, kMaxBytes); i += kLine) __builtin_prefetch(at + i);
+}
+
+/// Which of `shares` threads adds to a row.  Neighbors go to different ones, so that regions that are used more are
+/// shared.
+std::int64_t share_of(std::int64_t row, std::int64_t shares) { return row % shares; }
+
+/// Whether each of `shares` threads has about as many of the indices as the others.
+bool shares_are_even(const View& index, std::int64_t shares) {
+  constexpr std::int64_t kMostShares = 256;
+  std::int64_t counts[kMostShares] = {};
+  if (shares > kMostShares) return false;
+  const std::int64_t n = index.numel(), step = stride_of(index, 0);
+  for (std::int64_t i = 0; i < n; ++i) ++counts[share_of(indices_of(index)[i * step], shares)];
+  return *std::max_element(counts, counts + shares) <= n / shares + n / (4 * shares) + 8;
+}
+
+/// index_add of rows, each of which one thread adds, in order: parts of a row would be written by several cores, which
+/// fetch each other's lines.  False where `s` is no row, or one thread would have most of the work.
+bool add_rows(const calls::IndexAdd& args, const SliceRun& s) {
+  const View &x = args.x, &index = args.index, &out = args.out;
+  constexpr std::int64_t kShortest = 64, kLongest = 1024;
+  if (s.pieces != 1 || s.run < kShortest || s.run > kLongest || in_parallel()) return false;
+  const int threads = 3 * x.nbytes() < kParallelBytes ? 1 : num_threads();
+  if (threads > 1 && !shares_are_even(index, threads)) return false;
+  const auto item = static_cast<std::int64_t>(out.itemsize());
+  const std::int64_t to_step = out.strides()[args.dim] * item, from_step = x.strides()[args.dim] * item;
+  const std::int64_t n = index.numel(), step = stride_of(index, 0), ahead = kRowsAhead * threads;
+  const auto row = [&](std::int64_t i) { return indices_of(index)[i * step]; };
+  parallel_loop(threads, threads, [&](std::int64_t share) {
+    const char* from = element(x, 0);
+    char* to = element(out, 0);
+    for (std::int64_t i = 0; i < n; ++i, from += from_step) {
+      if (i + ahead < n && share_of(row(i + ahead), threads) == share)
+        prefetch_run(to + row(i + ahead) * to_step, s.run * item);
+      if (share_of(row(i), threads) == share) scatter_run(args.op, out.dtype(), from, to + row(i) * to_step, s.run);
+    }
+  });
+  return true;
+}
+
 }  // namespace
 
 template <> Outcome execute(const calls::Gather& args) {
@@ -267,8 +313,10 @@ template <> Outcome execute(const calls::IndexSelect& args) {
             reinterpret_cast<T*>(to)[i * out_step] = reinterpret_cast<const T*>(from)[at[i * si] * x_step];
         });
       else
-        for (std::int64_t i = first; i < last; ++i)
+        for (std::int64_t i = first; i < last; ++i) {
+          if (i + kRowsAhead < n) prefetch_run(from + at[(i + kRowsAhead) * si] * x_step * size, s.run * size);
           std::memcpy(to + i * out_step * size, from + at[i * si] * x_step * size, bytes);
+        }
       k += last - first;
     }
   });
@@ -287,6 +335,7 @@ template <> Outcome execute(const calls::IndexAdd& args) {
   const SliceRun s = slice_run(out, x, dim);
   const std::int64_t n = index.numel();
   const std::int64_t si = stride_of(index, 0);
+  if (add_rows(args, s)) return Outcome::ok;
   // Dense parts, and parts of them, have no common elements of out.  Each takes all indices in order, so that the bits
   // do not depend on the number of parts.
   constexpr std::int64_t kMaxPart = 1024, kMinPart = 32;
@@ -306,10 +355,8 @@ template <> Outcome execute(const calls::IndexAdd& args) {
       return element(out, to + indices_of(index)[i * si] * out.strides()[dim]);
     };
     const std::int64_t bytes = m * static_cast<std::int64_t>(out.itemsize());
-    constexpr std::int64_t kAhead = 8, kLine = 64;
     for (std::int64_t i = 0; i < n; ++i) {
-      if (i + kAhead < n)
-        for (std::int64_t b = 0; b < bytes; b += kLine) __builtin_prefetch(place(i + kAhead) + b, 1);
+      if (i + kRowsAhead < n) prefetch_run(place(i + kRowsAhead), bytes);
       scatter_run(args.op, out.dtype(), element(x, from + i * x.strides()[dim]), place(i), m);
     }
   });

@@ -1,3 +1,4 @@
+#include <cstring>
 #include <minnow/tensor/internal.h>
 #include "cpu_support.h"
 
@@ -99,6 +100,19 @@ TEST(CopyCpu, EveryHalfRoundTrips) {
         }
       }
     }
+  }
+}
+
+/// So many that they are written past the caches.
+TEST(CopyCpu, ManyZerosAtAnyAddress) {
+  constexpr std::int64_t kCount = (25 << 20) + 77;
+  const Tensor bytes = blank({kCount}, DType::uint8);
+  auto* at = bytes.data<std::uint8_t>();
+  for (const std::int64_t first : {0, 1, 15, 17}) {
+    std::memset(at, 7, static_cast<std::size_t>(kCount));
+    const std::int64_t end = kCount - 5 - first;
+    backend().run(calls::Fill{Tensor(bytes.storage(), DType::uint8, {end - first}, {1}, first), 0});
+    for (std::int64_t i = 0; i < kCount; ++i) ASSERT_EQ(at[i], i < first || i >= end ? 7 : 0) << first << " " << i;
   }
 }
 

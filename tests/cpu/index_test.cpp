@@ -120,10 +120,12 @@ TEST(IndexCpu, RunsOfAnyLength) {
   const int before = num_threads();
   for (const int threads : {1, 3}) {
     set_num_threads(threads);
-    for (const std::int64_t run : {1, 15, 16, 17, 33, 64, 100, 130})
+    for (const std::int64_t run : {1, 15, 16, 17, 33, 64, 66, 100, 130})
       for (const DType dtype : test::kAllDtypes) {
         const Tensor x = numbers({700, run}, dtype, Lay::kContiguous, 0, 2), sum = blank({3, run}, dtype);
-        const Tensor index = numbers({700}, DType::int64, Lay::kContiguous, 0, 3);
+        // For every third run all are added to one row, which the eight bits of bfloat16 cannot hold.
+        const bool to_one = run % 3 == 0 && dtype != DType::bfloat16;
+        const Tensor index = numbers({700}, DType::int64, Lay::kContiguous, 0, to_one ? 1 : 3);
         std::vector<double> expected(static_cast<std::size_t>(3 * run));
         for (std::int64_t i = 0; i < x.numel(); ++i) {
           double& e =
