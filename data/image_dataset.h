@@ -43,7 +43,7 @@ class ImageDataset {
   void get_batch(std::span<const std::int64_t> indices, BatchBuffer& buffer,
                  SourceLocation where = SourceLocation::current()) const;
 
-  /// The bytes, uint8 [N, C, H, W].
+  /// The bytes, uint8 [N, C, H, W].  `ImageDataset(set.images(), set.labels(), set.classes())` has them in [0, 1].
   const Tensor& images() const { return images_; }
   /// int64 [N].
   const Tensor& labels() const { return labels_; }
