@@ -4,13 +4,12 @@
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/index.h>
 
+#include "binary_functions.h"
 #include "op_cases.h"
 
 namespace minnow::test {
 namespace {
 
-using Binary = Tensor (*)(const TensorLike&, const TensorLike&);
-using InPlace = Tensor (*)(const In&, const TensorLike&);
 using Unary = Tensor (*)(const In&);
 template <class... F> using Rows = std::initializer_list<std::tuple<const char*, F...>>;
 
@@ -329,7 +328,7 @@ OpCases answers() {
            .takes_other_dtypes = true}};
 }
 
-OpCase in_place(const char* name, InPlace form, Binary function) {
+OpCase in_place(const char* name, BinaryInPlace form, Binary function) {
   return {.function = name,
           .call = written([form](const Tensor& y, const Tensors& x) { form(y, x[1]); }),
           .inputs = {{values({2, 3}), values({2, 3})},
@@ -343,29 +342,31 @@ OpCase in_place(const char* name, InPlace form, Binary function) {
 
 OpCases in_place_forms() {
   OpCases cases;
-  for (const auto& [name, form, function] : Rows<InPlace, Binary>{{"add_", add_, add},
-                                                                  {"sub_", sub_, sub},
-                                                                  {"mul_", mul_, mul},
-                                                                  {"div_", div_, div},
-                                                                  {"fmod_", fmod_, fmod},
-                                                                  {"remainder_", remainder_, remainder},
-                                                                  {"pow_", pow_, pow},
-                                                                  {"maximum_", maximum_, maximum},
-                                                                  {"minimum_", minimum_, minimum},
-                                                                  {"floor_divide_", floor_divide_, floor_divide}}) {
+  for (const auto& [name, form, function] :
+       Rows<BinaryInPlace, Binary>{{"add_", add_, add},
+                                   {"sub_", sub_, sub},
+                                   {"mul_", mul_, mul},
+                                   {"div_", div_, div},
+                                   {"fmod_", fmod_, fmod},
+                                   {"remainder_", remainder_, remainder},
+                                   {"pow_", pow_, pow},
+                                   {"maximum_", maximum_, maximum},
+                                   {"minimum_", minimum_, minimum},
+                                   {"floor_divide_", floor_divide_, floor_divide}}) {
     cases.push_back(in_place(name, form, function));
     if (cases.back().function == "div_") cases.back().dtypes = floating_point_dtypes();
   }
-  for (const auto& [name, form, function] : Rows<InPlace, Binary>{{"add_", add_, add},
-                                                                  {"sub_", sub_, sub},
-                                                                  {"mul_", mul_, mul},
-                                                                  {"div_", div_, div},
-                                                                  {"fmod_", fmod_, fmod},
-                                                                  {"remainder_", remainder_, remainder},
-                                                                  {"pow_", pow_, pow},
-                                                                  {"maximum_", maximum_, maximum},
-                                                                  {"minimum_", minimum_, minimum},
-                                                                  {"floor_divide_", floor_divide_, floor_divide}}) {
+  for (const auto& [name, form, function] :
+       Rows<BinaryInPlace, Binary>{{"add_", add_, add},
+                                   {"sub_", sub_, sub},
+                                   {"mul_", mul_, mul},
+                                   {"div_", div_, div},
+                                   {"fmod_", fmod_, fmod},
+                                   {"remainder_", remainder_, remainder},
+                                   {"pow_", pow_, pow},
+                                   {"maximum_", maximum_, maximum},
+                                   {"minimum_", minimum_, minimum},
+                                   {"floor_divide_", floor_divide_, floor_divide}}) {
     cases.push_back(by_number(name, "by a number", written([f = form](const Tensor& y, const Tensors&) { f(y, 1.5); }),
                               one([f = function](const Tensors& x) { return f(x[0], 1.5); })));
   }

@@ -10,8 +10,8 @@
 namespace minnow::test {
 namespace {
 
-OpCase row(const std::string& function, const std::string& golden, const Function& call,
-           const std::vector<Inputs>& inputs) {
+OpCase blocks_row(const std::string& function, const std::string& golden, const Function& call,
+                  const std::vector<Inputs>& inputs) {
   return {.function = function, .variant = golden, .call = call, .inputs = inputs, .golden = {golden}};
 }
 
@@ -24,35 +24,37 @@ OpCases blocks() {
     return one([=](const Tensors& x) { return fold(x[0], size, kernel, o); });
   };
   OpCases cases{
-      row("unfold", "unfold: unfold/2", unfolded(2, {}), {{values({2, 1, 3, 4})}, {values({0, 1, 3, 4})}}),
-      row("unfold", "unfold: unfold/3x2,stride 2x1", unfolded({3, 2}, wide), {{values({1, 2, 5, 3})}}),
-      row("unfold", "unfold: unfold/all", unfolded({2, 3}, all), {{values({1, 2, 4, 4})}}),
-      row("unfold", "unfold: unfold/one", unfolded(2, {}), {{values({1, 3, 4})}}),
-      row("unfold", "unfold: windows/3,2", one([](const Tensors& x) { return x[0].unfold(3, 3, 2); }),
-          {{values({1, 2, 2, 7})}, {values({0, 2, 1, 3})}}),
-      row("unfold", "unfold: windows/2,3", one([](const Tensors& x) { return x[0].unfold(1, 2, 3); }),
-          {{values({2, 5})}}),
-      row("unfold", "unfold: windows/rows", one([](const Tensors& x) { return x[0].unfold(-1, 5, 1); }),
-          {{values({2, 6})}}),
-      row("unflatten", "unfold: unflatten", one([](const Tensors& x) {
-            return x[0].unflatten(-1, {2, -1});
-          }),
-          {{values({2, 6})}, {values({0, 2})}, {values({4})}}),
-      row("channel_shuffle", "unfold: channel_shuffle/3",
-          one([](const Tensors& x) { return channel_shuffle(x[0], 3); }), {{values({2, 6, 2})}, {values({0, 3, 2})}})};
+      blocks_row("unfold", "unfold: unfold/2", unfolded(2, {}), {{values({2, 1, 3, 4})}, {values({0, 1, 3, 4})}}),
+      blocks_row("unfold", "unfold: unfold/3x2,stride 2x1", unfolded({3, 2}, wide), {{values({1, 2, 5, 3})}}),
+      blocks_row("unfold", "unfold: unfold/all", unfolded({2, 3}, all), {{values({1, 2, 4, 4})}}),
+      blocks_row("unfold", "unfold: unfold/one", unfolded(2, {}), {{values({1, 3, 4})}}),
+      blocks_row("unfold", "unfold: windows/3,2", one([](const Tensors& x) { return x[0].unfold(3, 3, 2); }),
+                 {{values({1, 2, 2, 7})}, {values({0, 2, 1, 3})}}),
+      blocks_row("unfold", "unfold: windows/2,3", one([](const Tensors& x) { return x[0].unfold(1, 2, 3); }),
+                 {{values({2, 5})}}),
+      blocks_row("unfold", "unfold: windows/rows", one([](const Tensors& x) { return x[0].unfold(-1, 5, 1); }),
+                 {{values({2, 6})}}),
+      blocks_row("unflatten", "unfold: unflatten", one([](const Tensors& x) {
+                   return x[0].unflatten(-1, {2, -1});
+                 }),
+                 {{values({2, 6})}, {values({0, 2})}, {values({4})}}),
+      blocks_row("channel_shuffle", "unfold: channel_shuffle/3",
+                 one([](const Tensors& x) { return channel_shuffle(x[0], 3); }),
+                 {{values({2, 6, 2})}, {values({0, 3, 2})}})};
   for (OpCase& c : cases) c.dtypes = all_dtypes();
-  const OpCases sums{row("fold", "unfold: fold/2", folded({5, 6}, 2, {}), {{values({2, 4, 20})}, {values({0, 4, 20})}}),
-                     row("fold", "unfold: fold/3x2,stride 2x1", folded({5, 6}, {3, 2}, wide), {{values({1, 6, 10})}}),
-                     row("fold", "unfold: fold/all", folded({5, 6}, {2, 3}, all), {{values({1, 6, 12})}}),
-                     row("fold", "unfold: fold/one", folded(3, 2, {}), {{values({4, 4})}})};
+  const OpCases sums{
+      blocks_row("fold", "unfold: fold/2", folded({5, 6}, 2, {}), {{values({2, 4, 20})}, {values({0, 4, 20})}}),
+      blocks_row("fold", "unfold: fold/3x2,stride 2x1", folded({5, 6}, {3, 2}, wide), {{values({1, 6, 10})}}),
+      blocks_row("fold", "unfold: fold/all", folded({5, 6}, {2, 3}, all), {{values({1, 6, 12})}}),
+      blocks_row("fold", "unfold: fold/one", folded(3, 2, {}), {{values({4, 4})}})};
   cases.insert(cases.end(), sums.begin(), sums.end());
   const auto response = [](std::int64_t size, const LocalResponseNormOptions& o) {
     return one([=](const Tensors& x) { return local_response_norm(x[0], size, o); });
   };
-  cases.push_back(row("local_response_norm", "unfold: local_response_norm/3", response(3, {}),
-                      {{values({2, 4, 3})}, {values({0, 2, 2})}, {values({1, 2, 2, 1})}}));
-  cases.push_back(
-      row("local_response_norm", "unfold: local_response_norm/all", response(4, {0.5, 0.6, 2}), {{values({1, 5, 2})}}));
+  cases.push_back(blocks_row("local_response_norm", "unfold: local_response_norm/3", response(3, {}),
+                             {{values({2, 4, 3})}, {values({0, 2, 2})}, {values({1, 2, 2, 1})}}));
+  cases.push_back(blocks_row("local_response_norm", "unfold: local_response_norm/all", response(4, {0.5, 0.6, 2}),
+                             {{values({1, 5, 2})}}));
   for (OpCase& c : cases)
     if (c.function == "fold") c.dtypes = all_dtypes();
   return cases;
@@ -63,7 +65,7 @@ OpCases bags() {
   for (const BagMode mode : {BagMode::sum, BagMode::mean, BagMode::max}) {
     const std::string name = mode == BagMode::sum ? "sum" : mode == BagMode::mean ? "mean" : "max";
     const auto add = [&](const std::string& golden, const Function& call, const std::vector<Inputs>& inputs) {
-      cases.push_back(row("embedding_bag", "embedding_bag: " + name + "/" + golden, call, inputs));
+      cases.push_back(blocks_row("embedding_bag", "embedding_bag: " + name + "/" + golden, call, inputs));
     };
     const auto of = [mode](std::optional<std::int64_t> padding, bool last = false) {
       return one([=](const Tensors& x) {
@@ -85,10 +87,10 @@ OpCases bags() {
                            {.mode = BagMode::sum, .per_sample_weights = x[rows ? 2 : 3]});
     });
   };
-  cases.push_back(row("embedding_bag", "embedding_bag: sum/each", weighted(false),
-                      {{indices({4}, 5), values({5, 3}), indices({1}, 1), values({4})}}));
-  cases.push_back(row("embedding_bag", "embedding_bag: sum/rows,each", weighted(true),
-                      {{indices({3, 2}, 5), values({5, 2}), values({3, 2})}}));
+  cases.push_back(blocks_row("embedding_bag", "embedding_bag: sum/each", weighted(false),
+                             {{indices({4}, 5), values({5, 3}), indices({1}, 1), values({4})}}));
+  cases.push_back(blocks_row("embedding_bag", "embedding_bag: sum/rows,each", weighted(true),
+                             {{indices({3, 2}, 5), values({5, 2}), values({3, 2})}}));
   for (OpCase& c : cases) c.optional_from = 2;
   return cases;
 }

@@ -32,7 +32,7 @@ OpCase combined(const char* function, const std::string& golden, const Function&
           .tolerance = {1e-5, 1e-5}};
 }
 
-OpCases products() {
+OpCases special_products() {
   const Input batch = values({3, 4, 5}), matrix = values({4, 5});
   OpCases cases{
       combined("diff", "diff", one([](const Tensors& x) { return diff(x[0]); }),
@@ -140,7 +140,7 @@ OpCases matrices() {
   return cases;
 }
 
-OpCases transforms() {
+OpCases transforms_of_dimensions() {
   const Inputs complex{values({2, 3, 4, 2}, -1, 1)}, real{values({3, 4, 5}, -1, 1)};
   const std::vector<DType>& d = kSingleAndDouble;
   return {combined("fftn", "fftn/all", one([](const Tensors& x) { return fftn(x[0]); }), {complex}, d),
@@ -224,11 +224,11 @@ OpCases images() {
   return cases;
 }
 
-const Register kProducts(products);
+const Register kProducts(special_products);
 const Register kOrder(order);
 const Register kSearches(searches);
 const Register kMatrices(matrices);
-const Register kTransforms(transforms);
+const Register kTransforms(transforms_of_dimensions);
 const Register kImages(images);
 
 class Combined : public DeviceTest {};

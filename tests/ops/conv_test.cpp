@@ -38,7 +38,7 @@ OpCase activated(Activation activation, const Shape& x, const Shape& w, bool bia
   return c;
 }
 
-OpCases convolutions() {
+OpCases image_convolutions() {
   return {conv("plain", {}, {2, 2, 4, 5}, {3, 2, 3, 2}),
           conv("no bias", {}, {1, 2, 4, 4}, {2, 2, 2, 2}, false),
           conv("stride 2,1", {.stride = {2, 1}}, {1, 2, 5, 4}, {2, 2, 2, 2}),
@@ -56,7 +56,7 @@ OpCases convolutions() {
           activated(Activation::gelu_tanh, {1, 2, 5, 6}, {5, 2, 2, 2}, true)};
 }
 
-OpCase pool(const std::string& name, const std::string& golden, const Function& call, const Shape& image) {
+OpCase image_pool(const std::string& name, const std::string& golden, const Function& call, const Shape& image) {
   OpCase c{.function = name, .variant = golden, .call = call};
   c.inputs = {{values(image)}, {values({0, image[1], image[2], image[3]})}};
   c.golden = {"pool: " + golden};
@@ -70,20 +70,20 @@ OpCases pooling() {
   const auto mean = [](Pair kernel, const AvgPool2dOptions& options = {}) {
     return one([=](const Tensors& x) { return avg_pool2d(x[0], kernel, options); });
   };
-  return {pool("max_pool2d", "max/2", largest(2), {2, 2, 4, 6}),
-          pool("max_pool2d", "max/ties", largest(2), {1, 1, 4, 4}),
-          pool("max_pool2d", "max/nan", largest(2), {1, 1, 4, 4}),
-          pool("max_pool2d", "max/3,stride 2,padding 1", largest(3, {.stride = 2, .padding = 1}), {1, 2, 5, 5}),
-          pool("max_pool2d", "max/3x2,stride 1x2", largest({3, 2}, {.stride = {1, 2}}), {1, 2, 5, 4}),
-          pool("max_pool2d", "max/2,dilation 2", largest(2, {.dilation = 2}), {1, 2, 6, 6}),
-          pool("avg_pool2d", "avg/2", mean(2), {2, 2, 4, 6}),
-          pool("avg_pool2d", "avg/3,stride 2,padding 1", mean(3, {.stride = 2, .padding = 1}), {1, 2, 5, 5}),
-          pool("avg_pool2d", "avg/3x2,stride 1x2", mean({3, 2}, {.stride = {1, 2}}), {1, 2, 5, 4}),
-          pool("avg_pool2d", "avg/3,stride 2,padding 1,without pad",
-               mean(3, {.stride = 2, .padding = 1, .count_include_pad = false}), {1, 2, 5, 5})};
+  return {image_pool("max_pool2d", "max/2", largest(2), {2, 2, 4, 6}),
+          image_pool("max_pool2d", "max/ties", largest(2), {1, 1, 4, 4}),
+          image_pool("max_pool2d", "max/nan", largest(2), {1, 1, 4, 4}),
+          image_pool("max_pool2d", "max/3,stride 2,padding 1", largest(3, {.stride = 2, .padding = 1}), {1, 2, 5, 5}),
+          image_pool("max_pool2d", "max/3x2,stride 1x2", largest({3, 2}, {.stride = {1, 2}}), {1, 2, 5, 4}),
+          image_pool("max_pool2d", "max/2,dilation 2", largest(2, {.dilation = 2}), {1, 2, 6, 6}),
+          image_pool("avg_pool2d", "avg/2", mean(2), {2, 2, 4, 6}),
+          image_pool("avg_pool2d", "avg/3,stride 2,padding 1", mean(3, {.stride = 2, .padding = 1}), {1, 2, 5, 5}),
+          image_pool("avg_pool2d", "avg/3x2,stride 1x2", mean({3, 2}, {.stride = {1, 2}}), {1, 2, 5, 4}),
+          image_pool("avg_pool2d", "avg/3,stride 2,padding 1,without pad",
+                     mean(3, {.stride = 2, .padding = 1, .count_include_pad = false}), {1, 2, 5, 5})};
 }
 
-const Register kConvTables[] = {Register(convolutions), Register(pooling)};
+const Register kConvTables[] = {Register(image_convolutions), Register(pooling)};
 
 }  // namespace
 }  // namespace minnow::test

@@ -7,7 +7,7 @@
 namespace minnow::test {
 namespace {
 
-template <class F> OpCase made(const char* function, const std::string& variant, F make) {
+template <class F> OpCase creation(const char* function, const std::string& variant, F make) {
   OpCase c{.function = function, .variant = variant};
   c.call = one([make](const Tensors& like) {
     like[0].require_defined("case", SourceLocation::current());
@@ -24,30 +24,30 @@ template <class F> OpCase made(const char* function, const std::string& variant,
 using Options = TensorOptions;
 
 OpCases values_that_are_told() {
-  OpCases cases{made("zeros", "zeros",
-                     [](Options o) {
-                       return zeros({2, 3}, o);
-                     }),
-                made("ones", "ones",
-                     [](Options o) {
-                       return ones({2, 3}, o);
-                     }),
-                made("ones", "ones/0",
-                     [](Options o) {
-                       return ones({0, 3}, o);
-                     }),
-                made("full", "full",
-                     [](Options o) {
-                       return full({2, 3}, 1, o);
-                     }),
-                made("full", "full/scalar", [](Options o) { return full({}, 1, o); }),
-                made("eye", "eye", [](Options o) { return eye(3, -1, o); }),
-                made("eye", "eye/2,3", [](Options o) { return eye(2, 3, o); }),
-                made("arange", "arange", [](Options o) { return arange(5, o); }),
-                made("arange", "arange/1,9,3", [](Options o) { return arange(1, 9, 3, o); }),
-                made("linspace", "linspace", [](Options o) { return linspace(-1, 2, 7, o); }),
-                made("linspace", "linspace/1", [](Options o) { return linspace(4, 9, 1, o); }),
-                made("tensor", "tensor", [](Options o) {
+  OpCases cases{creation("zeros", "zeros",
+                         [](Options o) {
+                           return zeros({2, 3}, o);
+                         }),
+                creation("ones", "ones",
+                         [](Options o) {
+                           return ones({2, 3}, o);
+                         }),
+                creation("ones", "ones/0",
+                         [](Options o) {
+                           return ones({0, 3}, o);
+                         }),
+                creation("full", "full",
+                         [](Options o) {
+                           return full({2, 3}, 1, o);
+                         }),
+                creation("full", "full/scalar", [](Options o) { return full({}, 1, o); }),
+                creation("eye", "eye", [](Options o) { return eye(3, -1, o); }),
+                creation("eye", "eye/2,3", [](Options o) { return eye(2, 3, o); }),
+                creation("arange", "arange", [](Options o) { return arange(5, o); }),
+                creation("arange", "arange/1,9,3", [](Options o) { return arange(1, 9, 3, o); }),
+                creation("linspace", "linspace", [](Options o) { return linspace(-1, 2, 7, o); }),
+                creation("linspace", "linspace/1", [](Options o) { return linspace(4, 9, 1, o); }),
+                creation("tensor", "tensor", [](Options o) {
                   return tensor({{1, 0}, {0, 1}}, o);
                 })};
   for (OpCase& c : cases) {
@@ -58,17 +58,17 @@ OpCases values_that_are_told() {
 }
 
 OpCases random_numbers() {
-  OpCases cases{made("rand", "rand",
-                     [](Options o) {
-                       return rand({7, 5}, {*o.dtype, o.device});
-                     }),
-                made("randn", "randn", [](Options o) {
+  OpCases cases{creation("rand", "rand",
+                         [](Options o) {
+                           return rand({7, 5}, {*o.dtype, o.device});
+                         }),
+                creation("randn", "randn", [](Options o) {
                   return randn({7, 5}, {*o.dtype, o.device});
                 })};
   for (OpCase& c : cases) c.dtypes = floating_point_dtypes();
   const auto integers = [](Options o) { return RandomOptions{DType::int64, o.device}; };
-  cases.push_back(made("randint", "randint", [=](Options o) { return randint(-3, 9, {7, 5}, integers(o)); }));
-  cases.push_back(made("randperm", "randperm", [=](Options o) { return randperm(17, integers(o)); }));
+  cases.push_back(creation("randint", "randint", [=](Options o) { return randint(-3, 9, {7, 5}, integers(o)); }));
+  cases.push_back(creation("randperm", "randperm", [=](Options o) { return randperm(17, integers(o)); }));
   for (OpCase& c : cases) {
     c.golden = {};
     c.without_golden = "our random numbers are not PyTorch's; their distributions are checked in tests/tensor";

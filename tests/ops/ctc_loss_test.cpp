@@ -20,8 +20,8 @@ Tensor lengths(const std::vector<std::int64_t>& numbers, const Tensor& like) {
   return tensor(numbers, {DType::int64, like.device()});
 }
 
-OpCase row(const std::string& golden, const Function& call, const std::vector<Inputs>& inputs,
-           Gradient gradient = Gradient::kFirst) {
+OpCase ctc_loss_row(const std::string& golden, const Function& call, const std::vector<Inputs>& inputs,
+                    Gradient gradient = Gradient::kFirst) {
   return {.function = "ctc_loss",
           .variant = golden,
           .call = call,
@@ -37,43 +37,44 @@ OpCases cases() {
   for (const auto& [name, r] :
        {std::pair("mean", Reduction::mean), {"sum", Reduction::sum}, {"none", Reduction::none}}) {
     const Reduction reduction = r;
-    rows.push_back(row(std::string("padded/") + name, one([=](const Tensors& x) {
-                         return nn::ctc_loss(log_softmax(x[0], 2), x[1] + 1, lengths({6, 4, 5}, x[0]),
-                                             lengths({2, 1, 2}, x[0]), {.reduction = reduction});
-                       }),
-                       {padded}));
-    rows.push_back(row(std::string("joined/") + name, one([=](const Tensors& x) {
-                         return nn::ctc_loss(log_softmax(x[0], 2), x[1], lengths({6, 6, 5}, x[0]),
-                                             lengths({2, 0, 3}, x[0]), {.blank = 4, .reduction = reduction});
-                       }),
-                       {joined}));
+    rows.push_back(ctc_loss_row(std::string("padded/") + name, one([=](const Tensors& x) {
+                                  return nn::ctc_loss(log_softmax(x[0], 2), x[1] + 1, lengths({6, 4, 5}, x[0]),
+                                                      lengths({2, 1, 2}, x[0]), {.reduction = reduction});
+                                }),
+                                {padded}));
+    rows.push_back(ctc_loss_row(std::string("joined/") + name, one([=](const Tensors& x) {
+                                  return nn::ctc_loss(log_softmax(x[0], 2), x[1], lengths({6, 6, 5}, x[0]),
+                                                      lengths({2, 0, 3}, x[0]), {.blank = 4, .reduction = reduction});
+                                }),
+                                {joined}));
   }
-  rows.push_back(row("single", one([](const Tensors& x) {
-                       return nn::ctc_loss(log_softmax(x[0], 1), x[1] + 1, full({}, 6, {DType::int64, x[0].device()}),
-                                           full({}, 2, {DType::int64, x[0].device()}), {.reduction = Reduction::none});
-                     }),
-                     {{values({6, 5}, -1, 1), indices({2}, 4)}}));
+  rows.push_back(ctc_loss_row("single", one([](const Tensors& x) {
+                                return nn::ctc_loss(
+                                    log_softmax(x[0], 1), x[1] + 1, full({}, 6, {DType::int64, x[0].device()}),
+                                    full({}, 2, {DType::int64, x[0].device()}), {.reduction = Reduction::none});
+                              }),
+                              {{values({6, 5}, -1, 1), indices({2}, 4)}}));
   // The gradient of log-probabilities is PyTorch's, which is that of log_softmax's argument.
-  rows.push_back(row("log_probs", one([](const Tensors& x) {
-                       return nn::ctc_loss(x[0], x[1] + 1, lengths({6, 4, 5}, x[0]), lengths({2, 1, 2}, x[0]));
-                     }),
-                     {padded}, Gradient::kUnchecked));
+  rows.push_back(ctc_loss_row("log_probs", one([](const Tensors& x) {
+                                return nn::ctc_loss(x[0], x[1] + 1, lengths({6, 4, 5}, x[0]), lengths({2, 1, 2}, x[0]));
+                              }),
+                              {padded}, Gradient::kUnchecked));
   // Targets that are longer than the input.
-  rows.push_back(row("infinite", one([](const Tensors& x) {
-                       return nn::ctc_loss(log_softmax(x[0], 2), x[1], lengths({6, 1, 0}, x[0]),
-                                           lengths({2, 2, 2}, x[0]), {.reduction = Reduction::none});
-                     }),
-                     {padded}, Gradient::kUnchecked));
-  rows.push_back(row("zero_infinity", one([](const Tensors& x) {
-                       return nn::ctc_loss(log_softmax(x[0], 2), x[1] + 1, lengths({6, 1, 0}, x[0]),
-                                           lengths({2, 2, 0}, x[0]), {.zero_infinity = true});
-                     }),
-                     {padded}));
-  rows.push_back(row("long", one([](const Tensors& x) {
-                       return nn::ctc_loss(log_softmax(x[0], 2), x[1], lengths({40, 33}, x[0]), lengths({16, 12}, x[0]),
-                                           {.blank = 9, .reduction = Reduction::sum});
-                     }),
-                     {{values({40, 2, 10}, -1, 1), indices({2, 16}, 9)}}));
+  rows.push_back(ctc_loss_row("infinite", one([](const Tensors& x) {
+                                return nn::ctc_loss(log_softmax(x[0], 2), x[1], lengths({6, 1, 0}, x[0]),
+                                                    lengths({2, 2, 2}, x[0]), {.reduction = Reduction::none});
+                              }),
+                              {padded}, Gradient::kUnchecked));
+  rows.push_back(ctc_loss_row("zero_infinity", one([](const Tensors& x) {
+                                return nn::ctc_loss(log_softmax(x[0], 2), x[1] + 1, lengths({6, 1, 0}, x[0]),
+                                                    lengths({2, 2, 0}, x[0]), {.zero_infinity = true});
+                              }),
+                              {padded}));
+  rows.push_back(ctc_loss_row("long", one([](const Tensors& x) {
+                                return nn::ctc_loss(log_softmax(x[0], 2), x[1], lengths({40, 33}, x[0]),
+                                                    lengths({16, 12}, x[0]), {.blank = 9, .reduction = Reduction::sum});
+                              }),
+                              {{values({40, 2, 10}, -1, 1), indices({2, 16}, 9)}}));
   rows.back().tolerance = {3e-5, 3e-5};  // a chain of 40 logarithms in float32
   return rows;
 }

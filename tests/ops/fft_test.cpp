@@ -20,8 +20,8 @@ using Transform = Tensor (*)(const In&, std::optional<std::int64_t>, int, FftNor
 const std::initializer_list<std::pair<std::string, FftNorm>> kNorms{
     {"backward", FftNorm::backward}, {"ortho", FftNorm::ortho}, {"forward", FftNorm::forward}};
 
-OpCase row(const std::string& function, const std::string& golden, const Function& call,
-           const std::vector<Inputs>& inputs) {
+OpCase fft_row(const std::string& function, const std::string& golden, const Function& call,
+               const std::vector<Inputs>& inputs) {
   return {.function = function,
           .variant = golden,
           .call = call,
@@ -44,28 +44,30 @@ OpCases transforms() {
     };
     for (const auto& [name, norm] : kNorms) {
       const FftNorm n = norm;
-      cases.push_back(row(function, name, one([=](const Tensors& x) { return transform(x[0], {}, -1, n); }),
-                          {shape({2, 6}), shape({5}), shape({0, 4})}));
+      cases.push_back(fft_row(function, name, one([=](const Tensors& x) { return transform(x[0], {}, -1, n); }),
+                              {shape({2, 6}), shape({5}), shape({0, 4})}));
     }
     for (const std::int64_t n : {1, 2, 4, 5, 9, 16, 17, 26})
-      cases.push_back(row(function, "n" + std::to_string(n),
-                          one([=](const Tensors& x) { return transform(x[0], n, -1, FftNorm::backward); }),
-                          {shape({2, 7}), shape({3})}));
-    cases.push_back(row(function, "dim0", one([=](const Tensors& x) { return transform(x[0], {}, 0, FftNorm::ortho); }),
-                        {shape({6, 3}), shape({4, 2, 3})}));
-    cases.push_back(row(function, "dim1", one([=](const Tensors& x) { return transform(x[0], 8, 1, FftNorm::ortho); }),
-                        {shape({2, 5, 3})}));
+      cases.push_back(fft_row(function, "n" + std::to_string(n),
+                              one([=](const Tensors& x) { return transform(x[0], n, -1, FftNorm::backward); }),
+                              {shape({2, 7}), shape({3})}));
+    cases.push_back(fft_row(function, "dim0",
+                            one([=](const Tensors& x) { return transform(x[0], {}, 0, FftNorm::ortho); }),
+                            {shape({6, 3}), shape({4, 2, 3})}));
+    cases.push_back(fft_row(function, "dim1",
+                            one([=](const Tensors& x) { return transform(x[0], 8, 1, FftNorm::ortho); }),
+                            {shape({2, 5, 3})}));
   }
-  cases.push_back(row("fft2", "backward", one([](const Tensors& x) { return fft2(x[0]); }),
-                      {{values({2, 3, 4, 2}, -1, 1)}, {values({5, 2, 2}, -1, 1)}}));
-  cases.push_back(row("fft2", "ortho", one([](const Tensors& x) { return fft2(x[0], FftNorm::ortho); }),
-                      {{values({3, 4, 2}, -1, 1)}}));
+  cases.push_back(fft_row("fft2", "backward", one([](const Tensors& x) { return fft2(x[0]); }),
+                          {{values({2, 3, 4, 2}, -1, 1)}, {values({5, 2, 2}, -1, 1)}}));
+  cases.push_back(fft_row("fft2", "ortho", one([](const Tensors& x) { return fft2(x[0], FftNorm::ortho); }),
+                          {{values({3, 4, 2}, -1, 1)}}));
   cases.push_back(
-      row("ifft2", "backward", one([](const Tensors& x) { return ifft2(x[0]); }), {{values({2, 3, 4, 2}, -1, 1)}}));
-  cases.push_back(row("rfft2", "backward", one([](const Tensors& x) { return rfft2(x[0]); }),
-                      {{values({2, 3, 4}, -1, 1)}, {values({5, 3}, -1, 1)}}));
-  cases.push_back(row("irfft2", "ortho", one([](const Tensors& x) { return irfft2(x[0], FftNorm::ortho); }),
-                      {{values({2, 3, 4, 2}, -1, 1)}}));
+      fft_row("ifft2", "backward", one([](const Tensors& x) { return ifft2(x[0]); }), {{values({2, 3, 4, 2}, -1, 1)}}));
+  cases.push_back(fft_row("rfft2", "backward", one([](const Tensors& x) { return rfft2(x[0]); }),
+                          {{values({2, 3, 4}, -1, 1)}, {values({5, 3}, -1, 1)}}));
+  cases.push_back(fft_row("irfft2", "ortho", one([](const Tensors& x) { return irfft2(x[0], FftNorm::ortho); }),
+                          {{values({2, 3, 4, 2}, -1, 1)}}));
   return cases;
 }
 

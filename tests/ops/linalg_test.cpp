@@ -92,7 +92,7 @@ OpCases linear_algebra() {
         c.function.starts_with("eigh") || c.function.starts_with("svd") || c.function == "qr" || c.function == "pinv";
   return rows;
 }
-const Register table(linear_algebra);
+const Register kLinalgTable(linear_algebra);
 
 TEST(Linalg, GivesWhatItWasMadeOf) {
   const Tensor a = randn({3, 7, 5}, {DType::float64});

@@ -5,6 +5,7 @@
 #include <minnow/tensor/create.h>
 
 #include "op_cases.h"
+#include "reductions.h"
 
 namespace minnow::test {
 namespace {
@@ -35,8 +36,7 @@ OpCase cross_entropy(const std::string& variant, const nn::CrossEntropyLossOptio
 
 OpCases of_classes() {
   OpCases cases;
-  for (const auto& [name, r] : std::initializer_list<std::pair<std::string, Reduction>>{
-           {"mean", Reduction::mean}, {"sum", Reduction::sum}, {"none", Reduction::none}}) {
+  for (const auto& [name, r] : kReductions) {
     cases.push_back(cross_entropy(name, {.reduction = r}, false, {name, "ignore," + name, "probabilities," + name}));
     cases.push_back(cross_entropy("weight," + name, {.reduction = r}, true, {"weight," + name}));
     cases.push_back(
@@ -94,8 +94,7 @@ OpCases of_distances() {
             [](const In&x, const In&y, Reduction r) {
               return nn::binary_cross_entropy_with_logits(x, y, {.reduction = r});
             }}})
-    for (const auto& [reduction, r] : std::initializer_list<std::pair<std::string, Reduction>>{
-             {"mean", Reduction::mean}, {"sum", Reduction::sum}, {"none", Reduction::none}})
+    for (const auto& [reduction, r] : kReductions)
       cases.push_back({.function = name,
                        .variant = reduction,
                        .call = one([f = function, r = r](const Tensors& x) { return f(x[0], x[1], r); }),

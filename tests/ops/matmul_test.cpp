@@ -39,13 +39,13 @@ OpCases products() {
                    .inputs = {{values({3, 2}), values({4, 3})}, {values({2, 3, 2}), values({2, 4, 3})}},
                    .dtypes = all_dtypes(),
                    .golden = {"matmul: transposed"}});
-  using Two = Tensor (*)(const In&, const In&);
+  using OfTwo = Tensor (*)(const In&, const In&);
   for (const auto& [name, function, a, b] :
-       std::initializer_list<std::tuple<std::string, Two, Shape, Shape>>{{"mm", mm, {2, 3}, {3, 4}},
-                                                                         {"bmm", bmm, {2, 2, 3}, {2, 3, 4}},
-                                                                         {"mv", mv, {2, 3}, {3}},
-                                                                         {"dot", dot, {3}, {3}},
-                                                                         {"outer", outer, {3}, {4}}})
+       std::initializer_list<std::tuple<std::string, OfTwo, Shape, Shape>>{{"mm", mm, {2, 3}, {3, 4}},
+                                                                           {"bmm", bmm, {2, 2, 3}, {2, 3, 4}},
+                                                                           {"mv", mv, {2, 3}, {3}},
+                                                                           {"dot", dot, {3}, {3}},
+                                                                           {"outer", outer, {3}, {4}}})
     cases.push_back({.function = name,
                      .call = one([f = function](const Tensors& x) { return f(x[0], x[1]); }),
                      .inputs = {{values(a), values(b)}},

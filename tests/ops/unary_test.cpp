@@ -127,7 +127,7 @@ OpCase in_place(const char* name, Unary form, Unary function, const Ranges& rang
           .same_as = one([function](const Tensors& x) { return function(x[0]); })};
 }
 
-OpCases in_place_forms() {
+OpCases unary_in_place_forms() {
   OpCases cases{in_place("exp_", exp_, exp),
                 in_place("log_", log_, log, kPositive),
                 in_place("sqrt_", sqrt_, sqrt, kPositive),
@@ -166,7 +166,7 @@ OpCases in_place_forms() {
 }
 
 const Register kUnaryTables[] = {Register(smooth), Register(steps), Register(activations), Register(parameters),
-                                 Register(in_place_forms)};
+                                 Register(unary_in_place_forms)};
 
 }  // namespace
 }  // namespace minnow::test

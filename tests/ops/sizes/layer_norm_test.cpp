@@ -12,7 +12,7 @@ namespace {
 class RowsLayerNorm : public DeviceTest {};
 INSTANTIATE_TEST_SUITE_P(Devices, RowsLayerNorm, all_devices(), device_test_name);
 
-constexpr DType kDTypes[] = {DType::float32, DType::float64, DType::float16, DType::bfloat16};
+constexpr DType kFloatingDTypes[] = {DType::float32, DType::float64, DType::float16, DType::bfloat16};
 
 struct Operands {
   Tensor x, weight, bias, grad;
@@ -47,7 +47,7 @@ void check(const Operands& o, Device device, const std::string& name) {
 }
 
 TEST_P(RowsLayerNorm, ForwardAndBackward) {
-  for (const DType dtype : kDTypes)
+  for (const DType dtype : kFloatingDTypes)
     for (const Shape& shape :
          {Shape{7, 1}, Shape{3, 2}, Shape{3, 31}, Shape{70, 33}, Shape{3, 200}, Shape{2, 1024}, Shape{2, 1028},
           Shape{3, 1025}, Shape{2, 5000}, Shape{5, 9001}, Shape{130, 8}, Shape{700, 40}, Shape{1500, 3}}) {
@@ -58,7 +58,7 @@ TEST_P(RowsLayerNorm, ForwardAndBackward) {
 
 // Rows of whole vectors that begin at no multiple of 16 bytes.
 TEST_P(RowsLayerNorm, RowsThatAreNotAligned) {
-  for (const DType dtype : kDTypes) {
+  for (const DType dtype : kFloatingDTypes) {
     const Shape shape{3, 64};
     const Operands o(shape, dtype);
     const Tensor whole = on(made({shape.numel() + 1}, dtype, [](std::int64_t i) { return mixed(i - 1); }), device());
@@ -71,7 +71,7 @@ TEST_P(RowsLayerNorm, RowsThatAreNotAligned) {
 
 // The gradient that is recorded, for derivatives of it, is a formula of its own.
 TEST_P(RowsLayerNorm, TheRecordedGradientIsTheSame) {
-  for (const DType dtype : kDTypes) {
+  for (const DType dtype : kFloatingDTypes) {
     const Operands o({6, 50}, dtype, 2);
     std::vector<Tensor> inputs;
     for (const Tensor& t : {o.x, o.weight, o.bias}) inputs.push_back(on(t, device()).detach().requires_grad_());

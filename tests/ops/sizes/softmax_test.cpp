@@ -106,7 +106,7 @@ TEST_P(RowsSoftmax, CrossEntropy) {
     }
 }
 
-std::vector<double> numbers(const Tensor& t) { return to_host(t).to_vector<double>(); }
+std::vector<double> doubles_of(const Tensor& t) { return to_host(t).to_vector<double>(); }
 
 // Totals of few rows and of more than one block, or item of work, combines.
 TEST_P(RowsSoftmax, CrossEntropyTotals) {
@@ -118,15 +118,16 @@ TEST_P(RowsSoftmax, CrossEntropyTotals) {
         const Tensor x = made(shape, dtype, [](std::int64_t i) { return 4 * mixed(i); });
         const Tensor target = targets(shape[0], shape[1]), there = on(target, device());
         double sum = 0, rows = 0;
-        const std::vector<double> losses = numbers(raw::cross_entropy(exact(x), target).losses);
+        const std::vector<double> losses = doubles_of(raw::cross_entropy(exact(x), target).losses);
         for (const double loss : losses) sum += loss;
-        for (const double t : numbers(target)) rows += t < 0 ? 0 : 1;
+        for (const double t : doubles_of(target)) rows += t < 0 ? 0 : 1;
         const auto got = raw::cross_entropy(on(x, device()), there, -100, reduction);
         EXPECT_EQ(got.losses.shape(), Shape()) << name;
         EXPECT_EQ(got.losses.dtype(), dtype) << name;
         const Tensor want = made({}, DType::float64, [&](std::int64_t) { return mean ? sum / rows : sum; });
         expect_agrees(got.losses, want, name);
-        EXPECT_EQ(numbers(got.losses), numbers(raw::cross_entropy(on(x, device()), there, -100, reduction).losses));
+        EXPECT_EQ(doubles_of(got.losses),
+                  doubles_of(raw::cross_entropy(on(x, device()), there, -100, reduction).losses));
 
         const Tensor g = made({}, dtype, [](std::int64_t) { return 0.75; });
         const Tensor each = made({shape[0]}, DType::float64, [&](std::int64_t) { return mean ? 0.75 / rows : 0.75; });
@@ -143,14 +144,14 @@ TEST_P(RowsSoftmax, CrossEntropyTotalsOfNothing) {
   const Tensor ignored = on(made({300}, DType::int64, [](std::int64_t) { return -100.0; }), device());
   const Tensor none = on(made({0, 4}, DType::float32, mixed), device());
   const Tensor no_targets = on(made({0}, DType::int64, mixed), device());
-  EXPECT_EQ(numbers(raw::cross_entropy(x, ignored, -100, RowReduction::sum).losses), std::vector<double>{0});
-  EXPECT_EQ(numbers(raw::cross_entropy(none, no_targets, -100, RowReduction::sum).losses), std::vector<double>{0});
+  EXPECT_EQ(doubles_of(raw::cross_entropy(x, ignored, -100, RowReduction::sum).losses), std::vector<double>{0});
+  EXPECT_EQ(doubles_of(raw::cross_entropy(none, no_targets, -100, RowReduction::sum).losses), std::vector<double>{0});
   const auto mean = raw::cross_entropy(x, ignored, -100, RowReduction::mean);
-  EXPECT_TRUE(std::isnan(numbers(mean.losses)[0]));
-  EXPECT_TRUE(std::isnan(numbers(raw::cross_entropy(none, no_targets, -100, RowReduction::mean).losses)[0]));
+  EXPECT_TRUE(std::isnan(doubles_of(mean.losses)[0]));
+  EXPECT_TRUE(std::isnan(doubles_of(raw::cross_entropy(none, no_targets, -100, RowReduction::mean).losses)[0]));
   const Tensor g = on(made({}, DType::float32, [](std::int64_t) { return 1.0; }), device());
   const Tensor slope = raw::cross_entropy_backward(g, x, ignored, mean.exp_sums, -100, RowReduction::mean);
-  for (const double v : numbers(slope)) ASSERT_EQ(v, 0);
+  for (const double v : doubles_of(slope)) ASSERT_EQ(v, 0);
 }
 
 TEST_P(RowsSoftmax, CrossEntropyOfExtremeLogits) {

@@ -8,12 +8,10 @@
 #include <string>
 #include <vector>
 #include <minnow/minnow.h>
+#include "op_cases.h"
 
 namespace minnow::test {
 namespace {
-
-using Tensors = std::vector<Tensor>;
-using Function = std::function<Tensors(const Tensors&)>;
 
 constexpr int kCounts[] = {2, 3, 4, 8, 17};
 
