@@ -153,7 +153,7 @@ Tensor batch_norm(const In& x, const Tensor& running_mean, const Tensor& running
     throw ValueError(message("training needs more than one element per channel", operands,
                              "their variance would be 0: give larger batches, or call eval() on the module"));
   for (const Tensor* running : {&running_mean, &running_var})
-    if (running->defined() && needs_grad(*running))
+    if (records(*running))
       throw AutogradError(message("running statistics have no gradient", operands, "detach() them"));
   const bool recorded = records(*x, weight) || records(bias);
   const MemoryFormat format = format_of(*x);

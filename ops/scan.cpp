@@ -96,8 +96,8 @@ Tensor logcumsumexp(const In& x, int dim) {
     // An infinite y is a constant: the second derivative has no infinity to multiply by 0.
     const Tensor given = y(), last = where(isinf(given), given.detach(), given);
     const Tensor finite = where(eq(last, -kInfinity), 0.0, last);
-    // Behind +infinity nothing depends on what came before.
-    const Tensor decay = exp(where(eq(last, kInfinity), -kInfinity, sub(last, shifted(finite, dim, true, 0))));
+    // Behind +infinity, and behind the end, nothing depends on what came before.
+    const Tensor decay = exp(where(eq(last, kInfinity), -kInfinity, sub(last, shifted(finite, dim, true, kInfinity))));
     return mul(exp(sub(x(), finite)), recurrence(g, decay, dim, true));
   });
 }

@@ -139,6 +139,14 @@ TEST(BatchNorm, RunningStatisticsOfFloat32ServeHalves) {
   EXPECT_EQ(norm.running_mean.to_vector<float>(), (std::vector<float>{0.2f, 2}));
 }
 
+TEST(BatchNorm, RunningStatisticsMayRequireAGradientWhereNoneIsRecorded) {
+  const Tensor mean = zeros({4}).requires_grad_(), variance = ones({4}).requires_grad_();
+  const NoGradGuard no_grad;
+  EXPECT_EQ(batch_norm(ones({2, 4}), mean, variance, {}, {}, {.training = false, .eps = 0}).min().item(), 1);
+  static_cast<void>(batch_norm(ones({2, 4}), mean, variance, {}, {}, {.training = true, .momentum = 0.5}));
+  EXPECT_EQ(mean.to_vector<float>(), std::vector<float>(4, 0.5f));
+}
+
 TEST(BatchNorm, RefusesWhatCannotWork) {
   nn::BatchNorm1d norm(3);
   nn::BatchNorm2d images(3);

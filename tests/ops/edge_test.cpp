@@ -175,6 +175,9 @@ TEST_P(EdgeGradient, OfTheGradientOfLogcumsumexpBesideInfinity) {
   EXPECT_NEAR(last[0], 0, 1e-12);
   EXPECT_NEAR(last[1], 0, 1e-12);
   EXPECT_EQ(second({-kInfinity, 3}), (Doubles{0, 0}));
+  EXPECT_EQ(second({800}), (Doubles{0}));  // e^800 is infinite
+  const Doubles large = second({800, 801}), small = second({0, 1});
+  for (std::size_t i = 0; i < 2; ++i) EXPECT_NEAR(large[i], small[i], 1e-12);
 }
 
 TEST_P(EdgeGradient, OfTheGradientOfCosineSimilarityOfAZeroVector) {
