@@ -259,6 +259,7 @@ class ChunkWalker {
   void walk(std::int64_t begin, std::int64_t end, Body body, const void* context) {
     const int last = plan_.rank - 1;
     const bool direct = all_direct();
+    if (direct && plan_.by_rows && plan_.rank > 1 && !converts_single()) return walk_rows(begin, end, body, context);
     Position position(plan_, plan_.by_position ? begin : 0);
     for (std::int64_t at = begin; at < end;) {
       std::int64_t n = end - at;
@@ -285,6 +286,46 @@ class ChunkWalker {
     }
     return true;
   }
+  bool converts_single() const {
+    for (std::size_t k = 0; k < operands_.size(); ++k)
+      if (plan_.pattern[k] == Pattern::kConstant && operands_[k].dtype != operands_[k].chunk) return true;
+    return false;
+  }
+
+  /// The same where the body gets the operands' own rows: their addresses move with the position.
+  void walk_rows(std::int64_t begin, std::int64_t end, Body body, const void* context) {
+    const int last = plan_.rank - 1;
+    Position position(plan_, begin);
+    const std::size_t count = operands_.size();
+    void* rows[kMaxOperands];
+    for (std::size_t k = 0; k < count; ++k)
+      rows[k] = plan_.pattern[k] == Pattern::kPeriodic ? const_cast<char*>(plan_.repeated[k])
+                                                       : operands_[k].data + position.offset(plan_, operands_[k]);
+    std::int64_t jump[kMaxRank][kMaxOperands];  // from a row to the next, where dimension d moves on
+    for (std::size_t k = 0; k < count; ++k) {
+      std::int64_t back = 0;
+      for (int d = last - 1; d >= 0; --d) {
+        jump[d][k] = operands_[k].strides[d] - back;
+        back += (plan_.sizes[d] - 1) * operands_[k].strides[d];
+      }
+    }
+    std::int64_t at = begin, n = std::min(end - begin, plan_.sizes[last] - position.index[last]);
+    for (;;) {
+      body(context, rows, n);
+      at += n;
+      if (at >= end) return;
+      if (position.index[last] != 0) {
+        for (std::size_t k = 0; k < count; ++k)
+          rows[k] = static_cast<char*>(rows[k]) - position.index[last] * operands_[k].strides[last];
+        position.index[last] = 0;
+      }
+      int d = last - 1;
+      for (; d > 0 && ++position.index[d] == plan_.sizes[d]; --d) position.index[d] = 0;
+      for (std::size_t k = 0; k < count; ++k) rows[k] = static_cast<char*>(rows[k]) + jump[d][k];
+      n = std::min(end - at, plan_.sizes[last]);
+    }
+  }
+
   char* direct(std::size_t k, const Position& position, std::int64_t at) const {
     const TraverseOperand& o = operands_[k];
     if (plan_.pattern[k] == Pattern::kFlat) return o.data + at * static_cast<std::int64_t>(size_of(o.dtype));

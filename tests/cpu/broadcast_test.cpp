@@ -29,14 +29,15 @@ Tensor repeated(const Shape& own, const Shape& shape, DType dtype, Lay lay = Lay
 struct Case {
   Shape own, shape;
 };
-const Case kCases[] = {
-    {{1, 16, 1, 1}, {3, 16, 28, 28}},  // constant rows
-    {{1, 16, 1, 1}, {3, 16, 40, 70}},  // ... of more than a chunk
-    {{1, 16, 1, 1}, {5, 16, 7, 7}},    // short ones: repeated as a block
-    {{1, 40, 1, 1}, {3, 40, 7, 7}},    // a block too long for that
-    {{1, 1, 1, 128}, {1, 1, 50, 128}},  {{1, 1, 3, 5}, {2, 50, 3, 5}},      {{1, 1, 1, 1023}, {1, 1, 4, 1023}},
-    {{1, 1, 1, 1024}, {1, 1, 4, 1024}}, {{1, 1, 1, 1025}, {1, 1, 4, 1025}}, {{1, 1, 1, 1}, {2, 3, 50, 61}},
-    {{4, 1, 6, 1}, {4, 5, 6, 3}},       {{4, 1, 6, 100}, {4, 5, 6, 100}},   {{1, 7, 1, 9}, {3, 7, 70, 9}}};
+const Case kCases[] = {{{1, 16, 1, 1}, {3, 16, 28, 28}},  // constant rows
+                       {{1, 16, 1, 1}, {3, 16, 40, 70}},  // ... of more than a chunk
+                       {{1, 16, 1, 1}, {5, 16, 7, 7}},    // short ones: repeated as a block
+                       {{1, 40, 1, 1}, {3, 40, 7, 7}},    // a block too long for that
+                       {{1, 1, 1, 128}, {1, 1, 50, 128}},  {{1, 1, 3, 5}, {2, 50, 3, 5}},
+                       {{1, 1, 1, 1023}, {1, 1, 4, 1023}}, {{1, 1, 1, 1024}, {1, 1, 4, 1024}},
+                       {{1, 1, 1, 1025}, {1, 1, 4, 1025}}, {{1, 1, 1, 1}, {2, 3, 50, 61}},
+                       {{4, 1, 6, 1}, {4, 5, 6, 3}},       {{4, 1, 6, 100}, {4, 5, 6, 100}},
+                       {{1, 7, 1, 9}, {3, 7, 70, 9}},      {{1, 3, 1, 1}, {1, 3, 1, 10000}}};  // rows that blocks cut
 
 void check(const Tensor& a, const Tensor& b, DType dtype, Lay lay) {
   const Tensor out = blank(a.shape(), dtype, lay == Lay::kBroadcast ? Lay::kContiguous : lay);
