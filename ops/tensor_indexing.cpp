@@ -141,11 +141,10 @@ AdvancedIndex resolve_advanced(const Tensor& x, std::span<const Index> indices) 
   if (joined_dims > 1)
     advanced.view = advanced.view.flatten(advanced.dims.front(), advanced.dims.front() + joined_dims - 1);
   Shape common;
-  const Tensor one = zeros({});  // an operand for broadcast_shape
   for (std::size_t k = 0; k < advanced.positions.size(); ++k) {
     Tensor& positions = advanced.positions[k];
     positions = nonnegative(x, positions, advanced.view.shape()[advanced.dims[k]], source_dims[k]);
-    common = raw::broadcast_shape(one.expand(common), one.expand(positions.shape()));
+    common = k == 0 ? positions.shape() : raw::broadcast_shape(advanced.positions.front().expand(common), positions);
   }
   const bool checked_later = advanced.positions.size() > 1 && !x.device().is_cpu();
   for (std::size_t k = 0; k < advanced.positions.size(); ++k) {

@@ -276,6 +276,12 @@ TEST(IndexingErrors, NumbersOfAVectorMustFit) {
   EXPECT_EQ(tensor(std::vector<int>{255}, uint8).item<int>(), 255);
 }
 
+TEST(IndexingErrors, ShowTheIndicesThatDoNotFitTogether) {
+  const Tensor x = zeros({2, 3});
+  const std::string text = test::error_of<ShapeError>([&] { (void)x(tensor(false), tensor({0, 1, 1})); });
+  EXPECT_TRUE(test::has(text, "a  int64[0] on cpu\n  b  int64[3] on cpu")) << text;
+}
+
 TEST(IndexingErrors, NameTheIndexAndTheLine) {
   const Tensor x = zeros({2, 3});
   try {
