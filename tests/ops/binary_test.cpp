@@ -355,18 +355,6 @@ OpCases in_place_forms() {
                                    {"floor_divide_", floor_divide_, floor_divide}}) {
     cases.push_back(in_place(name, form, function));
     if (cases.back().function == "div_") cases.back().dtypes = floating_point_dtypes();
-  }
-  for (const auto& [name, form, function] :
-       Rows<BinaryInPlace, Binary>{{"add_", add_, add},
-                                   {"sub_", sub_, sub},
-                                   {"mul_", mul_, mul},
-                                   {"div_", div_, div},
-                                   {"fmod_", fmod_, fmod},
-                                   {"remainder_", remainder_, remainder},
-                                   {"pow_", pow_, pow},
-                                   {"maximum_", maximum_, maximum},
-                                   {"minimum_", minimum_, minimum},
-                                   {"floor_divide_", floor_divide_, floor_divide}}) {
     cases.push_back(by_number(name, "by a number", written([f = form](const Tensor& y, const Tensors&) { f(y, 1.5); }),
                               one([f = function](const Tensors& x) { return f(x[0], 1.5); })));
   }
