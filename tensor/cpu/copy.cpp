@@ -8,9 +8,6 @@
 #include <minnow/tensor/cpu/transpose_square.h>
 #include <minnow/tensor/cpu/traverse.h>
 #include <minnow/tensor/internal.h>
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
 
 namespace minnow::cpu {
 namespace {
@@ -19,23 +16,6 @@ constexpr std::int64_t kCopyElements = 1 << 16;
 
 char* bytes_at(const View& t, std::int64_t element) {
   return static_cast<char*>(t.raw_data()) + element * static_cast<std::int64_t>(t.itemsize());
-}
-
-/// Sets bytes to 0, past the caches: memset's stores read each line first, or fill the cache with zeros.
-void stream_zeros(char* to, std::size_t bytes) {
-#ifdef __SSE2__
-  constexpr std::size_t kVector = 16;
-  const std::size_t head = (kVector - reinterpret_cast<std::uintptr_t>(to) % kVector) % kVector;
-  if (bytes > head) {
-    const std::size_t whole = (bytes - head) / kVector * kVector;
-    for (std::size_t i = 0; i < whole; i += kVector)
-      _mm_stream_si128(reinterpret_cast<__m128i*>(to + head + i), _mm_setzero_si128());
-    _mm_sfence();
-    std::memset(to + head + whole, 0, bytes - head - whole);
-    bytes = head;
-  }
-#endif
-  std::memset(to, 0, bytes);
 }
 
 /// A batch of matrices with dense rows in one tensor and dense columns in the other.
@@ -271,7 +251,7 @@ template <> void execute(const calls::Fill& args) {
     const bool streams = is_streamed(out.nbytes());
     parallel_blocks(out.numel(), std::int64_t{1} << 18, out.nbytes(), [&](std::int64_t begin, std::int64_t end) {
       const std::size_t bytes = static_cast<std::size_t>(end - begin) * pattern.size;
-      if (streams) stream_zeros(bytes_at(out, begin), bytes);
+      if (streams) loops().stream_zeros(bytes_at(out, begin), bytes);
       else std::memset(bytes_at(out, begin), 0, bytes);
     });
     return;

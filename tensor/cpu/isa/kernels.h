@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <minnow/tensor/internal.h>
 #include <minnow/tensor/kernels/binary.h>
@@ -100,6 +101,9 @@ using TransposeLoop = void (*)(const void* from, std::int64_t from_stride, void*
 /// to[i] = *value, for elements of 4 bytes; `to` may begin at value.
 using FillLoop = void (*)(const void* value, void* to, std::int64_t n);
 
+/// Sets bytes to 0, past the caches (streamed.h).
+using StreamZerosLoop = void (*)(void* to, std::size_t bytes);
+
 /// Applies a rule to n elements of param, grad and the states (nullptr for those that it does not have).
 using UpdateLoop = void (*)(void* param, const void* grad, void* const* state, std::int64_t n, const double* constants);
 
@@ -143,6 +147,7 @@ struct Kernels {
   GemmLoops gemm;
   TransposeLoop transpose;
   FillLoop fill;
+  StreamZerosLoop stream_zeros;
   /// out[4 k + lane] of Philox counter + k.
   void (*philox)(std::uint64_t seed, std::uint64_t counter, std::uint32_t* out, std::int64_t counters);
   DrawLoop draw[kernels::Draws::kSize];

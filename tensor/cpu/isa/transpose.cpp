@@ -1,4 +1,4 @@
-#include <minnow/tensor/cpu/isa/vector.h>
+#include <minnow/tensor/cpu/isa/row_vectors.h>
 
 namespace minnow::cpu::MINNOW_ISA {
 namespace {
@@ -38,11 +38,22 @@ void fill(const void* value, void* to, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) out[i] = one;
 }
 
+void stream_zeros(void* data, std::size_t bytes) {
+  char* const to = static_cast<char*>(data);
+  std::size_t done = (kVectorBytes - reinterpret_cast<std::uintptr_t>(to) % kVectorBytes) % kVectorBytes;
+  if (done > bytes) done = bytes;
+  std::memset(to, 0, done);
+  for (; done + kVectorBytes <= bytes; done += kVectorBytes) stream(Vector{}, reinterpret_cast<float*>(to + done));
+  end_stream();
+  std::memset(to + done, 0, bytes - done);
+}
+
 }  // namespace
 
 template <> void install_loops<family::Transpose>(Kernels& k) {
   k.transpose = transpose;
   k.fill = fill;
+  k.stream_zeros = stream_zeros;
 }
 
 }  // namespace minnow::cpu::MINNOW_ISA
