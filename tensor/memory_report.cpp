@@ -106,12 +106,10 @@ StorageOrigin::~StorageOrigin() {
   if (next_) next_->previous_ = previous_;
 }
 
-void StorageOrigin::describe(SourceLocation where, const Wanted& wanted) {
-  std::string what = wanted.op.empty() ? "" : std::string(name_of(wanted.dtype)) + wanted.shape.str();
-  std::string op(op_.empty() ? wanted.op : std::string_view());
+void StorageOrigin::describe(SourceLocation where, const Wanted* wanted) {
+  std::string what = wanted ? std::string(name_of(wanted->dtype)) + wanted->shape.str() : "";
   const std::lock_guard lock(Origins::all().mutex);
   what_.swap(what);
-  if (op_.empty()) op_.swap(op);
   if (where_.line == 0) where_ = where;
 }
 

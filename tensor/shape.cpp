@@ -57,6 +57,13 @@ void Shape::erase(int at, SourceLocation where) {
   --rank_;
 }
 
+bool operator==(const Shape& a, const Shape& b) {
+  if (a.rank_ != b.rank_) return false;
+  for (int d = 0; d < a.rank_; ++d)  // few elements: faster than std::equal, which calls memcmp
+    if (a.sizes_[d] != b.sizes_[d]) return false;
+  return true;
+}
+
 std::int64_t Shape::numel() const {
   // 0 if a size is 0, also beside sizes whose product overflows; creation refuses other products that overflow.
   std::uint64_t product = 1;

@@ -55,7 +55,7 @@ class Shape {
   /// "[64, 784]".
   std::string str() const;
 
-  friend bool operator==(const Shape& a, const Shape& b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
+  friend bool operator==(const Shape& a, const Shape& b);
 
  private:
   std::int64_t sizes_[kMaxRank] = {};

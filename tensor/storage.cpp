@@ -63,20 +63,20 @@ void Storage::wait_pending() const {
 }
 
 std::shared_ptr<Storage> detail::make_storage(Allocator& allocator, Device device, std::size_t bytes, bool pinned,
-                                              SourceLocation where, const Wanted& wanted) {
+                                              SourceLocation where, const Wanted* wanted) {
   try {
     auto storage = std::make_shared<Storage>(allocator, device, bytes, pinned);
     if (StorageOrigin* origin = storage->origin()) origin->describe(where, wanted);
     return storage;
   } catch (const OutOfMemoryError& error) {  // the allocator does not know the operation
     const std::string_view what = error.what(), kind = "OutOfMemoryError: ";
-    const std::string_view op = CallSite::op_or(wanted.op);
+    const std::string_view op = CallSite::op();
     std::string text = std::string(op) + (op.empty() ? "" : ": ") + std::string(what.substr(kind.size()));
     if (const auto line = text.rfind("  (", text.find('\n')); line != std::string::npos && error.where().line)
       text.erase(line, text.find('\n') - line);  // the new error adds it again
-    if (!wanted.op.empty())
-      text.insert(std::min(text.find('\n'), text.size()),
-                  "\n  wanted for " + std::string(name_of(wanted.dtype)) + wanted.shape.str() + " on " + device.str());
+    if (wanted)
+      text.insert(std::min(text.find('\n'), text.size()), "\n  wanted for " + std::string(name_of(wanted->dtype)) +
+                                                              wanted->shape.str() + " on " + device.str());
     throw OutOfMemoryError(text, where);
   }
 }

@@ -6,7 +6,6 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <string_view>
 #include <minnow/tensor/allocator.h>
 #include <minnow/tensor/device.h>
 #include <minnow/tensor/dtype.h>
@@ -122,14 +121,13 @@ namespace detail {
 
 /// What memory is allocated for, shown by OutOfMemoryError.
 struct Wanted {
-  std::string_view op{};
-  DType dtype = DType::float32;
-  Shape shape{};
+  DType dtype;
+  const Shape& shape;
 };
 
 /// Allocates a storage.  OutOfMemoryError with the user's line and what the memory was for.
 std::shared_ptr<Storage> make_storage(Allocator& allocator, Device device, std::size_t bytes, bool pinned,
-                                      SourceLocation where, const Wanted& wanted = {});
+                                      SourceLocation where, const Wanted* wanted = nullptr);
 
 }  // namespace detail
 

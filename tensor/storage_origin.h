@@ -22,7 +22,7 @@ class StorageOrigin {
 
   void link() noexcept;
   /// Adds what the call site does not know.
-  void describe(SourceLocation where, const Wanted& wanted);
+  void describe(SourceLocation where, const Wanted* wanted);
 
   static std::atomic<bool> recording;
 
@@ -32,7 +32,8 @@ class StorageOrigin {
 
   const std::int64_t bytes_;
   const Device device_;
-  std::string op_, what_;
+  const std::string op_;
+  std::string what_;
   SourceLocation where_;
   StorageOrigin *previous_ = nullptr, *next_ = nullptr;
   bool linked_ = false;

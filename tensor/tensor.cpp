@@ -7,7 +7,7 @@ namespace minnow {
 
 Tensor::Tensor(std::shared_ptr<Storage> storage, DType dtype, const Shape& shape, const Strides& strides,
                std::int64_t offset)
-    : impl_(std::make_shared<detail::TensorImpl>(View(std::move(storage), dtype, shape, strides, offset))) {}
+    : impl_(std::make_shared<detail::TensorImpl>(std::move(storage), dtype, shape, strides, offset)) {}
 
 void Tensor::throw_undefined(const char* op, SourceLocation where) {
   throw ValueError(std::string(CallSite::op_or(op)) +

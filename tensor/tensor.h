@@ -51,7 +51,9 @@ struct TensorImpl {
   std::shared_ptr<const std::string> name = nullptr;
   bool held_by_graph = false;  // a saved value, counted in Storage::graph_references()
 
-  explicit TensorImpl(View v) : view(std::move(v)) {}
+  TensorImpl(std::shared_ptr<Storage> storage, DType dtype, const Shape& shape, const Strides& strides,
+             std::int64_t offset)
+      : view(std::move(storage), dtype, shape, strides, offset) {}
   TensorImpl(const TensorImpl&) = delete;
   TensorImpl& operator=(const TensorImpl&) = delete;
   ~TensorImpl() {

@@ -31,8 +31,8 @@ Tensor allocate(const Shape& shape, const Strides& strides, DType dtype, Device 
     pinned = device.is_cpu() && locked != nullptr;
     if (pinned) allocator = locked;
   }
-  return Tensor(make_storage(*allocator, device, bytes, pinned, {}, {CallSite::op(), dtype, shape}), dtype, shape,
-                strides);
+  const Wanted wanted{dtype, shape};
+  return Tensor(make_storage(*allocator, device, bytes, pinned, {}, &wanted), dtype, shape, strides);
 }
 
 Tensor new_result(const Shape& shape, DType dtype, Device device) {

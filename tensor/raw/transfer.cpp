@@ -23,8 +23,8 @@ Tensor to_dense(const In& x) { return is_dense(x->shape(), x->strides()) ? *x : 
 
 Tensor allocate_like(const Tensor& x, Device device, Allocator& allocator, bool pinned) {
   const auto bytes = static_cast<std::size_t>(x.nbytes());
-  return Tensor(make_storage(allocator, device, bytes, pinned, {}, {CallSite::op(), x.dtype(), x.shape()}), x.dtype(),
-                x.shape(), x.strides());
+  const Wanted wanted{x.dtype(), x.shape()};
+  return Tensor(make_storage(allocator, device, bytes, pinned, {}, &wanted), x.dtype(), x.shape(), x.strides());
 }
 
 /// Host memory for a copy from a device: pinned, so that the copy does not block, or pageable if no memory can be
