@@ -19,7 +19,8 @@ struct BatchNormFuncOptions {
 /// With g = dy weight and h = (x - mean) / √(variance + eps):  dx = (g - mean(g) - h mean(g h)) / √(variance + eps) in
 /// training, else g / √(variance + eps);  dweight = Σ dy h,  dbias = Σ dy.  Any order of gradient.
 /// ShapeError for x of fewer than two dimensions and for other shapes of the rest, DTypeError for other dtypes, ValueError in
-/// training with one element per channel, without training and running statistics, and for eps or momentum out of range.
+/// training with one element per channel, without training and running statistics, and for eps or momentum out of range,
+/// AutogradError in training for running statistics that require a gradient.
 [[nodiscard]] Tensor batch_norm(const In& x, const Tensor& running_mean, const Tensor& running_var,
                                 const Tensor& weight = {}, const Tensor& bias = {},
                                 const BatchNormFuncOptions& options = {});
