@@ -20,6 +20,7 @@
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
+#include <minnow/tensor/raw/create.h>
 #include <minnow/tensor/raw/view.h>
 
 namespace minnow {
@@ -173,6 +174,38 @@ Gradients recorded_gradients(const Tensor& grad, const Tensor& q, const Tensor& 
           matmul(w.transpose(1, 2), grad)};
 }
 
+/// x as [B, H, L, E] with adjacent elements of vectors.
+Tensor with_heads(const Tensor& x) {
+  const Tensor y = x.dim() == 4 ? x : flat(x).unsqueeze(0);
+  return y.strides()[3] == 1 || y.size(3) == 1 ? y : y.contiguous();
+}
+
+/// Attention in one call for the host.
+Tensor forward_on_host(const Tensor& q, const Tensor& k, const Tensor& v, const Plan& plan) {
+  // The strides of the query: where the heads were made side by side, so are the results.
+  const Shape shape{q.size(0), q.size(1), q.size(2), v.size(3)};
+  const Tensor y =
+      raw::new_result(shape, q.size(3) == 1 ? contiguous_strides(shape) : q.strides(), q.dtype(), q.device());
+  dispatch({{"query", q}}).run(calls::Attention{q, k, v, y, plan.scale, plan.causal});
+  return record(
+      "scaled_dot_product_attention", Tensor(y), {q, k, v},
+      [q = Saved(q), k = Saved(k), v = Saved(v), plan](const Tensor& g, Needs) -> Gradients {
+        const Tensor query = q(), key = k(), value = v();
+        if (is_grad_enabled()) {
+          const Gradients flat_ones = recorded_gradients(flat(g), flat(query), flat(key), flat(value), plan);
+          return {flat_ones[0].reshape(query.shape()), flat_ones[1].reshape(key.shape()),
+                  flat_ones[2].reshape(value.shape())};
+        }
+        const auto like = [](const Tensor& x) {
+          return raw::new_result(x.shape(), x.strides(), x.dtype(), x.device());
+        };
+        const Tensor g_q = like(query), g_k = like(key), g_v = like(value);
+        dispatch({{"query", query}})
+            .run(calls::AttentionBackward{with_heads(g), query, key, value, g_q, g_k, g_v, plan.scale, plan.causal});
+        return {g_q, g_k, g_v};
+      });
+}
+
 /// The mask as [1 or N, 1 or L, S].
 Tensor flat_mask(const Tensor& mask, const Shape& lead, std::int64_t rows, std::int64_t columns) {
   if (!mask.defined()) return mask;
@@ -194,14 +227,15 @@ Tensor scaled_dot_product_attention(const In& query, const In& key, const In& va
     return scaled_dot_product_attention({cast[0], query.where}, {cast[1], key.where}, {cast[2], value.where}, cast[3],
                                         options);
   const Operands operands{{"query", *query}, {"key", *key}, {"value", *value}, {"attn_mask", attn_mask, kOptional}};
-  dispatch(operands);
+  const Backend& backend = dispatch(operands);
   check(operands, options);
   Shape shape = query->shape();
   const std::int64_t rows = shape[-2], columns = key->size(-2), heads = query->dim() > 2 ? shape[-3] : 1;
   const Shape lead(query->shape().span().first(static_cast<std::size_t>(query->dim() - 2)));
   shape[-1] = value->size(-1);
-  const Tensor q = flat(*query), k = flat(for_heads(*key, heads)), v = flat(for_heads(*value, heads));
-  const double scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(q.size(2), 1))));
+  const Tensor key_heads = for_heads(*key, heads), value_heads = for_heads(*value, heads);
+  const double scale =
+      options.scale.value_or(1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(query->size(-1), 1))));
   Tensor mask = attn_mask, none;
   if (mask.defined()) {
     Shape full = lead;
@@ -218,9 +252,14 @@ Tensor scaled_dot_product_attention(const In& query, const In& key, const In& va
     mask = mask.expand(Shape(full.span().last(static_cast<std::size_t>(std::max(2, mask.dim())))));
     mask = flat_mask(mask, lead, rows, columns);
   }
-  const Plan plan{mask, options.is_causal, scale, q.size(0), rows, columns};
+  const Plan plan{mask, options.is_causal, scale, lead.numel(), rows, columns};
   constexpr std::int64_t kFew = 1 << 20;  // weights that are kept for backward
   const bool whole_at_once = plan.n * rows * columns <= kFew || options.dropout_p > 0 || needs_grad(mask);
+  constexpr std::int64_t kLong = 64;  // of shorter sequences several heads are multiplied at a time
+  if (!whole_at_once && !mask.defined() && rows >= kLong && query->dtype() == DType::float32 && shape.numel() > 0 &&
+      query->numel() > 0 && backend.computes_on_host())
+    return forward_on_host(with_heads(*query), with_heads(key_heads), with_heads(value_heads), plan).reshape(shape);
+  const Tensor q = flat(*query), k = flat(key_heads), v = flat(value_heads);
   const auto result = [&](const Tensor& y) {
     return none.defined() ? masked_fill(y.reshape(shape), none, 0) : y.reshape(shape);
   };

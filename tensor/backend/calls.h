@@ -9,6 +9,8 @@
 
 namespace minnow::detail {
 
+template <class...> struct CallList {};
+
 /// The calls of a backend: a struct for each, with its operands and parameters.  The caller has checked them and
 /// allocated the outputs: all views are on one device of the backend (an operand of an elementwise call may be a 0-dim
 /// view in host memory), and their shapes match.  Inputs may have any strides (0 if they were broadcast to the output's
@@ -179,6 +181,31 @@ struct SoftmaxBackward {
   const View& grad_x;
   int dim;
   bool log;
+};
+
+/// out = softmax(scale q k^T) v of each head, on the host only.  q: [B, H, L, E]  k: [B, H, S, E]  v: [B, H, S, Ev]  out:
+/// [B, H, L, Ev]; float32, no size 0, the elements of a vector adjacent.  causal: row i has weights up to column i only.
+struct Attention {
+  static constexpr const char* kName = "scaled_dot_product_attention";
+  const View& q;
+  const View& k;
+  const View& v;
+  const View& out;
+  double scale;
+  bool causal;
+};
+
+struct AttentionBackward {
+  static constexpr const char* kName = "scaled_dot_product_attention_backward";
+  const View& grad;
+  const View& q;
+  const View& k;
+  const View& v;
+  const View& grad_q;
+  const View& grad_k;
+  const View& grad_v;
+  double scale;
+  bool causal;
 };
 
 /// logits: [N, C] contiguous, target: int64 [N] -> losses: [N], exp_sums: [2 N], float32 if logits are half: the
@@ -438,8 +465,7 @@ struct Fft {
   const View& y;
   int dim;
   bool inverse;
-  double scale;
-  double middle;
+  double scale, middle;
 };
 
 // Indexing along dim.  index: int64.
@@ -557,21 +583,17 @@ struct UpdateScale {
   std::int64_t growth_interval;
 };
 
+/// All of them.  Backend's functions, the forwarding backends and captured calls are generated from this list.
+using All = CallList<Copy, ScaleBytes, Fill, Arange, Unary, UnarySlope, UnaryCurve, Binary, Ternary, Reduce, ArgReduce,
+                     Scan, Sort, SearchSorted, Softmax, SoftmaxBackward, Attention, AttentionBackward, CrossEntropy,
+                     CrossEntropyBackward, LayerNorm, LayerNormBackward, LstmStep, BatchNorm, BatchNormBackward, Matmul,
+                     LinearBackwardWeight, QuantizedLinear, Lapack, Conv2d, Conv2dBackwardInput, Conv2dBackwardWeight,
+                     MaxPool2d, MaxPool2dBackward, AvgPool2d, AvgPool2dBackward, CtcLoss, CtcLossBackward, Fft, Gather,
+                     ScatterAdd, IndexSelect, IndexAdd, Uniform, Normal, Randint, Bernoulli, Exponential, Update,
+                     Unscale, UpdateScale>;
+
 }  // namespace calls
 
-template <class...> struct CallList {};
-
-/// All calls.  Backend's functions, the forwarding backends and captured calls are generated from this list.
-using Calls =
-    CallList<calls::Copy, calls::ScaleBytes, calls::Fill, calls::Arange, calls::Unary, calls::UnarySlope,
-             calls::UnaryCurve, calls::Binary, calls::Ternary, calls::Reduce, calls::ArgReduce, calls::Scan,
-             calls::Sort, calls::SearchSorted, calls::Softmax, calls::SoftmaxBackward, calls::CrossEntropy,
-             calls::CrossEntropyBackward, calls::LayerNorm, calls::LayerNormBackward, calls::LstmStep, calls::BatchNorm,
-             calls::BatchNormBackward, calls::Matmul, calls::LinearBackwardWeight, calls::QuantizedLinear,
-             calls::Lapack, calls::Conv2d, calls::Conv2dBackwardInput, calls::Conv2dBackwardWeight, calls::MaxPool2d,
-             calls::MaxPool2dBackward, calls::AvgPool2d, calls::AvgPool2dBackward, calls::CtcLoss,
-             calls::CtcLossBackward, calls::Fft, calls::Gather, calls::ScatterAdd, calls::IndexSelect, calls::IndexAdd,
-             calls::Uniform, calls::Normal, calls::Randint, calls::Bernoulli, calls::Exponential, calls::Update,
-             calls::Unscale, calls::UpdateScale>;
+using Calls = calls::All;
 
 }  // namespace minnow::detail

@@ -8,7 +8,6 @@
 namespace minnow::cpu {
 namespace {
 
-constexpr int kAdd = kernels::kIndexOf<kernels::BinaryOps, kernels::Add>;
 constexpr std::int64_t kStrip = 512;            // columns of b that are packed at a time
 constexpr std::int64_t kColumns = 16;           // the step of share()
 constexpr std::int64_t kMaxUnpackedRows = 128;  // up to here packing b costs more than it saves
@@ -18,19 +17,29 @@ constexpr std::int64_t kLargeStride = 512;  // floats between columns of a, from
 std::int64_t rounded(std::int64_t n, std::int64_t step) { return (n + step - 1) / step * step; }
 
 /// The depth of packed panels: as few blocks as possible, all of the same depth.
-std::int64_t block_depth(std::int64_t k) {
-  const std::int64_t blocks = (k + kGemmDepth - 1) / kGemmDepth;
-  return (k + blocks - 1) / blocks;
+std::int64_t block_depth(const Product& p) {
+  if (p.packed_b) return kGemmDepth;
+  const std::int64_t blocks = (p.k + kGemmDepth - 1) / kGemmDepth;
+  return (p.k + blocks - 1) / blocks;
 }
 
-/// The memory of the parts: panels, and a copy of a part's columns of c if c is divided by columns.  If they were
-/// written to c directly, each core would prefetch cache lines that the next one writes.
+/// Packs columns of b, `deep` rows deep, from column `from` on.
+void pack_panels(const float* b, std::int64_t b_row, std::int64_t b_col, std::int64_t deep, std::int64_t from,
+                 std::int64_t cols, float* panels) {
+  const GemmLoops& l = loops().gemm;
+  for (std::int64_t j = from; j < cols; j += l.cols)
+    l.pack(b + j * b_col, b_row, b_col, deep, static_cast<int>(std::min<std::int64_t>(l.cols, cols - j)),
+           panels + j * deep);
+}
+
+/// The memory of the parts: panels, and a copy of a part's columns of c if c is divided into few columns each.  If they
+/// were written to c directly, each core would prefetch cache lines that the next one writes.
 class Workspace {
  public:
   Workspace(const Product& p, std::int64_t parts, bool own_c)
       : c_row_(own_c ? (rounded(p.n, kColumns) / kColumns + parts - 1) / parts * kColumns : 0) {
-    const std::int64_t packed = rounded(std::min(kStrip, p.n), loops().gemm.cols);
-    panel_floats_ = block_depth(p.k) * packed + kPartGap;
+    const std::int64_t packed = p.packed_b ? 0 : rounded(std::min(kStrip, p.n), loops().gemm.cols);
+    panel_floats_ = block_depth(p) * packed + kPartGap;
     part_floats_ = panel_floats_ + (own_c ? p.m * c_row_ + kPartGap : 0);
     void* memory = scratch(static_cast<std::size_t>(parts * part_floats_) * sizeof(float) + kLine);
     first_ = reinterpret_cast<float*>((reinterpret_cast<std::uintptr_t>(memory) + kLine - 1) / kLine * kLine);
@@ -62,38 +71,37 @@ TileRows tile_rows(const Product& p, std::int64_t row, int rows, std::int64_t k,
   return {copy, 1, kMaxTileRows};
 }
 
-/// Computes a part of the product to c, or with `add` adds it, on one thread.  Writes rows of c from left to right, not the columns of a panel
-/// from top to bottom, where the processor would prefetch rows of the next thread.
-void run_part(const Product& p, Range rows, Range cols, float* c, std::int64_t c_row, float* panels, bool add) {
+/// Computes a part of the product to c, or adds it, on one thread.  Writes rows of c from left to right, not the columns
+/// of a panel from top to bottom, where the processor would prefetch rows of the next thread.
+void run_part(const Product& p, Range rows, Range cols, float* c, std::int64_t c_row, float* panels) {
   const GemmLoops& l = loops().gemm;
-  const std::int64_t depth = block_depth(p.k);
-  const bool direct = p.b_col == 1 && rows.size() <= kMaxUnpackedRows;
+  const std::int64_t depth = block_depth(p);
+  const bool direct = !p.packed_b && p.b_col == 1 && rows.size() <= kMaxUnpackedRows;
   const bool copied = p.a_row == 1 && p.a_col >= kLargeStride && cols.size() >= kLargeStride;
   float copy[kMaxTileRows * kGemmDepth];
   for (std::int64_t left = 0; left < cols.size(); left += kStrip) {
     const std::int64_t strip = std::min(kStrip, cols.size() - left);
     for (std::int64_t k = 0; k < p.k; k += depth) {
       const std::int64_t deep = std::min(depth, p.k - k);
-      const float* b = p.b + k * p.b_row + (cols.begin + left) * p.b_col;
-      for (std::int64_t j = direct ? strip - strip % l.cols : 0; j < strip; j += l.cols)
-        l.pack(b + j * p.b_col, p.b_row, p.b_col, deep, static_cast<int>(std::min<std::int64_t>(l.cols, strip - j)),
-               panels + j * deep);
+      const float* b = p.packed_b ? nullptr : p.b + k * p.b_row + (cols.begin + left) * p.b_col;
+      if (!p.packed_b) pack_panels(b, p.b_row, p.b_col, deep, direct ? strip - strip % l.cols : 0, strip, panels);
       for (std::int64_t i = rows.begin; i < rows.end; i += l.rows) {
         const int height = static_cast<int>(std::min<std::int64_t>(l.rows, rows.end - i));
         const TileRows a = tile_rows(p, i, height, k, deep, copied, copy);
         for (std::int64_t j = 0; j < strip; j += l.cols) {
           const std::int64_t width = std::min<std::int64_t>(l.cols, strip - j);
           const bool in_place = direct && width == l.cols;
+          const float* panel = p.packed_b ? p.packed_b->panel(k, cols.begin + left + j) : panels + j * deep;
           const GemmTile tile{a.data,
                               a.row_step,
                               a.col_step,
-                              in_place ? b + j : panels + j * deep,
+                              in_place ? b + j : panel,
                               in_place ? p.b_row : l.cols,
                               deep,
                               c + (i - rows.begin) * c_row + left + j,
                               c_row,
                               k > 0 || p.bias == nullptr ? nullptr : p.bias + cols.begin + left + j,
-                              k > 0 || add};
+                              k > 0 || p.add};
           l.tile(tile, height, static_cast<int>(width));
         }
       }
@@ -101,20 +109,29 @@ void run_part(const Product& p, Range rows, Range cols, float* c, std::int64_t c
   }
 }
 
-/// Copies the columns of the parts to c, or adds them.
-void join_columns(const Product& p, const Workspace& space, std::int64_t parts) {
-  parallel_for(p.m, 2 * p.m * p.n * static_cast<std::int64_t>(sizeof(float)), [&](std::int64_t row) {
-    for (std::int64_t i = 0; i < parts; ++i) {
-      const Range cols = share(p.n, parts, i);
-      const float* from = space.c(i) + row * space.c_row();
-      float* to = p.c + row * p.c_row + cols.begin;
-      if (p.add) loops().binary[static_cast<int>(Compute::kFloat)][kAdd](to, from, to, cols.size());
-      else std::copy_n(from, cols.size(), to);
-    }
-  });
+/// Copies columns of c to a part's memory, or back.
+void copy_columns(const Product& p, Range cols, float* own, std::int64_t own_row, bool back) {
+  for (std::int64_t row = 0; row < p.m; ++row) {
+    float *const c = p.c + row * p.c_row + cols.begin, *const copy = own + row * own_row;
+    if (back) std::copy_n(copy, cols.size(), c);
+    else std::copy_n(c, cols.size(), copy);
+  }
 }
 
 }  // namespace
+
+std::int64_t PackedMatrix::floats(std::int64_t k, std::int64_t n) { return k * rounded(n, loops().gemm.cols); }
+
+PackedMatrix::PackedMatrix(const float* b, std::int64_t b_row, std::int64_t b_col, std::int64_t k, std::int64_t n,
+                           float* memory)
+    : data_(memory), rows_(k), cols_(rounded(n, loops().gemm.cols)) {
+  for (std::int64_t i = 0; i < k; i += kGemmDepth)
+    pack_panels(b + i * b_row, b_row, b_col, std::min(kGemmDepth, k - i), 0, n, memory + i * cols_);
+}
+
+const float* PackedMatrix::panel(std::int64_t k, std::int64_t j) const {
+  return data_ + k * cols_ + j * std::min(kGemmDepth, rows_ - k);
+}
 
 bool is_worth_packing(const Product& p) {
   constexpr std::int64_t kRowsToPack = 16;
@@ -123,19 +140,23 @@ bool is_worth_packing(const Product& p) {
 
 void multiply(const Product& p) {
   constexpr std::int64_t kMinSide = 32, kMinWork = 1 << 16;  // rows or columns, and multiplications, of a part
-  const bool by_rows = p.m * p.k > p.k * p.n || p.m * p.n > p.k * p.n;
+  const bool by_rows = p.packed_b || p.m * p.k > p.k * p.n || p.m * p.n > p.k * p.n;
   const std::int64_t max_parts = std::min((by_rows ? p.m : p.n) / kMinSide, p.m * p.n * p.k / kMinWork);
   const std::int64_t parts =
       std::clamp<std::int64_t>(in_parallel() ? 1 : num_threads(), 1, std::max<std::int64_t>(1, max_parts));
-  // A sum is added to c as a whole, for any number of parts: the bits are the same.
-  const Workspace space(p, parts, !by_rows && (parts > 1 || p.add));
+  constexpr std::int64_t kManyColumns = 512;  // of a part; the lines at its edge no longer matter
+  const Workspace space(p, parts, !by_rows && parts > 1 && p.n / parts < kManyColumns);
   parallel_for(parts, parts > 1 ? kParallelBytes : 0, [&](std::int64_t i) {
     const Range rows = by_rows ? share(p.m, parts, i) : Range{0, p.m};
     const Range cols = by_rows ? Range{0, p.n} : share(p.n, parts, i);
-    if (space.c(i)) run_part(p, rows, cols, space.c(i), space.c_row(), space.panels(i), false);
-    else run_part(p, rows, cols, p.c + rows.begin * p.c_row, p.c_row, space.panels(i), p.add);
+    float* const own = space.c(i);
+    if (own && p.add) copy_columns(p, cols, own, space.c_row(), false);
+    if (own) run_part(p, rows, cols, own, space.c_row(), space.panels(i));
+    else run_part(p, rows, cols, p.c + rows.begin * p.c_row + cols.begin, p.c_row, space.panels(i));
   });
-  if (space.c(0)) join_columns(p, space, parts);
+  if (space.c(0))
+    parallel_for(parts, 2 * p.m * p.n * static_cast<std::int64_t>(sizeof(float)),
+                 [&](std::int64_t i) { copy_columns(p, share(p.n, parts, i), space.c(i), space.c_row(), true); });
 }
 
 }  // namespace minnow::cpu

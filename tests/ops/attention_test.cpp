@@ -74,14 +74,15 @@ Tensor by_hand(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& 
 TEST_P(AttentionOn, BlocksAgreeWithTheWhole) {
   manual_seed(3);
   const std::int64_t rows = 1100, columns = 1000;
-  const auto leaf = [&](std::int64_t n, std::int64_t length, std::int64_t size) {
-    return randn({n, length, size}, float64).to(device()).requires_grad_();
-  };
-  for (const int variant : {0, 1, 2, 3}) {
+  for (const int variant : {0, 1, 2, 3, 4, 5}) {
     if (device().is_cuda() && variant != 1) continue;  // an emulated GPU is slow, and the code is the same
+    const bool single = variant > 3;                   // float32 has a call of its own on the host
+    const auto leaf = [&](std::int64_t n, std::int64_t length, std::int64_t size) {
+      return randn({n, length, size}, single ? float32 : float64).to(device()).requires_grad_();
+    };
     Tensor q = leaf(2, rows, 8), k = leaf(2, columns, 8), v = leaf(2, columns, 3);
-    const Tensor g = randn({2, rows, 3}, float64).to(device());
-    const bool causal = variant == 1;
+    const Tensor g = randn({2, rows, 3}, q.dtype()).to(device());
+    const bool causal = variant == 1 || variant == 5;
     Tensor mask, used;
     if (causal) used = tril(ones({rows, columns}, bool_)).to(device());
     if (variant == 2) mask = used = (rand({rows, columns}) < 0.7).to(device());
@@ -94,18 +95,31 @@ TEST_P(AttentionOn, BlocksAgreeWithTheWhole) {
     whole.backward(g);
     const std::vector<Tensor> expected = {whole.detach(), q.grad(), k.grad(), v.grad()};
     for (std::size_t i = 0; i < got.size(); ++i)
-      EXPECT_LT((got[i] - expected[i]).abs().max().item(), 1e-12) << variant << " " << i;
+      EXPECT_LT((got[i] - expected[i]).abs().max().item(), single ? 1e-4 : 1e-12) << variant << " " << i;
   }
 }
 
 TEST_P(AttentionOn, BlocksHaveSecondDerivatives) {
-  const auto leaf = [&](std::int64_t length) { return randn({1, length, 2}, float64).to(device()).requires_grad_(); };
-  const Tensor q = leaf(1100), k = leaf(1000), v = leaf(1000);
-  const auto penalty = [&](const Tensor& y) {
-    return grad(grad(y.square().sum(), q, {.create_graph = true}).square().sum(), k);
-  };
-  const Tensor got = penalty(scaled_dot_product_attention(q, k, v)), expected = penalty(by_hand(q, k, v, Tensor()));
-  EXPECT_LT((got - expected).abs().max().item(), 1e-10);
+  for (const DType dtype : {float32, float64}) {
+    const auto leaf = [&](std::int64_t length) { return randn({1, length, 2}, dtype).to(device()).requires_grad_(); };
+    const Tensor q = leaf(1100), k = leaf(1000), v = leaf(1000);
+    const auto penalty = [&](const Tensor& y) {
+      return grad(grad(y.square().sum(), q, {.create_graph = true}).square().sum(), k);
+    };
+    const Tensor got = penalty(scaled_dot_product_attention(q, k, v)), expected = penalty(by_hand(q, k, v, Tensor()));
+    EXPECT_LT((got - expected).abs().max().item(), dtype == float32 ? 1e-4 : 1e-10);
+  }
+}
+
+/// The results of heads that are side by side are too: what follows joins them without a copy.
+TEST(Attention, KeepsTheLayoutOfItsHeads) {
+  const Tensor x = randn({2, 600, 3, 4, 16});  // of each position: query, key and value of 4 heads
+  const auto part = [&](int i) { return x.select(2, i).transpose(1, 2); };
+  const Tensor y = scaled_dot_product_attention(part(0), part(1), part(2));
+  EXPECT_EQ(y.shape(), Shape({2, 4, 600, 16}));
+  EXPECT_TRUE(y.transpose(1, 2).is_contiguous());
+  const Tensor expected = by_hand(part(0), part(1), part(2), Tensor());
+  EXPECT_LT((y - expected).abs().max().item(), 1e-5);
 }
 
 TEST_P(AttentionOn, ARowWithoutPositionsGivesZeros) {

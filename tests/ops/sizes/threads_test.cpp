@@ -181,11 +181,14 @@ TEST_F(ThreadCounts, Products) {
               },
               {numbers({150, 40}), numbers({170, 40})});
   for (const bool causal : {false, true})
-    expect_same("attention",
-                [causal](const Tensors& t) {
-                  return Tensors{scaled_dot_product_attention(t[0], t[1], t[2], {}, {.is_causal = causal})};
-                },
-                {numbers({2, 4, 200, 32}), numbers({2, 4, 200, 32}), numbers({2, 4, 200, 32})});
+    for (const DType dtype : {DType::float32, DType::float64}) {
+      const Tensor x = numbers({2, 4, 400, 32}, dtype);
+      expect_same("attention",
+                  [causal](const Tensors& t) {
+                    return Tensors{scaled_dot_product_attention(t[0], t[1], t[2], {}, {.is_causal = causal})};
+                  },
+                  {x, x, x});
+    }
 }
 
 TEST_F(ThreadCounts, ConvolutionsAndPools) {
