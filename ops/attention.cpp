@@ -192,9 +192,9 @@ Tensor forward_on_host(const Tensor& q, const Tensor& k, const Tensor& v, const 
       [q = Saved(q), k = Saved(k), v = Saved(v), plan](const Tensor& g, Needs) -> Gradients {
         const Tensor query = q(), key = k(), value = v();
         if (is_grad_enabled()) {
-          const Gradients flat_ones = recorded_gradients(flat(g), flat(query), flat(key), flat(value), plan);
-          return {flat_ones[0].reshape(query.shape()), flat_ones[1].reshape(key.shape()),
-                  flat_ones[2].reshape(value.shape())};
+          const Gradients flat_gradients = recorded_gradients(flat(g), flat(query), flat(key), flat(value), plan);
+          return {flat_gradients[0].reshape(query.shape()), flat_gradients[1].reshape(key.shape()),
+                  flat_gradients[2].reshape(value.shape())};
         }
         const auto like = [](const Tensor& x) {
           return raw::new_result(x.shape(), x.strides(), x.dtype(), x.device());
@@ -255,9 +255,10 @@ Tensor scaled_dot_product_attention(const In& query, const In& key, const In& va
   const Plan plan{mask, options.is_causal, scale, lead.numel(), rows, columns};
   constexpr std::int64_t kFew = 1 << 20;  // weights that are kept for backward
   const bool whole_at_once = plan.n * rows * columns <= kFew || options.dropout_p > 0 || needs_grad(mask);
-  constexpr std::int64_t kLong = 64;  // of shorter sequences several heads are multiplied at a time
-  if (!whole_at_once && !mask.defined() && rows >= kLong && query->dtype() == DType::float32 && shape.numel() > 0 &&
-      query->numel() > 0 && backend.computes_on_host())
+  // Of shorter sequences several heads are multiplied at a time, and the threads divide the products of fewer heads.
+  constexpr std::int64_t kLong = 64, kManyHeads = 8;
+  if (!whole_at_once && !mask.defined() && rows >= kLong && plan.n >= kManyHeads && query->dtype() == DType::float32 &&
+      shape.numel() > 0 && query->numel() > 0 && backend.computes_on_host())
     return forward_on_host(with_heads(*query), with_heads(key_heads), with_heads(value_heads), plan).reshape(shape);
   const Tensor q = flat(*query), k = flat(key_heads), v = flat(value_heads);
   const auto result = [&](const Tensor& y) {

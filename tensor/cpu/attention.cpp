@@ -6,8 +6,9 @@
 #include <minnow/tensor/cpu/parallel.h>
 #include <minnow/tensor/internal.h>
 
-// Attention, one head after the other on each thread, in blocks of rows whose weights stay in the core's cache; memory
-// grows with the length.  The softmax sees whole rows.  See Dao, "FlashAttention-2", 2023, for blocks of both.
+// Attention, one head after the other on each thread, in blocks of rows, whose weights the core's cache holds up to some
+// thousand columns; memory grows with the length.  The softmax sees whole rows.  See Dao, "FlashAttention-2", 2023, for
+// blocks of both.
 
 namespace minnow::cpu {
 namespace {
@@ -105,6 +106,7 @@ Range rows_of(std::int64_t length, std::int64_t parts, std::int64_t i) {
   const std::int64_t blocks = (length + Blocks::kRows - 1) / Blocks::kRows;
   return {blocks * i / parts * Blocks::kRows, std::min(length, blocks * (i + 1) / parts * Blocks::kRows)};
 }
+
 /// As many parts as make `items` of all heads.  Each packs keys and values, which several blocks must share.
 std::int64_t parts_of(std::int64_t length, std::int64_t heads, std::int64_t items) {
   return std::clamp<std::int64_t>(length / (4 * Blocks::kRows), 1, (items + heads - 1) / heads);
@@ -116,9 +118,10 @@ template <> void execute(const calls::Attention& args) {
   const std::int64_t heads = heads_of(args.q), length = args.q.shape()[2], size = args.q.shape()[3],
                      columns = args.k.shape()[2], width = args.v.shape()[3];
   const Blocks blocks{columns, args.scale, args.causal};
-  const int threads = in_parallel() ? 1 : num_threads();
+  const int all_threads = in_parallel() ? 1 : num_threads();
+  const std::int64_t parts = heads % all_threads == 0 ? 1 : parts_of(length, heads, 4 * all_threads);
+  const int threads = static_cast<int>(std::min<std::int64_t>(all_threads, heads * parts));
   const ThreadLimit limit(threads);
-  const std::int64_t parts = heads % threads == 0 ? 1 : parts_of(length, heads, 4 * threads);
   const std::int64_t keys_floats = PackedMatrix::floats(size, columns),
                      values_floats = PackedMatrix::floats(columns, width);
   const Memory memory(threads, keys_floats + values_floats + Blocks::kRows * size + blocks.floats());
@@ -141,13 +144,13 @@ template <> void execute(const calls::AttentionBackward& args) {
   const std::int64_t heads = heads_of(args.q), length = args.q.shape()[2], size = args.q.shape()[3],
                      columns = args.k.shape()[2], width = args.v.shape()[3];
   const Blocks blocks{columns, args.scale, args.causal};
-  const int threads = in_parallel() ? 1 : num_threads();
-  const ThreadLimit limit(threads);
   const std::int64_t keys_t = PackedMatrix::floats(size, columns), values_t = PackedMatrix::floats(width, columns),
                      keys_floats = PackedMatrix::floats(columns, size);
   // The division, and so the order of sums, does not depend on the number of threads.
   constexpr std::int64_t kItems = 16;
   const std::int64_t parts = parts_of(length, heads, kItems), sums = columns * (size + width);
+  const int threads = static_cast<int>(std::min<std::int64_t>(in_parallel() ? 1 : num_threads(), heads * parts));
+  const ThreadLimit limit(threads);
   const Memory memory(threads, keys_t + values_t + keys_floats + Blocks::kRows * size + 2 * blocks.floats());
   const View partial = scratch({parts == 1 ? 0 : heads * parts * sums}, DType::float32);
   const auto sums_of = [&](std::int64_t i) { return static_cast<float*>(partial.raw_data()) + i * sums; };

@@ -8,7 +8,8 @@ namespace minnow::cpu {
 
 View scratch(const Shape& shape, DType dtype, MemoryFormat format) {
   const auto bytes = static_cast<std::size_t>(shape.numel()) * size_of(dtype);
-  return View(std::make_shared<Storage>(cpu_allocator(), Device(), bytes), dtype, shape,
+  const Wanted wanted{dtype, shape};
+  return View(make_storage(cpu_allocator(), Device(), bytes, false, {}, &wanted), dtype, shape,
               format == MemoryFormat::channels_last ? channels_last_strides(shape) : contiguous_strides(shape));
 }
 

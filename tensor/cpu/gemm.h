@@ -37,10 +37,10 @@ struct Product {
 /// Whether multiply() is efficient: there are enough rows for packing b, or b can be read without.
 bool is_worth_packing(const Product& p);
 
-/// Computes the product.  Threads divide the largest of the three matrices into contiguous parts, in the same way in
-/// every product with that matrix: the weights of a layer stay in the caches of the cores that use, differentiate and
-/// update them. Each element is summed by one thread in a fixed order, so the bits do not depend on the number of
-/// threads.
+/// Computes the product.  Threads divide the largest of the three matrices, or the rows of a if b is packed, into
+/// contiguous parts, in the same way in every product with that matrix: the weights of a layer stay in the caches of the
+/// cores that use, differentiate and update them.  Each element is summed by one thread in a fixed order, so the bits do
+/// not depend on the number of threads.
 void multiply(const Product& p);
 
 }  // namespace minnow::cpu

@@ -25,7 +25,7 @@ inline void* scratch(std::size_t bytes) {
 }
 
 /// A part of scratch() for each thread of a parallel loop, and a part that they share.  They are allocated before the loop,
-/// inside of which running out of memory could not be reported.
+/// so that one that has begun does not run out of memory.
 class ThreadScratch {
  public:
   explicit ThreadScratch(std::size_t bytes, std::size_t shared_bytes = 0)

@@ -123,7 +123,7 @@ TEST_P(AttentionCpu, AgreesWithTheFormulas) {
       }
 }
 
-/// Fewer heads than threads are divided, or share the threads in each product.
+/// Few heads are divided.
 TEST_P(AttentionCpu, HasTheSameBitsForAnyNumberOfThreads) {
   for (const bool causal : {false, true}) {
     AttentionRun run({1, 3, 500, 450, 32, 40, causal});
