@@ -6,7 +6,7 @@
 #include <minnow/autograd/thread_state.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/calling_thread.h>
-#include <minnow/tensor/capture_session.h>
+#include <minnow/tensor/capture_rules.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/elementwise.h>
 #include <minnow/tensor/raw/reduce.h>
@@ -31,7 +31,7 @@ std::int64_t count(int predicate, const Tensor& x) { return total(raw::unary(pre
 /// Waits for the device.
 Counts count_nonfinite(const Tensor& x) {
   if (!x.defined() || !x.is_floating_point() || x.numel() == 0) return {};
-  if (CaptureSession::current())
+  if (CaptureRules::current())
     throw BackendError(
         "detect_anomaly: gradients cannot be checked while a step is captured\n"
         "turn it on outside of the CapturedStep, which then runs directly");

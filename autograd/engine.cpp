@@ -67,7 +67,10 @@ class BackwardPass {
     if (checks_) autograd::check_gradient_at(edge, grad, "the gradient that backward was given for its result", "");
     accumulate(edge, grad);
   }
-  void request(std::vector<Requested>* requested) { requested_ = requested; }
+  void request(std::vector<Requested>* requested) {
+    requested_ = requested;
+    for (Requested& c : *requested) wanted_.emplace(key_of(c.node, c.leaf), &c);
+  }
   /// Does not go beyond what is requested, and calls none of its hooks.
   void stop_at_requested() { stops_ = true; }
   void execute() {
@@ -224,8 +227,8 @@ class BackwardPass {
   }
 
   void store(GradientQueue::Entry& entry) const {
-    for (Requested& c : *requested_)
-      if (c.node == entry.node.get() && c.leaf == entry.leaf.get()) c.grad = entry.grads()[c.output];
+    const auto [first, last] = wanted_.equal_range(key_of(entry.node.get(), entry.leaf.get()));
+    for (auto c = first; c != last; ++c) c->second->grad = entry.grads()[c->second->output];
   }
 
   void run_node(GradientQueue::Entry& entry) {
@@ -285,16 +288,14 @@ class BackwardPass {
   bool wanted(const Edge& e) const {
     if (!e) return false;
     if (!requested_ || stops_) return true;
-    return (e.node && needed_.contains(e.node.get())) ||
-           std::any_of(requested_->begin(), requested_->end(), [&](const Requested& c) {
-             return c.node == e.node.get() && c.leaf == e.leaf.get() && c.output == e.output;
-           });
+    if (e.node && needed_.contains(e.node.get())) return true;
+    const auto [first, last] = wanted_.equal_range(key_of(e.node.get(), e.leaf.get()));
+    return std::any_of(first, last, [&](const auto& c) { return c.second->output == e.output; });
   }
 
   /// Of a pass that stops at what is requested: all that leads to one output of a node is requested with it.
-  bool ends_at(const Node* node) const {
-    return std::any_of(requested_->begin(), requested_->end(), [&](const Requested& c) { return c.node == node; });
-  }
+  bool ends_at(const Node* node) const { return wanted_.contains(node); }
+  static const void* key_of(const Node* node, const Slot* leaf) { return node ? static_cast<const void*>(node) : leaf; }
 
   /// The nodes that this pass may reach, in no order.
   std::vector<Node*> all_nodes() const {
@@ -339,6 +340,7 @@ class BackwardPass {
   const bool checks_ = is_anomaly_enabled();
   GradientQueue queue_;
   std::vector<Requested>* requested_ = nullptr;
+  std::unordered_multimap<const void*, Requested*> wanted_;  // the same by node or leaf
   std::unordered_set<const Node*> needed_;
 };
 

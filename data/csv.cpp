@@ -244,19 +244,17 @@ Table::Table(std::vector<std::string> names, std::vector<Column> columns, std::i
   if (names_.size() != columns_.size())
     throw ValueError(
         fmt::format("Table: {} names for {} columns\ngive one name for each column", names_.size(), columns_.size()));
+  for (std::size_t c = 0; c < names_.size(); ++c) places_.emplace(names_[c], c);
 }
 
 const Table::Column& Table::find(const char* op, std::string_view name, SourceLocation where) const {
-  const auto found = std::find(names_.begin(), names_.end(), name);
-  if (found != names_.end()) return columns_[static_cast<std::size_t>(found - names_.begin())];
+  if (const auto found = places_.find(std::string(name)); found != places_.end()) return columns_[found->second];
   throw IndexError(fmt::format("{}: there is no column '{}'\n  columns  {}\nnames are case-sensitive",
                                CallSite::op_or(op), name, list_of(names_)),
                    where);
 }
 
-bool Table::contains(std::string_view name) const {
-  return std::find(names_.begin(), names_.end(), name) != names_.end();
-}
+bool Table::contains(std::string_view name) const { return places_.contains(std::string(name)); }
 
 const Tensor& Table::column(std::string_view name, SourceLocation where) const {
   return find("Table::column", name, where).values;
@@ -423,8 +421,9 @@ Table read_csv(const std::string& path, const CsvOptions& options, SourceLocatio
   syntax.kinds.assign(names.size(), CsvKind::integer);
   std::vector<bool> must_be_number(names.size());
   const auto index_of = [&](const char* option, const std::string& name) {
-    const auto found = std::find(names.begin(), names.end(), name);
-    if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
+    const auto found = std::lower_bound(by_name.begin(), by_name.end(), name,
+                                        [&](std::size_t c, const std::string& wanted) { return names[c] < wanted; });
+    if (found != by_name.end() && names[*found] == name) return *found;
     throw ValueError(fmt::format("read_csv: .{} names '{}', which is no column of '{}'\n  columns  {}\nnames are "
                                  "case-sensitive",
                                  option, name, path, list_of(names)),

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 #include <minnow/data/tensor_dataset.h>
 
@@ -82,6 +83,7 @@ class Table {
 
   std::vector<std::string> names_;
   std::vector<Column> columns_;
+  std::unordered_map<std::string, std::size_t> places_;  // of names; of equal ones the first
   std::int64_t rows_ = 0;
 };
 

@@ -107,7 +107,7 @@ Tensor read_image(const std::string& path, const ReadImageOptions& options, Sour
 }
 
 void write_png(const Tensor& image, const std::string& path, SourceLocation where) {
-  write_file("write_png", detail::encode_png(bytes_of("write_png", image, {1, 2, 3, 4}, where)), path, where);
+  write_file("write_png", detail::encode_png(bytes_of("write_png", image, {1, 2, 3, 4}, where), where), path, where);
 }
 
 void write_jpeg(const Tensor& image, const std::string& path, const JpegOptions& options, SourceLocation where) {

@@ -33,7 +33,8 @@ struct JpegOptions {
   int quality = 75;  ///< 1 to 100
 };
 
-/// Writes uint8 [H, W] or [C, H, W] with 1 to 4 channels as a PNG file, atomically.  DTypeError, ShapeError, IoError.
+/// Writes uint8 [H, W] or [C, H, W] with 1 to 4 channels as a PNG file, atomically.  DTypeError, ShapeError,
+/// IoError, BackendError as read_image().
 void write_png(const Tensor& image, const std::string& path, SourceLocation where = SourceLocation::current());
 /// The same for 1 or 3 channels as a JPEG file.  ValueError for the quality, BackendError as read_image().
 void write_jpeg(const Tensor& image, const std::string& path, const JpegOptions& options = {},

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <numeric>
 #include <vector>
@@ -91,8 +92,7 @@ template <Dataset D> class ConcatDataset {
   /// IndexError.
   SampleOf<D> get(std::int64_t i, Random& random, SourceLocation where = SourceLocation::current()) const {
     detail::check_index("ConcatDataset::get", i, size(), where);
-    std::size_t k = 0;
-    while (i >= ends_[k]) ++k;
+    const auto k = static_cast<std::size_t>(std::upper_bound(ends_.begin(), ends_.end(), i) - ends_.begin());
     return sample_of(parts_[k], i - (k > 0 ? ends_[k - 1] : 0), random, where);
   }
   /// For datasets that take no random numbers.

@@ -16,7 +16,7 @@ struct SyntheticDigitsOptions {
   bool normalize_on_device = false;  ///< as in MnistOptions
 };
 
-/// Digits like MNIST's that need no file: images [1, 28, 28], 10 classes, drawn from strokes with random distortion and
+/// Digits like MNIST's that need no file: images [1, 28, 28], 10 classes, drawn from a font with random distortion and
 /// noise.  Digit i depends on (seed, first + i) alone; it is the same on every machine.  The constructor draws all
 /// digits, on all threads.
 class SyntheticDigits : public ImageDataset {

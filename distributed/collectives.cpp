@@ -7,7 +7,7 @@
 #include <minnow/distributed/detail/engine.h>
 #include <minnow/distributed/detail/transfer.h>
 #include <minnow/tensor/backend/dispatch.h>
-#include <minnow/tensor/capture_session.h>
+#include <minnow/tensor/capture_rules.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
@@ -17,7 +17,7 @@
 namespace minnow::dist {
 namespace {
 
-using detail::CaptureSession;
+using detail::CaptureRules;
 using Kind = Signature::Kind;
 
 Signature signature(Kind kind, const Tensor& x) {
@@ -75,11 +75,11 @@ void put(const Tensor& host, const Tensor& x) {
 /// NCCL for x, if that is on a GPU where it can be used and has the dtype.
 Nccl* nccl_of(Engine& engine, const Tensor& x, bool reduces) {
   if (!x.device().is_cuda() || !Nccl::has(x.dtype(), reduces)) {
-    CaptureSession::forbid_access(CallSite::op(), x.device());
+    CaptureRules::forbid_access(CallSite::op(), x.device());
     return nullptr;
   }
   Nccl* const nccl = engine.nccl(x.device());
-  if (nccl == nullptr) CaptureSession::forbid_access(CallSite::op(), x.device());
+  if (nccl == nullptr) CaptureRules::forbid_access(CallSite::op(), x.device());
   return nccl;
 }
 
@@ -255,7 +255,7 @@ void send(const In& x, int to) {
     engine.start(*nccl, {Nccl::Call::Kind::send, dense, dense, ReduceOp::sum, to}, agree).wait();
     return;
   }
-  CaptureSession::forbid_access(CallSite::op(), x->device());
+  CaptureRules::forbid_access(CallSite::op(), x->device());
   const Tensor host = on_host(*x);
   engine
       .start([host, to, mine](Communicator& c) {
@@ -273,7 +273,7 @@ void recv(const In& x, int from) {
   detail::raw::require_writable(x);
   Signature mine = signature(Kind::broadcast, *x);
   Nccl* const nccl = engine.started_nccl(x->device());
-  if (nccl == nullptr) CaptureSession::forbid_access(CallSite::op(), x->device());
+  if (nccl == nullptr) CaptureRules::forbid_access(CallSite::op(), x->device());
   mine.on_gpu = nccl != nullptr ? 1 : 0;
   const Tensor host = nccl != nullptr ? Tensor() : on_host(*x);
   const auto agree = [mine, from, host](Communicator& c) {

@@ -14,7 +14,7 @@
 #include <minnow/distributed/detail/transfer.h>
 #include <minnow/distributed/process.h>
 #include <minnow/tensor/backend/dispatch.h>
-#include <minnow/tensor/capture_session.h>
+#include <minnow/tensor/capture_rules.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
@@ -194,7 +194,7 @@ void DataParallel::State::on_gradient(std::size_t k) {
   }
   const NoGradGuard guard;
   if (!running) begin();
-  if (CaptureSession::current() != nullptr && buckets[places[k].first].nccl == nullptr)
+  if (CaptureRules::current() != nullptr && buckets[places[k].first].nccl == nullptr)
     throw BackendError(message("the gradients of several ranks cannot be averaged in a captured step without NCCL", {},
                                "run the step directly"));
   put(k);
@@ -309,7 +309,7 @@ void DataParallel::State::sync_buffers(const nn::Module& module) {
   const std::vector<NamedTensor> all = module.named_buffers();
   // A buffer that is written is one that backward may refuse, so that those are left alone that nobody has changed.
   std::vector<char> changed(all.size(), 1);
-  captured = captured || CaptureSession::current() != nullptr;
+  captured = captured || CaptureRules::current() != nullptr;
   if (!captured) {
     for (std::size_t i = 0; i < all.size() && all.size() == buffers.size(); ++i)
       changed[i] = buffers[i] != state_of(all[i].tensor) ? 1 : 0;

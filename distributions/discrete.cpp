@@ -42,38 +42,13 @@ Tensor softplus_of(const Tensor& x) { return -log_sigmoid(-x); }
 /// x, with `value` where a condition holds, without gradient there.
 Tensor replaced(const Tensor& x, const Tensor& condition, double value) { return where(condition, value, x); }
 
-}  // namespace
-
-Bernoulli::Bernoulli(const Tensor& probs, const Tensor& logits)
-    : Distribution(probs.shape(), {}), probs_(probs), logits_(logits) {}
-Bernoulli::Bernoulli(const TensorLike& probs)
-    : Bernoulli(ProbsOrLogits{.probs = detail::broadcast("Bernoulli", {{"probs", probs}})[0]}, probs.where) {}
-Bernoulli::Bernoulli(const ProbsOrLogits& parameter, SourceLocation where)
-    : Bernoulli(parameter.probs.defined() ? only_one("Bernoulli", parameter, where)
-                                          : sigmoid({only_one("Bernoulli", parameter, where), where}),
-                parameter.probs.defined() ? logits_of(parameter.probs) : parameter.logits) {}
-
-Tensor Bernoulli::draw(const Shape& shape, RandomGenerator* generator) const {
-  const Tensor u = detail::uniform(shape, probs_, generator);
-  return lt(u, probs_.to(u.dtype())).to(probs_.dtype());
-}
-Tensor Bernoulli::log_density(const Tensor& value) const {
-  const Tensor possible = logical_and(ge(value, 0), le(value, 1));
-  return where(possible, logits_ * value + log_sigmoid(-logits_), -kInfinity);
-}
-Tensor Bernoulli::find_entropy() const { return -(logits_ * probs_ + log_sigmoid(-logits_)); }
-Tensor Bernoulli::find_variance() const { return probs_ * (1 - probs_); }
-Tensor Bernoulli::divergence(const Distribution& q) const {
-  const auto* other = dynamic_cast<const Bernoulli*>(&q);
-  if (other == nullptr) return {};
-  const Tensor &p = probs_, &r = other->probs_;
-  const Tensor ones = p * (softplus_of(-other->logits_) - softplus_of(-logits_)),
-               zeros = (1 - p) * (softplus_of(other->logits_) - softplus_of(logits_));
-  return replaced(replaced(ones, eq(r, 0), kInfinity), eq(p, 0), 0) +
-         replaced(replaced(zeros, eq(r, 1), kInfinity), eq(p, 1), 0);
+std::vector<Tensor> bernoulli_of(const ProbsOrLogits& parameter, SourceLocation where) {
+  const Tensor& given = only_one("Bernoulli", parameter, where);
+  if (parameter.probs.defined()) return {given, logits_of(given)};
+  return {sigmoid({given, where}), given};
 }
 
-Categorical::Both Categorical::both_of(const ProbsOrLogits& parameter, SourceLocation where) {
+std::vector<Tensor> categorical_of(const ProbsOrLogits& parameter, SourceLocation where) {
   const Tensor& given = only_one("Categorical", parameter, where);
   const CallSite site("Categorical", where);
   if (given.dim() < 1)
@@ -83,51 +58,78 @@ Categorical::Both Categorical::both_of(const ProbsOrLogits& parameter, SourceLoc
   return {probs, log(clamped(probs))};
 }
 
-namespace {
-
-Shape without_last(const Shape& shape) {
-  Shape result;
-  for (int d = 0; d + 1 < static_cast<int>(shape.rank()); ++d) result.push_back(shape[d]);
-  return result;
+[[noreturn]] Tensor refuse(const std::string& what) {
+  throw ValueError(message("the values of a Categorical are names, which have no " + what, {},
+                           "use probs(), or a distribution of numbers"));
 }
+
+using P = const detail::Family::Parameters&;  // probabilities, logits
+
+constexpr detail::Family kBernoulli{.name = "Bernoulli",
+                                    .draw =
+                                        [](P p, const Shape& shape, RandomGenerator* generator) {
+                                          const Tensor u = detail::uniform(shape, p[0], generator);
+                                          return lt(u, p[0].to(u.dtype())).to(p[0].dtype());
+                                        },
+                                    .log_density =
+                                        [](P p, const Tensor& x) {
+                                          return where(logical_and(ge(x, 0), le(x, 1)), p[1] * x + log_sigmoid(-p[1]),
+                                                       -kInfinity);
+                                        },
+                                    .entropy = [](P p) { return -(p[1] * p[0] + log_sigmoid(-p[1])); },
+                                    .mean = [](P p) { return p[0]; },
+                                    .variance = [](P p) { return p[0] * (1 - p[0]); },
+                                    .divergence =
+                                        [](P p, P q) {
+                                          const Tensor ones = p[0] * (softplus_of(-q[1]) - softplus_of(-p[1])),
+                                                       zeros = (1 - p[0]) * (softplus_of(q[1]) - softplus_of(p[1]));
+                                          return replaced(replaced(ones, eq(q[0], 0), kInfinity), eq(p[0], 0), 0) +
+                                                 replaced(replaced(zeros, eq(q[0], 1), kInfinity), eq(p[0], 1), 0);
+                                        },
+                                    .has_rsample = false};
+
+constexpr detail::Family kCategorical{
+    .name = "Categorical",
+    // The largest of the logits with noise -log(-log u) is distributed as the categories are (Gumbel 1954).
+    .draw =
+        [](P p, const Shape& shape, RandomGenerator* generator) {
+          const Tensor u = detail::uniform(detail::join(shape, {p[0].size(-1)}), p[0], generator);
+          return argmax(log(p[0].to(u.dtype())) - log(-log(u)), -1);
+        },
+    .log_density =
+        [](P p, const Tensor& x) {
+          if (x.is_floating_point())
+            throw DTypeError(
+                message("values of a Categorical are indices", {{"value", x}}, "convert them: .to(int64)"));
+          const Tensor batch = empty(detail::leading(p[0].shape()));
+          const Shape shape = minnow::detail::raw::broadcast_shape(x, batch, "value", "parameters");
+          const Tensor index = x.to(int64).expand(shape).unsqueeze(-1);
+          return gather(p[1].expand(detail::join(shape, {p[0].size(-1)})), -1, index).squeeze(-1);
+        },
+    .entropy =
+        [](P p) {
+          const double lowest = p[0].dtype() == DType::float64 ? -std::numeric_limits<double>::max() : -3e4;
+          return -sum(clamp_min(p[1], lowest) * p[0], -1);
+        },
+    .mean = [](P) { return refuse("mean"); },
+    .variance = [](P) { return refuse("variance"); },
+    .divergence =
+        [](P p, P q) {
+          const Tensor each = p[0] * (p[1] - q[1]);
+          return sum(replaced(replaced(each, eq(q[0], 0), kInfinity), eq(p[0], 0), 0), -1);
+        },
+    .has_rsample = false,
+    .parameter_dims = 1};
 
 }  // namespace
 
-Categorical::Categorical(const Both& both)
-    : Distribution(without_last(both.p.shape()), {}), probs_(both.p), logits_(both.log_p) {}
-Categorical::Categorical(const In& probs) : Categorical(both_of({.probs = *probs}, probs.where)) {}
-Categorical::Categorical(const ProbsOrLogits& parameter, SourceLocation where)
-    : Categorical(both_of(parameter, where)) {}
+Bernoulli::Bernoulli(const TensorLike& probs)
+    : Bernoulli(ProbsOrLogits{.probs = detail::broadcast("Bernoulli", {{"probs", probs}})[0]}, probs.where) {}
+Bernoulli::Bernoulli(const ProbsOrLogits& parameter, SourceLocation where)
+    : Distribution(kBernoulli, bernoulli_of(parameter, where)) {}
 
-/// The largest of the logits with noise -log(-log u) is distributed as the categories are (Gumbel 1954).
-Tensor Categorical::draw(const Shape& shape, RandomGenerator* generator) const {
-  const Tensor u = detail::uniform(detail::join(shape, {probs_.size(-1)}), probs_, generator);
-  return argmax(log(probs_.to(u.dtype())) - log(-log(u)), -1);
-}
-Tensor Categorical::log_density(const Tensor& value) const {
-  if (value.is_floating_point())
-    throw DTypeError(message("values of a Categorical are indices", {{"value", value}}, "convert them: .to(int64)"));
-  const Shape shape = minnow::detail::raw::broadcast_shape(value, empty(batch_shape()), "value", "parameters");
-  const Tensor index = value.to(int64).expand(shape).unsqueeze(-1);
-  return gather(logits_.expand(detail::join(shape, {probs_.size(-1)})), -1, index).squeeze(-1);
-}
-Tensor Categorical::find_entropy() const {
-  const double lowest = probs_.dtype() == DType::float64 ? -std::numeric_limits<double>::max() : -3e4;
-  return -sum(clamp_min(logits_, lowest) * probs_, -1);
-}
-Tensor Categorical::find_mean() const {
-  throw ValueError(message("the values of a Categorical are names, which have no mean", {},
-                           "use probs(), or a distribution of numbers"));
-}
-Tensor Categorical::find_variance() const {
-  throw ValueError(message("the values of a Categorical are names, which have no variance", {},
-                           "use probs(), or a distribution of numbers"));
-}
-Tensor Categorical::divergence(const Distribution& q) const {
-  const auto* other = dynamic_cast<const Categorical*>(&q);
-  if (other == nullptr) return {};
-  const Tensor each = probs_ * (logits_ - other->logits_);
-  return sum(replaced(replaced(each, eq(other->probs_, 0), kInfinity), eq(probs_, 0), 0), -1);
-}
+Categorical::Categorical(const In& probs) : Categorical(ProbsOrLogits{.probs = *probs}, probs.where) {}
+Categorical::Categorical(const ProbsOrLogits& parameter, SourceLocation where)
+    : Distribution(kCategorical, categorical_of(parameter, where)) {}
 
 }  // namespace minnow::distributions

@@ -17,23 +17,8 @@ class Bernoulli : public Distribution {
   explicit Bernoulli(const TensorLike& probs);
   /// ValueError unless one of them is defined.
   explicit Bernoulli(const ProbsOrLogits& parameter, SourceLocation where = SourceLocation::current());
-  const char* name() const override { return "Bernoulli"; }
-  bool has_rsample() const override { return false; }
-  const Tensor& probs() const { return probs_; }
-  const Tensor& logits() const { return logits_; }
-
- protected:
-  Tensor draw(const Shape& shape, RandomGenerator* generator) const override;
-  Tensor log_density(const Tensor& value) const override;
-  Tensor find_entropy() const override;
-  Tensor find_mean() const override { return probs_; }
-  Tensor find_variance() const override;
-  Tensor divergence(const Distribution& q) const override;
-  const Tensor& like() const override { return probs_; }
-
- private:
-  explicit Bernoulli(const Tensor& probs, const Tensor& logits);
-  Tensor probs_, logits_;
+  const Tensor& probs() const { return parameter(0); }
+  const Tensor& logits() const { return parameter(1); }
 };
 
 /// The index (int64) of one of K categories.   probs, logits: [batch_shape..., K].
@@ -43,28 +28,9 @@ class Categorical : public Distribution {
   explicit Categorical(const In& probs);
   /// ValueError unless one of them is defined.
   explicit Categorical(const ProbsOrLogits& parameter, SourceLocation where = SourceLocation::current());
-  const char* name() const override { return "Categorical"; }
-  bool has_rsample() const override { return false; }
   /// Normalized: probabilities, and their logarithms.
-  const Tensor& probs() const { return probs_; }
-  const Tensor& logits() const { return logits_; }
-
- protected:
-  Tensor draw(const Shape& shape, RandomGenerator* generator) const override;
-  Tensor log_density(const Tensor& value) const override;
-  Tensor find_entropy() const override;
-  Tensor find_mean() const override;
-  Tensor find_variance() const override;
-  Tensor divergence(const Distribution& q) const override;
-  const Tensor& like() const override { return probs_; }
-
- private:
-  struct Both {
-    Tensor p, log_p;
-  };
-  explicit Categorical(const Both& both);
-  static Both both_of(const ProbsOrLogits& parameter, SourceLocation where);
-  Tensor probs_, logits_;
+  const Tensor& probs() const { return parameter(0); }
+  const Tensor& logits() const { return parameter(1); }
 };
 
 }  // namespace minnow::distributions

@@ -49,6 +49,12 @@ void require_floating_point(const char* owner, const char* name, const Tensor& p
     throw DTypeError(message("parameters must be floating-point", {{name, parameter}}, "convert it: .to(float32)"));
 }
 
+Shape part(const Shape& shape, int from, int to) {
+  Shape result;
+  for (int d = from; d < to; ++d) result.push_back(shape[d]);
+  return result;
+}
+
 Shape join(const Shape& shape, const Shape& rest) {
   Shape all = shape;
   for (const std::int64_t size : rest) all.push_back(size);
@@ -81,61 +87,7 @@ Tensor xlogy(const Tensor& a, const Tensor& x) {
 
 }  // namespace detail
 
-Tensor Distribution::sample(const Shape& shape, RandomGenerator* generator, SourceLocation where) const {
-  const CallSite site("sample", where);
-  const NoGradGuard guard;
-  return draw(detail::join(detail::join(shape, batch_shape_), event_shape_), generator);
-}
-
-Tensor Distribution::rsample(const Shape& shape, RandomGenerator* generator, SourceLocation where) const {
-  const CallSite site("rsample", where);
-  if (!has_rsample())
-    throw ValueError(message(std::string(name()) + " is discrete: its values have no gradients", {},
-                             "use sample(), and log_prob() for the score function (REINFORCE)"));
-  return draw(detail::join(detail::join(shape, batch_shape_), event_shape_), generator);
-}
-
-Tensor Distribution::log_prob(const TensorLike& value) const {
-  const CallSite site("log_prob", value.where);
-  if (value.is_number()) return log_density(full({}, value.number, {like().dtype(), like().device()}));
-  minnow::detail::dispatch({{"value", *value.tensor}, {"parameter", like()}});
-  return log_density(*value.tensor);
-}
-
-Tensor Distribution::entropy(SourceLocation where) const {
-  const CallSite site("entropy", where);
-  return find_entropy();
-}
-Tensor Distribution::mean(SourceLocation where) const {
-  const CallSite site("mean", where);
-  return find_mean();
-}
-Tensor Distribution::variance(SourceLocation where) const {
-  const CallSite site("variance", where);
-  return find_variance();
-}
-Tensor Distribution::stddev(SourceLocation where) const {
-  const CallSite site("stddev", where);
-  return sqrt(find_variance());
-}
-
-Tensor kl_divergence(const Distribution& p, const Distribution& q, SourceLocation where) {
-  const CallSite site("kl_divergence", where);
-  minnow::detail::dispatch({{"p", p.like()}, {"q", q.like()}}, minnow::detail::HostScalars::allowed);
-  const Tensor result = p.divergence(q);
-  if (!result.defined())
-    throw ValueError(message(std::string("there is no formula for ") + p.name() + " and " + q.name(), {},
-                             "estimate it: mean(p.log_prob(x) - q.log_prob(x)) of samples x of p"));
-  return result;
-}
-
 namespace {
-
-Shape part(const Shape& shape, int from, int to) {
-  Shape result;
-  for (int d = from; d < to; ++d) result.push_back(shape[d]);
-  return result;
-}
 
 Tensor sum_last(const Tensor& x, int dims) {
   std::vector<std::int64_t> list;
@@ -144,36 +96,77 @@ Tensor sum_last(const Tensor& x, int dims) {
   return list.empty() ? x : sum(x, Dims(list));
 }
 
-/// The base's batch_shape without, and its event_shape with, the last dimensions of it.
-Shape outer(const Distribution& base, int dims, SourceLocation where) {
-  const Shape& batch = base.batch_shape();
+}  // namespace
+
+Distribution::Distribution(const detail::Family& family, std::vector<Tensor> parameters)
+    : family_(&family), name_(family.name), parameters_(std::move(parameters)) {
+  const Shape& shape = parameters_[0].shape();
+  const int rank = static_cast<int>(shape.rank());
+  batch_shape_ = detail::part(shape, 0, rank - family.parameter_dims);
+  event_shape_ = detail::part(shape, rank - family.event_dims, rank);
+}
+
+Distribution::Distribution(const Distribution& base, int dims, SourceLocation where) : Distribution(base) {
+  const Shape& batch = base.batch_shape_;
   const int rank = static_cast<int>(batch.rank());
   if (dims < 0 || dims > rank)
     throw ShapeError("Independent: the batch_shape " + batch.str() + " of " + base.name() + " has no " +
                          std::to_string(dims) + " dimensions\ngive 0 to " + std::to_string(rank),
                      where);
-  return part(batch, 0, rank - dims);
+  name_ = "Independent";
+  summed_ += dims;
+  batch_shape_ = detail::part(batch, 0, rank - dims);
+  event_shape_ = detail::join(detail::part(batch, rank - dims, rank), base.event_shape_);
 }
-Shape inner(const Distribution& base, int dims) {
-  const int rank = static_cast<int>(base.batch_shape().rank());
-  return detail::join(part(base.batch_shape(), rank - dims, rank), base.event_shape());
+
+Tensor Distribution::sample(const Shape& shape, RandomGenerator* generator, SourceLocation where) const {
+  const CallSite site("sample", where);
+  const NoGradGuard guard;
+  return family_->draw(parameters_, detail::join(detail::join(shape, batch_shape_), event_shape_), generator);
 }
 
-}  // namespace
+Tensor Distribution::rsample(const Shape& shape, RandomGenerator* generator, SourceLocation where) const {
+  const CallSite site("rsample", where);
+  if (!has_rsample())
+    throw ValueError(message(std::string(name()) + " is discrete: its values have no gradients", {},
+                             "use sample(), and log_prob() for the score function (REINFORCE)"));
+  return family_->draw(parameters_, detail::join(detail::join(shape, batch_shape_), event_shape_), generator);
+}
 
-Independent::Independent(std::shared_ptr<const Distribution> base, int dims, SourceLocation where)
-    : Distribution(outer(*base, dims, where), inner(*base, dims)), base_(std::move(base)), dims_(dims) {}
+Tensor Distribution::log_prob(const TensorLike& value) const {
+  const CallSite site("log_prob", value.where);
+  const Tensor& like = parameters_[0];
+  if (!value.is_number()) minnow::detail::dispatch({{"value", *value.tensor}, {"parameter", like}});
+  const Tensor x = value.is_number() ? full({}, value.number, {like.dtype(), like.device()}) : *value.tensor;
+  return sum_last(family_->log_density(parameters_, x), summed_);
+}
 
-Tensor Independent::draw(const Shape& shape, RandomGenerator* generator) const { return base_->draw(shape, generator); }
-Tensor Independent::log_density(const Tensor& value) const { return sum_last(base_->log_density(value), dims_); }
-Tensor Independent::find_entropy() const { return sum_last(base_->find_entropy(), dims_); }
-Tensor Independent::find_mean() const { return base_->find_mean(); }
-Tensor Independent::find_variance() const { return base_->find_variance(); }
-Tensor Independent::divergence(const Distribution& q) const {
-  const auto* other = dynamic_cast<const Independent*>(&q);
-  if (other == nullptr || other->dims_ != dims_) return {};
-  const Tensor each = base_->divergence(*other->base_);
-  return each.defined() ? sum_last(each, dims_) : each;
+Tensor Distribution::entropy(SourceLocation where) const {
+  const CallSite site("entropy", where);
+  return sum_last(family_->entropy(parameters_), summed_);
+}
+Tensor Distribution::mean(SourceLocation where) const {
+  const CallSite site("mean", where);
+  return family_->mean(parameters_);
+}
+Tensor Distribution::variance(SourceLocation where) const {
+  const CallSite site("variance", where);
+  return family_->variance(parameters_);
+}
+Tensor Distribution::stddev(SourceLocation where) const {
+  const CallSite site("stddev", where);
+  return sqrt(family_->variance(parameters_));
+}
+
+Tensor kl_divergence(const Distribution& p, const Distribution& q, SourceLocation where) {
+  const CallSite site("kl_divergence", where);
+  minnow::detail::dispatch({{"p", p.parameters_[0]}, {"q", q.parameters_[0]}}, minnow::detail::HostScalars::allowed);
+  const bool same = p.family_ == q.family_ && p.summed_ == q.summed_;
+  const Tensor result = same ? p.family_->divergence(p.parameters_, q.parameters_) : Tensor();
+  if (!result.defined())
+    throw ValueError(message(std::string("there is no formula for ") + p.name() + " and " + q.name(), {},
+                             "estimate it: mean(p.log_prob(x) - q.log_prob(x)) of samples x of p"));
+  return sum_last(result, p.summed_);
 }
 
 }  // namespace minnow::distributions

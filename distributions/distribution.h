@@ -16,12 +16,34 @@
 ///     Tensor kl = distributions::kl_divergence(q, distributions::Normal(0, 1));
 namespace minnow::distributions {
 
+namespace detail {
+
+/// What a family of distributions is: functions of its parameters, which are broadcast, inside of an open CallSite.
+struct Family {
+  using Parameters = std::vector<Tensor>;
+
+  const char* name;
+  /// Values of a whole shape, with gradients if has_rsample.
+  Tensor (*draw)(const Parameters& p, const Shape& shape, RandomGenerator* generator);
+  Tensor (*log_density)(const Parameters& p, const Tensor& value);
+  Tensor (*entropy)(const Parameters& p);
+  Tensor (*mean)(const Parameters& p);
+  Tensor (*variance)(const Parameters& p);
+  /// Undefined where there is no formula.
+  Tensor (*divergence)(const Parameters& p, const Parameters& q);
+  bool has_rsample = true;
+  int parameter_dims = 0;  ///< dimensions of the first parameter that are not the batch's
+  int event_dims = 0;
+};
+
+}  // namespace detail
+
 class Distribution {
  public:
   virtual ~Distribution() = default;
 
   /// "Normal".
-  virtual const char* name() const = 0;
+  const char* name() const { return name_; }
   /// The shape of the parameters: as many distributions, each drawn and evaluated by itself.
   const Shape& batch_shape() const { return batch_shape_; }
   /// The shape of one value; [] unless it is a vector.
@@ -34,7 +56,7 @@ class Distribution {
   /// The same with gradients to the parameters (reparameterized).  ValueError if has_rsample() is false.
   [[nodiscard]] Tensor rsample(const Shape& shape = {}, RandomGenerator* generator = nullptr,
                                SourceLocation where = SourceLocation::current()) const;
-  virtual bool has_rsample() const { return true; }
+  bool has_rsample() const { return family_->has_rsample; }
   /// The logarithm of the density, or of the probability, at a value: [..., batch_shape..., event_shape...]  ->  [...,
   /// batch_shape...].
   [[nodiscard]] Tensor log_prob(const TensorLike& value) const;
@@ -46,26 +68,19 @@ class Distribution {
   [[nodiscard]] Tensor stddev(SourceLocation where = SourceLocation::current()) const;
 
  protected:
-  Distribution(const Shape& batch_shape, const Shape& event_shape)
-      : batch_shape_(batch_shape), event_shape_(event_shape) {}
-
-  // What a distribution is, inside of an open CallSite.
-
-  /// Values of a whole shape, with gradients if it has some.
-  virtual Tensor draw(const Shape& shape, RandomGenerator* generator) const = 0;
-  virtual Tensor log_density(const Tensor& value) const = 0;
-  virtual Tensor find_entropy() const = 0;
-  virtual Tensor find_mean() const = 0;
-  virtual Tensor find_variance() const = 0;
-  /// The divergence to a distribution of a class that it knows; otherwise undefined.
-  virtual Tensor divergence(const Distribution& q) const = 0;
-  /// The parameter that says dtype and device.
-  virtual const Tensor& like() const = 0;
+  /// `family` outlives it.
+  Distribution(const detail::Family& family, std::vector<Tensor> parameters);
+  /// The last `dims` dimensions of the batch_shape become the event's.
+  Distribution(const Distribution& base, int dims, SourceLocation where);
+  const Tensor& parameter(std::size_t i) const { return parameters_[i]; }
 
  private:
-  friend class Independent;
   friend Tensor kl_divergence(const Distribution& p, const Distribution& q, SourceLocation where);
 
+  const detail::Family* family_;
+  const char* name_;
+  std::vector<Tensor> parameters_;
+  int summed_ = 0;  // dimensions of the family's batch that are the event's
   Shape batch_shape_, event_shape_;
 };
 
@@ -82,26 +97,12 @@ class Independent : public Distribution {
   /// ShapeError if the batch_shape has fewer dimensions, or dims is negative.
   template <std::derived_from<Distribution> D>
   Independent(const D& base, int dims, SourceLocation where = SourceLocation::current())
-      : Independent(std::make_shared<const D>(base), dims, where) {}
+      : Distribution(base, dims, where), base_(std::make_shared<const D>(base)) {}
 
-  const char* name() const override { return "Independent"; }
-  bool has_rsample() const override { return base_->has_rsample(); }
   const Distribution& base() const { return *base_; }
 
- protected:
-  Tensor draw(const Shape& shape, RandomGenerator* generator) const override;
-  Tensor log_density(const Tensor& value) const override;
-  Tensor find_entropy() const override;
-  Tensor find_mean() const override;
-  Tensor find_variance() const override;
-  Tensor divergence(const Distribution& q) const override;
-  const Tensor& like() const override { return base_->like(); }
-
  private:
-  Independent(std::shared_ptr<const Distribution> base, int dims, SourceLocation where);
-
   std::shared_ptr<const Distribution> base_;
-  int dims_;
 };
 
 }  // namespace minnow::distributions

@@ -93,63 +93,92 @@ Tensor detail::standard_gamma(const Tensor& concentration, RandomGenerator* gene
   });
 }
 
-Gamma::Gamma(const TensorLike& concentration, const TensorLike& rate)
-    : OfTwo(detail::broadcast("Gamma", {{"concentration", concentration}, {"rate", rate}})) {}
-Tensor Gamma::draw(const Shape& shape, RandomGenerator* generator) const {
-  return clamp_min(detail::standard_gamma(concentration().expand(shape), generator) / rate(),
-                   detail::tiny(rate().dtype()));
-}
-Tensor Gamma::log_density(const Tensor& value) const {
-  const Tensor& a = concentration();
-  return detail::xlogy(a, rate()) + detail::xlogy(a - 1, value) - rate() * value - lgamma(a);
-}
-Tensor Gamma::find_entropy() const {
-  const Tensor& a = concentration();
-  return a - log(rate()) + lgamma(a) + (1 - a) * digamma(a);
-}
-Tensor Gamma::find_mean() const { return concentration() / rate(); }
-Tensor Gamma::find_variance() const { return concentration() / square(rate()); }
-Tensor Gamma::divergence(const Distribution& q) const {
-  const auto* other = dynamic_cast<const Gamma*>(&q);
-  if (other == nullptr) return {};
-  const Tensor &a = concentration(), &b = other->concentration();
-  return b * log(rate() / other->rate()) + lgamma(b) - lgamma(a) + (a - b) * digamma(a) +
-         (other->rate() - rate()) * (a / rate());
-}
-
-Beta::Beta(const TensorLike& concentration1, const TensorLike& concentration0)
-    : OfTwo(detail::broadcast("Beta", {{"concentration1", concentration1}, {"concentration0", concentration0}})) {}
-Tensor Beta::draw(const Shape& shape, RandomGenerator* generator) const {
-  const Tensor x = detail::standard_gamma(first.expand(shape), generator),
-               y = detail::standard_gamma(second.expand(shape), generator);
-  return clamp(x / (x + y), detail::tiny(first.dtype()), 1 - detail::precision(first.dtype()) / 2);
-}
-Tensor Beta::log_density(const Tensor& value) const {
-  const Tensor inside = logical_and(ge(value, 0), le(value, 1));
-  const Tensor density = detail::xlogy(first - 1, value) + detail::xlogy(second - 1, 1 - value) +
-                         lgamma(first + second) - lgamma(first) - lgamma(second);
-  return where(inside, density, -kInfinity);
-}
-Tensor Beta::find_entropy() const {
-  const Tensor total = first + second;
-  return lgamma(first) + lgamma(second) - lgamma(total) - (2 - total) * digamma(total) - (first - 1) * digamma(first) -
-         (second - 1) * digamma(second);
-}
-Tensor Beta::find_mean() const { return first / (first + second); }
-Tensor Beta::find_variance() const {
-  const Tensor total = first + second;
-  return first * second / (square(total) * (total + 1));
-}
-Tensor Beta::divergence(const Distribution& q) const {
-  const auto* other = dynamic_cast<const Beta*>(&q);
-  if (other == nullptr) return {};
-  const Tensor total = first + second, others = other->first + other->second;
-  return lgamma(other->first) + lgamma(other->second) + lgamma(total) - lgamma(first) - lgamma(second) -
-         lgamma(others) + (first - other->first) * digamma(first) + (second - other->second) * digamma(second) +
-         (others - total) * digamma(total);
-}
-
 namespace {
+
+using detail::Family;
+using P = const Family::Parameters&;  // in the order of the constructor
+
+constexpr Family kGamma{.name = "Gamma",
+                        .draw =
+                            [](P p, const Shape& shape, RandomGenerator* generator) {
+                              const Tensor x = detail::standard_gamma(p[0].expand(shape), generator);
+                              return clamp_min(x / p[1], detail::tiny(p[1].dtype()));
+                            },
+                        .log_density =
+                            [](P p, const Tensor& x) {
+                              return detail::xlogy(p[0], p[1]) + detail::xlogy(p[0] - 1, x) - p[1] * x - lgamma(p[0]);
+                            },
+                        .entropy = [](P p) { return p[0] - log(p[1]) + lgamma(p[0]) + (1 - p[0]) * digamma(p[0]); },
+                        .mean = [](P p) { return p[0] / p[1]; },
+                        .variance = [](P p) { return p[0] / square(p[1]); },
+                        .divergence =
+                            [](P p, P q) {
+                              return q[0] * log(p[1] / q[1]) + lgamma(q[0]) - lgamma(p[0]) +
+                                     (p[0] - q[0]) * digamma(p[0]) + (q[1] - p[1]) * (p[0] / p[1]);
+                            }};
+
+constexpr Family kBeta{.name = "Beta",
+                       .draw =
+                           [](P p, const Shape& shape, RandomGenerator* generator) {
+                             const Tensor x = detail::standard_gamma(p[0].expand(shape), generator),
+                                          y = detail::standard_gamma(p[1].expand(shape), generator);
+                             return clamp(x / (x + y), detail::tiny(x.dtype()), 1 - detail::precision(x.dtype()) / 2);
+                           },
+                       .log_density =
+                           [](P p, const Tensor& x) {
+                             const Tensor density = detail::xlogy(p[0] - 1, x) + detail::xlogy(p[1] - 1, 1 - x) +
+                                                    lgamma(p[0] + p[1]) - lgamma(p[0]) - lgamma(p[1]);
+                             return where(logical_and(ge(x, 0), le(x, 1)), density, -kInfinity);
+                           },
+                       .entropy =
+                           [](P p) {
+                             const Tensor total = p[0] + p[1];
+                             return lgamma(p[0]) + lgamma(p[1]) - lgamma(total) - (2 - total) * digamma(total) -
+                                    (p[0] - 1) * digamma(p[0]) - (p[1] - 1) * digamma(p[1]);
+                           },
+                       .mean = [](P p) { return p[0] / (p[0] + p[1]); },
+                       .variance =
+                           [](P p) {
+                             const Tensor total = p[0] + p[1];
+                             return p[0] * p[1] / (square(total) * (total + 1));
+                           },
+                       .divergence =
+                           [](P p, P q) {
+                             const Tensor total = p[0] + p[1], others = q[0] + q[1];
+                             return lgamma(q[0]) + lgamma(q[1]) + lgamma(total) - lgamma(p[0]) - lgamma(p[1]) -
+                                    lgamma(others) + (p[0] - q[0]) * digamma(p[0]) + (p[1] - q[1]) * digamma(p[1]) +
+                                    (others - total) * digamma(total);
+                           }};
+
+constexpr Family kDirichlet{
+    .name = "Dirichlet",
+    .draw =
+        [](P p, const Shape& shape, RandomGenerator* generator) {
+          const Tensor x = detail::standard_gamma(p[0].expand(shape), generator);
+          return clamp(x / sum(x, -1, true), detail::tiny(x.dtype()), 1 - detail::precision(x.dtype()) / 2);
+        },
+    .log_density =
+        [](P p, const Tensor& x) { return sum(detail::xlogy(p[0] - 1, x) - lgamma(p[0]), -1) + lgamma(sum(p[0], -1)); },
+    .entropy =
+        [](P p) {
+          const Tensor &c = p[0], total = sum(c, -1);
+          const auto k = static_cast<double>(c.size(-1));
+          return sum(lgamma(c) - (c - 1) * digamma(c), -1) - lgamma(total) - (k - total) * digamma(total);
+        },
+    .mean = [](P p) { return p[0] / sum(p[0], -1, true); },
+    .variance =
+        [](P p) {
+          const Tensor &c = p[0], total = sum(c, -1, true);
+          return c * (total - c) / (square(total) * (total + 1));
+        },
+    .divergence =
+        [](P p, P q) {
+          const Tensor total = sum(p[0], -1, true);
+          return lgamma(total.squeeze(-1)) - lgamma(sum(q[0], -1)) +
+                 sum(lgamma(q[0]) - lgamma(p[0]) + (p[0] - q[0]) * (digamma(p[0]) - digamma(total)), -1);
+        },
+    .parameter_dims = 1,
+    .event_dims = 1};
 
 const Tensor& checked(const In& concentration) {
   detail::require_floating_point("Dirichlet", "concentration", *concentration, concentration.where);
@@ -159,40 +188,14 @@ const Tensor& checked(const In& concentration) {
                              "the last dimension is that of the vectors"));
   return *concentration;
 }
-Shape leading(const Shape& shape) {
-  Shape result;
-  for (int d = 0; d + 1 < static_cast<int>(shape.rank()); ++d) result.push_back(shape[d]);
-  return result;
-}
 
 }  // namespace
 
-Dirichlet::Dirichlet(const In& concentration)
-    : Distribution(leading(checked(concentration).shape()), {checked(concentration).size(-1)}),
-      concentration_(*concentration) {}
-Tensor Dirichlet::draw(const Shape& shape, RandomGenerator* generator) const {
-  const Tensor x = detail::standard_gamma(concentration_.expand(shape), generator);
-  return clamp(x / sum(x, -1, true), detail::tiny(x.dtype()), 1 - detail::precision(x.dtype()) / 2);
-}
-Tensor Dirichlet::log_density(const Tensor& value) const {
-  return sum(detail::xlogy(concentration_ - 1, value) - lgamma(concentration_), -1) + lgamma(sum(concentration_, -1));
-}
-Tensor Dirichlet::find_entropy() const {
-  const Tensor &c = concentration_, total = sum(c, -1);
-  const auto k = static_cast<double>(c.size(-1));
-  return sum(lgamma(c) - (c - 1) * digamma(c), -1) - lgamma(total) - (k - total) * digamma(total);
-}
-Tensor Dirichlet::find_mean() const { return concentration_ / sum(concentration_, -1, true); }
-Tensor Dirichlet::find_variance() const {
-  const Tensor &c = concentration_, total = sum(c, -1, true);
-  return c * (total - c) / (square(total) * (total + 1));
-}
-Tensor Dirichlet::divergence(const Distribution& q) const {
-  const auto* other = dynamic_cast<const Dirichlet*>(&q);
-  if (other == nullptr) return {};
-  const Tensor &p = concentration_, &r = other->concentration_, total = sum(p, -1, true);
-  return lgamma(total.squeeze(-1)) - lgamma(sum(r, -1)) +
-         sum(lgamma(r) - lgamma(p) + (p - r) * (digamma(p) - digamma(total)), -1);
-}
+Gamma::Gamma(const TensorLike& concentration, const TensorLike& rate)
+    : Distribution(kGamma, detail::broadcast("Gamma", {{"concentration", concentration}, {"rate", rate}})) {}
+Beta::Beta(const TensorLike& concentration1, const TensorLike& concentration0)
+    : Distribution(
+          kBeta, detail::broadcast("Beta", {{"concentration1", concentration1}, {"concentration0", concentration0}})) {}
+Dirichlet::Dirichlet(const In& concentration) : Distribution(kDirichlet, {checked(concentration)}) {}
 
 }  // namespace minnow::distributions

@@ -1,6 +1,5 @@
 #include <minnow/distributions/multivariate_normal.h>
 
-#include <cmath>
 #include <minnow/distributions/detail/parameters.h>
 #include <minnow/ops/arithmetic.h>
 #include <minnow/ops/index.h>
@@ -51,15 +50,7 @@ Tensor squared_distance(const Tensor& l, const Tensor& x) {
   return sum(square(solve_lower(l, x.unsqueeze(-1))), {-1, -2});
 }
 
-Shape leading(const Shape& shape, int without) {
-  Shape result;
-  for (int d = 0; d + without < static_cast<int>(shape.rank()); ++d) result.push_back(shape[d]);
-  return result;
-}
-
-}  // namespace
-
-MultivariateNormal::Both MultivariateNormal::both_of(const In& loc, const Spread& spread) {
+std::vector<Tensor> parameters_of(const In& loc, const Spread& spread) {
   const char* owner = "MultivariateNormal";
   detail::require_floating_point(owner, "loc", *loc, loc.where);
   const CallSite site(owner, loc.where);
@@ -76,41 +67,50 @@ MultivariateNormal::Both MultivariateNormal::both_of(const In& loc, const Spread
         message("loc must be [..., D] and its spread [..., D, D]", {{"loc", *loc}, {name, matrix}}, "D is 1 or more"));
   if (matrix.dtype() != loc->dtype())
     throw DTypeError(message("the parameters have different dtypes", {{"loc", *loc}, {name, matrix}}, "convert one"));
-  const Shape batch = minnow::detail::raw::broadcast_shape(empty(leading(loc->shape(), 1)),
-                                                           empty(leading(matrix.shape(), 2)), "loc", name);
+  const Shape batch = minnow::detail::raw::broadcast_shape(
+      empty(detail::leading(loc->shape())), empty(detail::leading(detail::leading(matrix.shape()))), "loc", name);
   const std::int64_t n = loc->size(-1);
   return {loc->expand(detail::join(batch, {n})),
           (factored ? matrix : cholesky(matrix)).expand(detail::join(batch, {n, n}))};
 }
 
-MultivariateNormal::MultivariateNormal(const Both& both)
-    : Distribution(leading(both.loc.shape(), 1), {both.loc.size(-1)}), loc_(both.loc), scale_(both.scale) {}
+using P = const detail::Family::Parameters&;  // loc, Cholesky factor
+
+/// D times a number.
+double per_dimension(P p, double number) { return static_cast<double>(p[0].size(-1)) * number; }
+
+constexpr detail::Family kMultivariateNormal{
+    .name = "MultivariateNormal",
+    .draw =
+        [](P p, const Shape& shape, RandomGenerator* generator) {
+          return p[0] + matmul(p[1], detail::normal(shape, p[0], generator).unsqueeze(-1)).squeeze(-1);
+        },
+    .log_density =
+        [](P p, const Tensor& x) {
+          return -0.5 * squared_distance(p[1], x - p[0]) - half_log_determinant(p[1]) -
+                 per_dimension(p, detail::kHalfLog2Pi);
+        },
+    .entropy = [](P p) { return half_log_determinant(p[1]) + per_dimension(p, 0.5 + detail::kHalfLog2Pi); },
+    .mean = [](P p) { return p[0]; },
+    .variance = [](P p) { return sum(square(p[1]), -1); },
+    .divergence =
+        [](P p, P q) {
+          if (p[0].size(-1) != q[0].size(-1)) return Tensor();
+          const Tensor spread = sum(square(solve_lower(q[1], p[1])), {-1, -2});
+          return half_log_determinant(q[1]) - half_log_determinant(p[1]) +
+                 0.5 * (spread + squared_distance(q[1], q[0] - p[0]) - per_dimension(p, 1));
+        },
+    .parameter_dims = 1,
+    .event_dims = 1};
+
+}  // namespace
+
 MultivariateNormal::MultivariateNormal(const In& loc, const Spread& spread)
-    : MultivariateNormal(both_of(loc, spread)) {}
+    : Distribution(kMultivariateNormal, parameters_of(loc, spread)) {}
 
 Tensor MultivariateNormal::covariance_matrix(SourceLocation where) const {
   const CallSite site("covariance_matrix", where);
-  return matmul(scale_, scale_.mT());
-}
-Tensor MultivariateNormal::draw(const Shape& shape, RandomGenerator* generator) const {
-  const Tensor noise = detail::normal(shape, loc_, generator);
-  return loc_ + matmul(scale_, noise.unsqueeze(-1)).squeeze(-1);
-}
-Tensor MultivariateNormal::log_density(const Tensor& value) const {
-  const double constant = 0.5 * static_cast<double>(loc_.size(-1)) * std::log(2 * 3.14159265358979323846);
-  return -0.5 * squared_distance(scale_, value - loc_) - half_log_determinant(scale_) - constant;
-}
-Tensor MultivariateNormal::find_entropy() const {
-  const double constant = 0.5 * static_cast<double>(loc_.size(-1)) * (1 + std::log(2 * 3.14159265358979323846));
-  return half_log_determinant(scale_) + constant;
-}
-Tensor MultivariateNormal::find_variance() const { return sum(square(scale_), -1); }
-Tensor MultivariateNormal::divergence(const Distribution& q) const {
-  const auto* other = dynamic_cast<const MultivariateNormal*>(&q);
-  if (other == nullptr || !(event_shape() == other->event_shape())) return {};
-  const Tensor spread = sum(square(solve_lower(other->scale_, scale_)), {-1, -2});
-  return half_log_determinant(other->scale_) - half_log_determinant(scale_) +
-         0.5 * (spread + squared_distance(other->scale_, other->loc_ - loc_) - static_cast<double>(loc_.size(-1)));
+  return matmul(scale_tril(), scale_tril().mT());
 }
 
 }  // namespace minnow::distributions

@@ -18,27 +18,9 @@ class MultivariateNormal : public Distribution {
  public:
   /// ValueError unless one of the spreads is defined, ShapeError unless its matrices are D x D.
   MultivariateNormal(const In& loc, const Spread& spread);
-  const char* name() const override { return "MultivariateNormal"; }
-  const Tensor& loc() const { return loc_; }
-  const Tensor& scale_tril() const { return scale_; }
+  const Tensor& loc() const { return parameter(0); }
+  const Tensor& scale_tril() const { return parameter(1); }
   Tensor covariance_matrix(SourceLocation where = SourceLocation::current()) const;
-
- protected:
-  Tensor draw(const Shape& shape, RandomGenerator* generator) const override;
-  Tensor log_density(const Tensor& value) const override;
-  Tensor find_entropy() const override;
-  Tensor find_mean() const override { return loc_; }
-  Tensor find_variance() const override;
-  Tensor divergence(const Distribution& q) const override;
-  const Tensor& like() const override { return loc_; }
-
- private:
-  struct Both {
-    Tensor loc, scale;
-  };
-  explicit MultivariateNormal(const Both& both);
-  static Both both_of(const In& loc, const Spread& spread);
-  Tensor loc_, scale_;
 };
 
 }  // namespace minnow::distributions

@@ -187,8 +187,9 @@ def described(e, options):
             name, doc = f"{e.space}::{doc}", ""
         if layer:
             doc = doc or f"`{layer.group(1)}` as a layer."
-        if "RuleOptimizer" in e.text:
-            return f"{name}(params, {'{' + ', '.join('.' + f for f in fields) + '}' if fields else 'options'})", doc
+        if "RuleOptimizer" in e.text or fields and "Schedule<" in e.text:
+            first = "params" if "RuleOptimizer" in e.text else "optimizer"
+            return f"{name}({first}, {'{' + ', '.join('.' + f for f in fields) + '}' if fields else 'options'})", doc
         return name, doc
     makers = [m for m in e.members if m.kind == "function" and m.name == e.name and "&&" not in m.text
               and not re.search(rf"\(\s*const {e.name}&\s*\w*\s*\)", m.text)]

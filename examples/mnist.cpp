@@ -309,7 +309,7 @@ int main(int argc, char** argv) {
   app.add_option("--checkpoint", a.checkpoint, "folder in which the training is saved after each epoch and at Ctrl-C");
   app.add_flag("--resume", a.resume, "continue where the last training with this --checkpoint ended");
   app.add_option("--log", a.log, "append one JSON object a line for each epoch to this file");
-  app.add_flag("--captured", a.captured, "capture the step once and replay it");
+  app.add_flag("--captured", a.captured, "capture the step once and replay it (on a GPU)");
   app.add_flag("--distributed", a.distributed,
                "train by the ranks of mpirun together; --batch-size is that of all of them");
   app.add_flag("--amp", a.amp, "mixed precision: bfloat16 under an Autocast guard");

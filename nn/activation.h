@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <string_view>
+#include <tuple>
 #include <minnow/nn/module.h>
 #include <minnow/ops/softmax.h>
 #include <minnow/ops/unary.h>
@@ -18,58 +20,38 @@ template <std::size_t N> struct ClassName {
   constexpr std::string_view view() const { return {chars, N - 1}; }
 };
 
+/// A number as a template argument.
+struct Ratio {
+  int numerator, denominator = 1;
+  constexpr double value() const { return static_cast<double>(numerator) / denominator; }
+};
+
 /// "Name(0.1, 2)"; "Name" without numbers.
 std::string call_text(std::string_view name, std::initializer_list<double> numbers);
 
 }  // namespace detail
 
-/// A function of one tensor as a module.
-template <detail::ClassName Name, Tensor (*Function)(const In&)> class ActivationLayer : public Module {
+/// A function of a tensor, and of numbers with these defaults, as a module.
+template <detail::ClassName Name, auto Function, detail::Ratio... Defaults> class ActivationLayer : public Module {
  public:
+  template <std::convertible_to<double>... Numbers>
+  requires(sizeof...(Numbers) <= sizeof...(Defaults)) explicit(sizeof...(Numbers) > 0)
+      ActivationLayer(Numbers... numbers)
+      : numbers_{Defaults.value()...} {
+    std::size_t i = 0;
+    ((numbers_[i++] = static_cast<double>(numbers)), ...);
+  }
   Tensor forward(const Tensor& x) override {
     const auto site = called();
-    return Function(x);
+    return std::apply([&](auto... numbers) { return Function(x, numbers...); }, numbers_);
   }
-  std::string describe() const override { return std::string(Name.view()); }
-};
-
-/// The same with one number.
-template <detail::ClassName Name, Tensor (*Function)(const In&, double), double (*Default)()>
-class ActivationLayer1 : public Module {
- public:
-  explicit ActivationLayer1(double value = Default()) : value_(value) {}
-  Tensor forward(const Tensor& x) override {
-    const auto site = called();
-    return Function(x, value_);
+  std::string describe() const override {
+    return std::apply([](auto... numbers) { return detail::call_text(Name.view(), {numbers...}); }, numbers_);
   }
-  std::string describe() const override { return detail::call_text(Name.view(), {value_}); }
 
  private:
-  double value_;
+  std::array<double, sizeof...(Defaults)> numbers_;
 };
-
-/// The same with two.
-template <detail::ClassName Name, Tensor (*Function)(const In&, double, double), std::array<double, 2> (*Default)()>
-class ActivationLayer2 : public Module {
- public:
-  explicit ActivationLayer2(double first = Default()[0], double second = Default()[1])
-      : first_(first), second_(second) {}
-  Tensor forward(const Tensor& x) override {
-    const auto site = called();
-    return Function(x, first_, second_);
-  }
-  std::string describe() const override { return detail::call_text(Name.view(), {first_, second_}); }
-
- private:
-  double first_, second_;
-};
-
-namespace detail {
-
-template <int Numerator, int Denominator = 1> double ratio() { return static_cast<double>(Numerator) / Denominator; }
-template <int First, int Second> std::array<double, 2> two() { return {First, Second}; }
-
-}  // namespace detail
 
 using ReLU = ActivationLayer<"ReLU", relu>;
 using ReLU6 = ActivationLayer<"ReLU6", relu6>;
@@ -87,19 +69,19 @@ using Hardsigmoid = ActivationLayer<"Hardsigmoid", hardsigmoid>;
 using Softsign = ActivationLayer<"Softsign", softsign>;
 using Tanhshrink = ActivationLayer<"Tanhshrink", tanhshrink>;
 /// LeakyReLU(slope)
-using LeakyReLU = ActivationLayer1<"LeakyReLU", leaky_relu, detail::ratio<1, 100>>;
+using LeakyReLU = ActivationLayer<"LeakyReLU", leaky_relu, detail::Ratio{1, 100}>;
 /// ELU(alpha)
-using ELU = ActivationLayer1<"ELU", elu, detail::ratio<1>>;
+using ELU = ActivationLayer<"ELU", elu, detail::Ratio{1}>;
 /// CELU(alpha)
-using CELU = ActivationLayer1<"CELU", celu, detail::ratio<1>>;
+using CELU = ActivationLayer<"CELU", celu, detail::Ratio{1}>;
 /// Softshrink(lambda)
-using Softshrink = ActivationLayer1<"Softshrink", softshrink, detail::ratio<1, 2>>;
+using Softshrink = ActivationLayer<"Softshrink", softshrink, detail::Ratio{1, 2}>;
 /// Hardshrink(lambda)
-using Hardshrink = ActivationLayer1<"Hardshrink", hardshrink, detail::ratio<1, 2>>;
+using Hardshrink = ActivationLayer<"Hardshrink", hardshrink, detail::Ratio{1, 2}>;
 /// Softplus(beta, threshold)
-using Softplus = ActivationLayer2<"Softplus", softplus, detail::two<1, 20>>;
+using Softplus = ActivationLayer<"Softplus", softplus, detail::Ratio{1}, detail::Ratio{20}>;
 /// Hardtanh(low, high)
-using Hardtanh = ActivationLayer2<"Hardtanh", hardtanh, detail::two<-1, 1>>;
+using Hardtanh = ActivationLayer<"Hardtanh", hardtanh, detail::Ratio{-1}, detail::Ratio{1}>;
 
 /// Threshold(threshold, value): x where x > threshold, else value.
 class Threshold : public Module {

@@ -61,6 +61,7 @@ void Cloning::add_clones(const std::shared_ptr<State>& state) {
   clone->training = state->training;
   clone->container = state->container;
   clone->path = state->path;
+  clone->places = state->places;
   states_[state.get()] = clone;
   clones_.insert(clone.get());
   for (auto list : {&State::parameters, &State::buffers})

@@ -1,9 +1,6 @@
 #include <minnow/nn/containers.h>
 
 #include <algorithm>
-#include <typeinfo>
-#include <minnow/autograd/anomaly.h>
-#include <minnow/nn/activation.h>
 #include <minnow/nn/detail/access.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
@@ -45,19 +42,18 @@ namespace {
 
 /// The item of a name.  IndexError, which lists the names.
 template <class Item>
-const Item& find(const std::vector<Item>& items, std::string_view name, const char* owner, SourceLocation where) {
+const Item& find(const Module& module, const std::vector<Item>& items, std::string_view name, const char* owner,
+                 SourceLocation where) {
+  if (const Item* item = detail::Access::state(module).find(items, std::string(name))) return *item;
   std::string names;
-  for (const Item& item : items) {
-    if (item.name == name) return item;
-    names += (names.empty() ? "'" : ", '") + item.name + "'";
-  }
+  for (const Item& item : items) names += (names.empty() ? "'" : ", '") + item.name + "'";
   throw IndexError(std::string(owner) + ": there is no '" + std::string(name) + "'\n  names  " +
                        (names.empty() ? "none" : names) + "\ninsert() adds one",
                    where);
 }
 
-template <class Item> bool has(const std::vector<Item>& items, std::string_view name) {
-  return std::any_of(items.begin(), items.end(), [&](const Item& item) { return item.name == name; });
+template <class Item> bool has(const Module& module, const std::vector<Item>& items, std::string_view name) {
+  return detail::Access::state(module).find(items, std::string(name)) != nullptr;
 }
 template <class Item> std::vector<std::string> names_of(const std::vector<Item>& items) {
   std::vector<std::string> names;
@@ -82,10 +78,10 @@ void ModuleDict::insert(std::string name, const AnyModule& module, SourceLocatio
   child.name = std::move(name);
   register_child(std::move(child), where);
 }
-bool ModuleDict::contains(std::string_view name) const { return has(children(), name); }
+bool ModuleDict::contains(std::string_view name) const { return has(*this, children(), name); }
 std::vector<std::string> ModuleDict::keys() const { return names_of(children()); }
 Module& ModuleDict::at(std::string_view name, SourceLocation where) const {
-  return *find(children(), name, "ModuleDict", where).module;
+  return *find(*this, children(), name, "ModuleDict", where).module;
 }
 void ModuleDict::refuse_type(std::string_view name, const Module& module, const std::type_info& type,
                              SourceLocation where) {
@@ -123,47 +119,21 @@ void ParameterDict::insert(std::string name, const Tensor& value, SourceLocation
   parameter(std::move(name), value, where);
 }
 std::int64_t ParameterDict::size() const { return std::ssize(detail::Access::state(*this).parameters); }
-bool ParameterDict::contains(std::string_view name) const { return has(detail::Access::state(*this).parameters, name); }
+bool ParameterDict::contains(std::string_view name) const {
+  return has(*this, detail::Access::state(*this).parameters, name);
+}
 std::vector<std::string> ParameterDict::keys() const { return names_of(detail::Access::state(*this).parameters); }
 Tensor ParameterDict::at(std::string_view name, SourceLocation where) const {
-  return find(detail::Access::state(*this).parameters, name, "ParameterDict", where).tensor;
+  return find(*this, detail::Access::state(*this).parameters, name, "ParameterDict", where).tensor;
 }
 std::string ParameterDict::describe() const {
   return list_text("ParameterDict", detail::Access::state(*this).parameters);
 }
 
-namespace {
-
-/// Whether a call of the module is its forward() and nothing else.
-bool is_plain(const Module& module) {
-  const detail::State& state = detail::Access::state(module);
-  return state.hooks.empty() && state.derived.empty();
-}
-bool is_relu(const Module* module) { return module && typeid(*module) == typeid(ReLU) && is_plain(*module); }
-bool joins_relu_before(const Module* m) { return m && is_plain(*m) && detail::Access::joins_relu_before(*m); }
-bool joins_relu_behind(const Module& m) { return is_plain(m) && detail::Access::joins_relu_behind(m); }
-
-}  // namespace
-
-/// A ReLU and the layer beside it are one operation, where that layer can do both.
 Tensor Sequential::forward(const Tensor& x) {
   const CallSite site = called();
-  const std::vector<detail::Child>& all = children();
-  const auto at = [&](std::size_t i) { return i < all.size() ? all[i].module.get() : nullptr; };
-  const bool joins = !is_anomaly_enabled();  // which tells operations apart
   Tensor y = x;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    Module* joined = nullptr;
-    if (joins && is_relu(at(i)) && joins_relu_before(at(i + 1))) joined = at(i + 1);
-    else if (joins && is_relu(at(i + 1)) && joins_relu_behind(*at(i)) && !joins_relu_before(at(i + 2))) joined = at(i);
-    if (joined) {
-      const detail::Call call(*joined, CallSite::where());
-      y = detail::Access::forward_with_relu(*joined, y);
-      ++i;
-    } else {
-      y = (*at(i))(y);
-    }
-  }
+  for (const detail::Child& child : children()) y = (*child.module)(y);
   return y;
 }
 

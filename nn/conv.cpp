@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
-#include <typeinfo>
 #include <minnow/nn/detail/extents.h>
 #include <minnow/nn/init.h>
 #include <minnow/tensor/create.h>
@@ -134,24 +133,14 @@ Conv<Size>::Conv(const Shape& shape, const ConvOptions<Size>& options, SourceLoc
                         : Parameter()),
       options_(options) {}
 
-template <class Size> Tensor Conv<Size>::forward(const Tensor& x) { return convolve(x, options_.activation); }
-
-template <class Size> detail::ReluBeside Conv<Size>::joins_relu() const {
-  const bool plain = typeid(*this) == typeid(Conv) && options_.activation == Activation::none;
-  return plain ? detail::ReluBeside::behind : detail::ReluBeside::none;
-}
-template <class Size> Tensor Conv<Size>::forward_with_relu(const Tensor& x) { return convolve(x, Activation::relu); }
-
-template <class Size> Tensor Conv<Size>::convolve(const Tensor& x, Activation activation) const {
+template <class Size> Tensor Conv<Size>::forward(const Tensor& x) {
   const CallSite site = called();
   const ConvOptions<Size>& o = options_;
   const bool pads = o.padding_mode != PadMode::constant && x.defined() && x.dim() == kDims<Size> + 2;
   const ConvFuncOptions<Size> options{o.stride, pads ? ConvPadding<Size>(0) : o.padding, o.dilation, o.groups,
-                                      activation};
+                                      o.activation};
   const Tensor in = pads ? padded(x, weight, o) : x;
-  if constexpr (kDims<Size> == 1) return conv1d(in, weight, bias, options);
-  else if constexpr (kDims<Size> == 2) return conv2d(in, weight, bias, options);
-  else return conv3d(in, weight, bias, options);
+  return detail::for_size<Size>(conv1d, conv2d, conv3d)(in, weight, bias, options);
 }
 
 template <class Size> std::string Conv<Size>::describe() const {
@@ -182,9 +171,7 @@ template <class Size> Tensor ConvTranspose<Size>::forward(const Tensor& x) {
   const CallSite site = called();
   const ConvTransposeOptions<Size>& o = options_;
   const ConvTransposeFuncOptions<Size> options{o.stride, o.padding, o.output_padding, o.groups, o.dilation};
-  if constexpr (kDims<Size> == 1) return conv_transpose1d(x, weight, bias, options);
-  else if constexpr (kDims<Size> == 2) return conv_transpose2d(x, weight, bias, options);
-  else return conv_transpose3d(x, weight, bias, options);
+  return detail::for_size<Size>(conv_transpose1d, conv_transpose2d, conv_transpose3d)(x, weight, bias, options);
 }
 
 template <class Size> std::string ConvTranspose<Size>::describe() const {

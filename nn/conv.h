@@ -43,9 +43,6 @@ template <class Size> class Conv : public Module {
 
  private:
   Conv(const Shape& weight, const ConvOptions<Size>& options, SourceLocation where);
-  detail::ReluBeside joins_relu() const override;
-  Tensor forward_with_relu(const Tensor& x) override;
-  Tensor convolve(const Tensor& x, Activation activation) const;
 
   ConvOptions<Size> options_;
 };

@@ -6,7 +6,7 @@
 #include <minnow/ops/reduce.h>
 #include <minnow/ops/unary.h>
 #include <minnow/tensor/backend/dispatch.h>
-#include <minnow/tensor/capture_session.h>
+#include <minnow/tensor/capture_rules.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 
@@ -16,9 +16,10 @@ void FiniteCheck::operator()(const In& loss) {
   const CallSite site("FiniteCheck", loss.where);
   dispatch({{"loss", *loss}});
   const NoGradGuard no_grad;
-  const bool captured = CaptureSession::current();
+  const CaptureRules* rules = CaptureRules::current();
   if (!counts_.defined()) {
-    if (captured) forbid_in_capture("FiniteCheck");  // each replay would begin to count again
+    if (rules && !rules->may_allocate) forbid_in_capture("FiniteCheck");  // each replay would begin to count again
+    const CaptureRulesScope none(nullptr);
     counts_ = tensor({1, 0}, {DType::int64, loss->device()});
     good_ = counts_.select(0, 0);
     so_far_ = counts_.select(0, 1);
@@ -26,7 +27,7 @@ void FiniteCheck::operator()(const In& loss) {
   const Tensor finite = isfinite(loss->detach());
   mul_(good_, loss->dim() ? all(finite) : finite);
   add_(so_far_, good_);
-  if (!captured) look(false);
+  if (!rules) look(false);
 }
 
 void FiniteCheck::poll(SourceLocation where) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <minnow/autograd/grad_mode.h>
 #include <minnow/ops/arithmetic.h>
+#include <minnow/ops/linalg.h>
 #include <minnow/ops/unary.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
@@ -97,7 +98,9 @@ Tensor zeros_(const Tensor& t, SourceLocation where) {
 Tensor eye_(const Tensor& t, SourceLocation where) {
   const CallSite site("eye_", where);
   require_matrix(t);
-  return write(t, eye(t.size(0), t.size(1)));
+  raw::fill_(t, 0);
+  raw::fill_(t.detach().diagonal(), 1);
+  return t;
 }
 
 Tensor dirac_(const Tensor& t, std::int64_t groups, SourceLocation where) {
@@ -123,26 +126,6 @@ Tensor dirac_(const Tensor& t, std::int64_t groups, SourceLocation where) {
   return write(t, values);
 }
 
-namespace {
-
-/// Makes the rows of a [n, m] matrix orthonormal, n <= m (Gram and Schmidt, twice for accuracy).
-void orthonormalize(std::vector<double>& a, std::int64_t n, std::int64_t m) {
-  const auto row = [&](std::int64_t i) { return a.data() + i * m; };
-  for (std::int64_t i = 0; i < n; ++i)
-    for (int pass = 0; pass < 2; ++pass) {
-      for (std::int64_t j = 0; j < i; ++j) {
-        double dot = 0;
-        for (std::int64_t k = 0; k < m; ++k) dot += row(i)[k] * row(j)[k];
-        for (std::int64_t k = 0; k < m; ++k) row(i)[k] -= dot * row(j)[k];
-      }
-      double square = 0;
-      for (std::int64_t k = 0; k < m; ++k) square += row(i)[k] * row(i)[k];
-      for (std::int64_t k = 0; k < m; ++k) row(i)[k] /= std::sqrt(square);
-    }
-}
-
-}  // namespace
-
 Tensor orthogonal_(const Tensor& t, double gain, RandomGenerator* generator, SourceLocation where) {
   const CallSite site("orthogonal_", where);
   require_floating_point(t);
@@ -151,11 +134,12 @@ Tensor orthogonal_(const Tensor& t, double gain, RandomGenerator* generator, Sou
   if (!t.numel()) return t;
   const std::int64_t rows = t.size(0), columns = t.numel() / rows;
   const std::int64_t few = std::min(rows, columns), many = std::max(rows, columns);
-  auto values = randn({few, many}, {DType::float64, Device(), generator}).to_vector<double>();
-  orthonormalize(values, few, many);
-  Tensor q = tensor(values).reshape({few, many});
-  if (rows > columns) q = q.t();
-  return write(t, mul(q, gain).reshape(t.shape()));
+  const NoGradGuard guard;
+  const linalg::QR factors = linalg::qr(randn({many, few}, {random_options(t, generator).dtype, Device(), generator}));
+  // Of the factorizations the one with a positive diagonal, so that all rotations are equally likely.
+  Tensor q = mul(factors.q, mul(sign(factors.r.diagonal()), gain));
+  if (rows <= columns) q = q.t();
+  return write(t, q.reshape(t.shape()));
 }
 
 Tensor sparse_(const Tensor& t, double sparsity, double std, RandomGenerator* generator, SourceLocation where) {

@@ -34,7 +34,7 @@ Tensor eye_(const Tensor& t, SourceLocation where = SourceLocation::current());
 /// divisible by groups (else ValueError).
 Tensor dirac_(const Tensor& t, std::int64_t groups = 1, SourceLocation where = SourceLocation::current());
 /// The rows (or the columns, if fewer) are orthonormal, times gain.  t: [rows, ...], with the other dimensions
-/// flattened to columns.  ShapeError below two dimensions.
+/// flattened to columns.  ShapeError below two dimensions, BackendError if there is no LAPACK.
 Tensor orthogonal_(const Tensor& t, double gain = 1, RandomGenerator* generator = nullptr,
                    SourceLocation where = SourceLocation::current());
 /// Normal with mean 0 and this std, where a fraction `sparsity` of every column is 0.  ShapeError unless 2-d,

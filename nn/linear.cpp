@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <fmt/format.h>
-#include <typeinfo>
 #include <minnow/nn/detail/quantized.h>
 #include <minnow/nn/init.h>
 #include <minnow/ops/detail/autocast.h>
@@ -25,15 +24,6 @@ Tensor initial_value(const Shape& shape, std::int64_t in_features, std::int64_t 
   return init::uniform_(empty(shape), -bound, bound);
 }
 
-Tensor computed(const Linear& layer, const Tensor& x, Activation activation) {
-  if (layer.weight.dtype() == DType::int8) {
-    const minnow::detail::AutocastLayer cast("quantized_linear", {&x});
-    return minnow::detail::quantized_linear(cast(x), layer.weight, detail::scale_of(layer, layer.weight), layer.bias,
-                                            activation);
-  }
-  return linear(x, layer.weight, layer.bias, activation);
-}
-
 }  // namespace
 
 Linear::Linear(std::int64_t in_features, std::int64_t out_features, LinearOptions options, SourceLocation where)
@@ -44,16 +34,11 @@ Linear::Linear(std::int64_t in_features, std::int64_t out_features, LinearOption
 
 Tensor Linear::forward(const Tensor& x) {
   const CallSite site = called();
-  return computed(*this, x, activation_);
-}
-
-detail::ReluBeside Linear::joins_relu() const {
-  return typeid(*this) == typeid(Linear) && activation_ == Activation::none ? detail::ReluBeside::behind
-                                                                            : detail::ReluBeside::none;
-}
-Tensor Linear::forward_with_relu(const Tensor& x) {
-  const CallSite site = called();
-  return computed(*this, x, Activation::relu);
+  if (weight.dtype() == DType::int8) {
+    const minnow::detail::AutocastLayer cast("quantized_linear", {&x});
+    return minnow::detail::quantized_linear(cast(x), weight, detail::scale_of(*this, weight), bias, activation_);
+  }
+  return linear(x, weight, bias, activation_);
 }
 
 std::string Linear::describe() const {

@@ -31,9 +31,6 @@ class Linear : public Module {
   std::string describe() const override;
 
  private:
-  detail::ReluBeside joins_relu() const override;
-  Tensor forward_with_relu(const Tensor& x) override;
-
   Activation activation_;
 };
 

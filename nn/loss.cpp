@@ -68,10 +68,11 @@ void require_weight(const Tensor& weight, const Tensor& x, std::int64_t classes)
                           "convert the weight: .to(" + std::string(name_of(x.dtype())) + ")"));
 }
 
-/// [N, C, ...] -> [N ..., C], [C] -> [1, C].
-Tensor to_rows(const Tensor& x) {
+/// [N, C, ...] -> slices [N, C, inner] where that is a view, else rows [N ..., C]; [C] -> [1, C].
+Tensor to_rows_or_slices(const Tensor& x) {
   if (x.dim() == 1) return x.unsqueeze(0);
   if (x.dim() == 2) return x;
+  if (x.is_contiguous()) return x.flatten(2);
   Shape order;
   for (int d = 0; d < x.dim(); ++d)
     if (d != 1) order.push_back(d);
@@ -79,23 +80,23 @@ Tensor to_rows(const Tensor& x) {
   return x.permute(order).reshape({-1, x.size(1)});
 }
 
-Tensor flat(const Tensor& t) { return t.dim() == 1 ? t : t.reshape({-1}); }
+int class_dim(const Tensor& x) { return x.dim() == 1 ? 0 : 1; }
+std::int64_t classes_of(const Tensor& x) { return x.size(class_dim(x)); }
 
-std::int64_t classes_of(const Tensor& x) { return x.size(x.dim() == 1 ? 0 : 1); }
-
-struct RowLosses {
-  Tensor losses;  ///< [M], 0 where ignored
+struct TargetLosses {
+  Tensor losses;  ///< of the target's shape, 0 where ignored
   Tensor total;   ///< 0-dim: the sum of the weights of the targets that are not ignored
 };
 
-/// losses: -w[t] rows[t].   rows: log-probabilities [M, C]  target: int64 [M].
-RowLosses nll_of_rows(const Tensor& rows, const Tensor& target, const Tensor& weight, const Tensor& ignored) {
+/// losses: -w[t] x[t].   x: log-probabilities [N, C, ...] or [C]  target: int64 [N, ...] or [].
+TargetLosses nll_of(const Tensor& x, const Tensor& target, const Tensor& weight, const Tensor& ignored) {
+  const int dim = class_dim(x);
   const Tensor safe = where(ignored, 0, target);
-  const Tensor chosen = -gather(rows, 1, safe.unsqueeze(1)).squeeze(1);
-  const Tensor factors =
-      weight.defined() ? where(ignored, 0.0, index_select(weight, 0, safe)) : logical_not(ignored).to(rows.dtype());
+  const Tensor chosen = gather(x, dim, safe.unsqueeze(dim)).squeeze(dim);
   // Selected, not multiplied: an ignored row may hold infinities.
-  return {where(ignored, 0.0, chosen * factors), sum(factors)};
+  if (!weight.defined()) return {where(ignored, 0.0, -chosen), sum(logical_not(ignored)).to(x.dtype())};
+  const Tensor each = index_select(weight, 0, safe.reshape({-1})).reshape(safe.shape());
+  return {where(ignored, 0.0, -chosen * each), sum(where(ignored, 0.0, each))};
 }
 
 /// f(); an IndexError becomes one that names the target out of range and the operands of the loss.
@@ -113,18 +114,20 @@ bool is_one_call(const Tensor& target, const CrossEntropyLossOptions& o) {
 /// result: the dtype of the losses.
 Tensor cross_entropy_of_classes(const Tensor& logits, const Tensor& target, const CrossEntropyLossOptions& o,
                                 DType result) {
-  const Tensor x = to_rows(logits), t = flat(target);
-  const auto shaped = [&](const Tensor& losses) {
+  if (is_one_call(target, o)) {
+    const Tensor losses = minnow::detail::reduced_cross_entropy(to_rows_or_slices(logits), target.reshape({-1}),
+                                                                o.ignore_index, row_reduction(o.reduction), result);
     return o.reduction == Reduction::none ? losses.reshape(target.shape()) : losses;
-  };
-  if (is_one_call(target, o))
-    return shaped(minnow::detail::reduced_cross_entropy(x, t, o.ignore_index, row_reduction(o.reduction), result));
-  const Tensor log_p = log_softmax(x, 1), ignored = t == o.ignore_index;
-  const auto [losses, total] = nll_of_rows(log_p, t, o.weight, ignored);
-  if (o.label_smoothing == 0) return shaped(reduced(losses, o.reduction, total));
-  const Tensor smooth = where(ignored, 0.0, -sum(o.weight.defined() ? log_p * o.weight : log_p, 1));
-  const double share = o.label_smoothing / static_cast<double>(x.size(1));
-  return shaped(reduced(losses * (1 - o.label_smoothing) + smooth * share, o.reduction, total));
+  }
+  const int dim = class_dim(logits);
+  const Tensor log_p = log_softmax(logits, dim), ignored = target == o.ignore_index;
+  const auto [losses, total] = nll_of(log_p, target, o.weight, ignored);
+  if (o.label_smoothing == 0) return reduced(losses, o.reduction, total);
+  Shape each = Shape::filled(logits.dim(), 1);
+  each[dim] = -1;
+  const Tensor smooth = where(ignored, 0.0, -sum(o.weight.defined() ? log_p * o.weight.reshape(each) : log_p, dim));
+  const double share = o.label_smoothing / static_cast<double>(classes_of(logits));
+  return reduced(losses * (1 - o.label_smoothing) + smooth * share, o.reduction, total);
 }
 
 Tensor cross_entropy_of_probabilities(const Tensor& logits, const Tensor& target, const CrossEntropyLossOptions& o) {
@@ -135,15 +138,17 @@ Tensor cross_entropy_of_probabilities(const Tensor& logits, const Tensor& target
     throw ValueError(message(fmt::format("probabilities have no class {} to ignore", o.ignore_index),
                              {{"logits", logits}, {"target", target}},
                              "give a row that does not count zeros as target"));
-  const Tensor x = to_rows(logits);
-  Tensor t = to_rows(target);
-  if (o.label_smoothing > 0) t = t * (1 - o.label_smoothing) + o.label_smoothing / static_cast<double>(x.size(1));
-  if (o.weight.defined()) t = t * o.weight;
-  const Tensor losses = -sum(log_softmax(x, 1) * t, 1);
-  if (o.reduction != Reduction::none) return reduced(losses, o.reduction);
-  Shape shape = logits.shape();
-  shape.erase(logits.dim() == 1 ? 0 : 1);
-  return losses.reshape(shape);
+  const int dim = class_dim(logits);
+  Tensor t = target;
+  if (o.label_smoothing > 0)
+    t = t * (1 - o.label_smoothing) + o.label_smoothing / static_cast<double>(classes_of(logits));
+  if (o.weight.defined()) {
+    Shape each = Shape::filled(logits.dim(), 1);
+    each[dim] = -1;
+    t = t * o.weight.reshape(each);
+  }
+  const Tensor losses = -sum(log_softmax(logits, dim) * t, dim);
+  return reduced(losses, o.reduction);
 }
 
 }  // namespace
@@ -185,11 +190,9 @@ Tensor nll_loss(const In& x, const In& target, const NLLLossOptions& options) {
     throw DTypeError(message("class numbers must be int64", {{"log_probabilities", *x}, {"target", *target}},
                              "for probabilities use cross_entropy, on logits"));
   require_weight(options.weight, *x, classes_of(*x));
-  const Tensor t = flat(*target);
   const auto [losses, total] = with_target_errors(x, target, options.ignore_index, [&] {
-    return nll_of_rows(to_rows(*x), t, options.weight, t == options.ignore_index);
+    return nll_of(*x, *target, options.weight, *target == options.ignore_index);
   });
-  if (options.reduction == Reduction::none) return losses.reshape(target->shape());
   return reduced(losses, options.reduction, total);
 }
 

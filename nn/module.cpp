@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <ostream>
 #include <typeinfo>
-#include <unordered_set>
 #include <minnow/nn/detail/access.h>
 #include <minnow/nn/detail/cloning.h>
 #include <minnow/tensor/error.h>
@@ -19,16 +18,49 @@ using detail::State;
 
 namespace {
 
-/// Sets the paths of a module, and the names of its tensors, recursively; what is registered twice keeps the first
-/// name.
-void name_tree(State& state, std::string path, std::unordered_set<const void*>& visited) {
-  if (!visited.insert(&state).second) return;
+/// Whether a tree has a module (its state) or a tensor (its id) under this name.
+bool has(const State& root, std::string_view path, const void* what) {
+  if (!root.path.empty()) {
+    if (!path.starts_with(root.path + ".")) return false;
+    path.remove_prefix(root.path.size() + 1);
+  }
+  for (const State* at = &root;;) {
+    const std::size_t dot = path.find('.');
+    const std::string name(path.substr(0, dot));
+    const Child* child = at->find(at->children, name);
+    if (dot == std::string_view::npos) {
+      for (const auto* entries : {&at->parameters, &at->buffers})
+        if (const Entry* entry = at->find(*entries, name); entry && entry->tensor.id() == what) return true;
+      return child && &Access::state(*child->module) == what;
+    }
+    if (!child) return false;
+    at = &Access::state(*child->module);
+    path.remove_prefix(dot + 1);
+  }
+}
+
+/// Sets the paths of a module that is new in the tree of `root`, and the names of its tensors, recursively; what is
+/// registered twice keeps the first name.
+void name_tree(const State& root, State& state, std::string path) {
+  if (has(root, state.path, &state)) return;
   state.path = std::move(path);
   for (auto* entries : {&state.parameters, &state.buffers})
     for (Entry& entry : *entries)
-      if (visited.insert(entry.tensor.id()).second) entry.tensor.set_name(join(state.path, entry.name));
-  for (const Child& child : state.children)
-    name_tree(Access::state(*child.module), join(state.path, child.name), visited);
+      if (!has(root, entry.tensor.name(), entry.tensor.id())) entry.tensor.set_name(join(state.path, entry.name));
+  for (const Child& child : state.children) name_tree(root, Access::state(*child.module), join(state.path, child.name));
+}
+
+/// Notes the place of the last item of a list; of all items, if some are not noted.
+void note_place(State& state, const std::string& name, std::size_t place) {
+  if (state.places.size() + 1 == state.names()) {
+    state.places.emplace(name, place);
+    return;
+  }
+  state.places.clear();
+  const auto note = [&](const auto& items) {
+    for (std::size_t i = 0; i < items.size(); ++i) state.places.emplace(items[i].name, i);
+  };
+  note(state.parameters), note(state.buffers), note(state.children);
 }
 
 bool reaches(const State& from, const State& target) {
@@ -78,9 +110,6 @@ Tensor Module::forward(const Tensor&, const Tensor&, const Tensor&, const Tensor
   refuse_call("const Tensor&, const Tensor&, const Tensor&, const Tensor&");
 }
 
-detail::ReluBeside Module::joins_relu() const { return detail::ReluBeside::none; }
-Tensor Module::forward_with_relu(const Tensor&) { refuse_call("const Tensor&"); }
-
 std::string Module::describe() const { return detail::class_name(typeid(*this)); }
 
 void Module::check_name(const char* what, const std::string& name, SourceLocation where) const {
@@ -90,13 +119,9 @@ void Module::check_name(const char* what, const std::string& name, SourceLocatio
   if (name.empty()) fail("the name is empty");
   if (name.find('.') != std::string::npos)
     fail("the name '" + name + "' contains a dot, which separates modules in the state dict");
-  const auto same = [&](const auto& item) { return item.name == name; };
-  if (std::any_of(state_->parameters.begin(), state_->parameters.end(), same))
-    fail("there is a parameter '" + name + "' already");
-  if (std::any_of(state_->buffers.begin(), state_->buffers.end(), same))
-    fail("there is a buffer '" + name + "' already");
-  if (std::any_of(state_->children.begin(), state_->children.end(), same))
-    fail("there is a child '" + name + "' already");
+  if (state_->find(state_->parameters, name)) fail("there is a parameter '" + name + "' already");
+  if (state_->find(state_->buffers, name)) fail("there is a buffer '" + name + "' already");
+  if (state_->find(state_->children, name)) fail("there is a child '" + name + "' already");
 }
 
 Parameter Module::parameter(std::string name, const Tensor& value, SourceLocation where) {
@@ -116,7 +141,8 @@ Parameter Module::parameter(std::string name, const Tensor& value, SourceLocatio
   Tensor tensor = value;
   tensor.requires_grad_(true, where);
   if (tensor.name().empty()) tensor.set_name(join(state_->path, name));
-  state_->parameters.push_back({std::move(name), tensor});
+  state_->parameters.push_back({name, tensor});
+  note_place(*state_, name, state_->parameters.size() - 1);
   return Parameter(tensor);
 }
 
@@ -126,7 +152,8 @@ Buffer Module::buffer(std::string name, const Tensor& value, bool persistent, So
     throw ValueError("buffer: the value of '" + name + "' is undefined\ngive it initial values", where);
   Tensor tensor = value.detach();
   tensor.set_name(join(state_->path, name));
-  state_->buffers.push_back({std::move(name), tensor, persistent});
+  state_->buffers.push_back({name, tensor, persistent});
+  note_place(*state_, name, state_->buffers.size() - 1);
   return Buffer(tensor);
 }
 
@@ -137,12 +164,15 @@ void Module::register_child(Child child, SourceLocation where) {
                          describe() + "\nregister another module",
                      where);
   Access::state(*child.module).registered = true;
+  State& added = Access::state(*child.module);
+  const std::string name = child.name;
   state_->children.push_back(std::move(child));
   try {
-    std::unordered_set<const void*> visited;
-    name_tree(*state_, state_->path, visited);
+    note_place(*state_, name, state_->children.size() - 1);
+    name_tree(*state_, added, join(state_->path, name));
   } catch (...) {  // out of memory: names that were set stay
     state_->children.pop_back();
+    state_->places.clear();
     throw;
   }
 }

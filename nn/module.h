@@ -299,10 +299,6 @@ class Module {
   friend class detail::Cloning;
   friend struct detail::Access;
 
-  // For Sequential: the relu beside this layer that it can compute itself, and forward() with it.
-  virtual detail::ReluBeside joins_relu() const;
-  virtual Tensor forward_with_relu(const Tensor& x);
-
   template <class... T> Tensor call(SourceLocation where, const T&... x) const;
   [[noreturn]] void refuse_call(const char* arguments) const;
   HookHandle add_hook(detail::Hook hook);

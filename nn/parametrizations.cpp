@@ -173,6 +173,7 @@ void parametrize(const char* op, const Module& module, std::string_view name, in
     Access::register_child(module, child_of(kChild, Parametrizations()), where);
   Access::register_child(*find_child(state, kChild)->module, child_of(name, made), where);
   state.parameters.erase(entry);
+  state.places.clear();
   weight.set_slot(nullptr);
   state.derived.push_back({std::string(name), weight});
   Access::compute_derived(module);
@@ -224,6 +225,7 @@ void remove_parametrizations(const Module& module, std::string_view name, Source
   }
   State& all = Access::state(*find_child(state, kChild)->module);
   all.children.erase(find_child(all, name));
+  all.places.clear(), state.places.clear();
   if (all.children.empty()) state.children.erase(find_child(state, kChild));
   state.derived.erase(derived);
 }

@@ -81,6 +81,7 @@ void commit(Layer& layer) {
       state.buffers.push_back({std::move(layer.scale_names[next++]), std::move(scale), true, false});
     }
   std::erase_if(state.parameters, [](const Entry& entry) { return !entry.tensor.defined(); });
+  state.places.clear();
 }
 
 }  // namespace

@@ -309,7 +309,7 @@ Tensor clamp(const In& x, const TensorLike& low, const TensorLike& high) {
     throw ValueError(message("both bounds are undefined", {{"x", *x}}, "pass a tensor or a number for one of them"));
   if (!b.defined()) return maximum(*x, a);
   if (!a.defined()) return minimum(*x, b);
-  Tensor y = raw::binary(raw::kBinary<kernels::Minimum>, raw::binary(raw::kBinary<kernels::Maximum>, *x, a), b);
+  Tensor y = raw::ternary(raw::kTernary<kernels::ClampBetween>, *x, a, b);
   return record("clamp", std::move(y), {*x, a, b},
                 [x = Saved(*x), a = Saved(a), b = Saved(b)](const Tensor& g, Needs needs) {
                   return clamp_gradients(g, x(), a(), b(), needs);
@@ -335,9 +335,24 @@ Tensor lerp(const In& a, const In& b, const TensorLike& weight) {
                 });
 }
 
+namespace {
+
+/// a + p b of floating-point tensors of one dtype and shape in one call; undefined for others.
+Tensor add_scaled(const char* name, const In& a, const In& b, double p) {
+  if (!a->defined() || !b->defined() || a->dtype() != b->dtype() || a->shape() != b->shape() || !a->is_floating_point())
+    return {};
+  Tensor y = raw::ternary(raw::kTernary<kernels::Addcmul>, a, b, raw::scalar_tensor(1, *a), p);
+  return record(name, std::move(y), {a, b}, [p](const Tensor& g, Needs needs) -> Gradients {
+    return {g, needs[1] ? mul(g, p) : Tensor()};
+  });
+}
+
+}  // namespace
+
 Tensor add(const In& a, const In& b, Scalar alpha) {
   const CallSite site("add", a.where);
-  return add(a, mul(b, alpha));
+  const Tensor y = add_scaled("add", a, b, alpha.as_double());
+  return y.defined() ? y : add(a, mul(b, alpha));
 }
 Tensor add_(const In& self, const In& other, Scalar alpha) {
   const CallSite site("add_", self.where);
@@ -346,7 +361,8 @@ Tensor add_(const In& self, const In& other, Scalar alpha) {
 
 Tensor sub(const In& a, const In& b, Scalar alpha) {
   const CallSite site("sub", a.where);
-  return sub(a, mul(b, alpha));
+  const Tensor y = add_scaled("sub", a, b, -alpha.as_double());
+  return y.defined() ? y : sub(a, mul(b, alpha));
 }
 Tensor sub_(const In& self, const In& other, Scalar alpha) {
   const CallSite site("sub_", self.where);

@@ -9,7 +9,6 @@
 #include <minnow/ops/reduce.h>
 #include <minnow/ops/softmax.h>
 #include <minnow/ops/unary.h>
-#include <minnow/tensor/backend/captured_calls.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
@@ -43,12 +42,13 @@ CrossEntropy cross_entropy(const In& logits, const In& target, std::int64_t igno
   const Operands operands{{"logits", *logits}, {"target", *target}};
   const CallSite site("cross_entropy", logits.where);
   Backend& backend = dispatch({{"logits", *logits}, {"target", *target}});
-  if (logits->dim() != 2 || target->shape() != Shape{logits->shape()[0]})
+  const bool slices = logits->dim() == 3;
+  const std::int64_t n = logits->dim() < 2 ? -1 : logits->shape()[0] * (slices ? logits->shape()[2] : 1);
+  if (n < 0 || logits->dim() > 3 || target->shape() != Shape{n})
     throw ShapeError(message("the sizes do not match", operands, "logits: [N, C]  target: [N]"));
   if (!logits->is_floating_point() || target->dtype() != DType::int64)
     throw DTypeError(
         message("logits must be floating-point and target int64", operands, "convert the target: .to(int64)"));
-  const std::int64_t n = logits->shape()[0];
   const DType type = result.value_or(logits->dtype()), wide = exp_sums_type(logits->dtype());
   const bool combines = reduction != RowReduction::none, mean = reduction == RowReduction::mean;
   const Tensor losses = new_result({n}, combines ? wide : type, logits->device()),
@@ -69,7 +69,7 @@ Tensor cross_entropy_backward(const In& grad, const In& logits, const In& target
   Backend& backend = dispatch({{"grad", *grad}, {"logits", *logits}, {"target", *target}});
   const Tensor out = new_result(logits->shape(), logits->dtype(), logits->device());
   if (out.numel())
-    backend.run(calls::CrossEntropyBackward{expand(grad, {logits->shape()[0]}), contiguous(logits), contiguous(target),
+    backend.run(calls::CrossEntropyBackward{expand(grad, target->shape()), contiguous(logits), contiguous(target),
                                             *exp_sums, out, ignore_index, reduction == RowReduction::mean});
   return out;
 }
@@ -88,10 +88,14 @@ Tensor reduced_cross_entropy(const In& logits, const In& target, std::int64_t ig
                 [x = Saved(*logits), t = Saved(*target), sums = exp_sums, ignore_index, reduction](const Tensor& g) {
                   if (!is_grad_enabled())
                     return raw::cross_entropy_backward(g, x(), t(), sums, ignore_index, reduction);
-                  const Tensor ignored = eq(t(), ignore_index);
-                  const Tensor target_mask = one_hot(where(ignored, 0, t()), x().size(1)).to(g.dtype());
-                  const Tensor each =
-                      reduction == RowReduction::mean ? div(g, sum(logical_not(ignored)).to(g.dtype())) : g;
+                  const bool slices = x().dim() == 3;
+                  const Tensor wanted = slices ? t().reshape({x().size(0), x().size(2)}) : t();
+                  const Tensor ignored = eq(wanted, ignore_index);
+                  Tensor target_mask = one_hot(where(ignored, 0, wanted), x().size(1)).to(g.dtype());
+                  if (slices) target_mask = target_mask.transpose(1, 2);
+                  const Tensor each = reduction == RowReduction::mean ? div(g, sum(logical_not(ignored)).to(g.dtype()))
+                                      : reduction == RowReduction::none ? g.reshape(wanted.shape())
+                                                                        : g;
                   const Tensor row_gradient = where(ignored, 0.0, each).unsqueeze(1);
                   return mul(row_gradient, sub(softmax(x().to(g.dtype()), 1), target_mask));
                 });

@@ -2,7 +2,6 @@
 #include <memory>
 #include <minnow/autograd/record.h>
 #include <minnow/ops/detail/ctc_loss.h>
-#include <minnow/tensor/backend/captured_calls.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>

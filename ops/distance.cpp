@@ -1,10 +1,13 @@
 #include <minnow/ops/distance.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 #include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
 #include <minnow/ops/detail/autocast.h>
+#include <minnow/ops/index.h>
 #include <minnow/ops/matmul.h>
 #include <minnow/ops/reduce.h>
 #include <minnow/ops/unary.h>
@@ -25,6 +28,25 @@ void require_same_floating_point(const Tensor& a, const Tensor& b) {
 constexpr std::int64_t kFewRows = 25;
 
 Tensor differences(const Tensor& a, const Tensor& b) { return sub(a.unsqueeze(-2), b.unsqueeze(-3)); }
+
+/// The norms of all differences, with the rows of b side by side; on the CPU of as many rows of a at once as stay in
+/// its cache.
+Tensor norms(const Tensor& a, const Tensor& b, double p) {
+  constexpr std::int64_t kElements = 1 << 16;
+  const std::int64_t count = a.size(-2), batch = a.numel() / std::max<std::int64_t>(1, count),
+                     each = std::max(batch * b.size(-2), b.numel());  // differences with a row of a
+  const std::int64_t step =
+      a.device().is_cpu() ? std::max<std::int64_t>(1, kElements / std::max<std::int64_t>(1, each)) : count;
+  const Tensor columns = b.mT().contiguous().unsqueeze(-3);
+  std::vector<Tensor> parts;
+  std::int64_t at = 0;
+  do {
+    const std::int64_t n = std::min(step, count - at);
+    parts.push_back(norm(sub(a.narrow(-2, at, n).unsqueeze(-1), columns), p, -2));
+    at += n;
+  } while (at < count);
+  return parts.size() == 1 ? parts[0] : cat(parts, -2);
+}
 
 Tensor euclidean(const Tensor& a, const Tensor& b) {
   const NoGradGuard no_grad;
@@ -87,7 +109,7 @@ Tensor cdist(const In& a, const In& b, double p) {
   if (a->dim() < 2 || b->dim() < 2 || a->shape()[-1] != b->shape()[-1])
     throw ShapeError(message("the sizes do not match", {{"a", *a}, {"b", *b}}, "a: [..., P, M]  b: [..., R, M]"));
   if (a->shape()[-1] == 0) return sum(differences(*a, *b), -1);
-  if (p != 2) return norm(differences(*a, *b), p, -1);
+  if (p != 2) return norms(*a, *b, p);
   Tensor y = euclidean(*a, *b);
   if (!records(*a, *b)) return y;
   Saved output = Saved::output(y);

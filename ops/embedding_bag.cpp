@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <limits>
+#include <utility>
 #include <vector>
+#include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
 #include <minnow/ops/index.h>
 #include <minnow/ops/masked.h>
@@ -12,6 +14,8 @@
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/raw/copy.h>
+#include <minnow/tensor/raw/create.h>
 
 namespace minnow {
 namespace {
@@ -80,6 +84,19 @@ Tensor largest_of_bags(const Tensor& index, const Tensor& weight, const Tensor& 
   return combined(embedding(picked, weight), valid, BagMode::max);
 }
 
+/// The sums of bags in one call for the host.
+Tensor sums_on_host(const Tensor& index, const Tensor& weight) {
+  const Tensor rows = raw::contiguous(index), from = raw::contiguous(weight);
+  Tensor y = raw::new_result({rows.size(0), weight.size(1)}, weight.dtype(), weight.device());
+  run_checked(
+      dispatch({{"weight", weight}}), calls::EmbeddingBag{from, rows, y},
+      [](const Tensor& i, const Tensor& w) { (void)embedding(i, w); }, rows, weight);
+  return record("embedding_bag", std::move(y), {weight}, [rows, shape = weight.shape()](const Tensor& g) {
+    const Tensor each = g.unsqueeze(1).expand({rows.size(0), rows.size(1), shape[1]}).reshape({rows.numel(), shape[1]});
+    return index_add(zeros(shape, {g.dtype(), g.device()}), 0, rows.reshape({-1}), each);
+  });
+}
+
 }  // namespace
 
 Tensor embedding_bag(const In& index, const In& weight, const Tensor& offsets, const EmbeddingBagFuncOptions& o) {
@@ -109,6 +126,11 @@ Tensor embedding_bag(const In& index, const In& weight, const Tensor& offsets, c
       ends = o.include_last_offset ? starts.narrow(0, 1, bags) : cat({starts, end}).narrow(0, 1, bags);
       return largest_of_bags(places, *weight, starts.narrow(0, 0, bags), ends, padding);
     }
+  }
+  const bool plain = !offsets.defined() && !padding && !o.per_sample_weights.defined() && o.mode != BagMode::max;
+  if (plain && !half && places.numel() && dispatch(operands).computes_on_host()) {
+    const Tensor total = sums_on_host(places, *weight);
+    return o.mode == BagMode::sum ? total : div(total, static_cast<double>(places.size(1)));
   }
   Tensor rows = whole(embedding(places, *weight, padding));
   if (o.per_sample_weights.defined()) rows = mul(rows, whole(o.per_sample_weights).unsqueeze(-1));

@@ -1,12 +1,15 @@
 #include <minnow/ops/fft.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <minnow/autograd/record.h>
+#include <minnow/ops/arithmetic.h>
 #include <minnow/ops/detail/autocast.h>
 #include <minnow/ops/index.h>
 #include <minnow/ops/rearrange.h>
 #include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
 #include <minnow/tensor/raw/create.h>
@@ -33,19 +36,29 @@ struct Transform {
   }
 };
 
-Tensor apply(const Transform& t, const Tensor& x) {
-  Shape shape = x.shape();
-  if (t.kind == Kind::from_real) {
-    shape[t.dim] = t.n / 2 + 1;
-    shape.push_back(2);
-  } else if (t.kind == Kind::to_real) {
-    shape[t.dim] = t.n;
-    shape.erase(x.dim() - 1);
-  }
+/// One after the other.  Those that keep the shape are made in place of the one before.
+Tensor run(const std::vector<Transform>& all, const Tensor& x) {
   Backend& backend = dispatch({{"x", x}});
-  Tensor y = detail::raw::new_result(shape, x.dtype(), x.device());
-  if (y.numel()) backend.run(detail::calls::Fft{x, y, t.dim, t.inverse, t.scale, t.middle});
-  return record("fft", std::move(y), {x}, [t](const Tensor& g) { return apply(t.adjoint(), g); });
+  Tensor y = x;
+  for (const Transform& t : all) {
+    Shape shape = y.shape();
+    if (t.kind == Kind::from_real) {
+      shape[t.dim] = t.n / 2 + 1;
+      shape.push_back(2);
+    } else if (t.kind == Kind::to_real) {
+      shape[t.dim] = t.n;
+      shape.erase(y.dim() - 1);
+    }
+    const bool in_place = t.kind == Kind::complex && &t != &all.front();
+    Tensor next = in_place ? y : detail::raw::new_result(shape, x.dtype(), x.device());
+    if (next.numel()) backend.run(detail::calls::Fft{y, next, t.dim, t.inverse, t.scale, t.middle});
+    y = std::move(next);
+  }
+  return record("fft", std::move(y), {x}, [all](const Tensor& g) {
+    std::vector<Transform> back;
+    for (std::size_t i = all.size(); i-- > 0;) back.push_back(all[i].adjoint());
+    return run(back, g);
+  });
 }
 
 /// x with `size` elements along dim: cut, or with zeros added.
@@ -64,27 +77,57 @@ double scale_of(FftNorm norm, bool inverse, std::int64_t n) {
   return inverse == (norm == FftNorm::backward) ? 1 / size : 1;
 }
 
-Tensor transform(const Tensor& x, std::optional<std::int64_t> n, int dim, FftNorm norm, Kind kind, bool inverse) {
+void require_operand(const Tensor& x, bool complex) {
   dispatch({{"x", x}});
   if (x.dtype() != DType::float32 && x.dtype() != DType::float64)
     throw DTypeError(message("x must be float32 or float64", {{"x", x}}, "convert it: .to(float32)"));
-  const bool complex = kind != Kind::from_real;
   if (complex && (x.dim() < 2 || x.size(-1) != 2))
     throw ShapeError(
         message("x is not complex", {{"x", x}},
                 "a complex tensor has a last dimension of 2, real and imaginary parts: stack({re, im}, -1); "
                 "rfft is for real tensors"));
+}
+
+/// A transform of `size` numbers along dim of x.
+Transform transform_of(const Tensor& x, int dim, std::int64_t size, FftNorm norm, Kind kind, bool inverse) {
+  if (size < 1)
+    throw ValueError(message(fmt::format("a transform of {} numbers", size), {{"x", x}}, "n must be at least 1"));
+  return {kind, dim, size, inverse, scale_of(norm, inverse, size), kind == Kind::to_real ? 2.0 : 1.0};
+}
+
+int dimension(const Tensor& x, int dim, bool complex) {
   const int rank = x.dim() - (complex ? 1 : 0);
   if (dim < -rank || dim >= rank)
     throw IndexError(message(fmt::format("dimension {} is out of range", dim), {{"x", x}},
                              complex ? "the last dimension, of real and imaginary parts, is not counted"
                                      : "x needs at least one dimension"));
-  if (dim < 0) dim += rank;
+  return dim < 0 ? dim + rank : dim;
+}
+
+Tensor transform(const Tensor& x, std::optional<std::int64_t> n, int dim, FftNorm norm, Kind kind, bool inverse) {
+  const bool complex = kind != Kind::from_real;
+  require_operand(x, complex);
+  dim = dimension(x, dim, complex);
   const std::int64_t size = n ? *n : kind == Kind::to_real ? 2 * (x.size(dim) - 1) : x.size(dim);
-  if (size < 1)
-    throw ValueError(message(fmt::format("a transform of {} numbers", size), {{"x", x}}, "n must be at least 1"));
-  const Transform t{kind, dim, size, inverse, scale_of(norm, inverse, size), kind == Kind::to_real ? 2.0 : 1.0};
-  return apply(t, sized(x, dim, kind == Kind::to_real ? size / 2 + 1 : size));
+  const Transform t = transform_of(x, dim, size, norm, kind, inverse);
+  return run({t}, sized(x, dim, kind == Kind::to_real ? size / 2 + 1 : size));
+}
+
+/// Complex transforms along dims, of which the last one's may be another kind: the first one if it makes complex numbers.
+Tensor transforms(const Tensor& x, std::vector<int> dims, FftNorm norm, Kind kind, bool inverse) {
+  const bool complex = kind != Kind::from_real;
+  require_operand(x, complex);
+  std::vector<Transform> all;
+  for (int& d : dims) {
+    d = dimension(x, d, complex);
+    if (std::find(dims.data(), &d, d) != &d)
+      throw ValueError(message(fmt::format("dimension {} is given twice", d), {{"x", x}}, "give each one once"));
+    const bool other = &d == &dims.back() && kind != Kind::complex;
+    const std::int64_t size = other && kind == Kind::to_real ? 2 * (x.size(d) - 1) : x.size(d);
+    all.push_back(transform_of(x, d, size, norm, other ? kind : Kind::complex, inverse));
+  }
+  if (!complex) std::reverse(all.begin(), all.end());
+  return all.empty() ? x : run(all, x);
 }
 
 /// All dimensions, if none are given.
@@ -95,11 +138,6 @@ std::vector<int> dimensions(const Tensor& x, const Shape& given, bool complex) {
   if (dims.empty())
     for (int d = 0; d < rank; ++d) dims.push_back(d);
   return dims;
-}
-
-Tensor transforms(Tensor x, const Dims& given, FftNorm norm, bool inverse) {
-  for (const int d : dimensions(x, given, true)) x = transform(x, {}, d, norm, Kind::complex, inverse);
-  return x;
 }
 
 Tensor shifted(const Tensor& x, const Dims& given, bool back) {
@@ -116,11 +154,10 @@ Tensor frequencies(std::int64_t count, std::int64_t turn, std::int64_t n, double
   if (!is_floating_point(dtype))
     throw DTypeError(
         message(fmt::format("frequencies of dtype {}", name_of(dtype)), {}, "take a floating-point dtype"));
-  const Tensor out = empty({count}, options), host = empty({count}, {DType::float64});
-  double* values = host.data<double>();
-  for (std::int64_t k = 0; k < count; ++k)
-    values[k] = static_cast<double>(k < turn ? k : k - n) / (static_cast<double>(n) * d);
-  return detail::raw::copy_to(host, out);
+  const TensorOptions whole{DType::float64, options.device};
+  Tensor k = arange(0, turn, 1, whole);
+  if (count > turn) k = cat({k, arange(turn - n, 0, 1, whole)});
+  return detail::raw::copy_to(div(k, static_cast<double>(n) * d), empty({count}, options));
 }
 
 }  // namespace
@@ -152,59 +189,49 @@ Tensor irfft(const In& x, std::optional<std::int64_t> n, int dim, FftNorm norm) 
 Tensor fft2(const In& x, FftNorm norm) {
   const CallSite site("fft2", x.where);
   if (const auto cast = autocast(site, *x)) return fft2({cast[0], x.where}, norm);
-  return transform(transform(*x, {}, -1, norm, Kind::complex, false), {}, -2, norm, Kind::complex, false);
+  return transforms(*x, {-1, -2}, norm, Kind::complex, false);
 }
 
 Tensor ifft2(const In& x, FftNorm norm) {
   const CallSite site("ifft2", x.where);
   if (const auto cast = autocast(site, *x)) return ifft2({cast[0], x.where}, norm);
-  return transform(transform(*x, {}, -1, norm, Kind::complex, true), {}, -2, norm, Kind::complex, true);
+  return transforms(*x, {-1, -2}, norm, Kind::complex, true);
 }
 
 Tensor rfft2(const In& x, FftNorm norm) {
   const CallSite site("rfft2", x.where);
   if (const auto cast = autocast(site, *x)) return rfft2({cast[0], x.where}, norm);
-  return transform(transform(*x, {}, -1, norm, Kind::from_real, false), {}, -2, norm, Kind::complex, false);
+  return transforms(*x, {-2, -1}, norm, Kind::from_real, false);
 }
 
 Tensor irfft2(const In& x, FftNorm norm) {
   const CallSite site("irfft2", x.where);
   if (const auto cast = autocast(site, *x)) return irfft2({cast[0], x.where}, norm);
-  return transform(transform(*x, {}, -2, norm, Kind::complex, true), {}, -1, norm, Kind::to_real, true);
+  return transforms(*x, {-2, -1}, norm, Kind::to_real, true);
 }
 
 Tensor fftn(const In& x, const Dims& dims, FftNorm norm) {
   const CallSite site("fftn", x.where);
   if (const auto cast = autocast(site, *x)) return fftn({cast[0], x.where}, dims, norm);
-  return transforms(*x, dims, norm, false);
+  return transforms(*x, dimensions(*x, dims, true), norm, Kind::complex, false);
 }
 
 Tensor ifftn(const In& x, const Dims& dims, FftNorm norm) {
   const CallSite site("ifftn", x.where);
   if (const auto cast = autocast(site, *x)) return ifftn({cast[0], x.where}, dims, norm);
-  return transforms(*x, dims, norm, true);
+  return transforms(*x, dimensions(*x, dims, true), norm, Kind::complex, true);
 }
 
 Tensor rfftn(const In& x, const Dims& dims, FftNorm norm) {
   const CallSite site("rfftn", x.where);
   if (const auto cast = autocast(site, *x)) return rfftn({cast[0], x.where}, dims, norm);
-  Tensor y = *x;
-  const std::vector<int> at = dimensions(y, dims, false);
-  for (std::size_t i = at.size(); i-- > 0;)
-    y = i + 1 == at.size() ? transform(y, {}, at[i], norm, Kind::from_real, false)
-                           : transform(y, {}, at[i], norm, Kind::complex, false);
-  return y;
+  return transforms(*x, dimensions(*x, dims, false), norm, Kind::from_real, false);
 }
 
 Tensor irfftn(const In& x, const Dims& dims, FftNorm norm) {
   const CallSite site("irfftn", x.where);
   if (const auto cast = autocast(site, *x)) return irfftn({cast[0], x.where}, dims, norm);
-  Tensor y = *x;
-  const std::vector<int> at = dimensions(y, dims, true);
-  for (std::size_t i = 0; i < at.size(); ++i)
-    y = i + 1 == at.size() ? transform(y, {}, at[i], norm, Kind::to_real, true)
-                           : transform(y, {}, at[i], norm, Kind::complex, true);
-  return y;
+  return transforms(*x, dimensions(*x, dims, true), norm, Kind::to_real, true);
 }
 
 Tensor fftshift(const In& x, const Dims& dims) {

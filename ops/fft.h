@@ -4,7 +4,7 @@
 #include <optional>
 #include <minnow/tensor/create.h>
 
-// Discrete Fourier transforms of float32 and float64 tensors, computed in float64.  A complex tensor is a real one with a
+// Discrete Fourier transforms of float32 and float64 tensors.  A complex tensor is a real one with a
 // last dimension of 2, real and imaginary parts (torch.view_as_real); `dim` does not count it.  n: the size of the
 // transform (of the result, for irfft): longer lines are cut, shorter ones have zeros added.  Gradients of any order.
 // DTypeError; ShapeError for a complex operand without its last dimension of 2; IndexError for a dimension out of

@@ -7,8 +7,8 @@
 #include <minnow/ops/arithmetic.h>
 #include <minnow/ops/detail/autocast.h>
 #include <minnow/ops/detail/index.h>
-#include <minnow/tensor/backend/captured_calls.h>
 #include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/capture_rules.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
@@ -91,6 +91,7 @@ View cropped(const View& x, int dim, const View& index) {
 
 std::optional<InvalidIndex> find_invalid_index(const In& index, std::int64_t limit,
                                                std::optional<std::int64_t> except) {
+  const CaptureRulesScope none(nullptr);  // for the message of an error
   const Tensor dense = contiguous(index);
   const Tensor home = to_device(dense, Device());
   home.storage()->wait_ready();

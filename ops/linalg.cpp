@@ -13,8 +13,8 @@
 #include <minnow/ops/rearrange.h>
 #include <minnow/ops/reduce.h>
 #include <minnow/ops/unary.h>
-#include <minnow/tensor/backend/captured_calls.h>
 #include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/capture_rules.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
@@ -90,14 +90,22 @@ Lu factor(const Tensor& a, bool must_have_inverse) {
   return lu;
 }
 
-/// Not finite where a matrix has none.
-Tensor unchecked_inverse(const Tensor& a) {
-  const Tensor x = workspace(eye(rows(a), -1, {a.dtype(), a.device()}).expand(a.shape()));
-  const Lu lu = factor(a, false);
+/// X with a X = b, or aᵀ X = b.
+Tensor solved(const Lu& lu, const Tensor& b, bool transposed) {
+  Tensor x = workspace(b);
   if (x.numel())
-    run({LapackRoutine::lu_solve, matrices(lu.factors), vectors(lu.pivots, rows(a)), matrices(x), View()}, a, singular);
+    run({LapackRoutine::lu_solve, matrices(lu.factors), vectors(lu.pivots, rows(b)), matrices(x), View(), transposed},
+        lu.factors, singular);
   return x;
 }
+/// Overwrites the factors.  Not finite where a matrix has none.
+Tensor inverse(const Lu& lu) {
+  const Tensor& a = lu.factors;
+  if (a.numel()) run({LapackRoutine::lu_solve, matrices(a), vectors(lu.pivots, rows(a)), View(), View()}, a, singular);
+  return a;
+}
+/// The same, of a copy.
+Tensor inverse_beside(const Lu& lu) { return inverse({workspace(lu.factors), lu.pivots}); }
 
 Tensor diagonal_of(const Tensor& a) { return diagonal(a, 0, -2, -1); }
 /// Matrices with v: [..., N] on the diagonal.
@@ -122,13 +130,12 @@ Tensor or_zero(const Tensor& grad, const Tensor& output) { return grad.defined()
 
 /// B = a⁻¹ b of batches of the same sizes.
 Tensor solve_matrices(const Tensor& a, const Tensor& b) {
-  Tensor x = workspace(b);
   const Lu lu = factor(a, true);
-  if (x.numel())
-    run({LapackRoutine::lu_solve, matrices(lu.factors), vectors(lu.pivots, rows(a)), matrices(x), View()}, a, singular);
+  Tensor x = solved(lu, b, false);
+  if (!records(a, b)) return x;
   return record("linalg::solve", x, {a, b},
-                [a = Saved(a), x = Saved::output(x)](const Tensor& g, Needs needs) -> Gradients {
-                  const Tensor g_b = solve(a().mT(), g);
+                [a = Saved(a), x = Saved::output(x), lu](const Tensor& g, Needs needs) -> Gradients {
+                  const Tensor g_b = is_grad_enabled() ? solve(a().mT(), g) : solved(lu, g, true);
                   return {needs[0] ? neg(matmul(g_b, x().mT())) : Tensor(), g_b};
                 });
 }
@@ -184,12 +191,17 @@ Tensor cofactors(const Tensor& a) {
   return mul(sign, matmul(mul(f.u, others.unsqueeze(-2)), f.vh));
 }
 
-/// The sign of the permutation and of U's diagonal.
+/// The sign of the permutation: -1 for an odd number of swaps.
 Tensor sign_of(const Lu& lu) {
-  const std::int64_t n = columns(lu.factors);
-  const Tensor places = arange(1, n + 1, 1, {DType::int32, lu.pivots.device()});
-  const Tensor swaps = where(eq(lu.pivots, places), 1.0, -1.0).to(lu.factors.dtype());
-  return mul(prod(swaps, -1), prod(sign(diagonal_of(lu.factors)), -1));
+  const Tensor places = arange(1, columns(lu.factors) + 1, 1, {DType::int32, lu.pivots.device()});
+  const Tensor odd = remainder(sum(ne(lu.pivots, places), -1), 2);
+  return add(mul(odd.to(lu.factors.dtype()), -2), 1);
+}
+
+/// Also in a captured step: matrices are factorized on the host alone.
+bool is_finite(const Tensor& x) {
+  const CaptureRulesScope none(nullptr);
+  return all(isfinite(x)).item<bool>();
 }
 
 }  // namespace
@@ -238,7 +250,7 @@ Tensor inv(const In& a) {
   Tensor y;
   {
     const NoGradGuard no_grad;
-    y = solve_matrices(*a, eye(rows(*a), -1, {a->dtype(), a->device()}).expand(a->shape()));
+    y = inverse(factor(*a, true));
   }
   return record("linalg::inv", y, {*a}, [y = Saved::output(y)](const Tensor& g) {
     const Tensor t = y().mT();
@@ -279,16 +291,19 @@ Tensor det(const In& a) {
   dispatch({{"a", *a}});
   check({{"a", *a}}, true);
   Tensor y;
+  const Lu lu = factor(*a, false);
   {
     const NoGradGuard no_grad;
-    const Lu lu = factor(*a, false);
-    y = mul(sign_of(lu), abs(prod(diagonal_of(lu.factors), -1)));
+    y = mul(prod(diagonal_of(lu.factors), -1), sign_of(lu));
   }
-  return record("linalg::det", y, {*a}, [a = Saved(*a)](const Tensor& g) {
+  if (!records(*a)) return y;
+  return record("linalg::det", y, {*a}, [a = Saved(*a), y = Saved::output(y), lu](const Tensor& g) {
     const Tensor x = a();
     const auto wide = [](const Tensor& t) { return t.unsqueeze(-1).unsqueeze(-1); };
-    if (!is_grad_enabled()) return mul(wide(g), cofactors(x));
-    return mul(wide(mul(g, det(x))), inv(x).mT());
+    if (is_grad_enabled()) return mul(wide(mul(g, det(x))), inv(x).mT());
+    // Their product is exact up to rounding also if a is nearly singular: the error of one is that of the other.
+    const Tensor inverse = inverse_beside(lu);
+    return is_finite(inverse) ? mul(wide(mul(g, y())), inverse.mT()) : mul(wide(g), cofactors(x));
   });
 }
 
@@ -297,14 +312,15 @@ SlogDet slogdet(const In& a) {
   dispatch({{"a", *a}});
   check({{"a", *a}}, true);
   SlogDet out;
+  const Lu lu = factor(*a, false);
   {
     const NoGradGuard no_grad;
-    const Lu lu = factor(*a, false);
-    out = {sign_of(lu), sum(log(abs(diagonal_of(lu.factors))), -1)};
+    const Tensor diagonal = diagonal_of(lu.factors);
+    out = {mul(sign_of(lu), prod(sign(diagonal), -1)), sum(log(abs(diagonal)), -1)};
   }
-  out.logabsdet = record("linalg::slogdet", std::move(out.logabsdet), {*a}, [a = Saved(*a)](const Tensor& g) {
-    const Tensor x = a();
-    return mul(g.unsqueeze(-1).unsqueeze(-1), (is_grad_enabled() ? inv(x) : unchecked_inverse(x)).mT());
+  if (!records(*a)) return out;
+  out.logabsdet = record("linalg::slogdet", std::move(out.logabsdet), {*a}, [a = Saved(*a), lu](const Tensor& g) {
+    return mul(g.unsqueeze(-1).unsqueeze(-1), (is_grad_enabled() ? inv(a()) : inverse_beside(lu)).mT());
   });
   return out;
 }
@@ -352,8 +368,8 @@ Eigh eigh(const In& a) {
   const std::int64_t n = rows(*a);
   const Tensor values = result(*a, {n}), columns_of = result(*a, {n, n});
   if (a->numel()) {
-    raw::copy_to(*a, columns_of);
-    run({LapackRoutine::eigh, matrices(columns_of), vectors(values, n), View(), View()}, *a, no_convergence);
+    const Tensor work = workspace(*a);
+    run({LapackRoutine::eigh, matrices(work), vectors(values, n), matrices(columns_of), View()}, *a, no_convergence);
   }
   const auto gradient = [l = Saved::output(values), v = Saved::output(columns_of)](std::span<const Tensor> grads) {
     const Tensor v_ = v(), &g_l = grads[0], &g_v = grads[1];
@@ -369,7 +385,17 @@ Eigh eigh(const In& a) {
   return {values_out, vectors_out};
 }
 
-Tensor eigvalsh(const In& a) { return eigh(a).values; }
+Tensor eigvalsh(const In& a) {
+  const CallSite site("linalg::eigvalsh", a.where);
+  if (const auto cast = autocast(site, *a)) return eigvalsh({cast[0], a.where});
+  if (records(*a)) return eigh(a).values;
+  dispatch({{"a", *a}});
+  check({{"a", *a}}, true);
+  const Tensor values = result(*a, {rows(*a)}), work = workspace(*a);
+  if (a->numel())
+    run({LapackRoutine::eigh, matrices(work), vectors(values, rows(*a)), View(), View()}, *a, no_convergence);
+  return values;
+}
 
 SVD svd(const In& a) {
   const CallSite site("linalg::svd", a.where);
@@ -400,7 +426,17 @@ SVD svd(const In& a) {
   return {u_out, s_out, vh_out};
 }
 
-Tensor svdvals(const In& a) { return svd(a).s; }
+Tensor svdvals(const In& a) {
+  const CallSite site("linalg::svdvals", a.where);
+  if (const auto cast = autocast(site, *a)) return svdvals({cast[0], a.where});
+  if (records(*a)) return svd(a).s;
+  dispatch({{"a", *a}});
+  check({{"a", *a}}, false);
+  const std::int64_t k = std::min(rows(*a), columns(*a));
+  const Tensor s = result(*a, {k}), work = workspace(*a);
+  if (a->numel()) run({LapackRoutine::svd, matrices(work), View(), vectors(s, k), View()}, *a, no_convergence);
+  return s;
+}
 
 Tensor lstsq(const In& a, const In& b) {
   const CallSite site("linalg::lstsq", a.where);

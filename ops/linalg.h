@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <minnow/tensor/in.h>
 
-/// Linear algebra by LAPACK, which is loaded when it is first needed (Debian's package liblapacke).  All take batches of
-/// matrices [..., M, N] of float32 or float64 on the CPU (or sim); on a GPU they throw DeviceError.  ShapeError for other
-/// shapes, DTypeError for other or different dtypes, BackendError if there is no LAPACK.
+/// Linear algebra by LAPACK, which is loaded when it is first needed (OpenBLAS, Debian's package libopenblas0-pthread, or
+/// another).  All take batches of matrices [..., M, N] of float32 or float64 on the CPU (or sim); on a GPU they throw
+/// DeviceError.  ShapeError for other shapes, DTypeError for other or different dtypes, BackendError if there is no LAPACK.
 namespace minnow::linalg {
 
 /// The lower triangular L with a = L Lᵀ, or its transpose if `upper`.  Reads the lower triangle of a [..., N, N].

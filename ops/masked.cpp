@@ -1,6 +1,8 @@
 #include <minnow/ops/masked.h>
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,10 +12,10 @@
 #include <minnow/ops/index.h>
 #include <minnow/ops/reduce.h>
 #include <minnow/ops/unary.h>
-#include <minnow/tensor/backend/captured_calls.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/raw/copy.h>
 #include <minnow/tensor/raw/create.h>
 #include <minnow/tensor/raw/elementwise.h>
 #include <minnow/tensor/raw/view.h>
@@ -29,14 +31,44 @@ Shape require_mask(const Tensor& x, const Tensor& mask) {
   return raw::broadcast_shape(x, mask, "x", "mask");
 }
 
-/// x where keep(row, column of the last two dimensions).
+/// x where keep(column - row, of the last two dimensions).
 template <class Keep> Tensor triangle(const char* op, const In& x, Keep keep) {
   const CallSite site(op, x.where);
   x->require_defined();
   if (x->dim() < 2) throw ShapeError(message("needs at least two dimensions", {{"self", *x}}, "e.g. x.unsqueeze(0)"));
-  const Tensor row = arange(x->size(-2), {DType::int64, x->device()}).unsqueeze(1);
-  const Tensor column = arange(x->size(-1), {DType::int64, x->device()});
-  return where(keep(row, column), x, raw::scalar_tensor(0, x->dtype()));
+  // Whether an element is kept depends on column - row alone: the rows of the mask are parts of one vector.
+  const std::int64_t rows = x->size(-2), columns = x->size(-1), edge = std::max<std::int64_t>(rows, 1) - 1;
+  const Tensor kept = keep(arange(-edge, columns, 1, {DType::int64, x->device()}));
+  const Tensor mask = raw::alias(kept, {rows, columns}, Strides({-1, 1}), kept.storage_offset() + edge);
+  return where(x->device().is_cpu() ? mask : raw::contiguous(mask), x, raw::scalar_tensor(0, x->dtype()));
+}
+
+constexpr std::int64_t kFlags = 8;
+bool none_of_flags(const bool* flags) {
+  std::uint64_t all = 0;
+  std::memcpy(&all, flags, kFlags);
+  return all == 0;
+}
+std::int64_t count_flags(const bool* flags, std::int64_t n) {
+  std::int64_t count = 0, i = 0;
+  for (std::uint64_t all = 0; i + kFlags <= n; i += kFlags) {
+    std::memcpy(&all, flags + i, kFlags);
+    count += std::popcount(all);
+  }
+  return count + std::count(flags + i, flags + n, true);
+}
+
+/// The elements of a contiguous x where flags are true, on the host.
+template <class T> Tensor flagged(const Tensor& x, const bool* flags) {
+  const std::int64_t count = count_flags(flags, x.numel());
+  Tensor y = raw::new_result({count}, x.dtype(), x.device());
+  const T* const from = static_cast<const T*>(x.raw_data());
+  T* const to = static_cast<T*>(y.raw_data());
+  for (std::int64_t i = 0, found = 0; found < count; ++i) {  // without a branch, as in nonzero()
+    to[found] = from[i];
+    found += flags[i];
+  }
+  return y;
 }
 
 }  // namespace
@@ -44,17 +76,33 @@ template <class Keep> Tensor triangle(const char* op, const In& x, Keep keep) {
 Tensor nonzero(const In& x) {
   const CallSite site("nonzero", x.where);
   x->require_defined();
-  const Tensor flags = ne(x->detach(), 0).cpu().contiguous();
+  const Tensor flags = (x->dtype() == DType::bool_ ? x->detach() : ne(x->detach(), 0)).cpu().contiguous();
   const bool* flag = flags.data<bool>();
-  const std::int64_t count = std::count(flag, flag + flags.numel(), true), rank = x->dim();
-  std::vector<std::int64_t> indices(static_cast<std::size_t>(count * rank));
-  std::int64_t position[kMaxRank] = {};
-  std::int64_t* out = indices.data();
-  for (std::int64_t i = 0; i < flags.numel() && rank > 0; ++i) {
-    if (flag[i]) out = std::copy(position, position + rank, out);
-    for (std::int64_t d = rank - 1; ++position[d] == x->shape()[static_cast<int>(d)] && d > 0; --d) position[d] = 0;
+  const std::int64_t n = flags.numel(), count = count_flags(flag, n);
+  const int rank = x->dim();
+  const Tensor indices = empty({count, rank}, {DType::int64});
+  auto* const out = rank ? indices.data<std::int64_t>() : nullptr;
+  std::int64_t rows[kMaxRank] = {}, found = 0;
+  const std::int64_t columns = rank ? x->shape()[rank - 1] : 0;
+  for (std::int64_t begin = 0; begin < n && rank > 0 && found < count; begin += columns) {
+    const std::int64_t before = found;
+    // Without a branch: each place is written, and the next one over it where it is no element's.
+    for (std::int64_t i = 0; i < columns && found < count; i += kFlags) {
+      const std::int64_t last = std::min(columns, i + kFlags);
+      if (last == i + kFlags && none_of_flags(flag + begin + i)) continue;
+      std::int64_t* to = out + found * rank + rank - 1;
+      const bool has_room = count - found > kFlags;
+      for (std::int64_t c = i; c < last && (has_room || found < count); ++c) {
+        *to = c;
+        to += flag[begin + c] ? rank : 0;
+        found += flag[begin + c];
+      }
+    }
+    for (int d = 0; d < rank - 1; ++d)
+      for (std::int64_t k = before; k < found; ++k) out[k * rank + d] = rows[d];
+    for (int d = rank - 2; d >= 0 && ++rows[d] == x->shape()[d]; --d) rows[d] = 0;
   }
-  return tensor(indices, {DType::int64, x->device()}).reshape({count, rank});
+  return indices.to(x->device());
 }
 
 Tensor masked_fill(const In& x, const In& mask, const TensorLike& value) {
@@ -77,15 +125,23 @@ Tensor masked_select(const In& x, const In& mask) {
   const CallSite site("masked_select", x.where);
   const Shape shape = require_mask(*x, *mask);
   if (shape.rank() == 0) return masked_select(x->unsqueeze(0), mask);  // one element or none
-  return x->expand(shape).index({mask->expand(shape)});
+  if (!x->device().is_cpu() || records(*x)) return x->expand(shape).index({mask->expand(shape)});
+  const Tensor from = raw::contiguous(x->detach().expand(shape)), kept = raw::contiguous(mask->expand(shape));
+  const bool* const flags = kept.data<bool>();
+  switch (size_of(x->dtype())) {
+    case 1: return flagged<std::uint8_t>(from, flags);
+    case 2: return flagged<std::uint16_t>(from, flags);
+    case 4: return flagged<std::uint32_t>(from, flags);
+    default: return flagged<std::uint64_t>(from, flags);
+  }
 }
 
 Tensor tril(const In& x, std::int64_t diagonal) {
-  return triangle("tril", x, [&](const Tensor& row, const Tensor& column) { return column <= row + diagonal; });
+  return triangle("tril", x, [&](const Tensor& offset) { return offset <= diagonal; });
 }
 
 Tensor triu(const In& x, std::int64_t diagonal) {
-  return triangle("triu", x, [&](const Tensor& row, const Tensor& column) { return column >= row + diagonal; });
+  return triangle("triu", x, [&](const Tensor& offset) { return offset >= diagonal; });
 }
 
 namespace {
@@ -124,46 +180,56 @@ namespace {
 /// Negative indices count from the end.
 Tensor from_zero(const Tensor& index, std::int64_t size) { return where(index < 0, index + size, index); }
 
-/// bool, true at the elements of dimension dim that index has, of a shape that broadcasts to x's.
-Tensor chosen(const In& x, int dim, const In& index) {
+/// Assigns `value`, of size 1 along dim, to the slices of `out` along dim at index, which are those of x.
+void assign_slices(const In& x, int dim, const In& index, const Tensor& value, const Tensor& out, int out_dim) {
   Backend& backend = dispatch({{"x", *x}, {"index", *index}});
   require_int64(*x, *index);
   if (index->dim() > 1)
     throw ShapeError(
         message("index has more than one dimension", {{"x", *x}, {"index", *index}}, "flatten it: .flatten()"));
-  dim = raw::wrap_dim(x, dim);
+  if (index->numel() == 0) return;
   const std::int64_t size = x->dim() ? x->shape()[dim] : 1;
-  const TensorOptions options{DType::int64, x->device()};
-  const Tensor counts = zeros({size}, options), positions = from_zero(*index, size).reshape({-1});
-  if (positions.numel())
-    run_checked(
-        backend, calls::IndexAdd{ones({1}, options).expand(positions.shape()), positions, counts, 0},
-        [size, dim](const Tensor& t, const Tensor& i) {
-          auto invalid = raw::find_invalid_index(from_zero(i, size), size);
-          if (invalid && invalid->value < 0) invalid->value -= size;
-          throw IndexError(message((invalid ? "index " + invalid->str() : "an index") + " is out of range",
-                                   {{"x", t}, {"index", i}},
-                                   "indices of dimension " + std::to_string(dim) + " go from " + std::to_string(-size) +
-                                       " to " + std::to_string(size - 1)));
-        },
-        *x, *index);
-  Shape shape = Shape::filled(x->dim(), 1);
-  if (x->dim()) shape[dim] = size;
-  return ne(counts, 0).reshape(shape);
+  const Tensor positions = from_zero(*index, size).reshape({-1});
+  Shape shape = out.shape();
+  if (out.dim()) shape[out_dim] = positions.numel();
+  run_checked(
+      backend, calls::IndexAdd{value.expand(shape), positions, out, out_dim, ScatterOp::assign},
+      [size, dim](const Tensor& t, const Tensor& i) {
+        auto invalid = raw::find_invalid_index(from_zero(i, size), size);
+        if (invalid && invalid->value < 0) invalid->value -= size;
+        throw IndexError(message((invalid ? "index " + invalid->str() : "an index") + " is out of range",
+                                 {{"x", t}, {"index", i}},
+                                 "indices of dimension " + std::to_string(dim) + " go from " + std::to_string(-size) +
+                                     " to " + std::to_string(size - 1)));
+      },
+      *x, *index);
 }
 
 }  // namespace
 
 Tensor index_fill(const In& x, int dim, const In& index, const TensorLike& value) {
   const CallSite site("index_fill", x.where);
-  const Tensor mask = chosen(x, dim, index);
-  if (!value.is_number()) {
-    value.tensor->require_defined();
-    if (value.tensor->dim() != 0)
-      throw ShapeError(message("value must be a number or a 0-dim tensor", {{"x", *x}, {"value", *value.tensor}},
-                               "index_add and x(...) = values write several"));
+  x->require_defined();
+  dim = raw::wrap_dim(x, dim);
+  if (value.is_number()) {
+    require_representable(value.number, x->dtype());
+    Shape slice = x->shape();
+    if (x->dim()) slice[dim] = 1;
+    Tensor y = x->detach().clone();
+    assign_slices(x, dim, index, full(slice, value.number, {x->dtype(), x->device()}), y, dim);
+    return record("index_fill", std::move(y), {x},
+                  [dim, index = Saved(*index)](const Tensor& g) { return index_fill(g, dim, index(), 0); });
   }
-  return masked_fill(x, mask, value);
+  const TensorOptions flags{DType::bool_, x->device()};
+  Shape along = Shape::filled(x->dim(), 1);
+  if (x->dim()) along[dim] = x->shape()[dim];
+  const Tensor mask = zeros({along.numel()}, flags);
+  assign_slices(x, dim, index, ones({1}, flags), mask, 0);
+  value.tensor->require_defined();
+  if (value.tensor->dim() != 0)
+    throw ShapeError(message("value must be a number or a 0-dim tensor", {{"x", *x}, {"value", *value.tensor}},
+                             "index_add and x(...) = values write several"));
+  return masked_fill(x, mask.reshape(along), value);
 }
 
 Tensor index_fill_(const In& x, int dim, const In& index, const TensorLike& value) {

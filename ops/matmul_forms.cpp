@@ -85,7 +85,9 @@ Tensor cross(const In& a, const In& b, int dim) {
   const int of_a = raw::wrap_dim(a, dim), of_b = raw::wrap_dim(b, dim);
   if (a->dim() == 0 || b->dim() == 0 || a->size(of_a) != 3 || b->size(of_b) != 3 || a->dim() - of_a != b->dim() - of_b)
     throw ShapeError(message("dimension dim must have size 3", operands, "pass the dimension of the vectors"));
-  return sub(mul(roll(a, -1, of_a), roll(b, -2, of_b)), mul(roll(a, -2, of_a), roll(b, -1, of_b)));
+  // The products of the next two components, one place too late.
+  const Tensor y = sub(mul(a, roll(b, -1, of_b)), mul(roll(a, -1, of_a), b));
+  return roll(y, -1, y.dim() - (a->dim() - of_a));
 }
 
 Tensor trace(const In& x) {

@@ -1,7 +1,6 @@
 #include <minnow/ops/detail/pool.h>
 
 #include <minnow/autograd/record.h>
-#include <minnow/ops/detail/unary.h>
 #include <minnow/ops/index.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
@@ -33,7 +32,8 @@ namespace {
 Shape pooled_shape(const In& x, const Pool2dParams& p, bool ceil_mode) {
   Shape shape = x->shape();
   for (int d = 0; d < 2; ++d)
-    shape[2 + d] = pooled_size(shape[2 + d], p.kernel[d], p.stride[d], p.padding[d], p.dilation[d], ceil_mode);
+    if (p.adaptive) shape[2 + d] = p.kernel[d] > 0 ? p.kernel[d] : shape[2 + d];
+    else shape[2 + d] = pooled_size(shape[2 + d], p.kernel[d], p.stride[d], p.padding[d], p.dilation[d], ceil_mode);
   return shape;
 }
 
@@ -104,16 +104,6 @@ raw::MaxPooled max_pool(const In& x, const Pool2dParams& p, bool ceil_mode) {
     y = record("max_pool2d", std::move(y), {x},
                [x = Layout(*x), positions = indices, p](const Tensor& g) { return max_gradient(g, positions, x, p); });
   return {y, indices};
-}
-
-Tensor relu_max_pool(const In& x, const Pool2dParams& p, bool ceil_mode) {
-  auto [y, indices] = raw::max_pool2d(x, p, ceil_mode);
-  raw::unary_(raw::kUnary<kernels::Relu>, y);
-  if (!records(*x)) return y;
-  const Saved pooled = Saved::output(y);
-  return record("max_pool2d", std::move(y), {x}, [x = Layout(*x), positions = indices, pooled, p](const Tensor& g) {
-    return max_gradient(relu_gradient(g, pooled()), positions, x, p);
-  });
 }
 
 Tensor avg_pool(const In& x, const Pool2dParams& p, bool ceil_mode) {

@@ -87,7 +87,7 @@ using LPPool3dOptions = LPPoolOptions<Triple>;
 [[nodiscard]] Tensor lp_pool3d(const In& x, double p, Triple kernel, const LPPool3dOptions& options = {});
 
 /// The means of windows that cover x evenly: the i-th of n goes from ⌊i H / n⌋ to ⌈(i + 1) H / n⌉.   x: floating-point
-/// [N, C, H, W]  ->  [N, C, *output_size].  Where a size does not divide x's, windows are taken one by one.  ShapeError
+/// [N, C, H, W]  ->  [N, C, *output_size].  ShapeError
 /// for other shapes and for no pixels, ValueError unless output_size is positive.
 [[nodiscard]] Tensor adaptive_avg_pool2d(const In& x, Pair output_size);
 /// The means of windows that cover x evenly, of sequences.   x: [N, C, L]  ->  [N, C, output_size].

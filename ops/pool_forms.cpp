@@ -32,6 +32,7 @@ constexpr const char* kThing[] = {"sequence", "image", "volume"};
 struct Geometry {
   Extents kernel, stride, padding, dilation;
   bool ceil_mode = false, count_include_pad = true;
+  bool adaptive = false;  ///< the kernel is the number of windows
 
   int dims() const { return kernel.dims; }
   std::string str() const {
@@ -47,6 +48,7 @@ struct Geometry {
     for (int d = 0; d < 2; ++d)
       if (const int from = d + dims() - 2; from >= 0) set(p, d, from);
     p.count_include_pad = count_include_pad;
+    p.adaptive = adaptive;
     return p;
   }
   /// Of the depth, as a height.
@@ -54,6 +56,8 @@ struct Geometry {
     Pool2dParams p;
     set(p, 0, 0);
     p.count_include_pad = count_include_pad;
+    p.adaptive = adaptive;
+    if (adaptive) p.kernel[1] = 0;
     return p;
   }
 
@@ -81,6 +85,7 @@ void check_input(const Tensor& x, int dims) {
 }
 
 void check(const Tensor& x, const Geometry& g) {
+  if (g.adaptive) return;
   check_input(x, g.dims());
   for (int d = 0; d < g.dims(); ++d) {
     if (g.kernel[d] < 1 || g.stride[d] < 1 || g.dilation[d] < 1 || g.padding[d] < 0 || g.padding[d] > g.kernel[d] / 2)
@@ -210,14 +215,7 @@ Tensor max_unpool(const In& x, const In& indices, const Extents& k, const Extent
   for (int d = 0; d < k.dims; ++d) flat[2] *= shape[2 + d];
   const Tensor at = indices->flatten(2);
   Tensor y = zeros(flat, {x->dtype(), x->device()});
-  {
-    const NoGradGuard no_grad;
-    (void)raw::gather(y, 2, at);  // refuses positions that are out of range
-    const Tensor starts = mul(arange(0, flat[0] * flat[1], 1, {DType::int64, x->device()}), flat[2]);
-    const Tensor places = add(at, starts.reshape({flat[0], flat[1], 1})).reshape({-1});
-    const Tensor elements = y.reshape({-1});
-    if (places.numel()) elements(places) = x->reshape({-1});
-  }
+  raw::scatter_add_(y, 2, at, x->detach().flatten(2), ScatterOp::assign);
   y = record("max_unpool", y.reshape(shape), {x},
              [at, like = x->shape()](const Tensor& g) { return gather(g.flatten(2), 2, at).reshape(like); });
   return y;
@@ -225,13 +223,14 @@ Tensor max_unpool(const In& x, const In& indices, const Extents& k, const Extent
 
 }  // namespace
 
-Tensor detail::relu_max_pool2d(const In& x, Pair kernel, const MaxPool2dOptions& o) {
-  const CallSite site("max_pool2d", x.where);
-  const Geometry g{kernel, stride_or_kernel(o.stride, kernel), o.padding, o.dilation, o.ceil_mode};
-  return of_batch(*x, 2, [&](const Tensor& batch) {
-    check(batch, g);
-    return relu_max_pool(batch, g.last_two(), g.ceil_mode);
-  });
+Tensor detail::adaptive_average(const Tensor& x, const Extents& size) {
+  const Extents ones(size.dims, 1), none(size.dims, 0);
+  return average(x, {.kernel = size, .stride = ones, .padding = none, .dilation = ones, .adaptive = true});
+}
+
+MinMax detail::adaptive_largest(const Tensor& x, const Extents& size, bool indices) {
+  const Extents ones(size.dims, 1), none(size.dims, 0);
+  return largest(x, {.kernel = size, .stride = ones, .padding = none, .dilation = ones, .adaptive = true}, indices);
 }
 
 Tensor max_pool1d(const In& x, std::int64_t kernel, const MaxPool1dOptions& options) {

@@ -374,16 +374,20 @@ Tensor repeat_interleave(const In& x, const In& repeats, std::optional<int> dim)
     throw ShapeError(message("repeats does not match dimension " + std::to_string(d),
                              {{"self", *x}, {"repeats", *repeats}},
                              "it needs 1 or " + std::to_string(size) + " elements"));
-  const std::vector<std::int64_t> times = repeats->to(DType::int64).to_vector<std::int64_t>();
-  std::vector<std::int64_t> positions;
+  const Tensor times = repeats->detach().cpu().to(DType::int64).expand({size}).contiguous();
+  const std::int64_t* const n = times.data<std::int64_t>();
+  std::int64_t count = 0;
   for (std::int64_t i = 0; i < size; ++i) {
-    const std::int64_t n = times[times.size() == 1 ? 0 : static_cast<std::size_t>(i)];
-    if (n < 0)
+    if (n[i] < 0)
       throw ValueError(
-          message("repeats must be 0 or more, got " + std::to_string(n), {{"self", *x}, {"repeats", *repeats}}));
-    positions.insert(positions.end(), static_cast<std::size_t>(n), i);
+          message("repeats must be 0 or more, got " + std::to_string(n[i]), {{"self", *x}, {"repeats", *repeats}}));
+    if (__builtin_add_overflow(count, n[i], &count))
+      throw ShapeError(message("the sum of repeats overflows", {{"self", *x}, {"repeats", *repeats}}, "repeat less"));
   }
-  return index_select(from, d, tensor(positions, {DType::int64, x->device()}));
+  const Tensor positions = empty({count}, {DType::int64});
+  auto* to = positions.data<std::int64_t>();
+  for (std::int64_t i = 0; i < size; ++i) to = std::fill_n(to, n[i], i);
+  return index_select(from, d, positions.to(x->device()));
 }
 
 Tensor tile(const In& x, const Shape& times) {

@@ -5,6 +5,7 @@
 #include <minnow/ops/arithmetic.h>
 #include <minnow/ops/detail/autocast.h>
 #include <minnow/ops/index.h>
+#include <minnow/ops/statistics.h>
 #include <minnow/ops/unary.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
@@ -28,6 +29,15 @@ struct Geometry {
 
 template <class Op> Tensor compute(const In& x, const Shape& dims, bool keepdim, double p = 0) {
   return raw::reduce(raw::kReduce<Op>, x, dims, keepdim, p);
+}
+
+/// Whether each result is of one element.
+bool is_single(const In& x, const Shape& dims) {
+  return x->defined() && x->numel() != 0 && raw::reduced_shape(x, dims, true) == x->shape();
+}
+template <class Op> Tensor any_or_all(const In& x, const Shape& dims, bool keepdim) {
+  if (!is_single(x, dims)) return compute<Op>(x, dims, keepdim);
+  return ne(x->detach(), 0).reshape(raw::reduced_shape(x, dims, keepdim));
 }
 
 /// The gradient is shared by the elements that equal the result, or, if it is NaN, by those that are NaN.
@@ -97,6 +107,12 @@ Tensor product_of_others(const Tensor& x, const Shape& kept) {
   return mul(product_of_side(rows, true), product_of_side(rows, false)).reshape(sorted.shape()).permute(back);
 }
 
+/// g / n; a count that float16 cannot hold is divided by in two steps.
+Tensor divided_by_count(const Tensor& g, double n) {
+  constexpr double kLargest = 65504, kStep = 1024;
+  return g.dtype() == DType::float16 && n > kLargest ? div(div(g, kStep), n / kStep) : div(g, n);
+}
+
 }  // namespace
 
 Tensor sum(const In& x, const Dims& dims, bool keepdim) {
@@ -108,13 +124,25 @@ Tensor sum(const In& x, const Dims& dims, bool keepdim) {
                 [geometry = Geometry(x, dims)](const Tensor& g) { return geometry.repeated(g); });
 }
 
+Tensor nansum(const In& x, const Dims& dims, bool keepdim) {
+  const CallSite site("nansum", x.where);
+  x->require_defined("nansum", x.where);
+  if (!x->is_floating_point()) return sum(x, dims, keepdim);
+  Tensor y = compute<kernels::NanSum>(x, dims, keepdim);
+  if (!records(*x)) return y;
+  return record("nansum", std::move(y), {x}, [geometry = Geometry(x, dims), x = Saved(*x)](const Tensor& g) {
+    return where(isnan(x()), 0.0, geometry.repeated(g));
+  });
+}
+
 Tensor mean(const In& x, const Dims& dims, bool keepdim) {
   const CallSite site("mean", x.where);
   Tensor y = compute<kernels::Mean>(x, dims, keepdim);
   if (!records(*x)) return y;
   const auto n = static_cast<double>(raw::reduced_count(x, dims));
-  return record("mean", std::move(y), {x},
-                [geometry = Geometry(x, dims), n](const Tensor& g) { return geometry.repeated(div(g, n)); });
+  return record("mean", std::move(y), {x}, [geometry = Geometry(x, dims), n](const Tensor& g) {
+    return geometry.repeated(divided_by_count(g, n));
+  });
 }
 
 Tensor var(const In& x, const Dims& dims, double correction, bool keepdim) {
@@ -157,11 +185,11 @@ Tensor amin(const In& x, const Dims& dims, bool keepdim) {
 }
 Tensor any(const In& x, const Dims& dims, bool keepdim) {
   const CallSite site("any", x.where);
-  return compute<kernels::Any>(x, dims, keepdim);
+  return any_or_all<kernels::Any>(x, dims, keepdim);
 }
 Tensor All::operator()(const In& x, const Dims& dims, bool keepdim) const {
   const CallSite site("all", x.where);
-  return compute<kernels::All>(x, dims, keepdim);
+  return any_or_all<kernels::All>(x, dims, keepdim);
 }
 
 Tensor norm(const In& x, double p, const Dims& dims, bool keepdim) {
@@ -175,9 +203,10 @@ Tensor norm(const In& x, double p, const Dims& dims, bool keepdim) {
                   [x = Saved(*x)](const Tensor&) { return zeros_like(x()); });
   if (p == kInfinity) return amax(abs(x), dims, keepdim);
   if (p == -kInfinity) return amin(abs(x), dims, keepdim);
-  Tensor y = p == 1   ? compute<kernels::Norm1>(x, dims, keepdim)
-             : p == 2 ? compute<kernels::Norm2>(x, dims, keepdim)
-                      : compute<kernels::NormP>(x, dims, keepdim, p);
+  Tensor y = is_single(x, dims) ? abs(x->detach()).reshape(raw::reduced_shape(x, dims, keepdim))
+             : p == 1           ? compute<kernels::Norm1>(x, dims, keepdim)
+             : p == 2           ? compute<kernels::Norm2>(x, dims, keepdim)
+                                : compute<kernels::NormP>(x, dims, keepdim, p);
   if (!records(*x)) return y;
   Saved output = Saved::output(y);
   return record("norm", std::move(y), {x},

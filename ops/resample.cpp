@@ -33,7 +33,10 @@ Tensor pixel_shuffle(const In& x, std::int64_t r) {
     throw ShapeError(message("upscale_factor² does not divide the number of channels", {{"x", *x}},
                              fmt::format("{} channels, upscale_factor {}", channels, r)));
   const std::int64_t c = channels / (r * r);
-  return x->reshape({leading(*x), c, r, r, h, w}).permute({0, 1, 4, 2, 5, 3}).reshape(joined(*x, {c, h * r, w * r}));
+  const Tensor parts = x->reshape({leading(*x), c, r, r, h, w});
+  if (x->is_contiguous(MemoryFormat::channels_last) && !x->is_contiguous())
+    return parts.permute({0, 4, 2, 5, 3, 1}).reshape({x->size(0), h * r, w * r, c}).permute({0, 3, 1, 2});
+  return parts.permute({0, 1, 4, 2, 5, 3}).reshape(joined(*x, {c, h * r, w * r}));
 }
 
 Tensor pixel_unshuffle(const In& x, std::int64_t r) {

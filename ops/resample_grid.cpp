@@ -1,5 +1,9 @@
+#include <algorithm>
+#include <cstdlib>
 #include <fmt/format.h>
+#include <limits>
 #include <vector>
+#include <minnow/autograd/engine.h>
 #include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
 #include <minnow/ops/detail/autocast.h>
@@ -9,6 +13,9 @@
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/internal.h>
+#include <minnow/tensor/raw/copy.h>
+#include <minnow/tensor/raw/create.h>
 
 namespace minnow {
 namespace {
@@ -104,6 +111,67 @@ void add_taps(const Tensor& pixels, const std::vector<std::vector<Tap>>& taps, c
   }
 }
 
+/// The function of elementwise ones and gathers, which has derivatives of any order.
+Tensor composed(const Tensor& x, const Tensor& grid, const GridSampleOptions& options) {
+  const int dims = x.dim() - 2;
+  std::vector<std::vector<Tap>> taps;
+  std::vector<std::int64_t> sizes;
+  for (int d = 0; d < dims; ++d) {  // the grid's last dimension begins with the width
+    sizes.push_back(x.size(2 + d));
+    taps.push_back(Sampling{sizes.back(), options}.taps(grid.select(-1, dims - 1 - d)));
+  }
+  Tensor total;
+  add_taps(x.flatten(2), taps, sizes, 0, {}, {}, total);
+  Shape shape{x.size(0), x.size(1)};
+  for (int d = 0; d < dims; ++d) shape.push_back(grid.size(1 + d));
+  total = total.reshape(shape);
+  if (options.mode != Mode::nearest) return total;
+  // The grid gets a gradient of 0, as in PyTorch.
+  return record("grid_sample", total, {total, grid}, [grid = grid.detach()](const Tensor& g) -> Gradients {
+    return {g, zeros_like(grid)};
+  });
+}
+
+/// One call for the host; its gradient is one too, unless that is to have a gradient.
+Tensor on_host(const Tensor& x, const Tensor& places, const GridSampleOptions& options) {
+  const Tensor grid = raw::contiguous(places);
+  const GridSampleParams params{options.mode == Mode::nearest    ? 1
+                                : options.mode == Mode::bilinear ? 2
+                                                                 : 4,
+                                static_cast<GridSampleParams::Padding>(options.padding_mode), options.align_corners};
+  Shape shape{x.size(0), x.size(1)};
+  for (int d = 1; d < grid.dim() - 1; ++d) shape.push_back(grid.size(d));
+  Tensor y = raw::new_result(shape, x.dtype(), x.device());
+  dispatch({{"x", x}}).run(calls::GridSample{.x = x, .grid = grid, .y = y, .params = params});
+  return record("grid_sample", std::move(y), {x, places},
+                [x = Saved(x), places = Saved(places), options, params](const Tensor& g, Needs needs) -> Gradients {
+                  const Tensor image = x(), at = places();
+                  std::vector<Tensor> wanted, found;
+                  if (needs[0]) wanted.push_back(image);
+                  if (needs[1]) wanted.push_back(at);
+                  if (is_grad_enabled())
+                    found = grad({composed(image, at, options)}, wanted, {.create_graph = true, .grad_outputs = {g}});
+                  else
+                    for (std::size_t i = 0; i < wanted.size(); ++i) {
+                      const bool of_x = i == 0 && needs[0];
+                      const View& result = found.emplace_back(zeros(wanted[i].shape(), {g.dtype(), g.device()}));
+                      const View& none = detail::calls::kUndefined;
+                      if (of_x || params.taps > 1)  // nearest has no slope
+                        dispatch({{"grad", g}})
+                            .run(calls::GridSample{image, raw::contiguous(at), raw::contiguous(g), of_x ? result : none,
+                                                   of_x ? none : result, params});
+                    }
+                  return {needs[0] ? found.front() : Tensor(), needs[1] ? found.back() : Tensor()};
+                });
+}
+
+/// Whether the elements of a channel are at offsets of 31 bits.
+bool is_near(const Tensor& x) {
+  std::int64_t last = 0;
+  for (int d = 2; d < x.dim(); ++d) last += (x.size(d) - 1) * std::abs(x.strides()[d]);
+  return std::max(last, x.shape().numel()) <= std::numeric_limits<std::int32_t>::max();
+}
+
 }  // namespace
 
 Tensor grid_sample(const In& x, const In& grid, const GridSampleOptions& options) {
@@ -112,24 +180,9 @@ Tensor grid_sample(const In& x, const In& grid, const GridSampleOptions& options
     return grid_sample({cast[0], x.where}, {cast[1], grid.where}, options);
   check(*x, *grid, options);
   const DType compute = x->dtype() == DType::float64 ? DType::float64 : DType::float32;
-  const Tensor places = grid->to(compute);
-  const int dims = x->dim() - 2;
-  std::vector<std::vector<Tap>> taps;
-  std::vector<std::int64_t> sizes;
-  for (int d = 0; d < dims; ++d) {  // the grid's last dimension begins with the width
-    sizes.push_back(x->size(2 + d));
-    taps.push_back(Sampling{sizes.back(), options}.taps(places.select(-1, dims - 1 - d)));
-  }
-  Tensor total;
-  add_taps(x->to(compute).flatten(2), taps, sizes, 0, {}, {}, total);
-  Shape shape{x->size(0), x->size(1)};
-  for (int d = 0; d < dims; ++d) shape.push_back(grid->size(1 + d));
-  total = total.reshape(shape).to(x->dtype());
-  if (options.mode != Mode::nearest) return total;
-  // The grid gets a gradient of 0, as in PyTorch.
-  return record("grid_sample", total, {total, grid}, [grid = grid->detach()](const Tensor& g) -> Gradients {
-    return {g, zeros(grid.shape(), {grid.dtype(), grid.device()})};
-  });
+  const Tensor image = x->to(compute), places = grid->to(compute);
+  const bool host = dispatch({{"x", image}}).computes_on_host() && is_near(image);
+  return (host ? on_host : composed)(image, places, options).to(x->dtype());
 }
 
 Tensor affine_grid(const In& theta, const Shape& size, bool align_corners) {

@@ -178,6 +178,13 @@ void check(const Tensor& x, const InterpolateOptions& o) {
     throw DTypeError(message("x must be floating-point", operands, "convert first: .to(float32); nearest takes any"));
 }
 
+/// f of images in channels-last as [N, H, W, C], which are dense, with the dimensions of axes there.
+template <class F> Tensor by_rows(const Tensor& x, std::vector<Axis> axes, const F& f) {
+  if (x.dim() != 4 || x.is_contiguous() || !x.is_contiguous(MemoryFormat::channels_last)) return f(x, axes);
+  for (Axis& a : axes) --a.dim;
+  return f(x.permute({0, 2, 3, 1}), axes).permute({0, 3, 1, 2});
+}
+
 Tensor nearest(const Tensor& x, std::span<const Axis> axes, bool exact) {
   Tensor y = x;
   in_order(axes, [&](const Axis& a) { y = index_select(y, a.dim, nearest_index(a, exact, x.device())); });
@@ -217,23 +224,31 @@ Tensor interpolate(const In& x, const InterpolateOptions& o) {
   if (const auto cast = autocast(site, *x)) return interpolate({cast[0], x.where}, o);
   check(*x, o);
   const std::vector<Axis> axes = axes_of(*x, o);
-  if (o.mode == Mode::nearest || o.mode == Mode::nearest_exact) return nearest(*x, axes, o.mode == Mode::nearest_exact);
+  if (o.mode == Mode::nearest || o.mode == Mode::nearest_exact)
+    return by_rows(*x, axes, [&](const Tensor& rows, std::span<const Axis> of_rows) {
+      return nearest(rows, of_rows, o.mode == Mode::nearest_exact);
+    });
   if (o.mode == Mode::area) return area(*x, axes);
   const DType compute = x->dtype() == DType::float64 ? DType::float64 : DType::float32;
-  Tensor y = x->to(compute);
-  in_order(axes, [&](const Axis& a) {
-    if (o.antialias) {
+  if (o.antialias) {
+    Tensor y = x->to(compute);
+    in_order(axes, [&](const Axis& a) {
       const Tensor weight = antialiasing(a, o, compute, x->device());
       y = a.dim == y.dim() - 1 ? matmul(y, weight.t()) : matmul(weight, y);
-      return;
-    }
-    Taps taps = (o.mode == Mode::bicubic ? cubic_taps : linear_taps)(a, o.align_corners, x->device());
-    Shape along = Shape::filled(y.dim() - a.dim, 1);
-    along[0] = a.out;
-    for (Tensor& weight : taps.weight) weight = weight.to(compute).reshape(along);
-    y = weighted(y, a, taps);
+    });
+    return y.is_same(*x) ? x->clone() : y.to(x->dtype());
+  }
+  return by_rows(*x, axes, [&](const Tensor& rows, std::span<const Axis> of_rows) {
+    Tensor y = rows.to(compute);
+    in_order(of_rows, [&](const Axis& a) {
+      Taps taps = (o.mode == Mode::bicubic ? cubic_taps : linear_taps)(a, o.align_corners, x->device());
+      Shape along = Shape::filled(y.dim() - a.dim, 1);
+      along[0] = a.out;
+      for (Tensor& weight : taps.weight) weight = weight.to(compute).reshape(along);
+      y = weighted(y, a, taps);
+    });
+    return y.is_same(rows) ? rows.clone() : y.to(x->dtype());
   });
-  return y.is_same(*x) ? x->clone() : y.to(x->dtype());
 }
 
 }  // namespace minnow

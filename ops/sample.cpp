@@ -10,7 +10,6 @@
 #include <minnow/ops/search.h>
 #include <minnow/ops/sort.h>
 #include <minnow/ops/unary.h>
-#include <minnow/tensor/backend/captured_calls.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/capture_session.h>
 #include <minnow/tensor/create.h>

@@ -62,8 +62,9 @@ Unique different(const In& x, const Tensor& values, const Tensor& order, bool re
   Tensor differs = ne(values.narrow(0, 1, n - 1), values.narrow(0, 0, n - 1));
   if (values.dim() == 2) differs = any(differs, 1);
   const Tensor begins = cat({first, differs}, 0);
-  const Tensor starts = nonzero(begins).reshape({-1});
-  out.values = index_select(values, 0, starts);
+  if (values.dim() == 1) out.values = masked_select(values, begins);
+  const Tensor starts = values.dim() == 1 && !return_counts ? Tensor() : nonzero(begins).reshape({-1});
+  if (values.dim() == 2) out.values = index_select(values, 0, starts);
   if (return_inverse) {
     const Tensor number = cumsum(begins, 0) - 1;
     out.inverse = (order.defined() ? scatter_add(zeros({n}, options), 0, order, number) : number).reshape(places);

@@ -8,6 +8,7 @@
 #include <minnow/ops/arithmetic.h>
 #include <minnow/ops/detail/autocast.h>
 #include <minnow/ops/index.h>
+#include <minnow/ops/masked.h>
 #include <minnow/ops/reduce.h>
 #include <minnow/ops/scan.h>
 #include <minnow/ops/unary.h>
@@ -21,8 +22,8 @@
 namespace minnow {
 namespace {
 
-/// The first k elements along dim, which is counted from the front.  Not recorded.
-Ordered first_of(const In& x, int dim, std::int64_t k, bool descending) {
+/// The first k elements along dim, which is counted from the front; `only_last`: the k-th of them.  Not recorded.
+Ordered first_of(const In& x, int dim, std::int64_t k, bool descending, bool only_last = false) {
   Backend& backend = dispatch({{"self", *x}});
   if (x->dim() == 0) {
     const Ordered one = first_of(raw::reshape(x, {1}), 0, k, descending);
@@ -41,7 +42,7 @@ Ordered first_of(const In& x, int dim, std::int64_t k, bool descending) {
     const auto matrix = [rows](const Tensor& t, std::int64_t columns) {
       return View(t.storage(), t.dtype(), {rows, columns}, {columns, 1}, t.storage_offset());
     };
-    backend.run(calls::Sort{matrix(lines, n), matrix(values, k), matrix(indices, k), descending});
+    backend.run(calls::Sort{matrix(lines, n), matrix(values, k), matrix(indices, k), descending, only_last});
   }
   if (dim == last) return {values, indices};
   return {raw::transpose(values, dim, last), raw::transpose(indices, dim, last)};
@@ -73,7 +74,7 @@ void require_elements(const In& x, int dim) {
 
 /// The last of the first k elements, with size 1 along dim.
 Ordered last_of(const In& x, int dim, std::int64_t k) {
-  const Ordered first = first_of(x, dim, k, false);
+  const Ordered first = first_of(x, dim, k, false, true);
   if (x->dim() == 0) return first;
   return {first.values.narrow(dim, k - 1, 1), first.indices.narrow(dim, k - 1, 1)};
 }
@@ -141,12 +142,15 @@ Ordered nanmedian(const In& x, int dim, bool keepdim) {
 namespace {
 
 /// Of all elements, whose equal ones share the gradient.
-Tensor median_of_all(const char* name, const In& x, Ordered (*along)(const In&, int, bool)) {
+Tensor median_of_all(const char* name, const In& x, bool skip_nan) {
   x->require_defined();
-  const Tensor elements = x->detach().reshape({-1});
+  Tensor elements = x->detach().reshape({-1});
   if (elements.numel() == 0 && x->is_floating_point())
     return full({}, std::numeric_limits<double>::quiet_NaN(), {x->dtype(), x->device()});
-  Tensor y = along(elements, 0, false).values;
+  if (skip_nan && x->is_floating_point())
+    if (const Tensor numbers = masked_select(elements, logical_not(isnan(elements))); numbers.numel())
+      elements = numbers;
+  Tensor y = median(elements, 0, false).values;
   return record(name, y, {x}, [x = Saved(*x), y = y.detach()](const Tensor& g) {
     const Tensor value = x();
     Tensor share;
@@ -163,12 +167,12 @@ Tensor median_of_all(const char* name, const In& x, Ordered (*along)(const In&, 
 
 Tensor median(const In& x) {
   const CallSite site("median", x.where);
-  return median_of_all("median", x, median);
+  return median_of_all("median", x, false);
 }
 
 Tensor nanmedian(const In& x) {
   const CallSite site("nanmedian", x.where);
-  return median_of_all("nanmedian", x, nanmedian);
+  return median_of_all("nanmedian", x, true);
 }
 
 Tensor quantile(const In& x, double q, std::optional<int> dim, bool keepdim) {

@@ -32,25 +32,18 @@ StdMean std_mean(const In& x, const Dims& dims, double correction, bool keepdim)
   return {where(zero, 0.0, sqrt(where(zero, 1.0, variance))), center};
 }
 
-Tensor nansum(const In& x, const Dims& dims, bool keepdim) {
-  const CallSite site("nansum", x.where);
-  x->require_defined("nansum", x.where);
-  return sum(x->is_floating_point() ? where(isnan(x), 0.0, x) : *x, dims, keepdim);
-}
-
 Tensor nanmean(const In& x, const Dims& dims, bool keepdim) {
   const CallSite site("nanmean", x.where);
   x->require_defined("nanmean", x.where);
   if (!x->is_floating_point())
     throw DTypeError(message("needs a floating-point tensor", {{"self", *x}}, "convert first: .to(float32)"));
-  const Tensor none = isnan(x);
-  return div(sum(where(none, 0.0, x), dims, keepdim), sum(logical_not(none), dims, keepdim));
+  return div(nansum(x, dims, keepdim), sum(logical_not(isnan(x)), dims, keepdim));
 }
 
 Tensor count_nonzero(const In& x, const Dims& dims) {
   const CallSite site("count_nonzero", x.where);
   x->require_defined("count_nonzero", x.where);
-  return sum(ne(x->detach(), 0), dims);
+  return sum(x->dtype() == DType::bool_ ? x->detach() : ne(x->detach(), 0), dims);
 }
 
 namespace {

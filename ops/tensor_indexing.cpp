@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
 #include <minnow/ops/detail/autocast.h>
@@ -35,11 +36,19 @@ struct AdvancedIndex {
   std::vector<int> dims;
 
   Shape positions_shape() const { return positions.front().shape(); }
+  /// The indexed dimensions, those with the largest strides first: so the rows of a transposed tensor are a view too.
+  std::vector<std::size_t> by_stride() const {
+    std::vector<std::size_t> all(dims.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    std::stable_sort(all.begin(), all.end(),
+                     [&](std::size_t a, std::size_t b) { return view.strides()[dims[a]] > view.strides()[dims[b]]; });
+    return all;
+  }
   bool adjacent() const { return dims.back() - dims.front() + 1 == static_cast<int>(dims.size()); }
   /// The view's dimensions, first those that are indexed by tensors.
   Shape order() const {
     Shape order;
-    for (const int d : dims) order.push_back(d);
+    for (const std::size_t k : by_stride()) order.push_back(dims[k]);
     for (int d = 0; d < view.dim(); ++d)
       if (std::find(dims.begin(), dims.end(), d) == dims.end()) order.push_back(d);
     return order;
@@ -61,7 +70,7 @@ Tensor nonnegative(const Tensor& x, const Tensor& index, std::int64_t size, int 
   }
   const Tensor positions = index.to(DType::int64, {.copy = true}).contiguous();
   std::int64_t* position = positions.data<std::int64_t>();
-  for (std::int64_t i = 0; i < positions.numel(); ++i) {
+  for (std::int64_t i = 0, n = positions.numel(); i < n; ++i) {
     if (position[i] < -size || position[i] >= size)
       throw IndexError(message("index " + std::to_string(position[i]) + " (element " + std::to_string(i) +
                                    " of the indices) is out of range in dimension " + std::to_string(dim) +
@@ -158,10 +167,11 @@ AdvancedIndex resolve_advanced(const Tensor& x, std::span<const Index> indices) 
   return advanced;
 }
 
-/// The positions of all indexed dimensions as one, in row-major order.   int64 [n]
+/// The positions of all indexed dimensions as one, in the order of by_stride().   int64 [n]
 Tensor flat_positions(const AdvancedIndex& c) {
-  Tensor sum = c.positions.front();
-  for (std::size_t k = 1; k < c.positions.size(); ++k) sum = sum * c.view.shape()[c.dims[k]] + c.positions[k];
+  Tensor sum;
+  for (const std::size_t k : c.by_stride())
+    sum = sum.defined() ? sum * c.view.shape()[c.dims[k]] + c.positions[k] : c.positions[k];
   return sum.reshape(-1);
 }
 
@@ -234,20 +244,17 @@ Tensor value_rows(const AdvancedIndex& c, const Tensor& value) {
 bool write_rows(const Tensor& x, const AdvancedIndex& c, const Tensor& value) {
   if (!x.device().is_cpu()) return false;
   const Tensor rows = as_rows(c);
-  if (rows.storage() != x.storage() || !rows.is_contiguous()) return false;
+  if (rows.storage() != x.storage()) return false;
+  raw::require_writable(raw::slice(x, c.slices));
   Tensor values = value_rows(c, value).contiguous();
   if (values.storage() == x.storage()) values = values.clone();
-  const std::vector<std::int64_t> positions = flat_positions(c).to_vector<std::int64_t>();
-  const std::int64_t count = rows.size(0), bytes = count ? rows.nbytes() / count : 0;
+  const Tensor positions = flat_positions(c).contiguous();
+  for (const std::int64_t position : positions.to_vector<std::int64_t>())
+    if (position < 0 || position >= rows.size(0)) refuse_position(c, position, rows.size(0));
   x.storage()->wait_ready();
   values.storage()->wait_ready();
-  char* to = static_cast<char*>(rows.raw_data());
-  const char* from = static_cast<const char*>(values.raw_data());
-  for (const std::int64_t position : positions) {
-    if (position < 0 || position >= count) refuse_position(c, position, count);
-    std::memcpy(to + position * bytes, from, static_cast<std::size_t>(bytes));
-    from += bytes;
-  }
+  if (values.numel())  // no position is out of range
+    (void)detail::backend_of(x.device()).run(calls::IndexAdd{values, positions, rows, 0, ScatterOp::assign});
   x.storage()->bump_version();
   return true;
 }

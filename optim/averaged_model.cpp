@@ -2,7 +2,7 @@
 
 #include <cmath>
 #include <fmt/format.h>
-#include <minnow/tensor/capture_session.h>
+#include <minnow/tensor/capture_rules.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 
@@ -55,7 +55,7 @@ WeightAverage::WeightAverage(const std::vector<Tensor>& parameters, const std::v
 void WeightAverage::update(const std::vector<Tensor>& parameters, const std::vector<Tensor>& buffers,
                            SourceLocation where) {
   const minnow::detail::CallSite site("AveragedModel::update_parameters", where);
-  if (minnow::detail::CaptureSession::current())
+  if (minnow::detail::CaptureRules::current())
     throw BackendError(
         "AveragedModel::update_parameters: it cannot be part of a captured step"
         "\ncall it after the captured step",

@@ -6,7 +6,7 @@
 #include <limits>
 #include <minnow/ops/arithmetic.h>
 #include <minnow/tensor/backend/dispatch.h>
-#include <minnow/tensor/capture_session.h>
+#include <minnow/tensor/capture_rules.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
@@ -47,6 +47,15 @@ void check(const char* op, const GradScalerOptions& options, SourceLocation wher
 
 Tensor number(double value) { return full({}, value, {.dtype = DType::float64}); }
 
+/// BackendError in a captured step: the host does not learn from a replay whether a step was skipped.
+void refuse_in_capture(const char* op, SourceLocation where) {
+  if (minnow::detail::CaptureRules::current())
+    throw BackendError(std::string(op) +
+                           ": it cannot be captured, as the host does not learn from a replay that a step was skipped\n"
+                           "run the step directly, or use bfloat16, which needs no scaler",
+                       where);
+}
+
 /// A gradient in memory of its own elements: some of backward's are broadcast.
 Tensor writable(const Tensor& param, const Tensor& grad) {
   if (is_dense(grad.shape(), grad.strides())) return grad;
@@ -64,7 +73,7 @@ GradScaler::GradScaler(const GradScalerOptions& options, SourceLocation where)
 
 void GradScaler::make_scale(Device device, SourceLocation where) {
   if (scale_.defined()) return;
-  if (CaptureSession::current())
+  if (const CaptureRules* rules = CaptureRules::current(); rules && !rules->may_allocate)
     throw BackendError(
         "GradScaler: the scale cannot be allocated in a captured step\nrun the step directly first: "
         "{.warm_up = 1}",
@@ -87,16 +96,6 @@ GradScaler::Use& GradScaler::use_of(const Optimizer& optimizer) {
   const auto found =
       std::find_if(uses_.begin(), uses_.end(), [&](const Use& use) { return use.optimizer == &optimizer; });
   return found != uses_.end() ? *found : uses_.emplace_back(Use{&optimizer});
-}
-
-/// Each replay of a captured step sets it again.
-void GradScaler::set_stage(Use& use, Stage stage) {
-  if (CaptureSession* session = CaptureSession::current()) {
-    const Optimizer* optimizer = use.optimizer;
-    session->on_abandon([this, optimizer, before = use.stage] { use_of(*optimizer).stage = before; });
-    session->after_replay([this, optimizer, stage] { use_of(*optimizer).stage = stage; });
-  }
-  use.stage = stage;
 }
 
 void GradScaler::unscale(Use& use, const Optimizer& optimizer, SourceLocation where) {
@@ -125,7 +124,6 @@ void GradScaler::unscale(Use& use, const Optimizer& optimizer, SourceLocation wh
     for (const Tensor& grad : grads) {
       if (grad.device() != device || grad.numel() == 0) continue;
       grad.storage()->wait_ready();
-      CaptureSession::note(grad);
       items.push_back({&grad.layout(), &grad.layout(), {}});
     }
     if (!items.empty()) backend.run(calls::Unscale{items, scale, found.back()});
@@ -149,6 +147,7 @@ void GradScaler::unscale_(Optimizer& optimizer, SourceLocation where) {
   if (!options_.enabled) return;
   constexpr const char* kOp = "GradScaler::unscale_";
   const CallSite site(kOp, where);
+  refuse_in_capture(kOp, where);
   Use& use = use_of(optimizer);
   if (use.stage == Stage::kUnscaled)
     refuse(kOp, "it was called for this optimizer since the last update()\ncall it once for each step", where);
@@ -157,34 +156,30 @@ void GradScaler::unscale_(Optimizer& optimizer, SourceLocation where) {
   if (!scale_.defined())
     refuse(kOp, "scale() was not called\ncall scaler.scale(loss).backward() to compute the gradients", where);
   unscale(use, optimizer, where);
-  if (!use.found_inf.empty()) set_stage(use, Stage::kUnscaled);
+  if (!use.found_inf.empty()) use.stage = Stage::kUnscaled;
 }
 
 void GradScaler::step(Optimizer& optimizer, SourceLocation where) {
   if (!options_.enabled) return optimizer.step(where);
   constexpr const char* kOp = "GradScaler::step";
   const CallSite site(kOp, where);
+  refuse_in_capture(kOp, where);
   if (use_of(optimizer).stage == Stage::kStepped)
     refuse(kOp, "it was called for this optimizer since the last update()\ncall update() after the steps", where);
   if (!scale_.defined())
     refuse(kOp, "scale() was not called\ncall scaler.scale(loss).backward() to compute the gradients", where);
-  if (scale_.device().is_cuda() && CaptureSession::current())
-    throw BackendError(
-        "GradScaler::step: it cannot be captured on CUDA, where the host cannot learn meanwhile that a step was skipped"
-        "\nrun the step directly, or use bfloat16, which needs no scaler",
-        where);
   Use& use = use_of(optimizer);
   if (use.stage == Stage::kReady) {
     unscale(use, optimizer, where);
     if (use.found_inf.empty())
       refuse(kOp, "no parameter of this optimizer has a gradient\ncall scaler.scale(loss).backward() before", where);
-    set_stage(use, Stage::kUnscaled);
+    use.stage = Stage::kUnscaled;
   }
   {
     const CallSite none = CallSite::none();
     optimizer.step_unless(use.found_inf, where);
   }
-  set_stage(use, Stage::kStepped);
+  use.stage = Stage::kStepped;
 }
 
 Tensor GradScaler::all_found() const {
@@ -202,6 +197,7 @@ void GradScaler::update(std::optional<double> new_scale, SourceLocation where) {
   if (!options_.enabled) return;
   constexpr const char* kOp = "GradScaler::update";
   const CallSite site(kOp, where);
+  refuse_in_capture(kOp, where);
   if (!scale_.defined()) refuse(kOp, "scale() was not called\ncall it, and step(), before", where);
   if (new_scale) {
     GradScalerOptions changed = options_;
@@ -212,18 +208,12 @@ void GradScaler::update(std::optional<double> new_scale, SourceLocation where) {
     const Tensor found = all_found();
     if (!found.defined()) refuse(kOp, "no gradients were checked before\ncall step() for each optimizer first", where);
     minnow::detail::Backend& backend = dispatch({{"scale", scale_}, {"growth_tracker", growth_tracker_}});
-    if (CaptureSession* session = CaptureSession::current())
-      session->require([this, growth = options_.growth_factor, backoff = options_.backoff_factor,
-                        interval = options_.growth_interval] {
-        return options_.growth_factor == growth && options_.backoff_factor == backoff &&
-               options_.growth_interval == interval;
-      });
     backend.run(calls::UpdateScale{scale_, growth_tracker_, found, options_.growth_factor, options_.backoff_factor,
                                    options_.growth_interval});
     scale_.storage()->bump_version();
     growth_tracker_.storage()->bump_version();
   }
-  for (Use& use : uses_) set_stage(use, Stage::kReady);
+  for (Use& use : uses_) use.stage = Stage::kReady;
 }
 
 double GradScaler::get_scale() const {

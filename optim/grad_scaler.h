@@ -32,8 +32,8 @@ struct GradScalerOptions {
 /// Checking and unscaling all gradients of a device is one pass.  What it finds stays on the device: the optimizer's pass
 /// reads it there and then changes neither parameters nor states.  The host learns of it at the next step, for the number
 /// of steps that were made, so that it is never more than a step ahead of a GPU.  Works for each optimizer, several of
-/// them, accumulated gradients and in a CapturedStep (after a direct run; not on CUDA, where the host cannot learn of a
-/// skipped step while one is captured: BackendError).  Not thread-safe.
+/// them and accumulated gradients.  Not in a CapturedStep, whose replays do not tell the host of a skipped step: unscale_(),
+/// step() and update() are a BackendError there.  Not thread-safe.
 class GradScaler {
  public:
   /// ValueError for options out of range.
@@ -77,7 +77,6 @@ class GradScaler {
   };
 
   Use& use_of(const Optimizer& optimizer);
-  void set_stage(Use& use, Stage stage);
   void make_scale(Device device, SourceLocation where);
   void unscale(Use& use, const Optimizer& optimizer, SourceLocation where);
   static void join(std::vector<Tensor>& found_inf);

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <limits>
 #include <numbers>
-#include <minnow/tensor/capture_session.h>
+#include <minnow/tensor/capture_rules.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 
@@ -63,8 +63,8 @@ double anneal(AnnealStrategy strategy, double start, double end, double progress
 }
 
 /// BackendError in a captured step, whose replays would keep the rate of the capture.
-void forbid_in_capture(const char* op, SourceLocation where) {
-  if (minnow::detail::CaptureSession::current())
+void refuse_captures(const char* op, SourceLocation where) {
+  if (minnow::detail::CaptureRules::current())
     throw BackendError(std::string(op) +
                            ": it cannot be part of a captured step, whose replays would not call it\n"
                            "call it after the captured step: rates that are set outside count in replays",
@@ -336,13 +336,6 @@ LRFunction lr_by_group(std::vector<LRFunction> functions, SourceLocation where) 
       groups);
 }
 
-LRFunction LambdaLR::by_group(const std::vector<Factor>& factors, SourceLocation where) {
-  std::vector<LRFunction> functions;
-  functions.reserve(factors.size());
-  for (const Factor& f : factors) functions.push_back(lambda_lr(f, where));
-  return lr_by_group(std::move(functions), where);
-}
-
 LRScheduler::LRScheduler(Optimizer& optimizer, LRFunction function, SourceLocation where)
     : optimizer_(optimizer), function_(std::move(function)) {
   if (!function_)
@@ -357,7 +350,7 @@ LRScheduler::LRScheduler(Optimizer& optimizer, LRFunction function, SourceLocati
 }
 
 void LRScheduler::step(SourceLocation where) {
-  forbid_in_capture("LRScheduler::step", where);
+  refuse_captures("LRScheduler::step", where);
   apply(steps_ + 1, where);
 }
 
@@ -430,7 +423,7 @@ bool ReduceLROnPlateau::is_better(double metric) const {
 }
 
 void ReduceLROnPlateau::step(double metric, SourceLocation where) {
-  forbid_in_capture("ReduceLROnPlateau::step", where);
+  refuse_captures("ReduceLROnPlateau::step", where);
   ++steps_;
   if (is_better(metric)) {
     best_ = metric;

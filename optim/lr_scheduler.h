@@ -186,16 +186,28 @@ class LRScheduler {
   std::int64_t steps_ = 0;
 };
 
-/// Multiplies the rate by gamma every step_size steps.
-class StepLR : public LRScheduler {
+/// A scheduler with a schedule of its own: StepLR(sgd, {.step_size = 30}), or by its first options, StepLR(sgd, 30).
+template <class Options, LRFunction (*make)(Options, SourceLocation)> class Schedule : public LRScheduler {
  public:
-  StepLR(Optimizer& optimizer, StepLROptions options, SourceLocation where = SourceLocation::current())
-      : LRScheduler(optimizer, step_lr(options, where), where) {}
-  template <std::integral I>
-  StepLR(Optimizer& optimizer, I step_size, double gamma = 0.1, SourceLocation where = SourceLocation::current())
-      : StepLR(optimizer, StepLROptions{.step_size = static_cast<std::int64_t>(step_size), .gamma = gamma}, where) {}
+  explicit Schedule(Optimizer& optimizer, Options options = {}, SourceLocation where = SourceLocation::current())
+      : LRScheduler(optimizer, make(std::move(options), where), where) {}
+  template <class A>
+  requires std::is_arithmetic_v<A> Schedule(Optimizer& optimizer, A a, SourceLocation where = SourceLocation::current())
+      : Schedule(optimizer, Options{Number<A>{a}}, where) {}
+  template <class A, class B>
+  requires(std::is_arithmetic_v<A>&& std::is_arithmetic_v<B>)
+      Schedule(Optimizer& optimizer, A a, B b, SourceLocation where = SourceLocation::current())
+      : Schedule(optimizer, Options{Number<A>{a}, Number<B>{b}}, where) {}
+
+ private:
+  template <class From> struct Number {  // becomes what an option is
+    From value;
+    template <class To> operator To() const { return static_cast<To>(value); }
+  };
 };
 
+/// Multiplies the rate by gamma every step_size steps.
+using StepLR = Schedule<StepLROptions, step_lr>;
 /// Multiplies the rate by gamma at each milestone: MultiStepLR(sgd, {30, 80}).
 class MultiStepLR : public LRScheduler {
  public:
@@ -213,108 +225,29 @@ class MultiStepLR : public LRScheduler {
 };
 
 /// The rate times factor for total_iters steps.
-class ConstantLR : public LRScheduler {
- public:
-  explicit ConstantLR(Optimizer& optimizer, ConstantLROptions options = {},
-                      SourceLocation where = SourceLocation::current())
-      : LRScheduler(optimizer, constant_lr(options, where), where) {}
-};
-
+using ConstantLR = Schedule<ConstantLROptions, constant_lr>;
 /// Multiplies the rate by gamma at every step.
-class ExponentialLR : public LRScheduler {
- public:
-  ExponentialLR(Optimizer& optimizer, ExponentialLROptions options, SourceLocation where = SourceLocation::current())
-      : LRScheduler(optimizer, exponential_lr(options, where), where) {}
-  template <class Number>
-  requires std::is_arithmetic_v<Number> ExponentialLR(Optimizer& optimizer, Number gamma,
-                                                      SourceLocation where = SourceLocation::current())
-      : ExponentialLR(optimizer, ExponentialLROptions{.gamma = static_cast<double>(gamma)}, where) {}
-};
-
+using ExponentialLR = Schedule<ExponentialLROptions, exponential_lr>;
 /// Down to 0 in total_iters steps, by a power of what is left of them.
-class PolynomialLR : public LRScheduler {
- public:
-  explicit PolynomialLR(Optimizer& optimizer, PolynomialLROptions options = {},
-                        SourceLocation where = SourceLocation::current())
-      : LRScheduler(optimizer, polynomial_lr(options, where), where) {}
-  template <std::integral I>
-  PolynomialLR(Optimizer& optimizer, I total_iters, double power = 1, SourceLocation where = SourceLocation::current())
-      : PolynomialLR(optimizer,
-                     PolynomialLROptions{.total_iters = static_cast<std::int64_t>(total_iters), .power = power},
-                     where) {}
-};
-
+using PolynomialLR = Schedule<PolynomialLROptions, polynomial_lr>;
 /// Half a cosine from the base rate down to eta_min (Loshchilov and Hutter 2017).
-class CosineAnnealingLR : public LRScheduler {
- public:
-  CosineAnnealingLR(Optimizer& optimizer, CosineAnnealingLROptions options,
-                    SourceLocation where = SourceLocation::current())
-      : LRScheduler(optimizer, cosine_annealing_lr(options, where), where) {}
-  template <std::integral I>
-  CosineAnnealingLR(Optimizer& optimizer, I T_max, double eta_min = 0, SourceLocation where = SourceLocation::current())
-      : CosineAnnealingLR(
-            optimizer, CosineAnnealingLROptions{.T_max = static_cast<std::int64_t>(T_max), .eta_min = eta_min}, where) {
-  }
-};
-
+using CosineAnnealingLR = Schedule<CosineAnnealingLROptions, cosine_annealing_lr>;
 /// Half a cosine down, and again from the base rate after T_0, T_0 T_mult, ... steps: SGDR (Loshchilov and Hutter 2017).
-class CosineAnnealingWarmRestarts : public LRScheduler {
- public:
-  CosineAnnealingWarmRestarts(Optimizer& optimizer, CosineAnnealingWarmRestartsOptions options,
-                              SourceLocation where = SourceLocation::current())
-      : LRScheduler(optimizer, cosine_annealing_warm_restarts(options, where), where) {}
-  template <std::integral I>
-  CosineAnnealingWarmRestarts(Optimizer& optimizer, I T_0, std::int64_t T_mult = 1, double eta_min = 0,
-                              SourceLocation where = SourceLocation::current())
-      : CosineAnnealingWarmRestarts(optimizer,
-                                    CosineAnnealingWarmRestartsOptions{
-                                        .T_0 = static_cast<std::int64_t>(T_0), .T_mult = T_mult, .eta_min = eta_min},
-                                    where) {}
-};
-
+using CosineAnnealingWarmRestarts = Schedule<CosineAnnealingWarmRestartsOptions, cosine_annealing_warm_restarts>;
 /// Linear warm-up or decay.
-class LinearLR : public LRScheduler {
- public:
-  explicit LinearLR(Optimizer& optimizer, LinearLROptions options = {},
-                    SourceLocation where = SourceLocation::current())
-      : LRScheduler(optimizer, linear_lr(options, where), where) {}
-};
-
-/// The rate times factor(t), where t counts steps: LambdaLR(sgd, [](auto t) { return std::pow(0.95, t); }).  Several
-/// functions: one for each group.
-class LambdaLR : public LRScheduler {
- public:
-  using Factor = std::function<double(std::int64_t)>;
-  LambdaLR(Optimizer& optimizer, Factor factor, SourceLocation where = SourceLocation::current())
-      : LRScheduler(optimizer, lambda_lr(std::move(factor), where), where) {}
-  LambdaLR(Optimizer& optimizer, const std::vector<Factor>& factors, SourceLocation where = SourceLocation::current())
-      : LRScheduler(optimizer, by_group(factors, where), where) {}
-
- private:
-  static LRFunction by_group(const std::vector<Factor>& factors, SourceLocation where);
-};
-
+using LinearLR = Schedule<LinearLROptions, linear_lr>;
+/// The rate times factor(t), where t counts steps: LambdaLR(sgd, [](auto t) { return std::pow(0.95, t); }).
+/// By group: LRScheduler(sgd, lr_by_group({lambda_lr(f), lambda_lr(g)})).
+using LambdaLR = Schedule<std::function<double(std::int64_t)>, lambda_lr>;
 /// The 1cycle policy (Smith and Topin 2018, "Super-Convergence"): one cycle up and down over the whole training, with
 /// one step for each batch.  The first rate replaces the optimizer's.  With cycle_momentum it sets momentum, or beta1
 /// where the optimizer has betas; ValueError if it has neither.
-class OneCycleLR : public LRScheduler {
- public:
-  OneCycleLR(Optimizer& optimizer, OneCycleLROptions options, SourceLocation where = SourceLocation::current())
-      : LRScheduler(optimizer, one_cycle_lr(options, where), where) {}
-  OneCycleLR(Optimizer& optimizer, double max_lr, std::int64_t total_steps = 0,
-             SourceLocation where = SourceLocation::current())
-      : OneCycleLR(optimizer, OneCycleLROptions{.max_lr = max_lr, .total_steps = total_steps}, where) {}
-};
-
+using OneCycleLR = Schedule<OneCycleLROptions, one_cycle_lr>;
 /// Cyclical learning rates (Smith 2017): between base_lr, which replaces the optimizer's rate, and max_lr, with one step
 /// for each batch.  With cycle_momentum as OneCycleLR.
-class CyclicLR : public LRScheduler {
- public:
-  CyclicLR(Optimizer& optimizer, CyclicLROptions options, SourceLocation where = SourceLocation::current())
-      : LRScheduler(optimizer, cyclic_lr(std::move(options), where), where) {}
-  CyclicLR(Optimizer& optimizer, double base_lr, double max_lr, SourceLocation where = SourceLocation::current())
-      : CyclicLR(optimizer, CyclicLROptions{.base_lr = base_lr, .max_lr = max_lr}, where) {}
-};
+using CyclicLR = Schedule<CyclicLROptions, cyclic_lr>;
+/// ChainedScheduler(sgd, {constant_lr({.factor = 0.1}), exponential_lr({.gamma = 0.9})})
+using ChainedScheduler = Schedule<std::vector<LRFunction>, chained_lr>;
 
 /// SequentialLR(adam, {linear_lr({.total_iters = 100}), cosine_annealing_lr({.T_max = 900})}, {100})
 class SequentialLR : public LRScheduler {
@@ -322,14 +255,6 @@ class SequentialLR : public LRScheduler {
   SequentialLR(Optimizer& optimizer, std::vector<LRFunction> functions, std::vector<std::int64_t> milestones,
                SourceLocation where = SourceLocation::current())
       : LRScheduler(optimizer, sequential_lr(std::move(functions), std::move(milestones), where), where) {}
-};
-
-/// ChainedScheduler(sgd, {constant_lr({.factor = 0.1}), exponential_lr({.gamma = 0.9})})
-class ChainedScheduler : public LRScheduler {
- public:
-  ChainedScheduler(Optimizer& optimizer, std::vector<LRFunction> functions,
-                   SourceLocation where = SourceLocation::current())
-      : LRScheduler(optimizer, chained_lr(std::move(functions), where), where) {}
 };
 
 /// Whether a lower or a higher metric is better.

@@ -192,7 +192,7 @@ void Optimizer::step_unless(std::span<const Tensor> found_inf, SourceLocation wh
     for (std::size_t i = 0; i < pending_.size(); ++i)
       if (!pending_[i].done) run(i);
     write_composed();
-    if (!found_inf.empty() && !CaptureSession::current()) {
+    if (!found_inf.empty()) {
       std::vector<std::pair<Slot*, bool>> slots;
       for (const Pending& p : pending_) slots.emplace_back(p.slot, p.first);
       note_outcome(found_inf[0], slots);
@@ -289,7 +289,7 @@ void Optimizer::prepare_state(std::size_t k, Slot& slot, SourceLocation where) c
       (like_param ? same_layout(state, p)
                   : state.shape() == shape && state.dtype() == p.dtype() && state.device() == p.device()))
     return;
-  if (CaptureSession::current())
+  if (const CaptureRules* rules = CaptureRules::current(); rules && !rules->may_allocate)
     throw BackendError(std::string(rule_.name) +
                            "::step: the state of a parameter cannot be allocated in a captured step"
                            "\n  parameter  " +
@@ -314,10 +314,10 @@ void Optimizer::update(const Composed&) {}
 
 void Optimizer::run_composed(const Pending& pending) {
   Slot& slot = *pending.slot;
+  if (CaptureRules::current() && !can_be_captured())
+    throw BackendError(std::string(rule_.name) + "::step: its steps cannot be captured: each has other numbers" +
+                       "\n  parameter  " + describe(slot.param) + "\ncall step() outside of the captured step");
   if (CaptureSession* session = CaptureSession::current()) {
-    if (!can_be_captured())
-      throw BackendError(std::string(rule_.name) + "::step: its steps cannot be captured: each has other numbers" +
-                         "\n  parameter  " + describe(slot.param) + "\ncall step() outside of the captured step");
     session->on_failure([&slot] { --slot.steps; });
     session->require([this, group = pending.group, values = option_values(pending.group), changes = changes_,
                       where = CallSite::where()] {
@@ -329,7 +329,6 @@ void Optimizer::run_composed(const Pending& pending) {
       settle();
       if (again) count_step(slot);
     });
-    settle_after_replays(*session, {&slot});
   }
   const NoGradGuard guard;
   update({slot.param, slot.grad, std::span(slot.state).first(rule_.states.size()), pending.group, pending.step});
@@ -354,10 +353,11 @@ void Optimizer::run(std::size_t first) {
   Constants constants;
   constants_of(key.group, key.step, key.first, constants.data());
   items_.clear();
-  for (std::size_t i = first; i < pending_.size(); ++i) {
-    Pending& p = pending_[i];
+  std::size_t end = first;  // of the group
+  for (; end < pending_.size() && pending_[end].group == key.group; ++end) {
+    Pending& p = pending_[end];
     const Tensor& param = p.slot->param;
-    if (p.done || p.group != key.group || param.dtype() != like.dtype() || param.device() != like.device() ||
+    if (p.done || param.dtype() != like.dtype() || param.device() != like.device() ||
         !can_share_a_pass(key, constants, p))
       continue;
     UpdateItem& item = items_.emplace_back(UpdateItem{&param.layout(), &p.slot->grad.layout(), {}});
@@ -377,9 +377,8 @@ void Optimizer::run(std::size_t first) {
   }
   const auto numbers = std::span(constants).first(rule_.num_constants);
   const Tensor& found = found_inf_on(like.device());
-  CaptureSession::note(found);
   backend_of(like.device()).run(calls::Update{{rule_.number, numbers, replayed}, items_, found});
-  for (std::size_t i = first; i < pending_.size(); ++i) {
+  for (std::size_t i = first; i < end; ++i) {
     Slot& slot = *pending_[i].slot;
     if (!pending_[i].done || !slot.grad.defined()) continue;
     count_step(slot);
@@ -391,15 +390,6 @@ void Optimizer::count_step(Slot& slot) {
   slot.param.storage()->bump_version();
   ++slot.steps;
   slot.fresh = false;
-}
-
-void Optimizer::settle_after_replays(CaptureSession& session, const std::vector<Slot*>& slots) {
-  if (found_inf_.empty()) return;
-  session.after_replay([this, slots, found = found_inf_[0]] {
-    std::vector<std::pair<Slot*, bool>> uncertain = uncertain_;
-    for (Slot* slot : slots) uncertain.emplace_back(slot, false);
-    note_outcome(found, uncertain);
-  });
 }
 
 const double* Optimizer::record(CaptureSession& session, const Pending& key) {
@@ -414,7 +404,6 @@ const double* Optimizer::record(CaptureSession& session, const Pending& key) {
     check_options(options_of(key.group), where);
     return is_as_captured(key, slots);
   });
-  settle_after_replays(session, slots);
   return session.dynamic(rule_.num_constants, [this, key, slots](std::span<double> numbers, bool again) {
     settle();
     if (again)

@@ -204,7 +204,6 @@ class Optimizer {
   static void count_step(Slot& slot);
   /// In a captured step: makes each replay compute the constants of this pass again.
   const double* record(detail::CaptureSession& session, const Pending& key);
-  void settle_after_replays(detail::CaptureSession& session, const std::vector<Slot*>& slots);
   /// Whether a captured pass over these slots would still be the same.
   bool is_as_captured(const Pending& key, const std::vector<Slot*>& slots) const;
 

@@ -11,6 +11,7 @@ namespace minnow::detail {
 
 class CallSite;
 class CaptureSession;
+struct CaptureRules;
 
 /// What the Autocast guards of a thread have set (autograd/autocast.h).
 struct AutocastMode {
@@ -27,7 +28,8 @@ struct AutocastMode {
 /// What the tensor part keeps for each thread.
 struct CallingThread {
   const CallSite* site = nullptr;     ///< the one that counts: a site inside of another operation does not replace it
-  CaptureSession* capture = nullptr;  ///< the innermost capture
+  CaptureSession* capture = nullptr;  ///< the running capture
+  const CaptureRules* capture_rules = nullptr;
   RandomGenerator* generator = nullptr;  ///< replaces the default generator
   int device_index[kDeviceTypes] = {};   ///< the current device of each type
   int serial_regions = 0;                ///< how many are open (SerialRegion)

@@ -7,6 +7,7 @@
 #include <minnow/tensor/error.h>
 
 namespace minnow::detail {
+
 void forbid_in_capture(std::string_view op, SourceLocation where) {
   throw BackendError(std::string(CallSite::op_or(op)) +
                          ": cannot be captured, because it waits for the device or uses host memory\n"
@@ -16,20 +17,22 @@ void forbid_in_capture(std::string_view op, SourceLocation where) {
 
 CaptureSession::CaptureSession(Device device)
     : numbers_(empty({static_cast<std::int64_t>(kNumbers)}, {.dtype = DType::float64, .device = device})),
-      rebindings_(Storage::all_rebindings()) {}
+      rebindings_(Storage::all_rebindings()),
+      rules_{device} {}
 
 CaptureSession::~CaptureSession() { end(); }
 
 CaptureSession* CaptureSession::current() { return calling_thread.capture; }
 
 void CaptureSession::begin() {
-  outer_ = calling_thread.capture;
   calling_thread.capture = this;
+  scope_.emplace(&rules_);
 }
 
 void CaptureSession::end() {
   if (calling_thread.capture != this) return;
-  calling_thread.capture = outer_;
+  calling_thread.capture = nullptr;
+  scope_.reset();
   for (const auto& generator_use : generators_)
     generator_use->taken = generator_use->generator->state().offset - generator_use->base;
   for (const auto& action : at_end_) action();
@@ -109,14 +112,11 @@ void CaptureSession::upload(SourceLocation where) {
   for (const auto& written : overwritten_)
     if (const auto storage = written.lock()) storage->bump_version();
   if (used_ == 0) return;
-  if (device().is_cpu())
-    return fill({static_cast<double*>(numbers_.raw_data()), used_});  // replays on the CPU are done when they return
   const auto count = static_cast<std::int64_t>(used_);
   const Tensor host = empty({count}, {.dtype = DType::float64, .pinned = true}, where);
   fill({static_cast<double*>(host.raw_data()), used_});
   const View target(numbers_.storage(), DType::float64, {count}, {1});
-  Backend& backend = backend_of(device(), where);
-  backend.transfer(host, target, !backend.computes_on_host());
+  backend_of(device(), where).transfer(host, target, true);
 }
 
 void CaptureSession::fill(std::span<double> numbers) {

@@ -3,24 +3,22 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
-#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 #include <minnow/tensor/calling_thread.h>
+#include <minnow/tensor/capture_rules.h>
 #include <minnow/tensor/internal.h>
 #include <minnow/tensor/random.h>
 #include <minnow/tensor/tensor.h>
 
 namespace minnow::detail {
 
-/// BackendError: `op` cannot be captured, because it waits for the device or uses host memory.
-[[noreturn]] void forbid_in_capture(std::string_view op, SourceLocation where = {});
-
-/// The state of a CapturedStep that changes between replays: numbers in device memory, which the host writes before
-/// each replay and the captured kernels read (learning rates, step counts, random offsets); and the conditions under
-/// which a replay is still right.  Only the capturing thread uses it.
+/// What of a captured CUDA graph changes between replays: numbers in device memory, which the host writes before each
+/// replay and the captured kernels read (learning rates, step counts, random offsets); and the conditions under which a
+/// replay is still right.  Only the capturing thread uses it.
 class CaptureSession {
  public:
   /// Writes the numbers of the next replay.  `again` is false for the first one, which runs what the capture only
@@ -34,12 +32,7 @@ class CaptureSession {
 
   /// The capture that is running on this thread, or nullptr.
   static CaptureSession* current();
-  /// BackendError if this thread is capturing a step for `device`: the host or another device cannot access its memory
-  /// then, since nothing has been computed yet and a replay would not repeat the access.
-  static void forbid_access(std::string_view op, Device device, SourceLocation where = {}) {
-    if (const CaptureSession* session = current(); session && session->device() == device) forbid_in_capture(op, where);
-  }
-  /// Makes this the running capture of the thread until end().
+  /// Makes this the running capture of the thread until end(), with its rules.
   void begin();
   void end();
 
@@ -127,7 +120,8 @@ class CaptureSession {
   std::size_t used_ = 0;
   bool again_ = false;  // whether it was replayed before
   const AutocastMode autocast_ = calling_thread.autocast;
-  CaptureSession* outer_ = nullptr;
+  const CaptureRules rules_;
+  std::optional<CaptureRulesScope> scope_;  // until end()
 };
 
 }  // namespace minnow::detail

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <vector>
-#include <minnow/tensor/backend/captured_calls.h>
+#include <minnow/tensor/backend/backend.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/calling_thread.h>
 #include <minnow/tensor/capture_session.h>
@@ -17,28 +17,12 @@
 namespace minnow {
 namespace {
 
-/// An input of a step.  A list of calls reads it where the caller has it, if nothing but the calls could see the
-/// difference; a CUDA graph, and other steps, read a copy in memory that the step owns.
-struct Input {
-  DType dtype;
-  Shape shape;
-  Strides strides;
-  Tensor own;             // undefined where replays read in place and none had to copy yet
-  bool in_place = false;  // the step does not write it, and keeps no tensor of it
-
-  bool accepts(const Tensor& given) const { return dtype == given.dtype() && shape == given.shape(); }
-  const Tensor& memory(Device device, SourceLocation where) {
-    if (!own.defined()) own = empty_strided_like(shape, strides, dtype, device, where);
-    return own;
-  }
-};
-
 constexpr std::int64_t kWorthwhileReplays = 10;  // a capture dropped after fewer was wasted
 constexpr int kMaxWastedCaptures = 4;
 
-/// The step for one combination of shapes.
+/// The step for one combination of shapes, on a GPU.
 struct Captured {
-  std::vector<Input> inputs;
+  std::vector<Tensor> inputs;  // copies of the caller's
   Tensor output;
   std::int64_t runs = 0;     // direct runs since the last capture
   std::int64_t replays = 0;  // of the last capture, and of those that it was found equal to
@@ -46,11 +30,11 @@ struct Captured {
   bool was_captured = false;
   std::unique_ptr<CaptureSession> session;
   std::unique_ptr<CapturedWork> work;
-  CapturedList* list = nullptr;  // the work, if it is a list of calls
 
   bool accepts(std::span<const Tensor> given) const {
-    return std::equal(inputs.begin(), inputs.end(), given.begin(), given.end(),
-                      [](const Input& input, const Tensor& t) { return input.accepts(t); });
+    return std::equal(inputs.begin(), inputs.end(), given.begin(), given.end(), [](const Tensor& own, const Tensor& t) {
+      return own.dtype() == t.dtype() && own.shape() == t.shape();
+    });
   }
   /// Whether the next run calls the function.  After a change at least one does, in which an optimizer can change the
   /// layout of its state.
@@ -62,20 +46,10 @@ struct Captured {
     runs = 0;
     replays = 0;
     output = Tensor();
-    list = nullptr;
     work.reset();
     session.reset();
   }
 };
-
-/// BackendError if a later capture of a step has other calls.
-void require_same_calls(const CapturedList& captured, const CapturedList& now, SourceLocation where) {
-  if (const std::string difference = captured.difference(now); !difference.empty())
-    throw BackendError("CapturedStep: the function does not make the calls that were captured" + difference +
-                           "\nreplays do not see what it does on the host: give what changes as an input, or do not "
-                           "capture this part of the step",
-                       where);
-}
 
 }  // namespace
 
@@ -84,16 +58,17 @@ struct CapturedStep::State {
   std::size_t arity;
   CapturedStepOptions options;
   Device device;
+  bool on_host = false;        // nothing is captured
+  std::int64_t host_runs = 0;  // a GPU captures the one after warm_up
   std::vector<Captured> captured = {};
   std::int64_t replays = 0;
   std::optional<Stream> last = std::nullopt;  // stream of the last run
 
   void wait_for_last_run();
   Tensor run_step(std::span<const Tensor> inputs);
-  Tensor run_directly(std::span<const Tensor> inputs, SourceLocation where);
-  Captured* find(std::span<const Tensor> inputs);
-  std::vector<Tensor> own_inputs(Captured& entry, SourceLocation where) const;
-  void read(Captured& entry, std::span<const Tensor> given, SourceLocation where) const;
+  std::vector<Tensor> copies(std::span<const Tensor> inputs, SourceLocation where) const;
+  Tensor run_on_host(std::span<const Tensor> inputs);
+  Captured* find(std::span<const Tensor> inputs, SourceLocation where);
   void capture(Captured& entry, SourceLocation where);
   void replay(Captured& entry, SourceLocation where);
 };
@@ -101,17 +76,12 @@ struct CapturedStep::State {
 CapturedStep::CapturedStep(Function step, int inputs, const CapturedStepOptions& options, SourceLocation where)
     : state_(new State{std::move(step), static_cast<std::size_t>(inputs), options,
                        options.device ? *options.device : best_device()}) {
-  if (options.warm_up < 0 || options.max_captures < 0 || options.check_every < 0)
-    throw ValueError("CapturedStep: warm_up = " + std::to_string(options.warm_up) +
-                         ", max_captures = " + std::to_string(options.max_captures) + " and check_every = " +
-                         std::to_string(options.check_every) + " must be 0 or more\nthe defaults are 3, 8 and 0",
+  if (options.warm_up < 0 || options.max_captures < 0)
+    throw ValueError("CapturedStep: warm_up = " + std::to_string(options.warm_up) + " and max_captures = " +
+                         std::to_string(options.max_captures) + " must be 0 or more\nthe defaults are 3 and 8",
                      where);
   const CallSite site("CapturedStep", where);
-  const bool on_host = backend_of(state_->device, where).computes_on_host();  // DeviceError if it cannot be used
-  if (options.check_every > 0 && !on_host)
-    throw ValueError("CapturedStep: check_every compares lists of calls, which a step on " + state_->device.str() +
-                         " does not have\ncheck the step on the cpu: {.device = \"cpu\"}",
-                     where);
+  state_->on_host = backend_of(state_->device, where).computes_on_host();  // DeviceError if it cannot be used
 }
 
 CapturedStep::~CapturedStep() = default;
@@ -143,22 +113,22 @@ Tensor CapturedStep::run(std::span<const Tensor> inputs, SourceLocation where) {
           "CapturedStep: an input is undefined\n  input " + std::to_string(i) +
               "  undefined tensor\nit was default-constructed, moved from, or is a gradient that was never computed",
           where);
-  if (CaptureSession::current())
+  if (CaptureRules::current())
     throw BackendError(
         "CapturedStep: a step that is being captured cannot run another one\ncall the inner function itself", where);
-  Captured* entry = calling_thread.detects_anomaly ? nullptr : s.find(inputs);
-  if (!entry) return s.run_directly(inputs, where);
+  if (calling_thread.detects_anomaly) return s.run_step(s.copies(inputs, where));
+  if (s.on_host) return s.run_on_host(s.copies(inputs, where));
+  Captured* entry = s.find(inputs, where);
+  if (!entry) return s.run_step(s.copies(inputs, where));
   if (entry->work && !entry->session->is_current()) entry->drop_capture();
   s.wait_for_last_run();
-  if (entry->runs_directly(s.options.warm_up)) {
+  const bool directly = entry->runs_directly(s.options.warm_up);
+  if (!directly && !entry->work) s.capture(*entry, where);
+  for (std::size_t i = 0; i < inputs.size(); ++i) raw::copy_to(inputs[i], entry->inputs[i], where);
+  if (directly) {
     ++entry->runs;
-    const std::vector<Tensor> own = s.own_inputs(*entry, where);
-    for (std::size_t i = 0; i < inputs.size(); ++i) raw::copy_to(inputs[i], own[i], where);
-    return s.run_step(own);
+    return s.run_step(entry->inputs);
   }
-  const bool checks = s.options.check_every > 0 && entry->work && (entry->replays + 1) % s.options.check_every == 0;
-  if (!entry->work || checks) s.capture(*entry, where);
-  s.read(*entry, inputs, where);
   s.replay(*entry, where);
   return entry->output;
 }
@@ -176,84 +146,52 @@ Tensor CapturedStep::State::run_step(std::span<const Tensor> inputs) {
   return output.defined() ? raw::detach(output) : output;
 }
 
-Tensor CapturedStep::State::run_directly(std::span<const Tensor> inputs, SourceLocation where) {
-  std::vector<Tensor> on_device;
-  for (const Tensor& t : inputs) on_device.push_back(raw::to_device(raw::detach({t, where}), device));
-  return run_step(on_device);
+/// Copies on the device, without history, which the step may write.
+std::vector<Tensor> CapturedStep::State::copies(std::span<const Tensor> inputs, SourceLocation where) const {
+  std::vector<Tensor> own;
+  for (const Tensor& t : inputs)
+    own.push_back(t.device() == device ? raw::clone({t, where}) : raw::to_device(raw::detach({t, where}), device));
+  return own;
+}
+
+Tensor CapturedStep::State::run_on_host(std::span<const Tensor> inputs) {
+  wait_for_last_run();
+  const CaptureRules rules{device, host_runs != options.warm_up};
+  const CaptureRulesScope scope(&rules);
+  const Tensor output = run_step(inputs);
+  ++host_runs;
+  return output;
 }
 
 /// The entry for inputs of these shapes, made if there is none; nullptr if there are max_captures others.
-Captured* CapturedStep::State::find(std::span<const Tensor> inputs) {
+Captured* CapturedStep::State::find(std::span<const Tensor> inputs, SourceLocation where) {
   for (Captured& entry : captured)
     if (entry.accepts(inputs)) return &entry;
   if (static_cast<int>(captured.size()) >= options.max_captures) return nullptr;
   Captured entry;
   for (const Tensor& t : inputs)
-    entry.inputs.push_back({t.dtype(), t.shape(), strides_like(t.shape(), t.strides()), {}});
+    entry.inputs.push_back(empty_strided_like(t.shape(), t.strides(), t.dtype(), device, where));
   return &captured.emplace_back(std::move(entry));
-}
-
-/// The memory that the step has for its inputs.
-std::vector<Tensor> CapturedStep::State::own_inputs(Captured& entry, SourceLocation where) const {
-  std::vector<Tensor> own;
-  for (Input& input : entry.inputs) own.push_back(input.memory(device, where));
-  return own;
-}
-
-/// Makes the next replay read the inputs: where they are, or copies.
-void CapturedStep::State::read(Captured& entry, std::span<const Tensor> given, SourceLocation where) const {
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    Input& input = entry.inputs[i];
-    const View& view = given[i].layout();
-    const bool in_place = input.in_place && view.device() == device && view.strides() == input.strides &&
-                          !entry.list->uses(view.raw_data(), static_cast<std::size_t>(view.nbytes()));
-    if (in_place) view.storage()->wait_ready();
-    else raw::copy_to(given[i], input.memory(device, where), where);
-    if (entry.list) entry.list->set_input(i, in_place ? view.raw_data() : input.own.raw_data());
-  }
 }
 
 void CapturedStep::State::capture(Captured& entry, SourceLocation where) {
   auto session = std::make_unique<CaptureSession>(device);
-  std::vector<Tensor> inputs = own_inputs(entry, where);
-  const auto versions_of = [&] {
-    std::vector<std::uint32_t> versions;
-    versions.reserve(inputs.size());
-    for (const Tensor& t : inputs) versions.push_back(t.storage()->version());
-    return versions;
-  };
-  const std::vector<std::uint32_t> before = versions_of();
   auto work = backend_of(device, where).begin_capture(device.index());
-  auto* const list = dynamic_cast<CapturedList*>(work.get());
-  Tensor output;
   session->begin();
   try {
-    if (list)
-      for (const Tensor& t : inputs) list->add_input(t);
-    output = run_step(inputs);
+    entry.output = run_step(entry.inputs);
     session->end();
-    session->note_writes(output);
-    if (entry.list) require_same_calls(*entry.list, *list, where);
-    entry.work.reset();
-    entry.list = nullptr;
+    session->note_writes(entry.output);
     work->finish();
   } catch (...) {
+    entry.output = Tensor();
     work.reset();
     session->undo_run();
     throw;
   }
-  const std::vector<std::uint32_t> after = versions_of();
-  inputs.clear();
-  for (std::size_t i = 0; i < entry.inputs.size(); ++i) {
-    Input& input = entry.inputs[i];
-    input.in_place = list && before[i] == after[i] && input.own.is_unique();
-    if (input.in_place) input.own = Tensor();
-  }
-  entry.output = output;
   entry.was_captured = true;
   entry.session = std::move(session);
   entry.work = std::move(work);
-  entry.list = list;
 }
 
 void CapturedStep::State::replay(Captured& entry, SourceLocation where) {

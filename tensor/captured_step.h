@@ -20,17 +20,11 @@ struct CapturedStepOptions {
   int warm_up = 3;
   /// The number of combinations of input shapes that are captured; others run directly.
   int max_captures = 8;
-  /// A replay does not call the function, and does not notice that it would do something else.  With n > 0 every n-th
-  /// run of a capture calls it once more, as a capture does, and compares its calls with those that are replayed:
-  /// operations, shapes, dtypes, numbers, and which tensors from outside are read and written.  Where they differ it is
-  /// a BackendError with both calls and their lines, and nothing was computed.  Not on a GPU, whose graphs have no list
-  /// of calls.
-  int check_every = 0;
 };
 
-/// A training step that is captured once and then replayed as one unit: a CUDA graph on a GPU, where a small network is
-/// bound by the launches of its kernels; on a CPU and on sim the list of its kernel calls, made without autograd,
-/// checks and allocation.
+/// A training step that is captured once and then replayed as one unit on a GPU, a CUDA graph: a small network is bound by
+/// the launches of its kernels there.  On the CPU and on sim each call calls the function, and refuses what cannot be
+/// captured on a GPU, so that a step that runs there runs on a GPU.
 ///
 ///     CapturedStep step([&](const Tensor& images, const Tensor& labels) {
 ///       const Tensor loss = nn::cross_entropy(net(images), labels);
@@ -41,23 +35,18 @@ struct CapturedStepOptions {
 ///     }, {.device = device});
 ///     for (auto& [images, labels] : loader) Tensor loss = step(images, labels);
 ///
-/// Each call runs the step once: the first `warm_up` calls run directly, the next is captured and replayed, later
-/// ones are replayed.  The results are those of the same calls without capture.  Inputs (up to four, on any device)
-/// have no gradients: parameters are trained.  A replay on the CPU or sim reads an input where it is; it is copied
-/// to memory that the step owns if it is on another device or has another layout than at the capture, if the step
-/// writes it, keeps it or uses its memory otherwise, and for a CUDA graph.  Each combination of shapes and dtypes
-/// has its own capture.  The result is the tensor that the function returned (undefined for void); the next run
-/// overwrites it, as it does gradients and what the function assigns to variables outside, and backward of what was
-/// computed with a result or a gradient before is an AutogradError then.  clone() keeps it.
-///
-/// The memory of all intermediate tensors is laid out once, by the calls that use them, and elementwise operations
-/// that follow each other are made in one pass over their elements (CPU and sim).
+/// Each call runs the step once: on a GPU the first `warm_up` calls run directly, the next is captured and replayed,
+/// later ones are replayed.  The results are those of the same calls without capture.  Inputs (up to four, on any
+/// device) are copied to memory of the step's device, which the step may write, and have no gradients: parameters are
+/// trained.  Each combination of shapes and dtypes has its own capture.  The result is the tensor that the function
+/// returned (undefined for void).  On a GPU the next run overwrites it, as it does gradients and what the function
+/// assigns to variables outside, and backward of what was computed with a result or a gradient before is an
+/// AutogradError then; elsewhere each run makes others.  Rely on neither: clone() keeps a result, item() its number.
 ///
 /// A replay does not run the function: what it does on the host (branches, printing, counters) happens only in the
-/// runs before, and every tensor that it reads must be an input or stay the same tensor; `check_every` finds what
-/// does not hold to this.  Learning rates, step counts of optimizers and random numbers advance in replays;
-/// optimizers and generators must outlive the step.  Schedulers and averages of weights (EMA) take their step
-/// outside.
+/// runs before, and every tensor that it reads must be an input or stay the same tensor.  Learning rates, step counts
+/// of optimizers and random numbers advance in replays; optimizers and generators must outlive the step.  Schedulers,
+/// averages of weights (EMA) and a GradScaler take their step outside.
 ///
 /// The step runs directly and is captured again after a change that concerns it: parameters that were moved,
 /// converted or given other data (Module::to, set_data), gradients that were dropped or replaced if the step adds to
@@ -65,10 +54,10 @@ struct CapturedStepOptions {
 /// such changes keep coming after few replays, the step stays uncaptured and runs directly.
 ///
 /// A call that waits for the device or reads values (item, data, printing), copies to another device, computes
-/// there, or reads host memory (tensor, a loader) cannot be captured: BackendError with the user's line.  Nothing
-/// was captured then, and the program can go on.  Data that a kernel refuses, such as an index out of range, is an
-/// error in a replay too, with the operation and line of the capture: on a GPU at the next synchronization,
-/// elsewhere at once; that run is not counted.  A capture keeps its memory until the step is destroyed.  Not
+/// there, or reads host memory (tensor, a loader) cannot be captured: BackendError with the user's line.  On a GPU it
+/// is thrown by the capture: nothing was computed, and the program can go on; elsewhere by each run, from the first on.
+/// Data that a kernel refuses, such as an index out of range, is an error in a replay too, with the operation and line of
+/// the capture, at the next synchronization.  A capture keeps its memory until the step is destroyed.  Not
 /// thread-safe.
 class CapturedStep {
  public:
@@ -99,7 +88,7 @@ class CapturedStep {
   }
   Tensor run(std::span<const Tensor> inputs, SourceLocation where = SourceLocation::current());
 
-  /// The number of combinations of input shapes that are captured now.
+  /// The number of combinations of input shapes that are captured now: 0 unless the device is a GPU.
   int captures(SourceLocation where = SourceLocation::current()) const;
   /// The number of runs that were replays.
   std::int64_t replays(SourceLocation where = SourceLocation::current()) const;

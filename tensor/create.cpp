@@ -4,7 +4,7 @@
 #include <cstring>
 #include <fmt/format.h>
 #include <minnow/tensor/backend/dispatch.h>
-#include <minnow/tensor/capture_session.h>
+#include <minnow/tensor/capture_rules.h>
 #include <minnow/tensor/checked.h>
 #include <minnow/tensor/dtype_switch.h>
 #include <minnow/tensor/error.h>
@@ -272,7 +272,7 @@ void collect(const Nested& n, const Shape& shape, int depth, std::vector<Scalar>
 
 Tensor tensor(const Nested& nested, const TensorOptions& options, SourceLocation where) {
   const CallSite site("tensor", where);
-  CaptureSession::forbid_access("tensor", Device());
+  CaptureRules::forbid_access("tensor", Device());
   Shape shape;
   DType dtype = DType::bool_;
   measure(nested, shape, dtype);
@@ -297,7 +297,7 @@ Tensor tensor(const Nested& nested, const TensorOptions& options, SourceLocation
 Tensor detail::copy_of(const void* values, std::size_t count, DType own, const TensorOptions& options,
                        SourceLocation where) {
   const CallSite site("tensor", where);
-  CaptureSession::forbid_access("tensor", Device());
+  CaptureRules::forbid_access("tensor", Device());
   const Shape shape{static_cast<std::int64_t>(count)};
   const Tensor host = empty(shape, {own, {}, options.pinned});
   if (count) std::memcpy(host.raw_data(), values, count * size_of(own));
@@ -362,7 +362,7 @@ Tensor detail::view_of(void* data, const Shape& shape, std::optional<DType> own,
   if (!data && bytes)
     throw ValueError("from_blob: the pointer is null\n  shape  " + shape.str() + "\npass memory of " +
                      std::to_string(bytes) + " bytes");
-  CaptureSession::forbid_access("from_blob", Device(), where);
+  CaptureRules::forbid_access("from_blob", Device(), where);
   auto storage = std::make_shared<Storage>(data, bytes, Device(), options.deleter);
   return Tensor(std::move(storage), dtype, shape, strides);
 }

@@ -3,7 +3,6 @@
 #include <charconv>
 #include <iterator>
 #include <ostream>
-#include <minnow/tensor/backend/captured_calls.h>
 #include <minnow/tensor/backend/devices.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/calling_thread.h>
@@ -114,7 +113,6 @@ Backend& detail::backend_of(Device device, SourceLocation where) {
   Backend* backend = kind_of(device.type()).backend();
   const int count = backend ? backend->device_count() : 0;
   if (device.index() < 0 || device.index() >= count) no_such_device(device, count, where);
-  if (Backend* capture = call_capture(device)) return *capture;
   return *backend;
 }
 

@@ -143,12 +143,13 @@ Strides strides_like(const Shape& shape, const Strides& like) {
   int order[kMaxRank];
   std::iota(order, order + rank, 0);
   for (int i = 1; i < rank; ++i) {
-    // Insertion sort, outermost first; pairs with a stride of 0 or a size of 1 keep their order.
-    for (int j = i; j > 0; --j) {
-      const int a = order[j - 1], b = order[j];
-      const bool informative = shape[a] != 1 && shape[b] != 1 && like[a] != 0 && like[b] != 0;
-      if (!informative || like[a] >= like[b]) break;
-      std::swap(order[j - 1], order[j]);
+    // Insertion sort, outermost first, among those that have a stride and a size other than 1.
+    const auto informative = [&](int d) { return shape[d] != 1 && like[d] != 0; };
+    for (int at = i, j = i - 1; j >= 0 && informative(order[at]); --j) {
+      if (!informative(order[j])) continue;
+      if (like[order[j]] >= like[order[at]]) break;
+      std::swap(order[j], order[at]);
+      at = j;
     }
   }
   Strides strides = shape;

@@ -1,6 +1,7 @@
 #include <minnow/tensor/stream.h>
 
 #include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/capture_rules.h>
 #include <minnow/tensor/error.h>
 
 namespace minnow {
@@ -42,6 +43,7 @@ StreamGuard::~StreamGuard() {
 
 void synchronize(Device device, SourceLocation where) {
   const CallSite site("synchronize", where);
+  CaptureRules::forbid_access("synchronize", device, where);
   backend_of(device, where).synchronize(device.index());
 }
 

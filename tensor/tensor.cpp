@@ -1,6 +1,6 @@
 #include <minnow/tensor/tensor.h>
 
-#include <minnow/tensor/capture_session.h>
+#include <minnow/tensor/capture_rules.h>
 #include <minnow/tensor/error.h>
 
 namespace minnow {
@@ -67,7 +67,7 @@ void* Tensor::host_data(DType expected, SourceLocation where) const {
     throw DTypeError("data: elements are not " + std::string(name_of(expected)) + "\n  self  " + describe(*this) +
                          "\nuse the C++ type of the dtype, or convert first: .to(...)",
                      where);
-  CaptureSession::forbid_access("data", device(), where);
+  CaptureRules::forbid_access("data", device(), where);
   storage()->wait_ready();
   if (expected == DType::int8) storage()->forget_prepared();  // of weights
   return raw_data();

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 #include <minnow/tensor/backend/dispatch.h>
-#include <minnow/tensor/capture_session.h>
+#include <minnow/tensor/capture_rules.h>
 #include <minnow/tensor/dtype_switch.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
@@ -16,7 +16,7 @@ namespace {
 
 /// A row-major copy on the host, complete.
 Tensor on_host(const Tensor& x) {
-  CaptureSession::forbid_access(CallSite::op(), x.device());
+  CaptureRules::forbid_access(CallSite::op(), x.device());
   Tensor host = raw::to_device(raw::contiguous(x), Device());
   host.storage()->wait_ready();
   return host;

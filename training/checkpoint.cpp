@@ -10,6 +10,7 @@
 #include <system_error>
 #include <thread>
 #include <unistd.h>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 #include <minnow/tensor/create.h>
@@ -105,8 +106,9 @@ class Checkpoint::State {
   const std::string folder;
   const CheckpointOptions options;
   std::vector<Named> parts;
-  std::int64_t number = -1;  // of the newest file in the folder; -1: not looked for
-  std::vector<File> own;     // the files of this run, oldest first
+  std::unordered_map<std::string, std::size_t> places;  // of parts, by name
+  std::int64_t number = -1;                             // of the newest file in the folder; -1: not looked for
+  std::vector<File> own;                                // the files of this run, oldest first
   std::optional<double> best;
   std::unique_ptr<Running> running;
 };
@@ -144,8 +146,7 @@ void Checkpoint::State::check_parts(const std::string& path, const detail::Check
       problems += "\n  '" + name + "' is of class " + saved->second + " in the file, here of class " + part.kind;
   }
   for (const auto& [key, kind] : file.metadata)
-    if (key.starts_with(kPart) && std::none_of(parts.begin(), parts.end(),
-                                               [&key = key](const Named& named) { return key == kPart + named.name; }))
+    if (key.starts_with(kPart) && !places.contains(key.substr(std::string_view(kPart).size())))
       problems += "\n  '" + key.substr(std::string_view(kPart).size()) + "' of the file was not added here";
   if (!problems.empty())
     throw ValueError(
@@ -157,11 +158,12 @@ void Checkpoint::State::check_parts(const std::string& path, const detail::Check
 void Checkpoint::State::load(const std::string& path, const detail::CheckpointFile& file, SourceLocation where) {
   check_parts(path, file, where);
   std::vector<StateDict> values(parts.size()), before(parts.size());
+  for (const auto& [name, tensor] : file.tensors) {  // names of parts have no dot
+    const std::size_t dot = std::min(name.find('.'), name.size());
+    if (const auto place = places.find(name.substr(0, dot)); place != places.end())
+      values[place->second].set(name.substr(std::min(dot + 1, name.size())), tensor);
+  }
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    const std::string& own_name = parts[i].name;
-    for (const auto& [name, tensor] : file.tensors)
-      if (name == own_name) values[i].set("", tensor);
-      else if (name.starts_with(own_name + ".")) values[i].set(name.substr(own_name.size() + 1), tensor);
     for (const auto& [name, tensor] : parts[i].part.state())
       before[i].set(name, tensor.defined() ? host_copy(tensor, false) : tensor);
   }
@@ -254,15 +256,15 @@ std::string Checkpoint::name_without_arguments(const std::type_info& type) {
 }
 
 Checkpoint& Checkpoint::add_part(std::string name, Part part, SourceLocation where) {
-  const bool known = std::any_of(state_->parts.begin(), state_->parts.end(),
-                                 [&](const State::Named& named) { return named.name == name; });
+  const bool known = state_->places.contains(name);
   const bool reserved = name == "checkpoint" || name == "__metadata__";
   if (known || reserved || name.empty() || name.find('.') != std::string::npos || !io::detail::is_utf8(name))
     throw ValueError("Checkpoint::add: the name '" + name +
                          (known ? "' is taken" : "' is empty, has a '.', is not UTF-8, or is the library's own") +
                          "\ngive each part a name of its own, e.g. \"model\"",
                      where);
-  state_->parts.push_back({std::move(name), std::move(part)});
+  state_->parts.push_back({name, std::move(part)});
+  state_->places.emplace(std::move(name), state_->parts.size() - 1);
   return *this;
 }
 

@@ -1,10 +1,10 @@
 #include "harness/harness.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <exception>
 #include <fstream>
 #include <iostream>
@@ -14,9 +14,11 @@
 namespace bench {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_now(const Settings& settings) {
+  timespec now{};
+  clock_gettime(settings.cpu_time ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
 
 double median(std::vector<double> times) {
   std::sort(times.begin(), times.end());
@@ -26,10 +28,10 @@ double median(std::vector<double> times) {
 
 double time_of(const std::function<void()>& step, int count, const Settings& settings) {
   settings.synchronize();
-  const auto start = Clock::now();
+  const double start = seconds_now(settings);
   for (int i = 0; i < count; ++i) step();
   settings.synchronize();
-  return seconds_since(start) / count;
+  return (seconds_now(settings) - start) / count;
 }
 
 /// Seconds of a step: the median of `repeat` samples; each runs enough steps to take at least 20 ms.
@@ -117,6 +119,7 @@ Arguments parse(int argc, char** argv) {
     else if (option == "--list") a.list = true;
     else if (option == "--quick") a.settings.quick = true;
     else if (option == "--deterministic") a.settings.deterministic = true;
+    else if (option == "--cpu-time") a.settings.cpu_time = true;
     else if (i + 1 < argc && option == "--device") a.settings.device = argv[++i];
     else if (i + 1 < argc && option == "--only") a.only = argv[++i];
     else if (i + 1 < argc && option == "--data") a.settings.data = argv[++i];
@@ -125,7 +128,7 @@ Arguments parse(int argc, char** argv) {
     else if (i + 1 < argc && option == "--repeat") a.repeat = std::atoi(argv[++i]);
     else
       throw std::runtime_error(
-          "usage: [--device D] [--threads N] [--data DIR] [--files DIR] [--repeat N] [--quick] "
+          "usage: [--device D] [--threads N] [--data DIR] [--files DIR] [--repeat N] [--quick] [--cpu-time] "
           "[--only NAME | --serve | --list]");
   }
   return a;

@@ -33,6 +33,7 @@ struct Settings {
   bool quick = false;  ///< small sizes and one sample, to check that it works
   int seed = 0;        ///< the number behind the name of a workload that takes one
   bool deterministic = false;
+  bool cpu_time = false;  ///< times are those of the processor, for one thread on a busy machine
   /// Waits until the device has done all its work; called around each sample.
   std::function<void()> synchronize = [] {};
 };

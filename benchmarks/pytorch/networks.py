@@ -40,6 +40,32 @@ class ResNet18(nn.Module):
         return self.fc(F.adaptive_avg_pool2d(x, 1).flatten(1))
 
 
+def two_convolutions(before, after):
+    return nn.Sequential(nn.Conv2d(before, after, 3, padding=1, bias=False), nn.BatchNorm2d(after), nn.ReLU(),
+                         nn.Conv2d(after, after, 3, padding=1, bias=False), nn.BatchNorm2d(after), nn.ReLU())
+
+
+class UNet(nn.Module):
+    def __init__(self, width, classes):
+        super().__init__()
+        for i in range(4):
+            setattr(self, f"down{i}", two_convolutions(width << i - 1 if i else 1, width << i))
+        for i in range(3):
+            wide = width << 3 - i
+            setattr(self, f"up{i}", nn.ConvTranspose2d(wide, wide // 2, 2, 2))
+            setattr(self, f"join{i}", two_convolutions(wide, wide // 2))
+        self.head = nn.Conv2d(width, classes, 1)
+
+    def forward(self, x):
+        x, skips = self.down0(x), []
+        for down in (self.down1, self.down2, self.down3):
+            skips.append(x)
+            x = down(F.max_pool2d(x, 2))
+        for up, join in ((self.up0, self.join0), (self.up1, self.join1), (self.up2, self.join2)):
+            x = join(torch.cat([up(x), skips.pop()], 1))
+        return self.head(x)
+
+
 class Conv1D(nn.Module):
     """GPT-2's linear map, whose weight is [in, out]."""
 
@@ -163,6 +189,22 @@ def workloads(tools):
 
         return steps({"NCHW": lambda: make(torch.contiguous_format), "NHWC": lambda: make(torch.channels_last)})
 
+    def unet(amp):
+        n, side = pick(8, 2), pick(96, 16)
+        labels = (torch.arange(n * side * side) * 7 % 3).view(n, side, side)
+
+        def make(layout):
+            images = formula(1, (n, 1, side, side)).contiguous(memory_format=layout)
+
+            def loss(model):
+                with torch.autocast("cpu", torch.bfloat16, enabled=amp):
+                    return F.cross_entropy(model(images), labels)
+
+            return UNet(pick(32, 4), 3), loss
+
+        return steps({"NCHW": lambda: make(torch.contiguous_format), "NHWC": lambda: make(torch.channels_last)},
+                     lambda parameters: torch.optim.AdamW(parameters, lr=1e-3, fused=True))
+
     def gpt(amp):
         n, length, words = pick(8, 2), pick(256, 8), 256
         places = torch.arange(n * length)
@@ -221,4 +263,5 @@ def workloads(tools):
             "gpt2_generate_64": gpt2_generate, "int8_linear": int8_linear,
             "lstm_forward": lambda: recurrent_forward(nn.LSTM), "lstm_step": lambda: recurrent_step(nn.LSTM),
             "gru_forward": lambda: recurrent_forward(nn.GRU), "gru_step": lambda: recurrent_step(nn.GRU),
-            "resnet18_step": resnet, "gpt_step": lambda: gpt(False), "gpt_step_bf16": lambda: gpt(True)}
+            "resnet18_step": resnet, "unet_step": lambda: unet(False), "unet_step_bf16": lambda: unet(True),
+            "gpt_step": lambda: gpt(False), "gpt_step_bf16": lambda: gpt(True)}

@@ -209,21 +209,6 @@ def compiled_step(model, images, labels, optimizer):
     return step
 
 
-def chain():
-    """Elementwise operations one after the other, eager and compiled to one pass."""
-    def compute(x, y):
-        z = (x * 2 + y) * torch.sigmoid(x) - y
-        return torch.abs(z * z - x) + 1
-
-    count = Settings.pick(1 << 22, 1000)
-    x, y = formula(1, (count,)), formula(2, (count,))
-    variants, values = forward_only(lambda: compute(x, y))
-    if not Settings.quick:
-        compiled = torch.compile(compute)
-        variants["compiled"] = forward_only(lambda: compiled(x, y))[0][""]
-    return variants, values
-
-
 SGD = {
     "fused": lambda p: torch.optim.SGD(p, lr=0.01, momentum=0.9, fused=True),
     "foreach": lambda p: torch.optim.SGD(p, lr=0.01, momentum=0.9, foreach=True),
@@ -467,10 +452,8 @@ def workloads(data, folder):
         "conv_224_7x7_forward": lambda: convolve((128, 3, 224, 224), (64, 3, 7, 7), 0.1, stride=2),
         "mlp_step_sgd": lambda: training_step(mlp, SGD),
         "mlp_step_adam": lambda: training_step(mlp, ADAM),
-        "mlp_step_sgd_captured": lambda: training_step(mlp, SGD, compiled=not Settings.quick),
         "mlp_step_adam_captured": lambda: training_step(mlp, ADAM, compiled=not Settings.quick),
         "cnn_step_adam_captured": lambda: training_step(cnn, {"fused": ADAM["fused"]}, FORMATS, not Settings.quick),
-        "chain_4M": chain,
         "cnn_step_adam": lambda: training_step(cnn, {"fused": ADAM["fused"]}, FORMATS),
         "cnn_step_bf16": lambda: training_step(cnn, {"fused": ADAM["fused"]}, FORMATS, amp=True),
         "mlp_epoch": lambda: epoch(data),
@@ -494,13 +477,16 @@ def workloads(data, folder):
     }
 
 
+clock = time.perf_counter
+
+
 def time_of(step, count):
     synchronize()
-    start = time.perf_counter()
+    start = clock()
     for _ in range(count):
         step()
     synchronize()
-    return (time.perf_counter() - start) / count
+    return (clock() - start) / count
 
 
 def measure(step, repeat):

@@ -75,6 +75,53 @@ Ready resnet(const Settings& s) {
   return steps(s, model, [=](const models::ResNet& net) { return nn::cross_entropy(net(images), labels); });
 }
 
+/// Two convolutions with norms.
+nn::Sequential two_convolutions(std::int64_t in, std::int64_t out) {
+  return nn::Sequential(nn::Conv2d(in, out, 3, {.padding = 1, .bias = false}), nn::BatchNorm2d(out), nn::ReLU(),
+                        nn::Conv2d(out, out, 3, {.padding = 1, .bias = false}), nn::BatchNorm2d(out), nn::ReLU());
+}
+
+/// Ronneberger et al. 2015, with four sizes of images and norms.
+struct UNet : nn::Module {
+  std::vector<nn::Sequential> down, join;
+  std::vector<nn::ConvTranspose2d> up;
+  nn::Conv2d head;
+
+  UNet(std::int64_t width, std::int64_t classes) : head(child("head", nn::Conv2d(width, classes, 1))) {
+    for (std::int64_t i = 0, in = 1; i < 4; ++i, in = width, width *= 2)
+      down.push_back(child("down" + std::to_string(i), two_convolutions(in, width)));
+    for (std::int64_t i = 0; i < 3; ++i) {
+      width /= 2;
+      up.push_back(child("up" + std::to_string(i), nn::ConvTranspose2d(width, width / 2, 2, {.stride = 2})));
+      join.push_back(child("join" + std::to_string(i), two_convolutions(width, width / 2)));
+    }
+  }
+
+  Tensor forward(const Tensor& images) override {
+    std::vector<Tensor> skips;
+    Tensor x = down[0](images);
+    for (std::size_t i = 1; i < down.size(); ++i) {
+      skips.push_back(x);
+      x = down[i](max_pool2d(x, 2));
+    }
+    for (std::size_t i = 0; i < up.size(); ++i) x = join[i](cat({up[i](x), skips[skips.size() - 1 - i]}, 1));
+    return head(x);
+  }
+};
+
+Ready unet(const Settings& s, bool amp) {
+  const std::int64_t n = s.quick ? 2 : 8, side = s.quick ? 16 : 96;
+  const Tensor images = formula(s, 1, {n, 1, side, side});
+  const Tensor labels = (arange(n * side * side, int64) * 7 % 3).view({n, side, side}).to(Device(s.device));
+  return steps<optim::AdamW>(
+      s, UNet(s.quick ? 4 : 32, 3),
+      [=](const UNet& net) {
+        const Autocast guard(bfloat16, {.enabled = amp});
+        return nn::cross_entropy(net(images), labels);
+      },
+      optim::AdamWOptions{.lr = 1e-3});
+}
+
 /// `amp`: in bfloat16, under a guard.
 Ready gpt(const Settings& s, bool amp) {
   const std::int64_t n = s.quick ? 2 : 8, length = s.quick ? 8 : 256, words = 256;
@@ -147,6 +194,8 @@ std::vector<Workload> network_workloads() {
   add_recurrent<nn::LSTM>(list, "lstm");
   add_recurrent<nn::GRU>(list, "gru");
   list.push_back({"resnet18_step", resnet, For::kCpu});
+  list.push_back({"unet_step", [](const Settings& s) { return unet(s, false); }, For::kCpu});
+  list.push_back({"unet_step_bf16", [](const Settings& s) { return unet(s, true); }, For::kCpu});
   list.push_back({"gpt_step", [](const Settings& s) { return gpt(s, false); }, For::kCpu});
   list.push_back({"gpt_step_bf16", [](const Settings& s) { return gpt(s, true); }, For::kCpu});
   list.push_back({"gpt2_train", [](const Settings& s) { return gpt2_train(s, false); }, For::kCpu});

@@ -5,7 +5,6 @@
 #include <minnow/nn/loss.h>
 #include <minnow/ops/arithmetic.h>
 #include <minnow/ops/reduce.h>
-#include <minnow/ops/unary.h>
 #include <minnow/optim/optimizers.h>
 #include <minnow/tensor/captured_step.h>
 #include "workloads/models.h"
@@ -57,34 +56,18 @@ Ready training_step(const Settings& s, nn::Sequential (*make)(), MakeOptimizer m
   return ready;
 }
 
-/// Elementwise operations one after the other, which a capture makes in one pass.
-Ready chain(const Settings& s) {
-  const auto compute = [](const Tensor& x, const Tensor& y) {
-    const Tensor z = (x * 2 + y) * sigmoid(x) - y;
-    return abs(z * z - x) + 1;
-  };
-  const NoGradGuard no_grad;
-  const std::int64_t count = s.quick ? 1000 : 1 << 22;
-  const Tensor x = formula(s, 1, {count}), y = formula(s, 2, {count});
-  const auto captured = std::make_shared<CapturedStep>(compute, CapturedStepOptions{.device = Device(s.device)});
-  return {{{"captured", [=] { (void)(*captured)(x, y); }}}, digest(compute(x, y))};
-}
-
-template <class Loader> double train(const Settings& s, Loader& loader, Run run = Run::directly) {
+template <class Loader> double train(const Settings& s, Loader& loader) {
   nn::Sequential model = mlp();
   place(s, model);
   const auto optimizer = adam(model.parameters());
-  const auto step = [&model, &optimizer](const Tensor& images, const Tensor& labels) {
+  Tensor total = zeros({});
+  for (const auto& [images, labels] : loader) {
     const Tensor loss = nn::cross_entropy(model(images), labels);
     optimizer->zero_grad();
     loss.backward();
     optimizer->step();
-    return loss.detach();
-  };
-  CapturedStep captured(step, {.device = Device(s.device)});
-  Tensor total = zeros({});
-  for (const auto& [images, labels] : loader)
-    total += run == Run::captured ? captured(images, labels) : step(images, labels);
+    total += loss.detach();
+  }
   return total.item() / static_cast<double>(loader.size());
 }
 
@@ -97,10 +80,8 @@ Ready epoch(const Settings& settings) {
   for (const int workers : {0, 2}) {
     const auto loader = std::make_shared<data::DataLoader<data::ImageDataset>>(
         dataset, data::DataLoaderOptions{.batch_size = 64, .shuffle = true, .num_workers = workers});
-    for (const auto& [name, run] :
-         {std::pair{" workers", Run::directly}, std::pair{" workers, captured", Run::captured}})
-      ready.variants.push_back(
-          {std::to_string(workers) + name, [settings, loader, run = run] { (void)train(settings, *loader, run); }});
+    ready.variants.push_back(
+        {std::to_string(workers) + " workers", [settings, loader] { (void)train(settings, *loader); }});
   }
   return ready;
 }
@@ -126,20 +107,17 @@ Ready loader_alone(const Settings& settings) {
 }  // namespace
 
 std::vector<Workload> training_workloads() {
-  return {
-      {"mlp_step_sgd", [](const Settings& s) { return training_step(s, mlp, sgd); }, For::kCpu},
-      {"mlp_step_sgd_captured", [](const Settings& s) { return training_step(s, mlp, sgd, Run::captured); }, For::kCpu},
-      {"mlp_step_adam", [](const Settings& s) { return training_step(s, mlp, adam); }},
-      {"mlp_step_adam_captured", [](const Settings& s) { return training_step(s, mlp, adam, Run::captured); },
-       For::kCpu},
-      {"cnn_step_adam", [](const Settings& s) { return training_step(s, cnn, adam); }},
-      {"cnn_step_adam_captured", [](const Settings& s) { return training_step(s, cnn, adam, Run::captured); },
-       For::kCpu},
-      {"cnn_step_bf16", [](const Settings& s) { return training_step(s, cnn, adam, Run::in_bfloat16); }},
-      {"chain_4M", chain, For::kCpu},
-      {"mlp_epoch", epoch, For::kCpu},
-      {"mnist_loader", loader_alone, For::kCpu},
-      {"cnn_to_99", time_to_accuracy, For::kAsked}};
+  return {{"mlp_step_sgd", [](const Settings& s) { return training_step(s, mlp, sgd); }, For::kCpu},
+          {"mlp_step_adam", [](const Settings& s) { return training_step(s, mlp, adam); }},
+          {"mlp_step_adam_captured", [](const Settings& s) { return training_step(s, mlp, adam, Run::captured); },
+           For::kCpu},
+          {"cnn_step_adam", [](const Settings& s) { return training_step(s, cnn, adam); }},
+          {"cnn_step_adam_captured", [](const Settings& s) { return training_step(s, cnn, adam, Run::captured); },
+           For::kCpu},
+          {"cnn_step_bf16", [](const Settings& s) { return training_step(s, cnn, adam, Run::in_bfloat16); }},
+          {"mlp_epoch", epoch, For::kCpu},
+          {"mnist_loader", loader_alone, For::kCpu},
+          {"cnn_to_99", time_to_accuracy, For::kAsked}};
 }
 
 }  // namespace bench

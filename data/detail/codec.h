@@ -21,8 +21,11 @@ Tensor decode_jpeg(std::span<const std::byte> file, const ReadImageOptions& opti
 
 /// A JPEG file of contiguous uint8 [C, H, W], C = 1 or 3.
 std::vector<std::byte> encode_jpeg(const Tensor& image, int quality, SourceLocation where);
-/// A PNG file of contiguous uint8 [C, H, W], C = 1 to 4; needs zlib only.
-std::vector<std::byte> encode_png(const Tensor& image);
+/// A PNG file of contiguous uint8 [C, H, W], C = 1 to 4.
+std::vector<std::byte> encode_png(const Tensor& image, SourceLocation where);
+
+/// BackendError with the package to install.
+[[noreturn]] void refuse_without(const char* library, const char* package, const char* op, SourceLocation where);
 
 /// ImageFault for a size of 0 or above max_pixels.
 void check_pixels(std::uint64_t width, std::uint64_t height, const ReadImageOptions& options);

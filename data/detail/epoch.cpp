@@ -10,7 +10,7 @@
 #include <system_error>
 #include <thread>
 #include <utility>
-#include <minnow/tensor/capture_session.h>
+#include <minnow/tensor/capture_rules.h>
 #include <minnow/tensor/threads.h>
 
 namespace minnow::data::detail {
@@ -202,7 +202,7 @@ BatchResult Epoch::State::take_own() {
 }
 
 const std::vector<Tensor>* Epoch::State::next() {
-  if (CaptureSession::current()) forbid_in_capture("DataLoader", core_->where());
+  if (CaptureRules::current()) forbid_in_capture("DataLoader", core_->where());
   core_->release(std::move(in_use_));
   if (current_ >= total_) {
     if (!std::exchange(ended_, true)) core_->finish_epoch(epoch_);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <initializer_list>
 #include <vector>
 #include <minnow/tensor/in.h>
@@ -7,6 +8,8 @@
 #include <minnow/tensor/random.h>
 
 namespace minnow::distributions::detail {
+
+inline const double kHalfLog2Pi = 0.5 * std::log(2 * 3.14159265358979323846);
 
 struct NamedParameter {
   const char* name;
@@ -18,6 +21,10 @@ std::vector<Tensor> broadcast(const char* owner, std::initializer_list<NamedPara
 /// ValueError if it is undefined, DTypeError unless floating-point.
 void require_floating_point(const char* owner, const char* name, const Tensor& parameter, SourceLocation where);
 
+/// Dimensions [from, to) of a shape.
+Shape part(const Shape& shape, int from, int to);
+/// Without the last dimension.
+inline Shape leading(const Shape& shape) { return part(shape, 0, static_cast<int>(shape.rank()) - 1); }
 /// `shape` followed by `rest`.
 Shape join(const Shape& shape, const Shape& rest);
 /// Random numbers like a parameter; the uniform ones are float32 beside halves, which have too few of them.

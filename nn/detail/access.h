@@ -15,9 +15,6 @@ struct Access {
     const_cast<Module&>(module).register_child(std::move(child), where);
   }
   static void compute_derived(const Module& module) { module.compute_derived(); }
-  static bool joins_relu_before(const Module& m) { return m.joins_relu() == ReluBeside::before; }
-  static bool joins_relu_behind(const Module& m) { return m.joins_relu() == ReluBeside::behind; }
-  static Tensor forward_with_relu(Module& module, const Tensor& x) { return module.forward_with_relu(x); }
 };
 
 /// Makes a leaf and all that is tied to it one with another leaf.

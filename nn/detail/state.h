@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 #include <minnow/tensor/tensor.h>
 
@@ -38,9 +39,6 @@ struct Entry {
   bool is_member = true;  ///< the module's class holds it; not the scales of a quantized weight
 };
 
-/// The relu beside a layer that the layer can compute itself.
-enum class ReluBeside : std::uint8_t { none, before, behind };
-
 /// A tensor of a layer that a module below "parametrizations" computes before each call (weight_norm).
 struct Derived {
   std::string name;
@@ -61,6 +59,20 @@ struct State {
   /// The names of its parents and of this module: "encoder.fc1".
   std::string path;
   std::vector<std::shared_ptr<const Hook>> hooks;
+  /// Where names stand in their lists: all of them, or too few; empty after a list has lost one.
+  std::unordered_map<std::string, std::size_t> places;
+
+  std::size_t names() const { return parameters.size() + buffers.size() + children.size(); }
+  /// The item of one of the three lists, or nullptr.
+  template <class Item> const Item* find(const std::vector<Item>& items, const std::string& name) const {
+    const auto place = places.find(name);
+    if (place != places.end() && place->second < items.size() && items[place->second].name == name)
+      return &items[place->second];
+    if (places.size() == names()) return nullptr;
+    for (const Item& item : items)
+      if (item.name == name) return &item;
+    return nullptr;
+  }
 };
 
 }  // namespace detail

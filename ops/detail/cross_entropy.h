@@ -11,7 +11,7 @@ namespace minnow::detail {
 /// How the losses of the rows are combined.
 enum class RowReduction : std::uint8_t { none, sum, mean };
 
-/// The softmax cross-entropy of rows: [N] or 0-dim.  As minnow::cross_entropy_rows; the mean is over the rows that are
+/// The softmax cross-entropy of rows: [N] or 0-dim.  logits: [N, C], or slices [S, C, N / S], whose columns are the rows.  As minnow::cross_entropy_rows; the mean is over the rows that are
 /// not ignored.  One call of the backend in each direction.  result: float32, also of halves; the logits' dtype
 /// if not given.
 Tensor reduced_cross_entropy(const In& logits, const In& target, std::int64_t ignore_index, RowReduction reduction,
@@ -28,7 +28,7 @@ struct CrossEntropy {
   /// (calls::CrossEntropy).  float32 for halves.
   Tensor exp_sums;
 };
-/// logits: [N, C]  target: int64 [N].  Row n: log(sum(e^logits)) - logits[target]; 0 for ignore_index.
+/// logits: [N, C], or slices  target: int64 [N].  Row n: log(sum(e^logits)) - logits[target]; 0 for ignore_index.
 CrossEntropy cross_entropy(const In& logits, const In& target, std::int64_t ignore_index = -100,
                            RowReduction reduction = RowReduction::none, std::optional<DType> result = {});
 /// IndexError that names the first element of target, of any shape, that is out of range.

@@ -43,12 +43,13 @@ Tensor avg_pool2d_backward(const In& grad, const Layout& x, const Pool2dParams& 
 
 }  // namespace raw
 
+struct Extents;
+/// Recorded, of checked operands [N, C, ...]: pools of as many windows as `size` says, which cover x evenly.
+Tensor adaptive_average(const Tensor& x, const Extents& size);
+MinMax adaptive_largest(const Tensor& x, const Extents& size, bool indices);
+
 /// Recorded, of checked operands.
 raw::MaxPooled max_pool(const In& x, const Pool2dParams& params, bool ceil_mode);
 Tensor avg_pool(const In& x, const Pool2dParams& params, bool ceil_mode);
-/// Of relu(x), which is not computed: of the pooled elements alone, in both directions.
-Tensor relu_max_pool(const In& x, const Pool2dParams& params, bool ceil_mode);
-/// The same of operands that are not checked.
-Tensor relu_max_pool2d(const In& x, Pair kernel, const MaxPool2dOptions& options);
 
 }  // namespace minnow::detail

@@ -11,7 +11,6 @@ namespace minnow::detail {
 /// What a call found in its operands' elements.  In no case was anything read or written out of bounds.
 enum class [[nodiscard]] Outcome : std::uint8_t{
     ok,
-    captured,  ///< not run: the call was captured, and replays run it
     index_out_of_range,
     class_out_of_range,  ///< a target is neither in [0, classes) nor ignore_index
     zero_divisor,        ///< an integer was divided by zero
@@ -20,13 +19,13 @@ enum class [[nodiscard]] Outcome : std::uint8_t{
 
 /// Routines of LAPACK, for each matrix of a batch.  All operands are contiguous, of one dtype: float32 or float64.
 enum class LapackRoutine : std::uint8_t {
-  cholesky,    ///< a: [B, N, N] -> in place L with a = L Lᵀ, 0 above the diagonal.  Reads the lower triangle.
-  lu,          ///< a: [B, N, N] -> in place L and U; b: int32 [B, N], the rows that were swapped, from 1 on
-  lu_solve,    ///< a, b: of lu; c: [B, N, K] -> in place X with A X = c
+  cholesky,  ///< a: [B, N, N] -> in place L with a = L Lᵀ, 0 above the diagonal.  Reads the lower triangle.
+  lu,        ///< a: [B, N, N] -> in place factors of Aᵀ; b: int32 [B, N], the rows that were swapped, from 1 on
+  lu_solve,  ///< a, b: of lu; c: [B, N, K] -> X with A X = c, Aᵀ X = c if `flag`; without c a becomes A⁻¹ (or infinite)
   triangular,  ///< a: [B, N, N], upper if `flag`; c: [B, N, K] -> in place X with a X = c
   qr,          ///< a: [B, M, N], overwritten; b: Q [B, M, K]; c: R [B, K, N], K = min(M, N)
-  eigh,  ///< a: [B, N, N] -> in place eigenvectors in columns; b: values [B, N], ascending.  Reads the lower triangle.
-  svd,   ///< a: [B, M, N], overwritten; b: U [B, M, K]; c: S [B, K], descending; d: Vᵀ [B, K, N]
+  eigh,  ///< a: [B, N, N], its lower triangle, overwritten; b: values [B, N], ascending; c: vectors in columns, or none
+  svd,   ///< a: [B, M, N], overwritten; c: S [B, K], descending; b: U [B, M, K] and d: Vᵀ [B, K, N], or neither
 };
 
 /// What the elements of a line are combined to, from the first on.  The last is y[i] = x[i] + factor[i] y[i - 1].
@@ -59,6 +58,15 @@ struct Pool2dParams {
   std::int64_t padding[2] = {0, 0};
   std::int64_t dilation[2] = {1, 1};
   bool count_include_pad = true;
+  /// Output i of n pools elements from ⌊i size / n⌋ to ⌈(i + 1) size / n⌉; kernel has n, or 0 for as many as before.
+  bool adaptive = false;
+};
+
+struct GridSampleParams {
+  enum Padding : std::uint8_t { zeros, border, reflection };
+  int taps = 2;  ///< pixels along each dimension: 1 nearest, 2 linear, 4 cubic
+  Padding padding = zeros;
+  bool align_corners = false;
 };
 
 /// One parameter in an optimizer's fused pass.  `state` are the tensors that the rule keeps for it, of the same shape;

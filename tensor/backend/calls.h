@@ -17,8 +17,8 @@ template <class...> struct CallList {};
 /// shape) unless a call says otherwise.  Work goes to the current stream.  `op` is the index of an operation in its
 /// list in kernels/.
 ///
-/// The members of a call are references to views, numbers, or another type that a capture can keep
-/// (captured_arguments.h). kName is used if no CallSite is open.  A call that can find wrong data has the result
+/// The members of a call are references to views, numbers, or structs and spans of them.
+/// kName is used if no CallSite is open.  A call that can find wrong data has the result
 /// Outcome; a device may report it at its next synchronization instead.  Each call is in the list Calls at the end, and
 /// each backend defines execute() for it.
 namespace calls {
@@ -142,14 +142,14 @@ struct Scan {
   bool reverse;
 };
 
-/// The first k elements of each row in ascending (or descending) order, and where they were.  Equal elements keep their
-/// order; NaN is larger than all numbers.  x: [rows, n]  values, indices (int64): [rows, k], k from 1 to n; all contiguous.
+/// The first k elements of each row in ascending (or descending) order, and where they were; with `only_last` the k-th alone.
+/// Equal elements keep their order; NaN is the largest.  x: [rows, n]  values, indices (int64): [rows, k], k from 1 to n; contiguous.
 struct Sort {
   static constexpr const char* kName = "sort";
   const View& x;
   const View& values;
   const View& indices;
-  bool descending;
+  bool descending, only_last;
 };
 
 /// indices = how many elements of its row of `sorted` are less than each value (`right`: less or equal); for NaN all.
@@ -197,21 +197,16 @@ struct Attention {
 
 struct AttentionBackward {
   static constexpr const char* kName = "scaled_dot_product_attention_backward";
-  const View& grad;
-  const View& q;
-  const View& k;
-  const View& v;
-  const View& grad_q;
-  const View& grad_k;
-  const View& grad_v;
+  const View &grad, &q, &k, &v, &grad_q, &grad_k, &grad_v;
   double scale;
   bool causal;
 };
 
-/// logits: [N, C] contiguous, target: int64 [N] -> losses: [N], exp_sums: [2 N], float32 if logits are half: the
-/// largest logits of all rows, and then the sums of e^(logit - largest).  The loss of a row with ignore_index is 0.
-/// total: one element, the sum of the losses, or, if `mean`, their mean over the rows that are not ignored; or undefined.
-/// With a total, exp_sums has two more elements: the sum of the losses, and the number of rows that are not ignored.
+/// logits: [N, C] contiguous, or [S, C, N / S], whose columns are the rows; target: int64 [N] -> losses: [N], exp_sums:
+/// [2 N], float32 if logits are half: the largest logits of all rows, and then the sums of e^(logit - largest).  The loss of
+/// a row with ignore_index is 0.  total: one element, the sum of the losses, or, if `mean`, their mean over the rows that
+/// are not ignored; or undefined.  With a total, exp_sums has two more elements: the sum of the losses, and the
+/// number of rows that are not ignored.
 struct CrossEntropy {
   static constexpr const char* kName = "cross_entropy";
   using Result = Outcome;
@@ -224,7 +219,7 @@ struct CrossEntropy {
   bool mean = false;
 };
 
-/// grad: [N], of the losses, or of their mean (with stride 0) -> grad_logits: [N, C].
+/// grad: [N], of the losses, or of their mean (with stride 0) -> grad_logits: as logits.
 struct CrossEntropyBackward {
   static constexpr const char* kName = "cross_entropy_backward";
   const View& grad;
@@ -285,13 +280,7 @@ struct LstmStep {
 /// move to them: running += momentum * (of x - running), with the variance's n - 1; else they are the running ones.
 struct BatchNorm {
   static constexpr const char* kName = "batch_norm";
-  const View& x;
-  const View& weight;
-  const View& bias;
-  const View& running_mean;
-  const View& running_var;
-  const View& y;
-  const View& stats;
+  const View &x, &weight, &bias, &running_mean, &running_var, &y, &stats;
   bool training;
   double momentum, eps;
 };
@@ -299,13 +288,7 @@ struct BatchNorm {
 /// Those of grad_x, grad_weight and grad_bias that are defined.  In training stats depend on x.
 struct BatchNormBackward {
   static constexpr const char* kName = "batch_norm_backward";
-  const View& grad;
-  const View& x;
-  const View& weight;
-  const View& stats;
-  const View& grad_x;
-  const View& grad_weight;
-  const View& grad_bias;
+  const View &grad, &x, &weight, &stats, &grad_x, &grad_weight, &grad_bias;
   bool training;
 };
 
@@ -422,6 +405,24 @@ struct AvgPool2dBackward {
   Pool2dParams params = {};
 };
 
+/// y = x at the places of grid; or, if one of the gradients is defined, that, of y's gradient y.  On the host only.
+/// x: [N, C, sizes], offsets within a channel in 31 bits  grid: [N, places, dims]  y: [N, C, places]; grid and y
+/// contiguous, all float32 or float64.  grad_x begins as zeros, grad_grid does not.
+struct GridSample {
+  static constexpr const char* kName = "grid_sample";
+  const View &x, &grid, &y;
+  const View &grad_x = kUndefined, &grad_grid = kUndefined;
+  GridSampleParams params = {};
+};
+
+/// out[b] = the sum of the rows of weight at index[b].  On the host only.  weight: [rows, d]  index: int64 [B, L], L at
+/// least 1  out: [B, d]; contiguous, float32 or float64.
+struct EmbeddingBag {
+  static constexpr const char* kName = "embedding_bag";
+  using Result = Outcome;
+  const View &weight, &index, &out;
+};
+
 /// Connectionist temporal classification: losses [N] of log-probabilities x [T, N, C], float32 or float64.  targets,
 /// int64, contiguous: [N, S], or [sum of target_lengths], one sample after the other.  input_lengths, target_lengths:
 /// int64 [N], contiguous.  alpha: T * (2 * targets.numel() + N) elements, which backward reads: the forward variables of
@@ -441,14 +442,7 @@ struct CtcLoss {
 /// grad: [N]; losses: those of the forward call; grad_x: contiguous.  zero_infinity: an infinite loss has the gradient 0.
 struct CtcLossBackward {
   static constexpr const char* kName = "ctc_loss_backward";
-  const View& grad;
-  const View& x;
-  const View& targets;
-  const View& input_lengths;
-  const View& target_lengths;
-  const View& alpha;
-  const View& losses;
-  const View& grad_x;
+  const View &grad, &x, &targets, &input_lengths, &target_lengths, &alpha, &losses, &grad_x;
   std::int64_t blank;
   bool zero_infinity;
 };
@@ -583,14 +577,14 @@ struct UpdateScale {
   std::int64_t growth_interval;
 };
 
-/// All of them.  Backend's functions, the forwarding backends and captured calls are generated from this list.
+/// All of them.  Backend's functions and the forwarding backends are generated from this list.
 using All = CallList<Copy, ScaleBytes, Fill, Arange, Unary, UnarySlope, UnaryCurve, Binary, Ternary, Reduce, ArgReduce,
                      Scan, Sort, SearchSorted, Softmax, SoftmaxBackward, Attention, AttentionBackward, CrossEntropy,
                      CrossEntropyBackward, LayerNorm, LayerNormBackward, LstmStep, BatchNorm, BatchNormBackward, Matmul,
                      LinearBackwardWeight, QuantizedLinear, Lapack, Conv2d, Conv2dBackwardInput, Conv2dBackwardWeight,
-                     MaxPool2d, MaxPool2dBackward, AvgPool2d, AvgPool2dBackward, CtcLoss, CtcLossBackward, Fft, Gather,
-                     ScatterAdd, IndexSelect, IndexAdd, Uniform, Normal, Randint, Bernoulli, Exponential, Update,
-                     Unscale, UpdateScale>;
+                     MaxPool2d, MaxPool2dBackward, AvgPool2d, AvgPool2dBackward, GridSample, EmbeddingBag, CtcLoss,
+                     CtcLossBackward, Fft, Gather, ScatterAdd, IndexSelect, IndexAdd, Uniform, Normal, Randint,
+                     Bernoulli, Exponential, Update, Unscale, UpdateScale>;
 
 }  // namespace calls
 

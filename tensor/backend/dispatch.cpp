@@ -89,13 +89,14 @@ Backend& dispatch(Operands operands, HostScalars scalars) {
     else if (first->device() != o.tensor.device()) refuse(operands, *first, o.tensor);
   }
   const Device device = first ? first->device() : operands.begin()->tensor.device();
-  CaptureSession* session = CaptureSession::current();
-  if (!session) return backend_of(device);
-  for (const Operand& o : operands) session->use(o.tensor);
-  if (session->device() != device)
+  const CaptureRules* rules = CaptureRules::current();
+  if (!rules) return backend_of(device);
+  if (CaptureSession* session = CaptureSession::current())
+    for (const Operand& o : operands) session->use(o.tensor);
+  if (rules->device != device)
     throw DeviceError(
-        message("computes on another device than the step that is being captured, " + session->device().str(), operands,
-                "a replay would not repeat it; move it out of the step, or the tensors to " + session->device().str()));
+        message("computes on another device than the step that is being captured, " + rules->device.str(), operands,
+                "a replay would not repeat it; move it out of the step, or the tensors to " + rules->device.str()));
   return backend_of(device);
 }
 

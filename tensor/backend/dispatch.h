@@ -34,6 +34,13 @@ Backend& dispatch(std::string_view op, Operands operands, SourceLocation where,
 /// The backend of a device.  DeviceError if the device does not exist, with the devices that do.
 Backend& backend_of(Device device, SourceLocation where = {});
 
+/// Runs a call that can find wrong data.  If it does, refuse(tensors...) throws the error.
+template <class C, class Refuse, class... Tensors>
+void run_checked(Backend& backend, const C& call, const Refuse& refuse, const Tensors&... tensors) {
+  if (backend.run(call) != Outcome::ok) [[unlikely]]
+    refuse(tensors...);
+}
+
 /// The text of an error about operands: "op: text", a line for each operand, and the hint.  `op` is the open operation.
 std::string message(std::string_view text, Operands operands, std::string_view hint = "");
 /// The same, with a name for the case that no operation is open.

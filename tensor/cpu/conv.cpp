@@ -1,25 +1,26 @@
 #include <algorithm>
 #include <atomic>
+#include <string>
+#include <vector>
 #include <minnow/tensor/cpu/activate.h>
 #include <minnow/tensor/cpu/conv_columns.h>
 #include <minnow/tensor/cpu/conv_direct.h>
 #include <minnow/tensor/cpu/conv_few.h>
 #include <minnow/tensor/cpu/conv_parts.h>
+#include <minnow/tensor/cpu/conv_unfold.h>
 #include <minnow/tensor/cpu/cpu_backend.h>
 #include <minnow/tensor/cpu/dense_copy.h>
 #include <minnow/tensor/cpu/onednn_plan.h>
-#include <minnow/tensor/cpu/reference.h>
 #include <minnow/tensor/cpu/winograd.h>
 #include <minnow/tensor/internal.h>
 #include <minnow/tensor/kernels/reduce.h>
 #include <minnow/tensor/threads.h>
 
-// One input channel is read by conv_few.h, float32 with few positions and many weights is a product (conv_columns.h), and 3x3
-// windows of many channels are computed by winograd.h.  Else oneDNN computes float32 and halves on dense channels-last
+// One input channel is read by conv_few.h, 3x3 windows of many channels are computed by winograd.h, and float32 with few
+// positions and many weights is a product (conv_columns.h).  Else oneDNN computes float32 and halves on dense channels-last
 // activations (others are copied to that layout, and a single ungrouped input channel gets a second one of zeros); weights
 // are reordered to the layout that it chooses.  Halves without a primitive on this machine are computed in float32; weight
-// gradients of halves are sums in float32.  All other dtypes, and what oneDNN refuses, are computed in float64 by
-// reference.h.  Results have the same bits for any number of threads.
+// gradients of halves are sums in float32.  float64, and what oneDNN has only plain loops for, is computed by conv_unfold.h.  Results have the same bits for any number of threads.
 
 namespace minnow::cpu {
 namespace {
@@ -30,7 +31,9 @@ constexpr const char* kBackward = "conv2d_backward";
 
 bool has_library_dtype(const View& t) { return onednn::has_type(t.dtype()); }
 
-View in_float64(const View& t) { return t.defined() ? packed(t, DType::float64) : t; }
+/// The dtype in which images are unfolded.
+DType unfolded(DType dtype) { return dtype == DType::float64 ? dtype : DType::float32; }
+View unfolded(const View& t) { return t.defined() ? packed(t, unfolded(t.dtype())) : t; }
 
 /// With one channel NCHW and NHWC have the same strides, and oneDNN takes the slower one: a second channel of zeros is
 /// added.
@@ -77,9 +80,17 @@ View weights(const View& w, DType dtype, bool pad) {
 }
 
 /// AMX multiplies bfloat16 faster than Winograd's float32 can be.
-bool takes_winograd(DType dtype, const Conv2dParams& params, const Shape& x, const Shape& w, const Shape& y) {
+bool takes_winograd(DType dtype, const Conv2dParams& params, const Shape& w, const Shape& y) {
   const bool is_read = dtype == DType::float32 || (dtype == DType::bfloat16 && !onednn::has_amx());
-  return is_read && suits_winograd(params, x, w, y);
+  return is_read && suits_winograd(params, w, y);
+}
+
+/// How operands of one dtype are computed, by their sizes.  `x` and `w`: with the channels of padding.
+ConvWay way_of(ConvDirection direction, DType dtype, const Conv2dParams& params, const Shape& x, const Shape& w,
+               const Shape& y) {
+  if (direction != ConvDirection::backward_input && suits_few(params, x, w)) return ConvWay::few;
+  if (takes_winograd(dtype, params, w, y)) return ConvWay::winograd;
+  return dtype == DType::float32 && suits_columns(params, x, w, y) ? ConvWay::columns : ConvWay::library;
 }
 
 /// Returns false if oneDNN has no such convolution on this machine (halves).
@@ -88,7 +99,8 @@ bool library_forward(const Conv2dParams& params, const View& x, const View& w, c
   const DType dtype = x.dtype();
   const View out =
       y.is_contiguous(MemoryFormat::channels_last) ? y : scratch(y.shape(), dtype, MemoryFormat::channels_last);
-  if (suits_few(params, x.shape(), w.shape())) {
+  const ConvWay way = way_of(ConvDirection::forward, dtype, params, x.shape(), w.shape(), y.shape());
+  if (way == ConvWay::few) {
     few_forward(params, in_dtype(x, DType::float32), packed(w, DType::float32),
                 bias.defined() ? packed(bias, DType::float32) : bias, out, activation);
     store(out, y);
@@ -97,43 +109,32 @@ bool library_forward(const Conv2dParams& params, const View& x, const View& w, c
   const View b = bias.defined() ? packed(bias, dtype) : bias;
   const bool pad = params.groups == 1 && x.shape()[1] == 1;
   const View in = activations(x, dtype, pad), kernel = weights(w, dtype, pad);
-  if (dtype == DType::float32 && suits_columns(params, in.shape(), kernel.shape(), y.shape())) {
+  if (way == ConvWay::columns) {
     columns_forward(params, in, kernel, b, out);
     activate(activation, out);
-    store(out, y);
-    return true;
-  }
-  if (takes_winograd(dtype, params, in.shape(), kernel.shape(), y.shape())) {
+  } else if (way == ConvWay::winograd) {
     winograd_forward(params, in, in_dtype(kernel, DType::float32), b.defined() ? in_dtype(b, DType::float32) : b, out,
                      activation);
-    store(out, y);
-    return true;
+  } else {
+    if (!direct_forward(params, in, kernel, b, out, activation)) return false;
+    if (dtype != DType::float32) activate(activation, out);
   }
-  if (!direct_forward(params, in, kernel, b, out, activation)) return false;
-  if (dtype != DType::float32) activate(activation, out);
   store(out, y);
   return true;
 }
 
 bool library_backward_input(const Conv2dParams& params, const View& grad, const View& w, const View& grad_x) {
   const DType dtype = grad.dtype();
+  const ConvWay way = way_of(ConvDirection::backward_input, dtype, params, grad_x.shape(), w.shape(), grad.shape());
   const bool pad = params.groups == 1 && grad_x.shape()[1] == 1;
   const View g = activations(grad, dtype, false), kernel = weights(w, dtype, pad);
   Shape shape = grad_x.shape();
   if (pad) shape[1] = padded(shape[1]);
   const bool direct = !pad && grad_x.is_contiguous(MemoryFormat::channels_last);
   const View out = direct ? grad_x : scratch(shape, dtype, MemoryFormat::channels_last);
-  if (dtype == DType::float32 && suits_columns(params, shape, kernel.shape(), g.shape())) {
-    columns_backward_input(params, g, kernel, out);
-    store(out, grad_x);
-    return true;
-  }
-  if (takes_winograd(dtype, params, shape, kernel.shape(), g.shape())) {
-    winograd_backward_input(params, g, in_dtype(kernel, DType::float32), out);
-    store(out, grad_x);
-    return true;
-  }
-  if (!direct_backward_input(params, g, kernel, out)) return false;
+  if (way == ConvWay::columns) columns_backward_input(params, g, kernel, out);
+  else if (way == ConvWay::winograd) winograd_backward_input(params, g, in_dtype(kernel, DType::float32), out);
+  else if (!direct_backward_input(params, g, kernel, out)) return false;
   store(direct ? out : first_slices(out, 1, grad_x.shape()[1]), grad_x);
   return true;
 }
@@ -191,6 +192,13 @@ struct WeightPlan {
   bool usable() const { return small.sums && large.sums; }
 };
 
+std::shared_ptr<WeightPlan> weight_plan(const Conv2dParams& params, DType dtype, const Shape& x, const Shape& w,
+                                        const Shape& y, bool bias) {
+  return onednn::plans<WeightPlan>().get(conv_key(params, dtype, x, w, y, bias), [&] {
+    return std::make_shared<WeightPlan>(params, x, w, y, bias, cut(x[0], w.numel()), dtype);
+  });
+}
+
 /// Adds the sums of the parts to the first one, in order.
 const float* add_parts(const View& parts) {
   const std::int64_t n = parts.shape()[0], size = parts.shape()[1];
@@ -230,9 +238,7 @@ bool parts_backward_weight(const Conv2dParams& params, const View& g, const View
   const bool with_bias = grad_bias.defined();
   const ConvParts parts = cut(in.shape()[0], shape.numel());
   const onednn::OneThread alone;
-  const auto plan = onednn::plans<WeightPlan>().get(
-      conv_key(params, in.dtype(), in.shape(), shape, g.shape(), with_bias),
-      [&] { return std::make_shared<WeightPlan>(params, in.shape(), shape, g.shape(), with_bias, parts, in.dtype()); });
+  const auto plan = weight_plan(params, in.dtype(), in.shape(), shape, g.shape(), with_bias);
   if (!plan->usable()) return false;
   if (plan->small.x.bytes() != 0) count_copies({1, 0});
   if (plan->small.grad.bytes() != 0) count_copies({1, 0});
@@ -257,37 +263,26 @@ bool parts_backward_weight(const Conv2dParams& params, const View& g, const View
 
 bool library_backward_weight(const Conv2dParams& params, const View& grad, const View& x, const View& grad_w,
                              const View& grad_bias) {
-  const bool pad = params.groups == 1 && x.shape()[1] == 1, with_bias = grad_bias.defined();
-  if (suits_few(params, x.shape(), grad_w.shape())) {
-    const View out = packed_output(grad_w);
-    few_backward_weight(params, activations(grad, grad.dtype(), false), in_dtype(x, DType::float32), out, grad_bias);
-    if (!out.is_same(grad_w)) convert(out, grad_w);
-    return true;
-  }
-  Shape shape = grad_w.shape();
-  if (pad) shape[1] = padded(shape[1]);
   const DType dtype = x.dtype();
-  const auto by_winograd = [&](const View& g, const View& in) {
-    const View out = packed_output(grad_w);
-    winograd_backward_weight(params, g, in, out, grad_bias);
-    if (!out.is_same(grad_w)) convert(out, grad_w);
-    return true;
-  };
-  if (is_half(dtype) && takes_winograd(dtype, params, x.shape(), shape, grad.shape()))
-    return by_winograd(activations(grad, dtype, false), activations(x, dtype, pad));
-  if (is_half(dtype) && parts_backward_weight(params, activations(grad, dtype, false), activations(x, dtype, pad),
-                                              shape, grad_w, grad_bias))
-    return true;
-  const View g = activations(grad, DType::float32, false), in = activations(x, DType::float32, pad);
-  if (suits_columns(params, in.shape(), shape, g.shape())) {
-    const View out = packed_output(grad_w);
-    columns_backward_weight(params, g, in, out);
-    if (!out.is_same(grad_w)) convert(out, grad_w);
-    if (with_bias) sum_channels(g, grad_bias);
-    return true;
+  const ConvWay way = way_of(ConvDirection::backward_weight, dtype, params, x.shape(), grad_w.shape(), grad.shape());
+  const bool pad = params.groups == 1 && x.shape()[1] == 1;
+  const View g = activations(grad, dtype, false);
+  if (way == ConvWay::library) {
+    Shape shape = grad_w.shape();
+    if (pad) shape[1] = padded(shape[1]);
+    if (parts_backward_weight(params, g, activations(x, dtype, pad), shape, grad_w, grad_bias)) return true;
+    return is_half(dtype) && library_backward_weight(params, activations(grad, DType::float32, false),
+                                                     activations(x, DType::float32, false), grad_w, grad_bias);
   }
-  if (suits_winograd(params, in.shape(), shape, g.shape())) return by_winograd(g, in);
-  return parts_backward_weight(params, g, in, shape, grad_w, grad_bias);
+  const View out = packed_output(grad_w);
+  if (way == ConvWay::few) few_backward_weight(params, g, in_dtype(x, DType::float32), out, grad_bias);
+  else if (way == ConvWay::winograd) winograd_backward_weight(params, g, activations(x, dtype, pad), out, grad_bias);
+  else {
+    columns_backward_weight(params, g, activations(x, dtype, pad), out);
+    if (grad_bias.defined()) sum_channels(g, grad_bias);
+  }
+  if (!out.is_same(grad_w)) convert(out, grad_w);
+  return true;
 }
 
 }  // namespace
@@ -302,9 +297,31 @@ void count_copies(ConvCopies more) {
   copied_weights.fetch_add(more.weights, std::memory_order_relaxed);
 }
 
-ConvParts cut(std::int64_t batch, std::int64_t weight_elements) {
+ConvParts cut_into(std::int64_t all, std::int64_t wanted, std::int64_t weight_elements) {
   const std::int64_t max_parts = weight_elements <= (1 << 16) ? 16 : weight_elements <= (1 << 20) ? 8 : 4;
-  return {batch, std::clamp<std::int64_t>(batch / 4, 1, max_parts)};  // a part has at least 4 images, if possible
+  return {all, std::clamp<std::int64_t>(wanted, 1, max_parts)};
+}
+
+ConvParts cut(std::int64_t batch, std::int64_t weight_elements) {
+  return cut_into(batch, batch / 4, weight_elements);  // a part has at least 4 images, if possible
+}
+
+std::vector<std::string> conv_implementations(ConvDirection direction, DType dtype, const Conv2dParams& params, Shape x,
+                                              Shape w, const Shape& y) {
+  switch (way_of(direction, dtype, params, x, w, y)) {
+    case ConvWay::few: return {"few channels"};
+    case ConvWay::columns: return {"columns"};
+    case ConvWay::winograd: return {"winograd"};
+    case ConvWay::library: break;
+  }
+  if (params.groups == 1 && x[1] == 1) x[1] = w[1] = padded(1);
+  std::vector<std::string> names;
+  if (direction != ConvDirection::backward_weight) names = direct_implementations(direction, dtype, params, x, w, y);
+  else if (const auto plan = weight_plan(params, dtype, x, w, y, false); plan->usable())
+    names = {plan->small.sums.implementation(), plan->large.sums.implementation()};
+  if (names.empty() && is_half(dtype)) return conv_implementations(direction, DType::float32, params, x, w, y);
+  if (names.empty()) names = {"unfolded"};
+  return names;
 }
 
 onednn::PlanKey conv_key(const Conv2dParams& p, DType dtype, const Shape& x, const Shape& w, const Shape& y,
@@ -339,8 +356,8 @@ bool convolve(const calls::Conv2d& args) {
       return false;
     }
   }
-  const View out = scratch(y.shape(), DType::float64);
-  reference::conv2d<double>(params, in_float64(x), in_float64(w), in_float64(bias), out);
+  const View out = scratch(y.shape(), unfolded(y.dtype()));
+  unfold_forward(params, unfolded(x), unfolded(w), unfolded(bias), out);
   convert(out, y);
   return false;
 }
@@ -361,8 +378,8 @@ template <> void execute(const calls::Conv2dBackwardInput& args) {
                                packed(w, DType::float32), out))
       return convert(out, grad_x);
   }
-  const View out = scratch(grad_x.shape(), DType::float64);
-  reference::conv2d_backward_input<double>(params, in_float64(grad), in_float64(w), out);
+  const View out = scratch(grad_x.shape(), unfolded(grad_x.dtype()));
+  unfold_backward_input(params, unfolded(grad), unfolded(w), out);
   convert(out, grad_x);
 }
 
@@ -372,9 +389,10 @@ template <> void execute(const calls::Conv2dBackwardWeight& args) {
   const View &grad = args.grad, &x = args.x, &grad_w = args.grad_w, &grad_bias = args.grad_bias;
   const Conv2dParams& params = args.params;
   if (has_library_dtype(x) && library_backward_weight(params, grad, x, grad_w, grad_bias)) return;
-  const View out = scratch(grad_w.shape(), DType::float64);
-  const View bias = grad_bias.defined() ? scratch(grad_bias.shape(), DType::float64) : grad_bias;
-  reference::conv2d_backward_weight<double>(params, in_float64(grad), in_float64(x), out, bias);
+  const DType dtype = unfolded(x.dtype());
+  const View out = scratch(grad_w.shape(), dtype);
+  const View bias = grad_bias.defined() ? scratch(grad_bias.shape(), dtype) : grad_bias;
+  unfold_backward_weight(params, unfolded(grad), unfolded(x), out, bias);
   convert(out, grad_w);
   if (bias.defined()) convert(bias, grad_bias);
 }

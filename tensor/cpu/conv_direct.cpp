@@ -1,6 +1,7 @@
 #include <minnow/tensor/cpu/conv_direct.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <vector>
 #include <minnow/tensor/cpu/activate.h>
@@ -84,93 +85,145 @@ std::vector<RowRange> cut(const Conv2dParams& params, const Shape& x, const Shap
   return pieces;
 }
 
-/// The primitive for one block shape; empty if oneDNN has none.
-struct BlockConvolution {
-  onednn::Executable run;
-  memory::desc weights;
-};
-
 struct Forward {
+  using Primitive = dnnl::convolution_forward;
   static constexpr const char* kName = kForward;
   static constexpr bool kOfOutputs = true;
-  static BlockConvolution make(const Conv2dParams& params, const ConvLayouts& l, const memory::desc& w,
-                               std::int64_t bottom) {
-    const auto plan = onednn::conv_plan(kName, params, {l.x, w, l.bias, l.y, bottom});
-    if (!plan) return {};
-    return {onednn::executable<dnnl::convolution_forward>(kName, plan,
-                                                          {{DNNL_ARG_SRC, l.x},
-                                                           {DNNL_ARG_WEIGHTS, plan.weights_desc()},
-                                                           {DNNL_ARG_BIAS, l.bias},
-                                                           {DNNL_ARG_DST, l.y}}),
-            plan.weights_desc()};
+  static Primitive::primitive_desc plan(const Conv2dParams& params, const ConvLayouts& l, const memory::desc& w,
+                                        std::int64_t bottom) {
+    return onednn::conv_plan(kName, params, {l.x, w, l.bias, l.y, bottom});
+  }
+  static onednn::Executable make(const Primitive::primitive_desc& plan) {
+    return onednn::executable<Primitive>(kName, plan,
+                                         {{DNNL_ARG_SRC, plan.src_desc()},
+                                          {DNNL_ARG_WEIGHTS, plan.weights_desc()},
+                                          {DNNL_ARG_BIAS, plan.bias_desc()},
+                                          {DNNL_ARG_DST, plan.dst_desc()}});
   }
 };
 struct BackwardInput {
+  using Primitive = dnnl::convolution_backward_data;
   static constexpr const char* kName = kBackward;
   static constexpr bool kOfOutputs = false;
-  static BlockConvolution make(const Conv2dParams& params, const ConvLayouts& l, const memory::desc& w,
-                               std::int64_t bottom) {
-    const auto plan = onednn::conv_input_plan(kName, params, {l.x, w, l.bias, l.y, bottom});
-    if (!plan) return {};
-    return {
-        onednn::executable<dnnl::convolution_backward_data>(
-            kName, plan, {{DNNL_ARG_DIFF_DST, l.y}, {DNNL_ARG_WEIGHTS, plan.weights_desc()}, {DNNL_ARG_DIFF_SRC, l.x}}),
-        plan.weights_desc()};
+  static Primitive::primitive_desc plan(const Conv2dParams& params, const ConvLayouts& l, const memory::desc& w,
+                                        std::int64_t bottom) {
+    return onednn::conv_input_plan(kName, params, {l.x, w, l.bias, l.y, bottom});
+  }
+  static onednn::Executable make(const Primitive::primitive_desc& plan) {
+    return onednn::executable<Primitive>(kName, plan,
+                                         {{DNNL_ARG_DIFF_DST, plan.diff_dst_desc()},
+                                          {DNNL_ARG_WEIGHTS, plan.weights_desc()},
+                                          {DNNL_ARG_DIFF_SRC, plan.diff_src_desc()}});
+  }
+};
+
+/// Of the weights of one convolution.
+constexpr std::size_t kMaxLayouts = 4;
+
+/// What a convolution of these sizes is divided into.
+template <class Direction> struct Division {
+  /// A block shape, and the layout of the weights that its plan takes.
+  struct Block {
+    BlockShape shape;
+    typename Direction::Primitive::primitive_desc plan;
+    std::size_t layout;
+  };
+  std::vector<RowRange> pieces;
+  std::vector<std::size_t> block_of;  // for each piece, the index in blocks
+  std::vector<Block> blocks;
+  std::vector<memory::desc> layouts;
+
+  /// By rows, or whole images where oneDNN has no fast plan for a block of rows.  Without pieces if it has none at all.
+  Division(const Conv2dParams& params, const Shape& x, const Shape& w, const Shape& y, DType dtype, bool bias)
+      : pieces(cut(params, x, w, y, Direction::kOfOutputs)) {
+    if (plan(params, x, w, y, dtype, bias)) return;
+    pieces = {{0, 0, 0, {x[0], x[2], y[2], params.padding[0], onednn::ConvDescs::kAsTop}}};
+    if (!plan(params, x, w, y, dtype, bias)) pieces.clear();
+  }
+
+ private:
+  bool plan(Conv2dParams params, const Shape& x, const Shape& w, const Shape& y, DType dtype, bool bias) {
+    block_of.clear();
+    blocks.clear();
+    layouts.clear();
+    for (const RowRange& piece : pieces) {
+      const BlockShape& block = piece.block;
+      const auto same = [&](const Block& b) { return b.shape == block; };
+      const auto found = std::find_if(blocks.begin(), blocks.end(), same);
+      block_of.push_back(static_cast<std::size_t>(found - blocks.begin()));
+      if (found != blocks.end()) continue;
+      params.padding[0] = block.top;
+      const ConvLayouts l = conv_layouts(params, {block.images, x[1], block.x_rows, x[3]}, w,
+                                         {block.images, y[1], block.y_rows, y[3]}, dtype, bias);
+      if (!add(params, l, block)) return false;
+    }
+    return true;
+  }
+
+  /// A plan with a layout of the weights that another block has, or else with one of its own.
+  bool add(const Conv2dParams& params, const ConvLayouts& l, const BlockShape& block) {
+    for (std::size_t i = 0; i <= layouts.size() && i < kMaxLayouts; ++i) {
+      const bool is_own = i == layouts.size();
+      auto made = Direction::plan(params, l, is_own ? l.w : layouts[i], block.bottom);
+      if (!made) continue;
+      if (is_own) layouts.push_back(made.weights_desc());
+      blocks.push_back({block, std::move(made), i});
+      return true;
+    }
+    return false;
   }
 };
 
 template <class Direction> class DirectPlan {
  public:
-  DirectPlan(Conv2dParams params, const Shape& x, const Shape& w, const Shape& y, DType dtype, bool bias)
-      : pieces_(cut(params, x, w, y, Direction::kOfOutputs)) {
-    if (make(params, x, w, y, dtype, bias) || pieces_.size() == 1) return;
-    pieces_ = {{0, 0, 0, {x[0], x[2], y[2], params.padding[0], onednn::ConvDescs::kAsTop}}};
-    make(params, x, w, y, dtype, bias);
+  DirectPlan(const Conv2dParams& params, const Shape& x, const Shape& w, const Shape& y, DType dtype, bool bias) {
+    Division<Direction> division(params, x, w, y, dtype, bias);
+    pieces_ = std::move(division.pieces);
+    if (pieces_.empty()) return;
+    block_of_ = std::move(division.block_of);
+    const memory::desc rows = row_major(grouped(w, params.groups), dtype);
+    for (const memory::desc& layout : division.layouts) {
+      weights_.emplace_back(Direction::kName, rows, layout);
+      weights_bytes_ += weights_.back().bytes();
+    }
+    for (const auto& block : division.blocks) {
+      blocks_.push_back({Direction::make(block.plan), block.layout});
+      bytes_ = std::max(bytes_, blocks_.back().run.scratch_bytes());
+    }
   }
-  bool usable() const { return usable_; }
+  bool usable() const { return !pieces_.empty(); }
+  std::vector<std::string> implementations() const {
+    std::vector<std::string> names;
+    for (const Block& block : blocks_) names.push_back(block.run.implementation());
+    return names;
+  }
 
   /// Calls f(rows, primitive, weights in oneDNN's layout, scratch memory) for each part.
   template <class F> void run(const View& w, const F& f) const {
-    const onednn::Buffer weights_copy(weights_.bytes());
-    if (weights_.bytes() != 0) count_copies({0, 1});
-    const void* weights = weights_.run(Direction::kName, w.raw_data(), weights_copy.data());
+    const onednn::Buffer copies(weights_bytes_);
+    std::array<const void*, kMaxLayouts> weights{};
+    char* room = static_cast<char*>(copies.data());
+    for (std::size_t i = 0; i < weights_.size(); ++i) {
+      if (weights_[i].bytes() != 0) count_copies({0, 1});
+      weights[i] = weights_[i].run(Direction::kName, w.raw_data(), room);
+      if (room) room += weights_[i].bytes();
+    }
     for_each_part(static_cast<std::int64_t>(pieces_.size()), bytes_, [&](std::int64_t i, char* own) {
-      f(pieces_[static_cast<std::size_t>(i)], convolutions_[convolution_of_[static_cast<std::size_t>(i)]].run, weights,
-        own);
+      const Block& block = blocks_[block_of_[static_cast<std::size_t>(i)]];
+      f(pieces_[static_cast<std::size_t>(i)], block.run, weights[block.layout], own);
     });
   }
 
  private:
-  /// Makes the primitives.  All use the layout of the weights that the first one chooses.
-  bool make(Conv2dParams params, const Shape& x, const Shape& w, const Shape& y, DType dtype, bool bias) {
-    std::vector<BlockShape> blocks;
-    convolutions_.clear();
-    convolution_of_.clear();
-    for (const RowRange& piece : pieces_) {
-      const auto found = std::find(blocks.begin(), blocks.end(), piece.block);
-      convolution_of_.push_back(static_cast<std::size_t>(found - blocks.begin()));
-      if (found != blocks.end()) continue;
-      blocks.push_back(piece.block);
-      const Shape part_x{piece.block.images, x[1], piece.block.x_rows, x[3]},
-          part_y{piece.block.images, y[1], piece.block.y_rows, y[3]};
-      params.padding[0] = piece.block.top;
-      const ConvLayouts l = conv_layouts(params, part_x, w, part_y, dtype, bias);
-      convolutions_.push_back(
-          Direction::make(params, l, convolutions_.empty() ? l.w : convolutions_[0].weights, piece.block.bottom));
-      if (!convolutions_.back().run) return false;
-      bytes_ = std::max(bytes_, convolutions_.back().run.scratch_bytes());
-    }
-    weights_ =
-        onednn::Relayout(Direction::kName, row_major(grouped(w, params.groups), dtype), convolutions_[0].weights);
-    return usable_ = true;
-  }
-
+  struct Block {
+    onednn::Executable run;
+    std::size_t layout;  // index in weights_
+  };
   std::vector<RowRange> pieces_;
-  std::vector<std::size_t> convolution_of_;  // for each part, the index in convolutions_
-  std::vector<BlockConvolution> convolutions_;
-  onednn::Relayout weights_;
-  std::size_t bytes_ = 0;
-  bool usable_ = false;
+  std::vector<std::size_t> block_of_;  // for each piece, the index in blocks_
+  std::vector<Block> blocks_;
+  std::vector<onednn::Relayout> weights_;
+  std::size_t weights_bytes_ = 0, bytes_ = 0;
 };
 
 template <class Direction>
@@ -200,8 +253,15 @@ memory::desc row_major(const Shape& shape, DType dtype) {
 ConvLayouts conv_layouts(const Conv2dParams& params, const Shape& x, const Shape& w, const Shape& y, DType dtype,
                          bool bias) {
   const Shape gw = grouped(w, params.groups);
-  return {onednn::desc_of(x, channels_last_strides(x), dtype), onednn::any_layout(gw, dtype), row_major(gw, dtype),
+  return {onednn::desc_of(x, channels_last_strides(x), dtype), onednn::any_layout(gw, dtype),
           bias ? row_major({w[0]}, dtype) : onednn::nothing(), onednn::desc_of(y, channels_last_strides(y), dtype)};
+}
+
+std::vector<std::string> direct_implementations(ConvDirection direction, DType dtype, const Conv2dParams& params,
+                                                const Shape& x, const Shape& w, const Shape& y) {
+  return direction == ConvDirection::forward
+             ? direct_plan<Forward>(params, x, w, y, dtype, false)->implementations()
+             : direct_plan<BackwardInput>(params, x, w, y, dtype, false)->implementations();
 }
 
 bool direct_forward(const Conv2dParams& params, const View& x, const View& w, const View& bias, const View& y,

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <string>
+#include <vector>
 #include <minnow/tensor/backend/backend.h>
-#include <minnow/tensor/cpu/onednn.h>
+#include <minnow/tensor/cpu/conv_parts.h>
 #include <minnow/tensor/internal.h>
 
 namespace minnow::cpu {
@@ -12,7 +14,7 @@ onednn::memory::desc row_major(const Shape& shape, DType dtype);
 
 /// The layouts of a convolution's operands: channels-last activations, weights in a layout of oneDNN's choice.
 struct ConvLayouts {
-  onednn::memory::desc x, w, w_rows, bias, y;
+  onednn::memory::desc x, w, bias, y;
 };
 ConvLayouts conv_layouts(const Conv2dParams& params, const Shape& x, const Shape& w, const Shape& y, DType dtype,
                          bool bias);
@@ -25,5 +27,8 @@ ConvLayouts conv_layouts(const Conv2dParams& params, const Shape& x, const Shape
 bool direct_forward(const Conv2dParams& params, const View& x, const View& w, const View& bias, const View& y,
                     Activation activation);
 bool direct_backward_input(const Conv2dParams& params, const View& grad, const View& w, const View& grad_x);
+/// The names of oneDNN's implementations of the parts; none if it has no fast ones.
+std::vector<std::string> direct_implementations(ConvDirection direction, DType dtype, const Conv2dParams& params,
+                                                const Shape& x, const Shape& w, const Shape& y);
 
 }  // namespace minnow::cpu

@@ -1,12 +1,14 @@
 #pragma once
 
+#include <string>
+#include <vector>
 #include <minnow/tensor/cpu/each_part.h>
 #include <minnow/tensor/cpu/onednn_plan.h>
 #include <minnow/tensor/internal.h>
 
 namespace minnow::cpu {
 
-/// Images [first, first + size) of a batch.
+/// Images, or tiles of images, [first, first + size) of all.
 struct ConvPart {
   std::int64_t first, size;
 };
@@ -25,6 +27,17 @@ struct ConvParts {
   std::int64_t large() const { return small() + (batch % count == 0 ? 0 : 1); }
 };
 ConvParts cut(std::int64_t batch, std::int64_t weight_elements);
+/// Into at most `wanted` parts, and fewer where the sums of many weights would take more memory than they save time.
+ConvParts cut_into(std::int64_t all, std::int64_t wanted, std::int64_t weight_elements);
+
+enum class ConvDirection { forward, backward_input, backward_weight };
+/// The algorithms for float32 and halves, in the order in which they are preferred.
+enum class ConvWay { few, winograd, columns, library };
+
+/// What computes a convolution of these sizes: an algorithm of ours, or oneDNN's implementations of its parts; unfolded
+/// images where it has only plain loops.  For tests.
+std::vector<std::string> conv_implementations(ConvDirection direction, DType dtype, const Conv2dParams& params, Shape x,
+                                              Shape w, const Shape& y);
 
 /// What convolutions copied so far because it had another layout than the one that they compute in.  For tests.
 struct ConvCopies {

@@ -27,10 +27,10 @@ View packed(const View& from, DType dtype, MemoryFormat format) {
 View laid_out_as(const View& like, const View& t) {
   constexpr std::int64_t kLeast = 1 << 14;
   if (t.numel() < kLeast || t.shape() != like.shape() || t.strides() == like.strides()) return t;
-  const bool to_last = t.is_contiguous() && like.is_contiguous(MemoryFormat::channels_last),
-             from_last = t.is_contiguous(MemoryFormat::channels_last) && like.is_contiguous();
-  if (!to_last && !from_last) return t;
-  return packed(t, t.dtype(), to_last ? MemoryFormat::channels_last : MemoryFormat::contiguous);
+  if (!is_dense(like.shape(), like.strides()) || !is_transpose(t, like)) return t;
+  const View to(scratch(t.shape(), t.dtype()).storage(), t.dtype(), t.shape(), like.strides());
+  convert(t, to);
+  return to;
 }
 
 }  // namespace minnow::cpu

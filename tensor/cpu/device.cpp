@@ -1,5 +1,4 @@
 #include <cstring>
-#include <minnow/tensor/backend/captured_calls.h>
 #include <minnow/tensor/backend/devices.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/cpu/cpu_backend.h>
@@ -41,8 +40,6 @@ Stream CpuBackend::new_stream(int) { return make_stream(); }
 void CpuBackend::synchronize(int) {}
 
 bool CpuBackend::computes_half(DType dtype) const { return onednn::has_half(dtype); }
-
-std::unique_ptr<CapturedWork> CpuBackend::begin_capture(int) { return capture_calls(*this, Device()); }
 
 void CpuBackend::transfer(const View& from, const View& to, bool) {
   const char* source = static_cast<const char*>(from.raw_data());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstring>
 #include <utility>
 #include <minnow/tensor/cpu/isa.h>
 #include <minnow/tensor/internal.h>
@@ -11,23 +12,32 @@ namespace minnow::cpu {
 /// tensor is undefined.
 class Elements {
  public:
-  Elements(const View& t)
+  /// `as_is`: the caller computes with halves.
+  Elements(const View& t, bool as_is = false)
       : dtype_(t.defined() ? t.dtype() : DType::float32),
+        converts_(t.defined() && is_half(t.dtype()) && !as_is),
         data_(t.defined() ? static_cast<char*>(t.raw_data()) : nullptr) {}
 
+  bool converts() const { return converts_; }
   /// `count` elements to read; of halves copies, which are taken from `room`.
   const void* read(std::int64_t at, std::int64_t count, float*& room) const {
     float* to = static_cast<float*>(write(at, count, room));
-    if (data_ != nullptr && is_half(dtype_)) loops().load[static_cast<int>(dtype_)][kFloat](place(at), to, count);
+    if (converts_) loops().load[static_cast<int>(dtype_)][kFloat](place(at), to, count);
     return to;
   }
   /// Where `count` elements are to be written, before written().
   void* write(std::int64_t at, std::int64_t count, float*& room) const {
-    if (data_ == nullptr || !is_half(dtype_)) return place(at);
+    if (!converts_) return place(at);
     return std::exchange(room, room + count);
   }
   void written(std::int64_t at, std::int64_t count, const void* from) const {
-    if (data_ != nullptr && is_half(dtype_)) loops().store[kFloat][static_cast<int>(dtype_)](from, place(at), count);
+    if (converts_) loops().store[kFloat][static_cast<int>(dtype_)](from, place(at), count);
+  }
+
+  /// Writes what was computed elsewhere.
+  void store(std::int64_t at, std::int64_t count, const void* from) const {
+    if (converts_) return written(at, count, from);
+    std::memcpy(place(at), from, static_cast<std::size_t>(count) * size_of(dtype_));
   }
 
  private:
@@ -38,6 +48,7 @@ class Elements {
   }
 
   DType dtype_;
+  bool converts_;  // through a buffer
   char* data_;
 };
 

@@ -55,6 +55,13 @@ struct TernaryJob {
   double p;
 };
 
+/// The dtype in which operands of a dtype are computed: their own where a table has such a loop.
+template <class Loop, std::size_t N>
+DType chunk_of(const Loop (&table)[kOwnTypes][N], int op, DType compute, bool all_own, DType own) {
+  const bool may = all_own && (compute == DType::int64 || is_half(own));
+  return may && table[own_loop_type(own)][op] != nullptr ? own : compute;
+}
+
 Outcome outcome_of(bool no_zero_divisor) { return no_zero_divisor ? Outcome::ok : Outcome::zero_divisor; }
 
 /// grad where y > 0, else 0, of halves in the same dense layout.
@@ -101,9 +108,11 @@ void derivative(const SlopeJob& job, DType compute, const View& grad, const View
 template <> void execute(const calls::Unary& args) {
   const View &x = args.x, &out = args.out;
   const int op = args.op;
-  const DType chunk = args.compute;
+  const auto& table = loops().unary;
+  const bool own = kUnary.predicate[op] || x.dtype() == out.dtype();
+  const DType chunk = chunk_of(table, op, args.compute, own, x.dtype());
   const DType result = kUnary.predicate[op] ? DType::bool_ : chunk;
-  const UnaryJob job{loops().unary[static_cast<int>(compute_of(chunk))][op], args.p0, args.p1};
+  const UnaryJob job{table[own_loop_type(chunk)][op], args.p0, args.p1};
   if (job.loop == nullptr) throw_missing("unary", op, chunk);
   const std::int64_t n = out.numel();
   if (x.dtype() == chunk && out.dtype() == result && same_dense_layout(x, out)) {
@@ -150,9 +159,12 @@ template <> void execute(const calls::UnaryCurve& args) {
 template <> Outcome execute(const calls::Binary& args) {
   const View& out = args.out;
   const int op = args.op;
-  const DType compute = args.compute;
+  const auto& table = loops().binary;
+  const DType type = args.a.dtype();
+  const bool own = args.b.dtype() == type && (kBinary.predicate[op] || args.out.dtype() == type);
+  const DType compute = chunk_of(table, op, args.compute, own, type);
   const DType result = kBinary.predicate[op] ? DType::bool_ : compute;
-  const BinaryLoop loop = loops().binary[static_cast<int>(compute_of(compute))][op];
+  const BinaryLoop loop = table[own_loop_type(compute)][op];
   if (loop == nullptr) throw_missing("binary", op, compute);
   const std::int64_t n = out.numel();
   const bool same_types = args.a.dtype() == compute && args.b.dtype() == compute && out.dtype() == result;
@@ -171,11 +183,9 @@ template <> Outcome execute(const calls::Binary& args) {
   }
   std::array operands{TraverseOperand::output(out, result), TraverseOperand::input(a, compute),
                       TraverseOperand::input(b, compute)};
-  const auto& single = loops().binary_one;
-  for (int side = 0; side < 2; ++side) {
-    if (compute_of(compute) != Compute::kFloat || single[side][op] == nullptr) continue;
-    operands[static_cast<std::size_t>(side) + 1].single = &job.single[side];
-    job.with_single[side] = single[side][op];
+  for (int side = 0; side < 2 && own_loop_type(compute) < kComputes; ++side) {
+    job.with_single[side] = loops().binary_one[side][loop_type(compute)][op];
+    if (job.with_single[side] != nullptr) operands[static_cast<std::size_t>(side) + 1].single = &job.single[side];
   }
   traverse(
       out.shape(), operands,
@@ -192,8 +202,10 @@ template <> void execute(const calls::Ternary& args) {
   const View& out = args.out;
   const View a = laid_out_as(out, args.a), b = laid_out_as(out, args.b), c = laid_out_as(out, args.c);
   const int op = args.op;
-  const DType compute = args.compute;
-  const TernaryJob job{loops().ternary[static_cast<int>(compute_of(compute))][op], args.p};
+  const DType type = out.dtype();
+  const bool own = is_half(type) && a.dtype() == type && b.dtype() == type && c.dtype() == type;
+  const DType compute = chunk_of(loops().ternary, op, args.compute, own, type);
+  const TernaryJob job{loops().ternary[own_loop_type(compute)][op], args.p};
   if (job.loop == nullptr) throw_missing("ternary", op, compute);
   std::array operands{TraverseOperand::output(out, compute), TraverseOperand::input(a, compute),
                       TraverseOperand::input(b, compute), TraverseOperand::input(c, compute)};

@@ -1,5 +1,8 @@
-#include <bit>
+#include <minnow/tensor/cpu/fft.h>
+
+#include <algorithm>
 #include <cmath>
+#include <memory>
 #include <numbers>
 #include <vector>
 #include <minnow/tensor/cpu/cpu_backend.h>
@@ -11,140 +14,136 @@
 namespace minnow::cpu {
 namespace {
 
-struct Complex {
-  double re = 0, im = 0;
-};
-Complex operator+(Complex a, Complex b) { return {a.re + b.re, a.im + b.im}; }
-Complex operator-(Complex a, Complex b) { return {a.re - b.re, a.im - b.im}; }
-Complex operator*(Complex a, Complex b) { return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}; }
-Complex conj(Complex a) { return {a.re, -a.im}; }
+template <class T> using Numbers = std::vector<FftNumber<T>>;
 
-/// e^(-2 pi i k / n).
-Complex root(std::int64_t k, std::int64_t n) {
+/// e^(-2 pi i k / n) for k in [0, n); exact where it is 1, -i, -1 or i.
+template <class T> FftNumber<T> root(std::int64_t k, std::int64_t n) {
+  constexpr int kQuarters[] = {1, 0, -1, 0, 1};
+  const std::int64_t quarter = 4 * k / n;
+  if (4 * k % n == 0) return {static_cast<T>(kQuarters[quarter]), static_cast<T>(-kQuarters[(quarter + 3) % 4])};
   const double angle = 2 * std::numbers::pi * (static_cast<double>(k) / static_cast<double>(n));
-  return {std::cos(angle), -std::sin(angle)};
+  return {static_cast<T>(std::cos(angle)), static_cast<T>(-std::sin(angle))};
 }
 
-/// The transform of n numbers, in double precision: a pass for each prime factor (Stockham's order, in which the results
-/// are sorted), and with a large prime factor a convolution (Bluestein 1970).
-class Transform {
+constexpr int kRadices[] = {8, 4, 2, 3, 5, 7, 11, 13};
+
+/// Without the factors of kRadices.
+std::int64_t rest_of(std::int64_t n) {
+  for (const int p : kRadices)
+    for (; n % p == 0;) n /= p;
+  return n;
+}
+
+/// The steps of n numbers, and what they refer to: with a large prime factor a convolution (Bluestein 1970), else a matrix
+/// if the line is to be transformed alone, else a pass for each factor.
+template <class T> class FftPlan {
  public:
-  Transform() = default;
-  explicit Transform(std::int64_t n) : n_(n) {
-    std::int64_t rest = n;
-    for (; rest % 4 == 0; rest /= 4) factors_.push_back(4);
-    for (std::int64_t p = 2; p <= kLargest; ++p)
-      for (; rest % p == 0; rest /= p) factors_.push_back(p);
-    if (rest != 1) {
-      convolve();
-      return;
-    }
-    roots_.resize(static_cast<std::size_t>(n));
-    for (std::int64_t k = 0; k < n; ++k) roots_[static_cast<std::size_t>(k)] = root(k, n);
+  FftPlan(std::int64_t n, bool alone) : alone_(alone) {
+    steps_.n = n;
+    if (rest_of(n) != 1) convolve();
+    else if (alone) divide();
+    else factorize();
   }
+  FftPlan(const FftPlan&) = delete;
+  FftPlan& operator=(const FftPlan&) = delete;
 
-  std::int64_t size() const { return n_; }
-  /// The numbers of memory that run() needs.
-  std::int64_t memory() const { return inner_.empty() ? 2 * n_ : 3 * inner_[0].n_; }
+  const FftSteps<T>& steps() const { return steps_; }
+  bool is_of(std::int64_t n, bool alone) const { return steps_.n == n && alone_ == alone; }
 
-  /// In the first n numbers of `data`; the others are used.
-  [[gnu::noinline]] void run(Complex* data) const {
-    if (!inner_.empty()) return run_convolution(data);
-    Complex *from = data, *to = data + n_;
-    std::int64_t done = 1;
-    for (const std::int64_t p : factors_) {
-      if (p == 2) pass_of_2(from, to, done);
-      else if (p == 4) pass_of_4(from, to, done);
-      else pass(from, to, done, p);
-      done *= p;
-      std::swap(from, to);
-    }
-    if (from != data) std::copy_n(from, n_, data);
+  /// Bytes that the loops need.
+  std::size_t memory(std::int64_t lanes) const {
+    const std::int64_t room = (steps_.room() + 16) / 16 * 16;
+    std::int64_t count = 2 * room * (alone_ ? 1 : lanes);
+    const FftSteps<T>& last = steps_.inner ? *steps_.inner : steps_;
+    if (alone_) count += 2 * std::max(last.columns->n, last.rows->n) * lanes;
+    return static_cast<std::size_t>(count) * sizeof(FftNumber<T>);
   }
 
  private:
-  static constexpr std::int64_t kLargest = 13;
-
-  const Complex& at(std::int64_t k) const { return roots_[static_cast<std::size_t>(k)]; }
-
-  // A pass joins p transforms of `done` numbers to one.
-  void pass_of_2(const Complex* x, Complex* y, std::int64_t done) const {
-    const std::int64_t m = n_ / (done * 2);
-    for (std::int64_t k = 0; k < m; ++k, x += done, y += 2 * done)
-      for (std::int64_t j = 0; j < done; ++j) {
-        const Complex a = x[j], b = x[m * done + j] * at(j * m);
-        y[j] = a + b;
-        y[done + j] = a - b;
+  void factorize() {
+    std::int64_t done = 1;
+    std::vector<std::size_t> begins;
+    for (const int p : kRadices)
+      for (; steps_.n / done % p == 0; done *= p) {
+        begins.push_back(roots_.size());
+        steps_.pass[steps_.passes++].radix = p;
+        for (std::int64_t j = 0; j < done; ++j)
+          for (std::int64_t r = 1; r < p; ++r) roots_.push_back(root<T>(r * j, p * done));
+        for (std::int64_t k = 0; k < p; ++k) roots_.push_back(root<T>(k, p));
       }
-  }
-  void pass_of_4(const Complex* x, Complex* y, std::int64_t done) const {
-    const std::int64_t m = n_ / (done * 4), step = m * done;
-    for (std::int64_t k = 0; k < m; ++k, x += done, y += 4 * done)
-      for (std::int64_t j = 0; j < done; ++j) {
-        const Complex a = x[j], b = x[step + j] * at(j * m), c = x[2 * step + j] * at(2 * j * m),
-                      d = x[3 * step + j] * at(3 * j * m);
-        const Complex even = a + c, odd = a - c, sum = b + d, turned{b.im - d.im, d.re - b.re};  // -i (b - d)
-        y[j] = even + sum;
-        y[done + j] = odd + turned;
-        y[2 * done + j] = even - sum;
-        y[3 * done + j] = odd - turned;
-      }
-  }
-  void pass(const Complex* x, Complex* y, std::int64_t done, std::int64_t p) const {
-    const std::int64_t m = n_ / (done * p), step = m * done, turn = n_ / p;
-    for (std::int64_t k = 0; k < m; ++k, x += done, y += p * done)
-      for (std::int64_t j = 0; j < done; ++j) {
-        Complex terms[kLargest];
-        for (std::int64_t r = 0; r < p; ++r) terms[r] = x[r * step + j] * at(r * j * m);
-        for (std::int64_t q = 0; q < p; ++q) {
-          Complex sum = terms[0];
-          for (std::int64_t r = 1; r < p; ++r) sum = sum + terms[r] * at(r * q % p * turn);
-          y[q * done + j] = sum;
-        }
-      }
+    for (std::size_t i = 0; i < begins.size(); ++i) steps_.pass[i].roots = roots_.data() + begins[i];
   }
 
-  /// f k = (f^2 + k^2 - (f - k)^2) / 2: a convolution with e^(pi i k^2 / n), by transforms of a power of 2.
+  /// As square as possible.
+  void divide() {
+    auto rows = static_cast<std::int64_t>(std::sqrt(static_cast<double>(steps_.n)));
+    while (steps_.n % rows != 0) --rows;
+    const std::int64_t cols = steps_.n / rows;
+    columns_ = std::make_unique<FftPlan>(rows, false);
+    rows_ = std::make_unique<FftPlan>(cols, false);
+    steps_.columns = &columns_->steps_, steps_.rows = &rows_->steps_;
+    for (std::int64_t f = 0; f < rows; ++f)
+      for (std::int64_t k = 0; k < cols; ++k) roots_.push_back(root<T>(f * k, steps_.n));
+    for (const FftNumber<T>& r : roots_) between_.push_back(r.re);
+    for (const FftNumber<T>& r : roots_) between_.push_back(r.im);
+    roots_ = {};
+    steps_.between = between_.data();
+  }
+
+  /// f k = (f^2 + k^2 - (f - k)^2) / 2: a convolution with e^(pi i k^2 / n), by transforms of a size that has small factors.
   void convolve() {
-    factors_.clear();
-    const std::int64_t m = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(2 * n_ - 1)));
-    inner_.emplace_back(m);
-    chirp_.resize(static_cast<std::size_t>(n_));
-    spectrum_.resize(static_cast<std::size_t>(2 * m));
-    for (std::int64_t k = 0, square = 0; k < n_; square = (square + 2 * k + 1) % (2 * n_), ++k) {
-      chirp_[static_cast<std::size_t>(k)] = root(square, 2 * n_);
-      spectrum_[static_cast<std::size_t>(k)] = spectrum_[static_cast<std::size_t>((m - k) % m)] =
-          conj(chirp_[static_cast<std::size_t>(k)]);
+    const std::int64_t n = steps_.n;
+    std::int64_t m = 2 * n - 1;
+    while (rest_of(m) != 1 || m % 4 != 0) ++m;
+    columns_ = std::make_unique<FftPlan>(m, alone_);
+    const auto size = static_cast<std::size_t>(n);
+    Numbers<double> chirp(size), wave(static_cast<std::size_t>(m));
+    for (std::int64_t k = 0, square = 0; k < n; square = (square + 2 * k + 1) % (2 * n), ++k) {
+      chirp[static_cast<std::size_t>(k)] = root<double>(square, 2 * n);
+      const FftNumber<double> c{chirp[static_cast<std::size_t>(k)].re / static_cast<double>(m),
+                                -chirp[static_cast<std::size_t>(k)].im / static_cast<double>(m)};
+      wave[static_cast<std::size_t>(k)] = wave[static_cast<std::size_t>((m - k) % m)] = c;
     }
-    inner_[0].run(spectrum_.data());
-  }
-  void run_convolution(Complex* data) const {
-    const std::int64_t m = inner_[0].n_;
-    for (std::int64_t k = 0; k < n_; ++k) data[k] = data[k] * chirp_[static_cast<std::size_t>(k)];
-    std::fill(data + n_, data + m, Complex());
-    inner_[0].run(data);
-    for (std::int64_t k = 0; k < m; ++k) data[k] = conj(data[k] * spectrum_[static_cast<std::size_t>(k)]);
-    inner_[0].run(data);  // the inverse, of conjugate numbers
-    const double scale = 1 / static_cast<double>(m);
-    for (std::int64_t k = 0; k < n_; ++k) {
-      const Complex product = conj(data[k]) * chirp_[static_cast<std::size_t>(k)];
-      data[k] = {product.re * scale, product.im * scale};
-    }
+    const FftPlan<double> plan(m, true);
+    std::vector<std::byte> memory(plan.memory(kFftLanes) + 64);
+    void* at = memory.data();
+    std::size_t space = memory.size();
+    const FftLines<double> line{{&wave[0].re}, 2, 1, false};
+    void* const place = std::align(64, 64, at, space);
+    const FftJob<double> job{plan.steps(), FftKind::complex, line, line, 1, m, false, 1, 1, nullptr, place};
+    fft_loops().alone[1](&job);
+    for (const auto& c : chirp) roots_.push_back({static_cast<T>(c.re), static_cast<T>(c.im)});
+    for (const auto& c : wave) roots_.push_back({static_cast<T>(c.re), static_cast<T>(c.im)});
+    steps_.inner = &columns_->steps_;
+    steps_.chirp = roots_.data(), steps_.spectrum = roots_.data() + n;
   }
 
-  std::int64_t n_ = 0;
-  std::vector<std::int64_t> factors_;
-  std::vector<Complex> roots_;
-  std::vector<Transform> inner_;  // of the convolution: none or one
-  std::vector<Complex> chirp_, spectrum_;
+  bool alone_;
+  FftSteps<T> steps_;
+  Numbers<T> roots_;
+  std::vector<T> between_;
+  std::unique_ptr<FftPlan> columns_, rows_;
 };
 
-/// A thread keeps its last transform, so that a steady state computes no roots.
-const Transform& transform_of(std::int64_t n) {
-  Transform& last = per_thread<Transform>();
-  if (last.size() != n) last = Transform(n);
-  return last;
+/// A thread keeps its last few, so that a steady state computes no roots.
+template <class Made, class... Key> const Made& kept(const Key&... key) {
+  constexpr std::size_t kKept = 4;
+  auto& all = per_thread<std::vector<std::unique_ptr<const Made>>>();
+  for (const auto& made : all)
+    if (made->is_of(key...)) return *made;
+  if (all.size() == kKept) all.erase(all.begin());
+  return *all.emplace_back(std::make_unique<const Made>(key...));
 }
+
+/// e^(-2 pi i k / n), k to n / 2.
+template <class T> struct Halves {
+  Numbers<T> roots;
+
+  explicit Halves(std::int64_t n) {
+    for (std::int64_t k = 0; k <= n / 2; ++k) roots.push_back(root<T>(k, n));
+  }
+  bool is_of(std::int64_t n) const { return static_cast<std::int64_t>(roots.size()) == n / 2 + 1; }
+};
 
 /// Lines of a tensor along a dimension.
 template <class T> struct Lines {
@@ -152,14 +151,16 @@ template <class T> struct Lines {
   Shape sizes;  ///< without the dimension, and that of the two parts of complex numbers
   Strides strides;
   std::int64_t step;  ///< along a line
-  std::int64_t part;  ///< from a real to an imaginary part; 0: real numbers
+  std::int64_t part;  ///< from a real to an imaginary part
+  bool real;
 
   Lines(const View& t, int dim, bool complex)
       : data(static_cast<T*>(t.raw_data())),
         sizes(t.shape()),
         strides(t.strides()),
         step(t.strides()[dim]),
-        part(complex ? t.strides()[t.dim() - 1] : 0) {
+        part(complex ? t.strides()[t.dim() - 1] : 0),
+        real(!complex) {
     for (const int d : {complex ? t.dim() - 1 : -1, dim})
       if (d >= 0) sizes.erase(d), strides.erase(d);
   }
@@ -168,33 +169,57 @@ template <class T> struct Lines {
     for (int d = sizes.rank() - 1; d >= 0; line /= sizes[d], --d) first += line % sizes[d] * strides[d];
     return first;
   }
+  /// Lines [first, end), and the last one again up to `lanes`.
+  FftLines<T> some(std::int64_t first, std::int64_t end, std::int64_t lanes) const {
+    FftLines<T> result;
+    result.step = step, result.part = part, result.real = real;
+    const int last = std::max(0, sizes.rank() - 1);
+    T* line = at(first);
+    std::int64_t rest = first + 1 < end ? sizes[last] - first % sizes[last] : 1;  // of the last dimension
+    for (int l = 0; l < lanes; ++l) {
+      result.line[l] = line;
+      if (++first >= end) continue;
+      line = --rest > 0 ? line + strides[last] : at(first);
+      if (rest == 0) rest = sizes[last];
+    }
+    return result;
+  }
 };
 
 template <class T> void run(const calls::Fft& args) {
   const bool real_x = args.x.dim()<args.y.dim(), real_y = args.x.dim()> args.y.dim();
-  const std::int64_t n = (real_x ? args.x : args.y).shape()[args.dim], half = n / 2 + 1;
+  const std::int64_t n = (real_x ? args.x : args.y).shape()[args.dim];
+  const bool halved = (real_x || real_y) && n % 2 == 0;
   const Lines<T> from(args.x, args.dim, !real_x), to(args.y, args.dim, !real_y);
-  const Transform& transform = transform_of(n);
-  const ThreadScratch memory(static_cast<std::size_t>(transform.memory()) * sizeof(Complex));
-  const double sign = args.inverse ? -1 : 1, scale = args.scale;
-  const auto factor = [&](std::int64_t k) { return k == 0 || 2 * k == n ? 1.0 : args.middle; };
-  parallel_for(to.sizes.numel(), 8 * args.y.nbytes(), [&](std::int64_t line) {
-    auto* const data = static_cast<Complex*>(memory.mine());
-    const T* x = from.at(line);
-    const std::int64_t given = real_y ? half : n;
-    for (std::int64_t k = 0; k < given; ++k, x += from.step) {
-      const double c = real_y ? factor(k) : 1;
-      data[k] = {c * static_cast<double>(x[0]), real_x ? 0 : c * sign * static_cast<double>(x[from.part])};
-    }
-    std::fill(data + given, data + n, Complex());
-    transform.run(data);
-    T* y = to.at(line);
-    const std::int64_t wanted = real_x ? half : n;
-    for (std::int64_t f = 0; f < wanted; ++f, y += to.step) {
-      const double c = real_x ? scale * factor(f) : scale;
-      y[0] = static_cast<T>(c * data[f].re);
-      if (!real_y) y[to.part] = static_cast<T>(c * sign * data[f].im);
-    }
+  const FftLoops& loops = fft_loops();
+  const std::int64_t lines = to.sizes.numel(), lanes = loops.bytes / std::int64_t{sizeof(T)}, m = halved ? n / 2 : n;
+  // Long lines would not stay in the cache, and few would leave lanes empty.
+  const bool alone = m > 1024 || (m > 64 && 2 * lines < lanes);
+  const FftPlan<T>& plan = kept<FftPlan<T>>(m, alone);
+  const FftNumber<T>* const halves = halved ? kept<Halves<T>>(n).roots.data() : nullptr;
+  const ThreadScratch memory(plan.memory(lanes) + 64);
+  const int of_type = sizeof(T) == sizeof(float) ? 0 : 1;
+  const FftKind kind = real_x ? FftKind::from_real : real_y ? FftKind::to_real : FftKind::complex;
+  // Lanes are adjacent lines where the last dimension is not the transformed one and has enough.
+  const std::int64_t last = to.sizes.rank() == 0 ? 1 : to.sizes[to.sizes.rank() - 1];
+  const std::int64_t run = from.strides.rank() != 0 && args.dim < to.sizes.rank() && last >= lanes ? last : lines;
+  const std::int64_t together = alone ? 1 : lanes, parts = (run + together - 1) / together;
+  parallel_for(lines / run * parts, 8 * args.y.nbytes(), [&](std::int64_t block) {
+    const std::int64_t begin = block / parts * run, first = begin + block % parts * together,
+                       end = std::min(begin + run, first + together);
+    const auto place = (reinterpret_cast<std::uintptr_t>(memory.mine()) + 63) / 64 * 64;
+    const FftJob<T> job{plan.steps(),
+                        kind,
+                        from.some(first, end, together),
+                        to.some(first, end, together),
+                        static_cast<int>(end - first),
+                        n,
+                        args.inverse,
+                        static_cast<T>(args.scale),
+                        static_cast<T>(args.middle),
+                        halves,
+                        reinterpret_cast<void*>(place)};
+    (alone ? loops.alone : loops.lines)[of_type](&job);
   });
 }
 

@@ -45,9 +45,10 @@ bool all_in_range(const View& index, int dim, std::int64_t limit) {
   Shape once = index.shape();  // a broadcast index is read once
   for (int d = 0; d < index.dim(); ++d)
     if (index.strides()[d] == 0) once[d] = 1;
-  const Lines lines(once, dim);
-  const std::int64_t n = index.dim() == 0 ? 1 : once[dim];
-  const std::int64_t stride = stride_of(index, dim);
+  const bool dense = is_dense(once, index.strides());  // the order does not matter
+  const Lines lines(dense ? Shape{} : once, dim);
+  const std::int64_t n = dense ? once.numel() : once[dim];
+  const std::int64_t stride = dense ? 1 : stride_of(index, dim);
   // One that is out of range sets the sign; without a branch the loop is vectorized.
   std::uint64_t signs = 0;
   for (std::int64_t l = 0; l < lines.count; ++l) {
@@ -92,72 +93,105 @@ template <class T> T combined(ScatterOp op, T y, T x) {
   }
 }
 
-/// to = op(to, from), for n elements of one dtype.  Halves are computed in float.
-void combine_run(ScatterOp op, DType dtype, const char* from, char* to, std::int64_t n) {
+/// y + x, halves in float; for bool it is a logical or.
+template <class T> T added(T y, T x) {
+  if constexpr (std::is_same_v<T, bool>) return y || x;
+  else if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(static_cast<std::uint64_t>(y) + static_cast<std::uint64_t>(x));
+  else if constexpr (sizeof(T) == 2) return T(static_cast<float>(y) + static_cast<float>(x));
+  else return y + x;
+}
+
+/// Calls f(update) with a function update(y, x) of two elements of the dtype, which writes y.
+template <class F> void with_update(ScatterOp op, DType dtype, const F& f) {
+  if (op == ScatterOp::assign) return visit_size(size_of(dtype), [&]<class T>() { f([](T& y, T x) { y = x; }); });
   dtype_switch(dtype, [&]<class T>() {
     using C = std::conditional_t<std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>, float, T>;
+    if (op == ScatterOp::add) f([](T& y, T x) { y = added(y, x); });
+    else f([op](T& y, T x) { y = T(combined(op, static_cast<C>(y), static_cast<C>(x))); });
+  });
+}
+template <class T, class F> T element_of(void (F::*)(T&, T) const);
+
+/// to = op(to, from), for n elements of one dtype.
+void scatter_run(ScatterOp op, DType dtype, const char* from, char* to, std::int64_t n) {
+  constexpr std::int64_t kMinLoopLength = 16;
+  if (op == ScatterOp::assign) {
+    std::memcpy(to, from, static_cast<std::size_t>(n) * size_of(dtype));
+    return;
+  }
+  const Compute compute = compute_of(dtype);
+  if (op == ScatterOp::add && n >= kMinLoopLength && (is_floating_point(dtype) || dtype == DType::int64)) {
+    constexpr int kAdd = kernels::kIndexOf<kernels::BinaryOps, kernels::Add>;
+    const BinaryLoop add = loops().binary[static_cast<int>(compute)][kAdd];
+    if (dtype == dtype_of(compute)) return static_cast<void>(add(to, from, to, n));
+    constexpr std::int64_t kBlock = 256;
+    float sum[kBlock], more[kBlock];
+    const ConvertLoop load = loops().load[static_cast<int>(dtype)][static_cast<int>(compute)];
+    for (std::int64_t i = 0; i < n; i += kBlock) {
+      const std::int64_t m = std::min(kBlock, n - i);
+      load(to + 2 * i, sum, m);
+      load(from + 2 * i, more, m);
+      add(sum, more, sum, m);
+      loops().store[static_cast<int>(compute)][static_cast<int>(dtype)](sum, to + 2 * i, m);
+    }
+    return;
+  }
+  with_update(op, dtype, [&]<class U>(U update) {
+    using T = decltype(element_of(&U::operator()));
     const T* x = reinterpret_cast<const T*>(from);
     T* y = reinterpret_cast<T*>(to);
-    for (std::int64_t i = 0; i < n; ++i) y[i] = T(combined(op, static_cast<C>(y[i]), static_cast<C>(x[i])));
+    for (std::int64_t i = 0; i < n; ++i) update(y[i], x[i]);
   });
 }
 
-/// to += from, for n elements of one dtype.  Halves are added in float; for bool it is a logical or.
-void add_run(DType dtype, const char* from, char* to, std::int64_t n) {
-  constexpr std::int64_t kMinLoopLength = 16;
-  if (n >= kMinLoopLength && (dtype == DType::float32 || dtype == DType::float64 || dtype == DType::int64)) {
-    constexpr int kAdd = kernels::kIndexOf<kernels::BinaryOps, kernels::Add>;
-    loops().binary[static_cast<int>(compute_of(dtype))][kAdd](to, from, to, n);
-    return;
-  }
-  const auto add = [&]<class T>(T) {
-    const T* x = reinterpret_cast<const T*>(from);
-    T* y = reinterpret_cast<T*>(to);
-    for (std::int64_t i = 0; i < n; ++i) {
-      if constexpr (std::is_same_v<T, bool>) {
-        y[i] = y[i] || x[i];
-      } else if constexpr (std::is_integral_v<T>) {
-        y[i] = static_cast<T>(static_cast<std::uint64_t>(y[i]) + static_cast<std::uint64_t>(x[i]));
-      } else if constexpr (std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>) {
-        y[i] = T(static_cast<float>(y[i]) + static_cast<float>(x[i]));
-      } else {
-        y[i] += x[i];
-      }
-    }
-  };
-  dtype_switch(dtype, [&]<class T>() { add(T{}); });
-}
-
-void scatter_run(ScatterOp op, DType dtype, const char* from, char* to, std::int64_t n) {
-  if (op == ScatterOp::add) add_run(dtype, from, to, n);
-  else combine_run(op, dtype, from, to, n);
-}
-
-/// Scattered along a line: to[at[i]] = op(to[at[i]], from[i]).  Strides in elements.
-struct ScatterLine {
+/// Lines of `n` elements along the indexed dimension, `lines` of them side by side.  Strides in elements: along a line,
+/// and from a line to the next.  Loops have it by value: stores of bytes and int64 would be taken for its members.
+struct Steps {
+  std::int64_t along, across;
+};
+struct LinesBeside {
   const char* from;
   const std::int64_t* at;
   char* to;
-  std::int64_t from_step, at_step, to_step, n;
+  Steps from_step, at_step, to_step;
+  std::int64_t n, lines;
+
+  /// Calls f(k, line) for all, the elements of a line in order; those that are near in memory follow each other.
+  template <class F> void each(const F& f) const {
+    if (std::abs(at_step.along) <= std::abs(at_step.across) || lines == 1) {
+      for (std::int64_t l = 0; l < lines; ++l)
+        for (std::int64_t k = 0; k < n; ++k) f(k, l);
+    } else {
+      for (std::int64_t k = 0; k < n; ++k)
+        for (std::int64_t l = 0; l < lines; ++l) f(k, l);
+    }
+  }
 };
-template <class T> void add_line(const ScatterLine& l) {
-  const T* x = reinterpret_cast<const T*>(l.from);
-  T* y = reinterpret_cast<T*>(l.to);
-  for (std::int64_t i = 0; i < l.n; ++i) y[l.at[i * l.at_step] * l.to_step] += x[i * l.from_step];
-}
-void scatter_line(ScatterOp op, DType dtype, const ScatterLine& l) {
-  if (op == ScatterOp::add && dtype == DType::float32) return add_line<float>(l);
-  if (op == ScatterOp::add && dtype == DType::float64) return add_line<double>(l);
-  if (op == ScatterOp::add && dtype == DType::int64) return add_line<std::uint64_t>(l);  // wraps around
-  const auto size = static_cast<std::int64_t>(size_of(dtype));
-  if (op == ScatterOp::assign)
-    return visit_size(size_of(dtype), [&]<class T>() {
-      const T* x = reinterpret_cast<const T*>(l.from);
-      T* y = reinterpret_cast<T*>(l.to);
-      for (std::int64_t i = 0; i < l.n; ++i) y[l.at[i * l.at_step] * l.to_step] = x[i * l.from_step];
+/// to[at[k]] = op(to[at[k]], from[k]) for each line.
+void scatter_lines(ScatterOp op, DType dtype, const LinesBeside& all) {
+  with_update(op, dtype, [&]<class U>(U update) {
+    using T = decltype(element_of(&U::operator()));
+    const LinesBeside s = all;
+    const T* x = reinterpret_cast<const T*>(s.from);
+    T* y = reinterpret_cast<T*>(s.to);
+    s.each([&](std::int64_t k, std::int64_t l) {
+      const std::int64_t i = s.at[k * s.at_step.along + l * s.at_step.across];
+      update(y[i * s.to_step.along + l * s.to_step.across], x[k * s.from_step.along + l * s.from_step.across]);
     });
-  for (std::int64_t i = 0; i < l.n; ++i)
-    scatter_run(op, dtype, l.from + i * l.from_step * size, l.to + l.at[i * l.at_step] * l.to_step * size, 1);
+  });
+}
+/// to[k] = from[at[k]] for each line.
+void gather_lines(std::size_t size, const LinesBeside& all) {
+  visit_size(size, [&]<class T>() {
+    const LinesBeside s = all;
+    const T* x = reinterpret_cast<const T*>(s.from);
+    T* y = reinterpret_cast<T*>(s.to);
+    s.each([&](std::int64_t k, std::int64_t l) {
+      const std::int64_t i = s.at[k * s.at_step.along + l * s.at_step.across];
+      y[k * s.to_step.along + l * s.to_step.across] = x[i * s.from_step.along + l * s.from_step.across];
+    });
+  });
 }
 
 char* element(const View& t, std::int64_t offset) {
@@ -241,46 +275,51 @@ bool add_rows(const calls::IndexAdd& args, const SliceRun& s) {
 
 }  // namespace
 
+namespace {
+
+/// Calls f(lines) for all lines of `shape` along dim, in parts that have no common elements of an output.
+template <class F>
+void for_lines(const Shape& shape, int dim, const View& from, const View& index, const View& to, std::int64_t bytes,
+               const F& f) {
+  constexpr std::int64_t kElements = 4096, kColumns = 64;
+  int beside = shape.rank() - 1;  // the dimension of the lines side by side
+  if (beside == dim) --beside;
+  Shape outer = shape;
+  if (beside >= 0) outer[beside] = 1;
+  const Lines rest(outer, dim);
+  const std::int64_t n = shape[dim], lines = beside >= 0 ? shape[beside] : 1;
+  const std::int64_t part = std::min(lines, std::max(kColumns, kElements / n)), parts = (lines + part - 1) / part;
+  const auto steps = [&](const View& t) { return Steps{t.strides()[dim], beside >= 0 ? t.strides()[beside] : 0}; };
+  const Steps from_step = steps(from), at_step = steps(index), to_step = steps(to);
+  parallel_blocks(rest.count * parts, std::max<std::int64_t>(1, kElements / (n * part)), bytes,
+                  [&](std::int64_t begin, std::int64_t end) {
+                    for (std::int64_t i = begin; i < end; ++i) {
+                      const std::int64_t l = i / parts, first = i % parts * part;
+                      f({element(from, rest.offset(from.strides(), dim, l) + first * from_step.across),
+                         indices_of(index) + rest.offset(index.strides(), dim, l) + first * at_step.across,
+                         element(to, rest.offset(to.strides(), dim, l) + first * to_step.across), from_step, at_step,
+                         to_step, n, std::min(part, lines - first)});
+                    }
+                  });
+}
+
+}  // namespace
+
 template <> Outcome execute(const calls::Gather& args) {
   const View &x = args.x, &index = args.index, &out = args.out;
-  const int dim = args.dim;
   if (out.numel() == 0) return Outcome::ok;
-  if (!all_in_range(index, dim, size_at(x, dim))) return Outcome::index_out_of_range;
-  const Lines lines(out.shape(), dim);
-  const std::int64_t n = size_at(out, dim);
-  const std::int64_t sx = stride_of(x, dim), si = stride_of(index, dim), so = stride_of(out, dim);
-  visit_size(out.itemsize(), [&]<class T>() {
-    parallel_blocks(lines.count, std::max<std::int64_t>(1, 4096 / n), 2 * out.nbytes(),
-                    [&](std::int64_t begin, std::int64_t end) {
-                      for (std::int64_t l = begin; l < end; ++l) {
-                        const T* from = static_cast<const T*>(x.raw_data()) + lines.offset(x.strides(), dim, l);
-                        const std::int64_t* at = indices_of(index) + lines.offset(index.strides(), dim, l);
-                        T* to = static_cast<T*>(out.raw_data()) + lines.offset(out.strides(), dim, l);
-                        for (std::int64_t i = 0; i < n; ++i) to[i * so] = from[at[i * si] * sx];
-                      }
-                    });
-  });
+  if (!all_in_range(index, args.dim, size_at(x, args.dim))) return Outcome::index_out_of_range;
+  for_lines(out.shape(), args.dim, x, index, out, 2 * out.nbytes(),
+            [&](const LinesBeside& lines) { gather_lines(out.itemsize(), lines); });
   return Outcome::ok;
 }
 
 template <> Outcome execute(const calls::ScatterAdd& args) {
   const View &x = args.x, &index = args.index, &out = args.out;
-  const int dim = args.dim;
   if (index.numel() == 0) return Outcome::ok;
-  if (!all_in_range(index, dim, size_at(out, dim))) return Outcome::index_out_of_range;
-  const Lines lines(index.shape(), dim);
-  const std::int64_t n = size_at(index, dim);
-  const std::int64_t sx = stride_of(x, dim), si = stride_of(index, dim), so = stride_of(out, dim);
-  // Lines have no common elements of out; within a line the order of additions is fixed.
-  parallel_blocks(lines.count, std::max<std::int64_t>(1, 4096 / n), 2 * x.nbytes(),
-                  [&](std::int64_t begin, std::int64_t end) {
-                    for (std::int64_t l = begin; l < end; ++l) {
-                      const std::int64_t from = lines.offset(x.strides(), dim, l);
-                      const std::int64_t to = lines.offset(out.strides(), dim, l);
-                      const std::int64_t* at = indices_of(index) + lines.offset(index.strides(), dim, l);
-                      scatter_line(args.op, out.dtype(), {element(x, from), at, element(out, to), sx, si, so, n});
-                    }
-                  });
+  if (!all_in_range(index, args.dim, size_at(out, args.dim))) return Outcome::index_out_of_range;
+  for_lines(index.shape(), args.dim, x, index, out, 2 * x.nbytes(),
+            [&](const LinesBeside& lines) { scatter_lines(args.op, out.dtype(), lines); });
   return Outcome::ok;
 }
 
@@ -348,16 +387,23 @@ template <> Outcome execute(const calls::IndexAdd& args) {
     const std::int64_t from = piece_offset(x, x.shape(), dim, s.outer, k / parts) + left;
     const std::int64_t to = piece_offset(out, x.shape(), dim, s.outer, k / parts) + left;
     if (m == 1)
-      return scatter_line(
-          args.op, out.dtype(),
-          {element(x, from), indices_of(index), element(out, to), x.strides()[dim], si, out.strides()[dim], n});
-    const auto place = [&](std::int64_t i) {
-      return element(out, to + indices_of(index)[i * si] * out.strides()[dim]);
-    };
-    const std::int64_t bytes = m * static_cast<std::int64_t>(out.itemsize());
-    for (std::int64_t i = 0; i < n; ++i) {
-      if (i + kRowsAhead < n) prefetch_run(place(i + kRowsAhead), bytes);
-      scatter_run(args.op, out.dtype(), element(x, from + i * x.strides()[dim]), place(i), m);
+      return scatter_lines(args.op, out.dtype(),
+                           {element(x, from),
+                            indices_of(index),
+                            element(out, to),
+                            {x.strides()[dim], 0},
+                            {si, 0},
+                            {out.strides()[dim], 0},
+                            n,
+                            1});
+    const auto item = static_cast<std::int64_t>(out.itemsize());
+    const std::int64_t bytes = m * item, from_step = x.strides()[dim] * item, to_step = out.strides()[dim] * item;
+    const std::int64_t* at = indices_of(index);
+    const char* row = element(x, from);
+    char* const first = element(out, to);
+    for (std::int64_t i = 0; i < n; ++i, at += si, row += from_step) {
+      if (i + kRowsAhead < n) prefetch_run(first + at[kRowsAhead * si] * to_step, bytes);
+      scatter_run(args.op, out.dtype(), row, first + *at * to_step, m);
     }
   });
   return Outcome::ok;

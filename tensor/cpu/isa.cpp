@@ -18,12 +18,12 @@ template <class Family> void install_loops(Kernels& k);
 
 namespace {
 
-/// Installs the baseline's loops, then those of an instruction set.  Not instantiated for other processors than x86-64,
-/// where those loops do not exist.
+/// Installs the loops of an instruction set over those of the narrower ones.  Not instantiated for other processors than
+/// x86-64, where they do not exist.
 template <bool X86, class... F> void install(Isa isa, Kernels& k, kernels::List<F...>) {
   (baseline::install_loops<F>(k), ...);
   if constexpr (X86) {
-    if (isa == Isa::kAvx2) (avx2::install_loops<F>(k), ...);
+    if (isa != Isa::kBaseline) (avx2::install_loops<F>(k), ...);
     if (isa == Isa::kAvx512) (avx512::install_loops<F>(k), ...);
   }
 }

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 #include <minnow/tensor/cpu/activate.h>
 #include <minnow/tensor/cpu/cpu_backend.h>
 #include <minnow/tensor/cpu/dense_copy.h>
@@ -12,9 +13,10 @@
 #include <minnow/tensor/internal.h>
 #include <minnow/tensor/kernels/compute.h>
 #include <minnow/tensor/kernels/reduce.h>
+#include <minnow/tensor/profile.h>
 
-// float32 and, if the machine has primitives for them, halves by oneDNN or our own kernel; float64 and integers by
-// reference.h.  Results have the same bits for any number of threads.
+// float32 and, if the machine has primitives for them, halves by oneDNN or our own kernel; float64 and integers by our
+// own.  reference.h computes what neither takes.  Results have the same bits for any number of threads.
 
 namespace minnow::cpu {
 namespace {
@@ -244,8 +246,8 @@ bool run_parts(const MatmulParams& params, const MatmulOperands& o, MatmulDTypes
   return true;
 }
 
-Product product_of(const MatmulOperands& o, std::int64_t item, bool add) {
-  const auto of = [item](const Matrices& m) { return reinterpret_cast<float*>(m.data) + item * m.batch_stride; };
+template <class T> ProductOf<T> product_of(const MatmulOperands& o, std::int64_t item, bool add) {
+  const auto of = [item](const Matrices& m) { return reinterpret_cast<T*>(m.data) + item * m.batch_stride; };
   return {o.out.rows,
           o.out.cols,
           o.a.cols,
@@ -255,43 +257,49 @@ Product product_of(const MatmulOperands& o, std::int64_t item, bool add) {
           of(o.b),
           o.b.row_stride,
           o.b.col_stride,
-          reinterpret_cast<const float*>(o.bias),
+          reinterpret_cast<const T*>(o.bias),
           of(o.out),
           o.out.row_stride,
           add};
 }
 
 /// Computes a product by our kernel; returns false if oneDNN is faster or the kernel does not support the parameters.
-bool run_own(const MatmulParams& params, const MatmulOperands& o) {
+template <class T> bool run_own(const MatmulParams& params, const MatmulOperands& o) {
   constexpr std::int64_t kMaxWork = 1 << 30;  // multiplications; above, oneDNN's AVX-512 kernels are faster
   const bool add = params.beta == 1 && o.bias == nullptr;
   if (o.out.transposed() || params.alpha != 1 || (params.beta != 0 && !add)) return false;
-  const Product first = product_of(o, 0, add);
+  const ProductOf<T> first = product_of<T>(o, 0, add);
   const std::int64_t work = first.m * first.n * first.k, batch = o.out.batch;
-  if (has_few_rows(first)) {
-    if (batch == 1) multiply_few_rows(first);
-    else
-      parallel_for(batch, batch * first.n * first.k * static_cast<std::int64_t>(sizeof(float)),
-                   [&](std::int64_t i) { multiply_few_rows(product_of(o, i, add)); });
-    return true;
+  if constexpr (std::is_floating_point_v<T>) {
+    const bool few_rows = has_few_rows(first);
+    if (few_rows || has_few_columns(first)) {
+      const auto few = few_rows ? multiply_few_rows<T> : multiply_few_columns<T>;
+      if (batch == 1) few(first);
+      else
+        parallel_for(batch, batch * first.k * std::max(first.m, first.n) * static_cast<std::int64_t>(sizeof(T)),
+                     [&](std::int64_t i) { few(product_of<T>(o, i, add)); });
+      return true;
+    }
   }
-  if (!is_worth_packing(first) || (work > kMaxWork && onednn::has_avx512())) return false;
+  if constexpr (std::is_same_v<T, float>)
+    if (!is_worth_packing(first) || (work > kMaxWork && onednn::has_avx512())) return false;
   if (batch < num_threads()) {
-    for (std::int64_t i = 0; i < batch; ++i) multiply(product_of(o, i, add));
+    for (std::int64_t i = 0; i < batch; ++i) multiply(product_of<T>(o, i, add));
     return true;
   }
-  parallel_for(batch, batch * work, [&](std::int64_t i) { multiply(product_of(o, i, add)); });
+  parallel_for(batch, batch * work, [&](std::int64_t i) { multiply(product_of<T>(o, i, add)); });
   return true;
 }
 
-/// Computes a matrix times a vector, as the vector times the transpose; returns false for other products.
-bool run_vector(const MatmulParams& params, const MatmulOperands& o) {
-  if (o.out.cols != 1 || o.out.rows < 2 || o.out.batch != 1 || o.bias || params.alpha != 1 || params.beta != 0)
-    return false;
-  if (o.b.row_stride != 1 || o.out.row_stride != 1) return false;
-  const std::int64_t n = o.out.rows, k = o.a.cols;
-  multiply_few_rows({1, n, k, reinterpret_cast<const float*>(o.b.data), k, 1, reinterpret_cast<const float*>(o.a.data),
-                     o.a.col_stride, o.a.row_stride, nullptr, reinterpret_cast<float*>(o.out.data), n});
+/// Computes products of halves with few rows or columns; returns false for others.
+template <class H> bool run_few_halves(const MatmulParams& params, const MatmulOperands& o) {
+  if (o.out.transposed() || params.alpha != 1 || params.beta != 0) return false;
+  constexpr DType kDType = std::is_same_v<H, float16_t> ? DType::float16 : DType::bfloat16;
+  // Measured: oneDNN's products of halves are faster from about 3 rows on.
+  const std::int64_t most = onednn::has_half(kDType) ? 2 : kFewRows;
+  if (!multiply_few_halves(product_of<H>(o, 0, false), most)) return false;
+  parallel_for(o.out.batch - 1, o.out.batch * o.a.cols * std::max(o.out.rows, o.out.cols) * 2,
+               [&](std::int64_t i) { multiply_few_halves(product_of<H>(o, i + 1, false), most); });
   return true;
 }
 
@@ -302,12 +310,11 @@ bool rows_contiguous(const View& out) {
 /// Whether the matrices are columns of a wider one, which our kernel can write.
 bool side_by_side(const View& out) {
   Matrices m = view_of(out);
-  return out.dtype() == DType::float32 && normalize(m) && m.col_stride == 1 && m.batch > 1 &&
-         m.batch_stride >= m.cols && m.row_stride >= m.batch * m.batch_stride;
+  return !is_half(out.dtype()) && normalize(m) && m.col_stride == 1 && m.batch > 1 && m.batch_stride >= m.cols &&
+         m.row_stride >= m.batch * m.batch_stride;
 }
 
-/// Computes a product of float32 or halves, with contiguous rows of out or matrices side by side; returns false if neither
-/// way can.
+/// Computes a product with contiguous rows of out or matrices side by side; returns false if no way can.
 bool run_library(const MatmulParams& params, const View& a, const View& b, const View& bias, const View& out) {
   View a_holder, b_holder;
   Matrices av = operand(a, a_holder), bv = operand(b, b_holder), ov = view_of(out);
@@ -320,7 +327,21 @@ bool run_library(const MatmulParams& params, const View& a, const View& b, const
   normalize(ov);
   join_batch(av, bv, ov);
   const MatmulOperands o{av, bv, ov, bias.defined() ? static_cast<const char*>(bias.raw_data()) : nullptr};
-  if (a.dtype() == DType::float32 && (run_vector(params, o) || run_own(params, o))) return true;
+  switch (a.dtype()) {
+    case DType::float64: return run_own<double>(params, o);
+    case DType::int64: return run_own<std::uint64_t>(params, o);
+    case DType::int32: return run_own<std::uint32_t>(params, o);
+    case DType::float32:
+      if (run_own<float>(params, o)) return true;
+      break;
+    case DType::float16:
+      if (out.dtype() == a.dtype() && run_few_halves<float16_t>(params, o)) return true;
+      break;
+    case DType::bfloat16:
+      if (out.dtype() == a.dtype() && run_few_halves<bfloat16_t>(params, o)) return true;
+      break;
+    default: break;
+  }
   return rows_contiguous(out) && run_parts(params, o, {a.dtype(), out.dtype()});
 }
 
@@ -340,6 +361,7 @@ void run_reference(const MatmulParams& params, const View& a, const View& b, con
   const View rows = dense_rows ? b : packed(b, b.dtype());
   if (out.dtype() == DType::float64) reference::matmul<double>(params, a, rows, bias, out);
   else if (out.dtype() == DType::float32) reference::matmul<float>(params, a, rows, bias, out);
+  else if (out.dtype() == DType::int32) reference::matmul<std::int32_t>(params, a, rows, bias, out);
   else reference::matmul<std::int64_t>(params, a, rows, bias, out);
 }
 
@@ -353,20 +375,21 @@ void product(const MatmulParams& params, const View& a, const View& b, const Vie
   if (out.numel() == 0) return;
   const DType dtype = out.dtype();
   if (is_half(a.dtype()) && dtype == DType::float32) return run_widening(params, a, b, out);
-  if (is_integral(dtype) && dtype != DType::int64) return run_converted(params, a, b, bias, out, DType::int64);
-  if (!onednn::has_type(dtype)) return run_reference(params, a, b, bias, out);
+  if (is_integral(dtype) && dtype != DType::int64 && dtype != DType::int32)
+    return run_converted(params, a, b, bias, out, DType::int32);
   // oneDNN refuses empty sums, and would multiply the bias by alpha.
   if (a.shape()[2] == 0 || (bias.defined() && params.alpha != 1)) {
-    if (dtype == DType::float32) return run_reference(params, a, b, bias, out);
+    if (!is_half(dtype)) return run_reference(params, a, b, bias, out);
     return run_converted(params, a, b, bias, out, DType::float32);
   }
   const bool contiguous = rows_contiguous(out);
   if (!contiguous && !side_by_side(out)) return run_converted(params, a, b, bias, out, dtype);
   const View row = bias.defined() ? packed(bias, dtype) : bias;
   if (run_library(params, a, b, row, out)) return;
-  if (!contiguous) run_converted(params, a, b, row, out, dtype);
-  else if (dtype == DType::float32) run_reference(params, a, b, row, out);
-  else run_converted(params, a, b, row, out, DType::float32);
+  if (!contiguous) return run_converted(params, a, b, row, out, dtype);
+  if (is_half(dtype)) return run_converted(params, a, b, row, out, DType::float32);
+  profile::detail::note_slow_path(kOp, "no kernel takes these operands on this processor");
+  run_reference(params, a, b, row, out);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/profile.h>
 
 namespace minnow::cpu::onednn {
 namespace {
@@ -70,6 +71,20 @@ auto make_plan(const dnnl::primitive_attr& attr, const std::tuple<Hint...>& hint
       },
       hint);
 #endif
+}
+
+/// Whether oneDNN would run the plain loops that its kernels are tested against: they take hundreds of times as long, so
+/// that another division, layout or algorithm is always better.
+template <class Plan> bool is_reference(const Plan& plan) {
+  return plan && std::string_view(plan.impl_info_str()).find("ref") != std::string_view::npos;
+}
+template <class Plan> Plan unless_reference(const Plan& plan) { return is_reference(plan) ? Plan() : plan; }
+
+dnnl::convolution_forward::primitive_desc any_conv_plan(const Conv2dParams& params, const ConvDescs& d,
+                                                        Epilogue epilogue) {
+  return make_plan<dnnl::convolution_forward>(attributes(epilogue), std::tuple<>(), kTraining, kDirect, d.x, d.w,
+                                              d.bias, d.y, pair(params.stride), dilation_of(params),
+                                              pair(params.padding), end_padding(params, d));
 }
 
 }  // namespace
@@ -164,27 +179,31 @@ memory::desc any_layout(const Shape& shape, DType dtype) {
 memory::desc nothing() { return {}; }
 
 dnnl::matmul::primitive_desc matmul_plan(std::string_view op, const memory::desc& a, const memory::desc& b,
-                                         const memory::desc& bias, const memory::desc& out, Epilogue epilogue) {
-  return guarded(op, [&] { return make_plan<dnnl::matmul>(attributes(epilogue), std::tuple<>(), a, b, bias, out); });
+                                         const memory::desc& bias, const memory::desc& out, Epilogue epilogue,
+                                         WithoutKernel otherwise) {
+  return guarded(op, [&] {
+    auto plan = make_plan<dnnl::matmul>(attributes(epilogue), std::tuple<>(), a, b, bias, out);
+    if (!is_reference(plan)) return plan;
+    if (otherwise == WithoutKernel::nothing) return dnnl::matmul::primitive_desc();
+    profile::detail::note_slow_path(op, "oneDNN has plain loops only for these operands on this processor");
+    return plan;
+  });
 }
 
 dnnl::convolution_forward::primitive_desc conv_plan(std::string_view op, const Conv2dParams& params, const ConvDescs& d,
                                                     Epilogue epilogue) {
-  const memory::dims padding = pair(params.padding), end = end_padding(params, d);
-  return guarded(op, [&] {
-    return make_plan<dnnl::convolution_forward>(attributes(epilogue), std::tuple<>(), kTraining, kDirect, d.x, d.w,
-                                                d.bias, d.y, pair(params.stride), dilation_of(params), padding, end);
-  });
+  return guarded(op, [&] { return unless_reference(any_conv_plan(params, d, epilogue)); });
 }
 
 dnnl::convolution_backward_data::primitive_desc conv_input_plan(std::string_view op, const Conv2dParams& params,
                                                                 const ConvDescs& d) {
   const memory::dims padding = pair(params.padding), end = end_padding(params, d);
   return guarded(op, [&] {
-    const auto forward = conv_plan(op, params, d);
+    const auto forward = any_conv_plan(params, d, {});
     if (!forward) return dnnl::convolution_backward_data::primitive_desc();
-    return make_plan<dnnl::convolution_backward_data>(attributes({}), std::tie(forward), kDirect, d.x, d.w, d.y,
-                                                      pair(params.stride), dilation_of(params), padding, end);
+    return unless_reference(make_plan<dnnl::convolution_backward_data>(attributes({}), std::tie(forward), kDirect, d.x,
+                                                                       d.w, d.y, pair(params.stride),
+                                                                       dilation_of(params), padding, end));
   });
 }
 
@@ -194,10 +213,11 @@ dnnl::convolution_backward_weights::primitive_desc conv_weight_plan(std::string_
   return guarded(op, [&] {
     ConvDescs taken = d;
     taken.w = w;
-    const auto forward = conv_plan(op, params, taken);
+    const auto forward = any_conv_plan(params, taken, {});
     if (!forward) return dnnl::convolution_backward_weights::primitive_desc();
-    return make_plan<dnnl::convolution_backward_weights>(attributes({}), std::tie(forward), kDirect, d.x, d.w, d.bias,
-                                                         d.y, pair(params.stride), dilation_of(params), padding, end);
+    return unless_reference(make_plan<dnnl::convolution_backward_weights>(attributes({}), std::tie(forward), kDirect,
+                                                                          d.x, d.w, d.bias, d.y, pair(params.stride),
+                                                                          dilation_of(params), padding, end));
   });
 }
 

@@ -63,11 +63,15 @@ struct Epilogue {
   double beta = 0;
 };
 
-// Plans: primitive descriptors; empty (`!plan`) if this machine or version of oneDNN has none.  They are made once for
-// each shape (onednn_plan.h).
+// Plans: primitive descriptors; empty (`!plan`) if this machine or version of oneDNN has none but plain loops.  They are
+// made once for each shape (onednn_plan.h).
+
+/// What is taken where oneDNN has plain loops only.
+enum class WithoutKernel { nothing, loops };
 
 dnnl::matmul::primitive_desc matmul_plan(std::string_view op, const memory::desc& a, const memory::desc& b,
-                                         const memory::desc& bias, const memory::desc& out, Epilogue epilogue);
+                                         const memory::desc& bias, const memory::desc& out, Epilogue epilogue,
+                                         WithoutKernel otherwise = WithoutKernel::nothing);
 
 struct ConvDescs {
   memory::desc x, w, bias, y;

@@ -31,8 +31,8 @@ struct MemoryObjects {
 }  // namespace
 
 struct Executable::Impl {
-  Impl(const dnnl::primitive& p, const memory::desc& scratchpad, std::initializer_list<Argument> list)
-      : primitive(p), slots(list), scratch_bytes(scratchpad.get_size()) {
+  Impl(const dnnl::primitive& p, const memory::desc& scratchpad, std::initializer_list<Argument> list, std::string name)
+      : primitive(p), implementation(std::move(name)), slots(list), scratch_bytes(scratchpad.get_size()) {
     slots.push_back({DNNL_ARG_SCRATCHPAD, scratchpad});
     give(take());
   }
@@ -55,6 +55,7 @@ struct Executable::Impl {
   }
 
   dnnl::primitive primitive;
+  std::string implementation;
   std::vector<Argument> slots;
   std::size_t scratch_bytes;
   std::mutex mutex;
@@ -63,8 +64,10 @@ struct Executable::Impl {
 };
 
 Executable::Executable(const dnnl::primitive& primitive, const memory::desc& scratchpad,
-                       std::initializer_list<Argument> slots)
-    : impl_(std::make_shared<Impl>(primitive, scratchpad, slots)) {}
+                       std::initializer_list<Argument> slots, std::string implementation)
+    : impl_(std::make_shared<Impl>(primitive, scratchpad, slots, std::move(implementation))) {}
+
+std::string Executable::implementation() const { return impl_ ? impl_->implementation : ""; }
 
 std::size_t Executable::scratch_bytes() const { return impl_ ? impl_->scratch_bytes : 0; }
 
@@ -92,7 +95,8 @@ Executable reorder(std::string_view op, const memory::desc& from, const memory::
     dnnl::primitive_attr attr;
     attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
     const dnnl::reorder::primitive_desc plan(engine(), from, engine(), to, attr);
-    return Executable(dnnl::reorder(plan), plan.scratchpad_desc(), {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
+    return Executable(dnnl::reorder(plan), plan.scratchpad_desc(), {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}},
+                      plan.impl_info_str());
   } catch (const dnnl::error& error) { fail(op, error); }
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <minnow/tensor/backend/plan_cache.h>
@@ -27,10 +28,13 @@ struct Argument {
 class Executable {
  public:
   Executable() = default;
-  Executable(const dnnl::primitive& primitive, const memory::desc& scratchpad, std::initializer_list<Argument> slots);
+  /// `implementation`: oneDNN's name of what computes it.
+  Executable(const dnnl::primitive& primitive, const memory::desc& scratchpad, std::initializer_list<Argument> slots,
+             std::string implementation);
 
   explicit operator bool() const { return impl_ != nullptr; }
   std::size_t scratch_bytes() const;
+  std::string implementation() const;
   /// `data`: addresses in the order of the arguments.  `scratch`: scratch_bytes() bytes.
   void run(std::string_view op, std::initializer_list<const void*> data, void* scratch) const;
   /// With scratch memory from the allocator of tensors.
@@ -46,7 +50,7 @@ template <class Primitive, class Plan>
 Executable executable(std::string_view op, const Plan& plan, std::initializer_list<Argument> slots) {
   require_address_space(op);
   try {
-    return Executable(Primitive(plan), plan.scratchpad_desc(), slots);
+    return Executable(Primitive(plan), plan.scratchpad_desc(), slots, plan.impl_info_str());
   } catch (const dnnl::error& error) { fail(op, error); }
 }
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <minnow/tensor/cpu/cpu_backend.h>
@@ -27,6 +28,7 @@ struct Reduction {
   char* out;
   std::int64_t out_size;  // bytes of an element of it
   ConvertLoop store;
+  bool own = false;  // the loops take the elements as they are
 
   /// Writes `count` results from `first` on, whose accumulators are complete.
   void finish(char* acc, std::int64_t first, std::int64_t count) const {
@@ -34,8 +36,14 @@ struct Reduction {
     store(acc, out + first * out_size, count);
   }
   std::int64_t item() const { return static_cast<std::int64_t>(size_of(dtype)); }
-  bool converts() const { return dtype != dtype_of(compute); }
+  bool converts() const { return dtype != dtype_of(compute) && !own; }
 };
+
+/// Copies n elements, `stride` apart, to a buffer of the compute type.
+void copy_row(const Reduction& reduction, const char* from, std::int64_t stride, char* to, std::int64_t n) {
+  const void* row = dense_row(from, stride, reduction.dtype, reduction.compute, to, n);
+  if (row != to && n > 0) std::memcpy(to, row, static_cast<std::size_t>(n) * size_of(dtype_of(reduction.compute)));
+}
 
 /// Adds n elements of each of `count` rows, `stride` elements apart, to the accumulators.
 void accumulate_rows(const Reduction& reduction, const char* from, std::int64_t stride, std::int64_t count,
@@ -57,12 +65,8 @@ void accumulate_rows(const Reduction& reduction, const char* from, std::int64_t 
   if (reduction.sn == 1 && stride == n) {
     load(from, buffer, count * n);
   } else {
-    for (std::int64_t r = 0; r < count; ++r) {
-      char* to = buffer + r * n * size;
-      const void* row =
-          dense_row(from + r * stride * reduction.item(), reduction.sn, reduction.dtype, reduction.compute, to, n);
-      if (row != to && n > 0) std::memcpy(to, row, static_cast<std::size_t>(n * size));
-    }
+    for (std::int64_t r = 0; r < count; ++r)
+      copy_row(reduction, from + r * stride * reduction.item(), reduction.sn, buffer + r * n * size, n);
   }
   reduction.loops->rows(buffer, n, count, n, reduction.p, acc);
 }
@@ -71,8 +75,8 @@ void accumulate_rows(const Reduction& reduction, const char* from, std::int64_t 
 void accumulate_columns(const Reduction& reduction, std::int64_t o, std::int64_t begin, std::int64_t end,
                         std::int64_t left, std::int64_t cols, void* acc) {
   if (begin == end) return;  // no elements, which have no address
-  const char* from = reduction.data + (o * reduction.so + left) * reduction.item();
-  if (!reduction.converts()) {
+  const char* from = reduction.data + (o * reduction.so + left * reduction.si) * reduction.item();
+  if (reduction.si == 1 && !reduction.converts()) {
     reduction.loops->columns(from + begin * reduction.sn * reduction.item(), reduction.sn, end - begin, cols,
                              reduction.p, acc);
     return;
@@ -80,11 +84,11 @@ void accumulate_columns(const Reduction& reduction, std::int64_t o, std::int64_t
   constexpr std::int64_t kStrip = 16;
   alignas(64) char buffer[kStrip * kReduceColumns * 8];
   const std::int64_t size = static_cast<std::int64_t>(size_of(dtype_of(reduction.compute)));
-  const ConvertLoop load = loops().load[static_cast<int>(reduction.dtype)][static_cast<int>(reduction.compute)];
   for (std::int64_t r = begin; r < end; r += kStrip) {
     const std::int64_t rows = std::min(kStrip, end - r);
     for (std::int64_t k = 0; k < rows; ++k)
-      load(from + (r + k) * reduction.sn * reduction.item(), buffer + k * kReduceColumns * size, cols);
+      copy_row(reduction, from + (r + k) * reduction.sn * reduction.item(), reduction.si,
+               buffer + k * kReduceColumns * size, cols);
     reduction.loops->columns(buffer, kReduceColumns, rows, cols, reduction.p, acc);
   }
 }
@@ -173,6 +177,14 @@ void reduce_columns(const Reduction& reduction, std::int64_t bytes) {
   reduction.finish(acc, 0, outputs);
 }
 
+/// Whether dimension d is one of lines that are closer than their elements.
+bool is_across(const View& x, int d) {
+  const std::int64_t apart = std::abs(x.strides()[d]), step = std::abs(x.strides()[1]);
+  return apart > 0 && (apart < step || step == 0 || x.shape()[1] == 1);
+}
+/// The outer dimension of [outer, n, inner], 2 if its rows are columns.
+int outer_of(const View& x) { return x.shape()[2] == 1 && is_across(x, 0) ? 2 : 0; }
+
 }  // namespace
 
 template <> void execute(const calls::Reduce& args) {
@@ -182,7 +194,12 @@ template <> void execute(const calls::Reduce& args) {
   const std::int64_t outputs = out.numel();
   if (outputs == 0) return;
   const Compute compute = compute_of(x.dtype());
-  const ReduceLoops& l = loops().reduce[static_cast<int>(compute)][op];
+  const int outer = outer_of(x), inner = 2 - outer;
+  const bool by_columns = shape[inner] > 1 && is_across(x, inner);
+  const int type = own_loop_type(x.dtype());
+  const bool own =
+      type >= kComputes && loops().reduce[type][op].rows != nullptr && x.strides()[by_columns ? inner : 1] == 1;
+  const ReduceLoops& l = loops().reduce[own ? type : static_cast<int>(compute)][op];
   if (l.rows == nullptr)
     throw BackendError("reduce: operation " + std::to_string(op) + " has no loop for " +
                        std::string(name_of(x.dtype())) +
@@ -192,18 +209,19 @@ template <> void execute(const calls::Reduce& args) {
                             static_cast<const char*>(x.raw_data()),
                             x.dtype(),
                             compute,
-                            shape[0],
+                            shape[outer],
                             shape[1],
-                            shape[2],
-                            x.strides()[0],
+                            shape[inner],
+                            x.strides()[outer],
                             x.strides()[1],
-                            x.strides()[2],
+                            x.strides()[inner],
                             args.p,
                             static_cast<char*>(out.raw_data()),
                             static_cast<std::int64_t>(out.itemsize()),
-                            loops().store[static_cast<int>(accumulated)][static_cast<int>(out.dtype())]};
+                            loops().store[static_cast<int>(accumulated)][static_cast<int>(out.dtype())],
+                            own};
   const std::int64_t bytes = x.numel() * reduction.item();
-  if (reduction.inner > 1 && reduction.si == 1 && reduction.sn != 1) reduce_columns(reduction, bytes);
+  if (by_columns) reduce_columns(reduction, bytes);
   else if (reduction.n <= kReduceBlock) reduce_short_rows(reduction, bytes);
   else reduce_long_rows(reduction, bytes);
 }
@@ -215,9 +233,9 @@ template <class T> struct Best {
   T value{};
   std::int64_t index = -1;
 
+  bool is_below(T x, bool largest) const { return (largest ? x > value : x < value) | ((x != x) & (value == value)); }
   void join(T x, std::int64_t at, bool largest) {
-    const bool better = largest ? x > value : x < value;
-    const bool take = (index < 0) | better | ((x != x) & (value == value));
+    const bool take = (index < 0) | is_below(x, largest);
     value = take ? x : value;
     index = take ? at : index;
   }
@@ -256,26 +274,77 @@ template <class T> void arg_row(const ArgReduction& a, std::int64_t k) {
       loops().arg_rows(x, 0, 1, m, a.largest, &value, &place);
       best.join(value, at + place, a.largest);
     } else {
-      for (std::int64_t i = 0; i < m; ++i) best.join(x[i], at + i, a.largest);
+      constexpr std::int64_t kTogether = 16;  // most of which have none to take
+      for (std::int64_t i = 0; i < m; i += kTogether) {
+        const std::int64_t end = std::min(i + kTogether, m);
+        int some = best.index < 0 ? 1 : 0;
+        for (std::int64_t c = i; c < end; ++c) some |= best.is_below(x[c], a.largest) ? 1 : 0;
+        for (std::int64_t c = i; some != 0 && c < end; ++c) best.join(x[c], at + c, a.largest);
+      }
     }
   }
   a.indices[k] = best.index;
   a.put(k, &best.value, 1);
 }
 
+/// The same of dense rows of what is computed in float, which are converted before, several at once.
+void arg_dense_rows(const ArgReduction& a, std::int64_t first, std::int64_t last) {
+  const Reduction& reduction = a.reduction;
+  const std::int64_t n = reduction.n, fit = reduction.converts() ? kReduceBlock / n : last - first;
+  const ConvertLoop load = loops().load[static_cast<int>(reduction.dtype)][static_cast<int>(Compute::kFloat)];
+  float best[kReduceBlock / 4], buffer[kReduceBlock];
+  for (std::int64_t k = first; k < last; k += fit) {
+    const std::int64_t rows = std::min(fit, last - k);
+    if (!reduction.converts()) {
+      loops().arg_rows(reinterpret_cast<const float*>(a.row(k)), reduction.so, rows, n, a.largest, best, a.indices + k);
+    } else {
+      if (reduction.so == n) load(a.row(k), buffer, rows * n);
+      else
+        for (std::int64_t r = 0; r < rows; ++r) load(a.row(k + r), buffer + r * n, n);
+      loops().arg_rows(buffer, n, rows, n, a.largest, best, a.indices + k);
+    }
+    a.put(k, best, rows);
+  }
+}
+
+/// Dense columns, a strip of them at a time.
+template <class T> void arg_columns(const ArgReduction& a) {
+  const Reduction& r = a.reduction;
+  const std::int64_t strips = (r.inner + kReduceColumns - 1) / kReduceColumns;
+  const ConvertLoop load = loops().load[static_cast<int>(r.dtype)][static_cast<int>(r.compute)];
+  parallel_for(r.outer * strips, r.outer * r.n * r.inner * r.item(), [&](std::int64_t item) {
+    const std::int64_t left = item % strips * kReduceColumns, cols = std::min(kReduceColumns, r.inner - left);
+    const std::int64_t first = item / strips * r.inner + left;
+    T best[kReduceColumns], row[kReduceColumns];
+    std::int64_t* const at = a.indices + first;
+    std::fill_n(at, cols, 0);
+    load(a.row(first), best, cols);
+    for (std::int64_t i = 1; i < r.n; ++i) {
+      const char* const from = a.row(first) + i * r.sn * r.item();
+      if (r.converts()) load(from, row, cols);
+      const T* const x = r.converts() ? row : reinterpret_cast<const T*>(from);
+      for (std::int64_t j = 0; j < cols; ++j) {
+        const bool better = (a.largest ? x[j] > best[j] : x[j] < best[j]) | (x[j] != x[j]);
+        const bool take = better & (best[j] == best[j]);
+        best[j] = take ? x[j] : best[j];
+        at[j] = take ? i : at[j];
+      }
+    }
+    a.put(first, best, cols);
+  });
+}
+
 template <class T> void arg_rows(const ArgReduction& a) {
   const Reduction& reduction = a.reduction;
+  if (reduction.inner > 1 && reduction.si == 1 && (reduction.sn != 1 || reduction.n == 1)) return arg_columns<T>(a);
   const std::int64_t group = rows_at_a_time(reduction.n);
   const bool dense =
-      reduction.dtype == DType::float32 && reduction.sn == 1 && reduction.inner == 1 && reduction.n <= kReduceBlock;
+      std::is_same_v<T, float> && reduction.sn == 1 && reduction.inner == 1 && reduction.n <= kReduceBlock;
   parallel_blocks(reduction.outer * reduction.inner, group,
                   reduction.outer * reduction.n * reduction.inner * reduction.item(),
                   [&](std::int64_t first, std::int64_t last) {
                     if (dense) {
-                      float best[kReduceBlock / 4];
-                      loops().arg_rows(reinterpret_cast<const float*>(a.row(first)), reduction.so, last - first,
-                                       reduction.n, a.largest, best, a.indices + first);
-                      a.put(first, best, last - first);
+                      arg_dense_rows(a, first, last);
                     } else {
                       for (std::int64_t k = first; k < last; ++k) arg_row<T>(a, k);
                     }
@@ -288,17 +357,25 @@ template <> void execute(const calls::ArgReduce& args) {
   const View &x = args.x, &values = args.values, &indices = args.indices;
   if (indices.numel() == 0) return;
   const Shape& s = x.shape();
-  const Compute compute = compute_of(x.dtype());
+  if (s[1] == 1) {
+    std::fill_n(static_cast<std::int64_t*>(indices.raw_data()), indices.numel(), 0);
+    if (values.defined())
+      execute(calls::Copy{x, View(values.storage(), values.dtype(), s, {s[2], s[2], 1}, values.storage_offset())});
+    return;
+  }
+  const int outer = outer_of(x), inner = 2 - outer;
+  const Compute compute =
+      size_of(x.dtype()) <= 2 ? Compute::kFloat : compute_of(x.dtype());  // which holds them exactly
   const Reduction reduction{nullptr,
                             static_cast<const char*>(x.raw_data()),
                             x.dtype(),
                             compute,
-                            s[0],
+                            s[outer],
                             s[1],
-                            s[2],
-                            x.strides()[0],
+                            s[inner],
+                            x.strides()[outer],
                             x.strides()[1],
-                            x.strides()[2],
+                            x.strides()[inner],
                             0,
                             nullptr,
                             0,

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <minnow/tensor/cpu/cpu_backend.h>
 #include <minnow/tensor/cpu/parallel.h>
 #include <minnow/tensor/internal.h>
@@ -34,11 +35,12 @@ template <class T> struct Recurrence {
   T value = T(0);
   T next(T x, T factor, std::int64_t k) { return value = k == 0 ? x : x + factor * value; }
 };
-template <class T, bool largest> struct Extreme {
+template <class T, bool largest> struct Extreme {  // a branch that is seldom taken: nothing waits for the last result
   T value{};
   std::int64_t at = 0;
   T next(T x, T, std::int64_t k) {
-    if (k == 0 || x != x || (value == value && (largest ? x >= value : x <= value))) value = x, at = k;
+    const bool passed = largest ? x < value : x > value;  // false if one is NaN
+    if (k == 0 || (!passed && (value == value || x != x))) value = x, at = k;
     return value;
   }
 };
@@ -70,7 +72,8 @@ template <int Count, class Line, class S, class T> void scan_rows(const Strip<S>
 template <class Line, class S, class T> void scan(const Strip<S>& s) {
   if (s.next != 1 || s.columns == 1) {
     std::int64_t r = 0;
-    for (; r + kRows <= s.columns; r += kRows) scan_rows<kRows, Line, S, T>(s, r);
+    if constexpr (!requires(Line line) { line.at; })
+      for (; r + kRows <= s.columns; r += kRows) scan_rows<kRows, Line, S, T>(s, r);
     for (; r < s.columns; ++r) scan_rows<1, Line, S, T>(s, r);
     return;
   }
@@ -90,8 +93,8 @@ template <class S, class T, class Wrapping> void scan_by(ScanOp op, const Strip<
   switch (op) {
     case ScanOp::sum: return scan<Sum<Wrapping>, S, Wrapping>(s);
     case ScanOp::prod: return scan<Product<Wrapping>, S, Wrapping>(s);
-    case ScanOp::max: return scan<Extreme<T, true>, S, T>(s);
-    case ScanOp::min: return scan<Extreme<T, false>, S, T>(s);
+    case ScanOp::max: return scan<Extreme<S, true>, S, S>(s);
+    case ScanOp::min: return scan<Extreme<S, false>, S, S>(s);
     case ScanOp::logsumexp:
       if constexpr (std::is_floating_point_v<T>) scan<LogSumExp<T>, S, T>(s);
       return;
@@ -122,14 +125,29 @@ template <class S, class T, class Wrapping> void run(const calls::Scan& args) {
   });
 }
 
+/// The same of halves, which pass through float32.
+void run_halves(const calls::Scan& args) {
+  const auto wide = [](const View& t) {
+    if (!t.defined()) return View();
+    const std::size_t bytes = static_cast<std::size_t>(t.numel()) * sizeof(float);
+    const auto storage = std::make_shared<Storage>(cpu_allocator(), Device(), bytes);
+    return View(storage, DType::float32, t.shape(), t.strides(), 0);
+  };
+  const View x = wide(args.x), factor = wide(args.factor);
+  execute(calls::Copy{args.x, x});
+  if (factor.defined()) execute(calls::Copy{args.factor, factor});
+  run<float, double, double>({args.op, x, factor, x, args.indices, args.dim, args.reverse});
+  execute(calls::Copy{x, args.y});
+}
+
 }  // namespace
 
 template <> void execute(const calls::Scan& args) {
   switch (args.x.dtype()) {
     case DType::float32: return run<float, double, double>(args);
     case DType::float64: return run<double, double, double>(args);
-    case DType::float16: return run<float16_t, float, float>(args);
-    case DType::bfloat16: return run<bfloat16_t, float, float>(args);
+    case DType::float16:
+    case DType::bfloat16: return run_halves(args);
     default: return run<std::int64_t, std::int64_t, std::uint64_t>(args);
   }
 }

@@ -5,6 +5,7 @@
 #include <minnow/tensor/cpu/isa.h>
 #include <minnow/tensor/cpu/parallel.h>
 #include <minnow/tensor/cpu/scratch.h>
+#include <minnow/tensor/cpu/softmax_loops.h>
 #include <minnow/tensor/internal.h>
 #include <minnow/tensor/kernels/reduce.h>
 
@@ -47,6 +48,12 @@ class Rows {
   }
   void close(std::int64_t element, std::int64_t n, const float* buffer) const {
     if (converts()) loops().store[static_cast<int>(Compute::kFloat)][static_cast<int>(dtype_)](buffer, at(element), n);
+  }
+  void load_all(std::int64_t element, std::int64_t n, double* to) const {
+    loops().load[static_cast<int>(dtype_)][static_cast<int>(Compute::kDouble)](at(element), to, n);
+  }
+  void set_all(std::int64_t element, std::int64_t n, const double* from) const {
+    loops().store[static_cast<int>(Compute::kDouble)][static_cast<int>(dtype_)](from, at(element), n);
   }
   double value(std::int64_t element) const {
     double v = 0;
@@ -161,42 +168,120 @@ template <> void execute(const calls::SoftmaxBackward& args) {
 
 namespace {
 
+/// to[c][r] = from[r][c].
+template <class T> void transpose(const void* from, std::int64_t rows, std::int64_t cols, void* to) {
+  for (std::int64_t c = 0; c < cols; ++c)
+    for (std::int64_t r = 0; r < rows; ++r)
+      static_cast<T*>(to)[c * rows + r] = static_cast<const T*>(from)[r * cols + c];
+}
+
+/// Logits [N, C], or [N, C, inner], whose rows are columns of the slices.  An item of work is some rows of a slice.  Rows of
+/// few classes are transposed, so that they are columns too.
+class LogitRows {
+ public:
+  explicit LogitRows(const View& logits)
+      : x_(logits),
+        e_(extents(logits, 1)),
+        transposes_(e_.inner == 1 && e_.n > 0 && e_.n <= kFew),
+        slices_(e_.inner == 1 ? 1 : e_.outer),
+        in_slice_(e_.inner == 1 ? e_.outer : e_.inner),
+        group_(e_.inner == 1 ? rows_per_item(e_.n) : std::max(rows_per_item(e_.n), kSoftmaxColumns)),
+        blocks_((in_slice_ + group_ - 1) / group_) {}
+
+  std::int64_t rows() const { return slices_ * in_slice_; }
+  std::int64_t classes() const { return e_.n; }
+  bool are_columns() const { return e_.inner > 1 || transposes_; }
+  ThreadScratch buffers() const {
+    const auto n = static_cast<std::size_t>(group_ * e_.n);
+    return ThreadScratch(transposes_ ? 2 * n * sizeof(double) : x_.converts() ? n * sizeof(float) : 0);
+  }
+  /// Calls f(first row, rows, their first logit in a tensor as this, stride of classes in loaded ones).
+  template <class F> void each(std::int64_t bytes, const F& f) const {
+    parallel_for(slices_ * blocks_, bytes, [&](std::int64_t item) {
+      const std::int64_t slice = item / blocks_, left = item % blocks_ * group_;
+      const std::int64_t rows = std::min(group_, in_slice_ - left);
+      f(slice * in_slice_ + left, rows, e_.inner > 1 ? slice * e_.n * in_slice_ + left : left * e_.n,
+        transposes_ || (x_.converts() && e_.inner > 1) ? rows : e_.inner);
+    });
+  }
+  const void* load(std::int64_t at, std::int64_t rows, float* buffer) const {
+    if (transposes_) {
+      const void* const from = x_.load(at, rows * e_.n, second(buffer));
+      if (x_.compute() == Compute::kDouble) transpose<double>(from, rows, e_.n, buffer);
+      else transpose<float>(from, rows, e_.n, buffer);
+      return buffer;
+    }
+    if (e_.inner == 1 || !x_.converts()) return x_.load(at, rows * e_.n, buffer);
+    for (std::int64_t c = 0; c < e_.n; ++c) x_.load(at + c * e_.inner, rows, buffer + c * rows);
+    return buffer;
+  }
+  void* open(const Rows& to, std::int64_t at, float* buffer) const {
+    return transposes_ ? buffer : to.open(at, buffer);
+  }
+  /// Writes what was computed to what open() gave.
+  void close(const Rows& to, std::int64_t at, std::int64_t rows, float* buffer) const {
+    if (transposes_) {
+      void* const out = to.open(at, second(buffer));
+      if (x_.compute() == Compute::kDouble) transpose<double>(buffer, e_.n, rows, out);
+      else transpose<float>(buffer, e_.n, rows, out);
+      return to.close(at, rows * e_.n, second(buffer));
+    }
+    if (e_.inner == 1 || !to.converts()) return to.close(at, rows * e_.n, buffer);
+    for (std::int64_t c = 0; c < e_.n; ++c) to.close(at + c * e_.inner, rows, buffer + c * rows);
+  }
+  /// Where logit c of loaded row k is.
+  std::int64_t place(std::int64_t k, std::int64_t c, std::int64_t stride) const {
+    return are_columns() ? c * stride + k : k * e_.n + c;
+  }
+
+ private:
+  static constexpr std::int64_t kFew = 12;
+  float* second(float* buffer) const { return buffer + 2 * group_ * e_.n; }
+
+  Rows x_;
+  Extents e_;
+  bool transposes_;
+  std::int64_t slices_, in_slice_, group_, blocks_;
+};
+
 /// Writes the loss and the sums of each row.  Returns the number of rows that are not ignored, -1 for a target out of
 /// range.
 std::int64_t losses_of_rows(const calls::CrossEntropy& args) {
-  const View &logits = args.logits, &target = args.target;
-  const std::int64_t rows = logits.shape()[0];
-  const std::int64_t n = logits.shape()[1];
-  const Rows x(logits);
-  const Rows loss(args.losses);
-  const Rows kept(args.exp_sums);
-  const std::int64_t* wanted = static_cast<const std::int64_t*>(target.raw_data());
-  const std::int64_t stride = target.strides()[0];
-  const SoftmaxLoops& l = loops().softmax[static_cast<int>(x.compute())];
+  const LogitRows logits(args.logits);
+  const std::int64_t rows = logits.rows(), n = logits.classes();
+  const Rows loss(args.losses), kept(args.exp_sums);
+  const Compute compute = compute_of(args.logits.dtype());
+  const std::int64_t* wanted = static_cast<const std::int64_t*>(args.target.raw_data());
+  const std::int64_t target_stride = args.target.strides()[0];
+  const SoftmaxLoops& l = loops().softmax[static_cast<int>(compute)];
+  const ColumnLoops& columns = column_loops().loops[compute == Compute::kDouble ? 1 : 0];
   std::atomic<bool> in_range{true};
   std::atomic<std::int64_t> not_ignored{0};
-  const std::int64_t group = rows_per_item(n);
-  const ThreadScratch buffers = buffers_for(x, 1, group * n);
-  parallel_blocks(rows, group, logits.nbytes(), [&](std::int64_t first, std::int64_t last) {
-    float* buffer = static_cast<float*>(buffers.mine());
-    double most[kMaxRows], sum[kMaxRows], log_sum[kMaxRows];
-    l.exp_sums(x.load(first * n, (last - first) * n, buffer), last - first, n, most, sum, log_sum);
+  const ThreadScratch buffers = logits.buffers();
+  logits.each(args.logits.nbytes(), [&](std::int64_t first, std::int64_t count, std::int64_t at, std::int64_t stride) {
+    const void* x = logits.load(at, count, static_cast<float*>(buffers.mine()));
+    double most[kMaxRows], sum[kMaxRows], losses[kMaxRows];
+    if (logits.are_columns()) columns.exp_sums(x, n, stride, count, most, sum, losses);
+    else l.exp_sums(x, count, n, most, sum, losses);
     std::int64_t used = 0;
-    for (std::int64_t r = first; r < last; ++r) {
-      const std::int64_t t = wanted[r * stride], k = r - first;
-      const bool ignored = t == args.ignore_index;
-      if (!ignored && (t < 0 || t >= n)) {
-        in_range.store(false, std::memory_order_relaxed);
+    for (std::int64_t k = 0; k < count; ++k) {
+      const std::int64_t t = wanted[(first + k) * target_stride];
+      if (t == args.ignore_index || t < 0 || t >= n) {
+        if (t != args.ignore_index) in_range.store(false, std::memory_order_relaxed);
+        losses[k] = 0;
         continue;
       }
-      used += ignored ? 0 : 1;
-      kept.set(r, most[k]);
-      kept.set(rows + r, sum[k]);
+      ++used;
+      const std::int64_t place = logits.place(k, t, stride);
+      const double chosen = compute == Compute::kDouble ? static_cast<const double*>(x)[place]
+                                                        : static_cast<double>(static_cast<const float*>(x)[place]);
       // What was subtracted from the logits.  log_sum + (shift - x) keeps the logarithm, which would be lost beside
       // large logits.
-      const double shift = std::isfinite(most[k]) ? most[k] : 0.0;
-      loss.set(r, ignored ? 0.0 : log_sum[k] + (shift - x.value(r * n + t)));
+      losses[k] += (std::isfinite(most[k]) ? most[k] : 0.0) - chosen;
     }
+    kept.set_all(first, count, most);
+    kept.set_all(rows + first, count, sum);
+    loss.set_all(first, count, losses);
     not_ignored.fetch_add(used, std::memory_order_relaxed);
   });
   return in_range ? not_ignored.load() : -1;
@@ -229,37 +314,63 @@ template <> Outcome execute(const calls::CrossEntropy& args) {
   return Outcome::ok;
 }
 
+namespace {
+
+/// What is left to do in the loaded gradients of `count` rows: [i == target] is subtracted, and rows without a target are 0.
+template <class T>
+void subtract_targets(const LogitRows& logits, std::int64_t count, std::int64_t stride, const std::int64_t* targets,
+                      const double* scales, T* out) {
+  for (std::int64_t k = 0; k < count; ++k) {
+    if (targets[k] >= 0) out[logits.place(k, targets[k], stride)] -= static_cast<T>(scales[k]);
+    else
+      for (std::int64_t c = 0; c < logits.classes(); ++c) out[logits.place(k, c, stride)] = 0;
+  }
+}
+
+}  // namespace
+
 template <> void execute(const calls::CrossEntropyBackward& args) {
-  const View &grad = args.grad, &logits = args.logits, &target = args.target, &exp_sums = args.exp_sums,
-             &grad_logits = args.grad_logits;
-  const std::int64_t rows = logits.shape()[0];
-  const std::int64_t n = logits.shape()[1];
-  const Rows x(logits);
-  const Rows g(grad);
-  const Rows kept(exp_sums);
-  const Rows to(grad_logits);
-  const std::int64_t grad_stride = grad.strides()[0];
-  const std::int64_t* wanted = static_cast<const std::int64_t*>(target.raw_data());
-  const std::int64_t stride = target.strides()[0];
-  const SoftmaxLoops& l = loops().softmax[static_cast<int>(x.compute())];
-  const ThreadScratch buffers = buffers_for(x, 2, n);
-  parallel_blocks(rows, rows_per_item(n), 2 * logits.nbytes(), [&](std::int64_t first, std::int64_t last) {
+  const LogitRows logits(args.logits);
+  const std::int64_t rows = logits.rows(), n = logits.classes();
+  const Rows g(args.grad), kept(args.exp_sums), to(args.grad_logits);
+  const Compute compute = compute_of(args.logits.dtype());
+  const std::int64_t grad_stride = args.grad.strides()[0], target_stride = args.target.strides()[0];
+  const std::int64_t* wanted = static_cast<const std::int64_t*>(args.target.raw_data());
+  const SoftmaxLoops& l = loops().softmax[static_cast<int>(compute)];
+  const ColumnLoops& columns = column_loops().loops[compute == Compute::kDouble ? 1 : 0];
+  const ThreadScratch buffers = logits.buffers();
+  const double used = args.mean ? kept.value(2 * rows + 1) : 1;
+  const auto bytes = 2 * args.logits.nbytes();
+  logits.each(bytes, [&](std::int64_t first, std::int64_t count, std::int64_t at, std::int64_t stride) {
     float* buffer = static_cast<float*>(buffers.mine());
-    float* result = part(buffer, 1, n);
-    for (std::int64_t r = first; r < last; ++r) {
-      const std::int64_t t = wanted[r * stride];
-      void* out = to.open(r * n, result);
-      if (t == args.ignore_index || t < 0 || t >= n) {
-        std::fill_n(to.at(r * n), static_cast<std::size_t>(n) * size_of(grad_logits.dtype()), char{0});
-        continue;
+    double most[kMaxRows], factor[kMaxRows], scale[kMaxRows];
+    std::int64_t targets[kMaxRows];
+    kept.load_all(first, count, most);
+    kept.load_all(rows + first, count, factor);
+    double of_row = 0;
+    for (std::int64_t k = 0; k < count; ++k) {
+      const std::int64_t t = wanted[(first + k) * target_stride];
+      targets[k] = t == args.ignore_index || t >= n ? -1 : t;
+      if (k == 0 || grad_stride != 0) {
+        of_row = g.value((first + k) * grad_stride);
+        if (args.mean) of_row = gradient_of_each(of_row, used, compute);
       }
-      const double scale = args.mean ? gradient_of_each(g.value(r * grad_stride), kept.value(2 * rows + 1), x.compute())
-                                     : g.value(r * grad_stride);
-      l.scaled_exp(x.load(r * n, n, buffer), out, n, kept.value(r), scale / kept.value(rows + r));
-      if (x.compute() == Compute::kDouble) static_cast<double*>(out)[t] -= scale;
-      else static_cast<float*>(out)[t] -= static_cast<float>(scale);
-      to.close(r * n, n, result);
+      scale[k] = of_row;
+      factor[k] = of_row / factor[k];
     }
+    const void* x = logits.load(at, count, buffer);
+    void* out = logits.open(to, at, buffer);
+    if (logits.are_columns()) {
+      columns.scaled_exp(x, out, n, stride, count, most, factor);
+    } else {
+      const std::int64_t bytes_of_row = n * (compute == Compute::kDouble ? 8 : 4);
+      for (std::int64_t k = 0; k < count; ++k)
+        l.scaled_exp(static_cast<const char*>(x) + k * bytes_of_row, static_cast<char*>(out) + k * bytes_of_row, n,
+                     most[k], factor[k]);
+    }
+    if (compute == Compute::kDouble) subtract_targets(logits, count, stride, targets, scale, static_cast<double*>(out));
+    else subtract_targets(logits, count, stride, targets, scale, static_cast<float*>(out));
+    logits.close(to, at, count, buffer);
   });
 }
 

@@ -103,6 +103,7 @@ constexpr int kDigitBits = 11, kDigits = 1 << kDigitBits;
 constexpr int kShortDigitBits = 8;
 constexpr std::int64_t kComparedRow = 160;  // up to this length comparing is faster than counting
 constexpr std::int64_t kShortRow = 4096;    // up to this length fewer counters pay
+constexpr std::int64_t kFew = 8;            // up to this part of a short row a heap is faster
 constexpr std::int64_t kLongRow = 1 << 16;  // from this length on a row alone is worth several threads
 
 /// Sorts entries by their keys' bits, a digit of `bits` bits at a time from the lowest; `other` has the same size.
@@ -166,14 +167,14 @@ template <class E> E* sort_in_parts(E* from, E* other, std::int64_t n, int key_b
 template <class T, class E>
 std::int64_t select(const Row<T>& row, std::int64_t begin, std::int64_t end, std::int64_t k, std::int64_t capacity,
                     E* to) {
-  constexpr std::int64_t kStretch = 64;
+  constexpr std::int64_t kStretch = 16;
   std::int64_t count = 0;
   KeyOf<T> limit{};
   std::int64_t limit_at = -1;  // from 0 on there are k entries up to this one
   const auto put = [&](std::int64_t i) {
     const KeyOf<T> key = row.key(i);
-    if (limit_at >= 0 && key >= limit) return;
-    to[count++] = E(key, static_cast<std::uint32_t>(i));
+    to[count] = E(key, static_cast<std::uint32_t>(i));  // without a branch
+    count += static_cast<std::int64_t>((limit_at < 0) | (key < limit));
     if (count < capacity) return;
     std::nth_element(to, to + k - 1, to + count);
     limit = to[k - 1].key(), limit_at = to[k - 1].at(), count = k;
@@ -189,8 +190,26 @@ std::int64_t select(const Row<T>& row, std::int64_t begin, std::int64_t end, std
   return k;
 }
 
+/// Puts the k-th entry of a long row to its place in `to`: it is among those that share the upper digit of its key.
+template <class T, class E> void put_kth(const Row<T>& row, std::int64_t k, E* to) {
+  constexpr int kShift = std::max(0, kKeyBits<T> - kDigitBits);
+  const auto digit = [&](std::int64_t i) { return static_cast<std::size_t>(row.key(i) >> kShift); };
+  std::uint32_t counts[kDigits] = {};
+  for (std::int64_t i = 0; i < row.n; ++i) ++counts[digit(i)];
+  std::size_t d = 0;
+  std::int64_t left = k;
+  for (; left > counts[d]; ++d) left -= counts[d];
+  std::int64_t count = 0;
+  for (std::int64_t i = 0; i < row.n; ++i) {
+    to[count] = E(row.key(i), static_cast<std::uint32_t>(i));
+    count += digit(i) == d ? 1 : 0;
+  }
+  std::nth_element(to, to + left - 1, to + count);
+  to[k - 1] = to[left - 1];
+}
+
 /// Room for the candidates of select().
-std::int64_t capacity_for(std::int64_t k) { return std::max<std::int64_t>(4 * k, 64); }
+std::int64_t capacity_for(std::int64_t k) { return std::max<std::int64_t>(4 * k, 24); }
 /// Whether to select the first k of n, and not to sort all.
 bool selects(std::int64_t n, std::int64_t k) { return n > kComparedRow && capacity_for(k) <= n / 4; }
 
@@ -290,7 +309,8 @@ template <class T> void sort_long_row(const calls::Sort& args, const Row<T>& row
       std::memmove(static_cast<void*>(all + found), all + t * capacity, sizeof(E) * static_cast<std::size_t>(count));
       found += count;
     }
-    return write(args, row, sort_entries(all, all + capacity * threads, found, kKeyBits<T>), r, 0, k);
+    std::sort(all, all + found);  // not in the order of the row: digits would not be enough
+    return write(args, row, all, r, 0, k);
   }
   const Leading<T> leading(row, k, threads);
   const Room room(2 * sizeof(E) * static_cast<std::size_t>(leading.count));
@@ -313,7 +333,7 @@ template <class T> void run(const calls::Sort& args) {
     for (std::int64_t r = 0; r < rows; ++r) sort_indices(args, row(r), r);
     return;
   }
-  if (threads > 1 && n >= kLongRow && rows < 2 * threads) {
+  if (threads > 1 && n >= kLongRow && !args.only_last && rows < 2 * threads) {
     for (std::int64_t r = 0; r < rows; ++r) sort_long_row(args, row(r), r);
     return;
   }
@@ -324,10 +344,27 @@ template <class T> void run(const calls::Sort& args) {
   parallel_for(rows, 8 * args.x.nbytes(), [&](std::int64_t r) {
     E* const entries = room.as<E>() + 2 * capacity * (threads == 1 ? 0 : thread_number());
     const Row<T> from = row(r);
+    if (args.only_last && !some && n >= kDigits) {
+      put_kth(from, k, entries);
+      return write(args, from, entries, r, k - 1, k);
+    }
     std::int64_t count = n;
     if (some) count = select(from, 0, n, k, capacity, entries);
     else
       for (std::int64_t i = 0; i < n; ++i) entries[i] = E(from.key(i), static_cast<std::uint32_t>(i));
+    if (args.only_last) {
+      std::nth_element(entries, entries + k - 1, entries + count);
+      return write(args, from, entries, r, k - 1, k);
+    }
+    if (kFew * k <= count && n <= kShortRow) {
+      std::partial_sort(entries, entries + k, entries + count);
+      return write(args, from, entries, r, 0, k);
+    }
+    if (some || (k < count && n <= kComparedRow)) {  // no longer in the order of the row: digits would not be enough
+      std::nth_element(entries, entries + k - 1, entries + count);
+      std::sort(entries, entries + k);
+      return write(args, from, entries, r, 0, k);
+    }
     write(args, from, sort_entries(entries, entries + capacity, count, kKeyBits<T>), r, 0, k);
   });
 }
@@ -337,17 +374,19 @@ template <class T> void search(const calls::SearchSorted& args) {
   const std::int64_t n = sorted.shape()[1], m = values.shape()[1], stride = sorted.shape()[0] == 1 ? 0 : n;
   const auto* const from = static_cast<const T*>(sorted.raw_data());
   const auto* const x = static_cast<const T*>(values.raw_data());
+  const bool right = args.right;
   auto* const out = static_cast<std::int64_t*>(args.indices.raw_data());
   parallel_blocks(values.numel(), 1024, 8 * values.nbytes(), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       const T value = x[i];
-      const T* row = from + i / m * stride;
+      const T* row = stride ? from + i / m * stride : from;
       const T* at = row;
-      for (std::int64_t left = n; left > 0;) {  // all elements before `at` are less
+      for (std::int64_t left = n; left > 0;) {  // all elements before `at` are less; without a branch
         const std::int64_t half = left / 2;
-        const bool less = args.right ? !(at[half] > value) : !(at[half] >= value);
-        at = less ? at + half + 1 : at;
-        left = less ? left - half - 1 : half;
+        const bool less = right ? !(at[half] > value) : !(at[half] >= value);
+        const std::int64_t all = -static_cast<std::int64_t>(less);
+        at += (half + 1) & all;
+        left = half + ((left - half - 1 - half) & all);
       }
       out[i] = at - row;
     }

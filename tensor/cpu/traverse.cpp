@@ -4,6 +4,7 @@
 #include <cstring>
 #include <minnow/tensor/cpu/isa.h>
 #include <minnow/tensor/cpu/parallel.h>
+#include <minnow/tensor/cpu/rows.h>
 #include <minnow/tensor/internal.h>
 
 namespace minnow::cpu {
@@ -11,42 +12,16 @@ namespace {
 
 constexpr std::int64_t kThreadElements = 8192;  // that a thread takes at a time
 constexpr std::int64_t kLongRow = 64;           // rows of this length are worth a call each
+constexpr std::int64_t kLongDirect = 16;        // the same where the body gets the operands' own
 constexpr std::size_t kBufferBytes = kChunk * 8;
 
-/// Copies a row of a strided operand to a dense buffer.
-template <class T> void gather_row(const char* from, std::int64_t stride, char* to, std::int64_t n) {
-  T* out = reinterpret_cast<T*>(to);
-  if (stride == 0) {
-    const T value = *reinterpret_cast<const T*>(from);
-    for (std::int64_t i = 0; i < n; ++i) out[i] = value;
-  } else {
-    for (std::int64_t i = 0; i < n; ++i) out[i] = *reinterpret_cast<const T*>(from + i * stride);
-  }
-}
 template <class T> void scatter_row(const char* from, char* to, std::int64_t stride, std::int64_t n) {
   const T* in = reinterpret_cast<const T*>(from);
   for (std::int64_t i = 0; i < n; ++i) *reinterpret_cast<T*>(to + i * stride) = in[i];
 }
 
-void copy_row(bool gather, char* data, std::int64_t stride, char* buffer, std::int64_t n, std::size_t size) {
-  switch (size) {
-    case 1:
-      return gather ? gather_row<std::uint8_t>(data, stride, buffer, n)
-                    : scatter_row<std::uint8_t>(buffer, data, stride, n);
-    case 2:
-      return gather ? gather_row<std::uint16_t>(data, stride, buffer, n)
-                    : scatter_row<std::uint16_t>(buffer, data, stride, n);
-    case 4:
-      return gather ? gather_row<std::uint32_t>(data, stride, buffer, n)
-                    : scatter_row<std::uint32_t>(buffer, data, stride, n);
-    default:
-      return gather ? gather_row<std::uint64_t>(data, stride, buffer, n)
-                    : scatter_row<std::uint64_t>(buffer, data, stride, n);
-  }
-}
-
 /// The longest period of a broadcast operand that is repeated in a buffer.
-constexpr std::int64_t kPeriod = 1024;
+constexpr std::int64_t kPeriod = 2048;
 constexpr int kMaxPeriodic = 3;  // operands with such a buffer, which is on the stack
 
 /// The pattern of an operand in the merged dimensions.  Flat: all elements are dense.  Periodic: the same elements
@@ -132,7 +107,10 @@ Traversal plan_traversal(const Shape& shape, std::span<TraverseOperand> operands
     plan.pattern[k] = flat ? Pattern::kFlat : plan.period[k] > 0 ? Pattern::kPeriodic : Pattern::kStrided;
   }
   plan.by_position = !plan.all_of(Pattern::kFlat, Pattern::kPeriodic, operands.size());
-  plan.by_rows = plan.by_position && (plan.rank == 1 || plan.sizes[last] >= kLongRow);
+  const bool direct = std::all_of(operands.begin(), operands.end(), [&](const TraverseOperand& o) {
+    return o.dtype == o.chunk && o.strides[last] == static_cast<std::int64_t>(size_of(o.dtype));
+  });
+  plan.by_rows = plan.by_position && (plan.rank == 1 || plan.sizes[last] >= (direct ? kLongDirect : kLongRow));
   for (std::size_t k = 0; plan.by_rows && k < operands.size(); ++k) {
     const TraverseOperand& o = operands[k];
     if (plan.pattern[k] != Pattern::kStrided) continue;
@@ -175,15 +153,16 @@ struct Position {
 };
 
 /// Copies n elements from a position on between a strided operand and a dense buffer, across rows.
+template <class T>
 void copy_strided(bool gather, const Traversal& plan, const TraverseOperand& o, Position position, char* buffer,
                   std::int64_t n) {
   const int last = plan.rank - 1;
-  const std::size_t size = size_of(o.dtype);
   char* at = o.data + position.offset(plan, o);
   while (n > 0) {
     const std::int64_t m = std::min(n, plan.sizes[last] - position.index[last]);
-    copy_row(gather, at, o.strides[last], buffer, m, size);
-    buffer += static_cast<std::size_t>(m) * size;
+    if (gather) gather_row<T>(at, o.strides[last], buffer, m);
+    else scatter_row<T>(buffer, at, o.strides[last], m);
+    buffer += static_cast<std::size_t>(m) * sizeof(T);
     n -= m;
     if (n == 0) return;
     at -= position.index[last] * o.strides[last];
@@ -196,7 +175,10 @@ void copy_strided(bool gather, const Traversal& plan, const TraverseOperand& o, 
     }
   }
 }
-
+void copy_strided(bool gather, const Traversal& plan, const TraverseOperand& o, const Position& position, char* buffer,
+                  std::int64_t n) {
+  with_size(size_of(o.dtype), [&](auto t) { copy_strided<decltype(t)>(gather, plan, o, position, buffer, n); });
+}
 void load_converted(const TraverseOperand& o, const void* from, void* to, std::int64_t n) {
   loops().load[static_cast<int>(o.dtype)][static_cast<int>(compute_of(o.chunk))](from, to, n);
 }
@@ -212,13 +194,8 @@ void store_converted(const TraverseOperand& o, const void* from, void* to, std::
 
 /// Fills a chunk with n copies of the element at `from`, in the dtype of the body.
 void fill_chunk(const TraverseOperand& o, const char* from, char* chunk, std::int64_t n) {
-  if (o.dtype == o.chunk) copy_row(true, const_cast<char*>(from), 0, chunk, 1, size_of(o.dtype));
-  else load_converted(o, from, chunk, 1);
-  switch (size_of(o.chunk)) {
-    case 4: return loops().fill(chunk, chunk, n);
-    case 8: return copy_row(true, chunk, 0, chunk, n, 8);
-    default: return copy_row(true, chunk, 0, chunk, n, size_of(o.chunk));
-  }
+  if (o.dtype != o.chunk) load_converted(o, from, chunk, 1);
+  loops().fill(o.dtype == o.chunk ? from : chunk, size_of(o.chunk), chunk, n);
 }
 
 /// Buffers with the elements of periodic operands, long enough for a whole chunk from any element of the first period
@@ -259,7 +236,7 @@ class ChunkWalker {
   void walk(std::int64_t begin, std::int64_t end, Body body, const void* context) {
     const int last = plan_.rank - 1;
     const bool direct = all_direct();
-    if (direct && plan_.by_rows && plan_.rank > 1 && !converts_single()) return walk_rows(begin, end, body, context);
+    if (direct && plan_.by_rows && plan_.rank > 1) return walk_rows(begin, end, body, context);
     Position position(plan_, plan_.by_position ? begin : 0);
     for (std::int64_t at = begin; at < end;) {
       std::int64_t n = end - at;
@@ -279,28 +256,22 @@ class ChunkWalker {
 
  private:
   bool all_direct() const {
+    const bool fits = plan_.by_rows && plan_.sizes[plan_.rank - 1] <= kChunk;  // a row fits in a buffer
     for (std::size_t k = 0; k < operands_.size(); ++k) {
       const Pattern l = plan_.pattern[k];
-      if (plan_.single[k]) continue;
+      if (plan_.single[k] || (fits && (l == Pattern::kPeriodic || l == Pattern::kConstant))) continue;
       if (operands_[k].dtype != operands_[k].chunk || (l != Pattern::kFlat && l != Pattern::kRows)) return false;
     }
     return true;
   }
-  bool converts_single() const {
-    for (std::size_t k = 0; k < operands_.size(); ++k)
-      if (plan_.pattern[k] == Pattern::kConstant && operands_[k].dtype != operands_[k].chunk) return true;
-    return false;
-  }
 
-  /// The same where the body gets the operands' own rows: their addresses move with the position.
+  /// The same where the body gets the operands' own rows, or elements that repeat: addresses move with the position.
   void walk_rows(std::int64_t begin, std::int64_t end, Body body, const void* context) {
     const int last = plan_.rank - 1;
     Position position(plan_, begin);
     const std::size_t count = operands_.size();
-    void* rows[kMaxOperands];
-    for (std::size_t k = 0; k < count; ++k)
-      rows[k] = plan_.pattern[k] == Pattern::kPeriodic ? const_cast<char*>(plan_.repeated[k])
-                                                       : operands_[k].data + position.offset(plan_, operands_[k]);
+    char* rows[kMaxOperands];
+    for (std::size_t k = 0; k < count; ++k) rows[k] = operands_[k].data + position.offset(plan_, operands_[k]);
     std::int64_t jump[kMaxRank][kMaxOperands];  // from a row to the next, where dimension d moves on
     for (std::size_t k = 0; k < count; ++k) {
       std::int64_t back = 0;
@@ -311,17 +282,23 @@ class ChunkWalker {
     }
     std::int64_t at = begin, n = std::min(end - begin, plan_.sizes[last] - position.index[last]);
     for (;;) {
-      body(context, rows, n);
+      void* chunks[kMaxOperands];
+      for (std::size_t k = 0; k < count; ++k) {
+        const Pattern l = plan_.pattern[k];
+        chunks[k] = l == Pattern::kPeriodic   ? repeated(k, at)
+                    : l == Pattern::kConstant ? constant(k, rows[k], n)
+                                              : static_cast<void*>(rows[k]);
+      }
+      body(context, chunks, n);
       at += n;
       if (at >= end) return;
       if (position.index[last] != 0) {
-        for (std::size_t k = 0; k < count; ++k)
-          rows[k] = static_cast<char*>(rows[k]) - position.index[last] * operands_[k].strides[last];
+        for (std::size_t k = 0; k < count; ++k) rows[k] -= position.index[last] * operands_[k].strides[last];
         position.index[last] = 0;
       }
       int d = last - 1;
       for (; d > 0 && ++position.index[d] == plan_.sizes[d]; --d) position.index[d] = 0;
-      for (std::size_t k = 0; k < count; ++k) rows[k] = static_cast<char*>(rows[k]) + jump[d][k];
+      for (std::size_t k = 0; k < count; ++k) rows[k] += jump[d][k];
       n = std::min(end - at, plan_.sizes[last]);
     }
   }
@@ -332,13 +309,14 @@ class ChunkWalker {
     return plan_.pattern[k] == Pattern::kRows ? o.data + position.offset(plan_, o) : nullptr;
   }
 
+  void* repeated(std::size_t k, std::int64_t at) const {
+    const std::int64_t phase = plan_.period[k] == 1 ? 0 : at % plan_.period[k];
+    return const_cast<char*>(plan_.repeated[k]) + static_cast<std::size_t>(phase) * size_of(operands_[k].chunk);
+  }
   void* open(std::size_t k, const Position& position, std::int64_t at, std::int64_t n) {
     const TraverseOperand& o = operands_[k];
     const bool converts = o.dtype != o.chunk;
-    if (plan_.pattern[k] == Pattern::kPeriodic) {
-      const std::int64_t phase = plan_.period[k] == 1 ? 0 : at % plan_.period[k];
-      return const_cast<char*>(plan_.repeated[k]) + static_cast<std::size_t>(phase) * size_of(o.chunk);
-    }
+    if (plan_.pattern[k] == Pattern::kPeriodic) return repeated(k, at);
     if (plan_.pattern[k] == Pattern::kConstant) return constant(k, o.data + position.offset(plan_, o), n);
     char* from = direct(k, position, at);
     if (from != nullptr && !converts) return from;
@@ -382,6 +360,28 @@ class ChunkWalker {
   alignas(64) char chunk_[kMaxOperands][kBufferBytes];
 };
 
+/// Whether an operand of short rows repeats within each index of the outermost dimension, but not from one to the next.
+bool repeats_in_parts(const Traversal& plan, std::span<const TraverseOperand> operands) {
+  constexpr std::int64_t kPart = 4096;  // elements that are worth a traversal
+  if (!plan.by_position || plan.by_rows || plan.rank < 3 || plan.numel / plan.sizes[0] < kPart) return false;
+  for (std::size_t k = 0; k < operands.size(); ++k)
+    if (plan.pattern[k] == Pattern::kStrided && !operands[k].store && operands[k].strides[1] == 0) return true;
+  return false;
+}
+void traverse_parts(const Traversal& plan, std::span<const TraverseOperand> operands, Body body, const void* context) {
+  Shape rest;
+  for (int d = 1; d < plan.rank; ++d) rest.push_back(plan.sizes[d]);
+  for (std::int64_t i = 0; i < plan.sizes[0]; ++i) {
+    TraverseOperand part[kMaxOperands];
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      part[k] = operands[k];
+      part[k].data += i * operands[k].strides[0];
+      std::copy(operands[k].strides + 1, operands[k].strides + plan.rank, part[k].strides);
+    }
+    traverse(rest, {part, operands.size()}, body, context);
+  }
+}
+
 TraverseOperand make(const View& tensor, DType chunk, bool load, bool store) {
   TraverseOperand o;
   o.data = static_cast<char*>(tensor.raw_data());
@@ -404,6 +404,7 @@ TraverseOperand TraverseOperand::in_out(const View& tensor, DType chunk) { retur
 void traverse(const Shape& shape, std::span<TraverseOperand> operands, Body body, const void* context) {
   Traversal plan = plan_traversal(shape, operands);
   if (plan.numel == 0) return;
+  if (repeats_in_parts(plan, operands)) return traverse_parts(plan, operands, body, context);
   std::int64_t bytes = 0;
   for (std::size_t k = 0; k < operands.size(); ++k) {
     if (plan.pattern[k] != Pattern::kPeriodic)

@@ -11,7 +11,7 @@ namespace minnow::cpu {
 // written where they are; blocks of them stay in the cache of a core.
 
 /// Whether a convolution is faster by it, of float32 or on a machine whose products of bfloat16 are at most twice as fast.
-bool suits_winograd(const Conv2dParams& params, const Shape& x, const Shape& w, const Shape& y);
+bool suits_winograd(const Conv2dParams& params, const Shape& w, const Shape& y);
 
 // float32 or bfloat16, channels-last activations; float32 weights, row-major, bias and sums.
 

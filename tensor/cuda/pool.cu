@@ -18,20 +18,31 @@ namespace {
 /// Windows along one dimension.
 template <class I> struct Windows {
   I kernel, stride, padding, dilation, in, out;
+  bool adaptive;
 
+  /// a b / c, rounded down, or up.
+  static __device__ __forceinline__ I ratio(I a, I b, I c, bool up = false) {
+    return static_cast<I>((static_cast<std::int64_t>(a) * b + (up ? c - 1 : 0)) / c);
+  }
   /// The input that tap k of output o reads; it may be padding.
-  __device__ __forceinline__ I input(I o, I k) const { return o * stride - padding + k * dilation; }
+  __device__ __forceinline__ I input(I o, I k) const {
+    return adaptive ? ratio(o, in, out) + k : o * stride - padding + k * dilation;
+  }
   /// The first and the last output whose windows may contain input i.
   __device__ __forceinline__ I first_output(I i) const {
+    if (adaptive) return ratio(i, out, in);
     const I start = i + padding - (kernel - 1) * dilation;
     return start <= 0 ? 0 : (start + stride - 1) / stride;
   }
   __device__ __forceinline__ I last_output(I i) const {
+    if (adaptive) return ratio(i + 1, out, in, true) - 1;
     const I last = (i + padding) / stride;
     return last < out ? last : out - 1;
   }
   /// Whether a tap of output o, which is one of those, reads input i.
-  __device__ __forceinline__ bool reads(I o, I i) const { return (i + padding - o * stride) % dilation == 0; }
+  __device__ __forceinline__ bool reads(I o, I i) const {
+    return adaptive || (i + padding - o * stride) % dilation == 0;
+  }
   /// The minimum number of taps between inputs that are `distance` apart.
   __device__ __forceinline__ I taps(I distance) const {
     return dilation == 1 ? distance : (distance - 1) / dilation + 1;
@@ -42,6 +53,7 @@ template <class I> struct Windows {
     return start >= 0 ? 0 : taps(-start) < kernel ? taps(-start) : kernel;
   }
   __device__ __forceinline__ I last_tap(I o) const {
+    if (adaptive) return ratio(o + 1, in, out, true) - input(o, 0);
     const I room = in - input(o, 0);
     return room <= 0 ? 0 : taps(room) < kernel ? taps(room) : kernel;
   }
@@ -52,6 +64,7 @@ template <class I> struct Windows {
   }
   /// The divisor of an average at output o.
   __device__ __forceinline__ std::int64_t count(I o, bool include_pad) const {
+    if (adaptive) return last_tap(o);
     const I start = o * stride - padding;
     const I end = start + kernel < in + padding ? start + kernel : in + padding;
     return include_pad ? end - start : (end < in ? end : in) - (start > 0 ? start : 0);
@@ -206,9 +219,13 @@ template <class I> ImageLayout<I> layout_of(const View& t) {
 template <class I>
 PoolGeometry<I> geometry_of(const Pool2dParams& p, const View& big, const View& small, const View& indices) {
   const auto windows = [&](int d) {
-    return Windows<I>{static_cast<I>(p.kernel[d]),        static_cast<I>(p.stride[d]),
-                      static_cast<I>(p.padding[d]),       static_cast<I>(p.dilation[d]),
-                      static_cast<I>(big.shape()[2 + d]), static_cast<I>(small.shape()[2 + d])};
+    return Windows<I>{static_cast<I>(p.kernel[d]),
+                      static_cast<I>(p.stride[d]),
+                      static_cast<I>(p.padding[d]),
+                      static_cast<I>(p.dilation[d]),
+                      static_cast<I>(big.shape()[2 + d]),
+                      static_cast<I>(small.shape()[2 + d]),
+                      p.adaptive};
   };
   return {windows(0),
           windows(1),

@@ -1,6 +1,7 @@
 #include <minnow/tensor/io/state_dict.h>
 
 #include <algorithm>
+#include <iterator>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
 #include <minnow/tensor/raw/copy.h>
@@ -9,14 +10,15 @@ namespace minnow {
 
 const Tensor* StateDict::find(std::string_view name) const {
   const auto place = index_.find(name);
-  return place == index_.end() ? nullptr : &items_[place->second].second;
+  return place == index_.end() ? nullptr : &place->second->second;
 }
 
 const Tensor& StateDict::at(std::string_view name, SourceLocation where) const {
   if (const Tensor* tensor = find(name)) return *tensor;
   constexpr std::size_t kShown = 10;
   std::string text = "StateDict: no tensor is named '" + std::string(name) + "'\n  there are";
-  for (std::size_t i = 0; i < std::min(size(), kShown); ++i) text += (i ? ", '" : "  '") + items_[i].first + "'";
+  auto item = items_.begin();
+  for (std::size_t i = 0; i < std::min(size(), kShown); ++i, ++item) text += (i ? ", '" : "  '") + item->first + "'";
   if (empty()) text += "  none";
   if (size() > kShown) text += " and " + std::to_string(size() - kShown) + " more";
   throw IndexError(text + "\nuse one of these names, or find(), which returns nullptr", where);
@@ -24,10 +26,10 @@ const Tensor& StateDict::at(std::string_view name, SourceLocation where) const {
 
 Tensor& StateDict::operator[](std::string_view name) {
   const auto place = index_.find(name);
-  if (place != index_.end()) return items_[place->second].second;
+  if (place != index_.end()) return place->second->second;
   items_.emplace_back(std::string(name), Tensor());
   try {
-    index_.emplace(std::string(name), items_.size() - 1);
+    index_.emplace(items_.back().first, std::prev(items_.end()));
   } catch (...) {
     items_.pop_back();
     throw;
@@ -38,11 +40,9 @@ Tensor& StateDict::operator[](std::string_view name) {
 bool StateDict::erase(std::string_view name) {
   const auto place = index_.find(name);
   if (place == index_.end()) return false;
-  const std::size_t gone = place->second;
+  const auto item = place->second;
   index_.erase(place);
-  items_.erase(items_.begin() + static_cast<std::ptrdiff_t>(gone));
-  for (auto& [key, index] : index_)
-    if (index > gone) --index;
+  items_.erase(item);
   return true;
 }
 

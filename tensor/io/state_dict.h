@@ -1,11 +1,11 @@
 #pragma once
 
 #include <initializer_list>
+#include <list>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
-#include <vector>
 #include <minnow/tensor/tensor.h>
 
 namespace minnow {
@@ -18,9 +18,17 @@ namespace minnow {
 class StateDict {
  public:
   using value_type = std::pair<std::string, Tensor>;
-  using const_iterator = std::vector<value_type>::const_iterator;
+  using const_iterator = std::list<value_type>::const_iterator;
 
   StateDict() = default;
+  StateDict(const StateDict& other) {
+    for (const auto& [name, tensor] : other) set(name, tensor);
+  }
+  StateDict(StateDict&& other) noexcept { swap(other); }
+  StateDict& operator=(StateDict other) noexcept {
+    swap(other);
+    return *this;
+  }
   StateDict(std::initializer_list<value_type> items) {
     for (const auto& [name, tensor] : items) set(name, tensor);
   }
@@ -46,12 +54,13 @@ class StateDict {
   StateDict clone(SourceLocation where = SourceLocation::current()) const;
 
  private:
-  struct Hash : std::hash<std::string_view> {
-    using is_transparent = void;
-  };
+  void swap(StateDict& other) noexcept {
+    items_.swap(other.items_);
+    index_.swap(other.index_);
+  }
 
-  std::vector<value_type> items_;
-  std::unordered_map<std::string, std::size_t, Hash, std::equal_to<>> index_;
+  std::list<value_type> items_;  // which erase() leaves where they are
+  std::unordered_map<std::string_view, std::list<value_type>::iterator> index_;
 };
 
 }  // namespace minnow

@@ -35,11 +35,10 @@ struct Curve {
 
 namespace detail {
 
-/// Whether x is outside of the range of the host's float32 formula, so that it is computed in double.  Devices compute
-/// all of float32.
-template <class Op, class T> MINNOW_HD bool needs_double(T x) {
+/// Whether x is outside of the range of the host's formula.  Devices have none that is limited.
+template <class Op, class T> MINNOW_HD bool is_beyond(T x) {
 #ifndef __CUDA_ARCH__
-  if constexpr (std::is_same_v<T, float> && requires { Op::kReach; }) return !(math::abs(x) <= Op::kReach);
+  if constexpr (requires { Op::kReach; }) return !(math::abs(x) <= static_cast<T>(Op::kReach));
 #endif
   static_cast<void>(x);
   return false;
@@ -49,14 +48,21 @@ template <class Op, class T> MINNOW_HD bool needs_double(T x) {
 
 /// Value, Slope or Curve of a functor at x.
 template <class Form, class Op, class T> MINNOW_HD auto apply(T x, T p0, T p1) {
-  using Out = decltype(Form::template of<Op>(x, p0, p1));
-  constexpr bool kOfInput = std::is_same_v<Form, Value> || Op::kSaves == Saves::kInput;
-  if constexpr (kOfInput && requires { Op::kReach; }) {
-    if (detail::needs_double<Op>(x))
-      return static_cast<Out>(
-          Form::template of<Op>(static_cast<double>(x), static_cast<double>(p0), static_cast<double>(p1)));
+#ifndef __CUDA_ARCH__
+  if constexpr (requires { Op::kReach; } && (std::is_same_v<Form, Value> || Op::kSaves == Saves::kInput)) {
+    if (detail::is_beyond<Op>(x)) {
+      const math::Far far{static_cast<double>(x)};
+      return static_cast<T>(Form::template of<Op>(far, far, far).value);
+    }
   }
+#endif
   return Form::template of<Op>(x, p0, p1);
+}
+/// Whether apply() would compute one of n numbers otherwise than Form::of.
+template <class Op, class T> MINNOW_HD bool any_beyond(const T* x, std::int64_t n) {
+  int beyond = 0;
+  for (std::int64_t i = 0; i < n; ++i) beyond |= detail::is_beyond<Op>(x[i]) ? 1 : 0;
+  return beyond != 0;
 }
 
 }  // namespace minnow::detail::kernels

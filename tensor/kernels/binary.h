@@ -23,12 +23,46 @@ namespace detail {
 MINNOW_HD std::uint64_t wrap(std::int64_t x) { return static_cast<std::uint64_t>(x); }
 MINNOW_HD std::int64_t unwrap(std::uint64_t x) { return static_cast<std::int64_t>(x); }
 
-/// a / b rounded towards 0; 0 if b = 0; the lowest integer / -1 wraps around.
-MINNOW_HD std::int64_t quotient(std::int64_t a, std::int64_t b) {
-  if (b == 0) return 0;
-  return b == -1 ? unwrap(0 - wrap(a)) : a / b;
+/// a / b rounded towards 0; 0 if b = 0; the lowest integer / -1 wraps around.  32 bits divide as double, where quotients are exact
+/// enough, because vectors have no division of integers.
+template <class T> MINNOW_HD T quotient(T a, T b) {
+  using U = std::make_unsigned_t<T>;
+  if constexpr (sizeof(T) == 4) {
+    const T safe = ((b == 0) | (b == -1)) ? 1 : b;
+    const T q = static_cast<T>(static_cast<double>(a) / static_cast<double>(safe));
+    const T negative = static_cast<T>(U{0} - static_cast<U>(a));
+    return b == 0 ? 0 : (b == -1 ? negative : q);
+  } else {
+    if (b == 0) return 0;
+    return b == -1 ? static_cast<T>(U{0} - static_cast<U>(a)) : a / b;
+  }
 }
-MINNOW_HD std::int64_t remainder(std::int64_t a, std::int64_t b) { return b == 0 || b == -1 ? 0 : a % b; }
+template <class T> MINNOW_HD T remainder(T a, T b) {
+  if constexpr (sizeof(T) == 4) return ((b == 0) | (b == -1)) ? 0 : a - quotient(a, b) * b;
+  else return b == 0 || b == -1 ? 0 : a % b;
+}
+
+/// x shifted by K if b has that bit.
+template <bool Left, int K, class U> MINNOW_HD U shift_step(U x, U b) {
+  return (b & K) != 0 ? static_cast<U>(Left ? x << K : x >> K) : x;
+}
+
+/// a 2^b, or a / 2^b rounded down.  By unsigned integers, and for small ones by powers of two, as vectors can.
+template <bool Left, class T> MINNOW_HD T shifted(T a, T b) {
+  using U = std::make_unsigned_t<T>;
+  constexpr int kBits = std::numeric_limits<U>::digits;
+  const U sign = Left || std::is_unsigned_v<T> ? U{0} : static_cast<U>(a >> (kBits - 1)), by = static_cast<U>(b);
+  U x = static_cast<U>(a) ^ sign;
+  if constexpr (sizeof(T) >= 4) {
+    x = Left ? x << (by & (kBits - 1)) : x >> (by & (kBits - 1));
+  } else {
+    x = shift_step<Left, 1>(x, by);
+    x = shift_step<Left, 2>(x, by);
+    x = shift_step<Left, 4>(x, by);
+    if constexpr (kBits > 8) x = shift_step<Left, 8>(x, by);
+  }
+  return static_cast<T>(((by & static_cast<U>(-kBits)) != 0 ? U{0} : x) ^ sign);
+}
 
 }  // namespace detail
 
@@ -70,7 +104,7 @@ struct FloorDivide : Binary<Kind::kNumeric, true> {
   template <class T> MINNOW_HD static T value(T a, T b) {
     if constexpr (std::is_integral_v<T>) {
       const T q = detail::quotient(a, b);
-      return detail::remainder(a, b) != 0 && (a < 0) != (b < 0) ? q - 1 : q;
+      return q - static_cast<T>((detail::remainder(a, b) != 0) & ((a < 0) != (b < 0)));
     } else {
       return of_mod(a, b, math::fmod(a, b));
     }
@@ -100,8 +134,12 @@ struct Remainder : Binary<Kind::kNumeric, true> {
   static constexpr bool kTakesBool = false;
   static constexpr bool kByFmod = true;
   template <class T> MINNOW_HD static T value(T a, T b) {
-    if constexpr (std::is_integral_v<T>) return of_mod(a, b, detail::remainder(a, b));
-    else return of_mod(a, b, math::fmod(a, b));
+    if constexpr (std::is_integral_v<T>) {  // without a branch, because signs are hard to predict
+      const T mod = detail::remainder(a, b);
+      return mod + (b & -static_cast<T>((mod != 0) & ((b < 0) != (mod < 0))));
+    } else {
+      return of_mod(a, b, math::fmod(a, b));
+    }
   }
   template <class T> MINNOW_HD static T of_mod(T, T b, T mod) {
     return ((mod != T(0)) & ((b < T(0)) != (mod < T(0)))) ? mod + b : mod;
@@ -253,19 +291,17 @@ struct BitwiseXor : Binary<Kind::kIntegral> {
   static constexpr std::string_view kName = "bitwise_xor";
   template <class T> MINNOW_HD static T value(T a, T b) { return a ^ b; }
 };
-/// a 2^b; 0 for shifts outside of [0, 64).
+/// a 2^b; 0 for shifts outside of [0, bits of T).
 struct LeftShift : Binary<Kind::kIntegral> {
   static constexpr std::string_view kName = "left_shift";
   static constexpr bool kTakesBool = false;
-  template <class T> MINNOW_HD static T value(T a, T b) {
-    return b < 0 || b > 63 ? T(0) : detail::unwrap(detail::wrap(a) << (b & 63));
-  }
+  template <class T> MINNOW_HD static T value(T a, T b) { return detail::shifted<true>(a, b); }
 };
-/// a / 2^b rounded down; shifts outside of [0, 64) count as 63.
+/// a / 2^b rounded down; shifts outside of [0, bits of T) give the sign.
 struct RightShift : Binary<Kind::kIntegral> {
   static constexpr std::string_view kName = "right_shift";
   static constexpr bool kTakesBool = false;
-  template <class T> MINNOW_HD static T value(T a, T b) { return a >> (b < 0 || b > 63 ? 63 : b); }
+  template <class T> MINNOW_HD static T value(T a, T b) { return detail::shifted<false>(a, b); }
 };
 
 /// All binary operations.  An operation's index in this list is its number.

@@ -2,7 +2,19 @@
 
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 #include <minnow/tensor/kernels/hd.h>
+
+namespace minnow::detail::kernels::math {
+
+MINNOW_HD float sqrt(float x) { return __builtin_sqrtf(x); }
+MINNOW_HD double sqrt(double x) { return __builtin_sqrt(x); }
+MINNOW_HD float abs(float x) { return __builtin_fabsf(x); }
+MINNOW_HD double abs(double x) { return __builtin_fabs(x); }
+MINNOW_HD float copysign(float x, float y) { return __builtin_copysignf(x, y); }
+MINNOW_HD double copysign(double x, double y) { return __builtin_copysign(x, y); }
+
+}  // namespace minnow::detail::kernels::math
 
 // float32 functions without branches, which the compiler can vectorize.  The polynomials are those of the Cephes
 // library unless a comment says otherwise.  Rarer functions are computed in double, where a short series is accurate
@@ -16,6 +28,13 @@ MINNOW_HD std::uint32_t bits(float x) { return __builtin_bit_cast(std::uint32_t,
 MINNOW_HD std::uint64_t bits(double x) { return __builtin_bit_cast(std::uint64_t, x); }
 MINNOW_HD float from_bits(std::uint32_t x) { return __builtin_bit_cast(float, x); }
 MINNOW_HD double from_bits(std::uint64_t x) { return __builtin_bit_cast(double, x); }
+
+MINNOW_HD double poly_steps(double x, double, double a, double b) { return a * x + b; }
+template <class... C> MINNOW_HD double poly_steps(double x, double z, double a, double b, double c, C... rest) {
+  return poly_steps(x, z, b, a * z + c, rest...);
+}
+/// c0 x^n + c1 x^(n - 1) + ... + cn: even and odd powers apart, which the processor adds side by side.
+template <class... C> MINNOW_HD double poly(double x, C... c) { return poly_steps(x, x * x, c...); }
 
 /// 2^n for n in [-126, 127], n given as the low bits of a rounded sum with 1.5 * 2^23.
 MINNOW_HD float power_of_two(std::int32_t n) { return from_bits(static_cast<std::uint32_t>(n + 127) << 23); }
@@ -97,16 +116,18 @@ MINNOW_HD LogParts split_log(float x) {
   return {e, f, p * f * z};
 }
 /// The values of a logarithm outside of (0, inf).
-MINNOW_HD float log_edges(float x, float y) {
-  const float outside = x == 0.0f ? -kInf : kNan;
-  const float inside = x < kInf ? y : kInf;
-  return x > 0.0f ? inside : outside;
+template <class T> MINNOW_HD T log_edges(T x, T y) {
+  constexpr T kInfinity = std::numeric_limits<T>::infinity();
+  const T outside = x == T(0) ? -kInfinity : std::numeric_limits<T>::quiet_NaN();
+  const T inside = x < kInfinity ? y : kInfinity;
+  return x > T(0) ? inside : outside;
 }
 
-MINNOW_HD float log(float x) {
+/// log(x) + low.
+MINNOW_HD float log_plus(float x, float low) {
   const LogParts l = split_log(x);
-  const float low = l.tail + l.e * -2.12194440e-4f - 0.5f * (l.log * l.log);
-  return log_edges(x, (l.log + low) + l.e * 0.693359375f);
+  const float rest = l.tail + (l.e * -2.12194440e-4f + low) - 0.5f * (l.log * l.log);
+  return (l.log + rest) + l.e * 0.693359375f;
 }
 MINNOW_HD float log2(float x) {
   const LogParts l = split_log(x);
@@ -119,20 +140,30 @@ MINNOW_HD float log10(float x) {
   return log_edges(x, m * 0.434294481903251828f + l.e * 0.301029995663981195f);
 }
 
-/// Whether fmod_near(x, y) may be wrong: |x / y| may be 2^27 or more, or y is 0 or subnormal.
-MINNOW_HD bool is_far(float x, float y) {
-  constexpr std::uint32_t kExponent = 0x7f800000u;
-  const auto of_x = static_cast<std::int32_t>(bits(x) & kExponent),
-             of_y = static_cast<std::int32_t>(bits(y) & kExponent);
-  return (of_x - of_y > (26 << 23)) | (of_y == 0);
+/// Whether fmod_near(x, y) may be wrong: |x / y| may be 2^25 or more, or y is 0 or subnormal.
+template <class T> MINNOW_HD bool is_far(T x, T y) {
+  constexpr int kMantissa = std::numeric_limits<T>::digits - 1;
+  const auto infinity = bits(std::numeric_limits<T>::infinity());
+  using Signed = std::make_signed_t<decltype(bits(x))>;
+  const auto of_x = static_cast<Signed>(bits(x) & infinity), of_y = static_cast<Signed>(bits(y) & infinity);
+  return (of_x - of_y > (Signed{24} << kMantissa)) | (of_y == 0);
 }
-/// fmod where not is_far(): the quotient's error in double is too small to reach the next integer, and its product with y
-/// and the difference are exact.
-MINNOW_HD float fmod_near(float x, float y) {
-  const double a = static_cast<double>(x), b = static_cast<double>(y);
-  const float rest = static_cast<float>(a - __builtin_trunc(a / b) * b);
-  const bool whole = __builtin_fabsf(y) == kInf && __builtin_fabsf(x) < kInf;
-  return whole ? x : __builtin_copysignf(rest, x);
+/// fmod where not is_far(): the products of the quotient with the halves of y and the differences are exact; the quotient may be
+/// rounded up to the next integer.
+template <class T> MINNOW_HD T fmod_near(T x, T y) {
+  constexpr T kInfinity = std::numeric_limits<T>::infinity();
+  T rest;
+  if constexpr (sizeof(T) == 4) {
+    const double a = static_cast<double>(x), b = static_cast<double>(y);
+    rest = static_cast<T>(a - __builtin_trunc(a / b) * b);
+  } else {
+    const T a = abs(x), b = abs(y), q = __builtin_trunc(a / b);
+    const T high = from_bits(bits(b) & ~std::uint64_t{0x7ffffff});
+    const T r = (a - q * high) - q * (b - high);
+    rest = r < T(0) ? r + b : r;
+  }
+  const bool endless = abs(y) == kInfinity, finite = abs(x) < kInfinity;
+  return (endless & finite) ? x : copysign(rest, x);
 }
 
 /// log in double with a relative error of 1e-12, for positive normal x.
@@ -153,12 +184,7 @@ MINNOW_HD double log_positive(double x) {
   return e * 0.693147180559945309 + (s * z * p + 2.0 * s);
 }
 /// The same for any x that was converted from float, with the right values for 0, negative numbers, infinity and NaN.
-MINNOW_HD double log_wide(double x) {
-  constexpr double kWideInf = std::numeric_limits<double>::infinity();
-  const double outside = x == 0.0 ? -kWideInf : std::numeric_limits<double>::quiet_NaN();
-  const double inside = x < kWideInf ? log_positive(x) : kWideInf;
-  return x > 0.0 ? inside : outside;
-}
+MINNOW_HD double log_wide(double x) { return log_edges(x, log_positive(x)); }
 /// e^x in double with a relative error of 1e-11, for x limited to [-700, 700].
 MINNOW_HD double exp_wide(double x) {
   double c = x > 700.0 ? 700.0 : x;
@@ -177,11 +203,6 @@ MINNOW_HD double exp_wide(double x) {
   p = p * r + 1.0;
   p = p * r + 1.0;
   return p * from_bits((bits(shifted) + 1023u) << 52);
-}
-
-MINNOW_HD float log1p(float x) {
-  const float y = static_cast<float>(log_wide(1.0 + static_cast<double>(x)));
-  return __builtin_fabsf(x) < 1e-8f ? x : y;
 }
 
 MINNOW_HD float tanh(float x) {
@@ -263,41 +284,28 @@ MINNOW_HD float erfc(float x) {
   return static_cast<float>(x < 0.0f ? 2.0 - y : y);
 }
 
-/// M. Giles' approximation, relative error 4e-7.
-template <class T> MINNOW_HD T erfinv_central(T x, T w) {
-  const T c = w - T(2.5);
-  T p = T(2.81022636e-08);
-  p = p * c + T(3.43273939e-07);
-  p = p * c + T(-3.5233877e-06);
-  p = p * c + T(-4.39150654e-06);
-  p = p * c + T(0.00021858087);
-  p = p * c + T(-0.00125372503);
-  p = p * c + T(-0.00417768164);
-  p = p * c + T(0.246640727);
-  return (p * c + T(1.50140941)) * x;
-}
-template <class T> MINNOW_HD T erfinv_tail(T x, T root) {
-  const T c = root - T(3);
-  T p = T(-0.000200214257);
-  p = p * c + T(0.000100950558);
-  p = p * c + T(0.00134934322);
-  p = p * c + T(-0.00367342844);
-  p = p * c + T(0.00573950773);
-  p = p * c + T(-0.0076224613);
-  p = p * c + T(0.00943887047);
-  p = p * c + T(1.00167406);
-  return (p * c + T(2.83297682)) * x;
+/// Relative error 3e-7 inside of (-1, 1), also of float64: a function of (-log(1 - x^2))^(1/2), as in M. Giles' approximation.
+MINNOW_HD double erfinv_rough(double x) {
+  const double root = __builtin_sqrt(-log_wide((1.0 - x) * (1.0 + x)));
+  const bool tail = root > 2.4;
+  const double c = root - (tail ? 4.23 : 1.2);
+  const double p =
+      poly(c, 0.00010518047961145487, 0.0001016840103225145, -0.00073546955332803027, -0.0011439703366743894,
+           0.0023683998105623958, 0.0069555630618034315, -0.0038870320820990472, -0.029972695284766592,
+           -0.023458979784717317, 0.25749357129932363, 0.60056201633934147, 1.2370456987047691);
+  const double q = poly(c, 3.7754605019873622e-7, 1.8161036344445901e-7, -7.3964049232186976e-6, 1.4355368433329772e-5,
+                        -4.223491204937045e-6, 7.7530810889516349e-6, -7.2660566038449215e-5, 0.00023183763756725083,
+                        -0.00062354035231038186, 0.00074588261030539936, 1.0099489568851338, 4.0720243283395723);
+  return (tail ? q : p) * x;
 }
 MINNOW_HD float erfinv(float x) {
-  const double d = static_cast<double>(x);
-  const double w = -log_wide((1.0 - d) * (1.0 + d));
-  const double y = w < 5.0 ? erfinv_central(d, w) : erfinv_tail(d, __builtin_sqrt(w));
-  const float a = __builtin_fabsf(x);
-  return a == 1.0f ? x * kInf : static_cast<float>(y);
+  return __builtin_fabsf(x) == 1.0f ? x * kInf : static_cast<float>(erfinv_rough(static_cast<double>(x)));
 }
 
-/// x = n pi/2 + r, |r| <= pi/4, accurate for |x| up to kTrigReach.
+/// sin, cos and tan of either type are accurate for |x| up to kTrigReach.
 inline constexpr float kTrigReach = 1.0e6f;
+
+/// x = n pi/2 + r, |r| <= pi/4.
 struct TrigParts {
   std::uint32_t n;
   float r;
@@ -343,8 +351,12 @@ MINNOW_HD float tan(float x) {
   return x == 0.0f ? x : y;
 }
 
-inline constexpr float kPi = 3.14159265358979324f;
+/// The nearest to pi, and what is left of pi / 2.
+template <class T> inline constexpr T kPi = T(3.14159265358979324);
+template <class T>
+inline constexpr T kLowOfHalfPi = sizeof(T) == 4 ? T(-4.37113882867379e-8) : T(6.12323399573676604e-17);
 
+/// asin(s) / s - 1 for s^2 = z <= 1/4.
 MINNOW_HD float asin_tail(float z) {
   float p = 4.2163199048e-2f;
   p = p * z + 2.4181311049e-2f;
@@ -352,48 +364,59 @@ MINNOW_HD float asin_tail(float z) {
   p = p * z + 7.4953002686e-2f;
   return (p * z + 1.6666752422e-1f) * z;
 }
-MINNOW_HD float asin(float x) {
-  const float a = __builtin_fabsf(x);
-  const bool far = a > 0.5f;
-  const float z = far ? 0.5f * (1.0f - a) : a * a;
-  const float s = far ? __builtin_sqrtf(z) : a;
-  const float p = asin_tail(z) * s + s;
-  return __builtin_copysignf(far ? 0.5f * kPi - 2.0f * p : p, x);
+MINNOW_HD double asin_tail(double z) {
+  return z * poly(z, 0.028169218060881414, -0.010749050339697808, 0.016035514349148822, 0.0078029494773533175,
+                  0.011875494382636922, 0.013929652902326633, 0.017355259955786323, 0.02237204763174451,
+                  0.03038194736709848, 0.044642857103423646, 0.075000000000207637, 0.16666666666666649);
 }
-MINNOW_HD float acos(float x) {
-  const float a = __builtin_fabsf(x);
-  const bool far = a > 0.5f;
-  const float z = far ? 0.5f * (1.0f - a) : a * a;
-  const float s = far ? __builtin_sqrtf(z) : x;
-  const float p = asin_tail(z) * s + s;
-  const float end = x < 0.0f ? kPi - 2.0f * p : 2.0f * p;
-  return far ? end : 0.5f * kPi - p;
+template <class T> MINNOW_HD T asin(T x) {
+  const T a = abs(x);
+  const bool far = a > T(0.5);
+  const T z = far ? T(0.5) * (T(1) - a) : a * a;
+  const T s = far ? sqrt(z) : a;
+  const T tail = asin_tail(z) * s;
+  const T end = (T(0.5) * kPi<T> - T(2) * s) - (T(2) * tail - kLowOfHalfPi<T>);
+  return copysign(far ? end : s + tail, x);
 }
-MINNOW_HD float atan_positive(float a) {
-  const bool far = a > 2.414213562373095f;
-  const bool mid = a > 0.4142135623730950f;
-  const float base = far ? 0.5f * kPi : (mid ? 0.25f * kPi : 0.0f);
-  const float t = far ? -1.0f / a : (mid ? (a - 1.0f) / (a + 1.0f) : a);
-  const float z = t * t;
+template <class T> MINNOW_HD T acos(T x) {
+  const T a = abs(x);
+  const bool far = a > T(0.5);
+  const T z = far ? T(0.5) * (T(1) - a) : a * a;
+  const T s = far ? sqrt(z) : x;
+  const T tail = asin_tail(z) * s, twice = T(2) * (s + tail);
+  const T end = x < T(0) ? kPi<T> - (twice - T(2) * kLowOfHalfPi<T>) : twice;
+  return far ? end : T(0.5) * kPi<T> - (x - (kLowOfHalfPi<T> - tail));
+}
+/// atan(t) / t - 1 for t^2 = z <= tan(pi / 8)^2.
+MINNOW_HD float atan_tail(float z) {
   float p = 8.05374449538e-2f;
   p = p * z - 1.38776856032e-1f;
   p = p * z + 1.99777106478e-1f;
-  p = p * z - 3.33329491539e-1f;
-  return base + (p * z * t + t);
+  return (p * z - 3.33329491539e-1f) * z;
 }
-MINNOW_HD float atan(float x) { return __builtin_copysignf(atan_positive(__builtin_fabsf(x)), x); }
+MINNOW_HD double atan_tail(double z) {
+  return z * poly(z, 0.016148228546771868, -0.034445844423577385, 0.045467195095551666, -0.052293804737818403,
+                  0.058787824694439814, -0.066664120777252742, 0.076922956583278732, -0.090909087285874587,
+                  0.11111111104652255, -0.14285714285654638, 0.19999999999999785, -0.33333333333333331);
+}
+/// The angle of the point (x, y) for x, y >= 0.
+template <class T> MINNOW_HD T angle(T y, T x) {
+  const bool far = y > T(2.414213562373095) * x, same = y == x;
+  const bool mid = (y > T(0.4142135623730950) * x) | (same & (y > T(0)));
+  const T base = far ? T(0.5) : (mid ? T(0.25) : T(0));
+  const T ratio = (far ? -x : (mid ? y - x : y)) / (far ? y : (mid ? y + x : x));
+  const T t = same ? T(0) : ratio;
+  return base * kPi<T> + (t + (atan_tail(t * t) * t + base * (T(2) * kLowOfHalfPi<T>)));
+}
+template <class T> MINNOW_HD T atan(T x) { return copysign(angle(abs(x), T(1)), x); }
 
 /// The angle of (x, y), with the signs of zeros and infinities as in C.
-MINNOW_HD float atan2(float y, float x) {
-  const float ax = __builtin_fabsf(x);
-  const float ay = __builtin_fabsf(y);
-  const bool steep = ay > ax;
-  float t = (steep ? ax : ay) / (steep ? ay : ax);
-  t = ax == ay ? (ax == 0.0f ? 0.0f : 1.0f) : t;
-  float r = atan_positive(t);
-  r = steep ? 0.5f * kPi - r : r;
-  r = (bits(x) >> 31) != 0 ? kPi - r : r;
-  return (x != x || y != y) ? x + y : __builtin_copysignf(r, y);
+template <class T> MINNOW_HD T atan2(T y, T x) {
+  constexpr T kHuge = std::numeric_limits<T>::max() / T(4);
+  const T ax = abs(x), ay = abs(y), scale = ((ax > kHuge) | (ay > kHuge)) ? T(0.25) : T(1);  // so that sums are finite
+  const T r = angle(ay * scale, ax * scale);
+  const T turned = copysign(T(1), x) < T(0) ? kPi<T> - (r - T(2) * kLowOfHalfPi<T>) : r;
+  return ((x != x) | (y != y)) ? x + y : copysign(turned, y);
 }
 
 MINNOW_HD float sinh(float x) {

@@ -54,6 +54,11 @@ template <class T> MINNOW_HD T highest() {
 struct Sum : detail::Additive<> {
   static constexpr std::string_view kName = "sum";
 };
+/// The sum of the elements that are not NaN.
+struct NanSum : detail::Additive<ReduceKind::kFloating> {
+  static constexpr std::string_view kName = "nansum";
+  template <class T> MINNOW_HD static T map(T x, T) { return x == x ? x : T{}; }
+};
 /// The sum over the number of elements; NaN for none.
 struct Mean : detail::Additive<ReduceKind::kFloating> {
   static constexpr std::string_view kName = "mean";
@@ -109,7 +114,10 @@ struct Norm2 : detail::Additive<ReduceKind::kFloating> {
 /// (sum |x|^p)^(1/p).
 struct NormP : detail::Additive<ReduceKind::kFloating> {
   static constexpr std::string_view kName = "norm";
-  template <class T> MINNOW_HD static T map(T x, T p) { return math::pow(math::abs(x), p); }
+  template <class T> MINNOW_HD static T map(T x, T p) {
+    const T size = math::abs(x);
+    return p == T(3) ? size * size * size : math::pow(size, p);
+  }
   template <class T> MINNOW_HD static T finish(T a, std::int64_t, T p) { return math::pow(a, T(1) / p); }
 };
 /// The number of elements that are not zero.
@@ -119,6 +127,6 @@ struct Norm0 : detail::Additive<ReduceKind::kFloating> {
 };
 
 /// All reductions.  A reduction's index in this list is its number.
-using ReduceOps = List<Sum, Mean, Prod, Max, Min, Any, All, Norm1, Norm2, NormP, Norm0>;
+using ReduceOps = List<Sum, Mean, Prod, Max, Min, Any, All, Norm1, Norm2, NormP, Norm0, NanSum>;
 
 }  // namespace minnow::detail::kernels

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string_view>
+#include <minnow/tensor/kernels/binary.h>
 #include <minnow/tensor/kernels/list.h>
 #include <minnow/tensor/kernels/math.h>
 #include <minnow/tensor/kernels/unary_traits.h>
@@ -42,7 +43,13 @@ struct PreluSlope : Ternary<Kind::kFloating> {
   template <class T> MINNOW_HD static T value(T a, T b, T c, T) { return b > T(0) ? a : a * c; }
 };
 
+/// a, at least b and at most c; NaN if one is NaN.
+struct ClampBetween : Ternary<> {
+  static constexpr std::string_view kName = "clamp";
+  template <class T> MINNOW_HD static T value(T a, T b, T c, T) { return Minimum::value(Maximum::value(a, b), c); }
+};
+
 /// All ternary operations.  An operation's index in this list is its number.
-using TernaryOps = List<Where, Lerp, Addcmul, Addcdiv, PreluSlope>;
+using TernaryOps = List<Where, Lerp, Addcmul, Addcdiv, PreluSlope, ClampBetween>;
 
 }  // namespace minnow::detail::kernels

@@ -10,7 +10,8 @@ struct Neg : PiecewiseLinear<Saves::kNothing, 0, Kind::kNumeric> {
   static constexpr std::string_view kName = "neg";
   static constexpr bool kTakesBool = false;
   template <class T> MINNOW_HD static T value(T x) {
-    if constexpr (std::is_integral_v<T>) return static_cast<T>(std::uint64_t{0} - static_cast<std::uint64_t>(x));
+    using U = std::make_unsigned_t<std::conditional_t<std::is_integral_v<T>, T, int>>;
+    if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<U>(U{0} - static_cast<U>(x)));
     else return -x;
   }
   template <class T> MINNOW_HD static T slope(T) { return T(-1); }
@@ -112,7 +113,7 @@ struct Reciprocal : Unary<Saves::kOutput> {
   template <class T> MINNOW_HD static T slope(T y) { return -(y * y); }
   template <class T> MINNOW_HD static T curve(T y) { return T(-2) * y; }
 };
-/// y = sin x;  dy/dx = cos x.  Beyond kReach float32 is computed in double.
+/// y = sin x;  dy/dx = cos x.  Beyond kReach libm computes it.
 struct Sin : Unary<Saves::kInput> {
   static constexpr std::string_view kName = "sin";
   static constexpr float kReach = math::host::kTrigReach;
@@ -364,7 +365,7 @@ struct LogicalNot : Unary<Saves::kNothing, 0, Kind::kPredicate, 0> {
 /// All bits of an integer inverted.  For bool, LogicalNot is used.
 struct BitwiseNot : Unary<Saves::kNothing, 0, Kind::kIntegral, 0> {
   static constexpr std::string_view kName = "bitwise_not";
-  template <class T> MINNOW_HD static T value(T x) { return ~x; }
+  template <class T> MINNOW_HD static T value(T x) { return static_cast<T>(~x); }
 };
 
 }  // namespace minnow::detail::kernels

@@ -1,7 +1,6 @@
 #include <minnow/tensor/raw/elementwise.h>
 
 #include <array>
-#include <minnow/tensor/backend/captured_calls.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>

@@ -164,7 +164,8 @@ struct Stages {
 /// False if the operation cannot be done in stages.
 bool stages_of(int op, DType in, DType out, Stages& stages) {
   using namespace kernels;
-  stages = {op, op == kReduce<Norm0> ? kReduce<Sum> : op, is_floating_point(in) ? DType::float64 : out};
+  const bool then_sum = op == kReduce<Norm0> || op == kReduce<NanSum>;
+  stages = {op, then_sum ? kReduce<Sum> : op, is_floating_point(in) ? DType::float64 : out};
   return op != kReduce<NormP>;
 }
 
@@ -212,6 +213,8 @@ bool reduce_in_stages(Backend& backend, int op, const In& x, unsigned mask, doub
 
 }  // namespace
 
+/// Where the dimensions that are kept are in another order in memory, they are reduced in that, and the result is
+/// transposed: it is smaller.
 Tensor reduce(int op, const In& x, const Dims& dims, bool keepdim, double p) {
   const OpInfo& info = kInfo[static_cast<std::size_t>(op)];
   const CallSite site(info.name.data(), x.where);
@@ -222,8 +225,22 @@ Tensor reduce(int op, const In& x, const Dims& dims, bool keepdim, double p) {
   if (!out.numel()) return out;
   if (selects_element(op)) require_elements(x, reduced_count(x, dims));
   const Tensor seen = group_view(x, mask, true);
-  if (seen.defined()) run(backend, op, p, seen, out);
-  else if (!reduce_in_stages(backend, op, x, mask, p, out)) run(backend, op, p, grouped_copy(x, mask), out);
+  if (seen.defined()) {
+    run(backend, op, p, seen, out);
+  } else if (int order[kMaxRank]; !memory_order(*x, mask, order)) {
+    Shape permutation, inverse = x->shape();
+    Shape reduced;
+    for (int i = 0; i < x->dim(); ++i) {
+      permutation.push_back(order[i]);
+      inverse[order[i]] = i;
+      if (mask >> order[i] & 1u) reduced.push_back(i);
+    }
+    const Shape kept = shape_after(x->shape(), mask, true);
+    copy_to(permute(reduce(op, permute(x, permutation), reduced, true, p), inverse),
+            alias(out, kept, contiguous_strides(kept), 0));
+  } else if (!reduce_in_stages(backend, op, x, mask, p, out)) {
+    run(backend, op, p, grouped_copy(x, mask), out);
+  }
   return out;
 }
 

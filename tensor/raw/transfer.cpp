@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cstring>
 #include <minnow/tensor/backend/dispatch.h>
-#include <minnow/tensor/capture_session.h>
+#include <minnow/tensor/capture_rules.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
 #include <minnow/tensor/transfer_report.h>
@@ -40,8 +40,8 @@ Tensor allocate_on_host(const Tensor& x, Backend& source) {
 
 /// Copies, and enters the copy in the transfer report.
 void transfer(const Tensor& from, const Tensor& to, bool non_blocking) {
-  CaptureSession::forbid_access(CallSite::op(), from.device());
-  CaptureSession::forbid_access(CallSite::op(), to.device());
+  CaptureRules::forbid_access(CallSite::op(), from.device());
+  CaptureRules::forbid_access(CallSite::op(), to.device());
   const Device device = from.device().is_cpu() ? to.device() : from.device();
   Backend& backend = backend_of(device);
   const TransferDirection direction = direction_of(from.device(), to.device());
@@ -101,7 +101,7 @@ Tensor pin_memory(const In& x) {
   if (!allocator)
     throw DeviceError("pin_memory: no device copies from pinned memory\n  self  " + describe(*x) +
                       "\nleave it out on a machine without a GPU; this one has: " + available_devices());
-  CaptureSession::forbid_access("pin_memory", x->device());
+  CaptureRules::forbid_access("pin_memory", x->device());
   const Tensor from = to_dense(x);
   from.storage()->wait_ready();
   try {

@@ -5,7 +5,6 @@
 #include <limits>
 #include <mutex>
 #include <unistd.h>
-#include <minnow/tensor/backend/captured_calls.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/sim/options.h>
@@ -105,10 +104,6 @@ Stream SimBackend::new_stream(int index) {
 }
 
 void SimBackend::synchronize(int index) { device(index).engine.synchronize(); }
-
-std::unique_ptr<CapturedWork> SimBackend::begin_capture(int index) {
-  return capture_calls(*this, Device(DeviceType::sim, index));
-}
 
 bool SimBackend::computes_half(DType dtype) const { return cpu_backend()->computes_half(dtype); }
 MemoryFormat SimBackend::conv2d_format(const Conv2dParams& params, const View& x, const View& w) {

@@ -19,7 +19,6 @@ class SimBackend final : public Forwarding<SimBackend> {
   void set_current_stream(int index, const Stream& stream) override;
   Stream new_stream(int index) override;
   void synchronize(int index) override;
-  std::unique_ptr<CapturedWork> begin_capture(int index) override;
   void transfer(const View& from, const View& to, bool non_blocking) override;
   bool computes_half(DType dtype) const override;
   MemoryFormat conv2d_format(const Conv2dParams& params, const View& x, const View& w) override;

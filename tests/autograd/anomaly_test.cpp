@@ -258,7 +258,7 @@ TEST_P(Anomaly, CapturedStepsRunDirectly) {
       {.device = device(), .warm_up = 1});
   const Tensor good = ones({2}, {.device = device()}), bad = zeros({2}, {.device = device()});
   for (int i = 0; i < 3; ++i) step(good);
-  EXPECT_EQ(step.replays(), 2);
+  EXPECT_EQ(step.replays(), device().is_cuda() ? 2 : 0);
   {
     const DetectAnomalyGuard guard;
     EXPECT_EQ(step(good).item(), 3);
@@ -266,7 +266,7 @@ TEST_P(Anomaly, CapturedStepsRunDirectly) {
     expect_contains(text, "sqrt: the gradient of its operand 0");
     expect_contains(text, at(line));
   }
-  EXPECT_EQ(step.replays(), 2);
+  EXPECT_EQ(step.replays(), device().is_cuda() ? 2 : 0);
   EXPECT_EQ(step(good).item(), 3);
   EXPECT_EQ(w.grad().to_vector<float>(), (std::vector<float>{0.5F, 0.25F}));
 

@@ -285,7 +285,7 @@ TEST_P(Outputs, InACheckpointAndInACapturedStep) {
   const Tensor in = full({3}, 0.3);
   CapturedStep step(train, {.device = device(), .warm_up = 1});
   for (int i = 0; i < 4; ++i) step(in);
-  EXPECT_EQ(step.captures(), 1);
+  EXPECT_EQ(step.captures(), device().is_cuda() ? 1 : 0);
   const double captured = w[0].item();
   {
     const NoGradGuard no_grad;

@@ -94,8 +94,8 @@ template <class Model, class Optimizer> void expect_equal_bits(Device device) {
   EXPECT_EQ(direct.parameters, captured.parameters);
   EXPECT_EQ(direct.next_random, captured.next_random);
   // 16 full and 4 smaller batches; the first two of each shape ran directly.
-  EXPECT_EQ(recordings, 2);
-  EXPECT_EQ(replays, 16);
+  EXPECT_EQ(recordings, device.is_cuda() ? 2 : 0);
+  EXPECT_EQ(replays, device.is_cuda() ? 16 : 0);
 }
 
 struct Momentum : optim::SGD {
@@ -127,13 +127,13 @@ TEST_P(CapturedStepTest, MayBeTheFirstUseOfLibraries) {
   EXPECT_EQ(captured, run(x).item());
 }
 
-TEST_P(CapturedStepTest, EachRunReadsInputsAndOverwritesTheResult) {
+TEST_P(CapturedStepTest, EachRunReadsInputs) {
   CapturedStep doubled([](const Tensor& x) { return x * 2; }, {.device = device(), .warm_up = 0});
   const Tensor first = doubled(full({3}, 1.5));
   EXPECT_EQ(first.to_vector<double>(), (std::vector<double>{3, 3, 3}));
   const Tensor second = doubled(full({3}, 4.0));
   EXPECT_EQ(second.to_vector<double>(), (std::vector<double>{8, 8, 8}));
-  EXPECT_EQ(doubled.captures(), 1);
+  EXPECT_EQ(doubled.captures(), device().is_cuda() ? 1 : 0);
 }
 
 TEST_P(CapturedStepTest, SumsByIndexAreReplayed) {
@@ -171,7 +171,7 @@ TEST_P(CapturedStepTest, SortsScattersAndSamplesAreReplayed) {
     }
     if (captured) want.clear();
   }
-  EXPECT_EQ(step.captures(), 1);
+  EXPECT_EQ(step.captures(), device().is_cuda() ? 1 : 0);
 }
 
 TEST_P(CapturedStepTest, TakesNoInputsAndReturnsNothing) {
@@ -254,6 +254,7 @@ TEST_P(CapturedStepTest, TensorsReadFromOutsideAreKeptAliveAndReadInEachRun) {
   EXPECT_EQ(step(zeros({3})).to_vector<double>(), std::vector<double>(3, 1.0));
   raw::fill_(outside, 4.0);
   EXPECT_EQ(step(zeros({3})).to_vector<double>(), std::vector<double>(3, 4.0));
+  if (!device().is_cuda()) return;  // the function reads the variable
   outside = Tensor();
   const Tensor other = full({3}, 9.0, {.device = device()});
   EXPECT_EQ(step(zeros({3})).to_vector<double>(), std::vector<double>(3, 4.0));
@@ -293,6 +294,7 @@ TEST_P(CapturedStepTest, MemoryFromOutsideIsNotSharedOnceTheStepIsGone) {
 
 /// A replay writes to memory whose values a graph outside of the step has saved.
 TEST_P(CapturedStepTest, BackwardRefusesSavedValuesThatAReplayOverwrote) {
+  if (!device().is_cuda()) GTEST_SKIP() << "each run makes other results";
   const Tensor w = full({3}, 2.0, {.device = device()}).requires_grad_();
   const Tensor v = full({3}, 5.0, {.device = device()}).requires_grad_();
   const Tensor state = zeros({3}, {.device = device()}), mask = full({3}, 1.0, {.device = device()});
@@ -325,7 +327,7 @@ TEST_P(CapturedStepTest, BackwardRefusesSavedValuesThatAReplayOverwrote) {
 TEST_P(CapturedStepTest, ShapesBeyondTheLimitRunDirectly) {
   CapturedStep sums([](const Tensor& x) { return sum(x); }, {.device = device(), .warm_up = 0, .max_captures = 2});
   for (std::int64_t n = 1; n < 6; ++n) EXPECT_EQ(sums(ones({n})).item(), static_cast<double>(n));
-  EXPECT_EQ(sums.captures(), 2);
+  EXPECT_EQ(sums.captures(), device().is_cuda() ? 2 : 0);
 }
 
 }  // namespace

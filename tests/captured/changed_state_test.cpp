@@ -71,7 +71,7 @@ template <class Change> void expect_as_without_recording(Device device, const Ch
   const Seen direct = train(device, false, change), captured = train(device, true, change);
   EXPECT_EQ(direct.losses, captured.losses);
   EXPECT_EQ(direct.values, captured.values);
-  EXPECT_EQ(captured.replays, kRuns - 2) << "one run directly before each of two recordings";
+  EXPECT_EQ(captured.replays, device.is_cuda() ? kRuns - 2 : 0) << "one run directly before each of two recordings";
 }
 
 TEST_P(ChangedStateTest, ModuleThatWasMovedAndMovedBackIsTrained) {
@@ -164,7 +164,7 @@ TEST_P(ChangedStateTest, GradientsMayBeDroppedOutsideOfTheStep) {
       else once(x);
       if (drop) sgd.step();
     }
-    if (captured) { EXPECT_GE(step.replays(), 5); }
+    if (captured && device().is_cuda()) { EXPECT_GE(step.replays(), 5); }
     auto seen = w.grad().to_vector<double>();
     seen.push_back(w.to_vector<double>()[0]);
     return seen;
@@ -224,7 +224,7 @@ TEST_P(ChangedStateTest, OptionsOutOfRangeAreAnErrorAndChangeNothing) {
   training.adam->options().lr = 0.05;
   const std::int64_t replays = step.replays();
   step(x);
-  EXPECT_EQ(step.replays(), replays + 1);
+  EXPECT_EQ(step.replays(), device().is_cuda() ? replays + 1 : 0);
 }
 
 TEST_P(ChangedStateTest, StepThatAlwaysChangesRunsDirectly) {
@@ -252,7 +252,7 @@ TEST_P(ChangedStateTest, OccasionalChangeIsCapturedAgain) {
     if (i % 20 == 0) training.net->train(i % 40 == 0);
     step(ones({2, 5}));
   }
-  EXPECT_EQ(step.replays(), 190);
+  EXPECT_EQ(step.replays(), device().is_cuda() ? 190 : 0);
 }
 
 TEST_P(ChangedStateTest, UnrelatedChangesDoNotCaptureAgain) {
@@ -267,7 +267,7 @@ TEST_P(ChangedStateTest, UnrelatedChangesDoNotCaptureAgain) {
     training.net->train();
     step(ones({2, 5}));
   }
-  EXPECT_EQ(step.replays(), 9);
+  EXPECT_EQ(step.replays(), device().is_cuda() ? 9 : 0);
 }
 
 TEST(CapturedStep, MovedFromIsAnError) {

@@ -201,21 +201,32 @@ TEST_P(Elementwise, SlopeOfReluOfHalves) {
     }
 }
 
-/// Large operands in another format than the result are laid out as it.
-TEST_P(Elementwise, ContiguousAndChannelsLastOperands) {
-  const Shape shape{3, 40, 17, 19};
+/// Large operands of other layouts than the result are laid out as it: contiguous, channels-last, and reversed.
+TEST_P(Elementwise, LargeOperandsOfOtherLayouts) {
+  const Shape shape{5, 28, 11, 13};
   for (const DType dtype : {DType::uint8, DType::bfloat16, DType::float32, DType::float64}) {
-    const auto images = [&](bool last, int first) {
-      const Tensor t = last ? test::with_strides(shape, channels_last_strides(shape), dtype) : blank(shape, dtype);
+    const auto images = [&](int layout, int first) {
+      const Tensor t = layout == 1 ? test::with_strides(shape, channels_last_strides(shape), dtype)
+                                   : blank(shape, dtype, layout == 0 ? Lay::kContiguous : Lay::kReversed);
       backend().run(calls::Copy{numbers(shape, dtype, Lay::kContiguous, first, 5), t});
       return t;
     };
     const DType compute = cpu::dtype_of(cpu::compute_of(dtype));
-    for (const bool a_last : {false, true})
-      for (const bool b_last : {false, true})
-        for (const bool out_last : {false, true})
-          check_sub(images(a_last, 5), images(b_last, 0), images(out_last, 0), compute);
+    for (int layouts = 0; layouts < 27; ++layouts)
+      check_sub(images(layouts % 3, 5), images(layouts / 3 % 3, 0), images(layouts / 9, 0), compute);
+    const Tensor from = images(1, 3), to = blank(shape, DType::int32, Lay::kReversed);
+    backend().run(calls::Copy{from, to});
+    for (std::int64_t i = 0; i < to.numel(); ++i) ASSERT_EQ(get(to, i), get(from, i));
   }
+}
+
+/// An operand that is dense in another dimension than the result, and repeats along the result's.
+TEST_P(Elementwise, LargeOperandOfRowsAndColumnsThatRepeat) {
+  const Shape shape{5, 40, 11, 13};
+  const Tensor mask = test::with_strides(shape, {40, 1, 0, 0}, float32);
+  for (std::int64_t i = 0; i < 200; ++i) test::set(mask, i * 11 * 13, static_cast<double>(i));
+  for (const Strides& strides : {contiguous_strides(shape), channels_last_strides(shape)})
+    check_sub(numbers(shape, float32, Lay::kReversed, -3), mask, test::with_strides(shape, strides, float32), float32);
 }
 
 }  // namespace

@@ -67,5 +67,52 @@ TEST_P(FewRowsCpu, AreProducts) {
   check({2, 3000, 130, true, true});
 }
 
+/// b has one stride that is not 1, so that its columns are copied.
+template <class T>
+void check_columns(std::int64_t m, std::int64_t n, std::int64_t k, bool flip_a, bool bias, bool add) {
+  const DType dtype = sizeof(T) == 8 ? DType::float64 : DType::float32;
+  const Tensor a = test::reals({m, k}, dtype), b = test::reals({k, n + 2}, dtype), to = test::reals({n}, dtype);
+  const auto product = [&] {
+    const Tensor y = test::blank({m, n}, dtype);
+    for (std::int64_t i = 0; i < y.numel(); ++i) test::set(y, i, 0.25);
+    const cpu::ProductOf<T> p{m,
+                              n,
+                              k,
+                              a.data<T>(),
+                              flip_a ? 1 : k,
+                              flip_a ? m : 1,
+                              b.data<T>(),
+                              n + 2,
+                              1,
+                              bias ? to.data<T>() : nullptr,
+                              y.data<T>(),
+                              n,
+                              add};
+    EXPECT_TRUE(cpu::has_few_columns(p));
+    cpu::multiply_few_columns(p);
+    return y;
+  };
+  const Tensor y = product();
+  for (std::int64_t i = 0; i < m; ++i)
+    for (std::int64_t j = 0; j < n; ++j) {
+      double want = bias ? get(to, j) : add ? 0.25 : 0;
+      for (std::int64_t l = 0; l < k; ++l) want += get(a, flip_a ? l * m + i : i * k + l) * get(b, l * (n + 2) + j);
+      ASSERT_TRUE(test::close(get(y, i * n + j), want, 2e-6, 1e-5))
+          << m << " " << n << " " << k << ": " << i << ", " << j;
+    }
+  test::expect_thread_invariant(product);
+}
+
+TEST_P(FewRowsCpu, AndFewColumnsAreProducts) {
+  for (const std::int64_t m : {9, 70, 601})
+    for (const std::int64_t k : {17, 130})
+      for (const bool bias : {false, true})
+        for (const std::int64_t n : {1, 2, 3, 7, 8}) {
+          check_columns<float>(m, n, k, false, bias, false);
+          check_columns<double>(m, n, k, false, bias, !bias);
+          if (n == 1) check_columns<double>(m, n, k, true, bias, false);
+        }
+}
+
 }  // namespace
 }  // namespace minnow

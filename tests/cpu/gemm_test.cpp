@@ -74,8 +74,8 @@ TEST_P(Gemm, AMatrixTimesAVectorWithTheSameBitsForAnyNumberOfThreads) {
           const int before = num_threads();
           set_num_threads(threads);
           const std::int64_t depth = transposed ? rows : cols, step = cols + kGap;
-          cpu::multiply_few_rows({1, results, depth, x.data(), depth, 1, a.data(), transposed ? step : 1,
-                                  transposed ? 1 : step, nullptr, y.data(), results});
+          cpu::multiply_few_rows<float>({1, results, depth, x.data(), depth, 1, a.data(), transposed ? step : 1,
+                                         transposed ? 1 : step, nullptr, y.data(), results});
           set_num_threads(before);
           return y;
         };
@@ -127,6 +127,39 @@ TEST_P(Gemm, SameBitsForAnyNumberOfThreads) {
       EXPECT_EQ(0, std::memcmp(alone.data(), x.multiply(threads).data(), alone.size() * sizeof(float)))
           << c.m << "x" << c.n << "x" << c.k << " on " << threads << " threads";
   }
+}
+
+/// Of whole numbers, which are exact in every type; unsigned integers wrap around.
+template <class T> void check_exact(std::int64_t m, std::int64_t n, std::int64_t k, int form) {
+  const bool flip_a = (form & 1) != 0, flip_b = (form & 2) != 0;
+  const auto number = [](std::int64_t i) { return static_cast<T>(i * i % 13) - static_cast<T>(6); };
+  const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
+  std::vector<T> a(at(m * k)), b(at(k * n)), bias(at(n)), c(at(m * n), T(1)), want(c);
+  for (std::int64_t i = 0; i < m * k; ++i) a[at(i)] = number(i);
+  for (std::int64_t i = 0; i < k * n; ++i) b[at(i)] = number(i + 5);
+  for (std::int64_t i = 0; i < n; ++i) bias[at(i)] = number(i + 2);
+  for (std::int64_t i = 0; i < m; ++i)
+    for (std::int64_t j = 0; j < n; ++j) {
+      T sum = (form & 4) != 0 ? T(1) : bias[at(j)];
+      for (std::int64_t l = 0; l < k; ++l)
+        sum += a[at(flip_a ? l * m + i : i * k + l)] * b[at(flip_b ? j * k + l : l * n + j)];
+      want[at(i * n + j)] = sum;
+    }
+  cpu::multiply(cpu::ProductOf<T>{m, n, k, a.data(), flip_a ? 1 : k, flip_a ? m : 1, b.data(), flip_b ? 1 : n,
+                                  flip_b ? k : 1, (form & 4) != 0 ? nullptr : bias.data(), c.data(), n,
+                                  (form & 4) != 0});
+  EXPECT_EQ(c, want) << m << "x" << n << "x" << k << " form " << form << " of " << sizeof(T) << " bytes";
+}
+
+TEST_P(Gemm, DoublesAndIntegersAtEveryEdgeOfATile) {
+  for (const std::int64_t m : {1, 5, 7, 130})
+    for (const std::int64_t n : {1, 7, 8, 31, 33, 280})
+      for (const std::int64_t k : {1, 9, 129, 300})
+        for (int form = 0; form < 8; ++form) {
+          check_exact<double>(m, n, k, form);
+          check_exact<std::uint32_t>(m, n, k, form);
+          check_exact<std::uint64_t>(m, n, k, form);
+        }
 }
 
 INSTANTIATE_TEST_SUITE_P(Isa, Gemm, test::every_isa(), test::isa_name);

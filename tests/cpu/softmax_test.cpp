@@ -146,7 +146,8 @@ TEST_P(SoftmaxCpu, LargeLogitsInfinitiesAndNan) {
 }
 
 void check_cross_entropy(const Shape& shape, DType dtype, std::int64_t ignored, bool one_gradient) {
-  const std::int64_t rows = shape[0], n = shape[1];
+  const std::int64_t inner = shape.rank() == 3 ? shape[2] : 1, rows = shape[0] * inner, n = shape[1];
+  const auto at = [&](std::int64_t r, std::int64_t k) { return (r / inner * n + k) * inner + r % inner; };
   const Tensor x = test::reals(shape, dtype, test::Lay::kContiguous, 20);
   const Tensor target = blank({rows}, DType::int64);
   for (std::int64_t r = 0; r < rows; ++r) set(target, r, static_cast<double>(r % 4 == 1 ? ignored : r * 31 % n));
@@ -158,22 +159,36 @@ void check_cross_entropy(const Shape& shape, DType dtype, std::int64_t ignored, 
   const double atol = is_half(dtype) ? 1e-2 : 1e-5;
   for (std::int64_t r = 0; r < rows; ++r) {
     const std::int64_t t = static_cast<std::int64_t>(get(target, r));
-    const double whole = log_sum_exp(x, {r * n, 1, n});
+    const double whole = log_sum_exp(x, {at(r, 0), inner, n});
     ASSERT_TRUE(test::close(get(sums, r) + std::log(get(sums, rows + r)), whole, tolerance(dtype)));
-    ASSERT_TRUE(test::close(get(loss, r), t == ignored ? 0 : whole - get(x, r * n + t), tolerance(dtype))) << r;
+    ASSERT_TRUE(test::close(get(loss, r), t == ignored ? 0 : whole - get(x, at(r, t)), tolerance(dtype))) << r;
     for (std::int64_t k = 0; k < n; ++k) {
-      const double p = std::exp(get(x, r * n + k) - whole) - (k == t ? 1 : 0);
-      ASSERT_TRUE(test::close(get(dx, r * n + k), t == ignored ? 0 : get(grad, r) * p, tolerance(dtype), atol)) << r;
+      const double p = std::exp(get(x, at(r, k)) - whole) - (k == t ? 1 : 0);
+      ASSERT_TRUE(test::close(get(dx, at(r, k)), t == ignored ? 0 : get(grad, r) * p, tolerance(dtype), atol)) << r;
     }
   }
 }
 
 TEST_P(SoftmaxCpu, CrossEntropy) {
   for (const DType dtype : {DType::float32, DType::float64, DType::float16, DType::bfloat16}) {
-    for (const Shape& shape :
-         {Shape{9, 1}, Shape{64, 10}, Shape{33, 17}, Shape{5, 1000}, Shape{4, 1025}, Shape{2, 20000}})
+    for (const Shape& shape : {Shape{9, 1}, Shape{64, 10}, Shape{33, 17}, Shape{5, 1000}, Shape{4, 1025},
+                               Shape{2, 20000}, Shape{3, 3, 70}, Shape{2, 21, 1500}, Shape{1, 5000, 3}})
       check_cross_entropy(shape, dtype, -7, false);
     check_cross_entropy({64, 10}, dtype, 3, true);  // a class, and the gradient of a sum
+  }
+}
+
+/// What an ignored row holds does not reach its gradient.
+TEST_P(SoftmaxCpu, CrossEntropyOfIgnoredNan) {
+  for (const Shape& shape : {Shape{4, 3}, Shape{1, 3, 4}}) {
+    const Tensor x = test::reals(shape), target = blank({4}, DType::int64), loss = blank({4}), sums = blank({2, 4});
+    const Tensor grad = test::reals({4}), dx = test::reals(shape);
+    set(x, shape.rank() == 2 ? 3 : 1, NAN);  // class 0 of row 1
+    set(target, 1, -100);
+    ASSERT_EQ(backend().run(calls::CrossEntropy{x, target, loss, View(), sums, -100}), Outcome::ok);
+    backend().run(calls::CrossEntropyBackward{grad, x, target, sums, dx, -100});
+    EXPECT_EQ(get(loss, 1), 0);
+    for (std::int64_t i = 0; i < 12; ++i) EXPECT_FALSE(std::isnan(get(dx, i))) << i;
   }
 }
 

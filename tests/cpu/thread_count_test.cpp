@@ -91,9 +91,9 @@ class Draw {
   std::int64_t operator()(std::int64_t low, std::int64_t high) {  // by hand: distributions differ between libraries
     return low + static_cast<std::int64_t>(random_() % static_cast<unsigned>(high - low + 1));
   }
-  DType half_or_float() {
-    const auto i = (*this)(0, 4);
-    return i == 0 ? DType::float16 : i == 1 ? DType::bfloat16 : DType::float32;
+  DType dtype() {
+    const auto i = (*this)(0, 5);
+    return i == 0 ? DType::float16 : i == 1 ? DType::bfloat16 : i == 2 ? DType::float64 : DType::float32;
   }
 
  private:
@@ -102,7 +102,7 @@ class Draw {
 
 Differences products(int count, unsigned seed) {
   Differences d;
-  for (const DType dtype : {DType::float32, DType::bfloat16})
+  for (const DType dtype : {DType::float32, DType::float64, DType::bfloat16})
     for (const bool flip : {false, true}) {
       run(d, Product{dtype, 1, 64, 2000, 64, flip, false});
       run(d, Product{dtype, 1, 3, 4099, 129, flip, true});
@@ -112,9 +112,12 @@ Differences products(int count, unsigned seed) {
   Draw draw(seed);
   for (int i = 0; i < count; ++i) {
     const bool wide = draw(0, 3) == 0;
-    const Product p{draw.half_or_float(),     draw(0, 4) == 0 ? draw(2, 20) : 1,
-                    draw(1, wide ? 400 : 90), draw(1, wide ? 300 : 3000),
-                    draw(1, wide ? 500 : 90), draw(0, 1) == 1,
+    const Product p{draw.dtype(),
+                    draw(0, 4) == 0 ? draw(2, 20) : 1,
+                    draw(1, wide ? 400 : 90),
+                    draw(1, wide ? 300 : 3000),
+                    draw(1, wide ? 500 : 90),
+                    draw(0, 1) == 1,
                     draw(0, 1) == 1};
     if (p.batch * p.m * p.n * p.k < (1 << 23)) run(d, p);
   }
@@ -128,10 +131,12 @@ Differences convolutions(int count, unsigned seed) {
   run(d, Convolution{DType::float32, {1, 16, 60, 50}, {32, 16, 3, 3}, {.padding = {1, 1}}});
   run(d, Convolution{DType::float32, {2, 16, 61, 50}, {32, 16, 5, 3}, {.stride = {2, 2}, .padding = {2, 1}}});
   run(d, Convolution{DType::float32, {1, 8, 60, 50}, {32, 8, 2, 2}, {.stride = {3, 3}, .dilation = {2, 2}}});
+  run(d, Convolution{DType::float64, {1, 70, 40, 50}, {12, 70, 3, 3}, {.padding = {1, 1}}});
+  run(d, Convolution{DType::float64, {1, 600, 7, 7}, {300, 600, 1, 1}, {}});
   Draw draw(seed);
   for (int i = 0; i < count; ++i) {
     const std::int64_t groups = draw(0, 3) == 0 ? draw(2, 3) : 1;
-    Convolution c{draw.half_or_float(), {}, {}, {.groups = groups}};
+    Convolution c{draw.dtype(), {}, {}, {.groups = groups}};
     c.x = {draw(1, 12), groups * draw(1, 24), draw(1, 24), draw(1, 24)};
     c.w = {groups * draw(1, 24), c.x[1] / groups, draw(1, 4), draw(1, 4)};
     for (int k = 0; k < 2; ++k) {

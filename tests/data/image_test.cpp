@@ -106,6 +106,10 @@ TEST_F(Images, SayWhichLibraryTheBuildDidNotFind) {
   if (test::reads_png() && test::reads_jpeg()) GTEST_SKIP() << "minnow was built with both";
   if (!test::reads_png()) {
     test::expect_contains(library_missing_for("png_rgb"), "read_image: minnow was built without libpng");
+    test::expect_contains(error_of<BackendError>([&] {
+                            data::write_png(ones({2, 2}, uint8), folder_ / "x.png");
+                          }),
+                          "write_png: minnow was built without libpng");
   }
   if (!test::reads_jpeg()) {
     test::expect_contains(library_missing_for("jpeg_rgb"), "read_image: minnow was built without libjpeg");

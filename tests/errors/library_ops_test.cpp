@@ -70,6 +70,10 @@ TEST(Errors, FourierTransforms) {
       Misuse{"ValueError", "rfft", "a transform of -1 numbers", [=] { rfft(real, -1); }},
       Misuse{"ValueError", "rfft", kUndefined, [=] { rfft(none); }},
       Misuse{"ShapeError", "irfft2", "float32[4, 3] on cpu", [=] { irfft2(real); }},
+      Misuse{"ValueError", "rfftn", "dimension 1 is given twice",
+             [=] {
+               rfftn(real, {1, -1});
+             }},
       Misuse{"ValueError", "fftfreq", "a transform of 0 numbers", [=] { fftfreq(0); }},
       Misuse{"ValueError", "rfftfreq", "a transform of -1 numbers", [=] { rfftfreq(-1); }},
       Misuse{"DTypeError", "fftfreq", "frequencies of dtype int64", [=] { fftfreq(4, 1, {DType::int64}); }},

@@ -213,7 +213,7 @@ TEST(Errors, LRSchedulers) {
              [] { cosine_annealing_warm_restarts({.T_mult = 0}); }},
       Misuse{"ValueError", "CosineAnnealingWarmRestarts", "eta_min must be finite and at least 0, got -1",
              [] { cosine_annealing_warm_restarts({.eta_min = -1}); }},
-      Misuse{"ValueError", "LambdaLR", "the function is empty", [&] { LambdaLR(sgd, LambdaLR::Factor()); }},
+      Misuse{"ValueError", "LambdaLR", "the function is empty", [&] { LambdaLR(sgd, {}); }},
       Misuse{"ValueError", "OneCycleLR", "max_lr must be finite and positive, got 0",
              [] { one_cycle_lr({.total_steps = 9}); }},
       Misuse{"ValueError", "OneCycleLR", "give total_steps, or epochs and steps_per_epoch, got 0, 3 and 0",

@@ -50,20 +50,20 @@ TEST_P(BinaryLoops, FloatAgreesWithDouble) {
 
 /// Remainders are exact: any quotient, also of numbers that nearly divide each other, and blocks with and without the
 /// slow cases.
-TEST_P(BinaryLoops, RemaindersAreThoseOfLibm) {
-  std::vector<float> a, b;
+template <class T, int Compute> void remainders_are_those_of_libm() {
+  std::vector<T> a, b;
   std::uint32_t seed = 1;
   const auto next = [&seed] { return seed = seed * 1664525u + 1013904223u; };
   const auto number = [&](int exponent) {
-    const float m = 1.0f + static_cast<float>(next() >> 9) * 0x1p-23f;
+    const T m = T(1) + static_cast<T>(next() >> 9) * T(0x1p-23) + (sizeof(T) == 8 ? T(next() >> 9) * T(0x1p-46) : T(0));
     return std::ldexp((next() >> 31) != 0 ? -m : m, exponent);
   };
-  const auto pair = [&](float x, float y) { a.push_back(x), b.push_back(y); };
+  const auto pair = [&](T x, T y) { a.push_back(x), b.push_back(y); };
   for (int i = 0; i < 60000; ++i) {
-    const float y = number(static_cast<int>(next() >> 28) - 8);
-    const float whole = static_cast<float>(next() >> (8 + (next() >> 27) % 24)) * y;  // rounded: beside a multiple
+    const T y = number(static_cast<int>(next() >> 28) - 8);
+    const T whole = static_cast<T>(next() >> (8 + (next() >> 27) % 24)) * y;  // rounded: beside a multiple
     pair(whole, y);
-    pair(std::nextafter(whole, 0.0f), y);
+    pair(std::nextafter(whole, T(0)), y);
     pair(number(static_cast<int>(next() >> 27) - 8), y);
   }
   for (int i = 0; i < 3000; ++i)
@@ -73,29 +73,58 @@ TEST_P(BinaryLoops, RemaindersAreThoseOfLibm) {
     for (const float x : some)
       for (const float y : some) {
         pair(x, y);
-        for (int i = 0; round == 1 && i < 3; ++i) pair(x, 1.5f);
+        for (int i = 0; round == 1 && i < 3; ++i) pair(x, T(1.5));
       }
-  std::vector<float> out(a.size());
+  std::vector<T> out(a.size());
   const auto n = static_cast<std::int64_t>(a.size());
   const auto compare = [&](const char* name, const auto& expected) {
     int faults = 0;
     for (std::size_t i = 0; i < a.size() && faults < 3; ++i) {
-      const float want = expected(a[i], b[i]);
+      const T want = expected(a[i], b[i]);
       if (std::isnan(want) ? std::isnan(out[i]) : out[i] == want && std::signbit(out[i]) == std::signbit(want))
         continue;
       ++faults;
       ADD_FAILURE() << name << "(" << a[i] << ", " << b[i] << ") = " << out[i] << ", expected " << want;
     }
   };
-  cpu::loops().binary[0][kIndexOf<BinaryOps, Fmod>](a.data(), b.data(), out.data(), n);
-  compare("fmod", [](float x, float y) { return std::fmod(x, y); });
-  cpu::loops().binary[0][kIndexOf<BinaryOps, Remainder>](a.data(), b.data(), out.data(), n);
-  compare("remainder", [](float x, float y) {
-    const float r = std::fmod(x, y);
+  cpu::loops().binary[Compute][kIndexOf<BinaryOps, Fmod>](a.data(), b.data(), out.data(), n);
+  compare("fmod", [](T x, T y) { return std::fmod(x, y); });
+  cpu::loops().binary[Compute][kIndexOf<BinaryOps, Remainder>](a.data(), b.data(), out.data(), n);
+  compare("remainder", [](T x, T y) {
+    const T r = std::fmod(x, y);
     return r != 0 && (y < 0) != (r < 0) ? r + y : r;
   });
-  cpu::loops().binary[0][kIndexOf<BinaryOps, FloorDivide>](a.data(), b.data(), out.data(), n);
-  compare("floor_divide", [](float x, float y) { return FloorDivide::value(x, y); });
+  cpu::loops().binary[Compute][kIndexOf<BinaryOps, FloorDivide>](a.data(), b.data(), out.data(), n);
+  compare("floor_divide", [](T x, T y) { return FloorDivide::value(x, y); });
+}
+
+TEST_P(BinaryLoops, RemaindersAreThoseOfLibm) { remainders_are_those_of_libm<float, 0>(); }
+TEST_P(BinaryLoops, Float64RemaindersAreThoseOfLibm) { remainders_are_those_of_libm<double, 1>(); }
+
+TEST_P(BinaryLoops, Float64AnglesAndLengthsAreAccurateToAFewUlp) {
+  std::vector<double> values = {5e-324, -1e-310, 1e-200, 1e200, -1.7e308, 1.2e308};
+  for (const float v : some_floats()) values.push_back(v);
+  for (int i = -40; i <= 40; ++i) values.push_back(std::ldexp(1.0 + 0.0123 * i, i / 8));
+  std::vector<double> a, b;
+  for (const double x : values)
+    for (const double y : values) a.push_back(x), b.push_back(y);
+  std::vector<double> out(a.size());
+  const auto check = [&]<class Op>(Op, long double (*exact)(long double, long double)) {
+    cpu::loops().binary[1][kIndexOf<BinaryOps, Op>](a.data(), b.data(), out.data(),
+                                                    static_cast<std::int64_t>(a.size()));
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      const long double r = exact(a[i], b[i]);
+      const double d = static_cast<double>(r);
+      if (!std::isfinite(d) || d == 0) {
+        ASSERT_TRUE(std::isnan(d) ? std::isnan(out[i]) : out[i] == d && std::signbit(out[i]) == std::signbit(d))
+            << Op::kName << "(" << a[i] << ", " << b[i] << ") = " << out[i];
+        continue;
+      }
+      const long double ulp = std::ldexp(1.0L, std::max(std::ilogb(d) - 52, -1074));
+      ASSERT_LE(std::fabs(out[i] - r) / ulp, 2.5L) << Op::kName << "(" << a[i] << ", " << b[i] << ") = " << out[i];
+    }
+  };
+  check(Atan2{}, std::atan2), check(Hypot{}, std::hypot);
 }
 
 TEST_P(BinaryLoops, TernaryFloatAgreesWithDouble) {

@@ -1,4 +1,5 @@
 #include <minnow/tensor/internal.h>
+#include <minnow/tensor/kernels/apply.h>
 #include <minnow/tensor/kernels/unary.h>
 #include "isa_support.h"
 
@@ -9,9 +10,7 @@ using kernels::UnaryOps;
 using test::close;
 
 template <class Op, class T> auto value(T x, double p0, double p1) {
-  if constexpr (Op::kParams == 0) return Op::value(x);
-  else if constexpr (Op::kParams == 1) return Op::value(x, static_cast<T>(p0));
-  else return Op::value(x, static_cast<T>(p0), static_cast<T>(p1));
+  return kernels::apply<kernels::Value, Op>(x, static_cast<T>(p0), static_cast<T>(p1));
 }
 template <class Op> double slope(double s, double p0, double p1) {
   if constexpr (Op::kOrder < 1) return 0;
@@ -172,6 +171,91 @@ TEST_P(Unary, PolynomialsAreAccurateToAFewUlp) {
   check(Asin{}, 5, -1, 1);
   check(Sinh{}, 1, -80, 80);
   check(Asinh{}, 1, -1e4f, 1e4f);
+}
+
+/// Of float64 over all exponents, around 1 and at the ends.
+TEST_P(Unary, Float64IsAccurateToAFewUlp) {
+  using namespace kernels;
+  std::vector<double> x = {5e-324, -5e-324, 1e-310, 0.9999999999999999, 1.0000000000000002, 709.7, 709.8,
+                           -708.5, -745.1,  1e300};
+  for (int e = -1070; e < 1020; e += 5)
+    for (const double m : {1.37, -1.71}) x.push_back(std::ldexp(m, e));
+  for (int i = -20000; i <= 20000; ++i) x.push_back(i * 1.3e-4), x.push_back(i * 0.0371);
+  for (const double v : test::hard_floats()) x.push_back(v);
+  auto n = static_cast<std::int64_t>(x.size());
+  std::vector<double> y(x.size());
+  const auto check = [&]<class Op>(Op, long double (*exact)(long double), long double bound = 2.5L) {
+    cpu::loops().unary[1][kIndexOf<UnaryOps, Op>](x.data(), y.data(), n, 0, 0);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const long double r = exact(static_cast<long double>(x[i]));
+      const double d = static_cast<double>(r);
+      if (!std::isfinite(d) || d == 0) {
+        ASSERT_TRUE(std::isnan(d) ? std::isnan(y[i]) : y[i] == d && std::signbit(y[i]) == std::signbit(d))
+            << Op::kName << "(" << x[i] << ") = " << y[i];
+        continue;
+      }
+      const long double ulp = std::ldexp(1.0L, std::max(std::ilogb(d) - 52, -1074));
+      ASSERT_LE(std::fabs(static_cast<long double>(y[i]) - r) / ulp, bound) << Op::kName << "(" << x[i] << ")";
+    }
+  };
+  check(Exp{}, std::exp), check(Exp2{}, std::exp2), check(Expm1{}, std::expm1), check(Log{}, std::log);
+  check(Log2{}, std::log2), check(Log10{}, std::log10), check(Log1p{}, std::log1p), check(Tanh{}, std::tanh);
+  check(Sinh{}, std::sinh), check(Cosh{}, std::cosh), check(Atanh{}, std::atanh), check(Asin{}, std::asin);
+  check(Acos{}, std::acos), check(Atan{}, std::atan);
+  check(Erf{}, std::erf), check(Erfc{}, std::erfc, 4.0L);
+  check(Sin{}, std::sin), check(Cos{}, std::cos), check(Tan{}, std::tan, 4.0L);  // far angles: by libm
+  for (double& v : x)
+    if (!(std::fabs(v) <= 1e6)) v = std::nextafter(v * 0.0, 1.0);
+  for (int i = -300000; i < 300000; i += 7) {  // beside multiples of pi / 2
+    const double angle = i * 1.5707963267948966;
+    for (const double v : {angle, std::nextafter(angle, 1e7)}) x.push_back(v), y.push_back(0);
+  }
+  n = static_cast<std::int64_t>(x.size());
+  check(Sin{}, std::sin), check(Cos{}, std::cos), check(Tan{}, std::tan, 4.0L);
+}
+
+TEST_P(Unary, Float64ErfinvIsAccurateToAFewUlp) {
+  std::vector<double> x = {0.0, -0.0, 1.0, -1.0, 1.5, -2.0, std::nan(""), 5e-324, 1e-310};
+  for (int i = -4999; i <= 4999; ++i) x.push_back(i * 2e-4);
+  for (int i = 1; i <= 212; ++i) x.push_back(1 - std::exp2(-0.25 * i)), x.push_back(std::exp2(-5.1 * i));
+  std::vector<double> y(x.size());
+  cpu::loops().unary[1][kernels::kIndexOf<UnaryOps, kernels::Erfinv>](x.data(), y.data(),
+                                                                      static_cast<std::int64_t>(x.size()), 0, 0);
+  EXPECT_FALSE(std::signbit(y[0]));
+  EXPECT_TRUE(y[1] == 0 && std::signbit(y[1]));
+  EXPECT_TRUE(std::isinf(y[2]) && y[2] > 0 && std::isinf(y[3]) && y[3] < 0);
+  EXPECT_TRUE(std::isnan(y[4]) && std::isnan(y[5]) && std::isnan(y[6]));
+  for (std::size_t i = 7; i < x.size(); ++i) {  // the error is what a step of Newton's method would correct
+    const long double a = std::fabs(static_cast<long double>(x[i])), root = std::fabs(static_cast<long double>(y[i]));
+    const long double off = a > 0.5L ? (1 - a) - std::erfc(root) : std::erf(root) - a;
+    if (x[i] == 0) continue;
+    const long double ulp = std::ldexp(1.0L, std::max(std::ilogb(y[i]) - 52, -1074));
+    ASSERT_LE(std::fabs(off) * 0.886226925452758014L * std::exp(root * root) / ulp, 2.5L) << "erfinv(" << x[i] << ")";
+  }
+}
+
+TEST_P(Unary, Float32LgammaIsRoundedOnce) {
+  std::vector<float> x;
+  for (int i = 1; i <= 60000; ++i) x.push_back(static_cast<float>(i) * 1.7e-4f);
+  for (int i = -200; i <= 200; ++i)
+    for (const float zero : {1.0f, 2.0f}) x.push_back(zero + static_cast<float>(i) * 1.2e-7f);
+  for (int e = -149; e < 120; ++e) x.push_back(std::ldexp(1.3f, e));
+  const std::size_t positive = x.size();
+  for (std::size_t i = 0; i < positive; ++i) x.push_back(-x[i]);
+  for (const float v : test::hard_floats()) x.push_back(v);
+  std::vector<float> y(x.size());
+  cpu::loops().unary[0][kernels::kIndexOf<UnaryOps, kernels::Lgamma>](x.data(), y.data(),
+                                                                      static_cast<std::int64_t>(x.size()), 0, 0);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double exact = kernels::math::lgamma(static_cast<double>(x[i]));
+    const float rounded = static_cast<float>(exact);
+    if (!std::isfinite(rounded)) {
+      ASSERT_TRUE(std::isnan(rounded) ? std::isnan(y[i]) : y[i] == rounded) << "lgamma(" << x[i] << ") = " << y[i];
+      continue;
+    }
+    const double ulp = std::ldexp(1.0, std::ilogb(rounded) - 23), error = std::fabs(y[i] - exact);
+    ASSERT_LE(error, 0.51 * ulp + (x[i] < 0 ? 1e-9 : 0)) << "lgamma(" << x[i] << ") = " << y[i];
+  }
 }
 
 TEST_P(Unary, GeluIsAccurateToTwoMillionths) {

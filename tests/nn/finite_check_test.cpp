@@ -80,7 +80,7 @@ TEST_P(FiniteCheck, OutsideAndInsideOfACapturedStep) {
     inside.poll();
   };
   for (int i = 0; i < 4; ++i) run(i);
-  EXPECT_EQ(step.replays(), 3);
+  EXPECT_EQ(step.replays(), device().is_cuda() ? 3 : 0);
   outside.finish();
   inside.finish();
   try {

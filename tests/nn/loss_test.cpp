@@ -156,6 +156,9 @@ TEST(Init, DistributionsAndErrors) {
   nn::init::orthogonal_(q, 2);
   const auto gram = matmul(q, q.t()).to_vector<float>();
   for (std::size_t i = 0; i < 25; ++i) EXPECT_NEAR(gram[i], i % 6 ? 0 : 4, 1e-5);
+  double total = 0;  // of rotations, half of which turn around
+  for (int i = 0; i < 64; ++i) total += nn::init::orthogonal_(empty({1, 1})).item();
+  EXPECT_LT(std::abs(total), 48);
   const Tensor s = empty({10, 4});
   nn::init::sparse_(s, 0.3);
   EXPECT_EQ(sum(eq(s, 0)).item(), 12);

@@ -16,6 +16,10 @@ TEST(Resample, LayersAreTheirFunctions) {
   const Tensor x = arange(0, 48, 1, DType::float32).reshape({1, 4, 3, 4});
   EXPECT_TRUE(equal(nn::PixelUnshuffle(2)(nn::PixelShuffle(2)(x)), x));
   EXPECT_EQ(nn::PixelShuffle(2)(x).shape(), (Shape{1, 1, 6, 8}));
+  const Tensor images = arange(0, 360, 1, DType::float32).reshape({2, 12, 3, 5});
+  const Tensor last = nn::PixelShuffle(2)(images.contiguous(MemoryFormat::channels_last));
+  EXPECT_TRUE(equal(last, nn::PixelShuffle(2)(images)));
+  EXPECT_TRUE(last.is_contiguous(MemoryFormat::channels_last));
   const Tensor wide = nn::Upsample(2)(x);
   EXPECT_EQ(wide.shape(), (Shape{1, 4, 6, 8}));
   EXPECT_TRUE(equal(nn::AdaptiveAvgPool2d({3, 4})(wide), x));

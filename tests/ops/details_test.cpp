@@ -3,6 +3,7 @@
 #include <minnow/ops/arithmetic.h>
 #include <minnow/ops/conv.h>
 #include <minnow/ops/cross_entropy.h>
+#include <minnow/ops/distance.h>
 #include <minnow/ops/dropout.h>
 #include <minnow/ops/index.h>
 #include <minnow/ops/matmul.h>
@@ -89,6 +90,21 @@ TEST_P(OpDetails, NormOfZerosHasTheGradientZero) {
     const Tensor x = zeros({4}, {{}, device()}).requires_grad_();
     norm(x, p).backward();
     EXPECT_EQ(x.grad().to_vector<double>(), std::vector<double>(4)) << p;
+  }
+}
+
+TEST_P(OpDetails, DistancesOfManyRows) {
+  const Tensor a = random_input({2, 300, 5}, 1, device()).requires_grad_(),
+               b = random_input({1, 200, 5}, 2, device()).requires_grad_();
+  for (const double p : {0.0, 1.0, 3.0, kInfinity}) {
+    std::vector<Tensor> results;
+    for (const bool whole : {true, false}) {
+      const Tensor y = whole ? norm(sub(a.unsqueeze(-2), b.unsqueeze(-3)), p, -1) : cdist(a, b, p);
+      a.set_grad(Tensor()), b.set_grad(Tensor());
+      sum(mul(y, y)).backward();
+      for (const Tensor& t : {y.detach(), a.grad(), b.grad()}) results.push_back(t);
+    }
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(allclose(results[i], results[i + 3], 1e-10, 1e-10)) << p;
   }
 }
 

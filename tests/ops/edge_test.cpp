@@ -42,6 +42,13 @@ TEST_P(Edge, LogsumexpOfNoElementsIsMinusInfinity) {
   EXPECT_EQ(x.grad().shape(), (Shape{2, 0}));
 }
 
+/// 76,800 is no number of float16.
+TEST_P(Edge, MeanOfManyHalvesHasAGradient) {
+  const Tensor x = full({76800}, 2.0, {.dtype = DType::float16, .device = device()}).requires_grad_();
+  mean(x).backward();
+  EXPECT_NEAR(x.grad().to(DType::float64).sum().item(), 1.0, 0.01);
+}
+
 TEST_P(Edge, CatSkipsEmptyTensors) {
   Tensor nothing = empty_of({0}).requires_grad_(), x = empty_of({2, 3}).requires_grad_();
   for (const int dim : {0, 1, -1}) {

@@ -4,7 +4,9 @@
 #include <minnow/ops/fft.h>
 #include <minnow/ops/index.h>
 #include <minnow/ops/matmul.h>
+#include <minnow/ops/reduce.h>
 #include <minnow/ops/unary.h>
+#include <minnow/tensor/cpu/isa.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/index.h>
 #include <minnow/tensor/random.h>
@@ -113,12 +115,63 @@ TEST(Fft, AnySize) {
   }
 }
 
-/// The results of float32 are those of float64, rounded.
-TEST(Fft, Float32IsRoundedOnce) {
+/// Many lines along either dimension, in vectors of each instruction set, and lines so long that they are matrices.
+TEST(Fft, ManyLines) {
+  manual_seed(4);
+  const cpu::Isa before = cpu::current_isa();
+  for (const std::int64_t n : {1, 2, 3, 8, 13, 15, 34, 98, 400, 1077, 1500, 2062}) {
+    const Tensor k = arange(n);
+    const Tensor angle = remainder(k.unsqueeze(1) * k, n).to(DType::float64) * (2 * M_PI / static_cast<double>(n));
+    const Tensor c = cos(angle), s = sin(angle);
+    for (const std::int64_t lines : {1, 5, 37}) {
+      const Tensor x = randn({n, lines, 2}, {DType::float64}), re = x(all, all, 0), im = x(all, all, 1);
+      const Tensor c_re = matmul(c, re), s_re = matmul(s, re);
+      const Tensor want = stack({c_re + matmul(s, im), matmul(c, im) - s_re}, -1);
+      const Tensor real = stack({c_re, -s_re}, -1).narrow(0, 0, n / 2 + 1);
+      for (const cpu::Isa isa : {cpu::Isa::kBaseline, cpu::Isa::kAvx2, cpu::Isa::kAvx512}) {
+        if (!cpu::use_isa(isa)) continue;
+        SCOPED_TRACE(std::to_string(n) + " " + std::to_string(lines));
+        const Tensor across = fft(x, {}, 0), along = fft(x.transpose(0, 1).contiguous()).transpose(0, 1);
+        EXPECT_TRUE(allclose(across, want, 1e-10, 1e-10));
+        EXPECT_TRUE(allclose(along, want, 1e-10, 1e-10));
+        EXPECT_TRUE(allclose(ifft(across, {}, 0), x, 1e-12, 1e-12));
+        const Tensor half = rfft(re.transpose(0, 1).contiguous());
+        EXPECT_TRUE(allclose(half.transpose(0, 1), real, 1e-10, 1e-10));
+        EXPECT_TRUE(allclose(rfft(re.contiguous(), {}, 0), real, 1e-10, 1e-10));
+        EXPECT_TRUE(allclose(irfft(half, n).transpose(0, 1), re, 1e-12, 1e-12));
+        EXPECT_TRUE(allclose(irfft(real, n, 0), re, 1e-12, 1e-12));
+      }
+      cpu::use_isa(before);
+    }
+  }
+}
+
+/// float32 is accurate to a few roundings of the largest results.
+TEST(Fft, Float32IsAccurate) {
+  manual_seed(5);
   for (const Device& device : test_devices()) {
-    const Tensor x = randn({3, 1000, 2}, {DType::float32, device});
-    const Tensor wide = fft(x.to(DType::float64), {}, 1).to(DType::float32);
-    EXPECT_TRUE(equal(fft(x, {}, 1), wide)) << device;
+    for (const std::int64_t n : {64, 400, 509, 1000, 4096}) {
+      const Tensor x = randn({20, n, 2}, {DType::float32, device});
+      const Tensor error = fft(x, {}, 1).to(DType::float64) - fft(x.to(DType::float64), {}, 1);
+      EXPECT_LT(sqrt(mean(error * error)).item<double>(), 2e-7 * std::sqrt(static_cast<double>(n))) << n << device;
+      EXPECT_LT(amax(abs(error)).item<double>(), 1e-6 * std::sqrt(static_cast<double>(n))) << n << device;
+    }
+  }
+}
+
+/// A NaN or an infinity changes no other line, though lines are transformed together.
+TEST(Fft, LinesAreSeparate) {
+  manual_seed(6);
+  for (const std::int64_t n : {6, 15, 400, 1500}) {
+    Tensor x = randn({40, n});
+    const Tensor clean = rfft(x);
+    x.select(0, 7).fill_(NAN), x.select(0, 23).fill_(INFINITY);
+    const Tensor y = rfft(x), back = irfft(y, n), want = irfft(clean, n);
+    for (std::int64_t line = 0; line < 40; ++line) {
+      const bool bad = line == 7 || line == 23;
+      EXPECT_EQ(equal(y.select(0, line), clean.select(0, line)), !bad) << n << " " << line;
+      EXPECT_EQ(equal(back.select(0, line), want.select(0, line)), !bad) << n << " " << line;
+    }
   }
 }
 

@@ -186,6 +186,16 @@ TEST_P(Indexing, IntoRepeatedElementsIsNotRecorded) {
   EXPECT_THROW(x(places({0})) = v, Error);
 }
 
+TEST_P(Indexing, RepeatedElementsAreNotWritten) {
+  const Tensor rows = counted({1, 5}).expand({4, 5}), columns = counted({4, 1}).expand({4, 5});
+  const Tensor two = counted({2, 5}) * -1, one = counted({5}) * -1;
+  EXPECT_THROW(rows(places({0, 1})) = two, ShapeError);
+  EXPECT_THROW(rows(places({0}), places({1})) = one(0), ShapeError);
+  EXPECT_THROW(columns(places({1})) = one, ShapeError);
+  EXPECT_EQ(rows.sum().item(), 40);
+  EXPECT_EQ(columns.sum().item(), 30);
+}
+
 TEST_P(Indexing, ByZeroDimensionalTensorsIsByIntegers) {
   const Tensor x = counted({2, 3, 4}), one = tensor(1, {int64, device()});
   EXPECT_EQ(x(one, all, places({0, 1})).shape(), (Shape{3, 2}));

@@ -160,7 +160,7 @@ TYPED_TEST(EveryOptimizer, GivesTheSameBitsInACapturedStep) {
           if (t == 4) optimizer.options(1).weight_decay = 0.25;
         }
       }
-      if (captured) { EXPECT_EQ(step.replays(), kSteps - 1); }
+      if (captured) { EXPECT_EQ(step.replays(), device.is_cuda() ? kSteps - 1 : 0); }
       return values(params);
     };
     for (const DType dtype : {DType::float32, DType::float64})

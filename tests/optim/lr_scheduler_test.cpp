@@ -84,7 +84,8 @@ TEST(LRScheduler, NextOptimizerStepUsesTheNewRate) {
 TEST(LRScheduler, GroupsMayHaveFunctionsOfTheirOwn) {
   SGD sgd({leaf()}, {.lr = 1, .momentum = 0.5});
   sgd.add_param_group({leaf()}, {.lr = 0.5, .momentum = 0.5});
-  LambdaLR scheduler(sgd, {[](auto) { return 0.5; }, [](auto t) { return t == 0 ? 1.0 : 0.25; }});
+  LRScheduler scheduler(
+      sgd, lr_by_group({lambda_lr([](auto) { return 0.5; }), lambda_lr([](auto t) { return t == 0 ? 1.0 : 0.25; })}));
   scheduler.step();
   EXPECT_EQ(scheduler.get_last_lr(), (std::vector<double>{0.5, 0.125}));
   sgd.set_lr(1);

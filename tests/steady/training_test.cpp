@@ -14,7 +14,6 @@
 #include <minnow/nn/quantize.h>
 #include <minnow/ops/conv.h>
 #include <minnow/optim/optimizers.h>
-#include <minnow/tensor/captured_step.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/memory.h>
 #include <minnow/tensor/threads.h>
@@ -137,17 +136,6 @@ TEST(SteadyState, CnnStepAllocatesHandlesOnly) {
   std::printf("CNN step: %zu calls of the heap\n", calls);
   // Handles, and what oneDNN takes itself for each execution of its seven (272 calls with oneDNN 2.6).
   EXPECT_LE(calls, 330 + of_openmp(30));
-}
-
-TEST(SteadyState, CapturedMlpStepDoesNotAllocate) {
-  manual_seed(1);
-  nn::Sequential model(nn::Linear(32, 64), nn::ReLU(), nn::Dropout(0.1), nn::Linear(64, 10));
-  optim::Adam adam(model.parameters());
-  const Tensor x = randn({64, 32}), y = labels(64);
-  CapturedStep step([&](const Tensor& a, const Tensor& b) { train(model, adam, a, b); }, {.device = Device("cpu")});
-  const std::size_t calls = heap_calls_of_a_step([&] { step(x, y); });
-  std::printf("captured MLP step: %zu calls of the heap\n", calls);
-  EXPECT_LE(calls, of_openmp(4));
 }
 
 TEST(SteadyState, QuantizedLayersAllocateHandlesOnly) {

@@ -3,11 +3,11 @@
 #include <numbers>
 #include <minnow/ops/detail/conv.h>
 #include <minnow/tensor/backend/dispatch.h>
-#include <minnow/tensor/cpu/reference.h>
 #include <minnow/tensor/cuda_math.h>
 #include "devices.h"
 #include "numbers.h"
 #include "support/on_device.h"
+#include "support/reference_conv.h"
 
 namespace minnow {
 namespace {
@@ -29,6 +29,8 @@ const Case kCases[] = {
     {{}, {3, 5, 4, 4}, {2, 5, 1, 1}},
     {{}, {2, 3, 4, 4}, {7, 3, 4, 4}},
     {{.stride = {3, 3}}, {2, 3, 8, 8}, {4, 3, 2, 2}},  // pixels that no window covers
+    {{.stride = {1, 2}, .padding = {1, 4}}, {1, 40, 36, 33}, {5, 40, 3, 3}},
+    {{.padding = {0, 3}, .dilation = {1, 3}}, {2, 3, 1, 700}, {4, 3, 1, 3}},
 };
 
 class ConvOnDevice : public test::DeviceTest {
@@ -59,17 +61,17 @@ class ConvOnDevice : public test::DeviceTest {
     const Tensor y = raw::conv2d(dx, dw, db, c.params);
     const Tensor want_y = test::scratch(y.shape(), DType::float64);
     const Tensor x64 = test::packed(x, DType::float64), w64 = test::packed(w, DType::float64);
-    cpu::reference::conv2d<double>(c.params, x64, w64, test::packed(bias, DType::float64), want_y);
+    test::conv2d<double>(c.params, x64, w64, test::packed(bias, DType::float64), want_y);
     expect_near(y, want_y, c.w[1] * c.w[2] * c.w[3], "y");
 
     const Tensor grad = operand(y.shape(), dtype, 4, order);
     const Tensor g64 = test::packed(grad, DType::float64), dgrad = test::on_device(grad, device());
     const Tensor want_x = test::scratch(c.x, DType::float64), want_w = test::scratch(c.w, DType::float64),
                  want_b = test::scratch({c.w[0]}, DType::float64);
-    cpu::reference::conv2d_backward_input<double>(c.params, g64, w64, want_x);
+    test::conv2d_backward_input<double>(c.params, g64, w64, want_x);
     expect_near(raw::conv2d_backward_input(dgrad, dw, c.x, c.params), want_x,
                 c.w[0] / c.params.groups * c.w[2] * c.w[3], "grad_x");
-    cpu::reference::conv2d_backward_weight<double>(c.params, g64, x64, want_w, want_b);
+    test::conv2d_backward_weight<double>(c.params, g64, x64, want_w, want_b);
     const auto both = raw::conv2d_backward_weight(dgrad, dx, c.w, true, c.params);
     const std::int64_t pixels = y.shape()[0] * y.shape()[2] * y.shape()[3];
     expect_near(both.weight, want_w, pixels, "grad_w");
@@ -139,8 +141,8 @@ TEST_P(ConvOnDevice, BiasGradientsOfManyPixels) {
         const Tensor grad = random(shape, dtype, 1, format), x = random({shape[0], 1, shape[2], shape[3]}, dtype, 2);
         const Tensor want_w = test::scratch({shape[1], 1, 1, 1}, DType::float64),
                      want_b = test::scratch({shape[1]}, DType::float64);
-        cpu::reference::conv2d_backward_weight<double>({}, test::packed(grad, DType::float64),
-                                                       test::packed(x, DType::float64), want_w, want_b);
+        test::conv2d_backward_weight<double>({}, test::packed(grad, DType::float64), test::packed(x, DType::float64),
+                                             want_w, want_b);
         const Tensor dgrad = test::on_device(grad, device()), dx = test::on_device(x, device());
         const auto sums = [&] { return raw::conv2d_backward_weight(dgrad, dx, {shape[1], 1, 1, 1}, true, {}).bias; };
         const Tensor got = sums();

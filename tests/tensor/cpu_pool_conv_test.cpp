@@ -11,10 +11,9 @@ std::int64_t pooled(std::int64_t in, const Pool2dParams& p, int d) {
 }
 
 const Pool2dParams kPools[] = {
-    {{2, 2}, {2, 2}, {0, 0}, {1, 1}, true},
-    {{3, 3}, {2, 2}, {1, 1}, {1, 1}, true},
-    {{3, 2}, {1, 2}, {1, 0}, {1, 1}, false},
-    {{2, 3}, {2, 1}, {0, 1}, {2, 1}, true},
+    {{2, 2}, {2, 2}, {0, 0}, {1, 1}, true},  {{3, 3}, {2, 2}, {1, 1}, {1, 1}, true},
+    {{3, 2}, {1, 2}, {1, 0}, {1, 1}, false}, {{2, 3}, {2, 1}, {0, 1}, {2, 1}, true},
+    {{5, 7}, {1, 3}, {2, 3}, {1, 1}, true},
 };
 constexpr MemoryFormat kFormats[] = {MemoryFormat::contiguous, MemoryFormat::channels_last};
 
@@ -93,6 +92,49 @@ TEST(CpuPool, AverageAndItsGradientAgreeWithPlainLoops) {
         for (std::size_t i = 0; i < g.size(); ++i) ASSERT_NEAR(got[i], sum[i] / count[i], 4 * test::epsilon(dtype));
         for (std::size_t i = 0; i < gx.size(); ++i) ASSERT_NEAR(got_x[i], gx[i], 4 * test::epsilon(dtype));
       }
+}
+
+/// 7 x 8 to 3 x 5, windows of unequal sizes that share rows and columns.
+TEST(CpuPool, AdaptiveWindowsAgreeWithPlainLoops) {
+  Pool2dParams p{{3, 5}};
+  p.adaptive = true;
+  const Shape xs = {2, 5, 7, 8}, ys = {2, 5, 3, 5};
+  for (const DType dtype : {DType::float32, DType::float64, DType::bfloat16, DType::float16})
+    for (const MemoryFormat format : kFormats) {
+      const Tensor x = test::random(xs, dtype, 1, format), grad = test::random(ys, dtype, 2, format);
+      const Tensor y = test::scratch(ys, dtype, format), index = test::scratch(ys, DType::int32, format);
+      const Tensor mean = test::scratch(ys, dtype, format), gx = test::scratch(xs, dtype, format),
+                   mean_gx = test::scratch(xs, dtype, format);
+      cpu::execute(calls::MaxPool2d{x, y, index, p});
+      cpu::execute(calls::MaxPool2dBackward{grad, index, gx, p});
+      cpu::execute(calls::AvgPool2d{x, mean, p});
+      cpu::execute(calls::AvgPool2dBackward{grad, mean_gx, p});
+      const auto xv = test::values_of(x), g = test::values_of(grad), most = test::values_of(y),
+                 at = test::values_of(index), means = test::values_of(mean);
+      std::vector<double> want(xv.size()), want_mean(xv.size());
+      for (std::size_t o = 0; o < g.size(); ++o) {
+        const std::size_t ow = o % 5, oh = o / 5 % 3, plane = o / 15 * 56;
+        const std::size_t h0 = oh * 7 / 3, h1 = (oh * 7 + 9) / 3, w0 = ow * 8 / 5, w1 = (ow * 8 + 12) / 5;
+        double best = -INFINITY, sum = 0;
+        std::size_t place = 0;
+        for (std::size_t h = h0; h < h1; ++h)
+          for (std::size_t w = w0; w < w1; ++w) {
+            const double value = xv[plane + h * 8 + w];
+            if (value > best) best = value, place = h * 8 + w;
+            sum += value;
+            want_mean[plane + h * 8 + w] += g[o] / static_cast<double>((h1 - h0) * (w1 - w0));
+          }
+        EXPECT_EQ(most[o], best);
+        EXPECT_EQ(at[o], static_cast<double>(place));
+        EXPECT_NEAR(means[o], sum / static_cast<double>((h1 - h0) * (w1 - w0)), 4 * test::epsilon(dtype));
+        want[plane + place] += g[o];
+      }
+      const auto got = test::values_of(gx), got_mean = test::values_of(mean_gx);
+      for (std::size_t i = 0; i < want.size(); ++i) {
+        ASSERT_NEAR(got[i], want[i], 4 * test::epsilon(dtype));
+        ASSERT_NEAR(got_mean[i], want_mean[i], 4 * test::epsilon(dtype));
+      }
+    }
 }
 
 TEST(CpuConv, AgreesWithPlainLoops) {

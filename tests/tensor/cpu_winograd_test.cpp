@@ -11,9 +11,12 @@ namespace {
 struct Convolution {
   std::int64_t batch, channels, outputs, height, width, padding;
 };
-// Batches of one, two equal and two unequal groups; sides that are no multiple of a tile of 4 x 4.
-const Convolution kConvolutions[] = {
-    {5, 32, 64, 17, 14, 0}, {8, 48, 32, 15, 18, 1}, {9, 32, 48, 13, 14, 1}, {67, 16, 16, 12, 12, 0}};
+// One image and many, in one part and in several, equal or not; sides that are no multiple of a tile of 4 x 4.
+const Convolution kConvolutions[] = {{1, 48, 32, 61, 46, 1},
+                                     {5, 32, 64, 17, 14, 0},
+                                     {8, 48, 32, 15, 18, 1},
+                                     {9, 32, 48, 13, 14, 1},
+                                     {67, 16, 16, 12, 12, 0}};
 
 struct Tensors {
   Conv2dParams params;
@@ -49,7 +52,7 @@ struct Tensors {
 TEST(CpuWinograd, AgreesWithThePlainSums) {
   for (const Convolution& c : kConvolutions) {
     const Tensors single(c, DType::float32), exact(c, DType::float64);
-    ASSERT_TRUE(cpu::suits_winograd(single.params, single.x.shape(), single.w.shape(), single.grad.shape()));
+    ASSERT_TRUE(cpu::suits_winograd(single.params, single.w.shape(), single.grad.shape()));
     const auto got = single.run(), want = exact.run();
     const auto bound = [](std::int64_t terms) { return 6 * test::sum_bound(terms, DType::float32); };
     EXPECT_LE(test::largest_difference(got.y, want.y), bound(9 * c.channels));
@@ -113,12 +116,14 @@ TEST(CpuWinograd, SameBitsForAnyNumberOfThreads) {
 }
 
 TEST(CpuWinograd, OtherConvolutionsDoNotUseIt) {
-  const Shape x{8, 32, 16, 16}, w{32, 32, 3, 3}, y{8, 32, 14, 14};
-  EXPECT_TRUE(cpu::suits_winograd({}, x, w, y));
-  EXPECT_FALSE(cpu::suits_winograd({{2, 2}, {0, 0}, {1, 1}, 1}, x, w, {8, 32, 7, 7}));
-  EXPECT_FALSE(cpu::suits_winograd({{1, 1}, {0, 0}, {2, 2}, 1}, x, w, {8, 32, 12, 12}));
-  EXPECT_FALSE(cpu::suits_winograd({}, {8, 3, 16, 16}, {32, 3, 3, 3}, y));
-  EXPECT_FALSE(cpu::suits_winograd({}, {8, 32, 18, 18}, {32, 32, 5, 5}, y));
+  const Shape w{32, 32, 3, 3}, y{8, 32, 14, 14};
+  EXPECT_TRUE(cpu::suits_winograd({}, w, y));
+  EXPECT_TRUE(cpu::suits_winograd({}, {512, 512, 3, 3}, {1, 512, 28, 28}));   // one image
+  EXPECT_FALSE(cpu::suits_winograd({}, {512, 512, 3, 3}, {1, 512, 14, 14}));  // too few tiles for the weights
+  EXPECT_FALSE(cpu::suits_winograd({{2, 2}, {0, 0}, {1, 1}, 1}, w, {8, 32, 7, 7}));
+  EXPECT_FALSE(cpu::suits_winograd({{1, 1}, {0, 0}, {2, 2}, 1}, w, {8, 32, 12, 12}));
+  EXPECT_FALSE(cpu::suits_winograd({}, {32, 3, 3, 3}, y));
+  EXPECT_FALSE(cpu::suits_winograd({}, {32, 32, 5, 5}, y));
 }
 
 }  // namespace

@@ -41,6 +41,8 @@ TEST_P(CreateOn, LikeVariantsKeepTheOrderOfDimensions) {
   const Tensor x = zeros({2, 3, 4, 5}, {{}, device()}).contiguous(MemoryFormat::channels_last);
   EXPECT_EQ(ones_like(x).strides(), x.strides());
   EXPECT_EQ(full_like(x, 2, DType::float64).strides(), x.strides());
+  const Tensor rows = x.narrow(2, 0, 1);  // a dimension of size 1 is not in the way
+  EXPECT_TRUE(ones_like(rows).is_contiguous(MemoryFormat::channels_last));
   EXPECT_EQ(full_like(x, 2, DType::float64).dtype(), DType::float64);
   for (const Tensor& like : {rand_like(x.to(DType::float64)), randn_like(x.to(DType::float64))}) {
     EXPECT_EQ(like.dtype(), DType::float64);

@@ -4,6 +4,8 @@
 #include <png.h>
 #include <minnow/data/detail/codec.h>
 #include <minnow/data/detail/host.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/internal.h>
 
 namespace minnow::data::detail {
 namespace {
@@ -105,6 +107,29 @@ Tensor decode_png(std::span<const std::byte> file, const ReadImageOptions& optio
   const Tensor out = host_tensor(DType::uint8, {job.channels, job.height, job.width}, where);
   require(read_pixels(&job, rows.get(), out.data<std::uint8_t>()));
   return options.mode == ImageMode::grey && job.channels > 1 ? to_grey(out, where) : out;
+}
+
+std::vector<std::byte> encode_png(const Tensor& image, SourceLocation where) {
+  constexpr png_uint_32 kFormats[] = {0, PNG_FORMAT_GRAY, PNG_FORMAT_GA, PNG_FORMAT_RGB, PNG_FORMAT_RGBA};
+  const auto channels = static_cast<std::size_t>(image.shape()[0]);
+  const std::size_t plane = static_cast<std::size_t>(image.numel()) / channels;
+  const std::uint8_t* planes = image.data<std::uint8_t>();
+  std::vector<std::uint8_t> pixels(channels * plane);
+  for (std::size_t c = 0; c < channels; ++c)
+    for (std::size_t i = 0; i < plane; ++i) pixels[i * channels + c] = planes[c * plane + i];
+  png_image head{};
+  head.version = PNG_IMAGE_VERSION;
+  head.height = static_cast<png_uint_32>(image.shape()[1]);
+  head.width = static_cast<png_uint_32>(image.shape()[2]);
+  head.format = kFormats[channels];
+  png_alloc_size_t bytes = PNG_IMAGE_PNG_SIZE_MAX(head);
+  std::vector<std::byte> out(bytes);
+  if (!png_image_write_to_memory(&head, out.data(), &bytes, 0, pixels.data(), 0, nullptr))
+    throw BackendError(
+        std::string(CallSite::op_or("write_png")) + ": libpng failed: " + head.message + "\nwrite a smaller image",
+        where);
+  out.resize(bytes);
+  return out;
 }
 
 }  // namespace minnow::data::detail

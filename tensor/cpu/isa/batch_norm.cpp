@@ -26,9 +26,9 @@ struct BatchNormLoops {
   /// out = d of_x + grad of_grad + shift, without what is nullptr.
   void (*apply)(const ChannelJob& job);
 };
-/// [a row is of one channel, of all channels][of floats, of doubles]
+/// [a row is of one channel, of all channels][of floats, of doubles, of bfloat16 with coefficients of float]
 struct BatchNormTable {
-  BatchNormLoops loops[2][2];
+  BatchNormLoops loops[2][3];
 };
 
 }  // namespace minnow::cpu
@@ -46,10 +46,10 @@ MINNOW_HD auto coefficient(const void* from, std::int64_t r, std::int64_t i, int
   else return splat(of[r]);
 }
 
-template <class T> void channel_sums(const ChannelJob& job) {
+template <class E, class T> void channel_sums(const ChannelJob& job) {
   const auto sum = [&](const auto& read) { return fold<kLanes64 / 2>(wide_sum<T>(job.n, read), Plus())[0]; };
   for (std::int64_t r = 0; r < job.rows; ++r) {
-    const T* const x = static_cast<const T*>(job.x) + r * job.n;
+    const E* const x = static_cast<const E*>(job.x) + r * job.n;
     const auto about = splat(static_cast<const T*>(job.about)[r]);
     const auto distance = [&](std::int64_t i, int some) { return load_some(x + i, some) - about; };
     if (job.grad == nullptr) {
@@ -59,15 +59,15 @@ template <class T> void channel_sums(const ChannelJob& job) {
         return d * d;
       });
     } else {
-      const T* const grad = static_cast<const T*>(job.grad) + r * job.n;
+      const E* const grad = static_cast<const E*>(job.grad) + r * job.n;
       job.sums[r] += sum([&](std::int64_t i, int some) { return load_some(grad + i, some); });
       job.products[r] += sum([&](std::int64_t i, int some) { return load_some(grad + i, some) * distance(i, some); });
     }
   }
 }
 
-template <class T> void row_sums(const ChannelJob& job) {
-  const T *x = static_cast<const T*>(job.x), *grad = static_cast<const T*>(job.grad);
+template <class E, class T> void row_sums(const ChannelJob& job) {
+  const E *x = static_cast<const E*>(job.x), *grad = static_cast<const E*>(job.grad);
   for_some<T>(job.n, [&](std::int64_t i, int some) {
     const auto about = coefficient<T, true>(job.about, 0, i, some);
     auto sums = splat(T(0)), products = splat(T(0));
@@ -82,10 +82,10 @@ template <class T> void row_sums(const ChannelJob& job) {
   });
 }
 
-template <class T, bool kAllChannels> void apply(const ChannelJob& job) {
-  const T *x = static_cast<const T*>(job.x), *grad = static_cast<const T*>(job.grad);
+template <class E, class T, bool kAllChannels> void apply(const ChannelJob& job) {
+  const E *x = static_cast<const E*>(job.x), *grad = static_cast<const E*>(job.grad);
   for (std::int64_t r = 0; r < job.rows; ++r)
-    row_map(static_cast<T*>(job.out) + r * job.n, job.n, [&](std::int64_t i, int some) {
+    row_map(static_cast<E*>(job.out) + r * job.n, job.n, [&](std::int64_t i, int some) {
       auto y = coefficient<T, kAllChannels>(job.shift, r, i, some);
       if (x != nullptr)
         y += (load_some(x + r * job.n + i, some) - coefficient<T, kAllChannels>(job.about, r, i, some)) *
@@ -98,9 +98,12 @@ template <class T, bool kAllChannels> void apply(const ChannelJob& job) {
 
 }  // namespace
 
-const BatchNormTable batch_norm_table = {
-    {{{channel_sums<float>, apply<float, false>}, {channel_sums<double>, apply<double, false>}},
-     {{row_sums<float>, apply<float, true>}, {row_sums<double>, apply<double, true>}}}};
+const BatchNormTable batch_norm_table = {{{{channel_sums<float, float>, apply<float, float, false>},
+                                           {channel_sums<double, double>, apply<double, double, false>},
+                                           {channel_sums<std::uint16_t, float>, apply<std::uint16_t, float, false>}},
+                                          {{row_sums<float, float>, apply<float, float, true>},
+                                           {row_sums<double, double>, apply<double, double, true>},
+                                           {row_sums<std::uint16_t, float>, apply<std::uint16_t, float, true>}}}};
 
 }  // namespace minnow::cpu::MINNOW_ISA
 
@@ -117,10 +120,13 @@ double number(const View& t, std::int64_t i, double none) {
         static_cast<const char*>(t.raw_data()) + i * static_cast<std::int64_t>(t.itemsize()), &none, 1);
   return none;
 }
-void set_number(const View& t, std::int64_t i, double value) {
-  if (t.defined())
-    loops().store[kDouble][static_cast<int>(t.dtype())](
-        &value, static_cast<char*>(t.raw_data()) + i * static_cast<std::int64_t>(t.itemsize()), 1);
+/// All `n` elements, one call for all: one for each takes as long as the pass over a small x.
+void numbers(const View& t, std::int64_t n, double none, double* to) {
+  if (t.defined()) loops().load[static_cast<int>(t.dtype())][kDouble](t.raw_data(), to, n);
+  else std::fill_n(to, n, none);
+}
+void set_numbers(const View& t, std::int64_t n, const double* from) {
+  if (t.defined()) loops().store[kDouble][static_cast<int>(t.dtype())](from, t.raw_data(), n);
 }
 
 /// Passes over x, or x and a gradient, [outer, channels, inner]: sums for each channel, and an output from coefficients of
@@ -139,22 +145,27 @@ class Channels {
         planes_(std::clamp<std::int64_t>(2048 / inner_, 1, channels_)),
         bytes_((grad.defined() ? 2 : 1) * x.nbytes()),
         first_(x),
-        x_(x),
-        grad_(grad),
-        out_(out),
+        of_bfloat16_(x.dtype() == DType::bfloat16),
+        x_(x, of_bfloat16_),
+        grad_(grad, of_bfloat16_),
+        out_(out, of_bfloat16_),
         compute_(kernels::compute_type(x.dtype())),
-        loops_(MINNOW_ISA_LOOPS(batch_norm_table).loops[rows_ ? 1 : 0][compute_ == DType::float64 ? 1 : 0]),
-        scratch_(is_half(x.dtype())
+        loops_(MINNOW_ISA_LOOPS(batch_norm_table)
+                   .loops[rows_ ? 1 : 0][of_bfloat16_                 ? 2
+                                         : compute_ == DType::float64 ? 1
+                                                                      : 0]),
+        scratch_(x.dtype() == DType::float16
                      ? static_cast<std::size_t>(3 * together_ * (rows_ ? channels_ : planes_)) * sizeof(float)
                      : 0,
-                 static_cast<std::size_t>((2 * parts_ + 8) * channels_) * sizeof(double)),
+                 static_cast<std::size_t>((2 * parts_ + 12) * channels_) * sizeof(double)),
         about(static_cast<double*>(scratch_.shared())),
         of_grad(about + channels_),
         of_x(of_grad + channels_),
         shift(of_x + channels_),
         sums(shift + channels_),
         products(sums + channels_),
-        rounded_(reinterpret_cast<char*>(sums + 2 * parts_ * channels_)) {
+        of_caller(sums + 2 * parts_ * channels_),
+        rounded_(reinterpret_cast<char*>(of_caller + 4 * channels_)) {
     std::fill_n(about, 4 * channels_, 0.0);
   }
 
@@ -181,7 +192,8 @@ class Channels {
     parallel_for(parts_, bytes_, [&](std::int64_t part) {
       for_rows(part * part_, std::min(outer_, (part + 1) * part_), false, loops_.sums, part);
     });
-    for (std::int64_t i = 2 * channels_; i < 2 * parts_ * channels_; ++i) sums[i % (2 * channels_)] += sums[i];
+    for (std::int64_t part = 1; part < parts_; ++part)
+      for (std::int64_t i = 0; i < 2 * channels_; ++i) sums[i] += sums[part * 2 * channels_ + i];
   }
 
   /// Sets out from the coefficients.
@@ -238,6 +250,7 @@ class Channels {
   const bool rows_;  // of channels; else each channel has contiguous elements
   const std::int64_t part_, parts_, together_, planes_, bytes_;
   const View& first_;
+  const bool of_bfloat16_;  // which the loops read and write, as all tensors have one dtype
   const Elements x_, grad_, out_;
   const DType compute_;
   const BatchNormLoops& loops_;
@@ -247,6 +260,7 @@ class Channels {
  public:
   // [channels]: coefficients, which the caller sets, and sums.
   double *const about, *const of_grad, *const of_x, *const shift, *const sums, *const products;
+  double* const of_caller;  // [4, channels]
 
  private:
   char* const rounded_;  // the coefficients as x is computed
@@ -263,23 +277,27 @@ template <> void execute(const calls::BatchNorm& args) {
     channels.sum();
   }
   const double count = channels.count();
+  double *const running_mean = channels.of_caller, *const running_var = running_mean + size;
+  double *const weight = running_var + size, *const bias = weight + size;
+  numbers(args.running_mean, size, 0, running_mean), numbers(args.running_var, size, 0, running_var);
+  numbers(args.weight, size, 1, weight), numbers(args.bias, size, 0, bias);
   for (std::int64_t c = 0; c < size; ++c) {
-    double average = number(args.running_mean, c, 0), variance = number(args.running_var, c, 0);
+    double average = running_mean[c], variance = running_var[c];
     if (args.training) {
       const double rest = channels.sums[c] / count, of_x = channels.products[c] / count - rest * rest;
-      const double of_running = average, var_of_running = variance;
       average = channels.about[c] + rest;
       variance = of_x < 0 ? 0 : of_x;
-      set_number(args.running_mean, c, of_running + args.momentum * (average - of_running));
-      set_number(args.running_var, c,
-                 var_of_running + args.momentum * (variance * (count / (count - 1)) - var_of_running));
+      running_mean[c] += args.momentum * (average - running_mean[c]);
+      running_var[c] += args.momentum * (variance * (count / (count - 1)) - running_var[c]);
     }
     mean[c] = average;
     rstd[c] = 1 / std::sqrt(variance + args.eps);
     channels.about[c] = channels.rounded(average);
-    channels.of_x[c] = rstd[c] * number(args.weight, c, 1);
-    channels.shift[c] = (channels.about[c] - average) * channels.of_x[c] + number(args.bias, c, 0);
+    channels.of_x[c] = rstd[c] * weight[c];
+    channels.shift[c] = (channels.about[c] - average) * channels.of_x[c] + bias[c];
   }
+  if (args.training)
+    set_numbers(args.running_mean, size, running_mean), set_numbers(args.running_var, size, running_var);
   channels.apply(true);
 }
 
@@ -290,18 +308,20 @@ template <> void execute(const calls::BatchNormBackward& args) {
   for (std::int64_t c = 0; c < size; ++c) channels.about[c] = channels.rounded(mean[c]);
   if (args.training || args.grad_weight.defined() || args.grad_bias.defined()) channels.sum();
   const double count = channels.count();
+  double *const weight = channels.of_caller, *const grad_weight = weight + size;
+  numbers(args.weight, size, 1, weight);
   for (std::int64_t c = 0; c < size; ++c) {
     // With h = (x - mean) rstd = (x - about) rstd + rest:
     const double rest = (channels.about[c] - mean[c]) * rstd[c], sum = channels.sums[c];
     const double product = channels.products[c] * rstd[c] + rest * sum;  // of grad and h
-    set_number(args.grad_weight, c, product);
-    set_number(args.grad_bias, c, sum);
+    grad_weight[c] = product;
     // grad_x = weight rstd (grad - mean(grad) - h mean(grad h))
-    const double scale = number(args.weight, c, 1) * rstd[c], slope = args.training ? product / count : 0;
+    const double scale = weight[c] * rstd[c], slope = args.training ? product / count : 0;
     channels.of_grad[c] = scale;
     channels.of_x[c] = -scale * slope * rstd[c];
     channels.shift[c] = args.training ? -scale * (sum / count + slope * rest) : 0;
   }
+  set_numbers(args.grad_weight, size, grad_weight), set_numbers(args.grad_bias, size, channels.sums);
   if (args.grad_x.defined()) channels.apply(args.training);
 }
 

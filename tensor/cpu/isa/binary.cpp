@@ -1,14 +1,19 @@
-#include <minnow/tensor/cpu/isa/variant.h>
+#include <minnow/tensor/cpu/isa/row_vectors.h>
 
 namespace minnow::cpu::MINNOW_ISA {
 namespace {
 
+/// Quotients of smaller integers are computed in int32, where they are vectors' work and the same; shifts as they are.
+template <class Op, class T> constexpr bool kIn32 = std::is_integral_v<T> && sizeof(T) <= 4 && Op::kDivides;
+template <class Op> constexpr bool kShifts = kIsOneOf<Op, kernels::LeftShift, kernels::RightShift>;
+
 template <class Op, class T> bool binary(const void* a, const void* b, void* out, std::int64_t n) {
-  using Out = decltype(Op::value(T(), T()));
+  using W = std::conditional_t<kIn32<Op, T>, std::int32_t, std::conditional_t<kShifts<Op>, T, Wide<T>>>;
+  using Out = ResultOf<decltype(Op::value(W(), W())), T>;
   const T* x = static_cast<const T*>(a);
   const T* y = static_cast<const T*>(b);
   Out* z = static_cast<Out*>(out);
-  if constexpr (std::is_same_v<T, float> && requires { Op::kByFmod; }) {
+  if constexpr (std::is_floating_point_v<T> && requires { Op::kByFmod; }) {
     // libm's fmod takes a hundred times as long.
     constexpr std::int64_t kBlock = 256;
     for (std::int64_t i = 0; i < n; i += kBlock) {
@@ -24,42 +29,36 @@ template <class Op, class T> bool binary(const void* a, const void* b, void* out
       }
     }
     return true;
-  } else if constexpr (Op::kDivides && std::is_integral_v<T>) {
-    bool whole = true;
-    for (std::int64_t i = 0; i < n; ++i) {
-      whole = whole && y[i] != 0;
-      z[i] = Op::value(x[i], y[i]);
-    }
-    return whole;
   } else {
+    int zeros = 0;
 #pragma GCC ivdep
-    for (std::int64_t i = 0; i < n; ++i) z[i] = Op::value(x[i], y[i]);
-    return true;
+    for (std::int64_t i = 0; i < n; ++i) {
+      if constexpr (Op::kDivides && std::is_integral_v<T>) zeros |= y[i] == 0 ? 1 : 0;
+      z[i] = static_cast<Out>(Op::value(static_cast<W>(x[i]), static_cast<W>(y[i])));
+    }
+    return zeros == 0;
   }
 }
 
-/// The same if one operand is a single element.
-template <class Op, int One> bool binary_one(const void* a, const void* b, void* out, std::int64_t n) {
-  const float* x = static_cast<const float*>(a);
-  const float* y = static_cast<const float*>(b);
-  float* z = static_cast<float*>(out);
-  const float one = One == 0 ? *x : *y;
+/// Loops over elements of T that are integers, without conversion; not of powers, which gain nothing.  Of bool not of
+/// sums, whose 2 is true.
+template <class T, bool IsBool> void install_own(BinaryLoop* table) {
+  kernels::for_each(kernels::BinaryOps{}, [&]<class Op, int I>() {
+    constexpr bool kNotOfBool = !Op::kTakesBool || std::is_same_v<Op, kernels::Add>;
+    constexpr bool kSlow = std::is_same_v<Op, kernels::Pow>;
+    if constexpr (takes<std::int64_t>(Op::kKind) && !kSlow && !(IsBool && kNotOfBool)) table[I] = binary<Op, T>;
+  });
+}
+
+/// The same if one operand is a single element, of operations that take less time than to fill a row with it.
+template <class Op, class T, int One> bool binary_one(const void* a, const void* b, void* out, std::int64_t n) {
+  const T* x = static_cast<const T*>(a);
+  const T* y = static_cast<const T*>(b);
+  T* z = static_cast<T*>(out);
+  const T one = One == 0 ? *x : *y;
 #pragma GCC ivdep
   for (std::int64_t i = 0; i < n; ++i) z[i] = One == 0 ? Op::value(one, y[i]) : Op::value(x[i], one);
   return true;
-}
-
-template <class Op, class... Ops> constexpr bool kIsOneOf = (std::is_same_v<Op, Ops> || ...);
-
-void install_one(BinaryLoop (*one)[kernels::BinaryOps::kSize]) {
-  kernels::for_each(kernels::BinaryOps{}, [&]<class Op, int I>() {
-    if constexpr (kIsOneOf<Op, kernels::Add, kernels::Sub, kernels::Mul, kernels::Div>) {
-      one[0][I] = binary_one<Op, 0>;
-      one[1][I] = binary_one<Op, 1>;
-    } else {
-      one[0][I] = one[1][I] = nullptr;
-    }
-  });
 }
 
 template <class Op, class T>
@@ -73,25 +72,75 @@ void ternary(const void* a, const void* b, const void* c, void* out, std::int64_
   for (std::int64_t i = 0; i < n; ++i) r[i] = Op::value(x[i], y[i], z[i], q);
 }
 
-template <class T> void install(BinaryLoop* two, TernaryLoop* three) {
-  kernels::for_each(kernels::BinaryOps{}, [&]<class Op, int I>() {
-    if constexpr (takes<T>(Op::kKind)) two[I] = binary<Op, T>;
-    else two[I] = nullptr;
-  });
+/// Loops over float or halves of S, which take the ends of rows as vectors too.
+template <class S> void install_ternary(TernaryLoop* table) {
   kernels::for_each(kernels::TernaryOps{}, [&]<class Op, int I>() {
-    if constexpr (takes<T>(Op::kKind)) three[I] = ternary<Op, T>;
-    else three[I] = nullptr;
+    table[I] = [](const void* a, const void* b, const void* c, void* out, std::int64_t n, double p) {
+      map_row<S>([q = parameter<float>(p)](float x, float y, float z) { return Op::value(x, y, z, q); }, out, n, a, b,
+                 c);
+    };
   });
+}
+
+template <class T> void install(Kernels& k, Compute compute) {
+  using namespace kernels;
+  const int type = static_cast<int>(compute);
+  for_each(BinaryOps{}, [&]<class Op, int I>() {
+    if constexpr (takes<T>(Op::kKind)) k.binary[type][I] = binary<Op, T>;
+    if constexpr (takes<T>(Op::kKind) && kIsOneOf<Op, Add, Sub, Mul, Div, Maximum, Minimum, Fmax, Fmin, Prelu,
+                                                  BitwiseAnd, BitwiseOr, BitwiseXor, LeftShift, RightShift>) {
+      k.binary_one[0][type][I] = binary_one<Op, T, 0>;
+      k.binary_one[1][type][I] = binary_one<Op, T, 1>;
+    }
+  });
+  if constexpr (std::is_same_v<T, float> && kMapsHalves) return install_ternary<T>(k.ternary[type]);
+  else
+    for_each(TernaryOps{}, [&]<class Op, int I>() {
+      if constexpr (takes<T>(Op::kKind)) k.ternary[type][I] = ternary<Op, T>;
+    });
+}
+
+/// x with the sign of y, of either half.
+bool half_copysign(const void* x, const void* y, void* out, std::int64_t n) {
+  const auto *a = static_cast<const std::uint16_t*>(x), *b = static_cast<const std::uint16_t*>(y);
+  auto* r = static_cast<std::uint16_t*>(out);
+#pragma GCC ivdep
+  for (std::int64_t i = 0; i < n; ++i) r[i] = static_cast<std::uint16_t>((a[i] & 0x7fff) | (b[i] & 0x8000));
+  return true;
+}
+
+/// Loops over halves as they are, of operations that take less time than a conversion of rows.
+template <class S> void install_halves(Kernels& k, DType dtype) {
+  using namespace kernels;
+  const int type = own_loop_type(dtype);
+  for_each(BinaryOps{}, [&]<class Op, int I>() {
+    if constexpr (kIsOneOf<Op, Add, Sub, Mul, Div, Maximum, Minimum, Fmax, Fmin, Prelu, PreluWeight>)
+      k.binary[type][I] = [](const void* a, const void* b, void* out, std::int64_t n) {
+        map_row<S>([](float x, float y) { return Op::value(x, y); }, out, n, a, b);
+        return true;
+      };
+  });
+  install_ternary<S>(k.ternary[type]);
 }
 
 }  // namespace
 
 template <> void install_loops<family::Binary>(Kernels& k) {
-  install_one(k.binary_one);
-  install<float>(k.binary[static_cast<int>(Compute::kFloat)], k.ternary[static_cast<int>(Compute::kFloat)]);
+  install<float>(k, Compute::kFloat);
+  if constexpr (kMapsHalves) {
+    install_halves<Half>(k, DType::float16);
+    install_halves<std::uint16_t>(k, DType::bfloat16);
+  }
   if constexpr (kWhole) {
-    install<double>(k.binary[static_cast<int>(Compute::kDouble)], k.ternary[static_cast<int>(Compute::kDouble)]);
-    install<std::int64_t>(k.binary[static_cast<int>(Compute::kInt64)], k.ternary[static_cast<int>(Compute::kInt64)]);
+    for (const DType half : {DType::float16, DType::bfloat16})
+      k.binary[own_loop_type(half)][kernels::kIndexOf<kernels::BinaryOps, kernels::Copysign>] = half_copysign;
+    install<double>(k, Compute::kDouble);
+    install<std::int64_t>(k, Compute::kInt64);
+    install_own<std::int32_t, false>(k.binary[loop_type(DType::int32)]);
+    install_own<std::int16_t, false>(k.binary[loop_type(DType::int16)]);
+    install_own<std::int8_t, false>(k.binary[loop_type(DType::int8)]);
+    install_own<std::uint8_t, false>(k.binary[loop_type(DType::uint8)]);
+    install_own<std::uint8_t, true>(k.binary[loop_type(DType::bool_)]);
   }
 }
 

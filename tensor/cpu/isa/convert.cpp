@@ -1,60 +1,21 @@
-#include <minnow/tensor/cpu/isa/variant.h>
+#include <minnow/tensor/cpu/isa/row_vectors.h>
 #include <minnow/tensor/dtype.h>
 
 namespace minnow::cpu::MINNOW_ISA {
 namespace {
 
-namespace host = kernels::math::host;
-
-/// Storage types of halves and bool.
-struct Half {
-  std::uint16_t bits;
-};
-struct BFloat16 {
-  std::uint16_t bits;
-};
+/// Storage types of bfloat16 and bool.
+using BFloat16 = std::uint16_t;
 struct Bool {
   std::uint8_t bits;
 };
-
-MINNOW_HD float widen(Half h) {
-  const std::uint32_t sign = std::uint32_t{h.bits & 0x8000u} << 16;
-  const std::uint32_t magnitude = h.bits & 0x7fffu;
-  // Scaling by 2^112 moves the exponent's bias from 15 to 127 and normalizes subnormals.
-  const float finite = host::from_bits(magnitude << 13) * host::from_bits(0x77800000u);
-  const std::uint32_t special = 0x7f800000u | ((magnitude & 0x3ffu) << 13);
-  return host::from_bits((magnitude >= 0x7c00u ? special : host::bits(finite)) | sign);
-}
-MINNOW_HD float widen(BFloat16 b) { return host::from_bits(std::uint32_t{b.bits} << 16); }
-
-/// Rounds to nearest even, without branches: all cases are computed and one is selected.
-MINNOW_HD std::uint16_t to_half(float x) {
-  const std::uint32_t f = host::bits(x);
-  const std::uint32_t sign = (f >> 16) & 0x8000u;
-  const std::uint32_t magnitude = f & 0x7fffffffu;
-  const std::uint32_t small = host::bits(host::from_bits(magnitude) + 0.5f) - 0x3f000000u;
-  const std::uint32_t normal = (magnitude - 0x38000000u + 0xfffu + ((magnitude >> 13) & 1u)) >> 13;
-  std::uint32_t r = magnitude < 0x38800000u ? small : normal;
-  r = magnitude >= 0x47800000u ? 0x7c00u : r;
-  r = magnitude > 0x7f800000u ? 0x7e00u : r;
-  return static_cast<std::uint16_t>(sign | r);
-}
-MINNOW_HD std::uint16_t to_bfloat16(float x) {
-  const std::uint32_t f = host::bits(x);
-  const std::uint32_t nan = (f >> 16) | 0x40u;
-  const std::uint32_t rounded = (f + 0x7fffu + ((f >> 16) & 1u)) >> 16;
-  return static_cast<std::uint16_t>((f & 0x7fffffffu) > 0x7f800000u ? nan : rounded);
-}
+template <class T> constexpr bool kIsHalf = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
 
 template <class To, class From> MINNOW_HD To convert(From x) {
-  if constexpr (std::is_same_v<From, Half> || std::is_same_v<From, BFloat16>) {
-    return convert<To>(widen(x));
+  if constexpr (std::is_same_v<From, To>) {
+    return x;
   } else if constexpr (std::is_same_v<From, Bool>) {
     return static_cast<To>(x.bits != 0 ? 1 : 0);
-  } else if constexpr (std::is_same_v<To, Half>) {
-    return {to_half(static_cast<float>(x))};
-  } else if constexpr (std::is_same_v<To, BFloat16>) {
-    return {to_bfloat16(static_cast<float>(x))};
   } else if constexpr (std::is_same_v<To, Bool>) {
     return {static_cast<std::uint8_t>(x != From(0) ? 1 : 0)};
   } else if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {
@@ -67,10 +28,43 @@ template <class To, class From> MINNOW_HD To convert(From x) {
   }
 }
 
+/// Elements that are converted in two steps pass through a buffer of this length.
+constexpr std::int64_t kBlock = 256;
+
+template <class From, class To> void block(const From* __restrict x, To* __restrict y, std::int64_t n) {
+  if constexpr (kIsHalf<From> || kIsHalf<To>) {
+    row_map(y, n, [&](std::int64_t i, int m) { return load_some(x + i, m); });
+  } else {
+    for (std::int64_t i = 0; i < n; ++i) y[i] = convert<To>(x[i]);
+  }
+}
+
+/// There are vectors of int32, but only AVX-512 converts to int64: numbers that int32 cannot hold are rare.
+template <class From, class To> void to_integers(const From* __restrict x, To* __restrict y, std::int64_t n) {
+  int far = 0;
+  for (std::int64_t i = 0; i < n; ++i) far |= x[i] > From(-0x1p31) && x[i] < From(0x1p31) ? 0 : 1;
+  if (far != 0) return block(x, y, n);
+  for (std::int64_t i = 0; i < n; ++i) y[i] = static_cast<To>(static_cast<std::int32_t>(x[i]));
+}
+
 template <class From, class To> void loop(const void* from, void* to, std::int64_t n) {
-  const From* __restrict x = static_cast<const From*>(from);
-  To* __restrict y = static_cast<To*>(to);
-  for (std::int64_t i = 0; i < n; ++i) y[i] = convert<To>(x[i]);
+  const From* x = static_cast<const From*>(from);
+  To* y = static_cast<To*>(to);
+  constexpr bool kToHalf = kIsHalf<To> && !std::is_same_v<From, float>;
+  constexpr bool kFromHalf = kIsHalf<From> && !std::is_same_v<To, float>;
+  constexpr bool kToInteger =
+      std::is_floating_point_v<From> && std::is_integral_v<To> && sizeof(To) < 8 && !kIsHalf<To>;
+  if constexpr (!kToHalf && !kFromHalf && !kToInteger) return block(x, y, n);
+  for (std::int64_t i = 0; i < n; i += kBlock) {
+    const std::int64_t m = n - i < kBlock ? n - i : kBlock;
+    [[maybe_unused]] float between[kBlock];
+    if constexpr (kToInteger) {
+      to_integers(x + i, y + i, m);
+    } else if constexpr (!std::is_same_v<From, To>) {
+      block(x + i, between, m);
+      block(between, y + i, m);
+    }
+  }
 }
 
 template <class T> void install(Kernels& k, DType dtype) {
@@ -83,6 +77,14 @@ template <class T> void install(Kernels& k, DType dtype) {
     k.store[static_cast<int>(Compute::kDouble)][d] = loop<double, T>;
     k.store[static_cast<int>(Compute::kInt64)][d] = loop<std::int64_t, T>;
   }
+}
+
+template <class... T> struct Types {};
+
+/// Between integers that are no compute type.
+template <class From, class... To> void install_whole(Kernels& k, DType from, Types<To...>) {
+  int to = kComputes;
+  ((k.whole[loop_type(from)][to++] = loop<From, To>), ...);
 }
 
 }  // namespace
@@ -98,6 +100,14 @@ template <> void install_loops<family::Convert>(Kernels& k) {
   install<std::int8_t>(k, DType::int8);
   install<std::uint8_t>(k, DType::uint8);
   install<Bool>(k, DType::bool_);
+  if constexpr (kWhole) {
+    constexpr Types<std::int32_t, std::int16_t, std::int8_t, std::uint8_t, Bool> kOthers;
+    install_whole<std::int32_t>(k, DType::int32, kOthers);
+    install_whole<std::int16_t>(k, DType::int16, kOthers);
+    install_whole<std::int8_t>(k, DType::int8, kOthers);
+    install_whole<std::uint8_t>(k, DType::uint8, kOthers);
+    install_whole<Bool>(k, DType::bool_, kOthers);
+  }
 }
 
 }  // namespace minnow::cpu::MINNOW_ISA

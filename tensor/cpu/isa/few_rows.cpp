@@ -2,7 +2,8 @@
 #include <minnow/tensor/cpu/isa.h>
 #include <minnow/tensor/cpu/isa/row_vectors.h>
 
-MINNOW_ISA_TABLE(FewRowsLoops, few_rows_table)
+MINNOW_ISA_TABLE(FewRowsLoopsOf<float>, few_rows_table)
+MINNOW_ISA_TABLE(FewRowsLoopsOf<double>, few_rows_double_table)
 
 namespace minnow::cpu::MINNOW_ISA {
 namespace {
@@ -10,79 +11,101 @@ namespace {
 constexpr std::int64_t kStrip = 1024;  // columns whose sums stay in the first-level cache
 constexpr int kDeep = 8;               // rows of b at a time
 
+template <class T> using VectorOf = decltype(splat(T()));
+
 /// Adds rows [0, Deep) of b, times Deep elements of each row of a, to sums of n columns.
-template <int Deep> void add_rows(const FewRowsPart& p, const float* a, const float* b, float* c, std::int64_t n) {
+template <int Deep, class T> void add_rows(const FewRowsPartOf<T>& p, const T* a, const T* b, T* c, std::int64_t n) {
   for (std::int64_t r = 0; r < p.rows; ++r) {
-    const float* const of_row = a + r * p.k;
-    float* const sums = c + r * p.c_row;
-    Vector x[Deep];
+    const T* const of_row = a + r * p.k;
+    T* const sums = c + r * p.c_row;
+    VectorOf<T> x[Deep];
 #pragma GCC unroll 8
     for (int d = 0; d < Deep; ++d) x[d] = splat(of_row[d]);
-    const auto step = [&](std::int64_t j, int some) {
+    for_some<T>(n, [&](std::int64_t j, int some) {
       // Added to each other first, which rounds them less than a large sum.
-      Vector added = x[0] * load_some(b + j, some);
+      VectorOf<T> added = x[0] * load_some(b + j, some);
 #pragma GCC unroll 8
       for (int d = 1; d < Deep; ++d) added += x[d] * load_some(b + d * p.b_step + j, some);
       store_some(load_some(sums + j, some) + added, sums + j, some);
-    };
-    std::int64_t j = 0;
-    for (; j + kLanes32 <= n; j += kLanes32) step(j, kLanes32);
-    if (j < n) step(j, static_cast<int>(n - j));
+    });
   }
 }
 
-void plain(const FewRowsPart& p) {
+template <class T> void plain(const FewRowsPartOf<T>& p) {
   // A strip of b is read for every row of a: with several rows, strips are so narrow that kDeep of its rows stay in the cache.
   for (std::int64_t left = 0; left < p.n; left += kStrip) {
     const std::int64_t n = p.n - left < kStrip ? p.n - left : kStrip;
     if (!p.add)
       for (std::int64_t r = 0; r < p.rows; ++r)
-        for (std::int64_t j = 0; j < n; ++j) p.c[r * p.c_row + left + j] = p.bias == nullptr ? 0.0f : p.bias[left + j];
+        for (std::int64_t j = 0; j < n; ++j) p.c[r * p.c_row + left + j] = p.start(r, left + j);
     std::int64_t k = 0;
     for (; k + kDeep <= p.k; k += kDeep) add_rows<kDeep>(p, p.a + k, p.b + k * p.b_step + left, p.c + left, n);
     for (; k < p.k; ++k) add_rows<1>(p, p.a + k, p.b + k * p.b_step + left, p.c + left, n);
   }
 }
 
-struct PlusFloat {
-  MINNOW_HD Vector operator()(Vector a, Vector b) const { return a + b; }
+struct PlusLanes {
+  template <class V> MINNOW_HD V operator()(V a, V b) const { return a + b; }
 };
 
-MINNOW_HD float total(Vector v) { return fold<kLanes32 / 2>(v, PlusFloat())[0]; }
-
 /// Products of R rows of a with C rows of the transpose.
-template <int R, int C> void dots(const FewRowsPart& p, std::int64_t row, std::int64_t col) {
-  const float *const a = p.a + row * p.k, *const b = p.b + col * p.b_step;
-  Vector sum[R][C] = {};
-  const auto step = [&](std::int64_t k, int some) {
-    Vector y[C];
+template <int R, int C, class T> void dots(const FewRowsPartOf<T>& p, std::int64_t row, std::int64_t col) {
+  const T *const a = p.a + row * p.k, *const b = p.b + col * p.b_step;
+  VectorOf<T> sum[R][C] = {};
+  for_some<T>(p.k, [&](std::int64_t k, int some) {
+    VectorOf<T> y[C];
 #pragma GCC unroll 4
     for (int c = 0; c < C; ++c) y[c] = load_some(b + c * p.b_step + k, some);
 #pragma GCC unroll 4
     for (int r = 0; r < R; ++r) {
-      const Vector x = load_some(a + r * p.k + k, some);
+      const VectorOf<T> x = load_some(a + r * p.k + k, some);
 #pragma GCC unroll 4
       for (int c = 0; c < C; ++c) sum[r][c] += x * y[c];
     }
-  };
-  std::int64_t k = 0;
-  for (; k + kLanes32 <= p.k; k += kLanes32) step(k, kLanes32);
-  if (k < p.k) step(k, static_cast<int>(p.k - k));
+  });
   for (int r = 0; r < R; ++r)
     for (int c = 0; c < C; ++c) {
-      float* const to = p.c + (row + r) * p.c_row + col + c;
-      const float start = p.add ? *to : p.bias == nullptr ? 0.0f : p.bias[col + c];
-      *to = start + total(sum[r][c]);
+      T* const to = p.c + (row + r) * p.c_row + (col + c) * p.c_col;
+      *to = (p.add ? *to : p.start(row + r, col + c)) + fold<kLanesOf<T> / 2>(sum[r][c], PlusLanes())[0];
     }
 }
 
-template <int C> void columns(const FewRowsPart& p, std::int64_t col) {
+/// A product of two rows, whose sums are so many that additions need not wait for each other.
+template <class T> void dot(const FewRowsPartOf<T>& p) {
+  constexpr int kSums = 8, kEach = kLanesOf<T>;
+  VectorOf<T> sum[kSums] = {};
+  std::int64_t k = 0;
+  for (; k + kSums * kEach <= p.k; k += kSums * kEach)
+#pragma GCC unroll 8
+    for (int i = 0; i < kSums; ++i)
+      sum[i] += load_some(p.a + k + i * kEach, kEach) * load_some(p.b + k + i * kEach, kEach);
+  for_some<T>(p.k - k, [&](std::int64_t i, int some) {
+    sum[i / kEach] += load_some(p.a + k + i, some) * load_some(p.b + k + i, some);
+  });
+  for (int half = kSums / 2; half > 0; half /= 2)
+    for (int i = 0; i < half; ++i) sum[i] += sum[i + half];
+  *p.c = (p.add ? *p.c : p.start(0, 0)) + fold<kEach / 2>(sum[0], PlusLanes())[0];
+}
+
+template <int C, class T> void columns(const FewRowsPartOf<T>& p, std::int64_t col) {
   std::int64_t row = 0;
   for (; row + 4 <= p.rows; row += 4) dots<4, C>(p, row, col);
+  for (; row + 2 <= p.rows; row += 2) dots<2, C>(p, row, col);
   for (; row < p.rows; ++row) dots<1, C>(p, row, col);
 }
 
-void transposed(const FewRowsPart& p) {
+/// Products of one row with rows that fit in a vector.
+template <class T> void short_dots(const FewRowsPartOf<T>& p) {
+  const int k = static_cast<int>(p.k);
+  const VectorOf<T> x = load_some(p.a, k);
+  fold_rows<VectorOf<T>>(
+      p.n, [&](std::int64_t j) { return x * load_some(p.b + j * p.b_step, k); }, PlusLanes(), p.c);
+  for (std::int64_t j = 0; p.bias != nullptr && j < p.n; ++j) p.c[j] += p.start(0, j);
+}
+
+template <class T> void transposed(const FewRowsPartOf<T>& p) {
+  if (p.rows == 1 && p.n == 1) return dot(p);
+  if (p.rows == 1 && p.k <= kLanesOf<T> && p.c_col == 1 && !p.add) return short_dots(p);
   std::int64_t col = 0;
   for (; col + 4 <= p.n; col += 4) columns<4>(p, col);
   for (; col < p.n; ++col) columns<1>(p, col);
@@ -90,14 +113,16 @@ void transposed(const FewRowsPart& p) {
 
 }  // namespace
 
-const FewRowsLoops few_rows_table = {plain, transposed};
+const FewRowsLoopsOf<float> few_rows_table = {plain<float>, transposed<float>};
+const FewRowsLoopsOf<double> few_rows_double_table = {plain<double>, transposed<double>};
 
 }  // namespace minnow::cpu::MINNOW_ISA
 
 #ifdef MINNOW_ISA_ONCE
 namespace minnow::cpu {
 
-const FewRowsLoops& few_rows_loops() { return MINNOW_ISA_LOOPS(few_rows_table); }
+template <> const FewRowsLoopsOf<float>& few_rows_loops() { return MINNOW_ISA_LOOPS(few_rows_table); }
+template <> const FewRowsLoopsOf<double>& few_rows_loops() { return MINNOW_ISA_LOOPS(few_rows_double_table); }
 
 }  // namespace minnow::cpu
 #endif

@@ -18,6 +18,20 @@ using kernels::compute_of;
 using kernels::dtype_of;
 using kernels::kComputes;
 
+/// The element types of elementwise loops: those of computing, then int32, int16, int8, uint8 and bool as they are in
+/// memory, for operations that give the same there as in int64.
+inline constexpr int kLoopTypes = kComputes + 5;
+constexpr int loop_type(DType dtype) {
+  if (dtype <= DType::int64) return static_cast<int>(compute_of(dtype));
+  return kComputes + static_cast<int>(dtype) - static_cast<int>(DType::int32);
+}
+
+/// The rows of loops over elements as they are in memory, float16 and bfloat16 among them.
+inline constexpr int kOwnTypes = kLoopTypes + 2;
+constexpr int own_loop_type(DType dtype) {
+  return is_half(dtype) ? kLoopTypes + (dtype == DType::bfloat16 ? 1 : 0) : loop_type(dtype);
+}
+
 // Loops over dense arrays.  An output may be the same array as an input, but must not overlap it otherwise.
 
 using UnaryLoop = void (*)(const void* x, void* y, std::int64_t n, double p0, double p1);
@@ -62,44 +76,35 @@ struct SoftmaxLoops {
 };
 inline constexpr std::int64_t kSoftmaxColumns = 64;
 
-/// Max pooling over n channels of one pixel, or n pixels of a row, in float32.
-struct PoolLoops {
-  /// y = max(x, y), NaN if one is; index = position where it is x.
-  void (*take_largest)(const float* x, float* y, std::int32_t* index, std::int64_t n, std::int32_t position);
-  /// The same of each `step`-th element of a row, 1 or 2, whose positions are as far apart.
-  void (*take_from_row)(const float* x, int step, float* y, std::int32_t* index, std::int64_t n, std::int32_t position);
-  /// grad_x += grad where index is position.
-  void (*give_chosen)(const float* grad, const std::int32_t* index, float* grad_x, std::int64_t n,
-                      std::int32_t position);
-};
-
-/// One tile of a float32 product c = a b.  Strides in elements.
-struct GemmTile {
-  const float* a;
+/// One tile of a product c = a b of floats, doubles or unsigned integers, which wrap around.  Strides in elements.
+template <class T> struct GemmTileOf {
+  const T* a;
   std::int64_t a_row, a_col;
-  const float* b;  ///< a panel, or b itself; its columns are dense
+  const T* b;  ///< a panel, or b itself; its columns are dense
   std::int64_t b_row, depth;
-  float* c;
+  T* c;
   std::int64_t c_row;
-  const float* start;  ///< [width], added to the sum; nullptr: none
-  bool more;           ///< add the sum to c
+  const T* start;  ///< [width], added to the sum; nullptr: none
+  bool more;       ///< add the sum to c
 };
+using GemmTile = GemmTileOf<float>;
 
 /// Blocks of b are packed into panels of `cols` columns.  A tile has at most `rows` rows and one panel.
-struct GemmLoops {
+template <class T> struct GemmLoopsOf {
   int rows, cols;
   /// panel[k][cols] = b[k][j], zeros from `width` columns on; one of the strides is 1.
-  void (*pack)(const float* b, std::int64_t b_row, std::int64_t b_col, std::int64_t depth, int width, float* panel);
-  void (*tile)(const GemmTile& tile, int height, int width);
+  void (*pack)(const T* b, std::int64_t b_row, std::int64_t b_col, std::int64_t depth, int width, T* panel);
+  void (*tile)(const GemmTileOf<T>& tile, int height, int width);
 };
+using GemmLoops = GemmLoopsOf<float>;
 inline constexpr std::int64_t kGemmDepth = 128;  ///< of a panel at most
 
 /// to[r * to_stride + c] = from[c * from_stride + r], for elements of 4 bytes.
 using TransposeLoop = void (*)(const void* from, std::int64_t from_stride, void* to, std::int64_t to_stride,
                                std::int64_t rows, std::int64_t cols);
 
-/// to[i] = *value, for elements of 4 bytes; `to` may begin at value.
-using FillLoop = void (*)(const void* value, void* to, std::int64_t n);
+/// Sets n elements of `size` bytes to *value; `to` may begin there.
+using FillLoop = void (*)(const void* value, std::size_t size, void* to, std::int64_t n);
 
 /// Sets bytes to 0, past the caches (streamed.h).
 using StreamZerosLoop = void (*)(void* to, std::size_t bytes);
@@ -118,33 +123,34 @@ struct Binary;
 struct Reduce;
 struct Softmax;
 struct Convert;
-struct Pool;
 struct Update;
 struct Random;
 struct Gemm;
 struct Transpose;
 }  // namespace family
-using LoopFamilies =
-    kernels::List<family::Unary, family::Slope, family::Binary, family::Reduce, family::Softmax, family::Convert,
-                  family::Pool, family::Update, family::Random, family::Gemm, family::Transpose>;
+using LoopFamilies = kernels::List<family::Unary, family::Slope, family::Binary, family::Reduce, family::Softmax,
+                                   family::Convert, family::Update, family::Random, family::Gemm, family::Transpose>;
 
 /// All loops of one instruction set.  A loop is nullptr if the functor does not take the type.
 struct Kernels {
-  UnaryLoop unary[kComputes][kernels::UnaryOps::kSize];
+  UnaryLoop unary[kOwnTypes][kernels::UnaryOps::kSize];
   SlopeLoop slope[2][kernels::UnaryOps::kSize];
   SlopeLoop curve[2][kernels::UnaryOps::kSize];
-  BinaryLoop binary[kComputes][kernels::BinaryOps::kSize];
+  BinaryLoop binary[kOwnTypes][kernels::BinaryOps::kSize];
   /// float32 loops for a single element as a [0] or b [1]; only for arithmetic.
-  BinaryLoop binary_one[2][kernels::BinaryOps::kSize];
-  TernaryLoop ternary[kComputes][kernels::TernaryOps::kSize];
-  ReduceLoops reduce[kComputes][kernels::ReduceOps::kSize];
+  BinaryLoop binary_one[2][kComputes][kernels::BinaryOps::kSize];
+  TernaryLoop ternary[kOwnTypes][kernels::TernaryOps::kSize];
+  ReduceLoops reduce[kOwnTypes][kernels::ReduceOps::kSize];
   ArgLoop arg_rows;
   SoftmaxLoops softmax[2];
-  PoolLoops pool;
   UpdateLoop update[2][kernels::UpdateRules::kSize];
   ConvertLoop load[kDTypeCount][kComputes];   ///< [DType][Compute]
   ConvertLoop store[kComputes][kDTypeCount];  ///< [Compute][DType]
+  ConvertLoop whole[kLoopTypes][kLoopTypes];  ///< from and to the integers that are no compute type
   GemmLoops gemm;
+  GemmLoopsOf<double> gemm_double;
+  GemmLoopsOf<std::uint32_t> gemm_uint32;
+  GemmLoopsOf<std::uint64_t> gemm_uint64;
   TransposeLoop transpose;
   FillLoop fill;
   StreamZerosLoop stream_zeros;

@@ -6,14 +6,17 @@ namespace {
 /// Independent accumulators of a row: several vectors wide, so that the latency of an addition is hidden and
 /// the rounding errors of a long sum stay small.
 constexpr int kLanes = 64;
-constexpr std::int64_t kMaxSequential = 16;  // elements of rows that are reduced sequentially
+constexpr std::int64_t kMaxSequential = 32;  // elements of rows that are reduced sequentially
 
 template <class T> using Acc = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
-
-template <class Op, class... Ops> constexpr bool kIsOneOf = (std::is_same_v<Op, Ops> || ...);
+/// What some elements are combined in: their own type, but int32 for sums of small integers.
+template <class Op, class T>
+using Run = std::conditional_t<Op::kAdds && std::is_integral_v<T> && sizeof(T) < 4, std::int32_t, T>;
 
 /// Sums whose map is arithmetic, so that it can be applied to vectors.
-template <class Op> constexpr bool kVectorSum = kIsOneOf<Op, kernels::Sum, kernels::Mean, kernels::Norm2>;
+template <class Op> constexpr bool kVectorSum = kIsOneOf<Op, kernels::Sum, kernels::NanSum, kernels::Norm2>;
+/// The operation whose loops serve Op: a mean is a sum up to its end.
+template <class Op> using SumOf = std::conditional_t<std::is_same_v<Op, kernels::Mean>, kernels::Sum, Op>;
 template <class Op> constexpr bool kVectorExtreme = kIsOneOf<Op, kernels::Max, kernels::Min>;
 
 /// detail::larger and smaller for each lane; NaN if one is NaN.
@@ -39,16 +42,19 @@ template <class Op> double pair_sum(const float* x, std::int64_t n, float q) {
   return lane[0];
 }
 
-template <class Op, class T> Acc<T> lane_row(const T* x, std::int64_t n, T q) {
-  T lane[kLanes];
-  for (int l = 0; l < kLanes; ++l) lane[l] = Op::template init<T>();
+template <class Op, class T> Acc<T> lane_row(const T* x, std::int64_t n, T p) {
+  using R = Run<Op, T>;
+  constexpr int kCount = sizeof(T) == 8 ? kLanes / 2 : kLanes;  // that are in registers
+  const R q = static_cast<R>(p);
+  R lane[kCount];
+  for (int l = 0; l < kCount; ++l) lane[l] = Op::template init<R>();
   std::int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    for (int l = 0; l < kLanes; ++l) lane[l] = Op::combine(lane[l], Op::map(x[i + l], q));
+  for (; i + kCount <= n; i += kCount) {
+    for (int l = 0; l < kCount; ++l) lane[l] = Op::combine(lane[l], Op::map(static_cast<R>(x[i + l]), q));
   }
   const int rest = static_cast<int>(n - i);
-  for (int l = 0; l < rest; ++l) lane[l] = Op::combine(lane[l], Op::map(x[i + l], q));
-  for (int width = kLanes / 2; width > 0; width /= 2) {
+  for (int l = 0; l < rest; ++l) lane[l] = Op::combine(lane[l], Op::map(static_cast<R>(x[i + l]), q));
+  for (int width = kCount / 2; width > 0; width /= 2) {
     for (int l = 0; l < width; ++l) lane[l] = Op::combine(lane[l], lane[l + width]);
   }
   return static_cast<Acc<T>>(lane[0]);
@@ -66,8 +72,8 @@ template <class Op, class T> Acc<T> sequential_row(const T* x, std::int64_t n, T
 
 constexpr std::int64_t kRows = 64;  // rows whose sums are folded together
 
-template <class Op>
-void sum_rows(const float* x, std::int64_t stride, std::int64_t count, std::int64_t n, float q, double* a) {
+template <class Op, class S>
+void sum_rows(const S* x, std::int64_t stride, std::int64_t count, std::int64_t n, float q, double* a) {
   const Vector p = splat(q);
   double sums[kRows];
   for (std::int64_t r = 0; r < count; r += kRows) {
@@ -75,7 +81,7 @@ void sum_rows(const float* x, std::int64_t stride, std::int64_t count, std::int6
     fold_rows<DoubleVector>(
         m,
         [&](std::int64_t k) {
-          const float* row = x + (r + k) * stride;
+          const S* row = x + (r + k) * stride;
           return row_sum(n, [&](std::int64_t i, int some) { return Op::map(load_some(row + i, some), p); });
         },
         Plus(), sums);
@@ -130,12 +136,12 @@ void pair_columns(const float* x, std::int64_t stride, std::int64_t rows, std::i
 template <int V, class Read>
 MINNOW_HD void sum_strip(std::int64_t stride, std::int64_t rows, const Read& read, DoubleVector* a) {
   std::int64_t r = 0;
-  for (; r + 4 <= rows; r += 4) {
+  for (; r + 8 <= rows; r += 8) {
     for (int v = 0; v < V; ++v) {
-      const Vector p = read(r * stride, v) + read((r + 1) * stride, v);
-      const Vector q = read((r + 2) * stride, v) + read((r + 3) * stride, v);
-      a[2 * v] += low(p) + low(q);
-      a[2 * v + 1] += high(p) + high(q);
+      const auto two = [&](std::int64_t row) { return read(row * stride, v) + read((row + 1) * stride, v); };
+      const Vector p = (two(r) + two(r + 2)) + (two(r + 4) + two(r + 6));
+      a[2 * v] += low(p);
+      a[2 * v + 1] += high(p);
     }
   }
   for (; r < rows; ++r) {
@@ -147,8 +153,8 @@ MINNOW_HD void sum_strip(std::int64_t stride, std::int64_t rows, const Read& rea
   }
 }
 
-template <class Op>
-void vector_columns(const float* x, std::int64_t stride, std::int64_t rows, std::int64_t cols, float q, double* a) {
+template <class Op, class S>
+void vector_columns(const S* x, std::int64_t stride, std::int64_t rows, std::int64_t cols, float q, double* a) {
   constexpr int kWide = 4;
   const Vector p = splat(q);
   std::int64_t j = 0;
@@ -166,7 +172,7 @@ void vector_columns(const float* x, std::int64_t stride, std::int64_t rows, std:
   const int rest = static_cast<int>(cols - j);
   DoubleVector sum[2] = {};
   sum_strip<1>(
-      stride, rows, [&](std::int64_t at, int) { return Op::map(load_first(x + j + at, rest), p); }, sum);
+      stride, rows, [&](std::int64_t at, int) { return Op::map(load_some(x + j + at, rest), p); }, sum);
   double lanes[kLanes32];
   std::memcpy(lanes, sum, sizeof sum);
   for (int l = 0; l < rest; ++l) a[j + l] += lanes[l];
@@ -182,13 +188,15 @@ void columns(const void* data, std::int64_t stride, std::int64_t rows, std::int6
     if constexpr (kVectorSum<Op>) return vector_columns<Op>(x, stride, rows, cols, q, a);
     else if constexpr (Op::kAdds) return pair_columns<Op>(x, stride, rows, cols, q, a);
   }
-  T run[kReduceColumns];
+  using R = Run<Op, T>;
+  R run[kReduceColumns];
   for (std::int64_t r = 0; r < rows;) {
     const std::int64_t end = r + kRunRows < rows ? r + kRunRows : rows;
-    for (std::int64_t j = 0; j < cols; ++j) run[j] = Op::template init<T>();
+    for (std::int64_t j = 0; j < cols; ++j) run[j] = Op::template init<R>();
     for (; r < end; ++r) {
       const T* from = x + r * stride;
-      for (std::int64_t j = 0; j < cols; ++j) run[j] = Op::combine(run[j], Op::map(from[j], q));
+      for (std::int64_t j = 0; j < cols; ++j)
+        run[j] = Op::combine(run[j], Op::map(static_cast<R>(from[j]), static_cast<R>(q)));
     }
     for (std::int64_t j = 0; j < cols; ++j) a[j] = Op::combine(a[j], static_cast<Acc<T>>(run[j]));
   }
@@ -261,8 +269,38 @@ template <class T> void install(ReduceLoops* table) {
       table[I] = {};
     } else {
       using A = Acc<T>;
-      table[I] = {init<Op, A>, rows<Op, T>, columns<Op, T>, merge<Op, A>, finish<Op, A>};
+      using Inner = SumOf<Op>;
+      table[I] = {init<Inner, A>, rows<Inner, T>, columns<Inner, T>, merge<Inner, A>, finish<Op, A>};
     }
+  });
+}
+
+/// Loops over halves of S, without conversion: sums.
+template <class S> void install_halves(ReduceLoops* table) {
+  kernels::for_each(kernels::ReduceOps{}, [&]<class Op, int I>() {
+    if constexpr (kVectorSum<SumOf<Op>>) {
+      constexpr auto kRowSums = [](const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, double p,
+                                   void* acc) {
+        sum_rows<SumOf<Op>>(static_cast<const S*>(x), stride, rows, n, parameter<float>(p), static_cast<double*>(acc));
+      };
+      constexpr auto kColumnSums = [](const void* x, std::int64_t stride, std::int64_t rows, std::int64_t cols,
+                                      double p, void* acc) {
+        vector_columns<SumOf<Op>>(static_cast<const S*>(x), stride, rows, cols, parameter<float>(p),
+                                  static_cast<double*>(acc));
+      };
+      table[I] = {init<SumOf<Op>, double>, kRowSums, kColumnSums, merge<SumOf<Op>, double>, finish<Op, double>};
+    }
+  });
+}
+
+/// Loops over elements of T that are integers, without conversion: sums of small ones, and where the result is one of them
+/// or a bool.
+template <class T> void install_own(ReduceLoops* table) {
+  using namespace kernels;
+  for_each(ReduceOps{}, [&]<class Op, int I>() {
+    using A = std::int64_t;
+    if constexpr (kIsOneOf<Op, Max, Min, Any, All> || (std::is_same_v<Op, Sum> && sizeof(T) < 4))
+      table[I] = {init<Op, A>, rows<Op, T>, columns<Op, T>, merge<Op, A>, finish<Op, A>};
   });
 }
 
@@ -270,10 +308,19 @@ template <class T> void install(ReduceLoops* table) {
 
 template <> void install_loops<family::Reduce>(Kernels& k) {
   install<float>(k.reduce[static_cast<int>(Compute::kFloat)]);
+  if constexpr (kHalves) {
+    install_halves<Half>(k.reduce[own_loop_type(DType::float16)]);
+    install_halves<std::uint16_t>(k.reduce[own_loop_type(DType::bfloat16)]);
+  }
   k.arg_rows = arg_rows;
   if constexpr (kWhole) {
     install<double>(k.reduce[static_cast<int>(Compute::kDouble)]);
     install<std::int64_t>(k.reduce[static_cast<int>(Compute::kInt64)]);
+    install_own<std::int32_t>(k.reduce[loop_type(DType::int32)]);
+    install_own<std::int16_t>(k.reduce[loop_type(DType::int16)]);
+    install_own<std::int8_t>(k.reduce[loop_type(DType::int8)]);
+    install_own<std::uint8_t>(k.reduce[loop_type(DType::uint8)]);
+    install_own<std::uint8_t>(k.reduce[loop_type(DType::bool_)]);
   }
 }
 

@@ -114,6 +114,34 @@ struct Plus {
 /// The first n lanes; a plain load if the compiler knows that n is kLanes32.
 MINNOW_HD Vector load_some(const float* from, int n) { return n == kLanes32 ? load(from) : load_first(from, n); }
 
+// The same of halves.
+
+template <class S>
+concept AHalf = sizeof(S) == 2;
+
+template <AHalf S> MINNOW_HD Vector load_some(const S* from, int n) {
+  if (n == kLanes32) return load(from);
+#if defined(__AVX512F__)
+  const __m256i lanes = _mm256_maskz_loadu_epi16(static_cast<__mmask16>((1u << n) - 1u), from);
+  return load(reinterpret_cast<const S*>(&lanes));
+#else
+  S lanes[kLanes32] = {};
+  for (int l = 0; l < n; ++l) lanes[l] = from[l];
+  return load(lanes);
+#endif
+}
+template <AHalf S> MINNOW_HD void store_first(Vector v, S* to, int n) {
+  S lanes[kLanes32];
+  store(v, lanes);
+#if defined(__AVX512F__)
+  __m256i all;
+  std::memcpy(&all, lanes, sizeof all);
+  _mm256_mask_storeu_epi16(to, static_cast<__mmask16>((1u << n) - 1u), all);
+#else
+  for (int l = 0; l < n; ++l) to[l] = lanes[l];
+#endif
+}
+
 /// The sum of a row, in several lanes.  read(i, m) gives elements i to i + m; the other lanes are ignored.  Up to eight
 /// elements are added as floats, in pairs, so that each is rounded at most three times; these sums are added as
 /// doubles, which take twice the time.
@@ -166,12 +194,30 @@ template <class Join> MINNOW_HD Vector row_join(const float* x, std::int64_t n, 
 }
 
 /// Stores the first m lanes of f(i, m) to to[i], for a row of n.
-template <class F> MINNOW_HD void row_map(float* to, std::int64_t n, const F& f) {
+template <class E, class F> MINNOW_HD void row_map(E* to, std::int64_t n, const F& f) {
   std::int64_t i = 0;
   for (; i + kLanes32 <= n; i += kLanes32) store(f(i, kLanes32), to + i);
   if (i == n) return;
   const int rest = static_cast<int>(n - i);
   store_first(f(i, rest), to + i, rest);
+}
+
+/// f of the lanes of some vectors, each by itself.
+template <class F, class... V> MINNOW_HD Vector each_lane(const F& f, const V&... v) {
+  struct Lanes {
+    float of[kLanes32];
+  };
+  Lanes out;
+  [&](const auto&... lanes) {
+    for (int l = 0; l < kLanes32; ++l) out.of[l] = f(lanes.of[l]...);
+  }(__builtin_bit_cast(Lanes, v)...);
+  return load(out.of);
+}
+/// The same for rows of float or halves: to[i] = f(from[i]...).
+template <class S, class F, class... From>
+MINNOW_HD void map_row(const F& f, void* to, std::int64_t n, const From*... from) {
+  row_map(static_cast<S*>(to), n,
+          [&](std::int64_t i, int m) { return each_lane(f, load_some(static_cast<const S*>(from) + i, m)...); });
 }
 
 /// out[r] = fold of part(r) for each row, computed for several rows at a time.
@@ -193,10 +239,16 @@ MINNOW_HD void fold_rows(std::int64_t rows, const Part& part, const Join& join, 
 MINNOW_HD DoubleVector splat(double x) { return x - DoubleVector{}; }
 MINNOW_HD DoubleVector load_some(const double* from, int n) {
   DoubleVector v{};
-  if (n == kLanes64) std::memcpy(&v, from, sizeof v);
-  else
-    for (int l = 0; l < n; ++l) v[l] = from[l];
+  if (n == kLanes64) {
+    std::memcpy(&v, from, sizeof v);
+    return v;
+  }
+#if defined(__AVX512F__)
+  return reinterpret_cast<DoubleVector>(_mm512_maskz_loadu_pd(static_cast<__mmask8>((1u << n) - 1u), from));
+#else
+  for (int l = 0; l < n; ++l) v[l] = from[l];
   return v;
+#endif
 }
 MINNOW_HD DoubleVector keep_first(DoubleVector v, int n) {
   for (int l = n; l < kLanes64; ++l) v[l] = 0;
@@ -233,7 +285,15 @@ MINNOW_HD void store_some(Vector v, float* to, int n) {
   else store_first(v, to, n);
 }
 MINNOW_HD void store_some(DoubleVector v, double* to, int n) {
-  std::memcpy(to, &v, static_cast<std::size_t>(n) * sizeof(double));
+  if (n == kLanes64) {
+    std::memcpy(to, &v, sizeof v);
+    return;
+  }
+#if defined(__AVX512F__)
+  _mm512_mask_storeu_pd(to, static_cast<__mmask8>((1u << n) - 1u), reinterpret_cast<__m512d>(v));
+#else
+  for (int l = 0; l < n; ++l) to[l] = v[l];
+#endif
 }
 MINNOW_HD void add_some(Vector v, double* to, int n) {
   DoubleVector halves[2] = {};

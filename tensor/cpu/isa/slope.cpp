@@ -1,4 +1,4 @@
-#include <minnow/tensor/cpu/isa/variant.h>
+#include <minnow/tensor/cpu/isa/power.h>
 #include <minnow/tensor/kernels/apply.h>
 
 namespace minnow::cpu::MINNOW_ISA {
@@ -12,14 +12,19 @@ void slope(const void* grad, const void* saved, void* out, std::int64_t n, doubl
   T* y = static_cast<T*>(out);
   const T q0 = static_cast<T>(p0);
   const T q1 = static_cast<T>(p1);
-  if constexpr (std::is_same_v<T, float> && Op::kSaves == kernels::Saves::kInput && requires { Op::kReach; }) {
-    int beyond = 0;
-    for (std::int64_t i = 0; i < n; ++i) beyond |= kernels::math::abs(s[i]) <= Op::kReach ? 0 : 1;
-    if (beyond != 0) {
-      for (std::int64_t i = 0; i < n; ++i) {
-        y[i] = g[i] * static_cast<float>(Form::template of<Op>(static_cast<double>(s[i]), p0, p1));
-      }
+  if constexpr (Op::kSaves == kernels::Saves::kInput && requires { Op::kReach; }) {
+    if (kernels::any_beyond<Op>(s, n)) {
+      for (std::int64_t i = 0; i < n; ++i) y[i] = g[i] * kernels::apply<Form, Op>(s[i], q0, q1);
       return;
+    }
+  }
+  if constexpr (std::is_same_v<Op, kernels::PowScalar>) {
+    constexpr bool kFirst = std::is_same_v<Form, kernels::Slope>;
+    const T factor = kFirst ? q0 : q0 * (q0 - T(1));
+    if (factor != T(0)) {
+      return with_power(kFirst ? q0 - T(1) : q0 - T(2), [&](const auto& power) {
+        for (std::int64_t i = 0; i < n; ++i) y[i] = g[i] * (factor * power(s[i]));
+      });
     }
   }
 #pragma GCC ivdep
@@ -37,8 +42,8 @@ template <class Form, class T> void install(SlopeLoop* table) {
 
 template <> void install_loops<family::Slope>(Kernels& k) {
   install<kernels::Slope, float>(k.slope[static_cast<int>(Compute::kFloat)]);
-  if constexpr (kWhole) {
-    install<kernels::Slope, double>(k.slope[static_cast<int>(Compute::kDouble)]);
+  if constexpr (kWhole) { install<kernels::Slope, double>(k.slope[static_cast<int>(Compute::kDouble)]); }
+  if constexpr (kVectorBytes == 16) {  // second derivatives are rare
     install<kernels::Curve, float>(k.curve[static_cast<int>(Compute::kFloat)]);
     install<kernels::Curve, double>(k.curve[static_cast<int>(Compute::kDouble)]);
   }

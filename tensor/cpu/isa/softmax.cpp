@@ -1,4 +1,8 @@
+#include <minnow/tensor/cpu/isa.h>
 #include <minnow/tensor/cpu/isa/row_vectors.h>
+#include <minnow/tensor/cpu/softmax_loops.h>
+
+MINNOW_ISA_TABLE(ColumnTable, column_table)
 
 namespace minnow::cpu::MINNOW_ISA {
 namespace {
@@ -298,6 +302,44 @@ void columns(const void* data, void* result, std::int64_t n, std::int64_t stride
 }
 
 template <class T>
+void column_sums(const void* data, std::int64_t n, std::int64_t stride, std::int64_t cols, double* most, double* sum,
+                 double* log_sum) {
+  for (std::int64_t left = 0; left < cols; left += kSoftmaxColumns) {
+    const T* x = static_cast<const T*>(data) + left;
+    const std::int64_t m = cols - left < kSoftmaxColumns ? cols - left : kSoftmaxColumns;
+    T shift[kSoftmaxColumns];
+    double total[kSoftmaxColumns] = {};
+    for (std::int64_t j = 0; j < m; ++j) shift[j] = -math::kInfinity<T>;
+    for (std::int64_t r = 0; r < n; ++r)
+      for (std::int64_t j = 0; j < m; ++j) shift[j] = x[r * stride + j] > shift[j] ? x[r * stride + j] : shift[j];
+    for (std::int64_t j = 0; j < m; ++j) most[left + j] = static_cast<double>(shift[j]);
+    for (std::int64_t j = 0; j < m; ++j) shift[j] = shift_of(shift[j]);
+    for (std::int64_t r = 0; r < n; ++r)
+      for (std::int64_t j = 0; j < m; ++j) total[j] += static_cast<double>(math::exp(x[r * stride + j] - shift[j]));
+    for (std::int64_t j = 0; j < m; ++j) sum[left + j] = total[j];
+    for (std::int64_t j = 0; j < m; ++j)
+      log_sum[left + j] = std::is_same_v<T, float> ? math::host::log_wide(total[j]) : math::log(total[j]);
+  }
+}
+
+template <class T>
+void scaled_exp_columns(const void* data, void* result, std::int64_t n, std::int64_t stride, std::int64_t cols,
+                        const double* most, const double* scale) {
+  for (std::int64_t left = 0; left < cols; left += kSoftmaxColumns) {
+    const T* x = static_cast<const T*>(data) + left;
+    T* out = static_cast<T*>(result) + left;
+    const std::int64_t m = cols - left < kSoftmaxColumns ? cols - left : kSoftmaxColumns;
+    T shift[kSoftmaxColumns], factor[kSoftmaxColumns];
+    for (std::int64_t j = 0; j < m; ++j) shift[j] = static_cast<T>(most[left + j]);
+    for (std::int64_t j = 0; j < m; ++j) factor[j] = static_cast<T>(scale[left + j]);
+    for (std::int64_t r = 0; r < n; ++r) {
+#pragma GCC ivdep
+      for (std::int64_t j = 0; j < m; ++j) out[r * stride + j] = factor[j] * math::exp(x[r * stride + j] - shift[j]);
+    }
+  }
+}
+
+template <class T>
 void columns_backward(const void* grad, const void* result, void* out, std::int64_t n, std::int64_t stride,
                       std::int64_t cols, bool log) {
   const T* g = static_cast<const T*>(grad);
@@ -333,7 +375,18 @@ template <class T> SoftmaxLoops loops() {
 
 template <> void install_loops<family::Softmax>(Kernels& k) {
   k.softmax[static_cast<int>(Compute::kFloat)] = loops<float>();
-  if constexpr (kWhole) k.softmax[static_cast<int>(Compute::kDouble)] = loops<double>();
+  k.softmax[static_cast<int>(Compute::kDouble)] = loops<double>();
 }
 
+const ColumnTable column_table = {
+    {{column_sums<float>, scaled_exp_columns<float>}, {column_sums<double>, scaled_exp_columns<double>}}};
+
 }  // namespace minnow::cpu::MINNOW_ISA
+
+#ifdef MINNOW_ISA_ONCE
+namespace minnow::cpu {
+
+const ColumnTable& column_loops() { return MINNOW_ISA_LOOPS(column_table); }
+
+}  // namespace minnow::cpu
+#endif

@@ -31,11 +31,14 @@ void transpose(const void* source, std::int64_t from_stride, void* target, std::
   rest(whole_rows, rows, 0, cols);
 }
 
-void fill(const void* value, void* to, std::int64_t n) {
-  std::uint32_t one;
-  std::memcpy(&one, value, sizeof one);
-  std::uint32_t* out = static_cast<std::uint32_t*>(to);
-  for (std::int64_t i = 0; i < n; ++i) out[i] = one;
+void fill(const void* value, std::size_t size, void* to, std::int64_t n) {
+  typedef std::uint64_t Word __attribute__((may_alias, aligned(1)));
+  Word word;
+  for (std::size_t at = 0; at < sizeof word; at += size) std::memcpy(reinterpret_cast<char*>(&word) + at, value, size);
+  Word* const out = static_cast<Word*>(to);
+  const std::size_t bytes = static_cast<std::size_t>(n) * size, words = bytes / sizeof word;
+  for (std::size_t i = 0; i < words; ++i) out[i] = word;
+  std::memcpy(out + words, &word, bytes % sizeof word);
 }
 
 void stream_zeros(void* data, std::size_t bytes) {

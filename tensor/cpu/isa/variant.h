@@ -11,7 +11,7 @@
 // compiled for the baseline alone and takes the current table by MINNOW_ISA_LOOPS.  Loops that several operations use are
 // in the table of kernels.h.
 //
-// The baseline fills the whole table; the others replace the float32 loops, which gain from wider vectors.
+// The baseline and AVX2 fill the whole table; AVX-512 replaces the float32 loops, which gain most from wider vectors.
 
 /// Declares a table of loops of each instruction set; each file's variant defines its own in MINNOW_ISA.
 #define MINNOW_ISA_TABLE(type, name) \
@@ -35,16 +35,18 @@
 
 namespace minnow::cpu {
 
+// kWhole: with the loops of all types.  kHalves: with sums of halves as they are.  kMapsHalves: with functions of them too, which
+// the compiler turns into loops of vectors for AVX-512 alone.
 namespace baseline {
-inline constexpr bool kWhole = true;
+inline constexpr bool kWhole = true, kHalves = false, kMapsHalves = false;
 inline constexpr int kVectorBytes = 16;
 }  // namespace baseline
 namespace avx2 {
-inline constexpr bool kWhole = false;
+inline constexpr bool kWhole = true, kHalves = true, kMapsHalves = false;
 inline constexpr int kVectorBytes = 32;
 }  // namespace avx2
 namespace avx512 {
-inline constexpr bool kWhole = false;
+inline constexpr bool kWhole = false, kHalves = true, kMapsHalves = true;
 inline constexpr int kVectorBytes = 64;
 }  // namespace avx512
 
@@ -55,6 +57,13 @@ template <class Family> void install_loops(Kernels& k);
 
 using kernels::parameter;
 using kernels::takes;
+
+/// Integers are computed in int64; what is not needed of it the compiler leaves out.
+template <class T> using Wide = std::conditional_t<std::is_integral_v<T>, std::int64_t, T>;
+/// The elements of a result of Wide<T>: of T, or bool.
+template <class W, class T> using ResultOf = std::conditional_t<std::is_same_v<W, bool>, bool, T>;
+
+template <class Op, class... Ops> constexpr bool kIsOneOf = (std::is_same_v<Op, Ops> || ...);
 
 }  // namespace MINNOW_ISA
 }  // namespace minnow::cpu

@@ -125,22 +125,6 @@ template <class M> MINNOW_HD void transform(const Vector (&from)[M::kFrom * M::k
   for (int i = 0; i < M::kTo; ++i) M::apply(half + i * M::kFrom, to + i * M::kTo);
 }
 
-typedef std::uint16_t BFloats __attribute__((vector_size(kVectorBytes / 2)));
-typedef std::uint32_t Bits __attribute__((vector_size(kVectorBytes)));
-
-MINNOW_HD Vector load(const std::uint16_t* from) {
-  BFloats v;
-  std::memcpy(&v, from, sizeof v);
-  return reinterpret_cast<Vector>(__builtin_convertvector(v, Bits) << 16);
-}
-/// Rounds to nearest even.
-MINNOW_HD void store(Vector v, std::uint16_t* to) {
-  const Bits bits = reinterpret_cast<Bits>(v), high = bits >> 16;
-  const Bits rounded = v == v ? (bits + 0x7fffU + (high & 1U)) >> 16 : high | 0x40U;
-  const BFloats narrow = __builtin_convertvector(rounded, BFloats);
-  std::memcpy(to, &narrow, sizeof narrow);
-}
-
 template <int Side, class E> MINNOW_HD void load_tile(const E* at, const WinogradTile& t, Vector (&v)[Side * Side]) {
 #pragma GCC unroll 6
   for (int i = 0; i < Side; ++i)
@@ -247,12 +231,14 @@ float* floats(const View& t) { return static_cast<float*>(t.raw_data()); }
 struct Tiles {
   std::int64_t images, height, width;  ///< of the outputs
   std::int64_t high, wide, block;
+  static constexpr std::int64_t kLeast = 48;
 
   Tiles(const Shape& out, std::int64_t channels)
       : images(out[0]), height(out[2]), width(out[3]), high((height + 3) / 4), wide((width + 3) / 4) {
-    constexpr std::int64_t kBytes = 3 << 18, kLeast = 48;
+    constexpr std::int64_t kBytes = 3 << 18;
     const std::int64_t tile = kElements * channels * static_cast<std::int64_t>(sizeof(float));
-    block = std::min(count(), std::max(kLeast, kBytes / tile / 6 * 6));
+    const std::int64_t most = std::max(kLeast, kBytes / tile / 6 * 6), needed = (count() + most - 1) / most;
+    block = needed <= 1 ? count() : ((count() + needed - 1) / needed + 5) / 6 * 6;  // about equal, in whole gemm tiles
   }
   std::int64_t count() const { return images * high * wide; }
   std::int64_t blocks() const { return (count() + block - 1) / block; }
@@ -349,13 +335,12 @@ void convolve(const View& x, const View& transformed, const View& bias, const Vi
 
 }  // namespace
 
-bool suits_winograd(const Conv2dParams& params, const Shape& x, const Shape& w, const Shape& y) {
-  constexpr std::int64_t kChannels = 16, kMostWeights = std::int64_t{9} << 16, kSide = 8, kWork = 1 << 23;
+bool suits_winograd(const Conv2dParams& params, const Shape& w, const Shape& y) {
+  constexpr std::int64_t kChannels = 16, kSide = 8, kTiles = 40, kWork = 1 << 23;
   const bool plain = params.groups == 1 && params.stride[0] == 1 && params.stride[1] == 1 && params.dilation[0] == 1 &&
                      params.dilation[1] == 1 && params.padding[0] <= 1 && params.padding[1] <= 1;
-  return plain && w[2] == 3 && w[3] == 3 && w[0] % kChannels == 0 && w[1] % kChannels == 0 &&
-         w.numel() <= kMostWeights && y[2] >= kSide && y[3] >= kSide && x[0] >= 4 &&
-         y[0] * y[2] * y[3] * w.numel() >= kWork;
+  return plain && w[2] == 3 && w[3] == 3 && w[0] % kChannels == 0 && w[1] % kChannels == 0 && y[2] >= kSide &&
+         y[3] >= kSide && Tiles(y, w[0]).count() >= kTiles && y[0] * y[2] * y[3] * w.numel() >= kWork;
 }
 
 void winograd_forward(const Conv2dParams& params, const View& x, const View& w, const View& bias, const View& y,
@@ -381,7 +366,7 @@ void weight_gradients(const Conv2dParams& params, const View& grad, const View& 
                       const View& grad_bias) {
   const std::int64_t in = x.shape()[1], out = grad.shape()[1], taps = 9 * in * out;
   const Tiles tiles(grad.shape(), in + out);
-  const ConvParts parts = cut(grad.shape()[0], grad_w.numel());
+  const ConvParts parts = cut_into(tiles.count(), tiles.count() / Tiles::kLeast, grad_w.numel());
   const WinogradTransforms<E>& loop = transforms<E>();
   const auto of_weights = MINNOW_ISA_LOOPS(winograd_loops).weight_gradient;
   const GemmLoops& gemm = loops().gemm;
@@ -396,8 +381,7 @@ void weight_gradients(const Conv2dParams& params, const View& grad, const View& 
                      *const s = g + kElements * out_step;
         float *const result = floats(sums) + p * (taps + out), *const bias = result + taps;
         std::fill_n(bias, out, 0.0F);
-        const std::int64_t begin = part.first * tiles.high * tiles.wide,
-                           end = begin + part.size * tiles.high * tiles.wide;
+        const std::int64_t begin = part.first, end = begin + part.size;
         for (std::int64_t first = begin; first < end; first += tiles.block) {
           const std::int64_t n = std::min(tiles.block, end - first);
           for (std::int64_t i = 0; i < n; ++i)

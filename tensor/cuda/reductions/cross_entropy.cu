@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <minnow/tensor/cuda/cuda_backend.h>
+#include <minnow/tensor/cuda/libraries/dense_copy.h>
 #include <minnow/tensor/cuda/reductions/block_counters.h>
 #include <minnow/tensor/cuda/reductions/softmax.h>
 
@@ -123,6 +124,17 @@ __global__ void backward(const S* __restrict__ x, S* __restrict__ grad_x, std::i
   }
 }
 
+/// [S, C, inner] as [S, inner, C].
+View columns_last(const View& t) {
+  const Shape& s = t.shape();
+  return View(t.storage(), t.dtype(), {s[0], s[2], s[1]}, {s[1] * s[2], 1, s[2]}, t.storage_offset());
+}
+/// The rows [N, C] of such a contiguous tensor.
+View as_rows(const View& t) {
+  const std::int64_t n = t.shape()[2];
+  return View(t.storage(), t.dtype(), {t.shape()[0] * t.shape()[1], n}, {n, 1}, t.storage_offset());
+}
+
 unsigned row_width(std::int64_t n) { return n <= 1024 ? kWarp : kThreads; }
 
 }  // namespace
@@ -132,6 +144,10 @@ template <> Outcome execute(const calls::CrossEntropy& args) {
   const std::int64_t rows = logits.shape()[0], n = logits.shape()[1];
   if (rows == 0) return Outcome::ok;
   const Call call(args);
+  if (logits.dim() == 3) {
+    const View each = as_rows(packed(call, columns_last(logits)));
+    return execute(calls::CrossEntropy{each, target, losses, args.total, exp_sums, args.ignore_index, args.mean});
+  }
   const unsigned width = row_width(n);
   const bool with_total = args.total.defined();
   const unsigned blocks =
@@ -154,6 +170,12 @@ template <> void execute(const calls::CrossEntropyBackward& args) {
   if (logits.numel() == 0) return;
   const std::int64_t rows = logits.shape()[0], n = logits.shape()[1];
   const Call call(args);
+  if (logits.dim() == 3) {
+    const View from = packed(call, columns_last(logits)), to = scratch(call, from.shape(), logits.dtype());
+    execute(
+        calls::CrossEntropyBackward{grad, as_rows(from), target, exp_sums, as_rows(to), args.ignore_index, args.mean});
+    return convert(to, columns_last(grad_logits));
+  }
   constexpr std::int64_t kChunk = 8192, kMostChunks = 1024, kAlign = 16;
   const std::int64_t chunks = std::clamp<std::int64_t>((n + kChunk - 1) / kChunk, 1, kMostChunks);
   const std::int64_t chunk = (n + chunks * kAlign - 1) / (chunks * kAlign) * kAlign;

@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <string>
 #include <minnow/tensor/backend/dispatch.h>
-#include <minnow/tensor/capture_session.h>
+#include <minnow/tensor/capture_rules.h>
 #include <minnow/tensor/cuda/memory/memory_pool.h>
 #include <minnow/tensor/cuda/runtime/context.h>
 #include <minnow/tensor/error.h>

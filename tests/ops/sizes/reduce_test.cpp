@@ -1,3 +1,4 @@
+#include <minnow/tensor/raw/copy.h>
 #include <minnow/tensor/raw/reduce.h>
 #include <minnow/tensor/raw/view.h>
 
@@ -36,6 +37,9 @@ const std::vector<Layout>& layouts() {
                                        {{3, 40, 200}, {2}, true},
                                        {{3, 40, 20}, {1}, true},
                                        {{4, 0}, {1}},
+                                       // Kept dimensions in another order than in memory.
+                                       {{5, 6, 70}, {0}, true},
+                                       {{4, 5, 6, 7}, {0, 2}, true},
                                        // Reduced and kept dimensions in turn.
                                        {{3, 4, 5, 6}, {0, 2, 3}},
                                        {{3, 4, 10, 3}, {0, 2}},
@@ -54,7 +58,7 @@ std::string name_of_case(const char* op, const Layout& l, DType dtype) {
 void check_reduce(int op, const char* name, DType dtype, Device device, double (*from)(std::int64_t), double p = 0) {
   for (const Layout& layout : layouts()) {
     const Tensor x = made(layout.shape, dtype, from);
-    const Tensor want = raw::reduce(op, viewed(exact(x), layout), layout.dims, false, p);
+    const Tensor want = raw::reduce(op, raw::contiguous(viewed(exact(x), layout)), layout.dims, false, p);
     const Tensor got = raw::reduce(op, viewed(on(x, device), layout), layout.dims, false, p);
     expect_agrees(got, want, name_of_case(name, layout, dtype), 10);
   }
@@ -73,7 +77,7 @@ void check_extrema(DType dtype, Device device, double (*from)(std::int64_t)) {
     const Tensor x = made(layout.shape, dtype, from);
     for (const int op : {raw::kReduce<k::Max>, raw::kReduce<k::Min>})
       expect_agrees(raw::reduce(op, viewed(on(x, device), layout), layout.dims, false),
-                    raw::reduce(op, viewed(exact(x), layout), layout.dims, false),
+                    raw::reduce(op, raw::contiguous(viewed(exact(x), layout)), layout.dims, false),
                     name_of_case(op == raw::kReduce<k::Max> ? "max" : "min", layout, dtype));
   }
 }

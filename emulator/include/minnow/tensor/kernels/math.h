@@ -32,10 +32,13 @@ MINNOW_HD float log1p(float x) { return emulator::perturbed(exact_math::log1p(x)
 MINNOW_HD double log1p(double x) { return emulator::perturbed(exact_math::log1p(x)); }
 MINNOW_HD float sin(float x) { return emulator::perturbed(exact_math::sin(x)); }
 MINNOW_HD double sin(double x) { return emulator::perturbed(exact_math::sin(x)); }
+MINNOW_HD Far sin(Far x) { return exact_math::sin(x); }
 MINNOW_HD float cos(float x) { return emulator::perturbed(exact_math::cos(x)); }
 MINNOW_HD double cos(double x) { return emulator::perturbed(exact_math::cos(x)); }
+MINNOW_HD Far cos(Far x) { return exact_math::cos(x); }
 MINNOW_HD float tan(float x) { return emulator::perturbed(exact_math::tan(x)); }
 MINNOW_HD double tan(double x) { return emulator::perturbed(exact_math::tan(x)); }
+MINNOW_HD Far tan(Far x) { return exact_math::tan(x); }
 MINNOW_HD float asin(float x) { return emulator::perturbed(exact_math::asin(x)); }
 MINNOW_HD double asin(double x) { return emulator::perturbed(exact_math::asin(x)); }
 MINNOW_HD float acos(float x) { return emulator::perturbed(exact_math::acos(x)); }

@@ -1,0 +1,41 @@
+"""The functions of docs/operations.md and layers of docs/layers.md that the sweep does not time, and why."""
+
+import re
+
+import table
+
+STATE = "keeps or sets state; does not compute"
+HOST = "reads values of the host's language, of which Python has others"
+BASE = "what others are made of, or holds them"
+ONCE = "changes a module once, before training"
+UNSWEPT = {
+    "default_generator": STATE, "manual_seed": STATE, "unary_functions": "a list of the others", "from_blob": HOST,
+    "tensor": HOST, "nn::ActivationLayer": BASE,
+    "nn::Normalizing": BASE, "nn::BatchNorm": BASE, "nn::AnyModule": BASE, "nn::Named": BASE, "nn::ModuleList": BASE,
+    "nn::ModuleDict": BASE, "nn::ParameterList": BASE, "nn::ParameterDict": BASE, "nn::DropoutLayer": BASE,
+    "nn::Functional": BASE, "nn::LoadReport": BASE, "nn::ForwardPreCall": BASE, "nn::ForwardCall": BASE,
+    "nn::BackwardCall": BASE, "nn::ForwardHook": BASE, "nn::ForwardCallHook": BASE, "nn::Module": BASE,
+    "nn::ModuleOf": BASE,
+    "nn::PackedSequence": BASE, "nn::PaddingSizes": BASE, "nn::PaddingLayer": BASE, "nn::Parameter": BASE,
+    "nn::Buffer": BASE,
+    "nn::TransformerDecoderMasks": BASE, "nn::init::Fans": BASE, "nn::init::calculate_gain": "a number",
+    "nn::clone": ONCE,
+    "nn::snapshot": ONCE, "nn::vector_to_parameters": ONCE, "nn::remove_parametrizations": ONCE,
+    "nn::quantize_dynamic_": ONCE, "nn::quantize_dynamic": "a row of compare.py: int8_linear",
+    "nn::FiniteCheck": "PyTorch has none", "nn::summary": "text",
+}
+
+
+def documented(folder):
+    """The names of docs/operations.md, and those of nn in docs/layers.md."""
+    text = (folder / "operations.md").read_text(encoding="utf-8").partition("## Methods of Tensor alone")[0]
+    text += (folder / "layers.md").read_text(encoding="utf-8").partition("\n## nn\n")[2].partition("\n## ")[0]
+    for name, more in re.findall(r"^\| `([\w:]+)((?:/\dd)*)", text, re.M):
+        yield name
+        yield from (name[:-2] + other for other in more.split("/") if other)
+
+
+def missing(folder):
+    """Names of docs/ that have neither a row nor a reason."""
+    swept = {name.partition("/")[0] for name in table.FUNCTIONS}
+    return sorted(set(documented(folder)) - swept - set(UNSWEPT))
