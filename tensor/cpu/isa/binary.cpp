@@ -72,16 +72,6 @@ void ternary(const void* a, const void* b, const void* c, void* out, std::int64_
   for (std::int64_t i = 0; i < n; ++i) r[i] = Op::value(x[i], y[i], z[i], q);
 }
 
-/// Loops over float or halves of S, which take the ends of rows as vectors too.
-template <class S> void install_ternary(TernaryLoop* table) {
-  kernels::for_each(kernels::TernaryOps{}, [&]<class Op, int I>() {
-    table[I] = [](const void* a, const void* b, const void* c, void* out, std::int64_t n, double p) {
-      map_row<S>([q = parameter<float>(p)](float x, float y, float z) { return Op::value(x, y, z, q); }, out, n, a, b,
-                 c);
-    };
-  });
-}
-
 template <class T> void install(Kernels& k, Compute compute) {
   using namespace kernels;
   const int type = static_cast<int>(compute);
@@ -93,11 +83,9 @@ template <class T> void install(Kernels& k, Compute compute) {
       k.binary_one[1][type][I] = binary_one<Op, T, 1>;
     }
   });
-  if constexpr (std::is_same_v<T, float> && kMapsHalves) return install_ternary<T>(k.ternary[type]);
-  else
-    for_each(TernaryOps{}, [&]<class Op, int I>() {
-      if constexpr (takes<T>(Op::kKind)) k.ternary[type][I] = ternary<Op, T>;
-    });
+  for_each(TernaryOps{}, [&]<class Op, int I>() {
+    if constexpr (takes<T>(Op::kKind)) k.ternary[type][I] = ternary<Op, T>;
+  });
 }
 
 /// x with the sign of y, of either half.
@@ -116,18 +104,23 @@ template <class S> void install_halves(Kernels& k, DType dtype) {
   for_each(BinaryOps{}, [&]<class Op, int I>() {
     if constexpr (kIsOneOf<Op, Add, Sub, Mul, Div, Maximum, Minimum, Fmax, Fmin, Prelu, PreluWeight>)
       k.binary[type][I] = [](const void* a, const void* b, void* out, std::int64_t n) {
-        map_row<S>([](float x, float y) { return Op::value(x, y); }, out, n, a, b);
+        map_halves<S>([](float x, float y) { return Op::value(x, y); }, out, n, a, b);
         return true;
       };
   });
-  install_ternary<S>(k.ternary[type]);
+  for_each(TernaryOps{}, [&]<class Op, int I>() {
+    k.ternary[type][I] = [](const void* a, const void* b, const void* c, void* out, std::int64_t n, double p) {
+      const float q = parameter<float>(p);
+      map_halves<S>([q](float x, float y, float z) { return Op::value(x, y, z, q); }, out, n, a, b, c);
+    };
+  });
 }
 
 }  // namespace
 
 template <> void install_loops<family::Binary>(Kernels& k) {
   install<float>(k, Compute::kFloat);
-  if constexpr (kMapsHalves) {
+  if constexpr (kHalves) {
     install_halves<Half>(k, DType::float16);
     install_halves<std::uint16_t>(k, DType::bfloat16);
   }

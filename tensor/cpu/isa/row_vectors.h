@@ -202,20 +202,21 @@ template <class E, class F> MINNOW_HD void row_map(E* to, std::int64_t n, const 
   store_first(f(i, rest), to + i, rest);
 }
 
-/// f of the lanes of some vectors, each by itself.
+/// f of the lanes of some vectors, each by itself.  By arrays: of these the compiler makes vectors again, of a struct not.
 template <class F, class... V> MINNOW_HD Vector each_lane(const F& f, const V&... v) {
-  struct Lanes {
-    float of[kLanes32];
-  };
-  Lanes out;
-  [&](const auto&... lanes) {
-    for (int l = 0; l < kLanes32; ++l) out.of[l] = f(lanes.of[l]...);
-  }(__builtin_bit_cast(Lanes, v)...);
-  return load(out.of);
+  float x[sizeof...(V)][kLanes32], out[kLanes32];
+  int operand = 0;
+  (store(v, x[operand++]), ...);
+  [&]<int... Operand>(std::integer_sequence<int, Operand...>) {
+#pragma GCC ivdep
+    for (int l = 0; l < kLanes32; ++l) out[l] = f(x[Operand][l]...);
+  }
+  (std::make_integer_sequence<int, sizeof...(V)>());
+  return load(out);
 }
-/// The same for rows of float or halves: to[i] = f(from[i]...).
-template <class S, class F, class... From>
-MINNOW_HD void map_row(const F& f, void* to, std::int64_t n, const From*... from) {
+/// to[i] = f(from[i]...) for rows of halves, as floats.
+template <AHalf S, class F, class... From>
+MINNOW_HD void map_halves(const F& f, void* to, std::int64_t n, const From*... from) {
   row_map(static_cast<S*>(to), n,
           [&](std::int64_t i, int m) { return each_lane(f, load_some(static_cast<const S*>(from) + i, m)...); });
 }

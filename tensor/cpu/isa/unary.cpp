@@ -57,7 +57,7 @@ template <class S> void install_halves(UnaryLoop* table) {
                            Threshold, Sqrt, Rsqrt, Square, Reciprocal, Floor, Ceil, Round, Trunc, Frac, Clamp>)
       table[I] = [](const void* x, void* y, std::int64_t n, double p0, double p1) {
         const float q0 = parameter<float>(p0), q1 = parameter<float>(p1);
-        map_row<S>([q0, q1](float v) { return Value::of<Op>(v, q0, q1); }, y, n, x);
+        map_halves<S>([q0, q1](float v) { return Value::of<Op>(v, q0, q1); }, y, n, x);
       };
   });
 }
@@ -67,7 +67,7 @@ template <class S> void install_halves(UnaryLoop* table) {
 template <> void install_loops<family::Unary>(Kernels& k) {
   install<float>(k.unary[static_cast<int>(Compute::kFloat)]);
   install<double>(k.unary[static_cast<int>(Compute::kDouble)]);
-  if constexpr (kMapsHalves) {
+  if constexpr (kHalves) {
     install_halves<Half>(k.unary[own_loop_type(DType::float16)]);
     install_halves<std::uint16_t>(k.unary[own_loop_type(DType::bfloat16)]);
   }

@@ -35,18 +35,17 @@
 
 namespace minnow::cpu {
 
-// kWhole: with the loops of all types.  kHalves: with sums of halves as they are.  kMapsHalves: with functions of them too, which
-// the compiler turns into loops of vectors for AVX-512 alone.
+// kWhole: with the loops of all types.  kHalves: with loops over halves as they are, which convert vectors of them.
 namespace baseline {
-inline constexpr bool kWhole = true, kHalves = false, kMapsHalves = false;
+inline constexpr bool kWhole = true, kHalves = false;
 inline constexpr int kVectorBytes = 16;
 }  // namespace baseline
 namespace avx2 {
-inline constexpr bool kWhole = true, kHalves = true, kMapsHalves = false;
+inline constexpr bool kWhole = true, kHalves = true;
 inline constexpr int kVectorBytes = 32;
 }  // namespace avx2
 namespace avx512 {
-inline constexpr bool kWhole = false, kHalves = true, kMapsHalves = true;
+inline constexpr bool kWhole = false, kHalves = true;
 inline constexpr int kVectorBytes = 64;
 }  // namespace avx512
 
