@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
-#include <cmath>
-#include <cstring>
 #include <limits>
 
 namespace minnow::data::detail {
@@ -12,109 +10,30 @@ namespace {
 
 enum class Number { none, integer, real };
 
-/// Eight digits at once; false unless all eight characters are digits.  The bytes of a word are digits if they are
-/// '0' ... '9'; pairs, fours and the eight are joined by multiplications.
-bool eight_digits(const char* at, std::uint64_t& value) {
-  std::uint64_t x = 0;
-  std::memcpy(&x, at, sizeof(x));
-  if (((x & (x + 0x0606060606060606)) & 0xF0F0F0F0F0F0F0F0) != 0x3030303030303030) return false;
-  x -= 0x3030303030303030;
-  x = x * 10 + (x >> 8);
-  value =
-      (((x & 0x000000FF000000FF) * 0x000F424000000064) + (((x >> 16) & 0x000000FF000000FF) * 0x0000271000000001)) >> 32;
-  return true;
-}
-
-/// mantissa * 10^power correctly rounded, for power in [-22, 22]; false where it takes more digits to decide.
-bool scaled(std::uint64_t mantissa, int power, double& value) {
-  static constexpr long double kPowers[] = {1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,  1e7L,
-                                            1e8L,  1e9L,  1e10L, 1e11L, 1e12L, 1e13L, 1e14L, 1e15L,
-                                            1e16L, 1e17L, 1e18L, 1e19L, 1e20L, 1e21L, 1e22L};
-  if (mantissa <= std::uint64_t{1} << 53) {  // both factors are exact, and the result is rounded once
-    const auto exact = static_cast<double>(mantissa), factor = static_cast<double>(kPowers[std::abs(power)]);
-    value = power < 0 ? exact / factor : exact * factor;
-    return true;
-  }
-  if constexpr (std::numeric_limits<long double>::digits == 64 && sizeof(long double) == 16) {
-    // Rounded to 64 bits, and then to 53: wrong only where the 11 bits that are left out are about one half.
-    const auto exact = static_cast<long double>(mantissa);
-    const long double wide = power < 0 ? exact / kPowers[-power] : exact * kPowers[power];
-    std::uint64_t bits = 0;
-    std::memcpy(&bits, &wide, sizeof(bits));
-    value = static_cast<double>(wide);
-    const std::uint64_t rest = bits & 0x7FF;
-    return rest < 0x3FF || rest > 0x401;
-  }
-  return false;
-}
-
 /// Parses a number at `p`, which then is its end.
 Number parse_number(const char*& p, const char* end, std::uint64_t& bits) {
-  constexpr int kMaxPower = 22, kMaxDigits = 19;  // of scaled(); that fit into 64 bits
-  const char* at = p;
-  const bool negative = *at == '-';
-  if (negative || *at == '+') ++at;
-  const char* const first = at;
-  std::uint64_t mantissa = 0;
-  const auto digits = [&] {
-    for (std::uint64_t eight = 0; end - at >= 8 && eight_digits(at, eight); at += 8)
-      mantissa = mantissa * 100000000 + eight;
-    for (; static_cast<unsigned char>(*at - '0') < 10; ++at)
-      mantissa = mantissa * 10 + static_cast<unsigned>(*at - '0');
-  };
-  digits();
-  std::ptrdiff_t count = at - first;
-  if (count > 0 && count < kMaxDigits && *at != '.' && *at != 'e' && *at != 'E') {
-    p = at;
-    bits = negative ? 0 - mantissa : mantissa;
+  const bool negative = *p == '-';
+  const char* const first = negative || *p == '+' ? p + 1 : p;
+  if (*first == '-') return Number::none;
+  const char* digits_end = first;
+  while (static_cast<unsigned char>(*digits_end - '0') < 10) ++digits_end;
+  std::int64_t whole = 0;
+  const bool is_whole = digits_end != first && *digits_end != '.' && *digits_end != 'e' && *digits_end != 'E';
+  if (is_whole && std::from_chars(negative ? p : first, digits_end, whole).ec == std::errc()) {
+    p = digits_end;
+    bits = static_cast<std::uint64_t>(whole);
     return Number::integer;
   }
-  int power = 0;
-  if (*at == '.') {
-    const char* const fraction = ++at;
-    digits();
-    power = static_cast<int>(std::max<std::ptrdiff_t>(fraction - at, -100000));
-    count += at - fraction;
-  }
-  if (count == 0) {  // inf and nan
-    double value = 0;
-    const auto [stop, error] = std::from_chars(first, end, value);
-    if (error != std::errc() || stop == first || *first == '-') return Number::none;
-    p = stop;
-    bits = std::bit_cast<std::uint64_t>(negative ? -value : value);
-    return Number::real;
-  }
-  bool plain = count <= kMaxDigits;
-  if (*at != 'e' && *at != 'E' && power == 0 && at[-1] != '.') {  // many digits
-    std::int64_t whole = 0;
-    if (std::from_chars(negative ? first - 1 : first, at, whole).ec == std::errc()) {
-      p = at;
-      bits = static_cast<std::uint64_t>(whole);
-      return Number::integer;
-    }
-  }
-  if (*at == 'e' || *at == 'E') {
-    const char* exponent = at + 1;
-    if (*exponent == '-' || *exponent == '+') ++exponent;
-    int shift = 0;
-    const auto [stop, error] = std::from_chars(exponent, end, shift);
-    if (stop == exponent || *exponent == '-') return Number::none;
-    plain = plain && error == std::errc() && std::abs(shift) < 1000;
-    if (plain) power += at[1] == '-' ? -shift : shift;
-    at = stop;
-  }
   double value = 0;
-  if (!plain || std::abs(power) > kMaxPower || !scaled(mantissa, power, value)) {
-    const auto [stop, error] = std::from_chars(first, at, value);
-    if (error == std::errc::result_out_of_range) {  // value is unchanged then: does it overflow, or is it too small?
-      const char* exponent = std::find_if(first, at, [](char c) { return c == 'e' || c == 'E'; });
-      const char* digit = std::find_if(first, exponent, [](char c) { return c >= '1' && c <= '9'; });
-      const char* point = std::find(first, exponent, '.');
-      const bool small = exponent != at ? exponent[1] == '-' : digit > point;
-      value = digit == exponent || small ? 0 : std::numeric_limits<double>::infinity();
-    } else if (stop != at) {
-      return Number::none;
-    }
+  const auto [at, error] = std::from_chars(first, end, value);
+  if (error == std::errc::result_out_of_range) {  // value is unchanged then: does it overflow, or is it too small?
+    const char* exponent = std::find_if(first, at, [](char c) { return c == 'e' || c == 'E'; });
+    const char* digit = std::find_if(first, exponent, [](char c) { return c >= '1' && c <= '9'; });
+    const char* point = std::find(first, exponent, '.');
+    const bool small = exponent != at ? exponent[1] == '-' : digit > point;
+    value = digit == exponent || small ? 0 : std::numeric_limits<double>::infinity();
+  } else if (error != std::errc()) {
+    return Number::none;
   }
   p = at;
   bits = std::bit_cast<std::uint64_t>(negative ? -value : value);
