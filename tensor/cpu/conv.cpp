@@ -3,7 +3,6 @@
 #include <string>
 #include <vector>
 #include <minnow/tensor/cpu/activate.h>
-#include <minnow/tensor/cpu/conv_columns.h>
 #include <minnow/tensor/cpu/conv_direct.h>
 #include <minnow/tensor/cpu/conv_few.h>
 #include <minnow/tensor/cpu/conv_parts.h>
@@ -13,14 +12,13 @@
 #include <minnow/tensor/cpu/onednn_plan.h>
 #include <minnow/tensor/cpu/winograd.h>
 #include <minnow/tensor/internal.h>
-#include <minnow/tensor/kernels/reduce.h>
 #include <minnow/tensor/threads.h>
 
-// One input channel is read by conv_few.h, 3x3 windows of many channels are computed by winograd.h, and float32 with few
-// positions and many weights is a product (conv_columns.h).  Else oneDNN computes float32 and halves on dense channels-last
-// activations (others are copied to that layout, and a single ungrouped input channel gets a second one of zeros); weights
-// are reordered to the layout that it chooses.  Halves without a primitive on this machine are computed in float32; weight
-// gradients of halves are sums in float32.  float64, and what oneDNN has only plain loops for, is computed by conv_unfold.h.  Results have the same bits for any number of threads.
+// One input channel is read by conv_few.h, and 3x3 windows of many channels are computed by winograd.h.  Else oneDNN computes
+// float32 and halves on dense channels-last activations (others are copied to that layout, and a single ungrouped input
+// channel gets a second one of zeros); weights are reordered to the layout that it chooses.  Halves without a primitive on
+// this machine are computed in float32; weight gradients of halves are sums in float32.  float64, and what oneDNN has only
+// plain loops for, is computed by conv_unfold.h.  Results have the same bits for any number of threads.
 
 namespace minnow::cpu {
 namespace {
@@ -89,8 +87,7 @@ bool takes_winograd(DType dtype, const Conv2dParams& params, const Shape& w, con
 ConvWay way_of(ConvDirection direction, DType dtype, const Conv2dParams& params, const Shape& x, const Shape& w,
                const Shape& y) {
   if (direction != ConvDirection::backward_input && suits_few(params, x, w)) return ConvWay::few;
-  if (takes_winograd(dtype, params, w, y)) return ConvWay::winograd;
-  return dtype == DType::float32 && suits_columns(params, x, w, y) ? ConvWay::columns : ConvWay::library;
+  return takes_winograd(dtype, params, w, y) ? ConvWay::winograd : ConvWay::library;
 }
 
 /// Returns false if oneDNN has no such convolution on this machine (halves).
@@ -109,10 +106,7 @@ bool library_forward(const Conv2dParams& params, const View& x, const View& w, c
   const View b = bias.defined() ? packed(bias, dtype) : bias;
   const bool pad = params.groups == 1 && x.shape()[1] == 1;
   const View in = activations(x, dtype, pad), kernel = weights(w, dtype, pad);
-  if (way == ConvWay::columns) {
-    columns_forward(params, in, kernel, b, out);
-    activate(activation, out);
-  } else if (way == ConvWay::winograd) {
+  if (way == ConvWay::winograd) {
     winograd_forward(params, in, in_dtype(kernel, DType::float32), b.defined() ? in_dtype(b, DType::float32) : b, out,
                      activation);
   } else {
@@ -132,8 +126,7 @@ bool library_backward_input(const Conv2dParams& params, const View& grad, const 
   if (pad) shape[1] = padded(shape[1]);
   const bool direct = !pad && grad_x.is_contiguous(MemoryFormat::channels_last);
   const View out = direct ? grad_x : scratch(shape, dtype, MemoryFormat::channels_last);
-  if (way == ConvWay::columns) columns_backward_input(params, g, kernel, out);
-  else if (way == ConvWay::winograd) winograd_backward_input(params, g, in_dtype(kernel, DType::float32), out);
+  if (way == ConvWay::winograd) winograd_backward_input(params, g, in_dtype(kernel, DType::float32), out);
   else if (!direct_backward_input(params, g, kernel, out)) return false;
   store(direct ? out : first_slices(out, 1, grad_x.shape()[1]), grad_x);
   return true;
@@ -224,14 +217,6 @@ View packed_output(const View& t) {
   return t.is_contiguous() && t.dtype() == DType::float32 ? t : scratch(t.shape(), DType::float32);
 }
 
-/// The sum of each channel of a channels-last tensor.
-void sum_channels(const View& t, const View& out) {
-  const std::int64_t channels = t.shape()[1], rows = t.numel() / channels;
-  execute(calls::Reduce{kernels::kIndexOf<kernels::ReduceOps, kernels::Sum>,
-                        View(t.storage(), t.dtype(), {1, rows, channels}, {t.numel(), channels, 1}, t.storage_offset()),
-                        View(out.storage(), out.dtype(), {1, channels}, {channels, 1}, out.storage_offset())});
-}
-
 /// By oneDNN, in the dtype of `in` and `g`; false if it has no such convolution.  `shape`: that of the weights.
 bool parts_backward_weight(const Conv2dParams& params, const View& g, const View& in, const Shape& shape,
                            const View& grad_w, const View& grad_bias) {
@@ -276,11 +261,7 @@ bool library_backward_weight(const Conv2dParams& params, const View& grad, const
   }
   const View out = packed_output(grad_w);
   if (way == ConvWay::few) few_backward_weight(params, g, in_dtype(x, DType::float32), out, grad_bias);
-  else if (way == ConvWay::winograd) winograd_backward_weight(params, g, activations(x, dtype, pad), out, grad_bias);
-  else {
-    columns_backward_weight(params, g, activations(x, dtype, pad), out);
-    if (grad_bias.defined()) sum_channels(g, grad_bias);
-  }
+  else winograd_backward_weight(params, g, activations(x, dtype, pad), out, grad_bias);
   if (!out.is_same(grad_w)) convert(out, grad_w);
   return true;
 }
@@ -310,7 +291,6 @@ std::vector<std::string> conv_implementations(ConvDirection direction, DType dty
                                               Shape w, const Shape& y) {
   switch (way_of(direction, dtype, params, x, w, y)) {
     case ConvWay::few: return {"few channels"};
-    case ConvWay::columns: return {"columns"};
     case ConvWay::winograd: return {"winograd"};
     case ConvWay::library: break;
   }

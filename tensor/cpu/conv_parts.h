@@ -32,7 +32,7 @@ ConvParts cut_into(std::int64_t all, std::int64_t wanted, std::int64_t weight_el
 
 enum class ConvDirection { forward, backward_input, backward_weight };
 /// The algorithms for float32 and halves, in the order in which they are preferred.
-enum class ConvWay { few, winograd, columns, library };
+enum class ConvWay { few, winograd, library };
 
 /// What computes a convolution of these sizes: an algorithm of ours, or oneDNN's implementations of its parts; unfolded
 /// images where it has only plain loops.  For tests.
