@@ -10,6 +10,7 @@
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/elementwise.h>
 #include <minnow/tensor/raw/reduce.h>
+#include <minnow/tensor/text.h>
 
 namespace minnow {
 namespace {
@@ -42,7 +43,7 @@ Counts count_nonfinite(const Tensor& x) {
 
 std::string origin(const autograd::Node& node) {
   std::string text = fmt::format("result of '{}'", node.name());
-  if (node.where().line) text += " (" + autograd::file_and_line(node.where()) + ")";
+  if (node.where().line) text += " (" + file_and_line(node.where()) + ")";
   return text;
 }
 
@@ -68,11 +69,6 @@ DetectAnomalyGuard::DetectAnomalyGuard(AnomalyOptions options)
   set_detect_anomaly(true, options);
 }
 DetectAnomalyGuard::~DetectAnomalyGuard() { set_detect_anomaly(on_, options_); }
-
-std::string autograd::file_and_line(SourceLocation where) {
-  const std::string_view file = where.file;
-  return std::string(file.substr(file.find_last_of('/') + 1)) + ":" + std::to_string(where.line);
-}
 
 void autograd::check_gradient(Node& node, std::size_t input, const Tensor& gradient, std::span<const Tensor> incoming) {
   const CallSite site = CallSite::instead(node.name(), node.where());

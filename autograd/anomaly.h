@@ -45,9 +45,6 @@ namespace autograd {
 
 struct Input;
 
-/// "train.cpp:42".
-std::string file_and_line(SourceLocation where);
-
 /// AutogradError if `gradient`, which `node` computed from `incoming` for its input, is not finite.
 void check_gradient(Node& node, std::size_t input, const Tensor& gradient, std::span<const Tensor> incoming);
 /// The same for a gradient at an edge's end that no operation computed; `what` it is.

@@ -174,7 +174,7 @@ class BackwardPass {
     }
     require_addable(slot, entry.grad);
     if (create_) slot.grad = add(slot.grad, entry.grad);
-    else if (is_expanded(slot.grad)) slot.grad = raw::binary(kAdd, slot.grad, entry.grad);
+    else if (is_expanded(slot.grad.shape(), slot.grad.strides())) slot.grad = raw::binary(kAdd, slot.grad, entry.grad);
     else raw::binary_(kAdd, slot.grad, entry.grad);
     if (checks_) check_sum(edge_of(entry), slot.grad);
     return slot.grad;
@@ -187,13 +187,6 @@ class BackwardPass {
   static void check_sum(const Edge& edge, const Tensor& sum) {
     autograd::check_gradient_at(edge, sum, "the sum of the gradients of its uses",
                                 "each of them is finite: scale the loss, or use a dtype with a wider range");
-  }
-
-  /// Whether elements of x share memory, so that x cannot be written to.
-  static bool is_expanded(const Tensor& x) {
-    for (int d = 0; d < x.dim(); ++d)
-      if (x.strides()[d] == 0 && x.shape()[d] > 1) return true;
-    return false;
   }
 
   /// The leaf's gradient is of an earlier backward or was set, and the leaf may have changed since.

@@ -9,6 +9,7 @@
 #include <minnow/autograd/thread_state.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/text.h>
 
 namespace minnow::autograd {
 namespace {

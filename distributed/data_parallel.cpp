@@ -52,13 +52,6 @@ std::pair<const Storage*, std::uint32_t> state_of(const Tensor& buffer) {
   return {buffer.storage().get(), buffer.storage()->version()};
 }
 
-/// Its elements share memory: it cannot be written to.
-bool is_expanded(const Tensor& grad) {
-  for (int d = 0; d < grad.dim(); ++d)
-    if (grad.strides()[d] == 0 && grad.size(d) > 1) return true;
-  return false;
-}
-
 /// What differs between modules, compared by all ranks.
 Signature signature_of(const NamedTensor& parameter) {
   Signature s;
@@ -267,7 +260,7 @@ void DataParallel::State::finish() {
       if (bucket.counts.data<std::int32_t>()[place] == 0) continue;
       const Tensor& p = parameters[bucket.parameters[place]].tensor;
       const Tensor mean = part_of(bucket, place, p);
-      if (is_expanded(p.grad())) p.set_grad(mean.clone());
+      if (detail::is_expanded(p.grad().shape(), p.grad().strides())) p.set_grad(mean.clone());
       else detail::raw::copy_to(mean, p.grad().detach());
     }
   }

@@ -14,6 +14,7 @@
 #include <minnow/tensor/raw/copy.h>
 #include <minnow/tensor/raw/elementwise.h>
 #include <minnow/tensor/raw/transfer.h>
+#include <minnow/tensor/text.h>
 #include <minnow/tensor/warning.h>
 
 namespace minnow::optim {
@@ -80,12 +81,10 @@ void Optimizer::check_parameters(const std::vector<Tensor>& params, SourceLocati
       throw DTypeError(op + ": a parameter must be floating-point" + shown + "\nconvert it: .to(float32)", where);
     if (!p.is_leaf()) {
       const auto& node = *p.slot()->producer;
-      std::string_view file = node.where().file;
-      file.remove_prefix(file.find_last_of('/') + 1);
       std::string leaves;
       for (const Tensor& leaf : autograd::leaves_of(p, 3)) leaves += "\n  from the leaf  " + describe(leaf);
       throw AutogradError(op + ": can't optimize a non-leaf Tensor" + shown + "\n  made by '" + node.name() + "' at " +
-                              std::string(file) + ":" + std::to_string(node.where().line) + leaves +
+                              file_and_line(node.where()) + leaves +
                               "\ngive the leaf that it was computed from, or .detach() it and call requires_grad_(); "
                               "Module::to() moves parameters in place",
                           where);

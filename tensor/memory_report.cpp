@@ -44,12 +44,9 @@ std::vector<MemoryUse> by_line(std::vector<MemoryUse> uses) {
 }
 
 std::string text_of(const MemoryUse& use) {
-  const auto slash = use.file.find_last_of('/');
-  const std::string file = slash == std::string::npos ? use.file : use.file.substr(slash + 1);
-  const std::string place = file.empty() ? "(unknown line)" : file + ":" + std::to_string(use.line);
   std::string text = use.device.str() + "  " + (use.operation.empty() ? "?" : use.operation);
   text.resize(std::max<std::size_t>(text.size(), 28), ' ');
-  return text + "  " + place + (use.what.empty() ? "" : "  " + use.what);
+  return text + "  " + file_and_line({use.file.c_str(), use.line}) + (use.what.empty() ? "" : "  " + use.what);
 }
 
 std::string line_text(const MemoryUse& use) {

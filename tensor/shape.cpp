@@ -130,6 +130,17 @@ bool is_dense(const Shape& shape, const Strides& strides) {
   return true;
 }
 
+bool same_dense_layout(const Shape& shape, const Strides& a, const Strides& b) {
+  if (is_contiguous(shape, a) && is_contiguous(shape, b)) return true;
+  return a == b && is_dense(shape, a);
+}
+
+bool is_expanded(const Shape& shape, const Strides& strides) {
+  for (int d = 0; d < shape.rank(); ++d)
+    if (strides[d] == 0 && shape[d] > 1) return true;
+  return false;
+}
+
 bool is_countable(const Shape& shape) {
   std::int64_t product = 1;
   bool fits = true;

@@ -95,6 +95,11 @@ Strides channels_last_strides(const Shape& shape);
 bool is_contiguous(const Shape& shape, const Strides& strides);
 /// Whether the elements fill a block of memory without gaps or overlap, in any order of dimensions.
 bool is_dense(const Shape& shape, const Strides& strides);
+/// Whether both have the same strides and no gaps, so that element i of one corresponds to element i of the other in
+/// memory order.
+bool same_dense_layout(const Shape& shape, const Strides& a, const Strides& b);
+/// Whether elements share memory, so that they cannot be written to.
+bool is_expanded(const Shape& shape, const Strides& strides);
 /// Whether the number of elements fits into 64 bits.
 bool is_countable(const Shape& shape);
 /// Dense strides with the order of dimensions of `like` (equal strides and broadcast dimensions: row-major).

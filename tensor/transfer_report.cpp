@@ -119,9 +119,7 @@ std::string to_string(const TransferReport& report) {
   for (const TransferLine& line : report.lines) {
     std::snprintf(row, sizeof row, "  %10s %7lldx  %-15s  ", format_bytes(line.totals.bytes).c_str(),
                   static_cast<long long>(line.totals.count), name_of(line.direction).data());
-    const auto slash = line.file.find_last_of('/');
-    const std::string file = slash == std::string::npos ? line.file : line.file.substr(slash + 1);
-    text += row + (file.empty() ? std::string("(unknown line)") : file + ":" + std::to_string(line.line)) + "\n";
+    text += row + file_and_line({line.file.c_str(), line.line}) + "\n";
   }
   return text;
 }

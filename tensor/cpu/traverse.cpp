@@ -424,8 +424,7 @@ void traverse(const Shape& shape, std::span<TraverseOperand> operands, Body body
 }
 
 bool same_dense_layout(const View& a, const View& b) {
-  if (a.is_contiguous() && b.is_contiguous()) return true;
-  return a.strides() == b.strides() && is_dense(a.shape(), a.strides());
+  return detail::same_dense_layout(a.shape(), a.strides(), b.strides());
 }
 
 }  // namespace minnow::cpu

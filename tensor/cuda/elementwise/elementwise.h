@@ -84,8 +84,4 @@ template <int N> struct Run {
 /// Copies elements between any dtypes, by way of `compute`.
 Run<1> copier(Compute compute);
 
-/// Whether both have the same strides and no gaps, so that element i of one corresponds to element i of the other in
-/// memory order.
-bool same_dense_layout(const Shape& shape, const Strides& a, const Strides& b);
-
 }  // namespace minnow::cuda

@@ -143,11 +143,6 @@ Run<1> copier(Compute compute) {
   return {copy_loops<std::int64_t>(), compute};
 }
 
-bool same_dense_layout(const Shape& shape, const Strides& a, const Strides& b) {
-  if (is_contiguous(shape, a) && is_contiguous(shape, b)) return true;
-  return a == b && is_dense(shape, a);
-}
-
 template <int N>
 void Run<N>::operator()(const Call& call, const Shape& shape, const Elements& out, const Elements (&in)[N]) const {
   if (shape.numel() == 0) return;

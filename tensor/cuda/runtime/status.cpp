@@ -11,6 +11,7 @@
 #include <minnow/tensor/cuda/memory/memory_pool.h>
 #include <minnow/tensor/cuda/runtime/context.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/text.h>
 
 namespace minnow::cuda {
 namespace {
@@ -46,10 +47,8 @@ std::string recent_operations() {
   std::string text;
   for (std::size_t i = 1; i <= std::min(recent.given, Recent::kCount); ++i) {
     const Recent::Operation& op = recent.operations[(recent.given - i) % Recent::kCount];
-    const std::string_view file = op.where.file;
     text += (i == 1 ? "" : ", ") + std::string(op.name);
-    if (!file.empty())
-      text += " (" + std::string(file.substr(file.find_last_of('/') + 1)) + ":" + std::to_string(op.where.line) + ")";
+    if (op.where.line != 0) text += " (" + file_and_line(op.where) + ")";
   }
   return text;
 }
