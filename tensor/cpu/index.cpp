@@ -348,8 +348,11 @@ template <> Outcome execute(const calls::IndexSelect& args) {
       const std::int64_t* at = indices_of(index);
       if (s.run == 1)
         visit_size(out.itemsize(), [&]<class T>() {
-          for (std::int64_t i = first; i < last; ++i)
-            reinterpret_cast<T*>(to)[i * out_step] = reinterpret_cast<const T*>(from)[at[i * si] * x_step];
+          // Variables of its own: stores of int64 would be taken for what is captured.
+          const T* const source = reinterpret_cast<const T*>(from);
+          T* const target = reinterpret_cast<T*>(to);
+          const std::int64_t *const place = at, stop = last, at_step = si, in_step = x_step, to_step = out_step;
+          for (std::int64_t i = first; i < stop; ++i) target[i * to_step] = source[place[i * at_step] * in_step];
         });
       else
         for (std::int64_t i = first; i < last; ++i) {
