@@ -99,14 +99,26 @@ void check(const Tensor& x, const Geometry& g) {
   }
 }
 
-/// x: [N, C, D, ...] -> [N, C * D, ...] and back.
-Tensor as_images(const Tensor& x) { return x.reshape({x.size(0), x.size(1) * x.size(2), x.size(3), x.size(4)}); }
-/// [N, C * D, OH, OW] -> [N, C, D, OH * OW].
-Tensor as_depths(const Tensor& images, const Tensor& x) {
-  return images.reshape({x.size(0), x.size(1), x.size(2), images.size(2) * images.size(3)});
+/// Whether x is dense with the channels of a pixel next to each other, and positions in its volumes are of 32 bits.
+bool by_channel(const Tensor& x) {
+  return x.numel() <= INT32_MAX && !x.is_contiguous() && x.permute({0, 2, 3, 4, 1}).is_contiguous();
 }
-/// [N, C, OD, OH * OW] -> [N, C, OD, OH, OW].
-Tensor as_volumes(const Tensor& depths, const Tensor& images) {
+/// x: [N, C, D, H, W] -> [N, C * D, H, W]; by channel [N * D, C, H, W].
+Tensor as_images(const Tensor& x) {
+  if (by_channel(x)) return x.transpose(1, 2).flatten(0, 1);
+  return x.reshape({x.size(0), x.size(1) * x.size(2), x.size(3), x.size(4)});
+}
+/// Images pooled -> [N, C, D, OH * OW]; by channel [N, 1, D, OH * OW * C].
+Tensor as_depths(const Tensor& images, const Tensor& x) {
+  const std::int64_t pixels = images.size(2) * images.size(3);
+  if (by_channel(x)) return images.permute({0, 2, 3, 1}).reshape({x.size(0), 1, x.size(2), pixels * x.size(1)});
+  return images.reshape({x.size(0), x.size(1), x.size(2), pixels});
+}
+/// Those pooled -> [N, C, OD, OH, OW].
+Tensor as_volumes(const Tensor& depths, const Tensor& images, const Tensor& x) {
+  if (by_channel(x))
+    return depths.reshape({x.size(0), depths.size(2), images.size(2), images.size(3), x.size(1)})
+        .permute({0, 4, 1, 2, 3});
   return depths.reshape({depths.size(0), depths.size(1), depths.size(2), images.size(2), images.size(3)});
 }
 
@@ -124,20 +136,19 @@ MinMax largest(const Tensor& x, const Geometry& g, bool indices) {
   }
   const auto images = detail::max_pool(as_images(x), g.last_two(), g.ceil_mode);
   const auto depths = detail::max_pool(as_depths(images.values, x), g.depth(), g.ceil_mode);
-  const Tensor values = as_volumes(depths.values, images.values);
+  const Tensor values = as_volumes(depths.values, images.values, x);
   if (!indices) return {values, {}};
-  const std::int64_t pixels = images.values.size(2) * images.values.size(3);
   const Tensor at = positions(depths.indices).flatten(2);  // depth * pixels + pixel
   const Tensor in_image = gather(as_depths(positions(images.indices), x).flatten(2), 2, at);
-  const Tensor whole = add(mul(floor_divide(at, pixels), x.size(3) * x.size(4)), in_image);
-  return {values, whole.reshape(values.shape())};
+  const Tensor whole = add(mul(floor_divide(at, depths.values.size(3)), x.size(3) * x.size(4)), in_image);
+  return {values, as_volumes(whole.reshape(depths.values.shape()), images.values, x)};
 }
 
 Tensor average(const Tensor& x, const Geometry& g) {
   if (g.dims() == 1) return detail::avg_pool(x.unsqueeze(2), g.last_two(), g.ceil_mode).squeeze(2);
   if (g.dims() == 2) return detail::avg_pool(x, g.last_two(), g.ceil_mode);
   const Tensor images = detail::avg_pool(as_images(x), g.last_two(), g.ceil_mode);
-  return as_volumes(detail::avg_pool(as_depths(images, x), g.depth(), g.ceil_mode), images);
+  return as_volumes(detail::avg_pool(as_depths(images, x), g.depth(), g.ceil_mode), images, x);
 }
 
 /// Sums divided by a number: of whole windows, for which x gets zeros at the end.

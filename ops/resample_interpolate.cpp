@@ -15,6 +15,7 @@
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/raw/elementwise.h>
 
 namespace minnow {
 namespace {
@@ -30,6 +31,7 @@ struct Axis {
   double factor = 0;  ///< the given one, or 0
 
   bool whole() const { return factor > 0 ? factor == std::floor(factor) : out % in == 0; }
+  bool like(const Axis& o) const { return in == o.in && out == o.out && factor == o.factor; }
   bool same() const { return in == out && (factor == 0 || factor == 1); }
 };
 
@@ -54,10 +56,11 @@ Tensor nearest_index(const Axis& a, bool exact, Device device) {
 
 /// The place of each output pixel in units of input pixels: float64 [out].
 Tensor places(const Axis& a, bool align_corners, Device device) {
-  const Tensor i = numbers(a, DType::float64, device);
-  if (align_corners) return mul(i, a.out > 1 ? static_cast<double>(a.in - 1) / static_cast<double>(a.out - 1) : 0.0);
+  if (align_corners)
+    return mul(numbers(a, DType::float64, device),
+               a.out > 1 ? static_cast<double>(a.in - 1) / static_cast<double>(a.out - 1) : 0.0);
   const double scale = a.factor > 0 ? 1 / a.factor : static_cast<double>(a.in) / static_cast<double>(a.out);
-  return sub(mul(add(i, 0.5), scale), 0.5);
+  return sub(mul(arange(0.5, static_cast<double>(a.out), 1, {DType::float64, device}), scale), 0.5);
 }
 
 Tensor indices_at(const Tensor& places, const Axis& a) {
@@ -67,19 +70,16 @@ Tensor indices_at(const Tensor& places, const Axis& a) {
 Taps linear_taps(const Axis& a, bool align_corners, Device device) {
   const Tensor at = clamp(places(a, align_corners, device), 0, static_cast<double>(a.in - 1)), first = floor(at);
   const Tensor second = sub(at, first);
-  return {{indices_at(first, a), indices_at(add(first, 1), a)}, {sub(1, second), second}};
+  return {{first.to(DType::int64), indices_at(add(first, 1), a)}, {sub(1, second), second}};
 }
 
-/// Keys' kernel at distance d from 0 to 1, and from 1 to 2.
-Tensor near(const Tensor& d) { return add(mul(mul(sub(mul(d, 1.25), 2.25), d), d), 1); }
-Tensor far(const Tensor& d) { return add(mul(sub(mul(add(mul(d, -0.75), 3.75), d), 6), d), 3); }
-
+/// By Keys' kernel of the distances to four pixels.
 Taps cubic_taps(const Axis& a, bool align_corners, Device device) {
-  const Tensor at = places(a, align_corners, device), first = floor(at);
-  const Tensor t = sub(at, first), u = sub(1, t);
-  return {
-      {indices_at(sub(first, 1), a), indices_at(first, a), indices_at(add(first, 1), a), indices_at(add(first, 2), a)},
-      {far(add(t, 1)), near(t), near(u), far(add(u, 1))}};
+  const Tensor at = places(a, align_corners, device);
+  const Tensor pixel = add(floor(at), arange(-1, 3, 1, {DType::float64, device}).unsqueeze(1)), d = abs(sub(at, pixel));
+  const Tensor near = add(mul(mul(sub(mul(d, 1.25), 2.25), d), d), 1);
+  const Tensor far = add(mul(sub(mul(add(mul(d, -0.75), 3.75), d), 6), d), 3);
+  return {indices_at(pixel, a).unbind(), where(le(d, 1), near, far).unbind()};
 }
 
 Tensor spread(const Tensor& y, const Axis& a, const Taps& taps);
@@ -89,9 +89,13 @@ Tensor weighted(const Tensor& x, const Axis& a, const Taps& taps) {
   Tensor y;
   {
     const NoGradGuard no_grad;
+    Backend& backend = dispatch({{"x", x}});
     for (std::size_t t = 0; t < taps.index.size(); ++t) {
       const Tensor each = index_select(x, a.dim, taps.index[t]);
-      y = y.defined() ? addcmul(y, each, taps.weight[t]) : mul_(each, taps.weight[t]);
+      if (t == 0) y = mul_(each, taps.weight[t]);
+      else if (y.numel())
+        backend.run(calls::Ternary{raw::kTernary<kernels::Addcmul>, y.dtype(), y, each,
+                                   taps.weight[t].expand(y.shape()), y, 1});
     }
   }
   return record("interpolate", std::move(y), {x}, [a, taps](const Tensor& g) { return spread(g, a, taps); });
@@ -240,8 +244,12 @@ Tensor interpolate(const In& x, const InterpolateOptions& o) {
   }
   return by_rows(*x, axes, [&](const Tensor& rows, std::span<const Axis> of_rows) {
     Tensor y = rows.to(compute);
+    Taps taps;
+    const Axis* made_for = nullptr;  // images are often square
     in_order(of_rows, [&](const Axis& a) {
-      Taps taps = (o.mode == Mode::bicubic ? cubic_taps : linear_taps)(a, o.align_corners, x->device());
+      if (made_for == nullptr || !made_for->like(a))
+        taps = (o.mode == Mode::bicubic ? cubic_taps : linear_taps)(a, o.align_corners, x->device());
+      made_for = &a;
       Shape along = Shape::filled(y.dim() - a.dim, 1);
       along[0] = a.out;
       for (Tensor& weight : taps.weight) weight = weight.to(compute).reshape(along);

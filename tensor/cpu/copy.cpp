@@ -77,7 +77,7 @@ bool find_transpose(const View& from, const View& to, Transpose& t) {
     if (st[d] > 0 && (dense_to < 0 || st[d] < st[dense_to])) dense_to = d;
   }
   if (dense_from < 0 || dense_to < 0 || dense_from == dense_to) return false;
-  if (size[dense_from] < 4 || (sf[dense_to] == 0 && size[dense_to] < kShort)) return false;
+  if (std::min(size[dense_from], size[dense_to]) < 4 || (sf[dense_to] == 0 && size[dense_to] < kShort)) return false;
   t.rows = size[dense_from], t.cols = size[dense_to], t.to_step = st[dense_to];
   t.to_stride = st[dense_from], t.from_stride = sf[dense_to];
   for (int d = 0; d < rank; ++d) {
@@ -191,10 +191,11 @@ template <class T> void run_rows(const RowCopy& c, const View& source, const Vie
   const std::int64_t part = std::min(c.n, kElements), parts = (c.n + part - 1) / part;  // long rows are divided
   const std::int64_t bytes = c.n * static_cast<std::int64_t>(sizeof(T));
   const bool dense = c.rank > 0 && c.from_step == 1 && c.to_step == 1;
-  const auto rows_of = !dense || bytes < 8 || bytes > 64 ? nullptr
-                       : bytes <= 16                     ? copy_short<8>
-                       : bytes <= 32                     ? copy_short<16>
-                                                         : copy_short<32>;
+  const auto rows_of = !dense || bytes < 8 || bytes > 128 ? nullptr
+                       : bytes <= 16                      ? copy_short<8>
+                       : bytes <= 32                      ? copy_short<16>
+                       : bytes <= 64                      ? copy_short<32>
+                                                          : copy_short<64>;
   parallel_blocks(c.rows * parts, kElements / part, 2 * target.nbytes(), [&](std::int64_t begin, std::int64_t end) {
     std::int64_t index[kMaxRank], row = begin / parts, first = begin % parts * part;
     const T* from = static_cast<const T*>(source.raw_data());

@@ -339,6 +339,8 @@ template <> Outcome execute(const calls::IndexSelect& args) {
   const std::size_t bytes = static_cast<std::size_t>(s.run * size);
   const std::int64_t group = std::max<std::int64_t>(1, 4096 / s.run);
   const std::int64_t x_step = x.strides()[dim], out_step = out.strides()[dim];
+  // Rows of a few that are used again and again are near.
+  const std::int64_t ahead = size_at(x, dim) * s.run * size < 1 << 15 ? n : kRowsAhead;
   // All indices of a piece, then the next: where a piece is one element, its place costs more than the element.
   parallel_blocks(n * s.pieces, group, 2 * out.nbytes(), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t k = begin; k < end;) {
@@ -348,12 +350,15 @@ template <> Outcome execute(const calls::IndexSelect& args) {
       const std::int64_t* at = indices_of(index);
       if (s.run == 1)
         visit_size(out.itemsize(), [&]<class T>() {
-          for (std::int64_t i = first; i < last; ++i)
-            reinterpret_cast<T*>(to)[i * out_step] = reinterpret_cast<const T*>(from)[at[i * si] * x_step];
+          // Variables of its own: stores of int64 would be taken for what is captured.
+          const T* const source = reinterpret_cast<const T*>(from);
+          T* const target = reinterpret_cast<T*>(to);
+          const std::int64_t *const place = at, stop = last, at_step = si, in_step = x_step, to_step = out_step;
+          for (std::int64_t i = first; i < stop; ++i) target[i * to_step] = source[place[i * at_step] * in_step];
         });
       else
         for (std::int64_t i = first; i < last; ++i) {
-          if (i + kRowsAhead < n) prefetch_run(from + at[(i + kRowsAhead) * si] * x_step * size, s.run * size);
+          if (i + ahead < n) prefetch_run(from + at[(i + ahead) * si] * x_step * size, s.run * size);
           std::memcpy(to + i * out_step * size, from + at[i * si] * x_step * size, bytes);
         }
       k += last - first;

@@ -362,10 +362,14 @@ class ChunkWalker {
 
 /// Whether an operand of short rows repeats within each index of the outermost dimension, but not from one to the next.
 bool repeats_in_parts(const Traversal& plan, std::span<const TraverseOperand> operands) {
-  constexpr std::int64_t kPart = 4096;  // elements that are worth a traversal
-  if (!plan.by_position || plan.by_rows || plan.rank < 3 || plan.numel / plan.sizes[0] < kPart) return false;
+  // Elements that are worth a traversal; where rows would do, also several threads.
+  const std::int64_t part = plan.by_rows ? 1 << 14 : 1 << 12;
+  if (!plan.by_position || plan.sizes[plan.rank - 1] >= kLongRow || plan.rank < 3 || plan.numel / plan.sizes[0] < part)
+    return false;
   for (std::size_t k = 0; k < operands.size(); ++k)
-    if (plan.pattern[k] == Pattern::kStrided && !operands[k].store && operands[k].strides[1] == 0) return true;
+    if ((plan.pattern[k] == Pattern::kStrided || plan.pattern[k] == Pattern::kRows) && !operands[k].store &&
+        operands[k].strides[1] == 0)
+      return true;
   return false;
 }
 void traverse_parts(const Traversal& plan, std::span<const TraverseOperand> operands, Body body, const void* context) {

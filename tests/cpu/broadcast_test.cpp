@@ -39,7 +39,7 @@ const Case kCases[] = {{{1, 16, 1, 1}, {3, 16, 28, 28}},  // constant rows
                        {{4, 1, 6, 1}, {4, 5, 6, 3}},       {{4, 1, 6, 100}, {4, 5, 6, 100}},
                        {{1, 7, 1, 9}, {3, 7, 70, 9}},      {{1, 3, 1, 1}, {1, 3, 1, 10000}},  // rows that blocks cut
                        {{3, 1, 1, 7}, {3, 50, 90, 7}},     {{3, 1, 1, 1}, {3, 90, 50, 7}},
-                       {{3, 5, 1, 7}, {3, 5, 900, 7}}};  // repeated within parts
+                       {{3, 5, 1, 7}, {3, 5, 900, 7}},     {{2, 1, 1, 32}, {2, 17, 31, 32}}};  // repeated within parts
 
 void check(const Tensor& a, const Tensor& b, DType dtype, Lay lay) {
   const Tensor out = blank(a.shape(), dtype, lay == Lay::kBroadcast ? Lay::kContiguous : lay);

@@ -30,7 +30,8 @@ TEST(CopyCpu, EveryDtypeToEveryOther) {
 
 TEST(CopyCpu, Transposes) {
   for (const DType dtype : {DType::uint8, DType::float16, DType::float32, DType::float64}) {
-    for (const Shape& shape : {Shape{37, 41}, Shape{3, 50, 19}, Shape{1, 64}, Shape{5, 4, 3, 2}, Shape{130, 17}}) {
+    for (const Shape& shape : {Shape{37, 41}, Shape{3, 50, 19}, Shape{1, 64}, Shape{5, 4, 3, 2}, Shape{130, 17},
+                               Shape{60, 2}, Shape{4, 30, 2}}) {
       check_copy(numbers(shape, dtype, Lay::kReversed), blank(shape, dtype));
       check_copy(numbers(shape, dtype), blank(shape, dtype, Lay::kReversed));
       check_copy(numbers(shape, dtype, Lay::kGaps), blank(shape, dtype, Lay::kReversed));
@@ -42,7 +43,7 @@ TEST(CopyCpu, Transposes) {
 /// Rows in both directions, short ones and such as are divided between threads.
 TEST(CopyCpu, ReversedRowsAndColumns) {
   for (const DType dtype : {DType::uint8, DType::float16, DType::float32, DType::float64})
-    for (const Shape& shape : {Shape{3, 5, 7}, Shape{2, 1, 40000}, Shape{300, 3}, Shape{1, 2}})
+    for (const Shape& shape : {Shape{3, 5, 7}, Shape{2, 1, 40000}, Shape{300, 3}, Shape{1, 2}, Shape{5, 19}})
       for (const Lay lay : {Lay::kContiguous, Lay::kReversed, Lay::kGaps})
         for (int d = 0; d < shape.rank(); ++d) {
           const Tensor x = numbers(shape, dtype, lay);

@@ -56,6 +56,27 @@ TEST(Spatial, UnpoolIsTheInverseOfThePool) {
   EXPECT_EQ(sum(back).item(), sum(pooled.values).item());
 }
 
+/// As contiguous ones: values, positions (of the first of equal elements) and gradients.
+TEST(Spatial, PoolsOfChannelsLastVolumes) {
+  for (const std::int64_t batch : {0, 2}) {
+    const Tensor x = randint(0, 9, {batch, 4, 5, 6, 3}).to(float32).permute({0, 4, 1, 2, 3}).requires_grad_();
+    const Tensor same = x.detach().contiguous().requires_grad_();
+    const auto check = [&](const Tensor& y, const Tensor& expected) {
+      EXPECT_TRUE(equal(y, expected));
+      const Tensor weight = arange(0, y.numel(), 1, float32).reshape(y.shape());
+      sum(mul(y, weight)).backward();
+      sum(mul(expected, weight)).backward();
+      EXPECT_TRUE(equal(x.grad(), same.grad()));
+    };
+    const MaxPool3dOptions options{.stride = 2, .padding = 1};
+    const MinMax most = max_pool3d_with_indices(x, 3, options), expected = max_pool3d_with_indices(same, 3, options);
+    EXPECT_TRUE(equal(most.indices, expected.indices));
+    check(most.values, expected.values);
+    check(adaptive_max_pool3d(x, {2, 3, 4}), adaptive_max_pool3d(same, {2, 3, 4}));
+    check(avg_pool3d(x, {1, 2, 2}), avg_pool3d(same, {1, 2, 2}));
+  }
+}
+
 TEST(Spatial, WindowsAreViews) {
   const Tensor x = arange(0, 6, 1, float32);
   const Tensor windows = x.unfold(0, 3, 2);

@@ -99,7 +99,9 @@ MINNOW_HD void largest_of_many(const T* x, const std::int32_t* rows, std::int64_
     const auto column = static_cast<std::int32_t>(i);
     for (int l = 0; l < kLanes; ++l) take_any(x[i + l], (Rows ? rows[i + l] : 0) + column + l, lane[l], place[l]);
   }
-  for (int l = 0; l < kLanes; ++l) take_any(lane[l], place[l], best, at);
+  for (int half = kLanes / 2; half > 0; half /= 2)
+    for (int l = 0; l < half; ++l) take_any(lane[half + l], place[half + l], lane[l], place[l]);
+  take_any(lane[0], place[0], best, at);
   for (; i < end; ++i) take_any(x[i], (Rows ? rows[i] : 0) + static_cast<std::int32_t>(i), best, at);
 }
 
