@@ -181,7 +181,7 @@ Tensor multi_margin_loss(const In& x, const In& target, const MultiMarginLossOpt
       const Tensor factors = index_select(options.weight, 0, column.flatten());
       margins = margins * (x->dim() == 1 ? factors : factors.unsqueeze(-1));
     }
-    const Tensor others = one_hot(*target, classes) == 0;
+    const Tensor others = column != arange(classes, {DType::int64, x->device()});
     return sum(where(others, margins, 0.0), -1) / static_cast<double>(classes);
   });
   return reduced(losses, options.reduction);

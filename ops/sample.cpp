@@ -106,7 +106,7 @@ Tensor cauchy_(const In& x, double median, double scale, RandomGenerator* genera
   return drawn("cauchy_", x, precise(x->dtype()), [&](Backend& backend, const Tensor& out) {
     constexpr double kPi = 3.14159265358979324;
     backend.run(calls::Uniform{reserved(generator, out), out, -kPi / 2, kPi / 2});
-    raw::copy_to(add(mul(tan(out), scale), median), out);
+    raw::copy_to(add_(mul_(tan(out), scale), median), out);
   });
 }
 

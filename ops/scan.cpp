@@ -19,13 +19,16 @@
 namespace minnow {
 namespace {
 
-/// What x is scanned in: floating-point or int64.
-DType scanned(const In& x) { return x->is_floating_point() ? x->dtype() : DType::int64; }
+/// What x is scanned in: floating-point or int64; for extremes on the host its own.
+DType scanned(const In& x, ScanOp op) {
+  const bool own = (op == ScanOp::max || op == ScanOp::min) && x->device().is_cpu();
+  return own || x->is_floating_point() ? x->dtype() : DType::int64;
+}
 
 /// Running results along dim, counted from the front; not recorded.  indices may be undefined.
 Tensor scan(ScanOp op, const In& x, const Tensor& factor, const Tensor& indices, int dim, bool reverse = false) {
   Backend& backend = dispatch({{"self", *x}, {"factor", factor, kOptional}});
-  const Tensor y = raw::new_result(x->shape(), scanned(x), x->device());
+  const Tensor y = raw::new_result(x->shape(), scanned(x, op), x->device());
   if (x->dim() == 0) {
     if (indices.defined()) raw::fill_(indices, 0);
     return raw::copy_to(x->detach(), y);

@@ -117,13 +117,25 @@ template <class T> struct Matrix {
   int cholesky() const {
     const int n = rows(args.a);
     int info = 0;
-    f.potrf('U', n, a, n, &info);
+    if (n <= kSmall) info = small_cholesky(n);
+    else f.potrf('U', n, a, n, &info);
     for (int i = 0; i < n; ++i) {
       T* const row = a + std::int64_t{i} * n;
       if (info == 0 && !(row[i] > 0)) info = i + 1;  // NaN, which OpenBLAS takes
       std::fill(row + i + 1, row + n, T(0));
     }
     return info;
+  }
+  /// What potrf does, for sizes where calling it costs more.
+  int small_cholesky(int n) const {
+    for (int i = 0; i < n; ++i)
+      for (int j = 0; j <= i; ++j) {
+        T rest = a[i * n + j];
+        for (int k = 0; k < j; ++k) rest -= a[i * n + k] * a[j * n + k];
+        if (i == j && !(rest > 0)) return i + 1;
+        a[i * n + j] = i == j ? std::sqrt(rest) : rest / a[j * n + j];
+      }
+    return 0;
   }
   int lu() const {
     const int n = rows(args.a);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <minnow/tensor/cpu/cpu_backend.h>
 #include <minnow/tensor/cpu/parallel.h>
+#include <minnow/tensor/dtype_switch.h>
 #include <minnow/tensor/internal.h>
 
 namespace minnow::cpu {
@@ -45,7 +46,8 @@ template <class T, bool largest> struct Extreme {  // a branch that is seldom ta
   }
 };
 
-/// Lines of n elements each, `step` apart; the next line begins `next` behind, 1 if lines are columns.
+/// Lines of n elements each, `step` apart; the next line begins `next` behind, 1 if lines are columns.  Loops have it by value:
+/// stores of bytes and int64 would be taken for its members.
 template <class S> struct Strip {
   const S* x;
   const S* factor;
@@ -56,7 +58,7 @@ template <class S> struct Strip {
 };
 
 /// Some lines from the first on, whose states are in registers: a line waits for its last result.
-template <int Count, class Line, class S, class T> void scan_rows(const Strip<S>& s, std::int64_t first) {
+template <int Count, class Line, class S, class T> void scan_rows(Strip<S> s, std::int64_t first) {
   Line lines[Count] = {};
   for (std::int64_t k = 0; k < s.n; ++k) {
 #pragma GCC unroll 4
@@ -69,7 +71,7 @@ template <int Count, class Line, class S, class T> void scan_rows(const Strip<S>
   }
 }
 
-template <class Line, class S, class T> void scan(const Strip<S>& s) {
+template <class Line, class S, class T> void scan(Strip<S> s) {
   if (s.next != 1 || s.columns == 1) {
     std::int64_t r = 0;
     if constexpr (!requires(Line line) { line.at; })
@@ -88,11 +90,16 @@ template <class Line, class S, class T> void scan(const Strip<S>& s) {
   }
 }
 
-/// In S the elements are stored; T is what they are computed in, and `Wrapping` where an integer may overflow.
+/// In S the elements are stored; T is what they are computed in, and `Wrapping` where an integer may overflow: void if nothing
+/// is computed, for extremes.
 template <class S, class T, class Wrapping> void scan_by(ScanOp op, const Strip<S>& s) {
   switch (op) {
-    case ScanOp::sum: return scan<Sum<Wrapping>, S, Wrapping>(s);
-    case ScanOp::prod: return scan<Product<Wrapping>, S, Wrapping>(s);
+    case ScanOp::sum:
+      if constexpr (!std::is_void_v<T>) scan<Sum<Wrapping>, S, Wrapping>(s);
+      return;
+    case ScanOp::prod:
+      if constexpr (!std::is_void_v<T>) scan<Product<Wrapping>, S, Wrapping>(s);
+      return;
     case ScanOp::max: return scan<Extreme<S, true>, S, S>(s);
     case ScanOp::min: return scan<Extreme<S, false>, S, S>(s);
     case ScanOp::logsumexp:
@@ -148,7 +155,11 @@ template <> void execute(const calls::Scan& args) {
     case DType::float64: return run<double, double, double>(args);
     case DType::float16:
     case DType::bfloat16: return run_halves(args);
-    default: return run<std::int64_t, std::int64_t, std::uint64_t>(args);
+    case DType::int64: return run<std::int64_t, std::int64_t, std::uint64_t>(args);
+    default:
+      return dtype_switch(args.x.dtype(), [&]<class S>() {
+        if constexpr (sizeof(S) < 8 && std::is_integral_v<S>) run<S, void, void>(args);
+      });
   }
 }
 

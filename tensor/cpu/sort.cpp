@@ -167,13 +167,22 @@ template <class E> E* sort_in_parts(E* from, E* other, std::int64_t n, int key_b
 template <class T, class E>
 std::int64_t select(const Row<T>& row, std::int64_t begin, std::int64_t end, std::int64_t k, std::int64_t capacity,
                     E* to) {
-  constexpr std::int64_t kStretch = 16;
+  constexpr std::int64_t kStretch = 16, kInserted = 16;
   std::int64_t count = 0;
   KeyOf<T> limit{};
   std::int64_t limit_at = -1;  // from 0 on there are k entries up to this one
   const auto put = [&](std::int64_t i) {
     const KeyOf<T> key = row.key(i);
-    to[count] = E(key, static_cast<std::uint32_t>(i));  // without a branch
+    const E entry(key, static_cast<std::uint32_t>(i));
+    if (k <= kInserted) {  // few are kept in order
+      if (limit_at >= 0 && key >= limit) return;
+      std::int64_t at = count < k ? count++ : k - 1;
+      for (; at > 0 && entry < to[at - 1]; --at) to[at] = to[at - 1];
+      to[at] = entry;
+      if (count == k) limit = to[k - 1].key(), limit_at = to[k - 1].at();
+      return;
+    }
+    to[count] = entry;  // without a branch
     count += static_cast<std::int64_t>((limit_at < 0) | (key < limit));
     if (count < capacity) return;
     std::nth_element(to, to + k - 1, to + count);
@@ -194,11 +203,11 @@ std::int64_t select(const Row<T>& row, std::int64_t begin, std::int64_t end, std
 template <class T, class E> void put_kth(const Row<T>& row, std::int64_t k, E* to) {
   constexpr int kShift = std::max(0, kKeyBits<T> - kDigitBits);
   const auto digit = [&](std::int64_t i) { return static_cast<std::size_t>(row.key(i) >> kShift); };
-  std::uint32_t counts[kDigits] = {};
-  for (std::int64_t i = 0; i < row.n; ++i) ++counts[digit(i)];
+  std::uint32_t counts[2][kDigits] = {};  // of neighbors apart: an equal digit would wait for the last
+  for (std::int64_t i = 0; i < row.n; ++i) ++counts[i % 2][digit(i)];
   std::size_t d = 0;
   std::int64_t left = k;
-  for (; left > counts[d]; ++d) left -= counts[d];
+  for (; left > counts[0][d] + counts[1][d]; ++d) left -= counts[0][d] + counts[1][d];
   std::int64_t count = 0;
   for (std::int64_t i = 0; i < row.n; ++i) {
     to[count] = E(row.key(i), static_cast<std::uint32_t>(i));

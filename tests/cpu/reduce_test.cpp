@@ -200,6 +200,17 @@ TEST_P(Reduce, NanInfinityAndNoElements) {
   backend().run(calls::Reduce{kIndexOf<ReduceOps, Sum>, blank({0, 4, 3}), blank({0, 3})});
 }
 
+TEST_P(Reduce, NanInColumns) {
+  for (const DType dtype : {DType::float32, DType::float16, DType::bfloat16})
+    for (const int op : {kIndexOf<ReduceOps, Max>, kIndexOf<ReduceOps, Min>, kIndexOf<ReduceOps, Sum>})
+      for (std::int64_t column = 0; column < 21; ++column) {
+        const Tensor x = test::numbers({1, 40, 21}, dtype), out = blank({1, 21}, dtype);
+        test::set(x, 17 * 21 + column, std::numeric_limits<double>::quiet_NaN());
+        backend().run(calls::Reduce{op, x, out});
+        for (std::int64_t i = 0; i < 21; ++i) ASSERT_EQ(std::isnan(get(out, i)), i == column) << dtype << " " << op;
+      }
+}
+
 /// 16 million floats, whose exact sum is known by the double reference.
 TEST_P(Reduce, LongSumsAreAccurate) {
   const std::int64_t n = std::int64_t{1} << 24;

@@ -105,6 +105,10 @@ TEST(Linalg, GivesWhatItWasMadeOf) {
   const linalg::Eigh e = linalg::eigh(symmetric);
   EXPECT_TRUE(allclose(matmul(symmetric, e.vectors), mul(e.vectors, e.values.unsqueeze(-2)), 1e-8, 1e-9));
   EXPECT_TRUE(allclose(matmul(linalg::inv(symmetric), symmetric), eye(5, float64).expand({3, 5, 5}), 1e-8, 1e-8));
+  for (const std::int64_t n : {2, 8, 9, 20}) {
+    const Tensor p = positive(randn({3, n, n}, {DType::float64})), l = linalg::cholesky(p);
+    EXPECT_TRUE(equal(l, tril(l)) && allclose(matmul(l, l.mT()), p)) << n;
+  }
 }
 
 TEST(Linalg, DetOfASingularMatrixHasAGradient) {

@@ -156,7 +156,7 @@ TEST(SortSizes, AgreeWithTheStandardLibrary) {
       for (const int threads : {1, 2, 3}) {
         set_num_threads(threads);
         EXPECT_EQ(x.argsort().to_vector<std::int64_t>(), order) << n << " " << threads;
-        for (const std::int64_t k : {std::int64_t{1}, std::int64_t{20}, n / 8, n / 2}) {
+        for (const std::int64_t k : {std::int64_t{1}, std::int64_t{7}, std::int64_t{20}, n / 8, n / 2}) {
           const std::vector<std::int64_t> want(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(k));
           EXPECT_EQ(x.topk(k, 0, false).indices.to_vector<std::int64_t>(), want) << n << " " << k << " " << threads;
         }
@@ -173,6 +173,7 @@ TEST_P(Sort, OfManyRowsKeepsTheOrderOfEqualElements) {
     const Ordered want = x.sort(dim, true), got = there.sort(dim, true);
     EXPECT_TRUE(equal(got.values.cpu(), want.values));
     EXPECT_TRUE(equal(got.indices.cpu(), want.indices));
+    EXPECT_TRUE(equal(there.topk(7, dim).indices.cpu(), want.indices.narrow(dim, 0, 7)));
     const Tensor ahead = want.indices.narrow(dim, 1, x.size(dim) - 1),
                  back = want.indices.narrow(dim, 0, x.size(dim) - 1);
     const Tensor other = ne(want.values.narrow(dim, 1, x.size(dim) - 1), want.values.narrow(dim, 0, x.size(dim) - 1));

@@ -89,8 +89,8 @@ void sum_rows(const S* x, std::int64_t stride, std::int64_t count, std::int64_t 
   }
 }
 
-template <class Op>
-void extreme_rows(const float* x, std::int64_t stride, std::int64_t count, std::int64_t n, double* a) {
+template <class Op, class S>
+void extreme_rows(const S* x, std::int64_t stride, std::int64_t count, std::int64_t n, double* a) {
   float best[kRows];
   for (std::int64_t r = 0; r < count; r += kRows) {
     const std::int64_t m = count - r < kRows ? count - r : kRows;
@@ -132,66 +132,67 @@ void pair_columns(const float* x, std::int64_t stride, std::int64_t rows, std::i
   }
 }
 
-/// Sums columns of V vectors, with the accumulators in registers.  read() gives the next row of vectors.
-template <int V, class Read>
-MINNOW_HD void sum_strip(std::int64_t stride, std::int64_t rows, const Read& read, DoubleVector* a) {
+/// Calls add(value, j) for sums of rows of vectors, eight rows together; read(r, j) gives them.  Row after row: a column of rows
+/// that are a page apart is read slowly.
+template <class Read, class Add>
+MINNOW_HD void sum_vectors(std::int64_t rows, std::int64_t cols, const Read& read, const Add& add) {
   std::int64_t r = 0;
   for (; r + 8 <= rows; r += 8) {
-    for (int v = 0; v < V; ++v) {
-      const auto two = [&](std::int64_t row) { return read(row * stride, v) + read((row + 1) * stride, v); };
-      const Vector p = (two(r) + two(r + 2)) + (two(r + 4) + two(r + 6));
-      a[2 * v] += low(p);
-      a[2 * v + 1] += high(p);
+    for (std::int64_t j = 0; j < cols; j += kLanes32) {
+      const auto two = [&](std::int64_t at) { return read(at, j) + read(at + 1, j); };
+      add((two(r) + two(r + 2)) + (two(r + 4) + two(r + 6)), j);
     }
   }
   for (; r < rows; ++r) {
-    for (int v = 0; v < V; ++v) {
-      const Vector p = read(r * stride, v);
-      a[2 * v] += low(p);
-      a[2 * v + 1] += high(p);
-    }
+    for (std::int64_t j = 0; j < cols; j += kLanes32) add(read(r, j), j);
   }
 }
 
 template <class Op, class S>
 void vector_columns(const S* x, std::int64_t stride, std::int64_t rows, std::int64_t cols, float q, double* a) {
-  constexpr int kWide = 4;
   const Vector p = splat(q);
-  std::int64_t j = 0;
-  const auto strip = [&]<int V>(std::integral_constant<int, V>) {
-    DoubleVector sum[2 * V];
-    std::memcpy(sum, a + j, sizeof sum);
-    sum_strip<V>(
-        stride, rows, [&](std::int64_t at, int v) { return Op::map(load(x + j + at + v * kLanes32), p); }, sum);
-    std::memcpy(a + j, sum, sizeof sum);
-    j += V * kLanes32;
-  };
-  while (j + kWide * kLanes32 <= cols) strip(std::integral_constant<int, kWide>());
-  while (j + kLanes32 <= cols) strip(std::integral_constant<int, 1>());
-  if (j == cols) return;
-  const int rest = static_cast<int>(cols - j);
+  const int rest = static_cast<int>(cols % kLanes32);
+  const std::int64_t whole = cols - rest;
+  sum_vectors(
+      rows, whole, [&](std::int64_t r, std::int64_t j) { return Op::map(load(x + r * stride + j), p); },
+      [&](Vector v, std::int64_t j) { add_some(v, a + j, kLanes32); });
+  if (rest == 0) return;
   DoubleVector sum[2] = {};
-  sum_strip<1>(
-      stride, rows, [&](std::int64_t at, int) { return Op::map(load_some(x + j + at, rest), p); }, sum);
+  sum_vectors(
+      rows, 1, [&](std::int64_t r, std::int64_t) { return Op::map(load_some(x + r * stride + whole, rest), p); },
+      [&](Vector v, std::int64_t) { sum[0] += low(v), sum[1] += high(v); });
   double lanes[kLanes32];
   std::memcpy(lanes, sum, sizeof sum);
-  for (int l = 0; l < rest; ++l) a[j + l] += lanes[l];
+  for (int l = 0; l < rest; ++l) a[whole + l] += lanes[l];
+}
+
+template <class Op, class S>
+void extreme_columns(const S* x, std::int64_t stride, std::int64_t rows, std::int64_t cols, double* a) {
+  float best[kReduceColumns];
+  for (std::int64_t j = 0; j < cols; ++j) best[j] = Op::template init<float>();
+  for (std::int64_t r = 0; r < rows; ++r, x += stride)
+    for_some<float>(cols, [&](std::int64_t j, int m) {
+      store_some(Extreme<Op>()(load_some(best + j, m), load_some(x + j, m)), best + j, m);
+    });
+  for (std::int64_t j = 0; j < cols; ++j) a[j] = Op::combine(a[j], static_cast<double>(best[j]));
 }
 
 template <class Op, class T>
 void columns(const void* data, std::int64_t stride, std::int64_t rows, std::int64_t cols, double p, void* acc) {
-  constexpr std::int64_t kRunRows = 16;  // rows that are added in T before they are added to the accumulators
+  // Rows that are combined in T before they are combined with the accumulators: all, of what is never rounded.
+  const std::int64_t run_rows = kIsOneOf<Op, kernels::Max, kernels::Min, kernels::Any, kernels::All> ? rows : 16;
   const T* x = static_cast<const T*>(data);
   const T q = parameter<T>(p);
   Acc<T>* a = static_cast<Acc<T>*>(acc);
   if constexpr (std::is_same_v<T, float>) {
     if constexpr (kVectorSum<Op>) return vector_columns<Op>(x, stride, rows, cols, q, a);
+    else if constexpr (kVectorExtreme<Op>) return extreme_columns<Op>(x, stride, rows, cols, a);
     else if constexpr (Op::kAdds) return pair_columns<Op>(x, stride, rows, cols, q, a);
   }
   using R = Run<Op, T>;
   R run[kReduceColumns];
   for (std::int64_t r = 0; r < rows;) {
-    const std::int64_t end = r + kRunRows < rows ? r + kRunRows : rows;
+    const std::int64_t end = r + run_rows < rows ? r + run_rows : rows;
     for (std::int64_t j = 0; j < cols; ++j) run[j] = Op::template init<R>();
     for (; r < end; ++r) {
       const T* from = x + r * stride;
@@ -275,20 +276,24 @@ template <class T> void install(ReduceLoops* table) {
   });
 }
 
-/// Loops over halves of S, without conversion: sums.
+/// Loops over halves of S, without conversion: sums and extremes.
 template <class S> void install_halves(ReduceLoops* table) {
   kernels::for_each(kernels::ReduceOps{}, [&]<class Op, int I>() {
-    if constexpr (kVectorSum<SumOf<Op>>) {
-      constexpr auto kRowSums = [](const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, double p,
+    using Inner = SumOf<Op>;
+    if constexpr (kVectorSum<Inner> || kVectorExtreme<Op>) {
+      constexpr auto kRowLoop = [](const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, double p,
                                    void* acc) {
-        sum_rows<SumOf<Op>>(static_cast<const S*>(x), stride, rows, n, parameter<float>(p), static_cast<double*>(acc));
+        const S* from = static_cast<const S*>(x);
+        if constexpr (kVectorExtreme<Op>) extreme_rows<Op>(from, stride, rows, n, static_cast<double*>(acc));
+        else sum_rows<Inner>(from, stride, rows, n, parameter<float>(p), static_cast<double*>(acc));
       };
-      constexpr auto kColumnSums = [](const void* x, std::int64_t stride, std::int64_t rows, std::int64_t cols,
+      constexpr auto kColumnLoop = [](const void* x, std::int64_t stride, std::int64_t rows, std::int64_t cols,
                                       double p, void* acc) {
-        vector_columns<SumOf<Op>>(static_cast<const S*>(x), stride, rows, cols, parameter<float>(p),
-                                  static_cast<double*>(acc));
+        const S* from = static_cast<const S*>(x);
+        if constexpr (kVectorExtreme<Op>) extreme_columns<Op>(from, stride, rows, cols, static_cast<double*>(acc));
+        else vector_columns<Inner>(from, stride, rows, cols, parameter<float>(p), static_cast<double*>(acc));
       };
-      table[I] = {init<SumOf<Op>, double>, kRowSums, kColumnSums, merge<SumOf<Op>, double>, finish<Op, double>};
+      table[I] = {init<Inner, double>, kRowLoop, kColumnLoop, merge<Inner, double>, finish<Op, double>};
     }
   });
 }

@@ -171,7 +171,7 @@ template <class Read> MINNOW_HD DoubleVector row_sum(std::int64_t n, const Read&
 }
 
 /// Combines all elements, in several lanes, beginning with `start`, which must be neutral.
-template <class Join> MINNOW_HD Vector row_join(const float* x, std::int64_t n, float start, const Join& join) {
+template <class S, class Join> MINNOW_HD Vector row_join(const S* x, std::int64_t n, float start, const Join& join) {
   constexpr int kAll = kLanes32;
   Vector a = splat(start), b = a;
   std::int64_t i = 0;
@@ -188,7 +188,7 @@ template <class Join> MINNOW_HD Vector row_join(const float* x, std::int64_t n, 
   for (; i + kAll <= n; i += kAll) a = join(a, load(x + i));
   if (i < n) {
     const int rest = static_cast<int>(n - i);
-    b = join(b, keep_first(load_first(x + i, rest), rest, start));
+    b = join(b, keep_first(load_some(x + i, rest), rest, start));
   }
   return join(a, b);
 }
@@ -296,15 +296,13 @@ MINNOW_HD void store_some(DoubleVector v, double* to, int n) {
   for (int l = 0; l < n; ++l) to[l] = v[l];
 #endif
 }
-MINNOW_HD void add_some(Vector v, double* to, int n) {
-  DoubleVector halves[2] = {};
-  std::memcpy(halves, to, static_cast<std::size_t>(n) * sizeof(double));
-  halves[0] += low(v), halves[1] += high(v);
-  std::memcpy(to, halves, static_cast<std::size_t>(n) * sizeof(double));
-}
 MINNOW_HD void add_some(DoubleVector v, double* to, int n) {
   v += load_some(to, n);
   std::memcpy(to, &v, static_cast<std::size_t>(n) * sizeof(double));
+}
+MINNOW_HD void add_some(Vector v, double* to, int n) {
+  add_some(low(v), to, n < kLanes64 ? n : kLanes64);
+  if (n > kLanes64) add_some(high(v), to + kLanes64, n - kLanes64);
 }
 
 /// f(first, m) for m elements from the first on: all of a row, a vector at a time.
