@@ -7,6 +7,7 @@
 #include <minnow/ops/distance.h>
 #include <minnow/ops/index.h>
 #include <minnow/ops/reduce.h>
+#include <minnow/ops/scatter.h>
 #include <minnow/ops/unary.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
@@ -181,8 +182,7 @@ Tensor multi_margin_loss(const In& x, const In& target, const MultiMarginLossOpt
       const Tensor factors = index_select(options.weight, 0, column.flatten());
       margins = margins * (x->dim() == 1 ? factors : factors.unsqueeze(-1));
     }
-    const Tensor others = column != arange(classes, {DType::int64, x->device()});
-    return sum(where(others, margins, 0.0), -1) / static_cast<double>(classes);
+    return sum(scatter(margins, -1, column, 0), -1) / static_cast<double>(classes);  // of the other classes
   });
   return reduced(losses, options.reduction);
 }

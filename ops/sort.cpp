@@ -144,13 +144,14 @@ namespace {
 /// Of all elements, whose equal ones share the gradient.
 Tensor median_of_all(const char* name, const In& x, bool skip_nan) {
   x->require_defined();
-  Tensor elements = x->detach().reshape({-1});
+  const Tensor elements = x->detach().reshape({-1});
   if (elements.numel() == 0 && x->is_floating_point())
     return full({}, std::numeric_limits<double>::quiet_NaN(), {x->dtype(), x->device()});
+  Tensor y;
   if (skip_nan && x->is_floating_point())
     if (const Tensor numbers = masked_select(elements, logical_not(isnan(elements))); numbers.numel())
-      elements = numbers;
-  Tensor y = median(elements, 0, false).values;
+      y = last_of(numbers, 0, (numbers.numel() + 1) / 2).values.squeeze(0);
+  if (!y.defined()) y = median(elements, 0, false).values;
   return record(name, y, {x}, [x = Saved(*x), y = y.detach()](const Tensor& g) {
     const Tensor value = x();
     Tensor share;

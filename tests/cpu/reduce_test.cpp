@@ -112,6 +112,9 @@ TEST_P(Reduce, ColumnsOfEveryNumber) {
     for (const std::int64_t cols : {2, 3, 4, 5, 8, 10, 15, 16, 17, 31, 33, 63, 64, 65, 79, 130, 257})
       for (const std::int64_t rows : {1, 2, 3, 4, 5, 255, 256, 257, 520})
         check<Op, I>(test::reals({2, rows, cols}, float32, Lay::kContiguous, 2), dout, 1.3e-6);
+    for (const DType dtype : {DType::float16, DType::bfloat16})
+      for (std::int64_t cols = 2; cols < 20; ++cols)
+        check<Op, I>(test::numbers({2, 9, cols}, dtype), dout == DType::bool_ ? dout : dtype, 8e-3);
   });
 }
 

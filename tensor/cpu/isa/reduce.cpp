@@ -157,13 +157,20 @@ void vector_columns(const S* x, std::int64_t stride, std::int64_t rows, std::int
       rows, whole, [&](std::int64_t r, std::int64_t j) { return Op::map(load(x + r * stride + j), p); },
       [&](Vector v, std::int64_t j) { add_some(v, a + j, kLanes32); });
   if (rest == 0) return;
-  DoubleVector sum[2] = {};
+  // The last vector of a row, which begins before the rest where there is one.
+  const int before = whole > 0 ? kLanes32 - rest : 0;
+  const S* last = x + whole - before;
+  DoubleVector lower{}, upper{};
   sum_vectors(
-      rows, 1, [&](std::int64_t r, std::int64_t) { return Op::map(load_some(x + r * stride + whole, rest), p); },
-      [&](Vector v, std::int64_t) { sum[0] += low(v), sum[1] += high(v); });
+      rows, 1,
+      [&](std::int64_t r, std::int64_t) {
+        return Op::map(whole > 0 ? load(last + r * stride) : load_some(last + r * stride, rest), p);
+      },
+      [&](Vector v, std::int64_t) { lower += low(v), upper += high(v); });
   double lanes[kLanes32];
-  std::memcpy(lanes, sum, sizeof sum);
-  for (int l = 0; l < rest; ++l) a[whole + l] += lanes[l];
+  std::memcpy(lanes, &lower, sizeof lower);
+  std::memcpy(lanes + kLanes64, &upper, sizeof upper);
+  for (int l = 0; l < rest; ++l) a[whole + l] += lanes[before + l];
 }
 
 template <class Op, class S>

@@ -119,15 +119,27 @@ MINNOW_HD Vector load_some(const float* from, int n) { return n == kLanes32 ? lo
 template <class S>
 concept AHalf = sizeof(S) == 2;
 
+/// The bits of the first n of four, n in [0, 4].
+template <AHalf S> MINNOW_HD std::uint64_t first_bits(const S* from, int n) {
+  std::uint64_t four = 0;
+  std::uint32_t two = 0;
+  std::uint16_t one = 0;
+  if (n == 4) std::memcpy(&four, from, 8);
+  if ((n & 2) != 0) std::memcpy(&two, from, 4);
+  if ((n & 1) != 0) std::memcpy(&one, from + (n & 2), 2);
+  return four | two | std::uint64_t{one} << 16 * (n & 2);
+}
 template <AHalf S> MINNOW_HD Vector load_some(const S* from, int n) {
   if (n == kLanes32) return load(from);
 #if defined(__AVX512F__)
   const __m256i lanes = _mm256_maskz_loadu_epi16(static_cast<__mmask16>((1u << n) - 1u), from);
   return load(reinterpret_cast<const S*>(&lanes));
 #else
-  S lanes[kLanes32] = {};
-  for (int l = 0; l < n; ++l) lanes[l] = from[l];
-  return load(lanes);
+  // In a register: a vector of what was just stored in parts is loaded late.
+  typedef std::uint64_t Fours __attribute__((vector_size(kVectorBytes / 2)));
+  Fours lanes{};
+  for (int l = 0; l < kLanes32; l += 4) lanes[l / 4] = first_bits(from + l, n > l + 4 ? 4 : n > l ? n - l : 0);
+  return load(reinterpret_cast<const S*>(&lanes));
 #endif
 }
 template <AHalf S> MINNOW_HD void store_first(Vector v, S* to, int n) {
