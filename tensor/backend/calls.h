@@ -18,9 +18,9 @@ template <class...> struct CallList {};
 /// list in kernels/.
 ///
 /// The members of a call are references to views, numbers, or structs and spans of them.
-/// kName is used if no CallSite is open.  A call that can find wrong data has the result
-/// Outcome; a device may report it at its next synchronization instead.  Each call is in the list Calls at the end, and
-/// each backend defines execute() for it.
+/// kName is used if no CallSite is open; kHostOnly says what a call computes that GPUs refuse.  A call that can find wrong
+/// data has the result Outcome; a device may report it at its next synchronization instead.  Each call is in the list Calls
+/// at the end, and each backend defines execute() for it.
 namespace calls {
 
 /// A missing operand.  Not inline: files that are compiled for an instruction set would each have its destructor.
@@ -184,10 +184,11 @@ struct SoftmaxBackward {
   bool log;
 };
 
-/// out = softmax(scale q k^T) v of each head, on the host only.  q: [B, H, L, E]  k: [B, H, S, E]  v: [B, H, S, Ev]  out:
+/// out = softmax(scale q k^T) v of each head.  q: [B, H, L, E]  k: [B, H, S, E]  v: [B, H, S, Ev]  out:
 /// [B, H, L, Ev]; float32, no size 0, the elements of a vector adjacent.  causal: row i has weights up to column i only.
 struct Attention {
   static constexpr const char* kName = "scaled_dot_product_attention";
+  static constexpr const char* kHostOnly = "attention in one call";
   const View& q;
   const View& k;
   const View& v;
@@ -198,6 +199,7 @@ struct Attention {
 
 struct AttentionBackward {
   static constexpr const char* kName = "scaled_dot_product_attention_backward";
+  static constexpr const char* kHostOnly = "attention in one call";
   const View &grad, &q, &k, &v, &grad_q, &grad_k, &grad_v;
   double scale;
   bool causal;
@@ -323,6 +325,7 @@ struct LinearBackwardWeight {
 /// none empty, I at most 65536.
 struct QuantizedLinear {
   static constexpr const char* kName = "quantized_linear";
+  static constexpr const char* kHostOnly = "layers that are quantized to int8";
   const View& x;
   const View& w;
   const View& scale;
@@ -332,9 +335,10 @@ struct QuantizedLinear {
   Activation activation = Activation::none;
 };
 
-/// `flag` of lu: a matrix without an inverse is no_solution.  On the host only.
+/// `flag` of lu: a matrix without an inverse is no_solution.
 struct Lapack {
   static constexpr const char* kName = "linalg";
+  static constexpr const char* kHostOnly = "matrix factorizations";
   using Result = Outcome;
   LapackRoutine routine;
   const View& a;
@@ -406,20 +410,22 @@ struct AvgPool2dBackward {
   Pool2dParams params = {};
 };
 
-/// y = x at the places of grid; or, if one of the gradients is defined, that, of y's gradient y.  On the host only.
+/// y = x at the places of grid; or, if one of the gradients is defined, that, of y's gradient y.
 /// x: [N, C, sizes], offsets within a channel in 31 bits  grid: [N, places, dims]  y: [N, C, places]; grid and y
 /// contiguous, all float32 or float64.  grad_x begins as zeros, grad_grid does not.
 struct GridSample {
   static constexpr const char* kName = "grid_sample";
+  static constexpr const char* kHostOnly = "samples in one call";
   const View &x, &grid, &y;
   const View &grad_x = kUndefined, &grad_grid = kUndefined;
   GridSampleParams params = {};
 };
 
-/// out[b] = the sum of the rows of weight at index[b].  On the host only.  weight: [rows, d]  index: int64 [B, L], L at
+/// out[b] = the sum of the rows of weight at index[b].  weight: [rows, d]  index: int64 [B, L], L at
 /// least 1  out: [B, d]; contiguous, float32 or float64.
 struct EmbeddingBag {
   static constexpr const char* kName = "embedding_bag";
+  static constexpr const char* kHostOnly = "bags in one call";
   using Result = Outcome;
   const View &weight, &index, &out;
 };

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <string>
 #include <minnow/tensor/backend/forwarding.h>
+#include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
 
 namespace minnow::cuda {
@@ -25,7 +27,12 @@ class CudaBackend final : public Forwarding<CudaBackend> {
   bool computes_half(DType) const override { return true; }
   MemoryFormat conv2d_format(const Conv2dParams& params, const View& x, const View& w) override;
 
-  template <class C> ResultOf<C> pass(const C& call) { return execute(call); }
+  template <class C> ResultOf<C> pass(const C& call) {
+    if constexpr (requires { C::kHostOnly; })
+      throw DeviceError(std::string(CallSite::op_or(C::kName)) + ": " + C::kHostOnly +
+                        " run on the CPU only, not on a GPU\nmove the operands: .cpu()");
+    else return execute(call);
+  }
 };
 
 }  // namespace minnow::cuda
