@@ -49,7 +49,8 @@ struct ClampBetween : Ternary<> {
   // Of NaN at the end: compilers make branches of the one function in the other, and twice as many instructions of them.
   template <class T> MINNOW_HD static T value(T a, T b, T c, T) {
     const T larger = a > b ? a : b, between = larger < c ? larger : c, nan = a != a ? a : b;
-    return (a != a) | (b != b) ? nan : between;
+    const bool one_is_nan = (a != a) | (b != b);
+    return one_is_nan ? nan : between;
   }
 };
 
