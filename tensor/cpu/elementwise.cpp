@@ -64,6 +64,25 @@ DType chunk_of(const Loop (&table)[kOwnTypes][N], int op, DType compute, bool al
 
 Outcome outcome_of(bool no_zero_divisor) { return no_zero_divisor ? Outcome::ok : Outcome::zero_divisor; }
 
+/// grad where y > 0, else 0, of halves in the same dense layout.
+void relu_slope_of_halves(const View& grad, const View& y, const View& out) {
+  // The bits of positive numbers, as integers, go up to infinity's; those of NaN are larger.
+  const std::int16_t infinity = y.dtype() == DType::float16 ? 0x7c00 : 0x7f80;
+  const std::int64_t n = out.numel();
+  parallel_blocks(n, kThreadElements, 3 * bytes_of(out, n), [&](std::int64_t begin, std::int64_t end) {
+    const auto* g = reinterpret_cast<const std::int16_t*>(at(grad, begin));
+    const auto* s = reinterpret_cast<const std::int16_t*>(at(y, begin));
+    auto* to = reinterpret_cast<std::int16_t*>(at(out, begin));
+    const std::int16_t largest = infinity;
+    const std::int64_t count = end - begin;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int16_t value = g[i];
+      const bool keeps = (s[i] > 0) & (s[i] <= largest);
+      to[i] = keeps ? value : std::int16_t{0};
+    }
+  });
+}
+
 void derivative(const SlopeJob& job, DType compute, const View& grad, const View& saved, const View& out) {
   const std::int64_t n = out.numel();
   if (grad.dtype() == compute && saved.dtype() == compute && out.dtype() == compute && same_dense_layout(grad, out) &&
@@ -117,11 +136,13 @@ template <> void execute(const calls::UnarySlope& args) {
   const int op = args.op;
   const Compute compute = compute_of(out.dtype());
   if (compute == Compute::kInt64) throw_missing("unary_slope", op, out.dtype());
-  const bool own = grad.dtype() == out.dtype() && saved.dtype() == out.dtype();
-  const DType chunk = chunk_of(loops().slope, op, dtype_of(compute), own, out.dtype());
-  const SlopeJob job{loops().slope[own_loop_type(chunk)][op], args.p0, args.p1};
+  const SlopeJob job{loops().slope[static_cast<int>(compute)][op], args.p0, args.p1};
   if (job.loop == nullptr) throw_missing("unary_slope", op, out.dtype());
-  derivative(job, chunk, grad, saved, out);
+  const bool same_half = is_half(out.dtype()) && grad.dtype() == out.dtype() && saved.dtype() == out.dtype();
+  if (op == kernels::kIndexOf<kernels::UnaryOps, kernels::Relu> && same_half && same_dense_layout(grad, out) &&
+      same_dense_layout(saved, out))
+    return relu_slope_of_halves(grad, saved, out);
+  derivative(job, dtype_of(compute), grad, saved, out);
 }
 
 template <> void execute(const calls::UnaryCurve& args) {

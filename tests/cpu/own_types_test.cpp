@@ -189,27 +189,6 @@ TEST_P(OwnTypes, BinaryAndTernaryOfHalvesAreThoseOfFloat) {
   EXPECT_GT(tried, 100);
 }
 
-TEST_P(OwnTypes, SlopesOfHalvesAreThoseOfFloat) {
-  if (cpu::current_isa() == cpu::Isa::kBaseline) GTEST_SKIP() << "the baseline has no loops over halves";
-  Halves saved(kHalves), grad(kHalves), out(kHalves);
-  for (std::size_t i = 0; i < saved.size(); ++i)
-    saved[i] = static_cast<std::uint16_t>(i), grad[i] = static_cast<std::uint16_t>(i * 40503 >> 3);
-  int tried = 0;
-  for (const DType d : {DType::float16, DType::bfloat16}) {
-    const std::vector<float> wide_saved = as_floats(saved, d), wide_grad = as_floats(grad, d);
-    std::vector<float> wide(saved.size());
-    for_each(UnaryOps{}, [&]<class Op, int I>() {
-      const auto loop = loops().slope[cpu::own_loop_type(d)][I];
-      if (loop == nullptr) return;
-      ++tried;
-      loop(grad.data(), saved.data(), out.data(), kHalves, -0.5, 4);
-      loops().slope[0][I](wide_grad.data(), wide_saved.data(), wide.data(), kHalves, -0.5, 4);
-      EXPECT_TRUE(same_halves(out, wide, d)) << Op::kName << " of " << d;
-    });
-  }
-  EXPECT_EQ(tried, 12);
-}
-
 template <class T> void shift_by_every_number(DType dtype) {
   constexpr int kBits = 8 * static_cast<int>(sizeof(T));
   std::vector<T> a, by, left(0), right(0);

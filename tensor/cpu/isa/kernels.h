@@ -134,7 +134,7 @@ using LoopFamilies = kernels::List<family::Unary, family::Slope, family::Binary,
 /// All loops of one instruction set.  A loop is nullptr if the functor does not take the type.
 struct Kernels {
   UnaryLoop unary[kOwnTypes][kernels::UnaryOps::kSize];
-  SlopeLoop slope[kOwnTypes][kernels::UnaryOps::kSize];
+  SlopeLoop slope[2][kernels::UnaryOps::kSize];
   SlopeLoop curve[2][kernels::UnaryOps::kSize];
   BinaryLoop binary[kOwnTypes][kernels::BinaryOps::kSize];
   /// float32 loops for a single element as a [0] or b [1]; only for arithmetic.

@@ -1,5 +1,4 @@
 #include <minnow/tensor/cpu/isa/power.h>
-#include <minnow/tensor/cpu/isa/row_vectors.h>
 #include <minnow/tensor/kernels/apply.h>
 
 namespace minnow::cpu::MINNOW_ISA {
@@ -39,27 +38,11 @@ template <class Form, class T> void install(SlopeLoop* table) {
   });
 }
 
-/// Loops over halves of S as they are, of activations that take less time than a conversion of rows.
-template <class S> void install_halves(SlopeLoop* table) {
-  using namespace kernels;
-  for_each(UnaryOps{}, [&]<class Op, int I>() {
-    if constexpr (kIsOneOf<Op, Relu, Relu6, LeakyRelu, Hardtanh, Hardswish, Clamp>)
-      table[I] = [](const void* grad, const void* saved, void* out, std::int64_t n, double p0, double p1) {
-        const float q0 = parameter<float>(p0), q1 = parameter<float>(p1);
-        map_halves<S>([q0, q1](float g, float s) { return g * Slope::of<Op>(s, q0, q1); }, out, n, grad, saved);
-      };
-  });
-}
-
 }  // namespace
 
 template <> void install_loops<family::Slope>(Kernels& k) {
   install<kernels::Slope, float>(k.slope[static_cast<int>(Compute::kFloat)]);
   if constexpr (kWhole) { install<kernels::Slope, double>(k.slope[static_cast<int>(Compute::kDouble)]); }
-  if constexpr (kHalves) {
-    install_halves<Half>(k.slope[own_loop_type(DType::float16)]);
-    install_halves<std::uint16_t>(k.slope[own_loop_type(DType::bfloat16)]);
-  }
   if constexpr (kVectorBytes == 16) {  // second derivatives are rare
     install<kernels::Curve, float>(k.curve[static_cast<int>(Compute::kFloat)]);
     install<kernels::Curve, double>(k.curve[static_cast<int>(Compute::kDouble)]);
