@@ -89,7 +89,7 @@ template <class T> void install(Kernels& k, Compute compute) {
 }
 
 /// x with the sign of y, of either half.
-bool half_copysign(const void* x, const void* y, void* out, std::int64_t n) {
+[[maybe_unused]] bool half_copysign(const void* x, const void* y, void* out, std::int64_t n) {
   const auto *a = static_cast<const std::uint16_t*>(x), *b = static_cast<const std::uint16_t*>(y);
   auto* r = static_cast<std::uint16_t*>(out);
 #pragma GCC ivdep
