@@ -1,12 +1,12 @@
-"""Files for the workloads that read files, the same for every library:  make_files.py FOLDER [--quick]
+"""Files for the workloads that read files, the same for every library.
 
 table.csv: numbers of four to six digits.  images/CLASS/NNN.png: RGB, smooth with noise, filtered by row as encoders do.
 """
 
+import argparse
 import pathlib
 import random
 import struct
-import sys
 import zlib
 
 COLUMNS = 8
@@ -47,4 +47,8 @@ def make(folder, quick):
 
 
 if __name__ == "__main__":
-    make(pathlib.Path(sys.argv[1]), "--quick" in sys.argv)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--quick", action="store_true", help="few and small files")
+    arguments = parser.parse_args()
+    make(arguments.folder, arguments.quick)
