@@ -48,15 +48,6 @@ double measure(const std::function<void()>& step, int repeat, const Settings& se
   return median(std::move(times));
 }
 
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c == '\n' ? ' ' : c;
-  }
-  return out;
-}
-
 /// JSON has no NaN and no infinity.
 std::string in_json(double value) {
   char text[32] = "null";
@@ -161,6 +152,15 @@ void serve(const std::vector<Workload>& workloads, const Settings& settings,
 }
 
 }  // namespace
+
+std::string escaped(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c == '\n' ? ' ' : c;
+  }
+  return out;
+}
 
 int run(int argc, char** argv, const std::vector<Workload>& workloads, const std::function<void(Settings&)>& start,
         const std::function<void(const Settings&)>& clean_up) {

@@ -52,6 +52,9 @@ struct Workload {
 int run(int argc, char** argv, const std::vector<Workload>& workloads, const std::function<void(Settings&)>& start,
         const std::function<void(const Settings&)>& clean_up);
 
+/// For a string of JSON.
+std::string escaped(const std::string& text);
+
 /// Input number i of tensor `seed`: a hash, uniform in [-1, 1), the same bits in every implementation.
 float number(std::uint32_t seed, std::uint32_t i);
 /// n such numbers times `scale`.

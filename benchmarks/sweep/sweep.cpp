@@ -237,15 +237,6 @@ std::string run(std::istream& words, State& state) {
   return answer.str();
 }
 
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c == '\n' ? ' ' : c;
-  }
-  return out;
-}
-
 }  // namespace
 }  // namespace sweep
 
@@ -259,7 +250,7 @@ int main() {
     try {
       std::cout << (command == "run" ? sweep::run(words, state) : sweep::prepare(words, state)) << std::endl;
     } catch (const std::exception& error) {
-      std::cout << R"({"error": ")" << sweep::escaped(error.what()) << "\"}" << std::endl;
+      std::cout << R"({"error": ")" << bench::escaped(error.what()) << "\"}" << std::endl;
     }
   }
 }
