@@ -13,6 +13,7 @@
 #include <minnow/ops/unary.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
+#include <minnow/tensor/dtype_switch.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
 #include <minnow/tensor/raw/create.h>
@@ -127,12 +128,7 @@ Tensor masked_select(const In& x, const In& mask) {
   if (!x->device().is_cpu() || records(*x)) return x->expand(shape).index({mask->expand(shape)});
   const Tensor from = raw::contiguous(x->detach().expand(shape)), kept = raw::contiguous(mask->expand(shape));
   const bool* const flags = kept.data<bool>();
-  switch (size_of(x->dtype())) {
-    case 1: return flagged<std::uint8_t>(from, flags);
-    case 2: return flagged<std::uint16_t>(from, flags);
-    case 4: return flagged<std::uint32_t>(from, flags);
-    default: return flagged<std::uint64_t>(from, flags);
-  }
+  return size_switch(x->itemsize(), [&]<class T>() { return flagged<T>(from, flags); });
 }
 
 Tensor tril(const In& x, std::int64_t diagonal) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <minnow/tensor/dtype.h>
 
 namespace minnow::detail {
@@ -19,6 +21,16 @@ template <class F> decltype(auto) dtype_switch(DType dtype, F&& f) {
     case DType::bool_: break;
   }
   return f.template operator()<bool>();
+}
+
+/// The same with an unsigned integer of an element's size, to copy it unchanged.
+template <class F> decltype(auto) size_switch(std::size_t size, F&& f) {
+  switch (size) {
+    case 1: return f.template operator()<std::uint8_t>();
+    case 2: return f.template operator()<std::uint16_t>();
+    case 4: return f.template operator()<std::uint32_t>();
+    default: return f.template operator()<std::uint64_t>();
+  }
 }
 
 }  // namespace minnow::detail

@@ -9,6 +9,7 @@
 #include <minnow/tensor/cpu/streamed.h>
 #include <minnow/tensor/cpu/transpose_square.h>
 #include <minnow/tensor/cpu/traverse.h>
+#include <minnow/tensor/dtype_switch.h>
 #include <minnow/tensor/internal.h>
 
 namespace minnow::cpu {
@@ -237,20 +238,10 @@ void copy_same_dtype(const View& from, const View& to) {
   }
   Transpose t;
   if (find_transpose(from, to, t)) {
-    switch (to.itemsize()) {
-      case 1: return run_transpose<std::uint8_t>(t, from, to);
-      case 2: return run_transpose<std::uint16_t>(t, from, to);
-      case 4: return run_transpose<std::uint32_t>(t, from, to);
-      default: return run_transpose<std::uint64_t>(t, from, to);
-    }
+    return size_switch(to.itemsize(), [&]<class T>() { run_transpose<T>(t, from, to); });
   }
   const RowCopy rows(from, to);
-  switch (to.itemsize()) {
-    case 1: return run_rows<std::uint8_t>(rows, from, to);
-    case 2: return run_rows<std::uint16_t>(rows, from, to);
-    case 4: return run_rows<std::uint32_t>(rows, from, to);
-    default: return run_rows<std::uint64_t>(rows, from, to);
-  }
+  size_switch(to.itemsize(), [&]<class T>() { run_rows<T>(rows, from, to); });
 }
 
 }  // namespace

@@ -65,16 +65,6 @@ bool all_in_range(const View& index, int dim, std::int64_t limit) {
   return static_cast<std::int64_t>(signs) >= 0;
 }
 
-/// Calls f with an unsigned integer type of the element's size, to copy it unchanged.
-template <class F> void visit_size(std::size_t size, const F& f) {
-  switch (size) {
-    case 1: return f.template operator()<std::uint8_t>();
-    case 2: return f.template operator()<std::uint16_t>();
-    case 4: return f.template operator()<std::uint32_t>();
-    default: return f.template operator()<std::uint64_t>();
-  }
-}
-
 template <class T> bool is_nan(T x) {
   if constexpr (std::is_integral_v<T>) return false;
   else return std::isnan(x);
@@ -104,7 +94,7 @@ template <class T> T added(T y, T x) {
 
 /// Calls f(update) with a function update(y, x) of two elements of the dtype, which writes y.
 template <class F> void with_update(ScatterOp op, DType dtype, const F& f) {
-  if (op == ScatterOp::assign) return visit_size(size_of(dtype), [&]<class T>() { f([](T& y, T x) { y = x; }); });
+  if (op == ScatterOp::assign) return size_switch(size_of(dtype), [&]<class T>() { f([](T& y, T x) { y = x; }); });
   dtype_switch(dtype, [&]<class T>() {
     using C = std::conditional_t<std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>, float, T>;
     if (op == ScatterOp::add) f([](T& y, T x) { y = added(y, x); });
@@ -183,7 +173,7 @@ void scatter_lines(ScatterOp op, DType dtype, const LinesBeside& all) {
 }
 /// to[k] = from[at[k]] for each line.
 void gather_lines(std::size_t size, const LinesBeside& all) {
-  visit_size(size, [&]<class T>() {
+  size_switch(size, [&]<class T>() {
     const LinesBeside s = all;
     const T* x = reinterpret_cast<const T*>(s.from);
     T* y = reinterpret_cast<T*>(s.to);
@@ -349,7 +339,7 @@ template <> Outcome execute(const calls::IndexSelect& args) {
       char* to = element(out, piece_offset(out, out.shape(), dim, s.outer, piece));
       const std::int64_t* at = indices_of(index);
       if (s.run == 1)
-        visit_size(out.itemsize(), [&]<class T>() {
+        size_switch(out.itemsize(), [&]<class T>() {
           // Variables of its own: stores of int64 would be taken for what is captured.
           const T* const source = reinterpret_cast<const T*>(from);
           T* const target = reinterpret_cast<T*>(to);

@@ -1,4 +1,6 @@
 #include <minnow/tensor/cpu/rows.h>
+#include <minnow/tensor/dtype_switch.h>
+#include <minnow/tensor/internal.h>
 
 namespace minnow::cpu {
 const void* dense_row(const char* from, std::int64_t stride, DType dtype, Compute compute, char* buffer,
@@ -11,8 +13,8 @@ const void* dense_row(const char* from, std::int64_t stride, DType dtype, Comput
   }
   alignas(64) char raw[kReduceBlock * 8];
   char* to = converts ? raw : buffer;
-  with_size(size_of(dtype),
-            [&](auto t) { gather_row<decltype(t)>(from, stride * static_cast<std::int64_t>(sizeof t), to, n); });
+  size_switch(size_of(dtype),
+              [&]<class T>() { gather_row<T>(from, stride * static_cast<std::int64_t>(sizeof(T)), to, n); });
   if (converts) loops().load[static_cast<int>(dtype)][static_cast<int>(compute)](raw, buffer, n);
   return buffer;
 }

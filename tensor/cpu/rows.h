@@ -22,16 +22,6 @@ template <class T> void gather_row(const char* from, std::int64_t stride, char* 
   }
 }
 
-/// Calls f with an element of a type of this size.
-template <class F> void with_size(std::size_t size, const F& f) {
-  switch (size) {
-    case 1: return f(std::uint8_t());
-    case 2: return f(std::uint16_t());
-    case 4: return f(std::uint32_t());
-    default: return f(std::uint64_t());
-  }
-}
-
 /// n elements `stride` apart as a dense row of the compute type: `from` itself if it is one, otherwise gathered and
 /// converted to `buffer` (n times 8 bytes).  n is at most kReduceBlock.
 const void* dense_row(const char* from, std::int64_t stride, DType dtype, Compute compute, char* buffer,

@@ -5,6 +5,7 @@
 #include <minnow/tensor/cpu/isa.h>
 #include <minnow/tensor/cpu/parallel.h>
 #include <minnow/tensor/cpu/rows.h>
+#include <minnow/tensor/dtype_switch.h>
 #include <minnow/tensor/internal.h>
 
 namespace minnow::cpu {
@@ -177,7 +178,7 @@ void copy_strided(bool gather, const Traversal& plan, const TraverseOperand& o, 
 }
 void copy_strided(bool gather, const Traversal& plan, const TraverseOperand& o, const Position& position, char* buffer,
                   std::int64_t n) {
-  with_size(size_of(o.dtype), [&](auto t) { copy_strided<decltype(t)>(gather, plan, o, position, buffer, n); });
+  size_switch(size_of(o.dtype), [&]<class T>() { copy_strided<T>(gather, plan, o, position, buffer, n); });
 }
 void load_converted(const TraverseOperand& o, const void* from, void* to, std::int64_t n) {
   loops().load[static_cast<int>(o.dtype)][static_cast<int>(compute_of(o.chunk))](from, to, n);
