@@ -49,37 +49,37 @@ Tensor nearest_index(const Axis& a, bool exact, Device device) {
   if (a.whole()) return floor_divide(numbers(a, DType::int64, device), a.out / a.in);
   const float scale =
       a.factor > 0 ? static_cast<float>(1 / a.factor) : static_cast<float>(a.in) / static_cast<float>(a.out);
-  const Tensor i = numbers(a, DType::float32, device);
-  const Tensor at = floor(mul(exact ? add(i, 0.5) : i, scale)).to(DType::int64);
-  return clamp(at, 0, static_cast<double>(a.in - 1));
+  const double first = exact ? 0.5 : 0;
+  const Tensor i = arange(first, first + static_cast<double>(a.out), 1, {DType::float32, device});
+  return clamp_max(mul(i, scale).to(DType::int64), static_cast<double>(a.in - 1));
 }
 
 /// The place of each output pixel in units of input pixels: float64 [out].
 Tensor places(const Axis& a, bool align_corners, Device device) {
-  if (align_corners)
-    return mul(numbers(a, DType::float64, device),
-               a.out > 1 ? static_cast<double>(a.in - 1) / static_cast<double>(a.out - 1) : 0.0);
-  const double scale = a.factor > 0 ? 1 / a.factor : static_cast<double>(a.in) / static_cast<double>(a.out);
-  return sub(mul(arange(0.5, static_cast<double>(a.out), 1, {DType::float64, device}), scale), 0.5);
+  double step = a.factor > 0 ? 1 / a.factor : static_cast<double>(a.in) / static_cast<double>(a.out);
+  if (align_corners) step = a.out > 1 ? static_cast<double>(a.in - 1) / static_cast<double>(a.out - 1) : 0;
+  const double first = align_corners ? 0 : 0.5 * step - 0.5;
+  if (step == 0) return full({a.out}, first, {DType::float64, device});
+  return arange(first, first + step * (static_cast<double>(a.out) - 0.5), step, {DType::float64, device});
 }
 
 Tensor indices_at(const Tensor& places, const Axis& a) {
   return clamp(places, 0, static_cast<double>(a.in - 1)).to(DType::int64);
 }
 
-Taps linear_taps(const Axis& a, bool align_corners, Device device) {
-  const Tensor at = clamp(places(a, align_corners, device), 0, static_cast<double>(a.in - 1)), first = floor(at);
-  const Tensor second = sub(at, first);
-  return {{first.to(DType::int64), indices_at(add(first, 1), a)}, {sub(1, second), second}};
+Taps linear_taps(const Axis& a, bool align_corners, DType dtype, Device device) {
+  const Tensor at = clamp(places(a, align_corners, device), 0, static_cast<double>(a.in - 1));
+  const Tensor first = at.to(DType::int64), second = sub(at, first).to(dtype);
+  return {{first, clamp_max(add(first, 1), static_cast<double>(a.in - 1))}, {sub(1, second), second}};
 }
 
 /// By Keys' kernel of the distances to four pixels.
-Taps cubic_taps(const Axis& a, bool align_corners, Device device) {
+Taps cubic_taps(const Axis& a, bool align_corners, DType dtype, Device device) {
   const Tensor at = places(a, align_corners, device);
   const Tensor pixel = add(floor(at), arange(-1, 3, 1, {DType::float64, device}).unsqueeze(1)), d = abs(sub(at, pixel));
   const Tensor near = add(mul(mul(sub(mul(d, 1.25), 2.25), d), d), 1);
   const Tensor far = add(mul(sub(mul(add(mul(d, -0.75), 3.75), d), 6), d), 3);
-  return {indices_at(pixel, a).unbind(), where(le(d, 1), near, far).unbind()};
+  return {indices_at(pixel, a).unbind(), where(le(d, 1), near, far).to(dtype).unbind()};
 }
 
 Tensor spread(const Tensor& y, const Axis& a, const Taps& taps);
@@ -190,8 +190,13 @@ template <class F> Tensor by_rows(const Tensor& x, std::vector<Axis> axes, const
 }
 
 Tensor nearest(const Tensor& x, std::span<const Axis> axes, bool exact) {
-  Tensor y = x;
-  in_order(axes, [&](const Axis& a) { y = index_select(y, a.dim, nearest_index(a, exact, x.device())); });
+  Tensor y = x, index;
+  const Axis* made_for = nullptr;  // images are often square
+  in_order(axes, [&](const Axis& a) {
+    if (made_for == nullptr || !made_for->like(a)) index = nearest_index(a, exact, x.device());
+    made_for = &a;
+    y = index_select(y, a.dim, index);
+  });
   return y.is_same(x) ? x.clone() : y;
 }
 
@@ -207,9 +212,9 @@ Tensor antialiasing(const Axis& a, const InterpolateOptions& o, DType dtype, Dev
   const double scale = o.align_corners ? (a.out > 1 ? (in - 1) / (out - 1) : 0)
                        : a.factor > 0  ? 1 / a.factor
                                        : in / out;
-  const Tensor center = mul(add(numbers(a, DType::float64, device), 0.5), scale).unsqueeze(1);
-  const Tensor pixel = add(arange(0, a.in, 1, {DType::float64, device}), 0.5);
-  const Tensor d = div(abs(sub(pixel, center)), std::max(scale, 1.0));
+  const double width = std::max(scale, 1.0);
+  const Tensor center = mul(arange(0.5, out, 1, {DType::float64, device}), scale / width).unsqueeze(1);
+  const Tensor pixel = div(arange(0.5, in, 1, {DType::float64, device}), width), d = abs(sub(pixel, center));
   Tensor weight;
   if (o.mode == Mode::bicubic) {
     const Tensor close = add(mul(mul(sub(mul(d, 1.5), 2.5), d), d), 1);
@@ -235,24 +240,26 @@ Tensor interpolate(const In& x, const InterpolateOptions& o) {
   if (o.mode == Mode::area) return area(*x, axes);
   const DType compute = x->dtype() == DType::float64 ? DType::float64 : DType::float32;
   if (o.antialias) {
-    Tensor y = x->to(compute);
+    Tensor y = x->to(compute), weight;
+    const Axis* made_for = nullptr;
     in_order(axes, [&](const Axis& a) {
-      const Tensor weight = antialiasing(a, o, compute, x->device());
+      if (made_for == nullptr || !made_for->like(a)) weight = antialiasing(a, o, compute, x->device());
+      made_for = &a;
       y = a.dim == y.dim() - 1 ? matmul(y, weight.t()) : matmul(weight, y);
     });
     return y.is_same(*x) ? x->clone() : y.to(x->dtype());
   }
   return by_rows(*x, axes, [&](const Tensor& rows, std::span<const Axis> of_rows) {
-    Tensor y = rows.to(compute);
+    Tensor y = rows.to(compute).contiguous();
     Taps taps;
-    const Axis* made_for = nullptr;  // images are often square
+    const Axis* made_for = nullptr;
     in_order(of_rows, [&](const Axis& a) {
       if (made_for == nullptr || !made_for->like(a))
-        taps = (o.mode == Mode::bicubic ? cubic_taps : linear_taps)(a, o.align_corners, x->device());
+        taps = (o.mode == Mode::bicubic ? cubic_taps : linear_taps)(a, o.align_corners, compute, x->device());
       made_for = &a;
       Shape along = Shape::filled(y.dim() - a.dim, 1);
       along[0] = a.out;
-      for (Tensor& weight : taps.weight) weight = weight.to(compute).reshape(along);
+      for (Tensor& weight : taps.weight) weight = weight.reshape(along);
       y = weighted(y, a, taps);
     });
     return y.is_same(rows) ? rows.clone() : y.to(x->dtype());

@@ -49,10 +49,16 @@ struct BinaryJob {
   BinaryLoop with_single[2] = {};  // where a or b is a single element
   bool single[2] = {};
   mutable std::atomic<bool> no_zero_divisor{true};
+
+  void run(const void* a, const void* b, void* out, std::int64_t n) const {
+    const BinaryLoop chosen = single[0] ? with_single[0] : single[1] ? with_single[1] : loop;
+    if (!chosen(a, b, out, n)) no_zero_divisor.store(false, std::memory_order_relaxed);
+  }
 };
 struct TernaryJob {
   TernaryLoop loop;
   double p;
+  bool one_c = false;
 };
 
 /// The dtype in which operands of a dtype are computed: their own where a table has such a loop.
@@ -101,6 +107,34 @@ void derivative(const SlopeJob& job, DType compute, const View& grad, const View
         j->loop(c[1], c[2], c[0], m, j->p0, j->p1);
       },
       &job);
+}
+
+bool repeats_one_element(const View& x) {
+  for (int d = 0; d < x.dim(); ++d)
+    if (x.strides()[d] != 0 && x.shape()[d] != 1) return false;
+  return true;
+}
+
+/// Whether operands are laid out as the result, one of them possibly a single element, as job.single then says.
+bool is_dense(BinaryJob& job, const View& a, const View& b, const View& out) {
+  const bool dense[] = {same_dense_layout(a, out), same_dense_layout(b, out)};
+  if (dense[0] == dense[1]) return dense[0];
+  const int side = dense[0] ? 1 : 0;
+  return job.single[side] = job.with_single[side] != nullptr && repeats_one_element(side == 1 ? b : a);
+}
+
+Outcome run_dense(const BinaryJob& job, const View& a, const View& b, const View& out) {
+  const std::int64_t n = out.numel();
+  if (n <= kThreadElements) {
+    job.run(a.raw_data(), b.raw_data(), out.raw_data(), n);
+  } else {
+    const std::int64_t operands = job.single[0] || job.single[1] ? 1 : 2;
+    parallel_blocks(n, kThreadElements, operands * bytes_of(a, n) + bytes_of(out, n),
+                    [&](std::int64_t i, std::int64_t e) {
+                      job.run(at(a, job.single[0] ? 0 : i), at(b, job.single[1] ? 0 : i), at(out, i), e - i);
+                    });
+  }
+  return outcome_of(job.no_zero_divisor);
 }
 
 }  // namespace
@@ -164,35 +198,23 @@ template <> Outcome execute(const calls::Binary& args) {
   const bool own = args.b.dtype() == type && (kBinary.predicate[op] || args.out.dtype() == type);
   const DType compute = chunk_of(table, op, args.compute, own, type);
   const DType result = kBinary.predicate[op] ? DType::bool_ : compute;
-  const BinaryLoop loop = table[own_loop_type(compute)][op];
-  if (loop == nullptr) throw_missing("binary", op, compute);
-  const std::int64_t n = out.numel();
+  BinaryJob job{table[own_loop_type(compute)][op]};
+  if (job.loop == nullptr) throw_missing("binary", op, compute);
+  if (own_loop_type(compute) < kComputes)
+    for (const int side : {0, 1}) job.with_single[side] = loops().binary_one[side][loop_type(compute)][op];
   const bool same_types = args.a.dtype() == compute && args.b.dtype() == compute && out.dtype() == result;
-  if (n <= kThreadElements && same_types && same_dense_layout(args.a, out) && same_dense_layout(args.b, out))
-    return outcome_of(loop(args.a.raw_data(), args.b.raw_data(), out.raw_data(), n));
+  if (same_types && is_dense(job, args.a, args.b, out)) return run_dense(job, args.a, args.b, out);
   const View a = laid_out_as(out, args.a), b = laid_out_as(out, args.b);
-  const bool dense = same_types && same_dense_layout(a, out) && same_dense_layout(b, out);
-  BinaryJob job{loop};
-  if (dense) {
-    parallel_blocks(n, kThreadElements, bytes_of(a, n) + bytes_of(b, n) + bytes_of(out, n),
-                    [&](std::int64_t i, std::int64_t e) {
-                      if (!job.loop(at(a, i), at(b, i), at(out, i), e - i))
-                        job.no_zero_divisor.store(false, std::memory_order_relaxed);
-                    });
-    return outcome_of(job.no_zero_divisor);
-  }
+  if (same_types && is_dense(job, a, b, out)) return run_dense(job, a, b, out);
   std::array operands{TraverseOperand::output(out, result), TraverseOperand::input(a, compute),
                       TraverseOperand::input(b, compute)};
-  for (int side = 0; side < 2 && own_loop_type(compute) < kComputes; ++side) {
-    job.with_single[side] = loops().binary_one[side][loop_type(compute)][op];
+  for (const int side : {0, 1})
     if (job.with_single[side] != nullptr) operands[static_cast<std::size_t>(side) + 1].single = &job.single[side];
-  }
   traverse(
       out.shape(), operands,
       [](const void* context, void* const* c, std::int64_t m) {
         const auto* j = static_cast<const BinaryJob*>(context);
-        const BinaryLoop run = j->single[0] ? j->with_single[0] : j->single[1] ? j->with_single[1] : j->loop;
-        if (!run(c[1], c[2], c[0], m)) j->no_zero_divisor.store(false, std::memory_order_relaxed);
+        j->run(c[1], c[2], c[0], m);
       },
       &job);
   return outcome_of(job.no_zero_divisor);
@@ -205,15 +227,16 @@ template <> void execute(const calls::Ternary& args) {
   const DType type = out.dtype();
   const bool own = is_half(type) && a.dtype() == type && b.dtype() == type && c.dtype() == type;
   const DType compute = chunk_of(loops().ternary, op, args.compute, own, type);
-  const TernaryJob job{loops().ternary[own_loop_type(compute)][op], args.p};
+  TernaryJob job{loops().ternary[own_loop_type(compute)][op], args.p};
   if (job.loop == nullptr) throw_missing("ternary", op, compute);
   std::array operands{TraverseOperand::output(out, compute), TraverseOperand::input(a, compute),
                       TraverseOperand::input(b, compute), TraverseOperand::input(c, compute)};
+  if (own_loop_type(compute) < kComputes) operands[3].single = &job.one_c;
   traverse(
       out.shape(), operands,
       [](const void* context, void* const* chunks, std::int64_t m) {
         const auto* j = static_cast<const TernaryJob*>(context);
-        j->loop(chunks[1], chunks[2], chunks[3], chunks[0], m, j->p);
+        j->loop(chunks[1], chunks[2], chunks[3], chunks[0], m, j->p, j->one_c);
       },
       &job);
 }

@@ -180,8 +180,8 @@ TEST_P(OwnTypes, BinaryAndTernaryOfHalvesAreThoseOfFloat) {
         EXPECT_TRUE(same_halves(out, wide, d)) << Op::kName << " of " << d << ", " << n;
       });
       for_each(TernaryOps{}, [&]<class Op, int I>() {
-        loops().ternary[cpu::own_loop_type(d)][I](a.data(), b.data(), c.data(), out.data(), n, 0.7);
-        loops().ternary[0][I](wide_a.data(), wide_b.data(), wide_c.data(), wide.data(), n, 0.7);
+        loops().ternary[cpu::own_loop_type(d)][I](a.data(), b.data(), c.data(), out.data(), n, 0.7, false);
+        loops().ternary[0][I](wide_a.data(), wide_b.data(), wide_c.data(), wide.data(), n, 0.7, false);
         EXPECT_TRUE(same_halves(out, wide, d)) << Op::kName << " of " << d << ", " << n;
       });
     }

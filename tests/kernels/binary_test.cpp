@@ -135,7 +135,7 @@ TEST_P(BinaryLoops, TernaryFloatAgreesWithDouble) {
         const float c[] = {0.0f, 0.25f, 0.5f, 2.0f};
         for (const float z : c) {
           float out = 0;
-          cpu::loops().ternary[0][I](&x, &y, &z, &out, 1, 0.5);
+          cpu::loops().ternary[0][I](&x, &y, &z, &out, 1, 0.5, false);
           const float expected = static_cast<float>(
               Op::value(static_cast<double>(x), static_cast<double>(y), static_cast<double>(z), 0.5));
           EXPECT_TRUE(close(out, expected, 1e-6, 1e-6))

@@ -62,12 +62,17 @@ template <class Op, class T, int One> bool binary_one(const void* a, const void*
 }
 
 template <class Op, class T>
-void ternary(const void* a, const void* b, const void* c, void* out, std::int64_t n, double p) {
+void ternary(const void* a, const void* b, const void* c, void* out, std::int64_t n, double p, bool one_c) {
   const T* x = static_cast<const T*>(a);
   const T* y = static_cast<const T*>(b);
   const T* z = static_cast<const T*>(c);
   T* r = static_cast<T*>(out);
-  const T q = parameter<T>(p);
+  const T q = parameter<T>(p), one = *z;
+  if (one_c) {
+#pragma GCC ivdep
+    for (std::int64_t i = 0; i < n; ++i) r[i] = Op::value(x[i], y[i], one, q);
+    return;
+  }
 #pragma GCC ivdep
   for (std::int64_t i = 0; i < n; ++i) r[i] = Op::value(x[i], y[i], z[i], q);
 }
@@ -109,7 +114,7 @@ template <class S> void install_halves(Kernels& k, DType dtype) {
       };
   });
   for_each(TernaryOps{}, [&]<class Op, int I>() {
-    k.ternary[type][I] = [](const void* a, const void* b, const void* c, void* out, std::int64_t n, double p) {
+    k.ternary[type][I] = [](const void* a, const void* b, const void* c, void* out, std::int64_t n, double p, bool) {
       const float q = parameter<float>(p);
       map_halves<S>([q](float x, float y, float z) { return Op::value(x, y, z, q); }, out, n, a, b, c);
     };

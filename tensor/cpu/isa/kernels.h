@@ -38,7 +38,9 @@ using UnaryLoop = void (*)(const void* x, void* y, std::int64_t n, double p0, do
 using SlopeLoop = void (*)(const void* grad, const void* saved, void* out, std::int64_t n, double p0, double p1);
 /// Returns false if an integer was divided by zero.
 using BinaryLoop = bool (*)(const void* a, const void* b, void* out, std::int64_t n);
-using TernaryLoop = void (*)(const void* a, const void* b, const void* c, void* out, std::int64_t n, double p);
+/// With one_c the third operand is a single element.
+using TernaryLoop = void (*)(const void* a, const void* b, const void* c, void* out, std::int64_t n, double p,
+                             bool one_c);
 using ConvertLoop = void (*)(const void* from, void* to, std::int64_t n);
 
 /// A reduction's loops.  The accumulator is a double, or an int64 for int64.
