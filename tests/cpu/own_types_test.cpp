@@ -221,7 +221,7 @@ TEST_P(OwnTypes, NumbersThatInt32CannotHoldKeepTheirLowBits) {
   constexpr double kInf = std::numeric_limits<double>::infinity();
   const std::vector<double> x = {300, -1, 3e9, -2147483648.0, 2147483648.0, 1e30, kInf, std::nan(""), -129.9, 0.9};
   for (std::size_t far = 0; far <= 300; far += 300) {  // also where a block has none that is far
-    std::vector<double> numbers(far, 5);
+    std::vector<double> numbers(far, -5.75);
     for (const double v : x) numbers.push_back(v);
     std::vector<float> floats(numbers.begin(), numbers.end());
     const auto count = static_cast<std::int64_t>(numbers.size());
@@ -233,6 +233,9 @@ TEST_P(OwnTypes, NumbersThatInt32CannotHoldKeepTheirLowBits) {
       loops().store[static_cast<int>(Compute::kFloat)][to](floats.data(), b.data(), count);
       loops().store[static_cast<int>(Compute::kDouble)][static_cast<int>(DType::int64)](numbers.data(), wide.data(),
                                                                                         count);
+      for (std::size_t i = 0; i < numbers.size(); ++i)
+        EXPECT_EQ(wide[i],
+                  std::abs(numbers[i]) < 0x1p63 ? static_cast<std::int64_t>(numbers[i]) : std::int64_t{1} << 63);
       loops().store[static_cast<int>(Compute::kInt64)][to](wide.data(), c.data(), count);
       EXPECT_EQ(a, c) << d;
       EXPECT_EQ(b, c) << d;

@@ -31,38 +31,37 @@ template <class To, class From> MINNOW_HD To convert(From x) {
 /// Elements that are converted in two steps pass through a buffer of this length.
 constexpr std::int64_t kBlock = 256;
 
+template <class From, class To>
+constexpr bool kToInteger = std::is_floating_point_v<From>&& std::is_integral_v<To> && !kIsHalf<To>;
+
 template <class From, class To> void block(const From* __restrict x, To* __restrict y, std::int64_t n) {
   if constexpr (kIsHalf<From> || kIsHalf<To>) {
     row_map(y, n, [&](std::int64_t i, int m) { return load_some(x + i, m); });
   } else {
+    if constexpr (kToInteger<From, To>) {
+      // There are vectors of int32, but only AVX-512 converts to int64: numbers that int32 cannot hold are rare.
+      int far = 0;
+      for (std::int64_t i = 0; i < n; ++i) far |= x[i] > From(-0x1p31) && x[i] < From(0x1p31) ? 0 : 1;
+      for (std::int64_t i = 0; far == 0 && i < n; ++i) y[i] = static_cast<To>(static_cast<std::int32_t>(x[i]));
+      if (far == 0) return;
+    }
     for (std::int64_t i = 0; i < n; ++i) y[i] = convert<To>(x[i]);
   }
-}
-
-/// There are vectors of int32, but only AVX-512 converts to int64: numbers that int32 cannot hold are rare.
-template <class From, class To> void to_integers(const From* __restrict x, To* __restrict y, std::int64_t n) {
-  int far = 0;
-  for (std::int64_t i = 0; i < n; ++i) far |= x[i] > From(-0x1p31) && x[i] < From(0x1p31) ? 0 : 1;
-  if (far != 0) return block(x, y, n);
-  for (std::int64_t i = 0; i < n; ++i) y[i] = static_cast<To>(static_cast<std::int32_t>(x[i]));
 }
 
 template <class From, class To> void loop(const void* from, void* to, std::int64_t n) {
   const From* x = static_cast<const From*>(from);
   To* y = static_cast<To*>(to);
-  constexpr bool kToHalf = kIsHalf<To> && !std::is_same_v<From, float>;
-  constexpr bool kFromHalf = kIsHalf<From> && !std::is_same_v<To, float>;
-  constexpr bool kToInteger =
-      std::is_floating_point_v<From> && std::is_integral_v<To> && sizeof(To) < 8 && !kIsHalf<To>;
-  if constexpr (!kToHalf && !kFromHalf && !kToInteger) return block(x, y, n);
+  constexpr bool kByFloat = kIsHalf<To> ? !std::is_same_v<From, float> : kIsHalf<From> && !std::is_same_v<To, float>;
+  if constexpr (!kByFloat && !kToInteger<From, To>) return block(x, y, n);
   for (std::int64_t i = 0; i < n; i += kBlock) {
     const std::int64_t m = n - i < kBlock ? n - i : kBlock;
-    [[maybe_unused]] float between[kBlock];
-    if constexpr (kToInteger) {
-      to_integers(x + i, y + i, m);
-    } else if constexpr (!std::is_same_v<From, To>) {
+    if constexpr (kByFloat) {
+      float between[kBlock];
       block(x + i, between, m);
       block(between, y + i, m);
+    } else if constexpr (kToInteger<From, To>) {
+      block(x + i, y + i, m);
     }
   }
 }
