@@ -125,6 +125,8 @@ template <class S> void install_halves(Kernels& k, DType dtype) {
 
 template <> void install_loops<family::Binary>(Kernels& k) {
   install<float>(k, Compute::kFloat);
+  install<double>(k, Compute::kDouble);
+  install<std::int64_t>(k, Compute::kInt64);
   if constexpr (kHalves) {
     install_halves<Half>(k, DType::float16);
     install_halves<std::uint16_t>(k, DType::bfloat16);
@@ -132,8 +134,6 @@ template <> void install_loops<family::Binary>(Kernels& k) {
   if constexpr (kWhole) {
     for (const DType half : {DType::float16, DType::bfloat16})
       k.binary[own_loop_type(half)][kernels::kIndexOf<kernels::BinaryOps, kernels::Copysign>] = half_copysign;
-    install<double>(k, Compute::kDouble);
-    install<std::int64_t>(k, Compute::kInt64);
     install_own<std::int32_t, false>(k.binary[loop_type(DType::int32)]);
     install_own<std::int16_t, false>(k.binary[loop_type(DType::int16)]);
     install_own<std::int8_t, false>(k.binary[loop_type(DType::int8)]);

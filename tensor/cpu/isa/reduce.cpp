@@ -320,14 +320,14 @@ template <class T> void install_own(ReduceLoops* table) {
 
 template <> void install_loops<family::Reduce>(Kernels& k) {
   install<float>(k.reduce[static_cast<int>(Compute::kFloat)]);
+  install<double>(k.reduce[static_cast<int>(Compute::kDouble)]);
+  install<std::int64_t>(k.reduce[static_cast<int>(Compute::kInt64)]);
   if constexpr (kHalves) {
     install_halves<Half>(k.reduce[own_loop_type(DType::float16)]);
     install_halves<std::uint16_t>(k.reduce[own_loop_type(DType::bfloat16)]);
   }
   k.arg_rows = arg_rows;
   if constexpr (kWhole) {
-    install<double>(k.reduce[static_cast<int>(Compute::kDouble)]);
-    install<std::int64_t>(k.reduce[static_cast<int>(Compute::kInt64)]);
     install_own<std::int32_t>(k.reduce[loop_type(DType::int32)]);
     install_own<std::int16_t>(k.reduce[loop_type(DType::int16)]);
     install_own<std::int8_t>(k.reduce[loop_type(DType::int8)]);

@@ -42,7 +42,7 @@ template <class Form, class T> void install(SlopeLoop* table) {
 
 template <> void install_loops<family::Slope>(Kernels& k) {
   install<kernels::Slope, float>(k.slope[static_cast<int>(Compute::kFloat)]);
-  if constexpr (kWhole) { install<kernels::Slope, double>(k.slope[static_cast<int>(Compute::kDouble)]); }
+  install<kernels::Slope, double>(k.slope[static_cast<int>(Compute::kDouble)]);
   if constexpr (kVectorBytes == 16) {  // second derivatives are rare
     install<kernels::Curve, float>(k.curve[static_cast<int>(Compute::kFloat)]);
     install<kernels::Curve, double>(k.curve[static_cast<int>(Compute::kDouble)]);
