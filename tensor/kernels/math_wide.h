@@ -26,14 +26,19 @@ MINNOW_HD double expm1_near(double r) {
              (r * r) +
          r;
 }
-/// x limited to what e^x can be: n ln 2 + r.
+/// x = n ln 2 + r.
 struct WideExpParts {
   double n, r;
 };
+/// For x in [-1000, 1000]: of limits compilers make branches, and copies of all that follows.
+MINNOW_HD WideExpParts split_exp_within(double x) {
+  const double n = (x * 1.44269504088896341 + kWideMagic) - kWideMagic;
+  return {n, (x - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10};
+}
+/// x limited to what e^x can be.
 MINNOW_HD WideExpParts split_exp(double x) {
-  const double low = x < -750.0 ? -750.0 : x, c = low > 720.0 ? 720.0 : low;
-  const double n = (c * 1.44269504088896341 + kWideMagic) - kWideMagic;
-  return {n, (c - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10};
+  const double low = x < -750.0 ? -750.0 : x;
+  return split_exp_within(low > 720.0 ? 720.0 : low);
 }
 /// e^x / 2^shift.
 MINNOW_HD double exp_shifted(double x, double shift) {
@@ -177,7 +182,7 @@ MINNOW_HD double erf_tail(double z) {
 /// erfc for x >= 0.  x^2 is exact as high^2 + (x - high) (x + high).
 MINNOW_HD double erfc_positive(double x) {
   const double c = x > 28.0 ? 28.0 : x, high = from_bits(bits(c) & ~std::uint64_t{0x7ffffff});
-  const WideExpParts e = split_exp(-high * high);
+  const WideExpParts e = split_exp_within(-high * high);
   return scale(erfcx(c, expm1_near(e.r - (c - high) * (c + high))), e.n);
 }
 MINNOW_HD double erfc(double x) {
