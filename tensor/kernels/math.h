@@ -85,8 +85,6 @@ MINNOW_HD double lgamma(double x) {
 #endif
 MINNOW_HD double pow(double x, double y) { return ::pow(x, y); }
 
-MINNOW_HD float floor(float x) { return __builtin_floorf(x); }
-MINNOW_HD double floor(double x) { return __builtin_floor(x); }
 MINNOW_HD float ceil(float x) { return __builtin_ceilf(x); }
 MINNOW_HD double ceil(double x) { return __builtin_ceil(x); }
 MINNOW_HD float trunc(float x) { return __builtin_truncf(x); }

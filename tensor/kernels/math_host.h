@@ -13,6 +13,8 @@ MINNOW_HD float abs(float x) { return __builtin_fabsf(x); }
 MINNOW_HD double abs(double x) { return __builtin_fabs(x); }
 MINNOW_HD float copysign(float x, float y) { return __builtin_copysignf(x, y); }
 MINNOW_HD double copysign(double x, double y) { return __builtin_copysign(x, y); }
+MINNOW_HD float floor(float x) { return __builtin_floorf(x); }
+MINNOW_HD double floor(double x) { return __builtin_floor(x); }
 
 }  // namespace minnow::detail::kernels::math
 
@@ -224,13 +226,13 @@ MINNOW_HD float erf(float x) {
   const float s = x * x;
   float r = -1.72853470e-5f * t + 3.83197126e-4f;
   const float u = -3.88396438e-3f * t + 2.42546219e-2f;
-  const float c = t > 4.0f ? 4.0f : t;
   r = r * s + u;
   r = r * t - 1.06777877e-1f;
   r = r * t - 6.34846687e-1f;
   r = r * t - 1.28717512e-1f;
   r = r * t - t;
-  const float large = c < 4.0f ? 1.0f - exp(r) : 1.0f;
+  const ExpParts e = split_exp(t < 4.0f ? r : -80.0f);
+  const float large = 1.0f - (exp_tail(e.r) * (e.r * e.r) + e.r + 1.0f) * power_of_two(e.n);
   float p = -5.96761703e-4f;
   p = p * s + 4.99119423e-3f;
   p = p * s - 2.67681349e-2f;
@@ -444,15 +446,19 @@ MINNOW_HD float atanh(float x) {
   return __builtin_fabsf(x) < 1e-6f ? x : y;
 }
 
+/// x^y from |x|^y.
+template <class T> MINNOW_HD T signed_power(T x, T y, T r) {
+  constexpr T kInfinity = std::numeric_limits<T>::infinity();
+  const bool whole = floor(y) == y;
+  const bool odd = whole && floor(T(0.5) * y) != T(0.5) * y;
+  r = (odd && bits(x) >> (8 * sizeof(T) - 1) != 0) ? -r : r;
+  r = (x < T(0) && x > -kInfinity && !whole) ? std::numeric_limits<T>::quiet_NaN() : r;
+  r = (abs(x) == T(1) && abs(y) == kInfinity) ? T(1) : r;
+  return (y == T(0) || x == T(1)) ? T(1) : r;
+}
 MINNOW_HD float pow(float x, float y) {
-  const float a = __builtin_fabsf(x);
-  float r = static_cast<float>(exp_wide(static_cast<double>(y) * log_wide(static_cast<double>(a))));
-  const bool whole = __builtin_floorf(y) == y;
-  const bool odd = whole && __builtin_floorf(0.5f * y) != 0.5f * y;
-  r = (odd && (bits(x) >> 31) != 0) ? -r : r;
-  r = (x < 0.0f && x > -kInf && !whole) ? kNan : r;
-  r = (a == 1.0f && __builtin_fabsf(y) == kInf) ? 1.0f : r;
-  return (y == 0.0f || x == 1.0f) ? 1.0f : r;
+  const double log = log_wide(static_cast<double>(abs(x)));
+  return signed_power(x, y, static_cast<float>(exp_wide(static_cast<double>(y) * log)));
 }
 
 }  // namespace minnow::detail::kernels::math::host

@@ -40,6 +40,8 @@ MINNOW_HD WideExpParts split_exp(double x) {
   const double low = x < -750.0 ? -750.0 : x;
   return split_exp_within(low > 720.0 ? 720.0 : low);
 }
+/// The upper half of the digits.
+MINNOW_HD double upper(double x) { return from_bits(bits(x) & ~std::uint64_t{0x7ffffff}); }
 /// e^x / 2^shift.
 MINNOW_HD double exp_shifted(double x, double shift) {
   const WideExpParts e = split_exp(x);
@@ -151,6 +153,29 @@ MINNOW_HD double tan(double x) {
   return x == 0.0 ? x : y;
 }
 
+/// x^y with an error of 1.3 ulp: the logarithm and its product with y in two parts, of which the first has half of the digits, so that
+/// products are exact.
+MINNOW_HD double pow(double x, double y) {
+  const double a = abs(x), e = split_log(a).e, f = split_log(a).f, t = 2.0 + f, inverse = 1.0 / t;
+  // log(1 + f) = 2 / 3 s (3 + s^2 + more) with s = f / t = sh + sl
+  const double s = f * inverse, sh = upper(s), th = upper(t), z = s * s, zh = sh * sh;
+  const double sl = inverse * ((f - sh * th) - sh * ((t - th) + (f - (t - 2.0))));
+  const double more =
+      sl * (sh + s) + poly(z, 0.17584767935814777, 0.1755935450923681, 0.20002207040770967, 0.23076892443777647,
+                           0.272727275030892, 0.3333333333248383, 0.4285714285714405, 0.6) *
+                          (z * z);
+  const double qh = upper(3.0 + zh + more), ql = more - ((qh - 3.0) - zh);
+  const double ph = sh * qh, pl = sl * qh + ql * s, p = upper(ph + pl);
+  // 2 / (3 ln 2) = 0.96...: log2 |x| = lh + ll
+  const double high = 0.9617966860532761 * p, low = 7.872699542894897e-9 * p + (pl - (p - ph)) * 0.9617966939259756;
+  const double lh = upper((high + low) + e), ll = low - ((lh - e) - high);
+  const double edge = log_edges(a, 0.0), yh = upper(y);
+  const double w = edge == 0.0 ? yh * lh : y * edge, rest = abs(w) < 1100.0 ? (y - yh) * lh + y * ll : 0.0;
+  const double sum = w + rest, n = (sum + kWideMagic) - kWideMagic;
+  const double inside = scale(expm1_near(((w - n) + rest) * kLn2) + 1.0, n), left = sum < -1100.0 ? 0.0 : inside;
+  return signed_power(x, y, sum > 1100.0 ? std::numeric_limits<double>::infinity() : left);
+}
+
 /// sqrt(x^2 + y^2), scaled where a square would be too large or too small.
 MINNOW_HD double hypot(double x, double y) {
   const double a = abs(x), b = abs(y), most = a > b ? a : b;
@@ -181,7 +206,7 @@ MINNOW_HD double erf_tail(double z) {
 }
 /// erfc for x >= 0.  x^2 is exact as high^2 + (x - high) (x + high).
 MINNOW_HD double erfc_positive(double x) {
-  const double c = x > 28.0 ? 28.0 : x, high = from_bits(bits(c) & ~std::uint64_t{0x7ffffff});
+  const double c = x > 28.0 ? 28.0 : x, high = upper(c);
   const WideExpParts e = split_exp_within(-high * high);
   return scale(erfcx(c, expm1_near(e.r - (c - high) * (c + high))), e.n);
 }

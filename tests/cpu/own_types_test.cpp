@@ -276,5 +276,45 @@ TEST_P(OwnTypes, PowersOfEveryClass) {
   check_powers<double>(1, 2e-15);
 }
 
+TEST_P(OwnTypes, PowersOfDoublesAreThoseOfLibm) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  std::vector<double> numbers{0.0,      1.0,     2.0,        3.0,        0.5,          1.5,    2.25,   10.0,
+                              1e20,     1e300,   1e-300,     1e308,      1e-310,       5e-324, 1023.0, 1024.,
+                              1075,     1e9 + 1, 0x1p53 + 2, 0x1p52 + 1, 0x1p51 + 0.5, kInf,   0.1,    0x1p-52,
+                              1 - 1e-9, 0.75,    1.25,       1 + 1e-15,  std::nan("")};
+  for (std::size_t i = numbers.size(); i-- > 0;) numbers.push_back(-numbers[i]);
+  const auto n = static_cast<std::int64_t>(numbers.size());
+  const auto loop = loops().binary[static_cast<int>(Compute::kDouble)][kIndexOf<BinaryOps, Pow>];
+  std::vector<double> got(numbers.size());
+  for (const double x : numbers) {
+    const std::vector<double> base(numbers.size(), x);
+    loop(base.data(), numbers.data(), got.data(), n);
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      const double wanted = std::pow(x, numbers[i]);
+      EXPECT_TRUE(test::close(got[i], wanted, 4e-16, 5e-324)) << x << "^" << numbers[i] << ": " << got[i];
+      EXPECT_TRUE(std::isnan(wanted) || std::signbit(got[i]) == std::signbit(wanted)) << x << "^" << numbers[i];
+    }
+  }
+}
+
+TEST_P(OwnTypes, QuotientsOfEveryPairOfBytes) {
+  for (const DType d : {DType::int8, DType::uint8})
+    for (int b = 1; b < 256; ++b) {
+      std::vector<char> x(256), y(x.size(), static_cast<char>(b)), out(x.size());
+      for (int a = 0; a < 256; ++a) x[static_cast<std::size_t>(a)] = static_cast<char>(a);
+      std::vector<std::int64_t> wide_x(x.size()), wide_y(x.size()), wanted(x.size());
+      std::vector<char> stored(x.size());
+      for (const auto& [from, to] : {std::pair{&x, &wide_x}, std::pair{&y, &wide_y}})
+        loops().load[static_cast<int>(d)][static_cast<int>(Compute::kInt64)](from->data(), to->data(), 256);
+      for (const int op :
+           {kIndexOf<BinaryOps, FloorDivide>, kIndexOf<BinaryOps, Fmod>, kIndexOf<BinaryOps, Remainder>}) {
+        loops().binary[cpu::loop_type(d)][op](x.data(), y.data(), out.data(), 256);
+        loops().binary[static_cast<int>(Compute::kInt64)][op](wide_x.data(), wide_y.data(), wanted.data(), 256);
+        loops().store[static_cast<int>(Compute::kInt64)][static_cast<int>(d)](wanted.data(), stored.data(), 256);
+        EXPECT_EQ(out, stored) << d << ", " << op << ", by " << b;
+      }
+    }
+}
+
 }  // namespace
 }  // namespace minnow

@@ -1,15 +1,28 @@
+#include <minnow/tensor/cpu/isa/power.h>
 #include <minnow/tensor/cpu/isa/row_vectors.h>
 
 namespace minnow::cpu::MINNOW_ISA {
 namespace {
 
-/// Quotients of smaller integers are computed in int32, where they are vectors' work and the same; shifts as they are.
-template <class Op, class T> constexpr bool kIn32 = std::is_integral_v<T> && sizeof(T) <= 4 && Op::kDivides;
 template <class Op> constexpr bool kShifts = kIsOneOf<Op, kernels::LeftShift, kernels::RightShift>;
 
+/// Quotients of smaller integers are computed in int32 or in float, where they are vectors' work and the same; shifts as they are.
+template <class Op, class T> MINNOW_HD auto value_of(T x, T y) {
+  if constexpr (std::is_same_v<Op, kernels::Pow> && std::is_floating_point_v<T>) {
+    return power_of(x, y);
+  } else if constexpr (std::is_integral_v<T> && sizeof(T) < 4 && Op::kDivides) {
+    const float a = y == 0 ? 0.0f : static_cast<float>(x), b = y == 0 ? 1.0f : static_cast<float>(y);
+    if constexpr (std::is_same_v<Op, kernels::FloorDivide>)
+      return static_cast<std::int32_t>(kernels::math::floor(a / b));
+    else return static_cast<std::int32_t>(Op::of_mod(a, b, a - kernels::math::trunc(a / b) * b));
+  } else {
+    using W = std::conditional_t<kShifts<Op> || (sizeof(T) == 4 && Op::kDivides), T, Wide<T>>;
+    return Op::value(static_cast<W>(x), static_cast<W>(y));
+  }
+}
+
 template <class Op, class T> bool binary(const void* a, const void* b, void* out, std::int64_t n) {
-  using W = std::conditional_t<kIn32<Op, T>, std::int32_t, std::conditional_t<kShifts<Op>, T, Wide<T>>>;
-  using Out = ResultOf<decltype(Op::value(W(), W())), T>;
+  using Out = ResultOf<decltype(value_of<Op>(T(), T())), T>;
   const T* x = static_cast<const T*>(a);
   const T* y = static_cast<const T*>(b);
   Out* z = static_cast<Out*>(out);
@@ -34,7 +47,7 @@ template <class Op, class T> bool binary(const void* a, const void* b, void* out
 #pragma GCC ivdep
     for (std::int64_t i = 0; i < n; ++i) {
       if constexpr (Op::kDivides && std::is_integral_v<T>) zeros |= y[i] == 0 ? 1 : 0;
-      z[i] = static_cast<Out>(Op::value(static_cast<W>(x[i]), static_cast<W>(y[i])));
+      z[i] = static_cast<Out>(value_of<Op>(x[i], y[i]));
     }
     return zeros == 0;
   }

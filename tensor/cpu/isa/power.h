@@ -5,6 +5,12 @@
 namespace minnow::cpu::MINNOW_ISA {
 namespace {
 
+/// x^y; libm's is faster than short vectors.
+template <class T> MINNOW_HD T power_of(T x, T y) {
+  if constexpr (kVectorBytes > 16) return kernels::math::host::pow(x, y);
+  else return kernels::math::pow(x, y);
+}
+
 /// x^(1/2), where a negative zero or infinity counts as positive.
 template <class T> MINNOW_HD T positive_root(T x) {
   const T root = kernels::math::sqrt(x + T(0));
@@ -21,7 +27,7 @@ template <class T, class Run> void with_power(T p, const Run& run) {
   else if (p == T(-2)) run([](T x) { return (T(1) / x) * (T(1) / x); });
   else if (p == T(0.5)) run([](T x) { return positive_root(x); });
   else if (p == T(-0.5)) run([](T x) { return T(1) / positive_root(x); });
-  else run([p](T x) { return kernels::math::pow(x, p); });
+  else run([p](T x) { return power_of(x, p); });
 }
 
 }  // namespace
