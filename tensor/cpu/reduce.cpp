@@ -248,6 +248,7 @@ struct ArgReduction {
   const View& values;
   std::int64_t* indices;
   ConvertLoop store;
+  ArgLoop rows;
 
   const char* row(std::int64_t k) const {
     return reduction.data +
@@ -266,42 +267,32 @@ template <class T> void arg_row(const ArgReduction& a, std::int64_t k) {
   for (std::int64_t at = 0; at < reduction.n; at += kReduceBlock) {
     alignas(64) char buffer[kReduceBlock * 8];
     const std::int64_t m = std::min(kReduceBlock, reduction.n - at);
-    const T* x = static_cast<const T*>(dense_row(a.row(k) + at * reduction.sn * reduction.item(), reduction.sn,
-                                                 reduction.dtype, reduction.compute, buffer, m));
-    if constexpr (std::is_same_v<T, float>) {
-      T value;
-      std::int64_t place;
-      loops().arg_rows(x, 0, 1, m, a.largest, &value, &place);
-      best.join(value, at + place, a.largest);
-    } else {
-      constexpr std::int64_t kTogether = 16;  // most of which have none to take
-      for (std::int64_t i = 0; i < m; i += kTogether) {
-        const std::int64_t end = std::min(i + kTogether, m);
-        int some = best.index < 0 ? 1 : 0;
-        for (std::int64_t c = i; c < end; ++c) some |= best.is_below(x[c], a.largest) ? 1 : 0;
-        for (std::int64_t c = i; some != 0 && c < end; ++c) best.join(x[c], at + c, a.largest);
-      }
-    }
+    const void* x = dense_row(a.row(k) + at * reduction.sn * reduction.item(), reduction.sn, reduction.dtype,
+                              reduction.compute, buffer, m);
+    T value;
+    std::int64_t place;
+    a.rows(x, 0, 1, m, a.largest, &value, &place);
+    best.join(value, at + place, a.largest);
   }
   a.indices[k] = best.index;
   a.put(k, &best.value, 1);
 }
 
-/// The same of dense rows of what is computed in float, which are converted before, several at once.
-void arg_dense_rows(const ArgReduction& a, std::int64_t first, std::int64_t last) {
+/// The same of dense rows, which are converted before, several at once.
+template <class T> void arg_dense_rows(const ArgReduction& a, std::int64_t first, std::int64_t last) {
   const Reduction& reduction = a.reduction;
   const std::int64_t n = reduction.n, fit = reduction.converts() ? kReduceBlock / n : last - first;
-  const ConvertLoop load = loops().load[static_cast<int>(reduction.dtype)][static_cast<int>(Compute::kFloat)];
-  float best[kReduceBlock / 4], buffer[kReduceBlock];
+  const ConvertLoop load = loops().load[static_cast<int>(reduction.dtype)][static_cast<int>(reduction.compute)];
+  T best[kReduceBlock / 4], buffer[kReduceBlock];
   for (std::int64_t k = first; k < last; k += fit) {
     const std::int64_t rows = std::min(fit, last - k);
     if (!reduction.converts()) {
-      loops().arg_rows(reinterpret_cast<const float*>(a.row(k)), reduction.so, rows, n, a.largest, best, a.indices + k);
+      a.rows(a.row(k), reduction.so, rows, n, a.largest, best, a.indices + k);
     } else {
       if (reduction.so == n) load(a.row(k), buffer, rows * n);
       else
         for (std::int64_t r = 0; r < rows; ++r) load(a.row(k + r), buffer + r * n, n);
-      loops().arg_rows(buffer, n, rows, n, a.largest, best, a.indices + k);
+      a.rows(buffer, n, rows, n, a.largest, best, a.indices + k);
     }
     a.put(k, best, rows);
   }
@@ -312,23 +303,18 @@ template <class T> void arg_columns(const ArgReduction& a) {
   const Reduction& r = a.reduction;
   const std::int64_t strips = (r.inner + kReduceColumns - 1) / kReduceColumns;
   const ConvertLoop load = loops().load[static_cast<int>(r.dtype)][static_cast<int>(r.compute)];
+  const ArgColumnsLoop reduce = loops().arg_columns[static_cast<int>(r.compute)];
   parallel_for(r.outer * strips, r.outer * r.n * r.inner * r.item(), [&](std::int64_t item) {
     const std::int64_t left = item % strips * kReduceColumns, cols = std::min(kReduceColumns, r.inner - left);
-    const std::int64_t first = item / strips * r.inner + left;
+    const std::int64_t first = item / strips * r.inner + left, step = r.sn * r.item();
     T best[kReduceColumns], row[kReduceColumns];
     std::int64_t* const at = a.indices + first;
     std::fill_n(at, cols, 0);
     load(a.row(first), best, cols);
-    for (std::int64_t i = 1; i < r.n; ++i) {
-      const char* const from = a.row(first) + i * r.sn * r.item();
-      if (r.converts()) load(from, row, cols);
-      const T* const x = r.converts() ? row : reinterpret_cast<const T*>(from);
-      for (std::int64_t j = 0; j < cols; ++j) {
-        const bool better = (a.largest ? x[j] > best[j] : x[j] < best[j]) | (x[j] != x[j]);
-        const bool take = better & (best[j] == best[j]);
-        best[j] = take ? x[j] : best[j];
-        at[j] = take ? i : at[j];
-      }
+    if (!r.converts()) reduce(a.row(first) + step, r.sn, 1, r.n - 1, cols, a.largest, best, at);
+    for (std::int64_t i = 1; r.converts() && i < r.n; ++i) {
+      load(a.row(first) + i * step, row, cols);
+      reduce(row, 0, i, 1, cols, a.largest, best, at);
     }
     a.put(first, best, cols);
   });
@@ -338,16 +324,12 @@ template <class T> void arg_rows(const ArgReduction& a) {
   const Reduction& reduction = a.reduction;
   if (reduction.inner > 1 && reduction.si == 1 && (reduction.sn != 1 || reduction.n == 1)) return arg_columns<T>(a);
   const std::int64_t group = rows_at_a_time(reduction.n);
-  const bool dense =
-      std::is_same_v<T, float> && reduction.sn == 1 && reduction.inner == 1 && reduction.n <= kReduceBlock;
+  const bool dense = reduction.sn == 1 && reduction.inner == 1 && reduction.n <= kReduceBlock;
   parallel_blocks(reduction.outer * reduction.inner, group,
                   reduction.outer * reduction.n * reduction.inner * reduction.item(),
                   [&](std::int64_t first, std::int64_t last) {
-                    if (dense) {
-                      arg_dense_rows(a, first, last);
-                    } else {
-                      for (std::int64_t k = first; k < last; ++k) arg_row<T>(a, k);
-                    }
+                    if (dense) return arg_dense_rows<T>(a, first, last);
+                    for (std::int64_t k = first; k < last; ++k) arg_row<T>(a, k);
                   });
 }
 
@@ -381,8 +363,12 @@ template <> void execute(const calls::ArgReduce& args) {
                             0,
                             nullptr};
   const ArgReduction a{
-      reduction, args.largest, values, static_cast<std::int64_t*>(indices.raw_data()),
-      loops().store[static_cast<int>(compute)][values.defined() ? static_cast<int>(values.dtype()) : 0]};
+      reduction,
+      args.largest,
+      values,
+      static_cast<std::int64_t*>(indices.raw_data()),
+      loops().store[static_cast<int>(compute)][values.defined() ? static_cast<int>(values.dtype()) : 0],
+      loops().arg_rows[static_cast<int>(compute)]};
   switch (compute) {
     case Compute::kFloat: return arg_rows<float>(a);
     case Compute::kDouble: return arg_rows<double>(a);

@@ -57,10 +57,13 @@ struct ReduceLoops {
 inline constexpr std::int64_t kReduceBlock = 4096;
 inline constexpr std::int64_t kReduceColumns = 256;
 
-/// The first largest (or smallest) element of each of `rows` rows of n floats (1 to kReduceBlock), `stride` elements
+/// The first largest (or smallest) element of each of `rows` rows of n elements (1 to kReduceBlock), `stride` elements
 /// apart, or the first NaN, and its index in the row.
-using ArgLoop = void (*)(const float* x, std::int64_t stride, std::int64_t rows, std::int64_t n, bool largest,
-                         float* values, std::int64_t* places);
+using ArgLoop = void (*)(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, bool largest,
+                         void* values, std::int64_t* places);
+/// The same of `cols` columns, whose values and places before the row `first` are there; x is that row.
+using ArgColumnsLoop = void (*)(const void* x, std::int64_t stride, std::int64_t first, std::int64_t rows,
+                                std::int64_t cols, bool largest, void* values, std::int64_t* places);
 
 /// Softmax and related functions over contiguous rows of n, or over `cols` (at most kSoftmaxColumns) adjacent columns
 /// of n rows that are `stride` elements apart.
@@ -143,7 +146,8 @@ struct Kernels {
   BinaryLoop binary_one[2][kComputes][kernels::BinaryOps::kSize];
   TernaryLoop ternary[kOwnTypes][kernels::TernaryOps::kSize];
   ReduceLoops reduce[kOwnTypes][kernels::ReduceOps::kSize];
-  ArgLoop arg_rows;
+  ArgLoop arg_rows[kComputes];
+  ArgColumnsLoop arg_columns[kComputes];
   SoftmaxLoops softmax[2];
   UpdateLoop update[2][kernels::UpdateRules::kSize];
   ConvertLoop load[kDTypeCount][kComputes];   ///< [DType][Compute]

@@ -248,9 +248,8 @@ MINNOW_HD IntVector positions_of(const float* x, std::int64_t n, float best) {
   return first;
 }
 
-template <class Op>
-void arg_of_rows(const float* x, std::int64_t stride, std::int64_t count, std::int64_t n, float* values,
-                 std::int64_t* places) {
+template <class Op, std::same_as<float> T>
+void arg_of_rows(const T* x, std::int64_t stride, std::int64_t count, std::int64_t n, T* values, std::int64_t* places) {
   fold_rows<Vector>(
       count, [&](std::int64_t r) { return row_join(x + r * stride, n, Op::template init<float>(), Extreme<Op>()); },
       Extreme<Op>(), values);
@@ -265,10 +264,53 @@ void arg_of_rows(const float* x, std::int64_t stride, std::int64_t count, std::i
   }
 }
 
-void arg_rows(const float* x, std::int64_t stride, std::int64_t count, std::int64_t n, bool largest, float* values,
+/// The same of other elements: the value first, then where it is.
+template <class Op, class T>
+void arg_of_rows(const T* x, std::int64_t stride, std::int64_t count, std::int64_t n, T* values, std::int64_t* places) {
+  for (std::int64_t r = 0; r < count; ++r, x += stride) {
+    const T best = static_cast<T>(sequential_row<Op>(x, n, T()));
+    const auto is_best = [best](T v) { return (v == best) | (v != v); };
+    std::int64_t i = 0;
+    for (int some = 0; i + kLanes <= n; i += kLanes) {
+      for (int l = 0; l < kLanes; ++l) some |= is_best(x[i + l]) ? 1 : 0;
+      if (some != 0) break;
+    }
+    while (!is_best(x[i])) ++i;
+    values[r] = x[i], places[r] = i;
+  }
+}
+
+template <class T>
+void arg_rows(const void* x, std::int64_t stride, std::int64_t count, std::int64_t n, bool largest, void* values,
               std::int64_t* places) {
-  if (largest) arg_of_rows<kernels::Max>(x, stride, count, n, values, places);
-  else arg_of_rows<kernels::Min>(x, stride, count, n, values, places);
+  const T* from = static_cast<const T*>(x);
+  if (largest) arg_of_rows<kernels::Max>(from, stride, count, n, static_cast<T*>(values), places);
+  else arg_of_rows<kernels::Min>(from, stride, count, n, static_cast<T*>(values), places);
+}
+
+template <class Op, class T>
+void arg_of_columns(const T* x, std::int64_t stride, std::int64_t first, std::int64_t rows, std::int64_t cols,
+                    T* __restrict best, std::int64_t* __restrict at) {
+  for (std::int64_t i = first; i < first + rows; ++i, x += stride) {
+    for (std::int64_t j = 0; j < cols; ++j) {
+      const bool better = std::is_same_v<Op, kernels::Max> ? x[j] > best[j] : x[j] < best[j];
+      const bool take = (better | (x[j] != x[j])) & (best[j] == best[j]);
+      best[j] = take ? x[j] : best[j];
+      at[j] = take ? i : at[j];
+    }
+  }
+}
+
+template <class T>
+void arg_columns(const void* x, std::int64_t stride, std::int64_t first, std::int64_t rows, std::int64_t cols,
+                 bool largest, void* values, std::int64_t* places) {
+  const auto of = largest ? arg_of_columns<kernels::Max, T> : arg_of_columns<kernels::Min, T>;
+  of(static_cast<const T*>(x), stride, first, rows, cols, static_cast<T*>(values), places);
+}
+
+template <class T> void install_arg(Kernels& k, Compute compute) {
+  k.arg_rows[static_cast<int>(compute)] = arg_rows<T>;
+  k.arg_columns[static_cast<int>(compute)] = arg_columns<T>;
 }
 
 template <class T> void install(ReduceLoops* table) {
@@ -326,7 +368,9 @@ template <> void install_loops<family::Reduce>(Kernels& k) {
     install_halves<Half>(k.reduce[own_loop_type(DType::float16)]);
     install_halves<std::uint16_t>(k.reduce[own_loop_type(DType::bfloat16)]);
   }
-  k.arg_rows = arg_rows;
+  install_arg<float>(k, Compute::kFloat);
+  install_arg<double>(k, Compute::kDouble);
+  install_arg<std::int64_t>(k, Compute::kInt64);
   if constexpr (kWhole) {
     install_own<std::int32_t>(k.reduce[loop_type(DType::int32)]);
     install_own<std::int16_t>(k.reduce[loop_type(DType::int16)]);
