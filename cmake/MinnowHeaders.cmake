@@ -2,12 +2,13 @@
 # that never ran CMake, and minnow.h, which includes the public headers.
 
 set(minnow_include_dir "${minnow_SOURCE_DIR}/include")
-set(minnow_folders tensor autograd ops nn optim data distributions training distributed)
+set(minnow_folders tensor autograd ops nn optim data training distributions vision text distributed)
 
 # Tests check that each of these compiles alone, and that minnow.h includes the public ones.
 file(GLOB minnow_headers CONFIGURE_DEPENDS RELATIVE "${minnow_SOURCE_DIR}"
      "${minnow_SOURCE_DIR}/tensor/*.h" "${minnow_SOURCE_DIR}/tensor/raw/*.h" "${minnow_SOURCE_DIR}/tensor/io/*.h"
      "${minnow_SOURCE_DIR}/autograd/*.h" "${minnow_SOURCE_DIR}/ops/*.h" "${minnow_SOURCE_DIR}/nn/*.h"
-     "${minnow_SOURCE_DIR}/optim/*.h" "${minnow_SOURCE_DIR}/data/*.h" "${minnow_SOURCE_DIR}/distributions/*.h"
-     "${minnow_SOURCE_DIR}/training/*.h")
+     "${minnow_SOURCE_DIR}/optim/*.h" "${minnow_SOURCE_DIR}/data/*.h" "${minnow_SOURCE_DIR}/training/*.h")
+file(GLOB minnow_wing_headers CONFIGURE_DEPENDS RELATIVE "${minnow_SOURCE_DIR}" "${minnow_SOURCE_DIR}/distributions/*.h"
+     "${minnow_SOURCE_DIR}/vision/*.h" "${minnow_SOURCE_DIR}/text/*.h")
 list(SORT minnow_headers)

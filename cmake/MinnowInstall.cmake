@@ -5,9 +5,9 @@ include(CMakePackageConfigHelpers)
 set(minnow_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/minnow")
 
 install(TARGETS minnow EXPORT minnowTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
-if(minnow_with_mpi)
-  install(TARGETS minnow_distributed EXPORT minnowTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
-endif()
+foreach(wing IN LISTS minnow_wings)
+  install(TARGETS minnow_${wing} EXPORT minnowTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+endforeach()
 foreach(folder IN LISTS minnow_folders)
   install(DIRECTORY "${minnow_SOURCE_DIR}/${folder}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/minnow"
           FILES_MATCHING PATTERN "*.h" PATTERN "cpu" EXCLUDE PATTERN "cuda" EXCLUDE PATTERN "sim" EXCLUDE)
@@ -20,5 +20,6 @@ configure_package_config_file("${minnow_SOURCE_DIR}/cmake/minnowConfig.cmake.in"
                               INSTALL_DESTINATION "${minnow_package_dir}")
 write_basic_package_version_file("${minnow_BINARY_DIR}/minnowConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${minnow_BINARY_DIR}/minnowConfig.cmake" "${minnow_BINARY_DIR}/minnowConfigVersion.cmake"
-              "${minnow_SOURCE_DIR}/cmake/FindOneDNN.cmake" DESTINATION "${minnow_package_dir}")
+              "${minnow_SOURCE_DIR}/cmake/FindOneDNN.cmake" "${minnow_SOURCE_DIR}/cmake/FindUtf8proc.cmake"
+              DESTINATION "${minnow_package_dir}")
 install(EXPORT minnowTargets NAMESPACE minnow:: DESTINATION "${minnow_package_dir}")

@@ -5,10 +5,29 @@
 #include <cstring>
 #include <fmt/format.h>
 #include <minnow/data/detail/host.h>
-#include <minnow/data/detail/planes.h>
+#include <minnow/data/detail/transform.h>
 #include <minnow/tensor/backend/dispatch.h>
 
 namespace minnow::data {
+
+void detail::check_unit_range(const char* op, const Tensor& image, SourceLocation where) {
+  if (image.dtype() != DType::float32 || image.numel() == 0) return;
+  constexpr float kMargin = 0.25F;  // cubic interpolation leaves [0, 1] by less
+  const std::span<const float> values(image.data<float>(), static_cast<std::size_t>(image.numel()));
+  int outside = 0;
+  for (const float x : values) outside |= static_cast<int>(!(x >= -kMargin && x <= 1 + kMargin));
+  if (outside == 0) return;
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  throw ValueError(
+      message(std::string(CallSite::op_or(op)).c_str(),
+              fmt::format("the values of a float32 image must be in [0, 1], but are in [{:.3g}, {:.3g}]", *low, *high),
+              {{"image", image}},
+              "the image is normalized, which should come last, or bytes without / 255.  Samples of cifar10(), mnist() "
+              "and any\nImageDataset are normalized; those of ImageDataset(set.images(), set.labels(), set.classes()) "
+              "are in [0, 1]"),
+      where);
+}
+
 namespace {
 
 Tensor dense(const char* op, const Tensor& image, SourceLocation where) {

@@ -30,10 +30,13 @@ def public_headers():
     return re.findall(r"#include <minnow/(.+)>", umbrella)
 
 
-def distributed_headers():
-    """Those of the library minnow::distributed, which minnow.h does not include."""
-    umbrella = (ROOT / "distributed/distributed.h").read_text(encoding="utf-8")
-    return re.findall(r"#include <minnow/(.+)>", umbrella)
+def wing_headers():
+    """Those of the libraries over minnow, which minnow.h does not include."""
+    found = []
+    for wing in ("distributed", "distributions", "text", "vision"):
+        umbrella = (ROOT / wing / f"{wing}.h").read_text(encoding="utf-8")
+        found += re.findall(rf"#include <minnow/({wing}/.+)>", umbrella) or [f"{wing}/{wing}.h"]
+    return found
 
 
 def closing(text, at):
@@ -228,7 +231,7 @@ def entities(headers=None):
     found = []
     if headers is None:  # an optimizer is declared beside its rule
         rules = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("tensor/kernels/rules/*.h"))
-        headers = public_headers() + rules
+        headers = public_headers() + wing_headers() + rules
     for header in headers:
         found += Parser(header, (ROOT / header).read_text(encoding="utf-8")).entities
     return found

@@ -217,7 +217,7 @@ def with_templates_named(everything):
 
 
 def layers():
-    everything = headers.entities() + headers.entities(headers.distributed_headers())
+    everything = headers.entities()
     options = options_of(everything)
     everything = list(with_templates_named(everything))
     floors = {}

@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <string>
 #include <minnow/minnow.h>
+#include <minnow/vision/vision.h>
 
 #include "models/resnet.h"
 #include "support/program.h"
@@ -13,8 +14,8 @@ namespace {
 
 /// CIFAR-10 from `folder`, or as many images of shapes that need no file.
 data::ImageDataset images_of(const std::string& folder, const char* split, std::int64_t count, std::int64_t first) {
-  if (!folder.empty()) return data::cifar10(split, {.root = folder});
-  return data::SyntheticShapes(count, {.first = first});
+  if (!folder.empty()) return vision::cifar10(split, {.root = folder});
+  return vision::SyntheticShapes(count, {.first = first});
 }
 
 double accuracy(nn::Module& net, const data::ImageDataset& test, Device device) {

@@ -2,6 +2,7 @@
 // digits:  ./run dcgan --out digits.png
 #include <cstdio>
 #include <minnow/minnow.h>
+#include <minnow/vision/vision.h>
 
 #include "support/program.h"
 
@@ -81,7 +82,7 @@ int main(int argc, char** argv) {
     }
     const NoGradGuard no_grad;
     const Tensor fakes = generator(randn({64, kCodes, 1, 1}, device));
-    data::save_image(fakes / 2 + 0.5, out);
+    vision::save_image(fakes / 2 + 0.5, out);
     const double score = correlation(fakes.mean(0), real_mean);
     std::printf(
         "the mean of its digits and the mean of real ones correlate by "

@@ -8,6 +8,7 @@
 #include <optional>
 #include <sstream>
 #include <minnow/minnow.h>
+#include <minnow/text/text.h>
 
 #include "models/gpt2.h"
 #include "support/program.h"
@@ -19,10 +20,10 @@ using namespace minnow;
 namespace {
 
 /// The tokenizer of a vocabulary file; none without a file.
-std::optional<data::BpeTokenizer> tokenizer_of(const std::string& vocabulary, std::string merges) {
+std::optional<text::BpeTokenizer> tokenizer_of(const std::string& vocabulary, std::string merges) {
   if (vocabulary.empty()) return {};
   if (merges.empty()) merges = (std::filesystem::path(vocabulary).parent_path() / "merges.txt").string();
-  return data::BpeTokenizer(vocabulary, merges);
+  return text::BpeTokenizer(vocabulary, merges);
 }
 
 /// Returns the part of the next letters that the network knows, in percent.
@@ -90,7 +91,7 @@ int main(int argc, char** argv) {
     if (!weights.empty()) {
       models::GPT2LMHeadModel net = models::load_gpt2(weights, heads);
       net.to(device).eval();
-      const std::optional<data::BpeTokenizer> tokenizer = tokenizer_of(vocabulary, merges);
+      const std::optional<text::BpeTokenizer> tokenizer = tokenizer_of(vocabulary, merges);
       std::vector<std::int64_t> tokens;
       if (tokenizer) tokens = tokenizer->encode(prompt);
       std::istringstream list(tokenizer ? "" : numbers);

@@ -4,6 +4,7 @@
 // and then:  ./run import_pytorch --model resnet18 --weights resnet18.safetensors --image dog.jpg
 #include <cstdio>
 #include <minnow/minnow.h>
+#include <minnow/vision/vision.h>
 
 #include "models/mobilenet.h"
 #include "models/resnet.h"
@@ -51,7 +52,7 @@ std::unique_ptr<nn::Module> torchvision_model(const std::string& name) {
 /// An image as torchvision's models take them: [1, 3, 224, 224], by the mean and deviation of ImageNet.
 Tensor prepared(const std::string& path) {
   Tensor image = path.empty() ? randint(0, 256, {3, 224, 224}, {.dtype = uint8})
-                              : data::read_image(path, {.mode = data::ImageMode::rgb});
+                              : vision::read_image(path, {.mode = vision::ImageMode::rgb});
   const std::int64_t height = image.size(1), width = image.size(2);
   if (height < 224 || width < 224) throw ShapeError("--image: give an image of at least 224 x 224 pixels");
   image = image.narrow(1, (height - 224) / 2, 224).narrow(2, (width - 224) / 2, 224).to(float32) / 255;

@@ -1,6 +1,7 @@
 // Learns to balance a pole on a cart by REINFORCE (Williams 1992):  ./run reinforce
 #include <cmath>
 #include <cstdio>
+#include <minnow/distributions/distributions.h>
 #include <minnow/minnow.h>
 
 #include "support/program.h"

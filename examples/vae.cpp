@@ -1,6 +1,7 @@
 // A variational autoencoder (Kingma and Welling 2013) learns to draw digits:  ./run vae --out digits.png
 #include <cstdio>
 #include <minnow/minnow.h>
+#include <minnow/vision/vision.h>
 
 #include "support/program.h"
 
@@ -68,7 +69,7 @@ int main(int argc, char** argv) {
       const Tensor again = sigmoid(std::get<0>(net(x)));
       explained = 100 * (1 - mean(square(again - x)).item() / mean(square(x - x.mean(0, true))).item());
       const Tensor own = sigmoid(net.decoder(randn({32, kCodes}, device)));
-      data::save_image(cat({x, again, own}).view({96, 1, 28, 28}), out, {.columns = 16});
+      vision::save_image(cat({x, again, own}).view({96, 1, 28, 28}), out, {.columns = 16});
     }
     std::printf("%.1f %% of the variance of new digits is in their codes; see %s\n", explained, out.c_str());
     return explained;

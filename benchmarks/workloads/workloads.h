@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <vector>
 #include <minnow/autograd/grad_mode.h>
 #include <minnow/tensor/create.h>
@@ -19,6 +20,10 @@ std::vector<Workload> training_workloads();
 std::vector<Workload> network_workloads();
 /// Files that are read into tensors.
 std::vector<Workload> file_workloads();
+/// Empty without minnow::vision.
+std::vector<Workload>& image_workloads();
+/// Where make_files.py has written; throws if it is not given.
+std::filesystem::path folder_of(const Settings& s);
 /// Seconds until a CNN has 99 % on MNIST's test images, for a seed.
 Ready time_to_accuracy(const Settings& s);
 /// A whole epoch of the CNN, eager and captured.

@@ -120,14 +120,11 @@
 #include <minnow/optim/optimizers.h>
 
 #include <minnow/data/batch.h>
-#include <minnow/data/cifar.h>
 #include <minnow/data/csv.h>
 #include <minnow/data/dataset.h>
 #include <minnow/data/file_dataset.h>
 #include <minnow/data/idx.h>
-#include <minnow/data/image.h>
 #include <minnow/data/image_dataset.h>
-#include <minnow/data/image_transform.h>
 #include <minnow/data/loader.h>
 #include <minnow/data/loader_options.h>
 #include <minnow/data/mnist.h>
@@ -138,14 +135,8 @@
 #include <minnow/data/subset.h>
 #include <minnow/data/synthetic_digits.h>
 #include <minnow/data/tensor_dataset.h>
-#include <minnow/data/text.h>
 #include <minnow/data/transform.h>
 
-#include <minnow/distributions/continuous.h>
-#include <minnow/distributions/discrete.h>
-#include <minnow/distributions/distribution.h>
-#include <minnow/distributions/gamma.h>
-#include <minnow/distributions/multivariate_normal.h>
 
 #include <minnow/training/checkpoint.h>
 #include <minnow/training/interrupt.h>

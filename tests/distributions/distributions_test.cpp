@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <limits>
 #include <minnow/distributions/detail/parameters.h>
+#include <minnow/distributions/distributions.h>
 #include <minnow/minnow.h>
 #include "support/devices.h"
 #include "support/errors.h"

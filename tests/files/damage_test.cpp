@@ -5,14 +5,13 @@
 #include <gtest/gtest.h>
 #include <minnow/data/csv.h>
 #include <minnow/data/idx.h>
-#include <minnow/data/image.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/io/npy.h>
 #include <minnow/tensor/io/npz.h>
 #include <minnow/tensor/io/safetensors.h>
+#include <minnow/vision/image.h>
 
 #include "hostile.h"
-#include "image_files.h"
 
 namespace minnow {
 namespace {
@@ -80,17 +79,12 @@ std::vector<Format> formats() {
            [](const std::string& path) {
              Tensor image = empty({3, 2, 2}, {.dtype = DType::uint8});
              for (int i = 0; i < 12; ++i) image.data<std::uint8_t>()[i] = static_cast<std::uint8_t>(20 * i);
-             data::write_png(image, path);
+             vision::write_png(image, path);
            },
-           [array](const std::string& path) { return array(data::read_image(path)); }}};
+           [array](const std::string& path) { return array(vision::read_image(path)); }}};
 }
 
-class Damage : public ::testing::TestWithParam<Format> {
- protected:
-  void SetUp() override {
-    if (GetParam().name == "x.png") MINNOW_NEEDS_PNG();
-  }
-};
+class Damage : public ::testing::TestWithParam<Format> {};
 
 TEST_P(Damage, EveryBeginningIsRefused) {
   const MemoryFolder folder;

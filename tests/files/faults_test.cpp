@@ -15,15 +15,14 @@
 #include <minnow/data/csv.h>
 #include <minnow/data/file_dataset.h>
 #include <minnow/data/idx.h>
-#include <minnow/data/image.h>
-#include <minnow/data/text.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/io/npy.h>
 #include <minnow/tensor/io/npz.h>
 #include <minnow/tensor/io/safetensors.h>
+#include <minnow/text/text.h>
+#include <minnow/vision/image.h>
 
 #include "hostile.h"
-#include "image_files.h"
 
 namespace minnow {
 namespace {
@@ -217,22 +216,19 @@ std::vector<Work> works() {
              save_npz({{"x", numbers(v)}}, path, {.compress = true});
            },
            [](const std::string& path) { return test::text_of(load_npz(path)); }},
-          {"png", [](const std::string& path, int v) { data::write_png(picture(v), path); },
-           [](const std::string& path) { return test::text_of(data::read_image(path)); }},
+          {"png", [](const std::string& path, int v) { vision::write_png(picture(v), path); },
+           [](const std::string& path) { return test::text_of(vision::read_image(path)); }},
           {"rows", [](const std::string& path, int v) { save_npy(numbers(v), path); },
            [](const std::string& path) { return test::text_of(data::FileTensor::npy(path).row(2)); }},
           {"idx", bytes(idx), read_idx},
           {"packed_idx", bytes(test::gzipped(idx)), read_idx},
           {"csv", bytes(table), read_csv},
           {"packed_csv", bytes(test::gzipped(table)), read_csv},
-          {"text", bytes(table), [](const std::string& path) { return data::read_text(path); }}};
+          {"text", bytes(table), [](const std::string& path) { return text::read_text(path); }}};
 }
 
 class FileFaults : public ::testing::TestWithParam<Work> {
  protected:
-  void SetUp() override {
-    if (GetParam().name == "png") MINNOW_NEEDS_PNG();
-  }
   /// The text of the IoError in which the work ends; empty if it succeeds.
   template <class F> static std::string error_of(F&& work) {
     try {

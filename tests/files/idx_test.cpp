@@ -2,9 +2,9 @@
 
 #include <filesystem>
 #include <gtest/gtest.h>
-#include <minnow/data/cifar.h>
 #include <minnow/data/csv.h>
 #include <minnow/data/idx.h>
+#include <minnow/vision/cifar.h>
 
 #include "hostile.h"
 
@@ -195,7 +195,7 @@ TEST(HostileCifar, IsRefused) {
                         {"a web page", "<!DOCTYPE html><html></html>", "has 28 bytes"},
                         {"gzip", gzipped(image), "has "}},
                        9, "test_batch.bin", [](const std::string& path) {
-                         data::cifar10("test", {.root = std::filesystem::path(path).parent_path().string()});
+                         vision::cifar10("test", {.root = std::filesystem::path(path).parent_path().string()});
                        });
 }
 

@@ -1,11 +1,10 @@
 // PNG and JPEG files that are refused, and unusual ones that are read.
 
 #include <gtest/gtest.h>
-#include <minnow/data/image.h>
 #include <minnow/tensor/create.h>
+#include <minnow/vision/image.h>
 
 #include "hostile.h"
-#include "image_files.h"
 
 namespace minnow {
 namespace {
@@ -36,13 +35,12 @@ const std::string kRows = raw({0, 1, 2, 0, 3, 4});  // of 2 x 2 grey pixels
 std::string png(const std::string& chunks) { return kSignature + chunks + kEnd; }
 
 void expect_refused(const std::vector<Hostile>& files, std::size_t at_least, const std::string& name) {
-  for (const auto mode : {data::ImageMode::unchanged, data::ImageMode::grey, data::ImageMode::rgb})
+  for (const auto mode : {vision::ImageMode::unchanged, vision::ImageMode::grey, vision::ImageMode::rgb})
     test::expect_refused(files, at_least, name,
-                         [mode](const std::string& path) { data::read_image(path, {.mode = mode}); });
+                         [mode](const std::string& path) { vision::read_image(path, {.mode = mode}); });
 }
 
 TEST(HostilePng, IsRefused) {
-  MINNOW_NEEDS_PNG();
   const std::string head = header(2, 2), body = data(kRows), good = png(head + body);
   const std::string rgb_rows = raw({0, 1, 2, 3, 4, 5, 6, 0, 1, 2, 3, 4, 5, 6});
   const std::string damaged = "a damaged PNG file: ";
@@ -115,7 +113,6 @@ TEST(HostilePng, IsRefused) {
 
 /// What a PNG file unpacks beside its pixels is limited too.
 TEST(HostilePng, BombsTakeNoMemory) {
-  MINNOW_NEEDS_PNG();
   const std::string head = header(2, 2), body = data(kRows), zeros(10 << 20, '\0');
   const std::string packed = test::deflated(zeros, 15);
   const test::MemoryFolder folder;
@@ -126,13 +123,12 @@ TEST(HostilePng, BombsTakeNoMemory) {
     test::write_bytes(path, png(head + bomb + body));
     const test::MemoryCap cap;
     try {
-      EXPECT_EQ(test::text_of(data::read_image(path)), "uint8[1, 2, 2] 1 2 3 4");
+      EXPECT_EQ(test::text_of(vision::read_image(path)), "uint8[1, 2, 2] 1 2 3 4");
     } catch (const FormatError& error) { EXPECT_NE(std::string(error.what()).find(path), std::string::npos); }
   }
 }
 
 TEST(OddPng, IsRead) {
-  MINNOW_NEEDS_PNG();
   const std::string text = "uint8[1, 2, 2] 1 2 3 4", palette = chunk("PLTE", counting(6));
   test::expect_accepted(
       {{"grey", png(header(2, 2) + data(kRows)), text},
@@ -163,7 +159,7 @@ TEST(OddPng, IsRead) {
        {"RGBA", png(header(1, 1, 8, 6) + data(raw({0, 1, 2, 3, 4}))), "uint8[4, 1, 1] 1 2 3 4"},
        {"interlaced", png(header(2, 2, 8, 0, 1) + data(raw({0, 1, 0, 2, 0, 3, 4}))), text},
        {"bytes behind the end", png(header(2, 2) + data(kRows)) + "more", text}},
-      "odd.png", [](const std::string& path) { return test::text_of(data::read_image(path)); });
+      "odd.png", [](const std::string& path) { return test::text_of(vision::read_image(path)); });
 }
 
 /// Our own JPEG file of 16 x 16 pixels, in its parts.
@@ -177,7 +173,7 @@ struct Jpeg {
     const Tensor image = empty({channels, 16, 16}, {.dtype = DType::uint8});
     for (std::int64_t i = 0; i < image.numel(); ++i)
       image.data<std::uint8_t>()[i] = static_cast<std::uint8_t>(i * 7 % 256);
-    data::write_jpeg(image, path);
+    vision::write_jpeg(image, path);
     all = test::read_bytes(path);
     for (std::size_t at = 2; at + 4 <= all.size();) {
       const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(all[i]); };
@@ -214,7 +210,6 @@ struct Jpeg {
 };
 
 TEST(HostileJpeg, IsRefused) {
-  MINNOW_NEEDS_JPEG();
   constexpr int kQuantization = 0xdb, kFrame = 0xc0, kCodes = 0xc4, kScan = 0xda;
   const Jpeg grey(1), rgb(3);
   const std::string damaged = "a damaged JPEG file: ";
@@ -276,9 +271,8 @@ TEST(HostileJpeg, IsRefused) {
 }
 
 TEST(OddJpeg, IsRead) {
-  MINNOW_NEEDS_JPEG();
   const Jpeg grey(1);
-  const auto shape = [](const std::string& path) { return data::read_image(path).shape().str(); };
+  const auto shape = [](const std::string& path) { return vision::read_image(path).shape().str(); };
   const std::string scan = grey.parts[grey.find(0xda)];
   test::expect_accepted({{"ours", grey.all, "[1, 16, 16]"},
                          {"a comment", grey.with(0xda, raw({0xff, 0xfe, 0, 6}) + "abcd" + scan), "[1, 16, 16]"},
@@ -291,8 +285,6 @@ TEST(OddJpeg, IsRead) {
 
 /// Every beginning of a file is refused.
 TEST(HostileImages, CutAtEveryPlace) {
-  MINNOW_NEEDS_PNG();
-  MINNOW_NEEDS_JPEG();
   const test::MemoryFolder folder;
   const std::string path = folder / "cut";
   for (const std::string& whole :
@@ -301,7 +293,7 @@ TEST(HostileImages, CutAtEveryPlace) {
         Jpeg(3).all})
     for (std::size_t size = 0; size < whole.size(); ++size) {
       test::write_bytes(path, whole.substr(0, size));
-      EXPECT_THROW(data::read_image(path), FormatError) << size << " of " << whole.size();
+      EXPECT_THROW(vision::read_image(path), FormatError) << size << " of " << whole.size();
     }
 }
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <minnow/data/csv.h>
-#include <minnow/data/text.h>
+#include <minnow/text/text.h>
 
 #include "hostile.h"
 
@@ -132,7 +132,7 @@ TEST(HostileVocabulary, IsRefused) {
       18, "vocab.json", [](const std::string& path) {
         const std::string merges = path + ".merges";
         test::write_bytes(merges, "#version: 0.2\n");
-        data::BpeTokenizer(path, merges);
+        text::BpeTokenizer(path, merges);
       });
 }
 
@@ -154,7 +154,7 @@ TEST(HostileMerges, AreRefused) {
                        14, "merges.txt", [](const std::string& path) {
                          const std::string vocab = path + ".json";
                          test::write_bytes(vocab, vocabulary(",\"ab\":256"));
-                         data::BpeTokenizer(vocab, path);
+                         text::BpeTokenizer(vocab, path);
                        });
 }
 
@@ -166,7 +166,7 @@ TEST(OddVocabulary, IsRead) {
                           const std::string vocab = path + ".json";
                           test::write_bytes(vocab, vocabulary(",\"ab\":256"));
                           std::string text;
-                          for (const std::int64_t token : data::BpeTokenizer(vocab, path).encode("ab"))
+                          for (const std::int64_t token : text::BpeTokenizer(vocab, path).encode("ab"))
                             text += (text.empty() ? "" : " ") + std::to_string(token);
                           return text;
                         });

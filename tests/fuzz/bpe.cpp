@@ -1,4 +1,4 @@
-#include <minnow/data/text.h>
+#include <minnow/text/text.h>
 #include "fuzz.h"
 
 using namespace minnow;
@@ -35,7 +35,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view bytes = fuzz::text(data + 1, size - 1);
   (first ? merges : vocabulary).write(first ? "#version: 0.2\na b\n" : plain);
   fuzz::accepts(first ? vocabulary : merges, bytes, [&](const std::string&) {
-    const data::BpeTokenizer tokenizer(vocabulary.path(), merges.path());
+    const text::BpeTokenizer tokenizer(vocabulary.path(), merges.path());
     const std::string sample = "abc ab's 12\xc3\xa9\xff  \n" + std::string(bytes.substr(0, 200));
     fuzz::require(tokenizer.decode(tokenizer.encode(sample)) == sample, "the text comes back");
   });

@@ -1,4 +1,4 @@
-#include <minnow/data/cifar.h>
+#include <minnow/vision/cifar.h>
 #include "fuzz.h"
 
 using namespace minnow;
@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   bool accepted = true, valid = size > 0 && size % kRecord == 0;
   for (std::size_t at = 0; valid && at < size; at += kRecord) valid = data[at] < 10;
   try {
-    const data::ImageDataset images = data::cifar10("test", {.root = root});
+    const data::ImageDataset images = vision::cifar10("test", {.root = root});
     fuzz::require(static_cast<std::size_t>(images.size()) * kRecord == size, "every image");
     const auto last = static_cast<std::size_t>(images.size()) - 1;
     fuzz::require(images.get(images.size() - 1).labels.item<std::int64_t>() == data[last * kRecord], "the last label");

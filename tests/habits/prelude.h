@@ -2,7 +2,10 @@
 #include <iostream>
 #include <string>
 #include <vector>
+#include <minnow/distributions/distributions.h>
 #include <minnow/minnow.h>
+#include <minnow/text/text.h>
+#include <minnow/vision/vision.h>
 
 using namespace minnow;
 

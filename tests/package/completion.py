@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""completion.py MINNOW_H COMPILER...: what an editor offers after `minnow::` is declared in a header that is for users, and
+"""completion.py FLAG...: what an editor offers after `minnow::` is declared in a header that is for users, and
 docs/headers.py, from which the pages of docs/ are written, finds it there.
 
 Asks clang's completion.  Exit status 77 (skipped) where clang is missing.
 """
 
+import re
 import re
 import shutil
 import subprocess
@@ -23,8 +24,10 @@ import headers  # noqa: E402
 def offered(clang, flags, space="minnow::"):
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "user.cpp"
-        source.write_text("#include <minnow/minnow.h>\nvoid user() {\n" + space + "\n}\n")
-        command = [clang, *flags, "-fsyntax-only", "-Xclang", f"-code-completion-at={source}:3:{len(space) + 1}", str(source)]
+        includes = "".join(f"#include <minnow/{header}>\n" for header in ["minnow.h", *headers.wing_headers()])
+        source.write_text(includes + "void user() {\n" + space + "\n}\n")
+        line = includes.count("\n") + 2
+        command = [clang, *flags, "-fsyntax-only", "-Xclang", f"-code-completion-at={source}:{line}:{len(space) + 1}", str(source)]
         text = subprocess.run(command, capture_output=True, text=True).stdout
     return {re.split(r" : |\n", line)[0].strip() for line in text.split("COMPLETION: ")[1:]}
 
@@ -56,18 +59,17 @@ def main():
     if not clang:
         print("no clang here")
         sys.exit(77)
-    umbrella = Path(sys.argv[1])
-    names = {name for name in offered(clang, sys.argv[2:]) if name.isidentifier()} - OWN
+    names = {name for name in offered(clang, sys.argv[1:]) if name.isidentifier()} - OWN
     if len(names) < 200:
         sys.exit(f"clang offers only {len(names)} names: {sorted(names)}")
-    headers = re.findall(r"#include <minnow/(.+)>", umbrella.read_text(encoding="utf-8"))
-    code = "\n".join((umbrella.parent / header).read_text(encoding="utf-8") for header in headers)
+    public = headers.public_headers() + headers.wing_headers()
+    code = "\n".join((headers.ROOT / header).read_text(encoding="utf-8") for header in public)
     code = re.sub(r"//[^\n]*|\bdetail::[\w:]+", "", code)
     words = set(re.findall(r"\w+", code))
     strangers = sorted(names - words)
     print("\n".join(f"minnow::{name} is offered, and no public header declares it: move it to minnow::detail"
                     for name in strangers) or f"{len(names)} names, all public")
-    faults = not_found(clang, sys.argv[2:])
+    faults = not_found(clang, sys.argv[1:])
     print("\n".join(faults))
     sys.exit(1 if strangers or faults else 0)
 

@@ -125,7 +125,7 @@ with tempfile.TemporaryDirectory() as folder:
     # CMake notes its arguments, and that the build has no CUDA for the reason in the file `why`.
     why, told = os.path.join(copy, "why"), os.path.join(copy, "told")
     program("cmake", f"""[ "$1" = --preset ] || exit 0
-echo "$*" >{told}; touch build/release/build.ninja
+echo "$*" >{told}; echo build minnow_example_mnist: >build/release/build.ninja
 {{ printf MINNOW_WHY_NO_CUDA:INTERNAL=; cat {why}; }} >build/release/CMakeCache.txt""")
     os.symlink(shutil.which("touch"), os.path.join(programs, "touch"))
 

@@ -1,23 +1,23 @@
 #include <cmath>
 #include <map>
-#include <minnow/data/image_transform.h>
 #include <minnow/data/loader.h>
 #include <minnow/data/tensor_dataset.h>
 #include <minnow/ops/arithmetic.h>
 #include <minnow/ops/reduce.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
+#include <minnow/vision/image_transform.h>
 #include "support/golden.h"
 #include "support/thrown.h"
 
 namespace minnow {
 namespace {
 
-using data::Interpolation;
 using data::Random;
 using test::Book;
 using test::error_of;
 using test::has;
+using vision::Interpolation;
 
 class Torchvision : public ::testing::Test {
  protected:
@@ -36,32 +36,32 @@ TEST_F(Torchvision, FixedTransformsAreEqual) {
     const Tensor x = book_[name + "/in"];
     for (const auto& [h, w] : {std::pair{4, 3}, {18, 14}, {5, 20}, {9, 7}, {1, 1}})
       for (const bool antialias : {true, false})
-        same(data::resize(x, h, w, antialias),
+        same(vision::resize(x, h, w, antialias),
              name + "/resize " + std::to_string(h) + " " + std::to_string(w) + " " + std::to_string(antialias));
     for (const auto& [mode, text] :
          {std::pair{Interpolation::nearest, "nearest"}, {Interpolation::bilinear, "bilinear"}}) {
       for (const auto& [degrees, number] : {std::pair{31.0, "31"}, {-90.0, "-90"}, {180.0, "180"}, {12.5, "12.5"}})
-        same(data::rotate(x, degrees, mode), name + "/rotate " + number + " " + text);
-      same(data::affine(
+        same(vision::rotate(x, degrees, mode), name + "/rotate " + number + " " + text);
+      same(vision::affine(
                x, {.degrees = 17, .translate = {1.5, -1}, .scale = 1.25, .shear = {10, -5}, .interpolation = mode}),
            name + "/affine " + text);
     }
     for (const auto& [factor, number] : {std::pair{0.0, "0"}, {0.5, "0.5"}, {1.7, "1.7"}}) {
-      same(data::adjust_brightness(x, factor), name + "/brightness " + number, 0);
-      same(data::adjust_contrast(x, factor), name + "/contrast " + number);
-      same(data::adjust_saturation(x, factor), name + "/saturation " + number);
+      same(vision::adjust_brightness(x, factor), name + "/brightness " + number, 0);
+      same(vision::adjust_contrast(x, factor), name + "/contrast " + number);
+      same(vision::adjust_saturation(x, factor), name + "/saturation " + number);
     }
     for (const auto& [factor, number] : {std::pair{-0.5, "-0.5"}, {-0.1, "-0.1"}, {0.3, "0.3"}})
-      same(data::adjust_hue(x, factor), name + "/hue " + number);
-    same(data::to_grayscale(x), name + "/grey");
-    same(data::CenterCrop{4, 5}(x), name + "/center 4 5", 0);
+      same(vision::adjust_hue(x, factor), name + "/hue " + number);
+    same(vision::to_grayscale(x), name + "/grey");
+    same(vision::CenterCrop{4, 5}(x), name + "/center 4 5", 0);
     Random random(1);
-    same(data::RandomVerticalFlip{1}(x, random), name + "/flip", 0);
+    same(vision::RandomVerticalFlip{1}(x, random), name + "/flip", 0);
   }
   const Tensor x = book_["float/in"];
-  same(data::NormalizeChannels{{0.4, 0.5, 0.6}, {0.2, 0.3, 0.4}}(x), "float/normalize");
-  same(data::ConvertImageDtype{uint8}(x), "float/to bytes", 0);
-  same(data::ConvertImageDtype{}(book_["bytes/in"]), "bytes/to float");
+  same(vision::NormalizeChannels{{0.4, 0.5, 0.6}, {0.2, 0.3, 0.4}}(x), "float/normalize");
+  same(vision::ConvertImageDtype{uint8}(x), "float/to bytes", 0);
+  same(vision::ConvertImageDtype{}(book_["bytes/in"]), "bytes/to float");
 }
 
 Tensor ramp(const Shape& shape, DType dtype) {
@@ -73,22 +73,22 @@ TEST(ImageTransforms, AnyLayoutAndNoChangeInPlace) {
   const auto before = x.contiguous().to_vector<float>();
   Random random(2);
   const auto same = [&](const Tensor& a, const Tensor& b) { EXPECT_EQ(a.to_vector<float>(), b.to_vector<float>()); };
-  same(data::resize(x, 4, 9), data::resize(x.contiguous(), 4, 9));
-  same(data::rotate(x, 33, Interpolation::bilinear, 0.5),
-       data::rotate(x.contiguous(), 33, Interpolation::bilinear, 0.5));
-  same(data::adjust_hue(x, 0.2), data::adjust_hue(x.contiguous(), 0.2));
-  data::RandomErasing{.p = 1}(x, random);
-  data::ColorJitter{.5, .5, .5, .2}(x, random);
+  same(vision::resize(x, 4, 9), vision::resize(x.contiguous(), 4, 9));
+  same(vision::rotate(x, 33, Interpolation::bilinear, 0.5),
+       vision::rotate(x.contiguous(), 33, Interpolation::bilinear, 0.5));
+  same(vision::adjust_hue(x, 0.2), vision::adjust_hue(x.contiguous(), 0.2));
+  vision::RandomErasing{.p = 1}(x, random);
+  vision::ColorJitter{.5, .5, .5, .2}(x, random);
   EXPECT_EQ(x.contiguous().to_vector<float>(), before);
 }
 
 TEST(ImageTransforms, FillIsWhatIsOutside) {
   const Tensor x = ones({1, 6, 6});
-  const Tensor moved = data::affine(x, {.translate = {2, 1}, .fill = 5});
+  const Tensor moved = vision::affine(x, {.translate = {2, 1}, .fill = 5});
   EXPECT_EQ(moved(0, 0, 3).item(), 5);
   EXPECT_EQ(moved(0, 3, 1).item(), 5);
   EXPECT_EQ(moved(0, 3, 2).item(), 1);
-  EXPECT_EQ(data::rotate(x, 45, Interpolation::nearest, 7)(0, 0, 0).item(), 7);
+  EXPECT_EQ(vision::rotate(x, 45, Interpolation::nearest, 7)(0, 0, 0).item(), 7);
 }
 
 TEST(ImageTransforms, ErasingWritesOneRectangle) {
@@ -96,7 +96,7 @@ TEST(ImageTransforms, ErasingWritesOneRectangle) {
   std::map<bool, int> erased;
   for (std::uint64_t k = 0; k < 400; ++k) {
     Random random(5, 0, k);
-    const Tensor y = data::RandomErasing{.p = 0.25, .value = 1}(x, random);
+    const Tensor y = vision::RandomErasing{.p = 0.25, .value = 1}(x, random);
     const double sum = y.sum().item();
     ++erased[sum > 0];
     if (sum == 0) continue;
@@ -112,13 +112,13 @@ TEST(ImageTransforms, ResizedCropHasTheSizeAsked) {
   double least = 1e9, most = 0;
   for (std::uint64_t k = 0; k < 50; ++k) {
     Random random(6, 0, k);
-    const Tensor y = data::RandomResizedCrop{.height = 8, .width = 6}(x, random);
+    const Tensor y = vision::RandomResizedCrop{.height = 8, .width = 6}(x, random);
     EXPECT_EQ(y.shape(), Shape({3, 8, 6}));
     least = std::min(least, y(0).mean().item()), most = std::max(most, y(0).mean().item());
   }
   EXPECT_LT(least + 0.1, most);
   Random random(1);  // no window fits: the middle
-  EXPECT_EQ((data::RandomResizedCrop{.height = 2, .width = 2, .scale = {1, 1}, .ratio = {5, 6}}(x, random)).shape(),
+  EXPECT_EQ((vision::RandomResizedCrop{.height = 2, .width = 2, .scale = {1, 1}, .ratio = {5, 6}}(x, random)).shape(),
             Shape({3, 2, 2}));
 }
 
@@ -127,25 +127,26 @@ TEST(ImageTransforms, RotationsAndAffinesVary) {
   int same = 0;
   for (std::uint64_t k = 0; k < 20; ++k) {
     Random random(6, 0, k), again(6, 0, k);
-    const Tensor y = data::RandomRotation{.degrees = 90}(x, random);
+    const Tensor y = vision::RandomRotation{.degrees = 90}(x, random);
     same += y.to_vector<float>() == x.to_vector<float>() ? 1 : 0;
-    EXPECT_EQ(y.to_vector<float>(), data::RandomRotation{.degrees = 90}(x, again).to_vector<float>());
+    EXPECT_EQ(y.to_vector<float>(), vision::RandomRotation{.degrees = 90}(x, again).to_vector<float>());
     EXPECT_EQ(
-        data::RandomAffine({.degrees = 5, .translate = {0.2, 0.2}, .scale = {0.5, 2}, .shear = 9})(x, random).shape(),
+        vision::RandomAffine({.degrees = 5, .translate = {0.2, 0.2}, .scale = {0.5, 2}, .shear = 9})(x, random).shape(),
         x.shape());
   }
   EXPECT_LT(same, 7);  // a rotation by a few degrees moves no pixel
   Random random(1);
-  EXPECT_EQ(data::RandomRotation{.degrees = 0}(x, random).to_vector<float>(), x.to_vector<float>());
+  EXPECT_EQ(vision::RandomRotation{.degrees = 0}(x, random).to_vector<float>(), x.to_vector<float>());
 }
 
 TEST(ImageTransforms, WorkersChangeNothing) {
   const data::TensorDataset set(ramp({40, 3, 12, 10}, float32) / 57, arange(40));
-  const auto transformed = data::transform(
-      set, data::Compose(
-               data::RandomResizedCrop{.height = 8, .width = 8}, data::RandomVerticalFlip{},
-               data::RandomAffine{.degrees = 20, .interpolation = Interpolation::bilinear},
-               data::ColorJitter{0.4, 0.4, 0.4, 0.1}, [](const Tensor& t) { return t * 0.5; }, data::RandomErasing{}));
+  const auto transformed =
+      data::transform(set, vision::Compose(
+                               vision::RandomResizedCrop{.height = 8, .width = 8}, vision::RandomVerticalFlip{},
+                               vision::RandomAffine{.degrees = 20, .interpolation = Interpolation::bilinear},
+                               vision::ColorJitter{0.4, 0.4, 0.4, 0.1}, [](const Tensor& t) { return t * 0.5; },
+                               vision::RandomErasing{}));
   std::vector<std::vector<float>> first;
   for (const int workers : {0, 1, 3}) {
     data::DataLoader loader(transformed, {.batch_size = 7, .shuffle = true, .num_workers = workers, .seed = 4});
@@ -163,9 +164,9 @@ TEST(ImageTransforms, WorkersChangeNothing) {
 TEST(ImageTransforms, ABatchMayShareItsNumbersOrNot) {
   const Tensor batch = ramp({1, 3, 8, 8}, float32).expand({4, 3, 8, 8});
   Random random(1);
-  const Tensor together = data::RandomRotation{.degrees = 90}(batch, random);
+  const Tensor together = vision::RandomRotation{.degrees = 90}(batch, random);
   EXPECT_EQ(together(0).to_vector<float>(), together(3).to_vector<float>());
-  const Tensor apart = data::PerImage(data::RandomRotation{.degrees = 90})(batch, random);
+  const Tensor apart = vision::PerImage(vision::RandomRotation{.degrees = 90})(batch, random);
   EXPECT_EQ(apart.shape(), batch.shape());
   EXPECT_NE(apart(0).to_vector<float>(), apart(3).to_vector<float>());
 }
@@ -176,7 +177,7 @@ TEST(ImageTransforms, MixupAndCutmix) {
   double sum = 0, spread = 0;
   for (std::uint64_t k = 0; k < 300; ++k) {
     Random random(8, 0, k);
-    const auto [x, y] = data::mixup(images, labels, 3, random, 1);
+    const auto [x, y] = vision::mixup(images, labels, 3, random, 1);
     EXPECT_EQ(y.shape(), Shape({4, 3}));
     const double lambda = y(1, 1).item();
     EXPECT_NEAR(y(1, 0).item(), 1 - lambda, 1e-6);
@@ -190,7 +191,7 @@ TEST(ImageTransforms, MixupAndCutmix) {
   EXPECT_NEAR(spread / 300 - 0.25, 1.0 / 12, 0.03);
   for (std::uint64_t k = 0; k < 100; ++k) {
     Random random(9, 0, k);
-    const auto [x, y] = data::cutmix(images.to(uint8), labels, 3, random, 0.5);
+    const auto [x, y] = vision::cutmix(images.to(uint8), labels, 3, random, 0.5);
     int other = 0;
     for (const auto byte : x(1, 0).to_vector<std::uint8_t>()) other += byte == 0 ? 1 : 0;
     EXPECT_NEAR(y(1, 0).item(), other / 100.0, 1e-6);
@@ -202,41 +203,41 @@ TEST(ImageTransforms, MixupAndCutmix) {
 TEST(ImageTransforms, RefuseWhatIsNoImage) {
   const Tensor x = zeros({3, 4, 4}), two = zeros({2, 4, 4}), labels = tensor({0, 1, 2});
   Random random(1);
-  EXPECT_THROW(data::resize(x, 0, 4), ValueError);
-  EXPECT_THROW(data::resize(x, 4, -1), ValueError);
-  EXPECT_THROW(data::resize(Tensor(), 4, 4), ValueError);
-  EXPECT_THROW(data::resize(zeros({4}), 4, 4), ShapeError);
-  EXPECT_THROW(data::resize(zeros({3, 0, 4}), 4, 4), ShapeError);
-  EXPECT_THROW(data::resize(x.to(float64), 4, 4), DTypeError);
-  EXPECT_THROW(data::resize(x.to("sim:0"), 4, 4), DeviceError);
-  EXPECT_TRUE(has(error_of<ShapeError>([&] { (data::CenterCrop{5, 4}(x)); }), "CenterCrop: the window of 5 x 4"));
-  EXPECT_THROW(data::adjust_hue(x, 0.6), ValueError);
-  EXPECT_THROW(data::adjust_hue(two, 0.1), ShapeError);
-  EXPECT_THROW(data::adjust_contrast(x, -1), ValueError);
-  EXPECT_THROW(data::to_grayscale(x, 2), ValueError);
-  EXPECT_THROW(data::affine(x, {.scale = 0}), ValueError);
-  EXPECT_THROW(data::affine(x, {.degrees = std::nan("")}), ValueError);
-  EXPECT_THROW(data::rotate(x.to(uint8), 3, Interpolation::nearest, 256), ValueError);
-  EXPECT_THROW(data::RandomVerticalFlip{1.5}(x, random), ValueError);
-  EXPECT_THROW(data::RandomErasing({.scale = {0.5, 0.2}})(x, random), ValueError);
-  EXPECT_THROW(data::RandomResizedCrop({.ratio = {0, 1}})(x, random), ValueError);
-  EXPECT_THROW(data::ColorJitter({.hue = 0.7})(x, random), ValueError);
-  EXPECT_THROW((data::NormalizeChannels{{0.5}, {0.5}}(x)), ValueError);
+  EXPECT_THROW(vision::resize(x, 0, 4), ValueError);
+  EXPECT_THROW(vision::resize(x, 4, -1), ValueError);
+  EXPECT_THROW(vision::resize(Tensor(), 4, 4), ValueError);
+  EXPECT_THROW(vision::resize(zeros({4}), 4, 4), ShapeError);
+  EXPECT_THROW(vision::resize(zeros({3, 0, 4}), 4, 4), ShapeError);
+  EXPECT_THROW(vision::resize(x.to(float64), 4, 4), DTypeError);
+  EXPECT_THROW(vision::resize(x.to("sim:0"), 4, 4), DeviceError);
+  EXPECT_TRUE(has(error_of<ShapeError>([&] { (vision::CenterCrop{5, 4}(x)); }), "CenterCrop: the window of 5 x 4"));
+  EXPECT_THROW(vision::adjust_hue(x, 0.6), ValueError);
+  EXPECT_THROW(vision::adjust_hue(two, 0.1), ShapeError);
+  EXPECT_THROW(vision::adjust_contrast(x, -1), ValueError);
+  EXPECT_THROW(vision::to_grayscale(x, 2), ValueError);
+  EXPECT_THROW(vision::affine(x, {.scale = 0}), ValueError);
+  EXPECT_THROW(vision::affine(x, {.degrees = std::nan("")}), ValueError);
+  EXPECT_THROW(vision::rotate(x.to(uint8), 3, Interpolation::nearest, 256), ValueError);
+  EXPECT_THROW(vision::RandomVerticalFlip{1.5}(x, random), ValueError);
+  EXPECT_THROW(vision::RandomErasing({.scale = {0.5, 0.2}})(x, random), ValueError);
+  EXPECT_THROW(vision::RandomResizedCrop({.ratio = {0, 1}})(x, random), ValueError);
+  EXPECT_THROW(vision::ColorJitter({.hue = 0.7})(x, random), ValueError);
+  EXPECT_THROW((vision::NormalizeChannels{{0.5}, {0.5}}(x)), ValueError);
   for (const Tensor& y : {(x - 0.5) / 0.3, x + 255}) {  // normalized, or bytes as floats
-    EXPECT_TRUE(has(error_of<ValueError>([&] { data::ColorJitter{.brightness = 0.2}(y, random); }),
+    EXPECT_TRUE(has(error_of<ValueError>([&] { vision::ColorJitter{.brightness = 0.2}(y, random); }),
                     "ColorJitter: the values of a float32 image must be in [0, 1]"));
-    EXPECT_THROW(data::adjust_contrast(y, 0.5), ValueError);
-    EXPECT_THROW(data::adjust_saturation(y, 0.5), ValueError);
-    EXPECT_THROW(data::adjust_hue(y, 0.1), ValueError);
-    EXPECT_THROW(data::ConvertImageDtype{uint8}(y), ValueError);
+    EXPECT_THROW(vision::adjust_contrast(y, 0.5), ValueError);
+    EXPECT_THROW(vision::adjust_saturation(y, 0.5), ValueError);
+    EXPECT_THROW(vision::adjust_hue(y, 0.1), ValueError);
+    EXPECT_THROW(vision::ConvertImageDtype{uint8}(y), ValueError);
   }
-  EXPECT_THROW(data::ConvertImageDtype{float64}(x), DTypeError);
+  EXPECT_THROW(vision::ConvertImageDtype{float64}(x), DTypeError);
   const Tensor batch = zeros({3, 1, 4, 4});
-  EXPECT_THROW(data::mixup(batch, labels, 2, random), IndexError);
-  EXPECT_THROW(data::mixup(batch, labels, 3, random, 0), ValueError);
-  EXPECT_THROW(data::mixup(batch, labels.to(float32), 3, random), DTypeError);
-  EXPECT_THROW(data::mixup(batch.to(uint8), labels, 3, random), DTypeError);
-  EXPECT_THROW(data::cutmix(batch, tensor({0, 1}), 3, random), ShapeError);
+  EXPECT_THROW(vision::mixup(batch, labels, 2, random), IndexError);
+  EXPECT_THROW(vision::mixup(batch, labels, 3, random, 0), ValueError);
+  EXPECT_THROW(vision::mixup(batch, labels.to(float32), 3, random), DTypeError);
+  EXPECT_THROW(vision::mixup(batch.to(uint8), labels, 3, random), DTypeError);
+  EXPECT_THROW(vision::cutmix(batch, tensor({0, 1}), 3, random), ShapeError);
 }
 
 }  // namespace

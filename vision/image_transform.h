@@ -7,7 +7,7 @@
 #include <vector>
 #include <minnow/data/transform.h>
 
-namespace minnow::data {
+namespace minnow::vision {
 
 // Functions of an image [C, H, W] or [H, W], or of a batch [N, C, H, W], which all get the same random numbers (PerImage
 // gives each its own).  uint8, or float32 in [0, 1]; on the cpu.  They return a new tensor, or the image itself where
@@ -76,14 +76,14 @@ struct NormalizeChannels {
 /// Mirrors top and bottom with probability p.
 struct RandomVerticalFlip {
   double p = 0.5;
-  Tensor operator()(const Tensor& image, Random& random, SourceLocation where = SourceLocation::current()) const;
+  Tensor operator()(const Tensor& image, data::Random& random, SourceLocation where = SourceLocation::current()) const;
 };
 /// By an angle in [-degrees, degrees].
 struct RandomRotation {
   double degrees = 10;
   Interpolation interpolation = Interpolation::nearest;
   double fill = 0;
-  Tensor operator()(const Tensor& image, Random& random, SourceLocation where = SourceLocation::current()) const;
+  Tensor operator()(const Tensor& image, data::Random& random, SourceLocation where = SourceLocation::current()) const;
 };
 struct RandomAffine {
   double degrees = 10;                       ///< in [-degrees, degrees]
@@ -92,7 +92,7 @@ struct RandomAffine {
   double shear = 0;                          ///< along x, in [-shear, shear] degrees
   Interpolation interpolation = Interpolation::nearest;
   double fill = 0;
-  Tensor operator()(const Tensor& image, Random& random, SourceLocation where = SourceLocation::current()) const;
+  Tensor operator()(const Tensor& image, data::Random& random, SourceLocation where = SourceLocation::current()) const;
 };
 /// Writes `value` into a random rectangle with probability p (Zhong et al. 2017).
 struct RandomErasing {
@@ -100,7 +100,7 @@ struct RandomErasing {
   std::array<double, 2> scale = {0.02, 0.33};  ///< its part of the area
   std::array<double, 2> ratio = {0.3, 3.3};    ///< of its height and width
   double value = 0;
-  Tensor operator()(const Tensor& image, Random& random, SourceLocation where = SourceLocation::current()) const;
+  Tensor operator()(const Tensor& image, data::Random& random, SourceLocation where = SourceLocation::current()) const;
 };
 /// A random window of this part of the area and ratio of width and height, resized.
 struct RandomResizedCrop {
@@ -108,22 +108,23 @@ struct RandomResizedCrop {
   std::array<double, 2> scale = {0.08, 1};
   std::array<double, 2> ratio = {3.0 / 4, 4.0 / 3};
   bool antialias = true;
-  Tensor operator()(const Tensor& image, Random& random, SourceLocation where = SourceLocation::current()) const;
+  Tensor operator()(const Tensor& image, data::Random& random, SourceLocation where = SourceLocation::current()) const;
 };
 /// Brightness, contrast and saturation by factors in [max(0, 1 - x), 1 + x], hue in [-hue, hue], in random order.
 struct ColorJitter {
   double brightness = 0, contrast = 0, saturation = 0, hue = 0;
-  Tensor operator()(const Tensor& image, Random& random, SourceLocation where = SourceLocation::current()) const;
+  Tensor operator()(const Tensor& image, data::Random& random, SourceLocation where = SourceLocation::current()) const;
 };
 
 /// Several transforms as one: `Compose(RandomHorizontalFlip{}, ColorJitter{.hue = 0.1}, ToFloat{})`.
 template <class... F> class Compose {
  public:
   explicit Compose(F... functions) : functions_(std::move(functions)...) {}
-  Tensor operator()(const Tensor& image, Random& random, SourceLocation where = SourceLocation::current()) const {
+  Tensor operator()(const Tensor& image, data::Random& random, SourceLocation where = SourceLocation::current()) const {
     Tensor out = image;
-    std::apply([&](const auto&... f) { ((out = detail::apply_transform(std::move(out), f, random, where)), ...); },
-               functions_);
+    std::apply(
+        [&](const auto&... f) { ((out = data::detail::apply_transform(std::move(out), f, random, where)), ...); },
+        functions_);
     return out;
   }
 
@@ -144,12 +145,12 @@ Tensor stack_images(const std::vector<Tensor>& images, SourceLocation where);
 template <class F> class PerImage {
  public:
   explicit PerImage(F function) : function_(std::move(function)) {}
-  Tensor operator()(const Tensor& batch, Random& random, SourceLocation where = SourceLocation::current()) const {
+  Tensor operator()(const Tensor& batch, data::Random& random, SourceLocation where = SourceLocation::current()) const {
     std::vector<Tensor> images;
     const std::uint64_t seed = random.bits();
     for (std::int64_t i = 0; i < (batch.defined() && batch.dim() > 0 ? batch.shape()[0] : 0); ++i) {
-      Random own(seed, 0, static_cast<std::uint64_t>(i));
-      images.push_back(detail::apply_transform(detail::image_of(batch, i, where), function_, own, where));
+      data::Random own(seed, 0, static_cast<std::uint64_t>(i));
+      images.push_back(data::detail::apply_transform(detail::image_of(batch, i, where), function_, own, where));
     }
     return images.empty() ? batch : detail::stack_images(images, where);
   }
@@ -167,11 +168,11 @@ struct MixedBatch {
 /// mixup (Zhang et al. 2018): each image and its one-hot label becomes lambda * own + (1 - lambda) * those of the image
 /// before it, the first with the last; lambda from Beta(alpha, alpha).  images: float32 [N, ...], labels: int64 [N].
 /// IndexError for a label that is not in [0, classes), ValueError unless alpha is positive.
-MixedBatch mixup(const Tensor& images, const Tensor& labels, std::int64_t classes, Random& random, double alpha = 1,
-                 SourceLocation where = SourceLocation::current());
+MixedBatch mixup(const Tensor& images, const Tensor& labels, std::int64_t classes, data::Random& random,
+                 double alpha = 1, SourceLocation where = SourceLocation::current());
 /// CutMix (Yun et al. 2019): a random rectangle of each image is that of the image before it; labels are mixed by the
 /// areas.  images: float32 or uint8 [N, C, H, W].  The same errors.
-MixedBatch cutmix(const Tensor& images, const Tensor& labels, std::int64_t classes, Random& random, double alpha = 1,
-                  SourceLocation where = SourceLocation::current());
+MixedBatch cutmix(const Tensor& images, const Tensor& labels, std::int64_t classes, data::Random& random,
+                  double alpha = 1, SourceLocation where = SourceLocation::current());
 
-}  // namespace minnow::data
+}  // namespace minnow::vision

@@ -9,7 +9,7 @@
 #include <vector>
 #include <minnow/data/dataset.h>
 
-namespace minnow::data {
+namespace minnow::text {
 
 /// Each byte of a text as a token: int64 in [0, 256).  Any text, no vocabulary.
 struct ByteTokenizer {
@@ -71,4 +71,4 @@ TokenDataset text_dataset(const std::string& path, std::int64_t block,
 TokenDataset text_dataset(const std::string& path, std::int64_t block, const BpeTokenizer& tokenizer,
                           SourceLocation where = SourceLocation::current());
 
-}  // namespace minnow::data
+}  // namespace minnow::text

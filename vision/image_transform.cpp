@@ -1,4 +1,4 @@
-#include <minnow/data/image_transform.h>
+#include <minnow/vision/image_transform.h>
 
 #include <algorithm>
 #include <cmath>
@@ -7,13 +7,16 @@
 #include <numbers>
 #include <span>
 #include <minnow/data/detail/host.h>
-#include <minnow/data/detail/planes.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
+#include <minnow/vision/detail/planes.h>
 
-namespace minnow::data {
+namespace minnow::vision {
 namespace detail {
+
+using data::detail::copy_host;
+using data::detail::host_tensor;
 
 Planes planes_of(const char* op, const Tensor& image, SourceLocation where) {
   const std::string name(CallSite::op_or(op));
@@ -59,24 +62,6 @@ void Planes::read(std::int64_t k, std::vector<float>& out) const {
   else std::copy_n(tensor.data<float>() + k * size(), size(), out.begin());
 }
 
-void check_unit_range(const char* op, const Tensor& image, SourceLocation where) {
-  if (image.dtype() != DType::float32 || image.numel() == 0) return;
-  constexpr float kMargin = 0.25F;  // cubic interpolation leaves [0, 1] by less
-  const std::span<const float> values(image.data<float>(), static_cast<std::size_t>(image.numel()));
-  int outside = 0;
-  for (const float x : values) outside |= static_cast<int>(!(x >= -kMargin && x <= 1 + kMargin));
-  if (outside == 0) return;
-  const auto [low, high] = std::minmax_element(values.begin(), values.end());
-  throw ValueError(
-      message(std::string(CallSite::op_or(op)).c_str(),
-              fmt::format("the values of a float32 image must be in [0, 1], but are in [{:.3g}, {:.3g}]", *low, *high),
-              {{"image", image}},
-              "the image is normalized, which should come last, or bytes without / 255.  Samples of cifar10(), mnist() "
-              "and any\nImageDataset are normalized; those of ImageDataset(set.images(), set.labels(), set.classes()) "
-              "are in [0, 1]"),
-      where);
-}
-
 void write_plane(const Tensor& out, std::int64_t k, const std::vector<float>& in, bool truncate) {
   const auto first = k * static_cast<std::int64_t>(in.size());
   if (out.dtype() == DType::float32) {
@@ -90,7 +75,7 @@ void write_plane(const Tensor& out, std::int64_t k, const std::vector<float>& in
 
 Tensor image_of(const Tensor& batch, std::int64_t i, SourceLocation where) {
   const Planes planes = planes_of("PerImage", batch, where);
-  const Shape shape = row_shape(batch.shape());
+  const Shape shape = data::detail::row_shape(batch.shape());
   return Tensor(planes.tensor.storage(), batch.dtype(), shape, contiguous_strides(shape),
                 planes.tensor.storage_offset() + i * shape.numel());
 }
@@ -338,7 +323,7 @@ Tensor Resize::operator()(const Tensor& image, SourceLocation where) const {
   return resize(image, height, width, antialias, where);
 }
 
-Tensor RandomVerticalFlip::operator()(const Tensor& image, Random& random, SourceLocation where) const {
+Tensor RandomVerticalFlip::operator()(const Tensor& image, data::Random& random, SourceLocation where) const {
   check_number("RandomVerticalFlip", "p", p, 0, 1, where);
   const Planes in = planes_of("RandomVerticalFlip", image, where);
   if (random.uniform() >= p) return image;
@@ -347,13 +332,13 @@ Tensor RandomVerticalFlip::operator()(const Tensor& image, Random& random, Sourc
   });
 }
 
-Tensor RandomRotation::operator()(const Tensor& image, Random& random, SourceLocation where) const {
+Tensor RandomRotation::operator()(const Tensor& image, data::Random& random, SourceLocation where) const {
   const CallSite site("RandomRotation", where);
   check_number("RandomRotation", "degrees", degrees, 0, kLarge, where);
   return rotate(image, random.uniform(-degrees, degrees), interpolation, fill, where);
 }
 
-Tensor RandomAffine::operator()(const Tensor& image, Random& random, SourceLocation where) const {
+Tensor RandomAffine::operator()(const Tensor& image, data::Random& random, SourceLocation where) const {
   const CallSite site("RandomAffine", where);
   check_number("RandomAffine", "degrees", degrees, 0, kLarge, where);
   check_number("RandomAffine", "shear", shear, 0, 89, where);
@@ -378,13 +363,13 @@ namespace {
 constexpr int kTries = 10;
 
 /// A number whose logarithm is uniform.
-double log_uniform(const std::array<double, 2>& range, Random& random) {
+double log_uniform(const std::array<double, 2>& range, data::Random& random) {
   return std::exp(random.uniform(std::log(range[0]), std::log(range[1])));
 }
 
 }  // namespace
 
-Tensor RandomErasing::operator()(const Tensor& image, Random& random, SourceLocation where) const {
+Tensor RandomErasing::operator()(const Tensor& image, data::Random& random, SourceLocation where) const {
   const CallSite site("RandomErasing", where);
   check_number("RandomErasing", "p", p, 0, 1, where);
   check_range("RandomErasing", "scale", scale, 0, 1, where);
@@ -411,7 +396,7 @@ Tensor RandomErasing::operator()(const Tensor& image, Random& random, SourceLoca
   return image;
 }
 
-Tensor RandomResizedCrop::operator()(const Tensor& image, Random& random, SourceLocation where) const {
+Tensor RandomResizedCrop::operator()(const Tensor& image, data::Random& random, SourceLocation where) const {
   const CallSite site("RandomResizedCrop", where);
   check_side("RandomResizedCrop", height, width, where);
   check_range("RandomResizedCrop", "scale", scale, 0, 1, where);
@@ -436,4 +421,4 @@ Tensor RandomResizedCrop::operator()(const Tensor& image, Random& random, Source
   return window((in.height - h) / 2, (in.width - w) / 2, h, w);
 }
 
-}  // namespace minnow::data
+}  // namespace minnow::vision

@@ -5,10 +5,10 @@
 #include <span>
 #include <string>
 #include <vector>
-#include <minnow/data/image.h>
+#include <minnow/vision/image.h>
 
-// What libpng and libjpeg do.  codec/no_png.cpp and codec/no_jpeg.cpp stand in for a library that CMake did not find.
-namespace minnow::data::detail {
+// What libpng and libjpeg do.
+namespace minnow::vision::detail {
 
 /// Why a file is refused.  The caller adds the path.
 struct ImageFault {
@@ -24,9 +24,6 @@ std::vector<std::byte> encode_jpeg(const Tensor& image, int quality, SourceLocat
 /// A PNG file of contiguous uint8 [C, H, W], C = 1 to 4.
 std::vector<std::byte> encode_png(const Tensor& image, SourceLocation where);
 
-/// BackendError with the package to install.
-[[noreturn]] void refuse_without(const char* library, const char* package, const char* op, SourceLocation where);
-
 /// ImageFault for a size of 0 or above max_pixels.
 void check_pixels(std::uint64_t width, std::uint64_t height, const ReadImageOptions& options);
 /// Writes a row of interleaved channels into planes of `plane` elements.
@@ -35,4 +32,4 @@ void split_row(const std::uint8_t* row, std::uint8_t* out, std::size_t width, st
 /// [3 or 4, H, W] to [1, H, W] by the luma of BT.601, with Pillow's rounding.
 Tensor to_grey(const Tensor& image, SourceLocation where);
 
-}  // namespace minnow::data::detail
+}  // namespace minnow::vision::detail

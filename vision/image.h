@@ -8,7 +8,7 @@
 #include <vector>
 #include <minnow/data/image_dataset.h>
 
-namespace minnow::data {
+namespace minnow::vision {
 
 /// The channels of an image that is read.
 enum class ImageMode : std::uint8_t {
@@ -24,8 +24,7 @@ struct ReadImageOptions {
 };
 
 /// Reads a PNG or JPEG file: uint8 [C, H, W].  PNG: 16-bit channels keep their upper 8 bits, gamma is not applied.
-/// JPEG: CMYK becomes RGB.  IoError; FormatError, with what was found, for other and damaged files; BackendError,
-/// with the package to install, if minnow was built without libpng or libjpeg.  Thread-safe.
+/// JPEG: CMYK becomes RGB.  IoError; FormatError, with what was found, for other and damaged files.  Thread-safe.
 Tensor read_image(const std::string& path, const ReadImageOptions& options = {},
                   SourceLocation where = SourceLocation::current());
 
@@ -33,10 +32,9 @@ struct JpegOptions {
   int quality = 75;  ///< 1 to 100
 };
 
-/// Writes uint8 [H, W] or [C, H, W] with 1 to 4 channels as a PNG file, atomically.  DTypeError, ShapeError,
-/// IoError, BackendError as read_image().
+/// Writes uint8 [H, W] or [C, H, W] with 1 to 4 channels as a PNG file, atomically.  DTypeError, ShapeError, IoError.
 void write_png(const Tensor& image, const std::string& path, SourceLocation where = SourceLocation::current());
-/// The same for 1 or 3 channels as a JPEG file.  ValueError for the quality, BackendError as read_image().
+/// The same for 1 or 3 channels as a JPEG file.  ValueError for the quality.
 void write_jpeg(const Tensor& image, const std::string& path, const JpegOptions& options = {},
                 SourceLocation where = SourceLocation::current());
 
@@ -77,7 +75,7 @@ class ImageFolder {
 
   std::int64_t size() const { return static_cast<std::int64_t>(paths_.size()); }
   /// IndexError, and the errors of read_image().
-  LabeledImages get(std::int64_t i, SourceLocation where = SourceLocation::current()) const;
+  data::LabeledImages get(std::int64_t i, SourceLocation where = SourceLocation::current()) const;
   /// The names of the folders, sorted bytewise; a label is an index into them.
   const std::vector<std::string>& classes() const { return classes_; }
   const std::vector<std::string>& paths() const { return paths_; }
@@ -95,4 +93,4 @@ class ImageFolder {
 ImageFolder image_folder(const std::string& root, ImageFolderOptions options = {},
                          SourceLocation where = SourceLocation::current());
 
-}  // namespace minnow::data
+}  // namespace minnow::vision

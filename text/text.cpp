@@ -1,4 +1,4 @@
-#include <minnow/data/text.h>
+#include <minnow/text/text.h>
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -7,19 +7,15 @@
 #include <new>
 #include <queue>
 #include <unordered_map>
+#include <utf8proc.h>
 #include <minnow/data/detail/host.h>
-#include <minnow/data/detail/unicode.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
 #include <minnow/tensor/io/detail/json_reader.h>
 #include <minnow/tensor/io/file.h>
 
-namespace minnow::data {
+namespace minnow::text {
 namespace {
-
-using detail::Char;
-using detail::char_at;
-using detail::CharClass;
 
 constexpr int kBytes = 256;
 
@@ -32,6 +28,37 @@ std::array<std::uint32_t, kBytes> characters_of_bytes() {
     characters[byte] = printed ? byte : next++;
   }
   return characters;
+}
+
+enum class CharClass : std::uint8_t { letter, number, space, other };
+
+struct Char {
+  CharClass kind;
+  std::size_t bytes;
+  std::uint32_t code;
+};
+
+/// White_Space, which is more than the category of that name.
+bool is_space(std::uint32_t code) {
+  return (code >= 9 && code <= 13) || code == 0x85 || code == 0x2028 || code == 0x2029 ||
+         utf8proc_category(static_cast<utf8proc_int32_t>(code)) == UTF8PROC_CATEGORY_ZS;
+}
+
+/// The character at `at`; a byte that is not UTF-8 is an `other` of one.
+Char char_at(std::string_view text, std::size_t at) {
+  const auto* bytes = reinterpret_cast<const utf8proc_uint8_t*>(text.data()) + at;
+  utf8proc_int32_t code = 0;
+  const utf8proc_ssize_t length = utf8proc_iterate(bytes, static_cast<utf8proc_ssize_t>(text.size() - at), &code);
+  if (length < 1) return {CharClass::other, 1, *bytes};
+  const utf8proc_category_t category = utf8proc_category(code);
+  const bool letter = category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO;
+  const bool number = category >= UTF8PROC_CATEGORY_ND && category <= UTF8PROC_CATEGORY_NO;
+  const auto value = static_cast<std::uint32_t>(code);
+  return {is_space(value) ? CharClass::space
+          : letter        ? CharClass::letter
+          : number        ? CharClass::number
+                          : CharClass::other,
+          static_cast<std::size_t>(length), value};
 }
 
 /// What GPT-2's pattern matches at `at`: the end of the piece.
@@ -278,12 +305,12 @@ TokenDataset::TokenDataset(std::vector<std::int64_t> tokens, std::int64_t block,
                     op, count, block),
         where);
   size_ = (count - 1 - block) / stride_ + 1;
-  tokens_ = detail::host_tensor(DType::int64, {count}, where);
+  tokens_ = data::detail::host_tensor(DType::int64, {count}, where);
   std::copy(tokens.begin(), tokens.end(), tokens_.data<std::int64_t>());
 }
 
 std::array<Tensor, 2> TokenDataset::get(std::int64_t i, SourceLocation where) const {
-  detail::check_index("TokenDataset::get", i, size_, where);
+  data::detail::check_index("TokenDataset::get", i, size_, where);
   const auto window = [&](std::int64_t first) {
     return Tensor(tokens_.storage(), DType::int64, {block_}, Strides({1}), first);
   };
@@ -303,4 +330,4 @@ TokenDataset text_dataset(const std::string& path, std::int64_t block, const Bpe
   return TokenDataset(tokenizer.encode(read_file("text_dataset", path, where)), block, 0, where);
 }
 
-}  // namespace minnow::data
+}  // namespace minnow::text

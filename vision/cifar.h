@@ -5,7 +5,7 @@
 #include <vector>
 #include <minnow/data/image_dataset.h>
 
-namespace minnow::data {
+namespace minnow::vision {
 
 struct CifarOptions {
   /// The folder of the files, or its parent.  Empty: $MINNOW_DATA, else ${XDG_CACHE_HOME:-~/.cache}/minnow/cifar-10-batches-bin
@@ -21,12 +21,12 @@ struct CifarOptions {
 /// CIFAR-10 (Krizhevsky 2009) in its binary version: split "train" (50,000) or "test" (10,000), images [3, 32, 32], 10
 /// classes; files data_batch_1.bin to data_batch_5.bin and test_batch.bin.  ValueError for another split; IoError, with
 /// every path that was tried and how to get the data, when a file is missing; FormatError for other content.
-ImageDataset cifar10(std::string_view split, const CifarOptions& options = {},
-                     SourceLocation where = SourceLocation::current());
+data::ImageDataset cifar10(std::string_view split, const CifarOptions& options = {},
+                           SourceLocation where = SourceLocation::current());
 
 /// CIFAR-100, 100 classes; files train.bin and test.bin.  The same errors.
-ImageDataset cifar100(std::string_view split, const CifarOptions& options = {},
-                      SourceLocation where = SourceLocation::current());
+data::ImageDataset cifar100(std::string_view split, const CifarOptions& options = {},
+                            SourceLocation where = SourceLocation::current());
 
 /// The folders in which cifar10() looks for its files, in order.
 std::vector<std::string> cifar10_folders(const std::string& root = {});
@@ -39,11 +39,11 @@ struct SyntheticShapesOptions {
 /// Images in CIFAR's format that need no file: [3, 32, 32], 10 classes of shapes (disk, ring, square, frame, triangle,
 /// cross, diagonal cross, stripes in two directions, checkers) in random colours, places and sizes, with noise.  Image i
 /// depends on (seed, first + i) alone.  Bytes become (byte / 255 - 0.5) / 0.3.
-class SyntheticShapes : public ImageDataset {
+class SyntheticShapes : public data::ImageDataset {
  public:
   /// ValueError for a negative size or first.
   explicit SyntheticShapes(std::int64_t size, SyntheticShapesOptions options = {},
                            SourceLocation where = SourceLocation::current());
 };
 
-}  // namespace minnow::data
+}  // namespace minnow::vision

@@ -4,7 +4,7 @@
 #include <vector>
 #include <minnow/tensor/tensor.h>
 
-namespace minnow::data::detail {
+namespace minnow::vision::detail {
 
 /// An image or a batch of images, dense and on the cpu: planes of height x width.
 struct Planes {
@@ -23,7 +23,5 @@ struct Planes {
 Planes planes_of(const char* op, const Tensor& image, SourceLocation where);
 /// Writes floats as elements of plane k; for bytes they are rounded (or truncated), between 0 and 255.
 void write_plane(const Tensor& out, std::int64_t k, const std::vector<float>& in, bool truncate);
-/// ValueError for a float32 image, dense and on the cpu, that is not in [0, 1], but normalized or in [0, 255].
-void check_unit_range(const char* op, const Tensor& image, SourceLocation where);
 
-}  // namespace minnow::data::detail
+}  // namespace minnow::vision::detail

@@ -1,19 +1,19 @@
 #include <fstream>
 #include <sstream>
 #include <minnow/data/loader.h>
-#include <minnow/data/text.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
+#include <minnow/text/text.h>
 #include "data/files.h"
 #include "support/thrown.h"
 
 namespace minnow {
 namespace {
 
-using data::BpeTokenizer;
 using test::Bytes;
 using test::error_of;
 using test::has;
+using text::BpeTokenizer;
 using Tokens = std::vector<std::int64_t>;
 
 const std::string kFolder = MINNOW_TEST_DIR "/data/bpe/";
@@ -56,7 +56,7 @@ TEST_F(Text, AnyBytesComeBack) {
   for (int i = 0; i < 3000; ++i) all += static_cast<char>(random.below(256));
   all += "\xf0\x9f\x98";  // the beginning of a character
   EXPECT_EQ(bpe.decode(bpe.encode(all)), all);
-  const data::ByteTokenizer bytes;
+  const text::ByteTokenizer bytes;
   EXPECT_EQ(bytes.decode(bytes.encode(all)), all);
   EXPECT_EQ(bytes.encode("\xff"
                          "a"),
@@ -69,7 +69,7 @@ TEST_F(Text, AnyBytesComeBack) {
 
 TEST_F(Text, ADatasetHasShiftedWindows) {
   const std::string path = file("t.txt", "abcdefghij");
-  const auto set = data::text_dataset(path, 3);
+  const auto set = text::text_dataset(path, 3);
   EXPECT_EQ(set.size(), 3);
   EXPECT_EQ(set.get(2)[0].to_vector<std::int64_t>(), (Tokens{'g', 'h', 'i'}));
   EXPECT_EQ(set.get(2)[1].to_vector<std::int64_t>(), (Tokens{'h', 'i', 'j'}));
@@ -79,18 +79,18 @@ TEST_F(Text, ADatasetHasShiftedWindows) {
     samples += static_cast<int>(y.size(0));
   }
   EXPECT_EQ(samples, 3);
-  const data::TokenDataset every({1, 2, 3, 4, 5}, 2, 1);
+  const text::TokenDataset every({1, 2, 3, 4, 5}, 2, 1);
   EXPECT_EQ(every.size(), 3);
   EXPECT_EQ(every.get(1)[1].to_vector<std::int64_t>(), (Tokens{3, 4}));
   const BpeTokenizer bpe = tokenizer();
-  EXPECT_EQ(data::text_dataset(path, 2, bpe).tokens().to_vector<std::int64_t>(), bpe.encode("abcdefghij"));
-  EXPECT_EQ(data::TokenDataset({1, 2, 3}, 2).size(), 1);
-  EXPECT_THROW(data::TokenDataset({1, 2}, 2), ValueError);
-  EXPECT_THROW(data::TokenDataset({1, 2, 3}, 0), ValueError);
-  EXPECT_THROW(data::TokenDataset({1, 2, 3}, 1, -1), ValueError);
+  EXPECT_EQ(text::text_dataset(path, 2, bpe).tokens().to_vector<std::int64_t>(), bpe.encode("abcdefghij"));
+  EXPECT_EQ(text::TokenDataset({1, 2, 3}, 2).size(), 1);
+  EXPECT_THROW(text::TokenDataset({1, 2}, 2), ValueError);
+  EXPECT_THROW(text::TokenDataset({1, 2, 3}, 0), ValueError);
+  EXPECT_THROW(text::TokenDataset({1, 2, 3}, 1, -1), ValueError);
   EXPECT_THROW(set.get(3), IndexError);
-  EXPECT_TRUE(has(error_of<ValueError>([&] { data::text_dataset(path, 10); }), "text_dataset: 10 tokens"));
-  EXPECT_THROW(data::text_dataset(folder_ / "none", 3), IoError);
+  EXPECT_TRUE(has(error_of<ValueError>([&] { text::text_dataset(path, 10); }), "text_dataset: 10 tokens"));
+  EXPECT_THROW(text::text_dataset(folder_ / "none", 3), IoError);
 }
 
 TEST_F(Text, RefusesMalformedVocabularies) {

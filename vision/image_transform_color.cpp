@@ -1,4 +1,4 @@
-#include <minnow/data/image_transform.h>
+#include <minnow/vision/image_transform.h>
 
 #include <algorithm>
 #include <array>
@@ -6,12 +6,13 @@
 #include <cstring>
 #include <fmt/format.h>
 #include <minnow/data/detail/host.h>
-#include <minnow/data/detail/planes.h>
+#include <minnow/data/detail/transform.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
+#include <minnow/vision/detail/planes.h>
 
-namespace minnow::data {
+namespace minnow::vision {
 namespace {
 
 using detail::Planes;
@@ -31,7 +32,7 @@ Planes colors_of(const char* op, const Tensor& image, SourceLocation where) {
 /// The same, of values that can be cut to the range of colours.
 Planes bounded_colors_of(const char* op, const Tensor& image, SourceLocation where) {
   const Planes in = colors_of(op, image, where);
-  detail::check_unit_range(op, in.tensor, where);
+  data::detail::check_unit_range(op, in.tensor, where);
   return in;
 }
 
@@ -97,7 +98,7 @@ Tensor to_grayscale(const Tensor& image, std::int64_t channels, SourceLocation w
                      where);
   Shape shape = image.shape();
   shape[-3] = channels;
-  const Tensor out = detail::host_tensor(image.dtype(), shape, where);
+  const Tensor out = data::detail::host_tensor(image.dtype(), shape, where);
   Rgb rgb;
   std::vector<float> grey;
   const std::int64_t step = is_rgb(image) ? 3 : 1;
@@ -209,9 +210,9 @@ Tensor ConvertImageDtype::operator()(const Tensor& image, SourceLocation where) 
         fmt::format("ConvertImageDtype: images are uint8 or float32, not {}\nconvert batches by .to()", name_of(dtype)),
         where);
   if (image.dtype() == dtype) return image;
-  if (in.bytes) return ToFloat{}(image, where);
-  detail::check_unit_range("ConvertImageDtype", in.tensor, where);
-  const Tensor out = detail::host_tensor(dtype, image.shape(), where);
+  if (in.bytes) return data::ToFloat{}(image, where);
+  data::detail::check_unit_range("ConvertImageDtype", in.tensor, where);
+  const Tensor out = data::detail::host_tensor(dtype, image.shape(), where);
   std::transform(in.tensor.data<float>(), in.tensor.data<float>() + in.tensor.numel(), out.data<std::uint8_t>(),
                  [](float x) { return static_cast<std::uint8_t>(x > 0 ? std::min(x * 255.999F, 255.0F) : 0); });
   return out;
@@ -222,7 +223,8 @@ Tensor NormalizeChannels::operator()(const Tensor& image, SourceLocation where) 
   const Planes in = planes_of("NormalizeChannels", image, where);
   if (in.bytes)
     throw DTypeError(
-        message("NormalizeChannels", "an image must be float32", {{"image", image}}, "put ToFloat{} before it"), where);
+        message("NormalizeChannels", "an image must be float32", {{"image", image}}, "put data::ToFloat{} before it"),
+        where);
   const std::int64_t channels = image.dim() < 3 ? 1 : image.shape()[-3];
   const bool valid = std::all_of(stds.begin(), stds.end(), [](double s) { return std::isfinite(s) && s > 0; });
   if (static_cast<std::int64_t>(means.size()) != channels || means.size() != stds.size() || !valid)
@@ -242,7 +244,7 @@ Tensor NormalizeChannels::operator()(const Tensor& image, SourceLocation where) 
   return out;
 }
 
-Tensor ColorJitter::operator()(const Tensor& image, Random& random, SourceLocation where) const {
+Tensor ColorJitter::operator()(const Tensor& image, data::Random& random, SourceLocation where) const {
   const CallSite site("ColorJitter", where);
   const bool valid = brightness >= 0 && brightness < kMaxFactor && contrast >= 0 && contrast < kMaxFactor &&
                      saturation >= 0 && saturation < kMaxFactor && hue >= 0 && hue <= 0.5;
@@ -269,7 +271,7 @@ Tensor ColorJitter::operator()(const Tensor& image, Random& random, SourceLocati
 namespace {
 
 /// Gamma(shape, 1), Marsaglia and Tsang (2000).
-double gamma(double shape, Random& random) {
+double gamma(double shape, data::Random& random) {
   if (shape < 1) {
     const double u = 1 - random.uniform();
     return gamma(shape + 1, random) * std::pow(u, 1 / shape);
@@ -283,7 +285,7 @@ double gamma(double shape, Random& random) {
 
 /// Checks a batch; draws lambda.
 double draw_lambda(const char* op, const Tensor& images, const Tensor& labels, std::int64_t classes, double alpha,
-                   Random& random, SourceLocation where) {
+                   data::Random& random, SourceLocation where) {
   if (!(alpha > 0 && alpha < kMaxFactor))
     throw ValueError(fmt::format("{}: alpha must be positive, got {}\n1 is usual", op, alpha), where);
   if (!labels.defined() || !labels.device().is_cpu() || labels.dtype() != DType::int64)
@@ -306,7 +308,7 @@ double draw_lambda(const char* op, const Tensor& images, const Tensor& labels, s
 
 Tensor mix_labels(const Tensor& labels, std::int64_t classes, double lambda, SourceLocation where) {
   const std::int64_t count = labels.numel();
-  const Tensor out = detail::host_tensor(DType::float32, {count, classes}, where);
+  const Tensor out = data::detail::host_tensor(DType::float32, {count, classes}, where);
   std::fill_n(out.data<float>(), out.numel(), 0.0F);
   const auto label = [&](std::int64_t i) { return labels.data<std::int64_t>()[i * labels.strides()[0]]; };
   for (std::int64_t i = 0; i < count; ++i) {
@@ -318,12 +320,12 @@ Tensor mix_labels(const Tensor& labels, std::int64_t classes, double lambda, Sou
 
 }  // namespace
 
-MixedBatch mixup(const Tensor& images, const Tensor& labels, std::int64_t classes, Random& random, double alpha,
+MixedBatch mixup(const Tensor& images, const Tensor& labels, std::int64_t classes, data::Random& random, double alpha,
                  SourceLocation where) {
   const CallSite site("mixup", where);
   const Planes in = planes_of("mixup", images, where);
   if (in.bytes)
-    throw DTypeError(message("mixup", "images must be float32", {{"images", images}}, "put ToFloat{} before it"),
+    throw DTypeError(message("mixup", "images must be float32", {{"images", images}}, "put data::ToFloat{} before it"),
                      where);
   const double lambda = draw_lambda("mixup", images, labels, classes, alpha, random, where);
   const Tensor out = in.like(in.height, in.width, where);
@@ -337,7 +339,7 @@ MixedBatch mixup(const Tensor& images, const Tensor& labels, std::int64_t classe
   return {out, mix_labels(labels, classes, lambda, where)};
 }
 
-MixedBatch cutmix(const Tensor& images, const Tensor& labels, std::int64_t classes, Random& random, double alpha,
+MixedBatch cutmix(const Tensor& images, const Tensor& labels, std::int64_t classes, data::Random& random, double alpha,
                   SourceLocation where) {
   const CallSite site("cutmix", where);
   const Planes in = planes_of("cutmix", images, where);
@@ -365,4 +367,4 @@ MixedBatch cutmix(const Tensor& images, const Tensor& labels, std::int64_t class
   return {out, mix_labels(labels, classes, 1 - area, where)};
 }
 
-}  // namespace minnow::data
+}  // namespace minnow::vision

@@ -2,12 +2,12 @@
 #include <cstring>
 #include <memory>
 #include <png.h>
-#include <minnow/data/detail/codec.h>
 #include <minnow/data/detail/host.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
+#include <minnow/vision/detail/codec.h>
 
-namespace minnow::data::detail {
+namespace minnow::vision::detail {
 namespace {
 
 /// Errors of libpng jump back to setjmp: the functions below that call it have no objects with destructors.
@@ -104,7 +104,7 @@ Tensor decode_png(std::span<const std::byte> file, const ReadImageOptions& optio
   require(choose_channels(&job));
   const std::size_t row = std::size_t{job.width} * job.channels;
   const auto rows = std::make_unique_for_overwrite<std::uint8_t[]>(job.passes > 1 ? row * job.height : row);
-  const Tensor out = host_tensor(DType::uint8, {job.channels, job.height, job.width}, where);
+  const Tensor out = data::detail::host_tensor(DType::uint8, {job.channels, job.height, job.width}, where);
   require(read_pixels(&job, rows.get(), out.data<std::uint8_t>()));
   return options.mode == ImageMode::grey && job.channels > 1 ? to_grey(out, where) : out;
 }
@@ -132,4 +132,4 @@ std::vector<std::byte> encode_png(const Tensor& image, SourceLocation where) {
   return out;
 }
 
-}  // namespace minnow::data::detail
+}  // namespace minnow::vision::detail

@@ -5,12 +5,12 @@
 #include <jerror.h>
 #include <jpeglib.h>
 #include <memory>
-#include <minnow/data/detail/codec.h>
 #include <minnow/data/detail/host.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
+#include <minnow/vision/detail/codec.h>
 
-namespace minnow::data::detail {
+namespace minnow::vision::detail {
 namespace {
 
 /// Errors of libjpeg jump back to setjmp: the functions below that call it have no objects with destructors.
@@ -175,7 +175,7 @@ Tensor decode_jpeg(std::span<const std::byte> file, const ReadImageOptions& opti
   const auto width = std::size_t{reader.info.output_width}, height = std::size_t{reader.info.output_height};
   const std::size_t channels = four ? 3 : static_cast<std::size_t>(reader.info.out_color_components);
   const auto row = std::make_unique_for_overwrite<std::uint8_t[]>(width * 4);
-  const Tensor out = host_tensor(
+  const Tensor out = data::detail::host_tensor(
       DType::uint8,
       {static_cast<std::int64_t>(channels), static_cast<std::int64_t>(height), static_cast<std::int64_t>(width)},
       where);
@@ -201,4 +201,4 @@ std::vector<std::byte> encode_jpeg(const Tensor& image, int quality, SourceLocat
   return {bytes, bytes + writer.size};
 }
 
-}  // namespace minnow::data::detail
+}  // namespace minnow::vision::detail

@@ -1,4 +1,4 @@
-#include <minnow/data/detail/codec.h>
+#include <minnow/vision/detail/codec.h>
 
 #include <algorithm>
 #include <cstring>
@@ -6,12 +6,7 @@
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
 
-namespace minnow::data::detail {
-void refuse_without(const char* library, const char* package, const char* op, SourceLocation where) {
-  throw BackendError(std::string(CallSite::op_or(op)) + ": minnow was built without " + library +
-                         "\ninstall it (Debian: " + package + "), configure and build minnow again",
-                     where);
-}
+namespace minnow::vision::detail {
 
 void check_pixels(std::uint64_t width, std::uint64_t height, const ReadImageOptions& options) {
   if (width == 0 || height == 0) throw ImageFault{"an image without pixels", "at least one"};
@@ -35,7 +30,7 @@ void split_row(const std::uint8_t* row, std::uint8_t* out, std::size_t width, st
 
 Tensor to_grey(const Tensor& image, SourceLocation where) {
   const std::int64_t height = image.shape()[1], width = image.shape()[2], plane = height * width;
-  const Tensor out = host_tensor(DType::uint8, {1, height, width}, where);
+  const Tensor out = data::detail::host_tensor(DType::uint8, {1, height, width}, where);
   if (image.shape()[0] < 3) {
     std::copy_n(image.data<std::uint8_t>(), plane, out.data<std::uint8_t>());
     return out;
@@ -47,4 +42,4 @@ Tensor to_grey(const Tensor& image, SourceLocation where) {
   return out;
 }
 
-}  // namespace minnow::data::detail
+}  // namespace minnow::vision::detail

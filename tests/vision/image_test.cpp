@@ -1,31 +1,31 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
-#include <minnow/data/image.h>
 #include <minnow/data/loader.h>
 #include <minnow/ops/arithmetic.h>
 #include <minnow/ops/unary.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
+#include <minnow/vision/image.h>
 #include "data/files.h"
 #include "support/golden.h"
-#include "support/image_files.h"
 #include "support/thrown.h"
 
 namespace minnow {
 namespace {
 
-using data::ImageMode;
-using data::read_image;
 using test::Book;
 using test::Bytes;
 using test::error_of;
 using test::has;
+using vision::ImageMode;
+using vision::read_image;
 
 class Images : public test::TempFolder {
  protected:
   Bytes bytes(const Tensor& t) const { return t.to_vector<std::uint8_t>(); }
-  std::string refused(const std::string& name, const Bytes& content, const data::ReadImageOptions& options = {}) const {
+  std::string refused(const std::string& name, const Bytes& content,
+                      const vision::ReadImageOptions& options = {}) const {
     const auto path = write(name, content);
     const std::string text = error_of<FormatError>([&] { read_image(path, options); });
     EXPECT_TRUE(has(text, "read_image: '" + path.string() + "'")) << text;
@@ -39,8 +39,6 @@ const char* const kFiles[] = {"png_rgb",   "png_grey",         "png_rgba",  "png
                               "jpeg_fine", "jpeg_progressive", "jpeg_grey", "jpeg_cmyk"};
 
 TEST_F(Images, HavePillowsPixels) {
-  MINNOW_NEEDS_PNG();
-  MINNOW_NEEDS_JPEG();
   for (const std::string name : kFiles)
     for (const auto& [key, mode] : {std::pair{"unchanged", ImageMode::unchanged}, {"rgb", ImageMode::rgb}}) {
       const Tensor got = read_image(write(name, bytes(book_[name + "/file"])), {.mode = mode});
@@ -58,31 +56,27 @@ TEST_F(Images, HavePillowsPixels) {
 }
 
 TEST_F(Images, ComeBackAsTheyWereWritten) {
-  MINNOW_NEEDS_PNG();
-  MINNOW_NEEDS_JPEG();
   const std::string path = folder_ / "x.png";
   for (const Shape& shape : {Shape{1, 1, 1}, {3, 5, 7}, {2, 4, 9}, {4, 33, 2}, {3, 200, 300}}) {
     const Tensor x = (arange(shape.numel()) * 37).remainder(251).to(uint8).reshape(shape);
-    data::write_png(x, path);
+    vision::write_png(x, path);
     EXPECT_EQ(bytes(read_image(path)), bytes(x)) << shape.str();
   }
   const Tensor plane = arange(12).to(uint8).reshape({4, 3});
-  data::write_png(plane.t(), path);
+  vision::write_png(plane.t(), path);
   EXPECT_EQ(bytes(read_image(path)), bytes(plane.t()));
   const Tensor ramp = arange(0, 192, 0.25).to(uint8).reshape({3, 16, 16});
-  data::write_jpeg(ramp, folder_ / "x.jpg", {.quality = 100});
+  vision::write_jpeg(ramp, folder_ / "x.jpg", {.quality = 100});
   test::expect_close(read_image(folder_ / "x.jpg").to(float32), ramp.to(float32), "jpeg", {0, 12});
-  data::write_jpeg(plane, folder_ / "g.jpg");
+  vision::write_jpeg(plane, folder_ / "g.jpg");
   EXPECT_EQ(read_image(folder_ / "g.jpg").shape(), Shape({1, 4, 3}));
 }
 
 TEST_F(Images, SaveImageRoundsFloatsAndMakesGrids) {
-  MINNOW_NEEDS_PNG();
-  MINNOW_NEEDS_JPEG();
-  data::save_image(tensor({{-1.0, 0.0, 0.5}, {1.0, 2.0, std::nan("")}}), folder_ / "f.png");
+  vision::save_image(tensor({{-1.0, 0.0, 0.5}, {1.0, 2.0, std::nan("")}}), folder_ / "f.png");
   EXPECT_EQ(bytes(read_image(folder_ / "f.png"))[2], 128);
   EXPECT_EQ(bytes(read_image(folder_ / "f.png", {.mode = ImageMode::grey})), (Bytes{0, 0, 128, 255, 255, 0}));
-  data::save_image(zeros({5, 3, 4, 4}), folder_ / "g.JPEG");
+  vision::save_image(zeros({5, 3, 4, 4}), folder_ / "g.JPEG");
   EXPECT_EQ(read_image(folder_ / "g.JPEG").shape(), Shape({3, 8, 32}));
 }
 
@@ -91,34 +85,14 @@ TEST_F(Images, GridsAreTorchvisions) {
   const auto same = [&](const Tensor& got, const char* name) {
     test::expect_close(got, book_[std::string("grid/") + name], name, {0, 1e-6});
   };
-  same(data::make_grid(x, {.columns = 3}), "plain");
-  same(data::make_grid(x, {.columns = 2, .padding = 1, .pad_value = 0.5, .normalize = true}), "normalized");
-  same(data::make_grid(x, {.normalize = true, .scale_each = true}), "each");
-  same(data::make_grid(x, {.normalize = true, .value_range = std::pair{-0.5, 0.5}}), "range");
-  same(data::make_grid(x(0)), "one");
-}
-
-TEST_F(Images, SayWhichLibraryTheBuildDidNotFind) {
-  const auto library_missing_for = [&](const std::string& name) {
-    const auto path = write(name, bytes(book_[name + "/file"]));
-    return error_of<BackendError>([&] { read_image(path); });
-  };
-  if (test::reads_png() && test::reads_jpeg()) GTEST_SKIP() << "minnow was built with both";
-  if (!test::reads_png()) {
-    test::expect_contains(library_missing_for("png_rgb"), "read_image: minnow was built without libpng");
-    test::expect_contains(error_of<BackendError>([&] {
-                            data::write_png(ones({2, 2}, uint8), folder_ / "x.png");
-                          }),
-                          "write_png: minnow was built without libpng");
-  }
-  if (!test::reads_jpeg()) {
-    test::expect_contains(library_missing_for("jpeg_rgb"), "read_image: minnow was built without libjpeg");
-  }
+  same(vision::make_grid(x, {.columns = 3}), "plain");
+  same(vision::make_grid(x, {.columns = 2, .padding = 1, .pad_value = 0.5, .normalize = true}), "normalized");
+  same(vision::make_grid(x, {.normalize = true, .scale_each = true}), "each");
+  same(vision::make_grid(x, {.normalize = true, .value_range = std::pair{-0.5, 0.5}}), "range");
+  same(vision::make_grid(x(0)), "one");
 }
 
 TEST_F(Images, RefusesDamagedFiles) {
-  MINNOW_NEEDS_PNG();
-  MINNOW_NEEDS_JPEG();
   for (const std::string name : kFiles) {
     const Bytes good = bytes(book_[name + "/file"]);
     // Every truncation, and many flipped bytes: an error or an image, never a crash.
@@ -155,12 +129,10 @@ TEST_F(Images, RefusesDamagedFiles) {
 }
 
 TEST_F(Images, AFolderIsADataset) {
-  MINNOW_NEEDS_PNG();
-  MINNOW_NEEDS_JPEG();
   const Bytes rgb = bytes(book_["png_rgb/file"]), grey = bytes(book_["png_grey/file"]);
   write("d/cat/b.png", rgb), write("d/cat/a.PNG", grey), write("d/cat/x/0.png", rgb), write("d/cat/notes.txt", rgb);
   write("d/Bird/1.jpg", bytes(book_["jpeg_rgb/file"])), write("d/readme.png", rgb);
-  const auto set = data::image_folder(folder_ / "d");
+  const auto set = vision::image_folder(folder_ / "d");
   EXPECT_EQ(set.classes(), (std::vector<std::string>{"Bird", "cat"}));
   EXPECT_EQ(set.labels(), (std::vector<std::int64_t>{0, 1, 1, 1}));
   EXPECT_EQ(set.get(3).labels.item<std::int64_t>(), 1);
@@ -174,11 +146,11 @@ TEST_F(Images, AFolderIsADataset) {
   }
   EXPECT_EQ(samples, 4);
   write("d/empty/x.txt", rgb);
-  EXPECT_TRUE(has(error_of<ValueError>([&] { data::image_folder(folder_ / "d"); }), "no image in"));
-  EXPECT_TRUE(has(error_of<ValueError>([&] { data::image_folder(folder_ / "d/empty"); }), "no folder in"));
-  EXPECT_TRUE(has(error_of<IoError>([&] { data::image_folder(folder_ / "gone"); }), "gone"));
+  EXPECT_TRUE(has(error_of<ValueError>([&] { vision::image_folder(folder_ / "d"); }), "no image in"));
+  EXPECT_TRUE(has(error_of<ValueError>([&] { vision::image_folder(folder_ / "d/empty"); }), "no folder in"));
+  EXPECT_TRUE(has(error_of<IoError>([&] { vision::image_folder(folder_ / "gone"); }), "gone"));
   write("d/empty/x.png", Bytes{1, 2, 3, 4});
-  const auto bad = data::image_folder(folder_ / "d");
+  const auto bad = vision::image_folder(folder_ / "d");
   EXPECT_TRUE(has(error_of<FormatError>([&] { bad.get(4); }), "x.png"));
 }
 

@@ -1,5 +1,6 @@
 #include <numbers>
 #include <minnow/minnow.h>
+#include <minnow/vision/vision.h>
 #include "data/files.h"
 #include "support/thrown.h"
 
@@ -32,7 +33,7 @@ TEST_F(Cifar, ReadsAllBatches) {
     write("cifar-10-batches-bin/data_batch_" + std::to_string(k) + ".bin",
           images({{static_cast<std::uint8_t>(k)}, {9}}));
   write("cifar-10-batches-bin/test_batch.bin", images({{4}}));
-  const auto train = data::cifar10("train", {.root = folder_, .means = {0, 0.5, 0}, .stds = {1, 1, 0.5}});
+  const auto train = vision::cifar10("train", {.root = folder_, .means = {0, 0.5, 0}, .stds = {1, 1, 0.5}});
   ASSERT_EQ(train.size(), 10);
   EXPECT_EQ(train.labels().to_vector<std::int64_t>(), (std::vector<std::int64_t>{1, 9, 2, 9, 3, 9, 4, 9, 5, 9}));
   const Tensor image = train.get(3).images;
@@ -42,16 +43,16 @@ TEST_F(Cifar, ReadsAllBatches) {
   EXPECT_NEAR(image(2, 5, 0).item(), 31 / 255.0 / 0.5, 1e-6);
   for (auto& [x, y] : data::DataLoader(train, {.batch_size = 10}))
     EXPECT_EQ(x(3).to_vector<float>(), image.to_vector<float>());
-  const auto test = data::cifar10("test", {.root = folder_ / "cifar-10-batches-bin"});
+  const auto test = vision::cifar10("test", {.root = folder_ / "cifar-10-batches-bin"});
   EXPECT_EQ(test.size(), 1);
   EXPECT_NEAR(test.get(0).images(1, 0, 0).item(), (20 / 255.0 - 0.4822) / 0.2435, 1e-5);
 }
 
 TEST_F(Cifar, HundredHasTwoLabels) {
   write("cifar-100-binary/train.bin", images({{19, 99}, {3, 0}}));
-  EXPECT_EQ(data::cifar100("train", {.root = folder_}).labels().to_vector<std::int64_t>(),
+  EXPECT_EQ(vision::cifar100("train", {.root = folder_}).labels().to_vector<std::int64_t>(),
             (std::vector<std::int64_t>{99, 0}));
-  const auto coarse = data::cifar100("train", {.root = folder_, .coarse = true});
+  const auto coarse = vision::cifar100("train", {.root = folder_, .coarse = true});
   EXPECT_EQ(coarse.labels().to_vector<std::int64_t>(), (std::vector<std::int64_t>{19, 3}));
   EXPECT_EQ(coarse.classes(), 20);
 }
@@ -59,15 +60,15 @@ TEST_F(Cifar, HundredHasTwoLabels) {
 TEST_F(Cifar, ErrorsNameTheFault) {
   const auto refused = [&](const Bytes& content) {
     write("test_batch.bin", content);
-    const std::string text = error_of<FormatError>([&] { data::cifar10("test", {.root = folder_}); });
+    const std::string text = error_of<FormatError>([&] { vision::cifar10("test", {.root = folder_}); });
     EXPECT_TRUE(has(text, "cifar10: ") && has(text, "test_batch.bin")) << text;
     return text;
   };
-  const std::string missing = error_of<IoError>([&] { data::cifar10("train", {.root = folder_}); });
+  const std::string missing = error_of<IoError>([&] { vision::cifar10("train", {.root = folder_}); });
   EXPECT_TRUE(has(missing, "data_batch_1.bin") && has(missing, "cs.toronto.edu") && has(missing, "cifar_test.cpp"))
       << missing;
-  EXPECT_THROW(data::cifar10("valid", {.root = folder_}), ValueError);
-  EXPECT_THROW(data::cifar10("test", {.coarse = true}), ValueError);
+  EXPECT_THROW(vision::cifar10("valid", {.root = folder_}), ValueError);
+  EXPECT_THROW(vision::cifar10("test", {.coarse = true}), ValueError);
   Bytes good = images({{1}, {2}});
   EXPECT_TRUE(has(refused({}), "has 0 bytes"));
   EXPECT_TRUE(has(refused(Bytes(good.begin(), good.end() - 1)), "has 6145 bytes"));
@@ -81,27 +82,27 @@ TEST_F(Cifar, ErrorsNameTheFault) {
   EXPECT_TRUE(has(refused(images({{255}})), "label 255 of image 0"));
   write("cifar100/test.bin", images({{20, 5}}));
   EXPECT_TRUE(
-      has(error_of<FormatError>([&] { data::cifar100("test", {.root = folder_, .coarse = true}); }), "label 20"));
+      has(error_of<FormatError>([&] { vision::cifar100("test", {.root = folder_, .coarse = true}); }), "label 20"));
   write("cifar100/test.bin", images({{0, 100}}));
-  EXPECT_TRUE(has(error_of<FormatError>([&] { data::cifar100("test", {.root = folder_}); }), "label 100"));
+  EXPECT_TRUE(has(error_of<FormatError>([&] { vision::cifar100("test", {.root = folder_}); }), "label 100"));
   write("test_batch.bin", images({{1}}));
-  EXPECT_THROW(data::cifar10("test", {.root = folder_, .means = {1}}), ValueError);
-  EXPECT_THROW(data::cifar10("test", {.root = folder_, .stds = {1, 1, 0}}), ValueError);
+  EXPECT_THROW(vision::cifar10("test", {.root = folder_, .means = {1}}), ValueError);
+  EXPECT_THROW(vision::cifar10("test", {.root = folder_, .stds = {1, 1, 0}}), ValueError);
 }
 
 TEST(SyntheticShapes, DependOnTheirNumberAlone) {
-  const data::SyntheticShapes all(60), part(20, {.first = 40});
+  const vision::SyntheticShapes all(60), part(20, {.first = 40});
   EXPECT_EQ(all.get(45).images.to_vector<float>(), part.get(5).images.to_vector<float>());
   EXPECT_EQ(all.get(45).labels.item<std::int64_t>(), part.get(5).labels.item<std::int64_t>());
   EXPECT_EQ(all.images().shape(), Shape({60, 3, 32, 32}));
   EXPECT_NE(all.get(0).images.to_vector<float>(),
-            data::SyntheticShapes(1, {.seed = 1}).get(0).images.to_vector<float>());
-  EXPECT_THROW(data::SyntheticShapes(-1), ValueError);
+            vision::SyntheticShapes(1, {.seed = 1}).get(0).images.to_vector<float>());
+  EXPECT_THROW(vision::SyntheticShapes(-1), ValueError);
 }
 
 /// The share of its bounding box that a shape fills.
 TEST(SyntheticShapes, FillTheirBoxes) {
-  const data::SyntheticShapes set(400);
+  const vision::SyntheticShapes set(400);
   double filled[10] = {}, count[10] = {};
   for (std::int64_t i = 0; i < set.size(); ++i) {
     const Tensor image = set.images()[i].to(float32);

@@ -1,4 +1,4 @@
-#include <minnow/data/cifar.h>
+#include <minnow/vision/cifar.h>
 
 #include <algorithm>
 #include <array>
@@ -11,12 +11,12 @@
 #include <minnow/tensor/internal.h>
 #include <minnow/tensor/io/file.h>
 
-namespace minnow::data {
+namespace minnow::vision {
 namespace {
 
 namespace fs = std::filesystem;
 
-using detail::Collection;
+using data::detail::Collection;
 
 constexpr std::int64_t kSide = 32, kPixels = 3 * kSide * kSide;
 
@@ -31,7 +31,7 @@ struct Version {
 
 constexpr const char* kHint =
     "download the binary version from https://www.cs.toronto.edu/~kriz/cifar.html and unpack it into one of these "
-    "folders; or set MINNOW_DATA to its folder; data::SyntheticShapes needs no files";
+    "folders; or set MINNOW_DATA to its folder; vision::SyntheticShapes needs no files";
 
 const Version& ten() {
   static const auto* version =
@@ -56,15 +56,16 @@ const Version& hundred() {
   return *version;
 }
 
-ImageDataset load(const Version& version, std::string_view split, const CifarOptions& options, SourceLocation where) {
+data::ImageDataset load(const Version& version, std::string_view split, const CifarOptions& options,
+                        SourceLocation where) {
   const std::string& name = version.set.name;
   const CallSite site(name.c_str(), where);
   if (split != "train" && split != "test")
     throw ValueError(name + ": unknown split '" + std::string(split) + "'\nexpected \"train\" or \"test\"", where);
   std::vector<std::string> paths;
   for (const std::string& file : split == "train" ? version.train : version.test) {
-    std::vector<detail::Tried> tried;
-    for (const fs::path& folder : detail::folders_of(version.set, options.root)) {
+    std::vector<data::detail::Tried> tried;
+    for (const fs::path& folder : data::detail::folders_of(version.set, options.root)) {
       std::error_code code;
       if (fs::exists(folder / file, code)) {
         paths.push_back((folder / file).string());
@@ -72,8 +73,8 @@ ImageDataset load(const Version& version, std::string_view split, const CifarOpt
       }
       tried.push_back({folder / file, code ? code.message() : ""});
     }
-    if (tried.size() == detail::folders_of(version.set, options.root).size())
-      detail::refuse_missing(version.set, "images of " + file, tried, where);
+    if (tried.size() == data::detail::folders_of(version.set, options.root).size())
+      data::detail::refuse_missing(version.set, "images of " + file, tried, where);
   }
   const std::int64_t record = version.labels + kPixels, chosen = options.coarse ? 0 : version.labels - 1;
   const std::int64_t classes = version.classes[static_cast<std::size_t>(chosen)];
@@ -90,8 +91,8 @@ ImageDataset load(const Version& version, std::string_view split, const CifarOpt
                         where);
     count += size / record;
   }
-  const Tensor images = detail::host_tensor(DType::uint8, {count, 3, kSide, kSide}, where);
-  const Tensor labels = detail::host_tensor(DType::uint8, {count}, where);
+  const Tensor images = data::detail::host_tensor(DType::uint8, {count, 3, kSide, kSide}, where);
+  const Tensor labels = data::detail::host_tensor(DType::uint8, {count}, where);
   auto* pixels = images.data<std::uint8_t>();
   auto* label = labels.data<std::uint8_t>();
   std::vector<std::uint8_t> block(static_cast<std::size_t>(record) * 256);
@@ -111,10 +112,10 @@ ImageDataset load(const Version& version, std::string_view split, const CifarOpt
         std::copy_n(part.begin() + static_cast<std::ptrdiff_t>(i) + version.labels, kPixels, pixels);
       }
     }
-  Normalization normalization;
+  data::Normalization normalization;
   normalization.means = options.means.empty() ? version.means : options.means;
   normalization.stds = options.stds.empty() ? version.stds : options.stds;
-  return ImageDataset(images, labels, classes, normalization, where);
+  return data::ImageDataset(images, labels, classes, normalization, where);
 }
 
 /// Whether (x, y), about in [-1, 1], is inside of the shape.
@@ -135,17 +136,17 @@ bool inside(std::int64_t shape, double x, double y) {
   }
 }
 
-ImageDataset draw(std::int64_t size, const SyntheticShapesOptions& options, SourceLocation where) {
+data::ImageDataset draw(std::int64_t size, const SyntheticShapesOptions& options, SourceLocation where) {
   const CallSite site("SyntheticShapes", where);
   if (size < 0 || options.first < 0)
     throw ValueError("SyntheticShapes: size and first must be at least 0, got " + std::to_string(size) + " and " +
                          std::to_string(options.first) + "\nthey count images",
                      where);
   constexpr std::int64_t kClasses = 10;
-  const Tensor images = detail::host_tensor(DType::uint8, {size, 3, kSide, kSide}, where);
-  const Tensor labels = detail::host_tensor(DType::int64, {size}, where);
+  const Tensor images = data::detail::host_tensor(DType::uint8, {size, 3, kSide, kSide}, where);
+  const Tensor labels = data::detail::host_tensor(DType::int64, {size}, where);
   for (std::int64_t i = 0; i < size; ++i) {
-    Random random(options.seed, 0, static_cast<std::uint64_t>(options.first) + static_cast<std::uint64_t>(i));
+    data::Random random(options.seed, 0, static_cast<std::uint64_t>(options.first) + static_cast<std::uint64_t>(i));
     const std::int64_t shape = labels.data<std::int64_t>()[i] = random.below(kClasses);
     double back[3], front[3];
     for (int c = 0; c < 3; ++c) {
@@ -163,30 +164,30 @@ ImageDataset draw(std::int64_t size, const SyntheticShapesOptions& options, Sour
               static_cast<std::uint8_t>(std::clamp((in ? front[c] : back[c]) + random.uniform(-20, 20), 0.0, 255.0));
       }
   }
-  Normalization normalization;
+  data::Normalization normalization;
   normalization.mean = 0.5;
   normalization.std = 0.3;
-  return ImageDataset(images, labels, kClasses, normalization, where);
+  return data::ImageDataset(images, labels, kClasses, normalization, where);
 }
 
 }  // namespace
 
-ImageDataset cifar10(std::string_view split, const CifarOptions& options, SourceLocation where) {
+data::ImageDataset cifar10(std::string_view split, const CifarOptions& options, SourceLocation where) {
   if (options.coarse) throw ValueError("cifar10: .coarse is for CIFAR-100\nleave it out, or call cifar100()", where);
   return load(ten(), split, options, where);
 }
 
-ImageDataset cifar100(std::string_view split, const CifarOptions& options, SourceLocation where) {
+data::ImageDataset cifar100(std::string_view split, const CifarOptions& options, SourceLocation where) {
   return load(hundred(), split, options, where);
 }
 
 std::vector<std::string> cifar10_folders(const std::string& root) {
   std::vector<std::string> folders;
-  for (const fs::path& folder : detail::folders_of(ten().set, root)) folders.push_back(folder.string());
+  for (const fs::path& folder : data::detail::folders_of(ten().set, root)) folders.push_back(folder.string());
   return folders;
 }
 
 SyntheticShapes::SyntheticShapes(std::int64_t size, SyntheticShapesOptions options, SourceLocation where)
-    : ImageDataset(draw(size, options, where)) {}
+    : data::ImageDataset(draw(size, options, where)) {}
 
-}  // namespace minnow::data
+}  // namespace minnow::vision

@@ -1,4 +1,4 @@
-#include <minnow/data/image.h>
+#include <minnow/vision/image.h>
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,6 @@
 #include <iterator>
 #include <memory>
 #include <minnow/data/detail/byte_reader.h>
-#include <minnow/data/detail/codec.h>
 #include <minnow/data/detail/host.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
@@ -18,8 +17,9 @@
 #include <minnow/tensor/raw/copy.h>
 #include <minnow/tensor/raw/transfer.h>
 #include <minnow/tensor/raw/view.h>
+#include <minnow/vision/detail/codec.h>
 
-namespace minnow::data {
+namespace minnow::vision {
 namespace {
 
 namespace fs = std::filesystem;
@@ -94,7 +94,7 @@ Tensor read_image(const std::string& path, const ReadImageOptions& options, Sour
     return head.size() >= magic.size() && std::equal(magic.begin(), magic.end(), head.begin());
   };
   const bool png = begins(kPng), jpeg = begins(kJpeg);
-  if (!png && !jpeg) refuse({detail::show_bytes(head), "a PNG or JPEG file"});
+  if (!png && !jpeg) refuse({data::detail::show_bytes(head), "a PNG or JPEG file"});
   try {
     const auto bytes = std::make_unique_for_overwrite<std::byte[]>(file.size());
     const std::span<std::byte> content(bytes.get(), file.size());
@@ -188,7 +188,7 @@ Tensor make_grid(const Tensor& images, const GridOptions& options, SourceLocatio
   const std::int64_t count = shape[0], columns = std::min(options.columns, count),
                      rows = (count + columns - 1) / columns;
   const std::int64_t padding = count == 1 ? 0 : options.padding;
-  const Tensor grid = detail::host_tensor(
+  const Tensor grid = data::detail::host_tensor(
       in.dtype(),
       {shape[1] == 1 ? 3 : shape[1], rows * (shape[2] + padding) + padding, columns * (shape[3] + padding) + padding},
       where);
@@ -206,7 +206,7 @@ void save_image(const Tensor& images, const std::string& path, const GridOptions
         "save_image: the name '" + path + "' does not end in .png, .jpg or .jpeg\nits ending is the format", where);
   Tensor grid = make_grid(images, options, where);
   if (grid.dtype() == DType::float32) {
-    const Tensor bytes = detail::host_tensor(DType::uint8, grid.shape(), where);
+    const Tensor bytes = data::detail::host_tensor(DType::uint8, grid.shape(), where);
     std::transform(grid.data<float>(), grid.data<float>() + grid.numel(), bytes.data<std::uint8_t>(), [](float x) {
       const float y = x * 255.0F + 0.5F;
       return static_cast<std::uint8_t>(y > 0 ? std::min(y, 255.0F) : 0);  // NaN becomes 0
@@ -256,10 +256,10 @@ ImageFolder::ImageFolder(const std::string& root, ImageFolderOptions options, So
         "image_folder: there is no folder in '" + root + "'\nimages of a class are in a folder of its name", where);
 }
 
-LabeledImages ImageFolder::get(std::int64_t i, SourceLocation where) const {
-  detail::check_index("ImageFolder::get", i, size(), where);
+data::LabeledImages ImageFolder::get(std::int64_t i, SourceLocation where) const {
+  data::detail::check_index("ImageFolder::get", i, size(), where);
   const auto at = static_cast<std::size_t>(i);
-  const Tensor label = detail::host_tensor(DType::int64, Shape(), where);
+  const Tensor label = data::detail::host_tensor(DType::int64, Shape(), where);
   *label.data<std::int64_t>() = labels_[at];
   return {read_image(paths_[at], {options_.mode, options_.max_pixels}, where), label};
 }
@@ -268,4 +268,4 @@ ImageFolder image_folder(const std::string& root, ImageFolderOptions options, So
   return ImageFolder(root, std::move(options), where);
 }
 
-}  // namespace minnow::data
+}  // namespace minnow::vision

@@ -1,8 +1,0 @@
-#include "image_files.h"
-
-namespace minnow::test {
-
-bool reads_png() { return MINNOW_TEST_PNG; }
-bool reads_jpeg() { return MINNOW_TEST_JPEG; }
-
-}  // namespace minnow::test
