@@ -4,6 +4,7 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <limits>
+#include <map>
 #include <numbers>
 #include <minnow/tensor/capture_rules.h>
 #include <minnow/tensor/create.h>
@@ -12,50 +13,43 @@
 namespace minnow::optim {
 namespace {
 
-void require_positive(const char* op, const char* name, std::int64_t value, SourceLocation where) {
-  if (value <= 0)
-    throw ValueError(fmt::format("{}: {} must be positive, got {}\nit is a number of steps", op, name, value), where);
-}
+/// ValueErrors of a schedule's options.
+struct Check {
+  const char* op;
+  SourceLocation where;
 
-/// ValueError unless the value is finite and at least `low`.
-void require_at_least(double low, const char* op, const char* name, double value, const char* hint,
-                      SourceLocation where) {
-  if (!(value >= low) || !std::isfinite(value))
-    throw ValueError(fmt::format("{}: {} must be finite and at least {}, got {}\n{}", op, name, low, value, hint),
-                     where);
-}
-
-void require_above_0(const char* op, const char* name, double value, const char* hint, SourceLocation where) {
-  if (!(value > 0) || !std::isfinite(value))
-    throw ValueError(fmt::format("{}: {} must be finite and positive, got {}\n{}", op, name, value, hint), where);
-}
-
-void require_momentums(const char* op, double base, double max, SourceLocation where) {
-  if (!(base >= 0 && base < 1) || !(max >= 0 && max < 1))
-    throw ValueError(fmt::format("{}: base_momentum and max_momentum must be in [0, 1), got {} and {}\n"
-                                 "or set .cycle_momentum = false",
-                                 op, base, max),
-                     where);
-}
-
-/// The number of groups that all functions are for; 0 for any.
-std::size_t common_groups(const char* op, const std::vector<LRFunction>& functions, SourceLocation where) {
-  std::size_t groups = 0;
-  for (const LRFunction& f : functions) {
-    if (f.groups() && groups && f.groups() != groups)
-      throw ValueError(fmt::format("{}: the functions are for {} and for {} groups\ngive lr_by_group() one function "
-                                   "for each group of the optimizer",
-                                   op, groups, f.groups()),
-                       where);
-    groups = std::max(groups, f.groups());
+  template <class... A> const Check& that(bool good, const char* text, const A&... args) const {
+    if (!good) throw ValueError(fmt::format("{}: {}", op, fmt::format(fmt::runtime(text), args...)), where);
+    return *this;
   }
-  return groups;
-}
-
-void require_functions(const char* op, const std::vector<LRFunction>& functions, SourceLocation where) {
-  if (std::any_of(functions.begin(), functions.end(), [](const LRFunction& f) { return !f; }))
-    throw ValueError(fmt::format("{}: a function is empty\npass one, e.g. step_lr({{.step_size = 10}})", op), where);
-}
+  const Check& steps(const char* name, std::int64_t value) const {
+    return that(value > 0, "{} must be positive, got {}\nit is a number of steps", name, value);
+  }
+  const Check& at_least_0(const char* name, double value, const char* hint) const {
+    return that(value >= 0 && std::isfinite(value), "{} must be finite and at least 0, got {}\n{}", name, value, hint);
+  }
+  const Check& above_0(const char* name, double value, const char* hint) const {
+    return that(value > 0 && std::isfinite(value), "{} must be finite and positive, got {}\n{}", name, value, hint);
+  }
+  const Check& momentums(double base, double max) const {
+    return that(base >= 0 && base < 1 && max >= 0 && max < 1,
+                "base_momentum and max_momentum must be in [0, 1), got {} and {}\nor set .cycle_momentum = false", base,
+                max);
+  }
+  /// Returns the number of groups that all functions are for; 0 for any.
+  std::size_t functions(const std::vector<LRFunction>& functions) const {
+    std::size_t groups = 0;
+    for (const LRFunction& f : functions) {
+      that(f.values != nullptr, "a function is empty\npass one, e.g. StepLR({{.step_size = 10}})");
+      that(
+          !f.groups || !groups || f.groups == groups,
+          "the functions are for {} and for {} groups\ngive lr_by_group() one function for each group of the optimizer",
+          groups, f.groups);
+      groups = std::max(groups, f.groups);
+    }
+    return groups;
+  }
+};
 
 double anneal(AnnealStrategy strategy, double start, double end, double progress) {
   if (strategy == AnnealStrategy::linear) return (end - start) * progress + start;
@@ -73,110 +67,103 @@ void refuse_captures(const char* op, SourceLocation where) {
 
 Tensor numbers(const std::vector<double>& values) { return tensor(values, {.dtype = DType::float64}); }
 
-/// The float64 numbers of a name; appends a line to `problems` unless there are `size` of them.
-std::vector<double> read(const StateDict& values, const char* name, std::size_t size, std::string& problems) {
-  const Tensor* value = values.find(name);
-  if (!value) problems += fmt::format("\n  '{}' is missing", name);
-  else if (!value->defined() || value->numel() != static_cast<std::int64_t>(size))
-    problems += fmt::format("\n  '{}' must have {} numbers, it is {}", name, size, describe(*value));
-  else return value->reshape({-1}).to_vector<double>();
-  return std::vector<double>(size);
-}
-
-/// A number of steps.
-std::int64_t read_count(const StateDict& values, const char* name, std::string& problems) {
-  const double count = read(values, name, 1, problems)[0];
-  if (count >= 0 && count < 0x1p53 && count == std::floor(count)) return static_cast<std::int64_t>(count);
-  problems += fmt::format("\n  '{}' must be a whole number of at least 0, got {}", name, count);
-  return 0;
-}
-
-void require_fit(const char* op, const StateDict& values, std::initializer_list<std::string_view> names,
-                 std::string problems, SourceLocation where) {
+/// The numbers of a state that has the names and sizes of `like`.  ValueError which lists what does not fit.
+std::map<std::string, std::vector<double>, std::less<>> read(const char* op, const StateDict& values,
+                                                             const StateDict& like, SourceLocation where) {
+  std::string problems;
+  std::map<std::string, std::vector<double>, std::less<>> all;
+  for (const auto& [name, size] : like) {
+    const Tensor* value = values.find(name);
+    if (!value || !value->defined() || value->numel() != size.numel()) {
+      problems += value ? fmt::format("\n  '{}' must have {} numbers, it is {}", name, size.numel(), describe(*value))
+                        : fmt::format("\n  '{}' is missing", name);
+      continue;
+    }
+    for (const double x : all[name] = value->reshape({-1}).to_vector<double>()) {
+      const auto [fits, what] =
+          name == "base_lrs" ? std::pair(x >= 0 && std::isfinite(x), "finite and at least 0")
+          : name == "best"   ? std::pair(!std::isnan(x), "a number")
+                             : std::pair(x >= 0 && x < 0x1p53 && x == std::floor(x), "a whole number of at least 0");
+      if (!fits) problems += fmt::format("\n  '{}' must be {}, got {}", name, what, x);
+    }
+  }
   for (const auto& [name, value] : values)
-    if (std::find(names.begin(), names.end(), name) == names.end())
-      problems += fmt::format("\n  '{}' is not one of its names", name);
+    if (!like.contains(name)) problems += fmt::format("\n  '{}' is not one of its names", name);
   if (!problems.empty())
     throw ValueError(fmt::format("{}::load_state_dict: the values do not fit{}\nload the state of a scheduler of the "
                                  "same kind, over as many groups",
                                  op, problems),
                      where);
+  return all;
 }
 
-}  // namespace
-
-LRFunction LRFunction::of_rate(std::function<double(double, std::int64_t)> rate) {
-  if (!rate) return {};
-  return of([rate = std::move(rate)](double base, std::int64_t t, std::size_t) {
-    const auto hidden = minnow::detail::CallSite::none();  // it may be the user's
-    return LRValues{rate(base, t)};
-  });
+double progress(std::int64_t t, std::int64_t total) {
+  return static_cast<double>(std::min(t, total)) / static_cast<double>(total);
 }
 
-LRFunction step_lr(StepLROptions o, SourceLocation where) {
-  require_positive("StepLR", "step_size", o.step_size, where);
-  require_at_least(0, "StepLR", "gamma", o.gamma, "the default is 0.1", where);
-  return [o](double base, std::int64_t t) {
-    const std::int64_t drops = t / o.step_size;
-    return base * std::pow(o.gamma, static_cast<double>(drops));
-  };
+LRFunction made(const StepLROptions& o, SourceLocation where) {
+  Check{"StepLR", where}.steps("step_size", o.step_size).at_least_0("gamma", o.gamma, "the default is 0.1");
+  return [o](double base, std::int64_t t) { return base * std::pow(o.gamma, static_cast<double>(t / o.step_size)); };
 }
 
-LRFunction multi_step_lr(MultiStepLROptions o, SourceLocation where) {
-  require_at_least(0, "MultiStepLR", "gamma", o.gamma, "the default is 0.1", where);
-  std::sort(o.milestones.begin(), o.milestones.end());
-  if (!o.milestones.empty() && o.milestones[0] < 0)
-    throw ValueError(
-        fmt::format("MultiStepLR: a milestone must be at least 0, got {}\nit is a number of steps", o.milestones[0]),
-        where);
+LRFunction made(MultiStepLROptions o, SourceLocation where) {
+  const Check check{"MultiStepLR", where};
+  check.at_least_0("gamma", o.gamma, "the default is 0.1");
+  for (const std::int64_t t : o.milestones)
+    check.that(t >= 0, "a milestone must be at least 0, got {}\nit is a number of steps", t);
   return [o = std::move(o)](double base, std::int64_t t) {
-    const auto passed = std::upper_bound(o.milestones.begin(), o.milestones.end(), t) - o.milestones.begin();
+    const auto passed = std::count_if(o.milestones.begin(), o.milestones.end(), [t](auto m) { return m <= t; });
     return base * std::pow(o.gamma, static_cast<double>(passed));
   };
 }
 
-LRFunction constant_lr(ConstantLROptions o, SourceLocation where) {
-  require_positive("ConstantLR", "total_iters", o.total_iters, where);
-  if (!(o.factor >= 0 && o.factor <= 1))
-    throw ValueError(
-        fmt::format("ConstantLR: factor must be in [0, 1], got {}\nit multiplies the learning rate", o.factor), where);
+LRFunction made(const ConstantLROptions& o, SourceLocation where) {
+  Check{"ConstantLR", where}
+      .steps("total_iters", o.total_iters)
+      .that(o.factor >= 0 && o.factor <= 1, "factor must be in [0, 1], got {}\nit multiplies the learning rate",
+            o.factor);
   return [o](double base, std::int64_t t) { return t < o.total_iters ? base * o.factor : base; };
 }
 
-LRFunction exponential_lr(ExponentialLROptions o, SourceLocation where) {
-  require_at_least(0, "ExponentialLR", "gamma", o.gamma, "a common value is 0.95", where);
+LRFunction made(const ExponentialLROptions& o, SourceLocation where) {
+  Check{"ExponentialLR", where}.at_least_0("gamma", o.gamma, "a common value is 0.95");
   return [o](double base, std::int64_t t) { return base * std::pow(o.gamma, static_cast<double>(t)); };
 }
 
-LRFunction polynomial_lr(PolynomialLROptions o, SourceLocation where) {
-  require_positive("PolynomialLR", "total_iters", o.total_iters, where);
-  require_at_least(0, "PolynomialLR", "power", o.power, "the default is 1", where);
+LRFunction made(const PolynomialLROptions& o, SourceLocation where) {
+  Check{"PolynomialLR", where}.steps("total_iters", o.total_iters).at_least_0("power", o.power, "the default is 1");
+  return [o](double base, std::int64_t t) { return base * std::pow(1 - progress(t, o.total_iters), o.power); };
+}
+
+LRFunction made(const LinearLROptions& o, SourceLocation where) {
+  Check{"LinearLR", where}
+      .steps("total_iters", o.total_iters)
+      .that(o.start_factor > 0 && o.start_factor <= 1 && o.end_factor >= 0 && o.end_factor <= 1,
+            "start_factor must be in (0, 1] and end_factor in [0, 1], got {} and {}\nthey multiply the learning rate",
+            o.start_factor, o.end_factor);
   return [o](double base, std::int64_t t) {
-    const double progress = static_cast<double>(std::min(t, o.total_iters)) / static_cast<double>(o.total_iters);
-    return base * std::pow(1 - progress, o.power);
+    return base * (o.start_factor + (o.end_factor - o.start_factor) * progress(t, o.total_iters));
   };
 }
 
-LRFunction lambda_lr(std::function<double(std::int64_t)> factor, SourceLocation where) {
-  if (!factor)
-    throw ValueError("LambdaLR: the function is empty\npass one, e.g. [](auto t) { return std::pow(0.95, t); }", where);
+LRFunction made(std::function<double(std::int64_t)> factor, SourceLocation where) {
+  Check{"LambdaLR", where}.that(factor != nullptr,
+                                "the function is empty\npass one, e.g. [](auto t) {{ return std::pow(0.95, t); }}");
   return [factor = std::move(factor)](double base, std::int64_t t) { return base * factor(t); };
 }
 
-LRFunction cosine_annealing_lr(CosineAnnealingLROptions o, SourceLocation where) {
-  require_positive("CosineAnnealingLR", "T_max", o.T_max, where);
-  require_at_least(0, "CosineAnnealingLR", "eta_min", o.eta_min, "the default is 0", where);
+LRFunction made(const CosineAnnealingLROptions& o, SourceLocation where) {
+  Check{"CosineAnnealingLR", where}.steps("T_max", o.T_max).at_least_0("eta_min", o.eta_min, "the default is 0");
   return [o](double base, std::int64_t t) {
-    const double angle = std::numbers::pi * static_cast<double>(t) / static_cast<double>(o.T_max);
-    return o.eta_min + (base - o.eta_min) * (1 + std::cos(angle)) / 2;
+    return anneal(AnnealStrategy::cos, base, o.eta_min, static_cast<double>(t) / static_cast<double>(o.T_max));
   };
 }
 
-LRFunction cosine_annealing_warm_restarts(CosineAnnealingWarmRestartsOptions o, SourceLocation where) {
-  constexpr const char* kName = "CosineAnnealingWarmRestarts";
-  require_positive(kName, "T_0", o.T_0, where);
-  require_positive(kName, "T_mult", o.T_mult, where);
-  require_at_least(0, kName, "eta_min", o.eta_min, "the default is 0", where);
+LRFunction made(const CosineAnnealingWarmRestartsOptions& o, SourceLocation where) {
+  Check{"CosineAnnealingWarmRestarts", where}
+      .steps("T_0", o.T_0)
+      .steps("T_mult", o.T_mult)
+      .at_least_0("eta_min", o.eta_min, "the default is 0");
   return [o](double base, std::int64_t t) {
     std::int64_t length = o.T_0;
     if (o.T_mult == 1) t %= length;
@@ -186,26 +173,23 @@ LRFunction cosine_annealing_warm_restarts(CosineAnnealingWarmRestartsOptions o, 
         if (length > std::numeric_limits<std::int64_t>::max() / o.T_mult) break;  // longer than any training
       }
     }
-    const double angle = std::numbers::pi * static_cast<double>(t) / static_cast<double>(length);
-    return o.eta_min + (base - o.eta_min) * (1 + std::cos(angle)) / 2;
+    return anneal(AnnealStrategy::cos, base, o.eta_min, static_cast<double>(t) / static_cast<double>(length));
   };
 }
 
-LRFunction one_cycle_lr(OneCycleLROptions o, SourceLocation where) {
-  constexpr const char* kName = "OneCycleLR";
-  require_above_0(kName, "max_lr", o.max_lr, "give the highest rate, e.g. .max_lr = 0.1", where);
+LRFunction made(const OneCycleLROptions& o, SourceLocation where) {
+  const Check check{"OneCycleLR", where};
+  check.above_0("max_lr", o.max_lr, "give the highest rate, e.g. .max_lr = 0.1");
   const std::int64_t total = o.total_steps ? o.total_steps : o.epochs * o.steps_per_epoch;
-  if (total <= 0 || o.epochs < 0 || o.steps_per_epoch < 0)
-    throw ValueError(fmt::format("OneCycleLR: give total_steps, or epochs and steps_per_epoch, got {}, {} and {}\n"
-                                 "e.g. .epochs = 10, .steps_per_epoch = loader.size()",
-                                 o.total_steps, o.epochs, o.steps_per_epoch),
-                     where);
-  if (!(o.pct_start >= 0 && o.pct_start <= 1))
-    throw ValueError(fmt::format("OneCycleLR: pct_start must be in [0, 1], got {}\nthe default is 0.3", o.pct_start),
-                     where);
-  require_above_0(kName, "div_factor", o.div_factor, "the default is 25", where);
-  require_above_0(kName, "final_div_factor", o.final_div_factor, "the default is 1e4", where);
-  if (o.cycle_momentum) require_momentums(kName, o.base_momentum, o.max_momentum, where);
+  check.that(total > 0 && o.epochs >= 0 && o.steps_per_epoch >= 0,
+             "give total_steps, or epochs and steps_per_epoch, got {}, {} and {}\n"
+             "e.g. .epochs = 10, .steps_per_epoch = loader.size()",
+             o.total_steps, o.epochs, o.steps_per_epoch);
+  check.that(o.pct_start >= 0 && o.pct_start <= 1, "pct_start must be in [0, 1], got {}\nthe default is 0.3",
+             o.pct_start);
+  check.above_0("div_factor", o.div_factor, "the default is 25");
+  check.above_0("final_div_factor", o.final_div_factor, "the default is 1e4");
+  if (o.cycle_momentum) check.momentums(o.base_momentum, o.max_momentum);
 
   struct Phase {
     double end, start_lr, end_lr, start_momentum, end_momentum;
@@ -219,40 +203,40 @@ LRFunction one_cycle_lr(OneCycleLROptions o, SourceLocation where) {
   } else {
     phases.push_back({steps - 1, o.max_lr, last, low, high});
   }
-  return LRFunction::of([o, total, phases = std::move(phases)](double, std::int64_t t, std::size_t) {
-    if (t > total)
-      throw ValueError(fmt::format("OneCycleLR: step {} is after the last, total_steps is {}\n"
-                                   "call step() once for each batch, and count the batches of all epochs",
-                                   t, total),
-                       minnow::detail::CallSite::where());
+  return LRFunction([o, total, phases = std::move(phases)](double, std::int64_t t, std::size_t) {
+    Check{"OneCycleLR", minnow::detail::CallSite::where()}.that(
+        t <= total,
+        "step {} is after the last, total_steps is {}\n"
+        "call step() once for each batch, and count the batches of all epochs",
+        t, total);
     const auto step = static_cast<double>(t);
     double start = 0;
     std::size_t i = 0;
     for (; i + 1 < phases.size() && step > phases[i].end; ++i) start = phases[i].end;
     const Phase& p = phases[i];
-    const double progress = p.end == start ? 1 : (step - start) / (p.end - start);
-    LRValues values{anneal(o.anneal_strategy, p.start_lr, p.end_lr, progress)};
-    if (o.cycle_momentum) values.momentum = anneal(o.anneal_strategy, p.start_momentum, p.end_momentum, progress);
+    const double done = p.end == start ? 1 : (step - start) / (p.end - start);
+    LRValues values{anneal(o.anneal_strategy, p.start_lr, p.end_lr, done)};
+    if (o.cycle_momentum) values.momentum = anneal(o.anneal_strategy, p.start_momentum, p.end_momentum, done);
     return values;
   });
 }
 
-LRFunction cyclic_lr(CyclicLROptions o, SourceLocation where) {
-  constexpr const char* kName = "CyclicLR";
-  require_at_least(0, kName, "base_lr", o.base_lr, "give the lowest rate, e.g. .base_lr = 1e-3", where);
-  require_above_0(kName, "max_lr", o.max_lr, "give the highest rate, e.g. .max_lr = 0.1", where);
-  require_positive(kName, "step_size_up", o.step_size_up, where);
+LRFunction made(CyclicLROptions o, SourceLocation where) {
+  const Check check{"CyclicLR", where};
+  check.at_least_0("base_lr", o.base_lr, "give the lowest rate, e.g. .base_lr = 1e-3");
+  check.above_0("max_lr", o.max_lr, "give the highest rate, e.g. .max_lr = 0.1");
+  check.steps("step_size_up", o.step_size_up);
   if (o.step_size_down == 0) o.step_size_down = o.step_size_up;
-  require_positive(kName, "step_size_down", o.step_size_down, where);
-  require_at_least(0, kName, "gamma", o.gamma, "the default is 1", where);
-  if (o.cycle_momentum) require_momentums(kName, o.base_momentum, o.max_momentum, where);
+  check.steps("step_size_down", o.step_size_down);
+  check.at_least_0("gamma", o.gamma, "the default is 1");
+  if (o.cycle_momentum) check.momentums(o.base_momentum, o.max_momentum);
   if (!o.scale_fn) {
     o.scale_mode = o.mode == CyclicMode::exp_range ? ScaleMode::iterations : ScaleMode::cycle;
     if (o.mode == CyclicMode::triangular) o.scale_fn = [](double) { return 1.0; };
     else if (o.mode == CyclicMode::triangular2) o.scale_fn = [](double cycle) { return std::exp2(1 - cycle); };
     else o.scale_fn = [gamma = o.gamma](double t) { return std::pow(gamma, t); };
   }
-  return LRFunction::of([o = std::move(o)](double, std::int64_t t, std::size_t) {
+  return LRFunction([o = std::move(o)](double, std::int64_t t, std::size_t) {
     const auto up = static_cast<double>(o.step_size_up), steps = static_cast<double>(t);
     const double total = up + static_cast<double>(o.step_size_down), ratio = up / total;
     const double cycle = std::floor(1 + steps / total), x = 1 + steps / total - cycle;
@@ -265,87 +249,81 @@ LRFunction cyclic_lr(CyclicLROptions o, SourceLocation where) {
   });
 }
 
-LRFunction linear_lr(LinearLROptions o, SourceLocation where) {
-  require_positive("LinearLR", "total_iters", o.total_iters, where);
-  if (!(o.start_factor > 0 && o.start_factor <= 1) || !(o.end_factor >= 0 && o.end_factor <= 1))
-    throw ValueError(fmt::format("LinearLR: start_factor must be in (0, 1] and end_factor in [0, 1], got {} and {}\n"
-                                 "they multiply the learning rate",
-                                 o.start_factor, o.end_factor),
-                     where);
-  return [o](double base, std::int64_t t) {
-    const double progress = static_cast<double>(std::min(t, o.total_iters)) / static_cast<double>(o.total_iters);
-    return base * (o.start_factor + (o.end_factor - o.start_factor) * progress);
-  };
-}
-
-LRFunction sequential_lr(std::vector<LRFunction> functions, std::vector<std::int64_t> milestones,
-                         SourceLocation where) {
-  if (functions.empty() || milestones.size() + 1 != functions.size())
-    throw ValueError(fmt::format("SequentialLR: n functions need n - 1 milestones, got {} and {}\n"
-                                 "functions[i + 1] begins at milestones[i]",
-                                 functions.size(), milestones.size()),
-                     where);
-  require_functions("SequentialLR", functions, where);
-  for (std::size_t i = 0; i < milestones.size(); ++i)
-    if (milestones[i] <= (i ? milestones[i - 1] : 0))
-      throw ValueError(
-          "SequentialLR: the milestones must be positive and ascending\neach function needs at least one step", where);
-  const std::size_t groups = common_groups("SequentialLR", functions, where);
-  return LRFunction::of(
-      [functions = std::move(functions), milestones = std::move(milestones)](double base, std::int64_t t,
-                                                                             std::size_t group) {
-        const auto next = std::upper_bound(milestones.begin(), milestones.end(), t);
-        const auto i = static_cast<std::size_t>(next - milestones.begin());
-        return functions[i].values(base, t - (i ? milestones[i - 1] : 0), group);
+LRFunction made(SequentialLROptions o, SourceLocation where) {
+  const Check check{"SequentialLR", where};
+  check.that(!o.functions.empty() && o.milestones.size() + 1 == o.functions.size(),
+             "n functions need n - 1 milestones, got {} and {}\nfunctions[i + 1] begins at milestones[i]",
+             o.functions.size(), o.milestones.size());
+  const std::size_t groups = check.functions(o.functions);
+  for (std::size_t i = 0; i < o.milestones.size(); ++i)
+    check.that(o.milestones[i] > (i ? o.milestones[i - 1] : 0),
+               "the milestones must be positive and ascending\neach function needs at least one step");
+  return LRFunction(
+      [o = std::move(o)](double base, std::int64_t t, std::size_t group) {
+        const auto next = std::upper_bound(o.milestones.begin(), o.milestones.end(), t);
+        const auto i = static_cast<std::size_t>(next - o.milestones.begin());
+        return o.functions[i].values(base, t - (i ? o.milestones[i - 1] : 0), group);
       },
       groups);
 }
 
-LRFunction chained_lr(std::vector<LRFunction> functions, SourceLocation where) {
-  if (functions.empty())
-    throw ValueError(
-        "ChainedScheduler: there is no function\npass some, e.g. {linear_lr(), step_lr({.step_size = 10})}", where);
-  require_functions("ChainedScheduler", functions, where);
-  const std::size_t groups = common_groups("ChainedScheduler", functions, where);
-  return LRFunction::of(
+LRFunction made(std::vector<LRFunction> functions, SourceLocation where) {
+  const Check check{"ChainedScheduler", where};
+  check.that(!functions.empty(), "there is no function\npass some, e.g. {{LinearLR(), StepLR({{.step_size = 10}})}}");
+  const std::size_t groups = check.functions(functions);
+  return LRFunction(
       [functions = std::move(functions)](double base, std::int64_t t, std::size_t group) {
         LRValues values{base};
         for (const LRFunction& f : functions) {
           const LRValues next = f.values(values.lr, t, group);
-          values.lr = next.lr;
-          if (next.momentum) values.momentum = next.momentum;
+          values = {next.lr, next.momentum ? next.momentum : values.momentum};
         }
         return values;
       },
       groups);
 }
 
+}  // namespace
+
+LRFunction::Values LRFunction::of_rate(Rate rate) {
+  if (!rate) return {};
+  return [rate = std::move(rate)](double base, std::int64_t t, std::size_t) {
+    const auto hidden = minnow::detail::CallSite::none();  // it may be the user's
+    return LRValues{rate(base, t)};
+  };
+}
+
+LRFunction::LRFunction(const LRScheduler& schedule, SourceLocation where) : LRFunction(schedule.function_) {
+  Check{"LRScheduler", where}.that(
+      !schedule.optimizer_,
+      "a scheduler in another one must have no optimizer, whose rates it would set too\n"
+      "leave it out, e.g. SequentialLR(sgd, {{LinearLR(), StepLR({{.step_size = 10}})}}, {{5}})");
+}
+
+LRFunction detail::schedule(AnyLROptions options, SourceLocation where) {
+  return std::visit([&](auto& o) { return made(std::move(o), where); }, options);
+}
+
 LRFunction lr_by_group(std::vector<LRFunction> functions, SourceLocation where) {
-  if (functions.empty())
-    throw ValueError("lr_by_group: there is no function\npass one for each group of the optimizer", where);
-  require_functions("lr_by_group", functions, where);
-  for (const LRFunction& f : functions)
-    if (f.groups())
-      throw ValueError("lr_by_group: a function is for several groups already\npass functions for one group each",
-                       where);
+  const Check check{"lr_by_group", where};
+  check.that(!functions.empty(), "there is no function\npass one for each group of the optimizer");
+  check.that(check.functions(functions) == 0,
+             "a function is for several groups already\npass functions for one group each");
   const std::size_t groups = functions.size();
-  return LRFunction::of(
-      [functions = std::move(functions)](double base, std::int64_t t, std::size_t group) {
-        return functions[group].values(base, t, group);
-      },
-      groups);
+  const auto of_group = [functions = std::move(functions)](double base, std::int64_t t, std::size_t group) {
+    return functions[group].values(base, t, group);
+  };
+  return LRFunction(of_group, groups);
 }
 
 LRScheduler::LRScheduler(Optimizer& optimizer, LRFunction function, SourceLocation where)
-    : optimizer_(optimizer), function_(std::move(function)) {
-  if (!function_)
-    throw ValueError("LRScheduler: the function is empty\npass one, e.g. step_lr({.step_size = 10})", where);
+    : optimizer_(&optimizer), function_(std::move(function)) {
+  const Check check{"LRScheduler", where};
+  check.that(function_.values != nullptr, "the function is empty\npass one, e.g. StepLR({{.step_size = 10}})");
   for (int g = 0; g < optimizer.num_param_groups(); ++g) base_lrs_.push_back(optimizer.lr(g));
-  if (function_.groups() && function_.groups() != base_lrs_.size())
-    throw ValueError(fmt::format("LRScheduler: the function is for {} groups, the optimizer has {}\n"
-                                 "give lr_by_group() one function for each group",
-                                 function_.groups(), base_lrs_.size()),
-                     where);
+  check.that(!function_.groups || function_.groups == base_lrs_.size(),
+             "the function is for {} groups, the optimizer has {}\ngive lr_by_group() one function for each group",
+             function_.groups, base_lrs_.size());
   apply(0, where);
 }
 
@@ -355,24 +333,24 @@ void LRScheduler::step(SourceLocation where) {
 }
 
 void LRScheduler::set_steps(std::int64_t steps, SourceLocation where) {
-  if (steps < 0)
-    throw ValueError(
-        fmt::format("set_steps: the number of steps must be at least 0, got {}\n0 goes back to the start", steps),
-        where);
+  Check{"set_steps", where}.that(steps >= 0, "the number of steps must be at least 0, got {}\n0 goes back to the start",
+                                 steps);
   apply(steps, where);
 }
 
 void LRScheduler::apply(std::int64_t steps, SourceLocation where) {
   const minnow::detail::CallSite site(where);
-  if (!function_) throw ValueError("LRScheduler: it was moved from\nuse the one that it was moved to", where);
+  Check{"LRScheduler", where}
+      .that(function_.values != nullptr, "it was moved from\nuse the one that it was moved to")
+      .that(optimizer_, "it has no optimizer\ngive it one, e.g. StepLR(sgd, 10)");
   std::vector<LRValues> values;
   for (std::size_t g = 0; g < base_lrs_.size(); ++g) values.push_back(function_.values(base_lrs_[g], steps, g));
   std::vector<double> lrs;
-  for (std::size_t g = 0; g < values.size(); ++g) {
-    const int group = static_cast<int>(g);
-    if (values[g].momentum) optimizer_.set_momentum(group, *values[g].momentum, where);
-    optimizer_.set_lr(group, values[g].lr, where);
-    lrs.push_back(values[g].lr);
+  for (const auto& [lr, momentum] : values) {
+    const int group = static_cast<int>(lrs.size());
+    if (momentum) optimizer_->set_momentum(group, *momentum, where);
+    optimizer_->set_lr(group, lr, where);
+    lrs.push_back(lr);
   }
   last_lrs_ = std::move(lrs);
   steps_ = steps;
@@ -383,18 +361,12 @@ StateDict LRScheduler::state_dict() const {
 }
 
 void LRScheduler::load_state_dict(const StateDict& values, SourceLocation where) {
-  std::string problems;
-  const std::int64_t steps = read_count(values, "steps", problems);
-  std::vector<double> base_lrs = read(values, "base_lrs", base_lrs_.size(), problems);
-  for (const double lr : base_lrs)
-    if (!(lr >= 0) || !std::isfinite(lr))
-      problems += fmt::format("\n  'base_lrs' must be finite and at least 0, got {}", lr);
-  require_fit("LRScheduler", values, {"steps", "base_lrs"}, std::move(problems), where);
-  std::swap(base_lrs_, base_lrs);
+  auto state = read("LRScheduler", values, state_dict(), where);
+  std::swap(base_lrs_, state["base_lrs"]);
   try {
-    apply(steps, where);
+    apply(static_cast<std::int64_t>(state["steps"][0]), where);
   } catch (...) {
-    base_lrs_ = std::move(base_lrs);
+    base_lrs_ = std::move(state["base_lrs"]);
     throw;
   }
 }
@@ -404,15 +376,13 @@ ReduceLROnPlateau::ReduceLROnPlateau(Optimizer& optimizer, ReduceLROnPlateauOpti
       options_(o),
       best_(o.mode == PlateauMode::min ? std::numeric_limits<double>::infinity()
                                        : -std::numeric_limits<double>::infinity()) {
-  constexpr const char* kName = "ReduceLROnPlateau";
-  if (!(o.factor >= 0 && o.factor < 1))
-    throw ValueError(fmt::format("ReduceLROnPlateau: factor must be in [0, 1), got {}\nthe default is 0.1", o.factor),
-                     where);
-  for (const auto& [name, steps] : {std::pair("patience", o.patience), std::pair("cooldown", o.cooldown)})
-    require_at_least(0, kName, name, static_cast<double>(steps), "it is a number of steps", where);
-  require_at_least(0, kName, "threshold", o.threshold, "the default is 1e-4", where);
-  require_at_least(0, kName, "min_lr", o.min_lr, "the default is 0", where);
-  require_at_least(0, kName, "eps", o.eps, "the default is 1e-8", where);
+  Check{"ReduceLROnPlateau", where}
+      .that(o.factor >= 0 && o.factor < 1, "factor must be in [0, 1), got {}\nthe default is 0.1", o.factor)
+      .at_least_0("patience", static_cast<double>(o.patience), "it is a number of steps")
+      .at_least_0("cooldown", static_cast<double>(o.cooldown), "it is a number of steps")
+      .at_least_0("threshold", o.threshold, "the default is 1e-4")
+      .at_least_0("min_lr", o.min_lr, "the default is 0")
+      .at_least_0("eps", o.eps, "the default is 1e-8");
 }
 
 bool ReduceLROnPlateau::is_better(double metric) const {
@@ -425,16 +395,10 @@ bool ReduceLROnPlateau::is_better(double metric) const {
 void ReduceLROnPlateau::step(double metric, SourceLocation where) {
   refuse_captures("ReduceLROnPlateau::step", where);
   ++steps_;
-  if (is_better(metric)) {
-    best_ = metric;
-    num_bad_epochs_ = 0;
-  } else {
-    ++num_bad_epochs_;
-  }
-  if (in_cooldown()) {
-    --cooldown_counter_;
-    num_bad_epochs_ = 0;
-  }
+  const bool better = is_better(metric);
+  if (better) best_ = metric;
+  num_bad_epochs_ = better || in_cooldown() ? 0 : num_bad_epochs_ + 1;
+  if (in_cooldown()) --cooldown_counter_;
   if (num_bad_epochs_ <= options_.patience) return;
   for (int g = 0; g < optimizer_.num_param_groups(); ++g) {
     const double lr = optimizer_.lr(g, where), reduced = std::max(lr * options_.factor, options_.min_lr);
@@ -459,18 +423,12 @@ StateDict ReduceLROnPlateau::state_dict() const {
 }
 
 void ReduceLROnPlateau::load_state_dict(const StateDict& values, SourceLocation where) {
-  std::string problems;
-  const std::int64_t steps = read_count(values, "steps", problems);
-  const double best = read(values, "best", 1, problems)[0];
-  if (std::isnan(best)) problems += "\n  'best' is NaN";
-  const std::int64_t bad = read_count(values, "num_bad_epochs", problems);
-  const std::int64_t cooldown = read_count(values, "cooldown_counter", problems);
-  require_fit("ReduceLROnPlateau", values, {"steps", "best", "num_bad_epochs", "cooldown_counter"}, std::move(problems),
-              where);
-  steps_ = steps;
-  best_ = best;
-  num_bad_epochs_ = bad;
-  cooldown_counter_ = cooldown;
+  auto state = read("ReduceLROnPlateau", values, state_dict(), where);
+  const auto count = [&](const char* name) { return static_cast<std::int64_t>(state[name][0]); };
+  steps_ = count("steps");
+  best_ = state["best"][0];
+  num_bad_epochs_ = count("num_bad_epochs");
+  cooldown_counter_ = count("cooldown_counter");
 }
 
 }  // namespace minnow::optim

@@ -7,6 +7,7 @@
 #include <optional>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 #include <minnow/optim/optimizer.h>
 
@@ -18,39 +19,33 @@ struct LRValues {
   std::optional<double> momentum{};
 };
 
-/// A group's learning rate after `steps` steps of the scheduler, and its momentum if the schedule cycles that.  Made by
-/// the functions below, or from a function double(double base_lr, std::int64_t steps); `base_lr` is the group's rate
-/// when the scheduler was made.
+class LRScheduler;
+
+/// A group's learning rate after `steps` steps of the scheduler, and its momentum if the schedule cycles that: a scheduler
+/// without an optimizer, or a function double(double base_lr, std::int64_t steps).  `base_lr` is the group's rate when
+/// the scheduler was made.
 class LRFunction {
  public:
+  using Rate = std::function<double(double, std::int64_t)>;
   /// (base_lr, steps, group)
   using Values = std::function<LRValues(double, std::int64_t, std::size_t)>;
 
   LRFunction() = default;
   template <class F>
-  requires(!std::is_same_v<F, LRFunction> && std::is_constructible_v<std::function<double(double, std::int64_t)>, F>)
-      LRFunction(F rate)
-      : LRFunction(of_rate(std::move(rate))) {}
-  /// For schedules with momentum, or that differ by group.  `groups`: how many they are for; 0 for any number.
-  static LRFunction of(Values values, std::size_t groups = 0) {
-    LRFunction f;
-    f.values_ = std::move(values);
-    f.groups_ = groups;
-    return f;
-  }
+  requires(!std::is_same_v<F, LRFunction> && std::is_constructible_v<Rate, F>) LRFunction(F rate)
+      : values(of_rate(std::move(rate))) {}
+  /// ValueError for a scheduler with an optimizer, whose rates it has set.
+  LRFunction(const LRScheduler& schedule, SourceLocation where = SourceLocation::current());
+  /// For schedules with momentum, or that differ by group.  `for_groups`: how many they are for; 0 for any number.
+  explicit LRFunction(Values of, std::size_t for_groups = 0) : values(std::move(of)), groups(for_groups) {}
 
-  explicit operator bool() const { return static_cast<bool>(values_); }
-  double operator()(double base_lr, std::int64_t steps) const { return values_(base_lr, steps, 0).lr; }
-  LRValues values(double base_lr, std::int64_t steps, std::size_t group) const {
-    return values_(base_lr, steps, group);
-  }
-  std::size_t groups() const { return groups_; }
+  double operator()(double base_lr, std::int64_t steps) const { return values(base_lr, steps, 0).lr; }
+
+  Values values;
+  std::size_t groups = 0;
 
  private:
-  static LRFunction of_rate(std::function<double(double, std::int64_t)> rate);
-
-  Values values_;
-  std::size_t groups_ = 0;
+  static Values of_rate(Rate rate);
 };
 
 /// The part of a scale in CyclicLR that a step counts for: the cycle (from 1), or the steps (from 0).
@@ -120,44 +115,18 @@ struct CyclicLROptions {
   double base_momentum = 0.8;
   double max_momentum = 0.9;
 };
+struct SequentialLROptions {
+  std::vector<LRFunction> functions{};
+  std::vector<std::int64_t> milestones{};
+};
 
-/// base_lr gamma^⌊t / step_size⌋
-LRFunction step_lr(StepLROptions options, SourceLocation where = SourceLocation::current());
-/// base_lr gamma^(number of milestones up to t)
-LRFunction multi_step_lr(MultiStepLROptions options, SourceLocation where = SourceLocation::current());
-/// base_lr factor for total_iters steps, then base_lr.
-LRFunction constant_lr(ConstantLROptions options = {}, SourceLocation where = SourceLocation::current());
-/// base_lr gamma^t
-LRFunction exponential_lr(ExponentialLROptions options, SourceLocation where = SourceLocation::current());
-/// base_lr (1 - min(t, total_iters) / total_iters)^power
-LRFunction polynomial_lr(PolynomialLROptions options = {}, SourceLocation where = SourceLocation::current());
-/// eta_min + (base_lr - eta_min) (1 + cos(π t / T_max)) / 2
-LRFunction cosine_annealing_lr(CosineAnnealingLROptions options, SourceLocation where = SourceLocation::current());
-/// eta_min + (base_lr - eta_min) (1 + cos(π t' / T)) / 2, where t' are the steps since the last restart, and T is T_0 in
-/// the first cycle and T_mult times as long in each further one.
-LRFunction cosine_annealing_warm_restarts(CosineAnnealingWarmRestartsOptions options,
-                                          SourceLocation where = SourceLocation::current());
-/// base_lr times a factor that goes linearly from start_factor to end_factor in total_iters steps, and stays there.
-LRFunction linear_lr(LinearLROptions options = {}, SourceLocation where = SourceLocation::current());
-/// base_lr factor(t)
-LRFunction lambda_lr(std::function<double(std::int64_t)> factor, SourceLocation where = SourceLocation::current());
-/// Up from max_lr / div_factor to max_lr, and down to max_lr / div_factor / final_div_factor; base_lr is not used.
-/// ValueError after total_steps steps.
-LRFunction one_cycle_lr(OneCycleLROptions options, SourceLocation where = SourceLocation::current());
-/// Up from base_lr to max_lr in step_size_up steps and down again in step_size_down, over and over.
-LRFunction cyclic_lr(CyclicLROptions options, SourceLocation where = SourceLocation::current());
-/// One after the other: functions[i + 1] begins, at its own step 0, at milestones[i].  ValueError unless there is one
-/// milestone fewer than functions, and the milestones are positive and ascending.
-LRFunction sequential_lr(std::vector<LRFunction> functions, std::vector<std::int64_t> milestones,
-                         SourceLocation where = SourceLocation::current());
-/// All at once: each function's base_lr is what the one before gives, so that factors multiply.  Of several momentums
-/// the last counts.  ValueError for no function.
-LRFunction chained_lr(std::vector<LRFunction> functions, SourceLocation where = SourceLocation::current());
 /// functions[g] for group g.  A scheduler over another number of groups is a ValueError.
 LRFunction lr_by_group(std::vector<LRFunction> functions, SourceLocation where = SourceLocation::current());
 
 /// Sets the learning rates of an optimizer's groups: those of step 0 when it is made, the next ones at each step().
 /// Call step() after the optimizer's.  Does not touch groups that are added later.  The optimizer must outlive it.
+/// Without an optimizer, as in StepLR({.step_size = 30}), it is a schedule for SequentialLR, ChainedScheduler and
+/// lr_by_group.
 class LRScheduler {
  public:
   /// ValueError for an empty function, for one made for another number of groups, and for one that cycles momentum if
@@ -177,20 +146,34 @@ class LRScheduler {
   /// unexpected or do not fit; nothing has changed when it throws.
   void load_state_dict(const StateDict& values, SourceLocation where = SourceLocation::current());
 
+ protected:
+  explicit LRScheduler(LRFunction function) : function_(std::move(function)) {}
+
  private:
+  friend class LRFunction;
   void apply(std::int64_t steps, SourceLocation where);
 
-  Optimizer& optimizer_;
+  Optimizer* optimizer_ = nullptr;
   LRFunction function_;
   std::vector<double> base_lrs_, last_lrs_;
   std::int64_t steps_ = 0;
 };
 
+namespace detail {
+using AnyLROptions =
+    std::variant<StepLROptions, MultiStepLROptions, ConstantLROptions, ExponentialLROptions, PolynomialLROptions,
+                 CosineAnnealingLROptions, CosineAnnealingWarmRestartsOptions, LinearLROptions, OneCycleLROptions,
+                 CyclicLROptions, SequentialLROptions, std::vector<LRFunction>, std::function<double(std::int64_t)>>;
+LRFunction schedule(AnyLROptions options, SourceLocation where);
+}  // namespace detail
+
 /// A scheduler with a schedule of its own: StepLR(sgd, {.step_size = 30}), or by its first options, StepLR(sgd, 30).
-template <class Options, LRFunction (*make)(Options, SourceLocation)> class Schedule : public LRScheduler {
+template <class Options> class Schedule : public LRScheduler {
  public:
+  explicit Schedule(Options options = {}, SourceLocation where = SourceLocation::current())
+      : LRScheduler(detail::schedule(std::move(options), where)) {}
   explicit Schedule(Optimizer& optimizer, Options options = {}, SourceLocation where = SourceLocation::current())
-      : LRScheduler(optimizer, make(std::move(options), where), where) {}
+      : LRScheduler(optimizer, detail::schedule(std::move(options), where), where) {}
   template <class A>
   requires std::is_arithmetic_v<A> Schedule(Optimizer& optimizer, A a, SourceLocation where = SourceLocation::current())
       : Schedule(optimizer, Options{Number<A>{a}}, where) {}
@@ -206,55 +189,60 @@ template <class Options, LRFunction (*make)(Options, SourceLocation)> class Sche
   };
 };
 
-/// Multiplies the rate by gamma every step_size steps.
-using StepLR = Schedule<StepLROptions, step_lr>;
-/// Multiplies the rate by gamma at each milestone: MultiStepLR(sgd, {30, 80}).
-class MultiStepLR : public LRScheduler {
+/// base_lr gamma^⌊t / step_size⌋
+using StepLR = Schedule<StepLROptions>;
+/// base_lr gamma^(number of milestones up to t): MultiStepLR(sgd, {30, 80}).
+class MultiStepLR : public Schedule<MultiStepLROptions> {
  public:
-  MultiStepLR(Optimizer& optimizer, MultiStepLROptions options, SourceLocation where = SourceLocation::current())
-      : LRScheduler(optimizer, multi_step_lr(std::move(options), where), where) {}
+  using Schedule::Schedule;
   // Templates, as a list of options would fit a vector of numbers too.
   template <std::integral T>
   MultiStepLR(Optimizer& optimizer, std::initializer_list<T> milestones, double gamma = 0.1,
               SourceLocation where = SourceLocation::current())
-      : MultiStepLR(optimizer, std::vector<std::int64_t>(milestones.begin(), milestones.end()), gamma, where) {}
+      : Schedule(optimizer, {{milestones.begin(), milestones.end()}, gamma}, where) {}
   template <std::same_as<std::vector<std::int64_t>> Milestones>
   MultiStepLR(Optimizer& optimizer, const Milestones& milestones, double gamma = 0.1,
               SourceLocation where = SourceLocation::current())
-      : MultiStepLR(optimizer, MultiStepLROptions{.milestones = milestones, .gamma = gamma}, where) {}
+      : Schedule(optimizer, {milestones, gamma}, where) {}
 };
-
-/// The rate times factor for total_iters steps.
-using ConstantLR = Schedule<ConstantLROptions, constant_lr>;
-/// Multiplies the rate by gamma at every step.
-using ExponentialLR = Schedule<ExponentialLROptions, exponential_lr>;
-/// Down to 0 in total_iters steps, by a power of what is left of them.
-using PolynomialLR = Schedule<PolynomialLROptions, polynomial_lr>;
-/// Half a cosine from the base rate down to eta_min (Loshchilov and Hutter 2017).
-using CosineAnnealingLR = Schedule<CosineAnnealingLROptions, cosine_annealing_lr>;
-/// Half a cosine down, and again from the base rate after T_0, T_0 T_mult, ... steps: SGDR (Loshchilov and Hutter 2017).
-using CosineAnnealingWarmRestarts = Schedule<CosineAnnealingWarmRestartsOptions, cosine_annealing_warm_restarts>;
-/// Linear warm-up or decay.
-using LinearLR = Schedule<LinearLROptions, linear_lr>;
-/// The rate times factor(t), where t counts steps: LambdaLR(sgd, [](auto t) { return std::pow(0.95, t); }).
-/// By group: LRScheduler(sgd, lr_by_group({lambda_lr(f), lambda_lr(g)})).
-using LambdaLR = Schedule<std::function<double(std::int64_t)>, lambda_lr>;
-/// The 1cycle policy (Smith and Topin 2018, "Super-Convergence"): one cycle up and down over the whole training, with
-/// one step for each batch.  The first rate replaces the optimizer's.  With cycle_momentum it sets momentum, or beta1
-/// where the optimizer has betas; ValueError if it has neither.
-using OneCycleLR = Schedule<OneCycleLROptions, one_cycle_lr>;
-/// Cyclical learning rates (Smith 2017): between base_lr, which replaces the optimizer's rate, and max_lr, with one step
-/// for each batch.  With cycle_momentum as OneCycleLR.
-using CyclicLR = Schedule<CyclicLROptions, cyclic_lr>;
-/// ChainedScheduler(sgd, {constant_lr({.factor = 0.1}), exponential_lr({.gamma = 0.9})})
-using ChainedScheduler = Schedule<std::vector<LRFunction>, chained_lr>;
-
-/// SequentialLR(adam, {linear_lr({.total_iters = 100}), cosine_annealing_lr({.T_max = 900})}, {100})
-class SequentialLR : public LRScheduler {
+/// base_lr factor for total_iters steps, then base_lr.
+using ConstantLR = Schedule<ConstantLROptions>;
+/// base_lr gamma^t
+using ExponentialLR = Schedule<ExponentialLROptions>;
+/// base_lr (1 - min(t, total_iters) / total_iters)^power
+using PolynomialLR = Schedule<PolynomialLROptions>;
+/// eta_min + (base_lr - eta_min) (1 + cos(π t / T_max)) / 2: half a cosine down (Loshchilov and Hutter 2017).
+using CosineAnnealingLR = Schedule<CosineAnnealingLROptions>;
+/// eta_min + (base_lr - eta_min) (1 + cos(π t' / T)) / 2, where t' are the steps since the last restart, and T is T_0 in
+/// the first cycle and T_mult times as long in each further one: SGDR (Loshchilov and Hutter 2017).
+using CosineAnnealingWarmRestarts = Schedule<CosineAnnealingWarmRestartsOptions>;
+/// base_lr times a factor that goes linearly from start_factor to end_factor in total_iters steps, and stays there.
+using LinearLR = Schedule<LinearLROptions>;
+/// base_lr factor(t), where t counts steps: LambdaLR(sgd, [](auto t) { return std::pow(0.95, t); }).
+/// By group: LRScheduler(sgd, lr_by_group({LambdaLR(f), LambdaLR(g)})).
+using LambdaLR = Schedule<std::function<double(std::int64_t)>>;
+/// The 1cycle policy (Smith and Topin 2018, "Super-Convergence"), with one step for each batch: up from
+/// max_lr / div_factor to max_lr, and down to max_lr / div_factor / final_div_factor; base_lr is not used.  With
+/// cycle_momentum it sets momentum, or beta1 where the optimizer has betas; ValueError if it has neither.
+/// ValueError after total_steps steps.
+using OneCycleLR = Schedule<OneCycleLROptions>;
+/// Cyclical learning rates (Smith 2017), with one step for each batch: up from base_lr to max_lr in step_size_up steps
+/// and down again in step_size_down, over and over; the optimizer's rate is not used.  With cycle_momentum as OneCycleLR.
+using CyclicLR = Schedule<CyclicLROptions>;
+/// All at once: each function's base_lr is what the one before gives, so that factors multiply.  Of several momentums
+/// the last counts.  ChainedScheduler(sgd, {ConstantLR({.factor = 0.1}), ExponentialLR({.gamma = 0.9})})
+using ChainedScheduler = Schedule<std::vector<LRFunction>>;
+/// One after the other: functions[i + 1] begins, at its own step 0, at milestones[i]:
+/// SequentialLR(adam, {LinearLR({.total_iters = 100}), CosineAnnealingLR({.T_max = 900})}, {100}).  ValueError unless
+/// there is one milestone fewer than functions, and the milestones are positive and ascending.
+class SequentialLR : public Schedule<SequentialLROptions> {
  public:
+  SequentialLR(std::vector<LRFunction> functions, std::vector<std::int64_t> milestones,
+               SourceLocation where = SourceLocation::current())
+      : Schedule({std::move(functions), std::move(milestones)}, where) {}
   SequentialLR(Optimizer& optimizer, std::vector<LRFunction> functions, std::vector<std::int64_t> milestones,
                SourceLocation where = SourceLocation::current())
-      : LRScheduler(optimizer, sequential_lr(std::move(functions), std::move(milestones), where), where) {}
+      : Schedule(optimizer, {std::move(functions), std::move(milestones)}, where) {}
 };
 
 /// Whether a lower or a higher metric is better.

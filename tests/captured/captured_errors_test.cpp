@@ -131,7 +131,7 @@ TEST_P(CapturedErrorsTest, CallsThatCannotBeReplayedAreRefused) {
 TEST_P(CapturedErrorsTest, SchedulersInAStepAreRefused) {
   const Tensor w = ones({2}, {.device = device()}).requires_grad_();
   optim::SGD sgd({w}, {.lr = 1});
-  optim::LRScheduler schedule(sgd, optim::exponential_lr({.gamma = 0.5}));
+  optim::LRScheduler schedule(sgd, optim::ExponentialLR({.gamma = 0.5}));
   optim::ReduceLROnPlateau plateau(sgd);
   const auto expect_refused = [&](const std::string& name, const auto& next) {
     CapturedStep step(

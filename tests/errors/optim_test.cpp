@@ -164,81 +164,81 @@ TEST(Errors, LRSchedulers) {
   using namespace optim;
   SGD sgd({trained()}, {.lr = 0.1});
   Adagrad adagrad({trained()});
-  LRScheduler good(sgd, step_lr({}));
+  LRScheduler good(sgd, StepLR());
   ReduceLROnPlateau plateau(sgd);
-  const LRFunction function = step_lr({});
+  const LRFunction function = StepLR();
   expect_errors({
-      Misuse{"ValueError", "StepLR", "step_size must be positive, got 0", [] { step_lr({.step_size = 0}); }},
-      Misuse{"ValueError", "StepLR", "gamma must be finite and at least 0, got -1", [] { step_lr({.gamma = -1}); }},
+      Misuse{"ValueError", "StepLR", "step_size must be positive, got 0", [] { StepLR({.step_size = 0}); }},
+      Misuse{"ValueError", "StepLR", "gamma must be finite and at least 0, got -1", [] { StepLR({.gamma = -1}); }},
       Misuse{"ValueError", "StepLR", "step_size must be positive, got -2", [&] { StepLR(sgd, {.step_size = -2}); }},
       Misuse{"ValueError", "CosineAnnealingLR", "T_max must be positive, got 0",
-             [] { cosine_annealing_lr({.T_max = 0}); }},
+             [] { CosineAnnealingLR({.T_max = 0}); }},
       Misuse{"ValueError", "CosineAnnealingLR", "eta_min must be finite and at least 0, got -1",
-             [] { cosine_annealing_lr({.eta_min = -1}); }},
+             [] { CosineAnnealingLR({.eta_min = -1}); }},
       Misuse{"ValueError", "CosineAnnealingLR", "T_max must be positive, got -2",
              [&] { CosineAnnealingLR(sgd, {.T_max = -2}); }},
-      Misuse{"ValueError", "LinearLR", "total_iters must be positive, got 0", [] { linear_lr({.total_iters = 0}); }},
-      Misuse{"ValueError", "LinearLR", "got 0 and 1", [] { linear_lr({.start_factor = 0}); }},
-      Misuse{"ValueError", "LinearLR", "and 2", [] { linear_lr({.end_factor = 2}); }},
-      Misuse{"ValueError", "SequentialLR", "got 0 and 0", [] { sequential_lr({}, {}); }},
+      Misuse{"ValueError", "LinearLR", "total_iters must be positive, got 0", [] { LinearLR({.total_iters = 0}); }},
+      Misuse{"ValueError", "LinearLR", "got 0 and 1", [] { LinearLR({.start_factor = 0}); }},
+      Misuse{"ValueError", "LinearLR", "and 2", [] { LinearLR({.end_factor = 2}); }},
+      Misuse{"ValueError", "SequentialLR", "got 0 and 0", [] { SequentialLR({}, {}); }},
       Misuse{"ValueError", "SequentialLR", "got 2 and 0",
              [=] {
-               sequential_lr({function, function}, {});
+               SequentialLR({function, function}, {});
              }},
       Misuse{"ValueError", "SequentialLR", "a function is empty",
              [=] {
-               sequential_lr({function, {}}, {3});
+               SequentialLR({function, {}}, {3});
              }},
       Misuse{"ValueError", "SequentialLR", "must be positive and ascending",
              [=] {
-               sequential_lr({function, function, function}, {3, 3});
+               SequentialLR({function, function, function}, {3, 3});
              }},
       Misuse{"ValueError", "MultiStepLR", "a milestone must be at least 0, got -1",
              [] {
-               multi_step_lr({.milestones = {3, -1}});
+               MultiStepLR({.milestones = {3, -1}});
              }},
       Misuse{"ValueError", "MultiStepLR", "gamma must be finite and at least 0, got -1",
              [&] { MultiStepLR(sgd, {3}, -1); }},
-      Misuse{"ValueError", "ConstantLR", "factor must be in [0, 1], got 2", [] { constant_lr({.factor = 2}); }},
+      Misuse{"ValueError", "ConstantLR", "factor must be in [0, 1], got 2", [] { ConstantLR({.factor = 2}); }},
       Misuse{"ValueError", "ConstantLR", "total_iters must be positive, got 0",
              [&] { ConstantLR(sgd, {.total_iters = 0}); }},
       Misuse{"ValueError", "ExponentialLR", "gamma must be finite and at least 0, got -1",
              [&] { ExponentialLR(sgd, -1); }},
       Misuse{"ValueError", "PolynomialLR", "total_iters must be positive, got 0", [&] { PolynomialLR(sgd, 0); }},
       Misuse{"ValueError", "PolynomialLR", "power must be finite and at least 0, got -1",
-             [] { polynomial_lr({.power = -1}); }},
+             [] { PolynomialLR({.power = -1}); }},
       Misuse{"ValueError", "CosineAnnealingWarmRestarts", "T_0 must be positive, got 0",
              [&] { CosineAnnealingWarmRestarts(sgd, 0); }},
       Misuse{"ValueError", "CosineAnnealingWarmRestarts", "T_mult must be positive, got 0",
-             [] { cosine_annealing_warm_restarts({.T_mult = 0}); }},
+             [] { CosineAnnealingWarmRestarts({.T_mult = 0}); }},
       Misuse{"ValueError", "CosineAnnealingWarmRestarts", "eta_min must be finite and at least 0, got -1",
-             [] { cosine_annealing_warm_restarts({.eta_min = -1}); }},
+             [] { CosineAnnealingWarmRestarts({.eta_min = -1}); }},
       Misuse{"ValueError", "LambdaLR", "the function is empty", [&] { LambdaLR(sgd, {}); }},
       Misuse{"ValueError", "OneCycleLR", "max_lr must be finite and positive, got 0",
-             [] { one_cycle_lr({.total_steps = 9}); }},
+             [] { OneCycleLR({.total_steps = 9}); }},
       Misuse{"ValueError", "OneCycleLR", "give total_steps, or epochs and steps_per_epoch, got 0, 3 and 0",
-             [] { one_cycle_lr({.max_lr = 1, .epochs = 3}); }},
+             [] { OneCycleLR({.max_lr = 1, .epochs = 3}); }},
       Misuse{"ValueError", "OneCycleLR", "give total_steps, or epochs", [&] { OneCycleLR(sgd, 0.1); }},
       Misuse{"ValueError", "OneCycleLR", "pct_start must be in [0, 1], got 2",
-             [] { one_cycle_lr({.max_lr = 1, .total_steps = 9, .pct_start = 2}); }},
+             [] { OneCycleLR({.max_lr = 1, .total_steps = 9, .pct_start = 2}); }},
       Misuse{"ValueError", "OneCycleLR", "div_factor must be finite and positive, got 0",
-             [] { one_cycle_lr({.max_lr = 1, .total_steps = 9, .div_factor = 0}); }},
+             [] { OneCycleLR({.max_lr = 1, .total_steps = 9, .div_factor = 0}); }},
       Misuse{"ValueError", "OneCycleLR", "must be in [0, 1), got 0.85 and 1",
-             [] { one_cycle_lr({.max_lr = 1, .total_steps = 9, .max_momentum = 1}); }},
+             [] { OneCycleLR({.max_lr = 1, .total_steps = 9, .max_momentum = 1}); }},
       Misuse{"ValueError", "OneCycleLR", "step 2 is after the last, total_steps is 1",
              [&] {
                OneCycleLR once(sgd, 1, 1);
                once.set_steps(2);
              }},
-      Misuse{"ValueError", "CyclicLR", "max_lr must be finite and positive, got 0", [] { cyclic_lr({}); }},
+      Misuse{"ValueError", "CyclicLR", "max_lr must be finite and positive, got 0", [] { CyclicLR(); }},
       Misuse{"ValueError", "CyclicLR", "base_lr must be finite and at least 0, got -1", [&] { CyclicLR(sgd, -1, 1); }},
       Misuse{"ValueError", "CyclicLR", "step_size_down must be positive, got -1",
-             [] { cyclic_lr({.max_lr = 1, .step_size_down = -1}); }},
+             [] { CyclicLR({.max_lr = 1, .step_size_down = -1}); }},
       Misuse{"ValueError", "Adagrad", "it has neither momentum nor betas", [&] { CyclicLR(adagrad, 0, 1); }},
       Misuse{"ValueError", "ChainedScheduler", "there is no function", [&] { ChainedScheduler(sgd, {}); }},
       Misuse{"ValueError", "ChainedScheduler", "a function is empty",
              [=] {
-               chained_lr({function, {}});
+               ChainedScheduler({function, {}});
              }},
       Misuse{"ValueError", "lr_by_group", "there is no function", [] { lr_by_group({}); }},
       Misuse{"ValueError", "lr_by_group", "for several groups already",
@@ -251,8 +251,10 @@ TEST(Errors, LRSchedulers) {
              }},
       Misuse{"ValueError", "SequentialLR", "the functions are for 1 and for 2 groups",
              [=] {
-               sequential_lr({lr_by_group({function}), lr_by_group({function, function})}, {3});
+               SequentialLR({lr_by_group({function}), lr_by_group({function, function})}, {3});
              }},
+      Misuse{"ValueError", "LRScheduler", "must have no optimizer", [&] { ChainedScheduler(sgd, {StepLR(sgd, 3)}); }},
+      Misuse{"ValueError", "LRScheduler", "it has no optimizer", [] { StepLR({.step_size = 3}).step(); }},
       Misuse{"ValueError", "LRScheduler::load_state_dict", "'steps' is missing", [&] { good.load_state_dict({}); }},
       Misuse{"ValueError", "ReduceLROnPlateau", "factor must be in [0, 1), got 1",
              [&] { ReduceLROnPlateau(sgd, {.factor = 1}); }},

@@ -14,16 +14,19 @@ using namespace optim;
 Tensor leaf() { return ones({1}).requires_grad_(); }
 
 TEST(LRScheduler, FunctionsAtTheirFirstAndLastSteps) {
-  const LRFunction step = step_lr({.step_size = 3, .gamma = 0.5});
+  const LRFunction step = StepLR({.step_size = 3, .gamma = 0.5});
   EXPECT_EQ(step(8, 0), 8);
   EXPECT_EQ(step(8, 2), 8);
   EXPECT_EQ(step(8, 3), 4);
   EXPECT_EQ(step(8, 5), 4);
   EXPECT_EQ(step(8, 6), 2);
-  EXPECT_EQ(step_lr({.step_size = 1, .gamma = 0})(8, 0), 8);
-  EXPECT_EQ(step_lr({.step_size = 1, .gamma = 0})(8, 1), 0);
+  const LRFunction to_0 = StepLR({.step_size = 1, .gamma = 0}),
+                   down = LinearLR({.start_factor = 1, .end_factor = 0, .total_iters = 2});
+  EXPECT_EQ(to_0(8, 0), 8);
+  EXPECT_EQ(to_0(8, 1), 0);
+  EXPECT_NEAR(down(5, 2), 0, 1e-12);
 
-  const LRFunction cosine = cosine_annealing_lr({.T_max = 4, .eta_min = 2});
+  const LRFunction cosine = CosineAnnealingLR({.T_max = 4, .eta_min = 2});
   EXPECT_EQ(cosine(10, 0), 10);
   EXPECT_NEAR(cosine(10, 1), 2 + 8 * (1 + std::sqrt(0.5)) / 2, 1e-12);
   EXPECT_NEAR(cosine(10, 2), 6, 1e-12);
@@ -31,14 +34,13 @@ TEST(LRScheduler, FunctionsAtTheirFirstAndLastSteps) {
   EXPECT_NEAR(cosine(10, 6), 6, 1e-12);  // rises again, as PyTorch's
   EXPECT_NEAR(cosine(10, 8), 10, 1e-12);
 
-  const LRFunction up = linear_lr({.start_factor = 0.2, .end_factor = 1, .total_iters = 4});
+  const LRFunction up = LinearLR({.start_factor = 0.2, .end_factor = 1, .total_iters = 4});
   EXPECT_NEAR(up(5, 0), 1, 1e-12);
   EXPECT_NEAR(up(5, 2), 3, 1e-12);
   EXPECT_NEAR(up(5, 4), 5, 1e-12);
   EXPECT_NEAR(up(5, 1000), 5, 1e-12);
-  EXPECT_NEAR(linear_lr({.start_factor = 1, .end_factor = 0, .total_iters = 2})(5, 2), 0, 1e-12);
 
-  const LRFunction both = sequential_lr({up, step, cosine}, {4, 7});
+  const LRFunction both = SequentialLR({up, step, cosine}, {4, 7});
   EXPECT_NEAR(both(5, 3), 4, 1e-12);
   EXPECT_EQ(both(5, 4), 5);  // the second begins, at its step 0
   EXPECT_EQ(both(5, 6), 5);
@@ -64,9 +66,9 @@ TEST(LRScheduler, ScalesEveryGroupAndSetStepsGoesBack) {
   EXPECT_DOUBLE_EQ(sgd.lr(1), 0.1);
   EXPECT_THROW(scheduler.set_steps(-1), ValueError);
   EXPECT_THROW(LRScheduler(sgd, LRFunction()), ValueError);
-  const LRFunction any = step_lr({.step_size = 1});
-  EXPECT_THROW(sequential_lr({any, any}, {0}), ValueError);
-  EXPECT_THROW(sequential_lr({any, any, any}, {3, 3}), ValueError);
+  const LRFunction any = StepLR({.step_size = 1});
+  EXPECT_THROW(SequentialLR({any, any}, {0}), ValueError);
+  EXPECT_THROW(SequentialLR({any, any, any}, {3, 3}), ValueError);
 }
 
 TEST(LRScheduler, NextOptimizerStepUsesTheNewRate) {
@@ -85,13 +87,13 @@ TEST(LRScheduler, GroupsMayHaveFunctionsOfTheirOwn) {
   SGD sgd({leaf()}, {.lr = 1, .momentum = 0.5});
   sgd.add_param_group({leaf()}, {.lr = 0.5, .momentum = 0.5});
   LRScheduler scheduler(
-      sgd, lr_by_group({lambda_lr([](auto) { return 0.5; }), lambda_lr([](auto t) { return t == 0 ? 1.0 : 0.25; })}));
+      sgd, lr_by_group({LambdaLR([](auto) { return 0.5; }), LambdaLR([](auto t) { return t == 0 ? 1.0 : 0.25; })}));
   scheduler.step();
   EXPECT_EQ(scheduler.get_last_lr(), (std::vector<double>{0.5, 0.125}));
   sgd.set_lr(1);
-  LRScheduler both(sgd, sequential_lr({lr_by_group({linear_lr(), one_cycle_lr({.max_lr = 25, .total_steps = 9})}),
-                                       exponential_lr({.gamma = 0.5})},
-                                      {2}));
+  LRScheduler both(sgd, SequentialLR({lr_by_group({LinearLR(), OneCycleLR({.max_lr = 25, .total_steps = 9})}),
+                                      ExponentialLR({.gamma = 0.5})},
+                                     {2}));
   EXPECT_NEAR(sgd.lr(0), 1.0 / 3, 1e-12);
   EXPECT_EQ(sgd.lr(1), 1);
   EXPECT_EQ(sgd.momentum(0), 0.5);

@@ -231,14 +231,14 @@ TEST(LRScheduler, MatchesTheFormulas) {
   EXPECT_EQ(rates, (std::vector<double>{1, 1, 0.5, 0.5, 0.25}));
   sgd.set_lr(1);
   optim::SequentialLR both(
-      sgd, {optim::linear_lr({.start_factor = 0.25, .total_iters = 3}), optim::cosine_annealing_lr({.T_max = 2})}, {3});
+      sgd, {optim::LinearLR({.start_factor = 0.25, .total_iters = 3}), optim::CosineAnnealingLR({.T_max = 2})}, {3});
   rates.clear();
   for (int i = 0; i < 6; ++i, both.step()) rates.push_back(sgd.lr());
   const std::vector<double> want{0.25, 0.5, 0.75, 1, 0.5, 0};
   for (std::size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(rates[i], want[i], 1e-12) << i;
   expect_contains(error_of<ValueError>([&] { optim::StepLR(sgd, {.step_size = 0}); }), "step_size");
   expect_contains(error_of<ValueError>([&] { optim::CosineAnnealingLR(sgd, {.T_max = 0}); }), "T_max");
-  expect_contains(error_of<ValueError>([&] { optim::SequentialLR(sgd, {optim::linear_lr()}, {1}); }), "milestone");
+  expect_contains(error_of<ValueError>([&] { optim::SequentialLR(sgd, {optim::LinearLR()}, {1}); }), "milestone");
 }
 
 TEST_P(OptimOn, ClipsByNormAndValue) {
