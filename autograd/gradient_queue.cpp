@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <unordered_set>
 #include <utility>
 
 namespace minnow::autograd {
@@ -22,8 +23,13 @@ GradientQueue::GradientQueue() : unused_(kFree), table_(kFirstSize, Key{0, kFree
   heap_.reserve(kFirstSize / 2);
 }
 
-void GradientQueue::set_first_uses(std::unordered_map<std::uint64_t, std::uint64_t> first_uses) {
-  first_uses_ = std::move(first_uses);
+void GradientQueue::note_first_uses() {
+  for (Node* node : all_nodes())
+    for (const Edge& e : node->edges()) {
+      if (!e.leaf) continue;
+      const auto [use, is_new] = first_uses_.try_emplace(e.leaf->order, node->order());
+      if (!is_new) use->second = std::min(use->second, node->order());
+    }
 }
 
 /// The index of `order` in the table, or the free one where it belongs.
@@ -87,11 +93,19 @@ void GradientQueue::erase(std::uint64_t order) {
   table_[hole].index = kFree;
 }
 
-std::vector<Node*> GradientQueue::nodes() const {
-  std::vector<Node*> nodes;
+std::vector<Node*> GradientQueue::all_nodes() const {
+  std::vector<Node*> all, stack;
   for (const Waiting& waiting : heap_)
-    if (Node* node = entries_[waiting.key.index].node.get()) nodes.push_back(node);
-  return nodes;
+    if (Node* node = entries_[waiting.key.index].node.get()) stack.push_back(node);
+  std::unordered_set<Node*> seen(stack.begin(), stack.end());
+  while (!stack.empty()) {
+    Node* node = stack.back();
+    stack.pop_back();
+    all.push_back(node);
+    for (const Edge& e : node->edges())
+      if (e.node && seen.insert(e.node.get()).second) stack.push_back(e.node.get());
+  }
+  return all;
 }
 
 }  // namespace minnow::autograd

@@ -25,16 +25,16 @@ class GradientQueue {
   };
 
   GradientQueue();
-  /// From now on a leaf comes out as soon as its sum is complete: after the node of the lowest number that uses it, which
-  /// `first_uses` gives for the number of the leaf.  Otherwise leaves, which are older than nodes, come last.
-  void set_first_uses(std::unordered_map<std::uint64_t, std::uint64_t> first_uses);
+  /// From now on a leaf comes out as soon as its sum is complete: after the node of the lowest number that uses it.
+  /// Otherwise leaves, which are older than nodes, come last.
+  void note_first_uses();
   bool empty() const { return heap_.empty(); }
   /// The sum for the edge's leaf or for that output of its node, made if there is none.  Valid until the next call.
   Tensor& at(const Edge& edge) { return entry(edge).grads()[edge.output]; }
   /// Takes out the entry with the highest number.
   Entry take();
-  /// All nodes that have an entry, in no order.
-  std::vector<Node*> nodes() const;
+  /// All nodes that gradients may reach, in no order.
+  std::vector<Node*> all_nodes() const;
 
  private:
   struct Key {
@@ -57,7 +57,7 @@ class GradientQueue {
   std::vector<Entry> entries_;
   std::uint32_t unused_;  // the first free index of entries_; next_unused links the others
   std::vector<Waiting> heap_;
-  std::unordered_map<std::uint64_t, std::uint64_t> first_uses_;
+  std::unordered_map<std::uint64_t, std::uint64_t> first_uses_;  // of leaves, by number
   std::vector<Key> table_;  // order -> index: open addressing, at most half full, a power of two
 };
 

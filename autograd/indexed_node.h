@@ -11,6 +11,7 @@ class IndexedNode : public Node {
  public:
   using Node::Node;
   bool gives_part() const final { return true; }
+  void add_part(const Tensor& whole, const Tensor& grad, bool) const final { add_to(whole, grad); }
   /// `grad`: what the gradient function gave.  It is added in the order of the index.
   virtual void add_to(const Tensor& sum, const Tensor& grad) const = 0;
 

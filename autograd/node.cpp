@@ -9,6 +9,9 @@
 #include <minnow/autograd/thread_state.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/kernels/binary.h>
+#include <minnow/tensor/raw/copy.h>
+#include <minnow/tensor/raw/elementwise.h>
 #include <minnow/tensor/text.h>
 
 namespace minnow::autograd {
@@ -100,6 +103,11 @@ Gradients Node::gradients_of(std::span<const Tensor> grads, Needs needs) {
 }
 
 Tensor Node::part_of(const Tensor& whole) const { return whole; }
+
+void Node::add_part(const Tensor& whole, const Tensor& grad, bool first) const {
+  if (const Tensor part = part_of(whole); first) raw::copy_to(grad, part);
+  else raw::binary_(raw::kBinary<kernels::Add>, part, grad);
+}
 
 std::int64_t Node::add_hook(std::uint32_t output, Hook hook) {
   const std::lock_guard lock(hook_mutex());

@@ -20,7 +20,7 @@ using Hook = std::function<Tensor(const Tensor& grad)>;
 struct LeafHook {
   std::int64_t id;
   Hook call;
-  bool after = false;  ///< called with grad(), once that has the sum; its result counts nothing
+  bool after = false;  ///< called once grad() has the sum; its argument and its result are not used
 };
 
 /// What autograd keeps with a tensor that takes part in a graph.
@@ -88,9 +88,10 @@ class Node : public std::enable_shared_from_this<Node> {
   std::vector<Edge>& edges() { return edges_; }
 
   /// An operation whose output is a part of its input (a slice) gives, without create_graph, the gradient of that part
-  /// only.  part_of() is the part as a view of the whole gradient, to which the engine adds it.
+  /// only.  part_of() is the part as a view of the whole gradient, to which add_part() adds it; `first`: that is 0.
   virtual bool gives_part() const { return false; }
   virtual Tensor part_of(const Tensor& whole) const;
+  virtual void add_part(const Tensor& whole, const Tensor& grad, bool first) const;
   /// Whether it saves nothing and runs in any number of backwards, also without retain_graph.
   virtual bool is_reusable() const { return false; }
 
