@@ -12,17 +12,13 @@
 #include <minnow/tensor/io/state_dict.h>
 #include <minnow/tensor/kernels/rules/rule.h>
 
-namespace minnow::detail {
-class CaptureSession;
-}
-
 namespace minnow::optim {
 
 class GradScaler;
 
 namespace detail {
 
-using minnow::detail::CaptureSession;
+class CapturedUpdate;
 using minnow::detail::UpdateItem;
 
 /// An option of a group: its name, its memory in the group's options, and its range.
@@ -156,6 +152,7 @@ class Optimizer {
 
  private:
   friend class GradScaler;
+  friend class detail::CapturedUpdate;
   using Constants = std::array<double, kMaxConstants>;
   /// A parameter, its state, and the number of its updates.
   struct Slot {
@@ -180,7 +177,7 @@ class Optimizer {
   void step_unless(std::span<const Tensor> found_inf, SourceLocation where);
   const Tensor& found_inf_on(Device device) const;
   /// After a step that may have changed nothing: keeps what is needed to take back the counts.
-  void note_outcome(const Tensor& found_inf, std::span<const std::pair<Slot*, bool>> slots);
+  void note_outcome();
   /// Takes back the counts of the step before if it has changed nothing.  Waits until its gradients were checked.
   void settle() const;
 
@@ -192,7 +189,7 @@ class Optimizer {
   void set_option_values(std::size_t group, const std::vector<double>& values) const;
   void prepare(Slot& slot, std::size_t group, unsigned states, SourceLocation where);
   void prepare_gradient(Slot& slot, SourceLocation where) const;
-  void prepare_state(std::size_t k, Slot& slot, SourceLocation where) const;
+  void prepare_state(std::size_t k, Slot& slot, SourceLocation where);
   void run(std::size_t first);
   void run_composed(const Pending& pending);
   void write_composed();
@@ -202,10 +199,6 @@ class Optimizer {
   bool updates(const void* tensor_id) const;
   void finish_step() noexcept;
   static void count_step(Slot& slot);
-  /// In a captured step: makes each replay compute the constants of this pass again.
-  const double* record(detail::CaptureSession& session, const Pending& key);
-  /// Whether a captured pass over these slots would still be the same.
-  bool is_as_captured(const Pending& key, const std::vector<Slot*>& slots) const;
 
   const RuleFacts rule_;
   std::vector<std::vector<Slot>> groups_;
