@@ -9,8 +9,9 @@ namespace minnow::nn {
 /// registered tensor or child that the class does not hold as nn::Parameter, nn::Buffer or by its module type.
 template <std::derived_from<Module> M> M clone(const M& module, SourceLocation where = SourceLocation::current()) {
   detail::Cloning cloning(module, typeid(M), where);
+  cloning.copy_children();
   M copy = module;
-  cloning.finish();
+  cloning.check_copy_of(module);
   return copy;
 }
 
