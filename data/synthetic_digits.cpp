@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <system_error>
-#include <thread>
-#include <vector>
 #include <minnow/data/detail/host.h>
+#include <minnow/data/detail/parallel.h>
 #include <minnow/data/random.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
@@ -85,24 +83,14 @@ Drawn draw(std::int64_t size, const SyntheticDigitsOptions& options, SourceLocat
               detail::host_tensor(DType::int64, {size}, where)};
   auto* pixels = drawn.images.data<std::uint8_t>();
   auto* labels = drawn.labels.data<std::int64_t>();
-  const auto part = [=](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
+  const auto parts = static_cast<int>(std::clamp<std::int64_t>(size / kMinPerThread, 1, num_threads()));
+  detail::run_parts(parts, [=](int k) {
+    for (std::int64_t i = size * k / parts; i < size * (k + 1) / parts; ++i) {
       Random random(options.seed, 0, static_cast<std::uint64_t>(options.first) + static_cast<std::uint64_t>(i));
       labels[i] = random.below(kClasses);
       draw_digit(static_cast<std::size_t>(labels[i]), random, pixels + i * kPixels);
     }
-  };
-  const std::int64_t parts = std::clamp<std::int64_t>(size / kMinPerThread, 1, num_threads());
-  std::vector<std::jthread> threads;
-  std::int64_t done = 0;
-  try {
-    for (std::int64_t k = 0; k + 1 < parts; ++k) {
-      threads.emplace_back(part, size * k / parts, size * (k + 1) / parts);
-      done = size * (k + 1) / parts;
-    }
-  } catch (const std::system_error&) {  // no more threads: this thread draws the rest
-  }
-  part(done, size);
+  });
   return drawn;
 }
 
