@@ -19,7 +19,7 @@ Tensor ctc_loss(const In& log_probs, const In& targets, const In& input_lengths,
     return ctc_loss({cast[0], log_probs.where}, {cast[1], targets.where}, {cast[2], input_lengths.where},
                     {cast[3], target_lengths.where}, options);
   const Tensor& x = *log_probs;
-  const minnow::detail::Operands operands{
+  const minnow::detail::Operand operands[] = {
       {"log_probs", x}, {"targets", *targets}, {"input_lengths", *input_lengths}, {"target_lengths", *target_lengths}};
   dispatch(operands);
   if (x.dtype() != DType::float32 && x.dtype() != DType::float64)

@@ -50,7 +50,7 @@ Bilinear::Bilinear(std::int64_t in1_features, std::int64_t in2_features, std::in
 
 Tensor Bilinear::forward(const Tensor& a, const Tensor& b) {
   const CallSite site = called();
-  const Operands operands{{"a", a}, {"b", b}, {"weight", weight}};
+  const Operand operands[] = {{"a", a}, {"b", b}, {"weight", weight}};
   dispatch(operands);
   const minnow::detail::AutocastLayer cast("bilinear", {&a, &b, &weight, &bias});
   const std::int64_t out = weight.size(0), first = weight.size(1), second = weight.size(2);

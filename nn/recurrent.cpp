@@ -125,7 +125,7 @@ std::tuple<Tensor, Tensor, Tensor> run_layers(int kind, const char* name, const 
   const bool quantized = net.weights[0].dtype() == DType::int8;
   const minnow::detail::AutocastLayer cast(quantized ? "quantized_linear" : name, {&given, &h, &c, &net.weights[0]});
   const bool lstm = static_cast<Recurrence>(kind) == Recurrence::lstm;
-  const Operands operands{{"x", given}, {"h", h, kOptional}, {"c", c, kOptional}};
+  const Operand operands[] = {{"x", given}, {"h", h, kOptional}, {"c", c, kOptional}};
   dispatch(operands);
   if (lstm && h.defined() != c.defined())
     throw ValueError(message("LSTM: h and c belong together", operands, "give both, or none for zeros"));
@@ -286,10 +286,10 @@ Tensor cell_weight(const char* name, std::int64_t gates, std::int64_t columns, s
 
 void check_cell(const char* name, Operands operands, std::int64_t input_size, std::int64_t hidden_size) {
   dispatch(operands);
-  const Tensor& x = operands.begin()->tensor;
+  const Tensor& x = operands[0].tensor;
   for (const Operand& o : operands)
     if (o.tensor.dim() != 2 || o.tensor.size(0) != x.size(0) ||
-        o.tensor.size(1) != (&o == operands.begin() ? input_size : hidden_size))
+        o.tensor.size(1) != (&o == operands.data() ? input_size : hidden_size))
       throw ShapeError(message(fmt::format("{}: x must be [N, {}] and a state [N, {}]", name, input_size, hidden_size),
                                operands, "one step of N sequences"));
 }

@@ -127,7 +127,7 @@ Tensor MultiheadAttention::forward(const Tensor& query, const Tensor& key, const
 
 Tensor MultiheadAttention::forward(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask) {
   const CallSite site = called();
-  const Operands operands{{"query", query}, {"key", key}, {"value", value}, {"mask", mask, kOptional}};
+  const Operand operands[] = {{"query", query}, {"key", key}, {"value", value}, {"mask", mask, kOptional}};
   dispatch(operands);
   for (const Tensor* t : {&query, &key, &value})
     if (t->dim() < 2 || t->dim() > 3 || t->size(-1) != embed_dim_)

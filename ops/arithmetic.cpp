@@ -1,12 +1,10 @@
 #include <minnow/ops/arithmetic.h>
 
 #include <minnow/autograd/grad_mode.h>
-#include <minnow/autograd/record.h>
-#include <minnow/ops/detail/autocast.h>
 #include <minnow/ops/detail/in_place.h>
+#include <minnow/ops/detail/operation.h>
 #include <minnow/ops/reduce.h>
 #include <minnow/ops/unary.h>
-#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
@@ -15,16 +13,18 @@
 
 namespace minnow {
 
-// recorded(functor, y, a, b): y = functor(a, b) with its gradients.
+// recorded(functor, y, op): y = functor(op[0], op[1]) with its gradients.
 namespace {
 
+using Two = BoundOperands<2>;
+
 /// Gradients g * da(a, b) and g * db(a, b).
-template <class Op, class Da, class Db> Tensor by_slopes(Op, Tensor y, const Tensor& a, const Tensor& b, Da da, Db db) {
-  return record(Op::kName.data(), std::move(y), {a, b},
-                [a = Saved(a), b = Saved(b), da, db](const Tensor& g, Needs needs) -> Gradients {
-                  const Tensor x = a(), w = b();
-                  return {needs[0] ? mul(g, da(x, w)) : Tensor(), needs[1] ? mul(g, db(x, w)) : Tensor()};
-                });
+template <class Da, class Db> Tensor by_slopes(Tensor y, const Two& op, Da da, Db db) {
+  return op.record(std::move(y),
+                   [a = Saved(op[0]), b = Saved(op[1]), da, db](const Tensor& g, Needs needs) -> Gradients {
+                     const Tensor x = a(), w = b();
+                     return {needs[0] ? mul(g, da(x, w)) : Tensor(), needs[1] ? mul(g, db(x, w)) : Tensor()};
+                   });
 }
 
 /// A slope that is constant in pieces: its gradient is 0 everywhere, also where it is infinite.
@@ -46,53 +46,55 @@ Tensor share(const Tensor& chosen, const Tensor& equal, const Tensor& like) {
   return where(equal, 0.5, chosen.to(like.dtype()));
 }
 
-Tensor recorded(kernels::Add, Tensor y, const Tensor& a, const Tensor& b) {
-  return record("add", std::move(y), {a, b}, [](const Tensor& g) -> Gradients { return {g, g}; });
+Tensor recorded(kernels::Add, Tensor y, const Two& op) {
+  return op.record(std::move(y), [](const Tensor& g) -> Gradients { return {g, g}; });
 }
 
-Tensor recorded(kernels::Sub, Tensor y, const Tensor& a, const Tensor& b) {
-  return record("sub", std::move(y), {a, b}, [](const Tensor& g, Needs needs) -> Gradients {
+Tensor recorded(kernels::Sub, Tensor y, const Two& op) {
+  return op.record(std::move(y), [](const Tensor& g, Needs needs) -> Gradients {
     return {g, needs[1] ? neg(g) : Tensor()};
   });
 }
 
-Tensor recorded(kernels::Mul, Tensor y, const Tensor& a, const Tensor& b) {
+Tensor recorded(kernels::Mul, Tensor y, const Two& op) {
+  const Tensor &a = op[0], &b = op[1];
   const bool need_a = needs_grad(a), need_b = needs_grad(b);
-  return record(
-      "mul", std::move(y), {a, b},
+  return op.record(
+      std::move(y),
       [x = need_b ? Saved(a) : Saved(), w = need_a ? Saved(b) : Saved()](const Tensor& g, Needs needs) -> Gradients {
         return {needs[0] ? mul(g, w()) : Tensor(), needs[1] ? mul(g, x()) : Tensor()};
       });
 }
 
-Tensor recorded(kernels::Div, Tensor y, const Tensor& a, const Tensor& b) {
+Tensor recorded(kernels::Div, Tensor y, const Two& op) {
+  const Tensor& b = op[1];
   const bool need_b = needs_grad(b);
   const Saved quotient = need_b ? Saved::output(y) : Saved();
-  return record("div", std::move(y), {a, b}, [b = Saved(b), quotient](const Tensor& g, Needs needs) -> Gradients {
+  return op.record(std::move(y), [b = Saved(b), quotient](const Tensor& g, Needs needs) -> Gradients {
     const Tensor share_of_a = div(g, b());
     return {needs[0] ? share_of_a : Tensor(), needs[1] ? neg(mul(share_of_a, quotient())) : Tensor()};
   });
 }
 
-Tensor recorded(kernels::Fmod op, Tensor y, const Tensor& a, const Tensor& b) {
+Tensor recorded(kernels::Fmod, Tensor y, const Two& op) {
   return by_slopes(
-      op, std::move(y), a, b, [](const Tensor& x, const Tensor&) { return ones_like(x); },
+      std::move(y), op, [](const Tensor& x, const Tensor&) { return ones_like(x); },
       [](const Tensor& x, const Tensor& w) { return step("fmod", x, w, [&] { return neg(trunc(div(x, w))); }); });
 }
 
-Tensor recorded(kernels::Remainder op, Tensor y, const Tensor& a, const Tensor& b) {
+Tensor recorded(kernels::Remainder, Tensor y, const Two& op) {
   // floor(div(x, w)) would round first: 1 / 0.1 is 10, and 0.1 goes 9 times into 1.
   return by_slopes(
-      op, std::move(y), a, b, [](const Tensor& x, const Tensor&) { return ones_like(x); },
+      std::move(y), op, [](const Tensor& x, const Tensor&) { return ones_like(x); },
       [](const Tensor& x, const Tensor& w) {
         return step("remainder", x, w, [&] { return neg(floor_divide(x, w)); });
       });
 }
 
-Tensor recorded(kernels::Pow op, Tensor y, const Tensor& a, const Tensor& b) {
+Tensor recorded(kernels::Pow, Tensor y, const Two& op) {
   // 0^0 = 1 has slope 0 in both operands, as in PyTorch; elsewhere log(0) = -inf is right.
   return by_slopes(
-      op, std::move(y), a, b,
+      std::move(y), op,
       [](const Tensor& x, const Tensor& w) { return where(eq(w, 0), 0.0, mul(w, pow(x, sub(w, 1)))); },
       [](const Tensor& x, const Tensor& w) {
         return where(logical_and(eq(x, 0), ge(w, 0)), 0.0, mul(pow(x, w), log(x)));
@@ -100,113 +102,107 @@ Tensor recorded(kernels::Pow op, Tensor y, const Tensor& a, const Tensor& b) {
 }
 
 // Where an operand is NaN, so is the result, and both get the gradient: neither is below the other.
-Tensor recorded(kernels::Maximum op, Tensor y, const Tensor& a, const Tensor& b) {
+Tensor recorded(kernels::Maximum, Tensor y, const Two& op) {
   return by_slopes(
-      op, std::move(y), a, b,
-      [](const Tensor& x, const Tensor& w) { return share(logical_not(lt(x, w)), eq(x, w), x); },
+      std::move(y), op, [](const Tensor& x, const Tensor& w) { return share(logical_not(lt(x, w)), eq(x, w), x); },
       [](const Tensor& x, const Tensor& w) { return share(logical_not(gt(x, w)), eq(x, w), w); });
 }
 
-Tensor recorded(kernels::Minimum op, Tensor y, const Tensor& a, const Tensor& b) {
+Tensor recorded(kernels::Minimum, Tensor y, const Two& op) {
   return by_slopes(
-      op, std::move(y), a, b,
-      [](const Tensor& x, const Tensor& w) { return share(logical_not(gt(x, w)), eq(x, w), x); },
+      std::move(y), op, [](const Tensor& x, const Tensor& w) { return share(logical_not(gt(x, w)), eq(x, w), x); },
       [](const Tensor& x, const Tensor& w) { return share(logical_not(lt(x, w)), eq(x, w), w); });
 }
 
-Tensor recorded(kernels::Fmax op, Tensor y, const Tensor& a, const Tensor& b) {
+Tensor recorded(kernels::Fmax, Tensor y, const Two& op) {
   return by_slopes(
-      op, std::move(y), a, b,
+      std::move(y), op,
       [](const Tensor& x, const Tensor& w) { return share(logical_or(gt(x, w), isnan(w)), eq(x, w), x); },
       [](const Tensor& x, const Tensor& w) { return share(logical_not(logical_or(gt(x, w), isnan(w))), eq(x, w), w); });
 }
 
-Tensor recorded(kernels::Fmin op, Tensor y, const Tensor& a, const Tensor& b) {
+Tensor recorded(kernels::Fmin, Tensor y, const Two& op) {
   return by_slopes(
-      op, std::move(y), a, b,
+      std::move(y), op,
       [](const Tensor& x, const Tensor& w) { return share(logical_or(lt(x, w), isnan(w)), eq(x, w), x); },
       [](const Tensor& x, const Tensor& w) { return share(logical_not(logical_or(lt(x, w), isnan(w))), eq(x, w), w); });
 }
 
-Tensor recorded(kernels::Atan2 op, Tensor y, const Tensor& a, const Tensor& b) {
+Tensor recorded(kernels::Atan2, Tensor y, const Two& op) {
   // At the origin the slope is 0, as in PyTorch.
   const auto over_square = [](const Tensor& t, const Tensor& x, const Tensor& w) {
     const Tensor square_sum = add(square(x), square(w));
     return where(eq(square_sum, 0), 0.0, div(t, square_sum));
   };
   return by_slopes(
-      op, std::move(y), a, b, [over_square](const Tensor& x, const Tensor& w) { return over_square(w, x, w); },
+      std::move(y), op, [over_square](const Tensor& x, const Tensor& w) { return over_square(w, x, w); },
       [over_square](const Tensor& x, const Tensor& w) { return neg(over_square(x, x, w)); });
 }
 
-Tensor recorded(kernels::Hypot op, Tensor y, const Tensor& a, const Tensor& b) {
+Tensor recorded(kernels::Hypot, Tensor y, const Two& op) {
   return by_slopes(
-      op, std::move(y), a, b, [](const Tensor& x, const Tensor& w) { return div(x, hypot(x, w)); },
+      std::move(y), op, [](const Tensor& x, const Tensor& w) { return div(x, hypot(x, w)); },
       [](const Tensor& x, const Tensor& w) { return div(w, hypot(x, w)); });
 }
 
-Tensor recorded(kernels::Copysign op, Tensor y, const Tensor& a, const Tensor& b) {
+Tensor recorded(kernels::Copysign, Tensor y, const Two& op) {
   return by_slopes(
-      op, std::move(y), a, b, [](const Tensor& x, const Tensor& w) { return mul(sign(x), copysign(ones_like(x), w)); },
+      std::move(y), op, [](const Tensor& x, const Tensor& w) { return mul(sign(x), copysign(ones_like(x), w)); },
       [](const Tensor&, const Tensor& w) { return zeros_like(w); });
 }
 
-Tensor recorded(kernels::Logaddexp op, Tensor y, const Tensor& a, const Tensor& b) {
+Tensor recorded(kernels::Logaddexp, Tensor y, const Two& op) {
   return by_slopes(
-      op, std::move(y), a, b, [](const Tensor& x, const Tensor& w) { return sigmoid(sub(x, w)); },
+      std::move(y), op, [](const Tensor& x, const Tensor& w) { return sigmoid(sub(x, w)); },
       [](const Tensor& x, const Tensor& w) { return sigmoid(sub(w, x)); });
 }
 
-/// Two operands as tensors: a number becomes a 0-dim one, of the dtype that it takes beside the other.
-struct Tensors {
-  Tensors(const TensorLike& x, const TensorLike& y)
-      : number(x.is_number() || y.is_number() ? beside(x, y) : Tensor()),
-        a(x.is_number() ? number : *x.tensor),
-        b(y.is_number() ? number : *y.tensor) {}
+constinit const Tensor kNone;
 
+/// Two operands as tensors: a number becomes a 0-dim one, of the dtype that it takes beside the other.
+template <Precision P> struct Tensors {
+  Tensors(const CallSite& site, const TensorLike& x, const TensorLike& y)
+      : cast(autocast(site, P, {{"a", given(x)}, {"b", given(y)}})),
+        number(x.is_number() || y.is_number() ? beside(x, y) : Tensor()),
+        a(x.is_number() ? number : chosen(0, x)),
+        b(y.is_number() ? number : chosen(1, y)) {}
+
+  const AutocastOperands cast;
   const Tensor number;
   const Tensor &a, &b;
 
  private:
-  static Tensor beside(const TensorLike& x, const TensorLike& y) {
+  static const Tensor& given(const TensorLike& x) { return x.is_number() ? kNone : *x.tensor; }
+  const Tensor& chosen(std::size_t i, const TensorLike& x) const { return cast ? cast[i] : *x.tensor; }
+  Tensor beside(const TensorLike& x, const TensorLike& y) const {
     if (x.is_number() && y.is_number())
       throw ValueError(message("both operands are numbers", {}, "one of them must be a tensor"));
-    return x.is_number() ? raw::scalar_tensor(x.number, *y.tensor) : raw::scalar_tensor(y.number, *x.tensor);
+    return x.is_number() ? raw::scalar_tensor(x.number, chosen(1, y)) : raw::scalar_tensor(y.number, chosen(0, x));
   }
 };
 
-template <class Op> constexpr bool has_gradient() {
+template <class F> constexpr bool has_gradient() {
   using enum kernels::Kind;
-  return Op::kKind != kPredicate && Op::kKind != kIntegral && !std::is_same_v<Op, kernels::FloorDivide>;
+  return F::kKind != kPredicate && F::kKind != kIntegral && !std::is_same_v<F, kernels::FloorDivide>;
 }
 
-/// The operands under an Autocast guard, of which one may be a number.
-AutocastOperands autocast_pair(const CallSite& site, const TensorLike& a, const TensorLike& b) {
-  const Tensor none;
-  return autocast(site, a.is_number() ? none : *a.tensor, b.is_number() ? none : *b.tensor);
-}
-TensorLike in_pair(const AutocastOperands& cast, std::size_t i, const TensorLike& given) {
-  return given.is_number() ? TensorLike(given.number, given.where) : TensorLike(cast[i], given.where);
-}
-
-template <class Op> Tensor call(const TensorLike& a, const TensorLike& b) {
-  const CallSite site(Op::kName.data(), a.where);
-  if constexpr (std::is_same_v<Op, kernels::Atan2>)
-    if (const auto cast = autocast_pair(site, a, b)) return call<Op>(in_pair(cast, 0, a), in_pair(cast, 1, b));
-  const Tensors x(a, b);
-  Tensor y = raw::binary(raw::kBinary<Op>, x.a, x.b);
-  if constexpr (has_gradient<Op>())
-    if (records(x.a, x.b)) return recorded(Op(), std::move(y), x.a, x.b);
+template <class F, Precision P = kKept> Tensor call(const TensorLike& a, const TensorLike& b) {
+  const CallSite site(F::kName.data(), a.where);
+  const Tensors<P> x(site, a, b);
+  const Two op(site, {{"a", x.a}, {"b", x.b}}, HostScalars::allowed);
+  Tensor y = raw::binary(op.backend(), raw::kBinary<F>, x.a, x.b);
+  if constexpr (has_gradient<F>())
+    if (op.records()) return recorded(F(), std::move(y), op);
   return y;
 }
 
-template <class Op> Tensor call_(const In& self, const TensorLike& other) {
-  constexpr const char* kName = detail::kInPlaceName<Op>.data();
+template <class F> Tensor call_(const In& self, const TensorLike& other) {
+  constexpr const char* kName = detail::kInPlaceName<F>.data();
   const CallSite site(kName, self.where);
-  const Tensors x(self, other);
+  const Tensors<kKept> x(site, self, other);
   return detail::in_place(
-      kName, self, records(x.a, x.b), [&] { return call<Op>(self, x.b); },
-      [&] { raw::binary_(raw::kBinary<Op>, self, x.b); });
+      kName, self, records(x.a, x.b), [&] { return call<F>(self, x.b); },
+      [&] { raw::binary_(raw::kBinary<F>, self, x.b); });
 }
 
 }  // namespace
@@ -226,14 +222,13 @@ Tensor fmod_(const In& self, const TensorLike& other) { return call_<kernels::Fm
 Tensor remainder(const TensorLike& a, const TensorLike& b) { return call<kernels::Remainder>(a, b); }
 Tensor remainder_(const In& self, const TensorLike& other) { return call_<kernels::Remainder>(self, other); }
 Tensor pow(const TensorLike& a, const TensorLike& b) {
-  const CallSite site("pow", a.where);
-  if (const auto cast = autocast_pair(site, a, b)) return pow(in_pair(cast, 0, a), in_pair(cast, 1, b));
+  constexpr Precision precision(kKept, kWide);
   if (!a.is_number() && b.is_number()) {
-    dispatch({{"a", *a.tensor}});
-    if (a.tensor->is_floating_point()) return pow_scalar(*a.tensor, b.number.as_double());
-    detail::require_power("a", *a.tensor, b.number);
+    const Operation op("pow", a.where, precision, {{"a", *a.tensor}});
+    if (op[0].is_floating_point()) return pow_scalar(op[0], b.number.as_double());
+    detail::require_power("a", op[0], b.number);
   }
-  return call<kernels::Pow>(a, b);
+  return call<kernels::Pow, precision>(a, b);
 }
 Tensor pow_(const In& self, const TensorLike& other) {
   const CallSite site("pow_", self.where);
@@ -247,7 +242,7 @@ Tensor minimum(const TensorLike& a, const TensorLike& b) { return call<kernels::
 Tensor minimum_(const In& self, const TensorLike& other) { return call_<kernels::Minimum>(self, other); }
 Tensor fmax(const TensorLike& a, const TensorLike& b) { return call<kernels::Fmax>(a, b); }
 Tensor fmin(const TensorLike& a, const TensorLike& b) { return call<kernels::Fmin>(a, b); }
-Tensor atan2(const TensorLike& a, const TensorLike& b) { return call<kernels::Atan2>(a, b); }
+Tensor atan2(const TensorLike& a, const TensorLike& b) { return call<kernels::Atan2, Precision(kKept, kWidest)>(a, b); }
 Tensor hypot(const TensorLike& a, const TensorLike& b) { return call<kernels::Hypot>(a, b); }
 Tensor copysign(const TensorLike& a, const TensorLike& b) { return call<kernels::Copysign>(a, b); }
 Tensor logaddexp(const TensorLike& a, const TensorLike& b) { return call<kernels::Logaddexp>(a, b); }
@@ -272,9 +267,10 @@ Tensor where(const In& condition, const TensorLike& a, const TensorLike& b) {
   const Tensor none;
   const Tensor x = a.is_number() ? raw::scalar_tensor(a.number, b.is_number() ? none : *b.tensor) : *a.tensor;
   const Tensor w = b.is_number() ? raw::scalar_tensor(b.number, x) : *b.tensor;
-  Tensor y = raw::where(condition, x, w);
+  const BoundOperands op(site, {{"condition", *condition}, {"a", x}, {"b", w}}, HostScalars::allowed);
+  Tensor y = raw::where(op.backend(), condition, x, w);
   if (!records(x, w)) return y;
-  return record("where", std::move(y), {x, w}, [c = Saved(*condition)](const Tensor& g, Needs needs) -> Gradients {
+  return op.record(std::move(y), {x, w}, [c = Saved(*condition)](const Tensor& g, Needs needs) -> Gradients {
     return {needs[0] ? where(c(), g, 0.0) : Tensor(), needs[1] ? where(c(), 0.0, g) : Tensor()};
   });
 }
@@ -326,13 +322,14 @@ Tensor clamp_max(const In& x, const In& high) {
 
 Tensor lerp(const In& a, const In& b, const TensorLike& weight) {
   const CallSite site("lerp", a.where);
-  const Tensors x(a, weight);
-  Tensor y = raw::ternary(raw::kTernary<kernels::Lerp>, a, b, x.b, 0, "weight");
-  return record("lerp", std::move(y), {a, b, x.b},
-                [a = Saved(*a), b = Saved(*b), w = Saved(x.b)](const Tensor& g, Needs needs) -> Gradients {
-                  return {needs[0] ? mul(g, sub(1, w())) : Tensor(), needs[1] ? mul(g, w()) : Tensor(),
-                          needs[2] ? mul(g, sub(b(), a())) : Tensor()};
-                });
+  const Tensors<kKept> x(site, a, weight);
+  const BoundOperands op(site, {{"a", *a}, {"b", *b}, {"weight", x.b}}, HostScalars::allowed);
+  Tensor y = raw::ternary(op.backend(), raw::kTernary<kernels::Lerp>, a, b, x.b, 0, "weight");
+  return op.record(std::move(y),
+                   [a = Saved(*a), b = Saved(*b), w = Saved(x.b)](const Tensor& g, Needs needs) -> Gradients {
+                     return {needs[0] ? mul(g, sub(1, w())) : Tensor(), needs[1] ? mul(g, w()) : Tensor(),
+                             needs[2] ? mul(g, sub(b(), a())) : Tensor()};
+                   });
 }
 
 namespace {
@@ -370,16 +367,14 @@ Tensor sub_(const In& self, const In& other, Scalar alpha) {
 }
 
 bool equal(const In& a, const In& b) {
-  const CallSite site("equal", a.where);
+  const Operation op("equal", a.where, {{"a", *a}, {"b", *b}});
   const NoGradGuard no_grad;
-  dispatch({{"a", *a}, {"b", *b}});
   return a->shape() == b->shape() && all(eq(a, b)).item<bool>();
 }
 
 Tensor isclose(const In& a, const In& b, double rtol, double atol, bool equal_nan) {
-  const CallSite site("isclose", a.where);
+  const Operation op("isclose", a.where, {{"a", *a}, {"b", *b}});
   const NoGradGuard no_grad;
-  dispatch({{"a", *a}, {"b", *b}});
   const Tensor x = a->to(float64), y = b->to(float64);
   const Tensor close = logical_or(x == y, logical_and(abs(x - y) <= abs(y) * rtol + atol, isfinite(y)));
   return equal_nan ? logical_or(close, logical_and(isnan(x), isnan(y))) : close;
@@ -391,27 +386,22 @@ bool allclose(const In& a, const In& b, double rtol, double atol, bool equal_nan
 }
 
 Tensor addcmul(const In& a, const In& b, const In& c, double value) {
-  const CallSite site("addcmul", a.where);
-  if (const auto cast = autocast(site, *a, *b, *c))
-    return addcmul({cast[0], a.where}, {cast[1], b.where}, {cast[2], c.where}, value);
-  Tensor y = raw::ternary(raw::kTernary<kernels::Addcmul>, a, b, c, value);
-  return record(
-      "addcmul", std::move(y), {a, b, c},
-      [b = Saved(*b), c = Saved(*c), value](const Tensor& g, Needs needs) -> Gradients {
+  const Operation op("addcmul", a.where, {kKept, kWidest}, {{"a", *a}, {"b", *b}, {"c", *c}}, HostScalars::allowed);
+  Tensor y = raw::ternary(op.backend(), raw::kTernary<kernels::Addcmul>, op[0], op[1], op[2], value);
+  return op.record(
+      std::move(y), [b = Saved(op[1]), c = Saved(op[2]), value](const Tensor& g, Needs needs) -> Gradients {
         return {g, needs[1] ? mul(mul(g, c()), value) : Tensor(), needs[2] ? mul(mul(g, b()), value) : Tensor()};
       });
 }
 
 Tensor addcdiv(const In& a, const In& b, const In& c, double value) {
-  const CallSite site("addcdiv", a.where);
-  if (const auto cast = autocast(site, *a, *b, *c))
-    return addcdiv({cast[0], a.where}, {cast[1], b.where}, {cast[2], c.where}, value);
-  Tensor y = raw::ternary(raw::kTernary<kernels::Addcdiv>, a, b, c, value);
-  return record("addcdiv", std::move(y), {a, b, c},
-                [b = Saved(*b), c = Saved(*c), value](const Tensor& g, Needs needs) -> Gradients {
-                  const Tensor over_c = mul(div(g, c()), value);
-                  return {g, needs[1] ? over_c : Tensor(), needs[2] ? neg(mul(over_c, div(b(), c()))) : Tensor()};
-                });
+  const Operation op("addcdiv", a.where, {kKept, kWidest}, {{"a", *a}, {"b", *b}, {"c", *c}}, HostScalars::allowed);
+  Tensor y = raw::ternary(op.backend(), raw::kTernary<kernels::Addcdiv>, op[0], op[1], op[2], value);
+  return op.record(std::move(y),
+                   [b = Saved(op[1]), c = Saved(op[2]), value](const Tensor& g, Needs needs) -> Gradients {
+                     const Tensor over_c = mul(div(g, c()), value);
+                     return {g, needs[1] ? over_c : Tensor(), needs[2] ? neg(mul(over_c, div(b(), c()))) : Tensor()};
+                   });
 }
 
 }  // namespace minnow

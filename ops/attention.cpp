@@ -30,8 +30,8 @@ constexpr double kNever = -std::numeric_limits<double>::infinity();
 
 /// operands: query, key, value, mask.
 void check(Operands operands, const AttentionOptions& options) {
-  const Tensor &q = operands.begin()->tensor, &k = operands.begin()[1].tensor, &v = operands.begin()[2].tensor,
-               &mask = operands.begin()[3].tensor;
+  const Tensor &q = operands[0].tensor, &k = operands[1].tensor, &v = operands[2].tensor,
+               &mask = operands[3].tensor;
   if (q.dim() < 2 || k.dim() != q.dim() || v.dim() != q.dim())
     throw ShapeError(message("query, key and value must have the same number of dimensions, two or more", operands,
                              "[batch, heads, length, size of a head]"));
@@ -226,7 +226,7 @@ Tensor scaled_dot_product_attention(const In& query, const In& key, const In& va
   if (const auto cast = autocast(site, *query, *key, *value, attn_mask))
     return scaled_dot_product_attention({cast[0], query.where}, {cast[1], key.where}, {cast[2], value.where}, cast[3],
                                         options);
-  const Operands operands{{"query", *query}, {"key", *key}, {"value", *value}, {"attn_mask", attn_mask, kOptional}};
+  const Operand operands[] = {{"query", *query}, {"key", *key}, {"value", *value}, {"attn_mask", attn_mask, kOptional}};
   const Backend& backend = dispatch(operands);
   check(operands, options);
   Shape shape = query->shape();

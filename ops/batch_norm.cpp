@@ -21,12 +21,12 @@ namespace {
 
 /// operands: x first; the others have a number for each channel, or are undefined.
 void check(Operands operands, double eps) {
-  const Tensor& x = operands.begin()->tensor;
+  const Tensor& x = operands[0].tensor;
   if (x.dim() < 2)
     throw ShapeError(message("x must be [N, C, ...]", operands, "x.unsqueeze(0) adds a dimension for N"));
   if (!x.is_floating_point()) throw DTypeError(message("needs a floating-point dtype", operands, dtype_hint(operands)));
   for (const Operand& o : operands) {
-    if (&o == operands.begin() || o.left_out()) continue;
+    if (&o == operands.data() || o.left_out()) continue;
     if (o.tensor.dtype() != x.dtype() && !(is_half(x.dtype()) && o.tensor.dtype() == DType::float32))
       throw DTypeError(message("operands must have one floating-point dtype, or float32 beside halves", operands,
                                dtype_hint(operands)));
@@ -80,7 +80,7 @@ void written(const Tensor& dense, const Tensor& t) {
 
 Gradients gradients(const Tensor& grad, const Tensor& x, const Tensor& weight, DType of_bias, const Tensor& stats,
                     bool training, Needs needs) {
-  const Operands operands{{"grad", grad}, {"x", x}, {"weight", weight, kOptional}};
+  const Operand operands[] = {{"grad", grad}, {"x", x}, {"weight", weight, kOptional}};
   Backend& backend = dispatch(operands);
   const std::int64_t channels = x.size(1);
   Gradients out(3);
@@ -132,7 +132,7 @@ Gradients recorded_gradients(const Tensor& grad, const Tensor& given, const Tens
 Tensor batch_norm(const In& x, const Tensor& running_mean, const Tensor& running_var, const Tensor& weight,
                   const Tensor& bias, const BatchNormFuncOptions& options) {
   const CallSite site("batch_norm", x.where);
-  const Operands operands{{"x", *x},
+  const Operand operands[] = {{"x", *x},
                           {"running_mean", running_mean, kOptional},
                           {"running_var", running_var, kOptional},
                           {"weight", weight, kOptional},
@@ -182,7 +182,7 @@ Tensor batch_norm(const In& x, const Tensor& running_mean, const Tensor& running
 
 Tensor instance_norm(const In& x, const Tensor& weight, const Tensor& bias, double eps) {
   const CallSite site("instance_norm", x.where);
-  const Operands operands{{"x", *x}, {"weight", weight, kOptional}, {"bias", bias, kOptional}};
+  const Operand operands[] = {{"x", *x}, {"weight", weight, kOptional}, {"bias", bias, kOptional}};
   dispatch(operands);
   check(operands, eps);
   const std::int64_t samples = x->size(0), channels = x->size(1);
@@ -257,7 +257,7 @@ Tensor group_norm(const In& x, std::int64_t num_groups, const Tensor& weight, co
   const CallSite site("group_norm", x.where);
   if (const auto cast = autocast(site, *x, weight, bias))
     return group_norm({cast[0], x.where}, num_groups, cast[1], cast[2], eps);
-  const Operands operands{{"x", *x}, {"weight", weight, kOptional}, {"bias", bias, kOptional}};
+  const Operand operands[] = {{"x", *x}, {"weight", weight, kOptional}, {"bias", bias, kOptional}};
   Backend& backend = dispatch(operands);
   check(operands, eps);
   const std::int64_t channels = x->size(1);

@@ -150,7 +150,7 @@ Tensor convolve_volumes(const Tensor& x, const Tensor& w, const Tensor& b, const
 template <class Size>
 Tensor convolution(const In& x, const In& w, const Tensor& b, const ConvFuncOptions<Size>& options) {
   Geometry g = geometry(options);
-  const Operands operands{{"x", *x}, {"weight", *w}, {"bias", b, kOptional}};
+  const Operand operands[] = {{"x", *x}, {"weight", *w}, {"bias", b, kOptional}};
   dispatch(operands);
   if (x->dim() == g.dims() + 1) return convolution(In(x->unsqueeze(0), x.where), w, b, options).squeeze(0);
   check(*x, *w, b, g, operands, false);
@@ -214,7 +214,7 @@ Tensor transposed_volumes(const Tensor& x, const Tensor& w, const Geometry& g) {
 template <class Size>
 Tensor transposed(const In& x, const In& w, const Tensor& b, const ConvTransposeFuncOptions<Size>& options) {
   const Geometry g = geometry(options);
-  const Operands operands{{"x", *x}, {"weight", *w}, {"bias", b, kOptional}};
+  const Operand operands[] = {{"x", *x}, {"weight", *w}, {"bias", b, kOptional}};
   dispatch(operands);
   if (x->dim() == g.dims() + 1) return transposed(In(x->unsqueeze(0), x.where), w, b, options).squeeze(0);
   check_transposed(*x, *w, b, g, operands);

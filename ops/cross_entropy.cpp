@@ -39,7 +39,7 @@ void refuse_class(const In& logits, const In& target, std::int64_t classes, std:
 
 CrossEntropy cross_entropy(const In& logits, const In& target, std::int64_t ignore_index, RowReduction reduction,
                            std::optional<DType> result) {
-  const Operands operands{{"logits", *logits}, {"target", *target}};
+  const Operand operands[] = {{"logits", *logits}, {"target", *target}};
   const CallSite site("cross_entropy", logits.where);
   Backend& backend = dispatch({{"logits", *logits}, {"target", *target}});
   const bool slices = logits->dim() == 3;

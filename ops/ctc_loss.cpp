@@ -27,7 +27,7 @@ class HostNumbers {
 /// Throws the error for what a backend found.
 [[noreturn]] void refuse(const Tensor& x, const Tensor& targets, const Tensor& input_lengths,
                          const Tensor& target_lengths) {
-  const Operands operands{
+  const Operand operands[] = {
       {"log_probs", x}, {"targets", targets}, {"input_lengths", input_lengths}, {"target_lengths", target_lengths}};
   const HostNumbers labels(targets), in(input_lengths), out(target_lengths);
   const std::int64_t steps = x.size(0), classes = x.size(2), all = targets.numel();

@@ -19,7 +19,7 @@ namespace minnow {
 namespace {
 
 void require_same_floating_point(const Tensor& a, const Tensor& b) {
-  const Operands operands{{"a", a}, {"b", b}};
+  const Operand operands[] = {{"a", a}, {"b", b}};
   if (!a.is_floating_point() || a.dtype() != b.dtype())
     throw DTypeError(message("needs operands of one floating-point dtype", operands, dtype_hint(operands)));
 }

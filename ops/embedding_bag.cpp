@@ -101,7 +101,7 @@ Tensor sums_on_host(const Tensor& index, const Tensor& weight) {
 
 Tensor embedding_bag(const In& index, const In& weight, const Tensor& offsets, const EmbeddingBagFuncOptions& o) {
   const CallSite site("embedding_bag", index.where);
-  const Operands operands{{"index", *index},
+  const Operand operands[] = {{"index", *index},
                           {"weight", *weight},
                           {"offsets", offsets, kOptional},
                           {"per_sample_weights", o.per_sample_weights, kOptional}};

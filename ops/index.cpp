@@ -398,7 +398,7 @@ Tensor index_add(const In& x, int dim, const In& index, const In& source) {
 
 Tensor embedding(const In& index, const In& weight, std::optional<std::int64_t> padding_idx) {
   const CallSite site("embedding", index.where);
-  const Operands operands{{"index", *index}, {"weight", *weight}};
+  const Operand operands[] = {{"index", *index}, {"weight", *weight}};
   dispatch({{"index", *index}, {"weight", *weight}});
   if (index->dtype() != DType::int64 && index->dtype() != DType::int32)
     throw DTypeError(message("index must be int64 or int32", operands, "convert it first: index.to(int64)"));

@@ -2,15 +2,12 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
-#include <minnow/ops/detail/autocast.h>
 #include <minnow/ops/detail/dense.h>
+#include <minnow/ops/detail/operation.h>
 #include <minnow/ops/reduce.h>
 #include <minnow/ops/unary.h>
-#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/internal.h>
 #include <minnow/tensor/raw/copy.h>
 #include <minnow/tensor/raw/create.h>
 
@@ -19,7 +16,7 @@ namespace {
 
 /// operands: x first, then weight and bias.
 void check(Operands operands, const Shape& normalized, double eps) {
-  const Tensor& x = operands.begin()->tensor;
+  const Tensor& x = operands[0].tensor;
   const int lead = x.dim() - normalized.rank();
   if (normalized.empty() || lead < 0 || !std::equal(normalized.begin(), normalized.end(), x.shape().begin() + lead))
     throw ShapeError(message("x must end with the sizes of normalized_shape, " + normalized.str(), operands,
@@ -30,7 +27,7 @@ void check(Operands operands, const Shape& normalized, double eps) {
     if ((o.tensor.dtype() != x.dtype() && !wider) || !o.tensor.is_floating_point())
       throw DTypeError(message("operands must have one floating-point dtype, or float32 beside halves", operands,
                                dtype_hint(operands)));
-    if (&o != operands.begin() && o.tensor.shape() != normalized)
+    if (&o != operands.data() && o.tensor.shape() != normalized)
       throw ShapeError(message("weight and bias must be of the sizes of normalized_shape", operands,
                                "here " + normalized.str() + ", or none at all"));
   }
@@ -46,7 +43,7 @@ View rows_of(const Tensor& t, std::int64_t n) {
 
 Gradients gradients(const Tensor& grad, const Tensor& x, const Tensor& weight, const Tensor& stats, std::int64_t n,
                     const Shape& normalized, bool centered, Needs needs) {
-  const Operands operands{{"grad", grad}, {"x", x}, {"weight", weight, kOptional}};
+  const Operand operands[] = {{"grad", grad}, {"x", x}, {"weight", weight, kOptional}};
   Backend& backend = dispatch(operands);
   Gradients out(3);
   if (needs[0]) out[0] = result_like(x);
@@ -82,48 +79,45 @@ Gradients recorded_gradients(const Tensor& grad, const Tensor& given, const Tens
   return out;
 }
 
-/// Of the operation that is open; operands: x, weight and bias.
-Tensor normalize(const char* op, const In& x, const Shape& normalized_shape, const Tensor& weight, const Tensor& bias,
-                 double eps, bool centered) {
-  const Operands operands{{"x", *x}, {"weight", weight, kOptional}, {"bias", bias, kOptional}};
-  Backend& backend = dispatch(operands);
-  check(operands, normalized_shape, eps);
-  if ((weight.defined() && weight.dtype() != x->dtype()) || (bias.defined() && bias.dtype() != x->dtype())) {
+/// operands: x, weight and bias.
+Tensor normalize(const BoundOperands<3>& op, const Shape& normalized_shape, double eps, bool centered) {
+  const Tensor &x = op[0], &weight = op[1], &bias = op[2];
+  check(op, normalized_shape, eps);
+  if ((weight.defined() && weight.dtype() != x.dtype()) || (bias.defined() && bias.dtype() != x.dtype())) {
     const auto wide = [](const Tensor& t) { return t.defined() ? t.to(DType::float32) : t; };
-    return normalize(op, {wide(*x), x.where}, normalized_shape, wide(weight), wide(bias), eps, centered).to(x->dtype());
+    const Tensor a = wide(x), w = wide(weight), b = wide(bias);
+    return normalize(op.with({{"x", a}, {"weight", w, kOptional}, {"bias", b, kOptional}}), normalized_shape, eps,
+                     centered)
+        .to(x.dtype());
   }
-  const bool recorded = records(*x, weight) || records(bias);
   const std::int64_t n = normalized_shape.numel();
-  Tensor y = result_like(*x), stats;
+  Tensor y = op.result(x.shape(), x.dtype()), stats;
   if (y.numel()) {
-    if (recorded) stats = raw::new_result({2, y.numel() / n}, DType::float64, x->device());
+    if (op.records()) stats = op.result({2, y.numel() / n}, DType::float64);
     const Tensor from = raw::contiguous(x), w = dense(weight), b = dense(bias);
-    backend.run(calls::LayerNorm{rows_of(from, n), flat(w), flat(b), rows_of(y, n), stats, eps, centered});
+    op.run(calls::LayerNorm{rows_of(from, n), flat(w), flat(b), rows_of(y, n), stats, eps, centered});
   }
-  if (!recorded) return y;
-  return record(
-      op, std::move(y), {x, weight, bias},
-      [x = Saved(*x), w = Saved(weight), stats, n, normalized_shape, eps, centered](const Tensor& g, Needs needs) {
-        if (is_grad_enabled()) return recorded_gradients(g, x(), w(), normalized_shape, eps, centered, needs);
-        return gradients(g, x(), w(), stats, n, normalized_shape, centered, needs);
-      });
+  if (!op.records()) return y;
+  return op.record(std::move(y), [x = Saved(x), w = Saved(weight), stats, n, normalized_shape, eps, centered](
+                                     const Tensor& g, Needs needs) {
+    if (is_grad_enabled()) return recorded_gradients(g, x(), w(), normalized_shape, eps, centered, needs);
+    return gradients(g, x(), w(), stats, n, normalized_shape, centered, needs);
+  });
 }
 
 }  // namespace
 
 Tensor layer_norm(const In& x, const Shape& normalized_shape, const Tensor& weight, const Tensor& bias, double eps) {
-  const CallSite site("layer_norm", x.where);
-  if (const auto cast = autocast(site, *x, weight, bias))
-    return layer_norm({cast[0], x.where}, normalized_shape, cast[1], cast[2], eps);
-  return normalize("layer_norm", x, normalized_shape, weight, bias, eps, true);
+  const Operation op("layer_norm", x.where, {kKept, kWide},
+                     {{"x", *x}, {"weight", weight, kOptional}, {"bias", bias, kOptional}});
+  return normalize(op, normalized_shape, eps, true);
 }
 
 Tensor rms_norm(const In& x, const Shape& normalized_shape, const Tensor& weight, std::optional<double> eps) {
-  const CallSite site("rms_norm", x.where);
-  if (const auto cast = autocast(site, *x, weight)) return rms_norm({cast[0], x.where}, normalized_shape, cast[1], eps);
-  x->require_defined();
-  return normalize("rms_norm", x, normalized_shape, weight, {},
-                   eps.value_or(x->dtype() == DType::float64 ? 0x1p-52 : 0x1p-23), false);
+  const Tensor no_bias;
+  const Operation op("rms_norm", x.where, {kKept, kWide},
+                     {{"x", *x}, {"weight", weight, kOptional}, {"bias", no_bias, kOptional}});
+  return normalize(op, normalized_shape, eps.value_or(op[0].dtype() == DType::float64 ? 0x1p-52 : 0x1p-23), false);
 }
 
 }  // namespace minnow

@@ -36,7 +36,7 @@ Shape batch_and(const Tensor& a, std::initializer_list<std::int64_t> last) {
 }
 
 void check(Operands operands, bool square) {
-  const Tensor& a = operands.begin()->tensor;
+  const Tensor& a = operands[0].tensor;
   if (a.dim() < 2) throw ShapeError(message("a must be a matrix or a batch of them", operands, "[..., M, N]"));
   if (square && rows(a) != columns(a))
     throw ShapeError(message(fmt::format("a must be square, got {} rows and {} columns", rows(a), columns(a)), operands,
@@ -155,7 +155,7 @@ Tensor solve_triangles(const Tensor& a, const Tensor& b, bool upper) {
 
 /// Calls f with matrices a and b whose batches were broadcast together; vector: b holds vectors.
 template <class F> Tensor on_batches(const In& a, const In& b, bool vector, const F& f) {
-  const Operands operands{{"a", *a}, {"b", *b}};
+  const Operand operands[] = {{"a", *a}, {"b", *b}};
   dispatch(operands);
   check(operands, true);
   const Tensor right = vector ? b->unsqueeze(-1) : *b;
@@ -441,7 +441,7 @@ Tensor svdvals(const In& a) {
 Tensor lstsq(const In& a, const In& b) {
   const CallSite site("linalg::lstsq", a.where);
   if (const auto cast = autocast(site, *a, *b)) return lstsq({cast[0], a.where}, {cast[1], b.where});
-  const Operands operands{{"a", *a}, {"b", *b}};
+  const Operand operands[] = {{"a", *a}, {"b", *b}};
   dispatch(operands);
   check(operands, false);
   const bool vector = b->dim() + 1 == a->dim();

@@ -254,7 +254,7 @@ Tensor picked(const Tensor& source, const Tensor& mask, const Tensor& positions)
 Tensor masked_scatter(const In& x, const In& mask, const In& source) {
   const CallSite site("masked_scatter", x.where);
   dispatch({{"x", *x}, {"mask", *mask}, {"source", *source}});
-  const Operands operands{{"x", *x}, {"mask", *mask}, {"source", *source}};
+  const Operand operands[] = {{"x", *x}, {"mask", *mask}, {"source", *source}};
   if (mask->dtype() != DType::bool_) throw DTypeError(message("the mask is not bool", operands, "compare: mask != 0"));
   if (source->dtype() != x->dtype())
     throw DTypeError(message("source and x have different dtypes", operands,

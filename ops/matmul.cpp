@@ -21,7 +21,7 @@ namespace minnow::detail::raw {
 namespace {
 
 void require_same_dtype(Operands operands) {
-  const DType dtype = operands.begin()->tensor.dtype();
+  const DType dtype = operands[0].tensor.dtype();
   for (const Operand& o : operands)
     if (o.tensor.dtype() != dtype)
       throw DTypeError(message("operands have different dtypes", operands, dtype_hint(operands)));
@@ -52,9 +52,9 @@ Shape batch_shape(const Tensor& x) { return Shape(x.shape().span().first(static_
 /// operands: x, weight and, if defined, bias.
 void check_linear(Operands operands) {
   require_same_dtype(operands);
-  const Shape &x = operands.begin()->tensor.shape(), &w = operands.begin()[1].tensor.shape();
+  const Shape &x = operands[0].tensor.shape(), &w = operands[1].tensor.shape();
   const bool biased = operands.size() == 3;
-  if (x.rank() == 0 || w.rank() != 2 || x[-1] != w[1] || (biased && operands.begin()[2].tensor.shape() != Shape{w[0]}))
+  if (x.rank() == 0 || w.rank() != 2 || x[-1] != w[1] || (biased && operands[2].tensor.shape() != Shape{w[0]}))
     throw ShapeError(message("the sizes do not match", operands,
                              x.rank() > 2
                                  ? "x: [..., in]  weight: [out, in]  bias: [out]; is x to be flattened, .flatten(1)?"
@@ -102,7 +102,7 @@ Tensor matmul(const In& a, const In& b, std::optional<DType> out_dtype) {
 }
 
 void matmul_add_(const Tensor& out, const Tensor& a, const Tensor& b) {
-  const Operands operands{{"out", out}, {"a", a}, {"b", b}};
+  const Operand operands[] = {{"out", out}, {"a", a}, {"b", b}};
   Backend& backend = dispatch(operands);
   require_same_dtype(operands);
   WorkCount::add(out.numel() * a.size(-1));
@@ -239,7 +239,7 @@ Tensor added_product(const char* op, const In& input, const In& a, const In& b, 
   if (const auto cast = autocast(site, *input, *a, *b))
     return added_product(op, {cast[0], input.where}, {cast[1], a.where}, {cast[2], b.where}, rank, beta, alpha);
   dispatch({{"input", *input}, {"a", *a}, {"b", *b}});
-  const Operands operands{{"input", *input}, {"a", *a}, {"b", *b}};
+  const Operand operands[] = {{"input", *input}, {"a", *a}, {"b", *b}};
   if (a->dim() != rank || b->dim() != rank || a->shape()[-1] != b->shape()[-2] ||
       (rank == 3 && a->shape()[0] != b->shape()[0]))
     throw ShapeError(message("the sizes of a and b do not match", operands,

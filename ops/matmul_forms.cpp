@@ -17,7 +17,7 @@ Tensor tensordot(const In& a, const In& b, const Dims& dims_a, const Dims& dims_
   const CallSite site("tensordot", a.where);
   if (const auto cast = autocast(site, *a, *b))
     return tensordot({cast[0], a.where}, {cast[1], b.where}, dims_a, dims_b);
-  const Operands operands{{"a", *a}, {"b", *b}};
+  const Operand operands[] = {{"a", *a}, {"b", *b}};
   dispatch(operands);
   const Shape &in_a = dims_a, &in_b = dims_b;
   if (in_a.rank() != in_b.rank())
@@ -51,7 +51,7 @@ Tensor tensordot(const In& a, const In& b, const Dims& dims_a, const Dims& dims_
 Tensor tensordot(const In& a, const In& b, int dims) {
   const CallSite site("tensordot", a.where);
   if (const auto cast = autocast(site, *a, *b)) return tensordot({cast[0], a.where}, {cast[1], b.where}, dims);
-  const Operands operands{{"a", *a}, {"b", *b}};
+  const Operand operands[] = {{"a", *a}, {"b", *b}};
   dispatch(operands);
   if (dims < 0 || dims > a->dim() || dims > b->dim())
     throw ValueError(message(fmt::format("dims must be from 0 to the number of dimensions, got {}", dims), operands,
@@ -80,7 +80,7 @@ Tensor kron(const In& a, const In& b) {
 Tensor cross(const In& a, const In& b, int dim) {
   const CallSite site("cross", a.where);
   if (const auto cast = autocast(site, *a, *b)) return cross({cast[0], a.where}, {cast[1], b.where}, dim);
-  const Operands operands{{"a", *a}, {"b", *b}};
+  const Operand operands[] = {{"a", *a}, {"b", *b}};
   dispatch(operands);
   const int of_a = raw::wrap_dim(a, dim), of_b = raw::wrap_dim(b, dim);
   if (a->dim() == 0 || b->dim() == 0 || a->size(of_a) != 3 || b->size(of_b) != 3 || a->dim() - of_a != b->dim() - of_b)

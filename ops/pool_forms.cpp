@@ -195,7 +195,7 @@ Tensor lp_pool(const Tensor& x, double p, const Extents& k, const Extents& strid
 Tensor max_unpool(const In& x, const In& indices, const Extents& k, const Extents& given_stride, const Extents& padding,
                   const Extents& wanted) {
   const Extents stride = stride_or_kernel(given_stride, k);
-  const Operands operands{{"x", *x}, {"indices", *indices}};
+  const Operand operands[] = {{"x", *x}, {"indices", *indices}};
   dispatch(operands);
   if (x->dim() == k.dims + 1 && indices->dim() == x->dim())
     return max_unpool(In(x->unsqueeze(0), x.where), In(indices->unsqueeze(0), x.where), k, given_stride, padding,

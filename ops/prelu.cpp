@@ -31,7 +31,7 @@ Gradients gradients(const Tensor& g, const Tensor& x, const Tensor& weight, Need
 Tensor prelu(const In& x, const In& weight) {
   const CallSite site("prelu", x.where);
   if (const auto cast = autocast(site, *x, *weight)) return prelu({cast[0], x.where}, {cast[1], weight.where});
-  const Operands operands{{"x", *x}, {"weight", *weight}};
+  const Operand operands[] = {{"x", *x}, {"weight", *weight}};
   dispatch(operands);
   if (!x->is_floating_point() || x->dtype() != weight->dtype())
     throw DTypeError(message("x and weight must have one floating-point dtype", operands, dtype_hint(operands)));

@@ -22,7 +22,7 @@ View rows_of(const Tensor& x, std::int64_t columns) {
 }  // namespace
 
 void check_quantized(Operands operands) {
-  const Tensor &x = operands.begin()->tensor, &w = operands.begin()[1].tensor;
+  const Tensor &x = operands[0].tensor, &w = operands[1].tensor;
   if (x.dim() == 0 || x.size(-1) != w.size(1))
     throw ShapeError(message("the sizes do not match", operands, "x: [..., in]  weight: [out, in]  bias: [out]"));
   for (const Operand& o : operands) {
@@ -44,7 +44,7 @@ QuantizedRows quantize_rows(const Tensor& w) {
 
 Tensor quantized_linear(const In& x, const Tensor& w, const Tensor& scale, const Tensor& bias, Activation activation) {
   const CallSite site("linear", x.where);
-  const Operands operands{{"x", *x}, {"weight", w}, {"bias", bias, kOptional}};
+  const Operand operands[] = {{"x", *x}, {"weight", w}, {"bias", bias, kOptional}};
   Backend& backend = dispatch(operands);
   check_quantized(operands);
   Shape shape = x->shape();
@@ -60,7 +60,7 @@ Tensor quantized_linear(const In& x, const Tensor& w, const Tensor& scale, const
 void quantized_linear_add_(const Tensor& y, const Tensor& x, const Tensor& w, const Tensor& scale) {
   const CallSite site("linear", {});
   const Tensor none;
-  const Operands operands{{"x", x}, {"weight", w}, {"bias", none, kOptional}};
+  const Operand operands[] = {{"x", x}, {"weight", w}, {"bias", none, kOptional}};
   Backend& backend = dispatch(operands);
   check_quantized(operands);
   WorkCount::add(y.numel() * w.size(1));

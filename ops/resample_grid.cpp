@@ -78,7 +78,7 @@ struct Sampling {
 };
 
 void check(const Tensor& x, const Tensor& grid, const GridSampleOptions& o) {
-  const Operands operands{{"x", x}, {"grid", grid}};
+  const Operand operands[] = {{"x", x}, {"grid", grid}};
   dispatch(operands);
   if ((x.dim() != 4 && x.dim() != 5) || grid.dim() != x.dim() || grid.size(-1) != x.dim() - 2 ||
       grid.size(0) != x.size(0))
@@ -188,7 +188,7 @@ Tensor grid_sample(const In& x, const In& grid, const GridSampleOptions& options
 Tensor affine_grid(const In& theta, const Shape& size, bool align_corners) {
   const CallSite site("affine_grid", theta.where);
   if (const auto cast = autocast(site, *theta)) return affine_grid({cast[0], theta.where}, size, align_corners);
-  const Operands operands{{"theta", *theta}};
+  const Operand operands[] = {{"theta", *theta}};
   dispatch(operands);
   const int dims = size.rank() - 2;
   if ((dims != 2 && dims != 3) || theta->shape() != Shape{size[0], dims, dims + 1})

@@ -129,7 +129,7 @@ template <class F> void in_order(std::span<const Axis> axes, const F& f) {
 
 std::vector<Axis> axes_of(const Tensor& x, const InterpolateOptions& o) {
   const int dims = x.dim() - 2;
-  const Operands operands{{"x", x}};
+  const Operand operands[] = {{"x", x}};
   if ((o.size.count == 0) == (o.scale_factor.count == 0))
     throw ValueError(message("needs either size or scale_factor", operands, "e.g. {.scale_factor = 2}"));
   const int given = o.size.count + o.scale_factor.count;
@@ -159,7 +159,7 @@ std::vector<Axis> axes_of(const Tensor& x, const InterpolateOptions& o) {
 }
 
 void check(const Tensor& x, const InterpolateOptions& o) {
-  const Operands operands{{"x", x}};
+  const Operand operands[] = {{"x", x}};
   dispatch(operands);
   if (x.dim() < 3 || x.dim() > 5)
     throw ShapeError(

@@ -173,7 +173,7 @@ Tensor bernoulli(const In& p, RandomGenerator* generator) {
 
 Tensor multinomial(const In& weights, std::int64_t count, bool replacement, RandomGenerator* generator) {
   const CallSite site("multinomial", weights.where);
-  const Operands operands{{"weights", *weights}};
+  const Operand operands[] = {{"weights", *weights}};
   Backend& backend = dispatch(operands);
   require_floating_point(*weights);
   const int rank = weights->dim();

@@ -21,7 +21,7 @@ namespace minnow {
 namespace {
 
 Tensor places(const char* name, const Tensor& sorted, const char* values_name, const Tensor& values, bool right) {
-  const Operands operands{{name, sorted}, {values_name, values}};
+  const Operand operands[] = {{name, sorted}, {values_name, values}};
   Backend& backend = dispatch(operands);
   if (sorted.dtype() != values.dtype())
     throw DTypeError(message("the dtypes differ", operands,
@@ -78,7 +78,7 @@ Unique different(const In& x, const Tensor& values, const Tensor& order, bool re
 Tensor searchsorted(const In& sorted, const In& values, bool right, const Tensor& sorter) {
   const CallSite site("searchsorted", sorted.where);
   if (sorter.defined()) {
-    const Operands operands{{"sorted", *sorted}, {"sorter", sorter}};
+    const Operand operands[] = {{"sorted", *sorted}, {"sorter", sorter}};
     dispatch(operands);
     if (sorter.shape() != sorted->shape() || sorter.dtype() != DType::int64)
       throw ShapeError(message("sorter must be int64, of the shape of sorted", operands, "argsort(sorted)"));

@@ -1,56 +1,57 @@
 #include <minnow/ops/softmax.h>
 
-#include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
-#include <minnow/ops/detail/autocast.h>
+#include <minnow/ops/detail/operation.h>
 #include <minnow/ops/detail/softmax.h>
 #include <minnow/ops/reduce.h>
 #include <minnow/ops/unary.h>
-#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
 #include <minnow/tensor/raw/create.h>
 #include <minnow/tensor/raw/view.h>
 
-namespace minnow::detail::raw {
+namespace minnow {
+namespace {
 
-Tensor softmax(const In& x, int dim, bool log) {
-  const CallSite site(log ? "log_softmax" : "softmax", x.where);
-  Backend& backend = dispatch({{"x", *x}});
-  dim = wrap_dim(x, dim);
-  if (!x->is_floating_point())
-    throw DTypeError(message("x must be floating-point", {{"x", *x}}, "convert first: .to(float32)"));
-  const Tensor dense = contiguous(x);
-  const Tensor y = new_result(x->shape(), x->dtype(), x->device());
+Tensor softmax_of(const BoundOperands<1>& op, int dim, bool log) {
+  const Tensor& x = op[0];
+  dim = raw::wrap_dim(x, dim);
+  if (!x.is_floating_point()) throw DTypeError(message("x must be floating-point", op, "convert first: .to(float32)"));
+  const Tensor dense = raw::contiguous(x);
+  const Tensor y = op.result(x.shape(), x.dtype());
   if (!y.numel()) return y;
-  if (x->dim() == 0) raw::fill_(y, log ? 0.0 : 1.0);
-  else backend.run(calls::Softmax{dense, y, dim, log});
+  if (x.dim() == 0) raw::fill_(y, log ? 0.0 : 1.0);
+  else op.run(calls::Softmax{dense, y, dim, log});
   return y;
 }
 
+}  // namespace
+
+namespace detail::raw {
+
+Tensor softmax(const In& x, int dim, bool log) {
+  return softmax_of(Operation(log ? "log_softmax" : "softmax", x.where, {{"x", *x}}), dim, log);
+}
+
 Tensor softmax_backward(const In& grad, const In& y, int dim, bool log) {
-  const CallSite site("softmax_backward", grad.where);
-  Backend& backend = dispatch({{"grad", *grad}, {"y", *y}});
+  const Operation op("softmax_backward", grad.where, {{"grad", *grad}, {"y", *y}});
   const Tensor g = contiguous(grad), dense = contiguous(y);
-  const Tensor out = new_result(y->shape(), y->dtype(), y->device());
+  const Tensor out = op.result(y->shape(), y->dtype());
   if (!out.numel()) return out;
   if (y->dim() == 0) raw::fill_(out, 0);
-  else backend.run(calls::SoftmaxBackward{g, dense, out, wrap_dim(y, dim), log});
+  else op.run(calls::SoftmaxBackward{g, dense, out, wrap_dim(y, dim), log});
   return out;
 }
 
-}  // namespace minnow::detail::raw
-
-namespace minnow {
+}  // namespace detail::raw
 
 Tensor softmax(const In& x, int dim) {
-  const CallSite site("softmax", x.where);
-  if (const auto cast = autocast(site, *x)) return softmax({cast[0], x.where}, dim);
-  Tensor y = raw::softmax(x, dim, false);
-  if (!records(*x)) return y;
+  const Operation op("softmax", x.where, {kKept, kWide}, {{"x", *x}});
+  Tensor y = softmax_of(op, dim, false);
+  if (!op.records()) return y;
   Saved output = Saved::output(y);
-  return record("softmax", std::move(y), {x}, [y = std::move(output), dim](const Tensor& g) {
+  return op.record(std::move(y), [y = std::move(output), dim](const Tensor& g) {
     if (!is_grad_enabled()) return raw::softmax_backward(g, y(), dim, false);
     const Tensor p = y();
     return mul(p, sub(g, sum(mul(g, p), {dim}, true)));
@@ -58,12 +59,11 @@ Tensor softmax(const In& x, int dim) {
 }
 
 Tensor log_softmax(const In& x, int dim) {
-  const CallSite site("log_softmax", x.where);
-  if (const auto cast = autocast(site, *x)) return log_softmax({cast[0], x.where}, dim);
-  Tensor y = raw::softmax(x, dim, true);
-  if (!records(*x)) return y;
+  const Operation op("log_softmax", x.where, {kKept, kWide}, {{"x", *x}});
+  Tensor y = softmax_of(op, dim, true);
+  if (!op.records()) return y;
   Saved output = Saved::output(y);
-  return record("log_softmax", std::move(y), {x}, [y = std::move(output), dim](const Tensor& g) {
+  return op.record(std::move(y), [y = std::move(output), dim](const Tensor& g) {
     if (!is_grad_enabled()) return raw::softmax_backward(g, y(), dim, true);
     return sub(g, mul(exp(y()), sum(g, {dim}, true)));
   });

@@ -50,7 +50,7 @@ namespace {
 
 /// The sums of `counted` [n], or of ones if it is undefined, for each number of x.
 Tensor sums_by_number(const In& x, const Tensor& counted, DType dtype, std::int64_t minlength) {
-  const Operands operands{{"self", *x}, {"weights", counted, kOptional}};
+  const Operand operands[] = {{"self", *x}, {"weights", counted, kOptional}};
   if (x->is_floating_point() || x->dtype() == DType::bool_)
     throw DTypeError(message("needs integers", operands, "convert first: .to(int64)"));
   if (x->dim() != 1) throw ShapeError(message("takes a vector", operands, "flatten it: .flatten()"));

@@ -172,7 +172,7 @@ Tensor unfold(const In& x, Pair kernel, const UnfoldOptions& o) {
 Tensor fold(const In& x, Pair output_size, Pair kernel, const UnfoldOptions& o) {
   const CallSite site("fold", x.where);
   dispatch({{"x", *x}});
-  const Operands operands{{"x", *x}};
+  const Operand operands[] = {{"x", *x}};
   if (x->dim() != 3 && x->dim() != 2)
     throw ShapeError(message("x needs three dimensions, or two without a batch", operands, "x: [N, C * KH * KW, L]"));
   if (output_size.height < 1 || output_size.width < 1)

@@ -31,6 +31,8 @@ class CallSite {
 
   /// Whether this is the one that counts.
   bool is_outermost() const noexcept;
+  /// Its own operation; nullptr of one that has only a line.
+  const char* name() const noexcept { return op_; }
 
   /// Whether an operation is open on this thread.
   static bool is_open() noexcept;

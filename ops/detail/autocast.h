@@ -7,35 +7,66 @@
 #include <string_view>
 #include <vector>
 #include <minnow/autograd/autocast_scope.h>
-#include <minnow/tensor/call_site.h>
+#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/calling_thread.h>
-#include <minnow/tensor/tensor.h>
 
 namespace minnow::detail {
+
+/// What a guard does with the operands of an operation.  Those that are not floating-point, or float64, stay.
+enum class Cast : std::uint8_t {
+  kKept,
+  kLower,   ///< to the guard's dtype
+  kWide,    ///< to float32
+  kWidest,  ///< to float32 if one of them is, else to the guard's dtype
+  kRefused  ///< DTypeError: its gradient would overflow
+};
+using enum Cast;
+
+/// The rule of an operation, on cpu and sim and on cuda: PyTorch's lists (tests/golden/make_autocast.py).
+struct Precision {
+  constexpr Precision(Cast everywhere) : on_cpu(everywhere), on_cuda(everywhere) {}
+  constexpr Precision(Cast cpu, Cast cuda) : on_cpu(cpu), on_cuda(cuda) {}
+  constexpr bool changes() const { return on_cpu != kKept || on_cuda != kKept; }
+
+  Cast on_cpu, on_cuda;
+};
 
 /// The operands of an operation as an Autocast guard wants them; none if they stay as they are.
 class AutocastOperands {
  public:
   AutocastOperands() = default;
-  explicit AutocastOperands(std::unique_ptr<Tensor[]> operands) : operands_(std::move(operands)) {}
+  explicit AutocastOperands(std::size_t count) : operands_(new Tensor[count]) {}
   explicit operator bool() const { return operands_ != nullptr; }
+  Tensor& operator[](std::size_t i) { return operands_[i]; }
   const Tensor& operator[](std::size_t i) const { return operands_[i]; }
   std::vector<Tensor> list(std::size_t count) const { return {operands_.get(), operands_.get() + count}; }
 
  private:
-  std::unique_ptr<Tensor[]> operands_;
+  struct Delete {
+    void operator()(Tensor* operands) const noexcept;
+  };
+  std::unique_ptr<Tensor[], Delete> operands_;
 };
 
+AutocastOperands autocast_operands(const CallSite& site, Precision precision, Operands operands);
+/// Operands that are many, without names.
+AutocastOperands autocast_list(const CallSite& site, Precision precision, std::span<const Tensor> operands);
+
+/// Converts the operands of an operation under a guard, unless it is a part of another one: that is converted as a whole.
+inline AutocastOperands autocast(const CallSite& site, Precision precision, Operands operands) {
+  if (!precision.changes() || !calling_thread.autocast.enabled) [[likely]]
+    return {};
+  return autocast_operands(site, precision, operands);
+}
+
+// By the table of names.
 AutocastOperands autocast_operands(const CallSite& site, std::span<const Tensor* const> operands);
 AutocastOperands autocast_list(const CallSite& site, std::span<const Tensor> operands);
 
 /// What a function of the table in ops/autocast.cpp asks first, after it has opened its site.  It calls itself with the
 /// operands that it gets: they are not converted again, because the site is no longer the outermost.
-///
-///     Tensor mm(const In& a, const In& b) {
-///       const CallSite site("mm", a.where);
-///       if (const auto cast = autocast(site, *a, *b)) return mm({cast[0], a.where}, {cast[1], b.where});
-template <class... T> AutocastOperands autocast(const CallSite& site, const T&... operands) {
+template <class... T>
+AutocastOperands autocast(const CallSite& site, const T&... operands) requires(std::is_same_v<T, Tensor>&&...) {
   if (!calling_thread.autocast.enabled) [[likely]]
     return {};
   const Tensor* const list[] = {&operands...};

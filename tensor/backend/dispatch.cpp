@@ -14,11 +14,11 @@ namespace {
 std::string move_hint(Operands operands, const Tensor& first, const Tensor& other) {
   const auto moved_to = [](const Tensor& target) { return ".to(\"" + target.device().str() + "\")"; };
   // An operand that is written in place keeps its device.
-  if (std::string_view(operands.begin()->name) == "self")
+  if (std::string_view(operands[0].name) == "self")
     for (const Operand& o : operands)
-      if (!o.left_out() && o.tensor.device() != operands.begin()->tensor.device())
+      if (!o.left_out() && o.tensor.device() != operands[0].tensor.device())
         return "the result is written to self: move the other one first, " + std::string(o.name) +
-               moved_to(operands.begin()->tensor);
+               moved_to(operands[0].tensor);
   // Suggest to move data to the model (operands with a name are parameters), and operands on the host to the device.
   const bool other_moves = first.device().is_cpu() == other.device().is_cpu()
                                ? first.name().size() > other.name().size()
@@ -65,7 +65,7 @@ std::string message(std::string_view text, Operands operands, std::string_view h
 std::string dtype_hint(Operands operands) {
   // Suggest to convert data rather than parameters, and integers rather than floating-point tensors.
   const auto rank = [](const Operand& o) { return o.tensor.is_floating_point() ? o.tensor.name().empty() ? 1 : 2 : 0; };
-  const Operand* kept = operands.begin();
+  const Operand* kept = operands.data();
   for (const Operand& o : operands)
     if (!o.left_out() && rank(o) > rank(*kept)) kept = &o;
   const bool floating = kept->tensor.is_floating_point();
@@ -88,7 +88,7 @@ Backend& dispatch(Operands operands, HostScalars scalars) {
     if (!first) first = &o.tensor;
     else if (first->device() != o.tensor.device()) refuse(operands, *first, o.tensor);
   }
-  const Device device = first ? first->device() : operands.begin()->tensor.device();
+  const Device device = first ? first->device() : operands[0].tensor.device();
   const CaptureRules* rules = CaptureRules::current();
   if (!rules) return backend_of(device);
   if (CaptureSession* session = CaptureSession::current())

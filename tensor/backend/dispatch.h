@@ -1,6 +1,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 #include <minnow/tensor/backend/backend.h>
@@ -18,7 +19,14 @@ struct Operand {
   bool left_out() const { return optional && !tensor.defined(); }
 };
 inline constexpr bool kOptional = true;
-using Operands = std::initializer_list<Operand>;
+
+/// Those of an operation, for the time of a call: a braced list, or an array.
+class Operands : public std::span<const Operand> {
+ public:
+  Operands() = default;
+  Operands(std::initializer_list<Operand> list) : span(list.begin(), list.size()) {}
+  template <std::size_t N> Operands(const Operand (&list)[N]) : span(list) {}
+};
 
 /// Whether 0-dim CPU tensors are allowed beside operands on another device (elementwise operations).
 enum class HostScalars : bool { refused, allowed };

@@ -23,9 +23,11 @@ std::size_t checked_bytes(const Shape& shape, DType dtype) {
   return static_cast<std::size_t>(bytes);
 }
 
-Tensor allocate(const Shape& shape, const Strides& strides, DType dtype, Device device, bool pinned) {
+namespace {
+
+Tensor allocate(Backend& backend, const Shape& shape, const Strides& strides, DType dtype, Device device, bool pinned) {
   const std::size_t bytes = checked_bytes(shape, dtype);
-  Allocator* allocator = &backend_of(device).allocator(device.index());
+  Allocator* allocator = &backend.allocator(device.index());
   if (pinned) {
     Allocator* locked = pinned_allocator();
     pinned = device.is_cpu() && locked != nullptr;
@@ -33,6 +35,20 @@ Tensor allocate(const Shape& shape, const Strides& strides, DType dtype, Device 
   }
   const Wanted wanted{dtype, shape};
   return Tensor(make_storage(*allocator, device, bytes, pinned, {}, &wanted), dtype, shape, strides);
+}
+
+}  // namespace
+
+Tensor allocate(const Shape& shape, const Strides& strides, DType dtype, Device device, bool pinned) {
+  return allocate(backend_of(device), shape, strides, dtype, device, pinned);
+}
+
+Tensor new_result(Backend& backend, const Shape& shape, DType dtype, Device device) {
+  return allocate(backend, shape, contiguous_strides(shape), dtype, device, false);
+}
+
+Tensor new_result(Backend& backend, const Shape& shape, const Strides& like, DType dtype, Device device) {
+  return allocate(backend, shape, strides_like(shape, like), dtype, device, false);
 }
 
 Tensor new_result(const Shape& shape, DType dtype, Device device) {

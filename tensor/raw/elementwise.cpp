@@ -65,13 +65,14 @@ View broadcast(const View& x, const Shape& shape) {
 }
 
 /// A dense result, in the order of dimensions of the first operand that has the result's shape.
-Tensor allocate_like(const Shape& shape, DType dtype, Device device, std::initializer_list<const Tensor*> operands) {
+Tensor allocate_like(Backend& backend, const Shape& shape, DType dtype, Device device,
+                     std::initializer_list<const Tensor*> operands) {
   for (const Tensor* t : operands) {
     if (t->shape() != shape) continue;
     if (t->is_contiguous()) break;
-    return new_result(shape, t->strides(), dtype, device);
+    return new_result(backend, shape, t->strides(), dtype, device);
   }
-  return new_result(shape, dtype, device);
+  return new_result(backend, shape, dtype, device);
 }
 
 Device device_of(const Tensor& a, const Tensor& b) { return a.device().is_cpu() ? b.device() : a.device(); }
@@ -158,11 +159,12 @@ void run_unary(Backend& backend, int op, const View& x, const View& out, DType r
 
 }  // namespace
 
-Tensor unary(int op, const In& x, double p0, double p1) {
+Tensor unary(int op, const In& x, double p0, double p1) { return unary(dispatch({{"self", *x}}), op, x, p0, p1); }
+
+Tensor unary(Backend& backend, int op, const In& x, double p0, double p1) {
   const OpInfo& info = unary_info(op);
-  Backend& backend = dispatch({{"self", *x}});
   const DType result = unary_result(info, x);
-  const Tensor out = allocate_like(x->shape(), result, x->device(), {&*x});
+  const Tensor out = allocate_like(backend, x->shape(), result, x->device(), {&*x});
   run_unary(backend, op, *x, out, result, p0, p1);
   return out;
 }
@@ -180,7 +182,7 @@ void unary_(int op, const In& x, double p0, double p1) {
 Tensor unary_slope(int op, const In& grad, const In& saved, double p0, double p1, bool curve) {
   Backend& backend = dispatch({{"grad", *grad}, {"saved", *saved}});
   const Tensor g = expand(grad, saved->shape());
-  const Tensor out = allocate_like(saved->shape(), g.dtype(), g.device(), {&*saved});
+  const Tensor out = allocate_like(backend, saved->shape(), g.dtype(), g.device(), {&*saved});
   if (!out.numel()) return out;
   if (curve) backend.run(calls::UnaryCurve{op, g, *saved, out, p0, p1});
   else backend.run(calls::UnarySlope{op, g, *saved, out, p0, p1});
@@ -188,17 +190,20 @@ Tensor unary_slope(int op, const In& grad, const In& saved, double p0, double p1
 }
 
 Tensor binary(int op, const In& a, const In& b) {
+  return binary(dispatch({{"a", *a}, {"b", *b}}, HostScalars::allowed), op, a, b);
+}
+
+Tensor binary(Backend& backend, int op, const In& a, const In& b) {
   const OpInfo& info = binary_info(op);
-  Backend& backend = dispatch({{"a", *a}, {"b", *b}}, HostScalars::allowed);
   DType result;
   const DType compute = binary_compute(info, a, b, result);
   if (a->shape() == b->shape() && a->is_contiguous() && b->is_contiguous()) {
-    const Tensor out = new_result(a->shape(), result, device_of(*a, *b));
+    const Tensor out = new_result(backend, a->shape(), result, device_of(*a, *b));
     if (out.numel()) run_binary(backend, {op, compute, *a, *b, out}, a, b);
     return out;
   }
   const Shape shape = broadcast_shape(a, b);
-  const Tensor out = allocate_like(shape, result, device_of(*a, *b), {&*a, &*b});
+  const Tensor out = allocate_like(backend, shape, result, device_of(*a, *b), {&*a, &*b});
   if (out.numel()) run_binary(backend, {op, compute, broadcast(*a, shape), broadcast(*b, shape), out}, a, b);
   return out;
 }
@@ -227,14 +232,17 @@ void binary_(int op, const In& a, const In& b) {
 }
 
 Tensor ternary(int op, const In& a, const In& b, const In& c, double p, const char* name_c) {
+  return ternary(dispatch({{"a", *a}, {"b", *b}, {name_c, *c}}, HostScalars::allowed), op, a, b, c, p, name_c);
+}
+
+Tensor ternary(Backend& backend, int op, const In& a, const In& b, const In& c, double p, const char* name_c) {
   const OpInfo& info = kTernaryInfo[static_cast<std::size_t>(op)];
-  Backend& backend = dispatch({{"a", *a}, {"b", *b}, {name_c, *c}}, HostScalars::allowed);
   const DType promoted = promote_types(result_type(*a, *b), c->dtype());
   const DType result = info.kind == Kind::kFloating && is_integral(promoted) ? DType::float32 : promoted;
   const Shape ab = broadcast_shape(a, b);
   const Shape shape = ab == c->shape() ? ab : broadcast_shape(expand(a, ab), c, "a", name_c);
   const Device device = a->device().is_cpu() ? device_of(*b, *c) : a->device();
-  const Tensor out = allocate_like(shape, result, device, {&*a, &*b, &*c});
+  const Tensor out = allocate_like(backend, shape, result, device, {&*a, &*b, &*c});
   if (out.numel())
     backend.run(calls::Ternary{op, compute_type(result), broadcast(*a, shape), broadcast(*b, shape),
                                broadcast(*c, shape), out, p});
@@ -242,7 +250,10 @@ Tensor ternary(int op, const In& a, const In& b, const In& c, double p, const ch
 }
 
 Tensor where(const In& condition, const In& a, const In& b) {
-  Backend& backend = dispatch({{"condition", *condition}, {"a", *a}, {"b", *b}}, HostScalars::allowed);
+  return where(dispatch({{"condition", *condition}, {"a", *a}, {"b", *b}}, HostScalars::allowed), condition, a, b);
+}
+
+Tensor where(Backend& backend, const In& condition, const In& a, const In& b) {
   if (condition->dtype() != DType::bool_)
     throw DTypeError(message("the condition is not bool", {{"condition", *condition}, {"a", *a}, {"b", *b}},
                              "compare first, e.g. x > 0"));
@@ -250,7 +261,7 @@ Tensor where(const In& condition, const In& a, const In& b) {
   const Shape ab = broadcast_shape(a, b);
   const Shape shape = broadcast_shape(condition, expand(a, ab), "condition", "a");
   const Device device = condition->device().is_cpu() ? device_of(*a, *b) : condition->device();
-  const Tensor out = allocate_like(shape, result, device, {&*a, &*b, &*condition});
+  const Tensor out = allocate_like(backend, shape, result, device, {&*a, &*b, &*condition});
   if (out.numel())
     backend.run(calls::Ternary{kTernary<kernels::Where>, compute_type(result), broadcast(*condition, shape),
                                broadcast(*a, shape), broadcast(*b, shape), out});

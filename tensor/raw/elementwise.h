@@ -8,6 +8,14 @@
 #include <minnow/tensor/kernels/ternary.h>
 #include <minnow/tensor/kernels/unary.h>
 
+namespace minnow::detail {
+class Backend;
+}
+
+namespace minnow::detail {
+class Backend;
+}
+
 /// The elementwise families, by the number of an operation in its list; named functions are in ops, and open the
 /// CallSite that names them here.
 namespace minnow::detail::raw {
@@ -41,5 +49,11 @@ void binary_(int op, const In& a, const In& b);
 Tensor ternary(int op, const In& a, const In& b, const In& c, double p = 0, const char* name_c = "c");
 /// condition (bool) ? a : b, broadcast.
 Tensor where(const In& condition, const In& a, const In& b);
+
+// The same on the backend that was looked up for the operands.
+Tensor unary(Backend& backend, int op, const In& x, double p0 = 0, double p1 = 0);
+Tensor binary(Backend& backend, int op, const In& a, const In& b);
+Tensor ternary(Backend& backend, int op, const In& a, const In& b, const In& c, double p = 0, const char* name_c = "c");
+Tensor where(Backend& backend, const In& condition, const In& a, const In& b);
 
 }  // namespace minnow::detail::raw
