@@ -438,6 +438,17 @@ Tensor svdvals(const In& a) {
   return s;
 }
 
+namespace {
+
+/// Whether the diagonal of R says that least squares by QR are as good as those by singular values, which cost more.
+bool has_independent_columns(const Tensor& r) {
+  const NoGradGuard no_grad;
+  const Tensor d = abs(diagonal(r, 0, -2, -1));
+  return all(gt(amin(d, -1), mul(amax(d, -1), 1e-3))).item<bool>();
+}
+
+}  // namespace
+
 Tensor lstsq(const In& a, const In& b) {
   const CallSite site("linalg::lstsq", a.where);
   if (const auto cast = autocast(site, *a, *b)) return lstsq({cast[0], a.where}, {cast[1], b.where});
@@ -449,7 +460,12 @@ Tensor lstsq(const In& a, const In& b) {
   if (right.dim() < 2 || rows(right) != rows(*a))
     throw ShapeError(message(fmt::format("b must have the {} rows of a", rows(*a)), operands,
                              "a: [..., M, N]  b: [..., M, K], or vectors [..., M]"));
-  const Tensor x = matmul(pinv(a), right);
+  Tensor x;
+  if (rows(*a) >= columns(*a) && a->numel()) {
+    const QR f = qr(a);
+    if (has_independent_columns(f.r)) x = solve_triangular(f.r, matmul(f.q.mT(), right), true);
+  }
+  if (!x.defined()) x = matmul(pinv(a), right);
   return vector ? x.squeeze(-1) : x;
 }
 

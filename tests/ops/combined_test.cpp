@@ -258,6 +258,8 @@ TEST_P(Combined, RefusesWhatDoesNotFit) {
       (void)interpolate(zeros({1, 1, 4}, device()), {.size = 2, .mode = Interpolation::linear, .antialias = true}),
       ValueError);
   EXPECT_THROW((void)linalg::lstsq(zeros({3, 2}), zeros({2})), ShapeError);
+  const Tensor of_dependent_columns = linalg::lstsq(ones({3, 2}), ones({3}));  // of least length
+  expect_close(of_dependent_columns, tensor({0.5, 0.5}, float32), "lstsq of rank 1", {1e-5, 1e-5});
 }
 
 TEST(SlogDet, BackwardOfASingularMatrixIsNotFinite) {
