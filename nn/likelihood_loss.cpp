@@ -4,13 +4,11 @@
 #include <fmt/format.h>
 #include <limits>
 #include <numbers>
-#include <minnow/autograd/record.h>
 #include <minnow/nn/detail/loss.h>
 #include <minnow/ops/arithmetic.h>
-#include <minnow/ops/detail/autocast.h>
+#include <minnow/ops/detail/operation.h>
 #include <minnow/ops/reduce.h>
 #include <minnow/ops/unary.h>
-#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
 
 namespace minnow::nn {
@@ -62,58 +60,51 @@ Tensor variances(const Tensor& x, const Tensor& var) {
 
 }  // namespace
 
-Tensor binary_cross_entropy(const In& x, const In& y, const BCELossOptions& options) {
-  const CallSite site("binary_cross_entropy", x.where);
-  if (const auto cast = autocast(site, *x, *y))
-    return binary_cross_entropy({cast[0], x.where}, {cast[1], y.where}, options);
-  require_same_shape(*x, *y);
+Tensor binary_cross_entropy(const In& x_, const In& y_, const BCELossOptions& options) {
+  const Operation op("binary_cross_entropy", x_.where, {kWide, kRefused}, {{"x", *x_}, {"y", *y_}});
+  const Tensor &x = op[0], &y = op[1];
+  require_same_shape(op);
   const Tensor& weight = options.weight;
-  const Tensor losses = cross_entropy_of_two(*x, *y);
+  const Tensor losses = cross_entropy_of_two(x, y);
   if (!weight.defined()) return reduced(losses, options.reduction);
-  dispatch({{"x", *x}, {"weight", weight}});
+  dispatch({{"x", x}, {"weight", weight}});
   const Tensor weighted = losses * weight;
-  if (!(weighted.shape() == x->shape()))
-    throw ShapeError(message("weight is larger than x", {{"x", *x}, {"weight", weight}}, "it is broadcast to x"));
+  if (!(weighted.shape() == x.shape()))
+    throw ShapeError(message("weight is larger than x", {{"x", x}, {"weight", weight}}, "it is broadcast to x"));
   return reduced(weighted, options.reduction);
 }
 
-Tensor kl_div(const In& x, const In& target, const KLDivLossOptions& options) {
-  const CallSite site("kl_div", x.where);
-  if (const auto cast = autocast(site, *x, *target))
-    return kl_div({cast[0], x.where}, {cast[1], target.where}, options);
-  require_same_shape(*x, *target, "x", "target");
-  const Tensor& t = *target;
-  const Tensor losses = options.log_target ? exp(t) * (t - *x) : entropy_term(t) - t * *x;
+Tensor kl_div(const In& x_, const In& target_, const KLDivLossOptions& options) {
+  const Operation op("kl_div", x_.where, kWide, {{"x", *x_}, {"target", *target_}});
+  const Tensor &x = op[0], &t = op[1];
+  require_same_shape(op);
+  const Tensor losses = options.log_target ? exp(t) * (t - x) : entropy_term(t) - t * x;
   if (options.reduction != Reduction::batchmean) return reduced(losses, options.reduction);
-  return x->dim() == 0 ? losses : sum(losses) / static_cast<double>(x->size(0));
+  return x.dim() == 0 ? losses : sum(losses) / static_cast<double>(x.size(0));
 }
 
-Tensor gaussian_nll_loss(const In& x, const In& target, const In& var, const GaussianNLLLossOptions& options) {
-  const CallSite site("gaussian_nll_loss", x.where);
-  if (const auto cast = autocast(site, *x, *target, *var))
-    return gaussian_nll_loss({cast[0], x.where}, {cast[1], target.where}, {cast[2], var.where}, options);
-  dispatch({{"x", *x}, {"target", *target}, {"var", *var}});
-  require_same_shape(*x, *target, "x", "target");
-  if (!var->is_floating_point())
-    throw DTypeError(message("var is not floating-point", {{"x", *x}, {"var", *var}}, "convert it: .to(float32)"));
+Tensor gaussian_nll_loss(const In& x_, const In& target_, const In& var_, const GaussianNLLLossOptions& options) {
+  const Operation op("gaussian_nll_loss", x_.where, {kKept, kWide}, {{"x", *x_}, {"target", *target_}, {"var", *var_}});
+  const Tensor &x = op[0], &target = op[1], &var = op[2];
+  require_same_shape({{"x", x}, {"target", target}});
+  if (!var.is_floating_point())
+    throw DTypeError(message("var is not floating-point", {{"x", x}, {"var", var}}, "convert it: .to(float32)"));
   require_positive("eps", options.eps, "it keeps the variances away from 0");
-  const Tensor given = variances(*x, *var), low = given < options.eps;
+  const Tensor given = variances(x, var), low = given < options.eps;
   // At least eps, with the gradient of `given` itself.
   Tensor v = where(low, given - given.detach() + options.eps, given);
   v = where(given < 0, std::numeric_limits<double>::quiet_NaN(), v);
-  Tensor losses = (log(v) + square(*x - *target) / v) * 0.5;
+  Tensor losses = (log(v) + square(x - target) / v) * 0.5;
   if (options.full) losses = losses + 0.5 * std::log(2 * std::numbers::pi);
   return reduced(losses, options.reduction);
 }
 
-Tensor poisson_nll_loss(const In& x, const In& target, const PoissonNLLLossOptions& options) {
-  const CallSite site("poisson_nll_loss", x.where);
-  if (const auto cast = autocast(site, *x, *target))
-    return poisson_nll_loss({cast[0], x.where}, {cast[1], target.where}, options);
-  require_same_shape(*x, *target, "x", "target");
+Tensor poisson_nll_loss(const In& x_, const In& target_, const PoissonNLLLossOptions& options) {
+  const Operation op("poisson_nll_loss", x_.where, kWide, {{"x", *x_}, {"target", *target_}});
+  const Tensor &x = op[0], &t = op[1];
+  require_same_shape(op);
   if (!options.log_input) require_positive("eps", options.eps, "it keeps the logarithm of 0 finite");
-  const Tensor& t = *target;
-  Tensor losses = options.log_input ? exp(*x) - t * *x : *x - t * log(*x + options.eps);
+  Tensor losses = options.log_input ? exp(x) - t * x : x - t * log(x + options.eps);
   if (options.full) {
     const Tensor many = t > 1, n = where(many, t, 1.0);
     losses = losses + where(many, n * log(n) - n + log(n * (2 * std::numbers::pi)) * 0.5, 0.0);

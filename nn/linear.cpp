@@ -35,7 +35,7 @@ Linear::Linear(std::int64_t in_features, std::int64_t out_features, LinearOption
 Tensor Linear::forward(const Tensor& x) {
   const CallSite site = called();
   if (weight.dtype() == DType::int8) {
-    const minnow::detail::AutocastLayer cast("quantized_linear", {&x});
+    const minnow::detail::AutocastLayer cast(kWide, {&x});
     return minnow::detail::quantized_linear(cast(x), weight, detail::scale_of(*this, weight), bias, activation_);
   }
   return linear(x, weight, bias, activation_);

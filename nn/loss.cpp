@@ -2,19 +2,17 @@
 
 #include <cmath>
 #include <fmt/format.h>
-#include <minnow/autograd/record.h>
 #include <minnow/nn/detail/loss.h>
 #include <minnow/ops/arithmetic.h>
 #include <minnow/ops/cross_entropy.h>
-#include <minnow/ops/detail/autocast.h>
 #include <minnow/ops/detail/cross_entropy.h>
+#include <minnow/ops/detail/operation.h>
 #include <minnow/ops/detail/softmax.h>
 #include <minnow/ops/detail/unary.h>
 #include <minnow/ops/index.h>
 #include <minnow/ops/reduce.h>
 #include <minnow/ops/softmax.h>
 #include <minnow/ops/unary.h>
-#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
 
 namespace minnow::nn {
@@ -151,97 +149,94 @@ Tensor cross_entropy_of_probabilities(const Tensor& logits, const Tensor& target
   return reduced(losses, o.reduction);
 }
 
+/// The weight too is converted under an Autocast guard.
+template <class Options> Options with_wide_weight(const CallSite& site, const Options& given) {
+  Options options = given;
+  if (const auto cast = autocast(site, kWide, {{"weight", given.weight}})) options.weight = cast[0];
+  return options;
+}
+
 }  // namespace
 
-Tensor cross_entropy(const In& logits, const In& target, const CrossEntropyLossOptions& options) {
-  const CallSite site("cross_entropy", logits.where);
+Tensor cross_entropy(const In& logits_, const In& target_, const CrossEntropyLossOptions& given) {
   const bool takes_halves =
-      logits->defined() && target->defined() && is_half(logits->dtype()) && is_one_call(*target, options);
-  if (!takes_halves)
-    if (const auto cast = autocast(site, *logits, *target, options.weight)) {
-      CrossEntropyLossOptions converted = options;
-      converted.weight = cast[2];
-      return cross_entropy({cast[0], logits.where}, {cast[1], target.where}, converted);
-    }
-  dispatch({{"logits", *logits}, {"target", *target}});
-  if (target->dtype() == DType::uint8) return cross_entropy(logits, {target->to(DType::int64), target.where}, options);
-  require_classes(*logits, *target);
-  require_weight(options.weight, *logits, classes_of(*logits));
+      logits_->defined() && target_->defined() && is_half(logits_->dtype()) && is_one_call(*target_, given);
+  const Operation op("cross_entropy", logits_.where, takes_halves ? kKept : kWide,
+                     {{"logits", *logits_}, {"target", *target_}});
+  const Tensor &logits = op[0], &target = op[1];
+  const CrossEntropyLossOptions options = with_wide_weight(op.call_site(), given);
+  if (target.dtype() == DType::uint8) return cross_entropy(logits, target.to(DType::int64), options);
+  require_classes(logits, target);
+  require_weight(options.weight, logits, classes_of(logits));
   if (!(options.label_smoothing >= 0 && options.label_smoothing <= 1))
     throw ValueError(message(fmt::format("label_smoothing must be in [0, 1], got {}", options.label_smoothing), {},
                              "0 turns it off"));
-  if (target->is_floating_point()) return cross_entropy_of_probabilities(*logits, *target, options);
-  const DType result = takes_halves ? minnow::detail::cross_entropy_dtype(site, *logits) : logits->dtype();
+  if (target.is_floating_point()) return cross_entropy_of_probabilities(logits, target, options);
+  const DType result = takes_halves ? minnow::detail::cross_entropy_dtype(op.call_site(), logits) : logits.dtype();
   return with_target_errors(logits, target, options.ignore_index,
-                            [&] { return cross_entropy_of_classes(*logits, *target, options, result); });
+                            [&] { return cross_entropy_of_classes(logits, target, options, result); });
 }
 
-Tensor nll_loss(const In& x, const In& target, const NLLLossOptions& options) {
-  const CallSite site("nll_loss", x.where);
-  if (const auto cast = autocast(site, *x, *target, options.weight)) {
-    NLLLossOptions converted = options;
-    converted.weight = cast[2];
-    return nll_loss({cast[0], x.where}, {cast[1], target.where}, converted);
-  }
-  dispatch({{"log_probabilities", *x}, {"target", *target}});
-  if (target->dtype() == DType::uint8) return nll_loss(x, {target->to(DType::int64), target.where}, options);
-  require_classes(*x, *target);
-  if (target->is_floating_point())
-    throw DTypeError(message("class numbers must be int64", {{"log_probabilities", *x}, {"target", *target}},
-                             "for probabilities use cross_entropy, on logits"));
-  require_weight(options.weight, *x, classes_of(*x));
+Tensor nll_loss(const In& x_, const In& target_, const NLLLossOptions& given) {
+  const Operation op("nll_loss", x_.where, kWide, {{"log_probabilities", *x_}, {"target", *target_}});
+  const Tensor &x = op[0], &target = op[1];
+  const NLLLossOptions options = with_wide_weight(op.call_site(), given);
+  if (target.dtype() == DType::uint8) return nll_loss(x, target.to(DType::int64), options);
+  require_classes(x, target);
+  if (target.is_floating_point())
+    throw DTypeError(message("class numbers must be int64", op, "for probabilities use cross_entropy, on logits"));
+  require_weight(options.weight, x, classes_of(x));
   const auto [losses, total] = with_target_errors(x, target, options.ignore_index, [&] {
-    return nll_of(*x, *target, options.weight, *target == options.ignore_index);
+    return nll_of(x, target, options.weight, target == options.ignore_index);
   });
   return reduced(losses, options.reduction, total);
 }
 
-Tensor mse_loss(const In& x, const In& y, LossOptions options) {
-  const CallSite site("mse_loss", x.where);
-  if (const auto cast = autocast(site, *x, *y)) return mse_loss({cast[0], x.where}, {cast[1], y.where}, options);
-  require_same_shape(*x, *y);
-  const Tensor d = *x - *y;
+Tensor mse_loss(const In& x_, const In& y_, LossOptions options) {
+  const Operation op("mse_loss", x_.where, kWide, {{"x", *x_}, {"y", *y_}});
+  const Tensor &x = op[0], &y = op[1];
+  require_same_shape(op);
+  const Tensor d = x - y;
   return reduced(records(d) ? square(d) : square_(d), options.reduction);  // nothing else has d
 }
 
-Tensor l1_loss(const In& x, const In& y, LossOptions options) {
-  const CallSite site("l1_loss", x.where);
-  if (const auto cast = autocast(site, *x, *y)) return l1_loss({cast[0], x.where}, {cast[1], y.where}, options);
-  require_same_shape(*x, *y);
-  const Tensor d = *x - *y;
+Tensor l1_loss(const In& x_, const In& y_, LossOptions options) {
+  const Operation op("l1_loss", x_.where, kWide, {{"x", *x_}, {"y", *y_}});
+  const Tensor &x = op[0], &y = op[1];
+  require_same_shape(op);
+  const Tensor d = x - y;
   return reduced(records(d) ? abs(d) : abs_(d), options.reduction);
 }
 
-Tensor smooth_l1_loss(const In& x, const In& y, SmoothL1LossOptions options) {
-  const CallSite site("smooth_l1_loss", x.where);
-  if (const auto cast = autocast(site, *x, *y)) return smooth_l1_loss({cast[0], x.where}, {cast[1], y.where}, options);
-  require_same_shape(*x, *y);
+Tensor smooth_l1_loss(const In& x_, const In& y_, SmoothL1LossOptions options) {
+  const Operation op("smooth_l1_loss", x_.where, kWide, {{"x", *x_}, {"y", *y_}});
+  const Tensor &x = op[0], &y = op[1];
+  require_same_shape(op);
   const double beta = options.beta;
   if (beta == 0) return l1_loss(x, y, {options.reduction});
   if (!(beta > 0)) throw ValueError(message(fmt::format("beta must be 0 or positive, got {}", beta), {}, "1 is usual"));
-  return reduced(minnow::detail::smooth_l1(*x - *y, beta, 1), options.reduction);
+  return reduced(minnow::detail::smooth_l1(x - y, beta, 1), options.reduction);
 }
 
-Tensor huber_loss(const In& x, const In& y, HuberLossOptions options) {
-  const CallSite site("huber_loss", x.where);
-  if (const auto cast = autocast(site, *x, *y)) return huber_loss({cast[0], x.where}, {cast[1], y.where}, options);
-  require_same_shape(*x, *y);
+Tensor huber_loss(const In& x_, const In& y_, HuberLossOptions options) {
+  const Operation op("huber_loss", x_.where, kWide, {{"x", *x_}, {"y", *y_}});
+  const Tensor &x = op[0], &y = op[1];
+  require_same_shape(op);
   const double delta = options.delta;
   if (!(delta > 0 && std::isfinite(delta)))
     throw ValueError(message(fmt::format("delta must be positive and finite, got {}", delta), {},
                              "for a parabola everywhere use mse_loss"));
-  return reduced(minnow::detail::smooth_l1(*x - *y, delta, delta), options.reduction);
+  return reduced(minnow::detail::smooth_l1(x - y, delta, delta), options.reduction);
 }
 
-Tensor binary_cross_entropy_with_logits(const In& x, const In& y, const BCEWithLogitsLossOptions& options) {
-  const CallSite site("binary_cross_entropy_with_logits", x.where);
-  if (const auto cast = autocast(site, *x, *y))
-    return binary_cross_entropy_with_logits({cast[0], x.where}, {cast[1], y.where}, options);
-  require_same_shape(*x, *y);
+Tensor binary_cross_entropy_with_logits(const In& x_, const In& y_, const BCEWithLogitsLossOptions& options) {
+  const Operation op("binary_cross_entropy_with_logits", x_.where, kWide, {{"x", *x_}, {"y", *y_}});
+  const Tensor &x = op[0], &y = op[1];
+  require_same_shape(op);
   // -log s(x) = softplus(-x), -log(1 - s(x)) = softplus(x) = x + softplus(-x).
-  const Tensor neg_log_p = -log_sigmoid(x), negative = 1.0 - *y;
+  const Tensor neg_log_p = -log_sigmoid(x), negative = 1.0 - y;
   const Tensor& pos = options.pos_weight;
-  Tensor losses = negative * *x + (pos.defined() ? neg_log_p * (*y * pos + negative) : neg_log_p);
+  Tensor losses = negative * x + (pos.defined() ? neg_log_p * (y * pos + negative) : neg_log_p);
   if (options.weight.defined()) losses = losses * options.weight;
   return reduced(losses, options.reduction);
 }

@@ -52,7 +52,7 @@ Tensor Bilinear::forward(const Tensor& a, const Tensor& b) {
   const CallSite site = called();
   const Operand operands[] = {{"a", a}, {"b", b}, {"weight", weight}};
   dispatch(operands);
-  const minnow::detail::AutocastLayer cast("bilinear", {&a, &b, &weight, &bias});
+  const minnow::detail::AutocastLayer cast({kKept, kWidest}, {&a, &b, &weight, &bias});
   const std::int64_t out = weight.size(0), first = weight.size(1), second = weight.size(2);
   if (a.dim() < 1 || b.dim() < 1 || a.size(-1) != first || b.size(-1) != second)
     throw ShapeError(message("Bilinear: the operands must be [..., in1_features] and [..., in2_features]", operands,

@@ -123,7 +123,7 @@ std::tuple<Tensor, Tensor, Tensor> run_layers(int kind, const char* name, const 
                                               const Tensor& given, const Tensor& h, const Tensor& c,
                                               const std::vector<std::int64_t>* lengths) {
   const bool quantized = net.weights[0].dtype() == DType::int8;
-  const minnow::detail::AutocastLayer cast(quantized ? "quantized_linear" : name, {&given, &h, &c, &net.weights[0]});
+  const minnow::detail::AutocastLayer cast(quantized ? kWide : kLower, {&given, &h, &c, &net.weights[0]});
   const bool lstm = static_cast<Recurrence>(kind) == Recurrence::lstm;
   const Operand operands[] = {{"x", given}, {"h", h, kOptional}, {"c", c, kOptional}};
   dispatch(operands);
@@ -295,10 +295,9 @@ void check_cell(const char* name, Operands operands, std::int64_t input_size, st
 }
 
 /// One step, as PyTorch computes it under an Autocast guard: on CUDA as a whole, elsewhere by its operations.
-RecurrentState cell_step(const char* name, Recurrence kind, const Tensor& x, const RecurrentState& state,
-                         const RecurrentWeights& w) {
+RecurrentState cell_step(Recurrence kind, const Tensor& x, const RecurrentState& state, const RecurrentWeights& w) {
   if (!x.device().is_cuda()) return minnow::detail::recurrent_step(kind, x, state, w);
-  const minnow::detail::AutocastLayer cast(name, {&x, &state.h, &state.c, &w.input});
+  const minnow::detail::AutocastLayer cast(kLower, {&x, &state.h, &state.c, &w.input});
   return minnow::detail::recurrent_step(kind, cast(x), {cast(state.h), cast(state.c)},
                                         {cast(w.input), cast(w.hidden), cast(w.input_bias), cast(w.hidden_bias), {}});
 }
@@ -331,8 +330,7 @@ std::tuple<Tensor, Tensor> LSTMCell::forward(Tensor x, Tensor h, Tensor c) {
   h = state_of("LSTMCell", h, x, weight_hh.size(1));
   c = state_of("LSTMCell", c, x, weight_hh.size(1));
   check_cell("LSTMCell", {{"x", x}, {"h", h}, {"c", c}}, weight_ih.size(1), weight_hh.size(1));
-  const RecurrentState next =
-      cell_step("LSTMCell", Recurrence::lstm, x, {h, c}, {weight_ih, weight_hh, bias_ih, bias_hh, {}});
+  const RecurrentState next = cell_step(Recurrence::lstm, x, {h, c}, {weight_ih, weight_hh, bias_ih, bias_hh, {}});
   return {next.h, next.c};
 }
 std::string LSTMCell::describe() const { return fmt::format("LSTMCell({}, {})", weight_ih.size(1), weight_hh.size(1)); }
@@ -353,7 +351,7 @@ Tensor GRUCell::forward(const Tensor& x, const Tensor& h) {
   const CallSite site = called();
   if (x.defined() && x.dim() == 1) return forward(row_of(x), row_of(h)).squeeze(0);
   check_cell("GRUCell", {{"x", x}, {"h", h}}, weight_ih.size(1), weight_hh.size(1));
-  return cell_step("GRUCell", Recurrence::gru, x, {h, {}}, {weight_ih, weight_hh, bias_ih, bias_hh, {}}).h;
+  return cell_step(Recurrence::gru, x, {h, {}}, {weight_ih, weight_hh, bias_ih, bias_hh, {}}).h;
 }
 std::string GRUCell::describe() const { return fmt::format("GRUCell({}, {})", weight_ih.size(1), weight_hh.size(1)); }
 
@@ -375,7 +373,7 @@ Tensor RNNCell::forward(const Tensor& x, const Tensor& h) {
   if (x.defined() && x.dim() == 1) return forward(row_of(x), row_of(h)).squeeze(0);
   check_cell("RNNCell", {{"x", x}, {"h", h}}, weight_ih.size(1), weight_hh.size(1));
   const Recurrence kind = nonlinearity_ == Nonlinearity::tanh ? Recurrence::tanh : Recurrence::relu;
-  return cell_step("RNNCell", kind, x, {h, {}}, {weight_ih, weight_hh, bias_ih, bias_hh, {}}).h;
+  return cell_step(kind, x, {h, {}}, {weight_ih, weight_hh, bias_ih, bias_hh, {}}).h;
 }
 std::string RNNCell::describe() const {
   return fmt::format("RNNCell({}, {}{})", weight_ih.size(1), weight_hh.size(1),

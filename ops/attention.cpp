@@ -4,10 +4,9 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <limits>
-#include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
-#include <minnow/ops/detail/autocast.h>
 #include <minnow/ops/detail/matmul.h>
+#include <minnow/ops/detail/operation.h>
 #include <minnow/ops/detail/softmax.h>
 #include <minnow/ops/dropout.h>
 #include <minnow/ops/index.h>
@@ -16,7 +15,6 @@
 #include <minnow/ops/reduce.h>
 #include <minnow/ops/softmax.h>
 #include <minnow/ops/unary.h>
-#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
@@ -30,8 +28,7 @@ constexpr double kNever = -std::numeric_limits<double>::infinity();
 
 /// operands: query, key, value, mask.
 void check(Operands operands, const AttentionOptions& options) {
-  const Tensor &q = operands[0].tensor, &k = operands[1].tensor, &v = operands[2].tensor,
-               &mask = operands[3].tensor;
+  const Tensor &q = operands[0].tensor, &k = operands[1].tensor, &v = operands[2].tensor, &mask = operands[3].tensor;
   if (q.dim() < 2 || k.dim() != q.dim() || v.dim() != q.dim())
     throw ShapeError(message("query, key and value must have the same number of dimensions, two or more", operands,
                              "[batch, heads, length, size of a head]"));
@@ -220,22 +217,19 @@ Tensor flat_mask(const Tensor& mask, const Shape& lead, std::int64_t rows, std::
 
 }  // namespace
 
-Tensor scaled_dot_product_attention(const In& query, const In& key, const In& value, const Tensor& attn_mask,
+Tensor scaled_dot_product_attention(const In& query_, const In& key_, const In& value_, const Tensor& attn_mask_,
                                     const AttentionOptions& options) {
-  const CallSite site("scaled_dot_product_attention", query.where);
-  if (const auto cast = autocast(site, *query, *key, *value, attn_mask))
-    return scaled_dot_product_attention({cast[0], query.where}, {cast[1], key.where}, {cast[2], value.where}, cast[3],
-                                        options);
-  const Operand operands[] = {{"query", *query}, {"key", *key}, {"value", *value}, {"attn_mask", attn_mask, kOptional}};
-  const Backend& backend = dispatch(operands);
-  check(operands, options);
-  Shape shape = query->shape();
-  const std::int64_t rows = shape[-2], columns = key->size(-2), heads = query->dim() > 2 ? shape[-3] : 1;
-  const Shape lead(query->shape().span().first(static_cast<std::size_t>(query->dim() - 2)));
-  shape[-1] = value->size(-1);
-  const Tensor key_heads = for_heads(*key, heads), value_heads = for_heads(*value, heads);
+  const Operation op("scaled_dot_product_attention", query_.where, kLower,
+                     {{"query", *query_}, {"key", *key_}, {"value", *value_}, {"attn_mask", attn_mask_, kOptional}});
+  const Tensor &query = op[0], &key = op[1], &value = op[2], &attn_mask = op[3];
+  check(op, options);
+  Shape shape = query.shape();
+  const std::int64_t rows = shape[-2], columns = key.size(-2), heads = query.dim() > 2 ? shape[-3] : 1;
+  const Shape lead(query.shape().span().first(static_cast<std::size_t>(query.dim() - 2)));
+  shape[-1] = value.size(-1);
+  const Tensor key_heads = for_heads(key, heads), value_heads = for_heads(value, heads);
   const double scale =
-      options.scale.value_or(1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(query->size(-1), 1))));
+      options.scale.value_or(1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(query.size(-1), 1))));
   Tensor mask = attn_mask, none;
   if (mask.defined()) {
     Shape full = lead;
@@ -243,7 +237,7 @@ Tensor scaled_dot_product_attention(const In& query, const In& key, const In& va
     full.push_back(columns);
     for (int d = 1; d <= std::min(mask.dim(), full.rank()); ++d)
       if (mask.size(-d) != 1 && mask.size(-d) != full[-d])
-        throw ShapeError(message("the mask cannot be broadcast with " + full.str(), operands,
+        throw ShapeError(message("the mask cannot be broadcast with " + full.str(), op,
                                  "one of padding, [N, S], is given as mask(all, newaxis, newaxis)"));
     if (mask.is_floating_point() && mask.numel()) {  // rows of -infinity alone, which softmax would make NaN
       none = eq(amax(mask.detach(), -1, true), kNever);
@@ -257,10 +251,10 @@ Tensor scaled_dot_product_attention(const In& query, const In& key, const In& va
   const bool whole_at_once = plan.n * rows * columns <= kFew || options.dropout_p > 0 || needs_grad(mask);
   // Of shorter sequences several heads are multiplied at a time, and the threads divide the products of fewer heads.
   constexpr std::int64_t kLong = 64, kManyHeads = 8;
-  if (!whole_at_once && !mask.defined() && rows >= kLong && plan.n >= kManyHeads && query->dtype() == DType::float32 &&
-      shape.numel() > 0 && query->numel() > 0 && backend.computes_on_host())
-    return forward_on_host(with_heads(*query), with_heads(key_heads), with_heads(value_heads), plan).reshape(shape);
-  const Tensor q = flat(*query), k = flat(key_heads), v = flat(value_heads);
+  if (!whole_at_once && !mask.defined() && rows >= kLong && plan.n >= kManyHeads && query.dtype() == DType::float32 &&
+      shape.numel() > 0 && query.numel() > 0 && op.backend().computes_on_host())
+    return forward_on_host(with_heads(query), with_heads(key_heads), with_heads(value_heads), plan).reshape(shape);
+  const Tensor q = flat(query), k = flat(key_heads), v = flat(value_heads);
   const auto result = [&](const Tensor& y) {
     return none.defined() ? masked_fill(y.reshape(shape), none, 0) : y.reshape(shape);
   };
@@ -270,11 +264,9 @@ Tensor scaled_dot_product_attention(const In& query, const In& key, const In& va
     return result(matmul(w, v));
   }
   Tensor y = forward_in_parts(q, k, v, plan);
-  y = record("scaled_dot_product_attention", std::move(y), {q, k, v},
-             [q = Saved(q), k = Saved(k), v = Saved(v), plan](const Tensor& g, Needs) {
-               return is_grad_enabled() ? recorded_gradients(g, q(), k(), v(), plan)
-                                        : gradients_in_parts(g, q(), k(), v(), plan);
-             });
+  y = op.record(std::move(y), {q, k, v}, [q = Saved(q), k = Saved(k), v = Saved(v), plan](const Tensor& g, Needs) {
+    return is_grad_enabled() ? recorded_gradients(g, q(), k(), v(), plan) : gradients_in_parts(g, q(), k(), v(), plan);
+  });
   return result(y);
 }
 

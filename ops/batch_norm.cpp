@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
-#include <minnow/ops/detail/autocast.h>
 #include <minnow/ops/detail/dense.h>
+#include <minnow/ops/detail/operation.h>
 #include <minnow/ops/layer_norm.h>
 #include <minnow/ops/reduce.h>
 #include <minnow/ops/unary.h>
-#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
@@ -131,30 +129,27 @@ Gradients recorded_gradients(const Tensor& grad, const Tensor& given, const Tens
 
 Tensor batch_norm(const In& x, const Tensor& running_mean, const Tensor& running_var, const Tensor& weight,
                   const Tensor& bias, const BatchNormFuncOptions& options) {
-  const CallSite site("batch_norm", x.where);
-  const Operand operands[] = {{"x", *x},
-                          {"running_mean", running_mean, kOptional},
-                          {"running_var", running_var, kOptional},
-                          {"weight", weight, kOptional},
-                          {"bias", bias, kOptional}};
-  Backend& backend = dispatch(operands);
-  check(operands, options.eps);
+  const Operation op("batch_norm", x.where,
+                     {{"x", *x},
+                      {"running_mean", running_mean, kOptional},
+                      {"running_var", running_var, kOptional},
+                      {"weight", weight, kOptional},
+                      {"bias", bias, kOptional}});
+  check(op, options.eps);
   const bool training = options.training;
   if (running_mean.defined() != running_var.defined())
-    throw ValueError(message("running_mean and running_var belong together", operands, "give both or none"));
+    throw ValueError(message("running_mean and running_var belong together", op, "give both or none"));
   if (!training && !running_mean.defined())
-    throw ValueError(message("without training it needs running statistics", operands,
+    throw ValueError(message("without training it needs running statistics", op,
                              "give running_mean and running_var, or {.training = true} for the statistics of x"));
   if (!(options.momentum >= 0 && options.momentum <= 1))
-    throw ValueError(
-        message(fmt::format("momentum must be in [0, 1], got {}", options.momentum), operands, "e.g. 0.1"));
+    throw ValueError(message(fmt::format("momentum must be in [0, 1], got {}", options.momentum), op, "e.g. 0.1"));
   const std::int64_t channels = x->size(1);
   if (training && x->numel() > 0 && x->numel() == channels)
-    throw ValueError(message("training needs more than one element per channel", operands,
+    throw ValueError(message("training needs more than one element per channel", op,
                              "their variance would be 0: give larger batches, or call eval() on the module"));
   for (const Tensor* running : {&running_mean, &running_var})
-    if (records(*running))
-      throw AutogradError(message("running statistics have no gradient", operands, "detach() them"));
+    if (records(*running)) throw AutogradError(message("running statistics have no gradient", op, "detach() them"));
   const bool recorded = records(*x, weight) || records(bias);
   const MemoryFormat format = format_of(*x);
   Tensor y = new_output(*x, format), stats = raw::new_result({2, channels}, DType::float64, x->device());
@@ -163,8 +158,8 @@ Tensor batch_norm(const In& x, const Tensor& running_mean, const Tensor& running
   } else {
     const Tensor from = raw::contiguous(x, format), w = dense(weight), b = dense(bias), mean = dense(running_mean),
                  variance = dense(running_var);
-    backend.run(calls::BatchNorm{channels_of(from, channels, format), flat(w), flat(b), flat(mean), flat(variance),
-                                 channels_of(y, channels, format), stats, training, options.momentum, options.eps});
+    op.run(calls::BatchNorm{channels_of(from, channels, format), flat(w), flat(b), flat(mean), flat(variance),
+                            channels_of(y, channels, format), stats, training, options.momentum, options.eps});
     if (training && running_mean.defined()) {
       written(mean, running_mean);
       written(variance, running_var);
@@ -172,8 +167,8 @@ Tensor batch_norm(const In& x, const Tensor& running_mean, const Tensor& running
   }
   if (!recorded) return y;
   const DType of_bias = bias.defined() ? bias.dtype() : x->dtype();
-  return record(
-      "batch_norm", std::move(y), {x, weight, bias},
+  return op.record(
+      std::move(y), {x, weight, bias},
       [x = Saved(*x), w = Saved(weight), stats, of_bias, training, eps = options.eps](const Tensor& g, Needs needs) {
         if (is_grad_enabled()) return recorded_gradients(g, x(), w(), of_bias, stats, training, eps, needs);
         return gradients(g, x(), w(), of_bias, stats, training, needs);
@@ -181,13 +176,11 @@ Tensor batch_norm(const In& x, const Tensor& running_mean, const Tensor& running
 }
 
 Tensor instance_norm(const In& x, const Tensor& weight, const Tensor& bias, double eps) {
-  const CallSite site("instance_norm", x.where);
-  const Operand operands[] = {{"x", *x}, {"weight", weight, kOptional}, {"bias", bias, kOptional}};
-  dispatch(operands);
-  check(operands, eps);
+  const Operation op("instance_norm", x.where, {{"x", *x}, {"weight", weight, kOptional}, {"bias", bias, kOptional}});
+  check(op, eps);
   const std::int64_t samples = x->size(0), channels = x->size(1);
   if (x->dim() < 3 || (x->numel() > 0 && x->numel() == samples * channels))
-    throw ValueError(message("needs more than one element per channel of a sample", operands,
+    throw ValueError(message("needs more than one element per channel of a sample", op,
                              "x is [N, C, L...]; for [N, C] layer_norm or batch_norm"));
   if (x->numel() == 0) return x->reshape(x->shape());
   // The channels of all samples are channels of one.
@@ -253,41 +246,38 @@ struct GroupNorm {
 
 }  // namespace
 
-Tensor group_norm(const In& x, std::int64_t num_groups, const Tensor& weight, const Tensor& bias, double eps) {
-  const CallSite site("group_norm", x.where);
-  if (const auto cast = autocast(site, *x, weight, bias))
-    return group_norm({cast[0], x.where}, num_groups, cast[1], cast[2], eps);
-  const Operand operands[] = {{"x", *x}, {"weight", weight, kOptional}, {"bias", bias, kOptional}};
-  Backend& backend = dispatch(operands);
-  check(operands, eps);
-  const std::int64_t channels = x->size(1);
+Tensor group_norm(const In& x_, std::int64_t num_groups, const Tensor& weight_, const Tensor& bias_, double eps) {
+  const Operation op("group_norm", x_.where, {kKept, kWide},
+                     {{"x", *x_}, {"weight", weight_, kOptional}, {"bias", bias_, kOptional}});
+  const Tensor &x = op[0], &weight = op[1], &bias = op[2];
+  check(op, eps);
+  const std::int64_t channels = x.size(1);
   if (num_groups < 1 || channels % num_groups != 0)
-    throw ValueError(message(fmt::format("{} channels are not divisible into {} groups", channels, num_groups),
-                             operands, "num_groups must divide the size of dimension 1 of x"));
-  if (x->numel() == 0) return x->reshape(x->shape());
-  const DType dtype = x->dtype(), wide = is_half(dtype) ? DType::float32 : dtype;
-  const std::int64_t groups = x->size(0) * num_groups, n = x->numel() / groups;
+    throw ValueError(message(fmt::format("{} channels are not divisible into {} groups", channels, num_groups), op,
+                             "num_groups must divide the size of dimension 1 of x"));
+  if (x.numel() == 0) return x.reshape(x.shape());
+  const DType dtype = x.dtype(), wide = is_half(dtype) ? DType::float32 : dtype;
+  const std::int64_t groups = x.size(0) * num_groups, n = x.numel() / groups;
   const bool affine = weight.defined() || bias.defined();
   constexpr std::int64_t kRun = 4;  // below, the loops are not worth their beginning
-  const GroupNorm norm(*x, num_groups, eps);
-  if (affine && backend.computes_on_host() && norm.run >= kRun) {
-    const bool recorded = records(*x, weight) || records(bias);
-    const Tensor out = result_like(*x), from = raw::contiguous(x), w = dense(weight), b = dense(bias);
-    const Tensor stats = recorded ? raw::new_result({2, groups}, DType::float64, x->device()) : Tensor();
-    backend.run(
-        calls::LayerNorm{norm.rows(from), norm.by_channel(w), norm.by_channel(b), norm.rows(out), stats, eps, true});
+  const GroupNorm norm(x, num_groups, eps);
+  if (affine && op.backend().computes_on_host() && norm.run >= kRun) {
+    const bool recorded = op.records();
+    const Tensor out = result_like(x), from = raw::contiguous(x), w = dense(weight), b = dense(bias);
+    const Tensor stats = recorded ? raw::new_result({2, groups}, DType::float64, x.device()) : Tensor();
+    op.run(calls::LayerNorm{norm.rows(from), norm.by_channel(w), norm.by_channel(b), norm.rows(out), stats, eps, true});
     if (!recorded) return out;
     const DType of_bias = bias.defined() ? bias.dtype() : dtype;
-    return record("group_norm", out, {x, weight, bias},
-                  [x = Saved(*x), w = Saved(weight), stats, of_bias, norm](const Tensor& g, Needs needs) {
-                    if (is_grad_enabled()) return norm.recorded_gradients(g, x(), w(), of_bias, needs);
-                    return norm.gradients(g, x(), w(), of_bias, stats, needs);
-                  });
+    return op.record(out, {x, weight, bias},
+                     [x = Saved(x), w = Saved(weight), stats, of_bias, norm](const Tensor& g, Needs needs) {
+                       if (is_grad_enabled()) return norm.recorded_gradients(g, x(), w(), of_bias, needs);
+                       return norm.gradients(g, x(), w(), of_bias, stats, needs);
+                     });
   }
-  Tensor y = layer_norm((affine ? x->to(wide) : *x).reshape({groups, n}), n, {}, {}, eps).reshape(x->shape());
+  Tensor y = layer_norm((affine ? x.to(wide) : x).reshape({groups, n}), n, {}, {}, eps).reshape(x.shape());
   if (!affine) return y;
   // With means of 0 and variances of 1 batch_norm is y weight + bias, in one pass forward and one backward.
-  const TensorOptions options{wide, x->device()};
+  const TensorOptions options{wide, x.device()};
   const auto in_wide = [wide](const Tensor& t) { return t.defined() ? t.to(wide) : t; };
   return batch_norm(y, zeros({channels}, options), ones({channels}, options), in_wide(weight), in_wide(bias),
                     {.training = false, .eps = 0})

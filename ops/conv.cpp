@@ -1,12 +1,11 @@
 #include <minnow/ops/conv.h>
 
-#include <minnow/autograd/record.h>
 #include <minnow/ops/detail/conv.h>
+#include <minnow/ops/detail/operation.h>
 #include <minnow/ops/detail/unary.h>
 #include <minnow/ops/detail/work_count.h>
 #include <minnow/ops/reduce.h>
 #include <minnow/ops/unary.h>
-#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/kernels/reduce.h>
@@ -68,35 +67,33 @@ Tensor conv2d(const In& x, const In& w, const Tensor& b, const Conv2dParams& par
 }
 
 Tensor conv2d_backward_input(const In& grad, const In& w, const Shape& x_shape, const Conv2dParams& params) {
-  const CallSite site("conv2d_backward", grad.where);
-  Backend& backend = dispatch({{"grad", *grad}, {"weight", *w}});
+  const Operation op("conv2d_backward", grad.where, {{"grad", *grad}, {"weight", *w}});
   // For shape and memory format only, never read: the gradient of channels-last images is channels-last.
   const bool channels_last = grad->is_contiguous(MemoryFormat::channels_last) && !grad->is_contiguous();
   const View like(grad->storage(), grad->dtype(), x_shape,
                   channels_last ? channels_last_strides(x_shape) : contiguous_strides(x_shape));
-  const Tensor out = allocate(x_shape, backend.conv2d_format(params, like, *w), grad);
+  const Tensor out = allocate(x_shape, op.backend().conv2d_format(params, like, *w), grad);
   if (!out.numel()) return out;
   if (!grad->numel()) {
     raw::fill_(out, 0);
     return out;
   }
   WorkCount::add(grad->numel() * (w->numel() / w->shape()[0]));
-  backend.run(calls::Conv2dBackwardInput{*grad, *w, out, params});
+  op.run(calls::Conv2dBackwardInput{*grad, *w, out, params});
   return out;
 }
 
 WeightGradients conv2d_backward_weight(const In& grad, const In& x, const Shape& w_shape, bool bias,
                                        const Conv2dParams& params) {
-  const CallSite site("conv2d_backward", grad.where);
-  Backend& backend = dispatch({{"grad", *grad}, {"x", *x}});
+  const Operation op("conv2d_backward", grad.where, {{"grad", *grad}, {"x", *x}});
   WeightGradients out{new_result(w_shape, grad->dtype(), grad->device()), {}};
   if (bias) out.bias = new_result({w_shape[0]}, grad->dtype(), grad->device());
   if (grad->numel() && x->numel()) {
-    backend.run(calls::Conv2dBackwardWeight{*grad, *x, out.weight, out.bias, params});
+    op.run(calls::Conv2dBackwardWeight{*grad, *x, out.weight, out.bias, params});
     return out;
   }
   fill_(out.weight, 0);
-  if (bias) sum_images(backend, contiguous(grad), out.bias);
+  if (bias) sum_images(op.backend(), contiguous(grad), out.bias);
   return out;
 }
 

@@ -1,15 +1,13 @@
 // The public convolutions, which are convolutions of images.
 #include <algorithm>
 #include <fmt/format.h>
-#include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
 #include <minnow/ops/conv.h>
-#include <minnow/ops/detail/autocast.h>
 #include <minnow/ops/detail/conv.h>
 #include <minnow/ops/detail/extents.h>
+#include <minnow/ops/detail/operation.h>
 #include <minnow/ops/detail/windows.h>
 #include <minnow/ops/rearrange.h>
-#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/elementwise.h>
 
@@ -147,19 +145,20 @@ Tensor convolve_volumes(const Tensor& x, const Tensor& w, const Tensor& b, const
   return y.reshape({s[0], s[2], y.size(1), y.size(2), y.size(3)}).permute({0, 2, 1, 3, 4});
 }
 
-template <class Size>
-Tensor convolution(const In& x, const In& w, const Tensor& b, const ConvFuncOptions<Size>& options) {
+template <class Size> Tensor convolution(const BoundOperands<3>& op, const ConvFuncOptions<Size>& options) {
   Geometry g = geometry(options);
-  const Operand operands[] = {{"x", *x}, {"weight", *w}, {"bias", b, kOptional}};
-  dispatch(operands);
-  if (x->dim() == g.dims() + 1) return convolution(In(x->unsqueeze(0), x.where), w, b, options).squeeze(0);
-  check(*x, *w, b, g, operands, false);
-  const Tensor in = padded(*x, *w, g, operands);
-  check_kernel(in, *w, g, operands);
-  check_dtypes(*x, *w, b, operands);
-  if (g.dims() == 3) return convolve_volumes(in, *w, b, g, options.activation);
+  const Tensor &x = op[0], &w = op[1], &b = op[2];
+  if (x.dim() == g.dims() + 1) {
+    const Tensor batch = x.unsqueeze(0);
+    return convolution(op.with({{"x", batch}, {"weight", w}, {"bias", b, kOptional}}), options).squeeze(0);
+  }
+  check(x, w, b, g, op, false);
+  const Tensor in = padded(x, w, g, op);
+  check_kernel(in, w, g, op);
+  check_dtypes(x, w, b, op);
+  if (g.dims() == 3) return convolve_volumes(in, w, b, g, options.activation);
   if (g.dims() == 2) return convolve(in, w, b, g.last_two(), options.activation);
-  return convolve(in.unsqueeze(2), w->unsqueeze(2), b, g.last_two(), options.activation).squeeze(2);
+  return convolve(in.unsqueeze(2), w.unsqueeze(2), b, g.last_two(), options.activation).squeeze(2);
 }
 
 std::int64_t transposed_size(const Geometry& g, const Tensor& x, const Tensor& w, int d) {
@@ -211,17 +210,18 @@ Tensor transposed_volumes(const Tensor& x, const Tensor& w, const Geometry& g) {
   return before || after ? pad(all, {0, 0, 0, 0, before, after}) : all;
 }
 
-template <class Size>
-Tensor transposed(const In& x, const In& w, const Tensor& b, const ConvTransposeFuncOptions<Size>& options) {
+template <class Size> Tensor transposed(const BoundOperands<3>& op, const ConvTransposeFuncOptions<Size>& options) {
   const Geometry g = geometry(options);
-  const Operand operands[] = {{"x", *x}, {"weight", *w}, {"bias", b, kOptional}};
-  dispatch(operands);
-  if (x->dim() == g.dims() + 1) return transposed(In(x->unsqueeze(0), x.where), w, b, options).squeeze(0);
-  check_transposed(*x, *w, b, g, operands);
+  const Tensor &x = op[0], &w = op[1], &b = op[2];
+  if (x.dim() == g.dims() + 1) {
+    const Tensor batch = x.unsqueeze(0);
+    return transposed(op.with({{"x", batch}, {"weight", w}, {"bias", b, kOptional}}), options).squeeze(0);
+  }
+  check_transposed(x, w, b, g, op);
   Tensor y;
-  if (g.dims() == 3) y = transposed_volumes(*x, *w, g);
-  else if (g.dims() == 2) y = transposed_images(*x, *w, g.last_two(), {g.output_padding[0], g.output_padding[1]});
-  else y = transposed_images(x->unsqueeze(2), w->unsqueeze(2), g.last_two(), {0, g.output_padding[0]}).squeeze(2);
+  if (g.dims() == 3) y = transposed_volumes(x, w, g);
+  else if (g.dims() == 2) y = transposed_images(x, w, g.last_two(), {g.output_padding[0], g.output_padding[1]});
+  else y = transposed_images(x.unsqueeze(2), w.unsqueeze(2), g.last_two(), {0, g.output_padding[0]}).squeeze(2);
   if (!b.defined()) return y;
   Shape shape = Shape::filled(g.dims() + 1, 1);
   shape[0] = b.shape()[0];
@@ -231,39 +231,31 @@ Tensor transposed(const In& x, const In& w, const Tensor& b, const ConvTranspose
   return y;
 }
 
-template <class Options>
-Tensor under_autocast(const detail::CallSite& site, const In& x, const In& w, const Tensor& b, const Options& options,
-                      Tensor (*f)(const In&, const In&, const Tensor&, const Options&)) {
-  if (const auto cast = detail::autocast(site, *x, *w, b))
-    return f({cast[0], x.where}, {cast[1], w.where}, cast[2], options);
-  return f(x, w, b, options);
-}
-
 }  // namespace
 
 Tensor conv1d(const In& x, const In& w, const Tensor& b, const Conv1dFuncOptions& options) {
-  const CallSite site("conv1d", x.where);
-  return under_autocast(site, x, w, b, options, convolution<std::int64_t>);
+  return convolution(Operation("conv1d", x.where, kLower, {{"x", *x}, {"weight", *w}, {"bias", b, kOptional}}),
+                     options);
 }
 Tensor conv2d(const In& x, const In& w, const Tensor& b, const Conv2dFuncOptions& options) {
-  const CallSite site("conv2d", x.where);
-  return under_autocast(site, x, w, b, options, convolution<Pair>);
+  return convolution(Operation("conv2d", x.where, kLower, {{"x", *x}, {"weight", *w}, {"bias", b, kOptional}}),
+                     options);
 }
 Tensor conv3d(const In& x, const In& w, const Tensor& b, const Conv3dFuncOptions& options) {
-  const CallSite site("conv3d", x.where);
-  return under_autocast(site, x, w, b, options, convolution<Triple>);
+  return convolution(Operation("conv3d", x.where, kLower, {{"x", *x}, {"weight", *w}, {"bias", b, kOptional}}),
+                     options);
 }
 Tensor conv_transpose1d(const In& x, const In& w, const Tensor& b, const ConvTranspose1dFuncOptions& options) {
-  const CallSite site("conv_transpose1d", x.where);
-  return under_autocast(site, x, w, b, options, transposed<std::int64_t>);
+  return transposed(Operation("conv_transpose1d", x.where, kLower, {{"x", *x}, {"weight", *w}, {"bias", b, kOptional}}),
+                    options);
 }
 Tensor conv_transpose2d(const In& x, const In& w, const Tensor& b, const ConvTranspose2dFuncOptions& options) {
-  const CallSite site("conv_transpose2d", x.where);
-  return under_autocast(site, x, w, b, options, transposed<Pair>);
+  return transposed(Operation("conv_transpose2d", x.where, kLower, {{"x", *x}, {"weight", *w}, {"bias", b, kOptional}}),
+                    options);
 }
 Tensor conv_transpose3d(const In& x, const In& w, const Tensor& b, const ConvTranspose3dFuncOptions& options) {
-  const CallSite site("conv_transpose3d", x.where);
-  return under_autocast(site, x, w, b, options, transposed<Triple>);
+  return transposed(Operation("conv_transpose3d", x.where, kLower, {{"x", *x}, {"weight", *w}, {"bias", b, kOptional}}),
+                    options);
 }
 
 }  // namespace minnow

@@ -1,15 +1,14 @@
 #include <minnow/ops/cross_entropy.h>
 
 #include <limits>
-#include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
 #include <minnow/ops/detail/cross_entropy.h>
 #include <minnow/ops/detail/index.h>
+#include <minnow/ops/detail/operation.h>
 #include <minnow/ops/index.h>
 #include <minnow/ops/reduce.h>
 #include <minnow/ops/softmax.h>
 #include <minnow/ops/unary.h>
-#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
@@ -65,12 +64,11 @@ CrossEntropy cross_entropy(const In& logits, const In& target, std::int64_t igno
 
 Tensor cross_entropy_backward(const In& grad, const In& logits, const In& target, const In& exp_sums,
                               std::int64_t ignore_index, RowReduction reduction) {
-  const CallSite site("cross_entropy_backward", grad.where);
-  Backend& backend = dispatch({{"grad", *grad}, {"logits", *logits}, {"target", *target}});
+  const Operation op("cross_entropy_backward", grad.where, {{"grad", *grad}, {"logits", *logits}, {"target", *target}});
   const Tensor out = new_result(logits->shape(), logits->dtype(), logits->device());
   if (out.numel())
-    backend.run(calls::CrossEntropyBackward{expand(grad, target->shape()), contiguous(logits), contiguous(target),
-                                            *exp_sums, out, ignore_index, reduction == RowReduction::mean});
+    op.run(calls::CrossEntropyBackward{expand(grad, target->shape()), contiguous(logits), contiguous(target), *exp_sums,
+                                       out, ignore_index, reduction == RowReduction::mean});
   return out;
 }
 

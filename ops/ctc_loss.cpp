@@ -1,8 +1,7 @@
 #include <fmt/format.h>
 #include <memory>
-#include <minnow/autograd/record.h>
 #include <minnow/ops/detail/ctc_loss.h>
-#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/ops/detail/operation.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
@@ -77,11 +76,11 @@ Tensor gradient(const Kept& kept, const Tensor& grad) {
 
 Tensor ctc_losses(const In& log_probs, const In& targets, const In& input_lengths, const In& target_lengths,
                   std::int64_t blank, bool zero_infinity) {
-  const CallSite site("ctc_loss", log_probs.where);
-  Backend& backend = dispatch({{"log_probs", *log_probs},
-                               {"targets", *targets},
-                               {"input_lengths", *input_lengths},
-                               {"target_lengths", *target_lengths}});
+  const Operation op("ctc_loss", log_probs.where,
+                     {{"log_probs", *log_probs},
+                      {"targets", *targets},
+                      {"input_lengths", *input_lengths},
+                      {"target_lengths", *target_lengths}});
   const Tensor& x = *log_probs;
   const std::int64_t batch = x.size(1);
   const Tensor labels = raw::contiguous(targets), in = raw::contiguous(input_lengths),
@@ -90,13 +89,12 @@ Tensor ctc_losses(const In& log_probs, const In& targets, const In& input_length
   const Tensor alpha = raw::new_result({x.size(0), states}, x.dtype(), x.device());
   Tensor losses = raw::new_result({batch}, x.dtype(), x.device());
   if (batch)
-    run_checked(backend, calls::CtcLoss{x, labels, in, out, alpha, losses, blank}, refuse, x, *targets, *input_lengths,
-                *target_lengths);
+    run_checked(op.backend(), calls::CtcLoss{x, labels, in, out, alpha, losses, blank}, refuse, x, *targets,
+                *input_lengths, *target_lengths);
   if (!records(x)) return losses;
   const auto kept = std::make_shared<const Kept>(
       Kept{Saved(x), Saved(labels), Saved(in), Saved(out), Saved::output(losses), alpha, blank, zero_infinity});
-  return record("ctc_loss", std::move(losses), {log_probs},
-                [kept](const Tensor& grad) { return gradient(*kept, grad); });
+  return op.record(std::move(losses), {log_probs}, [kept](const Tensor& grad) { return gradient(*kept, grad); });
 }
 
 }  // namespace minnow::detail

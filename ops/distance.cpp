@@ -4,24 +4,21 @@
 #include <string>
 #include <utility>
 #include <vector>
-#include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
-#include <minnow/ops/detail/autocast.h>
+#include <minnow/ops/detail/operation.h>
 #include <minnow/ops/index.h>
 #include <minnow/ops/matmul.h>
 #include <minnow/ops/reduce.h>
 #include <minnow/ops/unary.h>
-#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/elementwise.h>
 
 namespace minnow {
 namespace {
 
-void require_same_floating_point(const Tensor& a, const Tensor& b) {
-  const Operand operands[] = {{"a", a}, {"b", b}};
-  if (!a.is_floating_point() || a.dtype() != b.dtype())
-    throw DTypeError(message("needs operands of one floating-point dtype", operands, dtype_hint(operands)));
+void require_same_floating_point(const BoundOperands<2>& op) {
+  if (!op[0].is_floating_point() || op[0].dtype() != op[1].dtype())
+    throw DTypeError(message("needs operands of one floating-point dtype", op, dtype_hint(op)));
 }
 
 /// Up to this number of rows the differences are computed, as in PyTorch.
@@ -62,22 +59,20 @@ Tensor weighted_differences(const Tensor& a, const Tensor& b, const Tensor& rati
 
 }  // namespace
 
-Tensor normalize(const In& x, double p, const Dims& dims, double eps) {
-  const CallSite site("normalize", x.where);
-  if (const auto cast = autocast(site, *x)) return normalize({cast[0], x.where}, p, dims, eps);
+Tensor normalize(const In& x_, double p, const Dims& dims, double eps) {
+  const Operation op("normalize", x_.where, {kKept, kWide}, {{"x", *x_}});
+  const Tensor& x = op[0];
   return div(x, clamp_min(norm(x, p, dims, true), eps));
 }
 
-Tensor cosine_similarity(const In& a, const In& b, int dim, double eps) {
-  const CallSite site("cosine_similarity", a.where);
-  if (const auto cast = autocast(site, *a, *b))
-    return cosine_similarity({cast[0], a.where}, {cast[1], b.where}, dim, eps);
-  dispatch({{"a", *a}, {"b", *b}});
-  require_same_floating_point(*a, *b);
+Tensor cosine_similarity(const In& a_, const In& b_, int dim, double eps) {
+  const Operation op("cosine_similarity", a_.where, {kKept, kWide}, {{"a", *a_}, {"b", *b_}});
+  const Tensor &a = op[0], &b = op[1];
+  require_same_floating_point(op);
   const Shape shape = raw::broadcast_shape(a, b);
   // Halves in float32: in their own precision eps would be 0.
-  const DType dtype = a->dtype(), wide = is_half(dtype) ? DType::float32 : dtype;
-  const Tensor x = a->expand(shape).to(wide), y = b->expand(shape).to(wide);
+  const DType dtype = a.dtype(), wide = is_half(dtype) ? DType::float32 : dtype;
+  const Tensor x = a.expand(shape).to(wide), y = b.expand(shape).to(wide);
   // At least eps, with the gradient of the norm itself, as in PyTorch.
   const auto length = [&](const Tensor& t) {
     const Tensor n = norm(t, 2, dim);
@@ -86,42 +81,36 @@ Tensor cosine_similarity(const In& a, const In& b, int dim, double eps) {
   return div(sum(mul(x, y), dim), mul(length(x), length(y))).to(dtype);
 }
 
-Tensor pairwise_distance(const In& a, const In& b, const PairwiseDistanceOptions& options) {
-  const CallSite site("pairwise_distance", a.where);
-  if (const auto cast = autocast(site, *a, *b))
-    return pairwise_distance({cast[0], a.where}, {cast[1], b.where}, options);
-  dispatch({{"a", *a}, {"b", *b}});
-  require_same_floating_point(*a, *b);
-  if (a->dim() == 0 && b->dim() == 0)
-    throw ShapeError(
-        message("a and b have no dimension", {{"a", *a}, {"b", *b}}, "they are vectors, or arrays of them"));
+Tensor pairwise_distance(const In& a_, const In& b_, const PairwiseDistanceOptions& options) {
+  const Operation op("pairwise_distance", a_.where, {kKept, kWide}, {{"a", *a_}, {"b", *b_}});
+  const Tensor &a = op[0], &b = op[1];
+  require_same_floating_point(op);
+  if (a.dim() == 0 && b.dim() == 0)
+    throw ShapeError(message("a and b have no dimension", op, "they are vectors, or arrays of them"));
   return norm(add(sub(a, b), options.eps), options.p, -1, options.keepdim);
 }
 
-Tensor cdist(const In& a, const In& b, double p) {
-  const CallSite site("cdist", a.where);
-  if (const auto cast = autocast(site, *a, *b)) return cdist({cast[0], a.where}, {cast[1], b.where}, p);
-  dispatch({{"a", *a}, {"b", *b}});
-  require_same_floating_point(*a, *b);
+Tensor cdist(const In& a_, const In& b_, double p) {
+  const Operation op("cdist", a_.where, kWide, {{"a", *a_}, {"b", *b_}});
+  const Tensor &a = op[0], &b = op[1];
+  require_same_floating_point(op);
   if (!(p >= 0))
-    throw ValueError(
-        message("p must be 0 or more, got " + std::to_string(p), {{"a", *a}, {"b", *b}}, "e.g. 1, 2 or kInfinity"));
-  if (a->dim() < 2 || b->dim() < 2 || a->shape()[-1] != b->shape()[-1])
-    throw ShapeError(message("the sizes do not match", {{"a", *a}, {"b", *b}}, "a: [..., P, M]  b: [..., R, M]"));
-  if (a->shape()[-1] == 0) return sum(differences(*a, *b), -1);
-  if (p != 2) return norms(*a, *b, p);
-  Tensor y = euclidean(*a, *b);
-  if (!records(*a, *b)) return y;
+    throw ValueError(message("p must be 0 or more, got " + std::to_string(p), op, "e.g. 1, 2 or kInfinity"));
+  if (a.dim() < 2 || b.dim() < 2 || a.shape()[-1] != b.shape()[-1])
+    throw ShapeError(message("the sizes do not match", op, "a: [..., P, M]  b: [..., R, M]"));
+  if (a.shape()[-1] == 0) return sum(differences(a, b), -1);
+  if (p != 2) return norms(a, b, p);
+  Tensor y = euclidean(a, b);
+  if (!op.records()) return y;
   Saved output = Saved::output(y);
-  return record("cdist", std::move(y), {a, b},
-                [a = Saved(*a), b = Saved(*b), y = std::move(output)](const Tensor& g, Needs needs) {
-                  const Tensor distance = y(), same = eq(distance, 0);
-                  const Tensor ratio = where(same, 0.0, div(g, where(same, 1.0, distance)));
-                  Gradients out(2);
-                  if (needs[0]) out[0] = weighted_differences(a(), b(), ratio);
-                  if (needs[1]) out[1] = weighted_differences(b(), a(), ratio.mT());
-                  return out;
-                });
+  return op.record(std::move(y), [a = Saved(a), b = Saved(b), y = std::move(output)](const Tensor& g, Needs needs) {
+    const Tensor distance = y(), same = eq(distance, 0);
+    const Tensor ratio = where(same, 0.0, div(g, where(same, 1.0, distance)));
+    Gradients out(2);
+    if (needs[0]) out[0] = weighted_differences(a(), b(), ratio);
+    if (needs[1]) out[1] = weighted_differences(b(), a(), ratio.mT());
+    return out;
+  });
 }
 
 }  // namespace minnow

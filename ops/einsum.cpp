@@ -190,9 +190,10 @@ Term product(Term a, Term b, const Labels& kept) {
 
 }  // namespace
 
-Tensor einsum(std::string_view text, const std::vector<Tensor>& operands, SourceLocation where) {
+Tensor einsum(std::string_view text, const std::vector<Tensor>& given, SourceLocation where) {
   const CallSite site("einsum", where);
-  if (const auto cast = autocast(site, std::span(operands))) return einsum(text, cast.list(operands.size()), where);
+  const AutocastList cast(site, kLower, given);
+  const std::vector<Tensor>& operands = cast.operands();
   const Equation equation(text);
   if (equation.inputs.size() != operands.size())
     equation.refuse("it has " + std::to_string(equation.inputs.size()) + " operands, but " +

@@ -102,9 +102,9 @@ Tensor sums_on_host(const Tensor& index, const Tensor& weight) {
 Tensor embedding_bag(const In& index, const In& weight, const Tensor& offsets, const EmbeddingBagFuncOptions& o) {
   const CallSite site("embedding_bag", index.where);
   const Operand operands[] = {{"index", *index},
-                          {"weight", *weight},
-                          {"offsets", offsets, kOptional},
-                          {"per_sample_weights", o.per_sample_weights, kOptional}};
+                              {"weight", *weight},
+                              {"offsets", offsets, kOptional},
+                              {"per_sample_weights", o.per_sample_weights, kOptional}};
   check(*index, *weight, offsets, o, operands);
   const std::int64_t n = weight->size(0);
   std::optional<std::int64_t> padding = o.padding_idx;

@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
-#include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
-#include <minnow/ops/detail/autocast.h>
+#include <minnow/ops/detail/operation.h>
 #include <minnow/ops/index.h>
 #include <minnow/ops/rearrange.h>
-#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
@@ -163,75 +161,67 @@ Tensor frequencies(std::int64_t count, std::int64_t turn, std::int64_t n, double
 }  // namespace
 
 Tensor fft(const In& x, std::optional<std::int64_t> n, int dim, FftNorm norm) {
-  const CallSite site("fft", x.where);
-  if (const auto cast = autocast(site, *x)) return fft({cast[0], x.where}, n, dim, norm);
-  return transform(*x, n, dim, norm, Kind::complex, false);
+  const Operation op("fft", x.where, {kWide, kKept}, {{"x", *x}});
+  return transform(op[0], n, dim, norm, Kind::complex, false);
 }
 
 Tensor ifft(const In& x, std::optional<std::int64_t> n, int dim, FftNorm norm) {
-  const CallSite site("ifft", x.where);
-  if (const auto cast = autocast(site, *x)) return ifft({cast[0], x.where}, n, dim, norm);
-  return transform(*x, n, dim, norm, Kind::complex, true);
+  const Operation op("ifft", x.where, {kWide, kKept}, {{"x", *x}});
+  return transform(op[0], n, dim, norm, Kind::complex, true);
 }
 
 Tensor rfft(const In& x, std::optional<std::int64_t> n, int dim, FftNorm norm) {
-  const CallSite site("rfft", x.where);
-  if (const auto cast = autocast(site, *x)) return rfft({cast[0], x.where}, n, dim, norm);
-  return transform(*x, n, dim, norm, Kind::from_real, false);
+  const Operation op("rfft", x.where, {kWide, kKept}, {{"x", *x}});
+  return transform(op[0], n, dim, norm, Kind::from_real, false);
 }
 
 Tensor irfft(const In& x, std::optional<std::int64_t> n, int dim, FftNorm norm) {
-  const CallSite site("irfft", x.where);
-  if (const auto cast = autocast(site, *x)) return irfft({cast[0], x.where}, n, dim, norm);
-  return transform(*x, n, dim, norm, Kind::to_real, true);
+  const Operation op("irfft", x.where, {kWide, kKept}, {{"x", *x}});
+  return transform(op[0], n, dim, norm, Kind::to_real, true);
 }
 
 Tensor fft2(const In& x, FftNorm norm) {
-  const CallSite site("fft2", x.where);
-  if (const auto cast = autocast(site, *x)) return fft2({cast[0], x.where}, norm);
-  return transforms(*x, {-1, -2}, norm, Kind::complex, false);
+  const Operation op("fft2", x.where, {kWide, kKept}, {{"x", *x}});
+  return transforms(op[0], {-1, -2}, norm, Kind::complex, false);
 }
 
 Tensor ifft2(const In& x, FftNorm norm) {
-  const CallSite site("ifft2", x.where);
-  if (const auto cast = autocast(site, *x)) return ifft2({cast[0], x.where}, norm);
-  return transforms(*x, {-1, -2}, norm, Kind::complex, true);
+  const Operation op("ifft2", x.where, {kWide, kKept}, {{"x", *x}});
+  return transforms(op[0], {-1, -2}, norm, Kind::complex, true);
 }
 
 Tensor rfft2(const In& x, FftNorm norm) {
-  const CallSite site("rfft2", x.where);
-  if (const auto cast = autocast(site, *x)) return rfft2({cast[0], x.where}, norm);
-  return transforms(*x, {-2, -1}, norm, Kind::from_real, false);
+  const Operation op("rfft2", x.where, {kWide, kKept}, {{"x", *x}});
+  return transforms(op[0], {-2, -1}, norm, Kind::from_real, false);
 }
 
 Tensor irfft2(const In& x, FftNorm norm) {
-  const CallSite site("irfft2", x.where);
-  if (const auto cast = autocast(site, *x)) return irfft2({cast[0], x.where}, norm);
-  return transforms(*x, {-2, -1}, norm, Kind::to_real, true);
+  const Operation op("irfft2", x.where, {kWide, kKept}, {{"x", *x}});
+  return transforms(op[0], {-2, -1}, norm, Kind::to_real, true);
 }
 
-Tensor fftn(const In& x, const Dims& dims, FftNorm norm) {
-  const CallSite site("fftn", x.where);
-  if (const auto cast = autocast(site, *x)) return fftn({cast[0], x.where}, dims, norm);
-  return transforms(*x, dimensions(*x, dims, true), norm, Kind::complex, false);
+Tensor fftn(const In& x_, const Dims& dims, FftNorm norm) {
+  const Operation op("fftn", x_.where, {kWide, kKept}, {{"x", *x_}});
+  const Tensor& x = op[0];
+  return transforms(x, dimensions(x, dims, true), norm, Kind::complex, false);
 }
 
-Tensor ifftn(const In& x, const Dims& dims, FftNorm norm) {
-  const CallSite site("ifftn", x.where);
-  if (const auto cast = autocast(site, *x)) return ifftn({cast[0], x.where}, dims, norm);
-  return transforms(*x, dimensions(*x, dims, true), norm, Kind::complex, true);
+Tensor ifftn(const In& x_, const Dims& dims, FftNorm norm) {
+  const Operation op("ifftn", x_.where, {kWide, kKept}, {{"x", *x_}});
+  const Tensor& x = op[0];
+  return transforms(x, dimensions(x, dims, true), norm, Kind::complex, true);
 }
 
-Tensor rfftn(const In& x, const Dims& dims, FftNorm norm) {
-  const CallSite site("rfftn", x.where);
-  if (const auto cast = autocast(site, *x)) return rfftn({cast[0], x.where}, dims, norm);
-  return transforms(*x, dimensions(*x, dims, false), norm, Kind::from_real, false);
+Tensor rfftn(const In& x_, const Dims& dims, FftNorm norm) {
+  const Operation op("rfftn", x_.where, {kWide, kKept}, {{"x", *x_}});
+  const Tensor& x = op[0];
+  return transforms(x, dimensions(x, dims, false), norm, Kind::from_real, false);
 }
 
-Tensor irfftn(const In& x, const Dims& dims, FftNorm norm) {
-  const CallSite site("irfftn", x.where);
-  if (const auto cast = autocast(site, *x)) return irfftn({cast[0], x.where}, dims, norm);
-  return transforms(*x, dimensions(*x, dims, true), norm, Kind::to_real, true);
+Tensor irfftn(const In& x_, const Dims& dims, FftNorm norm) {
+  const Operation op("irfftn", x_.where, {kWide, kKept}, {{"x", *x_}});
+  const Tensor& x = op[0];
+  return transforms(x, dimensions(x, dims, true), norm, Kind::to_real, true);
 }
 
 Tensor fftshift(const In& x, const Dims& dims) {

@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <utility>
 #include <minnow/autograd/indexed_node.h>
-#include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
 #include <minnow/ops/detail/autocast.h>
 #include <minnow/ops/detail/index.h>
-#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/ops/detail/operation.h>
 #include <minnow/tensor/capture_rules.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
@@ -110,14 +109,13 @@ std::optional<InvalidIndex> find_invalid_index(const In& index, std::int64_t lim
 }
 
 Tensor gather(const In& x, int dim, const In& index) {
-  const CallSite site("gather", x.where);
-  Backend& backend = dispatch({{"x", *x}, {"index", *index}});
+  const Operation op("gather", x.where, {{"x", *x}, {"index", *index}});
   dim = wrap_dim(x, dim);
   check_gather(x, dim, index);
-  const Tensor out = new_result(index->shape(), x->dtype(), x->device());
+  const Tensor out = op.result(index->shape(), x->dtype());
   if (!out.numel()) return out;
   const View at = at_least_1d(*index);
-  run_indexed(backend, calls::Gather{cropped(at_least_1d(*x), dim, at), at, at_least_1d(out), dim}, x, dim, index);
+  run_indexed(op.backend(), calls::Gather{cropped(at_least_1d(*x), dim, at), at, at_least_1d(out), dim}, x, dim, index);
   return out;
 }
 
@@ -180,13 +178,12 @@ void scatter_add_(const In& x, int dim, const In& index, const In& source, Scatt
 }
 
 Tensor index_select(const In& x, int dim, const In& index) {
-  const CallSite site("index_select", x.where);
-  Backend& backend = dispatch({{"x", *x}, {"index", *index}});
+  const Operation op("index_select", x.where, {{"x", *x}, {"index", *index}});
   check_select(x, dim, index);
   dim = wrap_dim(x, dim);
-  const Tensor out = new_result(selected_shape(x, dim, index), x->dtype(), x->device());
+  const Tensor out = op.result(selected_shape(x, dim, index), x->dtype());
   if (out.numel())
-    run_indexed(backend, calls::IndexSelect{at_least_1d(*x), at_least_1d(*index), at_least_1d(out), dim}, x, dim,
+    run_indexed(op.backend(), calls::IndexSelect{at_least_1d(*x), at_least_1d(*index), at_least_1d(out), dim}, x, dim,
                 index);
   return out;
 }
@@ -206,21 +203,19 @@ void index_add_(const In& x, int dim, const In& index, const In& source, Scatter
 }
 
 Tensor one_hot(const In& index, std::int64_t classes) {
-  const CallSite site("one_hot", index.where);
-  Backend& backend = dispatch({{"index", *index}});
+  const Operation op("one_hot", index.where, {{"index", *index}});
   require_max_rank(index);
   require_int64(index, index);
   if (classes == -1 && index->numel()) {
     const Tensor largest = reduce(kReduce<kernels::Max>, index, {}, false);
     classes = largest.item<std::int64_t>();
     if (classes == kToEnd)
-      throw ValueError(message("class " + std::to_string(classes) + " is too large", {{"index", *index}},
-                               "classes are counted from 0"));
+      throw ValueError(message("class " + std::to_string(classes) + " is too large", op, "classes are counted from 0"));
     ++classes;
   }
   if (classes < 1)
-    throw ValueError(message("the number of classes must be at least 1, got " + std::to_string(classes),
-                             {{"index", *index}}, "pass the number of classes; -1 needs an index with elements"));
+    throw ValueError(message("the number of classes must be at least 1, got " + std::to_string(classes), op,
+                             "pass the number of classes; -1 needs an index with elements"));
   Shape shape = index->shape();
   shape.push_back(classes);
   const Tensor out = zeros(shape, {DType::int64, index->device()});
@@ -229,7 +224,7 @@ Tensor one_hot(const In& index, std::int64_t classes) {
   const Tensor one = ones(position.shape(), {DType::int64, index->device()});
   const int last = index->dim();
   run_checked(
-      backend, calls::ScatterAdd{one, position, cropped(out, last, position), last},
+      op.backend(), calls::ScatterAdd{one, position, cropped(out, last, position), last},
       [classes](const Tensor& t) {
         const std::optional<InvalidIndex> invalid = find_invalid_index(t, classes);
         throw IndexError(
@@ -369,16 +364,14 @@ Tensor gather(const In& x, int dim, const In& index) {
   return record_indexed<GatherNode>("gather", std::move(y), x, Indexed{dim, Saved(*index), x->shape()});
 }
 
-Tensor scatter_add(const In& x, int dim, const In& index, const In& source) {
-  const CallSite site("scatter_add", x.where);
-  if (const auto cast = autocast(site, *x, *index, *source))
-    return scatter_add({cast[0], x.where}, dim, {cast[1], index.where}, {cast[2], source.where});
-  const Tensor part = detail::cropped(*source, *index);
+Tensor scatter_add(const In& x_, int dim, const In& index_, const In& source_) {
+  const Operation op("scatter_add", x_.where, {kKept, kWidest}, {{"x", *x_}, {"index", *index_}, {"source", *source_}});
+  const Tensor &x = op[0], &index = op[1], &source = op[2];
+  const Tensor part = detail::cropped(source, index);
   Tensor y = raw::scatter_add(x, dim, index, part);
-  return record("scatter_add", std::move(y), {x, part},
-                [dim, index = Saved(*index)](const Tensor& g, Needs needs) -> Gradients {
-                  return {g, needs[1] ? gather(g, dim, index()) : Tensor()};
-                });
+  return op.record(std::move(y), {x, part}, [dim, index = Saved(index)](const Tensor& g, Needs needs) -> Gradients {
+    return {g, needs[1] ? gather(g, dim, index()) : Tensor()};
+  });
 }
 
 Tensor index_select(const In& x, int dim, const In& index) {
@@ -506,9 +499,10 @@ namespace {
 constexpr std::int64_t kSkipped = -1;
 }  // namespace
 
-Tensor cat(const std::vector<Tensor>& tensors, int dim, SourceLocation where) {
+Tensor cat(const std::vector<Tensor>& given, int dim, SourceLocation where) {
   const CallSite site("cat", where);
-  if (const auto cast = autocast(site, std::span(tensors))) return cat(cast.list(tensors.size()), dim, where);
+  const AutocastList cast(site, {kWidest, kKept}, given);
+  const std::vector<Tensor>& tensors = cast.operands();
   Tensor y = raw::cat(tensors, dim);
   if (!records(tensors)) return y;
   dim = y.dim() == 1 ? 0 : raw::wrap_dim(y, dim);
@@ -527,9 +521,10 @@ Tensor cat(const std::vector<Tensor>& tensors, int dim, SourceLocation where) {
   });
 }
 
-Tensor stack(const std::vector<Tensor>& tensors, int dim, SourceLocation where) {
+Tensor stack(const std::vector<Tensor>& given, int dim, SourceLocation where) {
   const CallSite site("stack", where);
-  if (const auto cast = autocast(site, std::span(tensors))) return stack(cast.list(tensors.size()), dim, where);
+  const AutocastList cast(site, {kWidest, kKept}, given);
+  const std::vector<Tensor>& tensors = cast.operands();
   std::vector<Tensor> rows;
   for (const Tensor& t : tensors) {
     t.require_defined("stack", where);

@@ -3,17 +3,15 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <limits>
-#include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
-#include <minnow/ops/detail/autocast.h>
 #include <minnow/ops/detail/dense.h>
+#include <minnow/ops/detail/operation.h>
 #include <minnow/ops/index.h>
 #include <minnow/ops/masked.h>
 #include <minnow/ops/matmul.h>
 #include <minnow/ops/rearrange.h>
 #include <minnow/ops/reduce.h>
 #include <minnow/ops/unary.h>
-#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/capture_rules.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
@@ -156,7 +154,6 @@ Tensor solve_triangles(const Tensor& a, const Tensor& b, bool upper) {
 /// Calls f with matrices a and b whose batches were broadcast together; vector: b holds vectors.
 template <class F> Tensor on_batches(const In& a, const In& b, bool vector, const F& f) {
   const Operand operands[] = {{"a", *a}, {"b", *b}};
-  dispatch(operands);
   check(operands, true);
   const Tensor right = vector ? b->unsqueeze(-1) : *b;
   if (right.dim() < 2 || rows(right) != rows(*a))
@@ -206,17 +203,16 @@ bool is_finite(const Tensor& x) {
 
 }  // namespace
 
-Tensor cholesky(const In& a, bool upper) {
-  const CallSite site("linalg::cholesky", a.where);
-  if (const auto cast = autocast(site, *a)) return cholesky({cast[0], a.where}, upper);
-  dispatch({{"a", *a}});
-  check({{"a", *a}}, true);
-  Tensor l = workspace(*a);
+Tensor cholesky(const In& a_, bool upper) {
+  const Operation op("linalg::cholesky", a_.where, {kWide, kKept}, {{"a", *a_}});
+  const Tensor& a = op[0];
+  check(op, true);
+  Tensor l = workspace(a);
   if (l.numel())
-    run({LapackRoutine::cholesky, matrices(l), View(), View(), View()}, *a, [] {
+    run({LapackRoutine::cholesky, matrices(l), View(), View(), View()}, a, [] {
       return Fault{"a matrix is not positive definite", "add a multiple of eye(n), or use linalg::eigh"};
     });
-  l = record("linalg::cholesky", l, {*a}, [l = Saved::output(l)](const Tensor& g) {
+  l = op.record(l, [l = Saved::output(l)](const Tensor& g) {
     const Tensor factor = l(), whole = tril(matmul(factor.mT(), g));
     const Tensor phi = sub(whole, mul(diagonal_matrix(diagonal_of(whole)), 0.5));
     const Tensor left = solve_triangular(factor.mT(), phi, true);          // L⁻ᵀ P
@@ -226,59 +222,54 @@ Tensor cholesky(const In& a, bool upper) {
   return upper ? l.mT() : l;
 }
 
-Tensor solve(const In& a, const In& b) {
-  const CallSite site("linalg::solve", a.where);
-  if (const auto cast = autocast(site, *a, *b)) return solve({cast[0], a.where}, {cast[1], b.where});
-  dispatch({{"a", *a}, {"b", *b}});
-  const bool vector =
-      b->dim() == 1 || (b->dim() > 1 && a->dim() == b->dim() + 1 && b->shape() == batch_and(*a, {rows(*a)}));
+Tensor solve(const In& a_, const In& b_) {
+  const Operation op("linalg::solve", a_.where, {kWide, kKept}, {{"a", *a_}, {"b", *b_}});
+  const Tensor &a = op[0], &b = op[1];
+  const bool vector = b.dim() == 1 || (b.dim() > 1 && a.dim() == b.dim() + 1 && b.shape() == batch_and(a, {rows(a)}));
   return on_batches(a, b, vector, solve_matrices);
 }
 
 Tensor solve_triangular(const In& a, const In& b, bool upper) {
-  const CallSite site("linalg::solve_triangular", a.where);
-  dispatch({{"a", *a}, {"b", *b}});
+  const Operation op("linalg::solve_triangular", a.where, {{"a", *a}, {"b", *b}});
   return on_batches(a, b, b->dim() == 1,
                     [upper](const Tensor& s, const Tensor& t) { return solve_triangles(s, t, upper); });
 }
 
-Tensor inv(const In& a) {
-  const CallSite site("linalg::inv", a.where);
-  if (const auto cast = autocast(site, *a)) return inv({cast[0], a.where});
-  dispatch({{"a", *a}});
-  check({{"a", *a}}, true);
+Tensor inv(const In& a_) {
+  const Operation op("linalg::inv", a_.where, {kWide, kKept}, {{"a", *a_}});
+  const Tensor& a = op[0];
+  check(op, true);
   Tensor y;
   {
     const NoGradGuard no_grad;
-    y = inverse(factor(*a, true));
+    y = inverse(factor(a, true));
   }
-  return record("linalg::inv", y, {*a}, [y = Saved::output(y)](const Tensor& g) {
+  return op.record(y, [y = Saved::output(y)](const Tensor& g) {
     const Tensor t = y().mT();
     return neg(matmul(matmul(t, g), t));
   });
 }
 
-Tensor pinv(const In& a, double rtol) {
-  const CallSite site("linalg::pinv", a.where);
-  if (const auto cast = autocast(site, *a)) return pinv({cast[0], a.where}, rtol);
-  dispatch({{"a", *a}});
-  check({{"a", *a}}, false);
+Tensor pinv(const In& a_, double rtol) {
+  const Operation op("linalg::pinv", a_.where, {kWide, kKept}, {{"a", *a_}});
+  const Tensor& a = op[0];
+  check(op, false);
   Tensor p;
   {
     const NoGradGuard no_grad;
-    const double eps = a->dtype() == DType::float64 ? std::numeric_limits<double>::epsilon()
-                                                    : double{std::numeric_limits<float>::epsilon()};
-    const double relative = rtol < 0 ? static_cast<double>(std::max(rows(*a), columns(*a))) * eps : rtol;
-    if (a->numel()) {
-      const SVD f = svd(*a);
+    const double eps = a.dtype() == DType::float64 ? std::numeric_limits<double>::epsilon()
+                                                   : double{std::numeric_limits<float>::epsilon()};
+    const double relative = rtol < 0 ? static_cast<double>(std::max(rows(a), columns(a))) * eps : rtol;
+    if (a.numel()) {
+      const SVD f = svd(a);
       const Tensor counts = gt(f.s, mul(f.s.narrow(-1, 0, 1), relative));
       const Tensor inverse = where(counts, reciprocal(f.s), 0.0);
       p = matmul(mul(f.vh.mT(), inverse.unsqueeze(-2)), f.u.mT());
     } else {
-      p = raw::new_result(batch_and(*a, {columns(*a), rows(*a)}), a->dtype(), a->device());
+      p = raw::new_result(batch_and(a, {columns(a), rows(a)}), a.dtype(), a.device());
     }
   }
-  return record("linalg::pinv", p, {*a}, [a = Saved(*a), p = Saved::output(p)](const Tensor& g) {
+  return op.record(p, [a = Saved(a), p = Saved::output(p)](const Tensor& g) {
     const Tensor x = a(), y = p(), t = y.mT();
     const Tensor left = matmul(identity_minus(matmul(x, y)), matmul(g.mT(), matmul(y, t)));
     const Tensor right = matmul(matmul(t, y), matmul(g.mT(), identity_minus(matmul(y, x))));
@@ -287,17 +278,16 @@ Tensor pinv(const In& a, double rtol) {
 }
 
 Tensor det(const In& a) {
-  const CallSite site("linalg::det", a.where);
-  dispatch({{"a", *a}});
-  check({{"a", *a}}, true);
+  const Operation op("linalg::det", a.where, {{"a", *a}});
+  check(op, true);
   Tensor y;
   const Lu lu = factor(*a, false);
   {
     const NoGradGuard no_grad;
     y = mul(prod(diagonal_of(lu.factors), -1), sign_of(lu));
   }
-  if (!records(*a)) return y;
-  return record("linalg::det", y, {*a}, [a = Saved(*a), y = Saved::output(y), lu](const Tensor& g) {
+  if (!op.records()) return y;
+  return op.record(y, [a = Saved(*a), y = Saved::output(y), lu](const Tensor& g) {
     const Tensor x = a();
     const auto wide = [](const Tensor& t) { return t.unsqueeze(-1).unsqueeze(-1); };
     if (is_grad_enabled()) return mul(wide(mul(g, det(x))), inv(x).mT());
@@ -308,9 +298,8 @@ Tensor det(const In& a) {
 }
 
 SlogDet slogdet(const In& a) {
-  const CallSite site("linalg::slogdet", a.where);
-  dispatch({{"a", *a}});
-  check({{"a", *a}}, true);
+  const Operation op("linalg::slogdet", a.where, {{"a", *a}});
+  check(op, true);
   SlogDet out;
   const Lu lu = factor(*a, false);
   {
@@ -318,8 +307,8 @@ SlogDet slogdet(const In& a) {
     const Tensor diagonal = diagonal_of(lu.factors);
     out = {mul(sign_of(lu), prod(sign(diagonal), -1)), sum(log(abs(diagonal)), -1)};
   }
-  if (!records(*a)) return out;
-  out.logabsdet = record("linalg::slogdet", std::move(out.logabsdet), {*a}, [a = Saved(*a), lu](const Tensor& g) {
+  if (!op.records()) return out;
+  out.logabsdet = op.record(std::move(out.logabsdet), [a = Saved(*a), lu](const Tensor& g) {
     return mul(g.unsqueeze(-1).unsqueeze(-1), (is_grad_enabled() ? inv(a()) : inverse_beside(lu)).mT());
   });
   return out;
@@ -336,18 +325,17 @@ Tensor tall_gradient(const Tensor& q, const Tensor& r, const Tensor& g_q, const 
 
 }  // namespace
 
-QR qr(const In& a) {
-  const CallSite site("linalg::qr", a.where);
-  if (const auto cast = autocast(site, *a)) return qr({cast[0], a.where});
-  dispatch({{"a", *a}});
-  check({{"a", *a}}, false);
-  const std::int64_t m = rows(*a), n = columns(*a), k = std::min(m, n);
-  const Tensor q = result(*a, {m, k}), r = result(*a, {k, n});
-  if (a->numel()) {
-    const Tensor work = workspace(*a);
-    run({LapackRoutine::qr, matrices(work), matrices(q), matrices(r), View()}, *a, no_convergence);
+QR qr(const In& a_) {
+  const Operation op("linalg::qr", a_.where, {kWide, kKept}, {{"a", *a_}});
+  const Tensor& a = op[0];
+  check(op, false);
+  const std::int64_t m = rows(a), n = columns(a), k = std::min(m, n);
+  const Tensor q = result(a, {m, k}), r = result(a, {k, n});
+  if (a.numel()) {
+    const Tensor work = workspace(a);
+    run({LapackRoutine::qr, matrices(work), matrices(q), matrices(r), View()}, a, no_convergence);
   }
-  const auto gradient = [q = Saved::output(q), r = Saved::output(r), a = Saved(*a), m,
+  const auto gradient = [q = Saved::output(q), r = Saved::output(r), a = Saved(a), m,
                          n](std::span<const Tensor> grads) {
     const Tensor q_ = q(), r_ = r(), g_q = or_zero(grads[0], q_), g_r = or_zero(grads[1], r_);
     if (m >= n) return tall_gradient(q_, r_, g_q, g_r);
@@ -356,20 +344,19 @@ QR qr(const In& a) {
     const Tensor g_x = tall_gradient(q_, r_.narrow(-1, 0, m), add(g_q, matmul(y, g_v.mT())), g_u);
     return cat({g_x, matmul(q_, g_v)}, -1);
   };
-  auto [q_out, r_out] = record("linalg::qr", {q, r}, {*a}, gradient);
+  auto [q_out, r_out] = op.record({q, r}, gradient);
   return {q_out, r_out};
 }
 
-Eigh eigh(const In& a) {
-  const CallSite site("linalg::eigh", a.where);
-  if (const auto cast = autocast(site, *a)) return eigh({cast[0], a.where});
-  dispatch({{"a", *a}});
-  check({{"a", *a}}, true);
-  const std::int64_t n = rows(*a);
-  const Tensor values = result(*a, {n}), columns_of = result(*a, {n, n});
-  if (a->numel()) {
-    const Tensor work = workspace(*a);
-    run({LapackRoutine::eigh, matrices(work), vectors(values, n), matrices(columns_of), View()}, *a, no_convergence);
+Eigh eigh(const In& a_) {
+  const Operation op("linalg::eigh", a_.where, {kWide, kKept}, {{"a", *a_}});
+  const Tensor& a = op[0];
+  check(op, true);
+  const std::int64_t n = rows(a);
+  const Tensor values = result(a, {n}), columns_of = result(a, {n, n});
+  if (a.numel()) {
+    const Tensor work = workspace(a);
+    run({LapackRoutine::eigh, matrices(work), vectors(values, n), matrices(columns_of), View()}, a, no_convergence);
   }
   const auto gradient = [l = Saved::output(values), v = Saved::output(columns_of)](std::span<const Tensor> grads) {
     const Tensor v_ = v(), &g_l = grads[0], &g_v = grads[1];
@@ -381,32 +368,30 @@ Eigh eigh(const In& a) {
     }
     return matmul(matmul(v_, core), v_.mT());
   };
-  auto [values_out, vectors_out] = record("linalg::eigh", {values, columns_of}, {*a}, gradient);
+  auto [values_out, vectors_out] = op.record({values, columns_of}, gradient);
   return {values_out, vectors_out};
 }
 
-Tensor eigvalsh(const In& a) {
-  const CallSite site("linalg::eigvalsh", a.where);
-  if (const auto cast = autocast(site, *a)) return eigvalsh({cast[0], a.where});
-  if (records(*a)) return eigh(a).values;
-  dispatch({{"a", *a}});
-  check({{"a", *a}}, true);
-  const Tensor values = result(*a, {rows(*a)}), work = workspace(*a);
-  if (a->numel())
-    run({LapackRoutine::eigh, matrices(work), vectors(values, rows(*a)), View(), View()}, *a, no_convergence);
+Tensor eigvalsh(const In& a_) {
+  const Operation op("linalg::eigvalsh", a_.where, {kWide, kKept}, {{"a", *a_}});
+  const Tensor& a = op[0];
+  if (op.records()) return eigh(a).values;
+  check(op, true);
+  const Tensor values = result(a, {rows(a)}), work = workspace(a);
+  if (a.numel())
+    run({LapackRoutine::eigh, matrices(work), vectors(values, rows(a)), View(), View()}, a, no_convergence);
   return values;
 }
 
-SVD svd(const In& a) {
-  const CallSite site("linalg::svd", a.where);
-  if (const auto cast = autocast(site, *a)) return svd({cast[0], a.where});
-  dispatch({{"a", *a}});
-  check({{"a", *a}}, false);
-  const std::int64_t m = rows(*a), n = columns(*a), k = std::min(m, n);
-  const Tensor u = result(*a, {m, k}), s = result(*a, {k}), vh = result(*a, {k, n});
-  if (a->numel()) {
-    const Tensor work = workspace(*a);
-    run({LapackRoutine::svd, matrices(work), matrices(u), vectors(s, k), matrices(vh)}, *a, no_convergence);
+SVD svd(const In& a_) {
+  const Operation op("linalg::svd", a_.where, {kWide, kKept}, {{"a", *a_}});
+  const Tensor& a = op[0];
+  check(op, false);
+  const std::int64_t m = rows(a), n = columns(a), k = std::min(m, n);
+  const Tensor u = result(a, {m, k}), s = result(a, {k}), vh = result(a, {k, n});
+  if (a.numel()) {
+    const Tensor work = workspace(a);
+    run({LapackRoutine::svd, matrices(work), matrices(u), vectors(s, k), matrices(vh)}, a, no_convergence);
   }
   const auto gradient = [u = Saved::output(u), s = Saved::output(s), vh = Saved::output(vh), m, n,
                          k](std::span<const Tensor> grads) {
@@ -422,19 +407,18 @@ SVD svd(const In& a) {
     if (n > k) out = add(out, matmul(u_, divided(sub(g_vh, matmul(g_v, vh_)), column)));
     return out;
   };
-  auto [u_out, s_out, vh_out] = record("linalg::svd", {u, s, vh}, {*a}, gradient);
+  auto [u_out, s_out, vh_out] = op.record({u, s, vh}, gradient);
   return {u_out, s_out, vh_out};
 }
 
-Tensor svdvals(const In& a) {
-  const CallSite site("linalg::svdvals", a.where);
-  if (const auto cast = autocast(site, *a)) return svdvals({cast[0], a.where});
-  if (records(*a)) return svd(a).s;
-  dispatch({{"a", *a}});
-  check({{"a", *a}}, false);
-  const std::int64_t k = std::min(rows(*a), columns(*a));
-  const Tensor s = result(*a, {k}), work = workspace(*a);
-  if (a->numel()) run({LapackRoutine::svd, matrices(work), View(), vectors(s, k), View()}, *a, no_convergence);
+Tensor svdvals(const In& a_) {
+  const Operation op("linalg::svdvals", a_.where, {kWide, kKept}, {{"a", *a_}});
+  const Tensor& a = op[0];
+  if (op.records()) return svd(a).s;
+  check(op, false);
+  const std::int64_t k = std::min(rows(a), columns(a));
+  const Tensor s = result(a, {k}), work = workspace(a);
+  if (a.numel()) run({LapackRoutine::svd, matrices(work), View(), vectors(s, k), View()}, a, no_convergence);
   return s;
 }
 
@@ -449,19 +433,17 @@ bool has_independent_columns(const Tensor& r) {
 
 }  // namespace
 
-Tensor lstsq(const In& a, const In& b) {
-  const CallSite site("linalg::lstsq", a.where);
-  if (const auto cast = autocast(site, *a, *b)) return lstsq({cast[0], a.where}, {cast[1], b.where});
-  const Operand operands[] = {{"a", *a}, {"b", *b}};
-  dispatch(operands);
-  check(operands, false);
-  const bool vector = b->dim() + 1 == a->dim();
-  const Tensor right = vector ? b->unsqueeze(-1) : *b;
-  if (right.dim() < 2 || rows(right) != rows(*a))
-    throw ShapeError(message(fmt::format("b must have the {} rows of a", rows(*a)), operands,
+Tensor lstsq(const In& a_, const In& b_) {
+  const Operation op("linalg::lstsq", a_.where, {kWide, kKept}, {{"a", *a_}, {"b", *b_}});
+  const Tensor &a = op[0], &b = op[1];
+  check(op, false);
+  const bool vector = b.dim() + 1 == a.dim();
+  const Tensor right = vector ? b.unsqueeze(-1) : b;
+  if (right.dim() < 2 || rows(right) != rows(a))
+    throw ShapeError(message(fmt::format("b must have the {} rows of a", rows(a)), op,
                              "a: [..., M, N]  b: [..., M, K], or vectors [..., M]"));
   Tensor x;
-  if (rows(*a) >= columns(*a) && a->numel()) {
+  if (rows(a) >= columns(a) && a.numel()) {
     const QR f = qr(a);
     if (has_independent_columns(f.r)) x = solve_triangular(f.r, matmul(f.q.mT(), right), true);
   }
@@ -469,18 +451,17 @@ Tensor lstsq(const In& a, const In& b) {
   return vector ? x.squeeze(-1) : x;
 }
 
-Tensor matrix_power(const In& a, std::int64_t n) {
-  const CallSite site("linalg::matrix_power", a.where);
-  if (const auto cast = autocast(site, *a)) return matrix_power({cast[0], a.where}, n);
-  dispatch({{"a", *a}});
-  check({{"a", *a}}, true);
-  Tensor square = n < 0 ? inv(a) : *a, power;
+Tensor matrix_power(const In& a_, std::int64_t n) {
+  const Operation op("linalg::matrix_power", a_.where, {kWide, kKept}, {{"a", *a_}});
+  const Tensor& a = op[0];
+  check(op, true);
+  Tensor square = n < 0 ? inv(a) : a, power;
   for (std::uint64_t left = n < 0 ? -static_cast<std::uint64_t>(n) : static_cast<std::uint64_t>(n); left; left /= 2) {
     if (left % 2) power = power.defined() ? matmul(power, square) : square;
     if (left > 1) square = matmul(square, square);
   }
-  if (!power.defined()) return eye(rows(*a), -1, {a->dtype(), a->device()}).expand(a->shape()).contiguous();
-  return power.is_same(*a) ? a->clone() : power;
+  if (!power.defined()) return eye(rows(a), -1, {a.dtype(), a.device()}).expand(a.shape()).contiguous();
+  return power.is_same(a) ? a.clone() : power;
 }
 
 }  // namespace minnow::linalg

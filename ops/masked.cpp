@@ -5,13 +5,12 @@
 #include <string>
 #include <utility>
 #include <vector>
-#include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
 #include <minnow/ops/detail/index.h>
+#include <minnow/ops/detail/operation.h>
 #include <minnow/ops/index.h>
 #include <minnow/ops/reduce.h>
 #include <minnow/ops/unary.h>
-#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/dtype_switch.h>
 #include <minnow/tensor/error.h>
@@ -149,21 +148,19 @@ void require_int64(const Tensor& x, const Tensor& index) {
 }  // namespace
 
 Tensor take_along_dim(const In& x, const In& index, std::optional<int> dim) {
-  const CallSite site("take_along_dim", x.where);
-  dispatch({{"x", *x}, {"index", *index}});
+  const Operation op("take_along_dim", x.where, {{"x", *x}, {"index", *index}});
   require_int64(*x, *index);
   if (!dim) return gather(x->reshape({-1}), 0, index->reshape({-1}));
   const int d = raw::wrap_dim(x, *dim);
   if (x->dim() != index->dim())
-    throw ShapeError(message("x and index have different numbers of dimensions", {{"x", *x}, {"index", *index}},
+    throw ShapeError(message("x and index have different numbers of dimensions", op,
                              "add dimensions of size 1 to one of them: .unsqueeze(dim)"));
   if (x->dim() == 0) return gather(x, 0, index);
   Shape values = x->shape(), positions = index->shape();
   for (int k = 0; k < x->dim(); ++k) {
     if (k == d || values[k] == positions[k]) continue;
     if (values[k] != 1 && positions[k] != 1)
-      throw ShapeError(message("dimension " + std::to_string(k) + " cannot be broadcast",
-                               {{"x", *x}, {"index", *index}},
+      throw ShapeError(message("dimension " + std::to_string(k) + " cannot be broadcast", op,
                                "the sizes must be equal or 1, except in dimension " + std::to_string(d)));
     (values[k] == 1 ? values : positions)[k] = values[k] == 1 ? positions[k] : values[k];
   }
@@ -252,26 +249,24 @@ Tensor picked(const Tensor& source, const Tensor& mask, const Tensor& positions)
 }  // namespace
 
 Tensor masked_scatter(const In& x, const In& mask, const In& source) {
-  const CallSite site("masked_scatter", x.where);
-  dispatch({{"x", *x}, {"mask", *mask}, {"source", *source}});
-  const Operand operands[] = {{"x", *x}, {"mask", *mask}, {"source", *source}};
-  if (mask->dtype() != DType::bool_) throw DTypeError(message("the mask is not bool", operands, "compare: mask != 0"));
+  const Operation op("masked_scatter", x.where, {{"x", *x}, {"mask", *mask}, {"source", *source}});
+  if (mask->dtype() != DType::bool_) throw DTypeError(message("the mask is not bool", op, "compare: mask != 0"));
   if (source->dtype() != x->dtype())
-    throw DTypeError(message("source and x have different dtypes", operands,
-                             "convert it: .to(" + std::string(name_of(x->dtype())) + ")"));
+    throw DTypeError(
+        message("source and x have different dtypes", op, "convert it: .to(" + std::string(name_of(x->dtype())) + ")"));
   const Shape shape = raw::broadcast_shape(x, mask, "x", "mask");
   const Tensor kept = x->expand(shape), where_true = mask->expand(shape);
   if (source->numel() == 0) {
     if (any(where_true).item<bool>())
       throw IndexError(
-          message("the mask has true elements, and source has none", operands, "give an element for each true one"));
+          message("the mask has true elements, and source has none", op, "give an element for each true one"));
     return kept.clone();
   }
   // The i-th true element takes element i of source; a false one any, which is not used.
   const Tensor positions = clamp_min(cumsum(where_true.reshape({-1}), 0) - 1, 0);
   Tensor y = raw::where(where_true, raw::reshape(picked(*source, *mask, positions), shape), kept);
-  return record(
-      "masked_scatter", std::move(y), {x, source},
+  return op.record(
+      std::move(y), {x, source},
       [mask = Saved(where_true), positions = Saved(positions), from = source->shape()](const Tensor& g, Needs needs) {
         Gradients out(2);
         if (needs[0]) out[0] = masked_fill(g, mask(), 0);

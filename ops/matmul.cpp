@@ -1,15 +1,14 @@
 #include <minnow/ops/matmul.h>
 
 #include <minnow/autograd/cast_node.h>
-#include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
 #include <minnow/ops/detail/autocast.h>
 #include <minnow/ops/detail/matmul.h>
+#include <minnow/ops/detail/operation.h>
 #include <minnow/ops/detail/unary.h>
 #include <minnow/ops/detail/work_count.h>
 #include <minnow/ops/reduce.h>
 #include <minnow/ops/unary.h>
-#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
@@ -23,7 +22,7 @@ namespace {
 void require_same_dtype(Operands operands) {
   const DType dtype = operands[0].tensor.dtype();
   for (const Operand& o : operands)
-    if (o.tensor.dtype() != dtype)
+    if (!o.left_out() && o.tensor.dtype() != dtype)
       throw DTypeError(message("operands have different dtypes", operands, dtype_hint(operands)));
 }
 
@@ -49,30 +48,27 @@ Tensor as_batch(const Tensor& x, const Shape& batch) {
 
 Shape batch_shape(const Tensor& x) { return Shape(x.shape().span().first(static_cast<std::size_t>(x.dim() - 2))); }
 
-/// operands: x, weight and, if defined, bias.
+/// operands: x, weight and bias.
 void check_linear(Operands operands) {
   require_same_dtype(operands);
   const Shape &x = operands[0].tensor.shape(), &w = operands[1].tensor.shape();
-  const bool biased = operands.size() == 3;
-  if (x.rank() == 0 || w.rank() != 2 || x[-1] != w[1] || (biased && operands[2].tensor.shape() != Shape{w[0]}))
+  const Tensor& bias = operands[2].tensor;
+  if (x.rank() == 0 || w.rank() != 2 || x[-1] != w[1] || (bias.defined() && bias.shape() != Shape{w[0]}))
     throw ShapeError(message("the sizes do not match", operands,
                              x.rank() > 2
                                  ? "x: [..., in]  weight: [out, in]  bias: [out]; is x to be flattened, .flatten(1)?"
                                  : "x: [..., in]  weight: [out, in]  bias: [out]"));
 }
 
-}  // namespace
-
-Tensor matmul(const In& a, const In& b, std::optional<DType> out_dtype) {
-  const CallSite site("matmul", a.where);
-  Backend& backend = dispatch({{"a", *a}, {"b", *b}});
-  require_same_dtype({{"a", *a}, {"b", *b}});
-  const bool a_vector = a->dim() == 1, b_vector = b->dim() == 1;
-  if (a->dim() == 0 || b->dim() == 0 || a->shape()[-1] != b->shape()[b_vector ? 0 : -2])
+Tensor matmul_of(const BoundOperands<2>& op, std::optional<DType> out_dtype = {}) {
+  const Tensor &a = op[0], &b = op[1];
+  require_same_dtype(op);
+  const bool a_vector = a.dim() == 1, b_vector = b.dim() == 1;
+  if (a.dim() == 0 || b.dim() == 0 || a.shape()[-1] != b.shape()[b_vector ? 0 : -2])
     throw ShapeError(
-        message("the inner sizes do not match", {{"a", *a}, {"b", *b}},
+        message("the inner sizes do not match", op,
                 "the last dimension of a must equal the last but one of b; is one to be transposed, .mT()?"));
-  const Tensor left = a_vector ? unsqueeze(a, 0) : *a, right = b_vector ? unsqueeze(b, 1) : *b;
+  const Tensor left = a_vector ? unsqueeze(a, 0) : a, right = b_vector ? unsqueeze(b, 1) : b;
   const std::int64_t m = left.shape()[-2], n = right.shape()[-1], k = left.shape()[-1];
   Shape batch;
   Tensor x, y;
@@ -86,7 +82,7 @@ Tensor matmul(const In& a, const In& b, std::optional<DType> out_dtype) {
     try {
       batch = broadcast_shape(shape_a, shape_b);
     } catch (const ShapeError&) {  // it shows the leading dimensions only
-      throw ShapeError(message("the leading dimensions cannot be broadcast together", {{"a", *a}, {"b", *b}},
+      throw ShapeError(message("the leading dimensions cannot be broadcast together", op,
                                "all but the last two must be equal or 1, counted from the last"));
     }
     x = as_batch(left, batch);
@@ -95,10 +91,35 @@ Tensor matmul(const In& a, const In& b, std::optional<DType> out_dtype) {
   Shape shape = batch;
   if (!a_vector) shape.push_back(m);
   if (!b_vector) shape.push_back(n);
-  const Tensor out = new_result(shape, out_dtype.value_or(a->dtype()), a->device());
+  const Tensor out = op.result(shape, out_dtype.value_or(a.dtype()));
   WorkCount::add(out.numel() * x.size(2));
-  if (out.numel()) backend.run(calls::Matmul{x, y, View(), reshaped(out, {x.size(0), x.size(1), n})});
+  if (out.numel()) op.run(calls::Matmul{x, y, View(), reshaped(out, {x.size(0), x.size(1), n})});
   return out;
+}
+
+Tensor linear_of(const BoundOperands<3>& op, Activation activation) {
+  const Tensor &x = op[0], &w = op[1], &bias = op[2];
+  check_linear(op);
+  Shape shape = x.shape();
+  const std::int64_t in = w.shape()[1], out_features = w.shape()[0];
+  shape[-1] = out_features;
+  const Tensor out = op.result(shape, x.dtype());
+  if (!out.numel()) return out;
+  const std::int64_t rows = out.numel() / out_features;
+  WorkCount::add(out.numel() * in);
+  const View wt(w.storage(), w.dtype(), {1, in, out_features}, {0, w.strides()[1], w.strides()[0]}, w.storage_offset());
+  op.run(calls::Matmul{reshaped(contiguous(x), {1, rows, in}),
+                       wt,
+                       bias,
+                       reshaped(out, {1, rows, out_features}),
+                       {.activation = activation}});
+  return out;
+}
+
+}  // namespace
+
+Tensor matmul(const In& a, const In& b, std::optional<DType> out_dtype) {
+  return matmul_of(Operation("matmul", a.where, {{"a", *a}, {"b", *b}}), out_dtype);
 }
 
 void matmul_add_(const Tensor& out, const Tensor& a, const Tensor& b) {
@@ -118,36 +139,12 @@ void matmul_add_(const Tensor& out, const Tensor& a, const Tensor& b) {
       unsqueeze(a, 0), unsqueeze(b, 0), View(), reshaped(out, {1, out.size(0), out.size(1)}), {.beta = 1}});
 }
 
-Tensor linear(const In& x, const In& w, const Tensor& bias, Activation activation) {
-  const CallSite site("linear", x.where);
-  Backend& backend =
-      bias.defined() ? dispatch({{"x", *x}, {"weight", *w}, {"bias", bias}}) : dispatch({{"x", *x}, {"weight", *w}});
-  if (bias.defined()) check_linear({{"x", *x}, {"weight", *w}, {"bias", bias}});
-  else check_linear({{"x", *x}, {"weight", *w}});
-  Shape shape = x->shape();
-  const std::int64_t in = w->shape()[1], out_features = w->shape()[0];
-  shape[-1] = out_features;
-  const Tensor out = new_result(shape, x->dtype(), x->device());
-  if (!out.numel()) return out;
-  const std::int64_t rows = out.numel() / out_features;
-  WorkCount::add(out.numel() * in);
-  const View wt(w->storage(), w->dtype(), {1, in, out_features}, {0, w->strides()[1], w->strides()[0]},
-                w->storage_offset());
-  backend.run(calls::Matmul{reshaped(contiguous(x), {1, rows, in}),
-                            wt,
-                            bias,
-                            reshaped(out, {1, rows, out_features}),
-                            {.activation = activation}});
-  return out;
-}
-
 LinearGradients linear_backward_weight(const In& grad, const In& x, DType weight) {
-  const CallSite site("linear_backward", grad.where);
-  Backend& backend = dispatch({{"grad", *grad}, {"x", *x}});
+  const Operation op("linear_backward", grad.where, {{"grad", *grad}, {"x", *x}});
   const std::int64_t out_features = grad->shape()[1];
   LinearGradients out{new_result({out_features, x->shape()[1]}, weight, grad->device()),
                       new_result({out_features}, grad->dtype(), grad->device())};
-  backend.run(calls::LinearBackwardWeight{*grad, *x, out.weight, out.bias});
+  op.run(calls::LinearBackwardWeight{*grad, *x, out.weight, out.bias});
   return out;
 }
 
@@ -209,107 +206,103 @@ Gradients linear_gradients(const Tensor& g, const Tensor& x, const Tensor& w, Gr
   return out;
 }
 
-Tensor matmul_of_rank(const char* op, const In& a, int rank_a, const In& b, int rank_b) {
-  const CallSite site(op, a.where);
-  if (const auto cast = autocast(site, *a, *b))
-    return matmul_of_rank(op, {cast[0], a.where}, rank_a, {cast[1], b.where}, rank_b);
-  a->require_defined(op, a.where);
-  b->require_defined(op, b.where);
-  if (a->dim() != rank_a || b->dim() != rank_b || (rank_a == 3 && a->shape()[0] != b->shape()[0]))
+Tensor matmul_of_rank(const BoundOperands<2>& op, int rank_a, int rank_b) {
+  const Tensor &a = op[0], &b = op[1];
+  if (a.dim() != rank_a || b.dim() != rank_b || (rank_a == 3 && a.shape()[0] != b.shape()[0]))
     throw ShapeError(message("a must have " + std::to_string(rank_a) + " and b " + std::to_string(rank_b) +
                                  (rank_b == 1 ? " dimension" : " dimensions") +
                                  (rank_a == 3 ? ", and their batches one size" : ""),
-                             {{"a", *a}, {"b", *b}}, "matmul takes any number of dimensions and broadcasts"));
+                             op, "matmul takes any number of dimensions and broadcasts"));
   return matmul(a, b);
 }
 
 }  // namespace
 
-Tensor mm(const In& a, const In& b) { return matmul_of_rank("mm", a, 2, b, 2); }
-Tensor bmm(const In& a, const In& b) { return matmul_of_rank("bmm", a, 3, b, 3); }
-Tensor mv(const In& a, const In& b) { return matmul_of_rank("mv", a, 2, b, 1); }
-Tensor dot(const In& a, const In& b) { return matmul_of_rank("dot", a, 1, b, 1); }
+Tensor mm(const In& a, const In& b) {
+  return matmul_of_rank(Operation("mm", a.where, kLower, {{"a", *a}, {"b", *b}}), 2, 2);
+}
+Tensor bmm(const In& a, const In& b) {
+  return matmul_of_rank(Operation("bmm", a.where, kLower, {{"a", *a}, {"b", *b}}), 3, 3);
+}
+Tensor mv(const In& a, const In& b) {
+  return matmul_of_rank(Operation("mv", a.where, {kKept, kLower}, {{"a", *a}, {"b", *b}}), 2, 1);
+}
+Tensor dot(const In& a, const In& b) {
+  return matmul_of_rank(Operation("dot", a.where, {kKept, kWidest}, {{"a", *a}, {"b", *b}}), 1, 1);
+}
 
 namespace {
 
 bool is(Scalar value, double number) { return value.as_double() == number; }
 
-Tensor added_product(const char* op, const In& input, const In& a, const In& b, int rank, Scalar beta, Scalar alpha) {
-  const CallSite site(op, input.where);
-  if (const auto cast = autocast(site, *input, *a, *b))
-    return added_product(op, {cast[0], input.where}, {cast[1], a.where}, {cast[2], b.where}, rank, beta, alpha);
-  dispatch({{"input", *input}, {"a", *a}, {"b", *b}});
-  const Operand operands[] = {{"input", *input}, {"a", *a}, {"b", *b}};
-  if (a->dim() != rank || b->dim() != rank || a->shape()[-1] != b->shape()[-2] ||
-      (rank == 3 && a->shape()[0] != b->shape()[0]))
-    throw ShapeError(message("the sizes of a and b do not match", operands,
+Tensor added_product(const BoundOperands<3>& op, int rank, Scalar beta, Scalar alpha) {
+  const Tensor &input = op[0], &a = op[1], &b = op[2];
+  if (a.dim() != rank || b.dim() != rank || a.shape()[-1] != b.shape()[-2] ||
+      (rank == 3 && a.shape()[0] != b.shape()[0]))
+    throw ShapeError(message("the sizes of a and b do not match", op,
                              rank == 2 ? "a: [M, K]  b: [K, N]" : "a: [B, M, K]  b: [B, K, N]"));
-  raw::require_same_dtype(operands);
-  if (!a->is_floating_point() && (is_floating_point(beta.dtype()) || is_floating_point(alpha.dtype())))
-    throw DTypeError(message("beta and alpha must be integers for integer operands", operands,
+  raw::require_same_dtype(op);
+  if (!a.is_floating_point() && (is_floating_point(beta.dtype()) || is_floating_point(alpha.dtype())))
+    throw DTypeError(message("beta and alpha must be integers for integer operands", op,
                              "pass integers, or convert the operands: .to(float32)"));
-  Shape shape = a->shape();
-  shape[-1] = b->shape()[-1];
-  bool valid = input->dim() <= rank;
-  for (int d = 1; valid && d <= input->dim(); ++d) valid = input->shape()[-d] == 1 || input->shape()[-d] == shape[-d];
+  Shape shape = a.shape();
+  shape[-1] = b.shape()[-1];
+  bool valid = input.dim() <= rank;
+  for (int d = 1; valid && d <= input.dim(); ++d) valid = input.shape()[-d] == 1 || input.shape()[-d] == shape[-d];
   if (!valid)
-    throw ShapeError(message("input does not broadcast to the product, " + shape.str(), operands,
+    throw ShapeError(message("input does not broadcast to the product, " + shape.str(), op,
                              "its sizes must be those of the product or 1, counted from the last"));
-  if (rank == 2 && input->dim() == 1 && input->shape()[0] == shape[1] && is(beta, 1) && is(alpha, 1))
-    return linear(a, b->t(), *input);  // in one call
+  if (rank == 2 && input.dim() == 1 && input.shape()[0] == shape[1] && is(beta, 1) && is(alpha, 1))
+    return linear(a, b.t(), input);  // in one call
   Tensor product = matmul(a, b);
-  if (is(beta, 0)) return is(alpha, 1) ? product : mul(product, alpha).to(a->dtype());
-  const Tensor scaled = is(beta, 1) ? *input : mul(input, beta).to(a->dtype());
+  if (is(beta, 0)) return is(alpha, 1) ? product : mul(product, alpha).to(a.dtype());
+  const Tensor scaled = is(beta, 1) ? input : mul(input, beta).to(a.dtype());
   return is(alpha, 1) ? add(scaled, product) : add(scaled, product, alpha);
 }
 
 }  // namespace
 
 Tensor addmm(const In& input, const In& a, const In& b, Scalar beta, Scalar alpha) {
-  return added_product("addmm", input, a, b, 2, beta, alpha);
+  return added_product(Operation("addmm", input.where, kLower, {{"input", *input}, {"a", *a}, {"b", *b}}), 2, beta,
+                       alpha);
 }
 
 Tensor baddbmm(const In& input, const In& a, const In& b, Scalar beta, Scalar alpha) {
-  return added_product("baddbmm", input, a, b, 3, beta, alpha);
+  return added_product(Operation("baddbmm", input.where, kLower, {{"input", *input}, {"a", *a}, {"b", *b}}), 3, beta,
+                       alpha);
 }
 
 Tensor outer(const In& a, const In& b) {
-  const CallSite site("outer", a.where);
-  a->require_defined("outer", a.where);
-  b->require_defined("outer", b.where);
-  if (a->dim() != 1 || b->dim() != 1)
-    throw ShapeError(message("takes two vectors", {{"a", *a}, {"b", *b}}, "flatten them: .flatten()"));
+  const Operation op("outer", a.where, {{"a", *a}, {"b", *b}});
+  if (a->dim() != 1 || b->dim() != 1) throw ShapeError(message("takes two vectors", op, "flatten them: .flatten()"));
   return a->unsqueeze(1) * *b;
 }
 
-Tensor matmul(const In& a, const In& b) {
-  const CallSite site("matmul", a.where);
-  if (const auto cast = autocast(site, *a, *b)) return matmul({cast[0], a.where}, {cast[1], b.where});
-  Tensor y = raw::matmul(a, b);
-  if (!records(*a, *b)) return y;
-  return record("matmul", std::move(y), {a, b}, [a = Saved(*a), b = Saved(*b)](const Tensor& g, Needs needs) {
+Tensor matmul(const In& a_, const In& b_) {
+  const Operation op("matmul", a_.where, kLower, {{"a", *a_}, {"b", *b_}});
+  const Tensor &a = op[0], &b = op[1];
+  Tensor y = raw::matmul_of(op);
+  if (!op.records()) return y;
+  return op.record(std::move(y), [a = Saved(a), b = Saved(b)](const Tensor& g, Needs needs) {
     return matmul_gradients(g, a(), b(), needs);
   });
 }
 
-Tensor linear(const In& x, const In& w, const Tensor& b, Activation activation) {
-  const CallSite site("linear", x.where);
-  if (const auto cast = autocast(site, *x, *w, b))
-    return linear({cast[0], x.where}, {cast[1], w.where}, cast[2], activation);
-  if (!b.defined() && x->defined() && w->defined() && w->dim() == 1 && x->dim() > 0 && x->dtype() == w->dtype() &&
-      x->size(-1) == w->size(0))
-    return linear(x, {w->unsqueeze(0), w.where}, b, activation).squeeze(-1);
+Tensor linear(const In& x_, const In& w_, const Tensor& b_, Activation activation) {
+  const Operation op("linear", x_.where, kLower, {{"x", *x_}, {"weight", *w_}, {"bias", b_, kOptional}});
+  const Tensor &x = op[0], &w = op[1], &b = op[2];
+  if (!b.defined() && w.dim() == 1 && x.dim() > 0 && x.dtype() == w.dtype() && x.size(-1) == w.size(0))
+    return linear(x, w.unsqueeze(0), b, activation).squeeze(-1);
   // The gradient of gelu_tanh needs its input; for integers the product has to be converted first.
-  if (activation == Activation::gelu_tanh && (records(*x, *w) || records(b) || !is_floating_point(x->dtype())))
+  if (activation == Activation::gelu_tanh && (op.records() || !is_floating_point(x.dtype())))
     return gelu_tanh(linear(x, w, b));
-  Tensor y = raw::linear(x, w, b, activation);
-  if (!records(*x, *w) && !records(b)) return y;
+  Tensor y = raw::linear_of(op, activation);
+  if (!op.records()) return y;
   const Saved activated = activation == Activation::relu ? Saved::output(y) : Saved();
-  return record(
-      "linear", std::move(y), {x, w, b},
-      [x = Saved(*x), w = Saved(*w), activated, dtypes = GradientDTypes(*x, *w)](const Tensor& grad, Needs needs) {
-        return linear_gradients(activated.defined() ? relu_gradient(grad, activated()) : grad, x(), w(), dtypes, needs);
-      });
+  return op.record(std::move(y), [x = Saved(x), w = Saved(w), activated, dtypes = GradientDTypes(x, w)](
+                                     const Tensor& grad, Needs needs) {
+    return linear_gradients(activated.defined() ? relu_gradient(grad, activated()) : grad, x(), w(), dtypes, needs);
+  });
 }
 
 }  // namespace minnow

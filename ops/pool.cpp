@@ -1,8 +1,7 @@
 #include <minnow/ops/detail/pool.h>
 
-#include <minnow/autograd/record.h>
+#include <minnow/ops/detail/operation.h>
 #include <minnow/ops/index.h>
-#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
@@ -40,40 +39,36 @@ Shape pooled_shape(const In& x, const Pool2dParams& p, bool ceil_mode) {
 }  // namespace
 
 MaxPooled max_pool2d(const In& x, const Pool2dParams& params, bool ceil_mode) {
-  const CallSite site("max_pool2d", x.where);
-  Backend& backend = dispatch({{"x", *x}});
+  const Operation op("max_pool2d", x.where, {{"x", *x}});
   const Shape shape = pooled_shape(x, params, ceil_mode);
   const MaxPooled out{new_result(shape, x->strides(), x->dtype(), x->device()),
                       new_result(shape, x->strides(), DType::int32, x->device())};
-  if (out.values.numel()) backend.run(calls::MaxPool2d{*x, out.values, out.indices, params});
+  if (out.values.numel()) op.run(calls::MaxPool2d{*x, out.values, out.indices, params});
   return out;
 }
 
 Tensor max_pool2d_backward(const In& grad, const In& indices, const Layout& x, const Pool2dParams& params) {
-  const CallSite site("max_pool2d_backward", grad.where);
-  Backend& backend = dispatch({{"grad", *grad}, {"indices", *indices}});
+  const Operation op("max_pool2d_backward", grad.where, {{"grad", *grad}, {"indices", *indices}});
   const Tensor out = new_result(x.shape, x.strides, x.dtype, grad->device());
   if (!out.numel()) return out;
-  if (grad->numel()) backend.run(calls::MaxPool2dBackward{*grad, *indices, out, params});
+  if (grad->numel()) op.run(calls::MaxPool2dBackward{*grad, *indices, out, params});
   else raw::fill_(out, 0);
   return out;
 }
 
 Tensor avg_pool2d(const In& x, const Pool2dParams& params, bool ceil_mode) {
-  const CallSite site("avg_pool2d", x.where);
-  Backend& backend = dispatch({{"x", *x}});
+  const Operation op("avg_pool2d", x.where, {{"x", *x}});
   const Shape shape = pooled_shape(x, params, ceil_mode);
   const Tensor out = new_result(shape, x->strides(), x->dtype(), x->device());
-  if (out.numel()) backend.run(calls::AvgPool2d{*x, out, params});
+  if (out.numel()) op.run(calls::AvgPool2d{*x, out, params});
   return out;
 }
 
 Tensor avg_pool2d_backward(const In& grad, const Layout& x, const Pool2dParams& params) {
-  const CallSite site("avg_pool2d_backward", grad.where);
-  Backend& backend = dispatch({{"grad", *grad}});
+  const Operation op("avg_pool2d_backward", grad.where, {{"grad", *grad}});
   const Tensor out = new_result(x.shape, x.strides, x.dtype, grad->device());
   if (!out.numel()) return out;
-  if (grad->numel()) backend.run(calls::AvgPool2dBackward{*grad, out, params});
+  if (grad->numel()) op.run(calls::AvgPool2dBackward{*grad, out, params});
   else raw::fill_(out, 0);
   return out;
 }

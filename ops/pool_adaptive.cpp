@@ -1,11 +1,10 @@
 // Adaptive pools, of the others.
 #include <fmt/format.h>
-#include <minnow/ops/detail/autocast.h>
 #include <minnow/ops/detail/extents.h>
+#include <minnow/ops/detail/operation.h>
 #include <minnow/ops/detail/pool.h>
 #include <minnow/ops/pool.h>
 #include <minnow/ops/reduce.h>
-#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
 
 namespace minnow {
@@ -58,9 +57,8 @@ Tensor adaptive_avg_pool2d(const In& x, Pair output_size) {
   return average(*x, output_size);
 }
 Tensor adaptive_avg_pool3d(const In& x, Triple output_size) {
-  const CallSite site("adaptive_avg_pool3d", x.where);
-  if (const auto cast = autocast(site, *x)) return adaptive_avg_pool3d({cast[0], x.where}, output_size);
-  return average(*x, output_size);
+  const Operation op("adaptive_avg_pool3d", x.where, {kWide, kKept}, {{"x", *x}});
+  return average(op[0], output_size);
 }
 
 MinMax adaptive_max_pool1d_with_indices(const In& x, std::int64_t output_size) {
@@ -72,9 +70,8 @@ MinMax adaptive_max_pool2d_with_indices(const In& x, Pair output_size) {
   return largest(*x, output_size, true);
 }
 MinMax adaptive_max_pool3d_with_indices(const In& x, Triple output_size) {
-  const CallSite site("adaptive_max_pool3d_with_indices", x.where);
-  if (const auto cast = autocast(site, *x)) return adaptive_max_pool3d_with_indices({cast[0], x.where}, output_size);
-  return largest(*x, output_size, true);
+  const Operation op("adaptive_max_pool3d_with_indices", x.where, {kWide, kKept}, {{"x", *x}});
+  return largest(op[0], output_size, true);
 }
 Tensor adaptive_max_pool1d(const In& x, std::int64_t output_size) {
   const CallSite site("adaptive_max_pool1d", x.where);
@@ -85,9 +82,8 @@ Tensor adaptive_max_pool2d(const In& x, Pair output_size) {
   return largest(*x, output_size, false).values;
 }
 Tensor adaptive_max_pool3d(const In& x, Triple output_size) {
-  const CallSite site("adaptive_max_pool3d", x.where);
-  if (const auto cast = autocast(site, *x)) return adaptive_max_pool3d({cast[0], x.where}, output_size);
-  return largest(*x, output_size, false).values;
+  const Operation op("adaptive_max_pool3d", x.where, {kWide, kKept}, {{"x", *x}});
+  return largest(op[0], output_size, false).values;
 }
 
 }  // namespace minnow

@@ -2,16 +2,14 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <vector>
-#include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
-#include <minnow/ops/detail/autocast.h>
 #include <minnow/ops/detail/extents.h>
 #include <minnow/ops/detail/index.h>
+#include <minnow/ops/detail/operation.h>
 #include <minnow/ops/detail/pool.h>
 #include <minnow/ops/index.h>
 #include <minnow/ops/pool.h>
 #include <minnow/ops/rearrange.h>
-#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
@@ -253,9 +251,8 @@ Tensor max_pool2d(const In& x, Pair kernel, const MaxPool2dOptions& options) {
   return max_pool(*x, kernel, options, false).values;
 }
 Tensor max_pool3d(const In& x, Triple kernel, const MaxPool3dOptions& options) {
-  const CallSite site("max_pool3d", x.where);
-  if (const auto cast = autocast(site, *x)) return max_pool3d({cast[0], x.where}, kernel, options);
-  return max_pool(*x, kernel, options, false).values;
+  const Operation op("max_pool3d", x.where, {kWide, kKept}, {{"x", *x}});
+  return max_pool(op[0], kernel, options, false).values;
 }
 MinMax max_pool1d_with_indices(const In& x, std::int64_t kernel, const MaxPool1dOptions& options) {
   const CallSite site("max_pool1d_with_indices", x.where);
@@ -266,28 +263,21 @@ MinMax max_pool2d_with_indices(const In& x, Pair kernel, const MaxPool2dOptions&
   return max_pool(*x, kernel, options, true);
 }
 MinMax max_pool3d_with_indices(const In& x, Triple kernel, const MaxPool3dOptions& options) {
-  const CallSite site("max_pool3d_with_indices", x.where);
-  if (const auto cast = autocast(site, *x)) return max_pool3d_with_indices({cast[0], x.where}, kernel, options);
-  return max_pool(*x, kernel, options, true);
+  const Operation op("max_pool3d_with_indices", x.where, {kWide, kKept}, {{"x", *x}});
+  return max_pool(op[0], kernel, options, true);
 }
 
 Tensor max_unpool1d(const In& x, const In& indices, std::int64_t kernel, const MaxUnpool1dOptions& options) {
-  const CallSite site("max_unpool1d", x.where);
-  if (const auto cast = autocast(site, *x, *indices))
-    return max_unpool1d({cast[0], x.where}, {cast[1], indices.where}, kernel, options);
-  return max_unpool(x, indices, kernel, options.stride, options.padding, options.output_size);
+  const Operation op("max_unpool1d", x.where, {kWide, kKept}, {{"x", *x}, {"indices", *indices}});
+  return max_unpool(op[0], op[1], kernel, options.stride, options.padding, options.output_size);
 }
 Tensor max_unpool2d(const In& x, const In& indices, Pair kernel, const MaxUnpool2dOptions& options) {
-  const CallSite site("max_unpool2d", x.where);
-  if (const auto cast = autocast(site, *x, *indices))
-    return max_unpool2d({cast[0], x.where}, {cast[1], indices.where}, kernel, options);
-  return max_unpool(x, indices, kernel, options.stride, options.padding, options.output_size);
+  const Operation op("max_unpool2d", x.where, {kWide, kKept}, {{"x", *x}, {"indices", *indices}});
+  return max_unpool(op[0], op[1], kernel, options.stride, options.padding, options.output_size);
 }
 Tensor max_unpool3d(const In& x, const In& indices, Triple kernel, const MaxUnpool3dOptions& options) {
-  const CallSite site("max_unpool3d", x.where);
-  if (const auto cast = autocast(site, *x, *indices))
-    return max_unpool3d({cast[0], x.where}, {cast[1], indices.where}, kernel, options);
-  return max_unpool(x, indices, kernel, options.stride, options.padding, options.output_size);
+  const Operation op("max_unpool3d", x.where, {kWide, kKept}, {{"x", *x}, {"indices", *indices}});
+  return max_unpool(op[0], op[1], kernel, options.stride, options.padding, options.output_size);
 }
 
 Tensor avg_pool1d(const In& x, std::int64_t kernel, const AvgPool1dOptions& options) {
@@ -299,25 +289,21 @@ Tensor avg_pool2d(const In& x, Pair kernel, const AvgPool2dOptions& options) {
   return avg_pool(*x, kernel, options);
 }
 Tensor avg_pool3d(const In& x, Triple kernel, const AvgPool3dOptions& options) {
-  const CallSite site("avg_pool3d", x.where);
-  if (const auto cast = autocast(site, *x)) return avg_pool3d({cast[0], x.where}, kernel, options);
-  return avg_pool(*x, kernel, options);
+  const Operation op("avg_pool3d", x.where, {kWide, kKept}, {{"x", *x}});
+  return avg_pool(op[0], kernel, options);
 }
 
 Tensor lp_pool1d(const In& x, double p, std::int64_t kernel, const LPPool1dOptions& options) {
-  const CallSite site("lp_pool1d", x.where);
-  if (const auto cast = autocast(site, *x)) return lp_pool1d({cast[0], x.where}, p, kernel, options);
-  return lp_pool(*x, p, kernel, options.stride, options.ceil_mode);
+  const Operation op("lp_pool1d", x.where, {kKept, kWide}, {{"x", *x}});
+  return lp_pool(op[0], p, kernel, options.stride, options.ceil_mode);
 }
 Tensor lp_pool2d(const In& x, double p, Pair kernel, const LPPool2dOptions& options) {
-  const CallSite site("lp_pool2d", x.where);
-  if (const auto cast = autocast(site, *x)) return lp_pool2d({cast[0], x.where}, p, kernel, options);
-  return lp_pool(*x, p, kernel, options.stride, options.ceil_mode);
+  const Operation op("lp_pool2d", x.where, {kKept, kWide}, {{"x", *x}});
+  return lp_pool(op[0], p, kernel, options.stride, options.ceil_mode);
 }
 Tensor lp_pool3d(const In& x, double p, Triple kernel, const LPPool3dOptions& options) {
-  const CallSite site("lp_pool3d", x.where);
-  if (const auto cast = autocast(site, *x)) return lp_pool3d({cast[0], x.where}, p, kernel, options);
-  return lp_pool(*x, p, kernel, options.stride, options.ceil_mode);
+  const Operation op("lp_pool3d", x.where, kWide, {{"x", *x}});
+  return lp_pool(op[0], p, kernel, options.stride, options.ceil_mode);
 }
 
 }  // namespace minnow

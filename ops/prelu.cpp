@@ -1,11 +1,9 @@
 #include <minnow/ops/prelu.h>
 
 #include <fmt/format.h>
-#include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
-#include <minnow/ops/detail/autocast.h>
+#include <minnow/ops/detail/operation.h>
 #include <minnow/ops/reduce.h>
-#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/elementwise.h>
 
@@ -28,25 +26,23 @@ Gradients gradients(const Tensor& g, const Tensor& x, const Tensor& weight, Need
 
 }  // namespace
 
-Tensor prelu(const In& x, const In& weight) {
-  const CallSite site("prelu", x.where);
-  if (const auto cast = autocast(site, *x, *weight)) return prelu({cast[0], x.where}, {cast[1], weight.where});
-  const Operand operands[] = {{"x", *x}, {"weight", *weight}};
-  dispatch(operands);
-  if (!x->is_floating_point() || x->dtype() != weight->dtype())
-    throw DTypeError(message("x and weight must have one floating-point dtype", operands, dtype_hint(operands)));
-  const int dim = x->dim() > 1 ? 1 : 0;
-  const bool single = weight->dim() == 1 && weight->size(0) == 1;
-  if (!single && (weight->dim() != 1 || x->dim() == 0 || weight->size(0) != x->size(dim)))
+Tensor prelu(const In& x_, const In& weight_) {
+  const Operation op("prelu", x_.where, kLower, {{"x", *x_}, {"weight", *weight_}});
+  const Tensor &x = op[0], &weight = op[1];
+  if (!x.is_floating_point() || x.dtype() != weight.dtype())
+    throw DTypeError(message("x and weight must have one floating-point dtype", op, dtype_hint(op)));
+  const int dim = x.dim() > 1 ? 1 : 0;
+  const bool single = weight.dim() == 1 && weight.size(0) == 1;
+  if (!single && (weight.dim() != 1 || x.dim() == 0 || weight.size(0) != x.size(dim)))
     throw ShapeError(
-        message("weight must have one number, or one for each channel", operands,
-                x->dim() == 0 ? "its shape is [1] here" : fmt::format("its shape is [1] or [{}] here", x->size(dim))));
-  Shape shape = Shape::filled(single ? 0 : x->dim(), 1);
-  if (!single) shape[dim] = x->size(dim);
-  const Tensor factors = weight->reshape(shape);
-  return record(
-      "prelu", raw::binary(raw::kBinary<kernels::Prelu>, x, factors), {x, factors},
-      [x = Saved(*x), w = Saved(factors)](const Tensor& g, Needs needs) { return gradients(g, x(), w(), needs); });
+        message("weight must have one number, or one for each channel", op,
+                x.dim() == 0 ? "its shape is [1] here" : fmt::format("its shape is [1] or [{}] here", x.size(dim))));
+  Shape shape = Shape::filled(single ? 0 : x.dim(), 1);
+  if (!single) shape[dim] = x.size(dim);
+  const Tensor factors = weight.reshape(shape);
+  return op.record(
+      raw::binary(raw::kBinary<kernels::Prelu>, x, factors), {x, factors},
+      [x = Saved(x), w = Saved(factors)](const Tensor& g, Needs needs) { return gradients(g, x(), w(), needs); });
 }
 
 }  // namespace minnow

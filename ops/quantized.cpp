@@ -1,10 +1,9 @@
-#include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
+#include <minnow/ops/detail/operation.h>
 #include <minnow/ops/detail/quantized.h>
 #include <minnow/ops/detail/work_count.h>
 #include <minnow/ops/reduce.h>
 #include <minnow/ops/unary.h>
-#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
 #include <minnow/tensor/raw/create.h>
@@ -43,17 +42,15 @@ QuantizedRows quantize_rows(const Tensor& w) {
 }
 
 Tensor quantized_linear(const In& x, const Tensor& w, const Tensor& scale, const Tensor& bias, Activation activation) {
-  const CallSite site("linear", x.where);
-  const Operand operands[] = {{"x", *x}, {"weight", w}, {"bias", bias, kOptional}};
-  Backend& backend = dispatch(operands);
-  check_quantized(operands);
+  const Operation op("linear", x.where, {{"x", *x}, {"weight", w}, {"bias", bias, kOptional}});
+  check_quantized(op);
   Shape shape = x->shape();
   shape[-1] = w.size(0);
   const Tensor y = raw::new_result(shape, DType::float32, x->device());
   WorkCount::add(y.numel() * w.size(1));
   if (y.numel())
-    backend.run(calls::QuantizedLinear{rows_of(raw::contiguous(x), w.size(1)), w, scale, bias, rows_of(y, w.size(0)),
-                                       false, activation});
+    op.run(calls::QuantizedLinear{rows_of(raw::contiguous(x), w.size(1)), w, scale, bias, rows_of(y, w.size(0)), false,
+                                  activation});
   return y;
 }
 

@@ -4,12 +4,10 @@
 #include <numeric>
 #include <string>
 #include <utility>
-#include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
-#include <minnow/ops/detail/autocast.h>
+#include <minnow/ops/detail/operation.h>
 #include <minnow/ops/index.h>
 #include <minnow/ops/unary.h>
-#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
@@ -287,50 +285,48 @@ class EdgePadding {
 
 }  // namespace
 
-Tensor pad(const In& x, const std::vector<std::int64_t>& padding, PadMode mode, Scalar value) {
-  const CallSite site("pad", x.where);
-  x->require_defined("pad", x.where);
-  if (mode == PadMode::reflect || mode == PadMode::replicate)
-    if (const auto cast = autocast(site, *x)) return pad({cast[0], x.where}, padding, mode, value);
+Tensor pad(const In& x_, const std::vector<std::int64_t>& padding, PadMode mode, Scalar value) {
+  const bool mirrors = mode == PadMode::reflect || mode == PadMode::replicate;
+  const Operation op("pad", x_.where, mirrors ? Precision(kWide, kKept) : kKept, {{"self", *x_}});
+  const Tensor& x = op[0];
   const auto count = static_cast<int>(std::min<std::size_t>(padding.size(), 2 * kMaxRank + 1));
-  if (count % 2 != 0 || count / 2 > x->dim())
-    throw ShapeError(message(std::to_string(padding.size()) + " numbers of padding", {{"self", *x}},
+  if (count % 2 != 0 || count / 2 > x.dim())
+    throw ShapeError(message(std::to_string(padding.size()) + " numbers of padding", op,
                              "give two, {before, after}, for each padded dimension, from the last one on"));
-  Padding padded{Shape::filled(x->dim(), 0), Shape::filled(x->dim(), 0)};
+  Padding padded{Shape::filled(x.dim(), 0), Shape::filled(x.dim(), 0)};
   for (int i = 0; i < count / 2; ++i) {
-    padded.before[x->dim() - 1 - i] = padding[static_cast<std::size_t>(2 * i)];
-    padded.after[x->dim() - 1 - i] = padding[static_cast<std::size_t>(2 * i + 1)];
+    padded.before[x.dim() - 1 - i] = padding[static_cast<std::size_t>(2 * i)];
+    padded.after[x.dim() - 1 - i] = padding[static_cast<std::size_t>(2 * i + 1)];
     for (const std::int64_t n :
          {padding[static_cast<std::size_t>(2 * i)], padding[static_cast<std::size_t>(2 * i + 1)]})
       if (n == INT64_MIN)
-        throw ValueError(
-            message("padding " + std::to_string(n) + " is too small", {{"self", *x}}, "give the number of elements"));
+        throw ValueError(message("padding " + std::to_string(n) + " is too small", op, "give the number of elements"));
   }
   if (mode == PadMode::constant) {
-    require_representable(value, x->dtype());
+    require_representable(value, x.dtype());
     return constant_pad(x, padded, value);
   }
   const auto negative = [](std::int64_t n) { return n < 0; };
   if (std::none_of(padded.before.begin(), padded.before.end(), negative) &&
       std::none_of(padded.after.begin(), padded.after.end(), negative)) {
-    for (int d = 0; d < x->dim(); ++d)
+    for (int d = 0; d < x.dim(); ++d)
       if (padded.before[d] || padded.after[d]) check_edges(x, d, padded.before[d], padded.after[d], mode);
-    return EdgePadding(x->shape(), padded, mode).of(*x);
+    return EdgePadding(x.shape(), padded, mode).of(x);
   }
-  Tensor y = *x;
+  Tensor y = x;
   if (mode == PadMode::circular)  // what is taken away does not come back at the other end
-    for (int d = 0; d < x->dim(); ++d) {
+    for (int d = 0; d < x.dim(); ++d) {
       std::int64_t &before = padded.before[d], &after = padded.after[d];
       const std::int64_t start = std::max<std::int64_t>(-before, 0), stop = std::max<std::int64_t>(-after, 0);
-      if (start > x->size(d) || stop > x->size(d) - start)
+      if (start > x.size(d) || stop > x.size(d) - start)
         refuse_padding(x, d, before, after, "negative padding may take away no more elements than there are");
-      y = y.narrow(d, start, x->size(d) - start - stop);
+      y = y.narrow(d, start, x.size(d) - start - stop);
       before += start, after += stop;
     }
-  for (int d = 0; d < x->dim(); ++d)
+  for (int d = 0; d < x.dim(); ++d)
     if (padded.before[d] != 0 || padded.after[d] != 0)
       y = index_select(y, d, padded_positions(y, d, padded.before[d], padded.after[d], mode));
-  return y.is_same(*x) ? x->clone() : y;
+  return y.is_same(x) ? x.clone() : y;
 }
 
 namespace {

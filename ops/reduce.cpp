@@ -1,13 +1,11 @@
 #include <minnow/ops/reduce.h>
 
 #include <cmath>
-#include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
-#include <minnow/ops/detail/autocast.h>
+#include <minnow/ops/detail/operation.h>
 #include <minnow/ops/index.h>
 #include <minnow/ops/statistics.h>
 #include <minnow/ops/unary.h>
-#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
@@ -115,13 +113,12 @@ Tensor divided_by_count(const Tensor& g, double n) {
 
 }  // namespace
 
-Tensor sum(const In& x, const Dims& dims, bool keepdim) {
-  const CallSite site("sum", x.where);
-  if (const auto cast = autocast(site, *x)) return sum({cast[0], x.where}, dims, keepdim);
+Tensor sum(const In& x_, const Dims& dims, bool keepdim) {
+  const Operation op("sum", x_.where, {kKept, kWide}, {{"self", *x_}});
+  const Tensor& x = op[0];
   Tensor y = compute<kernels::Sum>(x, dims, keepdim);
-  if (!records(*x)) return y;
-  return record("sum", std::move(y), {x},
-                [geometry = Geometry(x, dims)](const Tensor& g) { return geometry.repeated(g); });
+  if (!op.records()) return y;
+  return op.record(std::move(y), [geometry = Geometry(x, dims)](const Tensor& g) { return geometry.repeated(g); });
 }
 
 Tensor nansum(const In& x, const Dims& dims, bool keepdim) {
@@ -161,12 +158,12 @@ Tensor stddev(const In& x, const Dims& dims, double correction, bool keepdim) {
   return where(zero, 0.0, sqrt(where(zero, 1.0, variance)));
 }
 
-Tensor prod(const In& x, const Dims& dims, bool keepdim) {
-  const CallSite site("prod", x.where);
-  if (const auto cast = autocast(site, *x)) return prod({cast[0], x.where}, dims, keepdim);
+Tensor prod(const In& x_, const Dims& dims, bool keepdim) {
+  const Operation op("prod", x_.where, kWide, {{"self", *x_}});
+  const Tensor& x = op[0];
   Tensor y = compute<kernels::Prod>(x, dims, keepdim);
-  if (!records(*x)) return y;
-  return record("prod", std::move(y), {x}, [x = Saved(*x), geometry = Geometry(x, dims), dims](const Tensor& g) {
+  if (!op.records()) return y;
+  return op.record(std::move(y), [x = Saved(x), geometry = Geometry(x, dims), dims](const Tensor& g) {
     const Tensor v = x();
     if (is_grad_enabled()) return mul(geometry.aligned(g), product_of_others(v, geometry.kept));
     // The product of the others, by division; a factor 0 is left out instead.
@@ -192,49 +189,46 @@ Tensor All::operator()(const In& x, const Dims& dims, bool keepdim) const {
   return any_or_all<kernels::All>(x, dims, keepdim);
 }
 
-Tensor norm(const In& x, double p, const Dims& dims, bool keepdim) {
-  const CallSite site("norm", x.where);
-  if (const auto cast = autocast(site, *x)) return norm({cast[0], x.where}, p, dims, keepdim);
-  x->require_defined("norm", x.where);
-  if (!x->is_floating_point())
-    throw DTypeError(message("needs a floating-point tensor", {{"self", *x}}, "convert first: .to(float32)"));
+Tensor norm(const In& x_, double p, const Dims& dims, bool keepdim) {
+  const Operation op("norm", x_.where, {kKept, kWide}, {{"self", *x_}});
+  const Tensor& x = op[0];
+  if (!x.is_floating_point())
+    throw DTypeError(message("needs a floating-point tensor", op, "convert first: .to(float32)"));
   if (p == 0)
-    return record("norm", compute<kernels::Norm0>(x, dims, keepdim), {x},
-                  [x = Saved(*x)](const Tensor&) { return zeros_like(x()); });
+    return op.record(compute<kernels::Norm0>(x, dims, keepdim),
+                     [x = Saved(x)](const Tensor&) { return zeros_like(x()); });
   if (p == kInfinity) return amax(abs(x), dims, keepdim);
   if (p == -kInfinity) return amin(abs(x), dims, keepdim);
-  Tensor y = is_single(x, dims) ? abs(x->detach()).reshape(raw::reduced_shape(x, dims, keepdim))
+  Tensor y = is_single(x, dims) ? abs(x.detach()).reshape(raw::reduced_shape(x, dims, keepdim))
              : p == 1           ? compute<kernels::Norm1>(x, dims, keepdim)
              : p == 2           ? compute<kernels::Norm2>(x, dims, keepdim)
                                 : compute<kernels::NormP>(x, dims, keepdim, p);
-  if (!records(*x)) return y;
+  if (!op.records()) return y;
   Saved output = Saved::output(y);
-  return record("norm", std::move(y), {x},
-                [x = Saved(*x), y = std::move(output), geometry = Geometry(x, dims), p](const Tensor& g) {
-                  return norm_gradient(geometry.aligned(g), x(), geometry.aligned(y()), p);
-                });
+  return op.record(std::move(y),
+                   [x = Saved(x), y = std::move(output), geometry = Geometry(x, dims), p](const Tensor& g) {
+                     return norm_gradient(geometry.aligned(g), x(), geometry.aligned(y()), p);
+                   });
 }
 
-Tensor logsumexp(const In& x, const Dims& dims, bool keepdim) {
-  const CallSite site("logsumexp", x.where);
-  if (const auto cast = autocast(site, *x)) return logsumexp({cast[0], x.where}, dims, keepdim);
-  x->require_defined("logsumexp", x.where);
+Tensor logsumexp(const In& x_, const Dims& dims, bool keepdim) {
+  const Operation op("logsumexp", x_.where, {kKept, kWide}, {{"self", *x_}});
+  const Tensor& x = op[0];
   Tensor y;
   if (raw::reduced_count(x, dims) == 0) {  // log 0
-    const DType dtype = x->is_floating_point() ? x->dtype() : DType::float32;
-    y = full(raw::reduced_shape(x, dims, keepdim), -kInfinity, {dtype, x->device()});
+    const DType dtype = x.is_floating_point() ? x.dtype() : DType::float32;
+    y = full(raw::reduced_shape(x, dims, keepdim), -kInfinity, {dtype, x.device()});
   } else {
     const NoGradGuard no_grad;
     const Tensor largest = amax(x, dims, true), finite = where(isfinite(largest), largest, 0.0);
     y = add(log(sum(exp(sub(x, finite)), dims, true)), finite);
     y = y.reshape(raw::reduced_shape(x, dims, keepdim));
   }
-  if (!records(*x)) return y;
+  if (!op.records()) return y;
   Saved output = Saved::output(y);
-  return record("logsumexp", std::move(y), {x},
-                [x = Saved(*x), y = std::move(output), geometry = Geometry(x, dims)](const Tensor& g) {
-                  return mul(geometry.aligned(g), exp(sub(x(), geometry.aligned(y()))));
-                });
+  return op.record(std::move(y), [x = Saved(x), y = std::move(output), geometry = Geometry(x, dims)](const Tensor& g) {
+    return mul(geometry.aligned(g), exp(sub(x(), geometry.aligned(y()))));
+  });
 }
 
 MinMax max(const In& x, int dim, bool keepdim) { return max_or_min_along(true, x, dim, keepdim); }
@@ -297,9 +291,8 @@ Tensor running_sum(const In& x, int dim, bool reverse) {
 }  // namespace
 
 Tensor cumsum(const In& x, int dim) {
-  const CallSite site("cumsum", x.where);
-  if (const auto cast = autocast(site, *x)) return cumsum({cast[0], x.where}, dim);
-  return running_sum(x, dim, false);
+  const Operation op("cumsum", x.where, {kKept, kWide}, {{"self", *x}});
+  return running_sum(op[0], dim, false);
 }
 
 Tensor sum_to(const In& x, const Shape& shape) {

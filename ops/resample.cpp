@@ -1,7 +1,7 @@
+#include <minnow/ops/detail/operation.h>
 #include <minnow/ops/resample.h>
 
 #include <fmt/format.h>
-#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
 
 namespace minnow {
@@ -52,13 +52,11 @@ Tensor pixel_unshuffle(const In& x, std::int64_t r) {
 }
 
 Tensor channel_shuffle(const In& x, std::int64_t groups) {
-  const CallSite site("channel_shuffle", x.where);
-  dispatch({{"x", *x}});
-  if (x->dim() < 3) throw ShapeError(message("x needs three dimensions or more", {{"x", *x}}, "x: [N, C, ...]"));
-  if (groups < 1)
-    throw ValueError(message(fmt::format("groups must be positive, got {}", groups), {{"x", *x}}, "e.g. 2"));
+  const Operation op("channel_shuffle", x.where, {{"x", *x}});
+  if (x->dim() < 3) throw ShapeError(message("x needs three dimensions or more", op, "x: [N, C, ...]"));
+  if (groups < 1) throw ValueError(message(fmt::format("groups must be positive, got {}", groups), op, "e.g. 2"));
   if (x->size(1) % groups != 0)
-    throw ShapeError(message("groups does not divide the number of channels", {{"x", *x}},
+    throw ShapeError(message("groups does not divide the number of channels", op,
                              fmt::format("{} channels, groups {}", x->size(1), groups)));
   return x->unflatten(1, {groups, x->size(1) / groups}).transpose(1, 2).reshape(x->shape());
 }

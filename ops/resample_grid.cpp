@@ -4,13 +4,11 @@
 #include <limits>
 #include <vector>
 #include <minnow/autograd/engine.h>
-#include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
-#include <minnow/ops/detail/autocast.h>
+#include <minnow/ops/detail/operation.h>
 #include <minnow/ops/index.h>
 #include <minnow/ops/resample.h>
 #include <minnow/ops/unary.h>
-#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
@@ -174,49 +172,46 @@ bool is_near(const Tensor& x) {
 
 }  // namespace
 
-Tensor grid_sample(const In& x, const In& grid, const GridSampleOptions& options) {
-  const CallSite site("grid_sample", x.where);
-  if (const auto cast = autocast(site, *x, *grid))
-    return grid_sample({cast[0], x.where}, {cast[1], grid.where}, options);
-  check(*x, *grid, options);
-  const DType compute = x->dtype() == DType::float64 ? DType::float64 : DType::float32;
-  const Tensor image = x->to(compute), places = grid->to(compute);
+Tensor grid_sample(const In& x_, const In& grid_, const GridSampleOptions& options) {
+  const Operation op("grid_sample", x_.where, {kWide, kWidest}, {{"x", *x_}, {"grid", *grid_}});
+  const Tensor &x = op[0], &grid = op[1];
+  check(x, grid, options);
+  const DType compute = x.dtype() == DType::float64 ? DType::float64 : DType::float32;
+  const Tensor image = x.to(compute), places = grid.to(compute);
   const bool host = dispatch({{"x", image}}).computes_on_host() && is_near(image);
-  return (host ? on_host : composed)(image, places, options).to(x->dtype());
+  return (host ? on_host : composed)(image, places, options).to(x.dtype());
 }
 
-Tensor affine_grid(const In& theta, const Shape& size, bool align_corners) {
-  const CallSite site("affine_grid", theta.where);
-  if (const auto cast = autocast(site, *theta)) return affine_grid({cast[0], theta.where}, size, align_corners);
-  const Operand operands[] = {{"theta", *theta}};
-  dispatch(operands);
+Tensor affine_grid(const In& theta_, const Shape& size, bool align_corners) {
+  const Operation op("affine_grid", theta_.where, kLower, {{"theta", *theta_}});
+  const Tensor& theta = op[0];
   const int dims = size.rank() - 2;
-  if ((dims != 2 && dims != 3) || theta->shape() != Shape{size[0], dims, dims + 1})
-    throw ShapeError(message("theta does not match the size " + size.str(), operands,
+  if ((dims != 2 && dims != 3) || theta.shape() != Shape{size[0], dims, dims + 1})
+    throw ShapeError(message("theta does not match the size " + size.str(), op,
                              "theta: [N, 2, 3] for {N, C, H, W}, [N, 3, 4] for {N, C, D, H, W}"));
   for (int d = 0; d < dims; ++d)
     if (size[2 + d] < 1)
-      throw ValueError(message("sizes must be positive, got " + size.str(), operands, "e.g. {1, 3, 8, 8}"));
-  if (!theta->is_floating_point())
-    throw DTypeError(message("theta must be floating-point", operands, "convert first: .to(float32)"));
+      throw ValueError(message("sizes must be positive, got " + size.str(), op, "e.g. {1, 3, 8, 8}"));
+  if (!theta.is_floating_point())
+    throw DTypeError(message("theta must be floating-point", op, "convert first: .to(float32)"));
   Shape column{size[0]};
   for (int d = 0; d < dims; ++d) column.push_back(1);
   column.push_back(dims);
-  const DType compute = theta->dtype() == DType::float64 ? DType::float64 : DType::float32;
-  const Tensor map = theta->to(compute);
+  const DType compute = theta.dtype() == DType::float64 ? DType::float64 : DType::float32;
+  const Tensor map = theta.to(compute);
   Tensor y = map.select(2, dims).reshape(column);
   for (int d = 0; d < dims; ++d) {
     const std::int64_t n = size[2 + d];
     const auto count = static_cast<double>(n);
     Shape along = Shape::filled(dims + 2, 1);
     along[1 + d] = n;
-    const Tensor i = arange(0, n, 1, {DType::float64, theta->device()}).reshape(along);
+    const Tensor i = arange(0, n, 1, {DType::float64, theta.device()}).reshape(along);
     const Tensor at = !align_corners ? sub(mul(add(i, 0.5), 2 / count), 1)
                       : n > 1        ? sub(mul(i, 2 / (count - 1)), 1)
                                      : mul(i, 0);
     y = add(y, mul(at.to(compute), map.select(2, dims - 1 - d).reshape(column)));
   }
-  return y.to(theta->dtype());
+  return y.to(theta.dtype());
 }
 
 }  // namespace minnow

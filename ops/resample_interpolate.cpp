@@ -3,16 +3,14 @@
 #include <fmt/format.h>
 #include <span>
 #include <vector>
-#include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
-#include <minnow/ops/detail/autocast.h>
+#include <minnow/ops/detail/operation.h>
 #include <minnow/ops/index.h>
 #include <minnow/ops/matmul.h>
 #include <minnow/ops/pool.h>
 #include <minnow/ops/reduce.h>
 #include <minnow/ops/resample.h>
 #include <minnow/ops/unary.h>
-#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/elementwise.h>
@@ -228,41 +226,41 @@ Tensor antialiasing(const Axis& a, const InterpolateOptions& o, DType dtype, Dev
 
 }  // namespace
 
-Tensor interpolate(const In& x, const InterpolateOptions& o) {
-  const CallSite site("interpolate", x.where);
-  if (const auto cast = autocast(site, *x)) return interpolate({cast[0], x.where}, o);
-  check(*x, o);
-  const std::vector<Axis> axes = axes_of(*x, o);
+Tensor interpolate(const In& x_, const InterpolateOptions& o) {
+  const Operation op("interpolate", x_.where, {kKept, kWide}, {{"x", *x_}});
+  const Tensor& x = op[0];
+  check(x, o);
+  const std::vector<Axis> axes = axes_of(x, o);
   if (o.mode == Mode::nearest || o.mode == Mode::nearest_exact)
-    return by_rows(*x, axes, [&](const Tensor& rows, std::span<const Axis> of_rows) {
+    return by_rows(x, axes, [&](const Tensor& rows, std::span<const Axis> of_rows) {
       return nearest(rows, of_rows, o.mode == Mode::nearest_exact);
     });
-  if (o.mode == Mode::area) return area(*x, axes);
-  const DType compute = x->dtype() == DType::float64 ? DType::float64 : DType::float32;
+  if (o.mode == Mode::area) return area(x, axes);
+  const DType compute = x.dtype() == DType::float64 ? DType::float64 : DType::float32;
   if (o.antialias) {
-    Tensor y = x->to(compute), weight;
+    Tensor y = x.to(compute), weight;
     const Axis* made_for = nullptr;
     in_order(axes, [&](const Axis& a) {
-      if (made_for == nullptr || !made_for->like(a)) weight = antialiasing(a, o, compute, x->device());
+      if (made_for == nullptr || !made_for->like(a)) weight = antialiasing(a, o, compute, x.device());
       made_for = &a;
       y = a.dim == y.dim() - 1 ? matmul(y, weight.t()) : matmul(weight, y);
     });
-    return y.is_same(*x) ? x->clone() : y.to(x->dtype());
+    return y.is_same(x) ? x.clone() : y.to(x.dtype());
   }
-  return by_rows(*x, axes, [&](const Tensor& rows, std::span<const Axis> of_rows) {
+  return by_rows(x, axes, [&](const Tensor& rows, std::span<const Axis> of_rows) {
     Tensor y = rows.to(compute).contiguous();
     Taps taps;
     const Axis* made_for = nullptr;
     in_order(of_rows, [&](const Axis& a) {
       if (made_for == nullptr || !made_for->like(a))
-        taps = (o.mode == Mode::bicubic ? cubic_taps : linear_taps)(a, o.align_corners, compute, x->device());
+        taps = (o.mode == Mode::bicubic ? cubic_taps : linear_taps)(a, o.align_corners, compute, x.device());
       made_for = &a;
       Shape along = Shape::filled(y.dim() - a.dim, 1);
       along[0] = a.out;
       for (Tensor& weight : taps.weight) weight = weight.reshape(along);
       y = weighted(y, a, taps);
     });
-    return y.is_same(rows) ? rows.clone() : y.to(x->dtype());
+    return y.is_same(rows) ? rows.clone() : y.to(x.dtype());
   });
 }
 

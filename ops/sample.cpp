@@ -2,15 +2,14 @@
 
 #include <cmath>
 #include <fmt/format.h>
-#include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
 #include <minnow/ops/detail/in_place.h>
+#include <minnow/ops/detail/operation.h>
 #include <minnow/ops/index.h>
 #include <minnow/ops/reduce.h>
 #include <minnow/ops/search.h>
 #include <minnow/ops/sort.h>
 #include <minnow/ops/unary.h>
-#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/capture_session.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
@@ -172,20 +171,17 @@ Tensor bernoulli(const In& p, RandomGenerator* generator) {
 }
 
 Tensor multinomial(const In& weights, std::int64_t count, bool replacement, RandomGenerator* generator) {
-  const CallSite site("multinomial", weights.where);
-  const Operand operands[] = {{"weights", *weights}};
-  Backend& backend = dispatch(operands);
+  const Operation op("multinomial", weights.where, {{"weights", *weights}});
   require_floating_point(*weights);
   const int rank = weights->dim();
   if (rank < 1 || rank > 2 || weights->size(-1) == 0)
-    throw ShapeError(
-        message("weights must be a vector or a matrix with columns", operands, "a row for each distribution"));
+    throw ShapeError(message("weights must be a vector or a matrix with columns", op, "a row for each distribution"));
   const std::int64_t m = weights->size(-1);
   if (count < 1 || (!replacement && count > m))
     throw ValueError(
         message(fmt::format("the number of draws must be at least 1{}, got {}",
                             replacement ? "" : fmt::format(", and at most {} without replacement", m), count),
-                operands, "pass replacement = true to draw an index more than once"));
+                op, "pass replacement = true to draw an index more than once"));
   const NoGradGuard no_grad;
   const Tensor w = weights->detach().to(DType::float64).reshape({-1, m});
   const std::int64_t n = w.size(0);
@@ -209,7 +205,7 @@ Tensor multinomial(const In& weights, std::int64_t count, bool replacement, Rand
   if (drawn_indices.numel()) {
     const Tensor picked = raw::new_result(drawn_indices.shape(), DType::float64, w.device());
     run_checked(
-        backend, calls::Gather{w, drawn_indices, picked, 1},
+        op.backend(), calls::Gather{w, drawn_indices, picked, 1},
         [](const Tensor& t) {
           throw ValueError(message("a row of weights is no distribution", {{"weights", t}},
                                    "weights are finite, 0 or more, and enough of them positive for the draws"));

@@ -3,13 +3,11 @@
 #include <limits>
 #include <string>
 #include <utility>
-#include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
-#include <minnow/ops/detail/autocast.h>
+#include <minnow/ops/detail/operation.h>
 #include <minnow/ops/detail/scan.h>
 #include <minnow/ops/index.h>
 #include <minnow/ops/unary.h>
-#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
@@ -73,14 +71,14 @@ Tensor detail::recurrence(const Tensor& x, const Tensor& factor, int dim, bool r
       });
 }
 
-Tensor cumprod(const In& x, int dim) {
-  const CallSite site("cumprod", x.where);
-  if (const auto cast = autocast(site, *x)) return cumprod({cast[0], x.where}, dim);
+Tensor cumprod(const In& x_, int dim) {
+  const Operation op("cumprod", x_.where, {kKept, kWide}, {{"self", *x_}});
+  const Tensor& x = op[0];
   dim = raw::wrap_dim(x, dim);
   Tensor y = scan(ScanOp::prod, x, {}, {}, dim);
-  if (!records(*x)) return y;
+  if (!op.records()) return y;
   Saved output = Saved::output(y);
-  return record("cumprod", std::move(y), {x}, [x = Saved(*x), y = std::move(output), dim](const Tensor& g) {
+  return op.record(std::move(y), [x = Saved(x), y = std::move(output), dim](const Tensor& g) {
     return mul(shifted(y(), dim, false, 1), recurrence(g, shifted(x(), dim, true, 0), dim, true));
   });
 }

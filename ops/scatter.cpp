@@ -2,17 +2,15 @@
 
 #include <limits>
 #include <utility>
-#include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
-#include <minnow/ops/detail/autocast.h>
 #include <minnow/ops/detail/in_place.h>
 #include <minnow/ops/detail/index.h>
+#include <minnow/ops/detail/operation.h>
 #include <minnow/ops/detail/scan.h>
 #include <minnow/ops/index.h>
 #include <minnow/ops/masked.h>
 #include <minnow/ops/sort.h>
 #include <minnow/ops/unary.h>
-#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/dtype_switch.h>
 #include <minnow/tensor/error.h>
@@ -177,8 +175,7 @@ Tensor scatter_add_(const In& x, int dim, const In& index, const In& source) {
 }
 
 Tensor scatter_reduce(const In& x, int dim, const In& index, const In& source, Scatter reduce, bool include_self) {
-  const CallSite site("scatter_reduce", x.where);
-  dispatch({{"x", *x}, {"index", *index}, {"source", *source}});
+  const Operation op("scatter_reduce", x.where, {{"x", *x}, {"index", *index}, {"source", *source}});
   const Tensor from = detail::cropped(*source, *index);
   const Tensor base = include_self ? *x : scatter(x, dim, index, neutral(reduce, x->dtype()));
   dim = raw::wrap_dim(x, dim);
@@ -197,13 +194,12 @@ Tensor scatter_reduce_(const In& x, int dim, const In& index, const In& source, 
   return copy_(x, scatter_reduce(x, dim, index, source, reduce, include_self));
 }
 
-Tensor index_copy(const In& x, int dim, const In& index, const In& source) {
-  const CallSite site("index_copy", x.where);
-  if (const auto cast = autocast(site, *x, *index, *source))
-    return index_copy({cast[0], x.where}, dim, {cast[1], index.where}, {cast[2], source.where});
+Tensor index_copy(const In& x_, int dim, const In& index_, const In& source_) {
+  const Operation op("index_copy", x_.where, {kWidest, kKept}, {{"x", *x_}, {"index", *index_}, {"source", *source_}});
+  const Tensor &x = op[0], &index = op[1], &source = op[2];
   Tensor y = raw::index_add(x, dim, index, source, ScatterOp::assign);
-  if (!records(*x, *source)) return y;
-  return record("index_copy", std::move(y), {x, source}, [dim, index = Saved(*index)](const Tensor& g, Needs needs) {
+  if (!records(x, source)) return y;
+  return op.record(std::move(y), {x, source}, [dim, index = Saved(index)](const Tensor& g, Needs needs) {
     Gradients out(2);
     const Tensor at = index();
     if (needs[0]) out[0] = index_fill(g, dim, at, 0);

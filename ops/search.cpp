@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 #include <minnow/autograd/grad_mode.h>
 #include <minnow/ops/arithmetic.h>
+#include <minnow/ops/detail/operation.h>
 #include <minnow/ops/index.h>
 #include <minnow/ops/masked.h>
 #include <minnow/ops/reduce.h>
 #include <minnow/ops/sort.h>
 #include <minnow/ops/unary.h>
-#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/kernels/compute.h>
@@ -88,11 +88,8 @@ Tensor searchsorted(const In& sorted, const In& values, bool right, const Tensor
 }
 
 Tensor bucketize(const In& x, const In& boundaries, bool right) {
-  const CallSite site("bucketize", x.where);
-  dispatch({{"x", *x}, {"boundaries", *boundaries}});
-  if (boundaries->dim() != 1)
-    throw ShapeError(
-        message("boundaries is not a vector", {{"x", *x}, {"boundaries", *boundaries}}, "searchsorted takes rows"));
+  const Operation op("bucketize", x.where, {{"x", *x}, {"boundaries", *boundaries}});
+  if (boundaries->dim() != 1) throw ShapeError(message("boundaries is not a vector", op, "searchsorted takes rows"));
   return places("boundaries", *boundaries, "x", *x, right);
 }
 
@@ -151,8 +148,7 @@ Unique unique(const In& x, bool return_inverse, bool return_counts, std::optiona
 }
 
 Tensor isin(const In& x, const In& elements) {
-  const CallSite site("isin", x.where);
-  dispatch({{"self", *x}, {"elements", *elements}});
+  const Operation op("isin", x.where, {{"self", *x}, {"elements", *elements}});
   const NoGradGuard no_grad;
   if (elements->numel() == 0) return zeros(x->shape(), {DType::bool_, x->device()});
   const DType dtype = promote_types(x->dtype(), elements->dtype());

@@ -4,15 +4,13 @@
 #include <limits>
 #include <string>
 #include <utility>
-#include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
-#include <minnow/ops/detail/autocast.h>
+#include <minnow/ops/detail/operation.h>
 #include <minnow/ops/index.h>
 #include <minnow/ops/masked.h>
 #include <minnow/ops/reduce.h>
 #include <minnow/ops/scan.h>
 #include <minnow/ops/unary.h>
-#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
@@ -176,16 +174,15 @@ Tensor nanmedian(const In& x) {
   return median_of_all("nanmedian", x, true);
 }
 
-Tensor quantile(const In& x, double q, std::optional<int> dim, bool keepdim) {
-  const CallSite site("quantile", x.where);
-  if (const auto cast = autocast(site, *x)) return quantile({cast[0], x.where}, q, dim, keepdim);
-  dispatch({{"self", *x}});
-  if (x->dtype() != DType::float32 && x->dtype() != DType::float64)
-    throw DTypeError(message("needs float32 or float64", {{"self", *x}}, "convert it: .to(float32)"));
+Tensor quantile(const In& x_, double q, std::optional<int> dim, bool keepdim) {
+  const Operation op("quantile", x_.where, {kWide, kKept}, {{"self", *x_}});
+  const Tensor& x = op[0];
+  if (x.dtype() != DType::float32 && x.dtype() != DType::float64)
+    throw DTypeError(message("needs float32 or float64", op, "convert it: .to(float32)"));
   if (!(q >= 0 && q <= 1))
-    throw ValueError(message("q must be in [0, 1], got " + std::to_string(q), {{"self", *x}}, "0.5 is the median"));
-  const bool whole = !dim || x->dim() == 0;
-  const Tensor values = whole ? x->reshape({-1}) : *x;
+    throw ValueError(message("q must be in [0, 1], got " + std::to_string(q), op, "0.5 is the median"));
+  const bool whole = !dim || x.dim() == 0;
+  const Tensor values = whole ? x.reshape({-1}) : x;
   const int along = whole ? 0 : raw::wrap_dim(x, *dim);
   require_elements(values, along);
   const Tensor sorted = sort(values, along).values;
@@ -195,7 +192,7 @@ Tensor quantile(const In& x, double q, std::optional<int> dim, bool keepdim) {
   if (place > below) y = lerp(y, sorted.narrow(along, at + 1, 1), place - below);
   const Tensor last = sorted.narrow(along, values.size(along) - 1, 1);
   y = where(isnan(last), last, y);
-  if (whole) return y.reshape(keepdim ? Shape::filled(x->dim(), 1) : Shape{});
+  if (whole) return y.reshape(keepdim ? Shape::filled(x.dim(), 1) : Shape{});
   return keepdim ? y : y.squeeze(along);
 }
 

@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <string>
 #include <vector>
-#include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
+#include <minnow/ops/detail/operation.h>
 #include <minnow/ops/index.h>
 #include <minnow/ops/reduce.h>
 #include <minnow/ops/unary.h>
-#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/reduce.h>
@@ -80,14 +79,12 @@ Tensor sums_by_number(const In& x, const Tensor& counted, DType dtype, std::int6
 }  // namespace
 
 Tensor bincount(const In& x, std::int64_t minlength) {
-  const CallSite site("bincount", x.where);
-  dispatch({{"self", *x}});
+  const Operation op("bincount", x.where, {{"self", *x}});
   return sums_by_number(x, {}, DType::int64, minlength);
 }
 
 Tensor bincount(const In& x, const In& weights, std::int64_t minlength) {
-  const CallSite site("bincount", x.where);
-  dispatch({{"self", *x}, {"weights", *weights}});
+  const Operation op("bincount", x.where, {{"self", *x}, {"weights", *weights}});
   return sums_by_number(x, *weights, weights->dtype() == DType::float32 ? DType::float32 : DType::float64, minlength);
 }
 

@@ -398,8 +398,8 @@ Tensor Tensor::index_put(std::initializer_list<Index> indices, const Tensor& sou
                          SourceLocation where) const {
   const CallSite site("index_put", where);
   require_defined();
-  if (const auto cast = autocast(site, *this, source)) return cast[0].index_put(indices, cast[1], accumulate, where);
-  return clone().index_put_(indices, source, accumulate, where);
+  const auto cast = autocast(site, {kKept, kWidest}, {{"self", *this}, {"source", source}});
+  return (cast ? cast[0] : *this).clone().index_put_(indices, cast ? cast[1] : source, accumulate, where);
 }
 
 /// The tensor to write to: the one that was indexed, or this view if that is gone.

@@ -5,12 +5,10 @@
 #include <cmath>
 #include <limits>
 #include <optional>
-#include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
-#include <minnow/ops/detail/autocast.h>
 #include <minnow/ops/detail/in_place.h>
+#include <minnow/ops/detail/operation.h>
 #include <minnow/ops/detail/unary.h>
-#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/dtype_switch.h>
 #include <minnow/tensor/error.h>
@@ -57,31 +55,39 @@ Tensor constant_derivative(const FunctionInfo& f, const Tensor& grad) {
                 [f](const Tensor& gg) { return constant_derivative(f, gg); });
 }
 
-template <class Op> Tensor function(const In& x, double p0 = 0, double p1 = 0) {
-  const CallSite site(Op::kName.data(), x.where);
-  if constexpr (Op::kKind == kernels::Kind::kFloating)
-    if (const auto cast = autocast(site, *x)) return function<Op>({cast[0], x.where}, p0, p1);
-  constexpr int op = raw::kUnary<Op>;
-  Tensor y = raw::unary(op, x, p0, p1);
-  if constexpr (Op::kOrder > 0) {
-    if (!records(*x)) return y;
-    const FunctionInfo f{Op::kName.data(), op, Op::kOrder, p0, p1};
-    if constexpr (Op::kSaves == Saves::kNothing) {
-      return record(f.name, std::move(y), {x}, [f](const Tensor& g) { return constant_derivative(f, g); });
+template <class F, class... Of> inline constexpr bool kIsOneOf = (std::is_same_v<F, Of> || ...);
+/// Under an Autocast guard on CUDA in float32: those that are steep.
+template <class F>
+inline constexpr Precision kPrecision{
+    kKept, kIsOneOf<F, kernels::Acos, kernels::Asin, kernels::Cosh, kernels::Erfinv, kernels::Exp, kernels::Expm1,
+                    kernels::Log, kernels::Log10, kernels::Log1p, kernels::Log2, kernels::PowScalar,
+                    kernels::Reciprocal, kernels::Rsqrt, kernels::Sinh, kernels::Softplus, kernels::Tan>
+               ? kWide
+               : kKept};
+
+template <class F> Tensor function(const In& x, double p0 = 0, double p1 = 0) {
+  const Operation op(F::kName.data(), x.where, kPrecision<F>, {{"self", *x}});
+  constexpr int index = raw::kUnary<F>;
+  Tensor y = raw::unary(op.backend(), index, op[0], p0, p1);
+  if constexpr (F::kOrder > 0) {
+    if (!op.records()) return y;
+    const FunctionInfo f{F::kName.data(), index, F::kOrder, p0, p1};
+    if constexpr (F::kSaves == Saves::kNothing) {
+      return op.record(std::move(y), [f](const Tensor& g) { return constant_derivative(f, g); });
     } else {
-      Saved saved = Op::kSaves == Saves::kOutput ? Saved::output(y) : Saved(*x);
-      return record(f.name, std::move(y), {x},
-                    [f, s = std::move(saved)](const Tensor& g) { return first_derivative(f, g, s()); });
+      Saved saved = F::kSaves == Saves::kOutput ? Saved::output(y) : Saved(op[0]);
+      return op.record(std::move(y),
+                       [f, s = std::move(saved)](const Tensor& g) { return first_derivative(f, g, s()); });
     }
   } else {
     return y;
   }
 }
 
-template <class Op> Tensor in_place(const In& x, double p0 = 0, double p1 = 0) {
+template <class F> Tensor in_place(const In& x, double p0 = 0, double p1 = 0) {
   return detail::in_place(
-      detail::kInPlaceName<Op>.data(), x, records(*x), [&] { return function<Op>(x, p0, p1); },
-      [&] { raw::unary_(raw::kUnary<Op>, x, p0, p1); });
+      detail::kInPlaceName<F>.data(), x, records(*x), [&] { return function<F>(x, p0, p1); },
+      [&] { raw::unary_(raw::kUnary<F>, x, p0, p1); });
 }
 
 }  // namespace

@@ -1,12 +1,11 @@
 #include <minnow/ops/detail/windows.h>
 
 #include <fmt/format.h>
-#include <minnow/autograd/record.h>
 #include <minnow/ops/detail/extents.h>
+#include <minnow/ops/detail/operation.h>
 #include <minnow/ops/index.h>
 #include <minnow/ops/rearrange.h>
 #include <minnow/ops/unfold.h>
-#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
@@ -155,11 +154,10 @@ Tensor unflatten(const In& x, int dim, const Shape& sizes) {
 }
 
 Tensor unfold(const In& x, Pair kernel, const UnfoldOptions& o) {
-  const CallSite site("unfold", x.where);
-  dispatch({{"x", *x}});
+  const Operation op("unfold", x.where, {{"x", *x}});
   if (x->dim() != 4 && x->dim() != 3)
-    throw ShapeError(message("x needs four dimensions, or three without a batch", {{"x", *x}}, "x: [N, C, H, W]"));
-  const ImageWindows w = image_windows({{"x", *x}}, {x->size(-2), x->size(-1)}, kernel, o);
+    throw ShapeError(message("x needs four dimensions, or three without a batch", op, "x: [N, C, H, W]"));
+  const ImageWindows w = image_windows(op, {x->size(-2), x->size(-1)}, kernel, o);
   Tensor images = x->dim() == 3 ? x->unsqueeze(0) : *x;
   const Pair p = o.padding;
   if (p.height || p.width) images = pad(images, {p.width, p.width, p.height, p.height});
@@ -170,18 +168,15 @@ Tensor unfold(const In& x, Pair kernel, const UnfoldOptions& o) {
 }
 
 Tensor fold(const In& x, Pair output_size, Pair kernel, const UnfoldOptions& o) {
-  const CallSite site("fold", x.where);
-  dispatch({{"x", *x}});
-  const Operand operands[] = {{"x", *x}};
+  const Operation op("fold", x.where, {{"x", *x}});
   if (x->dim() != 3 && x->dim() != 2)
-    throw ShapeError(message("x needs three dimensions, or two without a batch", operands, "x: [N, C * KH * KW, L]"));
+    throw ShapeError(message("x needs three dimensions, or two without a batch", op, "x: [N, C * KH * KW, L]"));
   if (output_size.height < 1 || output_size.width < 1)
-    throw ValueError(
-        message("output_size must be positive, got " + Extents(output_size).str(), operands, "e.g. {8, 8}"));
-  const ImageWindows w = image_windows(operands, output_size, kernel, o);
+    throw ValueError(message("output_size must be positive, got " + Extents(output_size).str(), op, "e.g. {8, 8}"));
+  const ImageWindows w = image_windows(op, output_size, kernel, o);
   const std::int64_t rows = x->size(-2), taps = kernel.height * kernel.width;
   if (rows % taps || x->size(-1) != w.count.numel())
-    throw ShapeError(message(fmt::format("x has {} blocks of {} elements", x->size(-1), rows), operands,
+    throw ShapeError(message(fmt::format("x has {} blocks of {} elements", x->size(-1), rows), op,
                              fmt::format("images of {} by {} have {} blocks; their elements are channels times {}",
                                          output_size.height, output_size.width, w.count.numel(), taps)));
   const Tensor batch = x->dim() == 2 ? x->unsqueeze(0) : *x;

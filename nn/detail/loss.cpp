@@ -16,13 +16,12 @@ Tensor reduced(const Tensor& losses, Reduction reduction) {
   throw ValueError(message("the reduction must be none, mean or sum", {}, "batchmean is for kl_div only"));
 }
 
-void require_same_shape(const Tensor& x, const Tensor& y, const char* x_name, const char* y_name) {
-  dispatch({{x_name, x}, {y_name, y}});
+void require_same_shape(Operands both) {
+  const Tensor &x = both[0].tensor, &y = both[1].tensor;
   if (!(x.shape() == y.shape()))
-    throw ShapeError(message("the shapes differ", {{x_name, x}, {y_name, y}}, "reshape or expand one of them first"));
+    throw ShapeError(message("the shapes differ", both, "reshape or expand one of them first"));
   if (!x.is_floating_point() && !y.is_floating_point())
-    throw DTypeError(
-        message("neither operand is floating-point", {{x_name, x}, {y_name, y}}, "convert one of them: .to(float32)"));
+    throw DTypeError(message("neither operand is floating-point", both, "convert one of them: .to(float32)"));
 }
 
 }  // namespace minnow::nn::detail

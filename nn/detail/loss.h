@@ -1,12 +1,14 @@
 #pragma once
 
 #include <minnow/nn/loss.h>
+#include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/internal.h>
 
 namespace minnow::nn::detail {
 
 /// The losses of the elements, combined.  ValueError for batchmean: only kl_div has it.
 Tensor reduced(const Tensor& losses, Reduction reduction);
-/// ShapeError unless the shapes are equal, DTypeError unless one is floating-point; also DeviceError and ValueError.
-void require_same_shape(const Tensor& x, const Tensor& y, const char* x_name = "x", const char* y_name = "y");
+/// ShapeError unless the shapes of two bound operands are equal, DTypeError unless one is floating-point.
+void require_same_shape(Operands both);
 
 }  // namespace minnow::nn::detail

@@ -39,7 +39,6 @@ class AutocastOperands {
   explicit operator bool() const { return operands_ != nullptr; }
   Tensor& operator[](std::size_t i) { return operands_[i]; }
   const Tensor& operator[](std::size_t i) const { return operands_[i]; }
-  std::vector<Tensor> list(std::size_t count) const { return {operands_.get(), operands_.get() + count}; }
 
  private:
   struct Delete {
@@ -49,8 +48,6 @@ class AutocastOperands {
 };
 
 AutocastOperands autocast_operands(const CallSite& site, Precision precision, Operands operands);
-/// Operands that are many, without names.
-AutocastOperands autocast_list(const CallSite& site, Precision precision, std::span<const Tensor> operands);
 
 /// Converts the operands of an operation under a guard, unless it is a part of another one: that is converted as a whole.
 inline AutocastOperands autocast(const CallSite& site, Precision precision, Operands operands) {
@@ -59,30 +56,22 @@ inline AutocastOperands autocast(const CallSite& site, Precision precision, Oper
   return autocast_operands(site, precision, operands);
 }
 
-// By the table of names.
-AutocastOperands autocast_operands(const CallSite& site, std::span<const Tensor* const> operands);
-AutocastOperands autocast_list(const CallSite& site, std::span<const Tensor> operands);
+/// The same for operands whose number is known only at run time.
+class AutocastList {
+ public:
+  AutocastList(const CallSite& site, Precision precision, const std::vector<Tensor>& given);
+  const std::vector<Tensor>& operands() const { return cast_.empty() ? given_ : cast_; }
 
-/// What a function of the table in ops/autocast.cpp asks first, after it has opened its site.  It calls itself with the
-/// operands that it gets: they are not converted again, because the site is no longer the outermost.
-template <class... T>
-AutocastOperands autocast(const CallSite& site, const T&... operands) requires(std::is_same_v<T, Tensor>&&...) {
-  if (!calling_thread.autocast.enabled) [[likely]]
-    return {};
-  const Tensor* const list[] = {&operands...};
-  return autocast_operands(site, list);
-}
-inline AutocastOperands autocast(const CallSite& site, std::span<const Tensor> operands) {
-  if (!calling_thread.autocast.enabled) [[likely]]
-    return {};
-  return autocast_list(site, operands);
-}
+ private:
+  const std::vector<Tensor>& given_;
+  std::vector<Tensor> cast_;
+};
 
 /// The same for a layer that is made of several operations, as long as it lives: these are not converted themselves.
 class AutocastLayer {
  public:
-  /// op: its name in the table  operands: those that the rule looks at
-  AutocastLayer(std::string_view op, std::initializer_list<const Tensor*> operands);
+  /// operands: those that the rule looks at
+  AutocastLayer(Precision precision, std::initializer_list<const Tensor*> operands);
   Tensor operator()(const Tensor& x) const;
 
  private:

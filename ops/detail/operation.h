@@ -51,6 +51,10 @@ template <std::size_t N> class BoundOperands {
   template <class F> Tensor record(Tensor out, std::initializer_list<autograd::Input> inputs, F f) const {
     return minnow::record(name_, std::move(out), inputs, std::move(f));
   }
+  /// The same with several outputs.
+  template <std::size_t M, class F> std::array<Tensor, M> record(const Tensor (&outputs)[M], F f) const {
+    return record_joint(outputs, std::move(f), std::make_index_sequence<N>());
+  }
 
  private:
   template <std::size_t... I>
@@ -65,6 +69,11 @@ template <std::size_t N> class BoundOperands {
     autograd::attach(autograd::make_node<autograd::FunctionNode<F>>(name_, SourceLocation(), std::move(f)), out,
                      inputs);
     return out;
+  }
+
+  template <std::size_t M, class F, std::size_t... I>
+  std::array<Tensor, M> record_joint(const Tensor (&outputs)[M], F f, std::index_sequence<I...>) const {
+    return minnow::record(name_, outputs, {operands_[I].tensor...}, std::move(f));
   }
 
   const char* const name_;
